@@ -1,0 +1,35 @@
+# pgbufprobe: make, make install, make installcheck, make prove_installcheck
+#
+# Another server than the first in PATH: make PG_CONFIG=/path/to/pg_config
+
+EXTENSION = pgbufprobe
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pgbufprobe.control)
+
+MODULE_big = pgbufprobe
+OBJS = \
+	pgbufprobe.o \
+	src/descriptors.o \
+	src/latency.o \
+	src/sweep.o
+
+DATA = pgbufprobe--1.0.sql
+PGFILEDESC = "pgbufprobe - what shared buffers cost"
+
+# The server's headers count as the system's: our warnings are about our code.
+PG_CPPFLAGS = -DPBP_VERSION='"$(EXTVERSION)"' -isystem $(includedir_server)
+
+REGRESS = \
+	install \
+	sweep_cost \
+	scan_cost \
+	histogram \
+	relations \
+	clock
+TAP_TESTS = 1
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# Each object is rebuilt when a header changes; PGXS tracks none for us.
+$(OBJS): src/compat.h src/latency.h src/pgbufprobe.h

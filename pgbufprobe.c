@@ -1,0 +1,588 @@
+/*-------------------------------------------------------------------------
+ *
+ * pgbufprobe.c
+ *	  The SQL face: checks arguments and privileges, calls an engine in src/,
+ *	  forms the rows.
+ *
+ * No buffer descriptor is touched here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_tablespace.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "commands/tablespace.h"
+#include "common/relpath.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+#include "utils/wait_event.h"
+
+#include "src/pgbufprobe.h"
+
+PBP_MODULE_MAGIC;
+
+#define MAX_VICTIMS			100000000
+#define MAX_ROUNDS			10000
+#define MAX_CLOCK_RATE_MS	(INT64CONST(24) * 3600 * 1000)
+
+#define SWEEP_COST_COLS		18
+#define SCAN_COST_COLS		10
+#define HISTOGRAM_COLS		6
+#define RELATIONS_COLS		11
+#define CLOCK_COLS			6
+#define CLOCK_RATE_COLS		7
+#define MAX_COLS			SWEEP_COST_COLS
+
+PG_FUNCTION_INFO_V1(pgbufprobe_sweep_cost);
+PG_FUNCTION_INFO_V1(pgbufprobe_scan_cost);
+PG_FUNCTION_INFO_V1(pgbufprobe_usagecount_histogram);
+PG_FUNCTION_INFO_V1(pgbufprobe_relations);
+PG_FUNCTION_INFO_V1(pgbufprobe_clock);
+PG_FUNCTION_INFO_V1(pgbufprobe_clock_rate);
+
+static const char *const scenario_names[PBP_SCENARIOS] = {
+	[PBP_CURRENT] = "current",
+	[PBP_WORST] = "worst",
+	[PBP_LIVE] = "live",
+};
+
+static const struct
+{
+	const char *name;
+	const char *models;
+}			scan_methods[PBP_SCAN_METHODS] =
+{
+	[PBP_SCAN_READ] = {"read", "reading each state, as a histogram does"},
+	[PBP_SCAN_LOCK] = {"lock", "a checkpoint's search for dirty buffers"},
+	[PBP_SCAN_MATCH] = {"match", "the search of each DROP or TRUNCATE"},
+};
+
+/* One row under construction; columns are filled from left to right. */
+typedef struct Row
+{
+	int			ncols;
+	Datum		values[MAX_COLS];
+	bool		nulls[MAX_COLS];
+} Row;
+
+static void
+add_null(Row *row)
+{
+	Assert(row->ncols < MAX_COLS);
+	row->nulls[row->ncols++] = true;
+}
+
+static void
+add_datum(Row *row, Datum value)
+{
+	Assert(row->ncols < MAX_COLS);
+	row->values[row->ncols++] = value;
+}
+
+static void
+add_count(Row *row, int64 count)
+{
+	add_datum(row, Int64GetDatum(count));
+}
+
+/*
+ * Round to four significant digits, all that a measurement is worth, but
+ * never cut into the integer part.
+ */
+static void
+add_measure(Row *row, double value)
+{
+	if (value != 0 && isfinite(value))
+	{
+		double		decimals = Max(0, 3 - floor(log10(fabs(value))));
+		double		scale = pow(10, decimals);
+
+		value = rint(value * scale) / scale;
+	}
+	add_datum(row, Float8GetDatum(value));
+}
+
+/* A quotient, NULL where there is nothing to divide by. */
+static void
+add_quotient(Row *row, double dividend, double divisor)
+{
+	if (divisor > 0)
+		add_measure(row, dividend / divisor);
+	else
+		add_null(row);
+}
+
+static void
+add_name(Row *row, const char *name)
+{
+	if (name != NULL)
+		add_datum(row, DirectFunctionCall1(namein, CStringGetDatum(name)));
+	else
+		add_null(row);
+}
+
+static void
+emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
+{
+	Assert(row->ncols == ncols);
+	Assert(rsinfo->setDesc->natts == ncols);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
+						 row->values, row->nulls);
+}
+
+static double
+buffers_per_gb(void)
+{
+	return 1024.0 * 1024.0 * 1024.0 / BLCKSZ;
+}
+
+/* ---- what it costs ---- */
+
+/* Marks the scenarios that the caller asked for. */
+static void
+parse_scenario(FunctionCallInfo fcinfo, int argno, bool *wanted)
+{
+	char	   *name;
+
+	if (PG_ARGISNULL(argno))
+	{
+		wanted[PBP_CURRENT] = wanted[PBP_WORST] = true;
+		return;
+	}
+
+	name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+	for (int i = 0; i < PBP_SCENARIOS; i++)
+	{
+		if (strcmp(name, scenario_names[i]) == 0)
+		{
+			wanted[i] = true;
+			return;
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unrecognized scenario: \"%s\"", name),
+			 errhint("Valid scenarios are \"current\", \"worst\" and \"live\"; NULL runs \"current\" and \"worst\".")));
+}
+
+/* An integer argument that must lie between 1 and a maximum. */
+static int
+positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max)
+{
+	int			value;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("number of %s must not be null", what)));
+
+	value = PG_GETARG_INT32(argno);
+	if (value < 1 || value > max)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("number of %s must be between 1 and %d", what, max),
+				 errdetail("The given number is %d.", value)));
+	return value;
+}
+
+static void
+emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
+				const PbpSweepCost *cost)
+{
+	Row			row = {0};
+	const PbpLatency *latency = &cost->latency;
+	double		inspected = (double) cost->inspected;
+
+	add_datum(&row, CStringGetTextDatum(scenario_names[scenario]));
+	add_count(&row, victims);
+	add_measure(&row, pbp_latency_avg_ns(latency) / 1e3);
+	add_measure(&row, pbp_latency_percentile_ns(latency, 0.50) / 1e3);
+	add_measure(&row, pbp_latency_percentile_ns(latency, 0.95) / 1e3);
+	add_measure(&row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
+	add_measure(&row, (double) latency->max_ns / 1e3);
+	add_measure(&row, inspected / victims);
+	add_count(&row, cost->inspected_max);
+	add_count(&row, cost->inspected);
+	add_measure(&row, inspected / NBuffers);
+	add_quotient(&row, (double) cost->sweep_ns, inspected);
+	add_quotient(&row, (double) cost->sweep_ns * NBuffers / 1e6, inspected);
+	add_quotient(&row, (double) cost->sweep_ns * buffers_per_gb() / 1e6, inspected);
+	add_count(&row, cost->from_freelist);
+	add_count(&row, cost->skipped_pinned);
+	add_count(&row, cost->dirty_victims);
+	add_measure(&row, (double) latency->sum_ns / 1e6);
+	emit_row(rsinfo, &row, SWEEP_COST_COLS);
+}
+
+Datum
+pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
+{
+	int			victims = positive_arg(fcinfo, 0, "victims", MAX_VICTIMS);
+	bool		wanted[PBP_SCENARIOS] = {false};
+	PbpSweepCost *cost;
+
+	parse_scenario(fcinfo, 1, wanted);
+	if (wanted[PBP_LIVE] && !superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser to run the \"live\" scenario"),
+				 errdetail("It moves the clock hand and ages usage counts for every session."),
+				 errhint("The scenario \"current\" tells the same cost and changes nothing.")));
+
+	InitMaterializedSRF(fcinfo, 0);
+	cost = palloc(sizeof(*cost));
+	for (int i = 0; i < PBP_SCENARIOS; i++)
+	{
+		if (!wanted[i])
+			continue;
+		pbp_sweep_cost((PbpScenario) i, victims, cost);
+		emit_sweep_cost((ReturnSetInfo *) fcinfo->resultinfo,
+						(PbpScenario) i, victims, cost);
+	}
+	pfree(cost);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
+{
+	int			rounds = positive_arg(fcinfo, 0, "rounds", MAX_ROUNDS);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_SCAN_METHODS; i++)
+	{
+		Row			row = {0};
+		PbpScanCost cost;
+		double		avg_ns;
+
+		pbp_scan_cost((PbpScanMethod) i, rounds, &cost);
+		avg_ns = (double) cost.sum_ns / rounds;
+
+		add_datum(&row, CStringGetTextDatum(scan_methods[i].name));
+		add_datum(&row, CStringGetTextDatum(scan_methods[i].models));
+		add_measure(&row, avg_ns / 1e6);
+		add_measure(&row, (double) cost.min_ns / 1e6);
+		add_measure(&row, (double) cost.max_ns / 1e6);
+		add_measure(&row, avg_ns / NBuffers * buffers_per_gb() / 1e6);
+		add_measure(&row, avg_ns / NBuffers);
+		add_count(&row, NBuffers);
+		if (cost.matched >= 0)
+			add_count(&row, cost.matched);
+		else
+			add_null(&row);
+		add_count(&row, rounds);
+		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, SCAN_COST_COLS);
+	}
+	return (Datum) 0;
+}
+
+/* ---- what state it is in ---- */
+
+/*
+ * Where a relation's pages are found in shared buffers, or an error.
+ *
+ * Looks into the catalog only: the descriptors are read without opening the
+ * relation, so this takes no lock and never waits for DDL.  A relation that
+ * is rewritten meanwhile has the pages of its old file counted.
+ */
+static PbpLocator
+relation_locator(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
+	PbpLocator	locator;
+	Oid			relfilenode;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
+	form = (Form_pg_class) GETSTRUCT(tuple);
+
+	if (!RELKIND_HAS_STORAGE(form->relkind))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation \"%s\" has no storage", NameStr(form->relname)),
+				 errdetail_relkind_not_supported(form->relkind),
+				 form->relkind == RELKIND_PARTITIONED_TABLE ||
+				 form->relkind == RELKIND_PARTITIONED_INDEX ?
+				 errhint("Ask for its partitions, which pg_partition_tree() lists.") : 0));
+	if (form->relpersistence == RELPERSISTENCE_TEMP)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation \"%s\" is temporary", NameStr(form->relname)),
+				 errdetail("Temporary relations are kept in the local buffers of their session, not in shared buffers.")));
+
+	relfilenode = form->relfilenode;
+	if (!OidIsValid(relfilenode))
+		relfilenode = pbp_mapped_relfilenode(relid, form->relisshared);
+	locator = pbp_locator(OidIsValid(form->reltablespace) ?
+						  form->reltablespace : MyDatabaseTableSpace,
+						  form->relisshared ? InvalidOid : MyDatabaseId,
+						  relfilenode);
+	ReleaseSysCache(tuple);
+	return locator;
+}
+
+static void
+emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
+				  const PbpBufferCount *count, int64 total)
+{
+	Row			row = {0};
+
+	if (usage >= 0)
+		add_datum(&row, Int32GetDatum(usage));
+	else
+		add_null(&row);
+	add_count(&row, count->buffers);
+	add_count(&row, count->buffers * BLCKSZ);
+	add_count(&row, count->dirty);
+	add_count(&row, count->pinned);
+	add_quotient(&row, (double) count->buffers, (double) total);
+	emit_row(rsinfo, &row, HISTOGRAM_COLS);
+}
+
+Datum
+pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	PbpHistogram histogram;
+	int64		total;
+
+	if (PG_ARGISNULL(0))
+		pbp_histogram(&histogram);
+	else
+	{
+		PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
+
+		pbp_relation_histogram(&locator, &histogram);
+	}
+
+	total = histogram.unused.buffers;
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		total += histogram.usage[i].buffers;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		emit_buffer_count(rsinfo, i, &histogram.usage[i], total);
+	emit_buffer_count(rsinfo, -1, &histogram.unused, total);
+	return (Datum) 0;
+}
+
+static int64
+relation_buffers(const PbpRelationCount *count)
+{
+	int64		buffers = 0;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		buffers += count->usage[i];
+	return buffers;
+}
+
+/* Largest first; then in the order of their names, so that output is stable. */
+static int
+compare_relations(const void *a, const void *b)
+{
+	const PbpRelationCount *one = a;
+	const PbpRelationCount *other = b;
+	int64		difference = relation_buffers(other) - relation_buffers(one);
+
+	if (difference != 0)
+		return difference > 0 ? 1 : -1;
+	return memcmp(one, other, offsetof(PbpRelationCount, dirty));
+}
+
+/* The relation that has these pages, as far as this database can tell. */
+static Oid
+relation_of(const PbpLocator *locator)
+{
+	Oid			database = pbp_locator_database(locator);
+
+	if (OidIsValid(database) && database != MyDatabaseId)
+		return InvalidOid;
+	return pbp_relid_by_relfilenode(pbp_locator_tablespace(locator),
+									pbp_locator_relfilenode(locator));
+}
+
+static Datum
+usagecounts_array(const PbpRelationCount *count)
+{
+	Datum		elements[PBP_USAGE_LEVELS];
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		elements[i] = Int64GetDatum(count->usage[i]);
+	return PointerGetDatum(construct_array(elements, PBP_USAGE_LEVELS, INT8OID,
+										   sizeof(int64), FLOAT8PASSBYVAL,
+										   TYPALIGN_DOUBLE));
+}
+
+static void
+emit_relation_count(ReturnSetInfo *rsinfo, const PbpRelationCount *count)
+{
+	Row			row = {0};
+	const PbpLocator *locator = &count->locator;
+	Oid			relation = relation_of(locator);
+	int64		buffers = relation_buffers(count);
+	int64		usage_sum = 0;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		usage_sum += i * count->usage[i];
+
+	add_name(&row, get_database_name(pbp_locator_database(locator)));
+	add_name(&row, get_tablespace_name(pbp_locator_tablespace(locator)));
+	add_datum(&row, ObjectIdGetDatum(pbp_locator_relfilenode(locator)));
+	add_datum(&row, CStringGetTextDatum(forkNames[count->fork]));
+	if (OidIsValid(relation))
+		add_datum(&row, ObjectIdGetDatum(relation));
+	else
+		add_null(&row);
+	add_count(&row, buffers);
+	add_count(&row, buffers * BLCKSZ);
+	add_count(&row, count->dirty);
+	add_count(&row, count->pinned);
+	add_quotient(&row, (double) usage_sum, (double) buffers);
+	add_datum(&row, usagecounts_array(count));
+	emit_row(rsinfo, &row, RELATIONS_COLS);
+}
+
+Datum
+pgbufprobe_relations(PG_FUNCTION_ARGS)
+{
+	PbpRelationCount *counts;
+	int			nrelations;
+	MemoryContext row_context;
+
+	counts = pbp_count_relations(&nrelations);
+	qsort(counts, nrelations, sizeof(*counts), compare_relations);
+
+	InitMaterializedSRF(fcinfo, 0);
+	row_context = AllocSetContextCreate(CurrentMemoryContext,
+										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
+	for (int i = 0; i < nrelations; i++)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		emit_relation_count((ReturnSetInfo *) fcinfo->resultinfo, &counts[i]);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextDelete(row_context);
+	pfree(counts);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_clock(PG_FUNCTION_ARGS)
+{
+	Row			row = {0};
+	TupleDesc	tupdesc;
+	PbpClock	clock = pbp_read_clock();
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	add_datum(&row, TimestampTzGetDatum(GetCurrentTimestamp()));
+	add_count(&row, NBuffers);
+	add_count(&row, clock.hand);
+	add_count(&row, clock.passes);
+	add_count(&row, pbp_ticks(clock));
+	add_count(&row, pbp_published_allocations());
+
+	Assert(row.ncols == CLOCK_COLS);
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls));
+}
+
+/* An interval argument as milliseconds, or an error. */
+static int64
+duration_arg_ms(FunctionCallInfo fcinfo, int argno)
+{
+	Interval   *interval;
+	double		ms;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("duration must not be null")));
+
+	interval = PG_GETARG_INTERVAL_P(argno);
+	ms = (double) interval->time / 1000 +
+		((double) interval->month * DAYS_PER_MONTH + interval->day) * SECS_PER_DAY * 1000;
+	if (!(ms >= 1 && ms <= MAX_CLOCK_RATE_MS))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("duration must be between 1 millisecond and 24 hours"),
+				 errdetail("The given duration is %s.",
+						   DatumGetCString(DirectFunctionCall1(interval_out,
+															   IntervalPGetDatum(interval))))));
+	return (int64) ms;
+}
+
+/* Sleep, but answer interrupts at once. */
+static void
+sleep_ms(int64 duration_ms)
+{
+	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), duration_ms);
+
+	for (;;)
+	{
+		long		left_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
+
+		CHECK_FOR_INTERRUPTS();
+		if (left_ms <= 0)
+			break;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 left_ms, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+}
+
+Datum
+pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
+{
+	int64		duration_ms = duration_arg_ms(fcinfo, 0);
+	Row			row = {0};
+	TupleDesc	tupdesc;
+	PbpClock	from;
+	int64		from_ns;
+	int64		from_allocations;
+	double		seconds;
+	double		ticks;
+	double		allocations;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	from = pbp_read_clock();
+	from_allocations = pbp_published_allocations();
+	from_ns = pbp_now_ns();
+	sleep_ms(duration_ms);
+	seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	allocations = (double) (pbp_published_allocations() - from_allocations);
+	ticks = (double) pbp_ticks_between(from, pbp_read_clock());
+
+	add_measure(&row, seconds);
+	add_count(&row, (int64) ticks);
+	add_count(&row, (int64) allocations);
+	add_measure(&row, ticks / seconds);
+	add_measure(&row, allocations / seconds);
+	add_quotient(&row, ticks, allocations);
+	add_quotient(&row, NBuffers * seconds, ticks);
+
+	Assert(row.ncols == CLOCK_RATE_COLS);
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls));
+}

@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  Every difference between the supported PostgreSQL versions.
+ *
+ * This is the only file that looks at PG_VERSION_NUM.  Each difference is an
+ * inline function or a type with one meaning on every version, so that the
+ * engines read the same everywhere.  Nothing here decides anything.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_COMPAT_H
+#define PBP_COMPAT_H
+
+#include "fmgr.h"
+#include "pgstat.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+#include "utils/relmapper.h"
+#include "utils/resowner.h"
+
+#if PG_VERSION_NUM < 150000
+#error "pgbufprobe needs PostgreSQL 15 or later"
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#include "storage/relfilelocator.h"
+#include "utils/relfilenumbermap.h"
+#else
+#include "storage/relfilenode.h"
+#include "utils/relfilenodemap.h"
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#define PBP_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "pgbufprobe", .version = PBP_VERSION)
+#else
+#define PBP_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+/* ---- names of the physical relation ---- */
+
+#if PG_VERSION_NUM >= 160000
+typedef RelFileLocator PbpLocator;
+#else
+typedef RelFileNode PbpLocator;
+#endif
+
+static inline PbpLocator
+pbp_locator(Oid tablespace, Oid database, Oid relfilenode)
+{
+#if PG_VERSION_NUM >= 160000
+	PbpLocator	locator = {.spcOid = tablespace,.dbOid = database,.relNumber = relfilenode};
+#else
+	PbpLocator	locator = {.spcNode = tablespace,.dbNode = database,.relNode = relfilenode};
+#endif
+
+	return locator;
+}
+
+static inline Oid
+pbp_locator_tablespace(const PbpLocator *locator)
+{
+#if PG_VERSION_NUM >= 160000
+	return locator->spcOid;
+#else
+	return locator->spcNode;
+#endif
+}
+
+static inline Oid
+pbp_locator_database(const PbpLocator *locator)
+{
+#if PG_VERSION_NUM >= 160000
+	return locator->dbOid;
+#else
+	return locator->dbNode;
+#endif
+}
+
+static inline Oid
+pbp_locator_relfilenode(const PbpLocator *locator)
+{
+#if PG_VERSION_NUM >= 160000
+	return locator->relNumber;
+#else
+	return locator->relNode;
+#endif
+}
+
+static inline PbpLocator
+pbp_tag_locator(const BufferTag *tag)
+{
+#if PG_VERSION_NUM >= 160000
+	return BufTagGetRelFileLocator(tag);
+#else
+	return tag->rnode;
+#endif
+}
+
+static inline ForkNumber
+pbp_tag_fork(const BufferTag *tag)
+{
+#if PG_VERSION_NUM >= 160000
+	return BufTagGetForkNum(tag);
+#else
+	return tag->forkNum;
+#endif
+}
+
+/* Compares as the server's search for a dropped relation's buffers does. */
+static inline bool
+pbp_tag_matches(const BufferTag *tag, const PbpLocator *locator)
+{
+#if PG_VERSION_NUM >= 160000
+	return BufTagMatchesRelFileLocator(tag, locator);
+#else
+	return RelFileNodeEquals(tag->rnode, *locator);
+#endif
+}
+
+/* File number of a mapped catalog, InvalidOid if it is not mapped. */
+static inline Oid
+pbp_mapped_relfilenode(Oid relid, bool shared)
+{
+#if PG_VERSION_NUM >= 160000
+	return RelationMapOidToFilenumber(relid, shared);
+#else
+	return RelationMapOidToFilenode(relid, shared);
+#endif
+}
+
+/* Relation of this database that has this file, InvalidOid if there is none. */
+static inline Oid
+pbp_relid_by_relfilenode(Oid tablespace, Oid relfilenode)
+{
+#if PG_VERSION_NUM >= 160000
+	return RelidByRelfilenumber(tablespace, relfilenode);
+#else
+	return RelidByRelfilenode(tablespace, relfilenode);
+#endif
+}
+
+/* ---- buffer descriptors ---- */
+
+/* highest value the usage count's bits can hold, plus one */
+#define PBP_USAGE_VALUES	((int) (BUF_USAGECOUNT_MASK >> BUF_USAGECOUNT_SHIFT) + 1)
+
+#if PG_VERSION_NUM >= 190000
+typedef uint64 PbpBufState;
+#else
+typedef uint32 PbpBufState;
+#endif
+
+static inline PbpBufState
+pbp_read_state(BufferDesc *desc)
+{
+#if PG_VERSION_NUM >= 190000
+	return pg_atomic_read_u64(&desc->state);
+#else
+	return pg_atomic_read_u32(&desc->state);
+#endif
+}
+
+static inline PbpBufState
+pbp_lock_header(BufferDesc *desc)
+{
+	return LockBufHdr(desc);
+}
+
+/* Unlock, leaving the header as pbp_lock_header() found it. */
+static inline void
+pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	UnlockBufHdr(desc);
+#else
+	UnlockBufHdr(desc, state);
+#endif
+}
+
+/*
+ * What the clock sweep does to each header it looks at, without changing it:
+ * the same atomic operation on the same cache line, at the same cost.
+ */
+static inline PbpBufState
+pbp_inspect_header(BufferDesc *desc)
+{
+#if PG_VERSION_NUM >= 190000
+	PbpBufState state = pg_atomic_read_u64(&desc->state);
+
+	for (;;)
+	{
+		if (unlikely(state & BM_LOCKED))
+			state = WaitBufHdrUnlocked(desc);
+		if (pg_atomic_compare_exchange_u64(&desc->state, &state, state))
+			return state;
+	}
+#else
+	PbpBufState state = LockBufHdr(desc);
+
+	UnlockBufHdr(desc, state);
+	return state;
+#endif
+}
+
+/* ---- the free list, which 19 has no more ---- */
+
+static inline bool
+pbp_have_free_buffer(void)
+{
+#if PG_VERSION_NUM >= 190000
+	return false;
+#else
+	return have_free_buffer();
+#endif
+}
+
+/* Unlocked: may be stale by the time the caller looks at the answer. */
+static inline bool
+pbp_on_free_list(const BufferDesc *desc pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	return false;
+#else
+	return desc->freeNext != FREENEXT_NOT_IN_LIST;
+#endif
+}
+
+static inline void
+pbp_push_free_buffer(BufferDesc *desc pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	Assert(false);
+#else
+	StrategyFreeBuffer(desc);
+#endif
+}
+
+/* ---- the server's own search for a victim ---- */
+
+/*
+ * To be called before each pbp_find_victim().  From 19 on the victim comes
+ * back pinned, which needs a free slot in the resource owner and in the
+ * backend's table of pins.  The server's function that reserves the latter is
+ * static; asking for a block that cannot exist reserves it and finds nothing.
+ */
+static inline void
+pbp_prepare_victim(void)
+{
+#if PG_VERSION_NUM >= 190000
+	ResourceOwnerEnlarge(CurrentResourceOwner);
+	(void) ReadRecentBuffer(pbp_locator(InvalidOid, InvalidOid, InvalidOid),
+							MAIN_FORKNUM, 0, 1);
+#endif
+}
+
+/*
+ * Find a victim.  Its header, which comes back locked up to 18, is unlocked
+ * at once: nothing may be called while it is held, not even the clock.
+ */
+static inline BufferDesc *
+pbp_find_victim(PbpBufState *state)
+{
+#if PG_VERSION_NUM >= 190000
+	bool		from_ring;
+
+	return StrategyGetBuffer(NULL, state, &from_ring);
+#else
+	BufferDesc *desc;
+#if PG_VERSION_NUM >= 160000
+	bool		from_ring;
+
+	desc = StrategyGetBuffer(NULL, state, &from_ring);
+#else
+	desc = StrategyGetBuffer(NULL, state);
+#endif
+	UnlockBufHdr(desc, *state);
+	return desc;
+#endif
+}
+
+/* Let go of a victim. */
+static inline void
+pbp_release_victim(BufferDesc *desc pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	ReleaseBuffer(BufferDescriptorGetBuffer(desc));
+#endif
+}
+
+/* ---- statistics ---- */
+
+/*
+ * Allocations that the background writer has published, as of now.
+ *
+ * Statistics are cached for the length of a transaction, which would freeze
+ * this figure beside a hand that moves.  Reading without the cache leaves
+ * what the session has cached of other statistics alone.
+ */
+static inline int64
+pbp_published_allocations(void)
+{
+	int			consistency = pgstat_fetch_consistency;
+	int64		allocations;
+
+	pgstat_fetch_consistency = PGSTAT_FETCH_CONSISTENCY_NONE;
+	allocations = pgstat_fetch_stat_bgwriter()->buf_alloc;
+	pgstat_fetch_consistency = consistency;
+
+	return allocations;
+}
+
+#endif							/* PBP_COMPAT_H */

@@ -1,0 +1,125 @@
+/*-------------------------------------------------------------------------
+ *
+ * latency.c
+ *	  Percentiles of many short times: a histogram with buckets of constant
+ *	  relative width.
+ *
+ * Holds no PostgreSQL state and calls nothing of the server, so that a unit
+ * test or a simulator can compile it alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _POSIX_C_SOURCE 199309L
+
+#include "latency.h"
+
+#include <string.h>
+#include <time.h>
+
+#define CLOCK_TRIALS	1001
+
+int64_t
+pbp_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * What a pair of clock readings sees when nothing happens between them: the
+ * median of many, taken by the histogram that will hold the real times.
+ */
+void
+pbp_latency_init(PbpLatency *latency)
+{
+	int64_t		clock_ns;
+
+	memset(latency, 0, sizeof(*latency));
+	for (int i = 0; i < CLOCK_TRIALS; i++)
+	{
+		int64_t		start = pbp_now_ns();
+
+		pbp_latency_add(latency, pbp_now_ns() - start);
+	}
+	clock_ns = (int64_t) pbp_latency_percentile_ns(latency, 0.5);
+
+	memset(latency, 0, sizeof(*latency));
+	latency->clock_ns = clock_ns;
+}
+
+static int
+bucket_of(int64_t ns)
+{
+	int			log2;
+
+	if (ns < PBP_LATENCY_STEPS)
+		return (int) ns;
+
+	log2 = 63 - __builtin_clzll((unsigned long long) ns);
+	if (log2 >= PBP_LATENCY_MAX_LOG2)
+		return PBP_LATENCY_BUCKETS - 1;
+
+	/* the leading bit names the power of two, the bits behind it the step */
+	return (log2 - PBP_LATENCY_STEPS_LOG2) * PBP_LATENCY_STEPS +
+		(int) (ns >> (log2 - PBP_LATENCY_STEPS_LOG2));
+}
+
+/* The middle of the times that fall into a bucket. */
+static double
+bucket_middle_ns(int bucket)
+{
+	int			shift = bucket / PBP_LATENCY_STEPS - 1;
+	int64_t		lowest;
+
+	if (shift <= 0)
+		return bucket;
+
+	lowest = (int64_t) (bucket % PBP_LATENCY_STEPS + PBP_LATENCY_STEPS) << shift;
+	return (double) lowest + ((double) ((int64_t) 1 << shift) - 1) / 2;
+}
+
+/* Count one time between two clock readings; returns it without the clock. */
+int64_t
+pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns)
+{
+	int64_t		ns = elapsed_ns - latency->clock_ns;
+
+	if (ns < 0)
+		ns = 0;
+	latency->buckets[bucket_of(ns)]++;
+	latency->count++;
+	latency->sum_ns += ns;
+	if (ns > latency->max_ns)
+		latency->max_ns = ns;
+	return ns;
+}
+
+double
+pbp_latency_avg_ns(const PbpLatency *latency)
+{
+	return latency->count > 0 ?
+		(double) latency->sum_ns / (double) latency->count : 0;
+}
+
+/* Smallest time that at least the share p (0 < p <= 1) of all times reach. */
+double
+pbp_latency_percentile_ns(const PbpLatency *latency, double p)
+{
+	double		rank = p * (double) latency->count;
+	int64_t		seen = 0;
+
+	for (int i = 0; i < PBP_LATENCY_BUCKETS; i++)
+	{
+		seen += latency->buckets[i];
+		if (seen > 0 && (double) seen >= rank)
+		{
+			double		middle = bucket_middle_ns(i);
+
+			return middle < (double) latency->max_ns ?
+				middle : (double) latency->max_ns;
+		}
+	}
+	return (double) latency->max_ns;
+}

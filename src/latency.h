@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * latency.h
+ *	  Percentiles of many short times in bounded memory.
+ *
+ * Pure arithmetic: needs nothing of PostgreSQL and compiles alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_LATENCY_H
+#define PBP_LATENCY_H
+
+#include <stdint.h>
+
+/*
+ * Times below PBP_LATENCY_STEPS nanoseconds have a bucket each; above, every
+ * power of two is cut into that many steps, so that the middle of a bucket is
+ * within 1 / (2 * PBP_LATENCY_STEPS) = 0.4 % of each time in it.  The last
+ * power of two ends at 2^43 ns, about two hours and a half.
+ */
+#define PBP_LATENCY_STEPS_LOG2	7
+#define PBP_LATENCY_STEPS		(1 << PBP_LATENCY_STEPS_LOG2)
+#define PBP_LATENCY_MAX_LOG2	43
+#define PBP_LATENCY_BUCKETS \
+	((PBP_LATENCY_MAX_LOG2 - PBP_LATENCY_STEPS_LOG2 + 1) * PBP_LATENCY_STEPS)
+
+typedef struct PbpLatency
+{
+	int64_t		clock_ns;		/* what reading the clock costs, taken off */
+	int64_t		count;
+	int64_t		sum_ns;
+	int64_t		max_ns;
+	int64_t		buckets[PBP_LATENCY_BUCKETS];
+} PbpLatency;
+
+extern int64_t pbp_now_ns(void);
+extern void pbp_latency_init(PbpLatency *latency);
+extern int64_t pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns);
+extern double pbp_latency_avg_ns(const PbpLatency *latency);
+extern double pbp_latency_percentile_ns(const PbpLatency *latency, double p);
+
+#endif							/* PBP_LATENCY_H */

@@ -1,0 +1,432 @@
+/*-------------------------------------------------------------------------
+ *
+ * sweep.c
+ *	  The clock sweep: what searches for a victim buffer cost, replayed on a
+ *	  private overlay or run for real, and where its hand stands.
+ *
+ * Scans of all descriptors for their own sake belong in descriptors.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/spin.h"
+
+#include "pgbufprobe.h"
+
+/* buffers inspected between two checks for interrupts, about a millisecond */
+#define INSPECTED_PER_CHECK		32768
+
+/* overlay: this free buffer is still to be served */
+#define OVERLAY_ON_FREE_LIST	0x80
+/* overlay: usage count that the replay has taken off */
+#define OVERLAY_DECREMENTS		0x7F
+
+StaticAssertDecl(BM_MAX_USAGE_COUNT <= OVERLAY_DECREMENTS,
+				 "usage counts must fit the overlay");
+
+typedef struct Replay
+{
+	bool		worst;			/* take every usage count as the highest */
+	uint8	   *overlay;		/* one byte a buffer */
+	int			free_left;		/* free buffers still to be served */
+	int			free_next;		/* look for the next one from here */
+
+	/* private stand-ins for the server's control structure */
+	pg_atomic_uint32 hand;
+	pg_atomic_uint32 allocations;
+	slock_t		free_list_lock;
+} Replay;
+
+/* Buffers that a live run took from the free list, in that order. */
+typedef struct HeldBuffers
+{
+	int			nheld;
+	int			capacity;
+	int		   *buf_ids;
+	uint8	   *is_held;		/* one bit a buffer */
+} HeldBuffers;
+
+
+/*
+ * Have the kernel map the descriptors into this process before time is taken.
+ *
+ * A backend pays for each page of descriptors once in its life; what a search
+ * costs is the question here.  One descriptor a page is read, so the
+ * processor's caches stay as cold as they were.
+ */
+static void
+map_descriptors(void)
+{
+	int			step = Max(4096 / (int) sizeof(BufferDescPadded), 1);
+
+	for (int64 i = 0; i < NBuffers; i += step)
+	{
+		(void) pbp_read_state(GetBufferDescriptor(i));
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * The hand and its passes, read together under the strategy spinlock.
+ *
+ * The second argument must stay NULL: the server's function resets the
+ * counter behind it, which the background writer lives on.
+ */
+PbpClock
+pbp_read_clock(void)
+{
+	PbpClock	clock;
+
+	clock.hand = StrategySyncStart(&clock.passes, NULL);
+	return clock;
+}
+
+int64
+pbp_ticks(PbpClock clock)
+{
+	return (int64) clock.passes * NBuffers + clock.hand;
+}
+
+/* Right also when the server's 32-bit counter of passes wrapped in between. */
+int64
+pbp_ticks_between(PbpClock from, PbpClock to)
+{
+	return (int64) (uint32) (to.passes - from.passes) * NBuffers +
+		(to.hand - from.hand);
+}
+
+static void
+add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
+{
+	int64		ns = pbp_latency_add(&cost->latency, elapsed_ns);
+
+	if (inspected > 0)
+		cost->sweep_ns += ns;
+	cost->inspected += inspected;
+	cost->inspected_max = Max(cost->inspected_max, inspected);
+}
+
+/* ---- replay ---- */
+
+/*
+ * Mark the buffers that the free list will serve: unpinned and unused ones.
+ * The server drops any other from the list as it comes to it.
+ */
+static void
+mark_free_buffers(Replay *replay)
+{
+	for (int i = 0; i < NBuffers; i++)
+	{
+		BufferDesc *desc = GetBufferDescriptor(i);
+		PbpBufState state = pbp_read_state(desc);
+
+		if (pbp_on_free_list(desc) &&
+			BUF_STATE_GET_REFCOUNT(state) == 0 &&
+			BUF_STATE_GET_USAGECOUNT(state) == 0)
+		{
+			replay->overlay[i] = OVERLAY_ON_FREE_LIST;
+			replay->free_left++;
+		}
+		if (i % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+init_replay(Replay *replay, PbpScenario scenario)
+{
+	memset(replay, 0, sizeof(*replay));
+	replay->worst = (scenario == PBP_WORST);
+	replay->overlay = MemoryContextAllocExtended(CurrentMemoryContext, NBuffers,
+												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	pg_atomic_init_u32(&replay->allocations, 0);
+	SpinLockInit(&replay->free_list_lock);
+
+	map_descriptors();
+	if (!replay->worst && pbp_have_free_buffer())
+		mark_free_buffers(replay);
+	pg_atomic_init_u32(&replay->hand, pbp_read_clock().hand);
+}
+
+/* Take the next buffer off the replayed free list, as the server does. */
+static void
+replay_free_buffer(Replay *replay, PbpSweepCost *cost)
+{
+	int64		start;
+	BufferDesc *desc;
+	PbpBufState state;
+
+	while (!(replay->overlay[replay->free_next] & OVERLAY_ON_FREE_LIST))
+		replay->free_next++;
+	desc = GetBufferDescriptor(replay->free_next);
+	replay->overlay[replay->free_next] = 0;
+	replay->free_left--;
+
+	start = pbp_now_ns();
+	pg_atomic_fetch_add_u32(&replay->allocations, 1);
+	SpinLockAcquire(&replay->free_list_lock);
+	SpinLockRelease(&replay->free_list_lock);
+	state = pbp_inspect_header(desc);
+	add_search(cost, pbp_now_ns() - start, 0);
+
+	cost->from_freelist++;
+	if (state & BM_DIRTY)
+		cost->dirty_victims++;
+}
+
+/*
+ * Move the replayed hand to the next victim and return its state.
+ *
+ * Follows the server's search step by step: the same order, the same atomic
+ * operations on the same headers and one on a hand of its own.  Only the
+ * decrement goes to the overlay instead of the header, so no usage count
+ * changes.  Each header is locked for an instant, one at a time; concurrent
+ * sessions meet this backend as they would meet one that looks for a victim.
+ */
+static PbpBufState
+replay_search(Replay *replay, int64 *inspected, int64 *skipped_pinned)
+{
+	int			without_change = NBuffers;
+
+	pg_atomic_fetch_add_u32(&replay->allocations, 1);
+	for (;;)
+	{
+		uint32		victim = pg_atomic_fetch_add_u32(&replay->hand, 1);
+		uint8	   *decrements;
+		PbpBufState state;
+		int			usage;
+
+		if (victim >= (uint32) NBuffers)
+		{
+			victim = 0;
+			pg_atomic_write_u32(&replay->hand, 1);
+		}
+		decrements = &replay->overlay[victim];
+		state = pbp_inspect_header(GetBufferDescriptor(victim));
+		(*inspected)++;
+
+		usage = replay->worst ? BM_MAX_USAGE_COUNT : BUF_STATE_GET_USAGECOUNT(state);
+		if (BUF_STATE_GET_REFCOUNT(state) != 0)
+		{
+			(*skipped_pinned)++;
+			if (--without_change == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+						 errmsg("no unpinned buffers available"),
+						 errdetail("Every buffer was pinned when the replay looked at it.")));
+		}
+		else if (usage > (*decrements & OVERLAY_DECREMENTS))
+		{
+			(*decrements)++;
+			without_change = NBuffers;
+		}
+		else
+			return state;
+
+		if (*inspected % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+replay_victims(PbpScenario scenario, int victims, PbpSweepCost *cost)
+{
+	Replay		replay;
+
+	init_replay(&replay, scenario);
+	for (int i = 0; i < victims; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+
+		if (replay.free_left > 0)
+			replay_free_buffer(&replay, cost);
+		else
+		{
+			int64		inspected = 0;
+			int64		start = pbp_now_ns();
+			PbpBufState state;
+
+			state = replay_search(&replay, &inspected, &cost->skipped_pinned);
+			add_search(cost, pbp_now_ns() - start, inspected);
+			if (state & BM_DIRTY)
+				cost->dirty_victims++;
+		}
+	}
+	pfree(replay.overlay);
+}
+
+/* ---- live ---- */
+
+/* Room for one more, made before the search: nothing may fail after it. */
+static void
+reserve_held(HeldBuffers *held)
+{
+	if (held->nheld < held->capacity)
+		return;
+	held->capacity *= 2;
+	held->buf_ids = repalloc_huge(held->buf_ids,
+								  (Size) held->capacity * sizeof(int));
+}
+
+/*
+ * A victim without a tag came from the free list, unless the hand has just
+ * passed it.  In doubt, when other sessions move the hand too, it counts as
+ * the list's: a free buffer too many on the list does no harm.
+ */
+static bool
+came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
+					PbpBufState state, PbpClock before, PbpClock after)
+{
+	int			id = desc->buf_id;
+
+	if (state & BM_TAG_VALID)
+		return false;
+	if (held->is_held[id / BITS_PER_BYTE] & (1 << (id % BITS_PER_BYTE)))
+		return false;
+	return pbp_ticks_between(before, after) == 0 ||
+		(after.hand + NBuffers - 1) % NBuffers != id;
+}
+
+/*
+ * Put everything back, last taken first, which restores the list's order.
+ *
+ * A buffer that a concurrent search has taken meanwhile is in use and stays
+ * so.  One that is taken between the look and the push is no harm either: the
+ * server discards used buffers as it finds them on the list.
+ */
+static void
+give_back_held(int code pg_attribute_unused(), Datum arg)
+{
+	HeldBuffers *held = (HeldBuffers *) DatumGetPointer(arg);
+
+	while (held->nheld > 0)
+	{
+		BufferDesc *desc = GetBufferDescriptor(held->buf_ids[--held->nheld]);
+		PbpBufState state = pbp_lock_header(desc);
+		bool		still_free = !(state & BM_TAG_VALID) &&
+			BUF_STATE_GET_REFCOUNT(state) == 0;
+
+		pbp_unlock_header(desc, state);
+		if (still_free)
+			pbp_push_free_buffer(desc);
+	}
+}
+
+/*
+ * How many of the buffers that the hand passed are pinned, seen right after
+ * it went by: the server's search does not tell.  Outside the time taken.
+ */
+static int64
+count_pinned_behind(PbpClock before, int64 inspected)
+{
+	int64		pinned = 0;
+	int			i = before.hand;
+
+	for (int64 n = 0; n < inspected; n++)
+	{
+		if (BUF_STATE_GET_REFCOUNT(pbp_read_state(GetBufferDescriptor(i))) != 0)
+			pinned++;
+		if (++i >= NBuffers)
+			i = 0;
+		if (n % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return pinned;
+}
+
+/* One search by the server itself, its victim given back. */
+static void
+live_search(HeldBuffers *held, PbpSweepCost *cost)
+{
+	PbpClock	before;
+	PbpClock	after;
+	PbpBufState state;
+	BufferDesc *desc;
+	int64		start;
+	int64		elapsed_ns;
+	int64		inspected;
+
+	reserve_held(held);
+	pbp_prepare_victim();
+	before = pbp_read_clock();
+
+	start = pbp_now_ns();
+	desc = pbp_find_victim(&state);
+	elapsed_ns = pbp_now_ns() - start;
+
+	after = pbp_read_clock();
+	pbp_release_victim(desc);
+
+	if (came_from_free_list(held, desc, state, before, after))
+	{
+		int			id = desc->buf_id;
+
+		held->buf_ids[held->nheld++] = id;
+		held->is_held[id / BITS_PER_BYTE] |= 1 << (id % BITS_PER_BYTE);
+		cost->from_freelist++;
+		inspected = 0;
+	}
+	else
+		inspected = pbp_ticks_between(before, after);
+
+	add_search(cost, elapsed_ns, inspected);
+	cost->skipped_pinned += count_pinned_behind(before, inspected);
+	if (state & BM_DIRTY)
+		cost->dirty_victims++;
+}
+
+/*
+ * Buffers from the free list are pushed back at its head, where the next
+ * search would find them again, so they are held until the end: also when
+ * that is an error, a cancel or the end of this process.
+ */
+static void
+live_victims(int victims, PbpSweepCost *cost)
+{
+	HeldBuffers held;
+
+	held.nheld = 0;
+	held.capacity = 1024;
+	held.buf_ids = palloc(held.capacity * sizeof(int));
+	held.is_held = palloc0(NBuffers / BITS_PER_BYTE + 1);
+
+	map_descriptors();
+	PG_ENSURE_ERROR_CLEANUP(give_back_held, PointerGetDatum(&held));
+	{
+		for (int i = 0; i < victims; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			live_search(&held, cost);
+		}
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(give_back_held, PointerGetDatum(&held));
+	give_back_held(0, PointerGetDatum(&held));
+
+	pfree(held.buf_ids);
+	pfree(held.is_held);
+}
+
+/*
+ * Time the search for each of many victims.
+ *
+ * Replays (current, worst) change nothing that is shared, and say what the
+ * server would do if no other session did anything meanwhile.  A live run
+ * moves the hand and ages usage counts as any search does; what it counts as
+ * inspected includes the steps of other sessions' searches at that moment.
+ * Memory: one byte a buffer for a replay.
+ */
+void
+pbp_sweep_cost(PbpScenario scenario, int victims, PbpSweepCost *cost)
+{
+	memset(cost, 0, sizeof(*cost));
+	pbp_latency_init(&cost->latency);
+
+	if (scenario == PBP_LIVE)
+		live_victims(victims, cost);
+	else
+		replay_victims(scenario, victims, cost);
+}
