@@ -25,7 +25,8 @@ REGRESS = \
 	histogram \
 	relations \
 	clock
-TAP_TESTS = 1
+
+EXTRA_CLEAN = tmp_check
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -33,3 +34,8 @@ include $(PGXS)
 
 # Each object is rebuilt when a header changes; PGXS tracks none for us.
 $(OBJS): src/compat.h src/latency.h src/pgbufprobe.h
+
+# PGXS has the recipe and no target of its own for it.
+.PHONY: prove_installcheck
+prove_installcheck:
+	$(prove_installcheck)

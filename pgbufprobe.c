@@ -60,12 +60,13 @@ static const char *const scenario_names[PBP_SCENARIOS] = {
 	[PBP_LIVE] = "live",
 };
 
-static const struct
+typedef struct ScanMethodName
 {
 	const char *name;
 	const char *models;
-}			scan_methods[PBP_SCAN_METHODS] =
-{
+} ScanMethodName;
+
+static const ScanMethodName scan_methods[PBP_SCAN_METHODS] = {
 	[PBP_SCAN_READ] = {"read", "reading each state, as a histogram does"},
 	[PBP_SCAN_LOCK] = {"lock", "a checkpoint's search for dirty buffers"},
 	[PBP_SCAN_MATCH] = {"match", "the search of each DROP or TRUNCATE"},

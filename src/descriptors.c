@@ -4,9 +4,10 @@
  *	  Full scans of the buffer descriptors: usage counts, buffers of each
  *	  relation, and what such scans cost.
  *
- * No scan here takes a lock on the buffer pool or changes a descriptor.  Each
- * descriptor is read at its own instant: every buffer is counted once, and
- * what others change during the scan shows before or after the change.
+ * No scan here takes a lock on the buffer pool as a whole or changes what a
+ * descriptor says.  Each descriptor is read at its own instant: every buffer
+ * is counted once, and what others change during the scan shows before or
+ * after the change.
  *
  *-------------------------------------------------------------------------
  */
@@ -122,36 +123,25 @@ pbp_histogram(PbpHistogram *histogram)
 }
 
 /*
- * Read a buffer's tag and state as of one instant.
- *
- * A tag changes only while its header is locked, and no buffer gets another
- * page without its state passing through other values.  So a state that is
- * the same before and after the tag was copied belongs to that tag; only when
- * it moved is the header locked, as pg_buffercache does for every buffer.
+ * Read a buffer's state and tag as of one instant, which takes its header's
+ * lock: a tag has several words, and none of them alone says whose page the
+ * buffer holds.  False if it holds none.
  */
-static PbpBufState
-read_page(BufferDesc *desc, BufferTag *tag)
+static bool
+read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
 {
-	PbpBufState state = pbp_read_state(desc);
+	if (!holds_page(pbp_read_state(desc)))
+		return false;
 
-	if (!holds_page(state))
-		return state;
-
-	pg_read_barrier();
+	*state = pbp_lock_header(desc);
 	*tag = desc->tag;
-	pg_read_barrier();
-	if (likely(!(state & BM_LOCKED) && pbp_read_state(desc) == state))
-		return state;
-
-	state = pbp_lock_header(desc);
-	*tag = desc->tag;
-	pbp_unlock_header(desc, state);
-	return state;
+	pbp_unlock_header(desc, *state);
+	return holds_page(*state);
 }
 
 /*
- * Usage counts of one relation, all its forks.  Locks a header only when it
- * changes while it is read.
+ * Usage counts of one relation, all its forks.  An unlocked look at each tag
+ * decides which headers are locked, one at a time, to be counted.
  */
 void
 pbp_relation_histogram(const PbpLocator *locator, PbpHistogram *histogram)
@@ -166,13 +156,12 @@ pbp_relation_histogram(const PbpLocator *locator, PbpHistogram *histogram)
 		if (i % BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 
-		/* an unlocked look decides for nearly all buffers */
 		if (pbp_tag_matches(&desc->tag, locator))
 		{
+			PbpBufState state;
 			BufferTag	tag;
-			PbpBufState state = read_page(desc, &tag);
 
-			if (holds_page(state) && pbp_tag_matches(&tag, locator))
+			if (read_page(desc, &state, &tag) && pbp_tag_matches(&tag, locator))
 				count_slot(&counts, 0, state);
 		}
 	}
@@ -240,9 +229,9 @@ collect_relations(HTAB *table, int *nrelations)
 }
 
 /*
- * Buffers of every relation and fork, in no order.  One scan; locks a header
- * only when it changes while it is read; memory grows with the number of
- * relations, not with the pool.
+ * Buffers of every relation and fork, in no order.  One scan, which locks each
+ * header that holds a page, one at a time, as pg_buffercache does; memory
+ * grows with the number of relations, not with the pool.
  */
 PbpRelationCount *
 pbp_count_relations(int *nrelations)
@@ -253,13 +242,13 @@ pbp_count_relations(int *nrelations)
 
 	for (int i = 0; i < NBuffers; i++)
 	{
+		PbpBufState state;
 		BufferTag	tag;
-		PbpBufState state = read_page(GetBufferDescriptor(i), &tag);
 
 		if (i % BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 
-		if (!holds_page(state))
+		if (!read_page(GetBufferDescriptor(i), &state, &tag))
 			continue;
 
 		/* neighbours mostly belong to the same relation */
@@ -320,20 +309,32 @@ scan_lock(void)
 }
 
 /*
- * As the drop of a relation looks for its buffers.  The relation sought lies
- * in this database's own tablespace but cannot exist, which is what the drop
- * of an empty table finds.
+ * As the drop of relations looks for their buffers: the server compares each
+ * tag with each relation of a list.  The one sought here lies in this
+ * database's own tablespace but cannot exist, which is what the drop of an
+ * empty table finds.  The list's length is volatile, since a loop that the
+ * compiler has unrolled for one relation would be quicker than the server's.
  */
 static int64
 scan_match(void)
 {
-	PbpLocator	nothing = pbp_locator(MyDatabaseTableSpace, MyDatabaseId, InvalidOid);
+	PbpLocator	sought[] = {pbp_locator(MyDatabaseTableSpace, MyDatabaseId, InvalidOid)};
+	volatile int opaque_length = lengthof(sought);
+	int			nsought = opaque_length;
 	int64		matched = 0;
 
 	for (int i = 0; i < NBuffers; i++)
 	{
-		if (pbp_tag_matches(&GetBufferDescriptor(i)->tag, &nothing))
-			matched++;
+		BufferDesc *desc = GetBufferDescriptor(i);
+
+		for (int j = 0; j < nsought; j++)
+		{
+			if (pbp_tag_matches(&desc->tag, &sought[j]))
+			{
+				matched++;
+				break;
+			}
+		}
 		if (i % BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}

@@ -1,0 +1,148 @@
+-- What bench/probes measures, as procedures that write to bench.samples.
+
+CREATE EXTENSION IF NOT EXISTS pgbufprobe;
+CREATE EXTENSION IF NOT EXISTS pg_buffercache;
+CREATE EXTENSION IF NOT EXISTS pg_prewarm;
+
+CREATE SCHEMA bench;
+CREATE TABLE bench.samples (what text, value double precision);
+
+-- One row a page, so that it is made quickly.
+CREATE TABLE bench.filler (page text);
+ALTER TABLE bench.filler ALTER COLUMN page SET STORAGE PLAIN;
+
+CREATE FUNCTION bench.pool() RETURNS integer STABLE LANGUAGE sql
+RETURN (SELECT setting::integer FROM pg_settings WHERE name = 'shared_buffers');
+
+-- A table as large as the pool, and all of it there, but for what the catalogs need.
+CREATE PROCEDURE bench.fill() LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE bench.filler;
+    INSERT INTO bench.filler SELECT repeat('x', 7000) FROM generate_series(1, bench.pool());
+    CHECKPOINT;
+    PERFORM pg_prewarm('bench.filler');
+END $$;
+
+-- Median milliseconds are what every figure below is made of.
+CREATE FUNCTION bench.timed(command text) RETURNS double precision LANGUAGE plpgsql AS $$
+DECLARE
+    start timestamptz := clock_timestamp();
+BEGIN
+    EXECUTE command;
+    RETURN 1000 * extract(epoch FROM clock_timestamp() - start);
+END $$;
+
+CREATE FUNCTION bench.touch() RETURNS double precision LANGUAGE sql
+RETURN (SELECT avg_ms FROM pgbufprobe_scan_cost(1) WHERE method = 'read');
+
+-- Full turns of the hand over buffers that are all in use: replay, then live.
+CREATE PROCEDURE bench.sweeps(rounds integer) LANGUAGE plpgsql AS $$
+DECLARE
+    victims integer := greatest(bench.pool() / 25, 100);
+    replay record;
+    live record;
+BEGIN
+    PERFORM pgbufprobe_sweep_cost(1), pgbufprobe_sweep_cost(1, 'live');
+    FOR i IN 1 .. rounds LOOP
+        FOR touch IN 1 .. 6 LOOP
+            PERFORM pg_prewarm('bench.filler', last_block => (bench.pool() * 0.98)::integer);
+        END LOOP;
+        SELECT * INTO replay FROM pgbufprobe_sweep_cost(victims, 'current');
+        SELECT * INTO live FROM pgbufprobe_sweep_cost(victims, 'live');
+        INSERT INTO bench.samples VALUES
+            ('passes', live.passes),
+            ('replay_ns', replay.ns_per_buffer), ('live_ns', live.ns_per_buffer),
+            ('miscounted', abs(replay.inspected - live.inspected) +
+                abs(replay.skipped_pinned - live.skipped_pinned) +
+                abs(replay.dirty_victims - live.dirty_victims));
+    END LOOP;
+END $$;
+
+-- The first scan in a backend pays for mapping the descriptors.
+CREATE PROCEDURE bench.first_histogram() LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pgbufprobe_clock();     -- loads the library
+    PERFORM bench.timed('SELECT 1');
+    INSERT INTO bench.samples
+    SELECT 'histogram_first', bench.timed('SELECT * FROM pgbufprobe_usagecount_histogram()');
+END $$;
+
+CREATE PROCEDURE bench.histograms(rounds integer) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM bench.touch(), pgbufprobe_usagecount_histogram();
+    FOR i IN 1 .. rounds LOOP
+        INSERT INTO bench.samples VALUES
+            ('touch', bench.touch()),
+            ('histogram', bench.timed('SELECT * FROM pgbufprobe_usagecount_histogram()'));
+    END LOOP;
+END $$;
+
+CREATE PROCEDURE bench.peers(rounds integer) LANGUAGE plpgsql AS $$
+DECLARE
+    has_usage_counts boolean := to_regproc('pg_buffercache_usage_counts') IS NOT NULL;
+BEGIN
+    FOR i IN 1 .. rounds LOOP
+        INSERT INTO bench.samples VALUES
+            ('group_by', bench.timed('SELECT usagecount, count(*) FROM pg_buffercache GROUP BY 1'));
+        IF has_usage_counts THEN
+            INSERT INTO bench.samples VALUES
+                ('usage_counts', bench.timed('SELECT * FROM pg_buffercache_usage_counts()'));
+        END IF;
+    END LOOP;
+END $$;
+
+-- The pool is searched when the drop commits.
+CREATE PROCEDURE bench.drops(name text, rounds integer) LANGUAGE plpgsql AS $$
+DECLARE
+    start timestamptz;
+    samples double precision[] := '{}';
+BEGIN
+    FOR i IN 1 .. rounds + 3 LOOP
+        CREATE TABLE bench.empty (i integer);
+        COMMIT;
+        start := clock_timestamp();
+        DROP TABLE bench.empty;
+        COMMIT;
+        samples := samples || 1000 * extract(epoch FROM clock_timestamp() - start)::double precision;
+    END LOOP;
+    INSERT INTO bench.samples SELECT name, unnest(samples[4:]);
+END $$;
+
+CREATE PROCEDURE bench.scans(rounds integer) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pgbufprobe_scan_cost(1);
+    FOR i IN 1 .. rounds LOOP
+        INSERT INTO bench.samples SELECT method, avg_ms FROM pgbufprobe_scan_cost(1);
+    END LOOP;
+END $$;
+
+CREATE VIEW bench.report AS
+WITH m AS (
+    SELECT what, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median,
+        min(value) AS least, max(value) AS most
+    FROM bench.samples GROUP BY what
+), one AS (
+    SELECT jsonb_object_agg(what, median) AS v FROM m
+), figures(ord, figure, value, unit, target) AS (
+    SELECT f.* FROM one, LATERAL (VALUES
+        (1, 'sweep: buffers the replay miscounts', (v->>'miscounted')::float8, 'buffers', '0'),
+        (2, 'sweep: turns of the hand in one run', (v->>'passes')::float8, 'passes', NULL),
+        (3, 'sweep: replay', (v->>'replay_ns')::float8, 'ns/buffer', NULL),
+        (4, 'sweep: live', (v->>'live_ns')::float8, 'ns/buffer', NULL),
+        (5, 'sweep: replay / live', (v->>'replay_ns')::float8 / (v->>'live_ns')::float8, 'ratio', '0.9 to 1.1'),
+        (6, 'histogram: touching every descriptor', (v->>'touch')::float8, 'ms', NULL),
+        (7, 'histogram: warm', (v->>'histogram')::float8, 'ms', NULL),
+        (8, 'histogram: first in a backend', (v->>'histogram_first')::float8, 'ms', NULL),
+        (9, 'histogram: warm / touching', (v->>'histogram')::float8 / (v->>'touch')::float8, 'ratio', 'at most 1.2'),
+        (10, 'histogram: GROUP BY pg_buffercache / warm', (v->>'group_by')::float8 / (v->>'histogram')::float8, 'ratio', 'at least 50'),
+        (11, 'histogram: pg_buffercache_usage_counts() / warm', (v->>'usage_counts')::float8 / (v->>'histogram')::float8, 'ratio', 'more than 1'),
+        (12, 'drop: DROP TABLE of an empty table', (v->>'drop')::float8, 'ms', NULL),
+        (13, 'drop: the same with 16 MB', (v->>'drop_small')::float8, 'ms', NULL),
+        (14, 'drop: match', (v->>'match')::float8, 'ms', NULL),
+        (15, 'drop: match / what the pool adds to the drop',
+            (v->>'match')::float8 / ((v->>'drop')::float8 - (v->>'drop_small')::float8), 'ratio', '0.8 to 1.2'),
+        (16, 'checkpoint: lock', (v->>'lock')::float8, 'ms', NULL)
+    ) AS f(ord, figure, value, unit, target)
+)
+SELECT figure, round(value::numeric, 3) AS median, unit, target
+FROM figures WHERE value IS NOT NULL ORDER BY ord;

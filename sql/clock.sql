@@ -1,0 +1,40 @@
+-- The hand of the clock sweep.
+SELECT ticks = passes * buffers + hand AS ticks_add_up, hand BETWEEN 0 AND buffers - 1 AS hand_in_pool,
+       buffers = (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') AS whole_pool,
+       taken_at BETWEEN statement_timestamp() AND clock_timestamp() AS now
+FROM pgbufprobe_clock();
+
+-- a live search of two whole turns moves it by what was inspected, at least
+SELECT ticks AS before FROM pgbufprobe_clock() \gset
+SELECT inspected FROM pgbufprobe_sweep_cost(
+    2 * (SELECT setting::integer FROM pg_settings WHERE name = 'shared_buffers'), 'live') \gset
+SELECT ticks - :before >= :inspected AS moved, :inspected > 0 AS inspected_some FROM pgbufprobe_clock();
+
+-- how fast it turns
+SELECT round(seconds::numeric, 1) >= 0.2 AS watched,
+       abs(ticks_per_second * seconds - ticks) <= 0.001 * ticks AS rate,
+       (ticks > 0) = (seconds_per_pass IS NOT NULL) AS turns,
+       (allocations > 0) = (inspected_per_allocation IS NOT NULL) AS allocates
+FROM pgbufprobe_clock_rate('200 ms');
+
+-- mistakes
+SELECT * FROM pgbufprobe_clock_rate(NULL);
+SELECT * FROM pgbufprobe_clock_rate('0');
+SELECT * FROM pgbufprobe_clock_rate('-5 s');
+SELECT * FROM pgbufprobe_clock_rate('500 us');
+SELECT * FROM pgbufprobe_clock_rate('2 days');
+SELECT * FROM pgbufprobe_clock_rate('178000000 years');
+
+BEGIN READ ONLY;
+SELECT count(*) FROM pgbufprobe_clock(), pgbufprobe_clock_rate('1 ms');
+COMMIT;
+
+SET ROLE regress_pgbufprobe_plain;
+SELECT * FROM pgbufprobe_clock();
+SELECT * FROM pgbufprobe_clock_rate('1 ms');
+SET ROLE regress_pgbufprobe_monitor;
+SELECT count(*) FROM pgbufprobe_clock();
+SELECT count(*) FROM pgbufprobe_clock_rate('1 ms');
+RESET ROLE;
+
+DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;

@@ -1,0 +1,46 @@
+-- What shared buffers hold of each relation.
+
+-- the pool is what is held of relations, and what is unused
+BEGIN READ ONLY;
+SELECT (SELECT sum(buffers) FROM pgbufprobe_relations())
+     + (SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL)
+     - (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') BETWEEN -50 AND 50 AS whole_pool;
+COMMIT;
+
+-- of a table, which fits
+SELECT database = current_database() AS here, tablespace, relfilenode = pg_relation_filenode(relation) AS its_file,
+       relation, buffers * current_setting('block_size')::integer = pg_relation_size(relation) AS all_of_it,
+       bytes = pg_relation_size(relation) AS in_bytes, pinned
+FROM pgbufprobe_relations()
+WHERE relation = 'counted'::regclass AND fork = 'main';
+
+-- its forks together are what the histogram of the table counts
+SELECT sum(r.buffers) = (SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('counted')) AS all_forks,
+       array_agg(r.fork ORDER BY r.fork) AS forks
+FROM pgbufprobe_relations() r
+WHERE r.relation = 'counted'::regclass;
+
+-- figures that say the same
+SELECT r.*
+FROM pgbufprobe_relations() r,
+     LATERAL (SELECT sum(n) AS buffers, sum(n * (usage - 1)) / sum(n) AS average, count(*) AS levels
+              FROM unnest(r.usagecounts) WITH ORDINALITY AS u(n, usage)) u
+WHERE u.buffers <> r.buffers
+   OR abs(u.average - r.usagecount_avg) > 0.001
+   OR u.levels <> (SELECT count(*) FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NOT NULL)
+   OR r.bytes <> r.buffers * current_setting('block_size')::integer;
+
+-- largest first
+SELECT bool_and(buffers <= previous) AS descending
+FROM (SELECT buffers, lag(buffers) OVER (ORDER BY ordinality) AS previous
+      FROM pgbufprobe_relations() WITH ORDINALITY) o;
+
+-- catalogs that all databases share belong to none
+SELECT database, tablespace, relation FROM pgbufprobe_relations()
+WHERE relation = 'pg_database'::regclass AND fork = 'main';
+
+SET ROLE regress_pgbufprobe_plain;
+SELECT * FROM pgbufprobe_relations();
+SET ROLE regress_pgbufprobe_monitor;
+SELECT count(*) > 0 AS answers FROM pgbufprobe_relations();
+RESET ROLE;

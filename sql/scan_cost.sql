@@ -1,0 +1,33 @@
+-- What a scan of all descriptors costs.
+SELECT method, models, rounds FROM pgbufprobe_scan_cost();
+
+-- the figures of one row belong together
+SELECT c.*
+FROM pgbufprobe_scan_cost(3) c, pg_settings s
+WHERE s.name = 'shared_buffers'
+  AND (c.buffers <> s.setting::bigint
+       OR c.rounds <> 3
+       OR NOT (c.min_ms <= c.avg_ms AND c.avg_ms <= c.max_ms)
+       OR abs(c.ns_per_buffer * c.buffers / 1e6 - c.avg_ms) > 0.01 * c.avg_ms
+       OR abs(c.ns_per_buffer * (1024.0 ^ 3 / current_setting('block_size')::integer) / 1e6 - c.ms_per_gb)
+          > 0.01 * c.ms_per_gb
+       OR c.matched > c.buffers);
+
+-- nothing is sought by reading, and nothing can match
+SELECT method, matched FROM pgbufprobe_scan_cost(1) WHERE method <> 'lock';
+
+-- mistakes
+SELECT * FROM pgbufprobe_scan_cost(0);
+SELECT * FROM pgbufprobe_scan_cost(-2147483648);
+SELECT * FROM pgbufprobe_scan_cost(10001);
+SELECT * FROM pgbufprobe_scan_cost(NULL);
+
+BEGIN READ ONLY;
+SELECT method FROM pgbufprobe_scan_cost(1);
+COMMIT;
+
+SET ROLE regress_pgbufprobe_plain;
+SELECT * FROM pgbufprobe_scan_cost(1);
+SET ROLE regress_pgbufprobe_monitor;
+SELECT method FROM pgbufprobe_scan_cost(1);
+RESET ROLE;

@@ -1,0 +1,59 @@
+-- What a search for a victim costs.
+
+-- without a scenario, the two that change nothing
+SELECT scenario, victims FROM pgbufprobe_sweep_cost();
+SELECT scenario, victims FROM pgbufprobe_sweep_cost(7);
+SELECT scenario, victims FROM pgbufprobe_sweep_cost(7, 'live');
+
+-- the figures of one row belong together
+CREATE TEMP VIEW incoherent AS
+SELECT c.*
+FROM (SELECT setting::bigint AS buffers FROM pg_settings WHERE name = 'shared_buffers') s,
+     (VALUES (1, 'current'), (1000, 'current'), (1, 'worst'), (1000, 'worst'), (1000, 'live')) v(n, name),
+     LATERAL pgbufprobe_sweep_cost(v.n, v.name) c
+WHERE c.victims <> v.n
+   OR c.scenario <> v.name
+   OR NOT (c.p50_us <= c.p95_us AND c.p95_us <= c.p99_us AND c.p99_us <= c.max_us AND c.avg_us <= c.max_us)
+   OR abs(c.total_ms * 1000 - c.avg_us * c.victims) > 0.01 * c.total_ms * 1000 + 0.001
+   OR abs(c.inspected_per_victim * c.victims - c.inspected) > 0.001 * c.inspected
+   OR abs(c.passes * s.buffers - c.inspected) > 0.001 * c.inspected + 1
+   OR c.inspected < c.victims - c.from_freelist
+   OR c.inspected_max > c.inspected
+   OR c.skipped_pinned > c.inspected
+   OR c.dirty_victims > c.victims
+   OR c.from_freelist > c.victims
+   OR (c.inspected > 0) <> (c.ns_per_buffer IS NOT NULL)
+   OR abs(c.ms_per_pass - c.ns_per_buffer * s.buffers / 1e6) > 0.01 * c.ms_per_pass
+   OR abs(c.ms_per_gb - c.ns_per_buffer * (1024.0 ^ 3 / current_setting('block_size')::integer) / 1e6) > 0.01 * c.ms_per_gb;
+SELECT * FROM incoherent;
+
+-- the worst case: each unpinned buffer is passed once for each usage count,
+-- before the first is found; the free list is taken as empty
+SELECT inspected > 4 * (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') AS many_passes,
+       inspected_max = inspected AS in_one_search, from_freelist
+FROM pgbufprobe_sweep_cost(1, 'worst');
+
+-- mistakes
+SELECT * FROM pgbufprobe_sweep_cost(0);
+SELECT * FROM pgbufprobe_sweep_cost(-1);
+SELECT * FROM pgbufprobe_sweep_cost(2147483647);
+SELECT * FROM pgbufprobe_sweep_cost(NULL);
+SELECT * FROM pgbufprobe_sweep_cost(1, 'best');
+SELECT * FROM pgbufprobe_sweep_cost(1, '');
+SELECT * FROM pgbufprobe_sweep_cost(1, 'CURRENT');
+
+-- in a read-only transaction
+BEGIN READ ONLY;
+SELECT scenario FROM pgbufprobe_sweep_cost(1);
+SELECT scenario FROM pgbufprobe_sweep_cost(1, 'live');
+COMMIT;
+
+-- "live" is for superusers, whoever was granted the function
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
+SET ROLE regress_pgbufprobe_plain;
+SELECT * FROM pgbufprobe_sweep_cost(1, 'current');
+SET ROLE regress_pgbufprobe_monitor;
+SELECT scenario FROM pgbufprobe_sweep_cost(1);
+SELECT scenario FROM pgbufprobe_sweep_cost(1, 'live');
+RESET ROLE;

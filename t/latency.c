@@ -1,0 +1,155 @@
+/*
+ * latency.c
+ *	  Compares the percentiles of src/latency.c with those of sorted times.
+ *
+ * Prints TAP; t/latency.pl compiles it with src/latency.c alone and runs it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../src/latency.h"
+
+#define TIMES	10000000
+
+static int	tests;
+
+static void
+ok(int passed, const char *what, double seen, double expected)
+{
+	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
+	if (!passed)
+		printf("# seen %g, expected %g\n", seen, expected);
+}
+
+static void
+is_within_1_percent(double seen, double expected, const char *what)
+{
+	ok(fabs(seen - expected) <= 0.01 * expected, what, seen, expected);
+}
+
+/* xorshift: the same times in every run */
+static double
+next_random(void)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (double) (state >> 11) / 9007199254740992.0;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	int64_t		one = *(const int64_t *) a;
+	int64_t		other = *(const int64_t *) b;
+
+	return (one > other) - (one < other);
+}
+
+/* From tens of nanoseconds to minutes, most of them short, as searches are. */
+static int64_t
+some_time(int shape)
+{
+	double		r = next_random();
+
+	if (shape == 0)
+		return (int64_t) (20 * pow(r + 1e-10, -1.2));
+	if (shape == 1)
+		return (int64_t) (1000 + 9000 * r);
+	return r < 0.97 ? 15 : (int64_t) (1e6 + 1e8 * next_random());
+}
+
+static void
+compare_percentiles(int shape, int64_t *times)
+{
+	static PbpLatency latency;
+	static const double shares[] = {0.01, 0.5, 0.95, 0.99, 0.999, 0.99999, 1.0};
+	double		sum = 0;
+	char		what[100];
+
+	pbp_latency_init(&latency);
+	for (int i = 0; i < TIMES; i++)
+	{
+		times[i] = some_time(shape);
+		sum += (double) times[i];
+		if (pbp_latency_add(&latency, times[i] + latency.clock_ns) != times[i])
+		{
+			ok(0, "the clock's cost is taken off", 0, (double) times[i]);
+			return;
+		}
+	}
+	qsort(times, TIMES, sizeof(times[0]), compare);
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+	{
+		int64_t		rank = (int64_t) ceil(shares[i] * TIMES);
+
+		snprintf(what, sizeof(what), "times of shape %d: percentile %g", shape, 100 * shares[i]);
+		is_within_1_percent(pbp_latency_percentile_ns(&latency, shares[i]),
+							(double) times[rank - 1], what);
+	}
+	snprintf(what, sizeof(what), "times of shape %d: average", shape);
+	ok(fabs(pbp_latency_avg_ns(&latency) * TIMES - sum) <= 1e-9 * sum, what,
+	   pbp_latency_avg_ns(&latency), sum / TIMES);
+	snprintf(what, sizeof(what), "times of shape %d: longest", shape);
+	ok(latency.max_ns == times[TIMES - 1], what, (double) latency.max_ns, (double) times[TIMES - 1]);
+}
+
+/* Around each power of two, where a mistake by one would show. */
+static void
+compare_borders(void)
+{
+	static PbpLatency latency;
+	int			far_off = 0;
+
+	pbp_latency_init(&latency);
+	for (int log2 = 0; log2 < PBP_LATENCY_MAX_LOG2; log2++)
+	{
+		for (int64_t ns = ((int64_t) 1 << log2) - 1; ns <= ((int64_t) 1 << log2) + 1; ns++)
+		{
+			double		seen;
+
+			latency.count = 0;
+			for (int i = 0; i < PBP_LATENCY_BUCKETS; i++)
+				latency.buckets[i] = 0;
+			latency.max_ns = INT64_MAX;
+			pbp_latency_add(&latency, ns + latency.clock_ns);
+			seen = pbp_latency_percentile_ns(&latency, 1);
+			if (fabs(seen - (double) ns) > 0.005 * (double) ns)
+				far_off++;
+		}
+	}
+	ok(far_off == 0, "borders of all powers of two are within 0.5 %", far_off, 0);
+}
+
+static void
+compare_extremes(void)
+{
+	static PbpLatency latency;
+
+	pbp_latency_init(&latency);
+	ok(pbp_latency_avg_ns(&latency) == 0, "nothing counted: average 0",
+	   pbp_latency_avg_ns(&latency), 0);
+	ok(pbp_latency_add(&latency, 0) == 0, "a time below the clock's cost is 0, not negative",
+	   (double) latency.sum_ns, 0);
+	pbp_latency_add(&latency, INT64_MAX);
+	ok(latency.buckets[PBP_LATENCY_BUCKETS - 1] == 1, "a time beyond the last bucket is in the last bucket",
+	   (double) latency.buckets[PBP_LATENCY_BUCKETS - 1], 1);
+}
+
+int
+main(void)
+{
+	int64_t    *times = malloc(TIMES * sizeof(int64_t));
+
+	for (int shape = 0; shape < 3; shape++)
+		compare_percentiles(shape, times);
+	compare_borders();
+	compare_extremes();
+	printf("1..%d\n", tests);
+	free(times);
+	return 0;
+}

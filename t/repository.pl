@@ -1,0 +1,61 @@
+
+# What can be seen of the sources without running them: one version everywhere, script and engines as
+# the house wants them.
+use strict;
+use warnings;
+use JSON::PP;
+use Test::More;
+
+sub slurp
+{
+	my ($file) = @_;
+	open my $handle, '<', $file or die "$file: $!";
+	local $/;
+	return scalar <$handle>;
+}
+
+# The control file says which version this is.
+my ($version) = slurp('pgbufprobe.control') =~ /^default_version = '(.*)'$/m;
+my $meta = decode_json(slurp('META.json'));
+my ($newest_change) = slurp('CHANGELOG.md') =~ /^## (\S+)/m;
+
+is($meta->{version}, "$version.0", 'META.json has the version of the control file');
+is($meta->{provides}{pgbufprobe}{version}, "$version.0", 'so has what it provides');
+is($meta->{provides}{pgbufprobe}{file}, "pgbufprobe--$version.sql", 'and names its script');
+is($newest_change, $version, 'CHANGELOG.md begins with that version');
+
+# The catalog cannot tell a default from a choice, so the script is read.
+my $script = slurp("pgbufprobe--$version.sql");
+my @functions = $script =~ /^(CREATE FUNCTION .*?;)$/msg;
+isnt(scalar @functions, 0, 'the script has functions');
+for my $function (@functions)
+{
+	my ($name) = $function =~ /^CREATE FUNCTION (\w+)/;
+	like($function, qr/\b(VOLATILE|STABLE|IMMUTABLE)\b/, "$name says its volatility");
+	like($function, qr/\b(STRICT|CALLED ON NULL INPUT)\b/, "$name says what it does with NULL");
+	like($function, qr/\bPARALLEL (SAFE|RESTRICTED|UNSAFE)\b/, "$name says its parallel safety");
+	like($script, qr/^REVOKE ALL ON FUNCTION $name\(.*\) FROM PUBLIC;$/m, "$name is revoked from PUBLIC");
+	like($script, qr/^COMMENT ON FUNCTION $name\(/m, "$name has a comment");
+	like(slurp('README.md'), qr/`$name\(/, "$name stands in the README");
+}
+
+# Differences between versions stand in one file; and each layer keeps to itself.
+my %code = map { $_ => slurp($_) } 'pgbufprobe.c', glob('src/*.[ch]');
+is_deeply([ grep { $code{$_} =~ /PG_VERSION_NUM/ } sort keys %code ],
+	['src/compat.h'], 'PG_VERSION_NUM stands in compat.h alone');
+is_deeply([ grep { $code{$_} =~ /\b(Datum|PG_FUNCTION_ARGS|HeapTuple)\b/ && $_ !~ /sweep\.c$/ } grep { m{^src/} } sort keys %code ],
+	[], 'no engine sees a Datum or a tuple, but for the callback of the live search');
+unlike($code{'pgbufprobe.c'}, qr/GetBufferDescriptor|BufferDesc\b/, 'the SQL face touches no descriptor');
+for my $alone ('src/latency.c', 'src/latency.h')
+{
+	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
+}
+
+# The first query stands with its output where a reader sees it.
+my @lines = split /\n/, slurp('README.md');
+my ($query) = grep { $lines[$_] =~ /pgbufprobe_\w+\(/ } 0 .. $#lines;
+my ($output) = grep { $lines[$_] =~ /^-+\+-|^-\[ RECORD 1 \]/ } 0 .. $#lines;
+cmp_ok($query, '<', 40, 'the first query stands in the first 40 lines of the README');
+cmp_ok($output, '<', 40, 'so does its output');
+
+done_testing();
