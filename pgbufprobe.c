@@ -537,19 +537,17 @@ duration_arg_ms(FunctionCallInfo fcinfo, int argno)
 static void
 sleep_ms(int64 duration_ms)
 {
-	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), duration_ms);
+	int64		end_ns = pbp_now_ns() + duration_ms * 1000000;
+	int64		left_ns;
 
-	for (;;)
+	while ((left_ns = end_ns - pbp_now_ns()) > 0)
 	{
-		long		left_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
-
 		CHECK_FOR_INTERRUPTS();
-		if (left_ms <= 0)
-			break;
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 left_ms, PG_WAIT_EXTENSION);
+						 (long) (left_ns / 1000000 + 1), PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
+	CHECK_FOR_INTERRUPTS();
 }
 
 Datum
