@@ -10,6 +10,10 @@ OBJS = \
 	pgbufprobe.o \
 	src/descriptors.o \
 	src/latency.o \
+	src/oscache.o \
+	src/poolindex.o \
+	src/readcost.o \
+	src/residency.o \
 	src/sweep.o
 
 DATA = pgbufprobe--1.0.sql
@@ -24,7 +28,8 @@ REGRESS = \
 	scan_cost \
 	histogram \
 	relations \
-	clock
+	clock \
+	caches
 
 EXTRA_CLEAN = tmp_check
 
@@ -33,7 +38,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # Each object is rebuilt when a header changes; PGXS tracks none for us.
-$(OBJS): src/compat.h src/latency.h src/pgbufprobe.h
+$(OBJS): src/compat.h src/latency.h src/oscache.h src/pgbufprobe.h
 
 # PGXS has the recipe and no target of its own for it.
 .PHONY: prove_installcheck

@@ -117,17 +117,135 @@ COMMENT ON FUNCTION pgbufprobe_clock_rate(interval) IS
 'watches the hand of the clock sweep for a while and tells how fast it turns';
 
 -- ---------------------------------------------------------------------------
+-- Which cache holds what
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION pgbufprobe_os_cache(
+    IN relation regclass,
+    IN fork text DEFAULT 'main',
+    IN method text DEFAULT 'auto',      -- auto, cachestat or mincore
+    OUT segment integer,
+    OUT path text,
+    OUT bytes bigint,
+    OUT os_pages bigint,
+    OUT cached_pages bigint,            -- NULL here and below: cannot be known
+    OUT cached_bytes bigint,
+    OUT cached_fraction double precision,
+    OUT dirty_pages bigint,
+    OUT writeback_pages bigint,
+    OUT evicted_pages bigint,
+    OUT recently_evicted_pages bigint,
+    OUT method text,                    -- the one that was used
+    OUT trustworthy boolean,            -- false: the kernel would not tell the truth
+    OUT elapsed_ms double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_os_cache'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10 COST 1000;
+COMMENT ON FUNCTION pgbufprobe_os_cache(regclass, text, text) IS
+'what the operating system''s page cache holds of a relation, one row a segment; NULL counts where the kernel would not tell the truth, with a notice that says why';
+
+CREATE FUNCTION pgbufprobe_residency(
+    IN relation regclass DEFAULT NULL,  -- NULL: every relation of this database
+    OUT relation regclass,
+    OUT fork text,
+    OUT blocks bigint,
+    OUT shared_blocks bigint,           -- all that are in shared buffers
+    OUT os_blocks bigint,               -- all that are in the page cache, with all their pages
+    OUT both_blocks bigint,
+    OUT neither_blocks bigint,
+    OUT os_partial_blocks bigint,       -- in the page cache with some of their pages
+    OUT shared_dirty_blocks bigint,
+    OUT method text,
+    OUT trustworthy boolean)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_residency'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 1000 COST 10000;
+COMMENT ON FUNCTION pgbufprobe_residency(regclass) IS
+'blocks of a relation, or of every relation of this database, in shared buffers, in the page cache, in both, in neither: one row a relation and fork, largest first';
+
+CREATE FUNCTION pgbufprobe_residency_map(
+    IN relation regclass,
+    IN buckets integer DEFAULT 100,
+    IN fork text DEFAULT 'main',
+    OUT bucket integer,
+    OUT first_block bigint,
+    OUT last_block bigint,
+    OUT shared_blocks bigint,
+    OUT os_blocks bigint,
+    OUT both_blocks bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_residency_map'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 100 COST 10000;
+COMMENT ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) IS
+'where in a relation the cached blocks are: the relation in ranges of equal length, for pictures';
+
+CREATE VIEW pgbufprobe_double_buffering AS
+SELECT current_database() AS database,
+       shared_bytes, os_bytes, both_bytes,
+       shared_bytes + os_bytes - both_bytes AS distinct_bytes,
+       round(both_bytes / nullif(shared_bytes + os_bytes - both_bytes, 0), 4)::double precision
+           AS duplicate_fraction,
+       trustworthy
+FROM (SELECT sum(shared_blocks) * block AS shared_bytes,
+             CASE WHEN bool_and(trustworthy) THEN sum(os_blocks) * block END AS os_bytes,
+             CASE WHEN bool_and(trustworthy) THEN sum(both_blocks) * block END AS both_bytes,
+             bool_and(trustworthy) AS trustworthy
+      FROM pgbufprobe_residency(),
+           (SELECT current_setting('block_size')::bigint AS block) AS size
+      GROUP BY block) AS total;
+COMMENT ON VIEW pgbufprobe_double_buffering IS
+'bytes of this database in shared buffers, in the page cache, and in both, which is memory used twice';
+COMMENT ON COLUMN pgbufprobe_double_buffering.duplicate_fraction IS
+'share of the distinct bytes cached that are cached twice: 0 none, 1 all';
+
+CREATE FUNCTION pgbufprobe_read_cost(
+    IN relation regclass,
+    IN samples integer DEFAULT 1000,
+    IN fork text DEFAULT 'main',
+    OUT tier text,                      -- shared_buffers, os_cache, storage; NULL: not the first
+    OUT reads bigint,
+    OUT avg_us double precision,
+    OUT p50_us double precision,
+    OUT p95_us double precision,
+    OUT p99_us double precision,
+    OUT max_us double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_read_cost'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 3 COST 1000000;
+COMMENT ON FUNCTION pgbufprobe_read_cost(regclass, integer, text) IS
+'reads random blocks, each at most once, through the buffer manager, and tells what that cost by the level of the cache that served them';
+
+CREATE FUNCTION pgbufprobe_os_advise(
+    relation regclass,
+    advice text,                        -- willneed or dontneed
+    fork text DEFAULT 'main')
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pgbufprobe_os_advise'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION pgbufprobe_os_advise(regclass, text, text) IS
+'has the operating system read a relation into its page cache, or write it out and drop it from there; tells for how many bytes';
+
+-- ---------------------------------------------------------------------------
 -- Privileges
 -- ---------------------------------------------------------------------------
 
--- Each of these reads every buffer descriptor, which costs time on a large
--- pool, and tells what other databases keep in memory: not for everyone.
+-- Each of these reads every buffer descriptor or asks for every page of a
+-- file, which costs time where they are many, and tells what others keep in
+-- memory: not for everyone.
 REVOKE ALL ON FUNCTION pgbufprobe_sweep_cost(integer, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pgbufprobe_scan_cost(integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pgbufprobe_usagecount_histogram(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pgbufprobe_relations() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pgbufprobe_clock() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pgbufprobe_clock_rate(interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_os_cache(regclass, text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_residency(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) FROM PUBLIC;
+REVOKE ALL ON TABLE pgbufprobe_double_buffering FROM PUBLIC;
+
+-- These move what is cached, for everybody: granted to nobody.
+REVOKE ALL ON FUNCTION pgbufprobe_read_cost(regclass, integer, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_os_advise(regclass, text, text) FROM PUBLIC;
 
 -- Readers.  The scenario "live" checks for a superuser by itself.
 GRANT EXECUTE ON FUNCTION pgbufprobe_sweep_cost(integer, text) TO pg_monitor;
@@ -136,3 +254,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_usagecount_histogram(regclass) TO pg_monito
 GRANT EXECUTE ON FUNCTION pgbufprobe_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_clock() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_clock_rate(interval) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_os_cache(regclass, text, text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_residency(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_double_buffering TO pg_monitor;

@@ -12,18 +12,24 @@
 
 #include <math.h>
 
+#include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_tablespace.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "commands/tablespace.h"
 #include "common/relpath.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -37,6 +43,9 @@ PBP_MODULE_MAGIC;
 
 #define MAX_VICTIMS			100000000
 #define MAX_ROUNDS			10000
+#define MAX_SAMPLES			10000000
+#define MAX_BUCKETS			100000
+#define MAX_LOOKS			3	/* at a relation that is rewritten meanwhile */
 #define MAX_CLOCK_RATE_MS	(INT64CONST(24) * 3600 * 1000)
 
 #define SWEEP_COST_COLS		18
@@ -45,6 +54,10 @@ PBP_MODULE_MAGIC;
 #define RELATIONS_COLS		11
 #define CLOCK_COLS			6
 #define CLOCK_RATE_COLS		7
+#define OS_CACHE_COLS		14
+#define RESIDENCY_COLS		11
+#define RESIDENCY_MAP_COLS	6
+#define READ_COST_COLS		7
 #define MAX_COLS			SWEEP_COST_COLS
 
 PG_FUNCTION_INFO_V1(pgbufprobe_sweep_cost);
@@ -53,6 +66,11 @@ PG_FUNCTION_INFO_V1(pgbufprobe_usagecount_histogram);
 PG_FUNCTION_INFO_V1(pgbufprobe_relations);
 PG_FUNCTION_INFO_V1(pgbufprobe_clock);
 PG_FUNCTION_INFO_V1(pgbufprobe_clock_rate);
+PG_FUNCTION_INFO_V1(pgbufprobe_os_cache);
+PG_FUNCTION_INFO_V1(pgbufprobe_residency);
+PG_FUNCTION_INFO_V1(pgbufprobe_residency_map);
+PG_FUNCTION_INFO_V1(pgbufprobe_read_cost);
+PG_FUNCTION_INFO_V1(pgbufprobe_os_advise);
 
 static const char *const scenario_names[PBP_SCENARIOS] = {
 	[PBP_CURRENT] = "current",
@@ -70,6 +88,24 @@ static const ScanMethodName scan_methods[PBP_SCAN_METHODS] = {
 	[PBP_SCAN_READ] = {"read", "reading each state, as a histogram does"},
 	[PBP_SCAN_LOCK] = {"lock", "a checkpoint's search for dirty buffers"},
 	[PBP_SCAN_MATCH] = {"match", "the search of each DROP or TRUNCATE"},
+};
+
+static const char *const os_method_names[PBP_OS_METHODS] = {
+	[PBP_OS_AUTO] = "auto",
+	[PBP_OS_CACHESTAT] = "cachestat",
+	[PBP_OS_MINCORE] = "mincore",
+};
+
+static const char *const os_advice_names[PBP_OS_ADVICES] = {
+	[PBP_OS_WILLNEED] = "willneed",
+	[PBP_OS_DONTNEED] = "dontneed",
+};
+
+static const char *const tier_names[PBP_TIERS] = {
+	[PBP_SHARED_BUFFERS] = "shared_buffers",
+	[PBP_OS_CACHE] = "os_cache",
+	[PBP_STORAGE] = "storage",
+	[PBP_BEYOND_POOL] = NULL,
 };
 
 /* One row under construction; columns are filled from left to right. */
@@ -127,6 +163,17 @@ add_quotient(Row *row, double dividend, double divisor)
 		add_null(row);
 }
 
+/* avg_us, p50_us, p95_us, p99_us, max_us */
+static void
+add_latency(Row *row, const PbpLatency *latency)
+{
+	add_measure(row, pbp_latency_avg_ns(latency) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.50) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.95) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
+	add_measure(row, (double) latency->max_ns / 1e3);
+}
+
 static void
 add_name(Row *row, const char *name)
 {
@@ -153,31 +200,38 @@ buffers_per_gb(void)
 
 /* ---- what it costs ---- */
 
+/* A name out of a list, or an error that gives the list. */
+static int
+parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
+		   const char *const *names, int nnames)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+	StringInfoData valid;
+
+	for (int i = 0; i < nnames; i++)
+	{
+		if (strcmp(name, names[i]) == 0)
+			return i;
+	}
+
+	initStringInfo(&valid);
+	for (int i = 0; i < nnames; i++)
+		appendStringInfo(&valid, "%s\"%s\"",
+						 i == 0 ? "" : i == nnames - 1 ? " and " : ", ", names[i]);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unrecognized %s: \"%s\"", what, name),
+			 errhint("Valid values are %s.", valid.data)));
+}
+
 /* Marks the scenarios that the caller asked for. */
 static void
 parse_scenario(FunctionCallInfo fcinfo, int argno, bool *wanted)
 {
-	char	   *name;
-
 	if (PG_ARGISNULL(argno))
-	{
 		wanted[PBP_CURRENT] = wanted[PBP_WORST] = true;
-		return;
-	}
-
-	name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
-	for (int i = 0; i < PBP_SCENARIOS; i++)
-	{
-		if (strcmp(name, scenario_names[i]) == 0)
-		{
-			wanted[i] = true;
-			return;
-		}
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized scenario: \"%s\"", name),
-			 errhint("Valid scenarios are \"current\", \"worst\" and \"live\"; NULL runs \"current\" and \"worst\".")));
+	else
+		wanted[parse_name(fcinfo, argno, "scenario", scenario_names, PBP_SCENARIOS)] = true;
 }
 
 /* An integer argument that must lie between 1 and a maximum. */
@@ -210,11 +264,7 @@ emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
 
 	add_datum(&row, CStringGetTextDatum(scenario_names[scenario]));
 	add_count(&row, victims);
-	add_measure(&row, pbp_latency_avg_ns(latency) / 1e3);
-	add_measure(&row, pbp_latency_percentile_ns(latency, 0.50) / 1e3);
-	add_measure(&row, pbp_latency_percentile_ns(latency, 0.95) / 1e3);
-	add_measure(&row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
-	add_measure(&row, (double) latency->max_ns / 1e3);
+	add_latency(&row, latency);
 	add_measure(&row, inspected / victims);
 	add_count(&row, cost->inspected_max);
 	add_count(&row, cost->inspected);
@@ -293,27 +343,22 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 
 /* ---- what state it is in ---- */
 
-/*
- * Where a relation's pages are found in shared buffers, or an error.
- *
- * Looks into the catalog only: the descriptors are read without opening the
- * relation, so this takes no lock and never waits for DDL.  A relation that
- * is rewritten meanwhile has the pages of its old file counted.
- */
 static PbpLocator
-relation_locator(Oid relid)
+class_locator(Form_pg_class form)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Form_pg_class form;
-	PbpLocator	locator;
-	Oid			relfilenode;
+	Oid			relfilenode = form->relfilenode;
 
-	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
-	form = (Form_pg_class) GETSTRUCT(tuple);
+	if (!OidIsValid(relfilenode))
+		relfilenode = pbp_mapped_relfilenode(form->oid, form->relisshared);
+	return pbp_locator(OidIsValid(form->reltablespace) ?
+					   form->reltablespace : MyDatabaseTableSpace,
+					   form->relisshared ? InvalidOid : MyDatabaseId,
+					   relfilenode);
+}
 
+static void
+check_has_pages(Form_pg_class form)
+{
 	if (!RELKIND_HAS_STORAGE(form->relkind))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -327,15 +372,40 @@ relation_locator(Oid relid)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("relation \"%s\" is temporary", NameStr(form->relname)),
 				 errdetail("Temporary relations are kept in the local buffers of their session, not in shared buffers.")));
+}
 
-	relfilenode = form->relfilenode;
-	if (!OidIsValid(relfilenode))
-		relfilenode = pbp_mapped_relfilenode(relid, form->relisshared);
-	locator = pbp_locator(OidIsValid(form->reltablespace) ?
-						  form->reltablespace : MyDatabaseTableSpace,
-						  form->relisshared ? InvalidOid : MyDatabaseId,
-						  relfilenode);
+/*
+ * Where a relation's pages are found, or an error; false if there is no such
+ * relation.
+ *
+ * Looks into the catalog only: neither descriptors nor files need the relation
+ * to be opened, so this takes no lock and never waits for DDL.  A relation
+ * that is rewritten meanwhile has the pages of its old file counted.
+ */
+static bool
+find_relation(Oid relid, PbpLocator *locator)
+{
+	HeapTuple	tuple;
+
+	AcceptInvalidationMessages();
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	check_has_pages((Form_pg_class) GETSTRUCT(tuple));
+	*locator = class_locator((Form_pg_class) GETSTRUCT(tuple));
 	ReleaseSysCache(tuple);
+	return true;
+}
+
+static PbpLocator
+relation_locator(Oid relid)
+{
+	PbpLocator	locator;
+
+	if (!find_relation(relid, &locator))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relid)));
 	return locator;
 }
 
@@ -584,4 +654,391 @@ pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
 
 	Assert(row.ncols == CLOCK_RATE_COLS);
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls));
+}
+
+/* ---- which cache holds what ---- */
+
+static ForkNumber
+fork_arg(FunctionCallInfo fcinfo, int argno)
+{
+	return forkname_to_number(text_to_cstring(PG_GETARG_TEXT_PP(argno)));
+}
+
+/*
+ * Say why counts are NULL, once for each reason.  What the kernel does not
+ * offer at all is an error, since no answer is left.
+ */
+static void
+report_reasons(const bool *seen)
+{
+	if (seen[PBP_OS_UNSUPPORTED] || seen[PBP_OS_NO_CACHESTAT])
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot ask the operating system what its page cache holds"),
+				 errdetail_internal("%s", pbp_os_reason(seen[PBP_OS_UNSUPPORTED] ?
+														PBP_OS_UNSUPPORTED : PBP_OS_NO_CACHESTAT)),
+				 seen[PBP_OS_UNSUPPORTED] ? 0 :
+				 errhint("The methods \"mincore\" and \"auto\" do not need it.")));
+
+	for (int i = 0; i < PBP_OS_TRUSTS; i++)
+	{
+		if (seen[i] && i != PBP_OS_TRUSTED)
+			ereport(NOTICE,
+					(errmsg("what the page cache holds cannot be told and is NULL"),
+					 errdetail_internal("%s", pbp_os_reason((PbpOsTrust) i))));
+	}
+}
+
+/* A count of pages or blocks, NULL where it is not known. */
+static void
+add_known_count(Row *row, bool known, int64 count)
+{
+	if (known)
+		add_count(row, count);
+	else
+		add_null(row);
+}
+
+static void
+emit_os_cache(ReturnSetInfo *rsinfo, int segment, const PbpOsFile *file,
+			  const PbpOsCounts *counts, double elapsed_ms)
+{
+	Row			row = {0};
+
+	add_datum(&row, Int32GetDatum(segment));
+	add_datum(&row, CStringGetTextDatum(file->path));
+	add_count(&row, file->bytes);
+	add_count(&row, counts->pages);
+	add_known_count(&row, counts->cached >= 0, counts->cached);
+	add_known_count(&row, counts->cached >= 0, counts->cached * pbp_os_page_bytes());
+	if (counts->cached >= 0)
+		add_quotient(&row, (double) counts->cached, (double) counts->pages);
+	else
+		add_null(&row);
+	add_known_count(&row, counts->dirty >= 0, counts->dirty);
+	add_known_count(&row, counts->writeback >= 0, counts->writeback);
+	add_known_count(&row, counts->evicted >= 0, counts->evicted);
+	add_known_count(&row, counts->recently_evicted >= 0, counts->recently_evicted);
+	add_datum(&row, CStringGetTextDatum(os_method_names[file->method]));
+	add_datum(&row, BoolGetDatum(file->trust == PBP_OS_TRUSTED));
+	add_measure(&row, elapsed_ms);
+	emit_row(rsinfo, &row, OS_CACHE_COLS);
+}
+
+Datum
+pgbufprobe_os_cache(PG_FUNCTION_ARGS)
+{
+	PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
+	ForkNumber	fork = fork_arg(fcinfo, 1);
+	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names, PBP_OS_METHODS);
+	bool		reasons[PBP_OS_TRUSTS] = {false};
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int segment = 0;; segment++)
+	{
+		int64		start = pbp_now_ns();
+		PbpOsFile	file;
+		PbpOsCounts counts;
+		bool		is_last;
+
+		if (!pbp_os_open(pbp_segment_path(&locator, fork, segment), method, &file))
+			break;
+		pbp_os_count(&file, &counts);
+		pbp_os_close(&file);
+		reasons[file.trust] = true;
+		is_last = file.bytes < PBP_SEGMENT_BYTES;
+		emit_os_cache((ReturnSetInfo *) fcinfo->resultinfo, segment, &file, &counts,
+					  (double) (pbp_now_ns() - start) / 1e6);
+		pfree(file.path);
+		if (is_last)
+			break;
+	}
+	report_reasons(reasons);
+	return (Datum) 0;
+}
+
+/* A relation to look at, and what was found of one of its forks. */
+typedef struct Target
+{
+	Oid			relid;
+	PbpLocator	locator;
+} Target;
+
+typedef struct ForkResidency
+{
+	Oid			relid;
+	ForkNumber	fork;
+	PbpResidency counts;
+} ForkResidency;
+
+static void
+add_target(List **targets, Form_pg_class form)
+{
+	Target	   *target;
+
+	if (!RELKIND_HAS_STORAGE(form->relkind) || form->relpersistence == RELPERSISTENCE_TEMP)
+		return;
+	target = palloc(sizeof(*target));
+	target->relid = form->oid;
+	target->locator = class_locator(form);
+	*targets = lappend(*targets, target);
+}
+
+/* Every relation of this database that has pages. */
+static List *
+all_targets(void)
+{
+	List	   *targets = NIL;
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	TableScanDesc scan = table_beginscan_catalog(pg_class, 0, NULL);
+	HeapTuple	tuple;
+
+	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_target(&targets, (Form_pg_class) GETSTRUCT(tuple));
+	}
+	table_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+	return targets;
+}
+
+/* One relation, or the partitions of one that has no pages of its own. */
+static List *
+relation_targets(Oid relid)
+{
+	List	   *targets = NIL;
+	char		relkind = get_rel_relkind(relid);
+	ListCell   *lc;
+
+	if (relkind != RELKIND_PARTITIONED_TABLE && relkind != RELKIND_PARTITIONED_INDEX)
+	{
+		Target	   *target = palloc(sizeof(*target));
+
+		target->relid = relid;
+		target->locator = relation_locator(relid);
+		return list_make1(target);
+	}
+
+	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
+	{
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(lc)));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;			/* dropped meanwhile */
+		add_target(&targets, (Form_pg_class) GETSTRUCT(tuple));
+		ReleaseSysCache(tuple);
+	}
+	return targets;
+}
+
+/* Look at all forks of all targets; the descriptors are scanned once. */
+static List *
+look_at_targets(List *targets)
+{
+	List	   *found = NIL;
+	PbpPoolIndex *index = pbp_pool_index(list_length(targets) == 1 ?
+										 &((Target *) linitial(targets))->locator : NULL);
+	ListCell   *lc;
+
+	foreach(lc, targets)
+	{
+		Target	   *target = lfirst(lc);
+
+		for (ForkNumber fork = MAIN_FORKNUM; fork <= MAX_FORKNUM; fork++)
+		{
+			ForkResidency residency = {.relid = target->relid,.fork = fork};
+
+			CHECK_FOR_INTERRUPTS();
+			if (pbp_residency(index, &target->locator, fork, &residency.counts))
+			{
+				ForkResidency *copy = palloc(sizeof(*copy));
+
+				*copy = residency;
+				found = lappend(found, copy);
+			}
+		}
+	}
+	pbp_pool_index_free(index);
+	return found;
+}
+
+/*
+ * Has a relation got other files since it was looked up?  Then it is looked
+ * up again.
+ */
+static bool
+was_rewritten(Target *target)
+{
+	PbpLocator	before = target->locator;
+
+	return find_relation(target->relid, &target->locator) &&
+		!pbp_locator_equals(&before, &target->locator);
+}
+
+/* Largest first; then in the order of the catalog. */
+static int
+compare_residency(const ListCell *a, const ListCell *b)
+{
+	const ForkResidency *one = lfirst(a);
+	const ForkResidency *other = lfirst(b);
+
+	if (one->counts.blocks != other->counts.blocks)
+		return one->counts.blocks < other->counts.blocks ? 1 : -1;
+	if (one->relid != other->relid)
+		return one->relid > other->relid ? 1 : -1;
+	return one->fork > other->fork ? 1 : -1;
+}
+
+static void
+emit_residency(ReturnSetInfo *rsinfo, const ForkResidency *found)
+{
+	const PbpResidency *counts = &found->counts;
+	bool		known = counts->trust == PBP_OS_TRUSTED;
+	Row			row = {0};
+
+	add_datum(&row, ObjectIdGetDatum(found->relid));
+	add_datum(&row, CStringGetTextDatum(forkNames[found->fork]));
+	add_count(&row, counts->blocks);
+	add_count(&row, counts->shared);
+	add_known_count(&row, known, counts->os);
+	add_known_count(&row, known, counts->both);
+	add_known_count(&row, known,
+					counts->blocks - counts->shared - counts->os + counts->both);
+	add_known_count(&row, known, counts->os_partial);
+	add_count(&row, counts->shared_dirty);
+	add_datum(&row, CStringGetTextDatum(os_method_names[counts->method]));
+	add_datum(&row, BoolGetDatum(known));
+	emit_row(rsinfo, &row, RESIDENCY_COLS);
+}
+
+Datum
+pgbufprobe_residency(PG_FUNCTION_ARGS)
+{
+	List	   *targets;
+	List	   *found;
+	ListCell   *lc;
+	bool		reasons[PBP_OS_TRUSTS] = {false};
+
+	targets = PG_ARGISNULL(0) ? all_targets() : relation_targets(PG_GETARG_OID(0));
+	found = look_at_targets(targets);
+	for (int i = 1; i < MAX_LOOKS && list_length(targets) == 1 &&
+		 was_rewritten(linitial(targets)); i++)
+		found = look_at_targets(targets);
+	list_sort(found, compare_residency);
+
+	InitMaterializedSRF(fcinfo, 0);
+	foreach(lc, found)
+	{
+		const ForkResidency *residency = lfirst(lc);
+
+		reasons[residency->counts.trust] = true;
+		emit_residency((ReturnSetInfo *) fcinfo->resultinfo, residency);
+	}
+	report_reasons(reasons);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_residency_map(PG_FUNCTION_ARGS)
+{
+	PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
+	int			nbuckets = positive_arg(fcinfo, 1, "buckets", MAX_BUCKETS);
+	ForkNumber	fork = fork_arg(fcinfo, 2);
+	int64		nblocks = pbp_fork_blocks(&locator, fork);
+	PbpResidencyBucket *buckets;
+	PbpPoolIndex *index;
+	bool		reasons[PBP_OS_TRUSTS] = {false};
+	PbpOsTrust	trust;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (nblocks <= 0)
+		return (Datum) 0;
+
+	nbuckets = (int) Min(nbuckets, nblocks);
+	buckets = palloc0(nbuckets * sizeof(*buckets));
+	index = pbp_pool_index(&locator);
+	trust = pbp_residency_map(index, &locator, fork, nblocks, nbuckets, buckets);
+	pbp_pool_index_free(index);
+	reasons[trust] = true;
+
+	for (int i = 0; i < nbuckets; i++)
+	{
+		bool		known = trust == PBP_OS_TRUSTED;
+		Row			row = {0};
+
+		add_datum(&row, Int32GetDatum(i + 1));
+		add_count(&row, pbp_bucket_start(i, nblocks, nbuckets));
+		add_count(&row, pbp_bucket_start(i + 1, nblocks, nbuckets) - 1);
+		add_count(&row, buckets[i].shared);
+		add_known_count(&row, known, buckets[i].os);
+		add_known_count(&row, known, buckets[i].both);
+		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, RESIDENCY_MAP_COLS);
+	}
+	report_reasons(reasons);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_read_cost(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	int			samples = positive_arg(fcinfo, 1, "samples", MAX_SAMPLES);
+	ForkNumber	fork = fork_arg(fcinfo, 2);
+	Relation	relation = relation_open(relid, AccessShareLock);
+	PbpReadCost *cost = palloc(sizeof(*cost));
+	bool		reasons[PBP_OS_TRUSTS] = {false};
+
+	check_has_pages(relation->rd_rel);
+	if (!smgrexists(RelationGetSmgr(relation), fork))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relation \"%s\" has no fork \"%s\"",
+						RelationGetRelationName(relation), forkNames[fork])));
+
+	InitMaterializedSRF(fcinfo, 0);
+	pbp_read_cost(relation, fork, samples, cost);
+	relation_close(relation, AccessShareLock);
+
+	for (int i = 0; i < PBP_TIERS; i++)
+	{
+		const PbpLatency *latency = &cost->tiers[i];
+		Row			row = {0};
+
+		if (latency->count == 0)
+			continue;
+		if (tier_names[i] != NULL)
+			add_datum(&row, CStringGetTextDatum(tier_names[i]));
+		else
+			add_null(&row);
+		add_count(&row, latency->count);
+		add_latency(&row, latency);
+		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, READ_COST_COLS);
+	}
+	reasons[cost->trust] = true;
+	report_reasons(reasons);
+	pfree(cost);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_os_advise(PG_FUNCTION_ARGS)
+{
+	PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
+	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, PBP_OS_ADVICES);
+	ForkNumber	fork = fork_arg(fcinfo, 2);
+	int64		advised = 0;
+
+	for (int segment = 0;; segment++)
+	{
+		PbpOsFile	file;
+
+		if (!pbp_os_open(pbp_segment_path(&locator, fork, segment), PBP_OS_AUTO, &file))
+			break;
+		advised += pbp_os_advise(&file, advice);
+		pbp_os_close(&file);
+		if (file.bytes < PBP_SEGMENT_BYTES)
+			break;
+	}
+	PG_RETURN_INT64(advised);
 }

@@ -12,10 +12,13 @@
 #ifndef PBP_COMPAT_H
 #define PBP_COMPAT_H
 
+#include "common/relpath.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
+#include "storage/fd.h"
 #include "utils/rel.h"
 #include "utils/relmapper.h"
 #include "utils/resowner.h"
@@ -139,6 +142,60 @@ pbp_relid_by_relfilenode(Oid tablespace, Oid relfilenode)
 	return RelidByRelfilenumber(tablespace, relfilenode);
 #else
 	return RelidByRelfilenode(tablespace, relfilenode);
+#endif
+}
+
+static inline bool
+pbp_locator_equals(const PbpLocator *one, const PbpLocator *other)
+{
+#if PG_VERSION_NUM >= 160000
+	return RelFileLocatorEquals(*one, *other);
+#else
+	return RelFileNodeEquals(*one, *other);
+#endif
+}
+
+static inline PbpLocator
+pbp_relation_locator(Relation relation)
+{
+#if PG_VERSION_NUM >= 160000
+	return relation->rd_locator;
+#else
+	return relation->rd_node;
+#endif
+}
+
+static inline void
+pbp_init_tag(BufferTag *tag, const PbpLocator *locator, ForkNumber fork, BlockNumber block)
+{
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(tag, locator, fork, block);
+#else
+	INIT_BUFFERTAG(*tag, *locator, fork, block);
+#endif
+}
+
+/* ---- files ---- */
+
+/* Path of a fork's first segment, relative to the data directory; palloc'd. */
+static inline char *
+pbp_relation_path(const PbpLocator *locator, ForkNumber fork)
+{
+#if PG_VERSION_NUM >= 180000
+	return pstrdup(relpathperm(*locator, fork).str);
+#else
+	return relpathperm(*locator, fork);
+#endif
+}
+
+/* Do reads of relations bypass the kernel's page cache? */
+static inline bool
+pbp_direct_io(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return (io_direct_flags & IO_DIRECT_DATA) != 0;
+#else
+	return false;
 #endif
 }
 

@@ -41,12 +41,6 @@ typedef struct SlotCounts
 	uint32		pinned[SLOT_VALUES];
 } SlotCounts;
 
-static inline bool
-holds_page(PbpBufState state)
-{
-	return (state & (BM_VALID | BM_TAG_VALID)) == (BM_VALID | BM_TAG_VALID);
-}
-
 static inline void
 count_slot(SlotCounts *counts, int lane, PbpBufState state)
 {
@@ -65,7 +59,7 @@ decode_slots(const SlotCounts *counts, PbpHistogram *histogram)
 	{
 		PbpBufState state = (PbpBufState) slot << BUF_USAGECOUNT_SHIFT;
 		int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
-		PbpBufferCount *count = holds_page(state) ?
+		PbpBufferCount *count = pbp_holds_page(state) ?
 			&histogram->usage[usage] : &histogram->unused;
 		int64		buffers = 0;
 
@@ -127,16 +121,16 @@ pbp_histogram(PbpHistogram *histogram)
  * lock: a tag has several words, and none of them alone says whose page the
  * buffer holds.  False if it holds none.
  */
-static bool
-read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
+bool
+pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
 {
-	if (!holds_page(pbp_read_state(desc)))
+	if (!pbp_holds_page(pbp_read_state(desc)))
 		return false;
 
 	*state = pbp_lock_header(desc);
 	*tag = desc->tag;
 	pbp_unlock_header(desc, *state);
-	return holds_page(*state);
+	return pbp_holds_page(*state);
 }
 
 /*
@@ -161,7 +155,7 @@ pbp_relation_histogram(const PbpLocator *locator, PbpHistogram *histogram)
 			PbpBufState state;
 			BufferTag	tag;
 
-			if (read_page(desc, &state, &tag) && pbp_tag_matches(&tag, locator))
+			if (pbp_read_page(desc, &state, &tag) && pbp_tag_matches(&tag, locator))
 				count_slot(&counts, 0, state);
 		}
 	}
@@ -248,7 +242,7 @@ pbp_count_relations(int *nrelations)
 		if (i % BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 
-		if (!read_page(GetBufferDescriptor(i), &state, &tag))
+		if (!pbp_read_page(GetBufferDescriptor(i), &state, &tag))
 			continue;
 
 		/* neighbours mostly belong to the same relation */

@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "latency.h"
+#include "oscache.h"
 
 /* usage counts 0 .. BM_MAX_USAGE_COUNT */
 #define PBP_USAGE_LEVELS	(BM_MAX_USAGE_COUNT + 1)
@@ -58,6 +59,13 @@ typedef struct PbpScanCost
 	int64		max_ns;
 } PbpScanCost;
 
+static inline bool
+pbp_holds_page(PbpBufState state)
+{
+	return (state & (BM_VALID | BM_TAG_VALID)) == (BM_VALID | BM_TAG_VALID);
+}
+
+extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
 extern void pbp_histogram(PbpHistogram *histogram);
 extern void pbp_relation_histogram(const PbpLocator *locator,
 								   PbpHistogram *histogram);
@@ -97,5 +105,78 @@ extern void pbp_sweep_cost(PbpScenario scenario, int victims,
 extern PbpClock pbp_read_clock(void);
 extern int64 pbp_ticks(PbpClock clock);
 extern int64 pbp_ticks_between(PbpClock from, PbpClock to);
+
+/* ---- src/poolindex.c: which blocks of which files are in shared buffers ---- */
+
+typedef struct PbpPoolIndex PbpPoolIndex;
+
+extern PbpPoolIndex *pbp_pool_index(const PbpLocator *only);
+extern int64 pbp_pool_blocks(const PbpPoolIndex *index,
+							 const PbpLocator *locator, ForkNumber fork,
+							 int segment, uint8 *bitmap, int64 nblocks);
+extern void pbp_pool_index_free(PbpPoolIndex *index);
+
+/* ---- src/residency.c: two caches compared block by block ---- */
+
+typedef struct PbpResidency
+{
+	int64		blocks;
+	int64		shared;			/* all that are in shared buffers */
+	int64		shared_dirty;
+	PbpOsMethod method;
+	PbpOsTrust	trust;			/* of the counts below */
+	int64		os;				/* all that are in the page cache, whole */
+	int64		os_partial;		/* in part */
+	int64		both;
+} PbpResidency;
+
+typedef struct PbpResidencyBucket
+{
+	int64		shared;
+	int64		os;
+	int64		both;
+} PbpResidencyBucket;
+
+/* The range that a block is in, and the first block of a range. */
+static inline int
+pbp_bucket_of(int64 block, int64 nblocks, int nbuckets)
+{
+	return (int) (block * nbuckets / nblocks);
+}
+
+static inline int64
+pbp_bucket_start(int bucket, int64 nblocks, int nbuckets)
+{
+	return (bucket * nblocks + nbuckets - 1) / nbuckets;
+}
+
+extern bool pbp_residency(const PbpPoolIndex *index, const PbpLocator *locator,
+						  ForkNumber fork, PbpResidency *residency);
+extern int64 pbp_fork_blocks(const PbpLocator *locator, ForkNumber fork);
+extern PbpOsTrust pbp_residency_map(const PbpPoolIndex *index,
+									const PbpLocator *locator,
+									ForkNumber fork, int64 nblocks,
+									int nbuckets, PbpResidencyBucket *buckets);
+
+/* ---- src/readcost.c: reads by the level of the cache that serves them ---- */
+
+typedef enum PbpTier
+{
+	PBP_SHARED_BUFFERS,
+	PBP_OS_CACHE,
+	PBP_STORAGE,
+	PBP_BEYOND_POOL				/* one of the last two, but who knows which */
+} PbpTier;
+
+#define PBP_TIERS			(PBP_BEYOND_POOL + 1)
+
+typedef struct PbpReadCost
+{
+	PbpLatency	tiers[PBP_TIERS];
+	PbpOsTrust	trust;
+} PbpReadCost;
+
+extern void pbp_read_cost(Relation relation, ForkNumber fork, int samples,
+						  PbpReadCost *cost);
 
 #endif							/* PGBUFPROBE_H */

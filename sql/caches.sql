@@ -1,0 +1,128 @@
+-- Which cache holds what.
+
+-- A table of which some pages are in shared buffers; on disk after a checkpoint.
+CREATE TABLE cached (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO cached SELECT i, repeat('x', 500) FROM generate_series(1, 2000) i;
+CREATE VIEW cached_view AS SELECT * FROM cached;
+CREATE TEMP TABLE cached_temp (i integer);
+CREATE TABLE cached_parted (i integer PRIMARY KEY) PARTITION BY RANGE (i);
+CREATE TABLE cached_part_1 PARTITION OF cached_parted FOR VALUES FROM (0) TO (10);
+CREATE TABLE cached_part_2 PARTITION OF cached_parted FOR VALUES FROM (10) TO (20);
+INSERT INTO cached_parted VALUES (1), (11);
+CREATE TABLE cached_empty ();
+
+-- the file as it is, a row a segment
+SELECT segment, path = pg_relation_filepath('cached') AS its_path, bytes = pg_relation_size('cached') AS its_size
+FROM pgbufprobe_os_cache('cached');
+
+-- figures that say the same, by whatever method
+SELECT m.method, c.*
+FROM (VALUES ('auto'), ('mincore')) AS m(method),
+     LATERAL pgbufprobe_os_cache('cached', method => m.method) AS c
+WHERE c.trustworthy
+  AND (c.cached_pages > c.os_pages
+       OR c.dirty_pages > c.cached_pages
+       OR abs(c.cached_fraction - c.cached_pages::numeric / c.os_pages) > 0.001
+       OR c.cached_bytes % c.cached_pages <> 0
+       OR m.method = 'mincore' AND (c.method <> 'mincore' OR c.dirty_pages IS NOT NULL));
+
+-- each block is in one of four places
+SELECT relation, fork, blocks = pg_relation_size(relation, fork) / current_setting('block_size')::integer AS all_blocks,
+       shared_blocks + os_blocks - both_blocks + neither_blocks = blocks AS adds_up,
+       both_blocks <= least(shared_blocks, os_blocks) AS both_in_each,
+       shared_dirty_blocks <= shared_blocks AS dirty_among_shared,
+       os_blocks + os_partial_blocks <= blocks AS partial_apart
+FROM pgbufprobe_residency('cached')
+ORDER BY fork;
+
+-- partitions of a partitioned table, or index
+SELECT relation, fork FROM pgbufprobe_residency('cached_parted') ORDER BY relation::text, fork;
+SELECT relation FROM pgbufprobe_residency('cached_parted_pkey') WHERE fork = 'main' ORDER BY relation::text;
+SELECT relation, fork, blocks, neither_blocks FROM pgbufprobe_residency('cached_empty');
+
+-- every relation of the database that has pages, but for temporary ones
+SELECT count(*) FILTER (WHERE r.relation IS NULL) AS missed, count(*) FILTER (WHERE c.oid IS NULL) AS too_many,
+       count(*) FILTER (WHERE r.shared_blocks + r.os_blocks - r.both_blocks + r.neither_blocks <> r.blocks) AS do_not_add_up
+FROM (SELECT oid FROM pg_class WHERE relkind IN ('r', 'i', 'S', 't', 'm') AND relpersistence <> 't') c
+FULL JOIN (SELECT * FROM pgbufprobe_residency() WHERE fork = 'main') r ON r.relation = c.oid;
+SELECT database = current_database() AS here, trustworthy,
+       shared_bytes + os_bytes - both_bytes = distinct_bytes AS adds_up,
+       abs(duplicate_fraction - both_bytes / distinct_bytes) < 0.001 AS duplicates
+FROM pgbufprobe_double_buffering;
+
+-- ranges that follow each other and hold what the whole holds
+SELECT count(*) AS buckets, min(first_block) AS first, max(last_block) + 1 = max(r.blocks) AS whole,
+       bool_and(first_block = coalesce(previous_last + 1, 0)) AS gapless,
+       max(last_block - first_block) - min(last_block - first_block) <= 1 AS of_equal_length,
+       sum(m.shared_blocks) = max(r.shared_blocks) AS shared
+FROM (SELECT *, lag(last_block) OVER (ORDER BY bucket) AS previous_last FROM pgbufprobe_residency_map('cached', 7)) m,
+     pgbufprobe_residency('cached') r
+WHERE r.fork = 'main';
+SELECT count(*) = pg_relation_size('cached') / current_setting('block_size')::integer AS no_more_than_blocks
+FROM pgbufprobe_residency_map('cached', 100000);
+SELECT * FROM pgbufprobe_residency_map('cached_empty');
+
+-- dropped from the page cache, and back; shared buffers keep what they have
+CHECKPOINT;
+SELECT pgbufprobe_os_advise('cached', 'dontneed') = pg_relation_size('cached') AS dropped;
+SELECT cached_pages FROM pgbufprobe_os_cache('cached');
+SELECT os_blocks, both_blocks, shared_blocks = blocks AS still_shared FROM pgbufprobe_residency('cached') WHERE fork = 'main';
+SELECT tier, reads = pg_relation_size('cached') / current_setting('block_size')::integer AS each_once
+FROM pgbufprobe_read_cost('cached', 1000000);
+SELECT pgbufprobe_os_advise('cached', 'willneed') = pg_relation_size('cached') AS wanted;
+
+-- figures of a read
+SELECT * FROM pgbufprobe_read_cost('cached', 10)
+WHERE NOT (p50_us <= p95_us AND p95_us <= p99_us AND p99_us <= max_us AND avg_us <= max_us AND reads = 10);
+SELECT * FROM pgbufprobe_read_cost('cached_empty');
+
+-- mistakes
+SELECT * FROM pgbufprobe_os_cache('cached', method => 'guess');
+SELECT * FROM pgbufprobe_os_cache('cached', 'trunk');
+SELECT * FROM pgbufprobe_os_cache('cached_view');
+SELECT * FROM pgbufprobe_os_cache('cached_parted');
+SELECT * FROM pgbufprobe_os_cache('cached_temp');
+SELECT * FROM pgbufprobe_os_cache(0);
+SELECT * FROM pgbufprobe_os_cache(NULL);
+SELECT * FROM pgbufprobe_os_cache('cached', 'init');
+SELECT * FROM pgbufprobe_residency('cached_view');
+SELECT * FROM pgbufprobe_residency('cached_temp');
+SELECT * FROM pgbufprobe_residency(0);
+SELECT * FROM pgbufprobe_residency_map('cached', 0);
+SELECT * FROM pgbufprobe_residency_map('cached', 100001);
+SELECT * FROM pgbufprobe_residency_map('cached', 10, 'init');
+SELECT * FROM pgbufprobe_residency_map(NULL);
+SELECT * FROM pgbufprobe_read_cost('cached', 0);
+SELECT * FROM pgbufprobe_read_cost('cached', 10, 'init');
+SELECT * FROM pgbufprobe_read_cost('cached_parted');
+SELECT * FROM pgbufprobe_read_cost('cached_temp');
+SELECT * FROM pgbufprobe_read_cost(0);
+SELECT pgbufprobe_os_advise('cached', 'forget');
+SELECT pgbufprobe_os_advise('cached_view', 'willneed');
+SELECT pgbufprobe_os_advise(NULL, 'willneed');
+
+-- read-only, and without a lock that stays; but for reads through the pool
+BEGIN READ ONLY;
+SELECT count(*) FROM pgbufprobe_os_cache('cached'), pgbufprobe_residency_map('cached', 1), pgbufprobe_double_buffering;
+SELECT count(*) FROM pg_locks WHERE relation = 'cached'::regclass;
+COMMIT;
+
+-- readers and movers
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
+SET ROLE regress_pgbufprobe_plain;
+SELECT * FROM pgbufprobe_os_cache('cached');
+SELECT * FROM pgbufprobe_residency();
+SELECT * FROM pgbufprobe_residency_map('cached');
+SELECT * FROM pgbufprobe_double_buffering;
+SELECT * FROM pgbufprobe_read_cost('cached');
+SELECT pgbufprobe_os_advise('cached', 'dontneed');
+SET ROLE regress_pgbufprobe_monitor;
+SELECT count(*) FROM pgbufprobe_os_cache('cached');
+SELECT count(*) FROM pgbufprobe_residency('cached') WHERE fork = 'main';
+SELECT count(*) FROM pgbufprobe_residency_map('cached', 3);
+SELECT count(*) FROM pgbufprobe_double_buffering;
+SELECT * FROM pgbufprobe_read_cost('cached');
+SELECT pgbufprobe_os_advise('cached', 'dontneed');
+RESET ROLE;
+DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;

@@ -1,0 +1,191 @@
+/*-------------------------------------------------------------------------
+ *
+ * poolindex.c
+ *	  Which blocks of which files are in shared buffers, found by one scan of
+ *	  the descriptors and then asked file by file.
+ *
+ * What the operating system holds of a file is not known here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "pgbufprobe.h"
+
+/* buffers between two checks for interrupts, a fraction of a millisecond */
+#define BUFFERS_PER_CHECK	16384
+
+#define NO_ENTRY			(-1)
+
+/* A segment of a fork: one file. */
+typedef struct FileKey
+{
+	PbpLocator	locator;
+	ForkNumber	fork;
+	uint32		segment;
+} FileKey;
+
+typedef struct FileEntry
+{
+	FileKey		key;
+	int			newest;			/* its buffers' entries, as a list */
+} FileEntry;
+
+typedef struct BufferEntry
+{
+	int			next;			/* of the same file */
+	uint32		block:31;		/* within its segment */
+	uint32		dirty:1;
+} BufferEntry;
+
+struct PbpPoolIndex
+{
+	HTAB	   *files;
+	BufferEntry *buffers;
+	int			nbuffers;
+};
+
+static PbpPoolIndex *
+create_index(void)
+{
+	PbpPoolIndex *index = palloc(sizeof(*index));
+	HASHCTL		ctl;
+
+	ctl.keysize = sizeof(FileKey);
+	ctl.entrysize = sizeof(FileEntry);
+	ctl.hcxt = CurrentMemoryContext;
+	index->files = hash_create("pgbufprobe files", 1024, &ctl,
+							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+
+	/* takes address space; memory only as entries are written */
+	index->buffers = MemoryContextAllocHuge(CurrentMemoryContext,
+											(Size) NBuffers * sizeof(BufferEntry));
+	index->nbuffers = 0;
+	return index;
+}
+
+static bool
+is_of_file(const BufferTag *tag, const FileEntry *file)
+{
+	return pbp_tag_matches(tag, &file->key.locator) &&
+		pbp_tag_fork(tag) == file->key.fork &&
+		tag->blockNum / RELSEG_SIZE == file->key.segment;
+}
+
+/* Catalogs that all databases share belong to each. */
+static bool
+is_of_this_database(const BufferTag *tag)
+{
+	PbpLocator	locator = pbp_tag_locator(tag);
+	Oid			database = pbp_locator_database(&locator);
+
+	return database == MyDatabaseId || !OidIsValid(database);
+}
+
+static FileEntry *
+enter_file(PbpPoolIndex *index, const BufferTag *tag)
+{
+	FileKey		key;
+	FileEntry  *file;
+	bool		found;
+
+	memset(&key, 0, sizeof(key));
+	key.locator = pbp_tag_locator(tag);
+	key.fork = pbp_tag_fork(tag);
+	key.segment = tag->blockNum / RELSEG_SIZE;
+
+	file = hash_search(index->files, &key, HASH_ENTER, &found);
+	if (!found)
+		file->newest = NO_ENTRY;
+	return file;
+}
+
+/*
+ * Scan the descriptors once for the pages of one relation or, without one, of
+ * all relations that this database can name.
+ *
+ * An unlocked look at each tag decides which headers are locked, one at a
+ * time, to be read.  Takes eight bytes for each buffer that is found.
+ */
+PbpPoolIndex *
+pbp_pool_index(const PbpLocator *only)
+{
+	PbpPoolIndex *index = create_index();
+	FileEntry  *file = NULL;
+
+	for (int i = 0; i < NBuffers; i++)
+	{
+		BufferDesc *desc = GetBufferDescriptor(i);
+		PbpBufState state;
+		BufferTag	tag;
+		BufferEntry *entry;
+
+		if (i % BUFFERS_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+
+		if (only != NULL && !pbp_tag_matches(&desc->tag, only))
+			continue;
+		if (!pbp_read_page(desc, &state, &tag))
+			continue;
+		if (only != NULL ? !pbp_tag_matches(&tag, only) :
+			!is_of_this_database(&tag))
+			continue;
+
+		/* neighbours mostly belong to the same file */
+		if (file == NULL || !is_of_file(&tag, file))
+			file = enter_file(index, &tag);
+
+		entry = &index->buffers[index->nbuffers];
+		entry->next = file->newest;
+		entry->block = tag.blockNum % RELSEG_SIZE;
+		entry->dirty = (state & BM_DIRTY) != 0;
+		file->newest = index->nbuffers++;
+	}
+	return index;
+}
+
+/*
+ * Set the bit of each block of a segment that is in shared buffers; returns
+ * how many of them are dirty.  The bitmap has nblocks bits, all clear; blocks
+ * beyond, of a file that has become shorter since, are left out.
+ */
+int64
+pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
+				ForkNumber fork, int segment, uint8 *bitmap, int64 nblocks)
+{
+	FileKey		key;
+	FileEntry  *file;
+	int64		dirty = 0;
+
+	memset(&key, 0, sizeof(key));
+	key.locator = *locator;
+	key.fork = fork;
+	key.segment = segment;
+
+	file = hash_search(index->files, &key, HASH_FIND, NULL);
+	if (file == NULL)
+		return 0;
+
+	for (int i = file->newest; i != NO_ENTRY; i = index->buffers[i].next)
+	{
+		const BufferEntry *entry = &index->buffers[i];
+
+		if (entry->block >= nblocks)
+			continue;
+		bitmap[entry->block / BITS_PER_BYTE] |= 1 << (entry->block % BITS_PER_BYTE);
+		dirty += entry->dirty;
+	}
+	return dirty;
+}
+
+void
+pbp_pool_index_free(PbpPoolIndex *index)
+{
+	hash_destroy(index->files);
+	pfree(index->buffers);
+	pfree(index);
+}

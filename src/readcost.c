@@ -1,0 +1,165 @@
+/*-------------------------------------------------------------------------
+ *
+ * readcost.c
+ *	  What reading a block costs, by the level of the cache that serves it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "storage/lwlock.h"
+
+#include "pgbufprobe.h"
+
+/* The segment that was looked at last stays open for the next look. */
+typedef struct OpenSegment
+{
+	int			number;			/* -1: none */
+	char	   *path;
+	PbpOsFile	file;
+} OpenSegment;
+
+static void
+close_segment(OpenSegment *segment)
+{
+	if (segment->number < 0)
+		return;
+	pbp_os_close(&segment->file);
+	pfree(segment->path);
+	segment->number = -1;
+}
+
+static bool
+open_segment(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork, int number)
+{
+	if (segment->number == number)
+		return true;
+
+	close_segment(segment);
+	segment->path = pbp_segment_path(locator, fork, number);
+	if (!pbp_os_open(segment->path, PBP_OS_AUTO, &segment->file))
+	{
+		pfree(segment->path);
+		return false;
+	}
+	segment->number = number;
+	return true;
+}
+
+/* Is the block in shared buffers?  One partition of the mapping is locked. */
+static bool
+in_shared_buffers(const PbpLocator *locator, ForkNumber fork, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *partition_lock;
+	int			buffer;
+
+	pbp_init_tag(&tag, locator, fork, block);
+	hash = BufTableHashCode(&tag);
+	partition_lock = BufMappingPartitionLock(hash);
+
+	LWLockAcquire(partition_lock, LW_SHARED);
+	buffer = BufTableLookup(&tag, hash);
+	LWLockRelease(partition_lock);
+
+	return buffer >= 0;
+}
+
+/* Where the block would be read from now.  Nothing is read to find out. */
+static PbpTier
+tier_of(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork,
+		BlockNumber block, PbpOsTrust *trust)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+
+	if (in_shared_buffers(locator, fork, block))
+		return PBP_SHARED_BUFFERS;
+	if (!open_segment(segment, locator, fork, block / RELSEG_SIZE))
+		return PBP_BEYOND_POOL;
+	if (segment->file.trust != PBP_OS_TRUSTED)
+	{
+		*trust = segment->file.trust;
+		return PBP_BEYOND_POOL;
+	}
+	pbp_os_map(&segment->file, block % RELSEG_SIZE, 1, bitmap, &blocks);
+	return blocks.cached > 0 ? PBP_OS_CACHE : PBP_STORAGE;
+}
+
+static int64
+timed_read(Relation relation, ForkNumber fork, BlockNumber block)
+{
+	int64		start = pbp_now_ns();
+	Buffer		buffer = ReadBufferExtended(relation, fork, block, RBM_NORMAL, NULL);
+	int64		elapsed_ns = pbp_now_ns() - start;
+
+	ReleaseBuffer(buffer);
+	return elapsed_ns;
+}
+
+static uint64
+greatest_common_divisor(uint64 a, uint64 b)
+{
+	while (b != 0)
+	{
+		uint64		remainder = a % b;
+
+		a = b;
+		b = remainder;
+	}
+	return a;
+}
+
+/*
+ * A step that leads through all blocks before any comes again, and is long
+ * enough for the kernel not to take it for a sequential read.
+ */
+static uint64
+random_step(BlockNumber nblocks)
+{
+	uint64		step = nblocks / 3 + pg_prng_uint64(&pg_global_prng_state) % (nblocks / 3 + 1);
+
+	step = Max(step, 1);
+	while (greatest_common_divisor(step, nblocks) != 1)
+		step++;
+	return step;
+}
+
+/*
+ * Read blocks of a fork at random through the buffer manager, each at most
+ * once, and count the times by the tier that was seen right before.
+ *
+ * Reads evict other pages and warm both caches, as any read does.  The caller
+ * holds a lock that keeps the relation from being truncated.
+ */
+void
+pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocksInFork(relation, fork);
+	PbpLocator	locator = pbp_relation_locator(relation);
+	OpenSegment segment = {.number = -1};
+	uint64		step;
+	uint64		block;
+
+	cost->trust = PBP_OS_TRUSTED;
+	for (int tier = 0; tier < PBP_TIERS; tier++)
+		pbp_latency_init(&cost->tiers[tier]);
+	if (nblocks == 0)
+		return;
+
+	step = random_step(nblocks);
+	block = pg_prng_uint64(&pg_global_prng_state) % nblocks;
+	for (int i = 0; i < samples && (BlockNumber) i < nblocks; i++)
+	{
+		PbpTier		tier;
+
+		CHECK_FOR_INTERRUPTS();
+		tier = tier_of(&segment, &locator, fork, (BlockNumber) block, &cost->trust);
+		pbp_latency_add(&cost->tiers[tier], timed_read(relation, fork, (BlockNumber) block));
+		block = (block + step) % nblocks;
+	}
+	close_segment(&segment);
+}
