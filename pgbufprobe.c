@@ -44,7 +44,7 @@ PBP_MODULE_MAGIC;
 #define MAX_VICTIMS			100000000
 #define MAX_ROUNDS			10000
 #define MAX_SAMPLES			10000000
-#define MAX_BUCKETS			100000
+#define MAX_BUCKETS			1000000
 #define MAX_LOOKS			3	/* at a relation that is rewritten meanwhile */
 #define MAX_CLOCK_RATE_MS	(INT64CONST(24) * 3600 * 1000)
 

@@ -1,36 +1,4 @@
--- What bench/probes measures, as procedures that write to bench.samples.
-
-CREATE EXTENSION IF NOT EXISTS pgbufprobe;
-CREATE EXTENSION IF NOT EXISTS pg_buffercache;
-CREATE EXTENSION IF NOT EXISTS pg_prewarm;
-
-CREATE SCHEMA bench;
-CREATE TABLE bench.samples (what text, value double precision);
-
--- One row a page, so that it is made quickly.
-CREATE TABLE bench.filler (page text);
-ALTER TABLE bench.filler ALTER COLUMN page SET STORAGE PLAIN;
-
-CREATE FUNCTION bench.pool() RETURNS integer STABLE LANGUAGE sql
-RETURN (SELECT setting::integer FROM pg_settings WHERE name = 'shared_buffers');
-
--- A table as large as the pool, and all of it there, but for what the catalogs need.
-CREATE PROCEDURE bench.fill() LANGUAGE plpgsql AS $$
-BEGIN
-    TRUNCATE bench.filler;
-    INSERT INTO bench.filler SELECT repeat('x', 7000) FROM generate_series(1, bench.pool());
-    CHECKPOINT;
-    PERFORM pg_prewarm('bench.filler');
-END $$;
-
--- Median milliseconds are what every figure below is made of.
-CREATE FUNCTION bench.timed(command text) RETURNS double precision LANGUAGE plpgsql AS $$
-DECLARE
-    start timestamptz := clock_timestamp();
-BEGIN
-    EXECUTE command;
-    RETURN 1000 * extract(epoch FROM clock_timestamp() - start);
-END $$;
+-- What bench/probes measures, as procedures that write to bench.samples; after common.sql.
 
 CREATE FUNCTION bench.touch() RETURNS double precision LANGUAGE sql
 RETURN (SELECT avg_ms FROM pgbufprobe_scan_cost(1) WHERE method = 'read');
@@ -117,14 +85,8 @@ BEGIN
 END $$;
 
 CREATE VIEW bench.report AS
-WITH m AS (
-    SELECT what, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median,
-        min(value) AS least, max(value) AS most
-    FROM bench.samples GROUP BY what
-), one AS (
-    SELECT jsonb_object_agg(what, median) AS v FROM m
-), figures(ord, figure, value, unit, target) AS (
-    SELECT f.* FROM one, LATERAL (VALUES
+WITH figures(ord, figure, value, unit, target) AS (
+    SELECT f.* FROM bench.medians, LATERAL (VALUES
         (1, 'sweep: buffers the replay miscounts', (v->>'miscounted')::float8, 'buffers', '0'),
         (2, 'sweep: turns of the hand in one run', (v->>'passes')::float8, 'passes', NULL),
         (3, 'sweep: replay', (v->>'replay_ns')::float8, 'ns/buffer', NULL),

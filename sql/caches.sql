@@ -59,7 +59,7 @@ FROM (SELECT *, lag(last_block) OVER (ORDER BY bucket) AS previous_last FROM pgb
      pgbufprobe_residency('cached') r
 WHERE r.fork = 'main';
 SELECT count(*) = pg_relation_size('cached') / current_setting('block_size')::integer AS no_more_than_blocks
-FROM pgbufprobe_residency_map('cached', 100000);
+FROM pgbufprobe_residency_map('cached', 1000000);
 SELECT * FROM pgbufprobe_residency_map('cached_empty');
 
 -- dropped from the page cache, and back; shared buffers keep what they have
@@ -89,7 +89,7 @@ SELECT * FROM pgbufprobe_residency('cached_view');
 SELECT * FROM pgbufprobe_residency('cached_temp');
 SELECT * FROM pgbufprobe_residency(0);
 SELECT * FROM pgbufprobe_residency_map('cached', 0);
-SELECT * FROM pgbufprobe_residency_map('cached', 100001);
+SELECT * FROM pgbufprobe_residency_map('cached', 1000001);
 SELECT * FROM pgbufprobe_residency_map('cached', 10, 'init');
 SELECT * FROM pgbufprobe_residency_map(NULL);
 SELECT * FROM pgbufprobe_read_cost('cached', 0);

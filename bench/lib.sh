@@ -1,0 +1,36 @@
+# shellcheck shell=bash
+#
+# bench/lib.sh: what the benchmarks share, on top of scripts/lib.sh. Expects "usage" to be a function.
+
+pool=${1:-1GB}
+rounds=${ROUNDS:-9}
+
+if [[ ! $pool =~ ^[0-9]+(MB|GB)$ ]]; then
+	usage
+	exit 2
+fi
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+
+sql() { "${as_server[@]}" "$bin/psql" -XqAt -v ON_ERROR_STOP=1 "$@"; }
+
+# Nothing but what is measured moves anything.
+bench_server() {
+	start_server "shared_buffers=$1" autovacuum=off bgwriter_lru_maxpages=0 \
+		max_parallel_workers_per_gather=0 max_wal_size=100GB checkpoint_timeout=1d synchronous_commit=off
+}
+
+bench_script() { sql -f "$work/build/bench/$1"; }
+
+# Calls a procedure in a backend of its own.
+measure() { sql -c "CALL bench.$1"; }
+
+# The machine, and the view bench.report.
+report() {
+	say
+	say "pgbufprobe $(sql -c "SELECT extversion FROM pg_extension WHERE extname = 'pgbufprobe'"), $(
+		sql -c "SELECT 'PostgreSQL ' || current_setting('server_version')"), shared_buffers = $pool, $(
+		sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, Linux $(uname -r)"
+	sql -P format=aligned -P tuples_only=off -P footer=off -P null= -c "SELECT * FROM bench.report"
+}
