@@ -1,0 +1,98 @@
+# With every buffer pinned there is no victim: a clear error, and nothing of it
+# remains. With all but one pinned, each search looks at the whole pool. The
+# pool is so small that one session can pin it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $pool = 128;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+$node->safe_psql(
+	'postgres', qq(
+CREATE EXTENSION pgbufprobe;
+CREATE TABLE pages (page text);
+ALTER TABLE pages ALTER page SET STORAGE PLAIN;
+INSERT INTO pages SELECT repeat('x', 5000) FROM generate_series(1, $pool);
+VACUUM FREEZE pages;
+));
+$node->append_conf('postgresql.conf', "shared_buffers = $pool");
+$node->restart;
+
+sub sweep
+{
+	my ($victims, $scenario) = @_;
+
+	return "SELECT victims FROM pgbufprobe_sweep_cost($victims, '$scenario');\n";
+}
+
+my $pinned = "SELECT sum(pinned) FROM pgbufprobe_usagecount_histogram();\n";
+# A look at a catalog needs a buffer. So all that is called with the pool
+# pinned is called before.
+my $all_once = join '', $pinned, map { sweep(20, $_) } ('current', 'worst', 'live');
+
+# Each cursor stands on a row of another page, which keeps that page pinned.
+sub pin
+{
+	my ($pages) = @_;
+
+	return join '', map {
+		"DECLARE c$_ CURSOR FOR SELECT ctid FROM pages WHERE ctid = '($_,1)';\nMOVE 1 FROM c$_;\n"
+	} 0 .. $pages - 1;
+}
+
+# All scenarios with this many buffers pinned: the output, and the errors. The
+# cursors were opened before the savepoint and outlive errors.
+sub all_sweeps
+{
+	my ($pages, $victims, $settings) = @_;
+	my $sweeps = join '',
+	  map { sweep($victims, $_) . "ROLLBACK TO pinned;\n" } ('current', 'worst', 'live');
+	my ($out, $err) = ('', '');
+
+	# Any of these sweeps would take minutes if nothing stopped it.
+	$node->psql(
+		'postgres',
+		"$all_once BEGIN; SAVEPOINT pinned; ROLLBACK TO pinned; $settings;\n"
+		  . pin($pages)
+		  . "SAVEPOINT pinned;\n$sweeps $pinned ROLLBACK;\n$all_once",
+		stdout => \$out,
+		stderr => \$err,
+		on_error_stop => 0,
+		timeout => 60);
+	return ($out, [ $err =~ /ERROR:  (.*)/g ]);
+}
+
+my $as_usual = "0\n20\n20\n20\n";
+
+my ($out, $errors) = all_sweeps($pool, 20, '');
+is_deeply(
+	$errors,
+	[ ('no unpinned buffers available') x 3 ],
+	'all pinned: each scenario says that there is no victim');
+is("$out\n", "$as_usual$pool\n$as_usual",
+	'all pinned: only the cursors have pinned anything, and all is well afterwards');
+
+($out, $errors) =
+  all_sweeps($pool - 1, 100000000, "SET LOCAL statement_timeout = '200 ms'");
+is_deeply(
+	$errors,
+	[ ('canceling statement due to statement timeout') x 3 ],
+	'all but one pinned: each scenario can be stopped');
+is("$out\n", "$as_usual@{[ $pool - 1 ]}\n$as_usual",
+	'all but one pinned: only the cursors have pinned anything, and all is well afterwards');
+
+is($node->safe_psql('postgres', 'SELECT count(*) FROM pages'),
+	$pool, 'another session can use the pool');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
+	'no process has crashed');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,184 @@
+# A live sweep holds what it takes from the free list until its end. However
+# that end comes, all of it is on the list again and of use.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $pool = 16384;
+my $live = q{SELECT count(*) FROM pgbufprobe_sweep_cost(100000000, 'live')};
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', qq(
+shared_buffers = $pool
+autovacuum = off
+bgwriter_lru_maxpages = 0
+));
+$node->start;
+
+# One row a page, and pages enough to fill the pool.
+$node->safe_psql(
+	'postgres', qq(
+CREATE EXTENSION pg_buffercache;
+CREATE EXTENSION pgbufprobe;
+CREATE UNLOGGED TABLE pages (id int PRIMARY KEY, page text);
+ALTER TABLE pages ALTER page SET STORAGE PLAIN;
+INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, $pool + 500) i;
+));
+# With an empty pool.
+$node->restart;
+
+# From 19 on there is no free list: the hand finds unused buffers.
+my $has_free_list =
+  $node->safe_psql('postgres', 'SHOW server_version_num') < 190000;
+
+my $free_query = qq{
+	SELECT from_freelist, (SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL)
+	  FROM pgbufprobe_sweep_cost(2 * $pool, 'current')};
+
+# The unused buffers, all of which are on the list.
+sub unused_buffers
+{
+	my ($after) = @_;
+	my ($listed, $unused) = split /\|/, $node->safe_psql('postgres', $free_query);
+
+	is($listed, $has_free_list ? $unused : 0,
+		"$after: every unused buffer is on the free list");
+	return $unused;
+}
+
+# Done twice, since the first time may read pages of catalogs into the pool.
+sub loses_none
+{
+	my ($what, $interrupted_sweep) = @_;
+
+	$interrupted_sweep->();
+	my $before = unused_buffers($what);
+	$interrupted_sweep->();
+	is(unused_buffers("$what again"), $before, "$what: no unused buffer is lost");
+	cmp_ok($before, '>', $pool / 2, "$what: most of the pool is unused");
+}
+
+# By the index and not by a scan, which would go through a ring of few buffers.
+sub read_pages
+{
+	my ($from, $to) = @_;
+
+	$node->safe_psql(
+		'postgres', qq(
+		SET enable_seqscan = off;
+		SET enable_bitmapscan = off;
+		SELECT sum(length(page)) FROM pages WHERE id BETWEEN $from AND $to));
+}
+
+sub start_live
+{
+	my $session = { out => '', err => '' };
+
+	$session->{run} = IPC::Run::start(
+		[
+			'psql', '-XAtq', '-c', $live,
+			'-d', $node->connstr('postgres') . ' application_name=live'
+		],
+		'>', \$session->{out},
+		'2>', \$session->{err},
+		IPC::Run::timeout(60));
+	$node->poll_query_until('postgres',
+		q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'live'
+		  AND state = 'active' AND now() - query_start > '100 ms')})
+	  or die 'the live sweep did not start';
+	is( $node->safe_psql('postgres',
+			q{SELECT from_freelist FROM pgbufprobe_sweep_cost(1, 'current')}),
+		0, 'the live sweep is on, and holds what was on the free list');
+	return $session;
+}
+
+sub end_live
+{
+	my ($session, $function, $error) = @_;
+
+	$node->safe_psql('postgres',
+		"SELECT $function(pid) FROM pg_stat_activity WHERE application_name = 'live'");
+	$session->{run}->finish;
+	like($session->{err}, $error, "it is ended by $function()");
+}
+
+# Two sessions that read the same page of a catalog for the first time at once
+# take a buffer each, and up to 15 the server forgets to put the spare one on
+# its list again. So what is used below is used here, in one session.
+$node->safe_psql(
+	'postgres', qq(
+SELECT pg_cancel_backend(pid), pg_terminate_backend(pid), now() - query_start > '100 ms', state
+  FROM pg_stat_activity WHERE application_name = 'nobody';
+SELECT EXISTS (SELECT FROM pg_stat_activity);
+DO \$\$ BEGIN PERFORM 1 / 0; EXCEPTION WHEN division_by_zero THEN NULL; END \$\$;
+SELECT count(*) FROM pgbufprobe_sweep_cost(1, 'live');
+$free_query;
+));
+unused_buffers('at first');
+
+loses_none('cancelled',
+	sub { end_live(start_live(), 'pg_cancel_backend', qr/due to user request/) });
+loses_none('terminated',
+	sub { end_live(start_live(), 'pg_terminate_backend', qr/due to administrator command/) });
+
+# At many instants, most of them before the list has come to its end.
+my $timeouts = 40;
+my $script = join '',
+  map { "SET statement_timeout = " . (1 + $_ % 5) . "; $live;\n" } 1 .. $timeouts;
+loses_none(
+	'timed out',
+	sub {
+		my ($rc, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+		is(scalar(() = $err =~ /due to statement timeout/g),
+			$timeouts, 'every live sweep is timed out');
+	});
+
+# The buffers are back when the error is caught, not when the session ends.
+loses_none(
+	'caught',
+	sub {
+		my ($listed, $unused) = split /\|/, $node->safe_psql(
+			'postgres', qq(
+			BEGIN;
+			SET LOCAL statement_timeout = '100 ms';
+			DO \$\$
+			BEGIN
+				PERFORM pgbufprobe_sweep_cost(100000000, 'live');
+			EXCEPTION WHEN query_canceled THEN
+				NULL;
+			END \$\$;
+			SET LOCAL statement_timeout = 0;
+			$free_query;
+			COMMIT));
+		is($listed, $has_free_list ? $unused : 0,
+			'the list is complete in the same transaction');
+	});
+
+my $unused = unused_buffers('before reading');
+
+# What others take meanwhile is theirs.
+my $session = start_live();
+read_pages(1, 2000);
+end_live($session, 'pg_cancel_backend', qr/due to user request/);
+cmp_ok(unused_buffers('read meanwhile'), '<', $unused,
+	'buffers that are used meanwhile stay used');
+is( $node->safe_psql('postgres',
+		q{SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0}),
+	0, 'no buffer is left pinned');
+
+# All that was given back can be used.
+read_pages(1, $pool + 500);
+is(unused_buffers('read all'), 0, 'no buffer remains unused');
+
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
+	'no process has crashed');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,134 @@
+# Every function answers where nothing can be written: in a read-only
+# transaction, and on a hot standby, where replay and live search agree too.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $pool = 2048;
+
+# What each function says, as far as it can be known beforehand.
+my @answers = (
+	[ 'replay', 'current worst',
+		q{SELECT string_agg(scenario, ' ') FROM pgbufprobe_sweep_cost(10)} ],
+	[ 'live search', 'live',
+		q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')} ],
+	[ 'scans', 'read lock match',
+		q{SELECT string_agg(method, ' ') FROM pgbufprobe_scan_cost(1)} ],
+	[ 'histogram', $pool,
+		q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram()} ],
+	[ 'histogram of a relation and list of relations', 't',
+		q{SELECT (SELECT coalesce(sum(buffers), 0) FROM pgbufprobe_relations() WHERE relation = 'pages'::regclass)
+		       = (SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('pages'))} ],
+	[ 'clock', "$pool|t",
+		q{SELECT buffers, ticks = passes * buffers + hand FROM pgbufprobe_clock()} ],
+	# Nobody else is there to move the hand.
+	[ 'clock rate', '0|0|t',
+		q{SELECT ticks, ticks_per_second, seconds_per_pass IS NULL FROM pgbufprobe_clock_rate('10 ms')} ]);
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf(
+	'postgresql.conf', qq(
+shared_buffers = $pool
+autovacuum = off
+bgwriter_lru_maxpages = 0
+));
+$primary->start;
+
+# One row a page, and pages enough to fill the pool.
+$primary->safe_psql(
+	'postgres', qq(
+CREATE EXTENSION pgbufprobe;
+CREATE TABLE pages (id int PRIMARY KEY, page text);
+ALTER TABLE pages ALTER page SET STORAGE PLAIN;
+INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, $pool + 500) i;
+
+-- What must agree of a replay and the live search after it. All is done once
+-- before, since a session's first look at a catalog moves usage counts.
+CREATE FUNCTION announced_and_done(victims int, OUT announced text, OUT done text)
+LANGUAGE plpgsql AS \$\$
+DECLARE
+	n int;
+	counts record;
+BEGIN
+	FOREACH n IN ARRAY ARRAY[1, victims] LOOP
+		SELECT inspected, from_freelist, skipped_pinned, dirty_victims INTO counts
+		  FROM pgbufprobe_sweep_cost(n, 'current');
+		announced := row_to_json(counts);
+		SELECT inspected, from_freelist, skipped_pinned, dirty_victims INTO counts
+		  FROM pgbufprobe_sweep_cost(n, 'live');
+		done := row_to_json(counts);
+	END LOOP;
+END \$\$;
+));
+
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+$primary->wait_for_catchup($standby);
+
+sub all_answer
+{
+	my ($node, $where, $begin) = @_;
+
+	for (@answers)
+	{
+		my ($what, $expected, $query) = @$_;
+
+		# Asked twice: the first look at a catalog may evict what is counted.
+		my @got = split /\n/,
+		  $node->safe_psql('postgres', "$begin; $query; $query; COMMIT");
+		is($got[1], $expected, "$where: $what");
+	}
+}
+
+sub all_as_announced
+{
+	my ($where) = @_;
+
+	for my $victims (1, 300, 2 * $pool)
+	{
+		my ($announced, $done) = split /\|/, $standby->safe_psql('postgres',
+			"SELECT * FROM announced_and_done($victims)");
+		is($done, $announced, "$where: as announced; victims: $victims");
+	}
+}
+
+all_answer($primary, 'read-only transaction', 'BEGIN READ ONLY');
+
+# Counted by the session itself, so that what others write does not show. The
+# first call may leave hint bits behind.
+for (@answers)
+{
+	my ($what, undef, $query) = @$_;
+	unlike(
+		$primary->safe_psql('postgres', "$query; EXPLAIN (ANALYZE, WAL) $query"),
+		qr/WAL:/, "no WAL: $what");
+}
+
+is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
+	't', 'the standby is one');
+all_answer($standby, 'standby', 'BEGIN');
+all_as_announced('standby, unused buffers left');
+
+# By the index and not by a scan, which would go through a ring of few buffers.
+$standby->safe_psql(
+	'postgres', q(
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT sum(length(page)) FROM pages WHERE id > 0;
+));
+is( $standby->safe_psql('postgres',
+		'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL'),
+	0, 'the standby has filled its pool');
+all_answer($standby, 'standby with a full pool', 'BEGIN');
+all_as_announced('standby with a full pool');
+
+$standby->stop;
+$primary->stop;
+done_testing();
