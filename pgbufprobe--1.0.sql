@@ -183,12 +183,12 @@ CREATE VIEW pgbufprobe_double_buffering AS
 SELECT current_database() AS database,
        shared_bytes, os_bytes, both_bytes,
        shared_bytes + os_bytes - both_bytes AS distinct_bytes,
-       round(both_bytes / nullif(shared_bytes + os_bytes - both_bytes, 0), 4)::double precision
+       round(both_bytes::numeric / nullif(shared_bytes + os_bytes - both_bytes, 0), 4)::double precision
            AS duplicate_fraction,
        trustworthy
-FROM (SELECT sum(shared_blocks) * block AS shared_bytes,
-             CASE WHEN bool_and(trustworthy) THEN sum(os_blocks) * block END AS os_bytes,
-             CASE WHEN bool_and(trustworthy) THEN sum(both_blocks) * block END AS both_bytes,
+FROM (SELECT (sum(shared_blocks) * block)::bigint AS shared_bytes,
+             CASE WHEN bool_and(trustworthy) THEN (sum(os_blocks) * block)::bigint END AS os_bytes,
+             CASE WHEN bool_and(trustworthy) THEN (sum(both_blocks) * block)::bigint END AS both_bytes,
              bool_and(trustworthy) AS trustworthy
       FROM pgbufprobe_residency(),
            (SELECT current_setting('block_size')::bigint AS block) AS size

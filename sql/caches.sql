@@ -47,7 +47,7 @@ FROM (SELECT oid FROM pg_class WHERE relkind IN ('r', 'i', 'S', 't', 'm') AND re
 FULL JOIN (SELECT * FROM pgbufprobe_residency() WHERE fork = 'main') r ON r.relation = c.oid;
 SELECT database = current_database() AS here, trustworthy,
        shared_bytes + os_bytes - both_bytes = distinct_bytes AS adds_up,
-       abs(duplicate_fraction - both_bytes / distinct_bytes) < 0.001 AS duplicates
+       abs(duplicate_fraction - both_bytes::numeric / distinct_bytes) < 0.001 AS duplicates
 FROM pgbufprobe_double_buffering;
 
 -- ranges that follow each other and hold what the whole holds

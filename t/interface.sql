@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(18);
+SELECT plan(30);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -31,7 +31,12 @@ SELECT results_eq(
     $$ VALUES
        ('pgbufprobe_clock()'::text COLLATE "C",            'v', true,  's', false, false),
        ('pgbufprobe_clock_rate(interval)',                 'v', false, 'r', false, false),
+       ('pgbufprobe_os_advise(regclass,text,text)',        'v', true,  'u', false, false),
+       ('pgbufprobe_os_cache(regclass,text,text)',         'v', true,  'r', true,  false),
+       ('pgbufprobe_read_cost(regclass,integer,text)',     'v', true,  'u', true,  false),
        ('pgbufprobe_relations()',                          'v', true,  's', true,  false),
+       ('pgbufprobe_residency(regclass)',                  'v', false, 'r', true,  false),
+       ('pgbufprobe_residency_map(regclass,integer,text)', 'v', true,  'r', true,  false),
        ('pgbufprobe_scan_cost(integer)',                   'v', false, 'r', true,  false),
        ('pgbufprobe_sweep_cost(integer,text)',             'v', false, 'r', true,  false),
        ('pgbufprobe_usagecount_histogram(regclass)',       'v', false, 's', true,  false) $$,
@@ -97,6 +102,63 @@ SELECT is(pg_temp.arguments('pgbufprobe_clock_rate(interval)'),
 SELECT is(pg_temp.result('pgbufprobe_clock_rate(interval)'), 'record',
     'result of pgbufprobe_clock_rate');
 
+SELECT is(pg_temp.arguments('pgbufprobe_os_cache(regclass,text,text)'),
+    'relation regclass, fork text DEFAULT ''main''::text, method text DEFAULT ''auto''::text, '
+    'OUT segment integer, OUT path text, OUT bytes bigint, OUT os_pages bigint, '
+    'OUT cached_pages bigint, OUT cached_bytes bigint, OUT cached_fraction double precision, '
+    'OUT dirty_pages bigint, OUT writeback_pages bigint, OUT evicted_pages bigint, '
+    'OUT recently_evicted_pages bigint, OUT method text, OUT trustworthy boolean, '
+    'OUT elapsed_ms double precision',
+    'arguments of pgbufprobe_os_cache');
+SELECT is(pg_temp.result('pgbufprobe_os_cache(regclass,text,text)'), 'SETOF record',
+    'result of pgbufprobe_os_cache');
+
+SELECT is(pg_temp.arguments('pgbufprobe_residency(regclass)'),
+    'relation regclass DEFAULT NULL::regclass, '
+    'OUT relation regclass, OUT fork text, OUT blocks bigint, OUT shared_blocks bigint, '
+    'OUT os_blocks bigint, OUT both_blocks bigint, OUT neither_blocks bigint, '
+    'OUT os_partial_blocks bigint, OUT shared_dirty_blocks bigint, OUT method text, '
+    'OUT trustworthy boolean',
+    'arguments of pgbufprobe_residency');
+SELECT is(pg_temp.result('pgbufprobe_residency(regclass)'), 'SETOF record',
+    'result of pgbufprobe_residency');
+
+SELECT is(pg_temp.arguments('pgbufprobe_residency_map(regclass,integer,text)'),
+    'relation regclass, buckets integer DEFAULT 100, fork text DEFAULT ''main''::text, '
+    'OUT bucket integer, OUT first_block bigint, OUT last_block bigint, '
+    'OUT shared_blocks bigint, OUT os_blocks bigint, OUT both_blocks bigint',
+    'arguments of pgbufprobe_residency_map');
+SELECT is(pg_temp.result('pgbufprobe_residency_map(regclass,integer,text)'), 'SETOF record',
+    'result of pgbufprobe_residency_map');
+
+SELECT is(pg_temp.arguments('pgbufprobe_read_cost(regclass,integer,text)'),
+    'relation regclass, samples integer DEFAULT 1000, fork text DEFAULT ''main''::text, '
+    'OUT tier text, OUT reads bigint, OUT avg_us double precision, OUT p50_us double precision, '
+    'OUT p95_us double precision, OUT p99_us double precision, OUT max_us double precision',
+    'arguments of pgbufprobe_read_cost');
+SELECT is(pg_temp.result('pgbufprobe_read_cost(regclass,integer,text)'), 'SETOF record',
+    'result of pgbufprobe_read_cost');
+
+SELECT is(pg_temp.arguments('pgbufprobe_os_advise(regclass,text,text)'),
+    'relation regclass, advice text, fork text DEFAULT ''main''::text',
+    'arguments of pgbufprobe_os_advise');
+SELECT is(pg_temp.result('pgbufprobe_os_advise(regclass,text,text)'), 'bigint',
+    'result of pgbufprobe_os_advise');
+
+SELECT results_eq(
+    $$ SELECT attname::text COLLATE "C", format_type(atttypid, NULL) COLLATE "C" FROM pg_attribute
+        WHERE attrelid = 'pgbufprobe_double_buffering'::regclass AND attnum > 0 ORDER BY attnum $$,
+    $$ VALUES ('database'::text COLLATE "C", 'name'::text COLLATE "C"), ('shared_bytes', 'bigint'), ('os_bytes', 'bigint'),
+              ('both_bytes', 'bigint'), ('distinct_bytes', 'bigint'),
+              ('duplicate_fraction', 'double precision'), ('trustworthy', 'boolean') $$,
+    'columns of pgbufprobe_double_buffering');
+
+SELECT results_eq(
+    $$ SELECT a.grantee::regrole::text || ' ' || a.privilege_type COLLATE "C" FROM pg_class, aclexplode(relacl) a
+        WHERE oid = 'pgbufprobe_double_buffering'::regclass AND a.grantee <> relowner $$,
+    $$ VALUES ('pg_monitor SELECT'::text COLLATE "C") $$,
+    'the view is granted to pg_monitor, and to nobody else');
+
 SELECT is_empty(
     $$ SELECT signature FROM members
         WHERE coalesce(obj_description(oid, 'pg_proc'), '') = '' $$,
@@ -116,7 +178,10 @@ SELECT results_eq(
     $$ VALUES
        ('pgbufprobe_clock()'::text COLLATE "C",        'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_clock_rate(interval)',             'pg_monitor', 'EXECUTE', false),
+       ('pgbufprobe_os_cache(regclass,text,text)',     'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_relations()',                      'pg_monitor', 'EXECUTE', false),
+       ('pgbufprobe_residency(regclass)',              'pg_monitor', 'EXECUTE', false),
+       ('pgbufprobe_residency_map(regclass,integer,text)', 'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_scan_cost(integer)',               'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_sweep_cost(integer,text)',         'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_usagecount_histogram(regclass)',   'pg_monitor', 'EXECUTE', false) $$,
@@ -127,9 +192,11 @@ SELECT is_empty(
          FROM pg_depend d
          JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
         WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe'
-          AND (d.classid <> 'pg_proc'::regclass
-               OR d.objid NOT IN (SELECT oid FROM members WHERE proname LIKE 'pgbufprobe\_%')) $$,
-    'the extension makes functions only, and all their names begin with pgbufprobe_');
+          AND NOT (d.classid = 'pg_proc'::regclass
+                   AND d.objid IN (SELECT oid FROM members WHERE proname LIKE 'pgbufprobe\_%'))
+          AND NOT (d.classid = 'pg_class'::regclass
+                   AND d.objid = 'pgbufprobe_double_buffering'::regclass) $$,
+    'the extension makes functions, whose names all begin with pgbufprobe_, and one view');
 
 SELECT is(
     (SELECT extrelocatable FROM pg_extension WHERE extname = 'pgbufprobe'), true,
