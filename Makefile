@@ -3,7 +3,7 @@
 # Another server than the first in PATH: make PG_CONFIG=/path/to/pg_config
 
 EXTENSION = pgbufprobe
-EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pgbufprobe.control)
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pgbufprobe.control)
 
 MODULE_big = pgbufprobe
 OBJS = \

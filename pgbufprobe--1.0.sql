@@ -183,16 +183,17 @@ CREATE VIEW pgbufprobe_double_buffering AS
 SELECT current_database() AS database,
        shared_bytes, os_bytes, both_bytes,
        shared_bytes + os_bytes - both_bytes AS distinct_bytes,
-       round(both_bytes::numeric / nullif(shared_bytes + os_bytes - both_bytes, 0), 4)::double precision
-           AS duplicate_fraction,
+       CASE WHEN both_bytes = shared_bytes + os_bytes - both_bytes AND both_bytes > 0 THEN 1
+            ELSE trunc(both_bytes::numeric / nullif(shared_bytes + os_bytes - both_bytes, 0), 4)
+       END::double precision AS duplicate_fraction,     -- 1 means all, so nothing is rounded up to it
        trustworthy
-FROM (SELECT (sum(shared_blocks) * block)::bigint AS shared_bytes,
-             CASE WHEN bool_and(trustworthy) THEN (sum(os_blocks) * block)::bigint END AS os_bytes,
-             CASE WHEN bool_and(trustworthy) THEN (sum(both_blocks) * block)::bigint END AS both_bytes,
+FROM (SELECT sum(shared_blocks)::bigint * current_setting('block_size')::bigint AS shared_bytes,
+             CASE WHEN bool_and(trustworthy)
+                  THEN sum(os_blocks)::bigint * current_setting('block_size')::bigint END AS os_bytes,
+             CASE WHEN bool_and(trustworthy)
+                  THEN sum(both_blocks)::bigint * current_setting('block_size')::bigint END AS both_bytes,
              bool_and(trustworthy) AS trustworthy
-      FROM pgbufprobe_residency(),
-           (SELECT current_setting('block_size')::bigint AS block) AS size
-      GROUP BY block) AS total;
+      FROM pgbufprobe_residency()) AS total;
 COMMENT ON VIEW pgbufprobe_double_buffering IS
 'bytes of this database in shared buffers, in the page cache, and in both, which is memory used twice';
 COMMENT ON COLUMN pgbufprobe_double_buffering.duplicate_fraction IS

@@ -43,7 +43,7 @@ PBP_MODULE_MAGIC;
 
 #define MAX_VICTIMS			100000000
 #define MAX_ROUNDS			10000
-#define MAX_SAMPLES			10000000
+#define MAX_SAMPLES			1000000
 #define MAX_BUCKETS			1000000
 #define MAX_LOOKS			3	/* at a relation that is rewritten meanwhile */
 #define MAX_CLOCK_RATE_MS	(INT64CONST(24) * 3600 * 1000)
@@ -105,7 +105,7 @@ static const char *const tier_names[PBP_TIERS] = {
 	[PBP_SHARED_BUFFERS] = "shared_buffers",
 	[PBP_OS_CACHE] = "os_cache",
 	[PBP_STORAGE] = "storage",
-	[PBP_BEYOND_POOL] = NULL,
+	[PBP_UNKNOWN_TIER] = NULL,
 };
 
 /* One row under construction; columns are filled from left to right. */
@@ -163,6 +163,16 @@ add_quotient(Row *row, double dividend, double divisor)
 		add_null(row);
 }
 
+/* A part of a whole: 1 means all of it, and nothing is rounded up to that. */
+static void
+add_share(Row *row, int64 part, int64 whole)
+{
+	if (part < whole)
+		add_quotient(row, Min((double) part, 0.9999 * (double) whole), (double) whole);
+	else
+		add_quotient(row, (double) part, (double) whole);
+}
+
 /* avg_us, p50_us, p95_us, p99_us, max_us */
 static void
 add_latency(Row *row, const PbpLatency *latency)
@@ -171,7 +181,7 @@ add_latency(Row *row, const PbpLatency *latency)
 	add_measure(row, pbp_latency_percentile_ns(latency, 0.50) / 1e3);
 	add_measure(row, pbp_latency_percentile_ns(latency, 0.95) / 1e3);
 	add_measure(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
-	add_measure(row, (double) latency->max_ns / 1e3);
+	add_measure(row, pbp_latency_max_ns(latency) / 1e3);
 }
 
 static void
@@ -186,6 +196,7 @@ add_name(Row *row, const char *name)
 static void
 emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
 {
+	CHECK_FOR_INTERRUPTS();
 	Assert(row->ncols == ncols);
 	Assert(rsinfo->setDesc->natts == ncols);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
@@ -198,7 +209,7 @@ buffers_per_gb(void)
 	return 1024.0 * 1024.0 * 1024.0 / BLCKSZ;
 }
 
-/* ---- what it costs ---- */
+/* ---- arguments ---- */
 
 /* A name out of a list, or an error that gives the list. */
 static int
@@ -224,16 +235,6 @@ parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
 			 errhint("Valid values are %s.", valid.data)));
 }
 
-/* Marks the scenarios that the caller asked for. */
-static void
-parse_scenario(FunctionCallInfo fcinfo, int argno, bool *wanted)
-{
-	if (PG_ARGISNULL(argno))
-		wanted[PBP_CURRENT] = wanted[PBP_WORST] = true;
-	else
-		wanted[parse_name(fcinfo, argno, "scenario", scenario_names, PBP_SCENARIOS)] = true;
-}
-
 /* An integer argument that must lie between 1 and a maximum. */
 static int
 positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max)
@@ -254,6 +255,24 @@ positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max)
 	return value;
 }
 
+static ForkNumber
+fork_arg(FunctionCallInfo fcinfo, int argno)
+{
+	return forkname_to_number(text_to_cstring(PG_GETARG_TEXT_PP(argno)));
+}
+
+/* ---- what it costs ---- */
+
+/* Marks the scenarios that the caller asked for. */
+static void
+parse_scenario(FunctionCallInfo fcinfo, int argno, bool *wanted)
+{
+	if (PG_ARGISNULL(argno))
+		wanted[PBP_CURRENT] = wanted[PBP_WORST] = true;
+	else
+		wanted[parse_name(fcinfo, argno, "scenario", scenario_names, PBP_SCENARIOS)] = true;
+}
+
 static void
 emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
 				const PbpSweepCost *cost)
@@ -269,13 +288,13 @@ emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
 	add_count(&row, cost->inspected_max);
 	add_count(&row, cost->inspected);
 	add_measure(&row, inspected / NBuffers);
-	add_quotient(&row, (double) cost->sweep_ns, inspected);
-	add_quotient(&row, (double) cost->sweep_ns * NBuffers / 1e6, inspected);
-	add_quotient(&row, (double) cost->sweep_ns * buffers_per_gb() / 1e6, inspected);
+	add_quotient(&row, cost->sweep_ns, inspected);
+	add_quotient(&row, cost->sweep_ns * NBuffers / 1e6, inspected);
+	add_quotient(&row, cost->sweep_ns * buffers_per_gb() / 1e6, inspected);
 	add_count(&row, cost->from_freelist);
 	add_count(&row, cost->skipped_pinned);
 	add_count(&row, cost->dirty_victims);
-	add_measure(&row, (double) latency->sum_ns / 1e6);
+	add_measure(&row, pbp_latency_sum_ns(latency) / 1e6);
 	emit_row(rsinfo, &row, SWEEP_COST_COLS);
 }
 
@@ -397,15 +416,21 @@ find_relation(Oid relid, PbpLocator *locator)
 	return true;
 }
 
+static void
+report_no_relation(Oid relid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("relation with OID %u does not exist", relid)));
+}
+
 static PbpLocator
 relation_locator(Oid relid)
 {
 	PbpLocator	locator;
 
 	if (!find_relation(relid, &locator))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
+		report_no_relation(relid);
 	return locator;
 }
 
@@ -423,7 +448,7 @@ emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
 	add_count(&row, count->buffers * BLCKSZ);
 	add_count(&row, count->dirty);
 	add_count(&row, count->pinned);
-	add_quotient(&row, (double) count->buffers, (double) total);
+	add_share(&row, count->buffers, total);
 	emit_row(rsinfo, &row, HISTOGRAM_COLS);
 }
 
@@ -658,35 +683,40 @@ pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
 
 /* ---- which cache holds what ---- */
 
-static ForkNumber
-fork_arg(FunctionCallInfo fcinfo, int argno)
-{
-	return forkname_to_number(text_to_cstring(PG_GETARG_TEXT_PP(argno)));
-}
-
 /*
- * Say why counts are NULL, once for each reason.  What the kernel does not
- * offer at all is an error, since no answer is left.
+ * Say why counts are NULL.  With several relations the first stands for all
+ * that have the same reason.
  */
 static void
-report_reasons(const bool *seen)
+report_reason(PbpOsTrust trust, Oid relid, int64 others)
 {
-	if (seen[PBP_OS_UNSUPPORTED] || seen[PBP_OS_NO_CACHESTAT])
+	char	   *name = get_rel_name(relid);
+
+	if (trust == PBP_OS_TRUSTED || name == NULL)
+		return;
+	if (others == 0)
+		ereport(NOTICE,
+				(errmsg("what the page cache holds of \"%s\" cannot be told and is NULL", name),
+				 errdetail_internal("%s", pbp_os_reason(trust))));
+	else
+		ereport(NOTICE,
+				(errmsg("what the page cache holds of \"%s\" and of " INT64_FORMAT
+						" other forks cannot be told and is NULL", name, others),
+				 errdetail_internal("%s", pbp_os_reason(trust))));
+}
+
+/* What the platform or the kernel does not offer at all is an error. */
+static void
+check_offered(PbpOsTrust trust)
+{
+	if (trust == PBP_OS_UNSUPPORTED || trust == PBP_OS_NO_CACHESTAT)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot ask the operating system what its page cache holds"),
-				 errdetail_internal("%s", pbp_os_reason(seen[PBP_OS_UNSUPPORTED] ?
-														PBP_OS_UNSUPPORTED : PBP_OS_NO_CACHESTAT)),
-				 seen[PBP_OS_UNSUPPORTED] ? 0 :
+				 errdetail_internal("%s", pbp_os_reason(trust)),
+				 trust == PBP_OS_UNSUPPORTED ?
+				 errhint("All that does not need the page cache works here too.") :
 				 errhint("The methods \"mincore\" and \"auto\" do not need it.")));
-
-	for (int i = 0; i < PBP_OS_TRUSTS; i++)
-	{
-		if (seen[i] && i != PBP_OS_TRUSTED)
-			ereport(NOTICE,
-					(errmsg("what the page cache holds cannot be told and is NULL"),
-					 errdetail_internal("%s", pbp_os_reason((PbpOsTrust) i))));
-	}
 }
 
 /* A count of pages or blocks, NULL where it is not known. */
@@ -704,15 +734,16 @@ emit_os_cache(ReturnSetInfo *rsinfo, int segment, const PbpOsFile *file,
 			  const PbpOsCounts *counts, double elapsed_ms)
 {
 	Row			row = {0};
+	bool		known = counts->cached >= 0;
 
 	add_datum(&row, Int32GetDatum(segment));
 	add_datum(&row, CStringGetTextDatum(file->path));
 	add_count(&row, file->bytes);
 	add_count(&row, counts->pages);
-	add_known_count(&row, counts->cached >= 0, counts->cached);
-	add_known_count(&row, counts->cached >= 0, counts->cached * pbp_os_page_bytes());
-	if (counts->cached >= 0)
-		add_quotient(&row, (double) counts->cached, (double) counts->pages);
+	add_known_count(&row, known, counts->cached);
+	add_known_count(&row, known, counts->cached * pbp_os_page_bytes());
+	if (known)
+		add_share(&row, counts->cached, counts->pages);
 	else
 		add_null(&row);
 	add_known_count(&row, counts->dirty >= 0, counts->dirty);
@@ -731,29 +762,25 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 	PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
 	ForkNumber	fork = fork_arg(fcinfo, 1);
 	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names, PBP_OS_METHODS);
-	bool		reasons[PBP_OS_TRUSTS] = {false};
+	PbpOsTrust	trust = PBP_OS_TRUSTED;
+	int64		start = pbp_now_ns();
+	PbpOsWalk	walk;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (int segment = 0;; segment++)
+	pbp_os_walk(&walk, &locator, fork, method);
+	while (pbp_os_next(&walk))
 	{
-		int64		start = pbp_now_ns();
-		PbpOsFile	file;
 		PbpOsCounts counts;
-		bool		is_last;
 
-		if (!pbp_os_open(pbp_segment_path(&locator, fork, segment), method, &file))
-			break;
-		pbp_os_count(&file, &counts);
-		pbp_os_close(&file);
-		reasons[file.trust] = true;
-		is_last = file.bytes < PBP_SEGMENT_BYTES;
-		emit_os_cache((ReturnSetInfo *) fcinfo->resultinfo, segment, &file, &counts,
-					  (double) (pbp_now_ns() - start) / 1e6);
-		pfree(file.path);
-		if (is_last)
-			break;
+		check_offered(walk.file.trust);
+		if (trust == PBP_OS_TRUSTED)
+			trust = walk.file.trust;
+		pbp_os_count(&walk.file, &counts);
+		emit_os_cache((ReturnSetInfo *) fcinfo->resultinfo, walk.segment, &walk.file,
+					  &counts, (double) (pbp_now_ns() - start) / 1e6);
+		start = pbp_now_ns();
 	}
-	report_reasons(reasons);
+	report_reason(trust, PG_GETARG_OID(0), 0);
 	return (Datum) 0;
 }
 
@@ -918,7 +945,8 @@ pgbufprobe_residency(PG_FUNCTION_ARGS)
 	List	   *targets;
 	List	   *found;
 	ListCell   *lc;
-	bool		reasons[PBP_OS_TRUSTS] = {false};
+	Oid			first[PBP_OS_TRUSTS] = {InvalidOid};
+	int64		forks[PBP_OS_TRUSTS] = {0};
 
 	targets = PG_ARGISNULL(0) ? all_targets() : relation_targets(PG_GETARG_OID(0));
 	found = look_at_targets(targets);
@@ -931,11 +959,17 @@ pgbufprobe_residency(PG_FUNCTION_ARGS)
 	foreach(lc, found)
 	{
 		const ForkResidency *residency = lfirst(lc);
+		PbpOsTrust	trust = residency->counts.trust;
 
-		reasons[residency->counts.trust] = true;
+		if (forks[trust]++ == 0)
+			first[trust] = residency->relid;
 		emit_residency((ReturnSetInfo *) fcinfo->resultinfo, residency);
 	}
-	report_reasons(reasons);
+	for (int i = 0; i < PBP_OS_TRUSTS; i++)
+	{
+		if (forks[i] > 0)
+			report_reason((PbpOsTrust) i, first[i], forks[i] - 1);
+	}
 	return (Datum) 0;
 }
 
@@ -948,11 +982,10 @@ pgbufprobe_residency_map(PG_FUNCTION_ARGS)
 	int64		nblocks = pbp_fork_blocks(&locator, fork);
 	PbpResidencyBucket *buckets;
 	PbpPoolIndex *index;
-	bool		reasons[PBP_OS_TRUSTS] = {false};
 	PbpOsTrust	trust;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (nblocks <= 0)
+	if (nblocks == 0)
 		return (Datum) 0;
 
 	nbuckets = (int) Min(nbuckets, nblocks);
@@ -960,7 +993,6 @@ pgbufprobe_residency_map(PG_FUNCTION_ARGS)
 	index = pbp_pool_index(&locator);
 	trust = pbp_residency_map(index, &locator, fork, nblocks, nbuckets, buckets);
 	pbp_pool_index_free(index);
-	reasons[trust] = true;
 
 	for (int i = 0; i < nbuckets; i++)
 	{
@@ -975,7 +1007,7 @@ pgbufprobe_residency_map(PG_FUNCTION_ARGS)
 		add_known_count(&row, known, buckets[i].both);
 		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, RESIDENCY_MAP_COLS);
 	}
-	report_reasons(reasons);
+	report_reason(trust, PG_GETARG_OID(0), 0);
 	return (Datum) 0;
 }
 
@@ -985,10 +1017,11 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 	Oid			relid = PG_GETARG_OID(0);
 	int			samples = positive_arg(fcinfo, 1, "samples", MAX_SAMPLES);
 	ForkNumber	fork = fork_arg(fcinfo, 2);
-	Relation	relation = relation_open(relid, AccessShareLock);
+	Relation	relation = try_relation_open(relid, AccessShareLock);
 	PbpReadCost *cost = palloc(sizeof(*cost));
-	bool		reasons[PBP_OS_TRUSTS] = {false};
 
+	if (relation == NULL)
+		report_no_relation(relid);
 	check_has_pages(relation->rd_rel);
 	if (!smgrexists(RelationGetSmgr(relation), fork))
 		ereport(ERROR,
@@ -1015,8 +1048,7 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 		add_latency(&row, latency);
 		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, READ_COST_COLS);
 	}
-	reasons[cost->trust] = true;
-	report_reasons(reasons);
+	report_reason(cost->trust, relid, 0);
 	pfree(cost);
 	return (Datum) 0;
 }
@@ -1028,17 +1060,13 @@ pgbufprobe_os_advise(PG_FUNCTION_ARGS)
 	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, PBP_OS_ADVICES);
 	ForkNumber	fork = fork_arg(fcinfo, 2);
 	int64		advised = 0;
+	PbpOsWalk	walk;
 
-	for (int segment = 0;; segment++)
+	pbp_os_walk(&walk, &locator, fork, PBP_OS_AUTO);
+	while (pbp_os_next(&walk))
 	{
-		PbpOsFile	file;
-
-		if (!pbp_os_open(pbp_segment_path(&locator, fork, segment), PBP_OS_AUTO, &file))
-			break;
-		advised += pbp_os_advise(&file, advice);
-		pbp_os_close(&file);
-		if (file.bytes < PBP_SEGMENT_BYTES)
-			break;
+		check_offered(walk.file.trust);
+		advised += pbp_os_advise(&walk.file, advice);
 	}
 	PG_RETURN_INT64(advised);
 }

@@ -17,6 +17,20 @@ SELECT round(seconds::numeric, 1) >= 0.2 AS watched,
        (allocations > 0) = (inspected_per_allocation IS NOT NULL) AS allocates
 FROM pgbufprobe_clock_rate('200 ms');
 
+-- the session's view of the statistics stays as it was
+SET stats_fetch_consistency = snapshot;
+BEGIN;
+SELECT allocations IS NOT NULL AS clock FROM pgbufprobe_clock();
+SELECT buffers_alloc IS NOT NULL AS statistics FROM pg_stat_bgwriter;
+COMMIT;
+SET stats_fetch_consistency = cache;
+BEGIN;
+SELECT buffers_alloc AS before FROM pg_stat_bgwriter \gset
+SELECT count(*) FROM pgbufprobe_sweep_cost(1000, 'live'), pgbufprobe_clock_rate('500 ms');
+SELECT buffers_alloc = :before AS unchanged FROM pg_stat_bgwriter;
+COMMIT;
+RESET stats_fetch_consistency;
+
 -- mistakes
 SELECT * FROM pgbufprobe_clock_rate(NULL);
 SELECT * FROM pgbufprobe_clock_rate('0');

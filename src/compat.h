@@ -19,6 +19,7 @@
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
+#include "utils/pgstat_internal.h"
 #include "utils/rel.h"
 #include "utils/relmapper.h"
 #include "utils/resowner.h"
@@ -239,7 +240,9 @@ pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
 
 /*
  * What the clock sweep does to each header it looks at, without changing it:
- * the same atomic operation on the same cache line, at the same cost.
+ * the same atomic operation on the same cache line, at the same cost.  That is
+ * a lock taken and released up to 18; from 19 on a compare-and-swap, and only
+ * a read of a buffer that is pinned.
  */
 static inline PbpBufState
 pbp_inspect_header(BufferDesc *desc)
@@ -249,6 +252,8 @@ pbp_inspect_header(BufferDesc *desc)
 
 	for (;;)
 	{
+		if (BUF_STATE_GET_REFCOUNT(state) != 0)
+			return state;
 		if (unlikely(state & BM_LOCKED))
 			state = WaitBufHdrUnlocked(desc);
 		if (pg_atomic_compare_exchange_u64(&desc->state, &state, state))
@@ -352,21 +357,24 @@ pbp_release_victim(BufferDesc *desc pg_attribute_unused())
 /*
  * Allocations that the background writer has published, as of now.
  *
- * Statistics are cached for the length of a transaction, which would freeze
- * this figure beside a hand that moves.  Reading without the cache leaves
- * what the session has cached of other statistics alone.
+ * The server's own function caches statistics for the length of a
+ * transaction, which would freeze this figure beside a hand that moves.  So
+ * read where that one reads, and leave alone what the session has cached.
  */
 static inline int64
 pbp_published_allocations(void)
 {
-	int			consistency = pgstat_fetch_consistency;
-	int64		allocations;
+	PgStatShared_BgWriter *shared = &pgStatLocal.shmem->bgwriter;
+	PgStat_BgWriterStats stats;
+	int64		before_reset;
 
-	pgstat_fetch_consistency = PGSTAT_FETCH_CONSISTENCY_NONE;
-	allocations = pgstat_fetch_stat_bgwriter()->buf_alloc;
-	pgstat_fetch_consistency = consistency;
+	pgstat_copy_changecounted_stats(&stats, &shared->stats, sizeof(stats),
+									&shared->changecount);
+	LWLockAcquire(&shared->lock, LW_SHARED);
+	before_reset = shared->reset_offset.buf_alloc;
+	LWLockRelease(&shared->lock);
 
-	return allocations;
+	return stats.buf_alloc - before_reset;
 }
 
 #endif							/* PBP_COMPAT_H */

@@ -18,9 +18,6 @@
 
 #include "pgbufprobe.h"
 
-/* buffers between two checks for interrupts, a fraction of a millisecond */
-#define BUFFERS_PER_CHECK	16384
-
 /*
  * What a histogram needs of a state, but for the pins, stands in the eight
  * bits from the usage count upwards.  So the scan is one increment a buffer,
@@ -107,7 +104,7 @@ pbp_histogram(PbpHistogram *histogram)
 	memset(&counts, 0, sizeof(counts));
 	while (i < NBuffers)
 	{
-		int			end = i + Min(BUFFERS_PER_CHECK, NBuffers - i);
+		int			end = i + Min(PBP_BUFFERS_PER_CHECK, NBuffers - i);
 
 		CHECK_FOR_INTERRUPTS();
 		count_slots(&counts, i, end);
@@ -147,7 +144,7 @@ pbp_relation_histogram(const PbpLocator *locator, PbpHistogram *histogram)
 	{
 		BufferDesc *desc = GetBufferDescriptor(i);
 
-		if (i % BUFFERS_PER_CHECK == 0)
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 
 		if (pbp_tag_matches(&desc->tag, locator))
@@ -239,7 +236,7 @@ pbp_count_relations(int *nrelations)
 		PbpBufState state;
 		BufferTag	tag;
 
-		if (i % BUFFERS_PER_CHECK == 0)
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 
 		if (!pbp_read_page(GetBufferDescriptor(i), &state, &tag))
@@ -274,7 +271,7 @@ scan_read(void)
 	for (int i = 0; i < NBuffers; i++)
 	{
 		seen |= pbp_read_state(GetBufferDescriptor(i));
-		if (i % BUFFERS_PER_CHECK == 0)
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	sink = seen;
@@ -296,7 +293,7 @@ scan_lock(void)
 		if (state & BM_DIRTY)
 			dirty++;
 		pbp_unlock_header(desc, state);
-		if (i % BUFFERS_PER_CHECK == 0)
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	return dirty;
@@ -329,7 +326,7 @@ scan_match(void)
 				break;
 			}
 		}
-		if (i % BUFFERS_PER_CHECK == 0)
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
 	return matched;

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#define CLOCK_TRIALS	1001
+#define CLOCK_RUNS		50
+#define CLOCK_READINGS	50
 
 int64_t
 pbp_now_ns(void)
@@ -28,25 +29,54 @@ pbp_now_ns(void)
 }
 
 /*
- * What a pair of clock readings sees when nothing happens between them: the
- * median of many, taken by the histogram that will hold the real times.
+ * What a pair of clock readings sees when nothing happens between them.
+ *
+ * A mean, since the clock may tick in steps larger than what is measured; of
+ * the quietest of many short runs, since an interrupt in one of them is not
+ * the clock's cost.
  */
+static double
+measure_clock_ns(void)
+{
+	int64_t		least = INT64_MAX;
+
+	for (int run = 0; run < CLOCK_RUNS; run++)
+	{
+		int64_t		sum = 0;
+
+		for (int i = 0; i < CLOCK_READINGS; i++)
+		{
+			int64_t		start = pbp_now_ns();
+
+			sum += pbp_now_ns() - start;
+		}
+		if (sum < least)
+			least = sum;
+	}
+	return (double) least / CLOCK_READINGS;
+}
+
 void
 pbp_latency_init(PbpLatency *latency)
 {
-	int64_t		clock_ns;
-
 	memset(latency, 0, sizeof(*latency));
-	for (int i = 0; i < CLOCK_TRIALS; i++)
-	{
-		int64_t		start = pbp_now_ns();
+	latency->clock_ns = measure_clock_ns();
+}
 
-		pbp_latency_add(latency, pbp_now_ns() - start);
-	}
-	clock_ns = (int64_t) pbp_latency_percentile_ns(latency, 0.5);
+/* All times are counted: the clock may have become cheaper meanwhile. */
+void
+pbp_latency_finish(PbpLatency *latency)
+{
+	double		clock_ns = measure_clock_ns();
 
-	memset(latency, 0, sizeof(*latency));
-	latency->clock_ns = clock_ns;
+	if (clock_ns < latency->clock_ns)
+		latency->clock_ns = clock_ns;
+}
+
+static double
+without_clock(const PbpLatency *latency, double ns)
+{
+	return ns > latency->clock_ns ? ns - latency->clock_ns : 0;
 }
 
 static int
@@ -80,27 +110,37 @@ bucket_middle_ns(int bucket)
 	return (double) lowest + ((double) ((int64_t) 1 << shift) - 1) / 2;
 }
 
-/* Count one time between two clock readings; returns it without the clock. */
-int64_t
+/* Count one time between two clock readings. */
+void
 pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns)
 {
-	int64_t		ns = elapsed_ns - latency->clock_ns;
-
-	if (ns < 0)
-		ns = 0;
-	latency->buckets[bucket_of(ns)]++;
+	if (elapsed_ns < 0)
+		elapsed_ns = 0;
+	latency->buckets[bucket_of(elapsed_ns)]++;
 	latency->count++;
-	latency->sum_ns += ns;
-	if (ns > latency->max_ns)
-		latency->max_ns = ns;
-	return ns;
+	latency->sum_ns += elapsed_ns;
+	if (elapsed_ns > latency->max_ns)
+		latency->max_ns = elapsed_ns;
+}
+
+double
+pbp_latency_sum_ns(const PbpLatency *latency)
+{
+	return pbp_latency_avg_ns(latency) * (double) latency->count;
 }
 
 double
 pbp_latency_avg_ns(const PbpLatency *latency)
 {
-	return latency->count > 0 ?
-		(double) latency->sum_ns / (double) latency->count : 0;
+	if (latency->count == 0)
+		return 0;
+	return without_clock(latency, (double) latency->sum_ns / (double) latency->count);
+}
+
+double
+pbp_latency_max_ns(const PbpLatency *latency)
+{
+	return without_clock(latency, (double) latency->max_ns);
 }
 
 /* Smallest time that at least the share p (0 < p <= 1) of all times reach. */
@@ -117,9 +157,10 @@ pbp_latency_percentile_ns(const PbpLatency *latency, double p)
 		{
 			double		middle = bucket_middle_ns(i);
 
-			return middle < (double) latency->max_ns ?
-				middle : (double) latency->max_ns;
+			if (middle > (double) latency->max_ns)
+				middle = (double) latency->max_ns;
+			return without_clock(latency, middle);
 		}
 	}
-	return (double) latency->max_ns;
+	return 0;
 }

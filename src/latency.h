@@ -24,9 +24,13 @@
 #define PBP_LATENCY_BUCKETS \
 	((PBP_LATENCY_MAX_LOG2 - PBP_LATENCY_STEPS_LOG2 + 1) * PBP_LATENCY_STEPS)
 
+/*
+ * Times are counted as the clock tells them; what reading the clock costs is
+ * measured at the beginning and at the end, and taken off what is asked for.
+ */
 typedef struct PbpLatency
 {
-	int64_t		clock_ns;		/* what reading the clock costs, taken off */
+	double		clock_ns;		/* what a pair of readings costs */
 	int64_t		count;
 	int64_t		sum_ns;
 	int64_t		max_ns;
@@ -35,8 +39,11 @@ typedef struct PbpLatency
 
 extern int64_t pbp_now_ns(void);
 extern void pbp_latency_init(PbpLatency *latency);
-extern int64_t pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns);
+extern void pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns);
+extern void pbp_latency_finish(PbpLatency *latency);
+extern double pbp_latency_sum_ns(const PbpLatency *latency);
 extern double pbp_latency_avg_ns(const PbpLatency *latency);
+extern double pbp_latency_max_ns(const PbpLatency *latency);
 extern double pbp_latency_percentile_ns(const PbpLatency *latency, double p);
 
 #endif							/* PBP_LATENCY_H */

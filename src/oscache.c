@@ -57,6 +57,9 @@
  */
 #define WILLNEED_STEP		(128 * KILOBYTE)
 
+/* written back before the next look for interrupts, on a slow disk too */
+#define DONTNEED_STEP		(4 * MEGABYTE)
+
 /*
  * Where no segment has a page, also after it has grown for a while, or has
  * got pages past its end because they come in large folios.
@@ -149,7 +152,9 @@ file_system_trust(int fd)
 	struct statfs info;
 
 	if (fstatfs(fd, &info) != 0)
-		return PBP_OS_TRUSTED;
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not find out about the file system: %m")));
 
 	switch ((uint32) info.f_type)
 	{
@@ -302,38 +307,47 @@ choose_method(PbpOsFile *file, PbpOsMethod wanted)
  * Name of a segment's file, relative to the data directory, where the server
  * runs.  Palloc'd.
  */
-char *
-pbp_segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
+static char *
+segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
 {
-	char	   *path = pbp_relation_path(locator, fork);
+	char	   *base = pbp_relation_path(locator, fork);
+	char	   *path;
 
-	return segment == 0 ? path : psprintf("%s.%d", path, segment);
+	if (segment == 0)
+		return base;
+	path = psprintf("%s.%d", base, segment);
+	pfree(base);
+	return path;
 }
 
 /*
- * Open a file and find out how to ask for it.  False if there is none, as
- * when the relation was dropped or has become shorter.
+ * Open a segment of a fork and find out how to ask for it.  False if there is
+ * no such file, as when the relation was dropped or has become shorter.
  *
  * The descriptor is counted by the server, and closed when the transaction
- * is rolled back.  Six system calls.
+ * is rolled back.  Up to seven system calls.
  */
 bool
-pbp_os_open(char *path, PbpOsMethod wanted, PbpOsFile *file)
+pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
+			PbpOsMethod wanted, PbpOsFile *file)
 {
 	struct stat info;
 
-	file->path = path;
-	file->fd = OpenTransientFile(path, O_RDONLY | PG_BINARY);
+	file->path = segment_path(locator, fork, segment);
+	file->fd = OpenTransientFile(file->path, O_RDONLY | PG_BINARY);
 	if (file->fd < 0 && errno == ENOENT)
+	{
+		pfree(file->path);
 		return false;
+	}
 	if (file->fd < 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
-				 errmsg("could not open file \"%s\": %m", path)));
+				 errmsg("could not open file \"%s\": %m", file->path)));
 	if (fstat(file->fd, &info) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
-				 errmsg("could not stat file \"%s\": %m", path)));
+				 errmsg("could not stat file \"%s\": %m", file->path)));
 	file->bytes = info.st_size;
 	choose_method(file, wanted);
 	return true;
@@ -344,6 +358,37 @@ pbp_os_close(PbpOsFile *file)
 {
 	(void) CloseTransientFile(file->fd);
 	file->fd = -1;
+	pfree(file->path);
+}
+
+/* To be followed by pbp_os_next() until that says that there is no more. */
+void
+pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork,
+			PbpOsMethod wanted)
+{
+	walk->locator = *locator;
+	walk->fork = fork;
+	walk->method = wanted;
+	walk->segment = -1;
+}
+
+/*
+ * Go on to the next segment.  One that is shorter than it could be is the
+ * last; the server may leave empty files behind it.
+ */
+bool
+pbp_os_next(PbpOsWalk *walk)
+{
+	bool		was_last = false;
+
+	if (walk->segment >= 0)
+	{
+		was_last = walk->file.bytes < PBP_SEGMENT_BYTES;
+		pbp_os_close(&walk->file);
+	}
+	CHECK_FOR_INTERRUPTS();
+	return !was_last &&
+		pbp_os_open(&walk->locator, walk->fork, ++walk->segment, walk->method, &walk->file);
 }
 
 /* ---- asking ---- */
@@ -446,10 +491,10 @@ static void
 set_bits(uint8 *bitmap, int64 bit, int64 end)
 {
 	for (; bit < end && bit % 8 != 0; bit++)
-		bitmap[bit / 8] |= 1 << (bit % 8);
+		pbp_set_bit(bitmap, bit);
 	memset(bitmap + bit / 8, 0xFF, (end - bit) / 8);
 	for (bit += (end - bit) / 8 * 8; bit < end; bit++)
-		bitmap[bit / 8] |= 1 << (bit % 8);
+		pbp_set_bit(bitmap, bit);
 }
 
 /* All blocks that start in this range are cached. */
@@ -486,9 +531,7 @@ mark_pages(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
 			ncached += pages[page] & 1;
 		if (ncached == npages)
 		{
-			int64		bit = block - map->first;
-
-			map->bitmap[bit / 8] |= 1 << (bit % 8);
+			pbp_set_bit(map->bitmap, block - map->first);
 			map->blocks->cached++;
 		}
 		else if (ncached > 0)
@@ -584,6 +627,25 @@ pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 /* ---- advising ---- */
 
 /*
+ * The kernel tells a failed write once.  If it tells us, the checkpointer
+ * might never learn, so the server must go through recovery as if its own
+ * fsync had failed.  A call that is refused has written nothing.
+ */
+static void
+write_back(const PbpOsFile *file, int64 offset, int64 bytes)
+{
+	int			elevel = ERROR;
+
+	if (kernel_write_back(file->fd, offset, bytes))
+		return;
+	if (errno == EIO || errno == ENOSPC || errno == EDQUOT)
+		elevel = data_sync_elevel(ERROR);
+	ereport(elevel,
+			(errcode_for_file_access(),
+			 errmsg("could not write back file \"%s\": %m", file->path)));
+}
+
+/*
  * Have the file read into the page cache, or dropped from it.  Returns the
  * bytes that the advice was given for.
  *
@@ -593,7 +655,7 @@ pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 int64
 pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice)
 {
-	int64		step = advice == PBP_OS_WILLNEED ? WILLNEED_STEP : MINCORE_WINDOW;
+	int64		step = advice == PBP_OS_WILLNEED ? WILLNEED_STEP : DONTNEED_STEP;
 
 	for (int64 offset = 0; offset < file->bytes; offset += step)
 	{
@@ -601,17 +663,8 @@ pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice)
 
 		CHECK_FOR_INTERRUPTS();
 
-		/*
-		 * The kernel tells a failed write once.  If it tells us, the
-		 * checkpointer might never learn, so the server must go through
-		 * recovery as if its own fsync had failed.
-		 */
-		if (advice == PBP_OS_DONTNEED &&
-			!kernel_write_back(file->fd, offset, bytes) && errno != ENOSYS)
-			ereport(data_sync_elevel(ERROR),
-					(errcode_for_file_access(),
-					 errmsg("could not write back file \"%s\": %m", file->path)));
-
+		if (advice == PBP_OS_DONTNEED)
+			write_back(file, offset, bytes);
 		if (!kernel_advise(file->fd, offset, bytes, advice))
 			ereport(ERROR,
 					(errcode_for_file_access(),

@@ -39,7 +39,7 @@ typedef enum PbpOsTrust
 
 #define PBP_OS_TRUSTS		(PBP_OS_DIRECT_IO + 1)
 
-/* An open segment. */
+/* An open file: a segment of a fork. */
 typedef struct PbpOsFile
 {
 	int			fd;
@@ -75,6 +75,16 @@ typedef enum PbpOsAdvice
 
 #define PBP_OS_ADVICES		(PBP_OS_DONTNEED + 1)
 
+/* The segments of a fork, one open after the other. */
+typedef struct PbpOsWalk
+{
+	PbpLocator	locator;
+	ForkNumber	fork;
+	PbpOsMethod method;
+	int			segment;		/* the one that is open */
+	PbpOsFile	file;
+} PbpOsWalk;
+
 /* Only a relation's last segment is smaller. */
 #define PBP_SEGMENT_BYTES	((int64) RELSEG_SIZE * BLCKSZ)
 
@@ -87,12 +97,20 @@ pbp_bit_is_set(const uint8 *bitmap, int64 bit)
 	return (bitmap[bit / 8] >> (bit % 8)) & 1;
 }
 
+static inline void
+pbp_set_bit(uint8 *bitmap, int64 bit)
+{
+	bitmap[bit / 8] |= 1 << (bit % 8);
+}
+
 extern int64 pbp_os_page_bytes(void);
 extern const char *pbp_os_reason(PbpOsTrust trust);
-extern char *pbp_segment_path(const PbpLocator *locator, ForkNumber fork,
-							  int segment);
-extern bool pbp_os_open(char *path, PbpOsMethod wanted, PbpOsFile *file);
+extern bool pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
+						PbpOsMethod wanted, PbpOsFile *file);
 extern void pbp_os_close(PbpOsFile *file);
+extern void pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator,
+						ForkNumber fork, PbpOsMethod wanted);
+extern bool pbp_os_next(PbpOsWalk *walk);
 extern void pbp_os_count(const PbpOsFile *file, PbpOsCounts *counts);
 extern void pbp_os_map(const PbpOsFile *file, BlockNumber first,
 					   BlockNumber nblocks, uint8 *bitmap, PbpOsBlocks *blocks);

@@ -15,6 +15,9 @@
 #include "latency.h"
 #include "oscache.h"
 
+/* buffers between two checks for interrupts, a fraction of a millisecond */
+#define PBP_BUFFERS_PER_CHECK	16384
+
 /* usage counts 0 .. BM_MAX_USAGE_COUNT */
 #define PBP_USAGE_LEVELS	(BM_MAX_USAGE_COUNT + 1)
 
@@ -86,7 +89,8 @@ typedef enum PbpScenario
 typedef struct PbpSweepCost
 {
 	PbpLatency	latency;		/* of every search */
-	int64		sweep_ns;		/* time of the searches that moved the hand */
+	int64		sweeps;			/* searches that moved the hand */
+	double		sweep_ns;		/* their time */
 	int64		inspected;		/* buffers the hand passed */
 	int64		inspected_max;	/* by one search */
 	int64		from_freelist;	/* victims taken without moving the hand */
@@ -165,10 +169,10 @@ typedef enum PbpTier
 	PBP_SHARED_BUFFERS,
 	PBP_OS_CACHE,
 	PBP_STORAGE,
-	PBP_BEYOND_POOL				/* one of the last two, but who knows which */
+	PBP_UNKNOWN_TIER			/* one of the last two, but who knows which */
 } PbpTier;
 
-#define PBP_TIERS			(PBP_BEYOND_POOL + 1)
+#define PBP_TIERS			(PBP_UNKNOWN_TIER + 1)
 
 typedef struct PbpReadCost
 {

@@ -16,9 +16,6 @@
 
 #include "pgbufprobe.h"
 
-/* buffers between two checks for interrupts, a fraction of a millisecond */
-#define BUFFERS_PER_CHECK	16384
-
 #define NO_ENTRY			(-1)
 
 /* A segment of a fork: one file. */
@@ -124,7 +121,7 @@ pbp_pool_index(const PbpLocator *only)
 		BufferTag	tag;
 		BufferEntry *entry;
 
-		if (i % BUFFERS_PER_CHECK == 0)
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 
 		if (only != NULL && !pbp_tag_matches(&desc->tag, only))
@@ -176,7 +173,7 @@ pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
 
 		if (entry->block >= nblocks)
 			continue;
-		bitmap[entry->block / BITS_PER_BYTE] |= 1 << (entry->block % BITS_PER_BYTE);
+		pbp_set_bit(bitmap, entry->block);
 		dirty += entry->dirty;
 	}
 	return dirty;

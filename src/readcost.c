@@ -17,17 +17,14 @@
 typedef struct OpenSegment
 {
 	int			number;			/* -1: none */
-	char	   *path;
 	PbpOsFile	file;
 } OpenSegment;
 
 static void
 close_segment(OpenSegment *segment)
 {
-	if (segment->number < 0)
-		return;
-	pbp_os_close(&segment->file);
-	pfree(segment->path);
+	if (segment->number >= 0)
+		pbp_os_close(&segment->file);
 	segment->number = -1;
 }
 
@@ -38,12 +35,8 @@ open_segment(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork, i
 		return true;
 
 	close_segment(segment);
-	segment->path = pbp_segment_path(locator, fork, number);
-	if (!pbp_os_open(segment->path, PBP_OS_AUTO, &segment->file))
-	{
-		pfree(segment->path);
+	if (!pbp_os_open(locator, fork, number, PBP_OS_AUTO, &segment->file))
 		return false;
-	}
 	segment->number = number;
 	return true;
 }
@@ -79,11 +72,11 @@ tier_of(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork,
 	if (in_shared_buffers(locator, fork, block))
 		return PBP_SHARED_BUFFERS;
 	if (!open_segment(segment, locator, fork, block / RELSEG_SIZE))
-		return PBP_BEYOND_POOL;
+		return PBP_UNKNOWN_TIER;
 	if (segment->file.trust != PBP_OS_TRUSTED)
 	{
 		*trust = segment->file.trust;
-		return PBP_BEYOND_POOL;
+		return PBP_UNKNOWN_TIER;
 	}
 	pbp_os_map(&segment->file, block % RELSEG_SIZE, 1, bitmap, &blocks);
 	return blocks.cached > 0 ? PBP_OS_CACHE : PBP_STORAGE;
@@ -100,32 +93,29 @@ timed_read(Relation relation, ForkNumber fork, BlockNumber block)
 	return elapsed_ns;
 }
 
-static uint64
-greatest_common_divisor(uint64 a, uint64 b)
-{
-	while (b != 0)
-	{
-		uint64		remainder = a % b;
-
-		a = b;
-		b = remainder;
-	}
-	return a;
-}
-
 /*
- * A step that leads through all blocks before any comes again, and is long
- * enough for the kernel not to take it for a sequential read.
+ * Blocks to read: one at random out of each of as many equal parts of the
+ * fork, in random order, so that no part is left out and the kernel does not
+ * take it for a sequential read.
  */
-static uint64
-random_step(BlockNumber nblocks)
+static BlockNumber *
+choose_blocks(BlockNumber nblocks, int samples)
 {
-	uint64		step = nblocks / 3 + pg_prng_uint64(&pg_global_prng_state) % (nblocks / 3 + 1);
+	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext,
+												 (Size) samples * sizeof(BlockNumber));
 
-	step = Max(step, 1);
-	while (greatest_common_divisor(step, nblocks) != 1)
-		step++;
-	return step;
+	for (int i = 0; i < samples; i++)
+	{
+		uint64		first = (uint64) nblocks * i / samples;
+		uint64		end = (uint64) nblocks * (i + 1) / samples;
+		uint64		place = pg_prng_uint64_range(&pg_global_prng_state, 0, i);
+
+		CHECK_FOR_INTERRUPTS();
+		blocks[i] = blocks[place];
+		blocks[place] = (BlockNumber) pg_prng_uint64_range(&pg_global_prng_state,
+														   first, end - 1);
+	}
+	return blocks;
 }
 
 /*
@@ -133,7 +123,8 @@ random_step(BlockNumber nblocks)
  * once, and count the times by the tier that was seen right before.
  *
  * Reads evict other pages and warm both caches, as any read does.  The caller
- * holds a lock that keeps the relation from being truncated.
+ * holds a lock that keeps the relation from being truncated.  Memory: four
+ * bytes a sample.
  */
 void
 pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost)
@@ -141,25 +132,25 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost
 	BlockNumber nblocks = RelationGetNumberOfBlocksInFork(relation, fork);
 	PbpLocator	locator = pbp_relation_locator(relation);
 	OpenSegment segment = {.number = -1};
-	uint64		step;
-	uint64		block;
+	BlockNumber *blocks;
 
 	cost->trust = PBP_OS_TRUSTED;
 	for (int tier = 0; tier < PBP_TIERS; tier++)
 		pbp_latency_init(&cost->tiers[tier]);
-	if (nblocks == 0)
-		return;
 
-	step = random_step(nblocks);
-	block = pg_prng_uint64(&pg_global_prng_state) % nblocks;
-	for (int i = 0; i < samples && (BlockNumber) i < nblocks; i++)
+	samples = (int) Min((BlockNumber) samples, nblocks);
+	blocks = choose_blocks(nblocks, samples);
+	for (int i = 0; i < samples; i++)
 	{
 		PbpTier		tier;
 
 		CHECK_FOR_INTERRUPTS();
-		tier = tier_of(&segment, &locator, fork, (BlockNumber) block, &cost->trust);
-		pbp_latency_add(&cost->tiers[tier], timed_read(relation, fork, (BlockNumber) block));
-		block = (block + step) % nblocks;
+		tier = tier_of(&segment, &locator, fork, blocks[i], &cost->trust);
+		pbp_latency_add(&cost->tiers[tier], timed_read(relation, fork, blocks[i]));
 	}
 	close_segment(&segment);
+	pfree(blocks);
+
+	for (int tier = 0; tier < PBP_TIERS; tier++)
+		pbp_latency_finish(&cost->tiers[tier]);
 }

@@ -10,9 +10,6 @@
  */
 #include "postgres.h"
 
-#include <sys/stat.h>
-
-#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "pgbufprobe.h"
@@ -45,46 +42,28 @@ free_segment(Segment *segment)
 }
 
 /*
- * Look at one segment of a fork, in both caches.  False if there is no such
- * file, which ends the fork.
+ * Look at the segment that is open, in both caches.
  *
  * No lock on the relation: a file that is truncated or removed meanwhile
  * shows fewer blocks.
  */
-static bool
-load_segment(Segment *segment, const PbpPoolIndex *index,
-			 const PbpLocator *locator, ForkNumber fork, int number)
+static void
+load_segment(Segment *segment, const PbpPoolIndex *index, const PbpOsWalk *walk)
 {
-	char	   *path = pbp_segment_path(locator, fork, number);
-	PbpOsFile	file;
+	const PbpOsFile *file = &walk->file;
 	PbpOsBlocks blocks = {0};
 
-	if (!pbp_os_open(path, PBP_OS_AUTO, &file))
-	{
-		pfree(path);
-		return false;
-	}
-
-	segment->nblocks = Min(file.bytes / BLCKSZ, RELSEG_SIZE);
-	segment->method = file.method;
-	segment->trust = file.trust;
-	if (file.trust == PBP_OS_TRUSTED)
-		pbp_os_map(&file, 0, segment->nblocks, segment->os, &blocks);
+	segment->nblocks = Min(file->bytes / BLCKSZ, RELSEG_SIZE);
+	segment->method = file->method;
+	segment->trust = file->trust;
+	if (file->trust == PBP_OS_TRUSTED)
+		pbp_os_map(file, 0, segment->nblocks, segment->os, &blocks);
 	segment->os_partial = blocks.partial;
-	pbp_os_close(&file);
-	pfree(path);
 
 	memset(segment->shared, 0, PBP_BITMAP_BYTES(segment->nblocks));
-	segment->shared_dirty = pbp_pool_blocks(index, locator, fork, number,
-											segment->shared, segment->nblocks);
-	return true;
-}
-
-/* A segment that is shorter than it could be is the last one. */
-static bool
-is_last(const Segment *segment)
-{
-	return segment->nblocks < RELSEG_SIZE;
+	segment->shared_dirty = pbp_pool_blocks(index, &walk->locator, walk->fork,
+											walk->segment, segment->shared,
+											segment->nblocks);
 }
 
 /* Bits that are set in both of two bitmaps, which may be the same. */
@@ -123,52 +102,41 @@ add_segment(PbpResidency *residency, const Segment *segment)
  *
  * Each segment is seen at its own instant, and shared buffers as of the
  * index; the counts of a fork belong together all the same, since they are
- * taken from the same bits.  Memory: two bits a block of one segment.
+ * taken from the same bits.  Memory: two bits a block of one segment, beside
+ * the index.
  */
 bool
 pbp_residency(const PbpPoolIndex *index, const PbpLocator *locator,
 			  ForkNumber fork, PbpResidency *residency)
 {
 	Segment		segment;
-	int			number = 0;
+	PbpOsWalk	walk;
+	bool		found = false;
 
 	memset(residency, 0, sizeof(*residency));
 	init_segment(&segment);
-	while (load_segment(&segment, index, locator, fork, number))
+	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
+	while (pbp_os_next(&walk))
 	{
+		load_segment(&segment, index, &walk);
 		add_segment(residency, &segment);
-		number++;
-		if (is_last(&segment))
-			break;
-		CHECK_FOR_INTERRUPTS();
+		found = true;
 	}
 	free_segment(&segment);
-	return number > 0;
+	return found;
 }
 
-/* Blocks of a fork, by the length of its files; -1 if it has none. */
+/* Blocks of a fork, by the length of its files. */
 int64
 pbp_fork_blocks(const PbpLocator *locator, ForkNumber fork)
 {
-	int64		nblocks = -1;
+	int64		nblocks = 0;
+	PbpOsWalk	walk;
 
-	for (int number = 0;; number++)
-	{
-		char	   *path = pbp_segment_path(locator, fork, number);
-		struct stat info;
-		bool		found = stat(path, &info) == 0;
-
-		if (!found && errno != ENOENT)
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not stat file \"%s\": %m", path)));
-		pfree(path);
-		CHECK_FOR_INTERRUPTS();
-		if (found)
-			nblocks = Max(nblocks, 0) + info.st_size / BLCKSZ;
-		if (!found || info.st_size < PBP_SEGMENT_BYTES)
-			return nblocks;
-	}
+	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
+	while (pbp_os_next(&walk))
+		nblocks += walk.file.bytes / BLCKSZ;
+	return nblocks;
 }
 
 static void
@@ -203,18 +171,17 @@ pbp_residency_map(const PbpPoolIndex *index, const PbpLocator *locator,
 {
 	PbpOsTrust	trust = PBP_OS_TRUSTED;
 	Segment		segment;
+	PbpOsWalk	walk;
 
 	init_segment(&segment);
-	for (int number = 0; (int64) number * RELSEG_SIZE < nblocks; number++)
+	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
+	while (pbp_os_next(&walk))
 	{
-		if (!load_segment(&segment, index, locator, fork, number))
-			break;
+		load_segment(&segment, index, &walk);
 		if (trust == PBP_OS_TRUSTED)
 			trust = segment.trust;
-		add_to_buckets(&segment, (int64) number * RELSEG_SIZE, nblocks, nbuckets, buckets);
-		if (is_last(&segment))
-			break;
-		CHECK_FOR_INTERRUPTS();
+		add_to_buckets(&segment, (int64) walk.segment * RELSEG_SIZE, nblocks,
+					   nbuckets, buckets);
 	}
 	free_segment(&segment);
 	return trust;

@@ -102,10 +102,12 @@ pbp_ticks_between(PbpClock from, PbpClock to)
 static void
 add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
 {
-	int64		ns = pbp_latency_add(&cost->latency, elapsed_ns);
-
+	pbp_latency_add(&cost->latency, elapsed_ns);
 	if (inspected > 0)
-		cost->sweep_ns += ns;
+	{
+		cost->sweeps++;
+		cost->sweep_ns += (double) elapsed_ns;
+	}
 	cost->inspected += inspected;
 	cost->inspected_max = Max(cost->inspected_max, inspected);
 }
@@ -161,7 +163,10 @@ replay_free_buffer(Replay *replay, PbpSweepCost *cost)
 	PbpBufState state;
 
 	while (!(replay->overlay[replay->free_next] & OVERLAY_ON_FREE_LIST))
-		replay->free_next++;
+	{
+		if (++replay->free_next % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
 	desc = GetBufferDescriptor(replay->free_next);
 	replay->overlay[replay->free_next] = 0;
 	replay->free_left--;
@@ -184,8 +189,8 @@ replay_free_buffer(Replay *replay, PbpSweepCost *cost)
  * Follows the server's search step by step: the same order, the same atomic
  * operations on the same headers and one on a hand of its own.  Only the
  * decrement goes to the overlay instead of the header, so no usage count
- * changes.  Each header is locked for an instant, one at a time; concurrent
- * sessions meet this backend as they would meet one that looks for a victim.
+ * changes.  Concurrent sessions meet this backend as they would meet one that
+ * looks for a victim.
  */
 static PbpBufState
 replay_search(Replay *replay, int64 *inspected, int64 *skipped_pinned)
@@ -285,7 +290,7 @@ came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
 
 	if (state & BM_TAG_VALID)
 		return false;
-	if (held->is_held[id / BITS_PER_BYTE] & (1 << (id % BITS_PER_BYTE)))
+	if (pbp_bit_is_set(held->is_held, id))
 		return false;
 	return pbp_ticks_between(before, after) == 0 ||
 		(after.hand + NBuffers - 1) % NBuffers != id;
@@ -366,7 +371,7 @@ live_search(HeldBuffers *held, PbpSweepCost *cost)
 		int			id = desc->buf_id;
 
 		held->buf_ids[held->nheld++] = id;
-		held->is_held[id / BITS_PER_BYTE] |= 1 << (id % BITS_PER_BYTE);
+		pbp_set_bit(held->is_held, id);
 		cost->from_freelist++;
 		inspected = 0;
 	}
@@ -392,7 +397,7 @@ live_victims(int victims, PbpSweepCost *cost)
 	held.nheld = 0;
 	held.capacity = 1024;
 	held.buf_ids = palloc(held.capacity * sizeof(int));
-	held.is_held = palloc0(NBuffers / BITS_PER_BYTE + 1);
+	held.is_held = palloc0(PBP_BITMAP_BYTES(NBuffers));
 
 	map_descriptors();
 	PG_ENSURE_ERROR_CLEANUP(give_back_held, PointerGetDatum(&held));
@@ -416,8 +421,11 @@ live_victims(int victims, PbpSweepCost *cost)
  * Replays (current, worst) change nothing that is shared, and say what the
  * server would do if no other session did anything meanwhile.  A live run
  * moves the hand and ages usage counts as any search does; what it counts as
- * inspected includes the steps of other sessions' searches at that moment.
- * Memory: one byte a buffer for a replay.
+ * inspected includes the steps of other sessions' searches at that moment, and
+ * while it holds what was on the free list, other sessions find that empty.
+ * It cannot be interrupted within one search, nor while it gives back.
+ * Memory: one byte a buffer for a replay; for a live run four bytes for each
+ * buffer that it takes from the free list, and one bit a buffer.
  */
 void
 pbp_sweep_cost(PbpScenario scenario, int victims, PbpSweepCost *cost)
@@ -429,4 +437,7 @@ pbp_sweep_cost(PbpScenario scenario, int victims, PbpSweepCost *cost)
 		live_victims(victims, cost);
 	else
 		replay_victims(scenario, victims, cost);
+
+	pbp_latency_finish(&cost->latency);
+	cost->sweep_ns = Max(cost->sweep_ns - (double) cost->sweeps * cost->latency.clock_ns, 0);
 }
