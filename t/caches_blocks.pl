@@ -1,0 +1,221 @@
+# Which blocks are in which cache: both caches put into many states, and every
+# answer compared to the block with mincore and cachestat as other programs
+# call them, and with pg_buffercache.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PageCache;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# More than what is looked at in one step, several times over.
+my $nblocks = 9000;
+my $seed = 3;
+
+srand $seed;
+note("seed $seed");
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q(
+shared_buffers = 100MB
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+max_wal_size = 4GB
+fsync = off
+));
+$node->start;
+create_if_available($node, $_) or note("no $_: nothing is compared with it")
+  for 'pg_buffercache', 'pgfincore';
+$node->safe_psql('postgres',
+	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks));
+# With an empty pool.
+$node->restart;
+
+my $session = $node->background_psql('postgres');
+my ($file) = segment_files($node, $session, 'pages', 'main');
+my $block_bytes = $session->query_safe(q{SELECT current_setting('block_size')::integer});
+my $npages = length cached_pages($file);
+my $pages_per_block = $npages / $nblocks;
+is(-s $file, $nblocks * $block_bytes, 'there is a row on each page');
+
+# ---------------------------------------------------------------------------
+# The states
+
+# Random runs of pages, every second of which is wanted. Their lengths are of
+# every order of magnitude.
+sub random_runs
+{
+	my ($verb, $unit, $longest) = @_;
+	my @runs;
+
+	for (my $first = 0; $first < $npages;)
+	{
+		my $length = $unit * int(exp(rand(log $longest)));
+
+		push @runs, $verb, $first, $length if rand() < 0.5;
+		$first += $length;
+	}
+	return @runs;
+}
+
+# Every other run of so many pages.
+sub alternating
+{
+	my ($verb, $length, $from) = @_;
+
+	return map { ($verb, 2 * $length * $_ + $from, $length) }
+	  0 .. int($npages / (2 * $length));
+}
+
+# One after the other, on a file that has no page in memory.
+my @os_states = (
+	[ 'nothing', sub { } ],
+	[ 'all, read ahead', sub { read_file($file) } ],
+	[ 'all, page by page', sub { set_pages($file, 'read', 0, $npages) } ],
+	[ 'first half', sub { set_pages($file, 'read', 0, $npages / 2) } ],
+	[ 'last half', sub { set_pages($file, 'read', $npages / 2, $npages / 2) } ],
+	[ 'every other 64 kB', sub { set_pages($file, alternating('read', 16, 0)) } ],
+	[ 'every other page', sub { set_pages($file, alternating('read', 1, 1)) } ],
+	[ 'single blocks at random', sub {
+			set_pages($file, map { ('read', $_ * $pages_per_block, $pages_per_block) }
+				  map { int rand $nblocks } 1 .. 300) } ],
+	[ 'single pages at random', sub {
+			set_pages($file, map { ('read', int rand $npages, 1) } 1 .. 300) } ],
+	[ 'runs of blocks', sub {
+			set_pages($file, random_runs('read', $pages_per_block, $nblocks / 2)) } ],
+	[ 'runs of pages', sub { set_pages($file, random_runs('read', 1, 1000)) } ],
+	[ 'all but holes in what was read ahead', sub {
+			read_file($file);
+			set_pages($file, random_runs('drop', 1, 1000)) } ],
+	[ 'all but one block', sub {
+			set_pages($file, 'read', 0, $npages, 'drop',
+				$pages_per_block * int rand $nblocks, $pages_per_block) } ],
+	[ 'the first page and the last', sub {
+			set_pages($file, 'read', 0, 1, 'read', $npages - 1, 1) } ],
+	[ 'some being dirty', sub {
+			set_pages($file, random_runs('read', 1, 3000), random_runs('dirty', 1, 500)) } ],
+);
+
+# The blocks of a query, by their row.
+sub with_blocks
+{
+	my ($query, $condition) = @_;
+
+	return $session->query_safe(
+		"$query WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', block)::tid
+			FROM generate_series(0, $nblocks - 1) block WHERE $condition))");
+}
+
+# Blocks come into shared buffers in the course of the test and stay. Dirty ones
+# are still clean in the page cache.
+sub read_shared
+{
+	my ($condition) = @_;
+	return with_blocks('SELECT count(*) FROM pages', $condition);
+}
+
+sub dirty_shared
+{
+	my ($condition) = @_;
+	return with_blocks('UPDATE pages SET id = -id', $condition);
+}
+
+my %shared_before = (
+	'every other 64 kB' => sub { read_shared('block < 100') },
+	'every other page' => sub { read_shared('block % 64 = 63') },
+	'single blocks at random' => sub { read_shared('block % 7 = 0') },
+	'runs of blocks' => sub { dirty_shared('block % 21 = 0 OR block > 8900') },
+	'runs of pages' => sub { read_shared('block BETWEEN 4000 AND 6000') },
+	'all but holes in what was read ahead' => sub { dirty_shared('block % 100 = 1') });
+
+# ---------------------------------------------------------------------------
+# Compared
+
+sub is_compared
+{
+	my ($what) = @_;
+	my $look = compare_caches($node, $session, 'pages', 'main', $what,
+		parts => 1 + int rand 500);
+
+	compare_with_fincore($what, $file);
+	return $look;
+}
+
+SKIP:
+{
+	my $reason = why_not_evictable($node->data_dir);
+	skip $reason, 1 if $reason;
+
+	for (@os_states)
+	{
+		my ($state, $reach) = @$_;
+
+		$shared_before{$state}->() if $shared_before{$state};
+		set_pages($file, 'drop', 0, $npages);
+		is(cached_pages($file), '0' x $npages, "before $state: nothing is in the page cache");
+		$reach->();
+		is_compared($state);
+		compare_with_pgfincore($session, 'pages', $state)
+		  if $state =~ /^(every|runs|all, read)/;
+	}
+
+	# The pool full of the table, and then the page cache as well.
+	set_pages($file, 'drop', 0, $npages);
+	read_shared('true');
+	$session->query_safe('CHECKPOINT');
+	set_pages($file, 'drop', 0, $npages);
+	is_compared('all shared, nothing in the page cache');
+	is( $session->query_safe(
+			q{SELECT shared_blocks, os_blocks, both_blocks, neither_blocks
+				FROM pgbufprobe_residency('pages') WHERE fork = 'main'}),
+		"$nblocks|0|0|0",
+		'they are in shared buffers only');
+	read_file($file);
+	is_compared('all in both');
+	compare_with_pgfincore($session, 'pages', 'all in both');
+	is( $session->query_safe(
+			q{SELECT shared_blocks, os_blocks, both_blocks, neither_blocks
+				FROM pgbufprobe_residency('pages') WHERE fork = 'main'}),
+		"$nblocks|$nblocks|$nblocks|0",
+		'they are in both caches');
+
+	# ---------------------------------------------------------------------------
+	# Advice
+
+	set_pages($file, 'dirty', 0, $npages);
+	my ($counts) = cachestat_counts($file);
+	note('pages cached|dirty|writeback|evicted|recently evicted: ' . ($counts // 'unknown'));
+  SKIP:
+	{
+		skip 'no cachestat', 1 unless defined $counts;
+		cmp_ok((split /\|/, $counts)[1], '>', 0, 'there are dirty pages');
+	}
+	is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'dontneed')}),
+		-s $file, 'advice is given for the whole file');
+	is(cached_pages($file), '0' x $npages, 'no page remains, though they were dirty');
+	is_compared('after "dontneed"');
+
+	is( bring_back(
+			sub {
+				is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'willneed')}),
+					-s $file, 'advice is given for the whole file');
+			},
+			$file),
+		0,
+		'all pages come back');
+	is_compared('after "willneed"');
+}
+
+$session->quit;
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
+	'no process has crashed');
+
+done_testing();

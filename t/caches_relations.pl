@@ -1,0 +1,254 @@
+# Every kind of relation and every fork: what both caches hold of each is
+# compared with the oracles; and the whole database with its relations.
+
+use strict;
+use warnings;
+
+use File::Temp;
+use FindBin;
+use lib $FindBin::RealBin;
+use PageCache;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q(
+shared_buffers = 32MB
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+fsync = off
+));
+$node->start;
+create_if_available($node, 'pg_buffercache')
+  or note('no pg_buffercache: nothing is compared with it');
+
+my $elsewhere = $node->basedir . '/elsewhere';
+mkdir $elsewhere or die $!;
+$node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION '$elsewhere'");
+
+# Some rows are too long for a page, and do not compress.
+$node->safe_psql(
+	'postgres', q{
+CREATE EXTENSION pgbufprobe;
+CREATE TABLE kept (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO kept SELECT i, repeat('k', 400) FROM generate_series(1, 5000) i;
+DELETE FROM kept WHERE id % 10 = 0;
+CREATE INDEX kept_filler ON kept USING hash (filler);
+CREATE TABLE kept_toasted (id integer, long text) WITH (autovacuum_enabled = off);
+INSERT INTO kept_toasted
+SELECT i, (SELECT string_agg(md5(i::text || j), '') FROM generate_series(1, 1000) j) FROM generate_series(1, 30) i;
+CREATE MATERIALIZED VIEW kept_copy AS SELECT * FROM kept;
+CREATE UNLOGGED TABLE kept_unlogged (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO kept_unlogged SELECT * FROM kept;
+CREATE TABLE kept_elsewhere (id integer PRIMARY KEY, filler text)
+	WITH (autovacuum_enabled = off) TABLESPACE elsewhere;
+INSERT INTO kept_elsewhere SELECT * FROM kept;
+CREATE SEQUENCE kept_sequence;
+CREATE TABLE kept_empty ();
+CREATE TABLE parted (id integer PRIMARY KEY, filler text) PARTITION BY RANGE (id);
+CREATE TABLE part_1 PARTITION OF parted FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part_2 PARTITION OF parted FOR VALUES FROM (1000) TO (10000) PARTITION BY RANGE (id);
+CREATE TABLE part_2_1 PARTITION OF part_2 FOR VALUES FROM (1000) TO (5000);
+CREATE UNLOGGED TABLE part_2_2 PARTITION OF part_2 FOR VALUES FROM (5000) TO (10000);
+INSERT INTO parted SELECT * FROM kept;
+VACUUM kept, kept_toasted, kept_copy, kept_unlogged, kept_elsewhere;
+});
+$node->safe_psql('postgres', 'CREATE DATABASE other TABLESPACE elsewhere');
+$node->safe_psql('other',
+	'CREATE EXTENSION pgbufprobe; CREATE TABLE kept AS SELECT generate_series(1, 10000)');
+$node->safe_psql('other', 'CREATE EXTENSION pg_buffercache')
+  if $node->safe_psql('postgres',
+	q{SELECT count(*) FROM pg_extension WHERE extname = 'pg_buffercache'}) > 0;
+# With an empty pool.
+$node->restart;
+
+my $session = $node->background_psql('postgres');
+my $toast =
+  $session->query_safe(q{SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'kept_toasted'::regclass});
+my @fork_names = ('main', 'fsm', 'vm', 'init');
+my $reason = why_not_evictable($node->data_dir);
+
+# Each with the forks that it has, and a query that reads some of its pages. Those
+# of a catalog are the server's affair.
+my @relations = (
+	[ 'table', 'kept', [ 'main', 'fsm', 'vm' ], 'SELECT count(*) FROM kept WHERE id < 2000' ],
+	[ 'index', 'kept_pkey', ['main'], 'SELECT count(*) FROM kept WHERE id < 2000' ],
+	[ 'hash index', 'kept_filler', ['main'], q{SELECT count(*) FROM kept WHERE filler = 'k'} ],
+	[ 'TOAST table', $toast, [ 'main', 'fsm', 'vm' ],
+		'SELECT sum(length(long || id)) FROM kept_toasted WHERE id < 20' ],
+	[ 'index of a TOAST table', "${toast}_index", ['main'],
+		'SELECT sum(length(long || id)) FROM kept_toasted WHERE id < 25' ],
+	[ 'materialized view', 'kept_copy', [ 'main', 'fsm', 'vm' ], 'SELECT count(*) FROM kept_copy' ],
+	[ 'unlogged table', 'kept_unlogged', [ 'main', 'fsm', 'vm', 'init' ],
+		'SELECT count(*) FROM kept_unlogged WHERE id < 2000' ],
+	[ 'index of an unlogged table', 'kept_unlogged_pkey', [ 'main', 'init' ],
+		'SELECT count(*) FROM kept_unlogged WHERE id < 2000' ],
+	[ 'table in a tablespace', 'kept_elsewhere', [ 'main', 'fsm', 'vm' ],
+		'UPDATE kept_elsewhere SET id = -id WHERE id < 100' ],
+	[ 'sequence', 'kept_sequence', ['main'], q{SELECT nextval('kept_sequence')} ],
+	[ 'empty table', 'kept_empty', ['main'], 'SELECT count(*) FROM kept_empty' ],
+	[ 'mapped catalog', 'pg_class', undef, 'SELECT count(*) FROM pg_class' ],
+	[ 'mapped catalog', 'pg_proc', undef, 'SELECT count(*) FROM pg_proc' ],
+	[ 'index of a mapped catalog', 'pg_class_oid_index', undef, 'SELECT count(*) FROM pg_class' ],
+	[ 'shared catalog', 'pg_database', undef, 'SELECT count(*) FROM pg_database' ],
+	[ 'catalog that is not mapped', 'pg_amop', undef, 'SELECT count(*) FROM pg_amop' ]);
+
+# ---------------------------------------------------------------------------
+# One relation
+
+sub has_forks
+{
+	my ($session, $relation) = @_;
+
+	return [ split /\n/,
+		$session->query_safe("SELECT fork FROM pgbufprobe_residency('$relation')
+			ORDER BY array_position('{main,fsm,vm,init}', fork)") ];
+}
+
+# Every third page of a fork in the page cache, where that can be made so.
+sub thin_out
+{
+	my ($file) = @_;
+	my $npages = length cached_pages($file);
+
+	return if $reason;
+	set_pages($file, 'drop', 0, $npages, map { ('read', 3 * $_, 1) } 0 .. $npages / 3);
+	return;
+}
+
+for (@relations)
+{
+	my ($kind, $relation, $forks, $query) = @$_;
+
+	$session->query_safe($query);
+	$forks //= [ grep { segment_files($node, $session, $relation, $_) } @fork_names ];
+	is_deeply(has_forks($session, $relation), $forks, "$kind $relation: its forks");
+	for my $fork (@$forks)
+	{
+		thin_out($_) for segment_files($node, $session, $relation, $fork);
+		compare_caches($node, $session, $relation, $fork, "$kind $relation, $fork");
+	}
+	for my $fork (@fork_names)
+	{
+		next if grep { $_ eq $fork } @$forks;
+		is( $session->query_safe(
+				"SELECT (SELECT count(*) FROM pgbufprobe_os_cache('$relation', '$fork')),
+					(SELECT count(*) FROM pgbufprobe_residency_map('$relation', 10, '$fork'))"),
+			'0|0', "$kind $relation has no $fork fork, and no rows for it");
+	}
+}
+note("$reason: the pages were compared as they were") if $reason;
+
+# The rows above were not all of the same kind.
+is( $session->query_safe(
+		q{SELECT bool_or(shared_blocks BETWEEN 1 AND blocks - 1), bool_or(neither_blocks > 0), bool_or(both_blocks > 0)
+			FROM pgbufprobe_residency() WHERE fork = 'main'}),
+	't|t|t', 'there are relations in both caches, in part of one, in neither');
+
+# A mapped catalog gets another file.
+$node->safe_psql('postgres', 'VACUUM FULL pg_class');
+$session->query_safe('SELECT count(*) FROM pg_class');
+compare_caches($node, $session, 'pg_class', 'main', 'mapped catalog in its new file');
+
+# So does a table, seen by a session that knew the old one.
+$node->safe_psql('postgres', 'VACUUM FULL kept');
+is_deeply(has_forks($session, 'kept'), ['main'], 'a rewritten table has lost its forks');
+compare_caches($node, $session, 'kept', 'main', 'rewritten table');
+
+# In another database, which is in a tablespace.
+my $there = $node->background_psql('other');
+$there->query_safe('SELECT count(*) FROM kept');
+compare_caches($node, $there, $_, 'main', "other database, $_") for 'kept', 'pg_class', 'pg_database';
+$there->quit;
+
+# ---------------------------------------------------------------------------
+# Several relations
+
+# What differs between two queries.
+sub difference
+{
+	my ($one, $other) = @_;
+	my $query = "WITH one AS MATERIALIZED ($one), other AS MATERIALIZED ($other)
+		SELECT 'one: ' || d::text FROM (TABLE one EXCEPT ALL TABLE other) d
+		UNION ALL SELECT 'other: ' || d::text FROM (TABLE other EXCEPT ALL TABLE one) d";
+
+	# The session's first look at a catalog reads it.
+	$session->query_safe($query);
+	return $session->query_safe($query);
+}
+
+for my $tree (
+	[ 'parted', 'part_1, part_2_1, part_2_2' ],
+	[ 'part_2', 'part_2_1, part_2_2' ],
+	[ 'parted_pkey', 'part_1_pkey, part_2_1_pkey, part_2_2_pkey' ])
+{
+	my ($root, $leaves) = @$tree;
+
+	is(difference("SELECT * FROM pgbufprobe_residency('$root')",
+			"SELECT r.* FROM unnest('{$leaves}'::regclass[]) leaf, pgbufprobe_residency(leaf) r"),
+		'', "$root has the rows of its partitions");
+}
+is(difference(
+		'SELECT * FROM pgbufprobe_residency()',
+		q{SELECT r.* FROM pg_class c, pgbufprobe_residency(c.oid) r
+		   WHERE relkind IN ('r', 'i', 't', 'm', 'S') AND relpersistence <> 't'}),
+	'', 'the database has the rows of its relations');
+is( $session->query_safe(
+		q{SELECT count(*) FROM pgbufprobe_residency()
+		   WHERE shared_blocks + os_blocks - both_blocks + neither_blocks <> blocks
+			  OR NOT trustworthy}),
+	0, 'each of them adds up');
+is( $session->query_safe(
+		q{SELECT count(*) FROM
+			(SELECT blocks, lag(blocks) OVER () AS previous FROM pgbufprobe_residency()) r
+		   WHERE blocks > previous}),
+	0, 'the largest comes first');
+is(difference(
+		q{SELECT database, shared_bytes, os_bytes, both_bytes, distinct_bytes,
+				abs(duplicate_fraction - both_bytes::float8 / distinct_bytes) < 0.0001, trustworthy
+			FROM pgbufprobe_double_buffering},
+		q{SELECT current_database(), sum(shared_blocks) * size, sum(os_blocks) * size, sum(both_blocks) * size,
+				sum(blocks - neither_blocks) * size, true, bool_and(trustworthy)
+			FROM pgbufprobe_residency(), (SELECT current_setting('block_size')::integer AS size) s GROUP BY size}),
+	'', 'the view has the sums of the database');
+SKIP:
+{
+	skip 'no pg_buffercache', 1
+	  unless $session->query_safe(q{SELECT count(*) FROM pg_extension WHERE extname = 'pg_buffercache'});
+	is(difference(
+			'SELECT shared_bytes FROM pgbufprobe_double_buffering',
+			q{SELECT count(*)::numeric * current_setting('block_size')::integer FROM pg_buffercache
+			   WHERE reldatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))}),
+		'', 'shared buffers of this database are those of pg_buffercache');
+}
+
+# ---------------------------------------------------------------------------
+# On a file system in memory, from which nothing can be dropped
+
+SKIP:
+{
+	skip 'no tmpfs at /dev/shm that can be written', 3
+	  if !-w '/dev/shm' || `stat -f -c %T /dev/shm` ne "tmpfs\n";
+	my $memory = File::Temp->newdir(DIR => '/dev/shm');
+
+	$node->safe_psql('postgres', "CREATE TABLESPACE memory LOCATION '$memory'");
+	$node->safe_psql('postgres', one_row_a_page('kept_in_memory', 300, '', 'memory') . 'CHECKPOINT');
+	compare_caches($node, $session, 'kept_in_memory', 'main', 'tmpfs');
+	$session->query_safe(q{SELECT pgbufprobe_os_advise('kept_in_memory', 'dontneed')});
+	is( $session->query_safe(
+			q{SELECT trustworthy, cached_pages = os_pages FROM pgbufprobe_os_cache('kept_in_memory')}),
+		't|t', 'tmpfs: all pages stay in memory, and that is what is told');
+	$node->safe_psql('postgres', 'DROP TABLE kept_in_memory');
+	$node->safe_psql('postgres', 'DROP TABLESPACE memory');
+}
+
+$session->quit;
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
+	'no process has crashed');
+
+done_testing();

@@ -1,0 +1,97 @@
+# What both caches hold is told where nothing can be written: on a hot standby,
+# of its own files, and in a read-only transaction.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PageCache;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $nblocks = 600;
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf(
+	'postgresql.conf', q(
+shared_buffers = 16MB
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+fsync = off
+));
+$primary->start;
+create_if_available($primary, 'pg_buffercache')
+  or note('no pg_buffercache: nothing is compared with it');
+$primary->safe_psql('postgres',
+	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks) . 'VACUUM pages; CHECKPOINT');
+
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+
+my $session = $standby->background_psql('postgres');
+is($session->query_safe('SELECT pg_is_in_recovery()'), 't', 'the standby is one');
+my ($file) = segment_files($standby, $session, 'pages', 'main');
+my $npages = length cached_pages($file);
+
+# What is replayed comes into shared buffers, and there it is dirty.
+$primary->safe_psql('postgres', q{UPDATE pages SET id = -id WHERE ctid < '(100,0)'});
+$primary->wait_for_catchup($standby);
+
+SKIP:
+{
+	my $reason = why_not_evictable($standby->data_dir);
+	skip $reason, 1 if $reason;
+
+	set_pages($file, 'drop', 0, $npages, 'read', 0, 31, 'read', $npages / 2, 100);
+	compare_caches($standby, $session, 'pages', 'main', 'standby');
+	is( $session->query_safe(
+			q{SELECT bool_and(shared_dirty_blocks BETWEEN 100 AND shared_blocks) FROM pgbufprobe_residency('pages') WHERE fork = 'main'}),
+		't', 'standby: replayed pages are dirty in shared buffers');
+	is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'dontneed')}),
+		-s $file, 'standby: advice is given');
+	is(cached_pages($file), '0' x $npages, 'standby: and followed');
+}
+
+for my $fork ('fsm', 'vm')
+{
+	compare_caches($standby, $session, 'pages', $fork, "standby, $fork");
+}
+is( $session->query_safe(
+		q{SELECT count(*) > 100, count(*) FILTER (WHERE
+			shared_blocks + os_blocks - both_blocks + neither_blocks <> blocks OR NOT trustworthy)
+			FROM pgbufprobe_residency()}),
+	't|0', 'standby: all relations are told');
+is( $session->query_safe(
+		'SELECT database, shared_bytes + os_bytes - both_bytes = distinct_bytes, trustworthy
+			FROM pgbufprobe_double_buffering'),
+	'postgres|t|t', 'standby: so is the database');
+is($session->query_safe(q{SELECT sum(reads) FROM pgbufprobe_read_cost('pages', 100) WHERE tier IS NOT NULL}),
+	100, 'standby: so are reads');
+
+# Nothing is written either where it could be. The first call may leave hints.
+for my $call (
+	q{pgbufprobe_os_cache('pages')}, 'pgbufprobe_residency()',
+	q{pgbufprobe_residency_map('pages')}, 'pgbufprobe_double_buffering',
+	q{pgbufprobe_read_cost('pages')}, q{pgbufprobe_os_advise('pages', 'dontneed')})
+{
+	my $query = "SELECT count(*) > 0 FROM $call";
+
+	is($primary->safe_psql('postgres', "BEGIN READ ONLY; $query; COMMIT"),
+		't', "read-only transaction: $call");
+	unlike($primary->safe_psql('postgres', "$query; EXPLAIN (ANALYZE, WAL) $query"),
+		qr/WAL:/, "no WAL: $call");
+}
+
+$session->quit;
+$standby->stop;
+$primary->stop;
+unlike(slurp_file($_->logfile), qr/PANIC|TRAP:|terminated by signal/, $_->name . ': no process has crashed')
+  for $primary, $standby;
+
+done_testing();

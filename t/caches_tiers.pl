@@ -1,0 +1,134 @@
+# What a read costs is told by the level of the cache that serves it. Put where
+# it is known to be, nearly every read of a table must be counted there.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PageCache;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $nblocks = 6000;
+my $samples = 1000;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q(
+shared_buffers = 100MB
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+fsync = off
+));
+$node->start;
+$node->safe_psql('postgres',
+	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks));
+my ($session, $file, $npages);
+
+# An empty pool, and nothing of the table in the page cache.
+sub restart
+{
+	$session->quit if $session;
+	$node->restart;
+	$session = $node->background_psql('postgres');
+	($file) = segment_files($node, $session, 'pages', 'main');
+	$npages = length cached_pages($file);
+	set_pages($file, 'drop', 0, $npages);
+	return;
+}
+
+sub blocks_in
+{
+	return $session->query_safe(
+		q{SELECT shared_blocks, os_blocks, both_blocks FROM pgbufprobe_residency('pages') WHERE fork = 'main'});
+}
+
+# Reads by tier.
+sub tiers
+{
+	my ($reads) = @_;
+	my %tiers = map { split /\|/ } split /\n/,
+	  $session->query_safe("SELECT tier, reads FROM pgbufprobe_read_cost('pages', $reads)");
+
+	note(join ', ', map { "$_: $tiers{$_}" } sort keys %tiers);
+	return \%tiers;
+}
+
+sub most_are_in
+{
+	my ($tier, $what) = @_;
+	my $tiers = tiers($samples);
+	my $sum = 0;
+
+	$sum += $_ for values %$tiers;
+	is($sum, $samples, "$what: each read is counted");
+	cmp_ok($tiers->{$tier} // 0, '>=', 0.99 * $samples, "$what: 99 % of them in tier $tier");
+	return;
+}
+
+sub with_blocks
+{
+	my ($condition) = @_;
+
+	$session->query_safe(
+		"SELECT count(*) FROM pages WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', block)::tid
+			FROM generate_series(0, $nblocks - 1) block WHERE $condition))");
+	return;
+}
+
+SKIP:
+{
+	my $reason = why_not_evictable($node->data_dir);
+	skip $reason, 1 if $reason;
+
+	restart();
+	is(blocks_in(), '0|0|0', 'the table is nowhere');
+	most_are_in('storage', 'nowhere');
+	is((split /\|/, blocks_in())[0], $samples, 'what was read is in shared buffers: each block was read once');
+
+	restart();
+	read_file($file);
+	is(cached_pages($file), '1' x $npages, 'the table is in the page cache, as mincore tells');
+	is(blocks_in(), "0|$nblocks|0", 'and only there');
+	most_are_in('os_cache', 'page cache');
+
+	# One by one, what comes from where: a third each.
+	restart();
+	with_blocks('block % 3 = 0');
+	set_pages($file, 'drop', 0, $npages,
+		map { ('read', int($_ * $npages / $nblocks), int($npages / $nblocks)) }
+		grep { $_ % 3 == 1 } 0 .. $nblocks - 1);
+	is(blocks_in(), "@{[ $nblocks / 3 ]}|@{[ $nblocks / 3 ]}|0", 'a third of the table is in either cache');
+	my $tiers = tiers(10 * $nblocks);
+	is($tiers->{shared_buffers}, $nblocks / 3, 'a third of the reads find their block in shared buffers');
+	is($tiers->{os_cache} + $tiers->{storage}, $nblocks * 2 / 3, 'no block is read twice');
+
+	# What is read behind the kernel's back can be read ahead as well.
+	cmp_ok($tiers->{os_cache}, '>=', $nblocks / 3, 'a third of them, or more, in the page cache');
+}
+
+restart();
+with_blocks('true');
+is((split /\|/, blocks_in())[0], $nblocks, 'the table is in shared buffers');
+set_pages($file, 'drop', 0, $npages);
+most_are_in('shared_buffers', 'shared buffers');
+
+# A table so small that it has fewer blocks than samples.
+$session->query_safe('CREATE TABLE small AS SELECT 1 AS one');
+is($session->query_safe(q{SELECT tier, reads FROM pgbufprobe_read_cost('small')}),
+	'shared_buffers|1', 'a table of one block');
+
+# The pages are as they were.
+is($session->query_safe('SELECT count(*), sum(id) FROM pages'),
+	$nblocks . '|' . $nblocks * ($nblocks - 1) / 2, 'the table is whole');
+
+$session->quit;
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
+	'no process has crashed');
+
+done_testing();

@@ -1,0 +1,241 @@
+# Where the kernel would not tell the truth, nothing is told: a file that is not
+# ours, a filter on system calls, direct I/O. Each time the counts are NULL, and
+# a notice says why; what is still known is told.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PageCache;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $nblocks = 700;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q(
+shared_buffers = 16MB
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+fsync = off
+));
+$node->start;
+create_if_available($node, 'pg_buffercache')
+  or note('no pg_buffercache: nothing is compared with it');
+$node->safe_psql('postgres',
+	'CREATE EXTENSION pgbufprobe;'
+	  . one_row_a_page('pages', $nblocks)
+	  . one_row_a_page('replaced', 10));
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+my ($file) = segment_files($node, $session, 'pages', 'main');
+my ($replaced) = segment_files($node, $session, 'replaced', 'main');
+my $path = $session->query_safe(q{SELECT pg_relation_filepath('replaced')});
+my $block_bytes = $session->query_safe(q{SELECT current_setting('block_size')::integer});
+$session->quit;
+$node->stop;
+
+# The answer and what is said beside it, of a new session.
+sub ask
+{
+	my ($query) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query");
+
+	$err =~ s/^psql:<stdin>:\d+: //mg;
+	return ($out, $err);
+}
+
+my $notice = qr/^NOTICE:  00000: what the page cache holds.* cannot be told and is NULL\nDETAIL:  .*/;
+
+sub is_not_told
+{
+	my ($query, $answer, $reason, $what) = @_;
+	my ($out, $err) = ask($query);
+
+	is($out, $answer, "$what: counts are NULL");
+	like($err, qr/$notice$reason/, "$what: a notice says why");
+	is(scalar(() = $err =~ /NOTICE/g), 1, "$what: once");
+	return;
+}
+
+my $os_counts = q{bytes, os_pages, cached_pages, cached_bytes, cached_fraction, dirty_pages, writeback_pages,
+	evicted_pages, recently_evicted_pages, method, trustworthy};
+my $residency_counts = q{blocks, shared_blocks, os_blocks, both_blocks, neither_blocks, os_partial_blocks,
+	shared_dirty_blocks, trustworthy};
+
+# ---------------------------------------------------------------------------
+# A file that is not ours
+
+# A large file that this process itself runs from, as it may read it.
+sub find_foreign_file
+{
+	open my $maps, '<', '/proc/self/maps' or return;
+	my %files = map { $_ => -s $_ } grep { -f $_ && -r _ && !-w _ && !-o _ } map { m{ (/\S+)$} } <$maps>;
+	my ($largest) = sort { $files{$b} <=> $files{$a} } keys %files;
+
+	return $largest;
+}
+
+SKIP:
+{
+	my $foreign = find_foreign_file();
+	skip 'this user may write every file', 1 unless defined $foreign;
+	my $reason = why_not_evictable($foreign);
+	skip "not a file for this: $reason", 1 if $reason;
+	my $bytes = -s $foreign;
+	my $pages = length cached_pages($foreign);
+	my $blocks = int($bytes / $block_bytes);
+
+	note("instead of a relation: $bytes bytes");
+	is(cached_pages($foreign), '1' x $pages, 'mincore says of such a file that all of it is in memory');
+	rename $replaced, "$replaced.kept" or die $!;
+	symlink $foreign, $replaced or die $!;
+	$node->start;
+
+	for my $method ('auto', 'mincore', 'cachestat')
+	{
+		my $used = $method eq 'auto' ? 'mincore' : $method;
+
+		if ($method eq 'cachestat' && !cachestat_counts($file))
+		{
+			note('no cachestat');
+			next;
+		}
+		is_not_told("SELECT path = '$path', $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
+			"t|$bytes|$pages||||||||$used|f", qr/neither own the file nor may write it/,
+			"not ours, $method");
+	}
+	is_not_told(
+		"SELECT $residency_counts FROM pgbufprobe_residency('replaced') WHERE fork = 'main'",
+		"$blocks|0|||||0|f", qr/neither own/, 'not ours, residency');
+	is_not_told(
+		q{SELECT DISTINCT shared_blocks, os_blocks, both_blocks FROM pgbufprobe_residency_map('replaced', 5)},
+		'0||', qr/neither own/, 'not ours, map');
+	is_not_told(
+		q{SELECT shared_bytes > 0, os_bytes, both_bytes, distinct_bytes, duplicate_fraction, trustworthy
+			FROM pgbufprobe_double_buffering},
+		't|||||f', qr/neither own/, 'not ours, database');
+	my ($out, $err) = ask('SELECT count(*) FROM pgbufprobe_residency() WHERE NOT trustworthy');
+	is($out, 1, 'all other relations are told');
+	($out, $err) = ask(q{SELECT * FROM pgbufprobe_read_cost('replaced')});
+	like($err, qr/ERROR:  42501: could not open file "$path": Permission denied/,
+		'the server does not read it either');
+
+	$node->stop;
+	unlink $replaced or die $!;
+	rename "$replaced.kept", $replaced or die $!;
+}
+
+# ---------------------------------------------------------------------------
+# A system call that is forbidden, or that the kernel does not have
+
+# The server inherits the filter.
+my $filtered = PostgreSQL::Test::Utils::tempdir_short();
+my ($pg_ctl) = grep { -x $_ } map { "$_/pg_ctl" } split /:/, $ENV{PATH};
+my $launcher = build_program('forbid_cachestat');
+
+append_to_file("$filtered/pg_ctl", qq{#!/bin/sh
+exec '$launcher' "\$FORBIDDEN_BY" '$pg_ctl' "\$@"
+});
+chmod 0755, "$filtered/pg_ctl" or die $!;
+
+sub start_without_cachestat
+{
+	my ($error) = @_;
+
+	local $ENV{PATH} = "$filtered:$ENV{PATH}";
+	local $ENV{FORBIDDEN_BY} = $error;
+	$node->start;
+	return;
+}
+
+my %names = (EPERM => 'Operation not permitted', ENOSYS => 'Function not implemented');
+
+for my $error ('EPERM', 'ENOSYS')
+{
+  SKIP:
+	{
+		my $seen = `'$launcher' $error '@{[ build_program('cachestat_oracle') ]}' '$file' 2>&1`;
+		skip "system calls cannot be filtered: $seen", 1 if $seen ne "$names{$error}\n";
+
+		start_without_cachestat($error);
+		my $pages = length cached_pages($file);
+		set_pages($file, 'drop', 0, $pages, 'read', 3, 100, 'read', $pages / 2, 31)
+		  unless why_not_evictable($node->data_dir);
+
+		# The oracle's own calls are not filtered, so it is the server's that are.
+		$session = $node->background_psql('postgres', on_error_stop => 0);
+		$session->query_safe(q{SELECT count(*) FROM pages WHERE ctid < '(123,0)'});
+		compare_caches($node, $session, 'pages', 'main', $error, only_mincore => 1);
+		is( $session->query_safe(
+				q{SELECT bool_and(trustworthy), string_agg(DISTINCT method, ' ') FROM pgbufprobe_residency()}),
+			't|mincore', "$error: all relations are told, by mincore");
+		is( $session->query_safe(
+				q{SELECT shared_bytes + os_bytes - both_bytes = distinct_bytes, trustworthy FROM pgbufprobe_double_buffering}),
+			't|t', "$error: so is the database");
+		is($session->query_safe(
+				q{SELECT sum(reads) FROM pgbufprobe_read_cost('pages', 100) WHERE tier IS NOT NULL}),
+			100, "$error: so are reads");
+		$session->quit;
+
+		my $explicit = qq{SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => 'cachestat')};
+		if ($error eq 'EPERM')
+		{
+			is_not_told($explicit, "@{[ -s $file ]}|$pages||||||||cachestat|f",
+				qr/system call filter/, 'EPERM, cachestat');
+		}
+		else
+		{
+			my ($out, $err) = ask($explicit);
+			like($err, qr/^ERROR:  0A000: .*\nDETAIL:  .*no cachestat.*\nHINT:  .*"mincore"/,
+				'ENOSYS, cachestat: an error that says what to do');
+			is($out, '', 'ENOSYS, cachestat: and no rows');
+		}
+		$node->stop;
+	}
+}
+
+# ---------------------------------------------------------------------------
+# Reads past the page cache
+
+SKIP:
+{
+	skip 'no debug_io_direct before 16', 1 if $node->pg_version < 16;
+	$node->append_conf('postgresql.conf', "debug_io_direct = 'data'");
+	skip 'direct I/O does not work here', 1 unless $node->start(fail_ok => 1);
+
+	my $pages = length cached_pages($file);
+	my $reason = qr/reads past the page cache/;
+
+	for my $method ('auto', 'mincore', 'cachestat')
+	{
+		my $used = $method eq 'auto' ? 'mincore' : $method;
+
+		is_not_told("SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => '$method')",
+			"@{[ -s $file ]}|$pages||||||||$used|f", $reason, "direct I/O, $method");
+	}
+	is_not_told(
+		q{SELECT count(*) > 0, bool_or(trustworthy), bool_and(os_blocks IS NULL AND shared_blocks <= blocks)
+			FROM pgbufprobe_residency()},
+		't|f|t', $reason, 'direct I/O, residency');
+	is_not_told(
+		q{SELECT DISTINCT os_blocks, both_blocks FROM pgbufprobe_residency_map('pages', 5)},
+		'|', $reason, 'direct I/O, map');
+	is_not_told(
+		q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100)},
+		'|100', $reason, 'direct I/O, reads');
+	my ($out, $err) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100000)});
+	my %tiers = map { split /\|/ } split /\n/, $out;
+	is_deeply(\%tiers, { shared_buffers => 100, '' => $nblocks - 100 },
+		'direct I/O: what is in shared buffers is known all the same');
+	$node->stop;
+}
+
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
+	'no process has crashed');
+
+done_testing();
