@@ -1,4 +1,4 @@
-# pgbufprobe: make, make install, make installcheck, make prove_installcheck
+# pgbufprobe: make, make install, make installcheck, make prove_installcheck, make dist
 #
 # Another server than the first in PATH: make PG_CONFIG=/path/to/pg_config
 
@@ -16,7 +16,8 @@ OBJS = \
 	src/residency.o \
 	src/sweep.o
 
-DATA = pgbufprobe--1.0.sql
+# Every version that was ever shipped, and every way from one to the next.
+DATA = $(notdir $(wildcard $(srcdir)/pgbufprobe--*.sql))
 PGFILEDESC = "pgbufprobe - what shared buffers cost"
 
 # The server's headers count as the system's: our warnings are about our code.
@@ -40,7 +41,22 @@ include $(PGXS)
 # Each object is rebuilt when a header changes; PGXS tracks none for us.
 $(OBJS): src/compat.h src/latency.h src/oscache.h src/pgbufprobe.h
 
+# Built outside the source tree, as packages are, there is no src/ yet; in full,
+# or make would take that of the source tree for it.
+$(OBJS) $(OBJS:.o=.bc): | $(CURDIR)/src
+$(CURDIR)/src:
+	$(MKDIR_P) $@
+
 # PGXS has the recipe and no target of its own for it.
 .PHONY: prove_installcheck
 prove_installcheck:
 	$(prove_installcheck)
+
+# The archive for PGXN: what is committed, and nothing else, named as PGXN wants it.
+.PHONY: dist
+dist:
+	set -e; \
+	name=$$(git show HEAD:META.json | perl -MJSON::PP -0777 -e \
+		'my $$meta = decode_json(<STDIN>); print "$$meta->{name}-$$meta->{version}"'); \
+	git archive --format=zip --prefix="$$name/" --output="$$name.zip" HEAD; \
+	echo "$$name.zip"

@@ -23,6 +23,11 @@ is($meta->{version}, "$version.0", 'META.json has the version of the control fil
 is($meta->{provides}{pgbufprobe}{version}, "$version.0", 'so has what it provides');
 is($meta->{provides}{pgbufprobe}{file}, "pgbufprobe--$version.sql", 'and names its script');
 is($newest_change, $version, 'CHANGELOG.md begins with that version');
+SKIP:
+{
+	skip 'an archive of a release has no debian/', 1 unless -e 'debian/changelog';
+	like(slurp('debian/changelog'), qr/\A\S+ \(\Q$meta->{version}\E-/, 'the Debian package is of that version');
+}
 
 # The catalog cannot tell a default from a choice, so the script is read.
 my $script = slurp("pgbufprobe--$version.sql");
