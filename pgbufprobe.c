@@ -397,15 +397,21 @@ find_relation(Oid relid, PbpLocator *locator)
 	return true;
 }
 
+static void
+no_such_relation(Oid relid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("relation with OID %u does not exist", relid)));
+}
+
 static PbpLocator
 relation_locator(Oid relid)
 {
 	PbpLocator	locator;
 
 	if (!find_relation(relid, &locator))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
+		no_such_relation(relid);
 	return locator;
 }
 
@@ -985,10 +991,12 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 	Oid			relid = PG_GETARG_OID(0);
 	int			samples = positive_arg(fcinfo, 1, "samples", MAX_SAMPLES);
 	ForkNumber	fork = fork_arg(fcinfo, 2);
-	Relation	relation = relation_open(relid, AccessShareLock);
+	Relation	relation = try_relation_open(relid, AccessShareLock);
 	PbpReadCost *cost = palloc(sizeof(*cost));
 	bool		reasons[PBP_OS_TRUSTS] = {false};
 
+	if (relation == NULL)
+		no_such_relation(relid);
 	check_has_pages(relation->rd_rel);
 	if (!smgrexists(RelationGetSmgr(relation), fork))
 		ereport(ERROR,
