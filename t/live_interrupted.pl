@@ -150,8 +150,10 @@ loses_none(
 	'timed out',
 	sub {
 		my ($rc, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
-		is(scalar(() = $err =~ /due to statement timeout/g),
-			$timeouts, 'every live sweep is timed out');
+		is($out, '', 'no live sweep comes to its end');
+		# On a busy machine a SET is timed out, too.
+		cmp_ok(scalar(() = $err =~ /due to statement timeout/g),
+			'>=', $timeouts, 'every live sweep is timed out');
 	});
 
 # The buffers are back when the error is caught, not when the session ends.
