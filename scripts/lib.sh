@@ -31,7 +31,7 @@ leftovers=()                   # to be removed at the end, beside the temporary 
 # A server found by these would be somebody's.
 for variable in ${!PG@}; do
 	case $variable in
-		PG_TEST_*) ;;
+		PG_TEST_* | PGBUFPROBE_*) ;;
 		*) unset "$variable" ;;
 	esac
 done
@@ -126,7 +126,9 @@ end_all() {
 		[ "$tries" -lt "$patience" ] || signal=KILL
 		if [ "$tries" -eq 1 ] || [ "$signal" = KILL ]; then
 			for id in $("$list"); do
-				kill -s "$signal" -- "$id" 2>/dev/null ||
+				# Of a group, some may be the administrator's.
+				kill -s "$signal" -- "$id" 2>/dev/null || :
+				[ ${#as_admin[@]} -eq 0 ] ||
 					"${as_admin[@]}" bash -c "kill -s $signal -- $id" 2>/dev/null || :
 			done
 		fi
