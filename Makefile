@@ -2,6 +2,8 @@
 #
 # Another server than the first in PATH: make PG_CONFIG=/path/to/pg_config
 
+PG_CONFIG ?= pg_config
+
 EXTENSION = pgbufprobe
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pgbufprobe.control)
 
@@ -32,9 +34,13 @@ REGRESS = \
 	clock \
 	caches
 
+# Not every server comes with the extension that this compares with.
+ifneq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_buffercache.control),)
+REGRESS += buffercache
+endif
+
 EXTRA_CLEAN = tmp_check
 
-PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 

@@ -10,6 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
 readonly port=54321            # names the socket; no TCP port is opened
 readonly oldest_major=15
+readonly not_to_be_had=77      # exit status: something that is needed could not be had
 
 pg_config=${PG_CONFIG:-}       # program that describes the server to use
 major=                         # its major version
@@ -23,11 +24,14 @@ dropin=                        # what forbids Debian to make a cluster, while it
 dropin_dir_is_ours=
 uninterruptible=
 stopped_by=
+die_status=1
+patience=30                    # tenths of a second until what does not end is forced to
+leftovers=()                   # to be removed at the end, beside the temporary folder
 
 # A server found by these would be somebody's.
 for variable in ${!PG@}; do
 	case $variable in
-		PG_TEST_*) ;;
+		PG_TEST_* | PGBUFPROBE_*) ;;
 		*) unset "$variable" ;;
 	esac
 done
@@ -48,7 +52,7 @@ say() { printf '%s\n' "$*"; }
 heading() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 die() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
-	exit 1
+	exit "$die_status"
 }
 
 # --- running, and being interrupted -----------------------------------------------------------------
@@ -114,15 +118,17 @@ running_servers() {
 	done
 }
 
-# Ends the processes that the function $2 lists: asked by signal $1, forced after three seconds.
+# Ends the processes that the function $2 lists: asked by signal $1, forced when patience is over.
 end_all() {
 	local signal=$1 list=$2 id tries
-	for tries in {1..40}; do
+	for ((tries = 1; tries <= patience + 10; tries++)); do
 		[ -n "$("$list")" ] || return 0
-		[ "$tries" -lt 30 ] || signal=KILL
+		[ "$tries" -lt "$patience" ] || signal=KILL
 		if [ "$tries" -eq 1 ] || [ "$signal" = KILL ]; then
 			for id in $("$list"); do
-				kill -s "$signal" -- "$id" 2>/dev/null ||
+				# Of a group, some may be the administrator's.
+				kill -s "$signal" -- "$id" 2>/dev/null || :
+				[ ${#as_admin[@]} -eq 0 ] ||
 					"${as_admin[@]}" bash -c "kill -s $signal -- $id" 2>/dev/null || :
 			done
 		fi
@@ -137,8 +143,9 @@ cleanup() {
 	if [ -n "$work" ]; then
 		end_all TERM running_groups
 		end_all QUIT running_servers
-		chmod -R u+rwX "$work"
-		rm -rf "$work" "$sock"
+		chmod -R u+rwX "$work" 2>/dev/null
+		rm -rf "$work" "$sock" "${leftovers[@]}" 2>/dev/null ||
+			"${as_admin[@]}" rm -rf "$work" "$sock" "${leftovers[@]}"
 	fi
 	remove_dropin
 	exit "${stopped_by:-$status}"
@@ -211,7 +218,11 @@ release_major() {
 
 choose_server() {
 	local in_path
-	if [ -n "$pg_config" ]; then
+	if [[ $pg_config =~ ^/usr/lib/postgresql/([0-9]+)/bin/pg_config$ ]] && [ -x "$(type -P apt-get)" ]; then
+		# May be there or not yet.
+		major=${BASH_REMATCH[1]}
+		bin=${pg_config%/*}
+	elif [ -n "$pg_config" ]; then
 		pg_config=$(type -P "$pg_config") || die "PG_CONFIG names no program that can be run"
 		pg_config=$(realpath -s "$pg_config")
 	else
@@ -222,7 +233,9 @@ choose_server() {
 			*) pg_config=$in_path ;;
 		esac
 	fi
-	if [ -z "$pg_config" ]; then
+	if [ -n "$major" ]; then
+		:
+	elif [ -z "$pg_config" ]; then
 		[ -x "$(type -P apt-get)" ] ||
 			die "no pg_config found: install PostgreSQL $oldest_major or later with its headers, and say PG_CONFIG=/path/to/pg_config"
 		major=$(choose_debian_major)
@@ -267,6 +280,17 @@ borrowed_pgtap() {
 	server_is_packaged || printf '%s\n' /usr/share/postgresql/*/extension/pgtap.control | sort -V | sed '/\*/d' | tail -n 1
 }
 
+# Nor is there more than Perl in the modules for TAP tests, which know the servers of other versions.
+tap_modules() {
+	local of_server
+	of_server=$(dirname "$("$pg_config" --pgxs)")/../../src/test/perl
+	if [ -e "$of_server/PostgreSQL/Test/Cluster.pm" ]; then
+		realpath "$of_server"
+	elif ! server_is_packaged; then
+		printf '%s\n' /usr/lib/postgresql/*/lib/pgxs/src/test/perl | sort -V | sed '/\*/d' | tail -n 1
+	fi
+}
+
 # Whether this user may install, and how; at a terminal sudo may ask for the password.
 may_install() {
 	type -P apt-get >/dev/null || return 1
@@ -279,6 +303,7 @@ may_install() {
 # Installs what the function "missing_for_$1" names.
 ensure_packages() {
 	local missing
+	die_status=$not_to_be_had
 	mapfile -t missing < <("missing_for_$1")
 	if [ ${#missing[@]} -gt 0 ]; then
 		if ! server_is_packaged && [[ "${missing[*]}" =~ postgresql-[^\ ]* ]]; then
@@ -288,12 +313,13 @@ ensure_packages() {
 		if ! may_install; then
 			say "They cannot be installed from here. An administrator can do it by"
 			say "    apt-get update && apt-get install --no-install-recommends ${missing[*]}"
-			exit 1
+			exit "$die_status"
 		fi
 		install_packages "${missing[@]}"
 		mapfile -t missing < <("missing_for_$1")
 		[ ${#missing[@]} -eq 0 ] || die "still missing after the installation: ${missing[*]}"
 	fi
+	die_status=1
 }
 
 install_packages() {

@@ -1,5 +1,4 @@
 -- Usage counts, of the pool and of one relation.
-CREATE EXTENSION pg_buffercache;
 
 -- always the same rows
 SELECT usagecount FROM pgbufprobe_usagecount_histogram();
@@ -12,23 +11,11 @@ SELECT sum(buffers) = (SELECT setting::bigint FROM pg_settings WHERE name = 'sha
        bool_and(pinned <= buffers) AS pinned_among_them
 FROM pgbufprobe_usagecount_histogram();
 
--- a relation, against the buffers that pg_buffercache knows of it
+-- a relation, with all its forks
 CREATE TABLE counted (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO counted SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i;
 CREATE VIEW counted_view AS SELECT * FROM counted;
-CREATE SEQUENCE counted_sequence;
-SELECT nextval('counted_sequence');
-
-SELECT r.name, h.usagecount, h.buffers, b.buffers AS in_pg_buffercache, h.fraction
-FROM (VALUES ('counted'::regclass), ('counted_pkey'), ('counted_sequence'), ('pg_class'), ('pg_database')) r(name),
-     LATERAL pgbufprobe_usagecount_histogram(r.name) h,
-     LATERAL (SELECT count(*) AS buffers FROM pg_buffercache b
-              WHERE b.relfilenode = pg_relation_filenode(r.name) AND b.usagecount = h.usagecount
-                AND b.reldatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))) b
-WHERE h.usagecount IS NOT NULL AND h.buffers <> b.buffers;
-
-SELECT sum(buffers) = (SELECT count(*) FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('counted')) AS all_forks,
-       sum(buffers) >= pg_relation_size('counted') / current_setting('block_size')::integer AS all_pages,
+SELECT sum(buffers) >= pg_relation_size('counted') / current_setting('block_size')::integer AS all_pages,
        sum(buffers) FILTER (WHERE usagecount IS NULL) AS unused,
        round(sum(fraction)::numeric, 2) AS fractions
 FROM pgbufprobe_usagecount_histogram('counted');

@@ -25,12 +25,26 @@ $node->start;
 # One row a page, and pages enough to fill the pool.
 $node->safe_psql(
 	'postgres', qq(
-CREATE EXTENSION pg_buffercache;
 CREATE EXTENSION pgbufprobe;
 CREATE UNLOGGED TABLE pages (id int PRIMARY KEY, page text);
 ALTER TABLE pages ALTER page SET STORAGE PLAIN;
 INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, $pool + 500) i;
 ));
+
+# Where there is no pg_buffercache, the histogram says the same, as oracle.sql
+# proves on servers that have it.
+my $has_buffercache = $node->safe_psql('postgres',
+	q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'});
+$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache') if $has_buffercache;
+my $unused_query =
+  $has_buffercache
+  ? q{SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL}
+  : q{SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL};
+my $pinned_query =
+  $has_buffercache
+  ? q{SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0}
+  : q{SELECT sum(pinned) FROM pgbufprobe_usagecount_histogram()};
+
 # With an empty pool.
 $node->restart;
 
@@ -39,7 +53,7 @@ my $has_free_list =
   $node->safe_psql('postgres', 'SHOW server_version_num') < 190000;
 
 my $free_query = qq{
-	SELECT from_freelist, (SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL)
+	SELECT from_freelist, ($unused_query)
 	  FROM pgbufprobe_sweep_cost(2 * $pool, 'current')};
 
 # The unused buffers, all of which are on the list.
@@ -136,8 +150,10 @@ loses_none(
 	'timed out',
 	sub {
 		my ($rc, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
-		is(scalar(() = $err =~ /due to statement timeout/g),
-			$timeouts, 'every live sweep is timed out');
+		is($out, '', 'no live sweep comes to its end');
+		# On a busy machine a SET is timed out, too.
+		cmp_ok(scalar(() = $err =~ /due to statement timeout/g),
+			'>=', $timeouts, 'every live sweep is timed out');
 	});
 
 # The buffers are back when the error is caught, not when the session ends.
@@ -169,9 +185,7 @@ read_pages(1, 2000);
 end_live($session, 'pg_cancel_backend', qr/due to user request/);
 cmp_ok(unused_buffers('read meanwhile'), '<', $unused,
 	'buffers that are used meanwhile stay used');
-is( $node->safe_psql('postgres',
-		q{SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0}),
-	0, 'no buffer is left pinned');
+is($node->safe_psql('postgres', $pinned_query), 0, 'no buffer is left pinned');
 
 # All that was given back can be used.
 read_pages(1, $pool + 500);
