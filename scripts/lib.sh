@@ -23,6 +23,7 @@ dropin=                        # what forbids Debian to make a cluster, while it
 dropin_dir_is_ours=
 uninterruptible=
 stopped_by=
+grace=30                       # tenths of a second that what is asked to end has for it
 
 # A server found by these would be somebody's.
 for variable in ${!PG@}; do
@@ -105,21 +106,22 @@ on_signal() {
 # What run() has started and not seen end. The server is ended after those who talk to it.
 running_groups() { jobs -pr | grep -vx "${server_pid:-none}" | sed 's/^/-/'; }
 
-# Every server of ours, also one that a test has started and that left its process group.
+# Every server of ours, also one that a test has started and that left its process group. Valgrind,
+# which ci/hostile puts around some, is the program itself there.
 running_servers() {
 	local process
 	for process in /proc/[0-9]*; do
 		case $(readlink "$process/cwd" 2>/dev/null) in "$work"/*) ;; *) continue ;; esac
-		case $(readlink "$process/exe" 2>/dev/null) in */postgres*) echo "${process#/proc/}" ;; esac
+		case $(readlink "$process/exe" 2>/dev/null) in */postgres* | */memcheck-*) echo "${process#/proc/}" ;; esac
 	done
 }
 
-# Ends the processes that the function $2 lists: asked by signal $1, forced after three seconds.
+# Ends the processes that the function $2 lists: asked by signal $1, forced after some time.
 end_all() {
 	local signal=$1 list=$2 id tries
-	for tries in {1..40}; do
+	for ((tries = 1; tries <= grace + 10; tries++)); do
 		[ -n "$("$list")" ] || return 0
-		[ "$tries" -lt 30 ] || signal=KILL
+		[ "$tries" -lt "$grace" ] || signal=KILL
 		if [ "$tries" -eq 1 ] || [ "$signal" = KILL ]; then
 			for id in $("$list"); do
 				kill -s "$signal" -- "$id" 2>/dev/null ||
@@ -345,7 +347,7 @@ remove_dropin() {
 
 # --- building ---------------------------------------------------------------------------------------
 
-# Makes a private copy of a server that can load extensions from its own folders only.
+# Makes a private copy of a server that cannot be used where it is, see choose_settings.
 copy_server() {
 	local prefix
 	prefix=$(realpath "$bin/..")
@@ -358,10 +360,18 @@ copy_server() {
 	! is_root || chown -R --reference="$work" "$work/server"
 	bin=$work/server/${bin##*/}
 	pg_config=$bin/pg_config
-	as_server+=(env "PATH=$bin:$PATH")
+	# Its programs may know libpq by a path that cannot be reached.
+	as_server+=(env "PATH=$bin:$PATH" "LD_LIBRARY_PATH=$("$pg_config" --libdir)")
 	if ! has_file --sharedir extension/pgtap.control && [ -n "$(borrowed_pgtap)" ]; then
 		cp "$(dirname "$(borrowed_pgtap)")"/pgtap* "$("$pg_config" --sharedir)/extension"
 	fi
+}
+
+# Whether the user who will run the server cannot get there, or pgTAP would have to be put into it.
+server_must_be_copied() {
+	! server_is_packaged || return 1
+	! "${as_server[@]}" test -x "$bin/postgres" ||
+		{ ! has_file --sharedir extension/pgtap.control && [ -n "$(borrowed_pgtap)" ]; }
 }
 
 # How the server is told where the extension is, without a system folder being touched.
@@ -369,7 +379,10 @@ choose_settings() {
 	local into=$work/inst known
 	known=$("$bin/postgres" --describe-config | cut -f 1)
 	install_args=("DESTDIR=$into")
-	if grep -qx extension_control_path <<<"$known"; then
+	if server_must_be_copied; then
+		install_args=()
+		copy_server
+	elif grep -qx extension_control_path <<<"$known"; then
 		settings=("extension_control_path=$into$("$pg_config" --sharedir):\$system"
 			"dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
 	elif grep -qx extension_destdir <<<"$known"; then
