@@ -109,12 +109,13 @@ on_signal() {
 # What run() has started and not seen end. The server is ended after those who talk to it.
 running_groups() { jobs -pr | grep -vx "${server_pid:-none}" | sed 's/^/-/'; }
 
-# Every server of ours, also one that a test has started and that left its process group.
+# Every server of ours, also one that a test has started and that left its process group. Valgrind,
+# which ci/hostile puts around some, is the program itself there.
 running_servers() {
 	local process
 	for process in /proc/[0-9]*; do
 		case $(readlink "$process/cwd" 2>/dev/null) in "$work"/*) ;; *) continue ;; esac
-		case $(readlink "$process/exe" 2>/dev/null) in */postgres*) echo "${process#/proc/}" ;; esac
+		case $(readlink "$process/exe" 2>/dev/null) in */postgres* | */memcheck-*) echo "${process#/proc/}" ;; esac
 	done
 }
 
@@ -371,7 +372,7 @@ remove_dropin() {
 
 # --- building ---------------------------------------------------------------------------------------
 
-# Makes a private copy of a server that can load extensions from its own folders only.
+# Makes a private copy of a server that cannot be used where it is, see choose_settings.
 copy_server() {
 	local prefix
 	prefix=$(realpath "$bin/..")
@@ -384,10 +385,18 @@ copy_server() {
 	! is_root || chown -R --reference="$work" "$work/server"
 	bin=$work/server/${bin##*/}
 	pg_config=$bin/pg_config
-	as_server+=(env "PATH=$bin:$PATH")
+	# Its programs may know libpq by a path that cannot be reached.
+	as_server+=(env "PATH=$bin:$PATH" "LD_LIBRARY_PATH=$("$pg_config" --libdir)")
 	if ! has_file --sharedir extension/pgtap.control && [ -n "$(borrowed_pgtap)" ]; then
 		cp "$(dirname "$(borrowed_pgtap)")"/pgtap* "$("$pg_config" --sharedir)/extension"
 	fi
+}
+
+# Whether the user who will run the server cannot get there, or pgTAP would have to be put into it.
+server_must_be_copied() {
+	! server_is_packaged || return 1
+	! "${as_server[@]}" test -x "$bin/postgres" ||
+		{ ! has_file --sharedir extension/pgtap.control && [ -n "$(borrowed_pgtap)" ]; }
 }
 
 # How the server is told where the extension is, without a system folder being touched.
@@ -395,7 +404,10 @@ choose_settings() {
 	local into=$work/inst known
 	known=$("$bin/postgres" --describe-config | cut -f 1)
 	install_args=("DESTDIR=$into")
-	if grep -qx extension_control_path <<<"$known"; then
+	if server_must_be_copied; then
+		install_args=()
+		copy_server
+	elif grep -qx extension_control_path <<<"$known"; then
 		settings=("extension_control_path=$into$("$pg_config" --sharedir):\$system"
 			"dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
 	elif grep -qx extension_destdir <<<"$known"; then
