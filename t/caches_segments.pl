@@ -236,9 +236,10 @@ for my $call (sort keys %calls)
 		sub {
 			for my $timeout (1, 5, 20)
 			{
-				$session->query_safe("SET statement_timeout = $timeout");
-				failing(loop($call, 1000000), qr/ERROR:  57014: canceling statement due to statement timeout/);
-				$session->query_safe('RESET statement_timeout');
+				# Set for this query alone, since it may be too short for any other.
+				failing(
+					"BEGIN; SET LOCAL statement_timeout = $timeout; " . loop($call, 1000000) . '; ROLLBACK',
+					qr/ERROR:  57014: canceling statement due to statement timeout/);
 			}
 		});
 
