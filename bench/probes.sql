@@ -59,28 +59,24 @@ BEGIN
     END LOOP;
 END $$;
 
--- The pool is searched when the drop commits.
-CREATE PROCEDURE bench.drops(name text, rounds integer) LANGUAGE plpgsql AS $$
+-- The pool is searched when the drop commits. Drops are short, so there are many, in turns with what
+-- they are compared with.
+CREATE PROCEDURE bench.drops(suffix text, rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
     start timestamptz;
-    samples double precision[] := '{}';
+    took double precision;
 BEGIN
-    FOR i IN 1 .. rounds + 3 LOOP
+    FOR i IN -2 .. rounds * 5 LOOP
         CREATE TABLE bench.empty (i integer);
         COMMIT;
         start := clock_timestamp();
         DROP TABLE bench.empty;
         COMMIT;
-        samples := samples || 1000 * extract(epoch FROM clock_timestamp() - start)::double precision;
-    END LOOP;
-    INSERT INTO bench.samples SELECT name, unnest(samples[4:]);
-END $$;
-
-CREATE PROCEDURE bench.scans(rounds integer) LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pgbufprobe_scan_cost(1);
-    FOR i IN 1 .. rounds LOOP
-        INSERT INTO bench.samples SELECT method, avg_ms FROM pgbufprobe_scan_cost(1);
+        took := 1000 * extract(epoch FROM clock_timestamp() - start);
+        IF i > 0 THEN   -- the first are for the caches of this backend
+            INSERT INTO bench.samples VALUES ('drop' || suffix, took);
+            INSERT INTO bench.samples SELECT method || suffix, avg_ms FROM pgbufprobe_scan_cost(1);
+        END IF;
     END LOOP;
 END $$;
 
