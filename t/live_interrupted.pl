@@ -142,10 +142,11 @@ loses_none('cancelled',
 loses_none('terminated',
 	sub { end_live(start_live(), 'pg_terminate_backend', qr/due to administrator command/) });
 
-# At many instants, most of them before the list has come to its end.
+# At many instants, most of them before the list has come to its end. Set in the
+# same query, so that no other statement is timed out.
 my $timeouts = 40;
 my $script = join '',
-  map { "SET statement_timeout = " . (1 + $_ % 5) . "; $live;\n" } 1 .. $timeouts;
+  map { "SET statement_timeout = " . (1 + $_ % 5) . " \\; $live;\n" } 1 .. $timeouts;
 loses_none(
 	'timed out',
 	sub {
