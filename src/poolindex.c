@@ -83,17 +83,26 @@ is_of_this_database(const BufferTag *tag)
 	return database == MyDatabaseId || !OidIsValid(database);
 }
 
+/* Cleared first, since a key is hashed with all its bytes. */
+static FileKey
+file_key(PbpLocator locator, ForkNumber fork, uint32 segment)
+{
+	FileKey		key;
+
+	memset(&key, 0, sizeof(key));
+	key.locator = locator;
+	key.fork = fork;
+	key.segment = segment;
+	return key;
+}
+
 static FileEntry *
 enter_file(PbpPoolIndex *index, const BufferTag *tag)
 {
-	FileKey		key;
+	FileKey		key = file_key(pbp_tag_locator(tag), pbp_tag_fork(tag),
+							   tag->blockNum / RELSEG_SIZE);
 	FileEntry  *file;
 	bool		found;
-
-	memset(&key, 0, sizeof(key));
-	key.locator = pbp_tag_locator(tag);
-	key.fork = pbp_tag_fork(tag);
-	key.segment = tag->blockNum / RELSEG_SIZE;
 
 	file = hash_search(index->files, &key, HASH_ENTER, &found);
 	if (!found)
@@ -154,14 +163,9 @@ int64
 pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
 				ForkNumber fork, int segment, uint8 *bitmap, int64 nblocks)
 {
-	FileKey		key;
+	FileKey		key = file_key(*locator, fork, segment);
 	FileEntry  *file;
 	int64		dirty = 0;
-
-	memset(&key, 0, sizeof(key));
-	key.locator = *locator;
-	key.fork = fork;
-	key.segment = segment;
 
 	file = hash_search(index->files, &key, HASH_FIND, NULL);
 	if (file == NULL)
