@@ -1302,7 +1302,7 @@ pgbufprobe_no_snapshot(PG_FUNCTION_ARGS)
 
 /* Why a row's figures are unknown, NULL if they are not. */
 static const char *
-unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow * row)
+unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 {
 	if (!pbp_sampler_is_loaded())
 		return "pgbufprobe is not in shared_preload_libraries, so nobody has watched";
@@ -1333,7 +1333,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow * row)
 static const char *
 caveat_of_advice(const PbpAdviceReport *report)
 {
-	const		PbpAdviceTotals *totals = &report->totals;
+	const PbpAdviceTotals *totals = &report->totals;
 
 	if (fabs(totals->self_error) > LARGE_SELF_ERROR)
 		return totals->self_error < 0 ?
@@ -1374,8 +1374,8 @@ read_ms(const PbpAdviceReport *report, double reads, double os_share)
 static void
 emit_advice(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 {
-	const		PbpAdviceTotals *totals = &report->totals;
-	const		PbpAdviceRow *advice = &report->rows[i];
+	const PbpAdviceTotals *totals = &report->totals;
+	const PbpAdviceRow *advice = &report->rows[i];
 	double		factor = pbp_advice_factor(i);
 	const char *unknown = unknown_advice(report, advice);
 	double		os_share = report->os_cache_share[i];

@@ -27,7 +27,7 @@ typedef enum PbpAdviceReason
 								 * holds */
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
 	PBP_ADVICE_RARE_SCANS		/* too much happens between two scans */
-}			PbpAdviceReason;
+} PbpAdviceReason;
 
 typedef struct PbpAdviceRow
 {
@@ -36,7 +36,7 @@ typedef struct PbpAdviceRow
 	double		uncertainty;	/* half the width of a 95 % interval; NaN
 								 * where unknown */
 	PbpAdviceReason reason;
-}			PbpAdviceRow;
+} PbpAdviceRow;
 
 /*
  * What was counted.  Those of type double decay; all but accesses and reads
@@ -57,7 +57,7 @@ typedef struct PbpAdviceTotals
 	int64_t		scans;
 	int64_t		gaps;			/* times that knowledge was lost */
 	int64_t		dropped;		/* pages that found no room */
-}			PbpAdviceTotals;
+} PbpAdviceTotals;
 
 /*
  * The beginning of the caller's block of memory, for the inline function; the
@@ -67,27 +67,27 @@ typedef struct PbpAdviceTotals
 typedef struct PbpAdvice
 {
 	uint64_t	threshold;		/* keys up to this one are sampled */
-}			PbpAdvice;
+} PbpAdvice;
 
 /*
  * Is this page in the sample?  The key is a well-mixed 64-bit hash of the
  * page's tag; this runs for each buffer of each scan.
  */
 static inline bool
-pbp_advice_sampled(const PbpAdvice * advice, uint64_t key)
+pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
 {
 	return key <= advice->threshold;
 }
 
 extern double pbp_advice_factor(int i);
-extern PbpAdvice * pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit);
-extern double pbp_advice_rate(const PbpAdvice * advice);
-extern void pbp_advice_begin(PbpAdvice * advice, int64_t ticks);
-extern void pbp_advice_page(PbpAdvice * advice, uint64_t key, int buffer, int usage, int usage_max);
-extern void pbp_advice_end(PbpAdvice * advice, int64_t ticks, int64_t hits, int64_t reads);
-extern void pbp_advice_gap(PbpAdvice * advice);
-extern void pbp_advice_row(const PbpAdvice * advice, int i, PbpAdviceRow * row);
-extern void pbp_advice_totals(const PbpAdvice * advice, PbpAdviceTotals * totals);
-extern int	pbp_advice_band(const PbpAdvice * advice, uint64_t key);
+extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit);
+extern double pbp_advice_rate(const PbpAdvice *advice);
+extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
+extern void pbp_advice_page(PbpAdvice *advice, uint64_t key, int buffer, int usage, int usage_max);
+extern void pbp_advice_end(PbpAdvice *advice, int64_t ticks, int64_t hits, int64_t reads);
+extern void pbp_advice_gap(PbpAdvice *advice);
+extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
+extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
+extern int	pbp_advice_band(const PbpAdvice *advice, uint64_t key);
 
 #endif							/* PBP_ADVICE_H */

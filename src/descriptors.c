@@ -163,7 +163,7 @@ page_key(const BufferTag *tag)
  * instant.  A tag that is replaced under that look is missed by this scan.
  */
 void
-pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice * advice,
+pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
 				PbpPageVisitor visit, void *arg)
 {
 	SlotCounts	counts;

@@ -78,7 +78,7 @@ typedef void (*PbpPageVisitor) (void *arg, uint64 key, int buffer, int usage,
 
 extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
 extern void pbp_histogram(PbpHistogram *histogram);
-extern void pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice * advice,
+extern void pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
 							PbpPageVisitor visit, void *arg);
 extern void pbp_relation_histogram(const PbpLocator *locator,
 								   PbpHistogram *histogram);

@@ -54,7 +54,7 @@
 
 /* pages whose names are remembered, to ask the page cache for them */
 #define REMEMBERED		512
-#define PROBES			16		/* at a time */
+#define PROBES			8		/* at a time */
 #define PROBE_HALVED	256		/* probes of a band after which older ones
 								 * count half */
 
@@ -100,8 +100,9 @@ typedef struct Sampler
 	PbpClock	clock;			/* when last looked at */
 	int64		ticks;			/* the same, never wrapping; modulo the pool
 								 * it is the hand */
-	int64		clock_ns;
-	double		ticks_per_ns;	/* then */
+	int64		work_ns;		/* when last awake */
+	int64		work_ticks;
+	double		ticks_per_ns;	/* not to be underestimated */
 
 	int64		scan_ticks;		/* when last scanned */
 	int64		scan_ns;
@@ -461,14 +462,27 @@ static void
 look_at_clock(Sampler *sampler)
 {
 	PbpClock	clock = pbp_read_clock();
-	int64		now_ns = pbp_now_ns();
-	int64		moved = pbp_ticks_between(sampler->clock, clock);
 
-	if (now_ns > sampler->clock_ns)
-		sampler->ticks_per_ns = (double) moved / (double) (now_ns - sampler->clock_ns);
-	sampler->ticks += moved;
+	sampler->ticks += pbp_ticks_between(sampler->clock, clock);
 	sampler->clock = clock;
-	sampler->clock_ns = now_ns;
+}
+
+/*
+ * The speed of the hand since the worker was last awake.  It is believed at
+ * once when it rises, and by and by when it falls: to look too often is only
+ * work, to look too late loses what happened.
+ */
+static void
+estimate_speed(Sampler *sampler)
+{
+	int64		now_ns = pbp_now_ns();
+
+	if (now_ns > sampler->work_ns)
+		sampler->ticks_per_ns = Max(sampler->ticks_per_ns * 0.7,
+									(double) (sampler->ticks - sampler->work_ticks) /
+									(double) (now_ns - sampler->work_ns));
+	sampler->work_ns = now_ns;
+	sampler->work_ticks = sampler->ticks;
 }
 
 /* What was counted since the last look; nothing if statistics were reset meanwhile. */
@@ -566,6 +580,7 @@ work(Sampler *sampler)
 		now_ns - sampler->sample_ns >= sample_interval_ns();
 
 	look_at_clock(sampler);
+	estimate_speed(sampler);
 	if (sample_is_due || sampler->scan_ns == 0 ||
 		sampler->ticks - sampler->scan_ticks >= ticks_per_scan())
 		scan_pool(sampler);
@@ -647,8 +662,9 @@ static void
 start_looking(Sampler *sampler)
 {
 	sampler->clock = pbp_read_clock();
-	sampler->clock_ns = pbp_now_ns();
 	sampler->ticks = pbp_ticks(sampler->clock);
+	sampler->work_ns = pbp_now_ns();
+	sampler->work_ticks = sampler->ticks;
 	sampler->ticks_per_ns = 0;
 	sampler->scan_ns = 0;
 	sampler->sample_ticks = -1;
