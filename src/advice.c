@@ -45,6 +45,7 @@ static const double factors[FACTORS] = {
  * forgets nothing.
  */
 #define HALF_LIFE_POOLS		4.0
+#define SHORT_HALF_LIFE_POOLS	0.5
 
 /* A figure stands on at least that many sampled loads. */
 #define ENOUGH_LOADS		50.0
@@ -89,10 +90,14 @@ typedef struct Miniature
 	uint32_t	hand;
 	uint32_t	learnt;			/* pages met since knowledge was lost, at most
 								 * slots */
+	bool		learning;		/* its misses may be for want of memory of the
+								 * past */
 	double		accesses;		/* by the server's count, while all this was
 								 * counted */
 	double		extra;			/* misses more than those of today's size */
-	double		unsure;			/* misses that are perhaps none */
+	double		unsure;			/* misses that are perhaps none; this and the
+								 * next are soon forgotten */
+	double		unsure_of;		/* accesses */
 	double		differing;		/* accesses that today's size met otherwise */
 	double		steps;			/* of the hand */
 	double		scans;
@@ -435,7 +440,6 @@ forget_counts(Miniature *miniature)
 {
 	miniature->accesses = 0;
 	miniature->extra = 0;
-	miniature->unsure = 0;
 	miniature->differing = 0;
 	miniature->steps = 0;
 	miniature->scans = 0;
@@ -452,16 +456,14 @@ play_event(Advice *advice, uint32_t index, bool counts)
 	for (int i = 0; i < FACTORS; i++)
 	{
 		Miniature  *miniature = &advice->miniatures[i];
-		bool		learning = i > TODAY && miniature->learnt < miniature->slots;
+		bool		filling = i > TODAY && miniature->learnt < miniature->slots;
 		bool		missed = use_page(advice, i, index, amount);
 
 		if (!counts)
 			continue;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
-		miniature->unsure += missed && (learning || (state & GUESSED));
-		if (learning && miniature->learnt == miniature->slots)
-			forget_counts(miniature);
+		miniature->unsure += missed && (filling || (state & GUESSED));
 	}
 }
 
@@ -528,7 +530,10 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	{
 		advice->first_ticks = ticks;
 		for (int i = 0; i < FACTORS; i++)
+		{
 			advice->miniatures[i].learnt = 0;
+			advice->miniatures[i].learning = true;
+		}
 	}
 	advice->scanning = true;
 	advice->scan++;
@@ -620,8 +625,10 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 }
 
 static void
-decay(Advice *advice, double weight)
+decay(Advice *advice, double reads)
 {
+	double		weight = exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers));
+	double		short_weight = exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers));
 	PbpAdviceTotals *totals = &advice->totals;
 
 	for (int i = 0; i < FACTORS; i++)
@@ -630,7 +637,8 @@ decay(Advice *advice, double weight)
 
 		miniature->accesses *= weight;
 		miniature->extra *= weight;
-		miniature->unsure *= weight;
+		miniature->unsure *= short_weight;
+		miniature->unsure_of *= short_weight;
 		miniature->differing *= weight;
 		miniature->steps *= weight;
 		miniature->scans *= weight;
@@ -660,10 +668,40 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 	for (int i = 0; i < FACTORS; i++)
 	{
 		advice->miniatures[i].accesses += (double) hits + (double) reads;
+		advice->miniatures[i].unsure_of += (double) hits + (double) reads;
 		advice->miniatures[i].scans++;
 	}
 	advice->scans++;
 	advice->turned += (double) (advice->ticks - advice->last_ticks);
+}
+
+/*
+ * Misses that are perhaps none, as a share of the accesses of late: a guess
+ * from usage counts that cannot rise, or, in a larger size that is not yet
+ * full, pages that were perhaps there before the first scan.
+ */
+static double
+unsure_share(const Advice *advice, int i)
+{
+	const Miniature *miniature = &advice->miniatures[i];
+
+	return miniature->unsure / advice->rate / miniature->unsure_of;
+}
+
+/* A larger size has been learnt when it is full, or hardly meets new pages. */
+static void
+finish_learning(Advice *advice)
+{
+	for (int i = TODAY + 1; i < FACTORS; i++)
+	{
+		Miniature  *miniature = &advice->miniatures[i];
+
+		if (!miniature->learning ||
+			(miniature->learnt < miniature->slots && unsure_share(advice, i) > TOLERATED_UNSURE / 2))
+			continue;
+		miniature->learning = false;
+		forget_counts(miniature);
+	}
 }
 
 /*
@@ -685,10 +723,12 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 
 	if (counts)
 	{
-		decay(advice, exp2(-(double) reads / (HALF_LIFE_POOLS * advice->nbuffers)));
+		decay(advice, (double) reads);
 		count_scan(advice, hits, reads);
 	}
 	play_events(advice, counts);
+	if (counts && advice->ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
+		finish_learning(advice);
 	advice->totals.scans++;
 	advice->last_residents = advice->residents;
 	advice->last_ticks = advice->ticks;
@@ -719,7 +759,9 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
 		return PBP_ADVICE_RARE_SCANS;
-	if (scaled(advice, i, miniature->unsure) > TOLERATED_UNSURE)
+	if (i > TODAY && miniature->learning)
+		return PBP_ADVICE_LEARNING;
+	if (unsure_share(advice, i) > TOLERATED_UNSURE)
 		return i < TODAY ? PBP_ADVICE_RARE_SCANS : PBP_ADVICE_LEARNING;
 	if (advice->totals.loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
@@ -758,7 +800,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 		if (reason_of(advice, j + step) == PBP_ADVICE_KNOWN)
 			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
 	row->miss_ratio = bound;
-	row->uncertainty = scaled(advice, i, 1.96 * sqrt(miniature->differing) + miniature->unsure);
+	row->uncertainty = scaled(advice, i, 1.96 * sqrt(miniature->differing)) + unsure_share(advice, i);
 }
 
 void

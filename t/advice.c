@@ -198,9 +198,9 @@ typedef struct Trace
 } Trace;
 
 static int
-trace_pages(Kind kind, int nbuffers)
+trace_pages(int nbuffers)
 {
-	return (kind == MOVING ? 12 : 9) * nbuffers;
+	return 12 * nbuffers;
 }
 
 static void
@@ -341,7 +341,7 @@ run_today(Run *run)
 	int64_t		reads = 0;
 	int64_t		moved = 0;
 
-	pool_init(&pool, run->nbuffers, trace_pages(run->kind, run->nbuffers));
+	pool_init(&pool, run->nbuffers, trace_pages(run->nbuffers));
 	trace_init(&trace, run->kind, run->nbuffers, run->seed, INT64_MAX);
 	run->window_start = run->window_end = 0;
 	run->move_at = INT64_MAX;
@@ -383,7 +383,7 @@ true_miss_ratio(const Run *run, double factor)
 	int64_t		reads = 0;
 	double		ratio;
 
-	pool_init(&pool, (int) (factor * run->nbuffers), trace_pages(run->kind, run->nbuffers));
+	pool_init(&pool, (int) (factor * run->nbuffers), trace_pages(run->nbuffers));
 	trace_init(&trace, run->kind, run->nbuffers, run->seed, run->move_at);
 	while (trace.count < run->window_end)
 	{
