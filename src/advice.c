@@ -58,19 +58,27 @@ static const double factors[FACTORS] = {
 
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
- * not there), at the last scan in the real pool, what happened to it since
- * the scan before, and the number of the last scan that met it.
+ * not there) and, at the last scan, in the real pool; how often it is used
+ * between two scans, in RATE_UNITs; and the number of the last scan that met
+ * it.
  */
 #define BITS				4
 #define ABSENT				15
 #define USAGE_LIMIT			14
 #define ALL_ABSENT			((UINT64_C(1) << (BITS * FACTORS)) - 1)
 #define REAL_SHIFT			(BITS * FACTORS)
-#define AMOUNT_SHIFT		(REAL_SHIFT + BITS)
-#define LOADED				(UINT64_C(1) << (AMOUNT_SHIFT + BITS))
-#define GUESSED				(LOADED << 1)
-#define SCAN_SHIFT			(AMOUNT_SHIFT + BITS + 2)
+#define RATE_SHIFT			(REAL_SHIFT + BITS)
+#define SCAN_SHIFT			(RATE_SHIFT + BITS)
 #define SCAN_MASK			((UINT64_C(1) << (64 - SCAN_SHIFT)) - 1)
+
+#define RATE_UNIT			8.0 /* a touch */
+#define RATE_MAX			15
+#define RATE_UNKNOWN		4
+#define RATE_GAIN			0.25	/* what one scan says against all before */
+
+/* What happened to a page: its index, and above it how often it was used. */
+#define AMOUNT_SHIFT		28
+#define INDEX_MASK			((UINT32_C(1) << AMOUNT_SHIFT) - 1)
 
 #define NOBODY				UINT32_MAX
 
@@ -181,6 +189,27 @@ double
 pbp_advice_factor(int i)
 {
 	return factors[i];
+}
+
+static uint64_t
+next_random(Advice *advice)
+{
+	uint64_t	x = advice->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	advice->random = x;
+	return x;
+}
+
+/* A whole number with this mean, and the least spread. */
+static int
+some_integer(Advice *advice, double mean)
+{
+	double		share = (double) (next_random(advice) >> 11) / 9007199254740992.0;
+
+	return (int) floor(mean + share);
 }
 
 /* ----------------------------------------------------------------
@@ -447,11 +476,11 @@ forget_counts(Miniature *miniature)
 
 /* Play what a scan found of one page to all miniatures. */
 static void
-play_event(Advice *advice, uint32_t index, bool counts)
+play_event(Advice *advice, uint32_t event, bool counts)
 {
-	uint64_t	state = pages(advice)[index].state;
-	unsigned	amount = field(state, AMOUNT_SHIFT);
-	bool		today = field(state, BITS * TODAY) == ABSENT;
+	uint32_t	index = event & INDEX_MASK;
+	unsigned	amount = event >> AMOUNT_SHIFT;
+	bool		today = field(pages(advice)[index].state, BITS * TODAY) == ABSENT;
 
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -463,20 +492,8 @@ play_event(Advice *advice, uint32_t index, bool counts)
 			continue;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
-		miniature->unsure += missed && (filling || (state & GUESSED));
+		miniature->unsure += missed && filling;
 	}
-}
-
-static uint64_t
-next_random(Advice *advice)
-{
-	uint64_t	x = advice->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	advice->random = x;
-	return x;
 }
 
 /*
@@ -491,10 +508,10 @@ play_events(Advice *advice, bool counts)
 	for (uint32_t left = advice->events; left > 0; left--)
 	{
 		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
-		uint32_t	index = event[chosen];
+		uint32_t	next = event[chosen];
 
 		event[chosen] = event[left - 1];
-		play_event(advice, index, counts);
+		play_event(advice, next, counts);
 	}
 	advice->events = 0;
 }
@@ -553,16 +570,45 @@ visits(const Advice *advice, int64_t ticks, int buffer)
 }
 
 /*
- * How often a page that stayed was used at least: each visit of the hand took
- * one from its count, and would have evicted it at 0.
+ * How often a page that stayed was used since the last scan.
+ *
+ * Each visit of the hand took one from its usage count, and would have evicted
+ * it at 0; so much is certain.  While the count is at the maximum, further
+ * use does not show: there, the page is taken to go on as it did while it
+ * could be seen.  Its rate is learnt from the part of the time in which its
+ * count could rise.
  */
 static int
-touches_of(const Advice *advice, int buffer, int before, int usage)
+touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 {
-	int64_t		passes = visits(advice, advice->ticks, buffer) -
-		visits(advice, advice->last_ticks, buffer);
+	int			before = (int) field(*state, REAL_SHIFT);
+	double		rate = field(*state, RATE_SHIFT);
+	int64_t		nvisits = visits(advice, advice->ticks, buffer);
+	int64_t		passes = nvisits - visits(advice, advice->last_ticks, buffer);
+	int			seen = usage - before + (int) passes;
+	double		open = 1;		/* share of the time in which use could show */
 
-	return usage - before + (int) passes;
+	if (seen < 0)
+		return 0;
+	if (before == advice->usage_max)
+	{
+		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
+
+		open = passes == 0 ? 0 : fmin(1, (double) (advice->ticks - last_visit) /
+									  (double) (advice->ticks - advice->last_ticks));
+	}
+	if (usage == advice->usage_max && seen > 0)
+		open /= 2;				/* until it reached the maximum */
+
+	if (open > 0)
+	{
+		rate += RATE_GAIN * (RATE_UNIT * seen - open * rate);
+		rate = fmin(RATE_MAX, some_integer(advice, rate));
+		set_field(state, RATE_SHIFT, (unsigned) rate);
+	}
+	if (usage == advice->usage_max && rate == RATE_MAX)
+		return usage;
+	return seen + some_integer(advice, (1 - open) * rate / RATE_UNIT);
 }
 
 /* One sampled page of the scan; each page once, in the order of buffers. */
@@ -571,10 +617,9 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 {
 	Advice	   *advice = (Advice *) base;
 	uint32_t	index = find_page(advice, key);
-	uint64_t   *state;
-	uint64_t	flags = 0;
-	int			amount;
 	bool		is_new = index == NOBODY;
+	uint64_t   *state;
+	int			amount;
 
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
 	if (usage > advice->usage_max)
@@ -593,23 +638,16 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 		advice->loaded++;
 		advice->new_loaded += is_new;
 		amount = usage > 0 ? usage : 1;
-		flags = LOADED;
+		set_field(state, RATE_SHIFT, RATE_UNKNOWN);
 	}
 	else
 	{
-		int			before = (int) field(*state, REAL_SHIFT);
-
 		advice->stayed++;
-		amount = touches_of(advice, buffer, before, usage);
-		if (usage == advice->usage_max && before == usage && amount == 0)
-		{
-			amount = usage;
-			flags = GUESSED;
-		}
+		amount = touches_of(advice, state, buffer, usage);
 	}
 
-	*state &= ALL_ABSENT;
-	*state |= (uint64_t) usage << REAL_SHIFT;
+	set_field(state, REAL_SHIFT, (unsigned) usage);
+	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
 	if (amount <= 0)
 		return;
@@ -618,10 +656,9 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 		advice->totals.dropped++;
 		return;
 	}
-	if (amount > advice->usage_max || usage == advice->usage_max)
+	if (amount > advice->usage_max)
 		amount = advice->usage_max;
-	*state |= (uint64_t) amount << AMOUNT_SHIFT | flags;
-	events(advice)[advice->events++] = index;
+	events(advice)[advice->events++] = index | (uint32_t) amount << AMOUNT_SHIFT;
 }
 
 static void
