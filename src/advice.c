@@ -109,7 +109,7 @@ typedef struct Miniature
 	double		differing;		/* accesses that today's size met otherwise */
 	double		steps;			/* of the hand */
 	double		scans;
-} Miniature;
+}			Miniature;
 
 typedef struct Advice
 {
@@ -147,28 +147,28 @@ typedef struct Advice
 	double		turned;			/* ticks */
 	PbpAdviceTotals totals;
 	Miniature	miniatures[FACTORS];
-} Advice;
+}			Advice;
 
 static inline Page *
-pages(const Advice *advice)
+pages(const Advice * advice)
 {
 	return (Page *) ((char *) advice + advice->pages_at);
 }
 
 static inline uint32_t *
-heads(const Advice *advice)
+heads(const Advice * advice)
 {
 	return (uint32_t *) ((char *) advice + advice->heads_at);
 }
 
 static inline uint32_t *
-events(const Advice *advice)
+events(const Advice * advice)
 {
 	return (uint32_t *) ((char *) advice + advice->events_at);
 }
 
 static inline uint32_t *
-slots(const Advice *advice)
+slots(const Advice * advice)
 {
 	return (uint32_t *) ((char *) advice + advice->slots_at);
 }
@@ -192,7 +192,7 @@ pbp_advice_factor(int i)
 }
 
 static uint64_t
-next_random(Advice *advice)
+next_random(Advice * advice)
 {
 	uint64_t	x = advice->random;
 
@@ -205,7 +205,7 @@ next_random(Advice *advice)
 
 /* A whole number with this mean, and the least spread. */
 static int
-some_integer(Advice *advice, double mean)
+some_integer(Advice * advice, double mean)
 {
 	double		share = (double) (next_random(advice) >> 11) / 9007199254740992.0;
 
@@ -219,7 +219,7 @@ some_integer(Advice *advice, double mean)
 
 /* Lay out the block for a rate; what it takes. */
 static size_t
-lay_out(Advice *advice, double rate)
+lay_out(Advice * advice, double rate)
 {
 	double		residents = rate * advice->nbuffers;
 	uint32_t	nslots = 0;
@@ -250,7 +250,7 @@ lay_out(Advice *advice, double rate)
  * none.
  */
 static double
-fitting_rate(Advice *advice, size_t bytes, double limit)
+fitting_rate(Advice * advice, size_t bytes, double limit)
 {
 	double		low = 0;
 	double		high = limit;
@@ -312,7 +312,7 @@ pbp_advice_rate(const PbpAdvice *base)
 
 /* Sampled keys are small numbers: mix, so that all heads serve. */
 static inline uint32_t *
-head_of(const Advice *advice, uint32_t print)
+head_of(const Advice * advice, uint32_t print)
 {
 	uint64_t	mixed = (print * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
 
@@ -320,7 +320,7 @@ head_of(const Advice *advice, uint32_t print)
 }
 
 static uint32_t
-find_page(const Advice *advice, uint64_t key)
+find_page(const Advice * advice, uint64_t key)
 {
 	uint32_t	print = (uint32_t) key;
 	uint32_t	index = *head_of(advice, print);
@@ -331,7 +331,7 @@ find_page(const Advice *advice, uint64_t key)
 }
 
 static void
-unlink_page(Advice *advice, uint32_t index)
+unlink_page(Advice * advice, uint32_t index)
 {
 	uint32_t   *link = head_of(advice, pages(advice)[index].print);
 
@@ -354,7 +354,7 @@ met_in_scan(uint64_t state, uint64_t scan)
 
 /* In no miniature, and not in the real pool by the last two scans. */
 static inline bool
-is_forgotten(const Advice *advice, uint64_t state)
+is_forgotten(const Advice * advice, uint64_t state)
 {
 	return (state & ALL_ABSENT) == ALL_ABSENT &&
 		!met_in_scan(state, advice->scan) && !met_in_scan(state, advice->scan - 1);
@@ -366,7 +366,7 @@ is_forgotten(const Advice *advice, uint64_t state)
  * whether it was the last.
  */
 static uint32_t
-new_page(Advice *advice)
+new_page(Advice * advice)
 {
 	if (advice->pages_used < advice->npages)
 		return advice->pages_used++;
@@ -386,7 +386,7 @@ new_page(Advice *advice)
 }
 
 static uint32_t
-add_page(Advice *advice, uint64_t key)
+add_page(Advice * advice, uint64_t key)
 {
 	uint32_t	index = new_page(advice);
 	uint32_t   *head;
@@ -412,7 +412,7 @@ add_page(Advice *advice, uint64_t key)
 
 /* A slot for a page that is not in the miniature, by the server's algorithm. */
 static uint32_t
-victim_slot(Advice *advice, int i)
+victim_slot(Advice * advice, int i)
 {
 	Miniature  *miniature = &advice->miniatures[i];
 	uint32_t   *slot = &slots(advice)[miniature->first];
@@ -440,7 +440,7 @@ victim_slot(Advice *advice, int i)
 
 /* A page is used `amount` times at once; true if it had to be loaded. */
 static bool
-use_page(Advice *advice, int i, uint32_t index, unsigned amount)
+use_page(Advice * advice, int i, uint32_t index, unsigned amount)
 {
 	Miniature  *miniature = &advice->miniatures[i];
 	uint64_t   *state = &pages(advice)[index].state;
@@ -465,7 +465,7 @@ use_page(Advice *advice, int i, uint32_t index, unsigned amount)
  * what comes now: begin anew.
  */
 static void
-forget_counts(Miniature *miniature)
+forget_counts(Miniature * miniature)
 {
 	miniature->accesses = 0;
 	miniature->extra = 0;
@@ -476,7 +476,7 @@ forget_counts(Miniature *miniature)
 
 /* Play what a scan found of one page to all miniatures. */
 static void
-play_event(Advice *advice, uint32_t event, bool counts)
+play_event(Advice * advice, uint32_t event, bool counts)
 {
 	uint32_t	index = event & INDEX_MASK;
 	unsigned	amount = event >> AMOUNT_SHIFT;
@@ -501,7 +501,7 @@ play_event(Advice *advice, uint32_t event, bool counts)
  * that of the buffers would favour those behind the hand.
  */
 static void
-play_events(Advice *advice, bool counts)
+play_events(Advice * advice, bool counts)
 {
 	uint32_t   *event = events(advice);
 
@@ -564,7 +564,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 
 /* How often the hand came by a buffer before it had moved on to `ticks`. */
 static inline int64_t
-visits(const Advice *advice, int64_t ticks, int buffer)
+visits(const Advice * advice, int64_t ticks, int buffer)
 {
 	return (ticks - buffer + advice->nbuffers - 1) / advice->nbuffers;
 }
@@ -579,7 +579,7 @@ visits(const Advice *advice, int64_t ticks, int buffer)
  * count could rise.
  */
 static int
-touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
+touches_of(Advice * advice, uint64_t *state, int buffer, int usage)
 {
 	int			before = (int) field(*state, REAL_SHIFT);
 	double		rate = field(*state, RATE_SHIFT);
@@ -662,7 +662,7 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 }
 
 static void
-decay(Advice *advice, double reads)
+decay(Advice * advice, double reads)
 {
 	double		weight = exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers));
 	double		short_weight = exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers));
@@ -691,7 +691,7 @@ decay(Advice *advice, double reads)
 }
 
 static void
-count_scan(Advice *advice, int64_t hits, int64_t reads)
+count_scan(Advice * advice, int64_t hits, int64_t reads)
 {
 	PbpAdviceTotals *totals = &advice->totals;
 
@@ -718,16 +718,16 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
  * full, pages that were perhaps there before the first scan.
  */
 static double
-unsure_share(const Advice *advice, int i)
+unsure_share(const Advice * advice, int i)
 {
-	const Miniature *miniature = &advice->miniatures[i];
+	const		Miniature *miniature = &advice->miniatures[i];
 
 	return miniature->unsure / advice->rate / miniature->unsure_of;
 }
 
 /* A larger size has been learnt when it is full, or hardly meets new pages. */
 static void
-finish_learning(Advice *advice)
+finish_learning(Advice * advice)
 {
 	for (int i = TODAY + 1; i < FACTORS; i++)
 	{
@@ -780,15 +780,15 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 
 /* A number of events of sampled pages as a share of all accesses. */
 static double
-scaled(const Advice *advice, int i, double count)
+scaled(const Advice * advice, int i, double count)
 {
 	return count / advice->rate / advice->miniatures[i].accesses;
 }
 
 static PbpAdviceReason
-reason_of(const Advice *advice, int i)
+reason_of(const Advice * advice, int i)
 {
-	const Miniature *miniature = &advice->miniatures[i];
+	const		Miniature *miniature = &advice->miniatures[i];
 
 	if (miniature->accesses <= 0)
 		return advice->last_ticks < advice->nbuffers ? PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
@@ -806,7 +806,7 @@ reason_of(const Advice *advice, int i)
 }
 
 static double
-estimate(const Advice *advice, int i)
+estimate(const Advice * advice, int i)
 {
 	double		measured = advice->totals.reads / advice->totals.accesses;
 
@@ -821,8 +821,8 @@ estimate(const Advice *advice, int i)
 void
 pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 {
-	const Advice *advice = (const Advice *) base;
-	const Miniature *miniature = &advice->miniatures[i];
+	const		Advice *advice = (const Advice *) base;
+	const		Miniature *miniature = &advice->miniatures[i];
 	int			step = i < TODAY ? -1 : 1;
 	double		bound;
 
@@ -843,7 +843,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 void
 pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 {
-	const Advice *advice = (const Advice *) base;
+	const		Advice *advice = (const Advice *) base;
 
 	*totals = advice->totals;
 	totals->self_error = totals->reads > 0 ?
@@ -859,7 +859,7 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 int
 pbp_advice_band(const PbpAdvice *base, uint64_t key)
 {
-	const Advice *advice = (const Advice *) base;
+	const		Advice *advice = (const Advice *) base;
 	uint32_t	index;
 
 	if (!pbp_advice_sampled(base, key))

@@ -409,9 +409,13 @@ os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor
 	double		reads = 0;
 	double		cached = 0;
 
-	for (int band = from; band < to; band++)
+	/*
+	 * a band holds the pages that its size would have, and the next smaller
+	 * not
+	 */
+	for (int band = from + 1; band <= to; band++)
 	{
-		double		saved = report->rows[band].miss_ratio - report->rows[band + 1].miss_ratio;
+		double		saved = report->rows[band - 1].miss_ratio - report->rows[band].miss_ratio;
 		double		share = mean_of(&sampler->in_os_cache[band]);
 
 		if (!(saved > 0))
