@@ -18,6 +18,8 @@
  *
  *-------------------------------------------------------------------------
  */
+#define _GNU_SOURCE				/* M_LN2 */
+
 #include "advice.h"
 
 #include <math.h>
@@ -36,7 +38,7 @@ static const double factors[FACTORS] = {
  * large one; and some slack for chance in how many pages are sampled.
  */
 #define PAGES_PER_RESIDENT	5.0
-#define EVENTS_PER_RESIDENT	1.3
+#define EVENTS_PER_RESIDENT	1.6
 #define SLACK				16
 
 /*
@@ -59,7 +61,7 @@ static const double factors[FACTORS] = {
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
  * not there) and, at the last scan, in the real pool; how often it is used
- * between two scans, in RATE_UNITs; and the number of the last scan that met
+ * between two scans, as a level; and the number of the last scan that met
  * it.
  */
 #define BITS				4
@@ -68,13 +70,19 @@ static const double factors[FACTORS] = {
 #define ALL_ABSENT			((UINT64_C(1) << (BITS * FACTORS)) - 1)
 #define REAL_SHIFT			(BITS * FACTORS)
 #define RATE_SHIFT			(REAL_SHIFT + BITS)
-#define SCAN_SHIFT			(RATE_SHIFT + BITS)
+#define RATE_BITS			6
+#define SCAN_SHIFT			(RATE_SHIFT + RATE_BITS)
 #define SCAN_MASK			((UINT64_C(1) << (64 - SCAN_SHIFT)) - 1)
 
-#define RATE_UNIT			8.0 /* a touch */
-#define RATE_MAX			15
-#define RATE_UNKNOWN		4
-#define RATE_GAIN			0.25	/* what one scan says against all before */
+/*
+ * Rates by level, four to an octave: from 2^-10 to 2^5.75 touches between two
+ * scans.
+ */
+#define RATE_LEVELS			64
+#define RATE_LEVEL_OF_1		40
+#define RATE_STEPS			4.0
+#define RATE_UNKNOWN		36
+#define RATE_GAIN			0.125
 
 /* What happened to a page: its index, and above it how often it was used. */
 #define AMOUNT_SHIFT		28
@@ -127,6 +135,7 @@ typedef struct Advice
 	size_t		events_at;
 	size_t		slots_at;
 	uint64_t	random;
+	double		rates[RATE_LEVELS];
 
 	/* this scan and the last */
 	bool		scanning;
@@ -185,6 +194,19 @@ set_field(uint64_t *state, int shift, unsigned value)
 	*state = (*state & ~((uint64_t) ABSENT << shift)) | (uint64_t) value << shift;
 }
 
+static inline unsigned
+level_of(uint64_t state)
+{
+	return (unsigned) (state >> RATE_SHIFT) & (RATE_LEVELS - 1);
+}
+
+static inline void
+set_level(uint64_t *state, unsigned level)
+{
+	*state &= ~((uint64_t) (RATE_LEVELS - 1) << RATE_SHIFT);
+	*state |= (uint64_t) level << RATE_SHIFT;
+}
+
 double
 pbp_advice_factor(int i)
 {
@@ -203,13 +225,35 @@ next_random(Advice *advice)
 	return x;
 }
 
-/* A whole number with this mean, and the least spread. */
-static int
-some_integer(Advice *advice, double mean)
+static double
+next_share(Advice *advice)
 {
-	double		share = (double) (next_random(advice) >> 11) / 9007199254740992.0;
+	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
+}
 
-	return (int) floor(mean + share);
+/* One of the two whole numbers around, so that this is the mean. */
+static double
+rounded(Advice *advice, double mean)
+{
+	return floor(mean + next_share(advice));
+}
+
+/* How many there are of events that come by chance; no more than most. */
+static int
+some_events(Advice *advice, double mean, int most)
+{
+	double		limit;
+	double		product;
+	int			found = 0;
+
+	if (mean <= 0)
+		return 0;
+	if (mean > 2 * most)
+		return most;
+	limit = exp(-mean);
+	for (product = next_share(advice); product > limit && found < most; product *= next_share(advice))
+		found++;
+	return found;
 }
 
 /* ----------------------------------------------------------------
@@ -294,6 +338,8 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit)
 	advice->base.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
 	advice->random = UINT64_C(0x9E3779B97F4A7C15);
 	advice->lost = true;
+	for (int i = 0; i < RATE_LEVELS; i++)
+		advice->rates[i] = exp2((i - RATE_LEVEL_OF_1) / RATE_STEPS);
 	for (uint32_t i = 0; i < advice->nheads; i++)
 		heads(advice)[i] = NOBODY;
 	return &advice->base;
@@ -582,7 +628,7 @@ static int
 touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 {
 	int			before = (int) field(*state, REAL_SHIFT);
-	double		rate = field(*state, RATE_SHIFT);
+	double		rate = advice->rates[level_of(*state)];
 	int64_t		nvisits = visits(advice, advice->ticks, buffer);
 	int64_t		passes = nvisits - visits(advice, advice->last_ticks, buffer);
 	int			seen = usage - before + (int) passes;
@@ -602,13 +648,36 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 
 	if (open > 0)
 	{
-		rate += RATE_GAIN * (RATE_UNIT * seen - open * rate);
-		rate = fmin(RATE_MAX, some_integer(advice, rate));
-		set_field(state, RATE_SHIFT, (unsigned) rate);
+		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS / M_LN2 * (seen - open * rate);
+
+		level = fmin(RATE_LEVELS - 1, fmax(0, rounded(advice, level)));
+		set_level(state, (unsigned) level);
+		rate = advice->rates[(int) level];
 	}
-	if (usage == advice->usage_max && rate == RATE_MAX)
-		return usage;
-	return seen + some_integer(advice, (1 - open) * rate / RATE_UNIT);
+	return seen + some_events(advice, (1 - open) * rate, usage);
+}
+
+/*
+ * Several uses happened at several times, while there is room to say so.  A
+ * page in constant use needs no such care.
+ */
+static void
+add_events(Advice *advice, uint32_t index, int amount)
+{
+	uint32_t	room = advice->max_events - advice->events;
+
+	if (room == 0)
+	{
+		advice->totals.dropped++;
+		return;
+	}
+	if (amount < advice->usage_max && (uint32_t) amount <= room / 4)
+	{
+		for (int i = 0; i < amount; i++)
+			events(advice)[advice->events++] = index | UINT32_C(1) << AMOUNT_SHIFT;
+		return;
+	}
+	events(advice)[advice->events++] = index | (uint32_t) amount << AMOUNT_SHIFT;
 }
 
 /* One sampled page of the scan; each page once, in the order of buffers. */
@@ -638,7 +707,7 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 		advice->loaded++;
 		advice->new_loaded += is_new;
 		amount = usage > 0 ? usage : 1;
-		set_field(state, RATE_SHIFT, RATE_UNKNOWN);
+		set_level(state, RATE_UNKNOWN);
 	}
 	else
 	{
@@ -651,14 +720,7 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
 	if (amount <= 0)
 		return;
-	if (advice->events >= advice->max_events)
-	{
-		advice->totals.dropped++;
-		return;
-	}
-	if (amount > advice->usage_max)
-		amount = advice->usage_max;
-	events(advice)[advice->events++] = index | (uint32_t) amount << AMOUNT_SHIFT;
+	add_events(advice, index, amount < advice->usage_max ? amount : advice->usage_max);
 }
 
 static void

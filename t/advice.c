@@ -435,7 +435,7 @@ main(int argc, char **argv)
 	int spt = argc > 2 ? atoi(argv[2]) : 4;
 	int seeds = argc > 3 ? atoi(argv[3]) : 1;
 	for (int s = 1; s <= seeds; s++)
-	for (int k = 0; k < KINDS; k++)
+	for (int k = 0; k < KINDS; k++) if (argc <= 4 || atoi(argv[4]) == k)
 		compare((Kind) k, n, (uint64_t) s, spt);
 	ok(true, "x");
 	printf("1..%d\n", tests);
