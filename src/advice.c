@@ -39,14 +39,17 @@ static const double factors[FACTORS] = {
  */
 #define PAGES_PER_RESIDENT	5.0
 #define EVENTS_PER_RESIDENT	1.6
-#define SLACK				16
+#define SLACK_DEVIATIONS	3.0
+
+/* What one scan says of how many pages are sampled, against all before. */
+#define RESIDENTS_GAIN		0.02
 
 /*
  * Counters lose half their weight in this many pools' worth of reads.  Reads
  * are what turns the hand and what there is to learn from; an idle server
  * forgets nothing.
  */
-#define HALF_LIFE_POOLS		4.0
+#define HALF_LIFE_POOLS		2.0
 #define SHORT_HALF_LIFE_POOLS	0.5
 
 /* A figure stands on at least that many sampled loads. */
@@ -84,9 +87,13 @@ static const double factors[FACTORS] = {
 #define RATE_UNKNOWN		36
 #define RATE_GAIN			0.125
 
-/* What happened to a page: its index, and above it how often it was used. */
+/*
+ * What happened to a page: its index, above it whether it was loaded, and how
+ * often it was used.
+ */
+#define LOAD				(UINT32_C(1) << 27)
 #define AMOUNT_SHIFT		28
-#define INDEX_MASK			((UINT32_C(1) << AMOUNT_SHIFT) - 1)
+#define INDEX_MASK			(LOAD - 1)
 
 #define NOBODY				UINT32_MAX
 
@@ -101,6 +108,7 @@ typedef struct Page
 typedef struct Miniature
 {
 	uint32_t	first;			/* of all miniatures' slots */
+	uint32_t	room;			/* for slots */
 	uint32_t	slots;
 	uint32_t	used;
 	uint32_t	hand;
@@ -141,15 +149,19 @@ typedef struct Advice
 	bool		scanning;
 	bool		lost;			/* what happened since the last is not known */
 	uint32_t	events;
+	uint32_t	last_events;
 	uint32_t	residents;
 	uint32_t	last_residents;
 	uint32_t	stayed;
 	uint32_t	loaded;
 	uint32_t	new_loaded;
+	uint32_t	touched;
 	uint64_t	scan;
 	int64_t		ticks;
 	int64_t		last_ticks;
 	int64_t		first_ticks;	/* since knowledge was lost */
+
+	double		usual_residents;
 
 	/* decaying, except for the counts */
 	double		scans;
@@ -170,10 +182,11 @@ heads(const Advice *advice)
 	return (uint32_t *) ((char *) advice + advice->heads_at);
 }
 
+/* What one scan of two found. */
 static inline uint32_t *
-events(const Advice *advice)
+events(const Advice *advice, uint64_t scan)
 {
-	return (uint32_t *) ((char *) advice + advice->events_at);
+	return (uint32_t *) ((char *) advice + advice->events_at) + (scan % 2) * advice->max_events;
 }
 
 static inline uint32_t *
@@ -266,6 +279,7 @@ static size_t
 lay_out(Advice *advice, double rate)
 {
 	double		residents = rate * advice->nbuffers;
+	double		slack = SLACK_DEVIATIONS * sqrt(residents);
 	uint32_t	nslots = 0;
 
 	for (int i = 0; i < FACTORS; i++)
@@ -273,19 +287,18 @@ lay_out(Advice *advice, double rate)
 		Miniature  *miniature = &advice->miniatures[i];
 
 		miniature->first = nslots;
-		miniature->slots = (uint32_t) (factors[i] * residents + 0.5);
-		if (miniature->slots < 1)
-			miniature->slots = 1;
-		nslots += miniature->slots;
+		miniature->room = (uint32_t) (factors[i] * (residents + slack) + 1);
+		miniature->slots = miniature->room;
+		nslots += miniature->room;
 	}
-	advice->npages = (uint32_t) (PAGES_PER_RESIDENT * residents) + SLACK;
+	advice->npages = (uint32_t) (PAGES_PER_RESIDENT * (residents + slack)) + 1;
 	advice->nheads = advice->npages / 2 + 1;
-	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * residents) + SLACK;
+	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * (residents + slack)) + 1;
 
 	advice->pages_at = (sizeof(Advice) + 7) & ~(size_t) 7;
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
 	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
-	advice->slots_at = advice->events_at + sizeof(uint32_t) * advice->max_events;
+	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
 
@@ -484,6 +497,29 @@ victim_slot(Advice *advice, int i)
 	}
 }
 
+/*
+ * Give a miniature as many buffers as there are sampled pages in such a share
+ * of the real pool: chance may have put more or less into the sample than its
+ * rate says.
+ */
+static void
+resize(Advice *advice, int i, double residents)
+{
+	Miniature  *miniature = &advice->miniatures[i];
+	uint32_t   *slot = &slots(advice)[miniature->first];
+	double		wanted = fmax(1, factors[i] * residents + 0.5);
+
+	bool		was_full = miniature->learnt == miniature->slots;
+
+	miniature->slots = wanted < miniature->room ? (uint32_t) wanted : miniature->room;
+	while (miniature->used > miniature->slots)
+		set_field(&pages(advice)[slot[--miniature->used]].state, BITS * i, ABSENT);
+	if (miniature->hand >= miniature->slots)
+		miniature->hand = 0;
+	if (was_full || miniature->learnt > miniature->slots)
+		miniature->learnt = miniature->slots;
+}
+
 /* A page is used `amount` times at once; true if it had to be loaded. */
 static bool
 use_page(Advice *advice, int i, uint32_t index, unsigned amount)
@@ -545,21 +581,32 @@ play_event(Advice *advice, uint32_t event, bool counts)
 /*
  * Play all events of a scan, in random order: nobody knows the true one, and
  * that of the buffers would favour those behind the hand.
+ *
+ * This is when the next scan is over.  A page that was loaded and has gone
+ * since was read through a ring, as large scans and vacuum do; it would come
+ * and go so in any pool, and does not count.
  */
 static void
-play_events(Advice *advice, bool counts)
+play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 {
-	uint32_t   *event = events(advice);
+	uint32_t   *event = events(advice, scan);
 
-	for (uint32_t left = advice->events; left > 0; left--)
+	for (uint32_t left = nevents; left > 0; left--)
 	{
 		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
 		uint32_t	next = event[chosen];
+		uint64_t	state = pages(advice)[next & INDEX_MASK].state;
 
 		event[chosen] = event[left - 1];
+		if (next & LOAD)
+		{
+			if (!met_in_scan(state, advice->scan))
+				continue;
+			advice->loaded++;
+			advice->new_loaded += (state & ALL_ABSENT) == ALL_ABSENT;
+		}
 		play_event(advice, next, counts);
 	}
-	advice->events = 0;
 }
 
 /* ----------------------------------------------------------------
@@ -606,6 +653,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->stayed = 0;
 	advice->loaded = 0;
 	advice->new_loaded = 0;
+	advice->touched = 0;
 }
 
 /* How often the hand came by a buffer before it had moved on to `ticks`. */
@@ -659,25 +707,27 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 
 /*
  * Several uses happened at several times, while there is room to say so.  A
- * page in constant use needs no such care.
+ * page in constant use needs no such care, and of a load the rest hardly ever
+ * matters.
  */
 static void
-add_events(Advice *advice, uint32_t index, int amount)
+add_events(Advice *advice, uint32_t index, int amount, bool load)
 {
 	uint32_t	room = advice->max_events - advice->events;
+	uint32_t   *event = events(advice, advice->scan);
 
 	if (room == 0)
 	{
 		advice->totals.dropped++;
 		return;
 	}
-	if (amount < advice->usage_max && (uint32_t) amount <= room / 4)
+	if (!load && amount < advice->usage_max && (uint32_t) amount <= room / 4)
 	{
 		for (int i = 0; i < amount; i++)
-			events(advice)[advice->events++] = index | UINT32_C(1) << AMOUNT_SHIFT;
+			event[advice->events++] = index | UINT32_C(1) << AMOUNT_SHIFT;
 		return;
 	}
-	events(advice)[advice->events++] = index | (uint32_t) amount << AMOUNT_SHIFT;
+	event[advice->events++] = index | (load ? LOAD : 0) | (uint32_t) amount << AMOUNT_SHIFT;
 }
 
 /* One sampled page of the scan; each page once, in the order of buffers. */
@@ -686,15 +736,15 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 {
 	Advice	   *advice = (Advice *) base;
 	uint32_t	index = find_page(advice, key);
-	bool		is_new = index == NOBODY;
 	uint64_t   *state;
 	int			amount;
+	bool		load;
 
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->residents++;
-	if (is_new)
+	if (index == NOBODY)
 		index = add_page(advice, key);
 	if (index == NOBODY)
 		return;
@@ -702,25 +752,24 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	if (met_in_scan(*state, advice->scan))
 		return;					/* it moved while the scan went on */
 
-	if (advice->lost || !met_in_scan(*state, advice->scan - 1))
+	load = advice->lost || !met_in_scan(*state, advice->scan - 1);
+	if (load)
 	{
-		advice->loaded++;
-		advice->new_loaded += is_new;
-		amount = usage > 0 ? usage : 1;
 		set_level(state, RATE_UNKNOWN);
+		amount = usage > 0 ? usage : 1;
 	}
 	else
 	{
-		advice->stayed++;
 		amount = touches_of(advice, state, buffer, usage);
+		advice->stayed++;
+		advice->touched += amount > 0;
 	}
 
 	set_field(state, REAL_SHIFT, (unsigned) usage);
 	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
-	if (amount <= 0)
-		return;
-	add_events(advice, index, amount < advice->usage_max ? amount : advice->usage_max);
+	if (amount > 0)
+		add_events(advice, index, amount < advice->usage_max ? amount : advice->usage_max, load);
 }
 
 static void
@@ -757,12 +806,13 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 {
 	PbpAdviceTotals *totals = &advice->totals;
 
+	decay(advice, (double) reads);
 	totals->accesses += (double) hits + (double) reads;
 	totals->reads += (double) reads;
 	totals->loads += advice->loaded;
 	totals->new_loads += advice->new_loaded;
 	totals->evictions += (double) advice->last_residents - advice->stayed;
-	totals->touches += (double) advice->events - advice->loaded;
+	totals->touches += advice->touched;
 	totals->sampled_loads += advice->loaded;
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -772,6 +822,13 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 	}
 	advice->scans++;
 	advice->turned += (double) (advice->ticks - advice->last_ticks);
+}
+
+/* The share of the pool that is in the sample, by chance and rate. */
+static double
+share_of_pool(const Advice *advice)
+{
+	return advice->usual_residents > 0 ? advice->usual_residents / advice->nbuffers : advice->rate;
 }
 
 /*
@@ -784,7 +841,27 @@ unsure_share(const Advice *advice, int i)
 {
 	const Miniature *miniature = &advice->miniatures[i];
 
-	return miniature->unsure / advice->rate / miniature->unsure_of;
+	return miniature->unsure / share_of_pool(advice) / miniature->unsure_of;
+}
+
+/*
+ * Chance has put more or less of the pool into the sample than the rate says:
+ * follow that, slowly, and not what else makes the residents few, as dropping
+ * a table does.
+ */
+static void
+follow_residents(Advice *advice)
+{
+	double		expected = advice->rate * advice->nbuffers;
+	double		slack = SLACK_DEVIATIONS * sqrt(expected);
+	double		weight = advice->usual_residents > 0 ? RESIDENTS_GAIN : 1;
+
+	if (advice->ticks < advice->nbuffers)
+		return;					/* the pool was perhaps not full */
+	advice->usual_residents += weight * (advice->residents - advice->usual_residents);
+	advice->usual_residents = fmin(fmax(advice->usual_residents, fmax(1, expected - slack)), expected + slack);
+	for (int i = 0; i < FACTORS; i++)
+		resize(advice, i, advice->usual_residents);
 }
 
 /* A larger size has been learnt when it is full, or hardly meets new pages. */
@@ -820,12 +897,16 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 		pbp_advice_gap(base);	/* it took longer than a turn */
 	counts = !advice->lost && advice->ticks - advice->first_ticks >= advice->nbuffers;
 
-	if (counts)
+	follow_residents(advice);
+	play_events(advice, advice->scan - 1, advice->last_events, counts);
+	advice->last_events = advice->events;
+	if (advice->lost)
 	{
-		decay(advice, (double) reads);
-		count_scan(advice, hits, reads);
+		play_events(advice, advice->scan, advice->events, false);
+		advice->last_events = 0;
 	}
-	play_events(advice, counts);
+	if (counts)
+		count_scan(advice, hits, reads);
 	if (counts && advice->ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
 		finish_learning(advice);
 	advice->totals.scans++;
@@ -844,7 +925,7 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 static double
 scaled(const Advice *advice, int i, double count)
 {
-	return count / advice->rate / advice->miniatures[i].accesses;
+	return count / share_of_pool(advice) / advice->miniatures[i].accesses;
 }
 
 static PbpAdviceReason

@@ -213,11 +213,13 @@ trace_init(Trace *trace, Kind kind, int nbuffers, uint64_t seed, int64_t move_at
 	trace->move_at = move_at;
 }
 
-/* A rank from 0, with a probability of 1 / (rank + 1), nearly */
+/* One of n, that of rank r with a probability of 1 / r, nearly; hot ones anywhere */
 static int
 zipf(Random *random, int n)
 {
-	return (int) exp(next_share(random) * log((double) n + 1)) - 1;
+	int			rank = (int) exp(next_share(random) * log((double) n + 1)) - 1;
+
+	return (int) ((uint64_t) rank * 2654435761u % (unsigned) n);
 }
 
 /*
@@ -235,8 +237,7 @@ pgbench_page(Trace *trace)
 	switch (trace->step++)
 	{
 		case 0:
-			/* rows that are often used lie all over the table */
-			trace->row = (int) ((uint64_t) zipf(&trace->random, rows) * 2654435761u % (unsigned) rows);
+			trace->row = zipf(&trace->random, rows);
 			return 0;
 		case 1:
 			return 1 + trace->row / 60 / 6 / 280;
