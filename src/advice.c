@@ -118,6 +118,7 @@ typedef struct Miniature
 								 * past */
 	double		accesses;		/* by the server's count, while all this was
 								 * counted */
+	double		today;			/* misses of today's size */
 	double		extra;			/* misses more than those of today's size */
 	double		unsure;			/* misses that are perhaps none; this and the
 								 * next are soon forgotten */
@@ -550,6 +551,7 @@ static void
 forget_counts(Miniature *miniature)
 {
 	miniature->accesses = 0;
+	miniature->today = 0;
 	miniature->extra = 0;
 	miniature->differing = 0;
 	miniature->steps = 0;
@@ -572,6 +574,7 @@ play_event(Advice *advice, uint32_t event, bool counts)
 
 		if (!counts)
 			continue;
+		miniature->today += today;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
 		miniature->unsure += missed && filling;
@@ -784,6 +787,7 @@ decay(Advice *advice, double reads)
 		Miniature  *miniature = &advice->miniatures[i];
 
 		miniature->accesses *= weight;
+		miniature->today *= weight;
 		miniature->extra *= weight;
 		miniature->unsure *= short_weight;
 		miniature->unsure_of *= short_weight;
@@ -948,12 +952,23 @@ reason_of(const Advice *advice, int i)
 	return PBP_ADVICE_KNOWN;
 }
 
+/*
+ * The measured miss ratio, and what the miniature's misses are more or less
+ * than those of today's size.  As far as these are gone, their number says how
+ * many there were better than the sample's share of the pool does: where all
+ * are gone, none is left.
+ */
 static double
 estimate(const Advice *advice, int i)
 {
+	const Miniature *miniature = &advice->miniatures[i];
 	double		measured = advice->totals.reads / advice->totals.accesses;
+	double		by_share = measured + scaled(advice, i, miniature->extra);
+	double		gone = 0;
 
-	return fmin(1, fmax(0, measured + scaled(advice, i, advice->miniatures[i].extra)));
+	if (i > TODAY && miniature->today > 0)
+		gone = fmax(0, -miniature->extra / miniature->today);
+	return fmin(1, fmax(0, gone * (1 - gone) * measured + (1 - gone) * by_share));
 }
 
 /*
