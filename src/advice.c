@@ -39,7 +39,7 @@ static const double factors[FACTORS] = {
  */
 #define PAGES_PER_RESIDENT	5.0
 #define EVENTS_PER_RESIDENT	1.6
-#define SLACK_DEVIATIONS	3.0
+#define SLACK_DEVIATIONS	2.0
 
 /* What one scan says of how many pages are sampled, against all before. */
 #define RESIDENTS_GAIN		0.02
@@ -56,7 +56,7 @@ static const double factors[FACTORS] = {
 #define ENOUGH_LOADS		50.0
 
 /* Misses of which it is unsure that they are some, as a share of accesses. */
-#define TOLERATED_UNSURE	0.005
+#define TOLERATED_UNSURE	0.01
 
 /* Turns of a miniature's hand between two scans; more, and touches blur. */
 #define TOLERATED_TURNS		1.0
@@ -64,8 +64,8 @@ static const double factors[FACTORS] = {
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
  * not there) and, at the last scan, in the real pool; how often it is used
- * between two scans, as a level; and the number of the last scan that met
- * it.
+ * between two scans, as a level; whether it was used since knowledge was lost;
+ * and the number of the last scan that met it.
  */
 #define BITS				4
 #define ABSENT				15
@@ -74,7 +74,8 @@ static const double factors[FACTORS] = {
 #define REAL_SHIFT			(BITS * FACTORS)
 #define RATE_SHIFT			(REAL_SHIFT + BITS)
 #define RATE_BITS			6
-#define SCAN_SHIFT			(RATE_SHIFT + RATE_BITS)
+#define MET					(UINT64_C(1) << (RATE_SHIFT + RATE_BITS))
+#define SCAN_SHIFT			(RATE_SHIFT + RATE_BITS + 1)
 #define SCAN_MASK			((UINT64_C(1) << (64 - SCAN_SHIFT)) - 1)
 
 /*
@@ -534,8 +535,6 @@ use_page(Advice *advice, int i, uint32_t index, unsigned amount)
 	if (missed)
 	{
 		slots(advice)[miniature->first + victim_slot(advice, i)] = index;
-		if (miniature->learnt < miniature->slots)
-			miniature->learnt++;
 		usage = 0;
 	}
 	usage += amount;
@@ -564,7 +563,11 @@ play_event(Advice *advice, uint32_t event, bool counts)
 {
 	uint32_t	index = event & INDEX_MASK;
 	unsigned	amount = event >> AMOUNT_SHIFT;
-	bool		today = field(pages(advice)[index].state, BITS * TODAY) == ABSENT;
+	uint64_t   *state = &pages(advice)[index].state;
+	bool		today = field(*state, BITS * TODAY) == ABSENT;
+	bool		is_new = !(*state & MET);
+
+	*state |= MET;
 
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -572,6 +575,8 @@ play_event(Advice *advice, uint32_t event, bool counts)
 		bool		filling = i > TODAY && miniature->learnt < miniature->slots;
 		bool		missed = use_page(advice, i, index, amount);
 
+		if (is_new && miniature->learnt < miniature->slots)
+			miniature->learnt++;
 		if (!counts)
 			continue;
 		miniature->today += today;
@@ -642,6 +647,8 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	if (advice->lost)
 	{
 		advice->first_ticks = ticks;
+		for (uint32_t i = 0; i < advice->pages_used; i++)
+			pages(advice)[i].state &= ~MET;
 		for (int i = 0; i < FACTORS; i++)
 		{
 			advice->miniatures[i].learnt = 0;
