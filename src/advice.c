@@ -18,6 +18,8 @@
  *
  *-------------------------------------------------------------------------
  */
+#define _GNU_SOURCE				/* M_LN2 */
+
 #include "advice.h"
 
 #include <math.h>
@@ -36,22 +38,25 @@ static const double factors[FACTORS] = {
  * large one; and some slack for chance in how many pages are sampled.
  */
 #define PAGES_PER_RESIDENT	5.0
-#define EVENTS_PER_RESIDENT	1.3
-#define SLACK				16
+#define EVENTS_PER_RESIDENT	1.6
+#define SLACK_DEVIATIONS	2.0
+
+/* What one scan says of how many pages are sampled, against all before. */
+#define RESIDENTS_GAIN		0.02
 
 /*
  * Counters lose half their weight in this many pools' worth of reads.  Reads
  * are what turns the hand and what there is to learn from; an idle server
  * forgets nothing.
  */
-#define HALF_LIFE_POOLS		4.0
+#define HALF_LIFE_POOLS		2.0
 #define SHORT_HALF_LIFE_POOLS	0.5
 
 /* A figure stands on at least that many sampled loads. */
 #define ENOUGH_LOADS		50.0
 
 /* Misses of which it is unsure that they are some, as a share of accesses. */
-#define TOLERATED_UNSURE	0.005
+#define TOLERATED_UNSURE	0.01
 
 /* Turns of a miniature's hand between two scans; more, and touches blur. */
 #define TOLERATED_TURNS		1.0
@@ -59,8 +64,8 @@ static const double factors[FACTORS] = {
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
  * not there) and, at the last scan, in the real pool; how often it is used
- * between two scans, in RATE_UNITs; and the number of the last scan that met
- * it.
+ * between two scans, as a level; whether it was used since knowledge was lost;
+ * and the number of the last scan that met it.
  */
 #define BITS				4
 #define ABSENT				15
@@ -68,17 +73,28 @@ static const double factors[FACTORS] = {
 #define ALL_ABSENT			((UINT64_C(1) << (BITS * FACTORS)) - 1)
 #define REAL_SHIFT			(BITS * FACTORS)
 #define RATE_SHIFT			(REAL_SHIFT + BITS)
-#define SCAN_SHIFT			(RATE_SHIFT + BITS)
+#define RATE_BITS			6
+#define MET					(UINT64_C(1) << (RATE_SHIFT + RATE_BITS))
+#define SCAN_SHIFT			(RATE_SHIFT + RATE_BITS + 1)
 #define SCAN_MASK			((UINT64_C(1) << (64 - SCAN_SHIFT)) - 1)
 
-#define RATE_UNIT			8.0 /* a touch */
-#define RATE_MAX			15
-#define RATE_UNKNOWN		4
-#define RATE_GAIN			0.25	/* what one scan says against all before */
+/*
+ * Rates by level, four to an octave: from 2^-10 to 2^5.75 touches between two
+ * scans.
+ */
+#define RATE_LEVELS			64
+#define RATE_LEVEL_OF_1		40
+#define RATE_STEPS			4.0
+#define RATE_UNKNOWN		36
+#define RATE_GAIN			0.125
 
-/* What happened to a page: its index, and above it how often it was used. */
+/*
+ * What happened to a page: its index, above it whether it was loaded, and how
+ * often it was used.
+ */
+#define LOAD				(UINT32_C(1) << 27)
 #define AMOUNT_SHIFT		28
-#define INDEX_MASK			((UINT32_C(1) << AMOUNT_SHIFT) - 1)
+#define INDEX_MASK			(LOAD - 1)
 
 #define NOBODY				UINT32_MAX
 
@@ -93,6 +109,7 @@ typedef struct Page
 typedef struct Miniature
 {
 	uint32_t	first;			/* of all miniatures' slots */
+	uint32_t	room;			/* for slots */
 	uint32_t	slots;
 	uint32_t	used;
 	uint32_t	hand;
@@ -102,6 +119,7 @@ typedef struct Miniature
 								 * past */
 	double		accesses;		/* by the server's count, while all this was
 								 * counted */
+	double		today;			/* misses of today's size */
 	double		extra;			/* misses more than those of today's size */
 	double		unsure;			/* misses that are perhaps none; this and the
 								 * next are soon forgotten */
@@ -109,7 +127,7 @@ typedef struct Miniature
 	double		differing;		/* accesses that today's size met otherwise */
 	double		steps;			/* of the hand */
 	double		scans;
-}			Miniature;
+} Miniature;
 
 typedef struct Advice
 {
@@ -127,48 +145,54 @@ typedef struct Advice
 	size_t		events_at;
 	size_t		slots_at;
 	uint64_t	random;
+	double		rates[RATE_LEVELS];
 
 	/* this scan and the last */
 	bool		scanning;
 	bool		lost;			/* what happened since the last is not known */
 	uint32_t	events;
+	uint32_t	last_events;
 	uint32_t	residents;
 	uint32_t	last_residents;
 	uint32_t	stayed;
 	uint32_t	loaded;
 	uint32_t	new_loaded;
+	uint32_t	touched;
 	uint64_t	scan;
 	int64_t		ticks;
 	int64_t		last_ticks;
 	int64_t		first_ticks;	/* since knowledge was lost */
+
+	double		usual_residents;
 
 	/* decaying, except for the counts */
 	double		scans;
 	double		turned;			/* ticks */
 	PbpAdviceTotals totals;
 	Miniature	miniatures[FACTORS];
-}			Advice;
+} Advice;
 
 static inline Page *
-pages(const Advice * advice)
+pages(const Advice *advice)
 {
 	return (Page *) ((char *) advice + advice->pages_at);
 }
 
 static inline uint32_t *
-heads(const Advice * advice)
+heads(const Advice *advice)
 {
 	return (uint32_t *) ((char *) advice + advice->heads_at);
 }
 
+/* What one scan of two found. */
 static inline uint32_t *
-events(const Advice * advice)
+events(const Advice *advice, uint64_t scan)
 {
-	return (uint32_t *) ((char *) advice + advice->events_at);
+	return (uint32_t *) ((char *) advice + advice->events_at) + (scan % 2) * advice->max_events;
 }
 
 static inline uint32_t *
-slots(const Advice * advice)
+slots(const Advice *advice)
 {
 	return (uint32_t *) ((char *) advice + advice->slots_at);
 }
@@ -185,6 +209,19 @@ set_field(uint64_t *state, int shift, unsigned value)
 	*state = (*state & ~((uint64_t) ABSENT << shift)) | (uint64_t) value << shift;
 }
 
+static inline unsigned
+level_of(uint64_t state)
+{
+	return (unsigned) (state >> RATE_SHIFT) & (RATE_LEVELS - 1);
+}
+
+static inline void
+set_level(uint64_t *state, unsigned level)
+{
+	*state &= ~((uint64_t) (RATE_LEVELS - 1) << RATE_SHIFT);
+	*state |= (uint64_t) level << RATE_SHIFT;
+}
+
 double
 pbp_advice_factor(int i)
 {
@@ -192,7 +229,7 @@ pbp_advice_factor(int i)
 }
 
 static uint64_t
-next_random(Advice * advice)
+next_random(Advice *advice)
 {
 	uint64_t	x = advice->random;
 
@@ -203,13 +240,35 @@ next_random(Advice * advice)
 	return x;
 }
 
-/* A whole number with this mean, and the least spread. */
-static int
-some_integer(Advice * advice, double mean)
+static double
+next_share(Advice *advice)
 {
-	double		share = (double) (next_random(advice) >> 11) / 9007199254740992.0;
+	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
+}
 
-	return (int) floor(mean + share);
+/* One of the two whole numbers around, so that this is the mean. */
+static double
+rounded(Advice *advice, double mean)
+{
+	return floor(mean + next_share(advice));
+}
+
+/* How many there are of events that come by chance; no more than most. */
+static int
+some_events(Advice *advice, double mean, int most)
+{
+	double		limit;
+	double		product;
+	int			found = 0;
+
+	if (mean <= 0)
+		return 0;
+	if (mean > 2 * most)
+		return most;
+	limit = exp(-mean);
+	for (product = next_share(advice); product > limit && found < most; product *= next_share(advice))
+		found++;
+	return found;
 }
 
 /* ----------------------------------------------------------------
@@ -219,9 +278,10 @@ some_integer(Advice * advice, double mean)
 
 /* Lay out the block for a rate; what it takes. */
 static size_t
-lay_out(Advice * advice, double rate)
+lay_out(Advice *advice, double rate)
 {
 	double		residents = rate * advice->nbuffers;
+	double		slack = SLACK_DEVIATIONS * sqrt(residents);
 	uint32_t	nslots = 0;
 
 	for (int i = 0; i < FACTORS; i++)
@@ -229,19 +289,18 @@ lay_out(Advice * advice, double rate)
 		Miniature  *miniature = &advice->miniatures[i];
 
 		miniature->first = nslots;
-		miniature->slots = (uint32_t) (factors[i] * residents + 0.5);
-		if (miniature->slots < 1)
-			miniature->slots = 1;
-		nslots += miniature->slots;
+		miniature->room = (uint32_t) (factors[i] * (residents + slack) + 1);
+		miniature->slots = miniature->room;
+		nslots += miniature->room;
 	}
-	advice->npages = (uint32_t) (PAGES_PER_RESIDENT * residents) + SLACK;
+	advice->npages = (uint32_t) (PAGES_PER_RESIDENT * (residents + slack)) + 1;
 	advice->nheads = advice->npages / 2 + 1;
-	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * residents) + SLACK;
+	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * (residents + slack)) + 1;
 
 	advice->pages_at = (sizeof(Advice) + 7) & ~(size_t) 7;
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
 	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
-	advice->slots_at = advice->events_at + sizeof(uint32_t) * advice->max_events;
+	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
 
@@ -250,7 +309,7 @@ lay_out(Advice * advice, double rate)
  * none.
  */
 static double
-fitting_rate(Advice * advice, size_t bytes, double limit)
+fitting_rate(Advice *advice, size_t bytes, double limit)
 {
 	double		low = 0;
 	double		high = limit;
@@ -294,6 +353,8 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit)
 	advice->base.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
 	advice->random = UINT64_C(0x9E3779B97F4A7C15);
 	advice->lost = true;
+	for (int i = 0; i < RATE_LEVELS; i++)
+		advice->rates[i] = exp2((i - RATE_LEVEL_OF_1) / RATE_STEPS);
 	for (uint32_t i = 0; i < advice->nheads; i++)
 		heads(advice)[i] = NOBODY;
 	return &advice->base;
@@ -312,7 +373,7 @@ pbp_advice_rate(const PbpAdvice *base)
 
 /* Sampled keys are small numbers: mix, so that all heads serve. */
 static inline uint32_t *
-head_of(const Advice * advice, uint32_t print)
+head_of(const Advice *advice, uint32_t print)
 {
 	uint64_t	mixed = (print * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
 
@@ -320,7 +381,7 @@ head_of(const Advice * advice, uint32_t print)
 }
 
 static uint32_t
-find_page(const Advice * advice, uint64_t key)
+find_page(const Advice *advice, uint64_t key)
 {
 	uint32_t	print = (uint32_t) key;
 	uint32_t	index = *head_of(advice, print);
@@ -331,7 +392,7 @@ find_page(const Advice * advice, uint64_t key)
 }
 
 static void
-unlink_page(Advice * advice, uint32_t index)
+unlink_page(Advice *advice, uint32_t index)
 {
 	uint32_t   *link = head_of(advice, pages(advice)[index].print);
 
@@ -354,7 +415,7 @@ met_in_scan(uint64_t state, uint64_t scan)
 
 /* In no miniature, and not in the real pool by the last two scans. */
 static inline bool
-is_forgotten(const Advice * advice, uint64_t state)
+is_forgotten(const Advice *advice, uint64_t state)
 {
 	return (state & ALL_ABSENT) == ALL_ABSENT &&
 		!met_in_scan(state, advice->scan) && !met_in_scan(state, advice->scan - 1);
@@ -366,7 +427,7 @@ is_forgotten(const Advice * advice, uint64_t state)
  * whether it was the last.
  */
 static uint32_t
-new_page(Advice * advice)
+new_page(Advice *advice)
 {
 	if (advice->pages_used < advice->npages)
 		return advice->pages_used++;
@@ -386,7 +447,7 @@ new_page(Advice * advice)
 }
 
 static uint32_t
-add_page(Advice * advice, uint64_t key)
+add_page(Advice *advice, uint64_t key)
 {
 	uint32_t	index = new_page(advice);
 	uint32_t   *head;
@@ -412,7 +473,7 @@ add_page(Advice * advice, uint64_t key)
 
 /* A slot for a page that is not in the miniature, by the server's algorithm. */
 static uint32_t
-victim_slot(Advice * advice, int i)
+victim_slot(Advice *advice, int i)
 {
 	Miniature  *miniature = &advice->miniatures[i];
 	uint32_t   *slot = &slots(advice)[miniature->first];
@@ -438,9 +499,32 @@ victim_slot(Advice * advice, int i)
 	}
 }
 
+/*
+ * Give a miniature as many buffers as there are sampled pages in such a share
+ * of the real pool: chance may have put more or less into the sample than its
+ * rate says.
+ */
+static void
+resize(Advice *advice, int i, double residents)
+{
+	Miniature  *miniature = &advice->miniatures[i];
+	uint32_t   *slot = &slots(advice)[miniature->first];
+	double		wanted = fmax(1, factors[i] * residents + 0.5);
+
+	bool		was_full = miniature->learnt == miniature->slots;
+
+	miniature->slots = wanted < miniature->room ? (uint32_t) wanted : miniature->room;
+	while (miniature->used > miniature->slots)
+		set_field(&pages(advice)[slot[--miniature->used]].state, BITS * i, ABSENT);
+	if (miniature->hand >= miniature->slots)
+		miniature->hand = 0;
+	if (was_full || miniature->learnt > miniature->slots)
+		miniature->learnt = miniature->slots;
+}
+
 /* A page is used `amount` times at once; true if it had to be loaded. */
 static bool
-use_page(Advice * advice, int i, uint32_t index, unsigned amount)
+use_page(Advice *advice, int i, uint32_t index, unsigned amount)
 {
 	Miniature  *miniature = &advice->miniatures[i];
 	uint64_t   *state = &pages(advice)[index].state;
@@ -451,8 +535,6 @@ use_page(Advice * advice, int i, uint32_t index, unsigned amount)
 	if (missed)
 	{
 		slots(advice)[miniature->first + victim_slot(advice, i)] = index;
-		if (miniature->learnt < miniature->slots)
-			miniature->learnt++;
 		usage = 0;
 	}
 	usage += amount;
@@ -465,9 +547,10 @@ use_page(Advice * advice, int i, uint32_t index, unsigned amount)
  * what comes now: begin anew.
  */
 static void
-forget_counts(Miniature * miniature)
+forget_counts(Miniature *miniature)
 {
 	miniature->accesses = 0;
+	miniature->today = 0;
 	miniature->extra = 0;
 	miniature->differing = 0;
 	miniature->steps = 0;
@@ -476,11 +559,15 @@ forget_counts(Miniature * miniature)
 
 /* Play what a scan found of one page to all miniatures. */
 static void
-play_event(Advice * advice, uint32_t event, bool counts)
+play_event(Advice *advice, uint32_t event, bool counts)
 {
 	uint32_t	index = event & INDEX_MASK;
 	unsigned	amount = event >> AMOUNT_SHIFT;
-	bool		today = field(pages(advice)[index].state, BITS * TODAY) == ABSENT;
+	uint64_t   *state = &pages(advice)[index].state;
+	bool		today = field(*state, BITS * TODAY) == ABSENT;
+	bool		is_new = !(*state & MET);
+
+	*state |= MET;
 
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -488,8 +575,11 @@ play_event(Advice * advice, uint32_t event, bool counts)
 		bool		filling = i > TODAY && miniature->learnt < miniature->slots;
 		bool		missed = use_page(advice, i, index, amount);
 
+		if (is_new && miniature->learnt < miniature->slots)
+			miniature->learnt++;
 		if (!counts)
 			continue;
+		miniature->today += today;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
 		miniature->unsure += missed && filling;
@@ -499,21 +589,32 @@ play_event(Advice * advice, uint32_t event, bool counts)
 /*
  * Play all events of a scan, in random order: nobody knows the true one, and
  * that of the buffers would favour those behind the hand.
+ *
+ * This is when the next scan is over.  A page that was loaded and has gone
+ * since was read through a ring, as large scans and vacuum do; it would come
+ * and go so in any pool, and does not count.
  */
 static void
-play_events(Advice * advice, bool counts)
+play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 {
-	uint32_t   *event = events(advice);
+	uint32_t   *event = events(advice, scan);
 
-	for (uint32_t left = advice->events; left > 0; left--)
+	for (uint32_t left = nevents; left > 0; left--)
 	{
 		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
 		uint32_t	next = event[chosen];
+		uint64_t	state = pages(advice)[next & INDEX_MASK].state;
 
 		event[chosen] = event[left - 1];
+		if (next & LOAD)
+		{
+			if (!met_in_scan(state, advice->scan))
+				continue;
+			advice->loaded++;
+			advice->new_loaded += (state & ALL_ABSENT) == ALL_ABSENT;
+		}
 		play_event(advice, next, counts);
 	}
-	advice->events = 0;
 }
 
 /* ----------------------------------------------------------------
@@ -546,6 +647,8 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	if (advice->lost)
 	{
 		advice->first_ticks = ticks;
+		for (uint32_t i = 0; i < advice->pages_used; i++)
+			pages(advice)[i].state &= ~MET;
 		for (int i = 0; i < FACTORS; i++)
 		{
 			advice->miniatures[i].learnt = 0;
@@ -560,11 +663,12 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->stayed = 0;
 	advice->loaded = 0;
 	advice->new_loaded = 0;
+	advice->touched = 0;
 }
 
 /* How often the hand came by a buffer before it had moved on to `ticks`. */
 static inline int64_t
-visits(const Advice * advice, int64_t ticks, int buffer)
+visits(const Advice *advice, int64_t ticks, int buffer)
 {
 	return (ticks - buffer + advice->nbuffers - 1) / advice->nbuffers;
 }
@@ -579,10 +683,10 @@ visits(const Advice * advice, int64_t ticks, int buffer)
  * count could rise.
  */
 static int
-touches_of(Advice * advice, uint64_t *state, int buffer, int usage)
+touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 {
 	int			before = (int) field(*state, REAL_SHIFT);
-	double		rate = field(*state, RATE_SHIFT);
+	double		rate = advice->rates[level_of(*state)];
 	int64_t		nvisits = visits(advice, advice->ticks, buffer);
 	int64_t		passes = nvisits - visits(advice, advice->last_ticks, buffer);
 	int			seen = usage - before + (int) passes;
@@ -602,13 +706,38 @@ touches_of(Advice * advice, uint64_t *state, int buffer, int usage)
 
 	if (open > 0)
 	{
-		rate += RATE_GAIN * (RATE_UNIT * seen - open * rate);
-		rate = fmin(RATE_MAX, some_integer(advice, rate));
-		set_field(state, RATE_SHIFT, (unsigned) rate);
+		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS / M_LN2 * (seen - open * rate);
+
+		level = fmin(RATE_LEVELS - 1, fmax(0, rounded(advice, level)));
+		set_level(state, (unsigned) level);
+		rate = advice->rates[(int) level];
 	}
-	if (usage == advice->usage_max && rate == RATE_MAX)
-		return usage;
-	return seen + some_integer(advice, (1 - open) * rate / RATE_UNIT);
+	return seen + some_events(advice, (1 - open) * rate, usage);
+}
+
+/*
+ * Several uses happened at several times, while there is room to say so.  A
+ * page in constant use needs no such care, and of a load the rest hardly ever
+ * matters.
+ */
+static void
+add_events(Advice *advice, uint32_t index, int amount, bool load)
+{
+	uint32_t	room = advice->max_events - advice->events;
+	uint32_t   *event = events(advice, advice->scan);
+
+	if (room == 0)
+	{
+		advice->totals.dropped++;
+		return;
+	}
+	if (!load && amount < advice->usage_max && (uint32_t) amount <= room / 4)
+	{
+		for (int i = 0; i < amount; i++)
+			event[advice->events++] = index | UINT32_C(1) << AMOUNT_SHIFT;
+		return;
+	}
+	event[advice->events++] = index | (load ? LOAD : 0) | (uint32_t) amount << AMOUNT_SHIFT;
 }
 
 /* One sampled page of the scan; each page once, in the order of buffers. */
@@ -617,15 +746,15 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 {
 	Advice	   *advice = (Advice *) base;
 	uint32_t	index = find_page(advice, key);
-	bool		is_new = index == NOBODY;
 	uint64_t   *state;
 	int			amount;
+	bool		load;
 
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->residents++;
-	if (is_new)
+	if (index == NOBODY)
 		index = add_page(advice, key);
 	if (index == NOBODY)
 		return;
@@ -633,36 +762,28 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	if (met_in_scan(*state, advice->scan))
 		return;					/* it moved while the scan went on */
 
-	if (advice->lost || !met_in_scan(*state, advice->scan - 1))
+	load = advice->lost || !met_in_scan(*state, advice->scan - 1);
+	if (load)
 	{
-		advice->loaded++;
-		advice->new_loaded += is_new;
+		set_level(state, RATE_UNKNOWN);
 		amount = usage > 0 ? usage : 1;
-		set_field(state, RATE_SHIFT, RATE_UNKNOWN);
 	}
 	else
 	{
-		advice->stayed++;
 		amount = touches_of(advice, state, buffer, usage);
+		advice->stayed++;
+		advice->touched += amount > 0;
 	}
 
 	set_field(state, REAL_SHIFT, (unsigned) usage);
 	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
-	if (amount <= 0)
-		return;
-	if (advice->events >= advice->max_events)
-	{
-		advice->totals.dropped++;
-		return;
-	}
-	if (amount > advice->usage_max)
-		amount = advice->usage_max;
-	events(advice)[advice->events++] = index | (uint32_t) amount << AMOUNT_SHIFT;
+	if (amount > 0)
+		add_events(advice, index, amount < advice->usage_max ? amount : advice->usage_max, load);
 }
 
 static void
-decay(Advice * advice, double reads)
+decay(Advice *advice, double reads)
 {
 	double		weight = exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers));
 	double		short_weight = exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers));
@@ -673,6 +794,7 @@ decay(Advice * advice, double reads)
 		Miniature  *miniature = &advice->miniatures[i];
 
 		miniature->accesses *= weight;
+		miniature->today *= weight;
 		miniature->extra *= weight;
 		miniature->unsure *= short_weight;
 		miniature->unsure_of *= short_weight;
@@ -691,16 +813,17 @@ decay(Advice * advice, double reads)
 }
 
 static void
-count_scan(Advice * advice, int64_t hits, int64_t reads)
+count_scan(Advice *advice, int64_t hits, int64_t reads)
 {
 	PbpAdviceTotals *totals = &advice->totals;
 
+	decay(advice, (double) reads);
 	totals->accesses += (double) hits + (double) reads;
 	totals->reads += (double) reads;
 	totals->loads += advice->loaded;
 	totals->new_loads += advice->new_loaded;
 	totals->evictions += (double) advice->last_residents - advice->stayed;
-	totals->touches += (double) advice->events - advice->loaded;
+	totals->touches += advice->touched;
 	totals->sampled_loads += advice->loaded;
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -712,22 +835,49 @@ count_scan(Advice * advice, int64_t hits, int64_t reads)
 	advice->turned += (double) (advice->ticks - advice->last_ticks);
 }
 
+/* The share of the pool that is in the sample, by chance and rate. */
+static double
+share_of_pool(const Advice *advice)
+{
+	return advice->usual_residents > 0 ? advice->usual_residents / advice->nbuffers : advice->rate;
+}
+
 /*
  * Misses that are perhaps none, as a share of the accesses of late: a guess
  * from usage counts that cannot rise, or, in a larger size that is not yet
  * full, pages that were perhaps there before the first scan.
  */
 static double
-unsure_share(const Advice * advice, int i)
+unsure_share(const Advice *advice, int i)
 {
-	const		Miniature *miniature = &advice->miniatures[i];
+	const Miniature *miniature = &advice->miniatures[i];
 
-	return miniature->unsure / advice->rate / miniature->unsure_of;
+	return miniature->unsure / share_of_pool(advice) / miniature->unsure_of;
+}
+
+/*
+ * Chance has put more or less of the pool into the sample than the rate says:
+ * follow that, slowly, and not what else makes the residents few, as dropping
+ * a table does.
+ */
+static void
+follow_residents(Advice *advice)
+{
+	double		expected = advice->rate * advice->nbuffers;
+	double		slack = SLACK_DEVIATIONS * sqrt(expected);
+	double		weight = advice->usual_residents > 0 ? RESIDENTS_GAIN : 1;
+
+	if (advice->ticks < advice->nbuffers)
+		return;					/* the pool was perhaps not full */
+	advice->usual_residents += weight * (advice->residents - advice->usual_residents);
+	advice->usual_residents = fmin(fmax(advice->usual_residents, fmax(1, expected - slack)), expected + slack);
+	for (int i = 0; i < FACTORS; i++)
+		resize(advice, i, advice->usual_residents);
 }
 
 /* A larger size has been learnt when it is full, or hardly meets new pages. */
 static void
-finish_learning(Advice * advice)
+finish_learning(Advice *advice)
 {
 	for (int i = TODAY + 1; i < FACTORS; i++)
 	{
@@ -758,12 +908,16 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 		pbp_advice_gap(base);	/* it took longer than a turn */
 	counts = !advice->lost && advice->ticks - advice->first_ticks >= advice->nbuffers;
 
-	if (counts)
+	follow_residents(advice);
+	play_events(advice, advice->scan - 1, advice->last_events, counts);
+	advice->last_events = advice->events;
+	if (advice->lost)
 	{
-		decay(advice, (double) reads);
-		count_scan(advice, hits, reads);
+		play_events(advice, advice->scan, advice->events, false);
+		advice->last_events = 0;
 	}
-	play_events(advice, counts);
+	if (counts)
+		count_scan(advice, hits, reads);
 	if (counts && advice->ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
 		finish_learning(advice);
 	advice->totals.scans++;
@@ -780,15 +934,15 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 
 /* A number of events of sampled pages as a share of all accesses. */
 static double
-scaled(const Advice * advice, int i, double count)
+scaled(const Advice *advice, int i, double count)
 {
-	return count / advice->rate / advice->miniatures[i].accesses;
+	return count / share_of_pool(advice) / advice->miniatures[i].accesses;
 }
 
 static PbpAdviceReason
-reason_of(const Advice * advice, int i)
+reason_of(const Advice *advice, int i)
 {
-	const		Miniature *miniature = &advice->miniatures[i];
+	const Miniature *miniature = &advice->miniatures[i];
 
 	if (miniature->accesses <= 0)
 		return advice->last_ticks < advice->nbuffers ? PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
@@ -805,12 +959,23 @@ reason_of(const Advice * advice, int i)
 	return PBP_ADVICE_KNOWN;
 }
 
+/*
+ * The measured miss ratio, and what the miniature's misses are more or less
+ * than those of today's size.  As far as these are gone, their number says how
+ * many there were better than the sample's share of the pool does: where all
+ * are gone, none is left.
+ */
 static double
-estimate(const Advice * advice, int i)
+estimate(const Advice *advice, int i)
 {
+	const Miniature *miniature = &advice->miniatures[i];
 	double		measured = advice->totals.reads / advice->totals.accesses;
+	double		by_share = measured + scaled(advice, i, miniature->extra);
+	double		gone = 0;
 
-	return fmin(1, fmax(0, measured + scaled(advice, i, advice->miniatures[i].extra)));
+	if (i > TODAY && miniature->today > 0)
+		gone = fmax(0, -miniature->extra / miniature->today);
+	return fmin(1, fmax(0, gone * (1 - gone) * measured + (1 - gone) * by_share));
 }
 
 /*
@@ -821,8 +986,8 @@ estimate(const Advice * advice, int i)
 void
 pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 {
-	const		Advice *advice = (const Advice *) base;
-	const		Miniature *miniature = &advice->miniatures[i];
+	const Advice *advice = (const Advice *) base;
+	const Miniature *miniature = &advice->miniatures[i];
 	int			step = i < TODAY ? -1 : 1;
 	double		bound;
 
@@ -843,7 +1008,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 void
 pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 {
-	const		Advice *advice = (const Advice *) base;
+	const Advice *advice = (const Advice *) base;
 
 	*totals = advice->totals;
 	totals->self_error = totals->reads > 0 ?
@@ -859,7 +1024,7 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 int
 pbp_advice_band(const PbpAdvice *base, uint64_t key)
 {
-	const		Advice *advice = (const Advice *) base;
+	const Advice *advice = (const Advice *) base;
 	uint32_t	index;
 
 	if (!pbp_advice_sampled(base, key))

@@ -698,7 +698,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	/* a cancel would end it and lose what it has learned */
-	pqsignal(SIGINT, SIG_IGN);
+	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
 	/* to no database, so that none of them is kept from being dropped */
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
