@@ -18,13 +18,13 @@
  *
  *-------------------------------------------------------------------------
  */
-#define _GNU_SOURCE				/* M_LN2 */
 
 #include "advice.h"
 
 #include <math.h>
 #include <string.h>
 
+#define LN_2			0.69314718055994531
 #define FACTORS			PBP_ADVICE_FACTORS
 #define TODAY			5		/* index of factor 1 */
 
@@ -706,7 +706,7 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 
 	if (open > 0)
 	{
-		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS / M_LN2 * (seen - open * rate);
+		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS / LN_2 * (seen - open * rate);
 
 		level = fmin(RATE_LEVELS - 1, fmax(0, rounded(advice, level)));
 		set_level(state, (unsigned) level);
