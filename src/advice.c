@@ -129,6 +129,14 @@ typedef struct Miniature
 	double		scans;
 } Miniature;
 
+/* Where the hand stands; cut up once, and not for each buffer. */
+typedef struct Clock
+{
+	int64_t		ticks;
+	int64_t		turns;
+	int			hand;
+} Clock;
+
 typedef struct Advice
 {
 	PbpAdvice	base;
@@ -159,8 +167,8 @@ typedef struct Advice
 	uint32_t	new_loaded;
 	uint32_t	touched;
 	uint64_t	scan;
-	int64_t		ticks;
-	int64_t		last_ticks;
+	Clock		now;
+	Clock		last;
 	int64_t		first_ticks;	/* since knowledge was lost */
 
 	double		usual_residents;
@@ -622,6 +630,12 @@ play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
  * ----------------------------------------------------------------
  */
 
+static inline Clock
+clock_at(const Advice *advice, int64_t ticks)
+{
+	return (Clock) {ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
+}
+
 /*
  * What happened since the last scan is not known: nothing that this scan
  * finds may count, and larger sizes have to be learnt again.
@@ -642,7 +656,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	Advice	   *advice = (Advice *) base;
 
 	/* a page stays two turns: after more, loads may have come and gone */
-	if (ticks < advice->last_ticks || ticks - advice->last_ticks > 2 * (int64_t) advice->nbuffers)
+	if (ticks < advice->last.ticks || ticks - advice->last.ticks > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(base);
 	if (advice->lost)
 	{
@@ -657,7 +671,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	}
 	advice->scanning = true;
 	advice->scan++;
-	advice->ticks = ticks;
+	advice->now = clock_at(advice, ticks);
 	advice->events = 0;
 	advice->residents = 0;
 	advice->stayed = 0;
@@ -666,11 +680,11 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->touched = 0;
 }
 
-/* How often the hand came by a buffer before it had moved on to `ticks`. */
+/* How often the hand has come by a buffer. */
 static inline int64_t
-visits(const Advice *advice, int64_t ticks, int buffer)
+visits(Clock clock, int buffer)
 {
-	return (ticks - buffer + advice->nbuffers - 1) / advice->nbuffers;
+	return clock.turns + (buffer < clock.hand);
 }
 
 /*
@@ -687,8 +701,8 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 {
 	int			before = (int) field(*state, REAL_SHIFT);
 	double		rate = advice->rates[level_of(*state)];
-	int64_t		nvisits = visits(advice, advice->ticks, buffer);
-	int64_t		passes = nvisits - visits(advice, advice->last_ticks, buffer);
+	int64_t		nvisits = visits(advice->now, buffer);
+	int64_t		passes = nvisits - visits(advice->last, buffer);
 	int			seen = usage - before + (int) passes;
 	double		open = 1;		/* share of the time in which use could show */
 
@@ -698,8 +712,8 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 	{
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
-		open = passes == 0 ? 0 : fmin(1, (double) (advice->ticks - last_visit) /
-									  (double) (advice->ticks - advice->last_ticks));
+		open = passes == 0 ? 0 : fmin(1, (double) (advice->now.ticks - last_visit) /
+									  (double) (advice->now.ticks - advice->last.ticks));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		open /= 2;				/* until it reached the maximum */
@@ -832,7 +846,7 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 		advice->miniatures[i].scans++;
 	}
 	advice->scans++;
-	advice->turned += (double) (advice->ticks - advice->last_ticks);
+	advice->turned += (double) (advice->now.ticks - advice->last.ticks);
 }
 
 /* The share of the pool that is in the sample, by chance and rate. */
@@ -867,7 +881,7 @@ follow_residents(Advice *advice)
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
 	double		weight = advice->usual_residents > 0 ? RESIDENTS_GAIN : 1;
 
-	if (advice->ticks < advice->nbuffers)
+	if (advice->now.ticks < advice->nbuffers)
 		return;					/* the pool was perhaps not full */
 	advice->usual_residents += weight * (advice->residents - advice->usual_residents);
 	advice->usual_residents = fmin(fmax(advice->usual_residents, fmax(1, expected - slack)), expected + slack);
@@ -904,9 +918,9 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 
 	if (!advice->scanning)
 		return;
-	if (ticks - advice->ticks > advice->nbuffers)
+	if (ticks - advice->now.ticks > advice->nbuffers)
 		pbp_advice_gap(base);	/* it took longer than a turn */
-	counts = !advice->lost && advice->ticks - advice->first_ticks >= advice->nbuffers;
+	counts = !advice->lost && advice->now.ticks - advice->first_ticks >= advice->nbuffers;
 
 	follow_residents(advice);
 	play_events(advice, advice->scan - 1, advice->last_events, counts);
@@ -918,11 +932,11 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 	}
 	if (counts)
 		count_scan(advice, hits, reads);
-	if (counts && advice->ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
+	if (counts && advice->now.ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
 		finish_learning(advice);
 	advice->totals.scans++;
 	advice->last_residents = advice->residents;
-	advice->last_ticks = advice->ticks;
+	advice->last = advice->now;
 	advice->lost = false;
 	advice->scanning = false;
 }
@@ -945,7 +959,7 @@ reason_of(const Advice *advice, int i)
 	const Miniature *miniature = &advice->miniatures[i];
 
 	if (miniature->accesses <= 0)
-		return advice->last_ticks < advice->nbuffers ? PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
+		return advice->last.ticks < advice->nbuffers ? PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (i == TODAY)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
