@@ -52,6 +52,13 @@ static const double factors[FACTORS] = {
 #define HALF_LIFE_POOLS		2.0
 #define SHORT_HALF_LIFE_POOLS	0.5
 
+/*
+ * Sessions publish their reads once a second, as lumps that are late by as
+ * much.  Were older ones to weigh much less at once, reads would seem more
+ * than the loads that were seen long before them.
+ */
+#define LEAST_WEIGHT		0.98
+
 /* A figure stands on at least that many sampled loads. */
 #define ENOUGH_LOADS		50.0
 
@@ -135,7 +142,7 @@ typedef struct Clock
 	int64_t		ticks;
 	int64_t		turns;
 	int			hand;
-} Clock;
+}			Clock;
 
 typedef struct Advice
 {
@@ -633,7 +640,10 @@ play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 static inline Clock
 clock_at(const Advice *advice, int64_t ticks)
 {
-	return (Clock) {ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
+	return (Clock)
+	{
+		ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)
+	};
 }
 
 /*
@@ -799,8 +809,8 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 static void
 decay(Advice *advice, double reads)
 {
-	double		weight = exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers));
-	double		short_weight = exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers));
+	double		weight = fmax(LEAST_WEIGHT, exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers)));
+	double		short_weight = pow(weight, HALF_LIFE_POOLS / SHORT_HALF_LIFE_POOLS);
 	PbpAdviceTotals *totals = &advice->totals;
 
 	for (int i = 0; i < FACTORS; i++)
@@ -831,7 +841,6 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 {
 	PbpAdviceTotals *totals = &advice->totals;
 
-	decay(advice, (double) reads);
 	totals->accesses += (double) hits + (double) reads;
 	totals->reads += (double) reads;
 	totals->loads += advice->loaded;
@@ -847,6 +856,8 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 	}
 	advice->scans++;
 	advice->turned += (double) (advice->now.ticks - advice->last.ticks);
+	/* last, so that reads weigh no more than the loads that they are */
+	decay(advice, (double) reads);
 }
 
 /* The share of the pool that is in the sample, by chance and rate. */
