@@ -1340,9 +1340,9 @@ caveat_of_advice(const PbpAdviceReport *report)
 			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
 			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
 	if (!PBP_KNOWS_RINGS)
-		return "up to PostgreSQL 15 reads of large scans cannot be told from others; no size of the pool would avoid them";
+		return "before PostgreSQL 16 reads of large scans count as others";
 	if ((double) report->ring_reads > totals->reads)
-		return "more blocks were read by large scans through rings, which are not counted here: no size of the pool would avoid them";
+		return "large scans read even more through rings, which is not counted here";
 	return NULL;
 }
 
