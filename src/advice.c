@@ -58,6 +58,18 @@ static const double factors[FACTORS] = {
 /* Misses of which it is unsure that they are some, as a share of accesses. */
 #define TOLERATED_UNSURE	0.01
 
+/*
+ * Smaller sizes live on uses between two scans, which are partly guesses: what
+ * they add to the misses may be off by so much, by the simulator.
+ */
+#define UNSEEN_SHARE		0.1
+
+/*
+ * Pages in constant use, of those that a smaller size would have to load
+ * again: it may have to do so several times between two scans, which see one.
+ */
+#define TOLERATED_HIDDEN	0.1
+
 /* Turns of a miniature's hand between two scans; more, and touches blur. */
 #define TOLERATED_TURNS		1.0
 
@@ -124,6 +136,7 @@ typedef struct Miniature
 	double		unsure;			/* misses that are perhaps none; this and the
 								 * next are soon forgotten */
 	double		unsure_of;		/* accesses */
+	double		hidden;			/* of the extra ones, perhaps several */
 	double		differing;		/* accesses that today's size met otherwise */
 	double		steps;			/* of the hand */
 	double		scans;
@@ -560,6 +573,7 @@ forget_counts(Miniature *miniature)
 	miniature->accesses = 0;
 	miniature->today = 0;
 	miniature->extra = 0;
+	miniature->hidden = 0;
 	miniature->differing = 0;
 	miniature->steps = 0;
 	miniature->scans = 0;
@@ -590,6 +604,7 @@ play_event(Advice *advice, uint32_t event, bool counts)
 		miniature->today += today;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
+		miniature->hidden += missed && !today && amount >= (unsigned) advice->usage_max;
 		miniature->unsure += missed && filling;
 	}
 }
@@ -810,6 +825,7 @@ decay(Advice *advice, double reads)
 		miniature->accesses *= weight;
 		miniature->today *= weight;
 		miniature->extra *= weight;
+		miniature->hidden *= weight;
 		miniature->unsure *= short_weight;
 		miniature->unsure_of *= short_weight;
 		miniature->differing *= weight;
@@ -964,6 +980,8 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
 		return PBP_ADVICE_RARE_SCANS;
+	if (i < TODAY && miniature->hidden > TOLERATED_HIDDEN * fabs(miniature->extra))
+		return PBP_ADVICE_RARE_SCANS;
 	if (i > TODAY && miniature->learning)
 		return PBP_ADVICE_LEARNING;
 	if (unsure_share(advice, i) > TOLERATED_UNSURE)
@@ -1017,6 +1035,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
 	row->miss_ratio = bound;
 	row->uncertainty = scaled(advice, i, 1.96 * sqrt(miniature->differing)) + unsure_share(advice, i);
+	if (i < TODAY)
+		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(miniature->extra));
 }
 
 void
