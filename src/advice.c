@@ -18,8 +18,6 @@
  *
  *-------------------------------------------------------------------------
  */
-#define _GNU_SOURCE				/* M_LN2 */
-
 #include "advice.h"
 
 #include <math.h>
@@ -101,8 +99,9 @@ static const double factors[FACTORS] = {
 #define RATE_LEVELS			64
 #define RATE_LEVEL_OF_1		40
 #define RATE_STEPS			4.0
+#define LOG2_E				1.4426950408889634
 #define RATE_UNKNOWN		36
-#define RATE_GAIN			0.125
+#define RATE_GAIN			0.09	/* what a touch says against all before */
 
 /*
  * What happened to a page: its index, above it whether it was only guessed, or
@@ -742,7 +741,7 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage, int *guessed)
 
 	if (open > 0)
 	{
-		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS / M_LN2 * (seen - open * rate);
+		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS * LOG2_E * (seen - open * rate);
 
 		level = fmin(RATE_LEVELS - 1, fmax(0, rounded(advice, level)));
 		set_level(state, (unsigned) level);

@@ -472,7 +472,7 @@ compare_trace(Kind kind, int nbuffers, int scans_per_turn, int smallest)
 			pbp_advice_row(run.advice[j], i, &row);
 			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY;
 			worst = fmax(worst, error);
-			told += i != TODAY;
+			told += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
 			covered += i != TODAY && error <= row.uncertainty;
 			printf(" %.4f +- %.4f", row.miss_ratio, row.uncertainty);
 		}
