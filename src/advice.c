@@ -18,13 +18,11 @@
  *
  *-------------------------------------------------------------------------
  */
-
 #include "advice.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LN_2			0.69314718055994531
 #define FACTORS			PBP_ADVICE_FACTORS
 #define TODAY			5		/* index of factor 1 */
 
@@ -65,8 +63,24 @@ static const double factors[FACTORS] = {
 /* Misses of which it is unsure that they are some, as a share of accesses. */
 #define TOLERATED_UNSURE	0.01
 
-/* Turns of a miniature's hand between two scans; more, and touches blur. */
-#define TOLERATED_TURNS		1.0
+/*
+ * Smaller sizes live on uses between two scans, which are partly guesses: what
+ * they add to the misses may be off by so much, by the simulator.
+ */
+#define UNSEEN_SHARE		0.1
+
+/*
+ * Of what a smaller size misses in addition, the share that was only guessed.
+ * Where the hand is slow, counts are at the maximum all the time and hide
+ * nearly all.
+ */
+#define TOLERATED_GUESSES	0.8
+
+/*
+ * Turns of a miniature's hand between two scans; more, and the order of uses
+ * within that time, which nobody knows, decides what it keeps.
+ */
+#define TOLERATED_TURNS		0.5
 
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
@@ -92,16 +106,18 @@ static const double factors[FACTORS] = {
 #define RATE_LEVELS			64
 #define RATE_LEVEL_OF_1		40
 #define RATE_STEPS			4.0
+#define LOG2_E				1.4426950408889634
 #define RATE_UNKNOWN		36
-#define RATE_GAIN			0.125
+#define RATE_GAIN			0.09	/* what a touch says against all before */
 
 /*
- * What happened to a page: its index, above it whether it was loaded, and how
- * often it was used.
+ * What happened to a page: its index, above it whether it was only guessed, or
+ * a load, and how often it was used.
  */
+#define GUESSED				(UINT32_C(1) << 26)
 #define LOAD				(UINT32_C(1) << 27)
 #define AMOUNT_SHIFT		28
-#define INDEX_MASK			(LOAD - 1)
+#define INDEX_MASK			(GUESSED - 1)
 
 #define NOBODY				UINT32_MAX
 
@@ -131,6 +147,7 @@ typedef struct Miniature
 	double		unsure;			/* misses that are perhaps none; this and the
 								 * next are soon forgotten */
 	double		unsure_of;		/* accesses */
+	double		guessed;		/* of the extra ones */
 	double		differing;		/* accesses that today's size met otherwise */
 	double		steps;			/* of the hand */
 	double		scans;
@@ -316,6 +333,8 @@ lay_out(Advice *advice, double rate)
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
 	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
 	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
+	if (advice->npages > INDEX_MASK)
+		return SIZE_MAX;		/* an event could not name them */
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
 
@@ -567,6 +586,7 @@ forget_counts(Miniature *miniature)
 	miniature->accesses = 0;
 	miniature->today = 0;
 	miniature->extra = 0;
+	miniature->guessed = 0;
 	miniature->differing = 0;
 	miniature->steps = 0;
 	miniature->scans = 0;
@@ -597,6 +617,7 @@ play_event(Advice *advice, uint32_t event, bool counts)
 		miniature->today += today;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
+		miniature->guessed += missed && !today && (event & GUESSED);
 		miniature->unsure += missed && filling;
 	}
 }
@@ -707,7 +728,7 @@ visits(Clock clock, int buffer)
  * count could rise.
  */
 static int
-touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
+touches_of(Advice *advice, uint64_t *state, int buffer, int usage, int *guessed)
 {
 	int			before = (int) field(*state, REAL_SHIFT);
 	double		rate = advice->rates[level_of(*state)];
@@ -730,13 +751,14 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 
 	if (open > 0)
 	{
-		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS / LN_2 * (seen - open * rate);
+		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS * LOG2_E * (seen - open * rate);
 
 		level = fmin(RATE_LEVELS - 1, fmax(0, rounded(advice, level)));
 		set_level(state, (unsigned) level);
 		rate = advice->rates[(int) level];
 	}
-	return seen + some_events(advice, (1 - open) * rate, usage);
+	*guessed = some_events(advice, (1 - open) * rate, usage);
+	return seen;
 }
 
 /*
@@ -745,23 +767,23 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
  * matters.
  */
 static void
-add_events(Advice *advice, uint32_t index, int amount, bool load)
+add_events(Advice *advice, uint32_t event, int amount)
 {
+	uint32_t   *list = events(advice, advice->scan);
 	uint32_t	room = advice->max_events - advice->events;
-	uint32_t   *event = events(advice, advice->scan);
+	int			usage_max = advice->usage_max;
 
-	if (room == 0)
-	{
-		advice->totals.dropped++;
+	if (amount <= 0)
 		return;
-	}
-	if (!load && amount < advice->usage_max && (uint32_t) amount <= room / 4)
+	if (room == 0)
+		advice->totals.dropped++;
+	else if (!(event & LOAD) && amount < usage_max && (uint32_t) amount <= room / 4)
 	{
 		for (int i = 0; i < amount; i++)
-			event[advice->events++] = index | UINT32_C(1) << AMOUNT_SHIFT;
-		return;
+			list[advice->events++] = event | UINT32_C(1) << AMOUNT_SHIFT;
 	}
-	event[advice->events++] = index | (load ? LOAD : 0) | (uint32_t) amount << AMOUNT_SHIFT;
+	else
+		list[advice->events++] = event | (uint32_t) (amount < usage_max ? amount : usage_max) << AMOUNT_SHIFT;
 }
 
 /* One sampled page of the scan; each page once, in the order of buffers. */
@@ -772,6 +794,7 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	uint32_t	index = find_page(advice, key);
 	uint64_t   *state;
 	int			amount;
+	int			guessed = 0;
 	bool		load;
 
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
@@ -794,16 +817,16 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	}
 	else
 	{
-		amount = touches_of(advice, state, buffer, usage);
+		amount = touches_of(advice, state, buffer, usage, &guessed);
 		advice->stayed++;
-		advice->touched += amount > 0;
+		advice->touched += amount + guessed > 0;
 	}
 
 	set_field(state, REAL_SHIFT, (unsigned) usage);
 	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
-	if (amount > 0)
-		add_events(advice, index, amount < advice->usage_max ? amount : advice->usage_max, load);
+	add_events(advice, index | (load ? LOAD : 0), amount);
+	add_events(advice, index | GUESSED, guessed);
 }
 
 static void
@@ -820,6 +843,7 @@ decay(Advice *advice, double reads)
 		miniature->accesses *= weight;
 		miniature->today *= weight;
 		miniature->extra *= weight;
+		miniature->guessed *= weight;
 		miniature->unsure *= short_weight;
 		miniature->unsure_of *= short_weight;
 		miniature->differing *= weight;
@@ -975,6 +999,8 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
 		return PBP_ADVICE_RARE_SCANS;
+	if (i < TODAY && miniature->guessed > TOLERATED_GUESSES * fabs(miniature->extra))
+		return PBP_ADVICE_RARE_SCANS;
 	if (i > TODAY && miniature->learning)
 		return PBP_ADVICE_LEARNING;
 	if (unsure_share(advice, i) > TOLERATED_UNSURE)
@@ -1028,6 +1054,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
 	row->miss_ratio = bound;
 	row->uncertainty = scaled(advice, i, 1.96 * sqrt(miniature->differing)) + unsure_share(advice, i);
+	if (i < TODAY)
+		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(miniature->extra));
 }
 
 void
