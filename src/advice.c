@@ -56,6 +56,7 @@ static const double factors[FACTORS] = {
  * than the loads that were seen long before them.
  */
 #define LEAST_WEIGHT		0.98
+#define LEAST_SHORT_WEIGHT	0.8
 
 /* A figure stands on at least that many sampled loads. */
 #define ENOUGH_LOADS		50.0
@@ -833,7 +834,7 @@ static void
 decay(Advice *advice, double reads)
 {
 	double		weight = fmax(LEAST_WEIGHT, exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers)));
-	double		short_weight = pow(weight, HALF_LIFE_POOLS / SHORT_HALF_LIFE_POOLS);
+	double		short_weight = fmax(LEAST_SHORT_WEIGHT, exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers)));
 	PbpAdviceTotals *totals = &advice->totals;
 
 	for (int i = 0; i < FACTORS; i++)
