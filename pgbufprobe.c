@@ -1325,6 +1325,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "too few reads lately to tell";
 		case PBP_ADVICE_RARE_SCANS:
 			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
+		case PBP_ADVICE_SATURATED:
+			return "more pages are in constant use than such a pool has room for, and their usage counts do not tell which of them most";
 	}
 	return "unknown";
 }

@@ -71,17 +71,16 @@ static const double factors[FACTORS] = {
 #define UNSEEN_SHARE		0.1
 
 /*
- * Of what a smaller size misses in addition, the share that was only guessed.
- * Where the hand is slow, counts are at the maximum all the time and hide
- * nearly all.
- */
-#define TOLERATED_GUESSES	0.8
-
-/*
  * Turns of a miniature's hand between two scans; more, and the order of uses
  * within that time, which nobody knows, decides what it keeps.
  */
 #define TOLERATED_TURNS		0.5
+
+/*
+ * Of pages at the maximum nobody can tell which is used more.  A size that
+ * would have to do without some of them is not told.
+ */
+#define SATURATED_GAIN		0.05
 
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
@@ -112,13 +111,12 @@ static const double factors[FACTORS] = {
 #define RATE_GAIN			0.09	/* what a touch says against all before */
 
 /*
- * What happened to a page: its index, above it whether it was only guessed, or
- * a load, and how often it was used.
+ * What happened to a page: its index, above it whether it was a load, and how
+ * often it was used.
  */
-#define GUESSED				(UINT32_C(1) << 26)
 #define LOAD				(UINT32_C(1) << 27)
 #define AMOUNT_SHIFT		28
-#define INDEX_MASK			(GUESSED - 1)
+#define INDEX_MASK			(LOAD - 1)
 
 #define NOBODY				UINT32_MAX
 
@@ -148,7 +146,6 @@ typedef struct Miniature
 	double		unsure;			/* misses that are perhaps none; this and the
 								 * next are soon forgotten */
 	double		unsure_of;		/* accesses */
-	double		guessed;		/* of the extra ones */
 	double		differing;		/* accesses that today's size met otherwise */
 	double		steps;			/* of the hand */
 	double		scans;
@@ -186,6 +183,7 @@ typedef struct Advice
 	uint32_t	events;
 	uint32_t	last_events;
 	uint32_t	residents;
+	uint32_t	at_maximum;		/* of them */
 	uint32_t	last_residents;
 	uint32_t	stayed;
 	uint32_t	loaded;
@@ -197,6 +195,8 @@ typedef struct Advice
 	int64_t		first_ticks;	/* since knowledge was lost */
 
 	double		usual_residents;
+
+	double		saturated;		/* usual share of residents at the maximum */
 
 	/* decaying, except for the counts */
 	double		scans;
@@ -587,7 +587,6 @@ forget_counts(Miniature *miniature)
 	miniature->accesses = 0;
 	miniature->today = 0;
 	miniature->extra = 0;
-	miniature->guessed = 0;
 	miniature->differing = 0;
 	miniature->steps = 0;
 	miniature->scans = 0;
@@ -618,7 +617,6 @@ play_event(Advice *advice, uint32_t event, bool counts)
 		miniature->today += today;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
-		miniature->guessed += missed && !today && (event & GUESSED);
 		miniature->unsure += missed && filling;
 	}
 }
@@ -706,6 +704,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->now = clock_at(advice, ticks);
 	advice->events = 0;
 	advice->residents = 0;
+	advice->at_maximum = 0;
 	advice->stayed = 0;
 	advice->loaded = 0;
 	advice->new_loaded = 0;
@@ -729,7 +728,7 @@ visits(Clock clock, int buffer)
  * count could rise.
  */
 static int
-touches_of(Advice *advice, uint64_t *state, int buffer, int usage, int *guessed)
+touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 {
 	int			before = (int) field(*state, REAL_SHIFT);
 	double		rate = advice->rates[level_of(*state)];
@@ -758,8 +757,7 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage, int *guessed)
 		set_level(state, (unsigned) level);
 		rate = advice->rates[(int) level];
 	}
-	*guessed = some_events(advice, (1 - open) * rate, usage);
-	return seen;
+	return seen + some_events(advice, (1 - open) * rate, usage);
 }
 
 /*
@@ -795,13 +793,13 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	uint32_t	index = find_page(advice, key);
 	uint64_t   *state;
 	int			amount;
-	int			guessed = 0;
 	bool		load;
 
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->residents++;
+	advice->at_maximum += usage == advice->usage_max;
 	if (index == NOBODY)
 		index = add_page(advice, key);
 	if (index == NOBODY)
@@ -818,16 +816,15 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	}
 	else
 	{
-		amount = touches_of(advice, state, buffer, usage, &guessed);
+		amount = touches_of(advice, state, buffer, usage);
 		advice->stayed++;
-		advice->touched += amount + guessed > 0;
+		advice->touched += amount > 0;
 	}
 
 	set_field(state, REAL_SHIFT, (unsigned) usage);
 	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
 	add_events(advice, index | (load ? LOAD : 0), amount);
-	add_events(advice, index | GUESSED, guessed);
 }
 
 static void
@@ -844,7 +841,6 @@ decay(Advice *advice, double reads)
 		miniature->accesses *= weight;
 		miniature->today *= weight;
 		miniature->extra *= weight;
-		miniature->guessed *= weight;
 		miniature->unsure *= short_weight;
 		miniature->unsure_of *= short_weight;
 		miniature->differing *= weight;
@@ -959,6 +955,8 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 	counts = !advice->lost && advice->now.ticks - advice->first_ticks >= advice->nbuffers;
 
 	follow_residents(advice);
+	if (advice->residents > 0)
+		advice->saturated += SATURATED_GAIN * ((double) advice->at_maximum / advice->residents - advice->saturated);
 	play_events(advice, advice->scan - 1, advice->last_events, counts);
 	advice->last_events = advice->events;
 	if (advice->lost)
@@ -1000,8 +998,8 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
 		return PBP_ADVICE_RARE_SCANS;
-	if (i < TODAY && miniature->guessed > TOLERATED_GUESSES * fabs(miniature->extra))
-		return PBP_ADVICE_RARE_SCANS;
+	if (i < TODAY && advice->saturated > factors[i])
+		return PBP_ADVICE_SATURATED;
 	if (i > TODAY && miniature->learning)
 		return PBP_ADVICE_LEARNING;
 	if (unsure_share(advice, i) > TOLERATED_UNSURE)
