@@ -61,6 +61,9 @@ static const double factors[FACTORS] = {
 /* A figure stands on at least that many sampled loads. */
 #define ENOUGH_LOADS		50.0
 
+/* A larger size is told when so many pools' worth of loads came after it was learnt. */
+#define MATURE_POOLS		0.5
+
 /* Misses of which it is unsure that they are some, as a share of accesses. */
 #define TOLERATED_UNSURE	0.01
 
@@ -1000,7 +1003,7 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_RARE_SCANS;
 	if (i < TODAY && advice->saturated > factors[i])
 		return PBP_ADVICE_SATURATED;
-	if (i > TODAY && miniature->learning)
+	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents))
 		return PBP_ADVICE_LEARNING;
 	if (unsure_share(advice, i) > TOLERATED_UNSURE)
 		return i < TODAY ? PBP_ADVICE_RARE_SCANS : PBP_ADVICE_LEARNING;
