@@ -405,7 +405,7 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'pgbufprobe_history_reset'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION pgbufprobe_history_reset() IS
-'forgets the samples of the background worker';
+'forgets the samples of the background worker, and what the advice has learned';
 
 -- ---------------------------------------------------------------------------
 -- What another size would do

@@ -62,7 +62,7 @@ static const double factors[FACTORS] = {
 #define ENOUGH_LOADS		50.0
 
 /* A larger size is told when so many pools' worth of loads came after it was learnt. */
-#define MATURE_POOLS		0.5
+#define MATURE_POOLS		0.05
 
 /* Misses of which it is unsure that they are some, as a share of accesses. */
 #define TOLERATED_UNSURE	0.01
@@ -1003,12 +1003,12 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_RARE_SCANS;
 	if (i < TODAY && advice->saturated > factors[i])
 		return PBP_ADVICE_SATURATED;
+	if (advice->totals.loads < ENOUGH_LOADS)
+		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents))
 		return PBP_ADVICE_LEARNING;
 	if (unsure_share(advice, i) > TOLERATED_UNSURE)
 		return i < TODAY ? PBP_ADVICE_RARE_SCANS : PBP_ADVICE_LEARNING;
-	if (advice->totals.loads < ENOUGH_LOADS)
-		return PBP_ADVICE_LITTLE_EVIDENCE;
 	return PBP_ADVICE_KNOWN;
 }
 

@@ -74,6 +74,7 @@ typedef struct SamplerShared
 {
 	LWLock	   *lock;			/* protects all below */
 	int64		ntaken;			/* samples since the ring was emptied */
+	uint32		resets;			/* times that this was wanted */
 	PbpAdviceReport advice;
 	PbpSample	ring[FLEXIBLE_ARRAY_MEMBER];
 } SamplerShared;
@@ -137,6 +138,7 @@ typedef struct Sampler
 	Mean		storage_read_ns;
 
 	int64		cpu_ns;			/* used up to the last sleep */
+	uint32		resets;			/* of which it knows */
 } Sampler;
 
 /* ---- shared memory ---- */
@@ -213,12 +215,26 @@ pbp_history(int *nsamples)
 	return samples;
 }
 
+/* Empties the ring; the worker begins anew, too, when it is awake next. */
 void
 pbp_history_reset(void)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	shared->ntaken = 0;
+	shared->resets++;
+	memset(&shared->advice, 0, sizeof(shared->advice));
 	LWLockRelease(shared->lock);
+}
+
+static uint32
+count_resets(void)
+{
+	uint32		resets;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	resets = shared->resets;
+	LWLockRelease(shared->lock);
+	return resets;
 }
 
 void
@@ -667,6 +683,7 @@ reload_settings(Sampler *sampler)
 static void
 start_looking(Sampler *sampler)
 {
+	sampler->resets = count_resets();
 	sampler->clock = pbp_read_clock();
 	sampler->ticks = pbp_ticks(sampler->clock);
 	sampler->work_ns = pbp_now_ns();
@@ -722,6 +739,8 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 				start_looking(sampler);
 			continue;
 		}
+		if (sampler->resets != count_resets())
+			start_looking(sampler);
 		work(sampler);
 		MemoryContextReset(round_context);
 		sleep_until(pbp_now_ns() + sleep_ns(sampler));
