@@ -10,12 +10,14 @@ EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(srcdir)/pgbuf
 MODULE_big = pgbufprobe
 OBJS = \
 	pgbufprobe.o \
+	src/advice.o \
 	src/descriptors.o \
 	src/latency.o \
 	src/oscache.o \
 	src/poolindex.o \
 	src/readcost.o \
 	src/residency.o \
+	src/sampler.o \
 	src/sweep.o
 
 # Every version that was ever shipped, and every way from one to the next.
@@ -45,7 +47,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # Each object is rebuilt when a header changes; PGXS tracks none for us.
-$(OBJS): src/compat.h src/latency.h src/oscache.h src/pgbufprobe.h
+$(OBJS): src/advice.h src/compat.h src/latency.h src/oscache.h src/pgbufprobe.h
 
 # Built outside the source tree, as packages are, there is no src/ yet; in full,
 # or make would take that of the source tree for it.

@@ -227,6 +227,351 @@ COMMENT ON FUNCTION pgbufprobe_os_advise(regclass, text, text) IS
 'has the operating system read a relation into its page cache, or write it out and drop it from there; tells for how many bytes';
 
 -- ---------------------------------------------------------------------------
+-- What it did over time
+-- ---------------------------------------------------------------------------
+
+CREATE TABLE pgbufprobe_snapshots (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    taken_at timestamp with time zone NOT NULL,
+    label text,
+    server_started_at timestamp with time zone NOT NULL,
+    buffers bigint NOT NULL,
+    hand bigint NOT NULL,
+    passes bigint NOT NULL,
+    ticks bigint NOT NULL,
+    allocations bigint NOT NULL);
+COMMENT ON TABLE pgbufprobe_snapshots IS
+'snapshots of the buffer pool, taken by pgbufprobe_snapshot()';
+
+CREATE TABLE pgbufprobe_snapshot_usagecounts (
+    snapshot_id bigint NOT NULL REFERENCES pgbufprobe_snapshots ON DELETE CASCADE,
+    usagecount integer,                 -- NULL: unused buffers
+    buffers bigint NOT NULL,
+    dirty bigint NOT NULL,
+    pinned bigint NOT NULL,
+    UNIQUE NULLS NOT DISTINCT (snapshot_id, usagecount));
+COMMENT ON TABLE pgbufprobe_snapshot_usagecounts IS
+'the histogram of usage counts of each snapshot';
+
+-- History is data, so it belongs into a dump; the sequence goes on where it was.
+SELECT pg_catalog.pg_extension_config_dump('pgbufprobe_snapshots', '');
+SELECT pg_catalog.pg_extension_config_dump('pgbufprobe_snapshots_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('pgbufprobe_snapshot_usagecounts', '');
+
+CREATE FUNCTION pgbufprobe_snapshot(label text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE COST 10000
+BEGIN ATOMIC
+    WITH taken AS (
+        INSERT INTO pgbufprobe_snapshots
+            (taken_at, label, server_started_at, buffers, hand, passes, ticks, allocations)
+        SELECT c.taken_at, pgbufprobe_snapshot.label, pg_postmaster_start_time(),
+               c.buffers, c.hand, c.passes, c.ticks, c.allocations
+        FROM pgbufprobe_clock() AS c
+        RETURNING id
+    ), counted AS (
+        INSERT INTO pgbufprobe_snapshot_usagecounts (snapshot_id, usagecount, buffers, dirty, pinned)
+        SELECT taken.id, h.usagecount, h.buffers, h.dirty, h.pinned
+        FROM taken CROSS JOIN pgbufprobe_usagecount_histogram() AS h
+    )
+    SELECT id FROM taken;
+END;
+COMMENT ON FUNCTION pgbufprobe_snapshot(text) IS
+'writes down the histogram of usage counts and where the hand stands; gives the number of the snapshot';
+
+-- For the function below, which cannot complain by itself.
+CREATE FUNCTION pgbufprobe_no_snapshot(id bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'pgbufprobe_no_snapshot'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE;
+COMMENT ON FUNCTION pgbufprobe_no_snapshot(bigint) IS
+'raises the error that there is no such snapshot; of no use by itself';
+
+CREATE FUNCTION pgbufprobe_snapshot_diff(
+    IN from_id bigint DEFAULT NULL,     -- NULL: the last but one
+    IN to_id bigint DEFAULT NULL,       -- NULL: the last
+    OUT usagecount integer,             -- NULL: unused buffers
+    OUT from_buffers bigint,
+    OUT to_buffers bigint,
+    OUT buffers_change bigint,
+    OUT from_dirty bigint,
+    OUT to_dirty bigint,
+    OUT dirty_change bigint,
+    OUT seconds double precision,       -- between the two, as all that follows; the same in each row
+    OUT ticks bigint,                   -- NULL here and below: the server was started between them
+    OUT passes double precision,
+    OUT allocations bigint)
+RETURNS SETOF record
+LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 7
+BEGIN ATOMIC
+    WITH newest AS (
+        SELECT s.id, row_number() OVER (ORDER BY s.id DESC) AS age
+        FROM pgbufprobe_snapshots AS s
+        ORDER BY s.id DESC LIMIT 2
+    ), ids AS (
+        SELECT coalesce(from_id, (SELECT id FROM newest WHERE age = 2)) AS from_id,
+               coalesce(to_id, (SELECT id FROM newest WHERE age = 1)) AS to_id
+    ), found AS (
+        SELECT coalesce((SELECT s.id FROM pgbufprobe_snapshots AS s WHERE s.id = ids.from_id),
+                        pgbufprobe_no_snapshot(ids.from_id)) AS from_id,
+               coalesce((SELECT s.id FROM pgbufprobe_snapshots AS s WHERE s.id = ids.to_id),
+                        pgbufprobe_no_snapshot(ids.to_id)) AS to_id
+        FROM ids
+    ), between_them AS (
+        SELECT found.from_id, found.to_id, extract(epoch FROM t.taken_at - f.taken_at)::double precision AS seconds,
+               t.buffers AS pool,
+               t.server_started_at = f.server_started_at AND t.buffers = f.buffers
+                   AND (t.ticks - f.ticks) * (t.id - f.id) >= 0 AS same_run,
+               t.ticks - f.ticks AS ticks, t.allocations - f.allocations AS allocations
+        FROM found
+        JOIN pgbufprobe_snapshots AS f ON f.id = found.from_id
+        JOIN pgbufprobe_snapshots AS t ON t.id = found.to_id
+    ), before AS (
+        SELECT u.* FROM pgbufprobe_snapshot_usagecounts AS u JOIN between_them AS b ON u.snapshot_id = b.from_id
+    ), after AS (
+        SELECT u.* FROM pgbufprobe_snapshot_usagecounts AS u JOIN between_them AS b ON u.snapshot_id = b.to_id
+    )
+    SELECT levels.usagecount, before.buffers, after.buffers, after.buffers - before.buffers,
+           before.dirty, after.dirty, after.dirty - before.dirty, b.seconds,
+           CASE WHEN b.same_run THEN b.ticks END,
+           CASE WHEN b.same_run THEN round(b.ticks::numeric / b.pool, 4)::double precision END,
+           CASE WHEN b.same_run THEN b.allocations END
+    FROM between_them AS b
+    CROSS JOIN (SELECT usagecount FROM before UNION SELECT usagecount FROM after) AS levels
+    LEFT JOIN before ON before.usagecount IS NOT DISTINCT FROM levels.usagecount
+    LEFT JOIN after ON after.usagecount IS NOT DISTINCT FROM levels.usagecount
+    ORDER BY levels.usagecount NULLS LAST;
+END;
+COMMENT ON FUNCTION pgbufprobe_snapshot_diff(bigint, bigint) IS
+'what changed between two snapshots: buffers and dirty buffers at each usage count, and how far the hand went meanwhile';
+
+CREATE FUNCTION pgbufprobe_snapshot_prune(keep interval)
+RETURNS bigint
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+BEGIN ATOMIC
+    WITH gone AS (
+        DELETE FROM pgbufprobe_snapshots AS s
+        WHERE s.taken_at < now() - pgbufprobe_snapshot_prune.keep
+        RETURNING s.id
+    )
+    SELECT count(*) FROM gone;
+END;
+COMMENT ON FUNCTION pgbufprobe_snapshot_prune(interval) IS
+'deletes the snapshots that are older than that; tells how many';
+
+CREATE FUNCTION pgbufprobe_residence(
+    IN watch interval DEFAULT '1 s',    -- how long to watch the hand, where no sampler has
+    OUT database name,                  -- NULL: shared by all databases
+    OUT tablespace name,
+    OUT relfilenode oid,
+    OUT fork text,
+    OUT relation regclass,              -- NULL: in another database
+    OUT buffers bigint,
+    OUT bytes bigint,
+    OUT min_seconds double precision,   -- until the first page is evicted if nobody touches any; NULL: the hand stood still
+    OUT avg_seconds double precision,
+    OUT max_seconds double precision,   -- until the last one is
+    OUT seconds_per_pass double precision,
+    OUT watched_seconds double precision)   -- for how long the hand was watched to tell
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_residence'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 500 COST 10000;
+COMMENT ON FUNCTION pgbufprobe_residence(interval) IS
+'how long the pages of each relation stay in shared buffers if nobody touches them, at the speed of the hand in the last minutes';
+
+CREATE FUNCTION pgbufprobe_history(
+    OUT taken_at timestamp with time zone,
+    OUT seconds double precision,       -- since the sample before; NULL: there was none
+    OUT ticks bigint,                   -- as of pgbufprobe_clock()
+    OUT allocations bigint,
+    OUT ticks_per_second double precision,          -- since the sample before, as all rates here
+    OUT inspected_per_allocation double precision,  -- NULL: nothing was allocated
+    OUT seconds_per_pass double precision,          -- NULL: the hand did not move
+    OUT usagecounts bigint[],           -- buffers at usage count 0, 1, 2, ...
+    OUT unused bigint,
+    OUT dirty bigint,
+    OUT pinned bigint,
+    OUT scans bigint,                   -- of the descriptors, for the advice
+    OUT sampler_cpu_ms double precision,
+    OUT sampler_cpu_fraction double precision)      -- of one processor
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_history'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1000 COST 1000;
+COMMENT ON FUNCTION pgbufprobe_history() IS
+'samples of the buffer pool that the background worker has taken, oldest first; needs shared_preload_libraries';
+
+CREATE FUNCTION pgbufprobe_history_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'pgbufprobe_history_reset'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pgbufprobe_history_reset() IS
+'forgets the samples of the background worker';
+
+-- ---------------------------------------------------------------------------
+-- What another size would do
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION pgbufprobe_advice(
+    OUT size_factor double precision,   -- times today's shared_buffers
+    OUT shared_buffers_bytes bigint,
+    OUT estd_miss_ratio double precision,   -- reads among all blocks asked for; NULL here and below: see note
+    OUT estd_reads bigint,              -- of the accesses that the advice remembers
+    OUT estd_read_factor double precision,  -- times today's
+    OUT estd_reads_saved bigint,        -- negative: more reads
+    OUT estd_os_cache_fraction double precision,    -- of these reads, served by the page cache
+    OUT estd_read_ms_saved double precision,
+    OUT sampled_loads bigint,           -- pages of the sample that were seen to come in
+    OUT self_error double precision,    -- seen loads against the server's count of reads: 0 is perfect
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_advice'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 11 COST 100;
+COMMENT ON FUNCTION pgbufprobe_advice() IS
+'miss ratio and reads that other sizes of shared_buffers would have with the workload of late; needs shared_preload_libraries';
+
+-- ---------------------------------------------------------------------------
+-- The front door
+-- ---------------------------------------------------------------------------
+
+-- The limits of the verdicts stand here and in the README, nowhere else.
+CREATE FUNCTION pgbufprobe_checkup(
+    OUT question text,
+    OUT answer text,                    -- a sentence with its figures
+    OUT value double precision,         -- the figure that the verdict is about; NULL: not known
+    OUT unit text,
+    OUT verdict text,                   -- fine, look, act or unknown
+    OUT look_at text)                   -- the call that shows more
+RETURNS SETOF record
+LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 8 COST 100000
+BEGIN ATOMIC
+    WITH pool AS (
+        SELECT sum(h.buffers)::bigint AS buffers,
+               coalesce(sum(h.buffers) FILTER (WHERE h.usagecount IS NULL), 0)::bigint AS unused,
+               (SELECT c.ticks FROM pgbufprobe_clock() AS c) AS ticks,
+               current_setting('shared_buffers') AS size
+        FROM pgbufprobe_usagecount_histogram() AS h
+    ), sweep AS (
+        SELECT max(s.p50_us) FILTER (WHERE s.scenario = 'current') AS p50_us,
+               max(s.avg_us) FILTER (WHERE s.scenario = 'current') AS avg_us,
+               max(s.max_us) FILTER (WHERE s.scenario = 'current') AS max_us,
+               max(s.from_freelist) FILTER (WHERE s.scenario = 'current') AS free,
+               max(s.dirty_victims) FILTER (WHERE s.scenario = 'current') AS dirty,
+               max(s.victims) AS victims,
+               max(s.max_us) FILTER (WHERE s.scenario = 'worst') / 1000 AS worst_ms
+        FROM pgbufprobe_sweep_cost() AS s
+    ), scan AS (
+        SELECT max(s.avg_ms) FILTER (WHERE s.method = 'match') AS match_ms,
+               max(s.avg_ms) FILTER (WHERE s.method = 'lock') AS lock_ms
+        FROM pgbufprobe_scan_cost() AS s
+    ), stay AS (
+        SELECT r.seconds_per_pass, r.watched_seconds,
+               sum(r.avg_seconds * r.buffers) OVER () / sum(r.buffers) OVER () AS seconds
+        FROM pgbufprobe_residence() AS r LIMIT 1
+    ), twice AS (
+        SELECT d.database, d.both_bytes, d.distinct_bytes, d.duplicate_fraction
+        FROM pgbufprobe_double_buffering AS d
+    ), advice AS (
+        SELECT a.*, 1 - a.estd_read_factor AS saved,
+               (SELECT t.estd_miss_ratio FROM pgbufprobe_advice() AS t WHERE t.size_factor = 1) AS today
+        FROM pgbufprobe_advice() AS a
+    ), answers AS (
+        SELECT 1 AS ord, 'Is the pool full?' AS question,
+               CASE WHEN unused = 0 THEN format('Yes, all %s of it.', size)
+                    WHEN ticks = 0 THEN format('No: %s of %s were never needed since the server started.',
+                                               pg_size_pretty(unused * current_setting('block_size')::bigint), size)
+                    ELSE format('Nearly: %s of %s are free just now, given back by a DROP or TRUNCATE.',
+                                pg_size_pretty(unused * current_setting('block_size')::bigint), size) END AS answer,
+               round(1 - unused::numeric / buffers, 4)::double precision AS value, 'of the pool' AS unit,
+               'fine' AS verdict, 'pgbufprobe_usagecount_histogram()' AS look_at
+        FROM pool
+        UNION ALL
+        SELECT 2, 'Would a larger pool help, and how much?',
+               CASE WHEN pool.ticks = 0 THEN 'No: nothing had to be evicted since the server started.'
+                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.note)
+                    ELSE format('Twice %s would avoid %s %% of the reads: %s %% of the blocks asked for would be read, not %s %%.%s',
+                                pool.size, round(100 * a.saved::numeric, 1), round(100 * a.estd_miss_ratio::numeric, 2),
+                                round(100 * a.today::numeric, 2),
+                                CASE WHEN a.estd_os_cache_fraction IS NOT NULL
+                                     THEN format(' The operating system''s cache serves %s %% of those today.',
+                                                 round(100 * a.estd_os_cache_fraction::numeric)) ELSE '' END) END,
+               CASE WHEN pool.ticks = 0 THEN 0 ELSE a.saved END, 'of the reads avoided',
+               CASE WHEN pool.ticks = 0 THEN 'fine'
+                    WHEN a.saved IS NULL THEN 'unknown'
+                    WHEN a.saved < 0.2 OR a.today - a.estd_miss_ratio < 0.01 THEN 'fine'
+                    WHEN a.estd_os_cache_fraction >= 0.5 THEN 'look'
+                    ELSE 'act' END,
+               'pgbufprobe_advice()'
+        FROM pool, advice AS a WHERE a.size_factor = 2
+        UNION ALL
+        SELECT 3, 'Would a smaller pool do?',
+               CASE WHEN pool.ticks = 0 THEN format('Perhaps: of %s, %s were needed since the server started.',
+                                                    pool.size, pg_size_pretty((pool.buffers - pool.unused)
+                                                                              * current_setting('block_size')::bigint))
+                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.note)
+                    ELSE format('Half of %s would cost %s %% more reads: %s %% of the blocks asked for would be read, not %s %%.',
+                                pool.size, round(-100 * a.saved::numeric, 1), round(100 * a.estd_miss_ratio::numeric, 2),
+                                round(100 * a.today::numeric, 2)) END,
+               -a.saved, 'more reads',
+               CASE WHEN a.saved IS NULL THEN 'unknown'
+                    WHEN a.estd_miss_ratio - a.today < 0.001 THEN 'look'
+                    ELSE 'fine' END,
+               'pgbufprobe_advice()'
+        FROM pool, advice AS a WHERE a.size_factor = 0.5
+        UNION ALL
+        SELECT 4, 'How long does an unused page stay?',
+               CASE WHEN seconds IS NULL
+                    THEN format('For ever: nothing was evicted in the %s s that were watched.', round(watched_seconds::numeric))
+                    ELSE format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
+                                justify_interval(make_interval(secs => round(seconds::numeric, 1)::double precision)),
+                                justify_interval(make_interval(secs => round(seconds_per_pass::numeric, 1)::double precision))) END,
+               seconds, 's',
+               CASE WHEN seconds < 60 THEN 'look' ELSE 'fine' END,
+               'pgbufprobe_residence()'
+        FROM stay
+        UNION ALL
+        SELECT 5, 'What does finding a victim cost now, and at worst?',
+               format('%s At worst, with every page in heavy use, one search would take %s ms.',
+                      CASE WHEN free = victims THEN 'Nothing: free buffers serve the next thousand.'
+                           ELSE format('%s us for half of the next thousand, %s us for the longest.', p50_us, max_us) END,
+                      round(worst_ms::numeric, CASE WHEN worst_ms < 1 THEN 3 ELSE 1 END)),
+               avg_us, 'us',
+               CASE WHEN avg_us > 1000 THEN 'act' WHEN avg_us > 100 THEN 'look' ELSE 'fine' END,
+               'pgbufprobe_sweep_cost()'
+        FROM sweep
+        UNION ALL
+        SELECT 6, 'Do sessions have to write before they can read?',
+               CASE WHEN dirty = 0 THEN format('No: none of the next %s victims is dirty.', victims)
+                    ELSE format('For %s of the next %s victims: they are dirty, and who needs the buffer must write them out.',
+                                dirty, victims) END,
+               dirty / victims::double precision, 'of the victims',
+               CASE WHEN dirty > victims / 2 THEN 'act' WHEN dirty > victims / 10 THEN 'look' ELSE 'fine' END,
+               'pgbufprobe_sweep_cost()'
+        FROM sweep
+        UNION ALL
+        SELECT 7, 'What does each DROP or checkpoint scan?',
+               format('All %s descriptors: %s ms for each DROP or TRUNCATE of a table, %s ms for each checkpoint.',
+                      buffers, match_ms, lock_ms),
+               match_ms, 'ms',
+               CASE WHEN match_ms > 50 THEN 'act' WHEN match_ms > 5 THEN 'look' ELSE 'fine' END,
+               'pgbufprobe_scan_cost()'
+        FROM scan, pool
+        UNION ALL
+        SELECT 8, 'How much do I cache twice?',
+               CASE WHEN duplicate_fraction IS NULL THEN 'Not known: the operating system does not tell what its cache holds.'
+                    ELSE format('%s of the %s of database %s that are in memory are there twice, in shared buffers and in the operating system''s cache.',
+                                pg_size_pretty(both_bytes), pg_size_pretty(distinct_bytes), database) END,
+               duplicate_fraction, 'of what is cached',
+               CASE WHEN duplicate_fraction IS NULL THEN 'unknown' WHEN duplicate_fraction > 0.5 THEN 'look' ELSE 'fine' END,
+               'pgbufprobe_double_buffering'
+        FROM twice
+    )
+    SELECT a.question, a.answer, round(a.value::numeric, 4)::double precision, a.unit, a.verdict, a.look_at
+    FROM answers AS a ORDER BY a.ord;
+END;
+COMMENT ON FUNCTION pgbufprobe_checkup() IS
+'is my shared_buffers right? The questions that people ask of it, each answered in a sentence';
+
+-- ---------------------------------------------------------------------------
 -- Privileges
 -- ---------------------------------------------------------------------------
 
@@ -243,6 +588,19 @@ REVOKE ALL ON FUNCTION pgbufprobe_os_cache(regclass, text, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pgbufprobe_residency(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) FROM PUBLIC;
 REVOKE ALL ON TABLE pgbufprobe_double_buffering FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_snapshot(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_snapshot_diff(bigint, bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_snapshot_prune(interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_no_snapshot(bigint) FROM PUBLIC;
+REVOKE ALL ON TABLE pgbufprobe_snapshots FROM PUBLIC;
+REVOKE ALL ON TABLE pgbufprobe_snapshot_usagecounts FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_residence(interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_history() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_advice() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pgbufprobe_checkup() FROM PUBLIC;
+
+-- This takes from others what they may want to look at.
+REVOKE ALL ON FUNCTION pgbufprobe_history_reset() FROM PUBLIC;
 
 -- These move what is cached, for everybody: granted to nobody.
 REVOKE ALL ON FUNCTION pgbufprobe_read_cost(regclass, integer, text) FROM PUBLIC;
@@ -259,3 +617,13 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_os_cache(regclass, text, text) TO pg_monito
 GRANT EXECUTE ON FUNCTION pgbufprobe_residency(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_double_buffering TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot(text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(bigint, bigint) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_prune(interval) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_no_snapshot(bigint) TO pg_monitor;
+GRANT SELECT, INSERT, DELETE ON TABLE pgbufprobe_snapshots TO pg_monitor;
+GRANT SELECT, INSERT ON TABLE pgbufprobe_snapshot_usagecounts TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_residence(interval) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_advice() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

@@ -26,9 +26,11 @@
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "storage/latch.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -41,12 +43,20 @@
 
 PBP_MODULE_MAGIC;
 
+extern PGDLLEXPORT void _PG_init(void);
+
 #define MAX_VICTIMS			100000000
 #define MAX_ROUNDS			10000
 #define MAX_SAMPLES			1000000
 #define MAX_BUCKETS			1000000
 #define MAX_LOOKS			3	/* at a relation that is rewritten meanwhile */
 #define MAX_CLOCK_RATE_MS	(INT64CONST(24) * 3600 * 1000)
+
+/* how far back the sampler is asked how fast the hand turns */
+#define RATE_SECONDS		300
+
+/* beyond this, a share of the reads, advice is not to be trusted without a look at why */
+#define LARGE_SELF_ERROR	0.2
 
 #define SWEEP_COST_COLS		18
 #define SCAN_COST_COLS		10
@@ -58,6 +68,9 @@ PBP_MODULE_MAGIC;
 #define RESIDENCY_COLS		11
 #define RESIDENCY_MAP_COLS	6
 #define READ_COST_COLS		7
+#define RESIDENCE_COLS		12
+#define HISTORY_COLS		14
+#define ADVICE_COLS			11
 #define MAX_COLS			SWEEP_COST_COLS
 
 PG_FUNCTION_INFO_V1(pgbufprobe_sweep_cost);
@@ -71,6 +84,11 @@ PG_FUNCTION_INFO_V1(pgbufprobe_residency);
 PG_FUNCTION_INFO_V1(pgbufprobe_residency_map);
 PG_FUNCTION_INFO_V1(pgbufprobe_read_cost);
 PG_FUNCTION_INFO_V1(pgbufprobe_os_advise);
+PG_FUNCTION_INFO_V1(pgbufprobe_residence);
+PG_FUNCTION_INFO_V1(pgbufprobe_history);
+PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
+PG_FUNCTION_INFO_V1(pgbufprobe_advice);
+PG_FUNCTION_INFO_V1(pgbufprobe_no_snapshot);
 
 static const char *const scenario_names[PBP_SCENARIOS] = {
 	[PBP_CURRENT] = "current",
@@ -516,48 +534,59 @@ relation_of(const PbpLocator *locator)
 }
 
 static Datum
-usagecounts_array(const PbpRelationCount *count)
+usagecounts_array(const int64 *usage)
 {
 	Datum		elements[PBP_USAGE_LEVELS];
 
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		elements[i] = Int64GetDatum(count->usage[i]);
+		elements[i] = Int64GetDatum(usage[i]);
 	return PointerGetDatum(construct_array(elements, PBP_USAGE_LEVELS, INT8OID,
 										   sizeof(int64), FLOAT8PASSBYVAL,
 										   TYPALIGN_DOUBLE));
 }
 
+/* database, tablespace, relfilenode, fork, relation, buffers, bytes */
 static void
-emit_relation_count(ReturnSetInfo *rsinfo, const PbpRelationCount *count)
+add_relation(Row *row, const PbpRelationCount *count)
 {
-	Row			row = {0};
 	const PbpLocator *locator = &count->locator;
 	Oid			relation = relation_of(locator);
-	int64		buffers = relation_buffers(count);
+
+	add_name(row, get_database_name(pbp_locator_database(locator)));
+	add_name(row, get_tablespace_name(pbp_locator_tablespace(locator)));
+	add_datum(row, ObjectIdGetDatum(pbp_locator_relfilenode(locator)));
+	add_datum(row, CStringGetTextDatum(forkNames[count->fork]));
+	if (OidIsValid(relation))
+		add_datum(row, ObjectIdGetDatum(relation));
+	else
+		add_null(row);
+	add_count(row, relation_buffers(count));
+	add_count(row, relation_buffers(count) * BLCKSZ);
+}
+
+static void
+emit_relation_count(ReturnSetInfo *rsinfo, const PbpRelationCount *count,
+					void *arg pg_attribute_unused())
+{
+	Row			row = {0};
 	int64		usage_sum = 0;
 
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
 		usage_sum += i * count->usage[i];
 
-	add_name(&row, get_database_name(pbp_locator_database(locator)));
-	add_name(&row, get_tablespace_name(pbp_locator_tablespace(locator)));
-	add_datum(&row, ObjectIdGetDatum(pbp_locator_relfilenode(locator)));
-	add_datum(&row, CStringGetTextDatum(forkNames[count->fork]));
-	if (OidIsValid(relation))
-		add_datum(&row, ObjectIdGetDatum(relation));
-	else
-		add_null(&row);
-	add_count(&row, buffers);
-	add_count(&row, buffers * BLCKSZ);
+	add_relation(&row, count);
 	add_count(&row, count->dirty);
 	add_count(&row, count->pinned);
-	add_quotient(&row, (double) usage_sum, (double) buffers);
-	add_datum(&row, usagecounts_array(count));
+	add_quotient(&row, (double) usage_sum, (double) relation_buffers(count));
+	add_datum(&row, usagecounts_array(count->usage));
 	emit_row(rsinfo, &row, RELATIONS_COLS);
 }
 
-Datum
-pgbufprobe_relations(PG_FUNCTION_ARGS)
+/* A row for each relation and fork in the pool, largest first. */
+static void
+emit_relations(FunctionCallInfo fcinfo,
+			   void (*emit) (ReturnSetInfo *rsinfo, const PbpRelationCount *count, void *arg),
+			   void *arg)
 {
 	PbpRelationCount *counts;
 	int			nrelations;
@@ -574,12 +603,18 @@ pgbufprobe_relations(PG_FUNCTION_ARGS)
 		MemoryContext caller = MemoryContextSwitchTo(row_context);
 
 		CHECK_FOR_INTERRUPTS();
-		emit_relation_count((ReturnSetInfo *) fcinfo->resultinfo, &counts[i]);
+		emit((ReturnSetInfo *) fcinfo->resultinfo, &counts[i], arg);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
 	}
 	MemoryContextDelete(row_context);
 	pfree(counts);
+}
+
+Datum
+pgbufprobe_relations(PG_FUNCTION_ARGS)
+{
+	emit_relations(fcinfo, emit_relation_count, NULL);
 	return (Datum) 0;
 }
 
@@ -1070,4 +1105,392 @@ pgbufprobe_os_advise(PG_FUNCTION_ARGS)
 		advised += pbp_os_advise(&walk.file, advice);
 	}
 	PG_RETURN_INT64(advised);
+}
+
+/* ---- what it did over time ---- */
+
+/* A count that came from a double, rounded. */
+static void
+add_rounded(Row *row, double count)
+{
+	add_count(row, (int64) rint(count));
+}
+
+/* Something that may be unknown, which is then negative. */
+static void
+add_known_measure(Row *row, double value)
+{
+	if (value >= 0)
+		add_measure(row, value);
+	else
+		add_null(row);
+}
+
+static void
+check_sampler_is_loaded(void)
+{
+	if (!pbp_sampler_is_loaded())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pgbufprobe must be loaded via shared_preload_libraries"),
+				 errdetail("History is kept by a background worker that starts with the server."),
+				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server; pgbufprobe_snapshot() works without.")));
+}
+
+/* How fast the hand turns. */
+typedef struct TurnRate
+{
+	double		seconds;		/* for which it was watched; 0: not at all */
+	double		ticks;
+} TurnRate;
+
+/* By the samples of the last RATE_SECONDS; one at least, if it is not too old. */
+static TurnRate
+rate_by_history(void)
+{
+	TurnRate	rate = {0};
+	int			nsamples;
+	PbpSample  *samples = pbp_history(&nsamples);
+	TimestampTz oldest = GetCurrentTimestamp() - RATE_SECONDS * USECS_PER_SEC;
+
+	for (int i = nsamples - 1; i >= 0 && samples[i].taken_at >= oldest; i--)
+	{
+		rate.seconds += (double) samples[i].elapsed_ns / 1e9;
+		rate.ticks += (double) samples[i].new_ticks;
+	}
+	pfree(samples);
+	return rate;
+}
+
+static TurnRate
+rate_by_watching(int64 duration_ms)
+{
+	TurnRate	rate;
+	PbpClock	from = pbp_read_clock();
+	int64		from_ns = pbp_now_ns();
+
+	sleep_ms(duration_ms);
+	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
+	return rate;
+}
+
+/* Seconds that the hand needs for some ticks, NULL if it stood still. */
+static void
+add_seconds(Row *row, const TurnRate *rate, double ticks)
+{
+	add_quotient(row, ticks * rate->seconds, rate->ticks);
+}
+
+static void
+emit_residence(ReturnSetInfo *rsinfo, const PbpRelationCount *count, void *arg)
+{
+	const TurnRate *rate = arg;
+	Row			row = {0};
+
+	add_relation(&row, count);
+	add_seconds(&row, rate, (double) count->stay_min);
+	add_seconds(&row, rate, (double) count->stay_sum / (double) relation_buffers(count));
+	add_seconds(&row, rate, (double) count->stay_max);
+	add_seconds(&row, rate, NBuffers);
+	add_measure(&row, rate->seconds);
+	emit_row(rsinfo, &row, RESIDENCE_COLS);
+}
+
+Datum
+pgbufprobe_residence(PG_FUNCTION_ARGS)
+{
+	int64		duration_ms = duration_arg_ms(fcinfo, 0);
+	TurnRate	rate = {0};
+
+	if (pbp_sampler_is_loaded())
+		rate = rate_by_history();
+	if (rate.seconds == 0)
+		rate = rate_by_watching(duration_ms);
+	emit_relations(fcinfo, emit_residence, &rate);
+	return (Datum) 0;
+}
+
+static void
+emit_sample(ReturnSetInfo *rsinfo, const PbpSample *sample)
+{
+	const PbpHistogram *histogram = &sample->histogram;
+	double		seconds = (double) sample->elapsed_ns / 1e9;
+	double		ticks = (double) sample->new_ticks;
+	int64		usage[PBP_USAGE_LEVELS];
+	int64		dirty = histogram->unused.dirty;
+	int64		pinned = histogram->unused.pinned;
+	Row			row = {0};
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+	{
+		usage[i] = histogram->usage[i].buffers;
+		dirty += histogram->usage[i].dirty;
+		pinned += histogram->usage[i].pinned;
+	}
+
+	add_datum(&row, TimestampTzGetDatum(sample->taken_at));
+	if (sample->elapsed_ns > 0)
+		add_measure(&row, seconds);
+	else
+		add_null(&row);
+	add_count(&row, sample->ticks);
+	add_count(&row, sample->allocations);
+	add_quotient(&row, ticks, seconds);
+	add_quotient(&row, ticks, (double) sample->new_allocations);
+	add_quotient(&row, NBuffers * seconds, ticks);
+	add_datum(&row, usagecounts_array(usage));
+	add_count(&row, histogram->unused.buffers);
+	add_count(&row, dirty);
+	add_count(&row, pinned);
+	add_count(&row, sample->scans);
+	add_measure(&row, (double) sample->cpu_ns / 1e6);
+	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
+	emit_row(rsinfo, &row, HISTORY_COLS);
+}
+
+Datum
+pgbufprobe_history(PG_FUNCTION_ARGS)
+{
+	MemoryContext row_context;
+	PbpSample  *samples;
+	int			nsamples;
+
+	check_sampler_is_loaded();
+	samples = pbp_history(&nsamples);
+	InitMaterializedSRF(fcinfo, 0);
+	row_context = AllocSetContextCreate(CurrentMemoryContext,
+										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
+	for (int i = 0; i < nsamples; i++)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+		emit_sample((ReturnSetInfo *) fcinfo->resultinfo, &samples[i]);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextDelete(row_context);
+	pfree(samples);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_history_reset(PG_FUNCTION_ARGS)
+{
+	check_sampler_is_loaded();
+	pbp_history_reset();
+	PG_RETURN_VOID();
+}
+
+/* Complains of a snapshot that is not there; for the SQL functions, which cannot. */
+Datum
+pgbufprobe_no_snapshot(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("there are not two snapshots to compare"),
+				 errhint("SELECT pgbufprobe_snapshot() before and after what you want to watch.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("snapshot " INT64_FORMAT " does not exist", PG_GETARG_INT64(0)),
+			 errhint("The table pgbufprobe_snapshots lists those that do.")));
+	PG_RETURN_NULL();
+}
+
+/* ---- what another size would do ---- */
+
+/* Why a row's figures are unknown, NULL if they are not. */
+static const char *
+unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+{
+	if (!pbp_sampler_is_loaded())
+		return "pgbufprobe is not in shared_preload_libraries, so nobody has watched";
+	if (!pbp_sampler_on)
+		return "pgbufprobe.sampler is off";
+	if (report->since == 0)
+		return "the sampler has not started yet";
+	if (!report->has_memory)
+		return "pgbufprobe.advice_memory is too small";
+
+	switch (row->reason)
+	{
+		case PBP_ADVICE_KNOWN:
+			return NULL;
+		case PBP_ADVICE_NOTHING_EVICTED:
+			return "nothing was evicted yet, so nothing would change: the pool is not full, or all that is used fits";
+		case PBP_ADVICE_LEARNING:
+			return "still learning: not enough pages were evicted and came back yet";
+		case PBP_ADVICE_LITTLE_EVIDENCE:
+			return "too few reads lately to tell";
+		case PBP_ADVICE_RARE_SCANS:
+			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
+	}
+	return "unknown";
+}
+
+/* What to keep in mind of a row that is known, NULL if nothing. */
+static const char *
+caveat_of_advice(const PbpAdviceReport *report)
+{
+	const PbpAdviceTotals *totals = &report->totals;
+
+	if (fabs(totals->self_error) > LARGE_SELF_ERROR)
+		return totals->self_error < 0 ?
+			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
+			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
+	if (!PBP_KNOWS_RINGS)
+		return "up to PostgreSQL 15 reads of large scans cannot be told from others; no size of the pool would avoid them";
+	if ((double) report->ring_reads > totals->reads)
+		return "more blocks were read by large scans through rings, which are not counted here: no size of the pool would avoid them";
+	return NULL;
+}
+
+static void
+add_advice_note(Row *row, const char *note)
+{
+	if (note != NULL)
+		add_datum(row, CStringGetTextDatum(note));
+	else
+		add_null(row);
+}
+
+/* Milliseconds that reads take of which this share is served by the page cache; -1: unknown. */
+static double
+read_ms(const PbpAdviceReport *report, double reads, double os_share)
+{
+	double		ns = 0;
+
+	if (os_share < 0 ||
+		(os_share > 0 && report->os_read_ns < 0) || (os_share < 1 && report->storage_read_ns < 0))
+		return -1;
+	if (os_share > 0)
+		ns += os_share * report->os_read_ns;
+	if (os_share < 1)
+		ns += (1 - os_share) * report->storage_read_ns;
+	return reads * ns / 1e6;
+}
+
+static void
+emit_advice(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
+{
+	const PbpAdviceTotals *totals = &report->totals;
+	const PbpAdviceRow *advice = &report->rows[i];
+	double		factor = pbp_advice_factor(i);
+	const char *unknown = unknown_advice(report, advice);
+	double		os_share = report->os_cache_share[i];
+	double		reads;
+	double		ms;
+	Row			row = {0};
+
+	add_measure(&row, factor);
+	add_rounded(&row, factor * NBuffers * BLCKSZ);
+	if (unknown != NULL)
+	{
+		while (row.ncols < ADVICE_COLS - 1)
+			add_null(&row);
+		add_advice_note(&row, unknown);
+		emit_row(rsinfo, &row, ADVICE_COLS);
+		return;
+	}
+
+	reads = advice->miss_ratio * totals->accesses;
+	ms = read_ms(report, fabs(totals->reads - reads), os_share);
+	add_measure(&row, advice->miss_ratio);
+	add_rounded(&row, reads);
+	add_quotient(&row, reads, totals->reads);
+	add_rounded(&row, totals->reads - reads);
+	add_known_measure(&row, os_share);
+	if (ms >= 0)
+		add_measure(&row, reads <= totals->reads ? ms : -ms);
+	else
+		add_null(&row);
+	add_count(&row, totals->sampled_loads);
+	if (isnan(totals->self_error))
+		add_null(&row);
+	else
+		add_measure(&row, totals->self_error);
+	add_advice_note(&row, caveat_of_advice(report));
+	emit_row(rsinfo, &row, ADVICE_COLS);
+}
+
+Datum
+pgbufprobe_advice(PG_FUNCTION_ARGS)
+{
+	PbpAdviceReport *report = palloc0(sizeof(*report));
+
+	if (pbp_sampler_is_loaded())
+		pbp_read_advice(report);
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		emit_advice((ReturnSetInfo *) fcinfo->resultinfo, report, i);
+	pfree(report);
+	return (Datum) 0;
+}
+
+/* ---- loaded at server start ---- */
+
+static shmem_request_hook_type previous_shmem_request_hook = NULL;
+static shmem_startup_hook_type previous_shmem_startup_hook = NULL;
+
+static void
+request_shared_memory(void)
+{
+	if (previous_shmem_request_hook)
+		previous_shmem_request_hook();
+	pbp_sampler_request_shared();
+}
+
+static void
+start_shared_memory(void)
+{
+	if (previous_shmem_startup_hook)
+		previous_shmem_startup_hook();
+	pbp_sampler_init_shared();
+}
+
+static void
+define_settings(void)
+{
+	DefineCustomBoolVariable("pgbufprobe.sampler",
+							 "Has a background worker watch the buffer pool.",
+							 NULL, &pbp_sampler_on, true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("pgbufprobe.sample_interval",
+							"Time between two samples of the history.",
+							"The worker looks more often where the hand of the clock sweep is fast.",
+							&pbp_sample_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",
+							 "Share of one processor that the worker uses at most.",
+							 NULL, &pbp_max_cpu_fraction, 0.01, 0.0001, 1,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("pgbufprobe.history_samples",
+							"Samples that the history holds in shared memory.",
+							NULL, &pbp_history_samples, 8640, 10, 1000000,
+							PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("pgbufprobe.advice_memory",
+							"Memory that the worker uses at most to tell what other sizes would do.",
+							"-1 means a thousandth of shared_buffers, 0 no advice.",
+							&pbp_advice_memory_kb, -1, -1, MAX_KILOBYTES,
+							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("pgbufprobe");
+}
+
+/*
+ * All but history and advice works in a session that has loaded this library
+ * on its own.
+ */
+void
+_PG_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+
+	define_settings();
+	previous_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = request_shared_memory;
+	previous_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = start_shared_memory;
+	pbp_sampler_register();
 }

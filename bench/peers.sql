@@ -41,7 +41,7 @@ BEGIN
             DELETE FROM bench.peer_samples WHERE buffers = bench.pool();
         END IF;
         INSERT INTO bench.peer_samples
-        SELECT bench.pool(), 'touching', avg_ms FROM pgbufprobe_scan_cost(1) WHERE method = 'read';
+        SELECT bench.pool(), 'touching', min_ms FROM pgbufprobe_scan_cost(2) WHERE method = 'read';
         FOR call IN SELECT * FROM bench.calls WHERE needs IS NOT NULL LOOP
             INSERT INTO bench.peer_samples SELECT bench.pool(), call.what, bench.timed(call.command);
         END LOOP;

@@ -411,7 +411,9 @@ choose_settings() {
 		settings=("extension_control_path=$into$("$pg_config" --sharedir):\$system"
 			"dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
 	elif grep -qx extension_destdir <<<"$known"; then
-		settings=("extension_destdir=$into")
+		# The first is not looked at for libraries that are loaded at the server's start.
+		settings=("extension_destdir=$into"
+			"dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
 	else
 		install_args=()
 		copy_server

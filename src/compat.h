@@ -12,6 +12,8 @@
 #ifndef PBP_COMPAT_H
 #define PBP_COMPAT_H
 
+#include <signal.h>
+
 #include "common/relpath.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -42,6 +44,16 @@
 #else
 #define PBP_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
+
+static inline void
+pbp_ignore_signal(int signo)
+{
+#if PG_VERSION_NUM >= 190000
+	pqsignal(signo, PG_SIG_IGN);
+#else
+	pqsignal(signo, SIG_IGN);
+#endif
+}
 
 /* ---- names of the physical relation ---- */
 
@@ -375,6 +387,81 @@ pbp_published_allocations(void)
 	LWLockRelease(&shared->lock);
 
 	return stats.buf_alloc - before_reset;
+}
+
+/* Blocks that the server was asked for, since it was started or its statistics were reset. */
+typedef struct PbpAccessCounts
+{
+	int64		hits;
+	int64		reads;
+	int64		ring_reads;		/* through rings: scans, vacuum; not in
+								 * "reads" */
+} PbpAccessCounts;
+
+/* Does pbp_access_counts() tell reads through rings from others? */
+#if PG_VERSION_NUM >= 160000
+#define PBP_KNOWS_RINGS		true
+#else
+#define PBP_KNOWS_RINGS		false
+#endif
+
+#if PG_VERSION_NUM >= 160000
+static inline int64
+pbp_blocks_read(const PgStat_BktypeIO *io, IOContext context)
+{
+#if PG_VERSION_NUM >= 180000
+	return io->bytes[IOOBJECT_RELATION][context][IOOP_READ] / BLCKSZ;
+#else
+	return io->counts[IOOBJECT_RELATION][context][IOOP_READ];
+#endif
+}
+#endif
+
+/*
+ * What sessions have published, as a rule once a second.  To be called by a
+ * process that has no statistics of its own to protect: it forgets what this
+ * one has cached.
+ *
+ * Up to 15 only databases count blocks.  Their entries are read where they
+ * are, without a lock on each; a count is one aligned word.
+ */
+static inline PbpAccessCounts
+pbp_access_counts(void)
+{
+	PbpAccessCounts counts = {0};
+#if PG_VERSION_NUM >= 160000
+	PgStat_IO  *io;
+
+	pgstat_clear_snapshot();
+	io = pgstat_fetch_stat_io();
+	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
+	{
+		const PgStat_BktypeIO *type = &io->stats[i];
+
+		counts.hits += type->counts[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_HIT];
+		counts.reads += pbp_blocks_read(type, IOCONTEXT_NORMAL);
+		counts.ring_reads += pbp_blocks_read(type, IOCONTEXT_BULKREAD) +
+			pbp_blocks_read(type, IOCONTEXT_BULKWRITE) +
+			pbp_blocks_read(type, IOCONTEXT_VACUUM);
+	}
+#else
+	dshash_seq_status scan;
+	PgStatShared_HashEntry *entry;
+
+	dshash_seq_init(&scan, pgStatLocal.shared_hash, false);
+	while ((entry = dshash_seq_next(&scan)) != NULL)
+	{
+		if (entry->key.kind == PGSTAT_KIND_DATABASE && !entry->dropped)
+		{
+			PgStatShared_Database *database = dsa_get_address(pgStatLocal.dsa, entry->body);
+
+			counts.hits += database->stats.n_blocks_hit;
+			counts.reads += database->stats.n_blocks_fetched - database->stats.n_blocks_hit;
+		}
+	}
+	dshash_seq_term(&scan);
+#endif
+	return counts;
 }
 
 #endif							/* PBP_COMPAT_H */

@@ -131,6 +131,69 @@ pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
 }
 
 /*
+ * A page's name, well mixed, so that any range of keys holds a random share of
+ * the pages.
+ */
+static inline uint64
+page_key(const BufferTag *tag)
+{
+	PbpLocator	locator = pbp_tag_locator(tag);
+	uint64		file = (uint64) pbp_locator_database(&locator) << 32 |
+		pbp_locator_relfilenode(&locator);
+	uint64		key = (uint64) tag->blockNum << 32 |
+		(pbp_locator_tablespace(&locator) * (MAX_FORKNUM + 1) + pbp_tag_fork(tag));
+
+	/* the mixing steps of MurmurHash3, which lose nothing */
+	for (int i = 0; i < 2; i++)
+	{
+		key ^= key >> 33;
+		key *= UINT64CONST(0xff51afd7ed558ccd);
+		key ^= key >> 33;
+		key *= UINT64CONST(0xc4ceb9fe1a85ec53);
+		key ^= key >> 33;
+		key += i == 0 ? file : 0;
+	}
+	return key;
+}
+
+/*
+ * Usage counts of the whole pool, and a visit to each page of the sample that
+ * the advice wants.  An unlocked look at a tag decides whether the page is in
+ * the sample; only then is its header locked, to read state and tag as of one
+ * instant.  A tag that is replaced under that look is missed by this scan.
+ */
+void
+pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
+				PbpPageVisitor visit, void *arg)
+{
+	SlotCounts	counts;
+
+	memset(&counts, 0, sizeof(counts));
+	for (int i = 0; i < NBuffers; i++)
+	{
+		BufferDesc *desc = GetBufferDescriptor(i);
+		PbpBufState state = pbp_read_state(desc);
+		BufferTag	tag;
+
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+
+		count_slot(&counts, i % LANES, state);
+		if (advice == NULL || !pbp_holds_page(state) ||
+			!pbp_advice_sampled(advice, page_key(&desc->tag)))
+			continue;
+		if (pbp_read_page(desc, &state, &tag))
+		{
+			uint64		key = page_key(&tag);
+
+			if (pbp_advice_sampled(advice, key))
+				visit(arg, key, i, Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT), &tag);
+		}
+	}
+	decode_slots(&counts, histogram);
+}
+
+/*
  * Usage counts of one relation, all its forks.  An unlocked look at each tag
  * decides which headers are locked, one at a time, to be counted.
  */
@@ -198,6 +261,9 @@ relation_entry(HTAB *table, const BufferTag *tag)
 	{
 		entry->dirty = 0;
 		entry->pinned = 0;
+		entry->stay_sum = 0;
+		entry->stay_min = PG_INT64_MAX;
+		entry->stay_max = 0;
 		memset(entry->usage, 0, sizeof(entry->usage));
 	}
 	return entry;
@@ -220,9 +286,22 @@ collect_relations(HTAB *table, int *nrelations)
 }
 
 /*
+ * How far the hand has to go until it takes this buffer, if nobody touches the
+ * page meanwhile: to the buffer, and once round for each usage count.
+ */
+static inline int64
+ticks_to_stay(int buffer, int usage, int hand)
+{
+	int			distance = buffer - hand;
+
+	return (distance >= 0 ? distance : distance + NBuffers) + (int64) usage * NBuffers + 1;
+}
+
+/*
  * Buffers of every relation and fork, in no order.  One scan, which locks each
  * header that holds a page, one at a time, as pg_buffercache does; memory
- * grows with the number of relations, not with the pool.
+ * grows with the number of relations, not with the pool.  The hand is taken
+ * to stand where it stood at the beginning.
  */
 PbpRelationCount *
 pbp_count_relations(int *nrelations)
@@ -230,11 +309,14 @@ pbp_count_relations(int *nrelations)
 	HTAB	   *table = create_relation_table();
 	PbpRelationCount *entry = NULL;
 	PbpRelationCount *result;
+	int			hand = pbp_read_clock().hand;
 
 	for (int i = 0; i < NBuffers; i++)
 	{
 		PbpBufState state;
 		BufferTag	tag;
+		int			usage;
+		int64		stay;
 
 		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
@@ -247,11 +329,17 @@ pbp_count_relations(int *nrelations)
 			!pbp_tag_matches(&tag, &entry->locator))
 			entry = relation_entry(table, &tag);
 
-		entry->usage[Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT)]++;
+		usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
+		entry->usage[usage]++;
 		if (state & BM_DIRTY)
 			entry->dirty++;
 		if (BUF_STATE_GET_REFCOUNT(state) > 0)
 			entry->pinned++;
+
+		stay = ticks_to_stay(i, usage, hand);
+		entry->stay_sum += stay;
+		entry->stay_min = Min(entry->stay_min, stay);
+		entry->stay_max = Max(entry->stay_max, stay);
 	}
 
 	result = collect_relations(table, nrelations);

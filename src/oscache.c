@@ -33,6 +33,7 @@
 #include "port/pg_bitutils.h"
 #include "storage/fd.h"
 
+#include "latency.h"
 #include "oscache.h"
 
 #define KILOBYTE			INT64CONST(1024)
@@ -145,6 +146,13 @@ kernel_advise(int fd, int64 offset, int64 bytes, PbpOsAdvice advice)
 	return errno == 0;
 }
 
+/* Of this open file the kernel is to read what it is asked for, and nothing ahead. */
+static void
+kernel_read_no_more(int fd)
+{
+	(void) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+}
+
 /* What the methods cannot tell of this kind of file system. */
 static PbpOsTrust
 file_system_trust(int fd)
@@ -183,6 +191,7 @@ unsupported(int fd pg_attribute_unused(),...)
 #define kernel_mincore		unsupported
 #define kernel_write_back	unsupported
 #define kernel_advise		unsupported
+#define kernel_read_no_more(fd)	((void) (fd))
 #define file_system_trust(fd)	((void) (fd), PBP_OS_UNSUPPORTED)
 
 #endif							/* __linux__ */
@@ -622,6 +631,26 @@ pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 		}
 		offset += bytes;
 	}
+}
+
+/* ---- reading ---- */
+
+/*
+ * Time the read of one block of the file, from wherever the kernel has it,
+ * without its reading ahead.  False if the block is not there any more.
+ */
+bool
+pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
+{
+	PGAlignedBlock page;
+	int64		start;
+
+	kernel_read_no_more(file->fd);
+	start = pbp_now_ns();
+	if (pg_pread(file->fd, page.data, BLCKSZ, (off_t) block * BLCKSZ) != BLCKSZ)
+		return false;
+	*ns = pbp_now_ns() - start;
+	return true;
 }
 
 /* ---- advising ---- */

@@ -11,6 +11,7 @@
 #ifndef PGBUFPROBE_H
 #define PGBUFPROBE_H
 
+#include "advice.h"
 #include "compat.h"
 #include "latency.h"
 #include "oscache.h"
@@ -42,6 +43,9 @@ typedef struct PbpRelationCount
 	ForkNumber	fork;
 	int64		dirty;
 	int64		pinned;
+	int64		stay_sum;		/* ticks of the hand until each is taken */
+	int64		stay_min;
+	int64		stay_max;
 	int64		usage[PBP_USAGE_LEVELS];	/* buffers at each usage count */
 } PbpRelationCount;
 
@@ -68,8 +72,14 @@ pbp_holds_page(PbpBufState state)
 	return (state & (BM_VALID | BM_TAG_VALID)) == (BM_VALID | BM_TAG_VALID);
 }
 
+/* Called for each page of a sample. */
+typedef void (*PbpPageVisitor) (void *arg, uint64 key, int buffer, int usage,
+								const BufferTag *tag);
+
 extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
 extern void pbp_histogram(PbpHistogram *histogram);
+extern void pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
+							PbpPageVisitor visit, void *arg);
 extern void pbp_relation_histogram(const PbpLocator *locator,
 								   PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int *nrelations);
@@ -182,5 +192,56 @@ typedef struct PbpReadCost
 
 extern void pbp_read_cost(Relation relation, ForkNumber fork, int samples,
 						  PbpReadCost *cost);
+
+/* ---- src/sampler.c: the worker that looks again and again ---- */
+
+/* The pool at one time, and what happened since the sample before. */
+typedef struct PbpSample
+{
+	TimestampTz taken_at;
+	int64		ticks;			/* where the hand stood, since server start */
+	int64		allocations;	/* as published, since server start */
+	PbpHistogram histogram;
+	int64		elapsed_ns;		/* 0: there was no sample before */
+	int64		new_ticks;
+	int64		new_allocations;
+	int64		scans;
+	int64		cpu_ns;			/* that the worker used */
+} PbpSample;
+
+typedef struct PbpAdviceReport
+{
+	TimestampTz since;			/* when it began to learn; 0: it never did */
+	bool		has_memory;		/* for the method */
+	int64		ring_reads;		/* since then, as far as the server tells */
+	PbpAdviceTotals totals;
+	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
+
+	/*
+	 * of reads more or fewer than today's, what the page cache serves; -1:
+	 * unknown
+	 */
+	double		os_cache_share[PBP_ADVICE_FACTORS];
+	PbpOsTrust	trust;
+	double		os_read_ns;		/* -1 here and below: unknown */
+	double		storage_read_ns;
+} PbpAdviceReport;
+
+/* settings, which _PG_init() defines */
+extern bool pbp_sampler_on;
+extern int	pbp_sample_interval_ms;
+extern double pbp_max_cpu_fraction;
+extern int	pbp_history_samples;
+extern int	pbp_advice_memory_kb;	/* -1: a thousandth of the pool */
+
+extern Size pbp_sampler_shared_bytes(void);
+extern void pbp_sampler_request_shared(void);
+extern void pbp_sampler_init_shared(void);
+extern void pbp_sampler_register(void);
+extern bool pbp_sampler_is_loaded(void);
+extern PbpSample *pbp_history(int *nsamples);
+extern void pbp_history_reset(void);
+extern void pbp_read_advice(PbpAdviceReport *report);
+extern PGDLLEXPORT void pbp_sampler_main(Datum arg);
 
 #endif							/* PGBUFPROBE_H */

@@ -1,0 +1,728 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampler.c
+ *	  The background worker that looks at the pool again and again, and what
+ *	  it has seen: a ring of samples in shared memory, and the latest advice.
+ *
+ * Two things happen at different rates.  A scan of the descriptors, several
+ * times a turn of the hand, feeds the advice, which must not miss a page that
+ * comes and goes.  A sample, once in pgbufprobe.sample_interval, goes into the
+ * ring.  Between them the worker sleeps for as long as the hand needs to get
+ * on, and always long enough to stay within its share of a processor.
+ *
+ * The method of the advice is advice.c's; it and the pages it remembers are
+ * the worker's own, and only what came of it is published.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <time.h>
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "pgbufprobe.h"
+
+#define TRANCHE			"pgbufprobe"
+
+/* at least four are needed; half of them may be late */
+#define SCANS_PER_TURN	8
+
+/* limits of a sleep; the upper one is how late the start of a load is noticed */
+#define MIN_SLEEP_NS	INT64CONST(1000000)
+#define MAX_SLEEP_NS	INT64CONST(1000000000)
+
+/* how often the server's counts of hits and reads are looked at, as often as they are published */
+#define COUNT_NS		INT64CONST(1000000000)
+
+/* how old published advice is at most while the worker is awake */
+#define PUBLISH_NS		INT64CONST(1000000000)
+
+/* pages whose names are remembered, to ask the page cache for them */
+#define REMEMBERED		512
+#define PROBES			8		/* at a time */
+#define PROBE_HALVED	256		/* probes of a band after which older ones
+								 * count half */
+
+/* between one lot and the next; of each, one block at most is read from storage */
+#define PROBE_NS		INT64CONST(1000000000)
+#define AFTER_ERROR_NS	(300 * PROBE_NS)
+
+/* settings; see _PG_init */
+bool		pbp_sampler_on = true;
+int			pbp_sample_interval_ms = 10000;
+double		pbp_max_cpu_fraction = 0.01;
+int			pbp_history_samples = 8640;
+int			pbp_advice_memory_kb = -1;
+
+typedef struct SamplerShared
+{
+	LWLock	   *lock;			/* protects all below */
+	int64		ntaken;			/* samples since the ring was emptied */
+	PbpAdviceReport advice;
+	PbpSample	ring[FLEXIBLE_ARRAY_MEMBER];
+} SamplerShared;
+
+static SamplerShared *shared = NULL;
+
+/* A page of the sample, by name. */
+typedef struct RememberedPage
+{
+	bool		used;
+	uint64		key;
+	BufferTag	tag;
+} RememberedPage;
+
+/* A mean that forgets. */
+typedef struct Mean
+{
+	double		sum;
+	double		count;
+} Mean;
+
+/* What the worker knows. */
+typedef struct Sampler
+{
+	PbpClock	clock;			/* when last looked at */
+	int64		ticks;			/* the same, never wrapping; modulo the pool
+								 * it is the hand */
+	int64		work_ns;		/* when last awake */
+	int64		work_ticks;
+	double		ticks_per_ns;	/* not to be underestimated */
+
+	int64		scan_ticks;		/* when last scanned */
+	int64		scan_ns;
+	PbpHistogram histogram;		/* then */
+
+	PbpSample	interval;		/* since the last sample */
+	int64		sample_ns;
+	int64		sample_ticks;	/* -1: none yet */
+	int64		sample_allocations;
+
+	PbpAccessCounts accesses;	/* when last looked at */
+	int64		accesses_ns;	/* 0: never */
+	int64		new_hits;		/* since the last scan that told the advice */
+	int64		new_reads;
+	int64		new_ring_reads;
+
+	MemoryContext advice_context;
+	PbpAdvice  *advice;			/* NULL: none is wanted, or there is no memory
+								 * for it */
+	int			advice_kb;		/* as it was when that was decided */
+	TimestampTz advice_since;
+	double		ring_reads;		/* since then */
+
+	RememberedPage remembered[REMEMBERED];
+	int			next_probe;
+	int64		probe_ns;
+	bool		may_read_storage;	/* in this lot of probes, still */
+	int64		publish_ns;
+	PbpOsTrust	trust;
+	Mean		in_os_cache[PBP_ADVICE_FACTORS];	/* by band */
+	Mean		os_read_ns;
+	Mean		storage_read_ns;
+
+	int64		cpu_ns;			/* used up to the last sleep */
+} Sampler;
+
+/* ---- shared memory ---- */
+
+Size
+pbp_sampler_shared_bytes(void)
+{
+	return add_size(offsetof(SamplerShared, ring),
+					mul_size(pbp_history_samples, sizeof(PbpSample)));
+}
+
+void
+pbp_sampler_request_shared(void)
+{
+	RequestAddinShmemSpace(pbp_sampler_shared_bytes());
+	RequestNamedLWLockTranche(TRANCHE, 1);
+}
+
+void
+pbp_sampler_init_shared(void)
+{
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	shared = ShmemInitStruct("pgbufprobe", pbp_sampler_shared_bytes(), &found);
+	if (!found)
+	{
+		memset(shared, 0, offsetof(SamplerShared, ring));
+		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+pbp_sampler_register(void)
+{
+	BackgroundWorker worker = {0};
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = 5;
+	strlcpy(worker.bgw_library_name, "pgbufprobe", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, "pbp_sampler_main", BGW_MAXLEN);
+	strlcpy(worker.bgw_name, "pgbufprobe sampler", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "pgbufprobe sampler", BGW_MAXLEN);
+	RegisterBackgroundWorker(&worker);
+}
+
+bool
+pbp_sampler_is_loaded(void)
+{
+	return shared != NULL;
+}
+
+/* ---- what others read ---- */
+
+/*
+ * Copies of the samples in the ring, oldest first; palloc'd.  The worker waits
+ * for that long, and nobody else.
+ */
+PbpSample *
+pbp_history(int *nsamples)
+{
+	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
+												 mul_size(pbp_history_samples, sizeof(*samples)));
+	int			first;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*nsamples = (int) Min(shared->ntaken, pbp_history_samples);
+	first = (int) ((shared->ntaken - *nsamples) % pbp_history_samples);
+	for (int i = 0; i < *nsamples; i++)
+		samples[i] = shared->ring[(first + i) % pbp_history_samples];
+	LWLockRelease(shared->lock);
+	return samples;
+}
+
+void
+pbp_history_reset(void)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared->ntaken = 0;
+	LWLockRelease(shared->lock);
+}
+
+void
+pbp_read_advice(PbpAdviceReport *report)
+{
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*report = shared->advice;
+	LWLockRelease(shared->lock);
+}
+
+static void
+put_sample(const PbpSample *sample)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared->ring[shared->ntaken % pbp_history_samples] = *sample;
+	shared->ntaken++;
+	LWLockRelease(shared->lock);
+}
+
+static void
+put_advice(const PbpAdviceReport *report)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared->advice = *report;
+	LWLockRelease(shared->lock);
+}
+
+/* ---- means that forget ---- */
+
+static void
+add_to_mean(Mean *mean, double value)
+{
+	if (mean->count >= PROBE_HALVED)
+	{
+		mean->sum /= 2;
+		mean->count /= 2;
+	}
+	mean->sum += value;
+	mean->count++;
+}
+
+/* -1 where nothing is known. */
+static double
+mean_of(const Mean *mean)
+{
+	return mean->count > 0 ? mean->sum / mean->count : -1;
+}
+
+/* ---- the page cache under the pages that another pool would hold ---- */
+
+/*
+ * Remember the names of some pages of the sample, and keep them after the
+ * pages have been evicted, for as long as the advice knows them.
+ */
+static void
+remember_page(Sampler *sampler, uint64 key, const BufferTag *tag)
+{
+	RememberedPage *page = &sampler->remembered[(key >> 16) % REMEMBERED];
+
+	if (page->used && pbp_advice_band(sampler->advice, page->key) >= 0)
+		return;
+	page->used = true;
+	page->key = key;
+	page->tag = *tag;
+}
+
+static void
+probe_page(Sampler *sampler, RememberedPage *page)
+{
+	int			band = pbp_advice_band(sampler->advice, page->key);
+	BlockNumber block = page->tag.blockNum % RELSEG_SIZE;
+	PbpLocator	locator = pbp_tag_locator(&page->tag);
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+	PbpOsFile	file;
+	bool		cached;
+	int64		read_ns;
+
+	if (band < 0 ||
+		!pbp_os_open(&locator, pbp_tag_fork(&page->tag),
+					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file))
+	{
+		page->used = false;
+		return;
+	}
+	sampler->trust = file.trust;
+	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
+	{
+		pbp_os_map(&file, block, 1, bitmap, &blocks);
+		cached = blocks.cached > 0;
+		add_to_mean(&sampler->in_os_cache[band], cached);
+		if ((cached || sampler->may_read_storage) && pbp_os_time_read(&file, block, &read_ns))
+		{
+			add_to_mean(cached ? &sampler->os_read_ns : &sampler->storage_read_ns,
+						(double) read_ns);
+			if (!cached)
+				sampler->may_read_storage = false;
+		}
+	}
+	pbp_os_close(&file);
+}
+
+/*
+ * Look up some remembered pages in the page cache.  Should a file not open,
+ * the advice does without this rather than not at all.
+ */
+static void
+probe_pages(Sampler *sampler)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	sampler->may_read_storage = true;
+	StartTransactionCommand();
+	PG_TRY();
+	{
+		for (int i = 0; i < PROBES; i++)
+		{
+			RememberedPage *page = &sampler->remembered[sampler->next_probe];
+
+			sampler->next_probe = (sampler->next_probe + 1) % REMEMBERED;
+			if (page->used)
+				probe_page(sampler, page);
+		}
+		CommitTransactionCommand();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		EmitErrorReport();
+		AbortCurrentTransaction();
+		FlushErrorState();
+		sampler->probe_ns += AFTER_ERROR_NS;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+}
+
+/* ---- advice ---- */
+
+static Size
+advice_bytes(void)
+{
+	if (pbp_advice_memory_kb >= 0)
+		return (Size) pbp_advice_memory_kb * 1024;
+	return (Size) NBuffers * BLCKSZ / 1000;
+}
+
+/* Begin to learn, from nothing. */
+static void
+start_advice(Sampler *sampler)
+{
+	Size		bytes = advice_bytes();
+	void	   *memory;
+
+	MemoryContextReset(sampler->advice_context);
+	sampler->advice = NULL;
+	sampler->advice_kb = pbp_advice_memory_kb;
+	sampler->advice_since = GetCurrentTimestamp();
+	sampler->ring_reads = 0;
+	memset(sampler->remembered, 0, sizeof(sampler->remembered));
+	memset(sampler->in_os_cache, 0, sizeof(sampler->in_os_cache));
+	memset(&sampler->os_read_ns, 0, sizeof(Mean));
+	memset(&sampler->storage_read_ns, 0, sizeof(Mean));
+	if (bytes > 0)
+	{
+		memory = MemoryContextAllocHuge(sampler->advice_context, bytes);
+		sampler->advice = pbp_advice_init(memory, bytes, NBuffers, 0);
+	}
+}
+
+static int
+todays_factor(void)
+{
+	int			i = 0;
+
+	while (pbp_advice_factor(i) != 1)
+		i++;
+	return i;
+}
+
+/* Share of the reads between today's size and another that the page cache would serve; -1: unknown. */
+static double
+os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor)
+{
+	int			today = todays_factor();
+	int			from = Min(factor, today);
+	int			to = Max(factor, today);
+	double		reads = 0;
+	double		cached = 0;
+
+	/*
+	 * a band holds the pages that its size would have, and the next smaller
+	 * not
+	 */
+	for (int band = from + 1; band <= to; band++)
+	{
+		double		saved = report->rows[band - 1].miss_ratio - report->rows[band].miss_ratio;
+		double		share = mean_of(&sampler->in_os_cache[band]);
+
+		if (!(saved > 0))
+			continue;
+		if (share < 0)
+			return -1;
+		reads += saved;
+		cached += saved * share;
+	}
+	return reads > 0 ? cached / reads : -1;
+}
+
+static void
+publish_advice(Sampler *sampler)
+{
+	PbpAdviceReport report = {0};
+
+	report.since = sampler->advice_since;
+	report.has_memory = sampler->advice != NULL;
+	report.ring_reads = (int64) sampler->ring_reads;
+	report.trust = sampler->trust;
+	report.os_read_ns = mean_of(&sampler->os_read_ns);
+	report.storage_read_ns = mean_of(&sampler->storage_read_ns);
+	if (sampler->advice != NULL)
+	{
+		pbp_advice_totals(sampler->advice, &report.totals);
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			pbp_advice_row(sampler->advice, i, &report.rows[i]);
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			report.os_cache_share[i] = os_cache_share(sampler, &report, i);
+	}
+	put_advice(&report);
+}
+
+/* ---- looking ---- */
+
+static int64
+cpu_now_ns(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
+		return 0;
+	return (int64) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void
+look_at_clock(Sampler *sampler)
+{
+	PbpClock	clock = pbp_read_clock();
+
+	sampler->ticks += pbp_ticks_between(sampler->clock, clock);
+	sampler->clock = clock;
+}
+
+/*
+ * The speed of the hand since the worker was last awake.  It is believed at
+ * once when it rises, and by and by when it falls: to look too often is only
+ * work, to look too late loses what happened.
+ */
+static void
+estimate_speed(Sampler *sampler)
+{
+	int64		now_ns = pbp_now_ns();
+
+	if (now_ns > sampler->work_ns)
+		sampler->ticks_per_ns = Max(sampler->ticks_per_ns * 0.7,
+									(double) (sampler->ticks - sampler->work_ticks) /
+									(double) (now_ns - sampler->work_ns));
+	sampler->work_ns = now_ns;
+	sampler->work_ticks = sampler->ticks;
+}
+
+/* What was counted since the last look; nothing if statistics were reset meanwhile. */
+static void
+look_at_accesses(Sampler *sampler)
+{
+	PbpAccessCounts counts = pbp_access_counts();
+	PbpAccessCounts *before = &sampler->accesses;
+
+	if (sampler->accesses_ns != 0 && counts.hits >= before->hits &&
+		counts.reads >= before->reads && counts.ring_reads >= before->ring_reads)
+	{
+		sampler->new_hits += counts.hits - before->hits;
+		sampler->new_reads += counts.reads - before->reads;
+		sampler->ring_reads += (double) (counts.ring_reads - before->ring_reads);
+	}
+	sampler->accesses = counts;
+	sampler->accesses_ns = pbp_now_ns();
+}
+
+static void
+visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
+{
+	Sampler    *sampler = arg;
+
+	pbp_advice_page(sampler->advice, key, buffer, usage, BM_MAX_USAGE_COUNT);
+	remember_page(sampler, key, tag);
+}
+
+static void
+scan_pool(Sampler *sampler)
+{
+	if (pbp_now_ns() - sampler->accesses_ns >= COUNT_NS || sampler->accesses_ns == 0)
+		look_at_accesses(sampler);
+
+	if (sampler->advice != NULL)
+		pbp_advice_begin(sampler->advice, sampler->ticks);
+	pbp_sample_pool(&sampler->histogram, sampler->advice, visit_page, sampler);
+	look_at_clock(sampler);
+	if (sampler->advice != NULL)
+		pbp_advice_end(sampler->advice, sampler->ticks, sampler->new_hits, sampler->new_reads);
+
+	sampler->new_hits = sampler->new_reads = 0;
+	sampler->scan_ticks = sampler->ticks;
+	sampler->scan_ns = pbp_now_ns();
+	sampler->interval.scans++;
+}
+
+/* The pool as the last scan saw it, and what happened since the sample before. */
+static void
+take_sample(Sampler *sampler)
+{
+	PbpSample  *sample = &sampler->interval;
+	int64		now_ns = pbp_now_ns();
+	int64		allocations = pbp_published_allocations();
+
+	sample->taken_at = GetCurrentTimestamp();
+	sample->ticks = pbp_ticks(sampler->clock);
+	sample->allocations = allocations;
+	sample->histogram = sampler->histogram;
+	if (sampler->sample_ticks >= 0)
+	{
+		sample->elapsed_ns = now_ns - sampler->sample_ns;
+		sample->new_ticks = sampler->ticks - sampler->sample_ticks;
+		/* less than before if somebody has reset the statistics */
+		sample->new_allocations = Max(0, allocations - sampler->sample_allocations);
+	}
+	put_sample(sample);
+
+	memset(sample, 0, sizeof(*sample));
+	sampler->sample_ns = now_ns;
+	sampler->sample_ticks = sampler->ticks;
+	sampler->sample_allocations = allocations;
+}
+
+static int64
+sample_interval_ns(void)
+{
+	return (int64) pbp_sample_interval_ms * 1000000;
+}
+
+/* Ticks between two scans under load. */
+static int64
+ticks_per_scan(void)
+{
+	return Max(NBuffers / SCANS_PER_TURN, 1);
+}
+
+/* Do what is due. */
+static void
+work(Sampler *sampler)
+{
+	int64		now_ns = pbp_now_ns();
+	bool		sample_is_due = sampler->sample_ticks < 0 ||
+		now_ns - sampler->sample_ns >= sample_interval_ns();
+
+	look_at_clock(sampler);
+	estimate_speed(sampler);
+	if (sample_is_due || sampler->scan_ns == 0 ||
+		sampler->ticks - sampler->scan_ticks >= ticks_per_scan())
+		scan_pool(sampler);
+	if (sampler->advice != NULL && now_ns - sampler->publish_ns >= PUBLISH_NS)
+	{
+		if (now_ns - sampler->probe_ns >= PROBE_NS)
+		{
+			sampler->probe_ns = now_ns;
+			probe_pages(sampler);
+		}
+		publish_advice(sampler);
+		sampler->publish_ns = now_ns;
+	}
+	if (sample_is_due)
+		take_sample(sampler);
+}
+
+/*
+ * How long to sleep: until the hand has moved on by ticks_per_scan() or a
+ * sample is due, and at least until what was used of the processor since the
+ * last sleep is the allowed share.
+ */
+static int64
+sleep_ns(Sampler *sampler)
+{
+	int64		cpu_ns = cpu_now_ns();
+	int64		used_ns = cpu_ns - sampler->cpu_ns;
+	double		left = (double) (ticks_per_scan() - (sampler->ticks - sampler->scan_ticks));
+	int64		sleep = MAX_SLEEP_NS;
+
+	sampler->cpu_ns = cpu_ns;
+	sampler->interval.cpu_ns += used_ns;
+
+	if (sampler->ticks_per_ns > 0)
+		sleep = (int64) Min((double) sleep, Max(left, 0) / sampler->ticks_per_ns);
+	sleep = Min(sleep, sampler->sample_ns + sample_interval_ns() - pbp_now_ns());
+	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
+	return Max(sleep, MIN_SLEEP_NS);
+}
+
+/* ---- the worker ---- */
+
+static void
+wait_for_latch(int64 timeout_ns)
+{
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+
+	if (timeout_ns >= 0)
+		events |= WL_TIMEOUT;
+	(void) WaitLatch(MyLatch, events, (long) ((timeout_ns + 999999) / 1000000), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Sleep through, but for a reload of the settings. */
+static void
+sleep_until(int64 end_ns)
+{
+	int64		left_ns;
+
+	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
+		wait_for_latch(left_ns);
+}
+
+static void
+reload_settings(Sampler *sampler)
+{
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+	if (sampler->advice_kb != pbp_advice_memory_kb)
+	{
+		start_advice(sampler);
+		publish_advice(sampler);
+	}
+}
+
+/* Nothing is known of the time before. */
+static void
+start_looking(Sampler *sampler)
+{
+	sampler->clock = pbp_read_clock();
+	sampler->ticks = pbp_ticks(sampler->clock);
+	sampler->work_ns = pbp_now_ns();
+	sampler->work_ticks = sampler->ticks;
+	sampler->ticks_per_ns = 0;
+	sampler->scan_ns = 0;
+	sampler->sample_ticks = -1;
+	sampler->accesses_ns = 0;
+	sampler->cpu_ns = cpu_now_ns();
+	memset(&sampler->interval, 0, sizeof(sampler->interval));
+	start_advice(sampler);
+	publish_advice(sampler);
+}
+
+static Sampler *
+create_sampler(void)
+{
+	Sampler    *sampler = MemoryContextAllocZero(TopMemoryContext, sizeof(Sampler));
+
+	sampler->advice_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
+													ALLOCSET_DEFAULT_SIZES);
+	return sampler;
+}
+
+void
+pbp_sampler_main(Datum arg pg_attribute_unused())
+{
+	Sampler    *sampler;
+	MemoryContext round_context;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	/* a cancel would end it and lose what it has learned */
+	pbp_ignore_signal(SIGINT);
+	BackgroundWorkerUnblockSignals();
+	/* to no database, so that none of them is kept from being dropped */
+	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
+
+	sampler = create_sampler();
+	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
+										  ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(round_context);
+	start_looking(sampler);
+	for (;;)
+	{
+		if (!pbp_sampler_on)
+		{
+			while (!ConfigReloadPending)
+				wait_for_latch(-1);
+			reload_settings(sampler);
+			if (pbp_sampler_on)
+				start_looking(sampler);
+			continue;
+		}
+		work(sampler);
+		MemoryContextReset(round_context);
+		sleep_until(pbp_now_ns() + sleep_ns(sampler));
+		if (ConfigReloadPending)
+			reload_settings(sampler);
+	}
+}
