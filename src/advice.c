@@ -18,13 +18,11 @@
  *
  *-------------------------------------------------------------------------
  */
-
 #include "advice.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LN_2			0.69314718055994531
 #define FACTORS			PBP_ADVICE_FACTORS
 #define TODAY			5		/* index of factor 1 */
 
@@ -52,14 +50,37 @@ static const double factors[FACTORS] = {
 #define HALF_LIFE_POOLS		2.0
 #define SHORT_HALF_LIFE_POOLS	0.5
 
+/*
+ * Sessions publish their reads once a second, as lumps that are late by as
+ * much.  Were older ones to weigh much less at once, reads would seem more
+ * than the loads that were seen long before them.
+ */
+#define LEAST_WEIGHT		0.98
+#define LEAST_SHORT_WEIGHT	0.8
+
 /* A figure stands on at least that many sampled loads. */
 #define ENOUGH_LOADS		50.0
 
 /* Misses of which it is unsure that they are some, as a share of accesses. */
 #define TOLERATED_UNSURE	0.01
 
-/* Turns of a miniature's hand between two scans; more, and touches blur. */
-#define TOLERATED_TURNS		1.0
+/*
+ * Smaller sizes live on uses between two scans, which are partly guesses: what
+ * they add to the misses may be off by so much, by the simulator.
+ */
+#define UNSEEN_SHARE		0.1
+
+/*
+ * Turns of a miniature's hand between two scans; more, and the order of uses
+ * within that time, which nobody knows, decides what it keeps.
+ */
+#define TOLERATED_TURNS		0.5
+
+/*
+ * Of pages at the maximum nobody can tell which is used more.  A size that
+ * would have to do without some of them is not told.
+ */
+#define SATURATED_GAIN		0.05
 
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
@@ -85,11 +106,12 @@ static const double factors[FACTORS] = {
 #define RATE_LEVELS			64
 #define RATE_LEVEL_OF_1		40
 #define RATE_STEPS			4.0
+#define LOG2_E				1.4426950408889634
 #define RATE_UNKNOWN		36
-#define RATE_GAIN			0.125
+#define RATE_GAIN			0.09	/* what a touch says against all before */
 
 /*
- * What happened to a page: its index, above it whether it was loaded, and how
+ * What happened to a page: its index, above it whether it was a load, and how
  * often it was used.
  */
 #define LOAD				(UINT32_C(1) << 27)
@@ -135,7 +157,7 @@ typedef struct Clock
 	int64_t		ticks;
 	int64_t		turns;
 	int			hand;
-} Clock;
+}			Clock;
 
 typedef struct Advice
 {
@@ -161,6 +183,7 @@ typedef struct Advice
 	uint32_t	events;
 	uint32_t	last_events;
 	uint32_t	residents;
+	uint32_t	at_maximum;		/* of them */
 	uint32_t	last_residents;
 	uint32_t	stayed;
 	uint32_t	loaded;
@@ -172,6 +195,8 @@ typedef struct Advice
 	int64_t		first_ticks;	/* since knowledge was lost */
 
 	double		usual_residents;
+
+	double		saturated;		/* usual share of residents at the maximum */
 
 	/* decaying, except for the counts */
 	double		scans;
@@ -309,6 +334,8 @@ lay_out(Advice *advice, double rate)
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
 	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
 	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
+	if (advice->npages > INDEX_MASK)
+		return SIZE_MAX;		/* an event could not name them */
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
 
@@ -633,7 +660,10 @@ play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 static inline Clock
 clock_at(const Advice *advice, int64_t ticks)
 {
-	return (Clock) {ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
+	return (Clock)
+	{
+		ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)
+	};
 }
 
 /*
@@ -674,6 +704,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->now = clock_at(advice, ticks);
 	advice->events = 0;
 	advice->residents = 0;
+	advice->at_maximum = 0;
 	advice->stayed = 0;
 	advice->loaded = 0;
 	advice->new_loaded = 0;
@@ -720,7 +751,7 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 
 	if (open > 0)
 	{
-		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS / LN_2 * (seen - open * rate);
+		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS * LOG2_E * (seen - open * rate);
 
 		level = fmin(RATE_LEVELS - 1, fmax(0, rounded(advice, level)));
 		set_level(state, (unsigned) level);
@@ -735,23 +766,23 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
  * matters.
  */
 static void
-add_events(Advice *advice, uint32_t index, int amount, bool load)
+add_events(Advice *advice, uint32_t event, int amount)
 {
+	uint32_t   *list = events(advice, advice->scan);
 	uint32_t	room = advice->max_events - advice->events;
-	uint32_t   *event = events(advice, advice->scan);
+	int			usage_max = advice->usage_max;
 
-	if (room == 0)
-	{
-		advice->totals.dropped++;
+	if (amount <= 0)
 		return;
-	}
-	if (!load && amount < advice->usage_max && (uint32_t) amount <= room / 4)
+	if (room == 0)
+		advice->totals.dropped++;
+	else if (!(event & LOAD) && amount < usage_max && (uint32_t) amount <= room / 4)
 	{
 		for (int i = 0; i < amount; i++)
-			event[advice->events++] = index | UINT32_C(1) << AMOUNT_SHIFT;
-		return;
+			list[advice->events++] = event | UINT32_C(1) << AMOUNT_SHIFT;
 	}
-	event[advice->events++] = index | (load ? LOAD : 0) | (uint32_t) amount << AMOUNT_SHIFT;
+	else
+		list[advice->events++] = event | (uint32_t) (amount < usage_max ? amount : usage_max) << AMOUNT_SHIFT;
 }
 
 /* One sampled page of the scan; each page once, in the order of buffers. */
@@ -768,6 +799,7 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->residents++;
+	advice->at_maximum += usage == advice->usage_max;
 	if (index == NOBODY)
 		index = add_page(advice, key);
 	if (index == NOBODY)
@@ -792,15 +824,14 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	set_field(state, REAL_SHIFT, (unsigned) usage);
 	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
-	if (amount > 0)
-		add_events(advice, index, amount < advice->usage_max ? amount : advice->usage_max, load);
+	add_events(advice, index | (load ? LOAD : 0), amount);
 }
 
 static void
 decay(Advice *advice, double reads)
 {
-	double		weight = exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers));
-	double		short_weight = exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers));
+	double		weight = fmax(LEAST_WEIGHT, exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers)));
+	double		short_weight = fmax(LEAST_SHORT_WEIGHT, exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers)));
 	PbpAdviceTotals *totals = &advice->totals;
 
 	for (int i = 0; i < FACTORS; i++)
@@ -831,7 +862,6 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 {
 	PbpAdviceTotals *totals = &advice->totals;
 
-	decay(advice, (double) reads);
 	totals->accesses += (double) hits + (double) reads;
 	totals->reads += (double) reads;
 	totals->loads += advice->loaded;
@@ -847,6 +877,8 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 	}
 	advice->scans++;
 	advice->turned += (double) (advice->now.ticks - advice->last.ticks);
+	/* last, so that reads weigh no more than the loads that they are */
+	decay(advice, (double) reads);
 }
 
 /* The share of the pool that is in the sample, by chance and rate. */
@@ -923,6 +955,8 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 	counts = !advice->lost && advice->now.ticks - advice->first_ticks >= advice->nbuffers;
 
 	follow_residents(advice);
+	if (advice->residents > 0)
+		advice->saturated += SATURATED_GAIN * ((double) advice->at_maximum / advice->residents - advice->saturated);
 	play_events(advice, advice->scan - 1, advice->last_events, counts);
 	advice->last_events = advice->events;
 	if (advice->lost)
@@ -964,6 +998,8 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
 		return PBP_ADVICE_RARE_SCANS;
+	if (i < TODAY && advice->saturated > factors[i])
+		return PBP_ADVICE_SATURATED;
 	if (i > TODAY && miniature->learning)
 		return PBP_ADVICE_LEARNING;
 	if (unsure_share(advice, i) > TOLERATED_UNSURE)
@@ -1017,6 +1053,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
 	row->miss_ratio = bound;
 	row->uncertainty = scaled(advice, i, 1.96 * sqrt(miniature->differing)) + unsure_share(advice, i);
+	if (i < TODAY)
+		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(miniature->extra));
 }
 
 void

@@ -39,8 +39,8 @@
 
 #define TRANCHE			"pgbufprobe"
 
-/* at least four are needed; half of them may be late */
-#define SCANS_PER_TURN	8
+/* at least four are needed, eight for the smallest sizes; some are late */
+#define SCANS_PER_TURN	10
 
 /* limits of a sleep; the upper one is how late the start of a load is noticed */
 #define MIN_SLEEP_NS	INT64CONST(1000000)
