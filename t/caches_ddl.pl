@@ -13,7 +13,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $seconds = 8;
+my $seconds = 4;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

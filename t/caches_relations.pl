@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use File::Spec;
 use File::Temp;
 use FindBin;
 use lib $FindBin::RealBin;
@@ -26,7 +27,8 @@ $node->start;
 create_if_available($node, 'pg_buffercache')
   or note('no pg_buffercache: nothing is compared with it');
 
-my $elsewhere = $node->basedir . '/elsewhere';
+# With modules of another version it may be relative.
+my $elsewhere = File::Spec->rel2abs($node->basedir) . '/elsewhere';
 mkdir $elsewhere or die $!;
 $node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION '$elsewhere'");
 

@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 my $pool = 2048;
-my $seconds = 10;
+my $seconds = 5;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 # A page that got into a buffer of another would not match its checksum.

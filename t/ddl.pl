@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $pool = 2048;
-my $seconds = 8;
+my $seconds = 4;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
