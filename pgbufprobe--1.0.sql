@@ -526,12 +526,17 @@ BEGIN ATOMIC
                CASE WHEN seconds IS NULL
                     THEN format('For ever: nothing was evicted in the %s s that were watched.', round(watched_seconds::numeric))
                     ELSE format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
-                                justify_interval(make_interval(secs => round(seconds::numeric, 1)::double precision)),
-                                justify_interval(make_interval(secs => round(seconds_per_pass::numeric, 1)::double precision))) END,
+                                on_average.duration, by_hand.duration) END,
                seconds, 's',
                CASE WHEN seconds < 60 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_residence()'
-        FROM stay
+        FROM stay,
+             LATERAL (SELECT CASE WHEN seconds < 90 THEN round(seconds::numeric, 1) || ' s'
+                                  WHEN seconds < 5400 THEN round(seconds::numeric / 60) || ' minutes'
+                                  ELSE round(seconds::numeric / 3600, 1) || ' hours' END AS duration) AS on_average,
+             LATERAL (SELECT CASE WHEN seconds_per_pass < 90 THEN round(seconds_per_pass::numeric, 1) || ' s'
+                                  WHEN seconds_per_pass < 5400 THEN round(seconds_per_pass::numeric / 60) || ' minutes'
+                                  ELSE round(seconds_per_pass::numeric / 3600, 1) || ' hours' END AS duration) AS by_hand
         UNION ALL
         SELECT 5, 'What does finding a victim cost now, and at worst?',
                format('%s At worst, with every page in heavy use, one search would take %s ms.',

@@ -1325,6 +1325,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "too few reads lately to tell";
 		case PBP_ADVICE_RARE_SCANS:
 			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
+		case PBP_ADVICE_SATURATED:
+			return "more pages are in constant use than such a pool has room for, and their usage counts do not tell which of them most";
 	}
 	return "unknown";
 }
@@ -1340,9 +1342,9 @@ caveat_of_advice(const PbpAdviceReport *report)
 			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
 			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
 	if (!PBP_KNOWS_RINGS)
-		return "up to PostgreSQL 15 reads of large scans cannot be told from others; no size of the pool would avoid them";
+		return "before PostgreSQL 16 reads of large scans count as others";
 	if ((double) report->ring_reads > totals->reads)
-		return "more blocks were read by large scans through rings, which are not counted here: no size of the pool would avoid them";
+		return "large scans read even more through rings, which is not counted here";
 	return NULL;
 }
 

@@ -93,7 +93,8 @@ WITH pools AS (
     SELECT call, percentile_cont(0.5) WITHIN GROUP (ORDER BY without) AS without,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY beside) AS beside,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY 1 - beside / without) AS loss,
-           min(1 - beside / without) AS least, max(1 - beside / without) AS most
+           percentile_cont(0.25) WITHIN GROUP (ORDER BY 1 - beside / without) AS least,
+           percentile_cont(0.75) WITHIN GROUP (ORDER BY 1 - beside / without) AS most
     FROM bench.throughput GROUP BY call
 )
 SELECT 1 AS part, -1 AS ord, format(E'| ms, shared_buffers of | %s | growth / growth of the pool |\n|---|%s | ---: |', sizes, rule) AS line
@@ -105,9 +106,9 @@ SELECT 2, -1, format(E'\n| ratio, shared_buffers of | %s |\n|---|%s |', sizes, r
 UNION ALL
 SELECT 2, ord, format('| %s / %s | %s |', slower, quicker, cells) FROM ratios
 UNION ALL
-SELECT 3, -1, E'\n| pgbench -S, 2 clients, 1 GB pool, beside a call a second | tps without | tps beside | loss, median of pairs | least to most |\n|---|---:|---:|---:|---:|'
+SELECT 3, -1, E'\n| pgbench -S, 2 clients, 1 GB pool | tps in seconds without | with a call | loss, median of pairs | middle half |\n|---|---:|---:|---:|---:|'
 UNION ALL
 SELECT 3, row_number() OVER (ORDER BY call)::integer,
-       format('| `%s` | %s | %s | %s %% | %s to %s %% |', call, round(without), round(beside), round((100 * loss)::numeric, 1),
+       format('| `%s` | %s | %s | %s %% | %s to %s %% |', call, round(without), round(beside), round((100 * loss)::numeric, 2),
               round((100 * least)::numeric, 1), round((100 * most)::numeric, 1))
 FROM losses;

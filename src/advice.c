@@ -36,31 +36,60 @@ static const double factors[FACTORS] = {
  * large one; and some slack for chance in how many pages are sampled.
  */
 #define PAGES_PER_RESIDENT	5.0
-#define EVENTS_PER_RESIDENT	1.3
-#define SLACK				16
+#define EVENTS_PER_RESIDENT	1.6
+#define SLACK_DEVIATIONS	2.0
+
+/* What one scan says of how many pages are sampled, against all before. */
+#define RESIDENTS_GAIN		0.02
 
 /*
  * Counters lose half their weight in this many pools' worth of reads.  Reads
  * are what turns the hand and what there is to learn from; an idle server
  * forgets nothing.
  */
-#define HALF_LIFE_POOLS		4.0
+#define HALF_LIFE_POOLS		2.0
 #define SHORT_HALF_LIFE_POOLS	0.5
+
+/*
+ * Sessions publish their reads once a second, as lumps that are late by as
+ * much.  Were older ones to weigh much less at once, reads would seem more
+ * than the loads that were seen long before them.
+ */
+#define LEAST_WEIGHT		0.98
+#define LEAST_SHORT_WEIGHT	0.8
 
 /* A figure stands on at least that many sampled loads. */
 #define ENOUGH_LOADS		50.0
 
-/* Misses of which it is unsure that they are some, as a share of accesses. */
-#define TOLERATED_UNSURE	0.005
+/* A larger size is told when so many pools' worth of loads came after it was learnt. */
+#define MATURE_POOLS		0.5
 
-/* Turns of a miniature's hand between two scans; more, and touches blur. */
-#define TOLERATED_TURNS		1.0
+/* Misses of which it is unsure that they are some, as a share of accesses. */
+#define TOLERATED_UNSURE	0.01
+
+/*
+ * Smaller sizes live on uses between two scans, which are partly guesses: what
+ * they add to the misses may be off by so much, by the simulator.
+ */
+#define UNSEEN_SHARE		0.1
+
+/*
+ * Turns of a miniature's hand between two scans; more, and the order of uses
+ * within that time, which nobody knows, decides what it keeps.
+ */
+#define TOLERATED_TURNS		0.5
+
+/*
+ * Of pages at the maximum nobody can tell which is used more.  A size that
+ * would have to do without some of them is not told.
+ */
+#define SATURATED_GAIN		0.05
 
 /*
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
  * not there) and, at the last scan, in the real pool; how often it is used
- * between two scans, in RATE_UNITs; and the number of the last scan that met
- * it.
+ * between two scans, as a level; whether it was used since knowledge was lost;
+ * and the number of the last scan that met it.
  */
 #define BITS				4
 #define ABSENT				15
@@ -68,17 +97,29 @@ static const double factors[FACTORS] = {
 #define ALL_ABSENT			((UINT64_C(1) << (BITS * FACTORS)) - 1)
 #define REAL_SHIFT			(BITS * FACTORS)
 #define RATE_SHIFT			(REAL_SHIFT + BITS)
-#define SCAN_SHIFT			(RATE_SHIFT + BITS)
+#define RATE_BITS			6
+#define MET					(UINT64_C(1) << (RATE_SHIFT + RATE_BITS))
+#define SCAN_SHIFT			(RATE_SHIFT + RATE_BITS + 1)
 #define SCAN_MASK			((UINT64_C(1) << (64 - SCAN_SHIFT)) - 1)
 
-#define RATE_UNIT			8.0 /* a touch */
-#define RATE_MAX			15
-#define RATE_UNKNOWN		4
-#define RATE_GAIN			0.25	/* what one scan says against all before */
+/*
+ * Rates by level, four to an octave: from 2^-10 to 2^5.75 touches between two
+ * scans.
+ */
+#define RATE_LEVELS			64
+#define RATE_LEVEL_OF_1		40
+#define RATE_STEPS			4.0
+#define LOG2_E				1.4426950408889634
+#define RATE_UNKNOWN		36
+#define RATE_GAIN			0.09	/* what a touch says against all before */
 
-/* What happened to a page: its index, and above it how often it was used. */
+/*
+ * What happened to a page: its index, above it whether it was a load, and how
+ * often it was used.
+ */
+#define LOAD				(UINT32_C(1) << 27)
 #define AMOUNT_SHIFT		28
-#define INDEX_MASK			((UINT32_C(1) << AMOUNT_SHIFT) - 1)
+#define INDEX_MASK			(LOAD - 1)
 
 #define NOBODY				UINT32_MAX
 
@@ -93,6 +134,7 @@ typedef struct Page
 typedef struct Miniature
 {
 	uint32_t	first;			/* of all miniatures' slots */
+	uint32_t	room;			/* for slots */
 	uint32_t	slots;
 	uint32_t	used;
 	uint32_t	hand;
@@ -102,6 +144,7 @@ typedef struct Miniature
 								 * past */
 	double		accesses;		/* by the server's count, while all this was
 								 * counted */
+	double		today;			/* misses of today's size */
 	double		extra;			/* misses more than those of today's size */
 	double		unsure;			/* misses that are perhaps none; this and the
 								 * next are soon forgotten */
@@ -110,6 +153,14 @@ typedef struct Miniature
 	double		steps;			/* of the hand */
 	double		scans;
 } Miniature;
+
+/* Where the hand stands; cut up once, and not for each buffer. */
+typedef struct Clock
+{
+	int64_t		ticks;
+	int64_t		turns;
+	int			hand;
+}			Clock;
 
 typedef struct Advice
 {
@@ -127,20 +178,28 @@ typedef struct Advice
 	size_t		events_at;
 	size_t		slots_at;
 	uint64_t	random;
+	double		rates[RATE_LEVELS];
 
 	/* this scan and the last */
 	bool		scanning;
 	bool		lost;			/* what happened since the last is not known */
 	uint32_t	events;
+	uint32_t	last_events;
 	uint32_t	residents;
+	uint32_t	at_maximum;		/* of them */
 	uint32_t	last_residents;
 	uint32_t	stayed;
 	uint32_t	loaded;
 	uint32_t	new_loaded;
+	uint32_t	touched;
 	uint64_t	scan;
-	int64_t		ticks;
-	int64_t		last_ticks;
+	Clock		now;
+	Clock		last;
 	int64_t		first_ticks;	/* since knowledge was lost */
+
+	double		usual_residents;
+
+	double		saturated;		/* usual share of residents at the maximum */
 
 	/* decaying, except for the counts */
 	double		scans;
@@ -161,10 +220,11 @@ heads(const Advice *advice)
 	return (uint32_t *) ((char *) advice + advice->heads_at);
 }
 
+/* What one scan of two found. */
 static inline uint32_t *
-events(const Advice *advice)
+events(const Advice *advice, uint64_t scan)
 {
-	return (uint32_t *) ((char *) advice + advice->events_at);
+	return (uint32_t *) ((char *) advice + advice->events_at) + (scan % 2) * advice->max_events;
 }
 
 static inline uint32_t *
@@ -185,6 +245,19 @@ set_field(uint64_t *state, int shift, unsigned value)
 	*state = (*state & ~((uint64_t) ABSENT << shift)) | (uint64_t) value << shift;
 }
 
+static inline unsigned
+level_of(uint64_t state)
+{
+	return (unsigned) (state >> RATE_SHIFT) & (RATE_LEVELS - 1);
+}
+
+static inline void
+set_level(uint64_t *state, unsigned level)
+{
+	*state &= ~((uint64_t) (RATE_LEVELS - 1) << RATE_SHIFT);
+	*state |= (uint64_t) level << RATE_SHIFT;
+}
+
 double
 pbp_advice_factor(int i)
 {
@@ -203,13 +276,35 @@ next_random(Advice *advice)
 	return x;
 }
 
-/* A whole number with this mean, and the least spread. */
-static int
-some_integer(Advice *advice, double mean)
+static double
+next_share(Advice *advice)
 {
-	double		share = (double) (next_random(advice) >> 11) / 9007199254740992.0;
+	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
+}
 
-	return (int) floor(mean + share);
+/* One of the two whole numbers around, so that this is the mean. */
+static double
+rounded(Advice *advice, double mean)
+{
+	return floor(mean + next_share(advice));
+}
+
+/* How many there are of events that come by chance; no more than most. */
+static int
+some_events(Advice *advice, double mean, int most)
+{
+	double		limit;
+	double		product;
+	int			found = 0;
+
+	if (mean <= 0)
+		return 0;
+	if (mean > 2 * most)
+		return most;
+	limit = exp(-mean);
+	for (product = next_share(advice); product > limit && found < most; product *= next_share(advice))
+		found++;
+	return found;
 }
 
 /* ----------------------------------------------------------------
@@ -222,6 +317,7 @@ static size_t
 lay_out(Advice *advice, double rate)
 {
 	double		residents = rate * advice->nbuffers;
+	double		slack = SLACK_DEVIATIONS * sqrt(residents);
 	uint32_t	nslots = 0;
 
 	for (int i = 0; i < FACTORS; i++)
@@ -229,19 +325,20 @@ lay_out(Advice *advice, double rate)
 		Miniature  *miniature = &advice->miniatures[i];
 
 		miniature->first = nslots;
-		miniature->slots = (uint32_t) (factors[i] * residents + 0.5);
-		if (miniature->slots < 1)
-			miniature->slots = 1;
-		nslots += miniature->slots;
+		miniature->room = (uint32_t) (factors[i] * (residents + slack) + 1);
+		miniature->slots = miniature->room;
+		nslots += miniature->room;
 	}
-	advice->npages = (uint32_t) (PAGES_PER_RESIDENT * residents) + SLACK;
+	advice->npages = (uint32_t) (PAGES_PER_RESIDENT * (residents + slack)) + 1;
 	advice->nheads = advice->npages / 2 + 1;
-	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * residents) + SLACK;
+	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * (residents + slack)) + 1;
 
 	advice->pages_at = (sizeof(Advice) + 7) & ~(size_t) 7;
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
 	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
-	advice->slots_at = advice->events_at + sizeof(uint32_t) * advice->max_events;
+	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
+	if (advice->npages > INDEX_MASK)
+		return SIZE_MAX;		/* an event could not name them */
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
 
@@ -294,6 +391,8 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit)
 	advice->base.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
 	advice->random = UINT64_C(0x9E3779B97F4A7C15);
 	advice->lost = true;
+	for (int i = 0; i < RATE_LEVELS; i++)
+		advice->rates[i] = exp2((i - RATE_LEVEL_OF_1) / RATE_STEPS);
 	for (uint32_t i = 0; i < advice->nheads; i++)
 		heads(advice)[i] = NOBODY;
 	return &advice->base;
@@ -438,6 +537,29 @@ victim_slot(Advice *advice, int i)
 	}
 }
 
+/*
+ * Give a miniature as many buffers as there are sampled pages in such a share
+ * of the real pool: chance may have put more or less into the sample than its
+ * rate says.
+ */
+static void
+resize(Advice *advice, int i, double residents)
+{
+	Miniature  *miniature = &advice->miniatures[i];
+	uint32_t   *slot = &slots(advice)[miniature->first];
+	double		wanted = fmax(1, factors[i] * residents + 0.5);
+
+	bool		was_full = miniature->learnt == miniature->slots;
+
+	miniature->slots = wanted < miniature->room ? (uint32_t) wanted : miniature->room;
+	while (miniature->used > miniature->slots)
+		set_field(&pages(advice)[slot[--miniature->used]].state, BITS * i, ABSENT);
+	if (miniature->hand >= miniature->slots)
+		miniature->hand = 0;
+	if (was_full || miniature->learnt > miniature->slots)
+		miniature->learnt = miniature->slots;
+}
+
 /* A page is used `amount` times at once; true if it had to be loaded. */
 static bool
 use_page(Advice *advice, int i, uint32_t index, unsigned amount)
@@ -451,8 +573,6 @@ use_page(Advice *advice, int i, uint32_t index, unsigned amount)
 	if (missed)
 	{
 		slots(advice)[miniature->first + victim_slot(advice, i)] = index;
-		if (miniature->learnt < miniature->slots)
-			miniature->learnt++;
 		usage = 0;
 	}
 	usage += amount;
@@ -468,6 +588,7 @@ static void
 forget_counts(Miniature *miniature)
 {
 	miniature->accesses = 0;
+	miniature->today = 0;
 	miniature->extra = 0;
 	miniature->differing = 0;
 	miniature->steps = 0;
@@ -480,7 +601,11 @@ play_event(Advice *advice, uint32_t event, bool counts)
 {
 	uint32_t	index = event & INDEX_MASK;
 	unsigned	amount = event >> AMOUNT_SHIFT;
-	bool		today = field(pages(advice)[index].state, BITS * TODAY) == ABSENT;
+	uint64_t   *state = &pages(advice)[index].state;
+	bool		today = field(*state, BITS * TODAY) == ABSENT;
+	bool		is_new = !(*state & MET);
+
+	*state |= MET;
 
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -488,8 +613,11 @@ play_event(Advice *advice, uint32_t event, bool counts)
 		bool		filling = i > TODAY && miniature->learnt < miniature->slots;
 		bool		missed = use_page(advice, i, index, amount);
 
+		if (is_new && miniature->learnt < miniature->slots)
+			miniature->learnt++;
 		if (!counts)
 			continue;
+		miniature->today += today;
 		miniature->extra += missed - today;
 		miniature->differing += missed != today;
 		miniature->unsure += missed && filling;
@@ -499,27 +627,47 @@ play_event(Advice *advice, uint32_t event, bool counts)
 /*
  * Play all events of a scan, in random order: nobody knows the true one, and
  * that of the buffers would favour those behind the hand.
+ *
+ * This is when the next scan is over.  A page that was loaded and has gone
+ * since was read through a ring, as large scans and vacuum do; it would come
+ * and go so in any pool, and does not count.
  */
 static void
-play_events(Advice *advice, bool counts)
+play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 {
-	uint32_t   *event = events(advice);
+	uint32_t   *event = events(advice, scan);
 
-	for (uint32_t left = advice->events; left > 0; left--)
+	for (uint32_t left = nevents; left > 0; left--)
 	{
 		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
 		uint32_t	next = event[chosen];
+		uint64_t	state = pages(advice)[next & INDEX_MASK].state;
 
 		event[chosen] = event[left - 1];
+		if (next & LOAD)
+		{
+			if (!met_in_scan(state, advice->scan))
+				continue;
+			advice->loaded++;
+			advice->new_loaded += (state & ALL_ABSENT) == ALL_ABSENT;
+		}
 		play_event(advice, next, counts);
 	}
-	advice->events = 0;
 }
 
 /* ----------------------------------------------------------------
  *		Scans
  * ----------------------------------------------------------------
  */
+
+static inline Clock
+clock_at(const Advice *advice, int64_t ticks)
+{
+	return (Clock)
+	{
+		ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)
+	};
+}
 
 /*
  * What happened since the last scan is not known: nothing that this scan
@@ -541,11 +689,13 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	Advice	   *advice = (Advice *) base;
 
 	/* a page stays two turns: after more, loads may have come and gone */
-	if (ticks < advice->last_ticks || ticks - advice->last_ticks > 2 * (int64_t) advice->nbuffers)
+	if (ticks < advice->last.ticks || ticks - advice->last.ticks > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(base);
 	if (advice->lost)
 	{
 		advice->first_ticks = ticks;
+		for (uint32_t i = 0; i < advice->pages_used; i++)
+			pages(advice)[i].state &= ~MET;
 		for (int i = 0; i < FACTORS; i++)
 		{
 			advice->miniatures[i].learnt = 0;
@@ -554,19 +704,21 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	}
 	advice->scanning = true;
 	advice->scan++;
-	advice->ticks = ticks;
+	advice->now = clock_at(advice, ticks);
 	advice->events = 0;
 	advice->residents = 0;
+	advice->at_maximum = 0;
 	advice->stayed = 0;
 	advice->loaded = 0;
 	advice->new_loaded = 0;
+	advice->touched = 0;
 }
 
-/* How often the hand came by a buffer before it had moved on to `ticks`. */
+/* How often the hand has come by a buffer. */
 static inline int64_t
-visits(const Advice *advice, int64_t ticks, int buffer)
+visits(Clock clock, int buffer)
 {
-	return (ticks - buffer + advice->nbuffers - 1) / advice->nbuffers;
+	return clock.turns + (buffer < clock.hand);
 }
 
 /*
@@ -582,9 +734,9 @@ static int
 touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 {
 	int			before = (int) field(*state, REAL_SHIFT);
-	double		rate = field(*state, RATE_SHIFT);
-	int64_t		nvisits = visits(advice, advice->ticks, buffer);
-	int64_t		passes = nvisits - visits(advice, advice->last_ticks, buffer);
+	double		rate = advice->rates[level_of(*state)];
+	int64_t		nvisits = visits(advice->now, buffer);
+	int64_t		passes = nvisits - visits(advice->last, buffer);
 	int			seen = usage - before + (int) passes;
 	double		open = 1;		/* share of the time in which use could show */
 
@@ -594,21 +746,46 @@ touches_of(Advice *advice, uint64_t *state, int buffer, int usage)
 	{
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
-		open = passes == 0 ? 0 : fmin(1, (double) (advice->ticks - last_visit) /
-									  (double) (advice->ticks - advice->last_ticks));
+		open = passes == 0 ? 0 : fmin(1, (double) (advice->now.ticks - last_visit) /
+									  (double) (advice->now.ticks - advice->last.ticks));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		open /= 2;				/* until it reached the maximum */
 
 	if (open > 0)
 	{
-		rate += RATE_GAIN * (RATE_UNIT * seen - open * rate);
-		rate = fmin(RATE_MAX, some_integer(advice, rate));
-		set_field(state, RATE_SHIFT, (unsigned) rate);
+		double		level = level_of(*state) + RATE_GAIN * RATE_STEPS * LOG2_E * (seen - open * rate);
+
+		level = fmin(RATE_LEVELS - 1, fmax(0, rounded(advice, level)));
+		set_level(state, (unsigned) level);
+		rate = advice->rates[(int) level];
 	}
-	if (usage == advice->usage_max && rate == RATE_MAX)
-		return usage;
-	return seen + some_integer(advice, (1 - open) * rate / RATE_UNIT);
+	return seen + some_events(advice, (1 - open) * rate, usage);
+}
+
+/*
+ * Several uses happened at several times, while there is room to say so.  A
+ * page in constant use needs no such care, and of a load the rest hardly ever
+ * matters.
+ */
+static void
+add_events(Advice *advice, uint32_t event, int amount)
+{
+	uint32_t   *list = events(advice, advice->scan);
+	uint32_t	room = advice->max_events - advice->events;
+	int			usage_max = advice->usage_max;
+
+	if (amount <= 0)
+		return;
+	if (room == 0)
+		advice->totals.dropped++;
+	else if (!(event & LOAD) && amount < usage_max && (uint32_t) amount <= room / 4)
+	{
+		for (int i = 0; i < amount; i++)
+			list[advice->events++] = event | UINT32_C(1) << AMOUNT_SHIFT;
+	}
+	else
+		list[advice->events++] = event | (uint32_t) (amount < usage_max ? amount : usage_max) << AMOUNT_SHIFT;
 }
 
 /* One sampled page of the scan; each page once, in the order of buffers. */
@@ -617,15 +794,16 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 {
 	Advice	   *advice = (Advice *) base;
 	uint32_t	index = find_page(advice, key);
-	bool		is_new = index == NOBODY;
 	uint64_t   *state;
 	int			amount;
+	bool		load;
 
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->residents++;
-	if (is_new)
+	advice->at_maximum += usage == advice->usage_max;
+	if (index == NOBODY)
 		index = add_page(advice, key);
 	if (index == NOBODY)
 		return;
@@ -633,39 +811,30 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	if (met_in_scan(*state, advice->scan))
 		return;					/* it moved while the scan went on */
 
-	if (advice->lost || !met_in_scan(*state, advice->scan - 1))
+	load = advice->lost || !met_in_scan(*state, advice->scan - 1);
+	if (load)
 	{
-		advice->loaded++;
-		advice->new_loaded += is_new;
+		set_level(state, RATE_UNKNOWN);
 		amount = usage > 0 ? usage : 1;
-		set_field(state, RATE_SHIFT, RATE_UNKNOWN);
 	}
 	else
 	{
-		advice->stayed++;
 		amount = touches_of(advice, state, buffer, usage);
+		advice->stayed++;
+		advice->touched += amount > 0;
 	}
 
 	set_field(state, REAL_SHIFT, (unsigned) usage);
 	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
 	*state |= (advice->scan & SCAN_MASK) << SCAN_SHIFT;
-	if (amount <= 0)
-		return;
-	if (advice->events >= advice->max_events)
-	{
-		advice->totals.dropped++;
-		return;
-	}
-	if (amount > advice->usage_max)
-		amount = advice->usage_max;
-	events(advice)[advice->events++] = index | (uint32_t) amount << AMOUNT_SHIFT;
+	add_events(advice, index | (load ? LOAD : 0), amount);
 }
 
 static void
 decay(Advice *advice, double reads)
 {
-	double		weight = exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers));
-	double		short_weight = exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers));
+	double		weight = fmax(LEAST_WEIGHT, exp2(-reads / (HALF_LIFE_POOLS * advice->nbuffers)));
+	double		short_weight = fmax(LEAST_SHORT_WEIGHT, exp2(-reads / (SHORT_HALF_LIFE_POOLS * advice->nbuffers)));
 	PbpAdviceTotals *totals = &advice->totals;
 
 	for (int i = 0; i < FACTORS; i++)
@@ -673,6 +842,7 @@ decay(Advice *advice, double reads)
 		Miniature  *miniature = &advice->miniatures[i];
 
 		miniature->accesses *= weight;
+		miniature->today *= weight;
 		miniature->extra *= weight;
 		miniature->unsure *= short_weight;
 		miniature->unsure_of *= short_weight;
@@ -700,7 +870,7 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 	totals->loads += advice->loaded;
 	totals->new_loads += advice->new_loaded;
 	totals->evictions += (double) advice->last_residents - advice->stayed;
-	totals->touches += (double) advice->events - advice->loaded;
+	totals->touches += advice->touched;
 	totals->sampled_loads += advice->loaded;
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -709,7 +879,16 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 		advice->miniatures[i].scans++;
 	}
 	advice->scans++;
-	advice->turned += (double) (advice->ticks - advice->last_ticks);
+	advice->turned += (double) (advice->now.ticks - advice->last.ticks);
+	/* last, so that reads weigh no more than the loads that they are */
+	decay(advice, (double) reads);
+}
+
+/* The share of the pool that is in the sample, by chance and rate. */
+static double
+share_of_pool(const Advice *advice)
+{
+	return advice->usual_residents > 0 ? advice->usual_residents / advice->nbuffers : advice->rate;
 }
 
 /*
@@ -722,7 +901,27 @@ unsure_share(const Advice *advice, int i)
 {
 	const Miniature *miniature = &advice->miniatures[i];
 
-	return miniature->unsure / advice->rate / miniature->unsure_of;
+	return miniature->unsure / share_of_pool(advice) / miniature->unsure_of;
+}
+
+/*
+ * Chance has put more or less of the pool into the sample than the rate says:
+ * follow that, slowly, and not what else makes the residents few, as dropping
+ * a table does.
+ */
+static void
+follow_residents(Advice *advice)
+{
+	double		expected = advice->rate * advice->nbuffers;
+	double		slack = SLACK_DEVIATIONS * sqrt(expected);
+	double		weight = advice->usual_residents > 0 ? RESIDENTS_GAIN : 1;
+
+	if (advice->now.ticks < advice->nbuffers)
+		return;					/* the pool was perhaps not full */
+	advice->usual_residents += weight * (advice->residents - advice->usual_residents);
+	advice->usual_residents = fmin(fmax(advice->usual_residents, fmax(1, expected - slack)), expected + slack);
+	for (int i = 0; i < FACTORS; i++)
+		resize(advice, i, advice->usual_residents);
 }
 
 /* A larger size has been learnt when it is full, or hardly meets new pages. */
@@ -754,21 +953,27 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 
 	if (!advice->scanning)
 		return;
-	if (ticks - advice->ticks > advice->nbuffers)
+	if (ticks - advice->now.ticks > advice->nbuffers)
 		pbp_advice_gap(base);	/* it took longer than a turn */
-	counts = !advice->lost && advice->ticks - advice->first_ticks >= advice->nbuffers;
+	counts = !advice->lost && advice->now.ticks - advice->first_ticks >= advice->nbuffers;
 
-	if (counts)
+	follow_residents(advice);
+	if (advice->residents > 0)
+		advice->saturated += SATURATED_GAIN * ((double) advice->at_maximum / advice->residents - advice->saturated);
+	play_events(advice, advice->scan - 1, advice->last_events, counts);
+	advice->last_events = advice->events;
+	if (advice->lost)
 	{
-		decay(advice, (double) reads);
-		count_scan(advice, hits, reads);
+		play_events(advice, advice->scan, advice->events, false);
+		advice->last_events = 0;
 	}
-	play_events(advice, counts);
-	if (counts && advice->ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
+	if (counts)
+		count_scan(advice, hits, reads);
+	if (counts && advice->now.ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
 		finish_learning(advice);
 	advice->totals.scans++;
 	advice->last_residents = advice->residents;
-	advice->last_ticks = advice->ticks;
+	advice->last = advice->now;
 	advice->lost = false;
 	advice->scanning = false;
 }
@@ -782,7 +987,7 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 static double
 scaled(const Advice *advice, int i, double count)
 {
-	return count / advice->rate / advice->miniatures[i].accesses;
+	return count / share_of_pool(advice) / advice->miniatures[i].accesses;
 }
 
 static PbpAdviceReason
@@ -791,12 +996,14 @@ reason_of(const Advice *advice, int i)
 	const Miniature *miniature = &advice->miniatures[i];
 
 	if (miniature->accesses <= 0)
-		return advice->last_ticks < advice->nbuffers ? PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
+		return advice->last.ticks < advice->nbuffers ? PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (i == TODAY)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
 		return PBP_ADVICE_RARE_SCANS;
-	if (i > TODAY && miniature->learning)
+	if (i < TODAY && advice->saturated > factors[i])
+		return PBP_ADVICE_SATURATED;
+	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents))
 		return PBP_ADVICE_LEARNING;
 	if (unsure_share(advice, i) > TOLERATED_UNSURE)
 		return i < TODAY ? PBP_ADVICE_RARE_SCANS : PBP_ADVICE_LEARNING;
@@ -805,12 +1012,23 @@ reason_of(const Advice *advice, int i)
 	return PBP_ADVICE_KNOWN;
 }
 
+/*
+ * The measured miss ratio, and what the miniature's misses are more or less
+ * than those of today's size.  As far as these are gone, their number says how
+ * many there were better than the sample's share of the pool does: where all
+ * are gone, none is left.
+ */
 static double
 estimate(const Advice *advice, int i)
 {
+	const Miniature *miniature = &advice->miniatures[i];
 	double		measured = advice->totals.reads / advice->totals.accesses;
+	double		by_share = measured + scaled(advice, i, miniature->extra);
+	double		gone = 0;
 
-	return fmin(1, fmax(0, measured + scaled(advice, i, advice->miniatures[i].extra)));
+	if (i > TODAY && miniature->today > 0)
+		gone = fmax(0, -miniature->extra / miniature->today);
+	return fmin(1, fmax(0, gone * (1 - gone) * measured + (1 - gone) * by_share));
 }
 
 /*
@@ -838,6 +1056,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
 	row->miss_ratio = bound;
 	row->uncertainty = scaled(advice, i, 1.96 * sqrt(miniature->differing)) + unsure_share(advice, i);
+	if (i < TODAY)
+		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(miniature->extra));
 }
 
 void

@@ -26,7 +26,9 @@ typedef enum PbpAdviceReason
 	PBP_ADVICE_LEARNING,		/* not yet seen enough of what such a size
 								 * holds */
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
-	PBP_ADVICE_RARE_SCANS		/* too much happens between two scans */
+	PBP_ADVICE_RARE_SCANS,		/* too much happens between two scans */
+	PBP_ADVICE_SATURATED		/* most counts are at the maximum, which hides
+								 * use */
 } PbpAdviceReason;
 
 typedef struct PbpAdviceRow

@@ -12,6 +12,8 @@
 #ifndef PBP_COMPAT_H
 #define PBP_COMPAT_H
 
+#include <signal.h>
+
 #include "common/relpath.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -42,6 +44,16 @@
 #else
 #define PBP_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
+
+static inline void
+pbp_ignore_signal(int signo)
+{
+#if PG_VERSION_NUM >= 190000
+	pqsignal(signo, PG_SIG_IGN);
+#else
+	pqsignal(signo, SIG_IGN);
+#endif
+}
 
 /* ---- names of the physical relation ---- */
 

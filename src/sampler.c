@@ -39,8 +39,8 @@
 
 #define TRANCHE			"pgbufprobe"
 
-/* at least four are needed; half of them may be late */
-#define SCANS_PER_TURN	8
+/* at least four are needed, eight for the smallest sizes; some are late */
+#define SCANS_PER_TURN	10
 
 /* limits of a sleep; the upper one is how late the start of a load is noticed */
 #define MIN_SLEEP_NS	INT64CONST(1000000)
@@ -54,6 +54,7 @@
 
 /* pages whose names are remembered, to ask the page cache for them */
 #define REMEMBERED		512
+#define CONSIDERED		64		/* one page of so many, in each scan */
 #define PROBES			8		/* at a time */
 #define PROBE_HALVED	256		/* probes of a band after which older ones
 								 * count half */
@@ -117,7 +118,6 @@ typedef struct Sampler
 	int64		accesses_ns;	/* 0: never */
 	int64		new_hits;		/* since the last scan that told the advice */
 	int64		new_reads;
-	int64		new_ring_reads;
 
 	MemoryContext advice_context;
 	PbpAdvice  *advice;			/* NULL: none is wanted, or there is no memory
@@ -271,14 +271,16 @@ mean_of(const Mean *mean)
 
 /*
  * Remember the names of some pages of the sample, and keep them after the
- * pages have been evicted, for as long as the advice knows them.
+ * pages have been evicted, for as long as it depends on the pool's size
+ * whether they are there.  Each scan considers few, since that takes time.
  */
 static void
 remember_page(Sampler *sampler, uint64 key, const BufferTag *tag)
 {
 	RememberedPage *page = &sampler->remembered[(key >> 16) % REMEMBERED];
 
-	if (page->used && pbp_advice_band(sampler->advice, page->key) >= 0)
+	if ((key + (uint64) sampler->interval.scans) % CONSIDERED != 0 ||
+		(page->used && pbp_advice_band(sampler->advice, page->key) > 0))
 		return;
 	page->used = true;
 	page->key = key;
@@ -297,7 +299,7 @@ probe_page(Sampler *sampler, RememberedPage *page)
 	bool		cached;
 	int64		read_ns;
 
-	if (band < 0 ||
+	if (band <= 0 ||
 		!pbp_os_open(&locator, pbp_tag_fork(&page->tag),
 					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file))
 	{
@@ -409,9 +411,13 @@ os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor
 	double		reads = 0;
 	double		cached = 0;
 
-	for (int band = from; band < to; band++)
+	/*
+	 * a band holds the pages that its size would have, and the next smaller
+	 * not
+	 */
+	for (int band = from + 1; band <= to; band++)
 	{
-		double		saved = report->rows[band].miss_ratio - report->rows[band + 1].miss_ratio;
+		double		saved = report->rows[band - 1].miss_ratio - report->rows[band].miss_ratio;
 		double		share = mean_of(&sampler->in_os_cache[band]);
 
 		if (!(saved > 0))
@@ -669,6 +675,7 @@ start_looking(Sampler *sampler)
 	sampler->scan_ns = 0;
 	sampler->sample_ticks = -1;
 	sampler->accesses_ns = 0;
+	sampler->new_hits = sampler->new_reads = 0;
 	sampler->cpu_ns = cpu_now_ns();
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	start_advice(sampler);
@@ -694,7 +701,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	/* a cancel would end it and lose what it has learned */
-	pqsignal(SIGINT, SIG_IGN);
+	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
 	/* to no database, so that none of them is kept from being dropped */
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
