@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(58);
+SELECT plan(53);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -244,8 +244,8 @@ SELECT results_eq(
     $$ SELECT pg_get_constraintdef(oid) COLLATE "C" FROM pg_constraint
         WHERE conrelid IN ('pgbufprobe_snapshots'::regclass, 'pgbufprobe_snapshot_usagecounts'::regclass)
           AND contype <> 'n' ORDER BY 1 $$,
-    ARRAY['FOREIGN KEY (snapshot_id) REFERENCES pgbufprobe_snapshots(id) ON DELETE CASCADE',
-          'PRIMARY KEY (id)', 'UNIQUE NULLS NOT DISTINCT (snapshot_id, usagecount)'],
+    $$ VALUES ('FOREIGN KEY (snapshot_id) REFERENCES pgbufprobe_snapshots(id) ON DELETE CASCADE'::text COLLATE "C"),
+              ('PRIMARY KEY (id)'), ('UNIQUE NULLS NOT DISTINCT (snapshot_id, usagecount)') $$,
     'a snapshot has one row a usage count, and takes them with it');
 SELECT is(
     (SELECT array_agg(t.relation::regclass::text || ' ' || t.condition ORDER BY t.relation::regclass::text COLLATE "C")
@@ -264,15 +264,15 @@ SELECT results_eq(
 
 -- Whoever takes snapshots has to write them, and whoever prunes to delete them.
 SELECT results_eq(
-    $$ SELECT c.relname || ' ' || a.grantee::regrole::text || ' ' || a.privilege_type || ' ' || a.is_grantable COLLATE "C"
+    $$ SELECT concat_ws(' ', c.relname, a.grantee::regrole, a.privilege_type, a.is_grantable) COLLATE "C"
          FROM pg_class c, aclexplode(relacl) a
         WHERE relname LIKE 'pgbufprobe%' AND a.grantee <> relowner ORDER BY 1 $$,
-    ARRAY['pgbufprobe_double_buffering pg_monitor SELECT false',
-          'pgbufprobe_snapshot_usagecounts pg_monitor INSERT false',
-          'pgbufprobe_snapshot_usagecounts pg_monitor SELECT false',
-          'pgbufprobe_snapshots pg_monitor DELETE false',
-          'pgbufprobe_snapshots pg_monitor INSERT false',
-          'pgbufprobe_snapshots pg_monitor SELECT false'],
+    $$ VALUES ('pgbufprobe_double_buffering pg_monitor SELECT f'::text COLLATE "C"),
+              ('pgbufprobe_snapshot_usagecounts pg_monitor INSERT f'),
+              ('pgbufprobe_snapshot_usagecounts pg_monitor SELECT f'),
+              ('pgbufprobe_snapshots pg_monitor DELETE f'),
+              ('pgbufprobe_snapshots pg_monitor INSERT f'),
+              ('pgbufprobe_snapshots pg_monitor SELECT f') $$,
     'the view and the tables are granted to pg_monitor, and to nobody else');
 
 SELECT is_empty(
@@ -319,9 +319,9 @@ SELECT results_eq(
 
 -- Types of tables and views are listed from 17 on.
 SELECT results_eq(
-    $$ SELECT DISTINCT CASE WHEN c.relname IS NOT NULL THEN c.relkind || ' ' || c.relname
-                   WHEN p.proname LIKE 'pgbufprobe\_%' THEN 'a function'
-                   ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END COLLATE "C"
+    $$ SELECT DISTINCT CASE WHEN c.relname IS NOT NULL THEN concat_ws(' ', c.relkind, c.relname)
+                            WHEN p.proname LIKE 'pgbufprobe\_%' THEN 'a function'
+                            ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END COLLATE "C"
          FROM pg_depend d
          JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
          LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
@@ -330,8 +330,8 @@ SELECT results_eq(
          LEFT JOIN pg_class c ON (d.classid = 'pg_class'::regclass AND d.objid = c.oid)
                               OR c.oid = coalesce(nullif(t.typrelid, 0), element.typrelid)
         WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe' ORDER BY 1 $$,
-    ARRAY['S pgbufprobe_snapshots_id_seq', 'a function', 'r pgbufprobe_snapshot_usagecounts',
-          'r pgbufprobe_snapshots', 'v pgbufprobe_double_buffering'],
+    $$ VALUES ('S pgbufprobe_snapshots_id_seq'::text COLLATE "C"), ('a function'),
+              ('r pgbufprobe_snapshot_usagecounts'), ('r pgbufprobe_snapshots'), ('v pgbufprobe_double_buffering') $$,
     'the extension makes functions, whose names all begin with pgbufprobe_, a view, and two tables with a sequence');
 
 SELECT is(
