@@ -34,7 +34,8 @@ REGRESS = \
 	histogram \
 	relations \
 	clock \
-	caches
+	caches \
+	snapshots
 
 # Not every server comes with the extension that this compares with.
 ifneq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_buffercache.control),)

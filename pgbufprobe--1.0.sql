@@ -234,7 +234,7 @@ CREATE TABLE pgbufprobe_snapshots (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     taken_at timestamp with time zone NOT NULL,
     label text,
-    server_started_at timestamp with time zone NOT NULL,
+    server_started_at timestamp with time zone NOT NULL,    -- or recovered from a crash: all counts below begin there
     buffers bigint NOT NULL,
     hand bigint NOT NULL,
     passes bigint NOT NULL,
@@ -265,7 +265,10 @@ BEGIN ATOMIC
     WITH taken AS (
         INSERT INTO pgbufprobe_snapshots
             (taken_at, label, server_started_at, buffers, hand, passes, ticks, allocations)
-        SELECT c.taken_at, pgbufprobe_snapshot.label, pg_postmaster_start_time(),
+        SELECT c.taken_at, pgbufprobe_snapshot.label,
+               -- a crash takes the counts and leaves the postmaster, but none of its children
+               greatest(pg_postmaster_start_time(), (SELECT max(a.backend_start) FROM pg_stat_activity AS a
+                                                     WHERE a.backend_type = 'checkpointer')),
                c.buffers, c.hand, c.passes, c.ticks, c.allocations
         FROM pgbufprobe_clock() AS c
         RETURNING id
@@ -300,7 +303,7 @@ CREATE FUNCTION pgbufprobe_snapshot_diff(
     OUT seconds double precision,       -- between the two, as all that follows; the same in each row
     OUT ticks bigint,                   -- NULL here and below: the server was started between them
     OUT passes double precision,
-    OUT allocations bigint)
+    OUT allocations bigint)             -- NULL also if the statistics were reset between them
 RETURNS SETOF record
 LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 7
 BEGIN ATOMIC
@@ -321,7 +324,8 @@ BEGIN ATOMIC
         SELECT found.from_id, found.to_id, extract(epoch FROM t.taken_at - f.taken_at)::double precision AS seconds,
                t.buffers AS pool,
                t.server_started_at = f.server_started_at AND t.buffers = f.buffers
-                   AND (t.ticks - f.ticks) * (t.id - f.id) >= 0 AS same_run,
+                   AND sign(t.ticks - f.ticks) * sign(t.id - f.id) >= 0 AS same_run,
+               sign(t.allocations - f.allocations) * sign(t.id - f.id) >= 0 AS same_statistics,
                t.ticks - f.ticks AS ticks, t.allocations - f.allocations AS allocations
         FROM found
         JOIN pgbufprobe_snapshots AS f ON f.id = found.from_id
@@ -335,7 +339,7 @@ BEGIN ATOMIC
            before.dirty, after.dirty, after.dirty - before.dirty, b.seconds,
            CASE WHEN b.same_run THEN b.ticks END,
            CASE WHEN b.same_run THEN round(b.ticks::numeric / b.pool, 4)::double precision END,
-           CASE WHEN b.same_run THEN b.allocations END
+           CASE WHEN b.same_run AND b.same_statistics THEN b.allocations END
     FROM between_them AS b
     CROSS JOIN (SELECT usagecount FROM before UNION SELECT usagecount FROM after) AS levels
     LEFT JOIN before ON before.usagecount IS NOT DISTINCT FROM levels.usagecount

@@ -17,7 +17,10 @@ my %long = (
 	worst => q{SELECT count(*) FROM pgbufprobe_sweep_cost(100000000, 'worst')},
 	live => q{SELECT count(*) FROM pgbufprobe_sweep_cost(100000000, 'live')},
 	scan => q{SELECT count(*) FROM generate_series(9901, 10000) n, pgbufprobe_scan_cost(n)},
-	watch => q{SELECT count(*) FROM pgbufprobe_clock_rate('1 h')});
+	watch => q{SELECT count(*) FROM pgbufprobe_clock_rate('1 h')},
+	residence => q{SELECT count(*) FROM pgbufprobe_residence('1 h')},
+	snapshots => q{SELECT count(pgbufprobe_snapshot()) FROM generate_series(1, 1000000)},
+	checkup => q{SELECT count(*) FROM generate_series(1, 1000) n, LATERAL (SELECT n, * FROM pgbufprobe_checkup() OFFSET 0) c});
 
 # What a session shows that can still be used.
 my $check = q{SELECT 'buffers', sum(buffers) FROM pgbufprobe_usagecount_histogram()};
@@ -101,6 +104,11 @@ is( $node->safe_psql('postgres',
 is( $node->safe_psql('postgres',
 		'SELECT sum(pinned) FROM pgbufprobe_usagecount_histogram()'),
 	0, 'no buffer is left pinned');
+
+# None was committed, so that none is there, not even in part.
+is( $node->safe_psql('postgres',
+		'SELECT (SELECT count(*) FROM pgbufprobe_snapshots), (SELECT count(*) FROM pgbufprobe_snapshot_usagecounts)'),
+	'0|0', 'of a snapshot that is cancelled nothing stays');
 
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'),
 	$started_at, 'the server has not been restarted');

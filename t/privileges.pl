@@ -17,19 +17,46 @@ my %readers = (
 	  q{SELECT bool_and(buffers > 0) FROM pgbufprobe_relations()},
 	pgbufprobe_clock => q{SELECT buffers FROM pgbufprobe_clock()},
 	pgbufprobe_clock_rate =>
-	  q{SELECT count(*) FROM pgbufprobe_clock_rate('1 ms')});
+	  q{SELECT count(*) FROM pgbufprobe_clock_rate('1 ms')},
+	pgbufprobe_snapshot => q{SELECT pgbufprobe_snapshot() > 0},
+	pgbufprobe_snapshot_diff => q{SELECT count(*) FROM pgbufprobe_snapshot_diff()},
+	pgbufprobe_snapshot_prune => q{SELECT pgbufprobe_snapshot_prune('1 day')},
+	pgbufprobe_residence => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_residence('1 ms')},
+	pgbufprobe_history => q{SELECT count(*) > 0 FROM pgbufprobe_history()},
+	pgbufprobe_advice => q{SELECT count(*) FROM pgbufprobe_advice()},
+	pgbufprobe_checkup => q{SELECT count(*) FROM pgbufprobe_checkup()});
 my %answers = (
 	pgbufprobe_sweep_cost => 2,
 	pgbufprobe_scan_cost => 3,
 	pgbufprobe_usagecount_histogram => 2048,
 	pgbufprobe_relations => 't',
 	pgbufprobe_clock => 2048,
-	pgbufprobe_clock_rate => 1);
+	pgbufprobe_clock_rate => 1,
+	pgbufprobe_snapshot => 't',
+	pgbufprobe_snapshot_diff => 7,
+	pgbufprobe_snapshot_prune => 0,
+	pgbufprobe_residence => 't',
+	pgbufprobe_history => 't',
+	pgbufprobe_advice => 11,
+	pgbufprobe_checkup => 8);
+# What some functions call and read, which a role needs, too; pg_monitor has it.
+my %needed = (
+	pgbufprobe_snapshot => ['INSERT, SELECT ON pgbufprobe_snapshots, pgbufprobe_snapshot_usagecounts'],
+	pgbufprobe_snapshot_diff => ['EXECUTE ON FUNCTION pgbufprobe_no_snapshot'],
+	pgbufprobe_snapshot_prune => ['DELETE ON pgbufprobe_snapshots'],
+	pgbufprobe_checkup =>
+	  [ 'SELECT ON pgbufprobe_double_buffering', 'EXECUTE ON FUNCTION pgbufprobe_residency' ]);
+# For nobody but those who were granted it.
+my %movers = (
+	pgbufprobe_history_reset => q{SELECT pgbufprobe_history_reset() IS NOT NULL},
+	pgbufprobe_os_advise => q{SELECT pgbufprobe_os_advise('pg_class', 'willneed') > 0},
+	pgbufprobe_read_cost => q{SELECT sum(reads) > 0 FROM pgbufprobe_read_cost('pg_class', 10)});
 my $live = q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')};
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', 'shared_buffers = 2048');
+$node->append_conf('postgresql.conf',
+	"shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.sample_interval = 100ms\n");
 $node->start;
 $node->safe_psql(
 	'postgres', q(
@@ -38,7 +65,10 @@ CREATE ROLE monitor IN ROLE pg_monitor;
 CREATE ROLE granted;
 CREATE DATABASE mine OWNER plain;
 CREATE EXTENSION pgbufprobe;
+SELECT pgbufprobe_snapshot() FROM generate_series(1, 2);
 ));
+$node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_history()')
+  or die 'no sample was taken';
 
 # What a role gets for a query: its answer, or its error with the SQLSTATE.
 sub as_role
@@ -61,11 +91,17 @@ sub readers_answer
 	}
 }
 
-for my $function (sort keys %readers)
+for my $function (sort keys %readers, keys %movers)
 {
-	like(as_role('plain', $readers{$function}),
+	like(as_role('plain', $readers{$function} // $movers{$function}),
 		qr/ERROR:  42501: permission denied for function $function/,
 		"plain role: $function is denied");
+}
+for my $relation (qw(pgbufprobe_double_buffering pgbufprobe_snapshots pgbufprobe_snapshot_usagecounts))
+{
+	like(as_role('plain', "SELECT * FROM $relation"),
+		qr/ERROR:  42501: permission denied for (table|view) $relation/,
+		"plain role: $relation is denied");
 }
 # The privilege is looked at before the argument.
 like(as_role('plain', q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}),
@@ -80,10 +116,33 @@ like(as_role('monitor', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'monitor: the live search is for superusers');
 
-# The function looks by itself, whatever was granted.
+for my $function (sort keys %movers)
+{
+	like(as_role('monitor', $movers{$function}),
+		qr/ERROR:  42501: permission denied for function $function/,
+		"monitor: $function is denied");
+}
+# What is written down stays as it was written.
+for my $table (qw(pgbufprobe_snapshots pgbufprobe_snapshot_usagecounts))
+{
+	like(as_role('monitor', "UPDATE $table SET buffers = 0"),
+		qr/ERROR:  42501: permission denied for table $table/, "monitor: $table is not to be changed");
+}
+
 $node->safe_psql('postgres',
-	join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } sort keys %readers);
+	join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } sort keys %readers, keys %movers);
+for my $function (sort keys %needed)
+{
+	like(as_role('granted', $readers{$function}),
+		qr/ERROR:  42501: permission denied/, "granted: $function needs more than itself");
+}
+$node->safe_psql('postgres', join '', map { "GRANT $_ TO granted;\n" } map { @$_ } values %needed);
 readers_answer('granted');
+for my $function (sort keys %movers)
+{
+	is(as_role('granted', $movers{$function}), 't', "granted: $function works");
+}
+# The function looks by itself, whatever was granted.
 like(as_role('granted', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'granted: the live search is for superusers');

@@ -27,7 +27,18 @@ my @answers = (
 		q{SELECT buffers, ticks = passes * buffers + hand FROM pgbufprobe_clock()} ],
 	# Nobody else is there to move the hand.
 	[ 'clock rate', '0|0|t',
-		q{SELECT ticks, ticks_per_second, seconds_per_pass IS NULL FROM pgbufprobe_clock_rate('10 ms')} ]);
+		q{SELECT ticks, ticks_per_second, seconds_per_pass IS NULL FROM pgbufprobe_clock_rate('10 ms')} ],
+	[ 'difference of snapshots', 'before after 7 t',
+		q{SELECT concat_ws(' ', (SELECT string_agg(label, ' ' ORDER BY id) FROM pgbufprobe_snapshots), count(*),
+		                   sum(from_buffers) = sum(to_buffers)) FROM pgbufprobe_snapshot_diff()} ],
+	[ 'how long pages stay', 't|0',
+		q{SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()), count(seconds_per_pass)
+		    FROM pgbufprobe_residence('10 ms')} ],
+	[ 'advice', '11|0|1',
+		q{SELECT count(*), count(estd_miss_ratio), count(DISTINCT note) FROM pgbufprobe_advice()} ],
+	[ 'checkup', '8|8',
+		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'look', 'act', 'unknown') AND answer <> '')
+		    FROM pgbufprobe_checkup()} ]);
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
@@ -43,6 +54,8 @@ $primary->start;
 $primary->safe_psql(
 	'postgres', qq(
 CREATE EXTENSION pgbufprobe;
+SELECT pgbufprobe_snapshot('before');
+SELECT pgbufprobe_snapshot('after');
 CREATE TABLE pages (id int PRIMARY KEY, page text);
 ALTER TABLE pages ALTER page SET STORAGE PLAIN;
 INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, $pool + 500) i;
@@ -115,6 +128,19 @@ is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
 	't', 'the standby is one');
 all_answer($standby, 'standby', 'BEGIN');
 all_as_announced('standby, unused buffers left');
+
+# What writes, and what asks for a sampler, says why it cannot.
+for (
+	[ q{SELECT pgbufprobe_snapshot()}, '25006: cannot execute .* in a read-only transaction' ],
+	[ q{SELECT pgbufprobe_snapshot_prune('1 day')}, '25006: cannot execute .* in a read-only transaction' ],
+	[ q{SELECT * FROM pgbufprobe_snapshot_diff(1000, 1001)}, 'P0002: snapshot 1000 does not exist' ],
+	[ q{SELECT * FROM pgbufprobe_history()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
+	[ q{SELECT pgbufprobe_history_reset()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ])
+{
+	my ($query, $error) = @$_;
+	my ($rc, $out, $err) = $standby->psql('postgres', "\\set VERBOSITY verbose\n$query;");
+	like($err, qr/ERROR:  $error/, "standby: $query says why not");
+}
 
 # By the index and not by a scan, which would go through a ring of few buffers.
 $standby->safe_psql(

@@ -1,0 +1,447 @@
+# The background worker: what its samples say agrees with the server and with each other, its settings do what
+# they promise, and it lives through whatever befalls it. No time is asserted, but what was counted in it.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $pool = 2048;
+my $conf = qq(
+shared_buffers = $pool
+autovacuum = off
+shared_preload_libraries = pgbufprobe
+pgbufprobe.sample_interval = 100ms
+# so that what is counted does not depend on what else the machine does
+pgbufprobe.max_cpu_fraction = 1
+pgbufprobe.advice_memory = 256kB
+);
+
+sub new_node
+{
+	my ($name, $more) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(allows_streaming => 1);
+	$node->append_conf('postgresql.conf', $conf . ($more // ''));
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	return $node;
+}
+
+sub ask
+{
+	my ($node, $query) = @_;
+	return $node->safe_psql('postgres', $query);
+}
+
+sub becomes_true
+{
+	my ($node, $query, $what) = @_;
+	ok($node->poll_query_until('postgres', "SELECT $query"), $what);
+}
+
+sub has_error
+{
+	my ($node, $query, $error, $what) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query;");
+	like($err, qr/ERROR:  $error/, $what);
+}
+
+sub set
+{
+	my ($node, %settings) = @_;
+	ask($node, "ALTER SYSTEM SET pgbufprobe.$_ = '$settings{$_}'") for sort keys %settings;
+	$node->reload;
+}
+
+my $worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
+my $samples = q{(SELECT count(*) FROM pgbufprobe_history())};
+# A sample that knows none before it: the first one, or the first after the worker was not at work.
+my $beginnings = q{(SELECT count(*) FROM pgbufprobe_history() WHERE seconds IS NULL)};
+
+sub worker_pid { return ask($_[0], "SELECT pid $worker") }
+
+# Waits for some samples more than there are.
+sub await_samples
+{
+	my ($node, $more) = @_;
+	my $last = ask($node, 'SELECT coalesce(max(taken_at), now()) FROM pgbufprobe_history()');
+
+	$node->poll_query_until('postgres',
+		"SELECT count(*) >= $more FROM pgbufprobe_history() WHERE taken_at > '$last'")
+	  or die 'no samples are taken';
+}
+
+sub stop_sampler
+{
+	my ($node) = @_;
+
+	set($node, sampler => 'off');
+	# Five intervals without a sample: it has heard of it.
+	becomes_true($node, "coalesce(max(taken_at) < now() - interval '500 ms', true) FROM pgbufprobe_history()",
+		'sampler off: no sample is taken any more');
+}
+
+# Samples that contradict themselves or the one before, but for the accuracy with which they are told.
+sub samples_are_right
+{
+	my ($node, $what, $buffers) = @_;
+	$buffers //= $pool;
+
+	is( ask($node, qq{
+		SELECT string_agg(sample::text, E'\\n') FROM (
+			SELECT *, ticks - lag(ticks) OVER (ORDER BY n) AS new_ticks,
+			       allocations - lag(allocations) OVER (ORDER BY n) AS new_allocations,
+			       taken_at - lag(taken_at) OVER (ORDER BY n) AS later
+			  FROM (SELECT row_number() OVER () AS n, * FROM pgbufprobe_history()) AS h) AS sample
+		 WHERE unused + (SELECT sum(u) FROM unnest(usagecounts) u) <> $buffers
+		    OR dirty > $buffers OR pinned > $buffers OR scans < 1 OR sampler_cpu_ms IS NULL OR later <= '0'
+		    OR (seconds IS NULL AND num_nonnulls(ticks_per_second, inspected_per_allocation, seconds_per_pass,
+		                                         sampler_cpu_fraction) > 0)
+		    OR (n > 1 AND seconds IS NOT NULL AND NOT (
+		           new_ticks >= 0 AND new_allocations >= 0 AND seconds > 0
+		       AND abs(ticks_per_second * seconds - new_ticks) <= 0.002 * new_ticks
+		       AND CASE WHEN new_ticks = 0 THEN seconds_per_pass IS NULL
+		                ELSE abs(seconds_per_pass * new_ticks - $buffers * seconds) <= 0.002 * $buffers * seconds END
+		       AND CASE WHEN new_allocations = 0 THEN inspected_per_allocation IS NULL
+		                ELSE abs(inspected_per_allocation * new_allocations - new_ticks) <= 0.002 * new_ticks END
+		       AND abs(sampler_cpu_fraction * seconds * 1000 - sampler_cpu_ms) <= 0.002 * sampler_cpu_ms))}),
+		'', "$what: every sample agrees with itself and the one before");
+}
+
+# A table of more pages than the pool has buffers, a row a page, and reads of random ones.
+sub make_pages
+{
+	my ($node) = @_;
+	ask($node, qq{
+		CREATE TABLE pages (id int PRIMARY KEY, page text);
+		ALTER TABLE pages ALTER page SET STORAGE PLAIN;
+		INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, 3 * $pool) i;
+		CREATE PROCEDURE load(turns int) LANGUAGE plpgsql AS \$\$
+		DECLARE
+			start bigint := ticks FROM pgbufprobe_clock();
+			some_id int;
+		BEGIN
+			SET enable_seqscan = off;
+			SET enable_bitmapscan = off;
+			WHILE (SELECT ticks FROM pgbufprobe_clock()) < start + turns * $pool LOOP
+				FOR i IN 1..$pool / 16 LOOP
+					some_id := 1 + floor(random() * 3 * $pool);
+					PERFORM length(page) FROM pages WHERE id = some_id;
+				END LOOP;
+				COMMIT;
+				PERFORM pg_sleep(0.005);
+			END LOOP;
+		END \$\$});
+}
+
+# ---------------------------------------------------------------------------
+# A pool that is not full
+
+my $node = new_node('main', "restart_after_crash = on\n");
+my $pid = worker_pid($node);
+
+like($pid, qr/^\d+$/, 'there is one worker');
+is(ask($node, "SELECT datname IS NULL $worker"), 't', 'in no database');
+await_samples($node, 5);
+samples_are_right($node, 'a pool that is not full');
+is(ask($node, 'SELECT seconds IS NULL FROM pgbufprobe_history() LIMIT 1'), 't', 'the first sample has none before it');
+is(ask($node, "SELECT $beginnings"), 1, 'and the others have');
+
+# From 19 on there is no free list, and the hand goes where buffers are unused.
+is( ask($node, 'SELECT count(estd_miss_ratio), count(estd_reads), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
+	'0|0|nothing was evicted yet, so nothing would change: the pool is not full, or all that is used fits|t',
+	'a hand that was never round: no advice, and why');
+is( ask($node, q{
+		SELECT string_agg(concat_ws(' ', verdict, value IS NULL, answer ~ '^(No|Perhaps|No|For ever): '), ', ')
+		  FROM (SELECT * FROM pgbufprobe_checkup() LIMIT 4) AS first_four}),
+	'fine f t, fine f t, unknown t t, fine t t', 'and the checkup says so');
+becomes_true($node, q{(SELECT ticks FROM pgbufprobe_clock()) = max(ticks)
+	AND (SELECT allocations FROM pgbufprobe_clock()) = max(allocations) FROM pgbufprobe_history()},
+	'the last sample has the hand where it stands');
+
+# ---------------------------------------------------------------------------
+# A hand that turns
+
+make_pages($node);
+# so that nothing of that is left to be written while the hand turns
+ask($node, 'CHECKPOINT');
+await_samples($node, 2);
+ask($node, 'SELECT pgbufprobe_history_reset()');
+await_samples($node, 1);
+ask($node, 'CALL load(20)');
+await_samples($node, 2);
+samples_are_right($node, 'a hand that turns');
+becomes_true($node, q{(SELECT ticks FROM pgbufprobe_clock()) = max(ticks)
+	AND (SELECT allocations FROM pgbufprobe_clock()) = max(allocations) FROM pgbufprobe_history()},
+	'the last sample has the hand where it stands');
+is(ask($node, 'SELECT min(unused) FROM pgbufprobe_history()'), 0, 'the pool was full');
+my ($turns, $scans) = split /\|/, ask($node,
+	"SELECT (max(ticks) - min(ticks)) / $pool, sum(scans) FROM pgbufprobe_history()");
+cmp_ok($turns, '>=', 18, 'the hand went round');
+cmp_ok($scans, '>=', 4 * $turns, 'four scans a turn at least');
+
+is( ask($node, q{
+		SELECT count(*) FROM pgbufprobe_advice()
+		 WHERE num_nonnulls(estd_miss_ratio, estd_reads, estd_reads_saved, sampled_loads) NOT IN (0, 4)
+		    OR (estd_miss_ratio IS NULL AND note IS NULL) OR NOT estd_miss_ratio BETWEEN 0 AND 1
+		    OR sampled_loads = 0}),
+	0, 'advice: a size has its figures, or a note why not');
+becomes_true($node, q{estd_read_factor = 1 AND estd_reads_saved = 0 AND estd_miss_ratio > 0
+	FROM pgbufprobe_advice() WHERE size_factor = 1}, 'advice: today is today');
+
+# ---------------------------------------------------------------------------
+# Settings, and what follows from a ring that stands still
+
+stop_sampler($node);
+is(ask($node, "SELECT wait_event_type, pid $worker"), "Extension|$pid", 'sampler off: the worker waits');
+is( ask($node, 'SELECT count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
+	'0|pgbufprobe.sampler is off|t', 'sampler off: no advice, and why');
+is( ask($node, qq{
+		WITH ring AS (
+			SELECT sum(seconds) AS seconds, sum(ticks_per_second * seconds) AS ticks
+			  FROM pgbufprobe_history() WHERE taken_at >= now() - interval '300 s'),
+		stay AS (
+			SELECT sum(buffers) AS buffers, count(*) FILTER (WHERE NOT (0 <= min_seconds AND min_seconds <= avg_seconds
+			       AND avg_seconds <= max_seconds AND max_seconds <= 7 * seconds_per_pass)) AS wrong,
+			       min(seconds_per_pass) AS pass, max(seconds_per_pass) AS max_pass, min(watched_seconds) AS watched
+			  FROM pgbufprobe_residence('1 h'))
+		SELECT wrong, buffers = (SELECT sum(buffers) FROM pgbufprobe_relations()),
+		       pass = max_pass, abs(pass * ticks - $pool * seconds) <= 0.005 * $pool * seconds,
+		       abs(watched - seconds) <= 0.005 * seconds
+		  FROM ring, stay}),
+	'0|t|t|t|t', 'residence: by the speed of the hand in the ring, without watching it');
+ask($node, 'SELECT pgbufprobe_history_reset()');
+is(ask($node, "SELECT $samples"), 0, 'reset: no sample is left');
+is( ask($node, q{SELECT count(*) > 0, count(seconds_per_pass), min(watched_seconds) >= 0.01 FROM pgbufprobe_residence('10 ms')}),
+	't|0|t', 'residence: with an empty ring the hand is watched, and stands still');
+set($node, sampler => 'on');
+await_samples($node, 3);
+is(worker_pid($node), $pid, 'sampler on again: the same worker');
+samples_are_right($node, 'sampler on again');
+is(ask($node, "SELECT $beginnings"), 1, 'sampler on again: nothing is said of the time between');
+
+set($node, sample_interval => '250ms');
+becomes_true($node, q{count(*) >= 3 FROM pgbufprobe_history() WHERE seconds >= 0.25}, 'a longer interval is heeded');
+is( ask($node, q{
+		SELECT min(seconds) >= 0.25 FROM (SELECT seconds FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 2) AS newest}),
+	't', 'no sample comes earlier than that');
+set($node, sample_interval => '100ms');
+becomes_true($node, q{count(*) >= 3 FROM (SELECT seconds FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 3) AS newest
+	WHERE seconds < 0.25}, 'a shorter one, too');
+is(ask($node, "SELECT $beginnings"), 1, 'and no sample is lost by a reload');
+
+set($node, advice_memory => '0');
+becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small') FROM pgbufprobe_advice()},
+	'no memory: no advice, and why');
+await_samples($node, 2);
+set($node, advice_memory => '1kB');
+becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small') FROM pgbufprobe_advice()},
+	'too little memory: no advice, and why');
+set($node, advice_memory => '256kB');
+becomes_true($node, q{bool_and(note LIKE 'nothing was evicted yet%') FROM pgbufprobe_advice()},
+	'memory again: advice begins to learn from nothing');
+
+has_error($node, "ALTER SYSTEM SET pgbufprobe.sample_interval = '10ms'",
+	'22023: 10 ms is outside the valid range for parameter "pgbufprobe.sample_interval"', 'too short an interval');
+has_error($node, 'ALTER SYSTEM SET pgbufprobe.max_cpu_fraction = 0',
+	'22023: 0 is outside the valid range for parameter "pgbufprobe.max_cpu_fraction"', 'no share of a processor');
+has_error($node, 'ALTER SYSTEM SET pgbufprobe.max_cpu_fraction = 1.1',
+	'22023: 1.1 is outside the valid range for parameter "pgbufprobe.max_cpu_fraction"', 'more than one processor');
+has_error($node, 'ALTER SYSTEM SET pgbufprobe.history_samples = 9',
+	'22023: 9 is outside the valid range for parameter "pgbufprobe.history_samples"', 'too small a ring');
+has_error($node, 'SET pgbufprobe.sampler = off',
+	'55P02: parameter "pgbufprobe.sampler" cannot be changed now', 'nobody changes it for himself');
+has_error($node, 'SET pgbufprobe.nonsense = 1',
+	'42602: invalid configuration parameter name "pgbufprobe.nonsense"', 'a setting that there is not');
+
+# ---------------------------------------------------------------------------
+# Its share of a processor
+
+set($node, max_cpu_fraction => '0.0001');
+await_samples($node, 2);
+ask($node, 'SELECT pgbufprobe_history_reset()');
+await_samples($node, 1);
+ask($node, 'CALL load(20)');
+await_samples($node, 1);
+samples_are_right($node, 'a small share of a processor');
+my ($fewer_turns, $fewer_scans, $used) = split /\|/, ask($node, qq{
+	SELECT (max(ticks) - min(ticks)) / $pool, sum(scans), sum(sampler_cpu_ms) / sum(seconds) / 1000
+	  FROM pgbufprobe_history() WHERE seconds IS NOT NULL});
+cmp_ok($fewer_scans / $fewer_turns, '<', $scans / $turns, 'a small share of a processor: fewer scans');
+cmp_ok($used, '<', 0.0002, 'and it is not exceeded');
+set($node, max_cpu_fraction => '1');
+await_samples($node, 2);
+
+# ---------------------------------------------------------------------------
+# What befalls it
+
+is(ask($node, "SELECT pg_cancel_backend(pid) $worker"), 't', 'the worker is cancelled');
+my $begun = ask($node, "SELECT $beginnings");
+await_samples($node, 3);
+is(worker_pid($node), $pid, 'cancelled: the worker lives on');
+is(ask($node, "SELECT $beginnings"), $begun, 'cancelled: no sample is lost');
+
+ask($node, "CREATE DATABASE another");
+$node->safe_psql('another', 'CREATE TABLE filled AS SELECT generate_series(1, 10000) AS i');
+await_samples($node, 3);
+ask($node, "DROP DATABASE another");
+is(worker_pid($node), $pid, 'a database is dropped while it is at work');
+
+my $oldest = ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()');
+is(ask($node, "SELECT pg_terminate_backend(pid) $worker"), 't', 'the worker is terminated');
+becomes_true($node, "count(*) = 1 $worker AND pid <> $pid", 'terminated: it comes back');
+await_samples($node, 3);
+is(ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()'), $oldest, 'terminated: the ring is still there');
+is(ask($node, "SELECT $beginnings"), $begun + 1, 'terminated: nothing is said of the time between');
+samples_are_right($node, 'terminated');
+
+# The hand of the next run will have gone farther than that of this one had at the time of the snapshot.
+$node->restart;
+await_samples($node, 2);
+ask($node, q{SELECT pgbufprobe_snapshot('before the crash')});
+my $before_crash = ask($node, 'SELECT now()');
+$pid = worker_pid($node);
+kill 'KILL', $pid;
+becomes_true($node, "count(*) = 1 $worker AND pid <> $pid", 'killed: the server recovers, and it comes back');
+await_samples($node, 3);
+is(ask($node, "SELECT min(taken_at) > '$before_crash' FROM pgbufprobe_history()"), 't', 'killed: history begins anew');
+is(ask($node, "SELECT $beginnings"), 1, 'killed: with a sample that has none before it');
+ask($node, 'CALL load(5)');
+await_samples($node, 2);
+samples_are_right($node, 'killed');
+ask($node, q{SELECT pgbufprobe_snapshot('after the crash')});
+is( ask($node, q{
+		SELECT (SELECT max(ticks) - min(ticks) > 0 FROM pgbufprobe_snapshots), count(*), count(ticks), count(passes),
+		       count(allocations), count(buffers_change) FROM pgbufprobe_snapshot_diff()}),
+	't|7|0|0|0|7', 'killed: a snapshot from before is of another run');
+is(ask($node, 'SELECT pgbufprobe_snapshot() - pgbufprobe_snapshot() < 0, count(*) FROM pgbufprobe_snapshots'), 't|2',
+	'killed: snapshots are taken as before');
+is(ask($node, 'SELECT count(ticks) FROM pgbufprobe_snapshot_diff()'), 7, 'killed: two of this run are compared');
+
+# ---------------------------------------------------------------------------
+# Many relations
+
+ask($node, q{
+	CREATE PROCEDURE make_tables(n int) LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR i IN 1..n LOOP
+			EXECUTE format('CREATE TABLE many_%s (i int)', i);
+			EXECUTE format('INSERT INTO many_%s VALUES (%s)', i, i);
+			IF i % 200 = 0 THEN COMMIT; END IF;
+		END LOOP;
+	END $$});
+ask($node, 'CALL make_tables(10000)');
+await_samples($node, 2);
+samples_are_right($node, '10,000 relations');
+stop_sampler($node);
+# Told as part of the question, since looking up names loads pages, and asked twice.
+my $sums = qq{
+	SELECT h.used = r.buffers, h.used = s.buffers, r.many > 100
+	  FROM (SELECT sum(buffers) AS used FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NOT NULL) AS h,
+	       (SELECT sum(buffers) AS buffers, count(*) AS many FROM pgbufprobe_relations()) AS r,
+	       (SELECT sum(buffers) AS buffers FROM pgbufprobe_residence('10 ms')) AS s};
+is((split /\n/, ask($node, "$sums; $sums"))[1], 't|t|t', '10,000 relations: the sums agree');
+is( ask($node, q{
+		SELECT count(*), bool_and(blocks = 1) FROM pgbufprobe_residency()
+		 WHERE fork = 'main' AND relation::text LIKE 'many\_%'}),
+	'10000|t', '10,000 relations: all are looked up in the page cache');
+is(ask($node, 'SELECT count(*) FROM pgbufprobe_checkup()'), 8, '10,000 relations: the checkup answers');
+$node->stop;
+my $log = slurp_file($node->logfile);
+is(scalar(() = $log =~ /was terminated by signal/g), 1, 'one process has crashed, on purpose');
+unlike($log, qr/PANIC|TRAP:/, 'and no other');
+
+# ---------------------------------------------------------------------------
+# A full ring
+
+$node = new_node('ring', "pgbufprobe.history_samples = 10\n");
+await_samples($node, 5);
+my $early = ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()');
+$node->poll_query_until('postgres', "SELECT min(taken_at) > '$early' FROM pgbufprobe_history()");
+is(ask($node, "SELECT $samples"), 10, 'a full ring has as many samples as it was made for');
+my $newest = ask($node, 'SELECT max(taken_at) FROM pgbufprobe_history()');
+$node->poll_query_until('postgres', "SELECT min(taken_at) >= '$newest' FROM pgbufprobe_history()");
+is( ask($node, "SELECT count(*), count(seconds), array_agg(taken_at) = array_agg(taken_at ORDER BY taken_at) FROM pgbufprobe_history()"),
+	'10|10|t', 'once round and on: the newest ones, oldest first, and none is a beginning');
+samples_are_right($node, 'a full ring');
+has_error($node, 'SET pgbufprobe.history_samples = 20',
+	'55P02: parameter "pgbufprobe.history_samples" cannot be changed without restarting the server', 'the ring stays as large as it is');
+stop_sampler($node);
+ask($node, 'SELECT pgbufprobe_history_reset()');
+is(ask($node, "SELECT $samples"), 0, 'reset: a full ring is empty');
+set($node, sampler => 'on');
+becomes_true($node, "$samples = 10 AND $beginnings = 0", 'and fills again');
+samples_are_right($node, 'a ring that was reset');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# Off from the start
+
+$node = new_node('off', "pgbufprobe.sampler = off\n");
+becomes_true($node, "wait_event_type = 'Extension' $worker", 'off from the start: the worker waits');
+stop_sampler($node);
+is(ask($node, "SELECT $samples"), 0, 'off from the start: no sample was ever taken');
+is( ask($node, 'SELECT count(*), count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
+	'11|0|pgbufprobe.sampler is off|t', 'off from the start: no advice, and why');
+is(ask($node, q{SELECT count(*) > 0, count(seconds_per_pass) FROM pgbufprobe_residence('10 ms')}), 't|0',
+	'off from the start: how long pages stay is told by watching');
+set($node, sampler => 'on');
+await_samples($node, 3);
+samples_are_right($node, 'off from the start, then on');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# A standby, and what becomes of it
+
+my $primary = new_node('primary');
+make_pages($primary);
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+$primary->wait_for_catchup($standby);
+await_samples($standby, 3);
+samples_are_right($standby, 'standby');
+is(ask($standby, "SELECT pg_is_in_recovery(), $beginnings"), 't|1', 'standby: it has a history');
+ask($standby, 'SELECT pgbufprobe_history_reset()');
+await_samples($standby, 2);
+$pid = worker_pid($standby);
+$begun = ask($standby, "SELECT $beginnings");
+$oldest = ask($standby, 'SELECT min(taken_at) FROM pgbufprobe_history()');
+$standby->promote;
+await_samples($standby, 3);
+is(ask($standby, 'SELECT pg_is_in_recovery()'), 'f', 'promoted: it is a primary');
+is(worker_pid($standby), $pid, 'promoted: the worker lives on');
+is(ask($standby, "SELECT min(taken_at) = '$oldest', $beginnings = $begun FROM pgbufprobe_history()"), 't|t',
+	'promoted: history goes on, without a gap');
+ask($standby, 'CALL load(3)');
+await_samples($standby, 2);
+samples_are_right($standby, 'promoted');
+$standby->stop;
+$primary->stop;
+
+# ---------------------------------------------------------------------------
+# A large pool: only descriptors are touched
+
+SKIP:
+{
+	my ($memory_kb) = -r '/proc/meminfo' ? slurp_file('/proc/meminfo') =~ /^MemTotal:\s*(\d+)/m : 0;
+	skip 'this machine has less than 16 GB of memory', 4 if $memory_kb < 16 * 1024 * 1024 * 0.95;
+	my $large = 1572864;
+
+	$node = new_node('large', "shared_buffers = $large\npgbufprobe.advice_memory = -1\n");
+	await_samples($node, 3);
+	samples_are_right($node, '12 GB', $large);
+	is( ask($node, q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram()}), $large, '12 GB: the histogram has all');
+	is( ask($node, q{SELECT shared_buffers_bytes FROM pgbufprobe_advice() WHERE size_factor = 4}), 4 * $large * 8192,
+		'12 GB: four times that');
+	is(ask($node, q{SELECT count(*) FROM pgbufprobe_checkup()}), 8, '12 GB: the checkup answers');
+	$node->stop;
+}
+
+done_testing();
