@@ -270,8 +270,9 @@ ask($node, 'CALL load(20)');
 await_samples($node, 1);
 samples_are_right($node, 'a small share of a processor');
 my ($fewer_turns, $fewer_scans, $used) = split /\|/, ask($node, qq{
-	SELECT (max(ticks) - min(ticks)) / $pool, sum(scans), sum(sampler_cpu_ms) / sum(seconds) / 1000
-	  FROM pgbufprobe_history() WHERE seconds IS NOT NULL});
+	SELECT (max(ticks) - min(ticks)) / $pool, sum(scans) FILTER (WHERE seconds IS NOT NULL),
+	       sum(sampler_cpu_ms) FILTER (WHERE seconds IS NOT NULL) / sum(seconds) / 1000
+	  FROM pgbufprobe_history()});
 cmp_ok($fewer_scans / $fewer_turns, '<', $scans / $turns, 'a small share of a processor: fewer scans');
 cmp_ok($used, '<', 0.0002, 'and it is not exceeded');
 set($node, max_cpu_fraction => '1');
