@@ -451,7 +451,9 @@ BEGIN ATOMIC
     WITH pool AS (
         SELECT sum(h.buffers)::bigint AS buffers,
                coalesce(sum(h.buffers) FILTER (WHERE h.usagecount IS NULL), 0)::bigint AS unused,
-               (SELECT c.ticks FROM pgbufprobe_clock() AS c) AS ticks,
+               -- from 19 on there is no free list: the hand hands out the buffers of the first turn
+               (SELECT CASE WHEN current_setting('server_version_num')::integer >= 190000 THEN c.ticks > c.buffers
+                            ELSE c.ticks > 0 END FROM pgbufprobe_clock() AS c) AS evicted,
                current_setting('shared_buffers') AS size
         FROM pgbufprobe_usagecount_histogram() AS h
     ), sweep AS (
@@ -481,7 +483,7 @@ BEGIN ATOMIC
     ), answers AS (
         SELECT 1 AS ord, 'Is the pool full?' AS question,
                CASE WHEN unused = 0 THEN format('Yes, all %s of it.', size)
-                    WHEN ticks = 0 THEN format('No: %s of %s were never needed since the server started.',
+                    WHEN NOT evicted THEN format('No: %s of %s were never needed since the server started.',
                                                pg_size_pretty(unused * current_setting('block_size')::bigint), size)
                     ELSE format('Nearly: %s of %s are free just now, given back by a DROP or TRUNCATE.',
                                 pg_size_pretty(unused * current_setting('block_size')::bigint), size) END AS answer,
@@ -490,7 +492,7 @@ BEGIN ATOMIC
         FROM pool
         UNION ALL
         SELECT 2, 'Would a larger pool help, and how much?',
-               CASE WHEN pool.ticks = 0 THEN 'No: nothing had to be evicted since the server started.'
+               CASE WHEN NOT pool.evicted THEN 'No: nothing had to be evicted since the server started.'
                     WHEN a.saved IS NULL THEN format('Not known: %s.', a.note)
                     ELSE format('Twice %s would avoid %s %% of the reads: %s %% of the blocks asked for would be read, not %s %%.%s',
                                 pool.size, round(100 * a.saved::numeric, 1), round(100 * a.estd_miss_ratio::numeric, 2),
@@ -498,8 +500,8 @@ BEGIN ATOMIC
                                 CASE WHEN a.estd_os_cache_fraction IS NOT NULL
                                      THEN format(' The operating system''s cache serves %s %% of those today.',
                                                  round(100 * a.estd_os_cache_fraction::numeric)) ELSE '' END) END,
-               CASE WHEN pool.ticks = 0 THEN 0 ELSE a.saved END, 'of the reads avoided',
-               CASE WHEN pool.ticks = 0 THEN 'fine'
+               CASE WHEN NOT pool.evicted THEN 0 ELSE a.saved END, 'of the reads avoided',
+               CASE WHEN NOT pool.evicted THEN 'fine'
                     WHEN a.saved IS NULL THEN 'unknown'
                     WHEN a.saved < 0.2 OR a.today - a.estd_miss_ratio < 0.01 THEN 'fine'
                     WHEN a.estd_os_cache_fraction >= 0.5 THEN 'look'
@@ -508,7 +510,7 @@ BEGIN ATOMIC
         FROM pool, advice AS a WHERE a.size_factor = 2
         UNION ALL
         SELECT 3, 'Would a smaller pool do?',
-               CASE WHEN pool.ticks = 0 THEN format('Perhaps: of %s, %s were needed since the server started.',
+               CASE WHEN NOT pool.evicted THEN format('Perhaps: of %s, %s were needed since the server started.',
                                                     pool.size, pg_size_pretty((pool.buffers - pool.unused)
                                                                               * current_setting('block_size')::bigint))
                     WHEN a.saved IS NULL THEN format('Not known: %s.', a.note)

@@ -1318,7 +1318,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 		case PBP_ADVICE_KNOWN:
 			return NULL;
 		case PBP_ADVICE_NOTHING_EVICTED:
-			return "nothing was evicted yet, so nothing would change: the pool is not full, or all that is used fits";
+			return "the hand has not been round once, so nothing has shown yet what other sizes would do";
 		case PBP_ADVICE_LEARNING:
 			return "still learning: not enough pages were evicted and came back yet";
 		case PBP_ADVICE_LITTLE_EVIDENCE:

@@ -154,7 +154,7 @@ is(ask($node, "SELECT $beginnings"), 1, 'and the others have');
 
 # From 19 on there is no free list, and the hand goes where buffers are unused.
 is( ask($node, 'SELECT count(estd_miss_ratio), count(estd_reads), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
-	'0|0|nothing was evicted yet, so nothing would change: the pool is not full, or all that is used fits|t',
+	'0|0|the hand has not been round once, so nothing has shown yet what other sizes would do|t',
 	'a hand that was never round: no advice, and why');
 is( ask($node, q{
 		SELECT string_agg(concat_ws(' ', verdict, value IS NULL, answer ~ '^(No|Perhaps|No|For ever): '), ', ')
@@ -243,7 +243,7 @@ set($node, advice_memory => '1kB');
 becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small') FROM pgbufprobe_advice()},
 	'too little memory: no advice, and why');
 set($node, advice_memory => '256kB');
-becomes_true($node, q{bool_and(note LIKE 'nothing was evicted yet%') FROM pgbufprobe_advice()},
+becomes_true($node, q{bool_and(note LIKE 'the hand has not been round once%') FROM pgbufprobe_advice()},
 	'memory again: advice begins to learn from nothing');
 
 has_error($node, "ALTER SYSTEM SET pgbufprobe.sample_interval = '10ms'",
