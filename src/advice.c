@@ -901,6 +901,8 @@ unsure_share(const Advice *advice, int i)
 {
 	const Miniature *miniature = &advice->miniatures[i];
 
+	if (miniature->unsure_of <= 0)
+		return 1;				/* of no access, none is sure */
 	return miniature->unsure / share_of_pool(advice) / miniature->unsure_of;
 }
 
