@@ -1275,7 +1275,7 @@ pgbufprobe_history(PG_FUNCTION_ARGS)
 }
 
 Datum
-pgbufprobe_history_reset(PG_FUNCTION_ARGS)
+pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 {
 	check_sampler_is_loaded();
 	pbp_history_reset();
