@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from pgbufprobe_lab.published import A7_ORDER, SCENARIOS
 from pgbufprobe_lab.report import derive, plots_load, plots_pool
 from pgbufprobe_lab.report.compare import comparison, insert_comparison
 from pgbufprobe_lab.report.conclusion import conclude
-from pgbufprobe_lab.report.details import details, failures
+from pgbufprobe_lab.report.details import details, failures, lost
 from pgbufprobe_lab.report.format import MISSING, duration, number, size, words
 from pgbufprobe_lab.report.load import Result
 from pgbufprobe_lab.report.medians import Samples
@@ -77,10 +78,14 @@ def _trouble(result: Result) -> str:
         return f"The result cannot be read: {result.why}"
     parts = []
     if result.status != "complete":
-        parts.append(f"This experiment is {result.status}; what follows is from what was measured until then.")
+        parts.append(
+            "This experiment was interrupted; what follows is from what was measured until then."
+            if result.status == "interrupted"
+            else "This experiment is not complete; what follows is from the steps that are."
+        )
     if result.failures:
         count = len(result.failures)
-        parts.append(f"{count} {'trial' if count == 1 else 'trials'} failed, and count in no figure.")
+        parts.append("1 step of it failed and counts in no figure." if count == 1 else f"{count} steps of it failed and count in no figure.")
     return " ".join(parts)
 
 
@@ -88,6 +93,8 @@ def _section(name: str, result: Result, cpus: int | None) -> Section:
     scenario, samples = SCENARIOS[name], result.samples
     trouble = _trouble(result)
     tables = [failures(result)] if result.failures else []
+    if result.lost:
+        tables.append(lost(result))
     if not result.measured:
         return Section(scenario, result, tables=tuple(tables), trouble=trouble)
     return Section(
@@ -125,6 +132,13 @@ def _limits(results: Mapping[str, Result]) -> str:
     return words(list(dict.fromkeys(texts)))
 
 
+def _moment(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M %Z").strip()
+    except ValueError:
+        return text
+
+
 def _facts(results: Mapping[str, Result]) -> list[tuple[str, str]]:
     run = {name: result for name, result in results.items() if result.raw}
     raws = [result.raw for result in run.values()]
@@ -143,7 +157,7 @@ def _facts(results: Mapping[str, Result]) -> list[tuple[str, str]]:
         ("Kernel", words([str(kernel) for kernel in _unique(run, "machine", "kernel")])),
         ("File system", words([str(name) for name in _unique(run, "machine", "filesystem")])),
         ("Profile", words(list(profiles))),
-        ("Time", f"{started[0]} to {finished[-1]}" if started and finished else ""),
+        ("Time", f"{_moment(started[0])} to {_moment(finished[-1])}" if started and finished else ""),
         ("Measuring took", duration(sum(seconds)) if seconds else ""),
         ("Not run", words(missing)),
     ]

@@ -16,6 +16,8 @@ Row = dict[str, Any]
 COLOURS = [f"var(--c{i})" for i in range(1, 7)]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 2]]
+# Large numbers as 20k, small ones as they are.
+LABEL = "abs(datum.value) >= 10000 ? format(datum.value, '~s') : format(datum.value, ',~r')"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 CONFIG: Spec = {
     "background": "transparent",
@@ -54,7 +56,6 @@ class Axis:
     title: str
     order: tuple[Any, ...] | None = None
     log: bool = False
-    format: str = "~s"
     zero: bool = True
 
     def channel(self, field: str) -> Spec:
@@ -64,10 +65,13 @@ class Axis:
                 "type": "ordinal",
                 "sort": list(self.order),
                 "title": self.title,
-                "axis": {"labelAngle": 0},
+                # A pool's name and its size stand below each other.
+                "axis": {"labelAngle": 0, "labelExpr": "split(replace(datum.label, ')', ''), ' (')"},
             }
         scale: Spec = {"type": "log"} if self.log else {"zero": self.zero, "nice": True}
-        axis: Spec = {"format": self.format, "tickCount": 6}
+        axis: Spec = {"tickCount": 6}
+        if not self.log:
+            axis["labelExpr"] = LABEL
         return {"field": field, "type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
 
@@ -100,7 +104,9 @@ class Series:
 
 
 def _base(rows: Sequence[Row], height: int) -> Spec:
+    longest = max((len(str(row["series"])) for row in rows), default=0)
     return {
+        "usermeta": {"longest": longest},  # for the page, which knows its width
         "data": {"values": list(rows)},
         "width": "container",
         "height": height,

@@ -151,14 +151,16 @@ def measured(summary: Summary | None, unit: str) -> str:
     text = with_unit(summary.median, unit)
     if summary.low == summary.high:
         return text
-    return f"{text} ({with_unit(summary.low, unit)} to {with_unit(summary.high, unit)})"
+    # The unit once is enough, but percents and bytes are scaled with theirs.
+    low, high = (with_unit(value, unit if unit in ("share", "bytes") else "") for value in (summary.low, summary.high))
+    return f"{text} ({low} to {high})"
 
 
 def _row(figure: Figure, here: Summary | None) -> tuple[str, ...]:
     label = f"{figure.label} ({figure.note})" if figure.note else figure.label
     return (
         label,
-        with_unit(figure.value, figure.unit),
+        with_unit(figure.value, figure.unit, 6),
         measured(here, figure.unit),
         factor(ratio(here.median if here else None, figure.value)),
     )
@@ -203,7 +205,7 @@ def insert_comparison(samples: Samples) -> Table:
                 f"{pool} pool ({size(row.pool_bytes)} there), {row.indexes} indexes",
                 f"{number(row.read)} of {number(row.hit + row.read)} = {with_unit(published_share, 'share')}",
                 _blocks(here, hit),
-                factor(ratio(_share(here, hit), published_share)),
+                factor(ratio(_share(here, hit), published_share if published_share >= 0.001 else None)),
             )
         )
     return Table(

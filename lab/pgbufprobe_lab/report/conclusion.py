@@ -25,8 +25,8 @@ RULE = (
 
 
 def named(pool: str, sizes: Mapping[str, float]) -> str:
-    text = SHARES[pool]
-    return f"{pool} ({text} of the memory{', ' + with_unit(sizes[pool], 'bytes') if pool in sizes else ''})"
+    size = f", {with_unit(sizes[pool], 'bytes')}" if pool in sizes else ""
+    return f"{pool} pool ({SHARES[pool]} of the memory{size})"
 
 
 def leads(one: Summary, other: Summary) -> bool:
@@ -51,12 +51,12 @@ def headline(begins: Mapping[str, Summary], furthest: float | None, sizes: Mappi
     if furthest is not None and all(begin.low >= furthest for begin in begins.values()):
         return "No size can be recommended: none of them needed the disk"
     if choice == "small":
-        return f"Take the {named('small', sizes)} pool: a larger one serves no more without the disk"
+        return f"Take the {named('small', sizes)}: a larger one serves no more without the disk"
     if choice == "middle":
-        return f"Take the {named('middle', sizes)} pool: here it serves the most without the disk"
+        return f"Take the {named('middle', sizes)}: here it serves the most without the disk"
     return (
-        f"Take the {named('large', sizes)} pool when speed comes first and the memory is planned, the "
-        f"{named('small', sizes)} pool when memory must stay free for other things"
+        f"Take the {named('large', sizes)} when speed comes first and the memory is planned, the "
+        f"{named('small', sizes)} when memory must stay free for other things"
     )
 
 
@@ -94,6 +94,8 @@ def _from_a3(samples: Samples) -> list[str]:
     gap = derive.os_minus_pool(samples)
     if gap is None:
         return []
+    if gap.median <= 0:
+        return ["A read that the operating system's cache serves was no slower than one from the pool (A3)."]
     return [
         f"The price of a small pool, while memory is not short, is {number(1000 * gap.median)} µs for each read "
         f"that only the operating system's cache can serve (A3)."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pgbufprobe_lab.report.format import MISSING, number, size
@@ -12,6 +11,8 @@ from pgbufprobe_lab.report.model import Table
 
 FIXED = ("what", "pool", "x")  # the first columns; further fields follow in one
 NEVER = ("pool_bytes", "trial", "value", "unit", "passes", "reads")
+LOST = 20  # single samples of failed steps that are shown
+SINGLE = 50  # places on the axis from which on they number single reads
 MOST = 200  # groups above which single reads are not told apart: the page is for people
 
 
@@ -37,7 +38,10 @@ def _field(value: Any) -> str:
 
 def details(samples: Samples) -> Table:
     """Median, lowest and highest trial of every kind of sample."""
-    numbered = {s["what"] for s in samples if len({o.get("x") for o in samples if o["what"] == s["what"]}) > 50}
+    places: dict[str, set[Any]] = {}
+    for sample in samples:
+        places.setdefault(sample["what"], set()).add(sample.get("x"))
+    numbered = {what for what, found in places.items() if len(found) > SINGLE}
     plain = [s for s in samples if s["what"] not in numbered and s["what"] != "histogram"]
     groups = _groups(plain, ())
     if len(groups) > MOST:
@@ -70,16 +74,28 @@ def _cell(value: Any) -> str:
     return MISSING if value is None else str(value)
 
 
-def _about(failed: Mapping[str, Any], result: Result) -> str:
-    lost = [s for s in result.failed_samples if all(failed.get(k) in (None, s.get(k)) for k in ("trial", "pool"))]
-    return f"{len(lost)}, none of them counted" if lost else "none"
-
-
 def failures(result: Result) -> Table:
-    """Each failed trial with its error, and what it had measured before."""
+    """Each failed step with its error."""
     rows = tuple(
-        (f"failed: trial {_cell(f.get('trial'))}", _cell(f.get("pool")), _cell(f.get("error")), _about(f, result))
+        (f"failed: {f.get('step') or 'trial ' + _cell(f.get('trial'))}", _cell(f.get("trial")), _cell(f.get("pool")), _cell(f.get("error")))
         for f in result.failures
     )
-    columns = ("Trial", "Pool", "Error", "Samples before it failed")
-    return Table("Failed trials", columns, rows, (False,) * 4, failed=True)
+    return Table("Failed", ("Step", "Trial", "Pool", "Error"), rows, (False,) * 4, failed=True)
+
+
+def lost(result: Result) -> Table:
+    """What failed steps had measured before; too many single reads are cut short, and counted."""
+    rows = [
+        (
+            f"failed: {_cell(s.get('step'))}",
+            str(s["what"]),
+            MISSING if s.get("x") is None else _field(s["x"]),
+            _figure(float(s["value"]), str(s.get("unit"))),
+            str(s.get("unit") or ""),
+        )
+        for s in result.lost[:LOST]
+    ]
+    caption = f"Measured by steps that failed; these {len(result.lost)} samples count in no figure"
+    if len(result.lost) > LOST:
+        caption += f" (the first {LOST})"
+    return Table(caption, ("Step", "Sample", "x", "Value", "Unit"), tuple(rows), (False, False, True, True, False), failed=True)

@@ -9,7 +9,7 @@ MISSING = "–"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Three significant digits; whole numbers in full, with commas."""
+    """Up to three significant digits; whole numbers in full, with commas."""
     if value is None or math.isnan(value):
         return MISSING
     if value == int(value) and abs(value) < 1e15:
@@ -17,20 +17,26 @@ def number(value: float | None, digits: int = 3) -> str:
     magnitude = math.floor(math.log10(abs(value)))
     if magnitude >= digits:
         return f"{round(value):,}"
-    return f"{value:.{max(0, digits - 1 - magnitude)}f}"
+    text = f"{value:.{max(0, digits - 1 - magnitude)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def with_unit(value: float | None, unit: str) -> str:
+def percent(share: float) -> str:
+    """Four digits at most; a share that is there is never 0 %."""
+    return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.4g} %"
+
+
+def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
     """A figure with its unit; shares (0..1) as percent, factors with a sign."""
     if value is None:
         return MISSING
     if unit == "share":
-        return f"{100 * value:.1f} %"
+        return percent(value)
     if unit == "x":
-        return f"{number(value)} ×"
+        return f"{number(value, digits)} ×"
     if unit == "bytes":
         return size(value)
-    return f"{number(value)} {unit}".rstrip()
+    return f"{number(value, digits)} {unit}".rstrip()
 
 
 def size(value: float | None) -> str:

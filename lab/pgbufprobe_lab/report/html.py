@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from importlib import resources
 
+from pgbufprobe_lab.report.format import MISSING
 from pgbufprobe_lab.report.model import Chart, Report, Section, Table
 from pgbufprobe_lab.report.rules import FAILS, HOLDS, Verdict
 
@@ -30,7 +32,7 @@ def vega_bundle() -> str:
 
 def script_text(text: str) -> str:
     """Script text that cannot end its own element."""
-    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+    return re.sub(r"<(/script|!--)", lambda match: "\\x3c" + match[1], text, flags=re.IGNORECASE)
 
 
 def script_json(value: object) -> str:
@@ -57,7 +59,7 @@ def _table(table: Table) -> str:
             cells.append(f'<td{kind} data-label="{escape(column)}">{escape(cell)}</td>')
         body.append(f"<tr{' class=failed' if table.failed else ''}>{''.join(cells)}</tr>")
     return (
-        f'<div class="scroll"><table class="stack"><caption>{escape(table.caption)}</caption>'
+        f'<div class="scroll"><table{" class=stack" if len(table.columns) > 3 else ""}><caption>{escape(table.caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
@@ -122,7 +124,7 @@ def _overview(report: Report) -> str:
         name = section.scenario.name
         badges = [f"<div>{_badge(verdict.outcome)} {escape(verdict.finding)}</div>" for verdict in section.verdicts]
         if not badges:
-            badges = [f"<div>{escape(section.result.status)}</div>"]
+            badges = [f"<div>{MISSING}</div>"]
         rows.append(
             f'<tr><th scope="row"><a href="#{name}">{name} {escape(section.scenario.title)}</a></th>'
             f'<td data-label="State">{escape(section.result.status)}</td><td>{"".join(badges)}</td></tr>'

@@ -23,7 +23,7 @@ class Result:
     why: str = ""
     raw: dict[str, Any] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
-    failed_samples: tuple[Sample, ...] = ()
+    lost: tuple[Sample, ...] = ()
     failures: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -49,14 +49,27 @@ def _usable(sample: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _failed(sample: Sample, failures: list[dict[str, Any]]) -> bool:
-    """What a failed trial measured before it failed is shown as failed, and counts in no median."""
-    return any(
-        failure.get("trial") is not None
-        and failure["trial"] == sample.get("trial")
-        and failure.get("pool") in (None, sample.get("pool"))
-        for failure in failures
-    )
+def lost_samples(path: Path) -> tuple[Sample, ...]:
+    """What steps measured before they failed: it is in the raw file only, and counts in no figure."""
+    begun: dict[Any, list[Sample]] = {}
+    failed: dict[Any, list[Sample]] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return ()
+    for line in lines:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            break  # cut off when the laboratory was killed
+        if "begin" in entry:
+            begun[entry["begin"]] = []
+            failed.pop(entry["begin"], None)
+        elif "sample" in entry and _usable(entry["sample"]):
+            begun.setdefault(entry.get("step"), []).append(entry["sample"])
+        elif "failed" in entry:
+            failed[entry["failed"]] = begun.pop(entry["failed"], [])
+    return tuple({**sample, "step": step} for step, samples in failed.items() for sample in samples)
 
 
 def read_result(path: Path, scenario: str) -> Result:
@@ -74,8 +87,8 @@ def read_result(path: Path, scenario: str) -> Result:
         scenario=scenario,
         status=str(raw.get("status", "unknown")),
         raw=raw,
-        samples=tuple(sample for sample in samples if not _failed(sample, failures)),
-        failed_samples=tuple(sample for sample in samples if _failed(sample, failures)),
+        samples=tuple(samples),
+        lost=lost_samples(path.with_name(f"{scenario}.raw.jsonl")) if failures else (),
         failures=tuple(failures),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from pgbufprobe_lab.report.format import MISSING
 from pgbufprobe_lab.report.html import TITLE
 from pgbufprobe_lab.report.model import Report, Section, Table
 
@@ -61,13 +62,10 @@ def _overview(report: Report) -> list[str]:
     for section in report.sections:
         name = f"{section.scenario.name} {section.scenario.title}"
         if not section.verdicts:
-            rows.append((name, section.result.status, section.scenario.finding, MISSING_VERDICT))
+            rows.append((name, section.result.status, section.scenario.finding, MISSING))
         rows += [(name, section.result.status, verdict.finding, verdict.outcome) for verdict in section.verdicts]
     columns = ("Experiment", "State", "Published finding", "Judged here")
     return _table(Table("All findings", columns, tuple(rows), (False,) * 4))
-
-
-MISSING_VERDICT = "–"
 
 
 def render(report: Report) -> str:

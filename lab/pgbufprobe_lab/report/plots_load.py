@@ -155,8 +155,12 @@ def plot_e3(samples: Samples) -> list[Chart]:
     return [Chart("Vacuum by several jobs", RANGES, spec, wide=True)]
 
 
+def brin_name(pages: object) -> str:
+    return f"BRIN, {number(float(str(pages)))} {'page' if pages == 1 else 'pages'}" if pages is not None else "BRIN"
+
+
 def index_name(sample: dict[str, object]) -> str:
-    names = {"btree": "B-tree", "brin": f"BRIN, {number(sample['x'])} pages" if sample.get("x") is not None else "BRIN",
+    names = {"btree": "B-tree", "brin": brin_name(sample.get("x")),
              "none": "no index", "partitions": "partitions"}
     return names.get(str(sample.get("index")), str(sample.get("index")))
 
@@ -184,7 +188,7 @@ def plot_e4(samples: Samples) -> list[Chart]:
         ]
         if rows:
             shown = tuple(name for name in order if any(r["y"] == name for r in rows))
-            spec = dots(rows, Axis(label, log=True, format="~g"), Axis("", shown), Series(orders), 40 * len(shown) + 40, 80)
+            spec = dots(rows, Axis(label, log=True), Axis("", shown), Series(orders), 40 * len(shown) + 40, 80)
             spec["encoding"]["y"]["title"] = None
             spec["encoding"]["y"]["axis"]["grid"] = True
             charts.append(Chart(title, "Each mark is a trial; further left is better.", spec))

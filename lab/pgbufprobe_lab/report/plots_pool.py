@@ -7,7 +7,7 @@ from typing import Any
 
 from pgbufprobe_lab.published import GB, MB
 from pgbufprobe_lab.report import derive
-from pgbufprobe_lab.report.charts import Axis, Row, Series, bars, dots, lines, proportional_line, stacks
+from pgbufprobe_lab.report.charts import Axis, Row, Series, Spec, bars, dots, lines, proportional_line, stacks
 from pgbufprobe_lab.report.format import number, size
 from pgbufprobe_lab.report.medians import Samples, Summary, by_trial, distinct, grouped, pick, summarize
 from pgbufprobe_lab.report.model import Chart
@@ -45,6 +45,15 @@ def curves(samples: Samples, labels: dict[str, str], factor: float = 1.0) -> lis
     ]
 
 
+def by_name(spec: Spec) -> Spec:
+    """Where the axis names the series already: no legend, and no place beside each other."""
+    for channel in ("color", "shape"):
+        spec["encoding"][channel]["legend"] = None
+    spec["encoding"].pop("xOffset", None)
+    spec["encoding"].pop("yOffset", None)
+    return spec
+
+
 def plot_a1(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     order = tuple(labels.values())
@@ -55,8 +64,7 @@ def plot_a1(samples: Samples) -> list[Chart]:
     ]
     if not rows:
         return []
-    spec = dots(rows, Axis("pool", order), Axis("time of a hit (ms)", format="~g"), Series((*series.names,), series.places), size=90)
-    spec["encoding"].pop("xOffset", None)
+    spec = by_name(dots(rows, Axis("pool", order), Axis("time of a hit (ms)"), series, size=90))
     return [Chart("Time of a hit, by pool", "Each mark is the median of one trial. Level marks: the size does not matter.", spec)]
 
 
@@ -69,7 +77,7 @@ def _turn_cost(samples: Samples) -> list[Chart]:
     if not rows:
         return []
     present = tuple(name for name in names.values() if any(r["series"] == name for r in rows))
-    spec = proportional_line(rows, Axis("pool (GB)", format="~g"), Axis("one turn of the hand (ms)", format="~g"), Series(present))
+    spec = proportional_line(rows, Axis("pool (GB)"), Axis("one turn of the hand (ms)"), Series(present))
     caption = "Each mark is one trial; each line goes through zero, so marks on it mean a cost in proportion to the pool."
     return [Chart("What one turn of the hand costs", caption, spec)]
 
@@ -95,12 +103,12 @@ def _moved(samples: Samples) -> list[Chart]:
             for count in counts
             for moment in ("before", "after")
         ]
-        spec = bars(rows, Axis("usage count", tuple(counts)), Axis("share of the pool (%)"), Series(("before", "after")), 230)
-        turns = number(event["passes"])
+        spec = bars(rows, Axis("usage count", tuple(counts)), Axis("share of the pool (%)"), Series(("before", "after"), (4, 3)), 230)
+        turns = "1 turn" if event["passes"] == 1 else f"{number(event['passes'])} turns"
         charts.append(
             Chart(
                 f"Usage counts around one search, {labels.get(event['pool'], event['pool'])} pool",
-                f"The hand made {turns} turns, and each turn moves every page one to the left.",
+                f"The hand made {turns}, and each turn moves every page one to the left.",
                 spec,
             )
         )
@@ -118,7 +126,7 @@ def _reads(samples: Samples) -> list[Chart]:
     ]
     if not rows:
         return []
-    spec = dots(rows, Axis("number of the read", zero=False), Axis("time of the read (ms, logarithmic)", log=True, format="~g"), series, size=28)
+    spec = dots(rows, Axis("number of the read", zero=False), Axis("time of the read (ms, logarithmic)", log=True), series, size=28)
     caption = (
         f"Trial {trial}. Nearly all reads are cheap; the few far above the others are those whose search for a victim turned "
         "the hand through the whole pool."
@@ -138,9 +146,7 @@ def plot_a3(samples: Samples) -> list[Chart]:
     if not rows:
         return []
     series = Series(tuple(groups))
-    spec = dots(rows, Axis("one read (µs)", format="~g"), Axis("found in", tuple(groups)), series, 130, 90)
-    spec["encoding"].pop("yOffset", None)
-    spec["encoding"]["color"]["legend"] = spec["encoding"]["shape"]["legend"] = None
+    spec = by_name(dots(rows, Axis("one read (µs)"), Axis("found in", tuple(groups)), series, 130, 90))
     return [Chart("A read from the pool and one from the OS cache", "Each mark is the median of one trial.", spec, wide=True)]
 
 
@@ -154,8 +160,7 @@ def plot_a4(samples: Samples) -> list[Chart]:
             for median in by_trial(pick(samples, what=what, pool=pool)).values()
         ]
         if rows:
-            spec = dots(rows, Axis("pool", tuple(labels.values())), Axis(f"{title} (ms)", format="~g"), series, 230, 90)
-            spec["encoding"].pop("xOffset", None)
+            spec = by_name(dots(rows, Axis("pool", tuple(labels.values())), Axis(f"{title} (ms)"), series, 230, 90))
             charts.append(Chart(f"{title[0].upper()}{title[1:]}, by pool", "Each mark is the median of one trial.", spec))
     return charts
 
@@ -169,7 +174,7 @@ def plot_a5(samples: Samples) -> list[Chart]:
     if not rows:
         return []
     present = tuple(name for name in names.values() if any(r["series"] == name for r in rows))
-    spec = proportional_line(rows, Axis("pool (GB)", format="~g"), Axis("one scan of the pool (ms)", format="~g"), Series(present))
+    spec = proportional_line(rows, Axis("pool (GB)"), Axis("one scan of the pool (ms)"), Series(present))
     caption = "Each mark is one trial; each line goes through zero, so marks on it mean a cost in proportion to the pool."
     return [Chart("What a scan of all buffers costs", caption, spec, wide=True)]
 
@@ -198,7 +203,8 @@ def plot_a7(samples: Samples) -> list[Chart]:
     charts = []
     for what, title, label, scale, caption in wanted:
         if rows := curves(pick(samples, what=what), labels, scale):
-            charts.append(Chart(title, f"{caption} {RANGES}", lines(rows, x, Axis(label, format="~g"), series)))
+            spec = lines(rows, x, Axis(label), series)
+            charts.append(Chart(title, f"{caption} {RANGES}", spec, wide=what == "storage_share"))
     return charts
 
 

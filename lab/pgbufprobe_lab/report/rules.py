@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pgbufprobe_lab.published import GB
-from pgbufprobe_lab.report.format import number, words
+from pgbufprobe_lab.report.format import number, with_unit, words
 from pgbufprobe_lab.report.medians import Summary
 
 HOLDS = "holds"
@@ -82,7 +82,7 @@ def at_most(value: Summary | None, limit: float, name: str, unit: str) -> Judged
     """Every trial on one side of a limit."""
     if value is None:
         return UNKNOWN, f"not measured: {name}"
-    text = f"{name} {number(value.median)} {unit}".rstrip()
+    text = f"{name} {with_unit(value.median, unit)}"
     if value.high <= limit:
         return HOLDS, text
     if value.low > limit:
@@ -94,7 +94,7 @@ def at_least(value: Summary | None, limit: float, name: str, unit: str) -> Judge
     """The mirror of at_most."""
     if value is None:
         return UNKNOWN, f"not measured: {name}"
-    text = f"{name} {number(value.median)} {unit}".rstrip()
+    text = f"{name} {with_unit(value.median, unit)}"
     if value.low >= limit:
         return HOLDS, text
     if value.high < limit:
