@@ -1,7 +1,5 @@
 """What a scenario works with: its steps, a server for each, and where its samples go."""
 
-import shutil
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +70,7 @@ class Lab:
         self.cgroups = cgroups
         self.main = Cluster(workshop, cgroups, workshop.work / "data")
         self.cluster = self.main
+        self.fresh = workshop.work / "data-fresh"
         self.recorder: Recorder | None = None
         self.step: Step | None = None
         self.limited = True
@@ -90,12 +89,14 @@ class Lab:
 
     # --- servers ---
 
-    def make_cluster(self) -> None:
-        """A data directory with nothing in it but the extension."""
-        shutil.rmtree(self.main.data, ignore_errors=True)
+    def make_first_cluster(self) -> None:
+        """A data directory with nothing in it but the extension; each scenario begins with it."""
         self.main.make()
-        self.cluster = self.main
         self.install(self.main)
+        self.main.save(self.fresh)
+
+    def renew_cluster(self) -> None:
+        self.main.restore(self.fresh)
 
     def install(self, cluster: Cluster) -> None:
         with cluster.server(32 * MB, LOADING) as server:
@@ -108,12 +109,18 @@ class Lab:
                 self.extension = row[0]
 
     @contextmanager
-    def loading(self, cluster: Cluster | None = None) -> Iterator[psycopg.Connection]:
-        """A connection to make tables by; on disk, and forgotten by the caches, afterwards."""
+    def loading_server(self, cluster: Cluster | None = None) -> Iterator[Server]:
+        """A server to make tables on; they are on disk afterwards."""
         with (cluster or self.cluster).server(128 * MB, LOADING) as server:
+            yield server
             with server.connect() as connection:
-                yield connection
                 connection.execute("CHECKPOINT")
+
+    @contextmanager
+    def loading(self) -> Iterator[psycopg.Connection]:
+        """The same, for SQL."""
+        with self.loading_server() as server, server.connect() as connection:
+            yield connection
 
     @contextmanager
     def server(self, pool_bytes: int, settings: Settings | None = None, cluster: Cluster | None = None) -> Iterator[Server]:
@@ -147,7 +154,7 @@ class Lab:
 
     def parameters(self, scenario: Scenario) -> dict[str, Any]:
         common = {"memory_bytes": self.plan.memory, "trials": self.plan.trials,
-                  "caches_dropped": "fdatasync and posix_fadvise(DONTNEED) of the server's files"}
+                  "caches_dropped": "sync_file_range() and posix_fadvise(DONTNEED) of the server's files"}
         return {**common, **scenario.parameters(self.plan)}
 
     def conditions(self, scenario: Scenario) -> dict[str, Any]:
@@ -155,12 +162,3 @@ class Lab:
         about = self.about(scenario)
         return {key: about[key] for key in ("profile", "version", "memory_limit", "parameters")}
 
-
-def timed(function) -> float:
-    begun = time.monotonic()
-    function()
-    return time.monotonic() - begun
-
-
-def data_folder(path: Path) -> str:
-    return str(path)

@@ -31,8 +31,8 @@ class Profile:
 
 
 _PROFILES = {
-    "quick": Profile("quick", 1, 1, 8, 1, 200_000, 4, 10, 8, 50_000, 1_000_000, 1.0),
-    "normal": Profile("normal", 3, 5, 60, 5, 1_000_000, 20, 30, 16, 200_000, 5_000_000, 1.5),
+    "quick": Profile("quick", 1, 1, 8, 1, 200_000, 4, 10, 8, 50_000, 1_000_000, 0.4),
+    "normal": Profile("normal", 3, 5, 60, 5, 1_000_000, 20, 30, 16, 200_000, 5_000_000, 1.0),
     "published": Profile("published", 30, 300, 600, 10, 10_000_000, 1000, 1000, 48, 1_000_000, 120_000_000, 2.0),
 }
 
@@ -42,6 +42,7 @@ class Plan:
     """What this run was asked for."""
 
     profile: Profile
+    ram: int
     memory: int                                  # the machine, as far as the server can see
     limit_memory: bool                           # whether that is less than the RAM there is
     data_dirs: tuple[Path, ...] = ()
@@ -55,4 +56,4 @@ class Plan:
             memory = DEFAULT_MEMORY.get(profile, ram)
         limit = memory < ram
         memory = min(memory, ram)
-        return Plan(_PROFILES[profile], memory, limit, data_dirs, pool_sizes(memory))
+        return Plan(_PROFILES[profile], ram, memory, limit, data_dirs, pool_sizes(memory))

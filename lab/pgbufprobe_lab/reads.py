@@ -91,12 +91,13 @@ def load_random(connection: psycopg.Connection, table: str, first: int, count: i
     )
 
 
-def load_os_cache(connection: psycopg.Connection, table: str, first: int, count: int) -> None:
-    """Reads pages past the pool, by the server, so that they count in its cgroup."""
+def load_os_cache(connection: psycopg.Connection, table: str, first: int, count: int, backwards: bool = False) -> None:
+    """Reads pages past the pool, by the server, so that they count in its cgroup; 1 MB after the other."""
     step, segment = 128, 131072      # blocks of 8 kB: 1 MB, 1 GB
     row = connection.execute("SELECT pg_relation_filepath(%s::regclass)", [table]).fetchone()
     assert row
-    for at in range(first, first + count, step):
+    places = range(first, first + count, step)
+    for at in reversed(places) if backwards else places:
         number, within = divmod(at, segment)
         path = row[0] + (f".{number}" if number else "")
         blocks = min(step, first + count - at, segment - within)

@@ -53,7 +53,7 @@ class ScenarioRun:
         """If that fails, so do all steps, and for the same reason."""
         self.progress.show(self.scenario.name, 0, len(self.steps), "making tables")
         try:
-            self.lab.make_cluster()
+            self.lab.renew_cluster()
             self.scenario.prepare(self.lab)
         except Exception as error:
             for step in self.missing:
@@ -91,7 +91,7 @@ class ScenarioRun:
 
 def run_all(lab: Lab, scenarios: list[Scenario], out: Path, progress: Progress) -> dict[str, str]:
     """Status by name."""
-    lab.make_cluster()
+    lab.make_first_cluster()
     runs = []
     for scenario in scenarios:
         try:

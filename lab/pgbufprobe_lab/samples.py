@@ -70,7 +70,7 @@ SAMPLES: dict[str, dict[str, Sample]] = {
             "usage count; None: unused buffers",
             {
                 "event": "number of the event in this trial, 1..",
-                "kind": "read: a read of another table found its victim; live: one search by pgbufprobe_sweep_cost('live')",
+                "kind": "read: a read of another table found its victim; live: searches by pgbufprobe_sweep_cost('live')",
                 "read": "number of the read, None where kind is live",
                 "moment": "before | after",
                 "passes": "turns of the hand in the event",
@@ -137,12 +137,14 @@ SAMPLES: dict[str, dict[str, Sample]] = {
             fields={
                 "tier": TIERS,
                 "moment": "before | after (the scan of table 2)",
-                "method": "residency: all blocks, by pgbufprobe_residency(); reads: of the reads that were timed",
+                "method": "residency: all blocks, by pgbufprobe_residency(), before these reads; reads: of the reads that "
+                "were timed. After the scan all pages of table 1 are read one by one, as published, and what the "
+                "first of them push out counts, too: the published OS hit ratio is that of the reads",
             },
         ),
         "mean_ms": Sample(
             "ms",
-            "mean execution time of the timed single-row reads of table 1, in random order",
+            "mean execution time of the timed single-row reads of table 1",
             fields={"tier": TIERS + " | all; absent where no read met the tier", "moment": "before | after", "reads": "how many"},
         ),
         "read_cost_us": Sample(

@@ -56,10 +56,12 @@ class Server:
         )
 
     def client(self, program: str, *arguments: str) -> str:
-        """Runs pgbench and the like against it."""
-        return self.workshop.run(
-            program, "-h", self.workshop.about.words["sock"], "-p", str(self.workshop.port), "-U", "postgres", *arguments
-        )
+        return self.client_output(program, *arguments)[0]
+
+    def client_output(self, program: str, *arguments: str) -> tuple[str, str]:
+        """Runs pgbench and the like against it; what it wrote to standard output and to standard error."""
+        where = ["-h", self.workshop.about.words["sock"], "-p", str(self.workshop.port), "-U", "postgres"]
+        return self.workshop.outputs(program, *where, *arguments)
 
 
 def reported_settings(connection: psycopg.Connection) -> dict[str, str]:
@@ -89,14 +91,16 @@ class Cluster:
 
     def save(self, copy: Path) -> None:
         """Keeps the state of a stopped server, for restore()."""
-        subprocess.run(["cp", "-a", "--reflink=auto", str(self.data), str(copy)], check=True)
+        self._copy(self.data, copy)
 
     def restore(self, copy: Path) -> None:
-        shutil.rmtree(self.data)
-        self.save_from(copy)
+        shutil.rmtree(self.data, ignore_errors=True)
+        self._copy(copy, self.data)
 
-    def save_from(self, copy: Path) -> None:
-        subprocess.run(["cp", "-a", "--reflink=auto", str(copy), str(self.data)], check=True)
+    @staticmethod
+    def _copy(source: Path, target: Path) -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)
 
     @contextmanager
     def server(self, pool_bytes: int, settings: Settings | None = None, limit: int | None = None) -> Iterator[Server]:

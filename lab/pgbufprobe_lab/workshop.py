@@ -115,7 +115,10 @@ class Workshop:
         return words
 
     def run(self, program: str, *arguments: str, mount: Path | None = None) -> str:
-        """Runs it to its end and returns its output; what it says in a failure is the error."""
+        return self.outputs(program, *arguments, mount=mount)[0]
+
+    def outputs(self, program: str, *arguments: str, mount: Path | None = None) -> tuple[str, str]:
+        """Runs it to its end; its standard output and error. What it says in a failure is the exception."""
         process = subprocess.Popen(
             self.command(program, *arguments, mount=mount),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -130,7 +133,7 @@ class Workshop:
         if process.returncode != 0:
             last = (errors or output).strip().splitlines()[-3:]
             raise RuntimeError(f"{program} failed: " + " / ".join(last))
-        return output
+        return output, errors
 
     def close(self) -> None:
         """Everything is removed by the script, when its input ends."""
