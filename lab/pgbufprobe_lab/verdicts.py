@@ -140,7 +140,7 @@ def curve_shapes(samples: Samples, case: str) -> Judged:
 
 def judge_a6(samples: Samples) -> list[Verdict]:
     verdicts = []
-    for case, text in (("hit", "all pages in the pool"), ("os", "half of the pages only in the OS cache")):
+    for case, text in (("hit", "all pages in the pool"), ("os", "a table that the small pool cannot hold, but the OS cache can")):
         outcome, why = curve_shapes(samples, case)
         verdicts.append(
             Verdict(
@@ -174,9 +174,9 @@ def judge_a8(samples: Samples) -> list[Verdict]:
     kept = all_of([at_least(derive.share_kept(samples, pool), 0.95, f"kept by the {pool} pool:", "share")
                    for pool in ("small", "large")])
     os_share = summarize(
-        pick(samples, what="share", pool="small", tier="os_cache", method="residency", moment="after")
+        pick(samples, what="share", pool="small", tier="os_cache", method="reads", moment="after")
     )
-    lost = at_most(os_share, 0.05, "of the table, the OS cache serves afterwards", "share")
+    lost = at_most(os_share, 0.05, "served by the OS cache:", "share")
     return [
         Verdict(
             "The pool keeps its pages: the big scan goes through a ring.",
@@ -187,7 +187,7 @@ def judge_a8(samples: Samples) -> list[Verdict]:
         Verdict(
             "The operating system's cache keeps nothing.",
             lost[0],
-            "small pool: in every trial at most 5 % of the table still served by the OS cache",
+            "small pool: when all pages are read one by one afterwards, the OS cache serves at most 5 % of them in any trial",
             lost[1],
         ),
     ]

@@ -167,6 +167,8 @@ def _row(figure: Figure, here: Summary | None) -> tuple[str, ...]:
 
 
 CAPTION = "Published and here: medians, in parentheses the lowest and the highest trial"
+OTHER_SIZES = ("B", "E3")
+SCALED = "; the tables here have another size, so compare the rows with each other"
 COLUMNS = ("Figure", "Published", "Here", "Here / published")
 NUMERIC = (False, True, True, True)
 
@@ -177,7 +179,8 @@ def comparison(scenario: str, samples: Samples) -> Table | None:
     if not wanted:
         return None
     here = HERE[scenario](samples)
-    return Table(CAPTION, COLUMNS, tuple(_row(figure, here.get(figure.key)) for figure in wanted), NUMERIC)
+    caption = CAPTION + SCALED if scenario in OTHER_SIZES else CAPTION
+    return Table(caption, COLUMNS, tuple(_row(figure, here.get(figure.key)) for figure in wanted), NUMERIC)
 
 
 def _blocks(read: Summary | None, hit: Summary | None) -> str:

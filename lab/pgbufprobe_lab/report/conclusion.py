@@ -104,12 +104,12 @@ def _from_a3(samples: Samples) -> list[str]:
 
 def _from_a8(samples: Samples) -> list[str]:
     kept = derive.share_kept(samples, "large")
-    lost = derive.by_pool(samples, what="share", tier="os_cache", method="residency", moment="after").get("small")
+    lost = derive.by_pool(samples, what="share", tier="os_cache", method="reads", moment="after").get("small")
     if kept is None or lost is None:
         return []
     return [
         f"After one big sequential scan the large pool kept {with_unit(kept.median, 'share')} of its pages; the "
-        f"operating system's cache served {with_unit(lost.median, 'share')} of the small pool's table (A8)."
+        f"operating system's cache served {with_unit(lost.median, 'share')} of the reads in the small one (A8)."
     ]
 
 

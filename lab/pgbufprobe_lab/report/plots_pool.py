@@ -182,7 +182,7 @@ def plot_a5(samples: Samples) -> list[Chart]:
 def plot_a6(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     charts = []
-    for case, title in (("hit", "all pages in the pool"), ("os", "half of the pages only in the OS cache")):
+    for case, title in (("hit", "all pages in the pool"), ("os", "a table that only the OS cache holds")):
         tps = pick(samples, what="tps", case=case)
         clients = tuple(int(x) for x in distinct(tps, "x"))
         if rows := curves(tps, labels):
@@ -210,7 +210,7 @@ def plot_a7(samples: Samples) -> list[Chart]:
 
 def plot_a8(samples: Samples) -> list[Chart]:
     _, labels = pool_series(samples)
-    shares = pick(samples, what="share", method="residency")
+    shares = pick(samples, what="share", method="reads")
     order = tuple(f"{pool}, {moment}" for pool in labels for moment in ("before", "after"))
     rows = []
     for pool in labels:
@@ -223,8 +223,8 @@ def plot_a8(samples: Samples) -> list[Chart]:
                                  "label": f"{percent:.0f} %", "wide": percent >= 8})
     if not rows:
         return []
-    spec = stacks(rows, Axis("share of table 1 (%)"), Axis("", order), Series(tuple(TIERS.values())), 36)
-    caption = "Where table 1 can be read from, before and after table 2 was read from end to end. Medians over the trials."
+    spec = stacks(rows, Axis("share of the reads (%)"), Axis("", order), Series(tuple(TIERS.values())), 36)
+    caption = "What reads of table 1 met, before and after table 2 was read from end to end. Medians over the trials."
     return [Chart("What serves the table", caption, spec, wide=True)]
 
 
