@@ -1,6 +1,7 @@
 """The command line: what to run, how large, where to."""
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -94,6 +95,8 @@ def catch_signals() -> None:
 def run(arguments: argparse.Namespace) -> int:
     from .session import Session     # after --help and --list, which need no driver
 
+    # What an interrupt does to a connection is no news.
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)
     names = select(arguments.names)
     plan = Plan.make(arguments.profile, machine.ram(), arguments.memory, tuple(arguments.data_dir))
     out: Path = arguments.out

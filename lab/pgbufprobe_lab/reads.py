@@ -3,7 +3,6 @@
 import os
 import random
 from dataclasses import dataclass
-from pathlib import Path
 
 import psycopg
 

@@ -62,7 +62,7 @@ SAMPLES: dict[str, dict[str, Sample]] = {
             "ms",
             "execution time of one read of another table, one page each, with the pool full of pages in heavy use",
             "number of the read, 1..500",
-            {"passes": "turns of the hand during this read, from pgbufprobe_clock(); 0.0001 is no sweep, 1.0 a full one"},
+            {"passes": "turns of the hand during this read, from pgbufprobe_clock(); near 0 no sweep, 1 a full one"},
         ),
         "histogram": Sample(
             "buffers",

@@ -84,7 +84,9 @@ class A2:
         self._derive(lab, step, timed)
 
     @staticmethod
-    def _record_event(lab: Lab, event: int, kind: str, number: int | None, passes: float, before: State, after: State) -> None:
+    def _record_event(
+        lab: Lab, event: int, kind: str, number: int | None, passes: float, before: State, after: State
+    ) -> None:
         for moment, state in (("before", before), ("after", after)):
             for usagecount, buffers in state.histogram.items():
                 lab.sample("histogram", buffers, "buffers", usagecount, event=event, kind=kind, read=number, moment=moment,

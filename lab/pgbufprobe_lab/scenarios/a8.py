@@ -55,9 +55,7 @@ class A8:
                 connection.execute("SELECT count(*) FROM table2")
                 lab.sample("scan_seconds", time.monotonic() - begun, "s")
                 self._record_residency(lab, connection, "after")
-                # Page by page as published, but from the last to the first: forwards, the kernel reads ahead, and
-                # what it fetched from storage with the page before would look like something it had kept.
-                self._record_reads(lab, "after", reader, list(range(pages - 1, -1, -1)))
+                self._record_reads(lab, "after", reader, reading_order(pages))
             for tier, count, times in reads.read_cost(connection, "table1", READ_COST_SAMPLES):
                 for stat, value in times.items():
                     lab.sample("read_cost_us", value, "us", tier=tier, stat=stat, reads=count, moment="after")
@@ -95,6 +93,14 @@ class A8:
             lab.sample("share", len(times) / len(found), "share", tier=tier, moment=moment, method="reads")
             if times:
                 lab.sample("mean_ms", statistics.fmean(times), "ms", tier=tier, moment=moment, reads=len(times))
+
+
+def reading_order(pages: int) -> list[int]:
+    """Page by page as published, first the half that the small pool has. The other half is read from its last page
+    to its first: forwards, the kernel reads ahead, and what it fetched with the page before would look like something
+    that it had kept."""
+    half = pages // 2
+    return [*range(half), *range(pages - 1, half - 1, -1)]
 
 
 def served_by(held: dict[str, int]) -> dict[str, int]:

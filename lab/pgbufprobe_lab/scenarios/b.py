@@ -1,12 +1,14 @@
 """B: what does the ring of VACUUM change (vacuum_buffer_usage_limit, PostgreSQL 16 and later)?"""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from ..lab import Lab, Step
 from ..plan import Plan
+from ..server import Server
 from ..sizes import BLOCK, GB, KB
 
 PUBLISHED_ROWS = 10_000_000
@@ -58,7 +60,7 @@ class B:
         lab.cluster.save(self._copy(lab))
 
     @staticmethod
-    def _copy(lab: Lab):
+    def _copy(lab: Lab) -> Path:
         return lab.workshop.work / "data-b"
 
     def measure(self, lab: Lab, step: Step) -> None:
@@ -71,7 +73,8 @@ class B:
             connection.execute(f"SET vacuum_buffer_usage_limit = '{limit // KB}kB'")
             writes = self._writes(server)
             begun = time.monotonic()
-            connection.execute("VACUUM items")
+            # In one process, so that all writes are its own.
+            connection.execute("VACUUM (PARALLEL 0) items")
             lab.sample("vacuum_seconds", time.monotonic() - begun, "s", limit)
             self._flush_statistics(connection)
             count = self._writes(server) - writes
@@ -91,7 +94,7 @@ class B:
         connection.execute("SELECT 1")
 
     @staticmethod
-    def _writes(server) -> int:
+    def _writes(server: Server) -> int:
         """Blocks that client backends have written; there is no other at work."""
         with server.connect() as connection:
             row = connection.execute(
@@ -134,8 +137,8 @@ class B:
         ).fetchall())
         for relation in RELATIONS:
             buffers, of_them = (int(n) for n in held.get(relation, "(0,0)").strip("()").split(","))
-            lab.sample("relation_buffers", buffers - of_them, "buffers", limit, relation=relation, state="clean", moment=moment)
-            lab.sample("relation_buffers", of_them, "buffers", limit, relation=relation, state="dirty", moment=moment)
+            for state, count in (("clean", buffers - of_them), ("dirty", of_them)):
+                lab.sample("relation_buffers", count, "buffers", limit, relation=relation, state=state, moment=moment)
 
 
 SCENARIO = B()
