@@ -54,7 +54,7 @@ def judge_a2(samples: Samples) -> list[Verdict]:
         Verdict(
             "Each turn moves the histogram of usage counts one to the left.",
             moved_outcome,
-            "around each event, 95 % of the buffers stand at the count that the turns of the hand leave them at",
+            "around each search of whole turns, to a tenth, 95 % of the buffers stand where these turns put them",
             moved_why,
         ),
     ]

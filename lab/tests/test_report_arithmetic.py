@@ -1,7 +1,5 @@
 """Medians, derived figures and how numbers are written."""
 
-import math
-
 import pytest
 
 from pgbufprobe_lab.report import derive
@@ -77,27 +75,27 @@ def test_a_curve_that_never_begins_counts_as_the_widest_range():
 
 
 def test_turns_shift_a_histogram():
-    before = {None: 2.0, 0: 3.0, 1: 5.0, 5: 90.0}
-    after = derive.shifted(before, 1.0)
-    assert (after[None], after[0], after[4]) == (2.0, 8.0, 90.0)
+    assert derive.shifted({None: 2.0, 0: 3.0, 1: 5.0, 5: 90.0}, 1) == {None: 2.0, 0: 8.0, 4: 90.0}
+    assert derive.shifted({None: 2.0, 0: 3.0, 1: 5.0, 5: 90.0}, 9) == {None: 2.0, 0: 98.0}
 
 
-def test_part_of_a_turn_shifts_part_of_the_pool():
-    after = derive.shifted({5: 100.0}, 2.25)
-    assert after[3] == pytest.approx(75) and after[2] == pytest.approx(25)
-
-
-def test_shifting_keeps_every_buffer():
-    before = {None: 7.0, 0: 1.0, 1: 20.0, 3: 30.0, 5: 42.0}
-    for passes in (0.0, 0.4, 1.0, 3.7, 9.0):
-        assert math.isclose(sum(derive.shifted(before, passes).values()), 100.0)
+@pytest.mark.parametrize(("passes", "found"), [(1.0, 1.0), (0.96, 1.0), (1.4, None), (0.03, None)])
+def test_only_whole_turns_say_where_the_buffers_must_be(passes, found):
+    samples = [
+        sample("A2", "histogram", value, "small", 1, count, event=1, kind="read", read=1, moment=moment, passes=passes)
+        for moment, place in (("before", 4), ("after", 3))
+        for count in (3, 4)
+        for value in [100 if count == place else 0]
+    ]
+    moved = derive.moved_left(samples)
+    assert (moved and moved.median) == found
 
 
 def test_the_published_histograms_agree_with_one_turn():
     before = {None: 0, 0: 0, 1: 105, 2: 4, 3: 0, 4: 1, 5: 524177}
     after = {None: 0, 0: 108, 1: 2, 2: 1, 3: 37, 4: 524071, 5: 69}
-    assert derive.agreement(derive.shifted(before, 1.0), after) > 0.999
-    assert derive.agreement(derive.shifted(before, 2.0), after) < 0.01
+    assert derive.agreement(derive.shifted(before, 1), after) > 0.999
+    assert derive.agreement(derive.shifted(before, 2), after) < 0.01
 
 
 def test_a_histogram_without_its_other_half_is_no_event():

@@ -63,16 +63,11 @@ def histogram_events(samples: Samples) -> list[dict[str, Any]]:
     return [event for event in events.values() if event["before"] and event["after"] and event["passes"]]
 
 
-def shifted(histogram: Mapping[Any, float], passes: float) -> dict[Any, float]:
+def shifted(histogram: Mapping[Any, float], turns: int) -> dict[Any, float]:
     """What a histogram becomes when the hand makes so many turns: each turn ages every buffer by one, down to 0."""
-    whole, part = int(passes), passes - int(passes)
     after: dict[Any, float] = defaultdict(float)
     for count, buffers in histogram.items():
-        if count is None:
-            after[None] += buffers
-            continue
-        after[max(0, count - whole)] += buffers * (1 - part)
-        after[max(0, count - whole - 1)] += buffers * part
+        after[None if count is None else max(0, count - turns)] += buffers
     return dict(after)
 
 
@@ -84,8 +79,16 @@ def agreement(expected: Mapping[Any, float], found: Mapping[Any, float]) -> floa
 
 
 def moved_left(samples: Samples) -> Summary | None:
-    """A2: for each event, the share of the pool that stands where the turns of the hand must have put it."""
-    return of(agreement(shifted(event["before"], event["passes"]), event["after"]) for event in histogram_events(samples))
+    """A2: for each event, the share of the pool that stands where the turns of the hand must have put it.
+
+    Only events of whole turns, to a tenth: which buffers a part of a turn passed, a histogram does not tell.
+    """
+    shares = []
+    for event in histogram_events(samples):
+        turns = round(event["passes"])
+        if turns >= 1 and abs(event["passes"] - turns) <= 0.1:
+            shares.append(agreement(shifted(event["before"], turns), event["after"]))
+    return of(shares)
 
 
 def os_hit(samples: Samples) -> Samples:
