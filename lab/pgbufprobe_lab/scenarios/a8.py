@@ -14,6 +14,7 @@ from ..sizes import BLOCK, GB
 
 TABLE1_SHARE = 0.5      # of the memory: 8 GB of 16
 TABLE2_SHARE = 5 / 16
+IN_POOL = 0.48          # of table 1, by the small pool: half, with some room for the catalogs
 READS_BEFORE = 1000
 READ_COST_SAMPLES = 500
 
@@ -64,7 +65,7 @@ class A8:
     def _loaded(self, step: Step, connection: psycopg.Connection, pages: int) -> Iterator[reads.Reader]:
         """Table 1 in the large pool; half of it in the small one, and all of it below. Each page is read once:
         the kernel protects what is read twice."""
-        half = pages // 2
+        half = in_pool(pages)
         with reads.Reader(connection, "table1") as reader:
             reader.warm_up()
             if step.pool == "large":
@@ -95,11 +96,17 @@ class A8:
                 lab.sample("mean_ms", statistics.fmean(times), "ms", tier=tier, moment=moment, reads=len(times))
 
 
+def in_pool(pages: int) -> int:
+    """How many of the first pages the small pool has. Were there one too many, each miss would push out the page
+    that is read next, and none would be found."""
+    return int(pages * IN_POOL)
+
+
 def reading_order(pages: int) -> list[int]:
     """Page by page as published, first the half that the small pool has. The other half is read from its last page
     to its first: forwards, the kernel reads ahead, and what it fetched with the page before would look like something
     that it had kept."""
-    half = pages // 2
+    half = in_pool(pages)
     return [*range(half), *range(pages - 1, half - 1, -1)]
 
 
