@@ -9,7 +9,18 @@ from collections.abc import Callable
 
 from pgbufprobe_lab.report import derive
 from pgbufprobe_lab.report.format import number, size
-from pgbufprobe_lab.report.medians import Samples, Summary, best_of, distinct, grouped, of, paired, pick, quotient, summarize
+from pgbufprobe_lab.report.medians import (
+    Samples,
+    Summary,
+    best_of,
+    distinct,
+    grouped,
+    of,
+    paired,
+    pick,
+    quotient,
+    summarize,
+)
 from pgbufprobe_lab.report.rules import (
     FAILS,
     HOLDS,
@@ -84,8 +95,10 @@ def judge_a3(samples: Samples) -> list[Verdict]:
 def judge_a4(samples: Samples) -> list[Verdict]:
     updates, commits = derive.by_pool(samples, what="update_ms"), derive.by_pool(samples, what="commit_ms")
     both = all_of(
-        [(outcome, f"{name}: {why}") for name, (outcome, why) in (
-            ("UPDATE", alike(updates, "ms")), ("COMMIT", alike(commits, "ms")))]
+        [
+            (outcome, f"{name}: {why}")
+            for name, (outcome, why) in (("UPDATE", alike(updates, "ms")), ("COMMIT", alike(commits, "ms")))
+        ]
     )
     update, commit = (summarize(pick(samples, what=what)) for what in ("update_ms", "commit_ms"))
     longer = above(commit, update, 1.0, ("COMMIT", "UPDATE"), "ms")
@@ -122,12 +135,12 @@ def judge_a5(samples: Samples) -> list[Verdict]:
 def curve_shapes(samples: Samples, case: str) -> Judged:
     """A6: throughput relative to one client, compared between the pools at each number of clients."""
     tps = pick(samples, what="tps", case=case)
-    curves = {pool: grouped(pick(tps, pool=pool), "x") for pool in derive.POOLS}
-    curves = {pool: curve for pool, curve in curves.items() if 1 in curve and curve[1].median > 0}
     judged = []
     for clients in distinct(tps, "x"):
         points = {
-            pool: curve[clients].scaled(1 / curve[1].median) for pool, curve in curves.items() if clients in curve
+            pool: relative
+            for pool in derive.POOLS
+            if (relative := paired(pick(tps, pool=pool, x=clients), pick(tps, pool=pool, x=1), quotient))
         }
         if clients != 1 and len(points) > 1:
             outcome, why = alike(points, "times one client")
@@ -140,14 +153,17 @@ def curve_shapes(samples: Samples, case: str) -> Judged:
 
 def judge_a6(samples: Samples) -> list[Verdict]:
     verdicts = []
-    for case, text in (("hit", "all pages in the pool"), ("os", "a table that the small pool cannot hold, but the OS cache can")):
+    for case, text in (
+        ("hit", "all pages in the pool"),
+        ("os", "a table that the small pool cannot hold, but the OS cache can"),
+    ):
         outcome, why = curve_shapes(samples, case)
         verdicts.append(
             Verdict(
                 f"Throughput grows alike in both pools, {text}.",
                 outcome,
-                "throughput relative to one client within 25 % of each other at every number of clients; further "
-                "apart, the trials must not overlap",
+                "throughput relative to one client in the same trial, within 25 % of each other at every number of clients; "
+                "further apart, the trials must not overlap",
                 why,
             )
         )
@@ -171,11 +187,13 @@ def judge_a7(samples: Samples) -> list[Verdict]:
 
 
 def judge_a8(samples: Samples) -> list[Verdict]:
-    kept = all_of([at_least(derive.share_kept(samples, pool), 0.95, f"kept by the {pool} pool:", "share")
-                   for pool in ("small", "large")])
-    os_share = summarize(
-        pick(samples, what="share", pool="small", tier="os_cache", method="reads", moment="after")
+    kept = all_of(
+        [
+            at_least(derive.share_kept(samples, pool), 0.95, f"kept by the {pool} pool:", "share")
+            for pool in ("small", "large")
+        ]
     )
+    os_share = summarize(pick(samples, what="share", pool="small", tier="os_cache", method="reads", moment="after"))
     lost = at_most(os_share, 0.05, "served by the OS cache:", "share")
     return [
         Verdict(
@@ -187,7 +205,7 @@ def judge_a8(samples: Samples) -> list[Verdict]:
         Verdict(
             "The operating system's cache keeps nothing.",
             lost[0],
-            "small pool: when all pages are read one by one afterwards, the OS cache serves at most 5 % of them in any trial",
+            "small pool: of all pages read one by one afterwards, the OS cache serves at most 5 % in every trial",
             lost[1],
         ),
     ]
@@ -207,13 +225,24 @@ def judge_b(samples: Samples) -> list[Verdict]:
     checkpoint = above(long, short, 1.5, names[::-1], "buffers")
     time = above(late, soon, 1.1, names, "s")
     return [
-        Verdict("A larger ring lets vacuum write less.", writes[0],
-                "the smallest ring writes at least 1.5 times as often as the largest", writes[1]),
-        Verdict("The next checkpoint writes what vacuum left.", checkpoint[0],
-                "after the largest ring the checkpoint writes at least 1.5 times as many buffers as after the smallest",
-                checkpoint[1]),
-        Verdict("A larger ring shortens the vacuum.", time[0],
-                "the smallest ring takes at least 1.1 times as long as the largest", time[1]),
+        Verdict(
+            "A larger ring lets vacuum write less.",
+            writes[0],
+            "the smallest ring writes at least 1.5 times as often as the largest",
+            writes[1],
+        ),
+        Verdict(
+            "The next checkpoint writes what vacuum left.",
+            checkpoint[0],
+            "after the largest ring the checkpoint writes at least 1.5 times as many buffers as after the smallest",
+            checkpoint[1],
+        ),
+        Verdict(
+            "A larger ring shortens the vacuum.",
+            time[0],
+            "the smallest ring takes at least 1.1 times as long as the largest",
+            time[1],
+        ),
     ]
 
 
@@ -234,9 +263,15 @@ def judge_c(samples: Samples) -> list[Verdict]:
     linear = at_most(derive.index_growth(samples, "large"), 1.5, "large pool, each index against the first:", "x")
     rule = "random values: time for each of all indexes, over the time for the first one, "
     return [
-        Verdict("With a pool smaller than the indexes, reads explode.", reads[0],
-                "random values, all indexes: the small pool reads at least 10 times the large pool's blocks", reads[1]),
-        Verdict("There, time grows faster than linearly with the indexes.", faster[0], rule + "at least 1.5", faster[1]),
+        Verdict(
+            "With a pool smaller than the indexes, reads explode.",
+            reads[0],
+            "random values, all indexes: the small pool reads at least 10 times the large pool's blocks",
+            reads[1],
+        ),
+        Verdict(
+            "There, time grows faster than linearly with the indexes.", faster[0], rule + "at least 1.5", faster[1]
+        ),
         Verdict("With a pool that holds them, time stays nearly linear.", linear[0], rule + "at most 1.5", linear[1]),
     ]
 
@@ -248,20 +283,35 @@ def judge_d(samples: Samples) -> list[Verdict]:
     again = at_most(reads("c_id = 1", "small"), 0, "second run:", "blocks read")
     order = at_least(
         paired(derive.blocks_needed(samples, "p_id"), derive.blocks_needed(samples, "c_id"), quotient),
-        5, "blocks for scattered over ordered rows:", "x",
+        5,
+        "blocks for scattered over ordered rows:",
+        "x",
     )
-    many = all_of([
-        at_least(reads("c_id < 150", "small"), 1, "small pool:", "blocks read"),
-        at_most(reads("c_id < 150", "large"), 0, "large pool:", "blocks read"),
-    ])
+    many = all_of(
+        [
+            at_least(reads("c_id < 150", "small"), 1, "small pool:", "blocks read"),
+            at_most(reads("c_id < 150", "large"), 0, "large pool:", "blocks read"),
+        ]
+    )
     return [
-        Verdict("The second run reads nothing.", again[0],
-                "c_id = 1, small pool: no block of the table read in the second run of any trial", again[1]),
-        Verdict("Physical order decides how much cache a query needs.", order[0],
-                "c_id = 1 touches at least 5 times as many blocks where its rows are scattered", order[1]),
-        Verdict("A query that needs more than the pool reads again and again; a pool that holds it ends that.", many[0],
-                "c_id < 150, second run: blocks read in every trial of the small pool, none in any of the large one",
-                many[1]),
+        Verdict(
+            "The second run reads nothing.",
+            again[0],
+            "c_id = 1, small pool: no block of the table read in the second run of any trial",
+            again[1],
+        ),
+        Verdict(
+            "Physical order decides how much cache a query needs.",
+            order[0],
+            "c_id = 1 touches at least 5 times as many blocks where its rows are scattered",
+            order[1],
+        ),
+        Verdict(
+            "A query that needs more than the pool reads again and again; a pool that holds it ends that.",
+            many[0],
+            "c_id < 150, second run: blocks read in every trial of the small pool, none in any of the large one",
+            many[1],
+        ),
     ]
 
 
@@ -280,13 +330,24 @@ def judge_e1(samples: Samples, cpus: int | None = None) -> list[Verdict]:
         relative = curve[most].scaled(1 / curve[peak].median)
         flat = at_least(relative, 0.8, f"of the best ({number(peak)} clients), {number(most)} clients reach", "share")
     return [
-        Verdict("Read throughput grows with the clients.", grows[0],
-                "the best number of clients reaches 1.25 times the throughput of one", grows[1]),
-        Verdict("Once all CPUs are busy it stays flat.", flat[0],
-                "with the most clients, more of them than CPUs, every trial keeps 80 % of the best median", flat[1]),
-        Verdict("9.5 passes 9.4 from 64 clients on.", UNKNOWN,
-                "needs both versions, and CPUs for 64 clients",
-                "neither version is supported any more; what changed there, lock code, is in every server of today"),
+        Verdict(
+            "Read throughput grows with the clients.",
+            grows[0],
+            "the best number of clients reaches 1.25 times the throughput of one",
+            grows[1],
+        ),
+        Verdict(
+            "Once all CPUs are busy it stays flat.",
+            flat[0],
+            "with the most clients, more of them than CPUs, every trial keeps 80 % of the best median",
+            flat[1],
+        ),
+        Verdict(
+            "9.5 passes 9.4 from 64 clients on.",
+            UNKNOWN,
+            "needs both versions, and CPUs for 64 clients",
+            "neither version is supported any more; what changed there, lock code, is in every server of today",
+        ),
     ]
 
 
@@ -302,10 +363,18 @@ def judge_e2(samples: Samples) -> list[Verdict]:
                 ratios.append(found.median)
     gain = at_least(of(ratios), 1.05, "prepared / simple:", "x")
     return [
-        Verdict("Ten updates in one transaction reach about twice the throughput.", twice[0],
-                "write10 does at least 1.5 times the updates of write1 at every number of clients", twice[1]),
-        Verdict("Prepared statements help.", gain[0],
-                "-M prepared at least 1.05 times as fast, for each script that was run both ways", gain[1]),
+        Verdict(
+            "Ten updates in one transaction reach about twice the throughput.",
+            twice[0],
+            "write10 does at least 1.5 times the updates of write1 at every number of clients",
+            twice[1],
+        ),
+        Verdict(
+            "Prepared statements help.",
+            gain[0],
+            "-M prepared at least 1.05 times as fast, for each script that was run both ways",
+            gain[1],
+        ),
     ]
 
 
@@ -323,11 +392,21 @@ def judge_e3(samples: Samples) -> list[Verdict]:
     jobs = max(distinct(late, "x"), default=None)
     spread = above(summarize(pick(late, x=jobs)), by_jobs.get(jobs), 1.25, ("target 0.9", "target 0.5"), "s")
     return [
-        Verdict("More jobs shorten the vacuum.", more[0], "the best number of jobs is 1.25 times as fast as one", more[1]),
-        Verdict("The gain is less than in proportion to the jobs.", less[0],
-                "with the most jobs, the speed-up of the medians is below 0.9 times their number", less[1]),
-        Verdict("checkpoint_completion_target 0.9 instead of 0.5 makes it slower.", spread[0],
-                "at least 1.25 times the seconds, with the same jobs (published: 245 and 500 s)", spread[1]),
+        Verdict(
+            "More jobs shorten the vacuum.", more[0], "the best number of jobs is 1.25 times as fast as one", more[1]
+        ),
+        Verdict(
+            "The gain is less than in proportion to the jobs.",
+            less[0],
+            "with the most jobs, the speed-up of the medians is below 0.9 times their number",
+            less[1],
+        ),
+        Verdict(
+            "checkpoint_completion_target 0.9 instead of 0.5 makes it slower.",
+            spread[0],
+            "at least 1.25 times the seconds, with the same jobs (published: 245 and 500 s)",
+            spread[1],
+        ),
     ]
 
 
@@ -338,18 +417,32 @@ def judge_e4(samples: Samples) -> list[Verdict]:
         return summarize(pick(samples, what="range_ms", order=order, index=index))
 
     near = at_most(
-        paired_ratio(derive.best_brin(samples, "range_ms", "sorted"), reads("btree", "sorted")), 3, "BRIN / B-tree:", "x"
+        paired_ratio(derive.best_brin(samples, "range_ms", "sorted"), reads("btree", "sorted")),
+        3,
+        "BRIN / B-tree:",
+        "x",
     )
     ratio = paired_ratio(derive.best_brin(samples, "range_ms", "random"), reads("none", "random"))
     scan = all_of([at_least(ratio, 0.5, "BRIN / no index:", "x"), at_most(ratio, 2.0, "BRIN / no index:", "x")])
     return [
-        Verdict("A BRIN index is built in a fraction of the B-tree's time.", build[0],
-                "every BRIN index in at most a quarter of the B-tree's time (published: 9 to 15 %)", build[1]),
-        Verdict("On sorted data BRIN reads are near the B-tree's.", near[0],
-                "1 % of the keys, best pages_per_range: at most 3 times the B-tree's time", near[1]),
-        Verdict("On random data BRIN is like a sequential scan.", scan[0],
-                "1 % of the keys, best pages_per_range: 0.5 to 2 times the time without an index",
-                scan[1].split("; ")[0]),
+        Verdict(
+            "A BRIN index is built in a fraction of the B-tree's time.",
+            build[0],
+            "every BRIN index in at most a quarter of the B-tree's time (published: 9 to 15 %)",
+            build[1],
+        ),
+        Verdict(
+            "On sorted data BRIN reads are near the B-tree's.",
+            near[0],
+            "1 % of the keys, best pages_per_range: at most 3 times the B-tree's time",
+            near[1],
+        ),
+        Verdict(
+            "On random data BRIN is like a sequential scan.",
+            scan[0],
+            "1 % of the keys, best pages_per_range: 0.5 to 2 times the time without an index",
+            scan[1].split("; ")[0],
+        ),
     ]
 
 

@@ -19,11 +19,27 @@ TRIALS = (1, 2, 3)
 Sample = dict[str, Any]
 
 
-def sample(scenario: str, what: str, value: float, pool: str | None = None, trial: int | None = 1, x: Any = None,
-           pool_bytes: int | None = None, **fields: Any) -> Sample:
+def sample(
+    scenario: str,
+    what: str,
+    value: float,
+    pool: str | None = None,
+    trial: int | None = 1,
+    x: Any = None,
+    pool_bytes: int | None = None,
+    **fields: Any,
+) -> Sample:
     """One sample, checked against what the scenarios promise."""
-    made = {"what": what, "pool": pool, "pool_bytes": pool_bytes or POOLS.get(pool or "", 256 * MB), "trial": trial,
-            "x": x, "value": value, "unit": SAMPLES[scenario][what].unit, **fields}
+    made = {
+        "what": what,
+        "pool": pool,
+        "pool_bytes": pool_bytes or POOLS.get(pool or "", 256 * MB),
+        "trial": trial,
+        "x": x,
+        "value": value,
+        "unit": SAMPLES[scenario][what].unit,
+        **fields,
+    }
     check(scenario, made)
     return made
 
@@ -49,8 +65,19 @@ def _events(agrees: bool) -> Iterator[Sample]:
         for trial in TRIALS:
             for moment, histogram in (("before", before), ("after", after)):
                 for count, value in histogram.items():
-                    yield sample("A2", "histogram", value, pool, trial, count, event=1, kind="read", read=106, moment=moment,
-                                 passes=1.0)
+                    yield sample(
+                        "A2",
+                        "histogram",
+                        value,
+                        pool,
+                        trial,
+                        count,
+                        event=1,
+                        kind="read",
+                        read=106,
+                        moment=moment,
+                        passes=1.0,
+                    )
 
 
 def a2(agrees: bool = True) -> Iterator[Sample]:
@@ -74,7 +101,9 @@ def a3(agrees: bool = True) -> Iterator[Sample]:
     for trial in TRIALS:
         for read in range(1, 11):
             yield sample("A3", "read_ms", 0.020 * wobble(trial), "large", trial, read, tier="shared_buffers")
-            yield sample("A3", "read_ms", (0.058 if agrees else 0.018) * wobble(trial), "small", trial, read, tier="os_cache")
+            yield sample(
+                "A3", "read_ms", (0.058 if agrees else 0.018) * wobble(trial), "small", trial, read, tier="os_cache"
+            )
 
 
 def a4(agrees: bool = True) -> Iterator[Sample]:
@@ -130,7 +159,16 @@ def a8(agrees: bool = True) -> Iterator[Sample]:
                 for tier, value in (("shared_buffers", 0.077), ("storage", 20.3)):
                     if tiers[tier]:
                         yield sample("A8", "mean_ms", value, pool, trial, tier=tier, moment=moment, reads=100)
-                yield sample("A8", "mean_ms", (10.0 - 9.9 * share) * wobble(trial), pool, trial, tier="all", moment=moment, reads=100)
+                yield sample(
+                    "A8",
+                    "mean_ms",
+                    (10.0 - 9.9 * share) * wobble(trial),
+                    pool,
+                    trial,
+                    tier="all",
+                    moment=moment,
+                    reads=100,
+                )
 
 
 def b(agrees: bool = True) -> Iterator[Sample]:
@@ -153,9 +191,15 @@ def c(agrees: bool = True) -> Iterator[Sample]:
                 for count in range(6):
                     slow = order == "random" and (pool == "small") == agrees
                     seconds = 1 + (0.5 * count * count if slow else 0.4 * count)
-                    values = {"seconds": seconds * wobble(trial), "read": 200000 * count if slow else 20 + count,
-                              "hit": 1000000 * (count + 1), "dirtied": 1000, "written": 1000,
-                              "index_bytes": 30 * MB * count, "table_bytes": 60 * MB}
+                    values = {
+                        "seconds": seconds * wobble(trial),
+                        "read": 200000 * count if slow else 20 + count,
+                        "hit": 1000000 * (count + 1),
+                        "dirtied": 1000,
+                        "written": 1000,
+                        "index_bytes": 30 * MB * count,
+                        "table_bytes": 60 * MB,
+                    }
                     for what, value in values.items():
                         yield sample("C", what, value, pool, trial, count, size, order=order)
 
@@ -166,12 +210,21 @@ def d(agrees: bool = True) -> Iterator[Sample]:
         for pool, size in sizes.items():
             for query in ("c_id = 1", "c_id < 150"):
                 for order in ("p_id", "c_id"):
-                    needed = {"c_id = 1": 10000, "c_id < 150": 20619}[query] // (10 if order == "c_id" and agrees else 1)
+                    needed = {"c_id = 1": 10000, "c_id < 150": 20619}[query] // (
+                        10 if order == "c_id" and agrees else 1
+                    )
                     many = query == "c_id < 150" and order == "p_id"
                     for run in (1, 2):
                         again = 20331 if many and pool == "small" else 0
                         read = needed if run == 1 else again if agrees else needed
-                        fields = {"pool": pool, "trial": trial, "x": run, "pool_bytes": size, "query": query, "order": order}
+                        fields = {
+                            "pool": pool,
+                            "trial": trial,
+                            "x": run,
+                            "pool_bytes": size,
+                            "query": query,
+                            "order": order,
+                        }
                         yield sample("D", "heap_blks_read", read, **fields)
                         yield sample("D", "heap_blks_hit", needed - read, **fields)
                         yield sample("D", "ms", (160 if run == 1 else 34) * wobble(trial), **fields)
@@ -206,6 +259,7 @@ def e4(agrees: bool = True) -> Iterator[Sample]:
     good = 1 if agrees else 20
     for trial in TRIALS:
         for order in ("sorted", "random"):
+
             def one(what: str, value: float, index: str, x: int | None = None) -> Sample:
                 return sample("E4", what, value * wobble(trial), None, trial, x, order=order, index=index)
 
@@ -233,11 +287,29 @@ def e5(agrees: bool = True) -> Iterator[Sample]:
                 for trial in TRIALS:
                     yield sample("E5", "mean_tps", base * wobble(trial), None, trial, **fields)
                     for second in range(1, 11):
-                        yield sample("E5", "tps", base * wobble(trial) * (1 + second % 3 / 20), None, trial, second, **fields)
+                        yield sample(
+                            "E5", "tps", base * wobble(trial) * (1 + second % 3 / 20), None, trial, second, **fields
+                        )
 
 
-MAKERS = {"A1": a1, "A2": a2, "A3": a3, "A4": a4, "A5": a5, "A6": a6, "A7": a7, "A8": a8, "B": b, "C": c, "D": d,
-          "E1": e1, "E2": e2, "E3": e3, "E4": e4, "E5": e5}
+MAKERS = {
+    "A1": a1,
+    "A2": a2,
+    "A3": a3,
+    "A4": a4,
+    "A5": a5,
+    "A6": a6,
+    "A7": a7,
+    "A8": a8,
+    "B": b,
+    "C": c,
+    "D": d,
+    "E1": e1,
+    "E2": e2,
+    "E3": e3,
+    "E4": e4,
+    "E5": e5,
+}
 
 
 def result(scenario: str, agrees: bool = True, **changes: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pgbufprobe_lab.report.load import read_results
 
 from artificial import MAKERS, result, sample, write_results
 
-EVIL = "</script><img src=x onerror=alert(1)> & \"quoted\" |pipe| `tick`"
+EVIL = '</script><img src=x onerror=alert(1)> & "quoted" |pipe| `tick`'
 
 
 class Page(HTMLParser):
@@ -101,7 +101,11 @@ def test_published_beside_here_with_the_ratio(tmp_path):
     write_results(tmp_path, names=("A3",))
     _, text = pages(tmp_path)
     row = next(line for line in text.splitlines() if line.startswith("| hit in the OS cache minus"))
-    assert [cell.strip() for cell in row.strip("|").split("|")][1:] == ["0.038 ms", "0.038 ms (0.0372 to 0.0388)", "1 ×"]
+    assert [cell.strip() for cell in row.strip("|").split("|")][1:] == [
+        "0.038 ms",
+        "0.038 ms (0.0372 to 0.0388)",
+        "1 ×",
+    ]
 
 
 def test_every_published_figure_has_its_counterpart():
@@ -137,9 +141,14 @@ def failed_result(tmp_path):
     kept = [s for s in MAKERS["A5"](True) if (s["pool"], s["trial"]) != ("small", 3)]
     (tmp_path / "A5.json").write_text(json.dumps(result("A5", status="failed", samples=kept, failures=[failure])))
     lost = sample("A5", "scan_ms", 987654.0, "small", 3, method="lock", stat="avg")
-    lines = [{"begin": "small, trial 1"}, {"step": "small, trial 1", "sample": lost | {"value": 1.0}},
-             {"done": "small, trial 1"}, {"begin": "small, trial 3"}, {"step": "small, trial 3", "sample": lost},
-             {"failed": "small, trial 3", "failure": failure}]
+    lines = [
+        {"begin": "small, trial 1"},
+        {"step": "small, trial 1", "sample": lost | {"value": 1.0}},
+        {"done": "small, trial 1"},
+        {"begin": "small, trial 3"},
+        {"step": "small, trial 3", "sample": lost},
+        {"failed": "small, trial 3", "failure": failure},
+    ]
     (tmp_path / "A5.raw.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"cut of')
 
 
@@ -156,8 +165,13 @@ def test_failed_trials_are_shown_as_failed_and_count_in_nothing(tmp_path):
 def test_a_step_that_was_repeated_with_success_is_not_failed(tmp_path):
     failed_result(tmp_path)
     with open(tmp_path / "A5.raw.jsonl", "w") as file:
-        for entry in ({"begin": "s"}, {"step": "s", "sample": sample("A5", "scan_ms", 5.0, "small", method="lock", stat="avg")},
-                      {"failed": "s"}, {"begin": "s"}, {"done": "s"}):
+        for entry in (
+            {"begin": "s"},
+            {"step": "s", "sample": sample("A5", "scan_ms", 5.0, "small", method="lock", stat="avg")},
+            {"failed": "s"},
+            {"begin": "s"},
+            {"done": "s"},
+        ):
             file.write(json.dumps(entry) + "\n")
     assert read_results(tmp_path)["A5"].lost == ()
 
@@ -165,8 +179,11 @@ def test_a_step_that_was_repeated_with_success_is_not_failed(tmp_path):
 def test_text_from_results_is_never_markup(tmp_path):
     failed_result(tmp_path)
     samples = [s | {"data_dir": EVIL if s["data_dir"] == "/srv/one" else s["data_dir"]} for s in MAKERS["E5"](True)]
-    about = {"machine": {"cpu": EVIL, "cpus": 2, "memory_bytes": 1, "kernel": EVIL, "filesystem": EVIL},
-             "memory_limit": {"bytes": None, "how": "none", "why": EVIL}, "profile": EVIL}
+    about = {
+        "machine": {"cpu": EVIL, "cpus": 2, "memory_bytes": 1, "kernel": EVIL, "filesystem": EVIL},
+        "memory_limit": {"bytes": None, "how": "none", "why": EVIL},
+        "profile": EVIL,
+    }
     (tmp_path / "E5.json").write_text(json.dumps(result("E5", samples=samples, **about)))
     page, text = pages(tmp_path)
     parsed = Page(page)

@@ -105,8 +105,17 @@ def test_a_histogram_without_its_other_half_is_no_event():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (1234567, "1,234,567"), (3.8, "3.8"), (0.0341, "0.0341"), (12345.6, "12,346"), (None, "–"), (-2.5, "-2.5"),
-     (100.4, "100"), (20.0, "20")],
+    [
+        (0, "0"),
+        (1234567, "1,234,567"),
+        (3.8, "3.8"),
+        (0.0341, "0.0341"),
+        (12345.6, "12,346"),
+        (None, "–"),
+        (-2.5, "-2.5"),
+        (100.4, "100"),
+        (20.0, "20"),
+    ],
 )
 def test_number(value, text):
     assert number(value) == text
@@ -114,8 +123,15 @@ def test_number(value, text):
 
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
-    [(0.511, "share", "51.1 %"), (0.00001, "share", "< 0.1 %"), (0.0, "share", "0 %"), (2.34, "x", "2.34 ×"),
-     (3 * 1024**2, "bytes", "3 MB"), (0.1234, "ms", "0.123 ms"), (3, "", "3")],
+    [
+        (0.511, "share", "51.1 %"),
+        (0.00001, "share", "< 0.1 %"),
+        (0.0, "share", "0 %"),
+        (2.34, "x", "2.34 ×"),
+        (3 * 1024**2, "bytes", "3 MB"),
+        (0.1234, "ms", "0.123 ms"),
+        (3, "", "3"),
+    ],
 )
 def test_with_unit(value, unit, text):
     assert with_unit(value, unit) == text

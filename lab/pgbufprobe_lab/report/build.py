@@ -55,7 +55,12 @@ def _histogram_table(samples: Samples) -> Table | None:
             rows.append((f"{event['pool']}, {name}", *cells))
     if not rows:
         return None
-    return Table("Buffers around the search that is shown", ("Pool and usage count", "Before", "After"), tuple(rows), (False, True, True))
+    return Table(
+        "Buffers around the search that is shown",
+        ("Pool and usage count", "Before", "After"),
+        tuple(rows),
+        (False, True, True),
+    )
 
 
 def _tables(name: str, samples: Samples) -> list[Table]:
@@ -85,7 +90,11 @@ def _trouble(result: Result) -> str:
         )
     if result.failures:
         count = len(result.failures)
-        parts.append("1 step of it failed and counts in no figure." if count == 1 else f"{count} steps of it failed and count in no figure.")
+        parts.append(
+            "1 step of it failed and counts in no figure."
+            if count == 1
+            else f"{count} steps of it failed and count in no figure."
+        )
     return " ".join(parts)
 
 
@@ -149,7 +158,10 @@ def _facts(results: Mapping[str, Result]) -> list[tuple[str, str]]:
     missing = [name for name, result in results.items() if result.status == "not run"]
     facts = [
         ("Server", words([f"PostgreSQL {version}" for version in _unique(run, "server", "version")])),
-        ("Extension", words([f"pgbufprobe {v}" for v in dict.fromkeys(str(r["extension"]) for r in raws if r.get("extension"))])),
+        (
+            "Extension",
+            words([f"pgbufprobe {v}" for v in dict.fromkeys(str(r["extension"]) for r in raws if r.get("extension"))]),
+        ),
         ("Processor", words([str(cpu) for cpu in _unique(run, "machine", "cpu")])),
         ("CPUs", words([number(cpus) for cpus in _unique(run, "machine", "cpus")])),
         ("Memory", words([size(memory) for memory in _unique(run, "machine", "memory_bytes")])),

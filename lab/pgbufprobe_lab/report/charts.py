@@ -6,6 +6,7 @@ has a shape and a dash of its own, for those who do not see colours and for blac
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -162,25 +163,33 @@ def dots(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 26
             encoding["xOffset"] = {"field": "series", "sort": list(series.names)}
         elif y.order is not None:
             encoding["yOffset"] = {"field": "series", "sort": list(series.names)}
-    return {**_base(rows, height), "mark": {"type": "point", "filled": True, "size": size, "opacity": 0.75}, "encoding": encoding}
+    return {
+        **_base(rows, height),
+        "mark": {"type": "point", "filled": True, "size": size, "opacity": 0.75},
+        "encoding": encoding,
+    }
 
 
 def proportional_line(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
-    """Dots of all trials, and for each series the line through zero that fits them best."""
+    """Dots of all trials, and for each series a line from zero with the median of their slopes, deaf to outliers."""
     ends: list[Row] = []
     for name in series.names:
-        points = [(row["x"], row["y"]) for row in rows if row["series"] == name]
-        square = sum(a * a for a, _ in points)
-        if square:
-            slope = sum(a * b for a, b in points) / square
-            widest = max(a for a, _ in points)
+        points = [(row["x"], row["y"]) for row in rows if row["series"] == name and row["x"]]
+        if points:
+            slope = statistics.median(cost / amount for amount, cost in points)
+            widest = max(amount for amount, _ in points)
             ends += [{"x": 0, "y": 0, "series": name}, {"x": widest, "y": slope * widest, "series": name}]
     dot = dots(rows, x, y, series, height)
     layers = [
         {
             "data": {"values": ends},
             "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8},
-            "encoding": {"x": x.channel("x"), "y": y.channel("y"), "color": series.colour(), "strokeDash": series.dash()},
+            "encoding": {
+                "x": x.channel("x"),
+                "y": y.channel("y"),
+                "color": series.colour(),
+                "strokeDash": series.dash(),
+            },
         },
         {"mark": dot["mark"], "encoding": dot["encoding"]},
     ]
@@ -233,8 +242,11 @@ def stacks(rows: Sequence[Row], x: Axis, y: Axis, series: Series, bar: int = 30)
         {
             "transform": [{"filter": "datum.wide"}],
             "mark": {"type": "text", "fontSize": 11, "fontWeight": "bold", "fill": "var(--paper)"},
-            "encoding": {"x": {**stack, "bandPosition": 0.5}, "text": {"field": "label", "type": "nominal"},
-                         "detail": {"field": "series", "type": "nominal"}},
+            "encoding": {
+                "x": {**stack, "bandPosition": 0.5},
+                "text": {"field": "label", "type": "nominal"},
+                "detail": {"field": "series", "type": "nominal"},
+            },
         },
     ]
     return {**_base(rows, bar * len(y.order) + 20), "encoding": encoding, "layer": layers}

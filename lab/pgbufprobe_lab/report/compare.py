@@ -212,6 +212,8 @@ def insert_comparison(samples: Samples) -> Table:
             )
         )
     return Table(
-        f"Random values, blocks read of blocks touched ({number(C_INSERTED_ROWS)} rows there)", COLUMNS, tuple(rows), NUMERIC
+        f"Random values, blocks read of blocks touched ({number(C_INSERTED_ROWS)} rows there)",
+        COLUMNS,
+        tuple(rows),
+        NUMERIC,
     )
-

@@ -63,7 +63,9 @@ def headline(begins: Mapping[str, Summary], furthest: float | None, sizes: Mappi
 def _from_a7(samples: Samples, begins: Mapping[str, Summary]) -> list[str]:
     if set(begins) != set(derive.POOLS):
         missing = [pool for pool in derive.POOLS if pool not in begins]
-        return [f"What decides, the range at which storage reads begin (A7), was not measured for: {', '.join(missing)}."]
+        return [
+            f"What decides, the range at which storage reads begin (A7), was not measured for: {', '.join(missing)}."
+        ]
     furthest = derive.furthest(samples)
     places = []
     for pool, begin in begins.items():

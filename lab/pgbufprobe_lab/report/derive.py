@@ -56,7 +56,13 @@ def histogram_events(samples: Samples) -> list[dict[str, Any]]:
     for sample in pick(samples, what="histogram"):
         key = (sample.get("pool"), sample.get("trial"), sample.get("kind"), sample.get("event"))
         event = events.setdefault(
-            key, dict(zip(("pool", "trial", "kind", "event"), key), passes=sample.get("passes"), before={}, after={})
+            key,
+            dict(
+                zip(("pool", "trial", "kind", "event"), key, strict=True),
+                passes=sample.get("passes"),
+                before={},
+                after={},
+            ),
         )
         if sample.get("moment") in ("before", "after"):
             event[sample["moment"]][sample.get("x")] = float(sample["value"])

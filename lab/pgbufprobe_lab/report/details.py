@@ -53,7 +53,9 @@ def details(samples: Samples) -> Table:
         summary = summarize(group)
         if summary is None:
             continue
-        others = ", ".join(f"{name} {_field(fields[name])}" for name in fields if name not in FIXED and fields[name] is not None)
+        others = ", ".join(
+            f"{name} {_field(fields[name])}" for name in fields if name not in FIXED and fields[name] is not None
+        )
         rows.append(
             (
                 str(fields["what"]),
@@ -67,7 +69,9 @@ def details(samples: Samples) -> Table:
         )
     columns = ("Sample", "Pool", "x", "Further", "Median", "Lowest", "Highest", "Unit", "Trials")
     numeric = (False, False, True, False, True, True, True, False, True)
-    return Table("Medians over the trials; histograms and single reads are in the JSON file", columns, tuple(rows), numeric)
+    return Table(
+        "Medians over the trials; histograms and single reads are in the JSON file", columns, tuple(rows), numeric
+    )
 
 
 def _cell(value: Any) -> str:
@@ -77,7 +81,12 @@ def _cell(value: Any) -> str:
 def failures(result: Result) -> Table:
     """Each failed step with its error."""
     rows = tuple(
-        (f"failed: {f.get('step') or 'trial ' + _cell(f.get('trial'))}", _cell(f.get("trial")), _cell(f.get("pool")), _cell(f.get("error")))
+        (
+            f"failed: {f.get('step') or 'trial ' + _cell(f.get('trial'))}",
+            _cell(f.get("trial")),
+            _cell(f.get("pool")),
+            _cell(f.get("error")),
+        )
         for f in result.failures
     )
     return Table("Failed", ("Step", "Trial", "Pool", "Error"), rows, (False,) * 4, failed=True)
@@ -98,4 +107,6 @@ def lost(result: Result) -> Table:
     caption = f"Measured by steps that failed; these {len(result.lost)} samples count in no figure"
     if len(result.lost) > LOST:
         caption += f" (the first {LOST})"
-    return Table(caption, ("Step", "Sample", "x", "Value", "Unit"), tuple(rows), (False, False, True, True, False), failed=True)
+    return Table(
+        caption, ("Step", "Sample", "x", "Value", "Unit"), tuple(rows), (False, False, True, True, False), failed=True
+    )

@@ -38,7 +38,9 @@ def script_text(text: str) -> str:
 def script_json(value: object) -> str:
     """JSON that is also safe inside a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        text.replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )
 
 
 def _badge(outcome: str) -> str:
@@ -59,7 +61,8 @@ def _table(table: Table) -> str:
             cells.append(f'<td{kind} data-label="{escape(column)}">{escape(cell)}</td>')
         body.append(f"<tr{' class=failed' if table.failed else ''}>{''.join(cells)}</tr>")
     return (
-        f'<div class="scroll"><table{" class=stack" if len(table.columns) > 3 else ""}><caption>{escape(table.caption)}</caption>'
+        f'<div class="scroll"><table{" class=stack" if len(table.columns) > 3 else ""}>'
+        f"<caption>{escape(table.caption)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
@@ -104,7 +107,8 @@ def _section(section: Section) -> str:
         f"({escape(scenario.source.machine)}).</p>",
     ]
     if section.trouble:
-        parts.append(f'<p class="warning" role="note">{escape(section.trouble)}</p>')
+        kind = "note" if section.result.status == "not run" else "warning"
+        parts.append(f'<p class="{kind}" role="note">{escape(section.trouble)}</p>')
     parts.append(_charts(section))
     if section.verdicts:
         parts.append('<h3>Findings</h3><ul class="verdicts">')
@@ -132,7 +136,8 @@ def _overview(report: Report) -> str:
     return (
         '<section id="overview" aria-labelledby="h-overview"><h2 id="h-overview">All findings</h2>'
         '<table class="stack"><thead><tr><th scope="col">Experiment</th><th scope="col">State</th>'
-        f'<th scope="col">Published finding, judged here</th></tr></thead><tbody>{"".join(rows)}</tbody></table></section>'
+        f'<th scope="col">Published finding, judged here</th></tr></thead><tbody>{"".join(rows)}</tbody>'
+        "</table></section>"
     )
 
 

@@ -13,7 +13,7 @@ def text(value: str) -> str:
     """One line of plain text: what a cell says is never taken for markup."""
     value = re.sub(r"\s+", " ", value)
     value = re.sub(r"([\\`*_\[\]|~])", r"\\\1", value)
-    return value.replace("<", "&lt;")
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", value)
 
 
 def _table(table: Table) -> list[str]:
@@ -28,9 +28,13 @@ def _table(table: Table) -> list[str]:
         )
         return "| " + " | ".join(padded) + " |"
 
-    rule = "|" + "|".join(
-        "-" * (width + 1) + (":" if numeric else "-") for width, numeric in zip(widths, table.numeric, strict=True)
-    ) + "|"
+    rule = (
+        "|"
+        + "|".join(
+            "-" * (width + 1) + (":" if numeric else "-") for width, numeric in zip(widths, table.numeric, strict=True)
+        )
+        + "|"
+    )
     return [f"{text(table.caption)}:", "", line(table.columns), rule, *(line(row) for row in table.rows), ""]
 
 

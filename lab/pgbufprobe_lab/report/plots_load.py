@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 from pgbufprobe_lab.published import MB
 from pgbufprobe_lab.report.charts import Axis, Row, Series, bars, dots, lines, stacks
@@ -26,7 +27,9 @@ def plot_b(samples: Samples) -> list[Chart]:
     for what, title, unit in wanted:
         rows = [row(size(x), group, title) for x, group in grouped(pick(samples, what=what), "x").items()]
         if rows:
-            spec = bars(rows, Axis("limit of the ring", order), Axis(f"{title.lower()} ({unit})"), Series((title,)), 230)
+            spec = bars(
+                rows, Axis("limit of the ring", order), Axis(f"{title.lower()} ({unit})"), Series((title,)), 230
+            )
             charts.append(Chart(title, "Medians over the trials; a line reaches from the lowest to the highest.", spec))
     return charts + _pool_after_vacuum(samples, order)
 
@@ -40,12 +43,22 @@ def _pool_after_vacuum(samples: Samples, order: tuple[str, ...]) -> list[Chart]:
         for place, (state, group) in enumerate(groups.items()):
             if group and total:
                 percent = 100 * group.median / total
-                rows.append({"x": percent, "y": size(limit), "series": state, "place": place,
-                             "label": f"{percent:.0f} %", "wide": percent >= 8})
+                rows.append(
+                    {
+                        "x": percent,
+                        "y": size(limit),
+                        "series": state,
+                        "place": place,
+                        "label": f"{percent:.0f} %",
+                        "wide": percent >= 8,
+                    }
+                )
     if not rows:
         return []
     spec = stacks(rows, Axis("share of the pool after the vacuum (%)"), Axis("", order), Series(STATES, (0, 1, 4)), 40)
-    return [Chart("The pool after the vacuum", "A large ring leaves its dirty pages in the pool for the checkpoint.", spec)]
+    return [
+        Chart("The pool after the vacuum", "A large ring leaves its dirty pages in the pool for the checkpoint.", spec)
+    ]
 
 
 def plot_c(samples: Samples) -> list[Chart]:
@@ -69,29 +82,32 @@ def plot_c(samples: Samples) -> list[Chart]:
     return charts
 
 
+def _block_rows(samples: Samples, query: str, pools: list[str]) -> list[Row]:
+    """Blocks hit and read of each run of a query, a bar for each pool, order of rows and run."""
+    rows: list[Row] = []
+    for pool, order, (run, moment) in product(pools, distinct(samples, "order"), ((1, "cold"), (2, "again"))):
+        wanted = {"query": query, "pool": pool, "order": order, "x": run}
+        for place, what in enumerate(("hit", "read")):
+            group = summarize(pick(samples, what=f"heap_blks_{what}", **wanted))
+            if group:
+                bar = f"{pool}, by {order}, {moment}"
+                blocks = group.median
+                rows.append({"x": blocks, "y": bar, "series": what, "place": place, "label": number(blocks)})
+    most = max((row["x"] for row in rows), default=0)
+    return [{**row, "wide": row["x"] >= 0.15 * most} for row in rows]
+
+
 def plot_d(samples: Samples) -> list[Chart]:
     _, labels = pool_series(samples)
+    caption = (
+        f"Pools: {', '.join(labels.values())}. Rows ordered by p_id are scattered, by c_id they lie together. Medians "
+        "over the trials."
+    )
     charts = []
     for query in distinct(samples, "query"):
-        rows, order = [], []
-        for pool, label in labels.items():
-            for rows_by in distinct(samples, "order"):
-                for run, moment in ((1, "cold"), (2, "again")):
-                    wanted = {"query": query, "pool": pool, "order": rows_by, "x": run}
-                    read, hit = (summarize(pick(samples, what=what, **wanted)) for what in ("heap_blks_read", "heap_blks_hit"))
-                    if read is None or hit is None:
-                        continue
-                    name = f"{pool}, by {rows_by}, {moment}"
-                    order.append(name)
-                    for place, (series, group) in enumerate((("hit", hit), ("read", read))):
-                        rows.append({"x": group.median, "y": name, "series": series, "place": place,
-                                     "label": number(group.median), "wide": False})
-        if rows:
-            most = max(sum(r["x"] for r in rows if r["y"] == name) for name in order)
-            rows = [{**r, "wide": r["x"] >= 0.15 * most} for r in rows]
-            spec = stacks(rows, Axis("blocks of the table"), Axis("", tuple(order)), Series(("hit", "read"), (0, 1)), 28)
-            sizes = ", ".join(labels.values())
-            caption = f"Pools: {sizes}. Rows ordered by p_id are scattered, by c_id they lie together. Medians over the trials."
+        if rows := _block_rows(samples, query, list(labels)):
+            order = tuple(dict.fromkeys(row["y"] for row in rows))
+            spec = stacks(rows, Axis("blocks of the table"), Axis("", order), Series(("hit", "read"), (0, 1)), 28)
             charts.append(Chart(f"Blocks hit and read, {query}", caption, spec))
     return charts
 
@@ -128,7 +144,12 @@ def _variants(samples: Samples, names: dict[str, str]) -> list[Chart]:
     if not others:
         return []
     clients = distinct(pick(tps, variant=tuple(others)), "x")[-1]
-    shown = {"simple": "simple", "prepared": "prepared", "repeatable_read": "repeatable read", "huge_pages": "huge pages"}
+    shown = {
+        "simple": "simple",
+        "prepared": "prepared",
+        "repeatable_read": "repeatable read",
+        "huge_pages": "huge pages",
+    }
     rows = [
         row(shown[variant], group, name, 10)
         for variant in ("simple", *others)
@@ -160,8 +181,7 @@ def brin_name(pages: object) -> str:
 
 
 def index_name(sample: dict[str, object]) -> str:
-    names = {"btree": "B-tree", "brin": brin_name(sample.get("x")),
-             "none": "no index", "partitions": "partitions"}
+    names = {"btree": "B-tree", "brin": brin_name(sample.get("x")), "none": "no index", "partitions": "partitions"}
     return names.get(str(sample.get("index")), str(sample.get("index")))
 
 

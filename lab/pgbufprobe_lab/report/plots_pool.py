@@ -12,6 +12,11 @@ from pgbufprobe_lab.report.format import number, size
 from pgbufprobe_lab.report.medians import Samples, Summary, by_trial, distinct, grouped, pick, summarize
 from pgbufprobe_lab.report.model import Chart
 
+SWEPT = 0.5  # turns of the hand from which a read counts as one that swept
+IN_PROPORTION = (
+    "Each mark is one trial; each line is their median cost for a GB, so marks on it mean a cost in proportion to the "
+    "pool."
+)
 RANGES = "Points are medians over the trials, thin lines reach from the lowest trial to the highest."
 TIERS = {"shared_buffers": "pool", "os_cache": "OS cache", "storage": "storage"}
 
@@ -65,7 +70,13 @@ def plot_a1(samples: Samples) -> list[Chart]:
     if not rows:
         return []
     spec = by_name(dots(rows, Axis("pool", order), Axis("time of a hit (ms)"), series, size=90))
-    return [Chart("Time of a hit, by pool", "Each mark is the median of one trial. Level marks: the size does not matter.", spec)]
+    return [
+        Chart(
+            "Time of a hit, by pool",
+            "Each mark is the median of one trial. Level marks: the size does not matter.",
+            spec,
+        )
+    ]
 
 
 def _turn_cost(samples: Samples) -> list[Chart]:
@@ -78,8 +89,7 @@ def _turn_cost(samples: Samples) -> list[Chart]:
         return []
     present = tuple(name for name in names.values() if any(r["series"] == name for r in rows))
     spec = proportional_line(rows, Axis("pool (GB)"), Axis("one turn of the hand (ms)"), Series(present))
-    caption = "Each mark is one trial; each line goes through zero, so marks on it mean a cost in proportion to the pool."
-    return [Chart("What one turn of the hand costs", caption, spec)]
+    return [Chart("What one turn of the hand costs", IN_PROPORTION, spec)]
 
 
 def shown_events(samples: Samples) -> list[dict[str, Any]]:
@@ -98,13 +108,24 @@ def _moved(samples: Samples) -> list[Chart]:
         counts = sorted(count for count in {*event["before"], *event["after"]} if count is not None)
         total = sum(event["before"].values())
         rows = [
-            {"x": count, "y": 100 * (value := event[moment].get(count, 0.0)) / total, "series": moment,
-             "label": number(100 * value / total, 2) if value >= 0.005 * total else ""}
+            {
+                "x": count,
+                "y": 100 * (value := event[moment].get(count, 0.0)) / total,
+                "series": moment,
+                "label": number(100 * value / total, 2) if value >= 0.005 * total else "",
+            }
             for count in counts
             for moment in ("before", "after")
         ]
-        spec = bars(rows, Axis("usage count", tuple(counts)), Axis("share of the pool (%)"), Series(("before", "after"), (4, 3)), 230)
-        turns = "1 turn" if event["passes"] == 1 else f"{number(event['passes'])} turns"
+        spec = bars(
+            rows,
+            Axis("usage count", tuple(counts)),
+            Axis("share of the pool (%)"),
+            Series(("before", "after"), (4, 3)),
+            230,
+        )
+        turns = number(event["passes"])
+        turns += " turn" if turns == "1" else " turns"
         charts.append(
             Chart(
                 f"Usage counts around one search, {labels.get(event['pool'], event['pool'])} pool",
@@ -115,21 +136,28 @@ def _moved(samples: Samples) -> list[Chart]:
     return charts
 
 
+def by_sweep(swept: float, other: float) -> Spec:
+    return {"condition": {"test": "datum.swept", "value": swept}, "value": other}
+
+
 def _reads(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     reads = pick(samples, what="read_ms")
     trial = min(distinct(reads, "trial"), default=None)
     rows = [
-        {"x": s["x"], "y": s["value"], "series": labels[s["pool"]]}
+        {"x": s["x"], "y": s["value"], "series": labels[s["pool"]], "swept": (s.get("passes") or 0) >= SWEPT}
         for s in pick(reads, trial=trial, pool=tuple(labels))
         if s["value"] > 0
     ]
     if not rows:
         return []
-    spec = dots(rows, Axis("number of the read", zero=False), Axis("time of the read (ms, logarithmic)", log=True), series, size=28)
+    spec = dots(
+        rows, Axis("number of the read", zero=False), Axis("time of the read (ms, logarithmic)", log=True), series
+    )
+    spec["encoding"] |= {"size": by_sweep(150, 16), "opacity": by_sweep(1, 0.4)}
     caption = (
-        f"Trial {trial}. Nearly all reads are cheap; the few far above the others are those whose search for a victim turned "
-        "the hand through the whole pool."
+        f"Trial {trial}. Large marks are reads whose search for a victim took the hand through half of the pool or "
+        "more; what else is slow has other causes, such as the disk or other programs."
     )
     return [Chart("Each single read, with the pool full of pages in heavy use", caption, spec, wide=True)]
 
@@ -141,13 +169,19 @@ def plot_a2(samples: Samples) -> list[Chart]:
 def plot_a3(samples: Samples) -> list[Chart]:
     groups = {"pool": derive.pool_hit(samples), "OS cache": derive.os_hit(samples)}
     rows = [
-        {"x": 1000 * median, "y": name, "series": name} for name, group in groups.items() for median in by_trial(group).values()
+        {"x": 1000 * median, "y": name, "series": name}
+        for name, group in groups.items()
+        for median in by_trial(group).values()
     ]
     if not rows:
         return []
     series = Series(tuple(groups))
     spec = by_name(dots(rows, Axis("one read (µs)"), Axis("found in", tuple(groups)), series, 130, 90))
-    return [Chart("A read from the pool and one from the OS cache", "Each mark is the median of one trial.", spec, wide=True)]
+    return [
+        Chart(
+            "A read from the pool and one from the OS cache", "Each mark is the median of one trial.", spec, wide=True
+        )
+    ]
 
 
 def plot_a4(samples: Samples) -> list[Chart]:
@@ -161,7 +195,9 @@ def plot_a4(samples: Samples) -> list[Chart]:
         ]
         if rows:
             spec = by_name(dots(rows, Axis("pool", tuple(labels.values())), Axis(f"{title} (ms)"), series, 230, 90))
-            charts.append(Chart(f"{title[0].upper()}{title[1:]}, by pool", "Each mark is the median of one trial.", spec))
+            charts.append(
+                Chart(f"{title[0].upper()}{title[1:]}, by pool", "Each mark is the median of one trial.", spec)
+            )
     return charts
 
 
@@ -175,8 +211,7 @@ def plot_a5(samples: Samples) -> list[Chart]:
         return []
     present = tuple(name for name in names.values() if any(r["series"] == name for r in rows))
     spec = proportional_line(rows, Axis("pool (GB)"), Axis("one scan of the pool (ms)"), Series(present))
-    caption = "Each mark is one trial; each line goes through zero, so marks on it mean a cost in proportion to the pool."
-    return [Chart("What a scan of all buffers costs", caption, spec, wide=True)]
+    return [Chart("What a scan of all buffers costs", IN_PROPORTION, spec, wide=True)]
 
 
 def plot_a6(samples: Samples) -> list[Chart]:
@@ -195,10 +230,27 @@ def plot_a7(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     x = Axis("part of the table that is read (%)")
     wanted = (
-        ("storage_share", "Share of reads from storage", "reads from storage (%)", 100.0,
-         "Where a line leaves zero, the two caches together are full."),
-        ("mean_ms", "Mean time of a read", "mean read (ms)", 1.0, "A read from storage costs a multiple of one from either cache."),
-        ("both_bytes", "Kept twice", "in both caches (MB)", 1 / MB, "Pages of the table that are in the pool and in the OS cache at once."),
+        (
+            "storage_share",
+            "Share of reads from storage",
+            "reads from storage (%)",
+            100.0,
+            "Where a line leaves zero, the two caches together are full.",
+        ),
+        (
+            "mean_ms",
+            "Mean time of a read",
+            "mean read (ms)",
+            1.0,
+            "A read from storage costs a multiple of one from either cache.",
+        ),
+        (
+            "both_bytes",
+            "Kept twice",
+            "in both caches (MB)",
+            1 / MB,
+            "Pages of the table that are in the pool and in the OS cache at once.",
+        ),
     )
     charts = []
     for what, title, label, scale, caption in wanted:
@@ -219,8 +271,16 @@ def plot_a8(samples: Samples) -> list[Chart]:
                 share = summarize(pick(shares, pool=pool, moment=moment, tier=tier))
                 if share:
                     percent = 100 * share.median
-                    rows.append({"x": percent, "y": f"{pool}, {moment}", "series": name, "place": place,
-                                 "label": f"{percent:.0f} %", "wide": percent >= 8})
+                    rows.append(
+                        {
+                            "x": percent,
+                            "y": f"{pool}, {moment}",
+                            "series": name,
+                            "place": place,
+                            "label": f"{percent:.0f} %",
+                            "wide": percent >= 8,
+                        }
+                    )
     if not rows:
         return []
     spec = stacks(rows, Axis("share of the reads (%)"), Axis("", order), Series(tuple(TIERS.values())), 36)
