@@ -259,7 +259,7 @@ FIGURES = (
     Figure("D", "second_hit", "c_id = 1, second run: blocks hit", 10000, "blocks"),
     Figure("D", "second_ms", "c_id = 1, second run", 34, "ms"),
     Figure("D", "many_read", "c_id < 150, again: blocks read", 20331, "blocks", "pool of 128 MB, too small for it"),
-    Figure("D", "scattered_ordered", "blocks needed, scattered / ordered rows", 1000 / 104, "x", "1000 and 104 blocks"),
+    Figure("D", "scattered_ordered", "blocks needed, scattered / ordered rows", 9.6, "x", "1000 and 104 blocks"),
     Figure("E2", "write10_write1", "updates per second, write10 / write1", 2.0, "x", "about"),
     Figure("E3", "seconds_one_job", "vacuum by 1 job", 1138, "s"),
     Figure("E3", "seconds_best", "vacuum by the best number of jobs", 245, "s", "40 jobs"),

@@ -162,7 +162,7 @@ def judge_a6(samples: Samples) -> list[Verdict]:
             Verdict(
                 f"Throughput grows alike in both pools, {text}.",
                 outcome,
-                "throughput relative to one client in the same trial, within 25 % of each other at every number of clients; "
+                "throughput relative to one client in the same trial, within 25 % for any number of clients; "
                 "further apart, the trials must not overlap",
                 why,
             )
