@@ -66,6 +66,11 @@ def test_flat_needs_more_clients_than_cpus():
     assert flat.outcome == UNKNOWN and "64 CPUs" in flat.why
 
 
+def test_a_curve_that_still_grows_is_not_flat():
+    samples = [sample("E1", "tps", 100.0 * clients, None, trial, clients) for clients in (1, 2, 4, 8) for trial in (1, 2)]
+    assert judge("E1", samples, 2)[1].outcome == FAILS
+
+
 def test_indexes_that_fit_the_small_pool_prove_nothing():
     samples = [s | {"value": MB} if s["what"] == "index_bytes" else s for s in c()]
     reads, faster, linear = judge("C", samples)
