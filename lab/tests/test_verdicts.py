@@ -67,7 +67,8 @@ def test_flat_needs_more_clients_than_cpus():
 
 
 def test_a_curve_that_still_grows_is_not_flat():
-    samples = [sample("E1", "tps", 100.0 * clients, None, trial, clients) for clients in (1, 2, 4, 8) for trial in (1, 2)]
+    points = [(clients, trial) for clients in (1, 2, 4, 8) for trial in (1, 2)]
+    samples = [sample("E1", "tps", 100.0 * clients, None, trial, clients) for clients, trial in points]
     assert judge("E1", samples, 2)[1].outcome == FAILS
 
 

@@ -129,16 +129,20 @@ def _unique(results: Mapping[str, Result], part: str, key: str) -> list[Any]:
 
 
 def _limits(results: Mapping[str, Result]) -> str:
-    texts = []
-    for result in results.values():
+    """Each limit with the scenarios it held for, if there was more than one."""
+    names: dict[str, list[str]] = {}
+    for name, result in results.items():
         limit = result.part("memory_limit")
         if not limit:
             continue
         if limit.get("how") in (None, "none"):
-            texts.append(f"none ({limit['why']})" if limit.get("why") else "none")
+            text = f"none ({limit['why']})" if limit.get("why") else "none"
         else:
-            texts.append(f"{size(limit.get('bytes'))} by {limit['how']}")
-    return words(list(dict.fromkeys(texts)))
+            text = f"{size(limit.get('bytes'))} by {limit['how']}"
+        names.setdefault(text, []).append(name)
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{words(found)}: {text}" for text, found in names.items())
 
 
 def _moment(text: str) -> str:

@@ -198,6 +198,7 @@ def proportional_line(rows: Sequence[Row], x: Axis, y: Axis, series: Series, hei
 
 def bars(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
     """Bars side by side, the figure on top of each, a rule from the lowest to the highest trial."""
+    rows = [{**row, "top": max(row["y"], row.get("high", row["y"]))} for row in rows]
     encoding: Spec = {"x": x.channel("x"), "y": y.channel("y")}
     if len(series.names) > 1:
         encoding["xOffset"] = {"field": "series", "sort": list(series.names)}
@@ -208,7 +209,10 @@ def bars(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 26
         },
         {
             "mark": {"type": "text", "dy": -6, "baseline": "bottom", "fontSize": 11, "fill": "var(--ink)"},
-            "encoding": {"text": {"field": "label", "type": "nominal"}},
+            "encoding": {
+                "y": {"field": "top", "type": "quantitative", "title": y.title},
+                "text": {"field": "label", "type": "nominal"},
+            },
         },
     ]
     if any(row.get("low") != row.get("high") for row in rows):

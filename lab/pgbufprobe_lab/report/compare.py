@@ -187,7 +187,7 @@ def _blocks(read: Summary | None, hit: Summary | None) -> str:
     if read is None or hit is None:
         return "not measured"
     touched = read.median + hit.median
-    return f"{number(read.median)} of {number(touched)} = {with_unit(_share(read, hit), 'share')}"
+    return f"{number(read.median)} of {number(touched)} ({with_unit(_share(read, hit), 'share')})"
 
 
 def _share(read: Summary | None, hit: Summary | None) -> float | None:
@@ -201,12 +201,13 @@ def insert_comparison(samples: Samples) -> Table:
     for row in C_ROWS:
         pool = "small" if row.pool_bytes == C_ROWS[0].pool_bytes else "large"
         here = summarize(pick(random, what="read", pool=pool, x=row.indexes))
+        count = "1 index" if row.indexes == 1 else f"{row.indexes} indexes"
         published_share = row.read / (row.hit + row.read)
         hit = summarize(pick(random, what="hit", pool=pool, x=row.indexes))
         rows.append(
             (
-                f"{pool} pool ({size(row.pool_bytes)} there), {row.indexes} indexes",
-                f"{number(row.read)} of {number(row.hit + row.read)} = {with_unit(published_share, 'share')}",
+                f"{pool} pool ({size(row.pool_bytes)} there), {count}",
+                f"{number(row.read)} of {number(row.hit + row.read)} ({with_unit(published_share, 'share')})",
                 _blocks(here, hit),
                 factor(ratio(_share(here, hit), published_share if published_share >= 0.001 else None)),
             )

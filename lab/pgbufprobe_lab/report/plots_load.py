@@ -12,7 +12,7 @@ from pgbufprobe_lab.report.medians import Samples, by_trial, distinct, grouped, 
 from pgbufprobe_lab.report.model import Chart
 from pgbufprobe_lab.report.plots_pool import RANGES, curves, pool_series, row
 
-STATES = ("clean", "dirty", "unused")
+STATES = ("clean", "dirty")
 
 
 def plot_b(samples: Samples) -> list[Chart]:
@@ -35,30 +35,20 @@ def plot_b(samples: Samples) -> list[Chart]:
 
 
 def _pool_after_vacuum(samples: Samples, order: tuple[str, ...]) -> list[Chart]:
+    """Buffers in use only: how much of a pool is unused depends on its size, not on the ring."""
     rows: list[Row] = []
-    for limit in distinct(samples, "x"):
-        buffers = pick(samples, what="buffers", moment="after", x=limit)
-        groups = {state: summarize(pick(buffers, state=state)) for state in STATES}
-        total = sum(group.median for group in groups.values() if group)
-        for place, (state, group) in enumerate(groups.items()):
-            if group and total:
-                percent = 100 * group.median / total
-                rows.append(
-                    {
-                        "x": percent,
-                        "y": size(limit),
-                        "series": state,
-                        "place": place,
-                        "label": f"{percent:.0f} %",
-                        "wide": percent >= 8,
-                    }
-                )
+    for limit, (place, state) in product(distinct(samples, "x"), enumerate(STATES)):
+        group = summarize(pick(samples, what="buffers", moment="after", x=limit, state=state))
+        if group:
+            label = number(group.median)
+            rows.append({"x": group.median, "y": size(limit), "series": state, "place": place, "label": label})
     if not rows:
         return []
-    spec = stacks(rows, Axis("share of the pool after the vacuum (%)"), Axis("", order), Series(STATES, (0, 1, 4)), 40)
-    return [
-        Chart("The pool after the vacuum", "A large ring leaves its dirty pages in the pool for the checkpoint.", spec)
-    ]
+    most = max(row["x"] for row in rows)
+    rows = [{**row, "wide": row["x"] >= 0.15 * most} for row in rows]
+    spec = stacks(rows, Axis("buffers in use after the vacuum"), Axis("", order), Series(STATES), 40)
+    caption = "A large ring leaves its dirty pages in the pool for the checkpoint. Medians over the trials."
+    return [Chart("The pool after the vacuum", caption, spec)]
 
 
 def plot_c(samples: Samples) -> list[Chart]:
