@@ -163,7 +163,8 @@ def find(mounts: str | None = None, own: str | None = None) -> Cgroups:
     """Where a limit can be set: in this process's own group or above it, v1 before v2."""
     mounts = Path("/proc/self/mounts").read_text() if mounts is None else mounts
     own = Path("/proc/self/cgroup").read_text() if own is None else own
-    why = "this machine has no memory cgroups"
+    # The first reason is the nearest: there is one place to make a group in before others are tried.
+    why = None
     for version in (1, 2):
         base = _mounted(mounts, version)
         if not base:
@@ -175,5 +176,5 @@ def find(mounts: str | None = None, own: str | None = None) -> Cgroups:
             reason = _usable(parent, version)
             if reason is None:
                 return Cgroups(parent, version)
-            why = reason
-    return Cgroups(None, 0, why)
+            why = why or reason
+    return Cgroups(None, 0, why or "this machine has no memory cgroups")

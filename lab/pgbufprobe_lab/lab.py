@@ -1,5 +1,6 @@
 """What a scenario works with: its steps, a server for each, and where its samples go."""
 
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Protocol
@@ -95,6 +96,10 @@ class Lab:
         self.main.save(self.fresh)
 
     def renew_cluster(self) -> None:
+        """As it was at first; what the scenario before has kept is not needed any more."""
+        for copy in self.workshop.work.glob("data-*"):
+            if copy != self.fresh:
+                shutil.rmtree(copy)
         self.main.restore(self.fresh)
 
     def install(self, cluster: Cluster) -> None:
