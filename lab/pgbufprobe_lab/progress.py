@@ -1,5 +1,6 @@
 """How far it is, and how long it will take."""
 
+import shutil
 import sys
 import time
 from typing import TextIO
@@ -62,5 +63,7 @@ class Progress:
             return
         elapsed = clock(time.monotonic() - self.begun)
         text = f"{scenario}  {number}/{steps}  {what}   {elapsed} passed, about {clock(self.left.seconds())} left"
+        # A line that wraps could not be rewritten.
+        text = text[: shutil.get_terminal_size().columns - 1]
         print("\r" + text.ljust(self.width), end="", file=self.out, flush=True)
         self.width = len(text)

@@ -34,7 +34,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_has_one_line():
+def test_a_terminal_has_one_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     out = Terminal()
     progress = Progress(out)
     progress.left.expect("A1/1", 65)
@@ -42,6 +43,13 @@ def test_a_terminal_has_one_line():
     assert out.getvalue() == "\rA1  1/15  small pool, trial 1   0:00 passed, about 1:05 left"
     progress.say("A1: complete")
     assert out.getvalue().endswith("\r" + " " * progress.width + "A1: complete\n")
+
+
+def test_a_line_does_not_wrap(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    out = Terminal()
+    Progress(out).show("A1", 1, 15, "small pool, trial 1")
+    assert out.getvalue() == "\rA1  1/15  small poo"
 
 
 def test_elsewhere_only_what_is_said():
