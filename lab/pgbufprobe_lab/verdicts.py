@@ -460,6 +460,8 @@ def best_data_dirs(samples: Samples, load: str, place: str) -> tuple[str | None,
         return None, f"{load} {place} memory: fewer than two data directories"
     (first, one), (second, two) = sorted(groups.items(), key=lambda item: -item[1].median)[:2]
     text = f"{load} {place} memory: {first} {number(one.median)}, {second} {number(two.median)} tps"
+    if min(one.trials, two.trials) < 2:
+        return None, f"{text}, but one run shows no spread"
     clear = one.median >= 1.1 * two.median and one.low > two.high
     return (first if clear else None), text
 

@@ -72,6 +72,11 @@ def test_a_curve_that_still_grows_is_not_flat():
     assert judge("E1", samples, 2)[1].outcome == FAILS
 
 
+def test_one_run_a_folder_is_no_comparison():
+    samples = [s for s in MAKERS["E5"](True) if s["trial"] == 1]
+    assert {v.outcome for v in judge("E5", samples)} == {UNKNOWN}
+
+
 def test_indexes_that_fit_the_small_pool_prove_nothing():
     samples = [s | {"value": MB} if s["what"] == "index_bytes" else s for s in c()]
     reads, faster, linear = judge("C", samples)

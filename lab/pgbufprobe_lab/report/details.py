@@ -69,9 +69,8 @@ def details(samples: Samples) -> Table:
         )
     columns = ("Sample", "Pool", "x", "Further", "Median", "Lowest", "Highest", "Unit", "Trials")
     numeric = (False, False, True, False, True, True, True, False, True)
-    return Table(
-        "Medians over the trials; histograms and single reads are in the JSON file", columns, tuple(rows), numeric
-    )
+    caption = "Medians over the trials; histograms and single reads are in the JSON file"
+    return Table(caption, columns, tuple(rows), numeric, long=True)
 
 
 def _cell(value: Any) -> str:

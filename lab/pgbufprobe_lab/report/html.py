@@ -60,8 +60,11 @@ def _table(table: Table) -> str:
             kind = ' class="n"' if numeric else ""
             cells.append(f'<td{kind} data-label="{escape(column)}">{escape(cell)}</td>')
         body.append(f"<tr{' class=failed' if table.failed else ''}>{''.join(cells)}</tr>")
+    # Whoever has no mouse must be able to scroll as well.
+    reach = f' tabindex="0" role="region" aria-label="{escape(table.caption)}"' if table.long else ""
+    stack = " class=stack" if len(table.columns) > 3 and not table.long else ""
     return (
-        f'<div class="scroll"><table{" class=stack" if len(table.columns) > 3 else ""}>'
+        f'<div class="scroll"{reach}><table{stack}>'
         f"<caption>{escape(table.caption)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )

@@ -12,13 +12,17 @@ from pgbufprobe_lab.report.rules import Verdict
 
 @dataclass(frozen=True)
 class Table:
-    """Cells are plain text; the first column names the row. `numeric` says which columns are figures."""
+    """Cells are plain text; the first column names the row. `numeric` says which columns are figures.
+
+    A long one scrolls sideways on a phone; the others put their cells below each other there.
+    """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
     failed: bool = False
+    long: bool = False
 
 
 @dataclass(frozen=True)
