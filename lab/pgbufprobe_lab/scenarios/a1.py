@@ -40,8 +40,9 @@ class A1:
                 reader.warm_up()
                 for number, block in enumerate(reads.chosen(step.key, pages, READS), 1):
                     read = reader.read(block)
-                    if read.tier == reads.SHARED:
-                        lab.sample("hit_ms", read.ms, "ms", number)
+                    if read.tier != reads.SHARED:
+                        raise RuntimeError(f"page {block} was not in the pool, though it had been loaded")
+                    lab.sample("hit_ms", read.ms, "ms", number)
             for tier, count, times in reads.read_cost(connection, "pages", 1000):
                 for stat, value in times.items():
                     lab.sample("read_cost_us", value, "us", tier=tier, stat=stat, reads=count)
