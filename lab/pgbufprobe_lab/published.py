@@ -209,7 +209,7 @@ SCENARIOS = {
             "E5",
             "The same load on different storage",
             "Which of the data directories named serves the same loads best, inside and outside memory?",
-            "The scenario is run once per data directory, for example one per file system.",
+            "The same loads are run in each data directory, for example one per file system.",
             "Which one is best depends on whether the data fits memory.",
         ),
     )

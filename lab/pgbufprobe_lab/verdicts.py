@@ -476,7 +476,7 @@ def judge_e5(samples: Samples) -> list[Verdict]:
                 f"Which storage is best for {load} depends on whether the data fits memory.",
                 outcome,
                 "another data directory is best inside than outside memory, each by 10 % and with trials that do not "
-                "overlap; needs two data directories",
+                "overlap; needs two data directories, and two runs of each",
                 f"{one}; {other}",
             )
         )
