@@ -12,10 +12,12 @@ def replay_ms(connection: psycopg.Connection) -> float:
 
 
 def live_ms(connection: psycopg.Connection) -> float:
-    """Of the server's own search: as many victims as there are buffers at zero take the hand round once or more."""
+    """Of the server's own search. One victim more than there are buffers to be had at once, wherever those are: for
+    that one the hand has to come round."""
     row = connection.execute(
         """SELECT ms_per_pass, passes FROM pgbufprobe_sweep_cost(
-               (SELECT greatest(buffers, 1) FROM pgbufprobe_usagecount_histogram() WHERE usagecount = 0)::integer, 'live')"""
+               (SELECT sum(buffers) + 1 FROM pgbufprobe_usagecount_histogram()
+                WHERE usagecount = 0 OR usagecount IS NULL)::integer, 'live')"""
     ).fetchone()
     # Of a small part of a turn the cost of the search itself would be most.
     if not row or row[0] is None or row[1] < 0.5:
