@@ -1,0 +1,1 @@
+"""The laboratory of pgbufprobe: published experiments, repeated by one command."""
