@@ -1343,7 +1343,7 @@ caveat_of_advice(const PbpAdviceReport *report)
 			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
 	if (!PBP_KNOWS_RINGS)
 		return "before PostgreSQL 16 reads of large scans count as others";
-	if ((double) report->ring_reads > totals->reads)
+	if (totals->ring_reads > totals->reads)
 		return "large scans read even more through rings, which is not counted here";
 	return NULL;
 }

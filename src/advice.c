@@ -192,6 +192,7 @@ typedef struct Advice
 	uint32_t	loaded;
 	uint32_t	new_loaded;
 	uint32_t	touched;
+	int64_t		ring_reads;
 	uint64_t	scan;
 	Clock		now;
 	Clock		last;
@@ -712,6 +713,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->loaded = 0;
 	advice->new_loaded = 0;
 	advice->touched = 0;
+	advice->ring_reads = 0;
 }
 
 /* How often the hand has come by a buffer. */
@@ -852,6 +854,7 @@ decay(Advice *advice, double reads)
 	}
 	totals->accesses *= weight;
 	totals->reads *= weight;
+	totals->ring_reads *= weight;
 	totals->loads *= weight;
 	totals->new_loads *= weight;
 	totals->evictions *= weight;
@@ -867,6 +870,7 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 
 	totals->accesses += (double) hits + (double) reads;
 	totals->reads += (double) reads;
+	totals->ring_reads += (double) advice->ring_reads;
 	totals->loads += advice->loaded;
 	totals->new_loads += advice->new_loaded;
 	totals->evictions += (double) advice->last_residents - advice->stayed;
@@ -940,6 +944,17 @@ finish_learning(Advice *advice)
 		miniature->learning = false;
 		forget_counts(miniature);
 	}
+}
+
+/*
+ * Blocks that were read through rings since the last scan's end.  They are no
+ * part of any figure, and told again for comparison; to be called while the
+ * scan goes on.
+ */
+void
+pbp_advice_ring_reads(PbpAdvice *base, int64_t reads)
+{
+	((Advice *) base)->ring_reads += reads;
 }
 
 /*

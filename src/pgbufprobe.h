@@ -213,7 +213,6 @@ typedef struct PbpAdviceReport
 {
 	TimestampTz since;			/* when it began to learn; 0: it never did */
 	bool		has_memory;		/* for the method */
-	int64		ring_reads;		/* since then, as far as the server tells */
 	PbpAdviceTotals totals;
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
 

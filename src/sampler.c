@@ -119,13 +119,13 @@ typedef struct Sampler
 	int64		accesses_ns;	/* 0: never */
 	int64		new_hits;		/* since the last scan that told the advice */
 	int64		new_reads;
+	int64		new_ring_reads;
 
 	MemoryContext advice_context;
 	PbpAdvice  *advice;			/* NULL: none is wanted, or there is no memory
 								 * for it */
 	int			advice_kb;		/* as it was when that was decided */
 	TimestampTz advice_since;
-	double		ring_reads;		/* since then */
 
 	RememberedPage remembered[REMEMBERED];
 	int			next_probe;
@@ -395,7 +395,6 @@ start_advice(Sampler *sampler)
 	sampler->advice = NULL;
 	sampler->advice_kb = pbp_advice_memory_kb;
 	sampler->advice_since = GetCurrentTimestamp();
-	sampler->ring_reads = 0;
 	memset(sampler->remembered, 0, sizeof(sampler->remembered));
 	memset(sampler->in_os_cache, 0, sizeof(sampler->in_os_cache));
 	memset(&sampler->os_read_ns, 0, sizeof(Mean));
@@ -453,7 +452,6 @@ publish_advice(Sampler *sampler)
 
 	report.since = sampler->advice_since;
 	report.has_memory = sampler->advice != NULL;
-	report.ring_reads = (int64) sampler->ring_reads;
 	report.trust = sampler->trust;
 	report.os_read_ns = mean_of(&sampler->os_read_ns);
 	report.storage_read_ns = mean_of(&sampler->storage_read_ns);
@@ -519,7 +517,7 @@ look_at_accesses(Sampler *sampler)
 	{
 		sampler->new_hits += counts.hits - before->hits;
 		sampler->new_reads += counts.reads - before->reads;
-		sampler->ring_reads += (double) (counts.ring_reads - before->ring_reads);
+		sampler->new_ring_reads += counts.ring_reads - before->ring_reads;
 	}
 	sampler->accesses = counts;
 	sampler->accesses_ns = pbp_now_ns();
@@ -545,9 +543,12 @@ scan_pool(Sampler *sampler)
 	pbp_sample_pool(&sampler->histogram, sampler->advice, visit_page, sampler);
 	look_at_clock(sampler);
 	if (sampler->advice != NULL)
+	{
+		pbp_advice_ring_reads(sampler->advice, sampler->new_ring_reads);
 		pbp_advice_end(sampler->advice, sampler->ticks, sampler->new_hits, sampler->new_reads);
+	}
 
-	sampler->new_hits = sampler->new_reads = 0;
+	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->scan_ticks = sampler->ticks;
 	sampler->scan_ns = pbp_now_ns();
 	sampler->interval.scans++;
@@ -692,7 +693,7 @@ start_looking(Sampler *sampler)
 	sampler->scan_ns = 0;
 	sampler->sample_ticks = -1;
 	sampler->accesses_ns = 0;
-	sampler->new_hits = sampler->new_reads = 0;
+	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->cpu_ns = cpu_now_ns();
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	start_advice(sampler);
