@@ -723,6 +723,8 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	BackgroundWorkerUnblockSignals();
 	/* to no database, so that none of them is kept from being dropped */
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
+	/* whatever sessions want: a look at two counts must not copy all of them */
+	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
 
 	sampler = create_sampler();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
