@@ -245,20 +245,25 @@ pbp_read_advice(PbpAdviceReport *report)
 	LWLockRelease(shared->lock);
 }
 
+/* What was seen before a reset of which the worker does not know yet is not put. */
 static void
-put_sample(const PbpSample *sample)
+put_sample(const PbpSample *sample, uint32 resets)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	shared->ring[shared->ntaken % pbp_history_samples] = *sample;
-	shared->ntaken++;
+	if (shared->resets == resets)
+	{
+		shared->ring[shared->ntaken % pbp_history_samples] = *sample;
+		shared->ntaken++;
+	}
 	LWLockRelease(shared->lock);
 }
 
 static void
-put_advice(const PbpAdviceReport *report)
+put_advice(const PbpAdviceReport *report, uint32 resets)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	shared->advice = *report;
+	if (shared->resets == resets)
+		shared->advice = *report;
 	LWLockRelease(shared->lock);
 }
 
@@ -463,7 +468,7 @@ publish_advice(Sampler *sampler)
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			report.os_cache_share[i] = os_cache_share(sampler, &report, i);
 	}
-	put_advice(&report);
+	put_advice(&report, sampler->resets);
 }
 
 /* ---- looking ---- */
@@ -573,7 +578,7 @@ take_sample(Sampler *sampler)
 		/* less than before if somebody has reset the statistics */
 		sample->new_allocations = Max(0, allocations - sampler->sample_allocations);
 	}
-	put_sample(sample);
+	put_sample(sample, sampler->resets);
 
 	memset(sample, 0, sizeof(*sample));
 	sampler->sample_ns = now_ns;
