@@ -108,6 +108,7 @@ typedef struct Sampler
 
 	int64		scan_ticks;		/* when last scanned */
 	int64		scan_ns;
+	uint64		scans;			/* ever */
 	PbpHistogram histogram;		/* then */
 
 	PbpSample	interval;		/* since the last sample */
@@ -300,7 +301,7 @@ remember_page(Sampler *sampler, uint64 key, const BufferTag *tag)
 {
 	RememberedPage *page = &sampler->remembered[(key >> 16) % REMEMBERED];
 
-	if ((key + (uint64) sampler->interval.scans) % CONSIDERED != 0 ||
+	if ((key + sampler->scans) % CONSIDERED != 0 ||
 		(page->used && pbp_advice_band(sampler->advice, page->key) > 0))
 		return;
 	page->used = true;
@@ -556,6 +557,7 @@ scan_pool(Sampler *sampler)
 	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->scan_ticks = sampler->ticks;
 	sampler->scan_ns = pbp_now_ns();
+	sampler->scans++;
 	sampler->interval.scans++;
 }
 
