@@ -59,7 +59,10 @@
 #define PROBE_HALVED	256		/* probes of a band after which older ones
 								 * count half */
 
-/* between one lot and the next; of each, one block at most is read from storage */
+/*
+ * Between one lot and the next.  Of each, one block at most is read from
+ * storage, and one from the page cache: to read keeps it there.
+ */
 #define PROBE_NS		INT64CONST(1000000000)
 #define AFTER_ERROR_NS	(300 * PROBE_NS)
 
@@ -132,6 +135,7 @@ typedef struct Sampler
 	int			next_probe;
 	int64		probe_ns;
 	bool		may_read_storage;	/* in this lot of probes, still */
+	bool		may_read_os;	/* likewise */
 	int64		publish_ns;
 	PbpOsTrust	trust;
 	Mean		in_os_cache[PBP_ADVICE_FACTORS];	/* by band */
@@ -319,6 +323,7 @@ probe_page(Sampler *sampler, RememberedPage *page)
 	PbpOsBlocks blocks;
 	PbpOsFile	file;
 	bool		cached;
+	bool	   *may_read;
 	int64		read_ns;
 
 	if (band <= 0 ||
@@ -334,12 +339,14 @@ probe_page(Sampler *sampler, RememberedPage *page)
 		pbp_os_map(&file, block, 1, bitmap, &blocks);
 		cached = blocks.cached > 0;
 		add_to_mean(&sampler->in_os_cache[band], cached);
-		if ((cached || sampler->may_read_storage) && pbp_os_time_read(&file, block, &read_ns))
+		may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
+		if (*may_read && pbp_os_time_read(&file, block, &read_ns))
 		{
 			add_to_mean(cached ? &sampler->os_read_ns : &sampler->storage_read_ns,
 						(double) read_ns);
+			*may_read = false;
 			if (!cached)
-				sampler->may_read_storage = false;
+				pbp_os_drop_block(&file, block);
 		}
 	}
 	pbp_os_close(&file);
@@ -354,7 +361,7 @@ probe_pages(Sampler *sampler)
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	sampler->may_read_storage = true;
+	sampler->may_read_storage = sampler->may_read_os = true;
 	StartTransactionCommand();
 	PG_TRY();
 	{
