@@ -110,7 +110,6 @@ typedef struct Sampler
 	double		ticks_per_ns;	/* not to be underestimated */
 
 	int64		scan_ticks;		/* when last scanned */
-	int64		scan_ns;
 	uint64		scans;			/* ever */
 	PbpHistogram histogram;		/* then */
 
@@ -408,6 +407,8 @@ start_advice(Sampler *sampler)
 	sampler->advice = NULL;
 	sampler->advice_kb = pbp_advice_memory_kb;
 	sampler->advice_since = GetCurrentTimestamp();
+	sampler->accesses_ns = 0;
+	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	memset(sampler->remembered, 0, sizeof(sampler->remembered));
 	memset(sampler->in_os_cache, 0, sizeof(sampler->in_os_cache));
 	memset(&sampler->os_read_ns, 0, sizeof(Mean));
@@ -548,11 +549,12 @@ visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
 static void
 scan_pool(Sampler *sampler)
 {
-	if (pbp_now_ns() - sampler->accesses_ns >= COUNT_NS || sampler->accesses_ns == 0)
-		look_at_accesses(sampler);
-
 	if (sampler->advice != NULL)
+	{
+		if (pbp_now_ns() - sampler->accesses_ns >= COUNT_NS || sampler->accesses_ns == 0)
+			look_at_accesses(sampler);
 		pbp_advice_begin(sampler->advice, sampler->ticks);
+	}
 	pbp_sample_pool(&sampler->histogram, sampler->advice, visit_page, sampler);
 	look_at_clock(sampler);
 	if (sampler->advice != NULL)
@@ -563,7 +565,6 @@ scan_pool(Sampler *sampler)
 
 	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->scan_ticks = sampler->ticks;
-	sampler->scan_ns = pbp_now_ns();
 	sampler->scans++;
 	sampler->interval.scans++;
 }
@@ -618,8 +619,8 @@ work(Sampler *sampler)
 
 	look_at_clock(sampler);
 	estimate_speed(sampler);
-	if (sample_is_due || sampler->scan_ns == 0 ||
-		sampler->ticks - sampler->scan_ticks >= ticks_per_scan())
+	if (sample_is_due ||
+		(sampler->advice != NULL && sampler->ticks - sampler->scan_ticks >= ticks_per_scan()))
 		scan_pool(sampler);
 	if (sampler->advice != NULL && now_ns - sampler->publish_ns >= PUBLISH_NS)
 	{
@@ -636,9 +637,9 @@ work(Sampler *sampler)
 }
 
 /*
- * How long to sleep: until the hand has moved on by ticks_per_scan() or a
- * sample is due, and at least until what was used of the processor since the
- * last sleep is the allowed share.
+ * How long to sleep: until the hand has moved on by ticks_per_scan(), if the
+ * advice wants that, or a sample is due, and at least until what was used of
+ * the processor since the last sleep is the allowed share.
  */
 static int64
 sleep_ns(Sampler *sampler)
@@ -651,7 +652,7 @@ sleep_ns(Sampler *sampler)
 	sampler->cpu_ns = cpu_ns;
 	sampler->interval.cpu_ns += used_ns;
 
-	if (sampler->ticks_per_ns > 0)
+	if (sampler->advice != NULL && sampler->ticks_per_ns > 0)
 		sleep = (int64) Min((double) sleep, Max(left, 0) / sampler->ticks_per_ns);
 	sleep = Min(sleep, sampler->sample_ns + sample_interval_ns() - pbp_now_ns());
 	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
@@ -704,10 +705,7 @@ start_looking(Sampler *sampler)
 	sampler->work_ns = pbp_now_ns();
 	sampler->work_ticks = sampler->ticks;
 	sampler->ticks_per_ns = 0;
-	sampler->scan_ns = 0;
 	sampler->sample_ticks = -1;
-	sampler->accesses_ns = 0;
-	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->cpu_ns = cpu_now_ns();
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	start_advice(sampler);
