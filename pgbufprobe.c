@@ -1311,7 +1311,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 	if (report->since == 0)
 		return "the sampler has not started yet";
 	if (!report->has_memory)
-		return "pgbufprobe.advice_memory is too small";
+		return "pgbufprobe.advice_memory is too small, or more than there is";
 
 	switch (row->reason)
 	{

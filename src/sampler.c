@@ -415,8 +415,17 @@ start_advice(Sampler *sampler)
 	memset(&sampler->storage_read_ns, 0, sizeof(Mean));
 	if (bytes > 0)
 	{
-		memory = MemoryContextAllocHuge(sampler->advice_context, bytes);
-		sampler->advice = pbp_advice_init(memory, bytes, NBuffers, 0);
+		/* history goes on where there is no memory for that */
+		memory = MemoryContextAllocExtended(sampler->advice_context, bytes,
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+		if (memory != NULL)
+			sampler->advice = pbp_advice_init(memory, bytes, NBuffers, 0);
+		else
+			ereport(WARNING,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory for the advice"),
+					 errdetail("Failed on request of size %zu.", bytes),
+					 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
 	}
 }
 
