@@ -321,6 +321,9 @@ lay_out(Advice *advice, double rate)
 	double		slack = SLACK_DEVIATIONS * sqrt(residents);
 	uint32_t	nslots = 0;
 
+	if (PAGES_PER_RESIDENT * (residents + slack) >= INDEX_MASK)
+		return SIZE_MAX;		/* an event could not name them */
+
 	for (int i = 0; i < FACTORS; i++)
 	{
 		Miniature  *miniature = &advice->miniatures[i];
@@ -338,8 +341,6 @@ lay_out(Advice *advice, double rate)
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
 	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
 	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
-	if (advice->npages > INDEX_MASK)
-		return SIZE_MAX;		/* an event could not name them */
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
 
