@@ -1309,7 +1309,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 	if (!pbp_sampler_on)
 		return "pgbufprobe.sampler is off";
 	if (report->since == 0)
-		return "the sampler has not started yet";
+		return "the sampler has not begun to watch";
 	if (!report->has_memory)
 		return "pgbufprobe.advice_memory is too small, or more than there is";
 
