@@ -221,7 +221,6 @@ typedef struct PbpAdviceReport
 	 * unknown
 	 */
 	double		os_cache_share[PBP_ADVICE_FACTORS];
-	PbpOsTrust	trust;
 	double		os_read_ns;		/* -1 here and below: unknown */
 	double		storage_read_ns;
 } PbpAdviceReport;
@@ -233,7 +232,6 @@ extern double pbp_max_cpu_fraction;
 extern int	pbp_history_samples;
 extern int	pbp_advice_memory_kb;	/* -1: a thousandth of the pool */
 
-extern Size pbp_sampler_shared_bytes(void);
 extern void pbp_sampler_request_shared(void);
 extern void pbp_sampler_init_shared(void);
 extern void pbp_sampler_register(void);

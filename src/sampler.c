@@ -136,7 +136,6 @@ typedef struct Sampler
 	bool		may_read_storage;	/* in this lot of probes, still */
 	bool		may_read_os;	/* likewise */
 	int64		publish_ns;
-	PbpOsTrust	trust;
 	Mean		in_os_cache[PBP_ADVICE_FACTORS];	/* by band */
 	Mean		os_read_ns;
 	Mean		storage_read_ns;
@@ -147,8 +146,8 @@ typedef struct Sampler
 
 /* ---- shared memory ---- */
 
-Size
-pbp_sampler_shared_bytes(void)
+static Size
+shared_bytes(void)
 {
 	return add_size(offsetof(SamplerShared, ring),
 					mul_size(pbp_history_samples, sizeof(PbpSample)));
@@ -157,7 +156,7 @@ pbp_sampler_shared_bytes(void)
 void
 pbp_sampler_request_shared(void)
 {
-	RequestAddinShmemSpace(pbp_sampler_shared_bytes());
+	RequestAddinShmemSpace(shared_bytes());
 	RequestNamedLWLockTranche(TRANCHE, 1);
 }
 
@@ -167,7 +166,7 @@ pbp_sampler_init_shared(void)
 	bool		found;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct("pgbufprobe", pbp_sampler_shared_bytes(), &found);
+	shared = ShmemInitStruct("pgbufprobe", shared_bytes(), &found);
 	if (!found)
 	{
 		memset(shared, 0, offsetof(SamplerShared, ring));
@@ -332,7 +331,6 @@ probe_page(Sampler *sampler, RememberedPage *page)
 		page->used = false;
 		return;
 	}
-	sampler->trust = file.trust;
 	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
 	{
 		pbp_os_map(&file, block, 1, bitmap, &blocks);
@@ -475,7 +473,6 @@ publish_advice(Sampler *sampler)
 
 	report.since = sampler->advice_since;
 	report.has_memory = sampler->advice != NULL;
-	report.trust = sampler->trust;
 	report.os_read_ns = mean_of(&sampler->os_read_ns);
 	report.storage_read_ns = mean_of(&sampler->storage_read_ns);
 	if (sampler->advice != NULL)
