@@ -897,9 +897,9 @@ share_of_pool(const Advice *advice)
 }
 
 /*
- * Misses that are perhaps none, as a share of the accesses of late: a guess
- * from usage counts that cannot rise, or, in a larger size that is not yet
- * full, pages that were perhaps there before the first scan.
+ * Misses that are perhaps none, as a share of the accesses of late: in a larger
+ * size that is not yet full, of pages that were perhaps there before the first
+ * scan.
  */
 static double
 unsure_share(const Advice *advice, int i)
@@ -1023,10 +1023,9 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_SATURATED;
 	if (advice->totals.loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
-	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents))
+	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents ||
+					  unsure_share(advice, i) > TOLERATED_UNSURE))
 		return PBP_ADVICE_LEARNING;
-	if (unsure_share(advice, i) > TOLERATED_UNSURE)
-		return i < TODAY ? PBP_ADVICE_RARE_SCANS : PBP_ADVICE_LEARNING;
 	return PBP_ADVICE_KNOWN;
 }
 
