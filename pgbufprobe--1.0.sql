@@ -527,7 +527,8 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 4, 'How long does an unused page stay?',
                CASE WHEN seconds IS NULL
-                    THEN format('For ever: nothing was evicted in the %s s that were watched.', round(watched_seconds::numeric, CASE WHEN watched_seconds < 10 THEN 1 ELSE 0 END))
+                    THEN format('For ever: nothing was evicted in the %s s that were watched.',
+                                round(watched_seconds::numeric, CASE WHEN watched_seconds < 10 THEN 1 ELSE 0 END))
                     ELSE format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
                                 on_average.duration, by_hand.duration) END,
                seconds, 's',
