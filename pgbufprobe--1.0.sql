@@ -395,7 +395,7 @@ CREATE FUNCTION pgbufprobe_history(
     OUT unused bigint,
     OUT dirty bigint,
     OUT pinned bigint,
-    OUT scans bigint,                   -- of the descriptors, for the advice
+    OUT scans bigint,                   -- of the descriptors; all but one for the advice
     OUT sampler_cpu_ms double precision,
     OUT sampler_cpu_fraction double precision)      -- of one processor
 RETURNS SETOF record
@@ -478,6 +478,7 @@ BEGIN ATOMIC
         FROM pgbufprobe_double_buffering AS d
     ), advice AS (
         SELECT a.*, 1 - a.estd_read_factor AS saved,
+               CASE WHEN a.estd_miss_ratio IS NULL THEN a.note ELSE 'nothing was read of late' END AS why_not,
                (SELECT t.estd_miss_ratio FROM pgbufprobe_advice() AS t WHERE t.size_factor = 1) AS today
         FROM pgbufprobe_advice() AS a
     ), answers AS (
@@ -493,12 +494,12 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 2, 'Would a larger pool help, and how much?',
                CASE WHEN NOT pool.evicted THEN 'No: nothing had to be evicted since the server started.'
-                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.note)
+                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.why_not)
                     ELSE format('Twice %s would avoid %s %% of the reads: %s %% of the blocks asked for would be read, not %s %%.%s',
                                 pool.size, round(100 * a.saved::numeric, 1), round(100 * a.estd_miss_ratio::numeric, 2),
                                 round(100 * a.today::numeric, 2),
                                 CASE WHEN a.estd_os_cache_fraction IS NOT NULL
-                                     THEN format(' The operating system''s cache serves %s %% of those today.',
+                                     THEN format(' Of the reads avoided, the operating system''s cache serves %s %% today.',
                                                  round(100 * a.estd_os_cache_fraction::numeric)) ELSE '' END) END,
                CASE WHEN NOT pool.evicted THEN 0 ELSE a.saved END, 'of the reads avoided',
                CASE WHEN NOT pool.evicted THEN 'fine'
@@ -513,7 +514,7 @@ BEGIN ATOMIC
                CASE WHEN NOT pool.evicted THEN format('Perhaps: of %s, %s were needed since the server started.',
                                                     pool.size, pg_size_pretty((pool.buffers - pool.unused)
                                                                               * current_setting('block_size')::bigint))
-                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.note)
+                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.why_not)
                     ELSE format('Half of %s would cost %s %% more reads: %s %% of the blocks asked for would be read, not %s %%.',
                                 pool.size, round(-100 * a.saved::numeric, 1), round(100 * a.estd_miss_ratio::numeric, 2),
                                 round(100 * a.today::numeric, 2)) END,
@@ -526,7 +527,8 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 4, 'How long does an unused page stay?',
                CASE WHEN seconds IS NULL
-                    THEN format('For ever: nothing was evicted in the %s s that were watched.', round(watched_seconds::numeric))
+                    THEN format('For ever: nothing was evicted in the %s s that were watched.',
+                                round(watched_seconds::numeric, CASE WHEN watched_seconds < 10 THEN 1 ELSE 0 END))
                     ELSE format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
                                 on_average.duration, by_hand.duration) END,
                seconds, 's',

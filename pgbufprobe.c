@@ -1309,9 +1309,9 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 	if (!pbp_sampler_on)
 		return "pgbufprobe.sampler is off";
 	if (report->since == 0)
-		return "the sampler has not started yet";
+		return "the sampler has not begun to watch";
 	if (!report->has_memory)
-		return "pgbufprobe.advice_memory is too small";
+		return "pgbufprobe.advice_memory is too small, or more than there is";
 
 	switch (row->reason)
 	{
@@ -1343,7 +1343,7 @@ caveat_of_advice(const PbpAdviceReport *report)
 			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
 	if (!PBP_KNOWS_RINGS)
 		return "before PostgreSQL 16 reads of large scans count as others";
-	if ((double) report->ring_reads > totals->reads)
+	if (totals->ring_reads > totals->reads)
 		return "large scans read even more through rings, which is not counted here";
 	return NULL;
 }

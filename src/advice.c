@@ -192,6 +192,7 @@ typedef struct Advice
 	uint32_t	loaded;
 	uint32_t	new_loaded;
 	uint32_t	touched;
+	int64_t		ring_reads;
 	uint64_t	scan;
 	Clock		now;
 	Clock		last;
@@ -320,6 +321,9 @@ lay_out(Advice *advice, double rate)
 	double		slack = SLACK_DEVIATIONS * sqrt(residents);
 	uint32_t	nslots = 0;
 
+	if (PAGES_PER_RESIDENT * (residents + slack) >= INDEX_MASK)
+		return SIZE_MAX;		/* an event could not name them */
+
 	for (int i = 0; i < FACTORS; i++)
 	{
 		Miniature  *miniature = &advice->miniatures[i];
@@ -337,8 +341,6 @@ lay_out(Advice *advice, double rate)
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
 	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
 	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
-	if (advice->npages > INDEX_MASK)
-		return SIZE_MAX;		/* an event could not name them */
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
 
@@ -712,6 +714,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->loaded = 0;
 	advice->new_loaded = 0;
 	advice->touched = 0;
+	advice->ring_reads = 0;
 }
 
 /* How often the hand has come by a buffer. */
@@ -852,6 +855,7 @@ decay(Advice *advice, double reads)
 	}
 	totals->accesses *= weight;
 	totals->reads *= weight;
+	totals->ring_reads *= weight;
 	totals->loads *= weight;
 	totals->new_loads *= weight;
 	totals->evictions *= weight;
@@ -867,6 +871,7 @@ count_scan(Advice *advice, int64_t hits, int64_t reads)
 
 	totals->accesses += (double) hits + (double) reads;
 	totals->reads += (double) reads;
+	totals->ring_reads += (double) advice->ring_reads;
 	totals->loads += advice->loaded;
 	totals->new_loads += advice->new_loaded;
 	totals->evictions += (double) advice->last_residents - advice->stayed;
@@ -892,9 +897,9 @@ share_of_pool(const Advice *advice)
 }
 
 /*
- * Misses that are perhaps none, as a share of the accesses of late: a guess
- * from usage counts that cannot rise, or, in a larger size that is not yet
- * full, pages that were perhaps there before the first scan.
+ * Misses that are perhaps none, as a share of the accesses of late: in a larger
+ * size that is not yet full, of pages that were perhaps there before the first
+ * scan.
  */
 static double
 unsure_share(const Advice *advice, int i)
@@ -940,6 +945,17 @@ finish_learning(Advice *advice)
 		miniature->learning = false;
 		forget_counts(miniature);
 	}
+}
+
+/*
+ * Blocks that were read through rings since the last scan's end.  They are no
+ * part of any figure, and told again for comparison; to be called while the
+ * scan goes on.
+ */
+void
+pbp_advice_ring_reads(PbpAdvice *base, int64_t reads)
+{
+	((Advice *) base)->ring_reads += reads;
 }
 
 /*
@@ -1007,10 +1023,9 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_SATURATED;
 	if (advice->totals.loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
-	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents))
+	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents ||
+					  unsure_share(advice, i) > TOLERATED_UNSURE))
 		return PBP_ADVICE_LEARNING;
-	if (unsure_share(advice, i) > TOLERATED_UNSURE)
-		return i < TODAY ? PBP_ADVICE_RARE_SCANS : PBP_ADVICE_LEARNING;
 	return PBP_ADVICE_KNOWN;
 }
 

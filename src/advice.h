@@ -41,13 +41,14 @@ typedef struct PbpAdviceRow
 } PbpAdviceRow;
 
 /*
- * What was counted.  Those of type double decay; all but accesses and reads
- * are of sampled pages, so divide by the rate to compare.
+ * What was counted.  Those of type double decay; all but accesses and the two
+ * kinds of reads are of sampled pages, so divide by the rate to compare.
  */
 typedef struct PbpAdviceTotals
 {
 	double		accesses;		/* by the server's own count */
 	double		reads;			/* by the server's own count */
+	double		ring_reads;		/* the same, through rings; not in reads */
 	double		loads;			/* sampled pages that came into the pool */
 	double		new_loads;		/* of these, never met before */
 	double		evictions;		/* sampled pages that left the pool */
@@ -86,6 +87,7 @@ extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, doub
 extern double pbp_advice_rate(const PbpAdvice *advice);
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
 extern void pbp_advice_page(PbpAdvice *advice, uint64_t key, int buffer, int usage, int usage_max);
+extern void pbp_advice_ring_reads(PbpAdvice *advice, int64_t reads);
 extern void pbp_advice_end(PbpAdvice *advice, int64_t ticks, int64_t hits, int64_t reads);
 extern void pbp_advice_gap(PbpAdvice *advice);
 extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);

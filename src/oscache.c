@@ -653,6 +653,16 @@ pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
 	return true;
 }
 
+/*
+ * Have the kernel drop a block that was not in its cache before it was timed,
+ * so that the next look does not take our own read for somebody's use.
+ */
+void
+pbp_os_drop_block(const PbpOsFile *file, BlockNumber block)
+{
+	(void) kernel_advise(file->fd, (int64) block * BLCKSZ, BLCKSZ, PBP_OS_DONTNEED);
+}
+
 /* ---- advising ---- */
 
 /*

@@ -115,6 +115,7 @@ extern void pbp_os_count(const PbpOsFile *file, PbpOsCounts *counts);
 extern void pbp_os_map(const PbpOsFile *file, BlockNumber first,
 					   BlockNumber nblocks, uint8 *bitmap, PbpOsBlocks *blocks);
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
+extern void pbp_os_drop_block(const PbpOsFile *file, BlockNumber block);
 extern int64 pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice);
 
 #endif							/* PBP_OSCACHE_H */

@@ -213,7 +213,6 @@ typedef struct PbpAdviceReport
 {
 	TimestampTz since;			/* when it began to learn; 0: it never did */
 	bool		has_memory;		/* for the method */
-	int64		ring_reads;		/* since then, as far as the server tells */
 	PbpAdviceTotals totals;
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
 
@@ -222,7 +221,6 @@ typedef struct PbpAdviceReport
 	 * unknown
 	 */
 	double		os_cache_share[PBP_ADVICE_FACTORS];
-	PbpOsTrust	trust;
 	double		os_read_ns;		/* -1 here and below: unknown */
 	double		storage_read_ns;
 } PbpAdviceReport;
@@ -234,7 +232,6 @@ extern double pbp_max_cpu_fraction;
 extern int	pbp_history_samples;
 extern int	pbp_advice_memory_kb;	/* -1: a thousandth of the pool */
 
-extern Size pbp_sampler_shared_bytes(void);
 extern void pbp_sampler_request_shared(void);
 extern void pbp_sampler_init_shared(void);
 extern void pbp_sampler_register(void);

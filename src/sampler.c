@@ -59,7 +59,10 @@
 #define PROBE_HALVED	256		/* probes of a band after which older ones
 								 * count half */
 
-/* between one lot and the next; of each, one block at most is read from storage */
+/*
+ * Between one lot and the next.  Of each, one block at most is read from
+ * storage, and one from the page cache: to read keeps it there.
+ */
 #define PROBE_NS		INT64CONST(1000000000)
 #define AFTER_ERROR_NS	(300 * PROBE_NS)
 
@@ -107,7 +110,7 @@ typedef struct Sampler
 	double		ticks_per_ns;	/* not to be underestimated */
 
 	int64		scan_ticks;		/* when last scanned */
-	int64		scan_ns;
+	uint64		scans;			/* ever */
 	PbpHistogram histogram;		/* then */
 
 	PbpSample	interval;		/* since the last sample */
@@ -119,20 +122,20 @@ typedef struct Sampler
 	int64		accesses_ns;	/* 0: never */
 	int64		new_hits;		/* since the last scan that told the advice */
 	int64		new_reads;
+	int64		new_ring_reads;
 
 	MemoryContext advice_context;
 	PbpAdvice  *advice;			/* NULL: none is wanted, or there is no memory
 								 * for it */
 	int			advice_kb;		/* as it was when that was decided */
 	TimestampTz advice_since;
-	double		ring_reads;		/* since then */
 
 	RememberedPage remembered[REMEMBERED];
 	int			next_probe;
 	int64		probe_ns;
 	bool		may_read_storage;	/* in this lot of probes, still */
+	bool		may_read_os;	/* likewise */
 	int64		publish_ns;
-	PbpOsTrust	trust;
 	Mean		in_os_cache[PBP_ADVICE_FACTORS];	/* by band */
 	Mean		os_read_ns;
 	Mean		storage_read_ns;
@@ -143,8 +146,8 @@ typedef struct Sampler
 
 /* ---- shared memory ---- */
 
-Size
-pbp_sampler_shared_bytes(void)
+static Size
+shared_bytes(void)
 {
 	return add_size(offsetof(SamplerShared, ring),
 					mul_size(pbp_history_samples, sizeof(PbpSample)));
@@ -153,7 +156,7 @@ pbp_sampler_shared_bytes(void)
 void
 pbp_sampler_request_shared(void)
 {
-	RequestAddinShmemSpace(pbp_sampler_shared_bytes());
+	RequestAddinShmemSpace(shared_bytes());
 	RequestNamedLWLockTranche(TRANCHE, 1);
 }
 
@@ -163,7 +166,7 @@ pbp_sampler_init_shared(void)
 	bool		found;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct("pgbufprobe", pbp_sampler_shared_bytes(), &found);
+	shared = ShmemInitStruct("pgbufprobe", shared_bytes(), &found);
 	if (!found)
 	{
 		memset(shared, 0, offsetof(SamplerShared, ring));
@@ -245,20 +248,25 @@ pbp_read_advice(PbpAdviceReport *report)
 	LWLockRelease(shared->lock);
 }
 
+/* What was seen before a reset of which the worker does not know yet is not put. */
 static void
-put_sample(const PbpSample *sample)
+put_sample(const PbpSample *sample, uint32 resets)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	shared->ring[shared->ntaken % pbp_history_samples] = *sample;
-	shared->ntaken++;
+	if (shared->resets == resets)
+	{
+		shared->ring[shared->ntaken % pbp_history_samples] = *sample;
+		shared->ntaken++;
+	}
 	LWLockRelease(shared->lock);
 }
 
 static void
-put_advice(const PbpAdviceReport *report)
+put_advice(const PbpAdviceReport *report, uint32 resets)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	shared->advice = *report;
+	if (shared->resets == resets)
+		shared->advice = *report;
 	LWLockRelease(shared->lock);
 }
 
@@ -295,7 +303,7 @@ remember_page(Sampler *sampler, uint64 key, const BufferTag *tag)
 {
 	RememberedPage *page = &sampler->remembered[(key >> 16) % REMEMBERED];
 
-	if ((key + (uint64) sampler->interval.scans) % CONSIDERED != 0 ||
+	if ((key + sampler->scans) % CONSIDERED != 0 ||
 		(page->used && pbp_advice_band(sampler->advice, page->key) > 0))
 		return;
 	page->used = true;
@@ -313,6 +321,7 @@ probe_page(Sampler *sampler, RememberedPage *page)
 	PbpOsBlocks blocks;
 	PbpOsFile	file;
 	bool		cached;
+	bool	   *may_read;
 	int64		read_ns;
 
 	if (band <= 0 ||
@@ -322,18 +331,19 @@ probe_page(Sampler *sampler, RememberedPage *page)
 		page->used = false;
 		return;
 	}
-	sampler->trust = file.trust;
 	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
 	{
 		pbp_os_map(&file, block, 1, bitmap, &blocks);
 		cached = blocks.cached > 0;
 		add_to_mean(&sampler->in_os_cache[band], cached);
-		if ((cached || sampler->may_read_storage) && pbp_os_time_read(&file, block, &read_ns))
+		may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
+		if (*may_read && pbp_os_time_read(&file, block, &read_ns))
 		{
 			add_to_mean(cached ? &sampler->os_read_ns : &sampler->storage_read_ns,
 						(double) read_ns);
+			*may_read = false;
 			if (!cached)
-				sampler->may_read_storage = false;
+				pbp_os_drop_block(&file, block);
 		}
 	}
 	pbp_os_close(&file);
@@ -348,7 +358,7 @@ probe_pages(Sampler *sampler)
 {
 	MemoryContext context = CurrentMemoryContext;
 
-	sampler->may_read_storage = true;
+	sampler->may_read_storage = sampler->may_read_os = true;
 	StartTransactionCommand();
 	PG_TRY();
 	{
@@ -395,15 +405,25 @@ start_advice(Sampler *sampler)
 	sampler->advice = NULL;
 	sampler->advice_kb = pbp_advice_memory_kb;
 	sampler->advice_since = GetCurrentTimestamp();
-	sampler->ring_reads = 0;
+	sampler->accesses_ns = 0;
+	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	memset(sampler->remembered, 0, sizeof(sampler->remembered));
 	memset(sampler->in_os_cache, 0, sizeof(sampler->in_os_cache));
 	memset(&sampler->os_read_ns, 0, sizeof(Mean));
 	memset(&sampler->storage_read_ns, 0, sizeof(Mean));
 	if (bytes > 0)
 	{
-		memory = MemoryContextAllocHuge(sampler->advice_context, bytes);
-		sampler->advice = pbp_advice_init(memory, bytes, NBuffers, 0);
+		/* history goes on where there is no memory for that */
+		memory = MemoryContextAllocExtended(sampler->advice_context, bytes,
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+		if (memory != NULL)
+			sampler->advice = pbp_advice_init(memory, bytes, NBuffers, 0);
+		else
+			ereport(WARNING,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory for the advice"),
+					 errdetail("Failed on request of size %zu.", bytes),
+					 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
 	}
 }
 
@@ -453,8 +473,6 @@ publish_advice(Sampler *sampler)
 
 	report.since = sampler->advice_since;
 	report.has_memory = sampler->advice != NULL;
-	report.ring_reads = (int64) sampler->ring_reads;
-	report.trust = sampler->trust;
 	report.os_read_ns = mean_of(&sampler->os_read_ns);
 	report.storage_read_ns = mean_of(&sampler->storage_read_ns);
 	if (sampler->advice != NULL)
@@ -465,7 +483,7 @@ publish_advice(Sampler *sampler)
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			report.os_cache_share[i] = os_cache_share(sampler, &report, i);
 	}
-	put_advice(&report);
+	put_advice(&report, sampler->resets);
 }
 
 /* ---- looking ---- */
@@ -519,7 +537,7 @@ look_at_accesses(Sampler *sampler)
 	{
 		sampler->new_hits += counts.hits - before->hits;
 		sampler->new_reads += counts.reads - before->reads;
-		sampler->ring_reads += (double) (counts.ring_reads - before->ring_reads);
+		sampler->new_ring_reads += counts.ring_reads - before->ring_reads;
 	}
 	sampler->accesses = counts;
 	sampler->accesses_ns = pbp_now_ns();
@@ -537,19 +555,23 @@ visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
 static void
 scan_pool(Sampler *sampler)
 {
-	if (pbp_now_ns() - sampler->accesses_ns >= COUNT_NS || sampler->accesses_ns == 0)
-		look_at_accesses(sampler);
-
 	if (sampler->advice != NULL)
+	{
+		if (pbp_now_ns() - sampler->accesses_ns >= COUNT_NS || sampler->accesses_ns == 0)
+			look_at_accesses(sampler);
 		pbp_advice_begin(sampler->advice, sampler->ticks);
+	}
 	pbp_sample_pool(&sampler->histogram, sampler->advice, visit_page, sampler);
 	look_at_clock(sampler);
 	if (sampler->advice != NULL)
+	{
+		pbp_advice_ring_reads(sampler->advice, sampler->new_ring_reads);
 		pbp_advice_end(sampler->advice, sampler->ticks, sampler->new_hits, sampler->new_reads);
+	}
 
-	sampler->new_hits = sampler->new_reads = 0;
+	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->scan_ticks = sampler->ticks;
-	sampler->scan_ns = pbp_now_ns();
+	sampler->scans++;
 	sampler->interval.scans++;
 }
 
@@ -572,7 +594,7 @@ take_sample(Sampler *sampler)
 		/* less than before if somebody has reset the statistics */
 		sample->new_allocations = Max(0, allocations - sampler->sample_allocations);
 	}
-	put_sample(sample);
+	put_sample(sample, sampler->resets);
 
 	memset(sample, 0, sizeof(*sample));
 	sampler->sample_ns = now_ns;
@@ -603,8 +625,8 @@ work(Sampler *sampler)
 
 	look_at_clock(sampler);
 	estimate_speed(sampler);
-	if (sample_is_due || sampler->scan_ns == 0 ||
-		sampler->ticks - sampler->scan_ticks >= ticks_per_scan())
+	if (sample_is_due ||
+		(sampler->advice != NULL && sampler->ticks - sampler->scan_ticks >= ticks_per_scan()))
 		scan_pool(sampler);
 	if (sampler->advice != NULL && now_ns - sampler->publish_ns >= PUBLISH_NS)
 	{
@@ -621,9 +643,9 @@ work(Sampler *sampler)
 }
 
 /*
- * How long to sleep: until the hand has moved on by ticks_per_scan() or a
- * sample is due, and at least until what was used of the processor since the
- * last sleep is the allowed share.
+ * How long to sleep: until the hand has moved on by ticks_per_scan(), if the
+ * advice wants that, or a sample is due, and at least until what was used of
+ * the processor since the last sleep is the allowed share.
  */
 static int64
 sleep_ns(Sampler *sampler)
@@ -636,7 +658,7 @@ sleep_ns(Sampler *sampler)
 	sampler->cpu_ns = cpu_ns;
 	sampler->interval.cpu_ns += used_ns;
 
-	if (sampler->ticks_per_ns > 0)
+	if (sampler->advice != NULL && sampler->ticks_per_ns > 0)
 		sleep = (int64) Min((double) sleep, Max(left, 0) / sampler->ticks_per_ns);
 	sleep = Min(sleep, sampler->sample_ns + sample_interval_ns() - pbp_now_ns());
 	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
@@ -689,10 +711,7 @@ start_looking(Sampler *sampler)
 	sampler->work_ns = pbp_now_ns();
 	sampler->work_ticks = sampler->ticks;
 	sampler->ticks_per_ns = 0;
-	sampler->scan_ns = 0;
 	sampler->sample_ticks = -1;
-	sampler->accesses_ns = 0;
-	sampler->new_hits = sampler->new_reads = 0;
 	sampler->cpu_ns = cpu_now_ns();
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	start_advice(sampler);
@@ -722,6 +741,8 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	BackgroundWorkerUnblockSignals();
 	/* to no database, so that none of them is kept from being dropped */
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
+	/* whatever sessions want: a look at two counts must not copy all of them */
+	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
 
 	sampler = create_sampler();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
