@@ -526,15 +526,16 @@ BEGIN ATOMIC
         FROM pool, advice AS a WHERE a.size_factor = 0.5
         UNION ALL
         SELECT 4, 'How long does an unused page stay?',
-               CASE WHEN seconds IS NULL
+               CASE WHEN NOT pool.evicted THEN 'For ever: nothing had to be evicted since the server started.'
+                    WHEN seconds IS NULL
                     THEN format('For ever: nothing was evicted in the %s s that were watched.',
                                 round(watched_seconds::numeric, CASE WHEN watched_seconds < 10 THEN 1 ELSE 0 END))
                     ELSE format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
                                 on_average.duration, by_hand.duration) END,
-               seconds, 's',
-               CASE WHEN seconds < 60 THEN 'look' ELSE 'fine' END,
+               CASE WHEN pool.evicted THEN seconds END, 's',
+               CASE WHEN pool.evicted AND seconds < 60 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_residence()'
-        FROM stay,
+        FROM pool, stay,
              LATERAL (SELECT CASE WHEN seconds < 90 THEN round(seconds::numeric, 1) || ' s'
                                   WHEN seconds < 5400 THEN round(seconds::numeric / 60) || ' minutes'
                                   ELSE round(seconds::numeric / 3600, 1) || ' hours' END AS duration) AS on_average,

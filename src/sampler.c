@@ -52,6 +52,9 @@
 /* how old published advice is at most while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
 
+/* of the pool; more in the sample would cost time and tell little more */
+#define ENOUGH_PAGES	4000.0
+
 /* pages whose names are remembered, to ask the page cache for them */
 #define REMEMBERED		512
 #define CONSIDERED		64		/* one page of so many, in each scan */
@@ -417,7 +420,8 @@ start_advice(Sampler *sampler)
 		memory = MemoryContextAllocExtended(sampler->advice_context, bytes,
 											MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 		if (memory != NULL)
-			sampler->advice = pbp_advice_init(memory, bytes, NBuffers, 0);
+			sampler->advice = pbp_advice_init(memory, bytes, NBuffers,
+											  pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0);
 		else
 			ereport(WARNING,
 					(errcode(ERRCODE_OUT_OF_MEMORY),

@@ -4,6 +4,9 @@
 use strict;
 use warnings;
 
+use Cwd;
+use File::Spec;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -139,13 +142,16 @@ $contents = contents($node, 'custom', 'probes');
 $node->stop;
 {
 	# It leaves scripts where it was called.
-	chdir $PostgreSQL::Test::Utils::tmp_check;
+	my ($old_data, $new_data) = map { File::Spec->rel2abs($_->data_dir) } $node, $upgraded;
+	my $here = getcwd();
+	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not go there: $!";
 	command_ok(
 		[
-			'pg_upgrade', '--no-sync', '-b', $old_bin, '-B', $old_bin, '-d', $node->data_dir, '-D', $upgraded->data_dir,
+			'pg_upgrade', '--no-sync', '-b', $old_bin, '-B', $old_bin, '-d', $old_data, '-D', $new_data,
 			'-s', $node->host, '-p', $node->port, '-P', $upgraded->port
 		],
 		'pg_upgrade carries the server over');
+	chdir $here or die "could not go back: $!";
 }
 $upgraded->start;
 is(contents($upgraded, 'custom', 'probes'), $contents, 'upgraded: every snapshot is there, as it was');
