@@ -1014,7 +1014,8 @@ reason_of(const Advice *advice, int i)
 	const Miniature *miniature = &advice->miniatures[i];
 
 	if (miniature->accesses <= 0)
-		return advice->last.ticks < advice->nbuffers ? PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
+		return advice->totals.scans > 0 && advice->last.ticks < advice->nbuffers ?
+			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (i == TODAY)
 		return PBP_ADVICE_KNOWN;
 	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
