@@ -565,9 +565,10 @@ add_relation(Row *row, const PbpRelationCount *count)
 }
 
 static void
-emit_relation_count(ReturnSetInfo *rsinfo, const PbpRelationCount *count,
+emit_relation_count(ReturnSetInfo *rsinfo, const void *item,
 					void *arg pg_attribute_unused())
 {
+	const PbpRelationCount *count = item;
 	Row			row = {0};
 	int64		usage_sum = 0;
 
@@ -582,32 +583,39 @@ emit_relation_count(ReturnSetInfo *rsinfo, const PbpRelationCount *count,
 	emit_row(rsinfo, &row, RELATIONS_COLS);
 }
 
-/* A row for each relation and fork in the pool, largest first. */
+/* A row for each item of an array, each in memory that is given back after it. */
 static void
-emit_relations(FunctionCallInfo fcinfo,
-			   void (*emit) (ReturnSetInfo *rsinfo, const PbpRelationCount *count, void *arg),
-			   void *arg)
+emit_rows(FunctionCallInfo fcinfo, const void *items, int nitems, Size size,
+		  void (*emit) (ReturnSetInfo *rsinfo, const void *item, void *arg), void *arg)
 {
-	PbpRelationCount *counts;
-	int			nrelations;
 	MemoryContext row_context;
-
-	counts = pbp_count_relations(&nrelations);
-	qsort(counts, nrelations, sizeof(*counts), compare_relations);
 
 	InitMaterializedSRF(fcinfo, 0);
 	row_context = AllocSetContextCreate(CurrentMemoryContext,
 										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
-	for (int i = 0; i < nrelations; i++)
+	for (int i = 0; i < nitems; i++)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(row_context);
 
 		CHECK_FOR_INTERRUPTS();
-		emit((ReturnSetInfo *) fcinfo->resultinfo, &counts[i], arg);
+		emit((ReturnSetInfo *) fcinfo->resultinfo, (const char *) items + i * size, arg);
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
 	}
 	MemoryContextDelete(row_context);
+}
+
+/* A row for each relation and fork in the pool, largest first. */
+static void
+emit_relations(FunctionCallInfo fcinfo,
+			   void (*emit) (ReturnSetInfo *rsinfo, const void *item, void *arg),
+			   void *arg)
+{
+	int			nrelations;
+	PbpRelationCount *counts = pbp_count_relations(&nrelations);
+
+	qsort(counts, nrelations, sizeof(*counts), compare_relations);
+	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit, arg);
 	pfree(counts);
 }
 
@@ -1183,8 +1191,9 @@ add_seconds(Row *row, const TurnRate *rate, double ticks)
 }
 
 static void
-emit_residence(ReturnSetInfo *rsinfo, const PbpRelationCount *count, void *arg)
+emit_residence(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
+	const PbpRelationCount *count = item;
 	const TurnRate *rate = arg;
 	Row			row = {0};
 
@@ -1212,8 +1221,10 @@ pgbufprobe_residence(PG_FUNCTION_ARGS)
 }
 
 static void
-emit_sample(ReturnSetInfo *rsinfo, const PbpSample *sample)
+emit_sample(ReturnSetInfo *rsinfo, const void *item,
+			void *arg pg_attribute_unused())
 {
+	const PbpSample *sample = item;
 	const PbpHistogram *histogram = &sample->histogram;
 	double		seconds = (double) sample->elapsed_ns / 1e9;
 	double		ticks = (double) sample->new_ticks;
@@ -1252,24 +1263,12 @@ emit_sample(ReturnSetInfo *rsinfo, const PbpSample *sample)
 Datum
 pgbufprobe_history(PG_FUNCTION_ARGS)
 {
-	MemoryContext row_context;
 	PbpSample  *samples;
 	int			nsamples;
 
 	check_sampler_is_loaded();
 	samples = pbp_history(&nsamples);
-	InitMaterializedSRF(fcinfo, 0);
-	row_context = AllocSetContextCreate(CurrentMemoryContext,
-										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
-	for (int i = 0; i < nsamples; i++)
-	{
-		MemoryContext caller = MemoryContextSwitchTo(row_context);
-
-		emit_sample((ReturnSetInfo *) fcinfo->resultinfo, &samples[i]);
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(row_context);
-	}
-	MemoryContextDelete(row_context);
+	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, NULL);
 	pfree(samples);
 	return (Datum) 0;
 }

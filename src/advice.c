@@ -24,7 +24,7 @@
 #include <string.h>
 
 #define FACTORS			PBP_ADVICE_FACTORS
-#define TODAY			5		/* index of factor 1 */
+#define TODAY			PBP_ADVICE_TODAY
 
 static const double factors[FACTORS] = {
 	0.25, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5, 2, 3, 4

@@ -17,6 +17,7 @@
 
 /* Sizes that are told, as multiples of today's. */
 #define PBP_ADVICE_FACTORS	11
+#define PBP_ADVICE_TODAY	5	/* the one that is 1 */
 
 /* Why a size's miss ratio is told, or not. */
 typedef enum PbpAdviceReason

@@ -431,23 +431,12 @@ start_advice(Sampler *sampler)
 	}
 }
 
-static int
-todays_factor(void)
-{
-	int			i = 0;
-
-	while (pbp_advice_factor(i) != 1)
-		i++;
-	return i;
-}
-
 /* Share of the reads between today's size and another that the page cache would serve; -1: unknown. */
 static double
 os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor)
 {
-	int			today = todays_factor();
-	int			from = Min(factor, today);
-	int			to = Max(factor, today);
+	int			from = Min(factor, PBP_ADVICE_TODAY);
+	int			to = Max(factor, PBP_ADVICE_TODAY);
 	double		reads = 0;
 	double		cached = 0;
 
