@@ -324,31 +324,45 @@ ensure_packages() {
 }
 
 install_packages() {
-	# No questions; and needrestart would restart servers that are none of ours.
-	local apt=("${as_admin[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+	# No questions; needrestart would restart servers that are none of ours, and others shall stay stopped.
+	local packages apt=("${as_admin[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 RUNLEVEL=1
 		apt-get -q -y --no-install-recommends -o Dpkg::Use-Pty=0)
 	say "Installing them by apt-get; this can take some minutes."
 	log=$work/log run "${apt[@]}" update ||
 		say "apt-get update failed; going on with the package lists that are there"
-	refuse_upgrade "$@"
-	quietly "downloading packages" "${apt[@]}" --download-only install "$@"
+	mapfile -t packages < <(at_version_of_server "$@")
+	refuse_upgrade "${packages[@]}"
+	quietly "downloading packages" "${apt[@]}" --download-only install "${packages[@]}"
 	# Packages half in place are worse than a command that stops late.
 	uninterruptible=yes
 	place_dropin
-	quietly "installing packages" "${apt[@]}" install "$@"
+	quietly "installing packages" "${apt[@]}" install "${packages[@]}"
 	remove_dropin
 	uninterruptible=
 	[ -z "$stopped_by" ] || exit "$stopped_by"
 }
 
-# A package upgraded on the way would restart the server that is run from it.
+# Names packages with the version that their server has, where that is another than the newest: the newest would
+# bring a new server along.
+at_version_of_server() {
+	local package installed
+	for package in "$@"; do
+		installed=
+		[[ ! $package =~ ^postgresql-server-dev-([0-9]+)$ ]] ||
+			installed=$(dpkg-query -W -f '${Version}' "postgresql-${BASH_REMATCH[1]}" 2>/dev/null || :)
+		[ -n "$installed" ] && apt-cache show "$package=$installed" >/dev/null 2>&1 || installed=
+		echo "$package${installed:+=$installed}"
+	done
+}
+
+# A package upgraded on the way would restart the servers that are run from it.
 refuse_upgrade() {
 	local upgraded
 	# An error shows in the installation itself.
 	upgraded=$({ apt-get -s -q --no-install-recommends install "$@" 2>/dev/null || :; } |
-		sed -n 's/^Inst \(postgresql-[0-9]*\) \[.*/\1/p')
-	[ -z "$upgraded" ] ||
-		die "installing them would upgrade $upgraded and restart its servers; do that at a time of your choice:
+		sed -n 's/^Inst postgresql-\([0-9]*\) \[.*/\1/p')
+	[ -z "$upgraded" ] || ! grep -aqs "^/usr/lib/postgresql/$upgraded/bin/postgres" /proc/[0-9]*/cmdline ||
+		die "installing them would upgrade postgresql-$upgraded and restart its servers; do that at a time of your choice:
     apt-get install --no-install-recommends $*"
 }
 
