@@ -37,6 +37,7 @@ static const double factors[FACTORS] = {
  */
 #define PAGES_PER_RESIDENT	5.0
 #define EVENTS_PER_RESIDENT	1.6
+#define MEETINGS_PER_RESIDENT	1.1
 #define SLACK_DEVIATIONS	2.0
 
 /* What one scan says of how many pages are sampled, against all before. */
@@ -93,7 +94,8 @@ static const double factors[FACTORS] = {
  */
 #define BITS				4
 #define ABSENT				15
-#define USAGE_LIMIT			14
+#define USAGE_LIMIT			7	/* leaves the highest bit to ABSENT and sums */
+#define EACH_SIZE			(ALL_ABSENT / ABSENT)
 #define ALL_ABSENT			((UINT64_C(1) << (BITS * FACTORS)) - 1)
 #define REAL_SHIFT			(BITS * FACTORS)
 #define RATE_SHIFT			(REAL_SHIFT + BITS)
@@ -123,12 +125,22 @@ static const double factors[FACTORS] = {
 
 #define NOBODY				UINT32_MAX
 
+/* Records whose turn comes so much later are fetched into the caches. */
+#define FETCHED_AHEAD		8
+
 typedef struct Page
 {
 	uint32_t	print;			/* tells it from others of its chain */
 	uint32_t	next;			/* in its chain */
 	uint64_t	state;
 } Page;
+
+/* Where a scan met a page. */
+typedef struct Meeting
+{
+	int32_t		buffer;
+	uint32_t	index;
+} Meeting;
 
 /* A clock sweep over a sample's share of a pool of one size. */
 typedef struct Miniature
@@ -171,10 +183,12 @@ typedef struct Advice
 	uint32_t	npages;
 	uint32_t	nheads;
 	uint32_t	max_events;
+	uint32_t	max_meetings;
 	uint32_t	pages_used;		/* records that were ever in use */
 	uint32_t	reclaimer;		/* where the search for a free record stands */
 	size_t		pages_at;		/* offsets in the block */
 	size_t		heads_at;
+	size_t		meetings_at;
 	size_t		events_at;
 	size_t		slots_at;
 	uint64_t	random;
@@ -185,6 +199,9 @@ typedef struct Advice
 	bool		lost;			/* what happened since the last is not known */
 	uint32_t	events;
 	uint32_t	last_events;
+	uint32_t	meetings;
+	uint32_t	last_meetings;
+	uint32_t	next_meeting;	/* of the last scan, to compare with */
 	uint32_t	residents;
 	uint32_t	at_maximum;		/* of them */
 	uint32_t	last_residents;
@@ -219,6 +236,13 @@ static inline uint32_t *
 heads(const Advice *advice)
 {
 	return (uint32_t *) ((char *) advice + advice->heads_at);
+}
+
+/* What one scan of two met, in the order of buffers. */
+static inline Meeting *
+meetings(const Advice *advice, uint64_t scan)
+{
+	return (Meeting *) ((char *) advice + advice->meetings_at) + (scan % 2) * advice->max_meetings;
 }
 
 /* What one scan of two found. */
@@ -336,10 +360,12 @@ lay_out(Advice *advice, double rate)
 	advice->npages = (uint32_t) (PAGES_PER_RESIDENT * (residents + slack)) + 1;
 	advice->nheads = advice->npages / 2 + 1;
 	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * (residents + slack)) + 1;
+	advice->max_meetings = (uint32_t) (MEETINGS_PER_RESIDENT * (residents + slack)) + 1;
 
 	advice->pages_at = (sizeof(Advice) + 7) & ~(size_t) 7;
 	advice->heads_at = advice->pages_at + sizeof(Page) * advice->npages;
-	advice->events_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
+	advice->meetings_at = advice->heads_at + sizeof(uint32_t) * advice->nheads;
+	advice->events_at = advice->meetings_at + 2 * sizeof(Meeting) * advice->max_meetings;
 	advice->slots_at = advice->events_at + 2 * sizeof(uint32_t) * advice->max_events;
 	return advice->slots_at + sizeof(uint32_t) * nslots;
 }
@@ -429,6 +455,29 @@ find_page(const Advice *advice, uint64_t key)
 	while (index != NOBODY && pages(advice)[index].print != print)
 		index = pages(advice)[index].next;
 	return index;
+}
+
+/*
+ * The same during a scan.  Nearly always the page is where the last scan met
+ * it, whose list is walked side by side; its records are fetched ahead.
+ */
+static uint32_t
+find_page_at(Advice *advice, uint64_t key, int buffer)
+{
+	Meeting    *last = meetings(advice, advice->scan - 1);
+	uint32_t	next = advice->next_meeting;
+
+	while (next < advice->last_meetings && last[next].buffer < buffer)
+	{
+		if (next + FETCHED_AHEAD < advice->last_meetings)
+			__builtin_prefetch(&pages(advice)[last[next + FETCHED_AHEAD].index]);
+		next++;
+	}
+	advice->next_meeting = next;
+	if (next < advice->last_meetings && last[next].buffer == buffer &&
+		pages(advice)[last[next].index].print == (uint32_t) key)
+		return last[next].index;
+	return find_page(advice, key);
 }
 
 static void
@@ -562,24 +611,34 @@ resize(Advice *advice, int i, double residents)
 		miniature->learnt = miniature->slots;
 }
 
-/* A page is used `amount` times at once; true if it had to be loaded. */
-static bool
-use_page(Advice *advice, int i, uint32_t index, unsigned amount)
+/* The sizes whose miniature is without the page: the lowest bit of each. */
+static inline uint64_t
+absent_sizes(uint64_t state)
 {
-	Miniature  *miniature = &advice->miniatures[i];
-	uint64_t   *state = &pages(advice)[index].state;
-	unsigned	usage = field(*state, BITS * i);
-	unsigned	usage_max = (unsigned) advice->usage_max;
-	bool		missed = usage == ABSENT;
+	return state >> (BITS - 1) & EACH_SIZE;
+}
 
-	if (missed)
-	{
-		slots(advice)[miniature->first + victim_slot(advice, i)] = index;
-		usage = 0;
-	}
-	usage += amount;
-	set_field(state, BITS * i, usage < usage_max ? usage : usage_max);
-	return missed;
+/*
+ * A page is used `amount` times at once, and then in every miniature.  All
+ * usage counts rise in one addition: no sum leaves its 4 bits, and one above
+ * the maximum shows in the highest of them after another.
+ */
+static void
+use_page(Advice *advice, uint32_t index, uint64_t absent, unsigned amount)
+{
+	uint64_t	usage_max = (uint64_t) advice->usage_max;
+	uint64_t   *state = &pages(advice)[index].state;
+	uint64_t	sums;
+	uint64_t	excess;
+
+	for (int i = 0; i < FACTORS; i++)
+		if (absent >> (BITS * i) & 1)
+			slots(advice)[advice->miniatures[i].first + victim_slot(advice, i)] = index;
+
+	sums = (*state & ALL_ABSENT & ~(absent * ABSENT)) + amount * EACH_SIZE;
+	excess = ((sums + (USAGE_LIMIT - usage_max) * EACH_SIZE) >> (BITS - 1) & EACH_SIZE) * ABSENT;
+	*state &= ~ALL_ABSENT;
+	*state |= (sums & ~excess) | (usage_max * EACH_SIZE & excess);
 }
 
 /*
@@ -597,32 +656,38 @@ forget_counts(Miniature *miniature)
 	miniature->scans = 0;
 }
 
+static void
+count_use(Miniature *miniature, bool missed, bool today, bool filling)
+{
+	miniature->today += today;
+	miniature->extra += missed - today;
+	miniature->differing += missed != today;
+	miniature->unsure += missed && filling;
+}
+
 /* Play what a scan found of one page to all miniatures. */
 static void
 play_event(Advice *advice, uint32_t event, bool counts)
 {
 	uint32_t	index = event & INDEX_MASK;
-	unsigned	amount = event >> AMOUNT_SHIFT;
 	uint64_t   *state = &pages(advice)[index].state;
-	bool		today = field(*state, BITS * TODAY) == ABSENT;
+	uint64_t	absent = absent_sizes(*state);
+	bool		today = absent >> (BITS * TODAY) & 1;
 	bool		is_new = !(*state & MET);
 
 	*state |= MET;
+	use_page(advice, index, absent, event >> AMOUNT_SHIFT);
+	if (absent == 0 && !is_new)
+		return;					/* nothing to count */
 
 	for (int i = 0; i < FACTORS; i++)
 	{
 		Miniature  *miniature = &advice->miniatures[i];
-		bool		filling = i > TODAY && miniature->learnt < miniature->slots;
-		bool		missed = use_page(advice, i, index, amount);
+		bool		full = miniature->learnt == miniature->slots;
 
-		if (is_new && miniature->learnt < miniature->slots)
-			miniature->learnt++;
-		if (!counts)
-			continue;
-		miniature->today += today;
-		miniature->extra += missed - today;
-		miniature->differing += missed != today;
-		miniature->unsure += missed && filling;
+		if (counts)
+			count_use(miniature, absent >> (BITS * i) & 1, today, i > TODAY && !full);
+		miniature->learnt += is_new && !full;
 	}
 }
 
@@ -642,18 +707,26 @@ play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 	for (uint32_t left = nevents; left > 0; left--)
 	{
 		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
-		uint32_t	next = event[chosen];
-		uint64_t	state = pages(advice)[next & INDEX_MASK].state;
+		uint32_t	last = event[left - 1];
 
-		event[chosen] = event[left - 1];
-		if (next & LOAD)
+		event[left - 1] = event[chosen];
+		event[chosen] = last;
+	}
+
+	for (uint32_t i = nevents; i-- > 0;)
+	{
+		uint64_t	state = pages(advice)[event[i] & INDEX_MASK].state;
+
+		if (i >= FETCHED_AHEAD)
+			__builtin_prefetch(&pages(advice)[event[i - FETCHED_AHEAD] & INDEX_MASK], 1);
+		if (event[i] & LOAD)
 		{
 			if (!met_in_scan(state, advice->scan))
 				continue;
 			advice->loaded++;
 			advice->new_loaded += (state & ALL_ABSENT) == ALL_ABSENT;
 		}
-		play_event(advice, next, counts);
+		play_event(advice, event[i], counts);
 	}
 }
 
@@ -708,6 +781,8 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->scan++;
 	advice->now = clock_at(advice, ticks);
 	advice->events = 0;
+	advice->meetings = 0;
+	advice->next_meeting = 0;
 	advice->residents = 0;
 	advice->at_maximum = 0;
 	advice->stayed = 0;
@@ -796,7 +871,7 @@ void
 pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_max)
 {
 	Advice	   *advice = (Advice *) base;
-	uint32_t	index = find_page(advice, key);
+	uint32_t	index = find_page_at(advice, key, buffer);
 	uint64_t   *state;
 	int			amount;
 	bool		load;
@@ -813,6 +888,8 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 	state = &pages(advice)[index].state;
 	if (met_in_scan(*state, advice->scan))
 		return;					/* it moved while the scan went on */
+	if (advice->meetings < advice->max_meetings)
+		meetings(advice, advice->scan)[advice->meetings++] = (Meeting){buffer, index};
 
 	load = advice->lost || !met_in_scan(*state, advice->scan - 1);
 	if (load)
@@ -991,6 +1068,7 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 		finish_learning(advice);
 	advice->totals.scans++;
 	advice->last_residents = advice->residents;
+	advice->last_meetings = advice->meetings;
 	advice->last = advice->now;
 	advice->lost = false;
 	advice->scanning = false;
