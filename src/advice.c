@@ -76,9 +76,11 @@ static const double factors[FACTORS] = {
 
 /*
  * Turns of a miniature's hand between two scans; more, and the order of uses
- * within that time, which nobody knows, decides what it keeps.
+ * within that time, which nobody knows, decides what it keeps.  Less where
+ * many counts are at the maximum, which hides uses.  Four scans a turn of the
+ * pool are within this for half its size, by the simulator.
  */
-#define TOLERATED_TURNS		0.5
+#define TOLERATED_TURNS		1.0
 
 /*
  * Of pages at the maximum nobody can tell which is used more.  A size that
@@ -1086,6 +1088,12 @@ scaled(const Advice *advice, int i, double count)
 	return count / share_of_pool(advice) / advice->miniatures[i].accesses;
 }
 
+static double
+turns_between_scans(const Miniature *miniature)
+{
+	return miniature->scans > 0 ? miniature->steps / miniature->slots / miniature->scans : 0;
+}
+
 static PbpAdviceReason
 reason_of(const Advice *advice, int i)
 {
@@ -1096,7 +1104,7 @@ reason_of(const Advice *advice, int i)
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (i == TODAY)
 		return PBP_ADVICE_KNOWN;
-	if (i < TODAY && miniature->steps > TOLERATED_TURNS * miniature->slots * miniature->scans)
+	if (i < TODAY && turns_between_scans(miniature) > TOLERATED_TURNS * (1 - advice->saturated))
 		return PBP_ADVICE_RARE_SCANS;
 	if (i < TODAY && advice->saturated > factors[i])
 		return PBP_ADVICE_SATURATED;

@@ -39,7 +39,7 @@
 
 #define TRANCHE			"pgbufprobe"
 
-/* at least four are needed, eight for the smallest sizes; some are late */
+/* four are needed for half the size, eight for a quarter; some are late */
 #define SCANS_PER_TURN	10
 
 /* limits of a sleep; the upper one is how late the start of a load is noticed */

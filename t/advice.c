@@ -849,7 +849,9 @@ main(void)
 {
 	for (int kind = 0; kind < KINDS; kind++)
 		compare_trace((Kind) kind, 32768, 8, SMALLEST);
-	compare_trace(PGBENCH, 16384, 4, SMALLEST + 1);
+	compare_trace(UNIFORM, 16384, 4, SMALLEST);
+	compare_trace(RING_SCANS, 16384, 4, SMALLEST);
+	compare_trace(PGBENCH, 16384, 4, SMALLEST);
 	printf("# %d of %d errors are within the uncertainty told\n", covered, told);
 	ok(covered >= 0.9 * told, "nine in ten errors are within the uncertainty that was told");
 	scan_rarely();
