@@ -174,7 +174,7 @@ typedef struct Clock
 	int64_t		ticks;
 	int64_t		turns;
 	int			hand;
-}			Clock;
+} Clock;
 
 typedef struct Advice
 {
@@ -783,6 +783,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->scan++;
 	advice->now = clock_at(advice, ticks);
 	advice->events = 0;
+	advice->last_meetings = advice->meetings;
 	advice->meetings = 0;
 	advice->next_meeting = 0;
 	advice->residents = 0;
@@ -1070,7 +1071,6 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 		finish_learning(advice);
 	advice->totals.scans++;
 	advice->last_residents = advice->residents;
-	advice->last_meetings = advice->meetings;
 	advice->last = advice->now;
 	advice->lost = false;
 	advice->scanning = false;
