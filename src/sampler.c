@@ -362,6 +362,7 @@ probe_pages(Sampler *sampler)
 	MemoryContext context = CurrentMemoryContext;
 
 	sampler->may_read_storage = sampler->may_read_os = true;
+	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PG_TRY();
 	{
