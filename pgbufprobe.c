@@ -833,6 +833,7 @@ typedef struct Target
 {
 	Oid			relid;
 	PbpLocator	locator;
+	bool		forks[MAX_FORKNUM + 1]; /* that it may have */
 } Target;
 
 typedef struct ForkResidency
@@ -842,6 +843,10 @@ typedef struct ForkResidency
 	PbpResidency counts;
 } ForkResidency;
 
+/*
+ * Looking for forks that are not there is a large part of the work in a
+ * database of many relations.
+ */
 static void
 add_target(List **targets, Form_pg_class form)
 {
@@ -852,6 +857,10 @@ add_target(List **targets, Form_pg_class form)
 	target = palloc(sizeof(*target));
 	target->relid = form->oid;
 	target->locator = class_locator(form);
+	target->forks[MAIN_FORKNUM] = true;
+	target->forks[FSM_FORKNUM] = form->relkind != RELKIND_SEQUENCE;
+	target->forks[VISIBILITYMAP_FORKNUM] = RELKIND_HAS_TABLE_AM(form->relkind);
+	target->forks[INIT_FORKNUM] = form->relpersistence == RELPERSISTENCE_UNLOGGED;
 	*targets = lappend(*targets, target);
 }
 
@@ -888,6 +897,7 @@ relation_targets(Oid relid)
 
 		target->relid = relid;
 		target->locator = relation_locator(relid);
+		memset(target->forks, true, sizeof(target->forks));
 		return list_make1(target);
 	}
 
@@ -921,7 +931,8 @@ look_at_targets(List *targets)
 			ForkResidency residency = {.relid = target->relid,.fork = fork};
 
 			CHECK_FOR_INTERRUPTS();
-			if (pbp_residency(index, &target->locator, fork, &residency.counts))
+			if (target->forks[fork] &&
+				pbp_residency(index, &target->locator, fork, &residency.counts))
 			{
 				ForkResidency *copy = palloc(sizeof(*copy));
 

@@ -324,28 +324,30 @@ choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
 	{
 		TimestampTz statement;
 		dev_t		device;
+		uid_t		owner;
 		PbpOsMethod wanted;
 		PbpOsMethod method;
 		PbpOsTrust	trust;
 	}			last = {.statement = -1};
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 
-	if (info->st_uid != geteuid())
+	if (last.statement == statement && last.device == info->st_dev &&
+		last.owner == info->st_uid && last.wanted == wanted)
 	{
-		choose_method(file, wanted);
+		file->method = last.method;
+		file->trust = last.trust;
 		return;
 	}
-	if (last.statement != statement || last.device != info->st_dev || last.wanted != wanted)
-	{
-		choose_method(file, wanted);
-		last.statement = statement;
-		last.device = info->st_dev;
-		last.wanted = wanted;
-		last.method = file->method;
-		last.trust = file->trust;
-	}
-	file->method = last.method;
-	file->trust = last.trust;
+
+	choose_method(file, wanted);
+	if (info->st_uid != geteuid())
+		return;
+	last.statement = statement;
+	last.device = info->st_dev;
+	last.owner = info->st_uid;
+	last.wanted = wanted;
+	last.method = file->method;
+	last.trust = file->trust;
 }
 
 /* ---- files ---- */
