@@ -1343,7 +1343,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 
 /* What to keep in mind of a row that is known, NULL if nothing. */
 static const char *
-caveat_of_advice(const PbpAdviceReport *report)
+caveat_of_advice(const PbpAdviceReport *report, double factor)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 
@@ -1354,7 +1354,9 @@ caveat_of_advice(const PbpAdviceReport *report)
 	if (!PBP_KNOWS_RINGS)
 		return "before PostgreSQL 16 reads of large scans count as others";
 	if (totals->ring_reads > totals->reads)
-		return "large scans read even more through rings, which is not counted here";
+		return factor > 1 ?
+			"large scans read even more through rings; repeated often, they would keep a part of a larger pool for themselves" :
+			"large scans read even more through rings, which is not counted here";
 	return NULL;
 }
 
@@ -1422,7 +1424,7 @@ emit_advice(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 		add_null(&row);
 	else
 		add_measure(&row, totals->self_error);
-	add_advice_note(&row, caveat_of_advice(report));
+	add_advice_note(&row, caveat_of_advice(report, factor));
 	emit_row(rsinfo, &row, ADVICE_COLS);
 }
 
