@@ -105,7 +105,7 @@ CREATE FUNCTION pgbufprobe_clock_rate(
     IN duration interval DEFAULT '5 s', -- how long to watch
     OUT seconds double precision,
     OUT ticks bigint,                   -- buffers the hand has passed meanwhile
-    OUT allocations bigint,
+    OUT allocations bigint,             -- NULL: statistics were reset meanwhile
     OUT ticks_per_second double precision,
     OUT allocations_per_second double precision,
     OUT inspected_per_allocation double precision,  -- NULL: nothing was allocated

@@ -715,9 +715,12 @@ pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
 
 	add_measure(&row, seconds);
 	add_count(&row, (int64) ticks);
-	add_count(&row, (int64) allocations);
+	if (allocations >= 0)
+		add_count(&row, (int64) allocations);
+	else
+		add_null(&row);			/* somebody has reset the statistics */
 	add_measure(&row, ticks / seconds);
-	add_measure(&row, allocations / seconds);
+	add_quotient(&row, allocations, allocations >= 0 ? seconds : 0);
 	add_quotient(&row, ticks, allocations);
 	add_quotient(&row, NBuffers * seconds, ticks);
 
@@ -1335,6 +1338,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "too few reads lately to tell";
 		case PBP_ADVICE_RARE_SCANS:
 			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
+		case PBP_ADVICE_UNCOUNTED:
+			return "more pages come back than the server counts as read: replay of WAL, or statistics not published yet";
 		case PBP_ADVICE_SATURATED:
 			return "more pages are in constant use than such a pool has room for, and their usage counts do not tell which of them most";
 	}
@@ -1352,7 +1357,7 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
 			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
 	if (!PBP_KNOWS_RINGS)
-		return "before PostgreSQL 16 reads of large scans count as others";
+		return "before PostgreSQL 16 reads of large scans count as others, and blocks of temporary tables";
 	if (totals->ring_reads > totals->reads)
 		return factor > 1 ?
 			"large scans read even more through rings; repeated often, they would keep a part of a larger pool for themselves" :

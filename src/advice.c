@@ -83,6 +83,20 @@ static const double factors[FACTORS] = {
 #define TOLERATED_TURNS		1.0
 
 /*
+ * Where knowledge is lost again and again, nothing new is known.  The usual
+ * share of scans that begin with a loss, and the share that is too many.
+ */
+#define LOST_GAIN			0.1
+#define TOLERATED_LOST		0.5
+
+/*
+ * A page that comes back was read, through a ring or not.  So many times more
+ * of them than the server counts, and its count is not what to build on: it
+ * does not have the reads of somebody, such as the replay of WAL.
+ */
+#define TOLERATED_UNCOUNTED	1.5
+
+/*
  * Of pages at the maximum nobody can tell which is used more.  A size that
  * would have to do without some of them is not told.
  */
@@ -92,7 +106,9 @@ static const double factors[FACTORS] = {
  * The state of a page in 64 bits: its usage count in each miniature (ABSENT:
  * not there) and, at the last scan, in the real pool; how often it is used
  * between two scans, as a level; whether it was used since knowledge was lost;
- * and the number of the last scan that met it.
+ * and the number of the last scan that met it.  That wraps around: one in some
+ * hundred pages that come back after very many scans is taken for one that
+ * stayed.
  */
 #define BITS				4
 #define ABSENT				15
@@ -220,6 +236,7 @@ typedef struct Advice
 	double		usual_residents;
 
 	double		saturated;		/* usual share of residents at the maximum */
+	double		lost_share;		/* usual share of scans that began with a loss */
 
 	/* decaying, except for the counts */
 	double		scans;
@@ -768,6 +785,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	/* a page stays two turns: after more, loads may have come and gone */
 	if (ticks < advice->last.ticks || ticks - advice->last.ticks > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(base);
+	advice->lost_share += LOST_GAIN * (advice->lost - advice->lost_share);
 	if (advice->lost)
 	{
 		advice->first_ticks = ticks;
@@ -1047,12 +1065,13 @@ void
 pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 {
 	Advice	   *advice = (Advice *) base;
+	bool		too_long = ticks - advice->now.ticks > advice->nbuffers;
 	bool		counts;
 
 	if (!advice->scanning)
 		return;
-	if (ticks - advice->now.ticks > advice->nbuffers)
-		pbp_advice_gap(base);	/* it took longer than a turn */
+	if (too_long)
+		pbp_advice_gap(base);
 	counts = !advice->lost && advice->now.ticks - advice->first_ticks >= advice->nbuffers;
 
 	follow_residents(advice);
@@ -1072,7 +1091,7 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 	advice->totals.scans++;
 	advice->last_residents = advice->residents;
 	advice->last = advice->now;
-	advice->lost = false;
+	advice->lost = too_long;	/* the next one begins anew */
 	advice->scanning = false;
 }
 
@@ -1098,17 +1117,24 @@ static PbpAdviceReason
 reason_of(const Advice *advice, int i)
 {
 	const Miniature *miniature = &advice->miniatures[i];
+	const PbpAdviceTotals *totals = &advice->totals;
+	double		came_back;
 
+	if (advice->lost_share > TOLERATED_LOST)
+		return PBP_ADVICE_RARE_SCANS;
 	if (miniature->accesses <= 0)
-		return advice->totals.scans > 0 && advice->last.ticks < advice->nbuffers ?
+		return totals->scans > 0 && advice->last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (i == TODAY)
 		return PBP_ADVICE_KNOWN;
+	came_back = (totals->loads - totals->new_loads) / share_of_pool(advice);
+	if (totals->loads >= ENOUGH_LOADS && came_back > TOLERATED_UNCOUNTED * (totals->reads + totals->ring_reads))
+		return PBP_ADVICE_UNCOUNTED;
 	if (i < TODAY && turns_between_scans(miniature) > TOLERATED_TURNS * (1 - advice->saturated))
 		return PBP_ADVICE_RARE_SCANS;
 	if (i < TODAY && advice->saturated > factors[i])
 		return PBP_ADVICE_SATURATED;
-	if (advice->totals.loads < ENOUGH_LOADS)
+	if (totals->loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents ||
 					  unsure_share(advice, i) > TOLERATED_UNSURE))

@@ -318,6 +318,7 @@ typedef struct Run
 	uint64_t	seed;
 	int			scans_per_turn;
 	PbpAdvice  *advice[SAMPLES];
+	double		uncounted;		/* share of the reads that nobody counts */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;
@@ -338,17 +339,20 @@ sample_seed(int sample)
 }
 
 static void
-scan_pool(const Pool *pool, PbpAdvice *advice, uint64_t seed, const Watch *watch)
+scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
 {
+	PbpAdvice  *advice = run->advice[sample];
+
 	pbp_advice_begin(advice, pool->ticks);
 	for (int i = 0; i < pool->used; i++)
 	{
-		uint64_t	key = key_of(pool->page[i], seed);
+		uint64_t	key = key_of(pool->page[i], sample_seed(sample));
 
 		if (pbp_advice_sampled(advice, key))
 			pbp_advice_page(advice, key, i, pool->usage[i], USAGE_MAX);
 	}
-	pbp_advice_end(advice, pool->ticks, pool->hits - watch->hits, pool->reads - watch->reads);
+	pbp_advice_end(advice, pool->ticks, pool->hits - watch->hits,
+				   (int64_t) ((1 - run->uncounted) * (double) (pool->reads - watch->reads)));
 }
 
 /* A scan whenever the sampler would make one. */
@@ -359,7 +363,7 @@ watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
 		return;
 	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
-		scan_pool(pool, run->advice[i], sample_seed(i), watch);
+		scan_pool(run, i, pool, watch);
 	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads};
 }
 
@@ -630,7 +634,7 @@ all_fits(void)
 	{
 		for (int page = 0; page < 8000; page++)
 			pool_access(&bench.pool, page, false);
-		scan_pool(&bench.pool, bench.run.advice[0], sample_seed(0), &bench.watch);
+		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
 	ok(count_known(bench.run.advice[0], 0, PBP_ADVICE_NOTHING_EVICTED, &with_reason) == 0 &&
 	   with_reason == PBP_ADVICE_FACTORS, "nothing was evicted: nothing is known, and why is said");
@@ -668,6 +672,44 @@ lose_knowledge(void)
 	known = count_known(bench.run.advice[0], TODAY + 1, PBP_ADVICE_LEARNING, &with_reason);
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	ok(totals.gaps == 2 && known == 0, "that no scan came for some turns is found without being told");
+	bench_finish(&bench);
+}
+
+/* A hand that comes round some times between any two scans, after better times. */
+static void
+outrun(void)
+{
+	Bench		bench;
+	int			with_reason;
+	int			known;
+
+	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	bench_run(&bench, 9, true);
+	for (int i = 0; i < 20; i++)
+	{
+		bench_run(&bench, 3, false);
+		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+	}
+	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_RARE_SCANS, &with_reason);
+	ok(known == 0 && with_reason == PBP_ADVICE_FACTORS, "a hand that outruns the scans: nothing is known any more, and why is said");
+	bench_run(&bench, 9, true);
+	ok(count_known(bench.run.advice[0], 1, PBP_ADVICE_RARE_SCANS, &with_reason) == 10, "and known again when it is slower");
+	bench_finish(&bench);
+}
+
+/* Somebody reads whose reads nobody counts. */
+static void
+count_less(void)
+{
+	Bench		bench;
+	int			with_reason;
+	int			known;
+
+	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	bench.run.uncounted = 0.8;
+	bench_run(&bench, 12, true);
+	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED, &with_reason);
+	ok(known == 1 && with_reason == PBP_ADVICE_FACTORS - 1, "where most reads are not counted, no other size is told, and why is said");
 	bench_finish(&bench);
 }
 
@@ -858,6 +900,8 @@ main(void)
 	scan_a_slow_hand();
 	all_fits();
 	lose_knowledge();
+	outrun();
+	count_less();
 	forget();
 	look_at_bands();
 	small_pool();
