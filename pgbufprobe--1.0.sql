@@ -327,9 +327,11 @@ BEGIN ATOMIC
                    AND sign(t.ticks - f.ticks) * sign(t.id - f.id) >= 0 AS same_run,
                sign(t.allocations - f.allocations) * sign(t.id - f.id) >= 0 AS same_statistics,
                t.ticks - f.ticks AS ticks, t.allocations - f.allocations AS allocations
+        -- Outer joins, here and below: what is looked for first must never be so empty that nobody looks further,
+        -- and so nobody complains.
         FROM found
-        JOIN pgbufprobe_snapshots AS f ON f.id = found.from_id
-        JOIN pgbufprobe_snapshots AS t ON t.id = found.to_id
+        LEFT JOIN pgbufprobe_snapshots AS f ON f.id = found.from_id
+        LEFT JOIN pgbufprobe_snapshots AS t ON t.id = found.to_id
     ), before AS (
         SELECT u.* FROM pgbufprobe_snapshot_usagecounts AS u JOIN between_them AS b ON u.snapshot_id = b.from_id
     ), after AS (
@@ -341,7 +343,7 @@ BEGIN ATOMIC
            CASE WHEN b.same_run THEN round(b.ticks::numeric / b.pool, 4)::double precision END,
            CASE WHEN b.same_run AND b.same_statistics THEN b.allocations END
     FROM between_them AS b
-    CROSS JOIN (SELECT usagecount FROM before UNION SELECT usagecount FROM after) AS levels
+    LEFT JOIN (SELECT usagecount FROM before UNION SELECT usagecount FROM after) AS levels ON true
     LEFT JOIN before ON before.usagecount IS NOT DISTINCT FROM levels.usagecount
     LEFT JOIN after ON after.usagecount IS NOT DISTINCT FROM levels.usagecount
     ORDER BY levels.usagecount NULLS LAST;

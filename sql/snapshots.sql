@@ -8,6 +8,9 @@ SELECT setting::integer AS pool FROM pg_settings WHERE name = 'shared_buffers' \
 SELECT * FROM pgbufprobe_snapshot_diff();
 SELECT * FROM pgbufprobe_snapshot_diff(1, 2);
 SELECT * FROM pgbufprobe_snapshot_diff(NULL, 2);
+-- whatever the planner knows of the tables
+VACUUM ANALYZE pgbufprobe_snapshots, pgbufprobe_snapshot_usagecounts;
+SELECT * FROM pgbufprobe_snapshot_diff();
 SELECT pgbufprobe_snapshot_prune('0') AS deleted;
 
 -- one alone has to be named, and can be compared with itself
