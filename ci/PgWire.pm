@@ -19,7 +19,7 @@ use constant CONNECTION_FAILURE => '08006';
 use constant CANNOT_CONNECT => '08001';
 use constant SILENT => 'silent';
 
-# A session, or undef and the SQLSTATE and message of the refusal.
+# A session with these settings, or undef and the SQLSTATE and message of the refusal.
 sub connect
 {
 	my ($class, %at) = @_;
@@ -35,7 +35,7 @@ sub connect
 	}, $class;
 
 	my $parameters = join '', map { "$_\0" } user => $at{user},
-	  database => $at{database}, application_name => $at{application_name}, '';
+	  database => $at{database}, %{ $at{settings} // {} }, '';
 	$self->_send(pack('NN', 8 + length $parameters, 196608) . $parameters);
 	my $answer = $self->_await_ready;
 	return $answer->{code} ? (undef, $answer->{code}, $answer->{message}) : ($self);
