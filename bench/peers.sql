@@ -7,8 +7,9 @@ EXCEPTION WHEN undefined_file OR feature_not_supported THEN
     RAISE NOTICE 'pgfincore is not there: nothing is compared with it';
 END $$;
 
-CREATE TABLE bench.peer_samples (buffers integer, what text, ms double precision);
-CREATE TABLE bench.throughput (call text, without double precision, beside double precision);
+CREATE TABLE bench.peer_samples (buffers integer, round integer, what text, ms double precision);
+-- of a second with calls, and of those before and after it
+CREATE TABLE bench.throughput (call text, calls integer, without double precision, beside double precision);
 
 -- What is called, and where: a peer may be missing.
 CREATE TABLE bench.calls (ord serial, what text, command text, needs regproc);
@@ -29,6 +30,12 @@ INSERT INTO bench.calls (what, command, needs) VALUES
         to_regproc('pg_buffercache_usage_counts')),
     ('pgfincore', 'SELECT * FROM pgfincore(''bench.filler'')', (SELECT oid FROM pg_proc WHERE proname = 'pgfincore' LIMIT 1));
 
+-- Nobody is to find in the processor's caches what another has just read.
+CREATE PROCEDURE bench.chill(bytes integer DEFAULT 200000000) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM length(repeat('x', bytes));
+END $$;
+
 CREATE PROCEDURE bench.peers(rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
     call record;
@@ -40,17 +47,15 @@ BEGIN
         IF i = 1 THEN   -- the first round was for the caches of this backend
             DELETE FROM bench.peer_samples WHERE buffers = bench.pool();
         END IF;
+        CALL bench.chill();
         INSERT INTO bench.peer_samples
-        SELECT bench.pool(), 'touching', min_ms FROM pgbufprobe_scan_cost(2) WHERE method = 'read';
+        SELECT bench.pool(), i, 'touching', min_ms FROM pgbufprobe_scan_cost(1) WHERE method = 'read';
         FOR call IN SELECT * FROM bench.calls WHERE needs IS NOT NULL LOOP
-            INSERT INTO bench.peer_samples SELECT bench.pool(), call.what, bench.timed(call.command);
+            CALL bench.chill();
+            INSERT INTO bench.peer_samples SELECT bench.pool(), i, call.what, bench.timed(call.command);
         END LOOP;
     END LOOP;
 END $$;
-
-CREATE VIEW bench.peer_medians AS
-SELECT buffers, what, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS median, min(ms) AS least, max(ms) AS most
-FROM bench.peer_samples GROUP BY buffers, what;
 
 -- Three significant digits.
 CREATE FUNCTION bench.short(figure double precision) RETURNS text IMMUTABLE LANGUAGE sql
@@ -58,6 +63,10 @@ RETURN CASE WHEN figure >= 100 THEN round(figure::numeric)::text
             WHEN figure >= 10 THEN round(figure::numeric, 1)::text
             WHEN figure >= 1 THEN round(figure::numeric, 2)::text
             ELSE round(figure::numeric, 3)::text END;
+
+CREATE FUNCTION bench.cell(median double precision, low double precision, high double precision) RETURNS text
+IMMUTABLE LANGUAGE sql
+RETURN format('%s (%s to %s)', bench.short(median), bench.short(low), bench.short(high));
 
 -- One table of times, one of ratios, one of throughput, line by line.
 CREATE VIEW bench.markdown AS
@@ -67,13 +76,15 @@ WITH pools AS (
     SELECT string_agg(pg_size_pretty(buffers * 8192::bigint), ' | ' ORDER BY buffers) AS sizes,
            string_agg('---:', ' | ') AS rule
     FROM pools
+), medians AS (
+    SELECT buffers, what, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS median, min(ms) AS least, max(ms) AS most
+    FROM bench.peer_samples GROUP BY buffers, what
 ), times AS (
     SELECT what, coalesce(max(c.ord), 0) AS ord,
-           string_agg(format('%s (%s to %s)', bench.short(median), bench.short(least), bench.short(most)),
-                      ' | ' ORDER BY buffers) AS cells,
+           string_agg(bench.cell(median, least, most), ' | ' ORDER BY buffers) AS cells,
            (array_agg(median ORDER BY buffers DESC))[1] / (array_agg(median ORDER BY buffers))[1]
                / (max(buffers)::float8 / min(buffers)) AS growth
-    FROM bench.peer_medians LEFT JOIN bench.calls c USING (what) GROUP BY what
+    FROM medians LEFT JOIN bench.calls c USING (what) GROUP BY what
 ), compared(ord, slower, quicker) AS (
     VALUES (1, 'histogram', 'touching'),
            (2, 'pg_buffercache GROUP BY usagecount', 'histogram'),
@@ -82,20 +93,26 @@ WITH pools AS (
            (5, 'pg_buffercache rows', 'relations'),
            (6, 'pgfincore', 'os_cache'),
            (7, 'pgfincore', 'os_cache, mincore')
-), ratios AS (
-    SELECT c.ord, c.slower, c.quicker,
-           string_agg(bench.short(s.median / q.median), ' | ' ORDER BY s.buffers) AS cells
+), rounds AS (
+    SELECT c.ord, c.slower, c.quicker, s.buffers, s.ms / q.ms AS ratio
     FROM compared c
-    JOIN bench.peer_medians s ON s.what = c.slower
-    JOIN bench.peer_medians q ON q.what = c.quicker AND q.buffers = s.buffers
-    GROUP BY c.ord, c.slower, c.quicker
+    JOIN bench.peer_samples s ON s.what = c.slower
+    JOIN bench.peer_samples q ON q.what = c.quicker AND (q.buffers, q.round) = (s.buffers, s.round)
+), ratios AS (
+    SELECT ord, slower, quicker,
+           string_agg(bench.cell(median, least, most), ' | ' ORDER BY buffers) AS cells
+    FROM (SELECT ord, slower, quicker, buffers, percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio) AS median,
+                 min(ratio) AS least, max(ratio) AS most
+          FROM rounds GROUP BY ord, slower, quicker, buffers) AS of_pool
+    GROUP BY ord, slower, quicker
 ), losses AS (
     SELECT call, percentile_cont(0.5) WITHIN GROUP (ORDER BY without) AS without,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY beside) AS beside,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY 1 - beside / without) AS loss,
-           percentile_cont(0.25) WITHIN GROUP (ORDER BY 1 - beside / without) AS least,
-           percentile_cont(0.75) WITHIN GROUP (ORDER BY 1 - beside / without) AS most
-    FROM bench.throughput GROUP BY call
+           percentile_cont(0.5) WITHIN GROUP (ORDER BY loss) AS loss,
+           percentile_cont(0.25) WITHIN GROUP (ORDER BY loss) AS least,
+           percentile_cont(0.75) WITHIN GROUP (ORDER BY loss) AS most
+    FROM (SELECT *, 100 * (1 - beside / without) / calls AS loss FROM bench.throughput) AS of_one_call
+    GROUP BY call
 )
 SELECT 1 AS part, -1 AS ord, format(E'| ms, shared_buffers of | %s | growth / growth of the pool |\n|---|%s | ---: |', sizes, rule) AS line
 FROM head
@@ -106,9 +123,10 @@ SELECT 2, -1, format(E'\n| ratio, shared_buffers of | %s |\n|---|%s |', sizes, r
 UNION ALL
 SELECT 2, ord, format('| %s / %s | %s |', slower, quicker, cells) FROM ratios
 UNION ALL
-SELECT 3, -1, E'\n| pgbench -S, 2 clients, 1 GB pool | tps in seconds without | with a call | loss, median of pairs | middle half |\n|---|---:|---:|---:|---:|'
+SELECT 3, -1, format(E'\n| pgbench -S, 2 clients, 1 GB pool | tps in seconds without | with %s calls | loss of one call a second, median | middle half |\n|---|---:|---:|---:|---:|', max(calls))
+FROM bench.throughput
 UNION ALL
 SELECT 3, row_number() OVER (ORDER BY call)::integer,
-       format('| `%s` | %s | %s | %s %% | %s to %s %% |', call, round(without), round(beside), round((100 * loss)::numeric, 2),
-              round((100 * least)::numeric, 1), round((100 * most)::numeric, 1))
+       format('| `%s` | %s | %s | %s %% | %s to %s %% |', call, round(without), round(beside), round(loss::numeric, 2),
+              round(least::numeric, 2), round(most::numeric, 2))
 FROM losses;
