@@ -31,9 +31,9 @@ INSERT INTO bench.calls (what, command, needs) VALUES
     ('pgfincore', 'SELECT * FROM pgfincore(''bench.filler'')', (SELECT oid FROM pg_proc WHERE proname = 'pgfincore' LIMIT 1));
 
 -- Nobody is to find in the processor's caches what another has just read.
-CREATE PROCEDURE bench.chill(bytes integer DEFAULT 200000000) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE bench.chill(megabytes integer DEFAULT 200) LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM length(repeat('x', bytes));
+    PERFORM length(repeat(repeat('x', 1000000), megabytes));
 END $$;
 
 CREATE PROCEDURE bench.peers(rounds integer) LANGUAGE plpgsql AS $$
