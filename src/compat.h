@@ -21,6 +21,7 @@
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
+#include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
 #include "utils/rel.h"
 #include "utils/relmapper.h"
@@ -281,6 +282,12 @@ pbp_inspect_header(BufferDesc *desc)
 
 /* ---- the free list, which 19 has no more ---- */
 
+#if PG_VERSION_NUM >= 190000
+#define PBP_HAS_FREE_LIST	false
+#else
+#define PBP_HAS_FREE_LIST	true
+#endif
+
 static inline bool
 pbp_have_free_buffer(void)
 {
@@ -417,16 +424,59 @@ pbp_blocks_read(const PgStat_BktypeIO *io, IOContext context)
 }
 #endif
 
+/* Those that have counts of their own: up to 15, where nobody else has any. */
+typedef struct PbpDatabases
+{
+	Oid		   *oids;			/* zeroed at first; InvalidOid: what all share */
+	int			number;
+	int			room;
+} PbpDatabases;
+
+/*
+ * Takes a walk through the statistics of everything that there is, tables and
+ * functions too.  Nothing may fail during the walk, since it holds locks.
+ */
+static inline void
+pbp_find_databases(PbpDatabases *databases pg_attribute_unused())
+{
+#if PG_VERSION_NUM < 160000
+	int			found;
+
+	for (;;)
+	{
+		dshash_seq_status walk;
+		PgStatShared_HashEntry *entry;
+
+		found = 0;
+		dshash_seq_init(&walk, pgStatLocal.shared_hash, false);
+		while ((entry = dshash_seq_next(&walk)) != NULL)
+		{
+			if (entry->key.kind != PGSTAT_KIND_DATABASE || entry->dropped)
+				continue;
+			if (found < databases->room)
+				databases->oids[found] = entry->key.dboid;
+			found++;
+		}
+		dshash_seq_term(&walk);
+		if (found <= databases->room)
+			break;
+		databases->oids = databases->oids == NULL ?
+			MemoryContextAlloc(TopMemoryContext, 2 * found * sizeof(Oid)) :
+			repalloc(databases->oids, 2 * found * sizeof(Oid));
+		databases->room = 2 * found;
+	}
+	databases->number = found;
+#endif
+}
+
 /*
  * What sessions have published, as a rule once a second.  To be called by a
- * process that has no statistics of its own to protect: it forgets what this
- * one has cached.
- *
- * Up to 15 only databases count blocks.  Their entries are read where they
- * are, without a lock on each; a count is one aligned word.
+ * process that has no statistics of its own to protect, and wants each look at
+ * them to be a new one ("stats_fetch_consistency" is "none"): it forgets what
+ * this one has cached.
  */
 static inline PbpAccessCounts
-pbp_access_counts(void)
+pbp_access_counts(const PbpDatabases *databases pg_attribute_unused())
 {
 	PbpAccessCounts counts = {0};
 #if PG_VERSION_NUM >= 160000
@@ -445,21 +495,17 @@ pbp_access_counts(void)
 			pbp_blocks_read(type, IOCONTEXT_VACUUM);
 	}
 #else
-	dshash_seq_status scan;
-	PgStatShared_HashEntry *entry;
-
-	dshash_seq_init(&scan, pgStatLocal.shared_hash, false);
-	while ((entry = dshash_seq_next(&scan)) != NULL)
+	for (int i = 0; i < databases->number; i++)
 	{
-		if (entry->key.kind == PGSTAT_KIND_DATABASE && !entry->dropped)
-		{
-			PgStatShared_Database *database = dsa_get_address(pgStatLocal.dsa, entry->body);
+		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(databases->oids[i]);
 
-			counts.hits += database->stats.n_blocks_hit;
-			counts.reads += database->stats.n_blocks_fetched - database->stats.n_blocks_hit;
-		}
+		/* dropped meanwhile */
+		if (database == NULL)
+			continue;
+		counts.hits += database->n_blocks_hit;
+		counts.reads += database->n_blocks_fetched - database->n_blocks_hit;
+		pfree(database);
 	}
-	dshash_seq_term(&scan);
 #endif
 	return counts;
 }

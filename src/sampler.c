@@ -55,6 +55,15 @@
 /* of the pool; more in the sample would cost time and tell little more */
 #define ENOUGH_PAGES	4000.0
 
+/* for as many, and some more; by far the most of it stays untouched */
+#define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
+
+/*
+ * Databases are looked for again after so many times what it took, which is
+ * tenths of a second where there are millions of tables.
+ */
+#define FIND_DATABASES_RARELY	1000
+
 /* pages whose names are remembered, to ask the page cache for them */
 #define REMEMBERED		512
 #define CONSIDERED		64		/* one page of so many, in each scan */
@@ -121,6 +130,8 @@ typedef struct Sampler
 	int64		sample_ticks;	/* -1: none yet */
 	int64		sample_allocations;
 
+	PbpDatabases databases;		/* whose accesses are counted */
+	int64		find_databases_ns;	/* when to look for others */
 	PbpAccessCounts accesses;	/* when last looked at */
 	int64		accesses_ns;	/* 0: never */
 	int64		new_hits;		/* since the last scan that told the advice */
@@ -395,7 +406,7 @@ advice_bytes(void)
 {
 	if (pbp_advice_memory_kb >= 0)
 		return (Size) pbp_advice_memory_kb * 1024;
-	return (Size) NBuffers * BLCKSZ / 1000;
+	return Min((Size) NBuffers * BLCKSZ / 1000, ENOUGH_BYTES);
 }
 
 /* Begin to learn, from nothing. */
@@ -523,9 +534,16 @@ estimate_speed(Sampler *sampler)
 static void
 look_at_accesses(Sampler *sampler)
 {
-	PbpAccessCounts counts = pbp_access_counts();
+	int64		start = pbp_now_ns();
+	PbpAccessCounts counts;
 	PbpAccessCounts *before = &sampler->accesses;
 
+	if (start >= sampler->find_databases_ns)
+	{
+		pbp_find_databases(&sampler->databases);
+		sampler->find_databases_ns = start + FIND_DATABASES_RARELY * (pbp_now_ns() - start);
+	}
+	counts = pbp_access_counts(&sampler->databases);
 	if (sampler->accesses_ns != 0 && counts.hits >= before->hits &&
 		counts.reads >= before->reads && counts.ring_reads >= before->ring_reads)
 	{

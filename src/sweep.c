@@ -278,9 +278,10 @@ reserve_held(HeldBuffers *held)
 }
 
 /*
- * A victim without a tag came from the free list, unless the hand has just
- * passed it.  In doubt, when other sessions move the hand too, it counts as
- * the list's: a free buffer too many on the list does no harm.
+ * A victim without a tag came from the free list, where there is one, unless
+ * the hand has just passed it.  In doubt, when other sessions move the hand
+ * too, it counts as the list's: a free buffer too many on the list does no
+ * harm.
  */
 static bool
 came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
@@ -288,7 +289,7 @@ came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
 {
 	int			id = desc->buf_id;
 
-	if (state & BM_TAG_VALID)
+	if (!PBP_HAS_FREE_LIST || (state & BM_TAG_VALID))
 		return false;
 	if (pbp_bit_is_set(held->is_held, id))
 		return false;
