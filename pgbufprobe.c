@@ -1166,7 +1166,10 @@ typedef struct TurnRate
 	double		ticks;
 } TurnRate;
 
-/* By the samples of the last RATE_SECONDS; one at least, if it is not too old. */
+/*
+ * By the samples of the last RATE_SECONDS; one at least, if it is not too old.
+ * Nor by more of them where somebody has put back the clock.
+ */
 static TurnRate
 rate_by_history(void)
 {
@@ -1175,7 +1178,7 @@ rate_by_history(void)
 	PbpSample  *samples = pbp_history(&nsamples);
 	TimestampTz oldest = GetCurrentTimestamp() - RATE_SECONDS * USECS_PER_SEC;
 
-	for (int i = nsamples - 1; i >= 0 && samples[i].taken_at >= oldest; i--)
+	for (int i = nsamples - 1; i >= 0 && samples[i].taken_at >= oldest && rate.seconds < RATE_SECONDS; i--)
 	{
 		rate.seconds += (double) samples[i].elapsed_ns / 1e9;
 		rate.ticks += (double) samples[i].new_ticks;

@@ -204,6 +204,7 @@ typedef struct Advice
 	uint32_t	max_meetings;
 	uint32_t	pages_used;		/* records that were ever in use */
 	uint32_t	reclaimer;		/* where the search for a free record stands */
+	bool		full;			/* there is none, as far as this scan goes */
 	size_t		pages_at;		/* offsets in the block */
 	size_t		heads_at;
 	size_t		meetings_at;
@@ -532,13 +533,16 @@ is_forgotten(const Advice *advice, uint64_t state)
 /*
  * Room for one more page.  Records of forgotten pages are found by a search
  * that goes on where the last one stopped, so that no eviction has to look
- * whether it was the last.
+ * whether it was the last.  Once it was in vain it will be so for the rest of
+ * the scan: miniatures change at its end, and until then no page is met less.
  */
 static uint32_t
 new_page(Advice *advice)
 {
 	if (advice->pages_used < advice->npages)
 		return advice->pages_used++;
+	if (advice->full)
+		return NOBODY;
 
 	for (uint32_t tried = 0; tried < advice->npages; tried++)
 	{
@@ -551,6 +555,7 @@ new_page(Advice *advice)
 			return index;
 		}
 	}
+	advice->full = true;
 	return NOBODY;
 }
 
@@ -798,6 +803,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 		}
 	}
 	advice->scanning = true;
+	advice->full = false;
 	advice->scan++;
 	advice->now = clock_at(advice, ticks);
 	advice->events = 0;
