@@ -3,6 +3,10 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION pgbufprobe" to load this file. \quit
 
+-- Bodies and the view are resolved now, with the schema that all this goes into in the path, where others may have
+-- put theirs: who matches exactly wins. So functions are pg_catalog's by name, operands have the types of its
+-- operators, and our own functions get all of their arguments. t/hijack.pl looks after that.
+
 -- ---------------------------------------------------------------------------
 -- What it costs
 -- ---------------------------------------------------------------------------
@@ -180,20 +184,20 @@ COMMENT ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) IS
 'where in a relation the cached blocks are: the relation in ranges of equal length, for pictures';
 
 CREATE VIEW pgbufprobe_double_buffering AS
-SELECT current_database() AS database,
+SELECT pg_catalog.current_database() AS database,
        shared_bytes, os_bytes, both_bytes,
        shared_bytes + os_bytes - both_bytes AS distinct_bytes,
        CASE WHEN both_bytes = shared_bytes + os_bytes - both_bytes AND both_bytes > 0 THEN 1
-            ELSE trunc(both_bytes::numeric / nullif(shared_bytes + os_bytes - both_bytes, 0), 4)
+            ELSE pg_catalog.trunc(both_bytes::numeric / nullif(shared_bytes + os_bytes - both_bytes, 0)::numeric, 4)
        END::double precision AS duplicate_fraction,     -- 1 means all, so nothing is rounded up to it
        trustworthy
-FROM (SELECT sum(shared_blocks)::bigint * current_setting('block_size')::bigint AS shared_bytes,
-             CASE WHEN bool_and(trustworthy)
-                  THEN sum(os_blocks)::bigint * current_setting('block_size')::bigint END AS os_bytes,
-             CASE WHEN bool_and(trustworthy)
-                  THEN sum(both_blocks)::bigint * current_setting('block_size')::bigint END AS both_bytes,
-             bool_and(trustworthy) AS trustworthy
-      FROM pgbufprobe_residency()) AS total;
+FROM (SELECT pg_catalog.sum(shared_blocks)::bigint * pg_catalog.current_setting('block_size')::bigint AS shared_bytes,
+             CASE WHEN pg_catalog.bool_and(trustworthy)
+                  THEN pg_catalog.sum(os_blocks)::bigint * pg_catalog.current_setting('block_size')::bigint END AS os_bytes,
+             CASE WHEN pg_catalog.bool_and(trustworthy)
+                  THEN pg_catalog.sum(both_blocks)::bigint * pg_catalog.current_setting('block_size')::bigint END AS both_bytes,
+             pg_catalog.bool_and(trustworthy) AS trustworthy
+      FROM pgbufprobe_residency(NULL::regclass)) AS total;
 COMMENT ON VIEW pgbufprobe_double_buffering IS
 'bytes of this database in shared buffers, in the page cache, and in both, which is memory used twice';
 COMMENT ON COLUMN pgbufprobe_double_buffering.duplicate_fraction IS
@@ -267,7 +271,7 @@ BEGIN ATOMIC
             (taken_at, label, server_started_at, buffers, hand, passes, ticks, allocations)
         SELECT c.taken_at, pgbufprobe_snapshot.label,
                -- a crash takes the counts and leaves the postmaster, but none of its children
-               greatest(pg_postmaster_start_time(), (SELECT max(a.backend_start) FROM pg_stat_activity AS a
+               greatest(pg_catalog.pg_postmaster_start_time(), (SELECT pg_catalog.max(a.backend_start) FROM pg_stat_activity AS a
                                                      WHERE a.backend_type = 'checkpointer')),
                c.buffers, c.hand, c.passes, c.ticks, c.allocations
         FROM pgbufprobe_clock() AS c
@@ -275,7 +279,7 @@ BEGIN ATOMIC
     ), counted AS (
         INSERT INTO pgbufprobe_snapshot_usagecounts (snapshot_id, usagecount, buffers, dirty, pinned)
         SELECT taken.id, h.usagecount, h.buffers, h.dirty, h.pinned
-        FROM taken CROSS JOIN pgbufprobe_usagecount_histogram() AS h
+        FROM taken CROSS JOIN pgbufprobe_usagecount_histogram(NULL::regclass) AS h
     )
     SELECT id FROM taken;
 END;
@@ -308,7 +312,7 @@ RETURNS SETOF record
 LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 7
 BEGIN ATOMIC
     WITH newest AS (
-        SELECT s.id, row_number() OVER (ORDER BY s.id DESC) AS age
+        SELECT s.id, pg_catalog.row_number() OVER (ORDER BY s.id DESC) AS age
         FROM pgbufprobe_snapshots AS s
         ORDER BY s.id DESC LIMIT 2
     ), ids AS (
@@ -324,8 +328,8 @@ BEGIN ATOMIC
         SELECT found.from_id, found.to_id, extract(epoch FROM t.taken_at - f.taken_at)::double precision AS seconds,
                t.buffers AS pool,
                t.server_started_at = f.server_started_at AND t.buffers = f.buffers
-                   AND sign(t.ticks - f.ticks) * sign(t.id - f.id) >= 0 AS same_run,
-               sign(t.allocations - f.allocations) * sign(t.id - f.id) >= 0 AS same_statistics,
+                   AND pg_catalog.sign((t.ticks - f.ticks)::float8) * pg_catalog.sign((t.id - f.id)::float8) >= 0::float8 AS same_run,
+               pg_catalog.sign((t.allocations - f.allocations)::float8) * pg_catalog.sign((t.id - f.id)::float8) >= 0::float8 AS same_statistics,
                t.ticks - f.ticks AS ticks, t.allocations - f.allocations AS allocations
         -- Outer joins, here and below: what is looked for first must never be so empty that nobody looks further,
         -- and so nobody complains.
@@ -340,7 +344,7 @@ BEGIN ATOMIC
     SELECT levels.usagecount, before.buffers, after.buffers, after.buffers - before.buffers,
            before.dirty, after.dirty, after.dirty - before.dirty, b.seconds,
            CASE WHEN b.same_run THEN b.ticks END,
-           CASE WHEN b.same_run THEN round(b.ticks::numeric / b.pool, 4)::double precision END,
+           CASE WHEN b.same_run THEN pg_catalog.round(b.ticks::numeric / b.pool::numeric, 4)::double precision END,
            CASE WHEN b.same_run AND b.same_statistics THEN b.allocations END
     FROM between_them AS b
     LEFT JOIN (SELECT usagecount FROM before UNION SELECT usagecount FROM after) AS levels ON true
@@ -357,10 +361,10 @@ LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
 BEGIN ATOMIC
     WITH gone AS (
         DELETE FROM pgbufprobe_snapshots AS s
-        WHERE s.taken_at < now() - pgbufprobe_snapshot_prune.keep
+        WHERE s.taken_at < pg_catalog.now() - pgbufprobe_snapshot_prune.keep
         RETURNING s.id
     )
-    SELECT count(*) FROM gone;
+    SELECT pg_catalog.count(*) FROM gone;
 END;
 COMMENT ON FUNCTION pgbufprobe_snapshot_prune(interval) IS
 'deletes the snapshots that are older than that; tells how many';
@@ -451,137 +455,142 @@ RETURNS SETOF record
 LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 8 COST 100000
 BEGIN ATOMIC
     WITH pool AS (
-        SELECT sum(h.buffers)::bigint AS buffers,
-               coalesce(sum(h.buffers) FILTER (WHERE h.usagecount IS NULL), 0)::bigint AS unused,
+        SELECT pg_catalog.sum(h.buffers)::bigint AS buffers,
+               coalesce(pg_catalog.sum(h.buffers) FILTER (WHERE h.usagecount IS NULL), 0)::bigint AS unused,
                -- from 19 on there is no free list: the hand hands out the buffers of the first turn
-               (SELECT CASE WHEN current_setting('server_version_num')::integer >= 190000 THEN c.ticks > c.buffers
+               (SELECT CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 190000 THEN c.ticks > c.buffers
                             ELSE c.ticks > 0 END FROM pgbufprobe_clock() AS c) AS evicted,
-               current_setting('shared_buffers') AS size
-        FROM pgbufprobe_usagecount_histogram() AS h
+               pg_catalog.current_setting('shared_buffers') AS size
+        FROM pgbufprobe_usagecount_histogram(NULL::regclass) AS h
     ), sweep AS (
-        SELECT max(s.p50_us) FILTER (WHERE s.scenario = 'current') AS p50_us,
-               max(s.avg_us) FILTER (WHERE s.scenario = 'current') AS avg_us,
-               max(s.max_us) FILTER (WHERE s.scenario = 'current') AS max_us,
-               max(s.from_freelist) FILTER (WHERE s.scenario = 'current') AS free,
-               max(s.dirty_victims) FILTER (WHERE s.scenario = 'current') AS dirty,
-               max(s.victims) AS victims,
-               max(s.max_us) FILTER (WHERE s.scenario = 'worst') / 1000 AS worst_ms
-        FROM pgbufprobe_sweep_cost() AS s
+        SELECT pg_catalog.max(s.p50_us) FILTER (WHERE s.scenario = 'current') AS p50_us,
+               pg_catalog.max(s.avg_us) FILTER (WHERE s.scenario = 'current') AS avg_us,
+               pg_catalog.max(s.max_us) FILTER (WHERE s.scenario = 'current') AS max_us,
+               pg_catalog.max(s.from_freelist) FILTER (WHERE s.scenario = 'current') AS free,
+               pg_catalog.max(s.dirty_victims) FILTER (WHERE s.scenario = 'current') AS dirty,
+               pg_catalog.max(s.victims) AS victims,
+               pg_catalog.max(s.max_us) FILTER (WHERE s.scenario = 'worst') / 1000::float8 AS worst_ms
+        FROM pgbufprobe_sweep_cost(1000, NULL::text) AS s
     ), scan AS (
-        SELECT max(s.avg_ms) FILTER (WHERE s.method = 'match') AS match_ms,
-               max(s.avg_ms) FILTER (WHERE s.method = 'lock') AS lock_ms
-        FROM pgbufprobe_scan_cost() AS s
+        SELECT pg_catalog.max(s.avg_ms) FILTER (WHERE s.method = 'match') AS match_ms,
+               pg_catalog.max(s.avg_ms) FILTER (WHERE s.method = 'lock') AS lock_ms
+        FROM pgbufprobe_scan_cost(5) AS s
     ), stay AS (
         SELECT r.seconds_per_pass, r.watched_seconds,
-               sum(r.avg_seconds * r.buffers) OVER () / sum(r.buffers) OVER () AS seconds
-        FROM pgbufprobe_residence() AS r LIMIT 1
+               pg_catalog.sum(r.avg_seconds * r.buffers::float8) OVER () / (pg_catalog.sum(r.buffers) OVER ())::float8 AS seconds
+        FROM pgbufprobe_residence('1 s'::interval) AS r LIMIT 1
     ), twice AS (
         SELECT d.database, d.both_bytes, d.distinct_bytes, d.duplicate_fraction
         FROM pgbufprobe_double_buffering AS d
     ), advice AS (
-        SELECT a.*, 1 - a.estd_read_factor AS saved,
+        SELECT a.*, 1::float8 - a.estd_read_factor AS saved,
                CASE WHEN a.estd_miss_ratio IS NULL THEN a.note ELSE 'nothing was read of late' END AS why_not,
-               (SELECT t.estd_miss_ratio FROM pgbufprobe_advice() AS t WHERE t.size_factor = 1) AS today
+               (SELECT t.estd_miss_ratio FROM pgbufprobe_advice() AS t WHERE t.size_factor = 1::float8) AS today
         FROM pgbufprobe_advice() AS a
     ), answers AS (
         SELECT 1 AS ord, 'Is the pool full?' AS question,
-               CASE WHEN unused = 0 THEN format('Yes, all %s of it.', size)
-                    WHEN NOT evicted THEN format('No: %s of %s were never needed since the server started.',
-                                               pg_size_pretty(unused * current_setting('block_size')::bigint), size)
-                    ELSE format('Nearly: %s of %s are free just now, given back by a DROP or TRUNCATE.',
-                                pg_size_pretty(unused * current_setting('block_size')::bigint), size) END AS answer,
-               round(1 - unused::numeric / buffers, 4)::double precision AS value, 'of the pool' AS unit,
+               CASE WHEN unused = 0 THEN pg_catalog.format('Yes, all %s of it.', size)
+                    WHEN NOT evicted THEN pg_catalog.format('No: %s of %s were never needed since the server started.',
+                                               pg_catalog.pg_size_pretty(unused * pg_catalog.current_setting('block_size')::bigint), size)
+                    ELSE pg_catalog.format('Nearly: %s of %s are free just now, given back by a DROP or TRUNCATE.',
+                                pg_catalog.pg_size_pretty(unused * pg_catalog.current_setting('block_size')::bigint), size) END AS answer,
+               pg_catalog.round(1::numeric - unused::numeric / buffers::numeric, 4)::double precision AS value, 'of the pool' AS unit,
                'fine' AS verdict, 'pgbufprobe_usagecount_histogram()' AS look_at
         FROM pool
         UNION ALL
         SELECT 2, 'Would a larger pool help, and how much?',
                CASE WHEN NOT pool.evicted THEN 'No: nothing had to be evicted since the server started.'
-                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.why_not)
-                    ELSE format('Twice %s would avoid %s %% of the reads: %s %% of the blocks asked for would be read, not %s %%.%s',
-                                pool.size, round(100 * a.saved::numeric, 1), round(100 * a.estd_miss_ratio::numeric, 2),
-                                round(100 * a.today::numeric, 2),
+                    WHEN a.saved IS NULL THEN pg_catalog.format('Not known: %s.', a.why_not)
+                    ELSE pg_catalog.format('Twice %s would avoid %s %% of the reads: %s %% of the blocks asked for would be read, not %s %%.%s',
+                                pool.size, pg_catalog.round(100::numeric * a.saved::numeric, 1),
+                                pg_catalog.round(100::numeric * a.estd_miss_ratio::numeric, 2),
+                                pg_catalog.round(100::numeric * a.today::numeric, 2),
                                 CASE WHEN a.estd_os_cache_fraction IS NOT NULL
-                                     THEN format(' Of the reads avoided, the operating system''s cache serves %s %% today.',
-                                                 round(100 * a.estd_os_cache_fraction::numeric)) ELSE '' END) END,
+                                     THEN pg_catalog.format(' Of the reads avoided, the operating system''s cache serves %s %% today.',
+                                                 pg_catalog.round(100::numeric * a.estd_os_cache_fraction::numeric)) ELSE '' END) END,
                CASE WHEN NOT pool.evicted THEN 0 ELSE a.saved END, 'of the reads avoided',
                CASE WHEN NOT pool.evicted THEN 'fine'
                     WHEN a.saved IS NULL THEN 'unknown'
-                    WHEN a.saved < 0.2 OR a.today - a.estd_miss_ratio < 0.01 THEN 'fine'
-                    WHEN a.estd_os_cache_fraction >= 0.5 THEN 'look'
+                    WHEN a.saved < 0.2::float8 OR a.today - a.estd_miss_ratio < 0.01::float8 THEN 'fine'
+                    WHEN a.estd_os_cache_fraction >= 0.5::float8 THEN 'look'
                     ELSE 'act' END,
                'pgbufprobe_advice()'
-        FROM pool, advice AS a WHERE a.size_factor = 2
+        FROM pool, advice AS a WHERE a.size_factor = 2::float8
         UNION ALL
         SELECT 3, 'Would a smaller pool do?',
-               CASE WHEN NOT pool.evicted THEN format('Perhaps: of %s, %s were needed since the server started.',
-                                                    pool.size, pg_size_pretty((pool.buffers - pool.unused)
-                                                                              * current_setting('block_size')::bigint))
-                    WHEN a.saved IS NULL THEN format('Not known: %s.', a.why_not)
-                    ELSE format('Half of %s would cost %s %% more reads: %s %% of the blocks asked for would be read, not %s %%.',
-                                pool.size, round(-100 * a.saved::numeric, 1), round(100 * a.estd_miss_ratio::numeric, 2),
-                                round(100 * a.today::numeric, 2)) END,
+               CASE WHEN NOT pool.evicted THEN pg_catalog.format('Perhaps: of %s, %s were needed since the server started.',
+                                                    pool.size, pg_catalog.pg_size_pretty((pool.buffers - pool.unused)
+                                                                              * pg_catalog.current_setting('block_size')::bigint))
+                    WHEN a.saved IS NULL THEN pg_catalog.format('Not known: %s.', a.why_not)
+                    ELSE pg_catalog.format('Half of %s would cost %s %% more reads: %s %% of the blocks asked for would be read, not %s %%.',
+                                pool.size, pg_catalog.round(-100::numeric * a.saved::numeric, 1),
+                                pg_catalog.round(100::numeric * a.estd_miss_ratio::numeric, 2),
+                                pg_catalog.round(100::numeric * a.today::numeric, 2)) END,
                -a.saved, 'more reads',
                CASE WHEN a.saved IS NULL THEN 'unknown'
-                    WHEN a.estd_miss_ratio - a.today < 0.001 THEN 'look'
+                    WHEN a.estd_miss_ratio - a.today < 0.001::float8 THEN 'look'
                     ELSE 'fine' END,
                'pgbufprobe_advice()'
-        FROM pool, advice AS a WHERE a.size_factor = 0.5
+        FROM pool, advice AS a WHERE a.size_factor = 0.5::float8
         UNION ALL
         SELECT 4, 'How long does an unused page stay?',
                CASE WHEN NOT pool.evicted THEN 'For ever: nothing had to be evicted since the server started.'
                     WHEN seconds IS NULL
-                    THEN format('For ever: nothing was evicted in the %s s that were watched.',
-                                round(watched_seconds::numeric, CASE WHEN watched_seconds < 10 THEN 1 ELSE 0 END))
-                    ELSE format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
+                    THEN pg_catalog.format('For ever: nothing was evicted in the %s s that were watched.',
+                                pg_catalog.round(watched_seconds::numeric, CASE WHEN watched_seconds < 10::float8 THEN 1 ELSE 0 END))
+                    ELSE pg_catalog.format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
                                 on_average.duration, by_hand.duration) END,
                CASE WHEN pool.evicted THEN seconds END, 's',
-               CASE WHEN pool.evicted AND seconds < 60 THEN 'look' ELSE 'fine' END,
+               CASE WHEN pool.evicted AND seconds < 60::float8 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_residence()'
         FROM pool, stay,
-             LATERAL (SELECT CASE WHEN seconds < 90 THEN round(seconds::numeric, 1) || ' s'
-                                  WHEN seconds < 5400 THEN round(seconds::numeric / 60) || ' minutes'
-                                  ELSE round(seconds::numeric / 3600, 1) || ' hours' END AS duration) AS on_average,
-             LATERAL (SELECT CASE WHEN seconds_per_pass < 90 THEN round(seconds_per_pass::numeric, 1) || ' s'
-                                  WHEN seconds_per_pass < 5400 THEN round(seconds_per_pass::numeric / 60) || ' minutes'
-                                  ELSE round(seconds_per_pass::numeric / 3600, 1) || ' hours' END AS duration) AS by_hand
+             LATERAL (SELECT CASE WHEN seconds < 90::float8 THEN pg_catalog.format('%s s', pg_catalog.round(seconds::numeric, 1))
+                                  WHEN seconds < 5400::float8 THEN pg_catalog.format('%s minutes', pg_catalog.round(seconds::numeric / 60::numeric))
+                                  ELSE pg_catalog.format('%s hours', pg_catalog.round(seconds::numeric / 3600::numeric, 1))
+                             END AS duration) AS on_average,
+             LATERAL (SELECT CASE WHEN seconds_per_pass < 90::float8 THEN pg_catalog.format('%s s', pg_catalog.round(seconds_per_pass::numeric, 1))
+                                  WHEN seconds_per_pass < 5400::float8
+                                  THEN pg_catalog.format('%s minutes', pg_catalog.round(seconds_per_pass::numeric / 60::numeric))
+                                  ELSE pg_catalog.format('%s hours', pg_catalog.round(seconds_per_pass::numeric / 3600::numeric, 1))
+                             END AS duration) AS by_hand
         UNION ALL
         SELECT 5, 'What does finding a victim cost now, and at worst?',
-               format('%s At worst, with every page in heavy use, one search would take %s ms.',
+               pg_catalog.format('%s At worst, with every page in heavy use, one search would take %s ms.',
                       CASE WHEN free = victims THEN 'Nothing: free buffers serve the next thousand.'
-                           ELSE format('%s us for half of the next thousand, %s us for the longest.', p50_us, max_us) END,
-                      round(worst_ms::numeric, CASE WHEN worst_ms < 1 THEN 3 ELSE 1 END)),
+                           ELSE pg_catalog.format('%s us for half of the next thousand, %s us for the longest.', p50_us, max_us) END,
+                      pg_catalog.round(worst_ms::numeric, CASE WHEN worst_ms < 1::float8 THEN 3 ELSE 1 END)),
                avg_us, 'us',
-               CASE WHEN avg_us > 1000 THEN 'act' WHEN avg_us > 100 THEN 'look' ELSE 'fine' END,
+               CASE WHEN avg_us > 1000::float8 THEN 'act' WHEN avg_us > 100::float8 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_sweep_cost()'
         FROM sweep
         UNION ALL
         SELECT 6, 'Do sessions have to write before they can read?',
-               CASE WHEN dirty = 0 THEN format('No: none of the next %s victims is dirty.', victims)
-                    ELSE format('For %s of the next %s victims: they are dirty, and who needs the buffer must write them out.',
+               CASE WHEN dirty = 0 THEN pg_catalog.format('No: none of the next %s victims is dirty.', victims)
+                    ELSE pg_catalog.format('For %s of the next %s victims: they are dirty, and who needs the buffer must write them out.',
                                 dirty, victims) END,
-               dirty / victims::double precision, 'of the victims',
+               dirty::float8 / victims::float8, 'of the victims',
                CASE WHEN dirty > victims / 2 THEN 'act' WHEN dirty > victims / 10 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_sweep_cost()'
         FROM sweep
         UNION ALL
         SELECT 7, 'What does each DROP or checkpoint scan?',
-               format('All %s descriptors: %s ms for each DROP or TRUNCATE of a table, %s ms for each checkpoint.',
+               pg_catalog.format('All %s descriptors: %s ms for each DROP or TRUNCATE of a table, %s ms for each checkpoint.',
                       buffers, match_ms, lock_ms),
                match_ms, 'ms',
-               CASE WHEN match_ms > 50 THEN 'act' WHEN match_ms > 5 THEN 'look' ELSE 'fine' END,
+               CASE WHEN match_ms > 50::float8 THEN 'act' WHEN match_ms > 5::float8 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_scan_cost()'
         FROM scan, pool
         UNION ALL
         SELECT 8, 'How much do I cache twice?',
                CASE WHEN duplicate_fraction IS NULL THEN 'Not known: the operating system does not tell what its cache holds.'
-                    ELSE format('%s of the %s of database %s that are in memory are there twice, in shared buffers and in the operating system''s cache.',
-                                pg_size_pretty(both_bytes), pg_size_pretty(distinct_bytes), database) END,
+                    ELSE pg_catalog.format('%s of the %s of database %s that are in memory are there twice, in shared buffers and in the operating system''s cache.',
+                                pg_catalog.pg_size_pretty(both_bytes), pg_catalog.pg_size_pretty(distinct_bytes), database) END,
                duplicate_fraction, 'of what is cached',
-               CASE WHEN duplicate_fraction IS NULL THEN 'unknown' WHEN duplicate_fraction > 0.5 THEN 'look' ELSE 'fine' END,
+               CASE WHEN duplicate_fraction IS NULL THEN 'unknown' WHEN duplicate_fraction > 0.5::float8 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_double_buffering'
         FROM twice
     )
-    SELECT a.question, a.answer, round(a.value::numeric, 4)::double precision, a.unit, a.verdict, a.look_at
+    SELECT a.question, a.answer, pg_catalog.round(a.value::numeric, 4)::double precision, a.unit, a.verdict, a.look_at
     FROM answers AS a ORDER BY a.ord;
 END;
 COMMENT ON FUNCTION pgbufprobe_checkup() IS

@@ -1,0 +1,94 @@
+# Whatever somebody has put into the schema that the extension is made in, its functions in SQL and its view use
+# the server's own and nothing else. There are decoys of all operators and functions that they call, for all pairs
+# of types: where the server's own do not match exactly, one of these would.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_buffers = 16MB\nautovacuum = off\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE ROLE mallory');
+
+sub ask { return $node->safe_psql('trap', $_[0]) }
+
+# Of our own, those that can be called with fewer arguments than they have.
+$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+my @ours = split /\n/, $node->safe_psql(
+	'postgres', q{
+	SELECT format('%s(%s)', proname, (SELECT coalesce(string_agg(format_type(t, NULL), ', ' ORDER BY n), '')
+	         FROM unnest(proargtypes::oid[]) WITH ORDINALITY AS a(t, n) WHERE n <= given))
+	  FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e'
+	  JOIN pg_extension e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid AND extname = 'pgbufprobe',
+	       generate_series(pronargs - pronargdefaults, pronargs - 1) AS given});
+cmp_ok(scalar @ours, '>', 10, 'there are functions with defaults');
+
+# All that may be called: each word before a parenthesis that is the name of a function of the server's.
+my $script = slurp_file('pgbufprobe--1.0.sql');
+my $words = join ', ', map { "'$_'" } sort keys %{ { map { $_ => 1 } $script =~ /\b([a-z_]+)\(/g } };
+my $theirs = $node->safe_psql('postgres',
+	"SELECT string_agg(DISTINCT quote_literal(proname), ', ') FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
+	  AND prokind IN ('f', 'a', 'w') AND proname IN ($words)");
+like($theirs, qr/'format', .*'round', .*'sum'/, 'and functions of the server that are called');
+
+$node->safe_psql('postgres', 'CREATE DATABASE trap');
+ask('GRANT CREATE ON SCHEMA public TO mallory');
+ask('SET ROLE mallory; ' . join ' ', map { "CREATE FUNCTION public.$_ RETURNS integer LANGUAGE sql AS 'SELECT 1';" } @ours);
+ask(qq{
+	SET ROLE mallory;
+	DO \$\$
+	DECLARE
+		types text[] := '{integer, bigint, numeric, double precision, text, name, boolean, interval, timestamp with time zone}';
+		one text;
+		other text;
+		what text;
+	BEGIN
+		FOREACH one IN ARRAY types LOOP
+			FOREACH what IN ARRAY ARRAY[$theirs] LOOP
+				EXECUTE format('CREATE FUNCTION public.%I(%s) RETURNS %2\$s LANGUAGE sql AS ''SELECT \$1''', what, one);
+			END LOOP;
+			FOREACH other IN ARRAY types LOOP
+				EXECUTE format('CREATE FUNCTION public.decoy(%s, %s) RETURNS %1\$s LANGUAGE sql AS ''SELECT \$1''', one, other);
+				EXECUTE format('CREATE FUNCTION public.is_decoy(%s, %s) RETURNS boolean LANGUAGE sql AS ''SELECT true''', one, other);
+				FOREACH what IN ARRAY '{+, -, *, /, ||, <, <=, =, <>, >=, >}'::text[] LOOP
+					EXECUTE format('CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = public.%s)', what, one, other,
+						CASE WHEN what ~ '[<=>]' THEN 'is_decoy' ELSE 'decoy' END);
+				END LOOP;
+				FOREACH what IN ARRAY ARRAY[$theirs] LOOP
+					EXECUTE format('CREATE FUNCTION public.%I(%s, %s) RETURNS %2\$s LANGUAGE sql AS ''SELECT \$1''', what, one, other);
+				END LOOP;
+			END LOOP;
+		END LOOP;
+	END \$\$});
+
+# Of an operator or a function of the server's own no dependency is kept; that on a decoy is.
+my $taken_in = q{
+	SELECT coalesce(string_agg(DISTINCT concat_ws(' uses ', pg_describe_object(d.classid, d.objid, d.objsubid),
+	                                              pg_describe_object(d.refclassid, d.refobjid, 0)), E'\n'), '')
+	  FROM pg_depend d
+	 WHERE d.classid <> 'pg_operator'::regclass AND d.refobjid IN (
+		SELECT oid FROM pg_proc WHERE proowner = 'mallory'::regrole
+		UNION ALL SELECT oid FROM pg_operator WHERE oprowner = 'mallory'::regrole)};
+
+is(ask($taken_in), '', 'nobody uses the decoys');
+ask('CREATE EXTENSION pgbufprobe SCHEMA public');
+is(ask($taken_in), '', 'nor do the functions and the view of the extension');
+is( ask('SELECT pgbufprobe_snapshot(NULL), pgbufprobe_snapshot(NULL); SELECT pg_catalog.count(*) > 0 FROM pgbufprobe_snapshot_diff(NULL, NULL)'),
+	"1|2\nt", 'which answer');
+is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 8, 'as they should');
+
+# Who is less careful gets caught.
+ask(q{
+	CREATE FUNCTION careless(x double precision) RETURNS boolean BEGIN ATOMIC SELECT x < 1; END;
+	CREATE VIEW careless AS SELECT format('%s', relname) AS one FROM pg_class});
+my $caught = ask($taken_in);
+like($caught, qr/^function careless\(double precision\) uses operator <\(double precision,integer\)$/m, 'decoys of operators work');
+like($caught, qr/view careless uses function format\(text,name\)$/m, 'and those of functions');
+
+$node->stop;
+done_testing();
