@@ -29,7 +29,7 @@ my @ours = split /\n/, $node->safe_psql(
 cmp_ok(scalar @ours, '>', 10, 'there are functions with defaults');
 
 # All that may be called: each word before a parenthesis that is the name of a function of the server's.
-my $script = slurp_file('pgbufprobe--1.0.sql');
+my $script = join '', map { slurp_file($_) } glob 'pgbufprobe--*.sql';
 my $words = join ', ', map { "'$_'" } sort keys %{ { map { $_ => 1 } $script =~ /\b([a-z_]+)\(/g } };
 my $theirs = $node->safe_psql('postgres',
 	"SELECT string_agg(DISTINCT quote_literal(proname), ', ') FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
