@@ -443,13 +443,18 @@ start_advice(Sampler *sampler)
 	}
 }
 
-/* Share of the reads between today's size and another that the page cache would serve; -1: unknown. */
+/*
+ * Share of the reads between today's size and another that the page cache
+ * would serve; -1 where more than a tenth of them is of bands from which no
+ * page was looked up.
+ */
 static double
 os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor)
 {
 	int			from = Min(factor, PBP_ADVICE_TODAY);
 	int			to = Max(factor, PBP_ADVICE_TODAY);
-	double		reads = 0;
+	double		known = 0;
+	double		unknown = 0;
 	double		cached = 0;
 
 	/*
@@ -464,11 +469,14 @@ os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor
 		if (!(saved > 0))
 			continue;
 		if (share < 0)
-			return -1;
-		reads += saved;
-		cached += saved * share;
+			unknown += saved;
+		else
+		{
+			known += saved;
+			cached += saved * share;
+		}
 	}
-	return reads > 0 ? cached / reads : -1;
+	return known > 0 && unknown <= known / 9 ? cached / known : -1;
 }
 
 static void

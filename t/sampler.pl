@@ -194,6 +194,16 @@ is( ask($node, q{
 becomes_true($node, q{estd_read_factor = 1 AND estd_reads_saved = 0 AND estd_miss_ratio > 0
 	FROM pgbufprobe_advice() WHERE size_factor = 1}, 'advice: today is today');
 
+# What larger pools would hold is asked for in the page cache: the same as is asked there of the whole table. Where
+# the kernel does not tell, neither does the advice.
+my $share_agrees = q{coalesce(abs(a.share - c.cached) < 0.25, a.share IS NULL AND c.cached IS NULL)
+	FROM (SELECT min(estd_os_cache_fraction) AS share FROM pgbufprobe_advice() WHERE size_factor IN (1.5, 2)) AS a,
+	     (SELECT sum(cached_pages) / sum(os_pages) AS cached FROM pgbufprobe_os_cache('pages')) AS c};
+ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
+becomes_true($node, $share_agrees, 'advice: dropped from the page cache, nothing is read from there');
+ask($node, q{SELECT count(pg_read_binary_file(pg_relation_filepath('pages')))});
+becomes_true($node, $share_agrees, 'advice: it is read into the page cache again, and all would come from there');
+
 # ---------------------------------------------------------------------------
 # Settings, and what follows from a ring that stands still
 
