@@ -249,7 +249,7 @@ my $survived = IPC::Run::run(
 	[ 'psql', '-XAtq', '-f', $file, '-d', $node->connstr('postgres') ],
 	'>', \$out,
 	'2>', \$err,
-	IPC::Run::timeout(180));
+	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 
 # ---------------------------------------------------------------------------
 # What came of it

@@ -32,6 +32,8 @@ create_if_available($node, $_) or note("no $_: nothing is compared with it")
 $node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 
 my $session = $node->background_psql('postgres', on_error_stop => 0);
+# It is asked a lot: not all of that together has to be done within the timeout.
+$session->set_query_timer_restart;
 my ($segment_blocks, $block_bytes) = split /\|/, $session->query_safe(
 	q{SELECT pg_size_bytes(current_setting('segment_size')) / size, size
 		FROM (SELECT current_setting('block_size')::integer AS size) s});

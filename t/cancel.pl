@@ -52,7 +52,7 @@ sub start_session
 		],
 		'>', \$session->{out},
 		'2>', \$session->{err},
-		IPC::Run::timeout(60));
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return $session;
 }
 

@@ -102,7 +102,7 @@ sub start_live
 		],
 		'>', \$session->{out},
 		'2>', \$session->{err},
-		IPC::Run::timeout(60));
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	$node->poll_query_until('postgres',
 		q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'live'
 		  AND state = 'active' AND now() - query_start > '100 ms')})
