@@ -238,7 +238,8 @@ CREATE TABLE pgbufprobe_snapshots (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     taken_at timestamp with time zone NOT NULL,
     label text,
-    server_started_at timestamp with time zone NOT NULL,    -- or recovered from a crash: all counts below begin there
+    server_started_at timestamp with time zone NOT NULL,    -- or recovered from a crash: hand, passes and ticks begin there
+    statistics_reset_at timestamp with time zone,           -- those that allocations are among; NULL: never
     buffers bigint NOT NULL,
     hand bigint NOT NULL,
     passes bigint NOT NULL,
@@ -268,11 +269,12 @@ LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE COST 10000
 BEGIN ATOMIC
     WITH taken AS (
         INSERT INTO pgbufprobe_snapshots
-            (taken_at, label, server_started_at, buffers, hand, passes, ticks, allocations)
+            (taken_at, label, server_started_at, statistics_reset_at, buffers, hand, passes, ticks, allocations)
         SELECT c.taken_at, pgbufprobe_snapshot.label,
                -- a crash takes the counts and leaves the postmaster, but none of its children
                greatest(pg_catalog.pg_postmaster_start_time(), (SELECT pg_catalog.max(a.backend_start) FROM pg_stat_activity AS a
                                                      WHERE a.backend_type = 'checkpointer')),
+               pg_catalog.pg_stat_get_bgwriter_stat_reset_time(),
                c.buffers, c.hand, c.passes, c.ticks, c.allocations
         FROM pgbufprobe_clock() AS c
         RETURNING id
@@ -329,7 +331,8 @@ BEGIN ATOMIC
                t.buffers AS pool,
                t.server_started_at = f.server_started_at AND t.buffers = f.buffers
                    AND pg_catalog.sign((t.ticks - f.ticks)::float8) * pg_catalog.sign((t.id - f.id)::float8) >= 0::float8 AS same_run,
-               pg_catalog.sign((t.allocations - f.allocations)::float8) * pg_catalog.sign((t.id - f.id)::float8) >= 0::float8 AS same_statistics,
+               t.statistics_reset_at IS NOT DISTINCT FROM f.statistics_reset_at
+                   AND pg_catalog.sign((t.allocations - f.allocations)::float8) * pg_catalog.sign((t.id - f.id)::float8) >= 0::float8 AS same_statistics,
                t.ticks - f.ticks AS ticks, t.allocations - f.allocations AS allocations
         -- Outer joins, here and below: what is looked for first must never be so empty that nobody looks further,
         -- and so nobody complains.
@@ -456,12 +459,19 @@ LANGUAGE sql VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 8 COST 10000
 BEGIN ATOMIC
     WITH pool AS (
         SELECT pg_catalog.sum(h.buffers)::bigint AS buffers,
-               coalesce(pg_catalog.sum(h.buffers) FILTER (WHERE h.usagecount IS NULL), 0)::bigint AS unused,
+               -- one that is pinned is being read into
+               coalesce(pg_catalog.sum(h.buffers - h.pinned) FILTER (WHERE h.usagecount IS NULL), 0)::bigint AS unused,
                -- from 19 on there is no free list: the hand hands out the buffers of the first turn
                (SELECT CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 190000 THEN c.ticks > c.buffers
                             ELSE c.ticks > 0 END FROM pgbufprobe_clock() AS c) AS evicted,
+               pg_catalog.current_setting('server_version_num')::integer < 190000 AS has_free_list,
                pg_catalog.current_setting('shared_buffers') AS size
         FROM pgbufprobe_usagecount_histogram(NULL::regclass) AS h
+    ), sizes AS (
+        SELECT p.*, p.unused > 0 AND p.has_free_list AND p.unused > p.buffers / 10 AS none_is_evicted,
+               pg_catalog.pg_size_pretty(p.unused * pg_catalog.current_setting('block_size')::bigint) AS free,
+               pg_catalog.pg_size_pretty((p.buffers - p.unused) * pg_catalog.current_setting('block_size')::bigint) AS used
+        FROM pool AS p
     ), sweep AS (
         SELECT pg_catalog.max(s.p50_us) FILTER (WHERE s.scenario = 'current') AS p50_us,
                pg_catalog.max(s.avg_us) FILTER (WHERE s.scenario = 'current') AS avg_us,
@@ -477,6 +487,7 @@ BEGIN ATOMIC
         FROM pgbufprobe_scan_cost(5) AS s
     ), stay AS (
         SELECT r.seconds_per_pass, r.watched_seconds,
+               r.seconds_per_pass IS NULL AND r.watched_seconds >= 60::float8 AS stood_still,
                pg_catalog.sum(r.avg_seconds * r.buffers::float8) OVER () / (pg_catalog.sum(r.buffers) OVER ())::float8 AS seconds
         FROM pgbufprobe_residence('1 s'::interval) AS r LIMIT 1
     ), twice AS (
@@ -485,65 +496,77 @@ BEGIN ATOMIC
     ), advice AS (
         SELECT a.*, 1::float8 - a.estd_read_factor AS saved,
                CASE WHEN a.estd_miss_ratio IS NULL THEN a.note ELSE 'nothing was read of late' END AS why_not,
+               CASE WHEN pg_catalog.abs(a.self_error) > 0.2::float8 THEN pg_catalog.format(' With reserve: %s.', a.note) ELSE '' END AS reserve,
                (SELECT t.estd_miss_ratio FROM pgbufprobe_advice() AS t WHERE t.size_factor = 1::float8) AS today
         FROM pgbufprobe_advice() AS a
     ), answers AS (
         SELECT 1 AS ord, 'Is the pool full?' AS question,
                CASE WHEN unused = 0 THEN pg_catalog.format('Yes, all %s of it.', size)
-                    WHEN NOT evicted THEN pg_catalog.format('No: %s of %s were never needed since the server started.',
-                                               pg_catalog.pg_size_pretty(unused * pg_catalog.current_setting('block_size')::bigint), size)
-                    ELSE pg_catalog.format('Nearly: %s of %s are free just now, given back by a DROP or TRUNCATE.',
-                                pg_catalog.pg_size_pretty(unused * pg_catalog.current_setting('block_size')::bigint), size) END AS answer,
+                    ELSE pg_catalog.format('%s: %s of %s are free%s.',
+                                CASE WHEN evicted AND unused <= buffers / 2 THEN 'Nearly' ELSE 'No' END, free, size,
+                                CASE WHEN evicted THEN ' just now' ELSE ', and none had to be evicted since the server started' END)
+               END AS answer,
                pg_catalog.round(1::numeric - unused::numeric / buffers::numeric, 4)::double precision AS value, 'of the pool' AS unit,
                'fine' AS verdict, 'pgbufprobe_usagecount_histogram()' AS look_at
-        FROM pool
+        FROM sizes
         UNION ALL
         SELECT 2, 'Would a larger pool help, and how much?',
-               CASE WHEN NOT pool.evicted THEN 'No: nothing had to be evicted since the server started.'
-                    WHEN a.saved IS NULL THEN pg_catalog.format('Not known: %s.', a.why_not)
-                    ELSE pg_catalog.format('Twice %s would avoid %s %% of the reads: %s %% of the blocks asked for would be read, not %s %%.%s',
+               CASE WHEN NOT pool.evicted
+                    THEN 'No: nothing had to be evicted since the server started, but for what large scans read through rings of their own.'
+                    WHEN a.saved IS NOT NULL
+                    THEN pg_catalog.format('Twice %s would avoid %s %% of the reads: %s %% of the blocks asked for would be read, not %s %%.%s%s',
                                 pool.size, pg_catalog.round(100::numeric * a.saved::numeric, 1),
                                 pg_catalog.round(100::numeric * a.estd_miss_ratio::numeric, 2),
                                 pg_catalog.round(100::numeric * a.today::numeric, 2),
                                 CASE WHEN a.estd_os_cache_fraction IS NOT NULL
-                                     THEN pg_catalog.format(' Of the reads avoided, the operating system''s cache serves %s %% today.',
-                                                 pg_catalog.round(100::numeric * a.estd_os_cache_fraction::numeric)) ELSE '' END) END,
+                                     THEN pg_catalog.format(' Of the reads avoided, the operating system''s cache has served %s %% of late.',
+                                                 pg_catalog.round(100::numeric * a.estd_os_cache_fraction::numeric))
+                                     WHEN a.saved > 0::float8 THEN ' How many of these the operating system''s cache serves is not known.'
+                                     ELSE '' END, a.reserve)
+                    WHEN a.today < 0.01::float8
+                    THEN pg_catalog.format('Hardly: only %s %% of the blocks asked for are read.', pg_catalog.round(100::numeric * a.today::numeric, 2))
+                    WHEN stay.stood_still
+                    THEN pg_catalog.format('No: nothing was evicted in the %s s that were watched.', pg_catalog.round(stay.watched_seconds::numeric))
+                    ELSE pg_catalog.format('Not known: %s.', a.why_not) END,
                CASE WHEN NOT pool.evicted THEN 0 ELSE a.saved END, 'of the reads avoided',
                CASE WHEN NOT pool.evicted THEN 'fine'
-                    WHEN a.saved IS NULL THEN 'unknown'
+                    WHEN a.saved IS NULL
+                    THEN CASE WHEN a.today < 0.01::float8 OR stay.stood_still THEN 'fine' ELSE 'unknown' END
                     WHEN a.saved < 0.2::float8 OR a.today - a.estd_miss_ratio < 0.01::float8 THEN 'fine'
-                    WHEN a.estd_os_cache_fraction >= 0.5::float8 THEN 'look'
-                    ELSE 'act' END,
+                    WHEN a.estd_os_cache_fraction < 0.5::float8 AND a.reserve = '' THEN 'act'
+                    ELSE 'look' END,
                'pgbufprobe_advice()'
-        FROM pool, advice AS a WHERE a.size_factor = 2::float8
+        FROM sizes AS pool CROSS JOIN advice AS a LEFT JOIN stay ON true WHERE a.size_factor = 2::float8
         UNION ALL
         SELECT 3, 'Would a smaller pool do?',
-               CASE WHEN NOT pool.evicted THEN pg_catalog.format('Perhaps: of %s, %s were needed since the server started.',
-                                                    pool.size, pg_catalog.pg_size_pretty((pool.buffers - pool.unused)
-                                                                              * pg_catalog.current_setting('block_size')::bigint))
+               CASE WHEN NOT pool.evicted
+                    THEN pg_catalog.format('Perhaps: of %s, %s are in use, and nothing had to be evicted since the server started.', pool.size, pool.used)
                     WHEN a.saved IS NULL THEN pg_catalog.format('Not known: %s.', a.why_not)
-                    ELSE pg_catalog.format('Half of %s would cost %s %% more reads: %s %% of the blocks asked for would be read, not %s %%.',
+                    ELSE pg_catalog.format('Half of %s would cost %s %% more reads: %s %% of the blocks asked for would be read, not %s %%.%s',
                                 pool.size, pg_catalog.round(-100::numeric * a.saved::numeric, 1),
                                 pg_catalog.round(100::numeric * a.estd_miss_ratio::numeric, 2),
-                                pg_catalog.round(100::numeric * a.today::numeric, 2)) END,
+                                pg_catalog.round(100::numeric * a.today::numeric, 2), a.reserve) END,
                -a.saved, 'more reads',
                CASE WHEN a.saved IS NULL THEN 'unknown'
                     WHEN a.estd_miss_ratio - a.today < 0.001::float8 THEN 'look'
                     ELSE 'fine' END,
                'pgbufprobe_advice()'
-        FROM pool, advice AS a WHERE a.size_factor = 0.5::float8
+        FROM sizes AS pool, advice AS a WHERE a.size_factor = 0.5::float8
         UNION ALL
         SELECT 4, 'How long does an unused page stay?',
                CASE WHEN NOT pool.evicted THEN 'For ever: nothing had to be evicted since the server started.'
+                    WHEN none_is_evicted THEN pg_catalog.format('For ever: none is evicted before the %s that are free are used.', free)
+                    WHEN watched_seconds IS NULL THEN 'For ever: there is none in the pool.'
                     WHEN seconds IS NULL
-                    THEN pg_catalog.format('For ever: nothing was evicted in the %s s that were watched.',
-                                pg_catalog.round(watched_seconds::numeric, CASE WHEN watched_seconds < 10::float8 THEN 1 ELSE 0 END))
+                    THEN pg_catalog.format('For ever: nothing was evicted in the %s s that were watched%s.',
+                                pg_catalog.round(watched_seconds::numeric, CASE WHEN watched_seconds < 10::float8 THEN 1 ELSE 0 END),
+                                CASE WHEN stood_still THEN '' ELSE ', which is not long' END)
                     ELSE pg_catalog.format('%s on average. The hand comes by once in %s, and each visit ages a page by one.',
                                 on_average.duration, by_hand.duration) END,
-               CASE WHEN pool.evicted THEN seconds END, 's',
-               CASE WHEN pool.evicted AND seconds < 60::float8 THEN 'look' ELSE 'fine' END,
+               CASE WHEN pool.evicted AND NOT none_is_evicted THEN seconds END, 's',
+               CASE WHEN pool.evicted AND NOT none_is_evicted AND seconds < 60::float8 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_residence()'
-        FROM pool, stay,
+        FROM sizes AS pool LEFT JOIN stay ON true,
              LATERAL (SELECT CASE WHEN seconds < 90::float8 THEN pg_catalog.format('%s s', pg_catalog.round(seconds::numeric, 1))
                                   WHEN seconds < 5400::float8 THEN pg_catalog.format('%s minutes', pg_catalog.round(seconds::numeric / 60::numeric))
                                   ELSE pg_catalog.format('%s hours', pg_catalog.round(seconds::numeric / 3600::numeric, 1))
@@ -566,10 +589,10 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 6, 'Do sessions have to write before they can read?',
                CASE WHEN dirty = 0 THEN pg_catalog.format('No: none of the next %s victims is dirty.', victims)
-                    ELSE pg_catalog.format('For %s of the next %s victims: they are dirty, and who needs the buffer must write them out.',
-                                dirty, victims) END,
+                    ELSE pg_catalog.format('For %s of the next %s victims: they are dirty, and unless the background writer or a checkpoint '
+                                'comes first, who needs the buffer must write them out.', dirty, victims) END,
                dirty::float8 / victims::float8, 'of the victims',
-               CASE WHEN dirty > victims / 2 THEN 'act' WHEN dirty > victims / 10 THEN 'look' ELSE 'fine' END,
+               CASE WHEN dirty > victims / 2 THEN 'look' ELSE 'fine' END,
                'pgbufprobe_sweep_cost()'
         FROM sweep
         UNION ALL

@@ -1176,8 +1176,13 @@ rate_by_history(void)
 	TurnRate	rate = {0};
 	int			nsamples;
 	PbpSample  *samples = pbp_history(&nsamples);
-	TimestampTz oldest = GetCurrentTimestamp() - RATE_SECONDS * USECS_PER_SEC;
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz oldest = now - RATE_SECONDS * USECS_PER_SEC;
+	/* no sample for so long, and nobody is watching any more */
+	TimestampTz awaited = now - (2 * pbp_sample_interval_ms + 1000) * INT64CONST(1000);
 
+	if (nsamples == 0 || !pbp_sampler_on || samples[nsamples - 1].taken_at < awaited)
+		nsamples = 0;
 	for (int i = nsamples - 1; i >= 0 && samples[i].taken_at >= oldest && rate.seconds < RATE_SECONDS; i--)
 	{
 		rate.seconds += (double) samples[i].elapsed_ns / 1e9;
@@ -1327,7 +1332,9 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 	if (report->since == 0)
 		return "the sampler has not begun to watch";
 	if (!report->has_memory)
-		return "pgbufprobe.advice_memory is too small, or more than there is";
+		return pbp_advice_memory_kb == 0 ? "pgbufprobe.advice_memory is 0" :
+			pbp_advice_memory_kb < 0 ? "so small a pool shows nothing, or there was no memory to look" :
+			"pgbufprobe.advice_memory is too small, or more than there is";
 
 	switch (row->reason)
 	{
@@ -1341,6 +1348,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "too few reads lately to tell";
 		case PBP_ADVICE_RARE_SCANS:
 			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
+		case PBP_ADVICE_FAST_HAND:
+			return "the hand of so small a pool would turn too often between two looks";
 		case PBP_ADVICE_UNCOUNTED:
 			return "more pages come back than the server counts as read: replay of WAL, or statistics not published yet";
 		case PBP_ADVICE_SATURATED:

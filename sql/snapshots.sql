@@ -102,11 +102,16 @@ BEGIN;
 UPDATE pgbufprobe_snapshots SET allocations = allocations + 1000000 WHERE id = :before;
 SELECT DISTINCT ticks > 0 AS ticks, passes > 0 AS passes, allocations FROM pgbufprobe_snapshot_diff(:before, :after);
 ROLLBACK;
+-- also where they are larger again than they were
+BEGIN;
+UPDATE pgbufprobe_snapshots SET statistics_reset_at = now() WHERE id = :after;
+SELECT DISTINCT ticks > 0 AS ticks, passes > 0 AS passes, allocations FROM pgbufprobe_snapshot_diff(:before, :after);
+ROLLBACK;
 -- years of a large pool apart, and the last after as many snapshots as there can be
 BEGIN;
 UPDATE pgbufprobe_snapshots SET ticks = 4611686018427387904 WHERE id = :after;
 INSERT INTO pgbufprobe_snapshots OVERRIDING SYSTEM VALUE
-SELECT 9223372036854775807, taken_at, 'the end', server_started_at, buffers, hand, passes, 4611686018427387905, allocations
+SELECT 9223372036854775807, taken_at, 'the end', server_started_at, statistics_reset_at, buffers, hand, passes, 4611686018427387905, allocations
 FROM pgbufprobe_snapshots WHERE id = :after;
 INSERT INTO pgbufprobe_snapshot_usagecounts VALUES (9223372036854775807, NULL, :pool, 0, 0);
 SELECT usagecount, to_buffers = :pool AS to_all, to_buffers IS NULL AS not_to, ticks

@@ -216,6 +216,7 @@ typedef struct Advice
 	/* this scan and the last */
 	bool		scanning;
 	bool		lost;			/* what happened since the last is not known */
+	bool		counted;		/* the last one's figures count */
 	uint32_t	events;
 	uint32_t	last_events;
 	uint32_t	meetings;
@@ -747,8 +748,8 @@ play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 		{
 			if (!met_in_scan(state, advice->scan))
 				continue;
-			advice->loaded++;
-			advice->new_loaded += (state & ALL_ABSENT) == ALL_ABSENT;
+			advice->loaded += counts;
+			advice->new_loaded += counts && (state & ALL_ABSENT) == ALL_ABSENT;
 		}
 		play_event(advice, event[i], counts);
 	}
@@ -1083,7 +1084,9 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 	follow_residents(advice);
 	if (advice->residents > 0)
 		advice->saturated += SATURATED_GAIN * ((double) advice->at_maximum / advice->residents - advice->saturated);
-	play_events(advice, advice->scan - 1, advice->last_events, counts);
+	/* these are of the scan before, whose reads have to count, too */
+	play_events(advice, advice->scan - 1, advice->last_events, counts && advice->counted);
+	advice->counted = counts;
 	advice->last_events = advice->events;
 	if (advice->lost)
 	{
@@ -1137,12 +1140,14 @@ reason_of(const Advice *advice, int i)
 	if (totals->loads >= ENOUGH_LOADS && came_back > TOLERATED_UNCOUNTED * (totals->reads + totals->ring_reads))
 		return PBP_ADVICE_UNCOUNTED;
 	if (i < TODAY && turns_between_scans(miniature) > TOLERATED_TURNS * (1 - advice->saturated))
-		return PBP_ADVICE_RARE_SCANS;
+		return PBP_ADVICE_FAST_HAND;
 	if (i < TODAY && advice->saturated > factors[i])
 		return PBP_ADVICE_SATURATED;
 	if (totals->loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
-	if (i > TODAY && (miniature->learning || miniature->today < MATURE_POOLS * advice->usual_residents ||
+	/* a larger size forgot its counts when it had learnt */
+	if (i > TODAY && (miniature->learning || miniature->today < ENOUGH_LOADS ||
+					  miniature->today < MATURE_POOLS * advice->usual_residents ||
 					  unsure_share(advice, i) > TOLERATED_UNSURE))
 		return PBP_ADVICE_LEARNING;
 	return PBP_ADVICE_KNOWN;

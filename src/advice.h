@@ -28,6 +28,7 @@ typedef enum PbpAdviceReason
 								 * holds */
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
 	PBP_ADVICE_RARE_SCANS,		/* too much happens between two scans */
+	PBP_ADVICE_FAST_HAND,		/* too much would, in so small a pool */
 	PBP_ADVICE_UNCOUNTED,		/* pages come back that the server did not
 								 * count as read */
 	PBP_ADVICE_SATURATED		/* most counts are at the maximum, which hides

@@ -21,6 +21,7 @@
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
 #include "utils/rel.h"
@@ -123,6 +124,15 @@ pbp_tag_fork(const BufferTag *tag)
 	return BufTagGetForkNum(tag);
 #else
 	return tag->forkNum;
+#endif
+}
+
+/* Of no use to a process that must not end by it. */
+static inline void
+pbp_no_transaction_timeout(void)
+{
+#if PG_VERSION_NUM >= 170000
+	SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
 #endif
 }
 

@@ -70,6 +70,9 @@
 #define PROBES			8		/* at a time */
 #define PROBE_HALVED	256		/* probes of a band after which older ones
 								 * count half */
+#define ENOUGH_PROBES	8		/* of a band */
+#define READ_TIMES		31		/* so many reads of late are timed, and */
+#define ENOUGH_TIMES	5		/* as few tell how long one takes */
 
 /*
  * Between one lot and the next.  Of each, one block at most is read from
@@ -103,6 +106,13 @@ typedef struct RememberedPage
 	uint64		key;
 	BufferTag	tag;
 } RememberedPage;
+
+/* The times that some reads of late took. */
+typedef struct ReadTimes
+{
+	int64		ns[READ_TIMES];
+	int64		count;			/* ever */
+} ReadTimes;
 
 /* A mean that forgets. */
 typedef struct Mean
@@ -151,8 +161,8 @@ typedef struct Sampler
 	bool		may_read_os;	/* likewise */
 	int64		publish_ns;
 	Mean		in_os_cache[PBP_ADVICE_FACTORS];	/* by band */
-	Mean		os_read_ns;
-	Mean		storage_read_ns;
+	ReadTimes	os_reads;
+	ReadTimes	storage_reads;
 
 	int64		cpu_ns;			/* used up to the last sleep */
 	uint32		resets;			/* of which it knows */
@@ -298,11 +308,32 @@ add_to_mean(Mean *mean, double value)
 	mean->count++;
 }
 
-/* -1 where nothing is known. */
-static double
-mean_of(const Mean *mean)
+/* ---- how long a read takes ---- */
+
+static int
+compare_times(const void *a, const void *b)
 {
-	return mean->count > 0 ? mean->sum / mean->count : -1;
+	int64		one = *(const int64 *) a;
+	int64		other = *(const int64 *) b;
+
+	return (one > other) - (one < other);
+}
+
+/*
+ * The median, since the reader waits for a processor now and then, and one
+ * such time may be longer than all others together.  -1: not known.
+ */
+static double
+usual_time(const ReadTimes *reads)
+{
+	int			known = (int) Min(reads->count, READ_TIMES);
+	int64		sorted[READ_TIMES];
+
+	if (known < ENOUGH_TIMES)
+		return -1;
+	memcpy(sorted, reads->ns, known * sizeof(int64));
+	qsort(sorted, known, sizeof(int64), compare_times);
+	return (double) sorted[known / 2];
 }
 
 /* ---- the page cache under the pages that another pool would hold ---- */
@@ -353,8 +384,9 @@ probe_page(Sampler *sampler, RememberedPage *page)
 		may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
 		if (*may_read && pbp_os_time_read(&file, block, &read_ns))
 		{
-			add_to_mean(cached ? &sampler->os_read_ns : &sampler->storage_read_ns,
-						(double) read_ns);
+			ReadTimes  *reads = cached ? &sampler->os_reads : &sampler->storage_reads;
+
+			reads->ns[reads->count++ % READ_TIMES] = read_ns;
 			*may_read = false;
 			if (!cached)
 				pbp_os_drop_block(&file, block);
@@ -424,8 +456,7 @@ start_advice(Sampler *sampler)
 	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	memset(sampler->remembered, 0, sizeof(sampler->remembered));
 	memset(sampler->in_os_cache, 0, sizeof(sampler->in_os_cache));
-	memset(&sampler->os_read_ns, 0, sizeof(Mean));
-	memset(&sampler->storage_read_ns, 0, sizeof(Mean));
+	sampler->os_reads.count = sampler->storage_reads.count = 0;
 	if (bytes > 0)
 	{
 		/* history goes on where there is no memory for that */
@@ -445,16 +476,16 @@ start_advice(Sampler *sampler)
 
 /*
  * Share of the reads between today's size and another that the page cache
- * would serve; -1 where more than a tenth of them is of bands from which no
- * page was looked up.
+ * would serve; -1 where that is not known of nine tenths of them: too few pages
+ * were looked up of a band, or a size between is unknown.
  */
 static double
 os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor)
 {
 	int			from = Min(factor, PBP_ADVICE_TODAY);
 	int			to = Max(factor, PBP_ADVICE_TODAY);
+	double		reads = report->rows[from].miss_ratio - report->rows[to].miss_ratio;
 	double		known = 0;
-	double		unknown = 0;
 	double		cached = 0;
 
 	/*
@@ -463,20 +494,16 @@ os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor
 	 */
 	for (int band = from + 1; band <= to; band++)
 	{
+		const Mean *in_os_cache = &sampler->in_os_cache[band];
 		double		saved = report->rows[band - 1].miss_ratio - report->rows[band].miss_ratio;
-		double		share = mean_of(&sampler->in_os_cache[band]);
 
-		if (!(saved > 0))
-			continue;
-		if (share < 0)
-			unknown += saved;
-		else
+		if (saved > 0 && in_os_cache->count >= ENOUGH_PROBES)
 		{
 			known += saved;
-			cached += saved * share;
+			cached += saved * in_os_cache->sum / in_os_cache->count;
 		}
 	}
-	return known > 0 && unknown <= known / 9 ? cached / known : -1;
+	return known > 0 && known >= 0.9 * reads ? cached / known : -1;
 }
 
 static void
@@ -486,8 +513,8 @@ publish_advice(Sampler *sampler)
 
 	report.since = sampler->advice_since;
 	report.has_memory = sampler->advice != NULL;
-	report.os_read_ns = mean_of(&sampler->os_read_ns);
-	report.storage_read_ns = mean_of(&sampler->storage_read_ns);
+	report.os_read_ns = usual_time(&sampler->os_reads);
+	report.storage_read_ns = usual_time(&sampler->storage_reads);
 	if (sampler->advice != NULL)
 	{
 		pbp_advice_totals(sampler->advice, &report.totals);
@@ -763,6 +790,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
 	/* whatever sessions want: a look at two counts must not copy all of them */
 	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
+	pbp_no_transaction_timeout();
 
 	sampler = create_sampler();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",

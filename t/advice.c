@@ -522,7 +522,7 @@ scan_rarely(void)
 	{
 		pbp_advice_row(run.advice[0], i, &row);
 		if (i < TODAY)
-			told += row.reason != PBP_ADVICE_RARE_SCANS || !isnan(row.miss_ratio);
+			told += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
 		else
 			worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
 						 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);

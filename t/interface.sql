@@ -231,7 +231,8 @@ LANGUAGE sql AS $$
 SELECT results_eq(
     $$ SELECT pg_temp.columns('pgbufprobe_snapshots') $$,
     ARRAY['id bigint not null a', 'taken_at timestamp with time zone not null', 'label text',
-          'server_started_at timestamp with time zone not null', 'buffers bigint not null',
+          'server_started_at timestamp with time zone not null', 'statistics_reset_at timestamp with time zone',
+          'buffers bigint not null',
           'hand bigint not null', 'passes bigint not null', 'ticks bigint not null',
           'allocations bigint not null'],
     'columns of pgbufprobe_snapshots');
