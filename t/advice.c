@@ -675,6 +675,43 @@ lose_knowledge(void)
 	bench_finish(&bench);
 }
 
+/*
+ * In a small pool, whose sample is small, the first figures after a gap stand
+ * on enough as well.  Of pages used alike, twice a pool, any size misses the
+ * share that it has no room for.
+ */
+static void
+learn_again(void)
+{
+	Bench		bench;
+	double		worst = 0;
+	int			told = 0;
+
+	bench_start(&bench, UNIFORM, 2048, 2048 * 20, 1.0 / 20);
+	for (int i = 0; i < 30; i++)
+	{
+		bench_run(&bench, 8, true);
+		pbp_advice_gap(bench.run.advice[0]);
+		for (int step = 0; step < 60; step++)
+		{
+			bench_run(&bench, 0.1, true);
+			for (int j = TODAY + 1; j < PBP_ADVICE_FACTORS; j++)
+			{
+				PbpAdviceRow row;
+
+				pbp_advice_row(bench.run.advice[0], j, &row);
+				if (row.reason != PBP_ADVICE_KNOWN)
+					continue;
+				told++;
+				worst = fmax(worst, fabs(row.miss_ratio - fmax(0, 1 - row.factor / 2)));
+			}
+		}
+	}
+	printf("# a small pool after gaps: within %.4f, %d figures\n", worst, told);
+	ok(worst <= 0.1 && told > 1000, "a small pool after gaps: the first figures of larger sizes within 0.1");
+	bench_finish(&bench);
+}
+
 /* A hand that comes round some times between any two scans, after better times. */
 static void
 outrun(void)
@@ -900,6 +937,7 @@ main(void)
 	scan_a_slow_hand();
 	all_fits();
 	lose_knowledge();
+	learn_again();
 	outrun();
 	count_less();
 	forget();

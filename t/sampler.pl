@@ -348,6 +348,26 @@ is(ask($node, 'SELECT pgbufprobe_snapshot() - pgbufprobe_snapshot() < 0, count(*
 is(ask($node, 'SELECT count(ticks) FROM pgbufprobe_snapshot_diff()'), 7, 'killed: two of this run are compared');
 
 # ---------------------------------------------------------------------------
+# What the checkup says of a pool that was full, and of which most is free now
+
+sub answer
+{
+	my ($question) = @_;
+	return ask($node, "SELECT verdict, answer FROM pgbufprobe_checkup() WHERE question LIKE '$question%'");
+}
+
+ask($node, 'CREATE TABLE dropped (LIKE pages INCLUDING STORAGE)');
+ask($node, "INSERT INTO dropped SELECT i, repeat('x', 5000) FROM generate_series(1, 2 * $pool) i");
+like(answer('Is the pool full'), qr/^fine\|(Yes, all|Nearly: \S+ \S+ of) /, 'checkup: the pool is full');
+ask($node, 'DROP TABLE dropped');
+like(answer('Is the pool full'), qr/^fine\|No: \d+ MB of \d+MB are free just now\.$/, 'checkup: now it is not');
+like(answer('How long'),
+	ask($node, 'SHOW server_version_num') < 190000 ?
+	  qr/^fine\|For ever: none is evicted before the \d+ MB that are free are used\.$/ :
+	  qr/^(fine\|For ever: nothing was evicted in|look\|[0-9.]+ s on average\.)/,
+	'checkup: free buffers serve first, where there is a list of them');
+
+# ---------------------------------------------------------------------------
 # Many relations
 
 ask($node, q{
