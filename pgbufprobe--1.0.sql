@@ -468,7 +468,7 @@ BEGIN ATOMIC
                pg_catalog.current_setting('shared_buffers') AS size
         FROM pgbufprobe_usagecount_histogram(NULL::regclass) AS h
     ), sizes AS (
-        SELECT p.*, p.unused > 0 AND p.has_free_list AND p.unused > p.buffers / 10 AS none_is_evicted,
+        SELECT p.*, p.has_free_list AND p.unused > p.buffers / 10 AS none_is_evicted,
                pg_catalog.pg_size_pretty(p.unused * pg_catalog.current_setting('block_size')::bigint) AS free,
                pg_catalog.pg_size_pretty((p.buffers - p.unused) * pg_catalog.current_setting('block_size')::bigint) AS used
         FROM pool AS p

@@ -1181,7 +1181,7 @@ rate_by_history(void)
 	/* no sample for so long, and nobody is watching any more */
 	TimestampTz awaited = now - (2 * pbp_sample_interval_ms + 1000) * INT64CONST(1000);
 
-	if (nsamples == 0 || !pbp_sampler_on || samples[nsamples - 1].taken_at < awaited)
+	if (nsamples > 0 && samples[nsamples - 1].taken_at < awaited)
 		nsamples = 0;
 	for (int i = nsamples - 1; i >= 0 && samples[i].taken_at >= oldest && rate.seconds < RATE_SECONDS; i--)
 	{
@@ -1234,7 +1234,7 @@ pgbufprobe_residence(PG_FUNCTION_ARGS)
 	int64		duration_ms = duration_arg_ms(fcinfo, 0);
 	TurnRate	rate = {0};
 
-	if (pbp_sampler_is_loaded())
+	if (pbp_sampler_is_loaded() && pbp_sampler_on)
 		rate = rate_by_history();
 	if (rate.seconds == 0)
 		rate = rate_by_watching(duration_ms);
