@@ -11,13 +11,20 @@ MODULE_big = pgbufprobe
 OBJS = \
 	pgbufprobe.o \
 	src/advice.o \
+	src/args.o \
+	src/cachefuncs.o \
+	src/costfuncs.o \
 	src/descriptors.o \
 	src/latency.o \
 	src/oscache.o \
+	src/poolfuncs.o \
 	src/poolindex.o \
 	src/readcost.o \
+	src/relations.o \
 	src/residency.o \
+	src/rows.o \
 	src/sampler.o \
+	src/sizefuncs.o \
 	src/sweep.o
 
 # Every version that was ever shipped, and every way from one to the next.
@@ -48,7 +55,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # Each object is rebuilt when a header changes; PGXS tracks none for us.
-$(OBJS): src/advice.h src/compat.h src/latency.h src/oscache.h src/pgbufprobe.h
+$(OBJS): $(wildcard $(srcdir)/src/*.h)
 
 # Built outside the source tree, as packages are, there is no src/ yet; in full,
 # or make would take that of the source tree for it.

@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * args.h
+ *	  Arguments of SQL functions: each function returns a valid value or
+ *	  raises an error that says which values are valid.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_ARGS_H
+#define PBP_ARGS_H
+
+#include "common/relpath.h"
+#include "fmgr.h"
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern int	parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
+					   const char *const *names, int nnames);
+extern int	positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max);
+extern ForkNumber fork_arg(FunctionCallInfo fcinfo, int argno);
+extern int64 duration_arg_ms(FunctionCallInfo fcinfo, int argno);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_ARGS_H */

@@ -1,0 +1,20 @@
+/*-------------------------------------------------------------------------
+ *
+ * cachefuncs.h
+ *	  What other SQL functions share with those about the page cache.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_CACHEFUNCS_H
+#define PBP_CACHEFUNCS_H
+
+#include "oscache.h"
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern void report_reason(PbpOsTrust trust, Oid relid, int64 others);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_CACHEFUNCS_H */

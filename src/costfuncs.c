@@ -1,0 +1,201 @@
+/*-------------------------------------------------------------------------
+ *
+ * costfuncs.c
+ *	  SQL functions that time what the buffer manager does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "miscadmin.h"
+#include "storage/smgr.h"
+#include "utils/builtins.h"
+
+#include "args.h"
+#include "cachefuncs.h"
+#include "pgbufprobe.h"
+#include "relations.h"
+#include "rows.h"
+
+#define MAX_VICTIMS			100000000
+#define MAX_ROUNDS			10000
+#define MAX_SAMPLES			1000000
+
+#define SWEEP_COST_COLS		18
+#define SCAN_COST_COLS		10
+#define READ_COST_COLS		7
+
+PG_FUNCTION_INFO_V1(pgbufprobe_sweep_cost);
+PG_FUNCTION_INFO_V1(pgbufprobe_scan_cost);
+PG_FUNCTION_INFO_V1(pgbufprobe_read_cost);
+
+static const char *const scenario_names[PBP_SCENARIOS] = {
+	[PBP_CURRENT] = "current",
+	[PBP_WORST] = "worst",
+	[PBP_LIVE] = "live",
+};
+
+typedef struct ScanMethodName
+{
+	const char *name;
+	const char *models;
+} ScanMethodName;
+
+static const ScanMethodName scan_methods[PBP_SCAN_METHODS] = {
+	[PBP_SCAN_READ] = {"read", "reading each state, as a histogram does"},
+	[PBP_SCAN_LOCK] = {"lock", "a checkpoint's search for dirty buffers"},
+	[PBP_SCAN_MATCH] = {"match", "the search of each DROP or TRUNCATE"},
+};
+
+static const char *const tier_names[PBP_TIERS] = {
+	[PBP_SHARED_BUFFERS] = "shared_buffers",
+	[PBP_OS_CACHE] = "os_cache",
+	[PBP_STORAGE] = "storage",
+	[PBP_UNKNOWN_TIER] = NULL,
+};
+
+static double
+buffers_per_gb(void)
+{
+	return 1024.0 * 1024.0 * 1024.0 / BLCKSZ;
+}
+
+/* Marks the scenarios that the caller asked for. */
+static void
+parse_scenario(FunctionCallInfo fcinfo, int argno, bool *wanted)
+{
+	if (PG_ARGISNULL(argno))
+		wanted[PBP_CURRENT] = wanted[PBP_WORST] = true;
+	else
+		wanted[parse_name(fcinfo, argno, "scenario", scenario_names, PBP_SCENARIOS)] = true;
+}
+
+static void
+emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
+				const PbpSweepCost *cost)
+{
+	Row			row = {0};
+	const PbpLatency *latency = &cost->latency;
+	double		inspected = (double) cost->inspected;
+
+	add_datum(&row, CStringGetTextDatum(scenario_names[scenario]));
+	add_count(&row, victims);
+	add_latency(&row, latency);
+	add_measure(&row, inspected / victims);
+	add_count(&row, cost->inspected_max);
+	add_count(&row, cost->inspected);
+	add_measure(&row, inspected / NBuffers);
+	add_quotient(&row, cost->sweep_ns, inspected);
+	add_quotient(&row, cost->sweep_ns * NBuffers / 1e6, inspected);
+	add_quotient(&row, cost->sweep_ns * buffers_per_gb() / 1e6, inspected);
+	add_count(&row, cost->from_freelist);
+	add_count(&row, cost->skipped_pinned);
+	add_count(&row, cost->dirty_victims);
+	add_measure(&row, pbp_latency_sum_ns(latency) / 1e6);
+	emit_row(rsinfo, &row, SWEEP_COST_COLS);
+}
+
+Datum
+pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
+{
+	int			victims = positive_arg(fcinfo, 0, "victims", MAX_VICTIMS);
+	bool		wanted[PBP_SCENARIOS] = {false};
+	PbpSweepCost *cost;
+
+	parse_scenario(fcinfo, 1, wanted);
+	if (wanted[PBP_LIVE] && !superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser to run the \"live\" scenario"),
+				 errdetail("It moves the clock hand and ages usage counts for every session."),
+				 errhint("The scenario \"current\" tells the same cost and changes nothing.")));
+
+	InitMaterializedSRF(fcinfo, 0);
+	cost = palloc(sizeof(*cost));
+	for (int i = 0; i < PBP_SCENARIOS; i++)
+	{
+		if (!wanted[i])
+			continue;
+		pbp_sweep_cost((PbpScenario) i, victims, cost);
+		emit_sweep_cost((ReturnSetInfo *) fcinfo->resultinfo,
+						(PbpScenario) i, victims, cost);
+	}
+	pfree(cost);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
+{
+	int			rounds = positive_arg(fcinfo, 0, "rounds", MAX_ROUNDS);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_SCAN_METHODS; i++)
+	{
+		Row			row = {0};
+		PbpScanCost cost;
+		double		avg_ns;
+
+		pbp_scan_cost((PbpScanMethod) i, rounds, &cost);
+		avg_ns = (double) cost.sum_ns / rounds;
+
+		add_datum(&row, CStringGetTextDatum(scan_methods[i].name));
+		add_datum(&row, CStringGetTextDatum(scan_methods[i].models));
+		add_measure(&row, avg_ns / 1e6);
+		add_measure(&row, (double) cost.min_ns / 1e6);
+		add_measure(&row, (double) cost.max_ns / 1e6);
+		add_measure(&row, avg_ns / NBuffers * buffers_per_gb() / 1e6);
+		add_measure(&row, avg_ns / NBuffers);
+		add_count(&row, NBuffers);
+		if (cost.matched >= 0)
+			add_count(&row, cost.matched);
+		else
+			add_null(&row);
+		add_count(&row, rounds);
+		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, SCAN_COST_COLS);
+	}
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_read_cost(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	int			samples = positive_arg(fcinfo, 1, "samples", MAX_SAMPLES);
+	ForkNumber	fork = fork_arg(fcinfo, 2);
+	Relation	relation = try_relation_open(relid, AccessShareLock);
+	PbpReadCost *cost = palloc(sizeof(*cost));
+
+	if (relation == NULL)
+		report_no_relation(relid);
+	check_has_pages(relation->rd_rel);
+	if (!smgrexists(RelationGetSmgr(relation), fork))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("relation \"%s\" has no fork \"%s\"",
+						RelationGetRelationName(relation), forkNames[fork])));
+
+	InitMaterializedSRF(fcinfo, 0);
+	pbp_read_cost(relation, fork, samples, cost);
+	relation_close(relation, AccessShareLock);
+
+	for (int i = 0; i < PBP_TIERS; i++)
+	{
+		const PbpLatency *latency = &cost->tiers[i];
+		Row			row = {0};
+
+		if (latency->count == 0)
+			continue;
+		if (tier_names[i] != NULL)
+			add_datum(&row, CStringGetTextDatum(tier_names[i]));
+		else
+			add_null(&row);
+		add_count(&row, latency->count);
+		add_latency(&row, latency);
+		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, READ_COST_COLS);
+	}
+	report_reason(cost->trust, relid, 0);
+	pfree(cost);
+	return (Datum) 0;
+}

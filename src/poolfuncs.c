@@ -1,0 +1,260 @@
+/*-------------------------------------------------------------------------
+ *
+ * poolfuncs.c
+ *	  SQL functions that say what state the buffer pool is in.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "commands/tablespace.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "args.h"
+#include "pgbufprobe.h"
+#include "poolfuncs.h"
+#include "relations.h"
+#include "rows.h"
+
+#define HISTOGRAM_COLS		6
+#define RELATIONS_COLS		11
+#define CLOCK_COLS			6
+#define CLOCK_RATE_COLS		7
+
+PG_FUNCTION_INFO_V1(pgbufprobe_usagecount_histogram);
+PG_FUNCTION_INFO_V1(pgbufprobe_relations);
+PG_FUNCTION_INFO_V1(pgbufprobe_clock);
+PG_FUNCTION_INFO_V1(pgbufprobe_clock_rate);
+
+static void
+emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
+				  const PbpBufferCount *count, int64 total)
+{
+	Row			row = {0};
+
+	if (usage >= 0)
+		add_datum(&row, Int32GetDatum(usage));
+	else
+		add_null(&row);
+	add_count(&row, count->buffers);
+	add_count(&row, count->buffers * BLCKSZ);
+	add_count(&row, count->dirty);
+	add_count(&row, count->pinned);
+	add_share(&row, count->buffers, total);
+	emit_row(rsinfo, &row, HISTOGRAM_COLS);
+}
+
+Datum
+pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	PbpHistogram histogram;
+	int64		total;
+
+	if (PG_ARGISNULL(0))
+		pbp_histogram(&histogram);
+	else
+	{
+		PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
+
+		pbp_relation_histogram(&locator, &histogram);
+	}
+
+	total = histogram.unused.buffers;
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		total += histogram.usage[i].buffers;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		emit_buffer_count(rsinfo, i, &histogram.usage[i], total);
+	emit_buffer_count(rsinfo, -1, &histogram.unused, total);
+	return (Datum) 0;
+}
+
+int64
+relation_buffers(const PbpRelationCount *count)
+{
+	int64		buffers = 0;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		buffers += count->usage[i];
+	return buffers;
+}
+
+/* Largest first; then in the order of their names, so that output is stable. */
+static int
+compare_relations(const void *a, const void *b)
+{
+	const PbpRelationCount *one = a;
+	const PbpRelationCount *other = b;
+	int64		difference = relation_buffers(other) - relation_buffers(one);
+
+	if (difference != 0)
+		return difference > 0 ? 1 : -1;
+	return memcmp(one, other, offsetof(PbpRelationCount, dirty));
+}
+
+/* The relation that has these pages, as far as this database can tell. */
+static Oid
+relation_of(const PbpLocator *locator)
+{
+	Oid			database = pbp_locator_database(locator);
+
+	if (OidIsValid(database) && database != MyDatabaseId)
+		return InvalidOid;
+	return pbp_relid_by_relfilenode(pbp_locator_tablespace(locator),
+									pbp_locator_relfilenode(locator));
+}
+
+Datum
+usagecounts_array(const int64 *usage)
+{
+	Datum		elements[PBP_USAGE_LEVELS];
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		elements[i] = Int64GetDatum(usage[i]);
+	return PointerGetDatum(construct_array(elements, PBP_USAGE_LEVELS, INT8OID,
+										   sizeof(int64), FLOAT8PASSBYVAL,
+										   TYPALIGN_DOUBLE));
+}
+
+/* database, tablespace, relfilenode, fork, relation, buffers, bytes */
+void
+add_relation(Row *row, const PbpRelationCount *count)
+{
+	const PbpLocator *locator = &count->locator;
+	Oid			relation = relation_of(locator);
+
+	add_name(row, get_database_name(pbp_locator_database(locator)));
+	add_name(row, get_tablespace_name(pbp_locator_tablespace(locator)));
+	add_datum(row, ObjectIdGetDatum(pbp_locator_relfilenode(locator)));
+	add_datum(row, CStringGetTextDatum(forkNames[count->fork]));
+	if (OidIsValid(relation))
+		add_datum(row, ObjectIdGetDatum(relation));
+	else
+		add_null(row);
+	add_count(row, relation_buffers(count));
+	add_count(row, relation_buffers(count) * BLCKSZ);
+}
+
+static void
+emit_relation_count(ReturnSetInfo *rsinfo, const void *item,
+					void *arg pg_attribute_unused())
+{
+	const PbpRelationCount *count = item;
+	Row			row = {0};
+	int64		usage_sum = 0;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		usage_sum += i * count->usage[i];
+
+	add_relation(&row, count);
+	add_count(&row, count->dirty);
+	add_count(&row, count->pinned);
+	add_quotient(&row, (double) usage_sum, (double) relation_buffers(count));
+	add_datum(&row, usagecounts_array(count->usage));
+	emit_row(rsinfo, &row, RELATIONS_COLS);
+}
+
+/* A row for each relation and fork in the pool, largest first. */
+void
+emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg)
+{
+	int			nrelations;
+	PbpRelationCount *counts = pbp_count_relations(&nrelations);
+
+	qsort(counts, nrelations, sizeof(*counts), compare_relations);
+	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit, arg);
+	pfree(counts);
+}
+
+Datum
+pgbufprobe_relations(PG_FUNCTION_ARGS)
+{
+	emit_relations(fcinfo, emit_relation_count, NULL);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_clock(PG_FUNCTION_ARGS)
+{
+	Row			row = {0};
+	TupleDesc	tupdesc;
+	PbpClock	clock = pbp_read_clock();
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	add_datum(&row, TimestampTzGetDatum(GetCurrentTimestamp()));
+	add_count(&row, NBuffers);
+	add_count(&row, clock.hand);
+	add_count(&row, clock.passes);
+	add_count(&row, pbp_ticks(clock));
+	add_count(&row, pbp_published_allocations());
+
+	Assert(row.ncols == CLOCK_COLS);
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls));
+}
+
+/* Sleep, but answer interrupts at once. */
+void
+sleep_ms(int64 duration_ms)
+{
+	int64		end_ns = pbp_now_ns() + duration_ms * 1000000;
+	int64		left_ns;
+
+	while ((left_ns = end_ns - pbp_now_ns()) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 (long) (left_ns / 1000000 + 1), PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+Datum
+pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
+{
+	int64		duration_ms = duration_arg_ms(fcinfo, 0);
+	Row			row = {0};
+	TupleDesc	tupdesc;
+	PbpClock	from;
+	int64		from_ns;
+	int64		from_allocations;
+	double		seconds;
+	double		ticks;
+	double		allocations;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	from = pbp_read_clock();
+	from_allocations = pbp_published_allocations();
+	from_ns = pbp_now_ns();
+	sleep_ms(duration_ms);
+	seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	allocations = (double) (pbp_published_allocations() - from_allocations);
+	ticks = (double) pbp_ticks_between(from, pbp_read_clock());
+
+	add_measure(&row, seconds);
+	add_count(&row, (int64) ticks);
+	if (allocations >= 0)
+		add_count(&row, (int64) allocations);
+	else
+		add_null(&row);			/* somebody has reset the statistics */
+	add_measure(&row, ticks / seconds);
+	add_quotient(&row, allocations, allocations >= 0 ? seconds : 0);
+	add_quotient(&row, ticks, allocations);
+	add_quotient(&row, NBuffers * seconds, ticks);
+
+	Assert(row.ncols == CLOCK_RATE_COLS);
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls));
+}

@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * poolfuncs.h
+ *	  What other SQL functions share with those about the state of the pool.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_POOLFUNCS_H
+#define PBP_POOLFUNCS_H
+
+#include "pgbufprobe.h"
+#include "rows.h"
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern int64 relation_buffers(const PbpRelationCount *count);
+extern Datum usagecounts_array(const int64 *usage);
+extern void add_relation(Row *row, const PbpRelationCount *count);
+extern void emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg);
+extern void sleep_ms(int64 duration_ms);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_POOLFUNCS_H */

@@ -1,0 +1,163 @@
+/*-------------------------------------------------------------------------
+ *
+ * rows.c
+ *	  Rows of SQL functions, filled column by column from left to right.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "rows.h"
+
+
+void
+add_null(Row *row)
+{
+	Assert(row->ncols < MAX_COLS);
+	row->nulls[row->ncols++] = true;
+}
+
+void
+add_datum(Row *row, Datum value)
+{
+	Assert(row->ncols < MAX_COLS);
+	row->values[row->ncols++] = value;
+}
+
+void
+add_count(Row *row, int64 count)
+{
+	add_datum(row, Int64GetDatum(count));
+}
+
+/*
+ * Round to four significant digits, all that a measurement is worth, but
+ * never cut into the integer part.
+ */
+void
+add_measure(Row *row, double value)
+{
+	if (value != 0 && isfinite(value))
+	{
+		double		decimals = Max(0, 3 - floor(log10(fabs(value))));
+		double		scale = pow(10, decimals);
+
+		value = rint(value * scale) / scale;
+	}
+	add_datum(row, Float8GetDatum(value));
+}
+
+/* A quotient, NULL where there is nothing to divide by. */
+void
+add_quotient(Row *row, double dividend, double divisor)
+{
+	if (divisor > 0)
+		add_measure(row, dividend / divisor);
+	else
+		add_null(row);
+}
+
+/* A part of a whole: 1 means all of it, and nothing is rounded up to that. */
+void
+add_share(Row *row, int64 part, int64 whole)
+{
+	if (part < whole)
+		add_quotient(row, Min((double) part, 0.9999 * (double) whole), (double) whole);
+	else
+		add_quotient(row, (double) part, (double) whole);
+}
+
+/* avg_us, p50_us, p95_us, p99_us, max_us */
+void
+add_latency(Row *row, const PbpLatency *latency)
+{
+	add_measure(row, pbp_latency_avg_ns(latency) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.50) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.95) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
+	add_measure(row, pbp_latency_max_ns(latency) / 1e3);
+}
+
+void
+add_name(Row *row, const char *name)
+{
+	if (name != NULL)
+		add_datum(row, DirectFunctionCall1(namein, CStringGetDatum(name)));
+	else
+		add_null(row);
+}
+
+/* A sentence, NULL if there is none. */
+void
+add_text(Row *row, const char *text)
+{
+	if (text != NULL)
+		add_datum(row, CStringGetTextDatum(text));
+	else
+		add_null(row);
+}
+
+void
+emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
+{
+	CHECK_FOR_INTERRUPTS();
+	Assert(row->ncols == ncols);
+	Assert(rsinfo->setDesc->natts == ncols);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
+						 row->values, row->nulls);
+}
+
+void
+add_known_count(Row *row, bool known, int64 count)
+{
+	if (known)
+		add_count(row, count);
+	else
+		add_null(row);
+}
+
+/* A count that came from a double, rounded. */
+void
+add_rounded(Row *row, double count)
+{
+	add_count(row, (int64) rint(count));
+}
+
+/* Something that may be unknown, which is then negative. */
+void
+add_known_measure(Row *row, double value)
+{
+	if (value >= 0)
+		add_measure(row, value);
+	else
+		add_null(row);
+}
+
+/* A row for each item of an array, each in memory that is given back after it. */
+void
+emit_rows(FunctionCallInfo fcinfo, const void *items, int nitems, Size size,
+		  RowEmitter emit, void *arg)
+{
+	MemoryContext row_context;
+
+	InitMaterializedSRF(fcinfo, 0);
+	row_context = AllocSetContextCreate(CurrentMemoryContext,
+										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
+	for (int i = 0; i < nitems; i++)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		emit((ReturnSetInfo *) fcinfo->resultinfo, (const char *) items + i * size, arg);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextDelete(row_context);
+}

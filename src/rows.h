@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * rows.h
+ *	  Rows of SQL functions, filled column by column from left to right.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_ROWS_H
+#define PBP_ROWS_H
+
+#include "fmgr.h"
+#include "funcapi.h"
+
+#include "latency.h"
+
+#define MAX_COLS			18
+
+/* One row under construction. */
+typedef struct Row
+{
+	int			ncols;
+	Datum		values[MAX_COLS];
+	bool		nulls[MAX_COLS];
+} Row;
+
+/* Forms and emits the row of one item of an array. */
+typedef void (*RowEmitter) (ReturnSetInfo *rsinfo, const void *item, void *arg);
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern void add_null(Row *row);
+extern void add_datum(Row *row, Datum value);
+extern void add_count(Row *row, int64 count);
+extern void add_known_count(Row *row, bool known, int64 count);
+extern void add_rounded(Row *row, double count);
+extern void add_measure(Row *row, double value);
+extern void add_known_measure(Row *row, double value);
+extern void add_quotient(Row *row, double dividend, double divisor);
+extern void add_share(Row *row, int64 part, int64 whole);
+extern void add_latency(Row *row, const PbpLatency *latency);
+extern void add_name(Row *row, const char *name);
+extern void add_text(Row *row, const char *text);
+extern void emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols);
+extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int nitems, Size size,
+					  RowEmitter emit, void *arg);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_ROWS_H */

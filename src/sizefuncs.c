@@ -1,0 +1,335 @@
+/*-------------------------------------------------------------------------
+ *
+ * sizefuncs.c
+ *	  SQL functions that say what the pool did over time, and what another
+ *	  size would do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "args.h"
+#include "pgbufprobe.h"
+#include "poolfuncs.h"
+#include "rows.h"
+
+/* how far back the sampler is asked how fast the hand turns */
+#define RATE_SECONDS		300
+
+/* beyond this, a share of the reads, advice is not to be trusted without a look at why */
+#define LARGE_SELF_ERROR	0.2
+
+#define RESIDENCE_COLS		12
+#define HISTORY_COLS		14
+#define ADVICE_COLS			11
+
+PG_FUNCTION_INFO_V1(pgbufprobe_residence);
+PG_FUNCTION_INFO_V1(pgbufprobe_history);
+PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
+PG_FUNCTION_INFO_V1(pgbufprobe_advice);
+PG_FUNCTION_INFO_V1(pgbufprobe_no_snapshot);
+
+static void
+check_sampler_is_loaded(void)
+{
+	if (!pbp_sampler_is_loaded())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pgbufprobe must be loaded via shared_preload_libraries"),
+				 errdetail("History is kept by a background worker that starts with the server."),
+				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server; pgbufprobe_snapshot() works without.")));
+}
+
+/* How fast the hand turns. */
+typedef struct TurnRate
+{
+	double		seconds;		/* for which it was watched; 0: not at all */
+	double		ticks;
+} TurnRate;
+
+/*
+ * By the samples of the last RATE_SECONDS; one at least, if it is not too old.
+ * Nor by more of them where somebody has put back the clock.
+ */
+static TurnRate
+rate_by_history(void)
+{
+	TurnRate	rate = {0};
+	int			nsamples;
+	PbpSample  *samples = pbp_history(&nsamples);
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz oldest = now - RATE_SECONDS * USECS_PER_SEC;
+	/* no sample for so long, and nobody is watching any more */
+	TimestampTz awaited = now - (2 * pbp_sample_interval_ms + 1000) * INT64CONST(1000);
+
+	if (nsamples > 0 && samples[nsamples - 1].taken_at < awaited)
+		nsamples = 0;
+	for (int i = nsamples - 1; i >= 0 && samples[i].taken_at >= oldest && rate.seconds < RATE_SECONDS; i--)
+	{
+		rate.seconds += (double) samples[i].elapsed_ns / 1e9;
+		rate.ticks += (double) samples[i].new_ticks;
+	}
+	pfree(samples);
+	return rate;
+}
+
+static TurnRate
+rate_by_watching(int64 duration_ms)
+{
+	TurnRate	rate;
+	PbpClock	from = pbp_read_clock();
+	int64		from_ns = pbp_now_ns();
+
+	sleep_ms(duration_ms);
+	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
+	return rate;
+}
+
+/* Seconds that the hand needs for some ticks, NULL if it stood still. */
+static void
+add_seconds(Row *row, const TurnRate *rate, double ticks)
+{
+	add_quotient(row, ticks * rate->seconds, rate->ticks);
+}
+
+static void
+emit_residence(ReturnSetInfo *rsinfo, const void *item, void *arg)
+{
+	const PbpRelationCount *count = item;
+	const TurnRate *rate = arg;
+	Row			row = {0};
+
+	add_relation(&row, count);
+	add_seconds(&row, rate, (double) count->stay_min);
+	add_seconds(&row, rate, (double) count->stay_sum / (double) relation_buffers(count));
+	add_seconds(&row, rate, (double) count->stay_max);
+	add_seconds(&row, rate, NBuffers);
+	add_measure(&row, rate->seconds);
+	emit_row(rsinfo, &row, RESIDENCE_COLS);
+}
+
+Datum
+pgbufprobe_residence(PG_FUNCTION_ARGS)
+{
+	int64		duration_ms = duration_arg_ms(fcinfo, 0);
+	TurnRate	rate = {0};
+
+	if (pbp_sampler_is_loaded() && pbp_sampler_on)
+		rate = rate_by_history();
+	if (rate.seconds == 0)
+		rate = rate_by_watching(duration_ms);
+	emit_relations(fcinfo, emit_residence, &rate);
+	return (Datum) 0;
+}
+
+static void
+emit_sample(ReturnSetInfo *rsinfo, const void *item,
+			void *arg pg_attribute_unused())
+{
+	const PbpSample *sample = item;
+	const PbpHistogram *histogram = &sample->histogram;
+	double		seconds = (double) sample->elapsed_ns / 1e9;
+	double		ticks = (double) sample->new_ticks;
+	int64		usage[PBP_USAGE_LEVELS];
+	int64		dirty = histogram->unused.dirty;
+	int64		pinned = histogram->unused.pinned;
+	Row			row = {0};
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+	{
+		usage[i] = histogram->usage[i].buffers;
+		dirty += histogram->usage[i].dirty;
+		pinned += histogram->usage[i].pinned;
+	}
+
+	add_datum(&row, TimestampTzGetDatum(sample->taken_at));
+	if (sample->elapsed_ns > 0)
+		add_measure(&row, seconds);
+	else
+		add_null(&row);
+	add_count(&row, sample->ticks);
+	add_count(&row, sample->allocations);
+	add_quotient(&row, ticks, seconds);
+	add_quotient(&row, ticks, (double) sample->new_allocations);
+	add_quotient(&row, NBuffers * seconds, ticks);
+	add_datum(&row, usagecounts_array(usage));
+	add_count(&row, histogram->unused.buffers);
+	add_count(&row, dirty);
+	add_count(&row, pinned);
+	add_count(&row, sample->scans);
+	add_measure(&row, (double) sample->cpu_ns / 1e6);
+	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
+	emit_row(rsinfo, &row, HISTORY_COLS);
+}
+
+Datum
+pgbufprobe_history(PG_FUNCTION_ARGS)
+{
+	PbpSample  *samples;
+	int			nsamples;
+
+	check_sampler_is_loaded();
+	samples = pbp_history(&nsamples);
+	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, NULL);
+	pfree(samples);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
+{
+	check_sampler_is_loaded();
+	pbp_history_reset();
+	PG_RETURN_VOID();
+}
+
+/* Why a row's figures are unknown, NULL if they are not. */
+static const char *
+unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+{
+	if (!pbp_sampler_is_loaded())
+		return "pgbufprobe is not in shared_preload_libraries, so nobody has watched";
+	if (!pbp_sampler_on)
+		return "pgbufprobe.sampler is off";
+	if (report->since == 0)
+		return "the sampler has not begun to watch";
+	if (!report->has_memory)
+		return pbp_advice_memory_kb == 0 ? "pgbufprobe.advice_memory is 0" :
+			pbp_advice_memory_kb < 0 ? "so small a pool shows nothing, or there was no memory to look" :
+			"pgbufprobe.advice_memory is too small, or more than there is";
+
+	switch (row->reason)
+	{
+		case PBP_ADVICE_KNOWN:
+			return NULL;
+		case PBP_ADVICE_NOTHING_EVICTED:
+			return "the hand has not been round once, so nothing has shown yet what other sizes would do";
+		case PBP_ADVICE_LEARNING:
+			return "still learning: not enough pages were evicted and came back yet";
+		case PBP_ADVICE_LITTLE_EVIDENCE:
+			return "too few reads lately to tell";
+		case PBP_ADVICE_RARE_SCANS:
+			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
+		case PBP_ADVICE_FAST_HAND:
+			return "the hand of so small a pool would turn too often between two looks";
+		case PBP_ADVICE_UNCOUNTED:
+			return "more pages come back than the server counts as read: replay of WAL, or statistics not published yet";
+		case PBP_ADVICE_SATURATED:
+			return "more pages are in constant use than such a pool has room for, and their usage counts do not tell which of them most";
+	}
+	return "unknown";
+}
+
+/* What to keep in mind of a row that is known, NULL if nothing. */
+static const char *
+caveat_of_advice(const PbpAdviceReport *report, double factor)
+{
+	const PbpAdviceTotals *totals = &report->totals;
+
+	if (fabs(totals->self_error) > LARGE_SELF_ERROR)
+		return totals->self_error < 0 ?
+			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
+			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
+	if (!PBP_KNOWS_RINGS)
+		return "before PostgreSQL 16 reads of large scans count as others, and blocks of temporary tables";
+	if (totals->ring_reads > totals->reads)
+		return factor > 1 ?
+			"large scans read even more through rings; repeated often, they would keep a part of a larger pool for themselves" :
+			"large scans read even more through rings, which is not counted here";
+	return NULL;
+}
+
+/* Milliseconds that reads take of which this share is served by the page cache; -1: unknown. */
+static double
+read_ms(const PbpAdviceReport *report, double reads, double os_share)
+{
+	double		ns = 0;
+
+	if (os_share < 0 ||
+		(os_share > 0 && report->os_read_ns < 0) || (os_share < 1 && report->storage_read_ns < 0))
+		return -1;
+	if (os_share > 0)
+		ns += os_share * report->os_read_ns;
+	if (os_share < 1)
+		ns += (1 - os_share) * report->storage_read_ns;
+	return reads * ns / 1e6;
+}
+
+static void
+emit_advice(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
+{
+	const PbpAdviceTotals *totals = &report->totals;
+	const PbpAdviceRow *advice = &report->rows[i];
+	double		factor = pbp_advice_factor(i);
+	const char *unknown = unknown_advice(report, advice);
+	double		os_share = report->os_cache_share[i];
+	double		reads;
+	double		ms;
+	Row			row = {0};
+
+	add_measure(&row, factor);
+	add_rounded(&row, factor * NBuffers * BLCKSZ);
+	if (unknown != NULL)
+	{
+		while (row.ncols < ADVICE_COLS - 1)
+			add_null(&row);
+		add_text(&row, unknown);
+		emit_row(rsinfo, &row, ADVICE_COLS);
+		return;
+	}
+
+	reads = advice->miss_ratio * totals->accesses;
+	ms = read_ms(report, fabs(totals->reads - reads), os_share);
+	add_measure(&row, advice->miss_ratio);
+	add_rounded(&row, reads);
+	add_quotient(&row, reads, totals->reads);
+	add_rounded(&row, totals->reads - reads);
+	add_known_measure(&row, os_share);
+	if (ms >= 0)
+		add_measure(&row, reads <= totals->reads ? ms : -ms);
+	else
+		add_null(&row);
+	add_count(&row, totals->sampled_loads);
+	if (isnan(totals->self_error))
+		add_null(&row);
+	else
+		add_measure(&row, totals->self_error);
+	add_text(&row, caveat_of_advice(report, factor));
+	emit_row(rsinfo, &row, ADVICE_COLS);
+}
+
+Datum
+pgbufprobe_advice(PG_FUNCTION_ARGS)
+{
+	PbpAdviceReport *report = palloc0(sizeof(*report));
+
+	if (pbp_sampler_is_loaded())
+		pbp_read_advice(report);
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		emit_advice((ReturnSetInfo *) fcinfo->resultinfo, report, i);
+	pfree(report);
+	return (Datum) 0;
+}
+/* Complains of a snapshot that is not there; for the SQL functions, which cannot. */
+Datum
+pgbufprobe_no_snapshot(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("there are not two snapshots to compare"),
+				 errhint("SELECT pgbufprobe_snapshot() before and after what you want to watch.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_NO_DATA_FOUND),
+			 errmsg("snapshot " INT64_FORMAT " does not exist", PG_GETARG_INT64(0)),
+			 errhint("The table pgbufprobe_snapshots lists those that do.")));
+	PG_RETURN_NULL();
+}
