@@ -25,6 +25,7 @@ OBJS = \
 	src/rows.o \
 	src/sampler.o \
 	src/sizefuncs.o \
+	src/snapshotfuncs.o \
 	src/sweep.o
 
 # Every version that was ever shipped, and every way from one to the next.

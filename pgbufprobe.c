@@ -37,6 +37,17 @@ start_shared_memory(void)
 	pbp_sampler_init_shared();
 }
 
+/* The one that matters also where the library was not preloaded. */
+static void
+define_os_cache_setting(void)
+{
+	DefineCustomBoolVariable("pgbufprobe.os_cache",
+							 "Allows asking the kernel what its page cache holds.",
+							 "If off, the background worker and all functions do without the page cache and read no files.",
+							 &pbp_os_cache_on, true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+}
+
 static void
 define_settings(void)
 {
@@ -72,6 +83,7 @@ define_settings(void)
 void
 _PG_init(void)
 {
+	define_os_cache_setting();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 

@@ -7,15 +7,9 @@
  */
 #include "postgres.h"
 
-#include "access/heapam.h"
-#include "access/htup_details.h"
-#include "access/tableam.h"
-#include "access/table.h"
-#include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "args.h"
 #include "cachefuncs.h"
@@ -27,7 +21,7 @@
 #define MAX_LOOKS			3	/* at a relation that is rewritten meanwhile */
 
 #define OS_CACHE_COLS		14
-#define RESIDENCY_COLS		11
+#define RESIDENCY_COLS		13
 #define RESIDENCY_MAP_COLS	6
 
 PG_FUNCTION_INFO_V1(pgbufprobe_os_cache);
@@ -68,6 +62,21 @@ report_reason(PbpOsTrust trust, Oid relid, int64 others)
 				 errdetail_internal("%s", pbp_os_reason(trust))));
 }
 
+/*
+ * A file that cannot be opened is an error for a function that was asked for
+ * this relation alone, and a warning for one that was asked for many.
+ */
+static void
+report_unreadable(int elevel, const char *path, int error, int64 others)
+{
+	errno = error;
+	ereport(elevel,
+			(errcode_for_file_access(),
+			 errmsg("could not open file \"%s\": %m", path),
+			 others > 0 ?
+			 errdetail("Files of " INT64_FORMAT " other relations could not be opened either.", others) : 0));
+}
+
 /* What the platform or the kernel does not offer at all is an error. */
 static void
 check_offered(PbpOsTrust trust)
@@ -82,6 +91,43 @@ check_offered(PbpOsTrust trust)
 				 errhint("The methods \"mincore\" and \"auto\" do not need it.")));
 }
 
+/* The method that was used, NULL if none was. */
+static void
+add_method(Row *row, PbpOsMethod method)
+{
+	add_text(row, method != PBP_OS_AUTO ? os_method_names[method] : NULL);
+}
+
+/*
+ * Opens the first segment of a relation's fork; the others are opened by
+ * pbp_os_next().  False if the relation was dropped meanwhile; if it was
+ * rewritten, its new files are opened.
+ */
+static bool
+open_fork(PbpOsWalk *walk, Oid relid, ForkNumber fork, PbpOsMethod method)
+{
+	PbpLocator	locator = relation_locator(relid);
+
+	for (int i = 0; i < MAX_LOOKS; i++)
+	{
+		pbp_os_walk(walk, &locator, fork, method);
+		if (pbp_os_next(walk))
+			return true;
+		if (!was_rewritten(relid, &locator))
+			break;
+	}
+	if (find_relation(relid, &locator))
+		report_no_fork(relid, fork);
+	return false;
+}
+
+static void
+check_readable(const PbpOsFile *file)
+{
+	if (file->trust == PBP_OS_UNREADABLE)
+		report_unreadable(ERROR, file->path, file->error, 0);
+}
+
 static void
 emit_os_cache(ReturnSetInfo *rsinfo, int segment, const PbpOsFile *file,
 			  const PbpOsCounts *counts, double elapsed_ms)
@@ -90,7 +136,7 @@ emit_os_cache(ReturnSetInfo *rsinfo, int segment, const PbpOsFile *file,
 	bool		known = counts->cached >= 0;
 
 	add_datum(&row, Int32GetDatum(segment));
-	add_datum(&row, CStringGetTextDatum(file->path));
+	add_text(&row, file->path);
 	add_count(&row, file->bytes);
 	add_count(&row, counts->pages);
 	add_known_count(&row, known, counts->cached);
@@ -103,7 +149,7 @@ emit_os_cache(ReturnSetInfo *rsinfo, int segment, const PbpOsFile *file,
 	add_known_count(&row, counts->writeback >= 0, counts->writeback);
 	add_known_count(&row, counts->evicted >= 0, counts->evicted);
 	add_known_count(&row, counts->recently_evicted >= 0, counts->recently_evicted);
-	add_datum(&row, CStringGetTextDatum(os_method_names[file->method]));
+	add_method(&row, file->method);
 	add_datum(&row, BoolGetDatum(file->trust == PBP_OS_TRUSTED));
 	add_measure(&row, elapsed_ms);
 	emit_row(rsinfo, &row, OS_CACHE_COLS);
@@ -112,7 +158,7 @@ emit_os_cache(ReturnSetInfo *rsinfo, int segment, const PbpOsFile *file,
 Datum
 pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 {
-	PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
+	Oid			relid = PG_GETARG_OID(0);
 	ForkNumber	fork = fork_arg(fcinfo, 1);
 	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names, PBP_OS_METHODS);
 	PbpOsTrust	trust = PBP_OS_TRUSTED;
@@ -120,11 +166,11 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 	PbpOsWalk	walk;
 
 	InitMaterializedSRF(fcinfo, 0);
-	pbp_os_walk(&walk, &locator, fork, method);
-	while (pbp_os_next(&walk))
+	for (bool found = open_fork(&walk, relid, fork, method); found; found = pbp_os_next(&walk))
 	{
 		PbpOsCounts counts;
 
+		check_readable(&walk.file);
 		check_offered(walk.file.trust);
 		if (trust == PBP_OS_TRUSTED)
 			trust = walk.file.trust;
@@ -133,18 +179,11 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 					  &counts, (double) (pbp_now_ns() - start) / 1e6);
 		start = pbp_now_ns();
 	}
-	report_reason(trust, PG_GETARG_OID(0), 0);
+	report_reason(trust, relid, 0);
 	return (Datum) 0;
 }
 
-/* A relation to look at, and what was found of one of its forks. */
-typedef struct Target
-{
-	Oid			relid;
-	PbpLocator	locator;
-	bool		forks[MAX_FORKNUM + 1]; /* that it may have */
-} Target;
-
+/* What was found of a fork. */
 typedef struct ForkResidency
 {
 	Oid			relid;
@@ -152,198 +191,174 @@ typedef struct ForkResidency
 	PbpResidency counts;
 } ForkResidency;
 
+typedef struct ForkList
+{
+	ForkResidency *forks;
+	int64		number;
+	int64		max;
+} ForkList;
+
+static void
+append_fork(ForkList *list, const ForkResidency *fork)
+{
+	if (list->number == list->max)
+	{
+		list->max *= 2;
+		list->forks = repalloc_huge(list->forks, (Size) list->max * sizeof(*fork));
+	}
+	list->forks[list->number++] = *fork;
+}
+
 /*
- * Looking for forks that are not there is a large part of the work in a
- * database of many relations.
+ * Look at all forks of all relations; the descriptors are scanned once.  If
+ * the main fork cannot be read, nobody knows which others there are.
  */
 static void
-add_target(List **targets, Form_pg_class form)
+look_at_relations(ForkList *list, const RelationList *relations)
 {
-	Target	   *target;
+	PbpPoolIndex *index = pbp_pool_index(relations->number == 1 ?
+										 &relations->relations[0].locator : NULL);
 
-	if (!RELKIND_HAS_STORAGE(form->relkind) || form->relpersistence == RELPERSISTENCE_TEMP)
-		return;
-	target = palloc(sizeof(*target));
-	target->relid = form->oid;
-	target->locator = class_locator(form);
-	target->forks[MAIN_FORKNUM] = true;
-	target->forks[FSM_FORKNUM] = form->relkind != RELKIND_SEQUENCE;
-	target->forks[VISIBILITYMAP_FORKNUM] = RELKIND_HAS_TABLE_AM(form->relkind);
-	target->forks[INIT_FORKNUM] = form->relpersistence == RELPERSISTENCE_UNLOGGED;
-	*targets = lappend(*targets, target);
-}
-
-/* Every relation of this database that has pages. */
-static List *
-all_targets(void)
-{
-	List	   *targets = NIL;
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
-	TableScanDesc scan = table_beginscan_catalog(pg_class, 0, NULL);
-	HeapTuple	tuple;
-
-	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+	list->number = 0;
+	list->max = Max(relations->number, 1);
+	list->forks = MemoryContextAllocHuge(CurrentMemoryContext,
+										 (Size) list->max * sizeof(ForkResidency));
+	for (int64 i = 0; i < relations->number; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		add_target(&targets, (Form_pg_class) GETSTRUCT(tuple));
-	}
-	table_endscan(scan);
-	table_close(pg_class, AccessShareLock);
-	return targets;
-}
-
-/* One relation, or the partitions of one that has no pages of its own. */
-static List *
-relation_targets(Oid relid)
-{
-	List	   *targets = NIL;
-	char		relkind = get_rel_relkind(relid);
-	ListCell   *lc;
-
-	if (relkind != RELKIND_PARTITIONED_TABLE && relkind != RELKIND_PARTITIONED_INDEX)
-	{
-		Target	   *target = palloc(sizeof(*target));
-
-		target->relid = relid;
-		target->locator = relation_locator(relid);
-		memset(target->forks, true, sizeof(target->forks));
-		return list_make1(target);
-	}
-
-	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
-	{
-		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(lc)));
-
-		if (!HeapTupleIsValid(tuple))
-			continue;			/* dropped meanwhile */
-		add_target(&targets, (Form_pg_class) GETSTRUCT(tuple));
-		ReleaseSysCache(tuple);
-	}
-	return targets;
-}
-
-/* Look at all forks of all targets; the descriptors are scanned once. */
-static List *
-look_at_targets(List *targets)
-{
-	List	   *found = NIL;
-	PbpPoolIndex *index = pbp_pool_index(list_length(targets) == 1 ?
-										 &((Target *) linitial(targets))->locator : NULL);
-	ListCell   *lc;
-
-	foreach(lc, targets)
-	{
-		Target	   *target = lfirst(lc);
+		const RelationStorage *relation = &relations->relations[i];
 
 		for (ForkNumber fork = MAIN_FORKNUM; fork <= MAX_FORKNUM; fork++)
 		{
-			ForkResidency residency = {.relid = target->relid,.fork = fork};
+			ForkResidency found = {.relid = relation->relid,.fork = fork};
 
 			CHECK_FOR_INTERRUPTS();
-			if (target->forks[fork] &&
-				pbp_residency(index, &target->locator, fork, &residency.counts))
-			{
-				ForkResidency *copy = palloc(sizeof(*copy));
-
-				*copy = residency;
-				found = lappend(found, copy);
-			}
+			if (!relation->forks[fork] ||
+				!pbp_residency(index, &relation->locator, fork, &found.counts))
+				continue;
+			append_fork(list, &found);
+			if (found.counts.trust == PBP_OS_UNREADABLE)
+				break;
 		}
 	}
 	pbp_pool_index_free(index);
-	return found;
 }
 
 /*
- * Has a relation got other files since it was looked up?  Then it is looked
- * up again.
+ * What is in both caches first, then the largest, then in the order of the
+ * catalog.  A million forks take a while to sort.
  */
-static bool
-was_rewritten(Target *target)
-{
-	PbpLocator	before = target->locator;
-
-	return find_relation(target->relid, &target->locator) &&
-		!pbp_locator_equals(&before, &target->locator);
-}
-
-/* Largest first; then in the order of the catalog. */
 static int
-compare_residency(const ListCell *a, const ListCell *b)
+compare_residency(const void *a, const void *b)
 {
-	const ForkResidency *one = lfirst(a);
-	const ForkResidency *other = lfirst(b);
+	const ForkResidency *one = a;
+	const ForkResidency *other = b;
 
+	CHECK_FOR_INTERRUPTS();
+	if (one->counts.both != other->counts.both)
+		return one->counts.both < other->counts.both ? 1 : -1;
 	if (one->counts.blocks != other->counts.blocks)
 		return one->counts.blocks < other->counts.blocks ? 1 : -1;
 	if (one->relid != other->relid)
 		return one->relid > other->relid ? 1 : -1;
-	return one->fork > other->fork ? 1 : -1;
+	return (int) one->fork - (int) other->fork;
 }
 
 static void
-emit_residency(ReturnSetInfo *rsinfo, const ForkResidency *found)
+emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
 {
+	const ForkResidency *found = item;
 	const PbpResidency *counts = &found->counts;
+	bool		readable = counts->trust != PBP_OS_UNREADABLE;
 	bool		known = counts->trust == PBP_OS_TRUSTED;
 	Row			row = {0};
 
 	add_datum(&row, ObjectIdGetDatum(found->relid));
-	add_datum(&row, CStringGetTextDatum(forkNames[found->fork]));
-	add_count(&row, counts->blocks);
-	add_count(&row, counts->shared);
+	add_text(&row, forkNames[found->fork]);
+	add_known_count(&row, readable, counts->blocks);
+	add_known_count(&row, readable, counts->blocks * BLCKSZ);
+	add_known_count(&row, readable, counts->shared);
 	add_known_count(&row, known, counts->os);
 	add_known_count(&row, known, counts->both);
+	add_known_count(&row, known, counts->both * BLCKSZ);
 	add_known_count(&row, known,
 					counts->blocks - counts->shared - counts->os + counts->both);
 	add_known_count(&row, known, counts->os_partial);
-	add_count(&row, counts->shared_dirty);
-	add_datum(&row, CStringGetTextDatum(os_method_names[counts->method]));
+	add_known_count(&row, readable, counts->shared_dirty);
+	add_method(&row, counts->method);
 	add_datum(&row, BoolGetDatum(known));
 	emit_row(rsinfo, &row, RESIDENCY_COLS);
+}
+
+/* Of the forks that have something unknown for the same reason, the first stands for all. */
+static void
+report_unknown(const ForkList *list)
+{
+	const ForkResidency *first[PBP_OS_TRUSTS] = {NULL};
+	int64		number[PBP_OS_TRUSTS] = {0};
+
+	for (int64 i = 0; i < list->number; i++)
+	{
+		PbpOsTrust	trust = list->forks[i].counts.trust;
+
+		if (number[trust]++ == 0)
+			first[trust] = &list->forks[i];
+	}
+	for (int i = 0; i < PBP_OS_TRUSTS; i++)
+	{
+		if (number[i] == 0)
+			continue;
+		if (i == PBP_OS_UNREADABLE)
+			report_unreadable(WARNING, first[i]->counts.unreadable, first[i]->counts.error, number[i] - 1);
+		else
+			report_reason((PbpOsTrust) i, first[i]->relid, number[i] - 1);
+	}
 }
 
 Datum
 pgbufprobe_residency(PG_FUNCTION_ARGS)
 {
-	List	   *targets;
-	List	   *found;
-	ListCell   *lc;
-	Oid			first[PBP_OS_TRUSTS] = {InvalidOid};
-	int64		forks[PBP_OS_TRUSTS] = {0};
+	RelationList relations;
+	ForkList	list;
 
-	targets = PG_ARGISNULL(0) ? all_targets() : relation_targets(PG_GETARG_OID(0));
-	found = look_at_targets(targets);
-	for (int i = 1; i < MAX_LOOKS && list_length(targets) == 1 &&
-		 was_rewritten(linitial(targets)); i++)
-		found = look_at_targets(targets);
-	list_sort(found, compare_residency);
+	if (PG_ARGISNULL(0))
+		list_all_relations(&relations);
+	else
+		list_relation(&relations, PG_GETARG_OID(0));
 
-	InitMaterializedSRF(fcinfo, 0);
-	foreach(lc, found)
-	{
-		const ForkResidency *residency = lfirst(lc);
-		PbpOsTrust	trust = residency->counts.trust;
+	look_at_relations(&list, &relations);
+	for (int i = 1; i < MAX_LOOKS && relations.number == 1 &&
+		 was_rewritten(relations.relations[0].relid, &relations.relations[0].locator); i++)
+		look_at_relations(&list, &relations);
+	qsort(list.forks, list.number, sizeof(ForkResidency), compare_residency);
 
-		if (forks[trust]++ == 0)
-			first[trust] = residency->relid;
-		emit_residency((ReturnSetInfo *) fcinfo->resultinfo, residency);
-	}
-	for (int i = 0; i < PBP_OS_TRUSTS; i++)
-	{
-		if (forks[i] > 0)
-			report_reason((PbpOsTrust) i, first[i], forks[i] - 1);
-	}
+	emit_rows(fcinfo, list.forks, list.number, sizeof(ForkResidency), emit_residency, NULL);
+	report_unknown(&list);
 	return (Datum) 0;
+}
+
+/* Blocks of a fork, by the length of its files, and where they are. */
+static int64
+count_blocks(Oid relid, ForkNumber fork, PbpLocator *locator)
+{
+	int64		nblocks = 0;
+	PbpOsWalk	walk;
+
+	for (bool found = open_fork(&walk, relid, fork, PBP_OS_AUTO); found; found = pbp_os_next(&walk))
+	{
+		check_readable(&walk.file);
+		nblocks += walk.file.bytes / BLCKSZ;
+	}
+	*locator = walk.locator;
+	return nblocks;
 }
 
 Datum
 pgbufprobe_residency_map(PG_FUNCTION_ARGS)
 {
-	PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
 	int			nbuckets = positive_arg(fcinfo, 1, "buckets", MAX_BUCKETS);
 	ForkNumber	fork = fork_arg(fcinfo, 2);
-	int64		nblocks = pbp_fork_blocks(&locator, fork);
+	PbpLocator	locator;
+	int64		nblocks = count_blocks(PG_GETARG_OID(0), fork, &locator);
 	PbpResidencyBucket *buckets;
 	PbpPoolIndex *index;
 	PbpOsTrust	trust;
@@ -378,15 +393,18 @@ pgbufprobe_residency_map(PG_FUNCTION_ARGS)
 Datum
 pgbufprobe_os_advise(PG_FUNCTION_ARGS)
 {
-	PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
 	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, PBP_OS_ADVICES);
 	ForkNumber	fork = fork_arg(fcinfo, 2);
 	int64		advised = 0;
 	PbpOsWalk	walk;
 
-	pbp_os_walk(&walk, &locator, fork, PBP_OS_AUTO);
-	while (pbp_os_next(&walk))
+	if (!pbp_os_cache_on)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot advise the kernel while \"pgbufprobe.os_cache\" is off")));
+	for (bool found = open_fork(&walk, PG_GETARG_OID(0), fork, PBP_OS_AUTO); found; found = pbp_os_next(&walk))
 	{
+		check_readable(&walk.file);
 		check_offered(walk.file.trust);
 		advised += pbp_os_advise(&walk.file, advice);
 	}

@@ -21,6 +21,7 @@
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
+#include "storage/pg_shmem.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
@@ -383,6 +384,13 @@ pbp_release_victim(BufferDesc *desc pg_attribute_unused())
 
 /* ---- statistics ---- */
 
+/* What the background writer has published, since its statistics were reset. */
+typedef struct PbpPublished
+{
+	int64		allocations;
+	TimestampTz reset_at;		/* 0: never */
+} PbpPublished;
+
 /*
  * Allocations that the background writer has published, as of now.
  *
@@ -390,8 +398,8 @@ pbp_release_victim(BufferDesc *desc pg_attribute_unused())
  * transaction, which would freeze this figure beside a hand that moves.  So
  * read where that one reads, and leave alone what the session has cached.
  */
-static inline int64
-pbp_published_allocations(void)
+static inline PbpPublished
+pbp_read_published(void)
 {
 	PgStatShared_BgWriter *shared = &pgStatLocal.shmem->bgwriter;
 	PgStat_BgWriterStats stats;
@@ -403,7 +411,26 @@ pbp_published_allocations(void)
 	before_reset = shared->reset_offset.buf_alloc;
 	LWLockRelease(&shared->lock);
 
-	return stats.buf_alloc - before_reset;
+	return (PbpPublished)
+	{
+		stats.buf_alloc - before_reset, stats.stat_reset_timestamp
+	};
+}
+
+static inline int64
+pbp_published_allocations(void)
+{
+	return pbp_read_published().allocations;
+}
+
+/*
+ * A number that the postmaster draws each time it makes shared memory: at its
+ * start, and after a crash.
+ */
+static inline uint32
+pbp_shared_memory_id(void)
+{
+	return ((PGShmemHeader *) UsedShmemSegAddr)->dsm_control;
 }
 
 /* Blocks that the server was asked for, since it was started or its statistics were reset. */

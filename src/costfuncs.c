@@ -22,6 +22,12 @@
 #define MAX_ROUNDS			10000
 #define MAX_SAMPLES			1000000
 
+/*
+ * Descriptors that one call may inspect, unless it is a superuser's: some tens
+ * of seconds.  The defaults stay below it for 1 TB of shared buffers.
+ */
+#define MAX_INSPECTED		INT64CONST(2500000000)
+
 #define SWEEP_COST_COLS		18
 #define SCAN_COST_COLS		10
 #define READ_COST_COLS		7
@@ -96,28 +102,64 @@ emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
 	emit_row(rsinfo, &row, SWEEP_COST_COLS);
 }
 
+static void
+report_too_much(const char *what, int64 most)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("cannot inspect more than " INT64_FORMAT " buffer descriptors in one call", MAX_INSPECTED),
+			 most > 0 ?
+			 errhint("With %d shared buffers, the number of %s can be at most " INT64_FORMAT
+					 ". Superusers are not limited.", NBuffers, what, most) :
+			 errhint("Superusers are not limited.")));
+}
+
+/*
+ * The search for the first victim goes round once more than the highest usage
+ * count, at most; each of the others inspects a few buffers, if not too many
+ * are pinned.  What that leaves out is noticed on the way.
+ */
+static int64
+allowed_victims(const bool *wanted)
+{
+	int64		first = (int64) NBuffers * (BM_MAX_USAGE_COUNT + 1);
+	int64		nreplays = (int64) wanted[PBP_CURRENT] + wanted[PBP_WORST];
+
+	return nreplays > 0 ? MAX_INSPECTED / nreplays - first : MAX_VICTIMS;
+}
+
 Datum
 pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 {
 	int			victims = positive_arg(fcinfo, 0, "victims", MAX_VICTIMS);
 	bool		wanted[PBP_SCENARIOS] = {false};
+	bool		limited = !superuser();
 	PbpSweepCost *cost;
 
 	parse_scenario(fcinfo, 1, wanted);
-	if (wanted[PBP_LIVE] && !superuser())
+	if (wanted[PBP_LIVE] && limited)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be superuser to run the \"live\" scenario"),
 				 errdetail("It moves the clock hand and ages usage counts for every session."),
 				 errhint("The scenario \"current\" tells the same cost and changes nothing.")));
 
+	if (limited && victims > allowed_victims(wanted))
+		report_too_much("victims", allowed_victims(wanted));
+
 	InitMaterializedSRF(fcinfo, 0);
 	cost = palloc(sizeof(*cost));
 	for (int i = 0; i < PBP_SCENARIOS; i++)
 	{
+		PbpSweepPlan plan = {
+			.scenario = (PbpScenario) i,.victims = victims,.max_inspected = limited ? MAX_INSPECTED : PG_INT64_MAX
+		};
+
 		if (!wanted[i])
 			continue;
-		pbp_sweep_cost((PbpScenario) i, victims, cost);
+		pbp_sweep_cost(&plan, cost);
+		if (cost->stopped)
+			report_too_much("victims", 0);
 		emit_sweep_cost((ReturnSetInfo *) fcinfo->resultinfo,
 						(PbpScenario) i, victims, cost);
 	}
@@ -129,6 +171,10 @@ Datum
 pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 {
 	int			rounds = positive_arg(fcinfo, 0, "rounds", MAX_ROUNDS);
+	int64		most = Max(MAX_INSPECTED / PBP_SCAN_METHODS / NBuffers, 1);
+
+	if (rounds > most && !superuser())
+		report_too_much("rounds", most);
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_SCAN_METHODS; i++)
@@ -137,7 +183,7 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 		PbpScanCost cost;
 		double		avg_ns;
 
-		pbp_scan_cost((PbpScanMethod) i, rounds, &cost);
+		pbp_scan_cost((PbpScanMethod) i, 0, NBuffers, rounds, &cost);
 		avg_ns = (double) cost.sum_ns / rounds;
 
 		add_datum(&row, CStringGetTextDatum(scan_methods[i].name));

@@ -350,12 +350,12 @@ pbp_count_relations(int *nrelations)
 
 /* Touches every descriptor and does nothing else: the floor of all scans. */
 static int64
-scan_read(void)
+scan_read(int first, int end)
 {
 	PbpBufState seen = 0;
 	volatile PbpBufState sink;
 
-	for (int i = 0; i < NBuffers; i++)
+	for (int i = first; i < end; i++)
 	{
 		seen |= pbp_read_state(GetBufferDescriptor(i));
 		if (i % PBP_BUFFERS_PER_CHECK == 0)
@@ -368,11 +368,11 @@ scan_read(void)
 
 /* As a checkpoint looks for what it must write. */
 static int64
-scan_lock(void)
+scan_lock(int first, int end)
 {
 	int64		dirty = 0;
 
-	for (int i = 0; i < NBuffers; i++)
+	for (int i = first; i < end; i++)
 	{
 		BufferDesc *desc = GetBufferDescriptor(i);
 		PbpBufState state = pbp_lock_header(desc);
@@ -394,14 +394,14 @@ scan_lock(void)
  * compiler has unrolled for one relation would be quicker than the server's.
  */
 static int64
-scan_match(void)
+scan_match(int first, int end)
 {
 	PbpLocator	sought[] = {pbp_locator(MyDatabaseTableSpace, MyDatabaseId, InvalidOid)};
 	volatile int opaque_length = lengthof(sought);
 	int			nsought = opaque_length;
 	int64		matched = 0;
 
-	for (int i = 0; i < NBuffers; i++)
+	for (int i = first; i < end; i++)
 	{
 		BufferDesc *desc = GetBufferDescriptor(i);
 
@@ -420,14 +420,14 @@ scan_match(void)
 }
 
 /*
- * Time full scans.  The first in a backend also pays for mapping the
+ * Time scans, of all descriptors or of some.  The first in a backend also pays for mapping the
  * descriptors and for cold caches, which is the difference between the
  * longest and the shortest round.  PBP_SCAN_LOCK locks each header in turn.
  */
 void
-pbp_scan_cost(PbpScanMethod method, int rounds, PbpScanCost *cost)
+pbp_scan_cost(PbpScanMethod method, int first, int end, int rounds, PbpScanCost *cost)
 {
-	static int64 (*const scan[PBP_SCAN_METHODS]) (void) = {
+	static int64 (*const scan[PBP_SCAN_METHODS]) (int first, int end) = {
 		[PBP_SCAN_READ] = scan_read,
 		[PBP_SCAN_LOCK] = scan_lock,
 		[PBP_SCAN_MATCH] = scan_match,
@@ -440,7 +440,7 @@ pbp_scan_cost(PbpScanMethod method, int rounds, PbpScanCost *cost)
 		int64		start = pbp_now_ns();
 		int64		elapsed_ns;
 
-		cost->matched = scan[method] ();
+		cost->matched = scan[method] (first, end);
 		elapsed_ns = pbp_now_ns() - start;
 
 		cost->sum_ns += elapsed_ns;

@@ -68,6 +68,8 @@
  */
 #define FAR_PAST_END		(1024 * MEGABYTE)
 
+bool		pbp_os_cache_on = true;
+
 /* What the kernel's cachestat takes and gives. */
 typedef struct CachestatRange
 {
@@ -161,9 +163,7 @@ file_system_trust(int fd)
 	struct statfs info;
 
 	if (fstatfs(fd, &info) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not find out about the file system: %m")));
+		return PBP_OS_UNREADABLE;
 
 	switch ((uint32) info.f_type)
 	{
@@ -248,6 +248,10 @@ pbp_os_reason(PbpOsTrust trust)
 			return "The file system (ZFS, GPFS, FUSE, hugetlbfs) keeps its pages where the kernel's page cache does not show them.";
 		case PBP_OS_DIRECT_IO:
 			return "The server reads past the page cache, because \"debug_io_direct\" includes \"data\".";
+		case PBP_OS_SWITCHED_OFF:
+			return "The setting \"pgbufprobe.os_cache\" is off.";
+		case PBP_OS_UNREADABLE:
+			return "The file could not be opened.";
 	}
 	return NULL;				/* keep compiler quiet */
 }
@@ -293,10 +297,16 @@ cachestat_trust(const PbpOsFile *file, PbpOsTrust mincore)
 static void
 choose_method(PbpOsFile *file, PbpOsMethod wanted)
 {
-	PbpOsTrust	file_system = file_system_trust(file->fd);
+	PbpOsTrust	file_system;
 	PbpOsTrust	mincore;
 	PbpOsTrust	cachestat;
 
+	if (!pbp_os_cache_on)
+	{
+		file->trust = PBP_OS_SWITCHED_OFF;
+		return;
+	}
+	file_system = file_system_trust(file->fd);
 	file->method = wanted == PBP_OS_AUTO ? PBP_OS_MINCORE : wanted;
 	file->trust = pbp_direct_io() ? PBP_OS_DIRECT_IO : file_system;
 	if (file->trust != PBP_OS_TRUSTED && file->trust != PBP_OS_STACKED)
@@ -309,6 +319,19 @@ choose_method(PbpOsFile *file, PbpOsMethod wanted)
 		cachestat == PBP_OS_TRUSTED && mincore == PBP_OS_TRUSTED)
 		file->method = PBP_OS_CACHESTAT;
 	file->trust = file->method == PBP_OS_CACHESTAT ? cachestat : mincore;
+}
+
+/* A file that the server would fail to read, too. */
+static void
+give_up(PbpOsFile *file)
+{
+	file->error = errno;
+	if (file->fd >= 0)
+		(void) CloseTransientFile(file->fd);
+	file->fd = -1;
+	file->bytes = 0;
+	file->method = PBP_OS_AUTO;
+	file->trust = PBP_OS_UNREADABLE;
 }
 
 /*
@@ -331,6 +354,7 @@ choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
 	}			last = {.statement = -1};
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 
+	file->method = PBP_OS_AUTO;
 	if (last.statement == statement && last.device == info->st_dev &&
 		last.owner == info->st_uid && last.wanted == wanted)
 	{
@@ -340,7 +364,9 @@ choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
 	}
 
 	choose_method(file, wanted);
-	if (info->st_uid != geteuid())
+	if (file->trust == PBP_OS_UNREADABLE)
+		give_up(file);
+	if (file->trust == PBP_OS_UNREADABLE || info->st_uid != geteuid())
 		return;
 	last.statement = statement;
 	last.device = info->st_dev;
@@ -371,7 +397,8 @@ segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
 
 /*
  * Open a segment of a fork and find out how to ask for it.  False if there is
- * no such file, as when the relation was dropped or has become shorter.
+ * no such file, as when the relation was dropped or has become shorter.  One
+ * that cannot be opened for another reason is PBP_OS_UNREADABLE.
  *
  * The descriptor is counted by the server, and closed when the transaction
  * is rolled back.  Two system calls, and five for the first file of a
@@ -390,14 +417,12 @@ pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
 		pfree(file->path);
 		return false;
 	}
-	if (file->fd < 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not open file \"%s\": %m", file->path)));
-	if (fstat(file->fd, &info) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not stat file \"%s\": %m", file->path)));
+	if (file->fd < 0 || fstat(file->fd, &info) != 0)
+	{
+		give_up(file);
+		return true;
+	}
+	file->error = 0;
 	file->bytes = info.st_size;
 	choose_method_once(file, &info, wanted);
 	return true;
@@ -406,7 +431,8 @@ pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
 void
 pbp_os_close(PbpOsFile *file)
 {
-	(void) CloseTransientFile(file->fd);
+	if (file->fd >= 0)
+		(void) CloseTransientFile(file->fd);
 	file->fd = -1;
 	pfree(file->path);
 }

@@ -34,18 +34,21 @@ typedef enum PbpOsTrust
 	PBP_OS_DENIED,				/* neither the owner nor allowed to write */
 	PBP_OS_UNMAPPABLE,			/* mincore needs a mapping */
 	PBP_OS_OTHER_CACHE,			/* cached, but not in the page cache */
-	PBP_OS_DIRECT_IO			/* the server reads past the page cache */
+	PBP_OS_DIRECT_IO,			/* the server reads past the page cache */
+	PBP_OS_SWITCHED_OFF,		/* by a setting */
+	PBP_OS_UNREADABLE			/* the file could not be opened */
 } PbpOsTrust;
 
-#define PBP_OS_TRUSTS		(PBP_OS_DIRECT_IO + 1)
+#define PBP_OS_TRUSTS		(PBP_OS_UNREADABLE + 1)
 
 /* An open file: a segment of a fork. */
 typedef struct PbpOsFile
 {
-	int			fd;
+	int			fd;				/* -1 if it is PBP_OS_UNREADABLE */
+	int			error;			/* why, an errno */
 	char	   *path;			/* as the server names it */
-	int64		bytes;			/* when it was opened */
-	PbpOsMethod method;			/* never PBP_OS_AUTO */
+	int64		bytes;			/* when it was opened; 0 if it was not */
+	PbpOsMethod method;			/* PBP_OS_AUTO: none, nothing was asked */
 	PbpOsTrust	trust;
 } PbpOsFile;
 
@@ -102,6 +105,9 @@ pbp_set_bit(uint8 *bitmap, int64 bit)
 {
 	bitmap[bit / 8] |= 1 << (bit % 8);
 }
+
+/* setting, which _PG_init() defines: may the kernel be asked about its cache? */
+extern bool pbp_os_cache_on;
 
 extern int64 pbp_os_page_bytes(void);
 extern const char *pbp_os_reason(PbpOsTrust trust);

@@ -83,7 +83,8 @@ extern void pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
 extern void pbp_relation_histogram(const PbpLocator *locator,
 								   PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int *nrelations);
-extern void pbp_scan_cost(PbpScanMethod method, int rounds, PbpScanCost *cost);
+extern void pbp_scan_cost(PbpScanMethod method, int first, int end, int rounds,
+						  PbpScanCost *cost);
 
 /* ---- src/sweep.c: the clock sweep and its hand ---- */
 
@@ -96,11 +97,22 @@ typedef enum PbpScenario
 
 #define PBP_SCENARIOS		(PBP_LIVE + 1)
 
+/* What to time. */
+typedef struct PbpSweepPlan
+{
+	PbpScenario scenario;
+	int			victims;
+	int64		max_inspected;	/* buffers; a replay stops there */
+	int			start;			/* a replay's hand begins so far ahead */
+} PbpSweepPlan;
+
 typedef struct PbpSweepCost
 {
 	PbpLatency	latency;		/* of every search */
+	int64		victims;		/* that were found */
+	bool		stopped;		/* by max_inspected, within a search */
 	int64		sweeps;			/* searches that moved the hand */
-	double		sweep_ns;		/* their time */
+	double		sweep_ns;		/* their time, that of the last one too */
 	int64		inspected;		/* buffers the hand passed */
 	int64		inspected_max;	/* by one search */
 	int64		from_freelist;	/* victims taken without moving the hand */
@@ -114,8 +126,7 @@ typedef struct PbpClock
 	int			hand;			/* buffer that is inspected next */
 } PbpClock;
 
-extern void pbp_sweep_cost(PbpScenario scenario, int victims,
-						   PbpSweepCost *cost);
+extern void pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost);
 extern PbpClock pbp_read_clock(void);
 extern int64 pbp_ticks(PbpClock clock);
 extern int64 pbp_ticks_between(PbpClock from, PbpClock to);
@@ -138,6 +149,9 @@ typedef struct PbpResidency
 	int64		shared;			/* all that are in shared buffers */
 	int64		shared_dirty;
 	PbpOsMethod method;
+	char	   *unreadable;		/* path of the first segment that could not be
+								 * opened, NULL if all could; palloc'd */
+	int			error;			/* why, an errno */
 	PbpOsTrust	trust;			/* of the counts below */
 	int64		os;				/* all that are in the page cache, whole */
 	int64		os_partial;		/* in part */
@@ -166,7 +180,6 @@ pbp_bucket_start(int bucket, int64 nblocks, int nbuckets)
 
 extern bool pbp_residency(const PbpPoolIndex *index, const PbpLocator *locator,
 						  ForkNumber fork, PbpResidency *residency);
-extern int64 pbp_fork_blocks(const PbpLocator *locator, ForkNumber fork);
 extern PbpOsTrust pbp_residency_map(const PbpPoolIndex *index,
 									const PbpLocator *locator,
 									ForkNumber fork, int64 nblocks,

@@ -88,7 +88,7 @@ relation_buffers(const PbpRelationCount *count)
 	return buffers;
 }
 
-/* Largest first; then in the order of their names, so that output is stable. */
+/* Largest first; then by OIDs, so that output is stable.  A million take a while. */
 static int
 compare_relations(const void *a, const void *b)
 {
@@ -96,13 +96,14 @@ compare_relations(const void *a, const void *b)
 	const PbpRelationCount *other = b;
 	int64		difference = relation_buffers(other) - relation_buffers(one);
 
+	CHECK_FOR_INTERRUPTS();
 	if (difference != 0)
 		return difference > 0 ? 1 : -1;
 	return memcmp(one, other, offsetof(PbpRelationCount, dirty));
 }
 
 /* The relation that has these pages, as far as this database can tell. */
-static Oid
+Oid
 relation_of(const PbpLocator *locator)
 {
 	Oid			database = pbp_locator_database(locator);
@@ -163,14 +164,23 @@ emit_relation_count(ReturnSetInfo *rsinfo, const void *item,
 	emit_row(rsinfo, &row, RELATIONS_COLS);
 }
 
-/* A row for each relation and fork in the pool, largest first. */
+/* Every relation and fork in the pool, largest first; palloc'd. */
+PbpRelationCount *
+sorted_relations(int *nrelations)
+{
+	PbpRelationCount *counts = pbp_count_relations(nrelations);
+
+	qsort(counts, *nrelations, sizeof(*counts), compare_relations);
+	return counts;
+}
+
+/* A row for each of them. */
 void
 emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg)
 {
 	int			nrelations;
-	PbpRelationCount *counts = pbp_count_relations(&nrelations);
+	PbpRelationCount *counts = sorted_relations(&nrelations);
 
-	qsort(counts, nrelations, sizeof(*counts), compare_relations);
 	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit, arg);
 	pfree(counts);
 }

@@ -14,6 +14,8 @@
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
+extern PbpRelationCount *sorted_relations(int *nrelations);
+extern Oid	relation_of(const PbpLocator *locator);
 extern int64 relation_buffers(const PbpRelationCount *count);
 extern Datum usagecounts_array(const int64 *usage);
 extern void add_relation(Row *row, const PbpRelationCount *count);

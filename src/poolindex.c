@@ -18,6 +18,9 @@
 
 #define NO_ENTRY			(-1)
 
+/* room that an index begins with */
+#define FIRST_BUFFERS		1024
+
 /* A segment of a fork: one file. */
 typedef struct FileKey
 {
@@ -44,6 +47,7 @@ struct PbpPoolIndex
 	HTAB	   *files;
 	BufferEntry *buffers;
 	int			nbuffers;
+	int			max_buffers;
 };
 
 static PbpPoolIndex *
@@ -58,10 +62,9 @@ create_index(void)
 	index->files = hash_create("pgbufprobe files", 1024, &ctl,
 							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 
-	/* takes address space; memory only as entries are written */
-	index->buffers = MemoryContextAllocHuge(CurrentMemoryContext,
-											(Size) NBuffers * sizeof(BufferEntry));
 	index->nbuffers = 0;
+	index->max_buffers = Min(NBuffers, FIRST_BUFFERS);
+	index->buffers = palloc(index->max_buffers * sizeof(BufferEntry));
 	return index;
 }
 
@@ -110,6 +113,23 @@ enter_file(PbpPoolIndex *index, const BufferTag *tag)
 	return file;
 }
 
+static BufferEntry *
+add_buffer(PbpPoolIndex *index, FileEntry *file)
+{
+	BufferEntry *entry;
+
+	if (index->nbuffers == index->max_buffers)
+	{
+		index->max_buffers = (int) Min((int64) index->max_buffers * 2, NBuffers);
+		index->buffers = repalloc_huge(index->buffers,
+									   (Size) index->max_buffers * sizeof(BufferEntry));
+	}
+	entry = &index->buffers[index->nbuffers];
+	entry->next = file->newest;
+	file->newest = index->nbuffers++;
+	return entry;
+}
+
 /*
  * Scan the descriptors once for the pages of one relation or, without one, of
  * all relations that this database can name.
@@ -145,11 +165,9 @@ pbp_pool_index(const PbpLocator *only)
 		if (file == NULL || !is_of_file(&tag, file))
 			file = enter_file(index, &tag);
 
-		entry = &index->buffers[index->nbuffers];
-		entry->next = file->newest;
+		entry = add_buffer(index, file);
 		entry->block = tag.blockNum % RELSEG_SIZE;
 		entry->dirty = (state & BM_DIRTY) != 0;
-		file->newest = index->nbuffers++;
 	}
 	return index;
 }
@@ -158,6 +176,9 @@ pbp_pool_index(const PbpLocator *only)
  * Set the bit of each block of a segment that is in shared buffers; returns
  * how many of them are dirty.  The bitmap has nblocks bits, all clear; blocks
  * beyond, of a file that has become shorter since, are left out.
+ *
+ * A block that moved to another buffer during the scan may have been found in
+ * both; it counts once, as it was when it was found last.
  */
 int64
 pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
@@ -175,7 +196,7 @@ pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
 	{
 		const BufferEntry *entry = &index->buffers[i];
 
-		if (entry->block >= nblocks)
+		if (entry->block >= nblocks || pbp_bit_is_set(bitmap, entry->block))
 			continue;
 		pbp_set_bit(bitmap, entry->block);
 		dirty += entry->dirty;

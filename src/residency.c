@@ -98,7 +98,8 @@ add_segment(PbpResidency *residency, const Segment *segment)
 }
 
 /*
- * Blocks of a fork in both caches.  False if the fork has no file.
+ * Blocks of a fork in both caches.  False if the fork has no file.  If one of
+ * its files cannot be opened, no count is known.
  *
  * Each segment is seen at its own instant, and shared buffers as of the
  * index; the counts of a fork belong together all the same, since they are
@@ -118,25 +119,17 @@ pbp_residency(const PbpPoolIndex *index, const PbpLocator *locator,
 	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
 	while (pbp_os_next(&walk))
 	{
+		found = true;
+		if (walk.file.trust == PBP_OS_UNREADABLE)
+		{
+			residency->unreadable = pstrdup(walk.file.path);
+			residency->error = walk.file.error;
+		}
 		load_segment(&segment, index, &walk);
 		add_segment(residency, &segment);
-		found = true;
 	}
 	free_segment(&segment);
 	return found;
-}
-
-/* Blocks of a fork, by the length of its files. */
-int64
-pbp_fork_blocks(const PbpLocator *locator, ForkNumber fork)
-{
-	int64		nblocks = 0;
-	PbpOsWalk	walk;
-
-	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
-	while (pbp_os_next(&walk))
-		nblocks += walk.file.bytes / BLCKSZ;
-	return nblocks;
 }
 
 static void
@@ -160,7 +153,7 @@ add_to_buckets(const Segment *segment, int64 first, int64 nblocks,
 }
 
 /*
- * The same by ranges of blocks: nblocks, as pbp_fork_blocks() counted them,
+ * The same by ranges of blocks: nblocks of them,
  * in nbuckets (at most nblocks) ranges of equal length, give or take one.
  * Returns why the page cache's part cannot be trusted, if it cannot.
  */

@@ -142,7 +142,7 @@ add_known_measure(Row *row, double value)
 
 /* A row for each item of an array, each in memory that is given back after it. */
 void
-emit_rows(FunctionCallInfo fcinfo, const void *items, int nitems, Size size,
+emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 		  RowEmitter emit, void *arg)
 {
 	MemoryContext row_context;
@@ -150,7 +150,7 @@ emit_rows(FunctionCallInfo fcinfo, const void *items, int nitems, Size size,
 	InitMaterializedSRF(fcinfo, 0);
 	row_context = AllocSetContextCreate(CurrentMemoryContext,
 										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
-	for (int i = 0; i < nitems; i++)
+	for (int64 i = 0; i < nitems; i++)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(row_context);
 

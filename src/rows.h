@@ -42,7 +42,7 @@ extern void add_latency(Row *row, const PbpLatency *latency);
 extern void add_name(Row *row, const char *name);
 extern void add_text(Row *row, const char *text);
 extern void emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols);
-extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int nitems, Size size,
+extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 					  RowEmitter emit, void *arg);
 
 #pragma GCC visibility pop

@@ -33,7 +33,6 @@ PG_FUNCTION_INFO_V1(pgbufprobe_residence);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 PG_FUNCTION_INFO_V1(pgbufprobe_advice);
-PG_FUNCTION_INFO_V1(pgbufprobe_no_snapshot);
 
 static void
 check_sampler_is_loaded(void)
@@ -317,19 +316,4 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 		emit_advice((ReturnSetInfo *) fcinfo->resultinfo, report, i);
 	pfree(report);
 	return (Datum) 0;
-}
-/* Complains of a snapshot that is not there; for the SQL functions, which cannot. */
-Datum
-pgbufprobe_no_snapshot(PG_FUNCTION_ARGS)
-{
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NO_DATA_FOUND),
-				 errmsg("there are not two snapshots to compare"),
-				 errhint("SELECT pgbufprobe_snapshot() before and after what you want to watch.")));
-	ereport(ERROR,
-			(errcode(ERRCODE_NO_DATA_FOUND),
-			 errmsg("snapshot " INT64_FORMAT " does not exist", PG_GETARG_INT64(0)),
-			 errhint("The table pgbufprobe_snapshots lists those that do.")));
-	PG_RETURN_NULL();
 }

@@ -31,6 +31,7 @@ StaticAssertDecl(BM_MAX_USAGE_COUNT <= OVERLAY_DECREMENTS,
 typedef struct Replay
 {
 	bool		worst;			/* take every usage count as the highest */
+	int64		left;			/* buffers that it may still inspect */
 	uint8	   *overlay;		/* one byte a buffer */
 	int			free_left;		/* free buffers still to be served */
 	int			free_next;		/* look for the next one from here */
@@ -102,7 +103,11 @@ pbp_ticks_between(PbpClock from, PbpClock to)
 static void
 add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
 {
-	pbp_latency_add(&cost->latency, elapsed_ns);
+	if (!cost->stopped)
+	{
+		cost->victims++;
+		pbp_latency_add(&cost->latency, elapsed_ns);
+	}
 	if (inspected > 0)
 	{
 		cost->sweeps++;
@@ -139,10 +144,11 @@ mark_free_buffers(Replay *replay)
 }
 
 static void
-init_replay(Replay *replay, PbpScenario scenario)
+init_replay(Replay *replay, const PbpSweepPlan *plan)
 {
 	memset(replay, 0, sizeof(*replay));
-	replay->worst = (scenario == PBP_WORST);
+	replay->worst = (plan->scenario == PBP_WORST);
+	replay->left = plan->max_inspected;
 	replay->overlay = MemoryContextAllocExtended(CurrentMemoryContext, NBuffers,
 												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	pg_atomic_init_u32(&replay->allocations, 0);
@@ -151,7 +157,7 @@ init_replay(Replay *replay, PbpScenario scenario)
 	map_descriptors();
 	if (!replay->worst && pbp_have_free_buffer())
 		mark_free_buffers(replay);
-	pg_atomic_init_u32(&replay->hand, pbp_read_clock().hand);
+	pg_atomic_init_u32(&replay->hand, (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
 }
 
 /* Take the next buffer off the replayed free list, as the server does. */
@@ -184,7 +190,8 @@ replay_free_buffer(Replay *replay, PbpSweepCost *cost)
 }
 
 /*
- * Move the replayed hand to the next victim and return its state.
+ * Move the replayed hand to the next victim and give its state.  False if the
+ * replay has inspected as many buffers as it may.
  *
  * Follows the server's search step by step: the same order, the same atomic
  * operations on the same headers and one on a hand of its own.  Only the
@@ -192,13 +199,13 @@ replay_free_buffer(Replay *replay, PbpSweepCost *cost)
  * changes.  Concurrent sessions meet this backend as they would meet one that
  * looks for a victim.
  */
-static PbpBufState
-replay_search(Replay *replay, int64 *inspected, int64 *skipped_pinned)
+static bool
+replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected, int64 *skipped_pinned)
 {
 	int			without_change = NBuffers;
 
 	pg_atomic_fetch_add_u32(&replay->allocations, 1);
-	for (;;)
+	while (replay->left-- > 0)
 	{
 		uint32		victim = pg_atomic_fetch_add_u32(&replay->hand, 1);
 		uint8	   *decrements;
@@ -230,20 +237,24 @@ replay_search(Replay *replay, int64 *inspected, int64 *skipped_pinned)
 			without_change = NBuffers;
 		}
 		else
-			return state;
+		{
+			*victim_state = state;
+			return true;
+		}
 
 		if (*inspected % INSPECTED_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
+	return false;
 }
 
 static void
-replay_victims(PbpScenario scenario, int victims, PbpSweepCost *cost)
+replay_victims(const PbpSweepPlan *plan, PbpSweepCost *cost)
 {
 	Replay		replay;
 
-	init_replay(&replay, scenario);
-	for (int i = 0; i < victims; i++)
+	init_replay(&replay, plan);
+	for (int i = 0; i < plan->victims && !cost->stopped; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 
@@ -253,9 +264,9 @@ replay_victims(PbpScenario scenario, int victims, PbpSweepCost *cost)
 		{
 			int64		inspected = 0;
 			int64		start = pbp_now_ns();
-			PbpBufState state;
+			PbpBufState state = 0;
 
-			state = replay_search(&replay, &inspected, &cost->skipped_pinned);
+			cost->stopped = !replay_search(&replay, &state, &inspected, &cost->skipped_pinned);
 			add_search(cost, pbp_now_ns() - start, inspected);
 			if (state & BM_DIRTY)
 				cost->dirty_victims++;
@@ -424,20 +435,21 @@ live_victims(int victims, PbpSweepCost *cost)
  * moves the hand and ages usage counts as any search does; what it counts as
  * inspected includes the steps of other sessions' searches at that moment, and
  * while it holds what was on the free list, other sessions find that empty.
- * It cannot be interrupted within one search, nor while it gives back.
+ * It cannot be interrupted within one search, nor while it gives back, and
+ * does not stop at max_inspected.
  * Memory: one byte a buffer for a replay; for a live run four bytes for each
  * buffer that it takes from the free list, and one bit a buffer.
  */
 void
-pbp_sweep_cost(PbpScenario scenario, int victims, PbpSweepCost *cost)
+pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost)
 {
 	memset(cost, 0, sizeof(*cost));
 	pbp_latency_init(&cost->latency);
 
-	if (scenario == PBP_LIVE)
-		live_victims(victims, cost);
+	if (plan->scenario == PBP_LIVE)
+		live_victims(plan->victims, cost);
 	else
-		replay_victims(scenario, victims, cost);
+		replay_victims(plan, cost);
 
 	pbp_latency_finish(&cost->latency);
 	cost->sweep_ns = Max(cost->sweep_ns - (double) cost->sweeps * cost->latency.clock_ns, 0);
