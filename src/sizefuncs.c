@@ -18,6 +18,7 @@
 #include "pgbufprobe.h"
 #include "poolfuncs.h"
 #include "rows.h"
+#include "sizefuncs.h"
 
 /* beyond this, a share of the reads, advice is not to be trusted without a look at why */
 #define LARGE_SELF_ERROR	0.2
@@ -160,7 +161,7 @@ pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 }
 
 /* Why a row's figures are unknown, NULL if they are not. */
-static const char *
+const char *
 unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 {
 	if (!pbp_sampler_is_loaded())
@@ -197,7 +198,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 }
 
 /* What to keep in mind of a row that is known, NULL if nothing. */
-static const char *
+const char *
 caveat_of_advice(const PbpAdviceReport *report, double factor)
 {
 	const PbpAdviceTotals *totals = &report->totals;
