@@ -52,6 +52,9 @@
 /* how old published advice is at most while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
 
+/* how far back the history is asked how fast the hand turns */
+#define RATE_SECONDS	300
+
 /* of the pool; more in the sample would cost time and tell little more */
 #define ENOUGH_PAGES	4000.0
 
@@ -222,6 +225,13 @@ pbp_sampler_is_loaded(void)
 
 /* ---- what others read ---- */
 
+/* A sample by its number since the ring was emptied. */
+static PbpSample *
+sample_at(int64 number)
+{
+	return &shared->ring[number % pbp_history_samples];
+}
+
 /*
  * Copies of the samples in the ring, oldest first; palloc'd.  The worker waits
  * for that long, and nobody else.
@@ -231,15 +241,49 @@ pbp_history(int *nsamples)
 {
 	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
 												 mul_size(pbp_history_samples, sizeof(*samples)));
-	int			first;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
 	*nsamples = (int) Min(shared->ntaken, pbp_history_samples);
-	first = (int) ((shared->ntaken - *nsamples) % pbp_history_samples);
 	for (int i = 0; i < *nsamples; i++)
-		samples[i] = shared->ring[(first + i) % pbp_history_samples];
+		samples[i] = *sample_at(shared->ntaken - *nsamples + i);
 	LWLockRelease(shared->lock);
 	return samples;
+}
+
+/*
+ * How far the hand went in the last minutes, by the newest samples.  False if
+ * they do not tell: no worker takes any now, or too few were taken.
+ *
+ * The worker waits for that long, and nobody else.
+ */
+bool
+pbp_history_rate(double *seconds, double *ticks)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz oldest = now - RATE_SECONDS * USECS_PER_SEC;
+	/* no sample for so long, and nobody is watching any more */
+	TimestampTz awaited = now - (2 * pbp_sample_interval_ms + 1000) * INT64CONST(1000);
+	int64		end;
+
+	*seconds = *ticks = 0;
+	if (shared == NULL || !pbp_sampler_on)
+		return false;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	end = Max(0, shared->ntaken - pbp_history_samples);
+	if (shared->ntaken > 0 && sample_at(shared->ntaken - 1)->taken_at < awaited)
+		end = shared->ntaken;
+	for (int64 i = shared->ntaken - 1; i >= end && *seconds < RATE_SECONDS; i--)
+	{
+		const PbpSample *sample = sample_at(i);
+
+		if (sample->taken_at < oldest)
+			break;
+		*seconds += (double) sample->elapsed_ns / 1e9;
+		*ticks += (double) sample->new_ticks;
+	}
+	LWLockRelease(shared->lock);
+	return *seconds > 0;
 }
 
 /* Empties the ring; the worker begins anew, too, when it is awake next. */
@@ -279,7 +323,7 @@ put_sample(const PbpSample *sample, uint32 resets)
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	if (shared->resets == resets)
 	{
-		shared->ring[shared->ntaken % pbp_history_samples] = *sample;
+		*sample_at(shared->ntaken) = *sample;
 		shared->ntaken++;
 	}
 	LWLockRelease(shared->lock);

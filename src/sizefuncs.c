@@ -18,9 +18,7 @@
 #include "pgbufprobe.h"
 #include "poolfuncs.h"
 #include "rows.h"
-
-/* how far back the sampler is asked how fast the hand turns */
-#define RATE_SECONDS		300
+#include "sizefuncs.h"
 
 /* beyond this, a share of the reads, advice is not to be trusted without a look at why */
 #define LARGE_SELF_ERROR	0.2
@@ -48,35 +46,9 @@ check_sampler_is_loaded(void)
 /* How fast the hand turns. */
 typedef struct TurnRate
 {
-	double		seconds;		/* for which it was watched; 0: not at all */
+	double		seconds;		/* for which it was watched */
 	double		ticks;
 } TurnRate;
-
-/*
- * By the samples of the last RATE_SECONDS; one at least, if it is not too old.
- * Nor by more of them where somebody has put back the clock.
- */
-static TurnRate
-rate_by_history(void)
-{
-	TurnRate	rate = {0};
-	int			nsamples;
-	PbpSample  *samples = pbp_history(&nsamples);
-	TimestampTz now = GetCurrentTimestamp();
-	TimestampTz oldest = now - RATE_SECONDS * USECS_PER_SEC;
-	/* no sample for so long, and nobody is watching any more */
-	TimestampTz awaited = now - (2 * pbp_sample_interval_ms + 1000) * INT64CONST(1000);
-
-	if (nsamples > 0 && samples[nsamples - 1].taken_at < awaited)
-		nsamples = 0;
-	for (int i = nsamples - 1; i >= 0 && samples[i].taken_at >= oldest && rate.seconds < RATE_SECONDS; i--)
-	{
-		rate.seconds += (double) samples[i].elapsed_ns / 1e9;
-		rate.ticks += (double) samples[i].new_ticks;
-	}
-	pfree(samples);
-	return rate;
-}
 
 static TurnRate
 rate_by_watching(int64 duration_ms)
@@ -118,11 +90,9 @@ Datum
 pgbufprobe_residence(PG_FUNCTION_ARGS)
 {
 	int64		duration_ms = duration_arg_ms(fcinfo, 0);
-	TurnRate	rate = {0};
+	TurnRate	rate;
 
-	if (pbp_sampler_is_loaded() && pbp_sampler_on)
-		rate = rate_by_history();
-	if (rate.seconds == 0)
+	if (!pbp_history_rate(&rate.seconds, &rate.ticks))
 		rate = rate_by_watching(duration_ms);
 	emit_relations(fcinfo, emit_residence, &rate);
 	return (Datum) 0;
@@ -190,7 +160,7 @@ pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 }
 
 /* Why a row's figures are unknown, NULL if they are not. */
-static const char *
+const char *
 unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 {
 	if (!pbp_sampler_is_loaded())
@@ -227,7 +197,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 }
 
 /* What to keep in mind of a row that is known, NULL if nothing. */
-static const char *
+const char *
 caveat_of_advice(const PbpAdviceReport *report, double factor)
 {
 	const PbpAdviceTotals *totals = &report->totals;

@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * sizefuncs.h
+ *	  What other SQL functions share with those about other sizes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_SIZEFUNCS_H
+#define PBP_SIZEFUNCS_H
+
+#include "pgbufprobe.h"
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
+extern const char *caveat_of_advice(const PbpAdviceReport *report, double factor);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_SIZEFUNCS_H */
