@@ -13,6 +13,7 @@ OBJS = \
 	src/advice.o \
 	src/args.o \
 	src/cachefuncs.o \
+	src/checkup.o \
 	src/costfuncs.o \
 	src/descriptors.o \
 	src/latency.o \

@@ -385,29 +385,22 @@ DO $$
 DECLARE
     path text := pg_catalog.current_setting('search_path');
     member record;
-    grantee text;
 BEGIN
     PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     FOR member IN
-        SELECT CASE d.classid WHEN 'pg_proc'::regclass THEN 'FUNCTION ' || d.objid::regprocedure
-                              ELSE 'TABLE ' || d.objid::regclass END AS object,
-               coalesce(p.proowner, c.relowner) AS owner,
-               coalesce(p.proacl, c.relacl, acldefault(CASE WHEN p.oid IS NULL THEN 'r' ELSE 'f' END,
-                                                       coalesce(p.proowner, c.relowner))) AS acl
+        SELECT o.object, pg_get_userbyid(o.owner) AS owner,
+               (SELECT string_agg(DISTINCT ', ' || quote_ident(pg_get_userbyid(a.grantee)), '')
+                  FROM aclexplode(o.acl) AS a WHERE a.grantee <> 0) AS grantees
           FROM pg_depend AS d
-          LEFT JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-          LEFT JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
-         WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+          JOIN (SELECT p.tableoid, p.oid, 'FUNCTION ' || p.oid::regprocedure, p.proowner, p.proacl FROM pg_proc AS p
+                UNION ALL
+                SELECT c.tableoid, c.oid, 'TABLE ' || c.oid::regclass, c.relowner, c.relacl FROM pg_class AS c)
+               AS o(classid, oid, object, owner, acl) ON d.classid = o.classid AND d.objid = o.oid
+         WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
            AND d.refobjid = (SELECT e.oid FROM pg_extension AS e WHERE e.extname = 'pgbufprobe')
-           AND (p.oid IS NOT NULL OR c.oid IS NOT NULL)
     LOOP
-        FOR grantee IN
-            SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
-              FROM aclexplode(member.acl) AS a
-        LOOP
-            EXECUTE format('REVOKE ALL ON %s FROM %s', member.object, grantee);
-        END LOOP;
-        EXECUTE format('GRANT ALL ON %s TO %I', member.object, pg_get_userbyid(member.owner));
+        EXECUTE format('REVOKE ALL ON %s FROM PUBLIC%s', member.object, member.grantees);
+        EXECUTE format('GRANT ALL ON %s TO %I', member.object, member.owner);
     END LOOP;
     PERFORM set_config('search_path', path, true);
 END

@@ -165,6 +165,15 @@ typedef struct PbpResidencyBucket
 	int64		both;
 } PbpResidencyBucket;
 
+/* A sample of the pool's pages, looked up in the page cache. */
+typedef struct PbpDuplicates
+{
+	int64		sampled;
+	int64		cached;			/* of them, in the page cache, too */
+	bool		complete;		/* each page of the pool was looked up */
+	PbpOsTrust	trust;			/* of the last page that could not be */
+} PbpDuplicates;
+
 /* The range that a block is in, and the first block of a range. */
 static inline int
 pbp_bucket_of(int64 block, int64 nblocks, int nbuckets)
@@ -184,6 +193,8 @@ extern PbpOsTrust pbp_residency_map(const PbpPoolIndex *index,
 									const PbpLocator *locator,
 									ForkNumber fork, int64 nblocks,
 									int nbuckets, PbpResidencyBucket *buckets);
+
+extern void pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates);
 
 /* ---- src/readcost.c: reads by the level of the cache that serves them ---- */
 

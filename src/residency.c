@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include "common/pg_prng.h"
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "pgbufprobe.h"
@@ -178,4 +180,57 @@ pbp_residency_map(const PbpPoolIndex *index, const PbpLocator *locator,
 	}
 	free_segment(&segment);
 	return trust;
+}
+
+/* ---- the whole pool, by a sample ---- */
+
+/* Is this page in the page cache, too?  Nothing is counted if its file is gone. */
+static void
+look_up_page(const BufferTag *tag, PbpDuplicates *duplicates)
+{
+	PbpLocator	locator = pbp_tag_locator(tag);
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+	PbpOsFile	file;
+
+	if (!pbp_os_open(&locator, pbp_tag_fork(tag), tag->blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file))
+		return;
+	if (file.trust == PBP_OS_TRUSTED)
+	{
+		pbp_os_map(&file, tag->blockNum % RELSEG_SIZE, 1, bitmap, &blocks);
+		duplicates->sampled++;
+		duplicates->cached += blocks.cached;
+	}
+	else
+		duplicates->trust = file.trust;
+	pbp_os_close(&file);
+}
+
+/*
+ * Look up pages of the pool, of all databases, in the page cache: that many
+ * buffers at random, or all if there are no more, until the time is up.  A
+ * buffer may be looked at twice.  Takes the header's lock of each; opens a
+ * file for each page, which is some microseconds.
+ */
+void
+pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates)
+{
+	int64		end_ns = pbp_now_ns() + max_ns;
+	bool		all = NBuffers <= npages;
+
+	memset(duplicates, 0, sizeof(*duplicates));
+	for (int i = 0; i < Min(npages, NBuffers); i++)
+	{
+		int			buffer = all ? i :
+			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
+		PbpBufState state;
+		BufferTag	tag;
+
+		CHECK_FOR_INTERRUPTS();
+		if (pbp_now_ns() > end_ns)
+			return;
+		if (pbp_read_page(GetBufferDescriptor(buffer), &state, &tag))
+			look_up_page(&tag, duplicates);
+	}
+	duplicates->complete = all;
 }

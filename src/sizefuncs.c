@@ -43,20 +43,18 @@ check_sampler_is_loaded(void)
 				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server; pgbufprobe_snapshot() works without.")));
 }
 
-/* How fast the hand turns. */
-typedef struct TurnRate
-{
-	double		seconds;		/* for which it was watched */
-	double		ticks;
-} TurnRate;
-
-static TurnRate
-rate_by_watching(int64 duration_ms)
+/* By the history, or by watching the hand for a while if there is none. */
+TurnRate
+turn_rate(int64 duration_ms)
 {
 	TurnRate	rate;
-	PbpClock	from = pbp_read_clock();
-	int64		from_ns = pbp_now_ns();
+	PbpClock	from;
+	int64		from_ns;
 
+	if (pbp_history_rate(&rate.seconds, &rate.ticks))
+		return rate;
+	from = pbp_read_clock();
+	from_ns = pbp_now_ns();
 	sleep_ms(duration_ms);
 	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
 	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
@@ -90,10 +88,8 @@ Datum
 pgbufprobe_residence(PG_FUNCTION_ARGS)
 {
 	int64		duration_ms = duration_arg_ms(fcinfo, 0);
-	TurnRate	rate;
+	TurnRate	rate = turn_rate(duration_ms);
 
-	if (!pbp_history_rate(&rate.seconds, &rate.ticks))
-		rate = rate_by_watching(duration_ms);
 	emit_relations(fcinfo, emit_residence, &rate);
 	return (Datum) 0;
 }

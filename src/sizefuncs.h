@@ -13,6 +13,14 @@
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
+/* How fast the clock hand moves. */
+typedef struct TurnRate
+{
+	double		seconds;		/* for which it was watched */
+	double		ticks;
+} TurnRate;
+
+extern TurnRate turn_rate(int64 duration_ms);
 extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 extern const char *caveat_of_advice(const PbpAdviceReport *report, double factor);
 
