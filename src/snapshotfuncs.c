@@ -569,6 +569,13 @@ compare_names(const void *a, const void *b)
 	return strcmp(one->fork, other->fork);
 }
 
+/* The side that says which relation it is: the later one, unless it has none of it. */
+static const SnapshotRelation *
+named_side(const RelationChange *change)
+{
+	return change->after != NULL && change->after->name != NULL ? change->after : change->before;
+}
+
 /* The largest change first, up or down; unknown ones last. */
 static int
 compare_changes(const void *a, const void *b)
@@ -581,7 +588,7 @@ compare_changes(const void *a, const void *b)
 		return one->known ? -1 : 1;
 	if (difference != 0)
 		return difference > 0 ? 1 : -1;
-	return compare_names(one->after ? one->after : one->before, other->after ? other->after : other->before);
+	return compare_names(named_side(one), named_side(other));
 }
 
 /*
@@ -679,8 +686,7 @@ pgbufprobe_snapshot_diff_relations(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < nchanges; i++)
 	{
-		const SnapshotRelation *named = changes[i].after != NULL && changes[i].after->name != NULL ?
-			changes[i].after : changes[i].before;
+		const SnapshotRelation *named = named_side(&changes[i]);
 
 		emit_change(rsinfo, named->name, named->fork, &changes[i]);
 	}
