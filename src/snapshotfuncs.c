@@ -555,7 +555,7 @@ typedef struct RelationChange
 	const SnapshotRelation *before;
 	const SnapshotRelation *after;
 	bool		known;			/* is the change? */
-	int64		change;
+	int64		change;			/* from or to nothing, if it is not */
 } RelationChange;
 
 static int
@@ -576,7 +576,10 @@ named_side(const RelationChange *change)
 	return change->after != NULL && change->after->name != NULL ? change->after : change->before;
 }
 
-/* The largest change first, up or down; unknown ones last. */
+/*
+ * The largest change first, up or down.  An unknown one counts as from or to
+ * nothing: a snapshot leaves out only what it has the fewest pages of.
+ */
 static int
 compare_changes(const void *a, const void *b)
 {
@@ -584,8 +587,6 @@ compare_changes(const void *a, const void *b)
 	const RelationChange *other = b;
 	int64		difference = Abs(other->change) - Abs(one->change);
 
-	if (one->known != other->known)
-		return one->known ? -1 : 1;
 	if (difference != 0)
 		return difference > 0 ? 1 : -1;
 	return compare_names(named_side(one), named_side(other));
@@ -607,8 +608,7 @@ relation_change(const PoolSnapshot *before, const SnapshotRelation *from,
 	if (to == NULL && after->others.forks == 0)
 		change.after = &none;
 	change.known = change.before != NULL && change.after != NULL;
-	if (change.known)
-		change.change = change.after->buffers - change.before->buffers;
+	change.change = (to != NULL ? to->buffers : 0) - (from != NULL ? from->buffers : 0);
 	return change;
 }
 
