@@ -365,6 +365,16 @@ object_of(const char *argument, const char *field, const JsonbValue *value)
 	return value->val.binary.data;
 }
 
+/* A level says which one it is, so that one that is not in its place is noticed. */
+static void
+check_usagecount(const char *argument, const char *field, const JsonbValue *value, int level)
+{
+	if (level < PBP_USAGE_LEVELS ?
+		value == NULL || value->type != jbvNumeric || count_of(argument, "usagecount", value) != level :
+		value == NULL || value->type != jbvNull)
+		report_bad_field(argument, field, "in the order of usage counts, with unused buffers last");
+}
+
 static void
 read_levels(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot)
 {
@@ -375,6 +385,7 @@ read_levels(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot
 	{
 		JsonbContainer *level = object_of(argument, field, getIthJsonbValueFromContainer(array, i));
 
+		check_usagecount(argument, field, find_field(level, "usagecount"), i);
 		snapshot->levels[i].buffers = read_count(argument, level, "buffers");
 		snapshot->levels[i].dirty = read_count(argument, level, "dirty");
 		snapshot->levels[i].pinned = read_count(argument, level, "pinned");
