@@ -569,13 +569,19 @@ compare_names(const void *a, const void *b)
 	return strcmp(one->fork, other->fork);
 }
 
+static int64
+magnitude(int64 change)
+{
+	return change >= 0 ? change : -change;
+}
+
 /* The largest change first, up or down; unknown ones last. */
 static int
 compare_changes(const void *a, const void *b)
 {
 	const RelationChange *one = a;
 	const RelationChange *other = b;
-	int64		difference = Abs(other->change) - Abs(one->change);
+	int64		difference = magnitude(other->change) - magnitude(one->change);
 
 	if (one->known != other->known)
 		return one->known ? -1 : 1;
