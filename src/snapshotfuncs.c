@@ -580,6 +580,12 @@ compare_names(const void *a, const void *b)
 	return strcmp(one->fork, other->fork);
 }
 
+static int64
+magnitude(int64 change)
+{
+	return change >= 0 ? change : -change;
+}
+
 /* The side that says which relation it is: the later one, unless it has none of it. */
 static const SnapshotRelation *
 named_side(const RelationChange *change)
@@ -596,7 +602,7 @@ compare_changes(const void *a, const void *b)
 {
 	const RelationChange *one = a;
 	const RelationChange *other = b;
-	int64		difference = Abs(other->change) - Abs(one->change);
+	int64		difference = magnitude(other->change) - magnitude(one->change);
 
 	if (difference != 0)
 		return difference > 0 ? 1 : -1;
