@@ -305,6 +305,16 @@ read_count(const char *argument, JsonbContainer *object, const char *field)
 	return count_of(argument, field, find_field(object, field));
 }
 
+static Oid
+read_oid(const char *argument, JsonbContainer *object, const char *field)
+{
+	int64		oid = read_count(argument, object, field);
+
+	if (oid > OID_MAX)
+		report_bad_field(argument, field, "an OID");
+	return (Oid) oid;
+}
+
 static char *
 read_string(const char *argument, JsonbContainer *object, const char *field)
 {
@@ -403,7 +413,7 @@ read_relation(const char *argument, JsonbContainer *object, bool is_sum, Snapsho
 	else
 	{
 		relation->name = read_string(argument, object, "relation");
-		relation->relid = (Oid) read_count(argument, object, "oid");
+		relation->relid = read_oid(argument, object, "oid");
 		relation->fork = read_string(argument, object, "fork");
 	}
 	relation->buffers = read_count(argument, object, "buffers");
