@@ -501,14 +501,40 @@ answer_scan_cost(const Checkup *checkup pg_attribute_unused(), Answer *answer)
 
 /* ---- memory used twice ---- */
 
+/* Where a share lies with 95 % certainty, by a sample (Wilson's interval). */
+static void
+interval_of_share(int64 part, int64 whole, double *low, double *high)
+{
+	double		n = (double) whole;
+	double		share = (double) part / n;
+	double		z2 = 1.96 * 1.96;
+	double		center = (share + z2 / (2 * n)) / (1 + z2 / n);
+	double		half = sqrt(share * (1 - share) * z2 / n + z2 * z2 / (4 * n * n)) / (1 + z2 / n);
+
+	*low = Max(center - half, 0);
+	*high = Min(center + half, 1);
+}
+
+static char *
+certainty_of(const PbpDuplicates *duplicates)
+{
+	double		low;
+	double		high;
+
+	if (duplicates->complete)
+		return pstrdup("all pages were looked up");
+	interval_of_share(duplicates->cached, duplicates->sampled, &low, &high);
+	return psprintf("%.1f to %.1f %% of the pages in use, by a sample of " INT64_FORMAT,
+					100 * low, 100 * high, duplicates->sampled);
+}
+
 static void
 answer_cached_twice(const Checkup *checkup, Answer *answer)
 {
 	PbpDuplicates duplicates;
-	double		share;
-	double		error;
+	double		twice;			/* buffers */
 
-	answer->unit = "of the pool's pages";
+	answer->unit = "of the pool";
 	answer->look_at = "pgbufprobe_residency()";
 	judge(answer, "unknown", NULL);
 	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, &duplicates);
@@ -520,18 +546,14 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 		return;
 	}
 
-	share = (double) duplicates.cached / (double) duplicates.sampled;
-	error = duplicates.complete ? 0 : 1.96 * sqrt(share * (1 - share) / (double) duplicates.sampled);
-	answer->value = share;
-	answer->answer = psprintf("%.0f %% of the pages in shared buffers are in the page cache, too: %s of %s (%s).",
-							  100 * share, size_of((int64) (share * (double) checkup->used)), size_of(checkup->used),
-							  duplicates.complete ? "all pages were looked up" :
-							  psprintf("estimated from " INT64_FORMAT " pages, give or take %.1f %%",
-									   duplicates.sampled, Max(100 * error, 0.1)));
-	if (share > MOSTLY_TWICE)
+	twice = (double) duplicates.cached / (double) duplicates.sampled * (double) checkup->used;
+	answer->value = twice / NBuffers;
+	answer->answer = psprintf("%s of the %s in use are in the page cache, too (%s).",
+							  size_of((int64) twice), size_of(checkup->used), certainty_of(&duplicates));
+	if (answer->value > MOSTLY_TWICE)
 		judge(answer, "look", psprintf("The pool holds only %s that the page cache does not hold. Enlarge it if pgbufprobe_advice() says that this avoids reads; "
 									   "if not, a smaller one leaves more memory to the page cache.",
-									   size_of((int64) ((1 - share) * (double) checkup->used))));
+									   size_of((int64) ((double) checkup->used - twice))));
 	else
 		judge(answer, "fine", NULL);
 }

@@ -23,10 +23,12 @@
 #define MAX_SAMPLES			1000000
 
 /*
- * Descriptors that one call may inspect, unless it is a superuser's: some tens
- * of seconds.  The defaults stay below it for 1 TB of shared buffers.
+ * Descriptors that one call may inspect, unless it is a superuser's: so many
+ * passes over the pool, or so many descriptors if the pool is small.  The
+ * defaults of all functions stay below it.
  */
-#define MAX_INSPECTED		INT64CONST(2500000000)
+#define MAX_PASSES			20
+#define SMALL_TOTAL			INT64CONST(100000000)
 
 #define SWEEP_COST_COLS		18
 #define SCAN_COST_COLS		10
@@ -102,12 +104,18 @@ emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
 	emit_row(rsinfo, &row, SWEEP_COST_COLS);
 }
 
+static int64
+max_inspected(void)
+{
+	return Max((int64) NBuffers * MAX_PASSES, SMALL_TOTAL);
+}
+
 static void
 report_too_much(const char *what, int64 most)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("cannot inspect more than " INT64_FORMAT " buffer descriptors in one call", MAX_INSPECTED),
+			 errmsg("cannot inspect more than " INT64_FORMAT " buffer descriptors in one call", max_inspected()),
 			 most > 0 ?
 			 errhint("With %d shared buffers, the number of %s can be at most " INT64_FORMAT
 					 ". Superusers are not limited.", NBuffers, what, most) :
@@ -125,7 +133,7 @@ allowed_victims(const bool *wanted)
 	int64		first = (int64) NBuffers * (BM_MAX_USAGE_COUNT + 1);
 	int64		nreplays = (int64) wanted[PBP_CURRENT] + wanted[PBP_WORST];
 
-	return nreplays > 0 ? MAX_INSPECTED / nreplays - first : MAX_VICTIMS;
+	return nreplays > 0 ? max_inspected() / nreplays - first : MAX_VICTIMS;
 }
 
 Datum
@@ -152,7 +160,7 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 	for (int i = 0; i < PBP_SCENARIOS; i++)
 	{
 		PbpSweepPlan plan = {
-			.scenario = (PbpScenario) i,.victims = victims,.max_inspected = limited ? MAX_INSPECTED : PG_INT64_MAX
+			.scenario = (PbpScenario) i,.victims = victims,.max_inspected = limited ? max_inspected() : PG_INT64_MAX
 		};
 
 		if (!wanted[i])
@@ -171,7 +179,7 @@ Datum
 pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 {
 	int			rounds = positive_arg(fcinfo, 0, "rounds", MAX_ROUNDS);
-	int64		most = Max(MAX_INSPECTED / PBP_SCAN_METHODS / NBuffers, 1);
+	int64		most = max_inspected() / PBP_SCAN_METHODS / NBuffers;
 
 	if (rounds > most && !superuser())
 		report_too_much("rounds", most);

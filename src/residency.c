@@ -16,6 +16,9 @@
 
 #include "pgbufprobe.h"
 
+/* buffers at random among which a sample of pages is looked for */
+#define MAX_TRIES		1000000
+
 /* A segment's blocks in both caches: two bits a block. */
 typedef struct Segment
 {
@@ -210,19 +213,21 @@ look_up_page(const BufferTag *tag, PbpDuplicates *duplicates)
 }
 
 /*
- * Look up pages of the pool, of all databases, in the page cache: that many
- * buffers at random, or all if there are no more, until the time is up.  A
- * buffer may be looked at twice.  Takes the header's lock of each; opens a
- * file for each page, which is some microseconds.
+ * Look up that many pages of the pool, of all databases, in the page cache: in
+ * buffers at random, or in all if there are no more, until the time is up or
+ * too many buffers were found unused.  A page may be looked up twice.  Takes
+ * the header's lock of each; opens a file for each, which is some
+ * microseconds.
  */
 void
 pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates)
 {
 	int64		end_ns = pbp_now_ns() + max_ns;
 	bool		all = NBuffers <= npages;
+	int			tries = all ? NBuffers : MAX_TRIES;
 
 	memset(duplicates, 0, sizeof(*duplicates));
-	for (int i = 0; i < Min(npages, NBuffers); i++)
+	for (int i = 0; i < tries && (all || duplicates->sampled < npages); i++)
 	{
 		int			buffer = all ? i :
 			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
@@ -230,10 +235,10 @@ pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates)
 		BufferTag	tag;
 
 		CHECK_FOR_INTERRUPTS();
-		if (pbp_now_ns() > end_ns)
-			return;
 		if (pbp_read_page(GetBufferDescriptor(buffer), &state, &tag))
 			look_up_page(&tag, duplicates);
+		if (pbp_now_ns() > end_ns)
+			return;
 	}
 	duplicates->complete = all;
 }

@@ -10,18 +10,23 @@ use warnings;
 
 use Exporter 'import';
 use FindBin;
+use IPC::Open2;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   build_program cached_pages cachestat_counts set_pages read_file
-  bring_back why_not_evictable create_if_available segment_files compare_caches
+  drop_files bring_back advised_away undisturbed why_not_evictable
+  create_if_available segment_files compare_caches
   compare_with_fincore compare_with_pgfincore one_row_a_page
 );
 
 my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
 my %programs;
+
+# How often something is tried that anything else on the machine may disturb.
+my $rounds = 40;
 
 sub run_or_die
 {
@@ -92,6 +97,43 @@ sub read_file
 	return;
 }
 
+# Drops files from memory, each as a whole; returns how many of their pages remain. A
+# page that the kernel has in hand is passed over.
+sub drop_files
+{
+	my @files = @_;
+	my $remaining;
+
+	for my $round (1 .. $rounds)
+	{
+		set_pages($_, 'drop', 0, length cached_pages($_)) for @files;
+		$remaining = join('', cached_pages(@files)) =~ tr/1//;
+		return 0 if $remaining == 0;
+		note("$remaining pages remain, round $round");
+		usleep(100_000);
+	}
+	return $remaining;
+}
+
+# The same by advice: how many pages remain. What is to be dropped is prepared each
+# time, so that the advice has to do all of it at once.
+sub advised_away
+{
+	my ($prepare, $advise, @files) = @_;
+	my $remaining;
+
+	for my $round (1 .. $rounds)
+	{
+		$prepare->();
+		$advise->();
+		$remaining = join('', cached_pages(@files)) =~ tr/1//;
+		return 0 if $remaining == 0;
+		note("$remaining pages remain after advice $round");
+		usleep(100_000);
+	}
+	return $remaining;
+}
+
 # Advice to read starts reads that nobody waits for, and under pressure the kernel
 # takes part of it only. So it is given until it is followed.
 sub bring_back
@@ -99,7 +141,7 @@ sub bring_back
 	my ($advise, @files) = @_;
 	my $missing;
 
-	for my $try (1 .. 20)
+	for my $round (1 .. $rounds)
 	{
 		$advise->();
 		for (1 .. 20)
@@ -108,9 +150,58 @@ sub bring_back
 			return 0 if $missing == 0;
 			usleep(100_000);
 		}
-		note("$missing pages are missing after advice $try");
+		note("$missing pages are missing after advice $round");
 	}
 	return $missing;
+}
+
+# Whether the pages of a file that are in memory stay there. Returns what says how
+# many have left, even if they have been read again since.
+sub watch_pages
+{
+	my ($file) = @_;
+	my $pid = open2(my $out, my $in, build_program('page_watch'), $file);
+	my $watched = <$out>;
+
+	return sub {
+		close $in;
+		my $left = <$out>;
+		waitpid $pid, 0;
+		die 'page_watch failed' unless defined $left && $? == 0;
+		return int $left;
+	};
+}
+
+# Asks while nothing changes. The kernel may take a page out of memory at any time: on
+# some machines it takes all that is not used for some seconds, with most memory free.
+# So a look, which is a text, is taken before and after. Where they differ, the answer
+# does not count, and all is done again. Returns the answer; or, if something has
+# changed in every round, nothing, and a test has failed.
+#
+# Options: reach, what puts the caches into a state, in each round; wanted, the look
+# that they must have then; reads, a file that the question itself reads: its pages may
+# come, but those that were there before must stay.
+sub undisturbed
+{
+	my ($what, $look, $ask, %options) = @_;
+	my $wanted = $options{wanted};
+
+	for my $round (1 .. $rounds)
+	{
+		$options{reach}->() if $options{reach};
+		my $left = $options{reads} ? watch_pages($options{reads}) : undef;
+		my $before = $look->();
+		my $answer = $ask->();
+		my $is_still = $left ? $left->() == 0 : $before eq $look->();
+		my $is_wanted = !defined $wanted || $before eq $wanted;
+
+		return $answer if $is_still && $is_wanted;
+		note("$what, round $round: the caches "
+			  . ($is_wanted ? 'have changed meanwhile' : 'are not in the state wanted'));
+		usleep(100_000);
+	}
+	fail("$what: the caches stay as they are while they are asked for, in one of $rounds rounds");
+	return;
 }
 
 # Why pages of a file, or of the files in a directory, cannot be dropped from
@@ -387,15 +478,12 @@ sub is_same
 	return is_deeply(\%got, \%expected, $what);
 }
 
-# Compares what the extension says of a fork with the oracles, to the block: a
-# test for the page cache, one for shared buffers and both. Returns what the
-# oracles said.
+# Compares what the extension says of a fork with the oracles, to the block, while
+# nothing changes: a test for the page cache, one for shared buffers and both.
 #
-# Something else may change the caches meanwhile, as a read ahead that has not
-# ended. So the oracles are asked before and after, and all again if they differ.
-#
-# Options: parts, the number of parts that maps are made of; only_mincore, where
-# the server has no cachestat.
+# Options: reach, what puts the caches into the state to be compared; without it they
+# are as they are. parts, the number of parts that maps are made of; only_mincore,
+# where the server has no cachestat.
 sub compare_caches
 {
 	my ($node, $session, $relation, $fork, $what, %options) = @_;
@@ -405,7 +493,8 @@ sub compare_caches
 		parts => $options{parts} // 7,
 		only_mincore => $options{only_mincore});
 	my @files = segment_files($node, $session, $relation, $fork);
-	my ($seen, $expected, $last);
+	my $looks = 0;
+	my $last;
 
 	@where{qw(path filenode tablespace database has_buffercache block_bytes)} = split /\|/,
 	  $session->query_safe(
@@ -421,17 +510,16 @@ sub compare_caches
 
 	# The session's first look at a catalog reads it.
 	answers($session, \%where);
-	for my $try (1 .. 20)
-	{
-		my $before = look($session, \%where, \@files);
-
-		$seen = answers($session, \%where);
-		$last = look($session, \%where, \@files);
-		last if is_settled($last) && look_as_text($before) eq look_as_text($last);
-		note("$what: the caches have changed meanwhile, try $try");
-		usleep(100_000);
-	}
-	$expected = expected($last, \%where, \@files);
+	my $seen = undisturbed(
+		$what,
+		sub {
+			$last = look($session, \%where, \@files);
+			return is_settled($last) ? look_as_text($last) : 'not settled ' . $looks++;
+		},
+		sub { return answers($session, \%where) },
+		reach => $options{reach});
+	return unless $seen;
+	my $expected = expected($last, \%where, \@files);
 
 	is_same($seen->{page_cache}, $expected->{page_cache}, "$what: page cache as mincore tells");
   SKIP:
@@ -440,7 +528,7 @@ sub compare_caches
 		is_same($seen->{both_caches}, $expected->{both_caches},
 			"$what: both caches, with what pg_buffercache tells");
 	}
-	return $last;
+	return;
 }
 
 # That the oracle itself is right.
@@ -452,10 +540,16 @@ sub compare_with_fincore
 	{
 		skip 'no fincore', 1
 		  if system('sh', '-c', 'command -v fincore > /dev/null') != 0;
-		my $fincore =
-		  run_or_die('fincore', '--raw', '--noheadings', '--output', 'PAGES', @files);
-		is($fincore, join("\n", map { tr/1// } cached_pages(@files)),
-			"$what: fincore tells what the oracle tells");
+		my @pages;
+		my $fincore = undisturbed(
+			"$what, fincore",
+			sub { return join "\n", @pages = cached_pages(@files) },
+			sub {
+				return run_or_die('fincore', '--raw', '--noheadings', '--output', 'PAGES', @files);
+			});
+		is($fincore, join("\n", map { tr/1// } @pages),
+			"$what: fincore tells what the oracle tells")
+		  if defined $fincore;
 	}
 	return;
 }
@@ -464,42 +558,46 @@ sub compare_with_fincore
 # server; which blocks differ.
 sub compare_with_pgfincore
 {
-	my ($session, $relation, $what) = @_;
+	my ($node, $session, $relation, $what) = @_;
 
   SKIP:
 	{
 		skip 'no pgfincore and pg_buffercache', 1
 		  if $session->query_safe(
 			q{SELECT count(*) FROM pg_extension WHERE extname IN ('pgfincore', 'pg_buffercache')}) < 2;
-		# The session's first look at a catalog reads it.
-		my (undef, $unlike) = map {
-			$session->query_safe(
-				"WITH mine AS MATERIALIZED (
-					SELECT * FROM pgbufprobe_residency_map('$relation', 1000000)
-				), page AS MATERIALIZED (
-					SELECT segment, os_page_size, n - 1 AS n, bit = '1' AS cached
-					  FROM pgfincore('$relation', true),
-						   unnest(string_to_array(databit::text, NULL)) WITH ORDINALITY u(bit, n)
-				), size AS (
-					SELECT current_setting('block_size')::integer AS block,
-						   pg_size_bytes(current_setting('segment_size')) AS segment
-				), os AS (
-					SELECT (page.segment * size.segment + n * os_page_size) / block AS block, bool_and(cached) AS cached
-					  FROM page, size GROUP BY 1
-				), shared AS MATERIALIZED (
-					SELECT relblocknumber FROM pg_buffercache
-					 WHERE relfilenode = pg_relation_filenode('$relation') AND relforknumber = 0
-					   AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
-				)
-				SELECT coalesce(string_agg(coalesce(first_block, os.block)::text, ' '), 'none')
-				  FROM os LEFT JOIN shared ON relblocknumber = os.block
-				  FULL JOIN mine ON first_block = os.block
-				 WHERE (shared_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL)
-					OR (os_blocks = 1) IS DISTINCT FROM os.cached
-					OR (both_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL AND os.cached)"
+		my @files = segment_files($node, $session, $relation, 'main');
+		my $query =
+			"WITH mine AS MATERIALIZED (
+				SELECT * FROM pgbufprobe_residency_map('$relation', 1000000)
+			), page AS MATERIALIZED (
+				SELECT segment, os_page_size, n - 1 AS n, bit = '1' AS cached
+				  FROM pgfincore('$relation', true),
+					   unnest(string_to_array(databit::text, NULL)) WITH ORDINALITY u(bit, n)
+			), size AS (
+				SELECT current_setting('block_size')::integer AS block,
+					   pg_size_bytes(current_setting('segment_size')) AS segment
+			), os AS (
+				SELECT (page.segment * size.segment + n * os_page_size) / block AS block, bool_and(cached) AS cached
+				  FROM page, size GROUP BY 1
+			), shared AS MATERIALIZED (
+				SELECT relblocknumber FROM pg_buffercache
+				 WHERE relfilenode = pg_relation_filenode('$relation') AND relforknumber = 0
+				   AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
 			)
-		} 1 .. 2;
-		is($unlike, 'none', "$what: blocks unlike the join of pg_buffercache and pgfincore");
+			SELECT coalesce(string_agg(coalesce(first_block, os.block)::text, ' '), 'none')
+			  FROM os LEFT JOIN shared ON relblocknumber = os.block
+			  FULL JOIN mine ON first_block = os.block
+			 WHERE (shared_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL)
+				OR (os_blocks = 1) IS DISTINCT FROM os.cached
+				OR (both_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL AND os.cached)";
+		# The session's first look at a catalog reads it.
+		$session->query_safe($query);
+		my $unlike = undisturbed(
+			"$what, pgfincore",
+			sub { return join "\n", cached_pages(@files) },
+			sub { return $session->query_safe($query) });
+		is($unlike, 'none', "$what: blocks unlike the join of pg_buffercache and pgfincore")
+		  if defined $unlike;
 	}
 	return;
 }

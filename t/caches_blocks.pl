@@ -74,33 +74,37 @@ sub alternating
 	  0 .. int($npages / (2 * $length));
 }
 
+# What puts pages into a state, the same each time.
+sub pages
+{
+	my @states = @_;
+
+	return sub { set_pages($file, @states) };
+}
+
 # One after the other, on a file that has no page in memory.
+my @holes = random_runs('drop', 1, 1000);
 my @os_states = (
 	[ 'nothing', sub { } ],
 	[ 'all, read ahead', sub { read_file($file) } ],
-	[ 'all, page by page', sub { set_pages($file, 'read', 0, $npages) } ],
-	[ 'first half', sub { set_pages($file, 'read', 0, $npages / 2) } ],
-	[ 'last half', sub { set_pages($file, 'read', $npages / 2, $npages / 2) } ],
-	[ 'every other 64 kB', sub { set_pages($file, alternating('read', 16, 0)) } ],
-	[ 'every other page', sub { set_pages($file, alternating('read', 1, 1)) } ],
-	[ 'single blocks at random', sub {
-			set_pages($file, map { ('read', $_ * $pages_per_block, $pages_per_block) }
-				  map { int rand $nblocks } 1 .. 300) } ],
-	[ 'single pages at random', sub {
-			set_pages($file, map { ('read', int rand $npages, 1) } 1 .. 300) } ],
-	[ 'runs of blocks', sub {
-			set_pages($file, random_runs('read', $pages_per_block, $nblocks / 2)) } ],
-	[ 'runs of pages', sub { set_pages($file, random_runs('read', 1, 1000)) } ],
+	[ 'all, page by page', pages('read', 0, $npages) ],
+	[ 'first half', pages('read', 0, $npages / 2) ],
+	[ 'last half', pages('read', $npages / 2, $npages / 2) ],
+	[ 'every other 64 kB', pages(alternating('read', 16, 0)) ],
+	[ 'every other page', pages(alternating('read', 1, 1)) ],
+	[ 'single blocks at random',
+		pages(map { ('read', $_ * $pages_per_block, $pages_per_block) }
+			  map { int rand $nblocks } 1 .. 300) ],
+	[ 'single pages at random', pages(map { ('read', int rand $npages, 1) } 1 .. 300) ],
+	[ 'runs of blocks', pages(random_runs('read', $pages_per_block, $nblocks / 2)) ],
+	[ 'runs of pages', pages(random_runs('read', 1, 1000)) ],
 	[ 'all but holes in what was read ahead', sub {
 			read_file($file);
-			set_pages($file, random_runs('drop', 1, 1000)) } ],
-	[ 'all but one block', sub {
-			set_pages($file, 'read', 0, $npages, 'drop',
-				$pages_per_block * int rand $nblocks, $pages_per_block) } ],
-	[ 'the first page and the last', sub {
-			set_pages($file, 'read', 0, 1, 'read', $npages - 1, 1) } ],
-	[ 'some being dirty', sub {
-			set_pages($file, random_runs('read', 1, 3000), random_runs('dirty', 1, 500)) } ],
+			set_pages($file, @holes) } ],
+	[ 'all but one block',
+		pages('read', 0, $npages, 'drop', $pages_per_block * int rand $nblocks, $pages_per_block) ],
+	[ 'the first page and the last', pages('read', 0, 1, 'read', $npages - 1, 1) ],
+	[ 'some being dirty', pages(random_runs('read', 1, 3000), random_runs('dirty', 1, 500)) ],
 );
 
 # The blocks of a query, by their row.
@@ -140,12 +144,30 @@ my %shared_before = (
 
 sub is_compared
 {
-	my ($what) = @_;
-	my $look = compare_caches($node, $session, 'pages', 'main', $what,
-		parts => 1 + int rand 500);
+	my ($what, $reach) = @_;
 
+	compare_caches($node, $session, 'pages', 'main', $what,
+		parts => 1 + int rand 500, reach => $reach);
 	compare_with_fincore($what, $file);
-	return $look;
+	return;
+}
+
+# How many blocks are where, with the page cache in a state that is the same for all
+# pages.
+sub counts
+{
+	my ($what, $reach, $digit) = @_;
+
+	return undisturbed(
+		$what,
+		sub { return cached_pages($file) },
+		sub {
+			return $session->query_safe(
+				q{SELECT shared_blocks, os_blocks, both_blocks, neither_blocks
+					FROM pgbufprobe_residency('pages') WHERE fork = 'main'});
+		},
+		reach => $reach,
+		wanted => $digit x $npages);
 }
 
 SKIP:
@@ -158,48 +180,53 @@ SKIP:
 		my ($state, $reach) = @$_;
 
 		$shared_before{$state}->() if $shared_before{$state};
-		set_pages($file, 'drop', 0, $npages);
-		is(cached_pages($file), '0' x $npages, "before $state: nothing is in the page cache");
-		$reach->();
-		is_compared($state);
-		compare_with_pgfincore($session, 'pages', $state)
+		is(drop_files($file), 0, "before $state: nothing is in the page cache");
+		is_compared(
+			$state,
+			sub {
+				drop_files($file);
+				$reach->();
+			});
+		compare_with_pgfincore($node, $session, 'pages', $state)
 		  if $state =~ /^(every|runs|all, read)/;
 	}
 
 	# The pool full of the table, and then the page cache as well.
-	set_pages($file, 'drop', 0, $npages);
+	drop_files($file);
 	read_shared('true');
 	$session->query_safe('CHECKPOINT');
-	set_pages($file, 'drop', 0, $npages);
-	is_compared('all shared, nothing in the page cache');
-	is( $session->query_safe(
-			q{SELECT shared_blocks, os_blocks, both_blocks, neither_blocks
-				FROM pgbufprobe_residency('pages') WHERE fork = 'main'}),
-		"$nblocks|0|0|0",
-		'they are in shared buffers only');
-	read_file($file);
-	is_compared('all in both');
-	compare_with_pgfincore($session, 'pages', 'all in both');
-	is( $session->query_safe(
-			q{SELECT shared_blocks, os_blocks, both_blocks, neither_blocks
-				FROM pgbufprobe_residency('pages') WHERE fork = 'main'}),
-		"$nblocks|$nblocks|$nblocks|0",
-		'they are in both caches');
+	my $nowhere = sub { drop_files($file) };
+	my $everywhere = sub { read_file($file) };
+
+	is_compared('all shared, nothing in the page cache', $nowhere);
+	is(counts('shared buffers only', $nowhere, '0'),
+		"$nblocks|0|0|0", 'they are in shared buffers only');
+	is_compared('all in both', $everywhere);
+	compare_with_pgfincore($node, $session, 'pages', 'all in both');
+	is(counts('both caches', $everywhere, '1'),
+		"$nblocks|$nblocks|$nblocks|0", 'they are in both caches');
 
 	# ---------------------------------------------------------------------------
 	# Advice
 
-	set_pages($file, 'dirty', 0, $npages);
-	my ($counts) = cachestat_counts($file);
+	my $counts;
+	my $remaining = advised_away(
+		sub {
+			set_pages($file, 'dirty', 0, $npages);
+			($counts) = cachestat_counts($file);
+		},
+		sub {
+			is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'dontneed')}),
+				-s $file, 'advice is given for the whole file');
+		},
+		$file);
 	note('pages cached|dirty|writeback|evicted|recently evicted: ' . ($counts // 'unknown'));
   SKIP:
 	{
 		skip 'no cachestat', 1 unless defined $counts;
 		cmp_ok((split /\|/, $counts)[1], '>', 0, 'there are dirty pages');
 	}
-	is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'dontneed')}),
-		-s $file, 'advice is given for the whole file');
-	is(cached_pages($file), '0' x $npages, 'no page remains, though they were dirty');
+	is($remaining, 0, 'no page remains, though they were dirty');
 	is_compared('after "dontneed"');
 
 	is( bring_back(

@@ -37,8 +37,22 @@ sub restart
 	$session = $node->background_psql('postgres');
 	($file) = segment_files($node, $session, 'pages', 'main');
 	$npages = length cached_pages($file);
-	set_pages($file, 'drop', 0, $npages);
+	drop_files($file);
 	return;
+}
+
+# What the answer is while the page cache is in a state; nothing, if it never was.
+sub in_state
+{
+	my ($what, $reach, $wanted, $ask, $reads) = @_;
+
+	return undisturbed(
+		$what,
+		sub { return cached_pages($file) },
+		$ask,
+		reach => $reach,
+		wanted => $wanted,
+		reads => $reads);
 }
 
 sub blocks_in
@@ -60,10 +74,10 @@ sub tiers
 
 sub most_are_in
 {
-	my ($tier, $what) = @_;
-	my $tiers = tiers($samples);
+	my ($tiers, $tier, $what) = @_;
 	my $sum = 0;
 
+	return unless $tiers;
 	$sum += $_ for values %$tiers;
 	is($sum, $samples, "$what: each read is counted");
 	cmp_ok($tiers->{$tier} // 0, '>=', 0.99 * $samples, "$what: 99 % of them in tier $tier");
@@ -86,36 +100,50 @@ SKIP:
 	skip $reason, 1 if $reason;
 
 	restart();
-	is(blocks_in(), '0|0|0', 'the table is nowhere');
-	most_are_in('storage', 'nowhere');
+	my $none = '0' x $npages;
+	my $all = '1' x $npages;
+
+	is(in_state('nowhere', \&restart, $none, \&blocks_in), '0|0|0', 'the table is nowhere');
+	most_are_in(tiers($samples), 'storage', 'nowhere');
 	is((split /\|/, blocks_in())[0], $samples, 'what was read is in shared buffers: each block was read once');
 
-	restart();
-	read_file($file);
-	is(cached_pages($file), '1' x $npages, 'the table is in the page cache, as mincore tells');
-	is(blocks_in(), "0|$nblocks|0", 'and only there');
-	most_are_in('os_cache', 'page cache');
+	my $read = sub {
+		restart();
+		read_file($file);
+	};
+	is(in_state('page cache', $read, $all, \&blocks_in),
+		"0|$nblocks|0", 'the table is in the page cache, and only there');
+	most_are_in(in_state('page cache, read', $read, $all, sub { tiers($samples) }, $file),
+		'os_cache', 'page cache');
 
 	# One by one, what comes from where: a third each.
-	restart();
-	with_blocks('block % 3 = 0');
-	set_pages($file, 'drop', 0, $npages,
-		map { ('read', int($_ * $npages / $nblocks), int($npages / $nblocks)) }
-		grep { $_ % 3 == 1 } 0 .. $nblocks - 1);
-	is(blocks_in(), "@{[ $nblocks / 3 ]}|@{[ $nblocks / 3 ]}|0", 'a third of the table is in either cache');
-	my $tiers = tiers(10 * $nblocks);
-	is($tiers->{shared_buffers}, $nblocks / 3, 'a third of the reads find their block in shared buffers');
-	is($tiers->{os_cache} + $tiers->{storage}, $nblocks * 2 / 3, 'no block is read twice');
+	my $pages_per_block = int($npages / $nblocks);
+	my $third = join '', map { ($_ % 3 == 1 ? '1' : '0') x $pages_per_block } 0 .. $nblocks - 1;
+	my $thirds = sub {
+		restart();
+		with_blocks('block % 3 = 0');
+		drop_files($file);
+		set_pages($file, map { ('read', $_ * $pages_per_block, $pages_per_block) }
+			  grep { $_ % 3 == 1 } 0 .. $nblocks - 1);
+	};
+	is(in_state('thirds', $thirds, $third, \&blocks_in),
+		"@{[ $nblocks / 3 ]}|@{[ $nblocks / 3 ]}|0", 'a third of the table is in either cache');
+	my $tiers = in_state('thirds, read', $thirds, $third, sub { tiers(10 * $nblocks) }, $file);
+	if ($tiers)
+	{
+		is($tiers->{shared_buffers}, $nblocks / 3, 'a third of the reads find their block in shared buffers');
+		is($tiers->{os_cache} + $tiers->{storage}, $nblocks * 2 / 3, 'no block is read twice');
 
-	# What is read behind the kernel's back can be read ahead as well.
-	cmp_ok($tiers->{os_cache}, '>=', $nblocks / 3, 'a third of them, or more, in the page cache');
+		# What is read behind the kernel's back can be read ahead as well.
+		cmp_ok($tiers->{os_cache}, '>=', $nblocks / 3, 'a third of them, or more, in the page cache');
+	}
 }
 
 restart();
 with_blocks('true');
 is((split /\|/, blocks_in())[0], $nblocks, 'the table is in shared buffers');
-set_pages($file, 'drop', 0, $npages);
-most_are_in('shared_buffers', 'shared buffers');
+drop_files($file);
+most_are_in(tiers($samples), 'shared_buffers', 'shared buffers');
 
 # A table so small that it has fewer blocks than samples.
 $session->query_safe('CREATE TABLE small AS SELECT 1 AS one');

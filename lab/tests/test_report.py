@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from pgbufprobe_lab.published import FIGURES, NAMES
-from pgbufprobe_lab.report import html, markdown, write_report
+from pgbufprobe_lab.report import html, markdown, pictures, write_report
 from pgbufprobe_lab.report.__main__ import main
 from pgbufprobe_lab.report.build import build
 from pgbufprobe_lab.report.compare import HERE
@@ -73,6 +73,23 @@ def test_the_whole_report_is_written_with_its_library(full):
     assert page.count("window.vegaEmbed=") == 1
 
 
+def test_each_chart_is_a_picture_beside_the_text(full):
+    stale = full / "pictures" / "chart-A1-9.svg"
+    stale.parent.mkdir()
+    stale.touch()
+    text = write_report(full)[1].read_text(encoding="utf-8")
+    shown = re.findall(r"^!\[.+\]\((pictures/chart-(\w+)-\d+\.svg)\)$", text, re.M)
+    assert {name for _, name in shown} == set(NAMES)
+    assert {path for path, _ in shown} == {f"pictures/{path.name}" for path in stale.parent.iterdir()}
+    for path, _ in shown:
+        picture = (full / path).read_text(encoding="utf-8")
+        assert picture.startswith("<svg ") and "var(" not in picture
+
+
+def test_a_picture_keeps_what_its_text_says():
+    assert pictures.compact('<g x="1.25"><text>0.00411</text></g>') == '<g x="1.2">\n<text>0.00411</text>\n</g>\n'
+
+
 def test_nothing_is_loaded(full):
     page = Page(write_report(full)[0].read_text(encoding="utf-8"))
     for tag, attrs in page.elements:
@@ -84,7 +101,7 @@ def test_nothing_is_loaded(full):
 
 
 def test_styles_load_nothing():
-    style = html._asset("page.css")
+    style = html.asset("page.css")
     assert "@import" not in style and "url(" not in style
 
 

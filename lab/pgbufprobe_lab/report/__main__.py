@@ -11,7 +11,8 @@ from pgbufprobe_lab.report import write_report
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m pgbufprobe_lab.report", description="Writes report.html and report.md from a folder of results."
+        prog="python -m pgbufprobe_lab.report",
+        description="Writes report.html, report.md and its pictures from a folder of results.",
     )
     parser.add_argument("outdir", type=Path, help="the folder that lab/run wrote its results to")
     outdir = parser.parse_args(arguments).outdir

@@ -19,7 +19,7 @@ POLICY = (
 TITLE = "What shared_buffers costs on this machine"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return resources.files("pgbufprobe_lab.report").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -168,14 +168,14 @@ def render(report: Report, bundle: str) -> str:
         scripts = (
             f'<script type="application/json" id="charts">{script_json(specs)}</script>'
             f'<script type="module">{script_text(bundle)}</script>'
-            f'<script type="module">{script_text(_asset("page.js"))}</script>'
+            f'<script type="module">{script_text(asset("page.js"))}</script>'
         )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(TITLE)}</title><style>{_asset('page.css')}</style></head><body>"
+        f"<title>{escape(TITLE)}</title><style>{asset('page.css')}</style></head><body>"
         '<a class="skip" href="#overview">To the findings</a>'
         f"<header><h1>{escape(TITLE)}</h1><p>Five published write-ups measured by hand what the size of "
         "<code>shared_buffers</code> costs. pgbufprobe repeated them here. Every figure on this page was measured in "

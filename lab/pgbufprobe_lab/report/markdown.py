@@ -1,12 +1,13 @@
-"""Writes the report as Markdown, for terminals and commits: the same tables and verdicts, without charts."""
+"""Writes the report as Markdown, for terminals and commits: the same tables and verdicts, the charts as pictures."""
 
 from __future__ import annotations
 
 import re
 
 from pgbufprobe_lab.report.format import MISSING
-from pgbufprobe_lab.report.html import TITLE
+from pgbufprobe_lab.report.html import TITLE, chart_name
 from pgbufprobe_lab.report.model import Report, Section, Table
+from pgbufprobe_lab.report.pictures import FOLDER
 
 
 def text(value: str) -> str:
@@ -50,6 +51,10 @@ def _section(section: Section) -> list[str]:
     ]
     if section.trouble:
         lines += [f"> {text(section.trouble)}", ""]
+    for index, chart in enumerate(section.charts):
+        title = text(chart.title)
+        picture = f"![{title}]({FOLDER}/{chart_name(section, index)}.svg)"
+        lines += [f"**{title}**: {text(chart.caption)}", "", picture, ""]
     for verdict in section.verdicts:
         lines += [
             f"- **{verdict.outcome}**: {text(verdict.finding)} Here: {text(verdict.why)}. (Rule: {text(verdict.rule)}.)"

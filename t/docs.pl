@@ -1,0 +1,109 @@
+# The examples of every document run as they stand, and what they print has the columns that the document
+# shows.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_buffers = 16MB\nautovacuum = off\nshared_preload_libraries = pgbufprobe\n");
+$node->start;
+
+# What the examples take for granted: the extension as the README installs it, and some tables.
+my $databases = 0;
+
+sub new_database
+{
+	my ($with_extension) = @_;
+	my $name = 'db' . ++$databases;
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, q{
+		CREATE SCHEMA pgbufprobe;
+		CREATE EXTENSION pgbufprobe SCHEMA pgbufprobe;
+		DO $$ BEGIN
+			EXECUTE format('ALTER DATABASE %I SET search_path = public, pgbufprobe', current_database());
+		END $$;
+		CREATE TABLE pgbench_accounts AS SELECT i AS aid, repeat('a', 90) AS filler FROM generate_series(1, 20000) i;
+		CREATE TABLE orders AS SELECT i AS id FROM generate_series(1, 1000) i;
+		CREATE TABLE x (i int) PARTITION BY LIST (i);
+	}) if $with_extension;
+	return $name;
+}
+
+# Runs of lines between fences, each with its language.
+sub fenced_blocks
+{
+	my ($text) = @_;
+	my @blocks;
+	push @blocks, { language => $1, text => $2 } while $text =~ /^ *```(\w*)\n(.*?)^ *```$/msg;
+	return @blocks;
+}
+
+# The columns of each table in psql's output, aligned or expanded.
+sub columns_in
+{
+	my ($output) = @_;
+	my @tables;
+	my @lines = split /\n/, $output;
+
+	for my $i (0 .. $#lines)
+	{
+		if ($i > 0 && $lines[$i] =~ /^ *-+(\+-+)*$/ && $lines[ $i - 1 ] !~ /^ *$/)
+		{
+			push @tables, [ map { s/^\s+|\s+$//gr } split /\|/, $lines[ $i - 1 ] ];
+		}
+		elsif ($lines[$i] =~ /^-\[ RECORD 1 \]/)
+		{
+			my @names;
+			for my $line (@lines[ $i + 1 .. $#lines ])
+			{
+				last if $line =~ /^-\[ RECORD/;
+				push @names, $1 if $line =~ /^(\w+) *\|/;
+			}
+			push @tables, \@names;
+		}
+	}
+	return @tables;
+}
+
+is_deeply([ columns_in(" a | b \n---+---\n 1 | 2\n") ], [ [ 'a', 'b' ] ], 'an aligned table is understood');
+is_deeply([ columns_in("-[ RECORD 1 ]---\nfirst | 1\n      | more\nother | 2\n-[ RECORD 2 ]---\nfirst | 3\n") ],
+	[ [ 'first', 'other' ] ], 'so is an expanded one');
+
+my @documents = ('README.md', 'CONTRIBUTING.md', glob('docs/*.md'));
+my $examples = 0;
+for my $document (@documents)
+{
+	my @blocks = fenced_blocks(slurp_file($document));
+	my $database = new_database(1);
+
+	for my $i (0 .. $#blocks)
+	{
+		next unless $blocks[$i]{language} eq 'sql';
+		my $sql = $blocks[$i]{text};
+		my ($first) = $sql =~ /(\S.*)/;
+		my $what = "$document: $first";
+		my $shown = $i < $#blocks && $blocks[ $i + 1 ]{language} eq '' ? $blocks[ $i + 1 ]{text} : '';
+		my $in = $sql =~ /CREATE EXTENSION/ ? new_database(0) : $database;
+
+		$examples++;
+		$sql = "\\x on\n$sql" if $shown =~ /^-\[ RECORD/m;
+		my ($output, $errors);
+		IPC::Run::run([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($in), '-f', '-' ],
+			'<', \$sql, '>', \$output, '2>', \$errors);
+		is($? >> 8, 0, "$what: runs") or diag($errors);
+		# One of several results may be left out, such as that of pg_sleep().
+		my @shown = columns_in($shown);
+		my %printed = map { join('|', @$_) => 1 } columns_in($output);
+		is_deeply([ grep { !$printed{ join('|', @$_) } } @shown ], [], "$what: prints the columns shown") if @shown;
+	}
+}
+cmp_ok($examples, '>=', 15, 'the documents have examples');
+
+$node->stop;
+done_testing();
