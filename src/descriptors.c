@@ -280,7 +280,10 @@ collect_relations(HTAB *table, int *nrelations)
 									Max(hash_get_num_entries(table), 1) * sizeof(*result));
 	hash_seq_init(&scan, table);
 	while ((entry = hash_seq_search(&scan)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
 		result[(*nrelations)++] = *entry;
+	}
 	return result;
 }
 
