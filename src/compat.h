@@ -225,9 +225,6 @@ pbp_direct_io(void)
 
 /* ---- buffer descriptors ---- */
 
-/* highest value the usage count's bits can hold, plus one */
-#define PBP_USAGE_VALUES	((int) (BUF_USAGECOUNT_MASK >> BUF_USAGECOUNT_SHIFT) + 1)
-
 #if PG_VERSION_NUM >= 190000
 typedef uint64 PbpBufState;
 #else
@@ -406,31 +403,44 @@ pbp_published_allocations(void)
 	return stats.buf_alloc - before_reset;
 }
 
-/* Blocks that the server was asked for, since it was started or its statistics were reset. */
+/*
+ * Blocks that the server was asked for, since it was started or its statistics
+ * were reset.  Up to 15, "reads" has all but the hits.
+ */
 typedef struct PbpAccessCounts
 {
 	int64		hits;
 	int64		reads;
-	int64		ring_reads;		/* through rings: scans, vacuum; not in
-								 * "reads" */
+	int64		extends;		/* blocks that relations were extended by */
+	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
+	int64		ring_extends;
 } PbpAccessCounts;
 
-/* Does pbp_access_counts() tell reads through rings from others? */
+/* Does pbp_access_counts() count reads through rings, and new blocks, apart? */
 #if PG_VERSION_NUM >= 160000
-#define PBP_KNOWS_RINGS		true
+#define PBP_COUNTS_APART		true
 #else
-#define PBP_KNOWS_RINGS		false
+#define PBP_COUNTS_APART		false
 #endif
 
 #if PG_VERSION_NUM >= 160000
+/* Blocks of relations that were read, or added: one operation may do several. */
 static inline int64
-pbp_blocks_read(const PgStat_BktypeIO *io, IOContext context)
+pbp_blocks_of(const PgStat_BktypeIO *io, IOContext context, IOOp op)
 {
 #if PG_VERSION_NUM >= 180000
-	return io->bytes[IOOBJECT_RELATION][context][IOOP_READ] / BLCKSZ;
+	return io->bytes[IOOBJECT_RELATION][context][op] / BLCKSZ;
 #else
-	return io->counts[IOOBJECT_RELATION][context][IOOP_READ];
+	return io->counts[IOOBJECT_RELATION][context][op];
 #endif
+}
+
+static inline int64
+pbp_ring_blocks(const PgStat_BktypeIO *io, IOOp op)
+{
+	return pbp_blocks_of(io, IOCONTEXT_BULKREAD, op) +
+		pbp_blocks_of(io, IOCONTEXT_BULKWRITE, op) +
+		pbp_blocks_of(io, IOCONTEXT_VACUUM, op);
 }
 #endif
 
@@ -499,10 +509,10 @@ pbp_access_counts(const PbpDatabases *databases pg_attribute_unused())
 		const PgStat_BktypeIO *type = &io->stats[i];
 
 		counts.hits += type->counts[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_HIT];
-		counts.reads += pbp_blocks_read(type, IOCONTEXT_NORMAL);
-		counts.ring_reads += pbp_blocks_read(type, IOCONTEXT_BULKREAD) +
-			pbp_blocks_read(type, IOCONTEXT_BULKWRITE) +
-			pbp_blocks_read(type, IOCONTEXT_VACUUM);
+		counts.reads += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_READ);
+		counts.extends += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_EXTEND);
+		counts.ring_reads += pbp_ring_blocks(type, IOOP_READ);
+		counts.ring_extends += pbp_ring_blocks(type, IOOP_EXTEND);
 	}
 #else
 	for (int i = 0; i < databases->number; i++)

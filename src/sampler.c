@@ -147,9 +147,6 @@ typedef struct Sampler
 	int64		find_databases_ns;	/* when to look for others */
 	PbpAccessCounts accesses;	/* when last looked at */
 	int64		accesses_ns;	/* 0: never */
-	int64		new_hits;		/* since the last scan that told the advice */
-	int64		new_reads;
-	int64		new_ring_reads;
 
 	MemoryContext advice_context;
 	PbpAdvice  *advice;			/* NULL: none is wanted, or there is no memory
@@ -497,7 +494,6 @@ start_advice(Sampler *sampler)
 	sampler->advice_kb = pbp_advice_memory_kb;
 	sampler->advice_since = GetCurrentTimestamp();
 	sampler->accesses_ns = 0;
-	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	memset(sampler->remembered, 0, sizeof(sampler->remembered));
 	memset(sampler->in_os_cache, 0, sizeof(sampler->in_os_cache));
 	sampler->os_reads.count = sampler->storage_reads.count = 0;
@@ -508,7 +504,8 @@ start_advice(Sampler *sampler)
 											MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 		if (memory != NULL)
 			sampler->advice = pbp_advice_init(memory, bytes, NBuffers,
-											  pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0);
+											  pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
+											  PBP_COUNTS_APART);
 		else
 			ereport(WARNING,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -609,28 +606,37 @@ estimate_speed(Sampler *sampler)
 	sampler->work_ticks = sampler->ticks;
 }
 
-/* What was counted since the last look; nothing if statistics were reset meanwhile. */
+/* Has no count become less, as by a reset of statistics? */
+static bool
+have_grown(const PbpAdviceCounts *counts)
+{
+	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
+		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+}
+
+/* Pass on to the advice what was counted since the last look. */
 static void
 look_at_accesses(Sampler *sampler)
 {
 	int64		start = pbp_now_ns();
-	PbpAccessCounts counts;
-	PbpAccessCounts *before = &sampler->accesses;
+	const PbpAccessCounts *before = &sampler->accesses;
+	PbpAccessCounts now;
+	PbpAdviceCounts counts;
 
 	if (start >= sampler->find_databases_ns)
 	{
 		pbp_find_databases(&sampler->databases);
 		sampler->find_databases_ns = start + FIND_DATABASES_RARELY * (pbp_now_ns() - start);
 	}
-	counts = pbp_access_counts(&sampler->databases);
-	if (sampler->accesses_ns != 0 && counts.hits >= before->hits &&
-		counts.reads >= before->reads && counts.ring_reads >= before->ring_reads)
-	{
-		sampler->new_hits += counts.hits - before->hits;
-		sampler->new_reads += counts.reads - before->reads;
-		sampler->new_ring_reads += counts.ring_reads - before->ring_reads;
-	}
-	sampler->accesses = counts;
+	now = pbp_access_counts(&sampler->databases);
+	counts.hits = now.hits - before->hits;
+	counts.reads = now.reads - before->reads;
+	counts.extends = now.extends - before->extends;
+	counts.ring_reads = now.ring_reads - before->ring_reads;
+	counts.ring_extends = now.ring_extends - before->ring_extends;
+	if (sampler->accesses_ns != 0 && have_grown(&counts))
+		pbp_advice_accesses(sampler->advice, &counts);
+	sampler->accesses = now;
 	sampler->accesses_ns = pbp_now_ns();
 }
 
@@ -647,20 +653,12 @@ static void
 scan_pool(Sampler *sampler)
 {
 	if (sampler->advice != NULL)
-	{
-		if (pbp_now_ns() - sampler->accesses_ns >= COUNT_NS || sampler->accesses_ns == 0)
-			look_at_accesses(sampler);
 		pbp_advice_begin(sampler->advice, sampler->ticks);
-	}
 	pbp_sample_pool(&sampler->histogram, sampler->advice, visit_page, sampler);
 	look_at_clock(sampler);
 	if (sampler->advice != NULL)
-	{
-		pbp_advice_ring_reads(sampler->advice, sampler->new_ring_reads);
-		pbp_advice_end(sampler->advice, sampler->ticks, sampler->new_hits, sampler->new_reads);
-	}
+		pbp_advice_end(sampler->advice, sampler->ticks);
 
-	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->scan_ticks = sampler->ticks;
 	sampler->scans++;
 	sampler->interval.scans++;
@@ -706,30 +704,57 @@ ticks_per_scan(void)
 	return Max(NBuffers / SCANS_PER_TURN, 1);
 }
 
+static bool
+sample_is_due(const Sampler *sampler)
+{
+	return sampler->sample_ticks < 0 ||
+		pbp_now_ns() - sampler->sample_ns >= sample_interval_ns();
+}
+
+/* Also when the hand stands still: a transaction publishes its accesses at its end. */
+static bool
+count_is_due(const Sampler *sampler)
+{
+	return sampler->advice != NULL &&
+		(sampler->accesses_ns == 0 || pbp_now_ns() - sampler->accesses_ns >= COUNT_NS);
+}
+
+static bool
+scan_is_due(const Sampler *sampler)
+{
+	return sampler->advice != NULL &&
+		sampler->ticks - sampler->scan_ticks >= ticks_per_scan();
+}
+
+static bool
+publication_is_due(const Sampler *sampler)
+{
+	return sampler->advice != NULL && pbp_now_ns() - sampler->publish_ns >= PUBLISH_NS;
+}
+
 /* Do what is due. */
 static void
 work(Sampler *sampler)
 {
-	int64		now_ns = pbp_now_ns();
-	bool		sample_is_due = sampler->sample_ticks < 0 ||
-		now_ns - sampler->sample_ns >= sample_interval_ns();
+	bool		samples = sample_is_due(sampler);
 
 	look_at_clock(sampler);
 	estimate_speed(sampler);
-	if (sample_is_due ||
-		(sampler->advice != NULL && sampler->ticks - sampler->scan_ticks >= ticks_per_scan()))
+	if (count_is_due(sampler))
+		look_at_accesses(sampler);
+	if (samples || scan_is_due(sampler))
 		scan_pool(sampler);
-	if (sampler->advice != NULL && now_ns - sampler->publish_ns >= PUBLISH_NS)
+	if (publication_is_due(sampler))
 	{
-		if (now_ns - sampler->probe_ns >= PROBE_NS)
+		sampler->publish_ns = pbp_now_ns();
+		if (pbp_now_ns() - sampler->probe_ns >= PROBE_NS)
 		{
-			sampler->probe_ns = now_ns;
+			sampler->probe_ns = pbp_now_ns();
 			probe_pages(sampler);
 		}
 		publish_advice(sampler);
-		sampler->publish_ns = now_ns;
 	}
-	if (sample_is_due)
+	if (samples)
 		take_sample(sampler);
 }
 

@@ -189,8 +189,14 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
 		case PBP_ADVICE_FAST_HAND:
 			return "the hand of so small a pool would turn too often between two looks";
+		case PBP_ADVICE_UNPUBLISHED:
+			return PBP_COUNTS_APART ?
+				"reads are not counted: transactions have not published theirs yet" :
+				"reads are not counted: track_counts is off, or transactions have not published theirs yet";
 		case PBP_ADVICE_UNCOUNTED:
-			return "more pages come back than the server counts as read: replay of WAL, or statistics not published yet";
+			return "more pages come in than the server counts as read: replay of WAL, or statistics not published yet";
+		case PBP_ADVICE_UNSEEN:
+			return "hardly any of the reads were seen: their pages were gone before the next scan";
 		case PBP_ADVICE_SATURATED:
 			return "more pages are in constant use than such a pool has room for, and their usage counts do not tell which of them most";
 	}
@@ -207,8 +213,8 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 		return totals->self_error < 0 ?
 			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
 			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
-	if (!PBP_KNOWS_RINGS)
-		return "before PostgreSQL 16 reads of large scans count as others, and blocks of temporary tables";
+	if (!PBP_COUNTS_APART)
+		return "before PostgreSQL 16 the server counts large scans, new blocks and temporary tables among the reads";
 	if (totals->ring_reads > totals->reads)
 		return factor > 1 ?
 			"large scans read even more through rings; repeated often, they would keep a part of a larger pool for themselves" :
