@@ -22,6 +22,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "port/atomics.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -42,11 +43,15 @@
 /* four are needed for half the size, eight for a quarter; some are late */
 #define SCANS_PER_TURN	10
 
-/* limits of a sleep; the upper one is how late the start of a load is noticed */
+/*
+ * A sleep is at least so long.  It is at most as long as the second says, which
+ * is how late the start of a load is noticed; unless the worker has to sleep
+ * longer to stay within its share of a processor.
+ */
 #define MIN_SLEEP_NS	INT64CONST(1000000)
 #define MAX_SLEEP_NS	INT64CONST(1000000000)
 
-/* how often the server's counts of hits and reads are looked at, as often as they are published */
+/* how often the server's counts of accesses are read; sessions publish theirs as often */
 #define COUNT_NS		INT64CONST(1000000000)
 
 /* how old published advice is at most while the worker is awake */
@@ -54,6 +59,9 @@
 
 /* how far back the history is asked how fast the hand turns */
 #define RATE_SECONDS	300
+
+/* how late a sample may come on a busy machine */
+#define GRACE_NS		INT64CONST(5000000000)
 
 /* of the pool; more in the sample would cost time and tell little more */
 #define ENOUGH_PAGES	4000.0
@@ -93,6 +101,8 @@ int			pbp_advice_memory_kb = -1;
 
 typedef struct SamplerShared
 {
+	pg_atomic_uint64 next_sample_ns;	/* when one will have been taken, by
+										 * pbp_now_ns(); 0: nobody takes any */
 	LWLock	   *lock;			/* protects all below */
 	int64		ntaken;			/* samples since the ring was emptied */
 	uint32		resets;			/* times that this was wanted */
@@ -194,6 +204,7 @@ pbp_sampler_init_shared(void)
 	if (!found)
 	{
 		memset(shared, 0, offsetof(SamplerShared, ring));
+		pg_atomic_init_u64(&shared->next_sample_ns, 0);
 		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
 	}
 	LWLockRelease(AddinShmemInitLock);
@@ -247,34 +258,38 @@ pbp_history(int *nsamples)
 	return samples;
 }
 
+/* Is the history about now?  It may be an hour old, by the settings. */
+static bool
+history_is_current(void)
+{
+	int64		next_ns = (int64) pg_atomic_read_u64(&shared->next_sample_ns);
+
+	return pbp_sampler_on && next_ns != 0 && pbp_now_ns() <= next_ns + GRACE_NS;
+}
+
 /*
- * How far the hand went in the last minutes, by the newest samples.  False if
- * they do not tell: no worker takes any now, or too few were taken.
+ * How far the hand went in the last minutes, by the newest samples and at least
+ * one.  False if they do not tell: no worker takes any now, or the newest has
+ * none before it.
  *
  * The worker waits for that long, and nobody else.
  */
 bool
 pbp_history_rate(double *seconds, double *ticks)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	TimestampTz oldest = now - RATE_SECONDS * USECS_PER_SEC;
-	/* no sample for so long, and nobody is watching any more */
-	TimestampTz awaited = now - (2 * pbp_sample_interval_ms + 1000) * INT64CONST(1000);
-	int64		end;
+	int64		oldest;
 
 	*seconds = *ticks = 0;
-	if (shared == NULL || !pbp_sampler_on)
+	if (shared == NULL || !history_is_current())
 		return false;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
-	end = Max(0, shared->ntaken - pbp_history_samples);
-	if (shared->ntaken > 0 && sample_at(shared->ntaken - 1)->taken_at < awaited)
-		end = shared->ntaken;
-	for (int64 i = shared->ntaken - 1; i >= end && *seconds < RATE_SECONDS; i--)
+	oldest = Max(0, shared->ntaken - pbp_history_samples);
+	for (int64 i = shared->ntaken - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = sample_at(i);
 
-		if (sample->taken_at < oldest)
+		if (sample->elapsed_ns == 0)
 			break;
 		*seconds += (double) sample->elapsed_ns / 1e9;
 		*ticks += (double) sample->new_ticks;
@@ -781,29 +796,7 @@ sleep_ns(Sampler *sampler)
 	return Max(sleep, MIN_SLEEP_NS);
 }
 
-/* ---- the worker ---- */
-
-static void
-wait_for_latch(int64 timeout_ns)
-{
-	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
-
-	if (timeout_ns >= 0)
-		events |= WL_TIMEOUT;
-	(void) WaitLatch(MyLatch, events, (long) ((timeout_ns + 999999) / 1000000), PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
-}
-
-/* Sleep through, but for a reload of the settings. */
-static void
-sleep_until(int64 end_ns)
-{
-	int64		left_ns;
-
-	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
-		wait_for_latch(left_ns);
-}
+/* ---- beginnings ---- */
 
 static void
 reload_settings(Sampler *sampler)
@@ -832,6 +825,47 @@ start_looking(Sampler *sampler)
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	start_advice(sampler);
 	publish_advice(sampler);
+}
+
+/* ---- the worker ---- */
+
+static void
+wait_for_latch(int64 timeout_ns)
+{
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+
+	if (timeout_ns >= 0)
+		events |= WL_TIMEOUT;
+	(void) WaitLatch(MyLatch, events, (long) ((timeout_ns + 999999) / 1000000), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Sleep through, but for a reload of the settings. */
+static void
+sleep_for(const Sampler *sampler, int64 duration_ns)
+{
+	int64		end_ns = pbp_now_ns() + duration_ns;
+	int64		left_ns;
+
+	pg_atomic_write_u64(&shared->next_sample_ns,
+						(uint64) Max(end_ns, sampler->sample_ns + sample_interval_ns()));
+	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
+		wait_for_latch(left_ns);
+}
+
+/* Wait until the settings want a sampler. */
+static void
+wait_while_off(Sampler *sampler)
+{
+	pg_atomic_write_u64(&shared->next_sample_ns, 0);
+	while (!pbp_sampler_on)
+	{
+		while (!ConfigReloadPending)
+			wait_for_latch(-1);
+		reload_settings(sampler);
+	}
+	start_looking(sampler);
 }
 
 static Sampler *
@@ -869,19 +903,12 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	for (;;)
 	{
 		if (!pbp_sampler_on)
-		{
-			while (!ConfigReloadPending)
-				wait_for_latch(-1);
-			reload_settings(sampler);
-			if (pbp_sampler_on)
-				start_looking(sampler);
-			continue;
-		}
+			wait_while_off(sampler);
 		if (sampler->resets != count_resets())
 			start_looking(sampler);
 		work(sampler);
 		MemoryContextReset(round_context);
-		sleep_until(pbp_now_ns() + sleep_ns(sampler));
+		sleep_for(sampler, sleep_ns(sampler));
 		if (ConfigReloadPending)
 			reload_settings(sampler);
 	}
