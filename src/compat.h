@@ -127,15 +127,6 @@ pbp_tag_fork(const BufferTag *tag)
 #endif
 }
 
-/* Of no use to a process that must not end by it. */
-static inline void
-pbp_no_transaction_timeout(void)
-{
-#if PG_VERSION_NUM >= 170000
-	SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
-#endif
-}
-
 /* Compares as the server's search for a dropped relation's buffers does. */
 static inline bool
 pbp_tag_matches(const BufferTag *tag, const PbpLocator *locator)

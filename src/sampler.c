@@ -25,6 +25,7 @@
 #include "port/atomics.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
@@ -412,48 +413,58 @@ remember_page(Sampler *sampler, uint64 key, const BufferTag *tag)
 	page->tag = *tag;
 }
 
+/* Time a read of the block, if none from where it is was timed in this lot. */
+static void
+time_read(Sampler *sampler, const PbpOsFile *file, BlockNumber block, bool cached)
+{
+	bool	   *may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
+	ReadTimes  *reads = cached ? &sampler->os_reads : &sampler->storage_reads;
+	int64		read_ns;
+
+	if (!*may_read || !pbp_os_time_read(file, block, &read_ns))
+		return;
+	reads->ns[reads->count++ % READ_TIMES] = read_ns;
+	*may_read = false;
+	if (!cached)
+		pbp_os_drop_block(file, block);
+}
+
+/* Look up a page in the page cache.  One whose file does not open is forgotten. */
 static void
 probe_page(Sampler *sampler, RememberedPage *page)
 {
 	int			band = pbp_advice_band(sampler->advice, page->key);
 	BlockNumber block = page->tag.blockNum % RELSEG_SIZE;
 	PbpLocator	locator = pbp_tag_locator(&page->tag);
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks blocks;
 	PbpOsFile	file;
-	bool		cached;
-	bool	   *may_read;
-	int64		read_ns;
 
+	page->used = false;
 	if (band <= 0 ||
 		!pbp_os_open(&locator, pbp_tag_fork(&page->tag),
-					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file))
-	{
-		page->used = false;
+					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file) ||
+		file.fd < 0)
 		return;
-	}
+	page->used = true;
 	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
 	{
+		uint8		bitmap[PBP_BITMAP_BYTES(1)];
+		PbpOsBlocks blocks;
+		bool		cached;
+
 		pbp_os_map(&file, block, 1, bitmap, &blocks);
 		cached = blocks.cached > 0;
 		add_to_mean(&sampler->in_os_cache[band], cached);
-		may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
-		if (*may_read && pbp_os_time_read(&file, block, &read_ns))
-		{
-			ReadTimes  *reads = cached ? &sampler->os_reads : &sampler->storage_reads;
-
-			reads->ns[reads->count++ % READ_TIMES] = read_ns;
-			*may_read = false;
-			if (!cached)
-				pbp_os_drop_block(&file, block);
-		}
+		time_read(sampler, &file, block, cached);
 	}
 	pbp_os_close(&file);
 }
 
 /*
- * Look up some remembered pages in the page cache.  Should a file not open,
- * the advice does without this rather than not at all.
+ * Look up some remembered pages in the page cache.  Should that fail, the
+ * advice does without it for a while rather than not at all.
+ *
+ * This needs nothing of a transaction, and one would have the worker take part
+ * in recovery conflicts: the replay of DROP TABLESPACE cancels all of them.
  */
 static void
 probe_pages(Sampler *sampler)
@@ -461,8 +472,9 @@ probe_pages(Sampler *sampler)
 	MemoryContext context = CurrentMemoryContext;
 
 	sampler->may_read_storage = sampler->may_read_os = true;
+	sampler->probe_ns = pbp_now_ns();
+	/* what is known of a file system is asked for again */
 	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
 	PG_TRY();
 	{
 		for (int i = 0; i < PROBES; i++)
@@ -473,18 +485,24 @@ probe_pages(Sampler *sampler)
 			if (page->used)
 				probe_page(sampler, page);
 		}
-		CommitTransactionCommand();
 	}
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
 		EmitErrorReport();
-		AbortCurrentTransaction();
 		FlushErrorState();
+		/* closes what is open */
+		AtEOXact_Files(false);
 		sampler->probe_ns += AFTER_ERROR_NS;
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(context);
+}
+
+/* All conditions of looking at the page cache and of reading from files. */
+static bool
+probe_is_due(const Sampler *sampler)
+{
+	return pbp_now_ns() - sampler->probe_ns >= PROBE_NS;
 }
 
 /* ---- advice ---- */
@@ -762,11 +780,8 @@ work(Sampler *sampler)
 	if (publication_is_due(sampler))
 	{
 		sampler->publish_ns = pbp_now_ns();
-		if (pbp_now_ns() - sampler->probe_ns >= PROBE_NS)
-		{
-			sampler->probe_ns = pbp_now_ns();
+		if (probe_is_due(sampler))
 			probe_pages(sampler);
-		}
 		publish_advice(sampler);
 	}
 	if (samples)
@@ -893,7 +908,6 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
 	/* whatever sessions want: a look at two counts must not copy all of them */
 	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
-	pbp_no_transaction_timeout();
 
 	sampler = create_sampler();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
