@@ -17,6 +17,7 @@
  */
 #include "postgres.h"
 
+#include <signal.h>
 #include <time.h>
 
 #include "access/xact.h"
@@ -31,7 +32,6 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
-#include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -112,6 +112,9 @@ typedef struct SamplerShared
 } SamplerShared;
 
 static SamplerShared *shared = NULL;
+
+/* Has the postmaster asked the worker to end, which it does at shutdown only? */
+static volatile sig_atomic_t server_is_stopping = false;
 
 /* A page of the sample, by name. */
 typedef struct RememberedPage
@@ -844,6 +847,45 @@ start_looking(Sampler *sampler)
 
 /* ---- the worker ---- */
 
+/*
+ * SIGTERM comes from the postmaster when the server shuts down, and else from
+ * somebody who wants this worker to end, such as pg_terminate_backend().
+ */
+static void
+handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
+				   void *context pg_attribute_unused())
+{
+	int			save_errno = errno;
+
+	if (info->si_pid == PostmasterPid)
+		server_is_stopping = true;
+	ShutdownRequestPending = true;
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+static void
+install_termination_handler(void)
+{
+	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGTERM, &action, NULL) != 0)
+		elog(FATAL, "could not install signal handler: %m");
+}
+
+/*
+ * To be called often, and by nobody who holds a lock.  The postmaster starts no
+ * worker again that has ended by 0, and logs the end of one that has not.
+ */
+static void
+check_interrupts(void)
+{
+	if (ShutdownRequestPending)
+		proc_exit(server_is_stopping ? 0 : 1);
+	CHECK_FOR_INTERRUPTS();
+}
+
 static void
 wait_for_latch(int64 timeout_ns)
 {
@@ -853,7 +895,7 @@ wait_for_latch(int64 timeout_ns)
 		events |= WL_TIMEOUT;
 	(void) WaitLatch(MyLatch, events, (long) ((timeout_ns + 999999) / 1000000), PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
+	check_interrupts();
 }
 
 /* Sleep through, but for a reload of the settings. */
@@ -900,7 +942,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	MemoryContext round_context;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, die);
+	install_termination_handler();
 	/* a cancel would end it and lose what it has learned */
 	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
@@ -908,6 +950,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
 	/* whatever sessions want: a look at two counts must not copy all of them */
 	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
+	pbp_advice_check_interrupts = check_interrupts;
 
 	sampler = create_sampler();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
@@ -916,6 +959,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	start_looking(sampler);
 	for (;;)
 	{
+		check_interrupts();
 		if (!pbp_sampler_on)
 			wait_while_off(sampler);
 		if (sampler->resets != count_resets())
