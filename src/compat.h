@@ -59,6 +59,21 @@ pbp_ignore_signal(int signo)
 #endif
 }
 
+/*
+ * Register a background worker.  False if the server has no room for it, which
+ * else only its log says.  The list's head is that of an slist up to 17, and
+ * of a dlist from 18 on.
+ */
+static inline bool
+pbp_register_worker(BackgroundWorker *worker)
+{
+	const void *head = BackgroundWorkerList.head.next;
+
+	RegisterBackgroundWorker(worker);
+	return BackgroundWorkerList.head.next != head ||
+		IsUnderPostmaster || !IsPostmasterEnvironment;
+}
+
 /* ---- names of the physical relation ---- */
 
 #if PG_VERSION_NUM >= 160000

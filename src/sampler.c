@@ -113,6 +113,9 @@ typedef struct SamplerShared
 
 static SamplerShared *shared = NULL;
 
+/* The postmaster had no room for the worker. */
+static bool not_registered = false;
+
 /* Has the postmaster asked the worker to end, which it does at shutdown only? */
 static volatile sig_atomic_t server_is_stopping = false;
 
@@ -226,7 +229,14 @@ pbp_sampler_register(void)
 	strlcpy(worker.bgw_function_name, "pbp_sampler_main", BGW_MAXLEN);
 	strlcpy(worker.bgw_name, "pgbufprobe sampler", BGW_MAXLEN);
 	strlcpy(worker.bgw_type, "pgbufprobe sampler", BGW_MAXLEN);
-	RegisterBackgroundWorker(&worker);
+	not_registered = !pbp_register_worker(&worker);
+}
+
+/* Has the server no room for the worker?  False in single-user mode. */
+bool
+pbp_sampler_has_no_slot(void)
+{
+	return not_registered;
 }
 
 bool

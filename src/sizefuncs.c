@@ -168,6 +168,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 		return "pgbufprobe is not in shared_preload_libraries, so nobody has watched";
 	if (!pbp_sampler_on)
 		return "pgbufprobe.sampler is off";
+	if (pbp_sampler_has_no_slot())
+		return "the sampler could not be registered, because max_worker_processes is too low";
 	if (report->since == 0)
 		return "the sampler has not begun to watch";
 	if (!report->has_memory)
