@@ -193,8 +193,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "the hand of so small a pool would turn too often between two looks";
 		case PBP_ADVICE_UNPUBLISHED:
 			return PBP_COUNTS_APART ?
-				"reads are not counted: transactions have not published theirs yet" :
-				"reads are not counted: track_counts is off, or transactions have not published theirs yet";
+				"reads are not counted: transactions have not published theirs yet, or WAL is replayed" :
+				"reads are not counted: track_counts is off, transactions have not published theirs yet, or WAL is replayed";
 		case PBP_ADVICE_UNCOUNTED:
 			return "more pages come in than the server counts as read: replay of WAL, or statistics not published yet";
 		case PBP_ADVICE_UNSEEN:
@@ -211,10 +211,14 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 
-	if (fabs(totals->self_error) > LARGE_SELF_ERROR)
-		return totals->self_error < 0 ?
-			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
-			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
+	if (totals->self_error < -LARGE_SELF_ERROR)
+		return PBP_COUNTS_APART ?
+			"many reads came and went between two scans: rings of large scans, or a hand too fast" :
+			"many reads came and went between two scans, as those of large scans and temporary tables do, which count as others before PostgreSQL 16";
+	if (totals->self_error > LARGE_SELF_ERROR)
+		return PBP_COUNTS_APART ?
+			"more pages came in than the server counts as reads: new pages of COPY, replay of WAL, or statistics not published yet" :
+			"more pages came in than the server counts as reads: replay of WAL, or statistics not published yet";
 	if (!PBP_COUNTS_APART)
 		return "before PostgreSQL 16 the server counts large scans, new blocks and temporary tables among the reads";
 	if (totals->ring_reads > totals->reads)
