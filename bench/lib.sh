@@ -26,11 +26,15 @@ bench_script() { sql -f "$work/build/bench/$1"; }
 # Calls a procedure in a backend of its own.
 measure() { sql -c "CALL bench.$1"; }
 
-# The machine, and the view bench.report.
-report() {
-	say
+machine() {
 	say "pgbufprobe $(sql -c "SELECT extversion FROM pg_extension WHERE extname = 'pgbufprobe'"), $(
 		sql -c "SELECT 'PostgreSQL ' || current_setting('server_version')"), shared_buffers = $pool, $(
 		sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, Linux $(uname -r)"
+}
+
+# The machine, and the view bench.report.
+report() {
+	say
+	machine
 	sql -P format=aligned -P tuples_only=off -P footer=off -P null= -c "SELECT * FROM bench.report"
 }

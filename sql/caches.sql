@@ -10,6 +10,7 @@ CREATE TABLE cached_part_1 PARTITION OF cached_parted FOR VALUES FROM (0) TO (10
 CREATE TABLE cached_part_2 PARTITION OF cached_parted FOR VALUES FROM (10) TO (20);
 INSERT INTO cached_parted VALUES (1), (11);
 CREATE TABLE cached_empty ();
+CREATE UNLOGGED TABLE cached_unlogged (i integer PRIMARY KEY);
 
 -- the file as it is, a row a segment
 SELECT segment, path = pg_relation_filepath('cached') AS its_path, bytes = pg_relation_size('cached') AS its_size
@@ -30,6 +31,7 @@ WHERE c.trustworthy
 SELECT relation, fork, blocks = pg_relation_size(relation, fork) / current_setting('block_size')::integer AS all_blocks,
        shared_blocks + os_blocks - both_blocks + neither_blocks = blocks AS adds_up,
        both_blocks <= least(shared_blocks, os_blocks) AS both_in_each,
+       (bytes, both_bytes) = (blocks * current_setting('block_size')::bigint, both_blocks * current_setting('block_size')::bigint) AS in_bytes,
        shared_dirty_blocks <= shared_blocks AS dirty_among_shared,
        os_blocks + os_partial_blocks <= blocks AS partial_apart
 FROM pgbufprobe_residency('cached')
@@ -45,6 +47,11 @@ SELECT count(*) FILTER (WHERE r.relation IS NULL) AS missed, count(*) FILTER (WH
        count(*) FILTER (WHERE r.shared_blocks + r.os_blocks - r.both_blocks + r.neither_blocks <> r.blocks) AS do_not_add_up
 FROM (SELECT oid FROM pg_class WHERE relkind IN ('r', 'i', 'S', 't', 'm') AND relpersistence <> 't') c
 FULL JOIN (SELECT * FROM pgbufprobe_residency() WHERE fork = 'main') r ON r.relation = c.oid;
+-- those with most blocks in both first, then the largest
+SELECT count(*) > 1 AS some, bool_and((both_blocks, blocks) <= (previous_both, previous_blocks)) AS in_order
+FROM (SELECT *, lag(both_blocks) OVER list AS previous_both, lag(blocks) OVER list AS previous_blocks
+      FROM pgbufprobe_residency() WITH ORDINALITY
+      WINDOW list AS (ORDER BY ordinality)) o;
 SELECT database = current_database() AS here, trustworthy,
        shared_bytes + os_bytes - both_bytes = distinct_bytes AS adds_up,
        abs(duplicate_fraction - both_bytes::numeric / distinct_bytes) < 0.001 AS duplicates
@@ -76,6 +83,11 @@ SELECT * FROM pgbufprobe_read_cost('cached', 10)
 WHERE NOT (p50_us <= p95_us AND p95_us <= p99_us AND p99_us <= max_us AND avg_us <= max_us AND reads = 10);
 SELECT * FROM pgbufprobe_read_cost('cached_empty');
 
+-- a fork that is there, with pages or without
+SELECT segment, bytes FROM pgbufprobe_os_cache('cached_unlogged', 'init');
+SELECT * FROM pgbufprobe_residency_map('cached_unlogged', 10, 'init');
+SELECT pgbufprobe_os_advise('cached_unlogged', 'willneed', 'init');
+
 -- mistakes
 SELECT * FROM pgbufprobe_os_cache('cached', method => 'guess');
 SELECT * FROM pgbufprobe_os_cache('cached', 'trunk');
@@ -99,6 +111,8 @@ SELECT * FROM pgbufprobe_read_cost('cached_temp');
 SELECT * FROM pgbufprobe_read_cost(0);
 SELECT pgbufprobe_os_advise('cached', 'forget');
 SELECT pgbufprobe_os_advise('cached_view', 'willneed');
+SELECT pgbufprobe_os_advise('cached', 'willneed', 'init');
+SELECT pgbufprobe_os_advise('cached_parted', 'willneed');
 SELECT pgbufprobe_os_advise(NULL, 'willneed');
 
 -- read-only, and without a lock that stays; but for reads through the pool

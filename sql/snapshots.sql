@@ -1,147 +1,288 @@
--- Snapshots and what changed between them; what is told of a pool that nobody has watched.
+-- Snapshots and what changed between them; what is known of a pool that nobody has watched.
 \set SHOW_CONTEXT never
 CREATE ROLE regress_pgbufprobe_plain;
 CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 SELECT setting::integer AS pool FROM pg_settings WHERE name = 'shared_buffers' \gset
+SELECT pg_stat_reset_shared('bgwriter');
 
--- nothing to compare yet
-SELECT * FROM pgbufprobe_snapshot_diff();
-SELECT * FROM pgbufprobe_snapshot_diff(1, 2);
-SELECT * FROM pgbufprobe_snapshot_diff(NULL, 2);
--- whatever the planner knows of the tables
-VACUUM ANALYZE pgbufprobe_snapshots, pgbufprobe_snapshot_usagecounts;
-SELECT * FROM pgbufprobe_snapshot_diff();
-SELECT pgbufprobe_snapshot_prune('0') AS deleted;
+-- A snapshot is a value, which its user keeps where he likes.
+CREATE TABLE kept (label text PRIMARY KEY, state jsonb);
+INSERT INTO kept VALUES ('first', pgbufprobe_snapshot());
+SELECT array_agg(key ORDER BY key COLLATE "C") AS fields FROM kept, jsonb_object_keys(state) AS key;
+SELECT (state->>'format')::integer AS format, (state->>'shared_buffers')::integer = :pool AS pool,
+       (state->>'ticks')::bigint = (state->>'passes')::bigint * :pool + (state->>'hand')::bigint AS ticks_add_up,
+       (state->>'hand')::integer BETWEEN 0 AND :pool - 1 AS hand_in_pool,
+       (state->>'taken_at')::timestamptz BETWEEN pg_postmaster_start_time() AND clock_timestamp() AS taken_just_now,
+       (state->>'statistics_reset_at')::timestamptz = pg_stat_get_bgwriter_stat_reset_time() AS reset,
+       state->>'database' = current_database() AS here
+FROM kept;
+SELECT jsonb_agg(level->'usagecount') AS usagecounts, sum((level->>'buffers')::bigint) = :pool AS whole_pool,
+       bool_and((level->>'dirty')::bigint <= (level->>'buffers')::bigint AND
+                (level->>'pinned')::bigint <= (level->>'buffers')::bigint) AS among_them
+FROM kept, jsonb_array_elements(state->'usage_counts') AS level;
 
--- one alone has to be named, and can be compared with itself
-SELECT pgbufprobe_snapshot() AS first \gset
-SELECT * FROM pgbufprobe_snapshot_diff();
-SELECT * FROM pgbufprobe_snapshot_diff(:first, :first + 1000);
-SELECT * FROM pgbufprobe_snapshot_diff(-1, :first);
+-- It says what the functions say that look at the pool now.  The second look counts: the first one of a session at
+-- a catalog moves usage counts.
+CREATE VIEW snapshot_and_pool AS
+WITH taken AS MATERIALIZED (
+    SELECT pgbufprobe_snapshot() AS state
+), clock AS MATERIALIZED (
+    SELECT * FROM pgbufprobe_clock()
+), histogram AS MATERIALIZED (
+    SELECT usagecount, buffers, dirty, pinned FROM pgbufprobe_usagecount_histogram()
+), relations AS MATERIALIZED (
+    SELECT relation, fork, buffers, dirty, usagecounts FROM pgbufprobe_relations()
+    WHERE database IS NULL OR database = current_database()
+), named AS (
+    SELECT r.* FROM taken, jsonb_to_recordset(state->'relations')
+        AS r(relation text, oid oid, fork text, buffers bigint, dirty bigint, usagecounts bigint[])
+), other AS (
+    SELECT o.* FROM taken, jsonb_to_record(state->'other_relations') AS o(forks bigint, buffers bigint, dirty bigint, usagecounts bigint[])
+)
+SELECT (SELECT (state->>'hand', state->>'passes', state->>'ticks', state->>'allocations')
+             = (hand::text, passes::text, ticks::text, allocations::text) FROM taken, clock) AS same_clock,
+       (SELECT array_agg(l ORDER BY usagecount) FROM taken,
+               jsonb_to_recordset(state->'usage_counts') AS l(usagecount integer, buffers bigint, dirty bigint, pinned bigint))
+       = (SELECT array_agg(h ORDER BY usagecount) FROM histogram h) AS same_histogram,
+       (SELECT count(*) > 20 AND bool_and((r.buffers, r.dirty, r.usagecounts) = (n.buffers, n.dirty, n.usagecounts))
+          FROM named n LEFT JOIN relations r ON r.relation = n.oid AND r.fork = n.fork) AS same_relations,
+       (SELECT bool_and(to_regclass(relation)::oid = oid) FROM named) AS qualified_names,
+       (SELECT count(*) FROM named) <= 200 AS not_too_many,
+       (SELECT (SELECT count(*) FROM named) + forks = (SELECT count(*) FROM relations) AND
+               (SELECT sum(buffers) FROM named) + buffers = (SELECT sum(buffers) FROM relations) AND
+               (SELECT sum(dirty) FROM named) + dirty = (SELECT sum(dirty) FROM relations) FROM other) AS others_are_the_rest,
+       (SELECT bool_and(buffers = (SELECT sum(n) FROM unnest(usagecounts) n))
+          FROM (SELECT buffers, usagecounts FROM named UNION ALL SELECT buffers, usagecounts FROM other) a) AS usagecounts_add_up;
+SELECT * FROM snapshot_and_pool \gset once_
+SELECT * FROM snapshot_and_pool;
+
+-- Nothing has changed between a snapshot and itself.
 SELECT usagecount, buffers_change, dirty_change, seconds, ticks, passes, allocations,
        from_buffers = to_buffers AND from_dirty = to_dirty AS same
-FROM pgbufprobe_snapshot_diff(:first, :first);
-
--- what is written down
-SELECT label IS NULL AS no_label, taken_at BETWEEN server_started_at AND clock_timestamp() AS now,
-       server_started_at >= pg_postmaster_start_time() AS this_server,
-       ticks = passes * buffers + hand AS ticks_add_up, buffers = :pool AS whole_pool
-FROM pgbufprobe_snapshots WHERE id = :first;
-SELECT array_agg(usagecount ORDER BY usagecount) AS usagecounts, sum(buffers) = :pool AS whole_pool,
-       bool_and(dirty <= buffers AND pinned <= buffers) AS among_them
-FROM pgbufprobe_snapshot_usagecounts WHERE snapshot_id = :first;
+FROM kept, pgbufprobe_snapshot_diff(state, state);
+SELECT count(*) > 20 AS many, bool_and((buffers_change, dirty_change) = (0, 0) AND (from_buffers, from_dirty, from_usagecounts)
+       = (to_buffers, to_dirty, to_usagecounts)) AS same
+FROM kept, pgbufprobe_snapshot_diff_relations(state, state);
 
 -- A sweep.  After a search, the hand stands behind a buffer whose count is 0, and as many searches as there
 -- are such buffers, beside those that the free list serves, bring it back there: one whole turn.
 CREATE TABLE swept (id integer, filler text) WITH (autovacuum_enabled = off);
+SELECT pgbufprobe_snapshot() AS before \gset
 INSERT INTO swept SELECT i, repeat('x', 500) FROM generate_series(1, 20000) i;
+SELECT ordinality, coalesce(from_buffers, 0) AS from_buffers, to_buffers * current_setting('block_size')::bigint = pg_relation_size('swept') AS all_of_it,
+       (SELECT sum(n) FROM unnest(to_usagecounts) n) = to_buffers AS usagecounts
+FROM pgbufprobe_snapshot_diff_relations(:'before') WITH ORDINALITY WHERE relation = 'public.swept' AND fork = 'main';
+
 CREATE VIEW pool AS
 SELECT from_freelist AS free, sum(buffers) AS unused
 FROM pgbufprobe_usagecount_histogram(),
      pgbufprobe_sweep_cost((SELECT setting::integer FROM pg_settings WHERE name = 'shared_buffers'), 'current')
 WHERE coalesce(usagecount, 0) = 0
 GROUP BY from_freelist;
--- all once before it counts, for a session's first look at a catalog moves usage counts, too
-SELECT pgbufprobe_snapshot('to warm up') > 0 AS taken;
+-- all once before it counts
 SELECT free + 1 AS victims FROM pool \gset
 SELECT scenario FROM pgbufprobe_sweep_cost(:victims, 'live');
 SELECT free + unused AS victims FROM pool \gset
 
-SELECT pgbufprobe_snapshot('before') > 0 AS taken;
+SELECT pgbufprobe_snapshot() AS before \gset
 SELECT scenario FROM pgbufprobe_sweep_cost(:victims, 'live');
-SELECT pgbufprobe_snapshot('after') > 0 AS taken;
+SELECT pgbufprobe_snapshot() AS after \gset
+INSERT INTO kept VALUES ('before', :'before'), ('after', :'after');
 
--- every usage count has gone one to the left, but for the few pages that a snapshot is written to
-SELECT usagecount, abs(to_buffers - shifted) < 64 AS one_to_the_left,
+-- every usage count has gone one to the left
+SELECT usagecount, abs(to_buffers - shifted) < 16 AS one_to_the_left,
        round(passes::numeric, 1) AS passes, abs(ticks - passes * :pool) <= 1 AS ticks, seconds > 0 AS seconds
 FROM (SELECT *, CASE WHEN coalesce(usagecount, 0) = 0 THEN from_buffers ELSE 0 END
                 + coalesce(lead(from_buffers) OVER (PARTITION BY usagecount IS NULL ORDER BY usagecount), 0) AS shifted
-      FROM pgbufprobe_snapshot_diff()) AS diff
+      FROM pgbufprobe_snapshot_diff(:'before', :'after')) AS diff
 ORDER BY usagecount;
-SELECT max(from_buffers) FILTER (WHERE usagecount > 0) > 1000 AS many_moved, sum(buffers_change) AS lost,
+SELECT count(*) AS rows, max(from_buffers) FILTER (WHERE usagecount > 0) > 1000 AS many_moved, sum(buffers_change) AS lost,
        bool_and(buffers_change = to_buffers - from_buffers) AS buffers_add_up,
-       bool_and(dirty_change = to_dirty - from_dirty) AS dirty_add_up
-FROM pgbufprobe_snapshot_diff();
+       bool_and(dirty_change = to_dirty - from_dirty) AS dirty_add_up, count(DISTINCT (seconds, ticks, passes, allocations)) AS ways,
+       min(ticks) = (:'after'::jsonb->>'ticks')::bigint - (:'before'::jsonb->>'ticks')::bigint AS ticks_add_up,
+       min(allocations) = (:'after'::jsonb->>'allocations')::bigint - (:'before'::jsonb->>'allocations')::bigint AS allocations_add_up
+FROM pgbufprobe_snapshot_diff(:'before', :'after');
 
--- the same two by their numbers, and back to front
-SELECT min(id) FILTER (WHERE label = 'before') AS before, min(id) FILTER (WHERE label = 'after') AS after
-FROM pgbufprobe_snapshots \gset
+-- of relations: the same sums, largest change first
+SELECT sum(from_buffers) = (SELECT sum(from_buffers) FROM pgbufprobe_snapshot_diff(:'before', :'after') WHERE usagecount IS NOT NULL)
+       - (SELECT coalesce(sum(buffers), 0) FROM pgbufprobe_relations() WHERE database <> current_database()) AS from_adds_up,
+       sum(to_buffers) - sum(from_buffers)
+       = (SELECT sum(buffers_change) FROM pgbufprobe_snapshot_diff(:'before', :'after') WHERE usagecount IS NOT NULL) AS change_adds_up,
+       bool_and(buffers_change = to_buffers - from_buffers AND dirty_change = to_dirty - from_dirty) AS changes_add_up,
+       bool_and(from_buffers = (SELECT sum(n) FROM unnest(from_usagecounts) n) AND
+                to_buffers = (SELECT sum(n) FROM unnest(to_usagecounts) n)) AS usagecounts_add_up,
+       bool_and(change <= previous) FILTER (WHERE relation IS NOT NULL) AS in_order
+FROM (SELECT *, lag(change) OVER (ORDER BY ordinality) AS previous
+      FROM pgbufprobe_snapshot_diff_relations(:'before', :'after') WITH ORDINALITY,
+           LATERAL (SELECT abs(coalesce(to_buffers, 0) - coalesce(from_buffers, 0)) AS change) l) d;
+
+-- with one of them from a table, and from one to now
 SELECT count(*) AS rows, bool_and(d = n) AS same
-FROM pgbufprobe_snapshot_diff() d JOIN pgbufprobe_snapshot_diff(:before, :after) n
+FROM pgbufprobe_snapshot_diff(:'before', :'after') d
+JOIN (SELECT n.* FROM kept b, kept a, pgbufprobe_snapshot_diff(b.state, a.state) n WHERE b.label = 'before' AND a.label = 'after') n
      ON d.usagecount IS NOT DISTINCT FROM n.usagecount;
-SELECT count(*) AS rows, bool_and(d.to_buffers = b.from_buffers AND d.from_dirty = b.to_dirty
-       AND d.buffers_change = -b.buffers_change AND d.seconds = -b.seconds AND d.ticks = -b.ticks
-       AND d.passes = -b.passes AND d.allocations = -b.allocations) AS mirrored
-FROM pgbufprobe_snapshot_diff() d JOIN pgbufprobe_snapshot_diff(:after, :before) b
-     ON d.usagecount IS NOT DISTINCT FROM b.usagecount;
-SELECT bool_and(d = n) AS to_the_last
-FROM pgbufprobe_snapshot_diff() d JOIN pgbufprobe_snapshot_diff(:before) n
+SELECT count(*) AS rows, bool_and(d.from_buffers = n.from_buffers AND d.seconds < n.seconds AND d.ticks <= n.ticks) AS later
+FROM pgbufprobe_snapshot_diff(:'before', :'after') d JOIN pgbufprobe_snapshot_diff(:'before') n
      ON d.usagecount IS NOT DISTINCT FROM n.usagecount;
 
--- the server was started in between, or its pool was another: nothing can be said of the way from one to the
--- other, but what was there and what is
-BEGIN;
-UPDATE pgbufprobe_snapshots SET server_started_at = server_started_at - interval '1 h' WHERE id = :before;
-DELETE FROM pgbufprobe_snapshot_usagecounts WHERE snapshot_id = :before AND usagecount = 2;
-SELECT usagecount, from_buffers IS NULL AS not_from, to_buffers IS NULL AS not_to, buffers_change IS NULL AS no_change,
-       seconds > 0 AS seconds, ticks, passes, allocations
-FROM pgbufprobe_snapshot_diff(:before, :after);
-ROLLBACK;
-BEGIN;
-UPDATE pgbufprobe_snapshots SET buffers = buffers * 2 WHERE id = :after;
-SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff(:before, :after);
-ROLLBACK;
--- a crash begins all counts anew
-BEGIN;
-UPDATE pgbufprobe_snapshots SET ticks = ticks + 1000000 WHERE id = :before;
-SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff(:before, :after);
-SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff(:after, :before);
-ROLLBACK;
--- so does a reset of the statistics with those that come from there
-BEGIN;
-UPDATE pgbufprobe_snapshots SET allocations = allocations + 1000000 WHERE id = :before;
-SELECT DISTINCT ticks > 0 AS ticks, passes > 0 AS passes, allocations FROM pgbufprobe_snapshot_diff(:before, :after);
-ROLLBACK;
--- also where they are larger again than they were
-BEGIN;
-UPDATE pgbufprobe_snapshots SET statistics_reset_at = now() WHERE id = :after;
-SELECT DISTINCT ticks > 0 AS ticks, passes > 0 AS passes, allocations FROM pgbufprobe_snapshot_diff(:before, :after);
-ROLLBACK;
--- years of a large pool apart, and the last after as many snapshots as there can be
-BEGIN;
-UPDATE pgbufprobe_snapshots SET ticks = 4611686018427387904 WHERE id = :after;
-INSERT INTO pgbufprobe_snapshots OVERRIDING SYSTEM VALUE
-SELECT 9223372036854775807, taken_at, 'the end', server_started_at, statistics_reset_at, buffers, hand, passes, 4611686018427387905, allocations
-FROM pgbufprobe_snapshots WHERE id = :after;
-INSERT INTO pgbufprobe_snapshot_usagecounts VALUES (9223372036854775807, NULL, :pool, 0, 0);
-SELECT usagecount, to_buffers = :pool AS to_all, to_buffers IS NULL AS not_to, ticks
-FROM pgbufprobe_snapshot_diff(:after, 9223372036854775807);
-SELECT DISTINCT ticks > 4000000000000000000 AS ticks FROM pgbufprobe_snapshot_diff(:before, 9223372036854775807);
-ROLLBACK;
+-- back to front, whether the hand has moved between them or not
+SELECT * FROM pgbufprobe_snapshot_diff(:'after', :'before');
+SELECT * FROM pgbufprobe_snapshot_diff_relations(:'after', :'before');
+SELECT * FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), :'after'::jsonb || jsonb_build_object('hand', (pgbufprobe_clock()).hand, 'passes', (pgbufprobe_clock()).passes));
+SELECT * FROM pgbufprobe_snapshot_diff(:'after'::jsonb || '{"run": "later"}', :'before');
 
--- old ones go, with their histograms
-BEGIN;
-UPDATE pgbufprobe_snapshots SET taken_at = now() - interval '2 days' WHERE label = 'to warm up';
-SELECT count(*) AS snapshots FROM pgbufprobe_snapshots;
-SELECT pgbufprobe_snapshot_prune(NULL);
-SELECT pgbufprobe_snapshot_prune('3 days') AS deleted;
-SELECT pgbufprobe_snapshot_prune('1 day') AS deleted;
-SELECT count(*) AS snapshots, bool_or(label = 'to warm up') AS the_old_one FROM pgbufprobe_snapshots;
-SELECT count(*) = 3 * 7 AS histograms FROM pgbufprobe_snapshot_usagecounts;
-SELECT pgbufprobe_snapshot_prune('0') AS deleted;
-SELECT count(*) AS counts_left FROM pgbufprobe_snapshot_usagecounts;
-ROLLBACK;
-SELECT pgbufprobe_snapshot_prune('1 day') AS deleted;
-SELECT pgbufprobe_snapshot_prune('178000000 years');
+-- What can be known of the way from one to the other.
+CREATE FUNCTION way(before jsonb, after jsonb, OUT seconds boolean, OUT ticks bigint, OUT passes double precision, OUT allocations bigint)
+RETURNS SETOF record LANGUAGE sql AS $$
+    SELECT DISTINCT seconds >= 0, ticks, passes, allocations
+    FROM pgbufprobe_snapshot_diff($1, (SELECT state FROM kept WHERE label = 'before') || $2)
+$$;
+CREATE FUNCTION way_to(after jsonb, OUT seconds boolean, OUT ticks bigint, OUT passes double precision, OUT allocations bigint)
+RETURNS SETOF record LANGUAGE sql AS $$
+    SELECT w.* FROM kept, way(state || jsonb_build_object('passes', 10, 'hand', 100, 'allocations', 1000, 'shared_buffers', 1000),
+                              jsonb_build_object('passes', 12, 'hand', 50, 'allocations', 1500, 'shared_buffers', 1000) || after) w
+    WHERE label = 'before'
+$$;
+SELECT * FROM way_to('{}');
+-- the server was started in between, or its pool was another
+SELECT * FROM way_to('{"run": "another"}');
+SELECT * FROM way_to('{"shared_buffers": 2000}');
+SELECT * FROM way_to('{"shared_buffers": 0}');
+-- the statistics have been reset, which begins their counts anew, whether they are larger again or not
+SELECT * FROM way_to('{"allocations": 999}');
+SELECT * FROM way_to('{"statistics_reset_at": "2000-01-01 00:00:00+00"}');
+-- the clock of the machine was put back
+SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00"}');
+SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00", "passes": 10, "hand": 99}');
+-- the server's count of passes begins anew at 2^32
+SELECT ticks = 2 * :pool + 7 AS all_of_it FROM kept, way(state || jsonb_build_object('passes', 4294967295, 'hand', 0), '{"passes": 1, "hand": 7}')
+WHERE label = 'before';
+-- years of a large pool apart
+SELECT * FROM way_to('{"passes": 2147483657, "hand": 2147483647}');
+SELECT * FROM way_to('{"hand": 9223372036854775807, "passes": 9223372036854775807, "allocations": 9223372036854775807}');
 
--- a snapshot that was not committed never was; numbers are not used again
-BEGIN;
-SELECT pgbufprobe_snapshot('taken back') > 0 AS taken;
-ROLLBACK;
-SELECT count(*) AS taken_back FROM pgbufprobe_snapshots WHERE label = 'taken back';
-SELECT pgbufprobe_snapshot('') > :after AS the_next;
-SELECT label, (SELECT count(*) FROM pgbufprobe_snapshot_usagecounts WHERE snapshot_id = id) AS counts
-FROM pgbufprobe_snapshots ORDER BY id;
+-- Statistics that were never reset begin with the server.
+SELECT DISTINCT allocations FROM kept, pgbufprobe_snapshot_diff(state - 'statistics_reset_at', state - 'statistics_reset_at') WHERE label = 'before';
+SELECT DISTINCT allocations FROM kept, pgbufprobe_snapshot_diff(state - 'statistics_reset_at', state) WHERE label = 'before';
+
+-- A relation that one snapshot names and the other does not: that one had no page of it if it names all relations.
+CREATE FUNCTION of_relations(others integer, VARIADIC relations jsonb[] DEFAULT '{}') RETURNS jsonb LANGUAGE sql AS $$
+    SELECT state || jsonb_build_object('relations', relations, 'other_relations',
+                                       jsonb_build_object('forks', others, 'buffers', 10 * others, 'dirty', others, 'usagecounts', array[10 * others, 0, 0, 0, 0, 0]))
+    FROM kept WHERE label = 'first' $$;
+CREATE FUNCTION relation(name text, buffers integer, oid bigint DEFAULT 1, fork text DEFAULT 'main') RETURNS jsonb LANGUAGE sql AS $$
+    SELECT jsonb_build_object('relation', name, 'oid', oid, 'fork', fork, 'buffers', buffers, 'dirty', 1, 'usagecounts', array[0, buffers, 0, 0, 0, 0]) $$;
+SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0, relation('public.one', 5)));
+SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0, relation('public.one', 5)), of_relations(0));
+SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(3), of_relations(0, relation('public.one', 5)));
+SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0, relation('public.one', 5)), of_relations(3));
+-- the largest change first, up or down, which counts from or to nothing where it is unknown; a relation with another
+-- name is the same, one with another number is not
+SELECT * FROM pgbufprobe_snapshot_diff_relations(
+    of_relations(2, relation('public.old', 5), relation('public.less', 50, 2), relation('public.gone', 1000, 4), relation('public.fork', 7, 5, 'fsm')),
+    of_relations(1, relation('public.new', 9), relation('public.less', 20, 2), relation('public.old', 900, 3), relation('public.fork', 8, 5, 'fsm')));
+SELECT relation, from_buffers, to_buffers FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0));
+-- several that are gone, and several that have come, by the same number of pages
+SELECT relation, fork, buffers_change FROM pgbufprobe_snapshot_diff_relations(
+    of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')), of_relations(0));
+SELECT relation, fork, buffers_change FROM pgbufprobe_snapshot_diff_relations(
+    of_relations(0), of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')));
+SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0) || '{"database": "elsewhere"}');
+SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(of_relations(0), of_relations(0) || '{"database": "elsewhere"}');
+
+-- What is no snapshot: each kind of damage, as either argument of either function, has an error that names it.
+CREATE FUNCTION complaint(bad jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    good jsonb := (SELECT state FROM kept WHERE label = 'first');
+    call text;
+    state text;
+    message text;
+    detail text;
+    context text;
+    said text[];
+BEGIN
+    FOREACH call IN ARRAY '{"pgbufprobe_snapshot_diff($1, $2)", "pgbufprobe_snapshot_diff($2, $1)",
+                            "pgbufprobe_snapshot_diff_relations($1, $2)", "pgbufprobe_snapshot_diff_relations($2, $1)"}'::text[] LOOP
+        BEGIN
+            EXECUTE 'SELECT count(*) FROM ' || call USING bad, good;
+            said := said || 'accepted'::text;
+        EXCEPTION WHEN others THEN
+            GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+                                    context = PG_EXCEPTION_CONTEXT;
+            said := said || concat_ws(' ', state, replace(message, CASE WHEN call LIKE '%($1%' THEN '"before"' ELSE '"after"' END, '...') || '.',
+                                      detail, substring(context FROM '^field .*? of a snapshot'));
+        END;
+    END LOOP;
+    RETURN (SELECT string_agg(DISTINCT s, E'\n') FROM unnest(said) AS s);
+END $$;
+-- whether a complaint is the one that is wanted, and otherwise the complaint
+CREATE FUNCTION names(complaint text, field text, wanted text) RETURNS text LANGUAGE sql AS $$
+    SELECT CASE WHEN complaint = format('22023 argument ... is not a complete snapshot. Its field "%s" must be %s.', field, wanted)
+                THEN 'as expected' ELSE complaint END $$;
+CREATE VIEW good AS SELECT state FROM kept WHERE label = 'first';
+SELECT complaint(state) FROM good;
+
+SELECT bad, complaint(bad) FROM (VALUES
+    ('null'::jsonb), ('5'), ('"text"'), ('[]'), ('[{"format": 1}]'), ('{}'), ('{"format": 2}'), ('{"format": 0}'), ('{"format": "1"}'),
+    ('{"format": 1}')) AS v(bad);
+SELECT complaint(jsonb_build_array(state)) FROM good;
+SELECT complaint(to_jsonb(state::text)) FROM good;
+
+-- each field missing in turn; of one only a server knows whether there is something to say
+SELECT key, complaint(state - key) FROM good, jsonb_object_keys(state) AS key ORDER BY key COLLATE "C";
+SELECT key, complaint(jsonb_set(state, '{usage_counts,2}', (state #> '{usage_counts,2}') - key))
+FROM good, jsonb_object_keys(state #> '{usage_counts,2}') AS key ORDER BY key COLLATE "C";
+SELECT key, complaint(jsonb_set(state, '{relations,0}', (state #> '{relations,0}') - key))
+FROM good, jsonb_object_keys(state #> '{relations,0}') AS key ORDER BY key COLLATE "C";
+SELECT key, complaint(jsonb_set(state, '{other_relations}', (state->'other_relations') - key))
+FROM good, jsonb_object_keys(state->'other_relations') AS key ORDER BY key COLLATE "C";
+
+-- each count as something else
+SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a whole number, 0 or more'), count(*)
+FROM good,
+     (VALUES ('{format}', 'format'), ('{shared_buffers}', 'shared_buffers'), ('{hand}', 'hand'), ('{passes}', 'passes'), ('{ticks}', 'ticks'),
+             ('{allocations}', 'allocations'), ('{usage_counts,0,buffers}', 'buffers'), ('{usage_counts,6,dirty}', 'dirty'),
+             ('{usage_counts,3,pinned}', 'pinned'), ('{relations,0,oid}', 'oid'), ('{relations,1,buffers}', 'buffers'),
+             ('{relations,2,dirty}', 'dirty'), ('{relations,0,usagecounts,5}', 'usagecounts'), ('{other_relations,forks}', 'forks'),
+             ('{other_relations,buffers}', 'buffers'), ('{other_relations,dirty}', 'dirty'), ('{other_relations,usagecounts,0}', 'usagecounts'))
+       AS p(path, field),
+     (VALUES ('null'::jsonb), ('true'), ('"5"'), ('"NaN"'), ('""'), ('[]'), ('[5]'), ('{}'), ('-1'), ('-1e-10'), ('0.5'), ('1.0'), ('1e400'), ('-1e400'),
+             ('9223372036854775808'), ('18446744073709551616')) AS b(bad)
+GROUP BY 1;
+SELECT complaint(jsonb_set(state, '{ticks}', '9223372036854775807')) AS largest, complaint(jsonb_set(state, '{ticks}', '-0')) AS smallest FROM good;
+
+-- each text, each time, each array and object
+SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a string'), count(*)
+FROM good, (VALUES ('{run}', 'run'), ('{database}', 'database'), ('{taken_at}', 'taken_at'), ('{statistics_reset_at}', 'statistics_reset_at'),
+                   ('{relations,0,relation}', 'relation'), ('{relations,0,fork}', 'fork')) AS p(path, field),
+           (VALUES ('null'::jsonb), ('false'), ('5'), ('["text"]'), ('{}')) AS b(bad)
+GROUP BY 1;
+SELECT field, bad, complaint(jsonb_set(state, ARRAY[field], to_jsonb(bad)))
+FROM good, (VALUES ('taken_at'), ('statistics_reset_at')) AS f(field),
+           (VALUES ('infinity'), ('-infinity'), (''), ('soon'), ('2026-13-01'), ('999999-01-01'), ('2026-01-01 00:00:00 Nowhere/Land')) AS b(bad);
+SELECT field, bad, complaint(jsonb_set(state, ARRAY[field], bad))
+FROM good, (VALUES ('usage_counts'), ('relations'), ('other_relations')) AS f(field),
+           (VALUES ('null'::jsonb), ('5'), ('"text"'), ('{}'), ('[5, 5, 5, 5, 5, 5, 5]'), ('[[], [], [], [], [], [], []]'),
+                   ('[null, null, null, null, null, null, null]')) AS b(bad);
+SELECT complaint(jsonb_set(state, '{relations,0,usagecounts}', '{}')) AS object, complaint(jsonb_set(state, '{relations,0,usagecounts}', '5')) AS number FROM good;
+
+-- lengths
+SELECT complaint(jsonb_set(state, '{usage_counts}', '[]')) AS none, complaint(state #- '{usage_counts,0}') AS one_less,
+       complaint(jsonb_insert(state, '{usage_counts,0}', state #> '{usage_counts,0}')) AS one_more FROM good;
+SELECT complaint(state #- '{relations,0,usagecounts,0}') AS one_less,
+       complaint(jsonb_insert(state, '{other_relations,usagecounts,0}', '0')) AS one_more FROM good;
+SELECT complaint(state || jsonb_build_object('relations', (SELECT jsonb_agg(relation('r', 1, i)) FROM generate_series(1, 200) i))) AS most,
+       complaint(state || jsonb_build_object('relations', (SELECT jsonb_agg(relation('r', 1, i)) FROM generate_series(1, 201) i))) AS too_many
+FROM good;
+-- usage counts stand in their order
+SELECT complaint(jsonb_set(state, '{usage_counts}', (SELECT jsonb_agg(l ORDER BY l->>'usagecount' DESC) FROM jsonb_array_elements(state->'usage_counts') l)))
+       AS turned_round, complaint(jsonb_set(state, '{usage_counts,6,usagecount}', '6')) AS six FROM good;
+-- what a program adds for itself is nobody else's business
+SELECT complaint(state || '{"label": "mine", "nested": [{}]}') FROM good;
+
+SELECT * FROM pgbufprobe_snapshot_diff(NULL);
+SELECT * FROM pgbufprobe_snapshot_diff(:'after', NULL);
+SELECT * FROM pgbufprobe_snapshot_diff_relations(NULL, :'after');
 
 -- How long pages stay, by relation; nothing moves the hand here.
 SELECT count(*) > 0 AS some FROM pgbufprobe_residence('1 ms');
@@ -168,37 +309,37 @@ SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting
                     estd_read_ms_saved, sampled_loads, self_error) AS figures, note
 FROM pgbufprobe_advice();
 
--- the front door
-SELECT question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, look_at,
-       answer ~ '^[A-Z0-9].*\.$' AS sentence,
-       CASE WHEN question LIKE 'How long%' THEN answer LIKE 'For ever: %' AND verdict = 'fine' AND value IS NULL
-            WHEN verdict = 'unknown' THEN answer LIKE 'Not known: %' AND value IS NULL
+-- The front door.
+CREATE TABLE checkup AS SELECT * FROM pgbufprobe_checkup() WITH ORDINALITY;
+SELECT key, question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, (action IS NOT NULL) = (verdict IN ('look', 'act')) AS action, look_at,
+       answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*\.$' AS sentences,
+       CASE WHEN verdict = 'unknown' THEN answer ~ '^(Unknown|Perhaps): ' AND value IS NULL
+            WHEN key = 'page_lifetime' THEN value IS NULL OR value > 0
             ELSE value >= 0 AND value < 'Infinity' END AS value
-FROM pgbufprobe_checkup();
+FROM checkup ORDER BY ordinality;
 SELECT value = (SELECT round(1 - buffers::numeric / :pool, 4) FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL)
        AS full_by_histogram
-FROM pgbufprobe_checkup() WHERE question LIKE '%full%';
--- what it says to look at can be looked at
-SELECT DISTINCT look_at FROM pgbufprobe_checkup()
-WHERE coalesce(to_regproc(split_part(look_at, '(', 1))::oid, to_regclass(look_at)::oid) IS NULL;
+FROM pgbufprobe_checkup() WHERE key = 'pool_full';
+-- nothing is promised for ever, and nothing is about one database only
+SELECT key, answer FROM checkup WHERE concat(answer, action) ~* 'for ever|forever|database';
+-- what it says to look at can be looked at, and what to do is done with what there is
+SELECT DISTINCT function FROM checkup, regexp_matches(concat_ws(' ', look_at, action), '(pgbufprobe_\w+)', 'g') AS m,
+       LATERAL (SELECT m[1] AS function) f
+WHERE to_regproc(function) IS NULL;
 
--- all but the snapshot only reads
+-- all of this only reads
 BEGIN READ ONLY;
-SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff();
+SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
+SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(pgbufprobe_snapshot());
 SELECT count(*) > 0 AS some FROM pgbufprobe_residence('1 ms');
 SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
-SAVEPOINT here;
-SELECT pgbufprobe_snapshot();
-ROLLBACK TO here;
-SELECT pgbufprobe_snapshot_prune('1 day');
 ROLLBACK;
 
 -- for whoever may read, and for nobody else
 SET ROLE regress_pgbufprobe_monitor;
-SELECT pgbufprobe_snapshot('monitor') > 0 AS taken;
-SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff();
-SELECT pgbufprobe_snapshot_prune('1 day') AS deleted;
+SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
+SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(:'before');
 SELECT count(*) > 0 AS some FROM pgbufprobe_residence('1 ms');
 SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
@@ -206,17 +347,15 @@ SELECT * FROM pgbufprobe_history();
 SELECT pgbufprobe_history_reset();
 SET ROLE regress_pgbufprobe_plain;
 SELECT pgbufprobe_snapshot();
-SELECT * FROM pgbufprobe_snapshot_diff();
-SELECT pgbufprobe_snapshot_prune('1 day');
-SELECT pgbufprobe_no_snapshot(1);
+SELECT * FROM pgbufprobe_snapshot_diff(:'before', :'after');
+SELECT * FROM pgbufprobe_snapshot_diff_relations(:'before', :'after');
 SELECT * FROM pgbufprobe_residence();
 SELECT * FROM pgbufprobe_history();
 SELECT * FROM pgbufprobe_advice();
 SELECT * FROM pgbufprobe_checkup();
-SELECT * FROM pgbufprobe_snapshots;
 RESET ROLE;
 
-DROP VIEW pool;
-DROP TABLE swept;
-TRUNCATE pgbufprobe_snapshots, pgbufprobe_snapshot_usagecounts;
+DROP FUNCTION way, way_to, of_relations, relation, complaint, names;
+DROP VIEW pool, good, snapshot_and_pool;
+DROP TABLE swept, kept, checkup;
 DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;

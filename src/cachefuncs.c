@@ -211,7 +211,8 @@ append_fork(ForkList *list, const ForkResidency *fork)
 
 /*
  * Look at all forks of all relations; the descriptors are scanned once.  If
- * the main fork cannot be read, nobody knows which others there are.
+ * the main fork cannot be opened, another one that cannot be opened either may
+ * not exist, so it is left out.
  */
 static void
 look_at_relations(ForkList *list, const RelationList *relations)
@@ -226,6 +227,7 @@ look_at_relations(ForkList *list, const RelationList *relations)
 	for (int64 i = 0; i < relations->number; i++)
 	{
 		const RelationStorage *relation = &relations->relations[i];
+		bool		readable = true;
 
 		for (ForkNumber fork = MAIN_FORKNUM; fork <= MAX_FORKNUM; fork++)
 		{
@@ -235,9 +237,13 @@ look_at_relations(ForkList *list, const RelationList *relations)
 			if (!relation->forks[fork] ||
 				!pbp_residency(index, &relation->locator, fork, &found.counts))
 				continue;
-			append_fork(list, &found);
 			if (found.counts.trust == PBP_OS_UNREADABLE)
-				break;
+			{
+				if (!readable)
+					continue;
+				readable = fork != MAIN_FORKNUM;
+			}
+			append_fork(list, &found);
 		}
 	}
 	pbp_pool_index_free(index);

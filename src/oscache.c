@@ -395,6 +395,16 @@ segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
 	return path;
 }
 
+/* A directory can be opened, but not read, so it counts as one that cannot. */
+static bool
+stat_file(int fd, struct stat *info)
+{
+	if (fstat(fd, info) != 0)
+		return false;
+	errno = EISDIR;
+	return !S_ISDIR(info->st_mode);
+}
+
 /*
  * Open a segment of a fork and find out how to ask for it.  False if there is
  * no such file, as when the relation was dropped or has become shorter.  One
@@ -417,7 +427,7 @@ pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
 		pfree(file->path);
 		return false;
 	}
-	if (file->fd < 0 || fstat(file->fd, &info) != 0)
+	if (file->fd < 0 || !stat_file(file->fd, &info))
 	{
 		give_up(file);
 		return true;

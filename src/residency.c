@@ -129,6 +129,9 @@ pbp_residency(const PbpPoolIndex *index, const PbpLocator *locator,
 		{
 			residency->unreadable = pstrdup(walk.file.path);
 			residency->error = walk.file.error;
+			residency->trust = PBP_OS_UNREADABLE;
+			residency->method = PBP_OS_AUTO;
+			continue;
 		}
 		load_segment(&segment, index, &walk);
 		add_segment(residency, &segment);

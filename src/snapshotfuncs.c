@@ -365,6 +365,16 @@ object_of(const char *argument, const char *field, const JsonbValue *value)
 	return value->val.binary.data;
 }
 
+/* A level says which one it is, so that one that is not in its place is noticed. */
+static void
+check_usagecount(const char *argument, const char *field, const JsonbValue *value, int level)
+{
+	if (level < PBP_USAGE_LEVELS ?
+		value == NULL || value->type != jbvNumeric || count_of(argument, "usagecount", value) != level :
+		value == NULL || value->type != jbvNull)
+		report_bad_field(argument, field, "in the order of usage counts, with unused buffers last");
+}
+
 static void
 read_levels(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot)
 {
@@ -375,6 +385,7 @@ read_levels(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot
 	{
 		JsonbContainer *level = object_of(argument, field, getIthJsonbValueFromContainer(array, i));
 
+		check_usagecount(argument, field, find_field(level, "usagecount"), i);
 		snapshot->levels[i].buffers = read_count(argument, level, "buffers");
 		snapshot->levels[i].dirty = read_count(argument, level, "dirty");
 		snapshot->levels[i].pinned = read_count(argument, level, "pinned");
@@ -555,7 +566,7 @@ typedef struct RelationChange
 	const SnapshotRelation *before;
 	const SnapshotRelation *after;
 	bool		known;			/* is the change? */
-	int64		change;
+	int64		change;			/* from or to nothing, if it is not */
 } RelationChange;
 
 static int
@@ -575,7 +586,17 @@ magnitude(int64 change)
 	return change >= 0 ? change : -change;
 }
 
-/* The largest change first, up or down; unknown ones last. */
+/* The side that says which relation it is: the later one, unless it has none of it. */
+static const SnapshotRelation *
+named_side(const RelationChange *change)
+{
+	return change->after != NULL && change->after->name != NULL ? change->after : change->before;
+}
+
+/*
+ * The largest change first, up or down.  An unknown one counts as from or to
+ * nothing: a snapshot leaves out only what it has the fewest pages of.
+ */
 static int
 compare_changes(const void *a, const void *b)
 {
@@ -583,11 +604,9 @@ compare_changes(const void *a, const void *b)
 	const RelationChange *other = b;
 	int64		difference = magnitude(other->change) - magnitude(one->change);
 
-	if (one->known != other->known)
-		return one->known ? -1 : 1;
 	if (difference != 0)
 		return difference > 0 ? 1 : -1;
-	return compare_names(one->after ? one->after : one->before, other->after ? other->after : other->before);
+	return compare_names(named_side(one), named_side(other));
 }
 
 /*
@@ -606,8 +625,7 @@ relation_change(const PoolSnapshot *before, const SnapshotRelation *from,
 	if (to == NULL && after->others.forks == 0)
 		change.after = &none;
 	change.known = change.before != NULL && change.after != NULL;
-	if (change.known)
-		change.change = change.after->buffers - change.before->buffers;
+	change.change = (to != NULL ? to->buffers : 0) - (from != NULL ? from->buffers : 0);
 	return change;
 }
 
@@ -685,8 +703,7 @@ pgbufprobe_snapshot_diff_relations(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < nchanges; i++)
 	{
-		const SnapshotRelation *named = changes[i].after != NULL && changes[i].after->name != NULL ?
-			changes[i].after : changes[i].before;
+		const SnapshotRelation *named = named_side(&changes[i]);
 
 		emit_change(rsinfo, named->name, named->fork, &changes[i]);
 	}

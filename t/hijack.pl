@@ -1,6 +1,6 @@
-# Whatever somebody has put into the schema that the extension is made in, its functions in SQL and its view use
-# the server's own and nothing else. There are decoys of all operators and functions that they call, for all pairs
-# of types: where the server's own do not match exactly, one of these would.
+# Whatever somebody has put into the schema that the extension is made in, its view, the defaults of its functions and
+# its script use the server's own and nothing else. There are decoys of all operators and functions that they call, for
+# all pairs of types: where the server's own do not match exactly, one of these would. Each raises an error when called.
 
 use strict;
 use warnings;
@@ -34,33 +34,35 @@ my $words = join ', ', map { "'$_'" } sort keys %{ { map { $_ => 1 } $script =~ 
 my $theirs = $node->safe_psql('postgres',
 	"SELECT string_agg(DISTINCT quote_literal(proname), ', ') FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
 	  AND prokind IN ('f', 'a', 'w') AND proname IN ($words)");
-like($theirs, qr/'format', .*'round', .*'sum'/, 'and functions of the server that are called');
+like($theirs, qr/'aclexplode', .*'format', .*'string_agg', .*'sum', .*'trunc'/, 'and functions of the server that are called');
 
 $node->safe_psql('postgres', 'CREATE DATABASE trap');
 ask('GRANT CREATE ON SCHEMA public TO mallory');
-ask('SET ROLE mallory; ' . join ' ', map { "CREATE FUNCTION public.$_ RETURNS integer LANGUAGE sql AS 'SELECT 1';" } @ours);
+ask('SET ROLE mallory; ' . join ' ', map { "CREATE FUNCTION public.$_ RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''caught''; END';" } @ours);
 ask(qq{
 	SET ROLE mallory;
 	DO \$\$
 	DECLARE
-		types text[] := '{integer, bigint, numeric, double precision, text, name, boolean, interval, timestamp with time zone}';
+		types text[] := '{integer, bigint, numeric, double precision, text, name, boolean, interval, timestamp with time zone, jsonb,
+			oid, regclass, regprocedure, "\\"char\\"", aclitem[]}';
+		body text := 'LANGUAGE plpgsql AS ''BEGIN RAISE EXCEPTION ''''caught''''; END''';
 		one text;
 		other text;
 		what text;
 	BEGIN
 		FOREACH one IN ARRAY types LOOP
 			FOREACH what IN ARRAY ARRAY[$theirs] LOOP
-				EXECUTE format('CREATE FUNCTION public.%I(%s) RETURNS %2\$s LANGUAGE sql AS ''SELECT \$1''', what, one);
+				EXECUTE format('CREATE FUNCTION public.%I(%s) RETURNS %2\$s %s', what, one, body);
 			END LOOP;
 			FOREACH other IN ARRAY types LOOP
-				EXECUTE format('CREATE FUNCTION public.decoy(%s, %s) RETURNS %1\$s LANGUAGE sql AS ''SELECT \$1''', one, other);
-				EXECUTE format('CREATE FUNCTION public.is_decoy(%s, %s) RETURNS boolean LANGUAGE sql AS ''SELECT true''', one, other);
+				EXECUTE format('CREATE FUNCTION public.decoy(%s, %s) RETURNS %1\$s %3\$s', one, other, body);
+				EXECUTE format('CREATE FUNCTION public.is_decoy(%s, %s) RETURNS boolean %s', one, other, body);
 				FOREACH what IN ARRAY '{+, -, *, /, ||, <, <=, =, <>, >=, >}'::text[] LOOP
 					EXECUTE format('CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = public.%s)', what, one, other,
 						CASE WHEN what ~ '[<=>]' THEN 'is_decoy' ELSE 'decoy' END);
 				END LOOP;
 				FOREACH what IN ARRAY ARRAY[$theirs] LOOP
-					EXECUTE format('CREATE FUNCTION public.%I(%s, %s) RETURNS %2\$s LANGUAGE sql AS ''SELECT \$1''', what, one, other);
+					EXECUTE format('CREATE FUNCTION public.%I(%s, %s) RETURNS %2\$s %4\$s', what, one, other, body);
 				END LOOP;
 			END LOOP;
 		END LOOP;
@@ -68,18 +70,19 @@ ask(qq{
 
 # Of an operator or a function of the server's own no dependency is kept; that on a decoy is.
 my $taken_in = q{
-	SELECT coalesce(string_agg(DISTINCT concat_ws(' uses ', pg_describe_object(d.classid, d.objid, d.objsubid),
+	SELECT coalesce(pg_catalog.string_agg(DISTINCT concat_ws(' uses ', pg_describe_object(d.classid, d.objid, d.objsubid),
 	                                              pg_describe_object(d.refclassid, d.refobjid, 0)), E'\n'), '')
 	  FROM pg_depend d
-	 WHERE d.classid <> 'pg_operator'::regclass AND d.refobjid IN (
-		SELECT oid FROM pg_proc WHERE proowner = 'mallory'::regrole
-		UNION ALL SELECT oid FROM pg_operator WHERE oprowner = 'mallory'::regrole)};
+	 WHERE d.classid <> 'pg_operator'::regclass::oid AND d.refobjid IN (
+		SELECT oid FROM pg_proc WHERE proowner = 'mallory'::regrole::oid
+		UNION ALL SELECT oid FROM pg_operator WHERE oprowner = 'mallory'::regrole::oid)};
 
 is(ask($taken_in), '', 'nobody uses the decoys');
 ask('CREATE EXTENSION pgbufprobe SCHEMA public');
 is(ask($taken_in), '', 'nor do the functions and the view of the extension');
-is( ask('SELECT pgbufprobe_snapshot(NULL), pgbufprobe_snapshot(NULL); SELECT pg_catalog.count(*) > 0 FROM pgbufprobe_snapshot_diff(NULL, NULL)'),
-	"1|2\nt", 'which answer');
+is(ask("SELECT extname FROM pg_extension WHERE extname = 'pgbufprobe'::name"), 'pgbufprobe', 'the script calls none');
+is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), pgbufprobe_snapshot())'), 7, 'which answer');
+is(ask('SELECT trustworthy IS NOT NULL FROM pgbufprobe_double_buffering'), 't', 'the view too');
 is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 8, 'as they should');
 
 # Who is less careful gets caught.
@@ -88,6 +91,8 @@ ask(q{
 	CREATE VIEW careless AS SELECT format('%s', relname) AS one FROM pg_class});
 my $caught = ask($taken_in);
 like($caught, qr/^function careless\(double precision\) uses operator <\(double precision,integer\)$/m, 'decoys of operators work');
+my (undef, undef, $error) = $node->psql('trap', 'SELECT quote_ident(extname) FROM pg_extension');
+like($error, qr/ERROR:  caught/, 'and a decoy that is called raises an error');
 like($caught, qr/view careless uses function format\(text,name\)$/m, 'and those of functions');
 
 $node->stop;

@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(53);
+SELECT plan(49);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -30,12 +30,11 @@ SELECT results_eq(
          FROM members ORDER BY 1 $$,
     $$ VALUES
        ('pgbufprobe_advice()'::text COLLATE "C",           'v', true,  'r', true,  false),
-       ('pgbufprobe_checkup()',                            'v', false, 'r', true,  false),
+       ('pgbufprobe_checkup()',                            'v', true,  'r', true,  false),
        ('pgbufprobe_clock()',                              'v', true,  's', false, false),
        ('pgbufprobe_clock_rate(interval)',                 'v', false, 'r', false, false),
        ('pgbufprobe_history()',                            'v', true,  'r', true,  false),
        ('pgbufprobe_history_reset()',                      'v', true,  'u', false, false),
-       ('pgbufprobe_no_snapshot(bigint)',                  'v', false, 's', false, false),
        ('pgbufprobe_os_advise(regclass,text,text)',        'v', true,  'u', false, false),
        ('pgbufprobe_os_cache(regclass,text,text)',         'v', true,  'r', true,  false),
        ('pgbufprobe_read_cost(regclass,integer,text)',     'v', true,  'u', true,  false),
@@ -44,9 +43,9 @@ SELECT results_eq(
        ('pgbufprobe_residency(regclass)',                  'v', false, 'r', true,  false),
        ('pgbufprobe_residency_map(regclass,integer,text)', 'v', true,  'r', true,  false),
        ('pgbufprobe_scan_cost(integer)',                   'v', false, 'r', true,  false),
-       ('pgbufprobe_snapshot(text)',                       'v', false, 'u', false, false),
-       ('pgbufprobe_snapshot_diff(bigint,bigint)',         'v', false, 'r', true,  false),
-       ('pgbufprobe_snapshot_prune(interval)',             'v', true,  'u', false, false),
+       ('pgbufprobe_snapshot()',                           'v', true,  's', false, false),
+       ('pgbufprobe_snapshot_diff(jsonb,jsonb)',           'v', false, 's', true,  false),
+       ('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)', 'v', false, 's', true,  false),
        ('pgbufprobe_sweep_cost(integer,text)',             'v', false, 'r', true,  false),
        ('pgbufprobe_usagecount_histogram(regclass)',       'v', false, 's', true,  false) $$,
     'the functions, their volatility, strictness, parallel marks and whether they return sets');
@@ -124,8 +123,9 @@ SELECT is(pg_temp.result('pgbufprobe_os_cache(regclass,text,text)'), 'SETOF reco
 
 SELECT is(pg_temp.arguments('pgbufprobe_residency(regclass)'),
     'relation regclass DEFAULT NULL::regclass, '
-    'OUT relation regclass, OUT fork text, OUT blocks bigint, OUT shared_blocks bigint, '
-    'OUT os_blocks bigint, OUT both_blocks bigint, OUT neither_blocks bigint, '
+    'OUT relation regclass, OUT fork text, OUT blocks bigint, OUT bytes bigint, '
+    'OUT shared_blocks bigint, OUT os_blocks bigint, OUT both_blocks bigint, '
+    'OUT both_bytes bigint, OUT neither_blocks bigint, '
     'OUT os_partial_blocks bigint, OUT shared_dirty_blocks bigint, OUT method text, '
     'OUT trustworthy boolean',
     'arguments of pgbufprobe_residency');
@@ -154,29 +154,28 @@ SELECT is(pg_temp.arguments('pgbufprobe_os_advise(regclass,text,text)'),
 SELECT is(pg_temp.result('pgbufprobe_os_advise(regclass,text,text)'), 'bigint',
     'result of pgbufprobe_os_advise');
 
-SELECT is(pg_temp.arguments('pgbufprobe_snapshot(text)'), 'label text DEFAULT NULL::text',
+SELECT is(pg_temp.arguments('pgbufprobe_snapshot()'), '',
     'arguments of pgbufprobe_snapshot');
-SELECT is(pg_temp.result('pgbufprobe_snapshot(text)'), 'bigint',
+SELECT is(pg_temp.result('pgbufprobe_snapshot()'), 'jsonb',
     'result of pgbufprobe_snapshot');
 
-SELECT is(pg_temp.arguments('pgbufprobe_snapshot_diff(bigint,bigint)'),
-    'from_id bigint DEFAULT NULL::bigint, to_id bigint DEFAULT NULL::bigint, '
+SELECT is(pg_temp.arguments('pgbufprobe_snapshot_diff(jsonb,jsonb)'),
+    'before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), '
     'OUT usagecount integer, OUT from_buffers bigint, OUT to_buffers bigint, OUT buffers_change bigint, '
     'OUT from_dirty bigint, OUT to_dirty bigint, OUT dirty_change bigint, '
     'OUT seconds double precision, OUT ticks bigint, OUT passes double precision, OUT allocations bigint',
     'arguments of pgbufprobe_snapshot_diff');
-SELECT is(pg_temp.result('pgbufprobe_snapshot_diff(bigint,bigint)'), 'SETOF record',
+SELECT is(pg_temp.result('pgbufprobe_snapshot_diff(jsonb,jsonb)'), 'SETOF record',
     'result of pgbufprobe_snapshot_diff');
 
-SELECT is(pg_temp.arguments('pgbufprobe_snapshot_prune(interval)'), 'keep interval',
-    'arguments of pgbufprobe_snapshot_prune');
-SELECT is(pg_temp.result('pgbufprobe_snapshot_prune(interval)'), 'bigint',
-    'result of pgbufprobe_snapshot_prune');
-
-SELECT is(pg_temp.arguments('pgbufprobe_no_snapshot(bigint)'), 'id bigint',
-    'arguments of pgbufprobe_no_snapshot');
-SELECT is(pg_temp.result('pgbufprobe_no_snapshot(bigint)'), 'bigint',
-    'result of pgbufprobe_no_snapshot');
+SELECT is(pg_temp.arguments('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)'),
+    'before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), '
+    'OUT relation text, OUT fork text, OUT from_buffers bigint, OUT to_buffers bigint, OUT buffers_change bigint, '
+    'OUT from_dirty bigint, OUT to_dirty bigint, OUT dirty_change bigint, '
+    'OUT from_usagecounts bigint[], OUT to_usagecounts bigint[]',
+    'arguments of pgbufprobe_snapshot_diff_relations');
+SELECT is(pg_temp.result('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)'), 'SETOF record',
+    'result of pgbufprobe_snapshot_diff_relations');
 
 SELECT is(pg_temp.arguments('pgbufprobe_residence(interval)'),
     'watch interval DEFAULT ''00:00:01''::interval, '
@@ -216,44 +215,18 @@ SELECT is(pg_temp.result('pgbufprobe_advice()'), 'SETOF record',
     'result of pgbufprobe_advice');
 
 SELECT is(pg_temp.arguments('pgbufprobe_checkup()'),
-    'OUT question text, OUT answer text, OUT value double precision, OUT unit text, '
-    'OUT verdict text, OUT look_at text',
+    'OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, '
+    'OUT verdict text, OUT action text, OUT look_at text',
     'arguments of pgbufprobe_checkup');
 SELECT is(pg_temp.result('pgbufprobe_checkup()'), 'SETOF record',
     'result of pgbufprobe_checkup');
 
-CREATE FUNCTION pg_temp.columns(relation regclass) RETURNS SETOF text
-LANGUAGE sql AS $$
-    SELECT concat_ws(' ', attname, format_type(atttypid, NULL), CASE WHEN attnotnull THEN 'not null' END,
-                     nullif(attidentity, ''))
-      FROM pg_attribute WHERE attrelid = relation AND attnum > 0 ORDER BY attnum $$;
-
+-- Programs find a question by its key.
 SELECT results_eq(
-    $$ SELECT pg_temp.columns('pgbufprobe_snapshots') $$,
-    ARRAY['id bigint not null a', 'taken_at timestamp with time zone not null', 'label text',
-          'server_started_at timestamp with time zone not null', 'statistics_reset_at timestamp with time zone',
-          'buffers bigint not null',
-          'hand bigint not null', 'passes bigint not null', 'ticks bigint not null',
-          'allocations bigint not null'],
-    'columns of pgbufprobe_snapshots');
-SELECT results_eq(
-    $$ SELECT pg_temp.columns('pgbufprobe_snapshot_usagecounts') $$,
-    ARRAY['snapshot_id bigint not null', 'usagecount integer', 'buffers bigint not null',
-          'dirty bigint not null', 'pinned bigint not null'],
-    'columns of pgbufprobe_snapshot_usagecounts');
-SELECT results_eq(
-    $$ SELECT pg_get_constraintdef(oid) COLLATE "C" FROM pg_constraint
-        WHERE conrelid IN ('pgbufprobe_snapshots'::regclass, 'pgbufprobe_snapshot_usagecounts'::regclass)
-          AND contype <> 'n' ORDER BY 1 $$,
-    $$ VALUES ('FOREIGN KEY (snapshot_id) REFERENCES pgbufprobe_snapshots(id) ON DELETE CASCADE'::text COLLATE "C"),
-              ('PRIMARY KEY (id)'), ('UNIQUE NULLS NOT DISTINCT (snapshot_id, usagecount)') $$,
-    'a snapshot has one row a usage count, and takes them with it');
-SELECT is(
-    (SELECT array_agg(t.relation::regclass::text || ' ' || t.condition ORDER BY t.relation::regclass::text COLLATE "C")
-       FROM pg_extension, unnest(extconfig, extcondition) AS t(relation, condition)
-      WHERE extname = 'pgbufprobe'),
-    ARRAY['pgbufprobe_snapshot_usagecounts ', 'pgbufprobe_snapshots ', 'pgbufprobe_snapshots_id_seq '],
-    'snapshots and their sequence are dumped, all rows');
+    'SELECT key FROM pgbufprobe_checkup()',
+    ARRAY['pool_full', 'larger_pool', 'smaller_pool', 'page_lifetime', 'victim_cost', 'dirty_victims',
+          'scan_cost', 'cached_twice'],
+    'questions of pgbufprobe_checkup');
 
 SELECT results_eq(
     $$ SELECT attname::text COLLATE "C", format_type(atttypid, NULL) COLLATE "C" FROM pg_attribute
@@ -263,24 +236,18 @@ SELECT results_eq(
               ('duplicate_fraction', 'double precision'), ('trustworthy', 'boolean') $$,
     'columns of pgbufprobe_double_buffering');
 
--- Whoever takes snapshots has to write them, and whoever prunes to delete them.
 SELECT results_eq(
     $$ SELECT concat_ws(' ', c.relname, a.grantee::regrole, a.privilege_type, a.is_grantable) COLLATE "C"
          FROM pg_class c, aclexplode(relacl) a
         WHERE relname LIKE 'pgbufprobe%' AND a.grantee <> relowner ORDER BY 1 $$,
-    $$ VALUES ('pgbufprobe_double_buffering pg_monitor SELECT f'::text COLLATE "C"),
-              ('pgbufprobe_snapshot_usagecounts pg_monitor INSERT f'),
-              ('pgbufprobe_snapshot_usagecounts pg_monitor SELECT f'),
-              ('pgbufprobe_snapshots pg_monitor DELETE f'),
-              ('pgbufprobe_snapshots pg_monitor INSERT f'),
-              ('pgbufprobe_snapshots pg_monitor SELECT f') $$,
-    'the view and the tables are granted to pg_monitor, and to nobody else');
+    $$ VALUES ('pgbufprobe_double_buffering pg_monitor SELECT f'::text COLLATE "C") $$,
+    'the view is granted to pg_monitor, and to nobody else');
 
 SELECT is_empty(
     $$ SELECT relname FROM pg_class
-        WHERE relname LIKE 'pgbufprobe%' AND relkind IN ('r', 'v')
+        WHERE relname LIKE 'pgbufprobe%'
           AND coalesce(obj_description(oid, 'pg_class'), '') = '' $$,
-    'every table and view has a comment');
+    'the view has a comment');
 
 SELECT is_empty(
     $$ SELECT signature FROM members
@@ -304,16 +271,15 @@ SELECT results_eq(
        ('pgbufprobe_clock()',                          'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_clock_rate(interval)',             'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_history()',                        'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_no_snapshot(bigint)',              'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_os_cache(regclass,text,text)',     'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_relations()',                      'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_residence(interval)',              'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_residency(regclass)',              'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_residency_map(regclass,integer,text)', 'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_scan_cost(integer)',               'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_snapshot(text)',                   'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_snapshot_diff(bigint,bigint)',     'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_snapshot_prune(interval)',         'pg_monitor', 'EXECUTE', false),
+       ('pgbufprobe_snapshot()',                       'pg_monitor', 'EXECUTE', false),
+       ('pgbufprobe_snapshot_diff(jsonb,jsonb)',       'pg_monitor', 'EXECUTE', false),
+       ('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)', 'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_sweep_cost(integer,text)',         'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_usagecount_histogram(regclass)',   'pg_monitor', 'EXECUTE', false) $$,
     'readers are granted to pg_monitor, nothing else is granted');
@@ -331,9 +297,11 @@ SELECT results_eq(
          LEFT JOIN pg_class c ON (d.classid = 'pg_class'::regclass AND d.objid = c.oid)
                               OR c.oid = coalesce(nullif(t.typrelid, 0), element.typrelid)
         WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe' ORDER BY 1 $$,
-    $$ VALUES ('S pgbufprobe_snapshots_id_seq'::text COLLATE "C"), ('a function'),
-              ('r pgbufprobe_snapshot_usagecounts'), ('r pgbufprobe_snapshots'), ('v pgbufprobe_double_buffering') $$,
-    'the extension makes functions, whose names all begin with pgbufprobe_, a view, and two tables with a sequence');
+    $$ VALUES ('a function'::text COLLATE "C"), ('v pgbufprobe_double_buffering') $$,
+    'the extension makes functions, whose names all begin with pgbufprobe_, and a view');
+SELECT is(
+    (SELECT extconfig FROM pg_extension WHERE extname = 'pgbufprobe'), NULL,
+    'it has no data of its own that a dump would carry');
 
 SELECT is(
     (SELECT extrelocatable FROM pg_extension WHERE extname = 'pgbufprobe'), true,

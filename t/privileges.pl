@@ -1,5 +1,6 @@
 # Who may call what: nobody by default, pg_monitor the readers, a role with a
-# grant what it was granted, and the live search superusers alone.
+# grant what it was granted, and the live search superusers alone; whatever
+# default privileges there are where the extension is made.
 
 use strict;
 use warnings;
@@ -18,9 +19,12 @@ my %readers = (
 	pgbufprobe_clock => q{SELECT buffers FROM pgbufprobe_clock()},
 	pgbufprobe_clock_rate =>
 	  q{SELECT count(*) FROM pgbufprobe_clock_rate('1 ms')},
-	pgbufprobe_snapshot => q{SELECT pgbufprobe_snapshot() > 0},
-	pgbufprobe_snapshot_diff => q{SELECT count(*) FROM pgbufprobe_snapshot_diff()},
-	pgbufprobe_snapshot_prune => q{SELECT pgbufprobe_snapshot_prune('1 day')},
+	pgbufprobe_snapshot => q{SELECT (pgbufprobe_snapshot()->>'shared_buffers')::int},
+	pgbufprobe_snapshot_diff => q{SELECT count(*) FROM kept, pgbufprobe_snapshot_diff(state, state)},
+	pgbufprobe_snapshot_diff_relations => q{SELECT count(*) > 0 FROM kept, pgbufprobe_snapshot_diff_relations(state, state)},
+	pgbufprobe_os_cache => q{SELECT count(*) FROM pgbufprobe_os_cache('pg_class')},
+	pgbufprobe_residency => q{SELECT count(*) FROM pgbufprobe_residency('pg_class') WHERE fork = 'main'},
+	pgbufprobe_residency_map => q{SELECT count(*) FROM pgbufprobe_residency_map('pg_class', 3)},
 	pgbufprobe_residence => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_residence('1 ms')},
 	pgbufprobe_history => q{SELECT count(*) > 0 FROM pgbufprobe_history()},
 	pgbufprobe_advice => q{SELECT count(*) FROM pgbufprobe_advice()},
@@ -32,20 +36,16 @@ my %answers = (
 	pgbufprobe_relations => 't',
 	pgbufprobe_clock => 2048,
 	pgbufprobe_clock_rate => 1,
-	pgbufprobe_snapshot => 't',
+	pgbufprobe_snapshot => 2048,
 	pgbufprobe_snapshot_diff => 7,
-	pgbufprobe_snapshot_prune => 0,
+	pgbufprobe_snapshot_diff_relations => 't',
+	pgbufprobe_os_cache => 1,
+	pgbufprobe_residency => 1,
+	pgbufprobe_residency_map => 3,
 	pgbufprobe_residence => 't',
 	pgbufprobe_history => 't',
 	pgbufprobe_advice => 11,
 	pgbufprobe_checkup => 8);
-# What some functions call and read, which a role needs, too; pg_monitor has it.
-my %needed = (
-	pgbufprobe_snapshot => ['INSERT, SELECT ON pgbufprobe_snapshots, pgbufprobe_snapshot_usagecounts'],
-	pgbufprobe_snapshot_diff => ['EXECUTE ON FUNCTION pgbufprobe_no_snapshot'],
-	pgbufprobe_snapshot_prune => ['DELETE ON pgbufprobe_snapshots'],
-	pgbufprobe_checkup =>
-	  [ 'SELECT ON pgbufprobe_double_buffering', 'EXECUTE ON FUNCTION pgbufprobe_residency' ]);
 # For nobody but those who were granted it.
 my %movers = (
 	pgbufprobe_history_reset => q{SELECT pgbufprobe_history_reset() IS NOT NULL},
@@ -65,7 +65,8 @@ CREATE ROLE monitor IN ROLE pg_monitor;
 CREATE ROLE granted;
 CREATE DATABASE mine OWNER plain;
 CREATE EXTENSION pgbufprobe;
-SELECT pgbufprobe_snapshot() FROM generate_series(1, 2);
+CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state;
+GRANT SELECT ON kept TO PUBLIC;
 ));
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_history()')
   or die 'no sample was taken';
@@ -91,18 +92,19 @@ sub readers_answer
 	}
 }
 
+is_deeply(
+	[ sort keys %readers, keys %movers ],
+	[ sort split /\n/, $node->safe_psql('postgres', q{SELECT proname FROM pg_proc WHERE proname LIKE 'pgbufprobe%'}) ],
+	'each function is a reader or a mover');
 for my $function (sort keys %readers, keys %movers)
 {
 	like(as_role('plain', $readers{$function} // $movers{$function}),
 		qr/ERROR:  42501: permission denied for function $function/,
 		"plain role: $function is denied");
 }
-for my $relation (qw(pgbufprobe_double_buffering pgbufprobe_snapshots pgbufprobe_snapshot_usagecounts))
-{
-	like(as_role('plain', "SELECT * FROM $relation"),
-		qr/ERROR:  42501: permission denied for (table|view) $relation/,
-		"plain role: $relation is denied");
-}
+like(as_role('plain', 'SELECT * FROM pgbufprobe_double_buffering'),
+	qr/ERROR:  42501: permission denied for view pgbufprobe_double_buffering/,
+	'plain role: the view is denied');
 # The privilege is looked at before the argument.
 like(as_role('plain', q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
@@ -122,21 +124,11 @@ for my $function (sort keys %movers)
 		qr/ERROR:  42501: permission denied for function $function/,
 		"monitor: $function is denied");
 }
-# What is written down stays as it was written.
-for my $table (qw(pgbufprobe_snapshots pgbufprobe_snapshot_usagecounts))
-{
-	like(as_role('monitor', "UPDATE $table SET buffers = 0"),
-		qr/ERROR:  42501: permission denied for table $table/, "monitor: $table is not to be changed");
-}
+is(as_role('monitor', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'monitor: the view answers');
 
+# Each needs nothing but itself.
 $node->safe_psql('postgres',
 	join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } sort keys %readers, keys %movers);
-for my $function (sort keys %needed)
-{
-	like(as_role('granted', $readers{$function}),
-		qr/ERROR:  42501: permission denied/, "granted: $function needs more than itself");
-}
-$node->safe_psql('postgres', join '', map { "GRANT $_ TO granted;\n" } map { @$_ } values %needed);
 readers_answer('granted');
 for my $function (sort keys %movers)
 {
@@ -147,6 +139,15 @@ like(as_role('granted', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'granted: the live search is for superusers');
 is($node->safe_psql('postgres', $live), 'live', 'a superuser may');
+
+$node->safe_psql('postgres', 'GRANT SELECT ON pgbufprobe_double_buffering TO granted');
+is(as_role('granted', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'granted: the view answers');
+$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION pgbufprobe_residency, pgbufprobe_snapshot FROM granted');
+like(as_role('granted', 'SELECT * FROM pgbufprobe_double_buffering'),
+	qr/ERROR:  42501: permission denied for function pgbufprobe_residency$/m, 'granted: the view reads a function, which has to be granted, too');
+like(as_role('granted', 'SELECT * FROM kept, pgbufprobe_snapshot_diff(state)'),
+	qr/ERROR:  42501: permission denied for function pgbufprobe_snapshot$/m, 'granted: a difference to now takes a snapshot');
+is(as_role('granted', $readers{pgbufprobe_snapshot_diff}), 7, 'granted: one between two that are there does not');
 
 # A relation's pages in the pool are counted without its table being read, so
 # that monitoring needs no privilege on users' tables.
@@ -165,6 +166,146 @@ like(as_role('monitor', 'SELECT * FROM secret'),
 my ($rc, $out, $err) = $node->psql('mine', 'SET ROLE plain; CREATE EXTENSION pgbufprobe;');
 like($err, qr/permission denied to create extension "pgbufprobe"/,
 	'the owner of a database may not create the extension');
+
+# ---------------------------------------------------------------------------
+# Default privileges
+
+my $obrien = q{"O'Brien, ""Flann"""};
+$node->safe_psql('postgres', qq{CREATE ROLE boss SUPERUSER; CREATE ROLE "PUBLIC"; CREATE ROLE $obrien IN ROLE plain});
+
+# Every privilege of everything that the extension has made, and what pg_dump takes for given.
+my $grants = q{
+	WITH member AS (
+		SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+		 WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe'),
+	acl AS (
+		SELECT 'now' AS origin, p.tableoid AS classid, p.oid AS objid, proowner AS owner, coalesce(proacl, acldefault('f', proowner)) AS list
+		  FROM pg_proc p JOIN member m ON m.classid = p.tableoid AND m.objid = p.oid
+		UNION ALL
+		SELECT 'now', c.tableoid, c.oid, relowner, coalesce(relacl, acldefault('r', relowner))
+		  FROM pg_class c JOIN member m ON m.classid = c.tableoid AND m.objid = c.oid
+		UNION ALL
+		SELECT 'at first', i.classoid, i.objoid, coalesce((SELECT proowner FROM pg_proc p WHERE p.oid = i.objoid),
+		       (SELECT relowner FROM pg_class c WHERE c.oid = i.objoid)), i.initprivs
+		  FROM pg_init_privs i JOIN member m ON m.classid = i.classoid AND m.objid = i.objoid)
+	SELECT origin, (pg_identify_object(classid, objid, 0)).identity, privilege_type, is_grantable,
+	       CASE WHEN grantee = owner THEN 'the owner' WHEN grantee = 0 THEN 'everybody' ELSE grantee::regrole::text END, grantor = owner
+	  FROM acl, aclexplode(list)};
+my $databases = 0;
+
+# What CREATE EXTENSION has granted in a database of its own, after these commands, and what a dump says of that.
+sub grants_after
+{
+	my ($commands, $options) = @_;
+	my $database = 'defaults' . ++$databases;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, "$commands; CREATE EXTENSION pgbufprobe " . ($options // ''));
+	my ($dump) = run_command([ 'pg_dump', '--schema-only', '-d', $node->connstr($database) ]);
+	return ([ sort split /\n/, $node->safe_psql($database, $grants) =~ s/\bprobes\./public./gr ],
+		[ $dump =~ /^(?:GRANT|REVOKE).*pgbufprobe.*/mg ]);
+}
+
+my ($documented) = grants_after('');
+my %granted;
+for (grep { /^now/ } @$documented)
+{
+	my (undef, $what, $privilege, $grantable, $grantee, $by_owner) = split /\|/;
+	push @{ $granted{$grantee} }, $what =~ /^public\.(\w+)/ if $privilege =~ /^(EXECUTE|SELECT)$/;
+	is("$grantable $by_owner", 'f t', "$what: $privilege to $grantee by the owner, without grant option");
+}
+is_deeply([ sort keys %granted ], [ 'pg_monitor', 'the owner' ], 'the owner and pg_monitor have privileges');
+is_deeply([ sort @{ $granted{pg_monitor} } ], [ sort keys %readers, 'pgbufprobe_double_buffering' ], 'pg_monitor those to read');
+is_deeply([ sort @{ $granted{'the owner'} } ], [ sort keys %readers, keys %movers, 'pgbufprobe_double_buffering' ], 'the owner all');
+
+for (
+	[ 'to everybody', q{
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO PUBLIC;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC} ],
+	[ 'in the schema', q{
+		ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON ROUTINES TO PUBLIC, plain;
+		ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON TABLES TO plain} ],
+	[ 'to a role', q{
+		ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO plain;
+		ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO plain} ],
+	[ 'with grant option', qq{
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO plain, $obrien WITH GRANT OPTION;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO granted, $obrien WITH GRANT OPTION} ],
+	[ 'to roles of odd names', qq{
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO "PUBLIC", $obrien} ],
+	[ 'to pg_monitor', q{
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO pg_monitor WITH GRANT OPTION;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO pg_monitor, pg_read_all_data} ],
+	[ 'from everybody', q{
+		ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM PUBLIC} ],
+	[ 'from the owner', q{
+		ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM CURRENT_USER, PUBLIC;
+		ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM CURRENT_USER} ],
+	[ 'from the owner, to others', q{
+		ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM CURRENT_USER;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO plain;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO plain} ],
+	[ 'of another superuser', q{
+		SET ROLE boss;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO plain WITH GRANT OPTION;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;
+		ALTER DEFAULT PRIVILEGES REVOKE ALL ON FUNCTIONS FROM boss} ],
+	[ 'and settings of all kinds', q{
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO plain;
+		SET check_function_bodies = off;
+		SET search_path = '';
+		SET quote_all_identifiers = on;
+		SET plpgsql.variable_conflict = use_variable;
+		SET plpgsql.extra_errors = 'all'}, 'SCHEMA public' ],
+	[ 'in another schema', q{
+		CREATE SCHEMA probes;
+		ALTER DEFAULT PRIVILEGES IN SCHEMA probes GRANT ALL ON FUNCTIONS TO plain;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC}, 'SCHEMA probes' ])
+{
+	my ($kind, $commands, $options) = @$_;
+	my ($got, $dumped) = grants_after($commands, $options);
+
+	is_deeply($got, $documented, "default privileges $kind: granted is what is documented");
+	is_deeply($dumped, [], "default privileges $kind: a dump has nothing to say of that");
+}
+
+# ---------------------------------------------------------------------------
+# In a schema of its own, and where somebody has the names already
+
+is( $node->safe_psql("defaults$databases", q{
+		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot());
+		SET search_path = probes;
+		SELECT count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
+		SELECT count(*) FROM pgbufprobe_double_buffering}),
+	"7\n7\n1", 'in a schema of its own it answers by its full name, and by a search path');
+my (undef, undef, $unknown) = $node->psql("defaults$databases", 'SELECT pgbufprobe_snapshot()');
+like($unknown, qr/function pgbufprobe_snapshot\(\) does not exist/, 'and is not found otherwise');
+
+sub create_fails
+{
+	my ($taken, $error) = @_;
+
+	$node->safe_psql('taken', "CREATE $taken");
+	my (undef, undef, $got) = $node->psql('taken', "\\set VERBOSITY verbose\nCREATE EXTENSION pgbufprobe");
+	my ($what) = $taken =~ /^(\w+ \w+(?:\(.*?\))?)/;
+	like($got, $error, "CREATE EXTENSION says that there is a $what");
+	$node->safe_psql('taken', "DROP $what");
+	return;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE taken');
+for my $member (split /\n/, $node->safe_psql('postgres', q{SELECT p.oid::regprocedure FROM pg_proc p WHERE proname LIKE 'pgbufprobe%' ORDER BY 1}))
+{
+	my ($name) = $member =~ /^(\w+)/;
+	create_fails("FUNCTION $member RETURNS integer LANGUAGE sql AS 'SELECT 1'", qr/ERROR:  42723: function "$name" already exists with same argument types/);
+}
+create_fails($_, qr/ERROR:  42P07: relation "pgbufprobe_double_buffering" already exists/)
+  for 'VIEW pgbufprobe_double_buffering AS SELECT 1', 'TABLE pgbufprobe_double_buffering ()', 'SEQUENCE pgbufprobe_double_buffering';
+is($node->safe_psql('taken', q{SELECT count(*) FROM pg_proc WHERE proname LIKE 'pgbufprobe%'}), 0, 'of what failed nothing is left');
+
+$node->safe_psql('taken', q{CREATE FUNCTION pgbufprobe_clock(integer) RETURNS integer LANGUAGE sql AS 'SELECT $1'; CREATE EXTENSION pgbufprobe});
+is($node->safe_psql('taken', 'SELECT pgbufprobe_clock(5), (pgbufprobe_clock()).buffers'), '5|2048', 'one with other arguments stays beside ours');
+is($node->safe_psql('taken', q{SELECT proacl IS NULL FROM pg_proc WHERE oid = 'pgbufprobe_clock(integer)'::regprocedure}), 't', 'with its privileges');
 
 $node->stop;
 done_testing();

@@ -28,9 +28,16 @@ my @answers = (
 	# Nobody else is there to move the hand.
 	[ 'clock rate', '0|0|t',
 		q{SELECT ticks, ticks_per_second, seconds_per_pass IS NULL FROM pgbufprobe_clock_rate('10 ms')} ],
-	[ 'difference of snapshots', 'before after 7 t',
-		q{SELECT concat_ws(' ', (SELECT string_agg(label, ' ' ORDER BY id) FROM pgbufprobe_snapshots), count(*),
-		                   sum(from_buffers) = sum(to_buffers)) FROM pgbufprobe_snapshot_diff()} ],
+	# From now to now.
+	[ 'snapshot', 't',
+		qq{SELECT sum((level->>'buffers')::bigint) = $pool FROM jsonb_array_elements(pgbufprobe_snapshot()->'usage_counts') level} ],
+	[ 'difference of snapshots', "7|$pool|$pool|0",
+		q{SELECT count(*), sum(from_buffers), sum(to_buffers), max(ticks) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot())} ],
+	[ 'difference of relations', 't|0',
+		q{SELECT count(*) > 0, sum(to_buffers) - sum(from_buffers) FROM pgbufprobe_snapshot_diff_relations(pgbufprobe_snapshot())} ],
+	# Before the standby was made.
+	[ 'difference from a snapshot that is kept', '7|t|t',
+		q{SELECT count(*), min(seconds) > 0, sum(from_buffers) = sum(to_buffers) FROM kept, pgbufprobe_snapshot_diff(state)} ],
 	[ 'how long pages stay', 't|0',
 		q{SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()), count(seconds_per_pass)
 		    FROM pgbufprobe_residence('10 ms')} ],
@@ -54,8 +61,7 @@ $primary->start;
 $primary->safe_psql(
 	'postgres', qq(
 CREATE EXTENSION pgbufprobe;
-SELECT pgbufprobe_snapshot('before');
-SELECT pgbufprobe_snapshot('after');
+CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state;
 CREATE TABLE pages (id int PRIMARY KEY, page text);
 ALTER TABLE pages ALTER page SET STORAGE PLAIN;
 INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, $pool + 500) i;
@@ -129,11 +135,14 @@ is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
 all_answer($standby, 'standby', 'BEGIN');
 all_as_announced('standby, unused buffers left');
 
-# What writes, and what asks for a sampler, says why it cannot.
+# The server of a snapshot from the primary was another.
+is( $standby->safe_psql('postgres', 'SELECT DISTINCT ticks, passes, allocations FROM kept, pgbufprobe_snapshot_diff(state)'),
+	'||', 'standby: how the hand moved since a snapshot of the primary is unknown');
+is( $primary->safe_psql('postgres', 'SELECT DISTINCT ticks >= 0, passes >= 0, allocations >= 0 FROM kept, pgbufprobe_snapshot_diff(state)'),
+	't|t|t', 'on the primary it is known');
+
+# What asks for a sampler says why it cannot.
 for (
-	[ q{SELECT pgbufprobe_snapshot()}, '25006: cannot execute .* in a read-only transaction' ],
-	[ q{SELECT pgbufprobe_snapshot_prune('1 day')}, '25006: cannot execute .* in a read-only transaction' ],
-	[ q{SELECT * FROM pgbufprobe_snapshot_diff(1000, 1001)}, 'P0002: snapshot 1000 does not exist' ],
 	[ q{SELECT * FROM pgbufprobe_history()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
 	[ q{SELECT pgbufprobe_history_reset()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ])
 {

@@ -1,0 +1,277 @@
+# Files that the server cannot open: a tablespace whose directory may not be searched or is a plain file, a
+# file that may not be read or is a directory. A question about the whole database still answers for all
+# other relations, with NULLs for these and one warning; a question about such a file alone is an error.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use IPC::Run;
+use PageCache;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# The user that runs the server may open anything.
+plan skip_all => 'nothing is unreadable to root' if $> == 0;
+
+my $pool = 512;
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', qq(
+shared_buffers = $pool
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+));
+$node->start;
+
+# Two relations and an index in the tablespace, the partition of a third, and some elsewhere.
+my $directory = PostgreSQL::Test::Utils::tempdir_short() . '/space';
+mkdir $directory or die $!;
+$node->safe_psql('postgres', "CREATE TABLESPACE space LOCATION '$directory'");
+$node->safe_psql(
+	'postgres', q(
+CREATE EXTENSION pgbufprobe;
+CREATE TABLE far (n integer PRIMARY KEY USING INDEX TABLESPACE space) TABLESPACE space;
+CREATE TABLE parts (n integer) PARTITION BY RANGE (n);
+CREATE TABLE far_part PARTITION OF parts FOR VALUES FROM (0) TO (1000) TABLESPACE space;
+CREATE TABLE near_part PARTITION OF parts FOR VALUES FROM (1000) TO (2000);
+CREATE TABLE near (n integer);
+INSERT INTO far SELECT generate_series(1, 1000);
+INSERT INTO parts SELECT generate_series(1, 1999);
+INSERT INTO near SELECT generate_series(1, 1000);
+VACUUM (FREEZE, ANALYZE) far;
+VACUUM (FREEZE, ANALYZE) parts;
+VACUUM (FREEZE, ANALYZE) near;
+CHECKPOINT;
+));
+my %path = map { split /\|/ } split /\n/, $node->safe_psql('postgres',
+	q{SELECT oid::regclass, pg_relation_filepath(oid) FROM pg_class WHERE relname IN ('far', 'far_pkey', 'far_part', 'near')});
+my $data = $node->data_dir;
+
+# The answer, and the lines that were said beside it, of a new session.
+sub ask
+{
+	my ($query) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query");
+
+	$err =~ s/^psql:<stdin>:\d+: //mg;
+	return ($out, grep { !/^LOCATION/ } split /\n/, $err);
+}
+
+# Page cache counts are left out, since other programs need memory, too, and what is in shared buffers of
+# catalogs, which each session reads.
+my $counts = q{relation, fork, blocks, CASE WHEN relation::oid < 16384 THEN -1 ELSE shared_blocks END,
+	CASE WHEN relation::oid < 16384 THEN -1 ELSE shared_dirty_blocks END, os_blocks IS NULL, trustworthy};
+my $everything = "SELECT $counts FROM pgbufprobe_residency() ORDER BY relation::text, fork";
+
+# In any order; only rows that differ are shown.
+sub same_rows
+{
+	my ($got, $expected, $what) = @_;
+	my %rows;
+
+	$rows{$_}++ for split /\n/, $got;
+	$rows{$_}-- for split /\n/, $expected;
+	return is_deeply([ grep { $rows{$_} > 0 } sort keys %rows ], [ grep { $rows{$_} < 0 } sort keys %rows ], $what);
+}
+
+sub unknown { return map { join '|', @$_, '', '', '', 't', 'f' } @_ }
+
+# Every relation but some is told as before, and these are unknown; a warning names the first of their files.
+sub answers_for_the_others
+{
+	my ($what, $before, $error, @unreadable) = @_;
+	my ($relation, $fork) = @{ $unreadable[0] };
+	my ($after, @said) = ask($everything);
+	my %unreadable = map { ("$_->[0]|$_->[1]" => 1, $_->[2] ? ("$_->[0]|*" => 1) : ()) } @unreadable;
+	my @others = grep {
+		my ($one, $its_fork) = split /\|/;
+		!$unreadable{"$one|$its_fork"} && !$unreadable{"$one|*"}
+	} split /\n/, $before;
+
+	same_rows($after, join("\n", @others, unknown(map { [ @$_[ 0, 1 ] ] } @unreadable)),
+		"$what: NULLs for what cannot be read, and all other rows as before");
+	my $file = qr/(?:@{[ join '|', map { quotemeta($path{ $_->[0] } . ($_->[1] eq 'main' ? '' : "_$_->[1]")) } @unreadable ]})/;
+	like($said[0] // '', qr/^WARNING:  $error->{code}: could not open file "$file": $error->{text}$/,
+		"$what: a warning names a file");
+	is_deeply(
+		[ @said[ 1 .. $#said ] ],
+		[ @unreadable > 1 ? 'DETAIL:  Files of ' . (@unreadable - 1) . ' other relations could not be opened either.' : () ],
+		"$what: and nothing else is said, but how many there are");
+
+	($after, @said) = ask("SELECT $counts FROM pgbufprobe_residency('$relation') WHERE fork = '$fork'");
+	is($after, (unknown([ $relation, $fork ]))[0], "$what: the relation alone: NULLs");
+	like("@said", qr/^WARNING:  $error->{code}: could not open file "$file": $error->{text}$/, "$what: the relation alone: one warning");
+
+	($after, @said) = ask(
+		'SELECT database, shared_bytes, os_bytes, both_bytes, distinct_bytes, duplicate_fraction, trustworthy FROM pgbufprobe_double_buffering');
+	is($after, 'postgres||||||f', "$what: the sums of the database are unknown");
+	($after, @said) = ask(q{SELECT count(*), count(question), count(answer), count(verdict) FROM pgbufprobe_checkup()});
+	is("$after @said", '8|8|8|8 ', "$what: the checkup answers all questions and says nothing else");
+	return;
+}
+
+# What needs this file alone fails, and names it; what asks the pool does not need it.
+sub fails_for_the_file
+{
+	my ($what, $error, $relation, $fork) = @_;
+	my $file = $path{$relation} . ($fork eq 'main' ? '' : "_$fork");
+	my $failure = qr/^ERROR:  $error->{code}: could not open file "\Q$file\E": $error->{text}$/;
+
+	for my $call (
+		"pgbufprobe_os_cache('$relation', '$fork')",
+		"pgbufprobe_os_cache('$relation', '$fork', 'mincore')",
+		"pgbufprobe_residency_map('$relation', 10, '$fork')",
+		"pgbufprobe_os_advise('$relation', 'willneed', '$fork')")
+	{
+		my ($out, @said) = ask("SELECT * FROM $call");
+		like(join("\n", @said), $failure, "$what: $call: an error that names the file");
+		is($out, '', "$what: $call: no rows");
+	}
+	my ($out, @said) = ask(
+		"SELECT count(*), sum(buffers) > 0 FROM pgbufprobe_usagecount_histogram('$relation');
+		 SELECT count(*) > 1 FROM pgbufprobe_relations();
+		 SELECT pgbufprobe_snapshot() IS NOT NULL");
+	is("$out @said", (split /\|/, $node->safe_psql('postgres', 'SELECT count(*) FROM pgbufprobe_usagecount_histogram()'))[0]
+		  . "|t\nt\nt ", "$what: what is in shared buffers is still told");
+	return;
+}
+
+my %denied = (code => '42501', text => 'Permission denied');
+my %no_directory = (code => '42809', text => 'Not a directory');
+my %is_directory = (code => '42809', text => 'Is a directory');
+# Nobody can know which other forks these have.
+my @in_space = map { [ $_, 'main', 'all forks' ] } 'far', 'far_pkey', 'far_part';
+
+my ($before) = ask($everything);
+like($before, qr/^far\|main\|\d+\|\d+\|0\|f\|t\n.*^near\|vm\|/ms, 'at first all is known');
+unlike($before, qr/\|\|/, 'of each relation');
+
+# ---------------------------------------------------------------------------
+# A tablespace
+
+chmod 0000, $directory or die $!;
+answers_for_the_others('directory', $before, \%denied, @in_space);
+fails_for_the_file('directory', \%denied, 'far', 'main');
+my ($parts, @said) = ask(q{SELECT relation, blocks > 0, trustworthy FROM pgbufprobe_residency('parts') WHERE fork = 'main' ORDER BY 1});
+is($parts, "far_part||f\nnear_part|t|t", 'directory: one partition is unknown, the other is not');
+is(scalar(grep { /^WARNING/ } @said), 1, 'directory: which is one warning');
+chmod 0700, $directory or die $!;
+same_rows((ask($everything))[0], $before, 'directory: all is known again');
+
+rename $directory, "$directory.kept" or die $!;
+append_to_file($directory, "not a directory\n");
+answers_for_the_others('plain file', $before, \%no_directory, @in_space);
+fails_for_the_file('plain file', \%no_directory, 'far', 'main');
+unlink $directory or die $!;
+rename "$directory.kept", $directory or die $!;
+same_rows((ask($everything))[0], $before, 'plain file: all is known again');
+
+# ---------------------------------------------------------------------------
+# A file
+
+for my $fork ('main', 'fsm')
+{
+	my $file = "$data/$path{near}" . ($fork eq 'main' ? '' : "_$fork");
+
+	chmod 0000, $file or die $!;
+	answers_for_the_others("file, $fork", $before, \%denied, [ 'near', $fork ]);
+	fails_for_the_file("file, $fork", \%denied, 'near', $fork);
+	chmod 0600, $file or die $!;
+
+	rename $file, "$file.kept" or die $!;
+	mkdir $file or die $!;
+	answers_for_the_others("directory as file, $fork", $before, \%is_directory, [ 'near', $fork ]);
+	fails_for_the_file("directory as file, $fork", \%is_directory, 'near', $fork);
+	rmdir $file or die $!;
+	rename "$file.kept", $file or die $!;
+}
+same_rows((ask($everything))[0], $before, 'file: all is known again');
+
+# The second file of a relation, of which the first can be read: no count is known, nor is it when the page
+# cache is unknown for another reason.
+my $segment_bytes = $node->safe_psql('postgres', q{SELECT pg_size_bytes(current_setting('segment_size'))});
+my $bytes = -s "$data/$path{near}";
+truncate "$data/$path{near}", $segment_bytes or die $!;
+append_to_file("$data/$path{near}.1", 'x');
+chmod 0000, "$data/$path{near}.1" or die $!;
+for my $os_cache ('on', 'off')
+{
+	$node->append_conf('postgresql.conf', "pgbufprobe.os_cache = $os_cache");
+	$node->restart;
+	my ($out) = ask("SELECT $counts FROM pgbufprobe_residency('near') WHERE fork = 'main'");
+	is($out, (unknown([ 'near', 'main' ]))[0], "second file, os_cache $os_cache: NULLs");
+}
+chmod 0600, "$data/$path{near}.1" or die $!;
+unlink "$data/$path{near}.1" or die $!;
+truncate "$data/$path{near}", $bytes or die $!;
+
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# The worker, which looks up pages of both tables in the page cache
+
+my $pages = 2 * $pool;
+$node->append_conf(
+	'postgresql.conf', qq(
+shared_preload_libraries = pgbufprobe
+pgbufprobe.os_cache = on
+pgbufprobe.sample_interval = 100ms
+pgbufprobe.max_cpu_fraction = 1
+log_statement = none
+pgbufprobe.advice_memory = 256kB
+));
+# Its processes would open the files anew.
+$node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
+$node->start;
+$node->safe_psql('postgres', one_row_a_page('far_pages', $pages, '', 'space') . one_row_a_page('near_pages', $pages));
+$node->safe_psql('postgres', 'VACUUM FREEZE far_pages, near_pages; CHECKPOINT; SELECT pgbufprobe_history_reset()');
+
+# Sessions that read pages of both at random, and so have opened both.
+my $script = $node->basedir . '/read.sql';
+my $load_said = '';
+append_to_file($script, "\\set n random(0, $pages - 1)\n"
+	  . join '', map { "SELECT FROM $_ WHERE ctid = '(:n,1)';\n" } 'far_pages', 'near_pages');
+my $load = IPC::Run::start(
+	[ 'pgbench', '-n', '-T', 300, '-R', 100, '-c', '2', '-f', $script, $node->connstr('postgres') . ' application_name=load' ],
+	'>', \$load_said, '2>&1', IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+my $log_before = -s $node->logfile;
+$node->poll_query_until('postgres', q{SELECT count(*) = 2 FROM pg_stat_activity
+	WHERE application_name = 'load' AND now() - backend_start > '1 s'}) or die 'no load';
+chmod 0000, $directory or die $!;
+
+# Bytes that the worker has read: of pages that it looked up, it also reads one now and then.
+my $worker = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'});
+sub bytes_read { return slurp_file("/proc/$worker/io") =~ /^rchar: (\d+)/m ? $1 : die }
+
+SKIP:
+{
+	skip 'the kernel does not count reads', 1 unless -r "/proc/$worker/io";
+	my ($reads, $before) = (0, bytes_read());
+
+	# After an error it would pause for minutes.
+	for my $second (1 .. 60)
+	{
+		sleep 1;
+		my $now = bytes_read();
+		$reads++ if $second > 5 && $now > $before;
+		$before = $now;
+		last if $reads == 5;
+	}
+	is($reads, 5, 'the worker goes on with the pages of the other table');
+}
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'load'}), 2,
+	'while both are read') or diag($load_said);
+$load->signal('TERM');
+$load->finish;
+is_deeply([ substr(slurp_file($node->logfile), $log_before) =~ /(.*could not open file.*)/g ], [], 'and logs no error');
+chmod 0700, $directory or die $!;
+
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/, 'no process has crashed');
+
+done_testing();
