@@ -515,7 +515,7 @@ probe_pages(Sampler *sampler)
 static bool
 probe_is_due(const Sampler *sampler)
 {
-	return pbp_now_ns() - sampler->probe_ns >= PROBE_NS;
+	return pbp_os_cache_on && pbp_now_ns() - sampler->probe_ns >= PROBE_NS;
 }
 
 /* ---- advice ---- */
@@ -564,7 +564,8 @@ start_advice(Sampler *sampler)
 /*
  * Share of the reads between today's size and another that the page cache
  * would serve; -1 where that is not known of nine tenths of them: too few pages
- * were looked up of a band, or a size between is unknown.
+ * were looked up of a band, a size between is unknown, or nothing is looked up
+ * now.
  */
 static double
 os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor)
@@ -590,7 +591,7 @@ os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor
 			cached += saved * in_os_cache->sum / in_os_cache->count;
 		}
 	}
-	return known > 0 && known >= 0.9 * reads ? cached / known : -1;
+	return pbp_os_cache_on && known > 0 && known >= 0.9 * reads ? cached / known : -1;
 }
 
 static void

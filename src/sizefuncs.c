@@ -214,6 +214,8 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 		return PBP_COUNTS_APART ?
 			"more pages came in than the server counts as reads: new pages of COPY, replay of WAL, or statistics not published yet" :
 			"more pages came in than the server counts as reads: replay of WAL, or statistics not published yet";
+	if (!pbp_os_cache_on)
+		return "what the page cache serves is unknown, because pgbufprobe.os_cache is off";
 	if (!PBP_COUNTS_APART)
 		return "before PostgreSQL 16 the server counts large scans, new blocks and temporary tables among the reads";
 	if (totals->ring_reads > totals->reads)
