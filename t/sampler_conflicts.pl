@@ -27,7 +27,11 @@ my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
 	start_with($standby, 'slow_probes');
 }
 $primary->wait_for_catchup($standby);
-ask($standby, 'CALL load(12)');
+for (1 .. 10)
+{
+	ask($standby, 'CALL load(12)');
+	last if $standby->poll_query_until('postgres', 'SELECT count(sampled_loads) > 0 FROM pgbufprobe_advice()');
+}
 # It has probed when it knows what reads take; where the kernel hides that, it probes all the same.
 $standby->poll_query_until('postgres',
 	'SELECT count(estd_os_cache_fraction) > 0 FROM pgbufprobe_advice()') if ask($standby,
