@@ -251,6 +251,9 @@ FROM good,
 GROUP BY 1;
 SELECT complaint(jsonb_set(state, '{ticks}', '9223372036854775807')) AS largest, complaint(jsonb_set(state, '{ticks}', '-0')) AS smallest FROM good;
 
+SELECT complaint(jsonb_set(state, '{relations,0,oid}', '4294967295')) AS largest,
+       complaint(jsonb_set(state, '{relations,0,oid}', '4294967296')) AS too_large FROM good;
+
 -- each text, each time, each array and object
 SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a string'), count(*)
 FROM good, (VALUES ('{run}', 'run'), ('{database}', 'database'), ('{taken_at}', 'taken_at'), ('{statistics_reset_at}', 'statistics_reset_at'),
