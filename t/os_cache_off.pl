@@ -236,7 +236,12 @@ pgbufprobe.advice_memory = 256kB
 			$node->start;
 		}
 		my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
-		my $worker = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'});
+		my $find_worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
+		if ($preloaded)
+		{
+			$node->poll_query_until('postgres', "SELECT EXISTS ($find_worker)") or die 'there is no worker';
+		}
+		my $worker = $node->safe_psql('postgres', $find_worker);
 		is_off($what, $preloaded);
 		if ($preloaded)
 		{
@@ -244,8 +249,8 @@ pgbufprobe.advice_memory = 256kB
 			my $before = $counted ? bytes_read($worker) : 0;
 
 			ok(run_load(), "$what: a load that makes pages come and go");
-			is($node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'}),
-				$worker, "$what: the worker lives through it");
+			is($node->safe_psql('postgres', $find_worker), $worker,
+				"$what: the worker lives through it");
 			is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL'),
 				't', "$what: and gives advice");
 			is($node->safe_psql('postgres', 'SELECT count(estd_os_cache_fraction) FROM pgbufprobe_advice()'),
