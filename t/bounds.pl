@@ -4,6 +4,8 @@
 use strict;
 use warnings;
 
+use File::Spec;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -79,7 +81,7 @@ is_limited("SELECT count(*) FROM pgbufprobe_sweep_cost(%d, 'worst')", 100000000,
 # ---------------------------------------------------------------------------
 # With a bound of 100,000
 
-my $copy = "${PostgreSQL::Test::Utils::tmp_check}/bounded";
+my $copy = File::Spec->rel2abs("${PostgreSQL::Test::Utils::tmp_check}/bounded");
 my $built = 0;
 my $pg_config = $node->config_data('--bindir') . '/pg_config';
 if (-e $node->config_data('--pgxs'))
