@@ -14,7 +14,6 @@
 
 #include <math.h>
 
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
