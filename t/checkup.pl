@@ -78,8 +78,12 @@ sub read_all_files
 {
 	my @files = grep { -f && -s } glob $node->data_dir . '/{base/*,global}/*';
 
-	read_file($_) for @files;
-	return join('', cached_pages(@files)) !~ /0/;
+	for my $try (1 .. 5)
+	{
+		read_file($_) for @files;
+		return 1 if join('', cached_pages(@files)) !~ /0/;
+	}
+	return 0;
 }
 
 my $fill = q{SELECT sum(reads) FROM pgbufprobe_read_cost('pages', 10000)};
@@ -116,11 +120,14 @@ SKIP:
 		{
 			my $all = checkup("$buffers buffers, cached twice, in $database", $database);
 			my $twice = $all->{cached_twice};
-			cmp_ok(abs($all->{pool_full}{value} - $twice->{value}), '<', 0.01, "$buffers buffers, in $database: all that is in use");
+			my $share = $twice->{value} / $all->{pool_full}{value};
+			# Under pressure, the kernel may drop a few in between.
+			cmp_ok($share, '>', 0.97, "$buffers buffers, in $database: all that is in use");
 			is($twice->{verdict}, 'look', "$buffers buffers, in $database: something to look at");
-			like($twice->{answer},
-				$buffers < 4000 ? qr/\(all pages were looked up\)/ : qr/\(9\d\.\d to 100\.0 % of the pages in use, by a sample of \d{3,}\)/,
-				"$buffers buffers, in $database: which pages were looked up");
+			my ($low, $high) = $twice->{answer} =~ /\(([\d.]+) to ([\d.]+) % of the pages in use, by a sample of \d+\)/;
+			ok($buffers < 4000 ? $twice->{answer} =~ /\(all pages were looked up\)/ : $low - 0.1 < 100 * $share && 100 * $share < $high + 0.1,
+				"$buffers buffers, in $database: how many pages were looked up")
+			  or diag($twice->{answer});
 		}
 	}
 
