@@ -26,8 +26,10 @@ OBJS = \
 	src/rows.o \
 	src/sampler.o \
 	src/sizefuncs.o \
+	src/snapshot.o \
 	src/snapshotfuncs.o \
-	src/sweep.o
+	src/sweep.o \
+	src/words.o
 
 # Every version that was ever shipped, and every way from one to the next.
 DATA = $(notdir $(wildcard $(srcdir)/pgbufprobe--*.sql))

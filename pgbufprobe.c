@@ -71,7 +71,7 @@ define_settings(void)
 	DefineCustomIntVariable("pgbufprobe.advice_memory",
 							"Memory that the worker uses at most to tell what other sizes would do.",
 							"-1 means what is enough, at most a thousandth of shared_buffers; 0 means no advice.",
-							&pbp_advice_memory_kb, -1, -1, MAX_KILOBYTES,
+							&pbp_advice_memory_kb, -1, -1, 64 * 1024,
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("pgbufprobe");
 }

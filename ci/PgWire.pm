@@ -12,6 +12,7 @@ use warnings;
 use IO::Select;
 use IO::Socket::UNIX;
 use Socket qw(SOCK_STREAM);
+use Time::HiRes qw(time);
 
 # What a connection that ends without a word is called, and one that says nothing for so long that
 # something must have gone wrong.
@@ -44,7 +45,7 @@ sub connect
 sub pid { return $_[0]{pid} }
 sub is_open { return !$_[0]{closed} }
 
-# All rows, as arrays; or the code and message of the error.
+# All rows, as arrays; or the code and message of the error, and when it came.
 sub query
 {
 	my ($self, $sql) = @_;
@@ -138,7 +139,7 @@ sub _await_ready
 			my %fields = map { substr($_, 0, 1) => substr($_, 1) } grep { length } split /\0/, $body;
 			# A server that crashes takes leave with a warning.
 			$last_words = \%fields if $type eq 'E' || $fields{C} =~ /^57P/;
-			@answer{ 'code', 'message' } = @fields{ 'C', 'M' } if $type eq 'E';
+			@answer{ 'code', 'message', 'failed_at' } = (@fields{ 'C', 'M' }, time) if $type eq 'E';
 		}
 		1;
 	} or do

@@ -104,10 +104,10 @@ SELECT count(*) AS rows, max(from_buffers) FILTER (WHERE usagecount > 0) > 1000 
 FROM pgbufprobe_snapshot_diff(:'before', :'after');
 
 -- of relations: the same sums, largest change first
-SELECT sum(from_buffers) = (SELECT sum(from_buffers) FROM pgbufprobe_snapshot_diff(:'before', :'after') WHERE usagecount IS NOT NULL)
-       - (SELECT coalesce(sum(buffers), 0) FROM pgbufprobe_relations() WHERE database <> current_database()) AS from_adds_up,
-       sum(to_buffers) - sum(from_buffers)
-       = (SELECT sum(buffers_change) FROM pgbufprobe_snapshot_diff(:'before', :'after') WHERE usagecount IS NOT NULL) AS change_adds_up,
+SELECT sum(from_buffers) = (SELECT sum((r->>'buffers')::bigint)
+                            FROM kept, jsonb_array_elements((state->'relations') || (state->'other_relations')) AS r WHERE label = 'before') AS from_adds_up,
+       sum(to_buffers) = (SELECT sum((r->>'buffers')::bigint)
+                          FROM kept, jsonb_array_elements((state->'relations') || (state->'other_relations')) AS r WHERE label = 'after') AS to_adds_up,
        bool_and(buffers_change = to_buffers - from_buffers AND dirty_change = to_dirty - from_dirty) AS changes_add_up,
        bool_and(from_buffers = (SELECT sum(n) FROM unnest(from_usagecounts) n) AND
                 to_buffers = (SELECT sum(n) FROM unnest(to_usagecounts) n)) AS usagecounts_add_up,
@@ -250,6 +250,9 @@ FROM good,
              ('9223372036854775808'), ('18446744073709551616')) AS b(bad)
 GROUP BY 1;
 SELECT complaint(jsonb_set(state, '{ticks}', '9223372036854775807')) AS largest, complaint(jsonb_set(state, '{ticks}', '-0')) AS smallest FROM good;
+
+SELECT complaint(jsonb_set(state, '{relations,0,oid}', '4294967295')) AS largest,
+       complaint(jsonb_set(state, '{relations,0,oid}', '4294967296')) AS too_large FROM good;
 
 -- each text, each time, each array and object
 SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a string'), count(*)

@@ -52,9 +52,10 @@ static const double factors[FACTORS] = {
 #define SHORT_HALF_LIFE_POOLS	0.5
 
 /*
- * Sessions publish their reads once a second, as lumps that are late by as
- * much.  Were older ones to weigh much less at once, reads would seem more
- * than the loads that were seen long before them.
+ * Sessions publish their reads once a second or later, as lumps.  Were older
+ * ones to weigh much less at once, reads would seem more than the loads that
+ * were seen long before them.  So no scan takes more than this off: to halve a
+ * weight needs 34 scans that bring reads, however many these are.
  */
 #define LEAST_WEIGHT		0.98
 #define LEAST_SHORT_WEIGHT	0.8
@@ -97,8 +98,22 @@ static const double factors[FACTORS] = {
 #define TOLERATED_UNCOUNTED	1.5
 
 /*
- * Of pages at the maximum nobody can tell which is used more.  A size that
- * would have to do without some of them is not told.
+ * Any page that comes was read or is new.  So many times more of them than the
+ * server counts, and today's miss ratio is that of few of its accesses.
+ */
+#define WORTHLESS_UNCOUNTED	3.0
+
+/*
+ * Where the scans met no more than this share of what came into the pool, they
+ * say nothing of other sizes.  That says nothing where large scans count as
+ * others: their pages come and go between two scans.
+ */
+#define WORTHLESS_SEEN		0.1
+
+/*
+ * Of pages whose usage count is at the maximum it is not known which is used
+ * more, so that a size without room for all of them is unknown.  What one scan
+ * says of their share, against all before.
  */
 #define SATURATED_GAIN		0.05
 
@@ -145,6 +160,9 @@ static const double factors[FACTORS] = {
 
 /* Records whose turn comes so much later are fetched into the caches. */
 #define FETCHED_AHEAD		8
+
+/* Between two checks for interrupts: some milliseconds, if each is a load. */
+#define STEPS_PER_CHECK		2048
 
 typedef struct Page
 {
@@ -197,6 +215,7 @@ typedef struct Advice
 	PbpAdvice	base;
 	double		rate;
 	int			nbuffers;
+	bool		rings_apart;	/* does the server count their reads apart? */
 	int			usage_max;
 	uint32_t	npages;
 	uint32_t	nheads;
@@ -224,12 +243,9 @@ typedef struct Advice
 	uint32_t	next_meeting;	/* of the last scan, to compare with */
 	uint32_t	residents;
 	uint32_t	at_maximum;		/* of them */
-	uint32_t	last_residents;
-	uint32_t	stayed;
 	uint32_t	loaded;
 	uint32_t	new_loaded;
-	uint32_t	touched;
-	int64_t		ring_reads;
+	PbpAdviceCounts fresh;		/* told since the last scan's end */
 	uint64_t	scan;
 	Clock		now;
 	Clock		last;
@@ -246,6 +262,16 @@ typedef struct Advice
 	PbpAdviceTotals totals;
 	Miniature	miniatures[FACTORS];
 } Advice;
+
+void		(*pbp_advice_check_interrupts) (void) = NULL;
+
+/* For a loop, in its i-th step. */
+static inline void
+check_interrupts(uint32_t i)
+{
+	if (i % STEPS_PER_CHECK == 0 && pbp_advice_check_interrupts != NULL)
+		pbp_advice_check_interrupts();
+}
 
 static inline Page *
 pages(const Advice *advice)
@@ -422,7 +448,8 @@ fitting_rate(Advice *advice, size_t bytes, double limit)
  * too small for even one page.
  */
 PbpAdvice *
-pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit)
+pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit,
+				bool rings_apart)
 {
 	Advice	   *advice = memory;
 	double		rate;
@@ -431,6 +458,7 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit)
 		return NULL;
 	memset(advice, 0, sizeof(*advice));
 	advice->nbuffers = nbuffers;
+	advice->rings_apart = rings_apart;
 	rate = fitting_rate(advice, bytes, rate_limit > 0 && rate_limit < 1 ? rate_limit : 1);
 	if (rate <= 0)
 		return NULL;
@@ -734,6 +762,7 @@ play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
 		uint32_t	last = event[left - 1];
 
+		check_interrupts(left);
 		event[left - 1] = event[chosen];
 		event[chosen] = last;
 	}
@@ -742,6 +771,7 @@ play_events(Advice *advice, uint64_t scan, uint32_t nevents, bool counts)
 	{
 		uint64_t	state = pages(advice)[event[i] & INDEX_MASK].state;
 
+		check_interrupts(i);
 		if (i >= FETCHED_AHEAD)
 			__builtin_prefetch(&pages(advice)[event[i - FETCHED_AHEAD] & INDEX_MASK], 1);
 		if (event[i] & LOAD)
@@ -796,7 +826,10 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	{
 		advice->first_ticks = ticks;
 		for (uint32_t i = 0; i < advice->pages_used; i++)
+		{
+			check_interrupts(i);
 			pages(advice)[i].state &= ~MET;
+		}
 		for (int i = 0; i < FACTORS; i++)
 		{
 			advice->miniatures[i].learnt = 0;
@@ -813,11 +846,8 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->next_meeting = 0;
 	advice->residents = 0;
 	advice->at_maximum = 0;
-	advice->stayed = 0;
 	advice->loaded = 0;
 	advice->new_loaded = 0;
-	advice->touched = 0;
-	advice->ring_reads = 0;
 }
 
 /* How often the hand has come by a buffer. */
@@ -926,11 +956,7 @@ pbp_advice_page(PbpAdvice *base, uint64_t key, int buffer, int usage, int usage_
 		amount = usage > 0 ? usage : 1;
 	}
 	else
-	{
 		amount = touches_of(advice, state, buffer, usage);
-		advice->stayed++;
-		advice->touched += amount > 0;
-	}
 
 	set_field(state, REAL_SHIFT, (unsigned) usage);
 	*state &= (UINT64_C(1) << SCAN_SHIFT) - 1;
@@ -960,38 +986,48 @@ decay(Advice *advice, double reads)
 	}
 	totals->accesses *= weight;
 	totals->reads *= weight;
+	totals->extends *= weight;
 	totals->ring_reads *= weight;
+	totals->ring_extends *= weight;
 	totals->loads *= weight;
 	totals->new_loads *= weight;
-	totals->evictions *= weight;
-	totals->touches *= weight;
 	advice->scans *= weight;
 	advice->turned *= weight;
 }
 
+/* Add accesses to the figures; or take them off, by a sign of -1. */
 static void
-count_scan(Advice *advice, int64_t hits, int64_t reads)
+count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
+{
+	PbpAdviceTotals *totals = &advice->totals;
+	double		accesses = sign * ((double) counts->hits + (double) counts->reads);
+
+	totals->accesses += accesses;
+	totals->reads += sign * (double) counts->reads;
+	totals->extends += sign * (double) counts->extends;
+	totals->ring_reads += sign * (double) counts->ring_reads;
+	totals->ring_extends += sign * (double) counts->ring_extends;
+	for (int i = 0; i < FACTORS; i++)
+	{
+		advice->miniatures[i].accesses += accesses;
+		advice->miniatures[i].unsure_of += accesses;
+	}
+}
+
+static void
+count_scan(Advice *advice)
 {
 	PbpAdviceTotals *totals = &advice->totals;
 
-	totals->accesses += (double) hits + (double) reads;
-	totals->reads += (double) reads;
-	totals->ring_reads += (double) advice->ring_reads;
 	totals->loads += advice->loaded;
 	totals->new_loads += advice->new_loaded;
-	totals->evictions += (double) advice->last_residents - advice->stayed;
-	totals->touches += advice->touched;
 	totals->sampled_loads += advice->loaded;
 	for (int i = 0; i < FACTORS; i++)
-	{
-		advice->miniatures[i].accesses += (double) hits + (double) reads;
-		advice->miniatures[i].unsure_of += (double) hits + (double) reads;
 		advice->miniatures[i].scans++;
-	}
 	advice->scans++;
 	advice->turned += (double) (advice->now.ticks - advice->last.ticks);
 	/* last, so that reads weigh no more than the loads that they are */
-	decay(advice, (double) reads);
+	decay(advice, (double) advice->fresh.reads + (double) advice->fresh.extends);
 }
 
 /* The share of the pool that is in the sample, by chance and rate. */
@@ -1053,23 +1089,33 @@ finish_learning(Advice *advice)
 }
 
 /*
- * Blocks that were read through rings since the last scan's end.  They are no
- * part of any figure, and told again for comparison; to be called while the
- * scan goes on.
+ * What the server has counted since the last call; to be called at any time,
+ * also when no scan comes for long.  While the figures count, these are in them
+ * at once; the end of the next scan confirms them, or finds that they do not
+ * belong to what it saw.
  */
 void
-pbp_advice_ring_reads(PbpAdvice *base, int64_t reads)
+pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 {
-	((Advice *) base)->ring_reads += reads;
+	Advice	   *advice = (Advice *) base;
+	PbpAdviceCounts *fresh = &advice->fresh;
+
+	fresh->hits += counts->hits;
+	fresh->reads += counts->reads;
+	fresh->extends += counts->extends;
+	fresh->ring_reads += counts->ring_reads;
+	fresh->ring_extends += counts->ring_extends;
+	if (advice->counted)
+		count_accesses(advice, counts, 1);
 }
 
 /*
- * The scan is over.  hits and reads are those since the last scan's end; the
- * figures of the first turn after a loss do not count, while the miniatures
- * find their order.
+ * The scan is over.  The figures of the first turn after a loss do not count,
+ * while the miniatures find their order; nor do the accesses since the last
+ * scan, whose loads are not known then.
  */
 void
-pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
+pbp_advice_end(PbpAdvice *base, int64_t ticks)
 {
 	Advice	   *advice = (Advice *) base;
 	bool		too_long = ticks - advice->now.ticks > advice->nbuffers;
@@ -1086,6 +1132,8 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 		advice->saturated += SATURATED_GAIN * ((double) advice->at_maximum / advice->residents - advice->saturated);
 	/* these are of the scan before, whose reads have to count, too */
 	play_events(advice, advice->scan - 1, advice->last_events, counts && advice->counted);
+	if (counts != advice->counted)
+		count_accesses(advice, &advice->fresh, counts ? 1 : -1);
 	advice->counted = counts;
 	advice->last_events = advice->events;
 	if (advice->lost)
@@ -1094,11 +1142,11 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks, int64_t hits, int64_t reads)
 		advice->last_events = 0;
 	}
 	if (counts)
-		count_scan(advice, hits, reads);
+		count_scan(advice);
+	memset(&advice->fresh, 0, sizeof(advice->fresh));
 	if (counts && advice->now.ticks - advice->first_ticks >= 2 * (int64_t) advice->nbuffers)
 		finish_learning(advice);
 	advice->totals.scans++;
-	advice->last_residents = advice->residents;
 	advice->last = advice->now;
 	advice->lost = too_long;	/* the next one begins anew */
 	advice->scanning = false;
@@ -1122,22 +1170,66 @@ turns_between_scans(const Miniature *miniature)
 	return miniature->scans > 0 ? miniature->steps / miniature->slots / miniature->scans : 0;
 }
 
+/* Loads against the reads and new pages that they should be. */
+static double
+seen_share(const Advice *advice)
+{
+	const PbpAdviceTotals *totals = &advice->totals;
+
+	return totals->loads / advice->rate / (totals->reads + totals->extends);
+}
+
+/* Are so many more pages loaded than the server counts, by a factor? */
+static bool
+too_few_counted(const Advice *advice, double loads, double counted, double factor)
+{
+	return advice->totals.loads >= ENOUGH_LOADS && loads / share_of_pool(advice) > factor * counted;
+}
+
+/* Are hardly any loads met of what the server counts? */
+static bool
+too_few_seen(const Advice *advice)
+{
+	const PbpAdviceTotals *totals = &advice->totals;
+
+	return advice->rings_apart &&
+		(totals->reads + totals->extends) * advice->rate >= ENOUGH_LOADS &&
+		seen_share(advice) < WORTHLESS_SEEN;
+}
+
+/* Why nothing is known of any size, also today's. */
+static PbpAdviceReason
+reason_of_all(const Advice *advice)
+{
+	const PbpAdviceTotals *totals = &advice->totals;
+
+	if (advice->lost_share > TOLERATED_LOST)
+		return PBP_ADVICE_RARE_SCANS;
+	if (totals->accesses <= 0 && totals->loads > 0)
+		return PBP_ADVICE_UNPUBLISHED;
+	if (totals->accesses <= 0)
+		return totals->scans > 0 && advice->last.ticks < advice->nbuffers ?
+			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
+	if (too_few_counted(advice, totals->loads,
+						totals->reads + totals->extends + totals->ring_reads + totals->ring_extends,
+						WORTHLESS_UNCOUNTED))
+		return PBP_ADVICE_UNCOUNTED;
+	return too_few_seen(advice) ? PBP_ADVICE_UNSEEN : PBP_ADVICE_KNOWN;
+}
+
 static PbpAdviceReason
 reason_of(const Advice *advice, int i)
 {
 	const Miniature *miniature = &advice->miniatures[i];
 	const PbpAdviceTotals *totals = &advice->totals;
-	double		came_back;
+	PbpAdviceReason of_all = reason_of_all(advice);
 
-	if (advice->lost_share > TOLERATED_LOST)
-		return PBP_ADVICE_RARE_SCANS;
+	if (of_all != PBP_ADVICE_KNOWN || i == TODAY)
+		return of_all;
 	if (miniature->accesses <= 0)
-		return totals->scans > 0 && advice->last.ticks < advice->nbuffers ?
-			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
-	if (i == TODAY)
-		return PBP_ADVICE_KNOWN;
-	came_back = (totals->loads - totals->new_loads) / share_of_pool(advice);
-	if (totals->loads >= ENOUGH_LOADS && came_back > TOLERATED_UNCOUNTED * (totals->reads + totals->ring_reads))
+		return PBP_ADVICE_LEARNING;
+	if (too_few_counted(advice, totals->loads - totals->new_loads,
+						totals->reads + totals->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	if (i < TODAY && turns_between_scans(miniature) > TOLERATED_TURNS * (1 - advice->saturated))
 		return PBP_ADVICE_FAST_HAND;
@@ -1157,19 +1249,21 @@ reason_of(const Advice *advice, int i)
  * The measured miss ratio, and what the miniature's misses are more or less
  * than those of today's size.  As far as these are gone, their number says how
  * many there were better than the sample's share of the pool does: where all
- * are gone, none is left.
+ * are gone, none is left.  But where large scans count as others, the reads
+ * that no scan met are theirs, as they would be in a pool of any size.
  */
 static double
 estimate(const Advice *advice, int i)
 {
 	const Miniature *miniature = &advice->miniatures[i];
 	double		measured = advice->totals.reads / advice->totals.accesses;
+	double		met = advice->rings_apart ? measured : measured * fmin(1, seen_share(advice));
 	double		by_share = measured + scaled(advice, i, miniature->extra);
 	double		gone = 0;
 
 	if (i > TODAY && miniature->today > 0)
 		gone = fmax(0, -miniature->extra / miniature->today);
-	return fmin(1, fmax(0, gone * (1 - gone) * measured + (1 - gone) * by_share));
+	return fmin(1, fmax(0, gone * (measured - gone * met) + (1 - gone) * by_share));
 }
 
 /*
@@ -1207,8 +1301,7 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 	const Advice *advice = (const Advice *) base;
 
 	*totals = advice->totals;
-	totals->self_error = totals->reads > 0 ?
-		totals->loads / advice->rate / totals->reads - 1 : NAN;
+	totals->self_error = totals->reads + totals->extends > 0 ? seen_share(advice) - 1 : NAN;
 	totals->scans_per_turn = advice->turned > 0 ?
 		advice->scans * advice->nbuffers / advice->turned : NAN;
 }

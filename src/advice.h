@@ -29,8 +29,11 @@ typedef enum PbpAdviceReason
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
 	PBP_ADVICE_RARE_SCANS,		/* too much happens between two scans */
 	PBP_ADVICE_FAST_HAND,		/* too much would, in so small a pool */
-	PBP_ADVICE_UNCOUNTED,		/* pages come back that the server did not
-								 * count as read */
+	PBP_ADVICE_UNPUBLISHED,		/* the server has counted no access */
+	PBP_ADVICE_UNCOUNTED,		/* pages come that the server did not count as
+								 * read */
+	PBP_ADVICE_UNSEEN,			/* scans met hardly any of the pages that the
+								 * server counted as read */
 	PBP_ADVICE_SATURATED		/* most counts are at the maximum, which hides
 								 * use */
 } PbpAdviceReason;
@@ -45,20 +48,34 @@ typedef struct PbpAdviceRow
 } PbpAdviceRow;
 
 /*
- * What was counted.  Those of type double decay; all but accesses and the two
- * kinds of reads are of sampled pages, so divide by the rate to compare.
+ * Blocks that the server was asked for, by its own count.  Those that it was
+ * asked for through rings are apart where it counts them apart, and else among
+ * the others.
+ */
+typedef struct PbpAdviceCounts
+{
+	int64_t		hits;
+	int64_t		reads;
+	int64_t		extends;		/* new blocks, which are in the pool unread */
+	int64_t		ring_reads;
+	int64_t		ring_extends;
+} PbpAdviceCounts;
+
+/*
+ * What was counted.  Those of type double decay; loads are of sampled pages, so
+ * divide by the rate to compare them with the server's counts.
  */
 typedef struct PbpAdviceTotals
 {
-	double		accesses;		/* by the server's own count */
-	double		reads;			/* by the server's own count */
-	double		ring_reads;		/* the same, through rings; not in reads */
+	double		accesses;		/* hits and reads, not through rings */
+	double		reads;
+	double		extends;
+	double		ring_reads;
+	double		ring_extends;
 	double		loads;			/* sampled pages that came into the pool */
 	double		new_loads;		/* of these, never met before */
-	double		evictions;		/* sampled pages that left the pool */
-	double		touches;		/* sampled pages found used since the last
-								 * scan */
-	double		self_error;		/* loads / rate / reads - 1; NaN without reads */
+	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
+								 * without any */
 	double		scans_per_turn; /* NaN while the hand stands still */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
 	int64_t		scans;
@@ -86,13 +103,17 @@ pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
 	return key <= advice->threshold;
 }
 
+/* Called every few thousand pages, unless NULL; need not return. */
+extern void (*pbp_advice_check_interrupts) (void);
+
 extern double pbp_advice_factor(int i);
-extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit);
+extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit,
+								  bool rings_apart);
 extern double pbp_advice_rate(const PbpAdvice *advice);
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
 extern void pbp_advice_page(PbpAdvice *advice, uint64_t key, int buffer, int usage, int usage_max);
-extern void pbp_advice_ring_reads(PbpAdvice *advice, int64_t reads);
-extern void pbp_advice_end(PbpAdvice *advice, int64_t ticks, int64_t hits, int64_t reads);
+extern void pbp_advice_end(PbpAdvice *advice, int64_t ticks);
+extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
 extern void pbp_advice_gap(PbpAdvice *advice);
 extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
 extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);

@@ -14,14 +14,14 @@
 
 #include <math.h>
 
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
 
 #include "pgbufprobe.h"
 #include "rows.h"
 #include "sizefuncs.h"
+#include "words.h"
 
 #define CHECKUP_COLS		8
 
@@ -82,40 +82,6 @@ typedef struct Answer
 	char	   *action;			/* NULL: nothing to do */
 	const char *look_at;
 } Answer;
-
-/* ---- words ---- */
-
-static char *
-size_of(int64 buffers)
-{
-	return text_to_cstring(DatumGetTextPP(DirectFunctionCall1(pg_size_pretty,
-															  Int64GetDatum(buffers * BLCKSZ))));
-}
-
-/* Three digits, but all before the decimal point. */
-static char *
-measure(double value)
-{
-	int			decimals = value <= 0 ? 0 : (int) Max(0, 2 - floor(log10(value)));
-
-	return psprintf("%.*f", Min(decimals, 6), value);
-}
-
-static char *
-percent(double share)
-{
-	return psprintf("%s %%", measure(100 * share));
-}
-
-static char *
-duration(double seconds)
-{
-	if (seconds < 90)
-		return psprintf("%.1f s", seconds);
-	if (seconds < 90 * SECS_PER_MINUTE)
-		return psprintf("%.0f minutes", seconds / SECS_PER_MINUTE);
-	return psprintf("%.1f hours", seconds / SECS_PER_HOUR);
-}
 
 static void
 judge(Answer *answer, const char *verdict, const char *action)

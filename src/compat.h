@@ -18,6 +18,8 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/bgworker_internals.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
@@ -56,6 +58,21 @@ pbp_ignore_signal(int signo)
 #else
 	pqsignal(signo, SIG_IGN);
 #endif
+}
+
+/*
+ * Register a background worker.  False if the server has no room for it, which
+ * else only its log says.  The list's head is that of an slist up to 17, and
+ * of a dlist from 18 on.
+ */
+static inline bool
+pbp_register_worker(BackgroundWorker *worker)
+{
+	const void *head = BackgroundWorkerList.head.next;
+
+	RegisterBackgroundWorker(worker);
+	return BackgroundWorkerList.head.next != head ||
+		IsUnderPostmaster || !IsPostmasterEnvironment;
 }
 
 /* ---- names of the physical relation ---- */
@@ -125,15 +142,6 @@ pbp_tag_fork(const BufferTag *tag)
 	return BufTagGetForkNum(tag);
 #else
 	return tag->forkNum;
-#endif
-}
-
-/* Of no use to a process that must not end by it. */
-static inline void
-pbp_no_transaction_timeout(void)
-{
-#if PG_VERSION_NUM >= 170000
-	SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
 #endif
 }
 
@@ -225,9 +233,6 @@ pbp_direct_io(void)
 }
 
 /* ---- buffer descriptors ---- */
-
-/* highest value the usage count's bits can hold, plus one */
-#define PBP_USAGE_VALUES	((int) (BUF_USAGECOUNT_MASK >> BUF_USAGECOUNT_SHIFT) + 1)
 
 #if PG_VERSION_NUM >= 190000
 typedef uint64 PbpBufState;
@@ -433,31 +438,44 @@ pbp_shared_memory_id(void)
 	return ((PGShmemHeader *) UsedShmemSegAddr)->dsm_control;
 }
 
-/* Blocks that the server was asked for, since it was started or its statistics were reset. */
+/*
+ * Blocks that the server was asked for, since it was started or its statistics
+ * were reset.  Up to 15, "reads" has all but the hits.
+ */
 typedef struct PbpAccessCounts
 {
 	int64		hits;
 	int64		reads;
-	int64		ring_reads;		/* through rings: scans, vacuum; not in
-								 * "reads" */
+	int64		extends;		/* blocks that relations were extended by */
+	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
+	int64		ring_extends;
 } PbpAccessCounts;
 
-/* Does pbp_access_counts() tell reads through rings from others? */
+/* Does pbp_access_counts() count reads through rings, and new blocks, apart? */
 #if PG_VERSION_NUM >= 160000
-#define PBP_KNOWS_RINGS		true
+#define PBP_COUNTS_APART		true
 #else
-#define PBP_KNOWS_RINGS		false
+#define PBP_COUNTS_APART		false
 #endif
 
 #if PG_VERSION_NUM >= 160000
+/* Blocks of relations that were read, or added: one operation may do several. */
 static inline int64
-pbp_blocks_read(const PgStat_BktypeIO *io, IOContext context)
+pbp_blocks_of(const PgStat_BktypeIO *io, IOContext context, IOOp op)
 {
 #if PG_VERSION_NUM >= 180000
-	return io->bytes[IOOBJECT_RELATION][context][IOOP_READ] / BLCKSZ;
+	return io->bytes[IOOBJECT_RELATION][context][op] / BLCKSZ;
 #else
-	return io->counts[IOOBJECT_RELATION][context][IOOP_READ];
+	return io->counts[IOOBJECT_RELATION][context][op];
 #endif
+}
+
+static inline int64
+pbp_ring_blocks(const PgStat_BktypeIO *io, IOOp op)
+{
+	return pbp_blocks_of(io, IOCONTEXT_BULKREAD, op) +
+		pbp_blocks_of(io, IOCONTEXT_BULKWRITE, op) +
+		pbp_blocks_of(io, IOCONTEXT_VACUUM, op);
 }
 #endif
 
@@ -526,10 +544,10 @@ pbp_access_counts(const PbpDatabases *databases pg_attribute_unused())
 		const PgStat_BktypeIO *type = &io->stats[i];
 
 		counts.hits += type->counts[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_HIT];
-		counts.reads += pbp_blocks_read(type, IOCONTEXT_NORMAL);
-		counts.ring_reads += pbp_blocks_read(type, IOCONTEXT_BULKREAD) +
-			pbp_blocks_read(type, IOCONTEXT_BULKWRITE) +
-			pbp_blocks_read(type, IOCONTEXT_VACUUM);
+		counts.reads += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_READ);
+		counts.extends += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_EXTEND);
+		counts.ring_reads += pbp_ring_blocks(type, IOOP_READ);
+		counts.ring_extends += pbp_ring_blocks(type, IOOP_EXTEND);
 	}
 #else
 	for (int i = 0; i < databases->number; i++)

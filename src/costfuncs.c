@@ -128,12 +128,9 @@ report_too_much(const char *what, int64 most)
  * are pinned.  What that leaves out is noticed on the way.
  */
 static int64
-allowed_victims(const bool *wanted)
+allowed_victims(int64 inspected_each)
 {
-	int64		first = (int64) NBuffers * (BM_MAX_USAGE_COUNT + 1);
-	int64		nreplays = (int64) wanted[PBP_CURRENT] + wanted[PBP_WORST];
-
-	return nreplays > 0 ? max_inspected() / nreplays - first : MAX_VICTIMS;
+	return inspected_each - (int64) NBuffers * (BM_MAX_USAGE_COUNT + 1);
 }
 
 Datum
@@ -142,6 +139,7 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 	int			victims = positive_arg(fcinfo, 0, "victims", MAX_VICTIMS);
 	bool		wanted[PBP_SCENARIOS] = {false};
 	bool		limited = !superuser();
+	int64		max_each = PG_INT64_MAX;
 	PbpSweepCost *cost;
 
 	parse_scenario(fcinfo, 1, wanted);
@@ -152,15 +150,19 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 				 errdetail("It moves the clock hand and ages usage counts for every session."),
 				 errhint("The scenario \"current\" tells the same cost and changes nothing.")));
 
-	if (limited && victims > allowed_victims(wanted))
-		report_too_much("victims", allowed_victims(wanted));
+	if (limited)
+	{
+		max_each = max_inspected() / (wanted[PBP_CURRENT] + wanted[PBP_WORST]);
+		if (victims > allowed_victims(max_each))
+			report_too_much("victims", allowed_victims(max_each));
+	}
 
 	InitMaterializedSRF(fcinfo, 0);
 	cost = palloc(sizeof(*cost));
 	for (int i = 0; i < PBP_SCENARIOS; i++)
 	{
 		PbpSweepPlan plan = {
-			.scenario = (PbpScenario) i,.victims = victims,.max_inspected = limited ? max_inspected() : PG_INT64_MAX
+			.scenario = (PbpScenario) i,.victims = victims,.max_inspected = max_each
 		};
 
 		if (!wanted[i])

@@ -280,7 +280,10 @@ collect_relations(HTAB *table, int *nrelations)
 									Max(hash_get_num_entries(table), 1) * sizeof(*result));
 	hash_seq_init(&scan, table);
 	while ((entry = hash_seq_search(&scan)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
 		result[(*nrelations)++] = *entry;
+	}
 	return result;
 }
 
@@ -326,7 +329,11 @@ pbp_count_relations(int *nrelations)
 		/* neighbours mostly belong to the same relation */
 		if (entry == NULL || entry->fork != pbp_tag_fork(&tag) ||
 			!pbp_tag_matches(&tag, &entry->locator))
+		{
+			/* in a large table each look-up waits for memory */
+			CHECK_FOR_INTERRUPTS();
 			entry = relation_entry(table, &tag);
+		}
 
 		usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
 		entry->usage[usage]++;

@@ -260,6 +260,7 @@ extern void pbp_sampler_request_shared(void);
 extern void pbp_sampler_init_shared(void);
 extern void pbp_sampler_register(void);
 extern bool pbp_sampler_is_loaded(void);
+extern bool pbp_sampler_has_no_slot(void);
 extern PbpSample *pbp_history(int *nsamples);
 extern bool pbp_history_rate(double *seconds, double *ticks);
 extern void pbp_history_reset(void);

@@ -163,7 +163,11 @@ pbp_pool_index(const PbpLocator *only)
 
 		/* neighbours mostly belong to the same file */
 		if (file == NULL || !is_of_file(&tag, file))
+		{
+			/* in a large table each look-up waits for memory */
+			CHECK_FOR_INTERRUPTS();
 			file = enter_file(index, &tag);
+		}
 
 		entry = add_buffer(index, file);
 		entry->block = tag.blockNum % RELSEG_SIZE;

@@ -225,9 +225,10 @@ pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates)
 	int64		end_ns = pbp_now_ns() + max_ns;
 	bool		all = NBuffers <= npages;
 	int			tries = all ? NBuffers : MAX_TRIES;
+	int			pages = 0;
 
 	memset(duplicates, 0, sizeof(*duplicates));
-	for (int i = 0; i < tries && (all || duplicates->sampled < npages); i++)
+	for (int i = 0; i < tries && pages < npages; i++)
 	{
 		int			buffer = all ? i :
 			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
@@ -235,10 +236,12 @@ pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates)
 		BufferTag	tag;
 
 		CHECK_FOR_INTERRUPTS();
-		if (pbp_read_page(GetBufferDescriptor(buffer), &state, &tag))
-			look_up_page(&tag, duplicates);
+		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &tag))
+			continue;
+		look_up_page(&tag, duplicates);
+		pages++;
 		if (pbp_now_ns() > end_ns)
 			return;
 	}
-	duplicates->complete = all;
+	duplicates->complete = all && duplicates->trust == PBP_OS_TRUSTED;
 }

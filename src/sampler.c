@@ -17,19 +17,21 @@
  */
 #include "postgres.h"
 
+#include <signal.h>
 #include <time.h>
 
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "port/atomics.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
-#include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -42,11 +44,15 @@
 /* four are needed for half the size, eight for a quarter; some are late */
 #define SCANS_PER_TURN	10
 
-/* limits of a sleep; the upper one is how late the start of a load is noticed */
+/*
+ * A sleep is at least so long.  It is at most as long as the second says, which
+ * is how late the start of a load is noticed; unless the worker has to sleep
+ * longer to stay within its share of a processor.
+ */
 #define MIN_SLEEP_NS	INT64CONST(1000000)
 #define MAX_SLEEP_NS	INT64CONST(1000000000)
 
-/* how often the server's counts of hits and reads are looked at, as often as they are published */
+/* how often the server's counts of accesses are read; sessions publish theirs as often */
 #define COUNT_NS		INT64CONST(1000000000)
 
 /* how old published advice is at most while the worker is awake */
@@ -54,6 +60,9 @@
 
 /* how far back the history is asked how fast the hand turns */
 #define RATE_SECONDS	300
+
+/* how late a sample may come on a busy machine */
+#define GRACE_NS		INT64CONST(5000000000)
 
 /* of the pool; more in the sample would cost time and tell little more */
 #define ENOUGH_PAGES	4000.0
@@ -93,6 +102,8 @@ int			pbp_advice_memory_kb = -1;
 
 typedef struct SamplerShared
 {
+	pg_atomic_uint64 next_sample_ns;	/* when one will have been taken, by
+										 * pbp_now_ns(); 0: nobody takes any */
 	LWLock	   *lock;			/* protects all below */
 	int64		ntaken;			/* samples since the ring was emptied */
 	uint32		resets;			/* times that this was wanted */
@@ -101,6 +112,12 @@ typedef struct SamplerShared
 } SamplerShared;
 
 static SamplerShared *shared = NULL;
+
+/* The postmaster had no room for the worker. */
+static bool not_registered = false;
+
+/* Has the postmaster asked the worker to end, which it does at shutdown only? */
+static volatile sig_atomic_t server_is_stopping = false;
 
 /* A page of the sample, by name. */
 typedef struct RememberedPage
@@ -147,9 +164,6 @@ typedef struct Sampler
 	int64		find_databases_ns;	/* when to look for others */
 	PbpAccessCounts accesses;	/* when last looked at */
 	int64		accesses_ns;	/* 0: never */
-	int64		new_hits;		/* since the last scan that told the advice */
-	int64		new_reads;
-	int64		new_ring_reads;
 
 	MemoryContext advice_context;
 	PbpAdvice  *advice;			/* NULL: none is wanted, or there is no memory
@@ -197,6 +211,7 @@ pbp_sampler_init_shared(void)
 	if (!found)
 	{
 		memset(shared, 0, offsetof(SamplerShared, ring));
+		pg_atomic_init_u64(&shared->next_sample_ns, 0);
 		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
 	}
 	LWLockRelease(AddinShmemInitLock);
@@ -214,7 +229,14 @@ pbp_sampler_register(void)
 	strlcpy(worker.bgw_function_name, "pbp_sampler_main", BGW_MAXLEN);
 	strlcpy(worker.bgw_name, "pgbufprobe sampler", BGW_MAXLEN);
 	strlcpy(worker.bgw_type, "pgbufprobe sampler", BGW_MAXLEN);
-	RegisterBackgroundWorker(&worker);
+	not_registered = !pbp_register_worker(&worker);
+}
+
+/* Has the server no room for the worker?  False in single-user mode. */
+bool
+pbp_sampler_has_no_slot(void)
+{
+	return not_registered;
 }
 
 bool
@@ -250,34 +272,38 @@ pbp_history(int *nsamples)
 	return samples;
 }
 
+/* Is the history about now?  It may be an hour old, by the settings. */
+static bool
+history_is_current(void)
+{
+	int64		next_ns = (int64) pg_atomic_read_u64(&shared->next_sample_ns);
+
+	return pbp_sampler_on && next_ns != 0 && pbp_now_ns() <= next_ns + GRACE_NS;
+}
+
 /*
- * How far the hand went in the last minutes, by the newest samples.  False if
- * they do not tell: no worker takes any now, or too few were taken.
+ * How far the hand went in the last minutes, by the newest samples and at least
+ * one.  False if they do not tell: no worker takes any now, or the newest has
+ * none before it.
  *
  * The worker waits for that long, and nobody else.
  */
 bool
 pbp_history_rate(double *seconds, double *ticks)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	TimestampTz oldest = now - RATE_SECONDS * USECS_PER_SEC;
-	/* no sample for so long, and nobody is watching any more */
-	TimestampTz awaited = now - (2 * pbp_sample_interval_ms + 1000) * INT64CONST(1000);
-	int64		end;
+	int64		oldest;
 
 	*seconds = *ticks = 0;
-	if (shared == NULL || !pbp_sampler_on)
+	if (shared == NULL || !history_is_current())
 		return false;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
-	end = Max(0, shared->ntaken - pbp_history_samples);
-	if (shared->ntaken > 0 && sample_at(shared->ntaken - 1)->taken_at < awaited)
-		end = shared->ntaken;
-	for (int64 i = shared->ntaken - 1; i >= end && *seconds < RATE_SECONDS; i--)
+	oldest = Max(0, shared->ntaken - pbp_history_samples);
+	for (int64 i = shared->ntaken - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = sample_at(i);
 
-		if (sample->taken_at < oldest)
+		if (sample->elapsed_ns == 0)
 			break;
 		*seconds += (double) sample->elapsed_ns / 1e9;
 		*ticks += (double) sample->new_ticks;
@@ -400,48 +426,58 @@ remember_page(Sampler *sampler, uint64 key, const BufferTag *tag)
 	page->tag = *tag;
 }
 
+/* Time a read of the block, if none from where it is was timed in this lot. */
+static void
+time_read(Sampler *sampler, const PbpOsFile *file, BlockNumber block, bool cached)
+{
+	bool	   *may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
+	ReadTimes  *reads = cached ? &sampler->os_reads : &sampler->storage_reads;
+	int64		read_ns;
+
+	if (!*may_read || !pbp_os_time_read(file, block, &read_ns))
+		return;
+	reads->ns[reads->count++ % READ_TIMES] = read_ns;
+	*may_read = false;
+	if (!cached)
+		pbp_os_drop_block(file, block);
+}
+
+/* Look up a page in the page cache.  One whose file does not open is forgotten. */
 static void
 probe_page(Sampler *sampler, RememberedPage *page)
 {
 	int			band = pbp_advice_band(sampler->advice, page->key);
 	BlockNumber block = page->tag.blockNum % RELSEG_SIZE;
 	PbpLocator	locator = pbp_tag_locator(&page->tag);
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks blocks;
 	PbpOsFile	file;
-	bool		cached;
-	bool	   *may_read;
-	int64		read_ns;
 
+	page->used = false;
 	if (band <= 0 ||
 		!pbp_os_open(&locator, pbp_tag_fork(&page->tag),
-					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file))
-	{
-		page->used = false;
+					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file) ||
+		file.fd < 0)
 		return;
-	}
+	page->used = true;
 	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
 	{
+		uint8		bitmap[PBP_BITMAP_BYTES(1)];
+		PbpOsBlocks blocks;
+		bool		cached;
+
 		pbp_os_map(&file, block, 1, bitmap, &blocks);
 		cached = blocks.cached > 0;
 		add_to_mean(&sampler->in_os_cache[band], cached);
-		may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
-		if (*may_read && pbp_os_time_read(&file, block, &read_ns))
-		{
-			ReadTimes  *reads = cached ? &sampler->os_reads : &sampler->storage_reads;
-
-			reads->ns[reads->count++ % READ_TIMES] = read_ns;
-			*may_read = false;
-			if (!cached)
-				pbp_os_drop_block(&file, block);
-		}
+		time_read(sampler, &file, block, cached);
 	}
 	pbp_os_close(&file);
 }
 
 /*
- * Look up some remembered pages in the page cache.  Should a file not open,
- * the advice does without this rather than not at all.
+ * Look up some remembered pages in the page cache.  Should that fail, the
+ * advice does without it for a while rather than not at all.
+ *
+ * This needs nothing of a transaction, and one would have the worker take part
+ * in recovery conflicts: the replay of DROP TABLESPACE cancels all of them.
  */
 static void
 probe_pages(Sampler *sampler)
@@ -449,8 +485,9 @@ probe_pages(Sampler *sampler)
 	MemoryContext context = CurrentMemoryContext;
 
 	sampler->may_read_storage = sampler->may_read_os = true;
+	sampler->probe_ns = pbp_now_ns();
+	/* what is known of a file system is asked for again */
 	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
 	PG_TRY();
 	{
 		for (int i = 0; i < PROBES; i++)
@@ -461,18 +498,24 @@ probe_pages(Sampler *sampler)
 			if (page->used)
 				probe_page(sampler, page);
 		}
-		CommitTransactionCommand();
 	}
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
 		EmitErrorReport();
-		AbortCurrentTransaction();
 		FlushErrorState();
+		/* closes what is open */
+		AtEOXact_Files(false);
 		sampler->probe_ns += AFTER_ERROR_NS;
 	}
 	PG_END_TRY();
-	MemoryContextSwitchTo(context);
+}
+
+/* All conditions of looking at the page cache and of reading from files. */
+static bool
+probe_is_due(const Sampler *sampler)
+{
+	return pbp_os_cache_on && pbp_now_ns() - sampler->probe_ns >= PROBE_NS;
 }
 
 /* ---- advice ---- */
@@ -497,7 +540,6 @@ start_advice(Sampler *sampler)
 	sampler->advice_kb = pbp_advice_memory_kb;
 	sampler->advice_since = GetCurrentTimestamp();
 	sampler->accesses_ns = 0;
-	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	memset(sampler->remembered, 0, sizeof(sampler->remembered));
 	memset(sampler->in_os_cache, 0, sizeof(sampler->in_os_cache));
 	sampler->os_reads.count = sampler->storage_reads.count = 0;
@@ -508,7 +550,8 @@ start_advice(Sampler *sampler)
 											MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 		if (memory != NULL)
 			sampler->advice = pbp_advice_init(memory, bytes, NBuffers,
-											  pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0);
+											  pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
+											  PBP_COUNTS_APART);
 		else
 			ereport(WARNING,
 					(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -521,7 +564,8 @@ start_advice(Sampler *sampler)
 /*
  * Share of the reads between today's size and another that the page cache
  * would serve; -1 where that is not known of nine tenths of them: too few pages
- * were looked up of a band, or a size between is unknown.
+ * were looked up of a band, a size between is unknown, or nothing is looked up
+ * now.
  */
 static double
 os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor)
@@ -547,7 +591,7 @@ os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor
 			cached += saved * in_os_cache->sum / in_os_cache->count;
 		}
 	}
-	return known > 0 && known >= 0.9 * reads ? cached / known : -1;
+	return pbp_os_cache_on && known > 0 && known >= 0.9 * reads ? cached / known : -1;
 }
 
 static void
@@ -609,28 +653,37 @@ estimate_speed(Sampler *sampler)
 	sampler->work_ticks = sampler->ticks;
 }
 
-/* What was counted since the last look; nothing if statistics were reset meanwhile. */
+/* Has no count become less, as by a reset of statistics? */
+static bool
+have_grown(const PbpAdviceCounts *counts)
+{
+	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
+		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+}
+
+/* Pass on to the advice what was counted since the last look. */
 static void
 look_at_accesses(Sampler *sampler)
 {
 	int64		start = pbp_now_ns();
-	PbpAccessCounts counts;
-	PbpAccessCounts *before = &sampler->accesses;
+	const PbpAccessCounts *before = &sampler->accesses;
+	PbpAccessCounts now;
+	PbpAdviceCounts counts;
 
 	if (start >= sampler->find_databases_ns)
 	{
 		pbp_find_databases(&sampler->databases);
 		sampler->find_databases_ns = start + FIND_DATABASES_RARELY * (pbp_now_ns() - start);
 	}
-	counts = pbp_access_counts(&sampler->databases);
-	if (sampler->accesses_ns != 0 && counts.hits >= before->hits &&
-		counts.reads >= before->reads && counts.ring_reads >= before->ring_reads)
-	{
-		sampler->new_hits += counts.hits - before->hits;
-		sampler->new_reads += counts.reads - before->reads;
-		sampler->new_ring_reads += counts.ring_reads - before->ring_reads;
-	}
-	sampler->accesses = counts;
+	now = pbp_access_counts(&sampler->databases);
+	counts.hits = now.hits - before->hits;
+	counts.reads = now.reads - before->reads;
+	counts.extends = now.extends - before->extends;
+	counts.ring_reads = now.ring_reads - before->ring_reads;
+	counts.ring_extends = now.ring_extends - before->ring_extends;
+	if (sampler->accesses_ns != 0 && have_grown(&counts))
+		pbp_advice_accesses(sampler->advice, &counts);
+	sampler->accesses = now;
 	sampler->accesses_ns = pbp_now_ns();
 }
 
@@ -647,20 +700,12 @@ static void
 scan_pool(Sampler *sampler)
 {
 	if (sampler->advice != NULL)
-	{
-		if (pbp_now_ns() - sampler->accesses_ns >= COUNT_NS || sampler->accesses_ns == 0)
-			look_at_accesses(sampler);
 		pbp_advice_begin(sampler->advice, sampler->ticks);
-	}
 	pbp_sample_pool(&sampler->histogram, sampler->advice, visit_page, sampler);
 	look_at_clock(sampler);
 	if (sampler->advice != NULL)
-	{
-		pbp_advice_ring_reads(sampler->advice, sampler->new_ring_reads);
-		pbp_advice_end(sampler->advice, sampler->ticks, sampler->new_hits, sampler->new_reads);
-	}
+		pbp_advice_end(sampler->advice, sampler->ticks);
 
-	sampler->new_hits = sampler->new_reads = sampler->new_ring_reads = 0;
 	sampler->scan_ticks = sampler->ticks;
 	sampler->scans++;
 	sampler->interval.scans++;
@@ -706,30 +751,54 @@ ticks_per_scan(void)
 	return Max(NBuffers / SCANS_PER_TURN, 1);
 }
 
+static bool
+sample_is_due(const Sampler *sampler)
+{
+	return sampler->sample_ticks < 0 ||
+		pbp_now_ns() - sampler->sample_ns >= sample_interval_ns();
+}
+
+/* Also when the hand stands still: a transaction publishes its accesses at its end. */
+static bool
+count_is_due(const Sampler *sampler)
+{
+	return sampler->advice != NULL &&
+		(sampler->accesses_ns == 0 || pbp_now_ns() - sampler->accesses_ns >= COUNT_NS);
+}
+
+static bool
+scan_is_due(const Sampler *sampler)
+{
+	return sampler->advice != NULL &&
+		sampler->ticks - sampler->scan_ticks >= ticks_per_scan();
+}
+
+static bool
+publication_is_due(const Sampler *sampler)
+{
+	return sampler->advice != NULL && pbp_now_ns() - sampler->publish_ns >= PUBLISH_NS;
+}
+
 /* Do what is due. */
 static void
 work(Sampler *sampler)
 {
-	int64		now_ns = pbp_now_ns();
-	bool		sample_is_due = sampler->sample_ticks < 0 ||
-		now_ns - sampler->sample_ns >= sample_interval_ns();
+	bool		samples = sample_is_due(sampler);
 
 	look_at_clock(sampler);
 	estimate_speed(sampler);
-	if (sample_is_due ||
-		(sampler->advice != NULL && sampler->ticks - sampler->scan_ticks >= ticks_per_scan()))
+	if (count_is_due(sampler))
+		look_at_accesses(sampler);
+	if (samples || scan_is_due(sampler))
 		scan_pool(sampler);
-	if (sampler->advice != NULL && now_ns - sampler->publish_ns >= PUBLISH_NS)
+	if (publication_is_due(sampler))
 	{
-		if (now_ns - sampler->probe_ns >= PROBE_NS)
-		{
-			sampler->probe_ns = now_ns;
+		sampler->publish_ns = pbp_now_ns();
+		if (probe_is_due(sampler))
 			probe_pages(sampler);
-		}
 		publish_advice(sampler);
-		sampler->publish_ns = now_ns;
 	}
-	if (sample_is_due)
+	if (samples)
 		take_sample(sampler);
 }
 
@@ -756,29 +825,7 @@ sleep_ns(Sampler *sampler)
 	return Max(sleep, MIN_SLEEP_NS);
 }
 
-/* ---- the worker ---- */
-
-static void
-wait_for_latch(int64 timeout_ns)
-{
-	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
-
-	if (timeout_ns >= 0)
-		events |= WL_TIMEOUT;
-	(void) WaitLatch(MyLatch, events, (long) ((timeout_ns + 999999) / 1000000), PG_WAIT_EXTENSION);
-	ResetLatch(MyLatch);
-	CHECK_FOR_INTERRUPTS();
-}
-
-/* Sleep through, but for a reload of the settings. */
-static void
-sleep_until(int64 end_ns)
-{
-	int64		left_ns;
-
-	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
-		wait_for_latch(left_ns);
-}
+/* ---- beginnings ---- */
 
 static void
 reload_settings(Sampler *sampler)
@@ -809,6 +856,86 @@ start_looking(Sampler *sampler)
 	publish_advice(sampler);
 }
 
+/* ---- the worker ---- */
+
+/*
+ * SIGTERM comes from the postmaster when the server shuts down, and else from
+ * somebody who wants this worker to end, such as pg_terminate_backend().
+ */
+static void
+handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
+				   void *context pg_attribute_unused())
+{
+	int			save_errno = errno;
+
+	if (info->si_pid == PostmasterPid)
+		server_is_stopping = true;
+	ShutdownRequestPending = true;
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+static void
+install_termination_handler(void)
+{
+	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGTERM, &action, NULL) != 0)
+		elog(FATAL, "could not install signal handler: %m");
+}
+
+/*
+ * To be called often, and by nobody who holds a lock.  The postmaster starts no
+ * worker again that has ended by 0, and logs the end of one that has not.
+ */
+static void
+check_interrupts(void)
+{
+	if (ShutdownRequestPending)
+		proc_exit(server_is_stopping ? 0 : 1);
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+wait_for_latch(int64 timeout_ns)
+{
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+
+	if (timeout_ns >= 0)
+		events |= WL_TIMEOUT;
+	(void) WaitLatch(MyLatch, events, (long) ((timeout_ns + 999999) / 1000000), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	check_interrupts();
+}
+
+/* Sleep through, but for a reload of the settings. */
+static void
+sleep_for(const Sampler *sampler, int64 duration_ns)
+{
+	int64		end_ns = pbp_now_ns() + duration_ns;
+	int64		left_ns;
+
+	pg_atomic_write_u64(&shared->next_sample_ns,
+						(uint64) Max(end_ns, sampler->sample_ns + sample_interval_ns()));
+	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
+		wait_for_latch(left_ns);
+}
+
+/* Wait until the settings want a sampler. */
+static void
+wait_while_off(Sampler *sampler)
+{
+	pg_atomic_write_u64(&shared->next_sample_ns, 0);
+	while (!pbp_sampler_on)
+	{
+		while (!ConfigReloadPending)
+			wait_for_latch(-1);
+		reload_settings(sampler);
+	}
+	start_looking(sampler);
+}
+
 static Sampler *
 create_sampler(void)
 {
@@ -826,7 +953,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	MemoryContext round_context;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, die);
+	install_termination_handler();
 	/* a cancel would end it and lose what it has learned */
 	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
@@ -834,7 +961,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
 	/* whatever sessions want: a look at two counts must not copy all of them */
 	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
-	pbp_no_transaction_timeout();
+	pbp_advice_check_interrupts = check_interrupts;
 
 	sampler = create_sampler();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
@@ -843,20 +970,14 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	start_looking(sampler);
 	for (;;)
 	{
+		check_interrupts();
 		if (!pbp_sampler_on)
-		{
-			while (!ConfigReloadPending)
-				wait_for_latch(-1);
-			reload_settings(sampler);
-			if (pbp_sampler_on)
-				start_looking(sampler);
-			continue;
-		}
+			wait_while_off(sampler);
 		if (sampler->resets != count_resets())
 			start_looking(sampler);
 		work(sampler);
 		MemoryContextReset(round_context);
-		sleep_until(pbp_now_ns() + sleep_ns(sampler));
+		sleep_for(sampler, sleep_ns(sampler));
 		if (ConfigReloadPending)
 			reload_settings(sampler);
 	}

@@ -163,6 +163,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 		return "pgbufprobe is not in shared_preload_libraries, so nobody has watched";
 	if (!pbp_sampler_on)
 		return "pgbufprobe.sampler is off";
+	if (pbp_sampler_has_no_slot())
+		return "the sampler could not be registered, because max_worker_processes is too low";
 	if (report->since == 0)
 		return "the sampler has not begun to watch";
 	if (!report->has_memory)
@@ -184,8 +186,14 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
 		case PBP_ADVICE_FAST_HAND:
 			return "the hand of so small a pool would turn too often between two looks";
+		case PBP_ADVICE_UNPUBLISHED:
+			return PBP_COUNTS_APART ?
+				"reads are not counted: transactions have not published theirs yet, or WAL is replayed" :
+				"reads are not counted: track_counts is off, transactions have not published theirs yet, or WAL is replayed";
 		case PBP_ADVICE_UNCOUNTED:
-			return "more pages come back than the server counts as read: replay of WAL, or statistics not published yet";
+			return "more pages come in than the server counts as read: replay of WAL, or statistics not published yet";
+		case PBP_ADVICE_UNSEEN:
+			return "hardly any of the reads were seen: their pages were gone before the next scan";
 		case PBP_ADVICE_SATURATED:
 			return "more pages are in constant use than such a pool has room for, and their usage counts do not tell which of them most";
 	}
@@ -198,12 +206,18 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 
-	if (fabs(totals->self_error) > LARGE_SELF_ERROR)
-		return totals->self_error < 0 ?
-			"many reads came and went between two looks: rings of large scans, or a hand too fast" :
-			"more pages came in than the server counts as reads: new pages, or statistics not published yet";
-	if (!PBP_KNOWS_RINGS)
-		return "before PostgreSQL 16 reads of large scans count as others, and blocks of temporary tables";
+	if (totals->self_error < -LARGE_SELF_ERROR)
+		return PBP_COUNTS_APART ?
+			"many reads came and went between two scans: rings of large scans, or a hand too fast" :
+			"many reads came and went between two scans, as those of large scans and temporary tables do, which count as others before PostgreSQL 16";
+	if (totals->self_error > LARGE_SELF_ERROR)
+		return PBP_COUNTS_APART ?
+			"more pages came in than the server counts as reads: new pages of COPY, replay of WAL, or statistics not published yet" :
+			"more pages came in than the server counts as reads: replay of WAL, or statistics not published yet";
+	if (!pbp_os_cache_on)
+		return "what the page cache serves is unknown, because pgbufprobe.os_cache is off";
+	if (!PBP_COUNTS_APART)
+		return "before PostgreSQL 16 the server counts large scans, new blocks and temporary tables among the reads";
 	if (totals->ring_reads > totals->reads)
 		return factor > 1 ?
 			"large scans read even more through rings; repeated often, they would keep a part of a larger pool for themselves" :

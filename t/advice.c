@@ -87,6 +87,7 @@ typedef struct Pool
 	int			ring_next;
 	int64_t		hits;			/* both without the bulk reads */
 	int64_t		reads;
+	int64_t		ring_reads;
 } Pool;
 
 static void
@@ -164,6 +165,7 @@ pool_access(Pool *pool, int page, bool bulk)
 	pool->buffer[page] = buffer;
 	pool->usage[buffer] = 1;
 	pool->reads += !bulk;
+	pool->ring_reads += bulk;
 }
 
 /* ----------------------------------------------------------------
@@ -181,7 +183,9 @@ typedef enum Kind
 	MOVING,
 	PGBENCH,
 	KINDS,
-	NEARLY_FITS = KINDS			/* for a test of its own */
+	NEARLY_FITS = KINDS,		/* these are for tests of their own */
+	FITS_TWICE,
+	NEW_PAGES
 } Kind;
 
 static const char *const kind_names[KINDS] = {
@@ -293,6 +297,14 @@ next_page(Trace *trace, bool *bulk)
 			if (below(random, 100) > 0)
 				return below(random, n * 17 / 20);
 			return n + below(random, 8 * n);
+		case FITS_TWICE:
+			/* among scans of a large table through a ring */
+			*bulk = below(random, 100) < 40;
+			return *bulk ? 4 * n + trace->scanned++ % (8 * n) : below(random, 3 * n / 2);
+		case NEW_PAGES:
+			if (below(random, 100) < 30)
+				return n + trace->scanned++ % (11 * n);
+			return below(random, n / 4);
 		default:
 			return pgbench_page(trace);
 	}
@@ -319,6 +331,7 @@ typedef struct Run
 	int			scans_per_turn;
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that nobody counts */
+	bool		rings_together; /* their reads count as others */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;
@@ -330,6 +343,7 @@ typedef struct Watch
 	int64_t		count;
 	int64_t		hits;
 	int64_t		reads;
+	int64_t		ring_reads;
 } Watch;
 
 static uint64_t
@@ -338,8 +352,23 @@ sample_seed(int sample)
 	return 1000 + (uint64_t) sample;
 }
 
+/* What the server says of the accesses since the last scan. */
+static PbpAdviceCounts
+count_accesses(const Run *run, const Pool *pool, const Watch *watch)
+{
+	int64_t		ring_reads = pool->ring_reads - watch->ring_reads;
+	PbpAdviceCounts counts = {.hits = pool->hits - watch->hits};
+
+	counts.reads = (int64_t) ((1 - run->uncounted) * (double) (pool->reads - watch->reads));
+	if (run->rings_together)
+		counts.reads += ring_reads;
+	else
+		counts.ring_reads = ring_reads;
+	return counts;
+}
+
 static void
-scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
+scan_untold(const Run *run, int sample, const Pool *pool)
 {
 	PbpAdvice  *advice = run->advice[sample];
 
@@ -351,8 +380,16 @@ scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
 		if (pbp_advice_sampled(advice, key))
 			pbp_advice_page(advice, key, i, pool->usage[i], USAGE_MAX);
 	}
-	pbp_advice_end(advice, pool->ticks, pool->hits - watch->hits,
-				   (int64_t) ((1 - run->uncounted) * (double) (pool->reads - watch->reads)));
+	pbp_advice_end(advice, pool->ticks);
+}
+
+static void
+scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
+{
+	PbpAdviceCounts counts = count_accesses(run, pool, watch);
+
+	pbp_advice_accesses(run->advice[sample], &counts);
+	scan_untold(run, sample, pool);
 }
 
 /* A scan whenever the sampler would make one. */
@@ -364,7 +401,7 @@ watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 		return;
 	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
 		scan_pool(run, i, pool, watch);
-	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads};
+	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads, pool->ring_reads};
 }
 
 /* Today's pool, watched all along; finds the window, too. */
@@ -413,6 +450,7 @@ true_miss_ratio(const Run *run, double factor)
 	Trace		trace;
 	int64_t		hits = 0;
 	int64_t		reads = 0;
+	int64_t		ring_reads = 0;
 	double		ratio;
 
 	pool_init(&pool, (int) (factor * run->nbuffers), trace_pages(run->nbuffers));
@@ -427,9 +465,11 @@ true_miss_ratio(const Run *run, double factor)
 		{
 			hits = pool.hits;
 			reads = pool.reads;
+			ring_reads = pool.ring_reads;
 		}
 	}
-	ratio = (double) (pool.reads - reads) / (double) (pool.hits - hits + pool.reads - reads);
+	reads = pool.reads - reads + (run->rings_together ? pool.ring_reads - ring_reads : 0);
+	ratio = (double) reads / (double) (pool.hits - hits + reads);
 	pool_free(&pool);
 	return ratio;
 }
@@ -439,7 +479,7 @@ start(Run *run, int samples, size_t bytes, double rate)
 {
 	memset(run->advice, 0, sizeof(run->advice));
 	for (int i = 0; i < samples; i++)
-		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, rate);
+		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, rate, !run->rings_together);
 }
 
 static void
@@ -743,10 +783,204 @@ count_less(void)
 	int			known;
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	bench.run.uncounted = 0.6;
+	bench_run(&bench, 12, true);
+	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED, &with_reason);
+	ok(known == 1 && with_reason == PBP_ADVICE_FACTORS - 1, "where more than half of the reads are not counted, no other size is told, and why is said");
 	bench.run.uncounted = 0.8;
 	bench_run(&bench, 12, true);
 	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED, &with_reason);
-	ok(known == 1 && with_reason == PBP_ADVICE_FACTORS - 1, "where most reads are not counted, no other size is told, and why is said");
+	ok(known == 0 && with_reason == PBP_ADVICE_FACTORS, "where most reads are not counted, nor is today's, and why is said");
+	bench_finish(&bench);
+
+	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	for (int i = 0; i < 100; i++)
+	{
+		bench_run(&bench, 0.1, false);
+		scan_untold(&bench.run, 0, &bench.pool);
+	}
+	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED, &with_reason);
+	ok(known == 0 && with_reason == PBP_ADVICE_FACTORS, "where no access is counted, nothing is known, and why is said");
+	bench_finish(&bench);
+}
+
+/*
+ * A long transaction publishes its accesses at its end, when no scan comes any
+ * more.
+ */
+static void
+publish_late(void)
+{
+	Bench		bench;
+	PbpAdviceCounts counts;
+	PbpAdviceTotals totals;
+	PbpAdviceRow row;
+	int			with_reason;
+	double		before;
+
+	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	bench_run(&bench, 3, true);
+	for (int i = 0; i < 400; i++)
+	{
+		bench_run(&bench, 0.04, false);
+		scan_untold(&bench.run, 0, &bench.pool);
+	}
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is told");
+	counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
+	pbp_advice_accesses(bench.run.advice[0], &counts);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	before = (double) counts.reads / (double) (counts.reads + counts.hits);
+	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
+	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then it is told, before the next scan");
+	scan_untold(&bench.run, 0, &bench.pool);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
+	ok(count_known(bench.run.advice[0], 1, PBP_ADVICE_KNOWN, &with_reason) >= 8, "with other sizes, to twice today's at least");
+	bench_finish(&bench);
+}
+
+/* Accesses of a time whose loads nobody has seen do not thin out what is known. */
+static void
+count_before_gaps(void)
+{
+	Bench		bench;
+	double		worst = 0;
+
+	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	bench_run(&bench, 9, true);
+	for (int i = 0; i < 20; i++)
+	{
+		PbpAdviceCounts counts;
+
+		bench_run(&bench, 3, false);
+		counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
+		pbp_advice_accesses(bench.run.advice[0], &counts);
+		scan_untold(&bench.run, 0, &bench.pool);
+		bench.watch = (Watch) {bench.pool.ticks, bench.trace.count, bench.pool.hits, bench.pool.reads, 0};
+		bench_run(&bench, 3, true);
+	}
+	bench.run.window_start = bench.trace.count / 2;
+	bench.run.window_end = bench.trace.count;
+	bench.run.move_at = INT64_MAX;
+	for (int i = SMALLEST; i < TODAY + 1; i++)
+	{
+		PbpAdviceRow row;
+
+		pbp_advice_row(bench.run.advice[0], i, &row);
+		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
+					 fabs(row.miss_ratio - true_miss_ratio(&bench.run, row.factor)) : INFINITY);
+	}
+	printf("# gaps every six pools: smaller sizes within %.4f\n", worst);
+	ok(worst <= 0.02, "gaps again and again: smaller sizes within 0.02");
+	bench_finish(&bench);
+}
+
+/* Reads that no scan meets: of those that are known to be no large scans, nothing is said. */
+static void
+see_less(void)
+{
+	Bench		bench;
+	int			with_reason;
+	int			known;
+
+	for (int together = 0; together < 2; together++)
+	{
+		bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+		finish(&bench.run);
+		bench.run.rings_together = together;
+		start(&bench.run, 1, 8192 * 10, 1.0 / 20);
+		bench.run.uncounted = -19;
+		bench_run(&bench, 12, true);
+		known = count_known(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN, &with_reason);
+		if (together)
+			ok(known == 10 && with_reason == 0, "hardly any read is seen: told where these may be large scans");
+		else
+			ok(known == 0 && with_reason == 10, "hardly any read is seen: nothing is told where large scans count apart, and why is said");
+		bench_finish(&bench);
+	}
+}
+
+/* Where large scans count as others, no larger pool is told to save their reads. */
+static void
+count_rings_as_others(void)
+{
+	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .scans_per_turn = 8, .rings_together = true};
+	double		worst = 0;
+
+	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
+	run_today(&run);
+	for (int i = TODAY; i < PBP_ADVICE_FACTORS; i++)
+	{
+		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
+		PbpAdviceRow row;
+
+		pbp_advice_row(run.advice[0], i, &row);
+		printf("# %-10s %5.3f  true %.4f  predicted %.4f\n", "one count", row.factor, truth, row.miss_ratio);
+		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY);
+	}
+	ok(worst <= 0.02, "large scans that count as other reads stay in larger pools");
+	finish(&run);
+}
+
+/* New pages are loads that are no reads. */
+static void
+extend(void)
+{
+	Bench		bench;
+	PbpAdviceTotals totals;
+	int			with_reason;
+	int64_t		loads = 0;
+
+	bench_start(&bench, NEW_PAGES, 8192, 8192 * 10, 1.0 / 20);
+	for (int i = 0; i < 200; i++)
+	{
+		PbpAdviceCounts counts = {0};
+
+		bench_run(&bench, 0.1, false);
+		counts.hits = bench.pool.hits - bench.watch.hits;
+		counts.extends = bench.pool.reads - loads;
+		loads = bench.pool.reads;
+		bench.watch.hits = bench.pool.hits;
+		pbp_advice_accesses(bench.run.advice[0], &counts);
+		scan_untold(&bench.run, 0, &bench.pool);
+	}
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	printf("# new pages: self error %+.3f\n", totals.self_error);
+	ok(fabs(totals.self_error) < 0.1, "new pages are loads, as counted");
+	ok(count_known(bench.run.advice[0], TODAY, PBP_ADVICE_KNOWN, &with_reason) >= 1, "and today's figure is told where hardly anything else happens");
+	bench_finish(&bench);
+}
+
+static int	checks;
+
+static void
+count_check(void)
+{
+	checks++;
+}
+
+/* Interrupts are checked for in proportion to the pages. */
+static void
+interrupt(void)
+{
+	Bench		bench;
+	int			n = 262144;
+	int			while_scanning;
+
+	bench_start(&bench, UNIFORM, n, (size_t) n * 256, 0);
+	bench_run(&bench, 2, true);
+	pbp_advice_check_interrupts = count_check;
+	scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+	while_scanning = checks;
+	pbp_advice_gap(bench.run.advice[0]);
+	checks = 0;
+	pbp_advice_begin(bench.run.advice[0], bench.pool.ticks);
+	printf("# a sample of all %d pages: %d checks in a scan, %d at the beginning of one after a gap\n", n, while_scanning, checks);
+	ok(while_scanning >= 2, "interrupts are checked for while events are played");
+	ok(checks >= n / 16384, "and while a gap is noted");
+	pbp_advice_check_interrupts = NULL;
 	bench_finish(&bench);
 }
 
@@ -842,7 +1076,7 @@ small_pool(void)
 	PbpAdviceTotals totals;
 
 	memset(memory, 0xA5, bytes + behind);
-	run.advice[0] = pbp_advice_init(memory, bytes, run.nbuffers, 1.0 / 20);
+	run.advice[0] = pbp_advice_init(memory, bytes, run.nbuffers, 1.0 / 20, true);
 	run_today(&run);
 	for (size_t i = 0; i < behind; i++)
 		touched += memory[bytes + i] != 0xA5;
@@ -873,16 +1107,17 @@ extremes(void)
 	Bench		bench;
 	int			with_reason;
 
-	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, 0))
+	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, 0, true))
 		smallest++;
 	ok(smallest > 0 && smallest < 4096, "too little memory is refused");
 
 	/* a pool of one buffer, whose page is not sampled */
-	advice = pbp_advice_init(memory, sizeof(memory), 1, 1.0 / 20);
+	advice = pbp_advice_init(memory, sizeof(memory), 1, 1.0 / 20, true);
 	for (int i = 0; i < 100; i++)
 	{
+		pbp_advice_accesses(advice, &(PbpAdviceCounts) {.hits = 10, .reads = 1});
 		pbp_advice_begin(advice, i);
-		pbp_advice_end(advice, i, 10, 1);
+		pbp_advice_end(advice, i);
 	}
 	pbp_advice_row(advice, TODAY, &row);
 	ok(fabs(row.miss_ratio - 1.0 / 11) < 1e-9, "nothing sampled: today's figure is known");
@@ -940,6 +1175,12 @@ main(void)
 	learn_again();
 	outrun();
 	count_less();
+	publish_late();
+	count_before_gaps();
+	see_less();
+	count_rings_as_others();
+	extend();
+	interrupt();
 	forget();
 	look_at_bands();
 	small_pool();

@@ -25,7 +25,7 @@ ROLLBACK;
 \endif
 CREATE EXTENSION IF NOT EXISTS pg_buffercache;
 
-SELECT plan(44);
+SELECT plan(48);
 
 -- The next one by the clock could clean pages between two looks at them.
 CHECKPOINT;
@@ -222,7 +222,11 @@ SELECT is_empty(
     ('SELECT * FROM pgbufprobe_usagecount_histogram()'),
     ('SELECT * FROM pgbufprobe_usagecount_histogram(''mixed'')'),
     ('SELECT * FROM pgbufprobe_relations()'),
-    ('SELECT * FROM pgbufprobe_clock_rate(''1 ms'')')) queries(query);
+    ('SELECT * FROM pgbufprobe_clock_rate(''1 ms'')'),
+    ('SELECT pgbufprobe_snapshot()'),
+    ('SELECT * FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot())'),
+    ('SELECT * FROM pgbufprobe_snapshot_diff_relations(pgbufprobe_snapshot())'),
+    ('SELECT * FROM pgbufprobe_checkup()')) queries(query);
 
 SELECT is_empty(
     $$ SELECT * FROM pg_temp.changed_by('SELECT * FROM pgbufprobe_sweep_cost(100000, ''live'')', true) $$,

@@ -1,0 +1,48 @@
+/*-------------------------------------------------------------------------
+ *
+ * words.c
+ *	  Figures as people read them in a sentence.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+
+#include "words.h"
+
+char *
+size_of(int64 buffers)
+{
+	return text_to_cstring(DatumGetTextPP(DirectFunctionCall1(pg_size_pretty,
+															  Int64GetDatum(buffers * BLCKSZ))));
+}
+
+/* Three digits, but all before the decimal point. */
+char *
+measure(double value)
+{
+	int			decimals = value <= 0 ? 0 : (int) Max(0, 2 - floor(log10(value)));
+
+	return psprintf("%.*f", Min(decimals, 6), value);
+}
+
+char *
+percent(double share)
+{
+	return psprintf("%s %%", measure(100 * share));
+}
+
+char *
+duration(double seconds)
+{
+	if (seconds < 90)
+		return psprintf("%.1f s", seconds);
+	if (seconds < 90 * SECS_PER_MINUTE)
+		return psprintf("%.0f minutes", seconds / SECS_PER_MINUTE);
+	return psprintf("%.1f hours", seconds / SECS_PER_HOUR);
+}

@@ -1,0 +1,144 @@
+# What one call may inspect is bounded for all but superusers, the hint says how much is allowed, and that much is.
+# What takes long to come to the bound is tested on a copy of the library that is built with a lower one.
+
+use strict;
+use warnings;
+
+use File::Spec;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+
+sub restart_with
+{
+	my ($buffers) = @_;
+
+	$node->append_conf('postgresql.conf', "shared_buffers = $buffers\n");
+	$node->restart;
+	return;
+}
+
+# What a role gets, or its error with the SQLSTATE.
+sub as_role
+{
+	my ($role, $query) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSET ROLE $role;\n$query;");
+
+	return $rc == 0 ? $out : $err;
+}
+
+# What is accepted is stopped before it takes long.
+sub is_accepted
+{
+	my ($role, $query, $what) = @_;
+	unlike(as_role($role, "SET statement_timeout = '200ms';\n$query"), qr/ERROR:  (?!57014)/, "$what is accepted");
+	return;
+}
+
+# The error of a call with this number, whose hint has another one that is accepted, and one more is not.
+sub is_limited
+{
+	my ($query, $number, $most) = @_;
+	my ($limit) = as_role('monitor', sprintf $query, $number) =~
+	  /ERROR:  54000: cannot inspect more than \d+ buffer descriptors in one call\nHINT:  .* at most (\d+)\. Superusers are not limited\./;
+
+	is($limit, $most, sprintf("$query is too much, and the hint has the largest number", $number));
+	is_accepted('monitor', sprintf($query, $most), sprintf $query, $most);
+	like(as_role('monitor', sprintf $query, $most + 1), qr/ERROR:  54000:/, sprintf "$query is too much", $most + 1);
+	is_accepted('postgres', sprintf($query, $number), sprintf "of a superuser, $query", $number);
+	return;
+}
+
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nbgwriter_lru_maxpages = 0\n");
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE ROLE monitor IN ROLE pg_monitor;
+	CREATE EXTENSION pgbufprobe;
+	CREATE TABLE pages (page text);
+	GRANT SELECT ON pages TO monitor;
+	ALTER TABLE pages ALTER page SET STORAGE PLAIN;
+	INSERT INTO pages SELECT repeat('x', 5000) FROM generate_series(1, 128);
+	VACUUM FREEZE pages});
+
+# ---------------------------------------------------------------------------
+# As it is
+
+# The largest pool of which no number of scans is too much, and one that is not.
+restart_with(3333);
+is_accepted('monitor', 'SELECT count(*) FROM pgbufprobe_scan_cost(10000)', '10,000 scans of 3,333 buffers');
+restart_with(4096);
+is_limited('SELECT count(*) FROM pgbufprobe_scan_cost(%d)', 10000, 8138);
+# At most six times round before the first victim, and one buffer for each victim, in each scenario.
+is_limited('SELECT count(*) FROM pgbufprobe_sweep_cost(%d)', 100000000, 50000000 - 6 * 4096);
+is_limited("SELECT count(*) FROM pgbufprobe_sweep_cost(%d, 'current')", 100000000, 100000000 - 6 * 4096);
+is_limited("SELECT count(*) FROM pgbufprobe_sweep_cost(%d, 'worst')", 100000000, 100000000 - 6 * 4096);
+
+# ---------------------------------------------------------------------------
+# With a bound of 100,000
+
+my $copy = File::Spec->rel2abs("${PostgreSQL::Test::Utils::tmp_check}/bounded");
+my $built = 0;
+my $pg_config = $node->config_data('--bindir') . '/pg_config';
+if (-e $node->config_data('--pgxs'))
+{
+	mkdir $copy;
+	system('cp', '-a', 'Makefile', 'pgbufprobe.c', 'pgbufprobe.control', glob('*.sql'), 'src', $copy) == 0 or die 'could not copy the sources';
+	my $source = slurp_file("$copy/src/costfuncs.c");
+	$source =~ s/^(#define SMALL_TOTAL\s+INT64CONST)\(100000000\)$/$1(100000)/m or die 'there is no bound in src/costfuncs.c';
+	unlink "$copy/src/costfuncs.c", "$copy/src/costfuncs.o";
+	append_to_file("$copy/src/costfuncs.c", $source);
+	my ($out, $err) = run_command([ 'make', '-s', '-C', $copy, "PG_CONFIG=$pg_config", 'with_llvm=no', 'pgbufprobe.so' ]);
+	$built = -e "$copy/pgbufprobe.so";
+	diag("$out\n$err") unless $built;
+}
+
+SKIP:
+{
+	skip 'the library cannot be built here', 26 unless $built;
+
+	# Functions of the copy beside those of the extension: a session has one or the other, by the first that it calls.
+	$node->safe_psql('postgres', join '', map {
+		my ($name, $arguments) = @$_;
+		"CREATE FUNCTION bounded_$name($arguments) RETURNS SETOF record AS '$copy/pgbufprobe', 'pgbufprobe_$name' LANGUAGE C;
+		 GRANT EXECUTE ON FUNCTION bounded_$name TO monitor;"
+	} split_definitions($node->safe_psql('postgres', q{
+		SELECT proname, regexp_replace(pg_get_function_arguments(oid), E'\\n', ' ', 'g') FROM pg_proc
+		 WHERE proname IN ('pgbufprobe_sweep_cost', 'pgbufprobe_scan_cost')})));
+	my $sweep = 'SELECT count(*) FROM bounded_sweep_cost';
+
+	restart_with(2048);
+	is_limited('SELECT count(*) FROM bounded_scan_cost(%d)', 10000, 16);
+	is_limited("$sweep(%d)", 100000000, 50000 - 6 * 2048);
+	is(as_role('monitor', "SELECT victims FROM bounded_sweep_cost(87712, 'worst')"), 87712, 'what is accepted comes to its end');
+	is(as_role('monitor', 'SELECT victims FROM bounded_sweep_cost(37712)'), "37712\n37712", 'in both scenarios');
+
+	# Twenty passes over a large pool are more than that, and more than the defaults.
+	restart_with(16384);
+	is_limited('SELECT count(*) FROM bounded_scan_cost(%d)', 10000, 6);
+	is_limited("$sweep(%d)", 100000000, 4 * 16384);
+	is_limited("$sweep(%d, 'worst')", 100000000, 14 * 16384);
+	is(as_role('monitor', "SELECT victims FROM bounded_sweep_cost(1000)"), "1000\n1000", 'the default is less');
+
+	# Half of the pool is pinned, so that each victim takes two buffers: that is noticed on the way.
+	restart_with(128);
+	my $pins = join '', map { "DECLARE c$_ CURSOR FOR SELECT ctid FROM pages WHERE ctid = '($_,1)';\nMOVE 1 FROM c$_;\n" } 0 .. 63;
+	is(as_role('monitor', "BEGIN; SELECT victims FROM bounded_sweep_cost(20000, 'current');\n$pins SELECT victims FROM bounded_sweep_cost(20000, 'current')"),
+		"20000\n20000", 'with many pinned buffers, a few victims are found');
+	like(as_role('monitor', "BEGIN; SELECT victims FROM bounded_sweep_cost(20000, 'current');\n$pins SELECT victims FROM bounded_sweep_cost(90000, 'current')"),
+		qr/ERROR:  54000: cannot inspect more than 100000 buffer descriptors in one call\nHINT:  Superusers are not limited\./,
+		'but not as many as without');
+	is(as_role('postgres', "BEGIN; $pins SELECT victims FROM bounded_sweep_cost(90000, 'current')"), 90000, 'unless a superuser looks for them');
+}
+
+sub split_definitions
+{
+	return map { [ split /\|/, s/^pgbufprobe_//r ] } split /\n/, $_[0];
+}
+
+$node->stop;
+done_testing();

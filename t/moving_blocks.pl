@@ -1,0 +1,126 @@
+# A block that moves to another buffer while the descriptors are scanned may be found in both, and counts
+# once. Sessions dirty all pages of a table that is larger than the pool; another asks again and again what
+# is in the pool, and is stopped at random moments, so that blocks move in the middle of its scans.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my $pool = 1024;
+my $pages = 1536;
+my $writers = 2;
+my $stops = 150;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', qq(
+shared_buffers = $pool
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+max_wal_size = 10GB
+fsync = off
+full_page_writes = off
+synchronous_commit = off
+log_statement = none
+));
+$node->start;
+
+# A row for each writer in each page: to lock it makes the page dirty, and no larger.
+$node->safe_psql(
+	'postgres', qq(
+CREATE EXTENSION pgbufprobe;
+CREATE TABLE moving (writer integer, filler text);
+ALTER TABLE moving ALTER filler SET STORAGE PLAIN;
+INSERT INTO moving SELECT w, repeat('x', current_setting('block_size')::integer / ($writers + 1))
+	FROM generate_series(1, $pages), generate_series(1, $writers) w;
+CREATE TABLE said (scans bigint, dirty bigint, broken bigint);
+
+CREATE PROCEDURE write_pages(slot integer) LANGUAGE plpgsql AS \$\$
+DECLARE
+	place tid;
+BEGIN
+	LOOP
+		FOR i IN 1 .. 50 LOOP
+			place := format('(%s,%s)', floor(random() * $pages), slot);
+			PERFORM FROM moving WHERE ctid = place FOR UPDATE;
+		END LOOP;
+		COMMIT;
+	END LOOP;
+END \$\$;
+
+-- Until the advisory lock is taken.
+CREATE PROCEDURE ask() LANGUAGE plpgsql AS \$\$
+BEGIN
+	WHILE pg_try_advisory_xact_lock(1) LOOP
+		INSERT INTO said
+		SELECT count(*), sum(shared_dirty_blocks),
+			   count(*) FILTER (WHERE shared_dirty_blocks > shared_blocks OR shared_blocks > blocks)
+		  FROM generate_series(1, 500) n, pgbufprobe_residency(CASE WHEN n > 0 THEN 'moving'::regclass END)
+		 WHERE fork = 'main';
+		COMMIT;
+	END LOOP;
+END \$\$;
+));
+is($node->safe_psql('postgres', "SELECT pg_relation_size('moving') / current_setting('block_size')::integer"),
+	$pages, 'the table is larger than the pool');
+
+sub start
+{
+	my ($query) = @_;
+	my $session = { said => '' };
+
+	$session->{run} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') . ' application_name=moving', '-c', $query ],
+		'>', \$session->{said}, '2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	return $session;
+}
+
+my @writers = map { start("CALL write_pages($_)") } 1 .. $writers;
+my $asking = start('CALL ask()');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
+	WHERE application_name = 'moving' AND query = 'CALL ask()' AND now() - backend_start > '1 s'}) or die 'nobody asks';
+my $pid = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity
+	WHERE application_name = 'moving' AND query = 'CALL ask()'});
+
+# While it is stopped, the writers replace a part of the pool.
+my $end = time + $PostgreSQL::Test::Utils::timeout_default / 4;
+my $stopped = 0;
+while ($stopped < $stops && time < $end)
+{
+	usleep(int rand 5000);
+	kill STOP => $pid or die $!;
+	usleep(30_000);
+	kill CONT => $pid or die $!;
+	$stopped++;
+}
+note("stopped $stopped times");
+
+my $locking = $node->background_psql('postgres');
+$locking->query_safe('SELECT pg_advisory_lock(1)');
+$asking->{run}->finish;
+is($asking->{said}, '', 'it was asked to the end');
+$locking->quit;
+$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'moving'});
+for my $writer (@writers)
+{
+	$writer->{run}->finish;
+	like($writer->{said}, qr/\A.*terminating connection due to administrator command/, 'a writer wrote to the end');
+}
+
+my ($scans, $dirty, $broken) = split /\|/, $node->safe_psql('postgres', 'SELECT sum(scans), sum(dirty) / sum(scans), sum(broken) FROM said');
+note("$scans scans, with $dirty dirty blocks on average");
+cmp_ok($scans, '>', $stopped, 'it was asked many times');
+cmp_ok($dirty, '>', $pool / 2, 'when most of the pool was dirty');
+is($broken, 0, 'dirty blocks are among those in the pool, and these among those of the table');
+
+$node->stop;
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/, 'no process has crashed');
+
+done_testing();

@@ -1,0 +1,304 @@
+# With pgbufprobe.os_cache off nothing asks the kernel what its page cache holds: no function, and no worker.
+# The servers run where these system calls end the process, so that none goes unnoticed. What is unknown
+# then is NULL, with the reason; and when the setting is on again, all is back.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use IPC::Run;
+use PageCache;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $pages = 1200;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', qq(
+shared_buffers = 4MB
+autovacuum = off
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+log_statement = none
+));
+# Its processes would read in place of a session.
+$node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
+$node->start;
+$node->safe_psql('postgres',
+	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $pages) . one_row_a_page('small', 10)
+	  . 'VACUUM FREEZE pages, small; CHECKPOINT; CREATE ROLE monitor IN ROLE pg_monitor');
+my ($file) = segment_files($node, my $session = $node->background_psql('postgres'), 'pages', 'main');
+$session->quit;
+my $bytes = -s $file;
+$node->stop;
+
+# The answer, and the lines that were said beside it, of a new session.
+sub ask
+{
+	my ($query) = @_;
+	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query", on_error_stop => 0);
+
+	$err =~ s/^psql:<stdin>:\d+: //mg;
+	return ($out, join "\n", grep { !/^LOCATION/ } split /\n/, $err);
+}
+
+# All that a monitor may call, with what it must answer while the page cache is not asked: the query, the
+# answer, and whether something is said beside it.
+my $answers_nothing = 'pgbufprobe.os_cache" is off';
+my %readers = (
+	pgbufprobe_os_cache => [
+		[ q{SELECT bytes, num_nulls(cached_pages, cached_bytes, cached_fraction, dirty_pages, writeback_pages, evicted_pages,
+				recently_evicted_pages, method), trustworthy FROM pgbufprobe_os_cache('pages')}, "$bytes|8|f", 1 ],
+		[ q{SELECT bytes, cached_pages, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'mincore')}, "$bytes|||f", 1 ],
+		[ q{SELECT bytes, cached_pages, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'cachestat')}, "$bytes|||f", 1 ] ],
+	pgbufprobe_residency => [
+		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, shared_dirty_blocks <= shared_blocks,
+				num_nulls(os_blocks, both_blocks, neither_blocks, os_partial_blocks, method), trustworthy
+			FROM pgbufprobe_residency('pages') WHERE fork = 'main'}, "$pages|t|t|5|f", 1 ],
+		[ q{SELECT count(*) > 100, count(blocks) = count(*), count(shared_blocks) = count(*), count(os_blocks), count(both_blocks),
+				bool_or(trustworthy) FROM pgbufprobe_residency()}, 't|t|t|0|0|f', 1 ] ],
+	pgbufprobe_residency_map => [
+		[ q{SELECT count(*), count(shared_blocks), count(os_blocks), count(both_blocks) FROM pgbufprobe_residency_map('pages', 10)},
+			'10|10|0|0', 1 ] ],
+	pgbufprobe_double_buffering => [
+		[ q{SELECT shared_bytes > 0, num_nulls(os_bytes, both_bytes, distinct_bytes, duplicate_fraction), trustworthy
+			FROM pgbufprobe_double_buffering}, 't|4|f', 1 ] ],
+	pgbufprobe_checkup => [
+		[ q{SELECT count(*), count(answer), count(value) FILTER (WHERE key = 'cached_twice'),
+				min(answer) FILTER (WHERE key = 'cached_twice'), min(verdict) FILTER (WHERE key = 'cached_twice')
+			FROM pgbufprobe_checkup()}, qq{8|8|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
+	pgbufprobe_advice => [ [ q{SELECT count(estd_os_cache_fraction) FROM pgbufprobe_advice()}, '0', 0 ] ],
+	map { ($_->[0] => [ [ "SELECT count(*) > 0 FROM $_->[0]($_->[1])", 't', 0 ] ]) } (
+		[ 'pgbufprobe_sweep_cost', '100' ],
+		[ 'pgbufprobe_scan_cost', '1' ],
+		[ 'pgbufprobe_usagecount_histogram', q{'pages'} ],
+		[ 'pgbufprobe_relations', '' ],
+		[ 'pgbufprobe_clock', '' ],
+		[ 'pgbufprobe_clock_rate', q{'10 ms'} ],
+		[ 'pgbufprobe_residence', q{'10 ms'} ],
+		[ 'pgbufprobe_history', '' ],
+		[ 'pgbufprobe_snapshot', '' ],
+		[ 'pgbufprobe_snapshot_diff', 'pgbufprobe_snapshot()' ],
+		[ 'pgbufprobe_snapshot_diff_relations', 'pgbufprobe_snapshot()' ]));
+# Without the worker these are errors.
+my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history';
+
+sub is_off
+{
+	my ($what, $preloaded) = @_;
+
+	for my $name (sort keys %readers)
+	{
+		next if $needs_worker{$name} && !$preloaded;
+		for my $case (@{ $readers{$name} })
+		{
+			my ($query, $answer, $has_reason) = @$case;
+			my ($out, $said) = ask($query);
+
+			is($out, $answer, "$what: $name: " . ($has_reason ? 'NULL for the page cache' : 'an answer'));
+			if ($has_reason)
+			{
+				like($said, qr/\ANOTICE:  00000: what the page cache .*\nDETAIL:  The setting "\Q$answers_nothing\E\.\z/,
+					"$what: $name: and the reason, once");
+			}
+			else
+			{
+				is($said, '', "$what: $name: nothing is said");
+			}
+		}
+	}
+	for my $advice ('willneed', 'dontneed')
+	{
+		my ($out, $said) = ask("SELECT pgbufprobe_os_advise('pages', '$advice')");
+		like($said, qr/\AERROR:  55000: .*pgbufprobe\.os_cache" is off\z/, "$what: advice $advice is an error");
+	}
+	my ($out, $said) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 1200) WHERE tier IS DISTINCT FROM 'shared_buffers'});
+	like($out, qr/\A\|\d+\z/, "$what: reads from below shared buffers are of no tier");
+	like($said, qr/\Q$answers_nothing\E/, "$what: and the reason is said");
+
+	# Nobody but the administrator of the server switches it on.
+	($out, $said) = ask("SET pgbufprobe.os_cache = on;\nSELECT count(os_blocks) FROM pgbufprobe_residency('pages')");
+	is($out, '0', "$what: a session cannot switch it on");
+	($out, $said) = ask("LOAD 'pgbufprobe';\nSET pgbufprobe.os_cache = on");
+	like($said, qr/ERROR:  55P02: parameter "pgbufprobe\.os_cache" cannot be changed now/, "$what: nor when the library is loaded");
+	return;
+}
+
+sub is_on
+{
+	my ($what) = @_;
+	my ($out, $said) = ask(q{
+SELECT blocks, os_blocks IS NOT NULL, both_blocks IS NOT NULL, trustworthy FROM pgbufprobe_residency('pages') WHERE fork = 'main';
+SELECT cached_pages IS NOT NULL, trustworthy FROM pgbufprobe_os_cache('pages');
+SELECT count(os_blocks) FROM pgbufprobe_residency_map('pages', 10);
+SELECT trustworthy FROM pgbufprobe_double_buffering;
+SELECT value IS NOT NULL, answer LIKE '% page cache%' FROM pgbufprobe_checkup() WHERE key = 'cached_twice';
+SELECT pgbufprobe_os_advise('small', 'willneed') > 0});
+
+	is($out, "$pages|t|t|t\nt|t\n10\nt\nt|t\nt", "$what: all is told");
+	is($said, '', "$what: without reserve");
+	return;
+}
+
+# By the server's settings, where each session finds it, also one that has not loaded the library yet.
+sub set_os_cache
+{
+	my ($value) = @_;
+
+	# Before 17 a setting must be known to the session that changes it.
+	$node->safe_psql('postgres', "LOAD 'pgbufprobe';\nALTER SYSTEM SET pgbufprobe.os_cache = $value");
+	$node->reload;
+	$node->poll_query_until('postgres', "SELECT coalesce(current_setting('pgbufprobe.os_cache', true), '') = '$value'")
+	  or die 'the setting is not in force';
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# Off and on while the server runs
+
+for my $preloaded (0, 1)
+{
+	my $what = $preloaded ? 'preloaded' : 'not preloaded';
+
+	$node->append_conf('postgresql.conf', 'shared_preload_libraries = pgbufprobe') if $preloaded;
+	$node->start;
+	is_on("$what, at first");
+
+	# A session that has used the library hears of it, too.
+	my $old = $node->background_psql('postgres');
+	my $known = q{SELECT os_blocks IS NOT NULL FROM pgbufprobe_residency('pages') WHERE fork = 'main'};
+	is($old->query_safe($known), 't', "$what: an older session is told before");
+	set_os_cache('off');
+	is($old->query("SET client_min_messages = warning; SELECT 1; $known") =~ s/.*\n//sr, 'f', "$what: and not after");
+	is_off("$what, off", $preloaded);
+	set_os_cache('on');
+	is($old->query($known), 't', "$what: an older session is told again");
+	$old->quit;
+	is_on("$what, on again");
+	$node->safe_psql('postgres', "LOAD 'pgbufprobe';\nALTER SYSTEM RESET pgbufprobe.os_cache");
+	$node->stop;
+}
+
+# ---------------------------------------------------------------------------
+# Where to ask ends the process
+
+# The server inherits the filter.
+my $filtered = PostgreSQL::Test::Utils::tempdir_short();
+my ($pg_ctl) = grep { -x $_ } map { "$_/pg_ctl" } split /:/, $ENV{PATH};
+my $launcher = build_program('forbid_page_cache');
+
+append_to_file("$filtered/pg_ctl", qq{#!/bin/sh
+exec '$launcher' '$pg_ctl' "\$@"
+});
+chmod 0755, "$filtered/pg_ctl" or die $!;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\npgbufprobe.os_cache = off");
+
+sub bytes_read { return slurp_file("/proc/$_[0]/io") =~ /^rchar: (\d+)/m ? $1 : die }
+
+# Reads pages all over the table, so that pages come and go.
+sub run_load
+{
+	my $script = $node->basedir . '/read.sql';
+	my $said = '';
+
+	append_to_file($script, "\\set n random(0, $pages - 1)\nSELECT FROM pages WHERE ctid = '(:n,1)';\n") unless -e $script;
+	my $load = IPC::Run::run(
+		[ 'pgbench', '-n', '-T', '8', '-R', '200', '-c', '2', '-f', $script, $node->connstr('postgres') ],
+		'>', \$said, '2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default)) or diag($said);
+	return $load;
+}
+
+SKIP:
+{
+	my $oracle = build_program('mincore_oracle');
+	system("'$launcher' true 2>/dev/null") == 0 or skip 'system calls cannot be filtered', 1;
+	# By the signal SIGSYS, which the shell turns into a status.
+	is(system("'$launcher' '$oracle' '$file' >/dev/null 2>&1; exit \$?") >> 8, 128 + 31, 'the filter ends a process that asks by mincore');
+
+	for my $preloaded (0, 1)
+	{
+		my $what = $preloaded ? 'filtered, preloaded' : 'filtered';
+		my $log_before = -s $node->logfile;
+
+		$node->append_conf(
+			'postgresql.conf', q(
+shared_preload_libraries = pgbufprobe
+pgbufprobe.sample_interval = 100ms
+pgbufprobe.max_cpu_fraction = 1
+pgbufprobe.advice_memory = 256kB
+)) if $preloaded;
+		{
+			local $ENV{PATH} = "$filtered:$ENV{PATH}";
+			$node->start;
+		}
+		my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
+		my $find_worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
+		if ($preloaded)
+		{
+			$node->poll_query_until('postgres', "SELECT EXISTS ($find_worker)") or die 'there is no worker';
+		}
+		my $worker = $node->safe_psql('postgres', $find_worker);
+		is_off($what, $preloaded);
+		if ($preloaded)
+		{
+			my $counted = -r "/proc/$worker/io";
+			my $before = $counted ? bytes_read($worker) : 0;
+
+			ok(run_load(), "$what: a load that makes pages come and go");
+			is($node->safe_psql('postgres', $find_worker), $worker,
+				"$what: the worker lives through it");
+			is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL'),
+				't', "$what: and gives advice");
+			is($node->safe_psql('postgres', 'SELECT count(estd_os_cache_fraction) FROM pgbufprobe_advice()'),
+				0, "$what: without the page cache");
+		  SKIP:
+			{
+				skip 'the kernel does not count reads', 1 unless $counted;
+				is(bytes_read($worker) - $before, 0, "$what: and has read no file");
+			}
+		}
+
+		# Once all catalogs are in shared buffers, nor does a session read.
+		my $session = $node->background_psql('postgres', on_error_stop => 0);
+		my $pid = $session->query_safe('SELECT pg_backend_pid()');
+		my @queries = map { $_->[0] } map { @{ $readers{$_} } } grep { $preloaded || !$needs_worker{$_} } sort keys %readers;
+		$session->query_safe('SET client_min_messages = warning');
+	  SKIP:
+		{
+			skip 'the kernel does not count reads', 1 unless -r "/proc/$pid/io";
+			$session->query($_) for (@queries) x 2;
+			my $before = bytes_read($pid);
+			my %reading;
+			for my $query (@queries)
+			{
+				$session->query($query);
+				my $now = bytes_read($pid);
+				$reading{$query} = $now - $before if $now > $before;
+				$before = $now;
+			}
+			is_deeply(\%reading, {}, "$what: no function reads a file");
+		}
+		$session->quit;
+
+		is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started_at, "$what: the server is the same");
+		$node->stop;
+		is_deeply([ substr(slurp_file($node->logfile), $log_before) =~ /(.*(?:PANIC|TRAP:|terminated by signal|reinitializing).*)/g ],
+			[], "$what: and has not crashed");
+	}
+}
+
+# All that a monitor may call was called.
+$node->start;
+my @granted = split /\n/, $node->safe_psql(
+	'postgres', q{
+SELECT DISTINCT proname FROM pg_proc p, pg_depend d, pg_extension e
+ WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+   AND extname = 'pgbufprobe' AND has_function_privilege('monitor', p.oid, 'EXECUTE') ORDER BY 1});
+is_deeply([ grep { !$readers{$_} } @granted ], [], 'all functions that monitors may call are among these');
+$node->stop;
+
+done_testing();

@@ -1,0 +1,65 @@
+# On a standby the worker takes no part in recovery conflicts: the replay of DROP TABLESPACE, which cancels all
+# transactions, neither ends it nor costs it what it has learned.
+
+use strict;
+use warnings;
+
+use File::Basename;
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Test::More;
+
+my $rounds = 40;
+my $primary = sampler_node('primary', "max_standby_streaming_delay = 0\nallow_in_place_tablespaces = on\n");
+make_pages($primary);
+$primary->backup('backup');
+
+# One of its reads is under way most of the time, later.
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "pgbufprobe.max_cpu_fraction = 1\n");
+my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
+{
+	local $ENV{SLOW_PROBES} = $slow;
+	start_with($standby, 'slow_probes');
+}
+$primary->wait_for_catchup($standby);
+for (1 .. 10)
+{
+	ask($standby, 'CALL load(12)');
+	last if $standby->poll_query_until('postgres', 'SELECT count(sampled_loads) > 0 FROM pgbufprobe_advice()');
+}
+# It has probed when it knows what reads take; where the kernel hides that, it probes all the same.
+$standby->poll_query_until('postgres',
+	'SELECT count(estd_os_cache_fraction) > 0 FROM pgbufprobe_advice()') if ask($standby,
+	q{SELECT count(*) FROM pgbufprobe_os_cache('pages') WHERE cached_pages IS NOT NULL});
+
+my $pid = worker_pid($standby);
+my $from = -s $standby->logfile;
+my $learned = ask($standby, 'SELECT max(sampled_loads) FROM pgbufprobe_advice()');
+cmp_ok($learned, '>', 0, 'the worker has learned something');
+append_to_file($slow, '');
+for my $i (1 .. $rounds)
+{
+	ask($primary, "CREATE TABLESPACE short_lived LOCATION ''");
+	$primary->wait_for_catchup($standby);
+	# As somebody's temporary file, which is what the transactions are cancelled for.
+	my ($directory) = glob($standby->data_dir . '/pg_tblspc/*/PG_*');
+	mkdir "$directory/pgsql_tmp" or die "$directory/pgsql_tmp: $!";
+	append_to_file("$directory/pgsql_tmp/pgsql_tmp1.1", 'x');
+	ask($primary, 'DROP TABLESPACE short_lived');
+	$primary->wait_for_catchup($standby);
+	unlink "$directory/pgsql_tmp/pgsql_tmp1.1";
+	rmdir for "$directory/pgsql_tmp", $directory, dirname($directory);
+}
+is( join("\n", grep { /\[$pid\]|pgbufprobe sampler/ } split /\n/, slurp_file($standby->logfile, $from)),
+	'', "$rounds tablespaces are dropped: the worker has no conflict with that, and does not end");
+is(worker_pid($standby), $pid, 'it is the same worker');
+cmp_ok(ask($standby, 'SELECT max(sampled_loads) FROM pgbufprobe_advice()'), '>=', $learned, 'and has forgotten nothing');
+$standby->stop;
+$primary->stop;
+
+done_testing();

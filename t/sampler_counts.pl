@@ -1,0 +1,112 @@
+# What the server counts reaches the advice as soon as it is published, and where it does not, the advice says so
+# instead of giving figures that are worth nothing.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Test::More;
+
+my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
+my $unknown = q{coalesce(estd_miss_ratio IS NULL AND self_error IS NULL
+	AND (note LIKE 'more pages come in than%' OR note LIKE 'reads are not counted%'), false)};
+my $known = 'coalesce(estd_miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
+my $reads = 4 * $pool;
+
+# Reads random pages in one transaction, which stays open, without leaving the hand still for long.
+sub read_in_one_transaction
+{
+	my ($session) = @_;
+	$session->query_safe(qq{
+		BEGIN;
+		SET LOCAL enable_seqscan = off;
+		SET LOCAL enable_bitmapscan = off;
+		DO \$\$
+		DECLARE
+			start bigint := ticks FROM pgbufprobe_clock();
+			some_id int;
+		BEGIN
+			WHILE (SELECT ticks FROM pgbufprobe_clock()) < start + 8 * $pool LOOP
+				FOR i IN 1..$pool / 16 LOOP
+					some_id := 1 + floor(random() * 3 * $pool);
+					PERFORM length(page) FROM pages WHERE id = some_id;
+				END LOOP;
+				PERFORM pg_sleep(0.02);
+			END LOOP;
+		END \$\$});
+}
+
+# ---------------------------------------------------------------------------
+# A long transaction
+
+# Scans come only by the hand, and none when it has stopped.
+my $node = sampler_node('main');
+make_pages($node);
+ask($node, 'VACUUM pages');
+ask($node, 'CHECKPOINT');
+set($node, sample_interval => '1h');
+ask($node, 'SELECT pgbufprobe_history_reset()');
+my $session = $node->background_psql('postgres', on_error_stop => 1);
+read_in_one_transaction($session);
+becomes_true($node, "$unknown $today", 'a long transaction: the miss ratio is unknown until it publishes its reads, and why');
+is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL OR note IS NULL}), '0',
+	'a long transaction: that of all sizes');
+# In a session that has been there: a new one moves the hand, and so brings a scan.
+$session->query_safe('COMMIT');
+my $is_known = 'f';
+for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	$is_known = $session->query_safe("SELECT $known $today");
+	last if $is_known eq 't';
+	select undef, undef, undef, 0.1;
+}
+is($is_known, 't', 'a long transaction: it is known from when the transaction has ended, without a scan');
+$session->quit;
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# New pages, which nobody reads
+
+# As many new pages as reads: of new pages alone all usage counts are the same, and the hand passes all at once.
+$node = sampler_node('new');
+make_pages($node);
+ask($node, 'CREATE TABLE filled (LIKE pages INCLUDING STORAGE)');
+my $fill_and_read = q{
+	DO $$
+	DECLARE
+		some_id int;
+	BEGIN
+		SET LOCAL enable_seqscan = off;
+		SET LOCAL enable_bitmapscan = off;
+		INSERT INTO filled SELECT i, repeat('x', 5000) FROM generate_series(1, 32) i;
+		FOR i IN 1..32 LOOP
+			some_id := 1 + floor(random() * } . 3 * $pool . q{);
+			PERFORM length(page) FROM pages WHERE id = some_id;
+		END LOOP;
+		PERFORM pg_sleep(0.01);
+	END $$;};
+ask($node, $fill_and_read x 500);
+becomes_true($node, "coalesce(estd_miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) $today",
+	'INSERT: new pages are not taken for reads that nobody counts');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# Nothing is counted
+
+SKIP:
+{
+	$node = sampler_node('uncounted', "track_counts = off\n");
+	skip 'from 16 on reads are counted whatever track_counts is', 1
+	  if ask($node, 'SHOW server_version_num') >= 160000;
+	make_pages($node);
+	ask($node, 'CALL load(8)');
+	becomes_true($node, "coalesce(note LIKE 'reads are not counted: track_counts is off%', false) $today",
+		'track_counts off: the advice says so');
+}
+$node->stop;
+
+done_testing();

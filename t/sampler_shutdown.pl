@@ -1,0 +1,113 @@
+# How the worker ends: when the server shuts down, in whatever way, without a word in its log; and to be started
+# again when somebody terminates it.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Test::More;
+
+sub is_gone
+{
+	my ($pid) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 unless kill 0, $pid;
+		select undef, undef, undef, 0.1;
+	}
+	return 0;
+}
+
+# Stops the server, and says what it has logged of that.
+sub stop_silently
+{
+	my ($node, $mode, $what) = @_;
+	my $pid = worker_pid($node);
+	my $from = -s $node->logfile;
+
+	$node->stop($mode);
+	ok(is_gone($pid), "$what, $mode shutdown: the worker ends");
+	is(sampler_log($node, $from), '', "$what, $mode shutdown: and nothing is logged of it");
+}
+
+my $node = sampler_node('main');
+
+for my $mode (qw(fast smart immediate))
+{
+	await_samples($node, 2);
+	stop_silently($node, $mode, 'at work');
+	$node->start;
+}
+
+set($node, sampler => 'off');
+becomes_true($node, "wait_event_type = 'Extension' $worker", 'sampler off: the worker waits');
+for my $mode (qw(fast smart immediate))
+{
+	stop_silently($node, $mode, 'sampler off');
+	$node->start;
+}
+
+# So that it sleeps as long as it ever does.
+set($node, sampler => 'on', sample_interval => '1h', advice_memory => '0');
+for my $mode (qw(fast smart))
+{
+	becomes_true($node, "count(*) = 1 FROM pgbufprobe_history()", 'a long sleep');
+	stop_silently($node, $mode, 'asleep');
+	$node->start;
+}
+
+# ---------------------------------------------------------------------------
+# Terminated by somebody
+
+for my $setting ('on', 'off')
+{
+	set($node, sampler => $setting);
+	becomes_true($node, "wait_event_type = 'Extension' $worker", "sampler $setting: the worker waits");
+	my $pid = worker_pid($node);
+	my $from = -s $node->logfile;
+	ask($node, "SELECT pg_terminate_backend(pid) $worker");
+	becomes_true($node, "count(*) = 1 $worker AND pid <> $pid", "sampler $setting, terminated: a new worker is started");
+	like(sampler_log($node, $from), qr/background worker "pgbufprobe sampler" \(PID $pid\) exited with exit code 1/,
+		"sampler $setting, terminated: the log says so");
+}
+set($node, sampler => 'on', sample_interval => '100ms', advice_memory => '-1');
+await_samples($node, 2);
+
+# ---------------------------------------------------------------------------
+# A standby, and one that shuts down on its own when it has reached its target
+
+$node->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'backup', has_streaming => 1);
+$standby->start;
+for my $mode (qw(fast smart immediate))
+{
+	await_samples($standby, 2);
+	stop_silently($standby, $mode, 'standby');
+	$standby->start;
+}
+await_samples($standby, 2);
+$standby->stop;
+
+ask($node, q{SELECT pg_create_restore_point('target')});
+ask($node, q{SELECT pg_switch_wal()});
+$standby->append_conf('postgresql.conf', "recovery_target_name = 'target'\nrecovery_target_action = 'shutdown'\n");
+my $from = -s $standby->logfile;
+# Not as other servers: that may be called a failure.
+PostgreSQL::Test::Utils::run_log([ 'pg_ctl', '-w', '-D', $standby->data_dir, '-l', $standby->logfile, 'start' ]);
+my $ended;
+for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	$ended = slurp_file($standby->logfile, $from) =~ /database system is shut down/ and last;
+	select undef, undef, undef, 0.1;
+}
+ok($ended, 'a recovery target: the standby shuts down');
+like(slurp_file($standby->logfile, $from), qr/shutdown at recovery target/, 'a recovery target: by itself');
+is(sampler_log($standby, $from), '', 'a recovery target: and nothing is logged of the worker');
+$node->stop;
+
+done_testing();
