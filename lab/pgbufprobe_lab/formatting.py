@@ -1,4 +1,4 @@
-"""Numbers and sizes as a person reads them."""
+"""Formats numbers, sizes and lists for reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MISSING = "–"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Up to three significant digits; whole numbers in full, with commas."""
+    """Returns up to three significant digits; whole numbers in full, with commas."""
     if value is None or math.isnan(value):
         return MISSING
     if value == int(value) and abs(value) < 1e15:
@@ -22,12 +22,12 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """Four digits at most; a share that is there is never 0 %."""
+    """Returns at most four digits; a share above zero is never 0 %."""
     return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.4g} %"
 
 
 def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
-    """A figure with its unit; shares (0..1) as percent, factors with a sign."""
+    """Returns a figure with its unit; shares (0..1) as percent, factors with a sign."""
     if value is None:
         return MISSING
     if unit == "share":
@@ -50,7 +50,7 @@ def size(value: float | None) -> str:
 
 
 def factor(value: float | None) -> str:
-    """here / published."""
+    """Returns a ratio, with two digits."""
     if value is None:
         return MISSING
     return f"{number(value, 2)} ×"
@@ -66,7 +66,7 @@ def duration(seconds: float | None) -> str:
 
 
 def words(items: Sequence[str]) -> str:
-    """a, b and c."""
+    """Returns "a, b and c"."""
     if len(items) < 2:
         return "".join(items)
     return ", ".join(items[:-1]) + " and " + items[-1]

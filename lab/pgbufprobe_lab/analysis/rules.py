@@ -1,6 +1,6 @@
-"""The rules that verdicts are made of. Pure arithmetic on summaries.
+"""The rules that decide verdicts.
 
-Each compares medians over trials and looks at the range of the trials before it calls a difference real.
+Each rule compares medians over trials. A difference counts only if the ranges of the trials confirm it.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pgbufprobe_lab.published import GB
-from pgbufprobe_lab.report.format import number, with_unit, words
-from pgbufprobe_lab.report.medians import Summary
+from pgbufprobe_lab.analysis.medians import Summary
+from pgbufprobe_lab.formatting import number, with_unit, words
+from pgbufprobe_lab.sizes import GB
 
 HOLDS = "holds"
 FAILS = "does not hold"
-UNKNOWN = "cannot be said"
+UNKNOWN = "unknown"
 OUTCOMES = (HOLDS, FAILS, UNKNOWN)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One finding of a write-up, judged on this machine."""
+    """One finding of a write-up, and whether it holds on this machine."""
 
     finding: str
     outcome: str
@@ -36,13 +36,13 @@ def _medians(groups: Mapping[str, Summary], unit: str) -> str:
 
 
 def alike(groups: Mapping[str, Summary], unit: str, tolerance: float = 0.25) -> Judged:
-    """Medians within the tolerance of each other; beyond it, a difference counts if the trials do not overlap."""
+    """Holds if the medians are within the tolerance of each other. Fails only if the trials do not overlap either."""
     if len(groups) < 2:
         return UNKNOWN, "fewer than two sizes were measured"
     ordered = sorted(groups.values(), key=lambda group: group.median)
     least, most = ordered[0], ordered[-1]
     if least.median <= 0:
-        return UNKNOWN, "a median of zero cannot be compared"
+        return UNKNOWN, "a median is zero"
     apart = most.median / least.median - 1
     text = f"medians: {_medians(groups, unit)}; {100 * apart:.0f} % apart"
     if apart <= tolerance:
@@ -55,7 +55,7 @@ def alike(groups: Mapping[str, Summary], unit: str, tolerance: float = 0.25) -> 
 
 
 def proportional(groups: Mapping[str, Summary], sizes: Mapping[str, float], unit: str, within: float = 1.5) -> Judged:
-    """Cost per GB of the sizes within a factor of each other."""
+    """Holds if the costs per GB are within a factor of each other."""
     groups = {name: group for name, group in groups.items() if sizes.get(name)}
     per_gb = {name: group.scaled(GB / sizes[name]) for name, group in groups.items()}
     outcome, why = alike(per_gb, f"{unit}/GB", within - 1)
@@ -63,7 +63,7 @@ def proportional(groups: Mapping[str, Summary], sizes: Mapping[str, float], unit
 
 
 def above(high: Summary | None, low: Summary | None, factor: float, names: tuple[str, str], unit: str) -> Judged:
-    """The first at least `factor` times the second; said only where the trials agree on it."""
+    """Holds if the first is at least `factor` times the second. Unknown if the trials overlap."""
     if high is None or low is None:
         missing = names[0] if high is None else names[1]
         return UNKNOWN, f"not measured: {missing}"
@@ -74,12 +74,12 @@ def above(high: Summary | None, low: Summary | None, factor: float, names: tuple
             return UNKNOWN, f"{text}, but the trials overlap"
         return HOLDS, text
     if high.high >= factor * low.low and high.high > low.low and max(high.trials, low.trials) > 1:
-        return UNKNOWN, f"{text}, and the trials reach on both sides of the limit"
+        return UNKNOWN, f"{text}, but the trials are on both sides of the limit"
     return FAILS, text
 
 
 def at_most(value: Summary | None, limit: float, name: str, unit: str) -> Judged:
-    """Every trial on one side of a limit."""
+    """Holds if all trials are at most the limit, fails if all are above it."""
     if value is None:
         return UNKNOWN, f"not measured: {name}"
     text = f"{name} {with_unit(value.median, unit)}"
@@ -87,11 +87,11 @@ def at_most(value: Summary | None, limit: float, name: str, unit: str) -> Judged
         return HOLDS, text
     if value.low > limit:
         return FAILS, text
-    return UNKNOWN, f"{text}, with trials on both sides of the limit"
+    return UNKNOWN, f"{text}, but the trials are on both sides of the limit"
 
 
 def at_least(value: Summary | None, limit: float, name: str, unit: str) -> Judged:
-    """The mirror of at_most."""
+    """Holds if all trials are at least the limit, fails if all are below it."""
     if value is None:
         return UNKNOWN, f"not measured: {name}"
     text = f"{name} {with_unit(value.median, unit)}"
@@ -99,11 +99,11 @@ def at_least(value: Summary | None, limit: float, name: str, unit: str) -> Judge
         return HOLDS, text
     if value.high < limit:
         return FAILS, text
-    return UNKNOWN, f"{text}, with trials on both sides of the limit"
+    return UNKNOWN, f"{text}, but the trials are on both sides of the limit"
 
 
 def all_of(judged: Sequence[Judged]) -> Judged:
-    """Holds if each holds; one that does not hold decides against it."""
+    """Holds if each holds, and fails if any fails."""
     why = "; ".join(text for _, text in judged)
     outcomes = [outcome for outcome, _ in judged]
     if FAILS in outcomes:

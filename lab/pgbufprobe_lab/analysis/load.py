@@ -1,4 +1,4 @@
-"""Reads the results of a run: one JSON file a scenario. A file that cannot be read is told, not skipped."""
+"""Reads the results of a run, one JSON file for each scenario. An unreadable file is reported, not skipped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pgbufprobe_lab.published import NAMES
+from pgbufprobe_lab.samples import NAMES
 
 SCHEMA = 1
 Sample = dict[str, Any]
@@ -16,14 +16,14 @@ Sample = dict[str, Any]
 
 @dataclass(frozen=True)
 class Result:
-    """What one scenario left behind. `status` is as in the file, or "not run" or "unreadable"."""
+    """The result of one scenario. `status` is as in the file, or "not run", or "unreadable"."""
 
     scenario: str
     status: str
     why: str = ""
     raw: dict[str, Any] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
-    lost: tuple[Sample, ...] = ()
+    discarded: tuple[Sample, ...] = ()  # of failed steps
     failures: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -31,7 +31,7 @@ class Result:
         return bool(self.samples)
 
     def part(self, name: str) -> dict[str, Any]:
-        """A nested object of the file, empty where it is missing."""
+        """Returns a nested object of the file, empty if it is missing."""
         value = self.raw.get(name)
         return value if isinstance(value, dict) else {}
 
@@ -42,15 +42,15 @@ def _list(raw: dict[str, Any], name: str) -> list[Any]:
 
 
 def _usable(sample: Any) -> bool:
-    """A name and a finite number; a figure that is not there is not a figure."""
+    """Returns whether a sample has a name and a finite number."""
     if not isinstance(sample, dict) or not isinstance(sample.get("what"), str):
         return False
     value = sample.get("value")
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def lost_samples(path: Path) -> tuple[Sample, ...]:
-    """What steps measured before they failed: it is in the raw file only, and counts in no figure."""
+def discarded_samples(path: Path) -> tuple[Sample, ...]:
+    """Returns the samples of failed steps. Only the raw file has them, and no figure includes them."""
     begun: dict[Any, list[Sample]] = {}
     failed: dict[Any, list[Sample]] = {}
     try:
@@ -61,7 +61,7 @@ def lost_samples(path: Path) -> tuple[Sample, ...]:
         try:
             entry = json.loads(line)
         except ValueError:
-            break  # cut off when the laboratory was killed
+            break  # truncated when the run was killed
         if "begin" in entry:
             begun[entry["begin"]] = []
             failed.pop(entry["begin"], None)
@@ -88,11 +88,11 @@ def read_result(path: Path, scenario: str) -> Result:
         status=str(raw.get("status", "unknown")),
         raw=raw,
         samples=tuple(samples),
-        lost=lost_samples(path.with_name(f"{scenario}.raw.jsonl")) if failures else (),
+        discarded=discarded_samples(path.with_name(f"{scenario}.raw.jsonl")) if failures else (),
         failures=tuple(failures),
     )
 
 
 def read_results(outdir: Path) -> dict[str, Result]:
-    """Every scenario, in the order of the write-ups, whether it was run or not."""
+    """Returns all scenarios in the order of the write-ups, including those that were not run."""
     return {name: read_result(outdir / f"{name}.json", name) for name in NAMES}

@@ -1,26 +1,26 @@
-"""The plots of write-ups B to E, in the shape of their figures. Samples in, charts out, none without data."""
+"""The charts of write-ups B to E, in the form of their figures. Without samples, there is no chart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
 
-from pgbufprobe_lab.published import MB
-from pgbufprobe_lab.report.charts import Axis, Row, Series, bars, dots, lines, stacks
-from pgbufprobe_lab.report.format import number, size
-from pgbufprobe_lab.report.medians import Samples, by_trial, distinct, grouped, pick, summarize
-from pgbufprobe_lab.report.model import Chart
-from pgbufprobe_lab.report.plots_pool import RANGES, curves, pool_series, row
+from pgbufprobe_lab.analysis.medians import Samples, by_trial, distinct, grouped, pick, summarize
+from pgbufprobe_lab.formatting import number, size
+from pgbufprobe_lab.pages.charts import Axis, Row, Series, bars, dots, lines, stacks
+from pgbufprobe_lab.pages.model import Chart
+from pgbufprobe_lab.report.charts_a import RANGES, curves, pool_series, row
+from pgbufprobe_lab.sizes import MB
 
 STATES = ("clean", "dirty")
 
 
-def plot_b(samples: Samples) -> list[Chart]:
+def chart_b(samples: Samples) -> list[Chart]:
     limits = distinct(samples, "x")
     order = tuple(size(limit) for limit in limits)
     wanted = (
-        ("vacuum_writes", "Writes by vacuum", "writes"),
-        ("vacuum_seconds", "Time of the vacuum", "s"),
+        ("vacuum_writes", "Writes by VACUUM", "writes"),
+        ("vacuum_seconds", "Time of VACUUM", "s"),
         ("checkpoint_buffers", "Written by the next checkpoint", "buffers"),
     )
     charts = []
@@ -28,14 +28,16 @@ def plot_b(samples: Samples) -> list[Chart]:
         rows = [row(size(x), group, title) for x, group in grouped(pick(samples, what=what), "x").items()]
         if rows:
             spec = bars(
-                rows, Axis("limit of the ring", order), Axis(f"{title.lower()} ({unit})"), Series((title,)), 230
+                rows, Axis("ring size", order), Axis(f"{title[0].lower()}{title[1:]} ({unit})"), Series((title,)), 230
             )
-            charts.append(Chart(title, "Medians over the trials; a line reaches from the lowest to the highest.", spec))
+            charts.append(
+                Chart(title, "Medians over the trials. Lines extend from the lowest to the highest trial.", spec)
+            )
     return charts + _pool_after_vacuum(samples, order)
 
 
 def _pool_after_vacuum(samples: Samples, order: tuple[str, ...]) -> list[Chart]:
-    """Buffers in use only: how much of a pool is unused depends on its size, not on the ring."""
+    """Shows only used buffers, because the number of unused ones depends on the pool, not on the ring."""
     rows: list[Row] = []
     for limit, (place, state) in product(distinct(samples, "x"), enumerate(STATES)):
         group = summarize(pick(samples, what="buffers", moment="after", x=limit, state=state))
@@ -46,12 +48,12 @@ def _pool_after_vacuum(samples: Samples, order: tuple[str, ...]) -> list[Chart]:
         return []
     most = max(row["x"] for row in rows)
     rows = [{**row, "wide": row["x"] >= 0.15 * most} for row in rows]
-    spec = stacks(rows, Axis("buffers in use after the vacuum"), Axis("", order), Series(STATES), 40)
-    caption = "A large ring leaves its dirty pages in the pool for the checkpoint. Medians over the trials."
-    return [Chart("The pool after the vacuum", caption, spec)]
+    spec = stacks(rows, Axis("buffers in use after VACUUM"), Axis("", order), Series(STATES), 40)
+    caption = "A large ring leaves dirty pages in the pool for the checkpoint. Medians over the trials."
+    return [Chart("The pool after VACUUM", caption, spec)]
 
 
-def plot_c(samples: Samples) -> list[Chart]:
+def chart_c(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     indexes = tuple(int(x) for x in distinct(samples, "x"))
     x = Axis("indexes", indexes)
@@ -73,7 +75,7 @@ def plot_c(samples: Samples) -> list[Chart]:
 
 
 def _block_rows(samples: Samples, query: str, pools: list[str]) -> list[Row]:
-    """Blocks hit and read of each run of a query, a bar for each pool, order of rows and run."""
+    """Returns the blocks hit and read by a query, for a bar for each pool, order of rows and run."""
     rows: list[Row] = []
     for pool, order, (run, moment) in product(pools, distinct(samples, "order"), ((1, "cold"), (2, "again"))):
         wanted = {"query": query, "pool": pool, "order": order, "x": run}
@@ -87,11 +89,11 @@ def _block_rows(samples: Samples, query: str, pools: list[str]) -> list[Row]:
     return [{**row, "wide": row["x"] >= 0.15 * most} for row in rows]
 
 
-def plot_d(samples: Samples) -> list[Chart]:
+def chart_d(samples: Samples) -> list[Chart]:
     _, labels = pool_series(samples)
     caption = (
-        f"Pools: {', '.join(labels.values())}. Rows ordered by p_id are scattered, by c_id they lie together. Medians "
-        "over the trials."
+        f"Pools: {', '.join(labels.values())}. Ordered by p_id, the matching rows are scattered; ordered by c_id, they "
+        "are adjacent. Medians over the trials."
     )
     charts = []
     for query in distinct(samples, "query"):
@@ -102,7 +104,7 @@ def plot_d(samples: Samples) -> list[Chart]:
     return charts
 
 
-def plot_e1(samples: Samples) -> list[Chart]:
+def chart_e1(samples: Samples) -> list[Chart]:
     tps = grouped(pick(samples, what="tps"), "x")
     rows = [row(int(x), group, "tps") for x, group in tps.items()]
     if not rows:
@@ -111,10 +113,10 @@ def plot_e1(samples: Samples) -> list[Chart]:
     return [Chart("Read throughput", RANGES, spec, wide=True)]
 
 
-def plot_e2(samples: Samples) -> list[Chart]:
+def chart_e2(samples: Samples) -> list[Chart]:
     names = {"write1": "write1: ten transactions", "write10": "write10: one transaction"}
     simple = pick(samples, what="tps", variant="simple")
-    # A script has ten updates in both cases.
+    # Both scripts have ten updates.
     rows = [
         row(int(x), group, name, 10)
         for script, name in names.items()
@@ -151,7 +153,7 @@ def _variants(samples: Samples, names: dict[str, str]) -> list[Chart]:
     return [Chart(f"Variants, {number(clients)} clients", "Medians over the trials.", spec)]
 
 
-def plot_e3(samples: Samples) -> list[Chart]:
+def chart_e3(samples: Samples) -> list[Chart]:
     seconds = pick(samples, what="seconds")
     jobs = tuple(int(x) for x in distinct(seconds, "x"))
     rows, names = [], []
@@ -163,7 +165,7 @@ def plot_e3(samples: Samples) -> list[Chart]:
     if not rows:
         return []
     spec = lines(rows, Axis("jobs", jobs), Axis("vacuumdb (s)"), Series(tuple(names)))
-    return [Chart("Vacuum by several jobs", RANGES, spec, wide=True)]
+    return [Chart("vacuumdb with several jobs", RANGES, spec, wide=True)]
 
 
 def brin_name(pages: object) -> str:
@@ -175,7 +177,7 @@ def index_name(sample: dict[str, object]) -> str:
     return names.get(str(sample.get("index")), str(sample.get("index")))
 
 
-def plot_e4(samples: Samples) -> list[Chart]:
+def chart_e4(samples: Samples) -> list[Chart]:
     orders = ("sorted", "random")
     named = [{**sample, "name": index_name(dict(sample))} for sample in samples]
     kinds = {"btree": 0, "brin": 1, "partitions": 2, "none": 3}
@@ -201,11 +203,11 @@ def plot_e4(samples: Samples) -> list[Chart]:
             spec = dots(rows, Axis(label, log=True), Axis("", shown), Series(orders), 40 * len(shown) + 40, 80)
             spec["encoding"]["y"]["title"] = None
             spec["encoding"]["y"]["axis"]["grid"] = True
-            charts.append(Chart(title, "Each mark is a trial; further left is better.", spec))
+            charts.append(Chart(title, "Each mark is one trial. Further left is better.", spec))
     return charts
 
 
-def plot_e5(samples: Samples) -> list[Chart]:
+def chart_e5(samples: Samples) -> list[Chart]:
     dirs = tuple(distinct(samples, "data_dir"))
     charts = []
     for load in distinct(samples, "load"):
@@ -222,13 +224,13 @@ def plot_e5(samples: Samples) -> list[Chart]:
     return charts
 
 
-PLOTS: dict[str, Callable[[Samples], list[Chart]]] = {
-    "B": plot_b,
-    "C": plot_c,
-    "D": plot_d,
-    "E1": plot_e1,
-    "E2": plot_e2,
-    "E3": plot_e3,
-    "E4": plot_e4,
-    "E5": plot_e5,
+CHARTS: dict[str, Callable[[Samples], list[Chart]]] = {
+    "B": chart_b,
+    "C": chart_c,
+    "D": chart_d,
+    "E1": chart_e1,
+    "E2": chart_e2,
+    "E3": chart_e3,
+    "E4": chart_e4,
+    "E5": chart_e5,
 }

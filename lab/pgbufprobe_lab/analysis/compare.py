@@ -1,13 +1,11 @@
-"""The figures of the write-ups beside those of this run: published, here, and the ratio of the two."""
+"""Computes the counterparts of the published figures from the samples of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from pgbufprobe_lab.published import C_INSERTED_ROWS, C_ROWS, Figure, figures
-from pgbufprobe_lab.report import derive
-from pgbufprobe_lab.report.format import factor, number, size, with_unit
-from pgbufprobe_lab.report.medians import (
+from pgbufprobe_lab.analysis import derive
+from pgbufprobe_lab.analysis.medians import (
     Samples,
     Summary,
     best_of,
@@ -17,9 +15,8 @@ from pgbufprobe_lab.report.medians import (
     quotient,
     summarize,
 )
-from pgbufprobe_lab.report.model import Table
 
-Here = dict[str, Summary | None]
+Here = dict[str, Summary | None]  # by the key of the published figure
 
 
 def _plain(value: float | None) -> Summary | None:
@@ -32,17 +29,17 @@ def _here_a1(samples: Samples) -> Here:
 
 def _here_a2(samples: Samples) -> Here:
     method = derive.pass_method(samples)
-    turns = pick(samples, what="pass_ms", method=method)
+    passes = pick(samples, what="pass_ms", method=method)
     return {
         "pass_ms_per_gb": summarize(pick(samples, what="ms_per_gb", method=method)),
-        "pass_large_small_ratio": paired(pick(turns, pool="large"), pick(turns, pool="small"), quotient),
+        "pass_large_small_ratio": paired(pick(passes, pool="large"), pick(passes, pool="small"), quotient),
         "sweeps_per_500_reads": summarize(pick(samples, what="swept_reads")),
         "moved_left": derive.moved_left(samples),
     }
 
 
 def _here_a3(samples: Samples) -> Here:
-    return {"os_minus_pool_ms": derive.os_minus_pool(samples)}
+    return {"os_minus_pool_ms": derive.page_cache_minus_pool(samples)}
 
 
 def _here_a4(samples: Samples) -> Here:
@@ -138,83 +135,12 @@ HERE: dict[str, Callable[[Samples], Here]] = {
 
 
 def ratio(here: float | None, published: float | None) -> float | None:
-    """here / published, None where that says nothing."""
+    """Returns here / published, or None if one of them is missing or published is zero."""
     if here is None or not published:
         return None
     return here / published
 
 
-def measured(summary: Summary | None, unit: str) -> str:
-    """Median, and the range of the trials where there is one."""
-    if summary is None:
-        return "not measured"
-    text = with_unit(summary.median, unit)
-    if summary.low == summary.high:
-        return text
-    # The unit once is enough, but percents and bytes are scaled with theirs.
-    low, high = (with_unit(value, unit if unit in ("share", "bytes") else "") for value in (summary.low, summary.high))
-    return f"{text} ({low} to {high})"
-
-
-def _row(figure: Figure, here: Summary | None) -> tuple[str, ...]:
-    label = f"{figure.label} ({figure.note})" if figure.note else figure.label
-    return (
-        label,
-        with_unit(figure.value, figure.unit, 6),
-        measured(here, figure.unit),
-        factor(ratio(here.median if here else None, figure.value)),
-    )
-
-
-CAPTION = "Published and here: medians, in parentheses the lowest and the highest trial"
-OTHER_SIZES = ("B", "E3")
-SCALED = "; the tables here have another size, so compare the rows with each other"
-COLUMNS = ("Figure", "Published", "Here", "Here / published")
-NUMERIC = (False, True, True, True)
-
-
-def comparison(scenario: str, samples: Samples) -> Table | None:
-    """None where the write-up gives curves only, and no figure to compare."""
-    wanted = figures(scenario)
-    if not wanted:
-        return None
-    here = HERE[scenario](samples)
-    caption = CAPTION + SCALED if scenario in OTHER_SIZES else CAPTION
-    return Table(caption, COLUMNS, tuple(_row(figure, here.get(figure.key)) for figure in wanted), NUMERIC)
-
-
-def _blocks(read: Summary | None, hit: Summary | None) -> str:
-    if read is None or hit is None:
-        return "not measured"
-    touched = read.median + hit.median
-    return f"{number(read.median)} of {number(touched)} ({with_unit(_share(read, hit), 'share')})"
-
-
-def _share(read: Summary | None, hit: Summary | None) -> float | None:
+def read_share(read: Summary | None, hit: Summary | None) -> float | None:
+    """C: returns the share of the accessed blocks that were read."""
     return read.median / (read.median + hit.median) if read and hit and read.median + hit.median else None
-
-
-def insert_comparison(samples: Samples) -> Table:
-    """C: the share of blocks read, as the number of rows differs; random values."""
-    random = pick(samples, order="random")
-    rows = []
-    for row in C_ROWS:
-        pool = "small" if row.pool_bytes == C_ROWS[0].pool_bytes else "large"
-        here = summarize(pick(random, what="read", pool=pool, x=row.indexes))
-        count = "1 index" if row.indexes == 1 else f"{row.indexes} indexes"
-        published_share = row.read / (row.hit + row.read)
-        hit = summarize(pick(random, what="hit", pool=pool, x=row.indexes))
-        rows.append(
-            (
-                f"{pool} pool ({size(row.pool_bytes)} there), {count}",
-                f"{number(row.read)} of {number(row.hit + row.read)} ({with_unit(published_share, 'share')})",
-                _blocks(here, hit),
-                factor(ratio(_share(here, hit), published_share if published_share >= 0.001 else None)),
-            )
-        )
-    return Table(
-        f"Random values, blocks read of blocks touched ({number(C_INSERTED_ROWS)} rows there)",
-        COLUMNS,
-        tuple(rows),
-        NUMERIC,
-    )

@@ -1,4 +1,4 @@
-"""Choosing samples, and their medians and spread. Pure arithmetic."""
+"""Selects samples and computes their medians and spread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Summary:
 
 
 def pick(samples: Iterable[Sample], **wanted: Any) -> list[Sample]:
-    """The samples whose fields have these values; a tuple stands for any of its values."""
+    """Returns the samples whose fields have these values; a tuple matches any of its values."""
 
     def fits(sample: Sample) -> bool:
         return all(
@@ -38,12 +38,12 @@ def pick(samples: Iterable[Sample], **wanted: Any) -> list[Sample]:
 
 
 def distinct(samples: Iterable[Sample], field: str) -> list[Any]:
-    """Values of a field, sorted, without those samples that lack it."""
+    """Returns the sorted values of a field; samples without it are ignored."""
     return sorted({sample[field] for sample in samples if sample.get(field) is not None})
 
 
-def of(values: Iterable[float]) -> Summary | None:
-    """Summary of one figure a trial."""
+def summary_of(values: Iterable[float]) -> Summary | None:
+    """Summarizes one figure per trial."""
     figures = list(values)
     if not figures:
         return None
@@ -51,7 +51,7 @@ def of(values: Iterable[float]) -> Summary | None:
 
 
 def by_trial(samples: Iterable[Sample]) -> dict[Any, float]:
-    """Median of each trial."""
+    """Returns the median of each trial."""
     trials: dict[Any, list[float]] = {}
     for sample in samples:
         trials.setdefault(sample.get("trial"), []).append(float(sample["value"]))
@@ -59,17 +59,17 @@ def by_trial(samples: Iterable[Sample]) -> dict[Any, float]:
 
 
 def summarize(samples: Iterable[Sample]) -> Summary | None:
-    """Median of each trial, then over the trials, so that a long trial does not outvote the others."""
-    return of(by_trial(samples).values())
+    """Summarizes the medians of the trials, so that each trial has the same weight."""
+    return summary_of(by_trial(samples).values())
 
 
 def paired(
     first: Iterable[Sample], second: Iterable[Sample], operation: Callable[[float, float], float | None]
 ) -> Summary | None:
-    """What the operation makes of the two medians of each trial that has both."""
+    """Applies the operation to the two medians of each trial that has both, and summarizes the results."""
     one, other = by_trial(first), by_trial(second)
     results = (operation(one[trial], other[trial]) for trial in one if trial in other)
-    return of(result for result in results if result is not None)
+    return summary_of(result for result in results if result is not None)
 
 
 def quotient(one: float, other: float) -> float | None:
@@ -81,14 +81,14 @@ def difference(one: float, other: float) -> float:
 
 
 def best_of(groups: Mapping[Any, Summary], lowest: bool = False) -> Any:
-    """The key of the highest (or lowest) median; None of nothing."""
+    """Returns the key of the highest (or lowest) median, or None if there are no groups."""
     if not groups:
         return None
     return (min if lowest else max)(groups, key=lambda key: groups[key].median)
 
 
 def grouped(samples: Iterable[Sample], field: str) -> dict[Any, Summary]:
-    """A summary for each value of a field, in order of the values."""
+    """Returns a summary for each value of a field, in order of the values."""
     samples = list(samples)
     groups: dict[Any, Summary] = {}
     for value in distinct(samples, field):

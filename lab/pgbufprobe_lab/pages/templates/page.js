@@ -1,11 +1,11 @@
 "use strict";
-// Draws each chart with one shared bundle. Colours are CSS variables, so light, dark and print need no redrawing.
+// Draws all charts with one copy of the library. Colours are CSS variables, so light, dark and print need no redrawing.
 const charts = JSON.parse(document.getElementById("charts").textContent);
 for (const [id, spec] of Object.entries(charts)) {
   const place = document.getElementById(id);
-  // As many legend entries beside each other as the width takes.
+  // The width determines the number of legend columns.
   spec.config.legend.columns = Math.max(1, Math.min(3, Math.floor(place.clientWidth / (45 + 6.5 * spec.usermeta.longest))));
   window.vegaEmbed(place, spec, { renderer: "svg", actions: false, ast: false }).catch((error) => {
-    place.textContent = "This chart could not be drawn: " + error.message + ". Its figures are in the table below.";
+    place.textContent = "Could not draw this chart: " + error.message + ". Its figures are in the table below.";
   });
 }

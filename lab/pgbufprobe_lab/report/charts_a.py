@@ -1,28 +1,28 @@
-"""The plots of write-up A, in the shape of its figures. Each function: samples in, charts out, none without data."""
+"""The charts of write-up A, in the form of its figures. Without samples, there is no chart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from pgbufprobe_lab.published import GB, MB
-from pgbufprobe_lab.report import derive
-from pgbufprobe_lab.report.charts import Axis, Row, Series, Spec, bars, dots, lines, proportional_line, stacks
-from pgbufprobe_lab.report.format import number, size
-from pgbufprobe_lab.report.medians import Samples, Summary, by_trial, distinct, grouped, pick, summarize
-from pgbufprobe_lab.report.model import Chart
+from pgbufprobe_lab.analysis import derive
+from pgbufprobe_lab.analysis.medians import Samples, Summary, by_trial, distinct, grouped, pick, summarize
+from pgbufprobe_lab.formatting import number, size
+from pgbufprobe_lab.pages.charts import Axis, Row, Series, bars, dots, lines, proportional_line, stacks
+from pgbufprobe_lab.pages.model import Chart, Spec
+from pgbufprobe_lab.sizes import GB, MB
 
-SWEPT = 0.5  # turns of the hand from which a read counts as one that swept
+SWEPT = 0.5  # passes from which a read counts as one that swept
 IN_PROPORTION = (
-    "Each mark is one trial; each line is their median cost for a GB, so marks on it mean a cost in proportion to the "
-    "pool."
+    "Each mark is one trial. Each line is the median cost per GB; marks on the line mean that the cost is proportional "
+    "to the pool."
 )
-RANGES = "Points are medians over the trials, thin lines reach from the lowest trial to the highest."
-TIERS = {"shared_buffers": "pool", "os_cache": "OS cache", "storage": "storage"}
+RANGES = "Points are medians over the trials. Thin lines extend from the lowest to the highest trial."
+TIERS = {"shared_buffers": "pool", "os_cache": "page cache", "storage": "storage"}
 
 
 def pool_series(samples: Samples) -> tuple[Series, dict[str, str]]:
-    """The pools that were measured, each with its colour and its size in its name."""
+    """Returns the pools that were measured, with their colours and with their sizes as labels."""
     sizes = derive.pool_sizes(samples)
     labels = {pool: f"{pool} ({size(sizes[pool])})" for pool in derive.POOLS if pool in sizes}
     places = tuple(derive.POOLS.index(pool) for pool in labels)
@@ -42,7 +42,7 @@ def row(x: Any, summary: Summary, series: str, factor: float = 1.0, unit: str = 
 
 
 def curves(samples: Samples, labels: dict[str, str], factor: float = 1.0) -> list[Row]:
-    """A point for each pool and x."""
+    """Returns a point for each pool and x."""
     return [
         row(x, summary, label, factor)
         for pool, label in labels.items()
@@ -51,7 +51,7 @@ def curves(samples: Samples, labels: dict[str, str], factor: float = 1.0) -> lis
 
 
 def by_name(spec: Spec) -> Spec:
-    """Where the axis names the series already: no legend, and no place beside each other."""
+    """Removes the legend and the offsets from a chart whose axis names the series."""
     for channel in ("color", "shape"):
         spec["encoding"][channel]["legend"] = None
     spec["encoding"].pop("xOffset", None)
@@ -59,7 +59,7 @@ def by_name(spec: Spec) -> Spec:
     return spec
 
 
-def plot_a1(samples: Samples) -> list[Chart]:
+def chart_a1(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     order = tuple(labels.values())
     rows = [
@@ -73,13 +73,13 @@ def plot_a1(samples: Samples) -> list[Chart]:
     return [
         Chart(
             "Time of a hit, by pool",
-            "Each mark is the median of one trial. Level marks: the size does not matter.",
+            "Each mark is the median of one trial. Marks at the same height mean that the size has no effect.",
             spec,
         )
     ]
 
 
-def _turn_cost(samples: Samples) -> list[Chart]:
+def _pass_cost(samples: Samples) -> list[Chart]:
     names = {"live": "server's own search", "replay": "replay", "reads": "timed reads"}
     rows = [
         {"x": s["pool_bytes"] / GB, "y": s["value"], "series": names[s["method"]]}
@@ -88,23 +88,14 @@ def _turn_cost(samples: Samples) -> list[Chart]:
     if not rows:
         return []
     present = tuple(name for name in names.values() if any(r["series"] == name for r in rows))
-    spec = proportional_line(rows, Axis("pool (GB)"), Axis("one turn of the hand (ms)"), Series(present))
-    return [Chart("What one turn of the hand costs", IN_PROPORTION, spec)]
+    spec = proportional_line(rows, Axis("pool (GB)"), Axis("one pass (ms)"), Series(present))
+    return [Chart("Cost of one pass", IN_PROPORTION, spec)]
 
 
-def shown_events(samples: Samples) -> list[dict[str, Any]]:
-    """For each pool one event to show: around a read of the first trial, else around a live search."""
-    events = sorted(
-        derive.histogram_events(samples), key=lambda e: (e["kind"] != "read", e["trial"] or 0, e["event"] or 0)
-    )
-    chosen = (next((event for event in events if event["pool"] == pool), None) for pool in derive.POOLS)
-    return [event for event in chosen if event]
-
-
-def _moved(samples: Samples) -> list[Chart]:
+def _histograms(samples: Samples) -> list[Chart]:
     charts = []
     _, labels = pool_series(samples)
-    for event in shown_events(samples):
+    for event in derive.shown_events(samples):
         counts = sorted(count for count in {*event["before"], *event["after"]} if count is not None)
         total = sum(event["before"].values())
         rows = [
@@ -124,12 +115,12 @@ def _moved(samples: Samples) -> list[Chart]:
             Series(("before", "after"), (4, 3)),
             230,
         )
-        turns = number(event["passes"])
-        turns += " turn" if turns == "1" else " turns"
+        passes = number(event["passes"])
+        passes += " pass" if passes == "1" else " passes"
         charts.append(
             Chart(
-                f"Usage counts around one search, {labels.get(event['pool'], event['pool'])} pool",
-                f"The hand made {turns}, and each turn moves every page one to the left.",
+                f"Usage counts before and after one search, {labels.get(event['pool'], event['pool'])} pool",
+                f"The clock hand made {passes}. Each pass moves every page one to the left.",
                 spec,
             )
         )
@@ -156,18 +147,18 @@ def _reads(samples: Samples) -> list[Chart]:
     )
     spec["encoding"] |= {"size": by_sweep(150, 16), "opacity": by_sweep(1, 0.4)}
     caption = (
-        f"Trial {trial}. Large marks are reads whose search for a victim took the hand through half of the pool or "
-        "more; what else is slow has other causes, such as the disk or other programs."
+        f"Trial {trial}. Large marks are reads whose search for a victim visited at least half of the pool. Other slow "
+        "reads have other causes, such as the disk or other programs."
     )
-    return [Chart("Each single read, with the pool full of pages in heavy use", caption, spec, wide=True)]
+    return [Chart("Time of each read, with all pages of the pool in heavy use", caption, spec, wide=True)]
 
 
-def plot_a2(samples: Samples) -> list[Chart]:
-    return _reads(samples) + _turn_cost(samples) + _moved(samples)
+def chart_a2(samples: Samples) -> list[Chart]:
+    return _reads(samples) + _pass_cost(samples) + _histograms(samples)
 
 
-def plot_a3(samples: Samples) -> list[Chart]:
-    groups = {"pool": derive.pool_hit(samples), "OS cache": derive.os_hit(samples)}
+def chart_a3(samples: Samples) -> list[Chart]:
+    groups = {"pool": derive.pool_hit(samples), "page cache": derive.page_cache_hit(samples)}
     rows = [
         {"x": 1000 * median, "y": name, "series": name}
         for name, group in groups.items()
@@ -179,12 +170,12 @@ def plot_a3(samples: Samples) -> list[Chart]:
     spec = by_name(dots(rows, Axis("one read (µs)"), Axis("found in", tuple(groups)), series, 130, 90))
     return [
         Chart(
-            "A read from the pool and one from the OS cache", "Each mark is the median of one trial.", spec, wide=True
+            "A read from the pool and one from the page cache", "Each mark is the median of one trial.", spec, wide=True
         )
     ]
 
 
-def plot_a4(samples: Samples) -> list[Chart]:
+def chart_a4(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     charts = []
     for what, title in (("update_ms", "UPDATE of one row"), ("commit_ms", "its COMMIT")):
@@ -201,8 +192,8 @@ def plot_a4(samples: Samples) -> list[Chart]:
     return charts
 
 
-def plot_a5(samples: Samples) -> list[Chart]:
-    names = {"lock": "as a checkpoint searches", "match": "as DROP searches", "read": "as a histogram reads"}
+def chart_a5(samples: Samples) -> list[Chart]:
+    names = {"lock": "as in a checkpoint", "match": "as in DROP TABLE", "read": "as for a histogram"}
     rows = [
         {"x": s["pool_bytes"] / GB, "y": s["value"], "series": names[s["method"]]}
         for s in pick(samples, what="scan_ms", stat="avg", method=tuple(names))
@@ -211,13 +202,13 @@ def plot_a5(samples: Samples) -> list[Chart]:
         return []
     present = tuple(name for name in names.values() if any(r["series"] == name for r in rows))
     spec = proportional_line(rows, Axis("pool (GB)"), Axis("one scan of the pool (ms)"), Series(present))
-    return [Chart("What a scan of all buffers costs", IN_PROPORTION, spec, wide=True)]
+    return [Chart("Cost of a scan of all buffers", IN_PROPORTION, spec, wide=True)]
 
 
-def plot_a6(samples: Samples) -> list[Chart]:
+def chart_a6(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
     charts = []
-    for case, title in (("hit", "all pages in the pool"), ("os", "a table that only the OS cache holds")):
+    for case, title in (("hit", "all pages in the pool"), ("os", "a table that only the page cache holds")):
         tps = pick(samples, what="tps", case=case)
         clients = tuple(int(x) for x in distinct(tps, "x"))
         if rows := curves(tps, labels):
@@ -226,30 +217,30 @@ def plot_a6(samples: Samples) -> list[Chart]:
     return charts
 
 
-def plot_a7(samples: Samples) -> list[Chart]:
+def chart_a7(samples: Samples) -> list[Chart]:
     series, labels = pool_series(samples)
-    x = Axis("part of the table that is read (%)")
+    x = Axis("range that is read (% of the table)")
     wanted = (
         (
             "storage_share",
             "Share of reads from storage",
             "reads from storage (%)",
             100.0,
-            "Where a line leaves zero, the two caches together are full.",
+            "Where a line rises above zero, both caches are full.",
         ),
         (
             "mean_ms",
             "Mean time of a read",
             "mean read (ms)",
             1.0,
-            "A read from storage costs a multiple of one from either cache.",
+            "A read from storage takes several times as long as one from either cache.",
         ),
         (
             "both_bytes",
-            "Kept twice",
+            "Double buffering",
             "in both caches (MB)",
             1 / MB,
-            "Pages of the table that are in the pool and in the OS cache at once.",
+            "Pages of the table that are in the pool and in the page cache.",
         ),
     )
     charts = []
@@ -260,7 +251,7 @@ def plot_a7(samples: Samples) -> list[Chart]:
     return charts
 
 
-def plot_a8(samples: Samples) -> list[Chart]:
+def chart_a8(samples: Samples) -> list[Chart]:
     _, labels = pool_series(samples)
     shares = pick(samples, what="share", method="reads")
     order = tuple(f"{pool}, {moment}" for pool in labels for moment in ("before", "after"))
@@ -284,17 +275,20 @@ def plot_a8(samples: Samples) -> list[Chart]:
     if not rows:
         return []
     spec = stacks(rows, Axis("share of the reads (%)"), Axis("", order), Series(tuple(TIERS.values())), 36)
-    caption = "What reads of table 1 met, before and after table 2 was read from end to end. Medians over the trials."
-    return [Chart("What serves the table", caption, spec, wide=True)]
+    caption = (
+        "Where reads of table 1 found their pages, before and after a sequential scan of table 2. Medians over the "
+        "trials."
+    )
+    return [Chart("Where reads find their pages", caption, spec, wide=True)]
 
 
-PLOTS: dict[str, Callable[[Samples], list[Chart]]] = {
-    "A1": plot_a1,
-    "A2": plot_a2,
-    "A3": plot_a3,
-    "A4": plot_a4,
-    "A5": plot_a5,
-    "A6": plot_a6,
-    "A7": plot_a7,
-    "A8": plot_a8,
+CHARTS: dict[str, Callable[[Samples], list[Chart]]] = {
+    "A1": chart_a1,
+    "A2": chart_a2,
+    "A3": chart_a3,
+    "A4": chart_a4,
+    "A5": chart_a5,
+    "A6": chart_a6,
+    "A7": chart_a7,
+    "A8": chart_a8,
 }
