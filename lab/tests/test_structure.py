@@ -79,7 +79,7 @@ def test_files_are_short():
 
 
 @pytest.mark.parametrize("command", [("check",), ("format", "--check")])
-def test_ruff_is_content(command):
+def test_ruff_finds_no_problem(command):
     done = subprocess.run(
         [sys.executable, "-m", "ruff", *command, "--no-cache", str(LAB)], cwd=LAB, capture_output=True, text=True
     )
