@@ -1,1 +1,1 @@
-"""The laboratory of pgbufprobe: published experiments, repeated by one command."""
+"""The laboratory of pgbufprobe repeats published experiments with one command."""

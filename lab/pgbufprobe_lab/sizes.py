@@ -1,4 +1,4 @@
-"""Sizes in bytes: read from people, written for people, and what becomes of published ones."""
+"""Sizes in bytes: parsed, formatted, and scaled to a machine."""
 
 import re
 
@@ -11,10 +11,10 @@ _UNITS = {"": 1, "b": 1, "k": KB, "kb": KB, "m": MB, "mb": MB, "g": GB, "gb": GB
 
 
 def parse_bytes(text: str) -> int:
-    """'1.5GB' as bytes; ValueError with a sentence if it is none."""
+    """Returns the bytes of a size such as '1.5GB'. Raises ValueError if it is not one."""
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
     if not match or match[2].lower() not in _UNITS:
-        raise ValueError(f'not a size: "{text}" (512MB or 1.5GB would be one)')
+        raise ValueError(f'"{text}" is not a size; examples are 512MB and 1.5GB')
     return int(float(match[1]) * _UNITS[match[2].lower()])
 
 
@@ -27,10 +27,10 @@ def format_bytes(count: float) -> str:
 
 
 def whole_blocks(count: float) -> int:
-    """Rounded down to what shared_buffers can be."""
+    """Rounds down to a possible value of shared_buffers."""
     return max(int(count) // BLOCK, 16) * BLOCK
 
 
 def pool_sizes(memory: int) -> dict[str, int]:
-    """The three sizes that were compared."""
+    """Returns the three pool sizes of write-up A."""
     return {name: whole_blocks(memory * share) for name, share in (("small", 0.25), ("middle", 0.5), ("large", 0.75))}

@@ -1,6 +1,6 @@
-"""Artificial results for the tests of the report: made from formulas, never measured, never to be published.
+"""Artificial results for the tests of the report, computed from formulas, not measured.
 
-Each scenario's samples follow the published finding ("agrees") or contradict it ("disagrees").
+The samples of each scenario agree with the published findings, or contradict them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def sample(
     pool_bytes: int | None = None,
     **fields: Any,
 ) -> Sample:
-    """One sample, checked against what the scenarios promise."""
+    """Returns a sample that samples.py accepts."""
     made = {
         "what": what,
         "pool": pool,
@@ -45,7 +45,7 @@ def sample(
 
 
 def wobble(trial: int, by: float = 0.02) -> float:
-    """A small spread over the trials."""
+    """Returns a factor that makes trials differ a little."""
     return 1 + by * (trial - 2)
 
 
@@ -84,16 +84,16 @@ def a2(agrees: bool = True) -> Iterator[Sample]:
     yield from _events(agrees)
     for pool, size in POOLS.items():
         for trial in TRIALS:
-            turn = (3.8 * size / GB if agrees else 1.0) * wobble(trial)
+            cost = (3.8 * size / GB if agrees else 1.0) * wobble(trial)
             for method, factor in (("live", 1.0), ("replay", 0.95), ("reads", 1.2)):
-                yield sample("A2", "pass_ms", turn * factor, pool, trial, method=method)
-                yield sample("A2", "ms_per_gb", turn * factor * GB / size, pool, trial, method=method)
+                yield sample("A2", "pass_ms", cost * factor, pool, trial, method=method)
+                yield sample("A2", "ms_per_gb", cost * factor * GB / size, pool, trial, method=method)
             for read in range(1, 501):
                 swept = read % 160 == 106
-                value = 0.02 + (read * 7 % 13) / 1000 + (turn if swept else 0)
+                value = 0.02 + (read * 7 % 13) / 1000 + (cost if swept else 0)
                 yield sample("A2", "read_ms", value, pool, trial, read, passes=1.0 if swept else 0.0001)
                 if swept:
-                    yield sample("A2", "sweep_read_ms", turn, pool, trial, read, passes=1.0)
+                    yield sample("A2", "sweep_read_ms", cost, pool, trial, read, passes=1.0)
             yield sample("A2", "swept_reads", 3, pool, trial)
 
 
@@ -313,7 +313,7 @@ MAKERS = {
 
 
 def result(scenario: str, agrees: bool = True, **changes: Any) -> dict[str, Any]:
-    """What lab/run would write; every name in it says that it is artificial."""
+    """Returns what lab/run writes for a scenario, marked as artificial."""
     return {
         "schema": 1,
         "scenario": scenario,

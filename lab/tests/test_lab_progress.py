@@ -1,12 +1,12 @@
-"""How far it is and how long it takes."""
+"""Progress and the estimated time left."""
 
 import io
 
-from pgbufprobe_lab.progress import Progress, TimeLeft, clock
+from pgbufprobe_lab.measure.progress import Progress, TimeLeft, format_elapsed
 
 
-def test_clock():
-    assert [clock(s) for s in (0, 59.6, 61, 3600, 7325)] == ["0:00", "1:00", "1:01", "1:00:00", "2:02:05"]
+def test_elapsed_time():
+    assert [format_elapsed(s) for s in (0, 59.6, 61, 3600, 7325)] == ["0:00", "1:00", "1:01", "1:00:00", "2:02:05"]
 
 
 def test_time_left_is_the_estimate_at_first():
@@ -21,7 +21,7 @@ def test_time_left_learns():
     for key in "abc":
         left.expect(key, 30)
     left.done("a", 90)
-    # 90 s taken for 30 s expected, with 30 s of trust in the estimates: a factor of 2.
+    # 90 s taken for 30 s estimated, with a weight of 30 s for the estimates: a factor of 2.
     assert left.seconds() == 2 * 60
     left.forget("b")
     assert left.seconds() == 2 * 30
@@ -40,7 +40,7 @@ def test_a_terminal_has_one_line(monkeypatch):
     progress = Progress(out)
     progress.left.expect("A1/1", 65)
     progress.show("A1", 1, 15, "small pool, trial 1")
-    assert out.getvalue() == "\rA1  1/15  small pool, trial 1   0:00 passed, about 1:05 left"
+    assert out.getvalue() == "\rA1  1/15  small pool, trial 1   0:00 elapsed, about 1:05 left"
     progress.say("A1: complete")
     assert out.getvalue().endswith("\r" + " " * progress.width + "A1: complete\n")
 

@@ -1,19 +1,26 @@
-"""Raw samples are kept as they come, and a run continues with what is missing."""
+"""Raw samples are recorded as they are measured, and a run continues with the remaining steps."""
 
 import io
 import json
 
 import pytest
 
-from pgbufprobe_lab.errors import LabError, StepFailed, Stopped
-from pgbufprobe_lab.lab import Step
-from pgbufprobe_lab.progress import Progress
-from pgbufprobe_lab.record import Recorder, read_raw
-from pgbufprobe_lab.runner import ScenarioRun
+from pgbufprobe_lab.measure.errors import LabError, StepFailed, Stopped
+from pgbufprobe_lab.measure.progress import Progress
+from pgbufprobe_lab.measure.record import Recorder, read_raw
+from pgbufprobe_lab.measure.runner import ScenarioRun
+from pgbufprobe_lab.measure.trial import Step
 
 CONDITIONS = {"profile": "quick", "version": "15.1", "parameters": {"reads": 100, "clients": (1, 2)}}
-ABOUT = {"asks": "why?", "profile": "quick", "machine": {}, "version": "15.1", "extension": "1.0",
-         "memory_limit": {}, "parameters": CONDITIONS["parameters"]}
+ABOUT = {
+    "asks": "why?",
+    "profile": "quick",
+    "machine": {},
+    "version": "15.1",
+    "extension": "1.0",
+    "memory_limit": {},
+    "parameters": CONDITIONS["parameters"],
+}
 
 
 def record(recorder, step, *values):
@@ -32,7 +39,8 @@ def test_samples_of_done_steps_come_back(tmp_path):
     recorder.done(2.5)
     recorder.close()
     again = Recorder(tmp_path, "A1", CONDITIONS)
-    assert again.is_done("1/small") and not again.is_done("1/large")
+    assert again.is_done("1/small")
+    assert not again.is_done("1/large")
     assert values(again.raw) == {"1/small": [0.5, 0.6]}
     assert again.raw.seconds == 2.5
     again.close()
@@ -76,7 +84,7 @@ def test_a_sample_that_is_not_in_the_contract_is_refused(tmp_path):
     recorder.begin("1/small")
     with pytest.raises(ValueError, match="no sample named"):
         recorder.sample(what="guess", pool=None, pool_bytes=1, trial=1, x=None, value=1, unit="ms")
-    with pytest.raises(ValueError, match="is no number"):
+    with pytest.raises(ValueError, match="is not a number"):
         recorder.sample(what="hit_ms", pool=None, pool_bytes=1, trial=1, x=None, value=None, unit="ms")
     with pytest.raises(ValueError, match="unit 's'"):
         recorder.sample(what="hit_ms", pool=None, pool_bytes=1, trial=1, x=None, value=1, unit="s")
@@ -88,12 +96,12 @@ def test_result_has_what_was_done_and_what_failed(tmp_path):
     record(recorder, "1/small", 0.5)
     recorder.done(1)
     record(recorder, "1/large", 0.9)
-    recorder.failed(2, {"step": "1/large", "trial": 1, "pool": "large", "error": "it \"broke\""})
+    recorder.failed(2, {"step": "1/large", "trial": 1, "pool": "large", "error": 'it "broke"'})
     recorder.write_result("failed", ["1/small", "1/large", "2/small"], ABOUT)
     recorder.close()
     result = json.loads((tmp_path / "A1.json").read_text())
     assert [s["value"] for s in result["samples"]] == [0.5]
-    assert result["failures"] == [{"step": "1/large", "trial": 1, "pool": "large", "error": "it \"broke\""}]
+    assert result["failures"] == [{"step": "1/large", "trial": 1, "pool": "large", "error": 'it "broke"'}]
     assert (result["status"], result["seconds"], result["schema"]) == ("failed", 3, 1)
     assert [p.name for p in tmp_path.iterdir() if "partial" in p.name] == []
 
@@ -104,7 +112,7 @@ class FakeScenario:
     def __init__(self):
         self.prepared = 0
         self.measured = []
-        self.troubles = {}
+        self.errors = {}
 
     def steps(self, _plan):
         return [Step(f"{t}/{p}", p, 8192, t, 1.0) for t in (1, 2) for p in ("small", "large")]
@@ -112,17 +120,15 @@ class FakeScenario:
     def prepare(self, _lab):
         self.prepared += 1
 
-    def measure(self, lab, step):
-        self.measured.append(step.key)
-        lab.recorder.sample(what="hit_ms", pool=step.pool, pool_bytes=8192, trial=step.trial, x=1, value=0.5, unit="ms")
-        if step.key in self.troubles:
-            raise self.troubles[step.key]
+    def measure(self, trial):
+        self.measured.append(trial.step.key)
+        trial.sample("hit_ms", 0.5, "ms", 1)
+        if trial.step.key in self.errors:
+            raise self.errors[trial.step.key]
 
 
-class FakeLab:
+class FakeLaboratory:
     plan = None
-    recorder = step = None
-    limited = True
 
     def conditions(self, _scenario):
         return CONDITIONS
@@ -135,7 +141,7 @@ class FakeLab:
 
 
 def run(scenario, out):
-    return ScenarioRun(FakeLab(), scenario, out, Progress(io.StringIO())).run()
+    return ScenarioRun(FakeLaboratory(), scenario, out, Progress(io.StringIO())).run()
 
 
 def result(out):
@@ -145,7 +151,7 @@ def result(out):
 @pytest.mark.parametrize("stop", [Stopped(2), KeyboardInterrupt()])
 def test_an_interrupted_scenario_continues(tmp_path, stop):
     scenario = FakeScenario()
-    scenario.troubles["2/small"] = stop
+    scenario.errors["2/small"] = stop
     with pytest.raises(type(stop)):
         run(scenario, tmp_path)
     assert result(tmp_path)["status"] == "interrupted"
@@ -160,10 +166,10 @@ def test_an_interrupted_scenario_continues(tmp_path, stop):
 
 def test_a_failed_step_does_not_stop_the_others_and_is_tried_again(tmp_path):
     scenario = FakeScenario()
-    scenario.troubles["1/large"] = StepFailed("the server ended")
+    scenario.errors["1/large"] = StepFailed("server stopped")
     assert run(scenario, tmp_path) == "failed"
     assert len(scenario.measured) == 4
-    assert result(tmp_path)["failures"] == [{"step": "1/large", "trial": 1, "pool": "large", "error": "the server ended"}]
+    assert result(tmp_path)["failures"] == [{"step": "1/large", "trial": 1, "pool": "large", "error": "server stopped"}]
     assert len(result(tmp_path)["samples"]) == 3
 
     scenario = FakeScenario()
@@ -176,7 +182,8 @@ def test_a_complete_scenario_is_not_measured_again(tmp_path):
     assert run(FakeScenario(), tmp_path) == "complete"
     scenario = FakeScenario()
     assert run(scenario, tmp_path) == "complete"
-    assert scenario.measured == [] and scenario.prepared == 0
+    assert scenario.measured == []
+    assert scenario.prepared == 0
 
 
 def test_tables_that_cannot_be_made_fail_all_steps(tmp_path):

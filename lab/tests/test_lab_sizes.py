@@ -1,15 +1,17 @@
-"""Arithmetic of sizes and of what is derived from timed reads."""
+"""Sizes, and figures derived from timed reads."""
 
 import pytest
 
-from pgbufprobe_lab.plan import PROFILES, Plan
-from pgbufprobe_lab.scenarios.a2 import sweep_times
-from pgbufprobe_lab.scenarios.a8 import served_by
-from pgbufprobe_lab.scenarios.b import B
+from pgbufprobe_lab.measure.plan import PROFILES, Plan
+from pgbufprobe_lab.measure.scenarios.a2_clock_sweep import sweep_times
+from pgbufprobe_lab.measure.scenarios.a8_sequential_scan import served_by
+from pgbufprobe_lab.measure.scenarios.b_vacuum_ring import B
 from pgbufprobe_lab.sizes import BLOCK, GB, KB, MB, format_bytes, parse_bytes, pool_sizes
 
 
-@pytest.mark.parametrize("text, count", [("512MB", 512 * MB), ("1.5 GB", GB + 512 * MB), ("8192", 8192), ("64k", 64 * KB)])
+@pytest.mark.parametrize(
+    "text, count", [("512MB", 512 * MB), ("1.5 GB", GB + 512 * MB), ("8192", 8192), ("64k", 64 * KB)]
+)
 def test_parse_bytes(text, count):
     assert parse_bytes(text) == count
 
@@ -32,12 +34,14 @@ def test_pools_keep_the_published_ratios():
 
 def test_memory_above_the_ram_is_the_ram():
     plan = Plan.make("normal", ram=8 * GB, memory=16 * GB)
-    assert plan.memory == 8 * GB and not plan.limit_memory
+    assert plan.memory == 8 * GB
+    assert not plan.limit_memory
 
 
 def test_published_uses_the_ram():
     plan = Plan.make("published", ram=16 * GB)
-    assert plan.memory == 16 * GB and not plan.limit_memory
+    assert plan.memory == 16 * GB
+    assert not plan.limit_memory
     assert Plan.make("quick", ram=16 * GB).limit_memory
 
 

@@ -1,11 +1,11 @@
-"""Steps: named once, and as many trials in each profile as were published."""
+"""Steps have unique names, and each profile has the published number of trials."""
 
 import json
 
 import pytest
 
-from pgbufprobe_lab.plan import PROFILES, Plan
-from pgbufprobe_lab.scenarios import NAMES, load
+from pgbufprobe_lab.measure.plan import PROFILES, Plan
+from pgbufprobe_lab.measure.scenarios import NAMES, load
 from pgbufprobe_lab.sizes import GB
 
 
@@ -18,7 +18,8 @@ def plan(request, tmp_path):
 def test_steps_have_names_of_their_own(name, plan):
     steps = load(name).steps(plan)
     keys = [step.key for step in steps]
-    assert keys and len(set(keys)) == len(keys)
+    assert keys
+    assert len(set(keys)) == len(keys)
     assert all(step.seconds > 0 and step.pool_bytes > 0 for step in steps)
     assert all(step.describe() for step in steps)
 
@@ -26,7 +27,8 @@ def test_steps_have_names_of_their_own(name, plan):
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_are_json(name, plan):
     parameters = load(name).parameters(plan)
-    assert parameters and json.loads(json.dumps(parameters))
+    assert parameters
+    assert json.loads(json.dumps(parameters))
 
 
 @pytest.mark.parametrize("name", ["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8"])
@@ -35,7 +37,7 @@ def test_a_has_five_trials_of_each_pool(name, plan):
     pools = {step.pool for step in steps}
     for pool in pools:
         assert [step.trial for step in steps if step.pool == pool] == [1, 2, 3, 4, 5]
-    # What drifts on the machine hits all pools: they take turns.
+    # The pools take turns, so that drift affects all of them.
     assert {step.pool for step in steps[: len(pools)]} == pools
     assert pools >= {"small", "large"}
 

@@ -1,10 +1,10 @@
-"""What is read from other programs' output and from the kernel."""
+"""Parsers of the output of other programs and of the kernel."""
 
 import pytest
 
-from pgbufprobe_lab import caches, machine, pgbench, reads
-from pgbufprobe_lab.scenarios.e2 import free_huge_pages, script_text
-from pgbufprobe_lab.workshop import Description
+from pgbufprobe_lab.measure import machine, pagecache, pgbench, reads
+from pgbufprobe_lab.measure.installation import Description
+from pgbufprobe_lab.measure.scenarios.e2_updates import free_huge_pages, script_text
 
 OUTPUT = """transaction type: <builtin: select only>
 number of clients: 4
@@ -24,7 +24,7 @@ def test_pgbench_output():
     assert result.intervals == [(1.0, 17000.1, 0.23), (3.0, 19000.2, 0.21)]
 
 
-def test_pgbench_that_said_nothing():
+def test_pgbench_without_a_rate():
     with pytest.raises(RuntimeError, match="no rate"):
         pgbench.parse("pgbench: error: client 0 aborted")
 
@@ -38,17 +38,18 @@ def test_filesystem_is_that_of_the_nearest_mount(tmp_path):
 
 
 def test_chosen_blocks_are_the_same_again_and_differ_by_seed():
-    first = reads.chosen("1/small", 1000, 100)
-    assert first == reads.chosen("1/small", 1000, 100) != reads.chosen("2/small", 1000, 100)
-    assert len(set(first)) == 100 and all(0 <= block < 1000 for block in first)
-    assert len(reads.chosen("x", 10, 100)) == 100
+    first = reads.random_blocks("1/small", 1000, 100)
+    assert first == reads.random_blocks("1/small", 1000, 100) != reads.random_blocks("2/small", 1000, 100)
+    assert len(set(first)) == 100
+    assert all(0 <= block < 1000 for block in first)
+    assert len(reads.random_blocks("x", 10, 100)) == 100
 
 
 def test_caches_are_dropped_and_files_unchanged(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "file").write_bytes(b"x" * 100_000)
     (tmp_path / "link").symlink_to("/nowhere")
-    caches.drop(tmp_path)
+    pagecache.drop(tmp_path)
     assert (tmp_path / "sub" / "file").read_bytes() == b"x" * 100_000
 
 
@@ -68,6 +69,6 @@ def test_description_of_the_server():
     about = Description()
     for line in ("bin\t/usr/bin", "setting\tport=1", "setting\tname=a\tb", "as_server\tenv", "as_server\t"):
         about.take(line)
-    assert about.words == {"bin": "/usr/bin"}
+    assert about.values == {"bin": "/usr/bin"}
     assert about.setting == ["port=1", "name=a\tb"]
     assert about.as_server == ["env", ""]

@@ -1,19 +1,21 @@
-"""The pages: complete, honest about what failed or is missing, and in need of nothing but themselves."""
+"""The report is complete, shows what failed or is missing, and needs no other file."""
 
 import json
 import re
 from html.parser import HTMLParser
 
 import pytest
-
-from pgbufprobe_lab.published import FIGURES, NAMES
-from pgbufprobe_lab.report import html, markdown, pictures, write_report
-from pgbufprobe_lab.report.__main__ import main
-from pgbufprobe_lab.report.build import build
-from pgbufprobe_lab.report.compare import HERE
-from pgbufprobe_lab.report.load import read_results
-
 from artificial import MAKERS, result, sample, write_results
+from markupsafe import escape
+
+from pgbufprobe_lab.analysis.compare import HERE
+from pgbufprobe_lab.analysis.load import read_results
+from pgbufprobe_lab.analysis.published import EXPERIMENTS, FIGURES
+from pgbufprobe_lab.pages import pictures
+from pgbufprobe_lab.report import html, markdown, write_report
+from pgbufprobe_lab.report.__main__ import main
+from pgbufprobe_lab.report.assemble import assemble
+from pgbufprobe_lab.samples import NAMES
 
 EVIL = '</script><img src=x onerror=alert(1)> & "quoted" |pipe| `tick`'
 
@@ -42,7 +44,7 @@ class Page(HTMLParser):
 
 
 def pages(outdir, bundle="/* drawn by the library */"):
-    report = build(read_results(outdir))
+    report = assemble(read_results(outdir))
     return html.render(report, bundle), markdown.render(report)
 
 
@@ -69,7 +71,7 @@ def test_the_whole_report_is_written_with_its_library(full):
     page = page_path.read_text(encoding="utf-8")
     assert (page_path.name, text_path.name) == ("report.html", "report.md")
     assert "window.vegaEmbed=" in page
-    # Once for all charts, not once a chart.
+    # All charts share one copy.
     assert page.count("window.vegaEmbed=") == 1
 
 
@@ -83,7 +85,8 @@ def test_each_chart_is_a_picture_beside_the_text(full):
     assert {path for path, _ in shown} == {f"pictures/{path.name}" for path in stale.parent.iterdir()}
     for path, _ in shown:
         picture = (full / path).read_text(encoding="utf-8")
-        assert picture.startswith("<svg ") and "var(" not in picture
+        assert picture.startswith("<svg ")
+        assert "var(" not in picture
 
 
 def test_a_picture_keeps_what_its_text_says():
@@ -94,15 +97,12 @@ def test_nothing_is_loaded(full):
     page = Page(write_report(full)[0].read_text(encoding="utf-8"))
     for tag, attrs in page.elements:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base")
-        assert "src" not in attrs and "srcset" not in attrs
+        assert "src" not in attrs
+        assert "srcset" not in attrs
         assert attrs.get("href", "#").startswith("#")
     policy = next(attrs["content"] for attrs in page.all("meta") if "http-equiv" in attrs)
-    assert "default-src 'none'" in policy and "http" not in policy
-
-
-def test_styles_load_nothing():
-    style = html.asset("page.css")
-    assert "@import" not in style and "url(" not in style
+    assert "default-src 'none'" in policy
+    assert "http" not in policy
 
 
 def test_charts_have_axes_with_titles(full):
@@ -111,13 +111,14 @@ def test_charts_have_axes_with_titles(full):
     for name, spec in specs.items():
         channels = [part.get("encoding", {}) for part in (spec, *spec.get("layer", []))]
         titles = [c["x"]["title"] for c in channels if "x" in c]
-        assert titles and all(titles), name
+        assert titles, name
+        assert all(titles), name
 
 
 def test_published_beside_here_with_the_ratio(tmp_path):
     write_results(tmp_path, names=("A3",))
     _, text = pages(tmp_path)
-    row = next(line for line in text.splitlines() if line.startswith("| hit in the OS cache minus"))
+    row = next(line for line in text.splitlines() if line.startswith("| hit in the page cache minus"))
     assert [cell.strip() for cell in row.strip("|").split("|")][1:] == [
         "0.038 ms",
         "0.038 ms (0.0372 to 0.0388)",
@@ -130,12 +131,17 @@ def test_every_published_figure_has_its_counterpart():
         assert HERE[figure.scenario](list(MAKERS[figure.scenario](True)))[figure.key] is not None, figure
 
 
-def test_what_was_not_run_is_listed(tmp_path):
+def test_an_experiment_that_was_not_run_takes_one_line(tmp_path):
     write_results(tmp_path, names=("A5", "D"))
     page, text = pages(tmp_path)
-    assert "- Not run: " + ", ".join(n for n in NAMES[:-1] if n not in ("A5", "D")) + " and E5" in text
-    assert page.count("Not run: there is no result") == len(NAMES) - 2
-    # Not run: the published figure stands in no table, as there is nothing to compare.
+    others = [name for name in NAMES if name not in ("A5", "D")]
+    for name in others:
+        title = f"{name} {EXPERIMENTS[name].title}"
+        assert len(re.findall(rf"^\| {re.escape(title)} +\| not run ", text, re.M)) == 1
+        assert text.count(title) == page.count(escape(title)) == 1
+    assert text.count("not run") == page.count("not run") == len(others)
+    assert [attrs["id"] for attrs in Page(page).all("section")] == ["overview", "A5", "D"]
+    # Figures that have no counterpart here are not shown.
     assert "8.025" not in page
 
 
@@ -145,11 +151,11 @@ def test_an_empty_folder_makes_a_report_without_charts(tmp_path):
     assert "<script" not in page
 
 
-def test_a_broken_file_is_told(tmp_path):
+def test_a_broken_file_is_reported(tmp_path):
     (tmp_path / "A1.json").write_text('{"schema": 1, "samples": [')
     (tmp_path / "A2.json").write_text('{"schema": 99}')
     _, text = pages(tmp_path)
-    assert "The result cannot be read: A1.json" in text
+    assert "Could not read the result: A1.json" in text
     assert "A2.json is not of schema 1" in text
 
 
@@ -172,11 +178,12 @@ def failed_result(tmp_path):
 def test_failed_trials_are_shown_as_failed_and_count_in_nothing(tmp_path):
     failed_result(tmp_path)
     page, text = pages(tmp_path)
-    assert "1 step of it failed and counts in no figure" in page
+    assert "1 step failed; no figure includes it" in page
     lost = [line for line in text.splitlines() if "987,654" in line]
-    assert len(lost) == 1 and lost[0].startswith("| failed: small, trial 3")
-    assert "A search of the whole pool for dirty pages costs in proportion" in text
-    assert "class=failed" in page
+    assert len(lost) == 1
+    assert lost[0].startswith("| failed: small, trial 3")
+    assert "The cost of a search of the whole pool for dirty pages is proportional" in text
+    assert 'class="failed"' in page
 
 
 def test_a_step_that_was_repeated_with_success_is_not_failed(tmp_path):
@@ -190,7 +197,7 @@ def test_a_step_that_was_repeated_with_success_is_not_failed(tmp_path):
             {"done": "s"},
         ):
             file.write(json.dumps(entry) + "\n")
-    assert read_results(tmp_path)["A5"].lost == ()
+    assert read_results(tmp_path)["A5"].discarded == ()
 
 
 def test_text_from_results_is_never_markup(tmp_path):
@@ -204,7 +211,8 @@ def test_text_from_results_is_never_markup(tmp_path):
     (tmp_path / "E5.json").write_text(json.dumps(result("E5", samples=samples, **about)))
     page, text = pages(tmp_path)
     parsed = Page(page)
-    assert parsed.all("img") == [] and len(parsed.all("script")) == 3
+    assert parsed.all("img") == []
+    assert len(parsed.all("script")) == 3
     assert EVIL in "".join(parsed.text)
     assert json.loads(re.search(r'id="charts">(.*?)</script>', page, re.S)[1])
     for line in text.splitlines():
@@ -242,7 +250,7 @@ def test_the_table_of_a_markdown_row_has_as_many_cells_as_its_head(full):
 def test_the_command_wants_a_folder(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([str(tmp_path / "nowhere")])
-    assert "there is no folder" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err
 
 
 def test_the_command_writes_both_files(full, capsys):

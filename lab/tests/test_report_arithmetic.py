@@ -1,13 +1,12 @@
-"""Medians, derived figures and how numbers are written."""
+"""Medians, derived figures and the format of numbers."""
 
 import pytest
-
-from pgbufprobe_lab.report import derive
-from pgbufprobe_lab.report.compare import ratio
-from pgbufprobe_lab.report.format import duration, number, percent, size, with_unit, words
-from pgbufprobe_lab.report.medians import Summary, difference, grouped, paired, pick, summarize
-
 from artificial import a2, a7, sample
+
+from pgbufprobe_lab.analysis import derive
+from pgbufprobe_lab.analysis.compare import ratio
+from pgbufprobe_lab.analysis.medians import Summary, difference, grouped, paired, pick, summarize
+from pgbufprobe_lab.formatting import duration, number, percent, size, with_unit, words
 
 
 def values(*pairs):
@@ -44,14 +43,14 @@ def test_groups_are_in_order_of_the_numbers():
 
 
 @pytest.mark.parametrize(
-    ("here", "published", "expected"), [(2.0, 4.0, 0.5), (None, 4.0, None), (2.0, 0.0, None), (2.0, None, None)]
+    "here, published, expected", [(2.0, 4.0, 0.5), (None, 4.0, None), (2.0, 0.0, None), (2.0, None, None)]
 )
 def test_ratio(here, published, expected):
     assert ratio(here, published) == expected
 
 
 @pytest.mark.parametrize(
-    ("curve", "expected"),
+    "curve, expected",
     [
         ({10: 0.0, 20: 0.1}, 15.0),
         ({10: 0.2, 20: 0.3}, 10),
@@ -60,27 +59,27 @@ def test_ratio(here, published, expected):
     ],
 )
 def test_where_a_curve_begins(curve, expected):
-    assert derive.begins(curve) == expected
+    assert derive.crossing(curve) == expected
 
 
 def test_storage_begins_a_trial_at_a_time():
-    found = derive.storage_begins(list(a7()))
+    found = derive.first_storage_reads(list(a7()))
     assert found["middle"].median == pytest.approx(55)
     assert found["middle"].low < 55 < found["middle"].high
 
 
 def test_a_curve_that_never_begins_counts_as_the_widest_range():
     samples = [sample("A7", "storage_share", 0.0, "large", 1, x) for x in (50, 100)]
-    assert derive.storage_begins(samples)["large"].median == 100
+    assert derive.first_storage_reads(samples)["large"].median == 100
 
 
-def test_turns_shift_a_histogram():
+def test_passes_shift_a_histogram():
     assert derive.shifted({None: 2.0, 0: 3.0, 1: 5.0, 5: 90.0}, 1) == {None: 2.0, 0: 8.0, 4: 90.0}
     assert derive.shifted({None: 2.0, 0: 3.0, 1: 5.0, 5: 90.0}, 9) == {None: 2.0, 0: 98.0}
 
 
-@pytest.mark.parametrize(("passes", "found"), [(1.0, 1.0), (0.96, 1.0), (1.4, None), (0.03, None)])
-def test_only_whole_turns_say_where_the_buffers_must_be(passes, found):
+@pytest.mark.parametrize("passes, found", [(1.0, 1.0), (0.96, 1.0), (1.4, None), (0.03, None)])
+def test_only_whole_passes_predict_usage_counts(passes, found):
     samples = [
         sample("A2", "histogram", value, "small", 1, count, event=1, kind="read", read=1, moment=moment, passes=passes)
         for moment, place in (("before", 4), ("after", 3))
@@ -91,7 +90,7 @@ def test_only_whole_turns_say_where_the_buffers_must_be(passes, found):
     assert (moved and moved.median) == found
 
 
-def test_the_published_histograms_agree_with_one_turn():
+def test_the_published_histograms_agree_with_one_pass():
     before = {None: 0, 0: 0, 1: 105, 2: 4, 3: 0, 4: 1, 5: 524177}
     after = {None: 0, 0: 108, 1: 2, 2: 1, 3: 37, 4: 524071, 5: 69}
     assert derive.agreement(derive.shifted(before, 1), after) > 0.999
@@ -104,7 +103,7 @@ def test_a_histogram_without_its_other_half_is_no_event():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    "value, text",
     [
         (0, "0"),
         (1234567, "1,234,567"),
@@ -122,7 +121,7 @@ def test_number(value, text):
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "text"),
+    "value, unit, text",
     [
         (0.511, "share", "51.1 %"),
         (0.00001, "share", "< 0.1 %"),
@@ -138,7 +137,11 @@ def test_with_unit(value, unit, text):
 
 
 def test_small_helpers():
-    assert size(1536) == "1.5 kB" and size(512) == "512 B"
-    assert duration(42) == "42 s" and duration(3600) == "60 min" and duration(7260) == "2 h 01 min"
-    assert words(["a"]) == "a" and words(["a", "b", "c"]) == "a, b and c"
+    assert size(1536) == "1.5 kB"
+    assert size(512) == "512 B"
+    assert duration(42) == "42 s"
+    assert duration(3600) == "60 min"
+    assert duration(7260) == "2 h 01 min"
+    assert words(["a"]) == "a"
+    assert words(["a", "b", "c"]) == "a, b and c"
     assert percent(1.0) == "100 %"

@@ -14,10 +14,10 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m pgbufprobe_lab.report",
         description="Writes report.html, report.md and its pictures from a folder of results.",
     )
-    parser.add_argument("outdir", type=Path, help="the folder that lab/run wrote its results to")
+    parser.add_argument("outdir", type=Path, help="folder of results, as written by lab/run")
     outdir = parser.parse_args(arguments).outdir
     if not outdir.is_dir():
-        parser.error(f"there is no folder {outdir}")
+        parser.error(f"folder {outdir} does not exist")
     for path in write_report(outdir):
         print(path)
     return 0

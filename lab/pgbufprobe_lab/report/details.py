@@ -1,19 +1,19 @@
-"""Tables of everything that was measured, and of what failed."""
+"""Tables of all samples, and of failed steps."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pgbufprobe_lab.report.format import MISSING, number, size
-from pgbufprobe_lab.report.load import Result
-from pgbufprobe_lab.report.medians import Sample, Samples, summarize
-from pgbufprobe_lab.report.model import Table
+from pgbufprobe_lab.analysis.load import Result
+from pgbufprobe_lab.analysis.medians import Sample, Samples, summarize
+from pgbufprobe_lab.formatting import MISSING, number, size
+from pgbufprobe_lab.pages.model import Table
 
-FIXED = ("what", "pool", "x")  # the first columns; further fields follow in one
+FIXED = ("what", "pool", "x")  # have a column each; one column holds all other fields
 NEVER = ("pool_bytes", "trial", "value", "unit", "passes", "reads")
-LOST = 20  # single samples of failed steps that are shown
-SINGLE = 50  # places on the axis from which on they number single reads
-MOST = 200  # groups above which single reads are not told apart: the page is for people
+SHOWN = 20  # samples of failed steps in their table
+SINGLE = 50  # values of x, above which they number single reads
+MOST = 200  # rows of the table, above which x is ignored
 
 
 def _key(sample: Sample, leave_out: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
@@ -37,11 +37,11 @@ def _field(value: Any) -> str:
 
 
 def details(samples: Samples) -> Table:
-    """Median, lowest and highest trial of every kind of sample."""
-    places: dict[str, set[Any]] = {}
+    """Returns the median, the lowest and the highest trial of each kind of sample."""
+    positions: dict[str, set[Any]] = {}
     for sample in samples:
-        places.setdefault(sample["what"], set()).add(sample.get("x"))
-    numbered = {what for what, found in places.items() if len(found) > SINGLE}
+        positions.setdefault(sample["what"], set()).add(sample.get("x"))
+    numbered = {what for what, found in positions.items() if len(found) > SINGLE}
     plain = [s for s in samples if s["what"] not in numbered and s["what"] != "histogram"]
     groups = _groups(plain, ())
     if len(groups) > MOST:
@@ -67,9 +67,9 @@ def details(samples: Samples) -> Table:
                 str(summary.trials),
             )
         )
-    columns = ("Sample", "Pool", "x", "Further", "Median", "Lowest", "Highest", "Unit", "Trials")
+    columns = ("Sample", "Pool", "x", "Other fields", "Median", "Lowest", "Highest", "Unit", "Trials")
     numeric = (False, False, True, False, True, True, True, False, True)
-    caption = "Medians over the trials; histograms and single reads are in the JSON file"
+    caption = "Medians over the trials. The JSON file also has histograms and single reads"
     return Table(caption, columns, tuple(rows), numeric, long=True)
 
 
@@ -78,7 +78,7 @@ def _cell(value: Any) -> str:
 
 
 def failures(result: Result) -> Table:
-    """Each failed step with its error."""
+    """Returns the failed steps with their errors."""
     rows = tuple(
         (
             f"failed: {f.get('step') or 'trial ' + _cell(f.get('trial'))}",
@@ -88,11 +88,11 @@ def failures(result: Result) -> Table:
         )
         for f in result.failures
     )
-    return Table("Failed", ("Step", "Trial", "Pool", "Error"), rows, (False,) * 4, failed=True)
+    return Table("Failed steps", ("Step", "Trial", "Pool", "Error"), rows, (False,) * 4, failed=True)
 
 
-def lost(result: Result) -> Table:
-    """What failed steps had measured before; too many single reads are cut short, and counted."""
+def discarded(result: Result) -> Table:
+    """Returns the samples of failed steps, at most SHOWN of them."""
     rows = [
         (
             f"failed: {_cell(s.get('step'))}",
@@ -101,11 +101,11 @@ def lost(result: Result) -> Table:
             _figure(float(s["value"]), str(s.get("unit"))),
             str(s.get("unit") or ""),
         )
-        for s in result.lost[:LOST]
+        for s in result.discarded[:SHOWN]
     ]
-    caption = f"Measured by steps that failed; these {len(result.lost)} samples count in no figure"
-    if len(result.lost) > LOST:
-        caption += f" (the first {LOST})"
+    caption = f"Samples of failed steps; no figure includes these {len(result.discarded)} samples"
+    if len(result.discarded) > SHOWN:
+        caption += f" (the first {SHOWN} are shown)"
     return Table(
         caption, ("Step", "Sample", "x", "Value", "Unit"), tuple(rows), (False, False, True, True, False), failed=True
     )

@@ -1,17 +1,19 @@
-"""Writes the report as Markdown, for terminals and commits: the same tables and verdicts, the charts as pictures."""
+"""Writes the report as Markdown: the same tables and verdicts, with the charts as pictures."""
 
 from __future__ import annotations
 
 import re
 
-from pgbufprobe_lab.report.format import MISSING
-from pgbufprobe_lab.report.html import TITLE, chart_name
-from pgbufprobe_lab.report.model import Report, Section, Table
-from pgbufprobe_lab.report.pictures import FOLDER
+from pgbufprobe_lab.formatting import MISSING
+from pgbufprobe_lab.pages.model import Table
+from pgbufprobe_lab.report.html import TITLE
+from pgbufprobe_lab.report.model import Report, Section
+
+PICTURES = "pictures"
 
 
 def text(value: str) -> str:
-    """One line of plain text: what a cell says is never taken for markup."""
+    """Returns one line of plain text, with all markup escaped."""
     value = re.sub(r"\s+", " ", value)
     value = re.sub(r"([\\`*_\[\]|~])", r"\\\1", value)
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", value)
@@ -40,20 +42,20 @@ def _table(table: Table) -> list[str]:
 
 
 def _section(section: Section) -> list[str]:
-    scenario = section.scenario
+    experiment, source = section.experiment, section.experiment.source
     lines = [
-        f"## {scenario.name}: {text(scenario.title)}",
+        f"## {experiment.name}: {text(experiment.title)}",
         "",
-        f"**{text(scenario.asks)}** {text(scenario.means)}",
+        f"**{text(experiment.asks)}** {text(experiment.means)}",
         "",
-        f"Published: {text(scenario.source.title)}, {scenario.source.published} ({text(scenario.source.machine)}).",
+        f"Published: {text(source.title)}, {source.published} ({text(source.machine)}).",
         "",
     ]
-    if section.trouble:
-        lines += [f"> {text(section.trouble)}", ""]
-    for index, chart in enumerate(section.charts):
+    if section.problem:
+        lines += [f"> {text(section.problem)}", ""]
+    for chart in section.charts:
         title = text(chart.title)
-        picture = f"![{title}]({FOLDER}/{chart_name(section, index)}.svg)"
+        picture = f"![{title}]({PICTURES}/{chart.name}.svg)"
         lines += [f"**{title}**: {text(chart.caption)}", "", picture, ""]
     for verdict in section.verdicts:
         lines += [
@@ -68,21 +70,21 @@ def _section(section: Section) -> list[str]:
 
 def _overview(report: Report) -> list[str]:
     rows: list[tuple[str, ...]] = []
-    for section in report.sections:
-        name = f"{section.scenario.name} {section.scenario.title}"
+    for section in report.entries:
+        name = f"{section.experiment.name} {section.experiment.title}"
         if not section.verdicts:
-            rows.append((name, section.result.status, section.scenario.finding, MISSING))
+            rows.append((name, section.result.status, section.experiment.finding, MISSING))
         rows += [(name, section.result.status, verdict.finding, verdict.outcome) for verdict in section.verdicts]
-    columns = ("Experiment", "State", "Published finding", "Judged here")
+    columns = ("Experiment", "Status", "Published finding", "Here")
     return _table(Table("All findings", columns, tuple(rows), (False,) * 4))
 
 
 def render(report: Report) -> str:
-    lines = [f"# {TITLE}", "", f"**{text(report.answer.headline)}**", ""]
-    lines += [f"- {text(reason)}" for reason in report.answer.reasons]
-    lines += ["", f"Rule: {text(report.answer.rule)}.", ""]
+    lines = [f"# {TITLE}", "", f"**{text(report.conclusion.headline)}**", ""]
+    lines += [f"- {text(reason)}" for reason in report.conclusion.reasons]
+    lines += ["", f"Rule: {text(report.conclusion.rule)}.", ""]
     lines += [f"- {text(name)}: {text(value)}" for name, value in report.facts]
-    lines += [""] + _overview(report)
+    lines += ["", *_overview(report)]
     for section in report.sections:
         lines += _section(section)
     return "\n".join(lines).rstrip() + "\n"

@@ -1,62 +1,43 @@
-"""What a report consists of, whatever it is written as."""
+"""The contents of the report, independent of its format."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from pgbufprobe_lab.published import Scenario
-from pgbufprobe_lab.report.load import Result
-from pgbufprobe_lab.report.rules import Verdict
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells are plain text; the first column names the row. `numeric` says which columns are figures.
-
-    A long one scrolls sideways on a phone; the others put their cells below each other there.
-    """
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
-    failed: bool = False
-    long: bool = False
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A Vega-Lite specification with the words that belong to it."""
-
-    title: str
-    caption: str
-    spec: dict[str, Any]
-    wide: bool = False
+from pgbufprobe_lab.analysis.conclusion import Conclusion
+from pgbufprobe_lab.analysis.load import Result
+from pgbufprobe_lab.analysis.published import Experiment
+from pgbufprobe_lab.analysis.rules import Verdict
+from pgbufprobe_lab.pages.model import Chart, Table
 
 
 @dataclass(frozen=True)
 class Section:
-    scenario: Scenario
+    experiment: Experiment
     result: Result
     verdicts: tuple[Verdict, ...] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
-    details: tuple[Table, ...] = ()
-    trouble: str = ""
+    details: Table | None = None
+    problem: str = ""
 
-
-@dataclass(frozen=True)
-class Answer:
-    """The conclusion for this machine: which pool, and what decides it."""
-
-    headline: str
-    reasons: tuple[str, ...]
-    rule: str
+    @property
+    def was_run(self) -> bool:
+        return self.result.status != "not run"
 
 
 @dataclass(frozen=True)
 class Report:
-    answer: Answer
+    """An experiment that was not run has an entry in the overview, but no section."""
+
+    conclusion: Conclusion
     facts: tuple[tuple[str, str], ...]
-    sections: tuple[Section, ...] = field(default_factory=tuple)
+    entries: tuple[Section, ...]
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        return tuple(entry for entry in self.entries if entry.was_run)
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        return tuple(chart for entry in self.entries for chart in entry.charts)

@@ -1,0 +1,42 @@
+"""Tables and charts, independent of the format that they are written in."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+Spec = dict[str, Any]  # a Vega-Lite specification
+
+
+def spec_text(spec: Spec) -> str:
+    """Returns a specification as JSON. Vega-Lite cannot parse Unicode line separators in names; they become spaces."""
+    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return re.sub("[\u2028\u2029]", " ", text)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells are plain text, and the first column names the row. `numeric` marks the columns with figures.
+
+    On a narrow screen, a long table scrolls sideways, and others show the cells of a row below each other.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
+    failed: bool = False
+    long: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A Vega-Lite specification with its title and caption. `name` is its element and its file."""
+
+    title: str
+    caption: str
+    spec: Spec
+    wide: bool = False
+    name: str = ""
