@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use Crash;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Sampler;
@@ -243,7 +244,7 @@ my $snapshot = ask($node, 'SELECT pgbufprobe_snapshot()');
 my $before_crash = ask($node, 'SELECT now()');
 $pid = worker_pid($node);
 kill 'KILL', $pid;
-becomes_true($node, "count(*) = 1 $worker AND pid <> $pid", 'killed: the server recovers, and it comes back');
+ok(poll_through_crash($node, "SELECT count(*) = 1 $worker AND pid <> $pid"), 'killed: the server recovers, and it comes back');
 await_samples($node, 3);
 is(ask($node, "SELECT min(taken_at) > '$before_crash' FROM pgbufprobe_history()"), 't', 'killed: history begins anew');
 is(ask($node, "SELECT $beginnings"), 1, 'killed: with a sample that has none before it');

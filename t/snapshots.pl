@@ -6,6 +6,9 @@ use warnings;
 
 use Cwd;
 use File::Spec;
+use FindBin;
+use lib $FindBin::RealBin;
+use Crash;
 use JSON::PP;
 
 use PostgreSQL::Test::Cluster;
@@ -163,7 +166,7 @@ my $checkpointer = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activi
 my $before_crash = $node->safe_psql('postgres', 'SELECT pgbufprobe_snapshot()');
 my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
 kill 'KILL', $checkpointer;
-$node->poll_query_until('postgres', "SELECT pid <> $checkpointer FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+poll_through_crash($node, "SELECT pid <> $checkpointer FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
   or die 'the server did not come back';
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started_at, 'crash: the postmaster is the same');
 is_another_run('crash');
