@@ -148,13 +148,13 @@ SELECT * FROM way_to('{}');
 SELECT * FROM way_to('{"run": "another"}');
 SELECT * FROM way_to('{"shared_buffers": 2000}');
 SELECT * FROM way_to('{"shared_buffers": 0}');
--- the statistics have been reset, which begins their counts anew, whether they are larger again or not
+-- the statistics have been reset, so their counts start again from zero, whether they are larger now or not
 SELECT * FROM way_to('{"allocations": 999}');
 SELECT * FROM way_to('{"statistics_reset_at": "2000-01-01 00:00:00+00"}');
 -- the clock of the machine was put back
 SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00"}');
 SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00", "passes": 10, "hand": 99}');
--- the server's count of passes begins anew at 2^32
+-- the server's count of passes wraps at 2^32
 SELECT ticks = 2 * :pool + 7 AS all_of_it FROM kept, way(state || jsonb_build_object('passes', 4294967295, 'hand', 0), '{"passes": 1, "hand": 7}')
 WHERE label = 'before';
 -- years of a large pool apart
@@ -323,7 +323,7 @@ FROM checkup ORDER BY ordinality;
 SELECT value = (SELECT round(1 - buffers::numeric / :pool, 4) FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL)
        AS full_by_histogram
 FROM pgbufprobe_checkup() WHERE key = 'pool_full';
--- nothing is promised for ever, and nothing is about one database only
+-- no answer promises forever, and none is about one database only
 SELECT key, answer FROM checkup WHERE concat(answer, action) ~* 'for ever|forever|database';
 -- what it says to look at can be looked at, and what to do is done with what there is
 SELECT DISTINCT function FROM checkup, regexp_matches(concat_ws(' ', look_at, action), '(pgbufprobe_\w+)', 'g') AS m,

@@ -47,7 +47,6 @@
 #define FEW_READS			0.01	/* so few reads are not worth a larger pool */
 #define ADDED_ACCESSES		0.001	/* a smaller pool reads hardly more */
 #define MOSTLY_CACHED		0.5 /* reads avoided are mostly from the page cache */
-#define LARGE_SELF_ERROR	0.2
 #define MANY_FREE			0.1 /* so many free buffers last for a while */
 #define LONG_WATCH_S		60
 #define SLOW_SEARCH_US		100

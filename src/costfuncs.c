@@ -87,7 +87,7 @@ emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
 	const PbpLatency *latency = &cost->latency;
 	double		inspected = (double) cost->inspected;
 
-	add_datum(&row, CStringGetTextDatum(scenario_names[scenario]));
+	add_text(&row, scenario_names[scenario]);
 	add_count(&row, victims);
 	add_latency(&row, latency);
 	add_measure(&row, inspected / victims);
@@ -196,8 +196,8 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 		pbp_scan_cost((PbpScanMethod) i, 0, NBuffers, rounds, &cost);
 		avg_ns = (double) cost.sum_ns / rounds;
 
-		add_datum(&row, CStringGetTextDatum(scan_methods[i].name));
-		add_datum(&row, CStringGetTextDatum(scan_methods[i].models));
+		add_text(&row, scan_methods[i].name);
+		add_text(&row, scan_methods[i].models);
 		add_measure(&row, avg_ns / 1e6);
 		add_measure(&row, (double) cost.min_ns / 1e6);
 		add_measure(&row, (double) cost.max_ns / 1e6);
@@ -227,10 +227,7 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 		report_no_relation(relid);
 	check_has_pages(relation->rd_rel);
 	if (!smgrexists(RelationGetSmgr(relation), fork))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("relation \"%s\" has no fork \"%s\"",
-						RelationGetRelationName(relation), forkNames[fork])));
+		report_no_fork(relid, fork);
 
 	InitMaterializedSRF(fcinfo, 0);
 	pbp_read_cost(relation, fork, samples, cost);
@@ -243,10 +240,7 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 
 		if (latency->count == 0)
 			continue;
-		if (tier_names[i] != NULL)
-			add_datum(&row, CStringGetTextDatum(tier_names[i]));
-		else
-			add_null(&row);
+		add_text(&row, tier_names[i]);
 		add_count(&row, latency->count);
 		add_latency(&row, latency);
 		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, READ_COST_COLS);

@@ -138,7 +138,7 @@ add_relation(Row *row, const PbpRelationCount *count)
 	add_name(row, get_database_name(pbp_locator_database(locator)));
 	add_name(row, get_tablespace_name(pbp_locator_tablespace(locator)));
 	add_datum(row, ObjectIdGetDatum(pbp_locator_relfilenode(locator)));
-	add_datum(row, CStringGetTextDatum(forkNames[count->fork]));
+	add_text(row, forkNames[count->fork]);
 	if (OidIsValid(relation))
 		add_datum(row, ObjectIdGetDatum(relation));
 	else

@@ -20,9 +20,6 @@
 #include "rows.h"
 #include "sizefuncs.h"
 
-/* beyond this, a share of the reads, advice is not to be trusted without a look at why */
-#define LARGE_SELF_ERROR	0.2
-
 #define RESIDENCE_COLS		12
 #define HISTORY_COLS		14
 #define ADVICE_COLS			11

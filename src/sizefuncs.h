@@ -13,6 +13,9 @@
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
+/* beyond this, a share of the reads, figures of the advice are uncertain */
+#define LARGE_SELF_ERROR	0.2
+
 /* How fast the clock hand moves. */
 typedef struct TurnRate
 {
