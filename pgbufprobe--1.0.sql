@@ -283,7 +283,7 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 200;
 COMMENT ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) IS
 'what changed between two snapshots of one database: buffers of each relation and fork, largest change first';
 
-CREATE FUNCTION pgbufprobe_residence(
+CREATE FUNCTION pgbufprobe_page_lifetime(
     IN watch interval DEFAULT '1 s',    -- how long to watch the hand, where no sampler has
     OUT database name,                  -- NULL: shared by all databases
     OUT tablespace name,
@@ -298,9 +298,9 @@ CREATE FUNCTION pgbufprobe_residence(
     OUT seconds_per_pass double precision,
     OUT watched_seconds double precision)   -- for how long the hand was watched to tell
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pgbufprobe_residence'
+AS 'MODULE_PATHNAME', 'pgbufprobe_page_lifetime'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 500 COST 10000;
-COMMENT ON FUNCTION pgbufprobe_residence(interval) IS
+COMMENT ON FUNCTION pgbufprobe_page_lifetime(interval) IS
 'how long the pages of each relation stay in shared buffers if nobody touches them, at the speed of the hand in the last minutes';
 
 CREATE FUNCTION pgbufprobe_history(
@@ -420,7 +420,7 @@ GRANT SELECT ON TABLE pgbufprobe_double_buffering TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_residence(interval) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

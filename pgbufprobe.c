@@ -12,7 +12,9 @@
 #include "storage/ipc.h"
 #include "utils/guc.h"
 
-#include "src/pgbufprobe.h"
+#include "src/compat.h"
+#include "src/oscache.h"
+#include "src/sampler.h"
 
 PBP_MODULE_MAGIC;
 
@@ -55,18 +57,18 @@ define_settings(void)
 							 "Has a background worker watch the buffer pool.",
 							 NULL, &pbp_sampler_on, true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.sample_interval",
+	DefineCustomIntVariable("pgbufprobe.history_interval",
 							"Time between two samples of the history.",
 							"The worker looks more often where the hand of the clock sweep is fast.",
-							&pbp_sample_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
+							&pbp_history_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",
 							 "Share of one processor that the worker uses at most.",
 							 NULL, &pbp_max_cpu_fraction, 0.01, 0.0001, 1,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.history_samples",
+	DefineCustomIntVariable("pgbufprobe.history_size",
 							"Samples that the history holds in shared memory.",
-							NULL, &pbp_history_samples, 8640, 10, 1000000,
+							NULL, &pbp_history_size, 8640, 10, 1000000,
 							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.advice_memory",
 							"Memory that the worker uses at most to tell what other sizes would do.",

@@ -288,20 +288,20 @@ SELECT * FROM pgbufprobe_snapshot_diff(:'after', NULL);
 SELECT * FROM pgbufprobe_snapshot_diff_relations(NULL, :'after');
 
 -- How long pages stay, by relation; nothing moves the hand here.
-SELECT count(*) > 0 AS some FROM pgbufprobe_residence('1 ms');
+SELECT count(*) > 0 AS some FROM pgbufprobe_page_lifetime('1 ms');
 SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()) AS all_pages,
        sum(bytes) = sum(buffers) * current_setting('block_size')::integer AS in_bytes,
        num_nonnulls(min(min_seconds), min(avg_seconds), min(max_seconds), min(seconds_per_pass)) AS moved,
        min(watched_seconds) = max(watched_seconds) AND min(watched_seconds) >= 0.02 AS watched
-FROM pgbufprobe_residence('20 ms');
+FROM pgbufprobe_page_lifetime('20 ms');
 SELECT database = current_database() AS here, tablespace, fork,
        relfilenode = pg_relation_filenode('swept') AS file, bytes = buffers * current_setting('block_size')::integer AS bytes,
        buffers = pg_relation_size('swept') / current_setting('block_size')::integer AS all_of_it
-FROM pgbufprobe_residence('1 ms') WHERE relation = 'swept'::regclass AND fork = 'main';
-SELECT * FROM pgbufprobe_residence(NULL);
-SELECT * FROM pgbufprobe_residence('0');
-SELECT * FROM pgbufprobe_residence('-1 s');
-SELECT * FROM pgbufprobe_residence('2 days');
+FROM pgbufprobe_page_lifetime('1 ms') WHERE relation = 'swept'::regclass AND fork = 'main';
+SELECT * FROM pgbufprobe_page_lifetime(NULL);
+SELECT * FROM pgbufprobe_page_lifetime('0');
+SELECT * FROM pgbufprobe_page_lifetime('-1 s');
+SELECT * FROM pgbufprobe_page_lifetime('2 days');
 
 -- Nobody has watched, for the library is not preloaded: history is an error, advice says why there is none.
 SHOW shared_preload_libraries;
@@ -334,7 +334,7 @@ WHERE to_regproc(function) IS NULL;
 BEGIN READ ONLY;
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
 SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(pgbufprobe_snapshot());
-SELECT count(*) > 0 AS some FROM pgbufprobe_residence('1 ms');
+SELECT count(*) > 0 AS some FROM pgbufprobe_page_lifetime('1 ms');
 SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
 ROLLBACK;
@@ -343,7 +343,7 @@ ROLLBACK;
 SET ROLE regress_pgbufprobe_monitor;
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
 SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(:'before');
-SELECT count(*) > 0 AS some FROM pgbufprobe_residence('1 ms');
+SELECT count(*) > 0 AS some FROM pgbufprobe_page_lifetime('1 ms');
 SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
 SELECT * FROM pgbufprobe_history();
@@ -352,7 +352,7 @@ SET ROLE regress_pgbufprobe_plain;
 SELECT pgbufprobe_snapshot();
 SELECT * FROM pgbufprobe_snapshot_diff(:'before', :'after');
 SELECT * FROM pgbufprobe_snapshot_diff_relations(:'before', :'after');
-SELECT * FROM pgbufprobe_residence();
+SELECT * FROM pgbufprobe_page_lifetime();
 SELECT * FROM pgbufprobe_history();
 SELECT * FROM pgbufprobe_advice();
 SELECT * FROM pgbufprobe_checkup();

@@ -13,8 +13,8 @@
 
 #include "args.h"
 #include "cachefuncs.h"
-#include "pgbufprobe.h"
 #include "relations.h"
+#include "residency.h"
 #include "rows.h"
 
 #define MAX_BUCKETS			1000000

@@ -18,9 +18,12 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "pgbufprobe.h"
+#include "descriptors.h"
+#include "residency.h"
 #include "rows.h"
+#include "sampler.h"
 #include "sizefuncs.h"
+#include "sweep.h"
 #include "words.h"
 
 #define CHECKUP_COLS		8
@@ -301,7 +304,7 @@ answer_page_lifetime(const Checkup *checkup, Answer *answer)
 	double		stay = ticks_to_stay(&checkup->histogram);
 
 	answer->unit = "s";
-	answer->look_at = "pgbufprobe_residence()";
+	answer->look_at = "pgbufprobe_page_lifetime()";
 	judge(answer, "fine", NULL);
 	if (!checkup->evicted)
 		answer->answer = pstrdup("No page has been evicted since the server started.");

@@ -14,9 +14,11 @@
 
 #include "args.h"
 #include "cachefuncs.h"
-#include "pgbufprobe.h"
+#include "descriptors.h"
+#include "readcost.h"
 #include "relations.h"
 #include "rows.h"
+#include "sweep.h"
 
 #define MAX_VICTIMS			100000000
 #define MAX_ROUNDS			10000

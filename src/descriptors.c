@@ -16,7 +16,9 @@
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 
-#include "pgbufprobe.h"
+#include "descriptors.h"
+#include "latency.h"
+#include "sweep.h"
 
 /*
  * What a histogram needs of a state, but for the pins, stands in the eight

@@ -12,6 +12,7 @@
 #ifndef PBP_OSCACHE_H
 #define PBP_OSCACHE_H
 
+#include "bitmap.h"
 #include "compat.h"
 
 typedef enum PbpOsMethod
@@ -90,21 +91,6 @@ typedef struct PbpOsWalk
 
 /* Only a relation's last segment is smaller. */
 #define PBP_SEGMENT_BYTES	((int64) RELSEG_SIZE * BLCKSZ)
-
-/* A bitmap of blocks, as pbp_os_map() fills it. */
-#define PBP_BITMAP_BYTES(blocks)	(((Size) (blocks) + 7) / 8)
-
-static inline bool
-pbp_bit_is_set(const uint8 *bitmap, int64 bit)
-{
-	return (bitmap[bit / 8] >> (bit % 8)) & 1;
-}
-
-static inline void
-pbp_set_bit(uint8 *bitmap, int64 bit)
-{
-	bitmap[bit / 8] |= 1 << (bit % 8);
-}
 
 /* setting, which _PG_init() defines: may the kernel be asked about its cache? */
 extern bool pbp_os_cache_on;

@@ -20,10 +20,11 @@
 #include "utils/wait_event.h"
 
 #include "args.h"
-#include "pgbufprobe.h"
+#include "descriptors.h"
 #include "poolfuncs.h"
 #include "relations.h"
 #include "rows.h"
+#include "sweep.h"
 
 #define HISTOGRAM_COLS		6
 #define RELATIONS_COLS		11

@@ -8,8 +8,9 @@
 #ifndef PBP_POOLFUNCS_H
 #define PBP_POOLFUNCS_H
 
-#include "pgbufprobe.h"
+#include "descriptors.h"
 #include "rows.h"
+#include "sweep.h"
 
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)

@@ -14,7 +14,9 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "pgbufprobe.h"
+#include "bitmap.h"
+#include "descriptors.h"
+#include "poolindex.h"
 
 #define NO_ENTRY			(-1)
 

@@ -11,7 +11,7 @@
 #include "miscadmin.h"
 #include "storage/lwlock.h"
 
-#include "pgbufprobe.h"
+#include "readcost.h"
 
 /* The segment that was looked at last stays open for the next look. */
 typedef struct OpenSegment

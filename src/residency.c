@@ -14,7 +14,9 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "pgbufprobe.h"
+#include "descriptors.h"
+#include "latency.h"
+#include "residency.h"
 
 /* buffers at random among which a sample of pages is looked for */
 #define MAX_TRIES		1000000

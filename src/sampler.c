@@ -6,7 +6,7 @@
  *
  * Two things happen at different rates.  A scan of the descriptors, several
  * times a turn of the hand, feeds the advice, which must not miss a page that
- * comes and goes.  A sample, once in pgbufprobe.sample_interval, goes into the
+ * comes and goes.  A sample, once in pgbufprobe.history_interval, goes into the
  * ring.  Between them the worker sleeps for as long as the hand needs to get
  * on, and always long enough to stay within its share of a processor.
  *
@@ -37,7 +37,10 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "pgbufprobe.h"
+#include "readcost.h"
+#include "residency.h"
+#include "sampler.h"
+#include "sweep.h"
 
 #define TRANCHE			"pgbufprobe"
 
@@ -95,9 +98,9 @@
 
 /* settings; see _PG_init */
 bool		pbp_sampler_on = true;
-int			pbp_sample_interval_ms = 10000;
+int			pbp_history_interval_ms = 10000;
 double		pbp_max_cpu_fraction = 0.01;
-int			pbp_history_samples = 8640;
+int			pbp_history_size = 8640;
 int			pbp_advice_memory_kb = -1;
 
 typedef struct SamplerShared
@@ -191,7 +194,7 @@ static Size
 shared_bytes(void)
 {
 	return add_size(offsetof(SamplerShared, ring),
-					mul_size(pbp_history_samples, sizeof(PbpSample)));
+					mul_size(pbp_history_size, sizeof(PbpSample)));
 }
 
 void
@@ -251,7 +254,7 @@ pbp_sampler_is_loaded(void)
 static PbpSample *
 sample_at(int64 number)
 {
-	return &shared->ring[number % pbp_history_samples];
+	return &shared->ring[number % pbp_history_size];
 }
 
 /*
@@ -262,10 +265,10 @@ PbpSample *
 pbp_history(int *nsamples)
 {
 	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
-												 mul_size(pbp_history_samples, sizeof(*samples)));
+												 mul_size(pbp_history_size, sizeof(*samples)));
 
 	LWLockAcquire(shared->lock, LW_SHARED);
-	*nsamples = (int) Min(shared->ntaken, pbp_history_samples);
+	*nsamples = (int) Min(shared->ntaken, pbp_history_size);
 	for (int i = 0; i < *nsamples; i++)
 		samples[i] = *sample_at(shared->ntaken - *nsamples + i);
 	LWLockRelease(shared->lock);
@@ -298,7 +301,7 @@ pbp_history_rate(double *seconds, double *ticks)
 		return false;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
-	oldest = Max(0, shared->ntaken - pbp_history_samples);
+	oldest = Max(0, shared->ntaken - pbp_history_size);
 	for (int64 i = shared->ntaken - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = sample_at(i);
@@ -739,9 +742,9 @@ take_sample(Sampler *sampler)
 }
 
 static int64
-sample_interval_ns(void)
+history_interval_ns(void)
 {
-	return (int64) pbp_sample_interval_ms * 1000000;
+	return (int64) pbp_history_interval_ms * 1000000;
 }
 
 /* Ticks between two scans under load. */
@@ -755,7 +758,7 @@ static bool
 sample_is_due(const Sampler *sampler)
 {
 	return sampler->sample_ticks < 0 ||
-		pbp_now_ns() - sampler->sample_ns >= sample_interval_ns();
+		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
 }
 
 /* Also when the hand stands still: a transaction publishes its accesses at its end. */
@@ -820,7 +823,7 @@ sleep_ns(Sampler *sampler)
 
 	if (sampler->advice != NULL && sampler->ticks_per_ns > 0)
 		sleep = (int64) Min((double) sleep, Max(left, 0) / sampler->ticks_per_ns);
-	sleep = Min(sleep, sampler->sample_ns + sample_interval_ns() - pbp_now_ns());
+	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
 	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
 	return Max(sleep, MIN_SLEEP_NS);
 }
@@ -917,7 +920,7 @@ sleep_for(const Sampler *sampler, int64 duration_ns)
 	int64		left_ns;
 
 	pg_atomic_write_u64(&shared->next_sample_ns,
-						(uint64) Max(end_ns, sampler->sample_ns + sample_interval_ns()));
+						(uint64) Max(end_ns, sampler->sample_ns + history_interval_ns()));
 	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
 		wait_for_latch(left_ns);
 }

@@ -15,16 +15,18 @@
 #include "utils/timestamp.h"
 
 #include "args.h"
-#include "pgbufprobe.h"
+#include "oscache.h"
 #include "poolfuncs.h"
 #include "rows.h"
+#include "sampler.h"
 #include "sizefuncs.h"
+#include "sweep.h"
 
-#define RESIDENCE_COLS		12
+#define PAGE_LIFETIME_COLS		12
 #define HISTORY_COLS		14
 #define ADVICE_COLS			11
 
-PG_FUNCTION_INFO_V1(pgbufprobe_residence);
+PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 PG_FUNCTION_INFO_V1(pgbufprobe_advice);
@@ -66,7 +68,7 @@ add_seconds(Row *row, const TurnRate *rate, double ticks)
 }
 
 static void
-emit_residence(ReturnSetInfo *rsinfo, const void *item, void *arg)
+emit_page_lifetime(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const PbpRelationCount *count = item;
 	const TurnRate *rate = arg;
@@ -78,16 +80,16 @@ emit_residence(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_seconds(&row, rate, (double) count->stay_max);
 	add_seconds(&row, rate, NBuffers);
 	add_measure(&row, rate->seconds);
-	emit_row(rsinfo, &row, RESIDENCE_COLS);
+	emit_row(rsinfo, &row, PAGE_LIFETIME_COLS);
 }
 
 Datum
-pgbufprobe_residence(PG_FUNCTION_ARGS)
+pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
 {
 	int64		duration_ms = duration_arg_ms(fcinfo, 0);
 	TurnRate	rate = turn_rate(duration_ms);
 
-	emit_relations(fcinfo, emit_residence, &rate);
+	emit_relations(fcinfo, emit_page_lifetime, &rate);
 	return (Datum) 0;
 }
 

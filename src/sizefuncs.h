@@ -8,7 +8,7 @@
 #ifndef PBP_SIZEFUNCS_H
 #define PBP_SIZEFUNCS_H
 
-#include "pgbufprobe.h"
+#include "sampler.h"
 
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)

@@ -8,7 +8,8 @@
 #ifndef PBP_SNAPSHOT_H
 #define PBP_SNAPSHOT_H
 
-#include "pgbufprobe.h"
+#include "descriptors.h"
+#include "sweep.h"
 
 /* relations and forks that a snapshot names; the rest is a sum */
 #define PBP_SNAPSHOT_RELATIONS	200

@@ -15,7 +15,9 @@
 #include "storage/ipc.h"
 #include "storage/spin.h"
 
-#include "pgbufprobe.h"
+#include "bitmap.h"
+#include "compat.h"
+#include "sweep.h"
 
 /* buffers inspected between two checks for interrupts, about a millisecond */
 #define INSPECTED_PER_CHECK		32768

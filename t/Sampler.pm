@@ -24,7 +24,7 @@ my $conf = qq(
 shared_buffers = $pool
 autovacuum = off
 shared_preload_libraries = pgbufprobe
-pgbufprobe.sample_interval = 100ms
+pgbufprobe.history_interval = 100ms
 # so that what is counted does not depend on what else the machine does
 pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB

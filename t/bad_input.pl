@@ -26,7 +26,7 @@ log_min_messages = log
 log_statement = none
 # With history and advice; the sampler does not care who calls what.
 shared_preload_libraries = pgbufprobe
-pgbufprobe.sample_interval = 100ms
+pgbufprobe.history_interval = 100ms
 ));
 $node->start;
 my $started_at =

@@ -37,9 +37,9 @@ SELECT results_eq(
        ('pgbufprobe_history_reset()',                      'v', true,  'u', false, false),
        ('pgbufprobe_os_advise(regclass,text,text)',        'v', true,  'u', false, false),
        ('pgbufprobe_os_cache(regclass,text,text)',         'v', true,  'r', true,  false),
+       ('pgbufprobe_page_lifetime(interval)',              'v', false, 'r', true,  false),
        ('pgbufprobe_read_cost(regclass,integer,text)',     'v', true,  'u', true,  false),
        ('pgbufprobe_relations()',                          'v', true,  's', true,  false),
-       ('pgbufprobe_residence(interval)',                  'v', false, 'r', true,  false),
        ('pgbufprobe_residency(regclass)',                  'v', false, 'r', true,  false),
        ('pgbufprobe_residency_map(regclass,integer,text)', 'v', true,  'r', true,  false),
        ('pgbufprobe_scan_cost(integer)',                   'v', false, 'r', true,  false),
@@ -177,16 +177,16 @@ SELECT is(pg_temp.arguments('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)'),
 SELECT is(pg_temp.result('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)'), 'SETOF record',
     'result of pgbufprobe_snapshot_diff_relations');
 
-SELECT is(pg_temp.arguments('pgbufprobe_residence(interval)'),
+SELECT is(pg_temp.arguments('pgbufprobe_page_lifetime(interval)'),
     'watch interval DEFAULT ''00:00:01''::interval, '
     'OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, '
     'OUT relation regclass, OUT buffers bigint, OUT bytes bigint, '
     'OUT min_seconds double precision, OUT avg_seconds double precision, '
     'OUT max_seconds double precision, OUT seconds_per_pass double precision, '
     'OUT watched_seconds double precision',
-    'arguments of pgbufprobe_residence');
-SELECT is(pg_temp.result('pgbufprobe_residence(interval)'), 'SETOF record',
-    'result of pgbufprobe_residence');
+    'arguments of pgbufprobe_page_lifetime');
+SELECT is(pg_temp.result('pgbufprobe_page_lifetime(interval)'), 'SETOF record',
+    'result of pgbufprobe_page_lifetime');
 
 SELECT is(pg_temp.arguments('pgbufprobe_history()'),
     'OUT taken_at timestamp with time zone, OUT seconds double precision, '
@@ -272,8 +272,8 @@ SELECT results_eq(
        ('pgbufprobe_clock_rate(interval)',             'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_history()',                        'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_os_cache(regclass,text,text)',     'pg_monitor', 'EXECUTE', false),
+       ('pgbufprobe_page_lifetime(interval)',          'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_relations()',                      'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_residence(interval)',              'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_residency(regclass)',              'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_residency_map(regclass,integer,text)', 'pg_monitor', 'EXECUTE', false),
        ('pgbufprobe_scan_cost(integer)',               'pg_monitor', 'EXECUTE', false),

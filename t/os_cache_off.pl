@@ -79,7 +79,7 @@ my %readers = (
 		[ 'pgbufprobe_relations', '' ],
 		[ 'pgbufprobe_clock', '' ],
 		[ 'pgbufprobe_clock_rate', q{'10 ms'} ],
-		[ 'pgbufprobe_residence', q{'10 ms'} ],
+		[ 'pgbufprobe_page_lifetime', q{'10 ms'} ],
 		[ 'pgbufprobe_history', '' ],
 		[ 'pgbufprobe_snapshot', '' ],
 		[ 'pgbufprobe_snapshot_diff', 'pgbufprobe_snapshot()' ],
@@ -227,7 +227,7 @@ SKIP:
 		$node->append_conf(
 			'postgresql.conf', q(
 shared_preload_libraries = pgbufprobe
-pgbufprobe.sample_interval = 100ms
+pgbufprobe.history_interval = 100ms
 pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 )) if $preloaded;

@@ -25,7 +25,7 @@ my %readers = (
 	pgbufprobe_os_cache => q{SELECT count(*) FROM pgbufprobe_os_cache('pg_class')},
 	pgbufprobe_residency => q{SELECT count(*) FROM pgbufprobe_residency('pg_class') WHERE fork = 'main'},
 	pgbufprobe_residency_map => q{SELECT count(*) FROM pgbufprobe_residency_map('pg_class', 3)},
-	pgbufprobe_residence => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_residence('1 ms')},
+	pgbufprobe_page_lifetime => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_page_lifetime('1 ms')},
 	pgbufprobe_history => q{SELECT count(*) > 0 FROM pgbufprobe_history()},
 	pgbufprobe_advice => q{SELECT count(*) FROM pgbufprobe_advice()},
 	pgbufprobe_checkup => q{SELECT count(*) FROM pgbufprobe_checkup()});
@@ -42,7 +42,7 @@ my %answers = (
 	pgbufprobe_os_cache => 1,
 	pgbufprobe_residency => 1,
 	pgbufprobe_residency_map => 3,
-	pgbufprobe_residence => 't',
+	pgbufprobe_page_lifetime => 't',
 	pgbufprobe_history => 't',
 	pgbufprobe_advice => 11,
 	pgbufprobe_checkup => 8);
@@ -56,7 +56,7 @@ my $live = q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')};
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf',
-	"shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.sample_interval = 100ms\n");
+	"shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms\n");
 $node->start;
 $node->safe_psql(
 	'postgres', q(

@@ -122,7 +122,7 @@ becomes_true($node, $share_agrees, 'advice: it is read into the page cache again
 # Settings, and what follows from a ring that stands still
 
 # So that the ring stands still.
-set($node, sample_interval => '1h');
+set($node, history_interval => '1h');
 becomes_true($node, q{max(taken_at) < now() - interval '500 ms' FROM pgbufprobe_history()}, 'no sample is taken for an hour');
 is( ask($node, qq{
 		WITH ring AS (
@@ -132,37 +132,37 @@ is( ask($node, qq{
 			SELECT sum(buffers) AS buffers, count(*) FILTER (WHERE NOT (0 <= min_seconds AND min_seconds <= avg_seconds
 			       AND avg_seconds <= max_seconds AND max_seconds <= 7 * seconds_per_pass)) AS wrong,
 			       min(seconds_per_pass) AS pass, max(seconds_per_pass) AS max_pass, min(watched_seconds) AS watched
-			  FROM pgbufprobe_residence('1 h'))
+			  FROM pgbufprobe_page_lifetime('1 h'))
 		SELECT wrong, buffers = (SELECT sum(buffers) FROM pgbufprobe_relations()),
 		       pass = max_pass, abs(pass * ticks - $pool * seconds) <= 0.005 * $pool * seconds,
 		       abs(watched - seconds) <= 0.005 * seconds
 		  FROM ring, stay}),
-	'0|t|t|t|t', 'residence: by the speed of the hand in the ring, without watching it');
-set($node, sample_interval => '100ms');
+	'0|t|t|t|t', 'page lifetime: by the speed of the hand in the ring, without watching it');
+set($node, history_interval => '100ms');
 await_samples($node, 2);
 stop_sampler($node);
 is(ask($node, "SELECT wait_event_type, pid $worker"), "Extension|$pid", 'sampler off: the worker waits');
 is( ask($node, 'SELECT count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
 	'0|pgbufprobe.sampler is off|t', 'sampler off: no advice, and why');
 is( ask($node, q{SELECT max(watched_seconds) >= 0.01 AND max(watched_seconds) < 60 AND count(seconds_per_pass) = 0
-		FROM pgbufprobe_residence('10 ms')}),
+		FROM pgbufprobe_page_lifetime('10 ms')}),
 	't', 'sampler off: what it saw before does not tell how fast the hand is now');
 ask($node, 'SELECT pgbufprobe_history_reset()');
 is(ask($node, "SELECT $samples"), 0, 'reset: no sample is left');
-is( ask($node, q{SELECT count(*) > 0, count(seconds_per_pass), min(watched_seconds) >= 0.01 FROM pgbufprobe_residence('10 ms')}),
-	't|0|t', 'residence: with an empty ring the hand is watched, and stands still');
+is( ask($node, q{SELECT count(*) > 0, count(seconds_per_pass), min(watched_seconds) >= 0.01 FROM pgbufprobe_page_lifetime('10 ms')}),
+	't|0|t', 'page lifetime: with an empty ring the hand is watched, and stands still');
 set($node, sampler => 'on');
 await_samples($node, 3);
 is(worker_pid($node), $pid, 'sampler on again: the same worker');
 samples_are_right($node, 'sampler on again');
 is(ask($node, "SELECT $beginnings"), 1, 'sampler on again: nothing is said of the time between');
 
-set($node, sample_interval => '250ms');
+set($node, history_interval => '250ms');
 becomes_true($node, q{count(*) >= 3 FROM pgbufprobe_history() WHERE seconds >= 0.25}, 'a longer interval is heeded');
 is( ask($node, q{
 		SELECT min(seconds) >= 0.25 FROM (SELECT seconds FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 2) AS newest}),
 	't', 'no sample comes earlier than that');
-set($node, sample_interval => '100ms');
+set($node, history_interval => '100ms');
 becomes_true($node, q{count(*) >= 3 FROM (SELECT seconds FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 3) AS newest
 	WHERE seconds < 0.25}, 'a shorter one, too');
 is(ask($node, "SELECT $beginnings"), 1, 'and no sample is lost by a reload');
@@ -183,14 +183,14 @@ set($node, advice_memory => '256kB');
 becomes_true($node, q{bool_and(note LIKE 'still learning%') FROM pgbufprobe_advice()},
 	'memory again: advice begins to learn from nothing');
 
-has_error($node, "ALTER SYSTEM SET pgbufprobe.sample_interval = '10ms'",
-	'22023: 10 ms is outside the valid range for parameter "pgbufprobe.sample_interval"', 'too short an interval');
+has_error($node, "ALTER SYSTEM SET pgbufprobe.history_interval = '10ms'",
+	'22023: 10 ms is outside the valid range for parameter "pgbufprobe.history_interval"', 'too short an interval');
 has_error($node, 'ALTER SYSTEM SET pgbufprobe.max_cpu_fraction = 0',
 	'22023: 0 is outside the valid range for parameter "pgbufprobe.max_cpu_fraction"', 'no share of a processor');
 has_error($node, 'ALTER SYSTEM SET pgbufprobe.max_cpu_fraction = 1.1',
 	'22023: 1.1 is outside the valid range for parameter "pgbufprobe.max_cpu_fraction"', 'more than one processor');
-has_error($node, 'ALTER SYSTEM SET pgbufprobe.history_samples = 9',
-	'22023: 9 is outside the valid range for parameter "pgbufprobe.history_samples"', 'too small a ring');
+has_error($node, 'ALTER SYSTEM SET pgbufprobe.history_size = 9',
+	'22023: 9 is outside the valid range for parameter "pgbufprobe.history_size"', 'too small a ring');
 has_error($node, 'SET pgbufprobe.sampler = off',
 	'55P02: parameter "pgbufprobe.sampler" cannot be changed now', 'nobody changes it for himself');
 has_error($node, 'SET pgbufprobe.nonsense = 1',
@@ -301,7 +301,7 @@ my $sums = qq{
 	SELECT h.used = r.buffers, h.used = s.buffers, r.many > 100
 	  FROM (SELECT sum(buffers) AS used FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NOT NULL) AS h,
 	       (SELECT sum(buffers) AS buffers, count(*) AS many FROM pgbufprobe_relations()) AS r,
-	       (SELECT sum(buffers) AS buffers FROM pgbufprobe_residence('10 ms')) AS s};
+	       (SELECT sum(buffers) AS buffers FROM pgbufprobe_page_lifetime('10 ms')) AS s};
 is((split /\n/, ask($node, "$sums; $sums"))[1], 't|t|t', '10,000 relations: the sums agree');
 is( ask($node, q{
 		SELECT count(*), bool_and(blocks = 1) FROM pgbufprobe_residency()
@@ -316,7 +316,7 @@ unlike($log, qr/PANIC|TRAP:/, 'and no other');
 # ---------------------------------------------------------------------------
 # A full ring
 
-$node = sampler_node('ring', "pgbufprobe.history_samples = 10\n");
+$node = sampler_node('ring', "pgbufprobe.history_size = 10\n");
 await_samples($node, 5);
 my $early = ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()');
 $node->poll_query_until('postgres', "SELECT min(taken_at) > '$early' FROM pgbufprobe_history()");
@@ -326,8 +326,8 @@ $node->poll_query_until('postgres', "SELECT min(taken_at) >= '$newest' FROM pgbu
 is( ask($node, "SELECT count(*), count(seconds), array_agg(taken_at) = array_agg(taken_at ORDER BY taken_at) FROM pgbufprobe_history()"),
 	'10|10|t', 'once round and on: the newest ones, oldest first, and none is a beginning');
 samples_are_right($node, 'a full ring');
-has_error($node, 'SET pgbufprobe.history_samples = 20',
-	'55P02: parameter "pgbufprobe.history_samples" cannot be changed without restarting the server', 'the ring stays as large as it is');
+has_error($node, 'SET pgbufprobe.history_size = 20',
+	'55P02: parameter "pgbufprobe.history_size" cannot be changed without restarting the server', 'the ring stays as large as it is');
 stop_sampler($node);
 ask($node, 'SELECT pgbufprobe_history_reset()');
 is(ask($node, "SELECT $samples"), 0, 'reset: a full ring is empty');
@@ -345,7 +345,7 @@ stop_sampler($node);
 is(ask($node, "SELECT $samples"), 0, 'off from the start: no sample was ever taken');
 is( ask($node, 'SELECT count(*), count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
 	'11|0|pgbufprobe.sampler is off|t', 'off from the start: no advice, and why');
-is(ask($node, q{SELECT count(*) > 0, count(seconds_per_pass) FROM pgbufprobe_residence('10 ms')}), 't|0',
+is(ask($node, q{SELECT count(*) > 0, count(seconds_per_pass) FROM pgbufprobe_page_lifetime('10 ms')}), 't|0',
 	'off from the start: how long pages stay is told by watching');
 set($node, sampler => 'on');
 await_samples($node, 3);

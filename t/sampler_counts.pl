@@ -48,7 +48,7 @@ my $node = sampler_node('main');
 make_pages($node);
 ask($node, 'VACUUM pages');
 ask($node, 'CHECKPOINT');
-set($node, sample_interval => '1h');
+set($node, history_interval => '1h');
 ask($node, 'SELECT pgbufprobe_history_reset()');
 my $session = $node->background_psql('postgres', on_error_stop => 1);
 read_in_one_transaction($session);

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Sampler;
 use Test::More;
 
-sub watched { return "max(watched_seconds) FROM pgbufprobe_residence('10 ms')" }
+sub watched { return "max(watched_seconds) FROM pgbufprobe_page_lifetime('10 ms')" }
 
 # ---------------------------------------------------------------------------
 # A pool whose scans cost more than the worker's share of a processor: it sleeps for far longer than the interval
@@ -19,11 +19,11 @@ sub watched { return "max(watched_seconds) FROM pgbufprobe_residence('10 ms')" }
 my $node = sampler_node('large', "shared_buffers = 1GB\npgbufprobe.max_cpu_fraction = 0.0001\n");
 my $rarely = q{coalesce(max(seconds) > 3 AND max(taken_at) < now() - interval '2 s', false) FROM pgbufprobe_history()};
 becomes_true($node, $rarely, 'samples come far apart');
-is( ask($node, "SELECT (SELECT $rarely), max(watched_seconds) > 3 FROM pgbufprobe_residence('10 ms')"), 't|t',
+is( ask($node, "SELECT (SELECT $rarely), max(watched_seconds) > 3 FROM pgbufprobe_page_lifetime('10 ms')"), 't|t',
 	'and tell the speed of the hand between two of them');
 my $pid = worker_pid($node);
 kill 'STOP', $pid;
-becomes_true($node, 'NOT (max(watched_seconds) > 3) ' . "FROM pgbufprobe_residence('10 ms')",
+becomes_true($node, 'NOT (max(watched_seconds) > 3) ' . "FROM pgbufprobe_page_lifetime('10 ms')",
 	'a worker that does not come back: the hand is watched');
 kill 'CONT', $pid;
 $node->stop;
@@ -37,7 +37,7 @@ my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
 	$node = sampler_node('clock', '', 'shift_clock');
 }
 await_samples($node, 5);
-set($node, sample_interval => '10min');
+set($node, history_interval => '10min');
 becomes_true($node, q{max(taken_at) < now() - interval '1 s' FROM pgbufprobe_history()}, 'no sample comes for ten minutes');
 my $before = ask($node, 'SELECT ' . watched());
 cmp_ok($before, '>', 0.3, 'the samples before tell the speed of the hand');
@@ -55,7 +55,7 @@ SKIP:
 }
 
 set($node, sampler => 'off');
-becomes_true($node, "max(watched_seconds) < 0.3 FROM pgbufprobe_residence('10 ms')", 'sampler off: the hand is watched');
+becomes_true($node, "max(watched_seconds) < 0.3 FROM pgbufprobe_page_lifetime('10 ms')", 'sampler off: the hand is watched');
 set($node, sampler => 'on');
 becomes_true($node, 'count(*) > 0 FROM pgbufprobe_history() WHERE seconds IS NULL AND taken_at = (SELECT max(taken_at) FROM pgbufprobe_history())',
 	'sampler on: the newest sample has none before it');

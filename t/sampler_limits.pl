@@ -20,7 +20,7 @@ is( ask($node, 'SELECT count(estd_miss_ratio), min(note), max(note) = min(note) 
 	'0|the sampler could not be registered, because max_worker_processes is too low|t',
 	'no background workers: no advice, and why');
 is(ask($node, 'SELECT count(*) FROM pgbufprobe_history()'), 0, 'no background workers: no history');
-is(ask($node, q{SELECT count(*) > 0 FROM pgbufprobe_residence('10 ms') WHERE watched_seconds < 60}), 't',
+is(ask($node, q{SELECT count(*) > 0 FROM pgbufprobe_page_lifetime('10 ms') WHERE watched_seconds < 60}), 't',
 	'no background workers: the hand is watched');
 $node->append_conf('postgresql.conf', 'max_worker_processes = 2');
 $node->restart;

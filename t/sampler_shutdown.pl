@@ -52,7 +52,7 @@ for my $mode (qw(fast smart immediate))
 }
 
 # So that it sleeps as long as it ever does.
-set($node, sampler => 'on', sample_interval => '1h', advice_memory => '0');
+set($node, sampler => 'on', history_interval => '1h', advice_memory => '0');
 for my $mode (qw(fast smart))
 {
 	becomes_true($node, "count(*) = 1 FROM pgbufprobe_history()", 'a long sleep');
@@ -74,7 +74,7 @@ for my $setting ('on', 'off')
 	like(sampler_log($node, $from), qr/background worker "pgbufprobe sampler" \(PID $pid\) exited with exit code 1/,
 		"sampler $setting, terminated: the log says so");
 }
-set($node, sampler => 'on', sample_interval => '100ms', advice_memory => '-1');
+set($node, sampler => 'on', history_interval => '100ms', advice_memory => '-1');
 await_samples($node, 2);
 
 # ---------------------------------------------------------------------------

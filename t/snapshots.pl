@@ -331,7 +331,7 @@ $node->safe_psql('original', 'CREATE SCHEMA "Other ""place"; ALTER EXTENSION pgb
 my $there = '"Other ""place"';
 is(ask($node, 'original', "SELECT count(*), count(ticks) FROM $there.pgbufprobe_snapshot_diff($there.pgbufprobe_snapshot())"), '7|7', 'moved: compared');
 is(ask($node, 'original', "SELECT count(*) > 0 FROM $there.pgbufprobe_snapshot_diff_relations($there.pgbufprobe_snapshot())"), 't', 'moved: relations, too');
-is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_residence('1 ms') WHERE relation IS NOT NULL AND buffers = 0"), 0,
+is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_page_lifetime('1 ms') WHERE relation IS NOT NULL AND buffers = 0"), 0,
 	'moved: how long pages stay is told');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_advice()"), 11, 'moved: advice answers');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 8, 'moved: so does the checkup');

@@ -40,7 +40,7 @@ my @answers = (
 		q{SELECT count(*), min(seconds) > 0, sum(from_buffers) = sum(to_buffers) FROM kept, pgbufprobe_snapshot_diff(state)} ],
 	[ 'how long pages stay', 't|0',
 		q{SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()), count(seconds_per_pass)
-		    FROM pgbufprobe_residence('10 ms')} ],
+		    FROM pgbufprobe_page_lifetime('10 ms')} ],
 	[ 'advice', '11|0|1',
 		q{SELECT count(*), count(estd_miss_ratio), count(DISTINCT note) FROM pgbufprobe_advice()} ],
 	[ 'checkup', '8|8',

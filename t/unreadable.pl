@@ -220,7 +220,7 @@ $node->append_conf(
 	'postgresql.conf', qq(
 shared_preload_libraries = pgbufprobe
 pgbufprobe.os_cache = on
-pgbufprobe.sample_interval = 100ms
+pgbufprobe.history_interval = 100ms
 pgbufprobe.max_cpu_fraction = 1
 log_statement = none
 pgbufprobe.advice_memory = 256kB

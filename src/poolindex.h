@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * poolindex.h
+ *	  Which blocks of which files are in shared buffers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_POOLINDEX_H
+#define PBP_POOLINDEX_H
+
+#include "compat.h"
+
+typedef struct PbpPoolIndex PbpPoolIndex;
+
+extern PbpPoolIndex *pbp_pool_index(const PbpLocator *only);
+extern int64 pbp_pool_blocks(const PbpPoolIndex *index,
+							 const PbpLocator *locator, ForkNumber fork,
+							 int segment, uint8 *bitmap, int64 nblocks);
+extern void pbp_pool_index_free(PbpPoolIndex *index);
+
+#endif							/* PBP_POOLINDEX_H */

@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * readcost.h
+ *	  Time of reads, by the cache that serves them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_READCOST_H
+#define PBP_READCOST_H
+
+#include "compat.h"
+#include "latency.h"
+#include "oscache.h"
+
+typedef enum PbpTier
+{
+	PBP_SHARED_BUFFERS,
+	PBP_OS_CACHE,
+	PBP_STORAGE,
+	PBP_UNKNOWN_TIER			/* one of the last two, but who knows which */
+} PbpTier;
+
+#define PBP_TIERS			(PBP_UNKNOWN_TIER + 1)
+
+typedef struct PbpReadCost
+{
+	PbpLatency	tiers[PBP_TIERS];
+	PbpOsTrust	trust;
+} PbpReadCost;
+
+extern void pbp_read_cost(Relation relation, ForkNumber fork, int samples,
+						  PbpReadCost *cost);
+
+#endif							/* PBP_READCOST_H */

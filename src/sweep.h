@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * sweep.h
+ *	  The clock sweep and its hand.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_SWEEP_H
+#define PBP_SWEEP_H
+
+#include "latency.h"
+
+typedef enum PbpScenario
+{
+	PBP_CURRENT,
+	PBP_WORST,
+	PBP_LIVE
+} PbpScenario;
+
+#define PBP_SCENARIOS		(PBP_LIVE + 1)
+
+/* What to time. */
+typedef struct PbpSweepPlan
+{
+	PbpScenario scenario;
+	int			victims;
+	int64		max_inspected;	/* buffers; a replay stops there */
+	int			start;			/* a replay's hand begins so far ahead */
+} PbpSweepPlan;
+
+typedef struct PbpSweepCost
+{
+	PbpLatency	latency;		/* of every search */
+	int64		victims;		/* that were found */
+	bool		stopped;		/* by max_inspected, within a search */
+	int64		sweeps;			/* searches that moved the hand */
+	double		sweep_ns;		/* their time, that of the last one too */
+	int64		inspected;		/* buffers the hand passed */
+	int64		inspected_max;	/* by one search */
+	int64		from_freelist;	/* victims taken without moving the hand */
+	int64		skipped_pinned;
+	int64		dirty_victims;
+} PbpSweepCost;
+
+typedef struct PbpClock
+{
+	uint32		passes;			/* the server's counter, which wraps */
+	int			hand;			/* buffer that is inspected next */
+} PbpClock;
+
+extern void pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost);
+extern PbpClock pbp_read_clock(void);
+extern int64 pbp_ticks(PbpClock clock);
+extern int64 pbp_ticks_between(PbpClock from, PbpClock to);
+
+#endif							/* PBP_SWEEP_H */
