@@ -18,6 +18,8 @@ OBJS = \
 	src/descriptors.o \
 	src/latency.o \
 	src/oscache.o \
+	src/osfile.o \
+	src/oskernel.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
 	src/readcost.o \
