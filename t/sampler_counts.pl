@@ -13,7 +13,7 @@ use Test::More;
 
 my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
 my $unknown = q{coalesce(estd_miss_ratio IS NULL AND self_error IS NULL
-	AND (note LIKE 'more pages come in than%' OR note LIKE 'reads are not counted%'), false)};
+	AND (note LIKE 'more pages are loaded than%' OR note LIKE 'reads are not counted%'), false)};
 my $known = 'coalesce(estd_miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
 my $reads = 4 * $pool;
 
