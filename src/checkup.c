@@ -377,7 +377,7 @@ answer_scan_cost(const Checkup *checkup pg_attribute_unused(), Answer *answer)
 	Timing		lock = time_scan(PBP_SCAN_LOCK);
 
 	answer->value = match.best_ms;
-	answer->text = psprintf("All %d buffer descriptors: %s ms for each DROP or TRUNCATE of a table, %s ms for each checkpoint "
+	answer->text = psprintf("Each DROP or TRUNCATE of a table scans all %d buffer descriptors in %s ms, each checkpoint in %s ms "
 							"(best of %d runs; slowest: %s and %s ms).",
 							NBuffers, pretty_number(match.best_ms), pretty_number(lock.best_ms), RUNS,
 							pretty_number(match.slowest_ms), pretty_number(lock.slowest_ms));
@@ -455,7 +455,7 @@ static const Question questions[] = {
 	"us", "pgbufprobe_sweep_cost()", answer_victim_cost},
 	{"dirty_victims", "Do sessions have to write before they can read?",
 	"of the victims", "pgbufprobe_sweep_cost()", answer_dirty_victims},
-	{"scan_cost", "How much does each DROP or checkpoint scan?",
+	{"scan_cost", "How long does each DROP or checkpoint scan the pool?",
 	"ms", "pgbufprobe_scan_cost()", answer_scan_cost},
 	{"cached_twice", "How much of the pool is cached twice?",
 	"of the pool", "pgbufprobe_residency()", answer_cached_twice},
