@@ -308,7 +308,7 @@ next_searches(const PbpSweepCost *next)
 	if (next->victims == 0)
 		return psprintf("The next search takes more than %s ms and inspects more than " INT64_FORMAT " buffers.",
 						pretty_number(next->sweep_ns / 1e6), next->inspected);
-	return psprintf("The next " INT64_FORMAT " searches take %s us (median), the longest %s us.",
+	return psprintf("For the next " INT64_FORMAT " searches, the median is %s us and the maximum %s us.",
 					next->victims, pretty_number(pbp_latency_percentile_ns(&next->latency, 0.5) / 1e3),
 					pretty_number(pbp_latency_max_ns(&next->latency) / 1e3));
 }
@@ -425,10 +425,9 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 	answer->text = psprintf("%s of the %s in use are also in the page cache (%s).",
 							pretty_size((int64) twice), pretty_size(checkup->used), precision_of(&duplicates));
 	if (answer->value > MOSTLY_TWICE)
-		judge(answer, "look", psprintf("Only %s in the pool are not also in the page cache. "
-									   "If pgbufprobe_advice() predicts that a larger pool avoids reads, enlarge it. "
-									   "Otherwise, a smaller pool leaves more memory to the page cache.",
-									   pretty_size((int64) ((double) checkup->used - twice))));
+		judge(answer, "look", "The page cache duplicates most of the pool. "
+			  "If pgbufprobe_advice() predicts that a larger pool avoids reads, enlarge it. "
+			  "Otherwise, a smaller pool leaves more memory to the page cache.");
 }
 
 /* ---- all questions ---- */

@@ -183,7 +183,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 		case PBP_ADVICE_NOTHING_EVICTED:
 			return "the clock hand has not completed a pass yet";
 		case PBP_ADVICE_LEARNING:
-			return "still learning: too few pages have been evicted and read again so far";
+			return "still learning, because too few pages have been evicted and read again so far";
 		case PBP_ADVICE_LITTLE_EVIDENCE:
 			return "too few reads recently for an estimate";
 		case PBP_ADVICE_RARE_SCANS:
@@ -192,12 +192,12 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "in a pool this small, the clock hand would complete too many passes between two scans";
 		case PBP_ADVICE_UNPUBLISHED:
 			return PBP_COUNTS_APART ?
-				"reads are not counted: transactions have not reported their statistics yet, or WAL is being replayed" :
-				"reads are not counted: track_counts is off, transactions have not reported their statistics yet, or WAL is being replayed";
+				"reads are not counted, because transactions have not reported their statistics yet or WAL is being replayed" :
+				"reads are not counted, because track_counts is off, transactions have not reported their statistics yet, or WAL is being replayed";
 		case PBP_ADVICE_UNCOUNTED:
-			return "more pages are loaded than the server counts as reads: WAL is being replayed, or statistics have not been reported yet";
+			return "more pages are loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet";
 		case PBP_ADVICE_UNSEEN:
-			return "most reads were not observed: their pages were evicted before the next scan";
+			return "most reads were not observed, because their pages were evicted before the next scan";
 		case PBP_ADVICE_SATURATED:
 			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
 	}
@@ -212,12 +212,12 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 
 	if (totals->self_error < -LARGE_SELF_ERROR)
 		return PBP_COUNTS_APART ?
-			"many reads were not observed: large scans or a fast clock hand evicted their pages between two scans" :
+			"many reads were not observed, because large scans or a fast clock hand evicted their pages between two scans" :
 			"many reads were not observed; before PostgreSQL 16, these include reads by large scans and of temporary tables";
 	if (totals->self_error > LARGE_SELF_ERROR)
 		return PBP_COUNTS_APART ?
-			"more pages were loaded than the server counts as reads: COPY added pages, WAL is being replayed, or statistics have not been reported yet" :
-			"more pages were loaded than the server counts as reads: WAL is being replayed, or statistics have not been reported yet";
+			"more pages were loaded than the server counts as reads, because COPY added pages, WAL is being replayed, or statistics have not been reported yet" :
+			"more pages were loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet";
 	if (!pbp_os_cache_on)
 		return "the share that the page cache serves is unknown, because pgbufprobe.os_cache is off";
 	if (!PBP_COUNTS_APART)

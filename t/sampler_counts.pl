@@ -104,7 +104,7 @@ SKIP:
 	  if ask($node, 'SHOW server_version_num') >= 160000;
 	make_pages($node);
 	ask($node, 'CALL load(8)');
-	becomes_true($node, "coalesce(note LIKE 'reads are not counted: track_counts is off%', false) $today",
+	becomes_true($node, "coalesce(note LIKE 'reads are not counted, because track_counts is off%', false) $today",
 		'track_counts off: the advice says so');
 }
 $node->stop;
