@@ -5,7 +5,7 @@
 
 -- The view and the defaults below are parsed with the extension's schema in the search path, and other users may have
 -- objects in that schema. An exact match wins, so functions are qualified with pg_catalog, operands have exactly the
--- types of the built-in operators, and calls of our own functions give all arguments. t/hijack.pl tests this.
+-- types of the built-in operators, and calls of our own functions give all arguments. t/010_install_hijack.pl tests this.
 
 -- ---------------------------------------------------------------------------
 -- Costs of the buffer manager

@@ -185,7 +185,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 		case PBP_ADVICE_LEARNING:
 			return "still learning, because too few pages have been evicted and read again so far";
 		case PBP_ADVICE_LITTLE_EVIDENCE:
-			return "too few reads recently for an estimate";
+			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_SCANS:
 			return "the clock hand is too fast for the sampler; a higher pgbufprobe.max_cpu_fraction allows more scans";
 		case PBP_ADVICE_FAST_HAND:
