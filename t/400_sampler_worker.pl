@@ -272,7 +272,7 @@ ask($node, "INSERT INTO dropped SELECT i, repeat('x', 5000) FROM generate_series
 like(answer('Is the pool full'), qr/^fine\|(Yes: all|Nearly: \S+ \S+ of) /, 'checkup: the pool is full');
 ask($node, 'DROP TABLE dropped');
 like(answer('Is the pool full'), qr/^fine\|No: \d+ MB of \d+ MB are free now\.$/, 'checkup: now it is not');
-like(answer('How long'),
+like(answer('How long does an unused'),
 	ask($node, 'SHOW server_version_num') < 190000 ?
 	  qr/^fine\|No page will be evicted before \d+ MB of free buffers are used\.$/ :
 	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|[0-9.]+ s on average\.))/,
