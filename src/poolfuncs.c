@@ -24,6 +24,7 @@
 #include "poolfuncs.h"
 #include "relations.h"
 #include "rows.h"
+#include "serverstats.h"
 #include "sweep.h"
 
 #define HISTOGRAM_COLS		6

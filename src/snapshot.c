@@ -23,6 +23,7 @@
 #include "utils/timestamp.h"
 
 #include "poolfuncs.h"
+#include "serverstats.h"
 #include "snapshot.h"
 
 #define FORMAT				1
