@@ -93,8 +93,8 @@ count_slots(SlotCounts *counts, int first, int end)
 }
 
 /*
- * Counts the usage counts of the whole pool.  Takes no lock; one read per
- * buffer, 1 to 2 ns.  The counts always add up to the size of the pool.
+ * Counts the usage counts of the whole pool.  Takes no lock; about 3 ns per
+ * buffer.  The counts always add up to the size of the pool.
  */
 void
 pbp_histogram(PbpHistogram *histogram)
@@ -200,7 +200,8 @@ pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
  * Counts the usage counts of one relation, of all its forks.
  *
  * A tag is first read without a lock.  Only headers of the relation's pages are
- * locked, one at a time, and read again.  About 2 ns per buffer.
+ * locked, one at a time, and read again.  About 3 ns per buffer, and 10 ns more
+ * for each of the relation's.
  */
 void
 pbp_relation_histogram(const PbpLocator *locator, PbpHistogram *histogram)
@@ -325,7 +326,7 @@ count_buffer(PbpRelationCount *entry, PbpBufState state, int buffer, int hand)
  * Counts the buffers of every relation and fork, in no particular order.
  *
  * One scan, which locks the header of each page, one at a time, as
- * pg_buffercache does: about 10 ns per page.  The hand's position is that of
+ * pg_buffercache does: about 20 ns per page.  The hand's position is that of
  * the beginning.  Memory grows with the number of relations, not of buffers.
  */
 PbpRelationCount *
