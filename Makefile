@@ -11,6 +11,10 @@ MODULE_big = pgbufprobe
 OBJS = \
 	pgbufprobe.o \
 	src/advice.o \
+	src/advice_answer.o \
+	src/advice_observe.o \
+	src/advice_pages.o \
+	src/advice_pools.o \
 	src/args.o \
 	src/cachefuncs.o \
 	src/checkup.o \

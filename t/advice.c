@@ -378,7 +378,7 @@ scan_untold(const Run *run, int sample, const Pool *pool)
 		uint64_t	key = key_of(pool->page[i], sample_seed(sample));
 
 		if (pbp_advice_sampled(advice, key))
-			pbp_advice_page(advice, key, i, pool->usage[i], USAGE_MAX);
+			pbp_advice_observe(advice, key, i, pool->usage[i]);
 	}
 	pbp_advice_end(advice, pool->ticks);
 }
@@ -479,7 +479,7 @@ start(Run *run, int samples, size_t bytes, double rate)
 {
 	memset(run->advice, 0, sizeof(run->advice));
 	for (int i = 0; i < samples; i++)
-		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, rate, !run->rings_together);
+		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, USAGE_MAX, rate, !run->rings_together);
 }
 
 static void
@@ -532,7 +532,7 @@ compare_trace(Kind kind, int nbuffers, int scans_per_turn, int smallest)
 		worst_self = fmax(worst_self, fabs(totals.self_error));
 		dropped += totals.dropped;
 		printf("# %-10s sample %d: rate 1/%.1f, %.1f scans a turn, self error %+.3f\n", kind_names[kind], j,
-			   1 / pbp_advice_rate(run.advice[j]), totals.scans_per_turn, totals.self_error);
+			   1 / pbp_advice_rate(run.advice[j]), totals.scans_per_pass, totals.self_error);
 	}
 	finish(&run);
 
@@ -1076,7 +1076,7 @@ small_pool(void)
 	PbpAdviceTotals totals;
 
 	memset(memory, 0xA5, bytes + behind);
-	run.advice[0] = pbp_advice_init(memory, bytes, run.nbuffers, 1.0 / 20, true);
+	run.advice[0] = pbp_advice_init(memory, bytes, run.nbuffers, USAGE_MAX, 1.0 / 20, true);
 	run_today(&run);
 	for (size_t i = 0; i < behind; i++)
 		touched += memory[bytes + i] != 0xA5;
@@ -1107,12 +1107,12 @@ extremes(void)
 	Bench		bench;
 	int			with_reason;
 
-	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, 0, true))
+	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, USAGE_MAX, 0, true))
 		smallest++;
 	ok(smallest > 0 && smallest < 4096, "too little memory is refused");
 
 	/* a pool of one buffer, whose page is not sampled */
-	advice = pbp_advice_init(memory, sizeof(memory), 1, 1.0 / 20, true);
+	advice = pbp_advice_init(memory, sizeof(memory), 1, USAGE_MAX, 1.0 / 20, true);
 	for (int i = 0; i < 100; i++)
 	{
 		pbp_advice_accesses(advice, &(PbpAdviceCounts) {.hits = 10, .reads = 1});
