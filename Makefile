@@ -29,6 +29,7 @@ OBJS = \
 	src/residency.o \
 	src/rows.o \
 	src/sampler.o \
+	src/serverstats.o \
 	src/sizefuncs.o \
 	src/snapshot.o \
 	src/snapshotfuncs.o \
@@ -72,6 +73,7 @@ $(CURDIR)/src:
 	$(MKDIR_P) $@
 
 # PGXS has the recipe and no target of its own for it.
+override PROVE_FLAGS += -I t/perl
 .PHONY: prove_installcheck
 prove_installcheck:
 	$(prove_installcheck)

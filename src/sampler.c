@@ -40,6 +40,7 @@
 #include "readcost.h"
 #include "residency.h"
 #include "sampler.h"
+#include "serverstats.h"
 #include "sweep.h"
 
 #define TRANCHE			"pgbufprobe"
@@ -61,12 +62,6 @@
 /* how old published advice is at most while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
 
-/* how far back the history is asked how fast the hand turns */
-#define RATE_SECONDS	300
-
-/* how late a sample may come on a busy machine */
-#define GRACE_NS		INT64CONST(5000000000)
-
 /* of the pool; more in the sample would cost time and tell little more */
 #define ENOUGH_PAGES	4000.0
 
@@ -79,23 +74,6 @@
  */
 #define FIND_DATABASES_RARELY	1000
 
-/* pages whose names are remembered, to ask the page cache for them */
-#define REMEMBERED		512
-#define CONSIDERED		64		/* one page of so many, in each scan */
-#define PROBES			8		/* at a time */
-#define PROBE_HALVED	256		/* probes of a band after which older ones
-								 * count half */
-#define ENOUGH_PROBES	8		/* of a band */
-#define READ_TIMES		31		/* so many reads of late are timed, and */
-#define ENOUGH_TIMES	5		/* as few tell how long one takes */
-
-/*
- * Between one lot and the next.  Of each, one block at most is read from
- * storage, and one from the page cache: to read keeps it there.
- */
-#define PROBE_NS		INT64CONST(1000000000)
-#define AFTER_ERROR_NS	(300 * PROBE_NS)
-
 /* settings; see _PG_init */
 bool		pbp_sampler_on = true;
 int			pbp_history_interval_ms = 10000;
@@ -103,46 +81,11 @@ double		pbp_max_cpu_fraction = 0.01;
 int			pbp_history_size = 8640;
 int			pbp_advice_memory_kb = -1;
 
-typedef struct SamplerShared
-{
-	pg_atomic_uint64 next_sample_ns;	/* when one will have been taken, by
-										 * pbp_now_ns(); 0: nobody takes any */
-	LWLock	   *lock;			/* protects all below */
-	int64		ntaken;			/* samples since the ring was emptied */
-	uint32		resets;			/* times that this was wanted */
-	PbpAdviceReport advice;
-	PbpSample	ring[FLEXIBLE_ARRAY_MEMBER];
-} SamplerShared;
-
-static SamplerShared *shared = NULL;
-
 /* The postmaster had no room for the worker. */
 static bool not_registered = false;
 
 /* Has the postmaster asked the worker to end, which it does at shutdown only? */
 static volatile sig_atomic_t server_is_stopping = false;
-
-/* A page of the sample, by name. */
-typedef struct RememberedPage
-{
-	bool		used;
-	uint64		key;
-	BufferTag	tag;
-} RememberedPage;
-
-/* The times that some reads of late took. */
-typedef struct ReadTimes
-{
-	int64		ns[READ_TIMES];
-	int64		count;			/* ever */
-} ReadTimes;
-
-/* A mean that forgets. */
-typedef struct Mean
-{
-	double		sum;
-	double		count;
-} Mean;
 
 /* What the worker knows. */
 typedef struct Sampler
@@ -188,38 +131,6 @@ typedef struct Sampler
 	uint32		resets;			/* of which it knows */
 } Sampler;
 
-/* ---- shared memory ---- */
-
-static Size
-shared_bytes(void)
-{
-	return add_size(offsetof(SamplerShared, ring),
-					mul_size(pbp_history_size, sizeof(PbpSample)));
-}
-
-void
-pbp_sampler_request_shared(void)
-{
-	RequestAddinShmemSpace(shared_bytes());
-	RequestNamedLWLockTranche(TRANCHE, 1);
-}
-
-void
-pbp_sampler_init_shared(void)
-{
-	bool		found;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct("pgbufprobe", shared_bytes(), &found);
-	if (!found)
-	{
-		memset(shared, 0, offsetof(SamplerShared, ring));
-		pg_atomic_init_u64(&shared->next_sample_ns, 0);
-		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-	}
-	LWLockRelease(AddinShmemInitLock);
-}
-
 void
 pbp_sampler_register(void)
 {
@@ -240,285 +151,6 @@ bool
 pbp_sampler_has_no_slot(void)
 {
 	return not_registered;
-}
-
-bool
-pbp_sampler_is_loaded(void)
-{
-	return shared != NULL;
-}
-
-/* ---- what others read ---- */
-
-/* A sample by its number since the ring was emptied. */
-static PbpSample *
-sample_at(int64 number)
-{
-	return &shared->ring[number % pbp_history_size];
-}
-
-/*
- * Copies of the samples in the ring, oldest first; palloc'd.  The worker waits
- * for that long, and nobody else.
- */
-PbpSample *
-pbp_history(int *nsamples)
-{
-	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
-												 mul_size(pbp_history_size, sizeof(*samples)));
-
-	LWLockAcquire(shared->lock, LW_SHARED);
-	*nsamples = (int) Min(shared->ntaken, pbp_history_size);
-	for (int i = 0; i < *nsamples; i++)
-		samples[i] = *sample_at(shared->ntaken - *nsamples + i);
-	LWLockRelease(shared->lock);
-	return samples;
-}
-
-/* Is the history about now?  It may be an hour old, by the settings. */
-static bool
-history_is_current(void)
-{
-	int64		next_ns = (int64) pg_atomic_read_u64(&shared->next_sample_ns);
-
-	return pbp_sampler_on && next_ns != 0 && pbp_now_ns() <= next_ns + GRACE_NS;
-}
-
-/*
- * How far the hand went in the last minutes, by the newest samples and at least
- * one.  False if they do not tell: no worker takes any now, or the newest has
- * none before it.
- *
- * The worker waits for that long, and nobody else.
- */
-bool
-pbp_history_rate(double *seconds, double *ticks)
-{
-	int64		oldest;
-
-	*seconds = *ticks = 0;
-	if (shared == NULL || !history_is_current())
-		return false;
-
-	LWLockAcquire(shared->lock, LW_SHARED);
-	oldest = Max(0, shared->ntaken - pbp_history_size);
-	for (int64 i = shared->ntaken - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
-	{
-		const PbpSample *sample = sample_at(i);
-
-		if (sample->elapsed_ns == 0)
-			break;
-		*seconds += (double) sample->elapsed_ns / 1e9;
-		*ticks += (double) sample->new_ticks;
-	}
-	LWLockRelease(shared->lock);
-	return *seconds > 0;
-}
-
-/* Empties the ring; the worker begins anew, too, when it is awake next. */
-void
-pbp_history_reset(void)
-{
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	shared->ntaken = 0;
-	shared->resets++;
-	memset(&shared->advice, 0, sizeof(shared->advice));
-	LWLockRelease(shared->lock);
-}
-
-static uint32
-count_resets(void)
-{
-	uint32		resets;
-
-	LWLockAcquire(shared->lock, LW_SHARED);
-	resets = shared->resets;
-	LWLockRelease(shared->lock);
-	return resets;
-}
-
-void
-pbp_read_advice(PbpAdviceReport *report)
-{
-	LWLockAcquire(shared->lock, LW_SHARED);
-	*report = shared->advice;
-	LWLockRelease(shared->lock);
-}
-
-/* What was seen before a reset of which the worker does not know yet is not put. */
-static void
-put_sample(const PbpSample *sample, uint32 resets)
-{
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	if (shared->resets == resets)
-	{
-		*sample_at(shared->ntaken) = *sample;
-		shared->ntaken++;
-	}
-	LWLockRelease(shared->lock);
-}
-
-static void
-put_advice(const PbpAdviceReport *report, uint32 resets)
-{
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	if (shared->resets == resets)
-		shared->advice = *report;
-	LWLockRelease(shared->lock);
-}
-
-/* ---- means that forget ---- */
-
-static void
-add_to_mean(Mean *mean, double value)
-{
-	if (mean->count >= PROBE_HALVED)
-	{
-		mean->sum /= 2;
-		mean->count /= 2;
-	}
-	mean->sum += value;
-	mean->count++;
-}
-
-/* ---- how long a read takes ---- */
-
-static int
-compare_times(const void *a, const void *b)
-{
-	int64		one = *(const int64 *) a;
-	int64		other = *(const int64 *) b;
-
-	return (one > other) - (one < other);
-}
-
-/*
- * The median, since the reader waits for a processor now and then, and one
- * such time may be longer than all others together.  -1: not known.
- */
-static double
-usual_time(const ReadTimes *reads)
-{
-	int			known = (int) Min(reads->count, READ_TIMES);
-	int64		sorted[READ_TIMES];
-
-	if (known < ENOUGH_TIMES)
-		return -1;
-	memcpy(sorted, reads->ns, known * sizeof(int64));
-	qsort(sorted, known, sizeof(int64), compare_times);
-	return (double) sorted[known / 2];
-}
-
-/* ---- the page cache under the pages that another pool would hold ---- */
-
-/*
- * Remember the names of some pages of the sample, and keep them after the
- * pages have been evicted, for as long as it depends on the pool's size
- * whether they are there.  Each scan considers few, since that takes time.
- */
-static void
-remember_page(Sampler *sampler, uint64 key, const BufferTag *tag)
-{
-	RememberedPage *page = &sampler->remembered[(key >> 16) % REMEMBERED];
-
-	if ((key + sampler->scans) % CONSIDERED != 0 ||
-		(page->used && pbp_advice_band(sampler->advice, page->key) > 0))
-		return;
-	page->used = true;
-	page->key = key;
-	page->tag = *tag;
-}
-
-/* Time a read of the block, if none from where it is was timed in this lot. */
-static void
-time_read(Sampler *sampler, const PbpOsFile *file, BlockNumber block, bool cached)
-{
-	bool	   *may_read = cached ? &sampler->may_read_os : &sampler->may_read_storage;
-	ReadTimes  *reads = cached ? &sampler->os_reads : &sampler->storage_reads;
-	int64		read_ns;
-
-	if (!*may_read || !pbp_os_time_read(file, block, &read_ns))
-		return;
-	reads->ns[reads->count++ % READ_TIMES] = read_ns;
-	*may_read = false;
-	if (!cached)
-		pbp_os_drop_block(file, block);
-}
-
-/* Look up a page in the page cache.  One whose file does not open is forgotten. */
-static void
-probe_page(Sampler *sampler, RememberedPage *page)
-{
-	int			band = pbp_advice_band(sampler->advice, page->key);
-	BlockNumber block = page->tag.blockNum % RELSEG_SIZE;
-	PbpLocator	locator = pbp_tag_locator(&page->tag);
-	PbpOsFile	file;
-
-	page->used = false;
-	if (band <= 0 ||
-		!pbp_os_open(&locator, pbp_tag_fork(&page->tag),
-					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file) ||
-		file.fd < 0)
-		return;
-	page->used = true;
-	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
-	{
-		uint8		bitmap[PBP_BITMAP_BYTES(1)];
-		PbpOsBlocks blocks;
-		bool		cached;
-
-		pbp_os_map(&file, block, 1, bitmap, &blocks);
-		cached = blocks.cached > 0;
-		add_to_mean(&sampler->in_os_cache[band], cached);
-		time_read(sampler, &file, block, cached);
-	}
-	pbp_os_close(&file);
-}
-
-/*
- * Look up some remembered pages in the page cache.  Should that fail, the
- * advice does without it for a while rather than not at all.
- *
- * This needs nothing of a transaction, and one would have the worker take part
- * in recovery conflicts: the replay of DROP TABLESPACE cancels all of them.
- */
-static void
-probe_pages(Sampler *sampler)
-{
-	MemoryContext context = CurrentMemoryContext;
-
-	sampler->may_read_storage = sampler->may_read_os = true;
-	sampler->probe_ns = pbp_now_ns();
-	/* what is known of a file system is asked for again */
-	SetCurrentStatementStartTimestamp();
-	PG_TRY();
-	{
-		for (int i = 0; i < PROBES; i++)
-		{
-			RememberedPage *page = &sampler->remembered[sampler->next_probe];
-
-			sampler->next_probe = (sampler->next_probe + 1) % REMEMBERED;
-			if (page->used)
-				probe_page(sampler, page);
-		}
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		EmitErrorReport();
-		FlushErrorState();
-		/* closes what is open */
-		AtEOXact_Files(false);
-		sampler->probe_ns += AFTER_ERROR_NS;
-	}
-	PG_END_TRY();
-}
-
-/* All conditions of looking at the page cache and of reading from files. */
-static bool
-probe_is_due(const Sampler *sampler)
-{
-	return pbp_os_cache_on && pbp_now_ns() - sampler->probe_ns >= PROBE_NS;
 }
 
 /* ---- advice ---- */
@@ -562,39 +194,6 @@ start_advice(Sampler *sampler)
 					 errdetail("Failed on request of size %zu.", bytes),
 					 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
 	}
-}
-
-/*
- * Share of the reads between today's size and another that the page cache
- * would serve; -1 where that is not known of nine tenths of them: too few pages
- * were looked up of a band, a size between is unknown, or nothing is looked up
- * now.
- */
-static double
-os_cache_share(const Sampler *sampler, const PbpAdviceReport *report, int factor)
-{
-	int			from = Min(factor, PBP_ADVICE_TODAY);
-	int			to = Max(factor, PBP_ADVICE_TODAY);
-	double		reads = report->rows[from].miss_ratio - report->rows[to].miss_ratio;
-	double		known = 0;
-	double		cached = 0;
-
-	/*
-	 * a band holds the pages that its size would have, and the next smaller
-	 * not
-	 */
-	for (int band = from + 1; band <= to; band++)
-	{
-		const Mean *in_os_cache = &sampler->in_os_cache[band];
-		double		saved = report->rows[band - 1].miss_ratio - report->rows[band].miss_ratio;
-
-		if (saved > 0 && in_os_cache->count >= ENOUGH_PROBES)
-		{
-			known += saved;
-			cached += saved * in_os_cache->sum / in_os_cache->count;
-		}
-	}
-	return pbp_os_cache_on && known > 0 && known >= 0.9 * reads ? cached / known : -1;
 }
 
 static void
