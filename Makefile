@@ -20,10 +20,13 @@ OBJS = \
 	src/checkup.o \
 	src/costfuncs.o \
 	src/descriptors.o \
+	src/history.o \
 	src/latency.o \
+	src/learner.o \
 	src/oscache.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
+	src/probing.o \
 	src/readcost.o \
 	src/relations.o \
 	src/residency.o \
