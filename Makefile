@@ -23,7 +23,9 @@ OBJS = \
 	src/history.o \
 	src/latency.o \
 	src/learner.o \
+	src/look.o \
 	src/oscache.o \
+	src/pagesample.o \
 	src/osfile.o \
 	src/oskernel.o \
 	src/poolfuncs.o \

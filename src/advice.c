@@ -378,7 +378,7 @@ replay(Advice *advice)
 		finish_learning(advice);
 }
 
-void
+bool
 pbp_advice_end(PbpAdvice *base, int64_t ticks)
 {
 	Advice	   *advice = (Advice *) base;
@@ -386,7 +386,7 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks)
 	bool		too_long = ticks - scan->now.ticks > advice->nbuffers;
 
 	if (!scan->scanning)
-		return;
+		return scan->lost;
 	if (too_long)
 		pbp_advice_gap(base);
 	follow_residents(advice);
@@ -395,4 +395,5 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks)
 	scan->last = scan->now;
 	scan->lost = too_long;		/* the next one starts over */
 	scan->scanning = false;
+	return scan->lost || meetings_of(advice, scan->number)->nmeetings == advice->max_meetings;
 }

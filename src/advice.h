@@ -115,10 +115,19 @@ extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, int 
 								  double rate_limit, bool rings_apart);
 extern double pbp_advice_rate(const PbpAdvice *advice);
 
-/* Learn from a scan.  Ticks are buffers that the hand has passed, ever. */
+/*
+ * Learn from a scan, which need not read all buffers, but all where the last
+ * one observed pages.  Ticks are buffers that the hand has passed, ever.
+ * Pages are observed in the order of buffers; the result is whether the page
+ * was loaded since the last scan.  The result of the end is whether the next
+ * scan must read all buffers.
+ */
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
-extern void pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage);
-extern void pbp_advice_end(PbpAdvice *advice, int64_t ticks);
+extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage);
+extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
+
+/* The i-th buffer where the last scan observed a page; -1: there are fewer. */
+extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
 
 /* What the server has counted since the last call, at any time. */
 extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);

@@ -133,8 +133,8 @@ add_events(Advice *advice, uint32_t page, bool load, int amount)
 		list->events[list->nevents++] = (Event){page, load, (unsigned) (amount < usage_max ? amount : usage_max)};
 }
 
-/* Learn from a page that this scan has not met yet. */
-static void
+/* Learn from a page that this scan has not met yet.  Was it loaded? */
+static bool
 learn(Advice *advice, uint32_t page, int buffer, int usage)
 {
 	PageState  *state = &advice->table.pages[page].state;
@@ -155,13 +155,11 @@ learn(Advice *advice, uint32_t page, int buffer, int usage)
 	state->usage = (unsigned) usage;
 	state->scan = scan & SCAN_MASK;
 	add_events(advice, page, load, amount);
+	return load && !advice->scan.lost;
 }
 
-/*
- * One sampled page of the scan.  To be called in the order of buffers; a page
- * that moves during the scan may come twice.
- */
-void
+/* A page that moves during the scan may come twice. */
+bool
 pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 {
 	Advice	   *advice = (Advice *) base;
@@ -173,6 +171,16 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 	advice->scan.found.nsaturated += usage == advice->usage_max;
 	if (page == INVALID_PAGE)
 		page = pbp_add_page(advice, key);
-	if (page != INVALID_PAGE && !met_in_scan(advice->table.pages[page].state, advice->scan.number))
+	return page != INVALID_PAGE &&
+		!met_in_scan(advice->table.pages[page].state, advice->scan.number) &&
 		learn(advice, page, buffer, usage);
+}
+
+int
+pbp_advice_known_buffer(const PbpAdvice *base, uint32_t i)
+{
+	const Advice *advice = (const Advice *) base;
+	const MeetingList *last = &advice->meetings[(advice->scan.number - advice->scan.scanning) % 2];
+
+	return i < last->nmeetings ? last->meetings[i].buffer : -1;
 }

@@ -134,69 +134,6 @@ pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
 }
 
 /*
- * A hash of a page's tag, of which each range has a random share of the pages.
- * It takes a third of the scan's time, so it mixes no better than necessary.
- */
-static inline uint64
-page_key(const BufferTag *tag)
-{
-	PbpLocator	locator = pbp_tag_locator(tag);
-	uint64		file = (uint64) pbp_locator_database(&locator) << 32 |
-		pbp_locator_relfilenode(&locator);
-	uint64		key = (uint64) tag->blockNum << 32 |
-		(pbp_locator_tablespace(&locator) * (MAX_FORKNUM + 1) + pbp_tag_fork(tag));
-
-	key += file * UINT64CONST(0x9e3779b97f4a7c15);
-
-	/* the final steps of MurmurHash3, which map no two keys to one */
-	key ^= key >> 33;
-	key *= UINT64CONST(0xff51afd7ed558ccd);
-	key ^= key >> 33;
-	key *= UINT64CONST(0xc4ceb9fe1a85ec53);
-	key ^= key >> 33;
-	return key;
-}
-
-/*
- * Counts the usage counts of the whole pool, and passes each page of the
- * advice's sample to the visitor; no page if there is no advice.
- *
- * A tag is first read without a lock.  Only if its page is in the sample, its
- * header is locked, one at a time, and read again.  This scan misses a page
- * whose tag is replaced between the two reads.
- */
-void
-pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
-				PbpPageVisitor visit, void *arg)
-{
-	SlotCounts	counts;
-
-	memset(&counts, 0, sizeof(counts));
-	for (int i = 0; i < NBuffers; i++)
-	{
-		BufferDesc *desc = GetBufferDescriptor(i);
-		PbpBufState state = pbp_read_state(desc);
-		BufferTag	tag;
-
-		if (i % PBP_BUFFERS_PER_CHECK == 0)
-			CHECK_FOR_INTERRUPTS();
-
-		count_slot(&counts, i % LANES, state);
-		if (advice == NULL || !pbp_holds_page(state) ||
-			!pbp_advice_sampled(advice, page_key(&desc->tag)))
-			continue;
-		if (pbp_read_page(desc, &state, &tag))
-		{
-			uint64		key = page_key(&tag);
-
-			if (pbp_advice_sampled(advice, key))
-				visit(arg, key, i, Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT), &tag);
-		}
-	}
-	decode_slots(&counts, histogram);
-}
-
-/*
  * Counts the usage counts of one relation, of all its forks.
  *
  * A tag is first read without a lock.  Only headers of the relation's pages are

@@ -3,15 +3,14 @@
  * descriptors.h
  *	  Full scans of the buffer descriptors.
  *
- * Offers histograms of usage counts, buffers of each relation, a sample of the
- * pool's pages for the advice, and the cost of scans.
+ * Offers histograms of usage counts, buffers of each relation, and the cost of
+ * scans.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_DESCRIPTORS_H
 #define PBP_DESCRIPTORS_H
 
-#include "advice.h"
 #include "compat.h"
 
 /* buffers between two checks for interrupts, a fraction of a millisecond */
@@ -68,14 +67,8 @@ pbp_holds_page(PbpBufState state)
 	return (state & (BM_VALID | BM_TAG_VALID)) == (BM_VALID | BM_TAG_VALID);
 }
 
-/* Receives each page of a sample. */
-typedef void (*PbpPageVisitor) (void *arg, uint64 key, int buffer, int usage,
-								const BufferTag *tag);
-
 extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
 extern void pbp_histogram(PbpHistogram *histogram);
-extern void pbp_sample_pool(PbpHistogram *histogram, const PbpAdvice *advice,
-							PbpPageVisitor visit, void *arg);
 extern void pbp_relation_histogram(const PbpLocator *locator,
 								   PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int *nrelations);

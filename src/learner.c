@@ -3,9 +3,9 @@
  * learner.c
  *	  What the worker feeds to the advice, and when it publishes the result.
  *
- * The advice learns from scans of the descriptors, from the server's counts of
- * accesses, and from probes of the page cache.  When to scan is decided in
- * sampler.c.
+ * The advice learns from looks at the pool, from the server's counts of
+ * accesses, and from probes of the page cache.  When to look is decided in
+ * sampler.c, and which buffers a look reads in look.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,12 +16,22 @@
 
 #include "latency.h"
 #include "learner.h"
+#include "look.h"
+#include "pagesample.h"
 #include "probing.h"
 #include "sampler.h"
 #include "serverstats.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
+
+/*
+ * Looks per pass of the hand.  Four are needed for half the size, eight for a
+ * quarter; more put the uses of pages in order.  Where each look reads the
+ * whole pool, they are as few as that takes.
+ */
+#define LOOKS_PER_PASS	40
+#define WHOLE_LOOKS_PER_PASS	10
 
 /* maximum age of published advice while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
@@ -44,7 +54,7 @@ struct PbpLearner
 	PbpAdvice  *advice;			/* NULL: none is wanted, or no memory for it */
 	int			memory_kb;		/* the setting when that was decided */
 	TimestampTz since;
-	uint64		nscans;			/* ever */
+	PbpLook		look;
 	int64		published_ns;
 
 	PbpDatabases databases;		/* whose accesses are counted */
@@ -114,6 +124,36 @@ publish(const PbpLearner *learner, uint32 resets)
 	pbp_put_advice(&report, resets);
 }
 
+static void
+visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
+{
+	PbpLearner *learner = arg;
+
+	if (tag == NULL)
+		pbp_look_pinned(&learner->look, buffer);
+	else
+	{
+		pbp_look_page(&learner->look, key, buffer, usage);
+		pbp_remember_page(learner->probing, learner->advice, learner->look.number, key, tag);
+	}
+}
+
+static void
+read_range(void *arg, int first, int end)
+{
+	PbpLearner *learner = arg;
+
+	pbp_sample_range(learner->advice, first, end, visit_page, learner);
+}
+
+static void
+read_buffers(void *arg, const int *buffers, int nbuffers)
+{
+	PbpLearner *learner = arg;
+
+	pbp_sample_buffers(learner->advice, buffers, nbuffers, visit_page, learner);
+}
+
 /* Forgets all, and publishes that. */
 void
 pbp_restart_learner(PbpLearner *learner, uint32 resets)
@@ -128,6 +168,9 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	pbp_reset_probing(learner->probing);
 	if (bytes > 0)
 		learner->advice = create_advice(learner->context, bytes);
+	if (learner->advice != NULL)
+		pbp_look_init(&learner->look, learner->advice, NBuffers,
+					  &(PbpLookReader){learner, read_range, read_buffers});
 	publish(learner, resets);
 }
 
@@ -138,36 +181,41 @@ pbp_learner_is_outdated(const PbpLearner *learner)
 	return learner->memory_kb != pbp_advice_memory_kb;
 }
 
-/* If not, there is no need to scan. */
+/* If not, there is no need to look. */
 bool
 pbp_is_learning(const PbpLearner *learner)
 {
 	return learner->advice != NULL;
 }
 
-static void
-visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
+/* Ticks of the hand from one look to the next. */
+int64
+pbp_learner_ticks_per_look(const PbpLearner *learner)
 {
-	PbpLearner *learner = arg;
-
-	pbp_advice_observe(learner->advice, key, buffer, usage);
-	pbp_remember_page(learner->probing, learner->advice, learner->nscans, key, tag);
+	return Max(NBuffers / (learner->look.incomplete ? WHOLE_LOOKS_PER_PASS : LOOKS_PER_PASS), 1);
 }
 
 void
-pbp_learner_begin_scan(PbpLearner *learner, int64 ticks, PbpHistogram *histogram)
+pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 {
-	if (learner->advice != NULL)
-		pbp_advice_begin(learner->advice, ticks);
-	pbp_sample_pool(histogram, learner->advice, visit_page, learner);
+	pbp_look_begin(&learner->look, ticks);
 }
 
 void
-pbp_learner_end_scan(PbpLearner *learner, int64 ticks)
+pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
-	if (learner->advice != NULL)
-		pbp_advice_end(learner->advice, ticks);
-	learner->nscans++;
+	pbp_look_end(&learner->look, ticks);
+}
+
+/*
+ * Free buffers take pages anywhere in the pool.  To be called often: there may
+ * be some for a short time only.
+ */
+void
+pbp_learner_notice_free_buffers(PbpLearner *learner)
+{
+	if (learner->advice != NULL && pbp_have_free_buffer())
+		pbp_look_is_incomplete(&learner->look);
 }
 
 /* Has no count become less, as by a reset of statistics? */

@@ -19,9 +19,12 @@ extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
 extern bool pbp_learner_is_outdated(const PbpLearner *learner);
 extern bool pbp_is_learning(const PbpLearner *learner);
 
-/* A scan of the pool, which also fills the histogram. */
-extern void pbp_learner_begin_scan(PbpLearner *learner, int64 ticks, PbpHistogram *histogram);
-extern void pbp_learner_end_scan(PbpLearner *learner, int64 ticks);
+/* A look at the pool; only while learning. */
+extern int64 pbp_learner_ticks_per_look(const PbpLearner *learner);
+extern void pbp_learner_begin_look(PbpLearner *learner, int64 ticks);
+extern void pbp_learner_end_look(PbpLearner *learner, int64 ticks);
+
+extern void pbp_learner_notice_free_buffers(PbpLearner *learner);
 
 /* These two do nothing unless they are due. */
 extern void pbp_learner_count(PbpLearner *learner);

@@ -34,9 +34,6 @@
 #include "serverstats.h"
 #include "sweep.h"
 
-/* four are needed for half the size, eight for a quarter; some are late */
-#define SCANS_PER_PASS	10
-
 /*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
  * longer only to stay within its share of a processor.
@@ -66,8 +63,7 @@ typedef struct Sampler
 	int64		work_ticks;
 	double		ticks_per_ns;	/* not to be underestimated */
 
-	int64		scan_ticks;		/* when last scanned */
-	PbpHistogram histogram;		/* then */
+	int64		look_ticks;		/* when the pool was last looked at */
 
 	PbpSample	interval;		/* since the last sample */
 	int64		sample_ns;
@@ -142,16 +138,16 @@ estimate_speed(Sampler *sampler)
 }
 
 static void
-scan_pool(Sampler *sampler)
+look_at_pool(Sampler *sampler)
 {
-	pbp_learner_begin_scan(sampler->learner, sampler->ticks, &sampler->histogram);
+	sampler->look_ticks = sampler->ticks;
+	pbp_learner_begin_look(sampler->learner, sampler->ticks);
 	read_clock(sampler);
-	pbp_learner_end_scan(sampler->learner, sampler->ticks);
-	sampler->scan_ticks = sampler->ticks;
+	pbp_learner_end_look(sampler->learner, sampler->ticks);
 	sampler->interval.scans++;
 }
 
-/* The pool as the last scan saw it, and what happened since the last sample. */
+/* The pool now, and what happened since the last sample. */
 static void
 take_sample(Sampler *sampler)
 {
@@ -162,7 +158,7 @@ take_sample(Sampler *sampler)
 	sample->taken_at = GetCurrentTimestamp();
 	sample->ticks = pbp_ticks(sampler->clock);
 	sample->allocations = allocations;
-	sample->histogram = sampler->histogram;
+	pbp_histogram(&sample->histogram);
 	if (sampler->sample_ticks >= 0)
 	{
 		sample->elapsed_ns = now_ns - sampler->sample_ns;
@@ -184,13 +180,6 @@ history_interval_ns(void)
 	return (int64) pbp_history_interval_ms * 1000000;
 }
 
-/* Ticks between two scans under load. */
-static int64
-ticks_per_scan(void)
-{
-	return Max(NBuffers / SCANS_PER_PASS, 1);
-}
-
 static bool
 sample_is_due(const Sampler *sampler)
 {
@@ -198,11 +187,11 @@ sample_is_due(const Sampler *sampler)
 		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
 }
 
-static bool
-scan_is_due(const Sampler *sampler)
+/* Ticks of the hand until the next look is due. */
+static int64
+ticks_to_look(const Sampler *sampler)
 {
-	return pbp_is_learning(sampler->learner) &&
-		sampler->ticks - sampler->scan_ticks >= ticks_per_scan();
+	return sampler->look_ticks + pbp_learner_ticks_per_look(sampler->learner) - sampler->ticks;
 }
 
 /* Do what is due. */
@@ -214,8 +203,9 @@ work(Sampler *sampler)
 	read_clock(sampler);
 	estimate_speed(sampler);
 	pbp_learner_count(sampler->learner);
-	if (samples || scan_is_due(sampler))
-		scan_pool(sampler);
+	pbp_learner_notice_free_buffers(sampler->learner);
+	if (pbp_is_learning(sampler->learner) && (samples || ticks_to_look(sampler) <= 0))
+		look_at_pool(sampler);
 	pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)
 		take_sample(sampler);
@@ -231,14 +221,13 @@ sleep_ns(Sampler *sampler)
 {
 	int64		cpu_ns = cpu_now_ns();
 	int64		used_ns = cpu_ns - sampler->cpu_ns;
-	double		left = (double) (ticks_per_scan() - (sampler->ticks - sampler->scan_ticks));
 	int64		sleep = MAX_SLEEP_NS;
 
 	sampler->cpu_ns = cpu_ns;
 	sampler->interval.cpu_ns += used_ns;
 
 	if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
-		sleep = (int64) Min((double) sleep, Max(left, 0) / sampler->ticks_per_ns);
+		sleep = (int64) Min((double) sleep, Max(ticks_to_look(sampler), 0) / sampler->ticks_per_ns);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
 	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
 	return Max(sleep, MIN_SLEEP_NS);

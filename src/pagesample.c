@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * pagesample.c
+ *	  Reads buffers for the pages of the advice's sample.
+ *
+ * Which buffers to read is decided in look.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "descriptors.h"
+#include "pagesample.h"
+
+/* Descriptors that are read so much later are fetched into the caches. */
+#define FETCHED_AHEAD	16
+
+/*
+ * A hash of a page's tag, of which each range has a random share of the pages.
+ * It takes a third of the scan's time, so it mixes no better than necessary.
+ */
+static inline uint64
+page_key(const BufferTag *tag)
+{
+	PbpLocator	locator = pbp_tag_locator(tag);
+	uint64		file = (uint64) pbp_locator_database(&locator) << 32 |
+		pbp_locator_relfilenode(&locator);
+	uint64		key = (uint64) tag->blockNum << 32 |
+		(pbp_locator_tablespace(&locator) * (MAX_FORKNUM + 1) + pbp_tag_fork(tag));
+
+	key += file * UINT64CONST(0x9e3779b97f4a7c15);
+
+	/* the final steps of MurmurHash3, which map no two keys to one */
+	key ^= key >> 33;
+	key *= UINT64CONST(0xff51afd7ed558ccd);
+	key ^= key >> 33;
+	key *= UINT64CONST(0xc4ceb9fe1a85ec53);
+	key ^= key >> 33;
+	return key;
+}
+
+/*
+ * A tag is first read without a lock.  Only if its page is in the sample, its
+ * header is locked and read again.
+ */
+static inline void
+visit_buffer(const PbpAdvice *advice, int buffer, PbpPageVisitor visit, void *arg)
+{
+	BufferDesc *desc = GetBufferDescriptor(buffer);
+	PbpBufState state = pbp_read_state(desc);
+	BufferTag	tag;
+
+	if (pbp_holds_page(state) && pbp_advice_sampled(advice, page_key(&desc->tag)) &&
+		pbp_read_page(desc, &state, &tag))
+	{
+		uint64		key = page_key(&tag);
+
+		if (pbp_advice_sampled(advice, key))
+		{
+			visit(arg, key, buffer, Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT), &tag);
+			return;
+		}
+	}
+	if (unlikely(BUF_STATE_GET_REFCOUNT(state) != 0))
+		visit(arg, 0, buffer, 0, NULL);
+}
+
+/* Reads the buffers from first to before end: about 5 ns each. */
+void
+pbp_sample_range(const PbpAdvice *advice, int first, int end, PbpPageVisitor visit, void *arg)
+{
+	for (int i = first; i < end; i++)
+	{
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+		visit_buffer(advice, i, visit, arg);
+	}
+}
+
+/* Reads some buffers, which mostly hold pages of the sample. */
+void
+pbp_sample_buffers(const PbpAdvice *advice, const int *buffers, int nbuffers,
+				   PbpPageVisitor visit, void *arg)
+{
+	CHECK_FOR_INTERRUPTS();
+	for (int i = 0; i < nbuffers; i++)
+	{
+		if (i + FETCHED_AHEAD < nbuffers)
+			__builtin_prefetch(GetBufferDescriptor(buffers[i + FETCHED_AHEAD]));
+		visit_buffer(advice, buffers[i], visit, arg);
+	}
+}
