@@ -17,7 +17,7 @@
 #include "../src/look.h"
 
 #define USAGE_MAX		5
-#define PAGES_PER_BUFFER	2
+#define PAGES_PER_BUFFER	6
 #define SHARE			64
 #define LOOKS_PER_PASS	40
 #define WHOLE_LOOKS_PER_PASS	10
@@ -180,7 +180,7 @@ read_buffer(Worker *worker, uint32_t buffer)
 {
 	const Descriptor *descriptor = &worker->pool->descriptors[buffer];
 
-	if (descriptor->page != NONE)
+	if (descriptor->page != NONE && !(descriptor->pinned && descriptor->usage == 0))
 	{
 		uint64_t	key = key_of(descriptor->page);
 
@@ -243,10 +243,11 @@ look(Worker *worker, PbpAdviceCounts *counts)
 
 /* ---- the truth ---- */
 
+/* Misses of the sampled pages, as a share of all accesses. */
 static double
-true_miss_ratio(const Pool *pool, int64_t hits, int64_t reads)
+true_miss_ratio(const Pool *pool, int64_t reads, int64_t accesses)
 {
-	return (double) (pool->reads - reads) / (double) (pool->reads - reads + pool->hits - hits);
+	return (double) SHARE * (double) (pool->reads - reads) / (double) accesses;
 }
 
 int
@@ -260,7 +261,6 @@ main(int argc, char **argv)
 	size_t		bytes = (size_t) nbuffers * 8192 / 1000;
 	Pool		pool;
 	Pool		truth[PBP_ADVICE_FACTORS];
-	int64_t		true_hits[PBP_ADVICE_FACTORS];
 	int64_t		true_reads[PBP_ADVICE_FACTORS];
 	Worker		worker = {.pool = &pool};
 	PbpLookReader reader = {&worker, read_range, read_buffers};
@@ -270,9 +270,9 @@ main(int argc, char **argv)
 	int64_t		hits = 0;
 	int64_t		reads = 0;
 	int64_t		start_ticks;
-	int64_t		start_reads;
 	int64_t		half_ticks = 0;
 	int64_t		half_reads = 0;
+	int64_t		half_hits = 0;
 	int64_t		half_cpu = 0;
 	int64_t		half_looks = 0;
 
@@ -296,7 +296,6 @@ main(int argc, char **argv)
 				pool_access(&truth[i], page / SHARE, false);
 	}
 	start_ticks = pool.ticks;
-	start_reads = pool.reads;
 	next_look = pool.ticks;
 	for (bool half = false; pool.ticks - start_ticks < passes * nbuffers;)
 	{
@@ -322,14 +321,12 @@ main(int argc, char **argv)
 			half = true;
 			half_ticks = pool.ticks;
 			half_reads = pool.reads;
+			half_hits = pool.hits;
 			half_cpu = worker.cpu_ns;
 			half_looks = worker.nlooks;
 			worker.nread = 0;
 			for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			{
-				true_hits[i] = truth[i].hits;
 				true_reads[i] = truth[i].reads;
-			}
 		}
 	}
 	pbp_advice_totals(worker.advice, &totals);
@@ -345,11 +342,11 @@ main(int argc, char **argv)
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		PbpAdviceRow row;
-		double		is = true_miss_ratio(&truth[i], true_hits[i], true_reads[i]);
+		double		is = true_miss_ratio(&truth[i], true_reads[i], pool.reads - half_reads + pool.hits - half_hits);
 
 		pbp_advice_row(worker.advice, i, &row);
 		printf("%8g %10.4f %10.4f %9.4f  %d\n", row.factor, row.miss_ratio, is, row.miss_ratio - is, row.reason);
 	}
-	printf("pool itself %.4f\n", (double) (pool.reads - half_reads) / (double) (pool.reads - start_reads));
+	printf("pool itself %.4f\n", (double) (pool.reads - half_reads) / (double) (pool.reads - half_reads + pool.hits - half_hits));
 	return 0;
 }

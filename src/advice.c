@@ -37,9 +37,9 @@ static const double factors[FACTORS] = {
 #define MEETINGS_PER_RESIDENT	1.1
 #define SLACK_DEVIATIONS	2.0
 
-/* Weights of one scan in the moving averages. */
-#define RESIDENTS_GAIN		0.02
-#define SATURATED_GAIN		0.05
+/* Weights in the moving averages: of a pass of the hand, and of one scan. */
+#define RESIDENTS_GAIN		0.2
+#define SATURATED_GAIN		0.5
 #define LOST_GAIN			0.1
 
 /*
@@ -57,8 +57,8 @@ static const double factors[FACTORS] = {
 #define LEAST_WEIGHT		0.98
 #define LEAST_RECENT_WEIGHT	0.8
 
-/* Levels of use: from 2^-10 to 2^5.75 uses between two scans. */
-#define LEVEL_OF_1			40
+/* Levels of use: from 2^-7 to 2^8.75 uses in a pass of the hand. */
+#define LEVEL_OF_1			28
 
 void		(*pbp_advice_check_interrupts) (void) = NULL;
 
@@ -319,13 +319,14 @@ follow_residents(Advice *advice)
 	double	   *average = &advice->averages.residents;
 	double		expected = advice->sampling_rate * advice->nbuffers;
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
+	double		passed = (double) (advice->scan.now.ticks - advice->scan.last.ticks) / advice->nbuffers;
 
 	if (found->nresidents > 0)
-		advice->averages.saturated_share += SATURATED_GAIN *
+		advice->averages.saturated_share += fmin(1, SATURATED_GAIN * passed) *
 			((double) found->nsaturated / found->nresidents - advice->averages.saturated_share);
 	if (advice->scan.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */
-	*average += (*average > 0 ? RESIDENTS_GAIN : 1) * (found->nresidents - *average);
+	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found->nresidents - *average);
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
 	pbp_resize_pools(advice, *average);
 }

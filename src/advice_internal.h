@@ -167,7 +167,7 @@ typedef struct Advice
 	int			usage_max;
 	bool		rings_apart;	/* does the server count their reads apart? */
 	uint64_t	random;
-	double		use_rates[LEVELS];	/* uses between two scans, by level */
+	double		use_rates[LEVELS];	/* uses in a pass, by level */
 
 	PageTable	table;
 	SimulatedPool pools[FACTORS];

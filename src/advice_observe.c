@@ -93,7 +93,8 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 	int64_t		new_visits = visits(advice->scan.now, buffer) - visits(advice->scan.last, buffer);
 	int			before = (int) state->usage;
 	int			seen = usage - before + (int) new_visits;
-	double		rate = advice->use_rates[state->level];
+	double		passed = (double) (advice->scan.now.ticks - advice->scan.last.ticks) / advice->nbuffers;
+	double		uses = advice->use_rates[state->level] * passed;
 	double		visible;
 
 	if (seen < 0)
@@ -101,12 +102,12 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 	visible = visible_share(advice, before, usage, seen, buffer);
 	if (visible > 0)
 	{
-		double		level = (double) state->level + LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * rate);
+		double		level = (double) state->level + LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * uses);
 
 		state->level = (unsigned) fmin(LEVELS - 1, fmax(0, rounded(advice, level)));
-		rate = advice->use_rates[state->level];
+		uses = advice->use_rates[state->level] * passed;
 	}
-	return seen + some_events(advice, (1 - visible) * rate, usage);
+	return seen + some_events(advice, (1 - visible) * uses, usage);
 }
 
 /*

@@ -33,7 +33,7 @@ typedef struct PageState
 	uint64_t	counts:COUNT_BITS * PBP_ADVICE_FACTORS; /* usage in each
 														 * simulated pool */
 	uint64_t	usage:COUNT_BITS;	/* in the real pool, at the last scan */
-	uint64_t	level:LEVEL_BITS;	/* of its uses between two scans */
+	uint64_t	level:LEVEL_BITS;	/* of its uses in a pass of the hand */
 	uint64_t	used:1;			/* since knowledge was lost */
 	uint64_t	scan:SCAN_BITS; /* the last one that met it */
 } PageState;

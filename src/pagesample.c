@@ -42,6 +42,16 @@ page_key(const BufferTag *tag)
 }
 
 /*
+ * A session pins its victim while it writes the old page.  A session that uses
+ * a page raises the usage count, unless it reads through a ring.
+ */
+static inline bool
+is_victim(PbpBufState state)
+{
+	return BUF_STATE_GET_REFCOUNT(state) != 0 && BUF_STATE_GET_USAGECOUNT(state) == 0;
+}
+
+/*
  * A tag is first read without a lock.  Only if its page is in the sample, its
  * header is locked and read again.
  */
@@ -56,10 +66,11 @@ visit_buffer(const PbpAdvice *advice, int buffer, PbpPageVisitor visit, void *ar
 		pbp_read_page(desc, &state, &tag))
 	{
 		uint64		key = page_key(&tag);
+		int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
 
-		if (pbp_advice_sampled(advice, key))
+		if (pbp_advice_sampled(advice, key) && !is_victim(state))
 		{
-			visit(arg, key, buffer, Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT), &tag);
+			visit(arg, key, buffer, usage, &tag);
 			return;
 		}
 	}
