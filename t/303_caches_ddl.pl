@@ -9,7 +9,9 @@ use IPC::Run;
 use PageCache;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Sampler 'start_with';
 use Test::More;
+use Time::HiRes 'usleep';
 
 my $seconds = 8;
 
@@ -235,6 +237,48 @@ for my $name (sort keys %transactions)
 }
 
 $session->quit;
+
+# ---------------------------------------------------------------------------
+# Rewritten while a call has its old file open: the answer is about the new file
+
+my $pause = $node->basedir . '/pause';
+
+sub wait_until
+{
+	my ($done, $what) = @_;
+	my $naps = 100 * $PostgreSQL::Test::Utils::timeout_default;
+
+	usleep(10_000) until $done->() || $naps-- <= 0;
+	return ok($done->(), $what);
+}
+
+$node->stop;
+{
+	local $ENV{PAUSE_PROBE} = $pause;
+	start_with($node, 'pause_probe');
+}
+for my $case (
+	[ 'os_cache', 'SELECT string_agg(path, NULL) FROM pgbufprobe_os_cache(%s)', q{SELECT pg_relation_filepath('kept')} ],
+	[ 'residency', q{SELECT blocks > 0 AND shared_blocks = blocks FROM pgbufprobe_residency(%s) WHERE fork = 'main'}, q{SELECT true} ],
+	[ 'map', 'SELECT sum(shared_blocks) = max(last_block) + 1 FROM pgbufprobe_residency_map(%s)', q{SELECT true} ])
+{
+	my ($call, $query, $expected) = @$case;
+	my $answer = '';
+
+	append_to_file($pause, '');
+	my $run = IPC::Run::start(
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', sprintf($query, $kept) ],
+		'>', \$answer, '2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	my $reached = wait_until(sub { -e "$pause.reached" }, "$call: waits with its file open");
+
+	# All its pages in shared buffers; the checkpoint removes the old file.
+	$node->safe_psql('postgres', 'VACUUM FULL kept; SELECT count(*) FROM kept; CHECKPOINT');
+	unlink $pause or die $!;
+	$run->finish;
+	is($answer, $node->safe_psql('postgres', $expected) . "\n", "$call: is about the file that the relation has now");
+	unlink "$pause.reached" or die $! if $reached;
+}
+
 is( $node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'),
 	0, 'no lock is left');
 my $log = slurp_file($node->logfile);
