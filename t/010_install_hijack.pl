@@ -5,14 +5,11 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "shared_buffers = 16MB\nautovacuum = off\n");
-$node->start;
+my $node = start_server('main', 'shared_buffers = 16MB');
 $node->safe_psql('postgres', 'CREATE ROLE mallory');
 
 sub ask { return $node->safe_psql('trap', $_[0]) }

@@ -5,8 +5,8 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $name = 'pgbufprobe';
@@ -32,10 +32,7 @@ sub ways
 	} grep { my $next = $_; !grep { $_ eq $next } @seen } @{ $leads_to{$version} // [] };
 }
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "shared_buffers = 2048\nautovacuum = off\n");
-$node->start;
+my $node = start_server('main', 'shared_buffers = 2048');
 $node->safe_psql('postgres', 'CREATE ROLE auditor');
 
 # All there is of the extension, a line each, without the OIDs.
@@ -112,8 +109,8 @@ sub database
 sub fails
 {
 	my ($database, $command, $error, $what) = @_;
-	my ($rc, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\n$command;");
-	like($err, $error, $what);
+	my ($out, $messages) = answer_and_messages($node, "$command;", database => $database);
+	like($messages, $error, $what);
 }
 
 # ---------------------------------------------------------------------------

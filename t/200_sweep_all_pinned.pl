@@ -5,16 +5,12 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $pool = 128;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', 'autovacuum = off');
-$node->start;
+my $node = start_server('main');
 $node->safe_psql(
 	'postgres', qq(
 CREATE EXTENSION pgbufprobe;
@@ -91,8 +87,7 @@ is("$out\n", "$as_usual@{[ $pool - 1 ]}\n$as_usual",
 
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pages'),
 	$pool, 'another session can use the pool');
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 $node->stop;
 done_testing();

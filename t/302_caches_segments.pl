@@ -7,27 +7,11 @@ use warnings;
 
 use PageCache;
 use POSIX ();
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 64MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-wal_level = minimal
-max_wal_senders = 0
-max_wal_size = 4GB
-fsync = off
-));
-$node->start;
-create_if_available($node, $_) or note("no $_: nothing is compared with it")
-  for 'pg_buffercache', 'pgfincore';
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+my $node = start_cache_server('main', "shared_buffers = 64MB\nmax_wal_size = 4GB");
 
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 # It is asked a lot: not all of that together has to be done within the timeout.
@@ -301,7 +285,6 @@ $session->quit;
 is( $node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'),
 	0, 'no lock is left');
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

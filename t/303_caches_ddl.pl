@@ -5,25 +5,14 @@
 use strict;
 use warnings;
 
-use IPC::Run;
 use PageCache;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $seconds = 8;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 16MB
-autovacuum = off
-checkpoint_timeout = 30s
-max_wal_size = 128MB
-fsync = off
-));
-$node->start;
+my $node = start_server('main', "shared_buffers = 16MB\ncheckpoint_timeout = 30s\nmax_wal_size = 128MB");
 $node->safe_psql(
 	'postgres', q(
 CREATE EXTENSION pgbufprobe;
@@ -105,19 +94,10 @@ $session->query_safe('COMMIT');
 # ---------------------------------------------------------------------------
 # All at once
 
-sub script
-{
-	my ($name, $content) = @_;
-	my $path = $node->basedir . "/$name.sql";
-
-	append_to_file($path, $content);
-	return $path;
-}
-
 # Each client has tables of its own. VACUUM at the end cuts the file in use, all
 # others make a new one.
-my $ddl = script(
-	'ddl', q{\set n random(1, 4) + 10 * :client_id
+my $ddl = write_script(
+	$node, 'ddl', q{\set n random(1, 4) + 10 * :client_id
 DROP TABLE IF EXISTS ddl:n;
 CREATE TABLE ddl:n (id int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
 INSERT INTO ddl:n SELECT i, repeat('d', 1000) FROM generate_series(1, 3000) i;
@@ -143,8 +123,8 @@ my $attempts = join "\n", map {
 
 # Looks at each table and index that was there a moment ago, and notes what comes
 # of it.
-my $look = script(
-	'look', qq{
+my $look = write_script(
+	$node, 'look', qq{
 CREATE TEMP TABLE outcomes (call text COLLATE "C", outcome text, n bigint);
 DO \$\$
 DECLARE
@@ -173,8 +153,8 @@ SELECT count(*), count(*) FILTER (WHERE n = 0) FROM outcomes \\g /dev/stderr
 
 # The same in a load of writes, each row judged; where one is wrong, a division
 # by zero ends the run.
-my $probe = script(
-	'probe',
+my $probe = write_script(
+	$node, 'probe',
 	join '',
 	map {
 		my $judged = judged($_, q{'pgbench_accounts'});
@@ -185,18 +165,6 @@ my $probe = script(
 $node->command_ok([ 'pgbench', '-i', '-q', '-s', '3', $node->connstr('postgres') ],
 	'pgbench has made its tables');
 
-sub start_pgbench
-{
-	my ($name, @options) = @_;
-	my $run = { name => $name, out => '' };
-
-	$run->{run} = IPC::Run::start(
-		[ 'pgbench', '-n', '-T', $seconds, @options, $node->connstr('postgres') ],
-		'>', \$run->{out},
-		'2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	return $run;
-}
-
 my @expected = map { /all|view/ ? "$_|adds up" : ("$_|42P01", "$_|adds up") } sort keys %calls;
 my (%seen, %transactions);
 
@@ -204,25 +172,22 @@ my (%seen, %transactions);
 for my $round (1 .. 10)
 {
 	my @runs = (
-		start_pgbench('ddl', '-c', '2', '-f', $ddl),
-		start_pgbench('load', '-c', '2', '-N'),
-		start_pgbench('probe', '-c', '1', '-f', $probe));
-	my $looking = { out => '', err => '' };
+		start_pgbench($node, 'ddl', $seconds, '-c', '2', '-f', $ddl),
+		start_pgbench($node, 'load', $seconds, '-c', '2', '-N'),
+		start_pgbench($node, 'probe', $seconds, '-c', '1', '-f', $probe));
+	my $looking = start_psql($node, 'looking', '-f', $look);
 	my $aborted = 0;
 
-	$looking->{run} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-f', $look, '-d', $node->connstr('postgres') ],
-		'>', \$looking->{out},
-		'2>', \$looking->{err},
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	$looking->{run}->finish;
 	$seen{$_} = 1 for split /\n/, $looking->{out};
 	like($looking->{err}, qr/\Aanswers, and those without rows\n\d+\|\d+\n\z/, 'there is no other error');
 	note($looking->{err});
 	for my $run (@runs)
 	{
-		ok($run->{run}->finish, "$run->{name}: no client was aborted") or $aborted = 1, diag($run->{out});
-		$transactions{ $run->{name} } += $run->{out} =~ /actually processed: (\d+)/ ? $1 : 0;
+		my $count = finish_pgbench($run);
+
+		$aborted = 1 unless defined $count;
+		$transactions{ $run->{name} } += $count // 0;
 	}
 	last if $aborted || keys %seen >= @expected && !grep { $_ <= 3 } values %transactions;
 }

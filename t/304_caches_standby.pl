@@ -5,31 +5,16 @@ use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $nblocks = 600;
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 16MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-fsync = off
-));
-$primary->start;
-create_if_available($primary, 'pg_buffercache')
-  or note('no pg_buffercache: nothing is compared with it');
-$primary->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks) . 'VACUUM pages; CHECKPOINT');
+my $primary = start_cache_server('primary', 'shared_buffers = 16MB', allows_streaming => 1);
+$primary->safe_psql('postgres', one_row_a_page('pages', $nblocks) . 'VACUUM pages; CHECKPOINT');
 
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+my $standby = init_standby($primary);
 $standby->start;
 
 my $session = $standby->background_psql('postgres');

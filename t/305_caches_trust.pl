@@ -6,29 +6,14 @@ use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Programs;
+use Server;
 use Test::More;
 
 my $nblocks = 700;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 16MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-fsync = off
-));
-$node->start;
-create_if_available($node, 'pg_buffercache')
-  or note('no pg_buffercache: nothing is compared with it');
-$node->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;'
-	  . one_row_a_page('pages', $nblocks)
-	  . one_row_a_page('replaced', 10));
+my $node = start_cache_server('main', 'shared_buffers = 16MB');
+$node->safe_psql('postgres', one_row_a_page('pages', $nblocks) . one_row_a_page('replaced', 10));
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 my ($file) = segment_files($node, $session, 'pages', 'main');
 my ($replaced) = segment_files($node, $session, 'replaced', 'main');
@@ -37,15 +22,7 @@ my $block_bytes = $session->query_safe(q{SELECT current_setting('block_size')::i
 $session->quit;
 $node->stop;
 
-# The answer and what is said beside it, of a new session.
-sub ask
-{
-	my ($query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query");
-
-	$err =~ s/^psql:<stdin>:\d+: //mg;
-	return ($out, $err);
-}
+sub ask { return answer_and_messages($node, @_) }
 
 my $notice = qr/^NOTICE:  00000: what the page cache holds.* cannot be told and is NULL\nDETAIL:  .*/;
 
@@ -131,26 +108,7 @@ SKIP:
 # ---------------------------------------------------------------------------
 # A system call that is forbidden, or that the kernel does not have
 
-# The server inherits the filter.
-my $filtered = PostgreSQL::Test::Utils::tempdir_short();
-my ($pg_ctl) = grep { -x $_ } map { "$_/pg_ctl" } split /:/, $ENV{PATH};
 my $launcher = build_program('forbid_cachestat');
-
-append_to_file("$filtered/pg_ctl", qq{#!/bin/sh
-exec '$launcher' "\$FORBIDDEN_BY" '$pg_ctl' "\$@"
-});
-chmod 0755, "$filtered/pg_ctl" or die $!;
-
-sub start_without_cachestat
-{
-	my ($error) = @_;
-
-	local $ENV{PATH} = "$filtered:$ENV{PATH}";
-	local $ENV{FORBIDDEN_BY} = $error;
-	$node->start;
-	return;
-}
-
 my %names = (EPERM => 'Operation not permitted', ENOSYS => 'Function not implemented');
 
 for my $error ('EPERM', 'ENOSYS')
@@ -160,7 +118,7 @@ for my $error ('EPERM', 'ENOSYS')
 		my $seen = `'$launcher' $error '@{[ build_program('cachestat_oracle') ]}' '$file' 2>&1`;
 		skip "system calls cannot be filtered: $seen", 1 if $seen ne "$names{$error}\n";
 
-		start_without_cachestat($error);
+		start_through($node, $launcher, $error);
 		my $pages = length cached_pages($file);
 		# The oracle's own calls are not filtered, so it is the server's that are.
 		$session = $node->background_psql('postgres', on_error_stop => 0);
@@ -237,7 +195,6 @@ SKIP:
 	$node->stop;
 }
 
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

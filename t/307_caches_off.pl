@@ -5,24 +5,15 @@
 use strict;
 use warnings;
 
-use IPC::Run;
 use PageCache;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Programs;
+use Server;
 use Test::More;
 
 my $pages = 1200;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', qq(
-shared_buffers = 4MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-log_statement = none
-));
+my $node = init_server('main', "shared_buffers = 4MB\nlog_statement = none\n$no_background_writes");
 # Its processes would read in place of a session.
 $node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
 $node->start;
@@ -34,15 +25,7 @@ $session->quit;
 my $bytes = -s $file;
 $node->stop;
 
-# The answer, and the lines that were said beside it, of a new session.
-sub ask
-{
-	my ($query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query", on_error_stop => 0);
-
-	$err =~ s/^psql:<stdin>:\d+: //mg;
-	return ($out, join "\n", grep { !/^LOCATION/ } split /\n/, $err);
-}
+sub ask { return answer_and_messages($node, $_[0], on_error_stop => 0) }
 
 # All that a monitor may call, with what it must answer while the page cache is not asked: the query, the
 # answer, and whether something is said beside it.
@@ -184,31 +167,14 @@ for my $preloaded (0, 1)
 # ---------------------------------------------------------------------------
 # Where to ask ends the process
 
-# The server inherits the filter.
-my $filtered = PostgreSQL::Test::Utils::tempdir_short();
-my ($pg_ctl) = grep { -x $_ } map { "$_/pg_ctl" } split /:/, $ENV{PATH};
 my $launcher = build_program('forbid_page_cache');
 
-append_to_file("$filtered/pg_ctl", qq{#!/bin/sh
-exec '$launcher' '$pg_ctl' "\$@"
-});
-chmod 0755, "$filtered/pg_ctl" or die $!;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\npgbufprobe.os_cache = off");
 
 sub bytes_read { return slurp_file("/proc/$_[0]/io") =~ /^rchar: (\d+)/m ? $1 : die }
 
 # Reads pages all over the table, so that pages come and go.
-sub run_load
-{
-	my $script = $node->basedir . '/read.sql';
-	my $said = '';
-
-	append_to_file($script, "\\set n random(0, $pages - 1)\nSELECT FROM pages WHERE ctid = '(:n,1)';\n") unless -e $script;
-	my $load = IPC::Run::run(
-		[ 'pgbench', '-n', '-T', '8', '-R', '200', '-c', '2', '-f', $script, $node->connstr('postgres') ],
-		'>', \$said, '2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default)) or diag($said);
-	return $load;
-}
+my $script = write_script($node, 'read', "\\set n random(0, $pages - 1)\nSELECT FROM pages WHERE ctid = '(:n,1)';\n");
 
 SKIP:
 {
@@ -229,10 +195,7 @@ pgbufprobe.history_interval = 100ms
 pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 )) if $preloaded;
-		{
-			local $ENV{PATH} = "$filtered:$ENV{PATH}";
-			$node->start;
-		}
+		start_through($node, $launcher);
 		my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
 		my $find_worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
 		if ($preloaded)
@@ -246,7 +209,7 @@ pgbufprobe.advice_memory = 256kB
 			my $counted = -r "/proc/$worker/io";
 			my $before = $counted ? bytes_read($worker) : 0;
 
-			ok(run_load(), "$what: a load that makes pages come and go");
+			finish_pgbench(start_pgbench($node, 'load', 8, '-R', '200', '-c', '2', '-f', $script));
 			is($node->safe_psql('postgres', $find_worker), $worker,
 				"$what: the worker lives through it");
 			is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL'),

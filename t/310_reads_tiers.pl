@@ -5,26 +5,14 @@ use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $nblocks = 6000;
 my $samples = 1000;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 100MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-fsync = off
-));
-$node->start;
-$node->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks));
+my $node = start_cache_server('main', 'shared_buffers = 100MB');
+$node->safe_psql('postgres', one_row_a_page('pages', $nblocks));
 my ($session, $file, $npages);
 
 # An empty pool, and nothing of the table in the page cache.
@@ -154,7 +142,6 @@ is($session->query_safe('SELECT count(*), sum(id) FROM pages'),
 
 $session->quit;
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

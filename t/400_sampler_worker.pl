@@ -4,10 +4,10 @@
 use strict;
 use warnings;
 
-use Crash;
-use PostgreSQL::Test::Cluster;
+use PageCache;
 use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 my $samples = q{(SELECT count(*) FROM pgbufprobe_history())};
@@ -273,7 +273,7 @@ like(answer('Is the pool full'), qr/^fine\|(Yes, all|Nearly: \S+ \S+ of) /, 'che
 ask($node, 'DROP TABLE dropped');
 like(answer('Is the pool full'), qr/^fine\|No: \d+ MB of \d+ MB are free just now\.$/, 'checkup: now it is not');
 like(answer('How long'),
-	ask($node, 'SHOW server_version_num') < 190000 ?
+	$node->pg_version < 19 ?
 	  qr/^fine\|No page is evicted before the \d+ MB that are free have been used\.$/ :
 	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|[0-9.]+ s on average\.))/,
 	'checkup: free buffers serve first, where there is a list of them');
@@ -355,9 +355,7 @@ $node->stop;
 
 my $primary = sampler_node('primary');
 make_pages($primary);
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+my $standby = init_standby($primary);
 $standby->start;
 $primary->wait_for_catchup($standby);
 await_samples($standby, 3);

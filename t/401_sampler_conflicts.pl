@@ -5,19 +5,18 @@ use strict;
 use warnings;
 
 use File::Basename;
-use PostgreSQL::Test::Cluster;
+use PageCache;
 use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 my $rounds = 40;
 my $primary = sampler_node('primary', "max_standby_streaming_delay = 0\nallow_in_place_tablespaces = on\n");
 make_pages($primary);
-$primary->backup('backup');
 
 # One of its reads is under way most of the time, later.
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+my $standby = init_standby($primary);
 $standby->append_conf('postgresql.conf', "pgbufprobe.max_cpu_fraction = 1\n");
 my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
 {

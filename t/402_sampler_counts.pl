@@ -4,9 +4,8 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
@@ -55,14 +54,8 @@ is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio 
 	'a long transaction: that of all sizes');
 # In a session that has been there: a new one moves the hand, and so brings a scan.
 $session->query_safe('COMMIT');
-my $is_known = 'f';
-for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-{
-	$is_known = $session->query_safe("SELECT $known $today");
-	last if $is_known eq 't';
-	select undef, undef, undef, 0.1;
-}
-is($is_known, 't', 'a long transaction: it is known from when the transaction has ended, without a scan');
+ok(wait_for { $session->query_safe("SELECT $known $today") eq 't' },
+	'a long transaction: it is known from when the transaction has ended, without a scan');
 $session->quit;
 $node->stop;
 
@@ -99,7 +92,7 @@ SKIP:
 {
 	$node = sampler_node('uncounted', "track_counts = off\n");
 	skip 'from 16 on reads are counted whatever track_counts is', 1
-	  if ask($node, 'SHOW server_version_num') >= 160000;
+	  if $node->pg_version >= 16;
 	make_pages($node);
 	ask($node, 'CALL load(8)');
 	becomes_true($node, "coalesce(note LIKE 'reads are not counted: track_counts is off%', false) $today",

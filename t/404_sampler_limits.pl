@@ -4,9 +4,8 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 # ---------------------------------------------------------------------------

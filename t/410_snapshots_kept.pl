@@ -6,25 +6,19 @@ use warnings;
 
 use Cwd;
 use File::Spec;
-use Crash;
 use JSON::PP;
-
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $conf = "shared_buffers = 2048\nautovacuum = off\nbgwriter_lru_maxpages = 0\nrestart_after_crash = on\n";
 my $dump = "${PostgreSQL::Test::Utils::tmp_check}/dump";
 srand(20261122);
 
 sub new_node
 {
 	my ($name) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
-
-	$node->init(extra => [ '--encoding=UTF8', '--no-locale' ]);
-	$node->append_conf('postgresql.conf', $conf);
-	return $node;
+	return init_server($name, "shared_buffers = 2048\nrestart_after_crash = on\n$no_background_writes",
+		extra => [ '--encoding=UTF8', '--no-locale' ]);
 }
 
 my $node = new_node('main');
@@ -43,7 +37,7 @@ sub ask
 	return (split /\n/, $node->safe_psql($database, "SET search_path = ''; $query"))[-1] // '';
 }
 
-sub as_role
+sub as_user
 {
 	my ($role, $database, $query) = @_;
 	return $node->safe_psql($database, $query, connstr => $node->connstr($database) . " user=$role");
@@ -102,11 +96,11 @@ for my $database ('owned', 'owned_restored')
 	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner");
 	$node->safe_psql($database, 'CREATE EXTENSION pgbufprobe; GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot, pgbufprobe_snapshot_diff TO owner');
 }
-as_role('owner', 'owned', 'CREATE TABLE kept AS SELECT 1 AS label, pgbufprobe_snapshot() AS state');
+as_user('owner', 'owned', 'CREATE TABLE kept AS SELECT 1 AS label, pgbufprobe_snapshot() AS state');
 $node->command_ok([ 'pg_dump', '-U', 'owner', '--no-comments', '--no-privileges', '-f', $dump, 'owned' ], 'the owner of a database dumps it');
 $node->command_ok([ 'psql', '-X', '-q', '-U', 'owner', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', 'owned_restored' ], 'and restores it');
 is(contents($node, 'owned_restored'), contents($node, 'owned'), 'with the snapshots');
-is(as_role('owner', 'owned_restored', 'SELECT count(*), count(ticks) FROM kept, pgbufprobe_snapshot_diff(state, pgbufprobe_snapshot())'), '7|7',
+is(as_user('owner', 'owned_restored', 'SELECT count(*), count(ticks) FROM kept, pgbufprobe_snapshot_diff(state, pgbufprobe_snapshot())'), '7|7',
 	'which the owner compares');
 is(ask($node, 'plain', 'SELECT count(*), count(ticks) FROM public.kept, probes.pgbufprobe_snapshot_diff(state)'), '14|14',
 	'in another database of the server, it is the same pool');
@@ -126,7 +120,7 @@ is(ask($node, 'original', 'SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(
 sub run_by
 {
 	my ($role) = @_;
-	return as_role($role, 'postgres', q{SELECT pgbufprobe_snapshot()->>'run'});
+	return as_user($role, 'postgres', q{SELECT pgbufprobe_snapshot()->>'run'});
 }
 
 $node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
@@ -168,7 +162,7 @@ poll_through_crash($node, "SELECT pid <> $checkpointer FROM pg_stat_activity WHE
   or die 'the server did not come back';
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started_at, 'crash: the postmaster is the same');
 is_another_run('crash');
-is(as_role('plain', 'postgres', "SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff('$before_crash', pgbufprobe_snapshot())"),
+is(as_user('plain', 'postgres', "SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff('$before_crash', pgbufprobe_snapshot())"),
 	'||', 'crash: a role without privileges is not misled by counts that begin anew');
 
 # ---------------------------------------------------------------------------

@@ -2,11 +2,7 @@
 # with a model of the server's clock sweep by t/unit/advice.c, whose TAP is passed on.
 use strict;
 use warnings;
-use File::Temp qw(tempdir);
 
-my $program = tempdir(CLEANUP => 1) . '/advice';
+use Programs;
 
-system('cc', '-O2', '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', $program,
-	't/unit/advice.c', 'src/advice.c', '-lm') == 0
-  or die "could not compile t/unit/advice.c";
-system($program) == 0 or die "t/unit/advice.c failed";
+run_unit_test('advice');
