@@ -66,22 +66,17 @@ SKIP:
 	compare_with_fincore('both sides of the boundary', @files);
 	compare_with_pgfincore($node, $session, 'big', 'both sides of the boundary');
 
-	compare_caches(
-		$node, $session, 'big', 'main',
-		'the first segment whole, the other not',
-		parts => 2,
-		reach => sub {
-			read_file($files[0]);
-			drop_files($files[1]);
-		});
-	compare_caches(
-		$node, $session, 'big', 'main',
-		'the last segment whole, the other not',
-		parts => 3,
-		reach => sub {
-			drop_files($files[0]);
-			read_file($files[1]);
-		});
+	for my $whole (0, 1)
+	{
+		compare_caches(
+			$node, $session, 'big', 'main',
+			($whole == 0 ? 'the first' : 'the last') . ' segment whole, the other not',
+			parts => 2 + $whole,
+			reach => sub {
+				read_file($files[$whole]);
+				drop_files($files[ 1 - $whole ]);
+			});
+	}
 
 	# ---------------------------------------------------------------------------
 	# Advice

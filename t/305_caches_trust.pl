@@ -108,7 +108,7 @@ SKIP:
 # ---------------------------------------------------------------------------
 # A system call that is forbidden, or that the kernel does not have
 
-my $launcher = build_program('forbid_cachestat');
+my $launcher = build_program('forbid');
 my %names = (EPERM => 'Operation not permitted', ENOSYS => 'Function not implemented');
 
 for my $error ('EPERM', 'ENOSYS')

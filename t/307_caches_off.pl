@@ -167,7 +167,7 @@ for my $preloaded (0, 1)
 # ---------------------------------------------------------------------------
 # Where to ask ends the process
 
-my $launcher = build_program('forbid_page_cache');
+my $launcher = build_program('forbid');
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\npgbufprobe.os_cache = off");
 
@@ -179,9 +179,9 @@ my $script = write_script($node, 'read', "\\set n random(0, $pages - 1)\nSELECT 
 SKIP:
 {
 	my $oracle = build_program('mincore_oracle');
-	system("'$launcher' true 2>/dev/null") == 0 or skip 'system calls cannot be filtered', 1;
+	system("'$launcher' page_cache true 2>/dev/null") == 0 or skip 'system calls cannot be filtered', 1;
 	# By the signal SIGSYS, which the shell turns into a status.
-	is(system("'$launcher' '$oracle' '$file' >/dev/null 2>&1; exit \$?") >> 8, 128 + 31, 'the filter ends a process that asks by mincore');
+	is(system("'$launcher' page_cache '$oracle' '$file' >/dev/null 2>&1; exit \$?") >> 8, 128 + 31, 'the filter ends a process that asks by mincore');
 
 	for my $preloaded (0, 1)
 	{
@@ -195,7 +195,7 @@ pgbufprobe.history_interval = 100ms
 pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 )) if $preloaded;
-		start_through($node, $launcher);
+		start_through($node, $launcher, 'page_cache');
 		my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
 		my $find_worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
 		if ($preloaded)

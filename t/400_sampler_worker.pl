@@ -51,6 +51,17 @@ sub samples_are_right
 		'', "$what: every sample agrees with itself and the one before");
 }
 
+# Twenty turns of the hand, and a history of nothing else.
+sub load_after_reset
+{
+	my ($node) = @_;
+
+	await_samples($node, 2);
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	await_samples($node, 1);
+	ask($node, 'CALL load(20)');
+}
+
 # ---------------------------------------------------------------------------
 # A pool that is not full
 
@@ -82,10 +93,7 @@ becomes_true($node, q{(SELECT ticks FROM pgbufprobe_clock()) = max(ticks)
 make_pages($node);
 # so that nothing of that is left to be written while the hand turns
 ask($node, 'CHECKPOINT');
-await_samples($node, 2);
-ask($node, 'SELECT pgbufprobe_history_reset()');
-await_samples($node, 1);
-ask($node, 'CALL load(20)');
+load_after_reset($node);
 await_samples($node, 2);
 samples_are_right($node, 'a hand that turns');
 becomes_true($node, q{(SELECT ticks FROM pgbufprobe_clock()) = max(ticks)
@@ -198,10 +206,7 @@ has_error($node, 'SET pgbufprobe.nonsense = 1',
 # Its share of a processor
 
 set($node, max_cpu_fraction => '0.0001');
-await_samples($node, 2);
-ask($node, 'SELECT pgbufprobe_history_reset()');
-await_samples($node, 1);
-ask($node, 'CALL load(20)');
+load_after_reset($node);
 await_samples($node, 1);
 samples_are_right($node, 'a small share of a processor');
 my ($fewer_turns, $fewer_scans, $used) = split /\|/, ask($node, qq{

@@ -70,10 +70,8 @@ BEGIN
                                                             WHERE datname = current_database())))
              GROUP BY usagecount
         )
-        SELECT array_agg(line) INTO differences
-          FROM (SELECT 'pgbufprobe: ' || d AS line FROM (TABLE mine EXCEPT TABLE oracle) d
-                UNION ALL
-                SELECT 'pg_buffercache: ' || d FROM (TABLE oracle EXCEPT TABLE mine) d) lines;
+        SELECT array_agg(concat('pgbufprobe: ', mine, ', pg_buffercache: ', oracle)) INTO differences
+          FROM mine FULL JOIN oracle ON mine = oracle WHERE mine IS NULL OR oracle IS NULL;
     END LOOP;
     RETURN QUERY SELECT unnest(differences);
 END $$;

@@ -11,12 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#ifndef __NR_cachestat
-#define __NR_cachestat 451
-#endif
+#include "cachestat.h"
 
 int
 main(int argc, char **argv)
