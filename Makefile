@@ -25,6 +25,7 @@ OBJS = \
 	src/residency.o \
 	src/rows.o \
 	src/sampler.o \
+	src/serverstats.o \
 	src/sizefuncs.o \
 	src/snapshot.o \
 	src/snapshotfuncs.o \
