@@ -1,6 +1,5 @@
+# Checks the sources without running them: the version is the same everywhere, and each layer keeps to itself.
 
-# What can be seen of the sources without running them: one version everywhere, script and engines as
-# the house wants them.
 use strict;
 use warnings;
 use JSON::PP;

@@ -1,6 +1,6 @@
-# The life of an installed extension: created, moved, dropped, dumped and restored, and updated from every
-# version that was ever shipped, along every way that the update scripts offer, to what a fresh installation
-# of the default version gives. A new version's scripts are found by their names.
+# The extension can be created, moved, dropped, dumped and restored. Updates from every version that was ever
+# shipped, along every path that the update scripts offer, give what a fresh installation of the default version
+# gives. The scripts of a new version are found by their names.
 
 use strict;
 use warnings;

@@ -1,4 +1,4 @@
-# The files of sql/ stand alone: they also pass in the reverse of the order in which make installcheck runs them.
+# Each file of sql/ stands alone: the files also pass in reverse order.
 
 use strict;
 use warnings;

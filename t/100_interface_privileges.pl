@@ -1,6 +1,5 @@
-# Who may call what: nobody by default, pg_monitor the readers, a role with a
-# grant what it was granted, and the live search superusers alone; whatever
-# default privileges there are where the extension is made.
+# Privileges: PUBLIC has none, pg_monitor has those of the readers, a role has what it was granted, and only
+# superusers run the live search. Default privileges in the database change nothing of this.
 
 use strict;
 use warnings;

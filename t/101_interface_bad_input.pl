@@ -1,7 +1,6 @@
-# Thousands of calls with arguments that no one would give: extremes of each
-# type, NULL in each place, texts of all kinds, everything that a relation can
-# be. Functions and their arguments are taken from the catalog. Whatever comes
-# back, it is rows or an error of the user's, and nothing is left behind.
+# Thousands of calls with odd arguments: extremes of each type, NULL in each place, texts of all kinds, every kind of
+# relation. The catalog lists the functions and their arguments. Each call returns rows or an error that the user has
+# made, and leaves nothing behind.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# What one call may inspect is bounded for all but superusers, the hint says how much is allowed, and that much is.
-# What takes long to come to the bound is tested on a copy of the library that is built with a lower one.
+# One call may inspect a limited number of buffers, except for superusers. The hint says how many are allowed, and
+# that many are. Where the limit takes long to reach, a copy of the library with a lower limit is tested.
 
 use strict;
 use warnings;

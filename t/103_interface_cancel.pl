@@ -1,5 +1,5 @@
-# Whatever takes long can be cancelled, timed out and terminated, and leaves
-# the session (if there still is one) and the server as they were.
+# A call that takes long can be cancelled, timed out and terminated. The session, if it is still there, and the
+# server stay as they were.
 
 use strict;
 use warnings;

@@ -1,6 +1,5 @@
-# Several sessions at once. The rate of the clock is what another session
-# moves it by; and under a writing load on a small pool, with every function in
-# a loop, what they say holds at each call, and the load does not notice them.
+# Several sessions at once. The clock rate is what another session moves the hand by. While a load writes to a small
+# pool, every function runs in a loop, the rows of each call are consistent, and the load has no error.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# What a question about one small relation takes of memory does not grow with the pool: none of the servers
-# here has filled its pool, which needs no memory until it is.
+# The memory that a question about one small relation takes does not grow with the pool. No server here fills its
+# pool, since unused buffers take no memory.
 
 use strict;
 use warnings;

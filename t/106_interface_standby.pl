@@ -1,5 +1,4 @@
-# Every function answers where nothing can be written: in a read-only
-# transaction, and on a hot standby, where replay and live search agree too.
+# Every function works in a read-only transaction and on a hot standby, where replay and live search agree too.
 
 use strict;
 use warnings;

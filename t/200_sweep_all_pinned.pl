@@ -1,6 +1,5 @@
-# With every buffer pinned there is no victim: a clear error, and nothing of it
-# remains. With all but one pinned, each search looks at the whole pool. The
-# pool is so small that one session can pin it.
+# With every buffer pinned there is no victim: each scenario has a clear error and leaves no pin. With all but one
+# pinned, each search inspects the whole pool. The pool is so small that one session can pin it.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# A live sweep holds what it takes from the free list until its end. However
-# that end comes, all of it is on the list again and of use.
+# A live sweep holds the buffers that it takes from the free list until it ends. However it ends, all of them are on
+# the list again and can be used.
 
 use strict;
 use warnings;

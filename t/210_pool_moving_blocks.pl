@@ -1,6 +1,6 @@
-# A block that moves to another buffer while the descriptors are scanned may be found in both, and counts
-# once. Sessions dirty all pages of a table that is larger than the pool; another asks again and again what
-# is in the pool, and is stopped at random moments, so that blocks move in the middle of its scans.
+# A block that moves to another buffer during a scan of the descriptors may be found in both, and must count once.
+# Two sessions dirty all pages of a table that is larger than the pool. Another asks what is in the pool and is
+# stopped at random moments, so that blocks move in the middle of its scans.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# Relations that come and go while they are asked about: every answer is rows
-# or a clear error, and nobody has to wait for a lock.
+# Relations are created and dropped while others ask about them. Every answer is rows or a clear error, and nobody
+# waits for a lock.
 
 use strict;
 use warnings;

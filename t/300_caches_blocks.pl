@@ -1,6 +1,5 @@
-# Which blocks are in which cache: both caches put into many states, and every
-# answer compared to the block with mincore and cachestat as other programs
-# call them, and with pg_buffercache.
+# Which blocks are in which cache. Both caches are put into many states, and each answer is compared, block by block,
+# with mincore and cachestat as other programs call them, and with pg_buffercache.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# Every kind of relation and every fork: what both caches hold of each is
-# compared with the oracles; and the whole database with its relations.
+# Every kind of relation and every fork: what both caches hold of it is compared with the oracles, and the whole
+# database with the sum of its relations.
 
 use strict;
 use warnings;

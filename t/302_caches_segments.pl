@@ -1,6 +1,5 @@
-# A table of more than one segment: both caches compared with the oracles across
-# the boundary, also after the table has been cut there; advice; and that no
-# file stays open, whatever ends a call.
+# A table of two segments: both caches are compared with the oracles across the boundary, also after the table has
+# been cut there. Advice covers both segments. No file stays open, however a call ends.
 
 use strict;
 use warnings;

@@ -1,6 +1,5 @@
-# Relations that are truncated, cut, dropped and rewritten, and written to, while
-# they are looked at: every answer is rows that add up or a clear error. Nobody
-# waits: neither who looks, for a lock on the relation, nor who changes it.
+# Relations are truncated, cut, dropped, rewritten and written to while others ask about them. Every answer is rows
+# that add up or a clear error. Neither side waits for the other.
 
 use strict;
 use warnings;

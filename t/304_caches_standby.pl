@@ -1,5 +1,4 @@
-# What both caches hold is told where nothing can be written: on a hot standby,
-# of its own files, and in a read-only transaction.
+# The caches on a hot standby, whose own files are examined, and in a read-only transaction.
 
 use strict;
 use warnings;

@@ -1,6 +1,5 @@
-# Where the kernel would not tell the truth, nothing is told: a file that is not
-# ours, a filter on system calls, direct I/O. Each time the counts are NULL, and
-# a notice says why; what is still known is told.
+# Where the kernel does not give true counts, they are NULL and a notice says why: a file of another user, a filter
+# on system calls, direct I/O. What is still known is returned.
 
 use strict;
 use warnings;

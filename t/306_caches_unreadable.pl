@@ -1,6 +1,6 @@
-# Files that the server cannot open: a tablespace whose directory may not be searched or is a plain file, a
-# file that may not be read or is a directory. A question about the whole database still answers for all
-# other relations, with NULLs for these and one warning; a question about such a file alone is an error.
+# Files that the server cannot open: a tablespace whose directory may not be searched or is a plain file, a file that
+# may not be read or is a directory. A question about the whole database still answers for all other relations, with
+# NULLs for these and one warning. A question about such a file alone is an error.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
-# With pgbufprobe.os_cache off nothing asks the kernel what its page cache holds: no function, and no worker.
-# The servers run where these system calls end the process, so that none goes unnoticed. What is unknown
-# then is NULL, with the reason; and when the setting is on again, all is back.
+# With pgbufprobe.os_cache off, no function and no worker asks the kernel about its page cache: on these servers,
+# such a system call ends the process. What is unknown then is NULL, with the reason. When the setting is on again,
+# everything is known again.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# What a read costs is told by the level of the cache that serves it. Put where
-# it is known to be, nearly every read of a table must be counted there.
+# The cost of a read is reported by the cache level that serves it. With a table put into a known level, nearly all
+# of its reads must be counted there.
 
 use strict;
 use warnings;

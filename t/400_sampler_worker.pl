@@ -1,5 +1,5 @@
-# The background worker: what its samples say agrees with the server and with each other, its settings do what
-# they promise, and it lives through whatever befalls it. No time is asserted, but what was counted in it.
+# The background worker: its samples agree with the server and with each other, its settings do what they promise,
+# and it survives cancels, crashes, restarts and a promotion. Counts are asserted, never times.
 
 use strict;
 use warnings;

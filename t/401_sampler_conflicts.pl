@@ -1,5 +1,5 @@
-# On a standby the worker takes no part in recovery conflicts: the replay of DROP TABLESPACE, which cancels all
-# transactions, neither ends it nor costs it what it has learned.
+# On a standby the worker takes no part in recovery conflicts: the replay of DROP TABLESPACE cancels all
+# transactions, but does not end the worker and costs it nothing of what it has learned.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# What the server counts reaches the advice as soon as it is published, and where it does not, the advice says so
-# instead of giving figures that are worth nothing.
+# The server's counts reach the advice as soon as they are published. Where they do not, the advice says so and gives
+# no figures.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# The history tells how fast the hand turns for as long as the worker takes samples, however rarely it does and
-# whatever the wall clock says.
+# The history gives the speed of the hand as long as the worker takes samples, however rarely that is, and whatever
+# the wall clock says.
 
 use strict;
 use warnings;

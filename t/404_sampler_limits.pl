@@ -1,5 +1,5 @@
-# The limits: a server without room for the worker says so; and the largest memory for the advice does not have others
-# wait for the worker.
+# Limits: a server without room for the worker says so, and with the largest memory for the advice, the worker does
+# not make others wait.
 
 use strict;
 use warnings;

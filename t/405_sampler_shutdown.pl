@@ -1,5 +1,5 @@
-# How the worker ends: when the server shuts down, in whatever way, without a word in its log; and to be started
-# again when somebody terminates it.
+# The worker ends with the server, in every shutdown mode, without a message in the log. After somebody has
+# terminated it, it starts again.
 
 use strict;
 use warnings;

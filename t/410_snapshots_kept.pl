@@ -1,5 +1,5 @@
-# Snapshots are values that their users keep: in a dump, in another schema, on an upgraded server, for roles with few
-# privileges, after a restart and after a crash. And whatever comes back as one is a snapshot or a user's error.
+# Users keep snapshots: in a dump, in another schema, on an upgraded server, as roles with few privileges, across a
+# restart and a crash. A value that comes back is a snapshot or an error that the user has made.
 
 use strict;
 use warnings;

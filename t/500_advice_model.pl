@@ -1,5 +1,5 @@
-# What src/advice.c says of other sizes of the pool is what pools of these sizes do: compiled alone, compared
-# with a model of the server's clock sweep by t/unit/advice.c, whose TAP is passed on.
+# Compares the predictions of src/advice.c with a model of the server's clock sweep.
+
 use strict;
 use warnings;
 

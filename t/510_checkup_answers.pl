@@ -1,6 +1,5 @@
-# The checkup for those who read it and for programs: always the same questions under the same keys, verdicts of a fixed
-# set, something to do where something is to be done, no promise about a future that nobody knows, and an answer about
-# the whole pool, whichever database is asked.
+# The checkup, for readers and for programs: the same questions under the same keys, verdicts of a fixed set, an
+# action where one is needed, no promise about the future, and answers about the whole pool in every database.
 
 use strict;
 use warnings;

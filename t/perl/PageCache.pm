@@ -1,7 +1,5 @@
-# What the tests of the two caches have in common: oracles for the page cache
-# that share no code with the extension, files put into a state, and what the
-# extension must say of a relation, computed from the oracles and
-# pg_buffercache.
+# Oracles for the page cache, which share no code with the extension. They put files into a state, and compute from it
+# and from pg_buffercache what the extension must return for a relation.
 
 package PageCache;
 
@@ -53,7 +51,7 @@ sub cached_pages
 }
 
 # For each file, its pages "cached|dirty|writeback|evicted|recently evicted";
-# or nothing, if the kernel does not tell.
+# or nothing, if the kernel has no cachestat.
 sub cachestat_counts
 {
 	my @files = @_;
@@ -496,12 +494,12 @@ sub compare_caches
 	return unless $seen;
 	my $expected = expected($last, \%where, \@files);
 
-	is_same($seen->{page_cache}, $expected->{page_cache}, "$what: page cache as mincore tells");
+	is_same($seen->{page_cache}, $expected->{page_cache}, "$what: page cache equals mincore");
   SKIP:
 	{
 		skip 'no pg_buffercache', 1 unless $where{has_buffercache};
 		is_same($seen->{both_caches}, $expected->{both_caches},
-			"$what: both caches, with what pg_buffercache tells");
+			"$what: both caches equal mincore and pg_buffercache");
 	}
 	return;
 }
@@ -523,7 +521,7 @@ sub compare_with_fincore
 				return run_or_die('fincore', '--raw', '--noheadings', '--output', 'PAGES', @files);
 			});
 		is($fincore, join("\n", map { tr/1// } @pages),
-			"$what: fincore tells what the oracle tells")
+			"$what: fincore agrees with the oracle")
 		  if defined $fincore;
 	}
 	return;

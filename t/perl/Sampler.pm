@@ -1,5 +1,5 @@
-# What the tests of the background worker have in common: a server with it, load that turns the hand, and
-# questions that are asked until the answer is as expected.
+# Servers with the background worker, load that turns the hand, and questions that are repeated until the answer is as
+# expected.
 
 package Sampler;
 

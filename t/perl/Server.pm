@@ -1,4 +1,4 @@
-# Servers for tests: how they are started, asked and loaded, and what must hold of each at the end.
+# Starts servers, fills them, asks them, loads them, and waits for them.
 
 package Server;
 

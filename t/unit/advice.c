@@ -1,10 +1,11 @@
 /*
  * advice.c
- *	  Compares what src/advice.c says of other sizes with pools of those sizes.
+ *	  Compares the predictions of src/advice.c with pools of those sizes.
  *
  * A model of the server's buffer pool runs a trace; scans of it feed the
- * advice, as the sampler would.  Then pools of the other sizes run the same
- * trace.  Prints TAP; t/500_advice_model.pl compiles it with src/advice.c alone.
+ * advice, as the sampler does.  Then pools of the other sizes run the same
+ * trace.  Prints TAP; t/500_advice_model.pl compiles it with src/advice.c
+ * alone.
  */
 #include <math.h>
 #include <stdio.h>
