@@ -45,7 +45,7 @@ my %answers = (
 	pgbufprobe_history => 't',
 	pgbufprobe_advice => 11,
 	pgbufprobe_checkup => 8);
-# For nobody but those who were granted it.
+# Only for roles that were granted it.
 my %movers = (
 	pgbufprobe_history_reset => q{SELECT pgbufprobe_history_reset() IS NOT NULL},
 	pgbufprobe_os_advise => q{SELECT pgbufprobe_os_advise('pg_class', 'willneed') > 0},
@@ -91,7 +91,7 @@ for my $function (sort keys %readers, keys %movers)
 like(as_role($node, 'plain', 'SELECT * FROM pgbufprobe_double_buffering'),
 	qr/ERROR:  42501: permission denied for view pgbufprobe_double_buffering/,
 	'plain role: the view is denied');
-# The privilege is looked at before the argument.
+# Privileges are checked before arguments.
 like(as_role($node, 'plain', q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
 	'plain role: wrong arguments are denied all the same');
@@ -120,7 +120,7 @@ for my $function (sort keys %movers)
 {
 	is(as_role($node, 'granted', $movers{$function}), 't', "granted: $function works");
 }
-# The function looks by itself, whatever was granted.
+# The function itself checks this, whatever was granted.
 like(as_role($node, 'granted', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'granted: the live search is for superusers');
@@ -256,7 +256,7 @@ for (
 }
 
 # ---------------------------------------------------------------------------
-# In a schema of its own, and where somebody has the names already
+# In a schema of its own, and where the names are taken
 
 is( $node->safe_psql("defaults$databases", q{
 		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot());

@@ -282,7 +282,7 @@ like($out, qr/^alive\|2048$/m, 'the session can still be used');
 
 SKIP:
 {
-	skip 'the system does not tell what a process has open', 2 unless $has_proc;
+	skip 'the system does not show what a process has open', 2 unless $has_proc;
 	my @open = $out =~ /^open\|(\d+)$/mg;
 	my @mapped = $out =~ /^mapped\|(\d+)$/mg;
 	# The first look may open something itself.

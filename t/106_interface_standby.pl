@@ -53,7 +53,7 @@ $primary->safe_psql(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state;
 -- What must agree of a replay and the live search after it. All is done once
--- before, since a session's first look at a catalog moves usage counts.
+-- before, since a session's first use of a catalog moves usage counts.
 CREATE FUNCTION announced_and_done(victims int, OUT announced text, OUT done text)
 LANGUAGE plpgsql AS \$\$
 DECLARE
@@ -83,7 +83,7 @@ sub all_answer
 	{
 		my ($what, $expected, $query) = @$_;
 
-		# Asked twice: the first look at a catalog may evict what is counted.
+		# Asked twice: the first use of a catalog may evict what is counted.
 		my @got = split /\n/,
 		  $node->safe_psql('postgres', "$begin; $query; $query; COMMIT");
 		is($got[1], $expected, "$where: $what");

@@ -29,8 +29,7 @@ sub sweep
 }
 
 my $pinned = "SELECT sum(pinned) FROM pgbufprobe_usagecount_histogram();\n";
-# A look at a catalog needs a buffer. So all that is called with the pool
-# pinned is called before.
+# Reading a catalog needs a buffer. So all that is called with the pool pinned is called before.
 my $all_once = join '', $pinned, map { sweep(20, $_) } ('current', 'worst', 'live');
 
 # Each cursor stands on a row of another page, which keeps that page pinned.

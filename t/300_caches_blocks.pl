@@ -8,7 +8,7 @@ use PageCache;
 use Server;
 use Test::More;
 
-# More than what is looked at in one step, several times over.
+# Several times as many as the extension examines in one step.
 my $nblocks = 9000;
 my $seed = 3;
 

@@ -178,7 +178,7 @@ sub have_same_rows
 		SELECT 'one: ' || d::text FROM (TABLE one EXCEPT ALL TABLE other) d
 		UNION ALL SELECT 'other: ' || d::text FROM (TABLE other EXCEPT ALL TABLE one) d";
 
-	# The session's first look at a catalog reads it.
+	# The session's first use of a catalog reads it.
 	$session->query_safe($query);
 	my $difference = undisturbed(
 		$what,
@@ -250,7 +250,7 @@ SKIP:
 	$session->query_safe(q{SELECT pgbufprobe_os_advise('kept_in_memory', 'dontneed')});
 	is( $session->query_safe(
 			q{SELECT trustworthy, cached_pages = os_pages FROM pgbufprobe_os_cache('kept_in_memory')}),
-		't|t', 'tmpfs: all pages stay in memory, and that is what is told');
+		't|t', 'tmpfs: all pages stay in memory, as reported');
 	$node->safe_psql('postgres', 'DROP TABLE kept_in_memory');
 	$node->safe_psql('postgres', 'DROP TABLESPACE memory');
 }

@@ -125,7 +125,7 @@ sub mappings
 }
 
 # Each call is made again and again; so that the calls that come through a
-# function's body are looked at as well, at a relation that differs each time.
+# function's body are covered as well, with a relation that differs each time.
 my %calls = (
 	'os_cache' => 'pgbufprobe_os_cache(r)',
 	'os_cache, mincore' => q{pgbufprobe_os_cache(r, method => 'mincore')},
@@ -182,7 +182,7 @@ chmod 0000, $files[1] or die $!;
 if (open my $handle, '<', $files[1])
 {
 	close $handle;
-	note('this user may read what nobody may');
+	note('this user may read any file');
 }
 else
 {
@@ -208,8 +208,7 @@ is($session->query_safe($usable), $nblocks, 'the session can be used');
 # ---------------------------------------------------------------------------
 # Cancelled in the middle
 
-# Does something while the backend is told to cancel, several times a second. An
-# idle one ignores that.
+# Does something while the backend is cancelled several times a second. An idle one ignores that.
 sub cancelled_meanwhile
 {
 	my ($do) = @_;

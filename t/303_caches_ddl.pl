@@ -21,7 +21,7 @@ VACUUM kept;
 ));
 
 # Every call, what of its rows must hold, and how many there are of a table that
-# nobody touches.
+# does not change.
 my $adds_up = 'shared_blocks + os_blocks - both_blocks + neither_blocks = blocks
 	AND both_blocks <= least(shared_blocks, os_blocks) AND shared_dirty_blocks <= shared_blocks
 	AND os_blocks + os_partial_blocks <= blocks AND neither_blocks >= 0 AND trustworthy';
@@ -76,7 +76,7 @@ like($err, qr/ERROR:  canceling statement due to lock timeout/,
 	'reads through the pool do, as they need the relation to stay');
 $session->query_safe('ROLLBACK');
 
-# In a transaction that has looked at everything, nothing remains locked.
+# After all calls, a transaction holds no lock.
 $session->query_safe('BEGIN');
 like($session->query_safe(judged($_, $kept)), qr/\|0$/, "$_, in a transaction")
   for sort keys %calls;

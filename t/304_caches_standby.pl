@@ -58,7 +58,7 @@ is( $session->query_safe(
 		q{SELECT count(*) > 100, count(*) FILTER (WHERE
 			shared_blocks + os_blocks - both_blocks + neither_blocks <> blocks OR NOT trustworthy)
 			FROM pgbufprobe_residency()}),
-	't|0', 'standby: all relations are told');
+	't|0', 'standby: all relations are reported');
 is( $session->query_safe(
 		'SELECT database, shared_bytes + os_bytes - both_bytes = distinct_bytes, trustworthy
 			FROM pgbufprobe_double_buffering'),

@@ -25,7 +25,7 @@ sub ask { return answer_and_messages($node, @_) }
 
 my $notice = qr/^NOTICE:  00000: what the page cache holds.* cannot be told and is NULL\nDETAIL:  .*/;
 
-sub is_not_told
+sub is_unknown
 {
 	my ($query, $answer, $reason, $what) = @_;
 	my ($out, $err) = ask($query);
@@ -79,22 +79,22 @@ SKIP:
 			note('no cachestat');
 			next;
 		}
-		is_not_told("SELECT path = '$path', $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
+		is_unknown("SELECT path = '$path', $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
 			"t|$bytes|$pages||||||||$used|f", qr/neither own the file nor may write it/,
 			"not ours, $method");
 	}
-	is_not_told(
+	is_unknown(
 		"SELECT $residency_counts FROM pgbufprobe_residency('replaced') WHERE fork = 'main'",
 		"$blocks|0|||||0|f", qr/neither own/, 'not ours, residency');
-	is_not_told(
+	is_unknown(
 		q{SELECT DISTINCT shared_blocks, os_blocks, both_blocks FROM pgbufprobe_residency_map('replaced', 5)},
 		'0||', qr/neither own/, 'not ours, map');
-	is_not_told(
+	is_unknown(
 		q{SELECT shared_bytes > 0, os_bytes, both_bytes, distinct_bytes, duplicate_fraction, trustworthy
 			FROM pgbufprobe_double_buffering},
 		't|||||f', qr/neither own/, 'not ours, database');
 	my ($out, $err) = ask('SELECT count(*) FROM pgbufprobe_residency() WHERE NOT trustworthy');
-	is($out, 1, 'all other relations are told');
+	is($out, 1, 'all other relations are known');
 	($out, $err) = ask(q{SELECT * FROM pgbufprobe_read_cost('replaced')});
 	like($err, qr/ERROR:  42501: could not open file "$path": Permission denied/,
 		'the server does not read it either');
@@ -132,7 +132,7 @@ for my $error ('EPERM', 'ENOSYS')
 			});
 		is( $session->query_safe(
 				q{SELECT bool_and(trustworthy), string_agg(DISTINCT method, ' ') FROM pgbufprobe_residency()}),
-			't|mincore', "$error: all relations are told, by mincore");
+			't|mincore', "$error: all relations are known, by mincore");
 		is( $session->query_safe(
 				q{SELECT shared_bytes + os_bytes - both_bytes = distinct_bytes, trustworthy FROM pgbufprobe_double_buffering}),
 			't|t', "$error: so is the database");
@@ -144,7 +144,7 @@ for my $error ('EPERM', 'ENOSYS')
 		my $explicit = qq{SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => 'cachestat')};
 		if ($error eq 'EPERM')
 		{
-			is_not_told($explicit, "@{[ -s $file ]}|$pages||||||||cachestat|f",
+			is_unknown($explicit, "@{[ -s $file ]}|$pages||||||||cachestat|f",
 				qr/system call filter/, 'EPERM, cachestat');
 		}
 		else
@@ -174,17 +174,17 @@ SKIP:
 	{
 		my $used = $method eq 'auto' ? 'mincore' : $method;
 
-		is_not_told("SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => '$method')",
+		is_unknown("SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => '$method')",
 			"@{[ -s $file ]}|$pages||||||||$used|f", $reason, "direct I/O, $method");
 	}
-	is_not_told(
+	is_unknown(
 		q{SELECT count(*) > 0, bool_or(trustworthy), bool_and(os_blocks IS NULL AND shared_blocks <= blocks)
 			FROM pgbufprobe_residency()},
 		't|f|t', $reason, 'direct I/O, residency');
-	is_not_told(
+	is_unknown(
 		q{SELECT DISTINCT os_blocks, both_blocks FROM pgbufprobe_residency_map('pages', 5)},
 		'|', $reason, 'direct I/O, map');
-	is_not_told(
+	is_unknown(
 		q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100)},
 		'|100', $reason, 'direct I/O, reads');
 	my ($out, $err) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100000)});

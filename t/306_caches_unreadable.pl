@@ -66,7 +66,7 @@ sub same_rows
 
 sub unknown { return map { join '|', @$_, '', '', '', 't', 'f' } @_ }
 
-# Every relation but some is told as before, and these are unknown; a warning names the first of their files.
+# All relations but some are reported as before, and these are unknown. A warning names the first of their files.
 sub answers_for_the_others
 {
 	my ($what, $before, $error, @unreadable) = @_;
@@ -122,7 +122,7 @@ sub fails_for_the_file
 		 SELECT count(*) > 1 FROM pgbufprobe_relations();
 		 SELECT pgbufprobe_snapshot() IS NOT NULL");
 	is("$out @said", (split /\|/, $node->safe_psql('postgres', 'SELECT count(*) FROM pgbufprobe_usagecount_histogram()'))[0]
-		  . "|t\nt\nt ", "$what: what is in shared buffers is still told");
+		  . "|t\nt\nt ", "$what: what is in shared buffers is still known");
 	return;
 }
 
@@ -210,7 +210,7 @@ pgbufprobe.max_cpu_fraction = 1
 log_statement = none
 pgbufprobe.advice_memory = 256kB
 ));
-# Its processes would open the files anew.
+# Its processes would open the files again.
 $node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
 $node->start;
 $node->safe_psql('postgres', one_row_a_page('far_pages', $pages, '', 'space') . one_row_a_page('near_pages', $pages));

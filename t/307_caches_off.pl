@@ -120,7 +120,7 @@ SELECT trustworthy FROM pgbufprobe_double_buffering;
 SELECT value IS NOT NULL, answer LIKE '% page cache%' FROM pgbufprobe_checkup() WHERE key = 'cached_twice';
 SELECT pgbufprobe_os_advise('small', 'willneed') > 0});
 
-	is($out, "$pages|t|t|t\nt|t\n10\nt\nt|t\nt", "$what: all is told");
+	is($out, "$pages|t|t|t\nt|t\n10\nt\nt|t\nt", "$what: everything is known");
 	is($said, '', "$what: without reserve");
 	return;
 }
@@ -149,15 +149,15 @@ for my $preloaded (0, 1)
 	$node->start;
 	is_on("$what, at first");
 
-	# A session that has used the library hears of it, too.
+	# It also takes effect in a session that has used the library.
 	my $old = $node->background_psql('postgres');
 	my $known = q{SELECT os_blocks IS NOT NULL FROM pgbufprobe_residency('pages') WHERE fork = 'main'};
-	is($old->query_safe($known), 't', "$what: an older session is told before");
+	is($old->query_safe($known), 't', "$what: known in an older session");
 	set_os_cache('off');
-	is($old->query("SET client_min_messages = warning; SELECT 1; $known") =~ s/.*\n//sr, 'f', "$what: and not after");
+	is($old->query("SET client_min_messages = warning; SELECT 1; $known") =~ s/.*\n//sr, 'f', "$what: unknown there after the change");
 	is_off("$what, off", $preloaded);
 	set_os_cache('on');
-	is($old->query($known), 't', "$what: an older session is told again");
+	is($old->query($known), 't', "$what: known there again");
 	$old->quit;
 	is_on("$what, on again");
 	$node->safe_psql('postgres', "LOAD 'pgbufprobe';\nALTER SYSTEM RESET pgbufprobe.os_cache");
@@ -211,7 +211,7 @@ pgbufprobe.advice_memory = 256kB
 
 			finish_pgbench(start_pgbench($node, 'load', 8, '-R', '200', '-c', '2', '-f', $script));
 			is($node->safe_psql('postgres', $find_worker), $worker,
-				"$what: the worker lives through it");
+				"$what: the worker survives it");
 			is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL'),
 				't', "$what: and gives advice");
 			is($node->safe_psql('postgres', 'SELECT count(estd_os_cache_fraction) FROM pgbufprobe_advice()'),

@@ -43,7 +43,7 @@ for my $i (1 .. $rounds)
 {
 	ask($primary, "CREATE TABLESPACE short_lived LOCATION ''");
 	$primary->wait_for_catchup($standby);
-	# As somebody's temporary file, which is what the transactions are cancelled for.
+	# Like the temporary file of a query, because of which replay cancels transactions.
 	my ($directory) = glob($standby->data_dir . '/pg_tblspc/*/PG_*');
 	mkdir "$directory/pgsql_tmp" or die "$directory/pgsql_tmp: $!";
 	append_to_file("$directory/pgsql_tmp/pgsql_tmp1.1", 'x');

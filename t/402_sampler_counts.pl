@@ -60,7 +60,7 @@ $session->quit;
 $node->stop;
 
 # ---------------------------------------------------------------------------
-# New pages, which nobody reads
+# New pages, which are not read
 
 # As many new pages as reads: of new pages alone all usage counts are the same, and the hand passes all at once.
 $node = sampler_node('new');
@@ -82,7 +82,7 @@ my $fill_and_read = q{
 	END $$;};
 ask($node, $fill_and_read x 500);
 becomes_true($node, "coalesce(estd_miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) $today",
-	'INSERT: new pages are not taken for reads that nobody counts');
+	'INSERT: new pages are not taken for uncounted reads');
 $node->stop;
 
 # ---------------------------------------------------------------------------

@@ -48,7 +48,7 @@ for my $mode (qw(fast smart))
 }
 
 # ---------------------------------------------------------------------------
-# Terminated by somebody
+# Terminated
 
 for my $setting ('on', 'off')
 {

@@ -163,10 +163,10 @@ poll_through_crash($node, "SELECT pid <> $checkpointer FROM pg_stat_activity WHE
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started_at, 'crash: the postmaster is the same');
 is_another_run('crash');
 is(as_user('plain', 'postgres', "SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff('$before_crash', pgbufprobe_snapshot())"),
-	'||', 'crash: a role without privileges is not misled by counts that begin anew');
+	'||', 'crash: a role without privileges does not compare counts across it');
 
 # ---------------------------------------------------------------------------
-# Statistics are reset: allocations begin anew, the hand does not
+# Reset statistics: allocations start at 0, the hand does not
 
 is( $node->safe_psql(
 		'postgres', q{
@@ -324,7 +324,7 @@ my $there = '"Other ""place"';
 is(ask($node, 'original', "SELECT count(*), count(ticks) FROM $there.pgbufprobe_snapshot_diff($there.pgbufprobe_snapshot())"), '7|7', 'moved: compared');
 is(ask($node, 'original', "SELECT count(*) > 0 FROM $there.pgbufprobe_snapshot_diff_relations($there.pgbufprobe_snapshot())"), 't', 'moved: relations, too');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_page_lifetime('1 ms') WHERE relation IS NOT NULL AND buffers = 0"), 0,
-	'moved: how long pages stay is told');
+	'moved: page lifetime answers');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_advice()"), 11, 'moved: advice answers');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 8, 'moved: so does the checkup');
 for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
@@ -333,7 +333,7 @@ for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
 	like($err, qr/pgbufprobe must be loaded via shared_preload_libraries/, "moved: $function is found");
 }
 
-# What somebody else calls pg_stat_activity or pgbufprobe_clock is not asked.
+# Objects of the same names in another schema are not used.
 $node->safe_psql('plain', q{
 	CREATE SCHEMA evil;
 	CREATE FUNCTION evil.pgbufprobe_clock() RETURNS int LANGUAGE sql AS 'SELECT 1/0';
@@ -343,7 +343,7 @@ is( $node->safe_psql('plain', q{
 		SET search_path = evil, pg_catalog;
 		SELECT count(*) FROM probes.pgbufprobe_checkup();
 		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot())}),
-	"8\n7", 'a search path leads nobody astray');
+	"8\n7", 'the search path changes nothing');
 
 # ---------------------------------------------------------------------------
 # Another server

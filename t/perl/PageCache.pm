@@ -481,7 +481,7 @@ sub compare_caches
 	$where{path} .= "_$fork" if $fork ne 'main';
 	($where{fork}) = grep { (qw(main fsm vm init))[$_] eq $fork } 0 .. 3;
 
-	# The session's first look at a catalog reads it.
+	# The session's first use of a catalog reads it.
 	answers($session, \%where);
 	my $seen = undisturbed(
 		$what,
@@ -563,7 +563,7 @@ sub compare_with_pgfincore
 			 WHERE (shared_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL)
 				OR (os_blocks = 1) IS DISTINCT FROM os.cached
 				OR (both_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL AND os.cached)";
-		# The session's first look at a catalog reads it.
+		# The session's first use of a catalog reads it.
 		$session->query_safe($query);
 		my $unlike = undisturbed(
 			"$what, pgfincore",

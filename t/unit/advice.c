@@ -19,7 +19,7 @@
 #define NONE		(-1)
 
 static int	tests;
-static int	told;				/* figures that came with an uncertainty */
+static int	given;				/* figures that came with an uncertainty */
 static int	covered;			/* of these, no further off than that */
 
 static void
@@ -514,7 +514,7 @@ compare_trace(Kind kind, int nbuffers, int scans_per_turn, int smallest)
 			pbp_advice_row(run.advice[j], i, &row);
 			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY;
 			worst = fmax(worst, error);
-			told += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
+			given += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
 			covered += i != TODAY && error <= row.uncertainty;
 			printf(" %.4f +- %.4f", row.miss_ratio, row.uncertainty);
 		}
@@ -550,7 +550,7 @@ static void
 scan_rarely(void)
 {
 	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .scans_per_turn = 1};
-	int			told = 0;
+	int			given = 0;
 	double		worst = 0;
 	PbpAdviceRow row;
 
@@ -560,13 +560,13 @@ scan_rarely(void)
 	{
 		pbp_advice_row(run.advice[0], i, &row);
 		if (i < TODAY)
-			told += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
+			given += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
 		else
 			worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
 						 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
 	}
 	printf("# one scan a turn: larger sizes within %.4f\n", worst);
-	ok(told == 0, "one scan a turn: smaller sizes are unknown, and why is said");
+	ok(given == 0, "one scan a turn: smaller sizes are unknown, with the reason");
 	ok(worst <= 0.02, "one scan a turn: larger sizes within 0.02");
 	finish(&run);
 }
@@ -592,7 +592,7 @@ scan_a_slow_hand(void)
 		wrong += row.reason == PBP_ADVICE_KNOWN && fabs(row.miss_ratio - truth) > 0.02;
 		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.miss_ratio, (int) row.reason);
 	}
-	ok(wrong == 0, "where a slow hand hides how much is used, nothing wrong is told");
+	ok(wrong == 0, "where a slow hand hides how much is used, no prediction is wrong");
 	finish(&run);
 }
 
@@ -703,7 +703,7 @@ all_fits(void)
 		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_NOTHING_EVICTED),
-	   "nothing was evicted: nothing is known, and why is said");
+	   "nothing was evicted: nothing is known, with the reason");
 	bench_finish(&bench);
 }
 
@@ -732,7 +732,7 @@ lose_knowledge(void)
 	bench_run(&bench, 2, false);
 	bench_run(&bench, 0.2, true);
 	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "that no scan came for some turns is found without being told");
+	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some turns without a scan is noticed");
 	bench_finish(&bench);
 }
 
@@ -746,7 +746,7 @@ learn_again(void)
 {
 	Bench		bench;
 	double		worst = 0;
-	int			told = 0;
+	int			given = 0;
 
 	bench_start(&bench, UNIFORM, 2048, 2048 * 20, 1.0 / 20);
 	for (int i = 0; i < 30; i++)
@@ -763,13 +763,13 @@ learn_again(void)
 				pbp_advice_row(bench.run.advice[0], j, &row);
 				if (row.reason != PBP_ADVICE_KNOWN)
 					continue;
-				told++;
+				given++;
 				worst = fmax(worst, fabs(row.miss_ratio - fmax(0, 1 - row.factor / 2)));
 			}
 		}
 	}
-	printf("# a small pool after gaps: within %.4f, %d figures\n", worst, told);
-	ok(worst <= 0.1 && told > 1000, "a small pool after gaps: the first figures of larger sizes within 0.1");
+	printf("# a small pool after gaps: within %.4f, %d figures\n", worst, given);
+	ok(worst <= 0.1 && given > 1000, "a small pool after gaps: the first figures of larger sizes within 0.1");
 	bench_finish(&bench);
 }
 
@@ -786,13 +786,13 @@ outrun(void)
 		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_RARE_SCANS),
-	   "a hand that outruns the scans: nothing is known any more, and why is said");
+	   "a hand that outruns the scans: nothing is known any more, with the reason");
 	bench_run(&bench, 9, true);
 	ok(count_known(bench.run.advice[0], 1) == 10, "and known again when it is slower");
 	bench_finish(&bench);
 }
 
-/* Somebody reads whose reads nobody counts. */
+/* Reads that are not counted. */
 static void
 count_less(void)
 {
@@ -802,11 +802,11 @@ count_less(void)
 	bench.run.uncounted = 0.6;
 	bench_run(&bench, 12, true);
 	ok(count_known(bench.run.advice[0], 0) == 1 && count_reason(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED) == PBP_ADVICE_FACTORS - 1,
-	   "where more than half of the reads are not counted, no other size is told, and why is said");
+	   "where more than half of the reads are not counted, other sizes are unknown, with the reason");
 	bench.run.uncounted = 0.8;
 	bench_run(&bench, 12, true);
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED),
-	   "where most reads are not counted, nor is today's, and why is said");
+	   "where most reads are not counted, so is today's, with the reason");
 	bench_finish(&bench);
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
@@ -816,7 +816,7 @@ count_less(void)
 		scan_untold(&bench.run, 0, &bench.pool);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED),
-	   "where no access is counted, nothing is known, and why is said");
+	   "where no access is counted, nothing is known, with the reason");
 	bench_finish(&bench);
 }
 
@@ -840,14 +840,14 @@ publish_late(void)
 		scan_untold(&bench.run, 0, &bench.pool);
 	}
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
-	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is told");
+	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: unknown until it publishes its reads");
 	counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
 	pbp_advice_accesses(bench.run.advice[0], &counts);
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	before = (double) counts.reads / (double) (counts.reads + counts.hits);
 	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
-	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then it is told, before the next scan");
+	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then known, before the next scan");
 	scan_untold(&bench.run, 0, &bench.pool);
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
@@ -855,7 +855,7 @@ publish_late(void)
 	bench_finish(&bench);
 }
 
-/* Accesses of a time whose loads nobody has seen do not thin out what is known. */
+/* Accesses from a time without scans do not dilute what is known. */
 static void
 count_before_gaps(void)
 {
@@ -906,15 +906,15 @@ see_less(void)
 		bench_run(&bench, 12, true);
 		if (together)
 			ok(count_known(bench.run.advice[0], 1) == 10 && count_reason(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN) == 0,
-			   "hardly any read is seen: told where these may be large scans");
+			   "hardly any read is seen: known where these may be large scans");
 		else
 			ok(all_unknown(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN),
-			   "hardly any read is seen: nothing is told where large scans count apart, and why is said");
+			   "hardly any read is seen: unknown where large scans count apart, with the reason");
 		bench_finish(&bench);
 	}
 }
 
-/* Where large scans count as others, no larger pool is told to save their reads. */
+/* Where large scans count as other reads, no larger pool is predicted to save them. */
 static void
 count_rings_as_others(void)
 {
@@ -960,7 +960,7 @@ extend(void)
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	printf("# new pages: self error %+.3f\n", totals.self_error);
 	ok(fabs(totals.self_error) < 0.1, "new pages are loads, as counted");
-	ok(count_known(bench.run.advice[0], TODAY) >= 1, "and today's figure is told where hardly anything else happens");
+	ok(count_known(bench.run.advice[0], TODAY) >= 1, "and today's figure is known where hardly anything else happens");
 	bench_finish(&bench);
 }
 
@@ -1063,10 +1063,10 @@ look_at_bands(void)
 	}
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		worst = fmax(worst, fabs(within[i] / (pbp_advice_factor(i) * n * pbp_advice_rate(bench.run.advice[0])) - 1));
-	printf("# %d sampled pages, twice the pool holds %d, %d told right; sizes of bands off by %.3f\n",
+	printf("# %d sampled pages, twice the pool holds %d, %d right; sizes of bands off by %.3f\n",
 		   sampled, held, agree, worst);
 	ok(unsampled == 0, "pages that are not sampled are in no band");
-	ok(agree > 0.9 * sampled, "the bands tell nine in ten pages right that twice the pool would hold, or not");
+	ok(agree > 0.9 * sampled, "for nine in ten pages, the bands are right about whether twice the pool would hold them");
 	ok(worst < 0.15, "each size's bands hold about the pages of such a pool");
 	bench_finish(&bench);
 	bench_finish(&twice);
@@ -1173,8 +1173,8 @@ main(void)
 	compare_trace(UNIFORM, 16384, 4, SMALLEST);
 	compare_trace(RING_SCANS, 16384, 4, SMALLEST);
 	compare_trace(PGBENCH, 16384, 4, SMALLEST);
-	printf("# %d of %d errors are within the uncertainty told\n", covered, told);
-	ok(covered >= 0.9 * told, "nine in ten errors are within the uncertainty that was told");
+	printf("# %d of %d errors are within the uncertainty given\n", covered, given);
+	ok(covered >= 0.9 * given, "nine in ten errors are within the uncertainty given");
 	scan_rarely();
 	scan_a_slow_hand();
 	all_fits();
