@@ -27,8 +27,8 @@
 /*
  * Passes of a simulated hand between two scans.  After more, the order of uses
  * in that time, which is unknown, decides what stays.  Less is tolerated where
- * many counts are at the maximum, which hides uses.  Ten scans a pass of the
- * real hand are within this for a quarter of the size.
+ * many counts are at the maximum, which hides uses.  Four scans during a pass of
+ * the real hand are within this for half the size, by the simulator.
  */
 #define TOLERATED_PASSES	1.0
 

@@ -158,8 +158,8 @@ learn(Advice *advice, uint32_t page, int buffer, int usage)
 }
 
 /*
- * One sampled page of the scan.  To be called in the order of buffers; a page
- * that moves during the scan may come twice.
+ * One sampled page of the scan.  The order of buffers is the fastest, but not
+ * required.  A page that moves during the scan may come twice.
  */
 void
 pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)

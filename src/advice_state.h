@@ -38,6 +38,8 @@ typedef struct PageState
 	uint64_t	scan:SCAN_BITS; /* the last one that met it */
 } PageState;
 
+_Static_assert(sizeof(PageState) == sizeof(uint64_t), "the state of a page has 64 bits");
+
 static inline unsigned
 count_in_pool(PageState state, int size)
 {

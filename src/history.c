@@ -32,7 +32,7 @@ int			pbp_history_size = 8640;
 typedef struct SamplerShared
 {
 	pg_atomic_uint64 next_sample_ns;	/* when one will have been taken, by
-										 * pbp_now_ns(); 0: nobody takes any */
+										 * pbp_now_ns(); 0: never */
 	LWLock	   *lock;			/* protects all below */
 	int64		nsamples;		/* since the ring was emptied */
 	uint32		nresets;
