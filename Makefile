@@ -68,6 +68,7 @@ $(CURDIR)/src:
 	$(MKDIR_P) $@
 
 # PGXS has the recipe and no target of its own for it.
+override PROVE_FLAGS += -I t/perl
 .PHONY: prove_installcheck
 prove_installcheck:
 	$(prove_installcheck)

@@ -5,7 +5,7 @@
 
 -- Bodies and the view are resolved now, with the schema that all this goes into in the path, where others may have
 -- put theirs: who matches exactly wins. So functions are pg_catalog's by name, operands have the types of its
--- operators, and our own functions get all of their arguments. t/hijack.pl looks after that.
+-- operators, and our own functions get all of their arguments. t/010_install_hijack.pl looks after that.
 
 -- ---------------------------------------------------------------------------
 -- What it costs

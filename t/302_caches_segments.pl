@@ -5,8 +5,6 @@
 use strict;
 use warnings;
 
-use FindBin;
-use lib $FindBin::RealBin;
 use PageCache;
 use POSIX ();
 use PostgreSQL::Test::Cluster;

@@ -7,8 +7,6 @@ use warnings;
 use File::Glob 'bsd_glob';
 use File::Spec;
 use File::Temp;
-use FindBin;
-use lib $FindBin::RealBin;
 use PageCache;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -7,7 +7,6 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -62,7 +61,7 @@ sub build_library
 	return $libraries{$name} if $libraries{$name};
 	my $library = PostgreSQL::Test::Utils::tempdir_short() . "/$name.so";
 	system('cc', '-O2', '-std=c11', '-Wall', '-Wextra', '-Werror', '-fPIC', '-shared', '-o', $library,
-		"$FindBin::RealBin/$name.c", '-ldl') == 0
+		"t/unit/$name.c", '-ldl') == 0
 	  or die "could not compile $name.c";
 	return $libraries{$name} = $library;
 }

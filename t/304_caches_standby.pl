@@ -4,8 +4,6 @@
 use strict;
 use warnings;
 
-use FindBin;
-use lib $FindBin::RealBin;
 use PageCache;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

@@ -5,8 +5,6 @@ use strict;
 use warnings;
 
 use File::Basename;
-use FindBin;
-use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Sampler;

@@ -6,8 +6,6 @@ use warnings;
 
 use Cwd;
 use File::Spec;
-use FindBin;
-use lib $FindBin::RealBin;
 use Crash;
 use JSON::PP;
 

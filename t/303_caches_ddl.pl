@@ -5,9 +5,7 @@
 use strict;
 use warnings;
 
-use FindBin;
 use IPC::Run;
-use lib $FindBin::RealBin;
 use PageCache;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;

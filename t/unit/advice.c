@@ -4,14 +4,14 @@
  *
  * A model of the server's buffer pool runs a trace; scans of it feed the
  * advice, as the sampler would.  Then pools of the other sizes run the same
- * trace.  Prints TAP; t/advice.pl compiles it with src/advice.c alone.
+ * trace.  Prints TAP; t/500_advice_model.pl compiles it with src/advice.c alone.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/advice.h"
+#include "../../src/advice.h"
 
 #define USAGE_MAX	5
 #define RING		32

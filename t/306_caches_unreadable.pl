@@ -5,8 +5,6 @@
 use strict;
 use warnings;
 
-use FindBin;
-use lib $FindBin::RealBin;
 use IPC::Run;
 use PageCache;
 use PostgreSQL::Test::Cluster;

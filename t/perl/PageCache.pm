@@ -9,7 +9,6 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use FindBin;
 use IPC::Open2;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -47,7 +46,7 @@ sub build_program
 	return $programs{$name} if $programs{$name};
 	my $program = PostgreSQL::Test::Utils::tempdir_short() . "/$name";
 	system('cc', '-O2', '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', $program,
-		"$FindBin::RealBin/$name.c") == 0
+		"t/unit/$name.c") == 0
 	  or die "could not compile $name.c";
 	return $programs{$name} = $program;
 }

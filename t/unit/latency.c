@@ -2,13 +2,13 @@
  * latency.c
  *	  Compares the percentiles of src/latency.c with those of sorted times.
  *
- * Prints TAP; t/latency.pl compiles it with src/latency.c alone and runs it.
+ * Prints TAP; t/311_reads_latency.pl compiles it with src/latency.c alone and runs it.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../src/latency.h"
+#include "../../src/latency.h"
 
 #define TIMES	10000000
 #define CLOCK_NS	25
