@@ -11,20 +11,30 @@ MODULE_big = pgbufprobe
 OBJS = \
 	pgbufprobe.o \
 	src/advice.o \
+	src/advice_answer.o \
+	src/advice_observe.o \
+	src/advice_pages.o \
+	src/advice_pools.o \
 	src/args.o \
 	src/cachefuncs.o \
 	src/checkup.o \
 	src/costfuncs.o \
 	src/descriptors.o \
+	src/history.o \
 	src/latency.o \
+	src/learner.o \
 	src/oscache.o \
+	src/osfile.o \
+	src/oskernel.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
+	src/probing.o \
 	src/readcost.o \
 	src/relations.o \
 	src/residency.o \
 	src/rows.o \
 	src/sampler.o \
+	src/serverstats.o \
 	src/sizefuncs.o \
 	src/snapshot.o \
 	src/snapshotfuncs.o \

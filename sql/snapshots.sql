@@ -238,7 +238,7 @@ SELECT key, complaint(jsonb_set(state, '{other_relations}', (state->'other_relat
 FROM good, jsonb_object_keys(state->'other_relations') AS key ORDER BY key COLLATE "C";
 
 -- each count as something else
-SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a whole number, 0 or more'), count(*)
+SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a non-negative integer'), count(*)
 FROM good,
      (VALUES ('{format}', 'format'), ('{shared_buffers}', 'shared_buffers'), ('{hand}', 'hand'), ('{passes}', 'passes'), ('{ticks}', 'ticks'),
              ('{allocations}', 'allocations'), ('{usage_counts,0,buffers}', 'buffers'), ('{usage_counts,6,dirty}', 'dirty'),

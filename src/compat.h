@@ -3,9 +3,9 @@
  * compat.h
  *	  Every difference between the supported PostgreSQL versions.
  *
- * This is the only file that looks at PG_VERSION_NUM.  Each difference is an
- * inline function or a type with one meaning on every version, so that the
- * engines read the same everywhere.  Nothing here decides anything.
+ * Only this file uses PG_VERSION_NUM.  Each difference is an inline function or
+ * a type with one meaning on every version, so that all other code is the same
+ * for all of them.  Nothing here decides anything.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,9 +61,9 @@ pbp_ignore_signal(int signo)
 }
 
 /*
- * Register a background worker.  False if the server has no room for it, which
- * else only its log says.  The list's head is that of an slist up to 17, and
- * of a dlist from 18 on.
+ * Registers a background worker.  Returns false if all of the server's worker
+ * slots are taken, which otherwise only its log reports.  The list is an slist
+ * up to 17, and a dlist from 18 on.
  */
 static inline bool
 pbp_register_worker(BackgroundWorker *worker)
@@ -75,7 +75,7 @@ pbp_register_worker(BackgroundWorker *worker)
 		IsUnderPostmaster || !IsPostmasterEnvironment;
 }
 
-/* ---- names of the physical relation ---- */
+/* ---- a relation's storage ---- */
 
 #if PG_VERSION_NUM >= 160000
 typedef RelFileLocator PbpLocator;
@@ -145,7 +145,7 @@ pbp_tag_fork(const BufferTag *tag)
 #endif
 }
 
-/* Compares as the server's search for a dropped relation's buffers does. */
+/* The comparison in the server's search for a dropped relation's buffers. */
 static inline bool
 pbp_tag_matches(const BufferTag *tag, const PbpLocator *locator)
 {
@@ -156,7 +156,7 @@ pbp_tag_matches(const BufferTag *tag, const PbpLocator *locator)
 #endif
 }
 
-/* File number of a mapped catalog, InvalidOid if it is not mapped. */
+/* File number of a mapped catalog; InvalidOid if it is not mapped. */
 static inline Oid
 pbp_mapped_relfilenode(Oid relid, bool shared)
 {
@@ -167,7 +167,7 @@ pbp_mapped_relfilenode(Oid relid, bool shared)
 #endif
 }
 
-/* Relation of this database that has this file, InvalidOid if there is none. */
+/* The relation of this database that has this file; InvalidOid if none has. */
 static inline Oid
 pbp_relid_by_relfilenode(Oid tablespace, Oid relfilenode)
 {
@@ -256,7 +256,7 @@ pbp_lock_header(BufferDesc *desc)
 	return LockBufHdr(desc);
 }
 
-/* Unlock, leaving the header as pbp_lock_header() found it. */
+/* Unlocks the header, which stays as pbp_lock_header() found it. */
 static inline void
 pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
 {
@@ -268,10 +268,10 @@ pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
 }
 
 /*
- * What the clock sweep does to each header it looks at, without changing it:
- * the same atomic operation on the same cache line, at the same cost.  That is
- * a lock taken and released up to 18; from 19 on a compare-and-swap, and only
- * a read of a buffer that is pinned.
+ * Does what the clock sweep does to each header, without changing it: the same
+ * atomic operation on the same cache line, at the same cost.  Up to 18 it locks
+ * and unlocks the header; from 19 on it is a compare-and-swap, and for a pinned
+ * buffer only a read.
  */
 static inline PbpBufState
 pbp_inspect_header(BufferDesc *desc)
@@ -296,7 +296,7 @@ pbp_inspect_header(BufferDesc *desc)
 #endif
 }
 
-/* ---- the free list, which 19 has no more ---- */
+/* ---- the free list, up to 18 ---- */
 
 #if PG_VERSION_NUM >= 190000
 #define PBP_HAS_FREE_LIST	false
@@ -314,7 +314,7 @@ pbp_have_free_buffer(void)
 #endif
 }
 
-/* Unlocked: may be stale by the time the caller looks at the answer. */
+/* Read without a lock, so the answer may be out of date. */
 static inline bool
 pbp_on_free_list(const BufferDesc *desc pg_attribute_unused())
 {
@@ -338,10 +338,10 @@ pbp_push_free_buffer(BufferDesc *desc pg_attribute_unused())
 /* ---- the server's own search for a victim ---- */
 
 /*
- * To be called before each pbp_find_victim().  From 19 on the victim comes
- * back pinned, which needs a free slot in the resource owner and in the
- * backend's table of pins.  The server's function that reserves the latter is
- * static; asking for a block that cannot exist reserves it and finds nothing.
+ * To be called before each pbp_find_victim().  From 19 on that returns a pinned
+ * victim, which needs a free slot in the resource owner and in the backend's
+ * table of pins.  The server's function that reserves the latter is static; the
+ * search for a block that cannot exist reserves it and finds nothing.
  */
 static inline void
 pbp_prepare_victim(void)
@@ -354,8 +354,9 @@ pbp_prepare_victim(void)
 }
 
 /*
- * Find a victim.  Its header, which comes back locked up to 18, is unlocked
- * at once: nothing may be called while it is held, not even the clock.
+ * Runs the server's search.  Up to 18 it returns the victim's header locked;
+ * that is unlocked at once, since nothing may be called under this lock, not
+ * even the clock.
  */
 static inline BufferDesc *
 pbp_find_victim(PbpBufState *state)
@@ -378,7 +379,7 @@ pbp_find_victim(PbpBufState *state)
 #endif
 }
 
-/* Let go of a victim. */
+/* Unpins a victim, which is pinned from 19 on. */
 static inline void
 pbp_release_victim(BufferDesc *desc pg_attribute_unused())
 {
@@ -389,48 +390,9 @@ pbp_release_victim(BufferDesc *desc pg_attribute_unused())
 
 /* ---- statistics ---- */
 
-/* What the background writer has published, since its statistics were reset. */
-typedef struct PbpPublished
-{
-	int64		allocations;
-	TimestampTz reset_at;		/* 0: never */
-} PbpPublished;
-
 /*
- * Allocations that the background writer has published, as of now.
- *
- * The server's own function caches statistics for the length of a
- * transaction, which would freeze this figure beside a hand that moves.  So
- * read where that one reads, and leave alone what the session has cached.
- */
-static inline PbpPublished
-pbp_read_published(void)
-{
-	PgStatShared_BgWriter *shared = &pgStatLocal.shmem->bgwriter;
-	PgStat_BgWriterStats stats;
-	int64		before_reset;
-
-	pgstat_copy_changecounted_stats(&stats, &shared->stats, sizeof(stats),
-									&shared->changecount);
-	LWLockAcquire(&shared->lock, LW_SHARED);
-	before_reset = shared->reset_offset.buf_alloc;
-	LWLockRelease(&shared->lock);
-
-	return (PbpPublished)
-	{
-		stats.buf_alloc - before_reset, stats.stat_reset_timestamp
-	};
-}
-
-static inline int64
-pbp_published_allocations(void)
-{
-	return pbp_read_published().allocations;
-}
-
-/*
- * A number that the postmaster draws each time it makes shared memory: at its
- * start, and after a crash.
+ * The postmaster draws this number each time it creates shared memory: when it
+ * starts, and after a crash.
  */
 static inline uint32
 pbp_shared_memory_id(void)
@@ -439,130 +401,80 @@ pbp_shared_memory_id(void)
 }
 
 /*
- * Blocks that the server was asked for, since it was started or its statistics
- * were reset.  Up to 15, "reads" has all but the hits.
+ * Does the server count reads through rings, and new blocks, separately?  Up
+ * to 15 there is no pg_stat_io, so pbp_fetch_io() is NULL.
  */
-typedef struct PbpAccessCounts
-{
-	int64		hits;
-	int64		reads;
-	int64		extends;		/* blocks that relations were extended by */
-	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
-	int64		ring_extends;
-} PbpAccessCounts;
-
-/* Does pbp_access_counts() count reads through rings, and new blocks, apart? */
 #if PG_VERSION_NUM >= 160000
-#define PBP_COUNTS_APART		true
+#define PBP_COUNTS_APART	true
+typedef PgStat_IO PbpIO;
 #else
-#define PBP_COUNTS_APART		false
+#define PBP_COUNTS_APART	false
+typedef struct PbpIO PbpIO;
+
+typedef enum IOContext
+{
+	IOCONTEXT_BULKREAD,
+	IOCONTEXT_BULKWRITE,
+	IOCONTEXT_NORMAL,
+	IOCONTEXT_VACUUM
+} IOContext;
+
+typedef enum IOOp
+{
+	IOOP_EXTEND,
+	IOOP_HIT,
+	IOOP_READ
+} IOOp;
 #endif
 
-#if PG_VERSION_NUM >= 160000
-/* Blocks of relations that were read, or added: one operation may do several. */
-static inline int64
-pbp_blocks_of(const PgStat_BktypeIO *io, IOContext context, IOOp op)
+static inline const PbpIO *
+pbp_fetch_io(void)
 {
-#if PG_VERSION_NUM >= 180000
-	return io->bytes[IOOBJECT_RELATION][context][op] / BLCKSZ;
+#if PG_VERSION_NUM >= 160000
+	return pgstat_fetch_stat_io();
 #else
-	return io->counts[IOOBJECT_RELATION][context][op];
+	return NULL;
 #endif
 }
 
+/* Blocks of relations, of processes of all kinds: one operation may have several. */
 static inline int64
-pbp_ring_blocks(const PgStat_BktypeIO *io, IOOp op)
+pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
+			  IOContext context pg_attribute_unused(), IOOp op pg_attribute_unused())
 {
-	return pbp_blocks_of(io, IOCONTEXT_BULKREAD, op) +
-		pbp_blocks_of(io, IOCONTEXT_BULKWRITE, op) +
-		pbp_blocks_of(io, IOCONTEXT_VACUUM, op);
-}
-#endif
+	int64		blocks = 0;
 
-/* Those that have counts of their own: up to 15, where nobody else has any. */
-typedef struct PbpDatabases
-{
-	Oid		   *oids;			/* zeroed at first; InvalidOid: what all share */
-	int			number;
-	int			room;
-} PbpDatabases;
-
-/*
- * Takes a walk through the statistics of everything that there is, tables and
- * functions too.  Nothing may fail during the walk, since it holds locks.
- */
-static inline void
-pbp_find_databases(PbpDatabases *databases pg_attribute_unused())
-{
-#if PG_VERSION_NUM < 160000
-	int			found;
-
-	for (;;)
-	{
-		dshash_seq_status walk;
-		PgStatShared_HashEntry *entry;
-
-		found = 0;
-		dshash_seq_init(&walk, pgStatLocal.shared_hash, false);
-		while ((entry = dshash_seq_next(&walk)) != NULL)
-		{
-			if (entry->key.kind != PGSTAT_KIND_DATABASE || entry->dropped)
-				continue;
-			if (found < databases->room)
-				databases->oids[found] = entry->key.dboid;
-			found++;
-		}
-		dshash_seq_term(&walk);
-		if (found <= databases->room)
-			break;
-		databases->oids = databases->oids == NULL ?
-			MemoryContextAlloc(TopMemoryContext, 2 * found * sizeof(Oid)) :
-			repalloc(databases->oids, 2 * found * sizeof(Oid));
-		databases->room = 2 * found;
-	}
-	databases->number = found;
-#endif
-}
-
-/*
- * What sessions have published, as a rule once a second.  To be called by a
- * process that has no statistics of its own to protect, and wants each look at
- * them to be a new one ("stats_fetch_consistency" is "none"): it forgets what
- * this one has cached.
- */
-static inline PbpAccessCounts
-pbp_access_counts(const PbpDatabases *databases pg_attribute_unused())
-{
-	PbpAccessCounts counts = {0};
 #if PG_VERSION_NUM >= 160000
-	PgStat_IO  *io;
-
-	pgstat_clear_snapshot();
-	io = pgstat_fetch_stat_io();
 	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
-	{
-		const PgStat_BktypeIO *type = &io->stats[i];
-
-		counts.hits += type->counts[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_HIT];
-		counts.reads += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_READ);
-		counts.extends += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_EXTEND);
-		counts.ring_reads += pbp_ring_blocks(type, IOOP_READ);
-		counts.ring_extends += pbp_ring_blocks(type, IOOP_EXTEND);
-	}
+#if PG_VERSION_NUM >= 180000
+		blocks += op == IOOP_HIT ?
+			io->stats[i].counts[IOOBJECT_RELATION][context][op] :
+			(int64) (io->stats[i].bytes[IOOBJECT_RELATION][context][op] / BLCKSZ);
 #else
-	for (int i = 0; i < databases->number; i++)
-	{
-		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(databases->oids[i]);
-
-		/* dropped meanwhile */
-		if (database == NULL)
-			continue;
-		counts.hits += database->n_blocks_hit;
-		counts.reads += database->n_blocks_fetched - database->n_blocks_hit;
-		pfree(database);
-	}
+		blocks += io->stats[i].counts[IOOBJECT_RELATION][context][op];
 #endif
-	return counts;
+#endif
+	return blocks;
+}
+
+static inline int64
+pbp_database_hits(const PgStat_StatDBEntry *database)
+{
+#if PG_VERSION_NUM >= 160000
+	return database->blocks_hit;
+#else
+	return database->n_blocks_hit;
+#endif
+}
+
+static inline int64
+pbp_database_fetches(const PgStat_StatDBEntry *database)
+{
+#if PG_VERSION_NUM >= 160000
+	return database->blocks_fetched;
+#else
+	return database->n_blocks_fetched;
+#endif
 }
 
 #endif							/* PBP_COMPAT_H */

@@ -1,5 +1,5 @@
-# The examples of every document run as they stand, and what they print has the columns that the document
-# shows.
+# The examples of every document run as they are, and print the columns that the document shows. Links between
+# documents lead somewhere.
 
 use strict;
 use warnings;
@@ -104,6 +104,45 @@ for my $document (@documents)
 	}
 }
 cmp_ok($examples, '>=', 15, 'the documents have examples');
+
+# The anchors of a document's headings, as GitHub makes them.
+sub anchors_in
+{
+	my ($file) = @_;
+	return map { lc s/[^\w -]//gr =~ tr/ /-/r } slurp_file($file) =~ /^#+ (.*)/mg;
+}
+
+# Links that lead to no file, or to no heading in it.
+sub broken_links
+{
+	my ($document, $text) = @_;
+	my ($folder) = $document =~ m{^(.*/|)};
+	my @broken;
+	for my $link (grep { !/^\w+:/ } $text =~ /\]\(([^)\s]+)\)/g)
+	{
+		my ($file, $anchor) = $link =~ /^([^#]*)#?(.*)/;
+		$file = $file eq '' ? $document : "$folder$file";
+		push @broken, $link if !-e $file || $anchor ne '' && !grep { $_ eq $anchor } anchors_in($file);
+	}
+	return @broken;
+}
+
+is_deeply([ broken_links('docs/x.md', '[a](none.md) [b](cost.md#none) [c](cost.md#cost) [d](../README.md)') ],
+	[ 'none.md', 'cost.md#none' ], 'broken links are found');
+is_deeply([ broken_links($_, slurp_file($_)) ], [], "$_: links lead somewhere")
+	for @documents, 'bench/RESULTS.md', 'lab/README.md';
+
+# The messages that troubleshooting.md explains are those that the sources print; the server's own are left out. What is
+# between the parts that vary must be there.
+my $sources = join '', map { slurp_file($_) =~ s/\\"/"/gr } glob('src/*.c');
+my @messages = grep { / / && !/^(permission denied|could not access|function )/ }
+	slurp_file('docs/troubleshooting.md') =~ /^\*\*`([^`]+)`/mg;
+cmp_ok(scalar @messages, '>=', 8, 'troubleshooting.md explains messages');
+for my $message (@messages)
+{
+	my @parts = grep { /\w/ } split /"[^"]*"|\d+|^WARNING: /, $message;
+	is_deeply([ grep { index($sources, $_) < 0 } @parts ], [], "a message of ours: $message");
+}
 
 $node->stop;
 done_testing();

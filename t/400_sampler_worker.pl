@@ -66,7 +66,7 @@ is(ask($node, "SELECT $beginnings"), 1, 'and the others have');
 
 # From 19 on there is no free list, and the hand goes where buffers are unused.
 is( ask($node, 'SELECT count(estd_miss_ratio), count(estd_reads), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
-	'0|0|the hand has not been round once, so nothing has shown yet what other sizes would do|t',
+	'0|0|the clock hand has not completed a pass yet|t',
 	'a hand that was never round: no advice, and why');
 is( ask($node, q{
 		SELECT string_agg(concat_ws(' ', verdict, value IS NULL, answer ~ '^(No|Perhaps)[: ]'), ', ')
@@ -175,7 +175,7 @@ await_samples($node, 1);
 is(ask($node, "SELECT min(scans), max(scans) FROM pgbufprobe_history() WHERE taken_at > '$unadvised'"), '1|1',
 	'no advice: no scan but for a sample');
 set($node, advice_memory => '1kB');
-becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small, or more than there is') FROM pgbufprobe_advice()},
+becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small, or could not be allocated') FROM pgbufprobe_advice()},
 	'too little memory: no advice, and why');
 set($node, advice_memory => '256kB');
 becomes_true($node, q{bool_and(note LIKE 'still learning%') FROM pgbufprobe_advice()},
@@ -269,12 +269,12 @@ sub answer
 
 ask($node, 'CREATE TABLE dropped (LIKE pages INCLUDING STORAGE)');
 ask($node, "INSERT INTO dropped SELECT i, repeat('x', 5000) FROM generate_series(1, 2 * $pool) i");
-like(answer('Is the pool full'), qr/^fine\|(Yes, all|Nearly: \S+ \S+ of) /, 'checkup: the pool is full');
+like(answer('Is the pool full'), qr/^fine\|(Yes: all|Nearly: \S+ \S+ of) /, 'checkup: the pool is full');
 ask($node, 'DROP TABLE dropped');
-like(answer('Is the pool full'), qr/^fine\|No: \d+ MB of \d+ MB are free just now\.$/, 'checkup: now it is not');
-like(answer('How long'),
+like(answer('Is the pool full'), qr/^fine\|No: \d+ MB of \d+ MB are free now\.$/, 'checkup: now it is not');
+like(answer('How long does an unused'),
 	ask($node, 'SHOW server_version_num') < 190000 ?
-	  qr/^fine\|No page is evicted before the \d+ MB that are free have been used\.$/ :
+	  qr/^fine\|No page will be evicted before \d+ MB of free buffers are used\.$/ :
 	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|[0-9.]+ s on average\.))/,
 	'checkup: free buffers serve first, where there is a list of them');
 

@@ -11,7 +11,7 @@ use Test::More;
 
 my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
 my $unknown = q{coalesce(estd_miss_ratio IS NULL AND self_error IS NULL
-	AND (note LIKE 'more pages come in than%' OR note LIKE 'reads are not counted%'), false)};
+	AND (note LIKE 'more pages are loaded than%' OR note LIKE 'reads are not counted%'), false)};
 my $known = 'coalesce(estd_miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
 my $reads = 4 * $pool;
 
@@ -102,7 +102,7 @@ SKIP:
 	  if ask($node, 'SHOW server_version_num') >= 160000;
 	make_pages($node);
 	ask($node, 'CALL load(8)');
-	becomes_true($node, "coalesce(note LIKE 'reads are not counted: track_counts is off%', false) $today",
+	becomes_true($node, "coalesce(note LIKE 'reads are not counted, because track_counts is off%', false) $today",
 		'track_counts off: the advice says so');
 }
 $node->stop;
