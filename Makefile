@@ -25,6 +25,7 @@ OBJS = \
 	src/residency.o \
 	src/rows.o \
 	src/sampler.o \
+	src/serverstats.o \
 	src/sizefuncs.o \
 	src/snapshot.o \
 	src/snapshotfuncs.o \
@@ -38,19 +39,12 @@ PGFILEDESC = "pgbufprobe - what shared buffers cost"
 # The server's headers count as the system's: our warnings are about our code.
 PG_CPPFLAGS = -DPBP_VERSION='"$(EXTVERSION)"' -isystem $(includedir_server)
 
-REGRESS = \
-	install \
-	sweep_cost \
-	scan_cost \
-	histogram \
-	relations \
-	clock \
-	caches \
-	snapshots
+# Each of these files stands alone, so that their order does not matter.
+REGRESS = $(filter-out $(LEFT_OUT),$(sort $(basename $(notdir $(wildcard $(srcdir)/sql/*.sql)))))
 
 # Not every server comes with the extension that this compares with.
-ifneq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_buffercache.control),)
-REGRESS += buffercache
+ifeq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_buffercache.control),)
+LEFT_OUT = buffercache
 endif
 
 EXTRA_CLEAN = tmp_check

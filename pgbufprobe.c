@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pgbufprobe.c
- *	  What the server loads: magic, settings, hooks.
+ *	  Module entry point: magic block, settings, shared memory hooks.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,13 +39,13 @@ start_shared_memory(void)
 	pbp_sampler_init_shared();
 }
 
-/* The one that matters also where the library was not preloaded. */
+/* The only setting that also applies where the library is not preloaded. */
 static void
 define_os_cache_setting(void)
 {
 	DefineCustomBoolVariable("pgbufprobe.os_cache",
-							 "Allows asking the kernel what its page cache holds.",
-							 "If off, the background worker and all functions do without the page cache and read no files.",
+							 "Enables queries of the kernel about its page cache.",
+							 "If off, columns about the page cache are null, and neither functions nor the worker read files for them.",
 							 &pbp_os_cache_on, true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 }
@@ -54,33 +54,33 @@ static void
 define_settings(void)
 {
 	DefineCustomBoolVariable("pgbufprobe.sampler",
-							 "Has a background worker watch the buffer pool.",
+							 "Enables sampling of the buffer pool by a background worker.",
 							 NULL, &pbp_sampler_on, true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.history_interval",
-							"Time between two samples of the history.",
-							"The worker looks more often where the hand of the clock sweep is fast.",
+							"Sets the time between two samples of the history.",
+							"If the clock hand moves fast, the worker scans the buffer pool more often for the advice.",
 							&pbp_history_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",
-							 "Share of one processor that the worker uses at most.",
+							 "Sets the maximum fraction of one CPU that the background worker uses.",
 							 NULL, &pbp_max_cpu_fraction, 0.01, 0.0001, 1,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.history_size",
-							"Samples that the history holds in shared memory.",
+							"Sets the number of samples that the history holds in shared memory.",
 							NULL, &pbp_history_size, 8640, 10, 1000000,
 							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.advice_memory",
-							"Memory that the worker uses at most to tell what other sizes would do.",
-							"-1 means what is enough, at most a thousandth of shared_buffers; 0 means no advice.",
+							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",
+							"-1 uses as much as needed, up to a thousandth of shared_buffers; 0 disables the estimates.",
 							&pbp_advice_memory_kb, -1, -1, 64 * 1024,
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("pgbufprobe");
 }
 
 /*
- * All but history and advice works in a session that has loaded this library
- * on its own.
+ * A session that loads the library without preloading has all functions except
+ * history and advice.
  */
 void
 _PG_init(void)

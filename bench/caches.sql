@@ -1,17 +1,17 @@
--- What bench/caches measures, as procedures that write to bench.samples; after common.sql.
+-- Procedures for bench/caches, which write to bench.samples. Needs common.sql.
 
--- The peer, where it is to be had.
+-- pgfincore, if it is installed.
 DO $$
 BEGIN
     CREATE EXTENSION IF NOT EXISTS pgfincore;
 EXCEPTION WHEN undefined_file OR feature_not_supported THEN
-    RAISE NOTICE 'pgfincore is not there: nothing is compared with it';
+    RAISE NOTICE 'pgfincore is not installed, so nothing is compared with it';
 END $$;
 
 CREATE FUNCTION bench.has_pgfincore() RETURNS boolean STABLE LANGUAGE sql
 RETURN EXISTS (SELECT FROM pg_extension WHERE extname = 'pgfincore');
 
--- Out of the page cache, and back by one read from front to end.
+-- Drops the table from the page cache and reads it sequentially, so that the kernel keeps it in large folios.
 CREATE PROCEDURE bench.warm() LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pgbufprobe_os_advise('bench.filler', 'dontneed');
@@ -23,7 +23,7 @@ BEGIN
     PERFORM pg_prewarm('bench.filler');
 END $$;
 
--- How much the page cache holds, by both methods and by pgfincore.
+-- Times both methods of os_cache, and pgfincore.
 CREATE PROCEDURE bench.summaries(state text, rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
     ask text := 'SELECT * FROM pgbufprobe_os_cache(''bench.filler'', method => %L)';
@@ -36,7 +36,7 @@ BEGIN
             INSERT INTO bench.samples
             SELECT 'pgfincore' || state, bench.timed('SELECT * FROM pgfincore(''bench.filler'')');
         END IF;
-        IF i = 0 THEN   -- the first is for the caches of this backend
+        IF i = 0 THEN   -- discard the first round, which fills the caches of this backend
             DELETE FROM bench.samples WHERE what IN ('auto' || state, 'mincore' || state, 'pgfincore' || state);
         END IF;
     END LOOP;
@@ -69,7 +69,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The same in SQL: which blocks are in which cache, one by one.
+-- Compares residency() with a join in SQL that lists the blocks in each cache.
 CREATE PROCEDURE bench.joined() LANGUAGE plpgsql AS $$
 DECLARE
     joined text := $q$
@@ -88,7 +88,7 @@ BEGIN
         RETURN;
     END IF;
     SET LOCAL work_mem = '1GB';
-    -- the second time, no catalog page comes into the pool meanwhile
+    -- repeat, because the first run reads catalog pages into the pool
     FOR i IN 1 .. 2 LOOP
         EXECUTE format('SELECT count(*) FROM (%s) AS j
             FULL JOIN pgbufprobe_residency_map(''bench.filler'', 1000000) AS m ON m.first_block = j.block
@@ -102,7 +102,7 @@ BEGIN
             'count(*) FILTER (WHERE os), count(*) FROM (' || joined || ') AS j'));
 END $$;
 
--- Every second block on average, in no order, read past the pool.
+-- Reads half of the blocks at random into the page cache, and not into the pool.
 CREATE PROCEDURE bench.scatter() LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pgbufprobe_os_advise('bench.filler', 'dontneed');
@@ -111,7 +111,7 @@ BEGIN
           WHERE hashint8(block) % 2 = 0 ORDER BY hashint8extended(block, 1)) AS scattered;
 END $$;
 
--- A table for each tier: read through the pool; read past it; not read at all.
+-- Times reads of three tables: one in the pool, one in the page cache alone, and one in neither.
 CREATE PROCEDURE bench.reads() LANGUAGE plpgsql AS $$
 DECLARE
     tier text;
@@ -121,7 +121,7 @@ BEGIN
     END LOOP;
     COMMIT;
     CHECKPOINT;
-    -- through the pool, the large table pushes all of them out of it
+    -- evict all three from the pool by reading the large table
     PERFORM pg_prewarm('bench.filler');
     PERFORM pgbufprobe_os_advise('bench.storage', 'dontneed');
     PERFORM pg_prewarm('bench.os_cache', 'read');

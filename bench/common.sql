@@ -1,4 +1,4 @@
--- What the benchmarks share: samples, a table to fill the pool with, a watch.
+-- What the benchmarks share: a table of samples, a table to fill the pool with, and a timer.
 
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 CREATE EXTENSION IF NOT EXISTS pg_buffercache;
@@ -12,14 +12,14 @@ SELECT jsonb_object_agg(what, median) AS v
 FROM (SELECT what, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median
       FROM bench.samples GROUP BY what) AS m;
 
--- One row a page, so that it is made quickly.
+-- One row per page, so that the table is filled quickly.
 CREATE TABLE bench.filler (page text);
 ALTER TABLE bench.filler ALTER COLUMN page SET STORAGE PLAIN;
 
 CREATE FUNCTION bench.pool() RETURNS integer STABLE LANGUAGE sql
 RETURN (SELECT setting::integer FROM pg_settings WHERE name = 'shared_buffers');
 
--- A table some times as large as the pool, which is full of it then, but for what the catalogs need.
+-- Creates a table so many times as large as the pool and fills the pool with it, except for catalog pages.
 CREATE PROCEDURE bench.fill(pools numeric) LANGUAGE plpgsql AS $$
 BEGIN
     TRUNCATE bench.filler;

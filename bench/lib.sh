@@ -15,7 +15,7 @@ fi
 
 sql() { "${as_server[@]}" "$bin/psql" -XqAt -v ON_ERROR_STOP=1 "$@"; }
 
-# Nothing but what is measured moves anything. More settings may follow the size of the pool.
+# Starts a server that does nothing on its own. More settings may follow the size of the pool.
 bench_server() {
 	start_server "shared_buffers=$1" autovacuum=off bgwriter_lru_maxpages=0 \
 		max_parallel_workers_per_gather=0 max_wal_size=100GB checkpoint_timeout=1d synchronous_commit=off "${@:2}"

@@ -1,17 +1,17 @@
--- What bench/peers measures, as procedures that write to bench.peer_samples; after common.sql.
+-- Procedures for bench/peers, which write to bench.peer_samples. Needs common.sql.
 
 DO $$
 BEGIN
     CREATE EXTENSION IF NOT EXISTS pgfincore;
 EXCEPTION WHEN undefined_file OR feature_not_supported THEN
-    RAISE NOTICE 'pgfincore is not there: nothing is compared with it';
+    RAISE NOTICE 'pgfincore is not installed, so nothing is compared with it';
 END $$;
 
 CREATE TABLE bench.peer_samples (buffers integer, round integer, what text, ms double precision);
--- of a second with calls, and of those before and after it
+-- throughput of a second with calls, and the mean of the seconds before and after it
 CREATE TABLE bench.throughput (call text, calls integer, without double precision, beside double precision);
 
--- What is called, and where: a peer may be missing.
+-- The calls, and the function that each needs, which may not be installed.
 CREATE TABLE bench.calls (ord serial, what text, command text, needs regproc);
 INSERT INTO bench.calls (what, command, needs) VALUES
     ('histogram', 'SELECT * FROM pgbufprobe_usagecount_histogram()', to_regproc('pgbufprobe_usagecount_histogram')),
@@ -30,7 +30,7 @@ INSERT INTO bench.calls (what, command, needs) VALUES
         to_regproc('pg_buffercache_usage_counts')),
     ('pgfincore', 'SELECT * FROM pgfincore(''bench.filler'')', (SELECT oid FROM pg_proc WHERE proname = 'pgfincore' LIMIT 1));
 
--- Nobody is to find in the processor's caches what another has just read.
+-- Empties the processor's caches, so that no call profits from the one before.
 CREATE PROCEDURE bench.chill(megabytes integer DEFAULT 200) LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM length(repeat(repeat('x', 1000000), megabytes));
@@ -40,11 +40,11 @@ CREATE PROCEDURE bench.peers(rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
     call record;
 BEGIN
-    -- read from front to end into the page cache, and all of it in the pool
+    -- read the table sequentially into the page cache, then all of it into the pool
     PERFORM pgbufprobe_os_advise('bench.filler', 'dontneed');
     PERFORM pg_prewarm('bench.filler', 'read');
     FOR i IN 0 .. rounds LOOP
-        IF i = 1 THEN   -- the first round was for the caches of this backend
+        IF i = 1 THEN   -- discard the first round, which fills the caches of this backend
             DELETE FROM bench.peer_samples WHERE buffers = bench.pool();
         END IF;
         CALL bench.chill();
@@ -57,7 +57,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Three significant digits.
+-- Rounds to three significant digits.
 CREATE FUNCTION bench.short(figure double precision) RETURNS text IMMUTABLE LANGUAGE sql
 RETURN CASE WHEN figure >= 100 THEN round(figure::numeric)::text
             WHEN figure >= 10 THEN round(figure::numeric, 1)::text
@@ -68,7 +68,7 @@ CREATE FUNCTION bench.cell(median double precision, low double precision, high d
 IMMUTABLE LANGUAGE sql
 RETURN format('%s (%s to %s)', bench.short(median), bench.short(low), bench.short(high));
 
--- One table of times, one of ratios, one of throughput, line by line.
+-- The lines of the tables of times, ratios and throughput.
 CREATE VIEW bench.markdown AS
 WITH pools AS (
     SELECT DISTINCT buffers FROM bench.peer_samples

@@ -1,9 +1,9 @@
--- What bench/probes measures, as procedures that write to bench.samples; after common.sql.
+-- Procedures for bench/probes, which write to bench.samples. Needs common.sql.
 
 CREATE FUNCTION bench.touch() RETURNS double precision LANGUAGE sql
 RETURN (SELECT avg_ms FROM pgbufprobe_scan_cost(1) WHERE method = 'read');
 
--- Full turns of the hand over buffers that are all in use: replay, then live.
+-- Times full passes of the clock hand over buffers that are all in use: replayed, then live.
 CREATE PROCEDURE bench.sweeps(rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
     victims integer := greatest(bench.pool() / 25, 100);
@@ -26,7 +26,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The first scan in a backend pays for mapping the descriptors.
+-- Times the first scan in a backend, which has to map the descriptors.
 CREATE PROCEDURE bench.first_histogram() LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pgbufprobe_clock();     -- loads the library
@@ -59,8 +59,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- The pool is searched when the drop commits. Drops are short, so there are many, in turns with what
--- they are compared with.
+-- Times DROP TABLE, which searches the pool at commit, in turns with a scan that does the same. A drop is short, so
+-- there are many.
 CREATE PROCEDURE bench.drops(suffix text, rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
     start timestamptz;
@@ -73,7 +73,7 @@ BEGIN
         DROP TABLE bench.empty;
         COMMIT;
         took := 1000 * extract(epoch FROM clock_timestamp() - start);
-        IF i > 0 THEN   -- the first are for the caches of this backend
+        IF i > 0 THEN   -- discard the first ones, which fill the caches of this backend
             INSERT INTO bench.samples VALUES ('drop' || suffix, took);
             INSERT INTO bench.samples SELECT method || suffix, avg_ms FROM pgbufprobe_scan_cost(1);
         END IF;
@@ -83,8 +83,8 @@ END $$;
 CREATE VIEW bench.report AS
 WITH figures(ord, figure, value, unit, target) AS (
     SELECT f.* FROM bench.medians, LATERAL (VALUES
-        (1, 'sweep: buffers the replay miscounts', (v->>'miscounted')::float8, 'buffers', '0'),
-        (2, 'sweep: turns of the hand in one run', (v->>'passes')::float8, 'passes', NULL),
+        (1, 'sweep: difference between buffers inspected by replay and live', (v->>'miscounted')::float8, 'buffers', '0'),
+        (2, 'sweep: passes of the clock hand in one run', (v->>'passes')::float8, 'passes', NULL),
         (3, 'sweep: replay', (v->>'replay_ns')::float8, 'ns/buffer', NULL),
         (4, 'sweep: live', (v->>'live_ns')::float8, 'ns/buffer', NULL),
         (5, 'sweep: replay / live', (v->>'replay_ns')::float8 / (v->>'live_ns')::float8, 'ratio', '0.9 to 1.1'),
@@ -97,7 +97,7 @@ WITH figures(ord, figure, value, unit, target) AS (
         (12, 'drop: DROP TABLE of an empty table', (v->>'drop')::float8, 'ms', NULL),
         (13, 'drop: the same with 16 MB', (v->>'drop_small')::float8, 'ms', NULL),
         (14, 'drop: match', (v->>'match')::float8, 'ms', NULL),
-        (15, 'drop: match / what the pool adds to the drop',
+        (15, 'drop: match / what the larger pool adds to the drop',
             (v->>'match')::float8 / ((v->>'drop')::float8 - (v->>'drop_small')::float8), 'ratio', '0.8 to 1.2'),
         (16, 'checkpoint: lock', (v->>'lock')::float8, 'ms', NULL)
     ) AS f(ord, figure, value, unit, target)

@@ -52,6 +52,7 @@ die() {
 	exit "${2:-1}"
 }
 is_root() { [ "$(id -u)" -eq 0 ]; }
+as_admin() { if is_root; then "$@"; else sudo "$@"; fi; }
 
 # --- running and ending -----------------------------------------------------------------------------
 
@@ -117,14 +118,6 @@ make_work_folder() {
 }
 
 # --- packages ---------------------------------------------------------------------------------------
-
-as_admin() {
-	if is_root; then
-		"$@"
-	else
-		sudo "$@"
-	fi
-}
 
 release_major() { apt-cache policy postgresql | sed -n 's/^ *Candidate: \([0-9]*\)[+.-].*/\1/p'; }
 

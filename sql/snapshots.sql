@@ -1,7 +1,8 @@
 -- Snapshots and what changed between them; what is known of a pool that nobody has watched.
-\set SHOW_CONTEXT never
+CREATE EXTENSION pgbufprobe;
 CREATE ROLE regress_pgbufprobe_plain;
 CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
+\set SHOW_CONTEXT never
 SELECT setting::integer AS pool FROM pg_settings WHERE name = 'shared_buffers' \gset
 SELECT pg_stat_reset_shared('bgwriter');
 
@@ -238,7 +239,7 @@ SELECT key, complaint(jsonb_set(state, '{other_relations}', (state->'other_relat
 FROM good, jsonb_object_keys(state->'other_relations') AS key ORDER BY key COLLATE "C";
 
 -- each count as something else
-SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a whole number, 0 or more'), count(*)
+SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a non-negative integer'), count(*)
 FROM good,
      (VALUES ('{format}', 'format'), ('{shared_buffers}', 'shared_buffers'), ('{hand}', 'hand'), ('{passes}', 'passes'), ('{ticks}', 'ticks'),
              ('{allocations}', 'allocations'), ('{usage_counts,0,buffers}', 'buffers'), ('{usage_counts,6,dirty}', 'dirty'),
@@ -362,3 +363,4 @@ DROP FUNCTION way, way_to, of_relations, relation, complaint, names;
 DROP VIEW pool, good, snapshot_and_pool;
 DROP TABLE swept, kept, checkup;
 DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

@@ -17,7 +17,7 @@
 
 #define MAX_DURATION_MS		(INT64CONST(24) * 3600 * 1000)
 
-/* A name out of a list, or an error that gives the list. */
+/* Index of the argument in a list of names; the error lists the valid ones. */
 int
 parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
 		   const char *const *names, int nnames)
@@ -42,7 +42,7 @@ parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
 	return -1;					/* keep compiler quiet */
 }
 
-/* An integer argument that must lie between 1 and a maximum. */
+/* An integer argument between 1 and a maximum. */
 int
 positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max)
 {
@@ -68,7 +68,7 @@ fork_arg(FunctionCallInfo fcinfo, int argno)
 	return forkname_to_number(text_to_cstring(PG_GETARG_TEXT_PP(argno)));
 }
 
-/* An interval argument as milliseconds, or an error. */
+/* An interval argument in milliseconds. */
 int64
 duration_arg_ms(FunctionCallInfo fcinfo, int argno)
 {

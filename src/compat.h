@@ -389,48 +389,9 @@ pbp_release_victim(BufferDesc *desc pg_attribute_unused())
 
 /* ---- statistics ---- */
 
-/* What the background writer has published, since its statistics were reset. */
-typedef struct PbpPublished
-{
-	int64		allocations;
-	TimestampTz reset_at;		/* 0: never */
-} PbpPublished;
-
 /*
- * Allocations that the background writer has published, as of now.
- *
- * The server's own function caches statistics for the length of a
- * transaction, which would freeze this figure beside a hand that moves.  So
- * read where that one reads, and leave alone what the session has cached.
- */
-static inline PbpPublished
-pbp_read_published(void)
-{
-	PgStatShared_BgWriter *shared = &pgStatLocal.shmem->bgwriter;
-	PgStat_BgWriterStats stats;
-	int64		before_reset;
-
-	pgstat_copy_changecounted_stats(&stats, &shared->stats, sizeof(stats),
-									&shared->changecount);
-	LWLockAcquire(&shared->lock, LW_SHARED);
-	before_reset = shared->reset_offset.buf_alloc;
-	LWLockRelease(&shared->lock);
-
-	return (PbpPublished)
-	{
-		stats.buf_alloc - before_reset, stats.stat_reset_timestamp
-	};
-}
-
-static inline int64
-pbp_published_allocations(void)
-{
-	return pbp_read_published().allocations;
-}
-
-/*
- * A number that the postmaster draws each time it makes shared memory: at its
- * start, and after a crash.
+ * The postmaster draws this number each time it creates shared memory: when it
+ * starts, and after a crash.
  */
 static inline uint32
 pbp_shared_memory_id(void)
@@ -439,130 +400,80 @@ pbp_shared_memory_id(void)
 }
 
 /*
- * Blocks that the server was asked for, since it was started or its statistics
- * were reset.  Up to 15, "reads" has all but the hits.
+ * Does the server count reads through rings, and new blocks, separately?  Up
+ * to 15 there is no pg_stat_io, so pbp_fetch_io() is NULL.
  */
-typedef struct PbpAccessCounts
-{
-	int64		hits;
-	int64		reads;
-	int64		extends;		/* blocks that relations were extended by */
-	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
-	int64		ring_extends;
-} PbpAccessCounts;
-
-/* Does pbp_access_counts() count reads through rings, and new blocks, apart? */
 #if PG_VERSION_NUM >= 160000
-#define PBP_COUNTS_APART		true
+#define PBP_COUNTS_APART	true
+typedef PgStat_IO PbpIO;
 #else
-#define PBP_COUNTS_APART		false
+#define PBP_COUNTS_APART	false
+typedef struct PbpIO PbpIO;
+
+typedef enum IOContext
+{
+	IOCONTEXT_BULKREAD,
+	IOCONTEXT_BULKWRITE,
+	IOCONTEXT_NORMAL,
+	IOCONTEXT_VACUUM
+} IOContext;
+
+typedef enum IOOp
+{
+	IOOP_EXTEND,
+	IOOP_HIT,
+	IOOP_READ
+} IOOp;
 #endif
 
-#if PG_VERSION_NUM >= 160000
-/* Blocks of relations that were read, or added: one operation may do several. */
-static inline int64
-pbp_blocks_of(const PgStat_BktypeIO *io, IOContext context, IOOp op)
+static inline const PbpIO *
+pbp_fetch_io(void)
 {
-#if PG_VERSION_NUM >= 180000
-	return io->bytes[IOOBJECT_RELATION][context][op] / BLCKSZ;
+#if PG_VERSION_NUM >= 160000
+	return pgstat_fetch_stat_io();
 #else
-	return io->counts[IOOBJECT_RELATION][context][op];
+	return NULL;
 #endif
 }
 
+/* Blocks of relations, of processes of all kinds: one operation may have several. */
 static inline int64
-pbp_ring_blocks(const PgStat_BktypeIO *io, IOOp op)
+pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
+			  IOContext context pg_attribute_unused(), IOOp op pg_attribute_unused())
 {
-	return pbp_blocks_of(io, IOCONTEXT_BULKREAD, op) +
-		pbp_blocks_of(io, IOCONTEXT_BULKWRITE, op) +
-		pbp_blocks_of(io, IOCONTEXT_VACUUM, op);
-}
-#endif
+	int64		blocks = 0;
 
-/* Those that have counts of their own: up to 15, where nobody else has any. */
-typedef struct PbpDatabases
-{
-	Oid		   *oids;			/* zeroed at first; InvalidOid: what all share */
-	int			number;
-	int			room;
-} PbpDatabases;
-
-/*
- * Takes a walk through the statistics of everything that there is, tables and
- * functions too.  Nothing may fail during the walk, since it holds locks.
- */
-static inline void
-pbp_find_databases(PbpDatabases *databases pg_attribute_unused())
-{
-#if PG_VERSION_NUM < 160000
-	int			found;
-
-	for (;;)
-	{
-		dshash_seq_status walk;
-		PgStatShared_HashEntry *entry;
-
-		found = 0;
-		dshash_seq_init(&walk, pgStatLocal.shared_hash, false);
-		while ((entry = dshash_seq_next(&walk)) != NULL)
-		{
-			if (entry->key.kind != PGSTAT_KIND_DATABASE || entry->dropped)
-				continue;
-			if (found < databases->room)
-				databases->oids[found] = entry->key.dboid;
-			found++;
-		}
-		dshash_seq_term(&walk);
-		if (found <= databases->room)
-			break;
-		databases->oids = databases->oids == NULL ?
-			MemoryContextAlloc(TopMemoryContext, 2 * found * sizeof(Oid)) :
-			repalloc(databases->oids, 2 * found * sizeof(Oid));
-		databases->room = 2 * found;
-	}
-	databases->number = found;
-#endif
-}
-
-/*
- * What sessions have published, as a rule once a second.  To be called by a
- * process that has no statistics of its own to protect, and wants each look at
- * them to be a new one ("stats_fetch_consistency" is "none"): it forgets what
- * this one has cached.
- */
-static inline PbpAccessCounts
-pbp_access_counts(const PbpDatabases *databases pg_attribute_unused())
-{
-	PbpAccessCounts counts = {0};
 #if PG_VERSION_NUM >= 160000
-	PgStat_IO  *io;
-
-	pgstat_clear_snapshot();
-	io = pgstat_fetch_stat_io();
 	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
-	{
-		const PgStat_BktypeIO *type = &io->stats[i];
-
-		counts.hits += type->counts[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_HIT];
-		counts.reads += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_READ);
-		counts.extends += pbp_blocks_of(type, IOCONTEXT_NORMAL, IOOP_EXTEND);
-		counts.ring_reads += pbp_ring_blocks(type, IOOP_READ);
-		counts.ring_extends += pbp_ring_blocks(type, IOOP_EXTEND);
-	}
+#if PG_VERSION_NUM >= 180000
+		blocks += op == IOOP_HIT ?
+			io->stats[i].counts[IOOBJECT_RELATION][context][op] :
+			(int64) (io->stats[i].bytes[IOOBJECT_RELATION][context][op] / BLCKSZ);
 #else
-	for (int i = 0; i < databases->number; i++)
-	{
-		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(databases->oids[i]);
-
-		/* dropped meanwhile */
-		if (database == NULL)
-			continue;
-		counts.hits += database->n_blocks_hit;
-		counts.reads += database->n_blocks_fetched - database->n_blocks_hit;
-		pfree(database);
-	}
+		blocks += io->stats[i].counts[IOOBJECT_RELATION][context][op];
 #endif
-	return counts;
+#endif
+	return blocks;
+}
+
+static inline int64
+pbp_database_hits(const PgStat_StatDBEntry *database)
+{
+#if PG_VERSION_NUM >= 160000
+	return database->blocks_hit;
+#else
+	return database->n_blocks_hit;
+#endif
+}
+
+static inline int64
+pbp_database_fetches(const PgStat_StatDBEntry *database)
+{
+#if PG_VERSION_NUM >= 160000
+	return database->blocks_fetched;
+#else
+	return database->n_blocks_fetched;
+#endif
 }
 
 #endif							/* PBP_COMPAT_H */

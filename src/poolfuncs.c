@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * poolfuncs.c
- *	  SQL functions that say what state the buffer pool is in.
+ *	  SQL functions about the state of the buffer pool.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,6 +24,7 @@
 #include "poolfuncs.h"
 #include "relations.h"
 #include "rows.h"
+#include "serverstats.h"
 #include "sweep.h"
 
 #define HISTOGRAM_COLS		6
@@ -91,7 +92,7 @@ relation_buffers(const PbpRelationCount *count)
 	return buffers;
 }
 
-/* Largest first; then by OIDs, so that output is stable.  A million take a while. */
+/* Largest first, then by OIDs for a stable order. */
 static int
 compare_relations(const void *a, const void *b)
 {
@@ -105,7 +106,7 @@ compare_relations(const void *a, const void *b)
 	return memcmp(one, other, offsetof(PbpRelationCount, dirty));
 }
 
-/* The relation that has these pages, as far as this database can tell. */
+/* The relation that owns these pages; InvalidOid if this database does not know it. */
 Oid
 relation_of(const PbpLocator *locator)
 {
@@ -177,7 +178,7 @@ sorted_relations(int *nrelations)
 	return counts;
 }
 
-/* A row for each of them. */
+/* One row per relation and fork in the pool. */
 void
 emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg)
 {
@@ -216,8 +217,8 @@ pgbufprobe_clock(PG_FUNCTION_ARGS)
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls));
 }
 
-/* Sleep, but answer interrupts at once. */
-void
+/* Sleeps, but reacts to interrupts at once. */
+static void
 sleep_ms(int64 duration_ms)
 {
 	int64		end_ns = pbp_now_ns() + duration_ms * 1000000;
@@ -233,40 +234,45 @@ sleep_ms(int64 duration_ms)
 	CHECK_FOR_INTERRUPTS();
 }
 
+/* Measures the speed of the clock hand, for at least this long. */
+ClockRate
+watch_clock(int64 duration_ms)
+{
+	PbpClock	from = pbp_read_clock();
+	int64		from_ns = pbp_now_ns();
+	ClockRate	rate;
+
+	sleep_ms(duration_ms);
+	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
+	return rate;
+}
+
 Datum
 pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
 {
 	int64		duration_ms = duration_arg_ms(fcinfo, 0);
 	Row			row = {0};
 	TupleDesc	tupdesc;
-	PbpClock	from;
-	int64		from_ns;
+	ClockRate	rate;
 	int64		from_allocations;
-	double		seconds;
-	double		ticks;
 	double		allocations;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
-	from = pbp_read_clock();
 	from_allocations = pbp_published_allocations();
-	from_ns = pbp_now_ns();
-	sleep_ms(duration_ms);
-	seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	rate = watch_clock(duration_ms);
 	allocations = (double) (pbp_published_allocations() - from_allocations);
-	ticks = (double) pbp_ticks_between(from, pbp_read_clock());
 
-	add_measure(&row, seconds);
-	add_count(&row, (int64) ticks);
-	if (allocations >= 0)
-		add_count(&row, (int64) allocations);
-	else
-		add_null(&row);			/* somebody has reset the statistics */
-	add_measure(&row, ticks / seconds);
-	add_quotient(&row, allocations, allocations >= 0 ? seconds : 0);
-	add_quotient(&row, ticks, allocations);
-	add_quotient(&row, NBuffers * seconds, ticks);
+	add_measure(&row, rate.seconds);
+	add_count(&row, (int64) rate.ticks);
+	/* fewer than before: the statistics were reset */
+	add_known_count(&row, allocations >= 0, (int64) allocations);
+	add_measure(&row, rate.ticks / rate.seconds);
+	add_quotient(&row, allocations, allocations >= 0 ? rate.seconds : 0);
+	add_quotient(&row, rate.ticks, allocations);
+	add_quotient(&row, NBuffers * rate.seconds, rate.ticks);
 
 	Assert(row.ncols == CLOCK_RATE_COLS);
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row.values, row.nulls));

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * poolfuncs.h
- *	  What other SQL functions share with those about the state of the pool.
+ *	  Helpers of poolfuncs.c that other SQL functions use.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,6 +12,13 @@
 #include "rows.h"
 #include "sweep.h"
 
+/* How far the clock hand moved in a time. */
+typedef struct ClockRate
+{
+	double		seconds;
+	double		ticks;
+} ClockRate;
+
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
@@ -21,7 +28,7 @@ extern int64 relation_buffers(const PbpRelationCount *count);
 extern Datum usagecounts_array(const int64 *usage);
 extern void add_relation(Row *row, const PbpRelationCount *count);
 extern void emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg);
-extern void sleep_ms(int64 duration_ms);
+extern ClockRate watch_clock(int64 duration_ms);
 
 #pragma GCC visibility pop
 

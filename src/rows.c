@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rows.c
- *	  Rows of SQL functions, filled column by column from left to right.
+ *	  Result rows of SQL functions, filled column by column.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,6 @@
 #include "utils/tuplestore.h"
 
 #include "rows.h"
-
 
 void
 add_null(Row *row)
@@ -38,8 +37,8 @@ add_count(Row *row, int64 count)
 }
 
 /*
- * Round to four significant digits, all that a measurement is worth, but
- * never cut into the integer part.
+ * Round to four significant digits, since no measurement is more precise, but
+ * keep all digits before the decimal point.
  */
 void
 add_measure(Row *row, double value)
@@ -54,7 +53,7 @@ add_measure(Row *row, double value)
 	add_datum(row, Float8GetDatum(value));
 }
 
-/* A quotient, NULL where there is nothing to divide by. */
+/* A quotient; NULL if the divisor is zero. */
 void
 add_quotient(Row *row, double dividend, double divisor)
 {
@@ -64,7 +63,7 @@ add_quotient(Row *row, double dividend, double divisor)
 		add_null(row);
 }
 
-/* A part of a whole: 1 means all of it, and nothing is rounded up to that. */
+/* A fraction.  1 means all of it, so nothing less is rounded up to 1. */
 void
 add_share(Row *row, int64 part, int64 whole)
 {
@@ -94,7 +93,7 @@ add_name(Row *row, const char *name)
 		add_null(row);
 }
 
-/* A sentence, NULL if there is none. */
+/* A text; NULL if there is none. */
 void
 add_text(Row *row, const char *text)
 {
@@ -130,7 +129,7 @@ add_rounded(Row *row, double count)
 	add_count(row, (int64) rint(count));
 }
 
-/* Something that may be unknown, which is then negative. */
+/* A measurement; NULL if negative, which means unknown. */
 void
 add_known_measure(Row *row, double value)
 {
@@ -140,7 +139,7 @@ add_known_measure(Row *row, double value)
 		add_null(row);
 }
 
-/* A row for each item of an array, each in memory that is given back after it. */
+/* One row per item of an array.  Frees each row's memory before the next one. */
 void
 emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 		  RowEmitter emit, void *arg)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rows.h
- *	  Rows of SQL functions, filled column by column from left to right.
+ *	  Result rows of SQL functions, filled column by column.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@ typedef struct Row
 	bool		nulls[MAX_COLS];
 } Row;
 
-/* Forms and emits the row of one item of an array. */
+/* Emits the row of one array item. */
 typedef void (*RowEmitter) (ReturnSetInfo *rsinfo, const void *item, void *arg);
 
 /* Other libraries in the server may have functions of the same names. */

@@ -40,6 +40,7 @@
 #include "readcost.h"
 #include "residency.h"
 #include "sampler.h"
+#include "serverstats.h"
 #include "sweep.h"
 
 #define TRANCHE			"pgbufprobe"

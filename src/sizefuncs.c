@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sizefuncs.c
- *	  SQL functions that say what the pool did over time, and what another
- *	  size would do.
+ *	  SQL functions about the history of the pool, and about other sizes.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,9 +21,12 @@
 #include "sizefuncs.h"
 #include "sweep.h"
 
-#define PAGE_LIFETIME_COLS		12
+#define PAGE_LIFETIME_COLS	12
 #define HISTORY_COLS		14
 #define ADVICE_COLS			11
+
+/* a share of the reads; a larger error makes estimates uncertain */
+#define LARGE_SELF_ERROR	0.2
 
 PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
@@ -38,31 +40,24 @@ check_sampler_is_loaded(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("pgbufprobe must be loaded via shared_preload_libraries"),
-				 errdetail("History is kept by a background worker that starts with the server."),
-				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server; pgbufprobe_snapshot() works without.")));
+				 errdetail("A background worker, which starts with the server, records the history."),
+				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server.  pgbufprobe_snapshot() works without this.")));
 }
 
-/* By the history, or by watching the hand for a while if there is none. */
-TurnRate
-turn_rate(int64 duration_ms)
+/* From the history of the last minutes; without one, from watching the hand for a while. */
+ClockRate
+recent_clock_rate(int64 duration_ms)
 {
-	TurnRate	rate;
-	PbpClock	from;
-	int64		from_ns;
+	ClockRate	rate;
 
 	if (pbp_history_rate(&rate.seconds, &rate.ticks))
 		return rate;
-	from = pbp_read_clock();
-	from_ns = pbp_now_ns();
-	sleep_ms(duration_ms);
-	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
-	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
-	return rate;
+	return watch_clock(duration_ms);
 }
 
-/* Seconds that the hand needs for some ticks, NULL if it stood still. */
+/* Seconds that the clock hand needs for these ticks; NULL if it did not move. */
 static void
-add_seconds(Row *row, const TurnRate *rate, double ticks)
+add_seconds(Row *row, const ClockRate *rate, double ticks)
 {
 	add_quotient(row, ticks * rate->seconds, rate->ticks);
 }
@@ -71,7 +66,7 @@ static void
 emit_page_lifetime(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const PbpRelationCount *count = item;
-	const TurnRate *rate = arg;
+	const ClockRate *rate = arg;
 	Row			row = {0};
 
 	add_relation(&row, count);
@@ -87,7 +82,7 @@ Datum
 pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
 {
 	int64		duration_ms = duration_arg_ms(fcinfo, 0);
-	TurnRate	rate = turn_rate(duration_ms);
+	ClockRate	rate = recent_clock_rate(duration_ms);
 
 	emit_relations(fcinfo, emit_page_lifetime, &rate);
 	return (Datum) 0;
@@ -154,77 +149,111 @@ pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 	PG_RETURN_VOID();
 }
 
-/* Why a row's figures are unknown, NULL if they are not. */
-const char *
-unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+/* Why there are no estimates for any size; NULL if there are. */
+static const char *
+missing_advice(const PbpAdviceReport *report)
 {
 	if (!pbp_sampler_is_loaded())
-		return "pgbufprobe is not in shared_preload_libraries, so nobody has watched";
+		return "pgbufprobe is not in shared_preload_libraries, so no sampler is running";
 	if (!pbp_sampler_on)
 		return "pgbufprobe.sampler is off";
 	if (pbp_sampler_has_no_slot())
 		return "the sampler could not be registered, because max_worker_processes is too low";
 	if (report->since == 0)
-		return "the sampler has not begun to watch";
-	if (!report->has_memory)
-		return pbp_advice_memory_kb == 0 ? "pgbufprobe.advice_memory is 0" :
-			pbp_advice_memory_kb < 0 ? "so small a pool shows nothing, or there was no memory to look" :
-			"pgbufprobe.advice_memory is too small, or more than there is";
+		return "the sampler has not taken its first sample yet";
+	if (report->has_memory)
+		return NULL;
+	return pbp_advice_memory_kb == 0 ? "pgbufprobe.advice_memory is 0" :
+		pbp_advice_memory_kb < 0 ? "the pool is too small for estimates, or memory could not be allocated" :
+		"pgbufprobe.advice_memory is too small, or could not be allocated";
+}
 
+/* Why the miss ratio of one size is unknown; NULL if it is known. */
+static const char *
+unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+{
+	const char *missing = missing_advice(report);
+
+	if (missing != NULL)
+		return missing;
 	switch (row->reason)
 	{
 		case PBP_ADVICE_KNOWN:
 			return NULL;
 		case PBP_ADVICE_NOTHING_EVICTED:
-			return "the hand has not been round once, so nothing has shown yet what other sizes would do";
+			return "the clock hand has not completed a pass yet";
 		case PBP_ADVICE_LEARNING:
-			return "still learning: not enough pages were evicted and came back yet";
+			return "still learning, because too few pages have been evicted and read again so far";
 		case PBP_ADVICE_LITTLE_EVIDENCE:
-			return "too few reads lately to tell";
+			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_SCANS:
-			return "the hand turns faster than the sampler may scan; pgbufprobe.max_cpu_fraction allows more";
+			return "the clock hand is too fast for the sampler; a higher pgbufprobe.max_cpu_fraction allows more scans";
 		case PBP_ADVICE_FAST_HAND:
-			return "the hand of so small a pool would turn too often between two looks";
+			return "in a pool this small, the clock hand would complete too many passes between two scans";
 		case PBP_ADVICE_UNPUBLISHED:
 			return PBP_COUNTS_APART ?
-				"reads are not counted: transactions have not published theirs yet, or WAL is replayed" :
-				"reads are not counted: track_counts is off, transactions have not published theirs yet, or WAL is replayed";
+				"reads are not counted, because transactions have not reported their statistics yet or WAL is being replayed" :
+				"reads are not counted, because track_counts is off, transactions have not reported their statistics yet, or WAL is being replayed";
 		case PBP_ADVICE_UNCOUNTED:
-			return "more pages come in than the server counts as read: replay of WAL, or statistics not published yet";
+			return "more pages are loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet";
 		case PBP_ADVICE_UNSEEN:
-			return "hardly any of the reads were seen: their pages were gone before the next scan";
+			return "most reads were not observed, because their pages were evicted before the next scan";
 		case PBP_ADVICE_SATURATED:
-			return "more pages are in constant use than such a pool has room for, and their usage counts do not tell which of them most";
+			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
 	}
 	return "unknown";
 }
 
-/* What to keep in mind of a row that is known, NULL if nothing. */
-const char *
+/* What limits the value of a known estimate; NULL if nothing. */
+static const char *
 caveat_of_advice(const PbpAdviceReport *report, double factor)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 
 	if (totals->self_error < -LARGE_SELF_ERROR)
 		return PBP_COUNTS_APART ?
-			"many reads came and went between two scans: rings of large scans, or a hand too fast" :
-			"many reads came and went between two scans, as those of large scans and temporary tables do, which count as others before PostgreSQL 16";
+			"many reads were not observed, because large scans or a fast clock hand evicted their pages between two scans" :
+			"many reads were not observed; before PostgreSQL 16, these include reads by large scans and of temporary tables";
 	if (totals->self_error > LARGE_SELF_ERROR)
 		return PBP_COUNTS_APART ?
-			"more pages came in than the server counts as reads: new pages of COPY, replay of WAL, or statistics not published yet" :
-			"more pages came in than the server counts as reads: replay of WAL, or statistics not published yet";
+			"more pages were loaded than the server counts as reads, because COPY added pages, WAL is being replayed, or statistics have not been reported yet" :
+			"more pages were loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet";
 	if (!pbp_os_cache_on)
-		return "what the page cache serves is unknown, because pgbufprobe.os_cache is off";
+		return "the share that the page cache serves is unknown, because pgbufprobe.os_cache is off";
 	if (!PBP_COUNTS_APART)
-		return "before PostgreSQL 16 the server counts large scans, new blocks and temporary tables among the reads";
+		return "before PostgreSQL 16, the server counts large scans, new blocks and temporary tables as reads";
 	if (totals->ring_reads > totals->reads)
 		return factor > 1 ?
-			"large scans read even more through rings; repeated often, they would keep a part of a larger pool for themselves" :
-			"large scans read even more through rings, which is not counted here";
+			"large scans read even more through ring buffers; if repeated often, they would occupy part of a larger pool" :
+			"large scans read even more through ring buffers, which is not counted here";
 	return NULL;
 }
 
-/* Milliseconds that reads take of which this share is served by the page cache; -1: unknown. */
+/* What the advice says about the first size that is at least this many times today's. */
+Prediction
+predict_size(const PbpAdviceReport *report, double factor)
+{
+	const PbpAdviceRow *today = &report->rows[PBP_ADVICE_TODAY];
+	Prediction	result = {.today = NAN,.then = NAN,.os_share = -1};
+	int			i = 0;
+
+	while (pbp_advice_factor(i) < factor)
+		i++;
+	if (unknown_advice(report, today) == NULL)
+		result.today = today->miss_ratio;
+	result.unknown = unknown_advice(report, &report->rows[i]);
+	if (result.unknown == NULL && !(result.today > 0))
+		result.unknown = "nothing was read recently";
+	if (result.unknown != NULL)
+		return result;
+	result.then = report->rows[i].miss_ratio;
+	result.os_share = report->os_cache_share[i];
+	if (fabs(report->totals.self_error) > LARGE_SELF_ERROR)
+		result.caveat = caveat_of_advice(report, factor);
+	return result;
+}
+
+/* Time of some reads, of which the page cache serves this share; -1: unknown. */
 static double
 read_ms(const PbpAdviceReport *report, double reads, double os_share)
 {

@@ -1,31 +1,32 @@
 /*-------------------------------------------------------------------------
  *
  * sizefuncs.h
- *	  What other SQL functions share with those about other sizes.
+ *	  Helpers of sizefuncs.c that other SQL functions use.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_SIZEFUNCS_H
 #define PBP_SIZEFUNCS_H
 
+#include "poolfuncs.h"
 #include "sampler.h"
+
+/* What the advice says about one size. */
+typedef struct Prediction
+{
+	const char *unknown;		/* why nothing is predicted; NULL: it is */
+	const char *caveat;			/* why it is uncertain; NULL: it is not */
+	double		today;			/* miss ratio; NaN: unknown */
+	double		then;
+	double		os_share;		/* of the reads saved or added, served by the
+								 * page cache; -1: unknown */
+} Prediction;
 
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
-/* beyond this, a share of the reads, figures of the advice are uncertain */
-#define LARGE_SELF_ERROR	0.2
-
-/* How fast the clock hand moves. */
-typedef struct TurnRate
-{
-	double		seconds;		/* for which it was watched */
-	double		ticks;
-} TurnRate;
-
-extern TurnRate turn_rate(int64 duration_ms);
-extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
-extern const char *caveat_of_advice(const PbpAdviceReport *report, double factor);
+extern ClockRate recent_clock_rate(int64 duration_ms);
+extern Prediction predict_size(const PbpAdviceReport *report, double factor);
 
 #pragma GCC visibility pop
 

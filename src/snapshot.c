@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * snapshot.c
- *	  The state of the pool as a value: taken, written as jsonb, and read back.
+ *	  Snapshots of the pool: take one, write it as jsonb, and read it back.
  *
- * A snapshot is kept by its user, and may come back in any shape: reading one
- * trusts nothing in it.
+ * Users store snapshots and can change them, so the reading functions check
+ * every field.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,11 +23,12 @@
 #include "utils/timestamp.h"
 
 #include "poolfuncs.h"
+#include "serverstats.h"
 #include "snapshot.h"
 
 #define FORMAT				1
 
-/* ---- taking one ---- */
+/* ---- taking a snapshot ---- */
 
 static char *
 qualified_name(Oid relid)
@@ -38,7 +39,7 @@ qualified_name(Oid relid)
 	return name != NULL && schema != NULL ? quote_qualified_identifier(schema, name) : NULL;
 }
 
-/* Pages of a relation that this database can name, or of the rest of it. */
+/* Adds to a relation of its own if this database can name it, or else to the others. */
 static void
 add_to_snapshot(PoolSnapshot *snapshot, const PbpRelationCount *count)
 {
@@ -105,7 +106,7 @@ take_snapshot(PoolSnapshot *snapshot)
 	take_relations(snapshot);
 }
 
-/* ---- writing one ---- */
+/* ---- writing a snapshot ---- */
 
 static void
 write_name(StringInfo json, const char *name)
@@ -213,9 +214,8 @@ snapshot_to_jsonb(const PoolSnapshot *snapshot)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
-/* ---- reading one ---- */
+/* ---- reading a snapshot ---- */
 
-/* Complains of a value that is no snapshot, or not a whole one. */
 static void
 report_bad_field(const char *argument, const char *field, const char *wanted)
 {
@@ -249,7 +249,7 @@ count_of(const char *argument, const char *field, const JsonbValue *value)
 		pfree(text);
 	}
 	if (count < 0)
-		report_bad_field(argument, field, "a whole number, 0 or more");
+		report_bad_field(argument, field, "a non-negative integer");
 	return count;
 }
 
@@ -279,7 +279,7 @@ read_string(const char *argument, JsonbContainer *object, const char *field)
 	return pnstrdup(value->val.string.val, value->val.string.len);
 }
 
-/* What is wrong with it is said by the type, and where it stands by this. */
+/* The error of the type's input function does not name the field. */
 static void
 add_time_context(void *arg)
 {
@@ -304,39 +304,39 @@ read_time(const char *argument, JsonbContainer *object, const char *field)
 	return time;
 }
 
-/* An array of that many elements, or of any number up to that. */
+/* An array of this length, or of at most this length. */
 static JsonbContainer *
-read_array(const char *argument, JsonbContainer *object, const char *field, bool exactly, int number)
+read_array(const char *argument, JsonbContainer *object, const char *field, bool exact, int length)
 {
 	JsonbValue *value = find_field(object, field);
 	JsonbContainer *array = value != NULL && value->type == jbvBinary ? value->val.binary.data : NULL;
 
 	if (array == NULL || !JsonContainerIsArray(array))
 		report_bad_field(argument, field, "an array");
-	if ((int) JsonContainerSize(array) > number ||
-		(exactly && (int) JsonContainerSize(array) != number))
-		report_bad_field(argument, field, exactly ?
-						 psprintf("an array of %d elements", number) :
-						 psprintf("an array of at most %d elements", number));
+	if ((int) JsonContainerSize(array) > length ||
+		(exact && (int) JsonContainerSize(array) != length))
+		report_bad_field(argument, field, exact ?
+						 psprintf("an array of %d elements", length) :
+						 psprintf("an array of at most %d elements", length));
 	return array;
 }
 
 static JsonbContainer *
-object_of(const char *argument, const char *field, const JsonbValue *value)
+object_of(const char *argument, const char *field, const char *wanted, const JsonbValue *value)
 {
 	if (value == NULL || value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
-		report_bad_field(argument, field, "made of objects");
+		report_bad_field(argument, field, wanted);
 	return value->val.binary.data;
 }
 
-/* A level says which one it is, so that one that is not in its place is noticed. */
+/* Each element names its usage count, which must match its position. */
 static void
 check_usagecount(const char *argument, const char *field, const JsonbValue *value, int level)
 {
 	if (level < PBP_USAGE_LEVELS ?
 		value == NULL || value->type != jbvNumeric || count_of(argument, "usagecount", value) != level :
 		value == NULL || value->type != jbvNull)
-		report_bad_field(argument, field, "in the order of usage counts, with unused buffers last");
+		report_bad_field(argument, field, "in the order of usage counts, and end with unused buffers");
 }
 
 static void
@@ -347,7 +347,7 @@ read_levels(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot
 
 	for (int i = 0; i < PBP_SNAPSHOT_LEVELS; i++)
 	{
-		JsonbContainer *level = object_of(argument, field, getIthJsonbValueFromContainer(array, i));
+		JsonbContainer *level = object_of(argument, field, "an array of objects", getIthJsonbValueFromContainer(array, i));
 
 		check_usagecount(argument, field, find_field(level, "usagecount"), i);
 		snapshot->levels[i].buffers = read_count(argument, level, "buffers");
@@ -384,9 +384,9 @@ read_relations(const char *argument, JsonbContainer *object, PoolSnapshot *snaps
 
 	snapshot->nrelations = (int) JsonContainerSize(array);
 	for (int i = 0; i < snapshot->nrelations; i++)
-		read_relation(argument, object_of(argument, field, getIthJsonbValueFromContainer(array, i)),
+		read_relation(argument, object_of(argument, field, "an array of objects", getIthJsonbValueFromContainer(array, i)),
 					  false, &snapshot->relations[i]);
-	read_relation(argument, object_of(argument, "other_relations", find_field(object, "other_relations")),
+	read_relation(argument, object_of(argument, "other_relations", "an object", find_field(object, "other_relations")),
 				  true, &snapshot->others);
 }
 
@@ -399,7 +399,7 @@ check_format(const char *argument, JsonbContainer *object)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("argument \"%s\" is not a snapshot", argument),
-				 errdetail("It is not an object with a field \"format\"."),
+				 errdetail("It must be an object with a field \"format\"."),
 				 errhint("Use a value that pgbufprobe_snapshot() returned.")));
 	format = read_count(argument, object, "format");
 	if (format != FORMAT)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * snapshot.h
- *	  The state of the pool as a value: taken, written as jsonb, and read back.
+ *	  Snapshots of the pool: take one, write it as jsonb, and read it back.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,19 +11,19 @@
 #include "descriptors.h"
 #include "sweep.h"
 
-/* relations and forks that a snapshot names; the rest is a sum */
+/* forks of relations that a snapshot names; it has the sum of all others */
 #define PBP_SNAPSHOT_RELATIONS	200
 
-/* usage counts, and unused buffers */
+/* the usage counts, and unused buffers */
 #define PBP_SNAPSHOT_LEVELS		(PBP_USAGE_LEVELS + 1)
 
-/* A relation and fork, or the sum of those that are not named. */
+/* One fork of a relation, or the sum of those that are not named. */
 typedef struct SnapshotRelation
 {
 	Oid			relid;
 	char	   *name;			/* qualified; NULL: a sum */
 	char	   *fork;
-	int64		forks;			/* that were added up */
+	int64		forks;			/* number of forks in the sum */
 	int64		buffers;
 	int64		dirty;
 	int64		usage[PBP_USAGE_LEVELS];
@@ -31,14 +31,14 @@ typedef struct SnapshotRelation
 
 typedef struct PoolSnapshot
 {
-	char	   *run;			/* tells runs of a server from each other */
+	char	   *run;			/* unique for each start of a server */
 	TimestampTz taken_at;
 	int64		shared_buffers;
 	int64		hand;
 	int64		passes;
 	int64		ticks;
 	int64		allocations;
-	bool		was_reset;		/* have the statistics been, ever? */
+	bool		was_reset;		/* were the statistics ever reset? */
 	TimestampTz reset_at;
 	PbpBufferCount levels[PBP_SNAPSHOT_LEVELS];	/* the last one: unused */
 	char	   *database;

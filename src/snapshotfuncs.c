@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * snapshotfuncs.c
- *	  SQL functions that take the state of the pool as one value, and compare
- *	  two of these.
+ *	  SQL functions that take snapshots of the pool, and compare two of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,12 +29,12 @@ pgbufprobe_snapshot(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(snapshot_to_jsonb(snapshot));
 }
 
-/* What lies between two snapshots. */
+/* The time and the events between two snapshots. */
 typedef struct Between
 {
 	bool		has_seconds;
 	double		seconds;
-	bool		same_run;		/* and a pool of the same size */
+	bool		same_run;		/* of the server, with the same pool size */
 	bool		same_statistics;
 	int64		pool;
 	int64		ticks;
@@ -48,13 +47,13 @@ report_wrong_order(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("snapshot \"after\" is older than snapshot \"before\""),
-			 errhint("Exchange the two arguments.")));
+			 errhint("Swap the two arguments.")));
 }
 
 /*
- * The clock of the machine may have been put back; where the hand stood then
- * tells which snapshot is the older one.  The server's count of passes wraps
- * at 2^32.
+ * The system clock may have been set back.  Then the position of the clock
+ * hand shows which snapshot is older.  The server's count of passes wraps at
+ * 2^32.
  */
 static Between
 compare_snapshots(const PoolSnapshot *before, const PoolSnapshot *after)
@@ -114,13 +113,13 @@ pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* A relation in two snapshots; in one of them it may be missing. */
+/* A relation in two snapshots; one of them may not name it. */
 typedef struct RelationChange
 {
 	const SnapshotRelation *before;
 	const SnapshotRelation *after;
-	bool		known;			/* is the change? */
-	int64		change;			/* from or to nothing, if it is not */
+	bool		known;			/* is the change known? */
+	int64		change;			/* if unknown, the missing side counts as 0 */
 } RelationChange;
 
 static int
@@ -140,7 +139,7 @@ magnitude(int64 change)
 	return change >= 0 ? change : -change;
 }
 
-/* The side that says which relation it is: the later one, unless it has none of it. */
+/* The side that names the relation, the later one if both do. */
 static const SnapshotRelation *
 named_side(const RelationChange *change)
 {
@@ -148,8 +147,8 @@ named_side(const RelationChange *change)
 }
 
 /*
- * The largest change first, up or down.  An unknown one counts as from or to
- * nothing: a snapshot leaves out only what it has the fewest pages of.
+ * The largest change first, up or down.  For an unknown change, the missing
+ * side counts as 0, since a snapshot omits only the smallest relations.
  */
 static int
 compare_changes(const void *a, const void *b)
@@ -164,8 +163,8 @@ compare_changes(const void *a, const void *b)
 }
 
 /*
- * A snapshot that names all relations of its database says that it had no
- * page of the others; one that does not says nothing of them.
+ * If a snapshot names all relations of its database, a missing relation had
+ * no pages in the pool.  If not, its number of pages is unknown.
  */
 static RelationChange
 relation_change(const PoolSnapshot *before, const SnapshotRelation *from,
@@ -183,7 +182,7 @@ relation_change(const PoolSnapshot *before, const SnapshotRelation *from,
 	return change;
 }
 
-/* The changes of all relations of both snapshots, each of which is sorted on the way. */
+/* The changes of all relations that either snapshot names.  Sorts both. */
 static int
 merge_relations(PoolSnapshot *before, PoolSnapshot *after, RelationChange *changes)
 {
@@ -250,7 +249,7 @@ pgbufprobe_snapshot_diff_relations(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot compare the relations of different databases"),
-				 errdetail("The snapshots are of \"%s\" and \"%s\".", before->database, after->database)));
+				 errdetail("The snapshots were taken in \"%s\" and \"%s\".", before->database, after->database)));
 
 	nchanges = merge_relations(before, after, changes);
 	qsort(changes, nchanges, sizeof(*changes), compare_changes);

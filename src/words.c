@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * words.c
- *	  Figures as people read them in a sentence.
+ *	  Numbers formatted for sentences.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,15 +16,15 @@
 #include "words.h"
 
 char *
-size_of(int64 buffers)
+pretty_size(int64 buffers)
 {
 	return text_to_cstring(DatumGetTextPP(DirectFunctionCall1(pg_size_pretty,
 															  Int64GetDatum(buffers * BLCKSZ))));
 }
 
-/* Three digits, but all before the decimal point. */
+/* Three significant digits, but all digits before the decimal point. */
 char *
-measure(double value)
+pretty_number(double value)
 {
 	int			decimals = value <= 0 ? 0 : (int) Max(0, 2 - floor(log10(value)));
 
@@ -32,13 +32,13 @@ measure(double value)
 }
 
 char *
-percent(double share)
+pretty_percent(double share)
 {
-	return psprintf("%s %%", measure(100 * share));
+	return psprintf("%s %%", pretty_number(100 * share));
 }
 
 char *
-duration(double seconds)
+pretty_duration(double seconds)
 {
 	if (seconds < 90)
 		return psprintf("%.1f s", seconds);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * words.h
- *	  Figures as people read them in a sentence.
+ *	  Numbers formatted for sentences.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,10 +11,10 @@
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
-extern char *size_of(int64 buffers);
-extern char *measure(double value);
-extern char *percent(double share);
-extern char *duration(double seconds);
+extern char *pretty_size(int64 buffers);
+extern char *pretty_number(double value);
+extern char *pretty_percent(double share);
+extern char *pretty_duration(double seconds);
 
 #pragma GCC visibility pop
 

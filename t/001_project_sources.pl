@@ -1,6 +1,5 @@
+# Checks the sources without running them: the version is the same everywhere, and each layer keeps to itself.
 
-# What can be seen of the sources without running them: one version everywhere, script and engines as
-# the house wants them.
 use strict;
 use warnings;
 use JSON::PP;
@@ -29,7 +28,7 @@ SKIP:
 	like(slurp('debian/changelog'), qr/\A\S+ \(\Q$meta->{version}\E-/, 'the Debian package is of that version');
 }
 
-# The catalog cannot tell a default from a choice, so the script is read.
+# The catalog does not show which marks are defaults, so the script is read.
 my $script = slurp("pgbufprobe--$version.sql");
 my @functions = $script =~ /^(CREATE FUNCTION .*?;)$/msg;
 isnt(scalar @functions, 0, 'the script has functions');

@@ -1,18 +1,15 @@
-# The examples of every document run as they stand, and what they print has the columns that the document
-# shows.
+# The examples of every document run as they are, and print the columns that the document shows. Links between
+# documents lead somewhere.
 
 use strict;
 use warnings;
 
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "shared_buffers = 16MB\nautovacuum = off\nshared_preload_libraries = pgbufprobe\n");
-$node->start;
+my $node = start_server('main', "shared_buffers = 16MB\nshared_preload_libraries = pgbufprobe");
 
 # What the examples take for granted: the extension as the README installs it, and some tables.
 my $databases = 0;
@@ -104,6 +101,33 @@ for my $document (@documents)
 	}
 }
 cmp_ok($examples, '>=', 15, 'the documents have examples');
+
+# The anchors of a document's headings, as GitHub makes them.
+sub anchors_in
+{
+	my ($file) = @_;
+	return map { lc s/[^\w -]//gr =~ tr/ /-/r } slurp_file($file) =~ /^#+ (.*)/mg;
+}
+
+# Links that lead to no file, or to no heading in it.
+sub broken_links
+{
+	my ($document, $text) = @_;
+	my ($folder) = $document =~ m{^(.*/|)};
+	my @broken;
+	for my $link (grep { !/^\w+:/ } $text =~ /\]\(([^)\s]+)\)/g)
+	{
+		my ($file, $anchor) = $link =~ /^([^#]*)#?(.*)/;
+		$file = $file eq '' ? $document : "$folder$file";
+		push @broken, $link if !-e $file || $anchor ne '' && !grep { $_ eq $anchor } anchors_in($file);
+	}
+	return @broken;
+}
+
+is_deeply([ broken_links('docs/x.md', '[a](none.md) [b](cost.md#none) [c](cost.md#cost) [d](../README.md)') ],
+	[ 'none.md', 'cost.md#none' ], 'broken links are found');
+is_deeply([ broken_links($_, slurp_file($_)) ], [], "$_: links lead somewhere")
+	for @documents, 'bench/RESULTS.md', 'lab/README.md';
 
 $node->stop;
 done_testing();

@@ -1,7 +1,5 @@
-# What the tests of the two caches have in common: oracles for the page cache
-# that share no code with the extension, files put into a state, and what the
-# extension must say of a relation, computed from the oracles and
-# pg_buffercache.
+# Oracles for the page cache, which share no code with the extension. They put files into a state, and compute from it
+# and from pg_buffercache what the extension must return for a relation.
 
 package PageCache;
 
@@ -11,18 +9,19 @@ use warnings;
 use Exporter 'import';
 use IPC::Open2;
 use PostgreSQL::Test::Utils;
+use Programs;
+use Server;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
-  build_program cached_pages cachestat_counts set_pages read_file
-  drop_files bring_back advised_away undisturbed why_not_evictable
-  create_if_available segment_files compare_caches
-  compare_with_fincore compare_with_pgfincore one_row_a_page
+  start_cache_server one_row_a_page segment_files why_not_evictable
+  cached_pages cachestat_counts set_pages read_file
+  drop_files bring_back advised_away undisturbed
+  compare_caches compare_with_fincore compare_with_pgfincore
 );
 
 my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
-my %programs;
 
 # How often something is tried that anything else on the machine may disturb.
 my $rounds = 40;
@@ -36,19 +35,6 @@ sub run_or_die
 	close $pipe or die "@command[0 .. 1] failed";
 	chomp $output;
 	return $output;
-}
-
-# Compiles a program of this directory, once; returns its path.
-sub build_program
-{
-	my ($name) = @_;
-
-	return $programs{$name} if $programs{$name};
-	my $program = PostgreSQL::Test::Utils::tempdir_short() . "/$name";
-	system('cc', '-O2', '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', $program,
-		"t/unit/$name.c") == 0
-	  or die "could not compile $name.c";
-	return $programs{$name} = $program;
 }
 
 # ---------------------------------------------------------------------------
@@ -65,7 +51,7 @@ sub cached_pages
 }
 
 # For each file, its pages "cached|dirty|writeback|evicted|recently evicted";
-# or nothing, if the kernel does not tell.
+# or nothing, if the kernel has no cachestat.
 sub cachestat_counts
 {
 	my @files = @_;
@@ -96,62 +82,51 @@ sub read_file
 	return;
 }
 
-# Drops files from memory, each as a whole; returns how many of their pages remain. A
-# page that the kernel has in hand is passed over.
+# Makes attempts until no page of the files has this digit, and waits that long after each, in tenths of a second.
+# Returns how many pages still have it.
+sub pages_left
+{
+	my ($attempt, $digit, $tenths, @files) = @_;
+	my $left;
+
+	for my $round (1 .. $rounds)
+	{
+		$attempt->();
+		for (1 .. $tenths)
+		{
+			$left = () = join('', cached_pages(@files)) =~ /$digit/g;
+			return 0 if $left == 0;
+			usleep(100_000);
+		}
+		note("round $round: $left pages are still $digit");
+	}
+	return $left;
+}
+
+# Drops files from memory, each as a whole; returns how many of their pages remain. The kernel skips a page that it
+# is working on.
 sub drop_files
 {
 	my @files = @_;
-	my $remaining;
 
-	for my $round (1 .. $rounds)
-	{
-		set_pages($_, 'drop', 0, length cached_pages($_)) for @files;
-		$remaining = join('', cached_pages(@files)) =~ tr/1//;
-		return 0 if $remaining == 0;
-		note("$remaining pages remain, round $round");
-		usleep(100_000);
-	}
-	return $remaining;
+	return pages_left(sub { set_pages($_, 'drop', 0, length cached_pages($_)) for @files }, '1', 1, @files);
 }
 
-# The same by advice: how many pages remain. What is to be dropped is prepared each
-# time, so that the advice has to do all of it at once.
+# The same by advice. What is to be dropped is prepared each time, so that the advice has to drop all of it at once.
 sub advised_away
 {
 	my ($prepare, $advise, @files) = @_;
-	my $remaining;
 
-	for my $round (1 .. $rounds)
-	{
-		$prepare->();
-		$advise->();
-		$remaining = join('', cached_pages(@files)) =~ tr/1//;
-		return 0 if $remaining == 0;
-		note("$remaining pages remain after advice $round");
-		usleep(100_000);
-	}
-	return $remaining;
+	return pages_left(sub { $prepare->(); $advise->() }, '1', 1, @files);
 }
 
-# Advice to read starts reads that nobody waits for, and under pressure the kernel
-# takes part of it only. So it is given until it is followed.
+# Advice to read starts reads that nobody waits for, and under memory pressure the kernel follows only a part of it.
+# So it is repeated. Returns how many pages are missing.
 sub bring_back
 {
 	my ($advise, @files) = @_;
-	my $missing;
 
-	for my $round (1 .. $rounds)
-	{
-		$advise->();
-		for (1 .. 20)
-		{
-			$missing = () = join('', cached_pages(@files)) =~ /0/g;
-			return 0 if $missing == 0;
-			usleep(100_000);
-		}
-		note("$missing pages are missing after advice $round");
-	}
-	return $missing;
+	return pages_left($advise, '0', 20, @files);
 }
 
 # Whether the pages of a file that are in memory stay there. Returns what says how
@@ -238,16 +213,15 @@ sub segment_files
 # ---------------------------------------------------------------------------
 # Relations
 
-# Creates an extension; false if there is none.
-sub create_if_available
+# A server with the extension, and with those that it can be compared with.
+sub start_cache_server
 {
-	my ($node, $extension) = @_;
+	my ($name, $conf, %init_options) = @_;
+	my $node = start_server($name, "$conf\n$no_background_writes", %init_options);
 
-	return 0
-	  if $node->safe_psql('postgres',
-		"SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'") == 0;
-	$node->safe_psql('postgres', "CREATE EXTENSION IF NOT EXISTS $extension");
-	return 1;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	create_if_available($node, $_) or note("no $_: nothing is compared with it") for 'pg_buffercache', 'pgfincore';
+	return $node;
 }
 
 # A table of so many pages, one row in each, and room to update it there.
@@ -507,7 +481,7 @@ sub compare_caches
 	$where{path} .= "_$fork" if $fork ne 'main';
 	($where{fork}) = grep { (qw(main fsm vm init))[$_] eq $fork } 0 .. 3;
 
-	# The session's first look at a catalog reads it.
+	# The session's first use of a catalog reads it.
 	answers($session, \%where);
 	my $seen = undisturbed(
 		$what,
@@ -520,12 +494,12 @@ sub compare_caches
 	return unless $seen;
 	my $expected = expected($last, \%where, \@files);
 
-	is_same($seen->{page_cache}, $expected->{page_cache}, "$what: page cache as mincore tells");
+	is_same($seen->{page_cache}, $expected->{page_cache}, "$what: page cache equals mincore");
   SKIP:
 	{
 		skip 'no pg_buffercache', 1 unless $where{has_buffercache};
 		is_same($seen->{both_caches}, $expected->{both_caches},
-			"$what: both caches, with what pg_buffercache tells");
+			"$what: both caches equal mincore and pg_buffercache");
 	}
 	return;
 }
@@ -547,7 +521,7 @@ sub compare_with_fincore
 				return run_or_die('fincore', '--raw', '--noheadings', '--output', 'PAGES', @files);
 			});
 		is($fincore, join("\n", map { tr/1// } @pages),
-			"$what: fincore tells what the oracle tells")
+			"$what: fincore agrees with the oracle")
 		  if defined $fincore;
 	}
 	return;
@@ -589,7 +563,7 @@ sub compare_with_pgfincore
 			 WHERE (shared_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL)
 				OR (os_blocks = 1) IS DISTINCT FROM os.cached
 				OR (both_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL AND os.cached)";
-		# The session's first look at a catalog reads it.
+		# The session's first use of a catalog reads it.
 		$session->query_safe($query);
 		my $unlike = undisturbed(
 			"$what, pgfincore",

@@ -94,7 +94,8 @@ def agreement(expected: Mapping[Any, float], found: Mapping[Any, float]) -> floa
 def moved_left(samples: Samples) -> Summary | None:
     """A2: returns, over all events, the share of the pool at the usage count that the passes predict.
 
-    Only events of whole passes, to a tenth, count: a histogram does not show which buffers part of a pass visited.
+    Only events that take a whole number of passes, within a tenth of one, count. A histogram does not show which
+    buffers a part of a pass visited.
     """
     shares = []
     for event in histogram_events(samples):

@@ -47,8 +47,8 @@ def judge_a2(samples: Samples) -> list[Verdict]:
         Verdict(
             "Each pass moves the histogram of usage counts one to the left.",
             moved_outcome,
-            "after each search of whole passes, to a tenth, 95 % of the buffers are at the usage count that these "
-            "passes predict",
+            "after each search that takes a whole number of passes, within a tenth of one, 95 % of the buffers are at "
+            "the usage count that these passes predict",
             moved_why,
         ),
     ]
