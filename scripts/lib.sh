@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2015,SC2034
+# shellcheck shell=bash disable=SC2015,SC2034,SC2046
 #
 # scripts/lib.sh: a server, the extension built for it, and an end that leaves nothing behind.
 #
@@ -10,11 +10,10 @@
 #   run, quietly WHAT, logged FILE   each before a command that takes time, so that a signal ends it at once
 #   "${as_server[@]}"            before a command: runs it in $work as the server's user, who must not be root
 #   say, heading, die
-# and these variables: root (the source tree, which is only read), work (the temporary folder), sock (where sockets
-# are), port, major, bin, pg_config, settings (name=value, by which a server finds the extension).
+# and these variables: root (the source tree, only read), work (the temporary folder), sock (the folder of sockets), port,
+# major, bin, pg_config, settings (name=value, by which a server finds the extension).
 #
-# PG_CONFIG chooses the server. No server that is already there is changed: one of Debian's packages loads the
-# extension from $work, any other is copied to $work.
+# PG_CONFIG chooses the server. None is changed: one of Debian's loads the extension from $work, any other is copied there.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root port=54321 not_to_be_had=77
@@ -38,23 +37,15 @@ case ${1:-} in
 esac
 
 # These would lead to somebody's server, or into make.
-for variable in ${!PG@}; do
-	case $variable in PG_TEST_* | PGBUFPROBE_*) ;; *) unset "$variable" ;; esac
-done
-unset variable MAKEFLAGS MAKELEVEL DESTDIR COPT TEMP_CONFIG EXTRA_REGRESS_OPTS PROVE_FLAGS PROVE_TESTS
+unset $(compgen -v PG | grep -vE '^PG(_TEST|BUFPROBE)_') MAKEFLAGS MAKELEVEL DESTDIR COPT TEMP_CONFIG EXTRA_REGRESS_OPTS PROVE_FLAGS PROVE_TESTS
 export LC_ALL=C.UTF-8
 umask 022
 
 say() { printf '%s\n' "$*"; }
 heading() { printf '\n== %s\n' "$*"; }
-die() {
-	printf '%s: %s\n' "${0##*/}" "$1" >&2
-	exit "${2:-1}"
-}
+die() { printf '%s: %s\n' "${0##*/}" "$1" >&2 && exit "${2:-1}"; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
 as_admin() { if is_root; then "$@"; else sudo "$@"; fi; }
-
-# --- running and ending -----------------------------------------------------------------------------
 
 # bash handles a signal after the command in the foreground has ended, so this one runs in the background. It is in a
 # process group of its own, which Ctrl-C does not reach.
@@ -68,10 +59,8 @@ run() {
 }
 
 quietly() {
-	run "${@:2}" >"$work/log" 2>&1 || {
-		tail -n 40 "$work/log" >&2
-		die "$1 failed; its last lines are above"
-	}
+	run "${@:2}" >"$work/log" 2>&1 || die "$1 failed; its last lines:
+$(tail -n 40 "$work/log")"
 }
 
 logged() { run with_copy "$@"; }
@@ -117,18 +106,13 @@ make_work_folder() {
 	export PGBUFPROBE_WORK=$work
 }
 
-# --- packages ---------------------------------------------------------------------------------------
-
-release_major() { apt-cache policy postgresql | sed -n 's/^ *Candidate: \([0-9]*\)[+.-].*/\1/p'; }
-
 # The newest that is installed, or that of the release.
 debian_major() {
 	local found
-	found=$(printf '%s\n' /usr/lib/postgresql/*/bin/postgres | sed -n 's,^/usr/lib/postgresql/\([0-9]*\)/.*,\1,p' | sort -n | tail -n 1)
-	[ -n "$found" ] || found=$(release_major)
+	found=$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | cut -d / -f 5 | sort -n | tail -n 1) || :
 	# A fresh system has no package lists.
-	[ -n "$found" ] || { as_admin apt-get -qq update >&2 && found=$(release_major); }
-	echo "$found"
+	[ -n "$found" ] || [ -n "$(apt-cache policy postgresql)" ] || as_admin apt-get -qq update >&2
+	echo "${found:-$(apt-cache policy postgresql | sed -n 's/^ *Candidate: \([0-9]*\)[+.-].*/\1/p')}"
 }
 
 missing_packages() {
@@ -156,14 +140,9 @@ install_packages() {
 		set -- install -q -y --no-install-recommends --no-upgrade -o Dpkg::Use-Pty=0 "$@"
 		! apt-get -s "$@" | grep "^Inst postgresql-[0-9]* \[" || { echo "this would upgrade a server"; exit 1; }
 		apt-get "$@"' install "${missing[@]}" </dev/null >"$work/log" 2>&1 || :
-	mapfile -t missing < <(missing_packages)
-	[ ${#missing[@]} -eq 0 ] || {
-		tail -n 20 "$work/log" >&2
-		die "could not install ${missing[*]}" "$not_to_be_had"
-	}
+	[ -z "$(missing_packages)" ] || die "could not install ${missing[*]}:
+$(tail -n 20 "$work/log")" "$not_to_be_had"
 }
-
-# --- the server and the extension -------------------------------------------------------------------
 
 choose_server() {
 	if [[ $pg_config =~ ^/usr/lib/postgresql/([0-9]+)/bin/pg_config$ ]]; then
@@ -203,10 +182,7 @@ copy_server() {
 
 place_extension() {
 	local into=$work/installed
-	if [[ $bin != /usr/lib/postgresql/* ]]; then
-		copy_server
-		return
-	fi
+	[[ $bin = /usr/lib/postgresql/* ]] || { copy_server && return; }
 	install_args=("DESTDIR=$into")
 	settings=("dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
 	if [ "$major" -ge 18 ]; then
@@ -253,16 +229,13 @@ start_server() {
 		kill -0 "$server_pid" 2>/dev/null || break
 		sleep 0.1
 	done
-	cat "$work/server.log" >&2
-	die "the server did not start; its log is above"
+	die "the server did not start: $(cat "$work/server.log")"
 }
 
 stop_server() {
 	quietly "pg_ctl stop" "${as_server[@]}" "$bin/pg_ctl" -D "$work/data" -w -m fast stop
 	server_pid=
 }
-
-# --- TAP tests --------------------------------------------------------------------------------------
 
 # Debian's modules serve a server that has none. Some variables matter to a server that was built without TAP tests.
 prove_installcheck() {
