@@ -19,10 +19,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root port=54321 not_to_be_had=77
 pg_config=${PG_CONFIG:-}
 cache=${PGBUFPROBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pgbufprobe}
-work='' sock='' major='' bin='' server_pid=''
+work='' sock='' major='' bin='' server_pid='' settings=() as_server=()
 debian=''                      # major version of Debian's server
-settings=() as_server=()
-install_args=()                # of make install
 patience=50                    # tenths of a second until a process is killed that does not end
 packages=(
 	"/usr/lib/postgresql/MAJOR/bin/postgres postgresql-MAJOR"
@@ -30,11 +28,7 @@ packages=(
 	"/usr/bin/make make" "/usr/bin/gcc gcc" "/usr/include/stdio.h libc6-dev")
 
 # The head of each script is its help.
-case ${1:-} in
-	-h | --help)
-		sed -n '2,/^[^#]/s/^#\( \|$\)//p' "$0"
-		exit ;;
-esac
+case ${1:-} in -h | --help) sed -n '2,/^[^#]/s/^#\( \|$\)//p' "$0" && exit ;; esac
 
 # These would lead to somebody's server, or into make.
 unset $(compgen -v PG | grep -vE '^PG(_TEST|BUFPROBE)_') MAKEFLAGS MAKELEVEL DESTDIR COPT TEMP_CONFIG EXTRA_REGRESS_OPTS PROVE_FLAGS PROVE_TESTS
@@ -93,9 +87,7 @@ cleanup() {
 }
 
 trap cleanup EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'exit 129' HUP && trap 'exit 130' INT && trap 'exit 143' TERM
 
 # The path of a socket is short, and tests add to it.
 make_work_folder() {
@@ -155,10 +147,7 @@ choose_server() {
 	bin=$("$pg_config" --bindir) || die "PG_CONFIG=$pg_config cannot be run"
 	major=$("$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
 	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed, not $major"
-}
-
-# A server refuses to be run by root. setpriv leaves no process in between.
-become_server_user() {
+	# A server refuses to be run by root. setpriv leaves no process in between.
 	if is_root; then
 		as_server=(setpriv --reuid=postgres --regid=postgres --init-groups --)
 		chown postgres:postgres "$work" "$sock"
@@ -169,27 +158,12 @@ become_server_user() {
 
 # pgTAP is SQL alone, so that Debian's serves any server.
 copy_server() {
-	local prefix
-	prefix=$(realpath "$bin/..")
-	[[ $prefix != /usr* ]] || die "this server shares $prefix with other programs; choose one that has a folder of its own"
-	mkdir "$work/server"
-	cp -a "$prefix/." "$work/server"
+	[[ ! $(realpath "$bin/..") =~ ^/(usr(/local)?)?$ ]] || die "this server shares its folder with other programs; choose another"
+	cp -a "$bin/.." "$work/server"
 	bin=$work/server/bin
 	pg_config=$bin/pg_config
 	cp -n "/usr/share/postgresql/$debian/extension/pgtap"* "$("$pg_config" --sharedir)/extension" 2>/dev/null || :
 	as_server+=(env "PATH=$bin:$PATH" "LD_LIBRARY_PATH=$("$pg_config" --libdir)")
-}
-
-place_extension() {
-	local into=$work/installed
-	[[ $bin = /usr/lib/postgresql/* ]] || { copy_server && return; }
-	install_args=("DESTDIR=$into")
-	settings=("dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
-	if [ "$major" -ge 18 ]; then
-		settings+=("extension_control_path=$into$("$pg_config" --sharedir):\$system")
-	else
-		settings+=("extension_destdir=$into")
-	fi
 }
 
 copy_tree() {
@@ -201,10 +175,18 @@ copy_tree() {
 make_in_build() { "${as_server[@]}" make -s -C "$work/build" "PG_CONFIG=$pg_config" with_llvm=no "$@"; }
 
 prepare() {
+	local into install_args=()
 	make_work_folder
+	into=$work/installed
 	choose_server
-	become_server_user
-	place_extension
+	if [[ $bin != /usr/lib/postgresql/* ]]; then
+		copy_server
+	else
+		install_args=("DESTDIR=$into")
+		settings=("dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir" "extension_destdir=$into")
+		# Without Debian's own setting.
+		[ "$major" -lt 18 ] || settings[1]="extension_control_path=$into$("$pg_config" --sharedir):\$system"
+	fi
 	say "Building for $("$pg_config" --version), in $work"
 	copy_tree "$work/build"
 	! is_root || chown -R postgres:postgres "$work"
