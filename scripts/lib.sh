@@ -67,7 +67,7 @@ ours() {
 }
 
 cleanup() {
-	local status=$? tries process signal
+	local status=${1:-$?} tries process signal
 	trap '' HUP INT TERM
 	set +e
 	for ((tries = 0; tries < patience + 20; tries++)); do
