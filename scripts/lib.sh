@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2015,SC2034
+# shellcheck shell=bash disable=SC2015,SC2034,SC2046
 #
 # scripts/lib.sh: a server, the extension built for it, and an end that leaves nothing behind.
 #
@@ -10,20 +10,17 @@
 #   run, quietly WHAT, logged FILE   each before a command that takes time, so that a signal ends it at once
 #   "${as_server[@]}"            before a command: runs it in $work as the server's user, who must not be root
 #   say, heading, die
-# and these variables: root (the source tree, which is only read), work (the temporary folder), sock (where sockets
-# are), port, major, bin, pg_config, settings (name=value, by which a server finds the extension).
+# and these variables: root (the source tree, only read), work (the temporary folder), sock (the folder of sockets), port,
+# major, bin, pg_config, settings (name=value, by which a server finds the extension).
 #
-# PG_CONFIG chooses the server. No server that is already there is changed: one of Debian's packages loads the
-# extension from $work, any other is copied to $work.
+# PG_CONFIG chooses the server. None is changed: one of Debian's loads the extension from $work, any other is copied there.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root port=54321 not_to_be_had=77
 pg_config=${PG_CONFIG:-}
 cache=${PGBUFPROBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pgbufprobe}
-work='' sock='' major='' bin='' server_pid=''
+work='' sock='' major='' bin='' server_pid='' settings=() as_server=()
 debian=''                      # major version of Debian's server
-settings=() as_server=()
-install_args=()                # of make install
 patience=50                    # tenths of a second until a process is killed that does not end
 packages=(
 	"/usr/lib/postgresql/MAJOR/bin/postgres postgresql-MAJOR"
@@ -31,29 +28,18 @@ packages=(
 	"/usr/bin/make make" "/usr/bin/gcc gcc" "/usr/include/stdio.h libc6-dev")
 
 # The head of each script is its help.
-case ${1:-} in
-	-h | --help)
-		sed -n '2,/^[^#]/s/^#\( \|$\)//p' "$0"
-		exit ;;
-esac
+case ${1:-} in -h | --help) sed -n '2,/^[^#]/s/^#\( \|$\)//p' "$0" && exit ;; esac
 
 # These would lead to somebody's server, or into make.
-for variable in ${!PG@}; do
-	case $variable in PG_TEST_* | PGBUFPROBE_*) ;; *) unset "$variable" ;; esac
-done
-unset variable MAKEFLAGS MAKELEVEL DESTDIR COPT TEMP_CONFIG EXTRA_REGRESS_OPTS PROVE_FLAGS PROVE_TESTS
+unset $(compgen -v PG | grep -vE '^PG(_TEST|BUFPROBE)_') MAKEFLAGS MAKELEVEL DESTDIR COPT TEMP_CONFIG EXTRA_REGRESS_OPTS PROVE_FLAGS PROVE_TESTS
 export LC_ALL=C.UTF-8
 umask 022
 
 say() { printf '%s\n' "$*"; }
 heading() { printf '\n== %s\n' "$*"; }
-die() {
-	printf '%s: %s\n' "${0##*/}" "$1" >&2
-	exit "${2:-1}"
-}
+die() { printf '%s: %s\n' "${0##*/}" "$1" >&2 && exit "${2:-1}"; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
-
-# --- running and ending -----------------------------------------------------------------------------
+as_admin() { if is_root; then "$@"; else sudo "$@"; fi; }
 
 # bash handles a signal after the command in the foreground has ended, so this one runs in the background. It is in a
 # process group of its own, which Ctrl-C does not reach.
@@ -67,10 +53,8 @@ run() {
 }
 
 quietly() {
-	run "${@:2}" >"$work/log" 2>&1 || {
-		tail -n 40 "$work/log" >&2
-		die "$1 failed; its last lines are above"
-	}
+	run "${@:2}" >"$work/log" 2>&1 || die "$1 failed; its last lines:
+$(tail -n 40 "$work/log")"
 }
 
 logged() { run with_copy "$@"; }
@@ -83,7 +67,7 @@ ours() {
 }
 
 cleanup() {
-	local status=$? tries process signal
+	local status=${1:-$?} tries process signal
 	trap '' HUP INT TERM
 	set +e
 	for ((tries = 0; tries < patience + 20; tries++)); do
@@ -103,9 +87,7 @@ cleanup() {
 }
 
 trap cleanup EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'exit 129' HUP && trap 'exit 130' INT && trap 'exit 143' TERM
 
 # The path of a socket is short, and tests add to it.
 make_work_folder() {
@@ -116,26 +98,13 @@ make_work_folder() {
 	export PGBUFPROBE_WORK=$work
 }
 
-# --- packages ---------------------------------------------------------------------------------------
-
-as_admin() {
-	if is_root; then
-		"$@"
-	else
-		sudo "$@"
-	fi
-}
-
-release_major() { apt-cache policy postgresql | sed -n 's/^ *Candidate: \([0-9]*\)[+.-].*/\1/p'; }
-
 # The newest that is installed, or that of the release.
 debian_major() {
 	local found
-	found=$(printf '%s\n' /usr/lib/postgresql/*/bin/postgres | sed -n 's,^/usr/lib/postgresql/\([0-9]*\)/.*,\1,p' | sort -n | tail -n 1)
-	[ -n "$found" ] || found=$(release_major)
+	found=$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | cut -d / -f 5 | sort -n | tail -n 1) || :
 	# A fresh system has no package lists.
-	[ -n "$found" ] || { as_admin apt-get -qq update >&2 && found=$(release_major); }
-	echo "$found"
+	[ -n "$found" ] || [ -n "$(apt-cache policy postgresql)" ] || as_admin apt-get -qq update >&2
+	echo "${found:-$(apt-cache policy postgresql | sed -n 's/^ *Candidate: \([0-9]*\)[+.-].*/\1/p')}"
 }
 
 missing_packages() {
@@ -163,14 +132,9 @@ install_packages() {
 		set -- install -q -y --no-install-recommends --no-upgrade -o Dpkg::Use-Pty=0 "$@"
 		! apt-get -s "$@" | grep "^Inst postgresql-[0-9]* \[" || { echo "this would upgrade a server"; exit 1; }
 		apt-get "$@"' install "${missing[@]}" </dev/null >"$work/log" 2>&1 || :
-	mapfile -t missing < <(missing_packages)
-	[ ${#missing[@]} -eq 0 ] || {
-		tail -n 20 "$work/log" >&2
-		die "could not install ${missing[*]}" "$not_to_be_had"
-	}
+	[ -z "$(missing_packages)" ] || die "could not install ${missing[*]}:
+$(tail -n 20 "$work/log")" "$not_to_be_had"
 }
-
-# --- the server and the extension -------------------------------------------------------------------
 
 choose_server() {
 	if [[ $pg_config =~ ^/usr/lib/postgresql/([0-9]+)/bin/pg_config$ ]]; then
@@ -183,10 +147,7 @@ choose_server() {
 	bin=$("$pg_config" --bindir) || die "PG_CONFIG=$pg_config cannot be run"
 	major=$("$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
 	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed, not $major"
-}
-
-# A server refuses to be run by root. setpriv leaves no process in between.
-become_server_user() {
+	# A server refuses to be run by root. setpriv leaves no process in between.
 	if is_root; then
 		as_server=(setpriv --reuid=postgres --regid=postgres --init-groups --)
 		chown postgres:postgres "$work" "$sock"
@@ -197,30 +158,12 @@ become_server_user() {
 
 # pgTAP is SQL alone, so that Debian's serves any server.
 copy_server() {
-	local prefix
-	prefix=$(realpath "$bin/..")
-	[[ $prefix != /usr* ]] || die "this server shares $prefix with other programs; choose one that has a folder of its own"
-	mkdir "$work/server"
-	cp -a "$prefix/." "$work/server"
+	[[ ! $(realpath "$bin/..") =~ ^/(usr(/local)?)?$ ]] || die "this server shares its folder with other programs; choose another"
+	cp -a "$bin/.." "$work/server"
 	bin=$work/server/bin
 	pg_config=$bin/pg_config
 	cp -n "/usr/share/postgresql/$debian/extension/pgtap"* "$("$pg_config" --sharedir)/extension" 2>/dev/null || :
 	as_server+=(env "PATH=$bin:$PATH" "LD_LIBRARY_PATH=$("$pg_config" --libdir)")
-}
-
-place_extension() {
-	local into=$work/installed
-	if [[ $bin != /usr/lib/postgresql/* ]]; then
-		copy_server
-		return
-	fi
-	install_args=("DESTDIR=$into")
-	settings=("dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
-	if [ "$major" -ge 18 ]; then
-		settings+=("extension_control_path=$into$("$pg_config" --sharedir):\$system")
-	else
-		settings+=("extension_destdir=$into")
-	fi
 }
 
 copy_tree() {
@@ -232,10 +175,18 @@ copy_tree() {
 make_in_build() { "${as_server[@]}" make -s -C "$work/build" "PG_CONFIG=$pg_config" with_llvm=no "$@"; }
 
 prepare() {
+	local into install_args=()
 	make_work_folder
+	into=$work/installed
 	choose_server
-	become_server_user
-	place_extension
+	if [[ $bin != /usr/lib/postgresql/* ]]; then
+		copy_server
+	else
+		install_args=("DESTDIR=$into")
+		settings=("dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir" "extension_destdir=$into")
+		# Without Debian's own setting.
+		[ "$major" -lt 18 ] || settings[1]="extension_control_path=$into$("$pg_config" --sharedir):\$system"
+	fi
 	say "Building for $("$pg_config" --version), in $work"
 	copy_tree "$work/build"
 	! is_root || chown -R postgres:postgres "$work"
@@ -260,16 +211,13 @@ start_server() {
 		kill -0 "$server_pid" 2>/dev/null || break
 		sleep 0.1
 	done
-	cat "$work/server.log" >&2
-	die "the server did not start; its log is above"
+	die "the server did not start: $(cat "$work/server.log")"
 }
 
 stop_server() {
 	quietly "pg_ctl stop" "${as_server[@]}" "$bin/pg_ctl" -D "$work/data" -w -m fast stop
 	server_pid=
 }
-
-# --- TAP tests --------------------------------------------------------------------------------------
 
 # Debian's modules serve a server that has none. Some variables matter to a server that was built without TAP tests.
 prove_installcheck() {
