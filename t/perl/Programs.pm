@@ -40,11 +40,12 @@ sub build_library
 	return compile("$name.so", '-fPIC', '-shared', "t/unit/$name.c", '-ldl');
 }
 
-# Compiles the files of an engine with their test and nothing else, and runs that, which prints TAP.
+# Compiles the files of an engine, and of others that it needs, with their test and nothing else, and runs that, which
+# prints TAP.
 sub run_unit_test
 {
-	my ($name) = @_;
-	my $program = compile($name, "t/unit/$name.c", glob("src/$name*.c"), '-lm');
+	my ($name, @others) = @_;
+	my $program = compile($name, "t/unit/$name.c", (map { glob("src/$_*.c") } $name, @others), '-lm');
 
 	return system($program) == 0 || die "t/unit/$name.c failed";
 }
