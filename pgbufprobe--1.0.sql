@@ -346,6 +346,7 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT estd_read_ms_saved double precision,
     OUT sampled_loads bigint,           -- observed loads of sampled pages
     OUT self_error double precision,    -- observed loads relative to the server's count of reads: 0 is perfect
+    OUT missed_loads double precision,  -- share of loads that only checks of the whole pool found
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice'

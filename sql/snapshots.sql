@@ -310,7 +310,7 @@ SELECT * FROM pgbufprobe_history();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
        num_nonnulls(estd_miss_ratio, estd_reads, estd_read_factor, estd_reads_saved, estd_os_cache_fraction,
-                    estd_read_ms_saved, sampled_loads, self_error) AS figures, note
+                    estd_read_ms_saved, sampled_loads, self_error, missed_loads) AS figures, note
 FROM pgbufprobe_advice();
 
 -- The checkup.

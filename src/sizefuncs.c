@@ -23,7 +23,7 @@
 
 #define PAGE_LIFETIME_COLS	12
 #define HISTORY_COLS		14
-#define ADVICE_COLS			11
+#define ADVICE_COLS			12
 
 /* a share of the reads; a larger error makes estimates uncertain */
 #define LARGE_SELF_ERROR	0.2
@@ -269,6 +269,16 @@ read_ms(const PbpAdviceReport *report, double reads, double os_share)
 	return reads * ns / 1e6;
 }
 
+/* NaN: unknown. */
+static void
+add_number(Row *row, double number)
+{
+	if (isnan(number))
+		add_null(row);
+	else
+		add_measure(row, number);
+}
+
 static void
 emit_advice(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 {
@@ -304,10 +314,8 @@ emit_advice(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 	else
 		add_null(&row);
 	add_count(&row, totals->sampled_loads);
-	if (isnan(totals->self_error))
-		add_null(&row);
-	else
-		add_measure(&row, totals->self_error);
+	add_number(&row, totals->self_error);
+	add_number(&row, report->missed_loads);
 	add_text(&row, caveat_of_advice(report, factor));
 	emit_row(rsinfo, &row, ADVICE_COLS);
 }

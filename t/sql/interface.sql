@@ -26,7 +26,7 @@ INSERT INTO documented VALUES
         OUT size_factor double precision, OUT shared_buffers_bytes bigint, OUT estd_miss_ratio double precision,
         OUT estd_reads bigint, OUT estd_read_factor double precision, OUT estd_reads_saved bigint,
         OUT estd_os_cache_fraction double precision, OUT estd_read_ms_saved double precision, OUT sampled_loads bigint,
-        OUT self_error double precision, OUT note text$$),
+        OUT self_error double precision, OUT missed_loads double precision, OUT note text$$),
     ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
         OUT action text, OUT look_at text$$),
