@@ -11,15 +11,24 @@ MODULE_big = pgbufprobe
 OBJS = \
 	pgbufprobe.o \
 	src/advice.o \
+	src/advice_answer.o \
+	src/advice_observe.o \
+	src/advice_pages.o \
+	src/advice_pools.o \
 	src/args.o \
 	src/cachefuncs.o \
 	src/checkup.o \
 	src/costfuncs.o \
 	src/descriptors.o \
+	src/history.o \
 	src/latency.o \
+	src/learner.o \
 	src/oscache.o \
+	src/osfile.o \
+	src/oskernel.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
+	src/probing.o \
 	src/readcost.o \
 	src/relations.o \
 	src/residency.o \
@@ -39,10 +48,8 @@ PGFILEDESC = "pgbufprobe - what shared buffers cost"
 # The server's headers count as the system's: our warnings are about our code.
 PG_CPPFLAGS = -DPBP_VERSION='"$(EXTVERSION)"' -isystem $(includedir_server)
 
-# Each of these files stands alone, so that their order does not matter.
+# The files stand alone, so that their order does not matter. One compares with an extension that not every server has.
 REGRESS = $(filter-out $(LEFT_OUT),$(sort $(basename $(notdir $(wildcard $(srcdir)/sql/*.sql)))))
-
-# Not every server comes with the extension that this compares with.
 ifeq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_buffercache.control),)
 LEFT_OUT = buffercache
 endif

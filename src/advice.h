@@ -1,10 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * advice.h
- *	  Miss ratio at other sizes of the buffer pool, from periodic scans of
- *	  what it holds.
+ *	  Miss ratio at other sizes of the buffer pool, learned from periodic
+ *	  scans of what it holds.
  *
- * Pure arithmetic: needs nothing of PostgreSQL and compiles alone.
+ * A scan is pbp_advice_begin(), pbp_advice_observe() for each resident page of
+ * the sample, pbp_advice_end().  Needs nothing of PostgreSQL and compiles
+ * alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,55 +17,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sizes that are told, as multiples of today's. */
+/* Estimated sizes, as multiples of the size that runs. */
 #define PBP_ADVICE_FACTORS	11
 #define PBP_ADVICE_TODAY	5	/* the one that is 1 */
 
-/* Why a size's miss ratio is told, or not. */
+/* Why a size's miss ratio is known or not. */
 typedef enum PbpAdviceReason
 {
 	PBP_ADVICE_KNOWN,
-	PBP_ADVICE_NOTHING_EVICTED, /* the hand has not been round: nothing ages */
-	PBP_ADVICE_LEARNING,		/* not yet seen enough of what such a size
-								 * holds */
+	PBP_ADVICE_NOTHING_EVICTED, /* the hand has not completed a pass yet */
+	PBP_ADVICE_LEARNING,		/* too little seen of what such a pool holds */
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
 	PBP_ADVICE_RARE_SCANS,		/* too much happens between two scans */
 	PBP_ADVICE_FAST_HAND,		/* too much would, in so small a pool */
 	PBP_ADVICE_UNPUBLISHED,		/* the server has counted no access */
-	PBP_ADVICE_UNCOUNTED,		/* pages come that the server did not count as
-								 * read */
-	PBP_ADVICE_UNSEEN,			/* scans met hardly any of the pages that the
+	PBP_ADVICE_UNCOUNTED,		/* more pages were loaded than the server
+								 * counted as read */
+	PBP_ADVICE_UNSEEN,			/* scans saw hardly any of the pages that the
 								 * server counted as read */
-	PBP_ADVICE_SATURATED		/* most counts are at the maximum, which hides
-								 * use */
+	PBP_ADVICE_SATURATED		/* most usage counts are at the maximum, which
+								 * hides uses */
 } PbpAdviceReason;
 
 typedef struct PbpAdviceRow
 {
 	double		factor;
-	double		miss_ratio;		/* NaN where unknown */
-	double		uncertainty;	/* half the width of a 95 % interval; NaN
-								 * where unknown */
+	double		miss_ratio;		/* NaN: unknown */
+	double		uncertainty;	/* half the width of a 95 % interval; NaN:
+								 * unknown */
 	PbpAdviceReason reason;
 } PbpAdviceRow;
 
 /*
- * Blocks that the server was asked for, by its own count.  Those that it was
- * asked for through rings are apart where it counts them apart, and else among
- * the others.
+ * Requests for blocks, as counted by the server.  Where it does not count
+ * requests through rings apart, they are among the others.
  */
 typedef struct PbpAdviceCounts
 {
 	int64_t		hits;
 	int64_t		reads;
-	int64_t		extends;		/* new blocks, which are in the pool unread */
+	int64_t		extends;		/* new blocks, which enter the pool unread */
 	int64_t		ring_reads;
 	int64_t		ring_extends;
 } PbpAdviceCounts;
 
 /*
- * What was counted.  Those of type double decay; loads are of sampled pages, so
- * divide by the rate to compare them with the server's counts.
+ * What was counted.  Counts of type double decay.  Loads are of sampled pages;
+ * divide by the sampling rate to compare them with the server's counts.
  */
 typedef struct PbpAdviceTotals
 {
@@ -72,21 +72,20 @@ typedef struct PbpAdviceTotals
 	double		extends;
 	double		ring_reads;
 	double		ring_extends;
-	double		loads;			/* sampled pages that came into the pool */
+	double		loads;			/* sampled pages that entered the pool */
 	double		new_loads;		/* of these, never met before */
 	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
 								 * without any */
-	double		scans_per_turn; /* NaN while the hand stands still */
+	double		scans_per_pass; /* NaN while the hand stands still */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
 	int64_t		scans;
 	int64_t		gaps;			/* times that knowledge was lost */
-	int64_t		dropped;		/* pages that found no room */
+	int64_t		dropped;		/* pages and events that found no room */
 } PbpAdviceTotals;
 
 /*
- * The beginning of the caller's block of memory, for the inline function; the
- * rest of the block is advice.c's.  Nothing in it points anywhere, so it may
- * lie in shared memory.
+ * The beginning of the caller's block of memory, for the inline function.  The
+ * rest of the block is private and points into itself, so it cannot move.
  */
 typedef struct PbpAdvice
 {
@@ -95,7 +94,7 @@ typedef struct PbpAdvice
 
 /*
  * Is this page in the sample?  The key is a well-mixed 64-bit hash of the
- * page's tag; this runs for each buffer of each scan.
+ * page's tag.
  */
 static inline bool
 pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
@@ -107,14 +106,30 @@ pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
 extern void (*pbp_advice_check_interrupts) (void);
 
 extern double pbp_advice_factor(int i);
-extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, double rate_limit,
-								  bool rings_apart);
+
+/*
+ * Begin to learn in a block of memory aligned for any type.  The sampling rate
+ * is what fits, at most rate_limit unless that is 0.  NULL: no page fits.
+ */
+extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
+								  double rate_limit, bool rings_apart);
 extern double pbp_advice_rate(const PbpAdvice *advice);
+
+/* Learn from a scan.  Ticks are buffers that the hand has passed, ever. */
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
-extern void pbp_advice_page(PbpAdvice *advice, uint64_t key, int buffer, int usage, int usage_max);
+extern void pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage);
 extern void pbp_advice_end(PbpAdvice *advice, int64_t ticks);
+
+/* What the server has counted since the last call, at any time. */
 extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
+
+/*
+ * What happened since the last scan is unknown: nothing that the next scan finds
+ * may count, and larger sizes must be learned again.
+ */
 extern void pbp_advice_gap(PbpAdvice *advice);
+
+/* Answers: what a pool of the i-th size would miss, and what was counted. */
 extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
 extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
 extern int	pbp_advice_band(const PbpAdvice *advice, uint64_t key);

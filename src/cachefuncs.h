@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cachefuncs.h
- *	  What other SQL functions share with those about the page cache.
+ *	  What the SQL functions about the page cache share with others: a notice
+ *	  that says why counts of the page cache are NULL.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,9 +3,9 @@
  * compat.h
  *	  Every difference between the supported PostgreSQL versions.
  *
- * This is the only file that looks at PG_VERSION_NUM.  Each difference is an
- * inline function or a type with one meaning on every version, so that the
- * engines read the same everywhere.  Nothing here decides anything.
+ * Only this file uses PG_VERSION_NUM.  Each difference is an inline function or
+ * a type with one meaning on every version, so that all other code is the same
+ * for all of them.  Nothing here decides anything.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,9 +61,9 @@ pbp_ignore_signal(int signo)
 }
 
 /*
- * Register a background worker.  False if the server has no room for it, which
- * else only its log says.  The list's head is that of an slist up to 17, and
- * of a dlist from 18 on.
+ * Registers a background worker.  Returns false if all of the server's worker
+ * slots are taken, which otherwise only its log reports.  The list is an slist
+ * up to 17, and a dlist from 18 on.
  */
 static inline bool
 pbp_register_worker(BackgroundWorker *worker)
@@ -75,7 +75,7 @@ pbp_register_worker(BackgroundWorker *worker)
 		IsUnderPostmaster || !IsPostmasterEnvironment;
 }
 
-/* ---- names of the physical relation ---- */
+/* ---- a relation's storage ---- */
 
 #if PG_VERSION_NUM >= 160000
 typedef RelFileLocator PbpLocator;
@@ -145,7 +145,7 @@ pbp_tag_fork(const BufferTag *tag)
 #endif
 }
 
-/* Compares as the server's search for a dropped relation's buffers does. */
+/* The comparison in the server's search for a dropped relation's buffers. */
 static inline bool
 pbp_tag_matches(const BufferTag *tag, const PbpLocator *locator)
 {
@@ -156,7 +156,7 @@ pbp_tag_matches(const BufferTag *tag, const PbpLocator *locator)
 #endif
 }
 
-/* File number of a mapped catalog, InvalidOid if it is not mapped. */
+/* File number of a mapped catalog; InvalidOid if it is not mapped. */
 static inline Oid
 pbp_mapped_relfilenode(Oid relid, bool shared)
 {
@@ -167,7 +167,7 @@ pbp_mapped_relfilenode(Oid relid, bool shared)
 #endif
 }
 
-/* Relation of this database that has this file, InvalidOid if there is none. */
+/* The relation of this database that has this file; InvalidOid if none has. */
 static inline Oid
 pbp_relid_by_relfilenode(Oid tablespace, Oid relfilenode)
 {
@@ -256,7 +256,7 @@ pbp_lock_header(BufferDesc *desc)
 	return LockBufHdr(desc);
 }
 
-/* Unlock, leaving the header as pbp_lock_header() found it. */
+/* Unlocks the header, which stays as pbp_lock_header() found it. */
 static inline void
 pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
 {
@@ -268,10 +268,10 @@ pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
 }
 
 /*
- * What the clock sweep does to each header it looks at, without changing it:
- * the same atomic operation on the same cache line, at the same cost.  That is
- * a lock taken and released up to 18; from 19 on a compare-and-swap, and only
- * a read of a buffer that is pinned.
+ * Does what the clock sweep does to each header, without changing it: the same
+ * atomic operation on the same cache line, at the same cost.  Up to 18 it locks
+ * and unlocks the header; from 19 on it is a compare-and-swap, and for a pinned
+ * buffer only a read.
  */
 static inline PbpBufState
 pbp_inspect_header(BufferDesc *desc)
@@ -296,7 +296,7 @@ pbp_inspect_header(BufferDesc *desc)
 #endif
 }
 
-/* ---- the free list, which 19 has no more ---- */
+/* ---- the free list, up to 18 ---- */
 
 #if PG_VERSION_NUM >= 190000
 #define PBP_HAS_FREE_LIST	false
@@ -314,7 +314,7 @@ pbp_have_free_buffer(void)
 #endif
 }
 
-/* Unlocked: may be stale by the time the caller looks at the answer. */
+/* Read without a lock, so the answer may be out of date. */
 static inline bool
 pbp_on_free_list(const BufferDesc *desc pg_attribute_unused())
 {
@@ -338,10 +338,10 @@ pbp_push_free_buffer(BufferDesc *desc pg_attribute_unused())
 /* ---- the server's own search for a victim ---- */
 
 /*
- * To be called before each pbp_find_victim().  From 19 on the victim comes
- * back pinned, which needs a free slot in the resource owner and in the
- * backend's table of pins.  The server's function that reserves the latter is
- * static; asking for a block that cannot exist reserves it and finds nothing.
+ * To be called before each pbp_find_victim().  From 19 on that returns a pinned
+ * victim, which needs a free slot in the resource owner and in the backend's
+ * table of pins.  The server's function that reserves the latter is static; the
+ * search for a block that cannot exist reserves it and finds nothing.
  */
 static inline void
 pbp_prepare_victim(void)
@@ -354,8 +354,9 @@ pbp_prepare_victim(void)
 }
 
 /*
- * Find a victim.  Its header, which comes back locked up to 18, is unlocked
- * at once: nothing may be called while it is held, not even the clock.
+ * Runs the server's search.  Up to 18 it returns the victim's header locked;
+ * that is unlocked at once, since nothing may be called under this lock, not
+ * even the clock.
  */
 static inline BufferDesc *
 pbp_find_victim(PbpBufState *state)
@@ -378,7 +379,7 @@ pbp_find_victim(PbpBufState *state)
 #endif
 }
 
-/* Let go of a victim. */
+/* Unpins a victim, which is pinned from 19 on. */
 static inline void
 pbp_release_victim(BufferDesc *desc pg_attribute_unused())
 {

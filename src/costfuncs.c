@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * costfuncs.c
- *	  SQL functions that time what the buffer manager does.
+ *	  SQL functions that time the buffer manager's work.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,9 +25,9 @@
 #define MAX_SAMPLES			1000000
 
 /*
- * Descriptors that one call may inspect, unless it is a superuser's: so many
- * passes over the pool, or so many descriptors if the pool is small.  The
- * defaults of all functions stay below it.
+ * Limits what one call inspects, unless a superuser makes it: so many passes
+ * over the pool or, in a small pool, so many descriptors.  The defaults of all
+ * functions stay below the limit.
  */
 #define MAX_PASSES			20
 #define SMALL_TOTAL			INT64CONST(100000000)
@@ -71,7 +71,7 @@ buffers_per_gb(void)
 	return 1024.0 * 1024.0 * 1024.0 / BLCKSZ;
 }
 
-/* Marks the scenarios that the caller asked for. */
+/* Marks the scenarios to run. */
 static void
 parse_scenario(FunctionCallInfo fcinfo, int argno, bool *wanted)
 {
@@ -125,14 +125,24 @@ report_too_much(const char *what, int64 most)
 }
 
 /*
- * The search for the first victim goes round once more than the highest usage
- * count, at most; each of the others inspects a few buffers, if not too many
- * are pinned.  What that leaves out is noticed on the way.
+ * The search for the first victim takes at most one pass more than the highest
+ * usage count; each other search inspects a few buffers, unless many are
+ * pinned.  In that case the replay stops at its limit.
  */
 static int64
 allowed_victims(int64 inspected_each)
 {
 	return inspected_each - (int64) NBuffers * (BM_MAX_USAGE_COUNT + 1);
+}
+
+static void
+report_live_denied(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("must be superuser to run the \"live\" scenario"),
+			 errdetail("It moves the clock hand and ages usage counts for every session."),
+			 errhint("The scenario \"current\" measures the same cost and changes nothing.")));
 }
 
 Datum
@@ -145,15 +155,10 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 	PbpSweepCost *cost;
 
 	parse_scenario(fcinfo, 1, wanted);
-	if (wanted[PBP_LIVE] && limited)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be superuser to run the \"live\" scenario"),
-				 errdetail("It moves the clock hand and ages usage counts for every session."),
-				 errhint("The scenario \"current\" tells the same cost and changes nothing.")));
-
 	if (limited)
 	{
+		if (wanted[PBP_LIVE])
+			report_live_denied();
 		max_each = max_inspected() / (wanted[PBP_CURRENT] + wanted[PBP_WORST]);
 		if (victims > allowed_victims(max_each))
 			report_too_much("victims", allowed_victims(max_each));

@@ -3,6 +3,9 @@
  * descriptors.h
  *	  Full scans of the buffer descriptors.
  *
+ * Offers histograms of usage counts, buffers of each relation, a sample of the
+ * pool's pages for the advice, and the cost of scans.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_DESCRIPTORS_H
@@ -36,7 +39,7 @@ typedef struct PbpRelationCount
 	ForkNumber	fork;
 	int64		dirty;
 	int64		pinned;
-	int64		stay_sum;		/* ticks of the hand until each is taken */
+	int64		stay_sum;		/* ticks of the hand until each is evicted */
 	int64		stay_min;
 	int64		stay_max;
 	int64		usage[PBP_USAGE_LEVELS];	/* buffers at each usage count */
@@ -53,7 +56,7 @@ typedef enum PbpScanMethod
 
 typedef struct PbpScanCost
 {
-	int64		matched;		/* of the last round; -1 if nothing is sought */
+	int64		matched;		/* by the last round; -1 if it does not search */
 	int64		sum_ns;
 	int64		min_ns;
 	int64		max_ns;
@@ -65,7 +68,7 @@ pbp_holds_page(PbpBufState state)
 	return (state & (BM_VALID | BM_TAG_VALID)) == (BM_VALID | BM_TAG_VALID);
 }
 
-/* Called for each page of a sample. */
+/* Receives each page of a sample. */
 typedef void (*PbpPageVisitor) (void *arg, uint64 key, int buffer, int usage,
 								const BufferTag *tag);
 

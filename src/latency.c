@@ -4,8 +4,8 @@
  *	  Percentiles of many short times: a histogram with buckets of constant
  *	  relative width.
  *
- * Holds no PostgreSQL state and calls nothing of the server, so that a unit
- * test or a simulator can compile it alone.
+ * Uses nothing of PostgreSQL, so that a unit test or a simulator can compile it
+ * alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,11 +29,11 @@ pbp_now_ns(void)
 }
 
 /*
- * What a pair of clock readings sees when nothing happens between them.
+ * The time between two readings of the clock when nothing happens between them.
  *
- * A mean, since the clock may tick in steps larger than what is measured; of
- * the quietest of many short runs, since an interrupt in one of them is not
- * the clock's cost.
+ * It is an average, because the clock may advance in larger steps than this
+ * time; and the lowest of many short runs, because an interrupt in one of them
+ * is not the clock's cost.
  */
 static double
 measure_clock_ns(void)
@@ -63,7 +63,7 @@ pbp_latency_init(PbpLatency *latency)
 	latency->clock_ns = measure_clock_ns();
 }
 
-/* All times are counted: the clock may have become cheaper meanwhile. */
+/* To be called after the last time: the clock may have become cheaper. */
 void
 pbp_latency_finish(PbpLatency *latency)
 {
@@ -91,12 +91,12 @@ bucket_of(int64_t ns)
 	if (log2 >= PBP_LATENCY_MAX_LOG2)
 		return PBP_LATENCY_BUCKETS - 1;
 
-	/* the leading bit names the power of two, the bits behind it the step */
+	/* the leading bit gives the power of two, the bits after it the step */
 	return (log2 - PBP_LATENCY_STEPS_LOG2) * PBP_LATENCY_STEPS +
 		(int) (ns >> (log2 - PBP_LATENCY_STEPS_LOG2));
 }
 
-/* The middle of the times that fall into a bucket. */
+/* The middle of the times that belong to a bucket. */
 static double
 bucket_middle_ns(int bucket)
 {
@@ -110,7 +110,7 @@ bucket_middle_ns(int bucket)
 	return (double) lowest + ((double) ((int64_t) 1 << shift) - 1) / 2;
 }
 
-/* Count one time between two clock readings. */
+/* Counts the time between two readings of the clock. */
 void
 pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns)
 {
@@ -143,7 +143,7 @@ pbp_latency_max_ns(const PbpLatency *latency)
 	return without_clock(latency, (double) latency->max_ns);
 }
 
-/* Smallest time that at least the share p (0 < p <= 1) of all times reach. */
+/* The smallest time that a share p (0 < p <= 1) of all times do not exceed. */
 double
 pbp_latency_percentile_ns(const PbpLatency *latency, double p)
 {

@@ -3,7 +3,8 @@
  * latency.h
  *	  Percentiles of many short times in bounded memory.
  *
- * Pure arithmetic: needs nothing of PostgreSQL and compiles alone.
+ * Offers the clock, and a histogram of times with its sum, average, maximum and
+ * percentiles.  Uses nothing of PostgreSQL and compiles alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,10 +14,10 @@
 #include <stdint.h>
 
 /*
- * Times below PBP_LATENCY_STEPS nanoseconds have a bucket each; above, every
- * power of two is cut into that many steps, so that the middle of a bucket is
- * within 1 / (2 * PBP_LATENCY_STEPS) = 0.4 % of each time in it.  The last
- * power of two ends at 2^43 ns, about two hours and a half.
+ * Each time below PBP_LATENCY_STEPS nanoseconds has its own bucket.  Above,
+ * each power of two is divided into so many steps: the middle of a bucket is
+ * within 1 / (2 * PBP_LATENCY_STEPS) = 0.4 % of all times in it.  The last
+ * power of two ends at 2^43 ns, about two and a half hours.
  */
 #define PBP_LATENCY_STEPS_LOG2	7
 #define PBP_LATENCY_STEPS		(1 << PBP_LATENCY_STEPS_LOG2)
@@ -25,12 +26,12 @@
 	((PBP_LATENCY_MAX_LOG2 - PBP_LATENCY_STEPS_LOG2 + 1) * PBP_LATENCY_STEPS)
 
 /*
- * Times are counted as the clock tells them; what reading the clock costs is
- * measured at the beginning and at the end, and taken off what is asked for.
+ * Times are counted as the clock measures them.  The cost of reading the clock
+ * is measured at the beginning and at the end, and subtracted from results.
  */
 typedef struct PbpLatency
 {
-	double		clock_ns;		/* what a pair of readings costs */
+	double		clock_ns;		/* cost of a pair of readings */
 	int64_t		count;
 	int64_t		sum_ns;
 	int64_t		max_ns;

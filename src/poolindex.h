@@ -3,6 +3,9 @@
  * poolindex.h
  *	  Which blocks of which files are in shared buffers.
  *
+ * Offers an index of the pool, made by one scan of the descriptors, and a
+ * bitmap of the blocks of each file in it.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_POOLINDEX_H

@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * readcost.c
- *	  What reading a block costs, by the level of the cache that serves it.
+ *	  Times of reads, by the level of the cache that serves them.
+ *
+ * The page cache is asked in oscache.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +15,7 @@
 
 #include "readcost.h"
 
-/* The segment that was looked at last stays open for the next look. */
+/* The last segment that was needed; it stays open for the next block. */
 typedef struct OpenSegment
 {
 	int			number;			/* -1: none */
@@ -41,7 +43,7 @@ open_segment(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork, i
 	return true;
 }
 
-/* Is the block in shared buffers?  One partition of the mapping is locked. */
+/* Is the block in shared buffers?  Locks one partition of the mapping, shared. */
 static bool
 in_shared_buffers(const PbpLocator *locator, ForkNumber fork, BlockNumber block)
 {
@@ -61,7 +63,7 @@ in_shared_buffers(const PbpLocator *locator, ForkNumber fork, BlockNumber block)
 	return buffer >= 0;
 }
 
-/* Where the block would be read from now.  Nothing is read to find out. */
+/* Where the block would be read from now.  Reads nothing to find out. */
 static PbpTier
 tier_of(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork,
 		BlockNumber block, PbpOsTrust *trust)
@@ -94,9 +96,8 @@ timed_read(Relation relation, ForkNumber fork, BlockNumber block)
 }
 
 /*
- * Blocks to read: one at random out of each of as many equal parts of the
- * fork, in random order, so that no part is left out and the kernel does not
- * take it for a sequential read.
+ * Chooses a random block of each of as many equal parts of the fork, in random
+ * order: no part is left out, and the kernel detects no sequential read.
  */
 static BlockNumber *
 choose_blocks(BlockNumber nblocks, int samples)
@@ -119,12 +120,13 @@ choose_blocks(BlockNumber nblocks, int samples)
 }
 
 /*
- * Read blocks of a fork at random through the buffer manager, each at most
- * once, and count the times by the tier that was seen right before.
+ * Reads random blocks of a fork through the buffer manager, each at most once,
+ * and counts the times by the tier that was found just before.
  *
- * Reads evict other pages and warm both caches, as any read does.  The caller
- * holds a lock that keeps the relation from being truncated.  Memory: four
- * bytes a sample.
+ * Like all reads, these evict other pages and warm both caches.  The caller
+ * holds a lock that keeps the relation from being truncated; a block's lookup
+ * locks one partition of the buffer mapping, shared.  Memory: 4 bytes per
+ * sample.
  */
 void
 pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * readcost.h
- *	  Time of reads, by the cache that serves them.
+ *	  Times of reads, by the level of the cache that serves them.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@ typedef enum PbpTier
 	PBP_SHARED_BUFFERS,
 	PBP_OS_CACHE,
 	PBP_STORAGE,
-	PBP_UNKNOWN_TIER			/* one of the last two, but who knows which */
+	PBP_UNKNOWN_TIER			/* page cache or storage */
 } PbpTier;
 
 #define PBP_TIERS			(PBP_UNKNOWN_TIER + 1)
@@ -25,7 +25,7 @@ typedef enum PbpTier
 typedef struct PbpReadCost
 {
 	PbpLatency	tiers[PBP_TIERS];
-	PbpOsTrust	trust;
+	PbpOsTrust	trust;			/* of the last read whose tier is unknown */
 } PbpReadCost;
 
 extern void pbp_read_cost(Relation relation, ForkNumber fork, int samples,

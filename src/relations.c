@@ -3,8 +3,8 @@
  * relations.c
  *	  From the OID of a relation to its storage.
  *
- * Looks into the catalog only: neither descriptors nor files need a relation
- * to be opened, so nothing here takes a lock on one or waits for DDL.
+ * Reads the catalog only.  Neither descriptors nor files require an open
+ * relation, so nothing here locks one or waits for DDL.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +14,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "utils/inval.h"
@@ -22,8 +23,7 @@
 
 #include "relations.h"
 
-/* room that a list begins with */
-#define FIRST_RELATIONS		64
+#define FIRST_RELATIONS		64	/* that a list has memory for at first */
 
 static PbpLocator
 class_locator(Form_pg_class form)
@@ -56,22 +56,6 @@ check_has_pages(Form_pg_class form)
 				 errdetail("Temporary relations are kept in the local buffers of their session, not in shared buffers.")));
 }
 
-/* Where a relation's pages are found, or an error; false if there is none. */
-bool
-find_relation(Oid relid, PbpLocator *locator)
-{
-	HeapTuple	tuple;
-
-	AcceptInvalidationMessages();
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	check_has_pages((Form_pg_class) GETSTRUCT(tuple));
-	*locator = class_locator((Form_pg_class) GETSTRUCT(tuple));
-	ReleaseSysCache(tuple);
-	return true;
-}
-
 void
 report_no_relation(Oid relid)
 {
@@ -92,61 +76,91 @@ report_no_fork(Oid relid, ForkNumber fork)
 			 errmsg("relation \"%s\" has no fork \"%s\"", name, forkNames[fork])));
 }
 
-PbpLocator
-relation_locator(Oid relid)
-{
-	PbpLocator	locator;
-
-	if (!find_relation(relid, &locator))
-		report_no_relation(relid);
-	return locator;
-}
-
-/* Has a relation got other files since it was looked up?  Then look it up again. */
-bool
-was_rewritten(Oid relid, PbpLocator *locator)
-{
-	PbpLocator	before = *locator;
-
-	return find_relation(relid, locator) && !pbp_locator_equals(&before, locator);
-}
-
-/* ---- lists ---- */
-
-static RelationStorage *
-append_relation(RelationList *list)
-{
-	if (list->number == list->max)
-	{
-		list->max = list->max == 0 ? FIRST_RELATIONS : 2 * list->max;
-		list->relations = list->relations == NULL ?
-			palloc(list->max * sizeof(RelationStorage)) :
-			repalloc_huge(list->relations, (Size) list->max * sizeof(RelationStorage));
-	}
-	return &list->relations[list->number++];
-}
-
 /*
- * Looking for forks that are not there is a large part of the work in a
- * database of many relations.
+ * In a database of many relations, to try forks that cannot exist would be a
+ * large part of the work.
  */
 static void
-append_class(RelationList *list, Form_pg_class form)
+set_storage(RelationStorage *relation, Form_pg_class form)
 {
-	RelationStorage *relation;
-
-	if (!RELKIND_HAS_STORAGE(form->relkind) || form->relpersistence == RELPERSISTENCE_TEMP)
-		return;
-	relation = append_relation(list);
 	relation->relid = form->oid;
 	relation->locator = class_locator(form);
 	relation->forks[MAIN_FORKNUM] = true;
-	relation->forks[FSM_FORKNUM] = form->relkind != RELKIND_SEQUENCE;
+	relation->forks[FSM_FORKNUM] = form->relkind != RELKIND_SEQUENCE && form->relam != HASH_AM_OID;
 	relation->forks[VISIBILITYMAP_FORKNUM] = RELKIND_HAS_TABLE_AM(form->relkind);
 	relation->forks[INIT_FORKNUM] = form->relpersistence == RELPERSISTENCE_UNLOGGED;
 }
 
-/* Every relation of this database that has storage, but for temporary ones. */
+/* Copies a relation's row of the catalog; false if there is none. */
+static bool
+read_class(Oid relid, Form_pg_class form)
+{
+	HeapTuple	tuple;
+
+	AcceptInvalidationMessages();
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	memcpy(form, GETSTRUCT(tuple), CLASS_TUPLE_SIZE);
+	ReleaseSysCache(tuple);
+	return true;
+}
+
+/*
+ * Returns false if the relation does not exist; raises an error if it has no
+ * pages in shared buffers.
+ */
+bool
+find_relation(Oid relid, RelationStorage *relation)
+{
+	FormData_pg_class form;
+
+	if (!read_class(relid, &form))
+		return false;
+	check_has_pages(&form);
+	set_storage(relation, &form);
+	return true;
+}
+
+/* Has the relation got new files since it was looked up?  Sets the new ones. */
+bool
+was_rewritten(RelationStorage *relation)
+{
+	PbpLocator	before = relation->locator;
+
+	return find_relation(relation->relid, relation) &&
+		!pbp_locator_equals(&before, &relation->locator);
+}
+
+PbpLocator
+relation_locator(Oid relid)
+{
+	RelationStorage relation;
+
+	if (!find_relation(relid, &relation))
+		report_no_relation(relid);
+	return relation.locator;
+}
+
+/* ---- lists ---- */
+
+/* Temporary relations, and those without pages, are left out. */
+static void
+append_class(RelationList *list, Form_pg_class form)
+{
+	if (!RELKIND_HAS_STORAGE(form->relkind) || form->relpersistence == RELPERSISTENCE_TEMP)
+		return;
+	if (list->nrelations == list->max_relations)
+	{
+		list->max_relations = list->max_relations == 0 ? FIRST_RELATIONS : 2 * list->max_relations;
+		list->relations = list->relations == NULL ?
+			palloc(list->max_relations * sizeof(RelationStorage)) :
+			repalloc_huge(list->relations, (Size) list->max_relations * sizeof(RelationStorage));
+	}
+	set_storage(&list->relations[list->nrelations++], form);
+}
+
+/* Every relation of this database that has pages in shared buffers. */
 void
 list_all_relations(RelationList *list)
 {
@@ -171,33 +185,28 @@ list_partitions(RelationList *list, Oid relid)
 
 	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
 	{
-		HeapTuple	tuple;
+		FormData_pg_class form;
 
 		CHECK_FOR_INTERRUPTS();
-		tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(lc)));
-		if (!HeapTupleIsValid(tuple))
-			continue;			/* dropped meanwhile */
-		append_class(list, (Form_pg_class) GETSTRUCT(tuple));
-		ReleaseSysCache(tuple);
+		if (lfirst_oid(lc) != relid && read_class(lfirst_oid(lc), &form))
+			append_class(list, &form);
 	}
 }
 
-/* One relation, or the partitions of one that has no storage of its own. */
+/* One relation, or the partitions of a partitioned one. */
 void
 list_relation(RelationList *list, Oid relid)
 {
-	char		relkind = get_rel_relkind(relid);
+	FormData_pg_class form;
 
 	memset(list, 0, sizeof(*list));
-	if (relkind == RELKIND_PARTITIONED_TABLE || relkind == RELKIND_PARTITIONED_INDEX)
+	if (!read_class(relid, &form))
+		report_no_relation(relid);
+	if (RELKIND_HAS_PARTITIONS(form.relkind))
 		list_partitions(list, relid);
 	else
 	{
-		PbpLocator	locator = relation_locator(relid);
-		RelationStorage *relation = append_relation(list);
-
-		relation->relid = relid;
-		relation->locator = locator;
-		memset(relation->forks, true, sizeof(relation->forks));
+		check_has_pages(&form);
+		append_class(list, &form);
 	}
 }

@@ -3,6 +3,9 @@
  * relations.h
  *	  From the OID of a relation to its storage.
  *
+ * Offers the place of one relation's pages, and lists of relations; errors for
+ * relations that have none; and a check for a concurrent rewrite.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_RELATIONS_H
@@ -12,7 +15,7 @@
 
 #include "compat.h"
 
-/* A relation, where its pages are, and which forks it may have. */
+/* Where a relation's pages are, and which forks it may have. */
 typedef struct RelationStorage
 {
 	Oid			relid;
@@ -23,19 +26,19 @@ typedef struct RelationStorage
 typedef struct RelationList
 {
 	RelationStorage *relations;
-	int64		number;
-	int64		max;
+	int64		nrelations;
+	int64		max_relations;
 } RelationList;
 
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
 extern void check_has_pages(Form_pg_class form);
-extern bool find_relation(Oid relid, PbpLocator *locator);
 extern void report_no_relation(Oid relid);
 extern void report_no_fork(Oid relid, ForkNumber fork);
+extern bool find_relation(Oid relid, RelationStorage *relation);
+extern bool was_rewritten(RelationStorage *relation);
 extern PbpLocator relation_locator(Oid relid);
-extern bool was_rewritten(Oid relid, PbpLocator *locator);
 extern void list_all_relations(RelationList *list);
 extern void list_relation(RelationList *list, Oid relid);
 

@@ -1,42 +1,48 @@
 /*-------------------------------------------------------------------------
  *
  * residency.c
- *	  Two caches compared block by block: which blocks of a file are in shared
- *	  buffers, in the operating system's page cache, in both, in neither.
+ *	  Shared buffers and page cache compared block by block: which blocks are
+ *	  in one of them, in both, or in neither.
  *
- * How each cache is asked is known to poolindex.c and oscache.c.
+ * How to ask each cache belongs in poolindex.c and oscache.c.
+ *
+ * No relation is locked: a file that is truncated or removed at the same time
+ * has fewer blocks.  Each segment is seen at its own instant, and shared
+ * buffers as of the scan of the descriptors, which begins each call.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "descriptors.h"
 #include "latency.h"
+#include "poolindex.h"
 #include "residency.h"
 
-/* buffers at random among which a sample of pages is looked for */
+/* random buffers that are tried for a sample of pages */
 #define MAX_TRIES		1000000
 
-/* A segment's blocks in both caches: two bits a block. */
+/* A segment's blocks in both caches: two bits per block. */
 typedef struct Segment
 {
+	PbpPoolIndex *index;		/* of the whole call */
 	int64		nblocks;
 	int64		shared_dirty;
 	int64		os_partial;
-	PbpOsMethod method;
-	PbpOsTrust	trust;
 	uint8	   *shared;
-	uint8	   *os;
+	uint8	   *os;				/* all clear if it is not trusted */
 } Segment;
 
+/* Scans the descriptors, for all relations or for one only. */
 static void
-init_segment(Segment *segment)
+init_segment(Segment *segment, const PbpLocator *only)
 {
-	memset(segment, 0, sizeof(*segment));
+	segment->index = pbp_pool_index(only);
 	segment->shared = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
 	segment->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
 }
@@ -44,36 +50,34 @@ init_segment(Segment *segment)
 static void
 free_segment(Segment *segment)
 {
+	pbp_pool_index_free(segment->index);
 	pfree(segment->shared);
 	pfree(segment->os);
 }
 
-/*
- * Look at the segment that is open, in both caches.
- *
- * No lock on the relation: a file that is truncated or removed meanwhile
- * shows fewer blocks.
- */
+/* Looks up the blocks of the open segment in both caches. */
 static void
-load_segment(Segment *segment, const PbpPoolIndex *index, const PbpOsWalk *walk)
+load_segment(Segment *segment, const PbpOsWalk *walk)
 {
 	const PbpOsFile *file = &walk->file;
 	PbpOsBlocks blocks = {0};
 
 	segment->nblocks = Min(file->bytes / BLCKSZ, RELSEG_SIZE);
-	segment->method = file->method;
-	segment->trust = file->trust;
 	if (file->trust == PBP_OS_TRUSTED)
 		pbp_os_map(file, 0, segment->nblocks, segment->os, &blocks);
+	else
+		memset(segment->os, 0, PBP_BITMAP_BYTES(segment->nblocks));
 	segment->os_partial = blocks.partial;
 
 	memset(segment->shared, 0, PBP_BITMAP_BYTES(segment->nblocks));
-	segment->shared_dirty = pbp_pool_blocks(index, &walk->locator, walk->fork,
+	segment->shared_dirty = pbp_pool_blocks(segment->index, &walk->locator, walk->fork,
 											walk->segment, segment->shared,
 											segment->nblocks);
 }
 
-/* Bits that are set in both of two bitmaps, which may be the same. */
+/* ---- relations ---- */
+
+/* Bits that are set in both bitmaps, which may be the same. */
 static int64
 count_bits(const Segment *segment, const uint8 *one, const uint8 *other)
 {
@@ -90,70 +94,120 @@ add_segment(PbpResidency *residency, const Segment *segment)
 	residency->blocks += segment->nblocks;
 	residency->shared += count_bits(segment, segment->shared, segment->shared);
 	residency->shared_dirty += segment->shared_dirty;
-
-	/* one segment that cannot be told spoils the sum */
-	if (residency->trust == PBP_OS_TRUSTED)
-	{
-		residency->method = segment->method;
-		residency->trust = segment->trust;
-	}
-	if (segment->trust != PBP_OS_TRUSTED)
-		return;
 	residency->os += count_bits(segment, segment->os, segment->os);
 	residency->os_partial += segment->os_partial;
 	residency->both += count_bits(segment, segment->shared, segment->os);
 }
 
 /*
- * Blocks of a fork in both caches.  False if the fork has no file.  If one of
- * its files cannot be opened, no count is known.
- *
- * Each segment is seen at its own instant, and shared buffers as of the
- * index; the counts of a fork belong together all the same, since they are
- * taken from the same bits.  Memory: two bits a block of one segment, beside
- * the index.
+ * Counts a fork's blocks in both caches.  Returns false if the fork has no
+ * file.  If one of its files cannot be opened, no count is known.
  */
-bool
-pbp_residency(const PbpPoolIndex *index, const PbpLocator *locator,
-			  ForkNumber fork, PbpResidency *residency)
+static bool
+count_fork(Segment *segment, const PbpLocator *locator, PbpResidency *residency)
 {
-	Segment		segment;
 	PbpOsWalk	walk;
 	bool		found = false;
 
-	memset(residency, 0, sizeof(*residency));
-	init_segment(&segment);
-	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
+	residency->trust = PBP_OS_TRUSTED;
+	pbp_os_walk(&walk, locator, residency->fork, PBP_OS_AUTO);
 	while (pbp_os_next(&walk))
 	{
 		found = true;
+		/* one untrusted segment makes the total untrusted */
+		if (residency->trust == PBP_OS_TRUSTED || walk.file.trust == PBP_OS_UNREADABLE)
+		{
+			residency->method = walk.file.method;
+			residency->trust = walk.file.trust;
+		}
 		if (walk.file.trust == PBP_OS_UNREADABLE)
 		{
 			residency->unreadable = pstrdup(walk.file.path);
 			residency->error = walk.file.error;
-			residency->trust = PBP_OS_UNREADABLE;
-			residency->method = PBP_OS_AUTO;
 			continue;
 		}
-		load_segment(&segment, index, &walk);
-		add_segment(residency, &segment);
+		load_segment(segment, &walk);
+		add_segment(residency, segment);
 	}
-	free_segment(&segment);
 	return found;
 }
 
 static void
-add_to_buckets(const Segment *segment, int64 first, int64 nblocks,
-			   int nbuckets, PbpResidencyBucket *buckets)
+append_fork(PbpResidencyList *list, const PbpResidency *fork)
 {
-	for (int64 i = 0; i < segment->nblocks && first + i < nblocks; i++)
+	if (list->nforks == list->max_forks)
+	{
+		list->max_forks *= 2;
+		list->forks = repalloc_huge(list->forks, (Size) list->max_forks * sizeof(*fork));
+	}
+	list->forks[list->nforks++] = *fork;
+}
+
+/*
+ * If the main fork cannot be opened, another fork that cannot be opened either
+ * may not exist, so it is left out.
+ */
+static void
+count_relation(Segment *segment, const RelationStorage *relation, PbpResidencyList *result)
+{
+	bool		readable = true;
+
+	for (ForkNumber fork = MAIN_FORKNUM; fork <= MAX_FORKNUM; fork++)
+	{
+		PbpResidency found = {.relid = relation->relid,.fork = fork};
+
+		CHECK_FOR_INTERRUPTS();
+		if (!relation->forks[fork] ||
+			!count_fork(segment, &relation->locator, &found))
+			continue;
+		if (found.trust == PBP_OS_UNREADABLE)
+		{
+			if (!readable)
+				continue;
+			readable = fork != MAIN_FORKNUM;
+		}
+		append_fork(result, &found);
+	}
+}
+
+/*
+ * Counts the blocks of each fork of some relations, in both caches.
+ *
+ * One scan of the descriptors, which locks the headers of these relations'
+ * pages, one at a time; then each segment is opened once.  The counts of a
+ * fork are taken from the same bits, so they add up.  Memory: 8 bytes for each
+ * of these relations' buffers, and two bits for each block of one segment.
+ */
+void
+pbp_residency(const RelationList *relations, PbpResidencyList *result)
+{
+	Segment		segment;
+
+	result->nforks = 0;
+	result->max_forks = Max(relations->nrelations, 1);
+	result->forks = MemoryContextAllocHuge(CurrentMemoryContext,
+										   (Size) result->max_forks * sizeof(PbpResidency));
+	init_segment(&segment, relations->nrelations == 1 ?
+				 &relations->relations[0].locator : NULL);
+	for (int64 i = 0; i < relations->nrelations; i++)
+		count_relation(&segment, &relations->relations[i], result);
+	free_segment(&segment);
+}
+
+/* ---- ranges of blocks ---- */
+
+static void
+add_to_buckets(PbpResidencyMap *map, const Segment *segment, int64 first)
+{
+	for (int64 i = 0; i < segment->nblocks && first + i < map->nblocks; i++)
 	{
 		bool		shared = pbp_bit_is_set(segment->shared, i);
-		bool		os = segment->trust == PBP_OS_TRUSTED && pbp_bit_is_set(segment->os, i);
+		bool		os = pbp_bit_is_set(segment->os, i);
 
 		if (shared || os)
 		{
-			PbpResidencyBucket *bucket = &buckets[pbp_bucket_of(first + i, nblocks, nbuckets)];
+			int64		number = (first + i) * map->nbuckets / map->nblocks;
+			PbpResidencyBucket *bucket = &map->buckets[number];
 
 			bucket->shared += shared;
 			bucket->os += os;
@@ -163,87 +217,163 @@ add_to_buckets(const Segment *segment, int64 first, int64 nblocks,
 }
 
 /*
- * The same by ranges of blocks: nblocks of them,
- * in nbuckets (at most nblocks) ranges of equal length, give or take one.
- * Returns why the page cache's part cannot be trusted, if it cannot.
+ * Counts a fork's blocks in both caches by ranges.  Returns false if the fork
+ * has no file.
+ *
+ * The ranges follow from the length of the fork when the call begins; blocks
+ * that are added later are left out.  Locks and memory are those of
+ * pbp_residency(), plus 24 bytes per range; each segment is opened once.
  */
-PbpOsTrust
-pbp_residency_map(const PbpPoolIndex *index, const PbpLocator *locator,
-				  ForkNumber fork, int64 nblocks, int nbuckets,
-				  PbpResidencyBucket *buckets)
+bool
+pbp_residency_map(const PbpLocator *locator, ForkNumber fork, int max_buckets,
+				  PbpResidencyMap *map)
 {
-	PbpOsTrust	trust = PBP_OS_TRUSTED;
 	Segment		segment;
 	PbpOsWalk	walk;
+	bool		found = false;
 
-	init_segment(&segment);
+	memset(map, 0, sizeof(*map));
+	map->nblocks = pbp_os_fork_blocks(locator, fork);
+	map->nbuckets = (int) Min(max_buckets, map->nblocks);
+	map->buckets = palloc0(map->nbuckets * sizeof(PbpResidencyBucket));
+	init_segment(&segment, locator);
 	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
 	while (pbp_os_next(&walk))
 	{
-		load_segment(&segment, index, &walk);
-		if (trust == PBP_OS_TRUSTED)
-			trust = segment.trust;
-		add_to_buckets(&segment, (int64) walk.segment * RELSEG_SIZE, nblocks,
-					   nbuckets, buckets);
+		found = true;
+		if (map->trust == PBP_OS_TRUSTED || walk.file.trust == PBP_OS_UNREADABLE)
+			map->trust = walk.file.trust;
+		if (walk.file.trust == PBP_OS_UNREADABLE)
+		{
+			map->unreadable = pstrdup(walk.file.path);
+			map->error = walk.file.error;
+			continue;
+		}
+		load_segment(&segment, &walk);
+		add_to_buckets(map, &segment, (int64) walk.segment * RELSEG_SIZE);
 	}
 	free_segment(&segment);
-	return trust;
+	return found;
 }
 
-/* ---- the whole pool, by a sample ---- */
+/* ---- a sample of the pool ---- */
 
-/* Is this page in the page cache, too?  Nothing is counted if its file is gone. */
-static void
-look_up_page(const BufferTag *tag, PbpDuplicates *duplicates)
+typedef struct SampledPage
+{
+	BufferTag	tag;
+	uint32		file_hash;		/* pages of one file are looked up together */
+} SampledPage;
+
+static uint32
+file_hash(const BufferTag *tag)
 {
 	PbpLocator	locator = pbp_tag_locator(tag);
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks blocks;
-	PbpOsFile	file;
+	uint32		file[] = {
+		pbp_locator_tablespace(&locator), pbp_locator_database(&locator),
+		pbp_locator_relfilenode(&locator), (uint32) pbp_tag_fork(tag),
+		tag->blockNum / RELSEG_SIZE
+	};
 
-	if (!pbp_os_open(&locator, pbp_tag_fork(tag), tag->blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file))
-		return;
-	if (file.trust == PBP_OS_TRUSTED)
-	{
-		pbp_os_map(&file, tag->blockNum % RELSEG_SIZE, 1, bitmap, &blocks);
-		duplicates->sampled++;
-		duplicates->cached += blocks.cached;
-	}
-	else
-		duplicates->trust = file.trust;
-	pbp_os_close(&file);
+	return hash_bytes((const unsigned char *) file, sizeof(file));
 }
 
-/*
- * Look up that many pages of the pool, of all databases, in the page cache: in
- * buffers at random, or in all if there are no more, until the time is up or
- * too many buffers were found unused.  A page may be looked up twice.  Takes
- * the header's lock of each; opens a file for each, which is some
- * microseconds.
- */
-void
-pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates)
+static int
+compare_file_hash(const void *a, const void *b)
 {
-	int64		end_ns = pbp_now_ns() + max_ns;
-	bool		all = NBuffers <= npages;
-	int			tries = all ? NBuffers : MAX_TRIES;
-	int			pages = 0;
+	uint32		one = ((const SampledPage *) a)->file_hash;
+	uint32		other = ((const SampledPage *) b)->file_hash;
 
-	memset(duplicates, 0, sizeof(*duplicates));
-	for (int i = 0; i < tries && pages < npages; i++)
+	return one < other ? -1 : one > other;
+}
+
+/* Pages in random buffers, or all pages if there are no more buffers. */
+static int
+choose_pages(SampledPage *pages, int max_pages)
+{
+	bool		all = NBuffers <= max_pages;
+	int			tries = all ? NBuffers : MAX_TRIES;
+	int			npages = 0;
+
+	for (int i = 0; i < tries && npages < max_pages; i++)
 	{
 		int			buffer = all ? i :
 			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
+		SampledPage *page = &pages[npages];
 		PbpBufState state;
-		BufferTag	tag;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &tag))
+		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &page->tag))
 			continue;
-		look_up_page(&tag, duplicates);
-		pages++;
-		if (pbp_now_ns() > end_ns)
-			return;
+		page->file_hash = file_hash(&page->tag);
+		npages++;
 	}
-	duplicates->complete = all && duplicates->trust == PBP_OS_TRUSTED;
+	qsort(pages, npages, sizeof(*pages), compare_file_hash);
+	return npages;
+}
+
+static void
+look_up_page(const PbpOsFile *file, BlockNumber block, PbpDuplicates *duplicates)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+
+	if (file->trust != PBP_OS_TRUSTED)
+	{
+		duplicates->trust = file->trust;
+		return;
+	}
+	pbp_os_map(file, block % RELSEG_SIZE, 1, bitmap, &blocks);
+	duplicates->sampled++;
+	duplicates->cached += blocks.cached;
+}
+
+/* Looks up the first page and those behind it in the same file; returns how many. */
+static int
+look_up_file(const SampledPage *pages, int npages, PbpDuplicates *duplicates)
+{
+	const BufferTag *tag = &pages[0].tag;
+	PbpLocator	locator = pbp_tag_locator(tag);
+	PbpOsFile	file;
+	bool		found = pbp_os_open(&locator, pbp_tag_fork(tag),
+									tag->blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file);
+	int			i = 0;
+
+	do
+	{
+		/* a page whose file was removed is left out */
+		CHECK_FOR_INTERRUPTS();
+		if (found)
+			look_up_page(&file, pages[i].tag.blockNum, duplicates);
+	}
+	while (++i < npages && pbp_tag_matches(&pages[i].tag, &locator) &&
+		   pbp_tag_fork(&pages[i].tag) == pbp_tag_fork(tag) &&
+		   pages[i].tag.blockNum / RELSEG_SIZE == tag->blockNum / RELSEG_SIZE);
+	if (found)
+		pbp_os_close(&file);
+	return i;
+}
+
+/*
+ * Looks up a sample of the pool's pages, of all databases, in the page cache:
+ * max_pages in random buffers, or fewer if many buffers are unused.  A page may
+ * be in the sample twice.  Stops when the time is up; since files are visited
+ * in the order of a hash, the pages looked up by then are of random files.
+ *
+ * Locks the header of each of these pages, one at a time.  Opens each segment
+ * once, and takes a microsecond or two per page.
+ */
+void
+pbp_sample_duplicates(int max_pages, int64 max_ns, PbpDuplicates *duplicates)
+{
+	int64		end_ns = pbp_now_ns() + max_ns;
+	SampledPage *pages = palloc(max_pages * sizeof(SampledPage));
+	int			npages = choose_pages(pages, max_pages);
+	int			looked_up = 0;
+
+	memset(duplicates, 0, sizeof(*duplicates));
+	while (looked_up < npages && pbp_now_ns() <= end_ns)
+		looked_up += look_up_file(&pages[looked_up], npages - looked_up, duplicates);
+	pfree(pages);
+	duplicates->complete = NBuffers <= max_pages && looked_up == npages &&
+		duplicates->trust == PBP_OS_TRUSTED;
 }

@@ -3,28 +3,41 @@
  * residency.h
  *	  Shared buffers and page cache compared block by block.
  *
+ * Offers the blocks in both caches of each fork of a list of relations, the
+ * same by ranges of blocks for one fork, and a sample of the whole pool.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_RESIDENCY_H
 #define PBP_RESIDENCY_H
 
 #include "oscache.h"
-#include "poolindex.h"
+#include "relations.h"
 
+/* A fork's blocks in both caches. */
 typedef struct PbpResidency
 {
+	Oid			relid;
+	ForkNumber	fork;
 	int64		blocks;
-	int64		shared;			/* all that are in shared buffers */
+	int64		shared;			/* in shared buffers */
 	int64		shared_dirty;
 	PbpOsMethod method;
 	char	   *unreadable;		/* path of the first segment that could not be
 								 * opened, NULL if all could; palloc'd */
 	int			error;			/* why, an errno */
 	PbpOsTrust	trust;			/* of the counts below */
-	int64		os;				/* all that are in the page cache, whole */
-	int64		os_partial;		/* in part */
+	int64		os;				/* in the page cache, with all pages */
+	int64		os_partial;		/* with some of them */
 	int64		both;
 } PbpResidency;
+
+typedef struct PbpResidencyList
+{
+	PbpResidency *forks;
+	int64		nforks;
+	int64		max_forks;
+} PbpResidencyList;
 
 typedef struct PbpResidencyBucket
 {
@@ -33,35 +46,36 @@ typedef struct PbpResidencyBucket
 	int64		both;
 } PbpResidencyBucket;
 
-/* A sample of the pool's pages, looked up in the page cache. */
+/* A fork in ranges of equal length, give or take one block. */
+typedef struct PbpResidencyMap
+{
+	int64		nblocks;
+	int			nbuckets;		/* at most one per block */
+	PbpResidencyBucket *buckets;
+	char	   *unreadable;		/* as above */
+	int			error;
+	PbpOsTrust	trust;			/* of "os" and "both" */
+} PbpResidencyMap;
+
+/* How many pages of a sample of the pool are in the page cache. */
 typedef struct PbpDuplicates
 {
 	int64		sampled;
-	int64		cached;			/* of them, in the page cache, too */
-	bool		complete;		/* each page of the pool was looked up */
-	PbpOsTrust	trust;			/* of the last page that could not be */
+	int64		cached;			/* of these, in the page cache */
+	bool		complete;		/* the sample is the whole pool */
+	PbpOsTrust	trust;			/* of the last page whose state is unknown */
 } PbpDuplicates;
 
-/* The range that a block is in, and the first block of a range. */
-static inline int
-pbp_bucket_of(int64 block, int64 nblocks, int nbuckets)
-{
-	return (int) (block * nbuckets / nblocks);
-}
-
+/* The first block of a range of a map. */
 static inline int64
 pbp_bucket_start(int bucket, int64 nblocks, int nbuckets)
 {
 	return (bucket * nblocks + nbuckets - 1) / nbuckets;
 }
 
-extern bool pbp_residency(const PbpPoolIndex *index, const PbpLocator *locator,
-						  ForkNumber fork, PbpResidency *residency);
-extern PbpOsTrust pbp_residency_map(const PbpPoolIndex *index,
-									const PbpLocator *locator,
-									ForkNumber fork, int64 nblocks,
-									int nbuckets, PbpResidencyBucket *buckets);
-
-extern void pbp_sample_duplicates(int npages, int64 max_ns, PbpDuplicates *duplicates);
+extern void pbp_residency(const RelationList *relations, PbpResidencyList *result);
+extern bool pbp_residency_map(const PbpLocator *locator, ForkNumber fork,
+							  int max_buckets, PbpResidencyMap *map);
+extern void pbp_sample_duplicates(int max_pages, int64 max_ns, PbpDuplicates *duplicates);
 
 #endif							/* PBP_RESIDENCY_H */

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * sweep.c
- *	  The clock sweep: what searches for a victim buffer cost, replayed on a
- *	  private overlay or run for real, and where its hand stands.
+ *	  The clock sweep: the cost of searches for a victim buffer, replayed on a
+ *	  private overlay or run live, and the position of the hand.
  *
- * Scans of all descriptors for their own sake belong in descriptors.c.
+ * Full scans of the descriptors belong in descriptors.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,9 +22,9 @@
 /* buffers inspected between two checks for interrupts, about a millisecond */
 #define INSPECTED_PER_CHECK		32768
 
-/* overlay: this free buffer is still to be served */
+/* overlay: the replay has not taken this free buffer yet */
 #define OVERLAY_ON_FREE_LIST	0x80
-/* overlay: usage count that the replay has taken off */
+/* overlay: how often the replay has decremented the usage count */
 #define OVERLAY_DECREMENTS		0x7F
 
 StaticAssertDecl(BM_MAX_USAGE_COUNT <= OVERLAY_DECREMENTS,
@@ -32,11 +32,11 @@ StaticAssertDecl(BM_MAX_USAGE_COUNT <= OVERLAY_DECREMENTS,
 
 typedef struct Replay
 {
-	bool		worst;			/* take every usage count as the highest */
+	bool		worst;			/* assume the highest usage count everywhere */
 	int64		left;			/* buffers that it may still inspect */
-	uint8	   *overlay;		/* one byte a buffer */
-	int			free_left;		/* free buffers still to be served */
-	int			free_next;		/* look for the next one from here */
+	uint8	   *overlay;		/* one byte per buffer */
+	int			free_left;		/* free buffers not taken yet */
+	int			free_next;		/* where to search for the next one */
 
 	/* private stand-ins for the server's control structure */
 	pg_atomic_uint32 hand;
@@ -48,18 +48,15 @@ typedef struct Replay
 typedef struct HeldBuffers
 {
 	int			nheld;
-	int			capacity;
+	int			max_held;
 	int		   *buf_ids;
-	uint8	   *is_held;		/* one bit a buffer */
+	uint8	   *is_held;		/* one bit per buffer */
 } HeldBuffers;
 
-
 /*
- * Have the kernel map the descriptors into this process before time is taken.
- *
- * A backend pays for each page of descriptors once in its life; what a search
- * costs is the question here.  One descriptor a page is read, so the
- * processor's caches stay as cold as they were.
+ * Makes the kernel map the descriptors into this process before the clock
+ * starts: a backend pays for that once, and not in its searches.  Reads one
+ * descriptor per page, so the processor's caches stay cold.
  */
 static void
 map_descriptors(void)
@@ -74,10 +71,10 @@ map_descriptors(void)
 }
 
 /*
- * The hand and its passes, read together under the strategy spinlock.
+ * Reads the hand and its passes at one instant, under the strategy spinlock.
  *
- * The second argument must stay NULL: the server's function resets the
- * counter behind it, which the background writer lives on.
+ * The second argument must be NULL: otherwise the server's function would reset
+ * a counter that the background writer depends on.
  */
 PbpClock
 pbp_read_clock(void)
@@ -94,7 +91,7 @@ pbp_ticks(PbpClock clock)
 	return (int64) clock.passes * NBuffers + clock.hand;
 }
 
-/* Right also when the server's 32-bit counter of passes wrapped in between. */
+/* Correct even if the server's 32-bit counter of passes has wrapped around. */
 int64
 pbp_ticks_between(PbpClock from, PbpClock to)
 {
@@ -122,8 +119,8 @@ add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
 /* ---- replay ---- */
 
 /*
- * Mark the buffers that the free list will serve: unpinned and unused ones.
- * The server drops any other from the list as it comes to it.
+ * Marks the free buffers that are unpinned and unused.  The server's search
+ * removes all others from the free list.
  */
 static void
 mark_free_buffers(Replay *replay)
@@ -162,7 +159,7 @@ init_replay(Replay *replay, const PbpSweepPlan *plan)
 	pg_atomic_init_u32(&replay->hand, (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
 }
 
-/* Take the next buffer off the replayed free list, as the server does. */
+/* Takes the next buffer from the replayed free list, as the server does. */
 static void
 replay_free_buffer(Replay *replay, PbpSweepCost *cost)
 {
@@ -191,15 +188,38 @@ replay_free_buffer(Replay *replay, PbpSweepCost *cost)
 		cost->dirty_victims++;
 }
 
+/* Moves the replayed hand by one buffer; returns the buffer that it was at. */
+static uint32
+replay_tick(Replay *replay)
+{
+	uint32		victim = pg_atomic_fetch_add_u32(&replay->hand, 1);
+
+	if (victim >= (uint32) NBuffers)
+	{
+		victim = 0;
+		pg_atomic_write_u32(&replay->hand, 1);
+	}
+	return victim;
+}
+
+static void
+report_all_pinned(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+			 errmsg("no unpinned buffers available"),
+			 errdetail("Every buffer was pinned when the replay inspected it.")));
+}
+
 /*
- * Move the replayed hand to the next victim and give its state.  False if the
- * replay has inspected as many buffers as it may.
+ * Moves the replayed hand to the next victim and sets its state.  Returns false
+ * if the replay has inspected as many buffers as it may.
  *
  * Follows the server's search step by step: the same order, the same atomic
- * operations on the same headers and one on a hand of its own.  Only the
+ * operations on the same headers, and one on a private hand.  Only the
  * decrement goes to the overlay instead of the header, so no usage count
- * changes.  Concurrent sessions meet this backend as they would meet one that
- * looks for a victim.
+ * changes.  To other sessions this backend looks like one that searches for a
+ * victim: it locks each header in turn up to PostgreSQL 18.
  */
 static bool
 replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected, int64 *skipped_pinned)
@@ -209,29 +229,17 @@ replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected, int64
 	pg_atomic_fetch_add_u32(&replay->allocations, 1);
 	while (replay->left-- > 0)
 	{
-		uint32		victim = pg_atomic_fetch_add_u32(&replay->hand, 1);
-		uint8	   *decrements;
-		PbpBufState state;
-		int			usage;
+		uint32		victim = replay_tick(replay);
+		uint8	   *decrements = &replay->overlay[victim];
+		PbpBufState state = pbp_inspect_header(GetBufferDescriptor(victim));
+		int			usage = replay->worst ? BM_MAX_USAGE_COUNT : BUF_STATE_GET_USAGECOUNT(state);
 
-		if (victim >= (uint32) NBuffers)
-		{
-			victim = 0;
-			pg_atomic_write_u32(&replay->hand, 1);
-		}
-		decrements = &replay->overlay[victim];
-		state = pbp_inspect_header(GetBufferDescriptor(victim));
 		(*inspected)++;
-
-		usage = replay->worst ? BM_MAX_USAGE_COUNT : BUF_STATE_GET_USAGECOUNT(state);
 		if (BUF_STATE_GET_REFCOUNT(state) != 0)
 		{
 			(*skipped_pinned)++;
 			if (--without_change == 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-						 errmsg("no unpinned buffers available"),
-						 errdetail("Every buffer was pinned when the replay looked at it.")));
+				report_all_pinned();
 		}
 		else if (usage > (*decrements & OVERLAY_DECREMENTS))
 		{
@@ -279,22 +287,21 @@ replay_victims(const PbpSweepPlan *plan, PbpSweepCost *cost)
 
 /* ---- live ---- */
 
-/* Room for one more, made before the search: nothing may fail after it. */
+/* To be called before the search, since nothing may fail after it. */
 static void
 reserve_held(HeldBuffers *held)
 {
-	if (held->nheld < held->capacity)
+	if (held->nheld < held->max_held)
 		return;
-	held->capacity *= 2;
+	held->max_held *= 2;
 	held->buf_ids = repalloc_huge(held->buf_ids,
-								  (Size) held->capacity * sizeof(int));
+								  (Size) held->max_held * sizeof(int));
 }
 
 /*
- * A victim without a tag came from the free list, where there is one, unless
- * the hand has just passed it.  In doubt, when other sessions move the hand
- * too, it counts as the list's: a free buffer too many on the list does no
- * harm.
+ * A victim without a tag came from the free list, unless the hand has just
+ * passed it.  If other sessions move the hand too, this is uncertain, and the
+ * answer is yes: an additional free buffer on the list does no harm.
  */
 static bool
 came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
@@ -311,11 +318,11 @@ came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
 }
 
 /*
- * Put everything back, last taken first, which restores the list's order.
+ * Puts all buffers back, the last one first, which restores the list's order.
  *
- * A buffer that a concurrent search has taken meanwhile is in use and stays
- * so.  One that is taken between the look and the push is no harm either: the
- * server discards used buffers as it finds them on the list.
+ * A buffer that another session has taken in the meantime is left alone.  One
+ * that is taken between the check and the push does no harm: the server removes
+ * used buffers when it finds them on the list.
  */
 static void
 give_back_held(int code pg_attribute_unused(), Datum arg)
@@ -336,8 +343,8 @@ give_back_held(int code pg_attribute_unused(), Datum arg)
 }
 
 /*
- * How many of the buffers that the hand passed are pinned, seen right after
- * it went by: the server's search does not tell.  Outside the time taken.
+ * Counts the pinned buffers among those that the hand has passed, which the
+ * server's search does not report.  Not part of the measured time.
  */
 static int64
 count_pinned_behind(PbpClock before, int64 inspected)
@@ -357,7 +364,7 @@ count_pinned_behind(PbpClock before, int64 inspected)
 	return pinned;
 }
 
-/* One search by the server itself, its victim given back. */
+/* Runs the server's own search and releases the victim. */
 static void
 live_search(HeldBuffers *held, PbpSweepCost *cost)
 {
@@ -399,9 +406,9 @@ live_search(HeldBuffers *held, PbpSweepCost *cost)
 }
 
 /*
- * Buffers from the free list are pushed back at its head, where the next
- * search would find them again, so they are held until the end: also when
- * that is an error, a cancel or the end of this process.
+ * Buffers from the free list go back to its head, where the next search would
+ * find them again.  So they are held until the end, which may be an error, a
+ * cancel or the end of this process.
  */
 static void
 live_victims(int victims, PbpSweepCost *cost)
@@ -409,8 +416,8 @@ live_victims(int victims, PbpSweepCost *cost)
 	HeldBuffers held;
 
 	held.nheld = 0;
-	held.capacity = 1024;
-	held.buf_ids = palloc(held.capacity * sizeof(int));
+	held.max_held = 1024;
+	held.buf_ids = palloc(held.max_held * sizeof(int));
 	held.is_held = palloc0(PBP_BITMAP_BYTES(NBuffers));
 
 	map_descriptors();
@@ -430,17 +437,19 @@ live_victims(int victims, PbpSweepCost *cost)
 }
 
 /*
- * Time the search for each of many victims.
+ * Times the search for each of many victims.
  *
- * Replays (current, worst) change nothing that is shared, and say what the
- * server would do if no other session did anything meanwhile.  A live run
- * moves the hand and ages usage counts as any search does; what it counts as
- * inspected includes the steps of other sessions' searches at that moment, and
- * while it holds what was on the free list, other sessions find that empty.
- * It cannot be interrupted within one search, nor while it gives back, and
- * does not stop at max_inspected.
- * Memory: one byte a buffer for a replay; for a live run four bytes for each
- * buffer that it takes from the free list, and one bit a buffer.
+ * A replay (current, worst) changes nothing shared, and does what the server
+ * would do if no other session did anything.  It locks what the server's search
+ * locks, one header at a time, and takes its time, about 20 ns per buffer.
+ * Memory: one byte per buffer.
+ *
+ * A live run moves the hand and ages usage counts, as any search does.  Its
+ * inspected buffers include those that other sessions' searches pass at the
+ * same time.  While it holds buffers from the free list, other sessions do not
+ * find them there.  It cannot be interrupted within a search, nor while it puts
+ * buffers back, and ignores max_inspected.  Memory: one bit per buffer, and 4
+ * bytes for each buffer from the free list.
  */
 void
 pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost)

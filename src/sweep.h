@@ -3,6 +3,9 @@
  * sweep.h
  *	  The clock sweep and its hand.
  *
+ * Offers the cost of searches for a victim buffer, replayed or live, and the
+ * position of the hand.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_SWEEP_H
@@ -19,25 +22,26 @@ typedef enum PbpScenario
 
 #define PBP_SCENARIOS		(PBP_LIVE + 1)
 
-/* What to time. */
+/* The searches to time. */
 typedef struct PbpSweepPlan
 {
 	PbpScenario scenario;
 	int			victims;
-	int64		max_inspected;	/* buffers; a replay stops there */
-	int			start;			/* a replay's hand begins so far ahead */
+	int64		max_inspected;	/* a replay stops after so many buffers */
+	int			start;			/* a replay's hand begins so far ahead of the
+								 * server's */
 } PbpSweepPlan;
 
 typedef struct PbpSweepCost
 {
-	PbpLatency	latency;		/* of every search */
+	PbpLatency	latency;		/* of every search that found a victim */
 	int64		victims;		/* that were found */
-	bool		stopped;		/* by max_inspected, within a search */
+	bool		stopped;		/* within a search, by max_inspected */
 	int64		sweeps;			/* searches that moved the hand */
-	double		sweep_ns;		/* their time, that of the last one too */
-	int64		inspected;		/* buffers the hand passed */
+	double		sweep_ns;		/* their time, of a stopped one too */
+	int64		inspected;		/* buffers that the hand passed */
 	int64		inspected_max;	/* by one search */
-	int64		from_freelist;	/* victims taken without moving the hand */
+	int64		from_freelist;	/* victims found without moving the hand */
 	int64		skipped_pinned;
 	int64		dirty_victims;
 } PbpSweepCost;
@@ -45,7 +49,7 @@ typedef struct PbpSweepCost
 typedef struct PbpClock
 {
 	uint32		passes;			/* the server's counter, which wraps */
-	int			hand;			/* buffer that is inspected next */
+	int			hand;			/* the next buffer to be inspected */
 } PbpClock;
 
 extern void pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost);

@@ -42,6 +42,27 @@ CREATE TABLE part_2 PARTITION OF parted FOR VALUES FROM (1000) TO (10000) PARTIT
 CREATE TABLE part_2_1 PARTITION OF part_2 FOR VALUES FROM (1000) TO (5000);
 CREATE UNLOGGED TABLE part_2_2 PARTITION OF part_2 FOR VALUES FROM (5000) TO (10000);
 INSERT INTO parted SELECT * FROM kept;
+CREATE UNLOGGED SEQUENCE kept_unlogged_sequence;
+DO $$
+DECLARE
+	kind text;
+	am text;
+BEGIN
+	FOREACH kind IN ARRAY ARRAY['logged', 'unlogged'] LOOP
+		EXECUTE format('CREATE %s TABLE %s_indexed (id integer, place point, words tsvector) WITH (autovacuum_enabled = off)',
+			nullif(kind, 'logged'), kind);
+		EXECUTE format($i$INSERT INTO %s_indexed
+			SELECT i, point(i, i), to_tsvector('simple', 'everywhere') FROM generate_series(1, 20000) i$i$, kind);
+		FOREACH am IN ARRAY ARRAY['btree (id)', 'hash (id)', 'brin (id)', 'gist (place)', 'spgist (place)', 'gin (words)'] LOOP
+			EXECUTE format('CREATE INDEX ON %s_indexed USING %s', kind, am);
+		END LOOP;
+		EXECUTE format('DELETE FROM %s_indexed WHERE id < 19000', kind);
+	END LOOP;
+END $$;
+VACUUM logged_indexed, unlogged_indexed;
+-- A B-tree reuses its deleted pages when transactions that may have seen them are over.
+SELECT txid_current();
+VACUUM logged_indexed, unlogged_indexed;
 VACUUM kept, kept_toasted, kept_copy, kept_unlogged, kept_elsewhere;
 });
 $node->safe_psql('postgres', 'CREATE DATABASE other TABLESPACE elsewhere');
@@ -159,6 +180,26 @@ $there->quit;
 
 # ---------------------------------------------------------------------------
 # Several relations
+
+# Every fork that has a file is found. An index's free pages are recorded if its access method reuses them.
+my (@with_file, %with_map);
+for (split /\n/, $session->query_safe(q{
+	SELECT c.oid, coalesce(amname, 'none'), pg_relation_filepath(c.oid) FROM pg_class c LEFT JOIN pg_am a ON a.oid = relam
+	 WHERE relkind IN ('r', 'i', 't', 'm', 'S') AND relpersistence <> 't'}))
+{
+	my ($oid, $am, $path) = split /\|/;
+	my @its_forks = grep { -e $node->data_dir . "/$path" . ($_ eq 'main' ? '' : "_$_") } @fork_names;
+
+	push @with_file, map { "$oid $_" } @its_forks;
+	$with_map{$am}{$_} = 1 for @its_forks;
+}
+is_deeply(
+	[ sort split /\n/, $session->query_safe(q{SELECT relation::oid || ' ' || fork FROM pgbufprobe_residency()}) ],
+	[ sort @with_file ], 'all forks that are there, and no others');
+is_deeply([ map { "$_: " . join ' ', sort keys %{ $with_map{$_} } } sort keys %with_map ],
+	[   'brin: fsm init main', 'btree: fsm init main', 'gin: fsm init main', 'gist: fsm init main', 'hash: init main',
+		'heap: fsm init main vm', 'none: init main', 'spgist: fsm init main' ],
+	'each access method has all the forks that it can have');
 
 my $database = $session->query_safe('SELECT oid FROM pg_database WHERE datname = current_database()');
 

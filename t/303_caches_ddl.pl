@@ -146,6 +146,36 @@ for my $name (sort keys %transactions)
 }
 
 $session->quit;
+
+# ---------------------------------------------------------------------------
+# Rewritten while a call has its old file open: the answer is about the new file
+
+my $pause = $node->basedir . '/pause';
+
+$node->stop;
+{
+	local $ENV{PAUSE_PROBE} = $pause;
+	start_with($node, 'pause_probe');
+}
+for my $case (
+	[ 'os_cache', 'SELECT string_agg(path, NULL) FROM pgbufprobe_os_cache(%s)', q{SELECT pg_relation_filepath('kept')} ],
+	[ 'residency', q{SELECT blocks > 0 AND shared_blocks = blocks FROM pgbufprobe_residency(%s) WHERE fork = 'main'}, q{SELECT true} ],
+	[ 'map', 'SELECT sum(shared_blocks) = max(last_block) + 1 FROM pgbufprobe_residency_map(%s)', q{SELECT true} ])
+{
+	my ($call, $query, $expected) = @$case;
+
+	append_to_file($pause, '');
+	my $asking = start_psql($node, 'asking', '-c', sprintf($query, $kept));
+	my $reached = ok(wait_for { -e "$pause.reached" }, "$call: waits with its file open");
+
+	# All its pages in shared buffers; the checkpoint removes the old file.
+	$node->safe_psql('postgres', 'VACUUM FULL kept; SELECT count(*) FROM kept; CHECKPOINT');
+	unlink $pause or die $!;
+	$asking->{run}->finish;
+	is("$asking->{out}$asking->{err}", $node->safe_psql('postgres', $expected) . "\n", "$call: is about the file that the relation has now");
+	unlink "$pause.reached" or die $! if $reached;
+}
+
 is( $node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'),
 	0, 'no lock is left');
 my $log = slurp_file($node->logfile);

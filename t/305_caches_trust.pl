@@ -23,7 +23,7 @@ $node->stop;
 
 sub ask { return answer_and_messages($node, @_) }
 
-my $notice = qr/^NOTICE:  00000: what the page cache holds.* cannot be told and is NULL\nDETAIL:  .*/;
+my $notice = qr/^NOTICE:  00000: page cache state of .* is unavailable\nDETAIL:  .*/;
 
 sub is_unknown
 {
@@ -80,7 +80,7 @@ SKIP:
 			next;
 		}
 		is_unknown("SELECT path = '$path', $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
-			"t|$bytes|$pages||||||||$used|f", qr/neither own the file nor may write it/,
+			"t|$bytes|$pages||||||||$used|f", qr/neither own the file nor may write to it/,
 			"not ours, $method");
 	}
 	is_unknown(
@@ -168,7 +168,7 @@ SKIP:
 	skip 'direct I/O does not work here', 1 unless $node->start(fail_ok => 1);
 
 	my $pages = length cached_pages($file);
-	my $reason = qr/reads past the page cache/;
+	my $reason = qr/bypasses the page cache/;
 
 	for my $method ('auto', 'mincore', 'cachestat')
 	{

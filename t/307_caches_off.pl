@@ -83,7 +83,7 @@ sub is_off
 			is($out, $answer, "$what: $name: " . ($has_reason ? 'NULL for the page cache' : 'an answer'));
 			if ($has_reason)
 			{
-				like($said, qr/\ANOTICE:  00000: what the page cache .*\nDETAIL:  The setting "\Q$answers_nothing\E\.\z/,
+				like($said, qr/\ANOTICE:  00000: page cache state of .* is unavailable\nDETAIL:  The setting "\Q$answers_nothing\E\.\z/,
 					"$what: $name: and the reason, once");
 			}
 			else

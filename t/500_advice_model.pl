@@ -1,4 +1,4 @@
-# Compares the predictions of src/advice.c with a model of the server's clock sweep.
+# Compares the predictions of src/advice*.c with a model of the server's clock sweep.
 
 use strict;
 use warnings;

@@ -146,27 +146,25 @@ sub watch_pages
 	};
 }
 
-# Asks while nothing changes. The kernel may take a page out of memory at any time: on
-# some machines it takes all that is not used for some seconds, with most memory free.
-# So a look, which is a text, is taken before and after. Where they differ, the answer
-# does not count, and all is done again. Returns the answer; or, if something has
-# changed in every round, nothing, and a test has failed.
+# Asks while nothing changes. The kernel may drop a page at any time: on some machines it drops all that was not used
+# for some seconds, with most memory free. So the state of the caches, a text, is taken before and after. Where they
+# differ, the answer does not count, and everything is repeated. Returns the answer; or, if something has changed in
+# every round, nothing, and a test has failed.
 #
-# Options: reach, what puts the caches into a state, in each round; wanted, the look
-# that they must have then; reads, a file that the question itself reads: its pages may
-# come, but those that were there before must stay.
+# Options: reach puts the caches into a state, in each round; wanted is the state that they must have then; reads is a
+# file that the question itself reads, whose pages may come, but may not leave.
 sub undisturbed
 {
-	my ($what, $look, $ask, %options) = @_;
+	my ($what, $state, $ask, %options) = @_;
 	my $wanted = $options{wanted};
 
 	for my $round (1 .. $rounds)
 	{
 		$options{reach}->() if $options{reach};
 		my $left = $options{reads} ? watch_pages($options{reads}) : undef;
-		my $before = $look->();
+		my $before = $state->();
 		my $answer = $ask->();
-		my $is_still = $left ? $left->() == 0 : $before eq $look->();
+		my $is_still = $left ? $left->() == 0 : $before eq $state->();
 		my $is_wanted = !defined $wanted || $before eq $wanted;
 
 		return $answer if $is_still && $is_wanted;
@@ -240,9 +238,8 @@ INSERT INTO $table SELECT i, repeat('x', current_setting('block_size')::integer 
 };
 }
 
-# What there is: of each file, what the oracles say; of shared buffers, what
-# pg_buffercache says.
-sub look
+# The state of the caches: each file as the oracles have it, shared buffers as pg_buffercache has them.
+sub state_of_caches
 {
 	my ($session, $where, $files) = @_;
 	my @pages = cached_pages(@$files);
@@ -266,22 +263,22 @@ sub look
 # A page is known to cachestat while it is being read, and to mincore later.
 sub is_settled
 {
-	my ($look) = @_;
+	my ($state) = @_;
 
-	for my $i (0 .. $#{ $look->{counts} })
+	for my $i (0 .. $#{ $state->{counts} })
 	{
-		my ($cached) = split /\|/, $look->{counts}[$i];
-		return 0 if $cached != ($look->{pages}[$i] =~ tr/1//);
+		my ($cached) = split /\|/, $state->{counts}[$i];
+		return 0 if $cached != ($state->{pages}[$i] =~ tr/1//);
 	}
 	return 1;
 }
 
-sub look_as_text
+sub state_as_text
 {
-	my ($look) = @_;
+	my ($state) = @_;
 
-	return join "\n", @{ $look->{pages} }, @{ $look->{bytes} },
-	  @{ $look->{counts} }, $look->{buffers};
+	return join "\n", @{ $state->{pages} }, @{ $state->{bytes} },
+	  @{ $state->{counts} }, $state->{buffers};
 }
 
 # For each block '1' if all of its pages are in memory, 'p' if some are.
@@ -309,29 +306,29 @@ sub blocks_of_pages
 # What the extension must say, in the form of answers() below.
 sub expected
 {
-	my ($look, $where, $files) = @_;
-	my $method = @{ $look->{counts} } && !$where->{only_mincore} ? 'cachestat' : 'mincore';
+	my ($state, $where, $files) = @_;
+	my $method = @{ $state->{counts} } && !$where->{only_mincore} ? 'cachestat' : 'mincore';
 	my ($os, $partial, $dirty) = ('', 0, 0);
 	my (@auto, @mincore);
 
 	for my $i (0 .. $#$files)
 	{
-		my $pages = $look->{pages}[$i];
+		my $pages = $state->{pages}[$i];
 		my $cached = $pages =~ tr/1//;
 		my $common = join '|', $i, $where->{path} . ($i == 0 ? '' : ".$i"),
-		  $look->{bytes}[$i], length $pages, $cached, $cached * $page_bytes;
+		  $state->{bytes}[$i], length $pages, $cached, $cached * $page_bytes;
 
 		push @mincore, "$common|t|||||mincore|t";
 		push @auto, $method eq 'cachestat'
-		  ? "$common|t|" . ($look->{counts}[$i] =~ s/^\d+\|//r) . '|cachestat|t'
+		  ? "$common|t|" . ($state->{counts}[$i] =~ s/^\d+\|//r) . '|cachestat|t'
 		  : $mincore[-1];
-		$os .= blocks_of_pages($pages, $look->{bytes}[$i], $where->{block_bytes});
+		$os .= blocks_of_pages($pages, $state->{bytes}[$i], $where->{block_bytes});
 	}
 	$partial = ($os =~ tr/p/0/);
 
 	my $nblocks = length $os;
 	my $shared = '0' x $nblocks;
-	for (split / /, $look->{buffers})
+	for (split / /, $state->{buffers})
 	{
 		my ($block, $is_dirty) = /^(\d+)(d?)$/;
 		substr $shared, $block, 1, '1';
@@ -466,7 +463,7 @@ sub compare_caches
 		parts => $options{parts} // 7,
 		only_mincore => $options{only_mincore});
 	my @files = segment_files($node, $session, $relation, $fork);
-	my $looks = 0;
+	my $unsettled = 0;
 	my $last;
 
 	@where{qw(path filenode tablespace database has_buffercache block_bytes)} = split /\|/,
@@ -486,8 +483,8 @@ sub compare_caches
 	my $seen = undisturbed(
 		$what,
 		sub {
-			$last = look($session, \%where, \@files);
-			return is_settled($last) ? look_as_text($last) : 'not settled ' . $looks++;
+			$last = state_of_caches($session, \%where, \@files);
+			return is_settled($last) ? state_as_text($last) : 'not settled ' . $unsettled++;
 		},
 		sub { return answers($session, \%where) },
 		reach => $options{reach});

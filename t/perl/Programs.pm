@@ -40,11 +40,11 @@ sub build_library
 	return compile("$name.so", '-fPIC', '-shared', "t/unit/$name.c", '-ldl');
 }
 
-# Compiles a file of src/ with its test and nothing else, and runs that, which prints TAP.
+# Compiles the files of an engine with their test and nothing else, and runs that, which prints TAP.
 sub run_unit_test
 {
 	my ($name) = @_;
-	my $program = compile($name, "t/unit/$name.c", "src/$name.c", '-lm');
+	my $program = compile($name, "t/unit/$name.c", glob("src/$name*.c"), '-lm');
 
 	return system($program) == 0 || die "t/unit/$name.c failed";
 }

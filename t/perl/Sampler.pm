@@ -8,13 +8,12 @@ use warnings;
 
 use Exporter 'import';
 use PostgreSQL::Test::Utils;
-use Programs;
 use Server;
 use Test::More;
 
 our @EXPORT = qw(
   $pool $worker sampler_node ask set becomes_true worker_pid await_samples make_pages
-  start_with sampler_log
+  sampler_log
 );
 
 our $pool = 2048;
@@ -38,14 +37,6 @@ sub sampler_node
 	start_with($node, $library);
 	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 	return $node;
-}
-
-sub start_with
-{
-	my ($node, $library) = @_;
-
-	local $ENV{LD_PRELOAD} = $library ? build_library($library) : $ENV{LD_PRELOAD} // '';
-	$node->start;
 }
 
 sub ask

@@ -9,12 +9,13 @@ use Exporter 'import';
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Programs;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   $no_background_writes $by_index
-  init_server start_server init_standby start_through create_if_available keyed_pages write_script
+  init_server start_server init_standby start_with start_through create_if_available keyed_pages write_script
   answer_and_messages as_role has_error
   start_psql start_pgbench finish_pgbench
   wait_for poll_through_crash has_no_crash
@@ -59,6 +60,15 @@ sub init_standby
 	$primary->backup('backup');
 	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
 	return $standby;
+}
+
+# Starts a server with a library of t/unit in all its processes, if one is named.
+sub start_with
+{
+	my ($node, $library) = @_;
+
+	local $ENV{LD_PRELOAD} = $library ? build_library($library) : $ENV{LD_PRELOAD} // '';
+	$node->start;
 }
 
 # Starts a server by a program that sets up its process, such as a filter on system calls, and runs the rest of its

@@ -1,11 +1,11 @@
 /*
  * advice.c
- *	  Compares the predictions of src/advice.c with pools of those sizes.
+ *	  Compares estimates of src/advice.c for other sizes with pools of those
+ *	  sizes.
  *
  * A model of the server's buffer pool runs a trace; scans of it feed the
- * advice, as the sampler does.  Then pools of the other sizes run the same
- * trace.  Prints TAP; t/500_advice_model.pl compiles it with src/advice.c
- * alone.
+ * advice, as the sampler would.  Then pools of the other sizes run the same
+ * trace.  Prints TAP; t/500_advice_model.pl compiles it with src/advice*.c alone.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #define NONE		(-1)
 
 static int	tests;
-static int	given;				/* figures that came with an uncertainty */
-static int	covered;			/* of these, no further off than that */
+static int	nknown;				/* figures with an uncertainty */
+static int	covered;			/* of these, off by no more than that */
 
 static void
 ok(bool passed, const char *what)
@@ -56,7 +56,7 @@ below(Random *random, int n)
 	return (int) ((next_random(random) >> 32) * (uint64_t) n >> 32);
 }
 
-/* What the sampler would make of a tag. */
+/* The sampler's hash of a tag. */
 static uint64_t
 key_of(int page, uint64_t seed)
 {
@@ -326,9 +326,9 @@ typedef struct Run
 	Kind		kind;
 	int			nbuffers;
 	uint64_t	seed;
-	int			scans_per_turn;
+	int			scans_per_pass;
 	PbpAdvice  *advice[SAMPLES];
-	double		uncounted;		/* share of the reads that nobody counts */
+	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
@@ -350,7 +350,7 @@ sample_seed(int sample)
 	return 1000 + (uint64_t) sample;
 }
 
-/* What the server says of the accesses since the last scan. */
+/* The server's counts of accesses since the last scan. */
 static PbpAdviceCounts
 count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 {
@@ -366,7 +366,7 @@ count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 }
 
 static void
-scan_untold(const Run *run, int sample, const Pool *pool)
+scan_only(const Run *run, int sample, const Pool *pool)
 {
 	PbpAdvice  *advice = run->advice[sample];
 
@@ -376,7 +376,7 @@ scan_untold(const Run *run, int sample, const Pool *pool)
 		uint64_t	key = key_of(pool->page[i], sample_seed(sample));
 
 		if (pbp_advice_sampled(advice, key))
-			pbp_advice_page(advice, key, i, pool->usage[i], USAGE_MAX);
+			pbp_advice_observe(advice, key, i, pool->usage[i]);
 	}
 	pbp_advice_end(advice, pool->ticks);
 }
@@ -387,14 +387,14 @@ scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
 	PbpAdviceCounts counts = count_accesses(run, pool, watch);
 
 	pbp_advice_accesses(run->advice[sample], &counts);
-	scan_untold(run, sample, pool);
+	scan_only(run, sample, pool);
 }
 
-/* A scan whenever the sampler would make one. */
+/* Scan whenever the sampler would. */
 static void
 watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 {
-	if (pool->ticks - watch->ticks < run->nbuffers / run->scans_per_turn &&
+	if (pool->ticks - watch->ticks < run->nbuffers / run->scans_per_pass &&
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
 		return;
 	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
@@ -402,7 +402,7 @@ watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads, pool->ring_reads};
 }
 
-/* Today's pool, watched all along; finds the window, too. */
+/* Runs the baseline pool under observation, and finds the window. */
 static void
 run_today(Run *run)
 {
@@ -477,7 +477,7 @@ start(Run *run, int samples, size_t bytes, double rate)
 {
 	memset(run->advice, 0, sizeof(run->advice));
 	for (int i = 0; i < samples; i++)
-		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, rate, !run->rings_together);
+		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, USAGE_MAX, rate, !run->rings_together);
 }
 
 static void
@@ -488,9 +488,9 @@ finish(Run *run)
 }
 
 static void
-compare_trace(Kind kind, int nbuffers, int scans_per_turn, int smallest)
+compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
 {
-	Run			run = {.kind = kind, .nbuffers = nbuffers, .seed = 1 + (uint64_t) kind, .scans_per_turn = scans_per_turn};
+	Run			run = {.kind = kind, .nbuffers = nbuffers, .seed = 1 + (uint64_t) kind, .scans_per_pass = scans_per_pass};
 	double		worst_smaller = 0;
 	double		worst_larger = 0;
 	double		worst_self = 0;
@@ -514,7 +514,7 @@ compare_trace(Kind kind, int nbuffers, int scans_per_turn, int smallest)
 			pbp_advice_row(run.advice[j], i, &row);
 			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY;
 			worst = fmax(worst, error);
-			given += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
+			nknown += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
 			covered += i != TODAY && error <= row.uncertainty;
 			printf(" %.4f +- %.4f", row.miss_ratio, row.uncertainty);
 		}
@@ -529,15 +529,15 @@ compare_trace(Kind kind, int nbuffers, int scans_per_turn, int smallest)
 		pbp_advice_totals(run.advice[j], &totals);
 		worst_self = fmax(worst_self, fabs(totals.self_error));
 		dropped += totals.dropped;
-		printf("# %-10s sample %d: rate 1/%.1f, %.1f scans a turn, self error %+.3f\n", kind_names[kind], j,
-			   1 / pbp_advice_rate(run.advice[j]), totals.scans_per_turn, totals.self_error);
+		printf("# %-10s sample %d: rate 1/%.1f, %.1f scans per pass, self error %+.3f\n", kind_names[kind], j,
+			   1 / pbp_advice_rate(run.advice[j]), totals.scans_per_pass, totals.self_error);
 	}
 	finish(&run);
 
 	snprintf(what, sizeof(what), "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
 	ok(worst_larger <= 0.01, what);
-	snprintf(what, sizeof(what), "%s, %d scans a turn: %g to 1 times, known within 0.02 (%.4f)",
-			 kind_names[kind], scans_per_turn, pbp_advice_factor(smallest), worst_smaller);
+	snprintf(what, sizeof(what), "%s, %d scans per pass: %g to 1 times, known within 0.02 (%.4f)",
+			 kind_names[kind], scans_per_pass, pbp_advice_factor(smallest), worst_smaller);
 	ok(worst_smaller <= 0.02, what);
 	snprintf(what, sizeof(what), "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
 	ok(worst_self < 0.1, what);
@@ -545,12 +545,12 @@ compare_trace(Kind kind, int nbuffers, int scans_per_turn, int smallest)
 	ok(dropped == 0, what);
 }
 
-/* One scan a turn is too few for smaller sizes; larger ones bear it. */
+/* One scan per pass suffices for larger sizes, but not for smaller ones. */
 static void
 scan_rarely(void)
 {
-	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .scans_per_turn = 1};
-	int			given = 0;
+	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .scans_per_pass = 1};
+	int			wrong = 0;
 	double		worst = 0;
 	PbpAdviceRow row;
 
@@ -560,14 +560,14 @@ scan_rarely(void)
 	{
 		pbp_advice_row(run.advice[0], i, &row);
 		if (i < TODAY)
-			given += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
+			wrong += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
 		else
 			worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
 						 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
 	}
-	printf("# one scan a turn: larger sizes within %.4f\n", worst);
-	ok(given == 0, "one scan a turn: smaller sizes are unknown, with the reason");
-	ok(worst <= 0.02, "one scan a turn: larger sizes within 0.02");
+	printf("# one scan per pass: larger sizes within %.4f\n", worst);
+	ok(wrong == 0, "one scan per pass: smaller sizes are unknown, with the reason");
+	ok(worst <= 0.02, "one scan per pass: larger sizes within 0.02");
 	finish(&run);
 }
 
@@ -578,7 +578,7 @@ scan_rarely(void)
 static void
 scan_a_slow_hand(void)
 {
-	Run			run = {.kind = NEARLY_FITS, .nbuffers = 4096, .seed = 13, .scans_per_turn = 8};
+	Run			run = {.kind = NEARLY_FITS, .nbuffers = 4096, .seed = 13, .scans_per_pass = 8};
 	int			wrong = 0;
 	PbpAdviceRow row;
 
@@ -592,7 +592,7 @@ scan_a_slow_hand(void)
 		wrong += row.reason == PBP_ADVICE_KNOWN && fabs(row.miss_ratio - truth) > 0.02;
 		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.miss_ratio, (int) row.reason);
 	}
-	ok(wrong == 0, "where a slow hand hides how much is used, no prediction is wrong");
+	ok(wrong == 0, "where a slow hand hides uses, no wrong figure is given");
 	finish(&run);
 }
 
@@ -639,7 +639,7 @@ all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason)
 		count_reason(advice, from, reason) == PBP_ADVICE_FACTORS - from;
 }
 
-/* A pool that runs a trace in steps, watched by one advice. */
+/* A pool that runs a trace in steps, observed by one advice. */
 typedef struct Bench
 {
 	Run			run;
@@ -652,13 +652,13 @@ static void
 bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate)
 {
 	memset(bench, 0, sizeof(*bench));
-	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .scans_per_turn = 8};
+	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .scans_per_pass = 8};
 	start(&bench->run, 1, bytes, rate);
 	pool_init(&bench->pool, nbuffers, trace_pages(nbuffers));
 	trace_init(&bench->trace, kind, nbuffers, bench->run.seed, INT64_MAX);
 }
 
-/* For so many pools' worth of reads; watched, or not. */
+/* For so many pools' worth of reads, with or without scans. */
 static void
 bench_run(Bench *bench, double pools, bool watched)
 {
@@ -675,7 +675,7 @@ bench_run(Bench *bench, double pools, bool watched)
 	}
 }
 
-/* 8192 buffers, watched from the start for so many pools' worth of reads. */
+/* 8192 buffers, observed from the start for so many pools' worth of reads. */
 static void
 bench_learn(Bench *bench, Kind kind, double pools)
 {
@@ -716,14 +716,14 @@ lose_knowledge(void)
 
 	bench_learn(&bench, ZIPF, 1.9);
 	ok(all_unknown(bench.run.advice[0], TODAY + 3, PBP_ADVICE_LEARNING),
-	   "soon after the start twice the size and more are being learnt");
+	   "soon after the start, twice the size and more are being learned");
 	bench_run(&bench, 9, true);
 	ok(count_known(bench.run.advice[0], 1) == 10, "later all are known from 0.5 on");
 
 	pbp_advice_gap(bench.run.advice[0]);
 	bench_run(&bench, 0.2, true);
 	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_LEARNING),
-	   "after a gap larger sizes are being learnt again");
+	   "after a gap, larger sizes are being learned again");
 	bench_run(&bench, 9, true);
 	ok(count_known(bench.run.advice[0], 1) == 10, "and known again later");
 	pbp_advice_totals(bench.run.advice[0], &totals);
@@ -732,7 +732,7 @@ lose_knowledge(void)
 	bench_run(&bench, 2, false);
 	bench_run(&bench, 0.2, true);
 	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some turns without a scan is noticed");
+	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a scan is detected");
 	bench_finish(&bench);
 }
 
@@ -746,7 +746,7 @@ learn_again(void)
 {
 	Bench		bench;
 	double		worst = 0;
-	int			given = 0;
+	int			nfigures = 0;
 
 	bench_start(&bench, UNIFORM, 2048, 2048 * 20, 1.0 / 20);
 	for (int i = 0; i < 30; i++)
@@ -763,17 +763,17 @@ learn_again(void)
 				pbp_advice_row(bench.run.advice[0], j, &row);
 				if (row.reason != PBP_ADVICE_KNOWN)
 					continue;
-				given++;
+				nfigures++;
 				worst = fmax(worst, fabs(row.miss_ratio - fmax(0, 1 - row.factor / 2)));
 			}
 		}
 	}
-	printf("# a small pool after gaps: within %.4f, %d figures\n", worst, given);
-	ok(worst <= 0.1 && given > 1000, "a small pool after gaps: the first figures of larger sizes within 0.1");
+	printf("# a small pool after gaps: within %.4f, %d figures\n", worst, nfigures);
+	ok(worst <= 0.1 && nfigures > 1000, "a small pool after gaps: the first figures of larger sizes within 0.1");
 	bench_finish(&bench);
 }
 
-/* A hand that comes round some times between any two scans, after better times. */
+/* A hand that makes several passes between two scans, after slower times. */
 static void
 outrun(void)
 {
@@ -792,7 +792,7 @@ outrun(void)
 	bench_finish(&bench);
 }
 
-/* Reads that are not counted. */
+/* The server does not count all reads. */
 static void
 count_less(void)
 {
@@ -802,18 +802,18 @@ count_less(void)
 	bench.run.uncounted = 0.6;
 	bench_run(&bench, 12, true);
 	ok(count_known(bench.run.advice[0], 0) == 1 && count_reason(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED) == PBP_ADVICE_FACTORS - 1,
-	   "where more than half of the reads are not counted, other sizes are unknown, with the reason");
+	   "where more than half of the reads are not counted, no other size is known, with the reason");
 	bench.run.uncounted = 0.8;
 	bench_run(&bench, 12, true);
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED),
-	   "where most reads are not counted, so is today's, with the reason");
+	   "where most reads are not counted, neither is today's, with the reason");
 	bench_finish(&bench);
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
 	for (int i = 0; i < 100; i++)
 	{
 		bench_run(&bench, 0.1, false);
-		scan_untold(&bench.run, 0, &bench.pool);
+		scan_only(&bench.run, 0, &bench.pool);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED),
 	   "where no access is counted, nothing is known, with the reason");
@@ -837,25 +837,25 @@ publish_late(void)
 	for (int i = 0; i < 400; i++)
 	{
 		bench_run(&bench, 0.04, false);
-		scan_untold(&bench.run, 0, &bench.pool);
+		scan_only(&bench.run, 0, &bench.pool);
 	}
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
-	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: unknown until it publishes its reads");
+	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is known");
 	counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
 	pbp_advice_accesses(bench.run.advice[0], &counts);
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	before = (double) counts.reads / (double) (counts.reads + counts.hits);
 	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
-	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then known, before the next scan");
-	scan_untold(&bench.run, 0, &bench.pool);
+	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next scan");
+	scan_only(&bench.run, 0, &bench.pool);
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
 	ok(count_known(bench.run.advice[0], 1) >= 8, "with other sizes, to twice today's at least");
 	bench_finish(&bench);
 }
 
-/* Accesses from a time without scans do not dilute what is known. */
+/* Accesses during a gap, whose loads no scan has seen, must not dilute the figures. */
 static void
 count_before_gaps(void)
 {
@@ -870,7 +870,7 @@ count_before_gaps(void)
 		bench_run(&bench, 3, false);
 		counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
 		pbp_advice_accesses(bench.run.advice[0], &counts);
-		scan_untold(&bench.run, 0, &bench.pool);
+		scan_only(&bench.run, 0, &bench.pool);
 		bench.watch = (Watch) {bench.pool.ticks, bench.trace.count, bench.pool.hits, bench.pool.reads, 0};
 		bench_run(&bench, 3, true);
 	}
@@ -890,7 +890,7 @@ count_before_gaps(void)
 	bench_finish(&bench);
 }
 
-/* Reads that no scan meets: of those that are known to be no large scans, nothing is said. */
+/* Reads that no scan sees.  If they cannot be large scans, nothing is known. */
 static void
 see_less(void)
 {
@@ -909,16 +909,16 @@ see_less(void)
 			   "hardly any read is seen: known where these may be large scans");
 		else
 			ok(all_unknown(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN),
-			   "hardly any read is seen: unknown where large scans count apart, with the reason");
+			   "hardly any read is seen: nothing is known where large scans count apart, with the reason");
 		bench_finish(&bench);
 	}
 }
 
-/* Where large scans count as other reads, no larger pool is predicted to save them. */
+/* Where large scans count as others, larger pools do not avoid their reads. */
 static void
 count_rings_as_others(void)
 {
-	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .scans_per_turn = 8, .rings_together = true};
+	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .scans_per_pass = 8, .rings_together = true};
 	double		worst = 0;
 
 	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
@@ -955,7 +955,7 @@ extend(void)
 		loads = bench.pool.reads;
 		bench.watch.hits = bench.pool.hits;
 		pbp_advice_accesses(bench.run.advice[0], &counts);
-		scan_untold(&bench.run, 0, &bench.pool);
+		scan_only(&bench.run, 0, &bench.pool);
 	}
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	printf("# new pages: self error %+.3f\n", totals.self_error);
@@ -1063,10 +1063,10 @@ look_at_bands(void)
 	}
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		worst = fmax(worst, fabs(within[i] / (pbp_advice_factor(i) * n * pbp_advice_rate(bench.run.advice[0])) - 1));
-	printf("# %d sampled pages, twice the pool holds %d, %d right; sizes of bands off by %.3f\n",
+	printf("# %d sampled pages, twice the pool holds %d, %d predicted right; sizes of bands off by %.3f\n",
 		   sampled, held, agree, worst);
 	ok(unsampled == 0, "pages that are not sampled are in no band");
-	ok(agree > 0.9 * sampled, "for nine in ten pages, the bands are right about whether twice the pool would hold them");
+	ok(agree > 0.9 * sampled, "the bands predict for nine in ten pages whether twice the pool would hold them");
 	ok(worst < 0.15, "each size's bands hold about the pages of such a pool");
 	bench_finish(&bench);
 	bench_finish(&twice);
@@ -1076,7 +1076,7 @@ look_at_bands(void)
 static void
 small_pool(void)
 {
-	Run			run = {.kind = ZIPF, .nbuffers = 2048, .seed = 5, .scans_per_turn = 8};
+	Run			run = {.kind = ZIPF, .nbuffers = 2048, .seed = 5, .scans_per_pass = 8};
 	size_t		bytes = 16384;
 	size_t		behind = 4096;
 	unsigned char *memory = malloc(bytes + behind);
@@ -1085,7 +1085,7 @@ small_pool(void)
 	PbpAdviceTotals totals;
 
 	memset(memory, 0xA5, bytes + behind);
-	run.advice[0] = pbp_advice_init(memory, bytes, run.nbuffers, 1.0 / 20, true);
+	run.advice[0] = pbp_advice_init(memory, bytes, run.nbuffers, USAGE_MAX, 1.0 / 20, true);
 	run_today(&run);
 	for (size_t i = 0; i < behind; i++)
 		touched += memory[bytes + i] != 0xA5;
@@ -1101,8 +1101,8 @@ small_pool(void)
 	printf("# 2048 buffers: rate 1/%.1f, within %.4f\n", 1 / pbp_advice_rate(run.advice[0]), worst);
 	ok(pbp_advice_rate(run.advice[0]) > 1.0 / 40, "2048 buffers, 16 kB: more than 1 in 40 pages");
 	ok(worst < 0.05, "2048 buffers, 16 kB: within 0.05");
-	ok(touched == 0, "nothing is written behind the memory given");
-	ok(totals.dropped < totals.sampled_loads / 100, "and it nearly always suffices");
+	ok(touched == 0, "nothing is written behind the given memory");
+	ok(totals.dropped < totals.sampled_loads / 100, "and it is nearly always enough");
 	free(memory);
 }
 
@@ -1115,12 +1115,12 @@ extremes(void)
 	PbpAdviceRow row;
 	Bench		bench;
 
-	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, 0, true))
+	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, USAGE_MAX, 0, true))
 		smallest++;
 	ok(smallest > 0 && smallest < 4096, "too little memory is refused");
 
 	/* a pool of one buffer, whose page is not sampled */
-	advice = pbp_advice_init(memory, sizeof(memory), 1, 1.0 / 20, true);
+	advice = pbp_advice_init(memory, sizeof(memory), 1, USAGE_MAX, 1.0 / 20, true);
 	for (int i = 0; i < 100; i++)
 	{
 		pbp_advice_accesses(advice, &(PbpAdviceCounts) {.hits = 10, .reads = 1});
@@ -1173,8 +1173,8 @@ main(void)
 	compare_trace(UNIFORM, 16384, 4, SMALLEST);
 	compare_trace(RING_SCANS, 16384, 4, SMALLEST);
 	compare_trace(PGBENCH, 16384, 4, SMALLEST);
-	printf("# %d of %d errors are within the uncertainty given\n", covered, given);
-	ok(covered >= 0.9 * given, "nine in ten errors are within the uncertainty given");
+	printf("# %d of %d errors are within the uncertainty\n", covered, nknown);
+	ok(covered >= 0.9 * nknown, "nine in ten errors are within the uncertainty");
 	scan_rarely();
 	scan_a_slow_hand();
 	all_fits();

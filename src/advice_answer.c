@@ -1,0 +1,268 @@
+/*-------------------------------------------------------------------------
+ *
+ * advice_answer.c
+ *	  Miss ratio at other sizes of the buffer pool: what is answered from the
+ *	  counters, or why nothing is.
+ *
+ * Compiles without PostgreSQL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice_internal.h"
+
+#include <math.h>
+
+/* Sampled loads below which there is no figure. */
+#define ENOUGH_LOADS		50.0
+
+/* Misses of the baseline that follow learning, as pools' worth. */
+#define MATURE_POOLS		0.05
+
+/*
+ * Error of the extra misses of smaller sizes, as a share of them, by the
+ * simulator.  Uses between two scans are partly guesses.
+ */
+#define UNSEEN_SHARE		0.1
+
+/*
+ * Passes of a simulated hand between two scans.  After more, the order of uses
+ * in that time, which is unknown, decides what stays.  Less is tolerated where
+ * many counts are at the maximum, which hides uses.  Four scans during a pass of
+ * the real hand are within this for half the size, by the simulator.
+ */
+#define TOLERATED_PASSES	1.0
+
+/* Share of scans that begin with a loss of knowledge. */
+#define TOLERATED_LOSSES	0.5
+
+/*
+ * A page that returns was read, through a ring or not.  If many more return
+ * than the server counts, then reads of some processes are not counted, such as
+ * those of the replay of WAL.
+ */
+#define TOLERATED_UNCOUNTED	1.5
+
+/*
+ * Any page that is loaded was read or is new.  Above this ratio, the measured
+ * miss ratio is that of few of the accesses.
+ */
+#define WORTHLESS_UNCOUNTED	3.0
+
+/*
+ * Share of the counted loads that scans must have seen.  It means nothing where
+ * large scans are not counted apart: their pages come and go between two scans.
+ */
+#define WORTHLESS_SEEN		0.1
+
+/* The share of the pool that is in the sample, by chance and rate. */
+double
+pbp_share_of_pool(const Advice *advice)
+{
+	return advice->averages.residents > 0 ?
+		advice->averages.residents / advice->nbuffers : advice->sampling_rate;
+}
+
+/*
+ * Maximum share of recent accesses whose misses may be warm-up artifacts: a
+ * larger pool that is not full yet may have held these pages before the first
+ * scan.
+ */
+double
+pbp_doubtful_share(const Advice *advice, int i)
+{
+	const RecentCounters *recent = &advice->recent;
+
+	if (recent->recent_accesses <= 0)
+		return 1;
+	return recent->doubtful_misses[i] / pbp_share_of_pool(advice) / recent->recent_accesses;
+}
+
+/* A number of events of sampled pages as a share of all accesses. */
+static double
+scaled(const Advice *advice, int i, double count)
+{
+	return count / pbp_share_of_pool(advice) / advice->counters.sizes[i].accesses;
+}
+
+static double
+passes_between_scans(const Advice *advice, int i)
+{
+	double		nscans = advice->counters.nscans;
+
+	return nscans > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / nscans : 0;
+}
+
+/* Loads that scans saw against the counted reads and new pages. */
+static double
+seen_share(const Counters *counters, double sampling_rate)
+{
+	return counters->loads / sampling_rate / (counters->reads + counters->extends);
+}
+
+/* Are more pages loaded than the server counts, by this factor? */
+static bool
+too_few_counted(const Advice *advice, double loads, double counted, double factor)
+{
+	return advice->counters.loads >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
+}
+
+/* Did scans see hardly any of the loads that the server counts? */
+static bool
+too_few_seen(const Advice *advice)
+{
+	const Counters *counters = &advice->counters;
+
+	return advice->rings_apart &&
+		(counters->reads + counters->extends) * advice->sampling_rate >= ENOUGH_LOADS &&
+		seen_share(counters, advice->sampling_rate) < WORTHLESS_SEEN;
+}
+
+/* Why nothing is known of any size, not even of the baseline. */
+static PbpAdviceReason
+reason_of_all(const Advice *advice)
+{
+	const Counters *counters = &advice->counters;
+
+	if (advice->averages.lost_share > TOLERATED_LOSSES)
+		return PBP_ADVICE_RARE_SCANS;
+	if (counters->accesses <= 0 && counters->loads > 0)
+		return PBP_ADVICE_UNPUBLISHED;
+	if (counters->accesses <= 0)
+		return advice->nscans > 0 && advice->scan.last.ticks < advice->nbuffers ?
+			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
+	if (too_few_counted(advice, counters->loads,
+						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
+						WORTHLESS_UNCOUNTED))
+		return PBP_ADVICE_UNCOUNTED;
+	return too_few_seen(advice) ? PBP_ADVICE_UNSEEN : PBP_ADVICE_KNOWN;
+}
+
+static bool
+is_learning(const Advice *advice, int i)
+{
+	double		misses = advice->counters.sizes[i].baseline_misses;
+
+	return advice->pools[i].learning || misses < ENOUGH_LOADS ||
+		misses < MATURE_POOLS * advice->averages.residents ||
+		pbp_doubtful_share(advice, i) > TOLERATED_DOUBT;
+}
+
+static PbpAdviceReason
+reason_of(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	double		saturated_share = advice->averages.saturated_share;
+	PbpAdviceReason of_all = reason_of_all(advice);
+
+	if (of_all != PBP_ADVICE_KNOWN || i == BASELINE)
+		return of_all;
+	if (counters->sizes[i].accesses <= 0)
+		return PBP_ADVICE_LEARNING;
+	if (too_few_counted(advice, counters->loads - counters->new_loads,
+						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
+		return PBP_ADVICE_UNCOUNTED;
+	if (i < BASELINE && passes_between_scans(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
+		return PBP_ADVICE_FAST_HAND;
+	/* which of the saturated pages are used more is unknown */
+	if (i < BASELINE && saturated_share > pbp_advice_factor(i))
+		return PBP_ADVICE_SATURATED;
+	if (counters->loads < ENOUGH_LOADS)
+		return PBP_ADVICE_LITTLE_EVIDENCE;
+	return i > BASELINE && is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
+}
+
+/*
+ * The measured miss ratio and the extra misses, scaled back.  Where a larger
+ * pool avoids misses of the baseline, their share is more precise than their
+ * number: a pool that avoids all has none left.  Where large scans are not
+ * counted apart, the reads that no scan saw are theirs, and remain at any size.
+ */
+static double
+estimate(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	const SizeCounters *size = &counters->sizes[i];
+	double		measured = counters->reads / counters->accesses;
+	double		seen = advice->rings_apart ? measured :
+		measured * fmin(1, seen_share(counters, advice->sampling_rate));
+	double		by_number = measured + scaled(advice, i, size->extra_misses);
+	double		avoided = 0;
+
+	if (i > BASELINE && size->baseline_misses > 0)
+		avoided = fmax(0, -size->extra_misses / size->baseline_misses);
+	return fmin(1, fmax(0, avoided * (measured - avoided * seen) + (1 - avoided) * by_number));
+}
+
+/*
+ * A larger pool may miss slightly more often by bad luck.  Where a figure says
+ * so, chance in the sample is more likely, so the figure of each size bounds
+ * those further from the baseline.
+ */
+void
+pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
+{
+	const Advice *advice = (const Advice *) base;
+	const SizeCounters *size = &advice->counters.sizes[i];
+	int			step = i < BASELINE ? -1 : 1;
+	double		bound;
+
+	row->factor = pbp_advice_factor(i);
+	row->reason = reason_of(advice, i);
+	row->miss_ratio = row->uncertainty = NAN;
+	if (row->reason != PBP_ADVICE_KNOWN)
+		return;
+
+	bound = advice->counters.reads / advice->counters.accesses;
+	for (int j = BASELINE; j != i; j += step)
+		if (reason_of(advice, j + step) == PBP_ADVICE_KNOWN)
+			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
+	row->miss_ratio = bound;
+	row->uncertainty = scaled(advice, i, 1.96 * sqrt(size->differing)) + pbp_doubtful_share(advice, i);
+	if (i < BASELINE)
+		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(size->extra_misses));
+}
+
+void
+pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
+{
+	const Advice *advice = (const Advice *) base;
+	const Counters *counters = &advice->counters;
+
+	*totals = (PbpAdviceTotals)
+	{
+		.accesses = counters->accesses,
+		.reads = counters->reads,
+		.extends = counters->extends,
+		.ring_reads = counters->ring_reads,
+		.ring_extends = counters->ring_extends,
+		.loads = counters->loads,
+		.new_loads = counters->new_loads,
+		.self_error = counters->reads + counters->extends > 0 ?
+			seen_share(counters, advice->sampling_rate) - 1 : NAN,
+		.scans_per_pass = counters->ticks > 0 ?
+			counters->nscans * advice->nbuffers / counters->ticks : NAN,
+		.sampled_loads = advice->nsampled_loads,
+		.scans = advice->nscans,
+		.gaps = advice->ngaps,
+		.dropped = advice->ndropped,
+	};
+}
+
+/*
+ * The smallest size whose pool would hold the page now.  -1: none would, or the
+ * page is not in the sample.
+ */
+int
+pbp_advice_band(const PbpAdvice *base, uint64_t key)
+{
+	const Advice *advice = (const Advice *) base;
+	uint32_t	page;
+
+	if (!pbp_advice_sampled(base, key))
+		return -1;
+	page = pbp_find_page(&advice->table, key);
+	for (int i = 0; page != INVALID_PAGE && i < FACTORS; i++)
+		if (count_in_pool(advice->table.pages[page].state, i) != ABSENT)
+			return i;
+	return -1;
+}

@@ -1,0 +1,236 @@
+/*-------------------------------------------------------------------------
+ *
+ * advice_internal.h
+ *	  What the advice knows, and what its files offer each other: records of
+ *	  pages (advice_pages.c), simulated pools (advice_pools.c), learning
+ *	  (advice.c), answers (advice_answer.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_ADVICE_INTERNAL_H
+#define PBP_ADVICE_INTERNAL_H
+
+#include "advice_state.h"
+
+#define FACTORS				PBP_ADVICE_FACTORS
+#define BASELINE			PBP_ADVICE_TODAY	/* the size that runs */
+
+#define INVALID_PAGE		UINT32_MAX
+#define PAGE_BITS			27
+#define LEVELS				(1 << LEVEL_BITS)
+#define LEVELS_PER_OCTAVE	4.0
+
+/* Between two checks for interrupts: some milliseconds, if each is a load. */
+#define STEPS_PER_CHECK		2048
+
+/* A larger size is unknown above this share of doubtful misses. */
+#define TOLERATED_DOUBT		0.01
+
+typedef struct PageRecord
+{
+	uint32_t	fingerprint;	/* tells it from others of its chain */
+	uint32_t	next;			/* in its chain */
+	PageState	state;
+} PageRecord;
+
+/* Records in a hash table.  Pages are named by their index. */
+typedef struct PageTable
+{
+	uint32_t	max_pages;
+	uint32_t	npages;			/* records that were ever in use */
+	uint32_t	nheads;
+	uint32_t	reclaimer;		/* where the search for a free record stands */
+	bool		exhausted;		/* this scan cannot find a free record */
+	PageRecord *pages;
+	uint32_t   *heads;
+} PageTable;
+
+/* Where a scan met a page. */
+typedef struct Meeting
+{
+	int32_t		buffer;
+	uint32_t	page;
+} Meeting;
+
+/* All that one scan met, in the order of buffers. */
+typedef struct MeetingList
+{
+	uint32_t	nmeetings;
+	Meeting    *meetings;
+} MeetingList;
+
+/* What happened to a page, and how often. */
+typedef struct Event
+{
+	uint32_t	page:PAGE_BITS;
+	uint32_t	load:1;
+	uint32_t	amount:COUNT_BITS;
+} Event;
+
+/* All that one scan found. */
+typedef struct EventList
+{
+	uint32_t	nevents;
+	Event	   *events;
+} EventList;
+
+/* A clock sweep over the sample's share of a pool of one size. */
+typedef struct SimulatedPool
+{
+	uint32_t	max_slots;
+	uint32_t	nslots;
+	uint32_t	nfilled;
+	uint32_t	hand;
+	uint32_t	nlearned;		/* pages used since knowledge was lost, at
+								 * most nslots */
+	bool		learning;		/* some misses may be warm-up artifacts */
+	uint32_t   *slots;			/* their pages */
+} SimulatedPool;
+
+/* What decays of one size. */
+typedef struct SizeCounters
+{
+	double		accesses;		/* by the server, while the rest was counted */
+	double		baseline_misses;
+	double		extra_misses;	/* more than those of the baseline */
+	double		differing;		/* accesses that only one of both missed */
+	double		steps;			/* of the simulated hand */
+} SizeCounters;
+
+/* What decays; nothing but doubles. */
+typedef struct Counters
+{
+	double		accesses;
+	double		reads;
+	double		extends;
+	double		ring_reads;
+	double		ring_extends;
+	double		loads;
+	double		new_loads;
+	double		nscans;
+	double		ticks;
+	SizeCounters sizes[FACTORS];
+} Counters;
+
+/* What decays sooner; nothing but doubles. */
+typedef struct RecentCounters
+{
+	double		recent_accesses;
+	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
+} RecentCounters;
+
+/* Where the clock hand stands.  Computed once, and not for each buffer. */
+typedef struct HandPosition
+{
+	int64_t		ticks;
+	int64_t		passes;
+	int			buffer;
+} HandPosition;
+
+/* What one scan found, in numbers of sampled pages. */
+typedef struct Findings
+{
+	uint32_t	nresidents;
+	uint32_t	nsaturated;		/* of them, at the maximum usage count */
+	uint32_t	nloads;
+	uint32_t	nnew_loads;
+} Findings;
+
+/* This scan and the last. */
+typedef struct ScanState
+{
+	uint64_t	number;
+	bool		scanning;
+	bool		lost;			/* what happened since the last is unknown */
+	bool		counted;		/* the last one's figures count */
+	HandPosition now;
+	HandPosition last;
+	int64_t		first_ticks;	/* since knowledge was lost */
+	uint32_t	next_meeting;	/* of the last scan, to compare with */
+	Findings	found;
+	PbpAdviceCounts fresh;		/* reported since the last scan's end */
+} ScanState;
+
+/* Moving averages over scans. */
+typedef struct Averages
+{
+	double		residents;		/* 0: none yet */
+	double		saturated_share;	/* of residents */
+	double		lost_share;		/* of scans */
+} Averages;
+
+typedef struct Advice
+{
+	PbpAdvice	base;
+	double		sampling_rate;
+	int			nbuffers;
+	int			usage_max;
+	bool		rings_apart;	/* does the server count their reads apart? */
+	uint64_t	random;
+	double		use_rates[LEVELS];	/* uses between two scans, by level */
+
+	PageTable	table;
+	SimulatedPool pools[FACTORS];
+	uint32_t	max_meetings;
+	uint32_t	max_events;
+	MeetingList meetings[2];	/* of this scan and the last */
+	EventList	events[2];
+
+	ScanState	scan;
+	Averages	averages;
+	Counters	counters;
+	RecentCounters recent;
+	int64_t		nsampled_loads; /* these four do not decay */
+	int64_t		nscans;
+	int64_t		ngaps;
+	int64_t		ndropped;
+} Advice;
+
+static inline MeetingList *
+meetings_of(Advice *advice, uint64_t scan)
+{
+	return &advice->meetings[scan % 2];
+}
+
+static inline EventList *
+events_of(Advice *advice, uint64_t scan)
+{
+	return &advice->events[scan % 2];
+}
+
+/* For a loop, in its i-th step. */
+static inline void
+check_interrupts(uint32_t i)
+{
+	if (i % STEPS_PER_CHECK == 0 && pbp_advice_check_interrupts != NULL)
+		pbp_advice_check_interrupts();
+}
+
+static inline uint64_t
+next_random(Advice *advice)
+{
+	uint64_t	x = advice->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	advice->random = x;
+	return x;
+}
+
+/* advice_pages.c */
+extern size_t pbp_set_table_size(PageTable *table, double npages);
+extern void *pbp_place_table(PageTable *table, void *memory);
+extern uint32_t pbp_find_page(const PageTable *table, uint64_t key);
+extern uint32_t pbp_find_page_at(Advice *advice, uint64_t key, int buffer);
+extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
+
+/* advice_pools.c */
+extern void pbp_resize_pools(Advice *advice, double residents);
+extern void pbp_play_events(Advice *advice, uint64_t scan, bool counts);
+
+/* advice_answer.c */
+extern double pbp_share_of_pool(const Advice *advice);
+extern double pbp_doubtful_share(const Advice *advice, int i);
+
+#endif							/* PBP_ADVICE_INTERNAL_H */

@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * advice_observe.c
+ *	  From one observation of a sampled page to events: was it loaded, and how
+ *	  often was it used since it was last observed?
+ *
+ * Which buffers are read, and when, is not known here.  Compiles without
+ * PostgreSQL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice_internal.h"
+
+#include <math.h>
+
+#define LOG2_E				1.4426950408889634
+
+/* The level that a loaded page begins with. */
+#define LEVEL_UNKNOWN		36
+
+/* Weight of one use against all before. */
+#define LEVEL_GAIN			0.09
+
+static double
+next_share(Advice *advice)
+{
+	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
+}
+
+/* One of the two integers around the mean, so that this is the expectation. */
+static double
+rounded(Advice *advice, double mean)
+{
+	return floor(mean + next_share(advice));
+}
+
+/* A random number of independent events (Poisson), at most this many. */
+static int
+some_events(Advice *advice, double mean, int most)
+{
+	double		limit;
+	double		product;
+	int			nevents = 0;
+
+	if (mean <= 0)
+		return 0;
+	if (mean > 2 * most)
+		return most;
+	limit = exp(-mean);
+	for (product = next_share(advice); product > limit && nevents < most; product *= next_share(advice))
+		nevents++;
+	return nevents;
+}
+
+/* How often the hand has visited a buffer. */
+static inline int64_t
+visits(HandPosition hand, int buffer)
+{
+	return hand.passes + (buffer < hand.buffer);
+}
+
+/* The share of the time between the scans in which uses raised the count. */
+static double
+visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
+{
+	const ScanState *scan = &advice->scan;
+	double		share = 1;
+
+	if (before == advice->usage_max)
+	{
+		int64_t		nvisits = visits(scan->now, buffer);
+		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
+
+		share = nvisits == visits(scan->last, buffer) ? 0 :
+			fmin(1, (double) (scan->now.ticks - last_visit) /
+				 (double) (scan->now.ticks - scan->last.ticks));
+	}
+	if (usage == advice->usage_max && seen > 0)
+		share /= 2;				/* until it reached the maximum */
+	return share;
+}
+
+/*
+ * Uses of a page that stayed since the last scan.  Each visit of the hand took
+ * one from its usage count, and would have evicted it at 0.
+ *
+ * Uses do not show while the count is at the maximum.  They are assumed to
+ * continue at the rate that was learned while they showed.
+ */
+static int
+estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
+{
+	int64_t		new_visits = visits(advice->scan.now, buffer) - visits(advice->scan.last, buffer);
+	int			before = (int) state->usage;
+	int			seen = usage - before + (int) new_visits;
+	double		rate = advice->use_rates[state->level];
+	double		visible;
+
+	if (seen < 0)
+		return 0;
+	visible = visible_share(advice, before, usage, seen, buffer);
+	if (visible > 0)
+	{
+		double		level = (double) state->level + LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * rate);
+
+		state->level = (unsigned) fmin(LEVELS - 1, fmax(0, rounded(advice, level)));
+		rate = advice->use_rates[state->level];
+	}
+	return seen + some_events(advice, (1 - visible) * rate, usage);
+}
+
+/*
+ * Uses happen at separate times, so each becomes an event while there is room.
+ * Pages in constant use need no such precision, nor do the uses after a load.
+ */
+static void
+add_events(Advice *advice, uint32_t page, bool load, int amount)
+{
+	EventList  *list = events_of(advice, advice->scan.number);
+	uint32_t	room = advice->max_events - list->nevents;
+	int			usage_max = advice->usage_max;
+
+	if (amount <= 0)
+		return;
+	if (room == 0)
+		advice->ndropped++;
+	else if (!load && amount < usage_max && (uint32_t) amount <= room / 4)
+	{
+		for (int i = 0; i < amount; i++)
+			list->events[list->nevents++] = (Event){page, false, 1};
+	}
+	else
+		list->events[list->nevents++] = (Event){page, load, (unsigned) (amount < usage_max ? amount : usage_max)};
+}
+
+/* Learn from a page that this scan has not met yet. */
+static void
+learn(Advice *advice, uint32_t page, int buffer, int usage)
+{
+	PageState  *state = &advice->table.pages[page].state;
+	uint64_t	scan = advice->scan.number;
+	MeetingList *list = meetings_of(advice, scan);
+	bool		load = advice->scan.lost || !met_in_scan(*state, scan - 1);
+	int			amount;
+
+	if (list->nmeetings < advice->max_meetings)
+		list->meetings[list->nmeetings++] = (Meeting){buffer, page};
+	if (load)
+	{
+		state->level = LEVEL_UNKNOWN;
+		amount = usage > 0 ? usage : 1;
+	}
+	else
+		amount = estimate_uses(advice, state, buffer, usage);
+	state->usage = (unsigned) usage;
+	state->scan = scan & SCAN_MASK;
+	add_events(advice, page, load, amount);
+}
+
+/*
+ * One sampled page of the scan.  The order of buffers is the fastest, but not
+ * required.  A page that moves during the scan may come twice.
+ */
+void
+pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
+{
+	Advice	   *advice = (Advice *) base;
+	uint32_t	page = pbp_find_page_at(advice, key, buffer);
+
+	if (usage > advice->usage_max)
+		usage = advice->usage_max;
+	advice->scan.found.nresidents++;
+	advice->scan.found.nsaturated += usage == advice->usage_max;
+	if (page == INVALID_PAGE)
+		page = pbp_add_page(advice, key);
+	if (page != INVALID_PAGE && !met_in_scan(advice->table.pages[page].state, advice->scan.number))
+		learn(advice, page, buffer, usage);
+}

@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * history.h
+ *	  What the sampler publishes in shared memory: a ring of samples, and the
+ *	  latest advice.  Any process may read both; the worker alone adds to them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_HISTORY_H
+#define PBP_HISTORY_H
+
+#include "advice.h"
+#include "descriptors.h"
+
+/* The pool at one time, and what happened since the previous sample. */
+typedef struct PbpSample
+{
+	TimestampTz taken_at;
+	int64		ticks;			/* of the hand, since server start */
+	int64		allocations;	/* as published, since server start */
+	PbpHistogram histogram;
+	int64		elapsed_ns;		/* 0: there was no sample before */
+	int64		new_ticks;
+	int64		new_allocations;
+	int64		scans;
+	int64		cpu_ns;			/* used by the worker */
+} PbpSample;
+
+typedef struct PbpAdviceReport
+{
+	TimestampTz since;			/* when learning began; 0: never */
+	bool		has_memory;		/* to learn */
+	PbpAdviceTotals totals;
+	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
+
+	/*
+	 * Share of the reads between this size and today's that the page cache
+	 * serves; -1: unknown.
+	 */
+	double		os_cache_share[PBP_ADVICE_FACTORS];
+	double		os_read_ns;		/* -1 here and below: unknown */
+	double		storage_read_ns;
+} PbpAdviceReport;
+
+extern int	pbp_history_size;	/* a setting, defined by _PG_init() */
+
+extern void pbp_sampler_request_shared(void);
+extern void pbp_sampler_init_shared(void);
+extern bool pbp_sampler_is_loaded(void);
+
+/* for readers */
+extern PbpSample *pbp_history(int *nsamples);
+extern bool pbp_history_rate(double *seconds, double *ticks);
+extern void pbp_history_reset(void);
+extern void pbp_read_advice(PbpAdviceReport *report);
+
+/* for the worker */
+extern uint32 pbp_count_resets(void);
+extern void pbp_announce_sample(int64 next_sample_ns);
+extern void pbp_put_sample(const PbpSample *sample, uint32 resets);
+extern void pbp_put_advice(const PbpAdviceReport *report, uint32 resets);
+
+#endif							/* PBP_HISTORY_H */

@@ -1,0 +1,224 @@
+/*-------------------------------------------------------------------------
+ *
+ * learner.c
+ *	  What the worker feeds to the advice, and when it publishes the result.
+ *
+ * The advice learns from scans of the descriptors, from the server's counts of
+ * accesses, and from probes of the page cache.  When to scan is decided in
+ * sampler.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "latency.h"
+#include "learner.h"
+#include "probing.h"
+#include "sampler.h"
+#include "serverstats.h"
+
+/* sessions publish their counts of accesses as often */
+#define COUNT_NS		INT64CONST(1000000000)
+
+/* maximum age of published advice while the worker is awake */
+#define PUBLISH_NS		INT64CONST(1000000000)
+
+/* of the pool; a larger sample takes more time and hardly improves the figures */
+#define ENOUGH_PAGES	4000.0
+
+/* for as many, and some more; most of it is never touched */
+#define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
+
+/*
+ * Databases are searched again after this many times the duration of a search,
+ * which takes tenths of a second where there are millions of tables.
+ */
+#define FIND_DATABASES_RARELY	1000
+
+struct PbpLearner
+{
+	MemoryContext context;
+	PbpAdvice  *advice;			/* NULL: none is wanted, or no memory for it */
+	int			memory_kb;		/* the setting when that was decided */
+	TimestampTz since;
+	uint64		nscans;			/* ever */
+	int64		published_ns;
+
+	PbpDatabases databases;		/* whose accesses are counted */
+	int64		find_databases_ns;	/* when to search for others */
+	PbpAccessCounts accesses;	/* when last counted */
+	int64		counted_ns;		/* 0: never */
+
+	PbpProbing *probing;
+};
+
+PbpLearner *
+pbp_create_learner(void)
+{
+	PbpLearner *learner = MemoryContextAllocZero(TopMemoryContext, sizeof(PbpLearner));
+
+	learner->context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
+											 ALLOCSET_DEFAULT_SIZES);
+	learner->probing = pbp_create_probing();
+	return learner;
+}
+
+static Size
+advice_bytes(void)
+{
+	if (pbp_advice_memory_kb >= 0)
+		return (Size) pbp_advice_memory_kb * 1024;
+	return Min((Size) NBuffers * BLCKSZ / 1000, ENOUGH_BYTES);
+}
+
+/* Without memory, the history continues without advice. */
+static PbpAdvice *
+create_advice(MemoryContext context, Size bytes)
+{
+	void	   *memory = MemoryContextAllocExtended(context, bytes,
+													MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+	if (memory == NULL)
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory for the advice"),
+				 errdetail("Failed on request of size %zu.", bytes),
+				 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
+		return NULL;
+	}
+	return pbp_advice_init(memory, bytes, NBuffers, BM_MAX_USAGE_COUNT,
+						   pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
+						   PBP_COUNTS_APART);
+}
+
+/* Page cache shares are differences of the rows, so they come last. */
+static void
+publish(const PbpLearner *learner, uint32 resets)
+{
+	PbpAdviceReport report = {0};
+
+	report.since = learner->since;
+	report.has_memory = learner->advice != NULL;
+	pbp_report_read_times(learner->probing, &report);
+	if (learner->advice != NULL)
+	{
+		pbp_advice_totals(learner->advice, &report.totals);
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			pbp_advice_row(learner->advice, i, &report.rows[i]);
+		pbp_report_os_cache_shares(learner->probing, &report);
+	}
+	pbp_put_advice(&report, resets);
+}
+
+/* Forgets all, and publishes that. */
+void
+pbp_restart_learner(PbpLearner *learner, uint32 resets)
+{
+	Size		bytes = advice_bytes();
+
+	MemoryContextReset(learner->context);
+	learner->advice = NULL;
+	learner->memory_kb = pbp_advice_memory_kb;
+	learner->since = GetCurrentTimestamp();
+	learner->counted_ns = 0;
+	pbp_reset_probing(learner->probing);
+	if (bytes > 0)
+		learner->advice = create_advice(learner->context, bytes);
+	publish(learner, resets);
+}
+
+/* Has pgbufprobe.advice_memory changed? */
+bool
+pbp_learner_is_outdated(const PbpLearner *learner)
+{
+	return learner->memory_kb != pbp_advice_memory_kb;
+}
+
+/* If not, there is no need to scan. */
+bool
+pbp_is_learning(const PbpLearner *learner)
+{
+	return learner->advice != NULL;
+}
+
+static void
+visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
+{
+	PbpLearner *learner = arg;
+
+	pbp_advice_observe(learner->advice, key, buffer, usage);
+	pbp_remember_page(learner->probing, learner->advice, learner->nscans, key, tag);
+}
+
+void
+pbp_learner_begin_scan(PbpLearner *learner, int64 ticks, PbpHistogram *histogram)
+{
+	if (learner->advice != NULL)
+		pbp_advice_begin(learner->advice, ticks);
+	pbp_sample_pool(histogram, learner->advice, visit_page, learner);
+}
+
+void
+pbp_learner_end_scan(PbpLearner *learner, int64 ticks)
+{
+	if (learner->advice != NULL)
+		pbp_advice_end(learner->advice, ticks);
+	learner->nscans++;
+}
+
+/* Has no count become less, as by a reset of statistics? */
+static bool
+have_grown(const PbpAdviceCounts *counts)
+{
+	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
+		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+}
+
+/*
+ * Pass on what the server has counted since the last call.  Due also while the
+ * hand stands still: a transaction publishes its accesses at its end.
+ */
+void
+pbp_learner_count(PbpLearner *learner)
+{
+	int64		start = pbp_now_ns();
+	const PbpAccessCounts *before = &learner->accesses;
+	PbpAccessCounts now;
+	PbpAdviceCounts counts;
+
+	if (learner->advice == NULL ||
+		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS))
+		return;
+	if (start >= learner->find_databases_ns)
+	{
+		pbp_find_databases(&learner->databases);
+		learner->find_databases_ns = start + FIND_DATABASES_RARELY * (pbp_now_ns() - start);
+	}
+	now = pbp_access_counts(&learner->databases);
+	counts.hits = now.hits - before->hits;
+	counts.reads = now.reads - before->reads;
+	counts.extends = now.extends - before->extends;
+	counts.ring_reads = now.ring_reads - before->ring_reads;
+	counts.ring_extends = now.ring_extends - before->ring_extends;
+	if (learner->counted_ns != 0 && have_grown(&counts))
+		pbp_advice_accesses(learner->advice, &counts);
+	learner->accesses = now;
+	learner->counted_ns = pbp_now_ns();
+}
+
+void
+pbp_learner_publish(PbpLearner *learner, uint32 resets)
+{
+	int64		now_ns = pbp_now_ns();
+
+	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
+		return;
+	learner->published_ns = now_ns;
+	if (pbp_probe_is_due(learner->probing))
+		pbp_probe_pages(learner->probing, learner->advice);
+	publish(learner, resets);
+}
