@@ -19,7 +19,7 @@ CREATE UNLOGGED TABLE cached_unlogged (i integer PRIMARY KEY);
 SELECT segment, path = pg_relation_filepath('cached') AS its_path, bytes = pg_relation_size('cached') AS its_size
 FROM pgbufprobe_os_cache('cached');
 
--- figures that say the same, by whatever method
+-- figures that must agree, by each method
 SELECT m.method, c.*
 FROM (VALUES ('auto'), ('mincore')) AS m(method),
      LATERAL pgbufprobe_os_cache('cached', method => m.method) AS c

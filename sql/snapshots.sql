@@ -1,4 +1,4 @@
--- Snapshots and what changed between them; what is known of a pool that nobody has watched.
+-- Snapshots and the differences between them; what is known without the background worker.
 CREATE EXTENSION pgbufprobe;
 CREATE ROLE regress_pgbufprobe_plain;
 CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
@@ -281,7 +281,7 @@ FROM good;
 -- usage counts stand in their order
 SELECT complaint(jsonb_set(state, '{usage_counts}', (SELECT jsonb_agg(l ORDER BY l->>'usagecount' DESC) FROM jsonb_array_elements(state->'usage_counts') l)))
        AS turned_round, complaint(jsonb_set(state, '{usage_counts,6,usagecount}', '6')) AS six FROM good;
--- what a program adds for itself is nobody else's business
+-- fields that a program has added are ignored
 SELECT complaint(state || '{"label": "mine", "nested": [{}]}') FROM good;
 
 SELECT * FROM pgbufprobe_snapshot_diff(NULL);
@@ -313,7 +313,7 @@ SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting
                     estd_read_ms_saved, sampled_loads, self_error) AS figures, note
 FROM pgbufprobe_advice();
 
--- The front door.
+-- The checkup.
 CREATE TABLE checkup AS SELECT * FROM pgbufprobe_checkup() WITH ORDINALITY;
 SELECT key, question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, (action IS NOT NULL) = (verdict IN ('look', 'act')) AS action, look_at,
        answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*\.$' AS sentences,
@@ -340,7 +340,7 @@ SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
 ROLLBACK;
 
--- for whoever may read, and for nobody else
+-- for members of pg_monitor only
 SET ROLE regress_pgbufprobe_monitor;
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
 SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(:'before');

@@ -233,7 +233,7 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 Prediction
 predict_size(const PbpAdviceReport *report, double factor)
 {
-	const PbpAdviceRow *today = &report->rows[PBP_ADVICE_TODAY];
+	const PbpAdviceRow *today = &report->rows[PBP_ADVICE_BASELINE];
 	Prediction	result = {.today = NAN,.then = NAN,.os_share = -1};
 	int			i = 0;
 

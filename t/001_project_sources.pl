@@ -74,7 +74,7 @@ for my $alone (glob('src/advice*.[ch]'), glob('src/latency.[ch]'))
 my @lines = split /\n/, slurp('README.md');
 my ($query) = grep { $lines[$_] =~ /pgbufprobe_\w+\(/ } 0 .. $#lines;
 my ($output) = grep { $lines[$_] =~ /^-+\+-|^-\[ RECORD 1 \]|^\w+ +\| / } $query .. $#lines;
-cmp_ok($query, '<', 40, 'the first query stands in the first 40 lines of the README');
-cmp_ok($output, '<', 40, 'so does its output');
+cmp_ok($query // 'inf', '<', 40, 'the first query stands in the first 40 lines of the README');
+cmp_ok($output // 'inf', '<', 40, 'so does its output');
 
 done_testing();
