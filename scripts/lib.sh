@@ -74,8 +74,8 @@ cleanup() {
 		[ -n "$work" ] && [ -n "$(ours)" ] || break
 		for process in $(ours); do
 			signal=TERM
-			# Valgrind is the program itself where it runs a server.
-			case $(readlink "/proc/$process/exe") in */postgres* | */memcheck-*) signal=QUIT ;; esac
+			# Valgrind is the program itself where it runs a server. All of a namespace end with unshare.
+			case $(readlink "/proc/$process/exe") in */postgres* | */memcheck-*) signal=QUIT ;; */unshare) signal=KILL ;; esac
 			[ "$tries" -lt "$patience" ] || signal=KILL
 			kill -s "$signal" -- "$process" 2>/dev/null
 		done
