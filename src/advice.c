@@ -379,6 +379,23 @@ replay(Advice *advice)
 		finish_learning(advice);
 }
 
+/* Pages that have left: the last look met them, and this one did not. */
+static void
+clear_gone(Advice *advice)
+{
+	uint64_t	look = advice->look.number;
+	const MeetingList *last = meetings_of(advice, look - 1);
+
+	for (uint32_t i = 0; i < last->nmeetings; i++)
+	{
+		PageState  *state = &advice->table.pages[last->meetings[i].page].state;
+
+		check_interrupts(i);
+		if (!met_in_look(*state, look))
+			state->look = 0;
+	}
+}
+
 bool
 pbp_advice_end(PbpAdvice *base, int64_t ticks)
 {
@@ -392,6 +409,7 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks)
 		pbp_advice_gap(base);
 	follow_residents(advice);
 	replay(advice);
+	clear_gone(advice);
 	advice->nlooks++;
 	look->last = look->now;
 	look->lost = too_long;		/* the next one starts over */

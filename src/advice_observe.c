@@ -154,7 +154,7 @@ learn(Advice *advice, uint32_t page, int buffer, int usage)
 	else
 		amount = estimate_uses(advice, state, buffer, usage);
 	state->usage = (unsigned) usage;
-	state->look = look & LOOK_MASK;
+	state->look = look_field(look);
 	add_events(advice, page, load, amount);
 	return load && !advice->look.lost;
 }

@@ -142,8 +142,7 @@ pbp_add_page(Advice *advice, uint64_t key)
 	head = head_of(table, (uint32_t) key);
 	table->pages[page].fingerprint = (uint32_t) key;
 	table->pages[page].next = *head;
-	/* as if a look had met it that no longer counts */
-	table->pages[page].state = (PageState){.counts = ALL_ABSENT,.look = (advice->look.number - 2) & LOOK_MASK};
+	table->pages[page].state = (PageState){.counts = ALL_ABSENT};
 	*head = page;
 	return page;
 }
