@@ -253,7 +253,7 @@ report_unknown(const PbpResidencyList *list)
 	}
 	for (int i = 0; i < PBP_OS_TRUSTS; i++)
 	{
-		if (number[i] == 0)
+		if (first[i] == NULL)
 			continue;
 		if (i == PBP_OS_UNREADABLE)
 			report_unreadable(WARNING, first[i]->unreadable, first[i]->error, number[i] - 1);

@@ -34,8 +34,8 @@ typedef struct RelationList
 #pragma GCC visibility push(hidden)
 
 extern void check_has_pages(Form_pg_class form);
-extern void report_no_relation(Oid relid);
-extern void report_no_fork(Oid relid, ForkNumber fork);
+extern _Noreturn void report_no_relation(Oid relid);
+extern _Noreturn void report_no_fork(Oid relid, ForkNumber fork);
 extern bool find_relation(Oid relid, RelationStorage *relation);
 extern bool was_rewritten(RelationStorage *relation);
 extern PbpLocator relation_locator(Oid relid);

@@ -91,7 +91,7 @@ my %always = (
 	  "bool_and(min_ms <= avg_ms AND avg_ms <= max_ms AND coalesce(matched, 0) <= $pool)");
 
 # Each search that is not served by the free list inspects one buffer or more. From 19 on there is no such list.
-my $no_list = $node->pg_version >= 19 ? 'AND from_freelist = 0' : '';
+my $no_list = $node->pg_version->major >= 19 ? 'AND from_freelist = 0' : '';
 for my $scenario ('current', 'worst', 'live')
 {
 	$always{"pgbufprobe_sweep_cost(500, '$scenario')"} =

@@ -33,7 +33,7 @@ my $pinned_query =
 $node->restart;
 
 # From 19 on there is no free list: the hand finds unused buffers.
-my $has_free_list = $node->pg_version < 19;
+my $has_free_list = $node->pg_version->major < 19;
 
 my $free_query = qq{
 	SELECT from_freelist, ($unused_query)

@@ -7,6 +7,7 @@ use warnings;
 use File::Glob 'bsd_glob';
 use File::Spec;
 use File::Temp;
+use CacheOracle;
 use PageCache;
 use Server;
 use Test::More;

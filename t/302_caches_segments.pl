@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use CacheOracle;
 use PageCache;
 use POSIX ();
 use PostgreSQL::Test::Utils;

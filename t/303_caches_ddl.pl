@@ -150,7 +150,7 @@ $session->quit;
 # ---------------------------------------------------------------------------
 # Rewritten while a call has its old file open: the answer is about the new file
 
-my $pause = $node->basedir . '/pause';
+my $pause = PostgreSQL::Test::Utils::tempdir_short() . '/pause';
 
 $node->stop;
 {

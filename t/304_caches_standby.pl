@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use CacheOracle;
 use PageCache;
 use PostgreSQL::Test::Utils;
 use Server;

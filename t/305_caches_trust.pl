@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use CacheOracle;
 use PageCache;
 use Programs;
 use Server;
@@ -163,7 +164,7 @@ for my $error ('EPERM', 'ENOSYS')
 
 SKIP:
 {
-	skip 'no debug_io_direct before 16', 1 if $node->pg_version < 16;
+	skip 'no debug_io_direct before 16', 1 if $node->pg_version->major < 16;
 	$node->append_conf('postgresql.conf', "debug_io_direct = 'data'");
 	skip 'direct I/O does not work here', 1 unless $node->start(fail_ok => 1);
 

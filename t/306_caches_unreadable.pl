@@ -211,7 +211,7 @@ log_statement = none
 pgbufprobe.advice_memory = 256kB
 ));
 # Its processes would open the files again.
-$node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
+$node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version->major >= 18;
 $node->start;
 $node->safe_psql('postgres', one_row_a_page('far_pages', $pages, '', 'space') . one_row_a_page('near_pages', $pages));
 $node->safe_psql('postgres', 'VACUUM FREEZE far_pages, near_pages; CHECKPOINT; SELECT pgbufprobe_history_reset()');

@@ -15,7 +15,7 @@ my $pages = 1200;
 
 my $node = init_server('main', "shared_buffers = 4MB\nlog_statement = none\n$no_background_writes");
 # Its processes would read in place of a session.
-$node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
+$node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version->major >= 18;
 $node->start;
 $node->safe_psql('postgres',
 	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $pages) . one_row_a_page('small', 10)

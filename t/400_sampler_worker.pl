@@ -278,7 +278,7 @@ like(answer('Is the pool full'), qr/^fine\|(Yes: all|Nearly: \S+ \S+ of) /, 'che
 ask($node, 'DROP TABLE dropped');
 like(answer('Is the pool full'), qr/^fine\|No: \d+ MB of \d+ MB are free now\.$/, 'checkup: now it is not');
 like(answer('How long does an unused'),
-	$node->pg_version < 19 ?
+	$node->pg_version->major < 19 ?
 	  qr/^fine\|No page will be evicted before \d+ MB of free buffers are used\.$/ :
 	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|[0-9.]+ s on average\.))/,
 	'checkup: free buffers serve first, where there is a list of them');

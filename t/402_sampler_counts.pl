@@ -92,7 +92,7 @@ SKIP:
 {
 	$node = sampler_node('uncounted', "track_counts = off\n");
 	skip 'from 16 on reads are counted whatever track_counts is', 1
-	  if $node->pg_version >= 16;
+	  if $node->pg_version->major >= 16;
 	make_pages($node);
 	ask($node, 'CALL load(8)');
 	becomes_true($node, "coalesce(note LIKE 'reads are not counted, because track_counts is off%', false) $today",
