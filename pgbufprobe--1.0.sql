@@ -357,6 +357,7 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT estd_read_ms_saved double precision,
     OUT sampled_loads bigint,           -- observed loads of sampled pages
     OUT self_error double precision,    -- observed loads relative to the server's count of reads: 0 is perfect
+    OUT missed_loads double precision,  -- share of loads that only checks of the whole pool found
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice'
@@ -389,7 +390,7 @@ COMMENT ON FUNCTION pgbufprobe_checkup() IS
 
 -- Most functions only read. They can take a while on a large server and show what other users keep in memory, so only
 -- pg_monitor may call them. pgbufprobe_read_cost and pgbufprobe_os_advise change what is cached for all users, and
--- pgbufprobe_history_reset discards what others may need, so nobody may call these by default.
+-- pgbufprobe_history_reset discards what others may need, so no role may call these by default.
 --
 -- Default privileges may have granted more than this, or revoked from the owner, so start from none.
 DO $$

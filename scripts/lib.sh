@@ -1,500 +1,233 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2015,SC2034,SC2046
 #
-# scripts/lib.sh: what scripts/demo and scripts/test share.
+# scripts/lib.sh: a server, the extension built for it, and an end that leaves nothing behind.
 #
-# Finds a PostgreSQL to use and installs what is missing beside it, builds the extension from a copy
-# of the tree, runs a throwaway server on it, and leaves nothing behind. Everything happens in one
-# temporary folder; the source tree is only read, and a server that is already there is never touched.
+# The scripts use these names, in this order:
+#   packages+=("FILE PACKAGE")   Debian's package is installed if the file is missing; MAJOR stands for the server's
+#   prepare [NAME=VALUE]...      finds or installs a server and builds the extension for it; arguments go to make
+#   start_server [name=value]... starts a server with these settings; stop_server stops it and keeps its data
+#   prove_installcheck FILE...   runs TAP tests, which find PostgreSQL::Test::Cluster and the extension
+#   run, quietly WHAT, logged FILE   each before a command that takes time, so that a signal ends it at once
+#   "${as_server[@]}"            before a command: runs it in $work as the server's user, who must not be root
+#   say, heading, die
+# and these variables: root (the source tree, only read), work (the temporary folder), sock (the folder of sockets), port,
+# major, bin, pg_config, settings (name=value, by which a server finds the extension).
+#
+# PG_CONFIG chooses the server. None is changed: one of Debian's loads the extension from $work, any other is copied there.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-readonly root
-readonly port=54321            # names the socket; no TCP port is opened
-readonly oldest_major=15
-readonly not_to_be_had=77      # exit status: something that is needed could not be had
+readonly root port=54321 not_to_be_had=77
+pg_config=${PG_CONFIG:-}
+cache=${PGBUFPROBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pgbufprobe}
+work='' sock='' major='' bin='' server_pid='' settings=() as_server=()
+debian=''                      # major version of Debian's server
+patience=50                    # tenths of a second until a process is killed that does not end
+packages=(
+	"/usr/lib/postgresql/MAJOR/bin/postgres postgresql-MAJOR"
+	"/usr/include/postgresql/MAJOR/server/postgres.h postgresql-server-dev-MAJOR"
+	"/usr/bin/make make" "/usr/bin/gcc gcc" "/usr/include/stdio.h libc6-dev")
 
-pg_config=${PG_CONFIG:-}       # program that describes the server to use
-major=                         # its major version
-bin=                           # its programs
-work=                          # the temporary folder
-sock=                          # where sockets are; work, unless that path is too long
-server_pid=
-settings=()                    # name=value, by which a server finds the extension
-install_args=()
-dropin=                        # what forbids Debian to make a cluster, while it is in place
-dropin_dir_is_ours=
-uninterruptible=
-stopped_by=
-die_status=1
-patience=30                    # tenths of a second until what does not end is forced to
-leftovers=()                   # to be removed at the end, beside the temporary folder
+# The head of each script is its help.
+case ${1:-} in -h | --help) sed -n '2,/^[^#]/s/^#\( \|$\)//p' "$0" && exit ;; esac
 
-# A server found by these would be somebody's.
-for variable in ${!PG@}; do
-	case $variable in
-		PG_TEST_* | PGBUFPROBE_*) ;;
-		*) unset "$variable" ;;
-	esac
-done
-unset variable MAKEFLAGS MAKELEVEL DESTDIR COPT TEMP_CONFIG EXTRA_REGRESS_OPTS PROVE_FLAGS PROVE_TESTS
-export LC_ALL=C.UTF-8 PGCLIENTENCODING=UTF8
+# These would lead to somebody's server, or into make.
+unset $(compgen -v PG | grep -vE '^PG(_TEST|BUFPROBE)_') MAKEFLAGS MAKELEVEL DESTDIR COPT TEMP_CONFIG EXTRA_REGRESS_OPTS PROVE_FLAGS PROVE_TESTS
+export LC_ALL=C.UTF-8
 umask 022
 
-# --- talking ----------------------------------------------------------------------------------------
-
-bold=''
-plain=''
-if [ -t 1 ]; then
-	bold=$'\e[1m'
-	plain=$'\e[0m'
-fi
-
 say() { printf '%s\n' "$*"; }
-heading() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
-die() {
-	printf '%s: %s\n' "${0##*/}" "$*" >&2
-	exit "$die_status"
-}
-
-# --- running, and being interrupted -----------------------------------------------------------------
-
-# These two are put before a command. A server refuses to be run by root.
-as_admin=()                    # may install packages
-as_server=()                   # runs the server and all that goes with it
-
+heading() { printf '\n== %s\n' "$*"; }
+die() { printf '%s: %s\n' "${0##*/}" "$1" >&2 && exit "${2:-1}"; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
+as_admin() { if is_root; then "$@"; else sudo "$@"; fi; }
 
-# bash handles a signal only after the command in the foreground has ended. So what takes time runs
-# in a process group of its own, which also can be ended as a whole, and the shell waits for it.
+# bash handles a signal after the command in the foreground has ended, so this one runs in the background. It is in a
+# process group of its own, which Ctrl-C does not reach.
 run() {
-	local pid status
+	local pid
 	set -m
-	if [ -n "${log:-}" ]; then
-		"$@" </dev/null >"$log" 2>&1 &
-	else
-		"$@" </dev/null &
-	fi
+	"$@" </dev/null &
 	pid=$!
 	set +m
-	while :; do
-		status=0
-		wait "$pid" 2>/dev/null || status=$?
-		# Still there: a signal came, in a step that must not be interrupted.
-		is_running "$pid" || break
-	done
-	return "$status"
+	wait "$pid"
 }
 
-is_running() { jobs -pr | grep -qx "$1"; }
-
-# Runs a step whose output is of interest only when it fails.
 quietly() {
-	local what=$1 log=$work/log
-	shift
-	if ! run "$@"; then
-		tail -n 40 "$log" >&2
-		die "$what failed; its last lines are above"
-	fi
+	run "${@:2}" >"$work/log" 2>&1 || die "$1 failed; its last lines:
+$(tail -n 40 "$work/log")"
 }
 
-on_signal() {
-	stopped_by=$2
-	if [ -n "$uninterruptible" ]; then
-		say "SIG$1: will stop as soon as the packages are in place"
-	else
-		say "SIG$1: cleaning up" >&2
-		exit "$stopped_by"
-	fi
-}
+logged() { run with_copy "$@"; }
+with_copy() { "${@:2}" 2>&1 | tee "$1"; }
 
-# What run() has started and not seen end. The server is ended after those who talk to it.
-running_groups() { jobs -pr | grep -vx "${server_pid:-none}" | sed 's/^/-/'; }
-
-# Every server of ours, also one that a test has started and that left its process group. Valgrind,
-# which ci/hostile puts around some, is the program itself there.
-running_servers() {
-	local process
-	for process in /proc/[0-9]*; do
-		case $(readlink "$process/cwd" 2>/dev/null) in "$work"/*) ;; *) continue ;; esac
-		case $(readlink "$process/exe" 2>/dev/null) in */postgres* | */memcheck-*) echo "${process#/proc/}" ;; esac
-	done
-}
-
-# Ends the processes that the function $2 lists: asked by signal $1, forced when patience is over.
-end_all() {
-	local signal=$1 list=$2 id tries
-	for ((tries = 1; tries <= patience + 10; tries++)); do
-		[ -n "$("$list")" ] || return 0
-		[ "$tries" -lt "$patience" ] || signal=KILL
-		if [ "$tries" -eq 1 ] || [ "$signal" = KILL ]; then
-			for id in $("$list"); do
-				# Of a group, some may be the administrator's.
-				kill -s "$signal" -- "$id" 2>/dev/null || :
-				[ ${#as_admin[@]} -eq 0 ] ||
-					"${as_admin[@]}" bash -c "kill -s $signal -- $id" 2>/dev/null || :
-			done
-		fi
-		sleep 0.1
-	done
+# Lists the processes that were started here. A server leaves its process group, but keeps its environment.
+ours() {
+	jobs -pr | sed 's/^/-/'
+	PGBUFPROBE_WORK='' grep -lzsxF "PGBUFPROBE_WORK=$work" /proc/[0-9]*/environ | cut -d / -f 3
 }
 
 cleanup() {
-	local status=$?
+	local status=${1:-$?} tries process signal
 	trap '' HUP INT TERM
 	set +e
-	if [ -n "$work" ]; then
-		end_all TERM running_groups
-		end_all QUIT running_servers
-		chmod -R u+rwX "$work" 2>/dev/null
-		rm -rf "$work" "$sock" "${leftovers[@]}" 2>/dev/null ||
-			"${as_admin[@]}" rm -rf "$work" "$sock" "${leftovers[@]}"
-	fi
-	remove_dropin
-	exit "${stopped_by:-$status}"
+	for ((tries = 0; tries < patience + 20; tries++)); do
+		[ -n "$work" ] && [ -n "$(ours)" ] || break
+		for process in $(ours); do
+			signal=TERM
+			# Valgrind is the program itself where it runs a server. All of a namespace end with unshare.
+			case $(readlink "/proc/$process/exe") in */postgres* | */memcheck-*) signal=QUIT ;; */unshare) signal=KILL ;; esac
+			[ "$tries" -lt "$patience" ] || signal=KILL
+			kill -s "$signal" -- "$process" 2>/dev/null
+		done
+		sleep 0.1
+	done
+	[ -z "$work" ] || chmod -R u+rwX "$work" 2>/dev/null
+	rm -rf --one-file-system "${work:-/nonexistent}" "${sock:-/nonexistent}"
+	exit "$status"
 }
 
 trap cleanup EXIT
-trap 'on_signal HUP 129' HUP
-trap 'on_signal INT 130' INT
-trap 'on_signal TERM 143' TERM
+trap 'exit 129' HUP && trap 'exit 130' INT && trap 'exit 143' TERM
 
+# The path of a socket is short, and tests add to it.
 make_work_folder() {
-	work=$(mktemp -d "${TMPDIR:-/tmp}/pgbufprobe.XXXXXX")
-	sock=$work
-	# A socket's path ends at 107 bytes, and tests add some of their own.
-	if [ ${#work} -gt 60 ]; then
-		sock=$(mktemp -d /tmp/pgbufprobe.XXXXXX)
-	fi
+	[ -z "$work" ] || return 0
+	work=$(mktemp -d "${TMPDIR:-/var/tmp}/pgbufprobe.XXXXXX")
+	sock=$(mktemp -d /tmp/pgbufprobe.XXXXXX)
+	chmod 755 "$work" "$sock"
+	export PGBUFPROBE_WORK=$work
 }
 
-# Gives the folder to the user who will run the server; makes another if that one cannot get there.
-hand_over_work_folder() {
-	local user=postgres
-	if is_root; then
-		id "$user" >/dev/null 2>&1 ||
-			die "a server refuses to be run by root, and there is no user \"$user\": run this as an ordinary user"
-		# setpriv, because it leaves no process in between.
-		as_server=(setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups --)
-		if ! "${as_server[@]}" test -x "${work%/*}"; then
-			rm -rf "$work" "$sock"
-			TMPDIR=/tmp make_work_folder
-		fi
-		chown "$user" "$work" "$sock"
-	fi
-	as_server=(env -C "$work" HOME="$work" TMPDIR="$sock" PATH="$bin:$PATH" "${as_server[@]}")
+# The newest that is installed, or that of the release.
+debian_major() {
+	local found
+	found=$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | cut -d / -f 5 | sort -n | tail -n 1) || :
+	# A fresh system has no package lists.
+	[ -n "$found" ] || [ -n "$(apt-cache policy postgresql)" ] || as_admin apt-get -qq update >&2
+	echo "${found:-$(apt-cache policy postgresql | sed -n 's/^ *Candidate: \([0-9]*\)[+.-].*/\1/p')}"
 }
 
-# --- what is missing --------------------------------------------------------------------------------
-
-# The newest installed server, one with headers before one without; else the one of this release.
-choose_debian_major() {
-	local version found=
-	for version in $(cd /usr/lib/postgresql 2>/dev/null && printf '%s\n' [0-9]* | sort -n); do
-		[ -x "/usr/lib/postgresql/$version/bin/postgres" ] || continue
-		[ "$version" -ge "$oldest_major" ] || continue
-		if [ -e "/usr/include/postgresql/$version/server/postgres.h" ] ||
-			[ ! -e "/usr/include/postgresql/${found:-none}/server/postgres.h" ]; then
-			found=$version
-		fi
+missing_packages() {
+	local entry
+	for entry in "${packages[@]//MAJOR/$debian}"; do
+		[ -e "${entry% *}" ] || echo "${entry##* }"
 	done
-	echo "${found:-$(release_major)}"
 }
 
-release_major() {
-	local candidate
-	candidate=$(apt-cache policy postgresql | sed -n 's/^ *Candidate: \([0-9][0-9]*\)[+.-].*/\1/p')
-	if [ -z "$candidate" ]; then
-		# No package lists yet.
-		# shellcheck source=/dev/null
-		case $(. /etc/os-release && echo "$ID ${VERSION_ID:-}") in
-			'debian 12') candidate=15 ;;
-			'debian 13') candidate=17 ;;
-			'debian 14') candidate=18 ;;
-			'ubuntu 24.04') candidate=16 ;;
-			'ubuntu 25.'*) candidate=17 ;;
-			'ubuntu 26.04') candidate=18 ;;
-		esac
-	fi
-	echo "$candidate"
+# No cluster is made, and no server upgraded or restarted. Ctrl-C does not reach apt: half an installation is worse
+# than a late end.
+install_packages() {
+	local missing
+	mapfile -t missing < <(missing_packages)
+	[ ${#missing[@]} -gt 0 ] || return 0
+	say "Installing ${missing[*]}"
+	type -P apt-get >/dev/null && { is_root || sudo -n true 2>/dev/null || sudo -v; } ||
+		die "an administrator must install them: apt-get install ${missing[*]}" "$not_to_be_had"
+	# shellcheck disable=SC2016  # for the inner shell to expand
+	as_admin setsid -w sh -c 'dropin=/etc/postgresql-common/createcluster.d/pgbufprobe.conf
+		export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 RUNLEVEL=1
+		trap "rm -f $dropin; rmdir -p --ignore-fail-on-non-empty ${dropin%/*}" EXIT
+		mkdir -p "${dropin%/*}" && echo "create_main_cluster = false" >"$dropin"
+		apt-get -q update
+		set -- install -q -y --no-install-recommends --no-upgrade -o Dpkg::Use-Pty=0 "$@"
+		! apt-get -s "$@" | grep "^Inst postgresql-[0-9]* \[" || { echo "this would upgrade a server"; exit 1; }
+		apt-get "$@"' install "${missing[@]}" </dev/null >"$work/log" 2>&1 || :
+	[ -z "$(missing_packages)" ] || die "could not install ${missing[*]}:
+$(tail -n 20 "$work/log")" "$not_to_be_had"
 }
 
 choose_server() {
-	local in_path
-	if [[ $pg_config =~ ^/usr/lib/postgresql/([0-9]+)/bin/pg_config$ ]] && [ -x "$(type -P apt-get)" ]; then
-		# May be there or not yet.
-		major=${BASH_REMATCH[1]}
-		bin=${pg_config%/*}
-	elif [ -n "$pg_config" ]; then
-		pg_config=$(type -P "$pg_config") || die "PG_CONFIG names no program that can be run"
-		pg_config=$(realpath -s "$pg_config")
+	if [[ $pg_config =~ ^/usr/lib/postgresql/([0-9]+)/bin/pg_config$ ]]; then
+		debian=${BASH_REMATCH[1]}
 	else
-		# Debian's own, in /usr/bin, knows one version only, and that one too late.
-		in_path=$(type -P pg_config || :)
-		case $in_path in
-			/usr/bin/*) [ -x "$(type -P apt-get)" ] || pg_config=$in_path ;;
-			*) pg_config=$in_path ;;
-		esac
+		debian=$(debian_major)
 	fi
-	if [ -n "$major" ]; then
-		:
-	elif [ -z "$pg_config" ]; then
-		[ -x "$(type -P apt-get)" ] ||
-			die "no pg_config found: install PostgreSQL $oldest_major or later with its headers, and say PG_CONFIG=/path/to/pg_config"
-		major=$(choose_debian_major)
-		bin=/usr/lib/postgresql/$major/bin
-		pg_config=$bin/pg_config
-	else
-		bin=$("$pg_config" --bindir)
-		major=$("$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+	install_packages
+	[ -n "$pg_config" ] || pg_config=/usr/lib/postgresql/$debian/bin/pg_config
+	bin=$("$pg_config" --bindir) || die "PG_CONFIG=$pg_config cannot be run"
+	major=$("$pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed, not $major"
+	# A server refuses to be run by root. setpriv leaves no process in between.
+	if is_root; then
+		as_server=(setpriv --reuid=postgres --regid=postgres --init-groups --)
+		chown postgres:postgres "$work" "$sock"
+		"${as_server[@]}" test -x "$work" || die "the user postgres cannot reach $work; choose another TMPDIR"
 	fi
-	[ "${major:-0}" -ge "$oldest_major" ] ||
-		die "PostgreSQL $oldest_major or later is needed, found ${major:-none}; say PG_CONFIG=/path/to/pg_config for another"
+	as_server=(env -C "$work" "PGBUFPROBE_WORK=$work" HOME="$work" TMPDIR="$sock" PATH="$bin:$PATH" "${as_server[@]}")
 }
 
-server_is_packaged() { [ "$(realpath -m "$bin")" = "/usr/lib/postgresql/$major/bin" ]; }
-has_perl_modules() { perl -e 'for (@ARGV) { eval "require $_" or exit 1 }' "$@" 2>/dev/null; }
-has_file() { [ -e "$("$pg_config" "$1" 2>/dev/null || echo /nonexistent)/$2" ]; }
-
-missing_for_build() {
-	[ -x "$bin/postgres" ] && [ -x "$bin/initdb" ] && [ -x "$bin/psql" ] || echo "postgresql-$major"
-	has_file --includedir-server postgres.h || echo "postgresql-server-dev-$major"
-	type -P make >/dev/null || echo make
-	type -P gcc >/dev/null || echo gcc
-	echo '#include <stdio.h>' | gcc -E - >/dev/null 2>&1 || echo libc6-dev
-}
-
-missing_for_demo() {
-	missing_for_build
-	[ ! -x "$bin/postgres" ] || has_file --sharedir extension/pg_prewarm.control || echo "postgresql-$major"
-}
-
-missing_for_test() {
-	missing_for_build
-	has_file --sharedir extension/pgtap.control || [ -n "$(borrowed_pgtap)" ] || echo "postgresql-$major-pgtap"
-	type -P prove >/dev/null && has_perl_modules Test::More Time::HiRes || echo perl
-	has_perl_modules IPC::Run || echo libipc-run-perl
-	type -P pg_prove >/dev/null && has_perl_modules TAP::Parser::SourceHandler::pgTAP ||
-		echo libtap-parser-sourcehandler-pgtap-perl
-}
-
-# pgTAP is SQL alone. A server that is not a package may use that of one that is.
-borrowed_pgtap() {
-	server_is_packaged || printf '%s\n' /usr/share/postgresql/*/extension/pgtap.control | sort -V | sed '/\*/d' | tail -n 1
-}
-
-# Nor is there more than Perl in the modules for TAP tests, which know the servers of other versions.
-tap_modules() {
-	local of_server
-	of_server=$(dirname "$("$pg_config" --pgxs)")/../../src/test/perl
-	if [ -e "$of_server/PostgreSQL/Test/Cluster.pm" ]; then
-		realpath "$of_server"
-	elif ! server_is_packaged; then
-		printf '%s\n' /usr/lib/postgresql/*/lib/pgxs/src/test/perl | sort -V | sed '/\*/d' | tail -n 1
-	fi
-}
-
-# Whether this user may install, and how; at a terminal sudo may ask for the password.
-may_install() {
-	type -P apt-get >/dev/null || return 1
-	! is_root || return 0
-	type -P sudo >/dev/null || return 1
-	sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ] && sudo -v; } || return 1
-	as_admin=(sudo -n)
-}
-
-# Installs what the function "missing_for_$1" names.
-ensure_packages() {
-	local missing
-	die_status=$not_to_be_had
-	mapfile -t missing < <("missing_for_$1")
-	if [ ${#missing[@]} -gt 0 ]; then
-		if ! server_is_packaged && [[ "${missing[*]}" =~ postgresql-[^\ ]* ]]; then
-			die "the server of $pg_config lacks something that Debian has in ${BASH_REMATCH[0]} (programs, contrib, headers); add it there"
-		fi
-		say "Missing: ${missing[*]}"
-		if ! may_install; then
-			say "They cannot be installed from here. An administrator can do it by"
-			say "    apt-get update && apt-get install --no-install-recommends ${missing[*]}"
-			exit "$die_status"
-		fi
-		install_packages "${missing[@]}"
-		mapfile -t missing < <("missing_for_$1")
-		[ ${#missing[@]} -eq 0 ] || die "still missing after the installation: ${missing[*]}"
-	fi
-	die_status=1
-}
-
-install_packages() {
-	# No questions; needrestart would restart servers that are none of ours, and others shall stay stopped.
-	local packages apt=("${as_admin[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 RUNLEVEL=1
-		apt-get -q -y --no-install-recommends -o Dpkg::Use-Pty=0)
-	say "Installing them by apt-get; this can take some minutes."
-	log=$work/log run "${apt[@]}" update ||
-		say "apt-get update failed; going on with the package lists that are there"
-	mapfile -t packages < <(at_version_of_server "$@")
-	refuse_upgrade "${packages[@]}"
-	quietly "downloading packages" "${apt[@]}" --download-only install "${packages[@]}"
-	# Packages half in place are worse than a command that stops late.
-	uninterruptible=yes
-	place_dropin
-	quietly "installing packages" "${apt[@]}" install "${packages[@]}"
-	remove_dropin
-	uninterruptible=
-	[ -z "$stopped_by" ] || exit "$stopped_by"
-}
-
-# Names packages with the version that their server has, where that is another than the newest: the newest would
-# bring a new server along.
-at_version_of_server() {
-	local package installed
-	for package in "$@"; do
-		installed=
-		[[ ! $package =~ ^postgresql-server-dev-([0-9]+)$ ]] ||
-			installed=$(dpkg-query -W -f '${Version}' "postgresql-${BASH_REMATCH[1]}" 2>/dev/null || :)
-		[ -n "$installed" ] && apt-cache show "$package=$installed" >/dev/null 2>&1 || installed=
-		echo "$package${installed:+=$installed}"
-	done
-}
-
-# A package upgraded on the way would restart the servers that are run from it.
-refuse_upgrade() {
-	local upgraded
-	# An error shows in the installation itself.
-	upgraded=$({ apt-get -s -q --no-install-recommends install "$@" 2>/dev/null || :; } |
-		sed -n 's/^Inst postgresql-\([0-9]*\) \[.*/\1/p')
-	[ -z "$upgraded" ] || ! grep -aqs "^/usr/lib/postgresql/$upgraded/bin/postgres" /proc/[0-9]*/cmdline ||
-		die "installing them would upgrade postgresql-$upgraded and restart its servers; do that at a time of your choice:
-    apt-get install --no-install-recommends $*"
-}
-
-# Debian makes and starts a cluster with each new server, unless this is there.
-place_dropin() {
-	local dir=/etc/postgresql-common/createcluster.d
-	[ -d "$dir" ] || dropin_dir_is_ours=yes
-	dropin=$dir/zz-pgbufprobe-$$.conf
-	"${as_admin[@]}" mkdir -p "$dir"
-	echo 'create_main_cluster = false' | "${as_admin[@]}" tee "$dropin" >/dev/null
-}
-
-remove_dropin() {
-	[ -n "$dropin" ] || return 0
-	"${as_admin[@]}" rm -f "$dropin"
-	if [ -n "$dropin_dir_is_ours" ]; then
-		"${as_admin[@]}" rmdir --ignore-fail-on-non-empty "${dropin%/*}"
-	fi
-	dropin=
-}
-
-# --- building ---------------------------------------------------------------------------------------
-
-# Makes a private copy of a server that cannot be used where it is, see choose_settings.
+# pgTAP is SQL alone, so that Debian's serves any server.
 copy_server() {
-	local prefix
-	prefix=$(realpath "$bin/..")
-	case $prefix in
-		/ | /usr | /usr/local)
-			die "this server loads extensions from system folders only; use one that knows extension_control_path, or one with a folder of its own" ;;
-	esac
-	mkdir "$work/server"
-	cp -a "$prefix/." "$work/server"
-	! is_root || chown -R --reference="$work" "$work/server"
-	bin=$work/server/${bin##*/}
+	[[ ! $(realpath "$bin/..") =~ ^/(usr(/local)?)?$ ]] || die "this server shares its folder with other programs; choose another"
+	cp -a "$bin/.." "$work/server"
+	bin=$work/server/bin
 	pg_config=$bin/pg_config
-	# Its programs may know libpq by a path that cannot be reached.
+	cp -n "/usr/share/postgresql/$debian/extension/pgtap"* "$("$pg_config" --sharedir)/extension" 2>/dev/null || :
 	as_server+=(env "PATH=$bin:$PATH" "LD_LIBRARY_PATH=$("$pg_config" --libdir)")
-	if ! has_file --sharedir extension/pgtap.control && [ -n "$(borrowed_pgtap)" ]; then
-		cp "$(dirname "$(borrowed_pgtap)")"/pgtap* "$("$pg_config" --sharedir)/extension"
-	fi
 }
 
-# Whether the user who will run the server cannot get there, or pgTAP would have to be put into it.
-server_must_be_copied() {
-	! server_is_packaged || return 1
-	! "${as_server[@]}" test -x "$bin/postgres" ||
-		{ ! has_file --sharedir extension/pgtap.control && [ -n "$(borrowed_pgtap)" ]; }
+copy_tree() {
+	mkdir "$1"
+	tar -C "$root" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' --exclude=./results \
+		--exclude=./tmp_check --exclude=./regression.\* -cf - . | tar -C "$1" --no-same-owner -xf -
 }
 
-# How the server is told where the extension is, without a system folder being touched.
-choose_settings() {
-	local into=$work/inst known
-	known=$("$bin/postgres" --describe-config | cut -f 1)
-	install_args=("DESTDIR=$into")
-	if server_must_be_copied; then
-		install_args=()
-		copy_server
-	elif grep -qx extension_control_path <<<"$known"; then
-		settings=("extension_control_path=$into$("$pg_config" --sharedir):\$system"
-			"dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
-	elif grep -qx extension_destdir <<<"$known"; then
-		# The first is not looked at for libraries that are loaded at the server's start.
-		settings=("extension_destdir=$into"
-			"dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir")
-	else
-		install_args=()
-		copy_server
-	fi
-}
+make_in_build() { "${as_server[@]}" make -s -C "$work/build" "PG_CONFIG=$pg_config" with_llvm=no "$@"; }
 
-# Builds and installs into the temporary folder; arguments go to make.
-build() {
-	local args=("PG_CONFIG=$pg_config" with_llvm=no "$@")
-	mkdir "$work/build"
-	# Nothing that was built in the tree, maybe for another server.
-	tar -C "$root" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' \
-		--exclude=./results --exclude=./tmp_check --exclude=./regression.\* -cf - . | tar -C "$work/build" -xf -
-	chmod -R u+rwX "$work/build"
-	! is_root || chown -R --reference="$work" "$work/build"
-	quietly "make" "${as_server[@]}" make -s -C "$work/build" "${args[@]}"
-	quietly "make install" "${as_server[@]}" make -s -C "$work/build" "${args[@]}" install "${install_args[@]}"
-}
-
-# From nothing to the extension built, for "demo" or "test"; arguments after that go to make.
 prepare() {
-	local purpose=$1
-	shift
+	local into install_args=()
 	make_work_folder
+	into=$work/installed
 	choose_server
-	ensure_packages "$purpose"
-	hand_over_work_folder
-	choose_settings
+	if [[ $bin != /usr/lib/postgresql/* ]]; then
+		copy_server
+	else
+		install_args=("DESTDIR=$into")
+		settings=("dynamic_library_path=$into$("$pg_config" --pkglibdir):\$libdir" "extension_destdir=$into")
+		# Without Debian's own setting.
+		[ "$major" -lt 18 ] || settings[1]="extension_control_path=$into$("$pg_config" --sharedir):\$system"
+	fi
 	say "Building for $("$pg_config" --version), in $work"
-	build "$@"
+	copy_tree "$work/build"
+	! is_root || chown -R postgres:postgres "$work"
+	quietly "make" make_in_build "$@"
+	quietly "make install" make_in_build "$@" install "${install_args[@]}"
 }
 
-# --- a throwaway server -----------------------------------------------------------------------------
-
-# Starts a server with the settings given as name=value. psql and the like find it by PGHOST and PGPORT.
 start_server() {
 	local setting options=()
 	export PGHOST=$sock PGPORT=$port PGUSER=postgres PGDATABASE=postgres
-	for setting in listen_addresses= "port=$port" "unix_socket_directories=$sock" fsync=off \
-		"${settings[@]}" "$@"; do
+	for setting in listen_addresses= "port=$port" "unix_socket_directories=$sock" fsync=off "${settings[@]}" "$@"; do
 		options+=(-c "$setting")
 	done
-	[ -d "$work/data" ] ||
-		quietly "initdb" "${as_server[@]}" "$bin/initdb" -D "$work/data" -U postgres -A trust \
-			--no-locale --encoding=UTF8 --no-sync --no-instructions
+	[ -d "$work/data" ] || quietly "initdb" "${as_server[@]}" "$bin/initdb" -D "$work/data" -U postgres -A trust \
+		--no-locale --encoding=UTF8 --no-sync --no-instructions
 	set -m
 	"${as_server[@]}" "$bin/postgres" -D "$work/data" "${options[@]}" </dev/null >"$work/server.log" 2>&1 &
 	server_pid=$!
 	set +m
-	await_server
-}
-
-await_server() {
-	local tries
-	for tries in {1..300}; do
-		if "${as_server[@]}" "$bin/psql" -Xqc '' >/dev/null 2>&1; then
-			return
-		fi
+	for _ in {1..300}; do
+		! "${as_server[@]}" "$bin/pg_isready" -q || return 0
 		kill -0 "$server_pid" 2>/dev/null || break
 		sleep 0.1
 	done
-	cat "$work/server.log" >&2
-	die "the server did not start; its log is above"
+	die "the server did not start: $(cat "$work/server.log")"
 }
 
-# Stops it in good order; start_server starts it again, with other settings.
 stop_server() {
 	quietly "pg_ctl stop" "${as_server[@]}" "$bin/pg_ctl" -D "$work/data" -w -m fast stop
 	server_pid=
+}
+
+# Debian's modules serve a server that has none. Some variables matter to a server that was built without TAP tests.
+prove_installcheck() {
+	local setting modules
+	modules=$(dirname "$("$pg_config" --pgxs)")/../test/perl
+	[ -d "$modules" ] || modules=/usr/lib/postgresql/$debian/lib/pgxs/src/test/perl
+	for setting in "${settings[@]}"; do
+		echo "${setting%%=*} = '${setting#*=}'"
+	done >"$work/temp_config"
+	"${as_server[@]}" mkdir -p ports
+	make_in_build enable_tap_tests=yes PROVE=prove "PG_PROVE_FLAGS=-I $modules" "TEMP_CONFIG=$work/temp_config" \
+		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $(nproc)" "PROVE_TESTS=$*" prove_installcheck
 }

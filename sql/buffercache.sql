@@ -1,4 +1,5 @@
 -- Usage counts of relations, against the buffers that pg_buffercache knows of them.
+CREATE EXTENSION pgbufprobe;
 CREATE EXTENSION pg_buffercache;
 
 CREATE TABLE compared (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
@@ -16,3 +17,8 @@ WHERE h.usagecount IS NOT NULL AND h.buffers <> b.buffers;
 
 SELECT sum(buffers) = (SELECT count(*) FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('compared')) AS all_forks
 FROM pgbufprobe_usagecount_histogram('compared');
+
+DROP TABLE compared;
+DROP SEQUENCE compared_sequence;
+DROP EXTENSION pg_buffercache;
+DROP EXTENSION pgbufprobe;

@@ -1,4 +1,7 @@
 -- Which cache holds what.
+CREATE EXTENSION pgbufprobe;
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 
 -- A table of which some pages are in shared buffers; on disk after a checkpoint.
 CREATE TABLE cached (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
@@ -16,7 +19,7 @@ CREATE UNLOGGED TABLE cached_unlogged (i integer PRIMARY KEY);
 SELECT segment, path = pg_relation_filepath('cached') AS its_path, bytes = pg_relation_size('cached') AS its_size
 FROM pgbufprobe_os_cache('cached');
 
--- figures that say the same, by whatever method
+-- figures that must agree, by each method
 SELECT m.method, c.*
 FROM (VALUES ('auto'), ('mincore')) AS m(method),
      LATERAL pgbufprobe_os_cache('cached', method => m.method) AS c
@@ -122,8 +125,6 @@ SELECT count(*) FROM pg_locks WHERE relation = 'cached'::regclass;
 COMMIT;
 
 -- readers and movers
-CREATE ROLE regress_pgbufprobe_plain;
-CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 SET ROLE regress_pgbufprobe_plain;
 SELECT * FROM pgbufprobe_os_cache('cached');
 SELECT * FROM pgbufprobe_residency();
@@ -139,4 +140,8 @@ SELECT count(*) FROM pgbufprobe_double_buffering;
 SELECT * FROM pgbufprobe_read_cost('cached');
 SELECT pgbufprobe_os_advise('cached', 'dontneed');
 RESET ROLE;
+
+DROP VIEW cached_view;
+DROP TABLE cached, cached_parted, cached_empty, cached_unlogged;
 DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

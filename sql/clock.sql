@@ -1,4 +1,8 @@
 -- The hand of the clock sweep.
+CREATE EXTENSION pgbufprobe;
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
+
 SELECT ticks = passes * buffers + hand AS ticks_add_up, hand BETWEEN 0 AND buffers - 1 AS hand_in_pool,
        buffers = (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') AS whole_pool,
        taken_at BETWEEN statement_timestamp() AND clock_timestamp() AS now
@@ -52,3 +56,4 @@ SELECT count(*) FROM pgbufprobe_clock_rate('1 ms');
 RESET ROLE;
 
 DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

@@ -1,4 +1,7 @@
 -- Usage counts, of the pool and of one relation.
+CREATE EXTENSION pgbufprobe;
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 
 -- always the same rows
 SELECT usagecount FROM pgbufprobe_usagecount_histogram();
@@ -47,3 +50,9 @@ SELECT * FROM pgbufprobe_usagecount_histogram();
 SET ROLE regress_pgbufprobe_monitor;
 SELECT count(*) FROM pgbufprobe_usagecount_histogram();
 RESET ROLE;
+
+DROP VIEW counted_view;
+DROP TABLE counted, counted_empty, counted_parted;
+DROP TYPE counted_type;
+DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

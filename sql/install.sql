@@ -19,4 +19,3 @@ CREATE SCHEMA probes;
 CREATE EXTENSION pgbufprobe SCHEMA probes;
 SELECT count(*) = 1 AS answers FROM probes.pgbufprobe_clock();
 DROP SCHEMA probes CASCADE;
-CREATE EXTENSION pgbufprobe;

@@ -1,4 +1,7 @@
 -- What shared buffers hold of each relation.
+CREATE EXTENSION pgbufprobe;
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 
 -- the pool is what is held of relations, and what is unused
 BEGIN READ ONLY;
@@ -8,17 +11,19 @@ SELECT (SELECT sum(buffers) FROM pgbufprobe_relations())
 COMMIT;
 
 -- of a table, which fits
+CREATE TABLE listed (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO listed SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i;
 SELECT database = current_database() AS here, tablespace, relfilenode = pg_relation_filenode(relation) AS its_file,
        relation, buffers * current_setting('block_size')::integer = pg_relation_size(relation) AS all_of_it,
        bytes = pg_relation_size(relation) AS in_bytes, pinned
 FROM pgbufprobe_relations()
-WHERE relation = 'counted'::regclass AND fork = 'main';
+WHERE relation = 'listed'::regclass AND fork = 'main';
 
 -- its forks together are what the histogram of the table counts
-SELECT sum(r.buffers) = (SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('counted')) AS all_forks,
+SELECT sum(r.buffers) = (SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('listed')) AS all_forks,
        array_agg(r.fork ORDER BY r.fork) AS forks
 FROM pgbufprobe_relations() r
-WHERE r.relation = 'counted'::regclass;
+WHERE r.relation = 'listed'::regclass;
 
 -- figures that say the same
 SELECT r.*
@@ -44,3 +49,7 @@ SELECT * FROM pgbufprobe_relations();
 SET ROLE regress_pgbufprobe_monitor;
 SELECT count(*) > 0 AS answers FROM pgbufprobe_relations();
 RESET ROLE;
+
+DROP TABLE listed;
+DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

@@ -1,4 +1,8 @@
 -- What a scan of all descriptors costs.
+CREATE EXTENSION pgbufprobe;
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
+
 SELECT method, models, rounds FROM pgbufprobe_scan_cost();
 
 -- the figures of one row belong together
@@ -31,3 +35,6 @@ SELECT * FROM pgbufprobe_scan_cost(1);
 SET ROLE regress_pgbufprobe_monitor;
 SELECT method FROM pgbufprobe_scan_cost(1);
 RESET ROLE;
+
+DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

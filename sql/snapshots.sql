@@ -1,7 +1,8 @@
--- Snapshots and what changed between them; what is known of a pool that nobody has watched.
-\set SHOW_CONTEXT never
+-- Snapshots and the differences between them; what is known without the background worker.
+CREATE EXTENSION pgbufprobe;
 CREATE ROLE regress_pgbufprobe_plain;
 CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
+\set SHOW_CONTEXT never
 SELECT setting::integer AS pool FROM pg_settings WHERE name = 'shared_buffers' \gset
 SELECT pg_stat_reset_shared('bgwriter');
 
@@ -280,7 +281,7 @@ FROM good;
 -- usage counts stand in their order
 SELECT complaint(jsonb_set(state, '{usage_counts}', (SELECT jsonb_agg(l ORDER BY l->>'usagecount' DESC) FROM jsonb_array_elements(state->'usage_counts') l)))
        AS turned_round, complaint(jsonb_set(state, '{usage_counts,6,usagecount}', '6')) AS six FROM good;
--- what a program adds for itself is nobody else's business
+-- fields that a program has added are ignored
 SELECT complaint(state || '{"label": "mine", "nested": [{}]}') FROM good;
 
 SELECT * FROM pgbufprobe_snapshot_diff(NULL);
@@ -309,10 +310,10 @@ SELECT * FROM pgbufprobe_history();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
        num_nonnulls(estd_miss_ratio, estd_reads, estd_read_factor, estd_reads_saved, estd_os_cache_fraction,
-                    estd_read_ms_saved, sampled_loads, self_error) AS figures, note
+                    estd_read_ms_saved, sampled_loads, self_error, missed_loads) AS figures, note
 FROM pgbufprobe_advice();
 
--- The front door.
+-- The checkup.
 CREATE TABLE checkup AS SELECT * FROM pgbufprobe_checkup() WITH ORDINALITY;
 SELECT key, question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, (action IS NOT NULL) = (verdict IN ('look', 'act')) AS action, look_at,
        answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*\.$' AS sentences,
@@ -339,7 +340,7 @@ SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
 ROLLBACK;
 
--- for whoever may read, and for nobody else
+-- for members of pg_monitor only
 SET ROLE regress_pgbufprobe_monitor;
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
 SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(:'before');
@@ -362,3 +363,4 @@ DROP FUNCTION way, way_to, of_relations, relation, complaint, names;
 DROP VIEW pool, good, snapshot_and_pool;
 DROP TABLE swept, kept, checkup;
 DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

@@ -1,4 +1,7 @@
 -- What a search for a victim costs.
+CREATE EXTENSION pgbufprobe;
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 
 -- without a scenario, the two that change nothing
 SELECT scenario, victims FROM pgbufprobe_sweep_cost();
@@ -49,11 +52,13 @@ SELECT scenario FROM pgbufprobe_sweep_cost(1, 'live');
 COMMIT;
 
 -- "live" is for superusers, whoever was granted the function
-CREATE ROLE regress_pgbufprobe_plain;
-CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 SET ROLE regress_pgbufprobe_plain;
 SELECT * FROM pgbufprobe_sweep_cost(1, 'current');
 SET ROLE regress_pgbufprobe_monitor;
 SELECT scenario FROM pgbufprobe_sweep_cost(1);
 SELECT scenario FROM pgbufprobe_sweep_cost(1, 'live');
 RESET ROLE;
+
+DROP VIEW incoherent;
+DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

@@ -38,7 +38,7 @@ static const double factors[FACTORS] = {
 #define SLACK_DEVIATIONS	2.0
 
 /* Weights in the moving averages: of a pass of the hand, and of one scan. */
-#define RESIDENTS_GAIN		0.2
+#define RESIDENTS_GAIN		0.1
 #define SATURATED_GAIN		0.5
 #define LOST_GAIN			0.1
 

@@ -19,7 +19,7 @@
 
 /* Estimated sizes, as multiples of the size that runs. */
 #define PBP_ADVICE_FACTORS	11
-#define PBP_ADVICE_TODAY	5	/* the one that is 1 */
+#define PBP_ADVICE_BASELINE	5	/* the one that is 1 */
 
 /* Why a size's miss ratio is known or not. */
 typedef enum PbpAdviceReason

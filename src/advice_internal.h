@@ -13,7 +13,7 @@
 #include "advice_state.h"
 
 #define FACTORS				PBP_ADVICE_FACTORS
-#define BASELINE			PBP_ADVICE_TODAY	/* the size that runs */
+#define BASELINE			PBP_ADVICE_BASELINE	/* the size that runs */
 
 #define INVALID_PAGE		UINT32_MAX
 #define PAGE_BITS			27

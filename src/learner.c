@@ -25,14 +25,6 @@
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
 
-/*
- * Looks per pass of the hand.  Four are needed for half the size, eight for a
- * quarter; more put the uses of pages in order.  Where each look reads the
- * whole pool, they are as few as that takes.
- */
-#define LOOKS_PER_PASS	40
-#define WHOLE_LOOKS_PER_PASS	10
-
 /* maximum age of published advice while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
 
@@ -117,6 +109,7 @@ publish(const PbpLearner *learner, uint32 resets)
 	if (learner->advice != NULL)
 	{
 		pbp_advice_totals(learner->advice, &report.totals);
+		report.missed_loads = pbp_look_missed_share(&learner->look);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
 		pbp_report_os_cache_shares(learner->probing, &report);
@@ -188,11 +181,11 @@ pbp_is_learning(const PbpLearner *learner)
 	return learner->advice != NULL;
 }
 
-/* Ticks of the hand from one look to the next. */
-int64
-pbp_learner_ticks_per_look(const PbpLearner *learner)
+/* Will the next look read the whole pool? */
+bool
+pbp_learner_expects_whole_look(const PbpLearner *learner)
 {
-	return Max(NBuffers / (learner->look.incomplete ? WHOLE_LOOKS_PER_PASS : LOOKS_PER_PASS), 1);
+	return learner->look.incomplete;
 }
 
 void

@@ -20,7 +20,7 @@ extern bool pbp_learner_is_outdated(const PbpLearner *learner);
 extern bool pbp_is_learning(const PbpLearner *learner);
 
 /* A look at the pool; only while learning. */
-extern int64 pbp_learner_ticks_per_look(const PbpLearner *learner);
+extern bool pbp_learner_expects_whole_look(const PbpLearner *learner);
 extern void pbp_learner_begin_look(PbpLearner *learner, int64 ticks);
 extern void pbp_learner_end_look(PbpLearner *learner, int64 ticks);
 

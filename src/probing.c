@@ -240,8 +240,8 @@ pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report)
 static double
 os_cache_share(const PbpProbing *probing, const PbpAdviceReport *report, int factor)
 {
-	int			from = Min(factor, PBP_ADVICE_TODAY);
-	int			to = Max(factor, PBP_ADVICE_TODAY);
+	int			from = Min(factor, PBP_ADVICE_BASELINE);
+	int			to = Max(factor, PBP_ADVICE_BASELINE);
 	double		reads = report->rows[from].miss_ratio - report->rows[to].miss_ratio;
 	double		known = 0;
 	double		cached = 0;

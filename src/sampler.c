@@ -36,6 +36,15 @@
 #include "sweep.h"
 
 /*
+ * Looks per pass of the hand.  Four are needed for half the size, eight for a
+ * quarter, and some are late.  More put the uses of pages in order, as far as
+ * they take this share of the processor time that is allowed.
+ */
+#define LOOKS_NEEDED	10
+#define LOOKS_WANTED	40
+#define WANTED_SHARE	0.25
+
+/*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
  * longer only to stay within its share of a processor.
  */
@@ -235,11 +244,17 @@ sample_is_due(const Sampler *sampler)
 		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
 }
 
-/* Ticks of the hand until the next look is due. */
+/* Ticks of the hand until the next of so many looks per pass. */
 static int64
-ticks_to_look(const Sampler *sampler)
+ticks_to_look(const Sampler *sampler, int looks)
 {
-	return sampler->look_ticks + pbp_learner_ticks_per_look(sampler->learner) - sampler->ticks;
+	return Max(sampler->look_ticks + Max(NBuffers / looks, 1) - sampler->ticks, 0);
+}
+
+static int
+looks_wanted(const Sampler *sampler)
+{
+	return pbp_learner_expects_whole_look(sampler->learner) ? LOOKS_NEEDED : LOOKS_WANTED;
 }
 
 /* Do what is due. */
@@ -252,7 +267,7 @@ work(Sampler *sampler)
 	estimate_speed(sampler);
 	pbp_learner_count(sampler->learner);
 	pbp_learner_notice_free_buffers(sampler->learner);
-	if (pbp_is_learning(sampler->learner) && (samples || ticks_to_look(sampler) <= 0))
+	if (pbp_is_learning(sampler->learner) && (samples || ticks_to_look(sampler, looks_wanted(sampler)) == 0))
 		look_at_pool(sampler);
 	pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)
@@ -260,7 +275,21 @@ work(Sampler *sampler)
 }
 
 /*
- * How long to sleep: until a sample or, while learning, a scan is due, and at
+ * Until the next look: as soon as it is wanted if the processor time used since
+ * the last sleep allows that, and otherwise when it is needed.
+ */
+static int64
+sleep_to_look(const Sampler *sampler, int64 used_ns)
+{
+	double		wanted_ns = ticks_to_look(sampler, looks_wanted(sampler)) / sampler->ticks_per_ns;
+	double		needed_ns = ticks_to_look(sampler, LOOKS_NEEDED) / sampler->ticks_per_ns;
+	double		allowed_ns = used_ns / (WANTED_SHARE * pbp_max_cpu_fraction);
+
+	return (int64) Min(Max(wanted_ns, Min(needed_ns, allowed_ns)), (double) MAX_SLEEP_NS);
+}
+
+/*
+ * How long to sleep: until a sample or, while learning, a look is due, and at
  * least until the processor time used since the last sleep is the allowed
  * share.
  */
@@ -275,7 +304,7 @@ sleep_ns(Sampler *sampler)
 	sampler->interval.cpu_ns += used_ns;
 
 	if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
-		sleep = (int64) Min((double) sleep, Max(ticks_to_look(sampler), 0) / sampler->ticks_per_ns);
+		sleep = sleep_to_look(sampler, used_ns);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
 	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
 	return Max(sleep, MIN_SLEEP_NS);

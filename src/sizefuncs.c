@@ -23,7 +23,7 @@
 
 #define PAGE_LIFETIME_COLS	14
 #define HISTORY_COLS		16
-#define ADVICE_COLS			11
+#define ADVICE_COLS			12
 
 /* a share of the reads; a larger error makes estimates uncertain */
 #define LARGE_SELF_ERROR	0.2
@@ -245,7 +245,7 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 Prediction
 predict_size(const PbpAdviceReport *report, double factor)
 {
-	const PbpAdviceRow *today = &report->rows[PBP_ADVICE_TODAY];
+	const PbpAdviceRow *today = &report->rows[PBP_ADVICE_BASELINE];
 	Prediction	result = {.today = NAN,.then = NAN,.os_share = -1};
 	int			i = 0;
 
@@ -279,6 +279,16 @@ read_ms(const PbpAdviceReport *report, double reads, double os_share)
 	if (os_share < 1)
 		ns += (1 - os_share) * report->storage_read_ns;
 	return reads * ns / 1e6;
+}
+
+/* NaN: unknown. */
+static void
+add_number(Row *row, double number)
+{
+	if (isnan(number))
+		add_null(row);
+	else
+		add_measure(row, number);
 }
 
 static void
@@ -316,10 +326,8 @@ emit_advice(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 	else
 		add_null(&row);
 	add_count(&row, totals->sampled_loads);
-	if (isnan(totals->self_error))
-		add_null(&row);
-	else
-		add_measure(&row, totals->self_error);
+	add_number(&row, totals->self_error);
+	add_number(&row, report->missed_loads);
 	add_text(&row, caveat_of_advice(report, factor));
 	emit_row(rsinfo, &row, ADVICE_COLS);
 }

@@ -21,7 +21,7 @@ PG_FUNCTION_INFO_V1(pgbufprobe_snapshot_diff);
 PG_FUNCTION_INFO_V1(pgbufprobe_snapshot_diff_relations);
 
 Datum
-pgbufprobe_snapshot(PG_FUNCTION_ARGS)
+pgbufprobe_snapshot(PG_FUNCTION_ARGS pg_attribute_unused())
 {
 	PoolSnapshot *snapshot = palloc(sizeof(*snapshot));
 
@@ -219,6 +219,7 @@ emit_change(ReturnSetInfo *rsinfo, const char *name, const char *fork, const Rel
 {
 	const SnapshotRelation *before = change->before;
 	const SnapshotRelation *after = change->after;
+	int64		new_dirty = before != NULL && after != NULL ? after->dirty - before->dirty : 0;
 	Row			row = {0};
 
 	add_text(&row, name);
@@ -228,7 +229,7 @@ emit_change(ReturnSetInfo *rsinfo, const char *name, const char *fork, const Rel
 	add_known_count(&row, change->known, change->change);
 	add_known_count(&row, before != NULL, before ? before->dirty : 0);
 	add_known_count(&row, after != NULL, after ? after->dirty : 0);
-	add_known_count(&row, change->known, change->known ? after->dirty - before->dirty : 0);
+	add_known_count(&row, change->known, new_dirty);
 	add_usagecounts(&row, before);
 	add_usagecounts(&row, after);
 	emit_row(rsinfo, &row, DIFF_RELATIONS_COLS);

@@ -1,6 +1,5 @@
+# Checks the sources without running them: the version is the same everywhere, and each layer keeps to itself.
 
-# What can be seen of the sources without running them: one version everywhere, script and engines as
-# the house wants them.
 use strict;
 use warnings;
 use JSON::PP;
@@ -29,7 +28,7 @@ SKIP:
 	like(slurp('debian/changelog'), qr/\A\S+ \(\Q$meta->{version}\E-/, 'the Debian package is of that version');
 }
 
-# The catalog cannot tell a default from a choice, so the script is read.
+# The catalog does not show which marks are defaults, so the script is read.
 my $script = slurp("pgbufprobe--$version.sql");
 my @functions = $script =~ /^(CREATE FUNCTION .*?;)$/msg;
 isnt(scalar @functions, 0, 'the script has functions');
@@ -75,7 +74,7 @@ for my $alone (glob('src/advice*.[ch]'), glob('src/latency.[ch]'))
 my @lines = split /\n/, slurp('README.md');
 my ($query) = grep { $lines[$_] =~ /pgbufprobe_\w+\(/ } 0 .. $#lines;
 my ($output) = grep { $lines[$_] =~ /^-+\+-|^-\[ RECORD 1 \]|^\w+ +\| / } $query .. $#lines;
-cmp_ok($query, '<', 40, 'the first query stands in the first 40 lines of the README');
-cmp_ok($output, '<', 40, 'so does its output');
+cmp_ok($query // 'inf', '<', 40, 'the first query stands in the first 40 lines of the README');
+cmp_ok($output // 'inf', '<', 40, 'so does its output');
 
 done_testing();

@@ -1,5 +1,6 @@
-# META.json is what the PGXN Meta Spec 1.0.0 asks for, so that no upload is refused for it, and what it
-# names is there. The checker is shown to see faults, too: each of a list of broken copies is refused.
+# META.json follows the PGXN Meta Spec 1.0.0, so that no upload is refused, and the files that it names exist. The
+# checker itself is tested with broken copies, each of which it must refuse.
+
 use strict;
 use warnings;
 use JSON::PP;

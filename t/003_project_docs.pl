@@ -5,14 +5,11 @@ use strict;
 use warnings;
 
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "shared_buffers = 16MB\nautovacuum = off\nshared_preload_libraries = pgbufprobe\n");
-$node->start;
+my $node = start_server('main', "shared_buffers = 16MB\nshared_preload_libraries = pgbufprobe");
 
 # What the examples take for granted: the extension as the README installs it, and some tables.
 my $databases = 0;

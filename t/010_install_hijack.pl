@@ -1,18 +1,16 @@
-# Whatever somebody has put into the schema that the extension is made in, its view, the defaults of its functions and
-# its script use the server's own and nothing else. There are decoys of all operators and functions that they call, for
-# all pairs of types: where the server's own do not match exactly, one of these would. Each raises an error when called.
+# A user may have put objects of any name into the schema in which a superuser creates the extension. The script, the
+# view and the defaults of the functions use the server's own operators and functions all the same. There is a decoy
+# of each for all pairs of types, which would be preferred where the server's own does not match exactly. A decoy
+# raises an error when it is called.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "shared_buffers = 16MB\nautovacuum = off\n");
-$node->start;
+my $node = start_server('main', 'shared_buffers = 16MB');
 $node->safe_psql('postgres', 'CREATE ROLE mallory');
 
 sub ask { return $node->safe_psql('trap', $_[0]) }

@@ -1,12 +1,12 @@
-# The life of an installed extension: created, moved, dropped, dumped and restored, and updated from every
-# version that was ever shipped, along every way that the update scripts offer, to what a fresh installation
-# of the default version gives. A new version's scripts are found by their names.
+# The extension can be created, moved, dropped, dumped and restored. Updates from every version that was ever
+# shipped, along every path that the update scripts offer, give what a fresh installation of the default version
+# gives. The scripts of a new version are found by their names.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $name = 'pgbufprobe';
@@ -32,10 +32,7 @@ sub ways
 	} grep { my $next = $_; !grep { $_ eq $next } @seen } @{ $leads_to{$version} // [] };
 }
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "shared_buffers = 2048\nautovacuum = off\n");
-$node->start;
+my $node = start_server('main', 'shared_buffers = 2048');
 $node->safe_psql('postgres', 'CREATE ROLE auditor');
 
 # All there is of the extension, a line each, without the OIDs.
@@ -112,8 +109,8 @@ sub database
 sub fails
 {
 	my ($database, $command, $error, $what) = @_;
-	my ($rc, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\n$command;");
-	like($err, $error, $what);
+	my ($out, $messages) = answer_and_messages($node, "$command;", database => $database);
+	like($messages, $error, $what);
 }
 
 # ---------------------------------------------------------------------------

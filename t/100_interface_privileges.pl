@@ -1,12 +1,11 @@
-# Who may call what: nobody by default, pg_monitor the readers, a role with a
-# grant what it was granted, and the live search superusers alone; whatever
-# default privileges there are where the extension is made.
+# Privileges: PUBLIC has none, pg_monitor has those of the readers, a role has what it was granted, and only
+# superusers run the live search. Default privileges in the database change nothing of this.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my %readers = (
@@ -46,18 +45,15 @@ my %answers = (
 	pgbufprobe_history => 't',
 	pgbufprobe_advice => 11,
 	pgbufprobe_checkup => 8);
-# For nobody but those who were granted it.
+# Only for roles that were granted it.
 my %movers = (
 	pgbufprobe_history_reset => q{SELECT pgbufprobe_history_reset() IS NOT NULL},
 	pgbufprobe_os_advise => q{SELECT pgbufprobe_os_advise('pg_class', 'willneed') > 0},
 	pgbufprobe_read_cost => q{SELECT sum(reads) > 0 FROM pgbufprobe_read_cost('pg_class', 10)});
 my $live = q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')};
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf',
-	"shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms\n");
-$node->start;
+my $node = start_server('main',
+	"shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms");
 $node->safe_psql(
 	'postgres', q(
 CREATE ROLE plain;
@@ -71,23 +67,13 @@ GRANT SELECT ON kept TO PUBLIC;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_history()')
   or die 'no sample was taken';
 
-# What a role gets for a query: its answer, or its error with the SQLSTATE.
-sub as_role
-{
-	my ($role, $query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres',
-		"\\set VERBOSITY verbose\nSET ROLE $role; $query;");
-
-	return $rc == 0 ? $out : $err;
-}
-
 sub readers_answer
 {
 	my ($role) = @_;
 
 	for my $function (sort keys %readers)
 	{
-		is(as_role($role, $readers{$function}),
+		is(as_role($node, $role, $readers{$function}),
 			$answers{$function}, "$role: $function answers");
 	}
 }
@@ -98,33 +84,33 @@ is_deeply(
 	'each function is a reader or a mover');
 for my $function (sort keys %readers, keys %movers)
 {
-	like(as_role('plain', $readers{$function} // $movers{$function}),
+	like(as_role($node, 'plain', $readers{$function} // $movers{$function}),
 		qr/ERROR:  42501: permission denied for function $function/,
 		"plain role: $function is denied");
 }
-like(as_role('plain', 'SELECT * FROM pgbufprobe_double_buffering'),
+like(as_role($node, 'plain', 'SELECT * FROM pgbufprobe_double_buffering'),
 	qr/ERROR:  42501: permission denied for view pgbufprobe_double_buffering/,
 	'plain role: the view is denied');
-# The privilege is looked at before the argument.
-like(as_role('plain', q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}),
+# Privileges are checked before arguments.
+like(as_role($node, 'plain', q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
 	'plain role: wrong arguments are denied all the same');
-like(as_role('plain', $live),
+like(as_role($node, 'plain', $live),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
 	'plain role: the live search is denied');
 
 readers_answer('monitor');
-like(as_role('monitor', $live),
+like(as_role($node, 'monitor', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'monitor: the live search is for superusers');
 
 for my $function (sort keys %movers)
 {
-	like(as_role('monitor', $movers{$function}),
+	like(as_role($node, 'monitor', $movers{$function}),
 		qr/ERROR:  42501: permission denied for function $function/,
 		"monitor: $function is denied");
 }
-is(as_role('monitor', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'monitor: the view answers');
+is(as_role($node, 'monitor', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'monitor: the view answers');
 
 # Each needs nothing but itself.
 $node->safe_psql('postgres',
@@ -132,22 +118,22 @@ $node->safe_psql('postgres',
 readers_answer('granted');
 for my $function (sort keys %movers)
 {
-	is(as_role('granted', $movers{$function}), 't', "granted: $function works");
+	is(as_role($node, 'granted', $movers{$function}), 't', "granted: $function works");
 }
-# The function looks by itself, whatever was granted.
-like(as_role('granted', $live),
+# The function itself checks this, whatever was granted.
+like(as_role($node, 'granted', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'granted: the live search is for superusers');
 is($node->safe_psql('postgres', $live), 'live', 'a superuser may');
 
 $node->safe_psql('postgres', 'GRANT SELECT ON pgbufprobe_double_buffering TO granted');
-is(as_role('granted', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'granted: the view answers');
+is(as_role($node, 'granted', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'granted: the view answers');
 $node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION pgbufprobe_residency, pgbufprobe_snapshot FROM granted');
-like(as_role('granted', 'SELECT * FROM pgbufprobe_double_buffering'),
+like(as_role($node, 'granted', 'SELECT * FROM pgbufprobe_double_buffering'),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_residency$/m, 'granted: the view reads a function, which has to be granted, too');
-like(as_role('granted', 'SELECT * FROM kept, pgbufprobe_snapshot_diff(state)'),
+like(as_role($node, 'granted', 'SELECT * FROM kept, pgbufprobe_snapshot_diff(state)'),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_snapshot$/m, 'granted: a difference to now takes a snapshot');
-is(as_role('granted', $readers{pgbufprobe_snapshot_diff}), 7, 'granted: one between two that are there does not');
+is(as_role($node, 'granted', $readers{pgbufprobe_snapshot_diff}), 7, 'granted: one between two that are there does not');
 
 # A relation's pages in the pool are counted without its table being read, so
 # that monitoring needs no privilege on users' tables.
@@ -156,10 +142,10 @@ $node->safe_psql(
 CREATE TABLE secret AS SELECT 1 AS n;
 REVOKE ALL ON secret FROM PUBLIC;
 ));
-is( as_role('monitor',
+is( as_role($node, 'monitor',
 		q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('secret')}),
 	1, 'monitor: counts the pages of a table that it may not read');
-like(as_role('monitor', 'SELECT * FROM secret'),
+like(as_role($node, 'monitor', 'SELECT * FROM secret'),
 	qr/permission denied for table secret/, 'and that it may not read');
 
 # It is C code in the server: not for owners of databases.
@@ -270,7 +256,7 @@ for (
 }
 
 # ---------------------------------------------------------------------------
-# In a schema of its own, and where somebody has the names already
+# In a schema of its own, and where the names are taken
 
 is( $node->safe_psql("defaults$databases", q{
 		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot());
@@ -286,7 +272,7 @@ sub create_fails
 	my ($taken, $error) = @_;
 
 	$node->safe_psql('taken', "CREATE $taken");
-	my (undef, undef, $got) = $node->psql('taken', "\\set VERBOSITY verbose\nCREATE EXTENSION pgbufprobe");
+	my (undef, $got) = answer_and_messages($node, 'CREATE EXTENSION pgbufprobe', database => 'taken');
 	my ($what) = $taken =~ /^(\w+ \w+(?:\(.*?\))?)/;
 	like($got, $error, "CREATE EXTENSION says that there is a $what");
 	$node->safe_psql('taken', "DROP $what");

@@ -1,34 +1,29 @@
-# Thousands of calls with arguments that no one would give: extremes of each
-# type, NULL in each place, texts of all kinds, everything that a relation can
-# be. Functions and their arguments are taken from the catalog. Whatever comes
-# back, it is rows or an error of the user's, and nothing is left behind.
+# Thousands of calls with odd arguments: extremes of each type, NULL in each place, texts of all kinds, every kind of
+# relation. The catalog lists the functions and their arguments. Each call returns rows or an error that the user has
+# made, and leaves nothing behind.
 
 use strict;
 use warnings;
 
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $calls = 2500;
 srand(20241121);
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init(extra => [ '--encoding=UTF8', '--no-locale' ]);
-$node->append_conf(
-	'postgresql.conf', q(
+my $node = start_server(
+	'main', "$no_background_writes\n" . q(
 shared_buffers = 2048
-autovacuum = off
-bgwriter_lru_maxpages = 0
 # Errors quote what they were given, which is megabytes.
 log_min_messages = log
 log_statement = none
 # With history and advice; the sampler does not care who calls what.
 shared_preload_libraries = pgbufprobe
 pgbufprobe.history_interval = 100ms
-));
-$node->start;
+),
+	extra => [ '--encoding=UTF8', '--no-locale' ]);
 my $started_at =
   $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
@@ -287,7 +282,7 @@ like($out, qr/^alive\|2048$/m, 'the session can still be used');
 
 SKIP:
 {
-	skip 'the system does not tell what a process has open', 2 unless $has_proc;
+	skip 'the system does not show what a process has open', 2 unless $has_proc;
 	my @open = $out =~ /^open\|(\d+)$/mg;
 	my @mapped = $out =~ /^mapped\|(\d+)$/mg;
 	# The first look may open something itself.
@@ -298,8 +293,7 @@ SKIP:
 $session->quit;
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'),
 	$started_at, 'the server has not been restarted');
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 $node->stop;
 done_testing();

@@ -1,16 +1,15 @@
-# What one call may inspect is bounded for all but superusers, the hint says how much is allowed, and that much is.
-# What takes long to come to the bound is tested on a copy of the library that is built with a lower one.
+# One call may inspect a limited number of buffers, except for superusers. The hint says how many are allowed, and
+# that many are. Where the limit takes long to reach, a copy of the library with a lower limit is tested.
 
 use strict;
 use warnings;
 
 use File::Spec;
-
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = start_server('main', $no_background_writes);
 
 sub restart_with
 {
@@ -21,20 +20,11 @@ sub restart_with
 	return;
 }
 
-# What a role gets, or its error with the SQLSTATE.
-sub as_role
-{
-	my ($role, $query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSET ROLE $role;\n$query;");
-
-	return $rc == 0 ? $out : $err;
-}
-
 # What is accepted is stopped before it takes long.
 sub is_accepted
 {
 	my ($role, $query, $what) = @_;
-	unlike(as_role($role, "SET statement_timeout = '200ms';\n$query"), qr/ERROR:  (?!57014)/, "$what is accepted");
+	unlike(as_role($node, $role, "SET statement_timeout = '200ms';\n$query"), qr/ERROR:  (?!57014)/, "$what is accepted");
 	return;
 }
 
@@ -42,19 +32,16 @@ sub is_accepted
 sub is_limited
 {
 	my ($query, $number, $most) = @_;
-	my ($limit) = as_role('monitor', sprintf $query, $number) =~
+	my ($limit) = as_role($node, 'monitor', sprintf $query, $number) =~
 	  /ERROR:  54000: cannot inspect more than \d+ buffer descriptors in one call\nHINT:  .* at most (\d+)\. Superusers are not limited\./;
 
 	is($limit, $most, sprintf("$query is too much, and the hint has the largest number", $number));
 	is_accepted('monitor', sprintf($query, $most), sprintf $query, $most);
-	like(as_role('monitor', sprintf $query, $most + 1), qr/ERROR:  54000:/, sprintf "$query is too much", $most + 1);
+	like(as_role($node, 'monitor', sprintf $query, $most + 1), qr/ERROR:  54000:/, sprintf "$query is too much", $most + 1);
 	is_accepted('super', sprintf($query, $number), sprintf "of a superuser, $query", $number);
 	return;
 }
 
-$node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nbgwriter_lru_maxpages = 0\n");
-$node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE ROLE super SUPERUSER;
@@ -115,25 +102,25 @@ SKIP:
 	restart_with(2048);
 	is_limited('SELECT count(*) FROM bounded_scan_cost(%d)', 10000, 16);
 	is_limited("$sweep(%d)", 100000000, 50000 - 6 * 2048);
-	is(as_role('monitor', "SELECT victims FROM bounded_sweep_cost(87712, 'worst')"), 87712, 'what is accepted comes to its end');
-	is(as_role('monitor', 'SELECT victims FROM bounded_sweep_cost(37712)'), "37712\n37712", 'in both scenarios');
+	is(as_role($node, 'monitor', "SELECT victims FROM bounded_sweep_cost(87712, 'worst')"), 87712, 'what is accepted comes to its end');
+	is(as_role($node, 'monitor', 'SELECT victims FROM bounded_sweep_cost(37712)'), "37712\n37712", 'in both scenarios');
 
 	# Twenty passes over a large pool are more than that, and more than the defaults.
 	restart_with(16384);
 	is_limited('SELECT count(*) FROM bounded_scan_cost(%d)', 10000, 6);
 	is_limited("$sweep(%d)", 100000000, 4 * 16384);
 	is_limited("$sweep(%d, 'worst')", 100000000, 14 * 16384);
-	is(as_role('monitor', "SELECT victims FROM bounded_sweep_cost(1000)"), "1000\n1000", 'the default is less');
+	is(as_role($node, 'monitor', "SELECT victims FROM bounded_sweep_cost(1000)"), "1000\n1000", 'the default is less');
 
 	# Half of the pool is pinned, so that each victim takes two buffers: that is noticed on the way.
 	restart_with(128);
 	my $pins = join '', map { "DECLARE c$_ CURSOR FOR SELECT ctid FROM pages WHERE ctid = '($_,1)';\nMOVE 1 FROM c$_;\n" } 0 .. 63;
-	is(as_role('monitor', "BEGIN; SELECT victims FROM bounded_sweep_cost(20000, 'current');\n$pins SELECT victims FROM bounded_sweep_cost(20000, 'current')"),
+	is(as_role($node, 'monitor', "BEGIN; SELECT victims FROM bounded_sweep_cost(20000, 'current');\n$pins SELECT victims FROM bounded_sweep_cost(20000, 'current')"),
 		"20000\n20000", 'with many pinned buffers, a few victims are found');
-	like(as_role('monitor', "BEGIN; SELECT victims FROM bounded_sweep_cost(20000, 'current');\n$pins SELECT victims FROM bounded_sweep_cost(90000, 'current')"),
+	like(as_role($node, 'monitor', "BEGIN; SELECT victims FROM bounded_sweep_cost(20000, 'current');\n$pins SELECT victims FROM bounded_sweep_cost(90000, 'current')"),
 		qr/ERROR:  54000: cannot inspect more than 100000 buffer descriptors in one call\nHINT:  Superusers are not limited\./,
 		'but not as many as without');
-	is(as_role('super', "BEGIN; $pins SELECT victims FROM bounded_sweep_cost(90000, 'current')"), 90000, 'unless a superuser looks for them');
+	is(as_role($node, 'super', "BEGIN; $pins SELECT victims FROM bounded_sweep_cost(90000, 'current')"), 90000, 'unless a superuser looks for them');
 }
 
 sub split_definitions

@@ -1,12 +1,10 @@
-# Whatever takes long can be cancelled, timed out and terminated, and leaves
-# the session (if there still is one) and the server as they were.
+# A call that takes long can be cancelled, timed out and terminated. The session, if it is still there, and the
+# server stay as they were.
 
 use strict;
 use warnings;
 
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $pool = 16384;
@@ -28,14 +26,7 @@ my %long = (
 my $check = q{SELECT 'buffers', sum(buffers) FROM pgbufprobe_usagecount_histogram()};
 my $usable = "buffers|$pool\n";
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', qq(
-shared_buffers = $pool
-autovacuum = off
-));
-$node->start;
+my $node = start_server('main', "shared_buffers = $pool");
 $node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 my $started_at =
   $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
@@ -44,18 +35,7 @@ my $started_at =
 sub start_session
 {
 	my ($name, @queries) = @_;
-	my $session = { name => $name, out => '', err => '' };
-
-	$session->{run} = IPC::Run::start(
-		[
-			'psql', '-XAtq',
-			'-d', $node->connstr('postgres') . " application_name=$name",
-			map { ('-c', $_) } @queries
-		],
-		'>', \$session->{out},
-		'2>', \$session->{err},
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	return $session;
+	return start_psql($node, $name, map { ('-c', $_) } @queries);
 }
 
 # Does this to a session in the middle of its first query; waits for its end.
@@ -119,7 +99,6 @@ $node->stop('fast');
 $session->{run}->finish;
 like($session->{err}, qr/terminating connection due to administrator command/,
 	'a live sweep is ended by a shutdown');
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

@@ -1,32 +1,27 @@
-# Several sessions at once. The rate of the clock is what another session
-# moves it by; and under a writing load on a small pool, with every function in
-# a loop, what they say holds at each call, and the load does not notice them.
+# Several sessions at once. The clock rate is what another session moves the hand by. While a load writes to a small
+# pool, every function runs in a loop, the rows of each call are consistent, and the load has no error.
 
 use strict;
 use warnings;
 
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 my $pool = 2048;
 my $seconds = 5;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
 # A page that got into a buffer of another would not match its checksum.
-$node->init(extra => ['--data-checksums']);
-$node->append_conf(
-	'postgresql.conf', qq(
+my $node = start_server(
+	'main', qq(
 shared_buffers = $pool
-autovacuum = off
 bgwriter_lru_maxpages = 0
 bgwriter_delay = 10ms
 checkpoint_timeout = 30s
 max_wal_size = 64MB
-));
-$node->start;
+),
+	extra => ['--data-checksums']);
 $node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 # Four times the pool.
 $node->command_ok(
@@ -44,35 +39,11 @@ my $is_watched = q{SELECT count(*) FROM pg_stat_activity
 	WHERE application_name = 'watching' AND wait_event_type = 'Extension'};
 $session->query_safe("$_; $_") for $live, $allocations, $is_watched;
 
-# Asks until it is told so; gives up after half a minute.
-sub ask_until
-{
-	my ($query, $told_so) = @_;
-	my $answer;
-
-	for (1 .. 600)
-	{
-		$answer = $session->query_safe($query);
-		last if $told_so->($answer);
-		usleep(50_000);
-	}
-	return $answer;
-}
-
-my ($ticks, $err) = ('', '');
-my $watching = IPC::Run::start(
-	[
-		'psql', '-XAtq',
-		'-c', q{SELECT ticks FROM pgbufprobe_clock_rate('3 s')},
-		'-d', $node->connstr('postgres') . ' application_name=watching'
-	],
-	'>', \$ticks,
-	'2>', \$err,
-	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-is(ask_until($is_watched, sub { $_[0] == 1 }), 1, 'a session watches the clock');
+my $watching = start_psql($node, 'watching', '-c', q{SELECT ticks FROM pgbufprobe_clock_rate('3 s')});
+ok(wait_for { $session->query_safe($is_watched) == 1 }, 'a session watches the clock');
 my $inspected = $session->query_safe($live);
-$watching->finish;
-is($ticks, "$inspected\n", 'it sees what another session inspects');
+$watching->{run}->finish;
+is($watching->{out}, "$inspected\n", 'it sees what another session inspects');
 
 # The background writer publishes now and then, at the latest after 50 times its
 # delay, half a second here. It has published all when nothing came in a second,
@@ -80,16 +51,16 @@ is($ticks, "$inspected\n", 'it sees what another session inspects');
 sub published_allocations
 {
 	my ($at_least) = @_;
-	my ($last, $same) = (-1, 0);
+	my ($now, $last, $same) = (-1, -1, 0);
 
-	return ask_until(
-		$allocations,
-		sub {
-			my ($now) = @_;
-			$same = $now == $last ? $same + 1 : 0;
-			$last = $now;
-			return $now >= $at_least && $same == 20;
-		});
+	wait_for
+	{
+		$last = $now;
+		$now = $session->query_safe($allocations);
+		$same = $now == $last ? $same + 1 : 0;
+		return $now >= $at_least && $same == 10;
+	};
+	return $now;
 }
 
 my $published = published_allocations(0);
@@ -119,8 +90,8 @@ my %always = (
 	'pgbufprobe_scan_cost(5)' =>
 	  "bool_and(min_ms <= avg_ms AND avg_ms <= max_ms AND coalesce(matched, 0) <= $pool)");
 
-# Each search that is not served by the free list looks at one buffer or more. From 19 on there is no such list.
-my $no_list = $node->safe_psql('postgres', 'SHOW server_version_num') >= 190000 ? 'AND from_freelist = 0' : '';
+# Each search that is not served by the free list inspects one buffer or more. From 19 on there is no such list.
+my $no_list = $node->pg_version >= 19 ? 'AND from_freelist = 0' : '';
 for my $scenario ('current', 'worst', 'live')
 {
 	$always{"pgbufprobe_sweep_cost(500, '$scenario')"} =
@@ -129,37 +100,16 @@ for my $scenario ('current', 'worst', 'live')
 	   AND skipped_pinned <= inspected AND dirty_victims <= victims ' . $no_list . ')';
 }
 
-sub script
-{
-	my ($name, $content) = @_;
-	my $path = $node->basedir . "/$name.sql";
-
-	append_to_file($path, $content);
-	return $path;
-}
-
-sub start_pgbench
-{
-	my ($name, @options) = @_;
-	my $run = { name => $name, out => '' };
-
-	$run->{run} = IPC::Run::start(
-		[ 'pgbench', '-n', '-T', $seconds, @options, $node->connstr('postgres') ],
-		'>', \$run->{out},
-		'2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	return $run;
-}
-
-my $probes = script(
-	'probes',
+my $probes = write_script(
+	$node, 'probes',
 	join '',
 	map {
 		(my $condition = $always{$_}) =~ s/\s+/ /g;
 		"SELECT 1 / coalesce($condition, false)::int FROM $_;\n"
 	} sort keys %always);
 # Gives buffers back to the free list, again and again.
-my $churn = script(
-	'churn', q{DROP TABLE IF EXISTS churn;
+my $churn = write_script(
+	$node, 'churn', q{DROP TABLE IF EXISTS churn;
 CREATE TABLE churn AS SELECT generate_series(1, 30000) AS n;
 TRUNCATE churn;
 });
@@ -180,12 +130,14 @@ for my $round (1 .. 10)
 	my $aborted = 0;
 
 	for my $run (
-		start_pgbench('load', '-c', '4', '-j', '2'),
-		start_pgbench('churn', '-c', '1', '-f', $churn),
-		start_pgbench('probes', '-c', '2', '-j', '2', '-f', $probes))
+		start_pgbench($node, 'load', $seconds, '-c', '4', '-j', '2'),
+		start_pgbench($node, 'churn', $seconds, '-c', '1', '-f', $churn),
+		start_pgbench($node, 'probes', $seconds, '-c', '2', '-j', '2', '-f', $probes))
 	{
-		ok($run->{run}->finish, "$run->{name}: no client was aborted") or $aborted = 1, diag($run->{out});
-		$transactions{ $run->{name} } += $run->{out} =~ /actually processed: (\d+)/ ? $1 : 0;
+		my $count = finish_pgbench($run);
+
+		$aborted = 1 unless defined $count;
+		$transactions{ $run->{name} } += $count // 0;
 	}
 	last if $aborted || !grep { $_ <= 10 } values %transactions;
 }
@@ -207,11 +159,9 @@ is( $node->safe_psql(
 SKIP:
 {
 	skip 'no amcheck', 1
-	  if $node->safe_psql('postgres',
-		q{SELECT count(*) FROM pg_available_extensions WHERE name = 'amcheck'}) == 0;
+	  unless create_if_available($node, 'amcheck');
 	is( $node->safe_psql(
 			'postgres', q(
-			CREATE EXTENSION amcheck;
 			SELECT relname, count(bt_index_check(oid, true)) FROM pg_class
 			 WHERE relname LIKE 'pgbench%' AND relkind = 'i' GROUP BY relname ORDER BY relname;
 			SELECT count(*) FROM pg_class c, verify_heapam(c.oid)
@@ -220,18 +170,14 @@ SKIP:
 		'amcheck finds nothing in tables and indexes');
 }
 
-# By the index and not by a scan, which would go through a ring of few buffers.
 $node->safe_psql(
-	'postgres', q(
-	SET enable_seqscan = off;
-	SET enable_bitmapscan = off;
+	'postgres', $by_index . q(
 	SELECT sum(abalance) FROM pgbench_accounts WHERE aid > 0;
 ));
 is( $node->safe_psql('postgres',
 		'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL'),
 	0, 'every buffer can still be used');
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 $node->stop;
 done_testing();

@@ -1,19 +1,16 @@
-# What a question about one small relation takes of memory does not grow with the pool: none of the servers
-# here has filled its pool, which needs no memory until it is.
+# The memory that a question about one small relation takes does not grow with the pool. No server here fills its
+# pool, since unused buffers take no memory.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 plan skip_all => 'the kernel does not say how much memory a process has' unless -r '/proc/self/status';
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nhuge_pages = off");
-$node->start;
+my $node = start_server('main', 'huge_pages = off');
 $node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe; CREATE TABLE small AS SELECT 1 AS n; CHECKPOINT');
 $node->stop;
 

@@ -1,11 +1,9 @@
-# Every function answers where nothing can be written: in a read-only
-# transaction, and on a hot standby, where replay and live search agree too.
+# Every function works in a read-only transaction and on a hot standby, where replay and live search agree too.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $pool = 2048;
@@ -47,27 +45,15 @@ my @answers = (
 		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'look', 'act', 'unknown') AND answer <> '')
 		    FROM pgbufprobe_checkup()} ]);
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf(
-	'postgresql.conf', qq(
-shared_buffers = $pool
-autovacuum = off
-bgwriter_lru_maxpages = 0
-));
-$primary->start;
+my $primary = start_server('primary', "shared_buffers = $pool\n$no_background_writes", allows_streaming => 1);
 
-# One row a page, and pages enough to fill the pool.
+# Enough pages to fill the pool.
 $primary->safe_psql(
-	'postgres', qq(
+	'postgres', keyed_pages('pages', $pool + 500) . qq(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state;
-CREATE TABLE pages (id int PRIMARY KEY, page text);
-ALTER TABLE pages ALTER page SET STORAGE PLAIN;
-INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, $pool + 500) i;
-
 -- What must agree of a replay and the live search after it. All is done once
--- before, since a session's first look at a catalog moves usage counts.
+-- before, since a session's first use of a catalog moves usage counts.
 CREATE FUNCTION announced_and_done(victims int, OUT announced text, OUT done text)
 LANGUAGE plpgsql AS \$\$
 DECLARE
@@ -85,9 +71,7 @@ BEGIN
 END \$\$;
 ));
 
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+my $standby = init_standby($primary);
 $standby->start;
 $primary->wait_for_catchup($standby);
 
@@ -99,7 +83,7 @@ sub all_answer
 	{
 		my ($what, $expected, $query) = @$_;
 
-		# Asked twice: the first look at a catalog may evict what is counted.
+		# Asked twice: the first use of a catalog may evict what is counted.
 		my @got = split /\n/,
 		  $node->safe_psql('postgres', "$begin; $query; $query; COMMIT");
 		is($got[1], $expected, "$where: $what");
@@ -147,17 +131,10 @@ for (
 	[ q{SELECT pgbufprobe_history_reset()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ])
 {
 	my ($query, $error) = @$_;
-	my ($rc, $out, $err) = $standby->psql('postgres', "\\set VERBOSITY verbose\n$query;");
-	like($err, qr/ERROR:  $error/, "standby: $query says why not");
+	has_error($standby, $query, $error, "standby: $query says why not");
 }
 
-# By the index and not by a scan, which would go through a ring of few buffers.
-$standby->safe_psql(
-	'postgres', q(
-SET enable_seqscan = off;
-SET enable_bitmapscan = off;
-SELECT sum(length(page)) FROM pages WHERE id > 0;
-));
+$standby->safe_psql('postgres', $by_index . 'SELECT sum(length(page)) FROM pages WHERE id > 0');
 is( $standby->safe_psql('postgres',
 		'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL'),
 	0, 'the standby has filled its pool');

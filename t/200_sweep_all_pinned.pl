@@ -1,20 +1,15 @@
-# With every buffer pinned there is no victim: a clear error, and nothing of it
-# remains. With all but one pinned, each search looks at the whole pool. The
-# pool is so small that one session can pin it.
+# With every buffer pinned there is no victim: each scenario has a clear error and leaves no pin. With all but one
+# pinned, each search inspects the whole pool. The pool is so small that one session can pin it.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $pool = 128;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', 'autovacuum = off');
-$node->start;
+my $node = start_server('main');
 $node->safe_psql(
 	'postgres', qq(
 CREATE EXTENSION pgbufprobe;
@@ -34,8 +29,7 @@ sub sweep
 }
 
 my $pinned = "SELECT sum(pinned) FROM pgbufprobe_usagecount_histogram();\n";
-# A look at a catalog needs a buffer. So all that is called with the pool
-# pinned is called before.
+# Reading a catalog needs a buffer. So all that is called with the pool pinned is called before.
 my $all_once = join '', $pinned, map { sweep(20, $_) } ('current', 'worst', 'live');
 
 # Each cursor stands on a row of another page, which keeps that page pinned.
@@ -91,8 +85,7 @@ is("$out\n", "$as_usual@{[ $pool - 1 ]}\n$as_usual",
 
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pages'),
 	$pool, 'another session can use the pool');
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 $node->stop;
 done_testing();

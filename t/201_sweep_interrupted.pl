@@ -1,41 +1,25 @@
-# A live sweep holds what it takes from the free list until its end. However
-# that end comes, all of it is on the list again and of use.
+# A live sweep holds the buffers that it takes from the free list until it ends. However it ends, all of them are on
+# the list again and can be used.
 
 use strict;
 use warnings;
 
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $pool = 16384;
 my $live = q{SELECT count(*) FROM pgbufprobe_sweep_cost(100000000, 'live')};
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', qq(
-shared_buffers = $pool
-autovacuum = off
-bgwriter_lru_maxpages = 0
-));
-$node->start;
+my $node = start_server('main', "shared_buffers = $pool\n$no_background_writes");
 
-# One row a page, and pages enough to fill the pool.
-$node->safe_psql(
-	'postgres', qq(
-CREATE EXTENSION pgbufprobe;
-CREATE UNLOGGED TABLE pages (id int PRIMARY KEY, page text);
-ALTER TABLE pages ALTER page SET STORAGE PLAIN;
-INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, $pool + 500) i;
-));
+# Enough pages to fill the pool.
+$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe;' . keyed_pages('pages', $pool + 500, 'UNLOGGED'));
 
 # Where there is no pg_buffercache, the histogram says the same, as oracle.sql
 # proves on servers that have it.
-my $has_buffercache = $node->safe_psql('postgres',
-	q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'});
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache') if $has_buffercache;
+my $has_buffercache = create_if_available($node, 'pg_buffercache');
 my $unused_query =
   $has_buffercache
   ? q{SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL}
@@ -49,8 +33,7 @@ my $pinned_query =
 $node->restart;
 
 # From 19 on there is no free list: the hand finds unused buffers.
-my $has_free_list =
-  $node->safe_psql('postgres', 'SHOW server_version_num') < 190000;
+my $has_free_list = $node->pg_version < 19;
 
 my $free_query = qq{
 	SELECT from_freelist, ($unused_query)
@@ -192,8 +175,7 @@ is($node->safe_psql('postgres', $pinned_query), 0, 'no buffer is left pinned');
 read_pages(1, $pool + 500);
 is(unused_buffers('read all'), 0, 'no buffer remains unused');
 
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 $node->stop;
 done_testing();

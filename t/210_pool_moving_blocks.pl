@@ -1,13 +1,12 @@
-# A block that moves to another buffer while the descriptors are scanned may be found in both, and counts
-# once. Sessions dirty all pages of a table that is larger than the pool; another asks again and again what
-# is in the pool, and is stopped at random moments, so that blocks move in the middle of its scans.
+# A block that moves to another buffer during a scan of the descriptors may be found in both, and must count once.
+# Two sessions dirty all pages of a table that is larger than the pool. Another asks what is in the pool and is
+# stopped at random moments, so that blocks move in the middle of its scans.
 
 use strict;
 use warnings;
 
-use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -16,21 +15,14 @@ my $pages = 1536;
 my $writers = 2;
 my $stops = 150;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', qq(
+my $node = start_server(
+	'main', "$no_background_writes\n" . qq(
 shared_buffers = $pool
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
 max_wal_size = 10GB
-fsync = off
 full_page_writes = off
 synchronous_commit = off
 log_statement = none
 ));
-$node->start;
 
 # A row for each writer in each page: to lock it makes the page dirty, and no larger.
 $node->safe_psql(
@@ -71,16 +63,7 @@ END \$\$;
 is($node->safe_psql('postgres', "SELECT pg_relation_size('moving') / current_setting('block_size')::integer"),
 	$pages, 'the table is larger than the pool');
 
-sub start
-{
-	my ($query) = @_;
-	my $session = { said => '' };
-
-	$session->{run} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') . ' application_name=moving', '-c', $query ],
-		'>', \$session->{said}, '2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	return $session;
-}
+sub start { return start_psql($node, 'moving', '-c', $_[0]) }
 
 my @writers = map { start("CALL write_pages($_)") } 1 .. $writers;
 my $asking = start('CALL ask()');
@@ -105,13 +88,13 @@ note("stopped $stopped times");
 my $locking = $node->background_psql('postgres');
 $locking->query_safe('SELECT pg_advisory_lock(1)');
 $asking->{run}->finish;
-is($asking->{said}, '', 'it was asked to the end');
+is("$asking->{out}$asking->{err}", '', 'it was asked to the end');
 $locking->quit;
 $node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'moving'});
 for my $writer (@writers)
 {
 	$writer->{run}->finish;
-	like($writer->{said}, qr/\A.*terminating connection due to administrator command/, 'a writer wrote to the end');
+	like($writer->{err}, qr/\A.*terminating connection due to administrator command/, 'a writer wrote to the end');
 }
 
 my ($scans, $dirty, $broken) = split /\|/, $node->safe_psql('postgres', 'SELECT sum(scans), sum(dirty) / sum(scans), sum(broken) FROM said');
@@ -121,6 +104,6 @@ cmp_ok($dirty, '>', $pool / 2, 'when most of the pool was dirty');
 is($broken, 0, 'dirty blocks are among those in the pool, and these among those of the table');
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/, 'no process has crashed');
+has_no_crash($node);
 
 done_testing();

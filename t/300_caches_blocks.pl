@@ -1,38 +1,22 @@
-# Which blocks are in which cache: both caches put into many states, and every
-# answer compared to the block with mincore and cachestat as other programs
-# call them, and with pg_buffercache.
+# Which blocks are in which cache. Both caches are put into many states, and each answer is compared, block by block,
+# with mincore and cachestat as other programs call them, and with pg_buffercache.
 
 use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-# More than what is looked at in one step, several times over.
+# Several times as many as the extension examines in one step.
 my $nblocks = 9000;
 my $seed = 3;
 
 srand $seed;
 note("seed $seed");
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 100MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-max_wal_size = 4GB
-fsync = off
-));
-$node->start;
-create_if_available($node, $_) or note("no $_: nothing is compared with it")
-  for 'pg_buffercache', 'pgfincore';
-$node->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks));
+my $node = start_cache_server('main', "shared_buffers = 100MB\nmax_wal_size = 4GB");
+$node->safe_psql('postgres', one_row_a_page('pages', $nblocks));
 # With an empty pool.
 $node->restart;
 
@@ -240,7 +224,6 @@ SKIP:
 
 $session->quit;
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

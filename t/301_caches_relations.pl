@@ -1,5 +1,5 @@
-# Every kind of relation and every fork: what both caches hold of each is
-# compared with the oracles; and the whole database with its relations.
+# Every kind of relation and every fork: what both caches hold of it is compared with the oracles, and the whole
+# database with the sum of its relations.
 
 use strict;
 use warnings;
@@ -8,23 +8,10 @@ use File::Glob 'bsd_glob';
 use File::Spec;
 use File::Temp;
 use PageCache;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 32MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-fsync = off
-));
-$node->start;
-create_if_available($node, 'pg_buffercache')
-  or note('no pg_buffercache: nothing is compared with it');
+my $node = start_cache_server('main', 'shared_buffers = 32MB');
 
 # With modules of another version it may be relative.
 my $elsewhere = File::Spec->rel2abs($node->basedir) . '/elsewhere';
@@ -34,7 +21,6 @@ $node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION '$elsewhere'"
 # Some rows are too long for a page, and do not compress.
 $node->safe_psql(
 	'postgres', q{
-CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO kept SELECT i, repeat('k', 400) FROM generate_series(1, 5000) i;
 DELETE FROM kept WHERE id % 10 = 0;
@@ -233,7 +219,7 @@ sub have_same_rows
 		SELECT 'one: ' || d::text FROM (TABLE one EXCEPT ALL TABLE other) d
 		UNION ALL SELECT 'other: ' || d::text FROM (TABLE other EXCEPT ALL TABLE one) d";
 
-	# The session's first look at a catalog reads it.
+	# The session's first use of a catalog reads it.
 	$session->query_safe($query);
 	my $difference = undisturbed(
 		$what,
@@ -305,14 +291,13 @@ SKIP:
 	$session->query_safe(q{SELECT pgbufprobe_os_advise('kept_in_memory', 'dontneed')});
 	is( $session->query_safe(
 			q{SELECT trustworthy, cached_pages = os_pages FROM pgbufprobe_os_cache('kept_in_memory')}),
-		't|t', 'tmpfs: all pages stay in memory, and that is what is told');
+		't|t', 'tmpfs: all pages stay in memory, as reported');
 	$node->safe_psql('postgres', 'DROP TABLE kept_in_memory');
 	$node->safe_psql('postgres', 'DROP TABLESPACE memory');
 }
 
 $session->quit;
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

@@ -1,33 +1,16 @@
-# A table of more than one segment: both caches compared with the oracles across
-# the boundary, also after the table has been cut there; advice; and that no
-# file stays open, whatever ends a call.
+# A table of two segments: both caches are compared with the oracles across the boundary, also after the table has
+# been cut there. Advice covers both segments. No file stays open, however a call ends.
 
 use strict;
 use warnings;
 
 use PageCache;
 use POSIX ();
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 64MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-wal_level = minimal
-max_wal_senders = 0
-max_wal_size = 4GB
-fsync = off
-));
-$node->start;
-create_if_available($node, $_) or note("no $_: nothing is compared with it")
-  for 'pg_buffercache', 'pgfincore';
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+my $node = start_cache_server('main', "shared_buffers = 64MB\nmax_wal_size = 4GB");
 
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 # It is asked a lot: not all of that together has to be done within the timeout.
@@ -82,22 +65,17 @@ SKIP:
 	compare_with_fincore('both sides of the boundary', @files);
 	compare_with_pgfincore($node, $session, 'big', 'both sides of the boundary');
 
-	compare_caches(
-		$node, $session, 'big', 'main',
-		'the first segment whole, the other not',
-		parts => 2,
-		reach => sub {
-			read_file($files[0]);
-			drop_files($files[1]);
-		});
-	compare_caches(
-		$node, $session, 'big', 'main',
-		'the last segment whole, the other not',
-		parts => 3,
-		reach => sub {
-			drop_files($files[0]);
-			read_file($files[1]);
-		});
+	for my $whole (0, 1)
+	{
+		compare_caches(
+			$node, $session, 'big', 'main',
+			($whole == 0 ? 'the first' : 'the last') . ' segment whole, the other not',
+			parts => 2 + $whole,
+			reach => sub {
+				read_file($files[$whole]);
+				drop_files($files[ 1 - $whole ]);
+			});
+	}
 
 	# ---------------------------------------------------------------------------
 	# Advice
@@ -147,7 +125,7 @@ sub mappings
 }
 
 # Each call is made again and again; so that the calls that come through a
-# function's body are looked at as well, at a relation that differs each time.
+# function's body are covered as well, with a relation that differs each time.
 my %calls = (
 	'os_cache' => 'pgbufprobe_os_cache(r)',
 	'os_cache, mincore' => q{pgbufprobe_os_cache(r, method => 'mincore')},
@@ -204,7 +182,7 @@ chmod 0000, $files[1] or die $!;
 if (open my $handle, '<', $files[1])
 {
 	close $handle;
-	note('this user may read what nobody may');
+	note('this user may read any file');
 }
 else
 {
@@ -230,8 +208,7 @@ is($session->query_safe($usable), $nblocks, 'the session can be used');
 # ---------------------------------------------------------------------------
 # Cancelled in the middle
 
-# Does something while the backend is told to cancel, several times a second. An
-# idle one ignores that.
+# Does something while the backend is cancelled several times a second. An idle one ignores that.
 sub cancelled_meanwhile
 {
 	my ($do) = @_;
@@ -301,7 +278,6 @@ $session->quit;
 is( $node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'),
 	0, 'no lock is left');
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

@@ -1,31 +1,17 @@
-# Relations that are truncated, cut, dropped and rewritten, and written to, while
-# they are looked at: every answer is rows that add up or a clear error. Nobody
-# waits: neither who looks, for a lock on the relation, nor who changes it.
+# Relations are truncated, cut, dropped, rewritten and written to while others ask about them. Every answer is rows
+# that add up or a clear error. Neither side waits for the other.
 
 use strict;
 use warnings;
 
-use IPC::Run;
-use PageCache;
-use PostgreSQL::Test::Cluster;
+use ChangingTables;
 use PostgreSQL::Test::Utils;
-use Sampler 'start_with';
+use Server;
 use Test::More;
-use Time::HiRes 'usleep';
 
 my $seconds = 8;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 16MB
-autovacuum = off
-checkpoint_timeout = 30s
-max_wal_size = 128MB
-fsync = off
-));
-$node->start;
+my $node = start_server('main', "shared_buffers = 16MB\ncheckpoint_timeout = 30s\nmax_wal_size = 128MB");
 $node->safe_psql(
 	'postgres', q(
 CREATE EXTENSION pgbufprobe;
@@ -35,7 +21,7 @@ VACUUM kept;
 ));
 
 # Every call, what of its rows must hold, and how many there are of a table that
-# nobody touches.
+# does not change.
 my $adds_up = 'shared_blocks + os_blocks - both_blocks + neither_blocks = blocks
 	AND both_blocks <= least(shared_blocks, os_blocks) AND shared_dirty_blocks <= shared_blocks
 	AND os_blocks + os_partial_blocks <= blocks AND neither_blocks >= 0 AND trustworthy';
@@ -52,15 +38,18 @@ my %calls = (
 	'view' => [ 'pgbufprobe_double_buffering',
 		'shared_bytes + os_bytes - both_bytes = distinct_bytes AND duplicate_fraction BETWEEN 0 AND 1 AND trustworthy' ]);
 
-# The rows of a call about a relation, and those of them that are wrong.
-sub judged
+# Counts the rows of a call about a relation that are wrong.
+sub wrong_rows
 {
-	my ($call, $relation) = @_;
+	my ($call, $relation, $also) = @_;
 	my ($function, $holds) = @{ $calls{$call} };
 
-	return sprintf "SELECT count(*), count(*) FILTER (WHERE NOT coalesce($holds, false)) FROM $function",
-	  $function =~ /%s/ ? $relation : ();
+	$function =~ s/%s/$relation/;
+	return 'SELECT ' . ($also // '') . "count(*) FILTER (WHERE NOT coalesce($holds, false)) FROM $function";
 }
+
+# All rows, and those that are wrong.
+sub judged { return wrong_rows(@_, 'count(*), ') }
 
 # ---------------------------------------------------------------------------
 # One at a time
@@ -87,7 +76,7 @@ like($err, qr/ERROR:  canceling statement due to lock timeout/,
 	'reads through the pool do, as they need the relation to stay');
 $session->query_safe('ROLLBACK');
 
-# In a transaction that has looked at everything, nothing remains locked.
+# After all calls, a transaction holds no lock.
 $session->query_safe('BEGIN');
 like($session->query_safe(judged($_, $kept)), qr/\|0$/, "$_, in a transaction")
   for sort keys %calls;
@@ -107,97 +96,21 @@ $session->query_safe('COMMIT');
 # ---------------------------------------------------------------------------
 # All at once
 
-sub script
-{
-	my ($name, $content) = @_;
-	my $path = $node->basedir . "/$name.sql";
-
-	append_to_file($path, $content);
-	return $path;
-}
-
-# Each client has tables of its own. VACUUM at the end cuts the file in use, all
-# others make a new one.
-my $ddl = script(
-	'ddl', q{\set n random(1, 4) + 10 * :client_id
-DROP TABLE IF EXISTS ddl:n;
-CREATE TABLE ddl:n (id int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
-INSERT INTO ddl:n SELECT i, repeat('d', 1000) FROM generate_series(1, 3000) i;
-DELETE FROM ddl:n WHERE id > 10;
-VACUUM ddl:n;
-VACUUM FULL ddl:n;
-TRUNCATE ddl:n;
-INSERT INTO ddl:n SELECT i, repeat('d', 1000) FROM generate_series(1, 100) i;
-});
-
-my $attempts = join "\n", map {
-	my $judged = judged($_, 'one');
-
-	"			BEGIN
-				$judged INTO n, wrong;
-				result := CASE WHEN wrong = 0 THEN 'adds up' ELSE 'is wrong' END;
-			EXCEPTION WHEN OTHERS THEN
-				n := NULL;
-				result := SQLSTATE;
-			END;
-			INSERT INTO outcomes VALUES ('$_', result, n);"
-} sort keys %calls;
-
-# Looks at each table and index that was there a moment ago, and notes what comes
-# of it.
-my $look = script(
-	'look', qq{
-CREATE TEMP TABLE outcomes (call text COLLATE "C", outcome text, n bigint);
-DO \$\$
-DECLARE
-	until timestamptz := clock_timestamp() + '$seconds s';
-	asked oid[];
-	one oid;
-	n bigint;
-	wrong bigint;
-	result text;
-BEGIN
-	WHILE clock_timestamp() < until LOOP
-		SELECT array_agg(oid) INTO asked FROM pg_class WHERE relname LIKE 'ddl%';
-		PERFORM pg_sleep(0.005);
-		FOREACH one IN ARRAY coalesce(asked, '{}') LOOP
-$attempts
-		END LOOP;
-		INSERT INTO outcomes SELECT 'lock', mode FROM pg_locks
-		 WHERE pid = pg_backend_pid() AND relation = ANY (asked);
-		COMMIT;
-	END LOOP;
-END \$\$;
-SELECT call, outcome FROM outcomes GROUP BY 1, 2 ORDER BY 1, 2;
-\\warn answers, and those without rows
-SELECT count(*), count(*) FILTER (WHERE n = 0) FROM outcomes \\g /dev/stderr
-});
+my $ddl = write_ddl_script($node);
+my $ask = write_asking_script($node, $seconds, map { $_ => wrong_rows($_, 'one') } keys %calls);
 
 # The same in a load of writes, each row judged; where one is wrong, a division
 # by zero ends the run.
-my $probe = script(
-	'probe',
+my $probe = write_script(
+	$node, 'probe',
 	join '',
 	map {
-		my $judged = judged($_, q{'pgbench_accounts'});
-		$judged =~ s/\s+/ /g;
-		"SELECT 1 / (count = 0)::integer FROM ($judged) AS j(n, count);\n"
+		my $wrong = wrong_rows($_, q{'pgbench_accounts'}) =~ s/\s+/ /gr;
+		"SELECT 1 / (count = 0)::integer FROM ($wrong) AS w(count);\n"
 	} sort keys %calls);
 
 $node->command_ok([ 'pgbench', '-i', '-q', '-s', '3', $node->connstr('postgres') ],
 	'pgbench has made its tables');
-
-sub start_pgbench
-{
-	my ($name, @options) = @_;
-	my $run = { name => $name, out => '' };
-
-	$run->{run} = IPC::Run::start(
-		[ 'pgbench', '-n', '-T', $seconds, @options, $node->connstr('postgres') ],
-		'>', \$run->{out},
-		'2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	return $run;
-}
 
 my @expected = map { /all|view/ ? "$_|adds up" : ("$_|42P01", "$_|adds up") } sort keys %calls;
 my (%seen, %transactions);
@@ -206,25 +119,21 @@ my (%seen, %transactions);
 for my $round (1 .. 10)
 {
 	my @runs = (
-		start_pgbench('ddl', '-c', '2', '-f', $ddl),
-		start_pgbench('load', '-c', '2', '-N'),
-		start_pgbench('probe', '-c', '1', '-f', $probe));
-	my $looking = { out => '', err => '' };
+		start_pgbench($node, 'ddl', $seconds, '-c', '2', '-f', $ddl),
+		start_pgbench($node, 'load', $seconds, '-c', '2', '-N'),
+		start_pgbench($node, 'probe', $seconds, '-c', '1', '-f', $probe));
+	my $asking = start_psql($node, 'asking', '-f', $ask);
 	my $aborted = 0;
 
-	$looking->{run} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-f', $look, '-d', $node->connstr('postgres') ],
-		'>', \$looking->{out},
-		'2>', \$looking->{err},
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	$looking->{run}->finish;
-	$seen{$_} = 1 for split /\n/, $looking->{out};
-	like($looking->{err}, qr/\Aanswers, and those without rows\n\d+\|\d+\n\z/, 'there is no other error');
-	note($looking->{err});
+	$asking->{run}->finish;
+	$seen{$_} = 1 for split /\n/, $asking->{out};
+	is($asking->{err}, '', 'there is no other error');
 	for my $run (@runs)
 	{
-		ok($run->{run}->finish, "$run->{name}: no client was aborted") or $aborted = 1, diag($run->{out});
-		$transactions{ $run->{name} } += $run->{out} =~ /actually processed: (\d+)/ ? $1 : 0;
+		my $count = finish_pgbench($run);
+
+		$aborted = 1 unless defined $count;
+		$transactions{ $run->{name} } += $count // 0;
 	}
 	last if $aborted || keys %seen >= @expected && !grep { $_ <= 3 } values %transactions;
 }
@@ -243,15 +152,6 @@ $session->quit;
 
 my $pause = $node->basedir . '/pause';
 
-sub wait_until
-{
-	my ($done, $what) = @_;
-	my $naps = 100 * $PostgreSQL::Test::Utils::timeout_default;
-
-	usleep(10_000) until $done->() || $naps-- <= 0;
-	return ok($done->(), $what);
-}
-
 $node->stop;
 {
 	local $ENV{PAUSE_PROBE} = $pause;
@@ -263,19 +163,16 @@ for my $case (
 	[ 'map', 'SELECT sum(shared_blocks) = max(last_block) + 1 FROM pgbufprobe_residency_map(%s)', q{SELECT true} ])
 {
 	my ($call, $query, $expected) = @$case;
-	my $answer = '';
 
 	append_to_file($pause, '');
-	my $run = IPC::Run::start(
-		[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', sprintf($query, $kept) ],
-		'>', \$answer, '2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	my $reached = wait_until(sub { -e "$pause.reached" }, "$call: waits with its file open");
+	my $asking = start_psql($node, 'asking', '-c', sprintf($query, $kept));
+	my $reached = ok(wait_for { -e "$pause.reached" }, "$call: waits with its file open");
 
 	# All its pages in shared buffers; the checkpoint removes the old file.
 	$node->safe_psql('postgres', 'VACUUM FULL kept; SELECT count(*) FROM kept; CHECKPOINT');
 	unlink $pause or die $!;
-	$run->finish;
-	is($answer, $node->safe_psql('postgres', $expected) . "\n", "$call: is about the file that the relation has now");
+	$asking->{run}->finish;
+	is("$asking->{out}$asking->{err}", $node->safe_psql('postgres', $expected) . "\n", "$call: is about the file that the relation has now");
 	unlink "$pause.reached" or die $! if $reached;
 }
 

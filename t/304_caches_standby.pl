@@ -1,35 +1,19 @@
-# What both caches hold is told where nothing can be written: on a hot standby,
-# of its own files, and in a read-only transaction.
+# The caches on a hot standby, whose own files are examined, and in a read-only transaction.
 
 use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $nblocks = 600;
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 16MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-fsync = off
-));
-$primary->start;
-create_if_available($primary, 'pg_buffercache')
-  or note('no pg_buffercache: nothing is compared with it');
-$primary->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks) . 'VACUUM pages; CHECKPOINT');
+my $primary = start_cache_server('primary', 'shared_buffers = 16MB', allows_streaming => 1);
+$primary->safe_psql('postgres', one_row_a_page('pages', $nblocks) . 'VACUUM pages; CHECKPOINT');
 
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+my $standby = init_standby($primary);
 $standby->start;
 
 my $session = $standby->background_psql('postgres');
@@ -74,7 +58,7 @@ is( $session->query_safe(
 		q{SELECT count(*) > 100, count(*) FILTER (WHERE
 			shared_blocks + os_blocks - both_blocks + neither_blocks <> blocks OR NOT trustworthy)
 			FROM pgbufprobe_residency()}),
-	't|0', 'standby: all relations are told');
+	't|0', 'standby: all relations are reported');
 is( $session->query_safe(
 		'SELECT database, shared_bytes + os_bytes - both_bytes = distinct_bytes, trustworthy
 			FROM pgbufprobe_double_buffering'),

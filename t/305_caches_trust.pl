@@ -1,34 +1,18 @@
-# Where the kernel would not tell the truth, nothing is told: a file that is not
-# ours, a filter on system calls, direct I/O. Each time the counts are NULL, and
-# a notice says why; what is still known is told.
+# Where the kernel does not give true counts, they are NULL and a notice says why: a file of another user, a filter
+# on system calls, direct I/O. What is still known is returned.
 
 use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Programs;
+use Server;
 use Test::More;
 
 my $nblocks = 700;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 16MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-fsync = off
-));
-$node->start;
-create_if_available($node, 'pg_buffercache')
-  or note('no pg_buffercache: nothing is compared with it');
-$node->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;'
-	  . one_row_a_page('pages', $nblocks)
-	  . one_row_a_page('replaced', 10));
+my $node = start_cache_server('main', 'shared_buffers = 16MB');
+$node->safe_psql('postgres', one_row_a_page('pages', $nblocks) . one_row_a_page('replaced', 10));
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 my ($file) = segment_files($node, $session, 'pages', 'main');
 my ($replaced) = segment_files($node, $session, 'replaced', 'main');
@@ -37,19 +21,11 @@ my $block_bytes = $session->query_safe(q{SELECT current_setting('block_size')::i
 $session->quit;
 $node->stop;
 
-# The answer and what is said beside it, of a new session.
-sub ask
-{
-	my ($query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query");
-
-	$err =~ s/^psql:<stdin>:\d+: //mg;
-	return ($out, $err);
-}
+sub ask { return answer_and_messages($node, @_) }
 
 my $notice = qr/^NOTICE:  00000: page cache state of .* is unavailable\nDETAIL:  .*/;
 
-sub is_not_told
+sub is_unknown
 {
 	my ($query, $answer, $reason, $what) = @_;
 	my ($out, $err) = ask($query);
@@ -103,22 +79,22 @@ SKIP:
 			note('no cachestat');
 			next;
 		}
-		is_not_told("SELECT path = '$path', $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
+		is_unknown("SELECT path = '$path', $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
 			"t|$bytes|$pages||||||||$used|f", qr/neither own the file nor may write to it/,
 			"not ours, $method");
 	}
-	is_not_told(
+	is_unknown(
 		"SELECT $residency_counts FROM pgbufprobe_residency('replaced') WHERE fork = 'main'",
 		"$blocks|0|||||0|f", qr/neither own/, 'not ours, residency');
-	is_not_told(
+	is_unknown(
 		q{SELECT DISTINCT shared_blocks, os_blocks, both_blocks FROM pgbufprobe_residency_map('replaced', 5)},
 		'0||', qr/neither own/, 'not ours, map');
-	is_not_told(
+	is_unknown(
 		q{SELECT shared_bytes > 0, os_bytes, both_bytes, distinct_bytes, duplicate_fraction, trustworthy
 			FROM pgbufprobe_double_buffering},
 		't|||||f', qr/neither own/, 'not ours, database');
 	my ($out, $err) = ask('SELECT count(*) FROM pgbufprobe_residency() WHERE NOT trustworthy');
-	is($out, 1, 'all other relations are told');
+	is($out, 1, 'all other relations are known');
 	($out, $err) = ask(q{SELECT * FROM pgbufprobe_read_cost('replaced')});
 	like($err, qr/ERROR:  42501: could not open file "$path": Permission denied/,
 		'the server does not read it either');
@@ -131,26 +107,7 @@ SKIP:
 # ---------------------------------------------------------------------------
 # A system call that is forbidden, or that the kernel does not have
 
-# The server inherits the filter.
-my $filtered = PostgreSQL::Test::Utils::tempdir_short();
-my ($pg_ctl) = grep { -x $_ } map { "$_/pg_ctl" } split /:/, $ENV{PATH};
-my $launcher = build_program('forbid_cachestat');
-
-append_to_file("$filtered/pg_ctl", qq{#!/bin/sh
-exec '$launcher' "\$FORBIDDEN_BY" '$pg_ctl' "\$@"
-});
-chmod 0755, "$filtered/pg_ctl" or die $!;
-
-sub start_without_cachestat
-{
-	my ($error) = @_;
-
-	local $ENV{PATH} = "$filtered:$ENV{PATH}";
-	local $ENV{FORBIDDEN_BY} = $error;
-	$node->start;
-	return;
-}
-
+my $launcher = build_program('forbid');
 my %names = (EPERM => 'Operation not permitted', ENOSYS => 'Function not implemented');
 
 for my $error ('EPERM', 'ENOSYS')
@@ -160,7 +117,7 @@ for my $error ('EPERM', 'ENOSYS')
 		my $seen = `'$launcher' $error '@{[ build_program('cachestat_oracle') ]}' '$file' 2>&1`;
 		skip "system calls cannot be filtered: $seen", 1 if $seen ne "$names{$error}\n";
 
-		start_without_cachestat($error);
+		start_through($node, $launcher, $error);
 		my $pages = length cached_pages($file);
 		# The oracle's own calls are not filtered, so it is the server's that are.
 		$session = $node->background_psql('postgres', on_error_stop => 0);
@@ -175,7 +132,7 @@ for my $error ('EPERM', 'ENOSYS')
 			});
 		is( $session->query_safe(
 				q{SELECT bool_and(trustworthy), string_agg(DISTINCT method, ' ') FROM pgbufprobe_residency()}),
-			't|mincore', "$error: all relations are told, by mincore");
+			't|mincore', "$error: all relations are known, by mincore");
 		is( $session->query_safe(
 				q{SELECT shared_bytes + os_bytes - both_bytes = distinct_bytes, trustworthy FROM pgbufprobe_double_buffering}),
 			't|t', "$error: so is the database");
@@ -187,7 +144,7 @@ for my $error ('EPERM', 'ENOSYS')
 		my $explicit = qq{SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => 'cachestat')};
 		if ($error eq 'EPERM')
 		{
-			is_not_told($explicit, "@{[ -s $file ]}|$pages||||||||cachestat|f",
+			is_unknown($explicit, "@{[ -s $file ]}|$pages||||||||cachestat|f",
 				qr/system call filter/, 'EPERM, cachestat');
 		}
 		else
@@ -217,17 +174,17 @@ SKIP:
 	{
 		my $used = $method eq 'auto' ? 'mincore' : $method;
 
-		is_not_told("SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => '$method')",
+		is_unknown("SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => '$method')",
 			"@{[ -s $file ]}|$pages||||||||$used|f", $reason, "direct I/O, $method");
 	}
-	is_not_told(
+	is_unknown(
 		q{SELECT count(*) > 0, bool_or(trustworthy), bool_and(os_blocks IS NULL AND shared_blocks <= blocks)
 			FROM pgbufprobe_residency()},
 		't|f|t', $reason, 'direct I/O, residency');
-	is_not_told(
+	is_unknown(
 		q{SELECT DISTINCT os_blocks, both_blocks FROM pgbufprobe_residency_map('pages', 5)},
 		'|', $reason, 'direct I/O, map');
-	is_not_told(
+	is_unknown(
 		q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100)},
 		'|100', $reason, 'direct I/O, reads');
 	my ($out, $err) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100000)});
@@ -237,7 +194,6 @@ SKIP:
 	$node->stop;
 }
 
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

@@ -1,30 +1,20 @@
-# Files that the server cannot open: a tablespace whose directory may not be searched or is a plain file, a
-# file that may not be read or is a directory. A question about the whole database still answers for all
-# other relations, with NULLs for these and one warning; a question about such a file alone is an error.
+# Files that the server cannot open: a tablespace whose directory may not be searched or is a plain file, a file that
+# may not be read or is a directory. A question about the whole database still answers for all other relations, with
+# NULLs for these and one warning. A question about such a file alone is an error.
 
 use strict;
 use warnings;
 
-use IPC::Run;
 use PageCache;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 # The user that runs the server may open anything.
 plan skip_all => 'nothing is unreadable to root' if $> == 0;
 
 my $pool = 512;
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', qq(
-shared_buffers = $pool
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-));
-$node->start;
+my $node = start_server('main', "shared_buffers = $pool\n$no_background_writes");
 
 # Two relations and an index in the tablespace, the partition of a third, and some elsewhere.
 my $directory = PostgreSQL::Test::Utils::tempdir_short() . '/space';
@@ -53,11 +43,8 @@ my $data = $node->data_dir;
 # The answer, and the lines that were said beside it, of a new session.
 sub ask
 {
-	my ($query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query");
-
-	$err =~ s/^psql:<stdin>:\d+: //mg;
-	return ($out, grep { !/^LOCATION/ } split /\n/, $err);
+	my ($out, $messages) = answer_and_messages($node, @_);
+	return ($out, split /\n/, $messages);
 }
 
 # Page cache counts are left out, since other programs need memory, too, and what is in shared buffers of
@@ -79,7 +66,7 @@ sub same_rows
 
 sub unknown { return map { join '|', @$_, '', '', '', 't', 'f' } @_ }
 
-# Every relation but some is told as before, and these are unknown; a warning names the first of their files.
+# All relations but some are reported as before, and these are unknown. A warning names the first of their files.
 sub answers_for_the_others
 {
 	my ($what, $before, $error, @unreadable) = @_;
@@ -135,7 +122,7 @@ sub fails_for_the_file
 		 SELECT count(*) > 1 FROM pgbufprobe_relations();
 		 SELECT pgbufprobe_snapshot() IS NOT NULL");
 	is("$out @said", (split /\|/, $node->safe_psql('postgres', 'SELECT count(*) FROM pgbufprobe_usagecount_histogram()'))[0]
-		  . "|t\nt\nt ", "$what: what is in shared buffers is still told");
+		  . "|t\nt\nt ", "$what: what is in shared buffers is still known");
 	return;
 }
 
@@ -223,20 +210,16 @@ pgbufprobe.max_cpu_fraction = 1
 log_statement = none
 pgbufprobe.advice_memory = 256kB
 ));
-# Its processes would open the files anew.
+# Its processes would open the files again.
 $node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
 $node->start;
 $node->safe_psql('postgres', one_row_a_page('far_pages', $pages, '', 'space') . one_row_a_page('near_pages', $pages));
 $node->safe_psql('postgres', 'VACUUM FREEZE far_pages, near_pages; CHECKPOINT; SELECT pgbufprobe_history_reset()');
 
 # Sessions that read pages of both at random, and so have opened both.
-my $script = $node->basedir . '/read.sql';
-my $load_said = '';
-append_to_file($script, "\\set n random(0, $pages - 1)\n"
+my $script = write_script($node, 'read', "\\set n random(0, $pages - 1)\n"
 	  . join '', map { "SELECT FROM $_ WHERE ctid = '(:n,1)';\n" } 'far_pages', 'near_pages');
-my $load = IPC::Run::start(
-	[ 'pgbench', '-n', '-T', 300, '-R', 100, '-c', '2', '-f', $script, $node->connstr('postgres') . ' application_name=load' ],
-	'>', \$load_said, '2>&1', IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+my $load = start_pgbench($node, 'load', 300, '-R', '100', '-c', '2', '-f', $script);
 my $log_before = -s $node->logfile;
 $node->poll_query_until('postgres', q{SELECT count(*) = 2 FROM pg_stat_activity
 	WHERE application_name = 'load' AND now() - backend_start > '1 s'}) or die 'no load';
@@ -263,13 +246,13 @@ SKIP:
 	is($reads, 5, 'the worker goes on with the pages of the other table');
 }
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'load'}), 2,
-	'while both are read') or diag($load_said);
-$load->signal('TERM');
-$load->finish;
+	'while both are read') or diag($load->{out});
+$load->{run}->signal('TERM');
+$load->{run}->finish;
 is_deeply([ substr(slurp_file($node->logfile), $log_before) =~ /(.*could not open file.*)/g ], [], 'and logs no error');
 chmod 0700, $directory or die $!;
 
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/, 'no process has crashed');
+has_no_crash($node);
 
 done_testing();

@@ -1,28 +1,19 @@
-# With pgbufprobe.os_cache off nothing asks the kernel what its page cache holds: no function, and no worker.
-# The servers run where these system calls end the process, so that none goes unnoticed. What is unknown
-# then is NULL, with the reason; and when the setting is on again, all is back.
+# With pgbufprobe.os_cache off, no function and no worker asks the kernel about its page cache: on these servers,
+# such a system call ends the process. What is unknown then is NULL, with the reason. When the setting is on again,
+# everything is known again.
 
 use strict;
 use warnings;
 
-use IPC::Run;
 use PageCache;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Programs;
+use Server;
 use Test::More;
 
 my $pages = 1200;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', qq(
-shared_buffers = 4MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-log_statement = none
-));
+my $node = init_server('main', "shared_buffers = 4MB\nlog_statement = none\n$no_background_writes");
 # Its processes would read in place of a session.
 $node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version >= 18;
 $node->start;
@@ -34,15 +25,7 @@ $session->quit;
 my $bytes = -s $file;
 $node->stop;
 
-# The answer, and the lines that were said beside it, of a new session.
-sub ask
-{
-	my ($query) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query", on_error_stop => 0);
-
-	$err =~ s/^psql:<stdin>:\d+: //mg;
-	return ($out, join "\n", grep { !/^LOCATION/ } split /\n/, $err);
-}
+sub ask { return answer_and_messages($node, $_[0], on_error_stop => 0) }
 
 # All that a monitor may call, with what it must answer while the page cache is not asked: the query, the
 # answer, and whether something is said beside it.
@@ -137,7 +120,7 @@ SELECT trustworthy FROM pgbufprobe_double_buffering;
 SELECT value IS NOT NULL, answer LIKE '% page cache%' FROM pgbufprobe_checkup() WHERE key = 'cached_twice';
 SELECT pgbufprobe_os_advise('small', 'willneed') > 0});
 
-	is($out, "$pages|t|t|t\nt|t\n10\nt\nt|t\nt", "$what: all is told");
+	is($out, "$pages|t|t|t\nt|t\n10\nt\nt|t\nt", "$what: everything is known");
 	is($said, '', "$what: without reserve");
 	return;
 }
@@ -166,15 +149,15 @@ for my $preloaded (0, 1)
 	$node->start;
 	is_on("$what, at first");
 
-	# A session that has used the library hears of it, too.
+	# It also takes effect in a session that has used the library.
 	my $old = $node->background_psql('postgres');
 	my $known = q{SELECT os_blocks IS NOT NULL FROM pgbufprobe_residency('pages') WHERE fork = 'main'};
-	is($old->query_safe($known), 't', "$what: an older session is told before");
+	is($old->query_safe($known), 't', "$what: known in an older session");
 	set_os_cache('off');
-	is($old->query("SET client_min_messages = warning; SELECT 1; $known") =~ s/.*\n//sr, 'f', "$what: and not after");
+	is($old->query("SET client_min_messages = warning; SELECT 1; $known") =~ s/.*\n//sr, 'f', "$what: unknown there after the change");
 	is_off("$what, off", $preloaded);
 	set_os_cache('on');
-	is($old->query($known), 't', "$what: an older session is told again");
+	is($old->query($known), 't', "$what: known there again");
 	$old->quit;
 	is_on("$what, on again");
 	$node->safe_psql('postgres', "LOAD 'pgbufprobe';\nALTER SYSTEM RESET pgbufprobe.os_cache");
@@ -184,38 +167,21 @@ for my $preloaded (0, 1)
 # ---------------------------------------------------------------------------
 # Where to ask ends the process
 
-# The server inherits the filter.
-my $filtered = PostgreSQL::Test::Utils::tempdir_short();
-my ($pg_ctl) = grep { -x $_ } map { "$_/pg_ctl" } split /:/, $ENV{PATH};
-my $launcher = build_program('forbid_page_cache');
+my $launcher = build_program('forbid');
 
-append_to_file("$filtered/pg_ctl", qq{#!/bin/sh
-exec '$launcher' '$pg_ctl' "\$@"
-});
-chmod 0755, "$filtered/pg_ctl" or die $!;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\npgbufprobe.os_cache = off");
 
 sub bytes_read { return slurp_file("/proc/$_[0]/io") =~ /^rchar: (\d+)/m ? $1 : die }
 
 # Reads pages all over the table, so that pages come and go.
-sub run_load
-{
-	my $script = $node->basedir . '/read.sql';
-	my $said = '';
-
-	append_to_file($script, "\\set n random(0, $pages - 1)\nSELECT FROM pages WHERE ctid = '(:n,1)';\n") unless -e $script;
-	my $load = IPC::Run::run(
-		[ 'pgbench', '-n', '-T', '8', '-R', '200', '-c', '2', '-f', $script, $node->connstr('postgres') ],
-		'>', \$said, '2>&1', IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default)) or diag($said);
-	return $load;
-}
+my $script = write_script($node, 'read', "\\set n random(0, $pages - 1)\nSELECT FROM pages WHERE ctid = '(:n,1)';\n");
 
 SKIP:
 {
 	my $oracle = build_program('mincore_oracle');
-	system("'$launcher' true 2>/dev/null") == 0 or skip 'system calls cannot be filtered', 1;
+	system("'$launcher' page_cache true 2>/dev/null") == 0 or skip 'system calls cannot be filtered', 1;
 	# By the signal SIGSYS, which the shell turns into a status.
-	is(system("'$launcher' '$oracle' '$file' >/dev/null 2>&1; exit \$?") >> 8, 128 + 31, 'the filter ends a process that asks by mincore');
+	is(system("'$launcher' page_cache '$oracle' '$file' >/dev/null 2>&1; exit \$?") >> 8, 128 + 31, 'the filter ends a process that asks by mincore');
 
 	for my $preloaded (0, 1)
 	{
@@ -229,10 +195,7 @@ pgbufprobe.history_interval = 100ms
 pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 )) if $preloaded;
-		{
-			local $ENV{PATH} = "$filtered:$ENV{PATH}";
-			$node->start;
-		}
+		start_through($node, $launcher, 'page_cache');
 		my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
 		my $find_worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
 		if ($preloaded)
@@ -246,9 +209,9 @@ pgbufprobe.advice_memory = 256kB
 			my $counted = -r "/proc/$worker/io";
 			my $before = $counted ? bytes_read($worker) : 0;
 
-			ok(run_load(), "$what: a load that makes pages come and go");
+			finish_pgbench(start_pgbench($node, 'load', 8, '-R', '200', '-c', '2', '-f', $script));
 			is($node->safe_psql('postgres', $find_worker), $worker,
-				"$what: the worker lives through it");
+				"$what: the worker survives it");
 			is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL'),
 				't', "$what: and gives advice");
 			is($node->safe_psql('postgres', 'SELECT count(estd_os_cache_fraction) FROM pgbufprobe_advice()'),

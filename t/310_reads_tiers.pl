@@ -1,30 +1,18 @@
-# What a read costs is told by the level of the cache that serves it. Put where
-# it is known to be, nearly every read of a table must be counted there.
+# The cost of a read is reported by the cache level that serves it. With a table put into a known level, nearly all
+# of its reads must be counted there.
 
 use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my $nblocks = 6000;
 my $samples = 1000;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-shared_buffers = 100MB
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-fsync = off
-));
-$node->start;
-$node->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $nblocks));
+my $node = start_cache_server('main', 'shared_buffers = 100MB');
+$node->safe_psql('postgres', one_row_a_page('pages', $nblocks));
 my ($session, $file, $npages);
 
 # An empty pool, and nothing of the table in the page cache.
@@ -154,7 +142,6 @@ is($session->query_safe('SELECT count(*), sum(id) FROM pages'),
 
 $session->quit;
 $node->stop;
-unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/,
-	'no process has crashed');
+has_no_crash($node);
 
 done_testing();

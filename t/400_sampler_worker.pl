@@ -1,13 +1,13 @@
-# The background worker: what its samples say agrees with the server and with each other, its settings do what
-# they promise, and it lives through whatever befalls it. No time is asserted, but what was counted in it.
+# The background worker: its samples agree with the server and with each other, its settings do what they promise,
+# and it survives cancels, crashes, restarts and a promotion. Counts are asserted, never times.
 
 use strict;
 use warnings;
 
-use Crash;
-use PostgreSQL::Test::Cluster;
+use PageCache;
 use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 my $samples = q{(SELECT count(*) FROM pgbufprobe_history())};
@@ -19,12 +19,12 @@ sub stop_sampler
 	my ($node) = @_;
 
 	set($node, sampler => 'off');
-	# Five intervals without a sample: it has heard of it.
+	# After five intervals without a sample, the setting is in force.
 	becomes_true($node, "coalesce(max(taken_at) < now() - interval '500 ms', true) FROM pgbufprobe_history()",
 		'sampler off: no sample is taken any more');
 }
 
-# Samples that contradict themselves or the one before, but for the accuracy with which they are told.
+# Samples that contradict themselves or the one before, by more than rounding explains.
 sub samples_are_right
 {
 	my ($node, $what, $buffers) = @_;
@@ -49,6 +49,17 @@ sub samples_are_right
 		                ELSE abs(inspected_per_allocation * new_allocations - new_ticks) <= 0.002 * new_ticks END
 		       AND abs(sampler_cpu_fraction * seconds * 1000 - sampler_cpu_ms) <= 0.002 * sampler_cpu_ms))}),
 		'', "$what: every sample agrees with itself and the one before");
+}
+
+# Twenty turns of the hand, and a history of nothing else.
+sub load_after_reset
+{
+	my ($node) = @_;
+
+	await_samples($node, 2);
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	await_samples($node, 1);
+	ask($node, 'CALL load(20)');
 }
 
 # ---------------------------------------------------------------------------
@@ -82,10 +93,7 @@ becomes_true($node, q{(SELECT ticks FROM pgbufprobe_clock()) = max(ticks)
 make_pages($node);
 # so that nothing of that is left to be written while the hand turns
 ask($node, 'CHECKPOINT');
-await_samples($node, 2);
-ask($node, 'SELECT pgbufprobe_history_reset()');
-await_samples($node, 1);
-ask($node, 'CALL load(20)');
+load_after_reset($node);
 await_samples($node, 2);
 samples_are_right($node, 'a hand that turns');
 becomes_true($node, q{(SELECT ticks FROM pgbufprobe_clock()) = max(ticks)
@@ -107,7 +115,7 @@ becomes_true($node, q{estd_read_factor = 1 AND estd_reads_saved = 0 AND estd_mis
 	FROM pgbufprobe_advice() WHERE size_factor = 1}, 'advice: today is today');
 
 # What larger pools would hold is asked for in the page cache: the same as is asked there of the whole table. Where
-# the kernel does not tell, neither does the advice.
+# the kernel does not report that, neither does the advice.
 my $share_agrees = q{coalesce(abs(a.share - c.cached) < 0.25, a.share IS NULL AND c.cached IS NULL)
 	FROM (SELECT min(estd_os_cache_fraction) AS share FROM pgbufprobe_advice() WHERE size_factor IN (1.5, 2)) AS a,
 	     (SELECT sum(cached_pages) / sum(os_pages) AS cached FROM pgbufprobe_os_cache('pages')) AS c};
@@ -144,7 +152,7 @@ is( ask($node, 'SELECT count(estd_miss_ratio), min(note), max(note) = min(note) 
 	'0|pgbufprobe.sampler is off|t', 'sampler off: no advice, and why');
 is( ask($node, q{SELECT max(watched_seconds) >= 0.01 AND max(watched_seconds) < 60 AND count(seconds_per_pass) = 0
 		FROM pgbufprobe_page_lifetime('10 ms')}),
-	't', 'sampler off: what it saw before does not tell how fast the hand is now');
+	't', 'sampler off: the speed of the hand is not taken from earlier samples');
 ask($node, 'SELECT pgbufprobe_history_reset()');
 is(ask($node, "SELECT $samples"), 0, 'reset: no sample is left');
 is( ask($node, q{SELECT count(*) > 0, count(seconds_per_pass), min(watched_seconds) >= 0.01 FROM pgbufprobe_page_lifetime('10 ms')}),
@@ -156,7 +164,7 @@ samples_are_right($node, 'sampler on again');
 is(ask($node, "SELECT $beginnings"), 1, 'sampler on again: nothing is said of the time between');
 
 set($node, history_interval => '250ms');
-becomes_true($node, q{count(*) >= 3 FROM pgbufprobe_history() WHERE seconds >= 0.25}, 'a longer interval is heeded');
+becomes_true($node, q{count(*) >= 3 FROM pgbufprobe_history() WHERE seconds >= 0.25}, 'a longer interval takes effect');
 is( ask($node, q{
 		SELECT min(seconds) >= 0.25 FROM (SELECT seconds FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 2) AS newest}),
 	't', 'no sample comes earlier than that');
@@ -190,7 +198,7 @@ has_error($node, 'ALTER SYSTEM SET pgbufprobe.max_cpu_fraction = 1.1',
 has_error($node, 'ALTER SYSTEM SET pgbufprobe.history_size = 9',
 	'22023: 9 is outside the valid range for parameter "pgbufprobe.history_size"', 'too small a ring');
 has_error($node, 'SET pgbufprobe.sampler = off',
-	'55P02: parameter "pgbufprobe.sampler" cannot be changed now', 'nobody changes it for himself');
+	'55P02: parameter "pgbufprobe.sampler" cannot be changed now', 'a session cannot change it for itself');
 has_error($node, 'SET pgbufprobe.nonsense = 1',
 	'42602: invalid configuration parameter name "pgbufprobe.nonsense"', 'a setting that there is not');
 
@@ -198,10 +206,7 @@ has_error($node, 'SET pgbufprobe.nonsense = 1',
 # Its share of a processor
 
 set($node, max_cpu_fraction => '0.0001');
-await_samples($node, 2);
-ask($node, 'SELECT pgbufprobe_history_reset()');
-await_samples($node, 1);
-ask($node, 'CALL load(20)');
+load_after_reset($node);
 await_samples($node, 1);
 samples_are_right($node, 'a small share of a processor');
 my ($fewer_turns, $fewer_scans, $used) = split /\|/, ask($node, qq{
@@ -214,12 +219,12 @@ set($node, max_cpu_fraction => '1');
 await_samples($node, 2);
 
 # ---------------------------------------------------------------------------
-# What befalls it
+# Cancelled, terminated, killed
 
 is(ask($node, "SELECT pg_cancel_backend(pid) $worker"), 't', 'the worker is cancelled');
 my $begun = ask($node, "SELECT $beginnings");
 await_samples($node, 3);
-is(worker_pid($node), $pid, 'cancelled: the worker lives on');
+is(worker_pid($node), $pid, 'cancelled: the worker continues');
 is(ask($node, "SELECT $beginnings"), $begun, 'cancelled: no sample is lost');
 
 ask($node, "CREATE DATABASE another");
@@ -244,7 +249,7 @@ $pid = worker_pid($node);
 kill 'KILL', $pid;
 ok(poll_through_crash($node, "SELECT count(*) = 1 $worker AND pid <> $pid"), 'killed: the server recovers, and it comes back');
 await_samples($node, 3);
-is(ask($node, "SELECT min(taken_at) > '$before_crash' FROM pgbufprobe_history()"), 't', 'killed: history begins anew');
+is(ask($node, "SELECT min(taken_at) > '$before_crash' FROM pgbufprobe_history()"), 't', 'killed: history starts again');
 is(ask($node, "SELECT $beginnings"), 1, 'killed: with a sample that has none before it');
 ask($node, 'CALL load(5)');
 await_samples($node, 2);
@@ -273,7 +278,7 @@ like(answer('Is the pool full'), qr/^fine\|(Yes: all|Nearly: \S+ \S+ of) /, 'che
 ask($node, 'DROP TABLE dropped');
 like(answer('Is the pool full'), qr/^fine\|No: \d+ MB of \d+ MB are free now\.$/, 'checkup: now it is not');
 like(answer('How long does an unused'),
-	ask($node, 'SHOW server_version_num') < 190000 ?
+	$node->pg_version < 19 ?
 	  qr/^fine\|No page will be evicted before \d+ MB of free buffers are used\.$/ :
 	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|[0-9.]+ s on average\.))/,
 	'checkup: free buffers serve first, where there is a list of them');
@@ -344,7 +349,7 @@ is(ask($node, "SELECT $samples"), 0, 'off from the start: no sample was ever tak
 is( ask($node, 'SELECT count(*), count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
 	'11|0|pgbufprobe.sampler is off|t', 'off from the start: no advice, and why');
 is(ask($node, q{SELECT count(*) > 0, count(seconds_per_pass) FROM pgbufprobe_page_lifetime('10 ms')}), 't|0',
-	'off from the start: how long pages stay is told by watching');
+	'off from the start: page lifetime is measured by watching');
 set($node, sampler => 'on');
 await_samples($node, 3);
 samples_are_right($node, 'off from the start, then on');
@@ -355,9 +360,7 @@ $node->stop;
 
 my $primary = sampler_node('primary');
 make_pages($primary);
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+my $standby = init_standby($primary);
 $standby->start;
 $primary->wait_for_catchup($standby);
 await_samples($standby, 3);
@@ -371,7 +374,7 @@ $oldest = ask($standby, 'SELECT min(taken_at) FROM pgbufprobe_history()');
 $standby->promote;
 await_samples($standby, 3);
 is(ask($standby, 'SELECT pg_is_in_recovery()'), 'f', 'promoted: it is a primary');
-is(worker_pid($standby), $pid, 'promoted: the worker lives on');
+is(worker_pid($standby), $pid, 'promoted: the worker continues');
 is(ask($standby, "SELECT min(taken_at) = '$oldest', $beginnings = $begun FROM pgbufprobe_history()"), 't|t',
 	'promoted: history goes on, without a gap');
 ask($standby, 'CALL load(3)');

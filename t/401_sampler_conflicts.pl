@@ -1,23 +1,22 @@
-# On a standby the worker takes no part in recovery conflicts: the replay of DROP TABLESPACE, which cancels all
-# transactions, neither ends it nor costs it what it has learned.
+# On a standby the worker takes no part in recovery conflicts: the replay of DROP TABLESPACE cancels all
+# transactions, but does not end the worker and costs it nothing of what it has learned.
 
 use strict;
 use warnings;
 
 use File::Basename;
-use PostgreSQL::Test::Cluster;
+use PageCache;
 use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 my $rounds = 40;
 my $primary = sampler_node('primary', "max_standby_streaming_delay = 0\nallow_in_place_tablespaces = on\n");
 make_pages($primary);
-$primary->backup('backup');
 
 # One of its reads is under way most of the time, later.
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+my $standby = init_standby($primary);
 $standby->append_conf('postgresql.conf', "pgbufprobe.max_cpu_fraction = 1\n");
 my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
 {
@@ -44,7 +43,7 @@ for my $i (1 .. $rounds)
 {
 	ask($primary, "CREATE TABLESPACE short_lived LOCATION ''");
 	$primary->wait_for_catchup($standby);
-	# As somebody's temporary file, which is what the transactions are cancelled for.
+	# Like the temporary file of a query, because of which replay cancels transactions.
 	my ($directory) = glob($standby->data_dir . '/pg_tblspc/*/PG_*');
 	mkdir "$directory/pgsql_tmp" or die "$directory/pgsql_tmp: $!";
 	append_to_file("$directory/pgsql_tmp/pgsql_tmp1.1", 'x');

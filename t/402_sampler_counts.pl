@@ -1,12 +1,11 @@
-# What the server counts reaches the advice as soon as it is published, and where it does not, the advice says so
-# instead of giving figures that are worth nothing.
+# The server's counts reach the advice as soon as they are published. Where they do not, the advice says so and gives
+# no figures.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
@@ -55,19 +54,13 @@ is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio 
 	'a long transaction: that of all sizes');
 # In a session that has been there: a new one moves the hand, and so brings a scan.
 $session->query_safe('COMMIT');
-my $is_known = 'f';
-for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-{
-	$is_known = $session->query_safe("SELECT $known $today");
-	last if $is_known eq 't';
-	select undef, undef, undef, 0.1;
-}
-is($is_known, 't', 'a long transaction: it is known from when the transaction has ended, without a scan');
+ok(wait_for { $session->query_safe("SELECT $known $today") eq 't' },
+	'a long transaction: it is known from when the transaction has ended, without a scan');
 $session->quit;
 $node->stop;
 
 # ---------------------------------------------------------------------------
-# New pages, which nobody reads
+# New pages, which are not read
 
 # As many new pages as reads: of new pages alone all usage counts are the same, and the hand passes all at once.
 $node = sampler_node('new');
@@ -89,7 +82,7 @@ my $fill_and_read = q{
 	END $$;};
 ask($node, $fill_and_read x 500);
 becomes_true($node, "coalesce(estd_miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) $today",
-	'INSERT: new pages are not taken for reads that nobody counts');
+	'INSERT: new pages are not taken for uncounted reads');
 $node->stop;
 
 # ---------------------------------------------------------------------------
@@ -99,7 +92,7 @@ SKIP:
 {
 	$node = sampler_node('uncounted', "track_counts = off\n");
 	skip 'from 16 on reads are counted whatever track_counts is', 1
-	  if ask($node, 'SHOW server_version_num') >= 160000;
+	  if $node->pg_version >= 16;
 	make_pages($node);
 	ask($node, 'CALL load(8)');
 	becomes_true($node, "coalesce(note LIKE 'reads are not counted, because track_counts is off%', false) $today",

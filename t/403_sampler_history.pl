@@ -1,10 +1,9 @@
-# The history tells how fast the hand turns for as long as the worker takes samples, however rarely it does and
-# whatever the wall clock says.
+# The history gives the speed of the hand as long as the worker takes samples, however rarely that is, and whatever
+# the wall clock says.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Test::More;
@@ -18,7 +17,7 @@ my $node = sampler_node('large', "shared_buffers = 1GB\npgbufprobe.max_cpu_fract
 my $rarely = q{coalesce(max(seconds) > 3 AND max(taken_at) < now() - interval '2 s', false) FROM pgbufprobe_history()};
 becomes_true($node, $rarely, 'samples come far apart');
 is( ask($node, "SELECT (SELECT $rarely), max(watched_seconds) > 3 FROM pgbufprobe_page_lifetime('10 ms')"), 't|t',
-	'and tell the speed of the hand between two of them');
+	'and give the speed of the hand between two of them');
 my $pid = worker_pid($node);
 kill 'STOP', $pid;
 becomes_true($node, 'NOT (max(watched_seconds) > 3) ' . "FROM pgbufprobe_page_lifetime('10 ms')",
@@ -38,7 +37,7 @@ await_samples($node, 5);
 set($node, history_interval => '10min');
 becomes_true($node, q{max(taken_at) < now() - interval '1 s' FROM pgbufprobe_history()}, 'no sample comes for ten minutes');
 my $before = ask($node, 'SELECT ' . watched());
-cmp_ok($before, '>', 0.3, 'the samples before tell the speed of the hand');
+cmp_ok($before, '>', 0.3, 'the samples before give the speed of the hand');
 SKIP:
 {
 	append_to_file($shift, '400');
@@ -57,7 +56,7 @@ becomes_true($node, "max(watched_seconds) < 0.3 FROM pgbufprobe_page_lifetime('1
 set($node, sampler => 'on');
 becomes_true($node, 'count(*) > 0 FROM pgbufprobe_history() WHERE seconds IS NULL AND taken_at = (SELECT max(taken_at) FROM pgbufprobe_history())',
 	'sampler on: the newest sample has none before it');
-cmp_ok(ask($node, 'SELECT ' . watched()), '<', 0.3, 'and those before do not tell how fast the hand is now');
+cmp_ok(ask($node, 'SELECT ' . watched()), '<', 0.3, 'and the speed of the hand is not taken from those before');
 $node->stop;
 
 done_testing();

@@ -1,12 +1,11 @@
-# The limits: a server without room for the worker says so; and the largest memory for the advice does not have others
-# wait for the worker.
+# Limits: a server without room for the worker says so, and with the largest memory for the advice, the worker does
+# not make others wait.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
 
 # ---------------------------------------------------------------------------

@@ -1,24 +1,13 @@
-# How the worker ends: when the server shuts down, in whatever way, without a word in its log; and to be started
-# again when somebody terminates it.
+# The worker ends with the server, in every shutdown mode, without a message in the log. After somebody has
+# terminated it, it starts again.
 
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Sampler;
+use Server;
 use Test::More;
-
-sub is_gone
-{
-	my ($pid) = @_;
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return 1 unless kill 0, $pid;
-		select undef, undef, undef, 0.1;
-	}
-	return 0;
-}
 
 # Stops the server, and says what it has logged of that.
 sub stop_silently
@@ -28,7 +17,7 @@ sub stop_silently
 	my $from = -s $node->logfile;
 
 	$node->stop($mode);
-	ok(is_gone($pid), "$what, $mode shutdown: the worker ends");
+	ok(wait_for { !kill 0, $pid }, "$what, $mode shutdown: the worker ends");
 	is(sampler_log($node, $from), '', "$what, $mode shutdown: and nothing is logged of it");
 }
 
@@ -59,7 +48,7 @@ for my $mode (qw(fast smart))
 }
 
 # ---------------------------------------------------------------------------
-# Terminated by somebody
+# Terminated
 
 for my $setting ('on', 'off')
 {
@@ -78,9 +67,7 @@ await_samples($node, 2);
 # ---------------------------------------------------------------------------
 # A standby, and one that shuts down on its own when it has reached its target
 
-$node->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'backup', has_streaming => 1);
+my $standby = init_standby($node);
 $standby->start;
 for my $mode (qw(fast smart immediate))
 {
@@ -97,13 +84,8 @@ $standby->append_conf('postgresql.conf', "recovery_target_name = 'target'\nrecov
 my $from = -s $standby->logfile;
 # Not as other servers: that may be called a failure.
 PostgreSQL::Test::Utils::run_log([ 'pg_ctl', '-w', '-D', $standby->data_dir, '-l', $standby->logfile, 'start' ]);
-my $ended;
-for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-{
-	$ended = slurp_file($standby->logfile, $from) =~ /database system is shut down/ and last;
-	select undef, undef, undef, 0.1;
-}
-ok($ended, 'a recovery target: the standby shuts down');
+ok(wait_for { slurp_file($standby->logfile, $from) =~ /database system is shut down/ },
+	'a recovery target: the standby shuts down');
 like(slurp_file($standby->logfile, $from), qr/shutdown at recovery target/, 'a recovery target: by itself');
 is(sampler_log($standby, $from), '', 'a recovery target: and nothing is logged of the worker');
 $node->stop;

@@ -1,30 +1,24 @@
-# Snapshots are values that their users keep: in a dump, in another schema, on an upgraded server, for roles with few
-# privileges, after a restart and after a crash. And whatever comes back as one is a snapshot or a user's error.
+# Users keep snapshots: in a dump, in another schema, on an upgraded server, as roles with few privileges, across a
+# restart and a crash. A value that comes back is a snapshot or an error that the user has made.
 
 use strict;
 use warnings;
 
 use Cwd;
 use File::Spec;
-use Crash;
 use JSON::PP;
-
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
-my $conf = "shared_buffers = 2048\nautovacuum = off\nbgwriter_lru_maxpages = 0\nrestart_after_crash = on\n";
 my $dump = "${PostgreSQL::Test::Utils::tmp_check}/dump";
 srand(20261122);
 
 sub new_node
 {
 	my ($name) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
-
-	$node->init(extra => [ '--encoding=UTF8', '--no-locale' ]);
-	$node->append_conf('postgresql.conf', $conf);
-	return $node;
+	return init_server($name, "shared_buffers = 2048\nrestart_after_crash = on\n$no_background_writes",
+		extra => [ '--encoding=UTF8', '--no-locale' ]);
 }
 
 my $node = new_node('main');
@@ -43,7 +37,7 @@ sub ask
 	return (split /\n/, $node->safe_psql($database, "SET search_path = ''; $query"))[-1] // '';
 }
 
-sub as_role
+sub as_user
 {
 	my ($role, $database, $query) = @_;
 	return $node->safe_psql($database, $query, connstr => $node->connstr($database) . " user=$role");
@@ -102,11 +96,11 @@ for my $database ('owned', 'owned_restored')
 	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner");
 	$node->safe_psql($database, 'CREATE EXTENSION pgbufprobe; GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot, pgbufprobe_snapshot_diff TO owner');
 }
-as_role('owner', 'owned', 'CREATE TABLE kept AS SELECT 1 AS label, pgbufprobe_snapshot() AS state');
+as_user('owner', 'owned', 'CREATE TABLE kept AS SELECT 1 AS label, pgbufprobe_snapshot() AS state');
 $node->command_ok([ 'pg_dump', '-U', 'owner', '--no-comments', '--no-privileges', '-f', $dump, 'owned' ], 'the owner of a database dumps it');
 $node->command_ok([ 'psql', '-X', '-q', '-U', 'owner', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', 'owned_restored' ], 'and restores it');
 is(contents($node, 'owned_restored'), contents($node, 'owned'), 'with the snapshots');
-is(as_role('owner', 'owned_restored', 'SELECT count(*), count(ticks) FROM kept, pgbufprobe_snapshot_diff(state, pgbufprobe_snapshot())'), '7|7',
+is(as_user('owner', 'owned_restored', 'SELECT count(*), count(ticks) FROM kept, pgbufprobe_snapshot_diff(state, pgbufprobe_snapshot())'), '7|7',
 	'which the owner compares');
 is(ask($node, 'plain', 'SELECT count(*), count(ticks) FROM public.kept, probes.pgbufprobe_snapshot_diff(state)'), '14|14',
 	'in another database of the server, it is the same pool');
@@ -126,7 +120,7 @@ is(ask($node, 'original', 'SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(
 sub run_by
 {
 	my ($role) = @_;
-	return as_role($role, 'postgres', q{SELECT pgbufprobe_snapshot()->>'run'});
+	return as_user($role, 'postgres', q{SELECT pgbufprobe_snapshot()->>'run'});
 }
 
 $node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
@@ -168,11 +162,11 @@ poll_through_crash($node, "SELECT pid <> $checkpointer FROM pg_stat_activity WHE
   or die 'the server did not come back';
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started_at, 'crash: the postmaster is the same');
 is_another_run('crash');
-is(as_role('plain', 'postgres', "SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff('$before_crash', pgbufprobe_snapshot())"),
-	'||', 'crash: a role without privileges is not misled by counts that begin anew');
+is(as_user('plain', 'postgres', "SELECT DISTINCT ticks, passes, allocations FROM pgbufprobe_snapshot_diff('$before_crash', pgbufprobe_snapshot())"),
+	'||', 'crash: a role without privileges does not compare counts across it');
 
 # ---------------------------------------------------------------------------
-# Statistics are reset: allocations begin anew, the hand does not
+# Reset statistics: allocations start at 0, the hand does not
 
 is( $node->safe_psql(
 		'postgres', q{
@@ -330,7 +324,7 @@ my $there = '"Other ""place"';
 is(ask($node, 'original', "SELECT count(*), count(ticks) FROM $there.pgbufprobe_snapshot_diff($there.pgbufprobe_snapshot())"), '7|7', 'moved: compared');
 is(ask($node, 'original', "SELECT count(*) > 0 FROM $there.pgbufprobe_snapshot_diff_relations($there.pgbufprobe_snapshot())"), 't', 'moved: relations, too');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_page_lifetime('1 ms') WHERE relation IS NOT NULL AND buffers = 0"), 0,
-	'moved: how long pages stay is told');
+	'moved: page lifetime answers');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_advice()"), 11, 'moved: advice answers');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 8, 'moved: so does the checkup');
 for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
@@ -339,7 +333,7 @@ for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
 	like($err, qr/pgbufprobe must be loaded via shared_preload_libraries/, "moved: $function is found");
 }
 
-# What somebody else calls pg_stat_activity or pgbufprobe_clock is not asked.
+# Objects of the same names in another schema are not used.
 $node->safe_psql('plain', q{
 	CREATE SCHEMA evil;
 	CREATE FUNCTION evil.pgbufprobe_clock() RETURNS int LANGUAGE sql AS 'SELECT 1/0';
@@ -349,7 +343,7 @@ is( $node->safe_psql('plain', q{
 		SET search_path = evil, pg_catalog;
 		SELECT count(*) FROM probes.pgbufprobe_checkup();
 		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot())}),
-	"8\n7", 'a search path leads nobody astray');
+	"8\n7", 'the search path changes nothing');
 
 # ---------------------------------------------------------------------------
 # Another server

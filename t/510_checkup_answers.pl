@@ -1,21 +1,16 @@
-# The checkup for those who read it and for programs: always the same questions under the same keys, verdicts of a fixed
-# set, something to do where something is to be done, no promise about a future that nobody knows, and an answer about
-# the whole pool, whichever database is asked.
+# The checkup, for readers and for programs: the same questions under the same keys, verdicts of a fixed set, an
+# action where one is needed, no promise about the future, and answers about the whole pool in every database.
 
 use strict;
 use warnings;
 
 use PageCache;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 my @keys = qw(pool_full larger_pool smaller_pool page_lifetime victim_cost dirty_victims scan_cost cached_twice);
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "shared_buffers = 2048\nautovacuum = off\nbgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h\n");
-$node->start;
+my $node = start_server('main', "shared_buffers = 2048\n$no_background_writes");
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql($_, 'CREATE EXTENSION pgbufprobe') for 'postgres', 'other';
 $node->safe_psql('postgres', one_row_a_page('pages', 1600) . 'CHECKPOINT');

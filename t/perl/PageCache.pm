@@ -1,7 +1,5 @@
-# What the tests of the two caches have in common: oracles for the page cache
-# that share no code with the extension, files put into a state, and what the
-# extension must say of a relation, computed from the oracles and
-# pg_buffercache.
+# Oracles for the page cache, which share no code with the extension. They put files into a state, and compute from it
+# and from pg_buffercache what the extension must return for a relation.
 
 package PageCache;
 
@@ -11,18 +9,19 @@ use warnings;
 use Exporter 'import';
 use IPC::Open2;
 use PostgreSQL::Test::Utils;
+use Programs;
+use Server;
 use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
-  build_program cached_pages cachestat_counts set_pages read_file
-  drop_files bring_back advised_away undisturbed why_not_evictable
-  create_if_available segment_files compare_caches
-  compare_with_fincore compare_with_pgfincore one_row_a_page
+  start_cache_server one_row_a_page segment_files why_not_evictable
+  cached_pages cachestat_counts set_pages read_file
+  drop_files bring_back advised_away undisturbed
+  compare_caches compare_with_fincore compare_with_pgfincore
 );
 
 my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
-my %programs;
 
 # How often something is tried that anything else on the machine may disturb.
 my $rounds = 40;
@@ -36,19 +35,6 @@ sub run_or_die
 	close $pipe or die "@command[0 .. 1] failed";
 	chomp $output;
 	return $output;
-}
-
-# Compiles a program of this directory, once; returns its path.
-sub build_program
-{
-	my ($name) = @_;
-
-	return $programs{$name} if $programs{$name};
-	my $program = PostgreSQL::Test::Utils::tempdir_short() . "/$name";
-	system('cc', '-O2', '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', $program,
-		"t/unit/$name.c") == 0
-	  or die "could not compile $name.c";
-	return $programs{$name} = $program;
 }
 
 # ---------------------------------------------------------------------------
@@ -65,7 +51,7 @@ sub cached_pages
 }
 
 # For each file, its pages "cached|dirty|writeback|evicted|recently evicted";
-# or nothing, if the kernel does not tell.
+# or nothing, if the kernel has no cachestat.
 sub cachestat_counts
 {
 	my @files = @_;
@@ -96,62 +82,51 @@ sub read_file
 	return;
 }
 
-# Drops files from memory, each as a whole; returns how many of their pages remain. A
-# page that the kernel has in hand is passed over.
+# Makes attempts until no page of the files has this digit, and waits that long after each, in tenths of a second.
+# Returns how many pages still have it.
+sub pages_left
+{
+	my ($attempt, $digit, $tenths, @files) = @_;
+	my $left;
+
+	for my $round (1 .. $rounds)
+	{
+		$attempt->();
+		for (1 .. $tenths)
+		{
+			$left = () = join('', cached_pages(@files)) =~ /$digit/g;
+			return 0 if $left == 0;
+			usleep(100_000);
+		}
+		note("round $round: $left pages are still $digit");
+	}
+	return $left;
+}
+
+# Drops files from memory, each as a whole; returns how many of their pages remain. The kernel skips a page that it
+# is working on.
 sub drop_files
 {
 	my @files = @_;
-	my $remaining;
 
-	for my $round (1 .. $rounds)
-	{
-		set_pages($_, 'drop', 0, length cached_pages($_)) for @files;
-		$remaining = join('', cached_pages(@files)) =~ tr/1//;
-		return 0 if $remaining == 0;
-		note("$remaining pages remain, round $round");
-		usleep(100_000);
-	}
-	return $remaining;
+	return pages_left(sub { set_pages($_, 'drop', 0, length cached_pages($_)) for @files }, '1', 1, @files);
 }
 
-# The same by advice: how many pages remain. What is to be dropped is prepared each
-# time, so that the advice has to do all of it at once.
+# The same by advice. What is to be dropped is prepared each time, so that the advice has to drop all of it at once.
 sub advised_away
 {
 	my ($prepare, $advise, @files) = @_;
-	my $remaining;
 
-	for my $round (1 .. $rounds)
-	{
-		$prepare->();
-		$advise->();
-		$remaining = join('', cached_pages(@files)) =~ tr/1//;
-		return 0 if $remaining == 0;
-		note("$remaining pages remain after advice $round");
-		usleep(100_000);
-	}
-	return $remaining;
+	return pages_left(sub { $prepare->(); $advise->() }, '1', 1, @files);
 }
 
-# Advice to read starts reads that nobody waits for, and under pressure the kernel
-# takes part of it only. So it is given until it is followed.
+# Advice to read starts reads that nobody waits for, and under memory pressure the kernel follows only a part of it.
+# So it is repeated. Returns how many pages are missing.
 sub bring_back
 {
 	my ($advise, @files) = @_;
-	my $missing;
 
-	for my $round (1 .. $rounds)
-	{
-		$advise->();
-		for (1 .. 20)
-		{
-			$missing = () = join('', cached_pages(@files)) =~ /0/g;
-			return 0 if $missing == 0;
-			usleep(100_000);
-		}
-		note("$missing pages are missing after advice $round");
-	}
-	return $missing;
+	return pages_left($advise, '0', 20, @files);
 }
 
 # Whether the pages of a file that are in memory stay there. Returns what says how
@@ -171,27 +146,25 @@ sub watch_pages
 	};
 }
 
-# Asks while nothing changes. The kernel may take a page out of memory at any time: on
-# some machines it takes all that is not used for some seconds, with most memory free.
-# So a look, which is a text, is taken before and after. Where they differ, the answer
-# does not count, and all is done again. Returns the answer; or, if something has
-# changed in every round, nothing, and a test has failed.
+# Asks while nothing changes. The kernel may drop a page at any time: on some machines it drops all that was not used
+# for some seconds, with most memory free. So the state of the caches, a text, is taken before and after. Where they
+# differ, the answer does not count, and everything is repeated. Returns the answer; or, if something has changed in
+# every round, nothing, and a test has failed.
 #
-# Options: reach, what puts the caches into a state, in each round; wanted, the look
-# that they must have then; reads, a file that the question itself reads: its pages may
-# come, but those that were there before must stay.
+# Options: reach puts the caches into a state, in each round; wanted is the state that they must have then; reads is a
+# file that the question itself reads, whose pages may come, but may not leave.
 sub undisturbed
 {
-	my ($what, $look, $ask, %options) = @_;
+	my ($what, $state, $ask, %options) = @_;
 	my $wanted = $options{wanted};
 
 	for my $round (1 .. $rounds)
 	{
 		$options{reach}->() if $options{reach};
 		my $left = $options{reads} ? watch_pages($options{reads}) : undef;
-		my $before = $look->();
+		my $before = $state->();
 		my $answer = $ask->();
-		my $is_still = $left ? $left->() == 0 : $before eq $look->();
+		my $is_still = $left ? $left->() == 0 : $before eq $state->();
 		my $is_wanted = !defined $wanted || $before eq $wanted;
 
 		return $answer if $is_still && $is_wanted;
@@ -238,16 +211,15 @@ sub segment_files
 # ---------------------------------------------------------------------------
 # Relations
 
-# Creates an extension; false if there is none.
-sub create_if_available
+# A server with the extension, and with those that it can be compared with.
+sub start_cache_server
 {
-	my ($node, $extension) = @_;
+	my ($name, $conf, %init_options) = @_;
+	my $node = start_server($name, "$conf\n$no_background_writes", %init_options);
 
-	return 0
-	  if $node->safe_psql('postgres',
-		"SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'") == 0;
-	$node->safe_psql('postgres', "CREATE EXTENSION IF NOT EXISTS $extension");
-	return 1;
+	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	create_if_available($node, $_) or note("no $_: nothing is compared with it") for 'pg_buffercache', 'pgfincore';
+	return $node;
 }
 
 # A table of so many pages, one row in each, and room to update it there.
@@ -266,9 +238,8 @@ INSERT INTO $table SELECT i, repeat('x', current_setting('block_size')::integer 
 };
 }
 
-# What there is: of each file, what the oracles say; of shared buffers, what
-# pg_buffercache says.
-sub look
+# The state of the caches: each file as the oracles have it, shared buffers as pg_buffercache has them.
+sub state_of_caches
 {
 	my ($session, $where, $files) = @_;
 	my @pages = cached_pages(@$files);
@@ -292,22 +263,22 @@ sub look
 # A page is known to cachestat while it is being read, and to mincore later.
 sub is_settled
 {
-	my ($look) = @_;
+	my ($state) = @_;
 
-	for my $i (0 .. $#{ $look->{counts} })
+	for my $i (0 .. $#{ $state->{counts} })
 	{
-		my ($cached) = split /\|/, $look->{counts}[$i];
-		return 0 if $cached != ($look->{pages}[$i] =~ tr/1//);
+		my ($cached) = split /\|/, $state->{counts}[$i];
+		return 0 if $cached != ($state->{pages}[$i] =~ tr/1//);
 	}
 	return 1;
 }
 
-sub look_as_text
+sub state_as_text
 {
-	my ($look) = @_;
+	my ($state) = @_;
 
-	return join "\n", @{ $look->{pages} }, @{ $look->{bytes} },
-	  @{ $look->{counts} }, $look->{buffers};
+	return join "\n", @{ $state->{pages} }, @{ $state->{bytes} },
+	  @{ $state->{counts} }, $state->{buffers};
 }
 
 # For each block '1' if all of its pages are in memory, 'p' if some are.
@@ -335,29 +306,29 @@ sub blocks_of_pages
 # What the extension must say, in the form of answers() below.
 sub expected
 {
-	my ($look, $where, $files) = @_;
-	my $method = @{ $look->{counts} } && !$where->{only_mincore} ? 'cachestat' : 'mincore';
+	my ($state, $where, $files) = @_;
+	my $method = @{ $state->{counts} } && !$where->{only_mincore} ? 'cachestat' : 'mincore';
 	my ($os, $partial, $dirty) = ('', 0, 0);
 	my (@auto, @mincore);
 
 	for my $i (0 .. $#$files)
 	{
-		my $pages = $look->{pages}[$i];
+		my $pages = $state->{pages}[$i];
 		my $cached = $pages =~ tr/1//;
 		my $common = join '|', $i, $where->{path} . ($i == 0 ? '' : ".$i"),
-		  $look->{bytes}[$i], length $pages, $cached, $cached * $page_bytes;
+		  $state->{bytes}[$i], length $pages, $cached, $cached * $page_bytes;
 
 		push @mincore, "$common|t|||||mincore|t";
 		push @auto, $method eq 'cachestat'
-		  ? "$common|t|" . ($look->{counts}[$i] =~ s/^\d+\|//r) . '|cachestat|t'
+		  ? "$common|t|" . ($state->{counts}[$i] =~ s/^\d+\|//r) . '|cachestat|t'
 		  : $mincore[-1];
-		$os .= blocks_of_pages($pages, $look->{bytes}[$i], $where->{block_bytes});
+		$os .= blocks_of_pages($pages, $state->{bytes}[$i], $where->{block_bytes});
 	}
 	$partial = ($os =~ tr/p/0/);
 
 	my $nblocks = length $os;
 	my $shared = '0' x $nblocks;
-	for (split / /, $look->{buffers})
+	for (split / /, $state->{buffers})
 	{
 		my ($block, $is_dirty) = /^(\d+)(d?)$/;
 		substr $shared, $block, 1, '1';
@@ -492,7 +463,7 @@ sub compare_caches
 		parts => $options{parts} // 7,
 		only_mincore => $options{only_mincore});
 	my @files = segment_files($node, $session, $relation, $fork);
-	my $looks = 0;
+	my $unsettled = 0;
 	my $last;
 
 	@where{qw(path filenode tablespace database has_buffercache block_bytes)} = split /\|/,
@@ -507,25 +478,25 @@ sub compare_caches
 	$where{path} .= "_$fork" if $fork ne 'main';
 	($where{fork}) = grep { (qw(main fsm vm init))[$_] eq $fork } 0 .. 3;
 
-	# The session's first look at a catalog reads it.
+	# The session's first use of a catalog reads it.
 	answers($session, \%where);
 	my $seen = undisturbed(
 		$what,
 		sub {
-			$last = look($session, \%where, \@files);
-			return is_settled($last) ? look_as_text($last) : 'not settled ' . $looks++;
+			$last = state_of_caches($session, \%where, \@files);
+			return is_settled($last) ? state_as_text($last) : 'not settled ' . $unsettled++;
 		},
 		sub { return answers($session, \%where) },
 		reach => $options{reach});
 	return unless $seen;
 	my $expected = expected($last, \%where, \@files);
 
-	is_same($seen->{page_cache}, $expected->{page_cache}, "$what: page cache as mincore tells");
+	is_same($seen->{page_cache}, $expected->{page_cache}, "$what: page cache equals mincore");
   SKIP:
 	{
 		skip 'no pg_buffercache', 1 unless $where{has_buffercache};
 		is_same($seen->{both_caches}, $expected->{both_caches},
-			"$what: both caches, with what pg_buffercache tells");
+			"$what: both caches equal mincore and pg_buffercache");
 	}
 	return;
 }
@@ -547,7 +518,7 @@ sub compare_with_fincore
 				return run_or_die('fincore', '--raw', '--noheadings', '--output', 'PAGES', @files);
 			});
 		is($fincore, join("\n", map { tr/1// } @pages),
-			"$what: fincore tells what the oracle tells")
+			"$what: fincore agrees with the oracle")
 		  if defined $fincore;
 	}
 	return;
@@ -589,7 +560,7 @@ sub compare_with_pgfincore
 			 WHERE (shared_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL)
 				OR (os_blocks = 1) IS DISTINCT FROM os.cached
 				OR (both_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL AND os.cached)";
-		# The session's first look at a catalog reads it.
+		# The session's first use of a catalog reads it.
 		$session->query_safe($query);
 		my $unlike = undisturbed(
 			"$what, pgfincore",

@@ -1,5 +1,5 @@
-# What the tests of the background worker have in common: a server with it, load that turns the hand, and
-# questions that are asked until the answer is as expected.
+# Servers with the background worker, load that turns the hand, and questions that are repeated until the answer is as
+# expected.
 
 package Sampler;
 
@@ -7,13 +7,13 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Server;
 use Test::More;
 
 our @EXPORT = qw(
-  $pool $worker sampler_node ask set becomes_true has_error worker_pid await_samples make_pages
-  start_with sampler_log
+  $pool $worker sampler_node ask set becomes_true worker_pid await_samples make_pages
+  sampler_log
 );
 
 our $pool = 2048;
@@ -21,7 +21,6 @@ our $worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'}
 
 my $conf = qq(
 shared_buffers = $pool
-autovacuum = off
 shared_preload_libraries = pgbufprobe
 pgbufprobe.history_interval = 100ms
 # so that what is counted does not depend on what else the machine does
@@ -29,49 +28,15 @@ pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 );
 
-# A server with the sampler, not yet started.
-sub init_node
-{
-	my ($name, $more) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
-
-	$node->init(allows_streaming => 1);
-	$node->append_conf('postgresql.conf', $conf . ($more // ''));
-	return $node;
-}
-
-# The same, started; with a library of this directory in all its processes, if one is named.
+# A started server with the sampler, and with a library of t/unit in all its processes, if one is named.
 sub sampler_node
 {
 	my ($name, $more, $library) = @_;
-	my $node = init_node($name, $more);
+	my $node = init_server($name, $conf . ($more // ''), allows_streaming => 1);
 
 	start_with($node, $library);
 	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 	return $node;
-}
-
-my %libraries;
-
-# Compiles a library of this directory, once; returns its path.
-sub build_library
-{
-	my ($name) = @_;
-
-	return $libraries{$name} if $libraries{$name};
-	my $library = PostgreSQL::Test::Utils::tempdir_short() . "/$name.so";
-	system('cc', '-O2', '-std=c11', '-Wall', '-Wextra', '-Werror', '-fPIC', '-shared', '-o', $library,
-		"t/unit/$name.c", '-ldl') == 0
-	  or die "could not compile $name.c";
-	return $libraries{$name} = $library;
-}
-
-sub start_with
-{
-	my ($node, $library) = @_;
-
-	local $ENV{LD_PRELOAD} = $library ? build_library($library) : $ENV{LD_PRELOAD} // '';
-	$node->start;
 }
 
 sub ask
@@ -84,13 +49,6 @@ sub becomes_true
 {
 	my ($node, $query, $what) = @_;
 	ok($node->poll_query_until('postgres', "SELECT $query"), $what);
-}
-
-sub has_error
-{
-	my ($node, $query, $error, $what) = @_;
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$query;");
-	like($err, qr/ERROR:  $error/, $what);
 }
 
 sub set
@@ -117,10 +75,8 @@ sub await_samples
 sub make_pages
 {
 	my ($node) = @_;
-	ask($node, qq{
-		CREATE TABLE pages (id int PRIMARY KEY, page text);
-		ALTER TABLE pages ALTER page SET STORAGE PLAIN;
-		INSERT INTO pages SELECT i, repeat('x', 5000) FROM generate_series(1, 3 * $pool) i;
+	ask(
+		$node, keyed_pages('pages', 3 * $pool) . qq{
 		CREATE PROCEDURE load(turns int) LANGUAGE plpgsql AS \$\$
 		DECLARE
 			start bigint := ticks FROM pgbufprobe_clock();

@@ -17,209 +17,98 @@ SELECT p.*, p.oid::regprocedure::text AS signature
   JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
  WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe';
 
-CREATE FUNCTION pg_temp.arguments(function regprocedure) RETURNS text
-LANGUAGE sql AS 'SELECT pg_get_function_arguments(function)';
-CREATE FUNCTION pg_temp.result(function regprocedure) RETURNS text
-LANGUAGE sql AS 'SELECT pg_get_function_result(function)';
+-- The planner and parallel workers rely on the marks. Readers are for pg_monitor; a function that moves shared state or
+-- loads the machine is not.
+CREATE TEMP TABLE documented (
+    signature text COLLATE "C", volatility text, strict boolean, parallel text, reader boolean, result text, arguments text);
+INSERT INTO documented VALUES
+    ('pgbufprobe_advice()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT size_factor double precision, OUT shared_buffers_bytes bigint, OUT estd_miss_ratio double precision,
+        OUT estd_reads bigint, OUT estd_read_factor double precision, OUT estd_reads_saved bigint,
+        OUT estd_os_cache_fraction double precision, OUT estd_read_ms_saved double precision, OUT sampled_loads bigint,
+        OUT self_error double precision, OUT missed_loads double precision, OUT note text$$),
+    ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
+        OUT action text, OUT look_at text$$),
+    ('pgbufprobe_clock()', 'v', true, 's', true, 'record', $$
+        OUT taken_at timestamp with time zone, OUT buffers bigint, OUT hand bigint, OUT passes bigint,
+        OUT ticks bigint, OUT allocations bigint$$),
+    ('pgbufprobe_clock_rate(interval)', 'v', false, 'r', true, 'record', $$
+        duration interval DEFAULT '00:00:05'::interval, OUT seconds double precision, OUT ticks bigint,
+        OUT allocations bigint, OUT ticks_per_second double precision, OUT allocations_per_second double precision,
+        OUT inspected_per_allocation double precision, OUT seconds_per_pass double precision$$),
+    ('pgbufprobe_history()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT taken_at timestamp with time zone, OUT seconds double precision, OUT ticks bigint, OUT allocations bigint,
+        OUT ticks_per_second double precision, OUT inspected_per_allocation double precision,
+        OUT seconds_per_pass double precision, OUT usagecounts bigint[], OUT unused bigint, OUT dirty bigint,
+        OUT pinned bigint, OUT scans bigint, OUT sampler_cpu_ms double precision,
+        OUT sampler_cpu_fraction double precision$$),
+    ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
+    ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$
+        relation regclass, advice text, fork text DEFAULT 'main'::text$$),
+    ('pgbufprobe_os_cache(regclass,text,text)', 'v', true, 'r', true, 'SETOF record', $$
+        relation regclass, fork text DEFAULT 'main'::text, method text DEFAULT 'auto'::text, OUT segment integer,
+        OUT path text, OUT bytes bigint, OUT os_pages bigint, OUT cached_pages bigint, OUT cached_bytes bigint,
+        OUT cached_fraction double precision, OUT dirty_pages bigint, OUT writeback_pages bigint,
+        OUT evicted_pages bigint, OUT recently_evicted_pages bigint, OUT method text, OUT trustworthy boolean,
+        OUT elapsed_ms double precision$$),
+    ('pgbufprobe_page_lifetime(interval)', 'v', false, 'r', true, 'SETOF record', $$
+        watch interval DEFAULT '00:00:01'::interval, OUT database name, OUT tablespace name, OUT relfilenode oid,
+        OUT fork text, OUT relation regclass, OUT buffers bigint, OUT bytes bigint, OUT min_seconds double precision,
+        OUT avg_seconds double precision, OUT max_seconds double precision, OUT seconds_per_pass double precision,
+        OUT watched_seconds double precision$$),
+    ('pgbufprobe_read_cost(regclass,integer,text)', 'v', true, 'u', false, 'SETOF record', $$
+        relation regclass, samples integer DEFAULT 1000, fork text DEFAULT 'main'::text, OUT tier text,
+        OUT reads bigint, OUT avg_us double precision, OUT p50_us double precision, OUT p95_us double precision,
+        OUT p99_us double precision, OUT max_us double precision$$),
+    ('pgbufprobe_relations()', 'v', true, 's', true, 'SETOF record', $$
+        OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, OUT relation regclass,
+        OUT buffers bigint, OUT bytes bigint, OUT dirty bigint, OUT pinned bigint, OUT usagecount_avg double precision,
+        OUT usagecounts bigint[]$$),
+    ('pgbufprobe_residency(regclass)', 'v', false, 'r', true, 'SETOF record', $$
+        relation regclass DEFAULT NULL::regclass, OUT relation regclass, OUT fork text, OUT blocks bigint,
+        OUT bytes bigint, OUT shared_blocks bigint, OUT os_blocks bigint, OUT both_blocks bigint,
+        OUT both_bytes bigint, OUT neither_blocks bigint, OUT os_partial_blocks bigint, OUT shared_dirty_blocks bigint,
+        OUT method text, OUT trustworthy boolean$$),
+    ('pgbufprobe_residency_map(regclass,integer,text)', 'v', true, 'r', true, 'SETOF record', $$
+        relation regclass, buckets integer DEFAULT 100, fork text DEFAULT 'main'::text, OUT bucket integer,
+        OUT first_block bigint, OUT last_block bigint, OUT shared_blocks bigint, OUT os_blocks bigint,
+        OUT both_blocks bigint$$),
+    ('pgbufprobe_scan_cost(integer)', 'v', false, 'r', true, 'SETOF record', $$
+        rounds integer DEFAULT 5, OUT method text, OUT models text, OUT avg_ms double precision,
+        OUT min_ms double precision, OUT max_ms double precision, OUT ms_per_gb double precision,
+        OUT ns_per_buffer double precision, OUT buffers bigint, OUT matched bigint, OUT rounds bigint$$),
+    ('pgbufprobe_snapshot()', 'v', true, 's', true, 'jsonb', ''),
+    ('pgbufprobe_snapshot_diff(jsonb,jsonb)', 'v', false, 's', true, 'SETOF record', $$
+        before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), OUT usagecount integer, OUT from_buffers bigint,
+        OUT to_buffers bigint, OUT buffers_change bigint, OUT from_dirty bigint, OUT to_dirty bigint,
+        OUT dirty_change bigint, OUT seconds double precision, OUT ticks bigint, OUT passes double precision,
+        OUT allocations bigint$$),
+    ('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)', 'v', false, 's', true, 'SETOF record', $$
+        before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), OUT relation text, OUT fork text,
+        OUT from_buffers bigint, OUT to_buffers bigint, OUT buffers_change bigint, OUT from_dirty bigint,
+        OUT to_dirty bigint, OUT dirty_change bigint, OUT from_usagecounts bigint[], OUT to_usagecounts bigint[]$$),
+    ('pgbufprobe_sweep_cost(integer,text)', 'v', false, 'r', true, 'SETOF record', $$
+        victims integer DEFAULT 1000, scenario text DEFAULT NULL::text, OUT scenario text, OUT victims bigint,
+        OUT avg_us double precision, OUT p50_us double precision, OUT p95_us double precision,
+        OUT p99_us double precision, OUT max_us double precision, OUT inspected_per_victim double precision,
+        OUT inspected_max bigint, OUT inspected bigint, OUT passes double precision,
+        OUT ns_per_buffer double precision, OUT ms_per_pass double precision, OUT ms_per_gb double precision,
+        OUT from_freelist bigint, OUT skipped_pinned bigint, OUT dirty_victims bigint, OUT total_ms double precision$$),
+    ('pgbufprobe_usagecount_histogram(regclass)', 'v', false, 's', true, 'SETOF record', $$
+        relation regclass DEFAULT NULL::regclass, OUT usagecount integer, OUT buffers bigint, OUT bytes bigint,
+        OUT dirty bigint, OUT pinned bigint, OUT fraction double precision$$);
 
--- Marks are compared as one row a function: the planner and parallel workers
--- rely on them, so a change must be meant.
 SELECT results_eq(
-    $$ SELECT signature COLLATE "C", provolatile::text, proisstrict, proparallel::text,
-              proretset, prosecdef
+    $$ SELECT signature COLLATE "C", provolatile::text, proisstrict, proparallel::text, proretset, prosecdef
          FROM members ORDER BY 1 $$,
-    $$ VALUES
-       ('pgbufprobe_advice()'::text COLLATE "C",           'v', true,  'r', true,  false),
-       ('pgbufprobe_checkup()',                            'v', true,  'r', true,  false),
-       ('pgbufprobe_clock()',                              'v', true,  's', false, false),
-       ('pgbufprobe_clock_rate(interval)',                 'v', false, 'r', false, false),
-       ('pgbufprobe_history()',                            'v', true,  'r', true,  false),
-       ('pgbufprobe_history_reset()',                      'v', true,  'u', false, false),
-       ('pgbufprobe_os_advise(regclass,text,text)',        'v', true,  'u', false, false),
-       ('pgbufprobe_os_cache(regclass,text,text)',         'v', true,  'r', true,  false),
-       ('pgbufprobe_page_lifetime(interval)',              'v', false, 'r', true,  false),
-       ('pgbufprobe_read_cost(regclass,integer,text)',     'v', true,  'u', true,  false),
-       ('pgbufprobe_relations()',                          'v', true,  's', true,  false),
-       ('pgbufprobe_residency(regclass)',                  'v', false, 'r', true,  false),
-       ('pgbufprobe_residency_map(regclass,integer,text)', 'v', true,  'r', true,  false),
-       ('pgbufprobe_scan_cost(integer)',                   'v', false, 'r', true,  false),
-       ('pgbufprobe_snapshot()',                           'v', true,  's', false, false),
-       ('pgbufprobe_snapshot_diff(jsonb,jsonb)',           'v', false, 's', true,  false),
-       ('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)', 'v', false, 's', true,  false),
-       ('pgbufprobe_sweep_cost(integer,text)',             'v', false, 'r', true,  false),
-       ('pgbufprobe_usagecount_histogram(regclass)',       'v', false, 's', true,  false) $$,
+    $$ SELECT signature, volatility, strict, parallel, result LIKE 'SETOF %', false FROM documented ORDER BY 1 $$,
     'the functions, their volatility, strictness, parallel marks and whether they return sets');
-
-SELECT is(pg_temp.arguments('pgbufprobe_sweep_cost(integer,text)'),
-    'victims integer DEFAULT 1000, scenario text DEFAULT NULL::text, '
-    'OUT scenario text, OUT victims bigint, OUT avg_us double precision, '
-    'OUT p50_us double precision, OUT p95_us double precision, '
-    'OUT p99_us double precision, OUT max_us double precision, '
-    'OUT inspected_per_victim double precision, OUT inspected_max bigint, '
-    'OUT inspected bigint, OUT passes double precision, '
-    'OUT ns_per_buffer double precision, OUT ms_per_pass double precision, '
-    'OUT ms_per_gb double precision, OUT from_freelist bigint, '
-    'OUT skipped_pinned bigint, OUT dirty_victims bigint, '
-    'OUT total_ms double precision',
-    'arguments of pgbufprobe_sweep_cost');
-SELECT is(pg_temp.result('pgbufprobe_sweep_cost(integer,text)'), 'SETOF record',
-    'result of pgbufprobe_sweep_cost');
-
-SELECT is(pg_temp.arguments('pgbufprobe_scan_cost(integer)'),
-    'rounds integer DEFAULT 5, '
-    'OUT method text, OUT models text, OUT avg_ms double precision, '
-    'OUT min_ms double precision, OUT max_ms double precision, '
-    'OUT ms_per_gb double precision, OUT ns_per_buffer double precision, '
-    'OUT buffers bigint, OUT matched bigint, OUT rounds bigint',
-    'arguments of pgbufprobe_scan_cost');
-SELECT is(pg_temp.result('pgbufprobe_scan_cost(integer)'), 'SETOF record',
-    'result of pgbufprobe_scan_cost');
-
-SELECT is(pg_temp.arguments('pgbufprobe_usagecount_histogram(regclass)'),
-    'relation regclass DEFAULT NULL::regclass, '
-    'OUT usagecount integer, OUT buffers bigint, OUT bytes bigint, '
-    'OUT dirty bigint, OUT pinned bigint, OUT fraction double precision',
-    'arguments of pgbufprobe_usagecount_histogram');
-SELECT is(pg_temp.result('pgbufprobe_usagecount_histogram(regclass)'), 'SETOF record',
-    'result of pgbufprobe_usagecount_histogram');
-
-SELECT is(pg_temp.arguments('pgbufprobe_relations()'),
-    'OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, '
-    'OUT relation regclass, OUT buffers bigint, OUT bytes bigint, '
-    'OUT dirty bigint, OUT pinned bigint, OUT usagecount_avg double precision, '
-    'OUT usagecounts bigint[]',
-    'arguments of pgbufprobe_relations');
-SELECT is(pg_temp.result('pgbufprobe_relations()'), 'SETOF record',
-    'result of pgbufprobe_relations');
-
-SELECT is(pg_temp.arguments('pgbufprobe_clock()'),
-    'OUT taken_at timestamp with time zone, OUT buffers bigint, OUT hand bigint, '
-    'OUT passes bigint, OUT ticks bigint, OUT allocations bigint',
-    'arguments of pgbufprobe_clock');
-SELECT is(pg_temp.result('pgbufprobe_clock()'), 'record',
-    'result of pgbufprobe_clock');
-
-SELECT is(pg_temp.arguments('pgbufprobe_clock_rate(interval)'),
-    'duration interval DEFAULT ''00:00:05''::interval, '
-    'OUT seconds double precision, OUT ticks bigint, OUT allocations bigint, '
-    'OUT ticks_per_second double precision, '
-    'OUT allocations_per_second double precision, '
-    'OUT inspected_per_allocation double precision, '
-    'OUT seconds_per_pass double precision',
-    'arguments of pgbufprobe_clock_rate');
-SELECT is(pg_temp.result('pgbufprobe_clock_rate(interval)'), 'record',
-    'result of pgbufprobe_clock_rate');
-
-SELECT is(pg_temp.arguments('pgbufprobe_os_cache(regclass,text,text)'),
-    'relation regclass, fork text DEFAULT ''main''::text, method text DEFAULT ''auto''::text, '
-    'OUT segment integer, OUT path text, OUT bytes bigint, OUT os_pages bigint, '
-    'OUT cached_pages bigint, OUT cached_bytes bigint, OUT cached_fraction double precision, '
-    'OUT dirty_pages bigint, OUT writeback_pages bigint, OUT evicted_pages bigint, '
-    'OUT recently_evicted_pages bigint, OUT method text, OUT trustworthy boolean, '
-    'OUT elapsed_ms double precision',
-    'arguments of pgbufprobe_os_cache');
-SELECT is(pg_temp.result('pgbufprobe_os_cache(regclass,text,text)'), 'SETOF record',
-    'result of pgbufprobe_os_cache');
-
-SELECT is(pg_temp.arguments('pgbufprobe_residency(regclass)'),
-    'relation regclass DEFAULT NULL::regclass, '
-    'OUT relation regclass, OUT fork text, OUT blocks bigint, OUT bytes bigint, '
-    'OUT shared_blocks bigint, OUT os_blocks bigint, OUT both_blocks bigint, '
-    'OUT both_bytes bigint, OUT neither_blocks bigint, '
-    'OUT os_partial_blocks bigint, OUT shared_dirty_blocks bigint, OUT method text, '
-    'OUT trustworthy boolean',
-    'arguments of pgbufprobe_residency');
-SELECT is(pg_temp.result('pgbufprobe_residency(regclass)'), 'SETOF record',
-    'result of pgbufprobe_residency');
-
-SELECT is(pg_temp.arguments('pgbufprobe_residency_map(regclass,integer,text)'),
-    'relation regclass, buckets integer DEFAULT 100, fork text DEFAULT ''main''::text, '
-    'OUT bucket integer, OUT first_block bigint, OUT last_block bigint, '
-    'OUT shared_blocks bigint, OUT os_blocks bigint, OUT both_blocks bigint',
-    'arguments of pgbufprobe_residency_map');
-SELECT is(pg_temp.result('pgbufprobe_residency_map(regclass,integer,text)'), 'SETOF record',
-    'result of pgbufprobe_residency_map');
-
-SELECT is(pg_temp.arguments('pgbufprobe_read_cost(regclass,integer,text)'),
-    'relation regclass, samples integer DEFAULT 1000, fork text DEFAULT ''main''::text, '
-    'OUT tier text, OUT reads bigint, OUT avg_us double precision, OUT p50_us double precision, '
-    'OUT p95_us double precision, OUT p99_us double precision, OUT max_us double precision',
-    'arguments of pgbufprobe_read_cost');
-SELECT is(pg_temp.result('pgbufprobe_read_cost(regclass,integer,text)'), 'SETOF record',
-    'result of pgbufprobe_read_cost');
-
-SELECT is(pg_temp.arguments('pgbufprobe_os_advise(regclass,text,text)'),
-    'relation regclass, advice text, fork text DEFAULT ''main''::text',
-    'arguments of pgbufprobe_os_advise');
-SELECT is(pg_temp.result('pgbufprobe_os_advise(regclass,text,text)'), 'bigint',
-    'result of pgbufprobe_os_advise');
-
-SELECT is(pg_temp.arguments('pgbufprobe_snapshot()'), '',
-    'arguments of pgbufprobe_snapshot');
-SELECT is(pg_temp.result('pgbufprobe_snapshot()'), 'jsonb',
-    'result of pgbufprobe_snapshot');
-
-SELECT is(pg_temp.arguments('pgbufprobe_snapshot_diff(jsonb,jsonb)'),
-    'before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), '
-    'OUT usagecount integer, OUT from_buffers bigint, OUT to_buffers bigint, OUT buffers_change bigint, '
-    'OUT from_dirty bigint, OUT to_dirty bigint, OUT dirty_change bigint, '
-    'OUT seconds double precision, OUT ticks bigint, OUT passes double precision, OUT allocations bigint',
-    'arguments of pgbufprobe_snapshot_diff');
-SELECT is(pg_temp.result('pgbufprobe_snapshot_diff(jsonb,jsonb)'), 'SETOF record',
-    'result of pgbufprobe_snapshot_diff');
-
-SELECT is(pg_temp.arguments('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)'),
-    'before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), '
-    'OUT relation text, OUT fork text, OUT from_buffers bigint, OUT to_buffers bigint, OUT buffers_change bigint, '
-    'OUT from_dirty bigint, OUT to_dirty bigint, OUT dirty_change bigint, '
-    'OUT from_usagecounts bigint[], OUT to_usagecounts bigint[]',
-    'arguments of pgbufprobe_snapshot_diff_relations');
-SELECT is(pg_temp.result('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)'), 'SETOF record',
-    'result of pgbufprobe_snapshot_diff_relations');
-
-SELECT is(pg_temp.arguments('pgbufprobe_page_lifetime(interval)'),
-    'watch interval DEFAULT ''00:00:01''::interval, '
-    'OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, '
-    'OUT relation regclass, OUT buffers bigint, OUT bytes bigint, '
-    'OUT min_seconds double precision, OUT avg_seconds double precision, '
-    'OUT max_seconds double precision, OUT seconds_per_pass double precision, '
-    'OUT watched_seconds double precision',
-    'arguments of pgbufprobe_page_lifetime');
-SELECT is(pg_temp.result('pgbufprobe_page_lifetime(interval)'), 'SETOF record',
-    'result of pgbufprobe_page_lifetime');
-
-SELECT is(pg_temp.arguments('pgbufprobe_history()'),
-    'OUT taken_at timestamp with time zone, OUT seconds double precision, '
-    'OUT ticks bigint, OUT allocations bigint, OUT ticks_per_second double precision, '
-    'OUT inspected_per_allocation double precision, OUT seconds_per_pass double precision, '
-    'OUT usagecounts bigint[], OUT unused bigint, OUT dirty bigint, OUT pinned bigint, '
-    'OUT scans bigint, OUT sampler_cpu_ms double precision, '
-    'OUT sampler_cpu_fraction double precision',
-    'arguments of pgbufprobe_history');
-SELECT is(pg_temp.result('pgbufprobe_history()'), 'SETOF record',
-    'result of pgbufprobe_history');
-
-SELECT is(pg_temp.arguments('pgbufprobe_history_reset()'), '',
-    'arguments of pgbufprobe_history_reset');
-SELECT is(pg_temp.result('pgbufprobe_history_reset()'), 'void',
-    'result of pgbufprobe_history_reset');
-
-SELECT is(pg_temp.arguments('pgbufprobe_advice()'),
-    'OUT size_factor double precision, OUT shared_buffers_bytes bigint, '
-    'OUT estd_miss_ratio double precision, OUT estd_reads bigint, '
-    'OUT estd_read_factor double precision, OUT estd_reads_saved bigint, '
-    'OUT estd_os_cache_fraction double precision, OUT estd_read_ms_saved double precision, '
-    'OUT sampled_loads bigint, OUT self_error double precision, OUT note text',
-    'arguments of pgbufprobe_advice');
-SELECT is(pg_temp.result('pgbufprobe_advice()'), 'SETOF record',
-    'result of pgbufprobe_advice');
-
-SELECT is(pg_temp.arguments('pgbufprobe_checkup()'),
-    'OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, '
-    'OUT verdict text, OUT action text, OUT look_at text',
-    'arguments of pgbufprobe_checkup');
-SELECT is(pg_temp.result('pgbufprobe_checkup()'), 'SETOF record',
-    'result of pgbufprobe_checkup');
+SELECT is(pg_get_function_arguments(signature::regprocedure), btrim(regexp_replace(arguments, '\s+', ' ', 'g')),
+    'arguments of ' || signature)
+  FROM documented ORDER BY signature;
+SELECT is(pg_get_function_result(signature::regprocedure), result, 'result of ' || signature)
+  FROM documented ORDER BY signature;
 
 -- Programs find a question by its key.
 SELECT results_eq(
@@ -259,29 +148,11 @@ SELECT is_empty(
     $$ SELECT signature FROM members WHERE has_function_privilege('public', oid, 'EXECUTE') $$,
     'no function is executable by PUBLIC');
 
--- Readers are for pg_monitor. A function that moves shared state or loads the
--- machine would be missing here.
 SELECT results_eq(
     $$ SELECT DISTINCT signature COLLATE "C", a.grantee::regrole::text, a.privilege_type, a.is_grantable
          FROM members, aclexplode(proacl) a
         WHERE a.grantee <> proowner ORDER BY 1 $$,
-    $$ VALUES
-       ('pgbufprobe_advice()'::text COLLATE "C",       'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_checkup()',                        'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_clock()',                          'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_clock_rate(interval)',             'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_history()',                        'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_os_cache(regclass,text,text)',     'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_page_lifetime(interval)',          'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_relations()',                      'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_residency(regclass)',              'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_residency_map(regclass,integer,text)', 'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_scan_cost(integer)',               'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_snapshot()',                       'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_snapshot_diff(jsonb,jsonb)',       'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)', 'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_sweep_cost(integer,text)',         'pg_monitor', 'EXECUTE', false),
-       ('pgbufprobe_usagecount_histogram(regclass)',   'pg_monitor', 'EXECUTE', false) $$,
+    $$ SELECT signature, 'pg_monitor', 'EXECUTE', false FROM documented WHERE reader ORDER BY 1 $$,
     'readers are granted to pg_monitor, nothing else is granted');
 
 -- Types of tables and views are listed from 17 on.

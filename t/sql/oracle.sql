@@ -4,7 +4,7 @@
 -- Needs a server that nobody else uses, with autovacuum = off and
 -- bgwriter_lru_maxpages = 0. Fills its pool, so a small one saves time.
 --
--- A session's first look at a catalog reads pages and so moves usage counts.
+-- A session's first use of a catalog reads pages and so moves usage counts.
 -- Hence both sides of a comparison are taken within one function, which has
 -- done the same once before.
 
@@ -27,7 +27,7 @@ CREATE EXTENSION IF NOT EXISTS pg_buffercache;
 
 SELECT plan(48);
 
--- The next one by the clock could clean pages between two looks at them.
+-- A later checkpoint could clean pages between two counts.
 CHECKPOINT;
 
 CREATE FUNCTION pg_temp.pool() RETURNS int LANGUAGE sql
@@ -70,10 +70,8 @@ BEGIN
                                                             WHERE datname = current_database())))
              GROUP BY usagecount
         )
-        SELECT array_agg(line) INTO differences
-          FROM (SELECT 'pgbufprobe: ' || d AS line FROM (TABLE mine EXCEPT TABLE oracle) d
-                UNION ALL
-                SELECT 'pg_buffercache: ' || d FROM (TABLE oracle EXCEPT TABLE mine) d) lines;
+        SELECT array_agg(concat('pgbufprobe: ', mine, ', pg_buffercache: ', oracle)) INTO differences
+          FROM mine FULL JOIN oracle ON mine = oracle WHERE mine IS NULL OR oracle IS NULL;
     END LOOP;
     RETURN QUERY SELECT unnest(differences);
 END $$;

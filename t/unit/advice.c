@@ -38,13 +38,10 @@ typedef struct Random
 static uint64_t
 next_random(Random *random)
 {
-	uint64_t	x = random->state;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	random->state = x;
-	return x * UINT64_C(0x2545F4914F6CDD1D);
+	random->state ^= random->state << 13;
+	random->state ^= random->state >> 7;
+	random->state ^= random->state << 17;
+	return random->state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
 static double
@@ -604,21 +601,42 @@ scan_a_slow_hand(void)
  * ----------------------------------------------------------------
  */
 
+/* How many of these rows have a figure. */
 static int
-count_known(const PbpAdvice *advice, int from, PbpAdviceReason reason, int *with_reason)
+count_known(const PbpAdvice *advice, int from)
 {
 	int			known = 0;
 
-	*with_reason = 0;
 	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
 	{
 		PbpAdviceRow row;
 
 		pbp_advice_row(advice, i, &row);
 		known += row.reason == PBP_ADVICE_KNOWN || !isnan(row.miss_ratio);
-		*with_reason += row.reason == reason;
 	}
 	return known;
+}
+
+static int
+count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason)
+{
+	int			found = 0;
+
+	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceRow row;
+
+		pbp_advice_row(advice, i, &row);
+		found += row.reason == reason;
+	}
+	return found;
+}
+
+static bool
+all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason)
+{
+	return count_known(advice, from) == 0 &&
+		count_reason(advice, from, reason) == PBP_ADVICE_FACTORS - from;
 }
 
 /* A pool that runs a trace in steps, observed by one advice. */
@@ -657,6 +675,14 @@ bench_run(Bench *bench, double pools, bool watched)
 	}
 }
 
+/* 8192 buffers, observed from the start for so many pools' worth of reads. */
+static void
+bench_learn(Bench *bench, Kind kind, double pools)
+{
+	bench_start(bench, kind, 8192, 8192 * 10, 1.0 / 20);
+	bench_run(bench, pools, true);
+}
+
 static void
 bench_finish(Bench *bench)
 {
@@ -668,7 +694,6 @@ static void
 all_fits(void)
 {
 	Bench		bench;
-	int			with_reason;
 
 	bench_start(&bench, UNIFORM, 8192, 8192 * 10, 1.0 / 20);
 	for (int i = 0; i < 200; i++)
@@ -677,8 +702,8 @@ all_fits(void)
 			pool_access(&bench.pool, page, false);
 		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
-	ok(count_known(bench.run.advice[0], 0, PBP_ADVICE_NOTHING_EVICTED, &with_reason) == 0 &&
-	   with_reason == PBP_ADVICE_FACTORS, "nothing was evicted: nothing is known, with the reason");
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_NOTHING_EVICTED),
+	   "nothing was evicted: nothing is known, with the reason");
 	bench_finish(&bench);
 }
 
@@ -688,31 +713,26 @@ lose_knowledge(void)
 {
 	Bench		bench;
 	PbpAdviceTotals totals;
-	int			with_reason;
-	int			known;
 
-	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
-	bench_run(&bench, 1.9, true);
-	known = count_known(bench.run.advice[0], TODAY + 3, PBP_ADVICE_LEARNING, &with_reason);
-	ok(known == 0 && with_reason == 3, "soon after the start, twice the size and more are being learned");
+	bench_learn(&bench, ZIPF, 1.9);
+	ok(all_unknown(bench.run.advice[0], TODAY + 3, PBP_ADVICE_LEARNING),
+	   "soon after the start, twice the size and more are being learned");
 	bench_run(&bench, 9, true);
-	known = count_known(bench.run.advice[0], 1, PBP_ADVICE_LEARNING, &with_reason);
-	ok(known == 10, "later all are known from 0.5 on");
+	ok(count_known(bench.run.advice[0], 1) == 10, "later all are known from 0.5 on");
 
 	pbp_advice_gap(bench.run.advice[0]);
 	bench_run(&bench, 0.2, true);
-	known = count_known(bench.run.advice[0], TODAY + 1, PBP_ADVICE_LEARNING, &with_reason);
-	ok(known == 0 && with_reason == 5, "after a gap, larger sizes are being learned again");
+	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_LEARNING),
+	   "after a gap, larger sizes are being learned again");
 	bench_run(&bench, 9, true);
-	ok(count_known(bench.run.advice[0], 1, PBP_ADVICE_LEARNING, &with_reason) == 10, "and known again later");
+	ok(count_known(bench.run.advice[0], 1) == 10, "and known again later");
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	ok(totals.gaps == 1, "the gap was counted");
 
 	bench_run(&bench, 2, false);
 	bench_run(&bench, 0.2, true);
-	known = count_known(bench.run.advice[0], TODAY + 1, PBP_ADVICE_LEARNING, &with_reason);
 	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.gaps == 2 && known == 0, "a gap of some passes without a scan is detected");
+	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a scan is detected");
 	bench_finish(&bench);
 }
 
@@ -758,20 +778,17 @@ static void
 outrun(void)
 {
 	Bench		bench;
-	int			with_reason;
-	int			known;
 
-	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
-	bench_run(&bench, 9, true);
+	bench_learn(&bench, ZIPF, 9);
 	for (int i = 0; i < 20; i++)
 	{
 		bench_run(&bench, 3, false);
 		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
-	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_RARE_SCANS, &with_reason);
-	ok(known == 0 && with_reason == PBP_ADVICE_FACTORS, "a hand that outruns the scans: nothing is known any more, with the reason");
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_RARE_SCANS),
+	   "a hand that outruns the scans: nothing is known any more, with the reason");
 	bench_run(&bench, 9, true);
-	ok(count_known(bench.run.advice[0], 1, PBP_ADVICE_RARE_SCANS, &with_reason) == 10, "and known again when it is slower");
+	ok(count_known(bench.run.advice[0], 1) == 10, "and known again when it is slower");
 	bench_finish(&bench);
 }
 
@@ -780,18 +797,16 @@ static void
 count_less(void)
 {
 	Bench		bench;
-	int			with_reason;
-	int			known;
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
 	bench.run.uncounted = 0.6;
 	bench_run(&bench, 12, true);
-	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED, &with_reason);
-	ok(known == 1 && with_reason == PBP_ADVICE_FACTORS - 1, "where more than half of the reads are not counted, no other size is known, with the reason");
+	ok(count_known(bench.run.advice[0], 0) == 1 && count_reason(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED) == PBP_ADVICE_FACTORS - 1,
+	   "where more than half of the reads are not counted, no other size is known, with the reason");
 	bench.run.uncounted = 0.8;
 	bench_run(&bench, 12, true);
-	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED, &with_reason);
-	ok(known == 0 && with_reason == PBP_ADVICE_FACTORS, "where most reads are not counted, neither is today's, with the reason");
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED),
+	   "where most reads are not counted, neither is today's, with the reason");
 	bench_finish(&bench);
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
@@ -800,8 +815,8 @@ count_less(void)
 		bench_run(&bench, 0.1, false);
 		scan_only(&bench.run, 0, &bench.pool);
 	}
-	known = count_known(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED, &with_reason);
-	ok(known == 0 && with_reason == PBP_ADVICE_FACTORS, "where no access is counted, nothing is known, with the reason");
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED),
+	   "where no access is counted, nothing is known, with the reason");
 	bench_finish(&bench);
 }
 
@@ -816,11 +831,9 @@ publish_late(void)
 	PbpAdviceCounts counts;
 	PbpAdviceTotals totals;
 	PbpAdviceRow row;
-	int			with_reason;
 	double		before;
 
-	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
-	bench_run(&bench, 3, true);
+	bench_learn(&bench, ZIPF, 3);
 	for (int i = 0; i < 400; i++)
 	{
 		bench_run(&bench, 0.04, false);
@@ -838,7 +851,7 @@ publish_late(void)
 	scan_only(&bench.run, 0, &bench.pool);
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
-	ok(count_known(bench.run.advice[0], 1, PBP_ADVICE_KNOWN, &with_reason) >= 8, "with other sizes, to twice today's at least");
+	ok(count_known(bench.run.advice[0], 1) >= 8, "with other sizes, to twice today's at least");
 	bench_finish(&bench);
 }
 
@@ -849,8 +862,7 @@ count_before_gaps(void)
 	Bench		bench;
 	double		worst = 0;
 
-	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
-	bench_run(&bench, 9, true);
+	bench_learn(&bench, ZIPF, 9);
 	for (int i = 0; i < 20; i++)
 	{
 		PbpAdviceCounts counts;
@@ -883,8 +895,6 @@ static void
 see_less(void)
 {
 	Bench		bench;
-	int			with_reason;
-	int			known;
 
 	for (int together = 0; together < 2; together++)
 	{
@@ -894,11 +904,12 @@ see_less(void)
 		start(&bench.run, 1, 8192 * 10, 1.0 / 20);
 		bench.run.uncounted = -19;
 		bench_run(&bench, 12, true);
-		known = count_known(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN, &with_reason);
 		if (together)
-			ok(known == 10 && with_reason == 0, "hardly any read is seen: known where these may be large scans");
+			ok(count_known(bench.run.advice[0], 1) == 10 && count_reason(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN) == 0,
+			   "hardly any read is seen: known where these may be large scans");
 		else
-			ok(known == 0 && with_reason == 10, "hardly any read is seen: nothing is known where large scans count apart, with the reason");
+			ok(all_unknown(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN),
+			   "hardly any read is seen: nothing is known where large scans count apart, with the reason");
 		bench_finish(&bench);
 	}
 }
@@ -931,7 +942,6 @@ extend(void)
 {
 	Bench		bench;
 	PbpAdviceTotals totals;
-	int			with_reason;
 	int64_t		loads = 0;
 
 	bench_start(&bench, NEW_PAGES, 8192, 8192 * 10, 1.0 / 20);
@@ -950,7 +960,7 @@ extend(void)
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	printf("# new pages: self error %+.3f\n", totals.self_error);
 	ok(fabs(totals.self_error) < 0.1, "new pages are loads, as counted");
-	ok(count_known(bench.run.advice[0], TODAY, PBP_ADVICE_KNOWN, &with_reason) >= 1, "and today's figure is known where hardly anything else happens");
+	ok(count_known(bench.run.advice[0], TODAY) >= 1, "and today's figure is known where hardly anything else happens");
 	bench_finish(&bench);
 }
 
@@ -990,25 +1000,23 @@ static void
 forget(void)
 {
 	Bench		bench;
-	PbpAdviceRow before;
-	PbpAdviceRow after;
-	int64_t		hits;
-	int64_t		reads;
+	Pool		then;
+	PbpAdviceRow row;
 	double		truth;
 
-	bench_start(&bench, UNIFORM, 8192, 8192 * 10, 1.0 / 20);
-	bench_run(&bench, 12, true);
-	pbp_advice_row(bench.run.advice[0], TODAY, &before);
+	bench_learn(&bench, UNIFORM, 12);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	printf("# before %.4f\n", row.miss_ratio);
+	ok(fabs(row.miss_ratio - 0.5) < 0.01, "the miss ratio today is the measured one");
 	bench.trace.kind = ZIPF;
 	bench_run(&bench, 12, true);
-	hits = bench.pool.hits;
-	reads = bench.pool.reads;
+	then = bench.pool;
 	bench_run(&bench, 4, true);
-	truth = (double) (bench.pool.reads - reads) / (double) (bench.pool.hits - hits + bench.pool.reads - reads);
-	pbp_advice_row(bench.run.advice[0], TODAY, &after);
-	printf("# before %.4f, after %.4f, true %.4f\n", before.miss_ratio, after.miss_ratio, truth);
-	ok(fabs(before.miss_ratio - 0.5) < 0.01, "the miss ratio today is the measured one");
-	ok(fabs(after.miss_ratio - truth) < 0.01, "and follows another workload");
+	truth = (double) (bench.pool.reads - then.reads) /
+		(double) (bench.pool.hits - then.hits + bench.pool.reads - then.reads);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	printf("# after %.4f, true %.4f\n", row.miss_ratio, truth);
+	ok(fabs(row.miss_ratio - truth) < 0.01, "and follows another workload");
 	bench_finish(&bench);
 }
 
@@ -1106,7 +1114,6 @@ extremes(void)
 	PbpAdvice  *advice;
 	PbpAdviceRow row;
 	Bench		bench;
-	int			with_reason;
 
 	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, USAGE_MAX, 0, true))
 		smallest++;
@@ -1122,14 +1129,13 @@ extremes(void)
 	}
 	pbp_advice_row(advice, TODAY, &row);
 	ok(fabs(row.miss_ratio - 1.0 / 11) < 1e-9, "nothing sampled: today's figure is known");
-	ok(count_known(advice, TODAY + 1, PBP_ADVICE_LITTLE_EVIDENCE, &with_reason) == 0 && with_reason == 5,
-	   "nothing sampled: and no other");
+	ok(all_unknown(advice, TODAY + 1, PBP_ADVICE_LITTLE_EVIDENCE), "nothing sampled: and no other");
 
 	/* every page of a small pool */
 	bench_start(&bench, ZIPF, 64, 1 << 16, 0);
 	bench_run(&bench, 100, true);
 	ok(pbp_advice_rate(bench.run.advice[0]) == 1, "with memory for all, all pages are sampled");
-	ok(count_known(bench.run.advice[0], TODAY, PBP_ADVICE_KNOWN, &with_reason) == 6, "and the figures known");
+	ok(count_known(bench.run.advice[0], TODAY) == 6, "and the figures known");
 	bench_finish(&bench);
 }
 

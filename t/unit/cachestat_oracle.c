@@ -1,8 +1,7 @@
 /*
  * cachestat_oracle.c
- *	  What cachestat says of files, for tests to compare with: a line for each
- *	  file named, with its pages that are cached, dirty, being written, evicted
- *	  and recently evicted; or with the error.
+ *	  Prints for each file what cachestat returns: its pages that are cached,
+ *	  dirty, being written, evicted and recently evicted; or the error.
  */
 #define _DEFAULT_SOURCE
 #include <errno.h>
@@ -11,12 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#ifndef __NR_cachestat
-#define __NR_cachestat 451
-#endif
+#include "cachestat.h"
 
 int
 main(int argc, char **argv)

@@ -44,10 +44,10 @@ next_random(void)
 static int
 compare(const void *a, const void *b)
 {
-	int64_t		one = *(const int64_t *) a;
-	int64_t		other = *(const int64_t *) b;
+	const int64_t *one = a;
+	const int64_t *other = b;
 
-	return (one > other) - (one < other);
+	return (*one > *other) - (*one < *other);
 }
 
 /* From tens of nanoseconds to minutes, most of them short, as searches are. */

@@ -1,8 +1,7 @@
 /*
  * mincore_oracle.c
- *	  What mincore says of files, for tests to compare with: a line for each
- *	  file named, in it '1' for each page that is in memory and '0' for each
- *	  that is not.
+ *	  Prints for each file what mincore returns: '1' for each page that is in
+ *	  memory and '0' for each other.
  *
  * Shares no code with the extension, and maps each file as a whole.
  */

@@ -1,12 +1,12 @@
 /*
  * page_watch.c
- *	  Watches the pages of a file that are in memory, whether they stay there:
- *	  says how many there are, and when its input ends, how many page faults it
- *	  takes to touch them again, which is 0 if each has stayed.
+ *	  Watches whether the pages of a file that are in memory stay there.
+ *	  Prints their number, and when its input ends, the number of page faults
+ *	  that it takes to touch them again: 0 if each has stayed.
  *
- * Unlike two looks with mincore it also sees a page that leaves and is read
- * again: all are mapped, and the kernel takes no page without unmapping it.
- * While they are, advice does not drop them.
+ * Unlike two calls of mincore, this also notices a page that leaves and is
+ * read again: all are mapped, and the kernel drops no page without unmapping
+ * it.  Advice does not drop mapped pages.
  */
 #define _DEFAULT_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
  * shift_clock.c
- *		To be preloaded: puts the wall clock forward by as many seconds as the
- *		file named by SHIFT_CLOCK says, from when that is there.
+ *		To be preloaded: while the file named by SHIFT_CLOCK exists, puts the
+ *		wall clock forward by the number of seconds in it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /*
  * slow_probes.c
- *		To be preloaded: makes slow what the worker does before it times a
- *		read, and nothing else of the server does, from when the file named by
- *		SLOW_PROBES is there.
+ *		To be preloaded: while the file named by SLOW_PROBES exists, slows down
+ *		a call that the worker makes before it times a read, and that nothing
+ *		else in the server makes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,0 +1,233 @@
+# Starts servers, fills them, asks them, loads them, and waits for them.
+
+package Server;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Programs;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(
+  $no_background_writes $by_index
+  init_server start_server init_standby start_with start_through create_if_available keyed_pages write_script
+  answer_and_messages as_role has_error
+  start_psql start_pgbench finish_pgbench
+  wait_for poll_through_crash has_no_crash
+);
+
+# Only sessions write pages.
+our $no_background_writes = "bgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h";
+
+# A sequential scan of a large table would go through a ring of few buffers.
+our $by_index = "SET enable_seqscan = off;\nSET enable_bitmapscan = off;\n";
+
+my $timeout = $PostgreSQL::Test::Utils::timeout_default;
+
+# ---------------------------------------------------------------------------
+# Started
+
+# A server with these settings, not yet started.
+sub init_server
+{
+	my ($name, $conf, %init_options) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%init_options);
+	$node->append_conf('postgresql.conf', "autovacuum = off\n" . ($conf // ''));
+	return $node;
+}
+
+sub start_server
+{
+	my $node = init_server(@_);
+
+	$node->start;
+	return $node;
+}
+
+# A standby with the settings of its primary, not yet started.
+sub init_standby
+{
+	my ($primary) = @_;
+	my $standby = PostgreSQL::Test::Cluster->new('standby');
+
+	$primary->backup('backup');
+	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+	return $standby;
+}
+
+# Starts a server with a library of t/unit in all its processes, if one is named.
+sub start_with
+{
+	my ($node, $library) = @_;
+
+	local $ENV{LD_PRELOAD} = $library ? build_library($library) : $ENV{LD_PRELOAD} // '';
+	$node->start;
+}
+
+# Starts a server by a program that sets up its process, such as a filter on system calls, and runs the rest of its
+# command line.
+sub start_through
+{
+	my ($node, @launcher) = @_;
+	my $directory = PostgreSQL::Test::Utils::tempdir_short();
+	my ($pg_ctl) = grep { -x } map { "$_/pg_ctl" } split /:/, $ENV{PATH};
+	my $command = join ' ', map { "'$_'" } @launcher, $pg_ctl;
+
+	append_to_file("$directory/pg_ctl", qq{#!/bin/sh\nexec $command "\$@"\n});
+	chmod 0755, "$directory/pg_ctl" or die $!;
+	local $ENV{PATH} = "$directory:$ENV{PATH}";
+	$node->start;
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# Filled
+
+# Creates an extension; false if this installation does not have it.
+sub create_if_available
+{
+	my ($node, $extension) = @_;
+
+	return 0
+	  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'") == 0;
+	$node->safe_psql('postgres', "CREATE EXTENSION IF NOT EXISTS $extension");
+	return 1;
+}
+
+# The commands for a table of one row a page, to be read by its key.
+sub keyed_pages
+{
+	my ($table, $rows, $kind) = @_;
+	$kind //= '';
+
+	return qq{
+CREATE $kind TABLE $table (id integer PRIMARY KEY, page text);
+ALTER TABLE $table ALTER page SET STORAGE PLAIN;
+INSERT INTO $table SELECT i, repeat('x', 5000) FROM generate_series(1, $rows) i;
+};
+}
+
+# Writes a file for psql or pgbench; returns its path.
+sub write_script
+{
+	my ($node, $name, $content) = @_;
+	my $path = $node->basedir . "/$name.sql";
+
+	append_to_file($path, $content);
+	return $path;
+}
+
+# ---------------------------------------------------------------------------
+# Asked
+
+# What a new session prints, what messages it gets beside that with their SQLSTATEs, and psql's exit status.
+sub answer_and_messages
+{
+	my ($node, $query, %options) = @_;
+	my $database = delete $options{database} // 'postgres';
+	my ($status, $out, $messages) = $node->psql($database, "\\set VERBOSITY verbose\n$query", %options);
+
+	$messages =~ s/^psql:<stdin>:\d+: //mg;
+	return ($out, join("\n", grep { !/^LOCATION/ } split /\n/, $messages), $status);
+}
+
+# What a role gets for a query: the answer, or the error.
+sub as_role
+{
+	my ($node, $role, $query) = @_;
+	my ($out, $messages, $status) = answer_and_messages($node, "SET ROLE $role;\n$query;");
+
+	return $status == 0 ? $out : $messages;
+}
+
+sub has_error
+{
+	my ($node, $query, $error, $what) = @_;
+	my ($out, $messages) = answer_and_messages($node, "$query;");
+
+	return like($messages, qr/ERROR:  $error/, $what);
+}
+
+# Starts psql with these arguments, in a session of this application_name. It ends by $session->{run}->finish.
+sub start_psql
+{
+	my ($node, $name, @arguments) = @_;
+	my $session = { name => $name, out => '', err => '' };
+
+	$session->{run} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres') . " application_name=$name", @arguments ],
+		'>', \$session->{out},
+		'2>', \$session->{err},
+		IPC::Run::timeout($timeout));
+	return $session;
+}
+
+# The same with pgbench, for so many seconds.
+sub start_pgbench
+{
+	my ($node, $name, $seconds, @arguments) = @_;
+	my $run = { name => $name, out => '' };
+
+	$run->{run} = IPC::Run::start(
+		[ 'pgbench', '-n', '-T', $seconds, @arguments, $node->connstr('postgres') . " application_name=$name" ],
+		'>', \$run->{out},
+		'2>&1', IPC::Run::timeout($timeout + $seconds));
+	return $run;
+}
+
+# Waits for pgbench to end, and tests that no error ended it. Returns its transactions, or nothing after an error.
+sub finish_pgbench
+{
+	my ($run) = @_;
+
+	return $run->{out} =~ /actually processed: (\d+)/ ? $1 : 0
+	  if ok($run->{run}->finish, "$run->{name}: no client was aborted");
+	diag($run->{out});
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# Awaited
+
+# Repeats a block until it is true. False if that takes too long.
+sub wait_for(&)
+{
+	my ($condition) = @_;
+
+	for (1 .. 10 * $timeout)
+	{
+		return 1 if $condition->();
+		usleep(100_000);
+	}
+	return 0;
+}
+
+# The same with a query, while the server recovers from a crash. poll_query_until() passes its query to psql as a
+# file, and IPC::Run dies if psql ends before it has read that, because there is no server.
+sub poll_through_crash
+{
+	my ($node, $query) = @_;
+	my ($out, $err);
+
+	return wait_for
+	{
+		IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', $query ], '<', \undef, '>', \$out, '2>', \$err);
+		return $out =~ /^t$/;
+	};
+}
+
+sub has_no_crash
+{
+	my ($node, $what) = @_;
+
+	return unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/, $what // 'no process has crashed');
+}
+
+1;
