@@ -54,7 +54,7 @@
 /*
  * A sample of the history reads every buffer if that takes at most this share
  * of the allowed processor time.  Otherwise it estimates the counts from up to
- * MAX_READ buffers, with an error of half a percent of the pool at most.
+ * MAX_READ buffers, with errors of up to about half a percent of the pool.
  */
 #define SAMPLE_SHARE	0.5
 #define MIN_READ		1024
