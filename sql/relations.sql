@@ -42,6 +42,10 @@ SELECT count(DISTINCT e.buffers) > 1 AS estimated,
        sum((abs(e.buffers - x.buffers) <= e.buffers_error)::integer) >= 900 AS within_error,
        abs(sum(e.buffers) / 1000 - x.buffers) < 1 + max(e.buffers_error) / 5 AS no_bias
 FROM estimated e, exact x GROUP BY x.buffers;
+-- no buffer is left out of all samples
+SELECT relfilenode, fork FROM pgbufprobe_relations()
+EXCEPT
+SELECT relfilenode, fork FROM generate_series(1, 300) i, pgbufprobe_relations(0.1 + 0 * i);
 SELECT * FROM pgbufprobe_relations(NULL);
 SELECT * FROM pgbufprobe_relations(0);
 SELECT * FROM pgbufprobe_relations(1.001);
