@@ -109,7 +109,7 @@ effective_size(int nread)
 
 /*
  * The exact count of buffers differs from the estimate by no more than this,
- * with a probability of at least 95 %: the distance to the farther end of
+ * with a probability of about 95 % or more: the distance to the farther end of
  * Wilson's interval.  Unlike the normal approximation, this holds for small
  * counts, too: if the sample has none, the pool may have some.
  */
