@@ -2,7 +2,7 @@
  * learning.c
  *	  What the advice takes for each page of its sample.
  *
- * A pool is simulated between the scans.  Only calls of the advice are timed.
+ * A pool is simulated between the looks.  Only calls of the advice are timed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "../src/advice.h"
 #include "../src/latency.h"
 
-#define SCANS			200
+#define LOOKS			200
 #define WARM_UP			100		/* of them, not timed */
-#define SCANS_PER_PASS	10
+#define LOOKS_PER_PASS	10
 #define USAGE_MAX		5
 #define PAGES_PER_BUFFER	6
 #define CACHE_BYTES		((size_t) 64 * 1024 * 1024)
@@ -32,7 +32,7 @@ typedef struct Pool
 	int		   *buffer;			/* of each page, or NONE */
 } Pool;
 
-/* What a scan finds of a page. */
+/* What a look finds of a page. */
 typedef struct Observation
 {
 	uint64_t	key;
@@ -42,9 +42,9 @@ typedef struct Observation
 
 typedef struct Times
 {
-	double		observe_ns[SCANS];	/* for each page */
-	double		end_ns[SCANS];
-	int			nscans;
+	double		observe_ns[LOOKS];	/* for each page */
+	double		end_ns[LOOKS];
+	int			nlooks;
 } Times;
 
 static uint64_t
@@ -112,7 +112,7 @@ pool_access(Pool *pool, int page)
 }
 
 static void
-scan(PbpAdvice *advice, int64_t ticks, const Observation *sample, int nsampled, Times *times)
+look(PbpAdvice *advice, int64_t ticks, const Observation *sample, int nsampled, Times *times)
 {
 	int64_t		start = pbp_now_ns();
 	int64_t		observed;
@@ -122,16 +122,16 @@ scan(PbpAdvice *advice, int64_t ticks, const Observation *sample, int nsampled, 
 		pbp_advice_observe(advice, sample[i].key, sample[i].buffer, sample[i].usage);
 	observed = pbp_now_ns();
 	pbp_advice_end(advice, ticks);
-	times->observe_ns[times->nscans] = (double) (observed - start) / nsampled;
-	times->end_ns[times->nscans++] = (double) (pbp_now_ns() - observed) / nsampled;
+	times->observe_ns[times->nlooks] = (double) (observed - start) / nsampled;
+	times->end_ns[times->nlooks++] = (double) (pbp_now_ns() - observed) / nsampled;
 }
 
-/* Runs the pool for one scan's share of a pass, then scans it. */
+/* Runs the pool for one look's share of a pass, then looks it. */
 static int
 run(PbpAdvice *advice, Pool *pool, Observation *sample, Times *times)
 {
 	static char cache[CACHE_BYTES];
-	int64_t		until = pool->ticks + pool->nbuffers / SCANS_PER_PASS;
+	int64_t		until = pool->ticks + pool->nbuffers / LOOKS_PER_PASS;
 	PbpAdviceCounts counts = {.hits = -pool->hits, .reads = -pool->reads};
 	int			nsampled = 0;
 
@@ -148,7 +148,7 @@ run(PbpAdvice *advice, Pool *pool, Observation *sample, Times *times)
 		if (pbp_advice_sampled(advice, key))
 			sample[nsampled++] = (Observation) {key, i, pool->usage[i]};
 	}
-	scan(advice, pool->ticks, sample, nsampled, times);
+	look(advice, pool->ticks, sample, nsampled, times);
 	return nsampled;
 }
 
@@ -183,14 +183,14 @@ main(int argc, char **argv)
 	if (advice == NULL || sample == NULL)
 		return 1;
 	pool_init(&pool, nbuffers);
-	for (int i = 0; i < SCANS; i++)
+	for (int i = 0; i < LOOKS; i++)
 	{
 		if (i == WARM_UP)
-			times.nscans = 0;
+			times.nlooks = 0;
 		nsampled = run(advice, &pool, sample, &times);
 	}
-	printf("%d buffers, %d pages in the sample; medians of %d scans, for each page:\n", nbuffers, nsampled, times.nscans);
-	printf("%8.1f ns to observe it\n", median(times.observe_ns, times.nscans));
-	printf("%8.1f ns to replay its events\n", median(times.end_ns, times.nscans));
+	printf("%d buffers, %d pages in the sample; medians of %d looks, for each page:\n", nbuffers, nsampled, times.nlooks);
+	printf("%8.1f ns to observe it\n", median(times.observe_ns, times.nlooks));
+	printf("%8.1f ns to replay its events\n", median(times.end_ns, times.nlooks));
 	return 0;
 }

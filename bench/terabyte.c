@@ -20,7 +20,8 @@
 #define PAGES_PER_BUFFER	6
 #define SHARE			64
 #define LOOKS_PER_PASS	40
-#define WHOLE_LOOKS_PER_PASS	10
+#define ENOUGH_PAGES	4000.0
+#define ADVICE_BYTES	(4 * 1024 * 1024)
 #define IN_FLIGHT		64		/* victims whose page is being read */
 #define NONE			UINT32_MAX
 
@@ -54,7 +55,6 @@ typedef struct Worker
 	PbpLook		look;
 	int64_t		cpu_ns;
 	int64_t		nlooks;
-	int64_t		nwhole;
 	int64_t		nread;
 } Worker;
 
@@ -80,13 +80,18 @@ next_share(void)
 	return (double) (mixed(++count * UINT64_C(0x9E3779B97F4A7C15)) >> 11) / 9007199254740992.0;
 }
 
-/* The page of rank r has a probability of nearly 1 / r; ranks are spread. */
+/* Neighbors in popularity are spread. */
+static uint32_t
+page_of_rank(uint64_t rank, uint32_t npages)
+{
+	return (uint32_t) (rank * 2654435761u % npages);
+}
+
+/* The page of rank r has a probability of nearly 1 / r. */
 static uint32_t
 zipf_page(uint32_t npages)
 {
-	uint64_t	rank = (uint64_t) exp(next_share() * log((double) npages + 1)) - 1;
-
-	return (uint32_t) (rank * 2654435761u % npages);
+	return page_of_rank((uint64_t) exp(next_share() * log((double) npages + 1)) - 1, npages);
 }
 
 static void *
@@ -228,125 +233,148 @@ cpu_now_ns(void)
 }
 
 static void
-look(Worker *worker, PbpAdviceCounts *counts)
+look(Worker *worker, const PbpAdviceCounts *counts)
 {
 	int64_t		start = cpu_now_ns();
 
 	pbp_advice_accesses(worker->advice, counts);
 	pbp_look_begin(&worker->look, worker->pool->ticks);
-	worker->nwhole += worker->look.whole;
 	pbp_look_end(&worker->look, worker->pool->ticks);
 	worker->nlooks++;
 	worker->cpu_ns += cpu_now_ns() - start;
-	memset(counts, 0, sizeof(*counts));
 }
 
-/* ---- the truth ---- */
+/* ---- measuring ---- */
 
-/* Misses of the sampled pages, as a share of all accesses. */
-static double
-true_miss_ratio(const Pool *pool, int64_t reads, int64_t accesses)
+/* All at one time. */
+typedef struct Figures
 {
-	return (double) SHARE * (double) (pool->reads - reads) / (double) accesses;
+	int64_t		ticks;
+	int64_t		hits;
+	int64_t		reads;
+	int64_t		cpu_ns;
+	int64_t		nlooks;
+	int64_t		nread;
+	int64_t		true_reads[PBP_ADVICE_FACTORS];
+} Figures;
+
+static Figures
+take_figures(const Worker *worker, const Pool *truth)
+{
+	const Pool *pool = worker->pool;
+	Figures		figures = {
+		.ticks = pool->ticks,.hits = pool->hits,.reads = pool->reads,
+		.cpu_ns = worker->cpu_ns,.nlooks = worker->nlooks,.nread = worker->nread
+	};
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		figures.true_reads[i] = truth[i].reads;
+	return figures;
+}
+
+static void
+access_all(Pool *pool, Pool *truth, uint32_t page, bool delay)
+{
+	pool_access(pool, page, delay);
+	if (page % SHARE == 0)
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			pool_access(&truth[i], page / SHARE, false);
+}
+
+/* Fills the pools, the most popular pages last. */
+static void
+fill(Pool *pool, Pool *truth, uint32_t npages)
+{
+	for (uint64_t rank = npages; rank-- > 0;)
+	{
+		uint32_t	page = page_of_rank(rank, npages);
+
+		if (rank < pool->nbuffers)
+			access_all(pool, truth, page, false);
+		else if (page % SHARE == 0)
+			for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+				pool_access(&truth[i], page / SHARE, false);
+	}
+}
+
+static void
+run(Worker *worker, Pool *truth, uint32_t npages, double passes, int looks_per_pass, bool whole)
+{
+	Pool	   *pool = worker->pool;
+	int64_t		end = pool->ticks + (int64_t) (passes * pool->nbuffers);
+	int64_t		next_look = pool->ticks;
+	Figures		before = take_figures(worker, truth);
+
+	while (pool->ticks < end)
+	{
+		access_all(pool, truth, zipf_page(npages), true);
+		if (pool->ticks < next_look)
+			continue;
+		if (whole)
+			pbp_look_is_incomplete(&worker->look);
+		look(worker, &(PbpAdviceCounts) {.hits = pool->hits - before.hits,.reads = pool->reads - before.reads});
+		before.hits = pool->hits;
+		before.reads = pool->reads;
+		next_look = pool->ticks + pool->nbuffers / looks_per_pass;
+	}
+}
+
+static void
+report(const Worker *worker, const Figures *from, const Figures *to)
+{
+	const Pool *pool = worker->pool;
+	double		passes = (double) (to->ticks - from->ticks) / pool->nbuffers;
+	double		reads = (double) (to->reads - from->reads);
+	double		accesses = reads + (double) (to->hits - from->hits);
+	double		cpu_ns = (double) (to->cpu_ns - from->cpu_ns);
+	PbpAdviceTotals totals;
+
+	pbp_advice_totals(worker->advice, &totals);
+	printf("%u buffers: %.1f looks per pass, each buffer read %.2f times\n",
+		   pool->nbuffers, (double) (to->nlooks - from->nlooks) / passes,
+		   (double) (to->nread - from->nread) / (double) (to->ticks - from->ticks));
+	printf("processor time: %.1f ms per pass, %.2f ms per million reads; share of a processor at 1 GB/s %.4f, at 5 GB/s %.4f\n",
+		   cpu_ns / passes / 1e6, cpu_ns / reads, cpu_ns / (reads * 8.192e3), cpu_ns / (reads * 8.192e3 / 5));
+	printf("loads seen %.4f, missed by checks %.5f, gaps %lld\n",
+		   totals.self_error + 1, pbp_look_missed_share(&worker->look), (long long) totals.gaps);
+	printf("%8s %10s %10s %9s\n", "factor", "predicted", "true", "error");
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceRow row;
+		double		is = SHARE * (double) (to->true_reads[i] - from->true_reads[i]) / accesses;
+
+		pbp_advice_row(worker->advice, i, &row);
+		printf("%8g %10.4f %10.4f %9.4f\n", row.factor, row.miss_ratio, is, row.miss_ratio - is);
+	}
 }
 
 int
 main(int argc, char **argv)
 {
-	uint32_t	nbuffers = (uint32_t) strtoul(argv[1], NULL, 10);
-	double		passes = atof(argv[2]);
+	uint32_t	nbuffers = argc > 1 ? (uint32_t) strtoul(argv[1], NULL, 10) : 131072;
+	double		passes = argc > 2 ? atof(argv[2]) : 10;
 	int			looks_per_pass = argc > 3 ? atoi(argv[3]) : LOOKS_PER_PASS;
-	bool		always_whole = argc > 4 && strcmp(argv[4], "whole") == 0;
+	bool		whole = argc > 4;
 	uint32_t	npages = nbuffers * PAGES_PER_BUFFER;
-	size_t		bytes = (size_t) nbuffers * 8192 / 1000;
+	double		share = (double) nbuffers * 8192 / 1000;
+	size_t		bytes = share < ADVICE_BYTES ? (size_t) share : ADVICE_BYTES;
 	Pool		pool;
 	Pool		truth[PBP_ADVICE_FACTORS];
-	int64_t		true_reads[PBP_ADVICE_FACTORS];
 	Worker		worker = {.pool = &pool};
 	PbpLookReader reader = {&worker, read_range, read_buffers};
-	PbpAdviceCounts counts = {0};
-	PbpAdviceTotals totals;
-	int64_t		next_look;
-	int64_t		hits = 0;
-	int64_t		reads = 0;
-	int64_t		start_ticks;
-	int64_t		half_ticks = 0;
-	int64_t		half_reads = 0;
-	int64_t		half_hits = 0;
-	int64_t		half_cpu = 0;
-	int64_t		half_looks = 0;
+	Figures		from;
+	Figures		to;
 
-	if (bytes > 4 * 1024 * 1024)
-		bytes = 4 * 1024 * 1024;
 	pool_init(&pool, nbuffers, npages);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		pool_init(&truth[i], (uint32_t) (pbp_advice_factor(i) * nbuffers / SHARE), npages / SHARE);
-	worker.advice = pbp_advice_init(malloc(bytes), bytes, (int) nbuffers, USAGE_MAX, 4000.0 / nbuffers, true);
+	fill(&pool, truth, npages);
+	worker.advice = pbp_advice_init(allocate(bytes, 1), bytes, (int) nbuffers, USAGE_MAX, ENOUGH_PAGES / nbuffers, true);
 	pbp_look_init(&worker.look, worker.advice, (int) nbuffers, &reader);
-
-	/* fill the pools with the most popular pages, the least popular first */
-	for (int64_t rank = (int64_t) npages - 1; rank >= 0; rank--)
-	{
-		uint32_t	page = (uint32_t) ((uint64_t) rank * 2654435761u % npages);
-
-		if (rank < (int64_t) nbuffers)
-			pool_access(&pool, page, false);
-		if (page % SHARE == 0)
-			for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-				pool_access(&truth[i], page / SHARE, false);
-	}
-	start_ticks = pool.ticks;
-	next_look = pool.ticks;
-	for (bool half = false; pool.ticks - start_ticks < passes * nbuffers;)
-	{
-		uint32_t	page = zipf_page(npages);
-
-		pool_access(&pool, page, true);
-		if (page % SHARE == 0)
-			for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-				pool_access(&truth[i], page / SHARE, false);
-		if (pool.ticks >= next_look)
-		{
-			if (always_whole)
-				pbp_look_is_incomplete(&worker.look);
-			counts.hits = pool.hits - hits;
-			counts.reads = pool.reads - reads;
-			hits = pool.hits;
-			reads = pool.reads;
-			look(&worker, &counts);
-			next_look = pool.ticks + nbuffers / looks_per_pass;
-		}
-		if (!half && pool.ticks - start_ticks > passes * nbuffers / 2)
-		{
-			half = true;
-			half_ticks = pool.ticks;
-			half_reads = pool.reads;
-			half_hits = pool.hits;
-			half_cpu = worker.cpu_ns;
-			half_looks = worker.nlooks;
-			worker.nread = 0;
-			for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-				true_reads[i] = truth[i].reads;
-		}
-	}
-	pbp_advice_totals(worker.advice, &totals);
-	printf("%u buffers, %.1f passes: %.1f looks a pass, %.2f ms of processor a pass, %.2f ms per million reads, %.2f buffers read per tick\n",
-		   nbuffers, (double) (pool.ticks - start_ticks) / nbuffers,
-		   (double) (worker.nlooks - half_looks) * nbuffers / (double) (pool.ticks - half_ticks),
-		   (double) (worker.cpu_ns - half_cpu) / 1e6 * nbuffers / (double) (pool.ticks - half_ticks),
-		   (double) (worker.cpu_ns - half_cpu) / (double) (pool.reads - half_reads),
-		   (double) worker.nread / (double) (pool.ticks - half_ticks));
-	printf("loads seen %.4f of the reads, missed by checks %.5f, gaps %lld, whole looks %lld\n",
-		   totals.self_error + 1, pbp_look_missed_share(&worker.look), (long long) totals.gaps, (long long) worker.nwhole);
-	printf("%8s %10s %10s %9s\n", "factor", "predicted", "true", "error");
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		PbpAdviceRow row;
-		double		is = true_miss_ratio(&truth[i], true_reads[i], pool.reads - half_reads + pool.hits - half_hits);
-
-		pbp_advice_row(worker.advice, i, &row);
-		printf("%8g %10.4f %10.4f %9.4f  %d\n", row.factor, row.miss_ratio, is, row.miss_ratio - is, row.reason);
-	}
-	printf("pool itself %.4f\n", (double) (pool.reads - half_reads) / (double) (pool.reads - half_reads + pool.hits - half_hits));
+	run(&worker, truth, npages, passes / 2, looks_per_pass, whole);
+	from = take_figures(&worker, truth);
+	run(&worker, truth, npages, passes / 2, looks_per_pass, whole);
+	to = take_figures(&worker, truth);
+	report(&worker, &from, &to);
 	return 0;
 }

@@ -1,20 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * advice.c
- *	  Miss ratio at other sizes of the buffer pool: what is learned, scan by
- *	  scan.
+ *	  Miss ratio at other sizes of the buffer pool: what is learned, look by
+ *	  look at the real one.
  *
- * A page that is loaded stays for two passes of the clock hand, so scans of
- * the descriptors see nearly every load.  A usage count that is higher than
+ * Looks at the pool see nearly every load, since a page that is loaded stays
+ * for two passes of the clock hand.  A usage count that is higher than
  * the hand has left it shows uses.  These events, of a sample of pages chosen
  * by a hash of their tag, are replayed against a simulated clock sweep of each
  * size, with as many slots as the sample's share of such a pool.  The
  * difference of its misses from those of the simulated baseline, scaled back by
- * that share, is added to the measured miss ratio.  What sampling and scans
+ * that share, is added to the measured miss ratio.  What sampling and looks
  * distort, they distort in both.
  *
  * Holds no PostgreSQL state and calls nothing of the server, so that a
- * simulator can compile it alone.  The caller decides when to scan.
+ * simulator can compile it alone.  The caller decides when to look.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +37,7 @@ static const double factors[FACTORS] = {
 #define MEETINGS_PER_RESIDENT	1.1
 #define SLACK_DEVIATIONS	2.0
 
-/* Weights in the moving averages: of a pass of the hand, and of one scan. */
+/* Weights in the moving averages: of a pass of the hand, and of one look. */
 #define RESIDENTS_GAIN		0.1
 #define SATURATED_GAIN		0.5
 #define LOST_GAIN			0.1
@@ -51,7 +51,7 @@ static const double factors[FACTORS] = {
 
 /*
  * Sessions publish their reads once a second or later, long after the loads
- * were seen.  No scan reduces a weight by more than this, so that a large batch
+ * were seen.  No look reduces a weight by more than this, so that a large batch
  * of reads does not outweigh its own loads.
  */
 #define LEAST_WEIGHT		0.98
@@ -165,7 +165,7 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 	advice->sampling_rate = rate;
 	advice->base.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
 	advice->random = UINT64_C(0x9E3779B97F4A7C15);
-	advice->scan.lost = true;
+	advice->look.lost = true;
 	for (int i = 0; i < LEVELS; i++)
 		advice->use_rates[i] = exp2((i - LEVEL_OF_1) / LEVELS_PER_OCTAVE);
 	return &advice->base;
@@ -220,40 +220,40 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
 }
 
 static void
-count_scan(Advice *advice)
+count_look(Advice *advice)
 {
-	const ScanState *scan = &advice->scan;
+	const LookState *look = &advice->look;
 
-	advice->counters.loads += scan->found.nloads;
-	advice->counters.new_loads += scan->found.nnew_loads;
-	advice->counters.nscans++;
-	advice->counters.ticks += (double) (scan->now.ticks - scan->last.ticks);
-	advice->nsampled_loads += scan->found.nloads;
+	advice->counters.loads += look->found.nloads;
+	advice->counters.new_loads += look->found.nnew_loads;
+	advice->counters.nlooks++;
+	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
+	advice->nsampled_loads += look->found.nloads;
 	/* last, so that reads weigh no more than the loads that they are */
-	decay(advice, (double) scan->fresh.reads + (double) scan->fresh.extends);
+	decay(advice, (double) look->fresh.reads + (double) look->fresh.extends);
 }
 
 /*
  * While the figures count, these accesses are included at once.  The end of the
- * next scan confirms them, or finds that they do not belong to what it saw.
+ * next look confirms them, or finds that they do not belong to what it saw.
  */
 void
 pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 {
 	Advice	   *advice = (Advice *) base;
-	PbpAdviceCounts *fresh = &advice->scan.fresh;
+	PbpAdviceCounts *fresh = &advice->look.fresh;
 
 	fresh->hits += counts->hits;
 	fresh->reads += counts->reads;
 	fresh->extends += counts->extends;
 	fresh->ring_reads += counts->ring_reads;
 	fresh->ring_extends += counts->ring_extends;
-	if (advice->scan.counted)
+	if (advice->look.counted)
 		count_accesses(advice, counts, 1);
 }
 
 /* ----------------------------------------------------------------
- *		Scans
+ *		Looks
  * ----------------------------------------------------------------
  */
 
@@ -262,9 +262,9 @@ pbp_advice_gap(PbpAdvice *base)
 {
 	Advice	   *advice = (Advice *) base;
 
-	if (!advice->scan.lost && advice->nscans > 0)
+	if (!advice->look.lost && advice->nlooks > 0)
 		advice->ngaps++;
-	advice->scan.lost = true;
+	advice->look.lost = true;
 }
 
 /* Larger sizes must be learned again. */
@@ -287,25 +287,25 @@ void
 pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 {
 	Advice	   *advice = (Advice *) base;
-	ScanState  *scan = &advice->scan;
+	LookState  *look = &advice->look;
 
 	/* a page stays for two passes: after more, loads may have come and gone */
-	if (ticks < scan->last.ticks || ticks - scan->last.ticks > 2 * (int64_t) advice->nbuffers)
+	if (ticks < look->last.ticks || ticks - look->last.ticks > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(base);
-	advice->averages.lost_share += LOST_GAIN * (scan->lost - advice->averages.lost_share);
-	if (scan->lost)
+	advice->averages.lost_share += LOST_GAIN * (look->lost - advice->averages.lost_share);
+	if (look->lost)
 	{
-		scan->first_ticks = ticks;
+		look->first_ticks = ticks;
 		forget_past(advice);
 	}
-	scan->scanning = true;
-	scan->number++;
-	scan->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
-	scan->next_meeting = 0;
-	memset(&scan->found, 0, sizeof(scan->found));
+	look->looking = true;
+	look->number++;
+	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
+	look->next_meeting = 0;
+	memset(&look->found, 0, sizeof(look->found));
 	advice->table.exhausted = false;
-	events_of(advice, scan->number)->nevents = 0;
-	meetings_of(advice, scan->number)->nmeetings = 0;
+	events_of(advice, look->number)->nevents = 0;
+	meetings_of(advice, look->number)->nmeetings = 0;
 }
 
 /*
@@ -315,16 +315,16 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 static void
 follow_residents(Advice *advice)
 {
-	const Findings *found = &advice->scan.found;
+	const Findings *found = &advice->look.found;
 	double	   *average = &advice->averages.residents;
 	double		expected = advice->sampling_rate * advice->nbuffers;
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
-	double		passed = (double) (advice->scan.now.ticks - advice->scan.last.ticks) / advice->nbuffers;
+	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
 
 	if (found->nresidents > 0)
 		advice->averages.saturated_share += fmin(1, SATURATED_GAIN * passed) *
 			((double) found->nsaturated / found->nresidents - advice->averages.saturated_share);
-	if (advice->scan.now.ticks < advice->nbuffers)
+	if (advice->look.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */
 	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found->nresidents - *average);
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
@@ -353,48 +353,66 @@ finish_learning(Advice *advice)
 /*
  * Replay events, and count them if they and the accesses belong together.
  * Neither does so in the first pass after a loss, when the simulated pools are
- * not in order yet, nor between a loss and the next scan.
+ * not in order yet, nor between a loss and the next look.
  */
 static void
 replay(Advice *advice)
 {
-	ScanState  *scan = &advice->scan;
-	int64_t		ticks = scan->now.ticks - scan->first_ticks;
-	bool		counts = !scan->lost && ticks >= advice->nbuffers;
+	LookState  *look = &advice->look;
+	int64_t		ticks = look->now.ticks - look->first_ticks;
+	bool		counts = !look->lost && ticks >= advice->nbuffers;
 
-	/* these are of the scan before, whose reads must count, too */
-	pbp_play_events(advice, scan->number - 1, counts && scan->counted);
-	if (counts != scan->counted)
-		count_accesses(advice, &scan->fresh, counts ? 1 : -1);
-	scan->counted = counts;
-	if (scan->lost)
+	/* these are of the look before, whose reads must count, too */
+	pbp_play_events(advice, look->number - 1, counts && look->counted);
+	if (counts != look->counted)
+		count_accesses(advice, &look->fresh, counts ? 1 : -1);
+	look->counted = counts;
+	if (look->lost)
 	{
-		pbp_play_events(advice, scan->number, false);
-		events_of(advice, scan->number)->nevents = 0;
+		pbp_play_events(advice, look->number, false);
+		events_of(advice, look->number)->nevents = 0;
 	}
 	if (counts)
-		count_scan(advice);
-	memset(&scan->fresh, 0, sizeof(scan->fresh));
+		count_look(advice);
+	memset(&look->fresh, 0, sizeof(look->fresh));
 	if (counts && ticks >= 2 * (int64_t) advice->nbuffers)
 		finish_learning(advice);
+}
+
+/* Pages that have left: the last look met them, and this one did not. */
+static void
+clear_gone(Advice *advice)
+{
+	uint64_t	look = advice->look.number;
+	const MeetingList *last = meetings_of(advice, look - 1);
+
+	for (uint32_t i = 0; i < last->nmeetings; i++)
+	{
+		PageState  *state = &advice->table.pages[last->meetings[i].page].state;
+
+		check_interrupts(i);
+		if (!met_in_look(*state, look))
+			state->look = 0;
+	}
 }
 
 bool
 pbp_advice_end(PbpAdvice *base, int64_t ticks)
 {
 	Advice	   *advice = (Advice *) base;
-	ScanState  *scan = &advice->scan;
-	bool		too_long = ticks - scan->now.ticks > advice->nbuffers;
+	LookState  *look = &advice->look;
+	bool		too_long = ticks - look->now.ticks > advice->nbuffers;
 
-	if (!scan->scanning)
-		return scan->lost;
+	if (!look->looking)
+		return look->lost;
 	if (too_long)
 		pbp_advice_gap(base);
 	follow_residents(advice);
 	replay(advice);
-	advice->nscans++;
-	scan->last = scan->now;
-	scan->lost = too_long;		/* the next one starts over */
-	scan->scanning = false;
-	return scan->lost || meetings_of(advice, scan->number)->nmeetings == advice->max_meetings;
+	clear_gone(advice);
+	advice->nlooks++;
+	look->last = look->now;
+	look->lost = too_long;		/* the next one starts over */
+	look->looking = false;
+	return look->lost || meetings_of(advice, look->number)->nmeetings == advice->max_meetings;
 }

@@ -2,9 +2,9 @@
  *
  * advice.h
  *	  Miss ratio at other sizes of the buffer pool, learned from periodic
- *	  scans of what it holds.
+ *	  looks at what it holds.
  *
- * A scan is pbp_advice_begin(), pbp_advice_observe() for each resident page of
+ * A look is pbp_advice_begin(), pbp_advice_observe() for each resident page of
  * the sample, pbp_advice_end().  Needs nothing of PostgreSQL and compiles
  * alone.
  *
@@ -28,12 +28,12 @@ typedef enum PbpAdviceReason
 	PBP_ADVICE_NOTHING_EVICTED, /* the hand has not completed a pass yet */
 	PBP_ADVICE_LEARNING,		/* too little seen of what such a pool holds */
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
-	PBP_ADVICE_RARE_SCANS,		/* too much happens between two scans */
+	PBP_ADVICE_RARE_LOOKS,		/* too much happens between two looks */
 	PBP_ADVICE_FAST_HAND,		/* too much would, in so small a pool */
 	PBP_ADVICE_UNPUBLISHED,		/* the server has counted no access */
 	PBP_ADVICE_UNCOUNTED,		/* more pages were loaded than the server
 								 * counted as read */
-	PBP_ADVICE_UNSEEN,			/* scans saw hardly any of the pages that the
+	PBP_ADVICE_UNSEEN,			/* looks saw hardly any of the pages that the
 								 * server counted as read */
 	PBP_ADVICE_SATURATED		/* most usage counts are at the maximum, which
 								 * hides uses */
@@ -76,9 +76,9 @@ typedef struct PbpAdviceTotals
 	double		new_loads;		/* of these, never met before */
 	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
 								 * without any */
-	double		scans_per_pass; /* NaN while the hand stands still */
+	double		looks_per_pass; /* NaN while the hand stands still */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
-	int64_t		scans;
+	int64_t		looks;
 	int64_t		gaps;			/* times that knowledge was lost */
 	int64_t		dropped;		/* pages and events that found no room */
 } PbpAdviceTotals;
@@ -116,24 +116,24 @@ extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, int 
 extern double pbp_advice_rate(const PbpAdvice *advice);
 
 /*
- * Learn from a scan, which need not read all buffers, but all where the last
+ * Learn from a look, which need not read all buffers, but all where the last
  * one observed pages.  Ticks are buffers that the hand has passed, ever.
  * Pages are observed in the order of buffers; the result is whether the page
- * was loaded since the last scan.  The result of the end is whether the next
- * scan must read all buffers.
+ * was loaded since the last look.  The result of the end is whether the next
+ * look must read all buffers.
  */
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
 extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage);
 extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
 
-/* The i-th buffer where the last scan observed a page; -1: there are fewer. */
+/* The i-th buffer where the last look observed a page; -1: there are fewer. */
 extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
 
 /* What the server has counted since the last call, at any time. */
 extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
 
 /*
- * What happened since the last scan is unknown: nothing that the next scan finds
+ * What happened since the last look is unknown: nothing that the next look finds
  * may count, and larger sizes must be learned again.
  */
 extern void pbp_advice_gap(PbpAdvice *advice);

@@ -20,19 +20,19 @@
 
 /*
  * Error of the extra misses of smaller sizes, as a share of them, by the
- * simulator.  Uses between two scans are partly guesses.
+ * simulator.  Uses between two looks are partly guesses.
  */
 #define UNSEEN_SHARE		0.1
 
 /*
- * Passes of a simulated hand between two scans.  After more, the order of uses
+ * Passes of a simulated hand between two looks.  After more, the order of uses
  * in that time, which is unknown, decides what stays.  Less is tolerated where
- * many counts are at the maximum, which hides uses.  Four scans during a pass of
+ * many counts are at the maximum, which hides uses.  Four looks during a pass of
  * the real hand are within this for half the size, by the simulator.
  */
 #define TOLERATED_PASSES	1.0
 
-/* Share of scans that begin with a loss of knowledge. */
+/* Share of looks that begin with a loss of knowledge. */
 #define TOLERATED_LOSSES	0.5
 
 /*
@@ -49,8 +49,8 @@
 #define WORTHLESS_UNCOUNTED	3.0
 
 /*
- * Share of the counted loads that scans must have seen.  It means nothing where
- * large scans are not counted apart: their pages come and go between two scans.
+ * Share of the counted loads that looks must have seen.  It means nothing where
+ * large scans are not counted apart: their pages come and go between two looks.
  */
 #define WORTHLESS_SEEN		0.1
 
@@ -65,7 +65,7 @@ pbp_share_of_pool(const Advice *advice)
 /*
  * Maximum share of recent accesses whose misses may be warm-up artifacts: a
  * larger pool that is not full yet may have held these pages before the first
- * scan.
+ * look.
  */
 double
 pbp_doubtful_share(const Advice *advice, int i)
@@ -85,14 +85,14 @@ scaled(const Advice *advice, int i, double count)
 }
 
 static double
-passes_between_scans(const Advice *advice, int i)
+passes_between_looks(const Advice *advice, int i)
 {
-	double		nscans = advice->counters.nscans;
+	double		nlooks = advice->counters.nlooks;
 
-	return nscans > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / nscans : 0;
+	return nlooks > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / nlooks : 0;
 }
 
-/* Loads that scans saw against the counted reads and new pages. */
+/* Loads that looks saw against the counted reads and new pages. */
 static double
 seen_share(const Counters *counters, double sampling_rate)
 {
@@ -106,7 +106,7 @@ too_few_counted(const Advice *advice, double loads, double counted, double facto
 	return advice->counters.loads >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
 }
 
-/* Did scans see hardly any of the loads that the server counts? */
+/* Did looks see hardly any of the loads that the server counts? */
 static bool
 too_few_seen(const Advice *advice)
 {
@@ -124,11 +124,11 @@ reason_of_all(const Advice *advice)
 	const Counters *counters = &advice->counters;
 
 	if (advice->averages.lost_share > TOLERATED_LOSSES)
-		return PBP_ADVICE_RARE_SCANS;
+		return PBP_ADVICE_RARE_LOOKS;
 	if (counters->accesses <= 0 && counters->loads > 0)
 		return PBP_ADVICE_UNPUBLISHED;
 	if (counters->accesses <= 0)
-		return advice->nscans > 0 && advice->scan.last.ticks < advice->nbuffers ?
+		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (too_few_counted(advice, counters->loads,
 						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
@@ -161,7 +161,7 @@ reason_of(const Advice *advice, int i)
 	if (too_few_counted(advice, counters->loads - counters->new_loads,
 						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
-	if (i < BASELINE && passes_between_scans(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
+	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
 		return PBP_ADVICE_FAST_HAND;
 	/* which of the saturated pages are used more is unknown */
 	if (i < BASELINE && saturated_share > pbp_advice_factor(i))
@@ -175,7 +175,7 @@ reason_of(const Advice *advice, int i)
  * The measured miss ratio and the extra misses, scaled back.  Where a larger
  * pool avoids misses of the baseline, their share is more precise than their
  * number: a pool that avoids all has none left.  Where large scans are not
- * counted apart, the reads that no scan saw are theirs, and remain at any size.
+ * counted apart, the reads that no look saw are theirs, and remain at any size.
  */
 static double
 estimate(const Advice *advice, int i)
@@ -239,10 +239,10 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.new_loads = counters->new_loads,
 		.self_error = counters->reads + counters->extends > 0 ?
 			seen_share(counters, advice->sampling_rate) - 1 : NAN,
-		.scans_per_pass = counters->ticks > 0 ?
-			counters->nscans * advice->nbuffers / counters->ticks : NAN,
+		.looks_per_pass = counters->ticks > 0 ?
+			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
 		.sampled_loads = advice->nsampled_loads,
-		.scans = advice->nscans,
+		.looks = advice->nlooks,
 		.gaps = advice->ngaps,
 		.dropped = advice->ndropped,
 	};

@@ -40,19 +40,19 @@ typedef struct PageTable
 	uint32_t	npages;			/* records that were ever in use */
 	uint32_t	nheads;
 	uint32_t	reclaimer;		/* where the search for a free record stands */
-	bool		exhausted;		/* this scan cannot find a free record */
+	bool		exhausted;		/* this look cannot find a free record */
 	PageRecord *pages;
 	uint32_t   *heads;
 } PageTable;
 
-/* Where a scan met a page. */
+/* Where a look met a page. */
 typedef struct Meeting
 {
 	int32_t		buffer;
 	uint32_t	page;
 } Meeting;
 
-/* All that one scan met, in the order of buffers. */
+/* All that one look met, in the order of buffers. */
 typedef struct MeetingList
 {
 	uint32_t	nmeetings;
@@ -67,7 +67,7 @@ typedef struct Event
 	uint32_t	amount:COUNT_BITS;
 } Event;
 
-/* All that one scan found. */
+/* All that one look found. */
 typedef struct EventList
 {
 	uint32_t	nevents;
@@ -107,7 +107,7 @@ typedef struct Counters
 	double		ring_extends;
 	double		loads;
 	double		new_loads;
-	double		nscans;
+	double		nlooks;
 	double		ticks;
 	SizeCounters sizes[FACTORS];
 } Counters;
@@ -127,7 +127,7 @@ typedef struct HandPosition
 	int			buffer;
 } HandPosition;
 
-/* What one scan found, in numbers of sampled pages. */
+/* What one look found, in numbers of sampled pages. */
 typedef struct Findings
 {
 	uint32_t	nresidents;
@@ -136,27 +136,27 @@ typedef struct Findings
 	uint32_t	nnew_loads;
 } Findings;
 
-/* This scan and the last. */
-typedef struct ScanState
+/* This look and the last. */
+typedef struct LookState
 {
 	uint64_t	number;
-	bool		scanning;
+	bool		looking;
 	bool		lost;			/* what happened since the last is unknown */
 	bool		counted;		/* the last one's figures count */
 	HandPosition now;
 	HandPosition last;
 	int64_t		first_ticks;	/* since knowledge was lost */
-	uint32_t	next_meeting;	/* of the last scan, to compare with */
+	uint32_t	next_meeting;	/* of the last look, to compare with */
 	Findings	found;
-	PbpAdviceCounts fresh;		/* reported since the last scan's end */
-} ScanState;
+	PbpAdviceCounts fresh;		/* reported since the last look's end */
+} LookState;
 
-/* Moving averages over scans. */
+/* Moving averages over looks. */
 typedef struct Averages
 {
 	double		residents;		/* 0: none yet */
 	double		saturated_share;	/* of residents */
-	double		lost_share;		/* of scans */
+	double		lost_share;		/* of looks */
 } Averages;
 
 typedef struct Advice
@@ -173,29 +173,29 @@ typedef struct Advice
 	SimulatedPool pools[FACTORS];
 	uint32_t	max_meetings;
 	uint32_t	max_events;
-	MeetingList meetings[2];	/* of this scan and the last */
+	MeetingList meetings[2];	/* of this look and the last */
 	EventList	events[2];
 
-	ScanState	scan;
+	LookState	look;
 	Averages	averages;
 	Counters	counters;
 	RecentCounters recent;
 	int64_t		nsampled_loads; /* these four do not decay */
-	int64_t		nscans;
+	int64_t		nlooks;
 	int64_t		ngaps;
 	int64_t		ndropped;
 } Advice;
 
 static inline MeetingList *
-meetings_of(Advice *advice, uint64_t scan)
+meetings_of(Advice *advice, uint64_t look)
 {
-	return &advice->meetings[scan % 2];
+	return &advice->meetings[look % 2];
 }
 
 static inline EventList *
-events_of(Advice *advice, uint64_t scan)
+events_of(Advice *advice, uint64_t look)
 {
-	return &advice->events[scan % 2];
+	return &advice->events[look % 2];
 }
 
 /* For a loop, in its i-th step. */
@@ -227,7 +227,7 @@ extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
 
 /* advice_pools.c */
 extern void pbp_resize_pools(Advice *advice, double residents);
-extern void pbp_play_events(Advice *advice, uint64_t scan, bool counts);
+extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 
 /* advice_answer.c */
 extern double pbp_share_of_pool(const Advice *advice);

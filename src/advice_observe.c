@@ -59,21 +59,21 @@ visits(HandPosition hand, int buffer)
 	return hand.passes + (buffer < hand.buffer);
 }
 
-/* The share of the time between the scans in which uses raised the count. */
+/* The share of the time between the looks in which uses raised the count. */
 static double
 visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 {
-	const ScanState *scan = &advice->scan;
+	const LookState *look = &advice->look;
 	double		share = 1;
 
 	if (before == advice->usage_max)
 	{
-		int64_t		nvisits = visits(scan->now, buffer);
+		int64_t		nvisits = visits(look->now, buffer);
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
-		share = nvisits == visits(scan->last, buffer) ? 0 :
-			fmin(1, (double) (scan->now.ticks - last_visit) /
-				 (double) (scan->now.ticks - scan->last.ticks));
+		share = nvisits == visits(look->last, buffer) ? 0 :
+			fmin(1, (double) (look->now.ticks - last_visit) /
+				 (double) (look->now.ticks - look->last.ticks));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		share /= 2;				/* until it reached the maximum */
@@ -81,7 +81,7 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 }
 
 /*
- * Uses of a page that stayed since the last scan.  Each visit of the hand took
+ * Uses of a page that stayed since the last look.  Each visit of the hand took
  * one from its usage count, and would have evicted it at 0.
  *
  * Uses do not show while the count is at the maximum.  They are assumed to
@@ -90,10 +90,10 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 static int
 estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 {
-	int64_t		new_visits = visits(advice->scan.now, buffer) - visits(advice->scan.last, buffer);
+	int64_t		new_visits = visits(advice->look.now, buffer) - visits(advice->look.last, buffer);
 	int			before = (int) state->usage;
 	int			seen = usage - before + (int) new_visits;
-	double		passed = (double) (advice->scan.now.ticks - advice->scan.last.ticks) / advice->nbuffers;
+	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
 	double		uses = advice->use_rates[state->level] * passed;
 	double		visible;
 
@@ -117,7 +117,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 static void
 add_events(Advice *advice, uint32_t page, bool load, int amount)
 {
-	EventList  *list = events_of(advice, advice->scan.number);
+	EventList  *list = events_of(advice, advice->look.number);
 	uint32_t	room = advice->max_events - list->nevents;
 	int			usage_max = advice->usage_max;
 
@@ -134,14 +134,14 @@ add_events(Advice *advice, uint32_t page, bool load, int amount)
 		list->events[list->nevents++] = (Event){page, load, (unsigned) (amount < usage_max ? amount : usage_max)};
 }
 
-/* Learn from a page that this scan has not met yet.  Was it loaded? */
+/* Learn from a page that this look has not met yet.  Was it loaded? */
 static bool
 learn(Advice *advice, uint32_t page, int buffer, int usage)
 {
 	PageState  *state = &advice->table.pages[page].state;
-	uint64_t	scan = advice->scan.number;
-	MeetingList *list = meetings_of(advice, scan);
-	bool		load = advice->scan.lost || !met_in_scan(*state, scan - 1);
+	uint64_t	look = advice->look.number;
+	MeetingList *list = meetings_of(advice, look);
+	bool		load = advice->look.lost || !met_in_look(*state, look - 1);
 	int			amount;
 
 	if (list->nmeetings < advice->max_meetings)
@@ -154,12 +154,12 @@ learn(Advice *advice, uint32_t page, int buffer, int usage)
 	else
 		amount = estimate_uses(advice, state, buffer, usage);
 	state->usage = (unsigned) usage;
-	state->scan = scan & SCAN_MASK;
+	state->look = look_field(look);
 	add_events(advice, page, load, amount);
-	return load && !advice->scan.lost;
+	return load && !advice->look.lost;
 }
 
-/* A page that moves during the scan may come twice. */
+/* A page that moves during the look may come twice. */
 bool
 pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 {
@@ -168,12 +168,12 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
-	advice->scan.found.nresidents++;
-	advice->scan.found.nsaturated += usage == advice->usage_max;
+	advice->look.found.nresidents++;
+	advice->look.found.nsaturated += usage == advice->usage_max;
 	if (page == INVALID_PAGE)
 		page = pbp_add_page(advice, key);
 	return page != INVALID_PAGE &&
-		!met_in_scan(advice->table.pages[page].state, advice->scan.number) &&
+		!met_in_look(advice->table.pages[page].state, advice->look.number) &&
 		learn(advice, page, buffer, usage);
 }
 
@@ -181,7 +181,7 @@ int
 pbp_advice_known_buffer(const PbpAdvice *base, uint32_t i)
 {
 	const Advice *advice = (const Advice *) base;
-	const MeetingList *last = &advice->meetings[(advice->scan.number - advice->scan.scanning) % 2];
+	const MeetingList *last = &advice->meetings[(advice->look.number - advice->look.looking) % 2];
 
 	return i < last->nmeetings ? last->meetings[i].buffer : -1;
 }

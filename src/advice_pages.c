@@ -56,17 +56,17 @@ pbp_find_page(const PageTable *table, uint64_t key)
 }
 
 /*
- * The same during a scan.  Nearly every page is still in the buffer where the
- * last scan met it.  That scan's list spares the hash table and names the
+ * The same during a look.  Nearly every page is still in the buffer where the
+ * last look met it.  That look's list spares the hash table and names the
  * records to prefetch: less than half the time, by bench/learning.
  */
 uint32_t
 pbp_find_page_at(Advice *advice, uint64_t key, int buffer)
 {
-	const MeetingList *last = meetings_of(advice, advice->scan.number - 1);
+	const MeetingList *last = meetings_of(advice, advice->look.number - 1);
 	const Meeting *meetings = last->meetings;
 	const PageRecord *pages = advice->table.pages;
-	uint32_t	next = advice->scan.next_meeting;
+	uint32_t	next = advice->look.next_meeting;
 
 	while (next < last->nmeetings && meetings[next].buffer < buffer)
 	{
@@ -74,7 +74,7 @@ pbp_find_page_at(Advice *advice, uint64_t key, int buffer)
 			__builtin_prefetch(&pages[meetings[next + FETCHED_AHEAD].page]);
 		next++;
 	}
-	advice->scan.next_meeting = next;
+	advice->look.next_meeting = next;
 	if (next < last->nmeetings && meetings[next].buffer == buffer &&
 		pages[meetings[next].page].fingerprint == (uint32_t) key)
 		return meetings[next].page;
@@ -91,20 +91,20 @@ unlink_page(PageTable *table, uint32_t page)
 	*link = table->pages[page].next;
 }
 
-/* In no simulated pool, and not in the real one by the last two scans. */
+/* In no simulated pool, and not in the real one by the last two looks. */
 static inline bool
-is_forgotten(PageState state, uint64_t scan)
+is_forgotten(PageState state, uint64_t look)
 {
-	return absent_everywhere(state) && !met_in_scan(state, scan) && !met_in_scan(state, scan - 1);
+	return absent_everywhere(state) && !met_in_look(state, look) && !met_in_look(state, look - 1);
 }
 
 /*
  * A record for one more page.  The search for a forgotten page continues where
- * the last one stopped.  If it fails, it would fail for the rest of the scan:
- * simulated pools change at the scan's end only.
+ * the last one stopped.  If it fails, it would fail for the rest of the look:
+ * simulated pools change at the look's end only.
  */
 static uint32_t
-free_page(PageTable *table, uint64_t scan)
+free_page(PageTable *table, uint64_t look)
 {
 	if (table->npages < table->max_pages)
 		return table->npages++;
@@ -116,7 +116,7 @@ free_page(PageTable *table, uint64_t scan)
 		uint32_t	page = table->reclaimer;
 
 		table->reclaimer = page + 1 < table->max_pages ? page + 1 : 0;
-		if (is_forgotten(table->pages[page].state, scan))
+		if (is_forgotten(table->pages[page].state, look))
 		{
 			unlink_page(table, page);
 			return page;
@@ -131,7 +131,7 @@ uint32_t
 pbp_add_page(Advice *advice, uint64_t key)
 {
 	PageTable  *table = &advice->table;
-	uint32_t	page = free_page(table, advice->scan.number);
+	uint32_t	page = free_page(table, advice->look.number);
 	uint32_t   *head;
 
 	if (page == INVALID_PAGE)
@@ -142,8 +142,7 @@ pbp_add_page(Advice *advice, uint64_t key)
 	head = head_of(table, (uint32_t) key);
 	table->pages[page].fingerprint = (uint32_t) key;
 	table->pages[page].next = *head;
-	/* as if a scan had met it that no longer counts */
-	table->pages[page].state = (PageState){.counts = ALL_ABSENT,.scan = (advice->scan.number - 2) & SCAN_MASK};
+	table->pages[page].state = (PageState){.counts = ALL_ABSENT};
 	*head = page;
 	return page;
 }

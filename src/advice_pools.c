@@ -77,7 +77,7 @@ count_use(Advice *advice, int i, uint64_t absent)
 	advice->recent.doubtful_misses[i] += doubtful;
 }
 
-/* Play what a scan found of one page to all pools. */
+/* Play what a look found of one page to all pools. */
 static void
 play_event(Advice *advice, Event event, bool counts)
 {
@@ -118,17 +118,17 @@ shuffle(Advice *advice, EventList *list)
 }
 
 /*
- * Play all events of a scan, in random order.  Their true order is unknown,
+ * Play all events of a look, in random order.  Their true order is unknown,
  * and the order of buffers would favor those behind the hand.
  *
- * A scan's events are played at the end of the next one.  A page that was
+ * A look's events are played at the end of the next one.  A page that was
  * loaded and has left the pool by then was read through a ring, as by a large
- * scan or vacuum.  It would not stay in any pool, and does not count.
+ * look or vacuum.  It would not stay in any pool, and does not count.
  */
 void
-pbp_play_events(Advice *advice, uint64_t scan, bool counts)
+pbp_play_events(Advice *advice, uint64_t look, bool counts)
 {
-	EventList  *list = events_of(advice, scan);
+	EventList  *list = events_of(advice, look);
 
 	shuffle(advice, list);
 	for (uint32_t i = list->nevents; i-- > 0;)
@@ -139,10 +139,10 @@ pbp_play_events(Advice *advice, uint64_t scan, bool counts)
 		check_interrupts(i);
 		if (event.load)
 		{
-			if (!met_in_scan(state, advice->scan.number))
+			if (!met_in_look(state, advice->look.number))
 				continue;
-			advice->scan.found.nloads += counts;
-			advice->scan.found.nnew_loads += counts && absent_everywhere(state);
+			advice->look.found.nloads += counts;
+			advice->look.found.nnew_loads += counts && absent_everywhere(state);
 		}
 		play_event(advice, event, counts);
 	}

@@ -21,21 +21,20 @@
 #define EACH_SIZE			(ALL_ABSENT / ABSENT)	/* 1 in each count */
 
 #define LEVEL_BITS			6
-#define SCAN_BITS			9
-#define SCAN_MASK			((UINT64_C(1) << SCAN_BITS) - 1)
+#define LOOK_BITS			9
 
 /*
- * The number of the scan wraps around.  One in some hundred pages that return
- * after very many scans is therefore taken for one that stayed.
+ * The number of the look wraps around, so it is cleared when a look does not
+ * meet the page any more.
  */
 typedef struct PageState
 {
 	uint64_t	counts:COUNT_BITS * PBP_ADVICE_FACTORS; /* usage in each
 														 * simulated pool */
-	uint64_t	usage:COUNT_BITS;	/* in the real pool, at the last scan */
+	uint64_t	usage:COUNT_BITS;	/* in the real pool, at the last look */
 	uint64_t	level:LEVEL_BITS;	/* of its uses in a pass of the hand */
 	uint64_t	used:1;			/* since knowledge was lost */
-	uint64_t	scan:SCAN_BITS; /* the last one that met it */
+	uint64_t	look:LOOK_BITS; /* the last one, if it met the page; or 0 */
 } PageState;
 
 _Static_assert(sizeof(PageState) == sizeof(uint64_t), "the state of a page has 64 bits");
@@ -74,10 +73,16 @@ absent_everywhere(PageState state)
 	return state.counts == ALL_ABSENT;
 }
 
-static inline bool
-met_in_scan(PageState state, uint64_t scan)
+static inline unsigned
+look_field(uint64_t look)
 {
-	return state.scan == (scan & SCAN_MASK);
+	return 1 + (unsigned) (look % ((1 << LOOK_BITS) - 1));
+}
+
+static inline bool
+met_in_look(PageState state, uint64_t look)
+{
+	return state.look == look_field(look);
 }
 
 /*

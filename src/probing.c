@@ -21,7 +21,7 @@
 
 /* pages whose tags are remembered */
 #define REMEMBERED		512
-#define CONSIDERED		64		/* one page of so many, in each scan */
+#define CONSIDERED		64		/* one page of so many, in each look */
 
 #define PROBES			8		/* at a time */
 #define ENOUGH_PROBES	8		/* of a band */
@@ -85,16 +85,16 @@ pbp_reset_probing(PbpProbing *probing)
 
 /*
  * Remember some pages of the sample, also after their eviction, as long as it
- * depends on the pool's size whether they are resident.  Each scan considers
+ * depends on the pool's size whether they are resident.  Each look considers
  * only a few, to save time.
  */
 void
-pbp_remember_page(PbpProbing *probing, const PbpAdvice *advice, uint64 scan,
+pbp_remember_page(PbpProbing *probing, const PbpAdvice *advice, uint64 look,
 				  uint64 key, const BufferTag *tag)
 {
 	RememberedPage *page = &probing->remembered[(key >> 16) % REMEMBERED];
 
-	if ((key + scan) % CONSIDERED != 0 ||
+	if ((key + look) % CONSIDERED != 0 ||
 		(page->used && pbp_advice_band(advice, page->key) > 0))
 		return;
 	page->used = true;

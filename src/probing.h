@@ -15,7 +15,7 @@ typedef struct PbpProbing PbpProbing;
 
 extern PbpProbing *pbp_create_probing(void);
 extern void pbp_reset_probing(PbpProbing *probing);
-extern void pbp_remember_page(PbpProbing *probing, const PbpAdvice *advice, uint64 scan,
+extern void pbp_remember_page(PbpProbing *probing, const PbpAdvice *advice, uint64 look,
 							  uint64 key, const BufferTag *tag);
 extern bool pbp_probe_is_due(const PbpProbing *probing);
 extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice);

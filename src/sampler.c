@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * sampler.c
- *	  The background worker: when to scan the pool, when to take a sample, and
- *	  how long to sleep.
+ *	  The background worker: when to look at the pool, when to take a sample,
+ *	  and how long to sleep.
  *
- * A scan of the descriptors, several times during a pass of the hand, feeds the
+ * A look at the pool, several times during a pass of the hand, feeds the
  * advice (learner.c), which must not miss a page that comes and goes.  A
  * sample, once per pgbufprobe.history_interval, is added to the history
  * (history.c).  In between, the worker sleeps until the hand has moved on, and
@@ -124,7 +124,7 @@ pbp_sampler_has_no_slot(void)
 	return not_registered;
 }
 
-/* ---- scans and samples ---- */
+/* ---- looks and samples ---- */
 
 static int64
 cpu_now_ns(void)
@@ -147,7 +147,7 @@ read_clock(Sampler *sampler)
 
 /*
  * The speed of the hand since the worker was last awake.  A higher speed is
- * adopted at once, a lower one gradually: a scan too many only costs time, but
+ * adopted at once, a lower one gradually: a look too many only costs time, but
  * a late one loses what happened.
  */
 static void

@@ -198,7 +198,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "still learning, because too few pages have been evicted and read again so far";
 		case PBP_ADVICE_LITTLE_EVIDENCE:
 			return "too few recent reads for an estimate";
-		case PBP_ADVICE_RARE_SCANS:
+		case PBP_ADVICE_RARE_LOOKS:
 			return "the clock hand is too fast for the sampler; a higher pgbufprobe.max_cpu_fraction allows more scans";
 		case PBP_ADVICE_FAST_HAND:
 			return "in a pool this small, the clock hand would complete too many passes between two scans";

@@ -3,7 +3,7 @@
  *	  Compares estimates of src/advice.c for other sizes with pools of those
  *	  sizes.
  *
- * A model of the server's buffer pool runs a trace; scans of it feed the
+ * A model of the server's buffer pool runs a trace; looks of it feed the
  * advice, as the sampler would.  Then pools of the other sizes run the same
  * trace.  Prints TAP; t/500_advice_model.pl compiles it with src/advice*.c alone.
  */
@@ -176,8 +176,8 @@ typedef enum Kind
 	UNIFORM,
 	ZIPF,
 	TWO_SETS,
-	SCANS,						/* of small tables, through the pool */
-	RING_SCANS,					/* of large ones, through a ring */
+	LOOKS,						/* of small tables, through the pool */
+	RING_LOOKS,					/* of large ones, through a ring */
 	MOVING,
 	PGBENCH,
 	KINDS,
@@ -187,7 +187,7 @@ typedef enum Kind
 } Kind;
 
 static const char *const kind_names[KINDS] = {
-	"uniform", "zipf", "two sets", "scans", "ring scans", "moving", "pgbench"
+	"uniform", "zipf", "two sets", "looks", "ring looks", "moving", "pgbench"
 };
 
 typedef struct Trace
@@ -197,7 +197,7 @@ typedef struct Trace
 	Random		random;
 	int64_t		count;
 	int64_t		move_at;		/* the working set moves, or never */
-	int			scanned;
+	int			lookned;
 	int			step;			/* of a transaction */
 	int			row;			/* that it is about */
 } Trace;
@@ -277,16 +277,16 @@ next_page(Trace *trace, bool *bulk)
 			if (below(random, 100) < 70)
 				return below(random, n * 2 / 5);
 			return n + below(random, 3 * n);
-		case SCANS:
+		case LOOKS:
 			/* five tables of a fifth of the pool, one after the other */
 			if (below(random, 100) < 15)
-				return trace->scanned++ % n;
+				return trace->lookned++ % n;
 			return n + zipf(random, 6 * n);
-		case RING_SCANS:
+		case RING_LOOKS:
 			if (below(random, 100) < 30)
 			{
 				*bulk = true;
-				return trace->scanned++ % (4 * n);
+				return trace->lookned++ % (4 * n);
 			}
 			return 2 * n + zipf(random, 6 * n);
 		case MOVING:
@@ -296,12 +296,12 @@ next_page(Trace *trace, bool *bulk)
 				return below(random, n * 17 / 20);
 			return n + below(random, 8 * n);
 		case FITS_TWICE:
-			/* among scans of a large table through a ring */
+			/* among looks of a large table through a ring */
 			*bulk = below(random, 100) < 40;
-			return *bulk ? 4 * n + trace->scanned++ % (8 * n) : below(random, 3 * n / 2);
+			return *bulk ? 4 * n + trace->lookned++ % (8 * n) : below(random, 3 * n / 2);
 		case NEW_PAGES:
 			if (below(random, 100) < 30)
-				return n + trace->scanned++ % (11 * n);
+				return n + trace->lookned++ % (11 * n);
 			return below(random, n / 4);
 		default:
 			return pgbench_page(trace);
@@ -317,7 +317,7 @@ next_page(Trace *trace, bool *bulk)
 #define SETTLE_POOLS	7		/* pools' worth of reads before the window */
 #define MOVED_POOLS		12		/* and after the working set has moved */
 #define WINDOW_POOLS	6
-#define IDLE_POOLS		20		/* of accesses, to a scan while nothing moves */
+#define IDLE_POOLS		20		/* of accesses, to a look while nothing moves */
 #define SMALLEST		1		/* index of the smallest size that must be right */
 #define TODAY			5
 
@@ -326,7 +326,7 @@ typedef struct Run
 	Kind		kind;
 	int			nbuffers;
 	uint64_t	seed;
-	int			scans_per_pass;
+	int			looks_per_pass;
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
@@ -350,7 +350,7 @@ sample_seed(int sample)
 	return 1000 + (uint64_t) sample;
 }
 
-/* The server's counts of accesses since the last scan. */
+/* The server's counts of accesses since the last look. */
 static PbpAdviceCounts
 count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 {
@@ -366,7 +366,7 @@ count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 }
 
 static void
-scan_only(const Run *run, int sample, const Pool *pool)
+look_only(const Run *run, int sample, const Pool *pool)
 {
 	PbpAdvice  *advice = run->advice[sample];
 
@@ -382,23 +382,23 @@ scan_only(const Run *run, int sample, const Pool *pool)
 }
 
 static void
-scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
+look_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
 {
 	PbpAdviceCounts counts = count_accesses(run, pool, watch);
 
 	pbp_advice_accesses(run->advice[sample], &counts);
-	scan_only(run, sample, pool);
+	look_only(run, sample, pool);
 }
 
-/* Scan whenever the sampler would. */
+/* Look whenever the sampler would. */
 static void
 watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 {
-	if (pool->ticks - watch->ticks < run->nbuffers / run->scans_per_pass &&
+	if (pool->ticks - watch->ticks < run->nbuffers / run->looks_per_pass &&
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
 		return;
 	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
-		scan_pool(run, i, pool, watch);
+		look_pool(run, i, pool, watch);
 	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads, pool->ring_reads};
 }
 
@@ -488,9 +488,9 @@ finish(Run *run)
 }
 
 static void
-compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
+compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 {
-	Run			run = {.kind = kind, .nbuffers = nbuffers, .seed = 1 + (uint64_t) kind, .scans_per_pass = scans_per_pass};
+	Run			run = {.kind = kind, .nbuffers = nbuffers, .seed = 1 + (uint64_t) kind, .looks_per_pass = looks_per_pass};
 	double		worst_smaller = 0;
 	double		worst_larger = 0;
 	double		worst_self = 0;
@@ -529,15 +529,15 @@ compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
 		pbp_advice_totals(run.advice[j], &totals);
 		worst_self = fmax(worst_self, fabs(totals.self_error));
 		dropped += totals.dropped;
-		printf("# %-10s sample %d: rate 1/%.1f, %.1f scans per pass, self error %+.3f\n", kind_names[kind], j,
-			   1 / pbp_advice_rate(run.advice[j]), totals.scans_per_pass, totals.self_error);
+		printf("# %-10s sample %d: rate 1/%.1f, %.1f looks per pass, self error %+.3f\n", kind_names[kind], j,
+			   1 / pbp_advice_rate(run.advice[j]), totals.looks_per_pass, totals.self_error);
 	}
 	finish(&run);
 
 	snprintf(what, sizeof(what), "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
 	ok(worst_larger <= 0.01, what);
-	snprintf(what, sizeof(what), "%s, %d scans per pass: %g to 1 times, known within 0.02 (%.4f)",
-			 kind_names[kind], scans_per_pass, pbp_advice_factor(smallest), worst_smaller);
+	snprintf(what, sizeof(what), "%s, %d looks per pass: %g to 1 times, known within 0.02 (%.4f)",
+			 kind_names[kind], looks_per_pass, pbp_advice_factor(smallest), worst_smaller);
 	ok(worst_smaller <= 0.02, what);
 	snprintf(what, sizeof(what), "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
 	ok(worst_self < 0.1, what);
@@ -545,11 +545,11 @@ compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
 	ok(dropped == 0, what);
 }
 
-/* One scan per pass suffices for larger sizes, but not for smaller ones. */
+/* One look per pass suffices for larger sizes, but not for smaller ones. */
 static void
-scan_rarely(void)
+look_rarely(void)
 {
-	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .scans_per_pass = 1};
+	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .looks_per_pass = 1};
 	int			wrong = 0;
 	double		worst = 0;
 	PbpAdviceRow row;
@@ -565,20 +565,20 @@ scan_rarely(void)
 			worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
 						 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
 	}
-	printf("# one scan per pass: larger sizes within %.4f\n", worst);
-	ok(wrong == 0, "one scan per pass: smaller sizes are unknown, with the reason");
-	ok(worst <= 0.02, "one scan per pass: larger sizes within 0.02");
+	printf("# one look per pass: larger sizes within %.4f\n", worst);
+	ok(wrong == 0, "one look per pass: smaller sizes are unknown, with the reason");
+	ok(worst <= 0.02, "one look per pass: larger sizes within 0.02");
 	finish(&run);
 }
 
 /*
- * A few pages come and go, and all others are used far more often than scans
+ * A few pages come and go, and all others are used far more often than looks
  * come: at smaller sizes these would miss more often than can be seen.
  */
 static void
-scan_a_slow_hand(void)
+look_a_slow_hand(void)
 {
-	Run			run = {.kind = NEARLY_FITS, .nbuffers = 4096, .seed = 13, .scans_per_pass = 8};
+	Run			run = {.kind = NEARLY_FITS, .nbuffers = 4096, .seed = 13, .looks_per_pass = 8};
 	int			wrong = 0;
 	PbpAdviceRow row;
 
@@ -652,13 +652,13 @@ static void
 bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate)
 {
 	memset(bench, 0, sizeof(*bench));
-	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .scans_per_pass = 8};
+	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .looks_per_pass = 8};
 	start(&bench->run, 1, bytes, rate);
 	pool_init(&bench->pool, nbuffers, trace_pages(nbuffers));
 	trace_init(&bench->trace, kind, nbuffers, bench->run.seed, INT64_MAX);
 }
 
-/* For so many pools' worth of reads, with or without scans. */
+/* For so many pools' worth of reads, with or without looks. */
 static void
 bench_run(Bench *bench, double pools, bool watched)
 {
@@ -700,7 +700,7 @@ all_fits(void)
 	{
 		for (int page = 0; page < 8000; page++)
 			pool_access(&bench.pool, page, false);
-		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+		look_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_NOTHING_EVICTED),
 	   "nothing was evicted: nothing is known, with the reason");
@@ -732,7 +732,7 @@ lose_knowledge(void)
 	bench_run(&bench, 2, false);
 	bench_run(&bench, 0.2, true);
 	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a scan is detected");
+	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a look is detected");
 	bench_finish(&bench);
 }
 
@@ -773,7 +773,7 @@ learn_again(void)
 	bench_finish(&bench);
 }
 
-/* A hand that makes several passes between two scans, after slower times. */
+/* A hand that makes several passes between two looks, after slower times. */
 static void
 outrun(void)
 {
@@ -783,10 +783,10 @@ outrun(void)
 	for (int i = 0; i < 20; i++)
 	{
 		bench_run(&bench, 3, false);
-		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+		look_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
-	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_RARE_SCANS),
-	   "a hand that outruns the scans: nothing is known any more, with the reason");
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_RARE_LOOKS),
+	   "a hand that outruns the looks: nothing is known any more, with the reason");
 	bench_run(&bench, 9, true);
 	ok(count_known(bench.run.advice[0], 1) == 10, "and known again when it is slower");
 	bench_finish(&bench);
@@ -813,7 +813,7 @@ count_less(void)
 	for (int i = 0; i < 100; i++)
 	{
 		bench_run(&bench, 0.1, false);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED),
 	   "where no access is counted, nothing is known, with the reason");
@@ -821,7 +821,7 @@ count_less(void)
 }
 
 /*
- * A long transaction publishes its accesses at its end, when no scan comes any
+ * A long transaction publishes its accesses at its end, when no look comes any
  * more.
  */
 static void
@@ -837,7 +837,7 @@ publish_late(void)
 	for (int i = 0; i < 400; i++)
 	{
 		bench_run(&bench, 0.04, false);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 	}
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is known");
@@ -847,15 +847,15 @@ publish_late(void)
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	before = (double) counts.reads / (double) (counts.reads + counts.hits);
 	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
-	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next scan");
-	scan_only(&bench.run, 0, &bench.pool);
+	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next look");
+	look_only(&bench.run, 0, &bench.pool);
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
 	ok(count_known(bench.run.advice[0], 1) >= 8, "with other sizes, to twice today's at least");
 	bench_finish(&bench);
 }
 
-/* Accesses during a gap, whose loads no scan has seen, must not dilute the figures. */
+/* Accesses during a gap, whose loads no look has seen, must not dilute the figures. */
 static void
 count_before_gaps(void)
 {
@@ -870,7 +870,7 @@ count_before_gaps(void)
 		bench_run(&bench, 3, false);
 		counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
 		pbp_advice_accesses(bench.run.advice[0], &counts);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 		bench.watch = (Watch) {bench.pool.ticks, bench.trace.count, bench.pool.hits, bench.pool.reads, 0};
 		bench_run(&bench, 3, true);
 	}
@@ -890,7 +890,7 @@ count_before_gaps(void)
 	bench_finish(&bench);
 }
 
-/* Reads that no scan sees.  If they cannot be large scans, nothing is known. */
+/* Reads that no look sees.  If they cannot be large scans, nothing is known. */
 static void
 see_less(void)
 {
@@ -918,7 +918,7 @@ see_less(void)
 static void
 count_rings_as_others(void)
 {
-	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .scans_per_pass = 8, .rings_together = true};
+	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .looks_per_pass = 8, .rings_together = true};
 	double		worst = 0;
 
 	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
@@ -955,7 +955,7 @@ extend(void)
 		loads = bench.pool.reads;
 		bench.watch.hits = bench.pool.hits;
 		pbp_advice_accesses(bench.run.advice[0], &counts);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 	}
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	printf("# new pages: self error %+.3f\n", totals.self_error);
@@ -978,18 +978,18 @@ interrupt(void)
 {
 	Bench		bench;
 	int			n = 262144;
-	int			while_scanning;
+	int			while_looking;
 
 	bench_start(&bench, UNIFORM, n, (size_t) n * 256, 0);
 	bench_run(&bench, 2, true);
 	pbp_advice_check_interrupts = count_check;
-	scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
-	while_scanning = checks;
+	look_pool(&bench.run, 0, &bench.pool, &bench.watch);
+	while_looking = checks;
 	pbp_advice_gap(bench.run.advice[0]);
 	checks = 0;
 	pbp_advice_begin(bench.run.advice[0], bench.pool.ticks);
-	printf("# a sample of all %d pages: %d checks in a scan, %d at the beginning of one after a gap\n", n, while_scanning, checks);
-	ok(while_scanning >= 2, "interrupts are checked for while events are played");
+	printf("# a sample of all %d pages: %d checks in a look, %d at the beginning of one after a gap\n", n, while_looking, checks);
+	ok(while_looking >= 2, "interrupts are checked for while events are played");
 	ok(checks >= n / 16384, "and while a gap is noted");
 	pbp_advice_check_interrupts = NULL;
 	bench_finish(&bench);
@@ -1076,7 +1076,7 @@ look_at_bands(void)
 static void
 small_pool(void)
 {
-	Run			run = {.kind = ZIPF, .nbuffers = 2048, .seed = 5, .scans_per_pass = 8};
+	Run			run = {.kind = ZIPF, .nbuffers = 2048, .seed = 5, .looks_per_pass = 8};
 	size_t		bytes = 16384;
 	size_t		behind = 4096;
 	unsigned char *memory = malloc(bytes + behind);
@@ -1171,12 +1171,12 @@ main(void)
 	for (int kind = 0; kind < KINDS; kind++)
 		compare_trace((Kind) kind, 32768, 8, SMALLEST);
 	compare_trace(UNIFORM, 16384, 4, SMALLEST);
-	compare_trace(RING_SCANS, 16384, 4, SMALLEST);
+	compare_trace(RING_LOOKS, 16384, 4, SMALLEST);
 	compare_trace(PGBENCH, 16384, 4, SMALLEST);
 	printf("# %d of %d errors are within the uncertainty\n", covered, nknown);
 	ok(covered >= 0.9 * nknown, "nine in ten errors are within the uncertainty");
-	scan_rarely();
-	scan_a_slow_hand();
+	look_rarely();
+	look_a_slow_hand();
 	all_fits();
 	lose_knowledge();
 	learn_again();

@@ -14,7 +14,7 @@
 #include "../../src/look.h"
 
 #define BUFFERS			3000
-#define PAGES			20000
+#define PAGES			12000	/* of which the sample has room for each */
 #define USAGE_MAX		5
 #define MAX_IN_FLIGHT	100
 #define NONE			(-1)
