@@ -20,6 +20,7 @@ OBJS = \
 	src/checkup.o \
 	src/costfuncs.o \
 	src/descriptors.o \
+	src/estimate.o \
 	src/history.o \
 	src/latency.o \
 	src/learner.o \

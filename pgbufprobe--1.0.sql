@@ -62,19 +62,24 @@ COMMENT ON FUNCTION pgbufprobe_scan_cost(integer) IS
 
 CREATE FUNCTION pgbufprobe_usagecount_histogram(
     IN relation regclass DEFAULT NULL,  -- NULL: the whole pool
+    IN sample_fraction double precision DEFAULT 1,  -- share of the buffers to read; below 1, counts are estimates
     OUT usagecount integer,             -- NULL: unused buffers
     OUT buffers bigint,
     OUT bytes bigint,
     OUT dirty bigint,
     OUT pinned bigint,
-    OUT fraction double precision)      -- share of all buffers in the result
+    OUT fraction double precision,      -- share of all buffers in the result
+    OUT buffers_error bigint,           -- the exact count differs by no more than this, with 95 % confidence
+    OUT dirty_error bigint,
+    OUT pinned_error bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_usagecount_histogram'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 7 COST 1000;
-COMMENT ON FUNCTION pgbufprobe_usagecount_histogram(regclass) IS
-'buffers at each usage count, in the whole pool or of one relation; takes no locks, so buffers are not read at one instant';
+COMMENT ON FUNCTION pgbufprobe_usagecount_histogram(regclass, double precision) IS
+'buffers at each usage count, in the whole pool or of one relation, counted or estimated from a sample; takes no locks, so buffers are not read at one instant';
 
 CREATE FUNCTION pgbufprobe_relations(
+    IN sample_fraction double precision DEFAULT 1,  -- share of the buffers to read; below 1, counts are estimates
     OUT database name,                  -- NULL: shared by all databases
     OUT tablespace name,
     OUT relfilenode oid,
@@ -85,12 +90,13 @@ CREATE FUNCTION pgbufprobe_relations(
     OUT dirty bigint,
     OUT pinned bigint,
     OUT usagecount_avg double precision,
-    OUT usagecounts bigint[])           -- buffers at usage count 0, 1, 2, ...
+    OUT usagecounts bigint[],           -- buffers at usage count 0, 1, 2, ...
+    OUT buffers_error bigint)           -- the exact count differs by no more than this, with 95 % confidence
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_relations'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 500 COST 10000;
-COMMENT ON FUNCTION pgbufprobe_relations() IS
-'shared buffers by relation and fork, of all databases, largest first';
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 500 COST 10000;
+COMMENT ON FUNCTION pgbufprobe_relations(double precision) IS
+'shared buffers by relation and fork, of all databases, largest first; counted, or estimated from a sample';
 
 CREATE FUNCTION pgbufprobe_clock(
     OUT taken_at timestamp with time zone,
@@ -285,6 +291,7 @@ COMMENT ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) IS
 
 CREATE FUNCTION pgbufprobe_page_lifetime(
     IN watch interval DEFAULT '1 s',    -- how long to watch the hand if there is no history
+    IN sample_fraction double precision DEFAULT 1,  -- share of the buffers to read; below 1, figures are estimates
     OUT database name,                  -- NULL: shared by all databases
     OUT tablespace name,
     OUT relfilenode oid,
@@ -296,11 +303,13 @@ CREATE FUNCTION pgbufprobe_page_lifetime(
     OUT avg_seconds double precision,
     OUT max_seconds double precision,   -- until the last page is evicted
     OUT seconds_per_pass double precision,
-    OUT watched_seconds double precision)   -- time over which the speed was measured
+    OUT watched_seconds double precision,   -- time over which the speed was measured
+    OUT buffers_error bigint,           -- the exact count differs by no more than this, with 95 % confidence
+    OUT avg_seconds_error double precision) -- NULL: unknown, because the sample has only one page
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_page_lifetime'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 500 COST 10000;
-COMMENT ON FUNCTION pgbufprobe_page_lifetime(interval) IS
+COMMENT ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) IS
 'how long the pages of each relation stay in shared buffers without being used, at the recent speed of the clock hand';
 
 CREATE FUNCTION pgbufprobe_history(
@@ -315,6 +324,8 @@ CREATE FUNCTION pgbufprobe_history(
     OUT unused bigint,
     OUT dirty bigint,
     OUT pinned bigint,
+    OUT sampled_buffers bigint,         -- buffers from which the counts are estimated; NULL: all were counted
+    OUT buffers_error bigint,           -- each exact count differs by no more than this, with 95 % confidence
     OUT scans bigint,                   -- of all descriptors; all but one serve the advice
     OUT sampler_cpu_ms double precision,
     OUT sampler_cpu_fraction double precision)      -- of one CPU
@@ -410,8 +421,8 @@ $$;
 -- Scenario "live" of pgbufprobe_sweep_cost checks for superuser itself.
 GRANT EXECUTE ON FUNCTION pgbufprobe_sweep_cost(integer, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_scan_cost(integer) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_usagecount_histogram(regclass) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_relations() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_usagecount_histogram(regclass, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_relations(double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_clock() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_clock_rate(interval) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_os_cache(regclass, text, text) TO pg_monitor;
@@ -421,7 +432,7 @@ GRANT SELECT ON TABLE pgbufprobe_double_buffering TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

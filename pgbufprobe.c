@@ -73,7 +73,7 @@ define_settings(void)
 	DefineCustomIntVariable("pgbufprobe.advice_memory",
 							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",
 							"-1 uses as much as needed, up to a thousandth of shared_buffers; 0 disables the estimates.",
-							&pbp_advice_memory_kb, -1, -1, 64 * 1024,
+							&pbp_advice_memory_kb, -1, -1, PBP_MAX_ADVICE_KB,
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("pgbufprobe");
 }

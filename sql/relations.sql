@@ -25,6 +25,31 @@ SELECT sum(r.buffers) = (SELECT sum(buffers) FROM pgbufprobe_usagecount_histogra
 FROM pgbufprobe_relations() r
 WHERE r.relation = 'listed'::regclass;
 
+-- estimated from a part of the buffers: as consistent, and nearly always within the error
+SELECT sum(buffers) <= (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') AS within_pool,
+       bool_and(buffers = (SELECT sum(n) FROM unnest(usagecounts) AS u(n))) AS levels,
+       bool_and(bytes = buffers * current_setting('block_size')::integer) AS in_bytes,
+       bool_and(buffers > 0 AND dirty <= buffers AND pinned <= buffers) AS parts, bool_and(buffers_error > 0) AS errors
+FROM pgbufprobe_relations(0.5);
+SELECT max(buffers_error) FROM pgbufprobe_relations(1);
+WITH exact AS MATERIALIZED (
+    SELECT * FROM pgbufprobe_relations() WHERE relation = 'listed'::regclass AND fork = 'main'
+), estimated AS MATERIALIZED (
+    SELECT r.* FROM generate_series(1, 1000) i, pgbufprobe_relations(0.3 + 0 * i) r
+    WHERE r.relation = 'listed'::regclass AND r.fork = 'main'
+)
+SELECT count(DISTINCT e.buffers) > 1 AS estimated,
+       sum((abs(e.buffers - x.buffers) <= e.buffers_error)::integer) >= 900 AS within_error,
+       abs(sum(e.buffers) / 1000 - x.buffers) < 1 + max(e.buffers_error) / 5 AS no_bias
+FROM estimated e, exact x GROUP BY x.buffers;
+-- no buffer is left out of all samples
+SELECT relfilenode, fork FROM pgbufprobe_relations()
+EXCEPT
+SELECT relfilenode, fork FROM generate_series(1, 300) i, pgbufprobe_relations(0.1 + 0 * i);
+SELECT * FROM pgbufprobe_relations(NULL);
+SELECT * FROM pgbufprobe_relations(0);
+SELECT * FROM pgbufprobe_relations(1.001);
+
 -- figures that say the same
 SELECT r.*
 FROM pgbufprobe_relations() r,

@@ -299,7 +299,11 @@ SELECT database = current_database() AS here, tablespace, fork,
        relfilenode = pg_relation_filenode('swept') AS file, bytes = buffers * current_setting('block_size')::integer AS bytes,
        buffers = pg_relation_size('swept') / current_setting('block_size')::integer AS all_of_it
 FROM pgbufprobe_page_lifetime('1 ms') WHERE relation = 'swept'::regclass AND fork = 'main';
+SELECT max(buffers_error) AS exact, count(avg_seconds_error) AS moved FROM pgbufprobe_page_lifetime('1 ms');
+SELECT bool_and(buffers_error > 0) AS estimated FROM pgbufprobe_page_lifetime('1 ms', 0.5);
 SELECT * FROM pgbufprobe_page_lifetime(NULL);
+SELECT * FROM pgbufprobe_page_lifetime('1 ms', NULL);
+SELECT * FROM pgbufprobe_page_lifetime('1 ms', 2);
 SELECT * FROM pgbufprobe_page_lifetime('0');
 SELECT * FROM pgbufprobe_page_lifetime('-1 s');
 SELECT * FROM pgbufprobe_page_lifetime('2 days');

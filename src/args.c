@@ -8,8 +8,11 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "common/relpath.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -60,6 +63,27 @@ positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max)
 				 errmsg("number of %s must be between 1 and %d", what, max),
 				 errdetail("The given number is %d.", value)));
 	return value;
+}
+
+/* An argument that is a share of the pool, in buffers. */
+int
+sample_arg(FunctionCallInfo fcinfo, int argno)
+{
+	double		fraction;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("sample fraction must not be null")));
+
+	fraction = PG_GETARG_FLOAT8(argno);
+	if (!(fraction > 0 && fraction <= 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("sample fraction must be greater than 0 and at most 1"),
+				 errdetail("The given fraction is %g.", fraction),
+				 errhint("1 reads every buffer; 0.01 reads one in a hundred.")));
+	return (int) ceil(fraction * NBuffers);
 }
 
 ForkNumber

@@ -109,7 +109,7 @@ gather(Checkup *checkup)
 	};
 	int64		ticks = pbp_ticks(pbp_read_clock());
 
-	pbp_histogram(&checkup->histogram);
+	pbp_histogram(NBuffers, &checkup->histogram);
 	/* a pinned buffer without a valid page is being read into */
 	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
 	checkup->used = NBuffers - checkup->unused;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * descriptors.h
- *	  Full scans of the buffer descriptors.
+ *	  Scans of the buffer descriptors.
  *
  * Offers histograms of usage counts, buffers of each relation, and the cost of
  * scans.
@@ -12,9 +12,7 @@
 #define PBP_DESCRIPTORS_H
 
 #include "compat.h"
-
-/* buffers between two checks for interrupts, a fraction of a millisecond */
-#define PBP_BUFFERS_PER_CHECK	16384
+#include "estimate.h"
 
 /* usage counts 0 .. BM_MAX_USAGE_COUNT */
 #define PBP_USAGE_LEVELS	(BM_MAX_USAGE_COUNT + 1)
@@ -28,6 +26,7 @@ typedef struct PbpBufferCount
 
 typedef struct PbpHistogram
 {
+	int			nread;			/* buffers; if not all, the counts are estimates */
 	PbpBufferCount unused;		/* holds no valid page */
 	PbpBufferCount usage[PBP_USAGE_LEVELS];
 } PbpHistogram;
@@ -38,10 +37,16 @@ typedef struct PbpRelationCount
 	ForkNumber	fork;
 	int64		dirty;
 	int64		pinned;
-	int64		stay_sum;		/* ticks of the hand until each is evicted */
+	int64		usage[PBP_USAGE_LEVELS];	/* buffers at each usage count */
+	int64		buffers_error;	/* of their sum */
+
+	/* ticks of the hand until a page is evicted */
 	int64		stay_min;
 	int64		stay_max;
-	int64		usage[PBP_USAGE_LEVELS];	/* buffers at each usage count */
+	double		stay_sum;
+	double		stay_squares;
+	double		stay_avg;
+	double		stay_error;		/* of the average; negative: unknown */
 } PbpRelationCount;
 
 typedef enum PbpScanMethod
@@ -68,10 +73,11 @@ pbp_holds_page(PbpBufState state)
 }
 
 extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
-extern void pbp_histogram(PbpHistogram *histogram);
-extern void pbp_relation_histogram(const PbpLocator *locator,
+extern void pbp_histogram(int nread, PbpHistogram *histogram);
+extern void pbp_relation_histogram(const PbpLocator *locator, int nread,
 								   PbpHistogram *histogram);
-extern PbpRelationCount *pbp_count_relations(int *nrelations);
+extern PbpRelationCount *pbp_count_relations(int nread, int *nrelations);
+extern int64 pbp_relation_buffers(const PbpRelationCount *count);
 extern void pbp_scan_cost(PbpScanMethod method, int first, int end, int rounds,
 						  PbpScanCost *cost);
 

@@ -27,8 +27,8 @@
 #include "serverstats.h"
 #include "sweep.h"
 
-#define HISTOGRAM_COLS		6
-#define RELATIONS_COLS		11
+#define HISTOGRAM_COLS		9
+#define RELATIONS_COLS		12
 #define CLOCK_COLS			6
 #define CLOCK_RATE_COLS		7
 
@@ -39,7 +39,7 @@ PG_FUNCTION_INFO_V1(pgbufprobe_clock_rate);
 
 static void
 emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
-				  const PbpBufferCount *count, int64 total)
+				  const PbpBufferCount *count, int64 total, int nread)
 {
 	Row			row = {0};
 
@@ -52,6 +52,9 @@ emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
 	add_count(&row, count->dirty);
 	add_count(&row, count->pinned);
 	add_share(&row, count->buffers, total);
+	add_count(&row, pbp_estimate_error(nread, count->buffers));
+	add_count(&row, pbp_estimate_error(nread, count->dirty));
+	add_count(&row, pbp_estimate_error(nread, count->pinned));
 	emit_row(rsinfo, &row, HISTOGRAM_COLS);
 }
 
@@ -59,16 +62,17 @@ Datum
 pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			nread = sample_arg(fcinfo, 1);
 	PbpHistogram histogram;
 	int64		total;
 
 	if (PG_ARGISNULL(0))
-		pbp_histogram(&histogram);
+		pbp_histogram(nread, &histogram);
 	else
 	{
 		PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
 
-		pbp_relation_histogram(&locator, &histogram);
+		pbp_relation_histogram(&locator, nread, &histogram);
 	}
 
 	total = histogram.unused.buffers;
@@ -77,19 +81,9 @@ pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		emit_buffer_count(rsinfo, i, &histogram.usage[i], total);
-	emit_buffer_count(rsinfo, -1, &histogram.unused, total);
+		emit_buffer_count(rsinfo, i, &histogram.usage[i], total, nread);
+	emit_buffer_count(rsinfo, -1, &histogram.unused, total, nread);
 	return (Datum) 0;
-}
-
-int64
-relation_buffers(const PbpRelationCount *count)
-{
-	int64		buffers = 0;
-
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		buffers += count->usage[i];
-	return buffers;
 }
 
 /* Largest first, then by OIDs for a stable order. */
@@ -98,7 +92,7 @@ compare_relations(const void *a, const void *b)
 {
 	const PbpRelationCount *one = a;
 	const PbpRelationCount *other = b;
-	int64		difference = relation_buffers(other) - relation_buffers(one);
+	int64		difference = pbp_relation_buffers(other) - pbp_relation_buffers(one);
 
 	CHECK_FOR_INTERRUPTS();
 	if (difference != 0)
@@ -145,8 +139,8 @@ add_relation(Row *row, const PbpRelationCount *count)
 		add_datum(row, ObjectIdGetDatum(relation));
 	else
 		add_null(row);
-	add_count(row, relation_buffers(count));
-	add_count(row, relation_buffers(count) * BLCKSZ);
+	add_count(row, pbp_relation_buffers(count));
+	add_count(row, pbp_relation_buffers(count) * BLCKSZ);
 }
 
 static void
@@ -163,27 +157,28 @@ emit_relation_count(ReturnSetInfo *rsinfo, const void *item,
 	add_relation(&row, count);
 	add_count(&row, count->dirty);
 	add_count(&row, count->pinned);
-	add_quotient(&row, (double) usage_sum, (double) relation_buffers(count));
+	add_quotient(&row, (double) usage_sum, (double) pbp_relation_buffers(count));
 	add_datum(&row, usagecounts_array(count->usage));
+	add_count(&row, count->buffers_error);
 	emit_row(rsinfo, &row, RELATIONS_COLS);
 }
 
-/* Every relation and fork in the pool, largest first; palloc'd. */
+/* Every relation and fork found in so many buffers, largest first; palloc'd. */
 PbpRelationCount *
-sorted_relations(int *nrelations)
+sorted_relations(int nread, int *nrelations)
 {
-	PbpRelationCount *counts = pbp_count_relations(nrelations);
+	PbpRelationCount *counts = pbp_count_relations(nread, nrelations);
 
 	qsort(counts, *nrelations, sizeof(*counts), compare_relations);
 	return counts;
 }
 
-/* One row per relation and fork in the pool. */
+/* One row for each of them. */
 void
-emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg)
+emit_relations(FunctionCallInfo fcinfo, int nread, RowEmitter emit, void *arg)
 {
 	int			nrelations;
-	PbpRelationCount *counts = sorted_relations(&nrelations);
+	PbpRelationCount *counts = sorted_relations(nread, &nrelations);
 
 	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit, arg);
 	pfree(counts);
@@ -192,7 +187,7 @@ emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg)
 Datum
 pgbufprobe_relations(PG_FUNCTION_ARGS)
 {
-	emit_relations(fcinfo, emit_relation_count, NULL);
+	emit_relations(fcinfo, sample_arg(fcinfo, 0), emit_relation_count, NULL);
 	return (Datum) 0;
 }
 

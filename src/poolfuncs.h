@@ -22,12 +22,11 @@ typedef struct ClockRate
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
-extern PbpRelationCount *sorted_relations(int *nrelations);
+extern PbpRelationCount *sorted_relations(int nread, int *nrelations);
 extern Oid	relation_of(const PbpLocator *locator);
-extern int64 relation_buffers(const PbpRelationCount *count);
 extern Datum usagecounts_array(const int64 *usage);
 extern void add_relation(Row *row, const PbpRelationCount *count);
-extern void emit_relations(FunctionCallInfo fcinfo, RowEmitter emit, void *arg);
+extern void emit_relations(FunctionCallInfo fcinfo, int nread, RowEmitter emit, void *arg);
 extern ClockRate watch_clock(int64 duration_ms);
 
 #pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -50,6 +51,21 @@
 #define MIN_SLEEP_NS	INT64CONST(1000000)
 #define MAX_SLEEP_NS	INT64CONST(1000000000)
 
+/*
+ * A sample of the history reads every buffer if that takes at most this share
+ * of the allowed processor time.  Otherwise it estimates the counts from up to
+ * MAX_READ buffers, with errors of up to about half a percent of the pool.
+ */
+#define SAMPLE_SHARE	0.5
+#define MIN_READ		1024
+#define MAX_READ		32768
+
+/* What one buffer of a random sample takes, if it is in no cache. */
+#define RANDOM_READ_NS	100.0
+
+/* buffers that are read to learn what all of them would take */
+#define TIMED_READ		4096
+
 /* settings; see _PG_init */
 bool		pbp_sampler_on = true;
 int			pbp_history_interval_ms = 10000;
@@ -78,6 +94,7 @@ typedef struct Sampler
 	int64		sample_ns;
 	int64		sample_ticks;	/* -1: none yet */
 	int64		sample_allocations;
+	double		scan_ns;		/* what reading every buffer takes; 0: unknown */
 
 	int64		cpu_ns;			/* used up to the last sleep */
 	uint32		resets;			/* that it has noticed */
@@ -156,6 +173,43 @@ look_at_pool(Sampler *sampler)
 	sampler->interval.scans++;
 }
 
+static int64
+history_interval_ns(void)
+{
+	return (int64) pbp_history_interval_ms * 1000000;
+}
+
+/* What reading every buffer would take, from reading some. */
+static double
+predicted_scan_ns(void)
+{
+	int			nbuffers = Min(TIMED_READ, NBuffers);
+	int			first = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - nbuffers);
+	int64		start = cpu_now_ns();
+	PbpScanCost cost;
+
+	pbp_scan_cost(PBP_SCAN_READ, first, first + nbuffers, 1, &cost);
+	return (double) (cpu_now_ns() - start) * NBuffers / nbuffers;
+}
+
+/* Counts all buffers if there is time for that, and otherwise estimates. */
+static void
+count_buffers(Sampler *sampler, PbpHistogram *histogram)
+{
+	double		allowed_ns = SAMPLE_SHARE * pbp_max_cpu_fraction * (double) history_interval_ns();
+	int64		start = cpu_now_ns();
+
+	if (sampler->scan_ns == 0 || sampler->scan_ns > allowed_ns)
+		sampler->scan_ns = predicted_scan_ns();
+	if (sampler->scan_ns > allowed_ns)
+	{
+		pbp_histogram((int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)), histogram);
+		return;
+	}
+	pbp_histogram(NBuffers, histogram);
+	sampler->scan_ns = (double) (cpu_now_ns() - start);
+}
+
 /* The pool now, and what happened since the last sample. */
 static void
 take_sample(Sampler *sampler)
@@ -167,7 +221,7 @@ take_sample(Sampler *sampler)
 	sample->taken_at = GetCurrentTimestamp();
 	sample->ticks = pbp_ticks(sampler->clock);
 	sample->allocations = allocations;
-	pbp_histogram(&sample->histogram);
+	count_buffers(sampler, &sample->histogram);
 	if (sampler->sample_ticks >= 0)
 	{
 		sample->elapsed_ns = now_ns - sampler->sample_ns;
@@ -181,12 +235,6 @@ take_sample(Sampler *sampler)
 	sampler->sample_ns = now_ns;
 	sampler->sample_ticks = sampler->ticks;
 	sampler->sample_allocations = allocations;
-}
-
-static int64
-history_interval_ns(void)
-{
-	return (int64) pbp_history_interval_ms * 1000000;
 }
 
 static bool

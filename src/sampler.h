@@ -11,6 +11,13 @@
 
 #include "history.h"
 
+/*
+ * Maximum of pgbufprobe.advice_memory, room for about 90,000 sampled pages.  To
+ * look at one takes about 100 ns of processor time, so the default limit of 0.01
+ * keeps the worker asleep for a second after a look, and not longer.
+ */
+#define PBP_MAX_ADVICE_KB	(16 * 1024)
+
 /* settings, which _PG_init() defines */
 extern bool pbp_sampler_on;
 extern int	pbp_history_interval_ms;

@@ -21,8 +21,8 @@
 #include "sizefuncs.h"
 #include "sweep.h"
 
-#define PAGE_LIFETIME_COLS	12
-#define HISTORY_COLS		14
+#define PAGE_LIFETIME_COLS	14
+#define HISTORY_COLS		16
 #define ADVICE_COLS			12
 
 /* a share of the reads; a larger error makes estimates uncertain */
@@ -71,10 +71,15 @@ emit_page_lifetime(ReturnSetInfo *rsinfo, const void *item, void *arg)
 
 	add_relation(&row, count);
 	add_seconds(&row, rate, (double) count->stay_min);
-	add_seconds(&row, rate, (double) count->stay_sum / (double) relation_buffers(count));
+	add_seconds(&row, rate, count->stay_avg);
 	add_seconds(&row, rate, (double) count->stay_max);
 	add_seconds(&row, rate, NBuffers);
 	add_measure(&row, rate->seconds);
+	add_count(&row, count->buffers_error);
+	if (count->stay_error >= 0)
+		add_seconds(&row, rate, count->stay_error);
+	else
+		add_null(&row);
 	emit_row(rsinfo, &row, PAGE_LIFETIME_COLS);
 }
 
@@ -82,9 +87,10 @@ Datum
 pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
 {
 	int64		duration_ms = duration_arg_ms(fcinfo, 0);
+	int			nread = sample_arg(fcinfo, 1);
 	ClockRate	rate = recent_clock_rate(duration_ms);
 
-	emit_relations(fcinfo, emit_page_lifetime, &rate);
+	emit_relations(fcinfo, nread, emit_page_lifetime, &rate);
 	return (Datum) 0;
 }
 
@@ -99,6 +105,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	int64		usage[PBP_USAGE_LEVELS];
 	int64		dirty = histogram->unused.dirty;
 	int64		pinned = histogram->unused.pinned;
+	int64		error = pbp_estimate_error(histogram->nread, histogram->unused.buffers);
 	Row			row = {0};
 
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
@@ -106,7 +113,10 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 		usage[i] = histogram->usage[i].buffers;
 		dirty += histogram->usage[i].dirty;
 		pinned += histogram->usage[i].pinned;
+		error = Max(error, pbp_estimate_error(histogram->nread, usage[i]));
 	}
+	error = Max(error, pbp_estimate_error(histogram->nread, dirty));
+	error = Max(error, pbp_estimate_error(histogram->nread, pinned));
 
 	add_datum(&row, TimestampTzGetDatum(sample->taken_at));
 	if (sample->elapsed_ns > 0)
@@ -122,6 +132,8 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	add_count(&row, histogram->unused.buffers);
 	add_count(&row, dirty);
 	add_count(&row, pinned);
+	add_known_count(&row, histogram->nread < NBuffers, histogram->nread);
+	add_count(&row, error);
 	add_count(&row, sample->scans);
 	add_measure(&row, (double) sample->cpu_ns / 1e6);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);

@@ -59,7 +59,7 @@ add_to_snapshot(PoolSnapshot *snapshot, const PbpRelationCount *count)
 		}
 	}
 	relation->forks++;
-	relation->buffers += relation_buffers(count);
+	relation->buffers += pbp_relation_buffers(count);
 	relation->dirty += count->dirty;
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
 		relation->usage[i] += count->usage[i];
@@ -69,7 +69,7 @@ static void
 take_relations(PoolSnapshot *snapshot)
 {
 	int			ncounts;
-	PbpRelationCount *counts = sorted_relations(&ncounts);
+	PbpRelationCount *counts = sorted_relations(NBuffers, &ncounts);
 
 	for (int i = 0; i < ncounts; i++)
 	{
@@ -100,7 +100,7 @@ take_snapshot(PoolSnapshot *snapshot)
 	snapshot->reset_at = published.reset_at;
 	snapshot->was_reset = published.reset_at != 0;
 	snapshot->database = get_database_name(MyDatabaseId);
-	pbp_histogram(&histogram);
+	pbp_histogram(NBuffers, &histogram);
 	memcpy(snapshot->levels, histogram.usage, sizeof(histogram.usage));
 	snapshot->levels[PBP_SNAPSHOT_LEVELS - 1] = histogram.unused;
 	take_relations(snapshot);

@@ -1,5 +1,5 @@
 # The history gives the speed of the hand as long as the worker takes samples, however rarely that is, and whatever
-# the wall clock says.
+# the wall clock says. It counts all buffers if the worker has the time for that, and otherwise estimates.
 
 use strict;
 use warnings;
@@ -10,19 +10,54 @@ use Test::More;
 
 sub watched { return "max(watched_seconds) FROM pgbufprobe_page_lifetime('10 ms')" }
 
-# ---------------------------------------------------------------------------
-# A pool whose scans cost more than the worker's share of a processor: it sleeps for far longer than the interval
+# The newest sample, next to what the pool holds: a row for each usage count.
+my $compared = q{
+	FROM (SELECT * FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 1) AS s,
+	     unnest(usagecounts || unused) WITH ORDINALITY AS u(sampled, level)
+	JOIN LATERAL (SELECT row_number() OVER () AS level, buffers FROM pgbufprobe_usagecount_histogram()) AS h USING (level)};
 
-my $node = sampler_node('large', "shared_buffers = 1GB\npgbufprobe.max_cpu_fraction = 0.0001\n");
-my $rarely = q{coalesce(max(seconds) > 3 AND max(taken_at) < now() - interval '2 s', false) FROM pgbufprobe_history()};
+# ---------------------------------------------------------------------------
+# A pool that is small for the worker's share of a processor
+
+my $node = sampler_node('small', "pgbufprobe.history_interval = 1s\npgbufprobe.max_cpu_fraction = 0.01\n");
+make_pages($node);
+ask($node, 'CALL load(4)');
+becomes_true($node, "bool_and(sampled = buffers AND sampled_buffers IS NULL AND buffers_error = 0) $compared",
+	'a small pool: all buffers are counted');
+is( ask($node, q{
+		SELECT bool_and(sampled_buffers IS NULL AND unused + (SELECT sum(n) FROM unnest(usagecounts) AS u(n)) = }
+		  . "$pool) FROM pgbufprobe_history()"),
+	't', 'a small pool: in each sample');
+# The history goes on meanwhile, so that times are compared in passes.
+is( ask($node, q{
+		WITH exact AS MATERIALIZED (SELECT avg_seconds / seconds_per_pass AS passes
+				FROM pgbufprobe_page_lifetime() WHERE relation = 'pages'::regclass AND fork = 'main'),
+			estimated AS MATERIALIZED (SELECT avg_seconds / seconds_per_pass AS passes, avg_seconds_error / seconds_per_pass AS error
+				FROM pgbufprobe_page_lifetime(sample_fraction => 0.5) WHERE relation = 'pages'::regclass AND fork = 'main')
+		SELECT error > 0 AND error < 1, abs(estimated.passes - exact.passes) < 3 * error FROM exact, estimated}),
+	't|t', 'the mean lifetime of its pages is estimated from half of the buffers');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# A pool that is large for the worker's share of a processor: it sleeps for far longer than the interval
+
+$node = sampler_node('large', "shared_buffers = 256MB\npgbufprobe.max_cpu_fraction = 0.0001\npgbufprobe.advice_memory = 16MB\n");
+make_pages($node);
+my $rarely = q{coalesce(max(seconds) > 1 AND max(taken_at) < now() - interval '500 ms', false) FROM pgbufprobe_history()};
 becomes_true($node, $rarely, 'samples come far apart');
-is( ask($node, "SELECT (SELECT $rarely), max(watched_seconds) > 3 FROM pgbufprobe_page_lifetime('10 ms')"), 't|t',
+is( ask($node, "SELECT (SELECT $rarely), max(watched_seconds) > 1 FROM pgbufprobe_page_lifetime('10 ms')"), 't|t',
 	'and give the speed of the hand between two of them');
+is( ask($node, q{SELECT bool_and(sampled_buffers < 32768 AND buffers_error BETWEEN 1 AND 32768 / 10
+				AND unused + (SELECT sum(n) FROM unnest(usagecounts) AS u(n)) = 32768) FROM pgbufprobe_history()}),
+	't', 'a large pool: the counts are estimates, which add up to the size of the pool');
+becomes_true($node, "bool_and(abs(sampled - buffers) < 3 * buffers_error) $compared", 'a large pool: within their errors');
 my $pid = worker_pid($node);
 kill 'STOP', $pid;
-becomes_true($node, 'NOT (max(watched_seconds) > 3) ' . "FROM pgbufprobe_page_lifetime('10 ms')",
+becomes_true($node, 'NOT (max(watched_seconds) > 1) ' . "FROM pgbufprobe_page_lifetime('10 ms')",
 	'a worker that does not come back: the hand is watched');
 kill 'CONT', $pid;
+set($node, max_cpu_fraction => '1', history_interval => '1s');
+becomes_true($node, "bool_and(sampled_buffers IS NULL AND buffers_error = 0) $compared", 'with more time, all buffers are counted');
 $node->stop;
 
 # ---------------------------------------------------------------------------

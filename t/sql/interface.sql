@@ -41,8 +41,8 @@ INSERT INTO documented VALUES
         OUT taken_at timestamp with time zone, OUT seconds double precision, OUT ticks bigint, OUT allocations bigint,
         OUT ticks_per_second double precision, OUT inspected_per_allocation double precision,
         OUT seconds_per_pass double precision, OUT usagecounts bigint[], OUT unused bigint, OUT dirty bigint,
-        OUT pinned bigint, OUT scans bigint, OUT sampler_cpu_ms double precision,
-        OUT sampler_cpu_fraction double precision$$),
+        OUT pinned bigint, OUT sampled_buffers bigint, OUT buffers_error bigint, OUT scans bigint,
+        OUT sampler_cpu_ms double precision, OUT sampler_cpu_fraction double precision$$),
     ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
     ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$
         relation regclass, advice text, fork text DEFAULT 'main'::text$$),
@@ -52,19 +52,20 @@ INSERT INTO documented VALUES
         OUT cached_fraction double precision, OUT dirty_pages bigint, OUT writeback_pages bigint,
         OUT evicted_pages bigint, OUT recently_evicted_pages bigint, OUT method text, OUT trustworthy boolean,
         OUT elapsed_ms double precision$$),
-    ('pgbufprobe_page_lifetime(interval)', 'v', false, 'r', true, 'SETOF record', $$
-        watch interval DEFAULT '00:00:01'::interval, OUT database name, OUT tablespace name, OUT relfilenode oid,
-        OUT fork text, OUT relation regclass, OUT buffers bigint, OUT bytes bigint, OUT min_seconds double precision,
-        OUT avg_seconds double precision, OUT max_seconds double precision, OUT seconds_per_pass double precision,
-        OUT watched_seconds double precision$$),
+    ('pgbufprobe_page_lifetime(interval,double precision)', 'v', false, 'r', true, 'SETOF record', $$
+        watch interval DEFAULT '00:00:01'::interval, sample_fraction double precision DEFAULT 1, OUT database name,
+        OUT tablespace name, OUT relfilenode oid, OUT fork text, OUT relation regclass, OUT buffers bigint,
+        OUT bytes bigint, OUT min_seconds double precision, OUT avg_seconds double precision,
+        OUT max_seconds double precision, OUT seconds_per_pass double precision,
+        OUT watched_seconds double precision, OUT buffers_error bigint, OUT avg_seconds_error double precision$$),
     ('pgbufprobe_read_cost(regclass,integer,text)', 'v', true, 'u', false, 'SETOF record', $$
         relation regclass, samples integer DEFAULT 1000, fork text DEFAULT 'main'::text, OUT tier text,
         OUT reads bigint, OUT avg_us double precision, OUT p50_us double precision, OUT p95_us double precision,
         OUT p99_us double precision, OUT max_us double precision$$),
-    ('pgbufprobe_relations()', 'v', true, 's', true, 'SETOF record', $$
-        OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, OUT relation regclass,
-        OUT buffers bigint, OUT bytes bigint, OUT dirty bigint, OUT pinned bigint, OUT usagecount_avg double precision,
-        OUT usagecounts bigint[]$$),
+    ('pgbufprobe_relations(double precision)', 'v', false, 's', true, 'SETOF record', $$
+        sample_fraction double precision DEFAULT 1, OUT database name, OUT tablespace name, OUT relfilenode oid,
+        OUT fork text, OUT relation regclass, OUT buffers bigint, OUT bytes bigint, OUT dirty bigint,
+        OUT pinned bigint, OUT usagecount_avg double precision, OUT usagecounts bigint[], OUT buffers_error bigint$$),
     ('pgbufprobe_residency(regclass)', 'v', false, 'r', true, 'SETOF record', $$
         relation regclass DEFAULT NULL::regclass, OUT relation regclass, OUT fork text, OUT blocks bigint,
         OUT bytes bigint, OUT shared_blocks bigint, OUT os_blocks bigint, OUT both_blocks bigint,
@@ -95,9 +96,10 @@ INSERT INTO documented VALUES
         OUT inspected_max bigint, OUT inspected bigint, OUT passes double precision,
         OUT ns_per_buffer double precision, OUT ms_per_pass double precision, OUT ms_per_gb double precision,
         OUT from_freelist bigint, OUT skipped_pinned bigint, OUT dirty_victims bigint, OUT total_ms double precision$$),
-    ('pgbufprobe_usagecount_histogram(regclass)', 'v', false, 's', true, 'SETOF record', $$
-        relation regclass DEFAULT NULL::regclass, OUT usagecount integer, OUT buffers bigint, OUT bytes bigint,
-        OUT dirty bigint, OUT pinned bigint, OUT fraction double precision$$);
+    ('pgbufprobe_usagecount_histogram(regclass,double precision)', 'v', false, 's', true, 'SETOF record', $$
+        relation regclass DEFAULT NULL::regclass, sample_fraction double precision DEFAULT 1, OUT usagecount integer,
+        OUT buffers bigint, OUT bytes bigint, OUT dirty bigint, OUT pinned bigint, OUT fraction double precision,
+        OUT buffers_error bigint, OUT dirty_error bigint, OUT pinned_error bigint$$);
 
 SELECT results_eq(
     $$ SELECT signature COLLATE "C", provolatile::text, proisstrict, proparallel::text, proretset, prosecdef
