@@ -118,7 +118,7 @@ form_histogram(const SlotCounts *counts, int nread, PbpHistogram *histogram)
 
 /*
  * Counts the usage counts of the whole pool, or estimates them from so many
- * buffers.  Takes no lock; about 3 ns per buffer, and 15 to 50 ns for each of a
+ * buffers.  Takes no lock; about 3 ns per buffer, and 15 to 60 ns for each of a
  * sample.  The counts always add up to the size of the pool.
  */
 void
