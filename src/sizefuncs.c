@@ -94,6 +94,19 @@ pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* The largest error of the counts that a sample of the history has. */
+static int64
+largest_error(const PbpHistogram *histogram, int64 dirty, int64 pinned)
+{
+	int64		error = pbp_estimate_error(histogram->nread, histogram->unused.buffers);
+
+	error = Max(error, pbp_estimate_error(histogram->nread, dirty));
+	error = Max(error, pbp_estimate_error(histogram->nread, pinned));
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		error = Max(error, pbp_estimate_error(histogram->nread, histogram->usage[i].buffers));
+	return error;
+}
+
 static void
 emit_sample(ReturnSetInfo *rsinfo, const void *item,
 			void *arg pg_attribute_unused())
@@ -105,7 +118,6 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	int64		usage[PBP_USAGE_LEVELS];
 	int64		dirty = histogram->unused.dirty;
 	int64		pinned = histogram->unused.pinned;
-	int64		error = pbp_estimate_error(histogram->nread, histogram->unused.buffers);
 	Row			row = {0};
 
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
@@ -113,10 +125,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 		usage[i] = histogram->usage[i].buffers;
 		dirty += histogram->usage[i].dirty;
 		pinned += histogram->usage[i].pinned;
-		error = Max(error, pbp_estimate_error(histogram->nread, usage[i]));
 	}
-	error = Max(error, pbp_estimate_error(histogram->nread, dirty));
-	error = Max(error, pbp_estimate_error(histogram->nread, pinned));
 
 	add_datum(&row, TimestampTzGetDatum(sample->taken_at));
 	if (sample->elapsed_ns > 0)
@@ -133,7 +142,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	add_count(&row, dirty);
 	add_count(&row, pinned);
 	add_known_count(&row, histogram->nread < NBuffers, histogram->nread);
-	add_count(&row, error);
+	add_count(&row, largest_error(histogram, dirty, pinned));
 	add_count(&row, sample->scans);
 	add_measure(&row, (double) sample->cpu_ns / 1e6);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
