@@ -1,0 +1,64 @@
+# The worker reads only some of the buffers, and still sees the pages that enter the pool: behind the hand, from the free
+# list, and after a loss of knowledge.
+
+use strict;
+use warnings;
+
+use Sampler;
+use Server;
+use Test::More;
+
+my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
+# Many loads, as many as the server counts, of which checks have found hardly any that looks had missed.
+my $seen = "coalesce(sampled_loads > 500 AND abs(self_error) < 0.1 AND missed_loads < 0.01, false) $today";
+
+my $node = sampler_node('main');
+make_pages($node);
+is(ask($node, "SELECT missed_loads $today"), '', 'before a check it is unknown whether looks miss loads');
+
+# A check comes with every sample of passes, so there have to be some more.
+ask($node, 'SELECT pgbufprobe_history_reset()');
+ask($node, 'CALL load(60)');
+becomes_true($node, $seen, 'looks see the loads behind the hand');
+
+# ---------------------------------------------------------------------------
+# Free buffers, which take pages anywhere
+
+ask($node, q{
+	CREATE PROCEDURE storm(tables int) LANGUAGE plpgsql AS $$
+	DECLARE
+		some_id int;
+	BEGIN
+		SET enable_seqscan = off;
+		SET enable_bitmapscan = off;
+		FOR n IN 1..tables LOOP
+			EXECUTE 'CREATE TABLE dropped AS SELECT * FROM pages LIMIT 64';
+			COMMIT;
+			DROP TABLE dropped;
+			COMMIT;
+			FOR i IN 1..128 LOOP
+				some_id := 1 + floor(random() * } . 3 * $pool . q{);
+				PERFORM length(page) FROM pages WHERE id = some_id;
+			END LOOP;
+			COMMIT;
+			PERFORM pg_sleep(0.005);
+		END LOOP;
+	END $$});
+ask($node, 'SELECT pgbufprobe_history_reset()');
+ask($node, 'CALL storm(600)');
+becomes_true($node, "coalesce(sampled_loads > 500 AND abs(self_error) < 0.25, false) $today",
+	'looks see the loads into free buffers');
+
+# ---------------------------------------------------------------------------
+# The worker begins anew
+
+set($node, sampler => 'off');
+becomes_true($node, "coalesce(max(taken_at) < now() - interval '500 ms', true) FROM pgbufprobe_history()", 'the worker is off');
+ask($node, 'CALL load(5)');
+set($node, sampler => 'on');
+await_samples($node, 1);
+ask($node, 'CALL load(60)');
+becomes_true($node, $seen, 'looks see the loads after the worker was off');
+$node->stop;
+
+done_testing();
