@@ -6,4 +6,4 @@ use warnings;
 
 use Programs;
 
-run_unit_test('latency');
+run_unit_test('latency', 'src/latency.c');

@@ -3,7 +3,7 @@
  *	  Does a look see every page that it should, without reading every buffer?
  *
  * Runs src/look.c over a model of the buffer pool and compares what each look
- * sees with all that the pool holds.  Prints TAP; t/501_advice_looks.pl
+ * sees with all that the pool holds.  Prints TAP; t/502_advice_looks.pl
  * compiles it with src/look.c and src/advice*.c.
  */
 #include <math.h>

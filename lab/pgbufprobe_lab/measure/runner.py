@@ -84,7 +84,8 @@ class ScenarioRun:
 
     def finish(self, status: str | None = None) -> str:
         if status is None:
-            status = "failed" if self.recorder.raw.failures else "complete"
+            raw = self.recorder.raw
+            status = "complete" if any(raw.samples.values()) and not raw.failures else "failed"
         self.recorder.close()
         self.recorder.write_result(status, [s.key for s in self.steps], self.laboratory.about(self.scenario))
         return status

@@ -5,4 +5,4 @@ use warnings;
 
 use Programs;
 
-run_unit_test('look', 'advice');
+run_unit_test('look', 'src/look.c', glob('src/advice*.c'));

@@ -1,0 +1,175 @@
+/*
+ * advice_accuracy.c
+ *	  Compares estimates of src/advice*.c for other sizes with pools of those
+ *	  sizes that run the same trace.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice_model.h"
+
+static int	nknown;				/* figures with an uncertainty */
+static int	covered;			/* of these, off by no more than that */
+
+static void
+compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
+{
+	Run			run = {.kind = kind, .nbuffers = nbuffers, .seed = 1 + (uint64_t) kind, .scans_per_pass = scans_per_pass};
+	double		worst_smaller = 0;
+	double		worst_larger = 0;
+	double		worst_self = 0;
+	int64_t		dropped = 0;
+	char		what[100];
+
+	start(&run, SAMPLES, (size_t) nbuffers * 10, 1.0 / 20);
+	run_today(&run);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
+		double		worst = 0;
+		double	   *bound = i < TODAY ? &worst_smaller : &worst_larger;
+
+		printf("# %-10s %5.3f  true %.4f  predicted", kind_names[kind], pbp_advice_factor(i), truth);
+		for (int j = 0; j < SAMPLES; j++)
+		{
+			PbpAdviceRow row;
+			double		error;
+
+			pbp_advice_row(run.advice[j], i, &row);
+			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY;
+			worst = fmax(worst, error);
+			nknown += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
+			covered += i != TODAY && error <= row.uncertainty;
+			printf(" %.4f +- %.4f", row.miss_ratio, row.uncertainty);
+		}
+		printf("  worst error %.4f\n", worst);
+		if (i >= smallest)
+			*bound = fmax(*bound, worst);
+	}
+	for (int j = 0; j < SAMPLES; j++)
+	{
+		PbpAdviceTotals totals;
+
+		pbp_advice_totals(run.advice[j], &totals);
+		worst_self = fmax(worst_self, fabs(totals.self_error));
+		dropped += totals.dropped;
+		printf("# %-10s sample %d: rate 1/%.1f, %.1f scans per pass, self error %+.3f\n", kind_names[kind], j,
+			   1 / pbp_advice_rate(run.advice[j]), totals.looks_per_pass, totals.self_error);
+	}
+	finish(&run);
+
+	snprintf(what, sizeof(what), "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
+	ok(worst_larger <= 0.01, what);
+	snprintf(what, sizeof(what), "%s, %d scans per pass: %g to 1 times, known within 0.02 (%.4f)",
+			 kind_names[kind], scans_per_pass, pbp_advice_factor(smallest), worst_smaller);
+	ok(worst_smaller <= 0.02, what);
+	snprintf(what, sizeof(what), "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
+	ok(worst_self < 0.1, what);
+	snprintf(what, sizeof(what), "%s: room for all pages", kind_names[kind]);
+	ok(dropped == 0, what);
+}
+
+/* One scan per pass suffices for larger sizes, but not for smaller ones. */
+static void
+scan_rarely(void)
+{
+	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .scans_per_pass = 1};
+	int			wrong = 0;
+	double		worst = 0;
+	PbpAdviceRow row;
+
+	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
+	run_today(&run);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		pbp_advice_row(run.advice[0], i, &row);
+		if (i < TODAY)
+			wrong += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
+		else
+			worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
+						 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
+	}
+	printf("# one scan per pass: larger sizes within %.4f\n", worst);
+	ok(wrong == 0, "one scan per pass: smaller sizes are unknown, with the reason");
+	ok(worst <= 0.02, "one scan per pass: larger sizes within 0.02");
+	finish(&run);
+}
+
+/*
+ * A few pages come and go, and all others are used far more often than scans
+ * come: at smaller sizes these would miss more often than can be seen.
+ */
+static void
+scan_a_slow_hand(void)
+{
+	Run			run = {.kind = NEARLY_FITS, .nbuffers = 4096, .seed = 13, .scans_per_pass = 8};
+	int			wrong = 0;
+	PbpAdviceRow row;
+
+	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
+	run_today(&run);
+	for (int i = 0; i < TODAY; i++)
+	{
+		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
+
+		pbp_advice_row(run.advice[0], i, &row);
+		wrong += row.reason == PBP_ADVICE_KNOWN && fabs(row.miss_ratio - truth) > 0.02;
+		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.miss_ratio, (int) row.reason);
+	}
+	ok(wrong == 0, "where a slow hand hides uses, no wrong figure is given");
+	finish(&run);
+}
+
+/*
+ * A long transaction publishes its accesses at its end, when no scan comes any
+ * more.
+ */
+static void
+publish_late(void)
+{
+	Bench		bench;
+	PbpAdviceCounts counts;
+	PbpAdviceTotals totals;
+	PbpAdviceRow row;
+	double		before;
+
+	bench_learn(&bench, ZIPF, 3);
+	for (int i = 0; i < 400; i++)
+	{
+		bench_run(&bench, 0.04, false);
+		scan_only(&bench.run, 0, &bench.pool);
+	}
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is known");
+	counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
+	pbp_advice_accesses(bench.run.advice[0], &counts);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	before = (double) counts.reads / (double) (counts.reads + counts.hits);
+	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
+	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next scan");
+	scan_only(&bench.run, 0, &bench.pool);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
+	ok(count_known(bench.run.advice[0], 1) >= 8, "with other sizes, to twice today's at least");
+	bench_finish(&bench);
+}
+
+int
+main(void)
+{
+	for (int kind = 0; kind < KINDS; kind++)
+		compare_trace((Kind) kind, 32768, 8, SMALLEST);
+	compare_trace(UNIFORM, 16384, 4, SMALLEST);
+	compare_trace(RING_SCANS, 16384, 4, SMALLEST);
+	compare_trace(PGBENCH, 16384, 4, SMALLEST);
+	printf("# %d of %d errors are within the uncertainty\n", covered, nknown);
+	ok(covered >= 0.9 * nknown, "nine in ten errors are within the uncertainty");
+	scan_rarely();
+	scan_a_slow_hand();
+	publish_late();
+	printf("1..%d\n", tests);
+	return 0;
+}

@@ -1,0 +1,473 @@
+/*
+ * advice_limits.c
+ *	  What the advice does not know, it does not say; and its memory and time
+ *	  are bounded.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice_model.h"
+
+static void
+all_fits(void)
+{
+	Bench		bench;
+
+	bench_start(&bench, UNIFORM, 8192, 8192 * 10, 1.0 / 20);
+	for (int i = 0; i < 200; i++)
+	{
+		for (int page = 0; page < 8000; page++)
+			pool_access(&bench.pool, page, false);
+		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+	}
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_NOTHING_EVICTED),
+	   "nothing was evicted: nothing is known, with the reason");
+	bench_finish(&bench);
+}
+
+/* What is known, when, and after knowledge was lost. */
+static void
+lose_knowledge(void)
+{
+	Bench		bench;
+	PbpAdviceTotals totals;
+
+	bench_learn(&bench, ZIPF, 1.9);
+	ok(all_unknown(bench.run.advice[0], TODAY + 3, PBP_ADVICE_LEARNING),
+	   "soon after the start, twice the size and more are being learned");
+	bench_run(&bench, 9, true);
+	ok(count_known(bench.run.advice[0], 1) == 10, "later all are known from 0.5 on");
+
+	pbp_advice_gap(bench.run.advice[0]);
+	bench_run(&bench, 0.2, true);
+	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_LEARNING),
+	   "after a gap, larger sizes are being learned again");
+	bench_run(&bench, 9, true);
+	ok(count_known(bench.run.advice[0], 1) == 10, "and known again later");
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	ok(totals.gaps == 1, "the gap was counted");
+
+	bench_run(&bench, 2, false);
+	bench_run(&bench, 0.2, true);
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a scan is detected");
+	bench_finish(&bench);
+}
+
+/*
+ * In a small pool, whose sample is small, the first figures after a gap stand
+ * on enough as well.  Of pages used alike, twice a pool, any size misses the
+ * share that it has no room for.
+ */
+static void
+learn_again(void)
+{
+	Bench		bench;
+	double		worst = 0;
+	int			nfigures = 0;
+
+	bench_start(&bench, UNIFORM, 2048, 2048 * 20, 1.0 / 20);
+	for (int i = 0; i < 30; i++)
+	{
+		bench_run(&bench, 8, true);
+		pbp_advice_gap(bench.run.advice[0]);
+		for (int step = 0; step < 60; step++)
+		{
+			bench_run(&bench, 0.1, true);
+			for (int j = TODAY + 1; j < PBP_ADVICE_FACTORS; j++)
+			{
+				PbpAdviceRow row;
+
+				pbp_advice_row(bench.run.advice[0], j, &row);
+				if (row.reason != PBP_ADVICE_KNOWN)
+					continue;
+				nfigures++;
+				worst = fmax(worst, fabs(row.miss_ratio - fmax(0, 1 - row.factor / 2)));
+			}
+		}
+	}
+	printf("# a small pool after gaps: within %.4f, %d figures\n", worst, nfigures);
+	ok(worst <= 0.1 && nfigures > 1000, "a small pool after gaps: the first figures of larger sizes within 0.1");
+	bench_finish(&bench);
+}
+
+/* A hand that makes several passes between two scans, after slower times. */
+static void
+outrun(void)
+{
+	Bench		bench;
+
+	bench_learn(&bench, ZIPF, 9);
+	for (int i = 0; i < 20; i++)
+	{
+		bench_run(&bench, 3, false);
+		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+	}
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_RARE_LOOKS),
+	   "a hand that outruns the scans: nothing is known any more, with the reason");
+	bench_run(&bench, 9, true);
+	ok(count_known(bench.run.advice[0], 1) == 10, "and known again when it is slower");
+	bench_finish(&bench);
+}
+
+/* The server does not count all reads. */
+static void
+count_less(void)
+{
+	Bench		bench;
+
+	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	bench.run.uncounted = 0.6;
+	bench_run(&bench, 12, true);
+	ok(count_known(bench.run.advice[0], 0) == 1 && count_reason(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED) == PBP_ADVICE_FACTORS - 1,
+	   "where more than half of the reads are not counted, no other size is known, with the reason");
+	bench.run.uncounted = 0.8;
+	bench_run(&bench, 12, true);
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNCOUNTED),
+	   "where most reads are not counted, neither is today's, with the reason");
+	bench_finish(&bench);
+
+	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+	for (int i = 0; i < 100; i++)
+	{
+		bench_run(&bench, 0.1, false);
+		scan_only(&bench.run, 0, &bench.pool);
+	}
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED),
+	   "where no access is counted, nothing is known, with the reason");
+	bench_finish(&bench);
+}
+
+/* Accesses during a gap, whose loads no scan has seen, must not dilute the figures. */
+static void
+count_before_gaps(void)
+{
+	Bench		bench;
+	double		worst = 0;
+
+	bench_learn(&bench, ZIPF, 9);
+	for (int i = 0; i < 20; i++)
+	{
+		PbpAdviceCounts counts;
+
+		bench_run(&bench, 3, false);
+		counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
+		pbp_advice_accesses(bench.run.advice[0], &counts);
+		scan_only(&bench.run, 0, &bench.pool);
+		bench.watch = (Watch) {bench.pool.ticks, bench.trace.count, bench.pool.hits, bench.pool.reads, 0};
+		bench_run(&bench, 3, true);
+	}
+	bench.run.window_start = bench.trace.count / 2;
+	bench.run.window_end = bench.trace.count;
+	bench.run.move_at = INT64_MAX;
+	for (int i = SMALLEST; i < TODAY + 1; i++)
+	{
+		PbpAdviceRow row;
+
+		pbp_advice_row(bench.run.advice[0], i, &row);
+		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
+					 fabs(row.miss_ratio - true_miss_ratio(&bench.run, row.factor)) : INFINITY);
+	}
+	printf("# gaps every six pools: smaller sizes within %.4f\n", worst);
+	ok(worst <= 0.02, "gaps again and again: smaller sizes within 0.02");
+	bench_finish(&bench);
+}
+
+/* Reads that no scan sees.  If they cannot be large scans, nothing is known. */
+static void
+see_less(void)
+{
+	Bench		bench;
+
+	for (int together = 0; together < 2; together++)
+	{
+		bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+		finish(&bench.run);
+		bench.run.rings_together = together;
+		start(&bench.run, 1, 8192 * 10, 1.0 / 20);
+		bench.run.uncounted = -19;
+		bench_run(&bench, 12, true);
+		if (together)
+			ok(count_known(bench.run.advice[0], 1) == 10 && count_reason(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN) == 0,
+			   "hardly any read is seen: known where these may be large scans");
+		else
+			ok(all_unknown(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN),
+			   "hardly any read is seen: nothing is known where large scans count apart, with the reason");
+		bench_finish(&bench);
+	}
+}
+
+/* Where large scans count as others, larger pools do not avoid their reads. */
+static void
+count_rings_as_others(void)
+{
+	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .scans_per_pass = 8, .rings_together = true};
+	double		worst = 0;
+
+	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
+	run_today(&run);
+	for (int i = TODAY; i < PBP_ADVICE_FACTORS; i++)
+	{
+		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
+		PbpAdviceRow row;
+
+		pbp_advice_row(run.advice[0], i, &row);
+		printf("# %-10s %5.3f  true %.4f  predicted %.4f\n", "one count", row.factor, truth, row.miss_ratio);
+		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY);
+	}
+	ok(worst <= 0.02, "large scans that count as other reads stay in larger pools");
+	finish(&run);
+}
+
+/* New pages are loads that are no reads. */
+static void
+extend(void)
+{
+	Bench		bench;
+	PbpAdviceTotals totals;
+	int64_t		loads = 0;
+
+	bench_start(&bench, NEW_PAGES, 8192, 8192 * 10, 1.0 / 20);
+	for (int i = 0; i < 200; i++)
+	{
+		PbpAdviceCounts counts = {0};
+
+		bench_run(&bench, 0.1, false);
+		counts.hits = bench.pool.hits - bench.watch.hits;
+		counts.extends = bench.pool.reads - loads;
+		loads = bench.pool.reads;
+		bench.watch.hits = bench.pool.hits;
+		pbp_advice_accesses(bench.run.advice[0], &counts);
+		scan_only(&bench.run, 0, &bench.pool);
+	}
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	printf("# new pages: self error %+.3f\n", totals.self_error);
+	ok(fabs(totals.self_error) < 0.1, "new pages are loads, as counted");
+	ok(count_known(bench.run.advice[0], TODAY) >= 1, "and today's figure is known where hardly anything else happens");
+	bench_finish(&bench);
+}
+
+static int	checks;
+
+static void
+count_check(void)
+{
+	checks++;
+}
+
+/* Interrupts are checked for in proportion to the pages. */
+static void
+interrupt(void)
+{
+	Bench		bench;
+	int			n = 262144;
+	int			while_scanning;
+
+	bench_start(&bench, UNIFORM, n, (size_t) n * 256, 0);
+	bench_run(&bench, 2, true);
+	pbp_advice_check_interrupts = count_check;
+	scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+	while_scanning = checks;
+	pbp_advice_gap(bench.run.advice[0]);
+	checks = 0;
+	pbp_advice_begin(bench.run.advice[0], bench.pool.ticks);
+	printf("# a sample of all %d pages: %d checks in a scan, %d at the beginning of one after a gap\n", n, while_scanning, checks);
+	ok(while_scanning >= 2, "interrupts are checked for while events are played");
+	ok(checks >= n / 16384, "and while a gap is noted");
+	pbp_advice_check_interrupts = NULL;
+	bench_finish(&bench);
+}
+
+/* The past fades, in today's figures as in the others. */
+static void
+forget(void)
+{
+	Bench		bench;
+	Pool		then;
+	PbpAdviceRow row;
+	double		truth;
+
+	bench_learn(&bench, UNIFORM, 12);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	printf("# before %.4f\n", row.miss_ratio);
+	ok(fabs(row.miss_ratio - 0.5) < 0.01, "the miss ratio today is the measured one");
+	bench.trace.kind = ZIPF;
+	bench_run(&bench, 12, true);
+	then = bench.pool;
+	bench_run(&bench, 4, true);
+	truth = (double) (bench.pool.reads - then.reads) /
+		(double) (bench.pool.hits - then.hits + bench.pool.reads - then.reads);
+	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	printf("# after %.4f, true %.4f\n", row.miss_ratio, truth);
+	ok(fabs(row.miss_ratio - truth) < 0.01, "and follows another workload");
+	bench_finish(&bench);
+}
+
+/* The bands hold the pages that pools of these sizes hold. */
+static void
+look_at_bands(void)
+{
+	Bench		bench;
+	Bench		twice;
+	int			n = 16384;
+	int			held = 0;
+	int			agree = 0;
+	int			sampled = 0;
+	int			within[PBP_ADVICE_FACTORS] = {0};
+	int			unsampled = 0;
+	double		worst = 0;
+
+	bench_start(&bench, ZIPF, n, (size_t) n * 10, 1.0 / 20);
+	bench_start(&twice, ZIPF, n, (size_t) n * 10, 1.0 / 20);
+	pool_free(&twice.pool);
+	pool_init(&twice.pool, 2 * n, trace_pages(n));
+	bench_run(&bench, 8, true);
+	while (twice.trace.count < bench.trace.count)
+	{
+		bool		bulk;
+
+		pool_access(&twice.pool, next_page(&twice.trace, &bulk), false);
+	}
+	for (int page = 0; page < trace_pages(n); page++)
+	{
+		uint64_t	key = key_of(page, sample_seed(0));
+		int			band = pbp_advice_band(bench.run.advice[0], key);
+
+		if (!pbp_advice_sampled(bench.run.advice[0], key))
+		{
+			unsampled += band != -1;
+			continue;
+		}
+		sampled++;
+		held += twice.pool.buffer[page] != NONE;
+		agree += (twice.pool.buffer[page] != NONE) == (band >= 0 && pbp_advice_factor(band) <= 2);
+		for (int i = band; band >= 0 && i < PBP_ADVICE_FACTORS; i++)
+			within[i]++;
+	}
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		worst = fmax(worst, fabs(within[i] / (pbp_advice_factor(i) * n * pbp_advice_rate(bench.run.advice[0])) - 1));
+	printf("# %d sampled pages, twice the pool holds %d, %d predicted right; sizes of bands off by %.3f\n",
+		   sampled, held, agree, worst);
+	ok(unsampled == 0, "pages that are not sampled are in no band");
+	ok(agree > 0.9 * sampled, "the bands predict for nine in ten pages whether twice the pool would hold them");
+	ok(worst < 0.15, "each size's bands hold about the pages of such a pool");
+	bench_finish(&bench);
+	bench_finish(&twice);
+}
+
+/* 2048 buffers, a thousandth of their memory; and not a byte more. */
+static void
+small_pool(void)
+{
+	Run			run = {.kind = ZIPF, .nbuffers = 2048, .seed = 5, .scans_per_pass = 8};
+	size_t		bytes = 16384;
+	size_t		behind = 4096;
+	unsigned char *memory = malloc(bytes + behind);
+	size_t		touched = 0;
+	double		worst = 0;
+	PbpAdviceTotals totals;
+
+	memset(memory, 0xA5, bytes + behind);
+	run.advice[0] = pbp_advice_init(memory, bytes, run.nbuffers, USAGE_MAX, 1.0 / 20, true);
+	run_today(&run);
+	for (size_t i = 0; i < behind; i++)
+		touched += memory[bytes + i] != 0xA5;
+	for (int i = SMALLEST; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceRow row;
+
+		pbp_advice_row(run.advice[0], i, &row);
+		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
+					 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
+	}
+	pbp_advice_totals(run.advice[0], &totals);
+	printf("# 2048 buffers: rate 1/%.1f, within %.4f\n", 1 / pbp_advice_rate(run.advice[0]), worst);
+	ok(pbp_advice_rate(run.advice[0]) > 1.0 / 40, "2048 buffers, 16 kB: more than 1 in 40 pages");
+	ok(worst < 0.05, "2048 buffers, 16 kB: within 0.05");
+	ok(touched == 0, "nothing is written behind the given memory");
+	ok(totals.dropped < totals.sampled_loads / 100, "and it is nearly always enough");
+	free(memory);
+}
+
+static void
+extremes(void)
+{
+	static uint64_t memory[4096];
+	size_t		smallest = 0;
+	PbpAdvice  *advice;
+	PbpAdviceRow row;
+	Bench		bench;
+
+	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, USAGE_MAX, 0, true))
+		smallest++;
+	ok(smallest > 0 && smallest < 4096, "too little memory is refused");
+
+	/* a pool of one buffer, whose page is not sampled */
+	advice = pbp_advice_init(memory, sizeof(memory), 1, USAGE_MAX, 1.0 / 20, true);
+	for (int i = 0; i < 100; i++)
+	{
+		pbp_advice_accesses(advice, &(PbpAdviceCounts) {.hits = 10, .reads = 1});
+		pbp_advice_begin(advice, i);
+		pbp_advice_end(advice, i);
+	}
+	pbp_advice_row(advice, TODAY, &row);
+	ok(fabs(row.miss_ratio - 1.0 / 11) < 1e-9, "nothing sampled: today's figure is known");
+	ok(all_unknown(advice, TODAY + 1, PBP_ADVICE_LITTLE_EVIDENCE), "nothing sampled: and no other");
+
+	/* every page of a small pool */
+	bench_start(&bench, ZIPF, 64, 1 << 16, 0);
+	bench_run(&bench, 100, true);
+	ok(pbp_advice_rate(bench.run.advice[0]) == 1, "with memory for all, all pages are sampled");
+	ok(count_known(bench.run.advice[0], TODAY) == 6, "and the figures known");
+	bench_finish(&bench);
+}
+
+static void
+repeat(void)
+{
+	size_t		bytes = 4096 * 10;
+	Bench		one;
+	Bench		other;
+	int			different = 0;
+
+	bench_start(&one, PGBENCH, 4096, bytes, 1.0 / 20);
+	bench_start(&other, PGBENCH, 4096, bytes, 1.0 / 20);
+	bench_run(&one, 5, true);
+	bench_run(&other, 5, true);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceRow row;
+		PbpAdviceRow again;
+
+		pbp_advice_row(one.run.advice[0], i, &row);
+		pbp_advice_row(other.run.advice[0], i, &again);
+		different += memcmp(&row.miss_ratio, &again.miss_ratio, sizeof(double)) != 0;
+	}
+	ok(different == 0, "the same run says the same");
+	bench_finish(&one);
+	bench_finish(&other);
+}
+
+int
+main(void)
+{
+	all_fits();
+	lose_knowledge();
+	learn_again();
+	outrun();
+	count_less();
+	count_before_gaps();
+	see_less();
+	count_rings_as_others();
+	extend();
+	interrupt();
+	forget();
+	look_at_bands();
+	small_pool();
+	extremes();
+	repeat();
+	printf("1..%d\n", tests);
+	return 0;
+}

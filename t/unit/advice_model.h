@@ -1,0 +1,136 @@
+/*
+ * advice_model.h
+ *	  A model of the server's buffer pool that runs traces, observed by the
+ *	  advice as the sampler would do it.  Tests print TAP.
+ */
+#ifndef ADVICE_MODEL_H
+#define ADVICE_MODEL_H
+
+#include "../../src/advice.h"
+
+#define USAGE_MAX	5
+#define RING		32
+#define NONE		(-1)
+
+#define SAMPLES			3		/* drawn of the pages, in the same run */
+#define SETTLE_POOLS	7		/* pools' worth of reads before the window */
+#define MOVED_POOLS		12		/* and after the working set has moved */
+#define WINDOW_POOLS	6
+#define IDLE_POOLS		20		/* of accesses, to a scan while nothing moves */
+#define SMALLEST		1		/* index of the smallest size that must be right */
+#define TODAY			5
+
+extern int	tests;
+
+/* xorshift: the same in every run */
+typedef struct Random
+{
+	uint64_t	state;
+} Random;
+
+typedef struct Pool
+{
+	int			nbuffers;
+	int			used;			/* the others are free */
+	int			hand;
+	int64_t		ticks;
+	int		   *page;			/* of each buffer */
+	uint8_t    *usage;			/* of each buffer */
+	int		   *buffer;			/* of each page, or NONE */
+	int			ring[RING];
+	int			ring_next;
+	int64_t		hits;			/* both without the bulk reads */
+	int64_t		reads;
+	int64_t		ring_reads;
+} Pool;
+
+typedef enum Kind
+{
+	UNIFORM,
+	ZIPF,
+	TWO_SETS,
+	SCANS,						/* of small tables, through the pool */
+	RING_SCANS,					/* of large ones, through a ring */
+	MOVING,
+	PGBENCH,
+	KINDS,
+	NEARLY_FITS = KINDS,		/* these are for tests of their own */
+	FITS_TWICE,
+	NEW_PAGES
+} Kind;
+
+typedef struct Trace
+{
+	Kind		kind;
+	int			nbuffers;		/* of today's pool */
+	Random		random;
+	int64_t		count;
+	int64_t		move_at;		/* the working set moves, or never */
+	int			scanned;
+	int			step;			/* of a transaction */
+	int			row;			/* that it is about */
+} Trace;
+
+typedef struct Run
+{
+	Kind		kind;
+	int			nbuffers;
+	uint64_t	seed;
+	int			scans_per_pass;
+	PbpAdvice  *advice[SAMPLES];
+	double		uncounted;		/* share of the reads that the server does not count */
+	bool		rings_together; /* their reads count as others */
+	int64_t		window_start;	/* in accesses */
+	int64_t		window_end;
+	int64_t		move_at;
+} Run;
+
+typedef struct Watch
+{
+	int64_t		ticks;
+	int64_t		count;
+	int64_t		hits;
+	int64_t		reads;
+	int64_t		ring_reads;
+} Watch;
+
+/* A pool that runs a trace in steps, observed by one advice. */
+typedef struct Bench
+{
+	Run			run;
+	Pool		pool;
+	Trace		trace;
+	Watch		watch;
+} Bench;
+
+extern const char *const kind_names[KINDS];
+
+/* advice_pool.c */
+extern void ok(bool passed, const char *what);
+extern void pool_init(Pool *pool, int nbuffers, int npages);
+extern void pool_free(Pool *pool);
+extern void pool_access(Pool *pool, int page, bool bulk);
+extern int trace_pages(int nbuffers);
+extern void trace_init(Trace *trace, Kind kind, int nbuffers, uint64_t seed, int64_t move_at);
+extern int next_page(Trace *trace, bool *bulk);
+extern uint64_t key_of(int page, uint64_t seed);
+
+/* advice_run.c */
+extern uint64_t sample_seed(int sample);
+extern PbpAdviceCounts count_accesses(const Run *run, const Pool *pool, const Watch *watch);
+extern void scan_only(const Run *run, int sample, const Pool *pool);
+extern void scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch);
+extern void watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch);
+extern void run_today(Run *run);
+extern double true_miss_ratio(const Run *run, double factor);
+extern void start(Run *run, int samples, size_t bytes, double rate);
+extern void finish(Run *run);
+extern int count_known(const PbpAdvice *advice, int from);
+extern int count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason);
+extern bool all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason);
+extern void bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate);
+extern void bench_run(Bench *bench, double pools, bool watched);
+extern void bench_learn(Bench *bench, Kind kind, double pools);
+extern void bench_finish(Bench *bench);
+
+#endif							/* ADVICE_MODEL_H */

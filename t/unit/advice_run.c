@@ -1,0 +1,236 @@
+/*
+ * advice_run.c
+ *	  Pools that run a trace: the baseline, observed by the advice, and pools
+ *	  of other sizes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice_model.h"
+
+uint64_t
+sample_seed(int sample)
+{
+	return 1000 + (uint64_t) sample;
+}
+
+/* The server's counts of accesses since the last scan. */
+PbpAdviceCounts
+count_accesses(const Run *run, const Pool *pool, const Watch *watch)
+{
+	int64_t		ring_reads = pool->ring_reads - watch->ring_reads;
+	PbpAdviceCounts counts = {.hits = pool->hits - watch->hits};
+
+	counts.reads = (int64_t) ((1 - run->uncounted) * (double) (pool->reads - watch->reads));
+	if (run->rings_together)
+		counts.reads += ring_reads;
+	else
+		counts.ring_reads = ring_reads;
+	return counts;
+}
+
+void
+scan_only(const Run *run, int sample, const Pool *pool)
+{
+	PbpAdvice  *advice = run->advice[sample];
+
+	pbp_advice_begin(advice, pool->ticks);
+	for (int i = 0; i < pool->used; i++)
+	{
+		uint64_t	key = key_of(pool->page[i], sample_seed(sample));
+
+		if (pbp_advice_sampled(advice, key))
+			pbp_advice_observe(advice, key, i, pool->usage[i]);
+	}
+	pbp_advice_end(advice, pool->ticks);
+}
+
+void
+scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
+{
+	PbpAdviceCounts counts = count_accesses(run, pool, watch);
+
+	pbp_advice_accesses(run->advice[sample], &counts);
+	scan_only(run, sample, pool);
+}
+
+/* Scan whenever the sampler would. */
+void
+watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
+{
+	if (pool->ticks - watch->ticks < run->nbuffers / run->scans_per_pass &&
+		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
+		return;
+	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
+		scan_pool(run, i, pool, watch);
+	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads, pool->ring_reads};
+}
+
+/* Runs the baseline pool under observation, and finds the window. */
+void
+run_today(Run *run)
+{
+	Pool		pool;
+	Trace		trace;
+	Watch		watch = {0};
+	int64_t		reads = (int64_t) SETTLE_POOLS * run->nbuffers;
+
+	pool_init(&pool, run->nbuffers, trace_pages(run->nbuffers));
+	trace_init(&trace, run->kind, run->nbuffers, run->seed, INT64_MAX);
+	run->window_start = run->window_end = 0;
+	while (run->window_end == 0)
+	{
+		bool		bulk;
+		int			page = next_page(&trace, &bulk);
+
+		pool_access(&pool, page, bulk);
+		watch_pool(run, &pool, &trace, &watch);
+		if (pool.reads < reads)
+			continue;
+		if (run->kind == MOVING && trace.move_at == INT64_MAX)
+		{
+			trace.move_at = trace.count;
+			reads += (int64_t) MOVED_POOLS * run->nbuffers;
+		}
+		else if (run->window_start == 0)
+		{
+			run->window_start = trace.count;
+			reads += (int64_t) WINDOW_POOLS * run->nbuffers;
+		}
+		else
+			run->window_end = trace.count;
+	}
+	run->move_at = trace.move_at;
+	pool_free(&pool);
+}
+
+/* What a pool of another size misses in the same window. */
+double
+true_miss_ratio(const Run *run, double factor)
+{
+	Pool		pool;
+	Trace		trace;
+	int64_t		hits = 0;
+	int64_t		reads = 0;
+	int64_t		ring_reads = 0;
+	double		ratio;
+
+	pool_init(&pool, (int) (factor * run->nbuffers), trace_pages(run->nbuffers));
+	trace_init(&trace, run->kind, run->nbuffers, run->seed, run->move_at);
+	while (trace.count < run->window_end)
+	{
+		bool		bulk;
+		int			page = next_page(&trace, &bulk);
+
+		pool_access(&pool, page, bulk);
+		if (trace.count == run->window_start)
+		{
+			hits = pool.hits;
+			reads = pool.reads;
+			ring_reads = pool.ring_reads;
+		}
+	}
+	reads = pool.reads - reads + (run->rings_together ? pool.ring_reads - ring_reads : 0);
+	ratio = (double) reads / (double) (pool.hits - hits + reads);
+	pool_free(&pool);
+	return ratio;
+}
+
+void
+start(Run *run, int samples, size_t bytes, double rate)
+{
+	memset(run->advice, 0, sizeof(run->advice));
+	for (int i = 0; i < samples; i++)
+		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, USAGE_MAX, rate, !run->rings_together);
+}
+
+void
+finish(Run *run)
+{
+	for (int i = 0; i < SAMPLES; i++)
+		free(run->advice[i]);
+}
+
+/* ---- what is known ---- */
+
+/* How many of these rows have a figure. */
+int
+count_known(const PbpAdvice *advice, int from)
+{
+	int			known = 0;
+
+	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceRow row;
+
+		pbp_advice_row(advice, i, &row);
+		known += row.reason == PBP_ADVICE_KNOWN || !isnan(row.miss_ratio);
+	}
+	return known;
+}
+
+int
+count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason)
+{
+	int			found = 0;
+
+	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceRow row;
+
+		pbp_advice_row(advice, i, &row);
+		found += row.reason == reason;
+	}
+	return found;
+}
+
+bool
+all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason)
+{
+	return count_known(advice, from) == 0 &&
+		count_reason(advice, from, reason) == PBP_ADVICE_FACTORS - from;
+}
+
+void
+bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate)
+{
+	memset(bench, 0, sizeof(*bench));
+	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .scans_per_pass = 8};
+	start(&bench->run, 1, bytes, rate);
+	pool_init(&bench->pool, nbuffers, trace_pages(nbuffers));
+	trace_init(&bench->trace, kind, nbuffers, bench->run.seed, INT64_MAX);
+}
+
+/* For so many pools' worth of reads, with or without scans. */
+void
+bench_run(Bench *bench, double pools, bool watched)
+{
+	int64_t		reads = bench->pool.reads + (int64_t) (pools * bench->run.nbuffers);
+
+	while (bench->pool.reads < reads)
+	{
+		bool		bulk;
+		int			page = next_page(&bench->trace, &bulk);
+
+		pool_access(&bench->pool, page, bulk);
+		if (watched)
+			watch_pool(&bench->run, &bench->pool, &bench->trace, &bench->watch);
+	}
+}
+
+/* 8192 buffers, observed from the start for so many pools' worth of reads. */
+void
+bench_learn(Bench *bench, Kind kind, double pools)
+{
+	bench_start(bench, kind, 8192, 8192 * 10, 1.0 / 20);
+	bench_run(bench, pools, true);
+}
+
+void
+bench_finish(Bench *bench)
+{
+	pool_free(&bench->pool);
+	finish(&bench->run);
+}
