@@ -222,7 +222,7 @@ next_random(Advice *advice)
 extern size_t pbp_set_table_size(PageTable *table, double npages);
 extern void *pbp_place_table(PageTable *table, void *memory);
 extern uint32_t pbp_find_page(const PageTable *table, uint64_t key);
-extern uint32_t pbp_find_page_at(Advice *advice, uint64_t key, int buffer);
+extern uint32_t pbp_find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved);
 extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
 
 /* advice_pools.c */

@@ -21,6 +21,13 @@
 /* Weight of one use against all before. */
 #define LEVEL_GAIN			0.09
 
+/* Unlike fmin() and fmax(), this is no call. */
+static inline double
+within(double low, double high, double value)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 static double
 next_share(Advice *advice)
 {
@@ -46,8 +53,11 @@ some_events(Advice *advice, double mean, int most)
 		return 0;
 	if (mean > 2 * most)
 		return most;
+	product = next_share(advice);
+	if (product <= 1 - mean)
+		return 0;				/* as it would be below, without exp() */
 	limit = exp(-mean);
-	for (product = next_share(advice); product > limit && nevents < most; product *= next_share(advice))
+	for (; product > limit && nevents < most; product *= next_share(advice))
 		nevents++;
 	return nevents;
 }
@@ -72,8 +82,8 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
 		share = nvisits == visits(look->last, buffer) ? 0 :
-			fmin(1, (double) (look->now.ticks - last_visit) /
-				 (double) (look->now.ticks - look->last.ticks));
+			within(0, 1, (double) (look->now.ticks - last_visit) /
+				   (double) (look->now.ticks - look->last.ticks));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		share /= 2;				/* until it reached the maximum */
@@ -104,7 +114,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 	{
 		double		level = (double) state->level + LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * uses);
 
-		state->level = (unsigned) fmin(LEVELS - 1, fmax(0, rounded(advice, level)));
+		state->level = (unsigned) within(0, LEVELS - 1, rounded(advice, level));
 		uses = advice->use_rates[state->level] * passed;
 	}
 	return seen + some_events(advice, (1 - visible) * uses, usage);
@@ -136,12 +146,12 @@ add_events(Advice *advice, uint32_t page, bool load, int amount)
 
 /* Learn from a page that this look has not met yet.  Was it loaded? */
 static bool
-learn(Advice *advice, uint32_t page, int buffer, int usage)
+learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 {
 	PageState  *state = &advice->table.pages[page].state;
 	uint64_t	look = advice->look.number;
 	MeetingList *list = meetings_of(advice, look);
-	bool		load = advice->look.lost || !met_in_look(*state, look - 1);
+	bool		load = advice->look.lost || moved || !met_in_look(*state, look - 1);
 	int			amount;
 
 	if (list->nmeetings < advice->max_meetings)
@@ -164,7 +174,8 @@ bool
 pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 {
 	Advice	   *advice = (Advice *) base;
-	uint32_t	page = pbp_find_page_at(advice, key, buffer);
+	bool		moved;
+	uint32_t	page = pbp_find_page_at(advice, key, buffer, &moved);
 
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
@@ -174,7 +185,7 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 		page = pbp_add_page(advice, key);
 	return page != INVALID_PAGE &&
 		!met_in_look(advice->table.pages[page].state, advice->look.number) &&
-		learn(advice, page, buffer, usage);
+		learn(advice, page, buffer, moved, usage);
 }
 
 int

@@ -58,10 +58,11 @@ pbp_find_page(const PageTable *table, uint64_t key)
 /*
  * The same during a look.  Nearly every page is still in the buffer where the
  * last look met it.  That look's list spares the hash table and names the
- * records to prefetch: less than half the time, by bench/learning.
+ * records to prefetch: less than half the time, by bench/learning.  A page that
+ * the last look met in another buffer has left the pool and returned.
  */
 uint32_t
-pbp_find_page_at(Advice *advice, uint64_t key, int buffer)
+pbp_find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved)
 {
 	const MeetingList *last = meetings_of(advice, advice->look.number - 1);
 	const Meeting *meetings = last->meetings;
@@ -75,9 +76,11 @@ pbp_find_page_at(Advice *advice, uint64_t key, int buffer)
 		next++;
 	}
 	advice->look.next_meeting = next;
+	*moved = false;
 	if (next < last->nmeetings && meetings[next].buffer == buffer &&
 		pages[meetings[next].page].fingerprint == (uint32_t) key)
 		return meetings[next].page;
+	*moved = last->nmeetings < advice->max_meetings;
 	return pbp_find_page(&advice->table, key);
 }
 

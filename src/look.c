@@ -34,7 +34,7 @@
  * Passes between two checks.  Each is two whole scans within a pass: a page
  * that entered after the first cannot have left before the second.
  */
-#define PASSES_PER_CHECK	16
+#define PASSES_PER_CHECK	32
 #define CHECK_GAIN			0.1
 
 void

@@ -15,7 +15,7 @@
 #include "pagesample.h"
 
 /* Descriptors that are read so much later are fetched into the caches. */
-#define FETCHED_AHEAD	16
+#define FETCHED_AHEAD	32
 
 /*
  * A hash of a page's tag, of which each range has a random share of the pages.
@@ -52,25 +52,39 @@ is_victim(PbpBufState state)
 }
 
 /*
- * A tag is first read without a lock.  Only if its page is in the sample, its
- * header is locked and read again.
+ * Reads a page without its header's lock, which sessions want, too.  A tag
+ * changes only under that lock.  Another page that entered, under it, during
+ * the few nanoseconds in between, would not be noticed; the tag might then be
+ * half of each page's, and the advice would know one page that does not exist.
  */
-static inline void
+static pg_attribute_always_inline bool
+read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
+{
+	*state = pbp_read_state(desc);
+	if (!pbp_holds_page(*state))
+		return false;
+	if (unlikely(*state & BM_LOCKED))
+		return pbp_read_page(desc, state, tag);
+	pg_read_barrier();
+	*tag = desc->tag;
+	pg_read_barrier();
+	return pbp_holds_page(pbp_read_state(desc));
+}
+
+static pg_attribute_always_inline void
 visit_buffer(const PbpAdvice *advice, int buffer, PbpPageVisitor visit, void *arg)
 {
 	BufferDesc *desc = GetBufferDescriptor(buffer);
-	PbpBufState state = pbp_read_state(desc);
+	PbpBufState state;
 	BufferTag	tag;
 
-	if (pbp_holds_page(state) && pbp_advice_sampled(advice, page_key(&desc->tag)) &&
-		pbp_read_page(desc, &state, &tag))
+	if (read_page(desc, &state, &tag))
 	{
 		uint64		key = page_key(&tag);
-		int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
 
 		if (pbp_advice_sampled(advice, key) && !is_victim(state))
 		{
-			visit(arg, key, buffer, usage, &tag);
+			visit(arg, key, buffer, Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT), &tag);
 			return;
 		}
 	}
@@ -96,6 +110,8 @@ pbp_sample_buffers(const PbpAdvice *advice, const int *buffers, int nbuffers,
 				   PbpPageVisitor visit, void *arg)
 {
 	CHECK_FOR_INTERRUPTS();
+	for (int i = 0; i < Min(FETCHED_AHEAD, nbuffers); i++)
+		__builtin_prefetch(GetBufferDescriptor(buffers[i]));
 	for (int i = 0; i < nbuffers; i++)
 	{
 		if (i + FETCHED_AHEAD < nbuffers)
