@@ -326,7 +326,7 @@ CREATE FUNCTION pgbufprobe_history(
     OUT pinned bigint,
     OUT sampled_buffers bigint,         -- buffers from which the counts are estimated; NULL: all were counted
     OUT buffers_error bigint,           -- each exact count differs by no more than this, with 95 % confidence
-    OUT scans bigint,                   -- looks at the pool, from which the advice learns
+    OUT looks bigint,                   -- looks at the pool, from which the advice learns
     OUT sampler_cpu_ms double precision,
     OUT sampler_cpu_fraction double precision)      -- of one CPU
 RETURNS SETOF record

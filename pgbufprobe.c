@@ -59,7 +59,7 @@ define_settings(void)
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.history_interval",
 							"Sets the time between two samples of the history.",
-							"If the clock hand moves fast, the worker scans the buffer pool more often for the advice.",
+							"If the clock hand moves fast, the worker looks at the buffer pool more often for the advice.",
 							&pbp_history_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",

@@ -22,7 +22,7 @@ typedef struct PbpSample
 	int64		elapsed_ns;		/* 0: there was no sample before */
 	int64		new_ticks;
 	int64		new_allocations;
-	int64		scans;
+	int64		looks;
 	int64		cpu_ns;			/* used by the worker */
 } PbpSample;
 

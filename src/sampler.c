@@ -170,7 +170,7 @@ look_at_pool(Sampler *sampler)
 	pbp_learner_begin_look(sampler->learner, sampler->ticks);
 	read_clock(sampler);
 	pbp_learner_end_look(sampler->learner, sampler->ticks);
-	sampler->interval.scans++;
+	sampler->interval.looks++;
 }
 
 static int64

@@ -143,7 +143,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	add_count(&row, pinned);
 	add_known_count(&row, histogram->nread < NBuffers, histogram->nread);
 	add_count(&row, largest_error(histogram, dirty, pinned));
-	add_count(&row, sample->scans);
+	add_count(&row, sample->looks);
 	add_measure(&row, (double) sample->cpu_ns / 1e6);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
 	emit_row(rsinfo, &row, HISTORY_COLS);
@@ -208,9 +208,9 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 		case PBP_ADVICE_LITTLE_EVIDENCE:
 			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_LOOKS:
-			return "the clock hand is too fast for the sampler; a higher pgbufprobe.max_cpu_fraction allows more scans";
+			return "the clock hand is too fast for the sampler; a higher pgbufprobe.max_cpu_fraction allows more looks";
 		case PBP_ADVICE_FAST_HAND:
-			return "in a pool this small, the clock hand would complete too many passes between two scans";
+			return "in a pool this small, the clock hand would complete too many passes between two looks";
 		case PBP_ADVICE_UNPUBLISHED:
 			return PBP_COUNTS_APART ?
 				"reads are not counted, because transactions have not reported their statistics yet or WAL is being replayed" :
@@ -233,7 +233,7 @@ caveat_of_advice(const PbpAdviceReport *report, double factor)
 
 	if (totals->self_error < -LARGE_SELF_ERROR)
 		return PBP_COUNTS_APART ?
-			"many reads were not observed, because large scans or a fast clock hand evicted their pages between two scans" :
+			"many reads were not observed, because large scans or a fast clock hand evicted their pages between two looks" :
 			"many reads were not observed; before PostgreSQL 16, these include reads by large scans and of temporary tables";
 	if (totals->self_error > LARGE_SELF_ERROR)
 		return PBP_COUNTS_APART ?

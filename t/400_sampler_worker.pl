@@ -37,7 +37,7 @@ sub samples_are_right
 			       taken_at - lag(taken_at) OVER (ORDER BY n) AS later
 			  FROM (SELECT row_number() OVER () AS n, * FROM pgbufprobe_history()) AS h) AS sample
 		 WHERE unused + (SELECT sum(u) FROM unnest(usagecounts) u) <> $buffers
-		    OR dirty > $buffers OR pinned > $buffers OR scans < 1 OR sampler_cpu_ms IS NULL OR later <= '0'
+		    OR dirty > $buffers OR pinned > $buffers OR looks < 1 OR sampler_cpu_ms IS NULL OR later <= '0'
 		    OR (seconds IS NULL AND num_nonnulls(ticks_per_second, inspected_per_allocation, seconds_per_pass,
 		                                         sampler_cpu_fraction) > 0)
 		    OR (n > 1 AND seconds IS NOT NULL AND NOT (
@@ -100,10 +100,10 @@ becomes_true($node, q{(SELECT ticks FROM pgbufprobe_clock()) = max(ticks)
 	AND (SELECT allocations FROM pgbufprobe_clock()) = max(allocations) FROM pgbufprobe_history()},
 	'the last sample has the hand where it stands');
 is(ask($node, 'SELECT min(unused) FROM pgbufprobe_history()'), 0, 'the pool was full');
-my ($turns, $scans) = split /\|/, ask($node,
-	"SELECT (max(ticks) - min(ticks)) / $pool, sum(scans) FROM pgbufprobe_history()");
-cmp_ok($turns, '>=', 18, 'the hand went round');
-cmp_ok($scans, '>=', 4 * $turns, 'four scans a turn at least');
+my ($passes, $looks) = split /\|/, ask($node,
+	"SELECT (max(ticks) - min(ticks)) / $pool, sum(looks) FROM pgbufprobe_history()");
+cmp_ok($passes, '>=', 18, 'the hand went round');
+cmp_ok($looks, '>=', 4 * $passes, 'four looks in each pass at least');
 
 is( ask($node, q{
 		SELECT count(*) FROM pgbufprobe_advice()
@@ -180,7 +180,7 @@ await_samples($node, 2);
 my $unadvised = ask($node, 'SELECT now()');
 ask($node, 'CALL load(2)');
 await_samples($node, 1);
-is(ask($node, "SELECT min(scans), max(scans) FROM pgbufprobe_history() WHERE taken_at > '$unadvised'"), '0|0',
+is(ask($node, "SELECT min(looks), max(looks) FROM pgbufprobe_history() WHERE taken_at > '$unadvised'"), '0|0',
 	'no advice: no look at the pool');
 set($node, advice_memory => '1kB');
 becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small, or could not be allocated') FROM pgbufprobe_advice()},
@@ -209,11 +209,11 @@ set($node, max_cpu_fraction => '0.0001');
 load_after_reset($node);
 await_samples($node, 1);
 samples_are_right($node, 'a small share of a processor');
-my ($fewer_turns, $fewer_scans, $used) = split /\|/, ask($node, qq{
-	SELECT (max(ticks) - min(ticks)) / $pool, sum(scans) FILTER (WHERE seconds IS NOT NULL),
+my ($fewer_passes, $fewer_looks, $used) = split /\|/, ask($node, qq{
+	SELECT (max(ticks) - min(ticks)) / $pool, sum(looks) FILTER (WHERE seconds IS NOT NULL),
 	       sum(sampler_cpu_ms) FILTER (WHERE seconds IS NOT NULL) / sum(seconds) / 1000
 	  FROM pgbufprobe_history()});
-cmp_ok($fewer_scans / $fewer_turns, '<', $scans / $turns, 'a small share of a processor: fewer scans');
+cmp_ok($fewer_looks / $fewer_passes, '<', $looks / $passes, 'a small share of a processor: fewer looks');
 cmp_ok($used, '<', 0.0002, 'and it is not exceeded');
 set($node, max_cpu_fraction => '1');
 await_samples($node, 2);

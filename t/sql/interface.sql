@@ -41,7 +41,7 @@ INSERT INTO documented VALUES
         OUT taken_at timestamp with time zone, OUT seconds double precision, OUT ticks bigint, OUT allocations bigint,
         OUT ticks_per_second double precision, OUT inspected_per_allocation double precision,
         OUT seconds_per_pass double precision, OUT usagecounts bigint[], OUT unused bigint, OUT dirty bigint,
-        OUT pinned bigint, OUT sampled_buffers bigint, OUT buffers_error bigint, OUT scans bigint,
+        OUT pinned bigint, OUT sampled_buffers bigint, OUT buffers_error bigint, OUT looks bigint,
         OUT sampler_cpu_ms double precision, OUT sampler_cpu_fraction double precision$$),
     ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
     ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$

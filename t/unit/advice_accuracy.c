@@ -14,9 +14,9 @@ static int	nknown;				/* figures with an uncertainty */
 static int	covered;			/* of these, off by no more than that */
 
 static void
-compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
+compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 {
-	Run			run = {.kind = kind, .nbuffers = nbuffers, .seed = 1 + (uint64_t) kind, .scans_per_pass = scans_per_pass};
+	Run			run = {.kind = kind, .nbuffers = nbuffers, .seed = 1 + (uint64_t) kind, .looks_per_pass = looks_per_pass};
 	double		worst_smaller = 0;
 	double		worst_larger = 0;
 	double		worst_self = 0;
@@ -55,15 +55,15 @@ compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
 		pbp_advice_totals(run.advice[j], &totals);
 		worst_self = fmax(worst_self, fabs(totals.self_error));
 		dropped += totals.dropped;
-		printf("# %-10s sample %d: rate 1/%.1f, %.1f scans per pass, self error %+.3f\n", kind_names[kind], j,
+		printf("# %-10s sample %d: rate 1/%.1f, %.1f looks per pass, self error %+.3f\n", kind_names[kind], j,
 			   1 / pbp_advice_rate(run.advice[j]), totals.looks_per_pass, totals.self_error);
 	}
 	finish(&run);
 
 	snprintf(what, sizeof(what), "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
 	ok(worst_larger <= 0.01, what);
-	snprintf(what, sizeof(what), "%s, %d scans per pass: %g to 1 times, known within 0.02 (%.4f)",
-			 kind_names[kind], scans_per_pass, pbp_advice_factor(smallest), worst_smaller);
+	snprintf(what, sizeof(what), "%s, %d looks per pass: %g to 1 times, known within 0.02 (%.4f)",
+			 kind_names[kind], looks_per_pass, pbp_advice_factor(smallest), worst_smaller);
 	ok(worst_smaller <= 0.02, what);
 	snprintf(what, sizeof(what), "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
 	ok(worst_self < 0.1, what);
@@ -71,11 +71,11 @@ compare_trace(Kind kind, int nbuffers, int scans_per_pass, int smallest)
 	ok(dropped == 0, what);
 }
 
-/* One scan per pass suffices for larger sizes, but not for smaller ones. */
+/* One look per pass suffices for larger sizes, but not for smaller ones. */
 static void
-scan_rarely(void)
+look_rarely(void)
 {
-	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .scans_per_pass = 1};
+	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .looks_per_pass = 1};
 	int			wrong = 0;
 	double		worst = 0;
 	PbpAdviceRow row;
@@ -91,20 +91,20 @@ scan_rarely(void)
 			worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
 						 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
 	}
-	printf("# one scan per pass: larger sizes within %.4f\n", worst);
-	ok(wrong == 0, "one scan per pass: smaller sizes are unknown, with the reason");
-	ok(worst <= 0.02, "one scan per pass: larger sizes within 0.02");
+	printf("# one look per pass: larger sizes within %.4f\n", worst);
+	ok(wrong == 0, "one look per pass: smaller sizes are unknown, with the reason");
+	ok(worst <= 0.02, "one look per pass: larger sizes within 0.02");
 	finish(&run);
 }
 
 /*
- * A few pages come and go, and all others are used far more often than scans
+ * A few pages come and go, and all others are used far more often than looks
  * come: at smaller sizes these would miss more often than can be seen.
  */
 static void
-scan_a_slow_hand(void)
+look_at_a_slow_hand(void)
 {
-	Run			run = {.kind = NEARLY_FITS, .nbuffers = 4096, .seed = 13, .scans_per_pass = 8};
+	Run			run = {.kind = NEARLY_FITS, .nbuffers = 4096, .seed = 13, .looks_per_pass = 8};
 	int			wrong = 0;
 	PbpAdviceRow row;
 
@@ -123,7 +123,7 @@ scan_a_slow_hand(void)
 }
 
 /*
- * A long transaction publishes its accesses at its end, when no scan comes any
+ * A long transaction publishes its accesses at its end, when no look comes any
  * more.
  */
 static void
@@ -139,7 +139,7 @@ publish_late(void)
 	for (int i = 0; i < 400; i++)
 	{
 		bench_run(&bench, 0.04, false);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 	}
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is known");
@@ -149,8 +149,8 @@ publish_late(void)
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	before = (double) counts.reads / (double) (counts.reads + counts.hits);
 	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
-	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next scan");
-	scan_only(&bench.run, 0, &bench.pool);
+	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next look");
+	look_only(&bench.run, 0, &bench.pool);
 	pbp_advice_row(bench.run.advice[0], TODAY, &row);
 	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
 	ok(count_known(bench.run.advice[0], 1) >= 8, "with other sizes, to twice today's at least");
@@ -167,8 +167,8 @@ main(void)
 	compare_trace(PGBENCH, 16384, 4, SMALLEST);
 	printf("# %d of %d errors are within the uncertainty\n", covered, nknown);
 	ok(covered >= 0.9 * nknown, "nine in ten errors are within the uncertainty");
-	scan_rarely();
-	scan_a_slow_hand();
+	look_rarely();
+	look_at_a_slow_hand();
 	publish_late();
 	printf("1..%d\n", tests);
 	return 0;

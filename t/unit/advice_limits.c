@@ -20,7 +20,7 @@ all_fits(void)
 	{
 		for (int page = 0; page < 8000; page++)
 			pool_access(&bench.pool, page, false);
-		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+		look_at_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_NOTHING_EVICTED),
 	   "nothing was evicted: nothing is known, with the reason");
@@ -52,7 +52,7 @@ lose_knowledge(void)
 	bench_run(&bench, 2, false);
 	bench_run(&bench, 0.2, true);
 	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a scan is detected");
+	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a look is detected");
 	bench_finish(&bench);
 }
 
@@ -93,7 +93,7 @@ learn_again(void)
 	bench_finish(&bench);
 }
 
-/* A hand that makes several passes between two scans, after slower times. */
+/* A hand that makes several passes between two looks, after slower times. */
 static void
 outrun(void)
 {
@@ -103,10 +103,10 @@ outrun(void)
 	for (int i = 0; i < 20; i++)
 	{
 		bench_run(&bench, 3, false);
-		scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
+		look_at_pool(&bench.run, 0, &bench.pool, &bench.watch);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_RARE_LOOKS),
-	   "a hand that outruns the scans: nothing is known any more, with the reason");
+	   "a hand that outruns the looks: nothing is known any more, with the reason");
 	bench_run(&bench, 9, true);
 	ok(count_known(bench.run.advice[0], 1) == 10, "and known again when it is slower");
 	bench_finish(&bench);
@@ -133,14 +133,14 @@ count_less(void)
 	for (int i = 0; i < 100; i++)
 	{
 		bench_run(&bench, 0.1, false);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 	}
 	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_UNPUBLISHED),
 	   "where no access is counted, nothing is known, with the reason");
 	bench_finish(&bench);
 }
 
-/* Accesses during a gap, whose loads no scan has seen, must not dilute the figures. */
+/* Accesses during a gap, whose loads no look has seen, must not dilute the figures. */
 static void
 count_before_gaps(void)
 {
@@ -155,7 +155,7 @@ count_before_gaps(void)
 		bench_run(&bench, 3, false);
 		counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
 		pbp_advice_accesses(bench.run.advice[0], &counts);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 		bench.watch = (Watch) {bench.pool.ticks, bench.trace.count, bench.pool.hits, bench.pool.reads, 0};
 		bench_run(&bench, 3, true);
 	}
@@ -175,7 +175,7 @@ count_before_gaps(void)
 	bench_finish(&bench);
 }
 
-/* Reads that no scan sees.  If they cannot be large scans, nothing is known. */
+/* Reads that no look sees.  If they cannot be large scans, nothing is known. */
 static void
 see_less(void)
 {
@@ -203,7 +203,7 @@ see_less(void)
 static void
 count_rings_as_others(void)
 {
-	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .scans_per_pass = 8, .rings_together = true};
+	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .looks_per_pass = 8, .rings_together = true};
 	double		worst = 0;
 
 	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
@@ -240,7 +240,7 @@ extend(void)
 		loads = bench.pool.reads;
 		bench.watch.hits = bench.pool.hits;
 		pbp_advice_accesses(bench.run.advice[0], &counts);
-		scan_only(&bench.run, 0, &bench.pool);
+		look_only(&bench.run, 0, &bench.pool);
 	}
 	pbp_advice_totals(bench.run.advice[0], &totals);
 	printf("# new pages: self error %+.3f\n", totals.self_error);
@@ -263,18 +263,18 @@ interrupt(void)
 {
 	Bench		bench;
 	int			n = 262144;
-	int			while_scanning;
+	int			while_looking;
 
 	bench_start(&bench, UNIFORM, n, (size_t) n * 256, 0);
 	bench_run(&bench, 2, true);
 	pbp_advice_check_interrupts = count_check;
-	scan_pool(&bench.run, 0, &bench.pool, &bench.watch);
-	while_scanning = checks;
+	look_at_pool(&bench.run, 0, &bench.pool, &bench.watch);
+	while_looking = checks;
 	pbp_advice_gap(bench.run.advice[0]);
 	checks = 0;
 	pbp_advice_begin(bench.run.advice[0], bench.pool.ticks);
-	printf("# a sample of all %d pages: %d checks in a scan, %d at the beginning of one after a gap\n", n, while_scanning, checks);
-	ok(while_scanning >= 2, "interrupts are checked for while events are played");
+	printf("# a sample of all %d pages: %d checks in a look, %d at the beginning of one after a gap\n", n, while_looking, checks);
+	ok(while_looking >= 2, "interrupts are checked for while events are played");
 	ok(checks >= n / 16384, "and while a gap is noted");
 	pbp_advice_check_interrupts = NULL;
 	bench_finish(&bench);
@@ -361,7 +361,7 @@ look_at_bands(void)
 static void
 small_pool(void)
 {
-	Run			run = {.kind = ZIPF, .nbuffers = 2048, .seed = 5, .scans_per_pass = 8};
+	Run			run = {.kind = ZIPF, .nbuffers = 2048, .seed = 5, .looks_per_pass = 8};
 	size_t		bytes = 16384;
 	size_t		behind = 4096;
 	unsigned char *memory = malloc(bytes + behind);

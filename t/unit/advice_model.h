@@ -16,7 +16,7 @@
 #define SETTLE_POOLS	7		/* pools' worth of reads before the window */
 #define MOVED_POOLS		12		/* and after the working set has moved */
 #define WINDOW_POOLS	6
-#define IDLE_POOLS		20		/* of accesses, to a scan while nothing moves */
+#define IDLE_POOLS		20		/* of accesses, to a look while nothing moves */
 #define SMALLEST		1		/* index of the smallest size that must be right */
 #define TODAY			5
 
@@ -76,7 +76,7 @@ typedef struct Run
 	Kind		kind;
 	int			nbuffers;
 	uint64_t	seed;
-	int			scans_per_pass;
+	int			looks_per_pass;
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
@@ -118,8 +118,8 @@ extern uint64_t key_of(int page, uint64_t seed);
 /* advice_run.c */
 extern uint64_t sample_seed(int sample);
 extern PbpAdviceCounts count_accesses(const Run *run, const Pool *pool, const Watch *watch);
-extern void scan_only(const Run *run, int sample, const Pool *pool);
-extern void scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch);
+extern void look_only(const Run *run, int sample, const Pool *pool);
+extern void look_at_pool(const Run *run, int sample, const Pool *pool, const Watch *watch);
 extern void watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch);
 extern void run_today(Run *run);
 extern double true_miss_ratio(const Run *run, double factor);

@@ -16,7 +16,7 @@ sample_seed(int sample)
 	return 1000 + (uint64_t) sample;
 }
 
-/* The server's counts of accesses since the last scan. */
+/* The server's counts of accesses since the last look. */
 PbpAdviceCounts
 count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 {
@@ -32,7 +32,7 @@ count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 }
 
 void
-scan_only(const Run *run, int sample, const Pool *pool)
+look_only(const Run *run, int sample, const Pool *pool)
 {
 	PbpAdvice  *advice = run->advice[sample];
 
@@ -48,23 +48,23 @@ scan_only(const Run *run, int sample, const Pool *pool)
 }
 
 void
-scan_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
+look_at_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
 {
 	PbpAdviceCounts counts = count_accesses(run, pool, watch);
 
 	pbp_advice_accesses(run->advice[sample], &counts);
-	scan_only(run, sample, pool);
+	look_only(run, sample, pool);
 }
 
 /* Scan whenever the sampler would. */
 void
 watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 {
-	if (pool->ticks - watch->ticks < run->nbuffers / run->scans_per_pass &&
+	if (pool->ticks - watch->ticks < run->nbuffers / run->looks_per_pass &&
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
 		return;
 	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
-		scan_pool(run, i, pool, watch);
+		look_at_pool(run, i, pool, watch);
 	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads, pool->ring_reads};
 }
 
@@ -197,13 +197,13 @@ void
 bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate)
 {
 	memset(bench, 0, sizeof(*bench));
-	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .scans_per_pass = 8};
+	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .looks_per_pass = 8};
 	start(&bench->run, 1, bytes, rate);
 	pool_init(&bench->pool, nbuffers, trace_pages(nbuffers));
 	trace_init(&bench->trace, kind, nbuffers, bench->run.seed, INT64_MAX);
 }
 
-/* For so many pools' worth of reads, with or without scans. */
+/* For so many pools' worth of reads, with or without looks. */
 void
 bench_run(Bench *bench, double pools, bool watched)
 {
