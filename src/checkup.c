@@ -357,17 +357,15 @@ static Timing
 time_scan(PbpScanMethod method)
 {
 	int			part = (int) Min(NBuffers, inspection_limit() / RUNS / 2);
-	Timing		timing = {0};
+	PbpScanCost cost;
+	double		ms_per_ns;
 
-	for (int run = 0; run < RUNS; run++)
-	{
-		int			first = (int) ((int64) run * (NBuffers - part) / Max(RUNS - 1, 1));
-		PbpScanCost cost;
-
-		pbp_scan_cost(method, first, first + part, 1, &cost);
-		add_run(&timing, run, (double) cost.min_ns / 1e6 / part * NBuffers);
-	}
-	return timing;
+	pbp_scan_cost(method, part, RUNS, &cost);
+	ms_per_ns = 1e-6 * NBuffers / cost.nread;
+	return (Timing) {
+		.best_ms = (double) cost.min_ns * ms_per_ns,
+		.slowest_ms = (double) cost.max_ns * ms_per_ns
+	};
 }
 
 static void
