@@ -3,9 +3,10 @@
  * estimate.c
  *	  Random samples of buffers, or of other items.
  *
- * The items are divided into as many parts of equal size as items are read, and
- * one item of each part is read.  Neighbors are often alike, so such a sample is
- * more exact than one of items from anywhere.  It takes no lock itself.
+ * The items are divided into as many parts as items are read, of equal size,
+ * give or take one, and one item of each part is read.  Neighbors are often
+ * alike, so such a sample is more exact than one of items from anywhere.  It
+ * takes no lock itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,22 +28,18 @@ random_below(int limit)
 	return (int) ((uint64) pg_prng_uint32(&pg_global_prng_state) * (uint64) limit >> 32);
 }
 
-static int
-part_start(const PbpDraw *draw, int part)
-{
-	return (int) ((int64) part * draw->nitems / draw->nread);
-}
-
 /*
- * Some parts have one item more than others.  The first part begins anywhere,
- * so that no item is always in a smaller part and read more often than others.
+ * The first part begins anywhere, and if the items cannot be divided evenly, some
+ * random parts have one item more.  Otherwise some items would always be in a
+ * smaller part, and read more often than others.
  */
 void
 pbp_draw_begin(PbpDraw *draw, int nread, int nitems)
 {
+	memset(draw, 0, sizeof(*draw));
 	draw->nread = nread;
 	draw->nitems = nitems;
-	draw->ndrawn = 0;
+	draw->nlarger = nitems % nread;
 	draw->shift = random_below(nitems);
 }
 
@@ -50,10 +47,13 @@ pbp_draw_begin(PbpDraw *draw, int nread, int nitems)
 int
 pbp_draw_next(PbpDraw *draw)
 {
-	int			start = part_start(draw, draw->ndrawn++);
-	int64		item = (int64) draw->shift + start +
-		random_below(part_start(draw, draw->ndrawn) - start);
+	bool		larger = random_below(draw->nread - draw->ndrawn) < draw->nlarger;
+	int			size = draw->nitems / draw->nread + larger;
+	int64		item = (int64) draw->shift + draw->start + random_below(size);
 
+	draw->ndrawn++;
+	draw->nlarger -= larger;
+	draw->start += size;
 	return (int) (item < draw->nitems ? item : item - draw->nitems);
 }
 

@@ -26,7 +26,9 @@ typedef struct PbpDraw
 	int			nread;
 	int			nitems;
 	int			ndrawn;			/* so far */
+	int			nlarger;		/* parts to come that have one item more */
 	int			shift;			/* where the first part begins */
+	int			start;			/* of the next part, behind that */
 } PbpDraw;
 
 /* Goes through a sample of the pool, range by range. */
