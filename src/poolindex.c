@@ -231,7 +231,7 @@ pbp_pool_index_free(PbpPoolIndex *index)
 
 /*
  * Is the block in shared buffers, and is it dirty?  Locks one partition of the
- * server's table of buffers, shared, as each read of a block does: about 100 ns.
+ * server's table of buffers, shared, as each read of a block does: 100 to 500 ns.
  */
 bool
 pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork, BlockNumber block, bool *dirty)

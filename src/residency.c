@@ -260,7 +260,7 @@ count_relation(Segment *segment, const RelationStorage *relation, double fractio
  * With a fraction below 1, no descriptor is scanned: the counts are estimated
  * from this share of the blocks of each segment, but at least MIN_SAMPLE of
  * them.  Each of these blocks is looked up in both caches (pbp_pool_lookup(),
- * pbp_os_map()), which takes about half a microsecond, and no memory.
+ * pbp_os_map()), which takes about a microsecond, and no memory.
  */
 void
 pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *result)
