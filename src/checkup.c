@@ -358,14 +358,12 @@ time_scan(PbpScanMethod method)
 {
 	int			part = (int) Min(NBuffers, inspection_limit() / RUNS / 2);
 	PbpScanCost cost;
-	double		ms_per_ns;
+	Timing		timing;
 
 	pbp_scan_cost(method, part, RUNS, &cost);
-	ms_per_ns = 1e-6 * NBuffers / cost.nread;
-	return (Timing) {
-		.best_ms = (double) cost.min_ns * ms_per_ns,
-		.slowest_ms = (double) cost.max_ns * ms_per_ns
-	};
+	timing.best_ms = (double) cost.min_ns / 1e6 / cost.nread * NBuffers;
+	timing.slowest_ms = (double) cost.max_ns / 1e6 / cost.nread * NBuffers;
+	return timing;
 }
 
 static void

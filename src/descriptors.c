@@ -439,7 +439,10 @@ static void
 map_descriptors(int first, int end)
 {
 	for (int i = first; i < end; i += SMALLEST_PAGE / sizeof(BufferDescPadded))
+	{
+		CHECK_FOR_INTERRUPTS();
 		(void) pbp_read_state(GetBufferDescriptor(i));
+	}
 }
 
 /*
@@ -460,7 +463,6 @@ pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost)
 		[PBP_SCAN_LOCK] = scan_lock,
 		[PBP_SCAN_MATCH] = scan_match,
 	};
-
 	int			first;
 
 	memset(cost, 0, sizeof(*cost));
