@@ -92,6 +92,25 @@ file_system_trust(int fd)
 }
 
 /*
+ * Is the page cache what lies between this open folder's files and storage?  A
+ * file system in memory has no storage, and one that is stacked on another has
+ * the other's page cache.
+ */
+PbpOsTrust
+pbp_os_storage_trust(int fd)
+{
+	PbpOsTrust	trust = file_system_trust(fd);
+	uint32		type;
+
+	if (trust == PBP_OS_STACKED)
+		return PBP_OS_TRUSTED;
+	if (trust == PBP_OS_TRUSTED && pbp_kernel_file_system(fd, &type) &&
+		(type == 0x01021994 /* tmpfs */ || type == 0x858458f6 /* ramfs */ ))
+		return PBP_OS_OTHER_CACHE;
+	return trust;
+}
+
+/*
  * To users who may not know, mincore reports every page as cached, even one
  * past the end of the file, which cannot be.  Testing such a page also detects
  * kernels that do so for all users.
