@@ -20,6 +20,7 @@ OBJS = \
 	src/cgroup.o \
 	src/checkup.o \
 	src/costfuncs.o \
+	src/datafiles.o \
 	src/descriptors.o \
 	src/estimate.o \
 	src/history.o \
@@ -31,6 +32,7 @@ OBJS = \
 	src/osfile.o \
 	src/oskernel.o \
 	src/osmemory.o \
+	src/ownfiles.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
 	src/probing.o \

@@ -257,6 +257,7 @@ read_v2(const PbpCgroupWalk *walk, const char *stat, PbpCgroup *group)
 	group->used = read_number(walk, "memory.current");
 	pbp_read_named_numbers(walk->root, stat, numbers, 3);
 	group->file = sum_of(numbers[0].value, numbers[1].value);
+	group->active_file = numbers[0].value;
 	group->anon = numbers[2].value;
 }
 
@@ -274,6 +275,7 @@ read_v1(PbpCgroupWalk *walk, const char *stat, PbpCgroup *group)
 	group->limit = smaller_limit(read_number(walk, "memory.limit_in_bytes"), PBP_NO_LIMIT);
 	group->used = read_number(walk, "memory.usage_in_bytes");
 	group->file = sum_of(numbers[0].value, numbers[1].value);
+	group->active_file = numbers[0].value;
 	group->anon = numbers[2].value;
 	walk->inherited = smaller_limit(walk->inherited, numbers[3].value);
 	walk->tightest = smaller_limit(walk->tightest, group->limit);

@@ -22,6 +22,7 @@ typedef struct PbpCgroup
 	int64_t		used;			/* by memory of any kind; PBP_UNKNOWN possible */
 	int64_t		file;			/* page cache that can be dropped, so no shared
 								 * memory; PBP_UNKNOWN possible */
+	int64_t		active_file;	/* of this, used more than once */
 	int64_t		anon;			/* private memory; PBP_UNKNOWN possible */
 } PbpCgroup;
 

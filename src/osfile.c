@@ -67,8 +67,8 @@ pbp_os_reason(PbpOsTrust trust)
 }
 
 /* What neither method can know about a file on this type of file system. */
-static PbpOsTrust
-file_system_trust(int fd)
+PbpOsTrust
+pbp_os_file_system_trust(int fd)
 {
 	uint32		type;
 
@@ -89,25 +89,6 @@ file_system_trust(int fd)
 		default:
 			return PBP_OS_TRUSTED;
 	}
-}
-
-/*
- * Is the page cache what lies between this open folder's files and storage?  A
- * file system in memory has no storage, and one that is stacked on another has
- * the other's page cache.
- */
-PbpOsTrust
-pbp_os_storage_trust(int fd)
-{
-	PbpOsTrust	trust = file_system_trust(fd);
-	uint32		type;
-
-	if (trust == PBP_OS_STACKED)
-		return PBP_OS_TRUSTED;
-	if (trust == PBP_OS_TRUSTED && pbp_kernel_file_system(fd, &type) &&
-		(type == 0x01021994 /* tmpfs */ || type == 0x858458f6 /* ramfs */ ))
-		return PBP_OS_OTHER_CACHE;
-	return trust;
 }
 
 /*
@@ -159,7 +140,7 @@ choose_method(PbpOsFile *file, PbpOsMethod wanted)
 		file->trust = PBP_OS_SWITCHED_OFF;
 		return;
 	}
-	file_system = file_system_trust(file->fd);
+	file_system = pbp_os_file_system_trust(file->fd);
 	file->method = wanted == PBP_OS_AUTO ? PBP_OS_MINCORE : wanted;
 	file->trust = pbp_direct_io() ? PBP_OS_DIRECT_IO : file_system;
 	if (file->trust != PBP_OS_TRUSTED && file->trust != PBP_OS_STACKED)

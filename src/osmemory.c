@@ -28,6 +28,7 @@ typedef struct Memory
 	int64_t		limit;
 	int64_t		free;			/* negative: more is in use than the limit */
 	int64_t		file;			/* page cache that can be dropped */
+	int64_t		active_file;	/* of this, used more than once */
 	int64_t		anon;
 } Memory;
 
@@ -119,7 +120,8 @@ read_machine(const char *root, Memory *machine, int64_t *promise)
 			return false;
 	machine->limit = bounded(numbers[TOTAL].value);
 	machine->free = bounded(numbers[FREE].value) - kept_free(root, machine->limit);
-	machine->file = bounded(numbers[ACTIVE_FILE].value) + bounded(numbers[INACTIVE_FILE].value);
+	machine->active_file = bounded(numbers[ACTIVE_FILE].value);
+	machine->file = machine->active_file + bounded(numbers[INACTIVE_FILE].value);
 	machine->anon = bounded(numbers[ANON].value);
 	*promise = promisable(root, numbers[COMMIT_LIMIT].value, numbers[COMMITTED].value);
 	return true;
@@ -127,15 +129,24 @@ read_machine(const char *root, Memory *machine, int64_t *promise)
 
 /* ---- capacity ---- */
 
+/*
+ * What other files hold.  Pages that were used once do not count: the kernel
+ * evicts them before others, whoever reads.
+ */
+static int64_t
+held_by_others(const Memory *memory, const PbpServerMemory *server)
+{
+	if (server->own_file_bytes == PBP_UNKNOWN)
+		return 0;
+	return between(memory->file - server->own_file_bytes, 0, memory->active_file);
+}
+
 /* What the page cache of the server's files can grow to. */
 static int64_t
 capacity(const Memory *memory, const PbpServerMemory *server)
 {
-	int64_t		file = memory->file;
-
-	if (server->own_file_bytes != PBP_UNKNOWN && server->own_file_bytes < file)
-		file = server->own_file_bytes;
-	return between(memory->free + file - server->unused_bytes, 0, memory->limit);
+	return between(memory->free + memory->file - held_by_others(memory, server) - server->unused_bytes,
+				   0, memory->limit);
 }
 
 static int64_t
@@ -162,7 +173,7 @@ room(const Memory *memory, const PbpServerMemory *server)
 static bool
 add_group(const PbpCgroup *group, const Memory *machine, PbpOsMemory *memory)
 {
-	Memory		limited = {.limit = group->limit,.file = bounded(group->file),.anon = bounded(group->anon)};
+	Memory		limited = {.limit = group->limit};
 	int64_t		cache;
 
 	if (group->limit >= machine->limit)
@@ -170,6 +181,9 @@ add_group(const PbpCgroup *group, const Memory *machine, PbpOsMemory *memory)
 	if (group->used == PBP_UNKNOWN || group->file == PBP_UNKNOWN)
 		return false;
 	limited.free = group->limit - bounded(group->used);
+	limited.file = bounded(group->file);
+	limited.active_file = bounded(group->active_file);
+	limited.anon = bounded(group->anon);
 	cache = capacity(&limited, &memory->server);
 	if (cache < memory->cache_bytes)
 	{
@@ -222,6 +236,8 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 	};
 	memory->server.pool_bytes = bounded(server->pool_bytes);
 	memory->server.unused_bytes = bounded(server->unused_bytes);
+	if (server->own_file_bytes != PBP_UNKNOWN)
+		memory->server.own_file_bytes = bounded(server->own_file_bytes);
 	memory->lru_gen = (bounded(pbp_read_number(root, "/sys/kernel/mm/lru_gen/enabled")) & 1) != 0;
 	if (server->huge_page_bytes > 0)
 		memory->huge_page_room = huge_page_room(root, server->huge_page_bytes);

@@ -22,7 +22,7 @@ typedef enum PbpStorageModel
 	PBP_STORAGE_NO_INFORMATION	/* the kernel does not report its memory */
 } PbpStorageModel;
 
-extern void pbp_server_memory(PbpOsMemory *memory);
+extern void pbp_server_memory(int64 own_file_bytes, PbpOsMemory *memory);
 extern PbpStorageModel pbp_storage_model(const PbpOsMemory *memory);
 
 #endif							/* PBP_SERVERMEMORY_H */
