@@ -16,9 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Without a limit, v1 shows the largest multiple of the page size. */
-#define V1_NO_LIMIT			(INT64_MAX / 2)
-
 /* The parts of a line of mountinfo. */
 typedef struct Mount
 {
@@ -49,22 +46,20 @@ list_has(const char *list, const char *word)
 /*
  * Returns the part of the path below the ancestor, which is "" or begins with a
  * slash; NULL: it is not below.  Groups above the root of the namespace are
- * shown as "..", which has no folder.
+ * shown as "..", which names no folder.
  */
 static const char *
 path_below(const char *path, const char *ancestor)
 {
 	size_t		length = strlen(ancestor);
 
-	if (path[0] != '/' || strstr(path, "/..") || strstr(ancestor, "/.."))
-		return NULL;
 	if (strcmp(path, "/") == 0)
 		path = "";
 	if (strcmp(ancestor, "/") == 0)
 		length = 0;
 	if (strncmp(path, ancestor, length) != 0 || (path[length] != '/' && path[length] != '\0'))
 		return NULL;
-	return path + length;
+	return strncmp(path + length, "/..", 3) == 0 ? NULL : path + length;
 }
 
 /*
@@ -228,18 +223,17 @@ read_number(const PbpCgroupWalk *walk, const char *file)
 static int64_t
 smaller_limit(int64_t one, int64_t other)
 {
-	if (one == PBP_UNKNOWN || one >= V1_NO_LIMIT)
+	if (one == PBP_UNKNOWN)
 		one = PBP_NO_LIMIT;
-	if (other == PBP_UNKNOWN || other >= V1_NO_LIMIT)
+	if (other == PBP_UNKNOWN)
 		other = PBP_NO_LIMIT;
 	return one < other ? one : other;
 }
 
-/* Numbers beyond any memory would overflow in a sum. */
 static int64_t
 sum_of(int64_t one, int64_t other)
 {
-	if (one < 0 || other < 0 || one > V1_NO_LIMIT || other > V1_NO_LIMIT)
+	if (one == PBP_UNKNOWN || other == PBP_UNKNOWN || one > INT64_MAX - other)
 		return PBP_UNKNOWN;
 	return one + other;
 }

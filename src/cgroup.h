@@ -18,7 +18,7 @@
 /* In bytes, with all descendants. */
 typedef struct PbpCgroup
 {
-	int64_t		limit;			/* PBP_NO_LIMIT: none */
+	int64_t		limit;			/* without one, beyond any memory */
 	int64_t		used;			/* by memory of any kind; PBP_UNKNOWN possible */
 	int64_t		file;			/* page cache that can be dropped, so no shared
 								 * memory; PBP_UNKNOWN possible */

@@ -264,15 +264,11 @@ PbpFit
 pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 {
 	int64_t		more = growth(memory, pool_bytes);
-	int64_t		huge_page = memory->server.huge_page_bytes;
 
 	if (more <= 0)
 		return PBP_FITS;
-	if (huge_page > 0)
-	{
-		more = (more + huge_page - 1) / huge_page * huge_page;
+	if (memory->server.huge_page_bytes > 0)
 		return more <= memory->huge_page_room ? PBP_FITS : PBP_EXCEEDS_HUGE_PAGES;
-	}
 	if (!memory->known)
 		return PBP_FIT_UNKNOWN;
 	if (more > memory->cgroup_room && memory->cgroup_room <= memory->machine_room)

@@ -17,7 +17,7 @@
 
 #define MAX_FOUND		1000
 
-static char tree[64];
+static char tree[128];
 static char found[MAX_FOUND][128];
 static int	nfound;
 static int	tests;
@@ -81,8 +81,8 @@ make_tree(void)
 		"global/1260", "pg_wal/000000010000000000000001", "elsewhere/PG_15_202209061/5/16500",
 		"elsewhere/PG_15_202209061/pgsql_tmp/pgsql_tmp8.0"
 	};
-	char		target[128];
-	char		link[128];
+	char		target[256];
+	char		link[256];
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		make_folder(folders[i]);
@@ -200,8 +200,9 @@ int
 main(void)
 {
 	int			before = open_folders();
+	const char *temporary = getenv("TMPDIR");
 
-	snprintf(tree, sizeof(tree), "/tmp/datafiles.%d", (int) getpid());
+	snprintf(tree, sizeof(tree), "%s/datafiles.%d", temporary ? temporary : "/tmp", (int) getpid());
 	make_tree();
 	test_all();
 	test_changes();

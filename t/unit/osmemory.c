@@ -36,7 +36,7 @@
 
 #define V1_NONE			"9223372036854771712\n"
 
-static char tree[64];
+static char tree[128];
 static const PbpServerMemory plain = {.pool_bytes = POOL,.own_file_bytes = PBP_UNKNOWN};
 static PbpOsMemory memory;
 static int	tests;
@@ -201,7 +201,7 @@ put_v1(const char *db, const char *leaf, const char *inherited)
 	put_machine();
 	put("/proc/self/cgroup", "9:name=systemd:/x\n4:blkio,memory:/db/main\n2:cpu,cpuacct:/y\n0::/z\n");
 	put_mounts(V1_MOUNT);
-	put_v1_group("/sys/fs/cgroup/memory", V1_NONE, 9 * GB, 8 * GB, 3 * GB, V1_NONE);
+	put_v1_group("/sys/fs/cgroup/memory", V1_NONE, 10 * GB, 8 * GB, 3 * GB, V1_NONE);
 	put_v1_group("/sys/fs/cgroup/memory/db", db, 6 * GB, 4 * GB, GB, V1_NONE);
 	put_v1_group("/sys/fs/cgroup/memory/db/main", leaf, 3 * GB, 2 * GB, 512 * MB, inherited);
 }
@@ -333,6 +333,7 @@ test_v2(void)
 	is_cgroup(7 * GB, 5 * GB, "v2, a limit of the parent");
 	put_v2("7516192768", "4294967296");
 	is_cgroup(4 * GB, 3 * GB, "v2, both: its own leaves less");
+	is_largest(3 * GB - 256 * MB - 256 * MB, PBP_EXCEEDS_CGROUP, "... also to the largest size");
 	put_v2("6442450944", "10737418240");
 	is_cgroup(6 * GB, 4 * GB, "v2, both: the parent leaves less");
 	put_v2("max", "max");
@@ -351,6 +352,7 @@ test_v1(void)
 	is_machine("v1 without limits");
 	put_v1(V1_NONE, "4294967296", "4294967296");
 	is_cgroup(4 * GB, 3 * GB, "v1, a limit of its own");
+	is_largest(3 * GB - 256 * MB - 256 * MB, PBP_EXCEEDS_CGROUP, "... and the largest size leaves the reserve");
 	put_v1("7516192768", V1_NONE, "7516192768");
 	is_cgroup(7 * GB, 5 * GB, "v1, a limit of the parent");
 	put_v1("6442450944", "10737418240", "6442450944");
@@ -392,16 +394,20 @@ test_containers(void)
 	put_v1_group("/sys/fs/cgroup/memory/pg", V1_NONE, 2 * GB, 2 * GB, 0, "4294967296");
 	is_cgroup(4 * GB, 3 * GB, "... from a group within the container");
 	put("/proc/self/cgroup", "4:memory:/docker/abcd\n");
+	put_v1_group("/sys/fs/cgroup/memoryd", "4294967296", 2 * GB, 2 * GB, 0, "4294967296");
 	is_machine("v1, a mount of another group whose name begins alike");
 	put("/proc/self/cgroup", "4:memory:/docker\n");
 	is_machine("v1, a mount of a descendant");
 
 	put_v2("max", "4294967296");
-	put("/proc/self/cgroup", "0::/../db/main\n");
+	put("/proc/self/cgroup", "0::/../main\n");
+	put_v2_group("/sys/fs/main", "2147483648", GB, GB, 0);
 	is_machine("v2, a process outside the root of its namespace");
 	put("/proc/self/cgroup", "0::/main\n");
 	put_mounts("30 21 0:26 /.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
 	is_machine("v2, a mount from outside the namespace");
+	put("/proc/self/cgroup", "0::/../db/main\n");
+	is_cgroup(4 * GB, 3 * GB, "v2, a process and a mount outside the namespace");
 	put_mounts("");
 	is_machine("v2, not mounted");
 	put("/proc/self/cgroup", "0::/db/gone (deleted)\n");
@@ -634,13 +640,13 @@ test_garbage(void)
 	int			wrong = 0;
 	int			known = 0;
 
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 2000; i++)
 	{
 		const char *path = files[below(FILE_COUNT)];
 		size_t		bytes;
 
-		if (i % 10 == 0)
-			(i % 20 ? put_v2("7516192768", "4294967296") : put_v1("7516192768", "4294967296", "4294967296"));
+		if (i % 40 == 0)
+			(i % 80 ? put_v2("7516192768", "4294967296") : put_v1("7516192768", "4294967296", "4294967296"));
 		bytes = content_of(path, content, sizeof(content) - 64);
 		for (int change = 0; change < 4; change++)
 		{
@@ -655,7 +661,7 @@ test_garbage(void)
 		wrong += !is_consistent();
 		known += memory.known;
 	}
-	printf("# %d of 3000 known\n", known);
+	printf("# %d of 2000 known\n", known);
 	ok(wrong == 0 && known > 500, "files with garbage in them");
 }
 
@@ -663,8 +669,9 @@ int
 main(void)
 {
 	int			before = open_files();
+	const char *temporary = getenv("TMPDIR");
 
-	snprintf(tree, sizeof(tree), "/tmp/osmemory.%d", (int) getpid());
+	snprintf(tree, sizeof(tree), "%s/osmemory.%d", temporary ? temporary : "/tmp", (int) getpid());
 	test_machine();
 	test_strict_overcommit();
 	test_nothing();
