@@ -265,6 +265,50 @@ is_largest(int64_t room, PbpFit obstacle, const char *what)
 /* ---- tests ---- */
 
 static void
+test_numbers(void)
+{
+	static const struct
+	{
+		const char *text;
+		int64_t		number;
+	}			cases[] = {
+		{"0", 0}, {"  42\n", 42}, {"7 kB", 7 * KB}, {"0x1f", 31}, {"max\n", PBP_NO_LIMIT},
+		{"99999999999999999999", PBP_NO_LIMIT}, {"9223372036854775807 kB", PBP_NO_LIMIT},
+		{"", PBP_UNKNOWN}, {"-1", PBP_UNKNOWN}, {"12a", PBP_UNKNOWN}, {"maximum", PBP_UNKNOWN}, {"kB", PBP_UNKNOWN}
+	};
+	PbpNamedNumber numbers[] = {{"anon", 0}, {"file", 0}, {"shmem", 0}};
+	int			wrong = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		wrong += pbp_parse_number(cases[i].text) != cases[i].number;
+	is(wrong, 0, "numbers, and what is none");
+	put("/stat", "file_mapped 1\nfil 2\nanon oops\nfile 3\nfile 4\nshmem:\t5 kB");
+	pbp_read_named_numbers(tree, "/stat", numbers, 3);
+	ok(numbers[0].value == PBP_UNKNOWN && numbers[1].value == 3 && numbers[2].value == 5 * KB,
+	   "numbers are found by their whole names, the first of several");
+}
+
+static void
+test_lines(void)
+{
+	char		content[3 * PBP_LINE_BYTES];
+	PbpLines	lines;
+	const char *line;
+
+	memset(content, 'x', sizeof(content));
+	strcpy(content + sizeof(content) - 10, "\nnext\n\nz");
+	put("/lines", "first\n%s", content);
+	ok(pbp_open_lines(&lines, tree, "/lines") && strcmp(pbp_next_line(&lines), "first") == 0, "a line");
+	line = pbp_next_line(&lines);
+	ok(line && strcmp(line, "next") == 0, "a line that is too long is left out to its end");
+	line = pbp_next_line(&lines);
+	ok(line && *line == '\0', "an empty line is one");
+	line = pbp_next_line(&lines);
+	ok(line && strcmp(line, "z") == 0, "so is a last line without an end");
+	ok(!pbp_next_line(&lines) && lines.fd < 0 && !pbp_next_line(&lines), "after it there is none");
+}
+
+static void
 test_machine(void)
 {
 	PbpServerMemory server = plain;
@@ -396,6 +440,10 @@ test_containers(void)
 	put("/proc/self/cgroup", "4:memory:/docker/abcd\n");
 	put_v1_group("/sys/fs/cgroup/memoryd", "4294967296", 2 * GB, 2 * GB, 0, "4294967296");
 	is_machine("v1, a mount of another group whose name begins alike");
+	put("/proc/self/cgroup", "4:memory:/my group/a\n");
+	put_mounts("32 21 0:28 /my\\040group/a /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory");
+	is_cgroup(4 * GB, 3 * GB, "v1, a mount of a group with a blank in its name");
+	put_mounts("32 21 0:28 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory");
 	put("/proc/self/cgroup", "4:memory:/docker\n");
 	is_machine("v1, a mount of a descendant");
 
@@ -459,6 +507,9 @@ test_extremes(void)
 	put("/sys/fs/cgroup/db/main/memory.stat", "anon 5\n");
 	read_as(&plain);
 	ok(!memory.known, "a limited group that does not show its page cache");
+	put("/sys/fs/cgroup/db/main/memory.stat", "active_file 9223372036854775807\ninactive_file 5\n");
+	read_as(&plain);
+	ok(!memory.known, "... or one that is larger than any number");
 	put_v2("max", "max");
 	put("/sys/fs/cgroup/db/main/memory.stat", "anon 5\n");
 	is_machine("a group without a limit need not");
@@ -672,6 +723,9 @@ main(void)
 	const char *temporary = getenv("TMPDIR");
 
 	snprintf(tree, sizeof(tree), "%s/osmemory.%d", temporary ? temporary : "/tmp", (int) getpid());
+	remove_tree();
+	test_numbers();
+	test_lines();
 	test_machine();
 	test_strict_overcommit();
 	test_nothing();
