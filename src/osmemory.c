@@ -22,6 +22,8 @@
 /* No figure is larger, so that sums of a few cannot overflow. */
 #define MAX_BYTES			(INT64_C(1) << 60)
 
+#define MB					(INT64_C(1) << 20)
+
 /* The machine or a cgroup. */
 typedef struct Memory
 {
@@ -246,12 +248,23 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 
 /* ---- other sizes ---- */
 
-/* What all shared memory grows by, if shared_buffers has this size. */
+/*
+ * Shared memory that a pool takes, without what does not depend on its size: a
+ * buffer's descriptor, hash table entry and the like are 2.3 % of it.  By
+ * default, the buffers for WAL grow with the pool up to 16 MB, and three
+ * buffers for transactions up to 8 MB each (from 17 on).
+ */
+static int64_t
+shared_bytes(int64_t pool)
+{
+	return pool + pool / 1000 * 23 + between(pool / 32, 0, 16 * MB) + 3 * between(pool / 512, 0, 8 * MB);
+}
+
+/* What shared memory grows by, if shared_buffers has this size. */
 static int64_t
 growth(const PbpOsMemory *memory, int64_t pool_bytes)
 {
-	return (int64_t) ((1 + PBP_SHARED_OVERHEAD) *
-					  (double) (bounded(pool_bytes) - memory->server.pool_bytes));
+	return shared_bytes(bounded(pool_bytes)) - shared_bytes(memory->server.pool_bytes);
 }
 
 /*

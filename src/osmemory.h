@@ -35,9 +35,6 @@
 #define PBP_RESERVE_SHARE		(1.0 / 16)
 #define PBP_RESERVE_OF_PRIVATE	0.5
 
-/* Shared memory beside each buffer: descriptor, hash table, checkpoint's list. */
-#define PBP_SHARED_OVERHEAD		0.02
-
 /* What is known about the server. */
 typedef struct PbpServerMemory
 {
