@@ -88,7 +88,7 @@ read_group_path(PbpCgroupWalk *walk, char *path)
 		walk->v2 = !list_has(controllers, "memory");
 		if (!walk->v2 || *controllers == '\0')
 		{
-			strcpy(path, group);
+			memcpy(path, group, strlen(group) + 1);
 			found = true;
 		}
 	}

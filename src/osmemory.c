@@ -271,12 +271,13 @@ growth(const PbpOsMemory *memory, int64_t pool_bytes)
  * Can shared_buffers have this size after a restart?  Huge pages are memory that
  * nothing else can use, so that a size for which there are enough of them fits.
  * Those that the kernel could add on demand (nr_overcommit_hugepages) do not
- * count.
+ * count.  In normal pages, page tables grow in all processes.
  */
 PbpFit
 pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 {
 	int64_t		more = growth(memory, pool_bytes);
+	double		with_tables;
 
 	if (more <= 0)
 		return PBP_FITS;
@@ -284,6 +285,8 @@ pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 		return more <= memory->huge_page_room ? PBP_FITS : PBP_EXCEEDS_HUGE_PAGES;
 	if (!memory->known)
 		return PBP_FIT_UNKNOWN;
+	with_tables = (double) more * (1 + memory->server.page_tables);
+	more = with_tables < (double) MAX_BYTES ? (int64_t) with_tables : MAX_BYTES;
 	if (more > memory->cgroup_room && memory->cgroup_room <= memory->machine_room)
 		return PBP_EXCEEDS_CGROUP;
 	return more > memory->machine_room ? PBP_EXCEEDS_MACHINE : PBP_FITS;

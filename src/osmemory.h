@@ -8,10 +8,11 @@
  * can grow to at today's shared_buffers: free memory plus the page cache, minus
  * what other files hold of the active list, minus the kernel's own reserve of
  * free memory, and minus the part of the server's shared memory that no session
- * has used yet, since that will be taken later.  All other memory counts as taken: private
- * memory as much as there is now (swap space changes nothing), shared memory of
- * this server and of others, huge pages, the kernel's own.  Since it is neither
- * free nor page cache, none of it is added up, so that none is counted twice.
+ * has used yet, since that will be taken later.  All other memory counts as
+ * taken: private memory as much as there is now (swap space changes nothing),
+ * shared memory of this server and of others, huge pages, the kernel's own.
+ * Since it is neither free nor page cache, none of it is added up, and none is
+ * counted twice.
  *
  * It is the smallest of such capacities: of the machine, and of each memory
  * cgroup of this process, its own and its ancestors.  In a group, its limit
@@ -42,6 +43,8 @@ typedef struct PbpServerMemory
 	int64_t		unused_bytes;	/* of its shared memory: takes no memory yet */
 	int64_t		huge_page_bytes;	/* size of the pages of its shared memory;
 									 * 0: no huge pages */
+	double		page_tables;	/* that a byte of shared memory takes, if all
+								 * processes use it; not with huge pages */
 	int64_t		own_file_bytes; /* page cache of its files; PBP_UNKNOWN: other
 								 * files hold none */
 } PbpServerMemory;

@@ -16,6 +16,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "storage/proc.h"
+
 #include "compat.h"
 #include "osfile.h"
 #include "oskernel.h"
@@ -89,6 +91,17 @@ huge_page_bytes(void)
 	return bytes;
 }
 
+/* Each process maps each page of shared memory that it uses. */
+static double
+page_tables(void)
+{
+	int			nprocesses = 0;
+
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+		nprocesses += ProcGlobal->allProcs[i].pid != 0;
+	return (double) nprocesses * sizeof(void *) / (double) pbp_os_page_bytes();
+}
+
 /*
  * Reads all about the memory of this server; own_file_bytes is as counted in
  * ownfiles.c, or PBP_UNKNOWN.  Takes no lock and allocates no memory; 0.2 to 0.4
@@ -100,6 +113,7 @@ pbp_server_memory(int64 own_file_bytes, PbpOsMemory *memory)
 	PbpServerMemory server = {
 		.pool_bytes = (int64) NBuffers * BLCKSZ,
 		.huge_page_bytes = huge_page_bytes(),
+		.page_tables = page_tables(),
 		.own_file_bytes = own_file_bytes,
 	};
 

@@ -338,8 +338,17 @@ test_machine(void)
 	is(memory.cache_bytes, MACHINE_CACHE - ACTIVE - 300 * MB, "... but other files hold only pages that were used twice");
 	is_largest(MACHINE_CACHE - 300 * MB - TOTAL / 16 - ANON / 2, PBP_EXCEEDS_MACHINE, "... and shared memory may take those");
 
+	server = plain;
+	server.page_tables = 0.2;
+	read_as(&server);
+	is_largest((int64_t) ((MACHINE_CACHE - TOTAL / 16 - ANON / 2) / 1.2), PBP_EXCEEDS_MACHINE, "page tables take their part");
+
+	server.page_tables = 600;
+	read_as(&server);
+	is(pbp_size_fits(&memory, INT64_MAX), PBP_EXCEEDS_MACHINE, "... also for any number of processes");
+
+	server = plain;
 	server.own_file_bytes = 40 * GB;
-	server.unused_bytes = 0;
 	read_as(&server);
 	is(memory.cache_bytes, MACHINE_CACHE, "no more of the page cache is the server's than there is");
 
