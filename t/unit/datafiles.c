@@ -2,7 +2,7 @@
  * datafiles.c
  *	  Does a walk through a data directory find each file of a relation once?
  *
- * Prints TAP; t/309_caches_data_files.pl compiles it with src/datafiles.c.
+ * Prints TAP; t/313_reads_data_files.pl compiles it with src/datafiles.c.
  */
 #define _GNU_SOURCE
 

@@ -3,7 +3,7 @@
  *	  Which memory does the server have, on many kinds of machines?
  *
  * Writes folders with files as kernels show them and compares what
- * src/osmemory.c makes of them.  Prints TAP; t/308_caches_memory.pl compiles it
+ * src/osmemory.c makes of them.  Prints TAP; t/312_reads_memory.pl compiles it
  * with src/osmemory.c, src/cgroup.c and src/procfile.c.
  */
 #define _GNU_SOURCE
