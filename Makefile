@@ -17,8 +17,10 @@ OBJS = \
 	src/advice_pools.o \
 	src/args.o \
 	src/cachefuncs.o \
+	src/cgroup.o \
 	src/checkup.o \
 	src/costfuncs.o \
+	src/datafiles.o \
 	src/descriptors.o \
 	src/estimate.o \
 	src/history.o \
@@ -29,14 +31,18 @@ OBJS = \
 	src/pagesample.o \
 	src/osfile.o \
 	src/oskernel.o \
+	src/osmemory.o \
+	src/ownfiles.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
 	src/probing.o \
+	src/procfile.o \
 	src/readcost.o \
 	src/relations.o \
 	src/residency.o \
 	src/rows.o \
 	src/sampler.o \
+	src/servermemory.o \
 	src/serverstats.o \
 	src/sizefuncs.o \
 	src/snapshot.o \

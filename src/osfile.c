@@ -67,8 +67,8 @@ pbp_os_reason(PbpOsTrust trust)
 }
 
 /* What neither method can know about a file on this type of file system. */
-static PbpOsTrust
-file_system_trust(int fd)
+PbpOsTrust
+pbp_os_file_system_trust(int fd)
 {
 	uint32		type;
 
@@ -140,7 +140,7 @@ choose_method(PbpOsFile *file, PbpOsMethod wanted)
 		file->trust = PBP_OS_SWITCHED_OFF;
 		return;
 	}
-	file_system = file_system_trust(file->fd);
+	file_system = pbp_os_file_system_trust(file->fd);
 	file->method = wanted == PBP_OS_AUTO ? PBP_OS_MINCORE : wanted;
 	file->trust = pbp_direct_io() ? PBP_OS_DIRECT_IO : file_system;
 	if (file->trust != PBP_OS_TRUSTED && file->trust != PBP_OS_STACKED)

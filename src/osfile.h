@@ -70,6 +70,7 @@ typedef struct PbpOsWalk
 extern bool pbp_os_cache_on;
 
 extern const char *pbp_os_reason(PbpOsTrust trust);
+extern PbpOsTrust pbp_os_file_system_trust(int fd);
 extern bool pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
 						PbpOsMethod wanted, PbpOsFile *file);
 extern void pbp_os_close(PbpOsFile *file);

@@ -1,0 +1,214 @@
+/*
+ * datafiles.c
+ *	  Does a walk through a data directory find each file of a relation once?
+ *
+ * Prints TAP; t/313_reads_data_files.pl compiles it with src/datafiles.c.
+ */
+#define _GNU_SOURCE
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../src/datafiles.h"
+
+#define MAX_FOUND		1000
+
+static char tree[128];
+static char found[MAX_FOUND][128];
+static int	nfound;
+static int	tests;
+
+static void
+ok(bool passed, const char *what)
+{
+	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
+}
+
+static int
+remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+	(void) info;
+	(void) kind;
+	(void) walk;
+	return remove(path);
+}
+
+static void
+make_folder(const char *path)
+{
+	char		full[256];
+
+	snprintf(full, sizeof(full), "%s/%s", tree, path);
+	if (mkdir(full, 0700) != 0)
+		abort();
+}
+
+static void
+make_file(const char *path)
+{
+	char		full[256];
+	FILE	   *file;
+
+	snprintf(full, sizeof(full), "%s/%s", tree, path);
+	file = fopen(full, "w");
+	if (!file || fclose(file) != 0)
+		abort();
+}
+
+static void
+remove_file(const char *path)
+{
+	char		full[256];
+
+	snprintf(full, sizeof(full), "%s/%s", tree, path);
+	if (remove(full) != 0)
+		abort();
+}
+
+static void
+make_tree(void)
+{
+	static const char *const folders[] = {
+		"", "base", "base/1", "base/5", "base/6", "base/pgsql_tmp", "global", "pg_wal", "pg_tblspc", "elsewhere",
+		"elsewhere/PG_15_202209061", "elsewhere/PG_15_202209061/5", "elsewhere/PG_15_202209061/pgsql_tmp"
+	};
+	static const char *const files[] = {
+		"base/1/2600", "base/1/2600_fsm", "base/5/16384", "base/5/16384.1", "base/5/t3_16400", "base/pgsql_tmp/pgsql_tmp7.0",
+		"global/1260", "pg_wal/000000010000000000000001", "elsewhere/PG_15_202209061/5/16500",
+		"elsewhere/PG_15_202209061/pgsql_tmp/pgsql_tmp8.0"
+	};
+	char		target[256];
+	char		link[256];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		make_folder(folders[i]);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		make_file(files[i]);
+	snprintf(target, sizeof(target), "%s/elsewhere", tree);
+	snprintf(link, sizeof(link), "%s/pg_tblspc/16390", tree);
+	if (symlink(target, link) != 0 || symlink("/nonexistent", strcat(link, "1")) != 0)
+		abort();
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Takes so many steps, or all there are.  Returns false after the last. */
+static bool
+walk_on(PbpDataFiles *files, int steps)
+{
+	const char *path;
+
+	while (steps-- > 0)
+	{
+		path = pbp_next_data_file(files);
+		if (!path)
+			return false;
+		if (nfound < MAX_FOUND)
+			snprintf(found[nfound++], sizeof(found[0]), "%s", path + strlen(tree) + 1);
+	}
+	return true;
+}
+
+static bool
+found_are(const char *const *expected, int nexpected)
+{
+	bool		same = nfound == nexpected;
+
+	qsort(found, (size_t) nfound, sizeof(found[0]), compare);
+	for (int i = 0; i < nfound; i++)
+	{
+		same = same && strcmp(found[i], expected[i]) == 0;
+		if (i >= nexpected || strcmp(found[i], expected[i]) != 0)
+			printf("# found %s\n", found[i]);
+	}
+	return same;
+}
+
+static int
+open_folders(void)
+{
+	DIR		   *folder = opendir("/proc/self/fd");
+	int			count = 0;
+
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+static const char *const all[] = {
+	"base/1/2600", "base/1/2600_fsm", "base/5/16384", "base/5/16384.1", "base/5/t3_16400", "global/1260",
+	"pg_tblspc/16390/PG_15_202209061/5/16500"
+};
+
+static void
+test_all(void)
+{
+	PbpDataFiles files;
+
+	pbp_begin_data_files(&files, tree);
+	while (walk_on(&files, 1))
+		 /* one by one */ ;
+	ok(found_are(all, 7), "every file of a relation is found once, also in a tablespace, and no other");
+	ok(pbp_next_data_file(&files) == NULL, "after the last there is none");
+}
+
+static void
+test_changes(void)
+{
+	PbpDataFiles files;
+	bool		others = true;
+
+	nfound = 0;
+	pbp_begin_data_files(&files, tree);
+	(void) walk_on(&files, 1);
+	remove_file(strncmp(found[0], "base/1", 6) == 0 ? "base/5/16384" : "base/1/2600");
+	remove_file("base/6");
+	remove_file("pg_tblspc/16390");
+	make_folder("base/7");
+	make_file("base/7/16384");
+	(void) walk_on(&files, MAX_FOUND);
+	for (int i = 0; i < nfound; i++)
+		others = others && strncmp(found[i], "pg_tblspc", 9) != 0;
+	ok(others && nfound >= 5 && nfound <= 6, "files and folders that come and go while the walk goes on");
+}
+
+static void
+test_end(int before)
+{
+	PbpDataFiles files;
+
+	pbp_begin_data_files(&files, tree);
+	(void) walk_on(&files, 2);
+	ok(open_folders() > before, "in between, folders are open");
+	pbp_end_data_files(&files);
+	ok(open_folders() == before, "a walk that is ended leaves none open");
+	ok(pbp_next_data_file(&files) == NULL, "... and finds nothing");
+	pbp_begin_data_files(&files, "/nonexistent");
+	ok(pbp_next_data_file(&files) == NULL, "a data directory that does not exist has no files");
+}
+
+int
+main(void)
+{
+	int			before = open_folders();
+	const char *temporary = getenv("TMPDIR");
+
+	snprintf(tree, sizeof(tree), "%s/datafiles.%d", temporary ? temporary : "/tmp", (int) getpid());
+	make_tree();
+	test_all();
+	test_changes();
+	ok(open_folders() == before, "no folder is left open");
+	test_end(before);
+	(void) nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	printf("1..%d\n", tests);
+	return 0;
+}

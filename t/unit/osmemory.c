@@ -1,0 +1,258 @@
+/*
+ * osmemory.c
+ *	  Which memory does the server have, and which sizes fit?
+ *
+ * Writes folders with files as kernels show them and compares what
+ * src/osmemory.c makes of them.  Prints TAP; t/312_reads_memory.pl compiles it with
+ * machine_tree.c, src/osmemory.c, src/cgroup.c and src/procfile.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "machine_tree.h"
+
+static void
+test_numbers(void)
+{
+	static const struct
+	{
+		const char *text;
+		int64_t		number;
+	}			cases[] = {
+		{"0", 0}, {"  42\n", 42}, {"7 kB", 7 * KB}, {"0x1f", 31}, {"max\n", PBP_NO_LIMIT},
+		{"99999999999999999999", PBP_NO_LIMIT}, {"9223372036854775807 kB", PBP_NO_LIMIT},
+		{"", PBP_UNKNOWN}, {"-1", PBP_UNKNOWN}, {"12a", PBP_UNKNOWN}, {"maximum", PBP_UNKNOWN}, {"kB", PBP_UNKNOWN}
+	};
+	PbpNamedNumber numbers[] = {{"anon", 0}, {"file", 0}, {"shmem", 0}};
+	int			wrong = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		wrong += pbp_parse_number(cases[i].text) != cases[i].number;
+	is(wrong, 0, "numbers, and what is none");
+	put("/stat", "file_mapped 1\nfil 2\nanon oops\nfile 3\nfile 4\nshmem:\t5 kB");
+	pbp_read_named_numbers(tree, "/stat", numbers, 3);
+	ok(numbers[0].value == PBP_UNKNOWN && numbers[1].value == 3 && numbers[2].value == 5 * KB,
+	   "numbers are found by their whole names, the first of several");
+}
+
+static void
+test_lines(void)
+{
+	char		content[3 * PBP_LINE_BYTES];
+	PbpLines	lines;
+	const char *line;
+
+	memset(content, 'x', sizeof(content));
+	strcpy(content + sizeof(content) - 10, "\nnext\n\nz");
+	put("/lines", "first\n%s", content);
+	ok(pbp_open_lines(&lines, tree, "/lines") && strcmp(pbp_next_line(&lines), "first") == 0, "a line");
+	line = pbp_next_line(&lines);
+	ok(line && strcmp(line, "next") == 0, "a line that is too long is left out to its end");
+	line = pbp_next_line(&lines);
+	ok(line && *line == '\0', "an empty line is one");
+	line = pbp_next_line(&lines);
+	ok(line && strcmp(line, "z") == 0, "so is a last line without an end");
+	ok(!pbp_next_line(&lines) && lines.fd < 0 && !pbp_next_line(&lines), "after it there is none");
+}
+
+static void
+test_machine(void)
+{
+	PbpServerMemory server = plain;
+
+	put_machine();
+	is_machine("a machine without cgroups: free memory, and the page cache");
+	is_largest(MACHINE_CACHE - TOTAL / 16 - ANON / 2, PBP_EXCEEDS_MACHINE, "... and the largest size leaves the reserve");
+
+	server.unused_bytes = 300 * MB;
+	read_as(&server);
+	is(memory.cache_bytes, MACHINE_CACHE - 300 * MB, "shared memory that is not used yet will be");
+
+	server.own_file_bytes = 7 * GB;
+	read_as(&server);
+	is(memory.cache_bytes, MACHINE_CACHE - 3 * GB - 300 * MB, "what other files hold is not the server's");
+	server.own_file_bytes = 0;
+	read_as(&server);
+	is(memory.cache_bytes, MACHINE_CACHE - ACTIVE - 300 * MB, "... but other files hold only pages that were used twice");
+	is_largest(MACHINE_CACHE - 300 * MB - TOTAL / 16 - ANON / 2, PBP_EXCEEDS_MACHINE, "... and shared memory may take those");
+
+	server = plain;
+	server.page_tables = 0.2;
+	read_as(&server);
+	is_largest((int64_t) ((MACHINE_CACHE - TOTAL / 16 - ANON / 2) / 1.2), PBP_EXCEEDS_MACHINE, "page tables take their part");
+
+	server.page_tables = 600;
+	read_as(&server);
+	is(pbp_size_fits(&memory, INT64_MAX), PBP_EXCEEDS_MACHINE, "... also for any number of processes");
+
+	server = plain;
+	server.own_file_bytes = 40 * GB;
+	read_as(&server);
+	is(memory.cache_bytes, MACHINE_CACHE, "no more of the page cache is the server's than there is");
+
+	put("/proc/sys/vm/watermark_scale_factor", "1000\n");
+	read_as(&plain);
+	is(memory.cache_bytes, FREE + FILES - 64 * MB - 2 * (TOTAL / 10000 * 1000), "a kernel that keeps more memory free");
+}
+
+static void
+test_strict_overcommit(void)
+{
+	put_machine();
+	put("/proc/sys/vm/overcommit_memory", "2\n");
+	read_as(&plain);
+	is(memory.cache_bytes, MACHINE_CACHE, "strict overcommit does not limit the page cache");
+	put("/proc/meminfo", "MemTotal: 16777216 kB\nMemFree: 1048576 kB\nActive(file): 10485760 kB\n"
+		"Inactive(file): 0 kB\nAnonPages: 2097152 kB\nCommitLimit: 8388608 kB\nCommitted_AS: 4194304 kB\n");
+	read_as(&plain);
+	is_largest(4 * GB - TOTAL / 16 - ANON / 2, PBP_EXCEEDS_MACHINE, "... but shared memory");
+}
+
+static void
+test_nothing(void)
+{
+	remove_tree();
+	read_as(&plain);
+	ok(!memory.known, "without /proc nothing is known");
+	is(pbp_size_fits(&memory, POOL + MB), PBP_FIT_UNKNOWN, "... nor what fits");
+	is(pbp_size_fits(&memory, POOL), PBP_FITS, "... but today's size does");
+	put("/proc/meminfo", "MemTotal: 16777216 kB\nMemFree: lots\nActive(file): 1 kB\nInactive(file): 1 kB\n");
+	read_as(&plain);
+	ok(!memory.known, "a figure that is no number is unknown");
+}
+
+static void
+test_huge_pages(void)
+{
+	PbpServerMemory server = plain;
+	const char *folder = "/sys/kernel/mm/hugepages/hugepages-2048kB";
+
+	server.huge_page_bytes = 2 * MB;
+	put_v2("max", "4294967296");
+	put_number(folder, "free_hugepages", 700);
+	put_number(folder, "resv_hugepages", 188);
+	read_as(&server);
+	is(memory.huge_page_room, GB, "huge pages that are free and not promised");
+	is_largest(GB, PBP_EXCEEDS_HUGE_PAGES, "a size fits if there are enough of them");
+	is(memory.cache_bytes, 3 * GB, "the page cache is as without");
+	put_number(folder, "resv_hugepages", 700);
+	read_as(&server);
+	is(pbp_size_fits(&memory, POOL + 8192), PBP_EXCEEDS_HUGE_PAGES, "without any, no block more fits");
+	is(pbp_size_fits(&memory, POOL - 8192), PBP_FITS, "... but one less");
+	server.huge_page_bytes = GB;
+	read_as(&server);
+	is(pbp_size_fits(&memory, POOL + 8192), PBP_EXCEEDS_HUGE_PAGES, "of another size there are none");
+	put_number("/sys/kernel/mm/hugepages/hugepages-1048576kB", "free_hugepages", 1);
+	put_number("/sys/kernel/mm/hugepages/hugepages-1048576kB", "resv_hugepages", 0);
+	read_as(&server);
+	is(pbp_size_fits(&memory, POOL + 8192), PBP_FITS, "of another size there is one");
+	is(pbp_size_fits(&memory, 3 * GB), PBP_EXCEEDS_HUGE_PAGES, "... and not more");
+}
+
+static void
+test_mapping(void)
+{
+	put("/proc/self/maps",
+		"00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/postgres\n"
+		"7f0000000000-7f0000200000 rw-s 00000000 00:0f 12  /anon_hugepage (deleted)\n"
+		"7f0000200000-7f0000400000 rw-s 00000000 00:01 13  /dev/zero (deleted)\n");
+	ok(pbp_in_huge_pages(tree, (void *) UINT64_C(0x7f0000000000)), "an address in huge pages");
+	ok(pbp_in_huge_pages(tree, (void *) UINT64_C(0x7f00001fffff)), "... to the end");
+	ok(!pbp_in_huge_pages(tree, (void *) UINT64_C(0x7f0000200000)), "... and not behind");
+	ok(!pbp_in_huge_pages(tree, (void *) UINT64_C(0x10)), "an address in no mapping");
+}
+
+static void
+test_lru_gen(void)
+{
+	static const char *const values[] = {"0x0000\n", "0x0007\n", "0x0006\n", "1", "oops", ""};
+	static const bool expected[] = {false, true, false, true, false, false};
+
+	put_machine();
+	read_as(&plain);
+	ok(!memory.lru_gen, "a kernel without MGLRU");
+	for (int i = 0; i < 6; i++)
+	{
+		put("/sys/kernel/mm/lru_gen/enabled", "%s", values[i]);
+		read_as(&plain);
+		ok(memory.lru_gen == expected[i], "MGLRU is enabled or not");
+	}
+}
+
+static bool
+within(int64_t got, int64_t expected, int64_t error)
+{
+	return got >= expected - error && got <= expected + error;
+}
+
+/* shared_memory_size of servers with all defaults */
+static void
+test_shared_memory(void)
+{
+	static const struct
+	{
+		int64_t		pool;
+		int64_t		in_15;
+		int64_t		in_18;
+	}			sizes[] = {{128, 143, 150}, {1024, 1074, 1086}, {4096, 4213, 4253}, {16384, 16771, 16823}};
+	int			wrong = 0;
+
+	put_machine();
+	for (int i = 0; i < 3; i++)
+	{
+		PbpServerMemory server = {.pool_bytes = sizes[i + 1].pool * MB,.own_file_bytes = PBP_UNKNOWN};
+		int64_t		gained;
+
+		/* The page cache gains so much in 16 GB, if today's pool has the larger size. */
+		put("/proc/meminfo", "MemTotal: 67108864 kB\nMemFree: 33554432 kB\nActive(file): 0 kB\n"
+			"Inactive(file): 0 kB\nAnonPages: 0 kB\n");
+		read_as(&server);
+		gained = (pbp_cache_beside(&memory, sizes[i].pool * MB) - memory.cache_bytes) / MB;
+		wrong += !within(gained, sizes[i + 1].in_15 - sizes[i].in_15, 40);
+		wrong += !within(gained, sizes[i + 1].in_18 - sizes[i].in_18, 10);
+		printf("# from %lld MB to %lld: %lld\n", (long long) sizes[i].pool, (long long) sizes[i + 1].pool, (long long) gained);
+	}
+	is(wrong, 0, "shared memory grows as that of servers does");
+}
+
+static void
+test_other_sizes(void)
+{
+	int			wrong = 0;
+	bool		fitted = true;
+
+	put_v2("max", "4294967296");
+	read_as(&plain);
+	is(pbp_cache_beside(&memory, POOL), 3 * GB, "beside today's size, the capacity");
+	ok(within(pbp_cache_beside(&memory, POOL + GB), 3 * GB - growth(2 * GB), MB), "a larger pool takes its size, and its descriptors");
+	ok(within(pbp_cache_beside(&memory, POOL - 100 * MB), 3 * GB - growth(POOL - 100 * MB), MB), "a smaller one gives it");
+	is(pbp_cache_beside(&memory, INT64_MAX), 0, "a pool of any size leaves at least nothing");
+	for (int64_t size = 0; size < 8 * GB; size += 16 * MB)
+	{
+		bool		fits = pbp_size_fits(&memory, size) == PBP_FITS;
+
+		wrong += fits && !fitted;
+		wrong += pbp_cache_beside(&memory, size) < pbp_cache_beside(&memory, size + 16 * MB);
+		wrong += fits && size > POOL && pbp_cache_beside(&memory, size) < memory.limit_bytes / 16;
+		fitted = fits;
+	}
+	is(wrong, 0, "what fits leaves the reserve, and all that is smaller fits too");
+	is(pbp_size_fits(&memory, INT64_MAX), PBP_EXCEEDS_CGROUP, "a size beyond any number does not fit");
+}
+
+int
+main(void)
+{
+	begin_tests("osmemory");
+	test_numbers();
+	test_lines();
+	test_machine();
+	test_strict_overcommit();
+	test_nothing();
+	test_huge_pages();
+	test_mapping();
+	test_lru_gen();
+	test_shared_memory();
+	test_other_sizes();
+	return end_tests();
+}
