@@ -15,6 +15,9 @@ OBJS = \
 	src/advice_observe.o \
 	src/advice_pages.o \
 	src/advice_pools.o \
+	src/advice_relations.o \
+	src/advice_relations_answer.o \
+	src/advice_working_set.o \
 	src/args.o \
 	src/cachefuncs.o \
 	src/checkup.o \

@@ -169,6 +169,16 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 	return load && !advice->look.lost;
 }
 
+/* The relation of a page is wanted when its record is new. */
+static void
+ask_for_relation(Advice *advice, uint32_t page)
+{
+	if (advice->relations == NULL || page == INVALID_PAGE)
+		return;
+	advice->relations->observed = page;
+	advice->base.wants_relation = true;
+}
+
 /* A page that moves during the look may come twice. */
 bool
 pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
@@ -177,12 +187,18 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 	bool		moved;
 	uint32_t	page = pbp_find_page_at(advice, key, buffer, &moved);
 
+	base->wants_relation = false;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->look.found.nresidents++;
 	advice->look.found.nsaturated += usage == advice->usage_max;
 	if (page == INVALID_PAGE)
+	{
 		page = pbp_add_page(advice, key);
+		ask_for_relation(advice, page);
+	}
+	else if (advice->all_relations_wanted)
+		ask_for_relation(advice, page);
 	return page != INVALID_PAGE &&
 		!met_in_look(advice->table.pages[page].state, advice->look.number) &&
 		learn(advice, page, buffer, moved, usage);
