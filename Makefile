@@ -45,7 +45,8 @@ OBJS = \
 	src/snapshot.o \
 	src/snapshotfuncs.o \
 	src/sweep.o \
-	src/words.o
+	src/words.o \
+	src/workloadfuncs.o
 
 # Every version that was ever shipped, and every way from one to the next.
 DATA = $(notdir $(wildcard $(srcdir)/pgbufprobe--*.sql))

@@ -17,8 +17,8 @@
 #define FACTORS				PBP_ADVICE_FACTORS
 #define BASELINE			PBP_ADVICE_BASELINE	/* the size that runs */
 
-#define HALF				1	/* the sizes whose effect is known by relation */
-#define DOUBLE				8
+#define HALF				PBP_ADVICE_HALF
+#define DOUBLE				PBP_ADVICE_DOUBLE
 
 #define PAGE_BITS			27
 #define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
@@ -224,11 +224,11 @@ typedef struct Advice
 {
 	PbpAdvice	base;
 	Relations  *relations;		/* NULL: none are watched */
-	bool		all_relations_wanted;	/* by this look */
 	double		sampling_rate;
 	int			nbuffers;
 	int			usage_max;
 	bool		rings_apart;	/* does the server count their reads apart? */
+	bool		all_relations_wanted;	/* by this look */
 	uint64_t	random;
 	double		use_rates[LEVELS];	/* uses in a pass, by level */
 

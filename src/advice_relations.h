@@ -14,6 +14,10 @@
 #include "advice.h"
 #include "advice_working_set.h"
 
+/* Sizes whose effect on each relation is estimated. */
+#define PBP_ADVICE_HALF			1
+#define PBP_ADVICE_DOUBLE		8
+
 /* Relations that are reported, and one row for all others. */
 #define PBP_TOP_RELATIONS		50
 #define PBP_RELATION_ROWS		(PBP_TOP_RELATIONS + 1)
@@ -32,7 +36,8 @@ typedef struct PbpRelationRow
 {
 	PbpRelationKey key;
 	bool		others;			/* all relations that have no row */
-	double		read_share;		/* NaN, here and below: unknown */
+	double		read_share;		/* NaN, here and below: unknown, by the
+								 * reason of that size */
 	double		read_share_error;
 	double		saved;			/* reads, at twice the size */
 	double		saved_error;
@@ -46,8 +51,6 @@ typedef struct PbpRelationRow
 typedef struct PbpRelationsReport
 {
 	bool		has_memory;
-	PbpAdviceReason saved_reason;	/* why reads saved are known or not */
-	PbpAdviceReason added_reason;
 	PbpWindow	windows[PBP_WINDOWS];
 	int			nrows;
 	PbpRelationRow rows[PBP_RELATION_ROWS];

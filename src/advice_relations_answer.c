@@ -203,7 +203,5 @@ pbp_advice_report_relations(const PbpAdvice *base, PbpRelationsReport *report)
 		return;
 	memcpy(report->windows, relations->working_set.windows, sizeof(report->windows));
 	summarize(advice, report, &summary);
-	report->saved_reason = summary.effects[AT_DOUBLE].reason;
-	report->added_reason = summary.effects[AT_HALF].reason;
 	fill_rows(advice, &summary, report);
 }
