@@ -190,7 +190,7 @@ evict_relations(Advice *advice)
 		if (victims[i])
 		{
 			pbp_add_counters(&relations->records[0].counters, &relations->records[i].counters);
-			relations->records[i].used = false;
+			relations->records[i] = (RelationRecord) {0};
 			relations->nused--;
 		}
 	memset(relations->heads, 0, sizeof(uint16_t) * relations->nheads);

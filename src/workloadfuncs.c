@@ -109,6 +109,11 @@ note_of_relations(const PbpAdviceReport *report)
 	StringInfoData note;
 
 	initStringInfo(&note);
+	if (of_double != NULL && of_half != NULL && strcmp(of_double, of_half) == 0)
+	{
+		appendStringInfo(&note, "twice and half the size: %s", of_double);
+		of_double = of_half = NULL;
+	}
 	if (of_double != NULL)
 		appendStringInfo(&note, "twice the size: %s", of_double);
 	if (of_half != NULL)
