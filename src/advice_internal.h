@@ -215,7 +215,6 @@ typedef struct Relations
 	uint32_t	observed;		/* page whose relation is wanted */
 	bool		counting_uses;	/* are the events that are played uses? */
 	bool		refused;		/* has a relation found no room? */
-	bool		crowded;		/* ever? */
 	int64_t		evicted_second;
 	PbpWorkingSet working_set;
 } Relations;
@@ -228,6 +227,7 @@ typedef struct Advice
 	int			nbuffers;
 	int			usage_max;
 	bool		rings_apart;	/* does the server count their reads apart? */
+	bool		relations_crowded;	/* has a relation found no room, ever? */
 	bool		all_relations_wanted;	/* by this look */
 	uint64_t	random;
 	double		use_rates[LEVELS];	/* uses in a pass, by level */
@@ -279,13 +279,6 @@ next_random(Advice *advice)
 	x ^= x << 17;
 	advice->random = x;
 	return x;
-}
-
-/* How much a relation matters. */
-static inline double
-pbp_importance(const RelationRecord *record)
-{
-	return record->counters.loads + record->counters.differing[AT_HALF];
 }
 
 /* advice_pages.c */

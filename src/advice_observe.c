@@ -144,6 +144,16 @@ add_events(Advice *advice, uint32_t page, bool load, int amount)
 		list->events[list->nevents++] = (Event){page, load, (unsigned) (amount < usage_max ? amount : usage_max)};
 }
 
+/* Where relations have found no room, not only new records need one. */
+static void
+ask_for_relation(Advice *advice, uint32_t page)
+{
+	if (advice->relations == NULL || page == INVALID_PAGE)
+		return;
+	advice->relations->observed = page;
+	advice->base.wants_relation = true;
+}
+
 /* Learn from a page that this look has not met yet.  Was it loaded? */
 static bool
 learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
@@ -159,6 +169,8 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 	if (load)
 	{
 		state->level = LEVEL_UNKNOWN;
+		if (advice->relations_crowded)
+			ask_for_relation(advice, page);
 		amount = usage > 0 ? usage : 1;
 	}
 	else
@@ -167,16 +179,6 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 	state->look = look_field(look);
 	add_events(advice, page, load, amount);
 	return load && !advice->look.lost;
-}
-
-/* The relation of a page is wanted when its record is new. */
-static void
-ask_for_relation(Advice *advice, uint32_t page)
-{
-	if (advice->relations == NULL || page == INVALID_PAGE)
-		return;
-	advice->relations->observed = page;
-	advice->base.wants_relation = true;
 }
 
 /* A page that moves during the look may come twice. */

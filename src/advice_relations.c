@@ -25,6 +25,7 @@
 
 /* If there is no room, this share of the relations has to leave. */
 #define EVICTED_SHARE		0.25
+#define WEIGHT_OF_PAGE		0.1
 
 /* While some relation has no record, so many looks ask for all relations. */
 #define LOOKS_PER_ROUND		64
@@ -113,7 +114,7 @@ number_of(Relations *relations, const PbpRelationKey *key)
 		return *head;
 	if (relations->nused == relations->nrecords - 1)
 	{
-		relations->refused = relations->crowded = true;
+		relations->refused = true;
 		return 0;
 	}
 	while (relations->records[number].used)
@@ -159,21 +160,43 @@ pbp_add_counters(RelationCounters *sum, const RelationCounters *counters)
 	}
 }
 
+/*
+ * How much each relation matters.  A page that has a record is worth less than
+ * one that was loaded, but its relation is more likely to be read than another.
+ */
+static void
+weigh_relations(const Advice *advice, double *weights)
+{
+	const Relations *relations = advice->relations;
+
+	for (uint32_t i = 0; i < relations->nrecords; i++)
+	{
+		const RelationCounters *counters = &relations->records[i].counters;
+
+		weights[i] = (counters->loads + counters->differing[AT_HALF]) / relations->weight;
+	}
+	for (uint32_t i = 0; i < advice->table.npages; i++)
+		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
+}
+
 /* The least important relations, of which at most a share leaves. */
 static void
-choose_victims(const Relations *relations, bool *victims)
+choose_victims(const Advice *advice, bool *victims)
 {
+	const Relations *relations = advice->relations;
+	double		weights[PBP_MAX_RELATIONS + 1];
 	double		sorted[PBP_MAX_RELATIONS];
 	uint32_t	wanted = (uint32_t) (EVICTED_SHARE * relations->nused);
 	uint32_t	n = 0;
 
+	weigh_relations(advice, weights);
 	for (uint32_t i = 1; i < relations->nrecords; i++)
 		if (relations->records[i].used)
-			sorted[n++] = pbp_importance(&relations->records[i]);
+			sorted[n++] = weights[i];
 	qsort(sorted, n, sizeof(double), compare_doubles);
 	for (uint32_t i = 1; i < relations->nrecords && wanted > 0; i++)
 	{
-		victims[i] = relations->records[i].used && pbp_importance(&relations->records[i]) <= sorted[n / 4];
+		victims[i] = relations->records[i].used && weights[i] <= sorted[(uint32_t) (EVICTED_SHARE * n)];
 		wanted -= victims[i];
 	}
 }
@@ -185,7 +208,7 @@ evict_relations(Advice *advice)
 	Relations  *relations = advice->relations;
 	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
 
-	choose_victims(relations, victims);
+	choose_victims(advice, victims);
 	for (uint32_t i = 1; i < relations->nrecords; i++)
 		if (victims[i])
 		{
@@ -260,7 +283,8 @@ pbp_advice_look_time(PbpAdvice *base, int64_t second)
 		count_hidden(advice);
 		begin_epoch(advice);
 	}
-	advice->all_relations_wanted = relations->crowded && advice->look.number % LOOKS_PER_ROUND == 0;
+	advice->relations_crowded |= relations->refused;
+	advice->all_relations_wanted = advice->relations_crowded && advice->look.number % LOOKS_PER_ROUND == 0;
 	if (relations->refused && second > relations->evicted_second)
 	{
 		relations->evicted_second = second;

@@ -155,7 +155,7 @@ list_candidates(const Relations *relations, Candidate *candidates)
 	{
 		const RelationRecord *record = &relations->records[i];
 
-		if (record->used && (pbp_importance(record) > 0 || relations->npages[i] > 0))
+		if (record->used && (record->counters.loads > 0 || record->counters.differing[AT_HALF] > 0 || relations->npages[i] > 0))
 			candidates[n++] = (Candidate) {record->counters.loads, relations->npages[i], i};
 	}
 	qsort(candidates, (size_t) n, sizeof(Candidate), compare_candidates);
