@@ -198,6 +198,15 @@ typedef struct RelationRecord
 
 #define PBP_MAX_RELATIONS	512
 
+/* An event that waits for its relation to be fetched into the caches. */
+typedef struct WaitingEvent
+{
+	Event		event;
+	uint64_t	absent;
+} WaitingEvent;
+
+#define WAITING_EVENTS		16
+
 /* The first record stands for all relations that have none. */
 typedef struct Relations
 {
@@ -217,6 +226,8 @@ typedef struct Relations
 	bool		refused;		/* has a relation found no room? */
 	int64_t		evicted_second;
 	PbpWorkingSet working_set;
+	uint32_t	nwaiting;
+	WaitingEvent waiting[WAITING_EVENTS];
 } Relations;
 
 typedef struct Advice
@@ -293,7 +304,7 @@ extern void pbp_resize_pools(Advice *advice, double residents);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 
 /* advice_relations.c */
-extern void pbp_count_relation(Advice *advice, Event event, uint64_t absent);
+extern void pbp_count_waiting(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_forget_saved_reads(Relations *relations);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);

@@ -100,7 +100,12 @@ count_for_relation(Advice *advice, Event event, uint64_t absent, bool counts)
 		pbp_report_use(&relations->working_set, page->fingerprint, &relations->of_page[event.page]);
 	}
 	if (counts && (event.load || differ_from_baseline(absent)))
-		pbp_count_relation(advice, event, absent);
+	{
+		__builtin_prefetch(&relations->of_page[event.page]);
+		relations->waiting[relations->nwaiting++] = (WaitingEvent){event, absent};
+		if (relations->nwaiting == WAITING_EVENTS)
+			pbp_count_waiting(relations);
+	}
 }
 
 /* Play what a look found of one page to all pools. */
@@ -177,4 +182,6 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 		}
 		play_event(advice, event, counts);
 	}
+	if (advice->relations != NULL)
+		pbp_count_waiting(advice->relations);
 }

@@ -298,11 +298,10 @@ pbp_advice_look_time(PbpAdvice *base, int64_t second)
  * ----------------------------------------------------------------
  */
 
-void
-pbp_count_relation(Advice *advice, Event event, uint64_t absent)
+static void
+count_event(Relations *relations, Event event, uint64_t absent)
 {
 	static const int sizes[COMPARED_SIZES] = {HALF, DOUBLE};
-	Relations  *relations = advice->relations;
 	RelationCounters *counters = &relations->records[relations->of_page[event.page]].counters;
 	bool		baseline_missed = is_absent(absent, BASELINE);
 
@@ -320,6 +319,14 @@ pbp_count_relation(Advice *advice, Event event, uint64_t absent)
 		counters->extra_misses[i] += missed ? relations->weight : -relations->weight;
 		counters->differing[i] += relations->weight;
 	}
+}
+
+void
+pbp_count_waiting(Relations *relations)
+{
+	for (uint32_t i = 0; i < relations->nwaiting; i++)
+		count_event(relations, relations->waiting[i].event, relations->waiting[i].absent);
+	relations->nwaiting = 0;
 }
 
 /* Instead of reducing all counters, what is counted from now on weighs more. */
