@@ -15,6 +15,9 @@ OBJS = \
 	src/advice_observe.o \
 	src/advice_pages.o \
 	src/advice_pools.o \
+	src/advice_relations.o \
+	src/advice_relations_answer.o \
+	src/advice_working_set.o \
 	src/args.o \
 	src/cachefuncs.o \
 	src/cgroup.o \
@@ -48,7 +51,8 @@ OBJS = \
 	src/snapshot.o \
 	src/snapshotfuncs.o \
 	src/sweep.o \
-	src/words.o
+	src/words.o \
+	src/workloadfuncs.o
 
 # Every version that was ever shipped, and every way from one to the next.
 DATA = $(notdir $(wildcard $(srcdir)/pgbufprobe--*.sql))

@@ -373,6 +373,41 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 11 COST 100;
 COMMENT ON FUNCTION pgbufprobe_advice() IS
 'estimated miss ratio and reads of the recent workload with other sizes of shared_buffers; requires shared_preload_libraries';
 
+CREATE FUNCTION pgbufprobe_advice_relations(
+    OUT database name,                  -- NULL: shared by all databases
+    OUT tablespace name,
+    OUT relfilenode oid,                -- NULL: all relations that have no row
+    OUT fork text,
+    OUT relation regclass,              -- NULL: of another database, or dropped
+    OUT read_fraction double precision, -- of all reads
+    OUT read_fraction_error double precision,   -- here and below: half the width of a 95 % interval
+    OUT estd_reads_saved bigint,        -- at twice the size, as in pgbufprobe_advice(); NULL: see note
+    OUT estd_reads_saved_error bigint,
+    OUT estd_reads_added bigint,        -- at half the size
+    OUT estd_reads_added_error bigint,
+    OUT working_set_bytes bigint,       -- of distinct pages used in the last 5 minutes
+    OUT working_set_bytes_error bigint,
+    OUT sampled_loads bigint,           -- observed loads of sampled pages
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_advice_relations'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 51 COST 1000;
+COMMENT ON FUNCTION pgbufprobe_advice_relations() IS
+'the 50 relations and forks with the most reads, and what twice and half the size of shared_buffers would change for each; requires shared_preload_libraries';
+
+CREATE FUNCTION pgbufprobe_working_set(
+    OUT minutes integer,                -- 1, 5, 15, 60
+    OUT bytes bigint,                   -- of distinct pages used in the last minutes; NULL here and below: see note
+    OUT bytes_error bigint,             -- half the width of a 95 % interval
+    OUT hidden_bytes bigint,            -- of pages whose usage count is at the maximum, which hides uses
+    OUT sampled_pages bigint,
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_working_set'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 4 COST 100;
+COMMENT ON FUNCTION pgbufprobe_working_set() IS
+'size of the pages that were used in the last 1, 5, 15 and 60 minutes; requires shared_preload_libraries';
+
 -- ---------------------------------------------------------------------------
 -- Checkup
 -- ---------------------------------------------------------------------------
@@ -443,4 +478,6 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg
 GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

@@ -9,16 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/advice.h"
+#include "../src/advice_relations.h"
 #include "../src/latency.h"
 
 #define LOOKS			200
 #define WARM_UP			100		/* of them, not timed */
 #define LOOKS_PER_PASS	10
+#define LOOKS_PER_SECOND	2
 #define USAGE_MAX		5
 #define PAGES_PER_BUFFER	6
 #define CACHE_BYTES		((size_t) 64 * 1024 * 1024)
 #define NONE			(-1)
+#define RELATIONS		40
 
 typedef struct Pool
 {
@@ -36,6 +38,7 @@ typedef struct Pool
 typedef struct Observation
 {
 	uint64_t	key;
+	int			page;
 	int			buffer;
 	int			usage;
 } Observation;
@@ -114,12 +117,18 @@ pool_access(Pool *pool, int page)
 static void
 look(PbpAdvice *advice, int64_t ticks, const Observation *sample, int nsampled, Times *times)
 {
+	static int64_t nlooks = 0;
 	int64_t		start = pbp_now_ns();
 	int64_t		observed;
 
+	pbp_advice_look_time(advice, nlooks++ / LOOKS_PER_SECOND);
 	pbp_advice_begin(advice, ticks);
 	for (int i = 0; i < nsampled; i++)
+	{
 		pbp_advice_observe(advice, sample[i].key, sample[i].buffer, sample[i].usage);
+		if (advice->wants_relation)
+			pbp_advice_set_relation(advice, &(PbpRelationKey) {.relfilenode = (uint32_t) sample[i].page % RELATIONS});
+	}
 	observed = pbp_now_ns();
 	pbp_advice_end(advice, ticks);
 	times->observe_ns[times->nlooks] = (double) (observed - start) / nsampled;
@@ -146,7 +155,7 @@ run(PbpAdvice *advice, Pool *pool, Observation *sample, Times *times)
 		uint64_t	key = key_of(pool->page[i]);
 
 		if (pbp_advice_sampled(advice, key))
-			sample[nsampled++] = (Observation) {key, i, pool->usage[i]};
+			sample[nsampled++] = (Observation) {key, pool->page[i], i, pool->usage[i]};
 	}
 	look(advice, pool->ticks, sample, nsampled, times);
 	return nsampled;
@@ -180,7 +189,8 @@ main(int argc, char **argv)
 	Pool		pool;
 	int			nsampled = 0;
 
-	if (advice == NULL || sample == NULL)
+	if (advice == NULL || sample == NULL ||
+		!pbp_advice_watch_relations(advice, malloc(bytes / 5), bytes / 5))
 		return 1;
 	pool_init(&pool, nbuffers);
 	for (int i = 0; i < LOOKS; i++)

@@ -195,9 +195,11 @@ static void
 decay(Advice *advice, double reads)
 {
 	double		pools = reads / advice->nbuffers;
+	double		weight = fmax(LEAST_WEIGHT, exp2(-pools / HALF_LIFE_POOLS));
 
-	scale(&advice->counters, sizeof(advice->counters),
-		  fmax(LEAST_WEIGHT, exp2(-pools / HALF_LIFE_POOLS)));
+	scale(&advice->counters, sizeof(advice->counters), weight);
+	if (advice->relations != NULL)
+		pbp_decay_relations(advice->relations, weight);
 	scale(&advice->recent, sizeof(advice->recent),
 		  fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS)));
 }
@@ -297,6 +299,8 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	{
 		look->first_ticks = ticks;
 		forget_past(advice);
+		if (advice->relations != NULL)
+			pbp_forget_uses(&advice->relations->working_set);
 	}
 	look->looking = true;
 	look->number++;
@@ -347,6 +351,8 @@ finish_learning(Advice *advice)
 			continue;
 		pool->learning = false;
 		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));
+		if (i == DOUBLE && advice->relations != NULL)
+			pbp_forget_saved_reads(advice->relations);
 	}
 }
 

@@ -90,6 +90,7 @@ typedef struct PbpAdviceTotals
 typedef struct PbpAdvice
 {
 	uint64_t	threshold;		/* keys up to this one are sampled */
+	bool		wants_relation; /* of the page that was just observed */
 } PbpAdvice;
 
 /*

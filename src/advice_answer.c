@@ -19,12 +19,6 @@
 #define MATURE_POOLS		0.05
 
 /*
- * Error of the extra misses of smaller sizes, as a share of them, by the
- * simulator.  Uses between two looks are partly guesses.
- */
-#define UNSEEN_SHARE		0.1
-
-/*
  * Passes of a simulated hand between two looks.  After more, the order of uses
  * in that time, which is unknown, decides what stays.  Less is tolerated where
  * many counts are at the maximum, which hides uses.  Four looks during a pass of

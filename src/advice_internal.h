@@ -3,20 +3,26 @@
  * advice_internal.h
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (advice_pages.c), simulated pools (advice_pools.c), learning
- *	  (advice.c), answers (advice_answer.c).
+ *	  (advice.c), answers (advice_answer.c), figures by relation
+ *	  (advice_relations*.c).
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_ADVICE_INTERNAL_H
 #define PBP_ADVICE_INTERNAL_H
 
+#include "advice_relations.h"
 #include "advice_state.h"
 
 #define FACTORS				PBP_ADVICE_FACTORS
 #define BASELINE			PBP_ADVICE_BASELINE	/* the size that runs */
 
-#define INVALID_PAGE		UINT32_MAX
+#define HALF				PBP_ADVICE_HALF
+#define DOUBLE				PBP_ADVICE_DOUBLE
+
 #define PAGE_BITS			27
+#define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
+#define EPOCH_BITS			(32 - PAGE_BITS)
 #define LEVELS				(1 << LEVEL_BITS)
 #define LEVELS_PER_OCTAVE	4.0
 
@@ -26,10 +32,17 @@
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 
+/*
+ * Error of the extra misses of smaller sizes, as a share of them, by the
+ * simulator.  Uses between two looks are partly guesses.
+ */
+#define UNSEEN_SHARE		0.1
+
 typedef struct PageRecord
 {
 	uint32_t	fingerprint;	/* tells it from others of its chain */
-	uint32_t	next;			/* in its chain */
+	uint32_t	next:PAGE_BITS; /* in its chain */
+	uint32_t	epoch:EPOCH_BITS;	/* that knows it as used; 0: none */
 	PageState	state;
 } PageRecord;
 
@@ -159,13 +172,74 @@ typedef struct Averages
 	double		lost_share;		/* of looks */
 } Averages;
 
+/* Sizes that are compared with the baseline for each relation. */
+enum
+{
+	AT_HALF,
+	AT_DOUBLE,
+	COMPARED_SIZES
+};
+
+/* What is counted of one relation, with weights that grow instead of decaying. */
+typedef struct RelationCounters
+{
+	double		loads;
+	double		extra_misses[COMPARED_SIZES];
+	double		differing[COMPARED_SIZES];
+	double		sampled_loads;	/* of equal weight */
+} RelationCounters;
+
+typedef struct RelationRecord
+{
+	bool		used;
+	PbpRelationKey key;
+	RelationCounters counters;
+} RelationRecord;
+
+#define PBP_MAX_RELATIONS	512
+
+/* An event that waits for its relation to be fetched into the caches. */
+typedef struct WaitingEvent
+{
+	Event		event;
+	uint64_t	absent;
+} WaitingEvent;
+
+#define WAITING_EVENTS		16
+
+/* The first record stands for all relations that have none. */
+typedef struct Relations
+{
+	uint32_t	nrecords;
+	uint32_t	nused;
+	uint32_t	nheads;			/* of the hash table */
+	RelationRecord *records;
+	uint16_t   *heads;			/* numbers of records; 0: none */
+	uint16_t   *of_page;		/* by page record */
+	uint32_t   *npages;			/* for answers: pages in use, by relation */
+	double		weight;			/* of what is counted now */
+	uint32_t	epoch;			/* of the uses that are counted now, as in page
+								 * records */
+	int64_t		cycle;			/* of epochs, in which each has another number */
+	uint32_t	observed;		/* page whose relation is wanted */
+	bool		counting_uses;	/* are the events that are played uses? */
+	bool		refused;		/* has a relation found no room? */
+	int64_t		evicted_second;
+	PbpWorkingSet working_set;
+	uint32_t	nwaiting;
+	WaitingEvent waiting[WAITING_EVENTS];
+} Relations;
+
 typedef struct Advice
 {
 	PbpAdvice	base;
+	Relations  *relations;		/* NULL: none are watched */
 	double		sampling_rate;
 	int			nbuffers;
 	int			usage_max;
 	bool		rings_apart;	/* does the server count their reads apart? */
+	bool		relations_crowded;	/* has a relation found no room, ever? */
+	bool		all_relations_wanted;	/* by this look */
 	uint64_t	random;
 	double		use_rates[LEVELS];	/* uses in a pass, by level */
 
@@ -228,6 +302,12 @@ extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
 /* advice_pools.c */
 extern void pbp_resize_pools(Advice *advice, double residents);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
+
+/* advice_relations.c */
+extern void pbp_count_waiting(Relations *relations);
+extern void pbp_decay_relations(Relations *relations, double weight);
+extern void pbp_forget_saved_reads(Relations *relations);
+extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
 
 /* advice_answer.c */
 extern double pbp_share_of_pool(const Advice *advice);

@@ -144,6 +144,16 @@ add_events(Advice *advice, uint32_t page, bool load, int amount)
 		list->events[list->nevents++] = (Event){page, load, (unsigned) (amount < usage_max ? amount : usage_max)};
 }
 
+/* Where relations have found no room, not only new records need one. */
+static void
+ask_for_relation(Advice *advice, uint32_t page)
+{
+	if (advice->relations == NULL || page == INVALID_PAGE)
+		return;
+	advice->relations->observed = page;
+	advice->base.wants_relation = true;
+}
+
 /* Learn from a page that this look has not met yet.  Was it loaded? */
 static bool
 learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
@@ -159,6 +169,8 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 	if (load)
 	{
 		state->level = LEVEL_UNKNOWN;
+		if (advice->relations_crowded)
+			ask_for_relation(advice, page);
 		amount = usage > 0 ? usage : 1;
 	}
 	else
@@ -177,12 +189,18 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 	bool		moved;
 	uint32_t	page = pbp_find_page_at(advice, key, buffer, &moved);
 
+	base->wants_relation = false;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->look.found.nresidents++;
 	advice->look.found.nsaturated += usage == advice->usage_max;
 	if (page == INVALID_PAGE)
+	{
 		page = pbp_add_page(advice, key);
+		ask_for_relation(advice, page);
+	}
+	else if (advice->all_relations_wanted)
+		ask_for_relation(advice, page);
 	return page != INVALID_PAGE &&
 		!met_in_look(advice->table.pages[page].state, advice->look.number) &&
 		learn(advice, page, buffer, moved, usage);

@@ -87,11 +87,17 @@ pbp_find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved)
 static void
 unlink_page(PageTable *table, uint32_t page)
 {
-	uint32_t   *link = head_of(table, table->pages[page].fingerprint);
+	uint32_t   *head = head_of(table, table->pages[page].fingerprint);
+	uint32_t	before = *head;
 
-	while (*link != page)
-		link = &table->pages[*link].next;
-	*link = table->pages[page].next;
+	if (before == page)
+	{
+		*head = table->pages[page].next;
+		return;
+	}
+	while (table->pages[before].next != page)
+		before = table->pages[before].next;
+	table->pages[before].next = table->pages[page].next;
 }
 
 /* In no simulated pool, and not in the real one by the last two looks. */
@@ -145,7 +151,10 @@ pbp_add_page(Advice *advice, uint64_t key)
 	head = head_of(table, (uint32_t) key);
 	table->pages[page].fingerprint = (uint32_t) key;
 	table->pages[page].next = *head;
+	table->pages[page].epoch = 0;
 	table->pages[page].state = (PageState){.counts = ALL_ABSENT};
 	*head = page;
+	if (advice->relations != NULL)
+		advice->relations->of_page[page] = 0;
 	return page;
 }

@@ -77,6 +77,37 @@ count_use(Advice *advice, int i, uint64_t absent)
 	advice->recent.doubtful_misses[i] += doubtful;
 }
 
+/* Does one of the sizes that are compared miss, and another not? */
+static inline bool
+differ_from_baseline(uint64_t absent)
+{
+	const uint64_t compared = UINT64_C(1) << (COUNT_BITS * HALF) |
+		UINT64_C(1) << (COUNT_BITS * BASELINE) | UINT64_C(1) << (COUNT_BITS * DOUBLE);
+
+	return (absent & compared) != 0 && (absent & compared) != compared;
+}
+
+/* Count the page as used in this epoch, and what happened for its relation. */
+static inline void
+count_for_relation(Advice *advice, Event event, uint64_t absent, bool counts)
+{
+	Relations  *relations = advice->relations;
+	PageRecord *page = &advice->table.pages[event.page];
+
+	if (page->epoch != relations->epoch && relations->counting_uses)
+	{
+		page->epoch = relations->epoch;
+		pbp_report_use(&relations->working_set, page->fingerprint, &relations->of_page[event.page]);
+	}
+	if (counts && (event.load || differ_from_baseline(absent)))
+	{
+		__builtin_prefetch(&relations->of_page[event.page]);
+		relations->waiting[relations->nwaiting++] = (WaitingEvent){event, absent};
+		if (relations->nwaiting == WAITING_EVENTS)
+			pbp_count_waiting(relations);
+	}
+}
+
 /* Play what a look found of one page to all pools. */
 static void
 play_event(Advice *advice, Event event, bool counts)
@@ -85,6 +116,8 @@ play_event(Advice *advice, Event event, bool counts)
 	uint64_t	absent = absent_sizes(*state);
 	bool		is_new = !state->used;
 
+	if (advice->relations != NULL)
+		count_for_relation(advice, event, absent, counts);
 	state->used = true;
 	for (int i = 0; i < FACTORS; i++)
 		if (is_absent(absent, i))
@@ -131,6 +164,9 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 	EventList  *list = events_of(advice, look);
 
 	shuffle(advice, list);
+	/* the last look's own events are played only where they are none */
+	if (advice->relations != NULL)
+		advice->relations->counting_uses = look != advice->look.number;
 	for (uint32_t i = list->nevents; i-- > 0;)
 	{
 		Event		event = list->events[i];
@@ -146,4 +182,6 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 		}
 		play_event(advice, event, counts);
 	}
+	if (advice->relations != NULL)
+		pbp_count_waiting(advice->relations);
 }

@@ -9,7 +9,7 @@
 #ifndef PBP_HISTORY_H
 #define PBP_HISTORY_H
 
-#include "advice.h"
+#include "advice_relations.h"
 #include "descriptors.h"
 
 /* The pool at one time, and what happened since the previous sample. */
@@ -41,6 +41,7 @@ typedef struct PbpAdviceReport
 	double		os_cache_share[PBP_ADVICE_FACTORS];
 	double		os_read_ns;		/* -1 here and below: unknown */
 	double		storage_read_ns;
+	PbpRelationsReport relations;
 } PbpAdviceReport;
 
 extern int	pbp_history_size;	/* a setting, defined by _PG_init() */

@@ -34,6 +34,9 @@
 /* for as many, and some more; most of it is never touched */
 #define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
 
+/* This part of the memory is for relations and pages in use. */
+#define RELATIONS_SHARE	6
+
 /*
  * Databases are searched again after this many times the duration of a search,
  * which takes tenths of a second where there are millions of tables.
@@ -80,8 +83,10 @@ advice_bytes(void)
 static PbpAdvice *
 create_advice(MemoryContext context, Size bytes)
 {
-	void	   *memory = MemoryContextAllocExtended(context, bytes,
+	char	   *memory = MemoryContextAllocExtended(context, bytes,
 													MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	Size		advice_size = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
+	PbpAdvice  *advice;
 
 	if (memory == NULL)
 	{
@@ -92,9 +97,12 @@ create_advice(MemoryContext context, Size bytes)
 				 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
 		return NULL;
 	}
-	return pbp_advice_init(memory, bytes, NBuffers, BM_MAX_USAGE_COUNT,
-						   pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
-						   PBP_COUNTS_APART);
+	advice = pbp_advice_init(memory, advice_size, NBuffers, BM_MAX_USAGE_COUNT,
+							 pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
+							 PBP_COUNTS_APART);
+	if (advice != NULL)
+		pbp_advice_watch_relations(advice, memory + advice_size, bytes - advice_size);
+	return advice;
 }
 
 /* Page cache shares are differences of the rows, so they come last. */
@@ -113,8 +121,23 @@ publish(const PbpLearner *learner, uint32 resets)
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
 		pbp_report_os_cache_shares(learner->probing, &report);
+		pbp_advice_report_relations(learner->advice, &report.relations);
 	}
 	pbp_put_advice(&report, resets);
+}
+
+static void
+set_relation(PbpAdvice *advice, const BufferTag *tag)
+{
+	PbpLocator	locator = pbp_tag_locator(tag);
+	PbpRelationKey key = {
+		.database = pbp_locator_database(&locator),
+		.tablespace = pbp_locator_tablespace(&locator),
+		.relfilenode = pbp_locator_relfilenode(&locator),
+		.fork = (uint32) pbp_tag_fork(tag),
+	};
+
+	pbp_advice_set_relation(advice, &key);
 }
 
 static void
@@ -127,6 +150,8 @@ visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
 	else
 	{
 		pbp_look_page(&learner->look, key, buffer, usage);
+		if (learner->advice->wants_relation)
+			set_relation(learner->advice, tag);
 		pbp_remember_page(learner->probing, learner->advice, learner->look.number, key, tag);
 	}
 }
@@ -191,6 +216,7 @@ pbp_learner_expects_whole_look(const PbpLearner *learner)
 void
 pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 {
+	pbp_advice_look_time(learner->advice, pbp_now_ns() / 1000000000);
 	pbp_look_begin(&learner->look, ticks);
 }
 

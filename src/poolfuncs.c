@@ -124,21 +124,27 @@ usagecounts_array(const int64 *usage)
 										   TYPALIGN_DOUBLE));
 }
 
-/* database, tablespace, relfilenode, fork, relation, buffers, bytes */
+/* database, tablespace, relfilenode, fork, relation */
 void
-add_relation(Row *row, const PbpRelationCount *count)
+add_storage(Row *row, const PbpLocator *locator, ForkNumber fork)
 {
-	const PbpLocator *locator = &count->locator;
 	Oid			relation = relation_of(locator);
 
 	add_name(row, get_database_name(pbp_locator_database(locator)));
 	add_name(row, get_tablespace_name(pbp_locator_tablespace(locator)));
 	add_datum(row, ObjectIdGetDatum(pbp_locator_relfilenode(locator)));
-	add_text(row, forkNames[count->fork]);
+	add_text(row, forkNames[fork]);
 	if (OidIsValid(relation))
 		add_datum(row, ObjectIdGetDatum(relation));
 	else
 		add_null(row);
+}
+
+/* the same, buffers, bytes */
+void
+add_relation(Row *row, const PbpRelationCount *count)
+{
+	add_storage(row, &count->locator, count->fork);
 	add_count(row, pbp_relation_buffers(count));
 	add_count(row, pbp_relation_buffers(count) * BLCKSZ);
 }

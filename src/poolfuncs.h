@@ -12,6 +12,9 @@
 #include "rows.h"
 #include "sweep.h"
 
+/* Columns of add_storage(). */
+#define STORAGE_COLS		5
+
 /* How far the clock hand moved in a time. */
 typedef struct ClockRate
 {
@@ -25,6 +28,7 @@ typedef struct ClockRate
 extern PbpRelationCount *sorted_relations(int nread, int *nrelations);
 extern Oid	relation_of(const PbpLocator *locator);
 extern Datum usagecounts_array(const int64 *usage);
+extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
 extern void add_relation(Row *row, const PbpRelationCount *count);
 extern void emit_relations(FunctionCallInfo fcinfo, int nread, RowEmitter emit, void *arg);
 extern ClockRate watch_clock(int64 duration_ms);

@@ -43,6 +43,9 @@
 #define LOOKS_WANTED	40
 #define WANTED_SHARE	0.25
 
+/* While the hand stands still, looks show which pages are in use. */
+#define LOOK_NS			INT64CONST(5000000000)
+
 /*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
  * longer only to stay within its share of a processor.
@@ -88,6 +91,7 @@ typedef struct Sampler
 	double		ticks_per_ns;	/* not to be underestimated */
 
 	int64		look_ticks;		/* when the pool was last looked at */
+	int64		look_ns;
 
 	PbpSample	interval;		/* since the last sample */
 	int64		sample_ns;
@@ -166,6 +170,7 @@ static void
 look_at_pool(Sampler *sampler)
 {
 	sampler->look_ticks = sampler->ticks;
+	sampler->look_ns = pbp_now_ns();
 	pbp_learner_begin_look(sampler->learner, sampler->ticks);
 	read_clock(sampler);
 	pbp_learner_end_look(sampler->learner, sampler->ticks);
@@ -254,6 +259,13 @@ looks_wanted(const Sampler *sampler)
 	return pbp_learner_expects_whole_look(sampler->learner) ? LOOKS_NEEDED : LOOKS_WANTED;
 }
 
+static bool
+look_is_due(const Sampler *sampler)
+{
+	return pbp_is_learning(sampler->learner) &&
+		(ticks_to_look(sampler, looks_wanted(sampler)) == 0 || pbp_now_ns() - sampler->look_ns >= LOOK_NS);
+}
+
 /* Do what is due. */
 static void
 work(Sampler *sampler)
@@ -264,7 +276,7 @@ work(Sampler *sampler)
 	estimate_speed(sampler);
 	pbp_learner_count(sampler->learner);
 	pbp_learner_notice_free_buffers(sampler->learner);
-	if (pbp_is_learning(sampler->learner) && (samples || ticks_to_look(sampler, looks_wanted(sampler)) == 0))
+	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner)))
 		look_at_pool(sampler);
 	pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)

@@ -171,7 +171,7 @@ pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 }
 
 /* Why there are no estimates for any size; NULL if there are. */
-static const char *
+const char *
 missing_advice(const PbpAdviceReport *report)
 {
 	if (!pbp_sampler_is_loaded())
@@ -190,7 +190,7 @@ missing_advice(const PbpAdviceReport *report)
 }
 
 /* Why the miss ratio of one size is unknown; NULL if it is known. */
-static const char *
+const char *
 unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 {
 	const char *missing = missing_advice(report);

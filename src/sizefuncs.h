@@ -27,6 +27,8 @@ typedef struct Prediction
 
 extern ClockRate recent_clock_rate(int64 duration_ms);
 extern Prediction predict_size(const PbpAdviceReport *report, double factor);
+extern const char *missing_advice(const PbpAdviceReport *report);
+extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 
 #pragma GCC visibility pop
 

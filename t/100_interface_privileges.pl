@@ -27,6 +27,8 @@ my %readers = (
 	pgbufprobe_page_lifetime => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_page_lifetime('1 ms')},
 	pgbufprobe_history => q{SELECT count(*) > 0 FROM pgbufprobe_history()},
 	pgbufprobe_advice => q{SELECT count(*) FROM pgbufprobe_advice()},
+	pgbufprobe_advice_relations => q{SELECT count(*) > 0 FROM pgbufprobe_advice_relations()},
+	pgbufprobe_working_set => q{SELECT count(*) FROM pgbufprobe_working_set()},
 	pgbufprobe_checkup => q{SELECT count(*) FROM pgbufprobe_checkup()});
 my %answers = (
 	pgbufprobe_sweep_cost => 2,
@@ -44,6 +46,8 @@ my %answers = (
 	pgbufprobe_page_lifetime => 't',
 	pgbufprobe_history => 't',
 	pgbufprobe_advice => 11,
+	pgbufprobe_advice_relations => 't',
+	pgbufprobe_working_set => 4,
 	pgbufprobe_checkup => 8);
 # Only for roles that were granted it.
 my %movers = (

@@ -41,6 +41,10 @@ my @answers = (
 		    FROM pgbufprobe_page_lifetime('10 ms')} ],
 	[ 'advice', '11|0|1',
 		q{SELECT count(*), count(estd_miss_ratio), count(DISTINCT note) FROM pgbufprobe_advice()} ],
+	[ 'relations of the advice', '1|0|1',
+		q{SELECT count(*), count(sampled_loads), count(note) FROM pgbufprobe_advice_relations()} ],
+	[ 'working set', '4|0|4',
+		q{SELECT count(*), count(bytes), count(note) FROM pgbufprobe_working_set()} ],
 	[ 'checkup', '8|8',
 		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'look', 'act', 'unknown') AND answer <> '')
 		    FROM pgbufprobe_checkup()} ]);

@@ -65,6 +65,8 @@ my %readers = (
 		[ 'pgbufprobe_clock_rate', q{'10 ms'} ],
 		[ 'pgbufprobe_page_lifetime', q{'10 ms'} ],
 		[ 'pgbufprobe_history', '' ],
+		[ 'pgbufprobe_advice_relations', '' ],
+		[ 'pgbufprobe_working_set', '' ],
 		[ 'pgbufprobe_snapshot', '' ],
 		[ 'pgbufprobe_snapshot_diff', 'pgbufprobe_snapshot()' ],
 		[ 'pgbufprobe_snapshot_diff_relations', 'pgbufprobe_snapshot()' ]));

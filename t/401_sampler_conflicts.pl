@@ -38,6 +38,8 @@ my $pid = worker_pid($standby);
 my $from = -s $standby->logfile;
 my $learned = ask($standby, 'SELECT max(sampled_loads) FROM pgbufprobe_advice()');
 cmp_ok($learned, '>', 0, 'the worker has learned something');
+becomes_true($standby, q{count(*) = 1 FROM pgbufprobe_advice_relations() WHERE relation = 'pages'::regclass AND sampled_loads > 0},
+	'and knows of which table');
 append_to_file($slow, '');
 for my $i (1 .. $rounds)
 {

@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(49);
+SELECT plan(53);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -27,6 +27,12 @@ INSERT INTO documented VALUES
         OUT estd_reads bigint, OUT estd_read_factor double precision, OUT estd_reads_saved bigint,
         OUT estd_os_cache_fraction double precision, OUT estd_read_ms_saved double precision, OUT sampled_loads bigint,
         OUT self_error double precision, OUT missed_loads double precision, OUT note text$$),
+    ('pgbufprobe_advice_relations()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, OUT relation regclass,
+        OUT read_fraction double precision, OUT read_fraction_error double precision,
+        OUT estd_reads_saved bigint, OUT estd_reads_saved_error bigint, OUT estd_reads_added bigint,
+        OUT estd_reads_added_error bigint, OUT working_set_bytes bigint, OUT working_set_bytes_error bigint,
+        OUT sampled_loads bigint, OUT note text$$),
     ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
         OUT action text, OUT look_at text$$),
@@ -102,7 +108,10 @@ INSERT INTO documented VALUES
     ('pgbufprobe_usagecount_histogram(regclass,double precision)', 'v', false, 's', true, 'SETOF record', $$
         relation regclass DEFAULT NULL::regclass, sample_fraction double precision DEFAULT 1, OUT usagecount integer,
         OUT buffers bigint, OUT bytes bigint, OUT dirty bigint, OUT pinned bigint, OUT fraction double precision,
-        OUT buffers_error bigint, OUT dirty_error bigint, OUT pinned_error bigint$$);
+        OUT buffers_error bigint, OUT dirty_error bigint, OUT pinned_error bigint$$),
+    ('pgbufprobe_working_set()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT minutes integer, OUT bytes bigint, OUT bytes_error bigint, OUT hidden_bytes bigint,
+        OUT sampled_pages bigint, OUT note text$$);
 
 SELECT results_eq(
     $$ SELECT signature COLLATE "C", provolatile::text, proisstrict, proparallel::text, proretset, prosecdef

@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * advice_relations.h
+ *	  Which relations read the most, and which would gain or lose by another
+ *	  size of the pool; and how many distinct pages are in use.
+ *
+ * Needs nothing of PostgreSQL and compiles alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_ADVICE_RELATIONS_H
+#define PBP_ADVICE_RELATIONS_H
+
+#include "advice.h"
+#include "advice_working_set.h"
+
+/* Sizes whose effect on each relation is estimated. */
+#define PBP_ADVICE_HALF			1
+#define PBP_ADVICE_DOUBLE		8
+
+/* Relations that are reported, and one row for all others. */
+#define PBP_TOP_RELATIONS		50
+#define PBP_RELATION_ROWS		(PBP_TOP_RELATIONS + 1)
+
+/* A fork of a relation.  The numbers mean nothing here. */
+typedef struct PbpRelationKey
+{
+	uint32_t	database;
+	uint32_t	tablespace;
+	uint32_t	relfilenode;
+	uint32_t	fork;
+} PbpRelationKey;
+
+/* Figures of one relation; each error is half the width of a 95 % interval. */
+typedef struct PbpRelationRow
+{
+	PbpRelationKey key;
+	bool		others;			/* all relations that have no row */
+	double		read_share;		/* NaN, here and below: unknown, by the
+								 * reason of that size */
+	double		read_share_error;
+	double		saved;			/* reads, at twice the size */
+	double		saved_error;
+	double		added;			/* reads, at half the size */
+	double		added_error;
+	double		pages;			/* in use, in PBP_WINDOW_OF_RELATIONS */
+	double		pages_error;
+	double		sampled_loads;
+} PbpRelationRow;
+
+typedef struct PbpRelationsReport
+{
+	bool		has_memory;
+	PbpWindow	windows[PBP_WINDOWS];
+	int			nrows;
+	PbpRelationRow rows[PBP_RELATION_ROWS];
+} PbpRelationsReport;
+
+/*
+ * Learn that, too, in a block of memory aligned for any type.  False: it is too
+ * small.
+ */
+extern bool pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes);
+
+/* To be called before each look: a time that only moves forward. */
+extern void pbp_advice_look_time(PbpAdvice *advice, int64_t second);
+
+/* The relation of the page that was just observed, if the advice wants it. */
+extern void pbp_advice_set_relation(PbpAdvice *advice, const PbpRelationKey *key);
+
+extern void pbp_advice_report_relations(const PbpAdvice *advice, PbpRelationsReport *report);
+
+#endif							/* PBP_ADVICE_RELATIONS_H */

@@ -1,0 +1,120 @@
+# On a server: the working set is the number of distinct blocks that a known workload uses, and the rows of relations
+# add up to the advice. The monotonic clock runs ten times as fast, so that five minutes pass in half a minute.
+
+use strict;
+use warnings;
+
+use Sampler;
+use Server;
+use Test::More;
+
+my $from_pages = q{FROM pgbufprobe_advice_relations() WHERE relation = 'pages'::regclass AND fork = 'main'};
+my $five = 'FROM pgbufprobe_working_set() WHERE minutes = 5';
+
+# Reads each of these pages by the index, a row a page.
+sub read_pages
+{
+	my ($node, $first, $last) = @_;
+	ask($node, $by_index . "SELECT count(length(page)) FROM pages WHERE id BETWEEN $first AND $last");
+}
+
+# Rows add up, but for rounding. The worker publishes once a second, so the two functions may answer from different times.
+my $adds_up = q{
+	(SELECT bool_and(abs(saved - a.estd_reads_saved) <= n AND abs(share - 1) < 0.01 AND n > 2)
+	   FROM (SELECT count(*) AS n, sum(estd_reads_saved) AS saved, sum(read_fraction) AS share
+	           FROM pgbufprobe_advice_relations()) AS r,
+	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 2) AS a)
+	AND
+	(SELECT bool_and(abs(added + a.estd_reads_saved) <= n)
+	   FROM (SELECT count(*) AS n, sum(estd_reads_added) AS added FROM pgbufprobe_advice_relations()) AS r,
+	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 0.5) AS a)};
+
+# ---------------------------------------------------------------------------
+# Everything is in the sample
+
+my $node = sampler_node('exact', "pgbufprobe.advice_memory = 2MB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", 'fast_clock');
+make_pages($node);
+is(ask($node, "SELECT bytes IS NULL AND note LIKE 'the sampler has looked at the pool without a gap for %' $five"), 't',
+	'at first the working set of five minutes is unknown, and why');
+becomes_true($node, "bytes IS NOT NULL $five", 'after five minutes it is known');
+is(ask($node, 'SELECT bool_and((bytes IS NULL) = (minutes > 5) AND (note IS NULL OR bytes IS NOT NULL OR minutes > 5))
+	FROM pgbufprobe_working_set()'), 't', 'that of longer times is not');
+
+# A third of a pool, which was not used for five minutes.
+becomes_true($node, "coalesce((SELECT working_set_bytes $from_pages), 0) = 0", 'the workload has stopped: no page of the table is in use');
+read_pages($node, 1001, 1700);
+becomes_true($node, "working_set_bytes = 700 * 8192 AND working_set_bytes_error = 0 $from_pages",
+	'700 pages were read: they are the working set of the table');
+read_pages($node, 1501, 1900);
+becomes_true($node, "working_set_bytes = 900 * 8192 $from_pages", '200 others and 200 of these: there are 900 now');
+is( ask($node, "SELECT bytes BETWEEN 900 * 8192 AND 1300 * 8192 AND bytes_error = 0 AND sampled_pages * 8192 = bytes $five"),
+	't', 'the whole working set has these, and some pages of indexes and catalogs');
+becomes_true($node, q{(SELECT sum(working_set_bytes) FROM pgbufprobe_advice_relations()) = bytes } . $five,
+	'relations add up to the whole working set');
+is( ask($node, 'SELECT bool_and(one <= other) FROM (SELECT bytes AS one, lead(bytes) OVER (ORDER BY minutes) AS other
+	FROM pgbufprobe_working_set()) AS w'), 't', 'no working set is larger than that of a longer time');
+
+# ---------------------------------------------------------------------------
+# Who gains
+
+ask($node, 'CREATE DATABASE another');
+$node->safe_psql('another', "CREATE TABLE there AS SELECT i, repeat('x', 1000) FROM generate_series(1, 2500) i");
+ask($node, 'CALL load(16)');
+
+becomes_true($node, "$adds_up", 'relations add up to the advice');
+is( ask($node, "SELECT read_fraction > 0.8 AND read_fraction = (SELECT max(read_fraction) FROM pgbufprobe_advice_relations())
+		AND estd_reads_saved > estd_reads_saved_error AND estd_reads_added > estd_reads_added_error AND sampled_loads > 1000
+		AND database = 'postgres' AND tablespace = 'pg_default' AND relfilenode = pg_relation_filenode('pages') $from_pages"),
+	't', 'the table whose random pages are read is the one that gains');
+is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice_relations()
+		WHERE estd_reads_added_error < 0 OR estd_reads_saved_error < 0 OR working_set_bytes_error < 0 OR read_fraction_error < 0
+		   OR num_nulls(estd_reads_saved, estd_reads_saved_error) = 1 OR num_nulls(read_fraction, read_fraction_error) = 1}),
+	0, 'each figure has its error');
+# Less than a quarter of the pool, which is not read through a ring.
+$node->safe_psql('another', 'SELECT count(*) FROM there');
+becomes_true($node, q{count(*) = 1 AND count(relation) = 0 AND min(relfilenode) > 0
+	FROM pgbufprobe_advice_relations() WHERE database = 'another' AND sampled_loads > 100},
+	'a table of another database has its number, and no name');
+my $filenode = ask($node, q{SELECT pg_relation_filenode('pages')});
+ask($node, 'DROP TABLE pages CASCADE');
+is(ask($node, "SELECT count(*), count(relation) FROM pgbufprobe_advice_relations() WHERE relfilenode = $filenode AND fork = 'main'"), '1|0',
+	'a table that was dropped: the same');
+
+ask($node, 'SELECT pgbufprobe_history_reset()');
+becomes_true($node, q{count(bytes) = 0 AND bool_and(note IS NOT NULL) FROM pgbufprobe_working_set()}, 'reset: no working set is known');
+becomes_true($node, q{count(estd_reads_saved) = 0 AND bool_and(note IS NOT NULL) FROM pgbufprobe_advice_relations()},
+	'reset: of no relation it is known what it would gain');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# A sample of a sixth
+
+$node = sampler_node('sample', "pgbufprobe.advice_memory = 80kB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", 'fast_clock');
+make_pages($node);
+becomes_true($node, 'bytes IS NOT NULL FROM pgbufprobe_working_set() WHERE minutes = 1', 'a small sample: a minute is known first');
+read_pages($node, 1, 1000);
+is( ask($node, "SELECT count(*) FROM pgbufprobe_working_set() WHERE bytes_error = 0 AND bytes IS NOT NULL"), 0,
+	'a small sample: each figure has an error');
+becomes_true($node, q{bytes + bytes_error > 1000 * 8192 AND bytes - bytes_error < 1300 * 8192
+	FROM pgbufprobe_working_set() WHERE minutes = 1}, 'a small sample: 1000 pages that were read are within the error');
+
+# ---------------------------------------------------------------------------
+# No worker, no memory
+
+for (
+	[ 'sampler = off', 'pgbufprobe.sampler is off', sampler => 'off' ],
+	[ 'advice_memory = 0', 'pgbufprobe.advice_memory is 0', sampler => 'on', advice_memory => 0 ],
+	[ 'advice_memory = 1kB', 'pgbufprobe.advice_memory is too small, or could not be allocated', advice_memory => 1 ])
+{
+	my ($what, $note, %settings) = @$_;
+
+	set($node, %settings);
+	for my $function ('pgbufprobe_working_set', 'pgbufprobe_advice_relations')
+	{
+		becomes_true($node, "bool_and(note = '$note') FROM $function()", "$what: $function() says why it knows nothing");
+	}
+}
+is(ask($node, 'SELECT count(*), count(bytes) FROM pgbufprobe_working_set()'), '4|0', 'a row for each time all the same');
+$node->stop;
+
+done_testing();

@@ -1,0 +1,270 @@
+/*
+ * advice_relations.c
+ *	  Compares the figures of src/advice_relations*.c for each relation with
+ *	  pools of half and twice the size that run the same trace, and with the
+ *	  figures of the advice.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/advice_relations.h"
+#include "advice_model.h"
+
+#define BUFFERS			16384
+#define PARTS			8		/* relations of about the same size */
+#define MANY			5000	/* relations, more than find room */
+#define LARGE			(MANY + 1)
+#define MEMORY			(600 * 1024)
+#define LOOKS_PER_PASS	10
+#define SETTLE			(8 * BUFFERS)	/* reads before the comparison */
+#define COMPARE			(10 * BUFFERS)
+
+typedef struct Model
+{
+	PbpAdvice  *advice;
+	Pool		pool;
+	Trace		trace;
+	Watch		watch;
+	int			nrelations;
+	int64_t		nlooks;
+} Model;
+
+static PbpRelationsReport report;
+
+/* Pages in a row belong to one relation. */
+static int
+relation_of(int page, int nrelations)
+{
+	if (nrelations == MANY && page >= trace_pages(BUFFERS) / 2)
+		return LARGE - 1;
+	return (int) ((int64_t) page * nrelations / trace_pages(BUFFERS));
+}
+
+static void
+begin(Model *model, Kind kind, int nrelations, size_t bytes)
+{
+	memset(model, 0, sizeof(*model));
+	model->nrelations = nrelations;
+	model->advice = pbp_advice_init(malloc(MEMORY), MEMORY, BUFFERS, USAGE_MAX, 1.0 / 8, true);
+	ok(pbp_advice_watch_relations(model->advice, malloc(bytes), bytes), "there is room for relations");
+	pool_init(&model->pool, BUFFERS, trace_pages(BUFFERS));
+	trace_init(&model->trace, kind, BUFFERS, 3, INT64_MAX);
+}
+
+static void
+finish_model(Model *model)
+{
+	pool_free(&model->pool);
+}
+
+static void
+look_with_relations(Model *model)
+{
+	const Pool *pool = &model->pool;
+	PbpAdvice  *advice = model->advice;
+	PbpAdviceCounts counts = {.hits = pool->hits - model->watch.hits,.reads = pool->reads - model->watch.reads};
+
+	model->watch = (Watch) {pool->ticks, 0, pool->hits, pool->reads, 0};
+	pbp_advice_accesses(advice, &counts);
+	pbp_advice_look_time(advice, model->nlooks++);
+	pbp_advice_begin(advice, pool->ticks);
+	for (int i = 0; i < pool->used; i++)
+	{
+		uint64_t	key = key_of(pool->page[i], 1);
+		PbpRelationKey relation = {.relfilenode = 1 + (uint32_t) relation_of(pool->page[i], model->nrelations)};
+
+		if (!pbp_advice_sampled(advice, key))
+			continue;
+		pbp_advice_observe(advice, key, i, pool->usage[i]);
+		if (advice->wants_relation)
+			pbp_advice_set_relation(advice, &relation);
+	}
+	pbp_advice_end(advice, pool->ticks);
+}
+
+static void
+run(Model *model, int64_t reads)
+{
+	for (int64_t until = model->pool.reads + reads; model->pool.reads < until;)
+	{
+		bool		bulk;
+		int			page = next_page(&model->trace, &bulk);
+
+		pool_access(&model->pool, page, bulk);
+		if (model->pool.ticks - model->watch.ticks >= BUFFERS / LOOKS_PER_PASS)
+			look_with_relations(model);
+	}
+}
+
+/* Reads of each relation by a pool of this size, in a later part of the trace. */
+static void
+count_reads(Kind kind, double factor, int64_t accesses, double *reads)
+{
+	Pool		pool;
+	Trace		trace;
+
+	memset(reads, 0, sizeof(double) * PARTS);
+	pool_init(&pool, (int) (factor * BUFFERS), trace_pages(BUFFERS));
+	trace_init(&trace, kind, BUFFERS, 3, INT64_MAX);
+	while (trace.count < accesses)
+	{
+		bool		bulk;
+		int			page = next_page(&trace, &bulk);
+
+		reads[relation_of(page, PARTS)] += trace.count > accesses / 2 && pool.buffer[page] == NONE;
+		pool_access(&pool, page, bulk);
+	}
+	pool_free(&pool);
+}
+
+/* Do the rows add up to the advice? */
+static void
+add_up(const PbpAdvice *advice, const char *what)
+{
+	PbpAdviceTotals totals;
+	PbpAdviceRow half;
+	PbpAdviceRow twice;
+	double		share = 0;
+	double		saved = 0;
+	double		added = 0;
+	double		loads = 0;
+	char		text[120];
+
+	pbp_advice_report_relations(advice, &report);
+	pbp_advice_totals(advice, &totals);
+	pbp_advice_row(advice, PBP_ADVICE_HALF, &half);
+	pbp_advice_row(advice, PBP_ADVICE_DOUBLE, &twice);
+	for (int i = 0; i < report.nrows; i++)
+	{
+		share += report.rows[i].read_share;
+		saved += report.rows[i].saved;
+		added += report.rows[i].added;
+		loads += report.rows[i].sampled_loads;
+	}
+	printf("# %s: %d rows, saved %.1f of %.1f, added %.1f of %.1f\n", what, report.nrows, saved,
+		   totals.reads - twice.miss_ratio * totals.accesses, added, half.miss_ratio * totals.accesses - totals.reads);
+	snprintf(text, sizeof(text), "%s: shares of the reads add up to 1", what);
+	ok(fabs(share - 1) < 1e-9, text);
+	snprintf(text, sizeof(text), "%s: reads saved add up to those of the advice", what);
+	ok(fabs(saved - (totals.reads - twice.miss_ratio * totals.accesses)) < 1e-6 * totals.reads, text);
+	snprintf(text, sizeof(text), "%s: so do reads added", what);
+	ok(fabs(added - (half.miss_ratio * totals.accesses - totals.reads)) < 1e-6 * totals.reads, text);
+	snprintf(text, sizeof(text), "%s: and loads", what);
+	ok(loads == (double) totals.sampled_loads, text);
+}
+
+/* How many of the figures are within their errors, and the worst of the rest. */
+typedef struct Accuracy
+{
+	int			nfigures;
+	int			nwithin;
+	double		worst;			/* as a share of all reads */
+} Accuracy;
+
+static void
+compare(Accuracy *accuracy, const char *what, int relation, double estimate, double error, double truth, double reads)
+{
+	printf("# relation %d, %s: true %.0f, estimate %.0f +- %.0f\n", relation, what, truth, estimate, error);
+	accuracy->nfigures++;
+	accuracy->nwithin += fabs(estimate - truth) <= error;
+	accuracy->worst = fmax(accuracy->worst, fabs(estimate - truth) / reads);
+}
+
+/* The same figures from pools of these sizes, for as many reads as the advice remembers. */
+static void
+compare_relations(Kind kind, Accuracy *accuracy)
+{
+	Model		model;
+	PbpAdviceTotals totals;
+	double		today[PARTS];
+	double		half[PARTS];
+	double		twice[PARTS];
+	double		sum = 0;
+	double		scale;
+
+	begin(&model, kind, PARTS, 100000);
+	run(&model, SETTLE + COMPARE);
+	add_up(model.advice, kind_names[kind]);
+	pbp_advice_totals(model.advice, &totals);
+	count_reads(kind, 1, model.trace.count, today);
+	count_reads(kind, 0.5, model.trace.count, half);
+	count_reads(kind, 2, model.trace.count, twice);
+	for (int i = 0; i < PARTS; i++)
+		sum += today[i];
+	scale = totals.reads / sum;
+	for (int i = 0; i < report.nrows; i++)
+	{
+		const PbpRelationRow *row = &report.rows[i];
+		int			relation = (int) row->key.relfilenode - 1;
+
+		if (row->others)
+			continue;
+		compare(accuracy, "share of the reads", relation, row->read_share * totals.reads,
+				row->read_share_error * totals.reads, today[relation] * scale, totals.reads);
+		compare(accuracy, "saved", relation, row->saved, row->saved_error,
+				(today[relation] - twice[relation]) * scale, totals.reads);
+		compare(accuracy, "added", relation, row->added, row->added_error,
+				(half[relation] - today[relation]) * scale, totals.reads);
+	}
+	finish_model(&model);
+}
+
+static void
+all_kinds(void)
+{
+	Accuracy	accuracy = {0};
+	const Kind	kinds[] = {UNIFORM, ZIPF, TWO_SETS, SCANS, PGBENCH};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		compare_relations(kinds[i], &accuracy);
+	printf("# %d of %d within their errors, the worst off by %.4f of the reads\n", accuracy.nwithin, accuracy.nfigures, accuracy.worst);
+	ok(accuracy.nfigures > 60 && accuracy.nwithin >= 0.9 * accuracy.nfigures, "nine in ten figures are within their errors");
+	ok(accuracy.worst < 0.05, "and none is off by more than a twentieth of the reads");
+}
+
+/* Relations that find no room, and one later that is read more than all others. */
+static void
+many_relations(void)
+{
+	Model		model;
+
+	begin(&model, MOVING, MANY, 100000);
+	run(&model, SETTLE);
+	add_up(model.advice, "many relations");
+	ok(report.nrows == PBP_RELATION_ROWS && report.rows[PBP_TOP_RELATIONS].others && report.rows[PBP_TOP_RELATIONS].read_share > 0.5,
+	   "relations without a row of their own have one together");
+	ok(report.rows[0].read_share < 0.05, "none of the others is read much");
+
+	model.trace.move_at = model.trace.count;
+	run(&model, SETTLE);
+	add_up(model.advice, "many relations, then one");
+	ok(!report.rows[0].others && report.rows[0].key.relfilenode == LARGE && report.rows[0].read_share > 0.8,
+	   "the one that is read now comes first");
+	finish_model(&model);
+}
+
+static void
+few_bytes(void)
+{
+	PbpAdvice  *advice = pbp_advice_init(malloc(MEMORY), MEMORY, BUFFERS, USAGE_MAX, 1.0 / 8, true);
+	char	   *memory = malloc(100000);
+	size_t		least = 0;
+
+	while (least < 100000 && !pbp_advice_watch_relations(advice, memory, least))
+		least += 8;
+	printf("# at least %zu bytes\n", least);
+	ok(least > 2 * BUFFERS / 8 && least < 60000, "relations need a bounded amount of memory");
+}
+
+int
+main(void)
+{
+	ok(pbp_advice_factor(PBP_ADVICE_HALF) == 0.5 && pbp_advice_factor(PBP_ADVICE_DOUBLE) == 2, "half and twice the size are what they are called");
+	all_kinds();
+	many_relations();
+	few_bytes();
+	printf("1..%d\n", tests);
+	return 0;
+}

@@ -1,0 +1,256 @@
+/*
+ * working_set.c
+ *	  Compares the estimates of src/advice_working_set.c with the true number
+ *	  of distinct pages of a trace.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/advice_working_set.h"
+
+#define PAGES			2000000
+#define RELATIONS		10
+#define SLOTS			4000	/* room for 3000 pages */
+#define NEVER			(-100000)
+
+static PbpWorkingSet set;
+static PbpUsedPage slots[SLOTS + 1];
+static uint16_t relation_of[PAGES];
+static int	last_use[PAGES];	/* as the true time, in seconds */
+static double rate;
+static int	now;
+static uint32_t by_relation[RELATIONS];
+static int	tests;
+
+static void
+ok(bool passed, const char *what)
+{
+	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
+	fflush(stdout);
+}
+
+static uint64_t
+key_of(int page)
+{
+	uint64_t	x = (uint64_t) (page + 1) * UINT64_C(0x9E3779B97F4A7C15);
+
+	x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+	return x ^ (x >> 31);
+}
+
+static unsigned
+below(unsigned limit)
+{
+	static uint64_t state = 88172645463325252u;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (unsigned) ((state >> 32) * limit >> 32);
+}
+
+static void
+begin(double sampling_rate, int nslots)
+{
+	rate = sampling_rate;
+	now = 0;
+	ok(pbp_init_working_set(&set, slots, sizeof(PbpUsedPage) * (size_t) nslots, rate), "there is room");
+	for (int i = 0; i < PAGES; i++)
+	{
+		last_use[i] = NEVER;
+		relation_of[i] = (uint16_t) (i % RELATIONS);
+	}
+	pbp_begin_uses(&set, now, by_relation, RELATIONS);
+}
+
+/* What a look found: uses since the last. */
+static void
+use(int page)
+{
+	last_use[page] = now;
+	if ((double) key_of(page) <= ldexp(rate, 64))
+		pbp_report_use(&set, (uint32_t) key_of(page), &relation_of[page]);
+}
+
+static bool
+look(int seconds)
+{
+	now += seconds;
+	return pbp_begin_uses(&set, now, by_relation, RELATIONS);
+}
+
+/* Until the windows contain all uses so far. */
+static void
+end_epoch(void)
+{
+	while (!look(1))
+		 /* not yet */ ;
+}
+
+/* Distinct pages of a window that ends with the last whole epoch. */
+static int
+true_pages(int window, int relation)
+{
+	int			end = (int) set.epoch * PBP_EPOCH_SECONDS;
+	int			npages = 0;
+
+	for (int i = 0; i < PAGES; i++)
+		npages += last_use[i] >= end - pbp_window_seconds(window) && (relation < 0 || i % RELATIONS == relation);
+	return npages;
+}
+
+/* A look a second finds so many uses of the first pages, for some time. */
+static void
+run(int seconds, int uses_per_second, int npages)
+{
+	for (int i = 0; i < seconds; i++)
+	{
+		look(1);
+		now--;					/* these uses belong to the look before */
+		for (int j = 0; j < uses_per_second; j++)
+			use((int) below((unsigned) npages));
+		now++;
+	}
+}
+
+static void
+known_windows(const char *what, int nknown)
+{
+	int			known = 0;
+	char		text[100];
+
+	for (int i = 0; i < PBP_WINDOWS; i++)
+		known += set.windows[i].known;
+	snprintf(text, sizeof(text), "%s: %d windows are known (%d)", what, nknown, known);
+	ok(known == nknown, text);
+}
+
+/* Are the windows right, within so many times their errors? */
+static void
+compare(const char *what, double tolerance)
+{
+	end_epoch();
+	for (int i = 0; i < PBP_WINDOWS; i++)
+	{
+		const PbpWindow *window = &set.windows[i];
+		int			truth = true_pages(i, -1);
+		char		text[120];
+
+		if (!window->known)
+			continue;
+		printf("# %s, %d s: true %d, estimate %.0f +- %.0f from %u of level %d\n", what, pbp_window_seconds(i), truth,
+			   window->pages, window->error, window->nsampled, window->level);
+		snprintf(text, sizeof(text), "%s: pages of %d s are right within %g errors", what, pbp_window_seconds(i), tolerance);
+		ok(fabs(window->pages - truth) <= tolerance * window->error, text);
+	}
+}
+
+/* All pages are in the sample, and there is room: counts are exact. */
+static void
+count_all(void)
+{
+	begin(1, SLOTS);
+	run(30, 20, 2000);
+	known_windows("half a minute", 0);
+	run(40, 20, 2000);
+	known_windows("more than a minute", 1);
+	run(300, 20, 2000);
+	known_windows("more than five", 2);
+	compare("exact", 0);
+	ok(by_relation[3] == (uint32_t) true_pages(PBP_WINDOW_OF_RELATIONS, 3), "exact: the pages of a relation");
+	run(400, 0, 1);
+	ok(set.windows[1].pages == 0 && set.windows[2].pages == true_pages(2, -1) && set.windows[2].pages > 1900,
+	   "after a pause of the workload: none in five minutes, all in fifteen");
+}
+
+/* More pages than the table has room for, of which most return. */
+static void
+count_many(void)
+{
+	begin(0.1, SLOTS);
+	run(4000, 500, 1000000);
+	known_windows("an hour", PBP_WINDOWS);
+	compare("a large working set", 2.5);
+	ok(set.level > 0 && set.npages < SLOTS, "only some of them are kept");
+	for (int i = 0, sum = 0; i < RELATIONS; i++)
+	{
+		sum += (int) by_relation[i];
+		if (i == RELATIONS - 1)
+			ok(sum == (int) set.windows[PBP_WINDOW_OF_RELATIONS].nsampled, "relations add up to the window");
+	}
+	run(20000, 10, 3000);
+	compare("a small one, hours later", 2.5);
+	ok(set.level == 0, "all of its pages are kept");
+}
+
+/* How often is the truth within the error? */
+static void
+check_errors(void)
+{
+	int			within = 0;
+	int			total = 0;
+
+	begin(0.02, SLOTS);
+	for (int i = 0; i < 200; i++)
+	{
+		int			first = i * 5000;
+
+		for (int j = 0; j < 60; j++)
+		{
+			look(5);
+			now -= 5;
+			for (int k = 0; k < 100; k++)
+				use(first + (int) below(5000));
+			now += 5;
+		}
+		end_epoch();
+		total += set.windows[1].known;
+		if (!set.windows[1].known)
+			continue;
+		within += fabs(set.windows[1].pages - true_pages(1, -1)) <= set.windows[1].error;
+	}
+	printf("# %d of %d within the error\n", within, total);
+	ok(total > 190 && within >= 0.92 * total && within < total, "19 in 20 windows are within their error");
+}
+
+static void
+leave_gaps(void)
+{
+	begin(1, SLOTS);
+	run(1000, 20, 2000);
+	known_windows("fifteen minutes", 3);
+	look(20);
+	run(40, 20, 2000);
+	known_windows("after 20 s without a look", 2);
+	look(100);
+	run(40, 20, 2000);
+	known_windows("after 100 s", 1);
+	run(400, 20, 2000);
+	known_windows("some minutes later", 3);
+	compare("after pauses", 0);
+	pbp_forget_uses(&set);
+	known_windows("after a loss of knowledge", 0);
+	ok(set.npages == 0 && set.windows[0].watched_seconds == 0, "and no page");
+	run(70, 20, 2000);
+	known_windows("a minute later", 1);
+	compare("after a loss", 0);
+	look(100000);
+	run(70, 20, 2000);
+	known_windows("after a day", 1);
+	compare("after a day", 0);
+}
+
+int
+main(void)
+{
+	ok(!pbp_init_working_set(&set, slots, 100, 1), "100 bytes are too few");
+	count_all();
+	count_many();
+	check_errors();
+	leave_gaps();
+	printf("1..%d\n", tests);
+	return 0;
+}
