@@ -183,23 +183,15 @@ pbp_advice_rate(const PbpAdvice *base)
  */
 
 static void
-scale(void *counters, size_t bytes, double weight)
-{
-	double	   *counter = counters;
-
-	for (size_t i = 0; i < bytes / sizeof(double); i++)
-		counter[i] *= weight;
-}
-
-static void
 decay(Advice *advice, double reads)
 {
 	double		pools = reads / advice->nbuffers;
+	double		weight = fmax(LEAST_WEIGHT, exp2(-pools / HALF_LIFE_POOLS));
+	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
 
-	scale(&advice->counters, sizeof(advice->counters),
-		  fmax(LEAST_WEIGHT, exp2(-pools / HALF_LIFE_POOLS)));
-	scale(&advice->recent, sizeof(advice->recent),
-		  fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS)));
+	scale_counters(&advice->counters, sizeof(advice->counters), weight);
+	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
+	pbp_decay_storage(advice->storage, weight, recent_weight);
 }
 
 /* Add accesses to the counters, or subtract them by a sign of -1. */
@@ -281,6 +273,7 @@ forget_past(Advice *advice)
 		advice->pools[i].nlearned = 0;
 		advice->pools[i].learning = true;
 	}
+	pbp_doubt_caches(advice->storage);
 }
 
 void
@@ -347,7 +340,9 @@ finish_learning(Advice *advice)
 			continue;
 		pool->learning = false;
 		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));
+		pbp_forget_misses(advice->storage, i);
 	}
+	pbp_learn_caches(advice);
 }
 
 /*

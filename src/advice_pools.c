@@ -86,6 +86,8 @@ play_event(Advice *advice, Event event, bool counts)
 	bool		is_new = !state->used;
 
 	state->used = true;
+	if (absent != 0)
+		pbp_play_misses(advice->storage, advice->table.pages[event.page].fingerprint, absent, counts);
 	for (int i = 0; i < FACTORS; i++)
 		if (is_absent(absent, i))
 			advice->pools[i].slots[victim_slot(advice, i)] = event.page;
