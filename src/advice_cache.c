@@ -18,6 +18,14 @@
 /* After so many records without a free one, take one that may be needed. */
 #define ENOUGH_TRIES		64
 
+/*
+ * Distances of refaults at which little decides, relative to the active list:
+ * the page was evicted just before, or nearly became active or inactive.
+ */
+#define JUST_EVICTED		0.2
+#define LEAST_NEAR_SOON		0.85
+#define MOST_NEAR_SOON		1.2
+
 /* ----------------------------------------------------------------
  *		Lists
  * ----------------------------------------------------------------
@@ -104,47 +112,56 @@ make_room(Storage *storage, int cache, uint32_t npages)
 		evict(storage, cache);
 }
 
-static inline bool
-returns_soon(const SimulatedCache *simulated, const CachedPage *page, int cache, uint32_t soon)
+/* How much happened since the page was evicted?  UINT32_MAX: it never was. */
+static inline uint32_t
+refault_distance(const SimulatedCache *simulated, const CachedPage *page, int cache)
 {
-	return in_set(page->evicted, cache) && simulated->age - page->entries[cache].evicted_at <= soon;
+	return in_set(page->evicted, cache) ? simulated->age - page->entries[cache].evicted_at : UINT32_MAX;
 }
 
 /*
- * Add a page that is not resident, as a read or a write does.  A write would
- * leave a resident page where it is, and a read activates it.
+ * Add a page that is not resident, as a read or a write does.  A write leaves a
+ * resident page where it is, which a read activates.
  */
 static void
-insert(Storage *storage, int cache, uint16_t page)
+insert(Storage *storage, int cache, uint16_t page, bool active)
 {
-	SimulatedCache *simulated = &storage->caches[cache];
 	CachedPage *record = &storage->pages[page];
-	bool		soon = returns_soon(simulated, record, cache, simulated->active.npages);
 
-	if (simulated->capacity == 0)
+	if (storage->caches[cache].capacity == 0)
 		return;
 	make_room(storage, cache, 1);
 	record->evicted &= (uint16_t) ~(1 << cache);
 	record->resident |= (uint16_t) (1 << cache);
-	add_to_list(storage, &simulated->inactive, cache, page);
-	if (soon)
+	add_to_list(storage, &storage->caches[cache].inactive, cache, page);
+	if (active)
 		activate(storage, cache, page);
 }
 
-/* Read a page.  Does it come from storage? */
-bool
+static bool
+is_close_call(uint32_t distance, uint32_t nactive)
+{
+	return distance < JUST_EVICTED * nactive ||
+		(distance > LEAST_NEAR_SOON * nactive && distance < MOST_NEAR_SOON * nactive);
+}
+
+CacheRead
 pbp_read_cached_page(Storage *storage, int cache, uint16_t page)
 {
+	const SimulatedCache *simulated = &storage->caches[cache];
 	const CachedPage *record = &storage->pages[page];
+	uint32_t	nactive = simulated->active.npages;
+	uint32_t	distance;
 
-	if (!in_set(record->resident, cache))
+	if (in_set(record->resident, cache))
 	{
-		insert(storage, cache, page);
-		return true;
+		if (!in_set(record->active, cache))
+			activate(storage, cache, page);
+		return CACHE_HIT;
 	}
-	if (!in_set(record->active, cache))
-		activate(storage, cache, page);
-	return false;
+	distance = refault_distance(simulated, record, cache);
+	insert(storage, cache, page, distance <= nactive);
+	return is_close_call(distance, nactive) ? CACHE_CLOSE_CALL : CACHE_MISS;
 }
 
 void
@@ -206,7 +223,7 @@ static bool
 may_return_soon(const Storage *storage, const CachedPage *page)
 {
 	for (int cache = 0; cache < CACHES; cache++)
-		if (returns_soon(&storage->caches[cache], page, cache, storage->caches[cache].capacity))
+		if (refault_distance(&storage->caches[cache], page, cache) <= storage->caches[cache].capacity)
 			return true;
 	return false;
 }

@@ -39,12 +39,30 @@
 #define LEAST_CORRECTION	0.25
 #define MOST_CORRECTION		2.0
 
+/* How much the share of misses that a cache serves depends on its size. */
+#define CAPACITY_WEIGHT		0.5
+
+/*
+ * Where pages are read in turn, as by scans, all of them may return just before
+ * or just after something decides, and a little more memory would change much.
+ * This share of the reads from storage does so in any case, and each read above
+ * it may mean so many.
+ */
+#define USUAL_CLOSE_CALLS	0.13
+#define CLOSE_CALL_WEIGHT	2.0
+
 #define GIGABYTE			1073741824.0
 
 /* ----------------------------------------------------------------
  *		Capacities
  * ----------------------------------------------------------------
  */
+
+static inline double
+square(double value)
+{
+	return value * value;
+}
 
 /* Pages that memory leaves to the cache.  Negative: it has no room for the pool. */
 static double
@@ -221,14 +239,15 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share)
  */
 
 static void
-count_miss(Storage *storage, int cache, bool read)
+count_miss(Storage *storage, int cache, CacheRead read)
 {
 	SimulatedCache *simulated = &storage->caches[cache];
 	CacheCounters *counters = &storage->counters.caches[cache];
 
 	counters->misses++;
-	counters->storage_reads += read;
-	if (!read || simulated->nlearned >= simulated->capacity)
+	counters->storage_reads += read != CACHE_HIT;
+	counters->close_calls += read == CACHE_CLOSE_CALL;
+	if (read == CACHE_HIT || simulated->nlearned >= simulated->capacity)
 		return;
 	storage->doubtful_reads[cache] += simulated->learning;
 	simulated->nlearned++;
@@ -248,7 +267,7 @@ pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool co
 		return;
 	for (int cache = 0; cache < CACHES; cache++)
 	{
-		bool		read;
+		CacheRead	read;
 
 		if (counts)
 			storage->counters.caches[cache].baseline_misses += baseline_missed;
@@ -364,15 +383,21 @@ reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 	return PBP_STORAGE_KNOWN;
 }
 
-/* Half the width of a 95 % interval. */
+/*
+ * Half the width of a 95 % interval.  Chance decides which misses the sample
+ * has, and how many pages of those that the real cache would hold.
+ */
 static double
 uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 {
 	const CacheCounters *counted = &advice->storage->counters.caches[cache];
 	double		share = storage_share(advice, cache);
-	double		chance = sqrt(share * (1 - share) / fmax(1, counted->misses));
+	double		misses = share * (1 - share) / fmax(1, counted->misses);
+	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, advice->storage->caches[cache].capacity);
+	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
 
-	return share * row->uncertainty + 1.96 * row->miss_ratio * chance + doubtful_share(advice, cache);
+	return share * row->uncertainty + doubtful_share(advice, cache) +
+		row->miss_ratio * (1.96 * sqrt(misses + pages) + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls));
 }
 
 static int

@@ -70,7 +70,16 @@ typedef struct CacheCounters
 	double		baseline_misses;	/* of the pool of today's size */
 	double		misses;			/* of the pool above */
 	double		storage_reads;	/* misses of both */
+	double		close_calls;	/* of these, pages that chance could have kept */
 } CacheCounters;
+
+/* What a read of a simulated cache finds. */
+typedef enum CacheRead
+{
+	CACHE_HIT,
+	CACHE_MISS,
+	CACHE_CLOSE_CALL			/* a miss of a page that chance could have kept */
+} CacheRead;
 
 typedef struct StorageCounters
 {
@@ -113,7 +122,7 @@ size_above(int cache)
 extern void pbp_forget_cached_pages(Storage *storage);
 extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);
 extern void pbp_thin_out_records(Storage *storage);
-extern bool pbp_read_cached_page(Storage *storage, int cache, uint16_t page);
+extern CacheRead pbp_read_cached_page(Storage *storage, int cache, uint16_t page);
 extern void pbp_resize_cache(Storage *storage, int cache, uint32_t capacity);
 
 #endif							/* PBP_ADVICE_STORAGE_H */

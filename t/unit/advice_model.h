@@ -107,6 +107,8 @@ extern const char *const kind_names[KINDS];
 
 /* advice_pool.c */
 extern void ok(bool passed, const char *what);
+extern double next_share(Random *random);
+extern int below(Random *random, int n);
 extern void pool_init(Pool *pool, int nbuffers, int npages);
 extern void pool_free(Pool *pool);
 extern void pool_access(Pool *pool, int page, bool bulk);

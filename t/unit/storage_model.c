@@ -1,0 +1,215 @@
+/*
+ * storage_model.c
+ *	  The kernel's page cache below the server's buffer pool, page by page.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage_model.h"
+
+#define INACTIVE	0
+#define ACTIVE		1
+
+/* ---- the page cache ---- */
+
+static void
+take_out(KernelCache *cache, int page)
+{
+	KernelPage *record = &cache->pages[page];
+	KernelList *list = &cache->lists[record->list];
+
+	if (record->newer == NONE)
+		list->newest = record->older;
+	else
+		cache->pages[record->newer].older = record->older;
+	if (record->older == NONE)
+		list->oldest = record->newer;
+	else
+		cache->pages[record->older].newer = record->newer;
+	list->npages--;
+	record->list = NONE;
+}
+
+static void
+put_in(KernelCache *cache, int page, int which)
+{
+	KernelPage *record = &cache->pages[page];
+	KernelList *list = &cache->lists[which];
+
+	record->list = which;
+	record->newer = NONE;
+	record->older = list->newest;
+	if (list->newest == NONE)
+		list->oldest = page;
+	else
+		cache->pages[list->newest].newer = page;
+	list->newest = page;
+	list->npages++;
+}
+
+static void
+reclaim(KernelCache *cache)
+{
+	int			page;
+
+	while (cache->lists[INACTIVE].npages * cache->ratio < cache->lists[ACTIVE].npages)
+	{
+		page = cache->lists[ACTIVE].oldest;
+		take_out(cache, page);
+		put_in(cache, page, INACTIVE);
+	}
+	page = cache->lists[INACTIVE].oldest;
+	take_out(cache, page);
+	cache->pages[page].evicted_at = cache->age++;
+}
+
+/* Does the read wait for storage? */
+static bool
+cache_read(KernelCache *cache, int page)
+{
+	KernelPage *record = &cache->pages[page];
+
+	if (record->list == ACTIVE)
+		return false;
+	if (record->list == INACTIVE)
+	{
+		take_out(cache, page);
+		put_in(cache, page, ACTIVE);
+		cache->age++;
+		return false;
+	}
+	if (cache->capacity <= 0)
+		return true;
+	if (record->evicted_at >= 0 && cache->age - record->evicted_at <= cache->lists[ACTIVE].npages)
+	{
+		record->list = ACTIVE;
+		cache->age++;
+	}
+	while (cache->lists[INACTIVE].npages + cache->lists[ACTIVE].npages >= cache->capacity)
+		reclaim(cache);
+	put_in(cache, page, record->list == ACTIVE ? ACTIVE : INACTIVE);
+	return true;
+}
+
+/* ---- both levels ---- */
+
+void
+memory_init(Memory *memory, int npages, int nbuffers, int os_pages, double gigabytes)
+{
+	KernelCache *cache = &memory->cache;
+
+	memset(memory, 0, sizeof(*memory));
+	pool_init(&memory->pool, nbuffers, npages);
+	cache->capacity = os_pages;
+	cache->ratio = gigabytes < 1 ? 1 : (int) sqrt(10 * floor(gigabytes));
+	cache->lists[0] = cache->lists[1] = (KernelList) {0, NONE, NONE};
+	cache->pages = malloc(sizeof(KernelPage) * (size_t) npages);
+	for (int i = 0; i < npages; i++)
+		cache->pages[i] = (KernelPage) {NONE, NONE, NONE, -1};
+}
+
+void
+memory_free(Memory *memory)
+{
+	pool_free(&memory->pool);
+	free(memory->cache.pages);
+}
+
+void
+memory_access(Memory *memory, int page)
+{
+	int64_t		reads = memory->pool.reads;
+
+	pool_access(&memory->pool, page, false);
+	memory->accesses++;
+	if (memory->pool.reads > reads)
+		memory->storage_reads += cache_read(&memory->cache, page);
+}
+
+/* ---- traces ---- */
+
+const char *const load_names[LOADS] = {
+	"accounts", "zipf", "uniform", "scan and zipf", "shifting"
+};
+
+int
+load_pages(int memory)
+{
+	return memory / 4 * 9;
+}
+
+void
+load_init(LoadTrace *trace, Load load, int memory, uint64_t seed)
+{
+	memset(trace, 0, sizeof(*trace));
+	trace->load = load;
+	trace->memory = memory;
+	trace->random.state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+}
+
+/* One of n, that of rank r with a probability of r^-1.02, nearly */
+static uint64_t
+zipf_rank(Random *random, double n)
+{
+	double		exponent = 1 - 1.02;
+	double		most = pow(n + 1, exponent);
+
+	return (uint64_t) pow(1 - next_share(random) * (1 - most), 1 / exponent) - 1;
+}
+
+static uint64_t
+permuted(uint64_t rank, uint64_t n)
+{
+	return key_of((int) rank, 99) % n;
+}
+
+/* Root, inner page and leaf of the index, and the row's page, as pgbench has them. */
+static int
+accounts_page(LoadTrace *trace)
+{
+	uint64_t	rows = (uint64_t) (114.44 * trace->memory);
+	int			heap = (int) (rows / 61) + 1;
+	int			leaves = (int) (rows / 366) + 1;
+
+	switch (trace->step++ % 4)
+	{
+		case 0:
+			trace->row = permuted(zipf_rank(&trace->random, (double) rows), rows);
+			return 0;
+		case 1:
+			return 1 + (int) (trace->row / 366 / 285);
+		case 2:
+			return 1 + leaves / 285 + 1 + (int) (trace->row / 366);
+		default:
+			return load_pages(trace->memory) - heap + (int) (trace->row / 61);
+	}
+}
+
+int
+load_next(LoadTrace *trace)
+{
+	Random	   *random = &trace->random;
+	int			npages = load_pages(trace->memory);
+	int			scanned = trace->memory / 2;
+	int64_t		count = trace->count++;
+
+	switch (trace->load)
+	{
+		case ZIPF_PAGES:
+			return (int) permuted(zipf_rank(random, npages), (uint64_t) npages);
+		case UNIFORM_PAGES:
+			return below(random, npages);
+		case SCAN_AND_ZIPF:
+			if (below(random, 100) < 15)
+				return trace->step++ % scanned;
+			return scanned + (int) permuted(zipf_rank(random, npages - scanned), (uint64_t) (npages - scanned));
+		case SHIFTING:
+			/* a window of two fifths of memory, which moves by one page in ten accesses */
+			if (below(random, 100) < 85)
+				return (int) ((count / 10 + below(random, trace->memory * 2 / 5)) % npages);
+			return below(random, npages);
+		default:
+			return accounts_page(trace);
+	}
+}
