@@ -406,6 +406,35 @@ cache_below(int size, PbpAdviceMemory memory)
 	return memory == PBP_ADVICE_ADDED && size > BASELINE ? FACTORS + size - BASELINE - 1 : size;
 }
 
+/* NaN: unknown. */
+static double
+estimate(const Advice *advice, int size, PbpAdviceMemory memory)
+{
+	int			cache = cache_below(size, memory);
+	PbpAdviceRow row;
+
+	pbp_advice_row(&advice->base, size, &row);
+	return reason_of(advice, cache, &row) == PBP_STORAGE_KNOWN ?
+		row.miss_ratio * storage_share(advice, cache) : NAN;
+}
+
+/*
+ * Where a larger pool above the same cache, or a larger cache below the same
+ * pool, would wait more often, that is chance in the sample.
+ */
+static double
+bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
+{
+	double		ratio = estimate(advice, size, memory);
+
+	if (memory == PBP_ADVICE_FIXED || isnan(ratio))
+		return ratio;
+	ratio = fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
+	for (int i = BASELINE; i < size; i++)
+		ratio = fmin(ratio, estimate(advice, i, PBP_ADVICE_ADDED));
+	return ratio;
+}
+
 void
 pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
 {
@@ -417,7 +446,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	pbp_advice_row(base, i, &miss_row);
 	*row = (PbpAdviceStorageRow)
 	{
-		.storage_ratio = NAN,
+		.storage_ratio = bounded_estimate(advice, i, memory),
 		.uncertainty = NAN,
 		.learned_share = NAN,
 		.reason = reason_of(advice, cache, &miss_row),
@@ -427,10 +456,8 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	row->os_cache_pages = (int64_t) floor(pages_left(advice, cache, storage->os_cache));
 	row->learned_share = storage->caches[cache].learning ?
 		fmin(1, storage->caches[cache].nlearned / (LEARNED_SHARE * storage->caches[cache].capacity)) : 1;
-	if (row->reason != PBP_STORAGE_KNOWN)
-		return;
-	row->storage_ratio = miss_row.miss_ratio * storage_share(advice, cache);
-	row->uncertainty = uncertainty_of(advice, cache, &miss_row);
+	if (row->reason == PBP_STORAGE_KNOWN)
+		row->uncertainty = uncertainty_of(advice, cache, &miss_row);
 }
 
 void

@@ -94,15 +94,29 @@ cache_read(KernelCache *cache, int page)
 
 /* ---- both levels ---- */
 
+int
+megabytes(int n)
+{
+	return n * (MEMORY / 1024);
+}
+
+/* What a pool leaves to the page cache. */
+int
+os_pages(int nbuffers)
+{
+	return MEMORY - RESERVED - nbuffers;
+}
+
 void
-memory_init(Memory *memory, int npages, int nbuffers, int os_pages, double gigabytes)
+memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_bytes)
 {
 	KernelCache *cache = &memory->cache;
+	int			gigabytes = (int) ((int64_t) os_pages * block_bytes >> 30);
 
 	memset(memory, 0, sizeof(*memory));
 	pool_init(&memory->pool, nbuffers, npages);
 	cache->capacity = os_pages;
-	cache->ratio = gigabytes < 1 ? 1 : (int) sqrt(10 * floor(gigabytes));
+	cache->ratio = gigabytes < 1 ? 1 : (int) sqrt(10 * gigabytes);
 	cache->lists[0] = cache->lists[1] = (KernelList) {0, NONE, NONE};
 	cache->pages = malloc(sizeof(KernelPage) * (size_t) npages);
 	for (int i = 0; i < npages; i++)
@@ -119,12 +133,70 @@ memory_free(Memory *memory)
 void
 memory_access(Memory *memory, int page)
 {
-	int64_t		reads = memory->pool.reads;
-
 	pool_access(&memory->pool, page, false);
 	memory->accesses++;
-	if (memory->pool.reads > reads)
-		memory->storage_reads += cache_read(&memory->cache, page);
+	if (memory->pool.reads == memory->reads)
+		return;
+	memory->reads = memory->pool.reads;
+	memory->storage_reads += cache_read(&memory->cache, page);
+}
+
+/* Storage reads as a share of the accesses, by both levels at full size. */
+double
+true_storage_ratio(Load load, int nbuffers, int os_pages)
+{
+	Memory		memory;
+	LoadTrace	trace;
+	int64_t		window_start = (int64_t) WARM_UP * MEMORY;
+	int64_t		window_end = window_start + (int64_t) WINDOW * MEMORY;
+	int64_t		before = 0;
+	double		ratio;
+
+	memory_init(&memory, load_pages(MEMORY), nbuffers, os_pages, BLOCK_BYTES);
+	load_init(&trace, load, MEMORY, 7);
+	while (memory.accesses < window_end)
+	{
+		memory_access(&memory, load_next(&trace));
+		if (memory.accesses == window_start)
+			before = memory.storage_reads;
+	}
+	ratio = (double) (memory.storage_reads - before) / (double) (window_end - window_start);
+	memory_free(&memory);
+	return ratio;
+}
+
+/* Learn from a pool above a page cache, of which the advice is given the size. */
+void
+learn_storage(Run *run, Load load, int os_pages, LookHook hook)
+{
+	Memory		memory;
+	LoadTrace	trace;
+	Trace		clock = {0};
+	Watch		watch = {0};
+	int64_t		reads = 0;
+	int64_t		storage_reads = 0;
+
+	memory_init(&memory, load_pages(MEMORY), run->nbuffers, os_pages, BLOCK_BYTES);
+	load_init(&trace, load, MEMORY, 7);
+	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
+	{
+		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
+		pbp_advice_set_os_cache(run->advice[j], os_pages);
+	}
+	while (memory.accesses < (int64_t) (WARM_UP + WINDOW) * MEMORY)
+	{
+		int64_t		looked = watch.ticks;
+
+		memory_access(&memory, load_next(&trace));
+		clock.count = memory.accesses;
+		watch_pool(run, &memory.pool, &clock, &watch);
+		if (hook == NULL || watch.ticks == looked)
+			continue;
+		hook(run, memory.reads - reads, memory.storage_reads - storage_reads);
+		reads = memory.reads;
+		storage_reads = memory.storage_reads;
+	}
+	memory_free(&memory);
 }
 
 /* ---- traces ---- */

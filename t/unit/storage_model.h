@@ -8,6 +8,15 @@
 
 #include "advice_model.h"
 
+/* A server of 1 GB in pages of 16 kB, of which neither level has 30 MB. */
+#define MEMORY			65536
+#define BLOCK_BYTES		16384
+#define RESERVED		1920
+
+#define STORAGE_BYTES	((size_t) 2 * 1024 * 1024)
+#define WARM_UP			40		/* accesses for each page of memory */
+#define WINDOW			20
+
 typedef struct KernelList
 {
 	int			npages;
@@ -46,7 +55,7 @@ typedef enum Load
 typedef struct LoadTrace
 {
 	Load		load;
-	int			memory;			/* pages of the pool and the page cache */
+	int			memory;			/* pages, which the traces are in proportion to */
 	Random		random;
 	int64_t		count;
 	int			step;			/* of a transaction */
@@ -59,16 +68,24 @@ typedef struct Memory
 	Pool		pool;
 	KernelCache cache;
 	int64_t		accesses;
+	int64_t		reads;			/* of the page cache */
 	int64_t		storage_reads;
 } Memory;
+
+/* Called after each look, with what has happened since the last call. */
+typedef void (*LookHook) (const Run *run, int64_t reads, int64_t storage_reads);
 
 extern const char *const load_names[LOADS];
 
 extern int	load_pages(int memory);
 extern void load_init(LoadTrace *trace, Load load, int memory, uint64_t seed);
 extern int	load_next(LoadTrace *trace);
-extern void memory_init(Memory *memory, int npages, int nbuffers, int os_pages, double gigabytes);
+extern int	megabytes(int n);
+extern int	os_pages(int nbuffers);
+extern void memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_bytes);
 extern void memory_access(Memory *memory, int page);
 extern void memory_free(Memory *memory);
+extern double true_storage_ratio(Load load, int nbuffers, int os_pages);
+extern void learn_storage(Run *run, Load load, int os_pages, LookHook hook);
 
 #endif							/* STORAGE_MODEL_H */
