@@ -12,9 +12,12 @@ OBJS = \
 	pgbufprobe.o \
 	src/advice.o \
 	src/advice_answer.o \
+	src/advice_cache.o \
 	src/advice_observe.o \
 	src/advice_pages.o \
 	src/advice_pools.o \
+	src/advice_storage.o \
+	src/advice_waits.o \
 	src/args.o \
 	src/cachefuncs.o \
 	src/checkup.o \

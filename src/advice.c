@@ -322,6 +322,7 @@ follow_residents(Advice *advice)
 	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found->nresidents - *average);
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
 	pbp_resize_pools(advice, *average);
+	pbp_resize_caches(advice);
 }
 
 /*

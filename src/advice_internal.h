@@ -245,6 +245,7 @@ extern void pbp_play_misses(struct Storage *storage, uint32_t fingerprint, uint6
 extern void pbp_forget_misses(struct Storage *storage, int size);
 extern void pbp_doubt_caches(struct Storage *storage);
 extern void pbp_learn_caches(Advice *advice);
+extern void pbp_resize_caches(Advice *advice);
 extern void pbp_decay_storage(struct Storage *storage, double weight, double recent_weight);
 
 /* advice_answer.c */

@@ -19,16 +19,10 @@
  * Records for each page of the largest cache.  Caches hold different pages, and
  * evicted ones are remembered as long as their return would matter.
  */
-#define RECORDS_PER_PAGE	2.3
+#define RECORDS_PER_PAGE	1.7
 
 /* If so many more pages would fit, learning begins again. */
 #define MUCH_LARGER			4.0
-
-/* The share of its capacity that a cache must have read. */
-#define LEARNED_SHARE		0.9
-
-/* Simulated misses of the baseline below which there is no figure. */
-#define ENOUGH_MISSES		50.0
 
 /*
  * The correction of the capacity changes by as much, for an error of 1 in the
@@ -39,18 +33,6 @@
 #define LEAST_CORRECTION	0.25
 #define MOST_CORRECTION		2.0
 
-/* How much the share of misses that a cache serves depends on its size. */
-#define CAPACITY_WEIGHT		0.5
-
-/*
- * Where pages are read in turn, as by scans, all of them may return just before
- * or just after something decides, and a little more memory would change much.
- * This share of the reads from storage does so in any case, and each read above
- * it may mean so many.
- */
-#define USUAL_CLOSE_CALLS	0.13
-#define CLOSE_CALL_WEIGHT	2.0
-
 #define GIGABYTE			1073741824.0
 
 /* ----------------------------------------------------------------
@@ -58,15 +40,9 @@
  * ----------------------------------------------------------------
  */
 
-static inline double
-square(double value)
-{
-	return value * value;
-}
-
 /* Pages that memory leaves to the cache.  Negative: it has no room for the pool. */
-static double
-pages_left(const Advice *advice, int cache, double os_cache)
+double
+pbp_pages_left(const Advice *advice, int cache, double os_cache)
 {
 	return cache >= FACTORS ? os_cache :
 		os_cache - (pbp_advice_factor(cache) - 1) * advice->nbuffers;
@@ -81,22 +57,38 @@ active_ratio(double bytes)
 	return gigabytes < 1 ? 1 : (uint32_t) sqrt(10 * gigabytes);
 }
 
+static inline bool
+is_full(const SimulatedCache *simulated)
+{
+	return simulated->nlearned >= LEARNED_SHARE * simulated->capacity;
+}
+
+/* A larger cache must be learned again, unless the smaller one had room left. */
 static void
-resize_caches(Advice *advice)
+resize_cache(Advice *advice, int cache, double pages)
 {
 	Storage    *storage = advice->storage;
-	double		os_cache = storage->os_cache * storage->correction;
+	SimulatedCache *simulated = &storage->caches[cache];
+	bool		was_full = is_full(simulated);
 
+	simulated->ratio = active_ratio(pages * storage->block_bytes);
+	pbp_resize_cache(storage, cache, (uint32_t) (pages * pbp_share_of_pool(advice) * storage->share + 0.5));
+	if (simulated->nlearned > simulated->capacity)
+		simulated->nlearned = simulated->capacity;
+	if (was_full && !is_full(simulated))
+		simulated->learning = true;
+}
+
+/* To be called when the share of the pool in the sample changes. */
+void
+pbp_resize_caches(Advice *advice)
+{
+	const Storage *storage = advice->storage;
+
+	if (storage == NULL || isnan(storage->os_cache))
+		return;
 	for (int cache = 0; cache < CACHES; cache++)
-	{
-		SimulatedCache *simulated = &storage->caches[cache];
-		double		pages = fmax(0, pages_left(advice, cache, os_cache));
-
-		simulated->ratio = active_ratio(pages * storage->block_bytes);
-		pbp_resize_cache(storage, cache, (uint32_t) (pages * advice->sampling_rate * storage->share + 0.5));
-		if (simulated->nlearned < LEARNED_SHARE * simulated->capacity)
-			simulated->learning = true;
-	}
+		resize_cache(advice, cache, fmax(0, pbp_pages_left(advice, cache, storage->os_cache * storage->correction)));
 }
 
 /* The share of the sample whose records fit. */
@@ -104,7 +96,7 @@ static double
 fitting_share(const Advice *advice)
 {
 	const Storage *storage = advice->storage;
-	double		largest = pages_left(advice, 0, storage->os_cache * storage->correction);
+	double		largest = pbp_pages_left(advice, 0, storage->os_cache * storage->correction);
 
 	return fmin(1, storage->max_pages / (RECORDS_PER_PAGE * fmax(1, largest) * advice->sampling_rate));
 }
@@ -198,7 +190,7 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 	if (fitting_share(advice) >= MUCH_LARGER * storage->share)
 		begin_again(storage, fitting_share(advice));
 	fit_records(advice);
-	resize_caches(advice);
+	pbp_resize_caches(advice);
 }
 
 /*
@@ -222,7 +214,7 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share)
 	counters = &storage->counters.caches[BASELINE];
 	misses = storage->uncalibrated_misses;
 	storage->uncalibrated_misses = 0;
-	if (baseline->learning || counters->misses < ENOUGH_MISSES)
+	if (baseline->learning || counters->misses < ENOUGH_CACHE_MISSES)
 		return;
 	storage->counters.calibrated_misses += misses;
 	storage->counters.served_misses += served_share * misses;
@@ -230,7 +222,7 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share)
 	storage->correction *= exp(CORRECTION_GAIN * error * fmin(1, misses / fmax(1, baseline->capacity)));
 	storage->correction = fmin(fmax(storage->correction, LEAST_CORRECTION), MOST_CORRECTION);
 	fit_records(advice);
-	resize_caches(advice);
+	pbp_resize_caches(advice);
 }
 
 /* ----------------------------------------------------------------
@@ -310,13 +302,12 @@ pbp_doubt_caches(Storage *storage)
 	}
 }
 
-/* ----------------------------------------------------------------
- *		Answers
- * ----------------------------------------------------------------
+/*
+ * Maximum share of recent accesses whose storage reads may be warm-up artifacts:
+ * the real cache may have held these pages before the first look.
  */
-
-static double
-doubtful_share(const Advice *advice, int cache)
+double
+pbp_doubtful_reads_share(const Advice *advice, int cache)
 {
 	const Storage *storage = advice->storage;
 
@@ -340,146 +331,9 @@ pbp_learn_caches(Advice *advice)
 		SimulatedCache *simulated = &storage->caches[cache];
 
 		if (!simulated->learning ||
-			(simulated->nlearned < LEARNED_SHARE * simulated->capacity &&
-			 doubtful_share(advice, cache) > TOLERATED_DOUBT / 2))
+			(!is_full(simulated) && pbp_doubtful_reads_share(advice, cache) > TOLERATED_DOUBT / 2))
 			continue;
 		simulated->learning = false;
 		memset(&storage->counters.caches[cache], 0, sizeof(CacheCounters));
-	}
-}
-
-/*
- * The share of misses that wait for storage.  New pages are misses of all
- * levels that do not wait, so they are subtracted.
- */
-static double
-storage_share(const Advice *advice, int cache)
-{
-	const Counters *counters = &advice->counters;
-	const CacheCounters *counted = &advice->storage->counters.caches[cache];
-	double		loads = counters->reads + counters->extends;
-	double		new_pages = loads > 0 ? counted->baseline_misses * counters->extends / loads : 0;
-
-	if (counted->misses - new_pages <= 0)
-		return 0;
-	return fmin(1, fmax(0, counted->storage_reads - new_pages) / (counted->misses - new_pages));
-}
-
-static PbpStorageReason
-reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
-{
-	const Storage *storage = advice->storage;
-
-	if (storage == NULL || isnan(storage->os_cache))
-		return PBP_STORAGE_NO_CAPACITY;
-	if (pages_left(advice, cache, storage->os_cache) < 0)
-		return PBP_STORAGE_NO_ROOM;
-	if (row->reason != PBP_ADVICE_KNOWN)
-		return PBP_STORAGE_NO_MISS_RATIO;
-	if (storage->caches[cache].learning)
-		return PBP_STORAGE_LEARNING;
-	if (storage->counters.caches[cache].baseline_misses < ENOUGH_MISSES)
-		return PBP_STORAGE_LITTLE_EVIDENCE;
-	return PBP_STORAGE_KNOWN;
-}
-
-/*
- * Half the width of a 95 % interval.  Chance decides which misses the sample
- * has, and how many pages of those that the real cache would hold.
- */
-static double
-uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
-{
-	const CacheCounters *counted = &advice->storage->counters.caches[cache];
-	double		share = storage_share(advice, cache);
-	double		misses = share * (1 - share) / fmax(1, counted->misses);
-	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, advice->storage->caches[cache].capacity);
-	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
-
-	return share * row->uncertainty + doubtful_share(advice, cache) +
-		row->miss_ratio * (1.96 * sqrt(misses + pages) + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls));
-}
-
-static int
-cache_below(int size, PbpAdviceMemory memory)
-{
-	return memory == PBP_ADVICE_ADDED && size > BASELINE ? FACTORS + size - BASELINE - 1 : size;
-}
-
-/* NaN: unknown. */
-static double
-estimate(const Advice *advice, int size, PbpAdviceMemory memory)
-{
-	int			cache = cache_below(size, memory);
-	PbpAdviceRow row;
-
-	pbp_advice_row(&advice->base, size, &row);
-	return reason_of(advice, cache, &row) == PBP_STORAGE_KNOWN ?
-		row.miss_ratio * storage_share(advice, cache) : NAN;
-}
-
-/*
- * Where a larger pool above the same cache, or a larger cache below the same
- * pool, would wait more often, that is chance in the sample.
- */
-static double
-bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
-{
-	double		ratio = estimate(advice, size, memory);
-
-	if (memory == PBP_ADVICE_FIXED || isnan(ratio))
-		return ratio;
-	ratio = fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
-	for (int i = BASELINE; i < size; i++)
-		ratio = fmin(ratio, estimate(advice, i, PBP_ADVICE_ADDED));
-	return ratio;
-}
-
-void
-pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
-{
-	const Advice *advice = (const Advice *) base;
-	const Storage *storage = advice->storage;
-	int			cache = cache_below(i, memory);
-	PbpAdviceRow miss_row;
-
-	pbp_advice_row(base, i, &miss_row);
-	*row = (PbpAdviceStorageRow)
-	{
-		.storage_ratio = bounded_estimate(advice, i, memory),
-		.uncertainty = NAN,
-		.learned_share = NAN,
-		.reason = reason_of(advice, cache, &miss_row),
-	};
-	if (row->reason == PBP_STORAGE_NO_CAPACITY)
-		return;
-	row->os_cache_pages = (int64_t) floor(pages_left(advice, cache, storage->os_cache));
-	row->learned_share = storage->caches[cache].learning ?
-		fmin(1, storage->caches[cache].nlearned / (LEARNED_SHARE * storage->caches[cache].capacity)) : 1;
-	if (row->reason == PBP_STORAGE_KNOWN)
-		row->uncertainty = uncertainty_of(advice, cache, &miss_row);
-}
-
-void
-pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
-{
-	const Advice *advice = (const Advice *) base;
-	const Storage *storage = advice->storage;
-	PbpAdviceStorageRow row;
-
-	*totals = (PbpAdviceStorageTotals) {.self_error = NAN};
-	if (storage == NULL)
-		return;
-	totals->sampling_rate = advice->sampling_rate * storage->share;
-	totals->correction = storage->correction;
-	totals->dropped = storage->ndropped;
-	pbp_advice_storage_row(base, BASELINE, PBP_ADVICE_FIXED, &row);
-	if (row.reason == PBP_STORAGE_KNOWN && storage->counters.calibrated_misses > 0)
-	{
-		PbpAdviceRow miss_row;
-
-		pbp_advice_row(base, BASELINE, &miss_row);
-		totals->self_error = row.storage_ratio - miss_row.miss_ratio *
-			(1 - storage->counters.served_misses / storage->counters.calibrated_misses);
 	}
 }

@@ -111,6 +111,12 @@ typedef struct Storage
 	int64_t		ndropped;		/* pages that were forgotten too early */
 } Storage;
 
+/* Simulated misses of the baseline below which there is no figure. */
+#define ENOUGH_CACHE_MISSES		50.0
+
+/* The share of its capacity that a cache must have read. */
+#define LEARNED_SHARE		0.9
+
 /* Which pool is above the cache? */
 static inline int
 size_above(int cache)
@@ -124,5 +130,9 @@ extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);
 extern void pbp_thin_out_records(Storage *storage);
 extern CacheRead pbp_read_cached_page(Storage *storage, int cache, uint16_t page);
 extern void pbp_resize_cache(Storage *storage, int cache, uint32_t capacity);
+
+/* advice_storage.c */
+extern double pbp_pages_left(const Advice *advice, int cache, double os_cache);
+extern double pbp_doubtful_reads_share(const Advice *advice, int cache);
 
 #endif							/* PBP_ADVICE_STORAGE_H */

@@ -165,9 +165,9 @@ true_storage_ratio(Load load, int nbuffers, int os_pages)
 	return ratio;
 }
 
-/* Learn from a pool above a page cache, of which the advice is given the size. */
+/* Learn from a pool above a page cache, whose size is given to the advice, times a factor. */
 void
-learn_storage(Run *run, Load load, int os_pages, LookHook hook)
+learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 {
 	Memory		memory;
 	LoadTrace	trace;
@@ -181,7 +181,7 @@ learn_storage(Run *run, Load load, int os_pages, LookHook hook)
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
-		pbp_advice_set_os_cache(run->advice[j], os_pages);
+		pbp_advice_set_os_cache(run->advice[j], (int64_t) (factor * os_pages));
 	}
 	while (memory.accesses < (int64_t) (WARM_UP + WINDOW) * MEMORY)
 	{

@@ -86,6 +86,6 @@ extern void memory_init(Memory *memory, int npages, int nbuffers, int os_pages, 
 extern void memory_access(Memory *memory, int page);
 extern void memory_free(Memory *memory);
 extern double true_storage_ratio(Load load, int nbuffers, int os_pages);
-extern void learn_storage(Run *run, Load load, int os_pages, LookHook hook);
+extern void learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook);
 
 #endif							/* STORAGE_MODEL_H */
