@@ -119,10 +119,7 @@ refault_distance(const SimulatedCache *simulated, const CachedPage *page, int ca
 	return in_set(page->evicted, cache) ? simulated->age - page->entries[cache].evicted_at : UINT32_MAX;
 }
 
-/*
- * Add a page that is not resident, as a read or a write does.  A write leaves a
- * resident page where it is, which a read activates.
- */
+/* Add a page that is not resident. */
 static void
 insert(Storage *storage, int cache, uint16_t page, bool active)
 {
@@ -162,6 +159,14 @@ pbp_read_cached_page(Storage *storage, int cache, uint16_t page)
 	distance = refault_distance(simulated, record, cache);
 	insert(storage, cache, page, distance <= nactive);
 	return is_close_call(distance, nactive) ? CACHE_CLOSE_CALL : CACHE_MISS;
+}
+
+/* Unlike a read, a write activates no page, not even one that returns soon. */
+void
+pbp_write_cached_page(Storage *storage, int cache, uint16_t page)
+{
+	if (!in_set(storage->pages[page].resident, cache))
+		insert(storage, cache, page, false);
 }
 
 void

@@ -242,6 +242,7 @@ extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 
 /* advice_storage.c; without storage, these do nothing */
 extern void pbp_play_misses(struct Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts);
+extern void pbp_play_write(struct Storage *storage, uint32_t fingerprint, int size);
 extern void pbp_forget_misses(struct Storage *storage, int size);
 extern void pbp_doubt_caches(struct Storage *storage);
 extern void pbp_learn_caches(Advice *advice);

@@ -32,6 +32,8 @@ victim_slot(Advice *advice, int i)
 		if (usage == 0)
 		{
 			set_count_in_pool(state, i, ABSENT);
+			if (state->dirty)
+				pbp_play_write(advice->storage, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
 		}
 		set_count_in_pool(state, i, usage - 1);

@@ -273,6 +273,20 @@ pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool co
 		storage->uncalibrated_misses += baseline_missed;
 }
 
+/* The pool of this size has evicted a dirty page. */
+void
+pbp_play_write(Storage *storage, uint32_t fingerprint, int size)
+{
+	uint16_t	page;
+
+	if (storage == NULL || fingerprint > storage->threshold || isnan(storage->os_cache))
+		return;
+	page = pbp_find_cached_page(storage, fingerprint);
+	for (int cache = 0; page != NO_RECORD && cache < CACHES; cache++)
+		if (size_above(cache) == size)
+			pbp_write_cached_page(storage, cache, page);
+}
+
 void
 pbp_decay_storage(Storage *storage, double weight, double recent_weight)
 {

@@ -129,6 +129,7 @@ extern void pbp_forget_cached_pages(Storage *storage);
 extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);
 extern void pbp_thin_out_records(Storage *storage);
 extern CacheRead pbp_read_cached_page(Storage *storage, int cache, uint16_t page);
+extern void pbp_write_cached_page(Storage *storage, int cache, uint16_t page);
 extern void pbp_resize_cache(Storage *storage, int cache, uint32_t capacity);
 
 /* advice_storage.c */

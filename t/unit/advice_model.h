@@ -80,6 +80,7 @@ typedef struct Run
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
+	int			written_from;	/* this page and those after it are dirty; 0: none */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;

@@ -92,6 +92,17 @@ cache_read(KernelCache *cache, int page)
 	return true;
 }
 
+/* A write takes no page to the active list. */
+static void
+cache_write(KernelCache *cache, int page)
+{
+	if (cache->pages[page].list != NONE || cache->capacity <= 0)
+		return;
+	while (cache->lists[INACTIVE].npages + cache->lists[ACTIVE].npages >= cache->capacity)
+		reclaim(cache);
+	put_in(cache, page, INACTIVE);
+}
+
 /* ---- both levels ---- */
 
 int
@@ -118,6 +129,9 @@ memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_by
 	cache->capacity = os_pages;
 	cache->ratio = gigabytes < 1 ? 1 : (int) sqrt(10 * gigabytes);
 	cache->lists[0] = cache->lists[1] = (KernelList) {0, NONE, NONE};
+	memory->evictable = malloc(sizeof(int) * (size_t) nbuffers);
+	for (int i = 0; i < nbuffers; i++)
+		memory->evictable[i] = NONE;
 	cache->pages = malloc(sizeof(KernelPage) * (size_t) npages);
 	for (int i = 0; i < npages; i++)
 		cache->pages[i] = (KernelPage) {NONE, NONE, NONE, -1};
@@ -127,17 +141,24 @@ void
 memory_free(Memory *memory)
 {
 	pool_free(&memory->pool);
+	free(memory->evictable);
 	free(memory->cache.pages);
 }
 
 void
 memory_access(Memory *memory, int page)
 {
+	int		   *evicted;
+
 	pool_access(&memory->pool, page, false);
 	memory->accesses++;
 	if (memory->pool.reads == memory->reads)
 		return;
 	memory->reads = memory->pool.reads;
+	evicted = &memory->evictable[memory->pool.buffer[page]];
+	if (memory->written_from > 0 && *evicted >= memory->written_from)
+		cache_write(&memory->cache, *evicted);
+	*evicted = page;
 	memory->storage_reads += cache_read(&memory->cache, page);
 }
 
@@ -153,6 +174,7 @@ true_storage_ratio(Load load, int nbuffers, int os_pages)
 	double		ratio;
 
 	memory_init(&memory, load_pages(MEMORY), nbuffers, os_pages, BLOCK_BYTES);
+	memory.written_from = load_written_from(load, MEMORY);
 	load_init(&trace, load, MEMORY, 7);
 	while (memory.accesses < window_end)
 	{
@@ -177,6 +199,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	int64_t		storage_reads = 0;
 
 	memory_init(&memory, load_pages(MEMORY), run->nbuffers, os_pages, BLOCK_BYTES);
+	memory.written_from = run->written_from = load_written_from(load, MEMORY);
 	load_init(&trace, load, MEMORY, 7);
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
@@ -202,13 +225,33 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 /* ---- traces ---- */
 
 const char *const load_names[LOADS] = {
-	"accounts", "zipf", "uniform", "scan and zipf", "shifting"
+	"accounts", "updates", "zipf", "uniform", "scan and zipf", "shifting"
 };
+
+/* Rows of pgbench_accounts that fill 2.25 times the memory, with their index. */
+static uint64_t
+accounts(int memory)
+{
+	return (uint64_t) (114.44 * memory);
+}
+
+static int
+heap_pages(int memory)
+{
+	return (int) (accounts(memory) / 61) + 1;
+}
 
 int
 load_pages(int memory)
 {
 	return memory / 4 * 9;
+}
+
+/* The first page of the accounts' rows, which come last. */
+int
+load_written_from(Load load, int memory)
+{
+	return load == UPDATES ? load_pages(memory) - heap_pages(memory) : 0;
 }
 
 void
@@ -240,8 +283,7 @@ permuted(uint64_t rank, uint64_t n)
 static int
 accounts_page(LoadTrace *trace)
 {
-	uint64_t	rows = (uint64_t) (114.44 * trace->memory);
-	int			heap = (int) (rows / 61) + 1;
+	uint64_t	rows = accounts(trace->memory);
 	int			leaves = (int) (rows / 366) + 1;
 
 	switch (trace->step++ % 4)
@@ -254,7 +296,7 @@ accounts_page(LoadTrace *trace)
 		case 2:
 			return 1 + leaves / 285 + 1 + (int) (trace->row / 366);
 		default:
-			return load_pages(trace->memory) - heap + (int) (trace->row / 61);
+			return load_pages(trace->memory) - heap_pages(trace->memory) + (int) (trace->row / 61);
 	}
 }
 

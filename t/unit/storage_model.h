@@ -45,6 +45,7 @@ typedef struct KernelCache
 typedef enum Load
 {
 	ACCOUNTS,					/* pgbench -S, by random_zipfian(1.02) */
+	UPDATES,					/* the same, and all rows are updated */
 	ZIPF_PAGES,
 	UNIFORM_PAGES,
 	SCAN_AND_ZIPF,
@@ -67,6 +68,8 @@ typedef struct Memory
 {
 	Pool		pool;
 	KernelCache cache;
+	int			written_from;	/* this page and those after it are dirty; 0: none */
+	int		   *evictable;		/* of each buffer, the page before the last read */
 	int64_t		accesses;
 	int64_t		reads;			/* of the page cache */
 	int64_t		storage_reads;
@@ -78,6 +81,7 @@ typedef void (*LookHook) (const Run *run, int64_t reads, int64_t storage_reads);
 extern const char *const load_names[LOADS];
 
 extern int	load_pages(int memory);
+extern int	load_written_from(Load load, int memory);
 extern void load_init(LoadTrace *trace, Load load, int memory, uint64_t seed);
 extern int	load_next(LoadTrace *trace);
 extern int	megabytes(int n);
