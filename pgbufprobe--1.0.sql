@@ -40,6 +40,7 @@ COMMENT ON FUNCTION pgbufprobe_sweep_cost(integer, text) IS
 
 CREATE FUNCTION pgbufprobe_scan_cost(
     IN rounds integer DEFAULT 5,        -- number of scans to time for each method
+    IN sample_fraction double precision DEFAULT 1,  -- share of the buffers to scan; below 1, times are scaled to the pool
     OUT method text,
     OUT models text,                    -- the server's operation that scans this way
     OUT avg_ms double precision,        -- one scan of all descriptors
@@ -48,12 +49,12 @@ CREATE FUNCTION pgbufprobe_scan_cost(
     OUT ms_per_gb double precision,
     OUT ns_per_buffer double precision,
     OUT buffers bigint,
-    OUT matched bigint,                 -- buffers that matched; NULL: nothing to match
+    OUT matched bigint,                 -- buffers that matched; NULL: nothing to match, or only a part was scanned
     OUT rounds bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_scan_cost'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 3 COST 10000;
-COMMENT ON FUNCTION pgbufprobe_scan_cost(integer) IS
+COMMENT ON FUNCTION pgbufprobe_scan_cost(integer, double precision) IS
 'cost of scanning all buffer descriptors: reading each, locking each like a checkpoint, and matching each like DROP and TRUNCATE';
 
 -- ---------------------------------------------------------------------------
@@ -156,6 +157,7 @@ COMMENT ON FUNCTION pgbufprobe_os_cache(regclass, text, text) IS
 
 CREATE FUNCTION pgbufprobe_residency(
     IN relation regclass DEFAULT NULL,  -- NULL: every relation of this database
+    IN sample_fraction double precision DEFAULT 1,  -- share of the blocks to look up; below 1, counts are estimates
     OUT relation regclass,
     OUT fork text,
     OUT blocks bigint,                  -- NULL here and below: a file could not be opened
@@ -168,11 +170,17 @@ CREATE FUNCTION pgbufprobe_residency(
     OUT os_partial_blocks bigint,       -- blocks with some of their pages in the page cache
     OUT shared_dirty_blocks bigint,
     OUT method text,
-    OUT trustworthy boolean)
+    OUT trustworthy boolean,
+    OUT shared_blocks_error bigint,     -- the exact count differs by no more than this, with 95 % confidence
+    OUT os_blocks_error bigint,
+    OUT both_blocks_error bigint,
+    OUT neither_blocks_error bigint,
+    OUT os_partial_blocks_error bigint,
+    OUT shared_dirty_blocks_error bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_residency'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 1000 COST 10000;
-COMMENT ON FUNCTION pgbufprobe_residency(regclass) IS
+COMMENT ON FUNCTION pgbufprobe_residency(regclass, double precision) IS
 'blocks in shared buffers, in the page cache, in both and in neither, for one relation or all relations of this database; one row per relation and fork, most blocks in both first';
 
 CREATE FUNCTION pgbufprobe_residency_map(
@@ -206,7 +214,7 @@ FROM (SELECT CASE WHEN pg_catalog.count(*) = pg_catalog.count(shared_blocks)
              CASE WHEN pg_catalog.bool_and(trustworthy)
                   THEN pg_catalog.sum(both_blocks)::bigint * pg_catalog.current_setting('block_size')::bigint END AS both_bytes,
              pg_catalog.bool_and(trustworthy) AS trustworthy
-      FROM pgbufprobe_residency(NULL::regclass)) AS total;
+      FROM pgbufprobe_residency(NULL::regclass, 1::double precision)) AS total;
 COMMENT ON VIEW pgbufprobe_double_buffering IS
 'bytes of this database in shared buffers, in the page cache, and in both';
 COMMENT ON COLUMN pgbufprobe_double_buffering.duplicate_fraction IS
@@ -420,13 +428,13 @@ $$;
 
 -- Scenario "live" of pgbufprobe_sweep_cost checks for superuser itself.
 GRANT EXECUTE ON FUNCTION pgbufprobe_sweep_cost(integer, text) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_scan_cost(integer) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_scan_cost(integer, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_usagecount_histogram(regclass, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_relations(double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_clock() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_clock_rate(interval) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_os_cache(regclass, text, text) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_residency(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_residency(regclass, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_double_buffering TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot() TO pg_monitor;

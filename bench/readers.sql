@@ -10,6 +10,7 @@ INSERT INTO bench.calls (call) VALUES
     ('sweep_cost(1000, ''current'')'),
     ('sweep_cost(1000, ''worst'')'),
     ('scan_cost(1)'),
+    ('scan_cost(1, 0.01)'),
     ('residency(''pg_class'')'),
     ('residency(''bench.filler'')'),
     ('residency_map(''bench.filler'')'),
@@ -18,7 +19,10 @@ INSERT INTO bench.calls (call) VALUES
     ('usagecount_histogram(NULL, 0.001)'),
     ('relations(0.1)'),
     ('relations(0.01)'),
-    ('relations(0.001)');
+    ('relations(0.001)'),
+    ('residency(''bench.filler'', 0.1)'),
+    ('residency(''bench.filler'', 0.01)'),
+    ('residency(''bench.filler'', 0.001)');
 
 -- Times the first scan in a backend, which has to map the descriptors.
 CREATE PROCEDURE bench.first_histogram() LANGUAGE plpgsql AS $$

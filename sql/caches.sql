@@ -40,6 +40,19 @@ SELECT relation, fork, blocks = pg_relation_size(relation, fork) / current_setti
 FROM pgbufprobe_residency('cached')
 ORDER BY fork;
 
+-- from a part of the blocks: as consistent, each count with its error; exact counts have none
+SELECT relation, fork, blocks = pg_relation_size(relation, fork) / current_setting('block_size')::integer AS all_blocks,
+       shared_blocks + os_blocks - both_blocks + neither_blocks = blocks AS adds_up,
+       greatest(shared_blocks_error, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error,
+                shared_dirty_blocks_error) < blocks AS small_errors,
+       least(shared_blocks_error, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error,
+             shared_dirty_blocks_error) > 0 AS errors
+FROM pgbufprobe_residency('cached', 0.5)
+ORDER BY fork;
+SELECT max(greatest(shared_blocks_error, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error,
+                    shared_dirty_blocks_error)) AS errors, count(*) > 100 AS relations
+FROM pgbufprobe_residency();
+
 -- partitions of a partitioned table, or index
 SELECT relation, fork FROM pgbufprobe_residency('cached_parted') ORDER BY relation::text, fork;
 SELECT relation FROM pgbufprobe_residency('cached_parted_pkey') WHERE fork = 'main' ORDER BY relation::text;
@@ -103,6 +116,11 @@ SELECT * FROM pgbufprobe_os_cache('cached', 'init');
 SELECT * FROM pgbufprobe_residency('cached_view');
 SELECT * FROM pgbufprobe_residency('cached_temp');
 SELECT * FROM pgbufprobe_residency(0);
+SELECT * FROM pgbufprobe_residency('cached', 0);
+SELECT * FROM pgbufprobe_residency('cached', 1.01);
+SELECT * FROM pgbufprobe_residency(NULL, -1);
+SELECT * FROM pgbufprobe_residency(sample_fraction => 'NaN');
+SELECT * FROM pgbufprobe_residency('cached', NULL);
 SELECT * FROM pgbufprobe_residency_map('cached', 0);
 SELECT * FROM pgbufprobe_residency_map('cached', 1000001);
 SELECT * FROM pgbufprobe_residency_map('cached', 10, 'init');

@@ -20,7 +20,16 @@ WHERE s.name = 'shared_buffers'
 -- nothing is sought by reading, and nothing can match
 SELECT method, matched FROM pgbufprobe_scan_cost(1) WHERE method <> 'lock';
 
+-- of half of the pool, scaled to all of it
+SELECT c.method, c.buffers = s.setting::bigint AS whole_pool, c.matched, c.rounds, c.min_ms <= c.avg_ms AND c.avg_ms <= c.max_ms AS in_order,
+       abs(c.ns_per_buffer * c.buffers / 1e6 - c.avg_ms) <= 0.01 * c.avg_ms AS per_buffer
+FROM pgbufprobe_scan_cost(3, 0.5) c, pg_settings s WHERE s.name = 'shared_buffers';
+SELECT count(*) FROM pgbufprobe_scan_cost(10, 1e-300) WHERE matched IS NULL AND rounds = 10;
+
 -- mistakes
+SELECT * FROM pgbufprobe_scan_cost(1, 0);
+SELECT * FROM pgbufprobe_scan_cost(1, 'Infinity');
+SELECT * FROM pgbufprobe_scan_cost(1, NULL);
 SELECT * FROM pgbufprobe_scan_cost(0);
 SELECT * FROM pgbufprobe_scan_cost(-2147483648);
 SELECT * FROM pgbufprobe_scan_cost(10001);

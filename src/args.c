@@ -65,9 +65,9 @@ positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max)
 	return value;
 }
 
-/* An argument that is a share of the pool, in buffers. */
-int
-sample_arg(FunctionCallInfo fcinfo, int argno)
+/* An argument that says which share of all items to read. */
+double
+fraction_arg(FunctionCallInfo fcinfo, int argno)
 {
 	double		fraction;
 
@@ -82,8 +82,15 @@ sample_arg(FunctionCallInfo fcinfo, int argno)
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("sample fraction must be greater than 0 and at most 1"),
 				 errdetail("The given fraction is %g.", fraction),
-				 errhint("1 reads every buffer; 0.01 reads one in a hundred.")));
-	return (int) ceil(fraction * NBuffers);
+				 errhint("1 reads all; 0.01 reads one in a hundred.")));
+	return fraction;
+}
+
+/* The same in buffers of the pool. */
+int
+sample_arg(FunctionCallInfo fcinfo, int argno)
+{
+	return (int) ceil(fraction_arg(fcinfo, argno) * NBuffers);
 }
 
 ForkNumber

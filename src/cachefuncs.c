@@ -13,6 +13,7 @@
 
 #include "args.h"
 #include "cachefuncs.h"
+#include "estimate.h"
 #include "relations.h"
 #include "residency.h"
 #include "rows.h"
@@ -21,7 +22,7 @@
 #define MAX_ATTEMPTS		3	/* to read a relation that others rewrite */
 
 #define OS_CACHE_COLS		14
-#define RESIDENCY_COLS		13
+#define RESIDENCY_COLS		19
 #define RESIDENCY_MAP_COLS	6
 
 PG_FUNCTION_INFO_V1(pgbufprobe_os_cache);
@@ -213,11 +214,18 @@ compare_residency(const void *a, const void *b)
 }
 
 static void
+add_block_error(Row *row, const PbpResidency *found, bool known, int64 blocks)
+{
+	add_known_count(row, known, pbp_estimate_error(found->nread, found->blocks, blocks));
+}
+
+static void
 emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpResidency *found = item;
 	bool		readable = found->trust != PBP_OS_UNREADABLE;
 	bool		known = found->trust == PBP_OS_TRUSTED;
+	int64		neither = found->blocks - found->shared - found->os + found->both;
 	Row			row = {0};
 
 	add_datum(&row, ObjectIdGetDatum(found->relid));
@@ -228,12 +236,17 @@ emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_u
 	add_known_count(&row, known, found->os);
 	add_known_count(&row, known, found->both);
 	add_known_count(&row, known, found->both * BLCKSZ);
-	add_known_count(&row, known,
-					found->blocks - found->shared - found->os + found->both);
+	add_known_count(&row, known, neither);
 	add_known_count(&row, known, found->os_partial);
 	add_known_count(&row, readable, found->shared_dirty);
 	add_method(&row, found->method);
 	add_datum(&row, BoolGetDatum(known));
+	add_block_error(&row, found, readable, found->shared);
+	add_block_error(&row, found, known, found->os);
+	add_block_error(&row, found, known, found->both);
+	add_block_error(&row, found, known, neither);
+	add_block_error(&row, found, known, found->os_partial);
+	add_block_error(&row, found, readable, found->shared_dirty);
 	emit_row(rsinfo, &row, RESIDENCY_COLS);
 }
 
@@ -265,6 +278,7 @@ report_unknown(const PbpResidencyList *list)
 Datum
 pgbufprobe_residency(PG_FUNCTION_ARGS)
 {
+	double		fraction = fraction_arg(fcinfo, 1);
 	RelationList relations;
 	PbpResidencyList found;
 	int			attempts = 0;
@@ -275,7 +289,7 @@ pgbufprobe_residency(PG_FUNCTION_ARGS)
 		list_relation(&relations, PG_GETARG_OID(0));
 
 	do
-		pbp_residency(&relations, &found);
+		pbp_residency(&relations, fraction, &found);
 	while (relations.nrelations == 1 && must_repeat(&relations.relations[0], &attempts));
 	qsort(found.forks, found.nforks, sizeof(PbpResidency), compare_residency);
 

@@ -357,16 +357,12 @@ static Timing
 time_scan(PbpScanMethod method)
 {
 	int			part = (int) Min(NBuffers, inspection_limit() / RUNS / 2);
-	Timing		timing = {0};
+	PbpScanCost cost;
+	Timing		timing;
 
-	for (int run = 0; run < RUNS; run++)
-	{
-		int			first = (int) ((int64) run * (NBuffers - part) / Max(RUNS - 1, 1));
-		PbpScanCost cost;
-
-		pbp_scan_cost(method, first, first + part, 1, &cost);
-		add_run(&timing, run, (double) cost.min_ns / 1e6 / part * NBuffers);
-	}
+	pbp_scan_cost(method, part, RUNS, &cost);
+	timing.best_ms = (double) cost.min_ns / 1e6 / cost.nread * NBuffers;
+	timing.slowest_ms = (double) cost.max_ns / 1e6 / cost.nread * NBuffers;
 	return timing;
 }
 

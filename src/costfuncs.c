@@ -188,7 +188,8 @@ Datum
 pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 {
 	int			rounds = positive_arg(fcinfo, 0, "rounds", MAX_ROUNDS);
-	int64		most = max_inspected() / PBP_SCAN_METHODS / NBuffers;
+	int			nread = sample_arg(fcinfo, 1);
+	int64		most = max_inspected() / PBP_SCAN_METHODS / nread;
 
 	if (rounds > most && !superuser())
 		report_too_much("rounds", most);
@@ -199,22 +200,21 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 		Row			row = {0};
 		PbpScanCost cost;
 		double		avg_ns;
+		double		parts;
 
-		pbp_scan_cost((PbpScanMethod) i, 0, NBuffers, rounds, &cost);
-		avg_ns = (double) cost.sum_ns / rounds;
+		pbp_scan_cost((PbpScanMethod) i, nread, rounds, &cost);
+		parts = (double) NBuffers / cost.nread;
+		avg_ns = (double) cost.sum_ns / rounds * parts;
 
 		add_text(&row, scan_methods[i].name);
 		add_text(&row, scan_methods[i].models);
 		add_measure(&row, avg_ns / 1e6);
-		add_measure(&row, (double) cost.min_ns / 1e6);
-		add_measure(&row, (double) cost.max_ns / 1e6);
+		add_measure(&row, (double) cost.min_ns / 1e6 * parts);
+		add_measure(&row, (double) cost.max_ns / 1e6 * parts);
 		add_measure(&row, avg_ns / NBuffers * buffers_per_gb() / 1e6);
 		add_measure(&row, avg_ns / NBuffers);
 		add_count(&row, NBuffers);
-		if (cost.matched >= 0)
-			add_count(&row, cost.matched);
-		else
-			add_null(&row);
+		add_known_count(&row, cost.matched >= 0 && cost.nread == NBuffers, cost.matched);
 		add_count(&row, rounds);
 		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, SCAN_COST_COLS);
 	}

@@ -4,7 +4,8 @@
  *	  Scans of the buffer descriptors: usage counts, buffers of each relation,
  *	  and the cost of such scans.
  *
- * A scan that counts reads all buffers, or a sample of them (estimate.c).
+ * A scan reads all buffers or, if it counts, a sample of them (estimate.c); if
+ * it is timed, a part of them.
  *
  * No scan locks the whole buffer pool or changes a descriptor.  Each descriptor
  * is read at its own instant: every buffer is counted once, with its state
@@ -14,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 
@@ -97,14 +99,14 @@ static void
 scale_count(PbpScale *scale, PbpBufferCount *count)
 {
 	count->buffers = pbp_scale_next(scale, count->buffers);
-	count->dirty = pbp_scaled(scale->nread, count->dirty);
-	count->pinned = pbp_scaled(scale->nread, count->pinned);
+	count->dirty = pbp_scaled(scale, count->dirty);
+	count->pinned = pbp_scaled(scale, count->pinned);
 }
 
 static void
 form_histogram(const SlotCounts *counts, int nread, PbpHistogram *histogram)
 {
-	PbpScale	scale = {.nread = nread};
+	PbpScale	scale = {.nread = nread,.nitems = NBuffers};
 
 	memset(histogram, 0, sizeof(*histogram));
 	histogram->nread = nread;
@@ -251,16 +253,16 @@ finish_relation(PbpRelationCount *count, PbpScale *scale)
 	count->stay_error = pbp_mean_error(scale->nread, found, count->stay_sum, count->stay_squares);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
 		count->usage[i] = pbp_scale_next(scale, count->usage[i]);
-	count->dirty = pbp_scaled(scale->nread, count->dirty);
-	count->pinned = pbp_scaled(scale->nread, count->pinned);
-	count->buffers_error = pbp_estimate_error(scale->nread, pbp_relation_buffers(count));
+	count->dirty = pbp_scaled(scale, count->dirty);
+	count->pinned = pbp_scaled(scale, count->pinned);
+	count->buffers_error = pbp_estimate_error(scale->nread, scale->nitems, pbp_relation_buffers(count));
 }
 
 static PbpRelationCount *
 collect_relations(HTAB *table, int nread, int *nrelations)
 {
 	HASH_SEQ_STATUS scan;
-	PbpScale	scale = {.nread = nread};
+	PbpScale	scale = {.nread = nread,.nitems = NBuffers};
 	PbpRelationCount *entry;
 	PbpRelationCount *result;
 
@@ -353,6 +355,11 @@ pbp_count_relations(int nread, int *nrelations)
 
 /* ---- cost of scanning ---- */
 
+#define SMALLEST_PAGE	4096	/* of memory */
+
+/* The time of so few is still long, compared with that of reading the clock. */
+#define MIN_SCANNED		2048
+
 /* Reads every state and does nothing else: no scan is faster. */
 static int64
 scan_read(int first, int end)
@@ -425,34 +432,59 @@ scan_match(int first, int end)
 }
 
 /*
- * Times scans of the descriptors from first to before end.
+ * Has the backend map these descriptors: reads one of each page of memory, and
+ * so hardly warms the processor's caches.
+ */
+static void
+map_descriptors(int first, int end)
+{
+	for (int i = first; i < end; i += SMALLEST_PAGE / sizeof(BufferDescPadded))
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) pbp_read_state(GetBufferDescriptor(i));
+	}
+}
+
+/*
+ * Times scans of so many buffers, but at least MIN_SCANNED.
  *
- * The first scan of a backend also pays for mapping the descriptors and for
- * cold processor caches, which makes the longest round longer than the
- * shortest.  PBP_SCAN_LOCK locks one header after the other; the others lock
- * nothing.
+ * A part of the pool begins at a random place, and that of each further round
+ * where the last one ended, so that none is in the processor's caches because
+ * of the last round.  It is mapped before.  Of a scan of the whole pool, the
+ * first one of a backend also pays for mapping the descriptors and for cold
+ * caches, which makes the longest round longer than the shortest.  PBP_SCAN_LOCK
+ * locks one header after the other; the others lock nothing.
  */
 void
-pbp_scan_cost(PbpScanMethod method, int first, int end, int rounds, PbpScanCost *cost)
+pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost)
 {
 	static int64 (*const scan[PBP_SCAN_METHODS]) (int first, int end) = {
 		[PBP_SCAN_READ] = scan_read,
 		[PBP_SCAN_LOCK] = scan_lock,
 		[PBP_SCAN_MATCH] = scan_match,
 	};
+	int			first;
 
 	memset(cost, 0, sizeof(*cost));
+	cost->nread = Min(Max(nread, MIN_SCANNED), NBuffers);
 	cost->min_ns = PG_INT64_MAX;
+	first = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - cost->nread);
 	for (int round = 0; round < rounds; round++)
 	{
-		int64		start = pbp_now_ns();
+		int64		start;
 		int64		elapsed_ns;
 
-		cost->matched = scan[method] (first, end);
+		if (cost->nread < NBuffers)
+			map_descriptors(first, first + cost->nread);
+		start = pbp_now_ns();
+		cost->matched = scan[method] (first, first + cost->nread);
 		elapsed_ns = pbp_now_ns() - start;
 
 		cost->sum_ns += elapsed_ns;
 		cost->min_ns = Min(cost->min_ns, elapsed_ns);
 		cost->max_ns = Max(cost->max_ns, elapsed_ns);
+		first += cost->nread;
+		if (first > NBuffers - cost->nread)
+			first = 0;
 	}
 }

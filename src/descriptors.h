@@ -61,6 +61,7 @@ typedef enum PbpScanMethod
 typedef struct PbpScanCost
 {
 	int64		matched;		/* by the last round; -1 if it does not search */
+	int			nread;			/* buffers scanned in each round */
 	int64		sum_ns;
 	int64		min_ns;
 	int64		max_ns;
@@ -78,7 +79,6 @@ extern void pbp_relation_histogram(const PbpLocator *locator, int nread,
 								   PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int nread, int *nrelations);
 extern int64 pbp_relation_buffers(const PbpRelationCount *count);
-extern void pbp_scan_cost(PbpScanMethod method, int first, int end, int rounds,
-						  PbpScanCost *cost);
+extern void pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost);
 
 #endif							/* PBP_DESCRIPTORS_H */

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * estimate.c
- *	  Counts of buffers from a random sample of the pool.
+ *	  Random samples of buffers, or of other items.
  *
- * The pool is divided into as many parts of equal size as buffers are read, and
- * one buffer of each part is read.  Neighbors are often alike, so such a sample
- * is more exact than one of buffers from anywhere.  It takes no lock itself.
+ * The items are divided into as many parts as items are read, of equal size,
+ * give or take one, and one item of each part is read.  Neighbors are often
+ * alike, so such a sample is more exact than one of items from anywhere.  It
+ * takes no lock itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,22 +23,49 @@
 #define DEVIATIONS		1.96
 
 static int
-part_start(int part, int nparts)
+random_below(int limit)
 {
-	return (int) ((int64) part * NBuffers / nparts);
+	return (int) ((uint64) pg_prng_uint32(&pg_global_prng_state) * (uint64) limit >> 32);
 }
 
-/* Draws a buffer of the next part. */
-static void
-draw(PbpWalk *walk)
+/*
+ * The first part begins anywhere, and if the items cannot be divided evenly, some
+ * random parts have one item more.  Otherwise some items would always be in a
+ * smaller part, and read more often than others.
+ */
+void
+pbp_draw_begin(PbpDraw *draw, int nread, int nitems)
 {
-	int			start = part_start(walk->ndrawn, walk->nread);
-	int			nbuffers = part_start(walk->ndrawn + 1, walk->nread) - start;
-	int			buffer = start +
-		(int) ((uint64) pg_prng_uint32(&pg_global_prng_state) * (uint64) nbuffers >> 32);
+	memset(draw, 0, sizeof(*draw));
+	draw->nread = nread;
+	draw->nitems = nitems;
+	draw->nlarger = nitems % nread;
+	draw->shift = random_below(nitems);
+}
 
-	__builtin_prefetch(GetBufferDescriptor(buffer));
-	walk->drawn[walk->ndrawn++ % PBP_FETCHED_AHEAD] = buffer;
+/* Draws an item of the next part. */
+int
+pbp_draw_next(PbpDraw *draw)
+{
+	bool		larger = random_below(draw->nread - draw->ndrawn) < draw->nlarger;
+	int			size = draw->nitems / draw->nread + larger;
+	int64		item = (int64) draw->shift + draw->start + random_below(size);
+
+	draw->ndrawn++;
+	draw->nlarger -= larger;
+	draw->start += size;
+	return (int) (item < draw->nitems ? item : item - draw->nitems);
+}
+
+/* ---- samples of the pool ---- */
+
+static void
+draw_buffer(PbpWalk *walk)
+{
+	int			slot = walk->draw.ndrawn % PBP_FETCHED_AHEAD;
+
+	walk->drawn[slot] = pbp_draw_next(&walk->draw);
+	__builtin_prefetch(GetBufferDescriptor(walk->drawn[slot]));
 }
 
 /* Begins before the first range. */
@@ -46,10 +74,11 @@ pbp_walk_begin(PbpWalk *walk, int nread)
 {
 	memset(walk, 0, sizeof(*walk));
 	walk->nread = Min(nread, NBuffers);
+	pbp_draw_begin(&walk->draw, walk->nread, NBuffers);
 	if (walk->nread < NBuffers)
 	{
-		while (walk->ndrawn < Min(walk->nread, PBP_FETCHED_AHEAD))
-			draw(walk);
+		while (walk->draw.ndrawn < Min(walk->nread, PBP_FETCHED_AHEAD))
+			draw_buffer(walk);
 	}
 }
 
@@ -71,16 +100,18 @@ pbp_walk_next(PbpWalk *walk)
 		return false;
 	walk->first = walk->drawn[walk->nwalked++ % PBP_FETCHED_AHEAD];
 	walk->end = walk->first + 1;
-	if (walk->ndrawn < walk->nread)
-		draw(walk);
+	if (walk->draw.ndrawn < walk->nread)
+		draw_buffer(walk);
 	return true;
 }
 
-/* From a count in the sample to one in the pool, rounded down. */
+/* ---- estimates ---- */
+
+/* From a count in the sample to one of all items, rounded down. */
 int64
-pbp_scaled(int nread, int64 count)
+pbp_scaled(const PbpScale *scale, int64 count)
 {
-	return count * NBuffers / nread;
+	return count * scale->nitems / scale->nread;
 }
 
 /*
@@ -93,42 +124,43 @@ pbp_scale_next(PbpScale *scale, int64 count)
 	int64		before = scale->scaled;
 
 	scale->counted += count;
-	scale->scaled = pbp_scaled(scale->nread, scale->counted);
+	scale->scaled = pbp_scaled(scale, scale->counted);
 	return scale->scaled - before;
 }
 
 /*
- * What the sample would have to be in an infinite pool: in a finite one, the
- * buffers that were read cannot be wrong.
+ * What the sample would have to be of an infinite number of items: of a finite
+ * number, those that were read cannot be wrong.
  */
 static double
-effective_size(int nread)
+effective_size(double nread, int64 nitems)
 {
-	return (double) nread * (NBuffers - 1) / (NBuffers - nread);
+	return nread * (double) (nitems - 1) / ((double) nitems - nread);
 }
 
 /*
- * The exact count of buffers differs from the estimate by no more than this,
- * with a probability of about 95 % or more: the distance to the farther end of
+ * The exact count of items differs from the estimate by no more than this, with
+ * a probability of about 95 % or more: the distance to the farther end of
  * Wilson's interval.  Unlike the normal approximation, this holds for small
- * counts, too: if the sample has none, the pool may have some.
+ * counts, too: if the sample has none, there may still be some.
  */
 int64
-pbp_estimate_error(int nread, int64 estimate)
+pbp_estimate_error(double nread, int64 nitems, int64 estimate)
 {
-	double		share = (double) estimate / NBuffers;
+	double		share;
 	double		size;
 	double		doubt;
 	double		middle;
 	double		half;
 
-	if (nread >= NBuffers)
+	if (nread >= (double) nitems)
 		return 0;
-	size = effective_size(nread);
+	share = (double) estimate / (double) nitems;
+	size = effective_size(nread, nitems);
 	doubt = DEVIATIONS * DEVIATIONS / size;
 	middle = (share + doubt / 2) / (1 + doubt);
 	half = sqrt(doubt * (share * (1 - share) + doubt / 4)) / (1 + doubt);
-	return (int64) ceil((fabs(middle - share) + half) * NBuffers);
+	return (int64) ceil((fabs(middle - share) + half) * (double) nitems);
 }
 
 /*

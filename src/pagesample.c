@@ -14,9 +14,6 @@
 #include "descriptors.h"
 #include "pagesample.h"
 
-/* Descriptors that are read so much later are fetched into the caches. */
-#define FETCHED_AHEAD	32
-
 /*
  * A hash of a page's tag, of which each range has a random share of the pages.
  * It takes a third of the scan's time, so it mixes no better than necessary.
@@ -75,10 +72,11 @@ static pg_attribute_always_inline void
 visit_buffer(const PbpAdvice *advice, int buffer, PbpPageVisitor visit, void *arg)
 {
 	BufferDesc *desc = GetBufferDescriptor(buffer);
-	PbpBufState state;
+	PbpBufState state = pbp_read_state(desc);
 	BufferTag	tag;
 
-	if (read_page(desc, &state, &tag))
+	if (pbp_holds_page(state) && pbp_advice_sampled(advice, page_key(&desc->tag)) &&
+		read_page(desc, &state, &tag))
 	{
 		uint64		key = page_key(&tag);
 
@@ -104,18 +102,17 @@ pbp_sample_range(const PbpAdvice *advice, int first, int end, PbpPageVisitor vis
 	}
 }
 
-/* Reads some buffers, which mostly hold pages of the sample. */
+/*
+ * Reads some buffers, which mostly hold pages of the sample.  Each is on another
+ * page of memory, and prefetching them all first takes a third of the time.
+ */
 void
 pbp_sample_buffers(const PbpAdvice *advice, const int *buffers, int nbuffers,
 				   PbpPageVisitor visit, void *arg)
 {
 	CHECK_FOR_INTERRUPTS();
-	for (int i = 0; i < Min(FETCHED_AHEAD, nbuffers); i++)
+	for (int i = 0; i < nbuffers; i++)
 		__builtin_prefetch(GetBufferDescriptor(buffers[i]));
 	for (int i = 0; i < nbuffers; i++)
-	{
-		if (i + FETCHED_AHEAD < nbuffers)
-			__builtin_prefetch(GetBufferDescriptor(buffers[i + FETCHED_AHEAD]));
 		visit_buffer(advice, buffers[i], visit, arg);
-	}
 }

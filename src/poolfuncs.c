@@ -52,9 +52,9 @@ emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
 	add_count(&row, count->dirty);
 	add_count(&row, count->pinned);
 	add_share(&row, count->buffers, total);
-	add_count(&row, pbp_estimate_error(nread, count->buffers));
-	add_count(&row, pbp_estimate_error(nread, count->dirty));
-	add_count(&row, pbp_estimate_error(nread, count->pinned));
+	add_count(&row, pbp_estimate_error(nread, NBuffers, count->buffers));
+	add_count(&row, pbp_estimate_error(nread, NBuffers, count->dirty));
+	add_count(&row, pbp_estimate_error(nread, NBuffers, count->pinned));
 	emit_row(rsinfo, &row, HISTOGRAM_COLS);
 }
 

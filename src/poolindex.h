@@ -4,7 +4,7 @@
  *	  Which blocks of which files are in shared buffers.
  *
  * Offers an index of the pool, made by one scan of the descriptors, and a
- * bitmap of the blocks of each file in it.
+ * bitmap of the blocks of each file in it; and the lookup of a single block.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,5 +20,7 @@ extern int64 pbp_pool_blocks(const PbpPoolIndex *index,
 							 const PbpLocator *locator, ForkNumber fork,
 							 int segment, uint8 *bitmap, int64 nblocks);
 extern void pbp_pool_index_free(PbpPoolIndex *index);
+extern bool pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork,
+							BlockNumber block, bool *dirty);
 
 #endif							/* PBP_POOLINDEX_H */

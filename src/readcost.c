@@ -11,8 +11,8 @@
 
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "storage/lwlock.h"
 
+#include "poolindex.h"
 #include "readcost.h"
 
 /* The last segment that was needed; it stays open for the next block. */
@@ -43,26 +43,6 @@ open_segment(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork, i
 	return true;
 }
 
-/* Is the block in shared buffers?  Locks one partition of the mapping, shared. */
-static bool
-in_shared_buffers(const PbpLocator *locator, ForkNumber fork, BlockNumber block)
-{
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *partition_lock;
-	int			buffer;
-
-	pbp_init_tag(&tag, locator, fork, block);
-	hash = BufTableHashCode(&tag);
-	partition_lock = BufMappingPartitionLock(hash);
-
-	LWLockAcquire(partition_lock, LW_SHARED);
-	buffer = BufTableLookup(&tag, hash);
-	LWLockRelease(partition_lock);
-
-	return buffer >= 0;
-}
-
 /* Where the block would be read from now.  Reads nothing to find out. */
 static PbpTier
 tier_of(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork,
@@ -70,8 +50,9 @@ tier_of(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork,
 {
 	uint8		bitmap[PBP_BITMAP_BYTES(1)];
 	PbpOsBlocks blocks;
+	bool		dirty;
 
-	if (in_shared_buffers(locator, fork, block))
+	if (pbp_pool_lookup(locator, fork, block, &dirty))
 		return PBP_SHARED_BUFFERS;
 	if (!open_segment(segment, locator, fork, block / RELSEG_SIZE))
 		return PBP_UNKNOWN_TIER;
@@ -124,9 +105,9 @@ choose_blocks(BlockNumber nblocks, int samples)
  * and counts the times by the tier that was found just before.
  *
  * Like all reads, these evict other pages and warm both caches.  The caller
- * holds a lock that keeps the relation from being truncated; a block's lookup
- * locks one partition of the buffer mapping, shared.  Memory: 4 bytes per
- * sample.
+ * holds a lock that keeps the relation from being truncated.  A block's lookup
+ * locks one partition of the server's table of buffers, shared.  Memory: 4 bytes
+ * per sample.
  */
 void
 pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost)

@@ -8,11 +8,14 @@
  *
  * No relation is locked: a file that is truncated or removed at the same time
  * has fewer blocks.  Each segment is seen at its own instant, and shared
- * buffers as of the scan of the descriptors, which begins each call.
+ * buffers as of the scan of the descriptors, which begins each call; or each
+ * block of a sample at its own instant.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
@@ -26,6 +29,12 @@
 
 /* random buffers that are tried for a sample of pages */
 #define MAX_TRIES		1000000
+
+/*
+ * Blocks of each file that are looked up at least: with fewer, the error of an
+ * estimate would be most of the file.
+ */
+#define MIN_SAMPLE		32
 
 /* A segment's blocks in both caches: two bits per block. */
 typedef struct Segment
@@ -99,14 +108,76 @@ add_segment(PbpResidency *residency, const Segment *segment)
 	residency->both += count_bits(segment, segment->shared, segment->os);
 }
 
+static void
+look_up_block(const PbpOsWalk *walk, int block, PbpResidency *sample)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks os = {0};
+	bool		dirty;
+	bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
+										 (BlockNumber) walk->segment * RELSEG_SIZE + block, &dirty);
+
+	if (walk->file.trust == PBP_OS_TRUSTED)
+		pbp_os_map(&walk->file, block, 1, bitmap, &os);
+	sample->shared += shared;
+	sample->shared_dirty += dirty;
+	sample->os += os.cached;
+	sample->os_partial += os.partial;
+	sample->both += shared ? os.cached : 0;
+}
+
 /*
- * Counts a fork's blocks in both caches.  Returns false if the fork has no
- * file.  If one of its files cannot be opened, no count is known.
+ * Adds what the sample says about its segment.  A block is in both caches, in
+ * one of them, or in neither; these counts are scaled so that they add up.
+ */
+static void
+add_scaled(PbpResidency *residency, const PbpResidency *sample, PbpScale *scale)
+{
+	int64		both = pbp_scale_next(scale, sample->both);
+
+	residency->blocks += scale->nitems;
+	residency->both += both;
+	residency->shared += both + pbp_scale_next(scale, sample->shared - sample->both);
+	residency->os += both + pbp_scale_next(scale, sample->os - sample->both);
+	residency->shared_dirty += pbp_scaled(scale, sample->shared_dirty);
+	residency->os_partial += pbp_scaled(scale, sample->os_partial);
+}
+
+/*
+ * Adds estimates for the open segment, from random blocks of it.  Returns the
+ * sum of the squares of what each of them stands for: the variance of the
+ * estimates grows with this sum.
+ */
+static double
+sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
+{
+	int			nblocks = (int) Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
+	int			nread = Max((int) ceil(fraction * nblocks), Min(nblocks, MIN_SAMPLE));
+	PbpScale	scale = {.nread = nread,.nitems = nblocks};
+	PbpResidency sample = {0};
+	PbpDraw		draw;
+
+	if (nblocks == 0)
+		return 0;
+	pbp_draw_begin(&draw, nread, nblocks);
+	for (int i = 0; i < nread; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		look_up_block(walk, pbp_draw_next(&draw), &sample);
+	}
+	add_scaled(residency, &sample, &scale);
+	return (double) nblocks * nblocks / nread;
+}
+
+/*
+ * Counts or estimates a fork's blocks in both caches.  Returns false if the fork
+ * has no file.  If one of its files cannot be opened, no count is known.
  */
 static bool
-count_fork(Segment *segment, const PbpLocator *locator, PbpResidency *residency)
+count_fork(Segment *segment, const PbpLocator *locator, double fraction, PbpResidency *residency)
 {
 	PbpOsWalk	walk;
+	double		squares = 0;
 	bool		found = false;
 
 	residency->trust = PBP_OS_TRUSTED;
@@ -126,9 +197,16 @@ count_fork(Segment *segment, const PbpLocator *locator, PbpResidency *residency)
 			residency->error = walk.file.error;
 			continue;
 		}
-		load_segment(segment, &walk);
-		add_segment(residency, segment);
+		if (fraction < 1)
+			squares += sample_segment(&walk, fraction, residency);
+		else
+		{
+			load_segment(segment, &walk);
+			add_segment(residency, segment);
+		}
 	}
+	residency->nread = squares > 0 ?
+		(double) residency->blocks * (double) residency->blocks / squares : (double) residency->blocks;
 	return found;
 }
 
@@ -148,7 +226,8 @@ append_fork(PbpResidencyList *list, const PbpResidency *fork)
  * may not exist, so it is left out.
  */
 static void
-count_relation(Segment *segment, const RelationStorage *relation, PbpResidencyList *result)
+count_relation(Segment *segment, const RelationStorage *relation, double fraction,
+			   PbpResidencyList *result)
 {
 	bool		readable = true;
 
@@ -158,7 +237,7 @@ count_relation(Segment *segment, const RelationStorage *relation, PbpResidencyLi
 
 		CHECK_FOR_INTERRUPTS();
 		if (!relation->forks[fork] ||
-			!count_fork(segment, &relation->locator, &found))
+			!count_fork(segment, &relation->locator, fraction, &found))
 			continue;
 		if (found.trust == PBP_OS_UNREADABLE)
 		{
@@ -177,9 +256,14 @@ count_relation(Segment *segment, const RelationStorage *relation, PbpResidencyLi
  * pages, one at a time; then each segment is opened once.  The counts of a
  * fork are taken from the same bits, so they add up.  Memory: 8 bytes for each
  * of these relations' buffers, and two bits for each block of one segment.
+ *
+ * With a fraction below 1, no descriptor is scanned: the counts are estimated
+ * from this share of the blocks of each segment, but at least MIN_SAMPLE of
+ * them.  Each of these blocks is looked up in both caches (pbp_pool_lookup(),
+ * pbp_os_map()), which takes about a microsecond, and no memory.
  */
 void
-pbp_residency(const RelationList *relations, PbpResidencyList *result)
+pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *result)
 {
 	Segment		segment;
 
@@ -187,11 +271,13 @@ pbp_residency(const RelationList *relations, PbpResidencyList *result)
 	result->max_forks = Max(relations->nrelations, 1);
 	result->forks = MemoryContextAllocHuge(CurrentMemoryContext,
 										   (Size) result->max_forks * sizeof(PbpResidency));
-	init_segment(&segment, relations->nrelations == 1 ?
-				 &relations->relations[0].locator : NULL);
+	if (fraction == 1)
+		init_segment(&segment, relations->nrelations == 1 ?
+					 &relations->relations[0].locator : NULL);
 	for (int64 i = 0; i < relations->nrelations; i++)
-		count_relation(&segment, &relations->relations[i], result);
-	free_segment(&segment);
+		count_relation(&segment, &relations->relations[i], fraction, result);
+	if (fraction == 1)
+		free_segment(&segment);
 }
 
 /* ---- ranges of blocks ---- */

@@ -30,6 +30,8 @@ typedef struct PbpResidency
 	int64		os;				/* in the page cache, with all pages */
 	int64		os_partial;		/* with some of them */
 	int64		both;
+	double		nread;			/* blocks, or size of the sample; it would be as
+								 * exact if all of its blocks counted the same */
 } PbpResidency;
 
 typedef struct PbpResidencyList
@@ -73,7 +75,8 @@ pbp_bucket_start(int bucket, int64 nblocks, int nbuckets)
 	return (bucket * nblocks + nbuckets - 1) / nbuckets;
 }
 
-extern void pbp_residency(const RelationList *relations, PbpResidencyList *result);
+extern void pbp_residency(const RelationList *relations, double fraction,
+						  PbpResidencyList *result);
 extern bool pbp_residency_map(const PbpLocator *locator, ForkNumber fork,
 							  int max_buckets, PbpResidencyMap *map);
 extern void pbp_sample_duplicates(int max_pages, int64 max_ns, PbpDuplicates *duplicates);

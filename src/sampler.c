@@ -17,7 +17,6 @@
 #include <signal.h>
 #include <time.h>
 
-#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -183,13 +182,11 @@ history_interval_ns(void)
 static double
 predicted_scan_ns(void)
 {
-	int			nbuffers = Min(TIMED_READ, NBuffers);
-	int			first = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - nbuffers);
 	int64		start = cpu_now_ns();
 	PbpScanCost cost;
 
-	pbp_scan_cost(PBP_SCAN_READ, first, first + nbuffers, 1, &cost);
-	return (double) (cpu_now_ns() - start) * NBuffers / nbuffers;
+	pbp_scan_cost(PBP_SCAN_READ, TIMED_READ, 1, &cost);
+	return (double) (cpu_now_ns() - start) * NBuffers / cost.nread;
 }
 
 /* Counts all buffers if there is time for that, and otherwise estimates. */

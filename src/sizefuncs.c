@@ -98,12 +98,12 @@ pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
 static int64
 largest_error(const PbpHistogram *histogram, int64 dirty, int64 pinned)
 {
-	int64		error = pbp_estimate_error(histogram->nread, histogram->unused.buffers);
+	int64		error = pbp_estimate_error(histogram->nread, NBuffers, histogram->unused.buffers);
 
-	error = Max(error, pbp_estimate_error(histogram->nread, dirty));
-	error = Max(error, pbp_estimate_error(histogram->nread, pinned));
+	error = Max(error, pbp_estimate_error(histogram->nread, NBuffers, dirty));
+	error = Max(error, pbp_estimate_error(histogram->nread, NBuffers, pinned));
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		error = Max(error, pbp_estimate_error(histogram->nread, histogram->usage[i].buffers));
+		error = Max(error, pbp_estimate_error(histogram->nread, NBuffers, histogram->usage[i].buffers));
 	return error;
 }
 

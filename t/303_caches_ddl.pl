@@ -31,6 +31,7 @@ my %calls = (
 	'os_cache, mincore' => [ q{pgbufprobe_os_cache(%s, method => 'mincore')},
 		'cached_pages <= os_pages AND trustworthy' ],
 	'residency' => [ 'pgbufprobe_residency(%s)', $adds_up ],
+	'residency of a sample' => [ 'pgbufprobe_residency(%s, 0.1)', $adds_up ],
 	'residency of all' => [ 'pgbufprobe_residency()', $adds_up ],
 	'map' => [ 'pgbufprobe_residency_map(%s, 9)',
 		'both_blocks <= least(shared_blocks, os_blocks)

@@ -69,7 +69,7 @@ is($session->query_safe(q{SELECT sum(reads) FROM pgbufprobe_read_cost('pages', 1
 
 # Nothing is written either where it could be. The first call may leave hints.
 for my $call (
-	q{pgbufprobe_os_cache('pages')}, 'pgbufprobe_residency()',
+	q{pgbufprobe_os_cache('pages')}, 'pgbufprobe_residency()', 'pgbufprobe_residency(NULL, 0.1)',
 	q{pgbufprobe_residency_map('pages')}, 'pgbufprobe_double_buffering',
 	q{pgbufprobe_read_cost('pages')}, q{pgbufprobe_os_advise('pages', 'dontneed')})
 {

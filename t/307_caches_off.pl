@@ -40,6 +40,9 @@ my %readers = (
 		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, shared_dirty_blocks <= shared_blocks,
 				num_nulls(os_blocks, both_blocks, neither_blocks, os_partial_blocks, method), trustworthy
 			FROM pgbufprobe_residency('pages') WHERE fork = 'main'}, "$pages|t|t|5|f", 1 ],
+		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, num_nulls(shared_blocks_error, shared_dirty_blocks_error),
+				num_nulls(os_blocks, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error), trustworthy
+			FROM pgbufprobe_residency('pages', 0.1) WHERE fork = 'main'}, "$pages|t|0|5|f", 1 ],
 		[ q{SELECT count(*) > 100, count(blocks) = count(*), count(shared_blocks) = count(*), count(os_blocks), count(both_blocks),
 				bool_or(trustworthy) FROM pgbufprobe_residency()}, 't|t|t|0|0|f', 1 ] ],
 	pgbufprobe_residency_map => [

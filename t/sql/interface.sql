@@ -66,19 +66,22 @@ INSERT INTO documented VALUES
         sample_fraction double precision DEFAULT 1, OUT database name, OUT tablespace name, OUT relfilenode oid,
         OUT fork text, OUT relation regclass, OUT buffers bigint, OUT bytes bigint, OUT dirty bigint,
         OUT pinned bigint, OUT usagecount_avg double precision, OUT usagecounts bigint[], OUT buffers_error bigint$$),
-    ('pgbufprobe_residency(regclass)', 'v', false, 'r', true, 'SETOF record', $$
-        relation regclass DEFAULT NULL::regclass, OUT relation regclass, OUT fork text, OUT blocks bigint,
-        OUT bytes bigint, OUT shared_blocks bigint, OUT os_blocks bigint, OUT both_blocks bigint,
-        OUT both_bytes bigint, OUT neither_blocks bigint, OUT os_partial_blocks bigint, OUT shared_dirty_blocks bigint,
-        OUT method text, OUT trustworthy boolean$$),
+    ('pgbufprobe_residency(regclass,double precision)', 'v', false, 'r', true, 'SETOF record', $$
+        relation regclass DEFAULT NULL::regclass, sample_fraction double precision DEFAULT 1, OUT relation regclass,
+        OUT fork text, OUT blocks bigint, OUT bytes bigint, OUT shared_blocks bigint, OUT os_blocks bigint,
+        OUT both_blocks bigint, OUT both_bytes bigint, OUT neither_blocks bigint, OUT os_partial_blocks bigint,
+        OUT shared_dirty_blocks bigint, OUT method text, OUT trustworthy boolean, OUT shared_blocks_error bigint,
+        OUT os_blocks_error bigint, OUT both_blocks_error bigint, OUT neither_blocks_error bigint,
+        OUT os_partial_blocks_error bigint, OUT shared_dirty_blocks_error bigint$$),
     ('pgbufprobe_residency_map(regclass,integer,text)', 'v', true, 'r', true, 'SETOF record', $$
         relation regclass, buckets integer DEFAULT 100, fork text DEFAULT 'main'::text, OUT bucket integer,
         OUT first_block bigint, OUT last_block bigint, OUT shared_blocks bigint, OUT os_blocks bigint,
         OUT both_blocks bigint$$),
-    ('pgbufprobe_scan_cost(integer)', 'v', false, 'r', true, 'SETOF record', $$
-        rounds integer DEFAULT 5, OUT method text, OUT models text, OUT avg_ms double precision,
-        OUT min_ms double precision, OUT max_ms double precision, OUT ms_per_gb double precision,
-        OUT ns_per_buffer double precision, OUT buffers bigint, OUT matched bigint, OUT rounds bigint$$),
+    ('pgbufprobe_scan_cost(integer,double precision)', 'v', false, 'r', true, 'SETOF record', $$
+        rounds integer DEFAULT 5, sample_fraction double precision DEFAULT 1, OUT method text, OUT models text,
+        OUT avg_ms double precision, OUT min_ms double precision, OUT max_ms double precision,
+        OUT ms_per_gb double precision, OUT ns_per_buffer double precision, OUT buffers bigint, OUT matched bigint,
+        OUT rounds bigint$$),
     ('pgbufprobe_snapshot()', 'v', true, 's', true, 'jsonb', ''),
     ('pgbufprobe_snapshot_diff(jsonb,jsonb)', 'v', false, 's', true, 'SETOF record', $$
         before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), OUT usagecount integer, OUT from_buffers bigint,

@@ -450,6 +450,27 @@ repeat(void)
 	bench_finish(&other);
 }
 
+/* A page that was evicted and read again between two looks was loaded. */
+static void
+return_unseen(void)
+{
+	const int	buffers[] = {3, 3, 40, 40, 7};	/* where each look meets it */
+	const bool	loaded[] = {false, false, true, false, true};
+	size_t		bytes = 1024 * 1024;
+	void	   *memory = malloc(bytes);
+	PbpAdvice  *advice = pbp_advice_init(memory, bytes, 64, USAGE_MAX, 1, true);
+	int			wrong = 0;
+
+	for (int look = 0; look < 5; look++)
+	{
+		pbp_advice_begin(advice, 10 * look);
+		wrong += pbp_advice_observe(advice, 12345, buffers[look], 1) != loaded[look];
+		pbp_advice_end(advice, 10 * look);
+	}
+	ok(wrong == 0, "a page that returned to another buffer between two looks was loaded");
+	free(memory);
+}
+
 int
 main(void)
 {
@@ -465,6 +486,7 @@ main(void)
 	interrupt();
 	forget();
 	look_at_bands();
+	return_unseen();
 	small_pool();
 	extremes();
 	repeat();
