@@ -21,6 +21,9 @@
  */
 #define RECORDS_PER_PAGE	1.7
 
+/* Of what was counted before a cache was settled. */
+#define UNSETTLED_WEIGHT	0.1
+
 /* If so many more pages would fit, learning begins again. */
 #define MUCH_LARGER			4.0
 
@@ -63,20 +66,31 @@ is_full(const SimulatedCache *simulated)
 	return simulated->nlearned >= LEARNED_SHARE * simulated->capacity;
 }
 
+static void
+must_learn(SimulatedCache *simulated)
+{
+	simulated->learning = true;
+	simulated->settled = false;
+}
+
 /* A larger cache must be learned again, unless the smaller one had room left. */
 static void
 resize_cache(Advice *advice, int cache, double pages)
 {
 	Storage    *storage = advice->storage;
 	SimulatedCache *simulated = &storage->caches[cache];
+	uint32_t	capacity = (uint32_t) (pages * pbp_share_of_pool(advice) * storage->share + 0.5);
+	double		known = SETTLED_SHARE * capacity;
 	bool		was_full = is_full(simulated);
 
+	if (LEARNED_SHARE * capacity > simulated->capacity)
+		known = simulated->capacity;	/* it held no more, however much it read */
+	if (simulated->nlearned > known)
+		simulated->nlearned = (uint32_t) known;
 	simulated->ratio = active_ratio(pages * storage->block_bytes);
-	pbp_resize_cache(storage, cache, (uint32_t) (pages * pbp_share_of_pool(advice) * storage->share + 0.5));
-	if (simulated->nlearned > simulated->capacity)
-		simulated->nlearned = simulated->capacity;
+	pbp_resize_cache(storage, cache, capacity);
 	if (was_full && !is_full(simulated))
-		simulated->learning = true;
+		must_learn(simulated);
 }
 
 /* To be called when the share of the pool in the sample changes. */
@@ -239,7 +253,7 @@ count_miss(Storage *storage, int cache, CacheRead read)
 	counters->misses++;
 	counters->storage_reads += read != CACHE_HIT;
 	counters->close_calls += read == CACHE_CLOSE_CALL;
-	if (read == CACHE_HIT || simulated->nlearned >= simulated->capacity)
+	if (read == CACHE_HIT || simulated->nlearned >= SETTLED_SHARE * simulated->capacity)
 		return;
 	storage->doubtful_reads[cache] += simulated->learning;
 	simulated->nlearned++;
@@ -312,7 +326,7 @@ pbp_doubt_caches(Storage *storage)
 	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
 	{
 		storage->caches[cache].nlearned = 0;
-		storage->caches[cache].learning = true;
+		must_learn(&storage->caches[cache]);
 	}
 }
 
@@ -333,21 +347,31 @@ pbp_doubtful_reads_share(const Advice *advice, int cache)
 
 /*
  * A cache is learned when it has read about as many pages as it holds, or reads
- * hardly any from storage.  What was counted before is worth less.
+ * hardly any from storage.  What was counted before it was learned is worth
+ * nothing, and before it was settled, little.
  */
+static void
+learn_cache(Advice *advice, int cache)
+{
+	SimulatedCache *simulated = &advice->storage->caches[cache];
+	CacheCounters *counters = &advice->storage->counters.caches[cache];
+
+	if (simulated->learning &&
+		(is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2))
+	{
+		simulated->learning = false;
+		memset(counters, 0, sizeof(*counters));
+	}
+	if (!simulated->settled && simulated->nlearned + 1 > SETTLED_SHARE * simulated->capacity)
+	{
+		simulated->settled = true;
+		scale_counters(counters, sizeof(*counters), UNSETTLED_WEIGHT);
+	}
+}
+
 void
 pbp_learn_caches(Advice *advice)
 {
-	Storage    *storage = advice->storage;
-
-	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
-	{
-		SimulatedCache *simulated = &storage->caches[cache];
-
-		if (!simulated->learning ||
-			(!is_full(simulated) && pbp_doubtful_reads_share(advice, cache) > TOLERATED_DOUBT / 2))
-			continue;
-		simulated->learning = false;
-		memset(&storage->counters.caches[cache], 0, sizeof(CacheCounters));
-	}
+	for (int cache = 0; advice->storage != NULL && cache < CACHES; cache++)
+		learn_cache(advice, cache);
 }

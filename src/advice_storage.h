@@ -58,8 +58,9 @@ typedef struct SimulatedCache
 	uint32_t	ratio;			/* active pages for each inactive one, at most */
 	uint32_t	age;			/* evictions and activations, ever */
 	uint32_t	nlearned;		/* pages read since knowledge was lost, at most
-								 * its capacity */
+								 * SETTLED_SHARE of its capacity */
 	bool		learning;		/* it does not hold yet what the real one may */
+	bool		settled;		/* and it is active where it is in the real one */
 	CacheList	inactive;
 	CacheList	active;
 } SimulatedCache;
@@ -116,6 +117,9 @@ typedef struct Storage
 
 /* The share of its capacity that a cache must have read. */
 #define LEARNED_SHARE		0.9
+
+/* The same until its lists are as long as they will be, by the exact model. */
+#define SETTLED_SHARE		2.5
 
 /* Which pool is above the cache? */
 static inline int

@@ -24,6 +24,15 @@
 #define USUAL_CLOSE_CALLS	0.13
 #define CLOSE_CALL_WEIGHT	2.0
 
+/*
+ * Error of the storage reads as a share of them, by the exact model: before the
+ * lists of the cache are settled, and later, when they still move slightly.
+ * The latter is at most so large a share of all accesses.
+ */
+#define UNSETTLED_ERROR		0.1
+#define SETTLED_ERROR		0.02
+#define MOST_SETTLED_ERROR	0.003
+
 static inline double
 square(double value)
 {
@@ -75,12 +84,16 @@ static double
 uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 {
 	const CacheCounters *counted = &advice->storage->counters.caches[cache];
+	const SimulatedCache *simulated = &advice->storage->caches[cache];
 	double		share = storage_share(advice, cache);
 	double		misses = share * (1 - share) / fmax(1, counted->misses);
-	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, advice->storage->caches[cache].capacity);
+	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated->capacity);
 	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
 
-	return share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
+	double		model = simulated->settled ?
+		fmin(MOST_SETTLED_ERROR, SETTLED_ERROR * share * row->miss_ratio) : UNSETTLED_ERROR * share * row->miss_ratio;
+
+	return model + share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
 		row->miss_ratio * (1.96 * sqrt(misses + pages) + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls));
 }
 

@@ -136,7 +136,7 @@ compare_load(Load load, Errors *errors)
 	/* scans that nearly fit into the page cache are different from run to run, in truth, too */
 	snprintf(what, sizeof(what), "%s: of %d figures, %d are unsure and %d unknown", load_names[load],
 			 of_load.nsure + of_load.nunsure + of_load.nunknown, of_load.nunsure, of_load.nunknown);
-	ok(of_load.nunsure + of_load.nunknown <= of_load.nsure / (load == SCAN_AND_ZIPF ? 2 : 4), what);
+	ok(of_load.nunsure + of_load.nunknown <= of_load.nsure / 2, what);
 	snprintf(what, sizeof(what), "%s: no more storage reads than misses", load_names[load]);
 	ok(of_load.nimpossible == 0, what);
 }

@@ -117,6 +117,50 @@ learn_and_forget(void)
 	scene_finish(&scene);
 }
 
+/* On a server that has run for long, early answers are not as certain as late ones. */
+static void
+answer_early(void)
+{
+	int			nbuffers = 2 * POOL;
+	Scene		scene;
+	double		truth[PBP_ADVICE_FACTORS];
+	double		first = 0;
+	PbpAdviceStorageRow row;
+	int			nknown = 0;
+	int			ncovered = 0;
+
+	for (int i = 1; i < TODAY + 3; i++)
+	{
+		int			other = (int) (pbp_advice_factor(i) * nbuffers);
+
+		truth[i] = true_storage_ratio(ACCOUNTS, other, os_pages(other));
+	}
+	scene_start(&scene, ACCOUNTS, nbuffers, os_pages(nbuffers), 0);
+	while (scene.memory.accesses < (int64_t) WARM_UP * MEMORY)
+		memory_access(&scene.memory, load_next(&scene.trace));
+	scene.watch = (Watch) {scene.memory.pool.ticks, scene.memory.accesses, scene.memory.pool.hits, scene.memory.pool.reads, 0};
+	pbp_advice_init_storage(scene.run.advice[0], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(nbuffers));
+	for (int step = 0; step < 60; step++)
+	{
+		scene_run(&scene, 0.5);
+		for (int i = 1; i < TODAY + 3; i++)
+		{
+			row = row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
+			nknown += row.reason == PBP_STORAGE_KNOWN;
+			ncovered += fabs(row.storage_ratio - truth[i]) <= row.uncertainty;
+		}
+		row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		if (first == 0 && row.reason == PBP_STORAGE_KNOWN)
+			first = row.uncertainty;
+	}
+	printf("# while it learns: %d of %d errors within the uncertainty, which is %.4f at first and %.4f later\n",
+		   ncovered, nknown, first, row.uncertainty);
+	ok(nknown > 200 && ncovered >= 0.9 * nknown, "nine in ten errors are within the uncertainty, early and late");
+	ok(first > 10 * row.uncertainty, "which is large at first");
+	scene_finish(&scene);
+}
+
 /* What holds of any figures. */
 static void
 compare_rows(void)
@@ -344,6 +388,7 @@ int
 main(void)
 {
 	learn_and_forget();
+	answer_early();
 	compare_rows();
 	leave_misses_alone();
 	change_limits();
