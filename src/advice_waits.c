@@ -76,6 +76,13 @@ reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 	return PBP_STORAGE_KNOWN;
 }
 
+static double
+model_error(const SimulatedCache *simulated, double storage_ratio)
+{
+	return simulated->settled ?
+		fmin(MOST_SETTLED_ERROR, SETTLED_ERROR * storage_ratio) : UNSETTLED_ERROR * storage_ratio;
+}
+
 /*
  * Half the width of a 95 % interval.  Chance decides which misses the sample
  * has, and how many pages of those that the real cache would hold.
@@ -90,10 +97,8 @@ uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated->capacity);
 	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
 
-	double		model = simulated->settled ?
-		fmin(MOST_SETTLED_ERROR, SETTLED_ERROR * share * row->miss_ratio) : UNSETTLED_ERROR * share * row->miss_ratio;
-
-	return model + share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
+	return share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
+		model_error(simulated, share * row->miss_ratio) +
 		row->miss_ratio * (1.96 * sqrt(misses + pages) + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls));
 }
 
