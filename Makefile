@@ -12,11 +12,14 @@ OBJS = \
 	pgbufprobe.o \
 	src/advice.o \
 	src/advice_answer.o \
+	src/advice_cache.o \
 	src/advice_observe.o \
 	src/advice_pages.o \
 	src/advice_pools.o \
 	src/advice_relations.o \
 	src/advice_relations_answer.o \
+	src/advice_storage.o \
+	src/advice_waits.o \
 	src/advice_working_set.o \
 	src/args.o \
 	src/cachefuncs.o \

@@ -19,6 +19,7 @@
 #define USAGE_MAX		5
 #define PAGES_PER_BUFFER	6
 #define CACHE_BYTES		((size_t) 64 * 1024 * 1024)
+#define STORAGE_BYTES	((size_t) 4 * 1024 * 1024)
 #define NONE			(-1)
 #define RELATIONS		40
 
@@ -182,6 +183,7 @@ main(int argc, char **argv)
 {
 	int			nbuffers = argc > 1 ? atoi(argv[1]) : 0;
 	double		rate = argc > 2 ? atof(argv[2]) : 0;
+	int64_t		os_cache = argc > 3 ? atoll(argv[3]) : 0;
 	size_t		bytes = 1024 * 1024 + (size_t) nbuffers * 300;
 	PbpAdvice  *advice = pbp_advice_init(malloc(bytes), bytes, nbuffers, USAGE_MAX, rate, true);
 	static Times times;
@@ -192,6 +194,11 @@ main(int argc, char **argv)
 	if (advice == NULL || sample == NULL ||
 		!pbp_advice_watch_relations(advice, malloc(bytes / 5), bytes / 5))
 		return 1;
+	if (os_cache > 0)
+	{
+		pbp_advice_init_storage(advice, malloc(STORAGE_BYTES), STORAGE_BYTES, 8192);
+		pbp_advice_set_os_cache(advice, os_cache);
+	}
 	pool_init(&pool, nbuffers);
 	for (int i = 0; i < LOOKS; i++)
 	{

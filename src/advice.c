@@ -183,25 +183,17 @@ pbp_advice_rate(const PbpAdvice *base)
  */
 
 static void
-scale(void *counters, size_t bytes, double weight)
-{
-	double	   *counter = counters;
-
-	for (size_t i = 0; i < bytes / sizeof(double); i++)
-		counter[i] *= weight;
-}
-
-static void
 decay(Advice *advice, double reads)
 {
 	double		pools = reads / advice->nbuffers;
 	double		weight = fmax(LEAST_WEIGHT, exp2(-pools / HALF_LIFE_POOLS));
+	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
 
-	scale(&advice->counters, sizeof(advice->counters), weight);
+	scale_counters(&advice->counters, sizeof(advice->counters), weight);
+	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
-	scale(&advice->recent, sizeof(advice->recent),
-		  fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS)));
+	pbp_decay_storage(advice->storage, weight, recent_weight);
 }
 
 /* Add accesses to the counters, or subtract them by a sign of -1. */
@@ -283,6 +275,7 @@ forget_past(Advice *advice)
 		advice->pools[i].nlearned = 0;
 		advice->pools[i].learning = true;
 	}
+	pbp_doubt_caches(advice->storage);
 }
 
 void
@@ -333,6 +326,7 @@ follow_residents(Advice *advice)
 	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found->nresidents - *average);
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
 	pbp_resize_pools(advice, *average);
+	pbp_resize_caches(advice);
 }
 
 /*
@@ -353,7 +347,9 @@ finish_learning(Advice *advice)
 		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));
 		if (i == DOUBLE && advice->relations != NULL)
 			pbp_forget_saved_reads(advice->relations);
+		pbp_forget_misses(advice->storage, i);
 	}
+	pbp_learn_caches(advice);
 }
 
 /*

@@ -48,6 +48,46 @@ typedef struct PbpAdviceRow
 	PbpAdviceReason reason;
 } PbpAdviceRow;
 
+/* Why the share of accesses that wait for storage is known or not. */
+typedef enum PbpStorageReason
+{
+	PBP_STORAGE_KNOWN,
+	PBP_STORAGE_NO_CAPACITY,	/* the size of the page cache is unknown */
+	PBP_STORAGE_NO_ROOM,		/* the pool would take more than all of it */
+	PBP_STORAGE_NO_MISS_RATIO,	/* for the reason that PbpAdviceRow has */
+	PBP_STORAGE_LEARNING,		/* too little seen of what it would hold */
+	PBP_STORAGE_LITTLE_EVIDENCE /* too few recent misses for a figure */
+} PbpStorageReason;
+
+/*
+ * Where a larger pool takes its memory from.  What a smaller one leaves goes to
+ * the page cache.
+ */
+typedef enum PbpAdviceMemory
+{
+	PBP_ADVICE_FIXED,			/* from the page cache */
+	PBP_ADVICE_ADDED			/* there is more than today */
+} PbpAdviceMemory;
+
+typedef struct PbpAdviceStorageRow
+{
+	int64_t		os_cache_pages; /* left to the page cache; negative: too few */
+	double		storage_ratio;	/* accesses that wait for storage; NaN: unknown */
+	double		uncertainty;	/* half the width of a 95 % interval; NaN:
+								 * unknown */
+	double		learned_share;	/* of what must be seen before it is known */
+	PbpStorageReason reason;
+} PbpAdviceStorageRow;
+
+typedef struct PbpAdviceStorageTotals
+{
+	double		sampling_rate;	/* of pages in the simulated page caches */
+	double		correction;		/* of their size, by calibration */
+	double		self_error;		/* of the storage ratio today: simulated less
+								 * measured; NaN: unknown */
+	int64_t		dropped;		/* pages that were forgotten too early */
+} PbpAdviceStorageTotals;
+
 /*
  * Requests for blocks, as counted by the server.  Where it does not count
  * requests through rings apart, they are among the others.
@@ -120,11 +160,12 @@ extern double pbp_advice_rate(const PbpAdvice *advice);
  * Learn from a look, which need not read all buffers, but all where the last
  * one observed pages.  Ticks are buffers that the hand has passed, ever.
  * Pages are observed in the order of buffers; the result is whether the page
- * was loaded since the last look.  The result of the end is whether the next
- * look must read all buffers.
+ * was loaded since the last look.  A page counts as clean where the caller does
+ * not say.  The result of the end is whether the next look must read all buffers.
  */
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
 extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage);
+extern bool pbp_advice_observe_page(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
 extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
 
 /* The i-th buffer where the last look observed a page; -1: there are fewer. */
@@ -143,5 +184,29 @@ extern void pbp_advice_gap(PbpAdvice *advice);
 extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
 extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
 extern int	pbp_advice_band(const PbpAdvice *advice, uint64_t key);
+
+/*
+ * Simulate page caches below the pools, in a block of memory of their own that
+ * is aligned for any type: what so many pages take, at most 65535.  Larger
+ * caches have a lower sampling rate.  false: no page fits.
+ */
+extern size_t pbp_advice_storage_bytes(uint32_t pages);
+extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes);
+
+/*
+ * The size of the page cache today, in blocks, whenever it changes.  Negative:
+ * unknown.
+ */
+extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
+
+/*
+ * The share of today's misses that the page cache has served since the last
+ * call, as measured.
+ */
+extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share);
+
+extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceMemory memory,
+								   PbpAdviceStorageRow *row);
+extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
 
 #endif							/* PBP_ADVICE_H */

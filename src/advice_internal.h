@@ -156,10 +156,10 @@ typedef struct LookState
 	bool		looking;
 	bool		lost;			/* what happened since the last is unknown */
 	bool		counted;		/* the last one's figures count */
+	uint32_t	next_meeting;	/* of the last look, to compare with */
 	HandPosition now;
 	HandPosition last;
 	int64_t		first_ticks;	/* since knowledge was lost */
-	uint32_t	next_meeting;	/* of the last look, to compare with */
 	Findings	found;
 	PbpAdviceCounts fresh;		/* reported since the last look's end */
 } LookState;
@@ -254,6 +254,7 @@ typedef struct Advice
 	Averages	averages;
 	Counters	counters;
 	RecentCounters recent;
+	struct Storage *storage;	/* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;
 	int64_t		ngaps;
@@ -278,6 +279,16 @@ check_interrupts(uint32_t i)
 {
 	if (i % STEPS_PER_CHECK == 0 && pbp_advice_check_interrupts != NULL)
 		pbp_advice_check_interrupts();
+}
+
+/* For structs of nothing but doubles. */
+static inline void
+scale_counters(void *counters, size_t bytes, double weight)
+{
+	double	   *counter = counters;
+
+	for (size_t i = 0; i < bytes / sizeof(double); i++)
+		counter[i] *= weight;
 }
 
 static inline uint64_t
@@ -308,6 +319,15 @@ extern void pbp_count_waiting(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_forget_saved_reads(Relations *relations);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
+
+/* advice_storage.c; without storage, these do nothing */
+extern void pbp_play_misses(struct Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts);
+extern void pbp_play_write(struct Storage *storage, uint32_t fingerprint, int size);
+extern void pbp_forget_misses(struct Storage *storage, int size);
+extern void pbp_doubt_caches(struct Storage *storage);
+extern void pbp_learn_caches(Advice *advice);
+extern void pbp_resize_caches(Advice *advice);
+extern void pbp_decay_storage(struct Storage *storage, double weight, double recent_weight);
 
 /* advice_answer.c */
 extern double pbp_share_of_pool(const Advice *advice);

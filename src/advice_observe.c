@@ -183,7 +183,7 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 
 /* A page that moves during the look may come twice. */
 bool
-pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
+pbp_advice_observe_page(PbpAdvice *base, uint64_t key, int buffer, int usage, bool dirty)
 {
 	Advice	   *advice = (Advice *) base;
 	bool		moved;
@@ -201,9 +201,17 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
 	}
 	else if (advice->all_relations_wanted)
 		ask_for_relation(advice, page);
-	return page != INVALID_PAGE &&
-		!met_in_look(advice->table.pages[page].state, advice->look.number) &&
+	if (page == INVALID_PAGE)
+		return false;
+	advice->table.pages[page].state.dirty = dirty;
+	return !met_in_look(advice->table.pages[page].state, advice->look.number) &&
 		learn(advice, page, buffer, moved, usage);
+}
+
+bool
+pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
+{
+	return pbp_advice_observe_page(base, key, buffer, usage, false);
 }
 
 int

@@ -32,6 +32,8 @@ victim_slot(Advice *advice, int i)
 		if (usage == 0)
 		{
 			set_count_in_pool(state, i, ABSENT);
+			if (state->dirty)
+				pbp_play_write(advice->storage, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
 		}
 		set_count_in_pool(state, i, usage - 1);
@@ -119,6 +121,8 @@ play_event(Advice *advice, Event event, bool counts)
 	if (advice->relations != NULL)
 		count_for_relation(advice, event, absent, counts);
 	state->used = true;
+	if (absent != 0)
+		pbp_play_misses(advice->storage, advice->table.pages[event.page].fingerprint, absent, counts);
 	for (int i = 0; i < FACTORS; i++)
 		if (is_absent(absent, i))
 			advice->pools[i].slots[victim_slot(advice, i)] = event.page;

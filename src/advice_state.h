@@ -21,7 +21,7 @@
 #define EACH_SIZE			(ALL_ABSENT / ABSENT)	/* 1 in each count */
 
 #define LEVEL_BITS			6
-#define LOOK_BITS			9
+#define LOOK_BITS			8
 
 /*
  * The number of the look wraps around, so it is cleared when a look does not
@@ -34,6 +34,7 @@ typedef struct PageState
 	uint64_t	usage:COUNT_BITS;	/* in the real pool, at the last look */
 	uint64_t	level:LEVEL_BITS;	/* of its uses in a pass of the hand */
 	uint64_t	used:1;			/* since knowledge was lost */
+	uint64_t	dirty:1;		/* in the real pool, when last observed */
 	uint64_t	look:LOOK_BITS; /* the last one, if it met the page; or 0 */
 } PageState;
 

@@ -80,6 +80,7 @@ typedef struct Run
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
+	int			written_from;	/* this page and those after it are dirty; 0: none */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;
@@ -107,6 +108,8 @@ extern const char *const kind_names[KINDS];
 
 /* advice_pool.c */
 extern void ok(bool passed, const char *what);
+extern double next_share(Random *random);
+extern int below(Random *random, int n);
 extern void pool_init(Pool *pool, int nbuffers, int npages);
 extern void pool_free(Pool *pool);
 extern void pool_access(Pool *pool, int page, bool bulk);

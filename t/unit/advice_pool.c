@@ -27,13 +27,13 @@ next_random(Random *random)
 	return random->state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-static double
+double
 next_share(Random *random)
 {
 	return (double) (next_random(random) >> 11) / 9007199254740992.0;
 }
 
-static int
+int
 below(Random *random, int n)
 {
 	return (int) ((next_random(random) >> 32) * (uint64_t) n >> 32);

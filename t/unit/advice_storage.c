@@ -1,0 +1,159 @@
+/*
+ * advice_storage.c
+ *	  Compares estimates of storage reads at other splits of the memory with an
+ *	  exact model of both levels at those splits.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage_model.h"
+
+#define SPLITS		6
+#define TODAYS		2
+#define LARGE_ERROR	0.02
+
+static const int splits_mb[SPLITS] = {128, 256, 384, 512, 640, 768};
+static const int todays_mb[TODAYS] = {256, 512};
+
+/* All that was estimated, of all traces. */
+typedef struct Errors
+{
+	double		known[LOADS * TODAYS * SPLITS * SAMPLES * 2];
+	double		widths[LOADS * TODAYS * SPLITS * SAMPLES * 2];
+	int			nknown;
+	int			ncovered;
+} Errors;
+
+/* What was estimated of one trace. */
+typedef struct LoadErrors
+{
+	double		worst_sure;		/* where the uncertainty is no more than LARGE_ERROR */
+	int			nsure;
+	int			nunsure;
+	int			nunknown;
+	int			nimpossible;	/* more storage reads than misses */
+} LoadErrors;
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		one = *(const double *) a;
+	double		other = *(const double *) b;
+
+	return (one > other) - (one < other);
+}
+
+static double
+median(double *values, int nvalues)
+{
+	qsort(values, (size_t) nvalues, sizeof(double), compare_doubles);
+	return values[nvalues / 2];
+}
+
+static void
+note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, double truth, Errors *errors, LoadErrors *of_load)
+{
+	double		error = fabs(row->storage_ratio - truth);
+
+	if (row->reason != PBP_STORAGE_KNOWN)
+	{
+		of_load->nunknown++;
+		printf(" unknown (%d)", (int) row->reason);
+		return;
+	}
+	printf(" %.4f +- %.4f", row->storage_ratio, row->uncertainty);
+	errors->known[errors->nknown] = error;
+	errors->widths[errors->nknown++] = row->uncertainty;
+	errors->ncovered += error <= row->uncertainty;
+	of_load->nimpossible += row->storage_ratio > miss_row->miss_ratio;
+	if (row->uncertainty > LARGE_ERROR)
+		of_load->nunsure++;
+	else
+	{
+		of_load->nsure++;
+		of_load->worst_sure = fmax(of_load->worst_sure, error);
+	}
+}
+
+/* All splits that a size of today's pool has a factor for. */
+static void
+compare_splits(Load load, int today_mb, const double *fixed, Errors *errors, LoadErrors *of_load)
+{
+	Run			run = {.nbuffers = megabytes(today_mb), .looks_per_pass = 8};
+	int			os_today = os_pages(run.nbuffers);
+
+	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
+	learn_storage(&run, load, os_today, 1, NULL);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		for (int split = 0; split < SPLITS; split++)
+		{
+			int			nbuffers = megabytes(splits_mb[split]);
+
+			if (pbp_advice_factor(i) * run.nbuffers != nbuffers)
+				continue;
+			for (int added = 0; added < 1 + (i > TODAY); added++)
+			{
+				double		truth = added ? true_storage_ratio(load, nbuffers, os_today) : fixed[split];
+
+				printf("# %-13s %d to %d MB%s: true %.4f, predicted", load_names[load], today_mb,
+					   splits_mb[split], added ? ", added" : "", truth);
+				for (int j = 0; j < SAMPLES; j++)
+				{
+					PbpAdviceStorageRow row;
+					PbpAdviceRow miss_row;
+
+					pbp_advice_row(run.advice[j], i, &miss_row);
+					pbp_advice_storage_row(run.advice[j], i, (PbpAdviceMemory) added, &row);
+					note_error(&row, &miss_row, truth, errors, of_load);
+				}
+				printf("\n");
+			}
+		}
+	}
+	finish(&run);
+}
+
+static void
+compare_load(Load load, Errors *errors)
+{
+	LoadErrors	of_load = {0};
+	double		fixed[SPLITS];
+	char		what[120];
+
+	for (int split = 0; split < SPLITS; split++)
+	{
+		int			nbuffers = megabytes(splits_mb[split]);
+
+		fixed[split] = true_storage_ratio(load, nbuffers, os_pages(nbuffers));
+	}
+	for (int today = 0; today < TODAYS; today++)
+		compare_splits(load, todays_mb[today], fixed, errors, &of_load);
+	snprintf(what, sizeof(what), "%s: figures that are sure are within %.2f (%.4f)", load_names[load], LARGE_ERROR, of_load.worst_sure);
+	ok(of_load.nsure > 0 && of_load.worst_sure <= LARGE_ERROR, what);
+	/* scans that nearly fit into the page cache are different from run to run, in truth, too */
+	snprintf(what, sizeof(what), "%s: of %d figures, %d are unsure and %d unknown", load_names[load],
+			 of_load.nsure + of_load.nunsure + of_load.nunknown, of_load.nunsure, of_load.nunknown);
+	ok(of_load.nunsure + of_load.nunknown <= of_load.nsure / 2, what);
+	snprintf(what, sizeof(what), "%s: no more storage reads than misses", load_names[load]);
+	ok(of_load.nimpossible == 0, what);
+}
+
+int
+main(void)
+{
+	static Errors errors;
+	double		error;
+
+	for (int load = 0; load < LOADS; load++)
+		compare_load((Load) load, &errors);
+	error = median(errors.known, errors.nknown);
+	printf("# %d figures: median error %.4f, median uncertainty %.4f, %d within it\n", errors.nknown, error,
+		   median(errors.widths, errors.nknown), errors.ncovered);
+	ok(error <= 0.007, "the median error is at most 0.007 of the accesses");
+	ok(errors.ncovered >= 0.9 * errors.nknown, "nine in ten errors are within the uncertainty");
+	printf("1..%d\n", tests);
+	return 0;
+}

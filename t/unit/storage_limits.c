@@ -1,0 +1,402 @@
+/*
+ * storage_limits.c
+ *	  When storage reads are known, and how they follow the size of the page
+ *	  cache; that memory and time are bounded.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage_model.h"
+
+#define POOL	(MEMORY / 4)
+
+/* Both levels under observation, in steps. */
+typedef struct Scene
+{
+	Run			run;
+	Memory		memory;
+	LoadTrace	trace;
+	Watch		watch;
+} Scene;
+
+static void
+scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes)
+{
+	memset(scene, 0, sizeof(*scene));
+	scene->run = (Run) {.nbuffers = nbuffers, .looks_per_pass = 8};
+	start(&scene->run, 1, (size_t) nbuffers * 20, 1.0 / 10);
+	memory_init(&scene->memory, load_pages(MEMORY), nbuffers, os_cache, BLOCK_BYTES);
+	load_init(&scene->trace, load, MEMORY, 7);
+	if (storage_bytes > 0)
+		pbp_advice_init_storage(scene->run.advice[0], malloc(storage_bytes), storage_bytes, BLOCK_BYTES);
+}
+
+/* So many accesses for each page of memory. */
+static void
+scene_run(Scene *scene, double accesses)
+{
+	int64_t		end = scene->memory.accesses + (int64_t) (accesses * MEMORY);
+	Trace		clock = {0};
+
+	while (scene->memory.accesses < end)
+	{
+		memory_access(&scene->memory, load_next(&scene->trace));
+		clock.count = scene->memory.accesses;
+		watch_pool(&scene->run, &scene->memory.pool, &clock, &scene->watch);
+	}
+}
+
+static void
+scene_finish(Scene *scene)
+{
+	memory_free(&scene->memory);
+	finish(&scene->run);
+}
+
+static PbpAdviceStorageRow
+row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory)
+{
+	PbpAdviceStorageRow row;
+
+	pbp_advice_storage_row(advice, i, memory, &row);
+	return row;
+}
+
+static int
+count_storage(const PbpAdvice *advice, PbpAdviceMemory memory, PbpStorageReason reason)
+{
+	int			found = 0;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceStorageRow row = row_of(advice, i, memory);
+
+		found += row.reason == reason && isnan(row.storage_ratio) == (reason != PBP_STORAGE_KNOWN);
+	}
+	return found;
+}
+
+/* Why nothing is known at first, and again after a gap. */
+static void
+learn_and_forget(void)
+{
+	Scene		scene;
+	const PbpAdvice *advice;
+	double		before;
+
+	scene_start(&scene, ACCOUNTS, POOL, os_pages(POOL), STORAGE_BYTES);
+	advice = scene.run.advice[0];
+	scene_run(&scene, 2);
+	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_NO_CAPACITY) == PBP_ADVICE_FACTORS,
+	   "without the size of the page cache nothing is known, with the reason");
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
+	scene_run(&scene, 1.5);
+	ok(row_of(advice, TODAY, PBP_ADVICE_FIXED).reason == PBP_STORAGE_LEARNING, "a page cache is learned while its simulation fills");
+	before = row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share;
+	scene_run(&scene, 1);
+	printf("# learned %.2f, then %.2f\n", before, row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share);
+	ok(before > 0.2 && row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share > before + 0.1, "and shows its progress");
+	scene_run(&scene, 12);
+	/* 4 times is more than all memory; it leaves nothing */
+	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1 &&
+	   row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).reason == PBP_STORAGE_NO_ROOM,
+	   "later all sizes are known that leave something to the page cache, and why the others are not");
+	ok(row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).os_cache_pages == os_pages(4 * POOL),
+	   "their page cache would have less than no page");
+
+	pbp_advice_gap(scene.run.advice[0]);
+	scene_run(&scene, 1);
+	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == 0, "after a gap, nothing is known");
+	ok(row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share < 0.3, "and little learned");
+	scene_run(&scene, 20);
+	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1, "and later all again");
+	pbp_advice_set_os_cache(scene.run.advice[0], -1);
+	ok(count_storage(advice, PBP_ADVICE_ADDED, PBP_STORAGE_NO_CAPACITY) == PBP_ADVICE_FACTORS, "until the size becomes unknown");
+	scene_finish(&scene);
+}
+
+/* On a server that has run for long, early answers are not as certain as late ones. */
+static void
+answer_early(void)
+{
+	int			nbuffers = 2 * POOL;
+	Scene		scene;
+	double		truth[PBP_ADVICE_FACTORS];
+	double		first = 0;
+	PbpAdviceStorageRow row;
+	int			nknown = 0;
+	int			ncovered = 0;
+
+	for (int i = 1; i < TODAY + 3; i++)
+	{
+		int			other = (int) (pbp_advice_factor(i) * nbuffers);
+
+		truth[i] = true_storage_ratio(ACCOUNTS, other, os_pages(other));
+	}
+	scene_start(&scene, ACCOUNTS, nbuffers, os_pages(nbuffers), 0);
+	while (scene.memory.accesses < (int64_t) WARM_UP * MEMORY)
+		memory_access(&scene.memory, load_next(&scene.trace));
+	scene.watch = (Watch) {scene.memory.pool.ticks, scene.memory.accesses, scene.memory.pool.hits, scene.memory.pool.reads, 0};
+	pbp_advice_init_storage(scene.run.advice[0], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(nbuffers));
+	for (int step = 0; step < 60; step++)
+	{
+		scene_run(&scene, 0.5);
+		for (int i = 1; i < TODAY + 3; i++)
+		{
+			row = row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
+			nknown += row.reason == PBP_STORAGE_KNOWN;
+			ncovered += fabs(row.storage_ratio - truth[i]) <= row.uncertainty;
+		}
+		row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		if (first == 0 && row.reason == PBP_STORAGE_KNOWN)
+			first = row.uncertainty;
+	}
+	printf("# while it learns: %d of %d errors within the uncertainty, which is %.4f at first and %.4f later\n",
+		   ncovered, nknown, first, row.uncertainty);
+	ok(nknown > 200 && ncovered >= 0.9 * nknown, "nine in ten errors are within the uncertainty, early and late");
+	ok(first > 10 * row.uncertainty, "which is large at first");
+	scene_finish(&scene);
+}
+
+/* What holds of any figures. */
+static void
+compare_rows(void)
+{
+	Scene		scene;
+	int			wrong[4] = {0};
+
+	scene_start(&scene, SHIFTING, POOL, os_pages(POOL), STORAGE_BYTES);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
+	scene_run(&scene, 30);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceStorageRow fixed = row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
+		PbpAdviceStorageRow added = row_of(scene.run.advice[0], i, PBP_ADVICE_ADDED);
+		PbpAdviceRow misses;
+
+		pbp_advice_row(scene.run.advice[0], i, &misses);
+		wrong[0] += added.os_cache_pages < fixed.os_cache_pages;
+		wrong[1] += added.reason != PBP_STORAGE_KNOWN || added.storage_ratio > misses.miss_ratio;
+		wrong[2] += i > TODAY ? added.os_cache_pages != os_pages(POOL) :
+			fixed.storage_ratio != added.storage_ratio || added.os_cache_pages != fixed.os_cache_pages;
+		wrong[3] += fixed.reason == PBP_STORAGE_KNOWN && added.storage_ratio > fixed.storage_ratio;
+	}
+	ok(wrong[0] == 0, "added memory never leaves less page cache than fixed");
+	ok(wrong[1] == 0, "no more accesses wait for storage than miss");
+	ok(wrong[2] == 0, "if memory is added, larger pools leave the page cache as it is; smaller ones need none");
+	ok(wrong[3] == 0, "added memory never makes more accesses wait");
+	scene_finish(&scene);
+}
+
+/* The miss ratios are the same to the last bit, with simulated page caches and without. */
+static void
+leave_misses_alone(void)
+{
+	Scene		with;
+	Scene		without;
+	int			different = 0;
+
+	scene_start(&with, ACCOUNTS, POOL, os_pages(POOL), STORAGE_BYTES);
+	scene_start(&without, ACCOUNTS, POOL, os_pages(POOL), 0);
+	pbp_advice_set_os_cache(with.run.advice[0], os_pages(POOL));
+	pbp_advice_set_os_cache(without.run.advice[0], os_pages(POOL));
+	scene_run(&with, 15);
+	scene_run(&without, 15);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		PbpAdviceRow one;
+		PbpAdviceRow other;
+
+		pbp_advice_row(with.run.advice[0], i, &one);
+		pbp_advice_row(without.run.advice[0], i, &other);
+		different += memcmp(&one.miss_ratio, &other.miss_ratio, sizeof(double)) != 0 ||
+			memcmp(&one.uncertainty, &other.uncertainty, sizeof(double)) != 0 || one.reason != other.reason;
+	}
+	ok(different == 0, "miss ratios are the same with simulated page caches and without");
+	ok(count_storage(without.run.advice[0], PBP_ADVICE_FIXED, PBP_STORAGE_NO_CAPACITY) == PBP_ADVICE_FACTORS,
+	   "without memory for them, no storage reads are known");
+	scene_finish(&with);
+	scene_finish(&without);
+}
+
+/* The limit of the memory changes at run time. */
+static void
+change_limits(void)
+{
+	static const double shares[] = {0.5, 1, 0};
+	Scene		scene;
+	PbpAdviceRow misses;
+
+	scene_start(&scene, ACCOUNTS, POOL, os_pages(POOL), STORAGE_BYTES);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
+	scene_run(&scene, 20);
+	for (int i = 0; i < 3; i++)
+	{
+		int			os_cache = (int) (shares[i] * os_pages(POOL));
+		PbpAdviceStorageRow row;
+		double		truth;
+
+		pbp_advice_set_os_cache(scene.run.advice[0], os_cache);
+		row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		ok(i == 1 ? row.reason == PBP_STORAGE_LEARNING : row.reason == PBP_STORAGE_KNOWN && row.os_cache_pages == os_cache,
+		   i == 1 ? "a larger page cache must be learned" : "a smaller one is known");
+		scene_run(&scene, 40);
+		row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		truth = true_storage_ratio(ACCOUNTS, POOL, os_cache);
+		printf("# page cache of %d pages: %.4f, true %.4f\n", os_cache, row.storage_ratio, truth);
+		ok(fabs(row.storage_ratio - truth) < 0.005, "and then storage reads are those of the new size");
+	}
+	pbp_advice_row(scene.run.advice[0], TODAY, &misses);
+	ok(row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED).storage_ratio == misses.miss_ratio, "without a page cache, each miss waits");
+	scene_finish(&scene);
+}
+
+static void
+calibrate(const Run *run, int64_t reads, int64_t storage_reads)
+{
+	if (reads > 0)
+		pbp_advice_calibrate(run->advice[0], 1 - (double) storage_reads / (double) reads);
+}
+
+/* The caller says that the page cache is larger or smaller than it is. */
+static void
+correct_size(double factor)
+{
+	double		truth = true_storage_ratio(ACCOUNTS, 3 * POOL / 2, os_pages(3 * POOL / 2));
+	double		errors[2];
+	PbpAdviceStorageTotals totals;
+	char		what[120];
+
+	for (int corrected = 0; corrected < 2; corrected++)
+	{
+		Run			run = {.nbuffers = POOL, .looks_per_pass = 8};
+
+		start(&run, 1, POOL * 20, 1.0 / 10);
+		learn_storage(&run, ACCOUNTS, os_pages(POOL), factor, corrected ? calibrate : NULL);
+		errors[corrected] = fabs(row_of(run.advice[0], TODAY + 2, PBP_ADVICE_FIXED).storage_ratio - truth);
+		pbp_advice_storage_totals(run.advice[0], &totals);
+		finish(&run);
+	}
+	printf("# size off by %.2f: corrected by %.3f, self error %+.4f; error at 1.5 times %.4f, uncorrected %.4f\n",
+		   factor, totals.correction, totals.self_error, errors[1], errors[0]);
+	snprintf(what, sizeof(what), "a page cache given as %.2f times its size is corrected by the misses that it serves", factor);
+	ok(fabs(factor * totals.correction - 1) < 0.1, what);
+	ok(fabs(totals.self_error) < 0.003, "and then today's storage reads are reproduced");
+	ok(errors[1] < 0.006 && errors[1] < errors[0] / 2, "and those at 1.5 times the size predicted");
+}
+
+/* Memory for few pages, and not a byte more. */
+static void
+bound_memory(void)
+{
+	size_t		bytes = 256 * 1024;
+	size_t		behind = 4096;
+	size_t		touched = 0;
+	unsigned char *memory = malloc(bytes + behind);
+	Scene		scene;
+	PbpAdviceStorageTotals totals;
+	double		worst = 0;
+
+	scene_start(&scene, ZIPF_PAGES, POOL / 4, os_pages(POOL / 4), 0);
+	memset(memory, 0xA5, bytes + behind);
+	ok(!pbp_advice_init_storage(scene.run.advice[0], memory, 100, BLOCK_BYTES), "too little memory is refused");
+	ok(pbp_advice_init_storage(scene.run.advice[0], memory, bytes, BLOCK_BYTES), "256 kB are enough");
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL / 4));
+	scene_run(&scene, 40);
+	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
+	{
+		int			nbuffers = (int) (pbp_advice_factor(i) * POOL / 4);
+		PbpAdviceStorageRow row = row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
+
+		worst = fmax(worst, row.reason == PBP_STORAGE_KNOWN ?
+					 fabs(row.storage_ratio - true_storage_ratio(ZIPF_PAGES, nbuffers, os_pages(nbuffers))) : INFINITY);
+	}
+	for (size_t i = 0; i < behind; i++)
+		touched += memory[bytes + i] != 0xA5;
+	pbp_advice_storage_totals(scene.run.advice[0], &totals);
+	printf("# page cache of 15 pools: rate 1/%.1f of pools, 1/%.1f of page caches, worst error %.4f, %ld dropped\n",
+		   1 / pbp_advice_rate(scene.run.advice[0]), 1 / totals.sampling_rate, worst, (long) totals.dropped);
+	ok(totals.sampling_rate < pbp_advice_rate(scene.run.advice[0]) / 2, "a large page cache is sampled less than the pools");
+	ok(worst <= 0.02, "and storage reads are still within 0.02");
+	ok(totals.dropped == 0, "no page is forgotten too early");
+	ok(touched == 0, "nothing is written behind the given memory");
+	free(memory);
+	scene_finish(&scene);
+}
+
+/* 16 GB above 256 GB. */
+static void
+large_server(void)
+{
+	size_t		bytes = 4 * 1024 * 1024;
+	PbpAdvice  *advice = pbp_advice_init(malloc(bytes), bytes, 2097152, USAGE_MAX, 4000.0 / 2097152, true);
+	PbpAdviceStorageTotals totals;
+
+	pbp_advice_init_storage(advice, malloc(bytes), bytes, 8192);
+	pbp_advice_set_os_cache(advice, 33554432);
+	pbp_advice_storage_totals(advice, &totals);
+	printf("# 16 GB above 256 GB: rate 1/%.0f of pools, 1/%.0f of page caches\n", 1 / pbp_advice_rate(advice), 1 / totals.sampling_rate);
+	ok(totals.sampling_rate * 33554432 > 20000, "16 GB above 256 GB, 4 MB: more than 20,000 pages in the simulated page cache");
+	ok(pbp_advice_storage_bytes(1000000) < 6 * 1024 * 1024, "and it never takes more than 6 MB");
+	free(advice);
+}
+
+/* Pages that are new do not wait, and pages that fit wait no more. */
+static void
+read_nothing(void)
+{
+	Scene		scene;
+	PbpAdviceStorageRow row;
+	int			page = 0;
+	int64_t		before = 0;
+
+	scene_start(&scene, UNIFORM_PAGES, POOL, 4 * MEMORY, STORAGE_BYTES);
+	pbp_advice_set_os_cache(scene.run.advice[0], 4 * MEMORY);
+	scene_run(&scene, 60);
+	row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+	printf("# all fits: reason %d, %.4f +- %.4f\n", (int) row.reason, row.storage_ratio, row.uncertainty);
+	ok(row.reason == PBP_STORAGE_KNOWN && row.storage_ratio < 0.001, "where the page cache holds all data, hardly any access waits");
+	scene_finish(&scene);
+
+	scene_start(&scene, ACCOUNTS, POOL / 4, os_pages(POOL / 4), STORAGE_BYTES);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL / 4));
+	for (int i = 0; i < 400; i++)
+	{
+		PbpAdviceCounts counts = {0};
+
+		for (int j = 0; j < POOL / 16; j++)
+		{
+			memory_access(&scene.memory, j % 10);
+			memory_access(&scene.memory, 10 + page++ % (load_pages(MEMORY) - 10));
+		}
+		counts.hits = scene.memory.pool.hits - scene.watch.hits;
+		counts.extends = scene.memory.pool.reads - before;
+		scene.watch.hits = scene.memory.pool.hits;
+		before = scene.memory.pool.reads;
+		pbp_advice_accesses(scene.run.advice[0], &counts);
+		look_only(&scene.run, 0, &scene.memory.pool);
+	}
+	row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+	ok(row.reason == PBP_STORAGE_KNOWN && row.storage_ratio == 0, "new pages do not wait for storage");
+	scene_finish(&scene);
+}
+
+int
+main(void)
+{
+	learn_and_forget();
+	answer_early();
+	compare_rows();
+	leave_misses_alone();
+	change_limits();
+	correct_size(1.3);
+	correct_size(0.75);
+	bound_memory();
+	large_server();
+	read_nothing();
+	printf("1..%d\n", tests);
+	return 0;
+}
