@@ -23,6 +23,7 @@ OBJS = \
 	src/advice_working_set.o \
 	src/args.o \
 	src/cachefuncs.o \
+	src/capacity.o \
 	src/cgroup.o \
 	src/checkup.o \
 	src/costfuncs.o \

@@ -126,7 +126,7 @@ look(PbpAdvice *advice, int64_t ticks, const Observation *sample, int nsampled, 
 	pbp_advice_begin(advice, ticks);
 	for (int i = 0; i < nsampled; i++)
 	{
-		pbp_advice_observe(advice, sample[i].key, sample[i].buffer, sample[i].usage);
+		pbp_advice_observe(advice, sample[i].key, sample[i].buffer, sample[i].usage, false);
 		if (advice->wants_relation)
 			pbp_advice_set_relation(advice, &(PbpRelationKey) {.relfilenode = (uint32_t) sample[i].page % RELATIONS});
 	}

@@ -160,12 +160,11 @@ extern double pbp_advice_rate(const PbpAdvice *advice);
  * Learn from a look, which need not read all buffers, but all where the last
  * one observed pages.  Ticks are buffers that the hand has passed, ever.
  * Pages are observed in the order of buffers; the result is whether the page
- * was loaded since the last look.  A page counts as clean where the caller does
- * not say.  The result of the end is whether the next look must read all buffers.
+ * was loaded since the last look.  The result of the end is whether the next
+ * look must read all buffers.
  */
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
-extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage);
-extern bool pbp_advice_observe_page(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
+extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
 extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
 
 /* The i-th buffer where the last look observed a page; -1: there are fewer. */

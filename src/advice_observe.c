@@ -183,7 +183,7 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 
 /* A page that moves during the look may come twice. */
 bool
-pbp_advice_observe_page(PbpAdvice *base, uint64_t key, int buffer, int usage, bool dirty)
+pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage, bool dirty)
 {
 	Advice	   *advice = (Advice *) base;
 	bool		moved;
@@ -206,12 +206,6 @@ pbp_advice_observe_page(PbpAdvice *base, uint64_t key, int buffer, int usage, bo
 	advice->table.pages[page].state.dirty = dirty;
 	return !met_in_look(advice->table.pages[page].state, advice->look.number) &&
 		learn(advice, page, buffer, moved, usage);
-}
-
-bool
-pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage)
-{
-	return pbp_advice_observe_page(base, key, buffer, usage, false);
 }
 
 int

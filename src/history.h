@@ -11,6 +11,7 @@
 
 #include "advice_relations.h"
 #include "descriptors.h"
+#include "servermemory.h"
 
 /* The pool at one time, and what happened since the previous sample. */
 typedef struct PbpSample
@@ -25,6 +26,19 @@ typedef struct PbpSample
 	int64		looks;
 	int64		cpu_ns;			/* used by the worker */
 } PbpSample;
+
+/* Which accesses wait for storage, and which sizes fit into memory. */
+typedef struct PbpStorageReport
+{
+	bool		has_memory;		/* to simulate page caches; false: nothing
+								 * below is known */
+	PbpStorageModel model;
+	PbpAdviceStorageTotals totals;
+	PbpFit		fits[PBP_ADVICE_FACTORS];
+	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
+													 * fixed */
+	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */
+} PbpStorageReport;
 
 typedef struct PbpAdviceReport
 {
@@ -42,6 +56,7 @@ typedef struct PbpAdviceReport
 	double		os_read_ns;		/* -1 here and below: unknown */
 	double		storage_read_ns;
 	PbpRelationsReport relations;
+	PbpStorageReport storage;
 } PbpAdviceReport;
 
 extern int	pbp_history_size;	/* a setting, defined by _PG_init() */

@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "capacity.h"
 #include "latency.h"
 #include "learner.h"
 #include "look.h"
@@ -38,6 +39,14 @@
 #define RELATIONS_SHARE	6
 
 /*
+ * Memory for the simulated page caches: records of 50,000 pages.  A page cache
+ * of 256 GB above which a pool of 16 GB runs has 31,000 of these, one page in
+ * 1,100.  It is at most this share of the pool, too.
+ */
+#define STORAGE_BYTES	((Size) 4 * 1024 * 1024)
+#define STORAGE_SHARE	0.01
+
+/*
  * Databases are searched again after this many times the duration of a search,
  * which takes tenths of a second where there are millions of tables.
  */
@@ -58,6 +67,8 @@ struct PbpLearner
 	int64		counted_ns;		/* 0: never */
 
 	PbpProbing *probing;
+	PbpCapacity *capacity;
+	bool		has_storage;	/* memory to simulate page caches */
 };
 
 PbpLearner *
@@ -68,6 +79,7 @@ pbp_create_learner(void)
 	learner->context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
 											 ALLOCSET_DEFAULT_SIZES);
 	learner->probing = pbp_create_probing();
+	learner->capacity = pbp_create_capacity();
 	return learner;
 }
 
@@ -105,6 +117,16 @@ create_advice(MemoryContext context, Size bytes)
 	return advice;
 }
 
+/* Without memory for it, the advice does not know what waits for storage. */
+static bool
+create_storage(MemoryContext context, PbpAdvice *advice)
+{
+	Size		bytes = Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES);
+	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
+
+	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
+}
+
 /* Page cache shares are differences of the rows, so they come last. */
 static void
 publish(const PbpLearner *learner, uint32 resets)
@@ -122,6 +144,9 @@ publish(const PbpLearner *learner, uint32 resets)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
 		pbp_report_os_cache_shares(learner->probing, &report);
 		pbp_advice_report_relations(learner->advice, &report.relations);
+		report.storage.has_memory = learner->has_storage;
+		if (learner->has_storage)
+			pbp_report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	pbp_put_advice(&report, resets);
 }
@@ -141,7 +166,7 @@ set_relation(PbpAdvice *advice, const BufferTag *tag)
 }
 
 static void
-visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
+visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const BufferTag *tag)
 {
 	PbpLearner *learner = arg;
 
@@ -149,7 +174,7 @@ visit_page(void *arg, uint64 key, int buffer, int usage, const BufferTag *tag)
 		pbp_look_pinned(&learner->look, buffer);
 	else
 	{
-		pbp_look_page(&learner->look, key, buffer, usage);
+		pbp_look_page(&learner->look, key, buffer, usage, dirty);
 		if (learner->advice->wants_relation)
 			set_relation(learner->advice, tag);
 		pbp_remember_page(learner->probing, learner->advice, learner->look.number, key, tag);
@@ -180,6 +205,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 
 	MemoryContextReset(learner->context);
 	learner->advice = NULL;
+	learner->has_storage = false;
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->since = GetCurrentTimestamp();
 	learner->counted_ns = 0;
@@ -187,8 +213,13 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	if (bytes > 0)
 		learner->advice = create_advice(learner->context, bytes);
 	if (learner->advice != NULL)
+	{
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
+		learner->has_storage = create_storage(learner->context, learner->advice);
+		pbp_reset_capacity(learner->capacity);
+		pbp_follow_capacity(learner->capacity, learner->advice);
+	}
 	publish(learner, resets);
 }
 
@@ -277,6 +308,24 @@ pbp_learner_count(PbpLearner *learner)
 	learner->counted_ns = pbp_now_ns();
 }
 
+/* The simulated page caches must serve what the real one does. */
+static void
+calibrate(PbpLearner *learner)
+{
+	PbpAdviceStorageRow storage;
+	PbpAdviceRow misses;
+	double		served;
+
+	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &storage);
+	pbp_advice_row(learner->advice, PBP_ADVICE_BASELINE, &misses);
+	if (storage.reason != PBP_STORAGE_KNOWN || misses.miss_ratio <= 0)
+		return;
+	served = pbp_served_share(learner->probing, learner->advice,
+							  1 - storage.storage_ratio / misses.miss_ratio);
+	if (served >= 0)
+		pbp_advice_calibrate(learner->advice, served);
+}
+
 void
 pbp_learner_publish(PbpLearner *learner, uint32 resets)
 {
@@ -287,5 +336,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	learner->published_ns = now_ns;
 	if (pbp_probe_is_due(learner->probing))
 		pbp_probe_pages(learner->probing, learner->advice);
+	pbp_follow_capacity(learner->capacity, learner->advice);
+	calibrate(learner);
 	publish(learner, resets);
 }

@@ -201,9 +201,9 @@ pbp_look_end(PbpLook *look, int64_t ticks)
 }
 
 void
-pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage)
+pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty)
 {
-	if (!pbp_advice_observe(look->advice, key, buffer, usage))
+	if (!pbp_advice_observe(look->advice, key, buffer, usage, dirty))
 		return;
 	look->loads++;
 	if (look->whole && !is_expected(look, buffer))

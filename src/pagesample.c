@@ -82,12 +82,13 @@ visit_buffer(const PbpAdvice *advice, int buffer, PbpPageVisitor visit, void *ar
 
 		if (pbp_advice_sampled(advice, key) && !is_victim(state))
 		{
-			visit(arg, key, buffer, Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT), &tag);
+			visit(arg, key, buffer, Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT),
+				  (state & BM_DIRTY) != 0, &tag);
 			return;
 		}
 	}
 	if (unlikely(BUF_STATE_GET_REFCOUNT(state) != 0))
-		visit(arg, 0, buffer, 0, NULL);
+		visit(arg, 0, buffer, 0, false, NULL);
 }
 
 /* Reads the buffers from first to before end: about 5 ns each. */

@@ -16,7 +16,7 @@
  * other buffer that is pinned: its page may be about to be replaced.
  */
 typedef void (*PbpPageVisitor) (void *arg, uint64 key, int buffer, int usage,
-								const BufferTag *tag);
+								bool dirty, const BufferTag *tag);
 
 extern void pbp_sample_range(const PbpAdvice *advice, int first, int end,
 							 PbpPageVisitor visit, void *arg);

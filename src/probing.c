@@ -26,6 +26,10 @@
 #define PROBES			8		/* at a time */
 #define ENOUGH_PROBES	8		/* of a band */
 #define PROBES_HALVED	256		/* older probes of a band then count half */
+#define BEYOND			PBP_ADVICE_FACTORS	/* the band of pages that not even the
+											 * largest size would hold any more */
+#define MOST_UNCERTAIN	0.25	/* share of misses of which it is unknown whether
+								 * the page cache serves them */
 #define READ_TIMES		31		/* latest reads whose times are kept */
 #define ENOUGH_TIMES	5
 
@@ -63,7 +67,7 @@ struct PbpProbing
 	RememberedPage remembered[REMEMBERED];
 	int			next_probe;
 	int64		probed_ns;		/* later after an error */
-	Mean		in_os_cache[PBP_ADVICE_FACTORS];	/* by band */
+	Mean		in_os_cache[BEYOND + 1];	/* by band */
 	ReadTimes	os_reads;
 	ReadTimes	storage_reads;
 };
@@ -95,7 +99,7 @@ pbp_remember_page(PbpProbing *probing, const PbpAdvice *advice, uint64 look,
 	RememberedPage *page = &probing->remembered[(key >> 16) % REMEMBERED];
 
 	if ((key + look) % CONSIDERED != 0 ||
-		(page->used && pbp_advice_band(advice, page->key) > 0))
+		(page->used && pbp_advice_band(advice, page->key) != 0))
 		return;
 	page->used = true;
 	page->key = key;
@@ -129,7 +133,10 @@ time_read(PbpProbing *probing, const PbpOsFile *file, BlockNumber block, bool ca
 		pbp_os_drop_block(file, block);
 }
 
-/* Look up a page in the page cache.  Forget it if its file cannot be opened. */
+/*
+ * Look up a page in the page cache.  Forget it if its file cannot be opened, or
+ * no size would hold it any more.
+ */
 static void
 probe_page(PbpProbing *probing, const PbpAdvice *advice, RememberedPage *page)
 {
@@ -139,12 +146,14 @@ probe_page(PbpProbing *probing, const PbpAdvice *advice, RememberedPage *page)
 	PbpOsFile	file;
 
 	page->used = false;
-	if (band <= 0 ||
+	if (band < 0)
+		band = BEYOND;
+	if (band == 0 ||
 		!pbp_os_open(&locator, pbp_tag_fork(&page->tag),
 					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file) ||
 		file.fd < 0)
 		return;
-	page->used = true;
+	page->used = band != BEYOND;
 	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
 	{
 		uint8		bitmap[PBP_BITMAP_BYTES(1)];
@@ -259,6 +268,58 @@ os_cache_share(const PbpProbing *probing, const PbpAdviceReport *report, int fac
 		}
 	}
 	return pbp_os_cache_on && known > 0 && known >= 0.9 * reads ? cached / known : -1;
+}
+
+/*
+ * Adds this share of accesses to the bounds of what the page cache serves, by
+ * the probes of its band.  Pages beyond the largest size return late, and the
+ * page cache may have evicted them by then.
+ */
+static void
+add_served(const PbpProbing *probing, int band, double accesses, double *low, double *high)
+{
+	const Mean *in_os_cache = &probing->in_os_cache[band];
+	bool		known = in_os_cache->count >= ENOUGH_PROBES;
+	double		served = known ? accesses * in_os_cache->sum / in_os_cache->count : accesses;
+
+	*low += known && band != BEYOND ? served : 0;
+	*high += served;
+}
+
+/*
+ * The share of today's misses that the page cache serves: of all shares that
+ * the probes permit, the one next to the simulated share.  -1: they permit too
+ * many.
+ */
+double
+pbp_served_share(const PbpProbing *probing, const PbpAdvice *advice, double simulated)
+{
+	PbpAdviceRow today;
+	PbpAdviceRow row;
+	double		left;
+	double		low = 0;
+	double		high = 0;
+
+	pbp_advice_row(advice, PBP_ADVICE_BASELINE, &today);
+	if (!pbp_os_cache_on || today.reason != PBP_ADVICE_KNOWN || !(today.miss_ratio > 0))
+		return -1;
+	left = today.miss_ratio;
+	for (int band = PBP_ADVICE_BASELINE + 1; band < PBP_ADVICE_FACTORS; band++)
+	{
+		pbp_advice_row(advice, band, &row);
+		if (row.reason != PBP_ADVICE_KNOWN)
+		{
+			high += left;
+			left = 0;
+			break;
+		}
+		add_served(probing, band, Max(left - row.miss_ratio, 0), &low, &high);
+		left = Min(left, row.miss_ratio);
+	}
+	add_served(probing, BEYOND, left, &low, &high);
+	if (high - low > MOST_UNCERTAIN * today.miss_ratio)
+		return -1;
+	return Min(Max(simulated, low / today.miss_ratio), high / today.miss_ratio);
 }
 
 /* To be called when the report has its rows. */

@@ -19,6 +19,7 @@ extern void pbp_remember_page(PbpProbing *probing, const PbpAdvice *advice, uint
 							  uint64 key, const BufferTag *tag);
 extern bool pbp_probe_is_due(const PbpProbing *probing);
 extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice);
+extern double pbp_served_share(const PbpProbing *probing, const PbpAdvice *advice, double simulated);
 extern void pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report);
 extern void pbp_report_os_cache_shares(const PbpProbing *probing, PbpAdviceReport *report);
 

@@ -464,7 +464,7 @@ return_unseen(void)
 	for (int look = 0; look < 5; look++)
 	{
 		pbp_advice_begin(advice, 10 * look);
-		wrong += pbp_advice_observe(advice, 12345, buffers[look], 1) != loaded[look];
+		wrong += pbp_advice_observe(advice, 12345, buffers[look], 1, false) != loaded[look];
 		pbp_advice_end(advice, 10 * look);
 	}
 	ok(wrong == 0, "a page that returned to another buffer between two looks was loaded");

@@ -77,7 +77,7 @@ look_with_relations(Model *model)
 
 		if (!pbp_advice_sampled(advice, key))
 			continue;
-		pbp_advice_observe(advice, key, i, pool->usage[i]);
+		pbp_advice_observe(advice, key, i, pool->usage[i], false);
 		if (advice->wants_relation)
 			pbp_advice_set_relation(advice, &relation);
 	}

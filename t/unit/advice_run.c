@@ -42,8 +42,8 @@ look_only(const Run *run, int sample, const Pool *pool)
 		uint64_t	key = key_of(pool->page[i], sample_seed(sample));
 
 		if (pbp_advice_sampled(advice, key))
-			pbp_advice_observe_page(advice, key, i, pool->usage[i],
-									run->written_from > 0 && pool->page[i] >= run->written_from);
+			pbp_advice_observe(advice, key, i, pool->usage[i],
+							   run->written_from > 0 && pool->page[i] >= run->written_from);
 	}
 	pbp_advice_end(advice, pool->ticks);
 }

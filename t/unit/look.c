@@ -151,7 +151,7 @@ read_buffer(int buffer)
 	if (it->page != NONE && !it->victim && pbp_advice_sampled(look.advice, key_of(it->page)))
 	{
 		seen[buffer] = true;
-		pbp_look_page(&look, key_of(it->page), buffer, it->usage);
+		pbp_look_page(&look, key_of(it->page), buffer, it->usage, false);
 	}
 	else if (it->pins > 0)
 		pbp_look_pinned(&look, buffer);
