@@ -28,6 +28,7 @@ OBJS = \
 	src/checkup.o \
 	src/costfuncs.o \
 	src/datafiles.o \
+	src/decisionfuncs.o \
 	src/descriptors.o \
 	src/estimate.o \
 	src/history.o \

@@ -355,23 +355,35 @@ COMMENT ON FUNCTION pgbufprobe_history_reset() IS
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION pgbufprobe_advice(
+    memory text DEFAULT 'fixed',        -- fixed: the page cache loses what the pool gains; added: it keeps its size
     OUT size_factor double precision,   -- multiple of today's shared_buffers
     OUT shared_buffers_bytes bigint,
+    OUT os_cache_bytes bigint,          -- what remains for the page cache
+    OUT fits text,                      -- yes, or the obstacle: machine, cgroup, huge pages
     OUT estd_miss_ratio double precision,   -- reads per block access; NULL here and below: see note
+    OUT miss_ratio_low double precision,    -- 95 % interval, here and below
+    OUT miss_ratio_high double precision,
+    OUT estd_storage_ratio double precision,    -- reads that wait for storage, per block access
+    OUT storage_ratio_low double precision,
+    OUT storage_ratio_high double precision,
+    OUT estd_read_ms_per_second double precision,   -- time that sessions wait for reads
     OUT estd_reads bigint,              -- for the accesses that the advice remembers
     OUT estd_read_factor double precision,  -- multiple of today's reads
     OUT estd_reads_saved bigint,        -- negative: more reads
     OUT estd_os_cache_fraction double precision,    -- share of the reads saved or added that the page cache serves
     OUT estd_read_ms_saved double precision,
+    OUT window_seconds double precision,    -- time that the advice remembers
+    OUT reads_seen bigint,              -- in that time
     OUT sampled_loads bigint,           -- observed loads of sampled pages
     OUT self_error double precision,    -- observed loads relative to the server's count of reads: 0 is perfect
+    OUT storage_self_error double precision,    -- storage reads today, simulated minus measured
     OUT missed_loads double precision,  -- share of loads that only checks of the whole pool found
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 11 COST 100;
-COMMENT ON FUNCTION pgbufprobe_advice() IS
-'estimated miss ratio and reads of the recent workload with other sizes of shared_buffers; requires shared_preload_libraries';
+COMMENT ON FUNCTION pgbufprobe_advice(text) IS
+'estimated misses and storage reads of the recent workload with other sizes of shared_buffers; requires shared_preload_libraries';
 
 CREATE FUNCTION pgbufprobe_advice_relations(
     OUT database name,                  -- NULL: shared by all databases
@@ -477,7 +489,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_advice() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_advice(text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

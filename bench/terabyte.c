@@ -191,7 +191,7 @@ read_buffer(Worker *worker, uint32_t buffer)
 
 		if (pbp_advice_sampled(worker->advice, key))
 		{
-			pbp_look_page(&worker->look, key, (int) buffer, descriptor->usage);
+			pbp_look_page(&worker->look, key, (int) buffer, descriptor->usage, false);
 			return;
 		}
 	}

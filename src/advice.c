@@ -208,6 +208,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
 	counters->extends += sign * (double) counts->extends;
 	counters->ring_reads += sign * (double) counts->ring_reads;
 	counters->ring_extends += sign * (double) counts->ring_extends;
+	counters->seconds += sign * counts->seconds;
 	for (int i = 0; i < FACTORS; i++)
 		counters->sizes[i].accesses += accesses;
 	advice->recent.recent_accesses += accesses;
@@ -242,6 +243,7 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	fresh->extends += counts->extends;
 	fresh->ring_reads += counts->ring_reads;
 	fresh->ring_extends += counts->ring_extends;
+	fresh->seconds += counts->seconds;
 	if (advice->look.counted)
 		count_accesses(advice, counts, 1);
 }

@@ -99,6 +99,7 @@ typedef struct PbpAdviceCounts
 	int64_t		extends;		/* new blocks, which enter the pool unread */
 	int64_t		ring_reads;
 	int64_t		ring_extends;
+	double		seconds;		/* in which all this happened */
 } PbpAdviceCounts;
 
 /*
@@ -112,6 +113,7 @@ typedef struct PbpAdviceTotals
 	double		extends;
 	double		ring_reads;
 	double		ring_extends;
+	double		seconds;		/* that these took */
 	double		loads;			/* sampled pages that entered the pool */
 	double		new_loads;		/* of these, never met before */
 	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN

@@ -229,6 +229,7 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.extends = counters->extends,
 		.ring_reads = counters->ring_reads,
 		.ring_extends = counters->ring_extends,
+		.seconds = counters->seconds,
 		.loads = counters->loads,
 		.new_loads = counters->new_loads,
 		.self_error = counters->reads + counters->extends > 0 ?

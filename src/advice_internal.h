@@ -118,6 +118,7 @@ typedef struct Counters
 	double		extends;
 	double		ring_reads;
 	double		ring_extends;
+	double		seconds;
 	double		loads;
 	double		new_loads;
 	double		nlooks;

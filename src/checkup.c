@@ -16,6 +16,7 @@
 
 #include "miscadmin.h"
 
+#include "decisionfuncs.h"
 #include "descriptors.h"
 #include "residency.h"
 #include "rows.h"

@@ -302,6 +302,7 @@ pbp_learner_count(PbpLearner *learner)
 	counts.extends = now.extends - before->extends;
 	counts.ring_reads = now.ring_reads - before->ring_reads;
 	counts.ring_extends = now.ring_extends - before->ring_extends;
+	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
 	if (learner->counted_ns != 0 && have_grown(&counts))
 		pbp_advice_accesses(learner->advice, &counts);
 	learner->accesses = now;

@@ -13,7 +13,7 @@
 
 #include "latency.h"
 
-#define MAX_COLS			19
+#define MAX_COLS			23
 
 /* One row under construction. */
 typedef struct Row

@@ -11,24 +11,10 @@
 #include "poolfuncs.h"
 #include "sampler.h"
 
-/* What the advice says about one size. */
-typedef struct Prediction
-{
-	const char *unknown;		/* why nothing is predicted; NULL: it is */
-	const char *caveat;			/* why it is uncertain; NULL: it is not */
-	double		today;			/* miss ratio; NaN: unknown */
-	double		then;
-	double		os_share;		/* of the reads saved or added, served by the
-								 * page cache; -1: unknown */
-} Prediction;
-
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
 extern ClockRate recent_clock_rate(int64 duration_ms);
-extern Prediction predict_size(const PbpAdviceReport *report, double factor);
-extern const char *missing_advice(const PbpAdviceReport *report);
-extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 
 #pragma GCC visibility pop
 

@@ -15,9 +15,9 @@
 #include "common/relpath.h"
 #include "utils/builtins.h"
 
+#include "decisionfuncs.h"
 #include "poolfuncs.h"
 #include "rows.h"
-#include "sizefuncs.h"
 
 #define WORKING_SET_COLS	6
 #define ADVICE_RELATIONS_COLS	15
