@@ -155,6 +155,8 @@ answer_pool_full(const Checkup *checkup, Answer *answer)
 static const char *
 page_cache_share(const Prediction *prediction)
 {
+	if (prediction->obstacle != NULL)
+		return psprintf(" This size does not fit: it exceeds the %s.", prediction->obstacle);
 	if (prediction->os_share < 0)
 		return " It is unknown how many of the avoided reads the page cache serves today.";
 	return psprintf(" The page cache serves %.0f %% of the avoided reads today.", 100 * prediction->os_share);
@@ -171,7 +173,7 @@ predicted_reads(const Prediction *prediction)
 static void
 judge_larger_pool(const Prediction *prediction, double saved, Answer *answer)
 {
-	if (saved < SAVED_READS || prediction->today - prediction->then < SAVED_ACCESSES)
+	if (prediction->obstacle != NULL || saved < SAVED_READS || prediction->today - prediction->then < SAVED_ACCESSES)
 		return;
 	if (prediction->caveat != NULL)
 		judge(answer, "look", "Let the real workload run longer, then ask again.");
@@ -201,7 +203,7 @@ answer_larger_pool(const Checkup *checkup, Answer *answer)
 		judge_larger_pool(&twice, saved, answer);
 		answer->value = saved;
 		answer->text = psprintf("%s: doubling the pool to %s would avoid %.1f %% of the reads. %s%s",
-								strcmp(answer->verdict, "fine") == 0 ? "Hardly" : "Yes",
+								twice.obstacle ? "No" : strcmp(answer->verdict, "fine") == 0 ? "Hardly" : "Yes",
 								pretty_size((int64) 2 * NBuffers), 100 * saved, predicted_reads(&twice),
 								saved > 0 ? page_cache_share(&twice) : "");
 	}

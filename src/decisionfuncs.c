@@ -12,8 +12,8 @@
 
 #include "miscadmin.h"
 
-#include "decisionfuncs.h"
 #include "args.h"
+#include "decisionfuncs.h"
 #include "oscache.h"
 #include "rows.h"
 #include "sampler.h"
@@ -32,12 +32,17 @@ static const char *const memory_names[] = {"fixed", "added"};
 /* in the order of PbpFit */
 static const char *const fit_names[] = {"yes", NULL, "machine", "cgroup", "huge pages"};
 
+/* in the same order */
+static const char *const obstacles[] = {
+	NULL, NULL, "memory of the machine", "limit of the memory cgroup", "reserved huge pages"
+};
+
 /* What one row is about. */
 typedef struct AdviceOfSize
 {
 	const PbpAdviceReport *report;
 	int			size;
-	bool		fits;			/* or needs not to */
+	bool		has_room;		/* it fits into memory, or memory is added */
 	const PbpAdviceRow *misses;
 	const PbpAdviceStorageRow *storage;
 } AdviceOfSize;
@@ -139,6 +144,8 @@ predict_size(const PbpAdviceReport *report, double factor)
 		return result;
 	result.then = report->rows[i].miss_ratio;
 	result.os_share = report->os_cache_share[i];
+	if (report->storage.has_memory)
+		result.obstacle = obstacles[report->storage.fits[i]];
 	if (fabs(report->totals.self_error) > LARGE_SELF_ERROR)
 		result.caveat = caveat_of_advice(report, factor);
 	return result;
@@ -215,11 +222,9 @@ unknown_storage(const AdviceOfSize *advice)
 static const char *
 unknown_size(const AdviceOfSize *advice)
 {
-	const char *unknown = unknown_advice(advice->report, advice->misses);
-
-	if (unknown == NULL && !advice->fits)
+	if (missing_advice(advice->report) == NULL && !advice->has_room)
 		return "this size does not fit into memory";
-	return unknown;
+	return unknown_advice(advice->report, advice->misses);
 }
 
 static const char *
@@ -295,14 +300,15 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	const PbpStorageReport *storage = &advice->report->storage;
 	const char *unknown = unknown_size(advice);
 	double		factor = pbp_advice_factor(advice->size);
-	bool		has_cache = storage->has_memory && advice->storage->reason != PBP_STORAGE_NO_CAPACITY;
+	bool		is_read = storage->has_memory && missing_advice(advice->report) == NULL;
+	bool		has_cache = is_read && advice->storage->reason != PBP_STORAGE_NO_CAPACITY;
 	Row			row = {0};
 
 	add_measure(&row, factor);
 	add_rounded(&row, factor * NBuffers * BLCKSZ);
 	add_known_count(&row, has_cache && advice->storage->os_cache_pages >= 0,
 					advice->storage->os_cache_pages * BLCKSZ);
-	add_text(&row, storage->has_memory ? fit_names[storage->fits[advice->size]] : NULL);
+	add_text(&row, is_read ? fit_names[storage->fits[advice->size]] : NULL);
 	if (unknown != NULL)
 	{
 		while (row.ncols < ADVICE_COLS - 1)
@@ -334,7 +340,7 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 		emit_advice((ReturnSetInfo *) fcinfo->resultinfo, &(AdviceOfSize) {
 			.report = report,
 			.size = i,
-			.fits = memory == PBP_ADVICE_ADDED || !storage->has_memory || storage->fits[i] == PBP_FITS || storage->fits[i] == PBP_FIT_UNKNOWN,
+			.has_room = memory == PBP_ADVICE_ADDED || !storage->has_memory || obstacles[storage->fits[i]] == NULL,
 			.misses = &report->rows[i],
 			.storage = memory == PBP_ADVICE_ADDED ? &storage->added[i] : &storage->fixed[i],
 		});

@@ -15,6 +15,8 @@ typedef struct Prediction
 {
 	const char *unknown;		/* why nothing is predicted; NULL: it is */
 	const char *caveat;			/* why it is uncertain; NULL: it is not */
+	const char *obstacle;		/* that the size exceeds; NULL: it fits, or
+								 * that is unknown */
 	double		today;			/* miss ratio; NaN: unknown */
 	double		then;
 	double		os_share;		/* of the reads saved or added, served by the

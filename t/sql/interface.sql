@@ -22,11 +22,17 @@ SELECT p.*, p.oid::regprocedure::text AS signature
 CREATE TEMP TABLE documented (
     signature text COLLATE "C", volatility text, strict boolean, parallel text, reader boolean, result text, arguments text);
 INSERT INTO documented VALUES
-    ('pgbufprobe_advice()', 'v', true, 'r', true, 'SETOF record', $$
-        OUT size_factor double precision, OUT shared_buffers_bytes bigint, OUT estd_miss_ratio double precision,
+    ('pgbufprobe_advice(text)', 'v', true, 'r', true, 'SETOF record', $$
+        memory text DEFAULT 'fixed'::text,
+        OUT size_factor double precision, OUT shared_buffers_bytes bigint, OUT os_cache_bytes bigint, OUT fits text,
+        OUT estd_miss_ratio double precision, OUT miss_ratio_low double precision, OUT miss_ratio_high double precision,
+        OUT estd_storage_ratio double precision, OUT storage_ratio_low double precision,
+        OUT storage_ratio_high double precision, OUT estd_read_ms_per_second double precision,
         OUT estd_reads bigint, OUT estd_read_factor double precision, OUT estd_reads_saved bigint,
-        OUT estd_os_cache_fraction double precision, OUT estd_read_ms_saved double precision, OUT sampled_loads bigint,
-        OUT self_error double precision, OUT missed_loads double precision, OUT note text$$),
+        OUT estd_os_cache_fraction double precision, OUT estd_read_ms_saved double precision,
+        OUT window_seconds double precision, OUT reads_seen bigint, OUT sampled_loads bigint,
+        OUT self_error double precision, OUT storage_self_error double precision, OUT missed_loads double precision,
+        OUT note text$$),
     ('pgbufprobe_advice_relations()', 'v', true, 'r', true, 'SETOF record', $$
         OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, OUT relation regclass,
         OUT read_fraction double precision, OUT read_fraction_error double precision,
