@@ -17,6 +17,7 @@
 
 #include "capacity.h"
 #include "latency.h"
+#include "osfile.h"
 #include "ownfiles.h"
 #include "sampler.h"
 
@@ -72,6 +73,21 @@ averaged(double before, double now)
 	return before + CHANGE_GAIN * (now - before);
 }
 
+/* With pgbufprobe.os_cache off, the kernel is not asked about anything. */
+static void
+read_capacity(PbpCapacity *capacity)
+{
+	if (!pbp_os_cache_on)
+	{
+		capacity->memory = (PbpOsMemory) {.known = false};
+		capacity->model = PBP_STORAGE_SWITCHED_OFF;
+		return;
+	}
+	pbp_count_own_files(capacity->own_files, (int64) (COUNTING_SHARE * pbp_max_cpu_fraction * READ_NS));
+	pbp_server_memory(pbp_own_file_bytes(capacity->own_files), &capacity->memory);
+	capacity->model = pbp_storage_model(&capacity->memory);
+}
+
 /* Unless that was done a few seconds ago: 0.5 ms, and the time for counting. */
 void
 pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice)
@@ -81,9 +97,7 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice)
 	if (capacity->read_ns != 0 && now_ns - capacity->read_ns < READ_NS)
 		return;
 	capacity->read_ns = now_ns;
-	pbp_count_own_files(capacity->own_files, (int64) (COUNTING_SHARE * pbp_max_cpu_fraction * READ_NS));
-	pbp_server_memory(pbp_own_file_bytes(capacity->own_files), &capacity->memory);
-	capacity->model = pbp_storage_model(&capacity->memory);
+	read_capacity(capacity);
 	capacity->cache_bytes = is_modelled(capacity) ?
 		averaged(capacity->cache_bytes, (double) capacity->memory.cache_bytes) : 0;
 	pbp_advice_set_os_cache(advice, is_modelled(capacity) ? (int64) (capacity->cache_bytes / BLCKSZ) : -1);
