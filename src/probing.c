@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/xact.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
@@ -270,56 +272,80 @@ os_cache_share(const PbpProbing *probing, const PbpAdviceReport *report, int fac
 	return pbp_os_cache_on && known > 0 && known >= 0.9 * reads ? cached / known : -1;
 }
 
+/* Accesses that the page cache serves, as a share of all. */
+typedef struct ServedBounds
+{
+	double		low;
+	double		high;
+	double		variance;		/* by the number of probes, of both */
+} ServedBounds;
+
 /*
- * Adds this share of accesses to the bounds of what the page cache serves, by
- * the probes of its band.  Pages beyond the largest size return late, and the
+ * Adds the misses of a band.  Pages beyond the largest size return late, and the
  * page cache may have evicted them by then.
  */
 static void
-add_served(const PbpProbing *probing, int band, double accesses, double *low, double *high)
+add_band(const PbpProbing *probing, int band, double misses, ServedBounds *bounds)
 {
 	const Mean *in_os_cache = &probing->in_os_cache[band];
-	bool		known = in_os_cache->count >= ENOUGH_PROBES;
-	double		served = known ? accesses * in_os_cache->sum / in_os_cache->count : accesses;
+	double		share;
 
-	*low += known && band != BEYOND ? served : 0;
-	*high += served;
+	if (in_os_cache->count < ENOUGH_PROBES)
+	{
+		bounds->high += misses;
+		return;
+	}
+	share = in_os_cache->sum / in_os_cache->count;
+	bounds->low += band != BEYOND ? misses * share : 0;
+	bounds->high += misses * share;
+	/* not 0 where all probes agree */
+	share = (in_os_cache->sum + 1) / (in_os_cache->count + 2);
+	bounds->variance += misses * misses * share * (1 - share) / in_os_cache->count;
 }
 
-/*
- * The share of today's misses that the page cache serves: of all shares that
- * the probes permit, the one next to the simulated share.  -1: they permit too
- * many.
- */
-double
-pbp_served_share(const PbpProbing *probing, const PbpAdvice *advice, double simulated)
+/* The misses of today's size, from band to band. */
+static ServedBounds
+served_bounds(const PbpProbing *probing, const PbpAdvice *advice, double misses)
 {
-	PbpAdviceRow today;
+	ServedBounds bounds = {0};
 	PbpAdviceRow row;
-	double		left;
-	double		low = 0;
-	double		high = 0;
 
-	pbp_advice_row(advice, PBP_ADVICE_BASELINE, &today);
-	if (!pbp_os_cache_on || today.reason != PBP_ADVICE_KNOWN || !(today.miss_ratio > 0))
-		return -1;
-	left = today.miss_ratio;
 	for (int band = PBP_ADVICE_BASELINE + 1; band < PBP_ADVICE_FACTORS; band++)
 	{
 		pbp_advice_row(advice, band, &row);
 		if (row.reason != PBP_ADVICE_KNOWN)
 		{
-			high += left;
-			left = 0;
-			break;
+			bounds.high += misses;
+			return bounds;
 		}
-		add_served(probing, band, Max(left - row.miss_ratio, 0), &low, &high);
-		left = Min(left, row.miss_ratio);
+		add_band(probing, band, Max(misses - row.miss_ratio, 0), &bounds);
+		misses = Min(misses, row.miss_ratio);
 	}
-	add_served(probing, BEYOND, left, &low, &high);
-	if (high - low > MOST_UNCERTAIN * today.miss_ratio)
+	add_band(probing, BEYOND, misses, &bounds);
+	return bounds;
+}
+
+/*
+ * The share of today's misses that the page cache serves: of all shares within
+ * the error of the probes, the one next to the simulated share.  -1: they leave
+ * too many possible.
+ */
+double
+pbp_served_share(const PbpProbing *probing, const PbpAdvice *advice, double simulated)
+{
+	PbpAdviceRow today;
+	ServedBounds bounds;
+	double		error;
+
+	pbp_advice_row(advice, PBP_ADVICE_BASELINE, &today);
+	if (!pbp_os_cache_on || today.reason != PBP_ADVICE_KNOWN || !(today.miss_ratio > 0))
 		return -1;
-	return Min(Max(simulated, low / today.miss_ratio), high / today.miss_ratio);
+	bounds = served_bounds(probing, advice, today.miss_ratio);
+	if (bounds.high - bounds.low > MOST_UNCERTAIN * today.miss_ratio)
+		return -1;
+	error = 1.96 * sqrt(bounds.variance);
+	return Max(Min(Max(simulated, (bounds.low - error) / today.miss_ratio),
+				   Min((bounds.high + error) / today.miss_ratio, 1)), 0);
 }
 
 /* To be called when the report has its rows. */
