@@ -50,6 +50,7 @@ OBJS = \
 	src/residency.o \
 	src/rows.o \
 	src/sampler.o \
+	src/served.o \
 	src/servermemory.o \
 	src/serverstats.o \
 	src/sizefuncs.o \

@@ -258,7 +258,7 @@ static void
 calibrate(const Run *run, int64_t reads, int64_t storage_reads)
 {
 	if (reads > 0)
-		pbp_advice_calibrate(run->advice[0], 1 - (double) storage_reads / (double) reads);
+		pbp_advice_calibrate(run->advice[0], 1 - (double) storage_reads / (double) reads, 0);
 }
 
 /* The caller says that the page cache is larger or smaller than it is. */
