@@ -81,7 +81,7 @@ count_load(PbpServed *served, PbpServedPage *page)
 
 	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
 		halve_loads(served);
-	if (!page->known || (page->cached && served->answers < ENOUGH_ANSWERS))
+	if (!page->known || (page->cached && !(served->answers >= ENOUGH_ANSWERS && served->cached_ns > 0)))
 	{
 		served->unknown_loads++;
 		return;
@@ -126,7 +126,10 @@ pbp_served_visit(PbpServed *served, uint64_t key, bool loaded)
 	return is_new ? number : -1;
 }
 
-/* What the kernel says about a page that is remembered. */
+/*
+ * What the kernel says about a page that is remembered.  Pages that are loaded
+ * often are evicted more rarely, so each counts as often as it was loaded.
+ */
 void
 pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns)
 {
@@ -142,8 +145,8 @@ pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns)
 			served->cached_ns /= 2;
 		}
 		served->answers++;
-		served->evictions += !cached;
-		served->cached_ns += cached ? age : age / 2;
+		served->evictions += cached ? 0 : asked->loads;
+		served->cached_ns += asked->loads * (cached ? age : age / 2);
 	}
 	asked->known = true;
 	asked->cached = cached;

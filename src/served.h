@@ -50,8 +50,8 @@ typedef struct PbpServed
 	double		known_loads;
 	double		unknown_loads;	/* without an answer */
 	double		answers;		/* about pages that were cached when last asked */
-	double		evictions;		/* of these, not any more */
-	double		cached_ns;		/* for which these pages were cached */
+	double		evictions;		/* of these, that were not any more, by loads */
+	double		cached_ns;		/* for which these were cached, by loads */
 } PbpServed;
 
 typedef struct PbpServedShare
