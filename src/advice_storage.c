@@ -15,6 +15,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "poolbytes.h"
+
 /*
  * Records for each page of the largest cache.  Caches hold different pages, and
  * evicted ones are remembered as long as their return would matter.
@@ -44,12 +46,21 @@
  * ----------------------------------------------------------------
  */
 
+/* In pages, as the pool of this size takes them of memory. */
+static double
+pool_pages(const Advice *advice, int size)
+{
+	double		block_bytes = advice->storage->block_bytes;
+
+	return (double) pbp_pool_bytes((int64_t) (pbp_advice_factor(size) * advice->nbuffers * block_bytes)) / block_bytes;
+}
+
 /* Pages that memory leaves to the cache.  Negative: it has no room for the pool. */
 double
 pbp_pages_left(const Advice *advice, int cache, double os_cache)
 {
 	return cache >= FACTORS ? os_cache :
-		os_cache - (pbp_advice_factor(cache) - 1) * advice->nbuffers;
+		os_cache - (pool_pages(advice, cache) - pool_pages(advice, BASELINE));
 }
 
 /* As the kernel, whose gigabytes are rounded down. */

@@ -16,7 +16,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "capacity.h"
 #include "latency.h"
 #include "learner.h"
 #include "look.h"
@@ -24,6 +23,7 @@
 #include "probing.h"
 #include "sampler.h"
 #include "serverstats.h"
+#include "servermemory.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -129,6 +129,21 @@ create_storage(MemoryContext context, PbpAdvice *advice)
 	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
 }
 
+/* To be called when the capacity was followed. */
+static void
+report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
+{
+	report->model = capacity->model;
+	pbp_advice_storage_totals(advice, &report->totals);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		report->fits[i] = pbp_size_fits(&capacity->memory,
+										(int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_FIXED, &report->fixed[i]);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_ADDED, &report->added[i]);
+	}
+}
+
 static void
 publish(const PbpLearner *learner, uint32 resets)
 {
@@ -146,7 +161,7 @@ publish(const PbpLearner *learner, uint32 resets)
 		pbp_advice_report_relations(learner->advice, &report.relations);
 		report.storage.has_memory = learner->has_storage;
 		if (learner->has_storage)
-			pbp_report_storage(learner->capacity, learner->advice, &report.storage);
+			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	pbp_put_advice(&report, resets);
 }
@@ -219,7 +234,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		learner->has_storage = create_storage(learner->context, learner->advice);
 		pbp_reset_capacity(learner->capacity);
-		pbp_follow_capacity(learner->capacity, learner->advice);
+		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	}
 	publish(learner, resets);
 }
@@ -332,7 +347,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
-	pbp_follow_capacity(learner->capacity, learner->advice);
+	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
 	publish(learner, resets);
 }

@@ -103,7 +103,7 @@ learn_and_forget(void)
 	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1 &&
 	   row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).reason == PBP_STORAGE_NO_ROOM,
 	   "later all sizes are known that leave something to the page cache, and why the others are not");
-	ok(row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).os_cache_pages == os_pages(4 * POOL),
+	ok(llabs(row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).os_cache_pages - os_pages(4 * POOL)) <= 1,
 	   "their page cache would have less than no page");
 
 	pbp_advice_gap(scene.run.advice[0]);
