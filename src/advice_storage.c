@@ -221,8 +221,9 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 }
 
 /*
- * By how much more than the error of the measurement the simulation differs from
- * it, as a share of today's misses.  Positive: too few misses are served.
+ * By how much more than a standard deviation of the measurement the simulation
+ * differs from it, as a share of today's misses.  Positive: too few misses are
+ * served.
  */
 double
 pbp_beyond_error(const Advice *advice)
@@ -232,7 +233,7 @@ pbp_beyond_error(const Advice *advice)
 
 	if (isnan(difference))
 		return 0;
-	return copysign(fmax(0, fabs(difference) - storage->measuring_error), difference);
+	return copysign(fmax(0, fabs(difference) - storage->measuring_error / 1.96), difference);
 }
 
 /*

@@ -33,6 +33,9 @@
 #define SETTLED_ERROR		0.02
 #define MOST_SETTLED_ERROR	0.003
 
+/* A correction of the page cache's size that is as large as that is no chance. */
+#define LARGE_CORRECTION	0.1
+
 static inline double
 square(double value)
 {
@@ -84,6 +87,18 @@ model_error(const SimulatedCache *simulated, double storage_ratio)
 }
 
 /*
+ * Variance of the share of misses that wait, by calibration: a size that had to
+ * be corrected much is known only as well as the probes have measured.
+ */
+static double
+calibration_variance(const Storage *storage)
+{
+	double		corrected = fmin(1, fabs(log(storage->correction)) / LARGE_CORRECTION);
+
+	return isnan(storage->measuring_error) ? 0 : square(corrected * storage->measuring_error / 1.96);
+}
+
+/*
  * Half the width of a 95 % interval.  Chance decides which misses the sample
  * has, and how many pages of those that the real cache would hold.  Where today
  * is not reproduced, other sizes are not either.
@@ -97,10 +112,11 @@ uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 	double		misses = share * (1 - share) / fmax(1, counted->misses);
 	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated->capacity);
 	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
+	double		chance = 1.96 * sqrt(misses + pages + calibration_variance(advice->storage));
 
 	return share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
 		model_error(simulated, share * row->miss_ratio) +
-		row->miss_ratio * (1.96 * sqrt(misses + pages) + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) +
+		row->miss_ratio * (chance + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) +
 						   fabs(pbp_beyond_error(advice)));
 }
 
