@@ -53,6 +53,7 @@ OBJS = \
 	src/restart.o \
 	src/rows.o \
 	src/sampler.o \
+	src/served.o \
 	src/servermemory.o \
 	src/serverstats.o \
 	src/shutdown.o \

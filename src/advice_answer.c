@@ -258,22 +258,3 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.dropped = advice->ndropped,
 	};
 }
-
-/*
- * The smallest size whose pool would hold the page now.  -1: none would, or the
- * page is not in the sample.
- */
-int
-pbp_advice_band(const PbpAdvice *base, uint64_t key)
-{
-	const Advice *advice = (const Advice *) base;
-	uint32_t	page;
-
-	if (!pbp_advice_sampled(base, key))
-		return -1;
-	page = pbp_find_page(&advice->table, key);
-	for (int i = 0; page != INVALID_PAGE && i < FACTORS; i++)
-		if (count_in_pool(advice->table.pages[page].state, i) != ABSENT)
-			return i;
-	return -1;
-}

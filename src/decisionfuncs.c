@@ -143,7 +143,6 @@ predict_size(const PbpAdviceReport *report, double factor)
 	if (result.unknown != NULL)
 		return result;
 	result.then = report->rows[i].miss_ratio;
-	result.os_share = report->os_cache_share[i];
 	if (report->storage.has_memory)
 		result.obstacle = obstacles[report->storage.fits[i]];
 	if (fabs(report->totals.self_error) > LARGE_SELF_ERROR)
@@ -270,7 +269,7 @@ add_reads(Row *row, const AdviceOfSize *advice)
 	const PbpAdviceReport *report = advice->report;
 	double		today = report->totals.reads;
 	double		reads = advice->misses->miss_ratio * report->totals.accesses;
-	double		os_share = report->os_cache_share[advice->size];
+	double		os_share = -1;
 	double		ms = read_ms(report, fabs(today - reads), os_share);
 
 	add_rounded(row, reads);

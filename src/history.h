@@ -47,12 +47,6 @@ typedef struct PbpAdviceReport
 	PbpAdviceTotals totals;
 	double		missed_loads;	/* share, by checks; NaN: none yet */
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
-
-	/*
-	 * Share of the reads between this size and today's that the page cache
-	 * serves; -1: unknown.
-	 */
-	double		os_cache_share[PBP_ADVICE_FACTORS];
 	double		os_read_ns;		/* -1 here and below: unknown */
 	double		storage_read_ns;
 	PbpRelationsReport relations;
