@@ -393,10 +393,15 @@ CREATE FUNCTION pgbufprobe_advice_relations(
     OUT relation regclass,              -- NULL: of another database, or dropped
     OUT read_fraction double precision, -- of all reads
     OUT read_fraction_error double precision,   -- here and below: half the width of a 95 % interval
+    OUT estd_loads bigint,              -- its pages that entered the pool in window_seconds of pgbufprobe_advice()
     OUT estd_reads_saved bigint,        -- at twice the size, as in pgbufprobe_advice(); NULL: see note
     OUT estd_reads_saved_error bigint,
     OUT estd_reads_added bigint,        -- at half the size
     OUT estd_reads_added_error bigint,
+    OUT estd_storage_reads_saved bigint,        -- fewer reads that wait for storage, if memory is fixed
+    OUT estd_storage_reads_saved_error bigint,  -- negative: more wait, since the page cache is smaller
+    OUT estd_storage_reads_added bigint,
+    OUT estd_storage_reads_added_error bigint,
     OUT working_set_bytes bigint,       -- of distinct pages used in the last 5 minutes
     OUT working_set_bytes_error bigint,
     OUT sampled_loads bigint,           -- observed loads of sampled pages

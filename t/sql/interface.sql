@@ -35,9 +35,11 @@ INSERT INTO documented VALUES
         OUT note text$$),
     ('pgbufprobe_advice_relations()', 'v', true, 'r', true, 'SETOF record', $$
         OUT database name, OUT tablespace name, OUT relfilenode oid, OUT fork text, OUT relation regclass,
-        OUT read_fraction double precision, OUT read_fraction_error double precision,
+        OUT read_fraction double precision, OUT read_fraction_error double precision, OUT estd_loads bigint,
         OUT estd_reads_saved bigint, OUT estd_reads_saved_error bigint, OUT estd_reads_added bigint,
-        OUT estd_reads_added_error bigint, OUT working_set_bytes bigint, OUT working_set_bytes_error bigint,
+        OUT estd_reads_added_error bigint, OUT estd_storage_reads_saved bigint,
+        OUT estd_storage_reads_saved_error bigint, OUT estd_storage_reads_added bigint,
+        OUT estd_storage_reads_added_error bigint, OUT working_set_bytes bigint, OUT working_set_bytes_error bigint,
         OUT sampled_loads bigint, OUT note text$$),
     ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
