@@ -293,6 +293,8 @@ check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObser
 {
 	bool		predicted = !isnan(prediction->misses.value);
 
+	if (prediction->state == PBP_PREDICTION_WARMING)
+		prediction->state = PBP_PREDICTION_FEW_READS;
 	if (is_quiet(watch, observation))
 		return;
 	if (has_changed(watch, prediction, &observation->mix) && predicted)

@@ -57,19 +57,25 @@ slope(const PbpCurvePoint *points, int i)
 /*
  * How far the curve may be from the line between two points.  Where it bends to
  * one side only, it lies between this line and those through the next points,
- * extended.  Without either of them, a step is possible.
+ * extended.  Where it bends to both, there may be a step.  At an end of the
+ * curve, or next to an unknown size, it is taken for a parabola.
  */
 static double
 bend(const PbpCurvePoint *points, const Place *place)
 {
 	double		here = slope(points, place->below);
-	double		from_below = fabs(here - slope(points, place->below - 1)) * place->share;
-	double		from_above = fabs(slope(points, place->above) - here) * (1 - place->share);
-	double		bend = fmin(from_below, from_above) * width(place->below);
+	double		below = here - slope(points, place->below - 1);
+	double		above = slope(points, place->above) - here;
+	double		from_below = fabs(below) * place->share * width(place->below);
+	double		from_above = fabs(above) * (1 - place->share) * width(place->below);
 
-	if (isnan(bend))
+	if (isnan(below) && isnan(above))
 		return fabs(points[place->above].value - points[place->below].value) / 2;
-	return bend;
+	if (isnan(below))
+		return from_above * place->share;
+	if (isnan(above))
+		return from_below * (1 - place->share);
+	return (below < 0) == (above < 0) ? fmin(from_below, from_above) : fmax(from_below, from_above);
 }
 
 /*
