@@ -18,6 +18,7 @@ OBJS = \
 	src/advice_pools.o \
 	src/advice_relations.o \
 	src/advice_relations_answer.o \
+	src/advice_saved.o \
 	src/advice_storage.o \
 	src/advice_waits.o \
 	src/advice_working_set.o \
@@ -52,13 +53,17 @@ OBJS = \
 	src/readcost.o \
 	src/relations.o \
 	src/residency.o \
+	src/restart.o \
 	src/rows.o \
 	src/sampler.o \
 	src/servermemory.o \
 	src/serverstats.o \
+	src/shutdown.o \
 	src/sizefuncs.o \
 	src/snapshot.o \
 	src/snapshotfuncs.o \
+	src/statefile.o \
+	src/stateformat.o \
 	src/sweep.o \
 	src/words.o \
 	src/workloadfuncs.o

@@ -210,4 +210,20 @@ extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceMemo
 								   PbpAdviceStorageRow *row);
 extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
 
+/*
+ * Save what was learned, so that a restarted server continues where it was: so
+ * many bytes, in parts that the function given passes on.  Restore it in advice that
+ * was just begun with the same parameters and as much memory; false: those are
+ * others, and nothing has changed.  The layout changes with that of the bytes.
+ */
+typedef void (*PbpPutBytes) (void *arg, const void *bytes, size_t nbytes);
+
+extern uint32_t pbp_advice_layout(void);
+extern size_t pbp_advice_saved_bytes(const PbpAdvice *advice);
+extern void pbp_advice_save(PbpAdvice *advice, PbpPutBytes put, void *arg);
+extern bool pbp_advice_restore(PbpAdvice *advice, const void *saved, size_t bytes);
+
+/* The page caches have lost their pages, as by a restart of the machine. */
+extern void pbp_advice_doubt_os_cache(PbpAdvice *advice);
+
 #endif							/* PBP_ADVICE_H */

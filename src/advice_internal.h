@@ -4,7 +4,7 @@
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (advice_pages.c), simulated pools (advice_pools.c), learning
  *	  (advice.c), answers (advice_answer.c), figures by relation
- *	  (advice_relations*.c).
+ *	  (advice_relations*.c), restarts (advice_saved.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -157,6 +157,8 @@ typedef struct LookState
 	bool		looking;
 	bool		lost;			/* what happened since the last is unknown */
 	bool		counted;		/* the last one's figures count */
+	bool		restored;		/* there was none since a restart */
+	bool		warming_up;		/* the real pool is not yet as before a restart */
 	uint32_t	next_meeting;	/* of the last look, to compare with */
 	HandPosition now;
 	HandPosition last;
@@ -303,6 +305,9 @@ next_random(Advice *advice)
 	advice->random = x;
 	return x;
 }
+
+/* advice.c */
+extern void pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign);
 
 /* advice_pages.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);

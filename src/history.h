@@ -74,6 +74,10 @@ extern void pbp_read_advice(PbpAdviceReport *report);
 
 /* for the worker */
 extern uint32 pbp_count_resets(void);
+extern bool pbp_history_begins(void);
+extern int	pbp_count_samples(int64 *oldest);
+extern void pbp_copy_samples(int64 first, int nsamples, PbpSample *samples);
+extern void pbp_restore_samples(const PbpSample *samples, Size nsamples, uint32 resets);
 extern void pbp_announce_sample(int64 next_sample_ns);
 extern void pbp_put_sample(const PbpSample *sample, uint32 resets);
 extern void pbp_put_advice(const PbpAdviceReport *report, uint32 resets);

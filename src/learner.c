@@ -71,7 +71,18 @@ struct PbpLearner
 	PbpProbing *probing;
 	PbpCapacity *capacity;
 	bool		has_storage;	/* memory to simulate page caches */
+	int64		second_offset;	/* the advice's seconds also pass while the
+								 * server is down */
 };
+
+/* What is saved, before what the advice saves. */
+typedef struct SavedLearner
+{
+	TimestampTz since;
+	int64		second;			/* of the advice, when this was saved */
+	double		checked_loads;
+	double		missed_loads;
+} SavedLearner;
 
 PbpLearner *
 pbp_create_learner(void)
@@ -201,9 +212,9 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 	pbp_sample_buffers(learner->advice, buffers, nbuffers, visit_page, learner);
 }
 
-/* Forgets all, and publishes that. */
-void
-pbp_restart_learner(PbpLearner *learner, uint32 resets)
+/* Forget all. */
+static void
+begin_learning(PbpLearner *learner)
 {
 	Size		bytes = advice_bytes();
 
@@ -212,6 +223,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	learner->has_storage = false;
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->since = GetCurrentTimestamp();
+	learner->second_offset = 0;
 	learner->counted_ns = 0;
 	pbp_reset_probing(learner->probing);
 	if (bytes > 0)
@@ -221,10 +233,83 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		learner->has_storage = create_storage(learner->context, learner->advice);
-		pbp_reset_capacity(learner->capacity);
-		pbp_follow_capacity(learner->capacity, learner->advice);
 	}
+}
+
+static void
+begin_to_publish(PbpLearner *learner, uint32 resets)
+{
+	pbp_reset_capacity(learner->capacity);
+	if (learner->advice != NULL)
+		pbp_follow_capacity(learner->capacity, learner->advice);
 	publish(learner, resets);
+}
+
+/* Forgets all, and publishes that. */
+void
+pbp_restart_learner(PbpLearner *learner, uint32 resets)
+{
+	begin_learning(learner);
+	begin_to_publish(learner, resets);
+}
+
+static int64
+current_second(const PbpLearner *learner)
+{
+	return pbp_now_ns() / 1000000000 + learner->second_offset;
+}
+
+/* How much is to be saved; 0: nothing was learned. */
+Size
+pbp_learner_saved_bytes(const PbpLearner *learner)
+{
+	return learner->advice == NULL ? 0 : sizeof(SavedLearner) + pbp_advice_saved_bytes(learner->advice);
+}
+
+/* Between two looks. */
+void
+pbp_save_learner(const PbpLearner *learner, PbpPutBytes put, void *arg)
+{
+	SavedLearner saved = {
+		.since = learner->since,
+		.second = current_second(learner),
+		.checked_loads = learner->look.checked_loads,
+		.missed_loads = learner->look.missed_loads,
+	};
+
+	put(arg, &saved, sizeof(saved));
+	pbp_advice_save(learner->advice, put, arg);
+}
+
+/* Continue where a learner was saved, or begin again. */
+static void
+restore(PbpLearner *learner, const PbpSavedState *state)
+{
+	SavedLearner saved;
+
+	if (learner->advice == NULL || state->bytes < sizeof(saved) ||
+		!pbp_advice_restore(learner->advice, (const char *) state->learner + sizeof(saved),
+							state->bytes - sizeof(saved)))
+		return;
+	memcpy(&saved, state->learner, sizeof(saved));
+	learner->since = saved.since;
+	learner->second_offset = saved.second + (int64) state->seconds_ago - pbp_now_ns() / 1000000000;
+	learner->look.checked_loads = saved.checked_loads;
+	learner->look.missed_loads = saved.missed_loads;
+	if (!state->same_boot)
+		pbp_advice_doubt_os_cache(learner->advice);
+}
+
+/*
+ * Continues with what was saved, and publishes that.  With another size of the
+ * pool, or of the memory, forgets all.
+ */
+void
+pbp_resume_learner(PbpLearner *learner, const PbpSavedState *state, uint32 resets)
+{
+	begin_learning(learner);
+	restore(learner, state);
+	begin_to_publish(learner, resets);
 }
 
 /* Has pgbufprobe.advice_memory changed? */
@@ -251,7 +336,7 @@ pbp_learner_expects_whole_look(const PbpLearner *learner)
 void
 pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 {
-	pbp_advice_look_time(learner->advice, pbp_now_ns() / 1000000000);
+	pbp_advice_look_time(learner->advice, current_second(learner));
 	pbp_look_begin(&learner->look, ticks);
 }
 

@@ -111,8 +111,8 @@ typedef struct PbpPredictionWatch
 	PbpReadMix	mix;			/* expected at the size that runs */
 	bool		warm;
 	double		pools_read;		/* since the restart, or worth as much */
-	double		pools_read_cold;	/* of these, until the hand had completed a
-									 * pass; NaN: it has not */
+	double		pools_read_cold;	/* of these, before it was settled; NaN: it
+									 * is not */
 } PbpPredictionWatch;
 
 /* What happened in about a second. */
@@ -123,7 +123,7 @@ typedef struct PbpObservation
 	double		accesses;
 	double		reads;
 	double		seconds;
-	bool		passed;			/* has the hand completed a pass? */
+	bool		settled;		/* is the pool full, and did it evict since? */
 	PbpReadMix	mix;
 	double		storage_ratio;	/* NaN: unknown */
 	double		storage_error;

@@ -32,12 +32,13 @@
 #define QUIET_SHARE			0.1
 
 /*
- * After the hand has completed a pass, the pool is warm when it has read its
- * size once more.  A pool that holds all data may never evict a page; it is warm
- * after as many accesses as would have read this many pools before the restart.
+ * When it is full and its pages have been evicted in turn, the pool is warm after
+ * it has read its size once more.  A pool that holds all data never evicts a
+ * page; it is warm after as many accesses as would have read this many pools
+ * before the restart.
  */
 #define WARM_POOLS			1.0
-#define WARM_POOLS_WITHOUT_PASS	4.0
+#define WARM_POOLS_AT_MOST	6.0
 
 /* Pools' worth of reads that a verdict needs, and intervals. */
 #define ENOUGH_POOLS		1.0
@@ -222,10 +223,10 @@ static void
 warm_up(PbpPredictionWatch *watch, const PbpObservation *observation)
 {
 	watch->pools_read += pools_worth(watch, observation->buffers, observation->accesses, observation->reads);
-	if (observation->passed && isnan(watch->pools_read_cold))
+	if (observation->settled && isnan(watch->pools_read_cold))
 		watch->pools_read_cold = watch->pools_read;
 	watch->warm = watch->pools_read - watch->pools_read_cold >= WARM_POOLS ||
-		watch->pools_read >= WARM_POOLS_WITHOUT_PASS;
+		watch->pools_read >= WARM_POOLS_AT_MOST;
 }
 
 /* ----------------------------------------------------------------

@@ -18,8 +18,12 @@
 #include "utils/timestamp.h"
 
 #include "predictions.h"
+#include "sweep.h"
 
 #define TRANCHE			"pgbufprobe predictions"
+
+/* Passes of the hand since the server started.  From 19 on, the first fills the pool. */
+#define SETTLED_PASSES	2
 
 /* What survives a restart. */
 typedef struct PredictionBook
@@ -220,7 +224,7 @@ pbp_check_predictions(const PbpAdviceReport *report)
 	observation->reads = (double) (counted->reads - checked.reads);
 	observation->accesses = observation->reads + (double) (counted->hits - checked.hits);
 	observation->seconds = counted->seconds - checked.seconds;
-	observation->passed = report->has_memory && report->rows[PBP_ADVICE_BASELINE].reason == PBP_ADVICE_KNOWN;
+	observation->settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers;
 	observe_storage(&report->storage, observation);
 	pbp_expect_mix(&report->relations, report->totals.reads, 1, &observation->mix);
 	checked = *counted;

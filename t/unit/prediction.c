@@ -279,7 +279,7 @@ static PbpObservation
 second_of(const Case *now)
 {
 	PbpObservation second = {
-		.now = 1,.buffers = BUFFERS,.accesses = now->rate,.reads = now->rate * now->misses,.seconds = 1,.passed = true,
+		.now = 1,.buffers = BUFFERS,.accesses = now->rate,.reads = now->rate * now->misses,.seconds = 1,.settled = true,
 		.storage_ratio = now->storage == UNKNOWN ? NAN : now->storage,.storage_error = 0.001,.os_cache_pages = 5000,
 	};
 
@@ -385,7 +385,7 @@ judge_special(void)
 	PbpObservation second = second_of(&full);
 
 	prediction.misses = (PbpForecast) {0.001, 0, 0.002};
-	second.passed = false;
+	second.settled = false;
 	second.mix.nrelations = 0;
 	for (int i = 0; i < 100; i++)
 		pbp_observe_workload(&watch, &prediction, &second);
