@@ -44,6 +44,9 @@ OBJS = \
 	src/ownfiles.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
+	src/prediction_check.o \
+	src/prediction_forecast.o \
+	src/predictionfuncs.o \
 	src/predictions.o \
 	src/probing.o \
 	src/procfile.o \

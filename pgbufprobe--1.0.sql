@@ -385,6 +385,28 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 11 COST 100;
 COMMENT ON FUNCTION pgbufprobe_advice(text) IS
 'estimated misses and storage reads of the recent workload with other sizes of shared_buffers; requires shared_preload_libraries';
 
+CREATE FUNCTION pgbufprobe_predictions(
+    OUT made_at timestamp with time zone,
+    OUT from_bytes bigint,              -- shared_buffers before the restart
+    OUT to_bytes bigint,                -- and after it
+    OUT estd_miss_ratio double precision,   -- as pgbufprobe_advice() said before; NULL: see note
+    OUT miss_ratio_low double precision,    -- 95 % interval, here and below
+    OUT miss_ratio_high double precision,
+    OUT measured_miss_ratio double precision,   -- NULL: not yet, here and below
+    OUT estd_storage_ratio double precision,    -- NULL: unknown at that time
+    OUT storage_ratio_low double precision,
+    OUT storage_ratio_high double precision,
+    OUT measured_storage_ratio double precision,
+    OUT measured_since timestamp with time zone,    -- when the pool was warm
+    OUT reads_seen bigint,              -- since then, while the workload was as before
+    OUT held boolean,                   -- NULL: undecided; see note
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_predictions'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10 COST 100;
+COMMENT ON FUNCTION pgbufprobe_predictions() IS
+'what was predicted before each restart with another size of shared_buffers, and whether it came true, newest first; requires shared_preload_libraries';
+
 CREATE FUNCTION pgbufprobe_advice_relations(
     OUT database name,                  -- NULL: shared by all databases
     OUT tablespace name,
@@ -495,6 +517,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg
 GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice(text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_predictions() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

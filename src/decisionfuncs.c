@@ -66,15 +66,11 @@ missing_advice(const PbpAdviceReport *report)
 		"pgbufprobe.advice_memory is too small, or could not be allocated";
 }
 
-/* Why the miss ratio of one size is unknown; NULL if it is known. */
+/* NULL: the miss ratio is known. */
 const char *
-unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+words_of_reason(PbpAdviceReason reason)
 {
-	const char *missing = missing_advice(report);
-
-	if (missing != NULL)
-		return missing;
-	switch (row->reason)
+	switch (reason)
 	{
 		case PBP_ADVICE_KNOWN:
 			return NULL;
@@ -100,6 +96,15 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
 	}
 	return "unknown";
+}
+
+/* Why the miss ratio of one size is unknown; NULL if it is known. */
+const char *
+unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+{
+	const char *missing = missing_advice(report);
+
+	return missing != NULL ? missing : words_of_reason(row->reason);
 }
 
 /* What limits the value of a known estimate; NULL if nothing. */

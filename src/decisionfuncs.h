@@ -27,6 +27,7 @@ typedef struct Prediction
 #pragma GCC visibility push(hidden)
 
 extern Prediction predict_size(const PbpAdviceReport *report, double factor);
+extern const char *words_of_reason(PbpAdviceReason reason);
 extern const char *missing_advice(const PbpAdviceReport *report);
 extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 

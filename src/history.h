@@ -45,6 +45,7 @@ typedef struct PbpAdviceReport
 	TimestampTz since;			/* when learning began; 0: never */
 	bool		has_memory;		/* to learn */
 	PbpAdviceTotals totals;
+	PbpAdviceCounts counted;	/* all that the worker has, which only grows */
 	double		missed_loads;	/* share, by checks; NaN: none yet */
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
 	double		os_read_ns;		/* -1 here and below: unknown */

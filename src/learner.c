@@ -20,6 +20,7 @@
 #include "learner.h"
 #include "look.h"
 #include "pagesample.h"
+#include "predictions.h"
 #include "probing.h"
 #include "sampler.h"
 #include "serverstats.h"
@@ -67,6 +68,7 @@ struct PbpLearner
 	int64		find_databases_ns;	/* when to search for others */
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		counted_ns;		/* 0: never */
+	PbpAdviceCounts counted;	/* all of them, since the worker started */
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
@@ -162,6 +164,7 @@ publish(const PbpLearner *learner, uint32 resets)
 
 	report.since = learner->since;
 	report.has_memory = learner->advice != NULL;
+	report.counted = learner->counted;
 	pbp_report_read_times(learner->probing, &report);
 	if (learner->advice != NULL)
 	{
@@ -175,6 +178,7 @@ publish(const PbpLearner *learner, uint32 resets)
 			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	pbp_put_advice(&report, resets);
+	pbp_check_predictions(&report);
 }
 
 static void
@@ -378,6 +382,17 @@ have_grown(const PbpAdviceCounts *counts)
 		counts->ring_reads >= 0 && counts->ring_extends >= 0;
 }
 
+static void
+add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
+{
+	sum->hits += counts->hits;
+	sum->reads += counts->reads;
+	sum->extends += counts->extends;
+	sum->ring_reads += counts->ring_reads;
+	sum->ring_extends += counts->ring_extends;
+	sum->seconds += counts->seconds;
+}
+
 /*
  * Pass on what the server has counted since the last call.  Due also while the
  * hand stands still: a transaction publishes its accesses at its end.
@@ -406,7 +421,10 @@ pbp_learner_count(PbpLearner *learner)
 	counts.ring_extends = now.ring_extends - before->ring_extends;
 	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
 	if (learner->counted_ns != 0 && have_grown(&counts))
+	{
 		pbp_advice_accesses(learner->advice, &counts);
+		add_counts(&learner->counted, &counts);
+	}
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }
