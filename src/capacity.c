@@ -108,6 +108,8 @@ void
 pbp_report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
 {
 	report->model = capacity->model;
+	report->data_bytes = pbp_data_bytes(capacity->own_files);
+	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
 	pbp_advice_storage_totals(advice, &report->totals);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
