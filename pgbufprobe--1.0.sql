@@ -389,7 +389,7 @@ CREATE FUNCTION pgbufprobe_advice_relations(
     OUT relation regclass,              -- NULL: of another database, or dropped
     OUT read_fraction double precision, -- of all reads
     OUT read_fraction_error double precision,   -- here and below: half the width of a 95 % interval
-    OUT estd_reads_saved bigint,        -- at twice the size, as in pgbufprobe_advice(); NULL: see note
+    OUT estd_reads_saved bigint,        -- at twice the size; NULL: see note
     OUT estd_reads_saved_error bigint,
     OUT estd_reads_added bigint,        -- at half the size
     OUT estd_reads_added_error bigint,
