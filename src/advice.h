@@ -45,6 +45,8 @@ typedef struct PbpAdviceRow
 	double		miss_ratio;		/* NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
+	double		learned_share;	/* of what must be seen before it is known; 1
+								 * unless that is the reason */
 	PbpAdviceReason reason;
 } PbpAdviceRow;
 

@@ -18,6 +18,9 @@
 /* Misses of the baseline that follow learning, as pools' worth. */
 #define MATURE_POOLS		0.05
 
+/* Share of the reads for learning that fill a larger pool, roughly. */
+#define FILLING_SHARE		0.75
+
 /*
  * Passes of a simulated hand between two looks.  After more, the order of uses
  * in that time, which is unknown, decides what stays.  Less is tolerated where
@@ -146,14 +149,41 @@ reason_of_all(const Advice *advice)
 	return too_few_seen(advice) ? PBP_ADVICE_UNSEEN : PBP_ADVICE_KNOWN;
 }
 
+/* Misses of the baseline that follow learning before there is a figure. */
+static double
+needed_misses(const Advice *advice)
+{
+	return fmax(ENOUGH_LOADS, MATURE_POOLS * advice->averages.residents);
+}
+
 static bool
 is_learning(const Advice *advice, int i)
 {
-	double		misses = advice->counters.sizes[i].baseline_misses;
-
-	return advice->pools[i].learning || misses < ENOUGH_LOADS ||
-		misses < MATURE_POOLS * advice->averages.residents ||
+	return advice->pools[i].learning ||
+		advice->counters.sizes[i].baseline_misses < needed_misses(advice) ||
 		pbp_doubtful_share(advice, i) > TOLERATED_DOUBT;
+}
+
+/*
+ * How much has been seen of what a larger size needs: a pool of pages, or few
+ * doubtful misses; then misses that count, few of them doubtful.  Below 1 until
+ * the size is known.
+ */
+static double
+learned_share(const Advice *advice, int i)
+{
+	const SimulatedPool *pool = &advice->pools[i];
+	double		misses = advice->counters.sizes[i].baseline_misses / needed_misses(advice);
+	double		doubtful = advice->counters.accesses > 0 ? pbp_doubtful_share(advice, i) : 1;
+	double		filled = (double) pool->nlearned / pool->nslots;
+
+	/* the pools have no size yet */
+	if (advice->averages.residents <= 0)
+		return 0;
+	if (pool->learning)
+		return FILLING_SHARE * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
+	return fmin(FILLING_SHARE + (1 - FILLING_SHARE) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
+				MOST_PROGRESS);
 }
 
 static PbpAdviceReason
@@ -219,6 +249,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
 	row->miss_ratio = row->uncertainty = NAN;
+	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
+		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
 	if (row->reason != PBP_ADVICE_KNOWN)
 		return;
 

@@ -11,6 +11,8 @@
 #ifndef PBP_ADVICE_INTERNAL_H
 #define PBP_ADVICE_INTERNAL_H
 
+#include <math.h>
+
 #include "advice_relations.h"
 #include "advice_state.h"
 
@@ -25,6 +27,9 @@
 #define EPOCH_BITS			(32 - PAGE_BITS)
 #define LEVELS				(1 << LEVEL_BITS)
 #define LEVELS_PER_OCTAVE	4.0
+
+/* Share of learning that is reported at most before it ends. */
+#define MOST_PROGRESS		0.99
 
 /* Between two checks for interrupts: some milliseconds, if each is a load. */
 #define STEPS_PER_CHECK		2048
@@ -312,6 +317,17 @@ next_random(Advice *advice)
 	x ^= x << 17;
 	advice->random = x;
 	return x;
+}
+
+/*
+ * How much of learning is done when doubt has fallen from all to this share.  It
+ * is halved by equal numbers of reads.
+ */
+static inline double
+doubt_progress(double doubtful_share, double tolerated_share)
+{
+	return doubtful_share <= tolerated_share ? 1 :
+		fmax(0, log(doubtful_share) / log(tolerated_share));
 }
 
 /* advice.c */

@@ -33,8 +33,10 @@ typedef struct PbpStorageReport
 	bool		has_memory;		/* to simulate page caches; false: nothing
 								 * below is known */
 	PbpStorageModel model;
+	int64		data_bytes;		/* of all files of relations; negative: unknown */
 	PbpAdviceStorageTotals totals;
 	PbpFit		fits[PBP_ADVICE_FACTORS];
+	PbpFit		data_fit;		/* of a pool for all data */
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
 													 * fixed */
 	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */

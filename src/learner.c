@@ -147,6 +147,8 @@ static void
 report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
 {
 	report->model = capacity->model;
+	report->data_bytes = pbp_server_data_bytes();
+	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
 	pbp_advice_storage_totals(advice, &report->totals);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
