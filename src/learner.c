@@ -11,17 +11,20 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "capacity.h"
 #include "latency.h"
 #include "learner.h"
 #include "look.h"
 #include "pagesample.h"
+#include "predictions.h"
 #include "probing.h"
 #include "sampler.h"
 #include "serverstats.h"
+#include "servermemory.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -65,6 +68,7 @@ struct PbpLearner
 	int64		find_databases_ns;	/* when to search for others */
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		counted_ns;		/* 0: never */
+	PbpAdviceCounts counted;	/* all of them, since the worker started */
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
@@ -138,7 +142,23 @@ create_storage(MemoryContext context, PbpAdvice *advice)
 	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
 }
 
-/* Page cache shares are differences of the rows, so they come last. */
+/* To be called when the capacity was followed. */
+static void
+report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
+{
+	report->model = capacity->model;
+	report->data_bytes = pbp_server_data_bytes();
+	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
+	pbp_advice_storage_totals(advice, &report->totals);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		report->fits[i] = pbp_size_fits(&capacity->memory,
+										(int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_FIXED, &report->fixed[i]);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_ADDED, &report->added[i]);
+	}
+}
+
 static void
 publish(const PbpLearner *learner, uint32 resets)
 {
@@ -146,6 +166,7 @@ publish(const PbpLearner *learner, uint32 resets)
 
 	report.since = learner->since;
 	report.has_memory = learner->advice != NULL;
+	report.counted = learner->counted;
 	pbp_report_read_times(learner->probing, &report);
 	if (learner->advice != NULL)
 	{
@@ -153,13 +174,13 @@ publish(const PbpLearner *learner, uint32 resets)
 		report.missed_loads = pbp_look_missed_share(&learner->look);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
-		pbp_report_os_cache_shares(learner->probing, &report);
 		pbp_advice_report_relations(learner->advice, &report.relations);
 		report.storage.has_memory = learner->has_storage;
 		if (learner->has_storage)
-			pbp_report_storage(learner->capacity, learner->advice, &report.storage);
+			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	pbp_put_advice(&report, resets);
+	pbp_check_predictions(&report);
 }
 
 static void
@@ -185,10 +206,11 @@ visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const Buffe
 		pbp_look_pinned(&learner->look, buffer);
 	else
 	{
-		pbp_look_page(&learner->look, key, buffer, usage, dirty);
+		bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, dirty);
+
 		if (learner->advice->wants_relation)
 			set_relation(learner->advice, tag);
-		pbp_remember_page(learner->probing, learner->advice, learner->look.number, key, tag);
+		pbp_remember_page(learner->probing, learner->look.number, key, tag, loaded);
 	}
 }
 
@@ -237,7 +259,7 @@ begin_to_publish(PbpLearner *learner, uint32 resets)
 {
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
-		pbp_follow_capacity(learner->capacity, learner->advice);
+		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	publish(learner, resets);
 }
 
@@ -340,6 +362,7 @@ void
 pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
 	pbp_look_end(&learner->look, ticks);
+	pbp_probe_pages(learner->probing);
 }
 
 /*
@@ -359,6 +382,17 @@ have_grown(const PbpAdviceCounts *counts)
 {
 	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
 		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+}
+
+static void
+add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
+{
+	sum->hits += counts->hits;
+	sum->reads += counts->reads;
+	sum->extends += counts->extends;
+	sum->ring_reads += counts->ring_reads;
+	sum->ring_extends += counts->ring_extends;
+	sum->seconds += counts->seconds;
 }
 
 /*
@@ -389,7 +423,10 @@ pbp_learner_count(PbpLearner *learner)
 	counts.ring_extends = now.ring_extends - before->ring_extends;
 	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
 	if (learner->counted_ns != 0 && have_grown(&counts))
+	{
 		pbp_advice_accesses(learner->advice, &counts);
+		add_counts(&learner->counted, &counts);
+	}
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }
@@ -398,18 +435,13 @@ pbp_learner_count(PbpLearner *learner)
 static void
 calibrate(PbpLearner *learner)
 {
-	PbpAdviceStorageRow storage;
-	PbpAdviceRow misses;
-	double		served;
+	PbpAdviceTotals totals;
+	PbpServedShare served;
 
-	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &storage);
-	pbp_advice_row(learner->advice, PBP_ADVICE_BASELINE, &misses);
-	if (storage.reason != PBP_STORAGE_KNOWN || misses.miss_ratio <= 0)
-		return;
-	served = pbp_served_share(learner->probing, learner->advice,
-							  1 - storage.storage_ratio / misses.miss_ratio);
-	if (served >= 0)
-		pbp_advice_calibrate(learner->advice, served);
+	pbp_advice_totals(learner->advice, &totals);
+	if (!pbp_probed_share(learner->probing, &totals, &served))
+		served = (PbpServedShare) {NAN, NAN};
+	pbp_advice_calibrate(learner->advice, served.share, served.error);
 }
 
 void
@@ -420,9 +452,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
-	if (pbp_probe_is_due(learner->probing))
-		pbp_probe_pages(learner->probing, learner->advice);
-	pbp_follow_capacity(learner->capacity, learner->advice);
+	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
 	publish(learner, resets);
 }

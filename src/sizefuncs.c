@@ -28,7 +28,8 @@ PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 
-static void
+/* What the worker records is in shared memory. */
+void
 check_sampler_is_loaded(void)
 {
 	if (!pbp_sampler_is_loaded())
