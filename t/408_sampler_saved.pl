@@ -293,7 +293,18 @@ is( ask($node, q{SELECT string_agg(DISTINCT buffers::text, ' ' ORDER BY buffers:
 is(ask($node, 'SELECT count(*) FROM pgbufprobe_history() WHERE sampled_buffers IS NOT NULL OR buffers_error <> 0'), '0',
 	'another size: they are not taken for estimates');
 is(ask($node, 'SELECT count(estd_miss_ratio) FROM pgbufprobe_advice()'), '0', 'another size: the advice learns from the beginning');
-$node->stop;
+my $predicted = 'SELECT count(*), min(made_at) FROM pgbufprobe_predictions()';
+becomes_true($node, 'count(*) = 1 FROM pgbufprobe_predictions()', 'another size: what the advice said of it is a prediction');
+my $predictions = ask($node, $predicted);
+ok(wait_for { slurp_file($file) ne $good }, 'another size: the file is replaced at once');
+$node->stop('immediate');
+for my $what ('stopped immediately after that', 'restarted')
+{
+	$node->start;
+	becomes_true($node, 'count(*) > 0 FROM pgbufprobe_predictions()', "$what: the prediction remains");
+	is(ask($node, $predicted), $predictions, "$what: it is made once");
+	$node->stop;
+}
 
 write_file($good);
 $node->append_conf('postgresql.conf', "shared_buffers = $pool\nshared_preload_libraries = ''\n");
