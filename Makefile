@@ -27,8 +27,10 @@ OBJS = \
 	src/capacity.o \
 	src/cgroup.o \
 	src/checkup.o \
+	src/checkup_size.o \
 	src/costfuncs.o \
 	src/datafiles.o \
+	src/decision.o \
 	src/decisionfuncs.o \
 	src/descriptors.o \
 	src/estimate.o \
@@ -56,6 +58,7 @@ OBJS = \
 	src/restart.o \
 	src/rows.o \
 	src/sampler.o \
+	src/served.o \
 	src/servermemory.o \
 	src/serverstats.o \
 	src/shutdown.o \

@@ -357,8 +357,7 @@ finish_learning(Advice *advice)
 			continue;
 		pool->learning = false;
 		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));
-		if (i == DOUBLE && advice->relations != NULL)
-			pbp_forget_saved_reads(advice->relations);
+		pbp_reduce_effects(advice->relations, i, false, 0);
 		pbp_forget_misses(advice->storage, i);
 	}
 	pbp_learn_caches(advice);

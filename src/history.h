@@ -33,8 +33,10 @@ typedef struct PbpStorageReport
 	bool		has_memory;		/* to simulate page caches; false: nothing
 								 * below is known */
 	PbpStorageModel model;
+	int64		data_bytes;		/* of all files of relations; negative: unknown */
 	PbpAdviceStorageTotals totals;
 	PbpFit		fits[PBP_ADVICE_FACTORS];
+	PbpFit		data_fit;		/* of a pool for all data */
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
 													 * fixed */
 	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */
@@ -48,12 +50,6 @@ typedef struct PbpAdviceReport
 	PbpAdviceCounts counted;	/* all that the worker has, which only grows */
 	double		missed_loads;	/* share, by checks; NaN: none yet */
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
-
-	/*
-	 * Share of the reads between this size and today's that the page cache
-	 * serves; -1: unknown.
-	 */
-	double		os_cache_share[PBP_ADVICE_FACTORS];
 	double		os_read_ns;		/* -1 here and below: unknown */
 	double		storage_read_ns;
 	PbpRelationsReport relations;

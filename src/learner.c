@@ -11,10 +11,11 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "capacity.h"
 #include "latency.h"
 #include "learner.h"
 #include "look.h"
@@ -23,6 +24,7 @@
 #include "probing.h"
 #include "sampler.h"
 #include "serverstats.h"
+#include "servermemory.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -140,7 +142,23 @@ create_storage(MemoryContext context, PbpAdvice *advice)
 	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
 }
 
-/* Page cache shares are differences of the rows, so they come last. */
+/* To be called when the capacity was followed. */
+static void
+report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
+{
+	report->model = capacity->model;
+	report->data_bytes = pbp_server_data_bytes();
+	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
+	pbp_advice_storage_totals(advice, &report->totals);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		report->fits[i] = pbp_size_fits(&capacity->memory,
+										(int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_FIXED, &report->fixed[i]);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_ADDED, &report->added[i]);
+	}
+}
+
 static void
 publish(const PbpLearner *learner, uint32 resets)
 {
@@ -156,11 +174,10 @@ publish(const PbpLearner *learner, uint32 resets)
 		report.missed_loads = pbp_look_missed_share(&learner->look);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
-		pbp_report_os_cache_shares(learner->probing, &report);
 		pbp_advice_report_relations(learner->advice, &report.relations);
 		report.storage.has_memory = learner->has_storage;
 		if (learner->has_storage)
-			pbp_report_storage(learner->capacity, learner->advice, &report.storage);
+			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	pbp_put_advice(&report, resets);
 	pbp_check_predictions(&report);
@@ -189,10 +206,11 @@ visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const Buffe
 		pbp_look_pinned(&learner->look, buffer);
 	else
 	{
-		pbp_look_page(&learner->look, key, buffer, usage, dirty);
+		bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, dirty);
+
 		if (learner->advice->wants_relation)
 			set_relation(learner->advice, tag);
-		pbp_remember_page(learner->probing, learner->advice, learner->look.number, key, tag);
+		pbp_remember_page(learner->probing, learner->look.number, key, tag, loaded);
 	}
 }
 
@@ -241,7 +259,7 @@ begin_to_publish(PbpLearner *learner, uint32 resets)
 {
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
-		pbp_follow_capacity(learner->capacity, learner->advice);
+		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	publish(learner, resets);
 }
 
@@ -344,6 +362,7 @@ void
 pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
 	pbp_look_end(&learner->look, ticks);
+	pbp_probe_pages(learner->probing);
 }
 
 /*
@@ -416,18 +435,13 @@ pbp_learner_count(PbpLearner *learner)
 static void
 calibrate(PbpLearner *learner)
 {
-	PbpAdviceStorageRow storage;
-	PbpAdviceRow misses;
-	double		served;
+	PbpAdviceTotals totals;
+	PbpServedShare served;
 
-	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &storage);
-	pbp_advice_row(learner->advice, PBP_ADVICE_BASELINE, &misses);
-	if (storage.reason != PBP_STORAGE_KNOWN || misses.miss_ratio <= 0)
-		return;
-	served = pbp_served_share(learner->probing, learner->advice,
-							  1 - storage.storage_ratio / misses.miss_ratio);
-	if (served >= 0)
-		pbp_advice_calibrate(learner->advice, served);
+	pbp_advice_totals(learner->advice, &totals);
+	if (!pbp_probed_share(learner->probing, &totals, &served))
+		served = (PbpServedShare) {NAN, NAN};
+	pbp_advice_calibrate(learner->advice, served.share, served.error);
 }
 
 void
@@ -438,9 +452,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
-	if (pbp_probe_is_due(learner->probing))
-		pbp_probe_pages(learner->probing, learner->advice);
-	pbp_follow_capacity(learner->capacity, learner->advice);
+	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
 	publish(learner, resets);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/fd.h"
@@ -29,6 +30,19 @@
 /* Larger than any, so that no damaged directory entry makes us read for long. */
 #define MAX_BYTES		((off_t) 1024 * 1024 * 1024)
 
+/*
+ * A backup, and so a standby, has the file of the primary.  The control file is
+ * written in place, so it has the same inode as long as the server, and none that
+ * a copy has.
+ */
+static uint64
+inode_of_control_file(void)
+{
+	struct stat status;
+
+	return stat(XLOG_CONTROL_FILE, &status) == 0 ? (uint64) status.st_ino : 0;
+}
+
 static PbpStateStamp
 own_stamp(uint32 layout)
 {
@@ -39,6 +53,7 @@ own_stamp(uint32 layout)
 		.server_version = PBP_SERVER_MAJOR,
 		.block_bytes = BLCKSZ,
 		.cluster = GetSystemIdentifier(),
+		.copy = inode_of_control_file(),
 	};
 
 	return stamp;

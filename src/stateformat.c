@@ -35,6 +35,8 @@ pbp_check_state(const void *file, size_t bytes, PbpStateChecksum checksum, const
 		return "it was written by another version of PostgreSQL";
 	if (stamp.cluster != expected->cluster)
 		return "it is that of another database cluster";
+	if (stamp.copy != expected->copy)
+		return "it was copied from another server, or restored";
 	return NULL;
 }
 

@@ -27,6 +27,7 @@ typedef struct PbpStateStamp
 	uint32_t	server_version; /* the major one */
 	uint32_t	block_bytes;
 	uint64_t	cluster;
+	uint64_t	copy;			/* of the cluster: standbys are others */
 } PbpStateStamp;
 
 typedef struct PbpStateHeader
