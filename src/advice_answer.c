@@ -29,6 +29,13 @@
  */
 #define TOLERATED_PASSES	1.0
 
+/*
+ * The same for each pass of the real hand, however many looks there are.  Uses
+ * that counts at the maximum hide do not show between two looks, either, and
+ * are guessed from how fast a count returns to the maximum after a visit.
+ */
+#define TOLERATED_PASSES_PER_PASS	10.0
+
 /* Share of looks that begin with a loss of knowledge. */
 #define TOLERATED_LOSSES	0.5
 
@@ -87,6 +94,14 @@ passes_between_looks(const Advice *advice, int i)
 	double		nlooks = advice->counters.nlooks;
 
 	return nlooks > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / nlooks : 0;
+}
+
+static double
+passes_per_pass(const Advice *advice, int i)
+{
+	double		passes = advice->counters.ticks / advice->nbuffers;
+
+	return passes > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / passes : 0;
 }
 
 /* Loads that looks saw against the counted reads and new pages. */
@@ -188,7 +203,8 @@ reason_of(const Advice *advice, int i)
 	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
 		return PBP_ADVICE_FAST_HAND;
 	/* which of the saturated pages are used more is unknown */
-	if (i < BASELINE && saturated_share > pbp_advice_factor(i))
+	if (i < BASELINE && (saturated_share > pbp_advice_factor(i) ||
+						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
 	if (counters->loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
@@ -273,23 +289,4 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.gaps = advice->ngaps,
 		.dropped = advice->ndropped,
 	};
-}
-
-/*
- * The smallest size whose pool would hold the page now.  -1: none would, or the
- * page is not in the sample.
- */
-int
-pbp_advice_band(const PbpAdvice *base, uint64_t key)
-{
-	const Advice *advice = (const Advice *) base;
-	uint32_t	page;
-
-	if (!pbp_advice_sampled(base, key))
-		return -1;
-	page = pbp_find_page(&advice->table, key);
-	for (int i = 0; page != INVALID_PAGE && i < FACTORS; i++)
-		if (count_in_pool(advice->table.pages[page].state, i) != ABSENT)
-			return i;
-	return -1;
 }

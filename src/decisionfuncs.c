@@ -63,23 +63,19 @@ missing_advice(const PbpAdviceReport *report)
 		"pgbufprobe.advice_memory is too small, or could not be allocated";
 }
 
-/* Why the miss ratio of one size is unknown; NULL if it is known. */
+/* NULL: the miss ratio is known.  The share may be NaN. */
 const char *
-unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+words_of_reason(PbpAdviceReason reason, double learned_share)
 {
-	const char *missing = missing_advice(report);
-
-	if (missing != NULL)
-		return missing;
-	switch (row->reason)
+	switch (reason)
 	{
 		case PBP_ADVICE_KNOWN:
 			return NULL;
 		case PBP_ADVICE_NOTHING_EVICTED:
 			return "the clock hand has not completed a pass yet";
 		case PBP_ADVICE_LEARNING:
-			return psprintf("still learning: %.0f %% of the reads needed have been seen",
-							floor(100 * row->learned_share));
+			return isnan(learned_share) ? "too few pages had been evicted and read again" :
+				psprintf("still learning: %.0f %% of the reads needed have been seen", floor(100 * learned_share));
 		case PBP_ADVICE_LITTLE_EVIDENCE:
 			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_LOOKS:
@@ -98,6 +94,15 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
 	}
 	return "unknown";
+}
+
+/* Why the miss ratio of one size is unknown; NULL if it is known. */
+const char *
+unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+{
+	const char *missing = missing_advice(report);
+
+	return missing != NULL ? missing : words_of_reason(row->reason, row->learned_share);
 }
 
 /* What limits the value of a known estimate; NULL if nothing. */

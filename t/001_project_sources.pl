@@ -65,7 +65,8 @@ is_deeply(
 	[], 'no engine sees a Datum or a tuple, but for the argument that the worker and a callback must take');
 is_deeply([ grep { $code{$_} && $code{$_} =~ /GetBufferDescriptor|BufferDesc\b/ } @face ],
 	[], 'the SQL face touches no descriptor');
-for my $alone (map { glob("src/$_.[ch]") } 'advice*', 'latency', 'osmemory', 'cgroup', 'procfile', 'datafiles', 'decision')
+for my $alone (map { glob("src/$_.[ch]") } 'advice*', 'prediction', 'prediction_*', 'latency', 'osmemory', 'cgroup', 'procfile', 'datafiles',
+	'served', 'capacity', 'poolbytes', 'decision')
 {
 	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
 }
