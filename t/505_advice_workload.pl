@@ -22,7 +22,7 @@ sub read_pages
 my $saved = q{SELECT reads_seen * (1 - estd_miss_ratio / (SELECT estd_miss_ratio FROM pgbufprobe_advice() WHERE size_factor = 1)) AS saved, reads_seen
 	FROM pgbufprobe_advice()};
 my $adds_up = qq{
-	(SELECT bool_and(abs(saved - a.saved) <= n + 0.0002 * a.reads_seen AND abs(share - 1) < 0.01 AND n > 2)
+	(SELECT bool_and(abs(r.saved - a.saved) <= n + 0.0002 * a.reads_seen AND abs(share - 1) < 0.01 AND n > 2)
 	   FROM (SELECT count(*) AS n, sum(estd_reads_saved) AS saved, sum(read_fraction) AS share
 	           FROM pgbufprobe_advice_relations()) AS r,
 	        ($saved WHERE size_factor = 2) AS a)
