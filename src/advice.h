@@ -45,6 +45,8 @@ typedef struct PbpAdviceRow
 	double		miss_ratio;		/* NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
+	double		learned_share;	/* of what must be seen before it is known; 1
+								 * unless that is the reason */
 	PbpAdviceReason reason;
 } PbpAdviceRow;
 
@@ -210,5 +212,21 @@ extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share, double 
 extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceMemory memory,
 								   PbpAdviceStorageRow *row);
 extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
+
+/*
+ * Save what was learned, so that a restarted server continues where it was: so
+ * many bytes, in parts that the function given passes on.  Restore it in advice that
+ * was just begun with the same parameters and as much memory; false: those are
+ * others, and nothing has changed.  The layout changes with that of the bytes.
+ */
+typedef void (*PbpPutBytes) (void *arg, const void *bytes, size_t nbytes);
+
+extern uint32_t pbp_advice_layout(void);
+extern size_t pbp_advice_saved_bytes(const PbpAdvice *advice);
+extern void pbp_advice_save(PbpAdvice *advice, PbpPutBytes put, void *arg);
+extern bool pbp_advice_restore(PbpAdvice *advice, const void *saved, size_t bytes);
+
+/* The page caches have lost their pages, as by a restart of the machine. */
+extern void pbp_advice_doubt_os_cache(PbpAdvice *advice);
 
 #endif							/* PBP_ADVICE_H */

@@ -215,7 +215,10 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 	}
 	storage->os_cache = (double) pages;
 	if (fitting_share(advice) >= MUCH_LARGER * storage->share)
+	{
 		begin_again(storage, fitting_share(advice));
+		pbp_reduce_effects(advice->relations, BASELINE, true, 0);
+	}
 	fit_records(advice);
 	pbp_resize_caches(advice);
 }
@@ -287,18 +290,22 @@ count_miss(Storage *storage, int cache, CacheRead read)
 	simulated->nlearned++;
 }
 
-/* Pools of these sizes have missed the page. */
-void
+/*
+ * Pools of these sizes have missed the page.  Those whose reads wait for storage,
+ * while memory is fixed.
+ */
+uint64_t
 pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts)
 {
 	bool		baseline_missed = is_absent(absent, BASELINE);
+	uint64_t	waits = 0;
 	uint16_t	page;
 
 	if (storage == NULL || fingerprint > storage->threshold || isnan(storage->os_cache))
-		return;
+		return 0;
 	page = pbp_find_cached_page(storage, fingerprint);
 	if (page == NO_RECORD)
-		return;
+		return 0;
 	for (int cache = 0; cache < CACHES; cache++)
 	{
 		CacheRead	read;
@@ -308,11 +315,14 @@ pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool co
 		if (!is_absent(absent, size_above(cache)))
 			continue;
 		read = pbp_read_cached_page(storage, cache, page);
+		if (cache < FACTORS && read != CACHE_HIT)
+			waits |= size_bit(cache);
 		if (counts)
 			count_miss(storage, cache, read);
 	}
 	if (counts)
 		storage->uncalibrated_misses += baseline_missed;
+	return waits;
 }
 
 /* The pool of this size has evicted a dirty page. */
@@ -389,11 +399,13 @@ learn_cache(Advice *advice, int cache)
 	{
 		simulated->learning = false;
 		memset(counters, 0, sizeof(*counters));
+		pbp_reduce_effects(advice->relations, cache, true, 0);
 	}
 	if (!simulated->settled && simulated->nlearned + 1 > SETTLED_SHARE * simulated->capacity)
 	{
 		simulated->settled = true;
 		scale_counters(counters, sizeof(*counters), UNSETTLED_WEIGHT);
+		pbp_reduce_effects(advice->relations, cache, true, UNSETTLED_WEIGHT);
 	}
 }
 

@@ -153,6 +153,17 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 	return fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
 }
 
+/* Of a cache that is learning: it has been filled, or few reads are doubtful. */
+static double
+learned_share(const Advice *advice, int cache)
+{
+	const SimulatedCache *simulated = &advice->storage->caches[cache];
+	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
+	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
+
+	return fmin(fmax(filled, certain), MOST_PROGRESS);
+}
+
 void
 pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
 {
@@ -172,8 +183,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
 	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage->os_cache));
-	row->learned_share = storage->caches[cache].learning ?
-		fmin(1, storage->caches[cache].nlearned / (LEARNED_SHARE * storage->caches[cache].capacity)) : 1;
+	row->learned_share = storage->caches[cache].learning ? learned_share(advice, cache) : 1;
 	if (row->reason == PBP_STORAGE_KNOWN)
 		row->uncertainty = uncertainty_of(advice, cache, &miss_row);
 }

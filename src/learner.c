@@ -20,6 +20,7 @@
 #include "learner.h"
 #include "look.h"
 #include "pagesample.h"
+#include "predictions.h"
 #include "probing.h"
 #include "sampler.h"
 #include "serverstats.h"
@@ -67,11 +68,23 @@ struct PbpLearner
 	int64		find_databases_ns;	/* when to search for others */
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		counted_ns;		/* 0: never */
+	PbpAdviceCounts counted;	/* all of them, since the worker started */
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
 	bool		has_storage;	/* memory to simulate page caches */
+	int64		second_offset;	/* the advice's seconds also pass while the
+								 * server is down */
 };
+
+/* What is saved, before what the advice saves. */
+typedef struct SavedLearner
+{
+	TimestampTz since;
+	int64		second;			/* of the advice, when this was saved */
+	double		checked_loads;
+	double		missed_loads;
+} SavedLearner;
 
 PbpLearner *
 pbp_create_learner(void)
@@ -134,6 +147,8 @@ static void
 report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
 {
 	report->model = capacity->model;
+	report->data_bytes = pbp_server_data_bytes();
+	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
 	pbp_advice_storage_totals(advice, &report->totals);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
@@ -151,6 +166,7 @@ publish(const PbpLearner *learner, uint32 resets)
 
 	report.since = learner->since;
 	report.has_memory = learner->advice != NULL;
+	report.counted = learner->counted;
 	pbp_report_read_times(learner->probing, &report);
 	if (learner->advice != NULL)
 	{
@@ -164,6 +180,7 @@ publish(const PbpLearner *learner, uint32 resets)
 			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	pbp_put_advice(&report, resets);
+	pbp_check_predictions(&report);
 }
 
 static void
@@ -213,9 +230,9 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 	pbp_sample_buffers(learner->advice, buffers, nbuffers, visit_page, learner);
 }
 
-/* Forgets all, and publishes that. */
-void
-pbp_restart_learner(PbpLearner *learner, uint32 resets)
+/* Forget all. */
+static void
+begin_learning(PbpLearner *learner)
 {
 	Size		bytes = advice_bytes();
 
@@ -224,6 +241,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	learner->has_storage = false;
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->since = GetCurrentTimestamp();
+	learner->second_offset = 0;
 	learner->counted_ns = 0;
 	pbp_reset_probing(learner->probing);
 	if (bytes > 0)
@@ -233,10 +251,83 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		learner->has_storage = create_storage(learner->context, learner->advice);
-		pbp_reset_capacity(learner->capacity);
-		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	}
+}
+
+static void
+begin_to_publish(PbpLearner *learner, uint32 resets)
+{
+	pbp_reset_capacity(learner->capacity);
+	if (learner->advice != NULL)
+		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	publish(learner, resets);
+}
+
+/* Forgets all, and publishes that. */
+void
+pbp_restart_learner(PbpLearner *learner, uint32 resets)
+{
+	begin_learning(learner);
+	begin_to_publish(learner, resets);
+}
+
+static int64
+current_second(const PbpLearner *learner)
+{
+	return pbp_now_ns() / 1000000000 + learner->second_offset;
+}
+
+/* How much is to be saved; 0: nothing was learned. */
+Size
+pbp_learner_saved_bytes(const PbpLearner *learner)
+{
+	return learner->advice == NULL ? 0 : sizeof(SavedLearner) + pbp_advice_saved_bytes(learner->advice);
+}
+
+/* Between two looks. */
+void
+pbp_save_learner(const PbpLearner *learner, PbpPutBytes put, void *arg)
+{
+	SavedLearner saved = {
+		.since = learner->since,
+		.second = current_second(learner),
+		.checked_loads = learner->look.checked_loads,
+		.missed_loads = learner->look.missed_loads,
+	};
+
+	put(arg, &saved, sizeof(saved));
+	pbp_advice_save(learner->advice, put, arg);
+}
+
+/* Continue where a learner was saved, or begin again. */
+static void
+restore(PbpLearner *learner, const PbpSavedState *state)
+{
+	SavedLearner saved;
+
+	if (learner->advice == NULL || state->bytes < sizeof(saved) ||
+		!pbp_advice_restore(learner->advice, (const char *) state->learner + sizeof(saved),
+							state->bytes - sizeof(saved)))
+		return;
+	memcpy(&saved, state->learner, sizeof(saved));
+	learner->since = saved.since;
+	learner->second_offset = saved.second + (int64) state->seconds_ago - pbp_now_ns() / 1000000000;
+	learner->look.checked_loads = saved.checked_loads;
+	learner->look.missed_loads = saved.missed_loads;
+	if (!state->same_boot)
+		pbp_advice_doubt_os_cache(learner->advice);
+}
+
+/*
+ * Continues with what was saved, and publishes that.  With another size of the
+ * pool, or of the memory, forgets all.
+ */
+void
+pbp_resume_learner(PbpLearner *learner, const PbpSavedState *state, uint32 resets)
+{
+	begin_learning(learner);
+	restore(learner, state);
+	begin_to_publish(learner, resets);
 }
 
 /* Has pgbufprobe.advice_memory changed? */
@@ -263,7 +354,7 @@ pbp_learner_expects_whole_look(const PbpLearner *learner)
 void
 pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 {
-	pbp_advice_look_time(learner->advice, pbp_now_ns() / 1000000000);
+	pbp_advice_look_time(learner->advice, current_second(learner));
 	pbp_look_begin(&learner->look, ticks);
 }
 
@@ -291,6 +382,17 @@ have_grown(const PbpAdviceCounts *counts)
 {
 	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
 		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+}
+
+static void
+add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
+{
+	sum->hits += counts->hits;
+	sum->reads += counts->reads;
+	sum->extends += counts->extends;
+	sum->ring_reads += counts->ring_reads;
+	sum->ring_extends += counts->ring_extends;
+	sum->seconds += counts->seconds;
 }
 
 /*
@@ -321,7 +423,10 @@ pbp_learner_count(PbpLearner *learner)
 	counts.ring_extends = now.ring_extends - before->ring_extends;
 	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
 	if (learner->counted_ns != 0 && have_grown(&counts))
+	{
 		pbp_advice_accesses(learner->advice, &counts);
+		add_counts(&learner->counted, &counts);
+	}
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }

@@ -193,12 +193,12 @@ storage_model(const PbpOsMemory *memory)
 
 /* ---- for the advice ---- */
 
+static PbpOwnFiles *own_files = NULL;
+
 /* With pgbufprobe.os_cache off, the kernel is not asked about anything. */
 static PbpStorageModel
 read_capacity(PbpOsMemory *memory)
 {
-	static PbpOwnFiles *own_files = NULL;
-
 	if (!pbp_os_cache_on)
 	{
 		*memory = (PbpOsMemory) {.known = false};
@@ -209,6 +209,13 @@ read_capacity(PbpOsMemory *memory)
 	pbp_count_own_files(own_files, (int64) (COUNTING_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS));
 	read_server_memory(pbp_own_file_bytes(own_files), memory);
 	return storage_model(memory);
+}
+
+/* The size of the server's files; PBP_UNKNOWN: not counted yet. */
+int64
+pbp_server_data_bytes(void)
+{
+	return own_files == NULL ? PBP_UNKNOWN : pbp_data_bytes(own_files);
 }
 
 PbpCapacity *

@@ -12,5 +12,6 @@
 #include "capacity.h"
 
 extern PbpCapacity *pbp_create_capacity(void);
+extern int64 pbp_server_data_bytes(void);
 
 #endif							/* PBP_SERVERMEMORY_H */

@@ -7,6 +7,8 @@ from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.compare import ratio
 from pgbufprobe_lab.analysis.medians import Summary, difference, grouped, paired, pick, summarize
 from pgbufprobe_lab.formatting import duration, number, percent, size, with_unit, words
+from pgbufprobe_lab.report.charts_a import chart_a7
+from pgbufprobe_lab.report.tables import tables
 
 
 def values(*pairs):
@@ -71,6 +73,22 @@ def test_storage_begins_a_trial_at_a_time():
 def test_a_curve_that_never_begins_counts_as_the_widest_range():
     samples = [sample("A7", "storage_share", 0.0, "large", 1, x) for x in (50, 100)]
     assert derive.first_storage_reads(samples)["large"].median == 100
+
+
+def test_predictions_stand_beside_what_the_other_pools_needed():
+    (made,) = (table for table in tables("A7", list(a7())) if "predicted" in table.caption)
+    assert {row[0].split()[0] for row in made.rows} == {"middle", "large"}
+    assert ("middle pool, 100 % of the table", "45 % (44.1 % to 45.9 %)", "50 % (49 % to 51 %)") in made.rows
+    without = [sample for sample in a7() if sample["what"] != "predicted_storage_share"]
+    assert not [table for table in tables("A7", without) if "predicted" in table.caption]
+
+
+def test_predictions_have_lines_of_their_own_in_the_chart():
+    spec = chart_a7(list(a7()))[0].spec
+    names = spec["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    colours = spec["layer"][0]["encoding"]["color"]["scale"]["range"]
+    assert names[3:] == ["middle, predicted with the small pool", "large, predicted with the small pool"]
+    assert len(set(colours)) == len(names)
 
 
 def test_passes_shift_a_histogram():

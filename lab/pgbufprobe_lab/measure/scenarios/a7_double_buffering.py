@@ -12,6 +12,7 @@ from pgbufprobe_lab.sizes import BLOCK, GB
 TABLE_SHARE = 1.2  # of the memory
 READS = 1000
 RANGES = tuple(range(10, 101, 10))
+PREDICTING = {"shared_preload_libraries": "pgbufprobe"}
 
 
 class A7:
@@ -42,7 +43,7 @@ class A7:
 
     def measure(self, trial: Trial) -> None:
         total = self._pages(trial.plan)
-        with trial.server() as server, server.connect() as connection:
+        with trial.server(PREDICTING) as server, server.connect() as connection:
             with reads.Reader(connection, "pages") as reader:
                 reader.warm_up()
                 loaded = 0
@@ -57,6 +58,8 @@ class A7:
                     held = reads.residency(connection, "pages")
                     for cache in ("shared", "os", "both"):
                         trial.sample(f"{cache}_bytes", held[cache] * BLOCK, "bytes", percent)
+                    if trial.step.pool == "small":
+                        self._record_predictions(trial, percent, reads.predicted_storage_shares(connection))
 
     @staticmethod
     def _record(trial: Trial, percent: int, found: list[reads.Read]) -> None:
@@ -64,6 +67,13 @@ class A7:
         trial.sample("mean_ms", statistics.fmean(read.ms for read in found), "ms", percent)
         trial.sample("pool_miss_share", sum(read.tier != reads.SHARED for read in found) / count, "share", percent)
         trial.sample("storage_share", sum(read.tier == reads.STORAGE for read in found) / count, "share", percent)
+
+    @staticmethod
+    def _record_predictions(trial: Trial, percent: int, predicted: dict[int, float]) -> None:
+        for pool, size in trial.plan.pools.items():
+            if pool != trial.step.pool and size in predicted:
+                share = predicted[size]
+                trial.sample("predicted_storage_share", share, "share", percent, pool=pool, pool_bytes=size)
 
 
 SCENARIO = A7()
