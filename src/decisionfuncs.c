@@ -63,9 +63,9 @@ missing_advice(const PbpAdviceReport *report)
 		"pgbufprobe.advice_memory is too small, or could not be allocated";
 }
 
-/* NULL: the miss ratio is known. */
+/* NULL: the miss ratio is known.  The share may be NaN. */
 const char *
-words_of_reason(PbpAdviceReason reason)
+words_of_reason(PbpAdviceReason reason, double learned_share)
 {
 	switch (reason)
 	{
@@ -74,8 +74,8 @@ words_of_reason(PbpAdviceReason reason)
 		case PBP_ADVICE_NOTHING_EVICTED:
 			return "the clock hand has not completed a pass yet";
 		case PBP_ADVICE_LEARNING:
-			return psprintf("still learning: %.0f %% of the reads needed have been seen",
-							floor(100 * row->learned_share));
+			return isnan(learned_share) ? "too few pages had been evicted and read again" :
+				psprintf("still learning: %.0f %% of the reads needed have been seen", floor(100 * learned_share));
 		case PBP_ADVICE_LITTLE_EVIDENCE:
 			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_LOOKS:
@@ -102,7 +102,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 {
 	const char *missing = missing_advice(report);
 
-	return missing != NULL ? missing : words_of_reason(row->reason);
+	return missing != NULL ? missing : words_of_reason(row->reason, row->learned_share);
 }
 
 /* What limits the value of a known estimate; NULL if nothing. */

@@ -17,7 +17,7 @@
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
-extern const char *words_of_reason(PbpAdviceReason reason);
+extern const char *words_of_reason(PbpAdviceReason reason, double learned_share);
 extern const char *missing_advice(const PbpAdviceReport *report);
 extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 extern const char *caveat_of_advice(const PbpAdviceReport *report);

@@ -132,8 +132,8 @@ expected_reads(const PbpRelationRow *row, double reads, double factor, double *e
 {
 	double		today = row->read_share * reads;
 	double		octaves = log2(factor);
-	double		more = octaves < 0 ? row->added : -row->saved;
-	double		more_error = octaves < 0 ? row->added_error : row->saved_error;
+	double		more = octaves < 0 ? row->added.reads : -row->saved.reads;
+	double		more_error = octaves < 0 ? row->added.error : row->saved.error;
 
 	*error = row->read_share_error * reads;
 	if (octaves == 0 || isnan(more) || isnan(more_error) || today <= 0)

@@ -41,7 +41,7 @@ why_not_predicted(const PbpPrediction *prediction)
 		return "not predicted: estimates are for 0.25 to 4 times the size";
 	if (!prediction->had_advice)
 		return "not predicted: the sampler had estimated nothing before the restart";
-	return psprintf("not predicted: before the restart, the advice said \"%s\"", words_of_reason(prediction->reason));
+	return psprintf("not predicted: before the restart, the advice said \"%s\"", words_of_reason(prediction->reason, NAN));
 }
 
 static const char *

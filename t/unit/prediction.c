@@ -156,7 +156,7 @@ relation_row(uint32_t number, double share, double saved, double added)
 	return (PbpRelationRow)
 	{
 		.key = {1, 1, number, 0},.others = number == 0,.read_share = share,
-			.read_share_error = 0.01,.saved = saved,.saved_error = 10,.added = added,.added_error = 10
+			.read_share_error = 0.01,.saved = {saved, 10},.added = {added, 10}
 	};
 }
 
@@ -190,7 +190,7 @@ expect_mixes(void)
 	ok(near(mix.relations[0].share, 1000 / 1500.0), "at half the size, one that does not fit is read more");
 	pbp_expect_mix(&report, 1000, 4, &mix);
 	ok(near(mix.relations[0].share, 20 / 520.0), "at four times, it is read even less");
-	report.rows[0].saved = report.rows[0].saved_error = NAN;
+	report.rows[0].saved = (PbpChange) {NAN, NAN};
 	pbp_expect_mix(&report, 1000, 2, &mix);
 	ok(near(mix.relations[0].share, 0.5), "without such figures, today's mix is expected");
 	report.nrows = 0;
