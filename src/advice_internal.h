@@ -4,12 +4,14 @@
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (advice_pages.c), simulated pools (advice_pools.c), learning
  *	  (advice.c), answers (advice_answer.c), figures by relation
- *	  (advice_relations*.c).
+ *	  (advice_relations*.c), restarts (advice_saved.c).
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_ADVICE_INTERNAL_H
 #define PBP_ADVICE_INTERNAL_H
+
+#include <math.h>
 
 #include "advice_relations.h"
 #include "advice_state.h"
@@ -25,6 +27,9 @@
 #define EPOCH_BITS			(32 - PAGE_BITS)
 #define LEVELS				(1 << LEVEL_BITS)
 #define LEVELS_PER_OCTAVE	4.0
+
+/* Share of learning that is reported at most before it ends. */
+#define MOST_PROGRESS		0.99
 
 /* Between two checks for interrupts: some milliseconds, if each is a load. */
 #define STEPS_PER_CHECK		2048
@@ -157,6 +162,8 @@ typedef struct LookState
 	bool		looking;
 	bool		lost;			/* what happened since the last is unknown */
 	bool		counted;		/* the last one's figures count */
+	bool		restored;		/* there was none since a restart */
+	bool		warming_up;		/* the real pool is not yet as before a restart */
 	uint32_t	next_meeting;	/* of the last look, to compare with */
 	HandPosition now;
 	HandPosition last;
@@ -173,20 +180,23 @@ typedef struct Averages
 	double		lost_share;		/* of looks */
 } Averages;
 
-/* Sizes that are compared with the baseline for each relation. */
+/* What is compared with the baseline for each relation. */
 enum
 {
-	AT_HALF,
-	AT_DOUBLE,
-	COMPARED_SIZES
+	MISSES_AT_HALF,
+	MISSES_AT_DOUBLE,
+	WAITS_AT_HALF,				/* for storage, below the simulated pool */
+	WAITS_AT_DOUBLE,
+	EFFECTS
 };
 
 /* What is counted of one relation, with weights that grow instead of decaying. */
 typedef struct RelationCounters
 {
 	double		loads;
-	double		extra_misses[COMPARED_SIZES];
-	double		differing[COMPARED_SIZES];
+	double		waits;			/* of these, for storage, by the simulation */
+	double		extra[EFFECTS];	/* more than the baseline has */
+	double		differing[EFFECTS]; /* only one of both has these */
 	double		sampled_loads;	/* of equal weight */
 } RelationCounters;
 
@@ -199,12 +209,17 @@ typedef struct RelationRecord
 
 #define PBP_MAX_RELATIONS	512
 
-/* An event that waits for its relation to be fetched into the caches. */
+/*
+ * An event that waits for its relation to be fetched into the caches.  Each size
+ * has a bit for a miss of its pool, and another one for a wait for storage.
+ */
 typedef struct WaitingEvent
 {
 	Event		event;
-	uint64_t	absent;
+	uint64_t	missed;
 } WaitingEvent;
+
+#define WAITS_SHIFT			1
 
 #define WAITING_EVENTS		16
 
@@ -304,6 +319,20 @@ next_random(Advice *advice)
 	return x;
 }
 
+/*
+ * How much of learning is done when doubt has fallen from all to this share.  It
+ * is halved by equal numbers of reads.
+ */
+static inline double
+doubt_progress(double doubtful_share, double tolerated_share)
+{
+	return doubtful_share <= tolerated_share ? 1 :
+		fmax(0, log(doubtful_share) / log(tolerated_share));
+}
+
+/* advice.c */
+extern void pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign);
+
 /* advice_pages.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);
 extern void *pbp_place_table(PageTable *table, void *memory);
@@ -318,11 +347,11 @@ extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 /* advice_relations.c */
 extern void pbp_count_waiting(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
-extern void pbp_forget_saved_reads(Relations *relations);
+extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
 
 /* advice_storage.c; without storage, these do nothing */
-extern void pbp_play_misses(struct Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts);
+extern uint64_t pbp_play_misses(struct Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts);
 extern void pbp_play_write(struct Storage *storage, uint32_t fingerprint, int size);
 extern void pbp_forget_misses(struct Storage *storage, int size);
 extern void pbp_doubt_caches(struct Storage *storage);

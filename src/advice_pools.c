@@ -28,7 +28,7 @@ victim_slot(Advice *advice, int i)
 		unsigned	usage = count_in_pool(*state, i);
 
 		pool->hand = hand + 1 < pool->nslots ? hand + 1 : 0;
-		advice->counters.sizes[i].steps++;
+		advice->counters.sizes[i].steps += advice->look.warming_up ? 0 : 1;
 		if (usage == 0)
 		{
 			set_count_in_pool(state, i, ABSENT);
@@ -79,19 +79,18 @@ count_use(Advice *advice, int i, uint64_t absent)
 	advice->recent.doubtful_misses[i] += doubtful;
 }
 
-/* Does one of the sizes that are compared miss, and another not? */
+/* Is one of the sizes that are compared in this set, and another not? */
 static inline bool
-differ_from_baseline(uint64_t absent)
+differ_from_baseline(uint64_t sizes)
 {
-	const uint64_t compared = UINT64_C(1) << (COUNT_BITS * HALF) |
-		UINT64_C(1) << (COUNT_BITS * BASELINE) | UINT64_C(1) << (COUNT_BITS * DOUBLE);
+	const uint64_t compared = size_bit(HALF) | size_bit(BASELINE) | size_bit(DOUBLE);
 
-	return (absent & compared) != 0 && (absent & compared) != compared;
+	return (sizes & compared) != 0 && (sizes & compared) != compared;
 }
 
 /* Count the page as used in this epoch, and what happened for its relation. */
 static inline void
-count_for_relation(Advice *advice, Event event, uint64_t absent, bool counts)
+count_for_relation(Advice *advice, Event event, uint64_t absent, uint64_t waits, bool counts)
 {
 	Relations  *relations = advice->relations;
 	PageRecord *page = &advice->table.pages[event.page];
@@ -101,10 +100,10 @@ count_for_relation(Advice *advice, Event event, uint64_t absent, bool counts)
 		page->epoch = relations->epoch;
 		pbp_report_use(&relations->working_set, page->fingerprint, &relations->of_page[event.page]);
 	}
-	if (counts && (event.load || differ_from_baseline(absent)))
+	if (counts && (event.load || differ_from_baseline(absent) || differ_from_baseline(waits)))
 	{
 		__builtin_prefetch(&relations->of_page[event.page]);
-		relations->waiting[relations->nwaiting++] = (WaitingEvent){event, absent};
+		relations->waiting[relations->nwaiting++] = (WaitingEvent){event, absent | waits << WAITS_SHIFT};
 		if (relations->nwaiting == WAITING_EVENTS)
 			pbp_count_waiting(relations);
 	}
@@ -116,13 +115,14 @@ play_event(Advice *advice, Event event, bool counts)
 {
 	PageState  *state = &advice->table.pages[event.page].state;
 	uint64_t	absent = absent_sizes(*state);
+	uint64_t	waits = 0;
 	bool		is_new = !state->used;
 
-	if (advice->relations != NULL)
-		count_for_relation(advice, event, absent, counts);
 	state->used = true;
 	if (absent != 0)
-		pbp_play_misses(advice->storage, advice->table.pages[event.page].fingerprint, absent, counts);
+		waits = pbp_play_misses(advice->storage, advice->table.pages[event.page].fingerprint, absent, counts);
+	if (advice->relations != NULL)
+		count_for_relation(advice, event, absent, waits, counts);
 	for (int i = 0; i < FACTORS; i++)
 		if (is_absent(absent, i))
 			advice->pools[i].slots[victim_slot(advice, i)] = event.page;

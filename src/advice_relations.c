@@ -152,10 +152,11 @@ void
 pbp_add_counters(RelationCounters *sum, const RelationCounters *counters)
 {
 	sum->loads += counters->loads;
+	sum->waits += counters->waits;
 	sum->sampled_loads += counters->sampled_loads;
-	for (int i = 0; i < COMPARED_SIZES; i++)
+	for (int i = 0; i < EFFECTS; i++)
 	{
-		sum->extra_misses[i] += counters->extra_misses[i];
+		sum->extra[i] += counters->extra[i];
 		sum->differing[i] += counters->differing[i];
 	}
 }
@@ -173,7 +174,7 @@ weigh_relations(const Advice *advice, double *weights)
 	{
 		const RelationCounters *counters = &relations->records[i].counters;
 
-		weights[i] = (counters->loads + counters->differing[AT_HALF]) / relations->weight;
+		weights[i] = (counters->loads + counters->differing[MISSES_AT_HALF]) / relations->weight;
 	}
 	for (uint32_t i = 0; i < advice->table.npages; i++)
 		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
@@ -298,34 +299,38 @@ pbp_advice_look_time(PbpAdvice *base, int64_t second)
  * ----------------------------------------------------------------
  */
 
-static void
-count_event(Relations *relations, Event event, uint64_t absent)
+static inline void
+count_effect(Relations *relations, RelationCounters *counters, int effect, bool then, bool today)
 {
-	static const int sizes[COMPARED_SIZES] = {HALF, DOUBLE};
+	if (then == today)
+		return;
+	counters->extra[effect] += then ? relations->weight : -relations->weight;
+	counters->differing[effect] += relations->weight;
+}
+
+static void
+count_event(Relations *relations, Event event, uint64_t missed)
+{
 	RelationCounters *counters = &relations->records[relations->of_page[event.page]].counters;
-	bool		baseline_missed = is_absent(absent, BASELINE);
+	uint64_t	waits = missed >> WAITS_SHIFT;
 
 	if (event.load)
 	{
 		counters->loads += relations->weight;
+		counters->waits += is_absent(waits, BASELINE) ? relations->weight : 0;
 		counters->sampled_loads++;
 	}
-	for (int i = 0; i < COMPARED_SIZES; i++)
-	{
-		bool		missed = is_absent(absent, sizes[i]);
-
-		if (missed == baseline_missed)
-			continue;
-		counters->extra_misses[i] += missed ? relations->weight : -relations->weight;
-		counters->differing[i] += relations->weight;
-	}
+	count_effect(relations, counters, MISSES_AT_HALF, is_absent(missed, HALF), is_absent(missed, BASELINE));
+	count_effect(relations, counters, MISSES_AT_DOUBLE, is_absent(missed, DOUBLE), is_absent(missed, BASELINE));
+	count_effect(relations, counters, WAITS_AT_HALF, is_absent(waits, HALF), is_absent(waits, BASELINE));
+	count_effect(relations, counters, WAITS_AT_DOUBLE, is_absent(waits, DOUBLE), is_absent(waits, BASELINE));
 }
 
 void
 pbp_count_waiting(Relations *relations)
 {
 	for (uint32_t i = 0; i < relations->nwaiting; i++)
-		count_event(relations, relations->waiting[i].event, relations->waiting[i].absent);
+		count_event(relations, relations->waiting[i].event, relations->waiting[i].missed);
 	relations->nwaiting = 0;
 }
 
@@ -341,22 +346,39 @@ pbp_decay_relations(Relations *relations, double weight)
 		RelationCounters *counters = &relations->records[i].counters;
 
 		counters->loads /= relations->weight;
-		for (int j = 0; j < COMPARED_SIZES; j++)
+		counters->waits /= relations->weight;
+		for (int j = 0; j < EFFECTS; j++)
 		{
-			counters->extra_misses[j] /= relations->weight;
+			counters->extra[j] /= relations->weight;
 			counters->differing[j] /= relations->weight;
 		}
 	}
 	relations->weight = 1;
 }
 
-/* Twice the size has been learned: what was counted before is worth less. */
-void
-pbp_forget_saved_reads(Relations *relations)
+static void
+reduce_effect(Relations *relations, int effect, double weight)
 {
 	for (uint32_t i = 0; i < relations->nrecords; i++)
 	{
-		relations->records[i].counters.extra_misses[AT_DOUBLE] = 0;
-		relations->records[i].counters.differing[AT_DOUBLE] = 0;
+		relations->records[i].counters.extra[effect] *= weight;
+		relations->records[i].counters.differing[effect] *= weight;
 	}
+}
+
+/*
+ * This size has been learned: what was counted of its pool and of the page cache
+ * below, or only of the latter, is worth less.
+ */
+void
+pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight)
+{
+	if (relations == NULL)
+		return;
+	if (size == DOUBLE && !only_waits)
+		reduce_effect(relations, MISSES_AT_DOUBLE, weight);
+	if (size == DOUBLE || size == BASELINE)
+		reduce_effect(relations, WAITS_AT_DOUBLE, weight);
+	if (size == HALF || size == BASELINE)
+		reduce_effect(relations, WAITS_AT_HALF, weight);
 }

@@ -31,6 +31,13 @@ typedef struct PbpRelationKey
 	uint32_t	fork;
 } PbpRelationKey;
 
+/* More or fewer reads at another size; NaN: unknown. */
+typedef struct PbpChange
+{
+	double		reads;
+	double		error;
+} PbpChange;
+
 /* Figures of one relation; each error is half the width of a 95 % interval. */
 typedef struct PbpRelationRow
 {
@@ -39,10 +46,12 @@ typedef struct PbpRelationRow
 	double		read_share;		/* NaN, here and below: unknown, by the
 								 * reason of that size */
 	double		read_share_error;
-	double		saved;			/* reads, at twice the size */
-	double		saved_error;
-	double		added;			/* reads, at half the size */
-	double		added_error;
+	double		loads;			/* reads and new pages */
+	PbpChange	saved;			/* at twice the size */
+	PbpChange	added;			/* at half the size */
+	PbpChange	storage_saved;	/* of the reads that wait for storage, while
+								 * memory is fixed */
+	PbpChange	storage_added;
 	double		pages;			/* in use, in PBP_WINDOW_OF_RELATIONS */
 	double		pages_error;
 	double		sampled_loads;

@@ -62,6 +62,12 @@ absent_sizes(PageState state)
 	return (uint64_t) state.counts >> (COUNT_BITS - 1) & EACH_SIZE;
 }
 
+static inline uint64_t
+size_bit(int size)
+{
+	return UINT64_C(1) << (COUNT_BITS * size);
+}
+
 static inline bool
 is_absent(uint64_t absent, int size)
 {

@@ -13,6 +13,7 @@
 #include "commands/dbcommands.h"
 #include "commands/tablespace.h"
 #include "common/relpath.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "decisionfuncs.h"
@@ -20,7 +21,10 @@
 #include "rows.h"
 
 #define WORKING_SET_COLS	6
-#define ADVICE_RELATIONS_COLS	15
+#define ADVICE_RELATIONS_COLS	20
+
+/* of the reads of a relation, which are then the same at any size */
+#define SMALL_CHANGE		0.1
 
 PG_FUNCTION_INFO_V1(pgbufprobe_working_set);
 PG_FUNCTION_INFO_V1(pgbufprobe_advice_relations);
@@ -99,27 +103,66 @@ pgbufprobe_working_set(PG_FUNCTION_ARGS)
 
 /* ---- relations ---- */
 
-/* What a reader must know about all rows; NULL if nothing. */
+/* Why storage reads of one size are unknown; NULL if they are known, or the miss ratio is not. */
 static const char *
+unknown_waits(const PbpAdviceReport *report, int size)
+{
+	const PbpAdviceStorageRow *row = &report->storage.fixed[size];
+	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
+
+	if (unknown_advice(report, &report->rows[size]) != NULL)
+		return NULL;
+	if (!report->storage.has_memory || row->reason == PBP_STORAGE_NO_CAPACITY)
+		return "unknown which reads wait for storage, see the notes of pgbufprobe_advice()";
+	if (today->reason != PBP_STORAGE_KNOWN)
+		row = today;
+	if (row->reason == PBP_STORAGE_NO_ROOM)
+		return "takes more than the page cache has";
+	if (row->reason == PBP_STORAGE_LEARNING)
+		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage",
+						floor(100 * row->learned_share));
+	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
+}
+
+static void
+append_note(StringInfo note, const char *text)
+{
+	if (text != NULL)
+		appendStringInfo(note, "%s%s", note->len > 0 ? "; " : "", text);
+}
+
+static void
+append_reason(StringInfo note, const char *of_what, const char *reason)
+{
+	if (reason != NULL)
+		append_note(note, psprintf("%s: %s", of_what, reason));
+}
+
+/* Reasons of both sizes, once if they are the same. */
+static void
+append_reasons(StringInfo note, const char *of_double, const char *of_half)
+{
+	if (of_double != NULL && of_half != NULL && strcmp(of_double, of_half) == 0)
+		append_reason(note, "twice and half the size", of_double);
+	else
+	{
+		append_reason(note, "twice the size", of_double);
+		append_reason(note, "half the size", of_half);
+	}
+}
+
+/* What a reader must know about all rows; NULL: nothing. */
+static char *
 note_of_relations(const PbpAdviceReport *report)
 {
-	const char *of_double = unknown_advice(report, &report->rows[PBP_ADVICE_DOUBLE]);
-	const char *of_half = unknown_advice(report, &report->rows[PBP_ADVICE_HALF]);
-	const char *of_pages = unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]);
 	StringInfoData note;
 
 	initStringInfo(&note);
-	if (of_double != NULL && of_half != NULL && strcmp(of_double, of_half) == 0)
-	{
-		appendStringInfo(&note, "twice and half the size: %s", of_double);
-		of_double = of_half = NULL;
-	}
-	if (of_double != NULL)
-		appendStringInfo(&note, "twice the size: %s", of_double);
-	if (of_half != NULL)
-		appendStringInfo(&note, "%shalf the size: %s", note.len > 0 ? "; " : "", of_half);
-	if (of_pages != NULL)
-		appendStringInfo(&note, "%sworking set: %s", note.len > 0 ? "; " : "", of_pages);
+	append_reasons(&note, unknown_advice(report, &report->rows[PBP_ADVICE_DOUBLE]),
+				   unknown_advice(report, &report->rows[PBP_ADVICE_HALF]));
+	append_reasons(&note, unknown_waits(report, PBP_ADVICE_DOUBLE), unknown_waits(report, PBP_ADVICE_HALF));
+	append_reason(&note, "working set",
+				  unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]));
 	return note.len > 0 ? note.data : NULL;
 }
 
@@ -129,6 +172,12 @@ add_estimate(Row *row, double value, double error)
 {
 	add_known_count(row, !isnan(value), isnan(value) ? 0 : (int64) rint(value));
 	add_known_count(row, !isnan(value), isnan(value) ? 0 : (int64) ceil(error));
+}
+
+static void
+add_change(Row *row, PbpChange change)
+{
+	add_estimate(row, change.reads, change.error);
 }
 
 /* database, tablespace, relfilenode, fork, relation; NULL for other relations */
@@ -145,24 +194,66 @@ add_key(Row *row, const PbpRelationRow *relation)
 			add_null(row);
 }
 
+/* Is the change of its reads less than this share of them, as far as is known? */
+static bool
+is_small(PbpChange change, double reads)
+{
+	return fabs(change.reads) + change.error < SMALL_CHANGE * reads;
+}
+
+/* Why a relation has no name. */
+static const char *
+missing_name(const PbpRelationKey *key)
+{
+	if (!OidIsValid(key->database) || key->database == MyDatabaseId)
+		return "its file was dropped, truncated or rewritten, or its transaction has not been committed";
+	return get_database_name(key->database) != NULL ? "of another database" : "its database was dropped";
+}
+
+/* What the figures of one relation mean; NULL: no more than they say. */
+static const char *
+meaning_of(const PbpRelationRow *relation)
+{
+	return is_small(relation->saved, relation->loads) && is_small(relation->added, relation->loads) ?
+		"neither size changes its reads much: its pages are evicted before they are used again" : NULL;
+}
+
+/* What a reader must know about one relation, and about all; NULL: nothing. */
+static const char *
+note_of_relation(const PbpRelationRow *relation, bool has_name, const char *of_all)
+{
+	StringInfoData note;
+
+	initStringInfo(&note);
+	if (relation->others)
+		append_note(&note, "all other relations");
+	else if (!has_name)
+		append_note(&note, missing_name(&relation->key));
+	if (!relation->others)
+		append_note(&note, meaning_of(relation));
+	append_note(&note, of_all);
+	return note.len > 0 ? note.data : NULL;
+}
+
 static void
 emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const PbpRelationRow *relation = item;
-	const char *note = arg;
+	bool		has_name;
 	Row			row = {0};
 
 	add_key(&row, relation);
+	has_name = !row.nulls[row.ncols - 1];
 	add_known_measure(&row, isnan(relation->read_share) ? -1 : relation->read_share);
 	add_known_measure(&row, isnan(relation->read_share) ? -1 : relation->read_share_error);
-	add_estimate(&row, relation->saved, relation->saved_error);
-	add_estimate(&row, relation->added, relation->added_error);
+	add_known_count(&row, !isnan(relation->loads), isnan(relation->loads) ? 0 : (int64) rint(relation->loads));
+	add_change(&row, relation->saved);
+	add_change(&row, relation->added);
+	add_change(&row, relation->storage_saved);
+	add_change(&row, relation->storage_added);
 	add_estimate(&row, relation->pages * BLCKSZ, relation->pages_error * BLCKSZ);
 	add_rounded(&row, relation->sampled_loads);
-	if (relation->others)
-		add_text(&row, note != NULL ? psprintf("all other relations; %s", note) : "all other relations");
-	else
-		add_text(&row, note);
+	add_text(&row, note_of_relation(relation, has_name, arg));
 	emit_row(rsinfo, &row, ADVICE_RELATIONS_COLS);
 }
 
@@ -192,7 +283,7 @@ pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
 		emit_missing(fcinfo, missing);
 	else
 		emit_rows(fcinfo, relations->rows, relations->nrows, sizeof(PbpRelationRow), emit_relation,
-				  unconstify(char *, note_of_relations(report)));
+				  note_of_relations(report));
 	pfree(report);
 	return (Datum) 0;
 }

@@ -103,7 +103,7 @@ learn_and_forget(void)
 	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1 &&
 	   row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).reason == PBP_STORAGE_NO_ROOM,
 	   "later all sizes are known that leave something to the page cache, and why the others are not");
-	ok(row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).os_cache_pages == os_pages(4 * POOL),
+	ok(llabs(row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).os_cache_pages - os_pages(4 * POOL)) <= 1,
 	   "their page cache would have less than no page");
 
 	pbp_advice_gap(scene.run.advice[0]);
@@ -258,7 +258,7 @@ static void
 calibrate(const Run *run, int64_t reads, int64_t storage_reads)
 {
 	if (reads > 0)
-		pbp_advice_calibrate(run->advice[0], 1 - (double) storage_reads / (double) reads);
+		pbp_advice_calibrate(run->advice[0], 1 - (double) storage_reads / (double) reads, 0);
 }
 
 /* The caller says that the page cache is larger or smaller than it is. */

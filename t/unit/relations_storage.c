@@ -1,0 +1,237 @@
+/*
+ * relations_storage.c
+ *	  Compares the storage reads that src/advice_relations*.c predicts for each
+ *	  relation with exact models of half and twice the pool above the page cache
+ *	  that memory leaves, and with the figures of the advice.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/advice_relations.h"
+#include "storage_model.h"
+
+#define PARTS			8		/* relations of about the same size */
+#define TODAY_MB		256
+#define SAMPLING_RATE	(1.0 / 16)
+#define ADVICE_BYTES	(4 * 1024 * 1024)
+#define RELATION_BYTES	(512 * 1024)
+#define LOOKS_PER_PASS	10
+#define PRECISE			0.01	/* of the accesses */
+
+/* One split of the memory, and the storage reads of each relation in the window. */
+typedef struct Split
+{
+	Memory		memory;
+	LoadTrace	trace;
+	double		reads[PARTS];
+} Split;
+
+static PbpRelationsReport report;
+
+static int
+relation_of(int page)
+{
+	return (int) ((int64_t) page * PARTS / load_pages(MEMORY));
+}
+
+static void
+begin_split(Split *split, Load load, int nbuffers)
+{
+	memset(split, 0, sizeof(*split));
+	memory_init(&split->memory, load_pages(MEMORY), nbuffers, os_pages(nbuffers), BLOCK_BYTES);
+	split->memory.written_from = load_written_from(load, MEMORY);
+	load_init(&split->trace, load, MEMORY, 7);
+}
+
+static void
+access_next(Split *split)
+{
+	Memory	   *memory = &split->memory;
+	int			page = load_next(&split->trace);
+	int64_t		before = memory->storage_reads;
+
+	memory_access(memory, page);
+	if (memory->accesses > (int64_t) WARM_UP * MEMORY)
+		split->reads[relation_of(page)] += (double) (memory->storage_reads - before);
+}
+
+static int64_t
+window_end(void)
+{
+	return (int64_t) (WARM_UP + WINDOW) * MEMORY;
+}
+
+static void
+count_reads(Load load, int nbuffers, double *reads)
+{
+	Split		split;
+
+	begin_split(&split, load, nbuffers);
+	while (split.memory.accesses < window_end())
+		access_next(&split);
+	memcpy(reads, split.reads, sizeof(split.reads));
+	memory_free(&split.memory);
+}
+
+static void
+look(PbpAdvice *advice, const Memory *memory, Watch *watch)
+{
+	static int64_t nlooks = 0;
+	const Pool *pool = &memory->pool;
+	PbpAdviceCounts counts = {.hits = pool->hits - watch->hits,.reads = pool->reads - watch->reads};
+
+	*watch = (Watch) {.ticks = pool->ticks,.hits = pool->hits,.reads = pool->reads};
+	pbp_advice_accesses(advice, &counts);
+	pbp_advice_look_time(advice, nlooks++);
+	pbp_advice_begin(advice, pool->ticks);
+	for (int i = 0; i < pool->used; i++)
+	{
+		int			page = pool->page[i];
+		uint64_t	key = key_of(page, 1);
+
+		if (!pbp_advice_sampled(advice, key))
+			continue;
+		pbp_advice_observe(advice, key, i, pool->usage[i],
+						   memory->written_from > 0 && page >= memory->written_from);
+		if (advice->wants_relation)
+			pbp_advice_set_relation(advice, &(PbpRelationKey) {.relfilenode = 1 + (uint32_t) relation_of(page)});
+	}
+	pbp_advice_end(advice, pool->ticks);
+}
+
+/* Learn from today's split, whose reads are counted, too. */
+static PbpAdvice *
+learn(Load load, double *reads)
+{
+	int			nbuffers = megabytes(TODAY_MB);
+	PbpAdvice  *advice = pbp_advice_init(malloc(ADVICE_BYTES), ADVICE_BYTES, nbuffers, USAGE_MAX, SAMPLING_RATE, true);
+	Split		split;
+	Watch		watch = {0};
+
+	pbp_advice_watch_relations(advice, malloc(RELATION_BYTES), RELATION_BYTES);
+	pbp_advice_init_storage(advice, malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
+	pbp_advice_set_os_cache(advice, os_pages(nbuffers));
+	begin_split(&split, load, nbuffers);
+	while (split.memory.accesses < window_end())
+	{
+		access_next(&split);
+		if (split.memory.pool.ticks - watch.ticks >= nbuffers / LOOKS_PER_PASS)
+			look(advice, &split.memory, &watch);
+	}
+	memcpy(reads, split.reads, sizeof(split.reads));
+	memory_free(&split.memory);
+	return advice;
+}
+
+/* More storage reads at a size than today, by the advice. */
+static double
+more_by_advice(const PbpAdvice *advice, int size)
+{
+	PbpAdviceTotals totals;
+	PbpAdviceStorageRow today;
+	PbpAdviceStorageRow then;
+
+	pbp_advice_totals(advice, &totals);
+	pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &today);
+	pbp_advice_storage_row(advice, size, PBP_ADVICE_FIXED, &then);
+	return (then.storage_ratio - today.storage_ratio) * totals.accesses;
+}
+
+/* How many of the figures are within their errors, and how many of these errors are small. */
+typedef struct Accuracy
+{
+	int			nfigures;
+	int			nwithin;
+	int			nprecise;
+} Accuracy;
+
+static void
+compare(Accuracy *accuracy, const char *what, uint32_t relation, PbpChange change, double truth, double accesses)
+{
+	printf("# relation %u, storage reads %s: true %.0f, estimate %.0f +- %.0f\n", relation, what, truth, change.reads, change.error);
+	accuracy->nfigures++;
+	accuracy->nwithin += fabs(change.reads - truth) <= change.error;
+	accuracy->nprecise += change.error < PRECISE * accesses;
+}
+
+static void
+compare_load(Load load, Accuracy *accuracy)
+{
+	double		today[PARTS];
+	double		half[PARTS];
+	double		twice[PARTS];
+	double		saved = 0;
+	double		added = 0;
+	double		scale;
+	PbpAdviceTotals totals;
+	PbpAdvice  *advice = learn(load, today);
+	char		text[120];
+
+	count_reads(load, megabytes(TODAY_MB / 2), half);
+	count_reads(load, megabytes(TODAY_MB * 2), twice);
+	pbp_advice_report_relations(advice, &report);
+	pbp_advice_totals(advice, &totals);
+	scale = totals.accesses / ((double) WINDOW * MEMORY);
+	for (int i = 0; i < report.nrows; i++)
+	{
+		const PbpRelationRow *row = &report.rows[i];
+		uint32_t	relation = row->key.relfilenode;
+
+		saved += row->storage_saved.reads;
+		added += row->storage_added.reads;
+		/* where what is read moves, the last of it counts most */
+		if (row->others || load == SHIFTING)
+			continue;
+		compare(accuracy, "saved", relation, row->storage_saved, (today[relation - 1] - twice[relation - 1]) * scale, totals.accesses);
+		compare(accuracy, "added", relation, row->storage_added, (half[relation - 1] - today[relation - 1]) * scale, totals.accesses);
+	}
+	printf("# %s: %d rows, saved %.1f of %.1f, added %.1f of %.1f\n", load_names[load], report.nrows,
+		   saved, -more_by_advice(advice, PBP_ADVICE_DOUBLE), added, more_by_advice(advice, PBP_ADVICE_HALF));
+	snprintf(text, sizeof(text), "%s: storage reads saved add up to those of the advice", load_names[load]);
+	ok(fabs(saved + more_by_advice(advice, PBP_ADVICE_DOUBLE)) < 1e-6 * totals.accesses, text);
+	snprintf(text, sizeof(text), "%s: so do storage reads added", load_names[load]);
+	ok(fabs(added - more_by_advice(advice, PBP_ADVICE_HALF)) < 1e-6 * totals.accesses, text);
+}
+
+/* Without a page cache to simulate, these figures are unknown. */
+static void
+no_storage(void)
+{
+	PbpAdvice  *advice = pbp_advice_init(malloc(ADVICE_BYTES), ADVICE_BYTES, megabytes(TODAY_MB), USAGE_MAX, SAMPLING_RATE, true);
+	Split		split;
+	Watch		watch = {0};
+	int			nknown = 0;
+
+	pbp_advice_watch_relations(advice, malloc(RELATION_BYTES), RELATION_BYTES);
+	begin_split(&split, UNIFORM_PAGES, megabytes(TODAY_MB));
+	while (split.memory.accesses < (int64_t) WARM_UP / 2 * MEMORY)
+	{
+		access_next(&split);
+		if (split.memory.pool.ticks - watch.ticks >= megabytes(TODAY_MB) / LOOKS_PER_PASS)
+			look(advice, &split.memory, &watch);
+	}
+	memory_free(&split.memory);
+	pbp_advice_report_relations(advice, &report);
+	for (int i = 0; i < report.nrows; i++)
+		nknown += isnan(report.rows[i].storage_saved.reads) && isnan(report.rows[i].storage_added.error) &&
+			report.rows[i].saved.reads > 0 && report.rows[i].added.reads > 0;
+	ok(report.nrows == PARTS && nknown == PARTS, "without a simulated page cache, reads are known, and storage reads unknown");
+}
+
+int
+main(void)
+{
+	Accuracy	accuracy = {0};
+
+	for (int load = 0; load < LOADS; load++)
+		compare_load((Load) load, &accuracy);
+	printf("# %d of %d within their errors, of which %d are precise\n", accuracy.nwithin, accuracy.nfigures, accuracy.nprecise);
+	ok(accuracy.nfigures == 2 * PARTS * (LOADS - 1) && accuracy.nwithin >= 0.9 * accuracy.nfigures,
+	   "nine in ten figures are within their errors");
+	ok(accuracy.nprecise >= 0.8 * accuracy.nfigures, "most of these errors are below a hundredth of the accesses");
+	no_storage();
+	printf("1..%d\n", tests);
+	return 0;
+}
