@@ -362,7 +362,7 @@ void
 pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
 	pbp_look_end(&learner->look, ticks);
-	pbp_probe_pages(learner->probing);
+	pbp_probe_pages(learner->probing, true);
 }
 
 /*
@@ -452,6 +452,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
+	pbp_probe_pages(learner->probing, false);
 	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
 	publish(learner, resets);

@@ -224,18 +224,19 @@ probe_pages(PbpProbing *probing)
 }
 
 /*
- * Look up remembered pages, unless that was done a moment ago.  To be called
- * right after a look: a page that is loaded between the look and its probe seems
- * to have been cached before.  An error is logged and suspends probing.
+ * Look up remembered pages, unless that was done a moment ago.  The right time
+ * is after a look: a page that is loaded between the look and its probe seems to
+ * have been cached before.  Without looks, hardly any page is loaded.  An error
+ * is logged and suspends probing.
  */
 void
-pbp_probe_pages(PbpProbing *probing)
+pbp_probe_pages(PbpProbing *probing, bool after_look)
 {
 	MemoryContext context = CurrentMemoryContext;
 
 	if (!pbp_os_cache_on)
 		pbp_served_forget_answers(&probing->served);
-	if (!pbp_os_cache_on || pbp_now_ns() - probing->probed_ns < PROBE_NS)
+	if (!pbp_os_cache_on || pbp_now_ns() - probing->probed_ns < (after_look ? 1 : 2) * PROBE_NS)
 		return;
 	probing->storage_reads.may_read = probing->os_reads.may_read = true;
 	probing->probed_ns = pbp_now_ns();

@@ -18,7 +18,7 @@ extern PbpProbing *pbp_create_probing(void);
 extern void pbp_reset_probing(PbpProbing *probing);
 extern void pbp_remember_page(PbpProbing *probing, uint64 look, uint64 key,
 							  const BufferTag *tag, bool loaded);
-extern void pbp_probe_pages(PbpProbing *probing);
+extern void pbp_probe_pages(PbpProbing *probing, bool after_look);
 extern bool pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals,
 							 PbpServedShare *result);
 extern void pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report);
