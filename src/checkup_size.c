@@ -140,8 +140,10 @@ why_keep(const PbpAdviceReport *report, const PbpDecision *decision)
 
 	if (decision->best < 0)
 		return psprintf("no other size has an estimate. Today %s %s.", today, what);
-	return psprintf("no size that fits saves more %s than the error. Today %s %s; with %s it would be %s.", reads,
-					today, what, size_of(decision->best), figure_of(report, decision, decision->best));
+	return psprintf(decision->matters_too_little ?
+					"no size that fits saves enough %s to matter. Today %s %s; with %s it would be %s." :
+					"no size that fits saves more %s than the error. Today %s %s; with %s it would be %s.",
+					reads, today, what, size_of(decision->best), figure_of(report, decision, decision->best));
 }
 
 static void

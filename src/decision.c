@@ -74,15 +74,21 @@ is_much_lower(Estimate one, Estimate other, Threshold threshold)
 }
 
 /*
- * And by more than their error?  Both come from one sample and one model, so
+ * Is it lower by more than their error?  Both come from one sample and one model, so
  * their errors mostly have the same sign, and the error of the difference is
  * smaller than this one, of independent errors.  That errs on the side of
  * today's size.
  */
 static bool
+is_certainly_lower(Estimate one, Estimate other)
+{
+	return other.ratio - one.ratio > hypot(one.error, other.error);
+}
+
+static bool
 is_clearly_lower(Estimate one, Estimate other, Threshold threshold)
 {
-	return other.ratio - one.ratio > hypot(one.error, other.error) && is_much_lower(one, other, threshold);
+	return is_certainly_lower(one, other) && is_much_lower(one, other, threshold);
 }
 
 /* As a factor, in either direction. */
@@ -219,6 +225,9 @@ compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 
 	decision->best = best_size(&comparison, false);
 	decision->size = advised_size(&comparison);
+	if (decision->best >= 0)
+		decision->matters_too_little = is_certainly_lower(estimate_of(input, decision->by_storage, decision->best),
+														  estimate_of(input, decision->by_storage, PBP_ADVICE_BASELINE));
 	if (decision->size != PBP_ADVICE_BASELINE)
 		decision->kind = PBP_TAKE;
 	else if (decision->by_storage && serves_nearly_all(input))

@@ -41,6 +41,8 @@ typedef struct PbpDecision
 								 * PBP_TAKE */
 	int			best;			/* other size that fits, with the lowest
 								 * estimate; -1: there is none */
+	bool		matters_too_little; /* the best is lower by more than the error,
+									 * but not by enough */
 	double		learned_share;	/* if too early */
 } PbpDecision;
 

@@ -113,8 +113,10 @@ choose_by_storage(void)
 	is_decided(&one, PBP_TAKE, 4, "larger errors: still the best size");
 	one = new_case(falling, falling, 0.2);
 	is_decided(&one, PBP_KEEP, 1, "errors that are larger than the gain: today's size");
+	ok(!ask(&one).matters_too_little, "because of the errors");
 	one = new_case(falling, flat, 0.0001);
 	is_decided(&one, PBP_KEEP, 1, "a certain gain of 3 % does not matter");
+	ok(ask(&one).matters_too_little, "and not because of the errors");
 }
 
 static void
