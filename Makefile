@@ -18,6 +18,7 @@ OBJS = \
 	src/advice_pools.o \
 	src/advice_relations.o \
 	src/advice_relations_answer.o \
+	src/advice_saved.o \
 	src/advice_storage.o \
 	src/advice_waits.o \
 	src/advice_working_set.o \
@@ -26,8 +27,10 @@ OBJS = \
 	src/capacity.o \
 	src/cgroup.o \
 	src/checkup.o \
+	src/checkup_size.o \
 	src/costfuncs.o \
 	src/datafiles.o \
+	src/decision.o \
 	src/decisionfuncs.o \
 	src/descriptors.o \
 	src/estimate.o \
@@ -43,18 +46,27 @@ OBJS = \
 	src/ownfiles.o \
 	src/poolfuncs.o \
 	src/poolindex.o \
+	src/prediction_check.o \
+	src/prediction_forecast.o \
+	src/predictionfuncs.o \
+	src/predictions.o \
 	src/probing.o \
 	src/procfile.o \
 	src/readcost.o \
 	src/relations.o \
 	src/residency.o \
+	src/restart.o \
 	src/rows.o \
 	src/sampler.o \
+	src/served.o \
 	src/servermemory.o \
 	src/serverstats.o \
+	src/shutdown.o \
 	src/sizefuncs.o \
 	src/snapshot.o \
 	src/snapshotfuncs.o \
+	src/statefile.o \
+	src/stateformat.o \
 	src/sweep.o \
 	src/words.o \
 	src/workloadfuncs.o

@@ -360,6 +360,7 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT shared_buffers_bytes bigint,
     OUT os_cache_bytes bigint,          -- what remains for the page cache
     OUT fits text,                      -- yes, or the obstacle: machine, cgroup, huge pages
+    OUT mark text,                      -- today, advised, knee (of the curve), all data (of the server), or NULL
     OUT estd_miss_ratio double precision,   -- reads per block access; NULL here and below: see note
     OUT miss_ratio_low double precision,    -- 95 % interval, here and below
     OUT miss_ratio_high double precision,
@@ -367,11 +368,6 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT storage_ratio_low double precision,
     OUT storage_ratio_high double precision,
     OUT estd_read_ms_per_second double precision,   -- time that sessions wait for reads
-    OUT estd_reads bigint,              -- for the accesses that the advice remembers
-    OUT estd_read_factor double precision,  -- multiple of today's reads
-    OUT estd_reads_saved bigint,        -- negative: more reads
-    OUT estd_os_cache_fraction double precision,    -- share of the reads saved or added that the page cache serves
-    OUT estd_read_ms_saved double precision,
     OUT window_seconds double precision,    -- time that the advice remembers
     OUT reads_seen bigint,              -- in that time
     OUT sampled_loads bigint,           -- observed loads of sampled pages
@@ -381,9 +377,31 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 11 COST 100;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 12 COST 100;
 COMMENT ON FUNCTION pgbufprobe_advice(text) IS
 'estimated misses and storage reads of the recent workload with other sizes of shared_buffers; requires shared_preload_libraries';
+
+CREATE FUNCTION pgbufprobe_predictions(
+    OUT made_at timestamp with time zone,
+    OUT from_bytes bigint,              -- shared_buffers before the restart
+    OUT to_bytes bigint,                -- and after it
+    OUT estd_miss_ratio double precision,   -- as pgbufprobe_advice() said before; NULL: see note
+    OUT miss_ratio_low double precision,    -- 95 % interval, here and below
+    OUT miss_ratio_high double precision,
+    OUT measured_miss_ratio double precision,   -- NULL: not yet, here and below
+    OUT estd_storage_ratio double precision,    -- NULL: unknown at that time
+    OUT storage_ratio_low double precision,
+    OUT storage_ratio_high double precision,
+    OUT measured_storage_ratio double precision,
+    OUT measured_since timestamp with time zone,    -- when the pool was warm
+    OUT reads_seen bigint,              -- since then, while the workload was as before
+    OUT held boolean,                   -- NULL: undecided; see note
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_predictions'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10 COST 100;
+COMMENT ON FUNCTION pgbufprobe_predictions() IS
+'what was predicted before each restart with another size of shared_buffers, and whether it came true, newest first; requires shared_preload_libraries';
 
 CREATE FUNCTION pgbufprobe_advice_relations(
     OUT database name,                  -- NULL: shared by all databases
@@ -394,7 +412,7 @@ CREATE FUNCTION pgbufprobe_advice_relations(
     OUT read_fraction double precision, -- of all reads
     OUT read_fraction_error double precision,   -- here and below: half the width of a 95 % interval
     OUT estd_loads bigint,              -- its pages that entered the pool in window_seconds of pgbufprobe_advice()
-    OUT estd_reads_saved bigint,        -- at twice the size, as in pgbufprobe_advice(); NULL: see note
+    OUT estd_reads_saved bigint,        -- at twice the size; NULL: see note
     OUT estd_reads_saved_error bigint,
     OUT estd_reads_added bigint,        -- at half the size
     OUT estd_reads_added_error bigint,
@@ -495,6 +513,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg
 GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice(text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_predictions() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

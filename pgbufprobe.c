@@ -14,6 +14,7 @@
 
 #include "src/compat.h"
 #include "src/oscache.h"
+#include "src/predictions.h"
 #include "src/sampler.h"
 
 PBP_MODULE_MAGIC;
@@ -29,6 +30,7 @@ request_shared_memory(void)
 	if (previous_shmem_request_hook)
 		previous_shmem_request_hook();
 	pbp_sampler_request_shared();
+	pbp_predictions_request_shared();
 }
 
 static void
@@ -37,6 +39,7 @@ start_shared_memory(void)
 	if (previous_shmem_startup_hook)
 		previous_shmem_startup_hook();
 	pbp_sampler_init_shared();
+	pbp_predictions_init_shared();
 }
 
 /* The only setting that also applies where the library is not preloaded. */

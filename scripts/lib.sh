@@ -21,6 +21,7 @@ pg_config=${PG_CONFIG:-}
 cache=${PGBUFPROBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pgbufprobe}
 work='' sock='' major='' bin='' server_pid='' settings=() as_server=()
 debian=''                      # major version of Debian's server
+before_removal=true            # a command to run once all processes have ended
 patience=50                    # tenths of a second until a process is killed that does not end
 packages=(
 	"/usr/lib/postgresql/MAJOR/bin/postgres postgresql-MAJOR"
@@ -81,6 +82,7 @@ cleanup() {
 		done
 		sleep 0.1
 	done
+	"$before_removal"
 	[ -z "$work" ] || chmod -R u+rwX "$work" 2>/dev/null
 	rm -rf --one-file-system "${work:-/nonexistent}" "${sock:-/nonexistent}"
 	exit "$status"
@@ -200,7 +202,7 @@ start_server() {
 	for setting in listen_addresses= "port=$port" "unix_socket_directories=$sock" fsync=off "${settings[@]}" "$@"; do
 		options+=(-c "$setting")
 	done
-	[ -d "$work/data" ] || quietly "initdb" "${as_server[@]}" "$bin/initdb" -D "$work/data" -U postgres -A trust \
+	[ -e "$work/data/PG_VERSION" ] || quietly "initdb" "${as_server[@]}" "$bin/initdb" -D "$work/data" -U postgres -A trust \
 		--no-locale --encoding=UTF8 --no-sync --no-instructions
 	set -m
 	"${as_server[@]}" "$bin/postgres" -D "$work/data" "${options[@]}" </dev/null >"$work/server.log" 2>&1 &

@@ -308,20 +308,21 @@ SELECT * FROM pgbufprobe_page_lifetime('0');
 SELECT * FROM pgbufprobe_page_lifetime('-1 s');
 SELECT * FROM pgbufprobe_page_lifetime('2 days');
 
--- Nobody has watched, for the library is not preloaded: history is an error, advice says why there is none.
+-- Nobody has watched, for the library is not preloaded: history and predictions are errors, advice says why there is none.
 SHOW shared_preload_libraries;
 SELECT * FROM pgbufprobe_history();
+SELECT * FROM pgbufprobe_predictions();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
-       num_nonnulls(estd_miss_ratio, estd_reads, estd_read_factor, estd_reads_saved, estd_os_cache_fraction,
-                    estd_read_ms_saved, sampled_loads, self_error, missed_loads) AS figures, note
+       num_nonnulls(os_cache_bytes, fits, estd_miss_ratio, estd_storage_ratio, estd_read_ms_per_second,
+                    window_seconds, reads_seen, sampled_loads, self_error, storage_self_error, missed_loads) AS figures, note
 FROM pgbufprobe_advice();
 
 -- The checkup.
 CREATE TABLE checkup AS SELECT * FROM pgbufprobe_checkup() WITH ORDINALITY;
 SELECT key, question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, (action IS NOT NULL) = (verdict IN ('look', 'act')) AS action, look_at,
        answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*\.$' AS sentences,
-       CASE WHEN verdict = 'unknown' THEN answer ~ '^(Unknown|Perhaps): ' AND value IS NULL
+       CASE WHEN verdict = 'unknown' THEN answer ~ '^(Unknown: |Too early )' AND value IS NULL
             WHEN key = 'page_lifetime' THEN value IS NULL OR value > 0
             ELSE value >= 0 AND value < 'Infinity' END AS value
 FROM checkup ORDER BY ordinality;

@@ -57,6 +57,12 @@ static const double factors[FACTORS] = {
 #define LEAST_WEIGHT		0.98
 #define LEAST_RECENT_WEIGHT	0.8
 
+/*
+ * Passes of the hand after a restart until the pool holds what it held before.
+ * From 19 on, the first one only fills it.
+ */
+#define WARM_UP_PASSES		2
+
 /* Levels of use: from 2^-7 to 2^8.75 uses in a pass of the hand. */
 #define LEVEL_OF_1			28
 
@@ -197,8 +203,8 @@ decay(Advice *advice, double reads)
 }
 
 /* Add accesses to the counters, or subtract them by a sign of -1. */
-static void
-count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
+void
+pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
 {
 	Counters   *counters = &advice->counters;
 	double		accesses = sign * ((double) counts->hits + (double) counts->reads);
@@ -245,7 +251,7 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	fresh->ring_extends += counts->ring_extends;
 	fresh->seconds += counts->seconds;
 	if (advice->look.counted)
-		count_accesses(advice, counts, 1);
+		pbp_count_accesses(advice, counts, 1);
 }
 
 /* ----------------------------------------------------------------
@@ -293,10 +299,12 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	if (look->lost)
 	{
 		look->first_ticks = ticks;
-		forget_past(advice);
-		if (advice->relations != NULL)
+		if (!look->warming_up)
+			forget_past(advice);
+		if (!look->restored && advice->relations != NULL)
 			pbp_forget_uses(&advice->relations->working_set);
 	}
+	look->restored = false;
 	look->looking = true;
 	look->number++;
 	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
@@ -320,6 +328,8 @@ follow_residents(Advice *advice)
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
 	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
 
+	if (advice->look.warming_up)
+		return;
 	if (found->nresidents > 0)
 		advice->averages.saturated_share += fmin(1, SATURATED_GAIN * passed) *
 			((double) found->nsaturated / found->nresidents - advice->averages.saturated_share);
@@ -356,19 +366,22 @@ finish_learning(Advice *advice)
 /*
  * Replay events, and count them if they and the accesses belong together.
  * Neither does so in the first pass after a loss, when the simulated pools are
- * not in order yet, nor between a loss and the next look.
+ * not in order yet, nor between a loss and the next look, nor after a restart,
+ * when the real pool is not.
  */
 static void
 replay(Advice *advice)
 {
 	LookState  *look = &advice->look;
 	int64_t		ticks = look->now.ticks - look->first_ticks;
-	bool		counts = !look->lost && ticks >= advice->nbuffers;
+	int64_t		passes = look->warming_up ? WARM_UP_PASSES : 1;
+	bool		counts = !look->lost && ticks >= passes * advice->nbuffers;
 
+	look->warming_up &= !counts;
 	/* these are of the look before, whose reads must count, too */
 	pbp_play_events(advice, look->number - 1, counts && look->counted);
 	if (counts != look->counted)
-		count_accesses(advice, &look->fresh, counts ? 1 : -1);
+		pbp_count_accesses(advice, &look->fresh, counts ? 1 : -1);
 	look->counted = counts;
 	if (look->lost)
 	{

@@ -45,6 +45,8 @@ typedef struct PbpAdviceRow
 	double		miss_ratio;		/* NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
+	double		learned_share;	/* of what must be seen before it is known; 1
+								 * unless that is the reason */
 	PbpAdviceReason reason;
 } PbpAdviceRow;
 
@@ -85,6 +87,8 @@ typedef struct PbpAdviceStorageTotals
 	double		correction;		/* of their size, by calibration */
 	double		self_error;		/* of the storage ratio today: simulated less
 								 * measured; NaN: unknown */
+	double		measuring_error;	/* of this, what may be the measurement's:
+									 * half the width of a 95 % interval */
 	int64_t		dropped;		/* pages that were forgotten too early */
 } PbpAdviceStorageTotals;
 
@@ -184,7 +188,6 @@ extern void pbp_advice_gap(PbpAdvice *advice);
 /* Answers: what a pool of the i-th size would miss, and what was counted. */
 extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
 extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
-extern int	pbp_advice_band(const PbpAdvice *advice, uint64_t key);
 
 /*
  * Simulate page caches below the pools, in a block of memory of their own that
@@ -201,13 +204,29 @@ extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t byte
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
 
 /*
- * The share of today's misses that the page cache has served since the last
- * call, as measured.
+ * The share of today's misses that the page cache serves, as measured, and half
+ * the width of its 95 % interval.  NaN: unknown.
  */
-extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share);
+extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share, double error);
 
 extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceMemory memory,
 								   PbpAdviceStorageRow *row);
 extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
+
+/*
+ * Save what was learned, so that a restarted server continues where it was: so
+ * many bytes, in parts that the function given passes on.  Restore it in advice that
+ * was just begun with the same parameters and as much memory; false: those are
+ * others, and nothing has changed.  The layout changes with that of the bytes.
+ */
+typedef void (*PbpPutBytes) (void *arg, const void *bytes, size_t nbytes);
+
+extern uint32_t pbp_advice_layout(void);
+extern size_t pbp_advice_saved_bytes(const PbpAdvice *advice);
+extern void pbp_advice_save(PbpAdvice *advice, PbpPutBytes put, void *arg);
+extern bool pbp_advice_restore(PbpAdvice *advice, const void *saved, size_t bytes);
+
+/* The page caches have lost their pages, as by a restart of the machine. */
+extern void pbp_advice_doubt_os_cache(PbpAdvice *advice);
 
 #endif							/* PBP_ADVICE_H */

@@ -18,6 +18,9 @@
 /* Misses of the baseline that follow learning, as pools' worth. */
 #define MATURE_POOLS		0.05
 
+/* Share of the reads for learning that fill a larger pool, roughly. */
+#define FILLING_SHARE		0.75
+
 /*
  * Passes of a simulated hand between two looks.  After more, the order of uses
  * in that time, which is unknown, decides what stays.  Less is tolerated where
@@ -25,6 +28,13 @@
  * the real hand are within this for half the size, by the simulator.
  */
 #define TOLERATED_PASSES	1.0
+
+/*
+ * The same for each pass of the real hand, however many looks there are.  Uses
+ * that counts at the maximum hide do not show between two looks, either, and
+ * are guessed from how fast a count returns to the maximum after a visit.
+ */
+#define TOLERATED_PASSES_PER_PASS	10.0
 
 /* Share of looks that begin with a loss of knowledge. */
 #define TOLERATED_LOSSES	0.5
@@ -86,6 +96,14 @@ passes_between_looks(const Advice *advice, int i)
 	return nlooks > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / nlooks : 0;
 }
 
+static double
+passes_per_pass(const Advice *advice, int i)
+{
+	double		passes = advice->counters.ticks / advice->nbuffers;
+
+	return passes > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / passes : 0;
+}
+
 /* Loads that looks saw against the counted reads and new pages. */
 static double
 seen_share(const Counters *counters, double sampling_rate)
@@ -131,14 +149,41 @@ reason_of_all(const Advice *advice)
 	return too_few_seen(advice) ? PBP_ADVICE_UNSEEN : PBP_ADVICE_KNOWN;
 }
 
+/* Misses of the baseline that follow learning before there is a figure. */
+static double
+needed_misses(const Advice *advice)
+{
+	return fmax(ENOUGH_LOADS, MATURE_POOLS * advice->averages.residents);
+}
+
 static bool
 is_learning(const Advice *advice, int i)
 {
-	double		misses = advice->counters.sizes[i].baseline_misses;
-
-	return advice->pools[i].learning || misses < ENOUGH_LOADS ||
-		misses < MATURE_POOLS * advice->averages.residents ||
+	return advice->pools[i].learning ||
+		advice->counters.sizes[i].baseline_misses < needed_misses(advice) ||
 		pbp_doubtful_share(advice, i) > TOLERATED_DOUBT;
+}
+
+/*
+ * How much has been seen of what a larger size needs: a pool of pages, or few
+ * doubtful misses; then misses that count, few of them doubtful.  Below 1 until
+ * the size is known.
+ */
+static double
+learned_share(const Advice *advice, int i)
+{
+	const SimulatedPool *pool = &advice->pools[i];
+	double		misses = advice->counters.sizes[i].baseline_misses / needed_misses(advice);
+	double		doubtful = advice->counters.accesses > 0 ? pbp_doubtful_share(advice, i) : 1;
+	double		filled = (double) pool->nlearned / pool->nslots;
+
+	/* the pools have no size yet */
+	if (advice->averages.residents <= 0)
+		return 0;
+	if (pool->learning)
+		return FILLING_SHARE * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
+	return fmin(FILLING_SHARE + (1 - FILLING_SHARE) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
+				MOST_PROGRESS);
 }
 
 static PbpAdviceReason
@@ -158,7 +203,8 @@ reason_of(const Advice *advice, int i)
 	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
 		return PBP_ADVICE_FAST_HAND;
 	/* which of the saturated pages are used more is unknown */
-	if (i < BASELINE && saturated_share > pbp_advice_factor(i))
+	if (i < BASELINE && (saturated_share > pbp_advice_factor(i) ||
+						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
 	if (counters->loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
@@ -203,6 +249,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
 	row->miss_ratio = row->uncertainty = NAN;
+	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
+		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
 	if (row->reason != PBP_ADVICE_KNOWN)
 		return;
 
@@ -241,23 +289,4 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.gaps = advice->ngaps,
 		.dropped = advice->ndropped,
 	};
-}
-
-/*
- * The smallest size whose pool would hold the page now.  -1: none would, or the
- * page is not in the sample.
- */
-int
-pbp_advice_band(const PbpAdvice *base, uint64_t key)
-{
-	const Advice *advice = (const Advice *) base;
-	uint32_t	page;
-
-	if (!pbp_advice_sampled(base, key))
-		return -1;
-	page = pbp_find_page(&advice->table, key);
-	for (int i = 0; page != INVALID_PAGE && i < FACTORS; i++)
-		if (count_in_pool(advice->table.pages[page].state, i) != ABSENT)
-			return i;
-	return -1;
 }

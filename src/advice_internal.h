@@ -4,12 +4,14 @@
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (advice_pages.c), simulated pools (advice_pools.c), learning
  *	  (advice.c), answers (advice_answer.c), figures by relation
- *	  (advice_relations*.c).
+ *	  (advice_relations*.c), restarts (advice_saved.c).
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_ADVICE_INTERNAL_H
 #define PBP_ADVICE_INTERNAL_H
+
+#include <math.h>
 
 #include "advice_relations.h"
 #include "advice_state.h"
@@ -25,6 +27,9 @@
 #define EPOCH_BITS			(32 - PAGE_BITS)
 #define LEVELS				(1 << LEVEL_BITS)
 #define LEVELS_PER_OCTAVE	4.0
+
+/* Share of learning that is reported at most before it ends. */
+#define MOST_PROGRESS		0.99
 
 /* Between two checks for interrupts: some milliseconds, if each is a load. */
 #define STEPS_PER_CHECK		2048
@@ -157,6 +162,8 @@ typedef struct LookState
 	bool		looking;
 	bool		lost;			/* what happened since the last is unknown */
 	bool		counted;		/* the last one's figures count */
+	bool		restored;		/* there was none since a restart */
+	bool		warming_up;		/* the real pool is not yet as before a restart */
 	uint32_t	next_meeting;	/* of the last look, to compare with */
 	HandPosition now;
 	HandPosition last;
@@ -311,6 +318,20 @@ next_random(Advice *advice)
 	advice->random = x;
 	return x;
 }
+
+/*
+ * How much of learning is done when doubt has fallen from all to this share.  It
+ * is halved by equal numbers of reads.
+ */
+static inline double
+doubt_progress(double doubtful_share, double tolerated_share)
+{
+	return doubtful_share <= tolerated_share ? 1 :
+		fmax(0, log(doubtful_share) / log(tolerated_share));
+}
+
+/* advice.c */
+extern void pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign);
 
 /* advice_pages.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);

@@ -28,7 +28,7 @@ victim_slot(Advice *advice, int i)
 		unsigned	usage = count_in_pool(*state, i);
 
 		pool->hand = hand + 1 < pool->nslots ? hand + 1 : 0;
-		advice->counters.sizes[i].steps++;
+		advice->counters.sizes[i].steps += advice->look.warming_up ? 0 : 1;
 		if (usage == 0)
 		{
 			set_count_in_pool(state, i, ABSENT);

@@ -15,6 +15,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "poolbytes.h"
+
 /*
  * Records for each page of the largest cache.  Caches hold different pages, and
  * evicted ones are remembered as long as their return would matter.
@@ -30,9 +32,10 @@
 /*
  * The correction of the capacity changes by as much, for an error of 1 in the
  * share of misses that the baseline's cache serves and as many misses as it has
- * pages.
+ * pages, or twice as many as the pool has.
  */
 #define CORRECTION_GAIN		1.0
+#define CORRECTED_POOLS		2.0
 #define LEAST_CORRECTION	0.25
 #define MOST_CORRECTION		2.0
 
@@ -43,12 +46,21 @@
  * ----------------------------------------------------------------
  */
 
+/* In pages, as the pool of this size takes them of memory. */
+static double
+pool_pages(const Advice *advice, int size)
+{
+	double		block_bytes = advice->storage->block_bytes;
+
+	return (double) pbp_pool_bytes((int64_t) (pbp_advice_factor(size) * advice->nbuffers * block_bytes)) / block_bytes;
+}
+
 /* Pages that memory leaves to the cache.  Negative: it has no room for the pool. */
 double
 pbp_pages_left(const Advice *advice, int cache, double os_cache)
 {
 	return cache >= FACTORS ? os_cache :
-		os_cache - (pbp_advice_factor(cache) - 1) * advice->nbuffers;
+		os_cache - (pool_pages(advice, cache) - pool_pages(advice, BASELINE));
 }
 
 /* As the kernel, whose gigabytes are rounded down. */
@@ -142,7 +154,7 @@ static void
 begin_again(Storage *storage, double share)
 {
 	pbp_forget_cached_pages(storage);
-	memset(&storage->counters, 0, sizeof(storage->counters));
+	memset(storage->counters, 0, sizeof(storage->counters));
 	memset(storage->doubtful_reads, 0, sizeof(storage->doubtful_reads));
 	set_share(storage, share);
 }
@@ -182,6 +194,7 @@ pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_b
 	storage->block_bytes = block_bytes;
 	storage->os_cache = NAN;
 	storage->correction = 1;
+	storage->measured_share = storage->measuring_error = NAN;
 	begin_again(storage, 1);
 	advice->storage = storage;
 	return true;
@@ -211,32 +224,47 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 }
 
 /*
+ * By how much more than a standard deviation of the measurement the simulation
+ * differs from it, as a share of today's misses.  Positive: too few misses are
+ * served.
+ */
+double
+pbp_beyond_error(const Advice *advice)
+{
+	const Storage *storage = advice->storage;
+	double		difference = storage->measured_share - (1 - pbp_waiting_share(advice, BASELINE));
+
+	if (isnan(difference))
+		return 0;
+	return copysign(fmax(0, fabs(difference) - storage->measuring_error / 1.96), difference);
+}
+
+/*
  * The real cache also holds what the pool did not read, and the caller may not
  * know its size exactly.  So the simulated ones have the size at which the
- * baseline's serves as many misses as the real one.
+ * baseline's serves as many misses as the real one, within the error.  The
+ * counters follow a correction only after some pools' worth of misses.
  */
 void
-pbp_advice_calibrate(PbpAdvice *base, double served_share)
+pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 {
 	Advice	   *advice = (Advice *) base;
 	Storage    *storage = advice->storage;
-	const SimulatedCache *baseline;
-	const CacheCounters *counters;
 	double		misses;
-	double		error;
+	double		pages;
 
-	if (storage == NULL || isnan(storage->os_cache))
+	if (storage == NULL)
 		return;
-	baseline = &storage->caches[BASELINE];
-	counters = &storage->counters.caches[BASELINE];
+	storage->measured_share = served_share;
+	storage->measuring_error = error;
 	misses = storage->uncalibrated_misses;
 	storage->uncalibrated_misses = 0;
-	if (baseline->learning || counters->misses < ENOUGH_CACHE_MISSES)
+	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning ||
+		storage->counters[BASELINE].misses < ENOUGH_CACHE_MISSES)
 		return;
-	storage->counters.calibrated_misses += misses;
-	storage->counters.served_misses += served_share * misses;
-	error = served_share - (1 - counters->storage_reads / counters->misses);
-	storage->correction *= exp(CORRECTION_GAIN * error * fmin(1, misses / fmax(1, baseline->capacity)));
+	pages = fmax(storage->caches[BASELINE].capacity,
+				 CORRECTED_POOLS * advice->nbuffers * pbp_share_of_pool(advice) * storage->share);
+	storage->correction *= exp(CORRECTION_GAIN * pbp_beyond_error(advice) * fmin(1, misses / fmax(1, pages)));
 	storage->correction = fmin(fmax(storage->correction, LEAST_CORRECTION), MOST_CORRECTION);
 	fit_records(advice);
 	pbp_resize_caches(advice);
@@ -251,7 +279,7 @@ static void
 count_miss(Storage *storage, int cache, CacheRead read)
 {
 	SimulatedCache *simulated = &storage->caches[cache];
-	CacheCounters *counters = &storage->counters.caches[cache];
+	CacheCounters *counters = &storage->counters[cache];
 
 	counters->misses++;
 	counters->storage_reads += read != CACHE_HIT;
@@ -283,7 +311,7 @@ pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool co
 		CacheRead	read;
 
 		if (counts)
-			storage->counters.caches[cache].baseline_misses += baseline_missed;
+			storage->counters[cache].baseline_misses += baseline_missed;
 		if (!is_absent(absent, size_above(cache)))
 			continue;
 		read = pbp_read_cached_page(storage, cache, page);
@@ -316,7 +344,7 @@ pbp_decay_storage(Storage *storage, double weight, double recent_weight)
 {
 	if (storage == NULL)
 		return;
-	scale_counters(&storage->counters, sizeof(storage->counters), weight);
+	scale_counters(storage->counters, sizeof(storage->counters), weight);
 	scale_counters(storage->doubtful_reads, sizeof(storage->doubtful_reads), recent_weight);
 }
 
@@ -326,7 +354,7 @@ pbp_forget_misses(Storage *storage, int size)
 {
 	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
 		if (size_above(cache) == size)
-			memset(&storage->counters.caches[cache], 0, sizeof(CacheCounters));
+			memset(&storage->counters[cache], 0, sizeof(CacheCounters));
 }
 
 /* What happened is unknown: the caches may hold other pages by now. */
@@ -364,7 +392,7 @@ static void
 learn_cache(Advice *advice, int cache)
 {
 	SimulatedCache *simulated = &advice->storage->caches[cache];
-	CacheCounters *counters = &advice->storage->counters.caches[cache];
+	CacheCounters *counters = &advice->storage->counters[cache];
 
 	if (simulated->learning &&
 		(is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2))

@@ -82,13 +82,6 @@ typedef enum CacheRead
 	CACHE_CLOSE_CALL			/* a miss of a page that chance could have kept */
 } CacheRead;
 
-typedef struct StorageCounters
-{
-	CacheCounters caches[CACHES];
-	double		calibrated_misses;	/* of the baseline, while it was measured */
-	double		served_misses;	/* of these, by the real page cache */
-} StorageCounters;
-
 /* Memory of its own, behind which are the records. */
 typedef struct Storage
 {
@@ -105,8 +98,11 @@ typedef struct Storage
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
+	double		measured_share; /* of the baseline's misses, that the real
+								 * cache serves; NaN: unknown */
+	double		measuring_error;	/* of this */
 	SimulatedCache caches[CACHES];
-	StorageCounters counters;
+	CacheCounters counters[CACHES];
 	double		doubtful_reads[CACHES]; /* perhaps warm-up artifacts; decay
 										 * sooner */
 	int64_t		ndropped;		/* pages that were forgotten too early */
@@ -137,7 +133,11 @@ extern void pbp_write_cached_page(Storage *storage, int cache, uint16_t page);
 extern void pbp_resize_cache(Storage *storage, int cache, uint32_t capacity);
 
 /* advice_storage.c */
+extern double pbp_beyond_error(const Advice *advice);
 extern double pbp_pages_left(const Advice *advice, int cache, double os_cache);
 extern double pbp_doubtful_reads_share(const Advice *advice, int cache);
+
+/* advice_waits.c */
+extern double pbp_waiting_share(const Advice *advice, int cache);
 
 #endif							/* PBP_ADVICE_STORAGE_H */

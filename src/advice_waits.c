@@ -33,6 +33,9 @@
 #define SETTLED_ERROR		0.02
 #define MOST_SETTLED_ERROR	0.003
 
+/* A correction of the page cache's size that is as large as that is no chance. */
+#define LARGE_CORRECTION	0.1
+
 static inline double
 square(double value)
 {
@@ -43,11 +46,11 @@ square(double value)
  * The share of misses that wait for storage.  New pages are misses of all
  * levels that do not wait, so they are subtracted.
  */
-static double
-storage_share(const Advice *advice, int cache)
+double
+pbp_waiting_share(const Advice *advice, int cache)
 {
 	const Counters *counters = &advice->counters;
-	const CacheCounters *counted = &advice->storage->counters.caches[cache];
+	const CacheCounters *counted = &advice->storage->counters[cache];
 	double		loads = counters->reads + counters->extends;
 	double		new_pages = loads > 0 ? counted->baseline_misses * counters->extends / loads : 0;
 
@@ -71,7 +74,7 @@ reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 		return PBP_STORAGE_NO_MISS_RATIO;
 	if (storage->caches[cache].learning)
 		return PBP_STORAGE_LEARNING;
-	if (storage->counters.caches[cache].baseline_misses < ENOUGH_CACHE_MISSES)
+	if (storage->counters[cache].baseline_misses < ENOUGH_CACHE_MISSES)
 		return PBP_STORAGE_LITTLE_EVIDENCE;
 	return PBP_STORAGE_KNOWN;
 }
@@ -84,22 +87,37 @@ model_error(const SimulatedCache *simulated, double storage_ratio)
 }
 
 /*
+ * Variance of the share of misses that wait, by calibration: a size that had to
+ * be corrected much is known only as well as the probes have measured.
+ */
+static double
+calibration_variance(const Storage *storage)
+{
+	double		corrected = fmin(1, fabs(log(storage->correction)) / LARGE_CORRECTION);
+
+	return isnan(storage->measuring_error) ? 0 : square(corrected * storage->measuring_error / 1.96);
+}
+
+/*
  * Half the width of a 95 % interval.  Chance decides which misses the sample
- * has, and how many pages of those that the real cache would hold.
+ * has, and how many pages of those that the real cache would hold.  Where today
+ * is not reproduced, other sizes are not either.
  */
 static double
 uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 {
-	const CacheCounters *counted = &advice->storage->counters.caches[cache];
+	const CacheCounters *counted = &advice->storage->counters[cache];
 	const SimulatedCache *simulated = &advice->storage->caches[cache];
-	double		share = storage_share(advice, cache);
+	double		share = pbp_waiting_share(advice, cache);
 	double		misses = share * (1 - share) / fmax(1, counted->misses);
 	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated->capacity);
 	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
+	double		chance = 1.96 * sqrt(misses + pages + calibration_variance(advice->storage));
 
 	return share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
 		model_error(simulated, share * row->miss_ratio) +
-		row->miss_ratio * (1.96 * sqrt(misses + pages) + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls));
+		row->miss_ratio * (chance + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) +
+						   fabs(pbp_beyond_error(advice)));
 }
 
 static int
@@ -117,7 +135,7 @@ estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 
 	pbp_advice_row(&advice->base, size, &row);
 	return reason_of(advice, cache, &row) == PBP_STORAGE_KNOWN ?
-		row.miss_ratio * storage_share(advice, cache) : NAN;
+		row.miss_ratio * pbp_waiting_share(advice, cache) : NAN;
 }
 
 /*
@@ -133,6 +151,17 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 	if (memory == PBP_ADVICE_FIXED || isnan(ratio))
 		return ratio;
 	return fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
+}
+
+/* Of a cache that is learning: it has been filled, or few reads are doubtful. */
+static double
+learned_share(const Advice *advice, int cache)
+{
+	const SimulatedCache *simulated = &advice->storage->caches[cache];
+	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
+	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
+
+	return fmin(fmax(filled, certain), MOST_PROGRESS);
 }
 
 void
@@ -154,8 +183,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
 	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage->os_cache));
-	row->learned_share = storage->caches[cache].learning ?
-		fmin(1, storage->caches[cache].nlearned / (LEARNED_SHARE * storage->caches[cache].capacity)) : 1;
+	row->learned_share = storage->caches[cache].learning ? learned_share(advice, cache) : 1;
 	if (row->reason == PBP_STORAGE_KNOWN)
 		row->uncertainty = uncertainty_of(advice, cache, &miss_row);
 }
@@ -167,19 +195,19 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 	const Storage *storage = advice->storage;
 	PbpAdviceStorageRow row;
 
-	*totals = (PbpAdviceStorageTotals) {.self_error = NAN};
+	*totals = (PbpAdviceStorageTotals) {.self_error = NAN,.measuring_error = NAN};
 	if (storage == NULL)
 		return;
 	totals->sampling_rate = advice->sampling_rate * storage->share;
 	totals->correction = storage->correction;
 	totals->dropped = storage->ndropped;
 	pbp_advice_storage_row(base, BASELINE, PBP_ADVICE_FIXED, &row);
-	if (row.reason == PBP_STORAGE_KNOWN && storage->counters.calibrated_misses > 0)
+	if (row.reason == PBP_STORAGE_KNOWN)
 	{
 		PbpAdviceRow miss_row;
 
 		pbp_advice_row(base, BASELINE, &miss_row);
-		totals->self_error = row.storage_ratio - miss_row.miss_ratio *
-			(1 - storage->counters.served_misses / storage->counters.calibrated_misses);
+		totals->self_error = row.storage_ratio - miss_row.miss_ratio * (1 - storage->measured_share);
+		totals->measuring_error = miss_row.miss_ratio * storage->measuring_error;
 	}
 }

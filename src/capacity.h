@@ -1,22 +1,44 @@
 /*-------------------------------------------------------------------------
  *
  * capacity.h
- *	  For the advice: how much the page cache can hold, and which sizes of the
- *	  pool fit into memory.
+ *	  For the advice: how much the page cache can hold.
+ *
+ * Needs nothing of PostgreSQL and compiles alone.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_CAPACITY_H
 #define PBP_CAPACITY_H
 
-#include "history.h"
+#include "advice.h"
+#include "osmemory.h"
 
-typedef struct PbpCapacity PbpCapacity;
+/* How often the capacity is read. */
+#define PBP_CAPACITY_NS		(INT64_C(5) * 1000000000)
 
-extern PbpCapacity *pbp_create_capacity(void);
+/* Why there are no figures about reads from storage. */
+typedef enum PbpStorageModel
+{
+	PBP_STORAGE_MODELLED,
+	PBP_STORAGE_UNPROVEN,		/* MGLRU evicts: figures need a note */
+	PBP_STORAGE_SWITCHED_OFF,	/* by pgbufprobe.os_cache */
+	PBP_STORAGE_DIRECT_IO,		/* the server bypasses the page cache */
+	PBP_STORAGE_FILE_SYSTEM,	/* has a cache of its own, or is in memory */
+	PBP_STORAGE_NO_INFORMATION	/* the kernel does not report its memory */
+} PbpStorageModel;
+
+typedef PbpStorageModel (*PbpMemoryReader) (PbpOsMemory *memory);
+
+typedef struct PbpCapacity
+{
+	PbpMemoryReader read;
+	int64_t		read_ns;		/* 0: never */
+	PbpOsMemory memory;			/* when last read */
+	PbpStorageModel model;
+	double		cache_bytes;	/* its capacity, averaged; 0: unknown */
+} PbpCapacity;
+
 extern void pbp_reset_capacity(PbpCapacity *capacity);
-extern void pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice);
-extern void pbp_report_storage(const PbpCapacity *capacity, const PbpAdvice *advice,
-							   PbpStorageReport *report);
+extern void pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes);
 
 #endif							/* PBP_CAPACITY_H */

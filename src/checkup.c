@@ -16,13 +16,10 @@
 
 #include "miscadmin.h"
 
-#include "decisionfuncs.h"
-#include "descriptors.h"
+#include "checkup.h"
 #include "residency.h"
 #include "rows.h"
-#include "sampler.h"
 #include "sizefuncs.h"
-#include "sweep.h"
 #include "words.h"
 
 #define CHECKUP_COLS		8
@@ -44,11 +41,6 @@
 #define SAMPLED_NS			INT64CONST(1000000000)
 
 /* thresholds of the verdicts */
-#define SAVED_READS			0.2		/* share of the reads that twice the pool avoids */
-#define SAVED_ACCESSES		0.01	/* the same as a share of block accesses */
-#define FEW_READS			0.01	/* miss ratio too small for a larger pool */
-#define ADDED_ACCESSES		0.001	/* share of block accesses that half the pool adds */
-#define MOSTLY_CACHED		0.5 /* share of avoided reads served by the page cache */
 #define MANY_FREE			0.1 /* share of free buffers that lasts for a while */
 #define LONG_WATCH_S		60
 #define SLOW_SEARCH_US		100
@@ -60,34 +52,14 @@
 
 PG_FUNCTION_INFO_V1(pgbufprobe_checkup);
 
-/* Facts gathered before the first question. */
-typedef struct Checkup
-{
-	PbpHistogram histogram;
-	int64		used;			/* buffers */
-	int64		unused;
-	bool		evicted;		/* any page since server start? */
-	ClockRate	rate;
-	PbpAdviceReport advice;
-	PbpSweepCost next;			/* a replay of the next searches */
-} Checkup;
-
-typedef struct Answer
-{
-	const char *text;
-	double		value;			/* NaN: unknown */
-	const char *verdict;
-	const char *action;			/* NULL: nothing to do */
-} Answer;
-
-static void
+void
 judge(Answer *answer, const char *verdict, const char *action)
 {
 	answer->verdict = verdict;
 	answer->action = action;
 }
 
-static void
+void
 answer_unknown(Answer *answer, const char *reason)
 {
 	answer->verdict = "unknown";
@@ -137,7 +109,7 @@ ticks_until_eviction(const PbpHistogram *histogram)
 	return pages > 0 ? (passes / pages + 0.5) * NBuffers : 0;
 }
 
-/* ---- the pool and its size ---- */
+/* ---- the pool ---- */
 
 static void
 answer_pool_full(const Checkup *checkup, Answer *answer)
@@ -150,94 +122,6 @@ answer_pool_full(const Checkup *checkup, Answer *answer)
 								checkup->evicted && checkup->unused <= NBuffers / 2 ? "Nearly" : "No",
 								pretty_size(checkup->unused), pretty_size(NBuffers),
 								checkup->evicted ? " now" : ", and no page has been evicted since the server started");
-}
-
-static const char *
-page_cache_share(const Prediction *prediction)
-{
-	if (prediction->obstacle != NULL)
-		return psprintf(" This size does not fit: it exceeds the %s.", prediction->obstacle);
-	if (prediction->os_share < 0)
-		return " It is unknown how many of the avoided reads the page cache serves today.";
-	return psprintf(" The page cache serves %.0f %% of the avoided reads today.", 100 * prediction->os_share);
-}
-
-static char *
-predicted_reads(const Prediction *prediction)
-{
-	return psprintf("Of all block accesses, %s would be reads, instead of %s.%s",
-					pretty_percent(prediction->then), pretty_percent(prediction->today),
-					prediction->caveat ? psprintf(" This is uncertain: %s.", prediction->caveat) : "");
-}
-
-static void
-judge_larger_pool(const Prediction *prediction, double saved, Answer *answer)
-{
-	if (prediction->obstacle != NULL || saved < SAVED_READS || prediction->today - prediction->then < SAVED_ACCESSES)
-		return;
-	if (prediction->caveat != NULL)
-		judge(answer, "look", "Let the real workload run longer, then ask again.");
-	else if (prediction->os_share < 0)
-		judge(answer, "look", "Check with pgbufprobe_read_cost() whether reads wait for storage. If they do, enlarge the pool.");
-	else if (prediction->os_share < MOSTLY_CACHED)
-		judge(answer, "act", psprintf("If the machine has the memory, set shared_buffers to %s and restart the server.",
-									  pretty_size((int64) 2 * NBuffers)));
-	else
-		judge(answer, "look", "A larger pool would mostly avoid copying from the page cache, not reading from storage. "
-			  "Measure with pgbufprobe_read_cost() how much time that saves before you enlarge the pool.");
-}
-
-static void
-answer_larger_pool(const Checkup *checkup, Answer *answer)
-{
-	Prediction	twice = predict_size(&checkup->advice, 2);
-	double		saved = 1 - twice.then / twice.today;
-
-	if (!checkup->evicted)
-	{
-		answer->value = 0;
-		answer->text = "No: no page has been evicted since the server started, except from the ring buffers of large scans.";
-	}
-	else if (twice.unknown == NULL)
-	{
-		judge_larger_pool(&twice, saved, answer);
-		answer->value = saved;
-		answer->text = psprintf("%s: doubling the pool to %s would avoid %.1f %% of the reads. %s%s",
-								twice.obstacle ? "No" : strcmp(answer->verdict, "fine") == 0 ? "Hardly" : "Yes",
-								pretty_size((int64) 2 * NBuffers), 100 * saved, predicted_reads(&twice),
-								saved > 0 ? page_cache_share(&twice) : "");
-	}
-	else if (twice.today < FEW_READS)
-		answer->text = psprintf("Hardly: only %s of all block accesses are reads.", pretty_percent(twice.today));
-	else if (checkup->rate.ticks == 0 && checkup->rate.seconds >= LONG_WATCH_S)
-		answer->text = psprintf("No: no page was evicted in the last %s.", pretty_duration(checkup->rate.seconds));
-	else
-		answer_unknown(answer, twice.unknown);
-}
-
-static void
-answer_smaller_pool(const Checkup *checkup, Answer *answer)
-{
-	Prediction	half = predict_size(&checkup->advice, 0.5);
-	bool		enough = half.then - half.today < ADDED_ACCESSES;
-
-	if (!checkup->evicted)
-	{
-		judge(answer, "unknown", NULL);
-		answer->text = psprintf("Perhaps: %s of %s are in use, and no page has been evicted since the server started.",
-								pretty_size(checkup->used), pretty_size(NBuffers));
-	}
-	else if (half.unknown != NULL)
-		answer_unknown(answer, half.unknown);
-	else
-	{
-		answer->value = half.then / half.today - 1;
-		answer->text = psprintf("%s: halving the pool to %s would cause %.1f %% more reads. %s",
-								enough ? "Yes" : "No", pretty_size(NBuffers / 2), 100 * answer->value, predicted_reads(&half));
-		if (enough)
-			judge(answer, "look", psprintf("If the memory is needed elsewhere, set shared_buffers to %s and restart the server.",
-										   pretty_size(NBuffers / 2)));
-	}
 }
 
 static void
@@ -425,8 +309,7 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 							pretty_size((int64) twice), pretty_size(checkup->used), precision_of(&duplicates));
 	if (answer->value > MOSTLY_TWICE)
 		judge(answer, "look", "The page cache duplicates most of the pool. "
-			  "If pgbufprobe_advice() predicts that a larger pool avoids reads, enlarge it. "
-			  "Otherwise, a smaller pool leaves more memory to the page cache.");
+			  "The first answer compares sizes at which it duplicates more or less; follow that.");
 }
 
 /* ---- all questions ---- */
@@ -441,12 +324,10 @@ typedef struct Question
 } Question;
 
 static const Question questions[] = {
+	{"size", "Which size should shared_buffers have?",
+	"times today's size", "pgbufprobe_advice()", answer_size},
 	{"pool_full", "Is the pool full?",
 	"of the pool", "pgbufprobe_usagecount_histogram()", answer_pool_full},
-	{"larger_pool", "Would a larger pool help?",
-	"of the reads avoided", "pgbufprobe_advice()", answer_larger_pool},
-	{"smaller_pool", "Would a smaller pool be enough?",
-	"more reads", "pgbufprobe_advice()", answer_smaller_pool},
 	{"page_lifetime", "How long does an unused page stay?",
 	"s", "pgbufprobe_page_lifetime()", answer_page_lifetime},
 	{"victim_cost", "What does finding a victim buffer cost, now and at worst?",

@@ -35,6 +35,8 @@
 #error "pgbufprobe needs PostgreSQL 15 or later"
 #endif
 
+#define PBP_SERVER_MAJOR	(PG_VERSION_NUM / 10000)
+
 #if PG_VERSION_NUM >= 160000
 #include "storage/relfilelocator.h"
 #include "utils/relfilenumbermap.h"

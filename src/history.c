@@ -18,6 +18,7 @@
 
 #include "latency.h"
 #include "sampler.h"
+#include "statefile.h"
 
 #define TRANCHE			"pgbufprobe"
 
@@ -36,6 +37,7 @@ typedef struct SamplerShared
 	LWLock	   *lock;			/* protects all below */
 	int64		nsamples;		/* since the ring was emptied */
 	uint32		nresets;
+	bool		has_begun;		/* has a worker run since this was created? */
 	PbpAdviceReport advice;
 	PbpSample	ring[FLEXIBLE_ARRAY_MEMBER];
 } SamplerShared;
@@ -140,7 +142,10 @@ pbp_history_rate(double *seconds, double *ticks)
 	return *seconds > 0;
 }
 
-/* Empties the ring.  The worker starts over, too, when it wakes up. */
+/*
+ * Empties the ring, and removes the file that would fill it again after a
+ * restart.  The worker starts over, too, when it wakes up.
+ */
 void
 pbp_history_reset(void)
 {
@@ -149,6 +154,7 @@ pbp_history_reset(void)
 	shared->nresets++;
 	memset(&shared->advice, 0, sizeof(shared->advice));
 	LWLockRelease(shared->lock);
+	pbp_remove_state_file();
 }
 
 void
@@ -170,6 +176,57 @@ pbp_count_resets(void)
 	nresets = shared->nresets;
 	LWLockRelease(shared->lock);
 	return nresets;
+}
+
+/* True for the first worker: what others left in shared memory is newer than any file. */
+bool
+pbp_history_begins(void)
+{
+	bool		begins;
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	begins = !shared->has_begun;
+	shared->has_begun = true;
+	LWLockRelease(shared->lock);
+	return begins;
+}
+
+/* How many samples there are, and the number of the oldest, which may change only by a reset. */
+int
+pbp_count_samples(int64 *oldest)
+{
+	int64		nsamples;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	nsamples = shared->nsamples;
+	LWLockRelease(shared->lock);
+	*oldest = Max(0, nsamples - pbp_history_size);
+	return (int) (nsamples - *oldest);
+}
+
+/* Copies samples by their numbers; those that a reset has removed have no meaning. */
+void
+pbp_copy_samples(int64 first, int nsamples, PbpSample *samples)
+{
+	LWLockAcquire(shared->lock, LW_SHARED);
+	for (int i = 0; i < nsamples; i++)
+		samples[i] = *sample_at(first + i);
+	LWLockRelease(shared->lock);
+}
+
+/* The newest of samples of before a restart, unless there was a reset since. */
+void
+pbp_restore_samples(const PbpSample *samples, Size nsamples, uint32 resets)
+{
+	Size		room = Min(nsamples, (Size) pbp_history_size);
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (shared->nresets == resets && shared->nsamples == 0)
+	{
+		memcpy(shared->ring, samples + (nsamples - room), sizeof(PbpSample) * room);
+		shared->nsamples = (int64) room;
+	}
+	LWLockRelease(shared->lock);
 }
 
 /* When the next sample will have been taken; 0: not before the settings change. */

@@ -33,8 +33,10 @@ typedef struct PbpStorageReport
 	bool		has_memory;		/* to simulate page caches; false: nothing
 								 * below is known */
 	PbpStorageModel model;
+	int64		data_bytes;		/* of all files of relations; negative: unknown */
 	PbpAdviceStorageTotals totals;
 	PbpFit		fits[PBP_ADVICE_FACTORS];
+	PbpFit		data_fit;		/* of a pool for all data */
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
 													 * fixed */
 	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */
@@ -45,14 +47,9 @@ typedef struct PbpAdviceReport
 	TimestampTz since;			/* when learning began; 0: never */
 	bool		has_memory;		/* to learn */
 	PbpAdviceTotals totals;
+	PbpAdviceCounts counted;	/* all that the worker has, which only grows */
 	double		missed_loads;	/* share, by checks; NaN: none yet */
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
-
-	/*
-	 * Share of the reads between this size and today's that the page cache
-	 * serves; -1: unknown.
-	 */
-	double		os_cache_share[PBP_ADVICE_FACTORS];
 	double		os_read_ns;		/* -1 here and below: unknown */
 	double		storage_read_ns;
 	PbpRelationsReport relations;
@@ -73,6 +70,10 @@ extern void pbp_read_advice(PbpAdviceReport *report);
 
 /* for the worker */
 extern uint32 pbp_count_resets(void);
+extern bool pbp_history_begins(void);
+extern int	pbp_count_samples(int64 *oldest);
+extern void pbp_copy_samples(int64 first, int nsamples, PbpSample *samples);
+extern void pbp_restore_samples(const PbpSample *samples, Size nsamples, uint32 resets);
 extern void pbp_announce_sample(int64 next_sample_ns);
 extern void pbp_put_sample(const PbpSample *sample, uint32 resets);
 extern void pbp_put_advice(const PbpAdviceReport *report, uint32 resets);

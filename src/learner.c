@@ -11,17 +11,20 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "capacity.h"
 #include "latency.h"
 #include "learner.h"
 #include "look.h"
 #include "pagesample.h"
+#include "predictions.h"
 #include "probing.h"
 #include "sampler.h"
 #include "serverstats.h"
+#include "servermemory.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -65,11 +68,23 @@ struct PbpLearner
 	int64		find_databases_ns;	/* when to search for others */
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		counted_ns;		/* 0: never */
+	PbpAdviceCounts counted;	/* all of them, since the worker started */
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
 	bool		has_storage;	/* memory to simulate page caches */
+	int64		second_offset;	/* the advice's seconds also pass while the
+								 * server is down */
 };
+
+/* What is saved, before what the advice saves. */
+typedef struct SavedLearner
+{
+	TimestampTz since;
+	int64		second;			/* of the advice, when this was saved */
+	double		checked_loads;
+	double		missed_loads;
+} SavedLearner;
 
 PbpLearner *
 pbp_create_learner(void)
@@ -127,7 +142,23 @@ create_storage(MemoryContext context, PbpAdvice *advice)
 	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
 }
 
-/* Page cache shares are differences of the rows, so they come last. */
+/* To be called when the capacity was followed. */
+static void
+report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
+{
+	report->model = capacity->model;
+	report->data_bytes = pbp_server_data_bytes();
+	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
+	pbp_advice_storage_totals(advice, &report->totals);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		report->fits[i] = pbp_size_fits(&capacity->memory,
+										(int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_FIXED, &report->fixed[i]);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_ADDED, &report->added[i]);
+	}
+}
+
 static void
 publish(const PbpLearner *learner, uint32 resets)
 {
@@ -135,6 +166,7 @@ publish(const PbpLearner *learner, uint32 resets)
 
 	report.since = learner->since;
 	report.has_memory = learner->advice != NULL;
+	report.counted = learner->counted;
 	pbp_report_read_times(learner->probing, &report);
 	if (learner->advice != NULL)
 	{
@@ -142,13 +174,13 @@ publish(const PbpLearner *learner, uint32 resets)
 		report.missed_loads = pbp_look_missed_share(&learner->look);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
-		pbp_report_os_cache_shares(learner->probing, &report);
 		pbp_advice_report_relations(learner->advice, &report.relations);
 		report.storage.has_memory = learner->has_storage;
 		if (learner->has_storage)
-			pbp_report_storage(learner->capacity, learner->advice, &report.storage);
+			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	pbp_put_advice(&report, resets);
+	pbp_check_predictions(&report);
 }
 
 static void
@@ -174,10 +206,11 @@ visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const Buffe
 		pbp_look_pinned(&learner->look, buffer);
 	else
 	{
-		pbp_look_page(&learner->look, key, buffer, usage, dirty);
+		bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, dirty);
+
 		if (learner->advice->wants_relation)
 			set_relation(learner->advice, tag);
-		pbp_remember_page(learner->probing, learner->advice, learner->look.number, key, tag);
+		pbp_remember_page(learner->probing, learner->look.number, key, tag, loaded);
 	}
 }
 
@@ -197,9 +230,9 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 	pbp_sample_buffers(learner->advice, buffers, nbuffers, visit_page, learner);
 }
 
-/* Forgets all, and publishes that. */
-void
-pbp_restart_learner(PbpLearner *learner, uint32 resets)
+/* Forget all. */
+static void
+begin_learning(PbpLearner *learner)
 {
 	Size		bytes = advice_bytes();
 
@@ -208,6 +241,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	learner->has_storage = false;
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->since = GetCurrentTimestamp();
+	learner->second_offset = 0;
 	learner->counted_ns = 0;
 	pbp_reset_probing(learner->probing);
 	if (bytes > 0)
@@ -217,10 +251,83 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		learner->has_storage = create_storage(learner->context, learner->advice);
-		pbp_reset_capacity(learner->capacity);
-		pbp_follow_capacity(learner->capacity, learner->advice);
 	}
+}
+
+static void
+begin_to_publish(PbpLearner *learner, uint32 resets)
+{
+	pbp_reset_capacity(learner->capacity);
+	if (learner->advice != NULL)
+		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	publish(learner, resets);
+}
+
+/* Forgets all, and publishes that. */
+void
+pbp_restart_learner(PbpLearner *learner, uint32 resets)
+{
+	begin_learning(learner);
+	begin_to_publish(learner, resets);
+}
+
+static int64
+current_second(const PbpLearner *learner)
+{
+	return pbp_now_ns() / 1000000000 + learner->second_offset;
+}
+
+/* How much is to be saved; 0: nothing was learned. */
+Size
+pbp_learner_saved_bytes(const PbpLearner *learner)
+{
+	return learner->advice == NULL ? 0 : sizeof(SavedLearner) + pbp_advice_saved_bytes(learner->advice);
+}
+
+/* Between two looks. */
+void
+pbp_save_learner(const PbpLearner *learner, PbpPutBytes put, void *arg)
+{
+	SavedLearner saved = {
+		.since = learner->since,
+		.second = current_second(learner),
+		.checked_loads = learner->look.checked_loads,
+		.missed_loads = learner->look.missed_loads,
+	};
+
+	put(arg, &saved, sizeof(saved));
+	pbp_advice_save(learner->advice, put, arg);
+}
+
+/* Continue where a learner was saved, or begin again. */
+static void
+restore(PbpLearner *learner, const PbpSavedState *state)
+{
+	SavedLearner saved;
+
+	if (learner->advice == NULL || state->bytes < sizeof(saved) ||
+		!pbp_advice_restore(learner->advice, (const char *) state->learner + sizeof(saved),
+							state->bytes - sizeof(saved)))
+		return;
+	memcpy(&saved, state->learner, sizeof(saved));
+	learner->since = saved.since;
+	learner->second_offset = saved.second + (int64) state->seconds_ago - pbp_now_ns() / 1000000000;
+	learner->look.checked_loads = saved.checked_loads;
+	learner->look.missed_loads = saved.missed_loads;
+	if (!state->same_boot)
+		pbp_advice_doubt_os_cache(learner->advice);
+}
+
+/*
+ * Continues with what was saved, and publishes that.  With another size of the
+ * pool, or of the memory, forgets all.
+ */
+void
+pbp_resume_learner(PbpLearner *learner, const PbpSavedState *state, uint32 resets)
+{
+	begin_learning(learner);
+	restore(learner, state);
+	begin_to_publish(learner, resets);
 }
 
 /* Has pgbufprobe.advice_memory changed? */
@@ -247,7 +354,7 @@ pbp_learner_expects_whole_look(const PbpLearner *learner)
 void
 pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 {
-	pbp_advice_look_time(learner->advice, pbp_now_ns() / 1000000000);
+	pbp_advice_look_time(learner->advice, current_second(learner));
 	pbp_look_begin(&learner->look, ticks);
 }
 
@@ -255,6 +362,7 @@ void
 pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
 	pbp_look_end(&learner->look, ticks);
+	pbp_probe_pages(learner->probing);
 }
 
 /*
@@ -274,6 +382,17 @@ have_grown(const PbpAdviceCounts *counts)
 {
 	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
 		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+}
+
+static void
+add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
+{
+	sum->hits += counts->hits;
+	sum->reads += counts->reads;
+	sum->extends += counts->extends;
+	sum->ring_reads += counts->ring_reads;
+	sum->ring_extends += counts->ring_extends;
+	sum->seconds += counts->seconds;
 }
 
 /*
@@ -304,7 +423,10 @@ pbp_learner_count(PbpLearner *learner)
 	counts.ring_extends = now.ring_extends - before->ring_extends;
 	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
 	if (learner->counted_ns != 0 && have_grown(&counts))
+	{
 		pbp_advice_accesses(learner->advice, &counts);
+		add_counts(&learner->counted, &counts);
+	}
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }
@@ -313,18 +435,13 @@ pbp_learner_count(PbpLearner *learner)
 static void
 calibrate(PbpLearner *learner)
 {
-	PbpAdviceStorageRow storage;
-	PbpAdviceRow misses;
-	double		served;
+	PbpAdviceTotals totals;
+	PbpServedShare served;
 
-	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &storage);
-	pbp_advice_row(learner->advice, PBP_ADVICE_BASELINE, &misses);
-	if (storage.reason != PBP_STORAGE_KNOWN || misses.miss_ratio <= 0)
-		return;
-	served = pbp_served_share(learner->probing, learner->advice,
-							  1 - storage.storage_ratio / misses.miss_ratio);
-	if (served >= 0)
-		pbp_advice_calibrate(learner->advice, served);
+	pbp_advice_totals(learner->advice, &totals);
+	if (!pbp_probed_share(learner->probing, &totals, &served))
+		served = (PbpServedShare) {NAN, NAN};
+	pbp_advice_calibrate(learner->advice, served.share, served.error);
 }
 
 void
@@ -335,9 +452,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
-	if (pbp_probe_is_due(learner->probing))
-		pbp_probe_pages(learner->probing, learner->advice);
-	pbp_follow_capacity(learner->capacity, learner->advice);
+	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
 	publish(learner, resets);
 }

@@ -14,8 +14,20 @@
 
 typedef struct PbpLearner PbpLearner;
 
+/* What a learner has saved, in a server that ran before this one. */
+typedef struct PbpSavedState
+{
+	const void *learner;
+	Size		bytes;
+	double		seconds_ago;	/* by the wall clock */
+	bool		same_boot;		/* has the machine not been booted since? */
+} PbpSavedState;
+
 extern PbpLearner *pbp_create_learner(void);
 extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
+extern Size pbp_learner_saved_bytes(const PbpLearner *learner);
+extern void pbp_save_learner(const PbpLearner *learner, PbpPutBytes put, void *arg);
+extern void pbp_resume_learner(PbpLearner *learner, const PbpSavedState *state, uint32 resets);
 extern bool pbp_learner_is_outdated(const PbpLearner *learner);
 extern bool pbp_is_learning(const PbpLearner *learner);
 

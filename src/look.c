@@ -200,14 +200,16 @@ pbp_look_end(PbpLook *look, int64_t ticks)
 		look->incomplete = true;
 }
 
-void
+/* Returns whether the page was loaded since the last look, if that is known. */
+bool
 pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty)
 {
 	if (!pbp_advice_observe(look->advice, key, buffer, usage, dirty))
-		return;
+		return false;
 	look->loads++;
 	if (look->whole && !is_expected(look, buffer))
 		look->missed++;
+	return true;
 }
 
 void

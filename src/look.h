@@ -80,7 +80,7 @@ extern void pbp_look_is_incomplete(PbpLook *look);
 extern double pbp_look_missed_share(const PbpLook *look);
 
 /* For the reader. */
-extern void pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty);
+extern bool pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty);
 extern void pbp_look_pinned(PbpLook *look, int buffer);
 
 #endif							/* PBP_LOOK_H */

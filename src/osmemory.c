@@ -18,11 +18,10 @@
 #include <string.h>
 
 #include "cgroup.h"
+#include "poolbytes.h"
 
 /* No figure is larger, so that sums of a few cannot overflow. */
 #define MAX_BYTES			(INT64_C(1) << 60)
-
-#define MB					(INT64_C(1) << 20)
 
 /* The machine or a cgroup. */
 typedef struct Memory
@@ -248,23 +247,11 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 
 /* ---- other sizes ---- */
 
-/*
- * Shared memory that a pool takes, without what does not depend on its size: a
- * buffer's descriptor, hash table entry and the like are 2.3 % of it.  By
- * default, the buffers for WAL grow with the pool up to 16 MB, and three
- * buffers for transactions up to 8 MB each (from 17 on).
- */
-static int64_t
-shared_bytes(int64_t pool)
-{
-	return pool + pool / 1000 * 23 + between(pool / 32, 0, 16 * MB) + 3 * between(pool / 512, 0, 8 * MB);
-}
-
 /* What shared memory grows by, if shared_buffers has this size. */
 static int64_t
 growth(const PbpOsMemory *memory, int64_t pool_bytes)
 {
-	return shared_bytes(bounded(pool_bytes)) - shared_bytes(memory->server.pool_bytes);
+	return pbp_pool_bytes(bounded(pool_bytes)) - pbp_pool_bytes(memory->server.pool_bytes);
 }
 
 /*
@@ -290,17 +277,6 @@ pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 	if (more > memory->cgroup_room && memory->cgroup_room <= memory->machine_room)
 		return PBP_EXCEEDS_CGROUP;
 	return more > memory->machine_room ? PBP_EXCEEDS_MACHINE : PBP_FITS;
-}
-
-/*
- * Capacity of the page cache beside shared_buffers of this size, if the page
- * cache loses what the pool gains.  With huge pages, that means that as many of
- * them are reserved as the pool needs.
- */
-int64_t
-pbp_cache_beside(const PbpOsMemory *memory, int64_t pool_bytes)
-{
-	return between(memory->cache_bytes - growth(memory, pool_bytes), 0, memory->limit_bytes);
 }
 
 /*

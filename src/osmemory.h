@@ -83,7 +83,6 @@ typedef enum PbpFit
 extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,
 							   PbpOsMemory *memory);
 extern PbpFit pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes);
-extern int64_t pbp_cache_beside(const PbpOsMemory *memory, int64_t pool_bytes);
 extern bool pbp_in_huge_pages(const char *root, const void *address);
 
 #endif							/* PBP_OSMEMORY_H */

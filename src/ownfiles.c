@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * ownfiles.c
- *	  How much of the page cache do files of this server hold?
+ *	  How large are the files of this server, and how much of the page cache do
+ *	  they hold?
  *
  * Asks the kernel about all files of relations, of all databases, a little at a
  * time.  Needs no transaction and takes no lock.  Only cachestat is cheap enough
- * for that; without it, the answer is unknown.
+ * for that; without it, the second answer is unknown.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,13 +27,20 @@
 /* Asked about at a time: at most 0.3 ms, if each page is a folio of its own. */
 #define RANGE_BYTES			(INT64CONST(32) * 1024 * 1024)
 
+typedef struct OwnBytes
+{
+	int64		cached;
+	int64		files;			/* all of them */
+} OwnBytes;
+
 struct PbpOwnFiles
 {
 	PbpDataFiles files;
 	const char *path;			/* of the file that is being counted, or NULL */
 	int64		offset;			/* in this file */
-	int64		cached;			/* in this round so far */
-	int64		last_round;
+	bool		known;			/* what they hold in this round */
+	OwnBytes round;			/* so far */
+	OwnBytes last_round;
 };
 
 PbpOwnFiles *
@@ -41,18 +49,28 @@ pbp_create_own_files(void)
 	PbpOwnFiles *own = MemoryContextAllocZero(TopMemoryContext, sizeof(PbpOwnFiles));
 
 	pbp_begin_data_files(&own->files, ".");
-	own->last_round = PBP_UNKNOWN;
+	own->known = true;
+	own->last_round = (OwnBytes) {PBP_UNKNOWN, PBP_UNKNOWN};
 	return own;
 }
 
 static void
-begin_round(PbpOwnFiles *own, int64 last_round)
+begin_round(PbpOwnFiles *own, OwnBytes last_round)
 {
 	pbp_end_data_files(&own->files);
 	pbp_begin_data_files(&own->files, ".");
 	own->path = NULL;
-	own->cached = 0;
+	own->known = true;
+	own->round = (OwnBytes) {0, 0};
 	own->last_round = last_round;
+}
+
+static void
+end_round(PbpOwnFiles *own)
+{
+	if (!own->known)
+		own->round.cached = PBP_UNKNOWN;
+	begin_round(own, own->round);
 }
 
 /*
@@ -68,7 +86,7 @@ count_range(PbpOwnFiles *own, int fd, int64 bytes)
 	{
 		if (!pbp_kernel_cachestat(fd, own->offset, RANGE_BYTES, &pages))
 			return false;
-		own->cached += (int64) pages.cached * pbp_os_page_bytes();
+		own->round.cached += (int64) pages.cached * pbp_os_page_bytes();
 		own->offset += RANGE_BYTES;
 	}
 	if (own->offset >= bytes)
@@ -76,24 +94,31 @@ count_range(PbpOwnFiles *own, int fd, int64 bytes)
 	return true;
 }
 
-/* As count_range(), until the time or the end of the file. */
-static bool
+/*
+ * As count_range(), until the time or the end of the file.  If that is unknown of
+ * one file, only sizes are counted until the round ends.
+ */
+static void
 count_file(PbpOwnFiles *own, int64 until_ns)
 {
 	struct stat info;
-	bool		known = true;
 	int			fd = open(own->path, O_RDONLY | O_CLOEXEC);
 
 	/* The file was dropped, or is no file of a relation. */
-	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
 		own->path = NULL;
-	else if (info.st_size > 0)
-		known = pbp_os_file_system_trust(fd) == PBP_OS_TRUSTED;
-	while (own->path && known && pbp_now_ns() < until_ns)
-		known = count_range(own, fd, info.st_size);
+	else
+	{
+		own->round.files += own->offset == 0 ? info.st_size : 0;
+		own->known = own->known && pbp_os_file_system_trust(fd) == PBP_OS_TRUSTED;
+		do
+			own->known = own->known && count_range(own, fd, info.st_size);
+		while (own->path && own->known && pbp_now_ns() < until_ns);
+		if (!own->known)
+			own->path = NULL;
+	}
 	if (fd >= 0)
 		(void) close(fd);
-	return known;
 }
 
 /*
@@ -108,7 +133,7 @@ pbp_count_own_files(PbpOwnFiles *own, int64 budget_ns)
 
 	if (!pbp_os_cache_on)
 	{
-		begin_round(own, PBP_UNKNOWN);
+		begin_round(own, (OwnBytes) {PBP_UNKNOWN, PBP_UNKNOWN});
 		return;
 	}
 	while (pbp_now_ns() < until_ns)
@@ -120,14 +145,10 @@ pbp_count_own_files(PbpOwnFiles *own, int64 budget_ns)
 		}
 		if (!own->path)
 		{
-			begin_round(own, own->cached);
+			end_round(own);
 			return;
 		}
-		if (!count_file(own, until_ns))
-		{
-			begin_round(own, PBP_UNKNOWN);
-			return;
-		}
+		count_file(own, until_ns);
 	}
 }
 
@@ -135,5 +156,12 @@ pbp_count_own_files(PbpOwnFiles *own, int64 budget_ns)
 int64
 pbp_own_file_bytes(const PbpOwnFiles *own)
 {
-	return own->last_round;
+	return own->last_round.cached;
+}
+
+/* The size of these files; PBP_UNKNOWN: no complete round yet. */
+int64
+pbp_data_bytes(const PbpOwnFiles *own)
+{
+	return own->last_round.files;
 }

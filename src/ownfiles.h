@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * ownfiles.h
- *	  How much of the page cache do files of this server hold?
+ *	  How large are the files of this server, and how much of the page cache do
+ *	  they hold?
  *
  *-------------------------------------------------------------------------
  */
@@ -13,5 +14,6 @@ typedef struct PbpOwnFiles PbpOwnFiles;
 extern PbpOwnFiles *pbp_create_own_files(void);
 extern void pbp_count_own_files(PbpOwnFiles *own, int64 budget_ns);
 extern int64 pbp_own_file_bytes(const PbpOwnFiles *own);
+extern int64 pbp_data_bytes(const PbpOwnFiles *own);
 
 #endif							/* PBP_OWNFILES_H */

@@ -11,8 +11,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/xact.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
@@ -20,59 +18,59 @@
 #include "latency.h"
 #include "oscache.h"
 #include "probing.h"
+#include "sampler.h"
 
-/* pages whose tags are remembered */
-#define REMEMBERED		512
-#define CONSIDERED		64		/* one page of so many, in each look */
+/* Pages that are looked up between two looks at the clock, sorted by file. */
+#define BATCH			64
 
-#define PROBES			8		/* at a time */
-#define ENOUGH_PROBES	8		/* of a band */
-#define PROBES_HALVED	256		/* older probes of a band then count half */
-#define BEYOND			PBP_ADVICE_FACTORS	/* the band of pages that not even the
-											 * largest size would hold any more */
-#define MOST_UNCERTAIN	0.25	/* share of misses of which it is unknown whether
-								 * the page cache serves them */
+/* Of the processor time that is allowed, to look up pages. */
+#define PROBING_SHARE	0.1
+
+/*
+ * A page that the page cache did not hold returns there only through the pool,
+ * or when the pool writes it.  So it is looked up once in so many rounds.
+ */
+#define UNCACHED_ROUNDS	8
+
 #define READ_TIMES		31		/* latest reads whose times are kept */
 #define ENOUGH_TIMES	5
 
 /*
- * Between two rounds.  In each, at most one block is read from storage and one
+ * Between two calls.  In each, at most one block is read from storage and one
  * from the page cache, since a read keeps the block there.
  */
 #define PROBE_NS		INT64CONST(1000000000)
 #define AFTER_ERROR_NS	(300 * PROBE_NS)
-
-typedef struct RememberedPage
-{
-	bool		used;
-	uint64		key;
-	BufferTag	tag;
-} RememberedPage;
 
 /* Times of the latest reads. */
 typedef struct ReadTimes
 {
 	int64		ns[READ_TIMES];
 	int64		nreads;			/* ever */
-	bool		may_read;		/* in this round, still */
+	bool		may_read;		/* in this call, still */
 } ReadTimes;
-
-/* A mean in which old values fade. */
-typedef struct Mean
-{
-	double		sum;
-	double		count;
-} Mean;
 
 struct PbpProbing
 {
-	RememberedPage remembered[REMEMBERED];
-	int			next_probe;
+	PbpServed	served;
+	BufferTag	tags[PBP_SERVED_PAGES];
+	int			next;			/* page to be looked up */
+	uint32		round;			/* of all pages */
 	int64		probed_ns;		/* later after an error */
-	Mean		in_os_cache[BEYOND + 1];	/* by band */
+	int64		reading_ns;		/* spent on timed reads in this call */
 	ReadTimes	os_reads;
 	ReadTimes	storage_reads;
 };
+
+/* A page to be looked up.  The first three fields name a file. */
+typedef struct Probe
+{
+	PbpLocator	locator;
+	ForkNumber	fork;
+	int			segment;
+	BlockNumber block;			/* of the segment */
+	int			page;
+} Probe;
 
 PbpProbing *
 pbp_create_probing(void)
@@ -84,119 +82,169 @@ pbp_create_probing(void)
 void
 pbp_reset_probing(PbpProbing *probing)
 {
-	memset(probing->remembered, 0, sizeof(probing->remembered));
-	memset(probing->in_os_cache, 0, sizeof(probing->in_os_cache));
+	memset(&probing->served, 0, sizeof(probing->served));
 	probing->os_reads.nreads = probing->storage_reads.nreads = 0;
 }
 
 /*
- * Remember some pages of the sample, also after their eviction, as long as it
- * depends on the pool's size whether they are resident.  Each look considers
- * only a few, to save time.
+ * A look has met this page of the sample in the pool, and knows whether it was
+ * loaded since the last look.
  */
 void
-pbp_remember_page(PbpProbing *probing, const PbpAdvice *advice, uint64 look,
-				  uint64 key, const BufferTag *tag)
+pbp_remember_page(PbpProbing *probing, uint64 look, uint64 key, const BufferTag *tag, bool loaded)
 {
-	RememberedPage *page = &probing->remembered[(key >> 16) % REMEMBERED];
+	int			page;
 
-	if ((key + look) % CONSIDERED != 0 ||
-		(page->used && pbp_advice_band(advice, page->key) != 0))
-		return;
-	page->used = true;
-	page->key = key;
-	page->tag = *tag;
+	if (look != probing->served.look)
+		pbp_served_begin_look(&probing->served, look, pbp_now_ns());
+	page = pbp_served_visit(&probing->served, key, loaded);
+	if (page >= 0)
+		probing->tags[page] = *tag;
 }
 
-static void
-add_to_mean(Mean *mean, double value)
-{
-	if (mean->count >= PROBES_HALVED)
-	{
-		mean->sum /= 2;
-		mean->count /= 2;
-	}
-	mean->sum += value;
-	mean->count++;
-}
+/* ---- looking up pages ---- */
 
-/* Time a read of the block, unless this round has timed one from its tier. */
+/*
+ * Time a read of the block, unless this call has timed one from its tier.  Of a
+ * page in the pool, nobody would read it now.
+ */
 static void
-time_read(PbpProbing *probing, const PbpOsFile *file, BlockNumber block, bool cached)
+time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool cached)
 {
 	ReadTimes  *reads = cached ? &probing->os_reads : &probing->storage_reads;
+	int64		start = pbp_now_ns();
 	int64		read_ns;
 
-	if (!reads->may_read || !pbp_os_time_read(file, block, &read_ns))
+	if (!reads->may_read || pbp_served_in_pool(&probing->served, probe->page))
 		return;
-	reads->ns[reads->nreads++ % READ_TIMES] = read_ns;
-	reads->may_read = false;
-	if (!cached)
-		pbp_os_drop_block(file, block);
+	if (pbp_os_time_read(file, probe->block, &read_ns))
+	{
+		reads->ns[reads->nreads++ % READ_TIMES] = read_ns;
+		reads->may_read = false;
+		if (!cached)
+			pbp_os_drop_block(file, probe->block);
+	}
+	probing->reading_ns += pbp_now_ns() - start;
+}
+
+static void
+look_up(PbpProbing *probing, const PbpOsFile *file, const Probe *probe)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+
+	pbp_os_map(file, probe->block, 1, bitmap, &blocks);
+	pbp_served_answer(&probing->served, probe->page, blocks.cached > 0, pbp_now_ns());
+	time_read(probing, file, probe, blocks.cached > 0);
+}
+
+static int
+compare_files(const void *one, const void *other)
+{
+	return memcmp(one, other, offsetof(Probe, block));
 }
 
 /*
- * Look up a page in the page cache.  Forget it if its file cannot be opened, or
- * no size would hold it any more.
+ * Look up pages of one file.  Forget them if it cannot be opened, was truncated,
+ * or the kernel's answers about it cannot be trusted.
  */
 static void
-probe_page(PbpProbing *probing, const PbpAdvice *advice, RememberedPage *page)
+probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 {
-	int			band = pbp_advice_band(advice, page->key);
-	BlockNumber block = page->tag.blockNum % RELSEG_SIZE;
-	PbpLocator	locator = pbp_tag_locator(&page->tag);
 	PbpOsFile	file;
+	bool		found = pbp_os_open(&probes->locator, probes->fork, probes->segment, PBP_OS_AUTO, &file);
+	bool		trusted = found && file.trust == PBP_OS_TRUSTED;
 
-	page->used = false;
-	if (band < 0)
-		band = BEYOND;
-	if (band == 0 ||
-		!pbp_os_open(&locator, pbp_tag_fork(&page->tag),
-					 page->tag.blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file) ||
-		file.fd < 0)
-		return;
-	page->used = band != BEYOND;
-	if (file.trust == PBP_OS_TRUSTED && (int64) (block + 1) * BLCKSZ <= file.bytes)
+	for (int i = 0; i < nprobes; i++)
 	{
-		uint8		bitmap[PBP_BITMAP_BYTES(1)];
-		PbpOsBlocks blocks;
-		bool		cached;
-
-		pbp_os_map(&file, block, 1, bitmap, &blocks);
-		cached = blocks.cached > 0;
-		add_to_mean(&probing->in_os_cache[band], cached);
-		time_read(probing, &file, block, cached);
+		if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
+			look_up(probing, &file, &probes[i]);
+		else
+			probing->served.pages[probes[i].page].used = false;
 	}
-	pbp_os_close(&file);
+	if (found)
+		pbp_os_close(&file);
 }
 
-/* All conditions of reading the page cache's state and of reading files. */
-bool
-pbp_probe_is_due(const PbpProbing *probing)
+/* The next pages that are to be looked up, at most BATCH and of one round. */
+static int
+next_probes(PbpProbing *probing, Probe *probes)
 {
-	return pbp_os_cache_on && pbp_now_ns() - probing->probed_ns >= PROBE_NS;
+	int			nprobes = 0;
+
+	while (nprobes < BATCH && probing->next < PBP_SERVED_PAGES)
+	{
+		int			number = probing->next++;
+		const PbpServedPage *page = &probing->served.pages[number];
+		const BufferTag *tag = &probing->tags[number];
+
+		if (page->used && (!page->known || page->cached || (number + probing->round) % UNCACHED_ROUNDS == 0))
+			probes[nprobes++] = (Probe) {
+				.locator = pbp_tag_locator(tag),
+				.fork = pbp_tag_fork(tag),
+				.segment = (int) (tag->blockNum / RELSEG_SIZE),
+				.block = tag->blockNum % RELSEG_SIZE,
+				.page = number,
+			};
+	}
+	return nprobes;
 }
 
-/* Probe some remembered pages.  An error is logged and suspends probing. */
+static void
+probe_batch(PbpProbing *probing)
+{
+	Probe		probes[BATCH];
+	int			nprobes = next_probes(probing, probes);
+	int			first = 0;
+
+	qsort(probes, nprobes, sizeof(Probe), compare_files);
+	for (int end = 1; end <= nprobes; end++)
+		if (end == nprobes || compare_files(&probes[first], &probes[end]) != 0)
+		{
+			probe_file(probing, &probes[first], end - first);
+			first = end;
+		}
+}
+
+/* As many pages as there is time for, at most one round. */
+static void
+probe_pages(PbpProbing *probing)
+{
+	int64		start = pbp_now_ns();
+	int64		allowed_ns = (int64) (PROBING_SHARE * pbp_max_cpu_fraction * PROBE_NS);
+
+	if (probing->next >= PBP_SERVED_PAGES)
+	{
+		probing->next = 0;
+		probing->round++;
+	}
+	do
+		probe_batch(probing);
+	while (probing->next < PBP_SERVED_PAGES && pbp_now_ns() - start - probing->reading_ns < allowed_ns);
+}
+
+/*
+ * Look up remembered pages, unless that was done a moment ago.  To be called
+ * right after a look: a page that is loaded between the look and its probe seems
+ * to have been cached before.  An error is logged and suspends probing.
+ */
 void
-pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice)
+pbp_probe_pages(PbpProbing *probing)
 {
 	MemoryContext context = CurrentMemoryContext;
 
+	if (!pbp_os_cache_on)
+		pbp_served_forget_answers(&probing->served);
+	if (!pbp_os_cache_on || pbp_now_ns() - probing->probed_ns < PROBE_NS)
+		return;
 	probing->storage_reads.may_read = probing->os_reads.may_read = true;
 	probing->probed_ns = pbp_now_ns();
+	probing->reading_ns = 0;
 	/* cached facts about file systems expire */
 	SetCurrentStatementStartTimestamp();
 	PG_TRY();
 	{
-		for (int i = 0; i < PROBES; i++)
-		{
-			RememberedPage *page = &probing->remembered[probing->next_probe];
-
-			probing->next_probe = (probing->next_probe + 1) % REMEMBERED;
-			if (page->used)
-				probe_page(probing, advice, page);
-		}
+		probe_pages(probing);
 	}
 	PG_CATCH();
 	{
@@ -209,6 +257,8 @@ pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice)
 	}
 	PG_END_TRY();
 }
+
+/* ---- figures ---- */
 
 static int
 compare_times(const void *a, const void *b)
@@ -244,114 +294,14 @@ pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report)
 }
 
 /*
- * Share of the reads between today's size and another that the page cache
- * serves.  -1: unknown for more than a tenth of them, since a band had too few
- * probes, a size between is unknown, or nothing is probed now.
+ * The share of today's misses that the page cache serves.  Returns false if too
+ * little is known.
  */
-static double
-os_cache_share(const PbpProbing *probing, const PbpAdviceReport *report, int factor)
+bool
+pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals, PbpServedShare *result)
 {
-	int			from = Min(factor, PBP_ADVICE_BASELINE);
-	int			to = Max(factor, PBP_ADVICE_BASELINE);
-	double		reads = report->rows[from].miss_ratio - report->rows[to].miss_ratio;
-	double		known = 0;
-	double		cached = 0;
+	double		loads = totals->reads + totals->extends;
 
-	/* a band has the pages that its size would hold, and the next smaller not */
-	for (int band = from + 1; band <= to; band++)
-	{
-		const Mean *in_os_cache = &probing->in_os_cache[band];
-		double		avoided = report->rows[band - 1].miss_ratio - report->rows[band].miss_ratio;
-
-		if (avoided > 0 && in_os_cache->count >= ENOUGH_PROBES)
-		{
-			known += avoided;
-			cached += avoided * in_os_cache->sum / in_os_cache->count;
-		}
-	}
-	return pbp_os_cache_on && known > 0 && known >= 0.9 * reads ? cached / known : -1;
-}
-
-/* Accesses that the page cache serves, as a share of all. */
-typedef struct ServedBounds
-{
-	double		low;
-	double		high;
-	double		variance;		/* by the number of probes, of both */
-} ServedBounds;
-
-/*
- * Adds the misses of a band.  Pages beyond the largest size return late, and the
- * page cache may have evicted them by then.
- */
-static void
-add_band(const PbpProbing *probing, int band, double misses, ServedBounds *bounds)
-{
-	const Mean *in_os_cache = &probing->in_os_cache[band];
-	double		share;
-
-	if (in_os_cache->count < ENOUGH_PROBES)
-	{
-		bounds->high += misses;
-		return;
-	}
-	share = in_os_cache->sum / in_os_cache->count;
-	bounds->low += band != BEYOND ? misses * share : 0;
-	bounds->high += misses * share;
-	/* not 0 where all probes agree */
-	share = (in_os_cache->sum + 1) / (in_os_cache->count + 2);
-	bounds->variance += misses * misses * share * (1 - share) / in_os_cache->count;
-}
-
-/* The misses of today's size, from band to band. */
-static ServedBounds
-served_bounds(const PbpProbing *probing, const PbpAdvice *advice, double misses)
-{
-	ServedBounds bounds = {0};
-	PbpAdviceRow row;
-
-	for (int band = PBP_ADVICE_BASELINE + 1; band < PBP_ADVICE_FACTORS; band++)
-	{
-		pbp_advice_row(advice, band, &row);
-		if (row.reason != PBP_ADVICE_KNOWN)
-		{
-			bounds.high += misses;
-			return bounds;
-		}
-		add_band(probing, band, Max(misses - row.miss_ratio, 0), &bounds);
-		misses = Min(misses, row.miss_ratio);
-	}
-	add_band(probing, BEYOND, misses, &bounds);
-	return bounds;
-}
-
-/*
- * The share of today's misses that the page cache serves: of all shares within
- * the error of the probes, the one next to the simulated share.  -1: they leave
- * too many possible.
- */
-double
-pbp_served_share(const PbpProbing *probing, const PbpAdvice *advice, double simulated)
-{
-	PbpAdviceRow today;
-	ServedBounds bounds;
-	double		error;
-
-	pbp_advice_row(advice, PBP_ADVICE_BASELINE, &today);
-	if (!pbp_os_cache_on || today.reason != PBP_ADVICE_KNOWN || !(today.miss_ratio > 0))
-		return -1;
-	bounds = served_bounds(probing, advice, today.miss_ratio);
-	if (bounds.high - bounds.low > MOST_UNCERTAIN * today.miss_ratio)
-		return -1;
-	error = 1.96 * sqrt(bounds.variance);
-	return Max(Min(Max(simulated, (bounds.low - error) / today.miss_ratio),
-				   Min((bounds.high + error) / today.miss_ratio, 1)), 0);
-}
-
-/* To be called when the report has its rows. */
-void
-pbp_report_os_cache_shares(const PbpProbing *probing, PbpAdviceReport *report)
-{
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		report->os_cache_share[i] = os_cache_share(probing, report, i);
+	return pbp_os_cache_on && loads > 0 &&
+		pbp_served_share(&probing->served, totals->extends / loads, result);
 }

@@ -8,30 +8,29 @@
  * advice (learner.c), which must not miss a page that comes and goes.  A
  * sample, once per pgbufprobe.history_interval, is added to the history
  * (history.c).  In between, the worker sleeps until the hand has moved on, and
- * long enough to stay within its share of a processor.
+ * long enough to stay within its share of a processor.  Every five minutes and
+ * when the server stops, it saves all for the next start (restart.c).
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <signal.h>
 #include <time.h>
 
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
-#include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "learner.h"
+#include "restart.h"
 #include "sampler.h"
 #include "serverstats.h"
+#include "shutdown.h"
 #include "sweep.h"
 
 /*
@@ -68,6 +67,14 @@
 /* buffers that are read to learn what all of them would take */
 #define TIMED_READ		4096
 
+/*
+ * Between two times that all is saved, and at least so many times what that
+ * took.  Its processor time delays no look: it is too little for the limit to
+ * matter, and looks that come late would lose what happened.
+ */
+#define SAVE_NS			INT64CONST(300000000000)
+#define SAVE_RARELY		1000
+
 /* settings; see _PG_init */
 bool		pbp_sampler_on = true;
 int			pbp_history_interval_ms = 10000;
@@ -76,9 +83,6 @@ int			pbp_advice_memory_kb = -1;
 
 /* Was no background worker slot left? */
 static bool not_registered = false;
-
-/* Has the postmaster terminated the worker, which it does only at shutdown? */
-static volatile sig_atomic_t server_is_stopping = false;
 
 typedef struct Sampler
 {
@@ -98,6 +102,8 @@ typedef struct Sampler
 	int64		sample_ticks;	/* -1: none yet */
 	int64		sample_allocations;
 	double		scan_ns;		/* what reading every buffer takes; 0: unknown */
+
+	int64		save_ns;		/* when to save the next time */
 
 	int64		cpu_ns;			/* used up to the last sleep */
 	uint32		resets;			/* that it has noticed */
@@ -319,7 +325,22 @@ sleep_ns(Sampler *sampler)
 	return Max(sleep, MIN_SLEEP_NS);
 }
 
-/* ---- settings and resets ---- */
+/* ---- settings, resets and restarts ---- */
+
+/* While the sampler is off, what was learned becomes worthless. */
+static void
+save(Sampler *sampler, bool may_wait)
+{
+	int64		start_ns = pbp_now_ns();
+	int64		start_cpu_ns = cpu_now_ns();
+	int64		used_ns;
+
+	(void) pbp_save_all(pbp_sampler_on ? sampler->learner : NULL, sampler->resets, may_wait);
+	used_ns = cpu_now_ns() - start_cpu_ns;
+	sampler->cpu_ns += used_ns;
+	sampler->interval.cpu_ns += used_ns;
+	sampler->save_ns = pbp_now_ns() + Max(SAVE_NS, SAVE_RARELY * (pbp_now_ns() - start_ns));
+}
 
 static void
 reload_settings(Sampler *sampler)
@@ -328,11 +349,12 @@ reload_settings(Sampler *sampler)
 	ProcessConfigFile(PGC_SIGHUP);
 	if (pbp_learner_is_outdated(sampler->learner))
 		pbp_restart_learner(sampler->learner, sampler->resets);
+	save(sampler, false);
 }
 
-/* Forget all. */
+/* What was measured before means nothing now. */
 static void
-start_over(Sampler *sampler)
+begin(Sampler *sampler)
 {
 	sampler->resets = pbp_count_resets();
 	sampler->clock = pbp_read_clock();
@@ -343,52 +365,49 @@ start_over(Sampler *sampler)
 	sampler->sample_ticks = -1;
 	sampler->cpu_ns = cpu_now_ns();
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
+}
+
+/* Forget all; what was saved is outdated, too. */
+static void
+start_over(Sampler *sampler)
+{
+	begin(sampler);
 	pbp_restart_learner(sampler->learner, sampler->resets);
+	sampler->save_ns = 0;
+}
+
+/*
+ * Continue where the server stopped.  A worker that is not the server's first
+ * finds the history in shared memory, and cannot know what happened meanwhile.
+ */
+static void
+start(Sampler *sampler)
+{
+	begin(sampler);
+	sampler->save_ns = pbp_now_ns() + SAVE_NS;
+	if (!pbp_history_begins())
+		pbp_restart_learner(sampler->learner, sampler->resets);
+	else if (pbp_resume_all(sampler->learner, sampler->resets))
+		sampler->save_ns = 0;
 }
 
 /* ---- the worker ---- */
 
-/*
- * The postmaster sends SIGTERM when the server shuts down.  Otherwise this
- * worker alone is to end, as by pg_terminate_backend().
- */
+/* Between two looks. */
 static void
-handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
-				   void *context pg_attribute_unused())
+check_interrupts(Sampler *sampler)
 {
-	int			save_errno = errno;
-
-	if (info->si_pid == PostmasterPid)
-		server_is_stopping = true;
-	ShutdownRequestPending = true;
-	SetLatch(MyLatch);
-	errno = save_errno;
-}
-
-static void
-install_termination_handler(void)
-{
-	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO | SA_RESTART};
-
-	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGTERM, &action, NULL) != 0)
-		elog(FATAL, "could not install signal handler: %m");
-}
-
-/*
- * Not to be called while holding a lock.  The postmaster does not restart a
- * worker that exits with 0, and logs the end of any other.
- */
-static void
-check_interrupts(void)
-{
-	if (ShutdownRequestPending)
-		proc_exit(server_is_stopping ? 0 : 1);
+	if (pbp_must_end())
+	{
+		if (pbp_server_is_stopping())
+			save(sampler, true);
+		pbp_end_worker();
+	}
 	CHECK_FOR_INTERRUPTS();
 }
 
 static void
-wait_for_latch(int64 timeout_ns)
+wait_for_latch(Sampler *sampler, int64 timeout_ns)
 {
 	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
 
@@ -396,19 +415,19 @@ wait_for_latch(int64 timeout_ns)
 		events |= WL_TIMEOUT;
 	(void) WaitLatch(MyLatch, events, (long) ((timeout_ns + 999999) / 1000000), PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
-	check_interrupts();
+	check_interrupts(sampler);
 }
 
 /* Sleep, unless the settings are reloaded. */
 static void
-sleep_for(const Sampler *sampler, int64 duration_ns)
+sleep_for(Sampler *sampler, int64 duration_ns)
 {
 	int64		end_ns = pbp_now_ns() + duration_ns;
 	int64		left_ns;
 
 	pbp_announce_sample(Max(end_ns, sampler->sample_ns + history_interval_ns()));
 	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
-		wait_for_latch(left_ns);
+		wait_for_latch(sampler, left_ns);
 }
 
 /* Wait until pgbufprobe.sampler is on. */
@@ -419,7 +438,7 @@ wait_while_off(Sampler *sampler)
 	while (!pbp_sampler_on)
 	{
 		while (!ConfigReloadPending)
-			wait_for_latch(-1);
+			wait_for_latch(sampler, -1);
 		reload_settings(sampler);
 	}
 	start_over(sampler);
@@ -432,7 +451,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	MemoryContext round_context;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	install_termination_handler();
+	pbp_expect_shutdown();
 	/* a cancel would end it, and what was learned would be lost */
 	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
@@ -440,22 +459,24 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 	BackgroundWorkerInitializeConnectionByOid(InvalidOid, InvalidOid, 0);
 	/* reading a few counts must not copy all statistics */
 	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
-	pbp_advice_check_interrupts = check_interrupts;
+	pbp_advice_check_interrupts = pbp_check_interrupts_of_look;
 
 	sampler = MemoryContextAllocZero(TopMemoryContext, sizeof(Sampler));
 	sampler->learner = pbp_create_learner();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);
-	start_over(sampler);
+	start(sampler);
 	for (;;)
 	{
-		check_interrupts();
+		check_interrupts(sampler);
 		if (!pbp_sampler_on)
 			wait_while_off(sampler);
 		if (sampler->resets != pbp_count_resets())
 			start_over(sampler);
 		work(sampler);
+		if (pbp_now_ns() >= sampler->save_ns)
+			save(sampler, false);
 		MemoryContextReset(round_context);
 		sleep_for(sampler, sleep_ns(sampler));
 		if (ConfigReloadPending)

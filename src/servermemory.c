@@ -17,11 +17,17 @@
 #endif
 
 #include "storage/proc.h"
+#include "utils/memutils.h"
 
 #include "compat.h"
 #include "osfile.h"
 #include "oskernel.h"
+#include "ownfiles.h"
+#include "sampler.h"
 #include "servermemory.h"
+
+/* Of the processor time that is allowed, to count what own files hold. */
+#define COUNTING_SHARE		0.05
 
 /* Pages of the pool that are asked about. */
 #define POOL_PROBES			256
@@ -107,8 +113,8 @@ page_tables(void)
  * ownfiles.c, or PBP_UNKNOWN.  Takes no lock and allocates no memory; 0.2 to 0.4
  * ms of processor time.
  */
-void
-pbp_server_memory(int64 own_file_bytes, PbpOsMemory *memory)
+static void
+read_server_memory(int64 own_file_bytes, PbpOsMemory *memory)
 {
 	PbpServerMemory server = {
 		.pool_bytes = (int64) NBuffers * BLCKSZ,
@@ -173,11 +179,9 @@ all_have_page_cache(void)
  * Does the advice's model of the page cache apply to this server?  A few system
  * calls for each of the first tablespaces.
  */
-PbpStorageModel
-pbp_storage_model(const PbpOsMemory *memory)
+static PbpStorageModel
+storage_model(const PbpOsMemory *memory)
 {
-	if (!pbp_os_cache_on)
-		return PBP_STORAGE_SWITCHED_OFF;
 	if (pbp_direct_io())
 		return PBP_STORAGE_DIRECT_IO;
 	if (!memory->known)
@@ -185,4 +189,40 @@ pbp_storage_model(const PbpOsMemory *memory)
 	if (!all_have_page_cache())
 		return PBP_STORAGE_FILE_SYSTEM;
 	return memory->lru_gen ? PBP_STORAGE_UNPROVEN : PBP_STORAGE_MODELLED;
+}
+
+/* ---- for the advice ---- */
+
+static PbpOwnFiles *own_files = NULL;
+
+/* With pgbufprobe.os_cache off, the kernel is not asked about anything. */
+static PbpStorageModel
+read_capacity(PbpOsMemory *memory)
+{
+	if (!pbp_os_cache_on)
+	{
+		*memory = (PbpOsMemory) {.known = false};
+		return PBP_STORAGE_SWITCHED_OFF;
+	}
+	if (own_files == NULL)
+		own_files = pbp_create_own_files();
+	pbp_count_own_files(own_files, (int64) (COUNTING_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS));
+	read_server_memory(pbp_own_file_bytes(own_files), memory);
+	return storage_model(memory);
+}
+
+/* The size of the server's files; PBP_UNKNOWN: not counted yet. */
+int64
+pbp_server_data_bytes(void)
+{
+	return own_files == NULL ? PBP_UNKNOWN : pbp_data_bytes(own_files);
+}
+
+PbpCapacity *
+pbp_create_capacity(void)
+{
+	PbpCapacity *capacity = MemoryContextAllocZero(TopMemoryContext, sizeof(PbpCapacity));
+
+	capacity->read = read_capacity;
+	return capacity;
 }

@@ -28,7 +28,8 @@ PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 
-static void
+/* What the worker records is in shared memory. */
+void
 check_sampler_is_loaded(void)
 {
 	if (!pbp_sampler_is_loaded())
@@ -89,16 +90,28 @@ pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* The pool that a sample of the history is of: the size may have been another. */
+static int64
+pool_of(const PbpHistogram *histogram)
+{
+	int64		buffers = histogram->unused.buffers;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		buffers += histogram->usage[i].buffers;
+	return buffers;
+}
+
 /* The largest error of the counts that a sample of the history has. */
 static int64
 largest_error(const PbpHistogram *histogram, int64 dirty, int64 pinned)
 {
-	int64		error = pbp_estimate_error(histogram->nread, NBuffers, histogram->unused.buffers);
+	int64		pool = pool_of(histogram);
+	int64		error = pbp_estimate_error(histogram->nread, pool, histogram->unused.buffers);
 
-	error = Max(error, pbp_estimate_error(histogram->nread, NBuffers, dirty));
-	error = Max(error, pbp_estimate_error(histogram->nread, NBuffers, pinned));
+	error = Max(error, pbp_estimate_error(histogram->nread, pool, dirty));
+	error = Max(error, pbp_estimate_error(histogram->nread, pool, pinned));
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		error = Max(error, pbp_estimate_error(histogram->nread, NBuffers, histogram->usage[i].buffers));
+		error = Max(error, pbp_estimate_error(histogram->nread, pool, histogram->usage[i].buffers));
 	return error;
 }
 
@@ -110,6 +123,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	const PbpHistogram *histogram = &sample->histogram;
 	double		seconds = (double) sample->elapsed_ns / 1e9;
 	double		ticks = (double) sample->new_ticks;
+	int64		pool = pool_of(histogram);
 	int64		usage[PBP_USAGE_LEVELS];
 	int64		dirty = histogram->unused.dirty;
 	int64		pinned = histogram->unused.pinned;
@@ -131,12 +145,12 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	add_count(&row, sample->allocations);
 	add_quotient(&row, ticks, seconds);
 	add_quotient(&row, ticks, (double) sample->new_allocations);
-	add_quotient(&row, NBuffers * seconds, ticks);
+	add_quotient(&row, (double) pool * seconds, ticks);
 	add_datum(&row, usagecounts_array(usage));
 	add_count(&row, histogram->unused.buffers);
 	add_count(&row, dirty);
 	add_count(&row, pinned);
-	add_known_count(&row, histogram->nread < NBuffers, histogram->nread);
+	add_known_count(&row, histogram->nread < pool, histogram->nread);
 	add_count(&row, largest_error(histogram, dirty, pinned));
 	add_count(&row, sample->looks);
 	add_measure(&row, (double) sample->cpu_ns / 1e6);

@@ -14,6 +14,7 @@
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
+extern void check_sampler_is_loaded(void);
 extern ClockRate recent_clock_rate(int64 duration_ms);
 
 #pragma GCC visibility pop

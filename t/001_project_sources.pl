@@ -58,14 +58,15 @@ my %code = map { $_ => slurp($_) =~ s{/\*.*?\*/}{}gsr } 'pgbufprobe.c', glob('sr
 is_deeply([ grep { $code{$_} =~ /PG_VERSION_NUM/ } sort keys %code ],
 	['src/compat.h'], 'PG_VERSION_NUM stands in compat.h alone');
 my @face = ('pgbufprobe.c', 'src/rows.c', 'src/rows.h', 'src/args.c', 'src/args.h', 'src/relations.c',
-	'src/relations.h', 'src/checkup.c', glob('src/words.[ch]'), glob('src/snapshot.[ch]'), glob('src/*funcs.[ch]'));
+	'src/relations.h', glob('src/checkup*.[ch]'), glob('src/words.[ch]'), glob('src/snapshot.[ch]'), glob('src/*funcs.[ch]'));
 my %is_face = map { $_ => 1 } @face;
 is_deeply(
 	[ map { $code{$_} =~ /^.*\b(?:Datum\b(?! arg\b)|PG_FUNCTION_ARGS|HeapTuple).*$/mg } grep { !$is_face{$_} } sort keys %code ],
 	[], 'no engine sees a Datum or a tuple, but for the argument that the worker and a callback must take');
 is_deeply([ grep { $code{$_} && $code{$_} =~ /GetBufferDescriptor|BufferDesc\b/ } @face ],
 	[], 'the SQL face touches no descriptor');
-for my $alone (map { glob("src/$_.[ch]") } 'advice*', 'latency', 'osmemory', 'cgroup', 'procfile', 'datafiles')
+for my $alone (map { glob("src/$_.[ch]") } 'advice*', 'prediction', 'prediction_*', 'latency', 'osmemory', 'cgroup', 'procfile', 'datafiles',
+	'served', 'capacity', 'poolbytes', 'decision')
 {
 	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
 }

@@ -18,23 +18,24 @@ sub read_pages
 	ask($node, $by_index . "SELECT count(length(page)) FROM pages WHERE id BETWEEN $first AND $last");
 }
 
-# Rows add up, but for rounding. The worker publishes once a second, so the two functions may answer from different times.
-my $adds_up = q{
-	(SELECT bool_and(abs(saved - a.estd_reads_saved) <= n AND abs(share - 1) < 0.01 AND n > 2)
+# Rows add up, but for rounding to four digits. The worker publishes once a second, so the two functions may answer from different times.
+my $saved = q{SELECT reads_seen * (1 - estd_miss_ratio / (SELECT estd_miss_ratio FROM pgbufprobe_advice() WHERE size_factor = 1)) AS saved, reads_seen
+	FROM pgbufprobe_advice()};
+my $adds_up = qq{
+	(SELECT bool_and(abs(r.saved - a.saved) <= n + 0.0002 * a.reads_seen AND abs(share - 1) < 0.01 AND n > 2)
 	   FROM (SELECT count(*) AS n, sum(estd_reads_saved) AS saved, sum(read_fraction) AS share
 	           FROM pgbufprobe_advice_relations()) AS r,
-	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 2) AS a)
+	        ($saved WHERE size_factor = 2) AS a)
 	AND
-	(SELECT bool_and(abs(added + a.estd_reads_saved) <= n)
+	(SELECT bool_and(abs(added + a.saved) <= n + 0.0002 * a.reads_seen)
 	   FROM (SELECT count(*) AS n, sum(estd_reads_added) AS added FROM pgbufprobe_advice_relations()) AS r,
-	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 0.5) AS a)
+	        ($saved WHERE size_factor = 0.5) AS a)
 	AND
-	-- ratios have four digits
 	(SELECT bool_and((saved IS NULL) = (today.estd_storage_ratio IS NULL OR a.estd_storage_ratio IS NULL)
 	                 AND coalesce(abs(saved - (today.estd_storage_ratio - a.estd_storage_ratio) * accesses)
-	                              <= n + 0.0001 * accesses, true))
+	                              <= n + 0.0002 * accesses, true))
 	   FROM (SELECT count(*) AS n, sum(estd_storage_reads_saved) AS saved FROM pgbufprobe_advice_relations()) AS r,
-	        (SELECT *, estd_reads / estd_miss_ratio AS accesses FROM pgbufprobe_advice() WHERE size_factor = 1) AS today,
+	        (SELECT *, reads_seen / estd_miss_ratio AS accesses FROM pgbufprobe_advice() WHERE size_factor = 1) AS today,
 	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 2) AS a)};
 
 # ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ use PageCache;
 use Server;
 use Test::More;
 
-my @keys = qw(pool_full larger_pool smaller_pool page_lifetime victim_cost dirty_victims scan_cost cached_twice);
+my @keys = qw(size pool_full page_lifetime victim_cost dirty_victims scan_cost cached_twice);
 
 my $node = start_server('main', "shared_buffers = 2048\n$no_background_writes");
 $node->safe_psql('postgres', 'CREATE DATABASE other');
@@ -51,8 +51,8 @@ my $rows = checkup('idle', 'postgres');
 
 like($rows->{pool_full}{answer}, qr/^No: \d+ (kB|MB) of 16 MB are free, and no page has been evicted since the server started\.$/, 'idle: the pool is not full');
 cmp_ok($rows->{pool_full}{value}, '<', 0.5, 'idle: by far');
-is($rows->{larger_pool}{verdict}, 'fine', 'idle: a larger pool would not help');
-is($rows->{smaller_pool}{verdict}, 'unknown', 'idle: whether a smaller one would do is unknown');
+is("$rows->{size}{verdict} $rows->{size}{value}", 'fine 1', 'idle: the size does so far');
+like($rows->{size}{answer}, qr/^Keep 16 MB so far: \d+ (kB|MB) are in use, and no page has been evicted since the server started/, 'idle: and the answer says why');
 is("$rows->{page_lifetime}{verdict} $rows->{page_lifetime}{value}", 'fine ', 'idle: no page had to go');
 is($rows->{page_lifetime}{answer}, 'No page has been evicted since the server started.', 'idle: which is all that is said');
 

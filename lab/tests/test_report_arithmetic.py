@@ -7,6 +7,7 @@ from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.compare import ratio
 from pgbufprobe_lab.analysis.medians import Summary, difference, grouped, paired, pick, summarize
 from pgbufprobe_lab.formatting import duration, number, percent, size, with_unit, words
+from pgbufprobe_lab.report.tables import tables
 
 
 def values(*pairs):
@@ -71,6 +72,16 @@ def test_storage_begins_a_trial_at_a_time():
 def test_a_curve_that_never_begins_counts_as_the_widest_range():
     samples = [sample("A7", "storage_share", 0.0, "large", 1, x) for x in (50, 100)]
     assert derive.first_storage_reads(samples)["large"].median == 100
+
+
+def test_predictions_stand_beside_what_the_other_pools_needed():
+    (made,) = (table for table in tables("A7", list(a7())) if "predicted" in table.caption)
+    assert made.rows == (
+        ("middle pool, 100 % of the table", "45.9 %", "50 % (49 % to 51 %)"),
+        ("large pool, 100 % of the table", "23.4 %", "25 % (24 % to 26 %)"),
+    )
+    without = [sample for sample in a7() if sample["what"] != "predicted_storage_share"]
+    assert not [table for table in tables("A7", without) if "predicted" in table.caption]
 
 
 def test_passes_shift_a_histogram():

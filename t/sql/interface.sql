@@ -24,12 +24,10 @@ CREATE TEMP TABLE documented (
 INSERT INTO documented VALUES
     ('pgbufprobe_advice(text)', 'v', true, 'r', true, 'SETOF record', $$
         memory text DEFAULT 'fixed'::text,
-        OUT size_factor double precision, OUT shared_buffers_bytes bigint, OUT os_cache_bytes bigint, OUT fits text,
+        OUT size_factor double precision, OUT shared_buffers_bytes bigint, OUT os_cache_bytes bigint, OUT fits text, OUT mark text,
         OUT estd_miss_ratio double precision, OUT miss_ratio_low double precision, OUT miss_ratio_high double precision,
         OUT estd_storage_ratio double precision, OUT storage_ratio_low double precision,
         OUT storage_ratio_high double precision, OUT estd_read_ms_per_second double precision,
-        OUT estd_reads bigint, OUT estd_read_factor double precision, OUT estd_reads_saved bigint,
-        OUT estd_os_cache_fraction double precision, OUT estd_read_ms_saved double precision,
         OUT window_seconds double precision, OUT reads_seen bigint, OUT sampled_loads bigint,
         OUT self_error double precision, OUT storage_self_error double precision, OUT missed_loads double precision,
         OUT note text$$),
@@ -72,6 +70,13 @@ INSERT INTO documented VALUES
         OUT bytes bigint, OUT min_seconds double precision, OUT avg_seconds double precision,
         OUT max_seconds double precision, OUT seconds_per_pass double precision,
         OUT watched_seconds double precision, OUT buffers_error bigint, OUT avg_seconds_error double precision$$),
+    ('pgbufprobe_predictions()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT made_at timestamp with time zone, OUT from_bytes bigint, OUT to_bytes bigint,
+        OUT estd_miss_ratio double precision, OUT miss_ratio_low double precision, OUT miss_ratio_high double precision,
+        OUT measured_miss_ratio double precision, OUT estd_storage_ratio double precision,
+        OUT storage_ratio_low double precision, OUT storage_ratio_high double precision,
+        OUT measured_storage_ratio double precision, OUT measured_since timestamp with time zone,
+        OUT reads_seen bigint, OUT held boolean, OUT note text$$),
     ('pgbufprobe_read_cost(regclass,integer,text)', 'v', true, 'u', false, 'SETOF record', $$
         relation regclass, samples integer DEFAULT 1000, fork text DEFAULT 'main'::text, OUT tier text,
         OUT reads bigint, OUT avg_us double precision, OUT p50_us double precision, OUT p95_us double precision,
@@ -135,8 +140,7 @@ SELECT is(pg_get_function_result(signature::regprocedure), result, 'result of ' 
 -- Programs find a question by its key.
 SELECT results_eq(
     'SELECT key FROM pgbufprobe_checkup()',
-    ARRAY['pool_full', 'larger_pool', 'smaller_pool', 'page_lifetime', 'victim_cost', 'dirty_victims',
-          'scan_cost', 'cached_twice'],
+    ARRAY['size', 'pool_full', 'page_lifetime', 'victim_cost', 'dirty_victims', 'scan_cost', 'cached_twice'],
     'questions of pgbufprobe_checkup');
 
 SELECT results_eq(

@@ -305,58 +305,6 @@ forget(void)
 	bench_finish(&bench);
 }
 
-/* The bands hold the pages that pools of these sizes hold. */
-static void
-look_at_bands(void)
-{
-	Bench		bench;
-	Bench		twice;
-	int			n = 16384;
-	int			held = 0;
-	int			agree = 0;
-	int			sampled = 0;
-	int			within[PBP_ADVICE_FACTORS] = {0};
-	int			unsampled = 0;
-	double		worst = 0;
-
-	bench_start(&bench, ZIPF, n, (size_t) n * 10, 1.0 / 20);
-	bench_start(&twice, ZIPF, n, (size_t) n * 10, 1.0 / 20);
-	pool_free(&twice.pool);
-	pool_init(&twice.pool, 2 * n, trace_pages(n));
-	bench_run(&bench, 8, true);
-	while (twice.trace.count < bench.trace.count)
-	{
-		bool		bulk;
-
-		pool_access(&twice.pool, next_page(&twice.trace, &bulk), false);
-	}
-	for (int page = 0; page < trace_pages(n); page++)
-	{
-		uint64_t	key = key_of(page, sample_seed(0));
-		int			band = pbp_advice_band(bench.run.advice[0], key);
-
-		if (!pbp_advice_sampled(bench.run.advice[0], key))
-		{
-			unsampled += band != -1;
-			continue;
-		}
-		sampled++;
-		held += twice.pool.buffer[page] != NONE;
-		agree += (twice.pool.buffer[page] != NONE) == (band >= 0 && pbp_advice_factor(band) <= 2);
-		for (int i = band; band >= 0 && i < PBP_ADVICE_FACTORS; i++)
-			within[i]++;
-	}
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		worst = fmax(worst, fabs(within[i] / (pbp_advice_factor(i) * n * pbp_advice_rate(bench.run.advice[0])) - 1));
-	printf("# %d sampled pages, twice the pool holds %d, %d predicted right; sizes of bands off by %.3f\n",
-		   sampled, held, agree, worst);
-	ok(unsampled == 0, "pages that are not sampled are in no band");
-	ok(agree > 0.9 * sampled, "the bands predict for nine in ten pages whether twice the pool would hold them");
-	ok(worst < 0.15, "each size's bands hold about the pages of such a pool");
-	bench_finish(&bench);
-	bench_finish(&twice);
-}
-
 /* 2048 buffers, a thousandth of their memory; and not a byte more. */
 static void
 small_pool(void)
@@ -485,7 +433,6 @@ main(void)
 	extend();
 	interrupt();
 	forget();
-	look_at_bands();
 	return_unseen();
 	small_pool();
 	extremes();

@@ -184,7 +184,6 @@ is_consistent(void)
 	return !memory.known ||
 		(memory.cache_bytes >= 0 && memory.cache_bytes <= memory.limit_bytes &&
 		 pbp_size_fits(&memory, POOL) == PBP_FITS &&
-		 pbp_cache_beside(&memory, 2 * POOL) <= memory.cache_bytes &&
 		 (memory.holder == PBP_HELD_BY_MACHINE) >= (memory.cgroup_room == PBP_NO_LIMIT));
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/poolbytes.h"
 #include "storage_model.h"
 
 #define INACTIVE	0
@@ -115,7 +116,7 @@ megabytes(int n)
 int
 os_pages(int nbuffers)
 {
-	return MEMORY - RESERVED - nbuffers;
+	return MEMORY - RESERVED - (int) (pbp_pool_bytes((int64_t) nbuffers * BLOCK_BYTES) / BLOCK_BYTES);
 }
 
 void

@@ -139,3 +139,14 @@ def read_cost(connection: psycopg.Connection, table: str, samples: int) -> list[
         [table, samples],
     ).fetchall()
     return [(tier, count, {"avg": avg, "p50": p50, "p99": p99}) for tier, count, avg, p50, p99 in rows]
+
+
+def predicted_storage_shares(connection: psycopg.Connection) -> dict[int, float]:
+    """Returns the predicted share of block accesses that wait for storage, by shared_buffers in bytes, if the page
+    cache loses what the pool gains. Unknown sizes are absent."""
+    return dict(
+        connection.execute(
+            "SELECT shared_buffers_bytes, estd_storage_ratio FROM pgbufprobe_advice('fixed') "
+            "WHERE estd_storage_ratio IS NOT NULL"
+        ).fetchall()
+    )

@@ -66,16 +66,9 @@ class Trial:
             yield server
 
     def sample(self, what: str, value: float, unit: str, x: float | None = None, **fields: Any) -> None:
-        self.recorder.sample(
-            what=what,
-            pool=self.step.pool,
-            pool_bytes=self.step.pool_bytes,
-            trial=self.step.trial,
-            x=x,
-            value=value,
-            unit=unit,
-            **fields,
-        )
+        """Records a sample of the step's pool, unless the fields name another pool."""
+        of_step = {"pool": self.step.pool, "pool_bytes": self.step.pool_bytes, "trial": self.step.trial}
+        self.recorder.sample(what=what, **{**of_step, "x": x, "value": value, "unit": unit, **fields})
 
 
 class Scenario(Protocol):

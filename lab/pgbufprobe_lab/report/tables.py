@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.compare import HERE, ratio, read_share
-from pgbufprobe_lab.analysis.medians import Samples, Summary, pick, summarize
+from pgbufprobe_lab.analysis.medians import Samples, Summary, distinct, pick, summarize
 from pgbufprobe_lab.analysis.published import A7_ORDER, C_INSERTED_ROWS, C_ROWS, Figure, figures
 from pgbufprobe_lab.formatting import MISSING, factor, number, size, with_unit
 from pgbufprobe_lab.pages.model import Table
@@ -106,6 +106,24 @@ def storage_table(samples: Samples) -> Table | None:
     return Table("Order in which storage reads begin", columns, tuple(rows), (False, True, True, True, True))
 
 
+def prediction_table(samples: Samples) -> Table | None:
+    """A7: what the advice predicted with the small pool, beside what the other pools needed."""
+    rows = []
+    for pool in derive.POOLS:
+        for x in distinct(pick(samples, what="predicted_storage_share", pool=pool), "x"):
+            shares = [
+                summarize(pick(samples, what=what, pool=pool, x=x))
+                for what in ("predicted_storage_share", "storage_share")
+            ]
+            rows.append((f"{pool} pool, {number(x)} % of the table", *(measured(share, "share") for share in shares)))
+    if not rows:
+        return None
+    columns = ("Pool and range", "Predicted with the small pool", "Measured")
+    return Table(
+        "Share of reads from storage, as pgbufprobe_advice() predicted it", columns, tuple(rows), (False, True, True)
+    )
+
+
 def histogram_table(samples: Samples) -> Table | None:
     """A2: one event for each pool, as published."""
     rows = []
@@ -127,6 +145,6 @@ def histogram_table(samples: Samples) -> Table | None:
 
 def tables(name: str, samples: Samples) -> list[Table]:
     """Returns the tables of one experiment."""
-    extra = {"A2": histogram_table, "A7": storage_table, "C": insert_comparison}.get(name)
-    found = [comparison(name, samples), extra(samples) if extra else None]
+    extra = {"A2": (histogram_table,), "A7": (storage_table, prediction_table), "C": (insert_comparison,)}.get(name, ())
+    found = [comparison(name, samples), *(make(samples) for make in extra)]
     return [table for table in found if table is not None]

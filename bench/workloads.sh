@@ -1,0 +1,106 @@
+# shellcheck shell=bash disable=SC2154
+#
+# bench/workloads.sh: the workloads of bench/advice and bench/split, on top of bench/lib.sh. Expects "clients" to be the
+# number of sessions.
+
+megabytes() {
+	case $1 in
+		*GB) echo $((${1%GB} * 1024)) ;;
+		*MB) echo "${1%MB}" ;;
+	esac
+}
+
+write_scripts() {
+	# permute() spreads the popular rows over the table. With default_seed they are the same in each run of pgbench.
+	cat >"$work/zipf.sql" <<'END2'
+\set aid permute(random_zipfian(1, 100000 * :scale, 1.02), 100000 * :scale)
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+END2
+	cat >"$work/uniform.sql" <<'END2'
+\set aid random(1, 100000 * :scale)
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+END2
+	cat >"$work/tpcb.sql" <<'END2'
+\set aid permute(random_zipfian(1, 100000 * :scale, 1.02), 100000 * :scale)
+\set bid random(1, :scale)
+\set tid random(1, 10 * :scale)
+\set delta random(-5000, 5000)
+\startpipeline
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
+END;
+\endpipeline
+END2
+	cat >"$work/ranges.sql" <<'END2'
+\set aid permute(random_zipfian(1, 1000 * :scale, 1.02), 1000 * :scale) * 100
+\set last :aid + 500
+SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :last;
+END2
+	echo 'SELECT count(*) FROM bench.scanned;' >"$work/scan.sql"
+	# Reads what the pool would hold after a long run of the workload, the most popular pages last.
+	cat >"$work/popular.sql" <<'END2'
+\set aid permute(:rank, :of) * :step
+\set last :aid + :width
+SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :last;
+\set rank :rank - 1
+END2
+}
+
+# Creates the tables of a workload. The table of its large scans, if it has any, takes so many MB, in a tablespace if one is
+# named.
+create_tables() {
+	local workload=$1 scale=$2 scanned=$3 tablespace=${4:-pg_default}
+	quietly "pgbench -i" "${as_server[@]}" "$bin/pgbench" -i -q -s "$scale" -F 90
+	sql -c "CREATE EXTENSION pgbufprobe" -c "CREATE SCHEMA bench"
+	[ "$workload" != ranges ] ||
+		sql -c "CREATE TABLE bench.scanned (page text) TABLESPACE $tablespace" \
+			-c "ALTER TABLE bench.scanned ALTER page SET STORAGE PLAIN" \
+			-c "INSERT INTO bench.scanned SELECT repeat('x', 7000) FROM generate_series(1, $((scanned * 128)))" \
+			-c "VACUUM bench.scanned"
+}
+
+# Fills the pool as a long run of the workload would. The workload itself takes too long to read the pages that
+# it hardly ever needs.
+fill_pool() {
+	local workload=$1 scale=$2 buffers=$3 of step=1 width=0 ranks
+	sql -c "SET client_min_messages = warning" -c "CREATE EXTENSION IF NOT EXISTS pg_prewarm" \
+		-c "SELECT pg_prewarm('pgbench_accounts'), pg_prewarm('pgbench_accounts_pkey')" >/dev/null
+	[ "$workload" != uniform ] || return 0
+	of=$((100000 * scale))
+	ranks=$buffers
+	if [ "$workload" = ranges ]; then
+		step=100
+		width=500
+		of=$((1000 * scale))
+		# a range has nine or ten pages
+		ranks=$((buffers / 9))
+	fi
+	[ "$ranks" -lt "$of" ] || ranks=$((of - 1))
+	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c 1 -t "$ranks" -D default_seed=1 -D "rank=$ranks" -D "of=$of" -D "step=$step" -D "width=$width" \
+		-f "$work/popular.sql"
+}
+
+# Runs a workload for so many seconds.
+load() {
+	local workload=$1 scale=$2 seconds=$3 scripts=(-f "$work/$1.sql")
+	# Even in the largest pool, the clock hand must complete a pass between two scans. Otherwise each scan would find the
+	# pages that the last one left behind, and keep them, which cannot be seen in a smaller pool.
+	[ "$workload" != ranges ] || scripts=(-f "$work/ranges.sql@$((scale * 750))" -f "$work/scan.sql@1")
+	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -D default_seed=1 -D "scale=$scale" \
+		"${scripts[@]}" -T "$seconds"
+}
+
+# Prints hits and reads so far, without those through rings if the server counts them apart.
+counts() {
+	if [ "$major" -ge 18 ]; then
+		sql -c "SELECT sum(hits), sum(read_bytes) / 8192 FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
+	elif [ "$major" -ge 16 ]; then
+		sql -c "SELECT sum(hits), sum(reads) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
+	else
+		sql -c "SELECT sum(blks_hit), sum(blks_read) FROM pg_stat_database"
+	fi
+}

@@ -1,0 +1,333 @@
+# History, advice and what the worker has learned survive restarts and crashes of the server. A file that is damaged,
+# or belongs elsewhere, is ignored with one message.
+
+use strict;
+use warnings;
+
+use File::Copy qw(copy);
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Server;
+use Test::More;
+
+my $node = sampler_node('main');
+my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+
+# What was learned: per size its ratio, with the error, where it is known.
+sub advice
+{
+	my ($node) = @_;
+	return { map { my ($factor, @rest) = split /\|/; ($factor, \@rest) } split /\n/,
+		ask($node, 'SELECT size_factor, estd_miss_ratio, miss_ratio_high - miss_ratio_low, sampled_loads, self_error
+			FROM pgbufprobe_advice(\'added\') WHERE estd_miss_ratio IS NOT NULL') };
+}
+
+# Do all sizes have the same ratios, within their errors, and at least as much behind them?
+sub same_advice
+{
+	my ($before, $after, $what) = @_;
+	my @lost = grep { !$after->{$_} } sort keys %$before;
+	my @other = grep { $after->{$_} && abs($after->{$_}[0] - $before->{$_}[0]) > $before->{$_}[1] / 2 + 0.005 } sort keys %$before;
+
+	is("@lost", '', "$what: each size that was known is known at once");
+	is("@other", '', "$what: with the same ratio");
+	cmp_ok($after->{1}[2], '>=', $before->{1}[2], "$what: and no less evidence");
+	cmp_ok(abs($after->{1}[3] - $before->{1}[3]), '<', 0.05, "$what: self_error has not jumped");
+	return;
+}
+
+# Loads until all sizes are known.
+sub learn
+{
+	my ($node) = @_;
+	for (1 .. 40)
+	{
+		return if keys %{ advice($node) } == 11;
+		ask($node, 'CALL load(4)');
+	}
+	die 'the advice does not learn';
+}
+
+# The newest sample, and how many there are, of those taken before now.
+sub samples
+{
+	my ($node, $until) = @_;
+	return ask($node, 'SELECT count(*), max(taken_at) FROM pgbufprobe_history()' . ($until ? " WHERE taken_at <= '$until'" : ''));
+}
+
+# Makes the worker save all, and waits for that.
+sub save
+{
+	my ($node) = @_;
+	my $its_file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+	my $before = (stat $its_file)[1] // 0;
+	my $saved;
+
+	$node->reload;
+	$saved = wait_for { ((stat $its_file)[1] // $before) != $before };
+	return $saved;
+}
+
+# No sample is there twice.
+sub has_no_sample_twice
+{
+	my ($node, $what) = @_;
+	is(ask($node, 'SELECT count(*) - count(DISTINCT taken_at) FROM pgbufprobe_history()'), '0', "$what: no sample counts twice");
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# Restarted
+
+make_pages($node);
+learn($node);
+await_samples($node, 5);
+my $advice = advice($node);
+my $samples = samples($node);
+my ($nsamples, $newest) = split /\|/, $samples;
+my $from = -s $node->logfile;
+$node->stop('fast');
+is(sampler_log($node, $from), '', 'a stop: nothing is logged');
+ok(-s $file, 'there is a file');
+ok(!-e "$file.tmp", 'and no temporary one');
+is((stat $file)[2] & 0777, 0600, 'which its owner alone can read');
+$node->start;
+same_advice($advice, advice($node), 'restarted');
+await_samples($node, 2);
+is(samples($node, $newest), $samples, 'restarted: the history has what it had');
+is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at > '$newest' AND seconds IS NULL"), '1',
+	'restarted: its first sample of this server has none before it');
+has_no_sample_twice($node, 'restarted');
+ask($node, 'CALL load(1)');
+same_advice($advice, advice($node), 'the pool fills');
+ask($node, 'CALL load(5)');
+becomes_true($node, "max(sampled_loads) > $advice->{1}[2] FROM pgbufprobe_advice()", 'later, learning goes on');
+is(scalar keys %{ advice($node) }, 11, 'and all sizes stay known');
+cmp_ok(abs(advice($node)->{1}[0] - $advice->{1}[0]), '<', 0.05, 'with about the same ratio as before');
+
+# ---------------------------------------------------------------------------
+# Crashed: what was saved last is there
+
+ok(save($node), 'the worker saves all when the settings are reloaded');
+$advice = advice($node);
+($nsamples, $newest) = split /\|/, samples($node);
+$node->stop('immediate');
+$node->start;
+same_advice($advice, advice($node), 'stopped immediately');
+my ($kept) = split /\|/, samples($node, $newest);
+cmp_ok($kept, '>=', $nsamples - 50, 'stopped immediately: the history has nearly what it had');
+await_samples($node, 2);
+has_no_sample_twice($node, 'stopped immediately');
+
+save($node);
+$advice = advice($node);
+($nsamples, $newest) = split /\|/, samples($node);
+$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+save($node);
+my $victim = start_psql($node, 'victim', '-c', 'SELECT pg_backend_pid()', '-c', 'SELECT pg_sleep(600)');
+ok(wait_for { $victim->{run}->pump_nb; $victim->{out} =~ /^(\d+)$/m }, 'a session waits');
+$victim->{out} =~ /^(\d+)$/m and kill 'KILL', $1;
+$victim->{run}->kill_kill;
+ok(poll_through_crash($node, "SELECT coalesce(min(taken_at) <= '$newest', false) FROM pgbufprobe_history()"),
+	'a session was killed: the history is back');
+same_advice($advice, advice($node), 'a session was killed');
+await_samples($node, 2);
+has_no_sample_twice($node, 'a session was killed');
+
+my $pid = worker_pid($node);
+($nsamples, $newest) = split /\|/, samples($node);
+ask($node, "SELECT pg_terminate_backend($pid)");
+becomes_true($node, "count(*) = 1 $worker AND pid <> $pid", 'the worker alone ended: another one is started');
+await_samples($node, 2);
+($kept) = split /\|/, samples($node, $newest);
+cmp_ok($kept, '>=', $nsamples, 'the worker alone ended: the history was in shared memory');
+has_no_sample_twice($node, 'the worker alone ended');
+learn($node);
+
+# ---------------------------------------------------------------------------
+# What cannot be written
+
+save($node);
+my $contents = slurp_file($file);
+symlink '/dev/full', "$file.tmp" or die $!;
+$from = -s $node->logfile;
+$node->reload;
+ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": No space left on device/ },
+	'the disk is full: the log says so');
+ok($contents eq slurp_file($file), 'the disk is full: the file remains');
+ok(wait_for { !-l "$file.tmp" }, 'the disk is full: the temporary one does not');
+ok(save($node), 'later, the file is written again');
+
+mkdir "$file.tmp" or die $!;
+$from = -s $node->logfile;
+$node->reload;
+ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": Is a directory/ },
+	'a directory is in the way: the log says so');
+rmdir "$file.tmp" or die $!;
+is(worker_pid($node) > 0, 1, 'the worker goes on');
+
+# ---------------------------------------------------------------------------
+# Reset
+
+for my $mode ('fast', 'immediate')
+{
+	save($node);
+	set($node, sampler => 'off') if $mode eq 'immediate';
+	becomes_true($node, "wait_event_type = 'Extension' $worker", "reset, $mode stop: the worker waits");
+	my $before = ask($node, 'SELECT clock_timestamp()');
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	$node->stop($mode);
+	$node->start;
+	is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < '$before'"), '0', "reset, $mode stop: nothing comes back");
+	set($node, sampler => 'on');
+	await_samples($node, 2);
+	is(scalar keys %{ advice($node) }, 0, "reset, $mode stop: nor what was learned");
+}
+
+# ---------------------------------------------------------------------------
+# Files that are damaged, or not ours
+
+ask($node, 'CALL load(2)');
+await_samples($node, 12);
+save($node);
+$node->stop;
+copy($file, "$file.good") or die $!;
+my $good = slurp_file("$file.good");
+
+sub write_file
+{
+	my ($content) = @_;
+	unlink $file;
+	append_to_file($file, $content);
+	chmod 0600, $file or die $!;
+	return;
+}
+
+# CRC-32C, as the server computes it.
+my @table = map { my $crc = $_; $crc = $crc & 1 ? $crc >> 1 ^ 0x82F63B78 : $crc >> 1 for 1 .. 8; $crc } 0 .. 255;
+
+sub with_checksum
+{
+	my ($bytes) = @_;
+	my $crc = 0xFFFFFFFF;
+
+	$crc = $table[ ($crc ^ $_) & 0xFF ] ^ $crc >> 8 for unpack 'C*', $bytes;
+	return $bytes . pack 'L', $crc ^ 0xFFFFFFFF;
+}
+
+sub changed
+{
+	my ($bytes, $offset, $replacement) = @_;
+	substr $bytes, $offset, length $replacement, $replacement;
+	return $bytes;
+}
+
+my $body = substr $good, 0, -4;
+ok(with_checksum($body) eq $good, 'the checksum of a file is as expected');
+
+my $other = init_server('other', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\n");
+$other->start;
+$other->stop;
+
+my @cases = (
+	[ 'empty', '', 'its size is impossible' ],
+	[ 'of one byte', 'x', 'it is too short' ],
+	[ 'cut in its header', substr($good, 0, 60), 'it is too short' ],
+	[ 'cut in the middle', substr($good, 0, length($good) / 2), 'it is damaged' ],
+	[ 'cut by a byte', substr($good, 0, -1), 'it is damaged' ],
+	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
+	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
+	[ 'of an earlier format', with_checksum(changed($body, 8, pack 'L', 0)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another layout', with_checksum(changed($body, 12, 'abcd')), 'it was written by another version of pgbufprobe' ],
+	[ 'of another major version', with_checksum(changed($body, 16, pack 'L', 14)), 'it was written by another version of PostgreSQL' ],
+	[ 'of another cluster', slurp_file($other->data_dir . '/pg_stat/pgbufprobe.stat'), 'it is that of another database cluster' ]);
+for my $case (@cases)
+{
+	my ($what, $content, $reason) = @$case;
+	my $before = time;
+
+	write_file($content);
+	$from = -s $node->logfile;
+	$node->start;
+	await_samples($node, 1);
+	my @lines = grep { /pgbufprobe\.stat/ } split /\n/, slurp_file($node->logfile, $from);
+	is(scalar @lines, 1, "a file $what: there is one message");
+	like($lines[0], qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.stat", because \Q$reason\E$/, "a file $what: with the reason");
+	is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < to_timestamp($before)"), '0',
+		"a file $what: the history begins again");
+	$node->stop;
+	isnt(slurp_file($file), $content, "a file $what: it is replaced at the stop");
+}
+
+unlink $file;
+$from = -s $node->logfile;
+$node->start;
+await_samples($node, 1);
+unlike(slurp_file($node->logfile, $from), qr/pgbufprobe\.stat/, 'without a file, nothing is logged');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# Other settings, and no library
+
+write_file($good);
+$node->append_conf('postgresql.conf', "pgbufprobe.history_size = 10\npgbufprobe.history_interval = 1h\n");
+$node->start;
+my $oldest = ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()');
+is(ask($node, 'SELECT count(*) FROM pgbufprobe_history()'), '10', 'a shorter history: it is full');
+$node->stop;
+write_file($good);
+$node->append_conf('postgresql.conf', "pgbufprobe.history_size = 8640\n");
+$node->start;
+becomes_true($node, 'count(*) > 11 FROM pgbufprobe_history()', 'a long one again: it has all');
+is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at >= '$oldest'"), '10', 'and the short one had the newest');
+$node->stop;
+
+write_file($good);
+$node->append_conf('postgresql.conf', "shared_buffers = 4096\n");
+$node->start;
+becomes_true($node, 'count(*) > 11 FROM pgbufprobe_history()', 'another size: the history remains');
+is( ask($node, q{SELECT string_agg(DISTINCT buffers::text, ' ' ORDER BY buffers::text)
+		FROM pgbufprobe_history(), LATERAL (SELECT unused + sum(n) AS buffers FROM unnest(usagecounts) AS u(n)) AS pool}),
+	'2048 4096', 'another size: each sample is of its own');
+is(ask($node, 'SELECT count(*) FROM pgbufprobe_history() WHERE sampled_buffers IS NOT NULL OR buffers_error <> 0'), '0',
+	'another size: they are not taken for estimates');
+is(ask($node, 'SELECT count(estd_miss_ratio) FROM pgbufprobe_advice()'), '0', 'another size: the advice learns from the beginning');
+$node->stop;
+
+write_file($good);
+$node->append_conf('postgresql.conf', "shared_buffers = $pool\nshared_preload_libraries = ''\n");
+$node->start;
+is(ask($node, 'SELECT pgbufprobe_usagecount_histogram() IS NOT NULL LIMIT 1'), 't', 'not preloaded: the extension works');
+$node->stop;
+ok(slurp_file($file) eq $good, 'not preloaded: the file lies there');
+$node->append_conf('postgresql.conf', "shared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms\n");
+
+# ---------------------------------------------------------------------------
+# A standby: it begins without, and keeps its own
+
+$node->start;
+await_samples($node, 2);
+my $standby = init_standby($node);
+my $copied = -e $standby->data_dir . '/pg_stat/pgbufprobe.stat';
+my $start = time;
+$standby->start;
+await_samples($standby, 3);
+is(ask($standby, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < to_timestamp($start)"), '0',
+	'a standby: it has none of the history of its primary');
+like(slurp_file($standby->logfile), qr/LOG:  ignoring file .*, because it was copied from another server, or restored$/m,
+	'a standby: the log says so if the backup had it') if $copied;
+$samples = samples($standby);
+($nsamples, $newest) = split /\|/, $samples;
+ok(save($standby), 'a standby saves all');
+$standby->restart;
+is(samples($standby, $newest), $samples, 'a standby, restarted: the history has what it had');
+$standby->promote;
+$from = -s $standby->logfile;
+$standby->restart;
+is(samples($standby, $newest), $samples, 'promoted and restarted: likewise');
+unlike(slurp_file($standby->logfile, $from), qr/ignoring/, 'promoted and restarted: the file is its own');
+$standby->stop;
+$node->stop;
+has_no_crash($_) for $other, $standby;
+
+done_testing();
