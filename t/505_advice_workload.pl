@@ -31,10 +31,9 @@ my $adds_up = qq{
 	   FROM (SELECT count(*) AS n, sum(estd_reads_added) AS added FROM pgbufprobe_advice_relations()) AS r,
 	        ($saved WHERE size_factor = 0.5) AS a)
 	AND
-	-- ratios have four digits
 	(SELECT bool_and((saved IS NULL) = (today.estd_storage_ratio IS NULL OR a.estd_storage_ratio IS NULL)
 	                 AND coalesce(abs(saved - (today.estd_storage_ratio - a.estd_storage_ratio) * accesses)
-	                              <= n + 0.0001 * accesses, true))
+	                              <= n + 0.0002 * accesses, true))
 	   FROM (SELECT count(*) AS n, sum(estd_storage_reads_saved) AS saved FROM pgbufprobe_advice_relations()) AS r,
 	        (SELECT *, reads_seen / estd_miss_ratio AS accesses FROM pgbufprobe_advice() WHERE size_factor = 1) AS today,
 	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 2) AS a)};
