@@ -130,8 +130,8 @@ SAMPLES: dict[str, dict[str, Kind]] = {
         "storage_share": Kind("share", "share of these reads that went to storage", "range, percent of the table"),
         "predicted_storage_share": Kind(
             "share",
-            "storage_share of the middle or large pool, as pgbufprobe_advice() predicts it with the small pool; absent "
-            "while unknown",
+            "storage_share of the middle or large pool, as pgbufprobe_advice() predicts it with the small pool after "
+            "trial 1; absent if it is unknown",
             "range, percent of the table",
         ),
         "shared_bytes": Kind("bytes", "of the table in the pool, after the reads", "range, percent of the table"),

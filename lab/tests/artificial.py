@@ -140,7 +140,7 @@ def a7(agrees: bool = True) -> Iterator[Sample]:
             for x in range(10, 101, 10):
                 share = max(0.0, (x - start - trial + 2) / 100)
                 yield sample("A7", "storage_share", share, pool, trial, x)
-                if pool != "small" and x >= 40:  # below, nothing has been evicted from the small pool
+                if pool != "small" and (trial, x) == (1, 100):
                     yield sample("A7", "predicted_storage_share", share * 0.9, pool, trial, x)
                 yield sample("A7", "mean_ms", 0.03 + share * 0.4, pool, trial, x)
                 yield sample("A7", "pool_miss_share", min(1.0, x / 100), pool, trial, x)

@@ -246,13 +246,7 @@ def chart_a7(samples: Samples) -> list[Chart]:
     charts = []
     for what, title, label, scale, caption in wanted:
         if rows := curves(pick(samples, what=what), labels, scale):
-            shown = series
-            if what == "storage_share":
-                predicted = {pool: f"{pool}, predicted with the small pool" for pool in labels}
-                rows += (more := curves(pick(samples, what="predicted_storage_share"), predicted, scale))
-                names = [name for name in predicted.values() if any(row["series"] == name for row in more)]
-                shown = Series((*series.names, *names), (*series.places, *range(len(derive.POOLS), 6)[: len(names)]))
-            spec = lines(rows, x, Axis(label), shown)
+            spec = lines(rows, x, Axis(label), series)
             charts.append(Chart(title, f"{caption} {RANGES}", spec, wide=what == "storage_share"))
     return charts
 

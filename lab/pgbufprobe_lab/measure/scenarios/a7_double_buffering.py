@@ -3,6 +3,8 @@
 import statistics
 from typing import Any
 
+import psycopg
+
 from pgbufprobe_lab.measure import reads
 from pgbufprobe_lab.measure.laboratory import Laboratory
 from pgbufprobe_lab.measure.plan import Plan
@@ -12,6 +14,7 @@ from pgbufprobe_lab.sizes import BLOCK, GB
 TABLE_SHARE = 1.2  # of the memory
 READS = 1000
 RANGES = tuple(range(10, 101, 10))
+LEARNING_ROUNDS = 8
 PREDICTING = {"shared_preload_libraries": "pgbufprobe"}
 
 
@@ -58,8 +61,8 @@ class A7:
                     held = reads.residency(connection, "pages")
                     for cache in ("shared", "os", "both"):
                         trial.sample(f"{cache}_bytes", held[cache] * BLOCK, "bytes", percent)
-                    if trial.step.pool == "small":
-                        self._record_predictions(trial, percent, reads.predicted_storage_shares(connection))
+            if trial.step.pool == "small" and trial.step.trial == 1:
+                self._predict(trial, connection, total)
 
     @staticmethod
     def _record(trial: Trial, percent: int, found: list[reads.Read]) -> None:
@@ -69,11 +72,19 @@ class A7:
         trial.sample("storage_share", sum(read.tier == reads.STORAGE for read in found) / count, "share", percent)
 
     @staticmethod
-    def _record_predictions(trial: Trial, percent: int, predicted: dict[int, float]) -> None:
-        for pool, size in trial.plan.pools.items():
-            if pool != trial.step.pool and size in predicted:
-                share = predicted[size]
-                trial.sample("predicted_storage_share", share, "share", percent, pool=pool, pool_bytes=size)
+    def _predict(trial: Trial, connection: psycopg.Connection, pages: int) -> None:
+        """Reads the whole range until the advice knows the other pools, and records what it predicts."""
+        others = {pool: size for pool, size in trial.plan.pools.items() if pool != trial.step.pool}
+        for _ in range(LEARNING_ROUNDS):
+            reads.load_random(connection, "pages", 0, pages, pages)
+            predicted = reads.predicted_storage_shares(connection)
+            if predicted.keys() >= set(others.values()):
+                break
+        for pool, size in others.items():
+            if size in predicted:
+                trial.sample(
+                    "predicted_storage_share", predicted[size], "share", RANGES[-1], pool=pool, pool_bytes=size
+                )
 
 
 SCENARIO = A7()
