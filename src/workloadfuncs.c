@@ -15,6 +15,7 @@
 #include "common/relpath.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "decisionfuncs.h"
 #include "poolfuncs.h"
