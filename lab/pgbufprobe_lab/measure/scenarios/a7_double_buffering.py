@@ -14,7 +14,7 @@ from pgbufprobe_lab.sizes import BLOCK, GB
 TABLE_SHARE = 1.2  # of the memory
 READS = 1000
 RANGES = tuple(range(10, 101, 10))
-LEARNING_ROUNDS = 8
+LEARNING_ROUNDS = 6
 PREDICTING = {"shared_preload_libraries": "pgbufprobe"}
 
 
@@ -73,15 +73,12 @@ class A7:
 
     @staticmethod
     def _predict(trial: Trial, connection: psycopg.Connection, pages: int) -> None:
-        """Reads the whole range until the advice knows the other pools, and records what it predicts."""
-        others = {pool: size for pool, size in trial.plan.pools.items() if pool != trial.step.pool}
+        """Reads the whole range until the advice has forgotten the narrower ones, and records what it predicts."""
         for _ in range(LEARNING_ROUNDS):
             reads.load_random(connection, "pages", 0, pages, pages)
-            predicted = reads.predicted_storage_shares(connection)
-            if predicted.keys() >= set(others.values()):
-                break
-        for pool, size in others.items():
-            if size in predicted:
+        predicted = reads.predicted_storage_shares(connection)
+        for pool, size in trial.plan.pools.items():
+            if pool != trial.step.pool and size in predicted:
                 trial.sample(
                     "predicted_storage_share", predicted[size], "share", RANGES[-1], pool=pool, pool_bytes=size
                 )
