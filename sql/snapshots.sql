@@ -314,7 +314,7 @@ SELECT * FROM pgbufprobe_history();
 SELECT * FROM pgbufprobe_predictions();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
-       num_nonnulls(os_cache_bytes, fits, mark, estd_miss_ratio, estd_storage_ratio, estd_read_ms_per_second,
+       num_nonnulls(os_cache_bytes, fits, estd_miss_ratio, estd_storage_ratio, estd_read_ms_per_second,
                     window_seconds, reads_seen, sampled_loads, self_error, storage_self_error, missed_loads) AS figures, note
 FROM pgbufprobe_advice();
 

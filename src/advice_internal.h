@@ -195,9 +195,9 @@ typedef struct RelationCounters
 {
 	double		loads;
 	double		waits;			/* of these, for storage, by the simulation */
-	double		extra[EFFECTS];	/* more than the baseline has */
-	double		differing[EFFECTS]; /* only one of both has these */
 	double		sampled_loads;	/* of equal weight */
+	double		extra[EFFECTS]; /* more than the baseline has */
+	double		differing[EFFECTS]; /* only one of both has these */
 } RelationCounters;
 
 typedef struct RelationRecord

@@ -150,6 +150,7 @@ ask_for_relation(Advice *advice, uint32_t page)
 {
 	if (advice->relations == NULL || page == INVALID_PAGE)
 		return;
+	__builtin_prefetch(&advice->relations->of_page[page], 1);
 	advice->relations->observed = page;
 	advice->base.wants_relation = true;
 }

@@ -60,8 +60,8 @@ evidence(const PbpAdviceReport *report)
 	const PbpAdviceTotals *totals = &report->totals;
 	const char *caveat = fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
 
-	return psprintf(" Intervals are 95 %%, from %.0f reads in %s.%s", totals->reads, pretty_duration(totals->seconds),
-					caveat ? psprintf(" They may be wrong: %s.", caveat) : "");
+	return psprintf(" Ranges are 95 %% intervals, from %.0f reads in %s.%s", totals->reads, pretty_duration(totals->seconds),
+					caveat ? psprintf(" They are uncertain: %s.", caveat) : "");
 }
 
 /* Reads from storage are unknown, or their model is unproven. */

@@ -64,19 +64,25 @@ estimate_of(const PbpDecisionInput *input, bool by_storage, int size)
 	return (Estimate) {input->storage[size].storage_ratio, input->storage[size].uncertainty};
 }
 
+/* Is an estimate lower than another by enough to matter? */
+static bool
+is_much_lower(Estimate one, Estimate other, Threshold threshold)
+{
+	double		saved = other.ratio - one.ratio;
+
+	return saved > threshold.share * other.ratio && saved > threshold.accesses;
+}
+
 /*
- * Is an estimate lower than another by more than their error, and by enough to
- * matter?  Both come from one sample and one model, so that their errors mostly
- * have the same sign, and the error of the difference is smaller than this
- * one, of independent errors.  That errs on the side of today's size.
+ * And by more than their error?  Both come from one sample and one model, so
+ * their errors mostly have the same sign, and the error of the difference is
+ * smaller than this one, of independent errors.  That errs on the side of
+ * today's size.
  */
 static bool
 is_clearly_lower(Estimate one, Estimate other, Threshold threshold)
 {
-	double		saved = other.ratio - one.ratio;
-
-	return saved > hypot(one.error, other.error) &&
-		saved > threshold.share * other.ratio && saved > threshold.accesses;
+	return other.ratio - one.ratio > hypot(one.error, other.error) && is_much_lower(one, other, threshold);
 }
 
 /* As a factor, in either direction. */
@@ -86,44 +92,63 @@ step_to(int size)
 	return fabs(log(pbp_advice_factor(size)));
 }
 
-/* The other size with the lowest estimate; -1: nothing is known of any. */
-static int
-best_size(const PbpDecisionInput *input, bool by_storage, int largest)
+/* What sizes are compared by. */
+typedef struct Comparison
 {
+	const PbpDecisionInput *input;
+	bool		by_storage;
+	Threshold	threshold;
+	int			largest;		/* size that may be advised */
+} Comparison;
+
+/* Is this size an alternative, and clearly better than today's if it must be? */
+static bool
+is_candidate(const Comparison *comparison, int size, bool clearly_better)
+{
+	Estimate	today = estimate_of(comparison->input, comparison->by_storage, PBP_ADVICE_BASELINE);
+	Estimate	estimate = estimate_of(comparison->input, comparison->by_storage, size);
+
+	if (size == PBP_ADVICE_BASELINE || isnan(estimate.ratio))
+		return false;
+	return !clearly_better || is_clearly_lower(estimate, today, comparison->threshold);
+}
+
+/* The candidate with the lowest estimate; -1: there is none. */
+static int
+best_size(const Comparison *comparison, bool clearly_better)
+{
+	double		lowest = INFINITY;
 	int			best = -1;
 
-	for (int i = 0; i <= largest; i++)
+	for (int i = 0; i <= comparison->largest; i++)
 	{
-		double		ratio = estimate_of(input, by_storage, i).ratio;
+		double		ratio = estimate_of(comparison->input, comparison->by_storage, i).ratio;
 
-		if (i != PBP_ADVICE_BASELINE && !isnan(ratio) &&
-			(best < 0 || ratio < estimate_of(input, by_storage, best).ratio))
+		if (is_candidate(comparison, i, clearly_better) && ratio < lowest)
+		{
+			lowest = ratio;
 			best = i;
+		}
 	}
 	return best;
 }
 
 /*
- * The smallest step that is clearly better than today's size, and not clearly
- * worse than the best one.  The baseline if there is none.
+ * Of the sizes that are clearly better than today's, the smallest step that is
+ * not much worse than the best one.  The baseline if there is none.
  */
 static int
-advised_size(const PbpDecisionInput *input, bool by_storage, int largest, int best)
+advised_size(const Comparison *comparison)
 {
-	Threshold	threshold = by_storage ? storage_threshold : miss_threshold;
-	Estimate	today = estimate_of(input, by_storage, PBP_ADVICE_BASELINE);
-	int			advised = PBP_ADVICE_BASELINE;
+	int			best = best_size(comparison, true);
+	int			advised = best;
 
-	for (int i = 0; best >= 0 && i <= largest; i++)
-	{
-		Estimate	estimate = estimate_of(input, by_storage, i);
-
-		if (is_clearly_lower(estimate, today, threshold) &&
-			!is_clearly_lower(estimate_of(input, by_storage, best), estimate, threshold) &&
-			(advised == PBP_ADVICE_BASELINE || step_to(i) < step_to(advised)))
+	for (int i = 0; best >= 0 && i <= comparison->largest; i++)
+		if (is_candidate(comparison, i, true) && step_to(i) < step_to(advised) &&
+			!is_much_lower(estimate_of(comparison->input, comparison->by_storage, best),
+						   estimate_of(comparison->input, comparison->by_storage, i), comparison->threshold))
 			advised = i;
-	}
-	return advised;
+	return best < 0 ? PBP_ADVICE_BASELINE : advised;
 }
 
 /* Will this size become known when more has been read? */
@@ -184,11 +209,16 @@ serves_nearly_all(const PbpDecisionInput *input)
 static void
 compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 {
-	/* misses only become fewer, and what the page cache loses is unknown */
-	int			largest = decision->by_storage ? PBP_ADVICE_FACTORS - 1 : PBP_ADVICE_DOUBLE;
+	Comparison	comparison = {
+		.input = input,
+		.by_storage = decision->by_storage,
+		.threshold = decision->by_storage ? storage_threshold : miss_threshold,
+		/* misses only become fewer, and what the page cache loses is unknown */
+		.largest = decision->by_storage ? PBP_ADVICE_FACTORS - 1 : PBP_ADVICE_DOUBLE,
+	};
 
-	decision->best = best_size(input, decision->by_storage, largest);
-	decision->size = advised_size(input, decision->by_storage, largest, decision->best);
+	decision->best = best_size(&comparison, false);
+	decision->size = advised_size(&comparison);
 	if (decision->size != PBP_ADVICE_BASELINE)
 		decision->kind = PBP_TAKE;
 	else if (decision->by_storage && serves_nearly_all(input))

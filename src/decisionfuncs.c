@@ -140,6 +140,9 @@ unknown_storage_model(const PbpAdviceReport *report)
 {
 	if (!report->storage.has_memory)
 		return "memory to simulate the page cache could not be allocated";
+	/* the worker may not know that yet */
+	if (!pbp_os_cache_on)
+		return "pgbufprobe.os_cache is off";
 	switch (report->storage.model)
 	{
 		case PBP_STORAGE_MODELLED:
@@ -243,7 +246,7 @@ read_ms_per_second(const AdviceOfSize *advice)
 	double		served = misses > 0 ? 1 - advice->storage.storage_ratio / misses : 1;
 	double		ms;
 
-	if (isnan(advice->storage.storage_ratio) || !(totals->seconds > 0))
+	if (unknown_storage_model(advice->report) != NULL || isnan(advice->storage.storage_ratio) || !(totals->seconds > 0))
 		return NAN;
 	ms = read_ms(advice->report, misses * totals->accesses / totals->seconds, Max(served, 0));
 	return ms >= 0 ? ms : NAN;
@@ -307,8 +310,9 @@ static void
 emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 {
 	const char *unknown = unknown_size(advice);
-	bool		is_read = advice->report->storage.has_memory && missing_advice(advice->report) == NULL;
-	bool		has_cache = is_read && advice->storage.reason != PBP_STORAGE_NO_CAPACITY;
+	bool		is_read = advice->report->storage.has_memory && missing_advice(advice->report) == NULL && pbp_os_cache_on;
+	bool		has_cache = is_read && unknown_storage_model(advice->report) == NULL &&
+		advice->storage.reason != PBP_STORAGE_NO_CAPACITY;
 	Row			row = {0};
 
 	add_measure(&row, advice->factor);
@@ -339,7 +343,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 static int
 knee_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *storage)
 {
-	bool		by_storage = report->storage.has_memory &&
+	bool		by_storage = unknown_storage_model(report) == NULL &&
 		storage[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_KNOWN;
 	double		ratios[PBP_ADVICE_FACTORS];
 

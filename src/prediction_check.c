@@ -41,8 +41,8 @@
 #define WARM_POOLS_AT_MOST	6.0
 
 /* Pools' worth of reads that a verdict needs, and intervals. */
-#define ENOUGH_POOLS		1.0
-#define ENOUGH_INTERVALS	5.0
+#define ENOUGH_POOLS		2.0
+#define ENOUGH_INTERVALS	10.0
 
 /* An error of the measured ratio up to this prevents no verdict. */
 #define SMALL_ERROR			0.002

@@ -65,7 +65,8 @@ note_of(const PbpPrediction *prediction)
 		case PBP_PREDICTION_WARMING:
 			return "the pool is still warming up after the restart";
 		case PBP_PREDICTION_FEW_READS:
-			return psprintf("%.0f %% of the reads needed have been seen", floor(99 * prediction->seen_share));
+			return prediction->seen_share >= 1 ? "more seconds of load are needed for a precise miss ratio" :
+				psprintf("only %.0f %% of the reads needed have been seen", floor(100 * prediction->seen_share));
 		case PBP_PREDICTION_OTHER_RATE:
 			return psprintf("the workload has changed: %.2g times as many block accesses per second", prediction->change);
 		case PBP_PREDICTION_OTHER_MIX:

@@ -367,12 +367,13 @@ begin(Sampler *sampler)
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 }
 
-/* Forget all. */
+/* Forget all; what was saved is outdated, too. */
 static void
 start_over(Sampler *sampler)
 {
 	begin(sampler);
 	pbp_restart_learner(sampler->learner, sampler->resets);
+	sampler->save_ns = 0;
 }
 
 /*
@@ -472,10 +473,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 		if (!pbp_sampler_on)
 			wait_while_off(sampler);
 		if (sampler->resets != pbp_count_resets())
-		{
 			start_over(sampler);
-			sampler->save_ns = 0;
-		}
 		work(sampler);
 		if (pbp_now_ns() >= sampler->save_ns)
 			save(sampler, false);

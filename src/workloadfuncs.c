@@ -60,7 +60,7 @@ unknown_window(const PbpAdviceReport *report, const PbpWindow *window)
 
 	if (missing != NULL || window->known)
 		return missing;
-	return psprintf("the sampler has looked at the pool without a gap for %d s", window->watched_seconds);
+	return psprintf("observed without a gap for only %d s", window->watched_seconds);
 }
 
 static void

@@ -29,11 +29,6 @@ for (1 .. 10)
 	ask($standby, 'CALL load(12)');
 	last if $standby->poll_query_until('postgres', 'SELECT count(sampled_loads) > 0 FROM pgbufprobe_advice()');
 }
-# It has probed when it has compared what it simulates with what the page cache holds; where the kernel hides that, it probes all the same.
-$standby->poll_query_until('postgres',
-	'SELECT count(storage_self_error) > 0 FROM pgbufprobe_advice()') if ask($standby,
-	q{SELECT count(*) FROM pgbufprobe_os_cache('pages') WHERE cached_pages IS NOT NULL});
-
 my $pid = worker_pid($standby);
 my $from = -s $standby->logfile;
 my $learned = ask($standby, 'SELECT max(sampled_loads) FROM pgbufprobe_advice()');

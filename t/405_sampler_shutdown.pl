@@ -42,7 +42,7 @@ for my $mode (qw(fast smart immediate))
 set($node, sampler => 'on', history_interval => '1h', advice_memory => '0');
 for my $mode (qw(fast smart))
 {
-	becomes_true($node, "count(*) = 1 FROM pgbufprobe_history()", 'a long sleep');
+	becomes_true($node, 'count(*) = 1 FROM pgbufprobe_history() WHERE taken_at > pg_postmaster_start_time()', 'a long sleep');
 	stop_silently($node, $mode, 'asleep');
 	$node->start;
 }

@@ -6,4 +6,3 @@ use warnings;
 use Programs;
 
 run_unit_test('advice_relations', 't/unit/advice_pool.c', glob('src/advice*.c'));
-run_unit_test('relations_storage', 't/unit/storage_model.c', 't/unit/advice_pool.c', 't/unit/advice_run.c', glob('src/advice*.c'));

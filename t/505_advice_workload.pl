@@ -22,21 +22,29 @@ sub read_pages
 my $saved = q{SELECT reads_seen * (1 - estd_miss_ratio / (SELECT estd_miss_ratio FROM pgbufprobe_advice() WHERE size_factor = 1)) AS saved, reads_seen
 	FROM pgbufprobe_advice()};
 my $adds_up = qq{
-	(SELECT bool_and(abs(saved - a.saved) <= n + 0.0002 * a.reads_seen AND abs(share - 1) < 0.01 AND n > 2)
+	(SELECT bool_and(abs(r.saved - a.saved) <= n + 0.0002 * a.reads_seen AND abs(share - 1) < 0.01 AND n > 2)
 	   FROM (SELECT count(*) AS n, sum(estd_reads_saved) AS saved, sum(read_fraction) AS share
 	           FROM pgbufprobe_advice_relations()) AS r,
 	        ($saved WHERE size_factor = 2) AS a)
 	AND
 	(SELECT bool_and(abs(added + a.saved) <= n + 0.0002 * a.reads_seen)
 	   FROM (SELECT count(*) AS n, sum(estd_reads_added) AS added FROM pgbufprobe_advice_relations()) AS r,
-	        ($saved WHERE size_factor = 0.5) AS a)};
+	        ($saved WHERE size_factor = 0.5) AS a)
+	AND
+	-- ratios have four digits
+	(SELECT bool_and((saved IS NULL) = (today.estd_storage_ratio IS NULL OR a.estd_storage_ratio IS NULL)
+	                 AND coalesce(abs(saved - (today.estd_storage_ratio - a.estd_storage_ratio) * accesses)
+	                              <= n + 0.0001 * accesses, true))
+	   FROM (SELECT count(*) AS n, sum(estd_storage_reads_saved) AS saved FROM pgbufprobe_advice_relations()) AS r,
+	        (SELECT *, reads_seen / estd_miss_ratio AS accesses FROM pgbufprobe_advice() WHERE size_factor = 1) AS today,
+	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 2) AS a)};
 
 # ---------------------------------------------------------------------------
 # Everything is in the sample
 
 my $node = sampler_node('exact', "pgbufprobe.advice_memory = 2MB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", 'fast_clock');
 make_pages($node);
-is(ask($node, "SELECT bytes IS NULL AND note LIKE 'the sampler has looked at the pool without a gap for %' $five"), 't',
+is(ask($node, "SELECT bytes IS NULL AND note LIKE 'observed without a gap for only % s' $five"), 't',
 	'at first the working set of five minutes is unknown, and why');
 becomes_true($node, "bytes IS NOT NULL $five", 'after five minutes it is known');
 is(ask($node, 'SELECT bool_and((bytes IS NULL) = (minutes > 5) AND (note IS NULL OR bytes IS NOT NULL OR minutes > 5))
@@ -75,12 +83,19 @@ is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice_relations()
 # Less than a quarter of the pool, which is not read through a ring.
 $node->safe_psql('another', 'SELECT count(*) FROM there');
 becomes_true($node, q{count(*) = 1 AND count(relation) = 0 AND min(relfilenode) > 0
-	FROM pgbufprobe_advice_relations() WHERE database = 'another' AND sampled_loads > 100},
+	FROM pgbufprobe_advice_relations()
+	WHERE database = 'another' AND sampled_loads > 100 AND note LIKE 'of another database%'},
 	'a table of another database has its number, and no name');
+ask($node, 'DROP DATABASE another');
+becomes_true($node, q{count(*) = 1 AND count(database) = 0
+	FROM pgbufprobe_advice_relations() WHERE note LIKE 'its database was dropped%' AND sampled_loads > 100},
+	'a table of a database that was dropped: not even that name');
 my $filenode = ask($node, q{SELECT pg_relation_filenode('pages')});
 ask($node, 'DROP TABLE pages CASCADE');
 is(ask($node, "SELECT count(*), count(relation) FROM pgbufprobe_advice_relations() WHERE relfilenode = $filenode AND fork = 'main'"), '1|0',
 	'a table that was dropped: the same');
+is(ask($node, "SELECT count(*) FROM pgbufprobe_advice_relations()
+		WHERE relfilenode = $filenode AND note LIKE 'its file was dropped, truncated or rewritten%'"), 1, 'and why');
 
 ask($node, 'SELECT pgbufprobe_history_reset()');
 becomes_true($node, q{count(bytes) = 0 AND bool_and(note IS NOT NULL) FROM pgbufprobe_working_set()}, 'reset: no working set is known');

@@ -101,10 +101,16 @@ choose_by_storage(void)
 	one.fits[SIZES - 2] = false;
 	is_decided(&one, PBP_KEEP, 1, "if nothing that fits is clearly better, today's size is kept");
 
+	one = new_case(falling, hump, 0.004);
+	one.storage[SIZES - 1].uncertainty = 0.05;
+	is_decided(&one, PBP_TAKE, 0.25, "if the lowest is uncertain, one that is certain is taken");
+
 	one = new_case(falling, falling, 0.001);
 	is_decided(&one, PBP_TAKE, 4, "small errors: the best size");
+	one.storage[SIZES - 2].storage_ratio = 0.0305;
+	is_decided(&one, PBP_TAKE, 3, "the smallest step that is nearly as good as the best");
 	one = new_case(falling, falling, 0.04);
-	is_decided(&one, PBP_TAKE, 3, "larger errors: the smallest step that is as good as the best within them");
+	is_decided(&one, PBP_TAKE, 4, "larger errors: still the best size");
 	one = new_case(falling, falling, 0.2);
 	is_decided(&one, PBP_KEEP, 1, "errors that are larger than the gain: today's size");
 	one = new_case(falling, flat, 0.0001);

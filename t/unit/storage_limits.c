@@ -254,11 +254,17 @@ change_limits(void)
 	scene_finish(&scene);
 }
 
+/* The share of the latest reads that the page cache has served. */
 static void
 calibrate(const Run *run, int64_t reads, int64_t storage_reads)
 {
-	if (reads > 0)
-		pbp_advice_calibrate(run->advice[0], 1 - (double) storage_reads / (double) reads, 0);
+	static double all_reads = 0;
+	static double waiting_reads = 0;
+
+	all_reads += (double) reads - 0.01 * all_reads;
+	waiting_reads += (double) storage_reads - 0.01 * waiting_reads;
+	if (all_reads > 0)
+		pbp_advice_calibrate(run->advice[0], 1 - waiting_reads / all_reads, 0);
 }
 
 /* The caller says that the page cache is larger or smaller than it is. */
@@ -334,12 +340,23 @@ large_server(void)
 	size_t		bytes = 4 * 1024 * 1024;
 	PbpAdvice  *advice = pbp_advice_init(malloc(bytes), bytes, 2097152, USAGE_MAX, 4000.0 / 2097152, true);
 	PbpAdviceStorageTotals totals;
+	double		pages;
+	int			reduced = 0;
 
 	pbp_advice_init_storage(advice, malloc(bytes), bytes, 8192);
 	pbp_advice_set_os_cache(advice, 33554432);
 	pbp_advice_storage_totals(advice, &totals);
 	printf("# 16 GB above 256 GB: rate 1/%.0f of pools, 1/%.0f of page caches\n", 1 / pbp_advice_rate(advice), 1 / totals.sampling_rate);
-	ok(totals.sampling_rate * 33554432 > 20000, "16 GB above 256 GB, 4 MB: more than 20,000 pages in the simulated page cache");
+	pages = totals.sampling_rate * 33554432;
+	ok(pages > 20000, "16 GB above 256 GB, 4 MB: more than 20,000 pages in the simulated page cache");
+	ok(pbp_advice_storage_bytes((uint32_t) (1.7 * pages)) <= bytes, "which are the records that fit");
+	for (int64_t times = 4; times <= 64; times *= 4)
+	{
+		pbp_advice_set_os_cache(advice, 33554432 * times);
+		pbp_advice_storage_totals(advice, &totals);
+		reduced += totals.sampling_rate * 33554432 * (double) times < 1.15 * pages && totals.sampling_rate * 33554432 * (double) times > pages;
+	}
+	ok(reduced == 3, "for a larger page cache, the sample is reduced, and not the number of its pages");
 	ok(pbp_advice_storage_bytes(1000000) < 6 * 1024 * 1024, "and it never takes more than 6 MB");
 	free(advice);
 }
