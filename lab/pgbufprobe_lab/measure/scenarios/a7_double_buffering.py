@@ -14,7 +14,7 @@ from pgbufprobe_lab.sizes import BLOCK, GB
 TABLE_SHARE = 1.2  # of the memory
 READS = 1000
 RANGES = tuple(range(10, 101, 10))
-LEARNING_ROUNDS = 6
+LEARNING_ROUNDS = range(6, 17)  # from the least to the most
 PREDICTING = {"shared_preload_libraries": "pgbufprobe"}
 
 
@@ -74,11 +74,15 @@ class A7:
     @staticmethod
     def _predict(trial: Trial, connection: psycopg.Connection, pages: int) -> None:
         """Reads the whole range until the advice has forgotten the narrower ones, and records what it predicts."""
-        for _ in range(LEARNING_ROUNDS):
+        others = {pool: size for pool, size in trial.plan.pools.items() if pool != trial.step.pool}
+        predicted: dict[int, float] = {}
+        for done in range(LEARNING_ROUNDS.stop):
+            if done in LEARNING_ROUNDS and predicted.keys() >= set(others.values()):
+                break
             reads.load_random(connection, "pages", 0, pages, pages)
-        predicted = reads.predicted_storage_shares(connection)
-        for pool, size in trial.plan.pools.items():
-            if pool != trial.step.pool and size in predicted:
+            predicted = reads.predicted_storage_shares(connection)
+        for pool, size in others.items():
+            if size in predicted:
                 trial.sample(
                     "predicted_storage_share", predicted[size], "share", RANGES[-1], pool=pool, pool_bytes=size
                 )
