@@ -50,7 +50,7 @@ my %answers = (
 	pgbufprobe_predictions => 0,
 	pgbufprobe_advice_relations => 't',
 	pgbufprobe_working_set => 4,
-	pgbufprobe_checkup => 8);
+	pgbufprobe_checkup => 7);
 # Only for roles that were granted it.
 my %movers = (
 	pgbufprobe_history_reset => q{SELECT pgbufprobe_history_reset() IS NOT NULL},

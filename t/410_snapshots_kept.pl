@@ -326,7 +326,7 @@ is(ask($node, 'original', "SELECT count(*) > 0 FROM $there.pgbufprobe_snapshot_d
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_page_lifetime('1 ms') WHERE relation IS NOT NULL AND buffers = 0"), 0,
 	'moved: page lifetime answers');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_advice()"), 11, 'moved: advice answers');
-is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 8, 'moved: so does the checkup');
+is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 7, 'moved: so does the checkup');
 for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
 {
 	my ($rc, $out, $err) = $node->psql('original', "SET search_path = ''; SELECT $there.$function");
@@ -377,7 +377,7 @@ SKIP:
 	is(ask($upgraded, 'custom', q{SELECT count(*), count(ticks), count(buffers_change) FROM public.kept, probes.pgbufprobe_snapshot_diff(state) WHERE label = 'one'}),
 		'7|0|7', 'upgraded: the next one is of another run');
 	is(difference($upgraded, 'custom'), $difference, 'upgraded: those of the old run compare as before');
-	is(ask($upgraded, 'custom', 'SELECT count(*) FROM probes.pgbufprobe_checkup()'), 8, 'upgraded: the checkup answers');
+	is(ask($upgraded, 'custom', 'SELECT count(*) FROM probes.pgbufprobe_checkup()'), 7, 'upgraded: the checkup answers');
 	$upgraded->stop;
 }
 
