@@ -14,7 +14,7 @@ from pgbufprobe_lab.sizes import BLOCK, GB
 TABLE_SHARE = 1.2  # of the memory
 READS = 1000
 RANGES = tuple(range(10, 101, 10))
-LEARNING_ROUNDS = 8
+LEARNING_ROUNDS = range(6, 17)  # from the least to the most
 PREDICTING = {"shared_preload_libraries": "pgbufprobe"}
 
 
@@ -73,13 +73,14 @@ class A7:
 
     @staticmethod
     def _predict(trial: Trial, connection: psycopg.Connection, pages: int) -> None:
-        """Reads the whole range until the advice knows the other pools, and records what it predicts."""
+        """Reads the whole range until the advice has forgotten the narrower ones, and records what it predicts."""
         others = {pool: size for pool, size in trial.plan.pools.items() if pool != trial.step.pool}
-        for _ in range(LEARNING_ROUNDS):
+        predicted: dict[int, float] = {}
+        for done in range(LEARNING_ROUNDS.stop):
+            if done in LEARNING_ROUNDS and predicted.keys() >= set(others.values()):
+                break
             reads.load_random(connection, "pages", 0, pages, pages)
             predicted = reads.predicted_storage_shares(connection)
-            if predicted.keys() >= set(others.values()):
-                break
         for pool, size in others.items():
             if size in predicted:
                 trial.sample(
