@@ -21,7 +21,6 @@ pg_config=${PG_CONFIG:-}
 cache=${PGBUFPROBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pgbufprobe}
 work='' sock='' major='' bin='' server_pid='' settings=() as_server=()
 debian=''                      # major version of Debian's server
-before_removal=true            # a command to run once all processes have ended
 patience=50                    # tenths of a second until a process is killed that does not end
 packages=(
 	"/usr/lib/postgresql/MAJOR/bin/postgres postgresql-MAJOR"
@@ -82,7 +81,7 @@ cleanup() {
 		done
 		sleep 0.1
 	done
-	"$before_removal"
+	"${before_removal:-true}"    # a command to run once all processes have ended
 	[ -z "$work" ] || chmod -R u+rwX "$work" 2>/dev/null
 	rm -rf --one-file-system "${work:-/nonexistent}" "${sock:-/nonexistent}"
 	exit "$status"
