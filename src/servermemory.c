@@ -26,7 +26,8 @@
 #include "sampler.h"
 #include "servermemory.h"
 
-/* Of the processor time that is allowed, to count what own files hold. */
+/* Of the processor time that is allowed, to count what own files hold: the first time, and again. */
+#define FIRST_COUNTING_SHARE	0.5
 #define COUNTING_SHARE		0.05
 
 /* Pages of the pool that are asked about. */
@@ -195,6 +196,18 @@ storage_model(const PbpOsMemory *memory)
 
 static PbpOwnFiles *own_files = NULL;
 
+/* For as long as the share of the processor allows. */
+static void
+count_own_files(void)
+{
+	double		share;
+
+	if (own_files == NULL)
+		own_files = pbp_create_own_files();
+	share = pbp_data_bytes(own_files) == PBP_UNKNOWN ? FIRST_COUNTING_SHARE : COUNTING_SHARE;
+	pbp_count_own_files(own_files, (int64) (share * pbp_max_cpu_fraction * PBP_CAPACITY_NS));
+}
+
 /* With pgbufprobe.os_cache off, the kernel is not asked about anything. */
 static PbpStorageModel
 read_capacity(PbpOsMemory *memory)
@@ -204,9 +217,7 @@ read_capacity(PbpOsMemory *memory)
 		*memory = (PbpOsMemory) {.known = false};
 		return PBP_STORAGE_SWITCHED_OFF;
 	}
-	if (own_files == NULL)
-		own_files = pbp_create_own_files();
-	pbp_count_own_files(own_files, (int64) (COUNTING_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS));
+	count_own_files();
 	read_server_memory(pbp_own_file_bytes(own_files), memory);
 	return storage_model(memory);
 }

@@ -65,6 +65,7 @@ my %readers = (
 		[ 'pgbufprobe_clock_rate', q{'10 ms'} ],
 		[ 'pgbufprobe_page_lifetime', q{'10 ms'} ],
 		[ 'pgbufprobe_history', '' ],
+		[ 'pgbufprobe_predictions', '' ],
 		[ 'pgbufprobe_advice_relations', '' ],
 		[ 'pgbufprobe_working_set', '' ],
 		[ 'pgbufprobe_snapshot', '' ],
