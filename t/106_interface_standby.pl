@@ -45,7 +45,7 @@ my @answers = (
 		q{SELECT count(*), count(sampled_loads), count(note) FROM pgbufprobe_advice_relations()} ],
 	[ 'working set', '4|0|4',
 		q{SELECT count(*), count(bytes), count(note) FROM pgbufprobe_working_set()} ],
-	[ 'checkup', '8|8',
+	[ 'checkup', '7|7',
 		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'look', 'act', 'unknown') AND answer <> '')
 		    FROM pgbufprobe_checkup()} ]);
 
