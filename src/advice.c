@@ -284,6 +284,8 @@ forget_past(Advice *advice)
 		advice->pools[i].learning = true;
 	}
 	pbp_doubt_caches(advice->storage);
+	/* what was not in doubt before says nothing about what follows */
+	memset(&advice->recent, 0, sizeof(advice->recent));
 }
 
 void

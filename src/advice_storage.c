@@ -364,6 +364,7 @@ pbp_doubt_caches(Storage *storage)
 	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
 	{
 		storage->caches[cache].nlearned = 0;
+		storage->doubtful_reads[cache] = 0;
 		must_learn(&storage->caches[cache]);
 	}
 }

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
-my $calls = 2500;
+my $calls = 3000;
 srand(20241121);
 
 my $node = start_server(
