@@ -22,6 +22,13 @@
 #define FILLING_SHARE		0.75
 
 /*
+ * Error of any other size, as a share of the miss ratio and at most, by restarts
+ * of real servers: even under the same load, it varies with time.
+ */
+#define RESTART_SHARE		0.02
+#define MOST_RESTART_ERROR	0.003
+
+/*
  * Passes of a simulated hand between two looks.  After more, the order of uses
  * in that time, which is unknown, decides what stays.  Less is tolerated where
  * many counts are at the maximum, which hides uses.  Four looks during a pass of
@@ -260,6 +267,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
 	row->miss_ratio = bound;
 	row->uncertainty = scaled(advice, i, 1.96 * sqrt(size->differing)) + pbp_doubtful_share(advice, i);
+	if (i != BASELINE)
+		row->uncertainty += fmin(MOST_RESTART_ERROR, RESTART_SHARE * row->miss_ratio);
 	if (i < BASELINE)
 		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(size->extra_misses));
 }

@@ -160,7 +160,7 @@ keep(const PbpAdviceReport *report, const PbpDecision *decision, Answer *answer)
 		answer->text = psprintf("Keep %s: the page cache serves nearly all reads already. %s of block accesses are reads, "
 								"but only %s wait for storage.%s%s%s%s", today, pretty_percent(misses),
 								figure_of(report, decision, PBP_ADVICE_BASELINE),
-								avoided_reads(report, "these come from the page cache, so hardly any waiting"),
+								avoided_reads(report, "these come from the page cache, so sessions would hardly wait less"),
 								smaller_is_enough(report), doubt_about_storage(report, decision), evidence(report));
 	else
 		answer->text = psprintf("Keep %s: %s%s%s%s", today, why_keep(report, decision),

@@ -13,6 +13,7 @@
 #define SPLITS		6
 #define TODAYS		2
 #define LARGE_ERROR	0.02
+#define UNSURE		0.025		/* an uncertainty */
 #define EDGE		0.05		/* of the size of a page cache, as chance in the sample */
 
 static const int splits_mb[SPLITS] = {128, 256, 384, 512, 640, 768};
@@ -30,7 +31,7 @@ typedef struct Errors
 /* What was estimated of one trace. */
 typedef struct LoadErrors
 {
-	double		worst_sure;		/* where the uncertainty is no more than LARGE_ERROR */
+	double		worst_sure;		/* where the uncertainty is no more than UNSURE */
 	int			nsure;
 	int			nunsure;
 	int			nunknown;
@@ -94,7 +95,7 @@ note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, const T
 	errors->widths[errors->nknown++] = row->uncertainty;
 	errors->ncovered += error <= row->uncertainty;
 	of_load->nimpossible += row->storage_ratio > miss_row->miss_ratio;
-	if (row->uncertainty > LARGE_ERROR)
+	if (row->uncertainty > UNSURE)
 		of_load->nunsure++;
 	else
 	{
