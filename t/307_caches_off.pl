@@ -56,6 +56,7 @@ my %readers = (
 				min(answer) FILTER (WHERE key = 'cached_twice'), min(verdict) FILTER (WHERE key = 'cached_twice')
 			FROM pgbufprobe_checkup()}, qq{7|7|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
 	pgbufprobe_advice => [ [ q{SELECT count(estd_storage_ratio), count(fits), count(os_cache_bytes) FROM pgbufprobe_advice()}, '0|0|0', 0 ] ],
+	pgbufprobe_predictions => [ [ 'SELECT count(*) FROM pgbufprobe_predictions()', '0', 0 ] ],
 	map { ($_->[0] => [ [ "SELECT count(*) > 0 FROM $_->[0]($_->[1])", 't', 0 ] ]) } (
 		[ 'pgbufprobe_sweep_cost', '100' ],
 		[ 'pgbufprobe_scan_cost', '1' ],
@@ -65,14 +66,13 @@ my %readers = (
 		[ 'pgbufprobe_clock_rate', q{'10 ms'} ],
 		[ 'pgbufprobe_page_lifetime', q{'10 ms'} ],
 		[ 'pgbufprobe_history', '' ],
-		[ 'pgbufprobe_predictions', '' ],
 		[ 'pgbufprobe_advice_relations', '' ],
 		[ 'pgbufprobe_working_set', '' ],
 		[ 'pgbufprobe_snapshot', '' ],
 		[ 'pgbufprobe_snapshot_diff', 'pgbufprobe_snapshot()' ],
 		[ 'pgbufprobe_snapshot_diff_relations', 'pgbufprobe_snapshot()' ]));
 # Without the worker these are errors.
-my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history';
+my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_predictions';
 
 sub is_off
 {

@@ -33,7 +33,7 @@ sub same_advice
 	is("@lost", '', "$what: each size that was known is known at once");
 	is("@other", '', "$what: with the same ratio");
 	cmp_ok($after->{1}[2], '>=', $before->{1}[2], "$what: and no less evidence");
-	cmp_ok(abs($after->{1}[3] - $before->{1}[3]), '<', 0.05, "$what: self_error has not jumped");
+	cmp_ok(abs($after->{1}[3] - $before->{1}[3]), '<', 0.1, "$what: self_error has not jumped");
 	return;
 }
 
@@ -109,8 +109,8 @@ cmp_ok(abs(advice($node)->{1}[0] - $advice->{1}[0]), '<', 0.05, 'with about the 
 # ---------------------------------------------------------------------------
 # Crashed: what was saved last is there
 
-ok(save($node), 'the worker saves all when the settings are reloaded');
 $advice = advice($node);
+ok(save($node), 'the worker saves all when the settings are reloaded');
 ($nsamples, $newest) = split /\|/, samples($node);
 $node->stop('immediate');
 $node->start;
