@@ -83,22 +83,28 @@ find_slot(const PbpWorkingSet *set, uint32_t page)
 	return &set->slots[slot];
 }
 
+static inline uint32_t
+slots_between(uint32_t from, uint32_t to, uint32_t nslots)
+{
+	return to >= from ? to - from : to + nslots - from;
+}
+
 /* Empty a slot, and move pages there that it kept from their places. */
 static void
 empty_slot(PbpWorkingSet *set, uint32_t hole)
 {
+	const uint32_t n = set->nslots;
 	uint32_t	slot = hole;
 
 	for (;;)
 	{
 		uint32_t	home;
-		uint32_t	n = set->nslots;
 
 		slot = slot + 1 < n ? slot + 1 : 0;
 		if (set->slots[slot].page == 0)
 			break;
 		home = pbp_home_of(set, set->slots[slot].page);
-		if ((slot + n - home) % n >= (slot + n - hole) % n)
+		if (slots_between(home, slot, n) >= slots_between(hole, slot, n))
 		{
 			set->slots[hole] = set->slots[slot];
 			hole = slot;

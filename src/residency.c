@@ -170,8 +170,9 @@ sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
 }
 
 /*
- * Counts or estimates a fork's blocks in both caches.  Returns false if the fork
- * has no file.  If one of its files cannot be opened, no count is known.
+ * Counts a fork's blocks in both caches, or estimates them without a segment.
+ * Returns false if the fork has no file.  If one of its files cannot be opened,
+ * no count is known.
  */
 static bool
 count_fork(Segment *segment, const PbpLocator *locator, double fraction, PbpResidency *residency)
@@ -197,7 +198,7 @@ count_fork(Segment *segment, const PbpLocator *locator, double fraction, PbpResi
 			residency->error = walk.file.error;
 			continue;
 		}
-		if (fraction < 1)
+		if (segment == NULL)
 			squares += sample_segment(&walk, fraction, residency);
 		else
 		{
@@ -265,19 +266,23 @@ count_relation(Segment *segment, const RelationStorage *relation, double fractio
 void
 pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *result)
 {
-	Segment		segment;
+	Segment		exact;
+	Segment    *segment = NULL;
 
 	result->nforks = 0;
 	result->max_forks = Max(relations->nrelations, 1);
 	result->forks = MemoryContextAllocHuge(CurrentMemoryContext,
 										   (Size) result->max_forks * sizeof(PbpResidency));
 	if (fraction == 1)
-		init_segment(&segment, relations->nrelations == 1 ?
+	{
+		segment = &exact;
+		init_segment(segment, relations->nrelations == 1 ?
 					 &relations->relations[0].locator : NULL);
+	}
 	for (int64 i = 0; i < relations->nrelations; i++)
-		count_relation(&segment, &relations->relations[i], fraction, result);
-	if (fraction == 1)
-		free_segment(&segment);
+		count_relation(segment, &relations->relations[i], fraction, result);
+	if (segment != NULL)
+		free_segment(segment);
 }
 
 /* ---- ranges of blocks ---- */
