@@ -67,11 +67,7 @@
 /* buffers that are read to learn what all of them would take */
 #define TIMED_READ		4096
 
-/*
- * Between two times that all is saved, and at least so many times what that
- * took.  Its processor time delays no look: it is too little for the limit to
- * matter, and looks that come late would lose what happened.
- */
+/* Between two times that all is saved, and at least so many times what that took. */
 #define SAVE_NS			INT64CONST(300000000000)
 #define SAVE_RARELY		1000
 
@@ -332,13 +328,8 @@ static void
 save(Sampler *sampler, bool may_wait)
 {
 	int64		start_ns = pbp_now_ns();
-	int64		start_cpu_ns = cpu_now_ns();
-	int64		used_ns;
 
 	(void) pbp_save_all(pbp_sampler_on ? sampler->learner : NULL, sampler->resets, may_wait);
-	used_ns = cpu_now_ns() - start_cpu_ns;
-	sampler->cpu_ns += used_ns;
-	sampler->interval.cpu_ns += used_ns;
 	sampler->save_ns = pbp_now_ns() + Max(SAVE_NS, SAVE_RARELY * (pbp_now_ns() - start_ns));
 }
 

@@ -12,14 +12,26 @@ my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
 # Many loads, as many as the server counts, of which checks have found hardly any that looks had missed.
 my $seen = "coalesce(sampled_loads > 500 AND abs(self_error) < 0.1 AND missed_loads < 0.01, false) $today";
 
+# A worker that had to wait for a processor may have lost some, which later loads outweigh.
+sub loads_are_seen
+{
+	my ($node, $what) = @_;
+	for (1 .. 5)
+	{
+		ask($node, 'CALL load(60)');
+		last if $node->poll_query_until('postgres', "SELECT count(*) > 0 $today AND sampled_loads > 500") && ask($node, "SELECT $seen") eq 't';
+	}
+	becomes_true($node, $seen, $what);
+	return;
+}
+
 my $node = sampler_node('main');
 make_pages($node);
 is(ask($node, "SELECT missed_loads $today"), '', 'before a check it is unknown whether looks miss loads');
 
 # A check comes with every sample of passes, so there have to be some more.
 ask($node, 'SELECT pgbufprobe_history_reset()');
-ask($node, 'CALL load(60)');
-becomes_true($node, $seen, 'looks see the loads behind the hand');
+loads_are_seen($node, 'looks see the loads behind the hand');
 
 # ---------------------------------------------------------------------------
 # Free buffers, which take pages anywhere
@@ -59,8 +71,7 @@ becomes_true($node, "coalesce(max(taken_at) < now() - interval '500 ms', true) F
 ask($node, 'CALL load(5)');
 set($node, sampler => 'on');
 await_samples($node, 1);
-ask($node, 'CALL load(60)');
-becomes_true($node, $seen, 'looks see the loads after the worker was off');
+loads_are_seen($node, 'looks see the loads after the worker was off');
 $node->stop;
 
 done_testing();
