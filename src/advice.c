@@ -242,14 +242,8 @@ void
 pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 {
 	Advice	   *advice = (Advice *) base;
-	PbpAdviceCounts *fresh = &advice->look.fresh;
 
-	fresh->hits += counts->hits;
-	fresh->reads += counts->reads;
-	fresh->extends += counts->extends;
-	fresh->ring_reads += counts->ring_reads;
-	fresh->ring_extends += counts->ring_extends;
-	fresh->seconds += counts->seconds;
+	pbp_add_counts(&advice->look.fresh, counts);
 	if (advice->look.counted)
 		pbp_count_accesses(advice, counts, 1);
 }

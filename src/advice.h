@@ -106,6 +106,17 @@ typedef struct PbpAdviceCounts
 	double		seconds;		/* in which all this happened */
 } PbpAdviceCounts;
 
+static inline void
+pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
+{
+	sum->hits += counts->hits;
+	sum->reads += counts->reads;
+	sum->extends += counts->extends;
+	sum->ring_reads += counts->ring_reads;
+	sum->ring_extends += counts->ring_extends;
+	sum->seconds += counts->seconds;
+}
+
 /*
  * What was counted.  Counts of type double decay.  Loads are of sampled pages;
  * divide by the sampling rate to compare them with the server's counts.

@@ -126,12 +126,17 @@ caveat_of_advice(const PbpAdviceReport *report)
 	return NULL;
 }
 
+static bool
+is_no_obstacle(PbpFit fit)
+{
+	return fit == PBP_FITS || fit == PBP_FIT_UNKNOWN;
+}
+
 /* Does this size fit, as far as known? */
 bool
 may_fit(const PbpAdviceReport *report, int size)
 {
-	return size == PBP_ADVICE_BASELINE || !report->storage.has_memory ||
-		report->storage.fits[size] == PBP_FITS || report->storage.fits[size] == PBP_FIT_UNKNOWN;
+	return size == PBP_ADVICE_BASELINE || !report->storage.has_memory || is_no_obstacle(report->storage.fits[size]);
 }
 
 /* Why reads from storage are unknown of all sizes; NULL if they are not. */
@@ -175,32 +180,6 @@ decide_size(const PbpAdviceReport *report)
 	return pbp_decide(&input);
 }
 
-/* Time of some reads, of which the page cache serves this share; -1: unknown. */
-static double
-read_ms(const PbpAdviceReport *report, double reads, double os_share)
-{
-	double		ns = 0;
-
-	if (os_share < 0 ||
-		(os_share > 0 && report->os_read_ns < 0) || (os_share < 1 && report->storage_read_ns < 0))
-		return -1;
-	if (os_share > 0)
-		ns += os_share * report->os_read_ns;
-	if (os_share < 1)
-		ns += (1 - os_share) * report->storage_read_ns;
-	return reads * ns / 1e6;
-}
-
-/* NaN: unknown. */
-static void
-add_number(Row *row, double number)
-{
-	if (isnan(number))
-		add_null(row);
-	else
-		add_measure(row, number);
-}
-
 /* Why it is unknown which accesses wait for storage; NULL if it is known. */
 static const char *
 unknown_storage(const AdviceOfSize *advice)
@@ -241,15 +220,19 @@ unknown_size(const AdviceOfSize *advice)
 static double
 read_ms_per_second(const AdviceOfSize *advice)
 {
-	const PbpAdviceTotals *totals = &advice->report->totals;
+	const PbpAdviceReport *report = advice->report;
 	double		misses = advice->misses.miss_ratio;
-	double		served = misses > 0 ? 1 - advice->storage.storage_ratio / misses : 1;
-	double		ms;
+	double		served = misses > 0 ? Max(1 - advice->storage.storage_ratio / misses, 0) : 1;
+	double		ns = 0;
 
-	if (unknown_storage_model(advice->report) != NULL || isnan(advice->storage.storage_ratio) || !(totals->seconds > 0))
+	if (unknown_storage_model(report) != NULL || isnan(advice->storage.storage_ratio) || !(report->totals.seconds > 0) ||
+		(served > 0 && report->os_read_ns < 0) || (served < 1 && report->storage_read_ns < 0))
 		return NAN;
-	ms = read_ms(advice->report, misses * totals->accesses / totals->seconds, Max(served, 0));
-	return ms >= 0 ? ms : NAN;
+	if (served > 0)
+		ns += served * report->os_read_ns;
+	if (served < 1)
+		ns += (1 - served) * report->storage_read_ns;
+	return misses * report->totals.accesses / report->totals.seconds * ns / 1e6;
 }
 
 /* What to keep in mind about the storage reads of this size; NULL: nothing. */
@@ -378,7 +361,7 @@ advice_of_all_data(const PbpAdviceReport *report, PbpAdviceMemory memory)
 		.is_all_data = true,
 		.fit = report->storage.data_fit,
 		.mark = "all data",
-		.has_room = memory == PBP_ADVICE_ADDED || report->storage.data_fit <= PBP_FIT_UNKNOWN,
+		.has_room = memory == PBP_ADVICE_ADDED || is_no_obstacle(report->storage.data_fit),
 		.misses = *today,
 		.storage = report->storage.fixed[PBP_ADVICE_BASELINE],
 	};

@@ -384,17 +384,6 @@ have_grown(const PbpAdviceCounts *counts)
 		counts->ring_reads >= 0 && counts->ring_extends >= 0;
 }
 
-static void
-add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
-{
-	sum->hits += counts->hits;
-	sum->reads += counts->reads;
-	sum->extends += counts->extends;
-	sum->ring_reads += counts->ring_reads;
-	sum->ring_extends += counts->ring_extends;
-	sum->seconds += counts->seconds;
-}
-
 /*
  * Pass on what the server has counted since the last call.  Due also while the
  * hand stands still: a transaction publishes its accesses at its end.
@@ -425,7 +414,7 @@ pbp_learner_count(PbpLearner *learner)
 	if (learner->counted_ns != 0 && have_grown(&counts))
 	{
 		pbp_advice_accesses(learner->advice, &counts);
-		add_counts(&learner->counted, &counts);
+		pbp_add_counts(&learner->counted, &counts);
 	}
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();

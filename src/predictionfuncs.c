@@ -25,13 +25,10 @@ PG_FUNCTION_INFO_V1(pgbufprobe_predictions);
 static void
 add_forecast(Row *row, const PbpForecast *forecast, double measured)
 {
-	double		figures[] = {forecast->value, forecast->low, forecast->high, measured};
-
-	for (size_t i = 0; i < lengthof(figures); i++)
-		if (isnan(figures[i]))
-			add_null(row);
-		else
-			add_measure(row, figures[i]);
+	add_number(row, forecast->value);
+	add_number(row, forecast->low);
+	add_number(row, forecast->high);
+	add_number(row, measured);
 }
 
 static const char *

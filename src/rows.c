@@ -139,6 +139,16 @@ add_known_measure(Row *row, double value)
 		add_null(row);
 }
 
+/* NaN: unknown. */
+void
+add_number(Row *row, double number)
+{
+	if (isnan(number))
+		add_null(row);
+	else
+		add_measure(row, number);
+}
+
 /* One row per item of an array.  Frees each row's memory before the next one. */
 void
 emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,

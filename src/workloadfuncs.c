@@ -245,8 +245,8 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 
 	add_key(&row, relation);
 	has_name = !row.nulls[row.ncols - 1];
-	add_known_measure(&row, isnan(relation->read_share) ? -1 : relation->read_share);
-	add_known_measure(&row, isnan(relation->read_share) ? -1 : relation->read_share_error);
+	add_number(&row, relation->read_share);
+	add_number(&row, isnan(relation->read_share) ? NAN : relation->read_share_error);
 	add_known_count(&row, !isnan(relation->loads), isnan(relation->loads) ? 0 : (int64) rint(relation->loads));
 	add_change(&row, relation->saved);
 	add_change(&row, relation->added);
