@@ -18,6 +18,6 @@ SELECT n.nspname AS schema, current_database() AS database
 FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pgbufprobe' \gset
 GRANT pg_monitor TO :"role";
 GRANT USAGE ON SCHEMA :"schema" TO :"role";
-ALTER ROLE :"role" IN DATABASE :"database" SET search_path = :"schema";
+ALTER ROLE :"role" IN DATABASE :"database" SET search_path = :"schema", public;
 ALTER ROLE :"role" IN DATABASE :"database" SET statement_timeout = '10s';
 COMMIT;
