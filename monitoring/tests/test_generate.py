@@ -100,6 +100,17 @@ def test_each_column_is_described_once():
         assert query["interval"] in (15, 60, 240)
 
 
+def test_the_readme_lists_all_series():
+    rows = re.findall(r"^\| `(\w+)` \|(.*)\|(.*)\| (\d+) \|$", (MONITORING / "README.md").read_text(), re.MULTILINE)
+    listed = {
+        name: (re.findall(r"`(\w+)`", labels), re.findall(r"`(\w+)`", columns), int(seconds))
+        for name, labels, columns, seconds in rows
+    }
+    assert listed == {
+        name: (list(query["labels"]), list(query["values"]), query["interval"]) for name, query in QUERIES.items()
+    }
+
+
 # ---- the formats ----
 
 
