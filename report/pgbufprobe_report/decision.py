@@ -10,9 +10,9 @@ from pgbufprobe_lab.pages.charts import Axis, Series, curve
 
 from pgbufprobe_report.view import UNKNOWN, Facts, Part, Row, interval, known, table
 
-READS = "read, because shared_buffers does not have them"
-WAITS = "wait for storage, because the page cache does not either"
-MORE = "read, if there were more memory"
+READS = "reads: not in shared_buffers"
+WAITS = "storage reads: in neither cache"
+MORE = "reads, if there were more memory"
 LABELLED = (0.25, 0.5, 1, 2, 4)  # sizes on the axis
 RATIOS = {READS: ("estd_miss_ratio", "miss_ratio"), WAITS: ("estd_storage_ratio", "storage_ratio")}
 

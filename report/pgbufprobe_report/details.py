@@ -122,7 +122,7 @@ def clock(facts: Facts) -> Part:
     charts = ()
     if len(points) > 1:
         time = Axis("minutes before this report", zero=False)
-        spec = lines(points, time, Axis("s", log=True), Series(("pass",)), height=220)
+        spec = lines(points, time, Axis("s"), Series(("pass",)), height=220)
         charts = (
             Chart("Seconds for each pass of the clock hand", "From the history of the worker.", spec, name="clock"),
         )

@@ -108,6 +108,16 @@ QUERIES = (
         FROM {x}.pgbufprobe_clock() AS c, {x}.pgbufprobe_clock_rate('500 ms'::interval) AS r""",
     ),
     Query(
+        "settings",
+        "pg_settings",
+        """
+        SELECT name, current_setting(name) AS setting FROM pg_settings
+        WHERE name LIKE 'pgbufprobe.%'
+           OR name IN ('shared_buffers', 'huge_pages', 'shared_preload_libraries', 'track_io_timing', 'debug_io_direct',
+                       'io_method', 'effective_cache_size', 'max_connections')
+        ORDER BY name""",
+    ),
+    Query(
         "pool",
         "pgbufprobe_relations()",
         f"""
@@ -141,16 +151,6 @@ QUERIES = (
                both_bytes, both_blocks_error * {{block}}, trustworthy
         FROM largest
         WHERE coalesce(shared_blocks, 0) + coalesce(os_blocks, 0) > 0""",
-    ),
-    Query(
-        "settings",
-        "pg_settings",
-        """
-        SELECT name, current_setting(name) AS setting FROM pg_settings
-        WHERE name LIKE 'pgbufprobe.%'
-           OR name IN ('shared_buffers', 'huge_pages', 'shared_preload_libraries', 'track_io_timing', 'debug_io_direct',
-                       'io_method', 'effective_cache_size', 'max_connections')
-        ORDER BY name""",
     ),
 )
 
@@ -196,11 +196,11 @@ class Session:
             if self.left() <= 0:
                 raise psycopg.errors.QueryCanceled
             rows = self.rows(query.text, **values)
-        except psycopg.errors.QueryCanceled:
-            unknown = f"not within the {SECONDS:.0f} s that the queries of a report may take"
         except psycopg.Error as error:
             if self.connection.broken:
                 raise GatherError(f"lost the connection: {error}") from None
+            if self.left() < 0.01:
+                error = psycopg.Error(f"not within the {SECONDS:g} s that the queries of a report may take")
             unknown = ": ".join(t for t in (error.diag.message_primary, error.diag.message_hint) if t) or str(error)
         notes = list(dict.fromkeys(self.notes))[:3]
         taken = round(time.monotonic() - begun, 3)
@@ -219,7 +219,7 @@ def _maps(session: Session, caches: Fact, values: dict[str, Composable], show: S
     """Returns the maps of the largest relations. One that is unknown does not spoil the others."""
     found = [row for row in caches["rows"] or [] if row["oid"] and row["fork"] == "main"]
     largest = sorted(found, key=lambda row: -(row["bytes"] or 0))[:MAPS]
-    fact: Fact = {"call": MAP.call, "rows": [], "unknown": caches["unknown"], "notes": [], "seconds": 0.0}
+    fact: Fact = {"call": MAP.call, "rows": [], "unknown": None, "notes": [], "seconds": 0.0}
     for row in largest:
         show(f"map of {row['relation']}")
         one = session.fact(MAP, oid=Literal(row["oid"]), **values)
