@@ -104,7 +104,7 @@ def test_rules_and_console_use_series_that_exist(file):
     assert sorted(used - known) == []
 
 
-@pytest.mark.parametrize("title, expr", panel_queries())
+@pytest.mark.parametrize("title, expr", list(panel_queries()))
 def test_every_query_of_every_panel_has_a_series(title, expr):
     assert wait_for_series(without_variables(expr)), title
 
