@@ -1,4 +1,5 @@
-"""Builds charts: lines, bars, stacks, dots. Rows are dictionaries with x, y, series and what a function names.
+"""Builds charts: lines, curves, areas, bars, stacks, dots. Rows are dictionaries with x, y, series and what a
+function names.
 
 Colours are CSS variables of the page, which defines them for light, dark and print. Each series also has its own
 shape and dash, for readers who cannot distinguish the colours and for black-and-white print.
@@ -25,6 +26,11 @@ LABEL = "abs(datum.value) >= 10000 ? format(datum.value, '~s') : format(datum.va
 # Break the line between a pool's name and its size.
 NAME_LABEL = "split(replace(datum.label, ')', ''), ' (')"
 FIGURE = ",.4~r"
+# Bytes as 96 MB or 1.5 GB.
+BYTES_LABEL = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GB' "
+    ": format(datum.value / 1048576, '.3~r') + ' MB'"
+)
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 CONFIG: Spec = {
     "background": "transparent",
@@ -58,12 +64,16 @@ CONFIG: Spec = {
 
 @dataclass(frozen=True)
 class Axis:
-    """A title with its unit, and the scale. With `order`, the axis shows these names in this order."""
+    """A title with its unit, and the scale. With `order`, the axis shows these names in this order.
+
+    With `sizes`, the scale is logarithmic, and the axis shows these numbers of bytes.
+    """
 
     title: str
     order: tuple[Any, ...] | None = None
     log: bool = False
     zero: bool = True
+    sizes: tuple[int, ...] = ()
 
     def channel(self, kind: type, **options: Any) -> Any:
         """Returns the channel alt.X or alt.Y of this axis."""
@@ -71,6 +81,10 @@ class Axis:
         if self.order is not None:
             axis = alt.Axis(labelAngle=0, labelExpr=NAME_LABEL)
             return kind(f"{field}:O", **{"sort": list(self.order), "title": self.title, "axis": axis} | options)
+        if self.sizes:
+            scale = alt.Scale(type="log", domain=[min(self.sizes), max(self.sizes)], nice=False)
+            axis = alt.Axis(values=list(self.sizes), labelExpr=BYTES_LABEL, grid=False, labelSeparation=8)
+            return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
         scale = alt.Scale(type="log") if self.log else alt.Scale(zero=self.zero, nice=True)
         axis = alt.Axis(tickCount=6) if self.log else alt.Axis(tickCount=6, labelExpr=LABEL)
         return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
@@ -148,6 +162,46 @@ def lines(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 2
     layers.append(base.mark_line(strokeWidth=2).encode(series.dash()))
     layers.append(points.encode(series.shape(), tooltip=_tooltip(x, y, ("low", "high"))))
     return _spec(alt.layer(*layers), rows, height)
+
+
+def _marker(x: float, text: str, axis: Axis, line: int) -> list[alt.Chart]:
+    """Returns a vertical rule with its name, on the side where there is more room."""
+    base = _chart([{"x": x, "text": text}]).encode(axis.channel(alt.X))
+    left = x * x > min(axis.sizes) * max(axis.sizes)
+    place = {"align": "right", "dx": -5} if left else {"align": "left", "dx": 5}
+    label = base.mark_text(baseline="top", y=2 + 15 * line, fontSize=12, fontWeight="bold", fill="var(--ink)", **place)
+    return [base.mark_rule(stroke="var(--ink)", strokeDash=[5, 4], strokeWidth=1.5), label.encode(alt.Text("text:N"))]
+
+
+def curve(
+    rows: Sequence[Row], x: Axis, y: Axis, series: Series, markers: dict[str, float], grey: float | None = None
+) -> Spec:
+    """Draws lines over sizes with bands from low to high, and markers. Sizes from `grey` on are greyed out."""
+    base = _chart(rows).encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
+    band = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.22)
+    line = base.mark_line(strokeWidth=2.5)
+    points = base.mark_point(filled=True, size=60, opacity=1)
+    size = alt.Tooltip("size:N", title=x.title)
+    shown = [alt.Tooltip("series:N", title="line"), size, *_tooltip(x, y, ("low", "high"))[2:]]
+    layers = [
+        band.encode(alt.Y("low:Q", title=y.title), alt.Y2("high")),
+        line.encode(series.dash()),
+        points.encode(series.shape(), tooltip=shown),
+    ]
+    if grey is not None:
+        ends = _chart([{"x": grey, "end": max(x.sizes)}]).encode(x.channel(alt.X), alt.X2("end"))
+        layers.insert(0, ends.mark_rect(fill="var(--s0)", opacity=0.45))
+    for number, (text, place) in enumerate(markers.items()):
+        layers += _marker(place, text, x, number)
+    return _spec(alt.layer(*layers), rows, 320)
+
+
+def areas(rows: Sequence[Row], x: Axis, y: Axis, names: Sequence[str], palette: Sequence[str]) -> Spec:
+    """Draws stacked areas, the first name at the bottom. Rows have the position of their series as `place`."""
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(palette)), sort=list(names))
+    area = _chart(rows).mark_area(strokeWidth=0.5, stroke="var(--paper)")
+    area = area.encode(x.channel(alt.X), y.channel(alt.Y, stack="zero"), colour, alt.Order("place:Q"))
+    return _spec(area.encode(tooltip=_tooltip(x, y)), rows, 220)
 
 
 def _dots(rows: Sequence[Row], x: Axis, y: Axis, series: Series, size: int) -> alt.Chart:

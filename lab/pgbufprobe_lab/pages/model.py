@@ -18,7 +18,8 @@ def spec_text(spec: Spec) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells are plain text, and the first column names the row. `numeric` marks the columns with figures.
+    """Cells are plain text, and the first column names the row. `numeric` marks the columns with figures, `faded` the
+    rows that are greyed out.
 
     On a narrow screen, a long table scrolls sideways, and others show the cells of a row below each other.
     """
@@ -29,6 +30,7 @@ class Table:
     numeric: tuple[bool, ...]
     failed: bool = False
     long: bool = False
+    faded: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""One page about one server: gathers facts as plain data, and shows them, or compares those of two moments."""

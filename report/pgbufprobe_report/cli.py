@@ -1,0 +1,103 @@
+"""The command line of report/run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from typing import Any, TextIO
+
+from pgbufprobe_report.gather import FORMAT, GatherError, gather
+from pgbufprobe_report.redact import redact
+
+EPILOG = """examples:
+  report/run "host=db1 dbname=shop user=monitor" > report.html
+  report/run --json dbname=shop > before.json
+  report/run before.json after.json > comparison.html
+
+A DSN is a connection string of libpq; "" uses the environment (PGHOST, PGDATABASE, ...). The role needs pg_monitor."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="report/run",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=EPILOG,
+        description="Writes a self-contained page about the shared_buffers of one server to standard output.",
+    )
+    made.add_argument("source", metavar="DSN", help="the server; or FILE.json, written by --json")
+    made.add_argument(
+        "after", nargs="?", metavar="FILE.json", help="a later report, to compare the first FILE.json with"
+    )
+    made.add_argument("--json", action="store_true", help="write the facts as JSON instead of a page")
+    made.add_argument("--redact", action="store_true", help="replace the names of relations and databases")
+    return made
+
+
+class Progress:
+    """One line that is rewritten on a terminal, and nothing elsewhere."""
+
+    def __init__(self, out: TextIO = sys.stderr):
+        self.out = out
+        self.live = out.isatty()
+
+    def show(self, text: str) -> None:
+        if self.live:
+            # A wrapped line could not be rewritten.
+            room = shutil.get_terminal_size().columns - 1
+            line = "".join(c if c.isprintable() else "?" for c in f"report: {text}" if text)[:room]
+            print("\r" + line + "\x1b[K", end="", file=self.out, flush=True)
+
+
+def load(path: str) -> dict[str, Any]:
+    """Reads what --json has written."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except OSError as error:
+        raise GatherError(f"could not read {path}: {error.strerror}") from None
+    except ValueError:
+        raise GatherError(f"{path} is not JSON") from None
+    if not isinstance(data, dict) or data.get("pgbufprobe_report") != FORMAT:
+        raise GatherError(f"{path} is not a report of format {FORMAT}, as report/run --json writes it")
+    return data
+
+
+def write(arguments: argparse.Namespace, progress: Progress) -> str:
+    """Returns the page or the JSON."""
+    sources = [source for source in (arguments.source, arguments.after) if source is not None]
+    read = [load(s) if s.endswith(".json") else gather(s, progress.show) for s in sources]
+    if arguments.redact:
+        read = [redact(data) for data in read]
+    if arguments.json:
+        return json.dumps(read[0], ensure_ascii=False, indent=1) + "\n"
+    progress.show("writing the page")
+    # Imported here, because --json needs neither charts nor templates.
+    from pgbufprobe_report import compare, page
+
+    return compare.render(*read) if len(read) == 2 else page.render(read[0])
+
+
+def main(argv: list[str] | None = None) -> int:
+    made = parser()
+    arguments = made.parse_args(argv)
+    if arguments.after is not None and not (arguments.source.endswith(".json") and arguments.after.endswith(".json")):
+        made.error("only two files that end with .json can be compared")
+    if arguments.after is not None and arguments.json:
+        made.error("a comparison cannot be written as JSON")
+    if sys.stdout.isatty() and not arguments.json:
+        made.error("redirect the page to a file: report/run DSN > report.html")
+    progress = Progress()
+    try:
+        text = write(arguments, progress)
+    except GatherError as error:
+        progress.show("")
+        print(f"report/run: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        progress.show("")
+        return 130
+    progress.show("")
+    sys.stdout.buffer.write(text.encode(errors="replace"))
+    return 0

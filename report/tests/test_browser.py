@@ -1,0 +1,54 @@
+"""The page in headless Chromium: light and dark, on a phone and on a wide screen."""
+
+import shutil
+
+import pytest
+from artificial import EVIL, report, unknown_report
+from playwright.sync_api import sync_playwright
+
+from pgbufprobe_report import compare, page
+
+PAGES = {
+    "page": lambda: page.render(report()),
+    "unknown": lambda: page.render(unknown_report()),
+    "comparison": lambda: compare.render(report(), report()),
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.mark.parametrize("width", [360, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_drawn_without_an_error_or_a_request(browser, tmp_path, name, scheme, width):
+    path = tmp_path / "report.html"
+    path.write_text(PAGES[name](), encoding="utf-8")
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    opened = context.new_page()
+    said, asked = [], []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("dialog", lambda dialog: said.append(dialog.message))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(path.as_uri(), wait_until="networkidle")
+    drawn = opened.locator(".chart svg").count()
+    places = opened.locator(".chart").count()
+    wide = opened.evaluate("document.documentElement.scrollWidth")
+    paper = opened.evaluate("getComputedStyle(document.body).backgroundColor")
+    text = opened.inner_text("body")
+    context.close()
+    assert said == []
+    assert asked == [path.as_uri()]
+    assert drawn == places
+    assert wide <= width
+    assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 28)"}[scheme]
+    assert EVIL in text

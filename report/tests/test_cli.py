@@ -1,0 +1,96 @@
+"""The command line, and the style of the code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from artificial import report
+
+from pgbufprobe_report.cli import Progress, main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name in ("before", "after"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report(), ensure_ascii=False), encoding="utf-8")
+    return [str(tmp_path / f"{name}.json") for name in ("before", "after")]
+
+
+def test_a_file_of_facts_is_shown_as_a_page(files, capfdbinary):
+    assert main(files[:1]) == 0
+    assert capfdbinary.readouterr().out.startswith(b"<!DOCTYPE html>")
+
+
+def test_two_files_are_compared(files, capfdbinary):
+    assert main(files) == 0
+    assert b"before and after</title>" in capfdbinary.readouterr().out
+
+
+def test_facts_are_written_as_they_are_and_without_names(files, capfdbinary):
+    assert main(["--json", files[0]]) == 0
+    assert json.loads(capfdbinary.readouterr().out) == report()
+    assert main(["--json", "--redact", files[0]]) == 0
+    out = capfdbinary.readouterr().out
+    assert b"shop" not in out
+    assert json.loads(out)["redacted"] is True
+
+
+@pytest.mark.parametrize("arguments", [["dbname=shop", "after.json"], ["before.json", "dbname=shop"], []])
+def test_wrong_arguments(arguments, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "usage: report/run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text, error", [("{", "is not JSON"), ("{}", "is not a report of format 1"), ("[]", "is not")])
+def test_other_files(tmp_path, text, error, capsys):
+    (tmp_path / "a.json").write_text(text)
+    assert main([str(tmp_path / "a.json")]) == 2
+    assert error in capsys.readouterr().err
+    assert main([str(tmp_path / "none.json")]) == 2
+    assert "could not read" in capsys.readouterr().err
+
+
+def test_a_server_that_is_not_there(tmp_path, capsys):
+    assert main([f"host={tmp_path} port=1"]) == 2
+    assert "report/run: " in capsys.readouterr().err
+
+
+class Terminal:
+    def __init__(self, live):
+        self.live, self.text = live, ""
+
+    def isatty(self):
+        return self.live
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def test_progress_is_a_line_on_a_terminal_and_nothing_elsewhere():
+    terminal, pipe = Terminal(True), Terminal(False)
+    for out in (terminal, pipe):
+        progress = Progress(out)
+        progress.show("map of \x1b[31mred\n")
+        progress.show("")
+    assert terminal.text == "\rreport: map of ?[31mred?\x1b[K\r\x1b[K"
+    assert pipe.text == ""
+
+
+@pytest.mark.parametrize("command", [("check",), ("format", "--check")])
+def test_ruff_finds_no_problem(command):
+    config = str(ROOT.parent / "lab" / "pyproject.toml")
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *command, "--no-cache", "--config", config, "."],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

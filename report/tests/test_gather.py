@@ -1,0 +1,120 @@
+"""What a real server answers: to a role with only pg_monitor, read-only, in time, with the worker and without."""
+
+import json
+
+import psycopg
+import pytest
+from artificial import EVIL, HOSTILE, MAKERS, WIDE, report
+from psycopg.sql import SQL, Identifier
+
+from pgbufprobe_report import gather as gathering
+from pgbufprobe_report import page
+from pgbufprobe_report.gather import GatherError, Session, gather
+from pgbufprobe_report.redact import redact
+
+MB = 1024**2
+
+
+@pytest.fixture(scope="module")
+def idle(cluster):
+    """A server without the worker."""
+    with cluster.server(16 * MB) as server:
+        yield server
+
+
+def dsn(server, database="shop", user="monitor"):
+    return f"host={server.installation.socket_dir} port={server.installation.port} user={user} dbname={database}"
+
+
+def unknown(data):
+    return {name for name, fact in data["facts"].items() if fact["unknown"]}
+
+
+def check_identities(server, data):
+    """Facts about the same thing from different functions agree."""
+    facts = {name: fact["rows"] for name, fact in data["facts"].items()}
+    assert sum(row["bytes"] for row in facts["usage"]) == data["server"]["shared_buffers_bytes"] == 16 * MB
+    assert [row["key"] for row in facts["checkup"]] == [row["key"] for row in MAKERS["checkup"]()]
+    maps = {row["relation"]: row["cells"] for row in facts["maps"]}
+    for name in (EVIL, WIDE):
+        (row,) = [r for r in facts["caches"] if r["relation"] == name and r["fork"] == "main"]
+        assert sum(cell["blocks"] for cell in maps[name]) * 8192 == row["bytes"]
+        assert sum(cell["shared_blocks"] for cell in maps[name]) * 8192 == row["shared_bytes"]
+        assert {r["fork"] for r in facts["pool"] if r["relation"] == name} >= {"main"}
+
+
+def check_shape(data):
+    """The artificial facts, which the other tests use, have the columns of the real ones."""
+    for name, make in MAKERS.items():
+        rows = data["facts"][name]["rows"]
+        if rows:
+            assert rows[0].keys() == next(iter(make())).keys(), name
+    assert data.keys() == report().keys()
+    assert data["server"].keys() == report()["server"].keys()
+    assert json.loads(json.dumps(data)) == data
+
+
+def test_the_worker_adds_sizes_and_history(cluster):
+    with cluster.server(
+        16 * MB, {"shared_preload_libraries": "pgbufprobe", "pgbufprobe.history_interval": "1s"}
+    ) as server:
+        with server.connect("shop") as connection:
+            for _ in range(40):
+                for name in HOSTILE:
+                    connection.execute(SQL("SELECT sum(length(filler)) FROM {}").format(Identifier(name)))
+                connection.execute("SELECT pg_sleep(0.1)")
+        data = gather(dsn(server))
+        assert unknown(data) == set()
+        assert len(data["facts"]["history"]["rows"]) > 1
+        assert [row["size_factor"] for row in data["facts"]["sizes"]["rows"]][:2] == [0.25, 0.5]
+        check_identities(server, data)
+        check_shape(data)
+
+
+def test_without_the_worker_the_rest_is_known(idle):
+    shown = []
+    data = gather(dsn(idle), shown.append)
+    assert unknown(data) == {"history", "predictions"}
+    assert "shared_preload_libraries" in data["facts"]["history"]["unknown"]
+    assert "shared_preload_libraries" in data["facts"]["sizes"]["rows"][0]["note"]
+    assert "pgbufprobe_checkup()" in shown
+    check_identities(idle, data)
+    check_shape(data)
+    text = page.render(data, "/* the chart library */")
+    assert "<img" not in text
+    assert "名" not in page.render(redact(data), "/* the chart library */")
+    assert "quoted" not in json.dumps(redact(data))
+
+
+def test_nothing_can_be_written(idle):
+    with psycopg.connect(dsn(idle, user="postgres")) as connection:
+        connection.read_only = True
+        with connection.transaction():
+            with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+                Session(connection).rows("SELECT lo_create(0)")
+    with idle.connect("shop") as connection:
+        assert connection.execute("SELECT count(*) FROM pg_largeobject_metadata").fetchone() == (0,)
+
+
+def test_a_report_takes_no_longer_than_it_may(idle, monkeypatch):
+    monkeypatch.setattr(gathering, "SECONDS", 0.3)
+    data = gather(dsn(idle))
+    assert "checkup" in unknown(data)
+    assert "not within" in data["facts"]["checkup"]["unknown"]
+
+
+def test_names_need_not_be_utf8(idle):
+    data = gather(dsn(idle, "bytes"))
+    assert 'public."caf�"' in {row["relation"] for row in data["facts"]["caches"]["rows"]}
+
+
+def test_what_is_missing_is_named(idle):
+    with pytest.raises(GatherError, match='not in database "plain"'):
+        gather(dsn(idle, "plain"))
+    with pytest.raises(GatherError, match="nowhere"):
+        gather(dsn(idle, "nowhere"))
+    with idle.connect("shop") as connection:
+        connection.execute("CREATE ROLE stranger LOGIN")
+    data = gather(dsn(idle, user="stranger"))
+    assert "permission denied" in data["facts"]["checkup"]["unknown"]
+    assert "permission denied" in page.render(data, "/* the chart library */")
