@@ -48,6 +48,8 @@ pbp_os_reason(PbpOsTrust trust)
 			return "The kernel has no cachestat, which requires Linux 6.5 or later.";
 		case PBP_OS_FILTERED:
 			return "A system call filter, as containers have, forbids cachestat.";
+		case PBP_OS_MINCORE_FILTERED:
+			return "A system call filter, as containers and system services have, forbids mincore.";
 		case PBP_OS_STACKED:
 			return "On overlayfs, cachestat does not see the pages, which belong to the file underneath; mincore does.";
 		case PBP_OS_DENIED:
@@ -94,7 +96,8 @@ pbp_os_file_system_trust(int fd)
 /*
  * To users who may not know, mincore reports every page as cached, even one
  * past the end of the file, which cannot be.  Testing such a page also detects
- * kernels that do so for all users.
+ * kernels that do so for all users.  No mapping fails with EPERM or ENOSYS, so
+ * these are a filter's.
  */
 static PbpOsTrust
 mincore_trust(const PbpOsFile *file)
@@ -104,7 +107,7 @@ mincore_trust(const PbpOsFile *file)
 	uint8		cached;
 
 	if (!pbp_kernel_mincore(file->fd, past_end, page, &cached))
-		return PBP_OS_UNMAPPABLE;
+		return errno == EPERM || errno == ENOSYS ? PBP_OS_MINCORE_FILTERED : PBP_OS_UNMAPPABLE;
 	return (cached & 1) ? PBP_OS_DENIED : PBP_OS_TRUSTED;
 }
 

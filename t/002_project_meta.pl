@@ -154,6 +154,12 @@ my $json = do { local $/; <$handle> };
 my $meta = eval { decode_json($json) };
 is($@, '', 'META.json is JSON');
 is_deeply([ faults_of($meta) ], [], 'and what the specification asks for');
+SKIP:
+{
+	eval { require PGXN::Meta::Validator } or skip 'no PGXN::Meta::Validator, which CPAN has', 1;
+	my $validator = PGXN::Meta::Validator->new($meta);
+	ok($validator->is_valid, "PGXN's own validator agrees") or diag($validator->errors);
+}
 
 for my $extension (sort keys %{ $meta->{provides} })
 {

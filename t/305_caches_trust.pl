@@ -159,6 +159,26 @@ for my $error ('EPERM', 'ENOSYS')
 	}
 }
 
+SKIP:
+{
+	my $seen = `'$launcher' mincore '@{[ build_program('mincore_oracle') ]}' '$file' 2>&1`;
+	skip "system calls cannot be filtered: $seen", 1 if $seen ne "$file: Operation not permitted\n";
+
+	my $pages = length cached_pages($file);
+	my $reason = qr/system call filter, .* forbids mincore/;
+	start_through($node, $launcher, 'mincore');
+	is_unknown("SELECT $os_counts FROM pgbufprobe_os_cache('pages')",
+		"@{[ -s $file ]}|$pages||||||||mincore|f", $reason, 'no mincore');
+	is_unknown("SELECT $residency_counts FROM pgbufprobe_residency('pages') WHERE fork = 'main'",
+		"$nblocks|0|||||0|f", $reason, 'no mincore, residency');
+	# The one that is left counts pages, but does not say which.
+	my $query = q{SELECT cached_pages FROM pgbufprobe_os_cache('pages', method => 'cachestat') WHERE trustworthy};
+	is(undisturbed('no mincore', sub { cached_pages($file) }, sub { $node->safe_psql('postgres', $query) }),
+		cached_pages($file) =~ tr/1//, 'no mincore: cachestat counts')
+	  if cachestat_counts($file);
+	$node->stop;
+}
+
 # ---------------------------------------------------------------------------
 # Reads past the page cache
 

@@ -5,6 +5,7 @@
  *
  *	  EPERM			cachestat fails, as in some containers
  *	  ENOSYS		cachestat fails, as in kernels that do not have it
+ *	  mincore		mincore fails, as in system services with a strict filter
  *	  page_cache	a call that asks for the state of the page cache ends the
  *					process that makes it: cachestat, mincore, and the one piece
  *					of advice about a file that PostgreSQL itself does not give
@@ -34,9 +35,10 @@ int
 main(int argc, char **argv)
 {
 	unsigned int error = argc > 1 && strcmp(argv[1], "ENOSYS") == 0 ? ENOSYS : EPERM;
-	struct sock_filter cachestat[] = {
+	unsigned int number = argc > 1 && strcmp(argv[1], "mincore") == 0 ? __NR_mincore : __NR_cachestat;
+	struct sock_filter one_call[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_cachestat, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 	};
@@ -50,10 +52,10 @@ main(int argc, char **argv)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 	};
-	struct sock_fprog filter = {LENGTH(cachestat), cachestat};
+	struct sock_fprog filter = {LENGTH(one_call), one_call};
 
 	if (argc < 3)
-		return fprintf(stderr, "usage: forbid EPERM|ENOSYS|page_cache PROGRAM ARG...\n"), 2;
+		return fprintf(stderr, "usage: forbid EPERM|ENOSYS|mincore|page_cache PROGRAM ARG...\n"), 2;
 	if (strcmp(argv[1], "page_cache") == 0)
 		filter = (struct sock_fprog) {LENGTH(page_cache), page_cache};
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
