@@ -91,7 +91,7 @@ def chart(facts: Facts) -> tuple[Chart, ...]:
         caption += " Which reads wait for storage is unknown; the reason is below."
     if grey is not None:
         caption += " The sizes in the grey area do not fit into memory."
-    return (Chart("Block accesses that shared_buffers does not serve", caption, spec, wide=True, name="curve"),)
+    return (Chart("Block accesses that shared_buffers does not serve", caption, spec, wide=True, name="chart-curve"),)
 
 
 def cells(row: Row, added: dict[float, Row]) -> tuple[str, ...]:

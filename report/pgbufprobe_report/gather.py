@@ -171,9 +171,16 @@ class Session:
         self.begun = time.monotonic()
         self.notes: list[str] = []
         connection.add_notice_handler(lambda notice: self.notes.append(notice.message_primary or ""))
-        # A name in a database without an encoding need not be UTF-8.
+        # A name in a database without an encoding need not be UTF-8, and the server refuses to send it as UTF-8.
+        server_encoding = connection.info.parameter_status("server_encoding")
+        encoding = "SQL_ASCII" if server_encoding == "SQL_ASCII" else "UTF8"
         set_json_loads(lambda text: json.loads(bytes(text).decode(errors="replace")), connection)
-        for setting in ("search_path = pg_catalog", "jit = off", "lock_timeout = '1s'"):
+        for setting in (
+            "search_path = pg_catalog",
+            f"client_encoding = {encoding}",
+            "jit = off",
+            "lock_timeout = '1s'",
+        ):
             connection.execute(f"SET LOCAL {setting}")
 
     def left(self) -> float:
@@ -265,7 +272,7 @@ def gather(dsn: str, show: Show = lambda text: None) -> dict[str, Any]:
     """Asks the server of a connection string. `show` is told what comes next."""
     show("connecting")
     try:
-        connection = psycopg.connect(dsn, client_encoding="utf8", fallback_application_name="pgbufprobe report")
+        connection = psycopg.connect(dsn, fallback_application_name="pgbufprobe report")
     except psycopg.Error as error:
         raise GatherError(str(error).strip()) from None
     with connection:
