@@ -4,8 +4,6 @@
 use strict;
 use warnings;
 
-use Cwd;
-use File::Spec;
 use JSON::PP;
 use PostgreSQL::Test::Utils;
 use Server;
@@ -350,28 +348,11 @@ is( $node->safe_psql('plain', q{
 
 SKIP:
 {
-	my $major = $node->safe_psql('postgres', "SELECT current_setting('server_version_num')::int / 10000");
-
-	# 18 knows other folders for extensions, but its pg_upgrade does not.
-	skip 'pg_upgrade of 18 looks for libraries in $libdir only', 5
-	  if $major == 18 && !-e $node->config_data('--pkglibdir') . '/pgbufprobe.so';
+	skip 'pg_upgrade of 18 looks for libraries in $libdir only', 5 unless can_upgrade($node);
 
 	my $upgraded = new_node('upgraded');
-	my $old_bin = $node->config_data('--bindir');
 	$node->stop;
-	{
-		# It leaves scripts where it was called.
-		my ($old_data, $new_data) = map { File::Spec->rel2abs($_->data_dir) } $node, $upgraded;
-		my $here = getcwd();
-		chdir $PostgreSQL::Test::Utils::tmp_check or die "could not go there: $!";
-		command_ok(
-			[
-				'pg_upgrade', '--no-sync', '-b', $old_bin, '-B', $old_bin, '-d', $old_data, '-D', $new_data,
-				'-s', $node->host, '-p', $node->port, '-P', $upgraded->port
-			],
-			'pg_upgrade carries the server over');
-		chdir $here or die "could not go back: $!";
-	}
+	upgrades_ok($node, $upgraded);
 	$upgraded->start;
 	is(contents($upgraded, 'custom'), $contents, 'upgraded: every snapshot is there, as it was');
 	is(ask($upgraded, 'custom', q{SELECT count(*), count(ticks), count(buffers_change) FROM public.kept, probes.pgbufprobe_snapshot_diff(state) WHERE label = 'one'}),

@@ -5,7 +5,9 @@ package Server;
 use strict;
 use warnings;
 
+use Cwd;
 use Exporter 'import';
+use File::Spec;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -15,7 +17,8 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   $no_background_writes $by_index
-  init_server start_server init_standby start_with start_through create_if_available keyed_pages write_script
+  init_server start_server init_standby start_with start_through can_upgrade upgrades_ok
+  create_if_available keyed_pages write_script
   answer_and_messages as_role has_error
   start_psql start_pgbench finish_pgbench
   wait_for poll_through_crash has_no_crash
@@ -84,6 +87,33 @@ sub start_through
 	chmod 0755, "$directory/pg_ctl" or die $!;
 	local $ENV{PATH} = "$directory:$ENV{PATH}";
 	$node->start;
+	return;
+}
+
+# 18 knows other folders for extensions, but its pg_upgrade does not.
+sub can_upgrade
+{
+	my ($node) = @_;
+	return $node->pg_version->major != 18 || -e $node->config_data('--pkglibdir') . '/pgbufprobe.so';
+}
+
+# Carries a stopped server over to a new one of the same major version.
+sub upgrades_ok
+{
+	my ($old, $new) = @_;
+	my ($old_data, $new_data) = map { File::Spec->rel2abs($_->data_dir) } $old, $new;
+	my $bin = $old->config_data('--bindir');
+	my $here = getcwd();
+
+	# It leaves scripts where it was called.
+	chdir $PostgreSQL::Test::Utils::tmp_check or die "could not go there: $!";
+	command_ok(
+		[
+			'pg_upgrade', '--no-sync', '-b', $bin, '-B', $bin, '-d', $old_data, '-D', $new_data,
+			'-s', $old->host, '-p', $old->port, '-P', $new->port
+		],
+		'pg_upgrade carries the server over');
+	chdir $here or die "could not go back: $!";
 	return;
 }
 

@@ -1,0 +1,50 @@
+# pg_upgrade carries the extension over, and neither history nor advice: they are about another pool.
+
+use strict;
+use warnings;
+
+use File::Copy qw(copy);
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Server;
+use Test::More;
+
+my $old = sampler_node('old');
+plan skip_all => 'pg_upgrade of 18 looks for libraries in $libdir only' unless can_upgrade($old);
+
+sub state_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.stat' }
+
+make_pages($old);
+ask($old, 'CALL load(4)');
+await_samples($old, 5);
+$old->stop;
+my $upgraded_at = time;
+
+my $new = init_server('new', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms\n");
+upgrades_ok($old, $new);
+ok(-s state_file($old), 'the old server keeps its file');
+
+my $from = -s $new->logfile // 0;
+$new->start;
+await_samples($new, 2);
+is(ask($new, "SELECT extversion FROM pg_extension WHERE extname = 'pgbufprobe'"), '1.0', 'the extension is there');
+is(ask($new, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < to_timestamp($upgraded_at)"), '0', 'the history begins again');
+is(ask($new, 'SELECT count(estd_miss_ratio) FROM pgbufprobe_advice()'), '0', 'so does the advice');
+is(ask($new, 'SELECT count(*) FROM pgbufprobe_predictions()'), '0', 'and nothing was predicted');
+unlike(slurp_file($new->logfile, $from), qr/pgbufprobe\.stat/, 'nothing is logged about a file');
+ask($new, 'CALL load(4)');
+becomes_true($new, 'count(estd_miss_ratio) > 0 FROM pgbufprobe_advice()', 'the worker learns');
+$new->stop;
+
+# Who copies the file is told why it is ignored.
+copy(state_file($old), state_file($new)) or die $!;
+$from = -s $new->logfile;
+$new->start;
+await_samples($new, 1);
+like(slurp_file($new->logfile, $from),
+	qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.stat", because it is that of another database cluster$/m,
+	'a copy of the old file is ignored');
+$new->stop;
+has_no_crash($_) for $old, $new;
+
+done_testing();
