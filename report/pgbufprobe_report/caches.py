@@ -37,7 +37,7 @@ def both_chart(row: Row) -> tuple[Chart, ...]:
     ]
     spec = stacks(points, Axis("MB"), Axis("", ("caches",)), Series(tuple(sizes)), bar=44)
     caption = f"{size(both)} are cached twice: {share_of(both, whole)} of the data that is in any cache."
-    return (Chart("This database in both caches", caption, spec, wide=True, name="caches"),)
+    return (Chart("This database in both caches", caption, spec, wide=True, name="chart-caches"),)
 
 
 def cell(row: Row) -> str:
@@ -89,6 +89,7 @@ def both(facts: Facts) -> Part:
             )
             for row in found
         ],
+        long=True,
     )
     text = ()
     if total and not total["trustworthy"]:
@@ -116,5 +117,6 @@ def pool(facts: Facts) -> Part:
             )
             for row in rows
         ],
+        long=True,
     )
     return Part("pool", "What the pool holds", unknown=facts.why("pool"), tables=tables(made))

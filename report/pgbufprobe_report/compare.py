@@ -118,7 +118,9 @@ def curves(before: Facts, after: Facts) -> Part:
             for f, name in zip((before, after), names, strict=True)
         }
         spec = curve(points, Axis("shared_buffers", sizes=shown), Axis("% of block accesses"), Series(names), marks)
-        charts = (Chart(f"Block accesses that {kind}", "Bands are 95 % intervals.", spec, wide=True, name="curve"),)
+        charts = (
+            Chart(f"Block accesses that are {kind}", "Bands are 95 % intervals.", spec, wide=True, name="chart-curve"),
+        )
     row = predicted(before, after)
     now = today(after)
     columns = [("Share of block accesses", False), ("Predicted", True), ("Measured", True)]

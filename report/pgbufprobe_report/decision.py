@@ -10,9 +10,9 @@ from pgbufprobe_lab.pages.charts import Axis, Series, curve
 
 from pgbufprobe_report.view import UNKNOWN, Facts, Part, Row, interval, known, table
 
-READS = "read, because shared_buffers does not have them"
-WAITS = "wait for storage, because the page cache does not either"
-MORE = "read, if there were more memory"
+READS = "reads: not in shared_buffers"
+WAITS = "storage reads: in neither cache"
+MORE = "reads, if there were more memory"
 LABELLED = (0.25, 0.5, 1, 2, 4)  # sizes on the axis
 RATIOS = {READS: ("estd_miss_ratio", "miss_ratio"), WAITS: ("estd_storage_ratio", "storage_ratio")}
 
@@ -91,7 +91,7 @@ def chart(facts: Facts) -> tuple[Chart, ...]:
         caption += " Which reads wait for storage is unknown; the reason is below."
     if grey is not None:
         caption += " The sizes in the grey area do not fit into memory."
-    return (Chart("Block accesses that shared_buffers does not serve", caption, spec, wide=True, name="curve"),)
+    return (Chart("Block accesses that shared_buffers does not serve", caption, spec, wide=True, name="chart-curve"),)
 
 
 def cells(row: Row, added: dict[float, Row]) -> tuple[str, ...]:

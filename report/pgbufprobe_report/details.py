@@ -51,7 +51,7 @@ def usage_chart(rows: list[Row]) -> Chart:
         for name, row in zip(names, rows, strict=True)
     ]
     spec = bars(points, Axis("usage count", names), Axis("MB"), Series(("buffers",)), height=220)
-    return Chart("Now", "The clock hand evicts pages whose usage count is 0.", spec, name="usage-now")
+    return Chart("Now", "The clock hand evicts pages whose usage count is 0.", spec, name="chart-usage-now")
 
 
 def usage_over_time(facts: Facts) -> tuple[Chart, ...]:
@@ -69,7 +69,9 @@ def usage_over_time(facts: Facts) -> tuple[Chart, ...]:
     palette = [*(PALETTE[min(i, 5)] for i in range(len(names) - 1)), "var(--grid)"]
     spec = areas(points, Axis("minutes before this report", zero=False), Axis("% of the pool"), names, palette)
     return (
-        Chart("Over time", "Buffers at each usage count, from the history of the worker.", spec, name="usage-time"),
+        Chart(
+            "Over time", "Buffers at each usage count, from the history of the worker.", spec, name="chart-usage-time"
+        ),
     )
 
 
@@ -122,9 +124,11 @@ def clock(facts: Facts) -> Part:
     charts = ()
     if len(points) > 1:
         time = Axis("minutes before this report", zero=False)
-        spec = lines(points, time, Axis("s", log=True), Series(("pass",)), height=220)
+        spec = lines(points, time, Axis("s"), Series(("pass",)), height=220)
         charts = (
-            Chart("Seconds for each pass of the clock hand", "From the history of the worker.", spec, name="clock"),
+            Chart(
+                "Seconds for each pass of the clock hand", "From the history of the worker.", spec, name="chart-clock"
+            ),
         )
     return Part("clock", "Clock hand", unknown=facts.why("clock"), pairs=pairs, charts=charts)
 
@@ -207,6 +211,7 @@ def gains(facts: Facts) -> Part:
             )
             for row in rows
         ],
+        long=True,
     )
     notes = dict.fromkeys(f"{label(row)}: {row['note']}." for row in facts.rows("gains") if row["note"])
     text = ("Reads that wait for storage may be negative: a larger pool leaves less to the page cache.",)

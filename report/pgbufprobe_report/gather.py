@@ -108,6 +108,16 @@ QUERIES = (
         FROM {x}.pgbufprobe_clock() AS c, {x}.pgbufprobe_clock_rate('500 ms'::interval) AS r""",
     ),
     Query(
+        "settings",
+        "pg_settings",
+        """
+        SELECT name, current_setting(name) AS setting FROM pg_settings
+        WHERE name LIKE 'pgbufprobe.%'
+           OR name IN ('shared_buffers', 'huge_pages', 'shared_preload_libraries', 'track_io_timing', 'debug_io_direct',
+                       'io_method', 'effective_cache_size', 'max_connections')
+        ORDER BY name""",
+    ),
+    Query(
         "pool",
         "pgbufprobe_relations()",
         f"""
@@ -142,16 +152,6 @@ QUERIES = (
         FROM largest
         WHERE coalesce(shared_blocks, 0) + coalesce(os_blocks, 0) > 0""",
     ),
-    Query(
-        "settings",
-        "pg_settings",
-        """
-        SELECT name, current_setting(name) AS setting FROM pg_settings
-        WHERE name LIKE 'pgbufprobe.%'
-           OR name IN ('shared_buffers', 'huge_pages', 'shared_preload_libraries', 'track_io_timing', 'debug_io_direct',
-                       'io_method', 'effective_cache_size', 'max_connections')
-        ORDER BY name""",
-    ),
 )
 
 MAP = Query(
@@ -171,9 +171,16 @@ class Session:
         self.begun = time.monotonic()
         self.notes: list[str] = []
         connection.add_notice_handler(lambda notice: self.notes.append(notice.message_primary or ""))
-        # A name in a database without an encoding need not be UTF-8.
+        # A name in a database without an encoding need not be UTF-8, and the server refuses to send it as UTF-8.
+        server_encoding = connection.info.parameter_status("server_encoding")
+        encoding = "SQL_ASCII" if server_encoding == "SQL_ASCII" else "UTF8"
         set_json_loads(lambda text: json.loads(bytes(text).decode(errors="replace")), connection)
-        for setting in ("search_path = pg_catalog", "jit = off", "lock_timeout = '1s'"):
+        for setting in (
+            "search_path = pg_catalog",
+            f"client_encoding = {encoding}",
+            "jit = off",
+            "lock_timeout = '1s'",
+        ):
             connection.execute(f"SET LOCAL {setting}")
 
     def left(self) -> float:
@@ -196,11 +203,11 @@ class Session:
             if self.left() <= 0:
                 raise psycopg.errors.QueryCanceled
             rows = self.rows(query.text, **values)
-        except psycopg.errors.QueryCanceled:
-            unknown = f"not within the {SECONDS:.0f} s that the queries of a report may take"
         except psycopg.Error as error:
             if self.connection.broken:
                 raise GatherError(f"lost the connection: {error}") from None
+            if self.left() < 0.01:
+                error = psycopg.Error(f"not within the {SECONDS:g} s that the queries of a report may take")
             unknown = ": ".join(t for t in (error.diag.message_primary, error.diag.message_hint) if t) or str(error)
         notes = list(dict.fromkeys(self.notes))[:3]
         taken = round(time.monotonic() - begun, 3)
@@ -219,7 +226,7 @@ def _maps(session: Session, caches: Fact, values: dict[str, Composable], show: S
     """Returns the maps of the largest relations. One that is unknown does not spoil the others."""
     found = [row for row in caches["rows"] or [] if row["oid"] and row["fork"] == "main"]
     largest = sorted(found, key=lambda row: -(row["bytes"] or 0))[:MAPS]
-    fact: Fact = {"call": MAP.call, "rows": [], "unknown": caches["unknown"], "notes": [], "seconds": 0.0}
+    fact: Fact = {"call": MAP.call, "rows": [], "unknown": None, "notes": [], "seconds": 0.0}
     for row in largest:
         show(f"map of {row['relation']}")
         one = session.fact(MAP, oid=Literal(row["oid"]), **values)
@@ -265,7 +272,7 @@ def gather(dsn: str, show: Show = lambda text: None) -> dict[str, Any]:
     """Asks the server of a connection string. `show` is told what comes next."""
     show("connecting")
     try:
-        connection = psycopg.connect(dsn, client_encoding="utf8", fallback_application_name="pgbufprobe report")
+        connection = psycopg.connect(dsn, fallback_application_name="pgbufprobe report")
     except psycopg.Error as error:
         raise GatherError(str(error).strip()) from None
     with connection:

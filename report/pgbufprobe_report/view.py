@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from pgbufprobe_lab.formatting import number, percent, size
@@ -102,5 +103,5 @@ def tables(*made: Table) -> tuple[Table, ...]:
 
 
 def moment(text: str | None) -> str:
-    """Returns a time of the server without its fraction."""
-    return known(text, lambda t: t[:19].replace("T", " ") + (" UTC" if t.endswith("+00:00") else t[26:] or t[19:]))
+    """Returns a time without its fraction, with the time zone of the server's session."""
+    return known(text, lambda t: f"{datetime.fromisoformat(t):%Y-%m-%d %H:%M:%S %Z}")

@@ -3,8 +3,8 @@
 MB = 1024**2
 BLOCK = 8192
 EVIL = 'public."</script><img src=x onerror=alert(1)> & \'quoted\' ""double"" `tik`"'
-WIDE = "public." + "名" * 21  # 63 bytes of UTF-8
-HOSTILE = (EVIL.removeprefix('public."').removesuffix('"').replace('""', '"'), WIDE.removeprefix("public."))
+WIDE = 'public."' + "名" * 21 + '"'  # 63 bytes of UTF-8
+HOSTILE = (EVIL.removeprefix('public."').removesuffix('"').replace('""', '"'), "名" * 21)
 NAMES = (EVIL, WIDE, "public.orders")
 
 SIZES = (0.25, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5, 2, 3, 4)

@@ -31,8 +31,9 @@ def prepare(server):
         for name in HOSTILE:
             rows = SQL("CREATE TABLE {} AS SELECT i, repeat('x', 500) AS filler FROM generate_series(1, 9000) AS i")
             connection.execute(rows.format(Identifier(name)))
+        connection.execute("CREATE SEQUENCE written")
     with server.connect("bytes") as connection:
-        connection.execute(b'CREATE TABLE "caf\xe9" AS SELECT 1 AS one')
+        connection.execute(b'CREATE TABLE "caf\xe9" AS SELECT generate_series(1, 99999) AS i')
 
 
 @pytest.fixture(scope="session")

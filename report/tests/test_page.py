@@ -68,7 +68,10 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     assert [attrs["id"] for attrs in parsed.all("section")] == keys
     specs = json.loads(re.search(r'id="charts">(.*?)</script>', text, re.S)[1])
     places = [attrs["id"] for attrs in parsed.all("div") if attrs.get("class") == "chart"]
-    assert list(specs) == places == ["curve", "usage-now", "usage-time", "clock", "caches"]
+    assert list(specs) == places
+    assert places == [f"chart-{name}" for name in ("curve", "usage-now", "usage-time", "clock", "caches")]
+    ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
 
 
 def test_the_curve_has_bands_sizes_and_a_grey_area():

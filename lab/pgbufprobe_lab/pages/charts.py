@@ -193,7 +193,9 @@ def curve(
         layers.insert(0, ends.mark_rect(fill="var(--s0)", opacity=0.45))
     for number, (text, place) in enumerate(markers.items()):
         layers += _marker(place, text, x, number)
-    return _spec(alt.layer(*layers), rows, 320)
+    spec = _spec(alt.layer(*layers), rows, 320)
+    # The legend would take over how faint the bands are.
+    return spec | {"config": CONFIG | {"legend": CONFIG["legend"] | {"symbolOpacity": 1}}}
 
 
 def areas(rows: Sequence[Row], x: Axis, y: Axis, names: Sequence[str], palette: Sequence[str]) -> Spec:

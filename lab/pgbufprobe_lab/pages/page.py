@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import sys
 from collections.abc import Sequence
 from importlib import resources
+from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -25,10 +29,22 @@ def asset(name: str) -> str:
 
 
 def vega_bundle() -> str:
-    """Returns Vega, Vega-Lite and Vega-Embed as one script. The Python package contains it."""
+    """Returns Vega, Vega-Lite and Vega-Embed as one script.
+
+    The Python package puts it together, which takes two seconds, so it is kept in the virtual environment.
+    """
+    kept = Path(sys.prefix) / "vega-bundle.js"
+    with contextlib.suppress(OSError):
+        return kept.read_text(encoding="utf-8")
     import vl_convert
 
-    return vl_convert.javascript_bundle()
+    text = vl_convert.javascript_bundle()
+    if sys.prefix != sys.base_prefix:
+        partial = kept.with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(OSError):
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(kept)
+    return text
 
 
 def script_text(text: str) -> Markup:
