@@ -19,8 +19,8 @@ DASHBOARD = ROOT / "monitoring/grafana/pgbufprobe.json"
 PROMETHEUS = os.environ.get("PROMETHEUS_URL", "")
 EXPORTER = os.environ.get("EXPORTER_URL", "")
 
-# A prediction, the last series to come, needs a warm pool after the restart.
-LAST_SERIES_AFTER = time.monotonic() + 180
+# The last series to come are working sets of five minutes.
+LAST_SERIES_AFTER = time.monotonic() + 400
 
 pytestmark = pytest.mark.skipif(not PROMETHEUS, reason="monitoring/run --test starts what is tested")
 
