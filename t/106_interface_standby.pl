@@ -39,6 +39,12 @@ my @answers = (
 	[ 'how long pages stay', 't|0',
 		q{SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()), count(seconds_per_pass)
 		    FROM pgbufprobe_page_lifetime('10 ms')} ],
+	[ 'cache maps', 't|t',
+		q{SELECT count(*) > 0, bool_and(length(map) >= 36) FROM pgbufprobe_cache_maps()} ],
+	# Nothing is missing, since this map is of this moment.
+	[ 'a restored cache map', 't|0|0',
+		q{SELECT requested = already_present, read, skipped
+		    FROM pgbufprobe_cache_restore('pages', pgbufprobe_cache_map('pages'), target => 'shared_buffers')} ],
 	[ 'advice', '11|0|1',
 		q{SELECT count(*), count(estd_miss_ratio), count(DISTINCT note) FROM pgbufprobe_advice()} ],
 	[ 'relations of the advice', '1|0|1',
