@@ -502,8 +502,8 @@ COMMENT ON FUNCTION pgbufprobe_checkup() IS
 -- ---------------------------------------------------------------------------
 
 -- Most functions only read. They can take a while on a large server and show what other users keep in memory, so only
--- pg_monitor may call them. pgbufprobe_read_cost, pgbufprobe_os_advise and pgbufprobe_cache_restore change what is cached for all users, and
--- pgbufprobe_history_reset discards what others may need, so no role may call these by default.
+-- pg_monitor may call them. pgbufprobe_read_cost, pgbufprobe_os_advise and pgbufprobe_cache_restore change what is
+-- cached for all users, and pgbufprobe_history_reset discards what others may need, so no role may call these by default.
 --
 -- Default privileges may have granted more than this, or revoked from the owner, so start from none.
 DO $$
