@@ -66,6 +66,7 @@ const char *
 pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreTarget target)
 {
 	pg_crc32c	checksum;
+	const char *reason;
 
 	memset(restore, 0, sizeof(*restore));
 	restore->map = map;
@@ -78,7 +79,10 @@ pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreT
 	if (bytes > PBP_MAP_CHECKSUM_BYTES)
 		COMP_CRC32C(checksum, map, bytes - PBP_MAP_CHECKSUM_BYTES);
 	FIN_CRC32C(checksum);
-	return pbp_map_check(map, bytes, checksum, BLCKSZ, &restore->header);
+	reason = pbp_map_check(map, bytes, checksum, BLCKSZ, &restore->header);
+	if (reason == NULL && restore->header.fork > MAX_FORKNUM)
+		reason = "It is of a fork that does not exist.";
+	return reason;
 }
 
 /* A block in both caches comes back into shared buffers, unless only the page cache is restored. */
@@ -355,14 +359,12 @@ restore_shared_buffers(PbpRestore *restore, Relation relation, Blocks *blocks)
  *
  * The relation must be open and locked at least by an AccessShareLock, so that
  * it cannot become shorter during the step; its length is determined anew in
- * each.  Reads at most STEP_BLOCKS blocks, and can be interrupted before each.
+ * each.  It must have the fork.  Reads at most STEP_BLOCKS blocks, and can be interrupted before each.
  */
 bool
 pbp_restore_step(PbpRestore *restore, Relation relation)
 {
-	SMgrRelation storage = RelationGetSmgr(relation);
-	ForkNumber	fork = restore->header.fork;
-	int64		end = smgrexists(storage, fork) ? smgrnblocks(storage, fork) : 0;
+	int64		end = smgrnblocks(RelationGetSmgr(relation), restore->header.fork);
 	PbpLocator	locator = pbp_relation_locator(relation);
 	bool		level_ends;
 	Blocks		blocks;

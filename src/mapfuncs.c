@@ -204,8 +204,7 @@ begin_restore(PbpRestore *restore, const bytea *map, ForkNumber fork, PbpRestore
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cache map does not belong to fork \"%s\"", forkNames[fork]),
-				 restore->header.fork <= MAX_FORKNUM ?
-				 errdetail("It was taken of fork \"%s\".", forkNames[restore->header.fork]) : 0));
+				 errdetail("It was taken of fork \"%s\".", forkNames[restore->header.fork])));
 }
 
 static Relation

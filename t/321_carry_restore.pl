@@ -144,6 +144,31 @@ use_blocks('pages', 500, 509, 1);
 is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|10|240|0', 'what sessions have loaded is present');
 is(in_buffers('pages'), $used, 'and gets the usage count of the map, if that is higher');
 
+SKIP:
+{
+	my $reason = $map->{os_known} ? why_not_evictable($node->data_dir) : 'the state of the page cache is unknown here';
+	skip $reason, 5 if $reason;
+
+	$session = $node->background_psql('postgres');
+	my ($file) = segment_files($node, $session, 'pages', 'main');
+	read_file($file);
+	my $all = map_of('pages');
+	ask(q{INSERT INTO kept VALUES ('all', pgbufprobe_cache_map('pages'))});
+	my $of_all = q{(SELECT map FROM kept WHERE label = 'all')};
+	is(drop_files($file), 0, 'the file is dropped from the page cache');
+	is( bring_back(sub { ask("$restore('pages', $of_all, target => 'os_cache')") }, $file), 0,
+		'the page cache has it again') if cached_in($all) == $nblocks;
+	$session->quit;
+	undef $session;
+
+	$node->stop;
+	is(drop_files($file), 0, 'the file is dropped while the server is stopped');
+	$node->start;
+	is( bring_back(sub { $node->safe_psql('postgres', "$restore('pages', $of_all)") }, $file), 0,
+		'both caches: the page cache has all of it');
+	is(in_buffers('pages'), $used, 'and shared buffers have what they had');
+}
+
 # ---------------------------------------------------------------------------
 # Into a smaller pool
 
