@@ -212,6 +212,7 @@ extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t byte
  * The size of the page cache today, in blocks, whenever it changes.  Negative:
  * unknown.
  */
+extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t file_bytes);
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
 
 /*

@@ -339,6 +339,50 @@ pbp_play_write(Storage *storage, uint32_t fingerprint, int size)
 			pbp_write_cached_page(storage, cache, page);
 }
 
+/* A block of the WAL's files as a page of its own. */
+static inline uint64_t
+key_of_wal_block(uint64_t block)
+{
+	uint64_t	key = (block + 1) * UINT64_C(0x9E3779B97F4A7C15);
+
+	key = (key ^ key >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+	return key ^ key >> 32;
+}
+
+/*
+ * WAL has been written between these positions, in bytes.  Nobody reads it from
+ * the page cache, but until it is evicted, it takes the place of other pages.
+ * Its files, which are so large together, are written again and again.
+ */
+void
+pbp_advice_write_wal(PbpAdvice *base, uint64_t from, uint64_t to, uint64_t file_bytes)
+{
+	Storage    *storage = ((Advice *) base)->storage;
+	uint64_t	nblocks;
+	uint64_t	first;
+	uint64_t	end;
+
+	if (storage == NULL || isnan(storage->os_cache))
+		return;
+	nblocks = file_bytes / (uint64_t) storage->block_bytes;
+	first = from / (uint64_t) storage->block_bytes;
+	end = to / (uint64_t) storage->block_bytes;
+	if (first < end && end - first > nblocks)
+		first = end - nblocks;
+	for (uint64_t block = first; block < end; block++)
+	{
+		uint64_t	key = key_of_wal_block(block % nblocks);
+		uint16_t	page;
+
+		check_interrupts((uint32_t) (block - first));
+		if (!pbp_advice_sampled(base, key) || (uint32_t) key > storage->threshold)
+			continue;
+		page = pbp_find_cached_page(storage, (uint32_t) key);
+		for (int cache = 0; page != NO_RECORD && cache < CACHES; cache++)
+			pbp_write_cached_page(storage, cache, page);
+	}
+}
+
 void
 pbp_decay_storage(Storage *storage, double weight, double recent_weight)
 {

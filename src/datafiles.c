@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * datafiles.c
- *	  All files of relations of a data directory, one after the other.
+ *	  All files of relations and of WAL of a data directory, one after the other.
  *
  * Temporary files of queries are not among them.
  *
@@ -18,14 +18,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where relations are, and how many folders deep. */
+/* Where relations and WAL are, and how many folders deep. */
 static const struct
 {
 	const char *folder;
 	int			depth;
-}			areas[] = {{"base", 2}, {"global", 1}, {"pg_tblspc", PBP_MAX_FOLDERS}};
+}			areas[] = {{"base", 2}, {"global", 1}, {"pg_tblspc", PBP_MAX_FOLDERS}, {"pg_wal", 1}};
 
 #define AREAS				((int) (sizeof(areas) / sizeof(areas[0])))
+#define WAL_AREA			(AREAS - 1)
 
 void
 pbp_begin_data_files(PbpDataFiles *files, const char *root)
@@ -97,6 +98,13 @@ pbp_next_data_file(PbpDataFiles *files)
 			(void) push_folder(files);
 	}
 	return NULL;
+}
+
+/* Is the last file that was returned one of WAL? */
+bool
+pbp_is_wal_file(const PbpDataFiles *files)
+{
+	return files->area == WAL_AREA;
 }
 
 /* Ends a walk before its end. */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * datafiles.h
- *	  All files of relations of a data directory, one after the other, in as
- *	  many steps as the caller likes.
+ *	  All files of relations and of WAL of a data directory, one after the
+ *	  other, in as many steps as the caller likes.
  *
  * Needs nothing of PostgreSQL and compiles alone.
  *
@@ -25,7 +25,7 @@
 typedef struct PbpDataFiles
 {
 	const char *root;			/* the data directory */
-	int			area;			/* base, global, pg_tblspc */
+	int			area;			/* base, global, pg_tblspc, pg_wal */
 	int			depth;			/* open folders */
 	DIR		   *folders[PBP_MAX_FOLDERS];
 	size_t		lengths[PBP_MAX_FOLDERS];	/* of their paths */
@@ -34,6 +34,7 @@ typedef struct PbpDataFiles
 
 extern void pbp_begin_data_files(PbpDataFiles *files, const char *root);
 extern const char *pbp_next_data_file(PbpDataFiles *files);
+extern bool pbp_is_wal_file(const PbpDataFiles *files);
 extern void pbp_end_data_files(PbpDataFiles *files);
 
 #endif							/* PBP_DATAFILES_H */

@@ -69,6 +69,7 @@ struct PbpLearner
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		counted_ns;		/* 0: never */
 	PbpAdviceCounts counted;	/* all of them, since the worker started */
+	uint64		wal_position;	/* when last counted; 0: never */
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
@@ -384,6 +385,18 @@ have_grown(const PbpAdviceCounts *counts)
 		counts->ring_reads >= 0 && counts->ring_extends >= 0;
 }
 
+/* It goes through the page cache as well. */
+static void
+note_wal(PbpLearner *learner)
+{
+	uint64		before = learner->wal_position;
+	int64		file_bytes = pbp_server_wal_bytes();
+
+	learner->wal_position = pbp_wal_position();
+	if (before != 0 && file_bytes > 0)
+		pbp_advice_write_wal(learner->advice, before, learner->wal_position, (uint64) file_bytes);
+}
+
 /*
  * Pass on what the server has counted since the last call.  Due also while the
  * hand stands still: a transaction publishes its accesses at its end.
@@ -416,6 +429,7 @@ pbp_learner_count(PbpLearner *learner)
 		pbp_advice_accesses(learner->advice, &counts);
 		pbp_add_counts(&learner->counted, &counts);
 	}
+	note_wal(learner);
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }

@@ -4,8 +4,8 @@
  *	  How large are the files of this server, and how much of the page cache do
  *	  they hold?
  *
- * Asks the kernel about all files of relations, of all databases, a little at a
- * time.  Needs no transaction and takes no lock.  Only cachestat is cheap enough
+ * Asks the kernel about all files of relations, of all databases, and of WAL, a
+ * little at a time.  Needs no transaction and takes no lock.  Only cachestat is cheap enough
  * for that; without it, the second answer is unknown.
  *
  *-------------------------------------------------------------------------
@@ -30,8 +30,11 @@
 typedef struct OwnBytes
 {
 	int64		cached;
-	int64		files;			/* all of them */
+	int64		data;			/* files of relations */
+	int64		wal;			/* and of WAL */
 } OwnBytes;
+
+static const OwnBytes unknown = {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN};
 
 struct PbpOwnFiles
 {
@@ -50,7 +53,7 @@ pbp_create_own_files(void)
 
 	pbp_begin_data_files(&own->files, ".");
 	own->known = true;
-	own->last_round = (OwnBytes) {PBP_UNKNOWN, PBP_UNKNOWN};
+	own->last_round = unknown;
 	return own;
 }
 
@@ -61,7 +64,7 @@ begin_round(PbpOwnFiles *own, OwnBytes last_round)
 	pbp_begin_data_files(&own->files, ".");
 	own->path = NULL;
 	own->known = true;
-	own->round = (OwnBytes) {0, 0};
+	own->round = (OwnBytes) {0};
 	own->last_round = last_round;
 }
 
@@ -109,7 +112,8 @@ count_file(PbpOwnFiles *own, int64 until_ns)
 		own->path = NULL;
 	else
 	{
-		own->round.files += own->offset == 0 ? info.st_size : 0;
+		if (own->offset == 0)
+			*(pbp_is_wal_file(&own->files) ? &own->round.wal : &own->round.data) += info.st_size;
 		own->known = own->known && pbp_os_file_system_trust(fd) == PBP_OS_TRUSTED;
 		do
 			own->known = own->known && count_range(own, fd, info.st_size);
@@ -133,7 +137,7 @@ pbp_count_own_files(PbpOwnFiles *own, int64 budget_ns)
 
 	if (!pbp_os_cache_on)
 	{
-		begin_round(own, (OwnBytes) {PBP_UNKNOWN, PBP_UNKNOWN});
+		begin_round(own, unknown);
 		return;
 	}
 	while (pbp_now_ns() < until_ns)
@@ -159,9 +163,16 @@ pbp_own_file_bytes(const PbpOwnFiles *own)
 	return own->last_round.cached;
 }
 
-/* The size of these files; PBP_UNKNOWN: no complete round yet. */
+/* The size of the files of relations; PBP_UNKNOWN: no complete round yet. */
 int64
 pbp_data_bytes(const PbpOwnFiles *own)
 {
-	return own->last_round.files;
+	return own->last_round.data;
+}
+
+/* The size of those of WAL, likewise. */
+int64
+pbp_wal_bytes(const PbpOwnFiles *own)
+{
+	return own->last_round.wal;
 }

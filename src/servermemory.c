@@ -222,11 +222,18 @@ read_capacity(PbpOsMemory *memory)
 	return storage_model(memory);
 }
 
-/* The size of the server's files; PBP_UNKNOWN: not counted yet. */
+/* The size of the files of relations; PBP_UNKNOWN: not counted yet. */
 int64
 pbp_server_data_bytes(void)
 {
 	return own_files == NULL ? PBP_UNKNOWN : pbp_data_bytes(own_files);
+}
+
+/* The size of the files of WAL, likewise. */
+int64
+pbp_server_wal_bytes(void)
+{
+	return own_files == NULL ? PBP_UNKNOWN : pbp_wal_bytes(own_files);
 }
 
 PbpCapacity *

@@ -13,5 +13,6 @@
 
 extern PbpCapacity *pbp_create_capacity(void);
 extern int64 pbp_server_data_bytes(void);
+extern int64 pbp_server_wal_bytes(void);
 
 #endif							/* PBP_SERVERMEMORY_H */

@@ -10,6 +10,9 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+
 #include "compat.h"
 #include "serverstats.h"
 
@@ -150,4 +153,11 @@ pbp_access_counts(const PbpDatabases *databases)
 		return accesses_of_databases(databases);
 	pgstat_clear_snapshot();
 	return accesses_of_server();
+}
+
+/* Bytes of WAL up to the end of what has been written, or replayed on a standby. */
+uint64
+pbp_wal_position(void)
+{
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetXLogWriteRecPtr();
 }

@@ -44,6 +44,7 @@ typedef struct PbpDatabases
 extern PbpPublished pbp_read_published(void);
 extern int64 pbp_published_allocations(void);
 extern void pbp_find_databases(PbpDatabases *databases);
+extern uint64 pbp_wal_position(void);
 extern PbpAccessCounts pbp_access_counts(const PbpDatabases *databases);
 
 #endif							/* PBP_SERVERSTATS_H */

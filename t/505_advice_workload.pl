@@ -68,7 +68,12 @@ is( ask($node, 'SELECT bool_and(one <= other) FROM (SELECT bytes AS one, lead(by
 
 ask($node, 'CREATE DATABASE another');
 $node->safe_psql('another', "CREATE TABLE there AS SELECT i, repeat('x', 1000) FROM generate_series(1, 2500) i");
-ask($node, 'CALL load(16)');
+# A busy machine may let the hand go too far between two looks.
+for (1 .. 20)
+{
+	ask($node, 'CALL load(16)');
+	last if ask($node, 'SELECT count(estd_miss_ratio) FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)') == 3;
+}
 
 becomes_true($node, "$adds_up", 'relations add up to the advice');
 is( ask($node, "SELECT read_fraction > 0.8 AND read_fraction = (SELECT max(read_fraction) FROM pgbufprobe_advice_relations())

@@ -20,6 +20,7 @@
 static char tree[128];
 static char found[MAX_FOUND][128];
 static int	nfound;
+static int	nwal;			/* of these, by pbp_is_wal_file() */
 static int	tests;
 
 static void
@@ -113,6 +114,7 @@ walk_on(PbpDataFiles *files, int steps)
 			return false;
 		if (nfound < MAX_FOUND)
 			snprintf(found[nfound++], sizeof(found[0]), "%s", path + strlen(tree) + 1);
+		nwal += pbp_is_wal_file(files);
 	}
 	return true;
 }
@@ -146,7 +148,7 @@ open_folders(void)
 
 static const char *const all[] = {
 	"base/1/2600", "base/1/2600_fsm", "base/5/16384", "base/5/16384.1", "base/5/t3_16400", "global/1260",
-	"pg_tblspc/16390/PG_15_202209061/5/16500"
+	"pg_tblspc/16390/PG_15_202209061/5/16500", "pg_wal/000000010000000000000001"
 };
 
 static void
@@ -157,7 +159,8 @@ test_all(void)
 	pbp_begin_data_files(&files, tree);
 	while (walk_on(&files, 1))
 		 /* one by one */ ;
-	ok(found_are(all, 7), "every file of a relation is found once, also in a tablespace, and no other");
+	ok(found_are(all, 8), "every file of a relation is found once, also in a tablespace, and those of WAL, and no other");
+	ok(nwal == 1, "which of them are of WAL is known");
 	ok(pbp_next_data_file(&files) == NULL, "after the last there is none");
 }
 
@@ -178,7 +181,7 @@ test_changes(void)
 	(void) walk_on(&files, MAX_FOUND);
 	for (int i = 0; i < nfound; i++)
 		others = others && strncmp(found[i], "pg_tblspc", 9) != 0;
-	ok(others && nfound >= 5 && nfound <= 6, "files and folders that come and go while the walk goes on");
+	ok(others && nfound >= 6 && nfound <= 7, "files and folders that come and go while the walk goes on");
 }
 
 static void

@@ -122,6 +122,7 @@ os_pages(int nbuffers)
 void
 memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_bytes)
 {
+	int			nfile_pages = npages + WAL_PAGES;
 	KernelCache *cache = &memory->cache;
 	int			gigabytes = (int) ((int64_t) os_pages * block_bytes >> 30);
 
@@ -133,8 +134,8 @@ memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_by
 	memory->evictable = malloc(sizeof(int) * (size_t) nbuffers);
 	for (int i = 0; i < nbuffers; i++)
 		memory->evictable[i] = NONE;
-	cache->pages = malloc(sizeof(KernelPage) * (size_t) npages);
-	for (int i = 0; i < npages; i++)
+	cache->pages = malloc(sizeof(KernelPage) * (size_t) nfile_pages);
+	for (int i = 0; i < nfile_pages; i++)
 		cache->pages[i] = (KernelPage) {NONE, NONE, NONE, -1};
 }
 
@@ -153,6 +154,8 @@ memory_access(Memory *memory, int page)
 
 	pool_access(&memory->pool, page, false);
 	memory->accesses++;
+	if (memory->wal_from > 0 && memory->accesses % ACCESSES_PER_WAL == 0)
+		cache_write(&memory->cache, memory->wal_from + (int) (memory->wal_pages++ % WAL_PAGES));
 	if (memory->pool.reads == memory->reads)
 		return;
 	memory->reads = memory->pool.reads;
@@ -176,6 +179,7 @@ true_storage_ratio(Load load, int nbuffers, int os_pages)
 
 	memory_init(&memory, load_pages(MEMORY), nbuffers, os_pages, BLOCK_BYTES);
 	memory.written_from = load_written_from(load, MEMORY);
+	memory.wal_from = load_wal_from(load, MEMORY);
 	load_init(&trace, load, MEMORY, 7);
 	while (memory.accesses < window_end)
 	{
@@ -188,6 +192,16 @@ true_storage_ratio(Load load, int nbuffers, int os_pages)
 	return ratio;
 }
 
+/* What was written since the last call. */
+static void
+pass_on_wal(Run *run, const Memory *memory, int64_t *wal_pages)
+{
+	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
+		pbp_advice_write_wal(run->advice[j], (uint64_t) *wal_pages * BLOCK_BYTES, (uint64_t) memory->wal_pages * BLOCK_BYTES,
+							 (uint64_t) WAL_PAGES * BLOCK_BYTES);
+	*wal_pages = memory->wal_pages;
+}
+
 /* Learn from a pool above a page cache, whose size is given to the advice, times a factor. */
 void
 learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
@@ -198,9 +212,11 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	Watch		watch = {0};
 	int64_t		reads = 0;
 	int64_t		storage_reads = 0;
+	int64_t		wal_pages = 0;
 
 	memory_init(&memory, load_pages(MEMORY), run->nbuffers, os_pages, BLOCK_BYTES);
 	memory.written_from = run->written_from = load_written_from(load, MEMORY);
+	memory.wal_from = load_wal_from(load, MEMORY);
 	load_init(&trace, load, MEMORY, 7);
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
@@ -214,6 +230,8 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 		memory_access(&memory, load_next(&trace));
 		clock.count = memory.accesses;
 		watch_pool(run, &memory.pool, &clock, &watch);
+		if (watch.ticks != looked)
+			pass_on_wal(run, &memory, &wal_pages);
 		if (hook == NULL || watch.ticks == looked)
 			continue;
 		hook(run, memory.reads - reads, memory.storage_reads - storage_reads);
@@ -226,7 +244,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 /* ---- traces ---- */
 
 const char *const load_names[LOADS] = {
-	"accounts", "updates", "zipf", "uniform", "scan and zipf", "shifting"
+	"accounts", "updates", "updates, WAL", "zipf", "uniform", "scan and zipf", "shifting"
 };
 
 /* Rows of pgbench_accounts that fill 2.25 times the memory, with their index. */
@@ -252,7 +270,14 @@ load_pages(int memory)
 int
 load_written_from(Load load, int memory)
 {
-	return load == UPDATES ? load_pages(memory) - heap_pages(memory) : 0;
+	return load == UPDATES || load == UPDATES_AND_WAL ? load_pages(memory) - heap_pages(memory) : 0;
+}
+
+/* WAL comes behind all tables; 0: there is none. */
+int
+load_wal_from(Load load, int memory)
+{
+	return load == UPDATES_AND_WAL ? load_pages(memory) : 0;
 }
 
 void

@@ -13,6 +13,10 @@
 #define BLOCK_BYTES		16384
 #define RESERVED		1920
 
+/* WAL: a page for so many accesses, in files of so many pages. */
+#define ACCESSES_PER_WAL	8
+#define WAL_PAGES			(MEMORY / 2)
+
 #define STORAGE_BYTES	((size_t) 2 * 1024 * 1024)
 #define WARM_UP			40		/* accesses for each page of memory */
 #define WINDOW			20
@@ -46,6 +50,7 @@ typedef enum Load
 {
 	ACCOUNTS,					/* pgbench -S, by random_zipfian(1.02) */
 	UPDATES,					/* the same, and all rows are updated */
+	UPDATES_AND_WAL,			/* the same, and WAL is written */
 	ZIPF_PAGES,
 	UNIFORM_PAGES,
 	SCAN_AND_ZIPF,
@@ -69,6 +74,8 @@ typedef struct Memory
 	Pool		pool;
 	KernelCache cache;
 	int			written_from;	/* this page and those after it are dirty; 0: none */
+	int			wal_from;		/* the pages of WAL are this one and those after it */
+	int64_t		wal_pages;		/* that were written */
 	int		   *evictable;		/* of each buffer, the page before the last read */
 	int64_t		accesses;
 	int64_t		reads;			/* of the page cache */
@@ -82,6 +89,7 @@ extern const char *const load_names[LOADS];
 
 extern int	load_pages(int memory);
 extern int	load_written_from(Load load, int memory);
+extern int	load_wal_from(Load load, int memory);
 extern void load_init(LoadTrace *trace, Load load, int memory, uint64_t seed);
 extern int	load_next(LoadTrace *trace);
 extern int	megabytes(int n);
