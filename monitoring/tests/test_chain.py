@@ -20,7 +20,7 @@ PROMETHEUS = os.environ.get("PROMETHEUS_URL", "")
 EXPORTER = os.environ.get("EXPORTER_URL", "")
 
 # The last series to come are working sets of five minutes.
-LAST_SERIES_AFTER = time.monotonic() + 400
+LAST_SERIES_AFTER = time.monotonic() + 600
 
 pytestmark = pytest.mark.skipif(not PROMETHEUS, reason="monitoring/run --test starts what is tested")
 
