@@ -87,14 +87,14 @@ fill_pool() {
 		-f "$work/popular.sql"
 }
 
-# Runs a workload for so many seconds. What follows are options of pgbench.
+# Runs a workload for so many seconds.
 load() {
 	local workload=$1 scale=$2 seconds=$3 scripts=(-f "$work/$1.sql")
 	# Even in the largest pool, the clock hand must complete a pass between two scans. Otherwise each scan would find the
 	# pages that the last one left behind, and keep them, which cannot be seen in a smaller pool.
 	[ "$workload" != ranges ] || scripts=(-f "$work/ranges.sql@$((scale * 750))" -f "$work/scan.sql@1")
 	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -D default_seed=1 -D "scale=$scale" \
-		"${scripts[@]}" -T "$seconds" "${@:4}"
+		"${scripts[@]}" -T "$seconds"
 }
 
 # Prints hits and reads so far, without those through rings if the server counts them apart.
