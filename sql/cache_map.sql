@@ -15,12 +15,12 @@ CREATE TABLE "Mapped, too" AS SELECT 1 AS i;
 CREATE TABLE maps AS SELECT pgbufprobe_cache_map('mapped') AS map;
 
 -- what a map is: a header, runs of blocks, a checksum
-SELECT substr(map, 1, 8) = 'pbpcache'::bytea AS magic, length(map) > 36 AS has_runs, length(map) <= 36 + pg_relation_size('mapped') / 8192 AS small
+SELECT substr(map, 1, 8) = 'pbpcache'::bytea AS magic, length(map) > 52 AS has_runs, length(map) <= 52 + pg_relation_size('mapped') / 8192 AS small
 FROM maps;
 SELECT length(pgbufprobe_cache_map('mapped_empty')) AS empty;
 SELECT pgbufprobe_cache_map(NULL) IS NULL AS nothing;
 -- of indexes and all forks
-SELECT length(pgbufprobe_cache_map('mapped_pkey')) > 36 AS index, length(pgbufprobe_cache_map('mapped_unlogged_pkey', 'init')) > 36 AS init;
+SELECT length(pgbufprobe_cache_map('mapped_pkey')) > 52 AS index, length(pgbufprobe_cache_map('mapped_unlogged_pkey', 'init')) > 52 AS init;
 SELECT count(*) > 50 AS relations, count(DISTINCT (relation, fork)) = count(*) AS once,
        count(*) FILTER (WHERE to_regclass(relation) IS NULL) AS unnamed
 FROM pgbufprobe_cache_maps();
@@ -31,19 +31,30 @@ SELECT requested > 100 AS requested, already_present = requested AS present, rea
 FROM maps, pgbufprobe_cache_restore('mapped', map, target => 'shared_buffers');
 SELECT requested > 100 AS requested, already_present + read = requested AS there, skipped
 FROM maps, pgbufprobe_cache_restore('mapped', map, mb_per_second => 100000);
--- a block past the end is skipped
+-- a block past the end is skipped; the map of a relation that was dropped applies to another one
+CREATE TABLE mapped_before AS SELECT * FROM mapped;
+CREATE TABLE maps_before AS SELECT pgbufprobe_cache_map('mapped_before') AS map;
+DROP TABLE mapped_before;
 SELECT requested > 100 AS requested, already_present, read, skipped = requested AS skipped
-FROM maps, pgbufprobe_cache_restore('mapped_empty', map);
+FROM maps_before, pgbufprobe_cache_restore('mapped_empty', map);
+-- so does that of the same relation under another name
+ALTER TABLE mapped RENAME TO mapped_renamed;
+SELECT requested > 100 AS requested, already_present = requested AS present
+FROM maps, pgbufprobe_cache_restore('mapped_renamed', map, target => 'shared_buffers');
+ALTER TABLE mapped_renamed RENAME TO mapped;
 -- NULL
 SELECT pgbufprobe_cache_restore(NULL, map) IS NULL AS nothing, pgbufprobe_cache_restore('mapped', NULL) IS NULL AS no_map FROM maps;
 
 -- what is refused
 SELECT pgbufprobe_cache_restore('mapped', '');
-SELECT pgbufprobe_cache_restore('mapped', 'This is not a map, but it is long enough.');
-SELECT pgbufprobe_cache_restore('mapped', substr(map, 1, 35)) FROM maps;
-SELECT pgbufprobe_cache_restore('mapped', substr(map, 1, 36)) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', 'This is not a map, but it is long enough to be the map of some relation.');
+SELECT pgbufprobe_cache_restore('mapped', substr(map, 1, 51)) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', substr(map, 1, 52)) FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', map || '\x00') FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', set_byte(map, 24, 1 - get_byte(map, 24) % 2)) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped_empty', map) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', pgbufprobe_cache_map('"Mapped, too"'));
+SELECT pgbufprobe_cache_restore('mapped', pgbufprobe_cache_map('pg_database'), target => 'os_cache');
 SELECT pgbufprobe_cache_restore('mapped', map, 'fsm') FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', map, 'init') FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', map, 'nonsense') FROM maps;
@@ -90,13 +101,13 @@ SELECT pgbufprobe_cache_map('mapped');
 SELECT * FROM pgbufprobe_cache_maps();
 SELECT pgbufprobe_cache_restore('mapped', '');
 SET ROLE regress_pgbufprobe_monitor;
-SELECT length(pgbufprobe_cache_map('mapped')) > 36 AS answers;
+SELECT length(pgbufprobe_cache_map('mapped')) > 52 AS answers;
 SELECT count(*) > 50 AS answers FROM pgbufprobe_cache_maps();
 SELECT pgbufprobe_cache_restore('mapped', '');
 RESET ROLE;
 
 DROP FUNCTION damaged();
 DROP VIEW mapped_view;
-DROP TABLE maps, mapped, mapped_parted, mapped_empty, mapped_unlogged, "Mapped, too";
+DROP TABLE maps, maps_before, mapped, mapped_parted, mapped_empty, mapped_unlogged, "Mapped, too";
 DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
 DROP EXTENSION pgbufprobe;

@@ -27,6 +27,9 @@
 #define FORK_AT			16
 #define FLAGS_AT		20
 #define NBLOCKS_AT		24
+#define SYSTEM_AT		32
+#define DATABASE_AT		40
+#define RELATION_AT		44
 
 #define OS_KNOWN		1		/* the only flag */
 
@@ -100,6 +103,9 @@ pbp_map_put_header(uint8_t *place, const PbpMapHeader *header)
 	put_number(place + FORK_AT, header->fork, 4);
 	put_number(place + FLAGS_AT, header->os_known ? OS_KNOWN : 0, 4);
 	put_number(place + NBLOCKS_AT, header->nblocks, 8);
+	put_number(place + SYSTEM_AT, header->system, 8);
+	put_number(place + DATABASE_AT, header->database, 4);
+	put_number(place + RELATION_AT, header->relation, 4);
 }
 
 /* Writes the last PBP_MAP_CHECKSUM_BYTES: a checksum of all bytes before. */
@@ -182,6 +188,9 @@ pbp_map_check(const uint8_t *map, size_t bytes, uint32_t checksum, uint32_t bloc
 	header->fork = (uint32_t) get_number(map + FORK_AT, 4);
 	header->os_known = (get_number(map + FLAGS_AT, 4) & OS_KNOWN) != 0;
 	header->nblocks = get_number(map + NBLOCKS_AT, 8);
+	header->system = get_number(map + SYSTEM_AT, 8);
+	header->database = (uint32_t) get_number(map + DATABASE_AT, 4);
+	header->relation = (uint32_t) get_number(map + RELATION_AT, 4);
 	if (header->block_bytes != block_bytes)
 		return "It was written by a server with another block size.";
 	if (header->nblocks > PBP_MAP_MAX_BLOCKS || !runs_add_up(map, bytes, header->nblocks))

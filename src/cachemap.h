@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PBP_MAP_HEADER_BYTES	32
+#define PBP_MAP_HEADER_BYTES	48
 #define PBP_MAP_CHECKSUM_BYTES	4
 #define PBP_MAP_MAX_BLOCKS		UINT32_MAX
 
@@ -35,6 +35,11 @@ typedef struct PbpMapHeader
 	uint32_t	fork;
 	bool		os_known;		/* is the state of the page cache known? */
 	uint64_t	nblocks;
+
+	/* of what it was taken */
+	uint64_t	system;			/* identifier of the database cluster */
+	uint32_t	database;		/* OID; 0 for a shared relation */
+	uint32_t	relation;		/* OID; 0 if unknown */
 } PbpMapHeader;
 
 /* Consecutive blocks in the same state. */

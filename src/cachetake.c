@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "port/pg_crc32c.h"
 
 #include "cachemap.h"
@@ -77,11 +78,12 @@ add_segment(PbpMapTaker *taker, const PbpOsWalk *walk, PbpMapWriter *writer, Pbp
 
 /* Completes the map, whose runs are there, with a header and a checksum. */
 static void
-finish_map(PbpTakenMap *map, ForkNumber fork)
+finish_map(PbpTakenMap *map, Oid relid, const PbpLocator *locator, ForkNumber fork)
 {
 	PbpMapHeader header = {
 		.block_bytes = BLCKSZ,.fork = fork,
-		.os_known = map->trust == PBP_OS_TRUSTED,.nblocks = map->nblocks
+		.os_known = map->trust == PBP_OS_TRUSTED,.nblocks = map->nblocks,
+		.system = GetSystemIdentifier(),.database = pbp_locator_database(locator),.relation = relid
 	};
 	uint8		end[PBP_MAP_CHECKSUM_BYTES];
 	pg_crc32c	checksum;
@@ -95,7 +97,8 @@ finish_map(PbpTakenMap *map, ForkNumber fork)
 }
 
 /*
- * Takes the map of a fork.  Returns false if the fork has no file.
+ * Takes the map of a fork.  Returns false if the fork has no file.  The relation
+ * may be InvalidOid if only its files are known.
  *
  * If the page cache's state of one segment is unknown, that of the fork is.  A
  * segment that cannot be opened ends the map, which is then of no use.
@@ -104,7 +107,8 @@ finish_map(PbpTakenMap *map, ForkNumber fork)
  * caches has a part of; memory: a byte and a bit for each block of a segment.
  */
 bool
-pbp_take_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork, PbpTakenMap *map)
+pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumber fork,
+			 PbpTakenMap *map)
 {
 	static const uint8 no_header[PBP_MAP_HEADER_BYTES];
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
@@ -130,6 +134,6 @@ pbp_take_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork, Pbp
 		add_segment(taker, &walk, &writer, map);
 	}
 	pbp_map_end(&writer);
-	finish_map(map, fork);
+	finish_map(map, relid, locator, fork);
 	return found;
 }

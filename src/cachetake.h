@@ -35,8 +35,8 @@ typedef struct PbpTakenMap
 } PbpTakenMap;
 
 extern void pbp_map_taker_begin(PbpMapTaker *taker, const PbpLocator *only);
-extern bool pbp_take_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork,
-						 PbpTakenMap *map);
+extern bool pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator,
+						 ForkNumber fork, PbpTakenMap *map);
 extern void pbp_map_taker_end(PbpMapTaker *taker);
 
 #endif							/* PBP_CACHETAKE_H */

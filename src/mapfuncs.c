@@ -9,6 +9,7 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/smgr.h"
@@ -65,7 +66,7 @@ pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 		PbpMapTaker taker;
 
 		pbp_map_taker_begin(&taker, &relation.locator);
-		found = pbp_take_map(&taker, &relation.locator, fork, &map);
+		found = pbp_take_map(&taker, relid, &relation.locator, fork, &map);
 		pbp_map_taker_end(&taker);
 	} while (must_repeat(&relation, &attempts));
 	check_found(found, relid, fork);
@@ -146,7 +147,8 @@ emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 		PbpTakenMap map;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!relation->forks[fork] || !pbp_take_map(&maps->taker, &relation->locator, fork, &map))
+		if (!relation->forks[fork] ||
+			!pbp_take_map(&maps->taker, relation->relid, &relation->locator, fork, &map))
 			continue;
 		note_unknown(&maps->unknown, relation->relid, &map);
 		emit_map(rsinfo, relation->relid, fork, &map);
@@ -186,6 +188,29 @@ rate_arg(FunctionCallInfo fcinfo, int argno)
 				 errdetail("The given value is %g.", rate),
 				 errhint("NULL sets no limit.")));
 	return rate;
+}
+
+/*
+ * A map of this database belongs to its own relation, as long as that exists.  A
+ * standby has the same identity.  In a clone with other OIDs, and after REINDEX
+ * CONCURRENTLY, which replaces the index, the name that the caller gave decides.
+ */
+static void
+check_relation(const PbpMapHeader *header, Relation relation)
+{
+	bool		here = header->system == GetSystemIdentifier() &&
+		(header->database == MyDatabaseId || header->database == InvalidOid);
+	char	   *taken_of;
+
+	if (!here || header->relation == InvalidOid || header->relation == RelationGetRelid(relation))
+		return;
+	taken_of = qualified_name(header->relation);
+	if (taken_of != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cache map does not belong to relation \"%s\"", RelationGetRelationName(relation)),
+				 errdetail("It was taken of relation %s, which still exists.", taken_of),
+				 errhint("Restore it to that relation.")));
 }
 
 static void
@@ -271,6 +296,7 @@ pgbufprobe_cache_restore(PG_FUNCTION_ARGS)
 				 errmsg("cannot advise the kernel while \"pgbufprobe.os_cache\" is off")));
 	relation = open_fork(PG_GETARG_OID(0), fork);
 	begin_restore(&restore, PG_GETARG_BYTEA_PP(1), fork, target);
+	check_relation(&restore.header, relation);
 	while (pbp_restore_step(&restore, relation))
 		wait_for_rate(&restore, rate);
 	relation_close(relation, AccessShareLock);

@@ -24,7 +24,7 @@ my %readers = (
 	pgbufprobe_os_cache => q{SELECT count(*) FROM pgbufprobe_os_cache('pg_class')},
 	pgbufprobe_residency => q{SELECT count(*) FROM pgbufprobe_residency('pg_class') WHERE fork = 'main'},
 	pgbufprobe_residency_map => q{SELECT count(*) FROM pgbufprobe_residency_map('pg_class', 3)},
-	pgbufprobe_cache_map => q{SELECT length(pgbufprobe_cache_map('pg_class')) > 36},
+	pgbufprobe_cache_map => q{SELECT length(pgbufprobe_cache_map('pg_class')) > 52},
 	pgbufprobe_cache_maps => q{SELECT count(*) > 0 FROM pgbufprobe_cache_maps()},
 	pgbufprobe_page_lifetime => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_page_lifetime('1 ms')},
 	pgbufprobe_history => q{SELECT count(*) > 0 FROM pgbufprobe_history()},

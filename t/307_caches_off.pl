@@ -49,7 +49,7 @@ my %readers = (
 		[ q{SELECT count(*), count(shared_blocks), count(os_blocks), count(both_blocks) FROM pgbufprobe_residency_map('pages', 10)},
 			'10|10|0|0', 1 ] ],
 	pgbufprobe_cache_map => [
-		[ q{SELECT length(pgbufprobe_cache_map('pages')) > 36}, 't', 1 ] ],
+		[ q{SELECT length(pgbufprobe_cache_map('pages')) > 52}, 't', 1 ] ],
 	pgbufprobe_cache_maps => [ [ q{SELECT count(*) > 10 FROM pgbufprobe_cache_maps()}, 't', 1 ] ],
 	pgbufprobe_double_buffering => [
 		[ q{SELECT shared_bytes > 0, num_nulls(os_bytes, both_bytes, distinct_bytes, duplicate_fraction), trustworthy

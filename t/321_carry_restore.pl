@@ -92,6 +92,9 @@ is(scalar @used, 250, 'pg_buffercache has the blocks that were used');
 like($used, qr/^0:1 .* 99:1 100:2 .* 150:3 .* 500:5 .* 549:5$/, 'with the usage counts that they must have');
 is(in_map($map), $used, 'and so has the map');
 is_deeply([ @$map{qw(nblocks block_bytes fork)} ], [ $nblocks, $block_bytes, 0 ], 'it says of what it is');
+is( join('|', @$map{qw(system database relation)}),
+	ask(q{SELECT concat_ws('|', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()), 'pages'::regclass::oid)
+		FROM pg_control_system()}), 'and of which relation');
 is(scalar @{ $map->{blocks} }, $nblocks, 'and has all blocks');
 is( $node->safe_psql('postgres', q{SELECT map = pgbufprobe_cache_map('pages') FROM pgbufprobe_cache_maps() WHERE relation = 'public.pages' AND fork = 'main'}),
 	't', 'the maps of the database are the same, by qualified names');
@@ -216,6 +219,34 @@ is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buff
 $node->safe_psql('postgres', 'TRUNCATE pages');
 my $all = cached_in(read_map($node->safe_psql('postgres', "SELECT encode($kept, 'hex')")));
 is($node->safe_psql('postgres', "$restore('pages', $kept)"), "$all|0|0|$all", 'truncated: everything is skipped');
+
+# ---------------------------------------------------------------------------
+# The same relation by another identity
+
+my $applies = 'SELECT requested > 0 AND already_present = requested FROM pgbufprobe_cache_restore';
+$node->safe_psql('postgres', q{CREATE INDEX others_id ON others (id);
+	INSERT INTO kept VALUES ('index', pgbufprobe_cache_map('others_id'))});
+like(
+	($node->psql('postgres', q{SELECT pgbufprobe_cache_restore('others', map) FROM kept WHERE label = 'index'}))[2],
+	qr/cache map does not belong to relation "others"\n.*of relation public\.others_id, which still exists/,
+	'the map of another relation is refused');
+my $oid = $node->safe_psql('postgres', q{SELECT 'others_id'::regclass::oid});
+$node->safe_psql('postgres', 'REINDEX INDEX CONCURRENTLY others_id; SELECT count(*) FROM others WHERE id > 0');
+isnt($node->safe_psql('postgres', q{SELECT 'others_id'::regclass::oid}), $oid, 'REINDEX CONCURRENTLY replaces an index');
+is( $node->safe_psql('postgres', qq{$applies('others_id', (SELECT map FROM kept WHERE label = 'index'), target => 'shared_buffers')}),
+	't', 'whose map applies to the new one');
+
+$node->safe_psql('postgres', q{INSERT INTO kept VALUES ('shared', pgbufprobe_cache_map('pg_database'))});
+my $dumped = $node->safe_psql('postgres', q{SELECT encode(map, 'hex') FROM kept WHERE label = 'shared'});
+$node->safe_psql('postgres', 'CREATE DATABASE clone TEMPLATE postgres');
+$node->safe_psql('clone', 'CREATE TABLE elsewhere AS TABLE others; SELECT count(*) FROM elsewhere');
+is( $node->safe_psql('clone', qq{SELECT requested FROM pgbufprobe_cache_restore('elsewhere', $kept, target => 'shared_buffers')}),
+	250, 'in another database, the name decides');
+is( $node->safe_psql('clone', qq{$applies('pg_database', decode('$dumped', 'hex'), target => 'shared_buffers')}),
+	't', 'the map of a shared relation applies in each database');
+like(
+	($node->psql('clone', qq{SELECT pgbufprobe_cache_restore('elsewhere', decode('$dumped', 'hex'))}))[2],
+	qr/of relation pg_catalog\.pg_database, which/, 'but to no other relation');
 
 # ---------------------------------------------------------------------------
 # Interrupted

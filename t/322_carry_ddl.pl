@@ -18,6 +18,8 @@ CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO kept SELECT i, repeat('k', 1000) FROM generate_series(1, 3000) i;
 CREATE TABLE maps AS SELECT pgbufprobe_cache_map('kept') AS map;
+-- As long as it exists, its map belongs to it alone.
+DROP TABLE kept;
 ));
 
 my $counts = 'SELECT count(*) FILTER (WHERE requested <> already_present + read + skipped) FROM maps,';

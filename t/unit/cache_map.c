@@ -17,6 +17,7 @@
 #define MAPS			10000
 #define MAX_BLOCKS		2000
 #define BLOCK_BYTES		8192
+#define SYSTEM			UINT64_C(7428391029384756102)
 
 typedef struct Map
 {
@@ -80,7 +81,7 @@ write_map(const uint8_t *states, uint64_t nblocks, bool os_known)
 {
 	static const uint8_t zeros[PBP_MAP_HEADER_BYTES];
 	Map			map = {NULL, 0};
-	PbpMapHeader header = {BLOCK_BYTES, 2, os_known, nblocks};
+	PbpMapHeader header = {BLOCK_BYTES, 2, os_known, nblocks, SYSTEM, 5, 16384};
 	PbpMapWriter writer = {append, &map, {0, 0}};
 
 	append(&map, zeros, PBP_MAP_HEADER_BYTES);
@@ -229,7 +230,8 @@ test_generated(void)
 		PbpMapHeader header;
 
 		read += check_bytes(&map, &header) == NULL && header.nblocks == nblocks && header.fork == 2 &&
-			header.os_known == os_known && reads_as(&map, states, nblocks);
+			header.os_known == os_known && header.system == SYSTEM && header.database == 5 &&
+			header.relation == 16384 && reads_as(&map, states, nblocks);
 		cut += refuses_cut(&map);
 		flipped += refuses_flipped(&map);
 		damaged += survives_signed_damage(&map);
