@@ -103,7 +103,7 @@ finish_map(PbpTakenMap *map, Oid relid, const PbpLocator *locator, ForkNumber fo
  * If the page cache's state of one segment is unknown, that of the fork is.  A
  * segment that cannot be opened ends the map, which is then of no use.
  *
- * Opens each segment once.  About 2 ns per block of a segment that one of the
+ * Opens each segment once.  2 to 7 ns per block of a segment that one of the
  * caches has a part of; memory: a byte and a bit for each block of a segment.
  */
 bool
