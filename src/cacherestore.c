@@ -53,7 +53,7 @@ static void
 begin_level(PbpRestore *restore, int level)
 {
 	restore->level = level;
-	restore->block = 0;
+	restore->block = restore->first_block;
 	restore->run.nblocks = 0;
 	pbp_map_read(&restore->reader, restore->map, restore->bytes);
 }
@@ -73,6 +73,7 @@ pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreT
 	restore->bytes = bytes;
 	restore->target = target;
 	restore->start_ns = pbp_now_ns();
+	restore->last_level = target == PBP_RESTORE_SHARED_BUFFERS ? 1 : 0;
 	begin_level(restore, target == PBP_RESTORE_OS_CACHE ? 0 : PBP_MAP_LEVELS - 1);
 
 	INIT_CRC32C(checksum);
@@ -82,6 +83,23 @@ pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreT
 	reason = pbp_map_check(map, bytes, checksum, BLCKSZ, &restore->header);
 	if (reason == NULL && restore->header.fork > MAX_FORKNUM)
 		reason = "It is of a fork that does not exist.";
+	return reason;
+}
+
+/*
+ * The same for one level only, with the first block of the map at another place
+ * of the fork.  With shared buffers as the target, level 0 means the blocks that
+ * only the page cache held, to be read into free buffers.
+ */
+const char *
+pbp_restore_begin_level(PbpRestore *restore, const uint8 *map, Size bytes,
+						PbpRestoreTarget target, int level, int64 first_block)
+{
+	const char *reason = pbp_restore_begin(restore, map, bytes, target);
+
+	restore->first_block = first_block;
+	restore->last_level = level;
+	begin_level(restore, level);
 	return reason;
 }
 
@@ -99,9 +117,7 @@ is_wanted(const PbpRestore *restore, int state)
 static void
 end_level(PbpRestore *restore)
 {
-	int			last = restore->target == PBP_RESTORE_SHARED_BUFFERS ? 1 : 0;
-
-	if (restore->level == last)
+	if (restore->level == restore->last_level)
 		restore->done = true;
 	else
 		begin_level(restore, restore->level - 1);
@@ -172,8 +188,8 @@ want_missing(PbpRestore *restore, const PbpOsFile *file, BlockNumber first, int 
 }
 
 /* Without a page cache, or if nobody may ask for it, there is nothing to advise. */
-static bool
-can_advise(const PbpOsFile *file)
+bool
+pbp_can_advise(const PbpOsFile *file)
 {
 	return file->trust != PBP_OS_UNSUPPORTED && file->trust != PBP_OS_DIRECT_IO &&
 		file->trust != PBP_OS_SWITCHED_OFF && file->trust != PBP_OS_UNREADABLE;
@@ -198,7 +214,7 @@ restore_os_run(PbpRestore *restore, const PbpLocator *locator, BlockNumber first
 
 	if (pbp_os_open(locator, restore->header.fork, first / RELSEG_SIZE, PBP_OS_AUTO, &file))
 	{
-		advised = can_advise(&file);
+		advised = pbp_can_advise(&file);
 		if (advised)
 			want_missing(restore, &file, first % RELSEG_SIZE, nblocks);
 		pbp_os_close(&file);
@@ -268,6 +284,12 @@ set_usage(BufferDesc *desc, const BufferTag *tag, int usage, int unused)
 	return present;
 }
 
+static int
+usage_of_level(const PbpRestore *restore)
+{
+	return Max(restore->level - 1, 0);
+}
+
 /* Leaves those blocks that are not in shared buffers; the others get their usage count. */
 static void
 keep_missing(PbpRestore *restore, const PbpLocator *locator, Blocks *blocks)
@@ -281,7 +303,7 @@ keep_missing(PbpRestore *restore, const PbpLocator *locator, Blocks *blocks)
 
 		pbp_init_tag(&tag, locator, restore->header.fork, blocks->blocks[i]);
 		desc = pbp_pool_find(&tag);
-		if (desc != NULL && set_usage(desc, &tag, restore->level - 1, -1))
+		if (desc != NULL && set_usage(desc, &tag, usage_of_level(restore), -1))
 			restore->counts.present++;
 		else
 			blocks->blocks[nmissing++] = blocks->blocks[i];
@@ -303,7 +325,7 @@ prefetch(const PbpLocator *locator, ForkNumber fork, const Blocks *blocks)
 		n = neighbors(&blocks->blocks[i], blocks->nblocks - i);
 		if (!pbp_os_open(locator, fork, first / RELSEG_SIZE, PBP_OS_AUTO, &file))
 			continue;
-		if (can_advise(&file))
+		if (pbp_can_advise(&file))
 			pbp_os_want(&file, first % RELSEG_SIZE, n);
 		pbp_os_close(&file);
 	}
@@ -325,7 +347,7 @@ read_blocks(PbpRestore *restore, Relation relation, Blocks *blocks)
 		CHECK_FOR_INTERRUPTS();
 		buffer = ReadBufferExtended(relation, restore->header.fork, block, RBM_NORMAL, NULL);
 		pbp_init_tag(&tag, &locator, restore->header.fork, block);
-		(void) set_usage(GetBufferDescriptor(buffer - 1), &tag, restore->level - 1, USAGE_WHEN_READ);
+		(void) set_usage(GetBufferDescriptor(buffer - 1), &tag, usage_of_level(restore), USAGE_WHEN_READ);
 		ReleaseBuffer(buffer);
 		nread++;
 	}
@@ -374,7 +396,7 @@ pbp_restore_step(PbpRestore *restore, Relation relation)
 		return false;
 	take_blocks(restore, end, &blocks);
 	level_ends = blocks.nblocks < STEP_BLOCKS;
-	if (restore->level > 0)
+	if (restore->level > 0 || restore->target == PBP_RESTORE_SHARED_BUFFERS)
 		restore_shared_buffers(restore, relation, &blocks);
 	else
 		restore_os_cache(restore, &locator, &blocks);

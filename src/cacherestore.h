@@ -13,7 +13,7 @@
 #define PBP_CACHERESTORE_H
 
 #include "cachemap.h"
-#include "compat.h"
+#include "osfile.h"
 
 typedef enum PbpRestoreTarget
 {
@@ -44,6 +44,8 @@ typedef struct PbpRestore
 
 	/* the next block */
 	int			level;			/* 0: of the page cache */
+	int			last_level;
+	int64		first_block;	/* of which the map's block 0 is the state */
 	bool		done;
 	PbpMapReader reader;
 	PbpMapRun	run;			/* what is left of the current run */
@@ -52,6 +54,9 @@ typedef struct PbpRestore
 
 extern const char *pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes,
 									 PbpRestoreTarget target);
+extern const char *pbp_restore_begin_level(PbpRestore *restore, const uint8 *map, Size bytes,
+										   PbpRestoreTarget target, int level, int64 first_block);
+extern bool pbp_can_advise(const PbpOsFile *file);
 extern bool pbp_restore_step(PbpRestore *restore, Relation relation);
 extern int64 pbp_restore_wait_ms(const PbpRestore *restore, double mb_per_second);
 

@@ -76,6 +76,16 @@ add_segment(PbpMapTaker *taker, const PbpOsWalk *walk, PbpMapWriter *writer, Pbp
 	map->os += blocks.cached;
 }
 
+static void
+begin_map(PbpTakenMap *map)
+{
+	static const uint8 no_header[PBP_MAP_HEADER_BYTES];
+
+	memset(map, 0, sizeof(*map));
+	initStringInfo(&map->bytes);
+	append_bytes(&map->bytes, no_header, sizeof(no_header));
+}
+
 /* Completes the map, whose runs are there, with a header and a checksum. */
 static void
 finish_map(PbpTakenMap *map, Oid relid, const PbpLocator *locator, ForkNumber fork)
@@ -110,14 +120,11 @@ bool
 pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumber fork,
 			 PbpTakenMap *map)
 {
-	static const uint8 no_header[PBP_MAP_HEADER_BYTES];
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
 	PbpOsWalk	walk;
 	bool		found = false;
 
-	memset(map, 0, sizeof(*map));
-	initStringInfo(&map->bytes);
-	append_bytes(&map->bytes, no_header, sizeof(no_header));
+	begin_map(map);
 	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
 	while (pbp_os_next(&walk))
 	{
@@ -136,4 +143,27 @@ pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumbe
 	pbp_map_end(&writer);
 	finish_map(map, relid, locator, fork);
 	return found;
+}
+
+/*
+ * The same for one segment, whose first block is the map's block 0.  So a map
+ * of a large relation needs not fit into memory.
+ */
+bool
+pbp_take_segment_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork, int segment,
+					 PbpTakenMap *map)
+{
+	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
+	PbpOsWalk	walk = {.locator = *locator,.fork = fork,.segment = segment};
+
+	begin_map(map);
+	if (!pbp_os_open(locator, fork, segment, PBP_OS_AUTO, &walk.file))
+		return false;
+	map->trust = walk.file.trust;
+	if (map->trust != PBP_OS_UNREADABLE)
+		add_segment(taker, &walk, &writer, map);
+	pbp_os_close(&walk.file);
+	pbp_map_end(&writer);
+	finish_map(map, InvalidOid, locator, fork);
+	return true;
 }

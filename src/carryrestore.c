@@ -1,0 +1,511 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryrestore.c
+ *	  Restores both caches after a start of the server, the most useful pages
+ *	  of all databases first.
+ *
+ * For each usage count from the highest down, one worker after the other
+ * connects to a database and reads its pages of that usage count into free
+ * buffers (carryload.c).  If the pool is larger than it was, workers then fill
+ * it with pages that only the page cache held.  The rest of these needs no
+ * database: this process advises the kernel of them, the relations first of
+ * which most was in shared buffers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+
+#include "cacherestore.h"
+#include "carry.h"
+#include "carryfile.h"
+#include "carryprogress.h"
+#include "latency.h"
+#include "oscache.h"
+#include "shutdown.h"
+
+/* advised at a time, and between two waits for the rate */
+#define ADVICE_BLOCKS		128
+
+#define WAIT_FOR_WORKER_MS	1000
+#define WAIT_FOR_SLOT_MS	1000
+
+/* Value of datconnlimit of a database whose DROP was interrupted. */
+#define INVALID_DATABASE	(-2)
+
+/* The part of the file that has the maps of a database. */
+typedef struct DatabaseMaps
+{
+	Oid			database;
+	bool		accepts;		/* does it exist, and accept connections? */
+	int64		first;
+	int64		end;
+	int64		blocks[PBP_MAP_LEVELS];
+} DatabaseMaps;
+
+/* A segment of which the page cache held blocks that shared buffers did not. */
+typedef struct CachedFile
+{
+	int64		entry;			/* where it is in the file */
+	double		share;
+	int64		blocks;
+} CachedFile;
+
+typedef struct Plan
+{
+	PbpCarryReader reader;
+	DatabaseMaps *databases;
+	int			ndatabases;
+	int			max_databases;
+	CachedFile *files;
+	int64		nfiles;
+	int64		max_files;
+	int64		done;			/* blocks whose turn is over */
+	PbpCarryPace pace;
+	bool		slot_logged;
+} Plan;
+
+/* The worker that is running, if any; to be ended with this process. */
+static BackgroundWorkerHandle *running = NULL;
+
+/* ---- what there is to restore ---- */
+
+/* The maps of a database are mostly neighbors. */
+static DatabaseMaps *
+database_maps(Plan *plan, Oid database)
+{
+	DatabaseMaps *maps;
+
+	for (int i = plan->ndatabases - 1; i >= 0; i--)
+	{
+		if (plan->databases[i].database == database)
+			return &plan->databases[i];
+	}
+	if (plan->ndatabases == plan->max_databases)
+	{
+		plan->max_databases = Max(16, 2 * plan->max_databases);
+		plan->databases = plan->databases == NULL ?
+			palloc(plan->max_databases * sizeof(DatabaseMaps)) :
+			repalloc(plan->databases, plan->max_databases * sizeof(DatabaseMaps));
+	}
+	maps = &plan->databases[plan->ndatabases++];
+	memset(maps, 0, sizeof(*maps));
+	maps->database = database;
+	maps->first = -1;
+	return maps;
+}
+
+static void
+add_cached_file(Plan *plan, const CachedFile *file)
+{
+	if (plan->nfiles == plan->max_files)
+	{
+		plan->max_files = Max(1024, 2 * plan->max_files);
+		plan->files = plan->files == NULL ?
+			MemoryContextAllocHuge(CurrentMemoryContext, plan->max_files * sizeof(CachedFile)) :
+			repalloc_huge(plan->files, plan->max_files * sizeof(CachedFile));
+	}
+	plan->files[plan->nfiles++] = *file;
+}
+
+static int
+by_share(const void *a, const void *b)
+{
+	const CachedFile *one = a;
+	const CachedFile *other = b;
+
+	if (one->share != other->share)
+		return one->share > other->share ? -1 : 1;
+	return one->entry < other->entry ? -1 : 1;
+}
+
+/* False: the file has something impossible, and nothing was restored. */
+static bool
+read_plan(Plan *plan)
+{
+	PbpCarryEntry entry;
+	int64		at = plan->reader.next;
+	int64		blocks = 0;
+
+	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.next)
+	{
+		DatabaseMaps *maps = database_maps(plan, entry.database);
+		CachedFile	file = {.entry = at,.share = pbp_carry_share(&entry),.blocks = entry.levels[0]};
+
+		CHECK_FOR_INTERRUPTS();
+		if (maps->first < 0)
+			maps->first = at;
+		maps->end = plan->reader.next;
+		for (int level = 0; level < PBP_MAP_LEVELS; level++)
+		{
+			maps->blocks[level] += entry.levels[level];
+			blocks += entry.levels[level];
+		}
+		if (file.blocks > 0)
+			add_cached_file(plan, &file);
+	}
+	if (plan->reader.is_damaged)
+	{
+		pbp_carry_log_ignored("it has an impossible entry");
+		return false;
+	}
+	if (plan->nfiles > 0)
+		qsort(plan->files, plan->nfiles, sizeof(CachedFile), by_share);
+	pbp_carry_lock()->blocks = blocks;
+	pbp_carry_unlock();
+	return true;
+}
+
+/* Finds the databases that a worker can connect to. */
+static void
+find_databases(Plan *plan)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Relation	relation;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	relation = table_open(DatabaseRelationId, AccessShareLock);
+	scan = systable_beginscan(relation, InvalidOid, false, NULL, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_database form = (Form_pg_database) GETSTRUCT(tuple);
+
+		for (int i = 0; i < plan->ndatabases; i++)
+		{
+			if (plan->databases[i].database == form->oid)
+				plan->databases[i].accepts = form->datallowconn && form->datconnlimit != INVALID_DATABASE;
+		}
+	}
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(context);
+}
+
+/* ---- by workers ---- */
+
+static void
+end_running(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	if (running != NULL)
+		TerminateBackgroundWorker(running);
+}
+
+/* Waits until there is a slot.  False: the restore was stopped. */
+static bool
+start_worker(Plan *plan, const PbpCarryJob *job)
+{
+	BackgroundWorker worker;
+
+	pbp_carry_load_worker(&worker, job);
+	while (pbp_carry_goes_on())
+	{
+		if (RegisterDynamicBackgroundWorker(&worker, &running))
+			return true;
+		if (!plan->slot_logged)
+			ereport(LOG,
+					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+					 errmsg("the restore of shared buffers waits for a background worker slot"),
+					 errhint("You may need to increase max_worker_processes.")));
+		plan->slot_logged = true;
+		pbp_carry_wait(WAIT_FOR_SLOT_MS);
+	}
+	return false;
+}
+
+/* Runs a worker to its end, or ends it if the restore is stopped. */
+static bool
+run_worker(Plan *plan, const PbpCarryJob *job)
+{
+	BgwHandleStatus status;
+	pid_t		pid;
+	bool		stopped = false;
+
+	if (!start_worker(plan, job))
+		return false;
+	while ((status = GetBackgroundWorkerPid(running, &pid)) == BGWH_STARTED ||
+		   status == BGWH_NOT_YET_STARTED)
+	{
+		if (!stopped && !pbp_carry_goes_on())
+		{
+			TerminateBackgroundWorker(running);
+			stopped = true;
+		}
+		if (pbp_must_end())
+			return false;
+		pbp_carry_wait(WAIT_FOR_WORKER_MS);
+	}
+	pfree(running);
+	running = NULL;
+	return !stopped && pbp_carry_goes_on();
+}
+
+/* Shared relations are there in each database. */
+static Oid
+database_to_connect(const Plan *plan, const DatabaseMaps *maps)
+{
+	if (OidIsValid(maps->database))
+		return maps->accepts ? maps->database : InvalidOid;
+	for (int i = 0; i < plan->ndatabases; i++)
+	{
+		if (plan->databases[i].accepts)
+			return plan->databases[i].database;
+	}
+	return InvalidOid;
+}
+
+static bool
+restore_database(Plan *plan, const DatabaseMaps *maps, PbpCarryJob *job)
+{
+	job->database = maps->database;
+	job->connect_to = database_to_connect(plan, maps);
+	job->first = maps->first;
+	job->end = maps->end;
+	if (!OidIsValid(job->connect_to) || maps->blocks[job->level] == 0)
+		return true;
+	pbp_carry_lock()->database = job->connect_to;
+	pbp_carry_unlock();
+	return run_worker(plan, job);
+}
+
+/* After a worker: what it left out is done, too. */
+static void
+count_done(Plan *plan, int64 blocks)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	plan->done += blocks;
+	progress->done = plan->done;
+	progress->database = InvalidOid;
+	pbp_carry_unlock();
+}
+
+/* False: the restore was stopped; here and below. */
+static bool
+restore_level(Plan *plan, int level)
+{
+	PbpCarryJob job = {.level = level,.limit = PG_INT64_MAX};
+
+	for (int i = 0; i < plan->ndatabases; i++)
+	{
+		if (!restore_database(plan, &plan->databases[i], &job))
+			return false;
+		count_done(plan, plan->databases[i].blocks[level]);
+	}
+	return true;
+}
+
+/* The lowest share of the files that are needed to fill so many buffers. */
+static double
+share_to_fill(const Plan *plan, int64 buffers)
+{
+	double		share = 0;
+
+	for (int64 i = 0; i < plan->nfiles && buffers > 0; i++)
+	{
+		share = plan->files[i].share;
+		buffers -= plan->files[i].blocks;
+	}
+	return share;
+}
+
+/* Fills what the pool has more than when it was saved. */
+static bool
+restore_larger_pool(Plan *plan)
+{
+	int64		until = pbp_carry_progress().read + NBuffers - plan->reader.header.nbuffers;
+	PbpCarryJob job = {.level = 0,.limit = until - pbp_carry_progress().read};
+
+	job.min_share = share_to_fill(plan, job.limit);
+	for (int i = 0; i < plan->ndatabases && job.limit > 0; i++)
+	{
+		if (!restore_database(plan, &plan->databases[i], &job))
+			return false;
+		count_done(plan, 0);
+		job.limit = until - pbp_carry_progress().read;
+	}
+	return true;
+}
+
+static bool
+restore_shared_buffers(Plan *plan)
+{
+	pbp_carry_enter(PBP_CARRY_SHARED_BUFFERS);
+	for (int level = PBP_MAP_LEVELS - 1; level > 0; level--)
+	{
+		if (!restore_level(plan, level))
+			return false;
+	}
+	return restore_larger_pool(plan);
+}
+
+/* ---- by advice ---- */
+
+/* Blocks that the kernel has already do not count against the rate. */
+static bool
+advise_blocks(Plan *plan, const PbpOsFile *file, int64 first, int64 nblocks)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(ADVICE_BLOCKS)];
+	PbpOsBlocks cached = {0};
+	int64		missing;
+
+	if (file->trust == PBP_OS_TRUSTED)
+		pbp_os_map(file, (BlockNumber) first, (BlockNumber) nblocks, bitmap, &cached);
+	missing = nblocks - cached.cached;
+	if (missing > 0)
+		pbp_os_want(file, (BlockNumber) first, (BlockNumber) nblocks);
+	pbp_carry_lock()->read += missing;
+	pbp_carry_unlock();
+	pbp_carry_keep_pace(&plan->pace, missing);
+	return pbp_carry_goes_on();
+}
+
+static bool
+advise_run(Plan *plan, const PbpOsFile *file, int64 first, int64 end)
+{
+	bool		goes_on = true;
+
+	end = Min(end, file->bytes / BLCKSZ);
+	for (; goes_on && first < end; first += ADVICE_BLOCKS)
+		goes_on = advise_blocks(plan, file, first, Min(ADVICE_BLOCKS, end - first));
+	return goes_on;
+}
+
+/*
+ * Advises of runs of blocks that the page cache held, which go on over blocks
+ * that are in shared buffers by now, and so in the page cache.
+ */
+static bool
+advise_file(Plan *plan, const PbpOsFile *file, const uint8 *map, Size bytes)
+{
+	PbpMapReader reader;
+	PbpMapRun	run;
+	int64		block = 0;
+	int64		first = 0;
+	bool		only_os = false;	/* has the run a block of the page cache only? */
+	bool		goes_on = true;
+
+	pbp_map_read(&reader, map, bytes);
+	while (goes_on && pbp_map_next(&reader, &run))
+	{
+		if (!pbp_map_os(run.state))
+		{
+			if (only_os)
+				goes_on = advise_run(plan, file, first, block);
+			only_os = false;
+			first = block + (int64) run.nblocks;
+		}
+		else if (pbp_map_level(run.state) == 0)
+			only_os = true;
+		block += (int64) run.nblocks;
+	}
+	if (goes_on && only_os)
+		goes_on = advise_run(plan, file, first, block);
+	return goes_on;
+}
+
+static bool
+restore_cached_file(Plan *plan, const CachedFile *cached)
+{
+	PbpCarryEntry entry;
+	PbpLocator	locator;
+	PbpRestore	check;
+	const uint8 *map;
+	PbpOsFile	file;
+	bool		goes_on = true;
+
+	plan->reader.next = cached->entry;
+	if (!pbp_carry_next(&plan->reader, &entry) || (map = pbp_carry_map(&plan->reader, &entry)) == NULL ||
+		pbp_restore_begin(&check, map, entry.map_bytes, PBP_RESTORE_OS_CACHE) != NULL)
+		return true;
+	locator = pbp_locator(entry.tablespace, entry.database, entry.relfilenode);
+	if (pbp_os_open(&locator, (ForkNumber) entry.fork, (int) entry.segment, PBP_OS_AUTO, &file))
+	{
+		if (pbp_can_advise(&file))
+			goes_on = advise_file(plan, &file, map, entry.map_bytes);
+		pbp_os_close(&file);
+	}
+	return goes_on;
+}
+
+static bool
+restore_page_cache(Plan *plan)
+{
+	pbp_carry_enter(PBP_CARRY_OS_CACHE);
+	SetCurrentStatementStartTimestamp();
+	for (int64 i = 0; i < plan->nfiles; i++)
+	{
+		if (!restore_cached_file(plan, &plan->files[i]) || !pbp_carry_goes_on())
+			return false;
+		count_done(plan, plan->files[i].blocks);
+	}
+	return true;
+}
+
+/* ---- all of it ---- */
+
+static void
+begin_progress(const PbpCarryHeader *header, int64 file_bytes)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	progress->saved_at = header->saved_at;
+	progress->map_bytes = file_bytes;
+	progress->done = 0;
+	progress->read = 0;
+	progress->begun_ns = pbp_now_ns();
+	progress->ended_ns = 0;
+	pbp_carry_unlock();
+}
+
+static void
+end_progress(bool complete)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+	double		seconds = (double) (pbp_now_ns() - progress->begun_ns) / 1e9;
+	int64		read = progress->read;
+
+	progress->database = InvalidOid;
+	if (complete)
+		progress->ended_ns = pbp_now_ns();
+	else
+		progress->begun_ns = 0;
+	pbp_carry_unlock();
+	if (complete)
+		ereport(LOG,
+				(errmsg("restored both caches: %.0f MB read in %.1f s",
+						(double) read * BLCKSZ / (1024 * 1024), seconds)));
+}
+
+/* Memory: 24 bytes for each file of which only the page cache held blocks. */
+bool
+pbp_carry_restore(void)
+{
+	Plan		plan = {0};
+	bool		complete;
+
+	if (!pbp_carry_open(&plan.reader, true))
+		return true;
+	before_shmem_exit(end_running, (Datum) 0);
+	begin_progress(&plan.reader.header, plan.reader.end + (int64) sizeof(pg_crc32c));
+	complete = read_plan(&plan);
+	if (complete)
+	{
+		find_databases(&plan);
+		complete = restore_shared_buffers(&plan) && restore_page_cache(&plan);
+	}
+	end_progress(complete);
+	pbp_carry_close(&plan.reader);
+	return complete;
+}
