@@ -15,9 +15,9 @@
 #define PBP_CARRYFILE_H
 
 #include "datatype/timestamp.h"
-#include "storage/fd.h"
 
 #include "cachemap.h"
+#include "compat.h"
 #include "newfile.h"
 
 typedef struct PbpCarryHeader

@@ -12,6 +12,7 @@
 #include "access/htup_details.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "carry.h"

@@ -15,11 +15,7 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "access/xact.h"
-#include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
@@ -30,6 +26,7 @@
 #include "carryprogress.h"
 #include "latency.h"
 #include "oscache.h"
+#include "relations.h"
 #include "shutdown.h"
 
 /* advised at a time, and between two waits for the rate */
@@ -37,9 +34,6 @@
 
 #define WAIT_FOR_WORKER_MS	1000
 #define WAIT_FOR_SLOT_MS	1000
-
-/* Value of datconnlimit of a database whose DROP was interrupted. */
-#define INVALID_DATABASE	(-2)
 
 /* The part of the file that has the maps of a database. */
 typedef struct DatabaseMaps
@@ -56,7 +50,8 @@ typedef struct CachedFile
 {
 	int64		entry;			/* where it is in the file */
 	double		share;
-	int64		blocks;
+	uint32		blocks;
+	int			database;		/* its number in the plan */
 } CachedFile;
 
 typedef struct Plan
@@ -138,7 +133,10 @@ read_plan(Plan *plan)
 	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.next)
 	{
 		DatabaseMaps *maps = database_maps(plan, entry.database);
-		CachedFile	file = {.entry = at,.share = pbp_carry_share(&entry),.blocks = entry.levels[0]};
+		CachedFile	file = {
+			.entry = at,.share = pbp_carry_share(&entry),.blocks = entry.levels[0],
+			.database = (int) (maps - plan->databases)
+		};
 
 		CHECK_FOR_INTERRUPTS();
 		if (maps->first < 0)
@@ -169,26 +167,13 @@ static void
 find_databases(Plan *plan)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Relation	relation;
-	SysScanDesc scan;
-	HeapTuple	tuple;
+	List	   *databases;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
-	relation = table_open(DatabaseRelationId, AccessShareLock);
-	scan = systable_beginscan(relation, InvalidOid, false, NULL, 0, NULL);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_database form = (Form_pg_database) GETSTRUCT(tuple);
-
-		for (int i = 0; i < plan->ndatabases; i++)
-		{
-			if (plan->databases[i].database == form->oid)
-				plan->databases[i].accepts = form->datallowconn && form->datconnlimit != INVALID_DATABASE;
-		}
-	}
-	systable_endscan(scan);
-	table_close(relation, AccessShareLock);
+	databases = list_open_databases();
+	for (int i = 0; i < plan->ndatabases; i++)
+		plan->databases[i].accepts = list_member_oid(databases, plan->databases[i].database);
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);
 }
@@ -314,6 +299,8 @@ share_to_fill(const Plan *plan, int64 buffers)
 
 	for (int64 i = 0; i < plan->nfiles && buffers > 0; i++)
 	{
+		if (!OidIsValid(database_to_connect(plan, &plan->databases[plan->files[i].database])))
+			continue;
 		share = plan->files[i].share;
 		buffers -= plan->files[i].blocks;
 	}
@@ -497,7 +484,7 @@ pbp_carry_restore(void)
 
 	if (!pbp_carry_open(&plan.reader, true))
 		return true;
-	before_shmem_exit(end_running, (Datum) 0);
+	before_shmem_exit(end_running, PointerGetDatum(NULL));
 	begin_progress(&plan.reader.header, plan.reader.end + (int64) sizeof(pg_crc32c));
 	complete = read_plan(&plan);
 	if (complete)
