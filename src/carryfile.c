@@ -180,11 +180,13 @@ pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
 	return true;
 }
 
-/* The map of the entry that was read last, valid until the next call; NULL: it cannot be read. */
+/* The map of the entry that was read last, valid until the next call; NULL: it is unreadable. */
 const uint8 *
 pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry)
 {
-	return read_at(reader, reader->map, entry->map_bytes, reader->next - entry->map_bytes) ? reader->map : NULL;
+	int64		offset = reader->next - entry->map_bytes;
+
+	return read_at(reader, reader->map, entry->map_bytes, offset) ? reader->map : NULL;
 }
 
 void
