@@ -115,5 +115,32 @@ SKIP:
 	is(scalar in_page_cache($path{$_}), 700, 'the page cache has all') for 'one', 'two';
 }
 
+# ---------------------------------------------------------------------------
+# Without the page cache, and relations of other kinds
+
+$node->append_conf('postgresql.conf', "shared_buffers = 8192\npgbufprobe.os_cache = off\n");
+ask($node, one_row_a_page('unlogged', 50, 'UNLOGGED'), 'one');
+my $unlogged = $table{one} =~ s/relfilenode = \d+/'relfilenode = ' . ask($node, q{SELECT pg_relation_filenode('unlogged')}, 'one')/er;
+my $session = $node->background_psql('one');
+$session->query_safe('CREATE TEMPORARY TABLE temporary AS SELECT 1');
+$node->restart;
+$session->quit;
+is_restored($node, 'once more');
+use_blocks($node, 'one', 'pages', 0, 49, 1);
+use_blocks($node, 'one', 'unlogged', 0, 9, 2);
+my ($logged_before, $unlogged_before) = (in_buffers($node, $table{one}), in_buffers($node, $unlogged));
+like($unlogged_before, qr/^0:\d .* 9:\d/, 'an unlogged table is in shared buffers');
+$from = -s $node->logfile;
+$node->restart;
+is_restored($node, 'os_cache is off');
+is(in_buffers($node, $table{one}), $logged_before, 'shared buffers are restored');
+is(in_buffers($node, $unlogged), $unlogged_before, 'and so are those of an unlogged table');
+unlike(log_since($node, $from), qr/ERROR|WARNING/, 'without an error');
+$node->stop('immediate');
+$node->start;
+is_restored($node, 'a crash');
+is(in_buffers($node, $unlogged), '', 'after a crash, an unlogged table is empty');
+is(in_buffers($node, $table{one}) =~ /:/ ? 'some' : 'none', 'some', 'and others are restored');
+
 has_no_crash($node);
 done_testing();

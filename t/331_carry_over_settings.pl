@@ -137,6 +137,17 @@ set($node, carry_over_rate => '0');
 is_restored($node, 'the next start');
 is(ask($node, $pages), 700, 'which begins again');
 
+set($node, carry_over_rate => '1MB');
+$node->restart;
+becomes_true($node, q{phase = 'restoring shared buffers' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'once more');
+my $session = $node->background_psql('postgres');
+$session->query_safe('BEGIN; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE');
+set($node, carry_over_rate => '0');
+is_restored($node, 'a table is locked');
+cmp_ok(ask($node, $pages), '<', 700, 'the rest of the table is left out');
+$session->query_safe('COMMIT');
+$session->quit;
+
 # ---------------------------------------------------------------------------
 # Beside autoprewarm, and without a slot
 

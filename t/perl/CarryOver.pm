@@ -106,11 +106,12 @@ sub save
 		'turned on: it saves');
 }
 
-# What the server has logged about the carry-over, or as an error, since an earlier position in its log.
+# What the server has logged about the carry-over, or as an error of others than our sessions, since an earlier position in
+# its log.
 sub log_since
 {
 	my ($node, $from) = @_;
-	return join "\n", grep { /carry-over|carry_over|pgbufprobe\.maps|both caches|ERROR|FATAL|PANIC/ } split /\n/, slurp_file($node->logfile, $from);
+	return join "\n", grep { !/\.pl (?:FATAL|LOG):/ && /carry-over|carry_over|pgbufprobe\.maps|both caches|ERROR|FATAL|PANIC/ } split /\n/, slurp_file($node->logfile, $from);
 }
 
 1;
