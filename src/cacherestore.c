@@ -140,6 +140,20 @@ find_run(PbpRestore *restore)
 	return true;
 }
 
+/* Passes over blocks that have been restored already. */
+void
+pbp_restore_skip(PbpRestore *restore, int64 nblocks)
+{
+	while (nblocks > 0 && find_run(restore))
+	{
+		int64		taken = Min(nblocks, (int64) restore->run.nblocks);
+
+		restore->block += taken;
+		restore->run.nblocks -= taken;
+		nblocks -= taken;
+	}
+}
+
 /* The next blocks of the level, but none past the end of the fork, which are skipped. */
 static void
 take_blocks(PbpRestore *restore, int64 end, Blocks *blocks)

@@ -57,6 +57,7 @@ extern const char *pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size
 extern const char *pbp_restore_begin_level(PbpRestore *restore, const uint8 *map, Size bytes,
 										   PbpRestoreTarget target, int level, int64 first_block);
 extern bool pbp_can_advise(const PbpOsFile *file);
+extern void pbp_restore_skip(PbpRestore *restore, int64 nblocks);
 extern bool pbp_restore_step(PbpRestore *restore, Relation relation);
 extern int64 pbp_restore_wait_ms(const PbpRestore *restore, double mb_per_second);
 

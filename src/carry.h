@@ -11,6 +11,8 @@
 
 #include "postmaster/bgworker.h"
 
+#include "carryfile.h"
+
 /* settings, which _PG_init() defines */
 extern bool pbp_carry_over_on;
 extern int	pbp_carry_over_interval_s;	/* 0: only when the server stops */
@@ -38,6 +40,9 @@ extern bool pbp_carry_save(bool quick);
 /* Restores all; false if it was stopped.  See carryrestore.c. */
 extern bool pbp_carry_restore(void);
 
+/* Asks the kernel for what its cache held of a file; false if stopped.  See carryadvise.c. */
+extern bool pbp_carry_advise(PbpCarryReader *reader, int64 entry_at, PbpCarryPace *pace);
+
 /* What a worker restores that is connected to a database.  See carryload.c. */
 typedef struct PbpCarryJob
 {
@@ -46,6 +51,7 @@ typedef struct PbpCarryJob
 	int			level;			/* 0: blocks that only the page cache held */
 	int64		first;			/* part of the file that has the maps */
 	int64		end;
+	int64		skip;			/* blocks of the first map, which are done */
 	int64		limit;			/* blocks to be read */
 	double		min_share;		/* of a segment's blocks in shared buffers */
 } PbpCarryJob;

@@ -6,7 +6,8 @@
  *
  * Each few blocks have a transaction of their own, so that no lock is held for
  * long, and none while the worker sleeps.  A relation that is locked, or gone,
- * is left out.  Which worker runs when is decided in carryrestore.c.
+ * is left out.  The worker ends after some seconds, and another one goes on.
+ * Which worker runs when is decided in carryrestore.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,20 +25,25 @@
 #include "carry.h"
 #include "carryfile.h"
 #include "carryprogress.h"
+#include "latency.h"
 #include "shutdown.h"
+
+/* DROP DATABASE, among others, waits five seconds for others to leave the database. */
+#define CONNECTED_NS		INT64CONST(4000000000)
 
 typedef struct Load
 {
 	PbpCarryJob job;
 	PbpCarryPace pace;
 	int64		nread;
+	int64		until_ns;		/* end this worker */
 } Load;
 
 void
 pbp_carry_load_worker(BackgroundWorker *worker, const PbpCarryJob *job)
 {
 	memset(worker, 0, sizeof(*worker));
-	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION | BGWORKER_INTERRUPTIBLE;
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker->bgw_start_time = BgWorkerStart_ConsistentState;
 	worker->bgw_restart_time = BGW_NEVER_RESTART;
 	strlcpy(worker->bgw_library_name, "pgbufprobe", BGW_MAXLEN);
@@ -117,9 +123,32 @@ count(Load *load, const PbpRestoreCounts *before, const PbpRestoreCounts *after)
 	load->nread += after->read - before->read;
 }
 
-/* Blocks for which there is no room come into the page cache, and those that were there stay. */
+static bool
+has_time(const Load *load)
+{
+	return pbp_carry_goes_on() && pbp_now_ns() < load->until_ns;
+}
+
+/* Another worker is to go on, unless the restore was stopped or somebody has ended this one. */
 static void
-restore_map(Load *load, const PbpCarryEntry *entry, const uint8 *map)
+leave_rest(int64 entry_at, int64 blocks_done)
+{
+	PbpCarryProgress *progress;
+
+	if (!pbp_carry_goes_on())
+		return;
+	progress = pbp_carry_lock();
+	progress->resume = entry_at;
+	progress->resume_blocks = blocks_done;
+	pbp_carry_unlock();
+}
+
+/*
+ * Blocks for which there is no room come into the page cache.  Returns the number
+ * of blocks that are done, or -1 if all are.
+ */
+static int64
+restore_map(Load *load, const PbpCarryEntry *entry, const uint8 *map, int64 skip)
 {
 	PbpRestoreTarget target = load->job.level > 0 ? PBP_RESTORE_BOTH : PBP_RESTORE_SHARED_BUFFERS;
 	PbpRestore	restore;
@@ -128,8 +157,9 @@ restore_map(Load *load, const PbpCarryEntry *entry, const uint8 *map)
 	if (pbp_restore_begin_level(&restore, map, entry->map_bytes, target, load->job.level,
 								(int64) entry->segment * RELSEG_SIZE) != NULL ||
 		restore.header.fork != entry->fork)
-		return;
-	while (more && load->nread < load->job.limit && pbp_carry_goes_on())
+		return -1;
+	pbp_restore_skip(&restore, skip);
+	while (more && load->nread < load->job.limit && has_time(load))
 	{
 		PbpRestoreCounts before = restore.counts;
 
@@ -137,6 +167,7 @@ restore_map(Load *load, const PbpCarryEntry *entry, const uint8 *map)
 		count(load, &before, &restore.counts);
 		pbp_carry_keep_pace(&load->pace, restore.counts.read - before.read);
 	}
+	return more ? skip + restore.counts.requested : -1;
 }
 
 /* ---- the worker ---- */
@@ -152,22 +183,33 @@ static void
 restore_maps(Load *load, PbpCarryReader *reader)
 {
 	PbpCarryEntry entry;
+	int64		at = load->job.first;
+	int64		done = load->job.skip;
 
-	reader->next = load->job.first;
+	reader->next = at;
 	reader->end = Min(reader->end, load->job.end);
-	while (load->nread < load->job.limit && pbp_carry_goes_on() && pbp_carry_next(reader, &entry))
+	while (load->nread < load->job.limit && has_time(load))
 	{
-		const uint8 *map = is_wanted(&load->job, &entry) ? pbp_carry_map(reader, &entry) : NULL;
+		const uint8 *map;
 
-		if (map != NULL)
-			restore_map(load, &entry, map);
+		if (!pbp_carry_next(reader, &entry))
+			return;
+		map = is_wanted(&load->job, &entry) ? pbp_carry_map(reader, &entry) : NULL;
+		done = map == NULL ? -1 : restore_map(load, &entry, map, done);
+		if (done < 0)
+		{
+			at = reader->next;
+			done = 0;
+		}
 	}
+	if (load->nread < load->job.limit)
+		leave_rest(at, done);
 }
 
 void
 pbp_carry_load_main(Datum arg pg_attribute_unused())
 {
-	Load		load = {0};
+	Load		load = {.until_ns = pbp_now_ns() + CONNECTED_NS};
 	PbpCarryReader reader;
 
 	memcpy(&load.job, MyBgworkerEntry->bgw_extra, sizeof(load.job));

@@ -28,6 +28,10 @@ typedef struct PbpCarryProgress
 	PbpCarryPhase phase;
 	Oid			database;		/* that is being restored, or InvalidOid */
 
+	/* left by a worker that had no more time, for the next one */
+	int64		resume;			/* place in the file; 0: it had finished */
+	int64		resume_blocks;	/* to be left out of that map */
+
 	/* of the restore after the start of the server */
 	int			attempts;
 	bool		settled;		/* it has ended, or there is none */

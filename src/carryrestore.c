@@ -8,8 +8,8 @@
  * connects to a database and reads its pages of that usage count into free
  * buffers (carryload.c).  If the pool is larger than it was, workers then fill
  * it with pages that only the page cache held.  The rest of these needs no
- * database: this process advises the kernel of them, the relations first of
- * which most was in shared buffers.
+ * database: this process advises the kernel of them (carryadvise.c), the files
+ * first of which most was in shared buffers.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,20 +20,18 @@
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
-#include "cacherestore.h"
 #include "carry.h"
 #include "carryfile.h"
 #include "carryprogress.h"
 #include "latency.h"
-#include "oscache.h"
 #include "relations.h"
 #include "shutdown.h"
 
-/* advised at a time, and between two waits for the rate */
-#define ADVICE_BLOCKS		128
-
 #define WAIT_FOR_WORKER_MS	1000
 #define WAIT_FOR_SLOT_MS	1000
+
+/* Others who wait until a database is free look ten times per second. */
+#define BETWEEN_WORKERS_MS	150
 
 /* The part of the file that has the maps of a database. */
 typedef struct DatabaseMaps
@@ -250,18 +248,46 @@ database_to_connect(const Plan *plan, const DatabaseMaps *maps)
 	return InvalidOid;
 }
 
+/* Runs one worker; sets where the next one goes on. */
+static bool
+restore_part(Plan *plan, PbpCarryJob *job)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+	int64		read_before = progress->read;
+
+	progress->database = job->connect_to;
+	progress->resume = 0;
+	pbp_carry_unlock();
+	if (!run_worker(plan, job))
+		return false;
+	progress = pbp_carry_lock();
+	job->first = progress->resume;
+	job->skip = progress->resume_blocks;
+	job->limit -= progress->read - read_before;
+	pbp_carry_unlock();
+	return true;
+}
+
+/* One worker after the other, so that none is connected for long. */
 static bool
 restore_database(Plan *plan, const DatabaseMaps *maps, PbpCarryJob *job)
 {
-	job->database = maps->database;
-	job->connect_to = database_to_connect(plan, maps);
-	job->first = maps->first;
-	job->end = maps->end;
-	if (!OidIsValid(job->connect_to) || maps->blocks[job->level] == 0)
+	if (maps->blocks[job->level] == 0)
 		return true;
-	pbp_carry_lock()->database = job->connect_to;
-	pbp_carry_unlock();
-	return run_worker(plan, job);
+	job->database = maps->database;
+	job->end = maps->end;
+	job->first = maps->first;
+	job->skip = 0;
+	while (OidIsValid(job->connect_to = database_to_connect(plan, maps)))
+	{
+		if (!restore_part(plan, job))
+			return false;
+		if (job->first == 0)
+			break;
+		pbp_carry_wait(BETWEEN_WORKERS_MS);
+		find_databases(plan);
+	}
+	return true;
 }
 
 /* After a worker: what it left out is done, too. */
@@ -280,10 +306,10 @@ count_done(Plan *plan, int64 blocks)
 static bool
 restore_level(Plan *plan, int level)
 {
-	PbpCarryJob job = {.level = level,.limit = PG_INT64_MAX};
-
 	for (int i = 0; i < plan->ndatabases; i++)
 	{
+		PbpCarryJob job = {.level = level,.limit = PG_INT64_MAX};
+
 		if (!restore_database(plan, &plan->databases[i], &job))
 			return false;
 		count_done(plan, plan->databases[i].blocks[level]);
@@ -311,8 +337,7 @@ share_to_fill(const Plan *plan, int64 buffers)
 static bool
 restore_larger_pool(Plan *plan)
 {
-	int64		until = pbp_carry_progress().read + NBuffers - plan->reader.header.nbuffers;
-	PbpCarryJob job = {.level = 0,.limit = until - pbp_carry_progress().read};
+	PbpCarryJob job = {.level = 0,.limit = NBuffers - plan->reader.header.nbuffers};
 
 	job.min_share = share_to_fill(plan, job.limit);
 	for (int i = 0; i < plan->ndatabases && job.limit > 0; i++)
@@ -320,7 +345,6 @@ restore_larger_pool(Plan *plan)
 		if (!restore_database(plan, &plan->databases[i], &job))
 			return false;
 		count_done(plan, 0);
-		job.limit = until - pbp_carry_progress().read;
 	}
 	return true;
 }
@@ -339,93 +363,6 @@ restore_shared_buffers(Plan *plan)
 
 /* ---- by advice ---- */
 
-/* Blocks that the kernel has already do not count against the rate. */
-static bool
-advise_blocks(Plan *plan, const PbpOsFile *file, int64 first, int64 nblocks)
-{
-	uint8		bitmap[PBP_BITMAP_BYTES(ADVICE_BLOCKS)];
-	PbpOsBlocks cached = {0};
-	int64		missing;
-
-	if (file->trust == PBP_OS_TRUSTED)
-		pbp_os_map(file, (BlockNumber) first, (BlockNumber) nblocks, bitmap, &cached);
-	missing = nblocks - cached.cached;
-	if (missing > 0)
-		pbp_os_want(file, (BlockNumber) first, (BlockNumber) nblocks);
-	pbp_carry_lock()->read += missing;
-	pbp_carry_unlock();
-	pbp_carry_keep_pace(&plan->pace, missing);
-	return pbp_carry_goes_on();
-}
-
-static bool
-advise_run(Plan *plan, const PbpOsFile *file, int64 first, int64 end)
-{
-	bool		goes_on = true;
-
-	end = Min(end, file->bytes / BLCKSZ);
-	for (; goes_on && first < end; first += ADVICE_BLOCKS)
-		goes_on = advise_blocks(plan, file, first, Min(ADVICE_BLOCKS, end - first));
-	return goes_on;
-}
-
-/*
- * Advises of runs of blocks that the page cache held, which go on over blocks
- * that are in shared buffers by now, and so in the page cache.
- */
-static bool
-advise_file(Plan *plan, const PbpOsFile *file, const uint8 *map, Size bytes)
-{
-	PbpMapReader reader;
-	PbpMapRun	run;
-	int64		block = 0;
-	int64		first = 0;
-	bool		only_os = false;	/* has the run a block of the page cache only? */
-	bool		goes_on = true;
-
-	pbp_map_read(&reader, map, bytes);
-	while (goes_on && pbp_map_next(&reader, &run))
-	{
-		if (!pbp_map_os(run.state))
-		{
-			if (only_os)
-				goes_on = advise_run(plan, file, first, block);
-			only_os = false;
-			first = block + (int64) run.nblocks;
-		}
-		else if (pbp_map_level(run.state) == 0)
-			only_os = true;
-		block += (int64) run.nblocks;
-	}
-	if (goes_on && only_os)
-		goes_on = advise_run(plan, file, first, block);
-	return goes_on;
-}
-
-static bool
-restore_cached_file(Plan *plan, const CachedFile *cached)
-{
-	PbpCarryEntry entry;
-	PbpLocator	locator;
-	PbpRestore	check;
-	const uint8 *map;
-	PbpOsFile	file;
-	bool		goes_on = true;
-
-	plan->reader.next = cached->entry;
-	if (!pbp_carry_next(&plan->reader, &entry) || (map = pbp_carry_map(&plan->reader, &entry)) == NULL ||
-		pbp_restore_begin(&check, map, entry.map_bytes, PBP_RESTORE_OS_CACHE) != NULL)
-		return true;
-	locator = pbp_locator(entry.tablespace, entry.database, entry.relfilenode);
-	if (pbp_os_open(&locator, (ForkNumber) entry.fork, (int) entry.segment, PBP_OS_AUTO, &file))
-	{
-		if (pbp_can_advise(&file))
-			goes_on = advise_file(plan, &file, map, entry.map_bytes);
-		pbp_os_close(&file);
-	}
-	return goes_on;
-}
-
 static bool
 restore_page_cache(Plan *plan)
 {
@@ -433,7 +370,7 @@ restore_page_cache(Plan *plan)
 	SetCurrentStatementStartTimestamp();
 	for (int64 i = 0; i < plan->nfiles; i++)
 	{
-		if (!restore_cached_file(plan, &plan->files[i]) || !pbp_carry_goes_on())
+		if (!pbp_carry_advise(&plan->reader, plan->files[i].entry, &plan->pace) || !pbp_carry_goes_on())
 			return false;
 		count_done(plan, plan->files[i].blocks);
 	}

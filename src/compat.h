@@ -77,11 +77,6 @@ pbp_register_worker(BackgroundWorker *worker)
 		IsUnderPostmaster || !IsPostmasterEnvironment;
 }
 
-/* From 19 on, a worker may be ended for DROP DATABASE. */
-#ifndef BGWORKER_INTERRUPTIBLE
-#define BGWORKER_INTERRUPTIBLE	0
-#endif
-
 /* ---- a relation's storage ---- */
 
 #if PG_VERSION_NUM >= 160000

@@ -140,6 +140,10 @@ is(ask($node, $pages), 700, 'which begins again');
 set($node, carry_over_rate => '1MB');
 $node->restart;
 becomes_true($node, q{phase = 'restoring shared buffers' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'once more');
+becomes_true($node, q{database = 'postgres' AND blocks_done > 500 FROM pgbufprobe_carry_over_progress()}, 'workers take turns');
+# Those of the database that is worked on wait until it is free.
+is(ask($node, 'CREATE DATABASE copy TEMPLATE postgres', 'template1'), '', 'a database can be copied while it is restored');
+ask($node, 'DROP DATABASE copy');
 my $session = $node->background_psql('postgres');
 $session->query_safe('BEGIN; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE');
 set($node, carry_over_rate => '0');
