@@ -215,6 +215,7 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	memcpy(&load.job, MyBgworkerEntry->bgw_extra, sizeof(load.job));
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pbp_expect_shutdown();
+	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(load.job.connect_to, InvalidOid, 0);
 	if (pbp_carry_open(&reader, false))

@@ -144,6 +144,13 @@ becomes_true($node, q{database = 'postgres' AND blocks_done > 500 FROM pgbufprob
 # Those of the database that is worked on wait until it is free.
 is(ask($node, 'CREATE DATABASE copy TEMPLATE postgres', 'template1'), '', 'a database can be copied while it is restored');
 ask($node, 'DROP DATABASE copy');
+$before = ask($node, "SELECT min(pid) $carry_worker AND datname IS NULL");
+ask($node, "SELECT pg_cancel_backend(pid) $carry_worker");
+is(ask($node, "SELECT count(*) $carry_worker AND datname IS NULL AND pid = $before"), 1, 'a cancel does nothing');
+ask($node, "SELECT pg_terminate_backend($before)");
+becomes_true($node, "count(*) = 0 $carry_worker", 'an end of the worker ends the one in the database');
+becomes_true($node, "(SELECT database = 'postgres' FROM pgbufprobe_carry_over_progress()) AND count(*) > 0 $carry_worker AND pid <> $before",
+	'and another one begins again');
 my $session = $node->background_psql('postgres');
 $session->query_safe('BEGIN; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE');
 set($node, carry_over_rate => '0');
