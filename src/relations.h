@@ -3,8 +3,9 @@
  * relations.h
  *	  From the OID of a relation to its storage.
  *
- * Offers the place of one relation's pages, and lists of relations and databases; errors for
- * relations that have none; and a check for a concurrent rewrite.
+ * Offers the place of one relation's pages, and lists of relations and of
+ * databases; errors for relations that have none; and a check for a concurrent
+ * rewrite.
  *
  *-------------------------------------------------------------------------
  */
