@@ -157,5 +157,28 @@ is_restored($node, 'a crash');
 is(in_buffers($node, $unlogged), '', 'after a crash, an unlogged table is empty');
 is(in_buffers($node, $table{one}) =~ /:/ ? 'some' : 'none', 'some', 'and others are restored');
 
+# ---------------------------------------------------------------------------
+# A second segment, of empty pages, as the first is from now on
+
+my $segment_blocks = ask($node, "SELECT pg_size_bytes(current_setting('segment_size')) / $block_bytes");
+SKIP:
+{
+	skip 'segments of more than 1 GB', 1 if $segment_blocks * $block_bytes > 1 << 30;
+
+	$node->stop;
+	truncate $path{one}, $segment_blocks * $block_bytes or die $!;
+	append_to_file("$path{one}.1", "\0" x (300 * $block_bytes));
+	chmod 0600, "$path{one}.1" or die $!;
+	$node->start;
+	is_restored($node, 'a long table');
+	use_blocks($node, 'one', 'pages', $segment_blocks - 20, $segment_blocks + 29, 2);
+	use_blocks($node, 'one', 'pages', $segment_blocks + 200, $segment_blocks + 299, 4);
+	my $before = in_buffers($node, $table{one});
+	like($before, qr/ @{[$segment_blocks - 1]}:2 $segment_blocks:2 .* @{[$segment_blocks + 299]}:4$/, 'blocks of both segments are in shared buffers');
+	$node->restart;
+	is_restored($node, 'two segments');
+	is(in_buffers($node, $table{one}), $before, 'and are restored');
+}
+
 has_no_crash($node);
 done_testing();
