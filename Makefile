@@ -24,6 +24,9 @@ OBJS = \
 	src/advice_working_set.o \
 	src/args.o \
 	src/cachefuncs.o \
+	src/cachemap.o \
+	src/cacherestore.o \
+	src/cachetake.o \
 	src/capacity.o \
 	src/cgroup.o \
 	src/checkup.o \
@@ -38,6 +41,7 @@ OBJS = \
 	src/latency.o \
 	src/learner.o \
 	src/look.o \
+	src/mapfuncs.o \
 	src/oscache.o \
 	src/pagesample.o \
 	src/osfile.o \

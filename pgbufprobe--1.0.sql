@@ -247,6 +247,41 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000;
 COMMENT ON FUNCTION pgbufprobe_os_advise(regclass, text, text) IS
 'loads a relation into the operating system''s page cache, or writes it out and drops it from there; returns the number of bytes';
 
+CREATE FUNCTION pgbufprobe_cache_map(
+    relation regclass,
+    fork text DEFAULT 'main')
+RETURNS bytea
+AS 'MODULE_PATHNAME', 'pgbufprobe_cache_map'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION pgbufprobe_cache_map(regclass, text) IS
+'for each block of a relation, whether shared buffers hold it, with which usage count, and whether the page cache holds it; as one value';
+
+CREATE FUNCTION pgbufprobe_cache_maps(
+    OUT relation text,                  -- qualified name
+    OUT fork text,
+    OUT map bytea)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_cache_maps'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1000 COST 1000000;
+COMMENT ON FUNCTION pgbufprobe_cache_maps() IS
+'maps of all relations of this database of which a cache holds any block';
+
+CREATE FUNCTION pgbufprobe_cache_restore(
+    IN relation regclass,
+    IN map bytea,
+    IN fork text DEFAULT 'main',
+    IN target text DEFAULT 'both',      -- both, shared_buffers or os_cache
+    IN mb_per_second double precision DEFAULT NULL,
+    OUT requested bigint,
+    OUT already_present bigint,
+    OUT read bigint,
+    OUT skipped bigint)
+RETURNS record
+AS 'MODULE_PATHNAME', 'pgbufprobe_cache_restore'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE COST 1000000;
+COMMENT ON FUNCTION pgbufprobe_cache_restore(regclass, bytea, text, text, double precision) IS
+'reads the blocks of a map into free shared buffers, with their usage counts, and into the operating system''s page cache';
+
 -- ---------------------------------------------------------------------------
 -- Snapshots and history
 -- ---------------------------------------------------------------------------
@@ -467,8 +502,8 @@ COMMENT ON FUNCTION pgbufprobe_checkup() IS
 -- ---------------------------------------------------------------------------
 
 -- Most functions only read. They can take a while on a large server and show what other users keep in memory, so only
--- pg_monitor may call them. pgbufprobe_read_cost and pgbufprobe_os_advise change what is cached for all users, and
--- pgbufprobe_history_reset discards what others may need, so no role may call these by default.
+-- pg_monitor may call them. pgbufprobe_read_cost, pgbufprobe_os_advise and pgbufprobe_cache_restore change what is
+-- cached for all users, and pgbufprobe_history_reset discards what others may need, so no role may call these by default.
 --
 -- Default privileges may have granted more than this, or revoked from the owner, so start from none.
 DO $$
@@ -507,6 +542,8 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_os_cache(regclass, text, text) TO pg_monito
 GRANT EXECUTE ON FUNCTION pgbufprobe_residency(regclass, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_double_buffering TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_cache_map(regclass, text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_cache_maps() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg_monitor;

@@ -68,7 +68,7 @@ report_reason(PbpOsTrust trust, Oid relid, int64 others)
  * A file that cannot be opened is an error if its relation was asked for, and
  * a warning if many were.
  */
-static void
+void
 report_unreadable(int elevel, const char *path, int error, int64 others)
 {
 	errno = error;
@@ -104,7 +104,7 @@ add_method(Row *row, PbpOsMethod method)
 
 /* ---- relations that others drop or rewrite ---- */
 
-static RelationStorage
+RelationStorage
 find_fork(Oid relid, ForkNumber fork)
 {
 	RelationStorage relation;
@@ -117,14 +117,14 @@ find_fork(Oid relid, ForkNumber fork)
 }
 
 /* A rewritten relation has other files, which the caller has to read instead. */
-static bool
+bool
 must_repeat(RelationStorage *relation, int *attempts)
 {
 	return ++*attempts < MAX_ATTEMPTS && was_rewritten(relation);
 }
 
 /* A relation without this fork is an error, one that was dropped meanwhile is not. */
-static void
+void
 check_found(bool found, Oid relid, ForkNumber fork)
 {
 	RelationStorage relation;

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cachefuncs.h
- *	  What the SQL functions about the page cache share with others: a notice
- *	  that says why counts of the page cache are NULL.
+ *	  What the SQL functions about the page cache share with others: messages
+ *	  about what is unknown, and relations that others drop or rewrite.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,11 +10,16 @@
 #define PBP_CACHEFUNCS_H
 
 #include "oscache.h"
+#include "relations.h"
 
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 
 extern void report_reason(PbpOsTrust trust, Oid relid, int64 others);
+extern void report_unreadable(int elevel, const char *path, int error, int64 others);
+extern RelationStorage find_fork(Oid relid, ForkNumber fork);
+extern bool must_repeat(RelationStorage *relation, int *attempts);
+extern void check_found(bool found, Oid relid, ForkNumber fork);
 
 #pragma GCC visibility pop
 

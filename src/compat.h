@@ -269,6 +269,19 @@ pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
 #endif
 }
 
+/* Unlocks the header with another usage count. */
+static inline void
+pbp_unlock_header_with_usage(BufferDesc *desc, PbpBufState state, int usage)
+{
+	PbpBufState bits = (PbpBufState) usage * BUF_USAGECOUNT_ONE;
+
+#if PG_VERSION_NUM >= 190000
+	(void) UnlockBufHdrExt(desc, state, bits, BUF_USAGECOUNT_MASK, 0);
+#else
+	UnlockBufHdr(desc, (state & ~BUF_USAGECOUNT_MASK) | bits);
+#endif
+}
+
 /*
  * Does what the clock sweep does to each header, without changing it: the same
  * atomic operation on the same cache line, at the same cost.  Up to 18 it locks

@@ -372,6 +372,27 @@ write_back(const PbpOsFile *file, int64 offset, int64 bytes)
 			 errmsg("could not write back file \"%s\": %m", file->path)));
 }
 
+static void
+advise_range(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice)
+{
+	int64		end = offset + bytes;
+	int64		step = advice == PBP_OS_WILLNEED ? WILLNEED_STEP : DONTNEED_STEP;
+
+	for (; offset < end; offset += step)
+	{
+		bytes = Min(step, end - offset);
+		CHECK_FOR_INTERRUPTS();
+
+		if (advice == PBP_OS_DONTNEED)
+			write_back(file, offset, bytes);
+		if (!pbp_kernel_advise(file->fd, offset, bytes, advice))
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not advise the kernel about file \"%s\": %m",
+							file->path)));
+	}
+}
+
 /*
  * Has the file read into the page cache, or dropped from it.  Returns the
  * bytes that the advice was given for.
@@ -383,21 +404,13 @@ write_back(const PbpOsFile *file, int64 offset, int64 bytes)
 int64
 pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice)
 {
-	int64		step = advice == PBP_OS_WILLNEED ? WILLNEED_STEP : DONTNEED_STEP;
-
-	for (int64 offset = 0; offset < file->bytes; offset += step)
-	{
-		int64		bytes = Min(step, file->bytes - offset);
-
-		CHECK_FOR_INTERRUPTS();
-
-		if (advice == PBP_OS_DONTNEED)
-			write_back(file, offset, bytes);
-		if (!pbp_kernel_advise(file->fd, offset, bytes, advice))
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not advise the kernel about file \"%s\": %m",
-							file->path)));
-	}
+	advise_range(file, 0, file->bytes, advice);
 	return file->bytes;
+}
+
+/* Has some blocks of a segment read into the page cache, without waiting. */
+void
+pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
+{
+	advise_range(file, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_WILLNEED);
 }

@@ -55,5 +55,6 @@ extern void pbp_os_map(const PbpOsFile *file, BlockNumber first,
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
 extern void pbp_os_drop_block(const PbpOsFile *file, BlockNumber block);
 extern int64 pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice);
+extern void pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
 
 #endif							/* PBP_OSCACHE_H */

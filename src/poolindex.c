@@ -41,9 +41,13 @@ typedef struct FileEntry
 typedef struct BufferEntry
 {
 	int			next;			/* of the same file */
-	uint32		block:31;		/* within its segment */
+	uint32		block:27;		/* within its segment */
+	uint32		usage:4;
 	uint32		dirty:1;
 } BufferEntry;
+
+StaticAssertDecl(RELSEG_SIZE <= 1 << 27, "an entry must hold a block of a segment");
+StaticAssertDecl(BM_MAX_USAGE_COUNT < 16, "an entry must hold a usage count");
 
 struct PbpPoolIndex
 {
@@ -184,6 +188,7 @@ pbp_pool_index(const PbpLocator *only)
 
 		entry = add_buffer(index, file);
 		entry->block = tag.blockNum % RELSEG_SIZE;
+		entry->usage = (uint32) BUF_STATE_GET_USAGECOUNT(state);
 		entry->dirty = (state & BM_DIRTY) != 0;
 	}
 	return index;
@@ -221,12 +226,60 @@ pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
 	return dirty;
 }
 
+/*
+ * Sets the level of each block of a segment that is in shared buffers: its
+ * usage count plus one.  There are nblocks levels, all 0; otherwise as
+ * pbp_pool_blocks().  Returns the number of these blocks.
+ */
+int64
+pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator,
+				ForkNumber fork, int segment, uint8 *levels, int64 nblocks)
+{
+	FileKey		key = file_key(*locator, fork, segment);
+	FileEntry  *file;
+	int64		found = 0;
+
+	file = hash_search(index->files, &key, HASH_FIND, NULL);
+	if (file == NULL)
+		return 0;
+
+	for (int i = file->newest; i != NO_ENTRY; i = index->buffers[i].next)
+	{
+		const BufferEntry *entry = &index->buffers[i];
+
+		if (entry->block >= nblocks || levels[entry->block] != 0)
+			continue;
+		levels[entry->block] = (uint8) (entry->usage + 1);
+		found++;
+	}
+	return found;
+}
+
 void
 pbp_pool_index_free(PbpPoolIndex *index)
 {
 	hash_destroy(index->files);
 	pfree(index->buffers);
 	pfree(index);
+}
+
+/*
+ * The buffer that has the block, or NULL.  It may hold another one by now, and
+ * the block may still be on its way.  Locks one partition of the server's table
+ * of buffers, shared, as each read of a block does: 100 to 500 ns.
+ */
+BufferDesc *
+pbp_pool_find(const BufferTag *tag)
+{
+	BufferTag	sought = *tag;
+	uint32		hash = BufTableHashCode(&sought);
+	LWLock	   *partition_lock = BufMappingPartitionLock(hash);
+	int			buffer;
+
+	LWLockAcquire(partition_lock, LW_SHARED);
+	buffer = BufTableLookup(&sought, hash);
+	LWLockRelease(partition_lock);
+	return buffer >= 0 ? GetBufferDescriptor(buffer) : NULL;
 }
 
 /*

@@ -19,7 +19,11 @@ extern PbpPoolIndex *pbp_pool_index(const PbpLocator *only);
 extern int64 pbp_pool_blocks(const PbpPoolIndex *index,
 							 const PbpLocator *locator, ForkNumber fork,
 							 int segment, uint8 *bitmap, int64 nblocks);
+extern int64 pbp_pool_levels(const PbpPoolIndex *index,
+							 const PbpLocator *locator, ForkNumber fork,
+							 int segment, uint8 *levels, int64 nblocks);
 extern void pbp_pool_index_free(PbpPoolIndex *index);
+extern BufferDesc *pbp_pool_find(const BufferTag *tag);
 extern bool pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork,
 							BlockNumber block, bool *dirty);
 

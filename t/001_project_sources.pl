@@ -49,7 +49,7 @@ like($before_grants, qr/'REVOKE ALL ON %s FROM PUBLIC%s'/, 'the script revokes w
 unlike($before_grants, qr/^GRANT/m, 'before it grants anything');
 is_deeply(
 	[ sort $grants =~ /^GRANT (?:EXECUTE ON FUNCTION|SELECT ON TABLE) (\w+).* TO pg_monitor;$/mg ],
-	[ sort grep { !/_(os_advise|read_cost|history_reset)$/ } $script =~ /^CREATE (?:FUNCTION|VIEW) (\w+)/mg ],
+	[ sort grep { !/_(os_advise|read_cost|cache_restore|history_reset)$/ } $script =~ /^CREATE (?:FUNCTION|VIEW) (\w+)/mg ],
 	'all but the movers are granted to pg_monitor');
 is_deeply([ grep { !/ TO pg_monitor;$/ } $grants =~ /^(GRANT.*)/mg ], [], 'and nothing to anybody else');
 
@@ -66,7 +66,7 @@ is_deeply(
 is_deeply([ grep { $code{$_} && $code{$_} =~ /GetBufferDescriptor|BufferDesc\b/ } @face ],
 	[], 'the SQL face touches no descriptor');
 for my $alone (map { glob("src/$_.[ch]") } 'advice*', 'prediction', 'prediction_*', 'latency', 'osmemory', 'cgroup', 'procfile', 'datafiles',
-	'served', 'capacity', 'poolbytes', 'decision')
+	'served', 'capacity', 'poolbytes', 'decision', 'cachemap')
 {
 	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
 }

@@ -24,6 +24,8 @@ my %readers = (
 	pgbufprobe_os_cache => q{SELECT count(*) FROM pgbufprobe_os_cache('pg_class')},
 	pgbufprobe_residency => q{SELECT count(*) FROM pgbufprobe_residency('pg_class') WHERE fork = 'main'},
 	pgbufprobe_residency_map => q{SELECT count(*) FROM pgbufprobe_residency_map('pg_class', 3)},
+	pgbufprobe_cache_map => q{SELECT length(pgbufprobe_cache_map('pg_class')) > 52},
+	pgbufprobe_cache_maps => q{SELECT count(*) > 0 FROM pgbufprobe_cache_maps()},
 	pgbufprobe_page_lifetime => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_page_lifetime('1 ms')},
 	pgbufprobe_history => q{SELECT count(*) > 0 FROM pgbufprobe_history()},
 	pgbufprobe_advice => q{SELECT count(*) FROM pgbufprobe_advice()},
@@ -44,6 +46,8 @@ my %answers = (
 	pgbufprobe_os_cache => 1,
 	pgbufprobe_residency => 1,
 	pgbufprobe_residency_map => 3,
+	pgbufprobe_cache_map => 't',
+	pgbufprobe_cache_maps => 't',
 	pgbufprobe_page_lifetime => 't',
 	pgbufprobe_history => 't',
 	pgbufprobe_advice => 11,
@@ -55,6 +59,8 @@ my %answers = (
 my %movers = (
 	pgbufprobe_history_reset => q{SELECT pgbufprobe_history_reset() IS NOT NULL},
 	pgbufprobe_os_advise => q{SELECT pgbufprobe_os_advise('pg_class', 'willneed') > 0},
+	pgbufprobe_cache_restore =>
+	  q{SELECT requested = already_present + read + skipped FROM kept, pgbufprobe_cache_restore('pg_class', map)},
 	pgbufprobe_read_cost => q{SELECT sum(reads) > 0 FROM pgbufprobe_read_cost('pg_class', 10)});
 my $live = q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')};
 
@@ -67,7 +73,7 @@ CREATE ROLE monitor IN ROLE pg_monitor;
 CREATE ROLE granted;
 CREATE DATABASE mine OWNER plain;
 CREATE EXTENSION pgbufprobe;
-CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state;
+CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state, pgbufprobe_cache_map('pg_class') AS map;
 GRANT SELECT ON kept TO PUBLIC;
 ));
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_history()')

@@ -17,6 +17,7 @@ my %long = (
 	scan => q{SELECT count(*) FROM generate_series(9901, 10000) n, pgbufprobe_scan_cost(n)},
 	watch => q{SELECT count(*) FROM pgbufprobe_clock_rate('1 h')},
 	page_lifetime => q{SELECT count(*) FROM pgbufprobe_page_lifetime('1 h')},
+	cache_map => q{SELECT count(pgbufprobe_cache_map('pg_class')) FROM generate_series(1, 1000000)},
 	snapshots => q{SELECT count(pgbufprobe_snapshot()) FROM generate_series(1, 1000000)},
 	differences => q{SELECT count(*) FROM (SELECT pgbufprobe_snapshot_diff_relations(state, state)
 		FROM (SELECT pgbufprobe_snapshot() AS state OFFSET 0) s, generate_series(1, 1000000) OFFSET 0) d},

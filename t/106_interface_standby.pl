@@ -39,6 +39,15 @@ my @answers = (
 	[ 'how long pages stay', 't|0',
 		q{SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()), count(seconds_per_pass)
 		    FROM pgbufprobe_page_lifetime('10 ms')} ],
+	[ 'cache maps', 't|t',
+		q{SELECT count(*) > 0, bool_and(length(map) >= 52) FROM pgbufprobe_cache_maps()} ],
+	# Nothing is missing, since this map is of this moment.
+	[ 'a restored cache map', 't|0|0',
+		q{SELECT requested = already_present, read, skipped
+		    FROM pgbufprobe_cache_restore('pages', pgbufprobe_cache_map('pages'), target => 'shared_buffers')} ],
+	[ 'a cache map of the primary', 't|t',
+		q{SELECT requested > 0, requested = already_present + read + skipped
+		    FROM kept, pgbufprobe_cache_restore('pages', map, target => 'shared_buffers')} ],
 	[ 'advice', '11|0|1',
 		q{SELECT count(*), count(estd_miss_ratio), count(DISTINCT note) FROM pgbufprobe_advice()} ],
 	[ 'relations of the advice', '1|0|1',
@@ -55,7 +64,7 @@ my $primary = start_server('primary', "shared_buffers = $pool\n$no_background_wr
 $primary->safe_psql(
 	'postgres', keyed_pages('pages', $pool + 500) . qq(
 CREATE EXTENSION pgbufprobe;
-CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state;
+CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state, pgbufprobe_cache_map('pages') AS map;
 -- What must agree of a replay and the live search after it. All is done once
 -- before, since a session's first use of a catalog moves usage counts.
 CREATE FUNCTION announced_and_done(victims int, OUT announced text, OUT done text)

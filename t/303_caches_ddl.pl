@@ -36,6 +36,9 @@ my %calls = (
 	'map' => [ 'pgbufprobe_residency_map(%s, 9)',
 		'both_blocks <= least(shared_blocks, os_blocks)
 		 AND greatest(shared_blocks, os_blocks) <= last_block - first_block + 1' ],
+	# NULL of a relation that was dropped during the call
+	'cache map' => [ 'pgbufprobe_cache_map(%s) AS m', 'coalesce(length(m) >= 52, true)' ],
+	'cache maps of all' => [ 'pgbufprobe_cache_maps()', 'length(map) > 52' ],
 	'view' => [ 'pgbufprobe_double_buffering',
 		'shared_bytes + os_bytes - both_bytes = distinct_bytes AND duplicate_fraction BETWEEN 0 AND 1 AND trustworthy' ]);
 

@@ -48,6 +48,9 @@ my %readers = (
 	pgbufprobe_residency_map => [
 		[ q{SELECT count(*), count(shared_blocks), count(os_blocks), count(both_blocks) FROM pgbufprobe_residency_map('pages', 10)},
 			'10|10|0|0', 1 ] ],
+	pgbufprobe_cache_map => [
+		[ q{SELECT length(pgbufprobe_cache_map('pages')) > 52}, 't', 1 ] ],
+	pgbufprobe_cache_maps => [ [ q{SELECT count(*) > 10 FROM pgbufprobe_cache_maps()}, 't', 1 ] ],
 	pgbufprobe_double_buffering => [
 		[ q{SELECT shared_bytes > 0, num_nulls(os_bytes, both_bytes, distinct_bytes, duplicate_fraction), trustworthy
 			FROM pgbufprobe_double_buffering}, 't|4|f', 1 ] ],
@@ -103,6 +106,8 @@ sub is_off
 		my ($out, $said) = ask("SELECT pgbufprobe_os_advise('pages', '$advice')");
 		like($said, qr/\AERROR:  55000: .*pgbufprobe\.os_cache" is off\z/, "$what: advice $advice is an error");
 	}
+	my (undef, $restored) = ask(q{SELECT pgbufprobe_cache_restore('pages', pgbufprobe_cache_map('pages'), target => 'os_cache')});
+	like($restored, qr/ERROR:  55000: .*pgbufprobe\.os_cache" is off\z/, "$what: a restore of the page cache is an error");
 	my ($out, $said) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 1200) WHERE tier IS DISTINCT FROM 'shared_buffers'});
 	like($out, qr/\A\|\d+\z/, "$what: reads from below shared buffers are of no tier");
 	like($said, qr/\Q$answers_nothing\E/, "$what: and the reason is said");

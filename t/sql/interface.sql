@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(55);
+SELECT plan(61);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -39,6 +39,14 @@ INSERT INTO documented VALUES
         OUT estd_storage_reads_saved_error bigint, OUT estd_storage_reads_added bigint,
         OUT estd_storage_reads_added_error bigint, OUT working_set_bytes bigint, OUT working_set_bytes_error bigint,
         OUT sampled_loads bigint, OUT note text$$),
+    ('pgbufprobe_cache_map(regclass,text)', 'v', true, 'r', true, 'bytea', $$
+        relation regclass, fork text DEFAULT 'main'::text$$),
+    ('pgbufprobe_cache_maps()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT relation text, OUT fork text, OUT map bytea$$),
+    ('pgbufprobe_cache_restore(regclass,bytea,text,text,double precision)', 'v', false, 'u', false, 'record', $$
+        relation regclass, map bytea, fork text DEFAULT 'main'::text, target text DEFAULT 'both'::text,
+        mb_per_second double precision DEFAULT NULL::double precision, OUT requested bigint, OUT already_present bigint,
+        OUT read bigint, OUT skipped bigint$$),
     ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
         OUT action text, OUT look_at text$$),

@@ -1,0 +1,113 @@
+-- Cache maps: what they are, what is restored, and what is refused.
+CREATE EXTENSION pgbufprobe;
+CREATE ROLE regress_pgbufprobe_plain;
+CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
+\set SHOW_CONTEXT never
+
+CREATE TABLE mapped (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO mapped SELECT i, repeat('x', 500) FROM generate_series(1, 2000) i;
+CREATE VIEW mapped_view AS SELECT * FROM mapped;
+CREATE TEMP TABLE mapped_temp (i integer);
+CREATE TABLE mapped_parted (i integer) PARTITION BY RANGE (i);
+CREATE TABLE mapped_empty ();
+CREATE UNLOGGED TABLE mapped_unlogged (i integer PRIMARY KEY);
+CREATE TABLE "Mapped, too" AS SELECT 1 AS i;
+CREATE TABLE maps AS SELECT pgbufprobe_cache_map('mapped') AS map;
+
+-- what a map is: a header, runs of blocks, a checksum
+SELECT substr(map, 1, 8) = 'pbpcache'::bytea AS magic, length(map) > 52 AS has_runs, length(map) <= 52 + pg_relation_size('mapped') / 8192 AS small
+FROM maps;
+SELECT length(pgbufprobe_cache_map('mapped_empty')) AS empty;
+SELECT pgbufprobe_cache_map(NULL) IS NULL AS nothing;
+-- of indexes and all forks
+SELECT length(pgbufprobe_cache_map('mapped_pkey')) > 52 AS index, length(pgbufprobe_cache_map('mapped_unlogged_pkey', 'init')) > 52 AS init;
+SELECT count(*) > 50 AS relations, count(DISTINCT (relation, fork)) = count(*) AS once,
+       count(*) FILTER (WHERE to_regclass(relation) IS NULL) AS unnamed
+FROM pgbufprobe_cache_maps();
+SELECT relation, fork FROM pgbufprobe_cache_maps() WHERE relation ~ 'mapped|Mapped' AND fork = 'main' ORDER BY relation COLLATE "C";
+
+-- all of it is there
+SELECT requested > 100 AS requested, already_present = requested AS present, read, skipped
+FROM maps, pgbufprobe_cache_restore('mapped', map, target => 'shared_buffers');
+SELECT requested > 100 AS requested, already_present + read = requested AS there, skipped
+FROM maps, pgbufprobe_cache_restore('mapped', map, mb_per_second => 100000);
+-- a block past the end is skipped; the map of a relation that was dropped applies to another one
+CREATE TABLE mapped_before AS SELECT * FROM mapped;
+CREATE TABLE maps_before AS SELECT pgbufprobe_cache_map('mapped_before') AS map;
+DROP TABLE mapped_before;
+SELECT requested > 100 AS requested, already_present, read, skipped = requested AS skipped
+FROM maps_before, pgbufprobe_cache_restore('mapped_empty', map);
+-- so does that of the same relation under another name
+ALTER TABLE mapped RENAME TO mapped_renamed;
+SELECT requested > 100 AS requested, already_present = requested AS present
+FROM maps, pgbufprobe_cache_restore('mapped_renamed', map, target => 'shared_buffers');
+ALTER TABLE mapped_renamed RENAME TO mapped;
+-- NULL
+SELECT pgbufprobe_cache_restore(NULL, map) IS NULL AS nothing, pgbufprobe_cache_restore('mapped', NULL) IS NULL AS no_map FROM maps;
+
+-- what is refused
+SELECT pgbufprobe_cache_restore('mapped', '');
+SELECT pgbufprobe_cache_restore('mapped', 'This is not a map, but it is long enough to be the map of some relation.');
+SELECT pgbufprobe_cache_restore('mapped', substr(map, 1, 51)) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', substr(map, 1, 52)) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', map || '\x00') FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', set_byte(map, 24, 1 - get_byte(map, 24) % 2)) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped_empty', map) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', pgbufprobe_cache_map('"Mapped, too"'));
+SELECT pgbufprobe_cache_restore('mapped', pgbufprobe_cache_map('pg_database'), target => 'os_cache');
+SELECT pgbufprobe_cache_restore('mapped', map, 'fsm') FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', map, 'init') FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', map, 'nonsense') FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', map, target => 'cpu') FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', map, mb_per_second => 0) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped', map, mb_per_second => 'NaN') FROM maps;
+SELECT pgbufprobe_cache_restore('mapped_view', map) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped_temp', map) FROM maps;
+SELECT pgbufprobe_cache_restore('mapped_parted', map) FROM maps;
+SELECT pgbufprobe_cache_restore(0, map) FROM maps;
+SELECT pgbufprobe_cache_map('mapped', 'init');
+SELECT pgbufprobe_cache_map('mapped_view');
+SELECT pgbufprobe_cache_map('mapped_temp');
+SELECT pgbufprobe_cache_map('mapped_parted');
+SELECT pgbufprobe_cache_map(0);
+
+-- damaged at random: one kind of error only
+CREATE FUNCTION damaged(OUT attempts bigint, OUT refused bigint, OUT states text) LANGUAGE plpgsql AS $$
+DECLARE
+    whole bytea := (SELECT map FROM maps);
+    place integer;
+BEGIN
+    attempts := 0;
+    refused := 0;
+    FOR i IN 1 .. 1000 LOOP
+        attempts := attempts + 1;
+        place := (random() * (length(whole) - 1))::integer;
+        BEGIN
+            PERFORM pgbufprobe_cache_restore('mapped', CASE WHEN i % 2 = 0 THEN substr(whole, 1, place)
+                ELSE set_byte(whole, place, get_byte(whole, place) # (1 + i % 255)) END);
+        EXCEPTION WHEN OTHERS THEN
+            refused := refused + 1;
+            IF states IS NULL OR states <> SQLSTATE THEN
+                states := concat_ws(' ', states, SQLSTATE);
+            END IF;
+        END;
+    END LOOP;
+END $$;
+SELECT * FROM damaged();
+
+-- privileges
+SET ROLE regress_pgbufprobe_plain;
+SELECT pgbufprobe_cache_map('mapped');
+SELECT * FROM pgbufprobe_cache_maps();
+SELECT pgbufprobe_cache_restore('mapped', '');
+SET ROLE regress_pgbufprobe_monitor;
+SELECT length(pgbufprobe_cache_map('mapped')) > 52 AS answers;
+SELECT count(*) > 50 AS answers FROM pgbufprobe_cache_maps();
+SELECT pgbufprobe_cache_restore('mapped', '');
+RESET ROLE;
+
+DROP FUNCTION damaged();
+DROP VIEW mapped_view;
+DROP TABLE maps, maps_before, mapped, mapped_parted, mapped_empty, mapped_unlogged, "Mapped, too";
+DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
+DROP EXTENSION pgbufprobe;

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * cachetake.h
+ *	  Takes cache maps: what both caches hold of a fork, block by block.
+ *
+ * Offers the maps of one relation, or of all relations of the database by one
+ * scan of the descriptors.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_CACHETAKE_H
+#define PBP_CACHETAKE_H
+
+#include "lib/stringinfo.h"
+
+#include "osfile.h"
+#include "poolindex.h"
+
+typedef struct PbpMapTaker
+{
+	PbpPoolIndex *index;
+	uint8	   *levels;			/* of the blocks of one segment */
+	uint8	   *os;				/* a bit for each of them */
+} PbpMapTaker;
+
+typedef struct PbpTakenMap
+{
+	StringInfoData bytes;
+	int64		nblocks;
+	int64		shared;			/* in shared buffers */
+	int64		os;				/* in the page cache */
+	PbpOsTrust	trust;			/* of "os"; if unreadable, there is no map */
+	char	   *unreadable;		/* path of that segment; palloc'd */
+	int			error;			/* why, an errno */
+} PbpTakenMap;
+
+extern void pbp_map_taker_begin(PbpMapTaker *taker, const PbpLocator *only);
+extern bool pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator,
+						 ForkNumber fork, PbpTakenMap *map);
+extern void pbp_map_taker_end(PbpMapTaker *taker);
+
+#endif							/* PBP_CACHETAKE_H */

@@ -1,0 +1,268 @@
+# A map says what pg_buffercache and mincore say, to the block and the usage count. After a restart, a restore brings
+# back the same blocks with the same usage counts; it fills free buffers only, and evicts nothing.
+
+use strict;
+use warnings;
+
+use CacheMap;
+use PageCache;
+use PostgreSQL::Test::Utils;
+use Server;
+use Test::More;
+
+my $nblocks = 800;
+my $node = start_cache_server('main', 'shared_buffers = 2048');
+my $has_buffercache = create_if_available($node, 'pg_buffercache');
+plan skip_all => 'no pg_buffercache, with which the results are compared' unless $has_buffercache;
+my $has_free_list = $node->pg_version->major < 19;
+
+$node->safe_psql('postgres',
+	one_row_a_page('pages', $nblocks) . one_row_a_page('others', 300) . 'VACUUM pages, others; CHECKPOINT;
+	CREATE TABLE kept (label text PRIMARY KEY, map bytea)');
+my $block_bytes = $node->safe_psql('postgres', 'SHOW block_size');
+my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
+my $restore = 'SELECT requested, already_present, read, skipped FROM pgbufprobe_cache_restore';
+
+# Sessions come and go, unless their catalog reads would matter.
+my $session;
+
+sub ask
+{
+	my ($query) = @_;
+	return $session ? $session->query_safe($query) : $node->safe_psql('postgres', $query);
+}
+
+# "block:usage count" of all blocks of a relation in shared buffers.
+sub in_buffers
+{
+	my ($relation) = @_;
+	return ask("SELECT coalesce(string_agg(relblocknumber || ':' || usagecount, ' ' ORDER BY relblocknumber), '')
+		FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('$relation') AND relforknumber = 0
+		AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())");
+}
+
+# The blocks that either cache held.
+sub cached_in
+{
+	my ($map) = @_;
+	return scalar grep { defined $_->[0] || $_->[1] } @{ $map->{blocks} };
+}
+
+sub in_map
+{
+	my ($map) = @_;
+	my @blocks = @{ $map->{blocks} };
+	return join ' ', map { "$_:$blocks[$_][0]" } grep { defined $blocks[$_][0] } 0 .. $#blocks;
+}
+
+sub unused_buffers { return ask('SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL') }
+
+sub map_of { return read_map(ask("SELECT encode(pgbufprobe_cache_map('$_[0]'), 'hex')")) }
+
+# Uses blocks of a table so many times each, in a new session.
+sub use_blocks
+{
+	my ($relation, $first, $last, $times) = @_;
+	$node->safe_psql('postgres', "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP FOR b IN $first .. $last LOOP
+		PERFORM id FROM $relation WHERE ctid = format('(%s,1)', b)::tid; END LOOP; END LOOP; END \$\$");
+	return;
+}
+
+sub with_pool
+{
+	my ($buffers) = @_;
+	$node->append_conf('postgresql.conf', "shared_buffers = $buffers");
+	$node->restart;
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# Maps
+
+$node->restart;
+is(in_map(map_of('pages')), '', 'after a start, no block is in shared buffers');
+use_blocks('pages', 0, 99, 1);
+use_blocks('pages', 100, 149, 2);
+use_blocks('pages', 150, 199, 3);
+use_blocks('pages', 500, 549, 9);
+my $used = in_buffers('pages');
+my @used = split / /, $used;
+my $map = map_of('pages');
+is(scalar @used, 250, 'pg_buffercache has the blocks that were used');
+like($used, qr/^0:1 .* 99:1 100:2 .* 150:3 .* 500:5 .* 549:5$/, 'with the usage counts that they must have');
+is(in_map($map), $used, 'and so has the map');
+is_deeply([ @$map{qw(nblocks block_bytes fork)} ], [ $nblocks, $block_bytes, 0 ], 'it says of what it is');
+is( join('|', @$map{qw(system database relation)}),
+	ask(q{SELECT concat_ws('|', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()), 'pages'::regclass::oid)
+		FROM pg_control_system()}), 'and of which relation');
+is(scalar @{ $map->{blocks} }, $nblocks, 'and has all blocks');
+is( $node->safe_psql('postgres', q{SELECT map = pgbufprobe_cache_map('pages') FROM pgbufprobe_cache_maps() WHERE relation = 'public.pages' AND fork = 'main'}),
+	't', 'the maps of the database are the same, by qualified names');
+
+SKIP:
+{
+	skip 'the state of the page cache is unknown here', 1 unless $map->{os_known};
+	$session = $node->background_psql('postgres');
+	my ($file) = segment_files($node, $session, 'pages', 'main');
+	my $per_block = $block_bytes / $page_bytes;
+	my $states = sub
+	{
+		my $pages = cached_pages($file);
+		return join '', map { substr($pages, $_ * $per_block, $per_block) =~ /^1+$/ ? 1 : 0 } 0 .. $nblocks - 1;
+	};
+	my $mapped = undisturbed(
+		'a map', $states,
+		sub { join '', map { $_->[1] } @{ map_of('pages')->{blocks} } },
+		reach => sub
+		{
+			set_pages($file, 'drop', 0, $nblocks * $per_block, 'read', 10 * $per_block, 30 * $per_block)
+			  unless why_not_evictable($file);
+		});
+	is($mapped, $states->(), 'the page cache is mapped as mincore has it') if defined $mapped;
+	$session->quit;
+	undef $session;
+}
+
+$node->safe_psql('postgres', q{INSERT INTO kept VALUES ('used', pgbufprobe_cache_map('pages'))});
+my $kept = q{(SELECT map FROM kept WHERE label = 'used')};
+
+# ---------------------------------------------------------------------------
+# Restored
+
+$node->restart;
+is(in_buffers('pages'), '', 'after a restart, no block is there');
+is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|250|0', 'the restore reads all blocks');
+is(in_buffers('pages'), $used, 'the same blocks are there again, with the same usage counts');
+is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|250|0|0', 'a second restore finds them');
+is(in_buffers('pages'), $used, 'and changes nothing');
+
+use_blocks('pages', 0, 9, 3);
+my $more = in_buffers('pages');
+like($more, qr/^0:4 .* 9:4 10:1 /, 'some are used more often');
+$node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')");
+is(in_buffers('pages'), $more, 'and keep the higher usage count');
+
+$node->restart;
+use_blocks('pages', 500, 509, 1);
+is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|10|240|0', 'what sessions have loaded is present');
+is(in_buffers('pages'), $used, 'and gets the usage count of the map, if that is higher');
+
+SKIP:
+{
+	my $reason = $map->{os_known} ? why_not_evictable($node->data_dir) : 'the state of the page cache is unknown here';
+	skip $reason, 5 if $reason;
+
+	$session = $node->background_psql('postgres');
+	my ($file) = segment_files($node, $session, 'pages', 'main');
+	read_file($file);
+	my $all = map_of('pages');
+	ask(q{INSERT INTO kept VALUES ('all', pgbufprobe_cache_map('pages'))});
+	my $of_all = q{(SELECT map FROM kept WHERE label = 'all')};
+	is(drop_files($file), 0, 'the file is dropped from the page cache');
+	is( bring_back(sub { ask("$restore('pages', $of_all, target => 'os_cache')") }, $file), 0,
+		'the page cache has it again') if cached_in($all) == $nblocks;
+	$session->quit;
+	undef $session;
+
+	$node->stop;
+	is(drop_files($file), 0, 'the file is dropped while the server is stopped');
+	$node->start;
+	is( bring_back(sub { $node->safe_psql('postgres', "$restore('pages', $of_all)") }, $file), 0,
+		'both caches: the page cache has all of it');
+	is(in_buffers('pages'), $used, 'and shared buffers have what they had');
+}
+
+# ---------------------------------------------------------------------------
+# Into a smaller pool
+
+with_pool(400);
+$session = $node->background_psql('postgres');
+# Once before, so that what the session reads of the catalog is there.
+ask("$restore('others', pgbufprobe_cache_map('others'))");
+ask("SELECT $kept");
+$_->() for \&unused_buffers, sub { in_buffers('pages') };
+use_blocks('others', 0, 99, 1);
+my $others = in_buffers('others');
+my $free = unused_buffers();
+my ($requested, $present, $read, $skipped) = split /\|/, ask("$restore('pages', $kept, target => 'shared_buffers')");
+is("$requested|$present", '250|0', 'a smaller pool: all blocks are requested');
+cmp_ok($read, '<', 250, 'but there are not enough free buffers');
+is($read + $skipped, 250, 'the rest is skipped');
+is(in_buffers('others'), $others, 'no page of others was evicted, or aged');
+is(unused_buffers(), 0, 'no buffer is left free') if $has_free_list;
+my %usage = map { split /:/ } @used;
+my @restored = map { s/:.*//r } split / /, in_buffers('pages');
+my @best = sort { $usage{$b} <=> $usage{$a} || $a <=> $b } keys %usage;
+is_deeply(\@restored, [ sort { $a <=> $b } @best[ 0 .. $read - 1 ] ], 'the most useful blocks came first');
+note("$free buffers were free, $read blocks were read");
+is( ask("SELECT requested = already_present + read AND skipped = 0 FROM pgbufprobe_cache_restore('pages', $kept)"),
+	't', 'with both targets, the page cache gets the rest') if $map->{os_known};
+$session->quit;
+undef $session;
+
+# ---------------------------------------------------------------------------
+# Another relation by now
+
+with_pool(2048);
+$node->safe_psql('postgres', q{INSERT INTO pages SELECT i, repeat('x', current_setting('block_size')::integer / 16) FROM generate_series(1, 50) i; CHECKPOINT});
+$node->restart;
+is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|250|0', 'grown: the same blocks');
+$node->safe_psql('postgres', q{DELETE FROM pages WHERE ctid >= '(520,0)'; VACUUM pages});
+$node->restart;
+is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|220|30', 'shrunk: blocks past the end are skipped');
+$node->safe_psql('postgres', 'DELETE FROM pages WHERE id >= 300; VACUUM FULL pages; CHECKPOINT');
+$node->restart;
+my $length = $node->safe_psql('postgres', "SELECT pg_relation_size('pages') / $block_bytes");
+my $within = grep { $_ < $length } keys %usage;
+is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"),
+	"250|0|$within|" . (250 - $within), 'rewritten: what applies by block number');
+$node->safe_psql('postgres', 'TRUNCATE pages');
+my $all = cached_in(read_map($node->safe_psql('postgres', "SELECT encode($kept, 'hex')")));
+is($node->safe_psql('postgres', "$restore('pages', $kept)"), "$all|0|0|$all", 'truncated: everything is skipped');
+
+# ---------------------------------------------------------------------------
+# The same relation by another identity
+
+my $applies = 'SELECT requested > 0 AND already_present = requested FROM pgbufprobe_cache_restore';
+$node->safe_psql('postgres', q{CREATE INDEX others_id ON others (id);
+	INSERT INTO kept VALUES ('index', pgbufprobe_cache_map('others_id'))});
+like(
+	($node->psql('postgres', q{SELECT pgbufprobe_cache_restore('others', map) FROM kept WHERE label = 'index'}))[2],
+	qr/cache map does not belong to relation "others"\n.*of relation public\.others_id, which still exists/,
+	'the map of another relation is refused');
+my $oid = $node->safe_psql('postgres', q{SELECT 'others_id'::regclass::oid});
+$node->safe_psql('postgres', 'REINDEX INDEX CONCURRENTLY others_id; SELECT count(*) FROM others WHERE id > 0');
+isnt($node->safe_psql('postgres', q{SELECT 'others_id'::regclass::oid}), $oid, 'REINDEX CONCURRENTLY replaces an index');
+is( $node->safe_psql('postgres', qq{$applies('others_id', (SELECT map FROM kept WHERE label = 'index'), target => 'shared_buffers')}),
+	't', 'whose map applies to the new one');
+
+$node->safe_psql('postgres', q{INSERT INTO kept VALUES ('shared', pgbufprobe_cache_map('pg_database'))});
+my $dumped = $node->safe_psql('postgres', q{SELECT encode(map, 'hex') FROM kept WHERE label = 'shared'});
+$node->safe_psql('postgres', 'CREATE DATABASE clone TEMPLATE postgres');
+$node->safe_psql('clone', 'CREATE TABLE elsewhere AS TABLE others; SELECT count(*) FROM elsewhere');
+is( $node->safe_psql('clone', qq{SELECT requested FROM pgbufprobe_cache_restore('elsewhere', $kept, target => 'shared_buffers')}),
+	250, 'in another database, the name decides');
+is( $node->safe_psql('clone', qq{$applies('pg_database', decode('$dumped', 'hex'), target => 'shared_buffers')}),
+	't', 'the map of a shared relation applies in each database');
+like(
+	($node->psql('clone', qq{SELECT pgbufprobe_cache_restore('elsewhere', decode('$dumped', 'hex'))}))[2],
+	qr/of relation pg_catalog\.pg_database, which/, 'but to no other relation');
+
+# ---------------------------------------------------------------------------
+# Interrupted
+
+use_blocks('others', 0, 299, 1);
+$node->safe_psql('postgres', q{INSERT INTO kept VALUES ('others', pgbufprobe_cache_map('others'))});
+$node->restart;
+my $slow = start_psql($node, 'restoring', '-c',
+	"$restore('others', (SELECT map FROM kept WHERE label = 'others'), mb_per_second => 1e-6)");
+my $waiting = q{FROM pg_stat_activity WHERE application_name = 'restoring' AND wait_event_type = 'Extension'};
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $waiting"), 'a slow restore waits');
+is($node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $waiting"), 't', 'and is cancelled');
+$slow->{run}->finish;
+like($slow->{err}, qr/canceling statement due to user request/, 'which ends it');
+is( $node->safe_psql('postgres', q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE others IN ACCESS EXCLUSIVE MODE; SELECT 'locked'; COMMIT}),
+	'locked', 'and leaves no lock');
+
+has_no_crash($node);
+done_testing();
