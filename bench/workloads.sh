@@ -100,7 +100,7 @@ load() {
 # Prints hits and reads so far, without those through rings if the server counts them apart.
 counts() {
 	if [ "$major" -ge 18 ]; then
-		sql -c "SELECT sum(hits), sum(read_bytes) / 8192 FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
+		sql -c "SELECT sum(hits), div(sum(read_bytes), 8192) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
 	elif [ "$major" -ge 16 ]; then
 		sql -c "SELECT sum(hits), sum(reads) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
 	else

@@ -25,7 +25,7 @@
  * Error of any other size, as a share of the miss ratio and at most, by restarts
  * of real servers: even under the same load, it varies with time.
  */
-#define RESTART_SHARE		0.02
+#define RESTART_SHARE		0.04
 #define MOST_RESTART_ERROR	0.003
 
 /*
