@@ -143,7 +143,7 @@ restore(void)
 	if (wanted)
 		(void) pbp_carry_restore();
 	progress = pbp_carry_lock();
-	progress->settled = !pbp_must_end();
+	progress->settled = progress->settled || !pbp_must_end();
 	pbp_carry_unlock();
 }
 

@@ -12,16 +12,23 @@
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/fd.h"
 #include "utils/wait_event.h"
 
 #include "carryfile.h"
 
 #define CARRY_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.maps"
 #define NEW_CARRY_FILE	CARRY_FILE ".tmp"
+
+/* Has a byte for each restore that a crash has ended. */
+#define MARK_FILE		CARRY_FILE ".restoring"
+#define MAX_CRASHES		3
 
 #define MAGIC			UINT64CONST(0x7062706361727279)
 #define VERSION			1
@@ -116,6 +123,8 @@ check_file(PbpCarryReader *reader, bool verify)
 	if (!read_at(reader, &reader->header, sizeof(PbpCarryHeader), 0) ||
 		header->magic != expected.magic || (verify && !is_whole(reader)))
 		return "it is damaged";
+	if (header->nbuffers <= 0)
+		return "it is damaged";
 	if (header->version != expected.version)
 		return "it was written by another version of pgbufprobe";
 	if (header->block_bytes != expected.block_bytes || header->segment_blocks != expected.segment_blocks)
@@ -194,4 +203,46 @@ pbp_carry_close(PbpCarryReader *reader)
 {
 	FileClose(reader->file);
 	pfree(reader->map);
+}
+
+/* ---- restores that end in a crash ---- */
+
+static void
+add_mark(void)
+{
+	int			file = OpenTransientFile(MARK_FILE, O_WRONLY | O_CREAT | O_APPEND | PG_BINARY);
+
+	if (file < 0 || write(file, "x", 1) != 1 || pg_fsync(file) != 0)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", MARK_FILE)));
+	if (file >= 0)
+		(void) CloseTransientFile(file);
+	(void) fsync_fname_ext(PGSTAT_STAT_PERMANENT_DIRECTORY, true, true, LOG);
+}
+
+/*
+ * To be called before a restore, so that one that crashes the server, for
+ * example for lack of memory, does not do so at each start.  False: it has done
+ * so too often, which is logged.
+ */
+bool
+pbp_carry_mark_restore(void)
+{
+	struct stat status;
+
+	if (stat(MARK_FILE, &status) == 0 && status.st_size >= MAX_CRASHES)
+	{
+		pbp_carry_log_ignored("a crash or an immediate shutdown has ended each of its last restores");
+		return false;
+	}
+	add_mark();
+	return true;
+}
+
+/* To be called when a restore has ended without a crash, or the file was replaced. */
+void
+pbp_carry_unmark_restore(void)
+{
+	(void) unlink(MARK_FILE);
 }

@@ -73,6 +73,8 @@ extern bool pbp_carry_open(PbpCarryReader *reader, bool verify);
 extern bool pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry);
 extern const uint8 *pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry);
 extern void pbp_carry_log_ignored(const char *why);
+extern bool pbp_carry_mark_restore(void);
+extern void pbp_carry_unmark_restore(void);
 extern void pbp_carry_close(PbpCarryReader *reader);
 
 #endif							/* PBP_CARRYFILE_H */

@@ -209,7 +209,7 @@ restore_maps(Load *load, PbpCarryReader *reader)
 void
 pbp_carry_load_main(Datum arg pg_attribute_unused())
 {
-	Load		load = {.until_ns = pbp_now_ns() + CONNECTED_NS};
+	Load		load = {0};
 	PbpCarryReader reader;
 
 	memcpy(&load.job, MyBgworkerEntry->bgw_extra, sizeof(load.job));
@@ -218,6 +218,8 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(load.job.connect_to, InvalidOid, 0);
+	/* counted from here, so that each worker gets some blocks read */
+	load.until_ns = pbp_now_ns() + CONNECTED_NS;
 	if (pbp_carry_open(&reader, false))
 	{
 		restore_maps(&load, &reader);

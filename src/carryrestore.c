@@ -178,9 +178,11 @@ find_databases(Plan *plan)
 
 /* ---- by workers ---- */
 
+/* At the end of this process, also by an error, but not in a crash. */
 static void
 end_running(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
+	pbp_carry_unmark_restore();
 	if (running != NULL)
 		TerminateBackgroundWorker(running);
 }
@@ -421,6 +423,11 @@ pbp_carry_restore(void)
 
 	if (!pbp_carry_open(&plan.reader, true))
 		return true;
+	if (!pbp_carry_mark_restore())
+	{
+		pbp_carry_close(&plan.reader);
+		return true;
+	}
 	before_shmem_exit(end_running, PointerGetDatum(NULL));
 	begin_progress(&plan.reader.header, plan.reader.end + (int64) sizeof(pg_crc32c));
 	complete = read_plan(&plan);
@@ -430,6 +437,7 @@ pbp_carry_restore(void)
 		complete = restore_shared_buffers(&plan) && restore_page_cache(&plan);
 	}
 	end_progress(complete);
+	pbp_carry_unmark_restore();
 	pbp_carry_close(&plan.reader);
 	return complete;
 }

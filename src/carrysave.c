@@ -245,6 +245,9 @@ pbp_carry_save(bool quick)
 	}
 	pbp_map_taker_end(&save.taker);
 	if (saved)
+	{
+		pbp_carry_unmark_restore();
 		publish(&save, saved_at);
+	}
 	return saved;
 }

@@ -102,6 +102,28 @@ becomes_true($node, "count(*) = 1 $carry_worker AND pid <> $pid", 'the worker al
 is(progress($node, 'phase'), 'done', 'which restores nothing again');
 
 # ---------------------------------------------------------------------------
+# A restore that ends in a crash each time is given up
+
+set($node, carry_over_rate => '1MB');
+use_blocks($node, 'postgres', 'pages', 0, 699, 5);
+$node->restart;
+for my $crash (1 .. 3)
+{
+	becomes_true($node, q{phase LIKE 'restoring%' FROM pgbufprobe_carry_over_progress()}, "crash $crash: a restore was begun");
+	$node->stop('immediate');
+	is(-s "$file.restoring", $crash, "crash $crash: it is remembered");
+	$from = -s $node->logfile;
+	$node->start;
+}
+becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'after three crashes, nothing is restored');
+like(log_since($node, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because a crash or an immediate shutdown has ended/, 'and the log says so');
+set($node, carry_over_rate => '0');
+use_blocks($node, 'postgres', 'pages', 0, 99, 1);
+$node->restart;
+is_restored($node, 'what was saved after the crashes');
+ok(!-e "$file.restoring", 'the crashes are forgotten');
+
+# ---------------------------------------------------------------------------
 # A slow restore: progress, and its end
 
 set($node, carry_over_rate => '1MB');
