@@ -394,8 +394,9 @@ restore_shared_buffers(PbpRestore *restore, Relation relation, Blocks *blocks)
  * Restores the next blocks; false if there are no more.
  *
  * The relation must be open and locked at least by an AccessShareLock, so that
- * it cannot become shorter during the step; its length is determined anew in
- * each.  It must have the fork.  Reads at most STEP_BLOCKS blocks, and can be interrupted before each.
+ * it cannot become shorter during the step; each step asks for its length.  It
+ * must have the fork.  Reads at most STEP_BLOCKS blocks, and can be interrupted
+ * before each.
  */
 bool
 pbp_restore_step(PbpRestore *restore, Relation relation)

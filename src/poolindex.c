@@ -194,6 +194,15 @@ pbp_pool_index(const PbpLocator *only)
 	return index;
 }
 
+static int
+newest_entry(const PbpPoolIndex *index, const PbpLocator *locator, ForkNumber fork, int segment)
+{
+	FileKey		key = file_key(*locator, fork, segment);
+	FileEntry  *file = hash_search(index->files, &key, HASH_FIND, NULL);
+
+	return file == NULL ? NO_ENTRY : file->newest;
+}
+
 /*
  * Sets the bit of each block of a segment that is in shared buffers; returns
  * how many of these are dirty.  The bitmap has nblocks bits, all clear; blocks
@@ -206,15 +215,9 @@ int64
 pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
 				ForkNumber fork, int segment, uint8 *bitmap, int64 nblocks)
 {
-	FileKey		key = file_key(*locator, fork, segment);
-	FileEntry  *file;
 	int64		dirty = 0;
 
-	file = hash_search(index->files, &key, HASH_FIND, NULL);
-	if (file == NULL)
-		return 0;
-
-	for (int i = file->newest; i != NO_ENTRY; i = index->buffers[i].next)
+	for (int i = newest_entry(index, locator, fork, segment); i != NO_ENTRY; i = index->buffers[i].next)
 	{
 		const BufferEntry *entry = &index->buffers[i];
 
@@ -235,15 +238,9 @@ int64
 pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator,
 				ForkNumber fork, int segment, uint8 *levels, int64 nblocks)
 {
-	FileKey		key = file_key(*locator, fork, segment);
-	FileEntry  *file;
 	int64		found = 0;
 
-	file = hash_search(index->files, &key, HASH_FIND, NULL);
-	if (file == NULL)
-		return 0;
-
-	for (int i = file->newest; i != NO_ENTRY; i = index->buffers[i].next)
+	for (int i = newest_entry(index, locator, fork, segment); i != NO_ENTRY; i = index->buffers[i].next)
 	{
 		const BufferEntry *entry = &index->buffers[i];
 

@@ -124,6 +124,11 @@ $values{jsonb} = [
 		'{"usage_counts": []}', '{"relations": [null]}', '{"other_relations": []}', '{"database": "\\u20ac"}'),
 	map { "jsonb_set(:'state', '$_')" } '{relations,0,oid}\', \'4294967297', '{relations,0,usagecounts}\', \'[1, 2, 3]',
 	'{usage_counts,0,buffers}\', \'9223372036854775807', '{relations,1}\', :\'state' ];
+# The same of cache maps.
+$values{bytea} = [
+	(map { "'$_'::bytea" } '', '\\x00', 'pgbufprobe', '%s%n'), q{decode(repeat('00', 1048576), 'hex')},
+	(map { ":'map'::bytea$_" } ('') x 5, q{ || '\\x00'}),
+	q{substr(:'map'::bytea, 1, 20)}, q{substr(:'map'::bytea, 2)}, q{set_byte(:'map'::bytea, 30, 7)} ];
 
 # ---------------------------------------------------------------------------
 # The calls
@@ -218,6 +223,7 @@ SET client_min_messages = warning;
 CREATE TEMP TABLE my_temp (id int PRIMARY KEY);
 INSERT INTO my_temp SELECT generate_series(1, 1000);
 SELECT pgbufprobe_snapshot() AS state \gset
+SELECT pgbufprobe_cache_map('plain') AS map \gset
 SELECT count(*) FROM pg_locks;
 } . $leftovers . $leftovers;
 for my $i (0 .. $#statements)

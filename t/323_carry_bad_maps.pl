@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use CacheMap;
+use File::Spec;
 use PageCache;
 use PostgreSQL::Test::Utils;
 use Server;
@@ -136,7 +137,7 @@ for my $i (0 .. $nmaps - 1)
 	my $kind = $kinds{ $kinds[ $i % @kinds ] };
 	push @lines, join "\t", $kinds[ $i % @kinds ], $kind->{relation} // 'pages', $kind->{fork} // 'main', '\\\\x' . unpack('H*', $kind->{make}->());
 }
-my $file = $node->data_dir . '/generated.txt';
+my $file = File::Spec->rel2abs($node->data_dir) . '/generated.txt';
 append_to_file($file, join("\n", @lines) . "\n");
 $session->query_safe("COPY generated (kind, relation, fork, map) FROM '$file'");
 
