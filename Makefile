@@ -29,7 +29,7 @@ OBJS = \
 	src/cachetake.o \
 	src/capacity.o \
 	src/carry.o \
-	src/carryadvise.o \
+	src/carryextent.o \
 	src/carryfile.o \
 	src/carryfuncs.o \
 	src/carryload.o \

@@ -53,7 +53,7 @@ static void
 begin_level(PbpRestore *restore, int level)
 {
 	restore->level = level;
-	restore->block = restore->first_block;
+	restore->block = 0;
 	restore->run.nblocks = 0;
 	pbp_map_read(&restore->reader, restore->map, restore->bytes);
 }
@@ -73,7 +73,6 @@ pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreT
 	restore->bytes = bytes;
 	restore->target = target;
 	restore->start_ns = pbp_now_ns();
-	restore->last_level = target == PBP_RESTORE_SHARED_BUFFERS ? 1 : 0;
 	begin_level(restore, target == PBP_RESTORE_OS_CACHE ? 0 : PBP_MAP_LEVELS - 1);
 
 	INIT_CRC32C(checksum);
@@ -83,23 +82,6 @@ pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreT
 	reason = pbp_map_check(map, bytes, checksum, BLCKSZ, &restore->header);
 	if (reason == NULL && restore->header.fork > MAX_FORKNUM)
 		reason = "It is of a fork that does not exist.";
-	return reason;
-}
-
-/*
- * The same for one level only, with the first block of the map at another place
- * of the fork.  With shared buffers as the target, level 0 means the blocks that
- * only the page cache held, to be read into free buffers.
- */
-const char *
-pbp_restore_begin_level(PbpRestore *restore, const uint8 *map, Size bytes,
-						PbpRestoreTarget target, int level, int64 first_block)
-{
-	const char *reason = pbp_restore_begin(restore, map, bytes, target);
-
-	restore->first_block = first_block;
-	restore->last_level = level;
-	begin_level(restore, level);
 	return reason;
 }
 
@@ -117,7 +99,9 @@ is_wanted(const PbpRestore *restore, int state)
 static void
 end_level(PbpRestore *restore)
 {
-	if (restore->level == restore->last_level)
+	int			last = restore->target == PBP_RESTORE_SHARED_BUFFERS ? 1 : 0;
+
+	if (restore->level == last)
 		restore->done = true;
 	else
 		begin_level(restore, restore->level - 1);
@@ -138,20 +122,6 @@ find_run(PbpRestore *restore)
 			return false;
 	}
 	return true;
-}
-
-/* Passes over blocks that have been restored already. */
-void
-pbp_restore_skip(PbpRestore *restore, int64 nblocks)
-{
-	while (nblocks > 0 && find_run(restore))
-	{
-		int64		taken = Min(nblocks, (int64) restore->run.nblocks);
-
-		restore->block += taken;
-		restore->run.nblocks -= taken;
-		nblocks -= taken;
-	}
 }
 
 /* The next blocks of the level, but none past the end of the fork, which are skipped. */
@@ -298,13 +268,39 @@ set_usage(BufferDesc *desc, const BufferTag *tag, int usage, int unused)
 	return present;
 }
 
-static int
-usage_of_level(const PbpRestore *restore)
+/* Is the block in shared buffers?  Then it gets its usage count. */
+bool
+pbp_restore_usage(const PbpLocator *locator, ForkNumber fork, BlockNumber block, int usage)
 {
-	return Max(restore->level - 1, 0);
+	BufferTag	tag;
+	BufferDesc *desc;
+
+	pbp_init_tag(&tag, locator, fork, block);
+	desc = pbp_pool_find(&tag);
+	return desc != NULL && set_usage(desc, &tag, usage, -1);
 }
 
-/* Leaves those blocks that are not in shared buffers; the others get their usage count. */
+/*
+ * Reads a block that is not in shared buffers; false if that would take a buffer
+ * that has a page.  The relation must be locked, and have the block.
+ */
+bool
+pbp_restore_block(Relation relation, ForkNumber fork, BlockNumber block, int usage)
+{
+	PbpLocator	locator = pbp_relation_locator(relation);
+	Buffer		buffer;
+	BufferTag	tag;
+
+	if (!next_buffer_is_free())
+		return false;
+	buffer = ReadBufferExtended(relation, fork, block, RBM_NORMAL, NULL);
+	pbp_init_tag(&tag, &locator, fork, block);
+	(void) set_usage(GetBufferDescriptor(buffer - 1), &tag, usage, USAGE_WHEN_READ);
+	ReleaseBuffer(buffer);
+	return true;
+}
+
+/* Leaves those blocks that are not in shared buffers. */
 static void
 keep_missing(PbpRestore *restore, const PbpLocator *locator, Blocks *blocks)
 {
@@ -312,12 +308,7 @@ keep_missing(PbpRestore *restore, const PbpLocator *locator, Blocks *blocks)
 
 	for (int i = 0; i < blocks->nblocks; i++)
 	{
-		BufferTag	tag;
-		BufferDesc *desc;
-
-		pbp_init_tag(&tag, locator, restore->header.fork, blocks->blocks[i]);
-		desc = pbp_pool_find(&tag);
-		if (desc != NULL && set_usage(desc, &tag, usage_of_level(restore), -1))
+		if (pbp_restore_usage(locator, restore->header.fork, blocks->blocks[i], restore->level - 1))
 			restore->counts.present++;
 		else
 			blocks->blocks[nmissing++] = blocks->blocks[i];
@@ -349,20 +340,12 @@ prefetch(const PbpLocator *locator, ForkNumber fork, const Blocks *blocks)
 static void
 read_blocks(PbpRestore *restore, Relation relation, Blocks *blocks)
 {
-	PbpLocator	locator = pbp_relation_locator(relation);
 	int			nread = 0;
 
-	while (nread < blocks->nblocks && next_buffer_is_free())
+	while (nread < blocks->nblocks &&
+		   pbp_restore_block(relation, restore->header.fork, blocks->blocks[nread], restore->level - 1))
 	{
-		BlockNumber block = blocks->blocks[nread];
-		Buffer		buffer;
-		BufferTag	tag;
-
 		CHECK_FOR_INTERRUPTS();
-		buffer = ReadBufferExtended(relation, restore->header.fork, block, RBM_NORMAL, NULL);
-		pbp_init_tag(&tag, &locator, restore->header.fork, block);
-		(void) set_usage(GetBufferDescriptor(buffer - 1), &tag, usage_of_level(restore), USAGE_WHEN_READ);
-		ReleaseBuffer(buffer);
 		nread++;
 	}
 	restore->counts.read += nread;
@@ -411,7 +394,7 @@ pbp_restore_step(PbpRestore *restore, Relation relation)
 		return false;
 	take_blocks(restore, end, &blocks);
 	level_ends = blocks.nblocks < STEP_BLOCKS;
-	if (restore->level > 0 || restore->target == PBP_RESTORE_SHARED_BUFFERS)
+	if (restore->level > 0)
 		restore_shared_buffers(restore, relation, &blocks);
 	else
 		restore_os_cache(restore, &locator, &blocks);

@@ -44,8 +44,6 @@ typedef struct PbpRestore
 
 	/* the next block */
 	int			level;			/* 0: of the page cache */
-	int			last_level;
-	int64		first_block;	/* of which the map's block 0 is the state */
 	bool		done;
 	PbpMapReader reader;
 	PbpMapRun	run;			/* what is left of the current run */
@@ -54,11 +52,13 @@ typedef struct PbpRestore
 
 extern const char *pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes,
 									 PbpRestoreTarget target);
-extern const char *pbp_restore_begin_level(PbpRestore *restore, const uint8 *map, Size bytes,
-										   PbpRestoreTarget target, int level, int64 first_block);
-extern bool pbp_can_advise(const PbpOsFile *file);
-extern void pbp_restore_skip(PbpRestore *restore, int64 nblocks);
 extern bool pbp_restore_step(PbpRestore *restore, Relation relation);
 extern int64 pbp_restore_wait_ms(const PbpRestore *restore, double mb_per_second);
+
+/* One block, in carryload.c's order. */
+extern bool pbp_can_advise(const PbpOsFile *file);
+extern bool pbp_restore_usage(const PbpLocator *locator, ForkNumber fork, BlockNumber block,
+							  int usage);
+extern bool pbp_restore_block(Relation relation, ForkNumber fork, BlockNumber block, int usage);
 
 #endif							/* PBP_CACHERESTORE_H */

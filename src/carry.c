@@ -144,6 +144,9 @@ restore(void)
 		(void) pbp_carry_restore();
 	progress = pbp_carry_lock();
 	progress->settled = progress->settled || !pbp_must_end();
+	/* given up after errors */
+	if (progress->ended_ns == 0)
+		progress->begun_ns = 0;
 	pbp_carry_unlock();
 }
 

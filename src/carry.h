@@ -40,20 +40,17 @@ extern bool pbp_carry_save(bool quick);
 /* Restores all; false if it was stopped.  See carryrestore.c. */
 extern bool pbp_carry_restore(void);
 
-/* Asks the kernel for what its cache held of a file; false if stopped.  See carryadvise.c. */
-extern bool pbp_carry_advise(PbpCarryReader *reader, int64 entry_at, PbpCarryPace *pace);
-
 /* What a worker restores that is connected to a database.  See carryload.c. */
 typedef struct PbpCarryJob
 {
 	Oid			database;		/* whose maps; InvalidOid: the shared ones */
 	Oid			connect_to;
-	int			level;			/* 0: blocks that only the page cache held */
+	int			band;			/* of the extents; see carryextent.h */
+	int			border;			/* the lowest level of blocks for which shared
+								 * buffers may have room */
 	int64		first;			/* part of the file that has the maps */
 	int64		end;
-	int64		skip;			/* blocks of the first map, which are done */
-	int64		limit;			/* blocks to be read */
-	double		min_share;		/* of a segment's blocks in shared buffers */
+	int64		skip;			/* extents of the first map, which are done */
 } PbpCarryJob;
 
 StaticAssertDecl(sizeof(PbpCarryJob) <= BGW_EXTRALEN, "a worker must be able to get its job");

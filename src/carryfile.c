@@ -163,13 +163,8 @@ pbp_carry_open(PbpCarryReader *reader, bool verify)
 static bool
 is_possible(const PbpCarryReader *reader, const PbpCarryEntry *entry)
 {
-	uint64		sum = 0;
-
-	for (int i = 0; i < PBP_MAP_LEVELS; i++)
-		sum += entry->levels[i];
 	return entry->map_bytes >= MIN_MAP_BYTES && entry->map_bytes <= MAX_MAP_BYTES &&
 		entry->map_bytes <= reader->end - reader->next - (int64) sizeof(*entry) &&
-		entry->nblocks > 0 && entry->nblocks <= RELSEG_SIZE && sum <= entry->nblocks &&
 		entry->fork <= MAX_FORKNUM && entry->segment < MaxBlockNumber / RELSEG_SIZE + 1;
 }
 
@@ -189,13 +184,27 @@ pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
 	return true;
 }
 
-/* The map of the entry that was read last, valid until the next call; NULL: it is unreadable. */
+/*
+ * The map of the entry that was read last, valid until the next call; NULL: it
+ * cannot be used.
+ */
 const uint8 *
 pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry)
 {
-	int64		offset = reader->next - entry->map_bytes;
+	uint8	   *map = reader->map;
+	int			checked_bytes = (int) entry->map_bytes - PBP_MAP_CHECKSUM_BYTES;
+	PbpMapHeader header;
+	pg_crc32c	checksum;
 
-	return read_at(reader, reader->map, entry->map_bytes, offset) ? reader->map : NULL;
+	if (!read_at(reader, map, entry->map_bytes, reader->next - entry->map_bytes))
+		return NULL;
+	INIT_CRC32C(checksum);
+	COMP_CRC32C(checksum, map, checked_bytes);
+	FIN_CRC32C(checksum);
+	if (pbp_map_check(map, entry->map_bytes, checksum, BLCKSZ, &header) != NULL ||
+		header.fork != entry->fork || header.nblocks > RELSEG_SIZE)
+		return NULL;
+	return map;
 }
 
 void

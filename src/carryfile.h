@@ -40,9 +40,6 @@ typedef struct PbpCarryEntry
 	uint32		fork;
 	uint32		segment;
 	uint32		map_bytes;
-	uint32		nblocks;		/* of the segment */
-	uint32		levels[PBP_MAP_LEVELS]; /* blocks by their level; 0: only in the
-										 * page cache */
 } PbpCarryEntry;
 
 typedef struct PbpCarryReader
@@ -54,17 +51,6 @@ typedef struct PbpCarryReader
 	bool		is_damaged;
 	uint8	   *map;			/* room for one */
 } PbpCarryReader;
-
-/* How much of the segment was in shared buffers. */
-static inline double
-pbp_carry_share(const PbpCarryEntry *entry)
-{
-	uint32		shared = 0;
-
-	for (int i = 1; i < PBP_MAP_LEVELS; i++)
-		shared += entry->levels[i];
-	return (double) shared / entry->nblocks;
-}
 
 extern void pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at);
 

@@ -30,8 +30,7 @@ static const char *const phase_names[PBP_CARRY_PHASES] = {
 	[PBP_CARRY_OFF] = "off",
 	[PBP_CARRY_WAITING] = "waiting",
 	[PBP_CARRY_SAVING] = "saving",
-	[PBP_CARRY_SHARED_BUFFERS] = "restoring shared buffers",
-	[PBP_CARRY_OS_CACHE] = "restoring the page cache",
+	[PBP_CARRY_RESTORING] = "restoring",
 	[PBP_CARRY_DONE] = "done",
 };
 

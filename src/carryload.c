@@ -1,13 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * carryload.c
- *	  A worker that is connected to one database, and reads the blocks of one
- *	  level into free buffers, or into the page cache if there are none.
+ *	  A worker that is connected to one database, and restores the extents of one
+ *	  band: reads them into the page cache, and from there what was in shared
+ *	  buffers into free buffers.
  *
- * Each few blocks have a transaction of their own, so that no lock is held for
- * long, and none while the worker sleeps.  A relation that is locked, or gone,
- * is left out.  The worker ends after some seconds, and another one goes on.
- * Which worker runs when is decided in carryrestore.c.
+ * Requests are large, and each extent waits for the one before, so that reads of
+ * sessions need not wait for long.  An extent has a transaction of its own, so
+ * that no lock is held for long, and none while the worker sleeps.  Of a relation
+ * that is locked, only the page cache is restored.  The worker ends after some
+ * seconds, and another one goes on.  Which worker runs when is decided in
+ * carryrestore.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,20 +26,36 @@
 
 #include "cacherestore.h"
 #include "carry.h"
+#include "carryextent.h"
 #include "carryfile.h"
 #include "carryprogress.h"
 #include "latency.h"
+#include "oscache.h"
 #include "shutdown.h"
 
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
 #define CONNECTED_NS		INT64CONST(4000000000)
 
+/* An extent that is being restored. */
+typedef struct Part
+{
+	PbpExtent	extent;
+	PbpOsFile	file;
+	bool		has_page_cache; /* may the kernel be asked for the file? */
+	int64		border_room;	/* as in PbpCarryProgress, at present */
+	int64		nread;			/* blocks */
+	int64		nkept;			/* by the page cache */
+	uint8		cached[PBP_BITMAP_BYTES(PBP_EXTENT_BLOCKS)];	/* by the kernel, before */
+	bool		was_read[PBP_EXTENT_BLOCKS];	/* into the page cache */
+	bool		is_shared[PBP_EXTENT_BLOCKS];	/* is it in shared buffers? */
+} Part;
+
 typedef struct Load
 {
 	PbpCarryJob job;
 	PbpCarryPace pace;
-	int64		nread;
 	int64		until_ns;		/* end this worker */
+	PbpCarryEntry entry;		/* of the present map */
 } Load;
 
 void
@@ -54,51 +73,210 @@ pbp_carry_load_worker(BackgroundWorker *worker, const PbpCarryJob *job)
 	worker->bgw_notify_pid = MyProcPid;
 }
 
-/* ---- steps ---- */
+/* ---- what is wanted of an extent ---- */
+
+static bool
+wants_buffer(const Load *load, const Part *part, int block)
+{
+	int			state = part->extent.states[block];
+	int			level = pbp_map_level(state);
+
+	return state != 0 &&
+		(level > load->job.border || (level == load->job.border && part->border_room > 0));
+}
+
+/*
+ * Leaves out what is past the end of the file by now, and what neither cache has
+ * room for.  Is any of the others for shared buffers?
+ */
+static bool
+leave_out(const Load *load, Part *part)
+{
+	bool		has_cache_room = part->has_page_cache && pbp_carry_progress().cache_room > 0;
+	bool		any = false;
+
+	if (part->has_page_cache)
+		part->extent.nblocks = (int) Max(Min(part->extent.nblocks, part->file.bytes / BLCKSZ - part->extent.first), 0);
+	for (int i = 0; i < part->extent.nblocks; i++)
+	{
+		bool		wants = wants_buffer(load, part, i);
+
+		any = any || wants;
+		if (!wants && !has_cache_room)
+			part->extent.states[i] = 0;
+	}
+	return any;
+}
+
+/* ---- the page cache ---- */
+
+/* Finds the next run of blocks that are marked, from *end on, which is 0 at first. */
+static bool
+next_marked(const bool *marks, int *first, int *end)
+{
+	*first = *end;
+	while (*first < PBP_EXTENT_BLOCKS && !marks[*first])
+		(*first)++;
+	*end = *first;
+	while (*end < PBP_EXTENT_BLOCKS && marks[*end])
+		(*end)++;
+	return *first < *end;
+}
+
+/* Has the kernel read all runs at the same time, and waits for them. */
+static void
+read_into_page_cache(Part *part)
+{
+	BlockNumber start = part->extent.first;
+	PbpOsBlocks blocks = {0};
+
+	if (part->file.trust == PBP_OS_TRUSTED)
+		pbp_os_map(&part->file, start, part->extent.nblocks, part->cached, &blocks);
+	for (int first, end = 0; pbp_extent_run(&part->extent, &first, &end);)
+	{
+		for (int i = first; i < end; i++)
+		{
+			part->was_read[i] = !pbp_bit_is_set(part->cached, i);
+			part->nread += part->was_read[i];
+		}
+	}
+	for (int first, end = 0; next_marked(part->was_read, &first, &end);)
+		pbp_os_want(&part->file, start + first, end - first);
+	for (int first, end = 0; next_marked(part->was_read, &first, &end);)
+		pbp_os_wait(&part->file, start + end - 1);
+}
+
+/*
+ * Does the page cache keep a block?  Not one of a gap, nor one that it did not
+ * hold before and that is in shared buffers.
+ */
+static bool
+is_to_be_kept(const Part *part, int block)
+{
+	int			state = part->extent.states[block];
+
+	return state != 0 &&
+		(!part->is_shared[block] || (pbp_map_os(state) && pbp_map_level(state) > 0));
+}
+
+/* Leaves the room of the page cache to what it held before. */
+static void
+drop_from_page_cache(Part *part)
+{
+	bool		drops[PBP_EXTENT_BLOCKS] = {0};
+
+	for (int i = 0; i < part->extent.nblocks; i++)
+	{
+		bool		keep = is_to_be_kept(part, i);
+
+		drops[i] = part->was_read[i] && !keep;
+		part->nkept += keep;
+	}
+	for (int first, end = 0; next_marked(drops, &first, &end);)
+		pbp_os_drop_blocks(&part->file, part->extent.first + first, end - first);
+}
+
+/* ---- shared buffers ---- */
+
+static void
+fill_buffers(const Load *load, Part *part, Relation relation)
+{
+	ForkNumber	fork = (ForkNumber) load->entry.fork;
+	PbpLocator	locator = pbp_relation_locator(relation);
+	int64		start = (int64) load->entry.segment * RELSEG_SIZE + part->extent.first;
+	int64		end = smgrnblocks(RelationGetSmgr(relation), fork) - start;
+	bool		has_room = true;
+
+	for (int i = 0; i < Min(part->extent.nblocks, end); i++)
+	{
+		int			level = pbp_map_level(part->extent.states[i]);
+		BlockNumber block = (BlockNumber) (start + i);
+
+		if (!wants_buffer(load, part, i))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		part->is_shared[i] = pbp_restore_usage(&locator, fork, block, Max(level - 1, 0));
+		if (part->is_shared[i] || !has_room)
+			continue;
+		has_room = part->is_shared[i] = pbp_restore_block(relation, fork, block, Max(level - 1, 0));
+		part->border_room -= has_room && level == load->job.border;
+		part->nread += has_room && !part->was_read[i];
+	}
+}
 
 /* In a transaction. */
-static bool
-restore_next_blocks(const PbpCarryEntry *entry, PbpRestore *restore)
+static void
+lock_and_fill_buffers(const Load *load, Part *part)
 {
+	const PbpCarryEntry *entry = &load->entry;
 	PbpLocator	locator = pbp_locator(entry->tablespace, entry->database, entry->relfilenode);
 	Oid			relid = pbp_relid_by_relfilenode(entry->tablespace, entry->relfilenode);
 	Relation	relation;
 	PbpLocator	found;
-	bool		more = false;
 
 	if (!OidIsValid(relid) || !ConditionalLockRelationOid(relid, AccessShareLock))
-		return false;
+		return;
 	relation = try_relation_open(relid, NoLock);
 	if (relation == NULL)
 	{
 		UnlockRelationOid(relid, AccessShareLock);
-		return false;
+		return;
 	}
 	found = pbp_relation_locator(relation);
 	if (pbp_locator_equals(&found, &locator) &&
 		smgrexists(RelationGetSmgr(relation), (ForkNumber) entry->fork))
-		more = pbp_restore_step(restore, relation);
+		fill_buffers(load, part, relation);
 	relation_close(relation, AccessShareLock);
-	return more;
 }
 
-/* An error, such as that of a page that is damaged, ends no more than the map. */
+/* ---- extents ---- */
+
+static void
+restore_caches(const Load *load, Part *part)
+{
+	bool		wants_buffers = leave_out(load, part);
+
+	if (part->extent.nblocks == 0)
+		return;
+	if (part->has_page_cache)
+		read_into_page_cache(part);
+	if (wants_buffers)
+		lock_and_fill_buffers(load, part);
+	if (part->has_page_cache)
+		drop_from_page_cache(part);
+}
+
+/* In a transaction.  The file may be gone. */
+static void
+open_and_restore_caches(const Load *load, Part *part)
+{
+	const PbpCarryEntry *entry = &load->entry;
+	PbpLocator	locator = pbp_locator(entry->tablespace, entry->database, entry->relfilenode);
+
+	if (!pbp_os_open(&locator, (ForkNumber) entry->fork, (int) entry->segment, PBP_OS_AUTO, &part->file))
+		return;
+	part->has_page_cache = pbp_can_advise(&part->file);
+	restore_caches(load, part);
+	pbp_os_close(&part->file);
+}
+
+/* False: an error, such as that of a page that is damaged, which ends no more than the map. */
 static bool
-step(const PbpCarryEntry *entry, PbpRestore *restore)
+try_extent(const Load *load, Part *part)
 {
 	MemoryContext context = CurrentMemoryContext;
-	volatile bool more = false;
+	volatile bool done = false;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PG_TRY();
 	{
-		more = restore_next_blocks(entry, restore);
+		open_and_restore_caches(load, part);
 		CommitTransactionCommand();
+		done = true;
 	}
 	PG_CATCH();
 	{
-		more = false;
 		HOLD_INTERRUPTS();
 		EmitErrorReport();
 		AbortCurrentTransaction();
@@ -108,20 +286,27 @@ step(const PbpCarryEntry *entry, PbpRestore *restore)
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
-	return more;
+	return done;
 }
 
-static void
-count(Load *load, const PbpRestoreCounts *before, const PbpRestoreCounts *after)
+static bool
+restore_extent(Load *load, const PbpExtent *extent)
 {
+	int64		room = pbp_carry_progress().border_room;
+	Part		part = {.extent = *extent,.border_room = room};
+	bool		done = try_extent(load, &part);
 	PbpCarryProgress *progress = pbp_carry_lock();
 
-	progress->read += after->read - before->read;
-	if (load->job.level > 0)
-		progress->done += after->requested - before->requested;
+	progress->done += extent->ncached;
+	progress->read += part.nread;
+	progress->border_room -= room - part.border_room;
+	progress->cache_room -= part.nkept;
 	pbp_carry_unlock();
-	load->nread += after->read - before->read;
+	pbp_carry_keep_pace(&load->pace, part.nread);
+	return done;
 }
+
+/* ---- maps ---- */
 
 static bool
 has_time(const Load *load)
@@ -129,9 +314,30 @@ has_time(const Load *load)
 	return pbp_carry_goes_on() && pbp_now_ns() < load->until_ns;
 }
 
+/* Returns the number of extents that are done, or -1 if the map is. */
+static int64
+restore_map(Load *load, const uint8 *map, int64 skip)
+{
+	PbpExtentReader reader;
+	PbpExtent	extent;
+	int64		nextents = 0;
+
+	pbp_extents_read(&reader, map, load->entry.map_bytes);
+	while (has_time(load))
+	{
+		if (!pbp_extent_next(&reader, &extent))
+			return -1;
+		if (nextents++ < skip || pbp_extent_band(&extent) != load->job.band)
+			continue;
+		if (!restore_extent(load, &extent))
+			return -1;
+	}
+	return nextents;
+}
+
 /* Another worker is to go on, unless the restore was stopped or somebody has ended this one. */
 static void
-leave_rest(int64 entry_at, int64 blocks_done)
+leave_rest(int64 entry_at, int64 extents_done)
 {
 	PbpCarryProgress *progress;
 
@@ -139,71 +345,34 @@ leave_rest(int64 entry_at, int64 blocks_done)
 		return;
 	progress = pbp_carry_lock();
 	progress->resume = entry_at;
-	progress->resume_blocks = blocks_done;
+	progress->resume_extents = extents_done;
 	pbp_carry_unlock();
-}
-
-/*
- * Blocks for which there is no room come into the page cache.  Returns the number
- * of blocks that are done, or -1 if all are.
- */
-static int64
-restore_map(Load *load, const PbpCarryEntry *entry, const uint8 *map, int64 skip)
-{
-	PbpRestoreTarget target = load->job.level > 0 ? PBP_RESTORE_BOTH : PBP_RESTORE_SHARED_BUFFERS;
-	PbpRestore	restore;
-	bool		more = true;
-
-	if (pbp_restore_begin_level(&restore, map, entry->map_bytes, target, load->job.level,
-								(int64) entry->segment * RELSEG_SIZE) != NULL ||
-		restore.header.fork != entry->fork)
-		return -1;
-	pbp_restore_skip(&restore, skip);
-	while (more && load->nread < load->job.limit && has_time(load))
-	{
-		PbpRestoreCounts before = restore.counts;
-
-		more = step(entry, &restore);
-		count(load, &before, &restore.counts);
-		pbp_carry_keep_pace(&load->pace, restore.counts.read - before.read);
-	}
-	return more ? skip + restore.counts.requested : -1;
-}
-
-/* ---- the worker ---- */
-
-static bool
-is_wanted(const PbpCarryJob *job, const PbpCarryEntry *entry)
-{
-	return entry->database == job->database && entry->levels[job->level] > 0 &&
-		(job->level > 0 || pbp_carry_share(entry) >= job->min_share);
 }
 
 static void
 restore_maps(Load *load, PbpCarryReader *reader)
 {
-	PbpCarryEntry entry;
 	int64		at = load->job.first;
 	int64		done = load->job.skip;
 
 	reader->next = at;
 	reader->end = Min(reader->end, load->job.end);
-	while (load->nread < load->job.limit && has_time(load))
+	while (has_time(load))
 	{
-		const uint8 *map;
+		const uint8 *map = NULL;
 
-		if (!pbp_carry_next(reader, &entry))
+		if (!pbp_carry_next(reader, &load->entry))
 			return;
-		map = is_wanted(&load->job, &entry) ? pbp_carry_map(reader, &entry) : NULL;
-		done = map == NULL ? -1 : restore_map(load, &entry, map, done);
+		if (load->entry.database == load->job.database)
+			map = pbp_carry_map(reader, &load->entry);
+		done = map == NULL ? -1 : restore_map(load, map, done);
 		if (done < 0)
 		{
 			at = reader->next;
 			done = 0;
 		}
 	}
-	if (load->nread < load->job.limit)
-		leave_rest(at, done);
+	leave_rest(at, done);
 }
 
 void

@@ -16,8 +16,7 @@ typedef enum PbpCarryPhase
 	PBP_CARRY_OFF,
 	PBP_CARRY_WAITING,			/* nothing was restored since the start */
 	PBP_CARRY_SAVING,
-	PBP_CARRY_SHARED_BUFFERS,
-	PBP_CARRY_OS_CACHE,
+	PBP_CARRY_RESTORING,
 	PBP_CARRY_DONE
 } PbpCarryPhase;
 
@@ -30,7 +29,11 @@ typedef struct PbpCarryProgress
 
 	/* left by a worker that had no more time, for the next one */
 	int64		resume;			/* place in the file; 0: it had finished */
-	int64		resume_blocks;	/* to be left out of that map */
+	int64		resume_extents; /* to be left out of that map */
+
+	/* blocks for which there is room */
+	int64		border_room;	/* in shared buffers, for those of level "border" */
+	int64		cache_room;		/* in the page cache */
 
 	/* of the restore after the start of the server */
 	int			attempts;

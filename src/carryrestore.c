@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * carryrestore.c
- *	  Restores both caches after a start of the server, the most useful pages
+ *	  Restores both caches after a start of the server, the most useful extents
  *	  of all databases first.
  *
- * For each usage count from the highest down, one worker after the other
- * connects to a database and reads its pages of that usage count into free
- * buffers (carryload.c).  If the pool is larger than it was, workers then fill
- * it with pages that only the page cache held.  The rest of these needs no
- * database: this process advises the kernel of them (carryadvise.c), the files
- * first of which most was in shared buffers.
+ * For each band of extents from the highest down, one worker after the other
+ * connects to a database and restores its extents of that band (carryload.c).
+ * If the pool is smaller than it was, shared buffers get only blocks with a high
+ * usage count, and the page cache gets the others; if it is larger, they also
+ * get blocks that only the page cache held.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,13 +17,14 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
-#include "utils/memutils.h"
 
 #include "carry.h"
+#include "carryextent.h"
 #include "carryfile.h"
 #include "carryprogress.h"
 #include "latency.h"
 #include "relations.h"
+#include "servermemory.h"
 #include "shutdown.h"
 
 #define WAIT_FOR_WORKER_MS	1000
@@ -40,17 +40,9 @@ typedef struct DatabaseMaps
 	bool		accepts;		/* does it exist, and accept connections? */
 	int64		first;
 	int64		end;
-	int64		blocks[PBP_MAP_LEVELS];
+	int64		bands[PBP_EXTENT_BANDS];	/* blocks by the band of their extent */
+	int64		levels[PBP_MAP_LEVELS]; /* the same blocks by their level */
 } DatabaseMaps;
-
-/* A segment of which the page cache held blocks that shared buffers did not. */
-typedef struct CachedFile
-{
-	int64		entry;			/* where it is in the file */
-	double		share;
-	uint32		blocks;
-	int			database;		/* its number in the plan */
-} CachedFile;
 
 typedef struct Plan
 {
@@ -58,11 +50,8 @@ typedef struct Plan
 	DatabaseMaps *databases;
 	int			ndatabases;
 	int			max_databases;
-	CachedFile *files;
-	int64		nfiles;
-	int64		max_files;
+	int			border;			/* as in PbpCarryJob */
 	int64		done;			/* blocks whose turn is over */
-	PbpCarryPace pace;
 	bool		slot_logged;
 } Plan;
 
@@ -96,28 +85,23 @@ database_maps(Plan *plan, Oid database)
 	return maps;
 }
 
-static void
-add_cached_file(Plan *plan, const CachedFile *file)
+/* Returns the number of blocks. */
+static int64
+count_blocks(DatabaseMaps *maps, const uint8 *map, Size map_bytes)
 {
-	if (plan->nfiles == plan->max_files)
+	PbpExtentReader reader;
+	PbpExtent	extent;
+	int64		blocks = 0;
+
+	pbp_extents_read(&reader, map, map_bytes);
+	while (pbp_extent_next(&reader, &extent))
 	{
-		plan->max_files = Max(1024, 2 * plan->max_files);
-		plan->files = plan->files == NULL ?
-			MemoryContextAllocHuge(CurrentMemoryContext, plan->max_files * sizeof(CachedFile)) :
-			repalloc_huge(plan->files, plan->max_files * sizeof(CachedFile));
+		maps->bands[pbp_extent_band(&extent)] += extent.ncached;
+		for (int i = 0; i < extent.nblocks; i++)
+			maps->levels[pbp_map_level(extent.states[i])] += extent.states[i] != 0;
+		blocks += extent.ncached;
 	}
-	plan->files[plan->nfiles++] = *file;
-}
-
-static int
-by_share(const void *a, const void *b)
-{
-	const CachedFile *one = a;
-	const CachedFile *other = b;
-
-	if (one->share != other->share)
-		return one->share > other->share ? -1 : 1;
-	return one->entry < other->entry ? -1 : 1;
+	return blocks;
 }
 
 /* False: the file has something impossible, and nothing was restored. */
@@ -131,30 +115,20 @@ read_plan(Plan *plan)
 	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.next)
 	{
 		DatabaseMaps *maps = database_maps(plan, entry.database);
-		CachedFile	file = {
-			.entry = at,.share = pbp_carry_share(&entry),.blocks = entry.levels[0],
-			.database = (int) (maps - plan->databases)
-		};
+		const uint8 *map = pbp_carry_map(&plan->reader, &entry);
 
 		CHECK_FOR_INTERRUPTS();
 		if (maps->first < 0)
 			maps->first = at;
 		maps->end = plan->reader.next;
-		for (int level = 0; level < PBP_MAP_LEVELS; level++)
-		{
-			maps->blocks[level] += entry.levels[level];
-			blocks += entry.levels[level];
-		}
-		if (file.blocks > 0)
-			add_cached_file(plan, &file);
+		if (map != NULL)
+			blocks += count_blocks(maps, map, entry.map_bytes);
 	}
 	if (plan->reader.is_damaged)
 	{
 		pbp_carry_log_ignored("it has an impossible entry");
 		return false;
 	}
-	if (plan->nfiles > 0)
-		qsort(plan->files, plan->nfiles, sizeof(CachedFile), by_share);
 	pbp_carry_lock()->blocks = blocks;
 	pbp_carry_unlock();
 	return true;
@@ -174,6 +148,56 @@ find_databases(Plan *plan)
 		plan->databases[i].accepts = list_member_oid(databases, plan->databases[i].database);
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);
+}
+
+/* Shared relations are there in each database. */
+static Oid
+database_to_connect(const Plan *plan, const DatabaseMaps *maps)
+{
+	if (OidIsValid(maps->database))
+		return maps->accepts ? maps->database : InvalidOid;
+	for (int i = 0; i < plan->ndatabases; i++)
+	{
+		if (plan->databases[i].accepts)
+			return plan->databases[i].database;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Decides which blocks shared buffers get.  Blocks that only the page cache held
+ * get what the pool has more than when it was saved.
+ */
+static void
+find_border(Plan *plan)
+{
+	int64		room = NBuffers;
+	int64		levels[PBP_MAP_LEVELS] = {0};
+
+	for (int i = 0; i < plan->ndatabases; i++)
+	{
+		if (!OidIsValid(database_to_connect(plan, &plan->databases[i])))
+			continue;
+		for (int level = 0; level < PBP_MAP_LEVELS; level++)
+			levels[level] += plan->databases[i].levels[level];
+	}
+	plan->border = PBP_MAP_LEVELS - 1;
+	for (; plan->border > 0 && levels[plan->border] <= room; plan->border--)
+		room -= levels[plan->border];
+	if (plan->border == 0)
+		room = Min(room, Max(NBuffers - plan->reader.header.nbuffers, 0));
+	pbp_carry_lock()->border_room = room;
+	pbp_carry_unlock();
+}
+
+/* No more than the page cache can hold, so that the last extents do not push out the first. */
+static void
+find_cache_room(void)
+{
+	int64		bytes = pbp_page_cache_bytes();
+
+	pbp_carry_lock()->cache_room = bytes == PBP_UNKNOWN ? PG_INT64_MAX : bytes / BLCKSZ;
+	pbp_carry_unlock();
 }
 
 /* ---- by workers ---- */
@@ -236,26 +260,11 @@ run_worker(Plan *plan, const PbpCarryJob *job)
 	return !stopped && pbp_carry_goes_on();
 }
 
-/* Shared relations are there in each database. */
-static Oid
-database_to_connect(const Plan *plan, const DatabaseMaps *maps)
-{
-	if (OidIsValid(maps->database))
-		return maps->accepts ? maps->database : InvalidOid;
-	for (int i = 0; i < plan->ndatabases; i++)
-	{
-		if (plan->databases[i].accepts)
-			return plan->databases[i].database;
-	}
-	return InvalidOid;
-}
-
 /* Runs one worker; sets where the next one goes on. */
 static bool
 restore_part(Plan *plan, PbpCarryJob *job)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
-	int64		read_before = progress->read;
 
 	progress->database = job->connect_to;
 	progress->resume = 0;
@@ -264,27 +273,27 @@ restore_part(Plan *plan, PbpCarryJob *job)
 		return false;
 	progress = pbp_carry_lock();
 	job->first = progress->resume;
-	job->skip = progress->resume_blocks;
-	job->limit -= progress->read - read_before;
+	job->skip = progress->resume_extents;
 	pbp_carry_unlock();
 	return true;
 }
 
 /* One worker after the other, so that none is connected for long. */
 static bool
-restore_database(Plan *plan, const DatabaseMaps *maps, PbpCarryJob *job)
+restore_database(Plan *plan, const DatabaseMaps *maps, int band)
 {
-	if (maps->blocks[job->level] == 0)
+	PbpCarryJob job = {
+		.database = maps->database,.band = band,.border = plan->border,
+		.first = maps->first,.end = maps->end
+	};
+
+	if (maps->bands[band] == 0)
 		return true;
-	job->database = maps->database;
-	job->end = maps->end;
-	job->first = maps->first;
-	job->skip = 0;
-	while (OidIsValid(job->connect_to = database_to_connect(plan, maps)))
+	while (OidIsValid(job.connect_to = database_to_connect(plan, maps)))
 	{
-		if (!restore_part(plan, job))
+		if (!restore_part(plan, &job))
 			return false;
-		if (job->first == 0)
+		if (job.first == 0)
 			break;
 		pbp_carry_wait(BETWEEN_WORKERS_MS);
 		find_databases(plan);
@@ -304,77 +313,18 @@ count_done(Plan *plan, int64 blocks)
 	pbp_carry_unlock();
 }
 
-/* False: the restore was stopped; here and below. */
+/* False: the restore was stopped. */
 static bool
-restore_level(Plan *plan, int level)
+restore_all(Plan *plan)
 {
-	for (int i = 0; i < plan->ndatabases; i++)
+	for (int band = PBP_EXTENT_BANDS - 1; band >= 0; band--)
 	{
-		PbpCarryJob job = {.level = level,.limit = PG_INT64_MAX};
-
-		if (!restore_database(plan, &plan->databases[i], &job))
-			return false;
-		count_done(plan, plan->databases[i].blocks[level]);
-	}
-	return true;
-}
-
-/* The lowest share of the files that are needed to fill so many buffers. */
-static double
-share_to_fill(const Plan *plan, int64 buffers)
-{
-	double		share = 0;
-
-	for (int64 i = 0; i < plan->nfiles && buffers > 0; i++)
-	{
-		if (!OidIsValid(database_to_connect(plan, &plan->databases[plan->files[i].database])))
-			continue;
-		share = plan->files[i].share;
-		buffers -= plan->files[i].blocks;
-	}
-	return share;
-}
-
-/* Fills what the pool has more than when it was saved. */
-static bool
-restore_larger_pool(Plan *plan)
-{
-	PbpCarryJob job = {.level = 0,.limit = NBuffers - plan->reader.header.nbuffers};
-
-	job.min_share = share_to_fill(plan, job.limit);
-	for (int i = 0; i < plan->ndatabases && job.limit > 0; i++)
-	{
-		if (!restore_database(plan, &plan->databases[i], &job))
-			return false;
-		count_done(plan, 0);
-	}
-	return true;
-}
-
-static bool
-restore_shared_buffers(Plan *plan)
-{
-	pbp_carry_enter(PBP_CARRY_SHARED_BUFFERS);
-	for (int level = PBP_MAP_LEVELS - 1; level > 0; level--)
-	{
-		if (!restore_level(plan, level))
-			return false;
-	}
-	return restore_larger_pool(plan);
-}
-
-/* ---- by advice ---- */
-
-static bool
-restore_page_cache(Plan *plan)
-{
-	pbp_carry_enter(PBP_CARRY_OS_CACHE);
-	SetCurrentStatementStartTimestamp();
-	for (int64 i = 0; i < plan->nfiles; i++)
-	{
-		if (!pbp_carry_advise(&plan->reader, plan->files[i].entry, &plan->pace) || !pbp_carry_goes_on())
-			return false;
-		count_done(plan, plan->files[i].blocks);
+		for (int i = 0; i < plan->ndatabases; i++)
+		{
+			if (!restore_database(plan, &plan->databases[i], band))
+				return false;
+			count_done(plan, plan->databases[i].bands[band]);
+		}
 	}
 	return true;
 }
@@ -386,6 +336,7 @@ begin_progress(const PbpCarryHeader *header, int64 file_bytes)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
 
+	progress->phase = PBP_CARRY_RESTORING;
 	progress->saved_at = header->saved_at;
 	progress->map_bytes = file_bytes;
 	progress->done = 0;
@@ -414,7 +365,7 @@ end_progress(bool complete)
 						(double) read * BLCKSZ / (1024 * 1024), seconds)));
 }
 
-/* Memory: 24 bytes for each file of which only the page cache held blocks. */
+/* Reads the file once to verify it, once to make a plan, and once per band. */
 bool
 pbp_carry_restore(void)
 {
@@ -434,7 +385,9 @@ pbp_carry_restore(void)
 	if (complete)
 	{
 		find_databases(&plan);
-		complete = restore_shared_buffers(&plan) && restore_page_cache(&plan);
+		find_border(&plan);
+		find_cache_room();
+		complete = restore_all(&plan);
 	}
 	end_progress(complete);
 	pbp_carry_unmark_restore();

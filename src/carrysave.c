@@ -120,22 +120,6 @@ parse_path(const char *path, DataFile *file)
 
 /* ---- maps ---- */
 
-static void
-count_levels(const PbpTakenMap *map, PbpCarryEntry *entry)
-{
-	PbpMapReader reader;
-	PbpMapRun	run;
-
-	pbp_map_read(&reader, (const uint8 *) map->bytes.data, map->bytes.len);
-	while (pbp_map_next(&reader, &run))
-	{
-		int			level = pbp_map_level(run.state);
-
-		if (level > 0 || pbp_map_os(run.state))
-			entry->levels[level] += (uint32) run.nblocks;
-	}
-}
-
 /* A file of which neither cache has a block has no entry. */
 static void
 save_file(Save *save, const DataFile *file)
@@ -152,8 +136,6 @@ save_file(Save *save, const DataFile *file)
 		map.trust == PBP_OS_UNREADABLE || (map.shared == 0 && map.os == 0))
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
-	entry.nblocks = (uint32) map.nblocks;
-	count_levels(&map, &entry);
 	pbp_put_in_new_file(&save->file, &entry, sizeof(entry));
 	pbp_put_in_new_file(&save->file, map.bytes.data, map.bytes.len);
 }

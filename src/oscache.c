@@ -342,13 +342,14 @@ pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
 }
 
 /*
- * Drops a block that only pbp_os_time_read() has brought into the page cache,
- * so that this read is not taken for someone's use of the block.
+ * Drops blocks that only we have brought into the page cache, so that our reads
+ * are not taken for someone's use of the blocks.  Those that are dirty stay.
  */
 void
-pbp_os_drop_block(const PbpOsFile *file, BlockNumber block)
+pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
 {
-	(void) pbp_kernel_advise(file->fd, (int64) block * BLCKSZ, BLCKSZ, PBP_OS_DONTNEED);
+	(void) pbp_kernel_advise(file->fd, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ,
+							 PBP_OS_DONTNEED);
 }
 
 /* ---- advice ---- */
@@ -413,4 +414,14 @@ void
 pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
 {
 	advise_range(file, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_WILLNEED);
+}
+
+/* Waits until a block is in the page cache that was wanted; reads it if it is not. */
+void
+pbp_os_wait(const PbpOsFile *file, BlockNumber block)
+{
+	char		byte;
+
+	/* An error is that of the server when it reads the block. */
+	(void) !pg_pread(file->fd, &byte, 1, (off_t) (block + 1) * BLCKSZ - 1);
 }

@@ -81,7 +81,7 @@ for my $phase ('waits', 'saves', 'restores')
 	{
 		set($node, carry_over_rate => '1MB');
 		$node->restart;
-		becomes_true($node, q{phase LIKE 'restoring%' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a slow restore');
+		becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a slow restore');
 	}
 	if ($phase eq 'saves')
 	{
@@ -109,7 +109,7 @@ use_blocks($node, 'postgres', 'pages', 0, 699, 5);
 $node->restart;
 for my $crash (1 .. 3)
 {
-	becomes_true($node, q{phase LIKE 'restoring%' FROM pgbufprobe_carry_over_progress()}, "crash $crash: a restore was begun");
+	becomes_true($node, q{phase = 'restoring' FROM pgbufprobe_carry_over_progress()}, "crash $crash: a restore was begun");
 	$node->stop('immediate');
 	is(-s "$file.restoring", $crash, "crash $crash: it is remembered");
 	$from = -s $node->logfile;
@@ -130,8 +130,8 @@ set($node, carry_over_rate => '1MB');
 my $pages = 'SELECT count(*) FROM pg_buffercache WHERE ' . $table;
 use_blocks($node, 'postgres', 'pages', 0, 699, 5);
 $node->restart;
-# The first half megabyte is read at once.
-becomes_true($node, q{phase = 'restoring shared buffers' AND blocks_done > 0 AND mb_per_second BETWEEN 0.01 AND 1.5
+# The first megabyte is read at once.
+becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 AND mb_per_second BETWEEN 0.01 AND 1.5
 	FROM pgbufprobe_carry_over_progress()}, 'a restore at 1 MB/s');
 like(progress($node, q{database, blocks_remaining > 0, seconds_left > 0, save_ms IS NULL}), qr/^(postgres|)\|t\|t\|t$/, 'its progress');
 is( ask($node, q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE; SELECT 'locked'; COMMIT}),
@@ -146,7 +146,7 @@ set($node, carry_over => 'on');
 becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'turned on: it waits');
 use_blocks($node, 'postgres', 'pages', 0, 699, 5);
 $node->restart;
-becomes_true($node, q{phase = 'restoring shared buffers' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'another one');
+becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'another one');
 $before = file_time();
 $from = -s $node->logfile;
 my $stopped = time;
@@ -161,7 +161,7 @@ is(ask($node, $pages), 700, 'which begins again');
 
 set($node, carry_over_rate => '1MB');
 $node->restart;
-becomes_true($node, q{phase = 'restoring shared buffers' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'once more');
+becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'once more');
 becomes_true($node, q{database = 'postgres' AND blocks_done > 500 FROM pgbufprobe_carry_over_progress()}, 'workers take turns');
 # Those of the database that is worked on wait until it is free.
 is(ask($node, 'CREATE DATABASE copy TEMPLATE postgres', 'template1'), '', 'a database can be copied while it is restored');

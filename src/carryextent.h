@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryextent.h
+ *	  The parts of a cache map that are restored at a time, and what each of them
+ *	  is worth.
+ *
+ * Storage answers a request for few blocks hardly sooner than one for some
+ * more.  So what is restored is not a block but an extent: all that the caches
+ * held of some neighbors, read in runs that go on over small gaps.
+ *
+ * Needs nothing of PostgreSQL and compiles alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_CARRYEXTENT_H
+#define PBP_CARRYEXTENT_H
+
+#include "cachemap.h"
+
+/* 1 MB of blocks of 8 kB: sessions wait no longer than that takes to read. */
+#define PBP_EXTENT_BLOCKS	128
+
+/* A request takes as long as reading so many blocks more. */
+#define PBP_REQUEST_BLOCKS	8
+
+/* Extents of a band are worth about twice as much as those of the next lower one. */
+#define PBP_EXTENT_BANDS	7
+
+typedef struct PbpExtent
+{
+	uint32_t	first;			/* place of its first block in the map */
+	int			nblocks;
+	int			ncached;		/* blocks that a cache held */
+	uint8_t		states[PBP_EXTENT_BLOCKS];
+} PbpExtent;
+
+typedef struct PbpExtentReader
+{
+	PbpMapReader reader;
+	PbpMapRun	run;			/* what is left of the present one */
+	uint64_t	next;			/* place of its first block */
+} PbpExtentReader;
+
+extern void pbp_extents_read(PbpExtentReader *reader, const uint8_t *map, size_t bytes);
+extern bool pbp_extent_next(PbpExtentReader *reader, PbpExtent *extent);
+extern bool pbp_extent_run(const PbpExtent *extent, int *first, int *end);
+extern int	pbp_extent_band(const PbpExtent *extent);
+
+#endif							/* PBP_CARRYEXTENT_H */
