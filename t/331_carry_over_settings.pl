@@ -173,6 +173,7 @@ ask($node, "SELECT pg_terminate_backend($before)");
 becomes_true($node, "count(*) = 0 $carry_worker", 'an end of the worker ends the one in the database');
 becomes_true($node, "(SELECT database = 'postgres' FROM pgbufprobe_carry_over_progress()) AND count(*) > 0 $carry_worker AND pid <> $before",
 	'and another one begins again');
+$node->restart;
 my $session = $node->background_psql('postgres');
 $session->query_safe('BEGIN; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE');
 set($node, carry_over_rate => '0');
