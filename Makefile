@@ -29,6 +29,7 @@ OBJS = \
 	src/cachetake.o \
 	src/capacity.o \
 	src/carry.o \
+	src/carrybefore.o \
 	src/carryextent.o \
 	src/carryfile.o \
 	src/carryfuncs.o \

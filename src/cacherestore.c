@@ -91,7 +91,7 @@ is_wanted(const PbpRestore *restore, int state)
 {
 	if (restore->level > 0)
 		return pbp_map_level(state) == restore->level;
-	return pbp_map_os(state) &&
+	return pbp_map_os(state) != PBP_MAP_OS_NOT &&
 		(restore->target == PBP_RESTORE_OS_CACHE || pbp_map_level(state) == 0);
 }
 

@@ -91,16 +91,22 @@ pbp_carry_wait(int64 ms)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* Waits after so many blocks were read, as long as the rate requires. */
+/*
+ * Waits after so many blocks were read, as long as the rate requires, or so that
+ * reading takes no more than this share of the time.
+ */
 void
-pbp_carry_keep_pace(PbpCarryPace *pace, int64 blocks)
+pbp_carry_keep_pace(PbpCarryPace *pace, int64 blocks, double share, int64 begun_ns)
 {
+	int64		now_ns = pbp_now_ns();
+	double		wait_ns = (double) (now_ns - begun_ns) * (1 / share - 1);
 	int64		left_ns;
 
-	if (pbp_carry_over_rate_mb == 0 || blocks == 0)
+	if (blocks == 0)
 		return;
-	pace->next_ns = Max(pace->next_ns, pbp_now_ns()) +
-		(int64) ((double) blocks * BLCKSZ / (1024 * 1024) / pbp_carry_over_rate_mb * NS_PER_S);
+	if (pbp_carry_over_rate_mb != 0)
+		wait_ns = Max(wait_ns, (double) blocks * BLCKSZ / (1024 * 1024) / pbp_carry_over_rate_mb * NS_PER_S);
+	pace->next_ns = Max(pace->next_ns, now_ns) + (int64) wait_ns;
 	while (pbp_carry_goes_on() && (left_ns = pace->next_ns - pbp_now_ns()) > 0)
 		pbp_carry_wait(Min(left_ns / 1000000 + 1, MAX_WAIT_MS));
 }

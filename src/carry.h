@@ -32,7 +32,7 @@ typedef struct PbpCarryPace
 
 extern bool pbp_carry_goes_on(void);
 extern void pbp_carry_wait(int64 ms);
-extern void pbp_carry_keep_pace(PbpCarryPace *pace, int64 blocks);
+extern void pbp_carry_keep_pace(PbpCarryPace *pace, int64 blocks, double share, int64 begun_ns);
 
 /* Saves all; quickly when the server stops.  See carrysave.c. */
 extern bool pbp_carry_save(bool quick);

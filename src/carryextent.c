@@ -12,11 +12,12 @@
 
 #include <string.h>
 
-/* Prepares to read a map that pbp_map_check() has accepted. */
+/* Prepares to read a map that pbp_map_check() has accepted, for the last band or for the others. */
 void
-pbp_extents_read(PbpExtentReader *reader, const uint8_t *map, size_t bytes)
+pbp_extents_read(PbpExtentReader *reader, const uint8_t *map, size_t bytes, bool last)
 {
 	memset(reader, 0, sizeof(*reader));
+	reader->last = last;
 	pbp_map_read(&reader->reader, map, bytes);
 }
 
@@ -33,15 +34,21 @@ take(PbpExtentReader *reader, uint64_t nblocks)
 	return nblocks;
 }
 
-/* Passes over extents that lie in a run of blocks that no cache held. */
-static void
-skip_uncached(PbpExtentReader *reader)
+static bool
+is_wanted(const PbpExtentReader *reader, int state)
 {
-	if (reader->run.state == 0)
+	return state != 0 && reader->last == (state == pbp_map_state(0, PBP_MAP_OS_CACHED));
+}
+
+/* Passes over extents that lie in a run of blocks that are not wanted. */
+static void
+skip_unwanted(PbpExtentReader *reader)
+{
+	if (!is_wanted(reader, reader->run.state))
 		(void) take(reader, reader->run.nblocks / PBP_EXTENT_BLOCKS * PBP_EXTENT_BLOCKS);
 }
 
-/* Reads the next extent of which a cache held a block; false after the last one. */
+/* Reads the next extent of which a block is wanted; false after the last one. */
 bool
 pbp_extent_next(PbpExtentReader *reader, PbpExtent *extent)
 {
@@ -50,19 +57,21 @@ pbp_extent_next(PbpExtentReader *reader, PbpExtent *extent)
 		uint64_t	taken;
 
 		if (reader->run.nblocks >= PBP_EXTENT_BLOCKS)
-			skip_uncached(reader);
+			skip_unwanted(reader);
 		extent->first = (uint32_t) reader->next;
 		extent->nblocks = 0;
-		extent->ncached = 0;
+		extent->nwanted = 0;
 		while (extent->nblocks < PBP_EXTENT_BLOCKS &&
 			   (taken = take(reader, (uint64_t) (PBP_EXTENT_BLOCKS - extent->nblocks))) > 0)
 		{
-			memset(extent->states + extent->nblocks, reader->run.state, taken);
+			bool		wanted = is_wanted(reader, reader->run.state);
+
+			memset(extent->states + extent->nblocks, wanted ? reader->run.state : 0, taken);
 			extent->nblocks += (int) taken;
-			if (reader->run.state != 0)
-				extent->ncached += (int) taken;
+			if (wanted)
+				extent->nwanted += (int) taken;
 		}
-	} while (extent->nblocks > 0 && extent->ncached == 0);
+	} while (extent->nblocks > 0 && extent->nwanted == 0);
 	return extent->nblocks > 0;
 }
 
@@ -90,16 +99,19 @@ pbp_extent_run(const PbpExtent *extent, int *first, int *end)
 }
 
 /*
- * In which band an extent is, from 0 to PBP_EXTENT_BANDS - 1: by the worth of its
- * blocks for the time that it takes to read them.  A block that only the page
- * cache held is worth 1, and one in shared buffers 2 and its usage count.
+ * In which band an extent is, unless that is the last: by the worth of its blocks
+ * for the time that it takes to read them.  A block that only the page cache held
+ * is worth 1, and one in shared buffers 2 and its usage count.
  */
 int
-pbp_extent_band(const PbpExtent *extent)
+pbp_extent_band(const PbpExtent *extent, bool last)
 {
 	int			worth = 0;
 	int			cost = 0;
-	int			band = 0;
+	int			band = PBP_LAST_BAND + 1;
+
+	if (last)
+		return PBP_LAST_BAND;
 
 	for (int i = 0; i < extent->nblocks; i++)
 	{
@@ -109,7 +121,7 @@ pbp_extent_band(const PbpExtent *extent)
 	for (int first, end = 0; pbp_extent_run(extent, &first, &end);)
 		cost += PBP_REQUEST_BLOCKS + end - first;
 	/* A block that only the page cache held, without neighbors, is worth a ninth of its cost. */
-	while (band < PBP_EXTENT_BANDS - 1 && 8 * worth >= cost << band)
+	while (band < PBP_EXTENT_BANDS - 1 && 16 * worth >= cost << band)
 		band++;
 	return band;
 }

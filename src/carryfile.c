@@ -151,7 +151,8 @@ pbp_carry_open(PbpCarryReader *reader, bool verify)
 	why = check_file(reader, verify);
 	if (why != NULL)
 	{
-		pbp_carry_log_ignored(why);
+		if (verify)
+			pbp_carry_log_ignored(why);
 		FileClose(reader->file);
 		return false;
 	}
@@ -165,7 +166,7 @@ is_possible(const PbpCarryReader *reader, const PbpCarryEntry *entry)
 {
 	return entry->map_bytes >= MIN_MAP_BYTES && entry->map_bytes <= MAX_MAP_BYTES &&
 		entry->map_bytes <= reader->end - reader->next - (int64) sizeof(*entry) &&
-		entry->fork <= MAX_FORKNUM && entry->segment < MaxBlockNumber / RELSEG_SIZE + 1;
+		entry->file.fork <= MAX_FORKNUM && entry->file.segment < MaxBlockNumber / RELSEG_SIZE + 1;
 }
 
 /* Reads the next entry; false after the last one, or if the file is damaged. */
@@ -202,7 +203,7 @@ pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry)
 	COMP_CRC32C(checksum, map, checked_bytes);
 	FIN_CRC32C(checksum);
 	if (pbp_map_check(map, entry->map_bytes, checksum, BLCKSZ, &header) != NULL ||
-		header.fork != entry->fork || header.nblocks > RELSEG_SIZE)
+		header.fork != entry->file.fork || header.nblocks > RELSEG_SIZE)
 		return NULL;
 	return map;
 }

@@ -31,14 +31,19 @@ typedef struct PbpCarryHeader
 	TimestampTz saved_at;
 } PbpCarryHeader;
 
-/* Followed by the map. */
-typedef struct PbpCarryEntry
+typedef struct PbpCarryFile
 {
 	Oid			database;		/* InvalidOid: shared by all */
 	Oid			tablespace;
 	Oid			relfilenode;
 	uint32		fork;
 	uint32		segment;
+} PbpCarryFile;
+
+/* Followed by the map. */
+typedef struct PbpCarryEntry
+{
+	PbpCarryFile file;
 	uint32		map_bytes;
 } PbpCarryEntry;
 

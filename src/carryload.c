@@ -36,6 +36,9 @@
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
 #define CONNECTED_NS		INT64CONST(4000000000)
 
+/* Blocks that probably nobody misses take so much of the worker's time, to leave the disk to sessions. */
+#define LAST_BAND_SHARE		0.1
+
 /* An extent that is being restored. */
 typedef struct Part
 {
@@ -147,16 +150,24 @@ read_into_page_cache(Part *part)
 }
 
 /*
- * Does the page cache keep a block?  Not one of a gap, nor one that it did not
- * hold before and that is in shared buffers.
+ * Does the page cache keep a block?  Not one of a gap, nor one that is in shared
+ * buffers now and was not also kept by the page cache before.
  */
 static bool
 is_to_be_kept(const Part *part, int block)
 {
 	int			state = part->extent.states[block];
 
-	return state != 0 &&
-		(!part->is_shared[block] || (pbp_map_os(state) && pbp_map_level(state) > 0));
+	return state != 0 && (!part->is_shared[block] ||
+						  (pbp_map_os(state) == PBP_MAP_OS_KEPT && pbp_map_level(state) > 0));
+}
+
+/* Uses a page twice, after which the kernel prefers to evict others, as it did before the restart. */
+static void
+use_twice(const Part *part, int block)
+{
+	pbp_os_wait(&part->file, part->extent.first + block);
+	pbp_os_wait(&part->file, part->extent.first + block);
 }
 
 /* Leaves the room of the page cache to what it held before. */
@@ -171,6 +182,8 @@ drop_from_page_cache(Part *part)
 
 		drops[i] = part->was_read[i] && !keep;
 		part->nkept += keep;
+		if (keep && pbp_map_os(part->extent.states[i]) == PBP_MAP_OS_KEPT)
+			use_twice(part, i);
 	}
 	for (int first, end = 0; next_marked(drops, &first, &end);)
 		pbp_os_drop_blocks(&part->file, part->extent.first + first, end - first);
@@ -181,9 +194,9 @@ drop_from_page_cache(Part *part)
 static void
 fill_buffers(const Load *load, Part *part, Relation relation)
 {
-	ForkNumber	fork = (ForkNumber) load->entry.fork;
+	ForkNumber	fork = (ForkNumber) load->entry.file.fork;
 	PbpLocator	locator = pbp_relation_locator(relation);
-	int64		start = (int64) load->entry.segment * RELSEG_SIZE + part->extent.first;
+	int64		start = (int64) load->entry.file.segment * RELSEG_SIZE + part->extent.first;
 	int64		end = smgrnblocks(RelationGetSmgr(relation), fork) - start;
 	bool		has_room = true;
 
@@ -208,9 +221,9 @@ fill_buffers(const Load *load, Part *part, Relation relation)
 static void
 lock_and_fill_buffers(const Load *load, Part *part)
 {
-	const PbpCarryEntry *entry = &load->entry;
-	PbpLocator	locator = pbp_locator(entry->tablespace, entry->database, entry->relfilenode);
-	Oid			relid = pbp_relid_by_relfilenode(entry->tablespace, entry->relfilenode);
+	const PbpCarryFile *file = &load->entry.file;
+	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
+	Oid			relid = pbp_relid_by_relfilenode(file->tablespace, file->relfilenode);
 	Relation	relation;
 	PbpLocator	found;
 
@@ -224,7 +237,7 @@ lock_and_fill_buffers(const Load *load, Part *part)
 	}
 	found = pbp_relation_locator(relation);
 	if (pbp_locator_equals(&found, &locator) &&
-		smgrexists(RelationGetSmgr(relation), (ForkNumber) entry->fork))
+		smgrexists(RelationGetSmgr(relation), (ForkNumber) file->fork))
 		fill_buffers(load, part, relation);
 	relation_close(relation, AccessShareLock);
 }
@@ -250,10 +263,10 @@ restore_caches(const Load *load, Part *part)
 static void
 open_and_restore_caches(const Load *load, Part *part)
 {
-	const PbpCarryEntry *entry = &load->entry;
-	PbpLocator	locator = pbp_locator(entry->tablespace, entry->database, entry->relfilenode);
+	const PbpCarryFile *file = &load->entry.file;
+	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
 
-	if (!pbp_os_open(&locator, (ForkNumber) entry->fork, (int) entry->segment, PBP_OS_AUTO, &part->file))
+	if (!pbp_os_open(&locator, (ForkNumber) file->fork, (int) file->segment, PBP_OS_AUTO, &part->file))
 		return;
 	part->has_page_cache = pbp_can_advise(&part->file);
 	restore_caches(load, part);
@@ -294,15 +307,17 @@ restore_extent(Load *load, const PbpExtent *extent)
 {
 	int64		room = pbp_carry_progress().border_room;
 	Part		part = {.extent = *extent,.border_room = room};
+	int64		begun_ns = pbp_now_ns();
 	bool		done = try_extent(load, &part);
 	PbpCarryProgress *progress = pbp_carry_lock();
 
-	progress->done += extent->ncached;
+	progress->done += extent->nwanted;
 	progress->read += part.nread;
 	progress->border_room -= room - part.border_room;
 	progress->cache_room -= part.nkept;
 	pbp_carry_unlock();
-	pbp_carry_keep_pace(&load->pace, part.nread);
+	pbp_carry_keep_pace(&load->pace, part.nread,
+						load->job.band == PBP_LAST_BAND ? LAST_BAND_SHARE : 1, begun_ns);
 	return done;
 }
 
@@ -321,13 +336,14 @@ restore_map(Load *load, const uint8 *map, int64 skip)
 	PbpExtentReader reader;
 	PbpExtent	extent;
 	int64		nextents = 0;
+	bool		last = load->job.band == PBP_LAST_BAND;
 
-	pbp_extents_read(&reader, map, load->entry.map_bytes);
+	pbp_extents_read(&reader, map, load->entry.map_bytes, last);
 	while (has_time(load))
 	{
 		if (!pbp_extent_next(&reader, &extent))
 			return -1;
-		if (nextents++ < skip || pbp_extent_band(&extent) != load->job.band)
+		if (nextents++ < skip || pbp_extent_band(&extent, last) != load->job.band)
 			continue;
 		if (!restore_extent(load, &extent))
 			return -1;
@@ -363,7 +379,7 @@ restore_maps(Load *load, PbpCarryReader *reader)
 
 		if (!pbp_carry_next(reader, &load->entry))
 			return;
-		if (load->entry.database == load->job.database)
+		if (load->entry.file.database == load->job.database)
 			map = pbp_carry_map(reader, &load->entry);
 		done = map == NULL ? -1 : restore_map(load, map, done);
 		if (done < 0)

@@ -93,13 +93,16 @@ count_blocks(DatabaseMaps *maps, const uint8 *map, Size map_bytes)
 	PbpExtent	extent;
 	int64		blocks = 0;
 
-	pbp_extents_read(&reader, map, map_bytes);
-	while (pbp_extent_next(&reader, &extent))
+	for (int last = 0; last <= 1; last++)
 	{
-		maps->bands[pbp_extent_band(&extent)] += extent.ncached;
-		for (int i = 0; i < extent.nblocks; i++)
-			maps->levels[pbp_map_level(extent.states[i])] += extent.states[i] != 0;
-		blocks += extent.ncached;
+		pbp_extents_read(&reader, map, map_bytes, last);
+		while (pbp_extent_next(&reader, &extent))
+		{
+			maps->bands[pbp_extent_band(&extent, last)] += extent.nwanted;
+			for (int i = 0; i < extent.nblocks; i++)
+				maps->levels[pbp_map_level(extent.states[i])] += extent.states[i] != 0;
+			blocks += extent.nwanted;
+		}
 	}
 	return blocks;
 }
@@ -114,7 +117,7 @@ read_plan(Plan *plan)
 
 	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.next)
 	{
-		DatabaseMaps *maps = database_maps(plan, entry.database);
+		DatabaseMaps *maps = database_maps(plan, entry.file.database);
 		const uint8 *map = pbp_carry_map(&plan->reader, &entry);
 
 		CHECK_FOR_INTERRUPTS();

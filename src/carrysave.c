@@ -19,6 +19,7 @@
 
 #include "cachetake.h"
 #include "carry.h"
+#include "carrybefore.h"
 #include "carryfile.h"
 #include "carryprogress.h"
 #include "datafiles.h"
@@ -38,6 +39,7 @@ typedef struct Save
 {
 	PbpMapTaker taker;
 	PbpNewFile	file;
+	PbpCarryBefore before;
 	bool		quick;
 	int64		begun_ns;
 	int64		cpu_ns;			/* used up to the last rest */
@@ -126,13 +128,15 @@ save_file(Save *save, const DataFile *file)
 {
 	PbpTakenMap map;
 	PbpCarryEntry entry = {
-		.database = pbp_locator_database(&file->locator),
-		.tablespace = pbp_locator_tablespace(&file->locator),
-		.relfilenode = pbp_locator_relfilenode(&file->locator),
-		.fork = file->fork,.segment = file->segment
+		.file.database = pbp_locator_database(&file->locator),
+		.file.tablespace = pbp_locator_tablespace(&file->locator),
+		.file.relfilenode = pbp_locator_relfilenode(&file->locator),
+		.file.fork = file->fork,.file.segment = file->segment
 	};
+	const uint8 *os_before = pbp_carry_os_before(&save->before, &entry.file);
 
-	if (!pbp_take_segment_map(&save->taker, &file->locator, file->fork, file->segment, &map) ||
+	if (!pbp_take_segment_map(&save->taker, &file->locator, file->fork, file->segment, os_before,
+							  &map) ||
 		map.trust == PBP_OS_UNREADABLE || (map.shared == 0 && map.os == 0))
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
@@ -217,6 +221,7 @@ pbp_carry_save(bool quick)
 	/* what was found out about file systems may have changed since the last time */
 	SetCurrentStatementStartTimestamp();
 	pbp_map_taker_begin(&save.taker, NULL);
+	pbp_carry_open_before(&save.before);
 	pbp_carry_begin_file(&save.file, saved_at);
 	if (save_files(&save))
 		saved = pbp_finish_new_file(&save.file, true);
@@ -225,6 +230,7 @@ pbp_carry_save(bool quick)
 		pbp_discard_new_file(&save.file);
 		saved = false;
 	}
+	pbp_carry_close_before(&save.before);
 	pbp_map_taker_end(&save.taker);
 	if (saved)
 	{
