@@ -126,7 +126,31 @@ next_marked(const bool *marks, int *first, int *end)
 	return *first < *end;
 }
 
-/* Has the kernel read all runs at the same time, and waits for them. */
+/*
+ * Marks what is to be read: each block that is missing, and small gaps between
+ * them.  A block that the page cache has divides requests in any case.
+ */
+static void
+mark_reads(Part *part)
+{
+	int			end = -1;		/* of the last request */
+
+	for (int i = 0; i < part->extent.nblocks; i++)
+	{
+		if (pbp_bit_is_set(part->cached, i))
+			end = -1;
+		else if (part->extent.states[i] != 0)
+		{
+			if (end < 0 || i - end > PBP_REQUEST_BLOCKS)
+				end = i;
+			memset(part->was_read + end, true, i + 1 - end);
+			part->nread += i + 1 - end;
+			end = i + 1;
+		}
+	}
+}
+
+/* Has the kernel read all at the same time, and waits for it. */
 static void
 read_into_page_cache(Part *part)
 {
@@ -135,18 +159,11 @@ read_into_page_cache(Part *part)
 
 	if (part->file.trust == PBP_OS_TRUSTED)
 		pbp_os_map(&part->file, start, part->extent.nblocks, part->cached, &blocks);
-	for (int first, end = 0; pbp_extent_run(&part->extent, &first, &end);)
-	{
-		for (int i = first; i < end; i++)
-		{
-			part->was_read[i] = !pbp_bit_is_set(part->cached, i);
-			part->nread += part->was_read[i];
-		}
-	}
+	mark_reads(part);
 	for (int first, end = 0; next_marked(part->was_read, &first, &end);)
 		pbp_os_want(&part->file, start + first, end - first);
 	for (int first, end = 0; next_marked(part->was_read, &first, &end);)
-		pbp_os_wait(&part->file, start + end - 1);
+		pbp_os_use(&part->file, start + end - 1);
 }
 
 /*
@@ -162,14 +179,6 @@ is_to_be_kept(const Part *part, int block)
 						  (pbp_map_os(state) == PBP_MAP_OS_KEPT && pbp_map_level(state) > 0));
 }
 
-/* Uses a page twice, after which the kernel prefers to evict others, as it did before the restart. */
-static void
-use_twice(const Part *part, int block)
-{
-	pbp_os_wait(&part->file, part->extent.first + block);
-	pbp_os_wait(&part->file, part->extent.first + block);
-}
-
 /* Leaves the room of the page cache to what it held before. */
 static void
 drop_from_page_cache(Part *part)
@@ -182,11 +191,23 @@ drop_from_page_cache(Part *part)
 
 		drops[i] = part->was_read[i] && !keep;
 		part->nkept += keep;
-		if (keep && pbp_map_os(part->extent.states[i]) == PBP_MAP_OS_KEPT)
-			use_twice(part, i);
 	}
 	for (int first, end = 0; next_marked(drops, &first, &end);)
 		pbp_os_drop_blocks(&part->file, part->extent.first + first, end - first);
+}
+
+/* Pages that are used twice the kernel keeps longer than others: as long as before the restart. */
+static void
+use_twice(const Part *part)
+{
+	for (int times = 0; times < 2; times++)
+	{
+		for (int i = 0; i < part->extent.nblocks; i++)
+		{
+			if (is_to_be_kept(part, i) && pbp_map_os(part->extent.states[i]) == PBP_MAP_OS_KEPT)
+				pbp_os_use(&part->file, part->extent.first + i);
+		}
+	}
 }
 
 /* ---- shared buffers ---- */
@@ -256,7 +277,10 @@ restore_caches(const Load *load, Part *part)
 	if (wants_buffers)
 		lock_and_fill_buffers(load, part);
 	if (part->has_page_cache)
+	{
 		drop_from_page_cache(part);
+		use_twice(part);
+	}
 }
 
 /* In a transaction.  The file may be gone. */

@@ -416,12 +416,15 @@ pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
 	advise_range(file, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_WILLNEED);
 }
 
-/* Waits until a block is in the page cache that was wanted; reads it if it is not. */
+/*
+ * Uses a block, which waits until it is in the page cache.  The kernel ignores
+ * another use of the same page if there was none of others in between.
+ */
 void
-pbp_os_wait(const PbpOsFile *file, BlockNumber block)
+pbp_os_use(const PbpOsFile *file, BlockNumber block)
 {
-	char		byte;
+	PGAlignedBlock page;
 
 	/* An error is that of the server when it reads the block. */
-	(void) !pg_pread(file->fd, &byte, 1, (off_t) (block + 1) * BLCKSZ - 1);
+	(void) !pg_pread(file->fd, page.data, BLCKSZ, (off_t) block * BLCKSZ);
 }
