@@ -17,8 +17,11 @@
 
 #include "cachemap.h"
 
-/* 1 MB of blocks of 8 kB: sessions wait no longer than that takes to read. */
-#define PBP_EXTENT_BLOCKS	128
+/*
+ * 4 MB of blocks of 8 kB: enough to keep a disk busy, and sessions wait no longer
+ * than that takes to read.
+ */
+#define PBP_EXTENT_BLOCKS	512
 
 /* A request takes as long as reading so many blocks more. */
 #define PBP_REQUEST_BLOCKS	8
