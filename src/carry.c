@@ -30,9 +30,6 @@
 /* After so many errors, the restore is given up. */
 #define MAX_ATTEMPTS	3
 
-/* A rate that has changed is noticed so soon. */
-#define MAX_WAIT_MS		1000
-
 /* settings; see _PG_init */
 bool		pbp_carry_over_on = false;
 int			pbp_carry_over_interval_s = 300;
@@ -89,26 +86,6 @@ pbp_carry_wait(int64 ms)
 	(void) WaitLatch(MyLatch, events, (long) ms, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
-}
-
-/*
- * Waits after so many blocks were read, as long as the rate requires, or so that
- * reading takes no more than this share of the time.
- */
-void
-pbp_carry_keep_pace(PbpCarryPace *pace, int64 blocks, double share, int64 begun_ns)
-{
-	int64		now_ns = pbp_now_ns();
-	double		wait_ns = (double) (now_ns - begun_ns) * (1 / share - 1);
-	int64		left_ns;
-
-	if (blocks == 0)
-		return;
-	if (pbp_carry_over_rate_mb != 0)
-		wait_ns = Max(wait_ns, (double) blocks * BLCKSZ / (1024 * 1024) / pbp_carry_over_rate_mb * NS_PER_S);
-	pace->next_ns = Max(pace->next_ns, now_ns) + (int64) wait_ns;
-	while (pbp_carry_goes_on() && (left_ns = pace->next_ns - pbp_now_ns()) > 0)
-		pbp_carry_wait(Min(left_ns / 1000000 + 1, MAX_WAIT_MS));
 }
 
 /* ---- the schedule ---- */

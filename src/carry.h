@@ -24,15 +24,8 @@ extern PGDLLEXPORT void pbp_carry_main(Datum arg);
 
 /* ---- for the parts of the worker ---- */
 
-/* What limits reads to pgbufprobe.carry_over_rate. */
-typedef struct PbpCarryPace
-{
-	int64		next_ns;		/* when to go on */
-} PbpCarryPace;
-
 extern bool pbp_carry_goes_on(void);
 extern void pbp_carry_wait(int64 ms);
-extern void pbp_carry_keep_pace(PbpCarryPace *pace, int64 blocks, double share, int64 begun_ns);
 
 /* Saves all; quickly when the server stops.  See carrysave.c. */
 extern bool pbp_carry_save(bool quick);

@@ -36,8 +36,11 @@
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
 #define CONNECTED_NS		INT64CONST(4000000000)
 
-/* Blocks that probably nobody misses take so much of the worker's time, to leave the disk to sessions. */
+/* Of the time, blocks that probably nobody misses are read in this share, to leave the disk to sessions. */
 #define LAST_BAND_SHARE		0.1
+
+/* A rate that has changed is noticed so soon. */
+#define MAX_WAIT_MS			1000
 
 /* An extent that is being restored. */
 typedef struct Part
@@ -56,7 +59,6 @@ typedef struct Part
 typedef struct Load
 {
 	PbpCarryJob job;
-	PbpCarryPace pace;
 	int64		until_ns;		/* end this worker */
 	PbpCarryEntry entry;		/* of the present map */
 } Load;
@@ -326,6 +328,20 @@ try_extent(const Load *load, Part *part)
 	return done;
 }
 
+/* When the next extent may be read, if so many blocks were read since then. */
+static int64
+next_read_ns(const Load *load, int64 begun_ns, int64 blocks)
+{
+	double		share = load->job.band == PBP_LAST_BAND ? LAST_BAND_SHARE : 1;
+	double		ns = (double) (pbp_now_ns() - begun_ns) / share;
+
+	if (blocks == 0)
+		return 0;
+	if (pbp_carry_over_rate_mb != 0)
+		ns = Max(ns, (double) blocks * BLCKSZ / (1024 * 1024) / pbp_carry_over_rate_mb * 1e9);
+	return begun_ns + (int64) ns;
+}
+
 static bool
 restore_extent(Load *load, const PbpExtent *extent)
 {
@@ -337,11 +353,10 @@ restore_extent(Load *load, const PbpExtent *extent)
 
 	progress->done += extent->nwanted;
 	progress->read += part.nread;
+	progress->next_read_ns = next_read_ns(load, begun_ns, part.nread);
 	progress->border_room -= room - part.border_room;
 	progress->cache_room -= part.nkept;
 	pbp_carry_unlock();
-	pbp_carry_keep_pace(&load->pace, part.nread,
-						load->job.band == PBP_LAST_BAND ? LAST_BAND_SHARE : 1, begun_ns);
 	return done;
 }
 
@@ -351,6 +366,17 @@ static bool
 has_time(const Load *load)
 {
 	return pbp_carry_goes_on() && pbp_now_ns() < load->until_ns;
+}
+
+/* Waits until the next extent may be read; false: there is no time for that. */
+static bool
+wait_for_turn(const Load *load)
+{
+	int64		left_ns;
+
+	while (has_time(load) && (left_ns = pbp_carry_progress().next_read_ns - pbp_now_ns()) > 0)
+		pbp_carry_wait(Min(left_ns / 1000000 + 1, MAX_WAIT_MS));
+	return has_time(load);
 }
 
 /* Returns the number of extents that are done, or -1 if the map is. */
@@ -363,16 +389,16 @@ restore_map(Load *load, const uint8 *map, int64 skip)
 	bool		last = load->job.band == PBP_LAST_BAND;
 
 	pbp_extents_read(&reader, map, load->entry.map_bytes, last);
-	while (has_time(load))
+	for (; pbp_extent_next(&reader, &extent); nextents++)
 	{
-		if (!pbp_extent_next(&reader, &extent))
-			return -1;
-		if (nextents++ < skip || pbp_extent_band(&extent, last) != load->job.band)
+		if (nextents < skip || pbp_extent_band(&extent, last) != load->job.band)
 			continue;
+		if (!wait_for_turn(load))
+			return nextents;
 		if (!restore_extent(load, &extent))
-			return -1;
+			break;
 	}
-	return nextents;
+	return -1;
 }
 
 /* Another worker is to go on, unless the restore was stopped or somebody has ended this one. */

@@ -31,6 +31,8 @@ typedef struct PbpCarryProgress
 	int64		resume;			/* place in the file; 0: it had finished */
 	int64		resume_extents; /* to be left out of that map */
 
+	int64		next_read_ns;	/* when the rate allows to read the next extent */
+
 	/* blocks for which there is room */
 	int64		border_room;	/* in shared buffers, for those of level "border" */
 	int64		cache_room;		/* in the page cache */

@@ -344,6 +344,7 @@ begin_progress(const PbpCarryHeader *header, int64 file_bytes)
 	progress->map_bytes = file_bytes;
 	progress->done = 0;
 	progress->read = 0;
+	progress->next_read_ns = 0;
 	progress->begun_ns = pbp_now_ns();
 	progress->ended_ns = 0;
 	pbp_carry_unlock();
