@@ -22,7 +22,9 @@ typedef struct Place
 void
 pbp_carry_open_before(PbpCarryBefore *before)
 {
-	HASHCTL		ctl = {.keysize = sizeof(PbpCarryFile),.entrysize = sizeof(Place),.hcxt = CurrentMemoryContext};
+	HASHCTL		ctl = {
+		.keysize = sizeof(PbpCarryFile),.entrysize = sizeof(Place),.hcxt = CurrentMemoryContext
+	};
 	PbpCarryEntry entry;
 	int64		at;
 
@@ -30,7 +32,8 @@ pbp_carry_open_before(PbpCarryBefore *before)
 	if (!before->is_open)
 		return;
 	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
-	before->places = hash_create("pgbufprobe files", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	before->places = hash_create("pgbufprobe files", 1024, &ctl,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	for (at = before->reader.next; pbp_carry_next(&before->reader, &entry); at = before->reader.next)
 	{
 		Place	   *place = hash_search(before->places, &entry.file, HASH_ENTER, NULL);

@@ -36,7 +36,7 @@
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
 #define CONNECTED_NS		INT64CONST(4000000000)
 
-/* Of the time, blocks that probably nobody misses are read in this share, to leave the disk to sessions. */
+/* The last band is read in this share of the time, to leave the disk to sessions. */
 #define LAST_BAND_SHARE		0.1
 
 /* A rate that has changed is noticed so soon. */
@@ -101,7 +101,11 @@ leave_out(const Load *load, Part *part)
 	bool		any = false;
 
 	if (part->has_page_cache)
-		part->extent.nblocks = (int) Max(Min(part->extent.nblocks, part->file.bytes / BLCKSZ - part->extent.first), 0);
+	{
+		int64		left = part->file.bytes / BLCKSZ - part->extent.first;
+
+		part->extent.nblocks = (int) Max(Min(part->extent.nblocks, left), 0);
+	}
 	for (int i = 0; i < part->extent.nblocks; i++)
 	{
 		bool		wants = wants_buffer(load, part, i);
@@ -181,24 +185,25 @@ is_to_be_kept(const Part *part, int block)
 						  (pbp_map_os(state) == PBP_MAP_OS_KEPT && pbp_map_level(state) > 0));
 }
 
-/* Leaves the room of the page cache to what it held before. */
+/* Leaves the room of the page cache to what it held before, if it is known what we have read. */
 static void
 drop_from_page_cache(Part *part)
 {
 	bool		drops[PBP_EXTENT_BLOCKS] = {0};
+	bool		known = part->file.trust == PBP_OS_TRUSTED;
 
 	for (int i = 0; i < part->extent.nblocks; i++)
 	{
 		bool		keep = is_to_be_kept(part, i);
 
-		drops[i] = part->was_read[i] && !keep;
+		drops[i] = known && part->was_read[i] && !keep;
 		part->nkept += keep;
 	}
 	for (int first, end = 0; next_marked(drops, &first, &end);)
 		pbp_os_drop_blocks(&part->file, part->extent.first + first, end - first);
 }
 
-/* Pages that are used twice the kernel keeps longer than others: as long as before the restart. */
+/* The kernel keeps pages that were used twice longer than others. */
 static void
 use_twice(const Part *part)
 {
