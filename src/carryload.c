@@ -39,9 +39,6 @@
 /* The last band is read in this share of the time, to leave the disk to sessions. */
 #define LAST_BAND_SHARE		0.1
 
-/* A rate that has changed is noticed so soon. */
-#define MAX_WAIT_MS			1000
-
 /* An extent that is being restored. */
 typedef struct Part
 {
@@ -147,7 +144,7 @@ mark_reads(Part *part)
 			end = -1;
 		else if (part->extent.states[i] != 0)
 		{
-			if (end < 0 || i - end > PBP_REQUEST_BLOCKS)
+			if (end < 0 || i - end >= PBP_REQUEST_BLOCKS)
 				end = i;
 			memset(part->was_read + end, true, i + 1 - end);
 			part->nread += i + 1 - end;
@@ -380,7 +377,7 @@ wait_for_turn(const Load *load)
 	int64		left_ns;
 
 	while (has_time(load) && (left_ns = pbp_carry_progress().next_read_ns - pbp_now_ns()) > 0)
-		pbp_carry_wait(Min(left_ns / 1000000 + 1, MAX_WAIT_MS));
+		pbp_carry_wait(left_ns / 1000000 + 1);
 	return has_time(load);
 }
 

@@ -228,7 +228,7 @@ start_worker(Plan *plan, const PbpCarryJob *job)
 		if (!plan->slot_logged)
 			ereport(LOG,
 					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-					 errmsg("the restore of shared buffers waits for a background worker slot"),
+					 errmsg("the restore of both caches waits for a background worker slot"),
 					 errhint("You may need to increase max_worker_processes.")));
 		plan->slot_logged = true;
 		pbp_carry_wait(WAIT_FOR_SLOT_MS);

@@ -212,7 +212,7 @@ SKIP:
 $node->append_conf('postgresql.conf', "shared_preload_libraries = pgbufprobe\nmax_worker_processes = 3\n");
 $from = -s $node->logfile;
 $node->restart;
-ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  the restore of shared buffers waits for a background worker slot/ },
+ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  the restore of both caches waits for a background worker slot/ },
 	'without a slot for the restore, the log says so');
 like(progress($node, 'phase'), qr/^restoring/, 'and it waits');
 $node->append_conf('postgresql.conf', "max_worker_processes = 2\n");
