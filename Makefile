@@ -28,6 +28,15 @@ OBJS = \
 	src/cacherestore.o \
 	src/cachetake.o \
 	src/capacity.o \
+	src/carry.o \
+	src/carrybefore.o \
+	src/carryextent.o \
+	src/carryfile.o \
+	src/carryfuncs.o \
+	src/carryload.o \
+	src/carryprogress.o \
+	src/carryrestore.o \
+	src/carrysave.o \
 	src/cgroup.o \
 	src/checkup.o \
 	src/checkup_size.o \
@@ -42,6 +51,7 @@ OBJS = \
 	src/learner.o \
 	src/look.o \
 	src/mapfuncs.o \
+	src/newfile.o \
 	src/oscache.o \
 	src/pagesample.o \
 	src/osfile.o \

@@ -282,6 +282,22 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE COST 1000000;
 COMMENT ON FUNCTION pgbufprobe_cache_restore(regclass, bytea, text, text, double precision) IS
 'reads the blocks of a map into free shared buffers, with their usage counts, and into the operating system''s page cache';
 
+CREATE FUNCTION pgbufprobe_carry_over_progress(
+    OUT phase text,
+    OUT database name,                  -- whose pages are being read
+    OUT blocks_done bigint,             -- of the restore after the start; NULL here and in the next three: there was none
+    OUT blocks_remaining bigint,
+    OUT mb_per_second double precision, -- on average
+    OUT seconds_left double precision,
+    OUT saved_at timestamp with time zone,  -- when the last save began; NULL: never
+    OUT map_bytes bigint,               -- size of its file
+    OUT save_ms double precision)       -- NULL: it was before the start
+RETURNS record
+AS 'MODULE_PATHNAME', 'pgbufprobe_carry_over_progress'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION pgbufprobe_carry_over_progress() IS
+'what pgbufprobe.carry_over does now, how far the restore after the start is, and what was saved last; requires shared_preload_libraries';
+
 -- ---------------------------------------------------------------------------
 -- Snapshots and history
 -- ---------------------------------------------------------------------------
@@ -551,6 +567,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) T
 GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice(text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_predictions() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_carry_over_progress() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;

@@ -12,6 +12,8 @@
 #include "storage/ipc.h"
 #include "utils/guc.h"
 
+#include "src/carry.h"
+#include "src/carryprogress.h"
 #include "src/compat.h"
 #include "src/oscache.h"
 #include "src/predictions.h"
@@ -31,6 +33,7 @@ request_shared_memory(void)
 		previous_shmem_request_hook();
 	pbp_sampler_request_shared();
 	pbp_predictions_request_shared();
+	pbp_carry_request_shared();
 }
 
 static void
@@ -40,6 +43,7 @@ start_shared_memory(void)
 		previous_shmem_startup_hook();
 	pbp_sampler_init_shared();
 	pbp_predictions_init_shared();
+	pbp_carry_init_shared();
 }
 
 /* The only setting that also applies where the library is not preloaded. */
@@ -78,7 +82,25 @@ define_settings(void)
 							"-1 uses as much as needed, up to a thousandth of shared_buffers; 0 disables the estimates.",
 							&pbp_advice_memory_kb, -1, -1, PBP_MAX_ADVICE_KB,
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
-	MarkGUCPrefixReserved("pgbufprobe");
+}
+
+static void
+define_carry_over_settings(void)
+{
+	DefineCustomBoolVariable("pgbufprobe.carry_over",
+							 "Enables saving what both caches hold, and restoring it after a restart.",
+							 NULL, &pbp_carry_over_on, false,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("pgbufprobe.carry_over_interval",
+							"Sets the time between two saves of what both caches hold.",
+							"0 saves only when the server is shut down.",
+							&pbp_carry_over_interval_s, 300, 0, SECS_PER_DAY,
+							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomIntVariable("pgbufprobe.carry_over_rate",
+							"Sets the maximum amount of data that is read per second to restore both caches.",
+							"0 sets no limit.",
+							&pbp_carry_over_rate_mb, 0, 0, 1000000,
+							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 }
 
 /*
@@ -93,9 +115,12 @@ _PG_init(void)
 		return;
 
 	define_settings();
+	define_carry_over_settings();
+	MarkGUCPrefixReserved("pgbufprobe");
 	previous_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = request_shared_memory;
 	previous_shmem_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = start_shared_memory;
 	pbp_sampler_register();
+	pbp_carry_register();
 }

@@ -23,6 +23,9 @@ bench_server() {
 
 bench_script() { sql -f "$work/build/bench/$1"; }
 
+# Prints the median of numbers, one a line; "-" if there is none.
+median() { sort -g | awk '{ value[NR] = $1 } END { if (NR) print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2; else print "-" }'; }
+
 # Calls a procedure in a backend of its own.
 measure() { sql -c "CALL bench.$1"; }
 

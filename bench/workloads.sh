@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 #
-# bench/workloads.sh: the workloads of bench/advice and bench/split, on top of bench/lib.sh. Expects "clients" to be the
-# number of sessions.
+# bench/workloads.sh: the workloads of bench/advice, bench/split and bench/carry-over, on top of bench/lib.sh. Expects
+# "clients" to be the number of sessions.
 
 megabytes() {
 	case $1 in

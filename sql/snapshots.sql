@@ -308,10 +308,11 @@ SELECT * FROM pgbufprobe_page_lifetime('0');
 SELECT * FROM pgbufprobe_page_lifetime('-1 s');
 SELECT * FROM pgbufprobe_page_lifetime('2 days');
 
--- Nobody has watched, for the library is not preloaded: history and predictions are errors, advice says why there is none.
+-- Nobody has watched, for the library is not preloaded: what the workers do is an error, advice says why there is none.
 SHOW shared_preload_libraries;
 SELECT * FROM pgbufprobe_history();
 SELECT * FROM pgbufprobe_predictions();
+SELECT * FROM pgbufprobe_carry_over_progress();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
        num_nonnulls(os_cache_bytes, fits, estd_miss_ratio, estd_storage_ratio, estd_read_ms_per_second,

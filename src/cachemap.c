@@ -5,7 +5,7 @@
  *
  * A run is a single number: (number of blocks - 1) * number of states + state,
  * in groups of seven bits, the lowest first; the high bit of a byte says that
- * another byte follows.  So up to nine blocks take one byte.
+ * another byte follows.  So up to six blocks take one byte.
  *
  * Nothing in a map leads beyond its end, whether or not it was checked.  How to
  * get the states of blocks, and what to do with them, belongs in cachetake.c and

@@ -23,11 +23,19 @@
 
 /*
  * A level is 0 for a block that is not in shared buffers, and otherwise its
- * usage count plus one.  A state is a level and a bit for the page cache.
+ * usage count plus one.  A state is a level and what the page cache has.
  */
 #define PBP_MAP_MAX_USAGE		5
 #define PBP_MAP_LEVELS			(PBP_MAP_MAX_USAGE + 2)
-#define PBP_MAP_STATES			(2 * PBP_MAP_LEVELS)
+#define PBP_MAP_STATES			(3 * PBP_MAP_LEVELS)
+
+/* Does the page cache have a block? */
+typedef enum PbpMapOs
+{
+	PBP_MAP_OS_NOT,
+	PBP_MAP_OS_CACHED,
+	PBP_MAP_OS_KEPT				/* it also had it some time before */
+} PbpMapOs;
 
 typedef struct PbpMapHeader
 {
@@ -65,9 +73,9 @@ typedef struct PbpMapReader
 } PbpMapReader;
 
 static inline int
-pbp_map_state(int level, bool os)
+pbp_map_state(int level, PbpMapOs os)
 {
-	return level + (os ? PBP_MAP_LEVELS : 0);
+	return level + (int) os * PBP_MAP_LEVELS;
 }
 
 static inline int
@@ -76,10 +84,10 @@ pbp_map_level(int state)
 	return state % PBP_MAP_LEVELS;
 }
 
-static inline bool
+static inline PbpMapOs
 pbp_map_os(int state)
 {
-	return state >= PBP_MAP_LEVELS;
+	return (PbpMapOs) (state / PBP_MAP_LEVELS);
 }
 
 extern void pbp_map_add(PbpMapWriter *writer, int state, uint64_t nblocks);

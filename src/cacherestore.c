@@ -91,7 +91,7 @@ is_wanted(const PbpRestore *restore, int state)
 {
 	if (restore->level > 0)
 		return pbp_map_level(state) == restore->level;
-	return pbp_map_os(state) &&
+	return pbp_map_os(state) != PBP_MAP_OS_NOT &&
 		(restore->target == PBP_RESTORE_OS_CACHE || pbp_map_level(state) == 0);
 }
 
@@ -172,8 +172,8 @@ want_missing(PbpRestore *restore, const PbpOsFile *file, BlockNumber first, int 
 }
 
 /* Without a page cache, or if nobody may ask for it, there is nothing to advise. */
-static bool
-can_advise(const PbpOsFile *file)
+bool
+pbp_can_advise(const PbpOsFile *file)
 {
 	return file->trust != PBP_OS_UNSUPPORTED && file->trust != PBP_OS_DIRECT_IO &&
 		file->trust != PBP_OS_SWITCHED_OFF && file->trust != PBP_OS_UNREADABLE;
@@ -198,7 +198,7 @@ restore_os_run(PbpRestore *restore, const PbpLocator *locator, BlockNumber first
 
 	if (pbp_os_open(locator, restore->header.fork, first / RELSEG_SIZE, PBP_OS_AUTO, &file))
 	{
-		advised = can_advise(&file);
+		advised = pbp_can_advise(&file);
 		if (advised)
 			want_missing(restore, &file, first % RELSEG_SIZE, nblocks);
 		pbp_os_close(&file);
@@ -268,7 +268,39 @@ set_usage(BufferDesc *desc, const BufferTag *tag, int usage, int unused)
 	return present;
 }
 
-/* Leaves those blocks that are not in shared buffers; the others get their usage count. */
+/* Is the block in shared buffers?  Then it gets its usage count. */
+bool
+pbp_restore_usage(const PbpLocator *locator, ForkNumber fork, BlockNumber block, int usage)
+{
+	BufferTag	tag;
+	BufferDesc *desc;
+
+	pbp_init_tag(&tag, locator, fork, block);
+	desc = pbp_pool_find(&tag);
+	return desc != NULL && set_usage(desc, &tag, usage, -1);
+}
+
+/*
+ * Reads a block that is not in shared buffers; false if that would take a buffer
+ * that has a page.  The relation must be locked, and have the block.
+ */
+bool
+pbp_restore_block(Relation relation, ForkNumber fork, BlockNumber block, int usage)
+{
+	PbpLocator	locator = pbp_relation_locator(relation);
+	Buffer		buffer;
+	BufferTag	tag;
+
+	if (!next_buffer_is_free())
+		return false;
+	buffer = ReadBufferExtended(relation, fork, block, RBM_NORMAL, NULL);
+	pbp_init_tag(&tag, &locator, fork, block);
+	(void) set_usage(GetBufferDescriptor(buffer - 1), &tag, usage, USAGE_WHEN_READ);
+	ReleaseBuffer(buffer);
+	return true;
+}
+
+/* Leaves those blocks that are not in shared buffers. */
 static void
 keep_missing(PbpRestore *restore, const PbpLocator *locator, Blocks *blocks)
 {
@@ -276,12 +308,7 @@ keep_missing(PbpRestore *restore, const PbpLocator *locator, Blocks *blocks)
 
 	for (int i = 0; i < blocks->nblocks; i++)
 	{
-		BufferTag	tag;
-		BufferDesc *desc;
-
-		pbp_init_tag(&tag, locator, restore->header.fork, blocks->blocks[i]);
-		desc = pbp_pool_find(&tag);
-		if (desc != NULL && set_usage(desc, &tag, restore->level - 1, -1))
+		if (pbp_restore_usage(locator, restore->header.fork, blocks->blocks[i], restore->level - 1))
 			restore->counts.present++;
 		else
 			blocks->blocks[nmissing++] = blocks->blocks[i];
@@ -303,7 +330,7 @@ prefetch(const PbpLocator *locator, ForkNumber fork, const Blocks *blocks)
 		n = neighbors(&blocks->blocks[i], blocks->nblocks - i);
 		if (!pbp_os_open(locator, fork, first / RELSEG_SIZE, PBP_OS_AUTO, &file))
 			continue;
-		if (can_advise(&file))
+		if (pbp_can_advise(&file))
 			pbp_os_want(&file, first % RELSEG_SIZE, n);
 		pbp_os_close(&file);
 	}
@@ -313,20 +340,12 @@ prefetch(const PbpLocator *locator, ForkNumber fork, const Blocks *blocks)
 static void
 read_blocks(PbpRestore *restore, Relation relation, Blocks *blocks)
 {
-	PbpLocator	locator = pbp_relation_locator(relation);
 	int			nread = 0;
 
-	while (nread < blocks->nblocks && next_buffer_is_free())
+	while (nread < blocks->nblocks &&
+		   pbp_restore_block(relation, restore->header.fork, blocks->blocks[nread], restore->level - 1))
 	{
-		BlockNumber block = blocks->blocks[nread];
-		Buffer		buffer;
-		BufferTag	tag;
-
 		CHECK_FOR_INTERRUPTS();
-		buffer = ReadBufferExtended(relation, restore->header.fork, block, RBM_NORMAL, NULL);
-		pbp_init_tag(&tag, &locator, restore->header.fork, block);
-		(void) set_usage(GetBufferDescriptor(buffer - 1), &tag, restore->level - 1, USAGE_WHEN_READ);
-		ReleaseBuffer(buffer);
 		nread++;
 	}
 	restore->counts.read += nread;

@@ -13,7 +13,7 @@
 #define PBP_CACHERESTORE_H
 
 #include "cachemap.h"
-#include "compat.h"
+#include "osfile.h"
 
 typedef enum PbpRestoreTarget
 {
@@ -54,5 +54,11 @@ extern const char *pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size
 									 PbpRestoreTarget target);
 extern bool pbp_restore_step(PbpRestore *restore, Relation relation);
 extern int64 pbp_restore_wait_ms(const PbpRestore *restore, double mb_per_second);
+
+/* One block, in carryload.c's order. */
+extern bool pbp_can_advise(const PbpOsFile *file);
+extern bool pbp_restore_usage(const PbpLocator *locator, ForkNumber fork, BlockNumber block,
+							  int usage);
+extern bool pbp_restore_block(Relation relation, ForkNumber fork, BlockNumber block, int usage);
 
 #endif							/* PBP_CACHERESTORE_H */

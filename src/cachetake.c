@@ -26,6 +26,7 @@ pbp_map_taker_begin(PbpMapTaker *taker, const PbpLocator *only)
 	taker->index = pbp_pool_index(only);
 	taker->levels = palloc(RELSEG_SIZE);
 	taker->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+	taker->os_before = NULL;
 }
 
 void
@@ -46,8 +47,13 @@ static void
 add_blocks(PbpMapWriter *writer, const PbpMapTaker *taker, int64 nblocks)
 {
 	for (int64 i = 0; i < nblocks; i++)
-		pbp_map_add(writer, pbp_map_state(Min(taker->levels[i], PBP_MAP_LEVELS - 1),
-										  pbp_bit_is_set(taker->os, i)), 1);
+	{
+		PbpMapOs	os = pbp_bit_is_set(taker->os, i) ? PBP_MAP_OS_CACHED : PBP_MAP_OS_NOT;
+
+		if (os == PBP_MAP_OS_CACHED && taker->os_before != NULL && pbp_bit_is_set(taker->os_before, i))
+			os = PBP_MAP_OS_KEPT;
+		pbp_map_add(writer, pbp_map_state(Min(taker->levels[i], PBP_MAP_LEVELS - 1), os), 1);
+	}
 }
 
 /* Adds the open segment. */
@@ -68,12 +74,22 @@ add_segment(PbpMapTaker *taker, const PbpOsWalk *walk, PbpMapWriter *writer, Pbp
 							 taker->levels, nblocks);
 
 	if (shared == 0 && blocks.cached == 0)
-		pbp_map_add(writer, pbp_map_state(0, false), nblocks);
+		pbp_map_add(writer, pbp_map_state(0, PBP_MAP_OS_NOT), nblocks);
 	else
 		add_blocks(writer, taker, nblocks);
 	map->nblocks += nblocks;
 	map->shared += shared;
 	map->os += blocks.cached;
+}
+
+static void
+begin_map(PbpTakenMap *map)
+{
+	static const uint8 no_header[PBP_MAP_HEADER_BYTES];
+
+	memset(map, 0, sizeof(*map));
+	initStringInfo(&map->bytes);
+	append_bytes(&map->bytes, no_header, sizeof(no_header));
 }
 
 /* Completes the map, whose runs are there, with a header and a checksum. */
@@ -110,14 +126,11 @@ bool
 pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumber fork,
 			 PbpTakenMap *map)
 {
-	static const uint8 no_header[PBP_MAP_HEADER_BYTES];
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
 	PbpOsWalk	walk;
 	bool		found = false;
 
-	memset(map, 0, sizeof(*map));
-	initStringInfo(&map->bytes);
-	append_bytes(&map->bytes, no_header, sizeof(no_header));
+	begin_map(map);
 	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
 	while (pbp_os_next(&walk))
 	{
@@ -136,4 +149,29 @@ pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumbe
 	pbp_map_end(&writer);
 	finish_map(map, relid, locator, fork);
 	return found;
+}
+
+/*
+ * The same for one segment, whose first block is the map's block 0.  So a map
+ * of a large relation needs not fit into memory.  os_before has a bit for each
+ * block of a segment that the page cache held some time before, or is NULL.
+ */
+bool
+pbp_take_segment_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork, int segment,
+					 const uint8 *os_before, PbpTakenMap *map)
+{
+	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
+	PbpOsWalk	walk = {.locator = *locator,.fork = fork,.segment = segment};
+
+	begin_map(map);
+	if (!pbp_os_open(locator, fork, segment, PBP_OS_AUTO, &walk.file))
+		return false;
+	taker->os_before = os_before;
+	map->trust = walk.file.trust;
+	if (map->trust != PBP_OS_UNREADABLE)
+		add_segment(taker, &walk, &writer, map);
+	pbp_os_close(&walk.file);
+	pbp_map_end(&writer);
+	finish_map(map, InvalidOid, locator, fork);
+	return true;
 }

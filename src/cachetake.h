@@ -4,7 +4,7 @@
  *	  Takes cache maps: what both caches hold of a fork, block by block.
  *
  * Offers the maps of one relation, or of all relations of the database by one
- * scan of the descriptors.
+ * scan of the descriptors; and those of single segments.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,6 +21,7 @@ typedef struct PbpMapTaker
 	PbpPoolIndex *index;
 	uint8	   *levels;			/* of the blocks of one segment */
 	uint8	   *os;				/* a bit for each of them */
+	const uint8 *os_before;		/* the same some time before; NULL: unknown */
 } PbpMapTaker;
 
 typedef struct PbpTakenMap
@@ -37,6 +38,8 @@ typedef struct PbpTakenMap
 extern void pbp_map_taker_begin(PbpMapTaker *taker, const PbpLocator *only);
 extern bool pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator,
 						 ForkNumber fork, PbpTakenMap *map);
+extern bool pbp_take_segment_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork,
+								 int segment, const uint8 *os_before, PbpTakenMap *map);
 extern void pbp_map_taker_end(PbpMapTaker *taker);
 
 #endif							/* PBP_CACHETAKE_H */

@@ -28,6 +28,16 @@ pbp_now_ns(void)
 	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t
+pbp_cpu_now_ns(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
+		return 0;
+	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /*
  * The time between two readings of the clock when nothing happens between them.
  *

@@ -39,6 +39,7 @@ typedef struct PbpLatency
 } PbpLatency;
 
 extern int64_t pbp_now_ns(void);
+extern int64_t pbp_cpu_now_ns(void);	/* used by this thread */
 extern void pbp_latency_init(PbpLatency *latency);
 extern void pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns);
 extern void pbp_latency_finish(PbpLatency *latency);

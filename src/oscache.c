@@ -342,13 +342,14 @@ pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
 }
 
 /*
- * Drops a block that only pbp_os_time_read() has brought into the page cache,
- * so that this read is not taken for someone's use of the block.
+ * Drops blocks that only we have brought into the page cache, so that our reads
+ * are not taken for someone's use of the blocks.  Those that are dirty stay.
  */
 void
-pbp_os_drop_block(const PbpOsFile *file, BlockNumber block)
+pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
 {
-	(void) pbp_kernel_advise(file->fd, (int64) block * BLCKSZ, BLCKSZ, PBP_OS_DONTNEED);
+	(void) pbp_kernel_advise(file->fd, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ,
+							 PBP_OS_DONTNEED);
 }
 
 /* ---- advice ---- */
@@ -413,4 +414,17 @@ void
 pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
 {
 	advise_range(file, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_WILLNEED);
+}
+
+/*
+ * Uses a block, which waits until it is in the page cache.  The kernel ignores
+ * another use of the same page if there was none of others in between.
+ */
+void
+pbp_os_use(const PbpOsFile *file, BlockNumber block)
+{
+	PGAlignedBlock page;
+
+	/* An error is that of the server when it reads the block. */
+	(void) !pg_pread(file->fd, page.data, BLCKSZ, (off_t) block * BLCKSZ);
 }

@@ -83,14 +83,14 @@ is_of_file(const BufferTag *tag, const FileEntry *file)
 		tag->blockNum / RELSEG_SIZE == file->key.segment;
 }
 
-/* Shared catalogs belong to every database. */
+/* Shared catalogs belong to every database.  A process without one wants those of all. */
 static bool
 is_of_this_database(const BufferTag *tag)
 {
 	PbpLocator	locator = pbp_tag_locator(tag);
 	Oid			database = pbp_locator_database(&locator);
 
-	return database == MyDatabaseId || !OidIsValid(database);
+	return database == MyDatabaseId || !OidIsValid(database) || !OidIsValid(MyDatabaseId);
 }
 
 /* The key is hashed as bytes, so padding must be zero. */
@@ -152,7 +152,7 @@ read_wanted_page(BufferDesc *desc, const PbpLocator *only, PbpBufState *state, B
 
 /*
  * Scans the descriptors once for the pages of one relation or, without one, of
- * all relations of this database.
+ * all relations of this database, or of all if the process has none.
  *
  * For one relation the tag is first read without a lock, so that only headers
  * of its pages are locked; without one, the header of each page.  One header is

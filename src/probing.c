@@ -122,7 +122,7 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 		reads->ns[reads->nreads++ % READ_TIMES] = read_ns;
 		reads->may_read = false;
 		if (!cached)
-			pbp_os_drop_block(file, probe->block);
+			pbp_os_drop_blocks(file, probe->block, 1);
 	}
 	probing->reading_ns += pbp_now_ns() - start;
 }

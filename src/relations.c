@@ -15,6 +15,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "utils/inval.h"
@@ -22,6 +23,9 @@
 #include "utils/syscache.h"
 
 #include "relations.h"
+
+/* Value of datconnlimit of a database whose DROP was interrupted. */
+#define INVALID_DATABASE	(-2)
 
 #define FIRST_RELATIONS		64	/* that a list has memory for at first */
 
@@ -209,4 +213,25 @@ list_relation(RelationList *list, Oid relid)
 		check_has_pages(&form);
 		append_class(list, &form);
 	}
+}
+
+/* The OIDs of all databases that accept connections. */
+List *
+list_open_databases(void)
+{
+	Relation	pg_database = table_open(DatabaseRelationId, AccessShareLock);
+	TableScanDesc scan = table_beginscan_catalog(pg_database, 0, NULL);
+	HeapTuple	tuple;
+	List	   *databases = NIL;
+
+	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+	{
+		Form_pg_database form = (Form_pg_database) GETSTRUCT(tuple);
+
+		if (form->datallowconn && form->datconnlimit != INVALID_DATABASE)
+			databases = lappend_oid(databases, form->oid);
+	}
+	table_endscan(scan);
+	table_close(pg_database, AccessShareLock);
+	return databases;
 }

@@ -3,8 +3,9 @@
  * relations.h
  *	  From the OID of a relation to its storage.
  *
- * Offers the place of one relation's pages, and lists of relations; errors for
- * relations that have none; and a check for a concurrent rewrite.
+ * Offers the place of one relation's pages, and lists of relations and of
+ * databases; errors for relations that have none; and a check for a concurrent
+ * rewrite.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,6 +13,7 @@
 #define PBP_RELATIONS_H
 
 #include "catalog/pg_class.h"
+#include "nodes/pg_list.h"
 
 #include "compat.h"
 
@@ -41,6 +43,7 @@ extern bool was_rewritten(RelationStorage *relation);
 extern PbpLocator relation_locator(Oid relid);
 extern void list_all_relations(RelationList *list);
 extern void list_relation(RelationList *list, Oid relid);
+extern List *list_open_databases(void);
 
 #pragma GCC visibility pop
 

@@ -91,7 +91,7 @@ save_predictions(PbpStateWriter *writer)
 /*
  * Saves all, what was learned only if there is a learner, and not what a reset
  * has discarded of which the worker does not know yet.  A reset meanwhile removes
- * the file.  For the meaning of may_wait, see pbp_finish_state().
+ * the file.  For the meaning of may_wait, see pbp_finish_new_file().
  */
 bool
 pbp_save_all(const PbpLearner *learner, uint32 resets, bool may_wait)

@@ -15,8 +15,6 @@
  */
 #include "postgres.h"
 
-#include <time.h>
-
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -131,16 +129,6 @@ pbp_sampler_has_no_slot(void)
 
 /* ---- looks and samples ---- */
 
-static int64
-cpu_now_ns(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
-		return 0;
-	return (int64) now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void
 read_clock(Sampler *sampler)
 {
@@ -189,11 +177,11 @@ history_interval_ns(void)
 static double
 predicted_scan_ns(void)
 {
-	int64		start = cpu_now_ns();
+	int64		start = pbp_cpu_now_ns();
 	PbpScanCost cost;
 
 	pbp_scan_cost(PBP_SCAN_READ, TIMED_READ, 1, &cost);
-	return (double) (cpu_now_ns() - start) * NBuffers / cost.nread;
+	return (double) (pbp_cpu_now_ns() - start) * NBuffers / cost.nread;
 }
 
 /* Counts all buffers if there is time for that, and otherwise estimates. */
@@ -201,7 +189,7 @@ static void
 count_buffers(Sampler *sampler, PbpHistogram *histogram)
 {
 	double		allowed_ns = SAMPLE_SHARE * pbp_max_cpu_fraction * (double) history_interval_ns();
-	int64		start = cpu_now_ns();
+	int64		start = pbp_cpu_now_ns();
 
 	if (sampler->scan_ns == 0 || sampler->scan_ns > allowed_ns)
 		sampler->scan_ns = predicted_scan_ns();
@@ -211,7 +199,7 @@ count_buffers(Sampler *sampler, PbpHistogram *histogram)
 		return;
 	}
 	pbp_histogram(NBuffers, histogram);
-	sampler->scan_ns = (double) (cpu_now_ns() - start);
+	sampler->scan_ns = (double) (pbp_cpu_now_ns() - start);
 }
 
 /* The pool now, and what happened since the last sample. */
@@ -307,7 +295,7 @@ sleep_to_look(const Sampler *sampler, int64 used_ns)
 static int64
 sleep_ns(Sampler *sampler)
 {
-	int64		cpu_ns = cpu_now_ns();
+	int64		cpu_ns = pbp_cpu_now_ns();
 	int64		used_ns = cpu_ns - sampler->cpu_ns;
 	int64		sleep = MAX_SLEEP_NS;
 
@@ -354,7 +342,7 @@ begin(Sampler *sampler)
 	sampler->work_ticks = sampler->ticks;
 	sampler->ticks_per_ns = 0;
 	sampler->sample_ticks = -1;
-	sampler->cpu_ns = cpu_now_ns();
+	sampler->cpu_ns = pbp_cpu_now_ns();
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 }
 

@@ -222,6 +222,18 @@ read_capacity(PbpOsMemory *memory)
 	return storage_model(memory);
 }
 
+/* The capacity of the page cache at present; PBP_UNKNOWN possible. */
+int64
+pbp_page_cache_bytes(void)
+{
+	PbpOsMemory memory;
+
+	if (!pbp_os_cache_on)
+		return PBP_UNKNOWN;
+	read_server_memory(PBP_UNKNOWN, &memory);
+	return memory.known ? memory.cache_bytes : PBP_UNKNOWN;
+}
+
 /* The size of the files of relations; PBP_UNKNOWN: not counted yet. */
 int64
 pbp_server_data_bytes(void)

@@ -12,6 +12,7 @@
 #include "capacity.h"
 
 extern PbpCapacity *pbp_create_capacity(void);
+extern int64 pbp_page_cache_bytes(void);
 extern int64 pbp_server_data_bytes(void);
 extern int64 pbp_server_wal_bytes(void);
 

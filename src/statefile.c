@@ -79,17 +79,6 @@ read_boot(char *boot, size_t size)
  * ----------------------------------------------------------------
  */
 
-static void
-put(PbpStateWriter *writer, const void *bytes, size_t nbytes)
-{
-	if (writer->error != 0)
-		return;
-	COMP_CRC32C(writer->checksum, bytes, nbytes);
-	errno = 0;
-	if (nbytes > 0 && fwrite(bytes, nbytes, 1, writer->file) != 1)
-		writer->error = errno != 0 ? errno : ENOSPC;
-}
-
 void
 pbp_begin_state(PbpStateWriter *writer, uint32 layout)
 {
@@ -100,12 +89,9 @@ pbp_begin_state(PbpStateWriter *writer, uint32 layout)
 	};
 
 	memset(writer, 0, sizeof(*writer));
-	INIT_CRC32C(writer->checksum);
-	writer->file = AllocateFile(NEW_STATE_FILE, PG_BINARY_W);
-	if (writer->file == NULL)
-		writer->error = errno;
+	pbp_begin_new_file(&writer->file, STATE_FILE, NEW_STATE_FILE);
 	read_boot(header.boot, sizeof(header.boot));
-	put(writer, &header, sizeof(header));
+	pbp_put_in_new_file(&writer->file, &header, sizeof(header));
 }
 
 void
@@ -115,7 +101,7 @@ pbp_begin_section(PbpStateWriter *writer, const char *name, Size bytes)
 
 	Assert(writer->left == 0);
 	strlcpy(section.name, name, sizeof(section.name));
-	put(writer, &section, sizeof(section));
+	pbp_put_in_new_file(&writer->file, &section, sizeof(section));
 	writer->left = bytes;
 	writer->padding = pbp_state_padding(bytes);
 }
@@ -127,48 +113,18 @@ pbp_put_state(void *arg, const void *bytes, size_t nbytes)
 	PbpStateWriter *writer = arg;
 
 	Assert(nbytes <= writer->left);
-	put(writer, bytes, nbytes);
+	pbp_put_in_new_file(&writer->file, bytes, nbytes);
 	writer->left -= nbytes;
 	if (writer->left > 0)
 		return;
-	put(writer, zeros, writer->padding);
+	pbp_put_in_new_file(&writer->file, zeros, writer->padding);
 	writer->padding = 0;
 }
 
-static bool
-replace_file(bool may_wait)
-{
-	if (may_wait)
-		return durable_rename(NEW_STATE_FILE, STATE_FILE, LOG) == 0;
-	if (rename(NEW_STATE_FILE, STATE_FILE) == 0)
-		return true;
-	ereport(LOG,
-			(errcode_for_file_access(),
-			 errmsg("could not rename file \"%s\" to \"%s\": %m", NEW_STATE_FILE, STATE_FILE)));
-	return false;
-}
-
-/* If that fails, the old file remains. */
 bool
 pbp_finish_state(PbpStateWriter *writer, bool may_wait)
 {
-	PbpStateChecksum checksum = writer->checksum;
-
-	FIN_CRC32C(checksum);
-	put(writer, &checksum, sizeof(checksum));
-	if (writer->file != NULL && FreeFile(writer->file) != 0 && writer->error == 0)
-		writer->error = errno;
-	if (writer->error == 0 && replace_file(may_wait))
-		return true;
-	if (writer->error != 0)
-	{
-		errno = writer->error;
-		ereport(LOG,
-				(errcode_for_file_access(),
-				 errmsg("could not write file \"%s\": %m", NEW_STATE_FILE)));
-	}
-	(void) unlink(NEW_STATE_FILE);
-	return false;
+	return pbp_finish_new_file(&writer->file, may_wait);
 }
 
 /* ----------------------------------------------------------------

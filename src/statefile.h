@@ -10,17 +10,14 @@
 #ifndef PBP_STATEFILE_H
 #define PBP_STATEFILE_H
 
-#include "port/pg_crc32c.h"
-
+#include "newfile.h"
 #include "stateformat.h"
 
 typedef struct PbpStateWriter
 {
-	FILE	   *file;			/* NULL: could not be opened */
-	pg_crc32c	checksum;
+	PbpNewFile	file;
 	uint64		left;			/* bytes of the section that are to come */
 	size_t		padding;		/* behind them */
-	int			error;			/* the errno of the first failure; or 0 */
 } PbpStateWriter;
 
 /* A file that was read and checked. */
@@ -37,10 +34,7 @@ extern void pbp_begin_state(PbpStateWriter *writer, uint32 layout);
 extern void pbp_begin_section(PbpStateWriter *writer, const char *name, Size bytes);
 extern void pbp_put_state(void *writer, const void *bytes, size_t nbytes);
 
-/*
- * Replace the file.  If that must not wait for storage, an operating system that
- * crashes soon after may leave a file that is damaged.
- */
+/* Replaces the file, as pbp_finish_new_file() does. */
 extern bool pbp_finish_state(PbpStateWriter *writer, bool may_wait);
 
 extern void pbp_read_state_file(PbpState *state, uint32 layout);

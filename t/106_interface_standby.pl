@@ -142,6 +142,7 @@ is( $primary->safe_psql('postgres', 'SELECT DISTINCT ticks >= 0, passes >= 0, al
 for (
 	[ q{SELECT * FROM pgbufprobe_history()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
 	[ q{SELECT * FROM pgbufprobe_predictions()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
+	[ q{SELECT * FROM pgbufprobe_carry_over_progress()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
 	[ q{SELECT pgbufprobe_history_reset()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ])
 {
 	my ($query, $error) = @$_;

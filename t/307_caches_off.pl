@@ -59,6 +59,7 @@ my %readers = (
 				min(answer) FILTER (WHERE key = 'cached_twice'), min(verdict) FILTER (WHERE key = 'cached_twice')
 			FROM pgbufprobe_checkup()}, qq{7|7|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
 	pgbufprobe_advice => [ [ q{SELECT count(estd_storage_ratio), count(fits), count(os_cache_bytes) FROM pgbufprobe_advice()}, '0|0|0', 0 ] ],
+	pgbufprobe_carry_over_progress => [ [ 'SELECT phase FROM pgbufprobe_carry_over_progress()', 'off', 0 ] ],
 	pgbufprobe_predictions => [ [ 'SELECT count(*) FROM pgbufprobe_predictions()', '0', 0 ] ],
 	map { ($_->[0] => [ [ "SELECT count(*) > 0 FROM $_->[0]($_->[1])", 't', 0 ] ]) } (
 		[ 'pgbufprobe_sweep_cost', '100' ],
@@ -75,7 +76,7 @@ my %readers = (
 		[ 'pgbufprobe_snapshot_diff', 'pgbufprobe_snapshot()' ],
 		[ 'pgbufprobe_snapshot_diff_relations', 'pgbufprobe_snapshot()' ]));
 # Without the worker these are errors.
-my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_predictions';
+my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_predictions', 'pgbufprobe_carry_over_progress';
 
 sub is_off
 {

@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(61);
+SELECT plan(63);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -47,6 +47,10 @@ INSERT INTO documented VALUES
         relation regclass, map bytea, fork text DEFAULT 'main'::text, target text DEFAULT 'both'::text,
         mb_per_second double precision DEFAULT NULL::double precision, OUT requested bigint, OUT already_present bigint,
         OUT read bigint, OUT skipped bigint$$),
+    ('pgbufprobe_carry_over_progress()', 'v', true, 'r', true, 'record', $$
+        OUT phase text, OUT database name, OUT blocks_done bigint, OUT blocks_remaining bigint,
+        OUT mb_per_second double precision, OUT seconds_left double precision,
+        OUT saved_at timestamp with time zone, OUT map_bytes bigint, OUT save_ms double precision$$),
     ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
         OUT action text, OUT look_at text$$),

@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ *
+ * carrybefore.c
+ *	  What the page cache held at the save before.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "bitmap.h"
+#include "carrybefore.h"
+
+typedef struct Place
+{
+	PbpCarryFile file;			/* the key */
+	int64		at;
+} Place;
+
+/* Memory: about 100 bytes for each file that the caches had a part of. */
+void
+pbp_carry_open_before(PbpCarryBefore *before)
+{
+	HASHCTL		ctl = {
+		.keysize = sizeof(PbpCarryFile),.entrysize = sizeof(Place),.hcxt = CurrentMemoryContext
+	};
+	PbpCarryEntry entry;
+	int64		at;
+
+	before->is_open = pbp_carry_open(&before->reader, false);
+	if (!before->is_open)
+		return;
+	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+	before->places = hash_create("pgbufprobe files", 1024, &ctl,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	for (at = before->reader.next; pbp_carry_next(&before->reader, &entry); at = before->reader.next)
+	{
+		Place	   *place = hash_search(before->places, &entry.file, HASH_ENTER, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		place->at = at;
+	}
+}
+
+/* A bit for each block of a segment, valid until the next call; NULL: it held none. */
+const uint8 *
+pbp_carry_os_before(PbpCarryBefore *before, const PbpCarryFile *file)
+{
+	const Place *place = before->is_open ? hash_search(before->places, file, HASH_FIND, NULL) : NULL;
+	PbpCarryEntry entry;
+	PbpMapReader reader;
+	PbpMapRun	run;
+	const uint8 *map;
+	uint64		block = 0;
+
+	if (place == NULL)
+		return NULL;
+	before->reader.next = place->at;
+	if (!pbp_carry_next(&before->reader, &entry) ||
+		(map = pbp_carry_map(&before->reader, &entry)) == NULL)
+		return NULL;
+	memset(before->os, 0, PBP_BITMAP_BYTES(RELSEG_SIZE));
+	pbp_map_read(&reader, map, entry.map_bytes);
+	while (pbp_map_next(&reader, &run))
+	{
+		for (uint64 i = 0; i < run.nblocks && pbp_map_os(run.state) != PBP_MAP_OS_NOT; i++)
+			pbp_set_bit(before->os, block + i);
+		block += run.nblocks;
+	}
+	return before->os;
+}
+
+void
+pbp_carry_close_before(PbpCarryBefore *before)
+{
+	if (!before->is_open)
+		return;
+	hash_destroy(before->places);
+	pfree(before->os);
+	pbp_carry_close(&before->reader);
+}

@@ -1,0 +1,241 @@
+/*-------------------------------------------------------------------------
+ *
+ * carrysave.c
+ *	  Saves a cache map of each file of all databases.
+ *
+ * The descriptors are scanned once, and then the files of the data directory
+ * are taken one after the other, without a database connection or a lock on a
+ * relation.  The format of the file belongs in carryfile.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_tablespace_d.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "cachetake.h"
+#include "carry.h"
+#include "carrybefore.h"
+#include "carryfile.h"
+#include "carryprogress.h"
+#include "datafiles.h"
+#include "latency.h"
+#include "sampler.h"
+#include "shutdown.h"
+
+/* The server does not wait longer for its last save; the one before remains. */
+#define STOP_NS			INT64CONST(10000000000)
+
+/* Sleeps are at least as long as this much processor time requires. */
+#define REST_NS			1000000
+
+#define NAME_BYTES		64
+
+typedef struct Save
+{
+	PbpMapTaker taker;
+	PbpNewFile	file;
+	PbpCarryBefore before;
+	bool		quick;
+	int64		begun_ns;
+	int64		cpu_ns;			/* used up to the last rest */
+} Save;
+
+/* A segment, by its name. */
+typedef struct DataFile
+{
+	PbpLocator	locator;
+	ForkNumber	fork;
+	int			segment;
+} DataFile;
+
+/* ---- names ---- */
+
+/* Digits up to a character that is none. */
+static bool
+parse_number(char **text, unsigned long *number)
+{
+	char	   *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	errno = 0;
+	*number = strtoul(*text, &end, 10);
+	*text = end;
+	return errno == 0 && *number <= PG_UINT32_MAX;
+}
+
+/* 16384_fsm.1, for example.  Temporary relations begin with a letter. */
+static bool
+parse_name(char *name, Oid *relfilenode, DataFile *file)
+{
+	unsigned long number;
+
+	if (!parse_number(&name, &number) || number == 0)
+		return false;
+	*relfilenode = (Oid) number;
+	file->fork = MAIN_FORKNUM;
+	for (ForkNumber fork = MAIN_FORKNUM + 1; *name == '_' && fork <= MAX_FORKNUM; fork++)
+	{
+		size_t		length = strlen(forkNames[fork]);
+
+		if (strncmp(name + 1, forkNames[fork], length) != 0)
+			continue;
+		file->fork = fork;
+		name += 1 + length;
+	}
+	number = 0;
+	if (*name == '.')
+	{
+		name++;
+		if (!parse_number(&name, &number))
+			return false;
+	}
+	file->segment = (int) number;
+	return *name == '\0' && number <= MaxBlockNumber / RELSEG_SIZE;
+}
+
+/* What a path within the data directory is; false: no file of a relation of this server. */
+static bool
+parse_path(const char *path, DataFile *file)
+{
+	unsigned int tablespace = DEFAULTTABLESPACE_OID;
+	unsigned int database = InvalidOid;
+	char		name[NAME_BYTES];
+	Oid			relfilenode;
+
+	if (sscanf(path, "./global/%63s", name) == 1)
+		tablespace = GLOBALTABLESPACE_OID;
+	else if (sscanf(path, "./base/%u/%63s", &database, name) != 2 &&
+			 sscanf(path, "./pg_tblspc/%u/" TABLESPACE_VERSION_DIRECTORY "/%u/%63s",
+					&tablespace, &database, name) != 3)
+		return false;
+	if (!parse_name(name, &relfilenode, file))
+		return false;
+	file->locator = pbp_locator(tablespace, database, relfilenode);
+	return true;
+}
+
+/* ---- maps ---- */
+
+/* A file of which neither cache has a block has no entry. */
+static void
+save_file(Save *save, const DataFile *file)
+{
+	PbpTakenMap map;
+	PbpCarryEntry entry = {
+		.file.database = pbp_locator_database(&file->locator),
+		.file.tablespace = pbp_locator_tablespace(&file->locator),
+		.file.relfilenode = pbp_locator_relfilenode(&file->locator),
+		.file.fork = file->fork,.file.segment = file->segment
+	};
+	const uint8 *os_before = pbp_carry_os_before(&save->before, &entry.file);
+
+	if (!pbp_take_segment_map(&save->taker, &file->locator, file->fork, file->segment, os_before,
+							  &map) ||
+		map.trust == PBP_OS_UNREADABLE || (map.shared == 0 && map.os == 0))
+		return;
+	entry.map_bytes = (uint32) map.bytes.len;
+	pbp_put_in_new_file(&save->file, &entry, sizeof(entry));
+	pbp_put_in_new_file(&save->file, map.bytes.data, map.bytes.len);
+}
+
+/*
+ * Sleeps so long that saving stays within pgbufprobe.max_cpu_fraction.  When the
+ * server stops, there is no time for that.  False: save no more.
+ */
+static bool
+rest(Save *save)
+{
+	int64		used_ns = pbp_cpu_now_ns() - save->cpu_ns;
+	int64		until_ns;
+	int64		left_ns;
+
+	if (save->quick)
+		return pbp_now_ns() - save->begun_ns < STOP_NS;
+	if (used_ns >= REST_NS)
+	{
+		until_ns = pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1));
+		while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
+			pbp_carry_wait(left_ns / 1000000 + 1);
+		save->cpu_ns = pbp_cpu_now_ns();
+	}
+	return pbp_carry_goes_on();
+}
+
+/* False: not all of them, because there is no time, or because the worker must do something else. */
+static bool
+save_files(Save *save)
+{
+	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe file",
+													   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(file_context);
+	PbpDataFiles files;
+	const char *path;
+	bool		goes_on = true;
+
+	pbp_begin_data_files(&files, ".");
+	while (goes_on && save->file.error == 0 &&
+		   (path = pbp_next_data_file(&files)) != NULL && !pbp_is_wal_file(&files))
+	{
+		DataFile	file;
+
+		if (parse_path(path, &file))
+			save_file(save, &file);
+		MemoryContextReset(file_context);
+		goes_on = rest(save);
+	}
+	pbp_end_data_files(&files);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(file_context);
+	return goes_on;
+}
+
+static void
+publish(const Save *save, TimestampTz saved_at)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	progress->saved_at = saved_at;
+	progress->map_bytes = save->file.bytes;
+	progress->save_ns = pbp_now_ns() - save->begun_ns;
+	pbp_carry_unlock();
+}
+
+/*
+ * False: the file of before remains.  Memory: 8 bytes per buffer in use, and
+ * the map of one file.
+ */
+bool
+pbp_carry_save(bool quick)
+{
+	Save		save = {.quick = quick,.begun_ns = pbp_now_ns(),.cpu_ns = pbp_cpu_now_ns()};
+	TimestampTz saved_at = GetCurrentTimestamp();
+	bool		saved;
+
+	pbp_carry_enter(PBP_CARRY_SAVING);
+	/* what was found out about file systems may have changed since the last time */
+	SetCurrentStatementStartTimestamp();
+	pbp_map_taker_begin(&save.taker, NULL);
+	pbp_carry_open_before(&save.before);
+	pbp_carry_begin_file(&save.file, saved_at);
+	if (save_files(&save))
+		saved = pbp_finish_new_file(&save.file, true);
+	else
+	{
+		pbp_discard_new_file(&save.file);
+		saved = false;
+	}
+	pbp_carry_close_before(&save.before);
+	pbp_map_taker_end(&save.taker);
+	if (saved)
+	{
+		pbp_carry_unmark_restore();
+		publish(&save, saved_at);
+	}
+	return saved;
+}

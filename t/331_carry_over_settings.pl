@@ -1,0 +1,223 @@
+# When the worker saves and restores: by its settings, which a reload changes; by how the server stops; and beside
+# autoprewarm.
+
+use strict;
+use warnings;
+
+use CarryOver;
+use PostgreSQL::Test::Utils;
+use Server;
+use Test::More;
+
+my $node = carry_node('main') or plan skip_all => 'no pg_buffercache, with which the results are compared';
+my $file = maps_file($node);
+my $table = make_table($node, 'postgres', 'pages', 700);
+my $from;
+
+sub start_without_file
+{
+	unlink $file;
+	$node->start;
+	return;
+}
+
+sub file_time { return (stat $file)[1] // 0 }
+
+# ---------------------------------------------------------------------------
+# When it saves
+
+my $before = file_time();
+set($node, carry_over_interval => '1s');
+ok(wait_for { file_time() != $before }, 'an interval: it saves');
+$before = file_time();
+ok(wait_for { file_time() != $before }, 'again and again');
+like(progress($node, 'phase, save_ms > 0, map_bytes > 1000'), qr/^(waiting|saving)\|t\|t$/, 'the progress says what was saved');
+set($node, carry_over => 'off');
+becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'off: it says so');
+$before = file_time();
+sleep 2;
+is(file_time(), $before, 'off: it saves no more');
+$node->stop;
+is(file_time(), $before, 'off: neither at the stop');
+$node->start;
+is(in_buffers($node, $table), '', 'off: nothing is restored');
+is(progress($node, 'phase, blocks_done, saved_at'), 'off||', 'off: the progress is empty');
+set($node, carry_over => 'on', carry_over_interval => '1d');
+ok(wait_for { file_time() != $before }, 'turned on: it saves at once');
+is(in_buffers($node, $table), '', 'turned on: nothing is restored');
+set($node, carry_over_interval => '0');
+
+$node->stop;
+for my $mode ('fast', 'smart', 'immediate')
+{
+	start_without_file();
+	use_blocks($node, 'postgres', 'pages', 0, 99, 2);
+	$node->stop($mode);
+	is(-e $file ? 'saved' : 'not saved', $mode eq 'immediate' ? 'not saved' : 'saved', "interval 0, $mode stop");
+	next unless -e $file;
+	$node->start;
+	is_restored($node, "$mode stop");
+	like(in_buffers($node, $table), qr/^0:2 .* 99:2$/, "$mode stop: the blocks are back");
+	$node->stop;
+}
+
+# ---------------------------------------------------------------------------
+# After a crash, what was saved last
+
+start_without_file();
+use_blocks($node, 'postgres', 'pages', 100, 199, 3);
+save($node);
+use_blocks($node, 'postgres', 'pages', 0, 99, 1);
+$node->stop('immediate');
+$node->start;
+is_restored($node, 'immediate stop');
+like(in_buffers($node, $table), qr/^100:3 .* 199:3$/, 'immediate stop: the blocks of the last save are back');
+
+$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+$node->reload;
+for my $phase ('waits', 'saves', 'restores')
+{
+	if ($phase eq 'restores')
+	{
+		set($node, carry_over_rate => '1MB');
+		$node->restart;
+		becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a slow restore');
+	}
+	if ($phase eq 'saves')
+	{
+		set($node, carry_over_interval => '1s', max_cpu_fraction => '0.0001');
+		becomes_true($node, q{phase = 'saving' FROM pgbufprobe_carry_over_progress()}, 'a slow save');
+	}
+	my ($pid) = split /\n/, ask($node, "SELECT pid $carry_worker ORDER BY backend_start DESC");
+	kill 'KILL', $pid;
+	ok(poll_through_crash($node, "SELECT count(*) > 0 $carry_worker AND pid <> $pid"), "the worker is killed while it $phase: the server recovers");
+	set($node, carry_over_rate => '0', carry_over_interval => '0', max_cpu_fraction => '1');
+	is_restored($node, "the worker is killed while it $phase");
+	like(in_buffers($node, $table), qr/\b100:[345] .* 199:[345]/, "the worker is killed while it $phase: the blocks of the last save are back");
+}
+
+my $pid = ask($node, "SELECT pid $carry_worker");
+ask($node, "SELECT pg_terminate_backend($pid)");
+becomes_true($node, "count(*) = 1 $carry_worker AND pid <> $pid", 'the worker alone ends: another one is started');
+is(progress($node, 'phase'), 'done', 'which restores nothing again');
+
+# ---------------------------------------------------------------------------
+# A restore that ends in a crash each time is given up
+
+set($node, carry_over_rate => '1MB');
+use_blocks($node, 'postgres', 'pages', 0, 699, 5);
+$node->restart;
+for my $crash (1 .. 3)
+{
+	becomes_true($node, q{phase = 'restoring' FROM pgbufprobe_carry_over_progress()}, "crash $crash: a restore was begun");
+	$node->stop('immediate');
+	is(-s "$file.restoring", $crash, "crash $crash: it is remembered");
+	$from = -s $node->logfile;
+	$node->start;
+}
+becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'after three crashes, nothing is restored');
+like(log_since($node, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because a crash or an immediate shutdown has ended/, 'and the log says so');
+set($node, carry_over_rate => '0');
+use_blocks($node, 'postgres', 'pages', 0, 99, 1);
+$node->restart;
+is_restored($node, 'what was saved after the crashes');
+ok(!-e "$file.restoring", 'the crashes are forgotten');
+
+# ---------------------------------------------------------------------------
+# A slow restore: progress, and its end
+
+set($node, carry_over_rate => '1MB');
+my $pages = 'SELECT count(*) FROM pg_buffercache WHERE ' . $table;
+use_blocks($node, 'postgres', 'pages', 0, 699, 5);
+$node->restart;
+# The first megabyte is read at once.
+becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 AND mb_per_second BETWEEN 0.01 AND 1.5
+	FROM pgbufprobe_carry_over_progress()}, 'a restore at 1 MB/s');
+like(progress($node, q{database, blocks_remaining > 0, seconds_left > 0, save_ms IS NULL}), qr/^(postgres|)\|t\|t\|t$/, 'its progress');
+is( ask($node, q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE; SELECT 'locked'; COMMIT}),
+	'locked', 'it keeps no lock');
+set($node, carry_over => 'off');
+becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'turned off: the restore stops');
+becomes_true($node, "count(*) = 1 $carry_worker", 'turned off: and so does the worker in the database');
+cmp_ok(ask($node, $pages), '<', 700, 'turned off: before it was complete');
+is(progress($node, 'blocks_done'), '', 'turned off: there is no progress any more');
+
+set($node, carry_over => 'on');
+becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'turned on: it waits');
+use_blocks($node, 'postgres', 'pages', 0, 699, 5);
+$node->restart;
+becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'another one');
+$before = file_time();
+$from = -s $node->logfile;
+my $stopped = time;
+$node->stop;
+cmp_ok(time - $stopped, '<', 10, 'a stop during the restore does not wait for it');
+is(log_since($node, $from), '', 'and logs nothing');
+is(file_time(), $before, 'the file remains');
+$node->start;
+set($node, carry_over_rate => '0');
+is_restored($node, 'the next start');
+is(ask($node, $pages), 700, 'which begins again');
+
+set($node, carry_over_rate => '1MB');
+$node->restart;
+becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'once more');
+becomes_true($node, q{database = 'postgres' AND blocks_done > 500 FROM pgbufprobe_carry_over_progress()}, 'workers take turns');
+# Those of the database that is worked on wait until it is free.
+is(ask($node, 'CREATE DATABASE copy TEMPLATE postgres', 'template1'), '', 'a database can be copied while it is restored');
+ask($node, 'DROP DATABASE copy');
+$before = ask($node, "SELECT min(pid) $carry_worker AND datname IS NULL");
+ask($node, "SELECT pg_cancel_backend(pid) $carry_worker");
+is(ask($node, "SELECT count(*) $carry_worker AND datname IS NULL AND pid = $before"), 1, 'a cancel does nothing');
+ask($node, "SELECT pg_terminate_backend($before)");
+becomes_true($node, "count(*) = 0 $carry_worker", 'an end of the worker ends the one in the database');
+becomes_true($node, "(SELECT database = 'postgres' FROM pgbufprobe_carry_over_progress()) AND count(*) > 0 $carry_worker AND pid <> $before",
+	'and another one begins again');
+$node->restart;
+my $session = $node->background_psql('postgres');
+$session->query_safe('BEGIN; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE');
+set($node, carry_over_rate => '0');
+is_restored($node, 'a table is locked');
+cmp_ok(ask($node, $pages), '<', 700, 'the rest of the table is left out');
+$session->query_safe('COMMIT');
+$session->quit;
+
+# ---------------------------------------------------------------------------
+# Beside autoprewarm, and without a slot
+
+SKIP:
+{
+	skip 'no pg_prewarm', 1 unless create_if_available($node, 'pg_prewarm');
+	my $both = q{both "pgbufprobe.carry_over" and "pg_prewarm.autoprewarm" are enabled};
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_prewarm, pgbufprobe'\npg_prewarm.autoprewarm = on\n");
+	$node->restart;
+	is_restored($node, 'with autoprewarm');
+	$before = in_buffers($node, $table);
+	$from = -s $node->logfile;
+	$node->restart;
+	is_restored($node, 'with autoprewarm again');
+	ok(wait_for { slurp_file($node->logfile, $from) =~ /autoprewarm successfully prewarmed/ }, 'autoprewarm completes, too');
+	is(in_buffers($node, $table), $before, 'the same blocks have the same usage counts');
+	my $log = log_since($node, $from);
+	is(scalar(() = $log =~ /LOG:  \Q$both\E/g), 1, 'one message says that both are enabled');
+	unlike($log, qr/ERROR|FATAL/, 'and there is no error');
+	$node->append_conf('postgresql.conf', "pg_prewarm.autoprewarm = off\n");
+	$from = -s $node->logfile;
+	$node->restart;
+	is_restored($node, 'autoprewarm is off');
+	unlike(log_since($node, $from), qr/\Q$both\E/, 'autoprewarm is off: there is none');
+}
+
+# The server takes one for itself, and the sampler one.
+$node->append_conf('postgresql.conf', "shared_preload_libraries = pgbufprobe\nmax_worker_processes = 3\n");
+$from = -s $node->logfile;
+$node->restart;
+ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  the restore of both caches waits for a background worker slot/ },
+	'without a slot for the restore, the log says so');
+like(progress($node, 'phase'), qr/^restoring/, 'and it waits');
+$node->append_conf('postgresql.conf', "max_worker_processes = 2\n");
+$node->restart;
+is(progress($node, 'phase'), 'no background worker slot', 'without one for the worker, the progress says so');
+
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP:/, 'no process has crashed but those that were killed');
+done_testing();

@@ -1,0 +1,162 @@
+# A file of maps that is torn, damaged or foreign is ignored with one message; one whose relations are gone, or have other
+# pages, restores what still applies. A disk that is full keeps the old file.
+
+use strict;
+use warnings;
+
+use CarryOver;
+use PostgreSQL::Test::Utils;
+use Server;
+use Test::More;
+
+my $node = carry_node('main') or plan skip_all => 'no pg_buffercache, with which the results are compared';
+my $file = maps_file($node);
+my $table = make_table($node, 'postgres', 'pages', 300);
+my $from;
+
+# ---------------------------------------------------------------------------
+# What cannot be written
+
+save($node);
+my $contents = slurp_file($file);
+symlink '/dev/full', "$file.tmp" or die $!;
+$from = -s $node->logfile;
+set($node, carry_over_interval => '1s');
+ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.maps\.tmp": No space left on device/ },
+	'the disk is full: the log says so');
+set($node, carry_over_interval => '0');
+ok(wait_for { !-l "$file.tmp" }, 'the disk is full: the temporary file is removed');
+mkdir "$file.tmp" or die $!;
+$from = -s $node->logfile;
+$node->stop;
+like(slurp_file($node->logfile, $from), qr/LOG:  could not write file "pg_stat\/pgbufprobe\.maps\.tmp": Is a directory/,
+	'a directory is in the way at the stop: the log says so');
+ok(-s $file, 'the old file remains');
+rmdir "$file.tmp" or die $!;
+
+# ---------------------------------------------------------------------------
+# Files that are damaged, or not ours
+
+unlink $file;
+$node->start;
+use_blocks($node, 'postgres', 'pages', 0, 199, 4);
+my $used = in_buffers($node, $table);
+$node->stop;
+my $good = slurp_file($file);
+
+sub write_file
+{
+	my ($content) = @_;
+	unlink $file;
+	append_to_file($file, $content);
+	chmod 0600, $file or die $!;
+	return;
+}
+
+# CRC-32C, as the server computes it.
+my @table = map { my $crc = $_; $crc = $crc & 1 ? $crc >> 1 ^ 0x82F63B78 : $crc >> 1 for 1 .. 8; $crc } 0 .. 255;
+
+sub with_checksum
+{
+	my ($bytes) = @_;
+	my $crc = 0xFFFFFFFF;
+
+	$crc = $table[ ($crc ^ $_) & 0xFF ] ^ $crc >> 8 for unpack 'C*', $bytes;
+	return $bytes . pack 'L', $crc ^ 0xFFFFFFFF;
+}
+
+sub changed
+{
+	my ($bytes, $offset, $replacement) = @_;
+	substr $bytes, $offset, length $replacement, $replacement;
+	return $bytes;
+}
+
+my $body = substr $good, 0, -4;
+my $header = 40;
+ok(with_checksum($body) eq $good, 'the checksum of a file is as expected');
+
+my @cases = (
+	[ 'empty', '', 'it is too short' ],
+	[ 'of one byte', 'x', 'it is too short' ],
+	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
+	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
+	[ 'of something else', $good =~ s/^......../not ours/sr, 'it is damaged' ],
+	[ 'of another format', with_checksum(changed($body, 8, pack 'L', 2)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another block size', with_checksum(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
+	[ 'of another cluster', with_checksum(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
+	[ 'with an impossible fork', with_checksum(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
+	[ 'with an impossible length', with_checksum(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
+# Cut at many places, also at those between two parts.
+push @cases, map { [ "cut at $_", substr($good, 0, $_), $_ < $header + 4 ? 'it is too short' : 'it is damaged' ] }
+  1, 8, $header, $header + 3, $header + 4, $header + 5, $header + 24, $header + 28, $header + 100,
+  map { int(length($good) * $_ / 8) } 1 .. 7;
+push @cases, [ 'cut by a byte', substr($good, 0, -1), 'it is damaged' ];
+
+for my $case (@cases)
+{
+	my ($what, $content, $reason) = @$case;
+
+	write_file($content);
+	$from = -s $node->logfile;
+	$node->start;
+	becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, "a file $what: nothing is restored");
+	my @lines = grep { /pgbufprobe\.maps|ERROR|FATAL/ } split /\n/, slurp_file($node->logfile, $from);
+	is(scalar @lines, 1, "a file $what: there is one message");
+	like($lines[0], qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because \Q$reason\E$/, "a file $what: with the reason");
+	$node->stop('immediate');
+}
+
+# A map that is damaged beside a checksum that is right: it restores nothing, and the others all.
+my $entry = $header;
+my ($filenode) = $table =~ /relfilenode = (\d+)/;
+$entry += 24 + unpack 'x20 L', substr $body, $entry while unpack('x8 L', substr $body, $entry) == $filenode;
+write_file(with_checksum(changed($body, $entry + 24, 'not a map')));
+$node->start;
+is_restored($node, 'a map that is none');
+is(in_buffers($node, $table), $used, 'a map that is none: the others are restored');
+$node->stop('immediate');
+
+# ---------------------------------------------------------------------------
+# Other relations by now
+
+write_file($good);
+$node->start;
+is_restored($node, 'the good file');
+is(in_buffers($node, $table), $used, 'the good file: the blocks are back');
+set($node, carry_over => 'off');
+my $other = make_table($node, 'postgres', 'dropped', 50);
+ask($node, 'CREATE DATABASE gone');
+make_table($node, 'gone', 'pages', 50);
+ask($node, 'CREATE DATABASE closed');
+make_table($node, 'closed', 'pages', 50);
+save($node);
+set($node, carry_over => 'off');
+ask($node, 'DELETE FROM pages WHERE id >= 100; VACUUM pages');
+my $length = ask($node, q{SELECT pg_relation_size('pages') / current_setting('block_size')::int});
+is($length, 100, 'a table becomes shorter');
+ask($node, $_) for 'DROP TABLE dropped', 'DROP DATABASE gone', 'ALTER DATABASE closed ALLOW_CONNECTIONS false', 'CHECKPOINT';
+$node->stop;
+append_to_file($node->data_dir . '/postgresql.auto.conf', "pgbufprobe.carry_over = on\n");
+$from = -s $node->logfile;
+$node->start;
+is_restored($node, 'other relations');
+is(scalar(() = in_buffers($node, $table) =~ /:/g), 100, 'the table has the blocks that it still has');
+is(progress($node, 'blocks_remaining'), 0, 'what is gone counts as done');
+unlike(log_since($node, $from), qr/ERROR|FATAL|WARNING/, 'a table and a database that are gone, and one that is closed, are left out');
+
+# A page that is damaged: the others are restored.
+my $path = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')});
+$node->stop;
+open my $handle, '+<:raw', $path or die $!;
+seek $handle, 50 * 8192, 0;
+print $handle 'x' x 100;
+close $handle;
+$from = -s $node->logfile;
+$node->start;
+is_restored($node, 'a damaged page');
+like(log_since($node, $from), qr/ERROR:  invalid page in block 50 of relation/, 'a damaged page: the log says so');
+like(in_buffers($node, $table), qr/^0:/, 'a damaged page: blocks before it are restored');
+
+has_no_crash($node);
+done_testing();

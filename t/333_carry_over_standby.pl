@@ -1,0 +1,58 @@
+# A standby restores the maps that were copied from its primary, in recovery and after a promotion, and saves its own.
+
+use strict;
+use warnings;
+
+use CarryOver;
+use File::Copy qw(copy);
+use PostgreSQL::Test::Utils;
+use Server;
+use Test::More;
+
+my $primary = carry_node('main') or plan skip_all => 'no pg_buffercache, with which the results are compared';
+my $table = make_table($primary, 'postgres', 'pages', 300);
+my $standby = init_standby($primary);
+
+use_blocks($primary, 'postgres', 'pages', 0, 99, 2);
+use_blocks($primary, 'postgres', 'pages', 200, 249, 4);
+my $used = in_buffers($primary, $table);
+save($primary);
+copy(maps_file($primary), maps_file($standby)) or die $!;
+chmod 0600, maps_file($standby) or die $!;
+
+$standby->start;
+is_restored($standby, 'a standby');
+is(ask($standby, 'SELECT pg_is_in_recovery()'), 't', 'which is in recovery');
+my $restored = in_buffers($standby, $table);
+my %restored = map { split /:/ } split / /, $restored;
+my %used = map { split /:/ } split / /, $used;
+is_deeply([ grep { ($restored{$_} // -1) < $used{$_} } sort { $a <=> $b } keys %used ], [],
+	'it has the blocks that its primary had, which are used as much, or more by recovery');
+
+use_blocks($standby, 'postgres', 'pages', 100, 149, 3);
+$used = in_buffers($standby, $table);
+$standby->restart;
+is_restored($standby, 'the standby after a restart');
+is(in_buffers($standby, $table), $used, 'the standby has saved its own blocks');
+
+my $from = -s $standby->logfile;
+$standby->promote;
+ok($standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()'), 'it is promoted');
+is(in_buffers($standby, $table), $used, 'it keeps its blocks');
+is(progress($standby, 'phase'), 'done', 'and the worker goes on');
+$standby->restart;
+is_restored($standby, 'the new primary');
+is(in_buffers($standby, $table), $used, 'it restores them, too');
+unlike(log_since($standby, $from), qr/ERROR|PANIC/, 'without an error');
+
+# Another cluster's file is of no use.
+my $other = carry_node('other');
+$other->stop;
+copy(maps_file($primary), maps_file($other)) or die $!;
+$from = -s $other->logfile;
+$other->start;
+becomes_true($other, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'another cluster restores nothing');
+like(log_since($other, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because it is that of another database cluster/, 'and says so');
+
+has_no_crash($_) for $primary, $standby, $other;
+done_testing();

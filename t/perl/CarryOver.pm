@@ -1,0 +1,117 @@
+# Servers that carry both caches over restarts, tables of one row a page, and which of their blocks are in shared buffers.
+
+package CarryOver;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PageCache;
+use PostgreSQL::Test::Utils;
+use Server;
+use Test::More;
+
+our @EXPORT = qw(
+  $carry_worker carry_node ask set becomes_true in_buffers use_blocks make_table progress restored is_restored maps_file save log_since
+);
+
+our $carry_worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over'};
+
+# A started server, with pg_buffercache in the database postgres, or nothing if this installation does not have that. It
+# saves only at a clean stop, unless $more says otherwise.
+sub carry_node
+{
+	my ($name, $more) = @_;
+	my $node = start_server($name, "shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.carry_over = on\n"
+		  . "pgbufprobe.carry_over_interval = 0\nlog_statement = none\n$no_background_writes\n" . ($more // ''), allows_streaming => 1);
+
+	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	return create_if_available($node, 'pg_buffercache') ? $node : undef;
+}
+
+sub ask
+{
+	my ($node, $query, $database) = @_;
+	return $node->safe_psql($database // 'postgres', $query);
+}
+
+sub becomes_true
+{
+	my ($node, $query, $what) = @_;
+	return ok($node->poll_query_until('postgres', "SELECT $query"), $what);
+}
+
+# Changes settings by a reload.
+sub set
+{
+	my ($node, %settings) = @_;
+	ask($node, "ALTER SYSTEM SET pgbufprobe.$_ = '$settings{$_}'") for sort keys %settings;
+	$node->reload;
+	return;
+}
+
+# A table in a database, checkpointed; returns the condition for its blocks in pg_buffercache.
+sub make_table
+{
+	my ($node, $database, $table, $nblocks) = @_;
+	ask($node, one_row_a_page($table, $nblocks) . "VACUUM $table; CHECKPOINT", $database);
+	my ($oid, $file) = split /\|/,
+	  ask($node, "SELECT (SELECT oid FROM pg_database WHERE datname = current_database()), pg_relation_filenode('$table')", $database);
+	return "reldatabase = $oid AND relfilenode = $file AND relforknumber = 0";
+}
+
+# "block:usage count" of the blocks that are in shared buffers.
+sub in_buffers
+{
+	my ($node, $condition) = @_;
+	return ask($node, "SELECT coalesce(string_agg(relblocknumber || ':' || usagecount, ' ' ORDER BY relblocknumber), '')
+		FROM pg_buffercache WHERE $condition");
+}
+
+# Uses blocks of a table so many times each, in a new session.
+sub use_blocks
+{
+	my ($node, $database, $table, $first, $last, $times) = @_;
+	return ask($node, "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP FOR b IN $first .. $last LOOP
+		PERFORM id FROM $table WHERE ctid = format('(%s,1)', b)::tid; END LOOP; END LOOP; END \$\$", $database);
+}
+
+sub progress
+{
+	my ($node, $columns) = @_;
+	return ask($node, "SELECT $columns FROM pgbufprobe_carry_over_progress()");
+}
+
+# Waits until the restore is complete.
+sub restored
+{
+	my ($node) = @_;
+	return $node->poll_query_until('postgres', q{SELECT phase = 'done' FROM pgbufprobe_carry_over_progress()});
+}
+
+sub is_restored { return ok(restored($_[0]), "$_[1]: the restore completes") }
+
+sub maps_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.maps' }
+
+# Makes the worker save now: it does when it is turned on.
+sub save
+{
+	my ($node) = @_;
+	my $before = progress($node, 'saved_at');
+
+	set($node, carry_over => 'off');
+	becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'it is off');
+	set($node, carry_over => 'on', carry_over_interval => '1d');
+	return becomes_true($node, "saved_at IS DISTINCT FROM nullif('$before', '')::timestamptz AND phase <> 'saving' FROM pgbufprobe_carry_over_progress()",
+		'turned on: it saves');
+}
+
+# What the server has logged about the carry-over, or as an error of others than our sessions, since an earlier position in
+# its log.
+sub log_since
+{
+	my ($node, $from) = @_;
+	return join "\n", grep { !/\.pl (?:FATAL|LOG):/ && /carry-over|carry_over|pgbufprobe\.maps|both caches|ERROR|FATAL|PANIC/ } split /\n/, slurp_file($node->logfile, $from);
+}
+
+1;
