@@ -37,7 +37,7 @@ my $pages = header_of('pages');
 my %other = map { $_ => header_of($_) } 'others', 'pages_id', 'pg_class', 'pg_database';
 
 # Up to 100 blocks in any state.
-sub random_runs { return map { [ 1 + int rand 12, int rand 14 ] } 1 .. 1 + int rand 8 }
+sub random_runs { return map { [ 1 + int rand 12, int rand $map_states ] } 1 .. 1 + int rand 8 }
 
 sub whole { return write_map({ %$pages, @_ }, random_runs()) }
 
@@ -81,8 +81,8 @@ my %kinds = (
 	'of a dropped relation' => { make => sub { whole(relation => 2**32 - 1 - int rand 2**20) }, expect => [$adds_up] },
 	'of unknown origin' => { make => sub { whole(relation => 0) }, expect => [$adds_up] },
 	'of more blocks than there are' =>
-	  { make => sub { write_map($pages, random_runs(), [ 2**32 - 1000, int rand 14 ]) }, expect => [$adds_up] },
-	'of more blocks than there can be' => { make => sub { write_map($pages, random_runs(), [ 2**32, int rand 14 ]) }, expect => [ $signed[3] ] },
+	  { make => sub { write_map($pages, random_runs(), [ 2**32 - 1000, int rand $map_states ]) }, expect => [$adds_up] },
+	'of more blocks than there can be' => { make => sub { write_map($pages, random_runs(), [ 2**32, int rand $map_states ]) }, expect => [ $signed[3] ] },
 	'cut off' => {
 		make => sub { my $map = whole(); substr($map, 0, rand length $map) },
 		expect => [ "$invalid It is damaged: its checksum is wrong.", "$invalid It is too short." ] },

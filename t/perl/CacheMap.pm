@@ -7,7 +7,10 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(read_map write_map sign_map);
+our @EXPORT = qw($map_states read_map write_map sign_map);
+
+# A level of 7, and what the page cache has: nothing, the block, or the block that it also had some time before.
+our $map_states = 21;
 
 my @crc_table = map {
 	my $crc = $_;
@@ -34,9 +37,9 @@ sub read_map
 			$number |= ($byte & 0x7F) << $shift;
 			$shift += 7;
 		} while ($byte & 0x80);
-		my $state = $number % 14;
+		my $state = $number % $map_states;
 		my $level = $state % 7;
-		push @blocks, ([ $level ? $level - 1 : undef, $state >= 7 ? 1 : 0 ]) x (int($number / 14) + 1);
+		push @blocks, ([ $level ? $level - 1 : undef, $state >= 7 ? 1 : 0 ]) x (int($number / $map_states) + 1);
 	}
 	return {
 		blocks => \@blocks, nblocks => $nblocks, block_bytes => $block_bytes, fork => $fork, os_known => $flags & 1,
@@ -62,7 +65,7 @@ sub write_map
 
 	for my $run (@runs)
 	{
-		my $number = ($run->[0] - 1) * 14 + $run->[1];
+		my $number = ($run->[0] - 1) * $map_states + $run->[1];
 		$nblocks += $run->[0];
 		for (; $number > 0x7F; $number >>= 7)
 		{
