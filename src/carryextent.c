@@ -77,7 +77,7 @@ pbp_extent_next(PbpExtentReader *reader, PbpExtent *extent)
 
 /*
  * Finds the next run of blocks to be read, from *end on, which is 0 at first:
- * from *first to before *end.  A gap that takes no longer to read than another
+ * from *first to before *end.  A gap that takes less time to read than another
  * request belongs to the run.
  */
 bool

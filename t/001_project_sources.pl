@@ -66,7 +66,7 @@ is_deeply(
 is_deeply([ grep { $code{$_} && $code{$_} =~ /GetBufferDescriptor|BufferDesc\b/ } @face ],
 	[], 'the SQL face touches no descriptor');
 for my $alone (map { glob("src/$_.[ch]") } 'advice*', 'prediction', 'prediction_*', 'latency', 'osmemory', 'cgroup', 'procfile', 'datafiles',
-	'served', 'capacity', 'poolbytes', 'decision', 'cachemap')
+	'served', 'capacity', 'poolbytes', 'decision', 'cachemap', 'carryextent')
 {
 	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
 }

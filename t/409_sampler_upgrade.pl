@@ -20,7 +20,8 @@ await_samples($old, 5);
 $old->stop;
 my $upgraded_at = time;
 
-my $new = init_server('new', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms\n");
+my $new = init_server('new', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms\n"
+	  . "pgbufprobe.max_cpu_fraction = 1\n");
 upgrades_ok($old, $new);
 ok(-s state_file($old), 'the old server keeps its file');
 

@@ -7,18 +7,21 @@
  * and src/cachemap.c.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../src/carryextent.h"
 
 #define MAPS			3000
 #define MAX_BLOCKS		20000
-#define MAX_BYTES		(PBP_MAP_HEADER_BYTES + 2 * MAX_BLOCKS + PBP_MAP_CHECKSUM_BYTES)
+#define BLOCK_BYTES		8192
+#define CHECKSUM		0x12345678	/* any will do: the caller of pbp_map_check() computes it */
+#define EXTENTS			2000
 
 typedef struct Map
 {
 	size_t		nbytes;
-	uint8_t		bytes[MAX_BYTES];
+	uint8_t    *bytes;			/* of exactly this size, for a sanitizer */
 } Map;
 
 static uint64_t random_state = 88172645463325252ULL;
@@ -44,20 +47,43 @@ append(void *arg, const void *bytes, size_t nbytes)
 {
 	Map		   *map = arg;
 
+	map->bytes = realloc(map->bytes, map->nbytes + nbytes);
 	memcpy(map->bytes + map->nbytes, bytes, nbytes);
 	map->nbytes += nbytes;
 }
 
 static void
+begin_map(Map *map)
+{
+	static const uint8_t zeros[PBP_MAP_HEADER_BYTES];
+
+	*map = (Map) {0, NULL};
+	append(map, zeros, PBP_MAP_HEADER_BYTES);
+}
+
+/* Returns whether the map is a good one. */
+static bool
+end_map(Map *map, PbpMapWriter *writer, uint64_t nblocks)
+{
+	PbpMapHeader header = {.block_bytes = BLOCK_BYTES,.os_known = true,.nblocks = nblocks};
+	uint8_t		checksum[PBP_MAP_CHECKSUM_BYTES];
+
+	pbp_map_end(writer);
+	pbp_map_put_header(map->bytes, &header);
+	pbp_map_put_checksum(checksum, CHECKSUM);
+	append(map, checksum, sizeof(checksum));
+	return pbp_map_check(map->bytes, map->nbytes, CHECKSUM, BLOCK_BYTES, &header) == NULL;
+}
+
+static bool
 write_map(Map *map, const uint8_t *states, int nblocks)
 {
 	PbpMapWriter writer = {.sink = append,.arg = map};
 
-	map->nbytes = PBP_MAP_HEADER_BYTES;
+	begin_map(map);
 	for (int i = 0; i < nblocks; i++)
 		pbp_map_add(&writer, states[i], 1);
-	pbp_map_end(&writer);
-	map->nbytes += PBP_MAP_CHECKSUM_BYTES;
+	return end_map(map, &writer, (uint64_t) nblocks);
 }
 
 static int
@@ -115,6 +141,7 @@ extents_are_right(const Map *map, const uint8_t *states, int nblocks, bool last)
 		int			nwanted = 0;
 		int			first;
 
+		memset(&extent, 0xAA, sizeof(extent));
 		more = pbp_extent_next(&reader, &extent);
 		first = more ? (int) extent.first : nblocks;
 		if (first < at || (more && (first % PBP_EXTENT_BLOCKS != 0 || first + extent.nblocks > nblocks)))
@@ -131,14 +158,15 @@ extents_are_right(const Map *map, const uint8_t *states, int nblocks, bool last)
 		if (more && (nwanted == 0 || nwanted != extent.nwanted || !runs_are_right(&extent)))
 			return false;
 	}
-	return true;
+	return !pbp_extent_next(&reader, &extent);
 }
 
 static void
 test_maps(void)
 {
 	static uint8_t states[MAX_BLOCKS];
-	static Map	map;
+	Map			map;
+	bool		good = true;
 	bool		others = true;
 	bool		last = true;
 
@@ -146,12 +174,108 @@ test_maps(void)
 	{
 		int			nblocks = draw_states(states);
 
-		write_map(&map, states, nblocks);
+		good = write_map(&map, states, nblocks) && good;
 		others = others && extents_are_right(&map, states, nblocks, false);
 		last = last && extents_are_right(&map, states, nblocks, true);
+		free(map.bytes);
 	}
+	ok(good, "the maps are good");
 	ok(others, "each block is wanted once, in runs with small gaps");
 	ok(last, "each block of the last band, too");
+}
+
+/* The only wanted block is the last one of the longest fork. */
+static void
+test_longest(void)
+{
+	uint64_t	before = PBP_MAP_MAX_BLOCKS - 1;
+	Map			map;
+	PbpMapWriter writer = {.sink = append,.arg = &map};
+	PbpExtentReader reader;
+	PbpExtent	extent;
+
+	begin_map(&map);
+	pbp_map_add(&writer, 0, before);
+	pbp_map_add(&writer, 6, 1);
+	ok(end_map(&map, &writer, PBP_MAP_MAX_BLOCKS), "a map of the longest fork");
+	pbp_extents_read(&reader, map.bytes, map.nbytes, false);
+	ok(pbp_extent_next(&reader, &extent) && extent.nwanted == 1 &&
+	   extent.first + (uint64_t) extent.nblocks == PBP_MAP_MAX_BLOCKS &&
+	   extent.first % PBP_EXTENT_BLOCKS == 0 && extent.states[extent.nblocks - 1] == 6 &&
+	   !pbp_extent_next(&reader, &extent),
+	   "its last block is found");
+	free(map.bytes);
+}
+
+/* Blocks of levels below this one, with random gaps. */
+static void
+draw_extent(PbpExtent *extent, int levels)
+{
+	uint32_t	gaps = 1 + draw(20);
+
+	memset(extent, 0, sizeof(*extent));
+	extent->nblocks = 1 + (int) draw(PBP_EXTENT_BLOCKS);
+	for (int i = (int) draw((uint32_t) extent->nblocks); i < extent->nblocks; i += 1 + (int) draw(gaps))
+	{
+		int			level = (int) draw((uint32_t) levels);
+
+		extent->states[i] = (uint8_t) pbp_map_state(level, level == 0 ? PBP_MAP_OS_KEPT : (PbpMapOs) draw(3));
+		extent->nwanted++;
+	}
+}
+
+/* Raises the blocks one after another to a higher level. */
+static bool
+never_falls(PbpExtent *extent)
+{
+	int			before = pbp_extent_band(extent, false);
+
+	for (int i = 0; i < extent->nblocks; i++)
+	{
+		int			level = pbp_map_level(extent->states[i]);
+		int			band;
+
+		if (extent->states[i] == 0 || level == PBP_MAP_LEVELS - 1)
+			continue;
+		extent->states[i] += (uint8_t) (1 + draw((uint32_t) (PBP_MAP_LEVELS - 1 - level)));
+		band = pbp_extent_band(extent, false);
+		if (band < before || band <= PBP_LAST_BAND || band >= PBP_EXTENT_BANDS)
+			return false;
+		before = band;
+	}
+	return true;
+}
+
+/* Twice the worth is one band more. */
+static bool
+doubles(PbpExtent *extent)
+{
+	int			before = pbp_extent_band(extent, false);
+
+	for (int i = 0; i < extent->nblocks; i++)
+	{
+		if (extent->states[i] != 0)
+			extent->states[i] = (uint8_t) (2 * pbp_map_level(extent->states[i]) + 1);
+	}
+	return pbp_extent_band(extent, false) == (before < PBP_EXTENT_BANDS - 1 ? before + 1 : before);
+}
+
+static void
+test_random_bands(void)
+{
+	bool		rises = true;
+	bool		doubled = true;
+	PbpExtent	extent;
+
+	for (int i = 0; i < EXTENTS; i++)
+	{
+		draw_extent(&extent, PBP_MAP_LEVELS);
+		rises = rises && never_falls(&extent);
+		draw_extent(&extent, PBP_MAP_LEVELS / 2);
+		doubled = doubled && doubles(&extent);
+	}
+	ok(rises, "no block with a higher usage count lowers the band");
+	ok(doubled, "twice the worth for the same cost is one band more");
 }
 
 /* The band of an extent of which each so many blocks are in that state. */
@@ -179,6 +303,10 @@ test_bands(void)
 	ok(band(1, kept, PBP_EXTENT_BLOCKS) == band(2, kept, PBP_EXTENT_BLOCKS) + 1 &&
 	   band(2, kept, PBP_EXTENT_BLOCKS) == band(4, kept, PBP_EXTENT_BLOCKS) + 1,
 	   "half of the blocks of a run are one band less");
+	ok(band(PBP_REQUEST_BLOCKS + 1, kept, PBP_EXTENT_BLOCKS) == PBP_LAST_BAND + 1,
+	   "many blocks apart are worth no more than one");
+	ok(band(1, kept, PBP_REQUEST_BLOCKS) == 4 && band(1, kept, PBP_EXTENT_BLOCKS) == 4,
+	   "half of the cost, or nearly all of it, is band 4");
 	for (int level = 1; level < PBP_MAP_LEVELS; level++)
 	{
 		for (int step = 1; step < 2 * PBP_REQUEST_BLOCKS; step++)
@@ -191,7 +319,9 @@ int
 main(void)
 {
 	test_maps();
+	test_longest();
 	test_bands();
+	test_random_bands();
 	printf("1..%d\n", ntests);
 	return 0;
 }
