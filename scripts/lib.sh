@@ -115,24 +115,28 @@ missing_packages() {
 	done
 }
 
-# No cluster is made, and no server upgraded or restarted. Ctrl-C does not reach apt: half an installation is worse
-# than a late end.
+# No cluster is made, and no server upgraded or restarted: what is built from the same source comes in the version of
+# the server, if there is one and apt has it. Ctrl-C does not reach apt: half an installation is worse than a late end.
 install_packages() {
-	local missing
+	local missing version
 	mapfile -t missing < <(missing_packages)
 	[ ${#missing[@]} -gt 0 ] || return 0
 	say "Installing ${missing[*]}"
 	type -P apt-get >/dev/null && { is_root || sudo -n true 2>/dev/null || sudo -v; } ||
 		die "an administrator must install them: apt-get install ${missing[*]}" "$not_to_be_had"
+	version=$(dpkg-query -W -f '${Version}' "postgresql-$debian" 2>/dev/null) || :
 	# shellcheck disable=SC2016  # for the inner shell to expand
 	as_admin setsid -w sh -c 'dropin=/etc/postgresql-common/createcluster.d/pgbufprobe.conf
+		pin=/etc/apt/preferences.d/pgbufprobe.pref
 		export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 RUNLEVEL=1
-		trap "rm -f $dropin; rmdir -p --ignore-fail-on-non-empty ${dropin%/*}" EXIT
+		trap "rm -f $dropin $pin; rmdir -p --ignore-fail-on-non-empty ${dropin%/*}" EXIT
 		mkdir -p "${dropin%/*}" && echo "create_main_cluster = false" >"$dropin"
+		printf "Package: src:postgresql-%s\nPin: version %s\nPin-Priority: 990\n" "$1" "$2" >"$pin"
+		shift 2
 		apt-get -q update
 		set -- install -q -y --no-install-recommends --no-upgrade -o Dpkg::Use-Pty=0 "$@"
 		! apt-get -s "$@" | grep "^Inst postgresql-[0-9]* \[" || { echo "this would upgrade a server"; exit 1; }
-		apt-get "$@"' install "${missing[@]}" </dev/null >"$work/log" 2>&1 || :
+		apt-get "$@"' install "$debian" "${version:-none}" "${missing[@]}" </dev/null >"$work/log" 2>&1 || :
 	[ -z "$(missing_packages)" ] || die "could not install ${missing[*]}:
 $(tail -n 20 "$work/log")" "$not_to_be_had"
 }

@@ -8,8 +8,10 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/timestamp.h"
 
 #include "bitmap.h"
+#include "carry.h"
 #include "carrybefore.h"
 
 typedef struct Place
@@ -17,6 +19,14 @@ typedef struct Place
 	PbpCarryFile file;			/* the key */
 	int64		at;
 } Place;
+
+/* Was it less than half of the interval between two saves ago, as at most stops? */
+static bool
+is_young(TimestampTz saved_at)
+{
+	return pbp_carry_over_interval_s != 0 &&
+		!TimestampDifferenceExceeds(saved_at, GetCurrentTimestamp(), pbp_carry_over_interval_s * 1000 / 2);
+}
 
 /* Memory: about 100 bytes for each file that the caches had a part of. */
 void
@@ -31,6 +41,7 @@ pbp_carry_open_before(PbpCarryBefore *before)
 	before->is_open = pbp_carry_open(&before->reader, false);
 	if (!before->is_open)
 		return;
+	before->is_young = is_young(before->reader.header.saved_at);
 	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
 	before->places = hash_create("pgbufprobe files", 1024, &ctl,
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -41,6 +52,15 @@ pbp_carry_open_before(PbpCarryBefore *before)
 		CHECK_FOR_INTERRUPTS();
 		place->at = at;
 	}
+}
+
+/* Had the save before seen the block in the page cache twice, or once some time ago? */
+static bool
+counts(const PbpCarryBefore *before, int state)
+{
+	PbpMapOs	os = pbp_map_os(state);
+
+	return os == PBP_MAP_OS_KEPT || (os == PBP_MAP_OS_CACHED && !before->is_young);
 }
 
 /* A bit for each block of a segment, valid until the next call; NULL: it held none. */
@@ -64,7 +84,7 @@ pbp_carry_os_before(PbpCarryBefore *before, const PbpCarryFile *file)
 	pbp_map_read(&reader, map, entry.map_bytes);
 	while (pbp_map_next(&reader, &run))
 	{
-		for (uint64 i = 0; i < run.nblocks && pbp_map_os(run.state) != PBP_MAP_OS_NOT; i++)
+		for (uint64 i = 0; i < run.nblocks && counts(before, run.state); i++)
 			pbp_set_bit(before->os, block + i);
 		block += run.nblocks;
 	}

@@ -16,6 +16,7 @@
 typedef struct PbpCarryBefore
 {
 	bool		is_open;		/* false: there was no save */
+	bool		is_young;		/* what it had says little about what is used */
 	PbpCarryReader reader;
 	HTAB	   *places;			/* of entries in the file */
 	uint8	   *os;				/* a bit for each block of a segment */

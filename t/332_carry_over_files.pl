@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use CacheMap;
 use CarryOver;
 use PostgreSQL::Test::Utils;
 use Server;
@@ -53,18 +54,6 @@ sub write_file
 	return;
 }
 
-# CRC-32C, as the server computes it.
-my @table = map { my $crc = $_; $crc = $crc & 1 ? $crc >> 1 ^ 0x82F63B78 : $crc >> 1 for 1 .. 8; $crc } 0 .. 255;
-
-sub with_checksum
-{
-	my ($bytes) = @_;
-	my $crc = 0xFFFFFFFF;
-
-	$crc = $table[ ($crc ^ $_) & 0xFF ] ^ $crc >> 8 for unpack 'C*', $bytes;
-	return $bytes . pack 'L', $crc ^ 0xFFFFFFFF;
-}
-
 sub changed
 {
 	my ($bytes, $offset, $replacement) = @_;
@@ -74,7 +63,7 @@ sub changed
 
 my $body = substr $good, 0, -4;
 my $header = 40;
-ok(with_checksum($body) eq $good, 'the checksum of a file is as expected');
+ok(sign_map($body) eq $good, 'the checksum of a file is as expected');
 
 my @cases = (
 	[ 'empty', '', 'it is too short' ],
@@ -82,11 +71,11 @@ my @cases = (
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
 	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
 	[ 'of something else', $good =~ s/^......../not ours/sr, 'it is damaged' ],
-	[ 'of another format', with_checksum(changed($body, 8, pack 'L', 2)), 'it was written by another version of pgbufprobe' ],
-	[ 'of another block size', with_checksum(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
-	[ 'of another cluster', with_checksum(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
-	[ 'with an impossible fork', with_checksum(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
-	[ 'with an impossible length', with_checksum(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
+	[ 'of another format', sign_map(changed($body, 8, pack 'L', 2)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another block size', sign_map(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
+	[ 'of another cluster', sign_map(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
+	[ 'with an impossible fork', sign_map(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
+	[ 'with an impossible length', sign_map(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
 # Cut at many places, also at those between two parts.
 push @cases, map { [ "cut at $_", substr($good, 0, $_), $_ < $header + 4 ? 'it is too short' : 'it is damaged' ] }
   1, 8, $header, $header + 3, $header + 4, $header + 5, $header + 24, $header + 28, $header + 100,
@@ -111,7 +100,7 @@ for my $case (@cases)
 my $entry = $header;
 my ($filenode) = $table =~ /relfilenode = (\d+)/;
 $entry += 24 + unpack 'x20 L', substr $body, $entry while unpack('x8 L', substr $body, $entry) == $filenode;
-write_file(with_checksum(changed($body, $entry + 24, 'not a map')));
+write_file(sign_map(changed($body, $entry + 24, 'not a map')));
 $node->start;
 is_restored($node, 'a map that is none');
 is(in_buffers($node, $table), $used, 'a map that is none: the others are restored');

@@ -18,7 +18,8 @@ my @crc_table = map {
 	$crc;
 } 0 .. 255;
 
-# From the hexadecimal digits of a map: the states of all blocks, each [usage count or undef, in the page cache].
+# From the hexadecimal digits of a map: the states of all blocks, each [usage count or undef, 1 if the page cache has it or 2 if it
+# also had it before].
 sub read_map
 {
 	my ($hex) = @_;
@@ -39,7 +40,7 @@ sub read_map
 		} while ($byte & 0x80);
 		my $state = $number % $map_states;
 		my $level = $state % 7;
-		push @blocks, ([ $level ? $level - 1 : undef, $state >= 7 ? 1 : 0 ]) x (int($number / $map_states) + 1);
+		push @blocks, ([ $level ? $level - 1 : undef, int($state / 7) ]) x (int($number / $map_states) + 1);
 	}
 	return {
 		blocks => \@blocks, nblocks => $nblocks, block_bytes => $block_bytes, fork => $fork, os_known => $flags & 1,
