@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "access/xlog.h"
+#include "catalog/pg_tablespace_d.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/fd.h"
@@ -166,6 +167,7 @@ is_possible(const PbpCarryReader *reader, const PbpCarryEntry *entry)
 {
 	return entry->map_bytes >= MIN_MAP_BYTES && entry->map_bytes <= MAX_MAP_BYTES &&
 		entry->map_bytes <= reader->end - reader->next - (int64) sizeof(*entry) &&
+		(entry->file.tablespace == GLOBALTABLESPACE_OID) == !OidIsValid(entry->file.database) &&
 		entry->file.fork <= MAX_FORKNUM && entry->file.segment < MaxBlockNumber / RELSEG_SIZE + 1;
 }
 

@@ -23,6 +23,7 @@
 #include "storage/ipc.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
+#include "utils/guc.h"
 
 #include "cacherestore.h"
 #include "carry.h"
@@ -242,24 +243,34 @@ fill_buffers(const Load *load, Part *part, Relation relation)
 	}
 }
 
+static Relation
+open_if_unlocked(Oid relid)
+{
+	Relation	relation;
+
+	if (!OidIsValid(relid) || !ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	relation = try_relation_open(relid, NoLock);
+	if (relation == NULL)
+		UnlockRelationOid(relid, AccessShareLock);
+	return relation;
+}
+
 /* In a transaction. */
 static void
 lock_and_fill_buffers(const Load *load, Part *part)
 {
 	const PbpCarryFile *file = &load->entry.file;
 	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
-	Oid			relid = pbp_relid_by_relfilenode(file->tablespace, file->relfilenode);
 	Relation	relation;
 	PbpLocator	found;
 
-	if (!OidIsValid(relid) || !ConditionalLockRelationOid(relid, AccessShareLock))
-		return;
-	relation = try_relation_open(relid, NoLock);
+	/* catalogs may be locked */
+	pbp_let_die(true);
+	relation = open_if_unlocked(pbp_relid_by_relfilenode(file->tablespace, file->relfilenode));
+	pbp_let_die(false);
 	if (relation == NULL)
-	{
-		UnlockRelationOid(relid, AccessShareLock);
 		return;
-	}
 	found = pbp_relation_locator(relation);
 	if (pbp_locator_equals(&found, &locator) &&
 		smgrexists(RelationGetSmgr(relation), (ForkNumber) file->fork))
@@ -434,13 +445,22 @@ restore_maps(Load *load, PbpCarryReader *reader)
 		if (load->entry.file.database == load->job.database)
 			map = pbp_carry_map(reader, &load->entry);
 		done = map == NULL ? -1 : restore_map(load, map, done);
-		if (done < 0)
-		{
-			at = reader->next;
-			done = 0;
-		}
+		if (done >= 0)
+			break;
+		at = reader->next;
+		done = 0;
 	}
 	leave_rest(at, done);
+}
+
+/* A database may have settings that are meant for its sessions. */
+static void
+override_settings(void)
+{
+	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("ignore_checksum_failure", "false", PGC_SUSET, PGC_S_OVERRIDE);
+	if (PG_VERSION_NUM >= 170000)
+		SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
 }
 
 void
@@ -454,7 +474,11 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	pbp_expect_shutdown();
 	pbp_ignore_signal(SIGINT);
 	BackgroundWorkerUnblockSignals();
+	override_settings();
+	/* the database may be locked */
+	pbp_let_die(true);
 	BackgroundWorkerInitializeConnectionByOid(load.job.connect_to, InvalidOid, 0);
+	pbp_let_die(false);
 	/* counted from here, so that each worker gets some blocks read */
 	load.until_ns = pbp_now_ns() + CONNECTED_NS;
 	if (pbp_carry_open(&reader, false))

@@ -254,8 +254,8 @@ run_worker(Plan *plan, const PbpCarryJob *job)
 			TerminateBackgroundWorker(running);
 			stopped = true;
 		}
-		if (pbp_must_end())
-			return false;
+		if (stopped && pbp_must_end())
+			break;
 		pbp_carry_wait(WAIT_FOR_WORKER_MS);
 	}
 	pfree(running);
@@ -292,16 +292,18 @@ restore_database(Plan *plan, const DatabaseMaps *maps, int band)
 
 	if (maps->bands[band] == 0)
 		return true;
-	while (OidIsValid(job.connect_to = database_to_connect(plan, maps)))
+	for (;;)
 	{
+		find_databases(plan);
+		job.connect_to = database_to_connect(plan, maps);
+		if (!OidIsValid(job.connect_to))
+			return true;
 		if (!restore_part(plan, &job))
 			return false;
 		if (job.first == 0)
-			break;
+			return true;
 		pbp_carry_wait(BETWEEN_WORKERS_MS);
-		find_databases(plan);
 	}
-	return true;
 }
 
 /* After a worker: what it left out is done, too. */

@@ -167,6 +167,20 @@ rest(Save *save)
 	return pbp_carry_goes_on();
 }
 
+/* Otherwise the file of before has more. */
+static bool
+is_complete(const PbpDataFiles *files)
+{
+	if (files->error == 0)
+		return true;
+	errno = files->error;
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not open each directory of relations: %m"),
+			 errdetail("What both caches hold was not saved.")));
+	return false;
+}
+
 /* False: not all of them, because there is no time, or because the worker must do something else. */
 static bool
 save_files(Save *save)
@@ -192,7 +206,7 @@ save_files(Save *save)
 	pbp_end_data_files(&files);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(file_context);
-	return goes_on;
+	return goes_on && is_complete(&files);
 }
 
 static void

@@ -276,7 +276,8 @@ pbp_unlock_header_with_usage(BufferDesc *desc, PbpBufState state, int usage)
 	PbpBufState bits = (PbpBufState) usage * BUF_USAGECOUNT_ONE;
 
 #if PG_VERSION_NUM >= 190000
-	(void) UnlockBufHdrExt(desc, state, bits, BUF_USAGECOUNT_MASK, 0);
+	/* whichever it does first, setting or unsetting */
+	(void) UnlockBufHdrExt(desc, state, bits, BUF_USAGECOUNT_MASK & ~bits, 0);
 #else
 	UnlockBufHdr(desc, (state & ~BUF_USAGECOUNT_MASK) | bits);
 #endif

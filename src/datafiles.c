@@ -15,6 +15,7 @@
 
 #include "datafiles.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,16 +35,21 @@ pbp_begin_data_files(PbpDataFiles *files, const char *root)
 	files->root = root;
 	files->area = 0;
 	files->depth = 0;
+	files->error = 0;
 }
 
-/* Opens the folder of this path as the innermost; one that is gone is empty. */
+/* Opens the folder of this path as the innermost; one that is gone, or not the server's, is empty. */
 static bool
 push_folder(PbpDataFiles *files)
 {
 	DIR		   *folder = opendir(files->path);
 
 	if (!folder)
+	{
+		if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+			files->error = errno;
 		return false;
+	}
 	files->folders[files->depth] = folder;
 	files->lengths[files->depth++] = strlen(files->path);
 	return true;

@@ -27,6 +27,7 @@ typedef struct PbpDataFiles
 	const char *root;			/* the data directory */
 	int			area;			/* base, global, pg_tblspc, pg_wal */
 	int			depth;			/* open folders */
+	int			error;			/* errno of a folder that could not be opened, or 0 */
 	DIR		   *folders[PBP_MAX_FOLDERS];
 	size_t		lengths[PBP_MAX_FOLDERS];	/* of their paths */
 	char		path[PBP_PATH_BYTES];

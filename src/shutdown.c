@@ -27,6 +27,9 @@
 /* Has the postmaster terminated the worker, which it does only at shutdown? */
 static volatile sig_atomic_t server_is_stopping = false;
 
+/* Does a termination end the worker at the next check for interrupts? */
+static volatile sig_atomic_t may_die = false;
+
 /*
  * The postmaster sends SIGTERM when the server shuts down.  Otherwise this
  * worker alone is to end, as by pg_terminate_backend().
@@ -40,6 +43,8 @@ handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
 	if (info->si_pid == PostmasterPid)
 		server_is_stopping = true;
 	ShutdownRequestPending = true;
+	if (may_die)
+		ProcDiePending = InterruptPending = true;
 	SetLatch(MyLatch);
 	errno = save_errno;
 }
@@ -52,6 +57,15 @@ pbp_expect_shutdown(void)
 	sigemptyset(&action.sa_mask);
 	if (sigaction(SIGTERM, &action, NULL) != 0)
 		elog(FATAL, "could not install signal handler: %m");
+}
+
+/* To be let around calls that may wait for a lock, which do not ask pbp_must_end(). */
+void
+pbp_let_die(bool let)
+{
+	may_die = let;
+	if (let && ShutdownRequestPending)
+		ProcDiePending = InterruptPending = true;
 }
 
 bool

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
-my $node = carry_node('main') or plan skip_all => 'no pg_buffercache, with which the results are compared';
+my $node = carry_node('main', 'shared_buffers = 4096') or plan skip_all => 'no pg_buffercache, with which the results are compared';
 my $file = maps_file($node);
 my $table = make_table($node, 'postgres', 'pages', 300);
 my $from;
@@ -75,6 +75,7 @@ my @cases = (
 	[ 'of another block size', sign_map(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
 	[ 'of another cluster', sign_map(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
 	[ 'with an impossible fork', sign_map(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
+	[ 'with a database of shared relations', sign_map(changed($body, $header, pack 'L2', 5, 1664)), 'it has an impossible entry' ],
 	[ 'with an impossible length', sign_map(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
 # Cut at many places, also at those between two parts.
 push @cases, map { [ "cut at $_", substr($good, 0, $_), $_ < $header + 4 ? 'it is too short' : 'it is damaged' ] }
@@ -119,6 +120,11 @@ ask($node, 'CREATE DATABASE gone');
 make_table($node, 'gone', 'pages', 50);
 ask($node, 'CREATE DATABASE closed');
 make_table($node, 'closed', 'pages', 50);
+ask($node, 'CREATE DATABASE hasty');
+my $hasty = make_table($node, 'hasty', 'pages', 300);
+# PostgreSQL 17 has it, and older ones take it for a setting of some extension that is not loaded.
+my $timeout = ask($node, 'SHOW server_version_num') >= 170000 ? 'transaction_timeout' : 'other.transaction_timeout';
+ask($node, "ALTER DATABASE hasty SET $timeout = '1ms'");
 save($node);
 set($node, carry_over => 'off');
 ask($node, 'DELETE FROM pages WHERE id >= 100; VACUUM pages');
@@ -132,9 +138,11 @@ $node->start;
 is_restored($node, 'other relations');
 is(scalar(() = in_buffers($node, $table) =~ /:/g), 100, 'the table has the blocks that it still has');
 is(progress($node, 'blocks_remaining'), 0, 'what is gone counts as done');
+is(scalar(() = in_buffers($node, $hasty) =~ /:/g), 300, 'a database that has a timeout for transactions is restored');
 unlike(log_since($node, $from), qr/ERROR|FATAL|WARNING/, 'a table and a database that are gone, and one that is closed, are left out');
 
-# A page that is damaged: the others are restored.
+# A page that is damaged: the others are restored, and no session gets another page in place of it.
+ask($node, 'ALTER DATABASE postgres SET zero_damaged_pages = on');
 my $path = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')});
 $node->stop;
 open my $handle, '+<:raw', $path or die $!;
@@ -146,6 +154,7 @@ $node->start;
 is_restored($node, 'a damaged page');
 like(log_since($node, $from), qr/ERROR:  invalid page in block 50 of relation/, 'a damaged page: the log says so');
 like(in_buffers($node, $table), qr/^0:/, 'a damaged page: blocks before it are restored');
+unlike(in_buffers($node, $table), qr/\b50:/, 'a damaged page: it is not in shared buffers');
 
 has_no_crash($node);
 done_testing();

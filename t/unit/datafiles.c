@@ -6,10 +6,12 @@
  */
 #define _GNU_SOURCE
 
+#include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -196,7 +198,24 @@ test_end(int before)
 	ok(open_folders() == before, "a walk that is ended leaves none open");
 	ok(pbp_next_data_file(&files) == NULL, "... and finds nothing");
 	pbp_begin_data_files(&files, "/nonexistent");
-	ok(pbp_next_data_file(&files) == NULL, "a data directory that does not exist has no files");
+	ok(pbp_next_data_file(&files) == NULL && files.error == 0, "a data directory that does not exist has no files");
+}
+
+static void
+test_error(void)
+{
+	PbpDataFiles files;
+	struct rlimit limit;
+	struct rlimit none;
+
+	(void) getrlimit(RLIMIT_NOFILE, &limit);
+	none = limit;
+	none.rlim_cur = 0;
+	pbp_begin_data_files(&files, tree);
+	(void) setrlimit(RLIMIT_NOFILE, &none);
+	(void) walk_on(&files, MAX_FOUND);
+	(void) setrlimit(RLIMIT_NOFILE, &limit);
+	ok(files.error == EMFILE, "folders that cannot be opened are an error");
 }
 
 int
@@ -211,6 +230,7 @@ main(void)
 	test_changes();
 	ok(open_folders() == before, "no folder is left open");
 	test_end(before);
+	test_error();
 	(void) nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	printf("1..%d\n", tests);
 	return 0;
