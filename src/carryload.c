@@ -459,7 +459,7 @@ override_settings(void)
 {
 	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
 	SetConfigOption("ignore_checksum_failure", "false", PGC_SUSET, PGC_S_OVERRIDE);
-	if (PG_VERSION_NUM >= 170000)
+	if (GetConfigOption("transaction_timeout", true, false) != NULL)
 		SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
 }
 
