@@ -45,15 +45,6 @@ my $used = in_buffers($node, $table);
 $node->stop;
 my $good = slurp_file($file);
 
-sub write_file
-{
-	my ($content) = @_;
-	unlink $file;
-	append_to_file($file, $content);
-	chmod 0600, $file or die $!;
-	return;
-}
-
 sub changed
 {
 	my ($bytes, $offset, $replacement) = @_;
@@ -87,7 +78,7 @@ for my $case (@cases)
 {
 	my ($what, $content, $reason) = @$case;
 
-	write_file($content);
+	write_maps($node, $content);
 	$from = -s $node->logfile;
 	$node->start;
 	becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, "a file $what: nothing is restored");
@@ -101,7 +92,7 @@ for my $case (@cases)
 my $entry = $header;
 my ($filenode) = $table =~ /relfilenode = (\d+)/;
 $entry += 24 + unpack 'x20 L', substr $body, $entry while unpack('x8 L', substr $body, $entry) == $filenode;
-write_file(sign_map(changed($body, $entry + 24, 'not a map')));
+write_maps($node, sign_map(changed($body, $entry + 24, 'not a map')));
 $node->start;
 is_restored($node, 'a map that is none');
 is(in_buffers($node, $table), $used, 'a map that is none: the others are restored');
@@ -110,7 +101,7 @@ $node->stop('immediate');
 # ---------------------------------------------------------------------------
 # Other relations by now
 
-write_file($good);
+write_maps($node, $good);
 $node->start;
 is_restored($node, 'the good file');
 is(in_buffers($node, $table), $used, 'the good file: the blocks are back');

@@ -10,6 +10,7 @@ use PageCache;
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $node = carry_node('main') or plan skip_all => 'no pg_buffercache, with which the results are compared';
 my $reason = why_not_evictable($node->data_dir);
@@ -23,15 +24,29 @@ my $filenode = ask($node, q{SELECT pg_relation_filenode('pages')});
 my $path = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')});
 my $pages_of_block = ask($node, 'SHOW block_size') / run_or_die('getconf', 'PAGE_SIZE');
 
-# Stops the server while the page cache holds so many blocks of the table. Returns how many of its blocks the file has in each
-# state of the page cache: not there, there, there and used.
+# Starts the server with the file as it is, and stops it, with that interval, while the page cache holds so many blocks of the
+# table. Returns how many of its blocks the file has in each state of the page cache: not there, there, there and used.
 sub saved_with
 {
-	my ($nblocks) = @_;
-	drop_files($path);
-	set_pages($path, 'read', 0, $nblocks * $pages_of_block);
-	$node->stop;
+	my ($nblocks, $interval) = @_;
+	my $earlier = -e $file ? slurp_file($file) : undef;
+	my $npages = $nblocks * $pages_of_block;
 
+	return undisturbed("a stop with $nblocks blocks", sub { scalar cached_pages($path) }, sub { $node->stop; states_saved() },
+		wanted => '1' x $npages . '0' x (300 * $pages_of_block - $npages),
+		reach => sub {
+			write_maps($node, $earlier);
+			$node->start;
+			die 'the restore does not complete' if defined $earlier && !restored($node);
+			set($node, carry_over_interval => 0);
+			drop_files($path);
+			set_pages($path, 'read', 0, $npages);
+			set($node, carry_over_interval => $interval);
+		});
+}
+
+sub states_saved
+{
 	my $saved = slurp_file($file);
 	my $entry = 40;
 	$entry += 24 + unpack 'x20 L', substr $saved, $entry while join(' ', unpack 'x8 L2', substr $saved, $entry) ne "$filenode 0";
@@ -41,23 +56,13 @@ sub saved_with
 	return "@n";
 }
 
+$node->stop;
 unlink $file;
-is(saved_with(100), '200 100 0', 'the first save knows nothing of what is used');
-$node->start;
-is_restored($node, 'after the first save');
-is(saved_with(150), '150 50 100', 'what the page cache held twice counts as used');
-
-$node->append_conf('postgresql.conf', 'pgbufprobe.carry_over_interval = 1d');
-$node->start;
-is_restored($node, 'after the second save');
-is(saved_with(200), '100 100 100', 'soon after a save: no more does');
-
-$node->append_conf('postgresql.conf', 'pgbufprobe.carry_over_interval = 1s');
-$node->start;
-is_restored($node, 'after the third save');
-$node->append_conf('postgresql.conf', 'pgbufprobe.carry_over_interval = 0');
-$node->reload;
-is(saved_with(200), '100 0 200', 'some time later: all of it does');
+is(saved_with(100, '0'), '200 100 0', 'the first save knows nothing of what is used');
+is(saved_with(150, '0'), '150 50 100', 'what the page cache held twice counts as used');
+is(saved_with(200, '1d'), '100 100 100', 'soon after a save: no more does');
+usleep(1_100_000);
+is(saved_with(200, '1s'), '100 0 200', 'some time later: all of it does');
 
 $node->start;
 has_no_crash($node);

@@ -12,7 +12,7 @@ use Server;
 use Test::More;
 
 our @EXPORT = qw(
-  $carry_worker carry_node ask set becomes_true in_buffers use_blocks make_table progress restored is_restored maps_file save log_since
+  $carry_worker carry_node ask set becomes_true in_buffers use_blocks make_table progress restored is_restored maps_file write_maps save log_since
 );
 
 our $carry_worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over'};
@@ -92,6 +92,19 @@ sub restored
 sub is_restored { return ok(restored($_[0]), "$_[1]: the restore completes") }
 
 sub maps_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.maps' }
+
+# Replaces the file of a server that is stopped; or removes it, if there is no content.
+sub write_maps
+{
+	my ($node, $content) = @_;
+	my $file = maps_file($node);
+
+	unlink $file;
+	return unless defined $content;
+	append_to_file($file, $content);
+	chmod 0600, $file or die $!;
+	return;
+}
 
 # Makes the worker save now: it does when it is turned on.
 sub save
