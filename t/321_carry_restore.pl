@@ -105,10 +105,11 @@ SKIP:
 	$session = $node->background_psql('postgres');
 	my ($file) = segment_files($node, $session, 'pages', 'main');
 	my $per_block = $block_bytes / $page_bytes;
+	my $held;
 	my $states = sub
 	{
 		my $pages = cached_pages($file);
-		return join '', map { substr($pages, $_ * $per_block, $per_block) =~ /^1+$/ ? 1 : 0 } 0 .. $nblocks - 1;
+		return $held = join '', map { substr($pages, $_ * $per_block, $per_block) =~ /^1+$/ ? 1 : 0 } 0 .. $nblocks - 1;
 	};
 	my $mapped = undisturbed(
 		'a map', $states,
@@ -118,7 +119,7 @@ SKIP:
 			set_pages($file, 'drop', 0, $nblocks * $per_block, 'read', 10 * $per_block, 30 * $per_block)
 			  unless why_not_evictable($file);
 		});
-	is($mapped, $states->(), 'the page cache is mapped as mincore has it') if defined $mapped;
+	is($mapped, $held, 'the page cache is mapped as mincore has it') if defined $mapped;
 	$session->quit;
 	undef $session;
 }
