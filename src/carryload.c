@@ -47,6 +47,7 @@ typedef struct Part
 	PbpOsFile	file;
 	bool		has_page_cache; /* may the kernel be asked for the file? */
 	int64		border_room;	/* as in PbpCarryProgress, at present */
+	int64		gap_room;		/* likewise */
 	int64		nread;			/* blocks */
 	int64		nkept;			/* by the page cache */
 	uint8		cached[PBP_BITMAP_BYTES(PBP_EXTENT_BLOCKS)];	/* by the kernel, before */
@@ -171,7 +172,7 @@ read_into_page_cache(Part *part)
 }
 
 /*
- * Does the page cache keep a block?  Not one of a gap, nor one that is in shared
+ * Is a block that is wanted for the page cache, too?  Not if it is in shared
  * buffers now and was not also kept by the page cache before.
  */
 static bool
@@ -183,7 +184,10 @@ is_to_be_kept(const Part *part, int block)
 						  (pbp_map_os(state) == PBP_MAP_OS_KEPT && pbp_map_level(state) > 0));
 }
 
-/* Leaves the room of the page cache to what it held before, if it is known what we have read. */
+/*
+ * Leaves the room of the page cache to what it held before, if it is known what
+ * we have read.  Gaps may stay where nothing else needs the room.
+ */
 static void
 drop_from_page_cache(Part *part)
 {
@@ -193,9 +197,11 @@ drop_from_page_cache(Part *part)
 	for (int i = 0; i < part->extent.nblocks; i++)
 	{
 		bool		keep = is_to_be_kept(part, i);
+		bool		gap = part->was_read[i] && part->extent.states[i] == 0 && part->gap_room > 0;
 
-		drops[i] = known && part->was_read[i] && !keep;
+		drops[i] = known && part->was_read[i] && !keep && !gap;
 		part->nkept += keep;
+		part->gap_room -= gap;
 	}
 	for (int first, end = 0; next_marked(drops, &first, &end);)
 		pbp_os_drop_blocks(&part->file, part->extent.first + first, end - first);
@@ -358,8 +364,10 @@ next_read_ns(const Load *load, int64 begun_ns, int64 blocks)
 static bool
 restore_extent(Load *load, const PbpExtent *extent)
 {
-	int64		room = pbp_carry_progress().border_room;
-	Part		part = {.extent = *extent,.border_room = room};
+	PbpCarryProgress before = pbp_carry_progress();
+	Part		part = {
+		.extent = *extent,.border_room = before.border_room,.gap_room = before.gap_room
+	};
 	int64		begun_ns = pbp_now_ns();
 	bool		done = try_extent(load, &part);
 	PbpCarryProgress *progress = pbp_carry_lock();
@@ -367,8 +375,9 @@ restore_extent(Load *load, const PbpExtent *extent)
 	progress->done += extent->nwanted;
 	progress->read += part.nread;
 	progress->next_read_ns = next_read_ns(load, begun_ns, part.nread);
-	progress->border_room -= room - part.border_room;
+	progress->border_room = part.border_room;
 	progress->cache_room -= part.nkept;
+	progress->gap_room = part.gap_room;
 	pbp_carry_unlock();
 	return done;
 }

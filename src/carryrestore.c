@@ -193,13 +193,19 @@ find_border(Plan *plan)
 	pbp_carry_unlock();
 }
 
-/* No more than the page cache can hold, so that the last extents do not push out the first. */
+/*
+ * No more than the page cache can hold, so that the last extents do not push out
+ * the first.  Gaps get what neither cache needs for anything else.
+ */
 static void
 find_cache_room(void)
 {
 	int64		bytes = pbp_page_cache_bytes();
+	PbpCarryProgress *progress = pbp_carry_lock();
 
-	pbp_carry_lock()->cache_room = bytes == PBP_UNKNOWN ? PG_INT64_MAX : bytes / BLCKSZ;
+	progress->cache_room = bytes == PBP_UNKNOWN ? PG_INT64_MAX : bytes / BLCKSZ;
+	progress->gap_room = bytes == PBP_UNKNOWN ? 0 :
+		progress->cache_room - Max(progress->blocks - NBuffers, 0);
 	pbp_carry_unlock();
 }
 
