@@ -172,8 +172,8 @@ read_into_page_cache(Part *part)
 }
 
 /*
- * Is a block that is wanted for the page cache, too?  Not if it is in shared
- * buffers now and was not also kept by the page cache before.
+ * Is the page cache to keep a block?  Not one that is not wanted, nor one that is
+ * in shared buffers now and was not also kept by the page cache before.
  */
 static bool
 is_to_be_kept(const Part *part, int block)
@@ -375,9 +375,9 @@ restore_extent(Load *load, const PbpExtent *extent)
 	progress->done += extent->nwanted;
 	progress->read += part.nread;
 	progress->next_read_ns = next_read_ns(load, begun_ns, part.nread);
-	progress->border_room = part.border_room;
+	progress->border_room -= before.border_room - part.border_room;
 	progress->cache_room -= part.nkept;
-	progress->gap_room = part.gap_room;
+	progress->gap_room -= before.gap_room - part.gap_room;
 	pbp_carry_unlock();
 	return done;
 }

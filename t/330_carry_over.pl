@@ -14,7 +14,6 @@ my $node = carry_node('main') or plan skip_all => 'no pg_buffercache, with which
 my $file = maps_file($node);
 my $block_bytes = ask($node, 'SHOW block_size');
 my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
-my $knows_page_cache = ask($node, "SELECT count(cached_bytes) > 0 FROM pgbufprobe_os_cache('pg_class')") eq 't';
 my $dir = PostgreSQL::Test::Utils::tempdir();
 
 ask($node, "CREATE DATABASE $_") for 'one', 'two';
@@ -92,7 +91,7 @@ is(ask($node, q{SELECT count(*) FROM pg_locks WHERE relation IS NOT NULL AND pid
 
 SKIP:
 {
-	my $reason = $knows_page_cache ? why_not_evictable($node->data_dir) : 'the state of the page cache is unknown here';
+	my $reason = why_not_droppable($node);
 	skip $reason, 1 if $reason;
 
 	use_blocks($node, 'one', 'pages', 200, 599, 2);

@@ -13,6 +13,7 @@ use Test::More;
 
 our @EXPORT = qw(
   $carry_worker carry_node ask set becomes_true in_buffers use_blocks make_table progress restored is_restored maps_file write_maps save log_since
+  why_not_droppable
 );
 
 our $carry_worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over'};
@@ -74,6 +75,15 @@ sub use_blocks
 	my ($node, $database, $table, $first, $last, $times) = @_;
 	return ask($node, "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP FOR b IN $first .. $last LOOP
 		PERFORM id FROM $table WHERE ctid = format('(%s,1)', b)::tid; END LOOP; END LOOP; END \$\$", $database);
+}
+
+# Why a test cannot drop the server's pages from the page cache and see that, if so.
+sub why_not_droppable
+{
+	my ($node) = @_;
+	return 'the state of the page cache is unknown here'
+	  if ask($node, "SELECT count(cached_bytes) FROM pgbufprobe_os_cache('pg_class')") == 0;
+	return why_not_evictable($node->data_dir);
 }
 
 sub progress
