@@ -3,7 +3,7 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION pgbufprobe" to load this file. \quit
 
--- The view and the defaults below are parsed with the extension's schema in the search path, and other users may have
+-- The view, the defaults and the functions in SQL below are parsed with the extension's schema in the search path, and other users may have
 -- objects in that schema. An exact match wins, so functions are qualified with pg_catalog, operands have exactly the
 -- types of the built-in operators, and calls of our own functions give all arguments. t/010_install_hijack.pl tests this.
 
@@ -24,14 +24,12 @@ CREATE FUNCTION pgbufprobe_sweep_cost(
     OUT inspected_per_victim double precision,
     OUT inspected_max bigint,           -- buffers inspected by the longest search
     OUT inspected bigint,               -- buffers inspected by all searches
-    OUT passes double precision,        -- the same in passes of the clock hand
     OUT ns_per_buffer double precision, -- cost of inspecting one buffer
     OUT ms_per_pass double precision,   -- the same for the whole pool
     OUT ms_per_gb double precision,     -- the same for 1 GB of shared buffers
     OUT from_freelist bigint,           -- victims that were free buffers
     OUT skipped_pinned bigint,          -- inspected buffers that were in use
-    OUT dirty_victims bigint,           -- victims that must be written before reuse
-    OUT total_ms double precision)      -- time of all searches
+    OUT dirty_victims bigint)           -- victims that must be written before reuse
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_sweep_cost'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 2 COST 10000;
@@ -47,10 +45,7 @@ CREATE FUNCTION pgbufprobe_scan_cost(
     OUT min_ms double precision,
     OUT max_ms double precision,        -- often the first scan of a session
     OUT ms_per_gb double precision,
-    OUT ns_per_buffer double precision,
-    OUT buffers bigint,
-    OUT matched bigint,                 -- buffers that matched; NULL: nothing to match, or only a part was scanned
-    OUT rounds bigint)
+    OUT matched bigint)                 -- buffers that matched; NULL: nothing to match, or only a part was scanned
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_scan_cost'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 3 COST 10000;
@@ -70,14 +65,12 @@ CREATE FUNCTION pgbufprobe_usagecount_histogram(
     OUT dirty bigint,
     OUT pinned bigint,
     OUT fraction double precision,      -- share of all buffers in the result
-    OUT buffers_error bigint,           -- the exact count differs by no more than this, with 95 % confidence
-    OUT dirty_error bigint,
-    OUT pinned_error bigint)
+    OUT buffers_error bigint)           -- each exact count differs by no more than this, with 95 % confidence
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_usagecount_histogram'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 7 COST 1000;
 COMMENT ON FUNCTION pgbufprobe_usagecount_histogram(regclass, double precision) IS
-'buffers at each usage count, in the whole pool or of one relation, counted or estimated from a sample; takes no locks, so buffers are not read at one instant';
+'buffers at each usage count, in the whole pool or of one relation, counted or estimated from a random subset; takes no locks, so buffers are not read at one instant';
 
 CREATE FUNCTION pgbufprobe_relations(
     IN sample_fraction double precision DEFAULT 1,  -- share of the buffers to read; below 1, counts are estimates
@@ -97,15 +90,16 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_relations'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 500 COST 10000;
 COMMENT ON FUNCTION pgbufprobe_relations(double precision) IS
-'shared buffers by relation and fork, of all databases, largest first; counted, or estimated from a sample';
+'shared buffers by relation and fork, of all databases, largest first; counted, or estimated from a random subset';
 
 CREATE FUNCTION pgbufprobe_clock(
-    OUT taken_at timestamp with time zone,
+    OUT run text,                       -- identifies the run of the server; ticks of another run cannot be compared
     OUT buffers bigint,
     OUT hand bigint,                    -- the next buffer to inspect
     OUT passes bigint,                  -- passes that the hand has completed since server start
     OUT ticks bigint,                   -- passes * buffers + hand
-    OUT allocations bigint)             -- as last published by the background writer
+    OUT allocations bigint,             -- as last published by the background writer
+    OUT statistics_reset_at timestamp with time zone)   -- when allocations began to count; NULL: with the server
 RETURNS record
 AS 'MODULE_PATHNAME', 'pgbufprobe_clock'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -115,10 +109,8 @@ COMMENT ON FUNCTION pgbufprobe_clock() IS
 CREATE FUNCTION pgbufprobe_clock_rate(
     IN duration interval DEFAULT '5 s', -- how long to watch
     OUT seconds double precision,
-    OUT ticks bigint,                   -- buffers that the hand passed
-    OUT allocations bigint,             -- NULL: statistics were reset during this time
-    OUT ticks_per_second double precision,
-    OUT allocations_per_second double precision,
+    OUT ticks_per_second double precision,          -- buffers that the hand passed
+    OUT allocations_per_second double precision,    -- NULL: statistics were reset during this time
     OUT inspected_per_allocation double precision,  -- NULL: nothing was allocated
     OUT seconds_per_pass double precision)          -- NULL: the hand did not move
 RETURNS record
@@ -138,17 +130,11 @@ CREATE FUNCTION pgbufprobe_os_cache(
     OUT segment integer,
     OUT path text,
     OUT bytes bigint,
-    OUT os_pages bigint,
-    OUT cached_pages bigint,            -- NULL here and below: unknown
-    OUT cached_bytes bigint,
+    OUT cached_bytes bigint,            -- NULL here and below: unknown
     OUT cached_fraction double precision,
     OUT dirty_pages bigint,
-    OUT writeback_pages bigint,
-    OUT evicted_pages bigint,
-    OUT recently_evicted_pages bigint,
     OUT method text,                    -- method that was used
-    OUT trustworthy boolean,            -- false: the kernel's answer would be wrong
-    OUT elapsed_ms double precision)
+    OUT trustworthy boolean)            -- false: the kernel's answer would be wrong
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_os_cache'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10 COST 1000;
@@ -161,22 +147,15 @@ CREATE FUNCTION pgbufprobe_residency(
     OUT relation regclass,
     OUT fork text,
     OUT blocks bigint,                  -- NULL here and below: a file could not be opened
-    OUT bytes bigint,
     OUT shared_blocks bigint,           -- blocks in shared buffers
     OUT os_blocks bigint,               -- blocks with all their pages in the page cache
     OUT both_blocks bigint,
-    OUT both_bytes bigint,              -- memory used twice
     OUT neither_blocks bigint,
     OUT os_partial_blocks bigint,       -- blocks with some of their pages in the page cache
     OUT shared_dirty_blocks bigint,
     OUT method text,
     OUT trustworthy boolean,
-    OUT shared_blocks_error bigint,     -- the exact count differs by no more than this, with 95 % confidence
-    OUT os_blocks_error bigint,
-    OUT both_blocks_error bigint,
-    OUT neither_blocks_error bigint,
-    OUT os_partial_blocks_error bigint,
-    OUT shared_dirty_blocks_error bigint)
+    OUT blocks_error bigint)            -- each exact count differs by no more than this, with 95 % confidence
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_residency'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 1000 COST 10000;
@@ -304,10 +283,58 @@ COMMENT ON FUNCTION pgbufprobe_carry_over_progress() IS
 
 CREATE FUNCTION pgbufprobe_snapshot()
 RETURNS jsonb
-AS 'MODULE_PATHNAME', 'pgbufprobe_snapshot'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 10000;
+LANGUAGE SQL VOLATILE STRICT PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+WITH clock AS MATERIALIZED (
+    SELECT * FROM pgbufprobe_clock()
+), levels AS MATERIALIZED (
+    SELECT * FROM pgbufprobe_usagecount_histogram(NULL::regclass, 1::double precision)
+), here AS MATERIALIZED (
+    SELECT r.*,
+           CASE WHEN r.relation IS NOT NULL
+                     AND pg_catalog.row_number() OVER (PARTITION BY r.relation IS NULL ORDER BY r.ordinality) <= 200::bigint
+                THEN (SELECT i.identity FROM pg_catalog.pg_identify_object('pg_catalog.pg_class'::regclass, r.relation, 0) AS i)
+           END AS name                  -- NULL: one of the others
+      FROM pgbufprobe_relations(1::double precision) WITH ORDINALITY AS r
+     WHERE r.database = pg_catalog.current_database() OR r.tablespace = 'pg_global'::name
+)
+SELECT pg_catalog.jsonb_build_object(
+           'format', 1, 'run', c.run, 'taken_at', pg_catalog.clock_timestamp(), 'shared_buffers', c.buffers,
+           'hand', c.hand, 'passes', c.passes, 'ticks', c.ticks, 'allocations', c.allocations,
+           'database', pg_catalog.current_database(),
+           'usagecounts',
+           (SELECT pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+                       'usagecount', l.usagecount, 'buffers', l.buffers, 'dirty', l.dirty, 'pinned', l.pinned) ORDER BY l.usagecount)
+              FROM levels AS l),
+           'relations',
+           (SELECT coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
+                       'relation', h.name, 'oid', h.relation::oid::bigint, 'fork', h.fork, 'buffers', h.buffers, 'dirty', h.dirty,
+                       'usagecounts', h.usagecounts) ORDER BY h.ordinality), '[]'::jsonb)
+              FROM here AS h WHERE h.name IS NOT NULL),
+           'other_relations',
+           (SELECT pg_catalog.jsonb_build_object(
+                       'forks', pg_catalog.count(*), 'buffers', coalesce(pg_catalog.sum(h.buffers), 0::numeric),
+                       'dirty', coalesce(pg_catalog.sum(h.dirty), 0::numeric), 'usagecounts',
+                       (SELECT pg_catalog.jsonb_agg((SELECT coalesce(pg_catalog.sum(o.usagecounts[l.usagecount + 1]), 0::numeric)
+                                                       FROM here AS o WHERE o.name IS NULL) ORDER BY l.usagecount)
+                          FROM levels AS l WHERE l.usagecount IS NOT NULL))
+              FROM here AS h WHERE h.name IS NULL))
+       || CASE WHEN c.statistics_reset_at IS NULL THEN '{}'::jsonb
+               ELSE pg_catalog.jsonb_build_object('statistics_reset_at', c.statistics_reset_at) END
+  FROM clock AS c;
+END;
 COMMENT ON FUNCTION pgbufprobe_snapshot() IS
 'state of the buffer pool as one value: usage counts, the clock hand, and the relations of this database with the most buffers';
+
+CREATE FUNCTION pgbufprobe_snapshot_ticks(
+    before jsonb,
+    after jsonb,
+    of_relations boolean)               -- both must be of one database
+RETURNS bigint                          -- NULL: the server was restarted in between
+AS 'MODULE_PATHNAME', 'pgbufprobe_snapshot_ticks'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE;
+COMMENT ON FUNCTION pgbufprobe_snapshot_ticks(jsonb, jsonb, boolean) IS
+'how far the clock hand moved between two snapshots; raises an error unless both are complete and in this order';
 
 CREATE FUNCTION pgbufprobe_snapshot_diff(
     IN before jsonb,
@@ -315,17 +342,35 @@ CREATE FUNCTION pgbufprobe_snapshot_diff(
     OUT usagecount integer,             -- NULL: unused buffers
     OUT from_buffers bigint,
     OUT to_buffers bigint,
-    OUT buffers_change bigint,
     OUT from_dirty bigint,
     OUT to_dirty bigint,
-    OUT dirty_change bigint,
     OUT seconds double precision,       -- between the snapshots; as below, the same in each row
-    OUT ticks bigint,                   -- NULL here and below: the server was restarted in between
-    OUT passes double precision,
+    OUT passes double precision,        -- NULL here and below: the server was restarted in between
     OUT allocations bigint)             -- NULL also if statistics were reset in between
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pgbufprobe_snapshot_diff'
-LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 7;
+LANGUAGE SQL VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 7
+BEGIN ATOMIC
+WITH checked AS MATERIALIZED (
+    SELECT before AS a, after AS b, pgbufprobe_snapshot_ticks(before, after, false) AS ticks
+)
+SELECT l.usagecount, l.from_buffers, l.to_buffers, l.from_dirty, l.to_dirty,
+       CASE WHEN b.taken_at >= a.taken_at
+            THEN (EXTRACT(epoch FROM b.taken_at) - EXTRACT(epoch FROM a.taken_at))::double precision END,
+       pg_catalog.round(c.ticks::numeric / b.shared_buffers::numeric, 6)::double precision,
+       CASE WHEN c.ticks IS NOT NULL AND b.allocations >= a.allocations
+                 AND b.statistics_reset_at IS NOT DISTINCT FROM a.statistics_reset_at
+            THEN b.allocations - a.allocations END
+  FROM checked AS c
+ CROSS JOIN LATERAL pg_catalog.jsonb_to_record(c.a)
+            AS a(taken_at timestamp with time zone, allocations bigint, statistics_reset_at timestamp with time zone)
+ CROSS JOIN LATERAL pg_catalog.jsonb_to_record(c.b)
+            AS b(taken_at timestamp with time zone, allocations bigint, statistics_reset_at timestamp with time zone, shared_buffers bigint)
+ CROSS JOIN LATERAL ROWS FROM (
+                pg_catalog.jsonb_to_recordset(c.a -> 'usagecounts'::text) AS (usagecount integer, buffers bigint, dirty bigint),
+                pg_catalog.jsonb_to_recordset(c.b -> 'usagecounts'::text) AS (buffers bigint, dirty bigint))
+            WITH ORDINALITY AS l(usagecount, from_buffers, from_dirty, to_buffers, to_dirty, place)
+ ORDER BY l.place;
+END;
 COMMENT ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) IS
 'changes between two snapshots: buffers and dirty buffers at each usage count, and how far the clock hand moved';
 
@@ -336,15 +381,47 @@ CREATE FUNCTION pgbufprobe_snapshot_diff_relations(
     OUT fork text,
     OUT from_buffers bigint,            -- NULL: too few to be in that snapshot
     OUT to_buffers bigint,
-    OUT buffers_change bigint,
     OUT from_dirty bigint,
     OUT to_dirty bigint,
-    OUT dirty_change bigint,
     OUT from_usagecounts bigint[],      -- buffers at usage count 0, 1, 2, ...
     OUT to_usagecounts bigint[])
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pgbufprobe_snapshot_diff_relations'
-LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 200;
+LANGUAGE SQL VOLATILE CALLED ON NULL INPUT PARALLEL SAFE ROWS 200
+BEGIN ATOMIC
+WITH checked AS MATERIALIZED (
+    SELECT before AS a, after AS b, pgbufprobe_snapshot_ticks(before, after, true) AS ticks
+), a AS (
+    SELECT r.* FROM checked AS c, pg_catalog.jsonb_to_recordset(c.a -> 'relations'::text)
+        AS r(relation text, oid oid, fork text, buffers bigint, dirty bigint, usagecounts bigint[])
+), b AS (
+    SELECT r.* FROM checked AS c, pg_catalog.jsonb_to_recordset(c.b -> 'relations'::text)
+        AS r(relation text, oid oid, fork text, buffers bigint, dirty bigint, usagecounts bigint[])
+), others_a AS (
+    SELECT o.* FROM checked AS c, pg_catalog.jsonb_to_record(c.a -> 'other_relations'::text)
+        AS o(forks bigint, buffers bigint, dirty bigint, usagecounts bigint[])
+), others_b AS (
+    SELECT o.* FROM checked AS c, pg_catalog.jsonb_to_record(c.b -> 'other_relations'::text)
+        AS o(forks bigint, buffers bigint, dirty bigint, usagecounts bigint[])
+), changes AS (
+    SELECT coalesce(b.oid, a.oid) AS oid, coalesce(b.relation, a.relation) AS relation, coalesce(b.fork, a.fork) AS fork,
+           coalesce(a.buffers, none_a.buffers) AS from_buffers, coalesce(b.buffers, none_b.buffers) AS to_buffers,
+           coalesce(a.dirty, none_a.dirty) AS from_dirty, coalesce(b.dirty, none_b.dirty) AS to_dirty,
+           coalesce(a.usagecounts, none_a.usagecounts) AS from_usagecounts,
+           coalesce(b.usagecounts, none_b.usagecounts) AS to_usagecounts
+      FROM a FULL JOIN b ON b.oid = a.oid AND b.fork = a.fork
+      -- a snapshot without others names all relations, so a relation that it does not name had no buffers, like the others
+      LEFT JOIN others_a AS none_a ON none_a.forks = 0::bigint
+      LEFT JOIN others_b AS none_b ON none_b.forks = 0::bigint
+     UNION ALL
+    SELECT NULL::oid, NULL::text, NULL::text, a.buffers, b.buffers, a.dirty, b.dirty, a.usagecounts, b.usagecounts
+      FROM others_a AS a, others_b AS b WHERE a.forks > 0::bigint OR b.forks > 0::bigint
+)
+SELECT c.relation, c.fork, c.from_buffers, c.to_buffers, c.from_dirty, c.to_dirty, c.from_usagecounts, c.to_usagecounts
+  FROM changes AS c
+ -- a snapshot omits only the smallest relations, so an unknown count is ordered like 0
+ ORDER BY c.relation IS NULL, pg_catalog.abs(coalesce(c.to_buffers, 0::bigint) - coalesce(c.from_buffers, 0::bigint)) DESC,
+          c.oid, c.fork COLLATE pg_catalog."C";
+END;
 COMMENT ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) IS
 'changes between two snapshots of one database: buffers of each relation and fork, largest change first';
 
@@ -357,14 +434,13 @@ CREATE FUNCTION pgbufprobe_page_lifetime(
     OUT fork text,
     OUT relation regclass,              -- NULL: belongs to another database
     OUT buffers bigint,
-    OUT bytes bigint,
     OUT min_seconds double precision,   -- until the first page is evicted; NULL: the hand did not move
     OUT avg_seconds double precision,
     OUT max_seconds double precision,   -- until the last page is evicted
     OUT seconds_per_pass double precision,
     OUT watched_seconds double precision,   -- time over which the speed was measured
     OUT buffers_error bigint,           -- the exact count differs by no more than this, with 95 % confidence
-    OUT avg_seconds_error double precision) -- NULL: unknown, because the sample has only one page
+    OUT avg_seconds_error double precision) -- NULL: unknown, because the subset has only one page
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_page_lifetime'
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 500 COST 10000;
@@ -373,33 +449,31 @@ COMMENT ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) IS
 
 CREATE FUNCTION pgbufprobe_history(
     OUT taken_at timestamp with time zone,
-    OUT seconds double precision,       -- since the previous sample; NULL: there is none
+    OUT seconds double precision,       -- since the previous entry; NULL: there is none
     OUT ticks bigint,                   -- as of pgbufprobe_clock()
     OUT allocations bigint,
-    OUT ticks_per_second double precision,          -- since the previous sample, like all rates here
+    OUT ticks_per_second double precision,          -- since the previous entry, like all rates here
     OUT inspected_per_allocation double precision,  -- NULL: nothing was allocated
     OUT seconds_per_pass double precision,          -- NULL: the hand did not move
     OUT usagecounts bigint[],           -- buffers at usage count 0, 1, 2, ...
     OUT unused bigint,
     OUT dirty bigint,
     OUT pinned bigint,
-    OUT sampled_buffers bigint,         -- buffers from which the counts are estimated; NULL: all were counted
-    OUT buffers_error bigint,           -- each exact count differs by no more than this, with 95 % confidence
+    OUT buffers_error bigint,           -- each exact count differs by no more than this, with 95 % confidence; 0: all were counted
     OUT looks bigint,                   -- looks at the pool, from which the advice learns
-    OUT sampler_cpu_ms double precision,
     OUT sampler_cpu_fraction double precision)      -- of one CPU
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_history'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1000 COST 1000;
 COMMENT ON FUNCTION pgbufprobe_history() IS
-'samples of the buffer pool that the background worker has taken, oldest first; requires shared_preload_libraries';
+'history entries about the buffer pool that the background worker has written, oldest first; requires shared_preload_libraries';
 
 CREATE FUNCTION pgbufprobe_history_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'pgbufprobe_history_reset'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION pgbufprobe_history_reset() IS
-'discards the samples of the background worker, and all that the advice has learned';
+'discards the history of the background worker, and all that the advice has learned';
 
 -- ---------------------------------------------------------------------------
 -- Estimates for other sizes
@@ -421,7 +495,6 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT estd_read_ms_per_second double precision,   -- time that sessions wait for reads
     OUT window_seconds double precision,    -- time that the advice remembers
     OUT reads_seen bigint,              -- in that time
-    OUT sampled_loads bigint,           -- observed loads of sampled pages
     OUT self_error double precision,    -- observed loads relative to the server's count of reads: 0 is perfect
     OUT storage_self_error double precision,    -- storage reads today, simulated minus measured
     OUT missed_loads double precision,  -- share of loads that only checks of the whole pool found
@@ -473,7 +546,6 @@ CREATE FUNCTION pgbufprobe_advice_relations(
     OUT estd_storage_reads_added_error bigint,
     OUT working_set_bytes bigint,       -- of distinct pages used in the last 5 minutes
     OUT working_set_bytes_error bigint,
-    OUT sampled_loads bigint,           -- observed loads of sampled pages
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice_relations'
@@ -485,8 +557,6 @@ CREATE FUNCTION pgbufprobe_working_set(
     OUT minutes integer,                -- 1, 5, 15, 60
     OUT bytes bigint,                   -- of distinct pages used in the last minutes; NULL here and below: see note
     OUT bytes_error bigint,             -- half the width of a 95 % interval
-    OUT hidden_bytes bigint,            -- of pages whose usage count is at the maximum, which hides uses
-    OUT sampled_pages bigint,
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_working_set'
@@ -512,6 +582,192 @@ AS 'MODULE_PATHNAME', 'pgbufprobe_checkup'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 8 COST 100000;
 COMMENT ON FUNCTION pgbufprobe_checkup() IS
 'is my shared_buffers right? Common questions, each answered in a sentence';
+
+-- ---------------------------------------------------------------------------
+-- Views for collectors
+-- ---------------------------------------------------------------------------
+
+-- A collector selects columns of these views and nothing else, so all that it runs is bound here, and not by the search path
+-- of its session. monitoring/metrics.yaml describes the columns. Sizes are in bytes, times in seconds, shares from 0 to 1.
+
+-- Where reading every buffer takes too long, a hundredth is enough: counts are accurate to 0.7 % of the pool or better.
+CREATE VIEW pgbufprobe_metrics_pool AS
+SELECT coalesce(usagecount::text, 'unused'::text) AS usagecount,
+       bytes,
+       dirty * pg_catalog.current_setting('block_size')::bigint AS dirty_bytes,
+       pinned * pg_catalog.current_setting('block_size')::bigint AS pinned_bytes
+FROM pgbufprobe_usagecount_histogram(NULL::regclass,
+    (SELECT CASE WHEN buffers > 2097152::bigint THEN 0.01::double precision ELSE 1::double precision END FROM pgbufprobe_clock()));
+COMMENT ON VIEW pgbufprobe_metrics_pool IS
+'for collectors: buffers at each usage count';
+
+CREATE VIEW pgbufprobe_metrics_clock AS
+SELECT buffers * pg_catalog.current_setting('block_size')::bigint AS pool_size_bytes,
+       ticks AS ticks_total,
+       allocations AS allocations_total,
+       passes AS passes_total
+FROM pgbufprobe_clock();
+COMMENT ON VIEW pgbufprobe_metrics_clock IS
+'for collectors: how far the clock hand has moved';
+
+-- The worst case inspects the whole pool five times, so it is left out in a pool of more than 32 GB.
+CREATE VIEW pgbufprobe_metrics_victim AS
+SELECT scenario,
+       p50_us / 1e6::double precision AS search_seconds,
+       max_us / 1e6::double precision AS search_max_seconds,
+       inspected_per_victim AS inspected,
+       dirty_victims::double precision / victims::double precision AS dirty_ratio,
+       ms_per_pass / 1e3::double precision AS pass_seconds
+FROM pgbufprobe_sweep_cost(1000, (SELECT CASE WHEN buffers > 4194304::bigint THEN 'current'::text END FROM pgbufprobe_clock()));
+COMMENT ON VIEW pgbufprobe_metrics_victim IS
+'for collectors: cost of the next 1000 searches for a victim buffer';
+
+-- Of a pool of more than 8 GB, a part is scanned, and the time scaled.
+CREATE VIEW pgbufprobe_metrics_scan AS
+SELECT method,
+       min_ms / 1e3::double precision AS seconds
+FROM pgbufprobe_scan_cost(2,
+    (SELECT least(1::double precision, 1048576::double precision / buffers::double precision) FROM pgbufprobe_clock()));
+COMMENT ON VIEW pgbufprobe_metrics_scan IS
+'for collectors: cost of a scan of all buffer descriptors';
+
+-- Of a database of more than 1 GB, a sample of 20,000 blocks is looked up: accurate to 0.7 % of its size.
+CREATE VIEW pgbufprobe_metrics_caches AS
+SELECT pg_catalog.current_database()::text AS datname,
+       shared * block AS shared_bytes,
+       os * block AS os_bytes,
+       twice * block AS both_bytes,
+       (shared + os - twice) * block AS distinct_bytes
+FROM (SELECT pg_catalog.sum(shared_blocks)::bigint AS shared,
+             pg_catalog.sum(os_blocks)::bigint AS os,
+             pg_catalog.sum(both_blocks)::bigint AS twice,
+             pg_catalog.current_setting('block_size')::bigint AS block
+      FROM pgbufprobe_residency(NULL::regclass,
+          (SELECT CASE WHEN pg_catalog.sum(relpages) > 131072::bigint
+                       THEN 20000::double precision / pg_catalog.sum(relpages)::double precision
+                       ELSE 1::double precision END
+           FROM pg_catalog.pg_class))
+      HAVING pg_catalog.bool_and(trustworthy) AND pg_catalog.count(shared_blocks) = pg_catalog.count(*)) AS total;
+COMMENT ON VIEW pgbufprobe_metrics_caches IS
+'for collectors: what shared buffers and the page cache hold of this database';
+
+-- Only the current database has the names of its relations.
+CREATE VIEW pgbufprobe_metrics_relation AS
+SELECT datname, relation, fork,
+       pg_catalog.sum(bytes)::bigint AS bytes,
+       pg_catalog.sum(dirty)::bigint * pg_catalog.current_setting('block_size')::bigint AS dirty_bytes,
+       pg_catalog.sum(bytes::double precision * usagecount_avg) / pg_catalog.sum(bytes)::double precision AS usagecount_avg
+FROM (SELECT coalesce(r.database::text, '(shared)'::text) AS datname,
+             coalesce((SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)
+                       FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                       WHERE c.oid = r.relation::oid), r.relfilenode::text) AS relation,
+             r.fork, r.bytes, r.dirty, r.usagecount_avg
+      FROM pgbufprobe_relations(
+          (SELECT CASE WHEN buffers > 2097152::bigint THEN 0.01::double precision ELSE 1::double precision END FROM pgbufprobe_clock())) AS r
+      ORDER BY r.bytes DESC LIMIT 20) AS named
+GROUP BY datname, relation, fork;
+COMMENT ON VIEW pgbufprobe_metrics_relation IS
+'for collectors: the 20 relations that have the most of the pool';
+
+CREATE VIEW pgbufprobe_metrics_gain AS
+SELECT datname, relation, fork,
+       pg_catalog.sum(read_fraction) AS read_ratio,
+       pg_catalog.sum(estd_reads_saved)::bigint AS reads_saved,
+       pg_catalog.sum(estd_reads_added)::bigint AS reads_added,
+       pg_catalog.sum(estd_storage_reads_saved)::bigint AS storage_reads_saved,
+       pg_catalog.sum(working_set_bytes)::bigint AS working_set_bytes
+FROM (SELECT coalesce(r.database::text, '(shared)'::text) AS datname,
+             coalesce((SELECT pg_catalog.format('%I.%I', n.nspname, c.relname)
+                       FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                       WHERE c.oid = r.relation::oid), r.relfilenode::text) AS relation,
+             r.fork, r.read_fraction, r.estd_reads_saved, r.estd_reads_added, r.estd_storage_reads_saved, r.working_set_bytes
+      FROM pgbufprobe_advice_relations() AS r
+      WHERE r.relfilenode IS NOT NULL
+      ORDER BY r.estd_reads_saved DESC NULLS LAST, r.read_fraction DESC NULLS LAST LIMIT 20) AS named
+GROUP BY datname, relation, fork;
+COMMENT ON VIEW pgbufprobe_metrics_gain IS
+'for collectors: the 20 relations that another size of shared_buffers helps most';
+
+CREATE VIEW pgbufprobe_metrics_size AS
+SELECT size_factor::text AS size_factor,
+       shared_buffers_bytes,
+       coalesce(mark LIKE CASE WHEN moves THEN 'advised%'::text ELSE 'today%'::text END, false)::integer AS advised,
+       os_cache_bytes,
+       (fits = 'yes'::text)::integer AS fits,
+       estd_miss_ratio AS miss_ratio,
+       miss_ratio_low,
+       miss_ratio_high,
+       estd_storage_ratio AS storage_ratio,
+       storage_ratio_low,
+       storage_ratio_high,
+       estd_read_ms_per_second / 1e3::double precision AS read_seconds_per_second
+FROM (SELECT size_factor, shared_buffers_bytes, os_cache_bytes, fits, mark,
+             estd_miss_ratio, miss_ratio_low, miss_ratio_high,
+             estd_storage_ratio, storage_ratio_low, storage_ratio_high, estd_read_ms_per_second,
+             pg_catalog.count(estd_miss_ratio) OVER () > 0::bigint AS known,
+             pg_catalog.bool_or(mark LIKE 'advised%'::text) OVER () AS moves
+      FROM pgbufprobe_advice('fixed'::text)) AS sizes
+WHERE known AND mark IS DISTINCT FROM 'all data'::text;
+COMMENT ON VIEW pgbufprobe_metrics_size IS
+'for collectors: what other sizes of shared_buffers would read; no rows while nothing is known';
+
+CREATE VIEW pgbufprobe_metrics_advice AS
+SELECT window_seconds, reads_seen, self_error, storage_self_error, missed_loads AS missed_loads_ratio
+FROM pgbufprobe_advice('fixed'::text)
+WHERE reads_seen IS NOT NULL
+LIMIT 1;
+COMMENT ON VIEW pgbufprobe_metrics_advice IS
+'for collectors: what the estimates for other sizes rest on';
+
+CREATE VIEW pgbufprobe_metrics_working_set AS
+SELECT minutes::text AS minutes, bytes, bytes_error
+FROM pgbufprobe_working_set()
+WHERE bytes IS NOT NULL;
+COMMENT ON VIEW pgbufprobe_metrics_working_set IS
+'for collectors: bytes of the pages used in the last minutes';
+
+-- Samples from before the last restart are about another pool.
+CREATE VIEW pgbufprobe_metrics_sampler AS
+WITH worker AS MATERIALIZED (
+    SELECT coalesce(pg_catalog.current_setting('pgbufprobe.sampler', true), 'off'::text) <> 'off'::text
+           AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'::text) AS running)
+SELECT running::integer AS running,
+       pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - taken_at) AS sample_age_seconds,
+       sampler_cpu_fraction AS cpu_ratio,
+       looks::double precision / seconds AS looks_per_second,
+       looks::double precision / seconds * seconds_per_pass AS looks_per_pass,
+       seconds_per_pass,
+       inspected_per_allocation
+FROM worker
+LEFT JOIN (SELECT taken_at, seconds, looks, sampler_cpu_fraction, seconds_per_pass, inspected_per_allocation
+           FROM pgbufprobe_history()
+           WHERE (SELECT running FROM worker)
+             AND taken_at > pg_catalog.pg_postmaster_start_time() AND seconds > 0::double precision
+           ORDER BY taken_at DESC LIMIT 1) AS latest ON true;
+COMMENT ON VIEW pgbufprobe_metrics_sampler IS
+'for collectors: whether the background worker runs, and its latest sample';
+
+CREATE VIEW pgbufprobe_metrics_prediction AS
+SELECT p.from_bytes,
+       p.to_bytes,
+       pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - p.made_at) AS age_seconds,
+       p.held::integer AS held,
+       p.estd_miss_ratio AS miss_ratio,
+       p.measured_miss_ratio,
+       p.estd_storage_ratio AS storage_ratio,
+       p.measured_storage_ratio
+FROM pgbufprobe_predictions() AS p
+WHERE coalesce(pg_catalog.current_setting('pgbufprobe.sampler', true), 'off'::text) <> 'off'::text
+  AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'::text)
+ORDER BY p.made_at DESC
+LIMIT 1;
+COMMENT ON VIEW pgbufprobe_metrics_prediction IS
+'for collectors: the latest prediction, and what was measured since';
+
+CREATE VIEW pgbufprobe_metrics_time AS
+SELECT (extract(epoch FROM pg_catalog.now()) * 1e9)::bigint AS epoch_ns;
+COMMENT ON VIEW pgbufprobe_metrics_time IS
+'for collectors: the time of the transaction';
 
 -- ---------------------------------------------------------------------------
 -- Privileges
@@ -561,6 +817,7 @@ GRANT SELECT ON TABLE pgbufprobe_double_buffering TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_cache_map(regclass, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_cache_maps() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_ticks(jsonb, jsonb, boolean) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
@@ -571,3 +828,16 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_carry_over_progress() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_pool TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_clock TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_victim TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_scan TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_caches TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_relation TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_gain TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_size TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_advice TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_working_set TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_sampler TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_prediction TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_time TO pg_monitor;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pgbufprobe.c
- *	  Module entry point: magic block, settings, shared memory hooks.
+ *	  Module entry point: magic block, shared memory hooks, background workers.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,14 +10,13 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
-#include "utils/guc.h"
 
-#include "src/carry.h"
-#include "src/carryprogress.h"
-#include "src/compat.h"
-#include "src/oscache.h"
-#include "src/predictions.h"
-#include "src/sampler.h"
+#include "base/compat.h"
+#include "base/settings.h"
+#include "carry/carry.h"
+#include "carry/carryprogress.h"
+#include "sampler/predictions.h"
+#include "sampler/sampler.h"
 
 PBP_MODULE_MAGIC;
 
@@ -46,63 +45,6 @@ start_shared_memory(void)
 	pbp_carry_init_shared();
 }
 
-/* The only setting that also applies where the library is not preloaded. */
-static void
-define_os_cache_setting(void)
-{
-	DefineCustomBoolVariable("pgbufprobe.os_cache",
-							 "Enables queries of the kernel about its page cache.",
-							 "If off, columns about the page cache are null, and neither functions nor the worker read files for them.",
-							 &pbp_os_cache_on, true,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-}
-
-static void
-define_settings(void)
-{
-	DefineCustomBoolVariable("pgbufprobe.sampler",
-							 "Enables sampling of the buffer pool by a background worker.",
-							 NULL, &pbp_sampler_on, true,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.history_interval",
-							"Sets the time between two samples of the history.",
-							"If the clock hand moves fast, the worker looks at the buffer pool more often for the advice.",
-							&pbp_history_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
-							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
-	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",
-							 "Sets the maximum fraction of one CPU that the background worker uses.",
-							 NULL, &pbp_max_cpu_fraction, 0.01, 0.0001, 1,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.history_size",
-							"Sets the number of samples that the history holds in shared memory.",
-							NULL, &pbp_history_size, 8640, 10, 1000000,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.advice_memory",
-							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",
-							"-1 uses as much as needed, up to a thousandth of shared_buffers; 0 disables the estimates.",
-							&pbp_advice_memory_kb, -1, -1, PBP_MAX_ADVICE_KB,
-							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
-}
-
-static void
-define_carry_over_settings(void)
-{
-	DefineCustomBoolVariable("pgbufprobe.carry_over",
-							 "Enables saving what both caches hold, and restoring it after a restart.",
-							 NULL, &pbp_carry_over_on, false,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.carry_over_interval",
-							"Sets the time between two saves of what both caches hold.",
-							"0 saves only when the server is shut down.",
-							&pbp_carry_over_interval_s, 300, 0, SECS_PER_DAY,
-							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.carry_over_rate",
-							"Sets the maximum amount of data that is read per second to restore both caches.",
-							"0 sets no limit.",
-							&pbp_carry_over_rate_mb, 0, 0, 1000000,
-							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
-}
-
 /*
  * A session that loads the library without preloading has all functions except
  * history and advice.
@@ -110,13 +52,11 @@ define_carry_over_settings(void)
 void
 _PG_init(void)
 {
-	define_os_cache_setting();
+	pbp_define_session_settings();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 
-	define_settings();
-	define_carry_over_settings();
-	MarkGUCPrefixReserved("pgbufprobe");
+	pbp_define_worker_settings();
 	previous_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = request_shared_memory;
 	previous_shmem_startup_hook = shmem_startup_hook;

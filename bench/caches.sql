@@ -41,11 +41,11 @@ BEGIN
         END IF;
     END LOOP;
     INSERT INTO bench.samples
-    SELECT 'fraction' || state, sum(cached_pages) / sum(os_pages) FROM pgbufprobe_os_cache('bench.filler');
+    SELECT 'fraction' || state, sum(cached_bytes) / sum(bytes) FROM pgbufprobe_os_cache('bench.filler');
     IF bench.has_pgfincore() THEN
         EXECUTE $q$
             INSERT INTO bench.samples
-            SELECT 'miscounted', abs(sum(pages_mem) - (SELECT sum(cached_pages) FROM pgbufprobe_os_cache('bench.filler')))
+            SELECT 'miscounted', abs(sum(pages_mem) - (SELECT sum(cached_bytes) FROM pgbufprobe_os_cache('bench.filler')) / max(os_page_size))
             FROM pgfincore('bench.filler') $q$;
     END IF;
 END $$;

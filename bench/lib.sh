@@ -35,9 +35,11 @@ machine() {
 		sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, Linux $(uname -r)"
 }
 
+print_view() { sql -P format=aligned -P tuples_only=off -P footer=off -P null= -c "SELECT * FROM $1"; }
+
 # The machine, and the view bench.report.
 report() {
 	say
 	machine
-	sql -P format=aligned -P tuples_only=off -P footer=off -P null= -c "SELECT * FROM bench.report"
+	print_view bench.report
 }

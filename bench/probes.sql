@@ -18,9 +18,9 @@ BEGIN
         SELECT * INTO replay FROM pgbufprobe_sweep_cost(victims, 'current');
         SELECT * INTO live FROM pgbufprobe_sweep_cost(victims, 'live');
         INSERT INTO bench.samples VALUES
-            ('passes', live.passes),
+            ('passes', live.inspected_per_victim * victims / bench.pool()),
             ('replay_ns', replay.ns_per_buffer), ('live_ns', live.ns_per_buffer),
-            ('miscounted', abs(replay.inspected - live.inspected) +
+            ('miscounted', abs(round((replay.inspected_per_victim - live.inspected_per_victim) * victims)) +
                 abs(replay.skipped_pinned - live.skipped_pinned) +
                 abs(replay.dirty_victims - live.dirty_victims));
     END LOOP;
@@ -45,17 +45,38 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE PROCEDURE bench.peers(rounds integer) LANGUAGE plpgsql AS $$
+CREATE TABLE bench.calls (ord serial, call text);
+INSERT INTO bench.calls (call) VALUES
+    ('usagecount_histogram()'),
+    ('usagecount_histogram(''pg_class'')'),
+    ('usagecount_histogram(''bench.filler'')'),
+    ('relations()'),
+    ('snapshot()'),
+    ('sweep_cost(1000, ''current'')'),
+    ('sweep_cost(1000, ''worst'')'),
+    ('scan_cost(1)'),
+    ('scan_cost(1, 0.01)'),
+    ('residency(''pg_class'')'),
+    ('residency(''bench.filler'')'),
+    ('usagecount_histogram(NULL, 0.1)'),
+    ('usagecount_histogram(NULL, 0.01)'),
+    ('relations(0.1)'),
+    ('relations(0.01)'),
+    ('residency(''bench.filler'', 0.01)'),
+    ('residency(''bench.filler'', 0.001)');
+
+CREATE PROCEDURE bench.calls(rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
-    has_usage_counts boolean := to_regproc('pg_buffercache_usage_counts') IS NOT NULL;
+    call text;
 BEGIN
-    FOR i IN 1 .. rounds LOOP
-        INSERT INTO bench.samples VALUES
-            ('group_by', bench.timed('SELECT usagecount, count(*) FROM pg_buffercache GROUP BY 1'));
-        IF has_usage_counts THEN
-            INSERT INTO bench.samples VALUES
-                ('usage_counts', bench.timed('SELECT * FROM pg_buffercache_usage_counts()'));
-        END IF;
+    FOR i IN 0 .. rounds LOOP
+        FOR call IN SELECT c.call FROM bench.calls c ORDER BY ord LOOP
+            IF i = 0 THEN   -- fills the caches of this backend
+                PERFORM bench.timed('SELECT count(*) FROM pgbufprobe_' || call);
+            ELSE
+                INSERT INTO bench.samples VALUES (call, bench.timed('SELECT count(*) FROM pgbufprobe_' || call));
+            END IF;
+        END LOOP;
     END LOOP;
 END $$;
 
@@ -92,15 +113,18 @@ WITH figures(ord, figure, value, unit, target) AS (
         (7, 'histogram: warm', (v->>'histogram')::float8, 'ms', NULL),
         (8, 'histogram: first in a backend', (v->>'histogram_first')::float8, 'ms', NULL),
         (9, 'histogram: warm / touching', (v->>'histogram')::float8 / (v->>'touch')::float8, 'ratio', 'at most 1.2'),
-        (10, 'histogram: GROUP BY pg_buffercache / warm', (v->>'group_by')::float8 / (v->>'histogram')::float8, 'ratio', 'at least 50'),
-        (11, 'histogram: pg_buffercache_usage_counts() / warm', (v->>'usage_counts')::float8 / (v->>'histogram')::float8, 'ratio', 'more than 1'),
-        (12, 'drop: DROP TABLE of an empty table', (v->>'drop')::float8, 'ms', NULL),
-        (13, 'drop: the same with 16 MB', (v->>'drop_small')::float8, 'ms', NULL),
-        (14, 'drop: match', (v->>'match')::float8, 'ms', NULL),
-        (15, 'drop: match / what the larger pool adds to the drop',
+        (10, 'drop: DROP TABLE of an empty table', (v->>'drop')::float8, 'ms', NULL),
+        (11, 'drop: the same with 16 MB', (v->>'drop_small')::float8, 'ms', NULL),
+        (12, 'drop: match', (v->>'match')::float8, 'ms', NULL),
+        (13, 'drop: match / what the larger pool adds to the drop',
             (v->>'match')::float8 / ((v->>'drop')::float8 - (v->>'drop_small')::float8), 'ratio', '0.8 to 1.2'),
-        (16, 'checkpoint: lock', (v->>'lock')::float8, 'ms', NULL)
+        (14, 'checkpoint: lock', (v->>'lock')::float8, 'ms', NULL)
     ) AS f(ord, figure, value, unit, target)
 )
 SELECT figure, round(value::numeric, 3) AS median, unit, target
 FROM figures WHERE value IS NOT NULL ORDER BY ord;
+
+CREATE VIEW bench.call_report AS
+SELECT call, round(ms::numeric, 2) AS ms, round((1e6 * ms / bench.pool())::numeric, 2) AS ns_per_buffer
+FROM bench.calls, bench.medians, LATERAL (SELECT (v->>call)::float8 AS ms) AS measured
+ORDER BY ord;

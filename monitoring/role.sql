@@ -1,4 +1,4 @@
--- The role of a collector: a member of pg_monitor that finds the extension in whatever schema it is.
+-- The role of a collector: a member of pg_monitor that may use the extension in whatever schema it is.
 --
 --   psql -v role=NAME -f monitoring/role.sql DATABASE
 --
@@ -10,6 +10,16 @@
   \set role pgbufprobe_monitor
 \endif
 BEGIN;
+-- Nothing of what follows is looked up in a schema in which others may create objects.
+SET LOCAL search_path = pg_catalog, pg_temp;
+DO $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pgbufprobe') THEN
+		RAISE EXCEPTION 'the extension "pgbufprobe" is not in this database'
+			USING HINT = 'Run CREATE EXTENSION pgbufprobe first, or name another database.';
+	END IF;
+END
+$$;
 SELECT count(*) = 0 AS missing FROM pg_roles WHERE rolname = :'role' \gset
 \if :missing
   CREATE ROLE :"role" LOGIN;
@@ -18,6 +28,6 @@ SELECT n.nspname AS schema, current_database() AS database
 FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pgbufprobe' \gset
 GRANT pg_monitor TO :"role";
 GRANT USAGE ON SCHEMA :"schema" TO :"role";
-ALTER ROLE :"role" IN DATABASE :"database" SET search_path = :"schema", public;
+ALTER ROLE :"role" IN DATABASE :"database" SET search_path = :"schema";
 ALTER ROLE :"role" IN DATABASE :"database" SET statement_timeout = '10s';
 COMMIT;

@@ -174,7 +174,7 @@ copy_server() {
 copy_tree() {
 	mkdir "$1"
 	tar -C "$root" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' --exclude=./results \
-		--exclude=./tmp_check --exclude=./regression.\* -cf - . | tar -C "$1" --no-same-owner -xf -
+		--exclude=./tmp_check --exclude=./t/unit/programs --exclude=./regression.\* -cf - . | tar -C "$1" --no-same-owner -xf -
 }
 
 make_in_build() { "${as_server[@]}" make -s -C "$work/build" "PG_CONFIG=$pg_config" with_llvm=no "$@"; }
@@ -233,6 +233,7 @@ prove_installcheck() {
 		echo "${setting%%=*} = '${setting#*=}'"
 	done >"$work/temp_config"
 	"${as_server[@]}" mkdir -p ports
+	# Most tests wait most of the time.
 	make_in_build enable_tap_tests=yes PROVE=prove "PG_PROVE_FLAGS=-I $modules" "TEMP_CONFIG=$work/temp_config" \
-		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $(nproc)" "PROVE_TESTS=$*" prove_installcheck
+		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $((3 * $(nproc)))" "PROVE_TESTS=$*" prove_installcheck
 }

@@ -65,6 +65,11 @@ SELECT pgbufprobe_cache_restore('mapped_view', map) FROM maps;
 SELECT pgbufprobe_cache_restore('mapped_temp', map) FROM maps;
 SELECT pgbufprobe_cache_restore('mapped_parted', map) FROM maps;
 SELECT pgbufprobe_cache_restore(0, map) FROM maps;
+-- an index that a concurrent build has left, or still writes
+CREATE UNIQUE INDEX CONCURRENTLY mapped_filler ON mapped (length(filler));
+SELECT pgbufprobe_cache_restore('mapped_filler', pgbufprobe_cache_map('mapped_filler'));
+SELECT * FROM pgbufprobe_read_cost('mapped_filler');
+DROP INDEX mapped_filler;
 SELECT pgbufprobe_cache_map('mapped', 'init');
 SELECT pgbufprobe_cache_map('mapped_view');
 SELECT pgbufprobe_cache_map('mapped_temp');

@@ -24,17 +24,15 @@ SELECT m.method, c.*
 FROM (VALUES ('auto'), ('mincore')) AS m(method),
      LATERAL pgbufprobe_os_cache('cached', method => m.method) AS c
 WHERE c.trustworthy
-  AND (c.cached_pages > c.os_pages
-       OR c.dirty_pages > c.cached_pages
-       OR abs(c.cached_fraction - c.cached_pages::numeric / c.os_pages) > 0.001
-       OR c.cached_bytes % c.cached_pages <> 0
+  AND (c.cached_fraction NOT BETWEEN 0 AND 1
+       OR c.dirty_pages > c.cached_bytes / 4096
+       OR abs(c.cached_fraction - c.cached_bytes::numeric / c.bytes) > 0.001
        OR m.method = 'mincore' AND (c.method <> 'mincore' OR c.dirty_pages IS NOT NULL));
 
 -- each block is in one of four places
 SELECT relation, fork, blocks = pg_relation_size(relation, fork) / current_setting('block_size')::integer AS all_blocks,
        shared_blocks + os_blocks - both_blocks + neither_blocks = blocks AS adds_up,
        both_blocks <= least(shared_blocks, os_blocks) AS both_in_each,
-       (bytes, both_bytes) = (blocks * current_setting('block_size')::bigint, both_blocks * current_setting('block_size')::bigint) AS in_bytes,
        shared_dirty_blocks <= shared_blocks AS dirty_among_shared,
        os_blocks + os_partial_blocks <= blocks AS partial_apart
 FROM pgbufprobe_residency('cached')
@@ -43,14 +41,10 @@ ORDER BY fork;
 -- from a part of the blocks: as consistent, each count with its error; exact counts have none
 SELECT relation, fork, blocks = pg_relation_size(relation, fork) / current_setting('block_size')::integer AS all_blocks,
        shared_blocks + os_blocks - both_blocks + neither_blocks = blocks AS adds_up,
-       greatest(shared_blocks_error, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error,
-                shared_dirty_blocks_error) < blocks AS small_errors,
-       least(shared_blocks_error, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error,
-             shared_dirty_blocks_error) > 0 AS errors
+       blocks_error < blocks AS small_error, blocks_error > 0 AS error
 FROM pgbufprobe_residency('cached', 0.5)
 ORDER BY fork;
-SELECT max(greatest(shared_blocks_error, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error,
-                    shared_dirty_blocks_error)) AS errors, count(*) > 100 AS relations
+SELECT max(blocks_error) AS error, count(*) > 100 AS relations
 FROM pgbufprobe_residency();
 
 -- partitions of a partitioned table, or index
@@ -88,7 +82,7 @@ SELECT * FROM pgbufprobe_residency_map('cached_empty');
 -- dropped from the page cache, and back; shared buffers keep what they have
 CHECKPOINT;
 SELECT pgbufprobe_os_advise('cached', 'dontneed') = pg_relation_size('cached') AS dropped;
-SELECT cached_pages FROM pgbufprobe_os_cache('cached');
+SELECT cached_bytes FROM pgbufprobe_os_cache('cached');
 SELECT os_blocks, both_blocks, shared_blocks = blocks AS still_shared FROM pgbufprobe_residency('cached') WHERE fork = 'main';
 SELECT tier, reads = pg_relation_size('cached') / current_setting('block_size')::integer AS each_once
 FROM pgbufprobe_read_cost('cached', 1000000);

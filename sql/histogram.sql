@@ -30,11 +30,11 @@ SELECT sum(buffers) = (SELECT setting::bigint FROM pg_settings WHERE name = 'sha
        round(sum(fraction)::numeric, 2) AS fractions,
        bool_and(dirty <= buffers) AS dirty_among_them,
        bool_and(pinned <= buffers) AS pinned_among_them,
-       bool_and(least(buffers_error, dirty_error, pinned_error) > 0) AS errors
+       bool_and(buffers_error > 0) AS errors
 FROM pgbufprobe_usagecount_histogram(NULL, 0.1);
 -- exact figures have no error
-SELECT max(greatest(buffers_error, dirty_error, pinned_error)) FROM pgbufprobe_usagecount_histogram();
-SELECT max(greatest(buffers_error, dirty_error, pinned_error)) FROM pgbufprobe_usagecount_histogram('counted', 1);
+SELECT max(buffers_error) FROM pgbufprobe_usagecount_histogram();
+SELECT max(buffers_error) FROM pgbufprobe_usagecount_histogram('counted', 1);
 SELECT sum(buffers) = (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') AS whole_pool
 FROM pgbufprobe_usagecount_histogram(NULL, 1e-300);
 
@@ -47,14 +47,14 @@ WITH exact AS MATERIALIZED (
     SELECT asked, coalesce(h.usagecount, -1) AS usagecount, buffers, dirty, pinned
     FROM (VALUES (NULL), ('counted')) a(asked), pgbufprobe_usagecount_histogram(asked::regclass) h
 ), estimated AS MATERIALIZED (
-    SELECT i, asked, coalesce(h.usagecount, -1) AS usagecount, buffers, dirty, pinned, buffers_error, dirty_error, pinned_error
+    SELECT i, asked, coalesce(h.usagecount, -1) AS usagecount, buffers, dirty, pinned, buffers_error
     FROM (VALUES (NULL), ('counted')) a(asked), generate_series(1, 1000) i,
          pgbufprobe_usagecount_histogram(asked::regclass, 0.1 + 0 * i) h
 ), levels AS (
     SELECT e.asked, x.buffers, avg(e.buffers) AS mean, max(e.buffers) AS most, max(e.buffers_error) AS error,
            avg((abs(e.buffers - x.buffers) <= e.buffers_error)::integer) AS buffers_within,
-           avg((abs(e.dirty - x.dirty) <= e.dirty_error)::integer) AS dirty_within,
-           avg((abs(e.pinned - x.pinned) <= e.pinned_error)::integer) AS pinned_within
+           avg((abs(e.dirty - x.dirty) <= e.buffers_error)::integer) AS dirty_within,
+           avg((abs(e.pinned - x.pinned) <= e.buffers_error)::integer) AS pinned_within
     FROM estimated e JOIN exact x ON x.asked IS NOT DISTINCT FROM e.asked AND x.usagecount = e.usagecount
     GROUP BY e.asked, e.usagecount, x.buffers
 )

@@ -20,7 +20,7 @@ FROM kept;
 SELECT jsonb_agg(level->'usagecount') AS usagecounts, sum((level->>'buffers')::bigint) = :pool AS whole_pool,
        bool_and((level->>'dirty')::bigint <= (level->>'buffers')::bigint AND
                 (level->>'pinned')::bigint <= (level->>'buffers')::bigint) AS among_them
-FROM kept, jsonb_array_elements(state->'usage_counts') AS level;
+FROM kept, jsonb_array_elements(state->'usagecounts') AS level;
 
 -- It says what the functions say that look at the pool now.  The second look counts: the first one of a session at
 -- a catalog moves usage counts.
@@ -43,7 +43,7 @@ WITH taken AS MATERIALIZED (
 SELECT (SELECT (state->>'hand', state->>'passes', state->>'ticks', state->>'allocations')
              = (hand::text, passes::text, ticks::text, allocations::text) FROM taken, clock) AS same_clock,
        (SELECT array_agg(l ORDER BY usagecount) FROM taken,
-               jsonb_to_recordset(state->'usage_counts') AS l(usagecount integer, buffers bigint, dirty bigint, pinned bigint))
+               jsonb_to_recordset(state->'usagecounts') AS l(usagecount integer, buffers bigint, dirty bigint, pinned bigint))
        = (SELECT array_agg(h ORDER BY usagecount) FROM histogram h) AS same_histogram,
        (SELECT count(*) > 20 AND bool_and((r.buffers, r.dirty, r.usagecounts) = (n.buffers, n.dirty, n.usagecounts))
           FROM named n LEFT JOIN relations r ON r.relation = n.oid AND r.fork = n.fork) AS same_relations,
@@ -58,11 +58,10 @@ SELECT * FROM snapshot_and_pool \gset once_
 SELECT * FROM snapshot_and_pool;
 
 -- Nothing has changed between a snapshot and itself.
-SELECT usagecount, buffers_change, dirty_change, seconds, ticks, passes, allocations,
+SELECT usagecount, seconds, passes, allocations,
        from_buffers = to_buffers AND from_dirty = to_dirty AS same
 FROM kept, pgbufprobe_snapshot_diff(state, state);
-SELECT count(*) > 20 AS many, bool_and((buffers_change, dirty_change) = (0, 0) AND (from_buffers, from_dirty, from_usagecounts)
-       = (to_buffers, to_dirty, to_usagecounts)) AS same
+SELECT count(*) > 20 AS many, bool_and((from_buffers, from_dirty, from_usagecounts) = (to_buffers, to_dirty, to_usagecounts)) AS same
 FROM kept, pgbufprobe_snapshot_diff_relations(state, state);
 
 -- A sweep.  After a search, the hand stands behind a buffer whose count is 0, and as many searches as there
@@ -92,15 +91,14 @@ INSERT INTO kept VALUES ('before', :'before'), ('after', :'after');
 
 -- every usage count has gone one to the left
 SELECT usagecount, abs(to_buffers - shifted) < 16 AS one_to_the_left,
-       round(passes::numeric, 1) AS passes, abs(ticks - passes * :pool) <= 1 AS ticks, seconds > 0 AS seconds
+       round(passes::numeric, 1) AS passes, seconds > 0 AS seconds
 FROM (SELECT *, CASE WHEN coalesce(usagecount, 0) = 0 THEN from_buffers ELSE 0 END
                 + coalesce(lead(from_buffers) OVER (PARTITION BY usagecount IS NULL ORDER BY usagecount), 0) AS shifted
       FROM pgbufprobe_snapshot_diff(:'before', :'after')) AS diff
 ORDER BY usagecount;
-SELECT count(*) AS rows, max(from_buffers) FILTER (WHERE usagecount > 0) > 1000 AS many_moved, sum(buffers_change) AS lost,
-       bool_and(buffers_change = to_buffers - from_buffers) AS buffers_add_up,
-       bool_and(dirty_change = to_dirty - from_dirty) AS dirty_add_up, count(DISTINCT (seconds, ticks, passes, allocations)) AS ways,
-       min(ticks) = (:'after'::jsonb->>'ticks')::bigint - (:'before'::jsonb->>'ticks')::bigint AS ticks_add_up,
+SELECT count(*) AS rows, max(from_buffers) FILTER (WHERE usagecount > 0) > 1000 AS many_moved, sum(to_buffers - from_buffers) AS lost,
+       count(DISTINCT (seconds, passes, allocations)) AS ways,
+       round(min(passes) * :pool) = (:'after'::jsonb->>'ticks')::bigint - (:'before'::jsonb->>'ticks')::bigint AS ticks_add_up,
        min(allocations) = (:'after'::jsonb->>'allocations')::bigint - (:'before'::jsonb->>'allocations')::bigint AS allocations_add_up
 FROM pgbufprobe_snapshot_diff(:'before', :'after');
 
@@ -109,7 +107,6 @@ SELECT sum(from_buffers) = (SELECT sum((r->>'buffers')::bigint)
                             FROM kept, jsonb_array_elements((state->'relations') || (state->'other_relations')) AS r WHERE label = 'before') AS from_adds_up,
        sum(to_buffers) = (SELECT sum((r->>'buffers')::bigint)
                           FROM kept, jsonb_array_elements((state->'relations') || (state->'other_relations')) AS r WHERE label = 'after') AS to_adds_up,
-       bool_and(buffers_change = to_buffers - from_buffers AND dirty_change = to_dirty - from_dirty) AS changes_add_up,
        bool_and(from_buffers = (SELECT sum(n) FROM unnest(from_usagecounts) n) AND
                 to_buffers = (SELECT sum(n) FROM unnest(to_usagecounts) n)) AS usagecounts_add_up,
        bool_and(change <= previous) FILTER (WHERE relation IS NOT NULL) AS in_order
@@ -122,7 +119,7 @@ SELECT count(*) AS rows, bool_and(d = n) AS same
 FROM pgbufprobe_snapshot_diff(:'before', :'after') d
 JOIN (SELECT n.* FROM kept b, kept a, pgbufprobe_snapshot_diff(b.state, a.state) n WHERE b.label = 'before' AND a.label = 'after') n
      ON d.usagecount IS NOT DISTINCT FROM n.usagecount;
-SELECT count(*) AS rows, bool_and(d.from_buffers = n.from_buffers AND d.seconds < n.seconds AND d.ticks <= n.ticks) AS later
+SELECT count(*) AS rows, bool_and(d.from_buffers = n.from_buffers AND d.seconds < n.seconds AND d.passes <= n.passes) AS later
 FROM pgbufprobe_snapshot_diff(:'before', :'after') d JOIN pgbufprobe_snapshot_diff(:'before') n
      ON d.usagecount IS NOT DISTINCT FROM n.usagecount;
 
@@ -133,12 +130,12 @@ SELECT * FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), :'after'::jsonb ||
 SELECT * FROM pgbufprobe_snapshot_diff(:'after'::jsonb || '{"run": "later"}', :'before');
 
 -- What can be known of the way from one to the other.
-CREATE FUNCTION way(before jsonb, after jsonb, OUT seconds boolean, OUT ticks bigint, OUT passes double precision, OUT allocations bigint)
+CREATE FUNCTION way(before jsonb, after jsonb, OUT seconds boolean, OUT passes double precision, OUT allocations bigint)
 RETURNS SETOF record LANGUAGE sql AS $$
-    SELECT DISTINCT seconds >= 0, ticks, passes, allocations
+    SELECT DISTINCT seconds >= 0, passes, allocations
     FROM pgbufprobe_snapshot_diff($1, (SELECT state FROM kept WHERE label = 'before') || $2)
 $$;
-CREATE FUNCTION way_to(after jsonb, OUT seconds boolean, OUT ticks bigint, OUT passes double precision, OUT allocations bigint)
+CREATE FUNCTION way_to(after jsonb, OUT seconds boolean, OUT passes double precision, OUT allocations bigint)
 RETURNS SETOF record LANGUAGE sql AS $$
     SELECT w.* FROM kept, way(state || jsonb_build_object('passes', 10, 'hand', 100, 'allocations', 1000, 'shared_buffers', 1000),
                               jsonb_build_object('passes', 12, 'hand', 50, 'allocations', 1500, 'shared_buffers', 1000) || after) w
@@ -156,7 +153,7 @@ SELECT * FROM way_to('{"statistics_reset_at": "2000-01-01 00:00:00+00"}');
 SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00"}');
 SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00", "passes": 10, "hand": 99}');
 -- the server's count of passes wraps at 2^32
-SELECT ticks = 2 * :pool + 7 AS all_of_it FROM kept, way(state || jsonb_build_object('passes', 4294967295, 'hand', 0), '{"passes": 1, "hand": 7}')
+SELECT round(passes * :pool) = 2 * :pool + 7 AS all_of_it FROM kept, way(state || jsonb_build_object('passes', 4294967295, 'hand', 0), '{"passes": 1, "hand": 7}')
 WHERE label = 'before';
 -- years of a large pool apart
 SELECT * FROM way_to('{"passes": 2147483657, "hand": 2147483647}');
@@ -184,9 +181,9 @@ SELECT * FROM pgbufprobe_snapshot_diff_relations(
     of_relations(1, relation('public.new', 9), relation('public.less', 20, 2), relation('public.old', 900, 3), relation('public.fork', 8, 5, 'fsm')));
 SELECT relation, from_buffers, to_buffers FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0));
 -- several that are gone, and several that have come, by the same number of pages
-SELECT relation, fork, buffers_change FROM pgbufprobe_snapshot_diff_relations(
+SELECT relation, fork, to_buffers - from_buffers AS change FROM pgbufprobe_snapshot_diff_relations(
     of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')), of_relations(0));
-SELECT relation, fork, buffers_change FROM pgbufprobe_snapshot_diff_relations(
+SELECT relation, fork, to_buffers - from_buffers AS change FROM pgbufprobe_snapshot_diff_relations(
     of_relations(0), of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')));
 SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0) || '{"database": "elsewhere"}');
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(of_relations(0), of_relations(0) || '{"database": "elsewhere"}');
@@ -231,8 +228,8 @@ SELECT complaint(to_jsonb(state::text)) FROM good;
 
 -- each field missing in turn; of one only a server knows whether there is something to say
 SELECT key, complaint(state - key) FROM good, jsonb_object_keys(state) AS key ORDER BY key COLLATE "C";
-SELECT key, complaint(jsonb_set(state, '{usage_counts,2}', (state #> '{usage_counts,2}') - key))
-FROM good, jsonb_object_keys(state #> '{usage_counts,2}') AS key ORDER BY key COLLATE "C";
+SELECT key, complaint(jsonb_set(state, '{usagecounts,2}', (state #> '{usagecounts,2}') - key))
+FROM good, jsonb_object_keys(state #> '{usagecounts,2}') AS key ORDER BY key COLLATE "C";
 SELECT key, complaint(jsonb_set(state, '{relations,0}', (state #> '{relations,0}') - key))
 FROM good, jsonb_object_keys(state #> '{relations,0}') AS key ORDER BY key COLLATE "C";
 SELECT key, complaint(jsonb_set(state, '{other_relations}', (state->'other_relations') - key))
@@ -242,8 +239,8 @@ FROM good, jsonb_object_keys(state->'other_relations') AS key ORDER BY key COLLA
 SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a non-negative integer'), count(*)
 FROM good,
      (VALUES ('{format}', 'format'), ('{shared_buffers}', 'shared_buffers'), ('{hand}', 'hand'), ('{passes}', 'passes'), ('{ticks}', 'ticks'),
-             ('{allocations}', 'allocations'), ('{usage_counts,0,buffers}', 'buffers'), ('{usage_counts,6,dirty}', 'dirty'),
-             ('{usage_counts,3,pinned}', 'pinned'), ('{relations,0,oid}', 'oid'), ('{relations,1,buffers}', 'buffers'),
+             ('{allocations}', 'allocations'), ('{usagecounts,0,buffers}', 'buffers'), ('{usagecounts,6,dirty}', 'dirty'),
+             ('{usagecounts,3,pinned}', 'pinned'), ('{relations,0,oid}', 'oid'), ('{relations,1,buffers}', 'buffers'),
              ('{relations,2,dirty}', 'dirty'), ('{relations,0,usagecounts,5}', 'usagecounts'), ('{other_relations,forks}', 'forks'),
              ('{other_relations,buffers}', 'buffers'), ('{other_relations,dirty}', 'dirty'), ('{other_relations,usagecounts,0}', 'usagecounts'))
        AS p(path, field),
@@ -265,22 +262,22 @@ SELECT field, bad, complaint(jsonb_set(state, ARRAY[field], to_jsonb(bad)))
 FROM good, (VALUES ('taken_at'), ('statistics_reset_at')) AS f(field),
            (VALUES ('infinity'), ('-infinity'), (''), ('soon'), ('2026-13-01'), ('999999-01-01'), ('2026-01-01 00:00:00 Nowhere/Land')) AS b(bad);
 SELECT field, bad, complaint(jsonb_set(state, ARRAY[field], bad))
-FROM good, (VALUES ('usage_counts'), ('relations'), ('other_relations')) AS f(field),
+FROM good, (VALUES ('usagecounts'), ('relations'), ('other_relations')) AS f(field),
            (VALUES ('null'::jsonb), ('5'), ('"text"'), ('{}'), ('[5, 5, 5, 5, 5, 5, 5]'), ('[[], [], [], [], [], [], []]'),
                    ('[null, null, null, null, null, null, null]')) AS b(bad);
 SELECT complaint(jsonb_set(state, '{relations,0,usagecounts}', '{}')) AS object, complaint(jsonb_set(state, '{relations,0,usagecounts}', '5')) AS number FROM good;
 
 -- lengths
-SELECT complaint(jsonb_set(state, '{usage_counts}', '[]')) AS none, complaint(state #- '{usage_counts,0}') AS one_less,
-       complaint(jsonb_insert(state, '{usage_counts,0}', state #> '{usage_counts,0}')) AS one_more FROM good;
+SELECT complaint(jsonb_set(state, '{usagecounts}', '[]')) AS none, complaint(state #- '{usagecounts,0}') AS one_less,
+       complaint(jsonb_insert(state, '{usagecounts,0}', state #> '{usagecounts,0}')) AS one_more FROM good;
 SELECT complaint(state #- '{relations,0,usagecounts,0}') AS one_less,
        complaint(jsonb_insert(state, '{other_relations,usagecounts,0}', '0')) AS one_more FROM good;
 SELECT complaint(state || jsonb_build_object('relations', (SELECT jsonb_agg(relation('r', 1, i)) FROM generate_series(1, 200) i))) AS most,
        complaint(state || jsonb_build_object('relations', (SELECT jsonb_agg(relation('r', 1, i)) FROM generate_series(1, 201) i))) AS too_many
 FROM good;
 -- usage counts stand in their order
-SELECT complaint(jsonb_set(state, '{usage_counts}', (SELECT jsonb_agg(l ORDER BY l->>'usagecount' DESC) FROM jsonb_array_elements(state->'usage_counts') l)))
-       AS turned_round, complaint(jsonb_set(state, '{usage_counts,6,usagecount}', '6')) AS six FROM good;
+SELECT complaint(jsonb_set(state, '{usagecounts}', (SELECT jsonb_agg(l ORDER BY l->>'usagecount' DESC) FROM jsonb_array_elements(state->'usagecounts') l)))
+       AS turned_round, complaint(jsonb_set(state, '{usagecounts,6,usagecount}', '6')) AS six FROM good;
 -- fields that a program has added are ignored
 SELECT complaint(state || '{"label": "mine", "nested": [{}]}') FROM good;
 
@@ -291,12 +288,11 @@ SELECT * FROM pgbufprobe_snapshot_diff_relations(NULL, :'after');
 -- How long pages stay, by relation; nothing moves the hand here.
 SELECT count(*) > 0 AS some FROM pgbufprobe_page_lifetime('1 ms');
 SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()) AS all_pages,
-       sum(bytes) = sum(buffers) * current_setting('block_size')::integer AS in_bytes,
        num_nonnulls(min(min_seconds), min(avg_seconds), min(max_seconds), min(seconds_per_pass)) AS moved,
        min(watched_seconds) = max(watched_seconds) AND min(watched_seconds) >= 0.02 AS watched
 FROM pgbufprobe_page_lifetime('20 ms');
 SELECT database = current_database() AS here, tablespace, fork,
-       relfilenode = pg_relation_filenode('swept') AS file, bytes = buffers * current_setting('block_size')::integer AS bytes,
+       relfilenode = pg_relation_filenode('swept') AS file,
        buffers = pg_relation_size('swept') / current_setting('block_size')::integer AS all_of_it
 FROM pgbufprobe_page_lifetime('1 ms') WHERE relation = 'swept'::regclass AND fork = 'main';
 SELECT max(buffers_error) AS exact, count(avg_seconds_error) AS moved FROM pgbufprobe_page_lifetime('1 ms');
@@ -316,7 +312,7 @@ SELECT * FROM pgbufprobe_carry_over_progress();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
        num_nonnulls(os_cache_bytes, fits, estd_miss_ratio, estd_storage_ratio, estd_read_ms_per_second,
-                    window_seconds, reads_seen, sampled_loads, self_error, storage_self_error, missed_loads) AS figures, note
+                    window_seconds, reads_seen, self_error, storage_self_error, missed_loads) AS figures, note
 FROM pgbufprobe_advice();
 
 -- The checkup.

@@ -5,6 +5,7 @@ use warnings;
 use JSON::PP;
 use Test::More;
 
+
 sub slurp
 {
 	my ($file) = @_;
@@ -54,19 +55,45 @@ is_deeply(
 is_deeply([ grep { !/ TO pg_monitor;$/ } $grants =~ /^(GRANT.*)/mg ], [], 'and nothing to anybody else');
 
 # Differences between versions stand in one file; and each layer keeps to itself.
-my %code = map { $_ => slurp($_) =~ s{/\*.*?\*/}{}gsr } 'pgbufprobe.c', glob('src/*.[ch]');
+my @folders = qw(base os pool caches advice memory carry sampler answers);
+my %code = map { $_ => slurp($_) =~ s{/\*.*?\*/}{}gsr } 'pgbufprobe.c', glob('src/*/*.[ch]');
+is_deeply([ grep { !m{^(?:pgbufprobe\.c|src/(?:@{[ join '|', @folders ]})/[a-z]+\.[ch])$} } sort keys %code ],
+	[], 'each file stands in one of the folders, and has a name of small letters');
 is_deeply([ grep { $code{$_} =~ /PG_VERSION_NUM/ } sort keys %code ],
-	['src/compat.h'], 'PG_VERSION_NUM stands in compat.h alone');
-my @face = ('pgbufprobe.c', 'src/rows.c', 'src/rows.h', 'src/args.c', 'src/args.h', 'src/relations.c',
-	'src/relations.h', glob('src/checkup*.[ch]'), glob('src/words.[ch]'), glob('src/snapshot.[ch]'), glob('src/*funcs.[ch]'));
+	['src/base/compat.h'], 'PG_VERSION_NUM stands in compat.h alone');
+is_deeply([ grep { $code{$_} =~ /DefineCustom/ } sort keys %code ],
+	['src/base/settings.c'], 'settings are defined in settings.c alone');
+
+# A folder includes only itself and the folders before it.
+my %place = map { $folders[$_] => $_ } 0 .. $#folders;
+my (@wrong_way, %includes);
+for my $file (sort keys %code)
+{
+	my ($folder) = $file =~ m{^src/(\w+)/} or next;
+	for my $included ($code{$file} =~ m{#include "((?:@{[ join '|', @folders ]})/\w+\.h)"}g)
+	{
+		push @wrong_way, "$file includes $included" if $place{ $included =~ s{/.*}{}r } > $place{$folder};
+		$includes{ $file =~ s/\.[ch]$//r }{ "src/$included" =~ s/\.h$//r } = 1 unless $included =~ m{^advice/};
+	}
+}
+is_deeply(\@wrong_way, [], 'no folder includes one after it');
+
+# A file and its header are one. What includes nothing else that is left is no part of a circle.
+delete $includes{$_}{$_} for keys %includes;
+while (my @done = grep { !grep { $includes{$_} } keys %{ $includes{$_} } } keys %includes)
+{
+	delete @includes{@done};
+}
+is_deeply([ sort keys %includes ], [], 'no files include each other in a circle, but for those of the advice');
+
+my @face = ('pgbufprobe.c', glob('src/base/{args,relations,rows,words}.[ch] src/*/*funcs.[ch] src/answers/*.[ch]'));
 my %is_face = map { $_ => 1 } @face;
 is_deeply(
 	[ map { $code{$_} =~ /^.*\b(?:Datum\b(?! arg\b)|PG_FUNCTION_ARGS|HeapTuple).*$/mg } grep { !$is_face{$_} } sort keys %code ],
 	[], 'no engine sees a Datum or a tuple, but for the argument that the worker and a callback must take');
 is_deeply([ grep { $code{$_} && $code{$_} =~ /GetBufferDescriptor|BufferDesc\b/ } @face ],
 	[], 'the SQL face touches no descriptor');
-for my $alone (map { glob("src/$_.[ch]") } 'advice*', 'prediction', 'prediction_*', 'latency', 'osmemory', 'cgroup', 'procfile', 'datafiles',
-	'served', 'capacity', 'poolbytes', 'decision', 'cachemap', 'carryextent')
+for my $alone (glob('src/advice/*.[ch]'))
 {
 	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
 }

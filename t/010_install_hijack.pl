@@ -1,11 +1,12 @@
 # A user may have put objects of any name into the schema in which a superuser creates the extension. The script, the
-# view and the defaults of the functions use the server's own operators and functions all the same. There is a decoy
+# views and the defaults of the functions use the server's own operators and functions all the same. There is a decoy
 # of each for all pairs of types, which would be preferred where the server's own does not match exactly. A decoy
 # raises an error when it is called.
 
 use strict;
 use warnings;
 
+use Decoys;
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
@@ -26,9 +27,9 @@ my @ours = split /\n/, $node->safe_psql(
 	       generate_series(pronargs - pronargdefaults, pronargs - 1) AS given});
 cmp_ok(scalar @ours, '>', 10, 'there are functions with defaults');
 
-# All that may be called: each word before a parenthesis that is the name of a function of the server's.
-my $script = join '', map { slurp_file($_) } glob 'pgbufprobe--*.sql';
-my $words = join ', ', map { "'$_'" } sort keys %{ { map { $_ => 1 } $script =~ /\b([a-z_]+)\(/g } };
+# All that may be called.
+my @words = called_in(glob 'pgbufprobe--*.sql');
+my $words = join ', ', map { "'$_'" } @words;
 my $theirs = $node->safe_psql('postgres',
 	"SELECT string_agg(DISTINCT quote_literal(proname), ', ') FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
 	  AND prokind IN ('f', 'a', 'w') AND proname IN ($words)");
@@ -37,50 +38,24 @@ like($theirs, qr/'aclexplode', .*'format', .*'string_agg', .*'sum', .*'trunc'/, 
 $node->safe_psql('postgres', 'CREATE DATABASE trap');
 ask('GRANT CREATE ON SCHEMA public TO mallory');
 ask('SET ROLE mallory; ' . join ' ', map { "CREATE FUNCTION public.$_ RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''caught''; END';" } @ours);
-ask(qq{
-	SET ROLE mallory;
-	DO \$\$
-	DECLARE
-		types text[] := '{integer, bigint, numeric, double precision, text, name, boolean, interval, timestamp with time zone, jsonb,
-			oid, regclass, regprocedure, "\\"char\\"", aclitem[]}';
-		body text := 'LANGUAGE plpgsql AS ''BEGIN RAISE EXCEPTION ''''caught''''; END''';
-		one text;
-		other text;
-		what text;
-	BEGIN
-		FOREACH one IN ARRAY types LOOP
-			FOREACH what IN ARRAY ARRAY[$theirs] LOOP
-				EXECUTE format('CREATE FUNCTION public.%I(%s) RETURNS %2\$s %s', what, one, body);
-			END LOOP;
-			FOREACH other IN ARRAY types LOOP
-				EXECUTE format('CREATE FUNCTION public.decoy(%s, %s) RETURNS %1\$s %3\$s', one, other, body);
-				EXECUTE format('CREATE FUNCTION public.is_decoy(%s, %s) RETURNS boolean %s', one, other, body);
-				FOREACH what IN ARRAY '{+, -, *, /, ||, <, <=, =, <>, >=, >}'::text[] LOOP
-					EXECUTE format('CREATE OPERATOR public.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = public.%s)', what, one, other,
-						CASE WHEN what ~ '[<=>]' THEN 'is_decoy' ELSE 'decoy' END);
-				END LOOP;
-				FOREACH what IN ARRAY ARRAY[$theirs] LOOP
-					EXECUTE format('CREATE FUNCTION public.%I(%s, %s) RETURNS %2\$s %4\$s', what, one, other, body);
-				END LOOP;
-			END LOOP;
-		END LOOP;
-	END \$\$});
+create_decoys($node, 'trap', 'mallory', @words);
 
 # Of an operator or a function of the server's own no dependency is kept; that on a decoy is.
 my $taken_in = q{
 	SELECT coalesce(pg_catalog.string_agg(DISTINCT concat_ws(' uses ', pg_describe_object(d.classid, d.objid, d.objsubid),
 	                                              pg_describe_object(d.refclassid, d.refobjid, 0)), E'\n'), '')
 	  FROM pg_depend d
-	 WHERE d.classid <> 'pg_operator'::regclass::oid AND d.refobjid IN (
+	 WHERE d.classid <> 'pg_operator'::regclass::oid AND d.classid <> 'pg_cast'::regclass::oid AND d.refobjid IN (
 		SELECT oid FROM pg_proc WHERE proowner = 'mallory'::regrole::oid
 		UNION ALL SELECT oid FROM pg_operator WHERE oprowner = 'mallory'::regrole::oid)};
 
 is(ask($taken_in), '', 'nobody uses the decoys');
 ask('CREATE EXTENSION pgbufprobe SCHEMA public');
-is(ask($taken_in), '', 'nor do the functions and the view of the extension');
+is(ask($taken_in), '', 'nor do the functions and the views of the extension');
 is(ask("SELECT extname FROM pg_extension WHERE extname = 'pgbufprobe'::name"), 'pgbufprobe', 'the script calls none');
 is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), pgbufprobe_snapshot())'), 7, 'which answer');
 is(ask('SELECT trustworthy IS NOT NULL FROM pgbufprobe_double_buffering'), 't', 'the view too');
+is(ask('SELECT pg_catalog.count(bytes) FROM pgbufprobe_metrics_pool'), 7, 'and those for collectors');
 is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 7, 'as they should');
 
 # Who is less careful gets caught.

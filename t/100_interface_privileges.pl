@@ -4,66 +4,11 @@
 use strict;
 use warnings;
 
+use Interface;
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
-my %readers = (
-	pgbufprobe_sweep_cost => q{SELECT count(*) FROM pgbufprobe_sweep_cost(10)},
-	pgbufprobe_scan_cost => q{SELECT count(*) FROM pgbufprobe_scan_cost(1)},
-	pgbufprobe_usagecount_histogram =>
-	  q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram()},
-	pgbufprobe_relations =>
-	  q{SELECT bool_and(buffers > 0) FROM pgbufprobe_relations()},
-	pgbufprobe_clock => q{SELECT buffers FROM pgbufprobe_clock()},
-	pgbufprobe_clock_rate =>
-	  q{SELECT count(*) FROM pgbufprobe_clock_rate('1 ms')},
-	pgbufprobe_snapshot => q{SELECT (pgbufprobe_snapshot()->>'shared_buffers')::int},
-	pgbufprobe_snapshot_diff => q{SELECT count(*) FROM kept, pgbufprobe_snapshot_diff(state, state)},
-	pgbufprobe_snapshot_diff_relations => q{SELECT count(*) > 0 FROM kept, pgbufprobe_snapshot_diff_relations(state, state)},
-	pgbufprobe_os_cache => q{SELECT count(*) FROM pgbufprobe_os_cache('pg_class')},
-	pgbufprobe_residency => q{SELECT count(*) FROM pgbufprobe_residency('pg_class') WHERE fork = 'main'},
-	pgbufprobe_residency_map => q{SELECT count(*) FROM pgbufprobe_residency_map('pg_class', 3)},
-	pgbufprobe_cache_map => q{SELECT length(pgbufprobe_cache_map('pg_class')) > 52},
-	pgbufprobe_cache_maps => q{SELECT count(*) > 0 FROM pgbufprobe_cache_maps()},
-	pgbufprobe_page_lifetime => q{SELECT bool_and(buffers > 0) FROM pgbufprobe_page_lifetime('1 ms')},
-	pgbufprobe_history => q{SELECT count(*) > 0 FROM pgbufprobe_history()},
-	pgbufprobe_advice => q{SELECT count(*) FROM pgbufprobe_advice()},
-	pgbufprobe_carry_over_progress => q{SELECT phase FROM pgbufprobe_carry_over_progress()},
-	pgbufprobe_predictions => q{SELECT count(*) FROM pgbufprobe_predictions()},
-	pgbufprobe_advice_relations => q{SELECT count(*) > 0 FROM pgbufprobe_advice_relations()},
-	pgbufprobe_working_set => q{SELECT count(*) FROM pgbufprobe_working_set()},
-	pgbufprobe_checkup => q{SELECT count(*) FROM pgbufprobe_checkup()});
-my %answers = (
-	pgbufprobe_sweep_cost => 2,
-	pgbufprobe_scan_cost => 3,
-	pgbufprobe_usagecount_histogram => 2048,
-	pgbufprobe_relations => 't',
-	pgbufprobe_clock => 2048,
-	pgbufprobe_clock_rate => 1,
-	pgbufprobe_snapshot => 2048,
-	pgbufprobe_snapshot_diff => 7,
-	pgbufprobe_snapshot_diff_relations => 't',
-	pgbufprobe_os_cache => 1,
-	pgbufprobe_residency => 1,
-	pgbufprobe_residency_map => 3,
-	pgbufprobe_cache_map => 't',
-	pgbufprobe_cache_maps => 't',
-	pgbufprobe_page_lifetime => 't',
-	pgbufprobe_history => 't',
-	pgbufprobe_advice => 11,
-	pgbufprobe_carry_over_progress => 'off',
-	pgbufprobe_predictions => 0,
-	pgbufprobe_advice_relations => 't',
-	pgbufprobe_working_set => 4,
-	pgbufprobe_checkup => 7);
-# Only for roles that were granted it.
-my %movers = (
-	pgbufprobe_history_reset => q{SELECT pgbufprobe_history_reset() IS NOT NULL},
-	pgbufprobe_os_advise => q{SELECT pgbufprobe_os_advise('pg_class', 'willneed') > 0},
-	pgbufprobe_cache_restore =>
-	  q{SELECT requested = already_present + read + skipped FROM kept, pgbufprobe_cache_restore('pg_class', map)},
-	pgbufprobe_read_cost => q{SELECT sum(reads) > 0 FROM pgbufprobe_read_cost('pg_class', 10)});
 my $live = q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')};
 
 my $node = start_server('main',
@@ -75,36 +20,43 @@ CREATE ROLE monitor IN ROLE pg_monitor;
 CREATE ROLE granted;
 CREATE DATABASE mine OWNER plain;
 CREATE EXTENSION pgbufprobe;
-CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state, pgbufprobe_cache_map('pg_class') AS map;
-GRANT SELECT ON kept TO PUBLIC;
 ));
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_history()')
   or die 'no sample was taken';
 
-sub readers_answer
-{
-	my ($role) = @_;
+keep_values($node);
 
-	for my $function (sort keys %readers)
+# Movers are only for roles that were granted them.
+my %query = simple_calls($node);
+my %is_reader = is_documented_reader();
+my @functions = sort keys %query;
+my @readers = grep { $is_reader{$_} } @functions;
+my @movers = grep { !$is_reader{$_} } @functions;
+
+sub answer
+{
+	my ($role, @names) = @_;
+
+	for my $function (@names)
 	{
-		is(as_role($node, $role, $readers{$function}),
-			$answers{$function}, "$role: $function answers");
+		is(as_role($node, $role, $query{$function}), $node->safe_psql('postgres', $query{$function}),
+			"$role: $function answers as for a superuser");
 	}
 }
 
-is_deeply(
-	[ sort keys %readers, keys %movers ],
-	[ sort split /\n/, $node->safe_psql('postgres', q{SELECT proname FROM pg_proc WHERE proname LIKE 'pgbufprobe%'}) ],
-	'each function is a reader or a mover');
-for my $function (sort keys %readers, keys %movers)
+is_deeply([ sort keys %is_reader ], \@functions, 'each function is a reader or a mover');
+for my $function (@functions)
 {
-	like(as_role($node, 'plain', $readers{$function} // $movers{$function}),
-		qr/ERROR:  42501: permission denied for function $function/,
+	like(as_role($node, 'plain', $query{$function}),
+		qr/ERROR:  42501: permission denied for function $function\b/,
 		"plain role: $function is denied");
 }
-like(as_role($node, 'plain', 'SELECT * FROM pgbufprobe_double_buffering'),
-	qr/ERROR:  42501: permission denied for view pgbufprobe_double_buffering/,
-	'plain role: the view is denied');
+my @views = split /\n/, $node->safe_psql('postgres', q{SELECT relname FROM pg_class WHERE relname LIKE 'pgbufprobe%' AND relkind = 'v'});
+for my $view (@views)
+{
+	like(as_role($node, 'plain', "SELECT * FROM $view"), qr/ERROR:  42501: permission denied for view $view/, "plain role: $view is denied");
+	like(as_role($node, 'monitor', "SELECT count(*) FROM $view"), qr/^\d+$/, "monitor: $view answers");
+}
 # Privileges are checked before arguments.
 like(as_role($node, 'plain', q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
@@ -113,27 +65,22 @@ like(as_role($node, 'plain', $live),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
 	'plain role: the live search is denied');
 
-readers_answer('monitor');
+answer('monitor', @readers);
 like(as_role($node, 'monitor', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'monitor: the live search is for superusers');
 
-for my $function (sort keys %movers)
+for my $function (@movers)
 {
-	like(as_role($node, 'monitor', $movers{$function}),
-		qr/ERROR:  42501: permission denied for function $function/,
+	like(as_role($node, 'monitor', $query{$function}),
+		qr/ERROR:  42501: permission denied for function $function\b/,
 		"monitor: $function is denied");
 }
-is(as_role($node, 'monitor', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'monitor: the view answers');
 
-# Each needs nothing but itself.
+# They need nothing but each other.
 $node->safe_psql('postgres',
-	join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } sort keys %readers, keys %movers);
-readers_answer('granted');
-for my $function (sort keys %movers)
-{
-	is(as_role($node, 'granted', $movers{$function}), 't', "granted: $function works");
-}
+	join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } @functions);
+answer('granted', @functions);
 # The function itself checks this, whatever was granted.
 like(as_role($node, 'granted', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
@@ -147,7 +94,7 @@ like(as_role($node, 'granted', 'SELECT * FROM pgbufprobe_double_buffering'),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_residency$/m, 'granted: the view reads a function, which has to be granted, too');
 like(as_role($node, 'granted', 'SELECT * FROM kept, pgbufprobe_snapshot_diff(state)'),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_snapshot$/m, 'granted: a difference to now takes a snapshot');
-is(as_role($node, 'granted', $readers{pgbufprobe_snapshot_diff}), 7, 'granted: one between two that are there does not');
+is(as_role($node, 'granted', 'SELECT count(*) FROM kept, pgbufprobe_snapshot_diff(state, state)'), 7, 'granted: one between two that are there does not');
 
 # A relation's pages in the pool are counted without its table being read, so
 # that monitoring needs no privilege on users' tables.
@@ -215,8 +162,8 @@ for (grep { /^now/ } @$documented)
 	is("$grantable $by_owner", 'f t', "$what: $privilege to $grantee by the owner, without grant option");
 }
 is_deeply([ sort keys %granted ], [ 'pg_monitor', 'the owner' ], 'the owner and pg_monitor have privileges');
-is_deeply([ sort @{ $granted{pg_monitor} } ], [ sort keys %readers, 'pgbufprobe_double_buffering' ], 'pg_monitor those to read');
-is_deeply([ sort @{ $granted{'the owner'} } ], [ sort keys %readers, keys %movers, 'pgbufprobe_double_buffering' ], 'the owner all');
+is_deeply([ sort @{ $granted{pg_monitor} } ], [ sort @readers, @views ], 'pg_monitor those to read');
+is_deeply([ sort @{ $granted{'the owner'} } ], [ sort @functions, @views ], 'the owner all');
 
 for (
 	[ 'to everybody', q{

@@ -121,9 +121,10 @@ $values{jsonb} = [
 	(map { ":'state'::jsonb$_" } ('') x 5, q{ - 'run'}, q{ - 'relations'}, map { " || '$_'" } '{"format": 3}', '{"run": "%s%n"}',
 		'{"taken_at": "infinity"}', '{"taken_at": "294276-12-31"}', '{"taken_at": "4713-01-01 BC"}', '{"passes": 9223372036854775807}',
 		'{"hand": -1}', '{"shared_buffers": 0}', '{"shared_buffers": 9223372036854775807}', '{"allocations": 0.5}',
-		'{"usage_counts": []}', '{"relations": [null]}', '{"other_relations": []}', '{"database": "\\u20ac"}'),
+		'{"usagecounts": []}', '{"relations": [null]}', '{"other_relations": []}', '{"database": "\\u20ac"}'),
 	map { "jsonb_set(:'state', '$_')" } '{relations,0,oid}\', \'4294967297', '{relations,0,usagecounts}\', \'[1, 2, 3]',
-	'{usage_counts,0,buffers}\', \'9223372036854775807', '{relations,1}\', :\'state' ];
+	'{usagecounts,0,buffers}\', \'9223372036854775807', '{relations,1}\', :\'state' ];
+$values{boolean} = [ 'true', 'false' ];
 # The same of cache maps.
 $values{bytea} = [
 	(map { "'$_'::bytea" } '', '\\x00', 'pgbufprobe', '%s%n'), q{decode(repeat('00', 1048576), 'hex')},

@@ -291,7 +291,7 @@ SKIP:
 	compare_caches($node, $session, 'kept_in_memory', 'main', 'tmpfs');
 	$session->query_safe(q{SELECT pgbufprobe_os_advise('kept_in_memory', 'dontneed')});
 	is( $session->query_safe(
-			q{SELECT trustworthy, cached_pages = os_pages FROM pgbufprobe_os_cache('kept_in_memory')}),
+			q{SELECT trustworthy, cached_bytes = bytes FROM pgbufprobe_os_cache('kept_in_memory')}),
 		't|t', 'tmpfs: all pages stay in memory, as reported');
 	$node->safe_psql('postgres', 'DROP TABLE kept_in_memory');
 	$node->safe_psql('postgres', 'DROP TABLESPACE memory');

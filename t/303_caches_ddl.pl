@@ -27,9 +27,9 @@ my $adds_up = 'shared_blocks + os_blocks - both_blocks + neither_blocks = blocks
 	AND os_blocks + os_partial_blocks <= blocks AND neither_blocks >= 0 AND trustworthy';
 my %calls = (
 	'os_cache' => [ 'pgbufprobe_os_cache(%s)',
-		'cached_pages <= os_pages AND dirty_pages <= cached_pages AND trustworthy' ],
+		'cached_bytes BETWEEN 0 AND bytes + 4095 AND dirty_pages <= cached_bytes / 4096 AND trustworthy' ],
 	'os_cache, mincore' => [ q{pgbufprobe_os_cache(%s, method => 'mincore')},
-		'cached_pages <= os_pages AND trustworthy' ],
+		'cached_bytes BETWEEN 0 AND bytes + 4095 AND trustworthy' ],
 	'residency' => [ 'pgbufprobe_residency(%s)', $adds_up ],
 	'residency of a sample' => [ 'pgbufprobe_residency(%s, 0.1)', $adds_up ],
 	'residency of all' => [ 'pgbufprobe_residency()', $adds_up ],

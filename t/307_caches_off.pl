@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use Interface;
 use PageCache;
 use PostgreSQL::Test::Utils;
 use Programs;
@@ -23,26 +24,28 @@ $node->safe_psql('postgres',
 my ($file) = segment_files($node, my $session = $node->background_psql('postgres'), 'pages', 'main');
 $session->quit;
 my $bytes = -s $file;
+keep_values($node);
+my %query = simple_calls($node);
+my %is_reader = is_documented_reader();
 $node->stop;
 
 sub ask { return answer_and_messages($node, $_[0], on_error_stop => 0) }
 
-# All that a monitor may call, with what it must answer while the page cache is not asked: the query, the
-# answer, and whether something is said beside it.
+# What must be answered while the page cache is not asked: the query, the answer, and whether something is said beside it.
+# All else that a monitor may call answers as ever.
 my $answers_nothing = 'pgbufprobe.os_cache" is off';
 my %readers = (
 	pgbufprobe_os_cache => [
-		[ q{SELECT bytes, num_nulls(cached_pages, cached_bytes, cached_fraction, dirty_pages, writeback_pages, evicted_pages,
-				recently_evicted_pages, method), trustworthy FROM pgbufprobe_os_cache('pages')}, "$bytes|8|f", 1 ],
-		[ q{SELECT bytes, cached_pages, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'mincore')}, "$bytes|||f", 1 ],
-		[ q{SELECT bytes, cached_pages, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'cachestat')}, "$bytes|||f", 1 ] ],
+		[ q{SELECT bytes, num_nulls(cached_bytes, cached_fraction, dirty_pages, method), trustworthy
+			FROM pgbufprobe_os_cache('pages')}, "$bytes|4|f", 1 ],
+		[ q{SELECT bytes, cached_bytes, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'mincore')}, "$bytes|||f", 1 ],
+		[ q{SELECT bytes, cached_bytes, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'cachestat')}, "$bytes|||f", 1 ] ],
 	pgbufprobe_residency => [
 		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, shared_dirty_blocks <= shared_blocks,
 				num_nulls(os_blocks, both_blocks, neither_blocks, os_partial_blocks, method), trustworthy
 			FROM pgbufprobe_residency('pages') WHERE fork = 'main'}, "$pages|t|t|5|f", 1 ],
-		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, num_nulls(shared_blocks_error, shared_dirty_blocks_error),
-				num_nulls(os_blocks, os_blocks_error, both_blocks_error, neither_blocks_error, os_partial_blocks_error), trustworthy
-			FROM pgbufprobe_residency('pages', 0.1) WHERE fork = 'main'}, "$pages|t|0|5|f", 1 ],
+		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, blocks_error IS NULL, os_blocks IS NULL, trustworthy
+			FROM pgbufprobe_residency('pages', 0.1) WHERE fork = 'main'}, "$pages|t|f|t|f", 1 ],
 		[ q{SELECT count(*) > 100, count(blocks) = count(*), count(shared_blocks) = count(*), count(os_blocks), count(both_blocks),
 				bool_or(trustworthy) FROM pgbufprobe_residency()}, 't|t|t|0|0|f', 1 ] ],
 	pgbufprobe_residency_map => [
@@ -60,21 +63,8 @@ my %readers = (
 			FROM pgbufprobe_checkup()}, qq{7|7|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
 	pgbufprobe_advice => [ [ q{SELECT count(estd_storage_ratio), count(fits), count(os_cache_bytes) FROM pgbufprobe_advice()}, '0|0|0', 0 ] ],
 	pgbufprobe_carry_over_progress => [ [ 'SELECT phase FROM pgbufprobe_carry_over_progress()', 'off', 0 ] ],
-	pgbufprobe_predictions => [ [ 'SELECT count(*) FROM pgbufprobe_predictions()', '0', 0 ] ],
-	map { ($_->[0] => [ [ "SELECT count(*) > 0 FROM $_->[0]($_->[1])", 't', 0 ] ]) } (
-		[ 'pgbufprobe_sweep_cost', '100' ],
-		[ 'pgbufprobe_scan_cost', '1' ],
-		[ 'pgbufprobe_usagecount_histogram', q{'pages'} ],
-		[ 'pgbufprobe_relations', '' ],
-		[ 'pgbufprobe_clock', '' ],
-		[ 'pgbufprobe_clock_rate', q{'10 ms'} ],
-		[ 'pgbufprobe_page_lifetime', q{'10 ms'} ],
-		[ 'pgbufprobe_history', '' ],
-		[ 'pgbufprobe_advice_relations', '' ],
-		[ 'pgbufprobe_working_set', '' ],
-		[ 'pgbufprobe_snapshot', '' ],
-		[ 'pgbufprobe_snapshot_diff', 'pgbufprobe_snapshot()' ],
-		[ 'pgbufprobe_snapshot_diff_relations', 'pgbufprobe_snapshot()' ]));
+	pgbufprobe_predictions => [ [ 'SELECT count(*) FROM pgbufprobe_predictions()', '0', 0 ] ]);
+$readers{$_} //= [ [ $query{$_}, 't', 0 ] ] for grep { $is_reader{$_} } keys %query;
 # Without the worker these are errors.
 my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_predictions', 'pgbufprobe_carry_over_progress';
 
@@ -126,7 +116,7 @@ sub is_on
 	my ($what) = @_;
 	my ($out, $said) = ask(q{
 SELECT blocks, os_blocks IS NOT NULL, both_blocks IS NOT NULL, trustworthy FROM pgbufprobe_residency('pages') WHERE fork = 'main';
-SELECT cached_pages IS NOT NULL, trustworthy FROM pgbufprobe_os_cache('pages');
+SELECT cached_bytes IS NOT NULL, trustworthy FROM pgbufprobe_os_cache('pages');
 SELECT count(os_blocks) FROM pgbufprobe_residency_map('pages', 10);
 SELECT trustworthy FROM pgbufprobe_double_buffering;
 SELECT value IS NOT NULL, answer LIKE '% page cache%' FROM pgbufprobe_checkup() WHERE key = 'cached_twice';

@@ -21,6 +21,13 @@ sub start_without_file
 	return;
 }
 
+# The folders of relations that a process has open.
+sub open_folders
+{
+	my ($pid) = @_;
+	return grep { m{/(?:base|global|pg_tblspc)\b} && -d } map { readlink } glob "/proc/$pid/fd/*";
+}
+
 sub file_time { return (stat $file)[1] // 0 }
 
 # ---------------------------------------------------------------------------
@@ -89,6 +96,7 @@ for my $phase ('waits', 'saves', 'restores')
 		becomes_true($node, q{phase = 'saving' FROM pgbufprobe_carry_over_progress()}, 'a slow save');
 	}
 	my ($pid) = split /\n/, ask($node, "SELECT pid $carry_worker ORDER BY backend_start DESC");
+	ok(wait_for { !open_folders($pid) }, 'a slow save: no folder is open while it sleeps') if $phase eq 'saves';
 	kill 'KILL', $pid;
 	ok(poll_through_crash($node, "SELECT count(*) > 0 $carry_worker AND pid <> $pid"), "the worker is killed while it $phase: the server recovers");
 	set($node, carry_over_rate => '0', carry_over_interval => '0', max_cpu_fraction => '1');

@@ -6,6 +6,7 @@ use warnings;
 
 use CacheMap;
 use CarryOver;
+use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
@@ -34,6 +35,40 @@ like(slurp_file($node->logfile, $from), qr/LOG:  could not write file "pg_stat\/
 	'a directory is in the way at the stop: the log says so');
 ok(-s $file, 'the old file remains');
 rmdir "$file.tmp" or die $!;
+$node->start;
+is_restored($node, 'a start');
+mkfifo("$file.tmp", 0600) or die $!;
+my $replaced = (stat $file)[1];
+$node->stop;
+isnt((stat $file)[1], $replaced, 'a FIFO is in the way at the stop, which does not wait for its reader');
+append_to_file("$file.tmp", 'the first bytes');
+$node->start;
+ok(wait_for { !-e "$file.tmp" }, 'what is left of an earlier save is removed at a start');
+$node->stop;
+
+# A file that cannot be read keeps its map.
+write_maps($node, undef);
+$node->start;
+use_blocks($node, 'postgres', 'pages', 0, 299, 4);
+my $relation = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')});
+save($node);
+$from = -s $node->logfile;
+chmod 0, $relation or die $!;
+SKIP:
+{
+	skip 'this user can read every file', 3 if -r $relation;
+	save($node);
+	like(slurp_file($node->logfile, $from), qr/LOG:  could not open file "base\S+": Permission denied\n.*What was saved before/,
+		'a file that cannot be read: the log says so');
+	$node->stop('immediate');
+	chmod 0600, $relation or die $!;
+	$node->start;
+	is_restored($node, 'a file that could not be read');
+	is(scalar(() = in_buffers($node, $table) =~ /:4/g), 300, 'a file that could not be read: its blocks are restored');
+}
+chmod 0600, $relation or die $!;
+set($node, carry_over_interval => '0');
+$node->stop;
 
 # ---------------------------------------------------------------------------
 # Files that are damaged, or not ours
@@ -53,7 +88,7 @@ sub changed
 }
 
 my $body = substr $good, 0, -4;
-my $header = 40;
+my $header = 48;
 ok(sign_map($body) eq $good, 'the checksum of a file is as expected');
 
 my @cases = (
@@ -62,14 +97,15 @@ my @cases = (
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
 	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
 	[ 'of something else', $good =~ s/^......../not ours/sr, 'it is damaged' ],
-	[ 'of another format', sign_map(changed($body, 8, pack 'L', 2)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another format', sign_map(changed($body, 8, pack 'L', 4)), 'it was written by another version of pgbufprobe' ],
 	[ 'of another block size', sign_map(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
 	[ 'of another cluster', sign_map(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
+	[ 'of another copy of the cluster', sign_map(changed($body, 40, pack 'Q', 1)), 'it was copied from another server, or restored' ],
 	[ 'with an impossible fork', sign_map(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
 	[ 'with a database of shared relations', sign_map(changed($body, $header, pack 'L2', 5, 1664)), 'it has an impossible entry' ],
 	[ 'with an impossible length', sign_map(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
 # Cut at many places, also at those between two parts.
-push @cases, map { [ "cut at $_", substr($good, 0, $_), $_ < $header + 4 ? 'it is too short' : 'it is damaged' ] }
+push @cases, map { [ "cut at $_", substr($good, 0, $_), $_ < $header + 12 ? 'it is too short' : 'it is damaged' ] }
   1, 8, $header, $header + 3, $header + 4, $header + 5, $header + 24, $header + 28, $header + 100,
   map { int(length($good) * $_ / 8) } 1 .. 7;
 push @cases, [ 'cut by a byte', substr($good, 0, -1), 'it is damaged' ];
@@ -87,6 +123,28 @@ for my $case (@cases)
 	like($lines[0], qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because \Q$reason\E$/, "a file $what: with the reason");
 	$node->stop('immediate');
 }
+
+# What is no regular file, or is much longer than it says.
+for my $what ('a FIFO', 'a directory', 'a sparse file')
+{
+	write_maps($node, $good);
+	unlink $file if $what ne 'a sparse file';
+	$what eq 'a FIFO' ? mkfifo($file, 0600) : $what eq 'a directory' ? mkdir($file) : truncate($file, 100 * 2**30) or die $!;
+	$from = -s $node->logfile;
+	$node->start;
+	becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, "$what: nothing is restored");
+	like(log_since($node, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because it is @{[ $what eq 'a sparse file' ? 'damaged' : 'not a regular file' ]}$/m,
+		"$what: with the reason");
+	$node->stop('immediate');
+	rmdir $file;
+}
+write_maps($node, $good);
+mkdir "$file.restoring" or die $!;
+$node->start;
+is_restored($node, 'a directory in place of the note about restores');
+is(in_buffers($node, $table), $used, 'a directory in place of the note about restores: the blocks are back');
+$node->stop('immediate');
+rmdir "$file.restoring";
 
 # A map that is damaged beside a checksum that is right: it restores nothing, and the others all.
 my $entry = $header;

@@ -46,7 +46,7 @@ sub saved_with
 sub states_saved
 {
 	my $saved = slurp_file($file);
-	my $entry = 40;
+	my $entry = 48;
 	$entry += 24 + unpack 'x20 L', substr $saved, $entry while join(' ', unpack 'x8 L2', substr $saved, $entry) ne "$filenode 0";
 	my $map = read_map(unpack 'H*', substr $saved, $entry + 24, unpack 'x20 L', substr $saved, $entry);
 	my @n = (0, 0, 0);

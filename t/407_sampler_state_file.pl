@@ -1,8 +1,186 @@
-# The file that survives a restart is refused if it is damaged in any way, or belongs elsewhere.
+# Whatever is in the file that survives a restart, or at its name, the server runs, and the log says why it was ignored. A
+# file that was in use when the server crashed is set aside.
 
 use strict;
 use warnings;
 
-use Programs;
+use File::Copy qw(copy);
+use POSIX qw(mkfifo);
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Server;
+use Test::More;
 
-run_unit_test('state_file', 'src/stateformat.c');
+my $node = sampler_node('main');
+my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my $mark = "$file.reading";
+my $its_name = 'pg_stat/pgbufprobe.stat';
+
+make_pages($node);
+ask($node, 'CALL load(8)');
+await_samples($node, 3);
+becomes_true($node, 'count(relation) > 0 FROM pgbufprobe_advice_relations()', 'the advice knows relations');
+$node->stop;
+ok(!-e $mark, 'after a stop, there is no mark');
+my $good = slurp_file($file);
+
+sub write_file
+{
+	my ($name, $content) = @_;
+	-d $name ? rmdir $name : unlink $name;
+	append_to_file($name, $content);
+	chmod 0600, $name or die $!;
+	return;
+}
+
+# CRC-32C, as the server computes it.
+my @table = map { my $crc = $_; $crc = $crc & 1 ? $crc >> 1 ^ 0x82F63B78 : $crc >> 1 for 1 .. 8; $crc } 0 .. 255;
+
+sub with_checksum
+{
+	my ($bytes) = @_;
+	my $crc = 0xFFFFFFFF;
+
+	$crc = $table[ ($crc ^ $_) & 0xFF ] ^ $crc >> 8 for unpack 'C*', $bytes;
+	return $bytes . pack 'L', $crc ^ 0xFFFFFFFF;
+}
+
+# What the log says about the file, in a server that starts, answers and stops.
+sub messages
+{
+	my ($what, $expects_history) = @_;
+	my $from = -s $node->logfile;
+
+	$node->start;
+	await_samples($node, 1);
+	is( ask($node, q{SELECT (SELECT count(*) FROM pgbufprobe_advice()) >= 11, (SELECT count(*) FROM pgbufprobe_advice_relations()) > 0,
+			(SELECT count(*) FROM pgbufprobe_working_set()), (SELECT count(*) FROM pgbufprobe_checkup()), (SELECT count(*) >= 0 FROM pgbufprobe_predictions())}),
+		't|t|4|7|t', "$what: all functions answer");
+	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_history() WHERE taken_at < pg_postmaster_start_time()"), $expects_history ? 't' : 'f',
+		"$what: " . ($expects_history ? 'the history is there' : 'nothing of it is used'));
+	$node->stop;
+	ok(!-e $mark, "$what: no mark is left");
+	return join "\n", map { s/.*(?:LOG|WARNING|ERROR|FATAL|PANIC):\s+//r } grep { /pgbufprobe\.stat/ } split /\n/, slurp_file($node->logfile, $from);
+}
+
+is(messages('the file of a stop', 1), '', 'it is used without a message');
+
+# ---------------------------------------------------------------------------
+# Wrong values, with the right checksum
+
+my $stamp_bytes = 48;
+my $minus = pack 'q', -1;
+my $zero = pack 'q', 0;
+my $huge = pack 'q', 1 << 62;
+my $infinity = pack 'd', 9**9**9;
+my $nan = pack 'd', -sin(9**9**9);
+
+# By their position among the values.
+my @wrong = (
+	[ 'nbuffers', 0, $zero ],
+	[ 'nsamples', 1, $minus ],
+	[ 'nsamples', 1, pack 'q', 1_000_000 ],
+	[ 'made_at', 2, $huge ],
+	[ 'since', 4, $minus ],
+	[ 'has_memory', 5, pack 'q', 2 ],
+	[ 'totals.reads', 7, $nan ],
+	[ 'totals.reads', 7, $infinity ],
+	[ 'rows.miss_ratio', 47, pack 'd', 1.5 ],
+	[ 'rows.reason', 50, pack 'q', 10 ],
+	[ 'rows.reason', 50, pack 'q', 1 << 32 ],
+	[ 'relations.windows.pages', 83, $infinity ],
+	[ 'relations.nrows', 107, pack 'q', 52 ],
+	[ 'relations.rows.key', 110, $zero ],
+	[ 'relations.rows.key.fork', 111, pack 'q', 4 ],
+	[ 'relations.rows.key.fork', 111, $minus ],
+	[ 'storage.model', 1078, pack 'q', 6 ],
+	[ 'storage.data_bytes', 1079, $huge ],
+	[ 'storage.fits', 1085, pack 'q', 5 ],
+	[ 'storage.fixed.os_cache_pages', 1097, $huge ],
+	[ 'nmade', 1207, $minus ],
+	[ 'ring.state', 1231, pack 'q', 8 ],
+	[ 'watch.drift.mix.nrelations', 3813, pack 'q', 51 ],
+	[ 'taken_at', 4118, $minus ],
+	[ 'histogram.nread', 4121, $zero ],
+	[ 'histogram.usage.buffers', 4125, $minus ]);
+for my $wrong (@wrong)
+{
+	my ($field, $position, $value) = @$wrong;
+	my $bytes = substr $good, 0, -4;
+	my $what = "an impossible $field";
+
+	substr $bytes, $stamp_bytes + 8 * $position, 8, $value;
+	write_file($file, with_checksum($bytes));
+	is(messages($what), qq(ignoring file "$its_name", because the value of "$field" is impossible), "$what: the log says so");
+}
+
+# ---------------------------------------------------------------------------
+# Other things at the names
+
+unlink $file or die $!;
+mkfifo($file, 0600) or die $!;
+is(messages('a FIFO'), qq(ignoring file "$its_name", because it is not a regular file), 'a FIFO: the log says so');
+ok(-f $file, 'a FIFO: a file takes its place');
+
+unlink $file or die $!;
+mkdir $file or die $!;
+like(messages('a directory'), qr/^ignoring file "$its_name", because it is not a regular file\n/, 'a directory: the log says so');
+rmdir $file or die $!;
+
+write_file($file, $good);
+truncate $file, 1 << 40 or die $!;
+is(messages('a file of a terabyte'), qq(ignoring file "$its_name", because it is damaged), 'a file of a terabyte: the log says so');
+
+write_file($file, $good);
+mkfifo("$file.tmp", 0600) or die $!;
+is(messages('a FIFO at the name of the new file', 1), '', 'a FIFO at the name of the new file: it is removed');
+write_file($file, $good);
+write_file("$file.tmp", 'left');
+$node->start;
+await_samples($node, 1);
+ok(!-e "$file.tmp", 'a new file that was left is removed at the start');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# Crashes while the file is in use
+
+for my $mode ('worker', 'postmaster')
+{
+	write_file($file, $good);
+	unlink "$file.bad";
+	$node->adjust_conf('postgresql.conf', 'restart_after_crash', $mode eq 'worker' ? 'on' : 'off');
+	$node->start;
+	await_samples($node, 1);
+	ok(-f $mark, "the $mode: the file is marked");
+	my $from = -s $node->logfile;
+	if ($mode eq 'worker')
+	{
+		kill 'KILL', worker_pid($node);
+		ok(poll_through_crash($node, 'SELECT count(*) > 0 FROM pgbufprobe_history()'), 'the server starts again');
+	}
+	else
+	{
+		my @pids = split /\n/, ask($node, 'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+		$node->kill9;
+		ok(wait_for { !grep { kill 0, $_ } @pids }, 'the processes of the server end when they notice that');
+		$node->start;
+		await_samples($node, 1);
+	}
+	is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < now() - interval '1 h' OR taken_at < pg_postmaster_start_time() - interval '1 min'"),
+		'0', "the $mode was killed: the history begins again");
+	like(slurp_file($node->logfile, $from),
+		qr/LOG:  renamed file "$its_name" to "$its_name\.bad", because the server crashed while the file was in use$/m,
+		"the $mode was killed: the log says what became of the file");
+	ok(slurp_file("$file.bad") eq $good, "the $mode was killed: the file is kept under another name");
+	$node->stop;
+}
+
+# The mark of another copy of the cluster, as in a base backup, is none.
+write_file($file, $good);
+write_file($mark, pack 'Q2', 4711, 1);
+is(messages('the mark of another server', 1), '', 'the mark of another server: it does not count');
+write_file($file, $good);
+mkdir $mark or die $!;
+is(messages('a directory instead of a mark', 1), '', 'a directory instead of a mark: it does not count');
+
+done_testing();

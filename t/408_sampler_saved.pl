@@ -1,5 +1,5 @@
-# History, advice and what the worker has learned survive restarts and crashes of the server. A file that is damaged,
-# or belongs elsewhere, is ignored with one message.
+# History, predictions and the last advice survive restarts and crashes of the server. A file that is damaged, or belongs
+# elsewhere, is ignored with one message.
 
 use strict;
 use warnings;
@@ -19,8 +19,15 @@ sub advice
 {
 	my ($node) = @_;
 	return { map { my ($factor, @rest) = split /\|/; ($factor, \@rest) } split /\n/,
-		ask($node, 'SELECT size_factor, estd_miss_ratio, miss_ratio_high - miss_ratio_low, sampled_loads, self_error
+		ask($node, 'SELECT size_factor, estd_miss_ratio, miss_ratio_high - miss_ratio_low, reads_seen, self_error
 			FROM pgbufprobe_advice(\'added\') WHERE size_factor <= 4 AND estd_miss_ratio IS NOT NULL') };
+}
+
+# Is the advice that of before a restart?
+sub is_from_before
+{
+	my ($node) = @_;
+	return ask($node, q{SELECT coalesce(bool_and(note LIKE 'from before the restart, % old%'), false) FROM pgbufprobe_advice()}) eq 't';
 }
 
 # The same once no load is learned any more: counts come late, and what a look finds counts with the next, in five seconds.
@@ -38,7 +45,7 @@ sub settled_advice
 	die 'the advice does not settle';
 }
 
-# Do all sizes have the same ratios, within their errors, and at least as much behind them?
+# Do all sizes have the same ratios, within their errors, and as much behind them? Do all answers say of when they are?
 sub same_advice
 {
 	my ($before, $after, $what) = @_;
@@ -49,6 +56,12 @@ sub same_advice
 	is("@other", '', "$what: with the same ratio");
 	cmp_ok($after->{1}[2], '>=', $before->{1}[2], "$what: and no less evidence");
 	cmp_ok(abs($after->{1}[3] - $before->{1}[3]), '<', 0.1, "$what: self_error has not jumped");
+	ok(is_from_before($node), "$what: and says that it is from before the restart");
+	is( ask($node, q{SELECT bool_and(note LIKE 'from before the restart, % old%') FROM
+			(SELECT note FROM pgbufprobe_working_set() UNION ALL SELECT note FROM pgbufprobe_advice_relations()) AS answers}),
+		't', "$what: so do the working set and the relations");
+	is( ask($node, q{SELECT answer LIKE 'Too early to decide. The answer from before the restart, % old: %' AND verdict <> 'act'
+			FROM pgbufprobe_checkup() WHERE key = 'size'}), 't', "$what: and the checkup, whose verdict is milder");
 	return;
 }
 
@@ -58,7 +71,7 @@ sub learn
 	my ($node) = @_;
 	for (1 .. 40)
 	{
-		return if keys %{ advice($node) } == 11;
+		return if keys %{ advice($node) } == 11 && !is_from_before($node);
 		ask($node, 'CALL load(4)');
 	}
 	die 'the advice does not learn';
@@ -69,19 +82,6 @@ sub samples
 {
 	my ($node, $until) = @_;
 	return ask($node, 'SELECT count(*), max(taken_at) FROM pgbufprobe_history()' . ($until ? " WHERE taken_at <= '$until'" : ''));
-}
-
-# Makes the worker save all, and waits for that.
-sub save
-{
-	my ($node) = @_;
-	my $its_file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
-	my $before = (stat $its_file)[1] // 0;
-	my $saved;
-
-	$node->reload;
-	$saved = wait_for { ((stat $its_file)[1] // $before) != $before };
-	return $saved;
 }
 
 # No sample is there twice.
@@ -114,18 +114,16 @@ is(samples($node, $newest), $samples, 'restarted: the history has what it had');
 is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at > '$newest' AND seconds IS NULL"), '1',
 	'restarted: its first sample of this server has none before it');
 has_no_sample_twice($node, 'restarted');
-ask($node, 'CALL load(1)');
-same_advice($advice, advice($node), 'the pool fills');
-ask($node, 'CALL load(5)');
-becomes_true($node, "max(sampled_loads) > $advice->{1}[2] FROM pgbufprobe_advice()", 'later, learning goes on');
-is(scalar keys %{ advice($node) }, 11, 'and all sizes stay known');
+learn($node);
+ok(!is_from_before($node), 'later, the advice is of this server');
 cmp_ok(abs(advice($node)->{1}[0] - $advice->{1}[0]), '<', 0.05, 'with about the same ratio as before');
+is(ask($node, q{SELECT count(*) FROM pgbufprobe_checkup() WHERE answer LIKE '%before the restart%'}), '0', 'and so is the checkup');
 
 # ---------------------------------------------------------------------------
 # Crashed: what was saved last is there
 
 $advice = settled_advice($node);
-ok(save($node), 'the worker saves all when the settings are reloaded');
+ok(save_history($node), 'the worker saves all when the settings are reloaded');
 ($nsamples, $newest) = split /\|/, samples($node);
 $node->stop('immediate');
 $node->start;
@@ -136,10 +134,10 @@ await_samples($node, 2);
 has_no_sample_twice($node, 'stopped immediately');
 
 $advice = settled_advice($node);
-save($node);
+save_history($node);
 ($nsamples, $newest) = split /\|/, samples($node);
 $node->append_conf('postgresql.conf', 'restart_after_crash = on');
-save($node);
+save_history($node);
 my $victim = start_psql($node, 'victim', '-c', 'SELECT pg_backend_pid()', '-c', 'SELECT pg_sleep(600)');
 ok(wait_for { $victim->{run}->pump_nb; $victim->{out} =~ /^(\d+)$/m }, 'a session waits');
 $victim->{out} =~ /^(\d+)$/m and kill 'KILL', $1;
@@ -163,7 +161,7 @@ learn($node);
 # ---------------------------------------------------------------------------
 # What cannot be written
 
-save($node);
+save_history($node);
 my $contents = slurp_file($file);
 symlink '/dev/full', "$file.tmp" or die $!;
 $from = -s $node->logfile;
@@ -172,7 +170,7 @@ ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "
 	'the disk is full: the log says so');
 ok($contents eq slurp_file($file), 'the disk is full: the file remains');
 ok(wait_for { !-l "$file.tmp" }, 'the disk is full: the temporary one does not');
-ok(save($node), 'later, the file is written again');
+ok(save_history($node), 'later, the file is written again');
 
 mkdir "$file.tmp" or die $!;
 $from = -s $node->logfile;
@@ -187,7 +185,7 @@ is(worker_pid($node) > 0, 1, 'the worker goes on');
 
 for my $mode ('fast', 'immediate')
 {
-	save($node);
+	save_history($node);
 	set($node, sampler => 'off') if $mode eq 'immediate';
 	becomes_true($node, "wait_event_type = 'Extension' $worker", "reset, $mode stop: the worker waits");
 	my $before = ask($node, 'SELECT clock_timestamp()');
@@ -203,9 +201,9 @@ for my $mode ('fast', 'immediate')
 # ---------------------------------------------------------------------------
 # Files that are damaged, or not ours
 
-ask($node, 'CALL load(2)');
+learn($node);
 await_samples($node, 12);
-save($node);
+save_history($node);
 $node->stop;
 copy($file, "$file.good") or die $!;
 my $good = slurp_file("$file.good");
@@ -246,9 +244,9 @@ $other->start;
 $other->stop;
 
 my @cases = (
-	[ 'empty', '', 'its size is impossible' ],
+	[ 'empty', '', 'it is too short' ],
 	[ 'of one byte', 'x', 'it is too short' ],
-	[ 'cut in its header', substr($good, 0, 60), 'it is too short' ],
+	[ 'cut in its header', substr($good, 0, 40), 'it is too short' ],
 	[ 'cut in the middle', substr($good, 0, length($good) / 2), 'it is damaged' ],
 	[ 'cut by a byte', substr($good, 0, -1), 'it is damaged' ],
 	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
@@ -305,9 +303,16 @@ becomes_true($node, 'count(*) > 11 FROM pgbufprobe_history()', 'another size: th
 is( ask($node, q{SELECT string_agg(DISTINCT buffers::text, ' ' ORDER BY buffers::text)
 		FROM pgbufprobe_history(), LATERAL (SELECT unused + sum(n) AS buffers FROM unnest(usagecounts) AS u(n)) AS pool}),
 	'2048 4096', 'another size: each sample is of its own');
-is(ask($node, 'SELECT count(*) FROM pgbufprobe_history() WHERE sampled_buffers IS NOT NULL OR buffers_error <> 0'), '0',
+is(ask($node, 'SELECT count(*) FROM pgbufprobe_history() WHERE buffers_error <> 0'), '0',
 	'another size: they are not taken for estimates');
-is(ask($node, 'SELECT count(estd_miss_ratio) FROM pgbufprobe_advice()'), '0', 'another size: the advice learns from the beginning');
+is( ask($node, q{SELECT count(*) > 10, bool_and(note LIKE 'from before the restart, % old, with shared_buffers of 16 MB%') FROM pgbufprobe_advice()}),
+	't|t', 'another size: the advice says at which one it was made');
+is( ask($node, q{SELECT string_agg(size_factor || ' ' || shared_buffers_bytes / 8192 || ' ' || (coalesce(mark, '') LIKE 'today%'), ', ' ORDER BY size_factor)
+		FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)}),
+	'0.5 2048 false, 1 4096 true, 2 8192 false', 'another size: each row has its own bytes, and the mark is at the size that runs')
+  or diag(ask($node, 'SELECT size_factor, shared_buffers_bytes, mark FROM pgbufprobe_advice()'));
+is( ask($node, q{SELECT verdict, value IS NULL, answer LIKE 'Too early to decide. The answer from before the restart, % with shared_buffers of 16 MB: %'
+		FROM pgbufprobe_checkup() WHERE key = 'size'}), 'unknown|t|t', 'another size: the checkup does not advise by that');
 my $predicted = 'SELECT count(*), min(made_at) FROM pgbufprobe_predictions()';
 becomes_true($node, 'count(*) = 1 FROM pgbufprobe_predictions()', 'another size: what the advice said of it is a prediction');
 my $predictions = ask($node, $predicted);
@@ -345,7 +350,7 @@ like(slurp_file($standby->logfile), qr/LOG:  ignoring file .*, because it was co
 	'a standby: the log says so if the backup had it') if $copied;
 $samples = samples($standby);
 ($nsamples, $newest) = split /\|/, $samples;
-ok(save($standby), 'a standby saves all');
+ok(save_history($standby), 'a standby saves all');
 $standby->restart;
 is(samples($standby, $newest), $samples, 'a standby, restarted: the history has what it had');
 $standby->promote;

@@ -29,9 +29,9 @@ sub load_until
 {
 	my ($script, $condition, $what) = @_;
 
-	for (1 .. 30)
+	for (1 .. 75)
 	{
-		$node->command_ok([ 'pgbench', '-n', '-M', 'prepared', '-R', 1500, '-T', 5, '-f', $script, 'postgres' ], 'load');
+		$node->command_ok([ 'pgbench', '-n', '-M', 'prepared', '-R', 1500, '-T', 2, '-f', $script, 'postgres' ], 'load');
 		return pass($what) if ask($node, "SELECT $condition") eq 't';
 	}
 	diag(ask($node, 'SELECT * FROM pgbufprobe_predictions()'));

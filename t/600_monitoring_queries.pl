@@ -70,7 +70,7 @@ sub pgwatch_queries
 			sql => $sql,
 			labels => { map { ("tag_$_" => $_) } $sql =~ /AS tag_(\w+)/g },
 			ignored => { epoch_ns => 1 },
-			series => { map { $_ => "${name}_$_" } @{ $file->{metrics}{$name}{gauges} }, $sql =~ /(\w+_total)\b(?=.*\nFROM \()/g } };
+			series => { map { $_ => "${name}_$_" } @{ $file->{metrics}{$name}{gauges} }, $sql =~ /(\w+_total)\b/g } };
 	}
 	return @queries;
 }
@@ -112,6 +112,9 @@ my %leaves_null_out = map { $_ => 1 } 'pgwatch', 'sql_exporter';
 # ---------------------------------------------------------------------------
 # Asked
 
+# As the files are for an extension in this schema.
+my $schema = 'pgbufprobe';
+
 # The answers to some queries: the types of the columns, and the rows.
 sub answers
 {
@@ -133,7 +136,7 @@ sub answers
 sub exported
 {
 	my ($node, $role, $format) = @_;
-	my @queries = @{ $queries{$format} };
+	my @queries = map { { %$_, sql => $_->{sql} =~ s/\bpgbufprobe\.(?=pgbufprobe_)/$schema./gr } } @{ $queries{$format} };
 	my @answers = answers($node, $role, @queries);
 	my (%values, @wrong);
 
@@ -275,7 +278,8 @@ is_deeply([ grep { !/^(pgbufprobe_(advice|gain|size|prediction|working_set))$/ }
 is($there->{'pgbufprobe_sampler_running{}'}, 1, 'standby: it has a worker of its own');
 $standby->stop;
 
-ask($node, q{ALTER EXTENSION pgbufprobe SET SCHEMA "odd.schema"});
+$schema = '"odd.schema"';
+ask($node, "ALTER EXTENSION pgbufprobe SET SCHEMA $schema");
 give_role($node, 'monitor');
 is(queries_of(exported($node, 'monitor', 'pgwatch')) =~ s/ pgbufprobe_working_set//r, join(' ', sort split / /, "$of_worker $of_pool"),
 	'in another schema: each query has series');

@@ -11,11 +11,11 @@ from markupsafe import escape
 from pgbufprobe_lab.analysis.compare import HERE
 from pgbufprobe_lab.analysis.load import read_results
 from pgbufprobe_lab.analysis.published import EXPERIMENTS, FIGURES
-from pgbufprobe_lab.pages import pictures
 from pgbufprobe_lab.report import html, markdown, write_report
 from pgbufprobe_lab.report.__main__ import main
 from pgbufprobe_lab.report.assemble import assemble
 from pgbufprobe_lab.samples import NAMES
+from pgbufprobe_page import pictures
 
 EVIL = '</script><img src=x onerror=alert(1)> & "quoted" |pipe| `tick`'
 

@@ -6,8 +6,8 @@ from artificial import a2, a7, sample
 from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.compare import ratio
 from pgbufprobe_lab.analysis.medians import Summary, difference, grouped, paired, pick, summarize
-from pgbufprobe_lab.formatting import duration, number, percent, size, with_unit, words
 from pgbufprobe_lab.report.tables import tables
+from pgbufprobe_page.formatting import duration, number, percent, size, with_unit, words
 
 
 def values(*pairs):

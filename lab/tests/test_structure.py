@@ -13,14 +13,13 @@ from pgbufprobe_lab.samples import NAMES
 
 LAB = Path(__file__).resolve().parents[1]
 PACKAGE = "pgbufprobe_lab"
-SHARED = {"formatting", "samples", "sizes"}
+SHARED = {"samples", "sizes"}
 
 # What each package may import besides itself.
 ALLOWED = {
     "measure": SHARED,
     "analysis": SHARED,
-    "pages": set(),
-    "report": SHARED | {"analysis", "pages"},
+    "report": SHARED | {"analysis"},
 }
 
 
@@ -56,9 +55,8 @@ def test_shared_modules_import_no_package():
 @pytest.mark.parametrize(
     "package, others",
     [
-        ("measure.runner", ("analysis", "report", "pages")),
-        ("analysis.verdicts", ("measure", "report", "pages")),
-        ("pages", ("measure", "analysis", "report")),
+        ("measure.runner", ("analysis", "report")),
+        ("analysis.verdicts", ("measure", "report")),
         ("report", ("measure",)),
     ],
 )
@@ -76,11 +74,3 @@ def test_all_packages_know_the_same_scenarios():
 def test_files_are_short():
     for path in modules():
         assert len(path.read_text().splitlines()) < 400, path
-
-
-@pytest.mark.parametrize("command", [("check",), ("format", "--check")])
-def test_ruff_finds_no_problem(command):
-    done = subprocess.run(
-        [sys.executable, "-m", "ruff", *command, "--no-cache", str(LAB)], cwd=LAB, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr

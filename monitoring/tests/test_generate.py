@@ -13,6 +13,7 @@ import yaml
 
 MONITORING = Path(__file__).resolve().parents[1]
 DEFINITION = yaml.safe_load((MONITORING / "metrics.yaml").read_text())
+SCRIPT = (MONITORING.parent / "pgbufprobe--1.0.sql").read_text()
 QUERIES = {query["name"]: query for query in DEFINITION["queries"]}
 KINDS = {f"{name}_{column}": fields[0] for name, query in QUERIES.items() for column, fields in query["values"].items()}
 LABELS = {f"{name}_{column}": set(query["labels"]) for name, query in QUERIES.items() for column in query["values"]}
@@ -46,17 +47,36 @@ def test_files_are_current(tmp_path):
 
 
 @pytest.mark.parametrize("schema, written", [("probes", "probes"), ('odd "schema"', '"odd ""schema"""')])
-def test_a_schema_is_written_before_each_function(tmp_path, schema, written):
+def test_a_schema_is_written_before_each_view(tmp_path, schema, written):
     for text in generate(tmp_path, "--schema", schema).values():
-        calls = re.findall(r"(\S+)\bpgbufprobe_\w+\(", text.replace(written, "SCHEMA"))
-        assert calls
-        assert {call[-7:] for call in calls} == {"SCHEMA."}
+        views = re.findall(r"(\S+)\bpgbufprobe_metrics_\w+", text.replace(written, "SCHEMA"))
+        assert views
+        assert set(views) == {"SCHEMA."}
 
 
-def test_only_the_operator_has_a_schema_otherwise():
+def test_queries_name_columns_of_views_and_nothing_else():
+    """What a session would have to look up by its search path could be somebody else's."""
+    name = r"[a-z_0-9]+( AS [a-z_0-9]+)?"
+    view = r"pgbufprobe\.pgbufprobe_metrics_[a-z_]+"
+    allowed = rf"SELECT (/\* pgwatch_generated \*/ )?{name}(, {name})*\nFROM {view}(, {view})?(\nWHERE [a-z_0-9]+ IS NOT NULL)?"
+    found = []
     for path in MONITORING.glob("*/*.y*ml"):
-        named = "pgbufprobe.pgbufprobe_" in path.read_text()
-        assert named == (path.parent.name == "cloudnativepg")
+        if path.read_text().startswith(f"# Written by {GENERATED} "):
+            found += queries_in(yaml.safe_load(path.read_text()))
+    assert len(found) > 100
+    for query in found:
+        assert re.fullmatch(allowed, query), query
+
+
+def queries_in(content):
+    """Yields the queries of a file, but for those that ask whether the extension is there."""
+    for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+        if key == "queries" and isinstance(value, str):
+            yield from queries_in(yaml.safe_load(value))
+        elif isinstance(value, dict | list):
+            yield from queries_in(value)
+        elif isinstance(value, str) and value.startswith("SELECT") and key != "predicate_query":
+            yield value
 
 
 # ---- the definition ----
@@ -84,8 +104,10 @@ def test_labels_are_bounded():
         "minutes",
     }
     for query in QUERIES.values():
-        assert "relation" not in query["labels"] or "LIMIT 20" in query["sql"]
-        assert "note" not in query["sql"]
+        view = query["name"].replace("_", "_metrics_", 1)
+        text = re.search(rf"^CREATE VIEW {view} AS\n(.*?);$", SCRIPT, re.MULTILINE | re.DOTALL)[1]
+        assert "relation" not in query["labels"] or "LIMIT 20" in text
+        assert "note" not in text
 
 
 def test_each_column_is_described_once():
@@ -179,7 +201,7 @@ def test_pgwatch():
     for name, metric in file["metrics"].items():
         assert set(metric) == {"description", "sqls", "gauges", "is_instance_level", "statement_timeout_seconds"}
         assert list(metric["sqls"]) == [15]
-        assert " AS epoch_ns" in metric["sqls"][15]
+        assert "epoch_ns, " in metric["sqls"][15]
         columns = QUERIES[name]["values"]
         assert metric["gauges"] == [column for column, fields in columns.items() if fields[0] == "gauge"]
         for label in QUERIES[name]["labels"]:

@@ -6,8 +6,10 @@ import argparse
 import json
 import shutil
 import sys
-from typing import Any, TextIO
+from dataclasses import asdict
+from typing import TextIO
 
+from pgbufprobe_report.facts import Report, parsed
 from pgbufprobe_report.gather import FORMAT, GatherError, gather
 from pgbufprobe_report.redact import redact
 
@@ -50,7 +52,7 @@ class Progress:
             print("\r" + line + "\x1b[K", end="", file=self.out, flush=True)
 
 
-def load(path: str) -> dict[str, Any]:
+def load(path: str) -> Report:
     """Reads what --json has written."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -61,7 +63,11 @@ def load(path: str) -> dict[str, Any]:
         raise GatherError(f"{path} is not JSON") from None
     if not isinstance(data, dict) or data.get("pgbufprobe_report") != FORMAT:
         raise GatherError(f"{path} is not a report of format {FORMAT}, as report/run --json writes it")
-    return data
+    try:
+        report: Report = parsed(Report, data)
+    except ValueError as error:
+        raise GatherError(f"{path} is not a report of format {FORMAT}: {error}") from None
+    return report
 
 
 def write(arguments: argparse.Namespace, progress: Progress) -> str:
@@ -69,14 +75,17 @@ def write(arguments: argparse.Namespace, progress: Progress) -> str:
     sources = [source for source in (arguments.source, arguments.after) if source is not None]
     read = [load(s) if s.endswith(".json") else gather(s, progress.show) for s in sources]
     if arguments.redact:
-        read = [redact(data) for data in read]
+        read = [redact(report) for report in read]
     if arguments.json:
-        return json.dumps(read[0], ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(asdict(read[0]), ensure_ascii=False, indent=1) + "\n"
     progress.show("writing the page")
     # Imported here, because --json needs neither charts nor templates.
     from pgbufprobe_report import compare, page
 
-    return compare.render(*read) if len(read) == 2 else page.render(read[0])
+    try:
+        return page.render(read[0]) if len(read) == 1 else compare.render(read[0], read[1])
+    except (ArithmeticError, ValueError) as error:
+        raise GatherError(f"these facts cannot be those of a server: {error}") from None
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -3,193 +3,172 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from pgbufprobe_lab.formatting import number, percent, size
-from pgbufprobe_lab.pages import Chart
-from pgbufprobe_lab.pages.charts import Axis, Series, curve
-
+from pgbufprobe_page import Chart
+from pgbufprobe_page.charts import Axis, Series, curve
+from pgbufprobe_page.formatting import number, percent, size
 from pgbufprobe_report import decision, page
-from pgbufprobe_report.view import UNKNOWN, Facts, Part, Row, interval, known, label, moment, share_of, table, tables
+from pgbufprobe_report.decision import READS, WAITS
+from pgbufprobe_report.facts import Answer, Cached, Prediction, Ratios, Report
+from pgbufprobe_report.view import UNKNOWN, Part, interval, known, moment, share_of, table, tables
+
+HELD = {True: "The prediction held.", False: "The prediction did not hold."}
 
 
-def today(facts: Facts) -> Row:
-    return next((row for row in facts.rows("sizes") if row["size_factor"] == 1), {})
-
-
-def total(facts: Facts) -> Row:
-    return next((row for row in facts.rows("caches") if row["oid"] is None), {})
-
-
-def victims(facts: Facts) -> Row:
-    return next((row for row in facts.rows("victims") if row["scenario"] == "current"), {})
-
-
-def warnings(before: Facts, after: Facts) -> str:
+def warnings(before: Report, after: Report) -> str:
     """Returns why the two reports may not be comparable."""
     found = []
-    if before.server["system_identifier"] != after.server["system_identifier"]:
+    if before.server.system_identifier != after.server.system_identifier:
         found.append("These are reports about different servers.")
-    if before.server["database_oid"] != after.server["database_oid"]:
+    if before.server.database_oid != after.server.database_oid:
         found.append("These are reports about different databases; both caches are those of the database.")
-    if before.data["taken_at"] > after.data["taken_at"]:
+    if before.taken_at > after.taken_at:
         found.append("The first report is later than the second.")
     return " ".join(found)
 
 
-def predicted(before: Facts, after: Facts) -> Row:
+def predicted(before: Report, after: Report) -> Ratios | None:
     """Returns the prediction for the size after, with what was measured; without one, what the first report says."""
-    sizes = (before.server["shared_buffers_bytes"], after.server["shared_buffers_bytes"])
-    for row in after.rows("predictions"):
-        if (row["from_bytes"], row["to_bytes"]) == sizes:
-            return row
-    return next((row for row in before.rows("sizes") if row["shared_buffers_bytes"] == sizes[1]), {})
+    sizes = (before.server.shared_buffers_bytes, after.server.shared_buffers_bytes)
+    for prediction in after.facts.predictions.found:
+        if (prediction.from_bytes, prediction.to_bytes) == sizes:
+            return prediction
+    return next((row for row in before.facts.sizes.found if row.shared_buffers_bytes == sizes[1]), None)
 
 
-def headline(before: Facts, after: Facts) -> Row:
+def held(row: Ratios | None) -> str:
+    return HELD.get(row.held, "") if isinstance(row, Prediction) and row.held is not None else ""
+
+
+def today(report: Report, series: str) -> float | None:
+    row = report.facts.today
+    return decision.ratio(row, series)[0] if row else None
+
+
+def headline(before: Report, after: Report) -> Answer:
     """Returns in a sentence what the change did."""
-    one, two = (facts.server["shared_buffers_bytes"] for facts in (before, after))
+    one, two = (report.server.shared_buffers_bytes for report in (before, after))
     sizes = f"From {size(one)} to {size(two)}" if one != two else f"At {size(one)} both times"
-    ratios = [today(facts).get("estd_storage_ratio") for facts in (before, after)]
-    what = "wait for storage"
-    if None in ratios:
-        ratios, what = [today(facts).get("estd_miss_ratio") for facts in (before, after)], "are reads"
     verdict, text = UNKNOWN, f"{sizes}: which block accesses are reads was unknown."
-    if None not in ratios:
-        text = f"{sizes}: {percent(ratios[1])} of block accesses {what}, instead of {percent(ratios[0])}."
-        verdict = "fine" if ratios[1] <= ratios[0] else "look"
-    held = predicted(before, after).get("held")
-    if held is not None:
-        text += " The prediction held." if held else " The prediction did not hold."
-    return {"question": "What did the change do?", "answer": text, "verdict": verdict, "action": None}
+    for series, what in ((READS, "are reads"), (WAITS, "wait for storage")):
+        was, now = today(before, series), today(after, series)
+        if was is not None and now is not None:
+            text = f"{sizes}: {percent(now)} of block accesses {what}, instead of {percent(was)}."
+            verdict = "fine" if now <= was else "look"
+    text = f"{text} {held(predicted(before, after))}".rstrip()
+    return Answer("size", "What did the change do?", text, None, verdict, None)
 
 
-def figures(before: Facts, after: Facts) -> Part:
+Figure = tuple[str, Callable[[float], str], float | None]
+
+
+def key_figures(report: Report) -> list[Figure]:
+    facts = report.facts
+    total = facts.database
+    now, clock = facts.today, next(iter(facts.clock.found), None)
+    victims = next((row for row in facts.victims.found if row.scenario == "current"), None)
+    return [
+        ("shared_buffers", size, report.server.shared_buffers_bytes),
+        ("Block accesses that are reads", percent, now.estd_miss_ratio if now else None),
+        ("Block accesses that wait for storage", percent, now.estd_storage_ratio if now else None),
+        ("Waiting for reads, ms per second", number, now.estd_read_ms_per_second if now else None),
+        ("This database in shared_buffers", size, total.shared_bytes if total else None),
+        ("This database in the page cache", size, total.os_bytes if total else None),
+        ("Cached twice", size, total.both_bytes if total else None),
+        ("A pass of the clock hand, s", number, clock.seconds_per_pass if clock else None),
+        ("Buffers inspected for each allocation", number, clock.inspected_per_allocation if clock else None),
+        ("A search for a buffer to evict, median, µs", number, victims.p50_us if victims else None),
+        ("Dirty among the next victims", number, victims.dirty_victims if victims else None),
+    ]
+
+
+def figures(before: Report, after: Report) -> Part:
     """Returns the key figures at both times."""
-
-    def both(
-        name: str, value: Callable[[Facts], Any], form: Callable[[Any], str] = number
-    ) -> tuple[str, str, str, str]:
-        one, two = value(before), value(after)
+    rows = []
+    for (name, form, one), (_, _, two) in zip(key_figures(before), key_figures(after), strict=True):
         change = UNKNOWN if one is None or two is None else f"× {two / one:.3g}" if one else "from 0" if two else "none"
-        return (name, known(one, form), known(two, form), change)
-
-    def of(part: Callable[[Facts], Row], key: str) -> Callable[[Facts], Any]:
-        return lambda facts: part(facts).get(key)
-
-    def clock(facts: Facts) -> Row:
-        return facts.first("clock")
-
-    rows = [
-        both("shared_buffers", lambda facts: facts.server["shared_buffers_bytes"], size),
-        both("Block accesses that are reads", of(today, "estd_miss_ratio"), percent),
-        both("Block accesses that wait for storage", of(today, "estd_storage_ratio"), percent),
-        both("Waiting for reads, ms per second", of(today, "estd_read_ms_per_second")),
-        both("This database in shared_buffers", of(total, "shared_bytes"), size),
-        both("This database in the page cache", of(total, "os_bytes"), size),
-        both("Cached twice", of(total, "both_bytes"), size),
-        both("A pass of the clock hand, s", of(clock, "seconds_per_pass")),
-        both("Buffers inspected for each allocation", of(clock, "inspected_per_allocation")),
-        both("A search for a buffer to evict, median, µs", of(victims, "p50_us")),
-        both("Dirty among the next victims", of(victims, "dirty_victims")),
-    ]
+        rows.append((name, known(one, form), known(two, form), change))
     columns = [("Figure", False), ("Before", True), ("After", True), ("Change", True)]
-    return Part(
-        "figures", "Before and after", unknown=warnings(before, after), tables=(table("Figures", columns, rows),)
-    )
+    made = table("Figures", columns, rows)
+    return Part("figures", "Before and after", unknown=warnings(before, after), tables=(made,))
 
 
-def curves(before: Facts, after: Facts) -> Part:
+def curves(before: Report, after: Report) -> Part:
     """Returns both curves in one chart, and what had been predicted for the new size."""
-    kind = (
-        decision.WAITS
-        if all(decision.points(f.rows("sizes"), decision.WAITS) for f in (before, after))
-        else decision.READS
-    )
-    names = ("before", "after")
-    points = [
-        p for f, name in zip((before, after), names, strict=True) for p in decision.points(f.rows("sizes"), kind, name)
-    ]
+    both = {"before": before, "after": after}
+    sizes = [report.facts.sizes.found for report in both.values()]
+    kind = WAITS if all(decision.points(rows, WAITS) for rows in sizes) else READS
+    points = [point for rows, name in zip(sizes, both, strict=True) for point in decision.points(rows, kind, name)]
     charts: tuple[Chart, ...] = ()
-    if {point["series"] for point in points} == set(names):
+    if {point["series"] for point in points} == set(both):
         shown = tuple(sorted({point["x"] for point in points}))
-        marks = {
-            f"{name}: {size(f.server['shared_buffers_bytes'])}": f.server["shared_buffers_bytes"]
-            for f, name in zip((before, after), names, strict=True)
-        }
-        spec = curve(points, Axis("shared_buffers", sizes=shown), Axis("% of block accesses"), Series(names), marks)
-        charts = (
-            Chart(f"Block accesses that are {kind}", "Bands are 95 % intervals.", spec, wide=True, name="chart-curve"),
-        )
+        bytes_of = {name: report.server.shared_buffers_bytes for name, report in both.items()}
+        marks = {f"{name}: {size(count)}": float(count) for name, count in bytes_of.items()}
+        x, y = Axis("shared_buffers", sizes=shown), Axis("% of block accesses")
+        spec = curve(points, x, y, Series(tuple(both)), marks)
+        title = f"Block accesses that are {kind}"
+        charts = (Chart(title, "Bands are 95 % intervals.", spec, wide=True, name="chart-curve"),)
     row = predicted(before, after)
-    now = today(after)
+    rows = []
+    for series, name in ((READS, "that are reads"), (WAITS, "that wait for storage")):
+        ratio = decision.ratio(row, series) if row else (None, None, None)
+        rows.append((name, interval(*ratio), known(measured(row, after, series), percent)))
     columns = [("Share of block accesses", False), ("Predicted", True), ("Measured", True)]
-    rows = [
-        (
-            name,
-            interval(row, f"estd_{ratio}", ratio),
-            known(row.get(f"measured_{ratio}", now.get(f"estd_{ratio}")), percent),
-        )
-        for name, ratio in (("that are reads", "miss_ratio"), ("that wait for storage", "storage_ratio"))
-    ]
-    held = {True: "The prediction held.", False: "The prediction did not hold."}.get(row.get("held"), "")
-    note = f"{row['note']}." if row.get("note") else ""
-    after_text = tuple(t for t in (held, note) if t)
     made = table("What was predicted for the size after", columns, rows)
+    note = f"{row.note}." if row and row.note else ""
     unknown = "" if charts else "The curve was unknown in at least one of the reports."
+    after_text = tuple(filter(None, (held(row), note)))
     return Part(
         "curves", "Prediction and measurement", unknown=unknown, charts=charts, tables=(made,), after=after_text
     )
 
 
-def answers(before: Facts, after: Facts) -> Part:
-    old = {row["key"]: row for row in before.rows("checkup")}
-    rows = [
-        (
-            row["question"],
-            old.get(row["key"], {}).get("verdict", UNKNOWN),
-            row["verdict"],
-            old.get(row["key"], {}).get("answer", UNKNOWN),
-            row["answer"],
-        )
-        for row in after.rows("checkup")
-    ]
+def measured(row: Ratios | None, after: Report, series: str) -> float | None:
+    """Returns what was measured for a prediction; without one, the ratio of today."""
+    if isinstance(row, Prediction):
+        return row.measured_miss_ratio if series == READS else row.measured_storage_ratio
+    return today(after, series)
+
+
+def answers(before: Report, after: Report) -> Part:
+    rows = []
+    for new in after.facts.checkup.found:
+        old = before.facts.answer(new.key)
+        was, said = (old.verdict, old.answer) if old else (UNKNOWN, UNKNOWN)
+        rows.append((new.question, was, new.verdict, said, new.answer))
     columns = [(name, False) for name in ("Question", "Before", "After", "Answer before", "Answer after")]
-    return Part(
-        "checkup", "Seven answers", unknown=after.why("checkup"), tables=tables(table("Verdicts", columns, rows))
-    )
+    made = tables(table("Verdicts", columns, rows))
+    return Part("checkup", "Seven answers", unknown=after.facts.checkup.why, tables=made)
 
 
-def relations(before: Facts, after: Facts) -> Part:
+def relations(before: Report, after: Report) -> Part:
     """Returns what both caches hold of the relations of either report."""
-    old, new = (
-        {label(row): row for row in facts.rows("caches") if row["oid"] is not None} for facts in (before, after)
-    )
-    names = sorted({**old, **new}, key=lambda name: -(new.get(name, old.get(name, {}))["both_bytes"] or 0))
+    old, new = ({str(row): row for row in r.facts.caches.found if row.oid is not None} for r in (before, after))
+    latest = {**old, **new}
 
-    def at(rows: dict[str, Row], name: str, key: str) -> str:
-        return known(rows[name][key], size) if name in rows else "not among the largest"
+    def at(rows: dict[str, Cached], name: str, value: Callable[[Cached], int | None]) -> str:
+        return known(value(rows[name]), size) if name in rows else "not among the largest"
 
     rows = [
         (
             name,
-            at(old, name, "both_bytes"),
-            at(new, name, "both_bytes"),
-            at(old, name, "shared_bytes"),
-            at(new, name, "shared_bytes"),
+            at(old, name, lambda row: row.both_bytes),
+            at(new, name, lambda row: row.both_bytes),
+            at(old, name, lambda row: row.shared_bytes),
+            at(new, name, lambda row: row.shared_bytes),
         )
-        for name in names
+        for name in sorted(latest, key=lambda name: -(latest[name].both_bytes or 0))
     ]
     columns = [("Relation", False), ("Cached twice, before", True), ("After", True)]
     columns += [("In shared_buffers, before", True), ("After", True)]
     made = tables(table("Relations of this database, most bytes cached twice first", columns, rows))
-    shares = " and ".join(share_of(total(f).get("both_bytes"), total(f).get("shared_bytes")) for f in (before, after))
+    totals = [report.facts.database for report in (before, after)]
+    shares = " and ".join(share_of(t.both_bytes, t.shared_bytes) if t else UNKNOWN for t in totals)
     text = (f"Of the pages of this database in shared_buffers, {shares} were also in the page cache.",) if made else ()
     return Part("caches", "Both caches", text, tables=made)
 
 
-def render(one: dict[str, Any], two: dict[str, Any], bundle: str = "") -> str:
-    before, after = Facts(one), Facts(two)
-    about = f"Before: {moment(one['taken_at'])}. After: {moment(two['taken_at'])}."
+def render(before: Report, after: Report, bundle: str = "") -> str:
+    about = f"Before: {moment(before.taken_at)}. After: {moment(after.taken_at)}."
     parts = tuple(make(before, after) for make in (curves, figures, answers, relations))
-    return page.show(f"{page.title(after)}, before and after", headline(before, after), parts, bundle, about=about)
+    return page.show(f"{page.title(after)}, before and after", headline(before, after), parts, bundle, about)

@@ -3,89 +3,82 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from pgbufprobe_lab.formatting import MISSING, number, percent, size
-from pgbufprobe_lab.pages import Chart
-from pgbufprobe_lab.pages.charts import Axis, Series, curve
-
-from pgbufprobe_report.view import UNKNOWN, Facts, Part, Row, interval, known, table
+from pgbufprobe_page import Chart
+from pgbufprobe_page.charts import Axis, Row, Series, curve
+from pgbufprobe_page.formatting import MISSING, percent, size
+from pgbufprobe_report.facts import AddedSize, Facts, Ratios, Report, Size
+from pgbufprobe_report.view import UNKNOWN, Part, interval, joined, known, measured, table
 
 READS = "reads: not in shared_buffers"
 WAITS = "storage reads: in neither cache"
 MORE = "reads, if there were more memory"
+PLACES = {READS: 0, WAITS: 1, MORE: 4}  # in the palette
 LABELLED = (0.25, 0.5, 1, 2, 4)  # sizes on the axis
-RATIOS = {READS: ("estd_miss_ratio", "miss_ratio"), WAITS: ("estd_storage_ratio", "storage_ratio")}
 
 
-def fits(row: Row) -> bool:
-    """A size of which nothing is known may fit."""
-    return row["fits"] in ("yes", None)
+def ratio(row: Ratios, series: str) -> tuple[float | None, float | None, float | None]:
+    """Returns what a line shows of a row, and the ends of its interval."""
+    if series == WAITS:
+        return row.estd_storage_ratio, row.storage_ratio_low, row.storage_ratio_high
+    return row.estd_miss_ratio, row.miss_ratio_low, row.miss_ratio_high
 
 
-def points(rows: list[Row], series: str, name: str = "") -> list[Row]:
+def points(rows: Sequence[Size | AddedSize], series: str, name: str = "") -> list[Row]:
     """Returns the known points of a line."""
-    value, ratio = RATIOS[series]
-    return [
-        {
-            "x": row["shared_buffers_bytes"],
-            "y": 100 * row[value],
-            "low": None if row.get(f"{ratio}_low") is None else 100 * row[f"{ratio}_low"],
-            "high": None if row.get(f"{ratio}_high") is None else 100 * row[f"{ratio}_high"],
-            "size": size(row["shared_buffers_bytes"]),
-            "series": name or series,
-        }
-        for row in rows
-        if row[value] is not None and row["size_factor"] <= 4
-    ]
+    made = []
+    for row in rows:
+        value, *ends = ratio(row, series) if isinstance(row, Size) else (row.estd_miss_ratio, None, None)
+        if value is not None and row.size_factor <= 4:
+            low, high = (None if end is None else 100 * end for end in ends)
+            of = {"x": row.shared_buffers_bytes, "size": size(row.shared_buffers_bytes), "series": name or series}
+            made.append(of | {"y": 100 * value, "low": low, "high": high})
+    return made
 
 
-def more_memory(sizes: list[Row], added: list[Row]) -> list[Row]:
+def more_memory(sizes: list[Size], added: list[AddedSize]) -> list[Row]:
     """Returns the line for sizes that do not fit, which begins at the largest size that does."""
-    small = [row["size_factor"] for row in sizes if fits(row)]
+    small = [row.size_factor for row in sizes if row.may_fit]
     if len(small) == len(sizes):
         return []
-    rows = [row for row in added if row["size_factor"] >= max(small, default=0)]
-    return [point | {"low": None, "high": None} for point in points(rows, READS, MORE)]
+    return points([row for row in added if row.size_factor >= max(small, default=0)], MORE)
 
 
-def grey_from(sizes: list[Row]) -> float | None:
+def grey_from(sizes: list[Size]) -> float | None:
     """Returns where the sizes begin that do not fit: between the last that fits and the next."""
-    small = [row["shared_buffers_bytes"] for row in sizes if fits(row)]
-    large = [row["shared_buffers_bytes"] for row in sizes if not fits(row) and row["size_factor"] <= 4]
+    small = [row.shared_buffers_bytes for row in sizes if row.may_fit]
+    large = [row.shared_buffers_bytes for row in sizes if not row.may_fit and row.size_factor <= 4]
     return math.sqrt(max(small) * min(large)) if small and large else None
 
 
-def axis(sizes: list[Row]) -> Axis:
-    return Axis(
-        "shared_buffers", sizes=tuple(row["shared_buffers_bytes"] for row in sizes if row["size_factor"] in LABELLED)
-    )
-
-
-def markers(facts: Facts) -> dict[str, float]:
+def markers(report: Report) -> dict[str, float]:
     """Returns today's size and the advised one."""
-    found = {row["mark"]: row["shared_buffers_bytes"] for row in facts.rows("sizes")}
-    today = facts.server["shared_buffers_bytes"]
-    keep = facts.answer("size").get("value") == 1
+    found = {row.mark: row.shared_buffers_bytes for row in report.facts.sizes.found}
+    today = report.server.shared_buffers_bytes
+    answer = report.facts.answer("size")
+    keep = answer and answer.value == 1
     marks: dict[str, float] = {f"today, and advised: {size(today)}" if keep else f"today: {size(today)}": today}
     if "advised" in found:
         marks[f"advised: {size(found['advised'])}"] = found["advised"]
     return marks
 
 
-def chart(facts: Facts) -> tuple[Chart, ...]:
-    sizes = facts.rows("sizes")
+def chart(report: Report) -> tuple[Chart, ...]:
+    sizes = report.facts.sizes.found
     lines = {
         READS: points(sizes, READS),
         WAITS: points(sizes, WAITS),
-        MORE: more_memory(sizes, facts.rows("sizes_added")),
+        MORE: more_memory(sizes, report.facts.sizes_added.found),
     }
     names = tuple(name for name, found in lines.items() if found)
     if not lines[READS]:
         return ()
-    series = Series(names, tuple({READS: 0, WAITS: 1, MORE: 4}[name] for name in names))
+    shown = tuple(row.shared_buffers_bytes for row in sizes if row.size_factor in LABELLED)
+    x, y = Axis("shared_buffers", sizes=shown), Axis("% of block accesses")
     rows = [row for found in lines.values() for row in found]
     grey = grey_from(sizes)
-    spec = curve(rows, axis(sizes), Axis("% of block accesses"), series, markers(facts), grey)
+    spec = curve(rows, x, y, Series(names, tuple(PLACES[name] for name in names)), markers(report), grey)
     caption = "Bands are 95 % intervals."
     if WAITS not in names:
         caption += " Which reads wait for storage is unknown; the reason is below."
@@ -94,52 +87,51 @@ def chart(facts: Facts) -> tuple[Chart, ...]:
     return (Chart("Block accesses that shared_buffers does not serve", caption, spec, wide=True, name="chart-curve"),)
 
 
-def cells(row: Row, added: dict[float, Row]) -> tuple[str, ...]:
+def cells(row: Size, added: dict[float, AddedSize]) -> tuple[str, ...]:
     """Returns the cells of one size."""
-    name = size(row["shared_buffers_bytes"]) + (f", {row['mark']}" if row["mark"] else "")
-    if fits(row):
+    name = size(row.shared_buffers_bytes) + (f", {row.mark}" if row.mark else "")
+    if row.may_fit:
         return (
             name,
-            known(row["os_cache_bytes"], size),
-            known(row["fits"]),
-            interval(row, *RATIOS[READS]),
-            interval(row, *RATIOS[WAITS]),
-            known(row["estd_read_ms_per_second"], lambda ms: f"{number(ms)} ms"),
+            known(row.os_cache_bytes, size),
+            known(row.fits),
+            interval(*ratio(row, READS)),
+            interval(*ratio(row, WAITS)),
+            measured(row.estd_read_ms_per_second, "ms"),
         )
-    more = added.get(row["size_factor"], {}).get("estd_miss_ratio")
+    more = added[row.size_factor].estd_miss_ratio if row.size_factor in added else None
     reads = UNKNOWN if more is None else f"{percent(more)} with more memory"
-    return (name, MISSING, f"no: {row['fits']}", reads, "does not fit", "does not fit")
+    return (name, MISSING, f"no: {row.fits}", reads, "does not fit", "does not fit")
 
 
-def notes(sizes: list[Row]) -> tuple[str, ...]:
+def notes(sizes: list[Size]) -> tuple[str, ...]:
     """Returns what the server says about sizes, each once."""
     found: dict[str, list[str]] = {}
     for row in sizes:
-        if row["note"] and fits(row):
-            found.setdefault(row["note"], []).append(size(row["shared_buffers_bytes"]))
-    count = sum(1 for row in sizes if fits(row))
+        if row.note and row.may_fit:
+            found.setdefault(row.note, []).append(size(row.shared_buffers_bytes))
+    count = sum(row.may_fit for row in sizes)
     return tuple(f"{'All sizes' if len(of) == count else ', '.join(of)}: {note}." for note, of in found.items())
 
 
-def part(facts: Facts) -> Part:
-    sizes = facts.rows("sizes")
-    added = {row["size_factor"]: row for row in facts.rows("sizes_added")}
+def part(report: Report) -> Part:
+    facts: Facts = report.facts
+    sizes = facts.sizes.found
+    added = {row.size_factor: row for row in facts.sizes_added.found}
     columns = [("shared_buffers", False), ("Page cache", True), ("Fits", False)]
     columns += [("Reads", True), ("Wait for storage", True), ("Waiting per second", True)]
-    faded = frozenset(number for number, row in enumerate(sizes) if not fits(row))
     made = table(
         "Shares of block accesses at each size, with 95 % intervals, and the time that all sessions together wait",
         columns,
         [cells(row, added) for row in sizes],
         long=True,
-        faded=faded,
+        faded=frozenset(number for number, row in enumerate(sizes) if not row.may_fit),
     )
-    missing = " ".join(t for t in (facts.why("sizes"), facts.why("sizes_added")) if t)
     return Part(
         "decision",
         "Other sizes",
-        unknown=missing,
-        charts=chart(facts),
+        unknown=joined(facts.sizes.why, facts.sizes_added.why),
+        charts=chart(report),
         tables=(made,) if sizes else (),
         after=notes(sizes),
     )

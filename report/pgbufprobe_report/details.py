@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pgbufprobe_lab.formatting import number, percent, size
-from pgbufprobe_lab.pages import Chart
-from pgbufprobe_lab.pages.charts import Axis, Series, areas, bars, lines
-
+from pgbufprobe_page import Chart
+from pgbufprobe_page.charts import Axis, Series, areas, bars, lines
+from pgbufprobe_page.formatting import number, percent, size
 from pgbufprobe_report import caches
+from pgbufprobe_report.decision import READS, WAITS, ratio
+from pgbufprobe_report.facts import Facts, Report, Usage
 from pgbufprobe_report.view import (
-    BADGES,
     MB,
     UNKNOWN,
-    Facts,
     Part,
-    Row,
     interval,
+    joined,
     known,
-    label,
+    measured,
     moment,
     share_of,
     table,
@@ -28,138 +27,117 @@ from pgbufprobe_report.view import (
 
 UNUSED = "unused"
 PALETTE = [f"var(--s{i})" for i in range(6)]
+MINUTES = Axis("minutes before this report", zero=False)
+HISTORY = "From the history of the worker."
 
 
 def answers(facts: Facts) -> Part:
-    rows = []
-    for row in facts.rows("checkup"):
-        kind, sign = BADGES.get(row["verdict"], BADGES["unknown"])
-        rows.append(row | {"kind": kind, "sign": sign})
-    return Part("checkup", "Seven answers", unknown=facts.why("checkup"), answers=tuple(rows))
+    return Part("checkup", "Seven answers", unknown=facts.checkup.why, answers=tuple(facts.checkup.found))
 
 
-def ago(row: Row, data: Row) -> float:
-    """Returns the minutes from the report to a sample of the history: negative, because it was before."""
-    taken, now = (datetime.fromisoformat(text) for text in (row["taken_at"], data["taken_at"]))
+def ago(then: str, report: Report) -> float:
+    """Returns the minutes from the report to a time: negative, because it was before."""
+    taken, now = (datetime.fromisoformat(text) for text in (then, report.taken_at))
     return round((taken - now).total_seconds() / 60, 2)
 
 
-def usage_chart(rows: list[Row]) -> Chart:
-    names = tuple(UNUSED if row["usagecount"] is None else str(row["usagecount"]) for row in rows)
+def usage_chart(rows: list[Usage]) -> Chart:
+    names = tuple(UNUSED if row.usagecount is None else str(row.usagecount) for row in rows)
     points = [
-        {"x": name, "y": row["bytes"] / MB, "series": "buffers", "label": size(row["bytes"]) if row["bytes"] else ""}
+        {"x": name, "y": row.bytes / MB, "series": "buffers", "label": size(row.bytes) if row.bytes else ""}
         for name, row in zip(names, rows, strict=True)
     ]
     spec = bars(points, Axis("usage count", names), Axis("MB"), Series(("buffers",)), height=220)
     return Chart("Now", "The clock hand evicts pages whose usage count is 0.", spec, name="chart-usage-now")
 
 
-def usage_over_time(facts: Facts) -> tuple[Chart, ...]:
-    samples = facts.rows("history")
+def usage_over_time(report: Report) -> tuple[Chart, ...]:
+    samples = report.facts.history.found
     if len(samples) < 2:
         return ()
-    names = [*(str(count) for count in range(len(samples[0]["usagecounts"]))), UNUSED]
+    names = [*(str(count) for count in range(len(samples[0].usagecounts))), UNUSED]
     points = []
     for row in samples:
-        counts = [*row["usagecounts"], row["unused"]]
+        counts = [*row.usagecounts, row.unused]
         points += [
-            {"x": ago(row, facts.data), "y": 100 * count / sum(counts), "series": name, "place": place}
+            {"x": ago(row.taken_at, report), "y": 100 * count / sum(counts), "series": name, "place": place}
             for place, (name, count) in enumerate(zip(names, counts, strict=True))
         ]
     palette = [*(PALETTE[min(i, 5)] for i in range(len(names) - 1)), "var(--grid)"]
-    spec = areas(points, Axis("minutes before this report", zero=False), Axis("% of the pool"), names, palette)
-    return (
-        Chart(
-            "Over time", "Buffers at each usage count, from the history of the worker.", spec, name="chart-usage-time"
-        ),
-    )
+    spec = areas(points, MINUTES, Axis("% of the pool"), names, palette)
+    caption = "Buffers at each usage count, from the history of the worker."
+    return (Chart("Over time", caption, spec, name="chart-usage-time"),)
 
 
-def usage(facts: Facts) -> Part:
-    rows = facts.rows("usage")
+def usage(report: Report) -> Part:
+    facts, block = report.facts, report.server.block_bytes
+    rows = facts.usage.found
     columns = [("Usage count", False), ("Size", True), ("Share", True), ("Dirty", True), ("Pinned buffers", True)]
-    block = facts.server["block_bytes"]
     made = table(
         "Buffers at each usage count",
         columns,
         [
             (
-                known(row["usagecount"]) if row["usagecount"] is not None else UNUSED,
-                with_error(row["bytes"], (row["buffers_error"] or 0) * block),
-                known(row["fraction"], percent),
-                with_error(row["dirty"] * block, (row["dirty_error"] or 0) * block),
-                number(row["pinned"]),
+                UNUSED if row.usagecount is None else str(row.usagecount),
+                with_error(row.bytes, (row.buffers_error or 0) * block),
+                known(row.fraction, percent),
+                size(row.dirty * block),
+                number(row.pinned),
             )
             for row in rows
         ],
         long=True,
     )
-    charts = ((usage_chart(rows),) if rows else ()) + usage_over_time(facts)
-    missing = " ".join(t for t in (facts.why("usage"), facts.why("history")) if t)
-    return Part("usage", "Usage counts", unknown=missing, charts=charts, tables=tables(made))
+    charts = ((usage_chart(rows),) if rows else ()) + usage_over_time(report)
+    return Part(
+        "usage", "Usage counts", unknown=joined(facts.usage.why, facts.history.why), charts=charts, tables=tables(made)
+    )
 
 
-def clock(facts: Facts) -> Part:
-    row = facts.first("clock")
-    if not row:
-        return Part("clock", "Clock hand", unknown=facts.why("clock"))
-    still = f"the hand did not move in {number(row.get('seconds'))} s"
+def clock(report: Report) -> Part:
+    facts = report.facts
+    if not facts.clock.found:
+        return Part("clock", "Clock hand", unknown=facts.clock.why)
+    row = facts.clock.found[0]
+    still = f"the hand did not move in {number(row.seconds)} s"
+    inspected = row.inspected_per_allocation
     pairs = (
-        ("Position", f"{share_of(row['hand'], row['buffers'])} of the pool, after {number(row['passes'])} passes"),
-        ("A pass takes", still if row["seconds_per_pass"] is None else f"{number(row['seconds_per_pass'])} s"),
+        ("Position", f"{share_of(row.hand, row.buffers)} of the pool, after {number(row.passes)} passes"),
+        ("A pass takes", still if row.seconds_per_pass is None else f"{number(row.seconds_per_pass)} s"),
         (
             "Inspected for each allocation",
-            "nothing was allocated"
-            if row["inspected_per_allocation"] is None
-            else f"{number(row['inspected_per_allocation'])} buffers",
+            "nothing was allocated" if inspected is None else f"{number(inspected)} buffers",
         ),
-        ("Allocations", known(row["allocations_per_second"], lambda n: f"{number(n)} per second")),
-        ("Watched for", f"{number(row['seconds'])} s"),
+        ("Allocations", measured(row.allocations_per_second, "per second")),
+        ("Watched for", f"{number(row.seconds)} s"),
     )
     points = [
-        {"x": ago(sample, facts.data), "y": sample["seconds_per_pass"], "series": "pass"}
-        for sample in facts.rows("history")
-        if sample["seconds_per_pass"] is not None
+        {"x": ago(sample.taken_at, report), "y": sample.seconds_per_pass, "series": "pass"}
+        for sample in facts.history.found
+        if sample.seconds_per_pass is not None
     ]
-    charts = ()
+    charts: tuple[Chart, ...] = ()
     if len(points) > 1:
-        time = Axis("minutes before this report", zero=False)
-        spec = lines(points, time, Axis("s"), Series(("pass",)), height=220)
-        charts = (
-            Chart(
-                "Seconds for each pass of the clock hand", "From the history of the worker.", spec, name="chart-clock"
-            ),
-        )
-    return Part("clock", "Clock hand", unknown=facts.why("clock"), pairs=pairs, charts=charts)
+        spec = lines(points, MINUTES, Axis("s"), Series(("pass",)), height=220)
+        charts = (Chart("Seconds for each pass of the clock hand", HISTORY, spec, name="chart-clock"),)
+    return Part("clock", "Clock hand", unknown=facts.clock.why, pairs=pairs, charts=charts)
 
 
 def costs(facts: Facts) -> Part:
-    def us(value: float | None) -> str:
-        return known(value, lambda v: f"{number(v)} µs")
-
-    def ms(value: float | None) -> str:
-        return known(value, lambda v: f"{number(v)} ms")
-
-    columns = [
-        ("Usage counts", False),
-        ("Median", True),
-        ("95 %", True),
-        ("Longest", True),
-        ("Inspected for each", True),
-    ]
-    columns += [("Dirty victims", True), ("A whole pass", True)]
+    columns = [("Usage counts", False), ("Median", True), ("95 %", True), ("Longest", True)]
+    columns += [("Inspected for each", True), ("Dirty victims", True), ("A whole pass", True)]
     victims = table(
         "Searches for a buffer to evict, replayed without changing anything",
         columns,
         [
             (
-                {"current": "as now", "worst": "all at the highest"}.get(row["scenario"], row["scenario"]),
-                *(us(row[name]) for name in ("p50_us", "p95_us", "max_us")),
-                known(row["inspected_per_victim"], number),
-                f"{number(row['dirty_victims'])} of {number(row['victims'])}",
-                ms(row["ms_per_pass"]),
+                {"current": "as now", "worst": "all at the highest"}.get(row.scenario, row.scenario),
+                *(measured(us, "µs") for us in (row.p50_us, row.p95_us, row.max_us)),
+                known(row.inspected_per_victim, number),
+                f"{number(row.dirty_victims)} of {number(row.victims)}",
+                measured(row.ms_per_pass, "ms"),
             )
-            for row in facts.rows("victims")
+            for row in facts.victims.found
         ],
     )
     scans = table(
@@ -167,59 +145,51 @@ def costs(facts: Facts) -> Part:
         [("Scan", False), ("Average", True), ("Best", True), ("Slowest", True), ("For each GB of the pool", True)],
         [
             (
-                f"{row['method']}: {row['models']}",
-                *(ms(row[name]) for name in ("avg_ms", "min_ms", "max_ms", "ms_per_gb")),
+                f"{row.method}: {row.models}",
+                *(measured(ms, "ms") for ms in (row.avg_ms, row.min_ms, row.max_ms, row.ms_per_gb)),
             )
-            for row in facts.rows("scans")
+            for row in facts.scans.found
         ],
     )
-    missing = " ".join(t for t in (facts.why("victims"), facts.why("scans")) if t)
+    missing = joined(facts.victims.why, facts.scans.why)
     return Part("costs", "Victims and scans", unknown=missing, tables=tables(victims, scans))
 
 
-def gains(facts: Facts) -> Part:
-    block = facts.server["block_bytes"]
+def gains(report: Report) -> Part:
+    facts, block = report.facts, report.server.block_bytes
 
-    def read(row: Row, name: str) -> str:
-        value, error = row[f"estd_{name}"], row.get(f"estd_{name}_error") or 0
-        return UNKNOWN if value is None else with_error(value * block, error * block)
+    def read(blocks: float | None, error: float | None) -> str:
+        return UNKNOWN if blocks is None else with_error(blocks * block, (error or 0) * block)
 
-    rows = sorted(facts.rows("gains"), key=lambda row: -(row["estd_reads_saved"] or 0))
-    rows = [row for row in rows if row["estd_loads"] is not None]
-    columns = [
-        ("Relation", False),
-        ("Wasted: reads that twice the size would save", True),
-        ("Share of its reads", True),
-    ]
-    columns += [
-        ("Of these, wait for storage", True),
-        ("Reads that half the size would add", True),
-        ("Working set", True),
-    ]
-    window = facts.first("sizes").get("window_seconds")
+    rows = sorted(facts.gains.found, key=lambda row: -(row.estd_reads_saved or 0))
+    rows = [row for row in rows if row.estd_loads is not None]
+    columns = [("Relation", False), ("Wasted: reads that twice the size would save", True)]
+    columns += [("Share of its reads", True), ("Of these, wait for storage", True)]
+    columns += [("Reads that half the size would add", True), ("Working set", True)]
+    window = facts.sizes.found[0].window_seconds if facts.sizes.found else None
     made = table(
         f"Reads in the last {known(window, number)} s, and what other sizes would change",
         columns,
         [
             (
-                label(row),
-                read(row, "reads_saved"),
-                share_of(row["estd_reads_saved"], row["estd_loads"]),
-                read(row, "storage_reads_saved"),
-                read(row, "reads_added"),
-                with_error(row["working_set_bytes"], row["working_set_bytes_error"]),
+                str(row),
+                read(row.estd_reads_saved, row.estd_reads_saved_error),
+                share_of(row.estd_reads_saved, row.estd_loads),
+                read(row.estd_storage_reads_saved, row.estd_storage_reads_saved_error),
+                read(row.estd_reads_added, row.estd_reads_added_error),
+                with_error(row.working_set_bytes, row.working_set_bytes_error),
             )
             for row in rows
         ],
         long=True,
     )
-    notes = dict.fromkeys(f"{label(row)}: {row['note']}." for row in facts.rows("gains") if row["note"])
+    notes = dict.fromkeys(f"{row}: {row.note}." for row in facts.gains.found if row.note)
     text = ("Reads that wait for storage may be negative: a larger pool leaves less to the page cache.",)
-    return Part("gains", "Who gains", text if rows else (), facts.why("gains"), tables=tables(made), after=tuple(notes))
+    return Part("gains", "Who gains", text if rows else (), facts.gains.why, tables=tables(made), after=tuple(notes))
 
 
 def predictions(facts: Facts) -> Part:
-    rows = facts.rows("predictions")
+    rows = facts.predictions.found
     columns = [("Made", False), ("Sizes", False), ("Held", False), ("Reads predicted", True), ("Measured", True)]
     columns += [("Storage predicted", True), ("Measured", True), ("Note", False)]
     made = table(
@@ -227,19 +197,19 @@ def predictions(facts: Facts) -> Part:
         columns,
         [
             (
-                moment(row["made_at"]),
-                f"{size(row['from_bytes'])} to {size(row['to_bytes'])}",
-                {True: "yes", False: "no", None: "undecided"}[row["held"]],
-                interval(row, "estd_miss_ratio", "miss_ratio"),
-                known(row["measured_miss_ratio"], percent),
-                interval(row, "estd_storage_ratio", "storage_ratio"),
-                known(row["measured_storage_ratio"], percent),
-                row["note"] or "",
+                moment(row.made_at),
+                f"{size(row.from_bytes)} to {size(row.to_bytes)}",
+                {True: "yes", False: "no", None: "undecided"}[row.held],
+                interval(*ratio(row, READS)),
+                known(row.measured_miss_ratio, percent),
+                interval(*ratio(row, WAITS)),
+                known(row.measured_storage_ratio, percent),
+                row.note or "",
             )
             for row in rows
         ],
     )
-    missing = facts.why("predictions")
+    missing = facts.predictions.why
     text = () if rows or missing else ("The server has not been restarted with another size.",)
     return Part("predictions", "Predictions, and whether they held", text, missing, tables=tables(made))
 
@@ -253,63 +223,68 @@ LIMITS = (
 )
 
 
-def method(facts: Facts) -> Part:
-    server, data = facts.server, facts.data
-    today = next((row for row in facts.rows("sizes") if row["size_factor"] == 1), {})
-    seen = known(today.get("reads_seen"), number)
-    pairs = [
-        ("Server", server["version"]),
-        ("Extension", f"pgbufprobe {server['extension_version']}"),
-        ("Database", f"{server['database']}" + (f" of {server['cluster_name']}" if server["cluster_name"] else "")),
-        ("Role of the server", "standby" if server["standby"] else "primary"),
-        ("Running since", moment(server["started_at"])),
-        ("Taken", f"{moment(data['taken_at'])}, in {number(data['seconds'])} s, in a read-only transaction"),
-        ("The curve learned from", f"{seen} reads in {known(today.get('window_seconds'), number)} s"),
-        (
-            "Error of the curve",
-            f"reads {known(today.get('self_error'), number)}, storage reads "
-            f"{known(today.get('storage_self_error'), number)}; 0 is perfect",
-        ),
-        ("Loads missed", known(today.get("missed_loads"), percent)),
-        (
-            "Sampled",
-            ", ".join(
-                f"{percent(share)} of {what}"
-                for what, share in (
-                    ("the buffers", data["sampled"]["pool"]),
-                    ("the blocks in files", data["sampled"]["files"]),
-                )
-            ),
-        ),
+def learned(facts: Facts) -> list[tuple[str, str]]:
+    """Returns on what the curve rests."""
+    today = facts.today
+    seen, seconds = (today.reads_seen, today.window_seconds) if today else (None, None)
+    errors = (today.self_error, today.storage_self_error) if today else (None, None)
+    reads, storage = (known(error, number) for error in errors)
+    return [
+        ("The curve learned from", f"{known(seen, number)} reads in {known(seconds, number)} s"),
+        ("Error of the curve", f"reads {reads}, storage reads {storage}; 0 is perfect"),
+        ("Loads missed", known(today.missed_loads if today else None, percent)),
     ]
+
+
+def method(report: Report) -> Part:
+    server, facts = report.server, report.facts
+    pool, files = percent(report.sampled.pool), percent(report.sampled.files)
+    pairs = [
+        ("Server", server.version),
+        ("Extension", f"pgbufprobe {server.extension_version}"),
+        ("Database", server.database + (f" of {server.cluster_name}" if server.cluster_name else "")),
+        ("Role of the server", "standby" if server.standby else "primary"),
+        ("Running since", moment(server.started_at)),
+        ("Taken", f"{moment(report.taken_at)}, in {number(report.seconds)} s, in a read-only transaction"),
+        *learned(facts),
+        ("Sampled", f"{pool} of the buffers, {files} of the blocks in files"),
+    ]
+    if report.redacted:
+        pairs.append(("Names", "replaced by the OIDs of relations and databases"))
     settings = table(
-        "Settings", [("Setting", False), ("Value", False)], [(r["name"], r["setting"]) for r in facts.rows("settings")]
+        "Settings",
+        [("Setting", False), ("Value", False)],
+        [(row.name, row.setting or "") for row in facts.settings.found],
     )
     queries = table(
         "What was asked",
         [("Function", False), ("Rows", True), ("Time", True)],
         [
-            (
-                fact["call"],
-                UNKNOWN if fact["rows"] is None else number(len(fact["rows"])),
-                f"{number(fact['seconds'])} s",
-            )
-            for fact in data["facts"].values()
+            (fact.call, UNKNOWN if fact.rows is None else number(len(fact.rows)), f"{number(fact.seconds)} s")
+            for fact in vars(facts).values()
         ],
         long=True,
     )
-    if data["redacted"]:
-        pairs.append(("Names", "replaced by the OIDs of relations and databases"))
     return Part(
         "method",
         "How this was measured",
-        unknown=facts.why("settings"),
+        unknown=facts.settings.why,
         pairs=tuple(pairs),
         tables=tables(queries, settings),
         after=LIMITS,
     )
 
 
-def parts(facts: Facts) -> tuple[Part, ...]:
-    made = (answers, usage, clock, costs, caches.both, caches.pool, gains, predictions, method)
-    return tuple(make(facts) for make in made)
+def parts(report: Report) -> tuple[Part, ...]:
+    facts = report.facts
+    return (
+        answers(facts),
+        usage(report),
+        clock(report),
+        costs(facts),
+        caches.both(facts),
+        caches.pool(facts),
+        gains(report),
+        predictions(facts),
+        method(report),
+    )

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pgbufprobe_lab.pages import render as render_page
-
+from pgbufprobe_page import render as render_page
 from pgbufprobe_report import decision, details
-from pgbufprobe_report.view import BADGES, UNKNOWN, Facts, Part, Row, moment
-
-NO_ANSWER: Row = {
-    "answer": "",
-    "verdict": UNKNOWN,
-    "action": None,
-    "question": "Which size should shared_buffers have?",
-}
+from pgbufprobe_report.facts import Answer, Report
+from pgbufprobe_report.view import UNKNOWN, Part, moment
 
 
-def title(facts: Facts) -> str:
-    return f"shared_buffers of {facts.server['cluster_name'] or facts.server['database']}"
+def title(report: Report) -> str:
+    return f"shared_buffers of {report.server.cluster_name or report.server.database}"
 
 
-def show(name: str, first: Row, parts: tuple[Part, ...], bundle: str, **context: object) -> str:
+def show(name: str, first: Answer, parts: tuple[Part, ...], bundle: str, about: str) -> str:
     """Renders parts below the first answer. `bundle` replaces the chart library."""
-    kind, sign = BADGES.get(first["verdict"], BADGES["unknown"])
     charts = tuple(chart for part in parts for chart in part.charts)
-    return render_page(
-        __package__,
-        "page.html.j2",
-        charts,
-        bundle,
-        title=name,
-        first=first | {"kind": kind, "sign": sign},
-        parts=parts,
-        **context,
-    )
+    return render_page(__package__, "page.html.j2", charts, bundle, title=name, first=first, parts=parts, about=about)
 
 
-def render(data: dict[str, Any], bundle: str = "") -> str:
-    facts = Facts(data)
-    first = facts.answer("size") or NO_ANSWER | {"answer": facts.why("checkup")}
-    server = facts.server
-    about = f"PostgreSQL {server['server_version']}, database {server['database']}, {moment(data['taken_at'])}."
-    return show(title(facts), first, (decision.part(facts), *details.parts(facts)), bundle, about=about)
+def render(report: Report, bundle: str = "") -> str:
+    server, facts = report.server, report.facts
+    first = facts.answer("size") or Answer("size", "", facts.checkup.why, None, UNKNOWN, None)
+    about = f"PostgreSQL {server.server_version}, database {server.database}, {moment(report.taken_at)}."
+    return show(title(report), first, (decision.part(report), *details.parts(report)), bundle, about)

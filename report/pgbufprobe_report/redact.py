@@ -3,38 +3,52 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
-LABELS = ("relation", "database")
+from pgbufprobe_report.facts import AnyFork, Fact, Facts, Fork, Report, Server
+
+R = TypeVar("R")
+
+# A message may name what it likes. Of errors with these SQLSTATEs, readers learn the reason in other words.
+REASONS = {
+    "25006": "it cannot run in a read-only transaction",
+    "42501": "permission was denied",
+    "55000": "the server is not configured for it",
+    "55P03": "a lock was not available in time",
+    "57014": "it was canceled, or took too long",
+}
 
 
 def _text(value: str) -> str:
-    """Messages quote names, which may contain quotes themselves."""
+    """Answers of the extension quote names, which may contain quotes themselves."""
     return re.sub(r'".*"', '"..."', value, flags=re.DOTALL)
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    oids = {"relation": row.get("oid"), "database": row.get("database_oid")}
-    names = {name: f"{name} {oids[name]}" for name in LABELS if row.get(name) is not None}
-    texts = {key: _text(row[key]) for key in ("note", "unknown", "answer", "action") if isinstance(row.get(key), str)}
-    return row | names | texts
+def _reason(sqlstate: str | None) -> str:
+    return f"{REASONS.get(sqlstate or '', 'the server reported an error')} (SQLSTATE {sqlstate or 'not known'})"
 
 
-def _fact(fact: dict[str, Any]) -> dict[str, Any]:
-    return fact | {
-        "rows": fact["rows"] and [_row(row) for row in fact["rows"]],
-        "unknown": fact["unknown"] and _text(fact["unknown"]),
-        "notes": [_text(note) for note in fact["notes"]],
-    }
+def _row(row: R) -> R:
+    found: dict[str, Any] = vars(row)
+    new = {key: _text(found[key]) for key in ("note", "answer", "action") if found.get(key)}
+    if isinstance(row, Fork) and row.relation is not None:
+        new["relation"] = f"relation {row.oid}"
+    if isinstance(row, AnyFork | Server) and row.database is not None:
+        new["database"] = f"database {row.database_oid}"
+    if found.get("cluster_name"):
+        new["cluster_name"] = "withheld"
+    if found.get("unknown"):
+        new["unknown"] = _reason(found["sqlstate"])
+    return replace(row, **new)  # type: ignore[type-var]
 
 
-def redact(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns the same data without names."""
-    server = _row(data["server"])
-    if server["cluster_name"]:
-        server["cluster_name"] = "withheld"
-    return data | {
-        "redacted": True,
-        "server": server,
-        "facts": {name: _fact(fact) for name, fact in data["facts"].items()},
-    }
+def _fact(fact: Fact[R]) -> Fact[R]:
+    rows = None if fact.rows is None else [_row(row) for row in fact.rows]
+    return replace(_row(fact), rows=rows, notes=["a message, which is withheld"] if fact.notes else [])
+
+
+def redact(report: Report) -> Report:
+    """Returns the same facts without names."""
+    facts = {field.name: _fact(getattr(report.facts, field.name)) for field in fields(Facts)}
+    return replace(report, redacted=True, server=_row(report.server), facts=Facts(**facts))

@@ -1,4 +1,6 @@
-"""Facts of a server that does not exist, in the form that gather() returns. Names are hostile."""
+"""Facts of a server that does not exist, as --json writes them. Names are hostile."""
+
+from pgbufprobe_report.facts import Report, parsed
 
 MB = 1024**2
 BLOCK = 8192
@@ -25,9 +27,9 @@ def checkup():
     for key, (question, verdict, value) in QUESTIONS.items():
         answer = "Take 96 MB of the 369 MB that both caches have." if key == "size" else f"The answer about {key}."
         action = f"What to do about {key}." if verdict in ("look", "act") else None
-        yield {"key": key, "question": question, "answer": answer, "value": value, "unit": "x", "verdict": verdict} | {
+        yield {"key": key, "question": question, "answer": answer, "value": value} | {
+            "verdict": verdict,
             "action": action,
-            "look_at": "pgbufprobe_advice()",
         }
 
 
@@ -50,7 +52,6 @@ def sizes(pool=192 * MB, advised=0.5, known=True):
             "estd_read_ms_per_second": 2000 * wait if known and fits else None,
             "window_seconds": 55.4 if known else None,
             "reads_seen": 91628 if known else None,
-            "sampled_loads": 9000 if known else None,
             "self_error": -0.031 if known else None,
             "storage_self_error": 0.002 if known else None,
             "missed_loads": 0.01 if known else None,
@@ -62,24 +63,18 @@ def sizes(pool=192 * MB, advised=0.5, known=True):
 
 def sizes_added(pool=192 * MB):
     for factor, miss in zip(SIZES, MISSES, strict=True):
-        yield {"size_factor": factor, "shared_buffers_bytes": int(pool * factor), "estd_miss_ratio": miss} | {
-            "estd_storage_ratio": miss / 2
-        }
+        yield {"size_factor": factor, "shared_buffers_bytes": int(pool * factor), "estd_miss_ratio": miss}
 
 
 def usage():
     for count, buffers in (*enumerate((2000, 9000, 4000, 3000, 2000, 4476)), (None, 100)):
         yield {
             "usagecount": count,
-            "buffers": buffers,
             "bytes": buffers * BLOCK,
             "dirty": buffers // 10,
             "pinned": 0,
-        } | {
             "fraction": buffers / 24576,
             "buffers_error": 0,
-            "dirty_error": 0,
-            "pinned_error": 0,
         }
 
 
@@ -88,7 +83,6 @@ def history():
         yield {
             "taken_at": f"2026-11-22T11:{minute:02}:00.5+00:00",
             "seconds_per_pass": 6.7 + minute / 60 if minute else None,
-            "inspected_per_allocation": 2.5,
             "usagecounts": [2000 + 10 * minute, 9000 - 10 * minute, 4000, 3000, 2000, 4476],
             "unused": 100,
         }
@@ -96,22 +90,16 @@ def history():
 
 def victims():
     for scenario, us in (("current", 0.0378), ("worst", 1930.0)):
-        costs = dict.fromkeys(("avg_us", "p50_us", "p95_us", "p99_us", "max_us"), us)
-        counts = dict.fromkeys(("inspected_max", "inspected", "from_freelist", "skipped_pinned"), 100)
-        yield {"scenario": scenario, "victims": 1000, **costs, "inspected_per_victim": 2.4, **counts} | {
-            "passes": 0.1,
-            "ns_per_buffer": 15.0,
-            "ms_per_pass": 0.37,
-            "ms_per_gb": 1.9,
+        costs = dict.fromkeys(("p50_us", "p95_us", "max_us"), us)
+        yield {"scenario": scenario, "victims": 1000, **costs, "inspected_per_victim": 2.4} | {
             "dirty_victims": 600,
-            "total_ms": 0.04,
+            "ms_per_pass": 0.37,
         }
 
 
 def scans():
     for method, models in (("read", "nothing"), ("lock", "checkpoint"), ("match", "DROP, TRUNCATE")):
-        times = {"avg_ms": 0.06, "min_ms": 0.0537, "max_ms": 0.21, "ms_per_gb": 0.3, "ns_per_buffer": 2.2}
-        yield {"method": method, "models": models, **times, "buffers": 24576, "matched": None, "rounds": 5}
+        yield {"method": method, "models": models, "avg_ms": 0.06, "min_ms": 0.0537, "max_ms": 0.21, "ms_per_gb": 0.3}
 
 
 def names():
@@ -126,7 +114,6 @@ def gains():
     for number, name in enumerate(names()):
         yield name | {
             "fork": "main",
-            "read_fraction": 0.5 / (number + 1),
             "estd_loads": 24166 // (number + 1),
             "estd_reads_saved": 1000 * number,
             "estd_reads_saved_error": 50,
@@ -154,7 +141,6 @@ def predictions():
             "storage_ratio_low": None,
             "storage_ratio_high": None,
             "measured_storage_ratio": None,
-            "measured_since": None,
             "reads_seen": 138171,
             "held": held,
             "note": "the pool is warming up" if held is None else None,
@@ -162,7 +148,7 @@ def predictions():
 
 
 def clock():
-    yield {"buffers": 24576, "hand": 6144, "passes": 42, "seconds": 0.5, "ticks_per_second": 3600.0} | {
+    yield {"buffers": 24576, "hand": 6144, "passes": 42, "seconds": 0.5} | {
         "allocations_per_second": 1500.0,
         "inspected_per_allocation": 2.4,
         "seconds_per_pass": 6.7,
@@ -207,6 +193,7 @@ def maps():
         yield {"relation": name, "oid": 16384 + number, "fork": "main", "bytes": 500 * MB} | {
             "cells": None if failed else cells,
             "unknown": f'could not open file of "{EVIL}"' if failed else None,
+            "sqlstate": "58P01" if failed else None,
         }
 
 
@@ -236,7 +223,8 @@ MAKERS = {
 
 
 def fact(rows=None, unknown=None, notes=()):
-    return {"call": "pgbufprobe_x()", "rows": rows, "unknown": unknown, "notes": list(notes), "seconds": 0.012}
+    about = {"unknown": unknown, "sqlstate": unknown and "55000", "notes": list(notes)}
+    return {"call": "pgbufprobe_x()", "rows": rows, **about, "seconds": 0.012}
 
 
 def report(**replaced):
@@ -278,3 +266,7 @@ def unknown_report():
         row | {"cells": [c | {"os_blocks": None, "both_blocks": None} for c in row["cells"] or []]} for row in maps()
     ]
     return report(**missing, sizes=fact(list(sizes(known=False))), caches=fact(blind), maps=fact(dark), gains=fact([]))
+
+
+def made(data=None):
+    return parsed(Report, data or report())

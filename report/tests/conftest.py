@@ -2,11 +2,12 @@
 
 import pytest
 from artificial import HOSTILE
+from psycopg.sql import SQL, Identifier
+
 from pgbufprobe_lab.measure import cgroup
 from pgbufprobe_lab.measure.errors import LabError
 from pgbufprobe_lab.measure.installation import Installation
 from pgbufprobe_lab.measure.server import Cluster
-from psycopg.sql import SQL, Identifier
 
 SCHEMA = '"<x> {x} %s ""quoted"""'
 

@@ -3,15 +3,15 @@
 import shutil
 
 import pytest
-from artificial import EVIL, report, unknown_report
+from artificial import EVIL, made, unknown_report
 from playwright.sync_api import sync_playwright
 
 from pgbufprobe_report import compare, page
 
 PAGES = {
-    "page": lambda: page.render(report()),
-    "unknown": lambda: page.render(unknown_report()),
-    "comparison": lambda: compare.render(report(), report()),
+    "page": lambda: page.render(made()),
+    "unknown": lambda: page.render(made(unknown_report())),
+    "comparison": lambda: compare.render(made(), made()),
 }
 DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
 

@@ -1,16 +1,11 @@
-"""The command line, and the style of the code."""
+"""The command line."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from artificial import report
+from artificial import fact, history, report, sizes, usage
 
 from pgbufprobe_report.cli import Progress, main
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
@@ -37,6 +32,28 @@ def test_facts_are_written_as_they_are_and_without_names(files, capfdbinary):
     out = capfdbinary.readouterr().out
     assert b"shop" not in out
     assert json.loads(out)["redacted"] is True
+
+
+@pytest.mark.parametrize(
+    "facts, error",
+    [
+        (
+            {"sizes": fact([row | {"estd_miss_ratio": 1e308} for row in sizes()])},
+            "it.facts.sizes.rows.estd_miss_ratio is not of type float",
+        ),
+        ({"usage": fact([row | {"bytes": 10**400} for row in usage()])}, "bytes is not of type int, or out of range"),
+        ({"usage": fact([row | {"bytes": "8"} for row in usage()])}, "bytes is not of type int"),
+        ({"usage": fact([{}])}, "it.facts.usage.rows has no usagecount"),
+        ({"usage": None}, "usage is not of type Fact"),
+        ({"history": fact([row | {"taken_at": "yesterday"} for row in history()])}, "cannot be those of a server"),
+        ({"history": fact([row | {"usagecounts": [0], "unused": 0} for row in history()])}, "division by zero"),
+    ],
+)
+def test_facts_that_no_server_has(tmp_path, capsys, facts, error):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(report(**facts)))
+    assert main([str(path)]) == 2
+    assert error in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["dbname=shop", "after.json"], ["before.json", "dbname=shop"], []])
@@ -82,15 +99,3 @@ def test_progress_is_a_line_on_a_terminal_and_nothing_elsewhere():
         progress.show("")
     assert terminal.text == "\rreport: map of ?[31mred?\x1b[K\r\x1b[K"
     assert pipe.text == ""
-
-
-@pytest.mark.parametrize("command", [("check",), ("format", "--check")])
-def test_ruff_finds_no_problem(command):
-    config = str(ROOT.parent / "lab" / "pyproject.toml")
-    done = subprocess.run(
-        [sys.executable, "-m", "ruff", *command, "--no-cache", "--config", config, "."],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr

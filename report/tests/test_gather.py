@@ -1,14 +1,19 @@
 """What a real server answers: to a role with only pg_monitor, read-only, in time, with the worker and without."""
 
 import json
+import re
+from dataclasses import asdict
+from pathlib import Path
 
+import psycopg
 import pytest
 from artificial import EVIL, HOSTILE, MAKERS, WIDE, report
 from psycopg.sql import SQL, Identifier
 
 from pgbufprobe_report import gather as gathering
 from pgbufprobe_report import page
-from pgbufprobe_report.gather import GatherError, Query, gather
+from pgbufprobe_report.facts import Report, parsed
+from pgbufprobe_report.gather import Bytes, GatherError, Query, gather
 from pgbufprobe_report.redact import redact
 
 MB = 1024**2
@@ -37,32 +42,33 @@ def dsn(server, database="shop", user="monitor"):
     return f"host={server.installation.socket_dir} port={server.installation.port} user={user} dbname={database}"
 
 
-def unknown(data):
-    return {name for name, fact in data["facts"].items() if fact["unknown"]}
+def unknown(report):
+    return {name for name, fact in vars(report.facts).items() if fact.unknown}
 
 
-def check_identities(data):
+def check_identities(report):
     """Facts about the same thing from different functions agree."""
-    facts = {name: fact["rows"] for name, fact in data["facts"].items()}
-    assert sum(row["bytes"] for row in facts["usage"]) == data["server"]["shared_buffers_bytes"] == 16 * MB
-    assert [row["key"] for row in facts["checkup"]] == [row["key"] for row in MAKERS["checkup"]()]
-    maps = {row["relation"]: row["cells"] for row in facts["maps"]}
+    facts = report.facts
+    assert sum(row.bytes for row in facts.usage.found) == report.server.shared_buffers_bytes == 16 * MB
+    assert [row.key for row in facts.checkup.found] == [row["key"] for row in MAKERS["checkup"]()]
+    maps = {row.relation: row.cells for row in facts.maps.found}
     for name in (EVIL, WIDE):
-        (row,) = [r for r in facts["caches"] if r["relation"] == name and r["fork"] == "main"]
-        assert sum(cell["blocks"] for cell in maps[name]) * 8192 == row["bytes"]
-        assert sum(cell["shared_blocks"] for cell in maps[name]) * 8192 == row["shared_bytes"]
-        assert {r["fork"] for r in facts["pool"] if r["relation"] == name} >= {"main"}
+        (row,) = [r for r in facts.caches.found if r.relation == name and r.fork == "main"]
+        assert sum(cell.blocks for cell in maps[name]) * 8192 == row.bytes
+        assert sum(cell.shared_blocks for cell in maps[name]) * 8192 == row.shared_bytes
+        assert {r.fork for r in facts.pool.found if r.relation == name} >= {"main"}
 
 
-def check_shape(data):
+def check_shape(found):
     """The artificial facts, which the other tests use, have the columns of the real ones."""
+    data = asdict(found)
     for name, make in MAKERS.items():
         rows = data["facts"][name]["rows"]
         if rows:
             assert rows[0].keys() == next(iter(make())).keys(), name
     assert data.keys() == report().keys()
     assert data["server"].keys() == report()["server"].keys()
-    assert json.loads(json.dumps(data)) == data
+    assert parsed(Report, json.loads(json.dumps(data))) == found
 
 
 def test_the_worker_adds_sizes_and_history(cluster):
@@ -72,8 +78,8 @@ def test_the_worker_adds_sizes_and_history(cluster):
         use(server, 40)
         data = gather(dsn(server))
         assert unknown(data) == set()
-        assert len(data["facts"]["history"]["rows"]) > 1
-        assert [row["size_factor"] for row in data["facts"]["sizes"]["rows"]][:2] == [0.25, 0.5]
+        assert len(data.facts.history.found) > 1
+        assert [row.size_factor for row in data.facts.sizes.found][:2] == [0.25, 0.5]
         check_identities(data)
         check_shape(data)
 
@@ -82,22 +88,22 @@ def test_without_the_worker_the_rest_is_known(idle):
     shown = []
     data = gather(dsn(idle), shown.append)
     assert unknown(data) == {"history", "predictions"}
-    assert "shared_preload_libraries" in data["facts"]["history"]["unknown"]
-    assert "shared_preload_libraries" in data["facts"]["sizes"]["rows"][0]["note"]
+    assert "shared_preload_libraries" in data.facts.history.unknown
+    assert "shared_preload_libraries" in data.facts.sizes.found[0].note
     assert "pgbufprobe_checkup()" in shown
     check_identities(data)
     check_shape(data)
     text = page.render(data, "/* the chart library */")
     assert "<img" not in text
     assert "名" not in page.render(redact(data), "/* the chart library */")
-    assert "quoted" not in json.dumps(redact(data))
+    assert "quoted" not in json.dumps(asdict(redact(data)))
 
 
 def test_nothing_can_be_written(idle, monkeypatch):
-    writing = Query("writing", "nextval()", "SELECT nextval('public.written')")
-    monkeypatch.setattr(gathering, "QUERIES", (*gathering.QUERIES, writing))
+    writing = Query(Bytes, "nextval()", "SELECT nextval('public.written') AS bytes")
+    monkeypatch.setitem(gathering.QUERIES, "settings", writing)
     data = gather(dsn(idle, user="postgres"))
-    assert data["facts"]["writing"]["unknown"] == "cannot execute nextval() in a read-only transaction"
+    assert data.facts.settings.unknown == "cannot execute nextval() in a read-only transaction"
     with idle.connect("shop") as connection:
         assert connection.execute("SELECT is_called FROM written").fetchone() == (False,)
 
@@ -106,12 +112,12 @@ def test_a_report_takes_no_longer_than_it_may(idle, monkeypatch):
     monkeypatch.setattr(gathering, "SECONDS", 0.3)
     data = gather(dsn(idle))
     assert "checkup" in unknown(data)
-    assert "not within" in data["facts"]["checkup"]["unknown"]
+    assert "not within" in data.facts.checkup.unknown
 
 
 def test_names_need_not_be_utf8(idle):
     data = gather(dsn(idle, "bytes"))
-    assert 'public."caf�"' in {row["relation"] for row in data["facts"]["caches"]["rows"]}
+    assert 'public."caf�"' in {row.relation for row in data.facts.caches.found}
 
 
 def test_what_is_missing_is_named(idle):
@@ -122,5 +128,40 @@ def test_what_is_missing_is_named(idle):
     with idle.connect("shop") as connection:
         connection.execute("CREATE ROLE stranger LOGIN")
     data = gather(dsn(idle, user="stranger"))
-    assert "permission denied" in data["facts"]["checkup"]["unknown"]
+    assert "permission denied" in data.facts.checkup.unknown
     assert "permission denied" in page.render(data, "/* the chart library */")
+    hidden = redact(data)
+    assert hidden.facts.checkup.unknown == "permission was denied (SQLSTATE 42501)"
+    assert "<x>" in json.dumps(asdict(data))
+    assert "<x>" not in json.dumps(asdict(hidden))
+
+
+DECOYS = Path(__file__).resolve().parents[2] / "t" / "perl" / "decoys.sql"
+# Functions with defaults could be hidden, or made ambiguous, by these in the extension's own schema.
+OVERLOADS = ("advice()", "sweep_cost(int)", "scan_cost(int)", "relations()", "residency(regclass)", "clock_rate()")
+
+
+def test_nothing_that_others_created_is_run(idle):
+    with idle.connect("postgres") as connection:
+        connection.execute("CREATE ROLE landlord")
+        connection.execute("CREATE DATABASE trap OWNER landlord")
+    with idle.connect("trap") as connection:
+        connection.execute("CREATE SCHEMA probes")
+        connection.execute("CREATE EXTENSION pgbufprobe SCHEMA probes")
+        connection.execute("GRANT USAGE ON SCHEMA probes TO pg_monitor")
+        connection.execute("GRANT CREATE ON SCHEMA probes TO landlord")
+        connection.execute("SET ROLE landlord")
+        words = set(re.findall(r"\b([a-z_]+)\(", Path(gathering.__file__).read_text()))
+        connection.execute(SQL("SET decoys.words = {}").format(" ".join(sorted(words))))
+        connection.execute(DECOYS.read_text())
+        for function in OVERLOADS:
+            connection.execute(
+                f"CREATE FUNCTION probes.pgbufprobe_{function} RETURNS int LANGUAGE plpgsql "
+                "AS 'BEGIN RAISE EXCEPTION ''caught''; END'"
+            )
+        connection.execute("ALTER DATABASE trap SET search_path = public, pg_catalog")
+    data = gather(dsn(idle, "trap"))
+    assert unknown(data) == {"history", "predictions"}
+    assert "caught" not in json.dumps(asdict(data))
+    with idle.connect("trap") as connection, pytest.raises(psycopg.Error, match="caught"):
+        connection.execute("SELECT 1::bigint * 1::bigint")

@@ -2,15 +2,16 @@
 
 import json
 import re
+from dataclasses import asdict
 from html.parser import HTMLParser
 
 import pytest
-from artificial import EVIL, NAMES, WIDE, caches, fact, report, sizes, unknown_report
+from artificial import EVIL, NAMES, WIDE, caches, fact, made, report, sizes, unknown_report
 
 from pgbufprobe_report import caches as caches_part
 from pgbufprobe_report import compare, decision, details, page
+from pgbufprobe_report.facts import Cell
 from pgbufprobe_report.redact import redact
-from pgbufprobe_report.view import Facts
 
 BUNDLE = "/* the chart library */"
 MB = 1024**2
@@ -42,9 +43,9 @@ class Page(HTMLParser):
 def pages():
     smaller = report() | {"server": report()["server"] | {"shared_buffers_bytes": 96 * MB}}
     return {
-        "page": page.render(report(), BUNDLE),
-        "unknown": page.render(unknown_report(), BUNDLE),
-        "comparison": compare.render(report(), smaller, BUNDLE),
+        "page": page.render(made(), BUNDLE),
+        "unknown": page.render(made(unknown_report()), BUNDLE),
+        "comparison": compare.render(made(), made(smaller), BUNDLE),
     }
 
 
@@ -75,8 +76,7 @@ def test_every_part_has_a_section_and_every_chart_a_place():
 
 
 def test_the_curve_has_bands_sizes_and_a_grey_area():
-    facts = Facts(report())
-    (chart,) = decision.chart(facts)
+    (chart,) = decision.chart(made())
     marks = [layer["mark"]["type"] for layer in chart.spec["layer"]]
     assert marks == ["rect", "area", "line", "point", "rule", "text", "rule", "text"]
     text = json.dumps(chart.spec)
@@ -89,15 +89,15 @@ def test_the_curve_has_bands_sizes_and_a_grey_area():
     # Only the grey line has sizes that do not fit, and it begins where the others end.
     assert lines[decision.READS] == lines[decision.WAITS] == [0.25, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5]
     assert lines[decision.MORE] == [1.5, 2, 3, 4]
-    assert 1.5 < decision.grey_from(facts.rows("sizes")) / (192 * MB) < 2
+    assert 1.5 < decision.grey_from(made().facts.sizes.found) / (192 * MB) < 2
 
 
 def test_a_size_that_does_not_fit_is_faded():
-    (made,) = decision.part(Facts(report())).tables
-    assert made.faded == {8, 9, 10}
-    assert made.rows[8][0] == "384 MB"
-    assert made.rows[8][2] == "no: cgroup"
-    assert made.rows[1] == (
+    (shown,) = decision.part(made()).tables
+    assert shown.faded == {8, 9, 10}
+    assert shown.rows[8][0] == "384 MB"
+    assert shown.rows[8][2] == "no: cgroup"
+    assert shown.rows[1] == (
         "96 MB, advised",
         "273 MB",
         "yes",
@@ -108,17 +108,16 @@ def test_a_size_that_does_not_fit_is_faded():
 
 
 def test_without_reasons_against_it_a_size_is_not_grey():
-    unsure = [row | {"fits": None} for row in sizes()]
-    facts = Facts(report(sizes=fact(unsure)))
-    assert decision.grey_from(unsure) is None
-    assert decision.part(facts).tables[0].faded == frozenset()
-    assert {row[2] for row in decision.part(facts).tables[0].rows} == {"unknown"}
+    unsure = made(report(sizes=fact([row | {"fits": None} for row in sizes()])))
+    assert decision.grey_from(unsure.facts.sizes.found) is None
+    assert decision.part(unsure).tables[0].faded == frozenset()
+    assert {row[2] for row in decision.part(unsure).tables[0].rows} == {"unknown"}
 
 
 def test_seven_answers_with_their_verdicts():
     parsed = Page(pages()["page"])
-    (part,) = [p for p in details.parts(Facts(report())) if p.key == "checkup"]
-    assert [answer["kind"] for answer in part.answers] == [
+    (part,) = [p for p in details.parts(made()) if p.key == "checkup"]
+    assert [answer.badge[0] for answer in part.answers] == [
         "fails",
         "holds",
         "holds",
@@ -128,8 +127,8 @@ def test_seven_answers_with_their_verdicts():
         "look",
     ]
     for answer in part.answers:
-        assert answer["question"] in parsed.text
-        assert answer["answer"] in parsed.text
+        assert answer.question in parsed.text
+        assert answer.answer in parsed.text
 
 
 def test_unknown_values_are_shown_with_their_reason():
@@ -138,42 +137,43 @@ def test_unknown_values_are_shown_with_their_reason():
     assert "All sizes: pgbufprobe is not in shared_preload_libraries, so no sampler is running." in text
     assert "the map shows shared_buffers alone" in text
     assert not re.search(r"\b(None|nan|NaN|null)\b", text)
-    rows = caches_part.both(Facts(unknown_report())).tables[0].rows
+    rows = caches_part.both(made(unknown_report()).facts).tables[0].rows
     assert {cell for row in rows for cell in row[1:3]} == {"unknown"}
 
 
 def test_what_is_wasted_comes_first_in_bytes_and_percent():
-    facts = Facts(report())
+    facts = made().facts
     (table,) = caches_part.both(facts).tables
     assert [row[0] for row in table.rows] == list(reversed(NAMES))
     assert table.rows[0][1:3] == ("54 MB", "88.52 %")  # of 60 + 55 - 54 MB
-    assert [m["title"].split(", ")[0] for m in caches_part.maps(facts)] == list(reversed(NAMES))
+    assert [m.title.split(", ")[0] for m in caches_part.maps(facts)] == list(reversed(NAMES))
     (idle,) = caches_part.pool(facts).tables
     assert idle.rows[0][1:3] == ("21 MB", "52.5 %")
-    (wasted,) = details.gains(facts).tables
+    (wasted,) = details.gains(made()).tables
     assert wasted.rows[0][0] == "all others"
 
 
 def test_cells_of_a_map_are_shares_of_their_blocks():
-    row = {"blocks": 200, "shared_blocks": 100, "os_blocks": 80, "both_blocks": 50}
-    assert caches_part.cell(row) == "--b:25%;--s:50%;--o:65%"
+    assert (
+        caches_part.css(Cell(blocks=200, shared_blocks=100, os_blocks=80, both_blocks=50)) == "--b:25%;--s:50%;--o:65%"
+    )
 
 
 def test_a_map_that_is_unknown_says_why():
-    failed = [each for each in caches_part.maps(Facts(report())) if not each["cells"]]
+    failed = [each for each in caches_part.maps(made().facts) if not each.cells]
     assert len(failed) == 1
-    assert failed[0]["unknown"].startswith("The map is unknown: could not open file")
+    assert failed[0].unknown.startswith("The map is unknown: could not open file")
 
 
 def test_redacted_reports_have_no_names():
-    hidden = redact(report())
-    text = json.dumps(hidden, ensure_ascii=False) + page.render(hidden, BUNDLE)
+    hidden = redact(made())
+    text = json.dumps(asdict(hidden), ensure_ascii=False) + page.render(hidden, BUNDLE)
     for name in ("script>'", "quoted", "名", "orders", "shop", "other</"):
         assert name not in text, name
     assert "relation 16384" in text
     assert "database 6, file 777" in page.render(hidden, BUNDLE)
-    assert [row["both_bytes"] for row in hidden["facts"]["caches"]["rows"]] == [row["both_bytes"] for row in caches()]
-    assert "quoted" not in json.dumps(redact(unknown_report()))
+    assert [row.both_bytes for row in hidden.facts.caches.found] == [row["both_bytes"] for row in caches()]
+    assert "quoted" not in json.dumps(asdict(redact(made(unknown_report()))))
 
 
 def test_a_comparison_has_both_sizes_and_the_prediction():
@@ -184,10 +184,10 @@ def test_a_comparison_has_both_sizes_and_the_prediction():
     assert "21.54 %" in text  # measured
     assert "different servers" not in text
     other = report() | {"server": report()["server"] | {"system_identifier": "1"}}
-    assert "These are reports about different servers." in compare.render(report(), other, BUNDLE)
+    assert "These are reports about different servers." in compare.render(made(), made(other), BUNDLE)
 
 
 def test_a_comparison_with_unknown_figures():
-    text = Page(compare.render(unknown_report(), report(), BUNDLE)).text
+    text = Page(compare.render(made(unknown_report()), made(), BUNDLE)).text
     assert "The curve was unknown in at least one of the reports." in text
     assert not re.search(r"\b(None|nan|NaN|null)\b", text)

@@ -93,11 +93,11 @@ sub expected
 		my $pages = $state->{pages}[$i];
 		my $cached = $pages =~ tr/1//;
 		my $common = join '|', $i, $where->{path} . ($i == 0 ? '' : ".$i"),
-		  $state->{bytes}[$i], length $pages, $cached, $cached * $page_bytes;
+		  $state->{bytes}[$i], $cached * $page_bytes;
 
-		push @mincore, "$common|t|||||mincore|t";
+		push @mincore, "$common|t||mincore|t";
 		push @auto, $method eq 'cachestat'
-		  ? "$common|t|" . ($state->{counts}[$i] =~ s/^\d+\|//r) . '|cachestat|t'
+		  ? "$common|t|" . (split /\|/, $state->{counts}[$i])[1] . '|cachestat|t'
 		  : $mincore[-1];
 		$os .= blocks_of_pages($pages, $state->{bytes}[$i], $where->{block_bytes});
 	}
@@ -162,10 +162,11 @@ sub answers
 {
 	my ($session, $where) = @_;
 	my ($relation, $fork) = ($where->{relation}, $where->{forkname});
-	my $os_cache = q{SELECT segment, path, bytes, os_pages, cached_pages, cached_bytes,
-		CASE WHEN os_pages = 0 THEN cached_fraction IS NULL
-			 ELSE abs(cached_fraction * os_pages - cached_pages) <= 0.0005 * cached_pages END,
-		dirty_pages, writeback_pages, evicted_pages, recently_evicted_pages, method, trustworthy
+	# The last page of a file may have a part of it only.
+	my $os_cache = qq{SELECT segment, path, bytes, cached_bytes,
+		CASE WHEN bytes = 0 THEN cached_fraction IS NULL
+			 ELSE abs(cached_fraction * ceil(bytes::numeric / $page_bytes) * $page_bytes - cached_bytes) <= 0.0005 * cached_bytes END,
+		dirty_pages, method, trustworthy
 		FROM pgbufprobe_os_cache};
 	my $map = sub {
 		$session->query_safe(

@@ -1,4 +1,4 @@
-# Compiles the C files of t/unit.
+# Compiles the C files of t/tools.
 
 package Programs;
 
@@ -8,7 +8,7 @@ use warnings;
 use Exporter 'import';
 use File::Temp qw(tempdir);
 
-our @EXPORT = qw(build_program build_library run_unit_test);
+our @EXPORT = qw(build_program build_library);
 
 my $directory = tempdir(CLEANUP => 1);
 chmod 0755, $directory;
@@ -30,23 +30,14 @@ sub compile
 sub build_program
 {
 	my ($name) = @_;
-	return compile($name, "t/unit/$name.c");
+	return compile($name, "t/tools/$name.c");
 }
 
 # A library for LD_PRELOAD.
 sub build_library
 {
 	my ($name) = @_;
-	return compile("$name.so", '-fPIC', '-shared', "t/unit/$name.c", '-ldl');
-}
-
-# Compiles a test with these files and nothing else, and runs it, which prints TAP.
-sub run_unit_test
-{
-	my ($name, @files) = @_;
-	my $program = compile($name, "t/unit/$name.c", @files, '-lm');
-
-	return system($program) == 0 || die "t/unit/$name.c failed";
+	return compile("$name.so", '-fPIC', '-shared', "t/tools/$name.c", '-ldl');
 }
 
 1;

@@ -12,12 +12,16 @@ use Server;
 use Test::More;
 
 our @EXPORT = qw(
-  $pool $worker sampler_node ask set becomes_true worker_pid await_samples make_pages
-  sampler_log
+  $pool $worker $samples $beginnings
+  sampler_node ask set stop_sampler becomes_true worker_pid await_samples save_history samples_are_right
+  make_pages load_after_reset sampler_log
 );
 
 our $pool = 2048;
 our $worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
+our $samples = q{(SELECT count(*) FROM pgbufprobe_history())};
+# A sample that knows none before it: the first one, or the first after the worker was not at work.
+our $beginnings = q{(SELECT count(*) FROM pgbufprobe_history() WHERE seconds IS NULL)};
 
 my $conf = qq(
 shared_buffers = $pool
@@ -28,7 +32,7 @@ pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 );
 
-# A started server with the sampler, and with a library of t/unit in all its processes, if one is named.
+# A started server with the sampler, and with a library of t/tools in all its processes, if one is named.
 sub sampler_node
 {
 	my ($name, $more, $library) = @_;
@@ -58,6 +62,16 @@ sub set
 	$node->reload;
 }
 
+sub stop_sampler
+{
+	my ($node) = @_;
+
+	set($node, sampler => 'off');
+	# After five intervals without a sample, the setting is in force.
+	becomes_true($node, "coalesce(max(taken_at) < now() - interval '500 ms', true) FROM pgbufprobe_history()",
+		'sampler off: no sample is taken any more');
+}
+
 sub worker_pid { return ask($_[0], "SELECT pid $worker") }
 
 # Waits for some samples more than there are.
@@ -69,6 +83,46 @@ sub await_samples
 	$node->poll_query_until('postgres',
 		"SELECT count(*) >= $more FROM pgbufprobe_history() WHERE taken_at > '$last'")
 	  or die 'no samples are taken';
+}
+
+# Makes the worker save all, and waits for that.
+sub save_history
+{
+	my ($node) = @_;
+	my $its_file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+	my $before = (stat $its_file)[1] // 0;
+	my $saved;
+
+	$node->reload;
+	$saved = wait_for { ((stat $its_file)[1] // $before) != $before };
+	return $saved;
+}
+
+# Samples that contradict themselves or the one before, by more than rounding explains.
+sub samples_are_right
+{
+	my ($node, $what, $buffers) = @_;
+	$buffers //= $pool;
+
+	is( ask($node, qq{
+		SELECT string_agg(sample::text, E'\\n') FROM (
+			SELECT *, ticks - lag(ticks) OVER (ORDER BY n) AS new_ticks,
+			       allocations - lag(allocations) OVER (ORDER BY n) AS new_allocations,
+			       taken_at - lag(taken_at) OVER (ORDER BY n) AS later
+			  FROM (SELECT row_number() OVER () AS n, * FROM pgbufprobe_history()) AS h) AS sample
+		 WHERE unused + (SELECT sum(u) FROM unnest(usagecounts) u) <> $buffers
+		    OR dirty > $buffers OR pinned > $buffers OR looks < 1 OR later <= '0'
+		    OR (seconds IS NULL AND num_nonnulls(ticks_per_second, inspected_per_allocation, seconds_per_pass,
+		                                         sampler_cpu_fraction) > 0)
+		    OR (n > 1 AND seconds IS NOT NULL AND NOT (
+		           new_ticks >= 0 AND new_allocations >= 0 AND seconds > 0
+		       AND abs(ticks_per_second * seconds - new_ticks) <= 0.002 * new_ticks
+		       AND CASE WHEN new_ticks = 0 THEN seconds_per_pass IS NULL
+		                ELSE abs(seconds_per_pass * new_ticks - $buffers * seconds) <= 0.002 * $buffers * seconds END
+		       AND CASE WHEN new_allocations = 0 THEN inspected_per_allocation IS NULL
+		                ELSE abs(inspected_per_allocation * new_allocations - new_ticks) <= 0.002 * new_ticks END
+		       AND sampler_cpu_fraction > 0))}),
+		'', "$what: every sample agrees with itself and the one before");
 }
 
 # A table of more pages than the pool has buffers, a row a page, and reads of random ones.
@@ -93,6 +147,17 @@ sub make_pages
 				PERFORM pg_sleep(0.005);
 			END LOOP;
 		END \$\$});
+}
+
+# Twenty turns of the hand, and a history of nothing else.
+sub load_after_reset
+{
+	my ($node) = @_;
+
+	await_samples($node, 2);
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	await_samples($node, 1);
+	ask($node, 'CALL load(20)');
 }
 
 # What the server has logged of the worker since an earlier position in its log, which is that of a start.

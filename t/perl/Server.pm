@@ -65,7 +65,7 @@ sub init_standby
 	return $standby;
 }
 
-# Starts a server with a library of t/unit in all its processes, if one is named.
+# Starts a server with a library of t/tools in all its processes, if one is named.
 sub start_with
 {
 	my ($node, $library) = @_;

@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(63);
+SELECT plan(65);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -28,7 +28,7 @@ INSERT INTO documented VALUES
         OUT estd_miss_ratio double precision, OUT miss_ratio_low double precision, OUT miss_ratio_high double precision,
         OUT estd_storage_ratio double precision, OUT storage_ratio_low double precision,
         OUT storage_ratio_high double precision, OUT estd_read_ms_per_second double precision,
-        OUT window_seconds double precision, OUT reads_seen bigint, OUT sampled_loads bigint,
+        OUT window_seconds double precision, OUT reads_seen bigint,
         OUT self_error double precision, OUT storage_self_error double precision, OUT missed_loads double precision,
         OUT note text$$),
     ('pgbufprobe_advice_relations()', 'v', true, 'r', true, 'SETOF record', $$
@@ -38,7 +38,7 @@ INSERT INTO documented VALUES
         OUT estd_reads_added_error bigint, OUT estd_storage_reads_saved bigint,
         OUT estd_storage_reads_saved_error bigint, OUT estd_storage_reads_added bigint,
         OUT estd_storage_reads_added_error bigint, OUT working_set_bytes bigint, OUT working_set_bytes_error bigint,
-        OUT sampled_loads bigint, OUT note text$$),
+        OUT note text$$),
     ('pgbufprobe_cache_map(regclass,text)', 'v', true, 'r', true, 'bytea', $$
         relation regclass, fork text DEFAULT 'main'::text$$),
     ('pgbufprobe_cache_maps()', 'v', true, 'r', true, 'SETOF record', $$
@@ -55,31 +55,30 @@ INSERT INTO documented VALUES
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
         OUT action text, OUT look_at text$$),
     ('pgbufprobe_clock()', 'v', true, 's', true, 'record', $$
-        OUT taken_at timestamp with time zone, OUT buffers bigint, OUT hand bigint, OUT passes bigint,
-        OUT ticks bigint, OUT allocations bigint$$),
+        OUT run text, OUT buffers bigint, OUT hand bigint, OUT passes bigint, OUT ticks bigint, OUT allocations bigint,
+        OUT statistics_reset_at timestamp with time zone$$),
     ('pgbufprobe_clock_rate(interval)', 'v', false, 'r', true, 'record', $$
-        duration interval DEFAULT '00:00:05'::interval, OUT seconds double precision, OUT ticks bigint,
-        OUT allocations bigint, OUT ticks_per_second double precision, OUT allocations_per_second double precision,
+        duration interval DEFAULT '00:00:05'::interval, OUT seconds double precision,
+        OUT ticks_per_second double precision, OUT allocations_per_second double precision,
         OUT inspected_per_allocation double precision, OUT seconds_per_pass double precision$$),
     ('pgbufprobe_history()', 'v', true, 'r', true, 'SETOF record', $$
         OUT taken_at timestamp with time zone, OUT seconds double precision, OUT ticks bigint, OUT allocations bigint,
         OUT ticks_per_second double precision, OUT inspected_per_allocation double precision,
         OUT seconds_per_pass double precision, OUT usagecounts bigint[], OUT unused bigint, OUT dirty bigint,
-        OUT pinned bigint, OUT sampled_buffers bigint, OUT buffers_error bigint, OUT looks bigint,
-        OUT sampler_cpu_ms double precision, OUT sampler_cpu_fraction double precision$$),
+        OUT pinned bigint, OUT buffers_error bigint, OUT looks bigint,
+        OUT sampler_cpu_fraction double precision$$),
     ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
     ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$
         relation regclass, advice text, fork text DEFAULT 'main'::text$$),
     ('pgbufprobe_os_cache(regclass,text,text)', 'v', true, 'r', true, 'SETOF record', $$
         relation regclass, fork text DEFAULT 'main'::text, method text DEFAULT 'auto'::text, OUT segment integer,
-        OUT path text, OUT bytes bigint, OUT os_pages bigint, OUT cached_pages bigint, OUT cached_bytes bigint,
-        OUT cached_fraction double precision, OUT dirty_pages bigint, OUT writeback_pages bigint,
-        OUT evicted_pages bigint, OUT recently_evicted_pages bigint, OUT method text, OUT trustworthy boolean,
-        OUT elapsed_ms double precision$$),
+        OUT path text, OUT bytes bigint, OUT cached_bytes bigint,
+        OUT cached_fraction double precision, OUT dirty_pages bigint, OUT method text,
+        OUT trustworthy boolean$$),
     ('pgbufprobe_page_lifetime(interval,double precision)', 'v', false, 'r', true, 'SETOF record', $$
         watch interval DEFAULT '00:00:01'::interval, sample_fraction double precision DEFAULT 1, OUT database name,
         OUT tablespace name, OUT relfilenode oid, OUT fork text, OUT relation regclass, OUT buffers bigint,
-        OUT bytes bigint, OUT min_seconds double precision, OUT avg_seconds double precision,
+        OUT min_seconds double precision, OUT avg_seconds double precision,
         OUT max_seconds double precision, OUT seconds_per_pass double precision,
         OUT watched_seconds double precision, OUT buffers_error bigint, OUT avg_seconds_error double precision$$),
     ('pgbufprobe_predictions()', 'v', true, 'r', true, 'SETOF record', $$
@@ -99,11 +98,9 @@ INSERT INTO documented VALUES
         OUT pinned bigint, OUT usagecount_avg double precision, OUT usagecounts bigint[], OUT buffers_error bigint$$),
     ('pgbufprobe_residency(regclass,double precision)', 'v', false, 'r', true, 'SETOF record', $$
         relation regclass DEFAULT NULL::regclass, sample_fraction double precision DEFAULT 1, OUT relation regclass,
-        OUT fork text, OUT blocks bigint, OUT bytes bigint, OUT shared_blocks bigint, OUT os_blocks bigint,
-        OUT both_blocks bigint, OUT both_bytes bigint, OUT neither_blocks bigint, OUT os_partial_blocks bigint,
-        OUT shared_dirty_blocks bigint, OUT method text, OUT trustworthy boolean, OUT shared_blocks_error bigint,
-        OUT os_blocks_error bigint, OUT both_blocks_error bigint, OUT neither_blocks_error bigint,
-        OUT os_partial_blocks_error bigint, OUT shared_dirty_blocks_error bigint$$),
+        OUT fork text, OUT blocks bigint, OUT shared_blocks bigint, OUT os_blocks bigint,
+        OUT both_blocks bigint, OUT neither_blocks bigint, OUT os_partial_blocks bigint,
+        OUT shared_dirty_blocks bigint, OUT method text, OUT trustworthy boolean, OUT blocks_error bigint$$),
     ('pgbufprobe_residency_map(regclass,integer,text)', 'v', true, 'r', true, 'SETOF record', $$
         relation regclass, buckets integer DEFAULT 100, fork text DEFAULT 'main'::text, OUT bucket integer,
         OUT first_block bigint, OUT last_block bigint, OUT shared_blocks bigint, OUT os_blocks bigint,
@@ -111,32 +108,32 @@ INSERT INTO documented VALUES
     ('pgbufprobe_scan_cost(integer,double precision)', 'v', false, 'r', true, 'SETOF record', $$
         rounds integer DEFAULT 5, sample_fraction double precision DEFAULT 1, OUT method text, OUT models text,
         OUT avg_ms double precision, OUT min_ms double precision, OUT max_ms double precision,
-        OUT ms_per_gb double precision, OUT ns_per_buffer double precision, OUT buffers bigint, OUT matched bigint,
-        OUT rounds bigint$$),
+        OUT ms_per_gb double precision, OUT matched bigint$$),
     ('pgbufprobe_snapshot()', 'v', true, 's', true, 'jsonb', ''),
     ('pgbufprobe_snapshot_diff(jsonb,jsonb)', 'v', false, 's', true, 'SETOF record', $$
         before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), OUT usagecount integer, OUT from_buffers bigint,
-        OUT to_buffers bigint, OUT buffers_change bigint, OUT from_dirty bigint, OUT to_dirty bigint,
-        OUT dirty_change bigint, OUT seconds double precision, OUT ticks bigint, OUT passes double precision,
+        OUT to_buffers bigint, OUT from_dirty bigint, OUT to_dirty bigint,
+        OUT seconds double precision, OUT passes double precision,
         OUT allocations bigint$$),
     ('pgbufprobe_snapshot_diff_relations(jsonb,jsonb)', 'v', false, 's', true, 'SETOF record', $$
         before jsonb, after jsonb DEFAULT pgbufprobe_snapshot(), OUT relation text, OUT fork text,
-        OUT from_buffers bigint, OUT to_buffers bigint, OUT buffers_change bigint, OUT from_dirty bigint,
-        OUT to_dirty bigint, OUT dirty_change bigint, OUT from_usagecounts bigint[], OUT to_usagecounts bigint[]$$),
+        OUT from_buffers bigint, OUT to_buffers bigint, OUT from_dirty bigint,
+        OUT to_dirty bigint, OUT from_usagecounts bigint[], OUT to_usagecounts bigint[]$$),
+    ('pgbufprobe_snapshot_ticks(jsonb,jsonb,boolean)', 'v', false, 's', true, 'bigint', $$
+        before jsonb, after jsonb, of_relations boolean$$),
     ('pgbufprobe_sweep_cost(integer,text)', 'v', false, 'r', true, 'SETOF record', $$
         victims integer DEFAULT 1000, scenario text DEFAULT NULL::text, OUT scenario text, OUT victims bigint,
         OUT avg_us double precision, OUT p50_us double precision, OUT p95_us double precision,
         OUT p99_us double precision, OUT max_us double precision, OUT inspected_per_victim double precision,
-        OUT inspected_max bigint, OUT inspected bigint, OUT passes double precision,
+        OUT inspected_max bigint, OUT inspected bigint,
         OUT ns_per_buffer double precision, OUT ms_per_pass double precision, OUT ms_per_gb double precision,
-        OUT from_freelist bigint, OUT skipped_pinned bigint, OUT dirty_victims bigint, OUT total_ms double precision$$),
+        OUT from_freelist bigint, OUT skipped_pinned bigint, OUT dirty_victims bigint$$),
     ('pgbufprobe_usagecount_histogram(regclass,double precision)', 'v', false, 's', true, 'SETOF record', $$
         relation regclass DEFAULT NULL::regclass, sample_fraction double precision DEFAULT 1, OUT usagecount integer,
         OUT buffers bigint, OUT bytes bigint, OUT dirty bigint, OUT pinned bigint, OUT fraction double precision,
-        OUT buffers_error bigint, OUT dirty_error bigint, OUT pinned_error bigint$$),
+        OUT buffers_error bigint$$),
     ('pgbufprobe_working_set()', 'v', true, 'r', true, 'SETOF record', $$
-        OUT minutes integer, OUT bytes bigint, OUT bytes_error bigint, OUT hidden_bytes bigint,
-        OUT sampled_pages bigint, OUT note text$$);
+        OUT minutes integer, OUT bytes bigint, OUT bytes_error bigint, OUT note text$$);
 
 SELECT results_eq(
     $$ SELECT signature COLLATE "C", provolatile::text, proisstrict, proparallel::text, proretset, prosecdef
@@ -167,14 +164,15 @@ SELECT results_eq(
     $$ SELECT concat_ws(' ', c.relname, a.grantee::regrole, a.privilege_type, a.is_grantable) COLLATE "C"
          FROM pg_class c, aclexplode(relacl) a
         WHERE relname LIKE 'pgbufprobe%' AND a.grantee <> relowner ORDER BY 1 $$,
-    $$ VALUES ('pgbufprobe_double_buffering pg_monitor SELECT f'::text COLLATE "C") $$,
-    'the view is granted to pg_monitor, and to nobody else');
+    $$ SELECT concat(relname, ' pg_monitor SELECT f') COLLATE "C" FROM pg_class
+        WHERE relname LIKE 'pgbufprobe%' AND relkind = 'v' ORDER BY 1 $$,
+    'the views are granted to pg_monitor, and to nobody else');
 
 SELECT is_empty(
     $$ SELECT relname FROM pg_class
         WHERE relname LIKE 'pgbufprobe%'
           AND coalesce(obj_description(oid, 'pg_class'), '') = '' $$,
-    'the view has a comment');
+    'each view has a comment');
 
 SELECT is_empty(
     $$ SELECT signature FROM members
@@ -195,7 +193,8 @@ SELECT results_eq(
 
 -- Types of tables and views are listed from 17 on.
 SELECT results_eq(
-    $$ SELECT DISTINCT CASE WHEN c.relname IS NOT NULL THEN concat_ws(' ', c.relkind, c.relname)
+    $$ SELECT DISTINCT CASE WHEN c.relname LIKE 'pgbufprobe\_metrics\_%' AND c.relkind = 'v' THEN 'a view for collectors'
+                            WHEN c.relname IS NOT NULL THEN concat_ws(' ', c.relkind, c.relname)
                             WHEN p.proname LIKE 'pgbufprobe\_%' THEN 'a function'
                             ELSE pg_describe_object(d.classid, d.objid, d.objsubid) END COLLATE "C"
          FROM pg_depend d
@@ -206,8 +205,8 @@ SELECT results_eq(
          LEFT JOIN pg_class c ON (d.classid = 'pg_class'::regclass AND d.objid = c.oid)
                               OR c.oid = coalesce(nullif(t.typrelid, 0), element.typrelid)
         WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe' ORDER BY 1 $$,
-    $$ VALUES ('a function'::text COLLATE "C"), ('v pgbufprobe_double_buffering') $$,
-    'the extension makes functions, whose names all begin with pgbufprobe_, and a view');
+    $$ VALUES ('a function'::text COLLATE "C"), ('a view for collectors'), ('v pgbufprobe_double_buffering') $$,
+    'the extension makes functions and views, whose names all begin with pgbufprobe_');
 SELECT is(
     (SELECT extconfig FROM pg_extension WHERE extname = 'pgbufprobe'), NULL,
     'it has no data of its own that a dump would carry');

@@ -1,12 +1,13 @@
 /*
  * advice_model.h
  *	  A model of the server's buffer pool that runs traces, observed by the
- *	  advice as the sampler would do it.  Tests print TAP.
+ *	  advice as the sampler would do it.
  */
 #ifndef ADVICE_MODEL_H
 #define ADVICE_MODEL_H
 
-#include "../../src/advice.h"
+#include "advice/relationreads.h"
+#include "tap.h"
 
 #define USAGE_MAX	5
 #define RING		32
@@ -19,8 +20,6 @@
 #define IDLE_POOLS		20		/* of accesses, to a look while nothing moves */
 #define SMALLEST		1		/* index of the smallest size that must be right */
 #define TODAY			5
-
-extern int	tests;
 
 /* xorshift: the same in every run */
 typedef struct Random
@@ -77,10 +76,13 @@ typedef struct Run
 	int			nbuffers;
 	uint64_t	seed;
 	int			looks_per_pass;
+	uint64_t	sample_seed;	/* of the first sample; 0: the usual one */
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
 	int			written_from;	/* this page and those after it are dirty; 0: none */
+	uint32_t	(*relation_of) (int page);	/* NULL: no relations are watched */
+	int64_t		second;			/* of the next look, if relations are watched */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;
@@ -107,7 +109,6 @@ typedef struct Bench
 extern const char *const kind_names[KINDS];
 
 /* advice_pool.c */
-extern void ok(bool passed, const char *what);
 extern double next_share(Random *random);
 extern int below(Random *random, int n);
 extern void pool_init(Pool *pool, int nbuffers, int npages);
@@ -119,15 +120,16 @@ extern int next_page(Trace *trace, bool *bulk);
 extern uint64_t key_of(int page, uint64_t seed);
 
 /* advice_run.c */
-extern uint64_t sample_seed(int sample);
+extern uint64_t sample_seed(const Run *run, int sample);
 extern PbpAdviceCounts count_accesses(const Run *run, const Pool *pool, const Watch *watch);
-extern void look_only(const Run *run, int sample, const Pool *pool);
-extern void look_at_pool(const Run *run, int sample, const Pool *pool, const Watch *watch);
-extern void watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch);
+extern void look_only(Run *run, int sample, const Pool *pool);
+extern void look_at_pool(Run *run, int sample, const Pool *pool, const Watch *watch);
+extern void watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch);
 extern void run_today(Run *run);
 extern double true_miss_ratio(const Run *run, double factor);
 extern void start(Run *run, int samples, size_t bytes, double rate);
 extern void finish(Run *run);
+extern void watch_relations(Run *run, uint32_t (*relation_of) (int page), size_t bytes);
 extern int count_known(const PbpAdvice *advice, int from);
 extern int count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason);
 extern bool all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason);

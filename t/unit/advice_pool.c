@@ -3,20 +3,10 @@
  *	  The server's buffer pool, and traces of pages that are asked of it.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advice_model.h"
-
-int			tests;
-
-void
-ok(bool passed, const char *what)
-{
-	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
-	fflush(stdout);
-}
 
 static uint64_t
 next_random(Random *random)

@@ -1,6 +1,6 @@
 /*
  * advice_relations.c
- *	  Compares the figures of src/advice_relations*.c for each relation with
+ *	  Compares the figures of src/advice/relation*.c for each relation with
  *	  pools of half and twice the size that run the same trace, and with the
  *	  figures of the advice.  Prints TAP.
  */
@@ -9,93 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/advice_relations.h"
 #include "advice_model.h"
 
 #define BUFFERS			16384
 #define PARTS			8		/* relations of about the same size */
 #define MANY			5000	/* relations, more than find room */
 #define LARGE			(MANY + 1)
-#define MEMORY			(600 * 1024)
-#define LOOKS_PER_PASS	10
-#define SETTLE			(8 * BUFFERS)	/* reads before the comparison */
-#define COMPARE			(10 * BUFFERS)
-
-typedef struct Model
-{
-	PbpAdvice  *advice;
-	Pool		pool;
-	Trace		trace;
-	Watch		watch;
-	int			nrelations;
-	int64_t		nlooks;
-} Model;
+#define ADVICE_BYTES	(600 * 1024)
+#define SETTLE			8		/* pools' worth of reads before the comparison */
+#define COMPARE			10
+#define TRACE_SEED		3
 
 static PbpRelationsReport report;
+static int	nrelations;
 
-/* Pages in a row belong to one relation. */
-static int
-relation_of(int page, int nrelations)
+/* Pages in a row belong to one relation, whose number begins with 1. */
+static uint32_t
+relation_of(int page)
 {
 	if (nrelations == MANY && page >= trace_pages(BUFFERS) / 2)
-		return LARGE - 1;
-	return (int) ((int64_t) page * nrelations / trace_pages(BUFFERS));
+		return LARGE;
+	return 1 + (uint32_t) ((int64_t) page * nrelations / trace_pages(BUFFERS));
 }
 
 static void
-begin(Model *model, Kind kind, int nrelations, size_t bytes)
+begin(Bench *bench, Kind kind, int relations)
 {
-	memset(model, 0, sizeof(*model));
-	model->nrelations = nrelations;
-	model->advice = pbp_advice_init(malloc(MEMORY), MEMORY, BUFFERS, USAGE_MAX, 1.0 / 8, true);
-	ok(pbp_advice_watch_relations(model->advice, malloc(bytes), bytes), "there is room for relations");
-	pool_init(&model->pool, BUFFERS, trace_pages(BUFFERS));
-	trace_init(&model->trace, kind, BUFFERS, 3, INT64_MAX);
-}
-
-static void
-finish_model(Model *model)
-{
-	pool_free(&model->pool);
-}
-
-static void
-look_with_relations(Model *model)
-{
-	const Pool *pool = &model->pool;
-	PbpAdvice  *advice = model->advice;
-	PbpAdviceCounts counts = {.hits = pool->hits - model->watch.hits,.reads = pool->reads - model->watch.reads};
-
-	model->watch = (Watch) {pool->ticks, 0, pool->hits, pool->reads, 0};
-	pbp_advice_accesses(advice, &counts);
-	pbp_advice_look_time(advice, model->nlooks++);
-	pbp_advice_begin(advice, pool->ticks);
-	for (int i = 0; i < pool->used; i++)
-	{
-		uint64_t	key = key_of(pool->page[i], 1);
-		PbpRelationKey relation = {.relfilenode = 1 + (uint32_t) relation_of(pool->page[i], model->nrelations)};
-
-		if (!pbp_advice_sampled(advice, key))
-			continue;
-		pbp_advice_observe(advice, key, i, pool->usage[i], false);
-		if (advice->wants_relation)
-			pbp_advice_set_relation(advice, &relation);
-	}
-	pbp_advice_end(advice, pool->ticks);
-}
-
-static void
-run(Model *model, int64_t reads)
-{
-	for (int64_t until = model->pool.reads + reads; model->pool.reads < until;)
-	{
-		bool		bulk;
-		int			page = next_page(&model->trace, &bulk);
-
-		pool_access(&model->pool, page, bulk);
-		if (model->pool.ticks - model->watch.ticks >= BUFFERS / LOOKS_PER_PASS)
-			look_with_relations(model);
-	}
+	nrelations = relations;
+	bench_start(bench, kind, BUFFERS, ADVICE_BYTES, 1.0 / 8);
+	trace_init(&bench->trace, kind, BUFFERS, TRACE_SEED, INT64_MAX);
+	bench->run.looks_per_pass = 10;
+	bench->run.sample_seed = 1;
+	watch_relations(&bench->run, relation_of, 100000);
 }
 
 /* Reads of each relation by a pool of this size, in a later part of the trace. */
@@ -107,19 +52,19 @@ count_reads(Kind kind, double factor, int64_t accesses, double *reads)
 
 	memset(reads, 0, sizeof(double) * PARTS);
 	pool_init(&pool, (int) (factor * BUFFERS), trace_pages(BUFFERS));
-	trace_init(&trace, kind, BUFFERS, 3, INT64_MAX);
+	trace_init(&trace, kind, BUFFERS, TRACE_SEED, INT64_MAX);
 	while (trace.count < accesses)
 	{
 		bool		bulk;
 		int			page = next_page(&trace, &bulk);
 
-		reads[relation_of(page, PARTS)] += trace.count > accesses / 2 && pool.buffer[page] == NONE;
+		reads[relation_of(page) - 1] += trace.count > accesses / 2 && pool.buffer[page] == NONE;
 		pool_access(&pool, page, bulk);
 	}
 	pool_free(&pool);
 }
 
-/* Do the rows add up to the advice? */
+/* The rows add up to the advice. */
 static void
 add_up(const PbpAdvice *advice, const char *what)
 {
@@ -176,7 +121,7 @@ compare(Accuracy *accuracy, const char *what, int relation, double estimate, dou
 static void
 compare_relations(Kind kind, Accuracy *accuracy)
 {
-	Model		model;
+	Bench		bench;
 	PbpAdviceTotals totals;
 	double		today[PARTS];
 	double		half[PARTS];
@@ -184,13 +129,13 @@ compare_relations(Kind kind, Accuracy *accuracy)
 	double		sum = 0;
 	double		scale;
 
-	begin(&model, kind, PARTS, 100000);
-	run(&model, SETTLE + COMPARE);
-	add_up(model.advice, kind_names[kind]);
-	pbp_advice_totals(model.advice, &totals);
-	count_reads(kind, 1, model.trace.count, today);
-	count_reads(kind, 0.5, model.trace.count, half);
-	count_reads(kind, 2, model.trace.count, twice);
+	begin(&bench, kind, PARTS);
+	bench_run(&bench, SETTLE + COMPARE, true);
+	add_up(bench.run.advice[0], kind_names[kind]);
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	count_reads(kind, 1, bench.trace.count, today);
+	count_reads(kind, 0.5, bench.trace.count, half);
+	count_reads(kind, 2, bench.trace.count, twice);
 	for (int i = 0; i < PARTS; i++)
 		sum += today[i];
 	scale = totals.reads / sum;
@@ -208,7 +153,7 @@ compare_relations(Kind kind, Accuracy *accuracy)
 		compare(accuracy, "added", relation, row->added.reads, row->added.error,
 				(half[relation] - today[relation]) * scale, totals.reads);
 	}
-	finish_model(&model);
+	bench_finish(&bench);
 }
 
 static void
@@ -228,27 +173,27 @@ all_kinds(void)
 static void
 many_relations(void)
 {
-	Model		model;
+	Bench		bench;
 
-	begin(&model, MOVING, MANY, 100000);
-	run(&model, SETTLE);
-	add_up(model.advice, "many relations");
+	begin(&bench, MOVING, MANY);
+	bench_run(&bench, SETTLE, true);
+	add_up(bench.run.advice[0], "many relations");
 	ok(report.nrows == PBP_RELATION_ROWS && report.rows[PBP_TOP_RELATIONS].others && report.rows[PBP_TOP_RELATIONS].read_share > 0.5,
 	   "relations without a row of their own have one together");
 	ok(report.rows[0].read_share < 0.05, "none of the others is read much");
 
-	model.trace.move_at = model.trace.count;
-	run(&model, SETTLE);
-	add_up(model.advice, "many relations, then one");
+	bench.trace.move_at = bench.trace.count;
+	bench_run(&bench, SETTLE, true);
+	add_up(bench.run.advice[0], "many relations, then one");
 	ok(!report.rows[0].others && report.rows[0].key.relfilenode == LARGE && report.rows[0].read_share > 0.8,
 	   "the one that is read now comes first");
-	finish_model(&model);
+	bench_finish(&bench);
 }
 
 static void
 few_bytes(void)
 {
-	PbpAdvice  *advice = pbp_advice_init(malloc(MEMORY), MEMORY, BUFFERS, USAGE_MAX, 1.0 / 8, true);
+	PbpAdvice  *advice = pbp_advice_init(malloc(ADVICE_BYTES), ADVICE_BYTES, BUFFERS, USAGE_MAX, 1.0 / 8, true);
 	char	   *memory = malloc(100000);
 	size_t		least = 0;
 

@@ -11,9 +11,9 @@
 #include "advice_model.h"
 
 uint64_t
-sample_seed(int sample)
+sample_seed(const Run *run, int sample)
 {
-	return 1000 + (uint64_t) sample;
+	return (run->sample_seed > 0 ? run->sample_seed : 1000) + (uint64_t) sample;
 }
 
 /* The server's counts of accesses since the last look. */
@@ -32,24 +32,29 @@ count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 }
 
 void
-look_only(const Run *run, int sample, const Pool *pool)
+look_only(Run *run, int sample, const Pool *pool)
 {
 	PbpAdvice  *advice = run->advice[sample];
 
+	if (run->relation_of != NULL)
+		pbp_advice_look_time(advice, run->second++);
 	pbp_advice_begin(advice, pool->ticks);
 	for (int i = 0; i < pool->used; i++)
 	{
-		uint64_t	key = key_of(pool->page[i], sample_seed(sample));
+		int			page = pool->page[i];
+		uint64_t	key = key_of(page, sample_seed(run, sample));
 
-		if (pbp_advice_sampled(advice, key))
-			pbp_advice_observe(advice, key, i, pool->usage[i],
-							   run->written_from > 0 && pool->page[i] >= run->written_from);
+		if (!pbp_advice_sampled(advice, key))
+			continue;
+		pbp_advice_observe(advice, key, i, pool->usage[i], run->written_from > 0 && page >= run->written_from);
+		if (run->relation_of != NULL && advice->wants_relation)
+			pbp_advice_set_relation(advice, &(PbpRelationKey) {.relfilenode = run->relation_of(page)});
 	}
 	pbp_advice_end(advice, pool->ticks);
 }
 
 void
-look_at_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
+look_at_pool(Run *run, int sample, const Pool *pool, const Watch *watch)
 {
 	PbpAdviceCounts counts = count_accesses(run, pool, watch);
 
@@ -59,7 +64,7 @@ look_at_pool(const Run *run, int sample, const Pool *pool, const Watch *watch)
 
 /* Scan whenever the sampler would. */
 void
-watch_pool(const Run *run, const Pool *pool, const Trace *trace, Watch *watch)
+watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 {
 	if (pool->ticks - watch->ticks < run->nbuffers / run->looks_per_pass &&
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
@@ -154,6 +159,14 @@ finish(Run *run)
 		free(run->advice[i]);
 }
 
+/* From now on, looks ask for the relation of a page, by the function given. */
+void
+watch_relations(Run *run, uint32_t (*relation_of) (int page), size_t bytes)
+{
+	run->relation_of = relation_of;
+	ok(pbp_advice_watch_relations(run->advice[0], malloc(bytes), bytes), "there is room for relations");
+}
+
 /* ---- what is known ---- */
 
 /* How many of these rows have a figure. */
@@ -204,7 +217,7 @@ bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate)
 	trace_init(&bench->trace, kind, nbuffers, bench->run.seed, INT64_MAX);
 }
 
-/* For so many pools' worth of reads, with or without looks. */
+/* For a number of pools' worth of reads, with or without looks. */
 void
 bench_run(Bench *bench, double pools, bool watched)
 {
@@ -221,7 +234,7 @@ bench_run(Bench *bench, double pools, bool watched)
 	}
 }
 
-/* 8192 buffers, observed from the start for so many pools' worth of reads. */
+/* 8192 buffers, observed from the start for a number of pools' worth of reads. */
 void
 bench_learn(Bench *bench, Kind kind, double pools)
 {

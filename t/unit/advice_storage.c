@@ -1,5 +1,5 @@
 /*
- * advice_storage.c
+ * storage.c
  *	  Compares estimates of storage reads at other splits of the memory with an
  *	  exact model of both levels at those splits.  Prints TAP.
  */

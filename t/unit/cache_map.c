@@ -5,14 +5,14 @@
  * Generates 10,000 maps, reads them back, and damages each: cuts it off, flips
  * bits with and without a new checksum, or replaces it by random bytes.  Each
  * copy has memory of exactly its size, so that a sanitizer sees every read
- * beyond its end.  Prints TAP; t/320_carry_maps.pl compiles it with
- * src/cachemap.c.
+ * beyond its end.  Prints TAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/cachemap.h"
+#include "caches/cachemap.h"
+#include "tap.h"
 
 #define MAPS			10000
 #define MAX_BLOCKS		2000
@@ -26,7 +26,6 @@ typedef struct Map
 } Map;
 
 static uint64_t random_state = 88172645463325252ULL;
-static int	ntests = 0;
 
 static uint32_t
 draw(uint32_t below)
@@ -35,12 +34,6 @@ draw(uint32_t below)
 	random_state ^= random_state >> 7;
 	random_state ^= random_state << 17;
 	return (uint32_t) (random_state >> 16) % below;
-}
-
-static void
-ok(bool passed, const char *name)
-{
-	printf("%sok %d - %s\n", passed ? "" : "not ", ++ntests, name);
 }
 
 /* CRC-32C, bit by bit */
@@ -296,6 +289,6 @@ main(void)
 	test_generated();
 	test_reasons();
 	test_sizes();
-	printf("1..%d\n", ntests);
+	printf("1..%d\n", tests);
 	return 0;
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../src/capacity.h"
-#include "../../src/latency.h"
+#include "advice/capacity.h"
+#include "base/latency.h"
 #include "machine_tree.h"
 
 #define BLOCK			8192

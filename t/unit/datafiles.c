@@ -2,7 +2,7 @@
  * datafiles.c
  *	  Does a walk through a data directory find each file of a relation once?
  *
- * Prints TAP; t/313_reads_data_files.pl compiles it with src/datafiles.c.
+ * Prints TAP.
  */
 #define _GNU_SOURCE
 
@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../src/datafiles.h"
+#include "os/datafiles.h"
+#include "tap.h"
 
 #define MAX_FOUND		1000
 
@@ -23,13 +24,6 @@ static char tree[128];
 static char found[MAX_FOUND][128];
 static int	nfound;
 static int	nwal;			/* of these, by pbp_is_wal_file() */
-static int	tests;
-
-static void
-ok(bool passed, const char *what)
-{
-	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
-}
 
 static int
 remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
@@ -202,6 +196,56 @@ test_end(int before)
 }
 
 static void
+test_pauses(int before)
+{
+	PbpDataFiles files;
+	bool		none_open = true;
+
+	nfound = 0;
+	pbp_begin_data_files(&files, tree);
+	pbp_pause_data_files(&files);
+	while (walk_on(&files, 1))
+	{
+		pbp_pause_data_files(&files);
+		pbp_pause_data_files(&files);
+		none_open = none_open && open_folders() == before;
+	}
+	ok(found_are(all, 8), "a walk that is paused after each file finds each once");
+	ok(none_open && nfound == 8, "... and has no folder open in a pause");
+
+	nfound = 0;
+	pbp_begin_data_files(&files, tree);
+	(void) walk_on(&files, 2);
+	pbp_pause_data_files(&files);
+	pbp_end_data_files(&files);
+	ok(pbp_next_data_file(&files) == NULL, "a walk that is ended in a pause finds nothing");
+}
+
+/* The walk is in a tablespace when that is dropped. */
+static void
+test_dropped_in_pause(void)
+{
+	PbpDataFiles files;
+	char		link[256];
+	char		moved[256];
+
+	nfound = 0;
+	pbp_begin_data_files(&files, tree);
+	do
+		(void) walk_on(&files, 1);
+	while (nfound < MAX_FOUND && strncmp(found[nfound - 1], "pg_tblspc", 9) != 0);
+	pbp_pause_data_files(&files);
+	snprintf(link, sizeof(link), "%s/pg_tblspc/16390", tree);
+	snprintf(moved, sizeof(moved), "%s/moved", tree);
+	if (rename(link, moved) != 0)
+		abort();
+	(void) walk_on(&files, MAX_FOUND);
+	if (rename(moved, link) != 0)
+		abort();
+	ok(found_are(all, 8), "after a folder that was dropped in a pause, the walk goes on with the next");
+}
+
+static void
 test_error(void)
 {
 	PbpDataFiles files;
@@ -218,6 +262,29 @@ test_error(void)
 	ok(files.error == EMFILE, "folders that cannot be opened are an error");
 }
 
+/* A folder of the server must be readable; lost+found need not be.  Root can read all. */
+static void
+test_unreadable(void)
+{
+	PbpDataFiles files;
+	char		path[256];
+	bool		foreign_ignored;
+
+	snprintf(path, sizeof(path), "%s/base/lost+found", tree);
+	make_folder("base/lost+found");
+	(void) chmod(path, 0);
+	pbp_begin_data_files(&files, tree);
+	(void) walk_on(&files, MAX_FOUND);
+	foreign_ignored = files.error == 0;
+	snprintf(path, sizeof(path), "%s/base/5", tree);
+	(void) chmod(path, 0);
+	pbp_begin_data_files(&files, tree);
+	(void) walk_on(&files, MAX_FOUND);
+	ok(foreign_ignored && (files.error == EACCES || geteuid() == 0),
+	   "a folder of the server that cannot be read is an error, another one is not");
+	(void) chmod(path, 0700);
+}
+
 int
 main(void)
 {
@@ -227,10 +294,13 @@ main(void)
 	snprintf(tree, sizeof(tree), "%s/datafiles.%d", temporary ? temporary : "/tmp", (int) getpid());
 	make_tree();
 	test_all();
+	test_pauses(before);
+	test_dropped_in_pause();
 	test_changes();
 	ok(open_folders() == before, "no folder is left open");
 	test_end(before);
 	test_error();
+	test_unreadable();
 	(void) nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	printf("1..%d\n", tests);
 	return 0;

@@ -1,23 +1,21 @@
 /*
  * look.c
- *	  Does a look see every page that it should, without reading every buffer?
+ *	  A look sees every page that it should, without reading every buffer.
  *
- * Runs src/look.c over a model of the buffer pool and compares what each look
- * sees with all that the pool holds.  Prints TAP; t/502_advice_looks.pl
- * compiles it with src/look.c and src/advice*.c.
+ * Runs src/advice/look.c over a model of the buffer pool and compares what each look
+ * sees with all that the pool holds.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/look.h"
+#include "advice/look.h"
+#include "advice_model.h"
 
 #define BUFFERS			3000
 #define PAGES			12000	/* of which the sample has room for each */
-#define USAGE_MAX		5
 #define MAX_IN_FLIGHT	100
-#define NONE			(-1)
 #define ADVICE_BYTES	(8 * 1024 * 1024)
 
 /* A buffer that a read is about to fill is pinned and keeps its old page. */
@@ -40,35 +38,7 @@ static int	flight_page[MAX_IN_FLIGHT];
 static PbpLook look;
 static bool seen[BUFFERS];
 static int64_t buffers_read;
-static int	tests;
-
-static void
-ok(bool passed, const char *what)
-{
-	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
-}
-
-/* xorshift: the same in every run */
-static unsigned
-below(unsigned limit)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (unsigned) ((state >> 32) * limit >> 32);
-}
-
-static uint64_t
-key_of(int page)
-{
-	uint64_t	key = (uint64_t) (page + 1) * UINT64_C(0x9E3779B97F4A7C15);
-
-	key = (key ^ (key >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-	key = (key ^ (key >> 27)) * UINT64_C(0x94D049BB133111EB);
-	return key ^ (key >> 31);
-}
+static Random drawn = {88172645463325252u};
 
 /* ---- the pool ---- */
 
@@ -81,11 +51,11 @@ place(int buffer, int page)
 	buffer_of[page] = buffer;
 }
 
-/* The read that began so many reads ago ends, in an order of its own. */
+/* One of the reads in flight ends, in an order of its own. */
 static void
 end_read(void)
 {
-	int			chosen = (int) below((unsigned) nflights);
+	int			chosen = below(&drawn, nflights);
 
 	place(flight_buffer[chosen], flight_page[chosen]);
 	nflights--;
@@ -137,7 +107,7 @@ static void
 run(int accesses)
 {
 	for (int i = 0; i < accesses; i++)
-		access_page((int) below(below(2) ? PAGES / 10 : PAGES));
+		access_page(below(&drawn, below(&drawn, 2) > 0 ? PAGES / 10 : PAGES));
 }
 
 /* ---- the look ---- */
@@ -148,10 +118,10 @@ read_buffer(int buffer)
 	const Buffer *it = &pool[buffer];
 
 	buffers_read++;
-	if (it->page != NONE && !it->victim && pbp_advice_sampled(look.advice, key_of(it->page)))
+	if (it->page != NONE && !it->victim && pbp_advice_sampled(look.advice, key_of(it->page, 1)))
 	{
 		seen[buffer] = true;
-		pbp_look_page(&look, key_of(it->page), buffer, it->usage, false);
+		pbp_look_page(&look, key_of(it->page, 1), buffer, it->usage, false);
 	}
 	else if (it->pins > 0)
 		pbp_look_pinned(&look, buffer);
@@ -184,12 +154,12 @@ unseen_by_look(void)
 	pbp_look_end(&look, ticks);
 	for (int i = 0; i < BUFFERS; i++)
 		unseen += pool[i].page != NONE && !pool[i].victim && !seen[i] &&
-			pbp_advice_sampled(look.advice, key_of(pool[i].page));
+			pbp_advice_sampled(look.advice, key_of(pool[i].page, 1));
 	return unseen;
 }
 
 static void
-start(int reads_in_flight)
+begin(int reads_in_flight)
 {
 	static void *memory = NULL;
 	PbpLookReader reader = {NULL, read_range, read_buffers};
@@ -219,13 +189,13 @@ test_sees_all(int reads_in_flight, int accesses, const char *what)
 	int64_t		first_look;
 	int64_t		budget;
 
-	start(reads_in_flight);
+	begin(reads_in_flight);
 	buffers_read = 0;
 	first_tick = ticks;
 	first_look = (int64_t) look.number;
 	while (ticks - first_tick < 100 * BUFFERS)
 	{
-		run(1 + (int) below((unsigned) (2 * accesses)));
+		run(1 + below(&drawn, 2 * accesses));
 		unseen += unseen_by_look();
 	}
 	ok(unseen == 0, what);
@@ -242,7 +212,7 @@ test_several_passes(void)
 {
 	int			unseen = 0;
 
-	start(10);
+	begin(10);
 	for (int i = 0; i < 20; i++)
 	{
 		int64_t		before = ticks;
@@ -260,8 +230,8 @@ replace_anywhere(int npages)
 {
 	for (int i = 0; i < npages; i++)
 	{
-		int			buffer = (int) below(BUFFERS);
-		int			page = (int) below(PAGES);
+		int			buffer = below(&drawn, BUFFERS);
+		int			page = below(&drawn, PAGES);
 
 		if (pool[buffer].pins == 0 && buffer_of[page] == NONE)
 			place(buffer, page);
@@ -273,7 +243,7 @@ test_free_buffers(void)
 {
 	int			unseen = 0;
 
-	start(10);
+	begin(10);
 	for (int i = 0; i < 50; i++)
 	{
 		run(500);
@@ -291,7 +261,7 @@ test_check(void)
 	int64_t		first_tick;
 	double		share;
 
-	start(10);
+	begin(10);
 	first_tick = ticks;
 	while (ticks - first_tick < 100 * BUFFERS)
 	{
@@ -310,7 +280,7 @@ test_check(void)
 static void
 test_pinned_overflow(void)
 {
-	start(0);
+	begin(0);
 	for (int i = 0; i < BUFFERS; i++)
 		pool[i].pins += i % 2;
 	look.incomplete = true;

@@ -1,7 +1,7 @@
 /*
  * machine_tree.c
  *	  Folders with the files in which a kernel shows its memory, and what
- *	  src/osmemory.c should make of them.
+ *	  src/os/osmemory.c should make of them.
  */
 #define _GNU_SOURCE
 
@@ -19,16 +19,7 @@
 char		tree[128];
 const PbpServerMemory plain = {.pool_bytes = POOL,.own_file_bytes = PBP_UNKNOWN};
 PbpOsMemory memory;
-static int	tests;
 static int	open_before;
-
-static int	tests;
-
-void
-ok(bool passed, const char *what)
-{
-	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
-}
 
 void
 is(int64_t got, int64_t expected, const char *what)
@@ -39,7 +30,7 @@ is(int64_t got, int64_t expected, const char *what)
 }
 
 unsigned
-below(unsigned limit)
+any_below(unsigned limit)
 {
 	static uint64_t state = 88172645463325252u;
 

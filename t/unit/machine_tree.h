@@ -5,7 +5,8 @@
 #ifndef MACHINE_TREE_H
 #define MACHINE_TREE_H
 
-#include "../../src/osmemory.h"
+#include "os/osmemory.h"
+#include "tap.h"
 
 #define KB				INT64_C(1024)
 #define MB				(1024 * KB)
@@ -34,9 +35,8 @@ extern PbpOsMemory memory;		/* as read last */
 
 extern void begin_tests(const char *name);
 extern int	end_tests(void);
-extern void ok(bool passed, const char *what);
 extern void is(int64_t got, int64_t expected, const char *what);
-extern unsigned below(unsigned limit);
+extern unsigned any_below(unsigned limit);
 extern void remove_tree(void);
 extern void put_bytes(const char *path, const char *content, size_t bytes);
 extern void put(const char *path, const char *format,...);

@@ -1,15 +1,13 @@
 /*
  * osmemory.c
- *	  Which memory does the server have, and which sizes fit?
+ *	  The memory that the server has, and the sizes that fit.
  *
  * Writes folders with files as kernels show them and compares what
- * src/osmemory.c makes of them.  Prints TAP; t/312_reads_memory.pl compiles it with
- * machine_tree.c, src/osmemory.c, src/cgroup.c and src/procfile.c.
+ * src/os/osmemory.c makes of them.  Prints TAP.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "../../src/poolbytes.h"
 #include "machine_tree.h"
 
 static void

@@ -1,6 +1,6 @@
 /*
  * relations_storage.c
- *	  Compares the storage reads that src/advice_relations*.c predicts for each
+ *	  Compares the storage reads that src/advice/relation*.c predicts for each
  *	  relation with exact models of half and twice the pool above the page cache
  *	  that memory leaves, and with the figures of the advice.  Prints TAP.
  */
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/advice_relations.h"
 #include "storage_model.h"
 
 #define PARTS			8		/* relations of about the same size */
@@ -17,111 +16,64 @@
 #define SAMPLING_RATE	(1.0 / 16)
 #define ADVICE_BYTES	(4 * 1024 * 1024)
 #define RELATION_BYTES	(512 * 1024)
-#define LOOKS_PER_PASS	10
 #define PRECISE			0.01	/* of the accesses */
-
-/* One split of the memory, and the storage reads of each relation in the window. */
-typedef struct Split
-{
-	Memory		memory;
-	LoadTrace	trace;
-	double		reads[PARTS];
-} Split;
 
 static PbpRelationsReport report;
 
-static int
+/* Numbers begin with 1. */
+static uint32_t
 relation_of(int page)
 {
-	return (int) ((int64_t) page * PARTS / load_pages(MEMORY));
+	return 1 + (uint32_t) ((int64_t) page * PARTS / load_pages(MEMORY));
 }
 
+/* The advice that learns nothing is NULL. */
 static void
-begin_split(Split *split, Load load, int nbuffers)
+begin_split(Scene *scene, Load load, int nbuffers, PbpAdvice *advice)
 {
-	memset(split, 0, sizeof(*split));
-	memory_init(&split->memory, load_pages(MEMORY), nbuffers, os_pages(nbuffers), BLOCK_BYTES);
-	split->memory.written_from = load_written_from(load, MEMORY);
-	load_init(&split->trace, load, MEMORY, 7);
+	*scene = (Scene) {.run = {.nbuffers = nbuffers,.looks_per_pass = 10,.sample_seed = 1,.advice = {advice}}};
+	memory_init(&scene->memory, load_pages(MEMORY), nbuffers, os_pages(nbuffers), BLOCK_BYTES);
+	scene->memory.written_from = scene->run.written_from = load_written_from(load, MEMORY);
+	load_init(&scene->trace, load, MEMORY, 7);
+	if (advice != NULL)
+		watch_relations(&scene->run, relation_of, RELATION_BYTES);
 }
 
+/* Storage reads of each relation in the window. */
 static void
-access_next(Split *split)
+count_reads(Load load, int nbuffers, PbpAdvice *advice, double *reads)
 {
-	Memory	   *memory = &split->memory;
-	int			page = load_next(&split->trace);
-	int64_t		before = memory->storage_reads;
+	Scene		scene;
 
-	memory_access(memory, page);
-	if (memory->accesses > (int64_t) WARM_UP * MEMORY)
-		split->reads[relation_of(page)] += (double) (memory->storage_reads - before);
-}
-
-static int64_t
-window_end(void)
-{
-	return (int64_t) (WARM_UP + WINDOW) * MEMORY;
-}
-
-static void
-count_reads(Load load, int nbuffers, double *reads)
-{
-	Split		split;
-
-	begin_split(&split, load, nbuffers);
-	while (split.memory.accesses < window_end())
-		access_next(&split);
-	memcpy(reads, split.reads, sizeof(split.reads));
-	memory_free(&split.memory);
-}
-
-static void
-look(PbpAdvice *advice, const Memory *memory, Watch *watch)
-{
-	static int64_t nlooks = 0;
-	const Pool *pool = &memory->pool;
-	PbpAdviceCounts counts = {.hits = pool->hits - watch->hits,.reads = pool->reads - watch->reads};
-
-	*watch = (Watch) {.ticks = pool->ticks,.hits = pool->hits,.reads = pool->reads};
-	pbp_advice_accesses(advice, &counts);
-	pbp_advice_look_time(advice, nlooks++);
-	pbp_advice_begin(advice, pool->ticks);
-	for (int i = 0; i < pool->used; i++)
+	begin_split(&scene, load, nbuffers, advice);
+	memset(reads, 0, sizeof(double) * PARTS);
+	while (scene.memory.accesses < (int64_t) (WARM_UP + WINDOW) * MEMORY)
 	{
-		int			page = pool->page[i];
-		uint64_t	key = key_of(page, 1);
+		LoadTrace	trace = scene.trace;
+		int64_t		before = scene.memory.storage_reads;
 
-		if (!pbp_advice_sampled(advice, key))
-			continue;
-		pbp_advice_observe(advice, key, i, pool->usage[i],
-						   memory->written_from > 0 && page >= memory->written_from);
-		if (advice->wants_relation)
-			pbp_advice_set_relation(advice, &(PbpRelationKey) {.relfilenode = 1 + (uint32_t) relation_of(page)});
+		scene_step(&scene);
+		if (scene.memory.storage_reads > before && scene.memory.accesses > (int64_t) WARM_UP * MEMORY)
+			reads[relation_of(load_next(&trace)) - 1]++;
 	}
-	pbp_advice_end(advice, pool->ticks);
+	memory_free(&scene.memory);
+}
+
+static PbpAdvice *
+new_advice(void)
+{
+	return pbp_advice_init(malloc(ADVICE_BYTES), ADVICE_BYTES, megabytes(TODAY_MB), USAGE_MAX, SAMPLING_RATE, true);
 }
 
 /* Learn from today's split, whose reads are counted, too. */
 static PbpAdvice *
 learn(Load load, double *reads)
 {
-	int			nbuffers = megabytes(TODAY_MB);
-	PbpAdvice  *advice = pbp_advice_init(malloc(ADVICE_BYTES), ADVICE_BYTES, nbuffers, USAGE_MAX, SAMPLING_RATE, true);
-	Split		split;
-	Watch		watch = {0};
+	PbpAdvice  *advice = new_advice();
 
-	pbp_advice_watch_relations(advice, malloc(RELATION_BYTES), RELATION_BYTES);
 	pbp_advice_init_storage(advice, malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
-	pbp_advice_set_os_cache(advice, os_pages(nbuffers));
-	begin_split(&split, load, nbuffers);
-	while (split.memory.accesses < window_end())
-	{
-		access_next(&split);
-		if (split.memory.pool.ticks - watch.ticks >= nbuffers / LOOKS_PER_PASS)
-			look(advice, &split.memory, &watch);
-	}
-	memcpy(reads, split.reads, sizeof(split.reads));
-	memory_free(&split.memory);
+	pbp_advice_set_os_cache(advice, os_pages(megabytes(TODAY_MB)));
+	count_reads(load, megabytes(TODAY_MB), advice, reads);
 	return advice;
 }
 
@@ -169,8 +121,8 @@ compare_load(Load load, Accuracy *accuracy)
 	PbpAdvice  *advice = learn(load, today);
 	char		text[120];
 
-	count_reads(load, megabytes(TODAY_MB / 2), half);
-	count_reads(load, megabytes(TODAY_MB * 2), twice);
+	count_reads(load, megabytes(TODAY_MB / 2), NULL, half);
+	count_reads(load, megabytes(TODAY_MB * 2), NULL, twice);
 	pbp_advice_report_relations(advice, &report);
 	pbp_advice_totals(advice, &totals);
 	scale = totals.accesses / ((double) WINDOW * MEMORY);
@@ -199,20 +151,13 @@ compare_load(Load load, Accuracy *accuracy)
 static void
 no_storage(void)
 {
-	PbpAdvice  *advice = pbp_advice_init(malloc(ADVICE_BYTES), ADVICE_BYTES, megabytes(TODAY_MB), USAGE_MAX, SAMPLING_RATE, true);
-	Split		split;
-	Watch		watch = {0};
+	PbpAdvice  *advice = new_advice();
+	Scene		scene;
 	int			nknown = 0;
 
-	pbp_advice_watch_relations(advice, malloc(RELATION_BYTES), RELATION_BYTES);
-	begin_split(&split, UNIFORM_PAGES, megabytes(TODAY_MB));
-	while (split.memory.accesses < (int64_t) WARM_UP / 2 * MEMORY)
-	{
-		access_next(&split);
-		if (split.memory.pool.ticks - watch.ticks >= megabytes(TODAY_MB) / LOOKS_PER_PASS)
-			look(advice, &split.memory, &watch);
-	}
-	memory_free(&split.memory);
+	begin_split(&scene, UNIFORM_PAGES, megabytes(TODAY_MB), advice);
+	scene_run(&scene, WARM_UP / 2);
+	memory_free(&scene.memory);
 	pbp_advice_report_relations(advice, &report);
 	for (int i = 0; i < report.nrows; i++)
 		nknown += isnan(report.rows[i].storage_saved.reads) && isnan(report.rows[i].storage_added.error) &&

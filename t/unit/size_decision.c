@@ -1,14 +1,14 @@
 /*
  * size_decision.c
- *	  From tables of estimates to the size that src/decision.c advises, and how
+ *	  From tables of estimates to the size that src/advice/decision.c advises, and how
  *	  much the advice says that it has learned before that.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "advice/decision.h"
 #include "advice_model.h"
-#include "../../src/decision.h"
 
 #define SIZES	PBP_ADVICE_FACTORS
 

@@ -12,49 +12,6 @@
 
 #define POOL	(MEMORY / 4)
 
-/* Both levels under observation, in steps. */
-typedef struct Scene
-{
-	Run			run;
-	Memory		memory;
-	LoadTrace	trace;
-	Watch		watch;
-} Scene;
-
-static void
-scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes)
-{
-	memset(scene, 0, sizeof(*scene));
-	scene->run = (Run) {.nbuffers = nbuffers, .looks_per_pass = 8};
-	start(&scene->run, 1, (size_t) nbuffers * 20, 1.0 / 10);
-	memory_init(&scene->memory, load_pages(MEMORY), nbuffers, os_cache, BLOCK_BYTES);
-	load_init(&scene->trace, load, MEMORY, 7);
-	if (storage_bytes > 0)
-		pbp_advice_init_storage(scene->run.advice[0], malloc(storage_bytes), storage_bytes, BLOCK_BYTES);
-}
-
-/* So many accesses for each page of memory. */
-static void
-scene_run(Scene *scene, double accesses)
-{
-	int64_t		end = scene->memory.accesses + (int64_t) (accesses * MEMORY);
-	Trace		clock = {0};
-
-	while (scene->memory.accesses < end)
-	{
-		memory_access(&scene->memory, load_next(&scene->trace));
-		clock.count = scene->memory.accesses;
-		watch_pool(&scene->run, &scene->memory.pool, &clock, &scene->watch);
-	}
-}
-
-static void
-scene_finish(Scene *scene)
-{
-	memory_free(&scene->memory);
-	finish(&scene->run);
-}
-
 static PbpAdviceStorageRow
 row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory)
 {
@@ -257,7 +214,7 @@ change_limits(void)
 
 /* The share of the latest reads that the page cache has served. */
 static void
-calibrate(const Run *run, int64_t reads, int64_t storage_reads)
+calibrate(Run *run, int64_t reads, int64_t storage_reads)
 {
 	static double all_reads = 0;
 	static double waiting_reads = 0;

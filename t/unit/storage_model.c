@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/poolbytes.h"
+#include "os/osmemory.h"
 #include "storage_model.h"
 
 #define INACTIVE	0
@@ -65,7 +65,7 @@ reclaim(KernelCache *cache)
 	cache->pages[page].evicted_at = cache->age++;
 }
 
-/* Does the read wait for storage? */
+/* True if the read waits for storage. */
 static bool
 cache_read(KernelCache *cache, int page)
 {
@@ -202,43 +202,82 @@ pass_on_wal(Run *run, const Memory *memory, int64_t *wal_pages)
 	*wal_pages = memory->wal_pages;
 }
 
+/* ---- scenes ---- */
+
+/* Without storage_bytes, the advice simulates no page caches. */
+void
+scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes)
+{
+	memset(scene, 0, sizeof(*scene));
+	scene->run = (Run) {.nbuffers = nbuffers, .looks_per_pass = 8};
+	start(&scene->run, 1, (size_t) nbuffers * 20, 1.0 / 10);
+	memory_init(&scene->memory, load_pages(MEMORY), nbuffers, os_cache, BLOCK_BYTES);
+	load_init(&scene->trace, load, MEMORY, 7);
+	if (storage_bytes > 0)
+		pbp_advice_init_storage(scene->run.advice[0], malloc(storage_bytes), storage_bytes, BLOCK_BYTES);
+}
+
+/* One access, and a look if one is due: true. */
+bool
+scene_step(Scene *scene)
+{
+	Trace		clock = {0};
+	int64_t		looked = scene->watch.ticks;
+
+	memory_access(&scene->memory, load_next(&scene->trace));
+	clock.count = scene->memory.accesses;
+	watch_pool(&scene->run, &scene->memory.pool, &clock, &scene->watch);
+	return scene->watch.ticks != looked;
+}
+
+/* A number of accesses for each page of memory. */
+void
+scene_run(Scene *scene, double accesses)
+{
+	int64_t		end = scene->memory.accesses + (int64_t) (accesses * MEMORY);
+
+	while (scene->memory.accesses < end)
+		scene_step(scene);
+}
+
+void
+scene_finish(Scene *scene)
+{
+	memory_free(&scene->memory);
+	finish(&scene->run);
+}
+
 /* Learn from a pool above a page cache, whose size is given to the advice, times a factor. */
 void
 learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 {
-	Memory		memory;
-	LoadTrace	trace;
-	Trace		clock = {0};
-	Watch		watch = {0};
+	Scene		scene = {.run = *run};
+	Memory	   *memory = &scene.memory;
 	int64_t		reads = 0;
 	int64_t		storage_reads = 0;
 	int64_t		wal_pages = 0;
 
-	memory_init(&memory, load_pages(MEMORY), run->nbuffers, os_pages, BLOCK_BYTES);
-	memory.written_from = run->written_from = load_written_from(load, MEMORY);
-	memory.wal_from = load_wal_from(load, MEMORY);
-	load_init(&trace, load, MEMORY, 7);
+	memory_init(memory, load_pages(MEMORY), run->nbuffers, os_pages, BLOCK_BYTES);
+	memory->written_from = scene.run.written_from = load_written_from(load, MEMORY);
+	memory->wal_from = load_wal_from(load, MEMORY);
+	load_init(&scene.trace, load, MEMORY, 7);
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 		pbp_advice_set_os_cache(run->advice[j], (int64_t) (factor * os_pages));
 	}
-	while (memory.accesses < (int64_t) (WARM_UP + WINDOW) * MEMORY)
+	while (memory->accesses < (int64_t) (WARM_UP + WINDOW) * MEMORY)
 	{
-		int64_t		looked = watch.ticks;
-
-		memory_access(&memory, load_next(&trace));
-		clock.count = memory.accesses;
-		watch_pool(run, &memory.pool, &clock, &watch);
-		if (watch.ticks != looked)
-			pass_on_wal(run, &memory, &wal_pages);
-		if (hook == NULL || watch.ticks == looked)
+		if (!scene_step(&scene))
 			continue;
-		hook(run, memory.reads - reads, memory.storage_reads - storage_reads);
-		reads = memory.reads;
-		storage_reads = memory.storage_reads;
+		pass_on_wal(run, memory, &wal_pages);
+		if (hook == NULL)
+			continue;
+		hook(run, memory->reads - reads, memory->storage_reads - storage_reads);
+		reads = memory->reads;
+		storage_reads = memory->storage_reads;
 	}
-	memory_free(&memory);
+	memory_free(memory);
 }
 
 /* ---- traces ---- */

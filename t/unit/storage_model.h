@@ -13,7 +13,7 @@
 #define BLOCK_BYTES		16384
 #define RESERVED		1920
 
-/* WAL: a page for so many accesses, in files of so many pages. */
+/* WAL: accesses for each page of it, and pages of its files together. */
 #define ACCESSES_PER_WAL	8
 #define WAL_PAGES			(MEMORY / 2)
 
@@ -82,8 +82,17 @@ typedef struct Memory
 	int64_t		storage_reads;
 } Memory;
 
+/* Both levels under observation, in steps. */
+typedef struct Scene
+{
+	Run			run;
+	Memory		memory;
+	LoadTrace	trace;
+	Watch		watch;
+} Scene;
+
 /* Called after each look, with what has happened since the last call. */
-typedef void (*LookHook) (const Run *run, int64_t reads, int64_t storage_reads);
+typedef void (*LookHook) (Run *run, int64_t reads, int64_t storage_reads);
 
 extern const char *const load_names[LOADS];
 
@@ -98,6 +107,10 @@ extern void memory_init(Memory *memory, int npages, int nbuffers, int os_pages, 
 extern void memory_access(Memory *memory, int page);
 extern void memory_free(Memory *memory);
 extern double true_storage_ratio(Load load, int nbuffers, int os_pages);
+extern void scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes);
+extern bool scene_step(Scene *scene);
+extern void scene_run(Scene *scene, double accesses);
+extern void scene_finish(Scene *scene);
 extern void learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook);
 
 #endif							/* STORAGE_MODEL_H */

@@ -1,6 +1,6 @@
 /*
  * working_set.c
- *	  Compares the estimates of src/advice_working_set.c with the true number
+ *	  Compares the estimates of src/advice/workingset.c with the true number
  *	  of distinct pages of a trace.  Prints TAP.
  */
 #include <math.h>
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/advice_working_set.h"
+#include "advice/workingset.h"
+#include "advice_model.h"
 
 #define PAGES			2000000
 #define RELATIONS		10
@@ -22,35 +23,7 @@ static int	last_use[PAGES];	/* as the true time, in seconds */
 static double rate;
 static int	now;
 static uint32_t by_relation[RELATIONS];
-static int	tests;
-
-static void
-ok(bool passed, const char *what)
-{
-	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
-	fflush(stdout);
-}
-
-static uint64_t
-key_of(int page)
-{
-	uint64_t	x = (uint64_t) (page + 1) * UINT64_C(0x9E3779B97F4A7C15);
-
-	x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-	return x ^ (x >> 31);
-}
-
-static unsigned
-below(unsigned limit)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (unsigned) ((state >> 32) * limit >> 32);
-}
+static Random drawn = {88172645463325252u};
 
 static void
 begin(double sampling_rate, int nslots)
@@ -71,8 +44,8 @@ static void
 use(int page)
 {
 	last_use[page] = now;
-	if ((double) key_of(page) <= ldexp(rate, 64))
-		pbp_report_use(&set, (uint32_t) key_of(page), &relation_of[page]);
+	if ((double) key_of(page, 1) <= ldexp(rate, 64))
+		pbp_report_use(&set, (uint32_t) key_of(page, 1), &relation_of[page]);
 }
 
 static bool
@@ -102,7 +75,7 @@ true_pages(int window, int relation)
 	return npages;
 }
 
-/* A look a second finds so many uses of the first pages, for some time. */
+/* A look a second finds uses of the first npages pages, for some time. */
 static void
 run(int seconds, int uses_per_second, int npages)
 {
@@ -111,7 +84,7 @@ run(int seconds, int uses_per_second, int npages)
 		look(1);
 		now--;					/* these uses belong to the look before */
 		for (int j = 0; j < uses_per_second; j++)
-			use((int) below((unsigned) npages));
+			use(below(&drawn, npages));
 		now++;
 	}
 }
@@ -128,7 +101,7 @@ known_windows(const char *what, int nknown)
 	ok(known == nknown, text);
 }
 
-/* Are the windows right, within so many times their errors? */
+/* The windows are right, within tolerance times their errors. */
 static void
 compare(const char *what, double tolerance)
 {
@@ -186,7 +159,7 @@ count_many(void)
 	ok(set.level == 0, "all of its pages are kept");
 }
 
-/* How often is the truth within the error? */
+/* The truth is within the error in 19 of 20 windows. */
 static void
 check_errors(void)
 {
@@ -203,7 +176,7 @@ check_errors(void)
 			look(5);
 			now -= 5;
 			for (int k = 0; k < 100; k++)
-				use(first + (int) below(5000));
+				use(first + below(&drawn, 5000));
 			now += 5;
 		}
 		end_epoch();

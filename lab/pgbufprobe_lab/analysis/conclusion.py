@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.medians import Samples, Summary
-from pgbufprobe_lab.formatting import number, with_unit
+from pgbufprobe_page.formatting import number, with_unit
 
 
 @dataclass(frozen=True)

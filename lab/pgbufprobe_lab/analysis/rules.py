@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pgbufprobe_lab.analysis.medians import Summary
-from pgbufprobe_lab.formatting import number, with_unit, words
 from pgbufprobe_lab.sizes import GB
+from pgbufprobe_page.formatting import number, with_unit, words
 
 HOLDS = "holds"
 FAILS = "does not hold"
 UNKNOWN = "unknown"
-OUTCOMES = (HOLDS, FAILS, UNKNOWN)
 
 
 @dataclass(frozen=True)

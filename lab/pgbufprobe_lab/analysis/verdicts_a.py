@@ -16,7 +16,7 @@ from pgbufprobe_lab.analysis.rules import (
     at_most,
     proportional,
 )
-from pgbufprobe_lab.formatting import number
+from pgbufprobe_page.formatting import number
 
 
 def judge_a1(samples: Samples) -> list[Verdict]:

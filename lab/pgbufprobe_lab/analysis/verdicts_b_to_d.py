@@ -5,7 +5,7 @@ from __future__ import annotations
 from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.medians import Samples, Summary, distinct, grouped, paired, pick, quotient, summarize
 from pgbufprobe_lab.analysis.rules import UNKNOWN, Judged, Verdict, above, all_of, at_least, at_most
-from pgbufprobe_lab.formatting import size
+from pgbufprobe_page.formatting import size
 
 
 def judge_b(samples: Samples) -> list[Verdict]:

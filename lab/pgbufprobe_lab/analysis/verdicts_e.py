@@ -27,7 +27,7 @@ from pgbufprobe_lab.analysis.rules import (
     at_least,
     at_most,
 )
-from pgbufprobe_lab.formatting import number
+from pgbufprobe_page.formatting import number
 
 BUSY = 1.4  # clients per CPU: published throughput was constant from 100 clients on 72 cores
 

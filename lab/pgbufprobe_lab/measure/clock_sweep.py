@@ -15,9 +15,10 @@ def live_ms(connection: psycopg.Connection) -> float:
     """Returns the cost of a pass of the server's own search. It requests one victim more than there are buffers that
     are unused or have usage count 0, so the clock hand has to complete a pass."""
     row = connection.execute(
-        """SELECT ms_per_pass, passes FROM pgbufprobe_sweep_cost(
+        """SELECT ms_per_pass, inspected::double precision / buffers
+           FROM pgbufprobe_sweep_cost(
                (SELECT sum(buffers) + 1 FROM pgbufprobe_usagecount_histogram()
-                WHERE usagecount = 0 OR usagecount IS NULL)::integer, 'live')"""
+                WHERE usagecount = 0 OR usagecount IS NULL)::integer, 'live'), pgbufprobe_clock()"""
     ).fetchone()
     # In a small part of a pass, fixed costs would dominate.
     if not row or row[0] is None or row[1] < 0.5:

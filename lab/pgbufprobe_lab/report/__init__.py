@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pgbufprobe_lab.analysis.load import read_results
-from pgbufprobe_lab.pages import pictures
 from pgbufprobe_lab.report import html, markdown
 from pgbufprobe_lab.report.assemble import assemble
+from pgbufprobe_page import pictures
 
 
 def write_report(outdir: Path) -> tuple[Path, Path]:

@@ -11,11 +11,11 @@ from pgbufprobe_lab.analysis.conclusion import conclude
 from pgbufprobe_lab.analysis.load import Result
 from pgbufprobe_lab.analysis.published import EXPERIMENTS
 from pgbufprobe_lab.analysis.verdicts import judge
-from pgbufprobe_lab.formatting import duration, number, size, words
 from pgbufprobe_lab.report import charts_a, charts_b_to_e
 from pgbufprobe_lab.report.details import details, discarded, failures
 from pgbufprobe_lab.report.model import Report, Section
 from pgbufprobe_lab.report.tables import tables
+from pgbufprobe_page.formatting import duration, number, size, words
 
 CHARTS = charts_a.CHARTS | charts_b_to_e.CHARTS
 

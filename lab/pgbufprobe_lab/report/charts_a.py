@@ -7,10 +7,10 @@ from typing import Any
 
 from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.medians import Samples, Summary, by_trial, distinct, grouped, pick, summarize
-from pgbufprobe_lab.formatting import number, size
-from pgbufprobe_lab.pages.charts import Axis, Row, Series, bars, dots, lines, proportional_line, stacks
-from pgbufprobe_lab.pages.model import Chart, Spec
 from pgbufprobe_lab.sizes import GB, MB
+from pgbufprobe_page.charts import Axis, Row, Series, bars, dots, lines, proportional_line, stacks
+from pgbufprobe_page.formatting import number, size
+from pgbufprobe_page.model import Chart, Spec
 
 SWEPT = 0.5  # passes from which a read counts as one that swept
 IN_PROPORTION = (

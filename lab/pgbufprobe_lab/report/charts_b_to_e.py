@@ -6,11 +6,11 @@ from collections.abc import Callable
 from itertools import product
 
 from pgbufprobe_lab.analysis.medians import Samples, by_trial, distinct, grouped, pick, summarize
-from pgbufprobe_lab.formatting import number, size
-from pgbufprobe_lab.pages.charts import Axis, Row, Series, bars, dots, lines, stacks
-from pgbufprobe_lab.pages.model import Chart
 from pgbufprobe_lab.report.charts_a import RANGES, curves, pool_series, row
 from pgbufprobe_lab.sizes import MB
+from pgbufprobe_page.charts import Axis, Row, Series, bars, dots, lines, stacks
+from pgbufprobe_page.formatting import number, size
+from pgbufprobe_page.model import Chart
 
 STATES = ("clean", "dirty")
 

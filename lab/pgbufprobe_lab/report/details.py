@@ -6,8 +6,8 @@ from typing import Any
 
 from pgbufprobe_lab.analysis.load import Result
 from pgbufprobe_lab.analysis.medians import Sample, Samples, summarize
-from pgbufprobe_lab.formatting import MISSING, number, size
-from pgbufprobe_lab.pages.model import Table
+from pgbufprobe_page.formatting import MISSING, number, size
+from pgbufprobe_page.model import Table
 
 FIXED = ("what", "pool", "x")  # have a column each; one column holds all other fields
 NEVER = ("pool_bytes", "trial", "value", "unit", "passes", "reads")

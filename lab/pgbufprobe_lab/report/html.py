@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pgbufprobe_lab.analysis.rules import FAILS, HOLDS, UNKNOWN
-from pgbufprobe_lab.formatting import MISSING
-from pgbufprobe_lab.pages import render as render_page
 from pgbufprobe_lab.report.model import Report
+from pgbufprobe_page import render as render_page
+from pgbufprobe_page.formatting import MISSING
 
 TITLE = "What shared_buffers costs on this machine"
 BADGES = {HOLDS: ("holds", "✓"), FAILS: ("fails", "✗"), UNKNOWN: ("unknown", "?")}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from pgbufprobe_lab.formatting import MISSING
-from pgbufprobe_lab.pages.model import Table
 from pgbufprobe_lab.report.html import TITLE
 from pgbufprobe_lab.report.model import Report, Section
+from pgbufprobe_page.formatting import MISSING
+from pgbufprobe_page.model import Table
 
 PICTURES = "pictures"
 

@@ -8,7 +8,7 @@ from pgbufprobe_lab.analysis.conclusion import Conclusion
 from pgbufprobe_lab.analysis.load import Result
 from pgbufprobe_lab.analysis.published import Experiment
 from pgbufprobe_lab.analysis.rules import Verdict
-from pgbufprobe_lab.pages.model import Chart, Table
+from pgbufprobe_page.model import Chart, Table
 
 
 @dataclass(frozen=True)

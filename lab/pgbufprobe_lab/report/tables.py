@@ -6,8 +6,8 @@ from pgbufprobe_lab.analysis import derive
 from pgbufprobe_lab.analysis.compare import HERE, ratio, read_share
 from pgbufprobe_lab.analysis.medians import Samples, Summary, distinct, pick, summarize
 from pgbufprobe_lab.analysis.published import A7_ORDER, C_INSERTED_ROWS, C_ROWS, Figure, figures
-from pgbufprobe_lab.formatting import MISSING, factor, number, size, with_unit
-from pgbufprobe_lab.pages.model import Table
+from pgbufprobe_page.formatting import MISSING, factor, number, size, with_unit
+from pgbufprobe_page.model import Table
 
 
 def measured(summary: Summary | None, unit: str) -> str:

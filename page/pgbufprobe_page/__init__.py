@@ -1,0 +1,10 @@
+"""Self-contained pages with tables and charts, for any report. Knows nothing of experiments or results.
+
+A report extends base.html.j2 with a template of its own and calls render(); pictures.py draws the same charts as
+SVG files. A page fetches nothing: style, chart library and charts are in the file. All text is escaped.
+"""
+
+from pgbufprobe_page.model import Chart, Table
+from pgbufprobe_page.page import render
+
+__all__ = ["Chart", "Table", "render"]

@@ -1,0 +1,267 @@
+"""Builds charts: lines, curves, areas, bars, stacks, dots. Rows are dictionaries with x, y, series and what a
+function names.
+
+Colours are CSS variables of the page, which defines them for light, dark and print. Each series also has its own
+shape and dash, for readers who cannot distinguish the colours and for black-and-white print.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from pgbufprobe_page.model import Spec
+
+Row = dict[str, Any]
+
+COLOURS = [f"var(--c{i})" for i in range(1, 7)]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 2]]
+# Large numbers as 20k, small ones in full.
+LABEL = "abs(datum.value) >= 10000 ? format(datum.value, '~s') : format(datum.value, ',~r')"
+# Break the line between a pool's name and its size.
+NAME_LABEL = "split(replace(datum.label, ')', ''), ' (')"
+FIGURE = ",.4~r"
+# Bytes as 96 MB or 1.5 GB.
+BYTES_LABEL = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GB' "
+    ": format(datum.value / 1048576, '.3~r') + ' MB'"
+)
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
+CONFIG: Spec = {
+    "background": "transparent",
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--soft)",
+        "titleColor": "var(--ink)",
+        "gridColor": "var(--grid)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelOverlap": True,
+        "labelLimit": 150,
+    },
+    "legend": {
+        "labelColor": "var(--ink)",
+        "titleColor": "var(--soft)",
+        "orient": "top",
+        "direction": "horizontal",
+        "labelFontSize": 12,
+        "title": None,
+        "symbolSize": 90,
+        "labelLimit": 300,
+        "columns": 3,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A title with its unit, and the scale. With `order`, the axis shows these names in this order.
+
+    With `sizes`, the scale is logarithmic, and the axis shows these numbers of bytes.
+    """
+
+    title: str
+    order: tuple[Any, ...] | None = None
+    log: bool = False
+    zero: bool = True
+    sizes: tuple[int, ...] = ()
+
+    def channel(self, kind: type, **options: Any) -> Any:
+        """Returns the channel alt.X or alt.Y of this axis."""
+        field = kind.__name__.lower()
+        if self.order is not None:
+            axis = alt.Axis(labelAngle=0, labelExpr=NAME_LABEL)
+            return kind(f"{field}:O", **{"sort": list(self.order), "title": self.title, "axis": axis} | options)
+        if self.sizes:
+            scale = alt.Scale(type="log", domain=[min(self.sizes), max(self.sizes)], nice=False)
+            axis = alt.Axis(values=list(self.sizes), labelExpr=BYTES_LABEL, grid=False, labelSeparation=8)
+            return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
+        scale = alt.Scale(type="log") if self.log else alt.Scale(zero=self.zero, nice=True)
+        axis = alt.Axis(tickCount=6) if self.log else alt.Axis(tickCount=6, labelExpr=LABEL)
+        return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Names of the series, and the position of each in the palette: a pool has the same colour in all charts."""
+
+    names: tuple[str, ...]
+    places: tuple[int, ...] = ()
+
+    def channel(self, kind: type, palette: Sequence[Any]) -> Any:
+        places = self.places or tuple(range(len(self.names)))
+        scale = alt.Scale(domain=list(self.names), range=[palette[place % len(palette)] for place in places])
+        legend = {"legend": None} if len(self.names) < 2 else {}
+        return kind("series:N", scale=scale, sort=list(self.names), **legend)
+
+    def colour(self) -> alt.Color:
+        return self.channel(alt.Color, COLOURS)
+
+    def shape(self) -> alt.Shape:
+        return self.channel(alt.Shape, SHAPES)
+
+    def dash(self) -> alt.StrokeDash:
+        return self.channel(alt.StrokeDash, DASHES)
+
+    def side_by_side(self, kind: type) -> list[Any]:
+        """Returns an offset for each series, if there are several."""
+        return [kind("series:N", sort=list(self.names))] if len(self.names) > 1 else []
+
+
+def _chart(rows: Sequence[Row]) -> alt.Chart:
+    return alt.Chart(alt.Data(values=list(rows)))
+
+
+def _spec(chart: alt.Chart | alt.LayerChart, rows: Sequence[Row], height: int) -> Spec:
+    longest = max((len(str(row["series"])) for row in rows), default=0)
+    chart = chart.properties(
+        width="container",
+        height=height,
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+        usermeta={"longest": longest},  # page.js needs it for the legend
+    )
+    spec: Spec = chart.to_dict()
+    del spec["$schema"]  # an address
+    return spec | {"config": CONFIG}
+
+
+def _tooltip(x: Axis, y: Axis, extra: Sequence[str] = ()) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("series:N", title="series"),
+        alt.Tooltip("x:Q" if x.order is None else "x:N", title=x.title),
+        alt.Tooltip("y:Q", title=y.title, format=FIGURE),
+        *(alt.Tooltip(f"{name}:Q", title=name, format=FIGURE) for name in extra),
+    ]
+
+
+def _spread(base: alt.Chart, y: Axis, **mark: Any) -> list[alt.Chart]:
+    """Returns a rule from the lowest to the highest trial."""
+    rule = base.mark_rule(strokeWidth=1.5, **mark)
+    return [rule.encode(alt.Y("low:Q", title=y.title), alt.Y2("high"))]
+
+
+def _differ(rows: Sequence[Row]) -> bool:
+    return any(row.get("low") != row.get("high") for row in rows)
+
+
+def lines(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
+    """Rows have low and high if trials differ."""
+    base = _chart(rows).encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
+    spread = base.transform_filter("isValid(datum.low) && datum.low != datum.high")
+    points = base.mark_point(filled=True, size=70, opacity=1)
+    layers = _spread(spread, y, opacity=0.6) if _differ(rows) else []
+    layers.append(base.mark_line(strokeWidth=2).encode(series.dash()))
+    layers.append(points.encode(series.shape(), tooltip=_tooltip(x, y, ("low", "high"))))
+    return _spec(alt.layer(*layers), rows, height)
+
+
+def _marker(x: float, text: str, axis: Axis, line: int) -> list[alt.Chart]:
+    """Returns a vertical rule with its name, on the side where there is more room."""
+    base = _chart([{"x": x, "text": text}]).encode(axis.channel(alt.X))
+    left = x * x > min(axis.sizes) * max(axis.sizes)
+    place = {"align": "right", "dx": -5} if left else {"align": "left", "dx": 5}
+    label = base.mark_text(baseline="top", y=2 + 15 * line, fontSize=12, fontWeight="bold", fill="var(--ink)", **place)
+    return [base.mark_rule(stroke="var(--ink)", strokeDash=[5, 4], strokeWidth=1.5), label.encode(alt.Text("text:N"))]
+
+
+def curve(
+    rows: Sequence[Row], x: Axis, y: Axis, series: Series, markers: dict[str, float], grey: float | None = None
+) -> Spec:
+    """Draws lines over sizes with bands from low to high, and markers. Sizes from `grey` on are greyed out."""
+    base = _chart(rows).encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
+    band = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.22)
+    line = base.mark_line(strokeWidth=2.5)
+    points = base.mark_point(filled=True, size=60, opacity=1)
+    size = alt.Tooltip("size:N", title=x.title)
+    shown = [alt.Tooltip("series:N", title="line"), size, *_tooltip(x, y, ("low", "high"))[2:]]
+    layers = [
+        band.encode(alt.Y("low:Q", title=y.title), alt.Y2("high")),
+        line.encode(series.dash()),
+        points.encode(series.shape(), tooltip=shown),
+    ]
+    if grey is not None:
+        ends = _chart([{"x": grey, "end": max(x.sizes)}]).encode(x.channel(alt.X), alt.X2("end"))
+        layers.insert(0, ends.mark_rect(fill="var(--s0)", opacity=0.45))
+    for number, (text, place) in enumerate(markers.items()):
+        layers += _marker(place, text, x, number)
+    spec = _spec(alt.layer(*layers), rows, 320)
+    # The legend would take over how faint the bands are.
+    return spec | {"config": CONFIG | {"legend": CONFIG["legend"] | {"symbolOpacity": 1}}}
+
+
+def areas(rows: Sequence[Row], x: Axis, y: Axis, names: Sequence[str], palette: Sequence[str]) -> Spec:
+    """Draws stacked areas, the first name at the bottom. Rows have the position of their series as `place`."""
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(palette)), sort=list(names))
+    area = _chart(rows).mark_area(strokeWidth=0.5, stroke="var(--paper)")
+    area = area.encode(x.channel(alt.X), y.channel(alt.Y, stack="zero"), colour, alt.Order("place:Q"))
+    return _spec(area.encode(tooltip=_tooltip(x, y)), rows, 220)
+
+
+def _dots(rows: Sequence[Row], x: Axis, y: Axis, series: Series, size: int) -> alt.Chart:
+    chart = _chart(rows).mark_point(filled=True, size=size, opacity=0.75)
+    chart = chart.encode(x.channel(alt.X), y.channel(alt.Y), series.colour(), series.shape(), tooltip=_tooltip(x, y))
+    if x.order is not None:
+        return chart.encode(*series.side_by_side(alt.XOffset))
+    if y.order is not None:
+        return chart.encode(*series.side_by_side(alt.YOffset))
+    return chart
+
+
+def dots(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260, size: int = 60) -> Spec:
+    """Draws one mark for each row. On an ordered axis, the series are side by side."""
+    return _spec(_dots(rows, x, y, series, size), rows, height)
+
+
+def proportional_line(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
+    """Draws a dot for each trial, and for each series a line from zero with the median slope."""
+    ends: list[Row] = []
+    for name in series.names:
+        points = [(row["x"], row["y"]) for row in rows if row["series"] == name and row["x"]]
+        if points:
+            slope = statistics.median(cost / amount for amount, cost in points)
+            widest = max(amount for amount, _ in points)
+            ends += [{"x": 0, "y": 0, "series": name}, {"x": widest, "y": slope * widest, "series": name}]
+    line = _chart(ends).mark_line(strokeWidth=1.5, opacity=0.8)
+    line = line.encode(x.channel(alt.X), y.channel(alt.Y), series.colour(), series.dash())
+    return _spec(alt.layer(line, _dots(rows, x, y, series, 60)), rows, height)
+
+
+def bars(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
+    """Draws bars side by side with their labels, and a rule from the lowest to the highest trial."""
+    rows = [{**row, "top": max(row["y"], row.get("high", row["y"]))} for row in rows]
+    base = _chart(rows).encode(x.channel(alt.X), y.channel(alt.Y), *series.side_by_side(alt.XOffset))
+    bar = base.mark_bar(stroke="var(--ink)", strokeWidth=0.5, cornerRadiusEnd=2)
+    label = base.mark_text(dy=-6, baseline="bottom", fontSize=11, fill="var(--ink)")
+    layers = [
+        bar.encode(series.colour(), tooltip=_tooltip(x, y)),
+        label.encode(alt.Y("top:Q", title=y.title), alt.Text("label:N")),
+        *(_spread(base, y, stroke="var(--ink)") if _differ(rows) else []),
+    ]
+    return _spec(alt.layer(*layers), rows, height)
+
+
+def stacks(rows: Sequence[Row], x: Axis, y: Axis, series: Series, bar: int = 30) -> Spec:
+    """Draws horizontal stacked bars in the order of `place`. Parts that are `wide` show their labels."""
+    assert y.order is not None
+    base = _chart(rows).encode(y.channel(alt.Y, title=None), alt.Order("place:Q"))
+    part = base.mark_bar(stroke="var(--paper)", strokeWidth=1.5)
+    label = base.transform_filter("datum.wide").mark_text(fontSize=11, fontWeight="bold", fill="var(--paper)")
+    tooltip = [
+        alt.Tooltip("y:N", title="bar"),
+        alt.Tooltip("series:N", title="part"),
+        alt.Tooltip("x:Q", title=x.title, format=FIGURE),
+    ]
+    layers = [
+        part.encode(x.channel(alt.X, stack="zero"), series.colour(), tooltip=tooltip),
+        label.encode(x.channel(alt.X, stack="zero", bandPosition=0.5), alt.Text("label:N"), alt.Detail("series:N")),
+    ]
+    return _spec(alt.layer(*layers), rows, bar * len(y.order) + 20)

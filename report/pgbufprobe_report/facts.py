@@ -1,0 +1,351 @@
+"""The facts of a report: rows of the extension's functions, with the columns that pages show, as --json writes them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from types import UnionType
+from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+
+R = TypeVar("R")
+
+# Larger figures are not those of a server, and could not be calculated with.
+LIMIT = 1e18
+
+# Class and sign of each verdict of the checkup.
+BADGES = {"fine": ("holds", "✓"), "look": ("look", "!"), "act": ("fails", "!")}
+
+
+@dataclass(frozen=True)
+class Answer:
+    key: str
+    question: str
+    answer: str
+    value: float | None
+    verdict: str
+    action: str | None
+
+    @property
+    def badge(self) -> tuple[str, str]:
+        return BADGES.get(self.verdict, ("unknown", "?"))
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Estimates of both shares of block accesses, with their 95 % intervals, and on what they rest."""
+
+    estd_miss_ratio: float | None
+    miss_ratio_low: float | None
+    miss_ratio_high: float | None
+    estd_storage_ratio: float | None
+    storage_ratio_low: float | None
+    storage_ratio_high: float | None
+    reads_seen: int | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Size(Ratios):
+    size_factor: float
+    shared_buffers_bytes: int
+    os_cache_bytes: int | None
+    fits: str | None
+    mark: str | None
+    estd_read_ms_per_second: float | None
+    window_seconds: float | None
+    self_error: float | None
+    storage_self_error: float | None
+    missed_loads: float | None
+
+    @property
+    def may_fit(self) -> bool:
+        """True also if nothing is known about it."""
+        return self.fits in ("yes", None)
+
+
+@dataclass(frozen=True)
+class Prediction(Ratios):
+    made_at: str
+    from_bytes: int
+    to_bytes: int
+    measured_miss_ratio: float | None
+    measured_storage_ratio: float | None
+    held: bool | None
+
+
+@dataclass(frozen=True)
+class AddedSize:
+    """A size if the memory for it were added."""
+
+    size_factor: float
+    shared_buffers_bytes: int
+    estd_miss_ratio: float | None
+
+
+@dataclass(frozen=True)
+class Usage:
+    usagecount: int | None
+    bytes: int
+    dirty: int
+    pinned: int
+    fraction: float | None
+    buffers_error: float | None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A row of the worker's history."""
+
+    taken_at: str
+    seconds_per_pass: float | None
+    usagecounts: list[int]
+    unused: int
+
+
+@dataclass(frozen=True)
+class Victims:
+    scenario: str
+    victims: int
+    p50_us: float | None
+    p95_us: float | None
+    max_us: float | None
+    inspected_per_victim: float | None
+    dirty_victims: int
+    ms_per_pass: float | None
+
+
+@dataclass(frozen=True)
+class Scan:
+    method: str
+    models: str
+    avg_ms: float | None
+    min_ms: float | None
+    max_ms: float | None
+    ms_per_gb: float | None
+
+
+@dataclass(frozen=True)
+class Clock:
+    buffers: int
+    hand: int
+    passes: int
+    seconds: float
+    allocations_per_second: float | None
+    inspected_per_allocation: float | None
+    seconds_per_pass: float | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    setting: str | None
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A fork of a relation of this database."""
+
+    relation: str | None
+    oid: int | None
+    fork: str | None
+
+    def __str__(self) -> str:
+        return (self.relation or "all others") + self.suffix
+
+    @property
+    def suffix(self) -> str:
+        return "" if self.fork in (None, "main") else f" ({self.fork})"
+
+
+@dataclass(frozen=True)
+class AnyFork(Fork):
+    """A fork of a relation of any database; of those of other databases, the server knows only the file."""
+
+    database: str | None
+    relfilenode: int | None
+    database_oid: int | None
+
+    def __str__(self) -> str:
+        if self.relation is not None or self.relfilenode is None:
+            return super().__str__()
+        return f"{self.database or 'shared by all databases'}, file {self.relfilenode}{self.suffix}"
+
+
+@dataclass(frozen=True)
+class Gain(AnyFork):
+    estd_loads: float | None
+    estd_reads_saved: float | None
+    estd_reads_saved_error: float | None
+    estd_reads_added: float | None
+    estd_reads_added_error: float | None
+    estd_storage_reads_saved: float | None
+    estd_storage_reads_saved_error: float | None
+    working_set_bytes: float | None
+    working_set_bytes_error: float | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Pooled(AnyFork):
+    bytes: int
+    idle_bytes: int | None
+    dirty_bytes: int
+    usagecount_avg: float | None
+    bytes_error: float | None
+
+
+@dataclass(frozen=True)
+class Cached(Fork):
+    """What both caches hold of a fork, or of the whole database."""
+
+    bytes: int
+    shared_bytes: int | None
+    os_bytes: int | None
+    both_bytes: int | None
+    both_bytes_error: float | None
+    trustworthy: bool
+
+    @property
+    def distinct(self) -> int | None:
+        """The bytes that are in any cache."""
+        if self.shared_bytes is None or self.os_bytes is None or self.both_bytes is None:
+            return None
+        return self.shared_bytes + self.os_bytes - self.both_bytes
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A range of blocks."""
+
+    blocks: int
+    shared_blocks: int | None
+    os_blocks: int | None
+    both_blocks: int | None
+
+
+@dataclass(frozen=True)
+class Map(Fork):
+    bytes: int
+    cells: list[Cell] | None
+    unknown: str | None
+    sqlstate: str | None = None
+
+
+@dataclass(frozen=True)
+class Server:
+    version: str
+    server_version: str
+    extension_version: str
+    database: str
+    database_oid: int
+    cluster_name: str
+    system_identifier: str
+    standby: bool
+    started_at: str
+    block_bytes: int
+    shared_buffers_bytes: int
+
+
+@dataclass(frozen=True)
+class Fact(Generic[R]):
+    """Rows, or None and the reason: a message with its SQLSTATE. Notes are what the server said meanwhile."""
+
+    call: str
+    rows: list[R] | None
+    unknown: str | None
+    notes: list[str]
+    seconds: float
+    sqlstate: str | None = None
+
+    @property
+    def found(self) -> list[R]:
+        return self.rows or []
+
+    @property
+    def why(self) -> str:
+        """Why there are no rows, and what the server said."""
+        reasons = [f"{self.call} is unknown: {self.unknown}."] if self.unknown else []
+        return " ".join(reasons + [f"The server says: {note}." for note in self.notes])
+
+
+@dataclass(frozen=True)
+class Facts:
+    checkup: Fact[Answer]
+    sizes: Fact[Size]
+    sizes_added: Fact[AddedSize]
+    usage: Fact[Usage]
+    history: Fact[Moment]
+    victims: Fact[Victims]
+    scans: Fact[Scan]
+    gains: Fact[Gain]
+    predictions: Fact[Prediction]
+    clock: Fact[Clock]
+    settings: Fact[Setting]
+    pool: Fact[Pooled]
+    caches: Fact[Cached]
+    maps: Fact[Map]
+
+    @property
+    def today(self) -> Size | None:
+        return next((row for row in self.sizes.found if row.size_factor == 1), None)
+
+    @property
+    def database(self) -> Cached | None:
+        """What both caches hold of the whole database: the row without a relation."""
+        return next((row for row in self.caches.found if row.oid is None), None)
+
+    def answer(self, key: str) -> Answer | None:
+        return next((row for row in self.checkup.found if row.key == key), None)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The shares of the buffers, and of the blocks of files, that were read."""
+
+    pool: float
+    files: float
+
+
+@dataclass(frozen=True)
+class Report:
+    pgbufprobe_report: int
+    redacted: bool
+    taken_at: str
+    seconds: float
+    sampled: Sampled
+    server: Server
+    facts: Facts
+
+
+def columns(kind: type) -> str:
+    """Returns the columns of a row, for SELECT."""
+    return ", ".join(field.name for field in fields(kind))
+
+
+def parsed(kind: Any, value: Any, name: str = "it") -> Any:
+    """Returns JSON as an object of a type. Raises ValueError if it is not one."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return None if value is None else parsed(arguments[0], value, name)
+    if origin is list and isinstance(value, list):
+        return [parsed(arguments[0], each, name) for each in value]
+    if is_dataclass(origin or kind) and isinstance(value, dict):
+        return _object(origin or kind, arguments, value, name)
+    if kind is float and type(value) is int:
+        value = float(value) if abs(value) < LIMIT else math.inf
+    if type(value) is not kind or (kind in (int, float) and not abs(value) < LIMIT):
+        raise ValueError(f"{name} is not of type {getattr(origin or kind, '__name__', kind)}, or out of range")
+    return value
+
+
+def _object(kind: Any, arguments: tuple[Any, ...], value: dict[str, Any], name: str) -> Any:
+    hints = get_type_hints(kind)
+    found = {}
+    for field in fields(kind):
+        hint = hints[field.name]
+        if field.name in value:
+            hint = hint[arguments] if getattr(hint, "__parameters__", ()) else hint
+            found[field.name] = parsed(hint, value[field.name], f"{name}.{field.name}")
+        elif field.default is MISSING:
+            raise ValueError(f"{name} has no {field.name}")
+    return kind(**found)

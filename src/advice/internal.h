@@ -1,0 +1,363 @@
+/*-------------------------------------------------------------------------
+ *
+ * internal.h
+ *	  What the advice knows, and what its files offer each other: records of
+ *	  pages (pages.c), simulated pools (pools.c), learning (advice.c),
+ *	  miss ratios (missratios.c), figures by relation (relationreads.c,
+ *	  relationrows.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_INTERNAL_H
+#define PBP_INTERNAL_H
+
+#include <math.h>
+
+#include "advice/pagestate.h"
+#include "advice/relationreads.h"
+
+#define FACTORS				PBP_ADVICE_FACTORS
+#define BASELINE			PBP_ADVICE_BASELINE	/* the size that runs */
+
+#define HALF				PBP_ADVICE_HALF
+#define DOUBLE				PBP_ADVICE_DOUBLE
+
+#define PAGE_BITS			27
+#define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
+#define EPOCH_BITS			(32 - PAGE_BITS)
+#define LEVELS				(1 << LEVEL_BITS)
+#define LEVELS_PER_OCTAVE	4.0
+
+/* Share of learning that is reported at most before it ends. */
+#define MOST_PROGRESS		0.99
+
+/* Between two checks for interrupts: some milliseconds, if each is a load. */
+#define STEPS_PER_CHECK		2048
+
+/* A larger size is unknown above this share of doubtful misses. */
+#define TOLERATED_DOUBT		0.01
+
+/*
+ * Error of the extra misses of smaller sizes, as a share of them, by the
+ * simulator.  Uses between two looks are partly guesses.
+ */
+#define UNSEEN_SHARE		0.1
+
+typedef struct PageRecord
+{
+	uint32_t	fingerprint;	/* tells it from others of its chain */
+	uint32_t	next:PAGE_BITS; /* in its chain */
+	uint32_t	epoch:EPOCH_BITS;	/* that knows it as used; 0: none */
+	PageState	state;
+} PageRecord;
+
+/* Records in a hash table.  Pages are named by their index. */
+typedef struct PageTable
+{
+	uint32_t	max_pages;
+	uint32_t	npages;			/* records that were ever in use */
+	uint32_t	nheads;
+	uint32_t	reclaimer;		/* where the search for a free record stands */
+	bool		exhausted;		/* this look cannot find a free record */
+	PageRecord *pages;
+	uint32_t   *heads;
+} PageTable;
+
+/* Where a look met a page. */
+typedef struct Meeting
+{
+	int32_t		buffer;
+	uint32_t	page;
+} Meeting;
+
+/* All that one look met, in the order of buffers. */
+typedef struct MeetingList
+{
+	uint32_t	nmeetings;
+	Meeting    *meetings;
+} MeetingList;
+
+/* What happened to a page, and how often. */
+typedef struct Event
+{
+	uint32_t	page:PAGE_BITS;
+	uint32_t	load:1;
+	uint32_t	amount:COUNT_BITS;
+} Event;
+
+/* All that one look found. */
+typedef struct EventList
+{
+	uint32_t	nevents;
+	Event	   *events;
+} EventList;
+
+/* A clock sweep over the sample's share of a pool of one size. */
+typedef struct SimulatedPool
+{
+	uint32_t	max_slots;
+	uint32_t	nslots;
+	uint32_t	nfilled;
+	uint32_t	hand;
+	uint32_t	nlearned;		/* pages used since knowledge was lost, at
+								 * most nslots */
+	bool		learning;		/* some misses may be warm-up artifacts */
+	uint32_t   *slots;			/* their pages */
+} SimulatedPool;
+
+/* What decays of one size. */
+typedef struct SizeCounters
+{
+	double		accesses;		/* by the server, while the rest was counted */
+	double		baseline_misses;
+	double		extra_misses;	/* more than those of the baseline */
+	double		differing;		/* accesses that only one of both missed */
+	double		steps;			/* of the simulated hand */
+} SizeCounters;
+
+/* What decays; nothing but doubles. */
+typedef struct Counters
+{
+	double		accesses;
+	double		reads;
+	double		extends;
+	double		ring_reads;
+	double		ring_extends;
+	double		seconds;
+	double		loads;
+	double		new_loads;
+	double		nlooks;
+	double		ticks;
+	SizeCounters sizes[FACTORS];
+} Counters;
+
+/* What decays sooner; nothing but doubles. */
+typedef struct RecentCounters
+{
+	double		recent_accesses;
+	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
+} RecentCounters;
+
+/* Where the clock hand stands.  Computed once, and not for each buffer. */
+typedef struct HandPosition
+{
+	int64_t		ticks;
+	int64_t		passes;
+	int			buffer;
+} HandPosition;
+
+/* What one look found, in numbers of sampled pages. */
+typedef struct Findings
+{
+	uint32_t	nresidents;
+	uint32_t	nsaturated;		/* of them, at the maximum usage count */
+	uint32_t	nloads;
+	uint32_t	nnew_loads;
+} Findings;
+
+/* This look and the last. */
+typedef struct LookState
+{
+	uint64_t	number;
+	bool		looking;
+	bool		lost;			/* what happened since the last is unknown */
+	bool		counted;		/* the last one's figures count */
+	uint32_t	next_meeting;	/* of the last look, to compare with */
+	HandPosition now;
+	HandPosition last;
+	int64_t		first_ticks;	/* since knowledge was lost */
+	Findings	found;
+	PbpAdviceCounts fresh;		/* reported since the last look's end */
+} LookState;
+
+/* Moving averages over looks. */
+typedef struct Averages
+{
+	double		residents;		/* 0: none yet */
+	double		saturated_share;	/* of residents */
+	double		lost_share;		/* of looks */
+} Averages;
+
+/* What is compared with the baseline for each relation. */
+enum
+{
+	MISSES_AT_HALF,
+	MISSES_AT_DOUBLE,
+	WAITS_AT_HALF,				/* for storage, below the simulated pool */
+	WAITS_AT_DOUBLE,
+	EFFECTS
+};
+
+/* What is counted of one relation, with weights that grow instead of decaying. */
+typedef struct RelationCounters
+{
+	double		loads;
+	double		waits;			/* of these, for storage, by the simulation */
+	double		sampled_loads;	/* of equal weight */
+	double		extra[EFFECTS]; /* more than the baseline has */
+	double		differing[EFFECTS]; /* only one of both has these */
+} RelationCounters;
+
+typedef struct RelationRecord
+{
+	bool		used;
+	PbpRelationKey key;
+	RelationCounters counters;
+} RelationRecord;
+
+#define PBP_MAX_RELATIONS	512
+
+/*
+ * An event that waits for its relation to be fetched into the caches.  Each size
+ * has a bit for a miss of its pool, and another one for a wait for storage.
+ */
+typedef struct WaitingEvent
+{
+	Event		event;
+	uint64_t	missed;
+} WaitingEvent;
+
+#define WAITS_SHIFT			1
+
+#define WAITING_EVENTS		16
+
+/* The first record stands for all relations that have none. */
+typedef struct Relations
+{
+	uint32_t	nrecords;
+	uint32_t	nused;
+	uint32_t	nheads;			/* of the hash table */
+	RelationRecord *records;
+	uint16_t   *heads;			/* numbers of records; 0: none */
+	uint16_t   *of_page;		/* by page record */
+	uint32_t   *npages;			/* for answers: pages in use, by relation */
+	double		weight;			/* of what is counted now */
+	uint32_t	epoch;			/* of the uses that are counted now, as in page
+								 * records */
+	int64_t		cycle;			/* of epochs, in which each has another number */
+	uint32_t	observed;		/* page whose relation is wanted */
+	bool		counting_uses;	/* events that are played are uses */
+	bool		refused;		/* a relation has found no room */
+	int64_t		evicted_second;
+	PbpWorkingSet working_set;
+	uint32_t	nwaiting;
+	WaitingEvent waiting[WAITING_EVENTS];
+} Relations;
+
+typedef struct Advice
+{
+	PbpAdvice	base;
+	Relations  *relations;		/* NULL: none are watched */
+	double		sampling_rate;
+	int			nbuffers;
+	int			usage_max;
+	bool		rings_apart;	/* the server counts their reads apart */
+	bool		relations_crowded;	/* a relation has found no room, ever */
+	bool		all_relations_wanted;	/* by this look */
+	uint64_t	random;
+	double		use_rates[LEVELS];	/* uses in a pass, by level */
+
+	PageTable	table;
+	SimulatedPool pools[FACTORS];
+	uint32_t	max_meetings;
+	uint32_t	max_events;
+	MeetingList meetings[2];	/* of this look and the last */
+	EventList	events[2];
+
+	LookState	look;
+	Averages	averages;
+	Counters	counters;
+	RecentCounters recent;
+	struct Storage *storage;	/* simulated page caches, or NULL */
+	int64_t		nsampled_loads; /* these four do not decay */
+	int64_t		nlooks;
+	int64_t		ngaps;
+	int64_t		ndropped;
+} Advice;
+
+static inline MeetingList *
+meetings_of(Advice *advice, uint64_t look)
+{
+	return &advice->meetings[look % 2];
+}
+
+static inline EventList *
+events_of(Advice *advice, uint64_t look)
+{
+	return &advice->events[look % 2];
+}
+
+/* For a loop, in its i-th step. */
+static inline void
+check_interrupts(uint32_t i)
+{
+	if (i % STEPS_PER_CHECK == 0 && pbp_advice_check_interrupts != NULL)
+		pbp_advice_check_interrupts();
+}
+
+/* For structs of nothing but doubles. */
+static inline void
+scale_counters(void *counters, size_t bytes, double weight)
+{
+	double	   *counter = counters;
+
+	for (size_t i = 0; i < bytes / sizeof(double); i++)
+		counter[i] *= weight;
+}
+
+static inline uint64_t
+next_random(Advice *advice)
+{
+	uint64_t	x = advice->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	advice->random = x;
+	return x;
+}
+
+/*
+ * How much of learning is done when doubt has fallen from all to this share.  It
+ * is halved by equal numbers of reads.
+ */
+static inline double
+doubt_progress(double doubtful_share, double tolerated_share)
+{
+	return doubtful_share <= tolerated_share ? 1 :
+		fmax(0, log(doubtful_share) / log(tolerated_share));
+}
+
+/* advice.c */
+extern void pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign);
+
+/* pages.c */
+extern size_t pbp_set_table_size(PageTable *table, double npages);
+extern void *pbp_place_table(PageTable *table, void *memory);
+extern uint32_t pbp_find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved);
+extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
+
+/* pools.c */
+extern void pbp_resize_pools(Advice *advice, double residents);
+extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
+
+/* relationreads.c */
+extern void pbp_count_waiting(Relations *relations);
+extern void pbp_decay_relations(Relations *relations, double weight);
+extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
+extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
+
+/* storage.c; without storage, these do nothing */
+extern uint64_t pbp_play_misses(struct Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts);
+extern void pbp_play_write(struct Storage *storage, uint32_t fingerprint, int size);
+extern void pbp_forget_misses(struct Storage *storage, int size);
+extern void pbp_doubt_caches(struct Storage *storage);
+extern void pbp_learn_caches(Advice *advice);
+extern void pbp_resize_caches(Advice *advice);
+extern void pbp_decay_storage(struct Storage *storage, double weight, double recent_weight);
+
+/* missratios.c */
+extern double pbp_share_of_pool(const Advice *advice);
+extern double pbp_doubtful_share(const Advice *advice, int i);
+
+#endif							/* PBP_INTERNAL_H */

@@ -1,0 +1,301 @@
+/*-------------------------------------------------------------------------
+ *
+ * missratios.c
+ *	  Miss ratio at other sizes of the buffer pool: what is answered from the
+ *	  counters, or why nothing is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice/internal.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+
+/* Sampled loads below which there is no figure. */
+#define ENOUGH_LOADS		50.0
+
+/* Misses of the baseline that follow learning, as pools' worth. */
+#define MATURE_POOLS		0.05
+
+/* Share of the reads for learning that fill a larger pool, roughly. */
+#define FILLING_SHARE		0.75
+
+/*
+ * Error of any other size, as a share of the miss ratio and at most, by restarts
+ * of real servers: even under the same load, it varies with time.
+ */
+#define RESTART_SHARE		0.04
+#define MOST_RESTART_ERROR	0.003
+
+/*
+ * Passes of a simulated hand between two looks.  After more, the order of uses
+ * in that time, which is unknown, decides what stays.  Less is tolerated where
+ * many counts are at the maximum, which hides uses.  Four looks during a pass of
+ * the real hand are within this for half the size, by the simulator.
+ */
+#define TOLERATED_PASSES	1.0
+
+/*
+ * The same for each pass of the real hand, however many looks there are.  Uses
+ * that counts at the maximum hide do not show between two looks, either, and
+ * are guessed from how fast a count returns to the maximum after a visit.
+ */
+#define TOLERATED_PASSES_PER_PASS	10.0
+
+/* Share of looks that begin with a loss of knowledge. */
+#define TOLERATED_LOSSES	0.5
+
+/*
+ * A page that returns was read, through a ring or not.  If many more return
+ * than the server counts, then reads of some processes are not counted, such as
+ * those of the replay of WAL.
+ */
+#define TOLERATED_UNCOUNTED	1.5
+
+/*
+ * Any page that is loaded was read or is new.  Above this ratio, the measured
+ * miss ratio is that of few of the accesses.
+ */
+#define WORTHLESS_UNCOUNTED	3.0
+
+/*
+ * Share of the counted loads that looks must have seen.  It means nothing where
+ * large scans are not counted apart: their pages come and go between two looks.
+ */
+#define WORTHLESS_SEEN		0.1
+
+/* The share of the pool that is in the sample, by chance and rate. */
+double
+pbp_share_of_pool(const Advice *advice)
+{
+	return advice->averages.residents > 0 ?
+		advice->averages.residents / advice->nbuffers : advice->sampling_rate;
+}
+
+/*
+ * Maximum share of recent accesses whose misses may be warm-up artifacts: a
+ * larger pool that is not full yet may have held these pages before the first
+ * look.
+ */
+double
+pbp_doubtful_share(const Advice *advice, int i)
+{
+	const RecentCounters *recent = &advice->recent;
+
+	if (recent->recent_accesses <= 0)
+		return 1;
+	return recent->doubtful_misses[i] / pbp_share_of_pool(advice) / recent->recent_accesses;
+}
+
+/* A number of events of sampled pages as a share of all accesses. */
+static double
+scaled(const Advice *advice, int i, double count)
+{
+	return count / pbp_share_of_pool(advice) / advice->counters.sizes[i].accesses;
+}
+
+static double
+passes_between_looks(const Advice *advice, int i)
+{
+	double		nlooks = advice->counters.nlooks;
+
+	return nlooks > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / nlooks : 0;
+}
+
+static double
+passes_per_pass(const Advice *advice, int i)
+{
+	double		passes = advice->counters.ticks / advice->nbuffers;
+
+	return passes > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / passes : 0;
+}
+
+/* Loads that looks saw against the counted reads and new pages. */
+static double
+seen_share(const Counters *counters, double sampling_rate)
+{
+	return counters->loads / sampling_rate / (counters->reads + counters->extends);
+}
+
+/* True if more pages are loaded than the server counts, by this factor. */
+static bool
+too_few_counted(const Advice *advice, double loads, double counted, double factor)
+{
+	return advice->counters.loads >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
+}
+
+/* True if looks saw hardly any of the loads that the server counts. */
+static bool
+too_few_seen(const Advice *advice)
+{
+	const Counters *counters = &advice->counters;
+
+	return advice->rings_apart &&
+		(counters->reads + counters->extends) * advice->sampling_rate >= ENOUGH_LOADS &&
+		seen_share(counters, advice->sampling_rate) < WORTHLESS_SEEN;
+}
+
+/* Returns why nothing is known of any size, not even of the baseline. */
+static PbpAdviceReason
+reason_of_all(const Advice *advice)
+{
+	const Counters *counters = &advice->counters;
+
+	if (advice->averages.lost_share > TOLERATED_LOSSES)
+		return PBP_ADVICE_RARE_LOOKS;
+	if (counters->accesses <= 0 && counters->loads > 0)
+		return PBP_ADVICE_UNPUBLISHED;
+	if (counters->accesses <= 0)
+		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
+			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
+	if (too_few_counted(advice, counters->loads,
+						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
+						WORTHLESS_UNCOUNTED))
+		return PBP_ADVICE_UNCOUNTED;
+	return too_few_seen(advice) ? PBP_ADVICE_UNSEEN : PBP_ADVICE_KNOWN;
+}
+
+/* Misses of the baseline that follow learning before there is a figure. */
+static double
+needed_misses(const Advice *advice)
+{
+	return fmax(ENOUGH_LOADS, MATURE_POOLS * advice->averages.residents);
+}
+
+static bool
+is_learning(const Advice *advice, int i)
+{
+	return advice->pools[i].learning ||
+		advice->counters.sizes[i].baseline_misses < needed_misses(advice) ||
+		pbp_doubtful_share(advice, i) > TOLERATED_DOUBT;
+}
+
+/*
+ * How much has been seen of what a larger size needs: a pool of pages, or few
+ * doubtful misses; then misses that count, few of them doubtful.  Below 1 until
+ * the size is known.
+ */
+static double
+learned_share(const Advice *advice, int i)
+{
+	const SimulatedPool *pool = &advice->pools[i];
+	double		misses = advice->counters.sizes[i].baseline_misses / needed_misses(advice);
+	double		doubtful = advice->counters.accesses > 0 ? pbp_doubtful_share(advice, i) : 1;
+	double		filled = (double) pool->nlearned / pool->nslots;
+
+	/* the pools have no size yet */
+	if (advice->averages.residents <= 0)
+		return 0;
+	if (pool->learning)
+		return FILLING_SHARE * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
+	return fmin(FILLING_SHARE + (1 - FILLING_SHARE) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
+				MOST_PROGRESS);
+}
+
+static PbpAdviceReason
+reason_of(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	double		saturated_share = advice->averages.saturated_share;
+	PbpAdviceReason of_all = reason_of_all(advice);
+
+	if (of_all != PBP_ADVICE_KNOWN || i == BASELINE)
+		return of_all;
+	if (counters->sizes[i].accesses <= 0)
+		return PBP_ADVICE_LEARNING;
+	if (too_few_counted(advice, counters->loads - counters->new_loads,
+						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
+		return PBP_ADVICE_UNCOUNTED;
+	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
+		return PBP_ADVICE_FAST_HAND;
+	/* which of the saturated pages are used more is unknown */
+	if (i < BASELINE && (saturated_share > pbp_advice_factor(i) ||
+						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
+		return PBP_ADVICE_SATURATED;
+	if (counters->loads < ENOUGH_LOADS)
+		return PBP_ADVICE_LITTLE_EVIDENCE;
+	return i > BASELINE && is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
+}
+
+/*
+ * The measured miss ratio and the extra misses, scaled back.  Where a larger
+ * pool avoids misses of the baseline, their share is more precise than their
+ * number: a pool that avoids all has none left.  Where large scans are not
+ * counted apart, the reads that no look saw are theirs, and remain at any size.
+ */
+static double
+estimate(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	const SizeCounters *size = &counters->sizes[i];
+	double		measured = counters->reads / counters->accesses;
+	double		seen = advice->rings_apart ? measured :
+		measured * fmin(1, seen_share(counters, advice->sampling_rate));
+	double		by_number = measured + scaled(advice, i, size->extra_misses);
+	double		avoided = 0;
+
+	if (i > BASELINE && size->baseline_misses > 0)
+		avoided = fmax(0, -size->extra_misses / size->baseline_misses);
+	return fmin(1, fmax(0, avoided * (measured - avoided * seen) + (1 - avoided) * by_number));
+}
+
+/*
+ * A larger pool may miss slightly more often by bad luck.  Where a figure says
+ * so, chance in the sample is more likely, so the figure of each size bounds
+ * those further from the baseline.
+ */
+void
+pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
+{
+	const Advice *advice = (const Advice *) base;
+	const SizeCounters *size = &advice->counters.sizes[i];
+	int			step = i < BASELINE ? -1 : 1;
+	double		bound;
+
+	row->factor = pbp_advice_factor(i);
+	row->reason = reason_of(advice, i);
+	row->miss_ratio = row->uncertainty = NAN;
+	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
+		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
+	if (row->reason != PBP_ADVICE_KNOWN)
+		return;
+
+	bound = advice->counters.reads / advice->counters.accesses;
+	for (int j = BASELINE; j != i; j += step)
+		if (reason_of(advice, j + step) == PBP_ADVICE_KNOWN)
+			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
+	row->miss_ratio = bound;
+	row->uncertainty = scaled(advice, i, PBP_DEVIATIONS * sqrt(size->differing)) + pbp_doubtful_share(advice, i);
+	if (i != BASELINE)
+		row->uncertainty += fmin(MOST_RESTART_ERROR, RESTART_SHARE * row->miss_ratio);
+	if (i < BASELINE)
+		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(size->extra_misses));
+}
+
+void
+pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
+{
+	const Advice *advice = (const Advice *) base;
+	const Counters *counters = &advice->counters;
+
+	*totals = (PbpAdviceTotals)
+	{
+		.accesses = counters->accesses,
+		.reads = counters->reads,
+		.extends = counters->extends,
+		.ring_reads = counters->ring_reads,
+		.ring_extends = counters->ring_extends,
+		.seconds = counters->seconds,
+		.loads = counters->loads,
+		.new_loads = counters->new_loads,
+		.self_error = counters->reads + counters->extends > 0 ?
+			seen_share(counters, advice->sampling_rate) - 1 : NAN,
+		.looks_per_pass = counters->ticks > 0 ?
+			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
+		.sampled_loads = advice->nsampled_loads,
+		.looks = advice->nlooks,
+		.gaps = advice->ngaps,
+		.dropped = advice->ndropped,
+	};
+}

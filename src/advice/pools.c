@@ -1,0 +1,189 @@
+/*-------------------------------------------------------------------------
+ *
+ * pools.c
+ *	  Simulated pools, one for each size, and the events that they live
+ *	  through.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice/internal.h"
+
+#include <math.h>
+
+/* A slot for a page that is not in the pool, by the server's algorithm. */
+static uint32_t
+victim_slot(Advice *advice, int i)
+{
+	SimulatedPool *pool = &advice->pools[i];
+
+	if (pool->nfilled < pool->nslots)
+		return pool->nfilled++;
+
+	for (;;)
+	{
+		uint32_t	hand = pool->hand;
+		PageState  *state = &advice->table.pages[pool->slots[hand]].state;
+		unsigned	usage = count_in_pool(*state, i);
+
+		pool->hand = hand + 1 < pool->nslots ? hand + 1 : 0;
+		advice->counters.sizes[i].steps++;
+		if (usage == 0)
+		{
+			set_count_in_pool(state, i, ABSENT);
+			if (state->dirty)
+				pbp_play_write(advice->storage, advice->table.pages[pool->slots[hand]].fingerprint, i);
+			return hand;
+		}
+		set_count_in_pool(state, i, usage - 1);
+	}
+}
+
+/*
+ * Give each pool as many slots as there are sampled pages in such a share of
+ * the real pool.  Chance puts more or fewer pages into the sample than its rate
+ * says.
+ */
+void
+pbp_resize_pools(Advice *advice, double residents)
+{
+	for (int i = 0; i < FACTORS; i++)
+	{
+		SimulatedPool *pool = &advice->pools[i];
+		double		wanted = fmax(1, pbp_advice_factor(i) * residents + 0.5);
+		bool		was_full = pool->nlearned == pool->nslots;
+
+		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;
+		while (pool->nfilled > pool->nslots)
+			set_count_in_pool(&advice->table.pages[pool->slots[--pool->nfilled]].state, i, ABSENT);
+		if (pool->hand >= pool->nslots)
+			pool->hand = 0;
+		if (was_full || pool->nlearned > pool->nslots)
+			pool->nlearned = pool->nslots;
+	}
+}
+
+static void
+count_use(Advice *advice, int i, uint64_t absent)
+{
+	SizeCounters *counters = &advice->counters.sizes[i];
+	const SimulatedPool *pool = &advice->pools[i];
+	bool		missed = is_absent(absent, i);
+	bool		baseline_missed = is_absent(absent, BASELINE);
+	bool		doubtful = missed && i > BASELINE && pool->nlearned < pool->nslots;
+
+	counters->baseline_misses += baseline_missed;
+	counters->extra_misses += missed - baseline_missed;
+	counters->differing += missed != baseline_missed;
+	advice->recent.doubtful_misses[i] += doubtful;
+}
+
+/* True if this set has some, but not all, of the sizes that are compared. */
+static inline bool
+differ_from_baseline(uint64_t sizes)
+{
+	const uint64_t compared = size_bit(HALF) | size_bit(BASELINE) | size_bit(DOUBLE);
+
+	return (sizes & compared) != 0 && (sizes & compared) != compared;
+}
+
+/* Count the page as used in this epoch, and what happened for its relation. */
+static inline void
+count_for_relation(Advice *advice, Event event, uint64_t absent, uint64_t waits, bool counts)
+{
+	Relations  *relations = advice->relations;
+	PageRecord *page = &advice->table.pages[event.page];
+
+	if (page->epoch != relations->epoch && relations->counting_uses)
+	{
+		page->epoch = relations->epoch;
+		pbp_report_use(&relations->working_set, page->fingerprint, &relations->of_page[event.page]);
+	}
+	if (counts && (event.load || differ_from_baseline(absent) || differ_from_baseline(waits)))
+	{
+		__builtin_prefetch(&relations->of_page[event.page]);
+		relations->waiting[relations->nwaiting++] = (WaitingEvent){event, absent | waits << WAITS_SHIFT};
+		if (relations->nwaiting == WAITING_EVENTS)
+			pbp_count_waiting(relations);
+	}
+}
+
+/* Play what a look found of one page to all pools. */
+static void
+play_event(Advice *advice, Event event, bool counts)
+{
+	PageState  *state = &advice->table.pages[event.page].state;
+	uint64_t	absent = absent_sizes(*state);
+	uint64_t	waits = 0;
+	bool		is_new = !state->used;
+
+	state->used = true;
+	if (absent != 0)
+		waits = pbp_play_misses(advice->storage, advice->table.pages[event.page].fingerprint, absent, counts);
+	if (advice->relations != NULL)
+		count_for_relation(advice, event, absent, waits, counts);
+	for (int i = 0; i < FACTORS; i++)
+		if (is_absent(absent, i))
+			advice->pools[i].slots[victim_slot(advice, i)] = event.page;
+	raise_counts(state, absent, event.amount, (uint64_t) advice->usage_max);
+	if (absent == 0 && !is_new)
+		return;					/* nothing to count */
+
+	for (int i = 0; i < FACTORS; i++)
+	{
+		SimulatedPool *pool = &advice->pools[i];
+
+		if (counts)
+			count_use(advice, i, absent);
+		pool->nlearned += is_new && pool->nlearned < pool->nslots;
+	}
+}
+
+static void
+shuffle(Advice *advice, EventList *list)
+{
+	for (uint32_t left = list->nevents; left > 0; left--)
+	{
+		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
+		Event		last = list->events[left - 1];
+
+		check_interrupts(left);
+		list->events[left - 1] = list->events[chosen];
+		list->events[chosen] = last;
+	}
+}
+
+/*
+ * Play all events of a look, in random order.  Their true order is unknown,
+ * and the order of buffers would favor those behind the hand.
+ *
+ * A look's events are played at the end of the next one.  A page that was
+ * loaded and has left the pool by then was read through a ring, as by a large
+ * look or vacuum.  It would not stay in any pool, and does not count.
+ */
+void
+pbp_play_events(Advice *advice, uint64_t look, bool counts)
+{
+	EventList  *list = events_of(advice, look);
+
+	shuffle(advice, list);
+	/* the last look's own events are played only where they are none */
+	if (advice->relations != NULL)
+		advice->relations->counting_uses = look != advice->look.number;
+	for (uint32_t i = list->nevents; i-- > 0;)
+	{
+		Event		event = list->events[i];
+		PageState	state = advice->table.pages[event.page].state;
+
+		check_interrupts(i);
+		if (event.load)
+		{
+			if (!met_in_look(state, advice->look.number))
+				continue;
+			advice->look.found.nloads += counts;
+			advice->look.found.nnew_loads += counts && absent_everywhere(state);
+		}
+		play_event(advice, event, counts);
+	}
+	if (advice->relations != NULL)
+		pbp_count_waiting(advice->relations);
+}

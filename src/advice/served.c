@@ -1,0 +1,212 @@
+/*-------------------------------------------------------------------------
+ *
+ * served.c
+ *	  The share of the pool's misses that the page cache serves.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice/served.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+
+/* A page that the pool has not held for an hour makes room for others. */
+#define FORGOTTEN_NS		(INT64_C(3600) * 1000000000)
+
+/* At this number of loads or answers, the counts are halved. */
+#define COUNTS_HALVED		4096.0
+
+#define ENOUGH_LOADS		50.0
+#define ENOUGH_ANSWERS		50.0
+
+/* Half the width of an interval that says too little. */
+#define LARGEST_ERROR		0.125
+
+/*
+ * Of the loads that were corrected for what was evicted since the answer, this
+ * share is uncertain.
+ */
+#define DOUBTFUL_SHARE		0.5
+
+void
+pbp_served_begin_look(PbpServed *served, uint64_t look, int64_t now_ns)
+{
+	served->look = look;
+	served->now_ns = now_ns;
+}
+
+/* Keys of the sample are small numbers, whose low bits choose the slot. */
+static inline uint32_t
+rank_of(uint64_t key)
+{
+	return (uint32_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+static inline bool
+in_pool(const PbpServed *served, const PbpServedPage *page)
+{
+	return page->used && page->look == served->look;
+}
+
+/* True if the latest look met the page in the pool. */
+bool
+pbp_served_in_pool(const PbpServed *served, int page)
+{
+	return in_pool(served, &served->pages[page]);
+}
+
+static void
+halve_loads(PbpServed *served)
+{
+	served->known_loads /= 2;
+	served->unknown_loads /= 2;
+	for (int i = 0; i < PBP_SERVED_PAGES; i++)
+	{
+		served->pages[i].loads /= 2;
+		served->pages[i].served /= 2;
+		served->pages[i].doubtful /= 2;
+	}
+}
+
+/*
+ * The pool has loaded the page.  If it was cached when last asked about, it may
+ * have been evicted since.
+ */
+static void
+count_load(PbpServed *served, PbpServedPage *page)
+{
+	double		age = (double) (served->now_ns - page->asked_ns);
+	double		served_share = 0;
+
+	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
+		halve_loads(served);
+	if (!page->known || (page->cached && !(served->answers >= ENOUGH_ANSWERS && served->cached_ns > 0)))
+	{
+		served->unknown_loads++;
+		return;
+	}
+	if (page->cached)
+	{
+		served_share = exp(-fmax(0, age) * served->evictions / served->cached_ns);
+		page->doubtful += (float) (1 - served_share);
+	}
+	served->known_loads++;
+	page->loads++;
+	page->served += (float) served_share;
+}
+
+/*
+ * A look meets a page in the pool.  Returns the number of the page if it is to
+ * be remembered from now on, otherwise -1.  Of all pages that belong at the same
+ * place, the one of the lowest rank stays.
+ */
+int
+pbp_served_visit(PbpServed *served, uint64_t key, bool loaded)
+{
+	int			number = (int) (key % PBP_SERVED_PAGES);
+	PbpServedPage *page = &served->pages[number];
+	bool		is_new = !page->used || page->key != key;
+
+	if (is_new && page->used && rank_of(page->key) <= rank_of(key) &&
+		served->now_ns - page->met_ns < FORGOTTEN_NS)
+		return -1;
+	if (is_new)
+		*page = (PbpServedPage) {.used = true,.key = key};
+	else if (!loaded && page->look + 1 < served->look)
+		page->known = false;	/* it may have been loaded meanwhile */
+	if (loaded)
+	{
+		count_load(served, page);
+		page->known = page->cached = true;
+		page->asked_ns = served->now_ns;
+	}
+	page->look = served->look;
+	page->met_ns = served->now_ns;
+	return is_new ? number : -1;
+}
+
+/*
+ * What the kernel says about a page that is remembered.  Pages that are loaded
+ * often are evicted more rarely, so each counts as often as it was loaded.
+ */
+void
+pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns)
+{
+	PbpServedPage *asked = &served->pages[page];
+	double		age = (double) (now_ns - asked->asked_ns);
+
+	if (asked->known && asked->cached && age > 0)
+	{
+		if (served->answers >= COUNTS_HALVED)
+		{
+			served->answers /= 2;
+			served->evictions /= 2;
+			served->cached_ns /= 2;
+		}
+		served->answers++;
+		served->evictions += cached ? 0 : asked->loads;
+		served->cached_ns += asked->loads * (cached ? age : age / 2);
+	}
+	asked->known = true;
+	asked->cached = cached;
+	asked->asked_ns = now_ns;
+}
+
+/* While the kernel is not asked, anything may happen. */
+void
+pbp_served_forget_answers(PbpServed *served)
+{
+	for (int i = 0; i < PBP_SERVED_PAGES; i++)
+		served->pages[i].known = false;
+}
+
+/*
+ * Variance of the share, by the pages: loads of one page are not independent.
+ * It is not 0 where all agree.
+ */
+static double
+variance(const PbpServed *served, double loads, double served_loads)
+{
+	double		share = served_loads / loads;
+	double		corrected = (served_loads + 1) / (loads + 2);
+	double		squares = 0;
+
+	for (int i = 0; i < PBP_SERVED_PAGES; i++)
+	{
+		double		difference = served->pages[i].served - share * served->pages[i].loads;
+
+		squares += difference * difference;
+	}
+	return fmax(squares / (loads * loads), corrected * (1 - corrected) / loads);
+}
+
+/*
+ * The share of misses that the page cache serves.  Of the loads, new_share is
+ * of pages that were not read because they are new.  Loads without an answer are
+ * most often those of pages that the pool has never held before.  Returns false
+ * if too little is known.
+ */
+bool
+pbp_served_share(const PbpServed *served, double new_share, PbpServedShare *result)
+{
+	double		loads = 0;
+	double		served_loads = 0;
+	double		doubtful = 0;
+	double		unknown;
+
+	for (int i = 0; i < PBP_SERVED_PAGES; i++)
+	{
+		loads += served->pages[i].loads;
+		served_loads += served->pages[i].served;
+		doubtful += served->pages[i].doubtful;
+	}
+	if (loads < ENOUGH_LOADS)
+		return false;
+	unknown = fmax(0, served->unknown_loads - new_share * (loads + served->unknown_loads));
+	unknown /= loads + unknown;
+	result->share = served_loads / loads;
+	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, served_loads)) + DOUBTFUL_SHARE * doubtful / loads +
+		unknown * fmax(result->share, 1 - result->share);
+	return result->error <= LARGEST_ERROR;
+}

@@ -1,0 +1,68 @@
+/*-------------------------------------------------------------------------
+ *
+ * served.h
+ *	  The share of the pool's misses that the page cache serves.
+ *
+ * Some pages of the sample are remembered, whether they are in the pool or not.
+ * The caller asks the kernel about them again and again.  When the pool loads
+ * such a page, the latest answer says whether the page cache served the load.
+ * So a page counts as often as it is loaded.
+ *
+ * The pages are chosen by a hash of their tags, so they are a random sample of
+ * all pages that the pool has ever held.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_SERVED_H
+#define PBP_SERVED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PBP_SERVED_PAGES	4096
+
+typedef struct PbpServedPage
+{
+	bool		used;
+	bool		known;			/* whether the next field is */
+	bool		cached;			/* by the page cache, at that time */
+	uint64_t	key;
+	uint64_t	look;			/* the last one that met it */
+	int64_t		met_ns;			/* when */
+	int64_t		asked_ns;		/* time of the answer, or of the load after it */
+
+	/* These decay. */
+	float		loads;			/* for which there was an answer */
+	float		served;			/* of these, by the page cache */
+	float		doubtful;		/* of these, perhaps evicted since the answer */
+} PbpServedPage;
+
+/* All of it may be zero to begin. */
+typedef struct PbpServed
+{
+	PbpServedPage pages[PBP_SERVED_PAGES];
+	uint64_t	look;			/* the latest */
+	int64_t		now_ns;			/* when it began */
+
+	/* These decay. */
+	double		known_loads;
+	double		unknown_loads;	/* without an answer */
+	double		answers;		/* about pages that were cached when last asked */
+	double		evictions;		/* of these, that were not any more, by loads */
+	double		cached_ns;		/* for which these were cached, by loads */
+} PbpServed;
+
+typedef struct PbpServedShare
+{
+	double		share;			/* of the misses */
+	double		error;			/* half the width of a 95 % interval */
+} PbpServedShare;
+
+extern void pbp_served_begin_look(PbpServed *served, uint64_t look, int64_t now_ns);
+extern int	pbp_served_visit(PbpServed *served, uint64_t key, bool loaded);
+extern void pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns);
+extern bool pbp_served_in_pool(const PbpServed *served, int page);
+extern void pbp_served_forget_answers(PbpServed *served);
+extern bool pbp_served_share(const PbpServed *served, double new_share, PbpServedShare *result);
+
+#endif							/* PBP_SERVED_H */

@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage.h
+ *	  Simulated page caches below the simulated pools: what pagecaches.c and
+ *	  storage.c offer each other and the rest of the advice.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_STORAGE_H
+#define PBP_STORAGE_H
+
+#include "advice/internal.h"
+
+/*
+ * One cache below each pool while memory is fixed, by size, and one below each
+ * larger pool if memory is added.  The baseline and smaller sizes add none.
+ */
+#define CACHES				(FACTORS + FACTORS - 1 - BASELINE)
+
+/* Records are named by 16 bits, which halves their size. */
+#define NO_RECORD			UINT16_MAX
+
+/* While resident, the neighbors in its list; then, the cache's age. */
+typedef union CacheEntry
+{
+	struct
+	{
+		uint16_t	newer;
+		uint16_t	older;
+	};
+	uint32_t	evicted_at;
+} CacheEntry;
+
+/* A page in all caches: one bit of each set, and one entry, for each cache. */
+typedef struct CachedPage
+{
+	uint32_t	fingerprint;	/* that of its PageRecord */
+	uint16_t	next;			/* in its chain */
+	uint16_t	resident;
+	uint16_t	active;			/* of these, in the active list */
+	uint16_t	evicted;		/* not resident, but was */
+	CacheEntry	entries[CACHES];
+} CachedPage;
+
+_Static_assert(CACHES <= 16, "the sets of caches have 16 bits");
+
+typedef struct CacheList
+{
+	uint32_t	npages;
+	uint16_t	newest;
+	uint16_t	oldest;
+} CacheList;
+
+/* The sample's share of the kernel's page cache. */
+typedef struct SimulatedCache
+{
+	uint32_t	capacity;
+	uint32_t	ratio;			/* active pages for each inactive one, at most */
+	uint32_t	age;			/* evictions and activations, ever */
+	uint32_t	nlearned;		/* pages read since knowledge was lost, at most
+								 * SETTLED_SHARE of its capacity */
+	bool		learning;		/* it does not hold yet what the real one may */
+	bool		settled;		/* and it is active where it is in the real one */
+	CacheList	inactive;
+	CacheList	active;
+} SimulatedCache;
+
+/* What decays of one cache; nothing but doubles. */
+typedef struct CacheCounters
+{
+	double		baseline_misses;	/* of the pool of today's size */
+	double		misses;			/* of the pool above */
+	double		storage_reads;	/* misses of both */
+	double		close_calls;	/* of these, pages that chance could have kept */
+} CacheCounters;
+
+/* What a read of a simulated cache finds. */
+typedef enum CacheRead
+{
+	CACHE_HIT,
+	CACHE_MISS,
+	CACHE_CLOSE_CALL			/* a miss of a page that chance could have kept */
+} CacheRead;
+
+/* Memory of its own, behind which are the records. */
+typedef struct Storage
+{
+	uint32_t	max_pages;
+	uint32_t	npages;			/* records that were ever in use */
+	uint32_t	nheads;
+	uint32_t	reclaimer;		/* where the search for a free record stands */
+	uint32_t	threshold;		/* fingerprints up to this one have records */
+	CachedPage *pages;
+	uint16_t   *heads;
+
+	double		share;			/* of the sampled pages, that have records */
+	double		block_bytes;
+	double		os_cache;		/* pages, as the caller says; NaN: unknown */
+	double		correction;		/* factor by calibration */
+	double		uncalibrated_misses;	/* of the baseline, since */
+	double		measured_share; /* of the baseline's misses, that the real
+								 * cache serves; NaN: unknown */
+	double		measuring_error;	/* of this */
+	SimulatedCache caches[CACHES];
+	CacheCounters counters[CACHES];
+	double		doubtful_reads[CACHES]; /* perhaps warm-up artifacts; decay
+										 * sooner */
+	int64_t		ndropped;		/* pages that were forgotten too early */
+} Storage;
+
+/* Simulated misses of the baseline below which there is no figure. */
+#define ENOUGH_CACHE_MISSES		50.0
+
+/* The share of its capacity that a cache must have read. */
+#define LEARNED_SHARE		0.9
+
+/* The same until its lists are as long as they will be, by the exact model. */
+#define SETTLED_SHARE		2.5
+
+/* The size of the pool above the cache. */
+static inline int
+size_above(int cache)
+{
+	return cache < FACTORS ? cache : cache - FACTORS + BASELINE + 1;
+}
+
+/* pagecaches.c */
+extern void pbp_forget_cached_pages(Storage *storage);
+extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);
+extern void pbp_thin_out_records(Storage *storage);
+extern CacheRead pbp_read_cached_page(Storage *storage, int cache, uint16_t page);
+extern void pbp_write_cached_page(Storage *storage, int cache, uint16_t page);
+extern void pbp_resize_cache(Storage *storage, int cache, uint32_t capacity);
+
+/* storage.c */
+extern double pbp_beyond_error(const Advice *advice);
+extern double pbp_pages_left(const Advice *advice, int cache, double os_cache);
+extern double pbp_doubtful_reads_share(const Advice *advice, int cache);
+
+/* waits.c */
+extern double pbp_waiting_share(const Advice *advice, int cache);
+
+#endif							/* PBP_STORAGE_H */

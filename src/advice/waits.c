@@ -1,0 +1,213 @@
+/*-------------------------------------------------------------------------
+ *
+ * waits.c
+ *	  Storage reads as a share of accesses: what is answered from the
+ *	  simulated page caches, or why nothing is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice/storage.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+
+/* How much the share of misses that a cache serves depends on its size. */
+#define CAPACITY_WEIGHT		0.5
+
+/*
+ * Where pages are read in turn, as by scans, all of them may return just before
+ * or just after something decides, and a little more memory would change much.
+ * Up to this share of the storage reads is normal.  Each one above it adds
+ * CLOSE_CALL_WEIGHT storage reads to the error.
+ */
+#define USUAL_CLOSE_CALLS	0.13
+#define CLOSE_CALL_WEIGHT	2.0
+
+/*
+ * Error of the storage reads as a share of them, by the exact model: before the
+ * lists of the cache are settled, and later, when they still move slightly.
+ * The latter is bounded, as a share of all accesses.
+ */
+#define UNSETTLED_ERROR		0.1
+#define SETTLED_ERROR		0.02
+#define MOST_SETTLED_ERROR	0.003
+
+/* A correction of the page cache's size from here on is more than chance. */
+#define LARGE_CORRECTION	0.1
+
+static inline double
+square(double value)
+{
+	return value * value;
+}
+
+/*
+ * The share of misses that wait for storage.  New pages are misses of all
+ * levels that do not wait, so they are subtracted.
+ */
+double
+pbp_waiting_share(const Advice *advice, int cache)
+{
+	const Counters *counters = &advice->counters;
+	const CacheCounters *counted = &advice->storage->counters[cache];
+	double		loads = counters->reads + counters->extends;
+	double		new_pages = loads > 0 ? counted->baseline_misses * counters->extends / loads : 0;
+
+	if (advice->storage->caches[cache].capacity == 0)
+		return 1;
+	if (counted->misses - new_pages <= 0)
+		return 0;
+	return fmin(1, fmax(0, counted->storage_reads - new_pages) / (counted->misses - new_pages));
+}
+
+static PbpStorageReason
+reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
+{
+	const Storage *storage = advice->storage;
+
+	if (storage == NULL || isnan(storage->os_cache))
+		return PBP_STORAGE_NO_CAPACITY;
+	if (pbp_pages_left(advice, cache, storage->os_cache) < 0)
+		return PBP_STORAGE_NO_ROOM;
+	if (row->reason != PBP_ADVICE_KNOWN)
+		return PBP_STORAGE_NO_MISS_RATIO;
+	if (storage->caches[cache].learning)
+		return PBP_STORAGE_LEARNING;
+	if (storage->counters[cache].baseline_misses < ENOUGH_CACHE_MISSES)
+		return PBP_STORAGE_LITTLE_EVIDENCE;
+	return PBP_STORAGE_KNOWN;
+}
+
+static double
+model_error(const SimulatedCache *simulated, double storage_ratio)
+{
+	return simulated->settled ?
+		fmin(MOST_SETTLED_ERROR, SETTLED_ERROR * storage_ratio) : UNSETTLED_ERROR * storage_ratio;
+}
+
+/*
+ * Variance of the share of misses that wait, by calibration: a size that had to
+ * be corrected much is known only as well as the probes have measured.
+ */
+static double
+calibration_variance(const Storage *storage)
+{
+	double		corrected = fmin(1, fabs(log(storage->correction)) / LARGE_CORRECTION);
+
+	return isnan(storage->measuring_error) ? 0 : square(corrected * storage->measuring_error / PBP_DEVIATIONS);
+}
+
+/*
+ * Half the width of a 95 % interval.  Chance decides which misses the sample
+ * has, and how many pages of those that the real cache would hold.  Where today
+ * is not reproduced, other sizes are not either.
+ */
+static double
+uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
+{
+	const CacheCounters *counted = &advice->storage->counters[cache];
+	const SimulatedCache *simulated = &advice->storage->caches[cache];
+	double		share = pbp_waiting_share(advice, cache);
+	double		misses = share * (1 - share) / fmax(1, counted->misses);
+	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated->capacity);
+	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
+	double		chance = PBP_DEVIATIONS * sqrt(misses + pages + calibration_variance(advice->storage));
+
+	return share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
+		model_error(simulated, share * row->miss_ratio) +
+		row->miss_ratio * (chance + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) +
+						   fabs(pbp_beyond_error(advice)));
+}
+
+static int
+cache_below(int size, PbpAdviceMemory memory)
+{
+	return memory == PBP_ADVICE_ADDED && size > BASELINE ? FACTORS + size - BASELINE - 1 : size;
+}
+
+/* NaN: unknown. */
+static double
+estimate(const Advice *advice, int size, PbpAdviceMemory memory)
+{
+	int			cache = cache_below(size, memory);
+	PbpAdviceRow row;
+
+	pbp_advice_row(&advice->base, size, &row);
+	return reason_of(advice, cache, &row) == PBP_STORAGE_KNOWN ?
+		row.miss_ratio * pbp_waiting_share(advice, cache) : NAN;
+}
+
+/*
+ * Where a larger cache below the same pool would wait more often, that is
+ * chance in the sample.  A larger pool above the same cache may do so in truth:
+ * its pages return to the cache later.
+ */
+static double
+bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
+{
+	double		ratio = estimate(advice, size, memory);
+
+	if (memory == PBP_ADVICE_FIXED || isnan(ratio))
+		return ratio;
+	return fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
+}
+
+/* Of a cache that is learning: it has been filled, or few reads are doubtful. */
+static double
+learned_share(const Advice *advice, int cache)
+{
+	const SimulatedCache *simulated = &advice->storage->caches[cache];
+	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
+	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
+
+	return fmin(fmax(filled, certain), MOST_PROGRESS);
+}
+
+void
+pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
+{
+	const Advice *advice = (const Advice *) base;
+	const Storage *storage = advice->storage;
+	int			cache = cache_below(i, memory);
+	PbpAdviceRow miss_row;
+
+	pbp_advice_row(base, i, &miss_row);
+	*row = (PbpAdviceStorageRow)
+	{
+		.storage_ratio = bounded_estimate(advice, i, memory),
+		.uncertainty = NAN,
+		.learned_share = NAN,
+		.reason = reason_of(advice, cache, &miss_row),
+	};
+	if (row->reason == PBP_STORAGE_NO_CAPACITY)
+		return;
+	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage->os_cache));
+	row->learned_share = storage->caches[cache].learning ? learned_share(advice, cache) : 1;
+	if (row->reason == PBP_STORAGE_KNOWN)
+		row->uncertainty = uncertainty_of(advice, cache, &miss_row);
+}
+
+void
+pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
+{
+	const Advice *advice = (const Advice *) base;
+	const Storage *storage = advice->storage;
+	PbpAdviceStorageRow row;
+
+	*totals = (PbpAdviceStorageTotals) {.self_error = NAN,.measuring_error = NAN};
+	if (storage == NULL)
+		return;
+	totals->sampling_rate = advice->sampling_rate * storage->share;
+	totals->correction = storage->correction;
+	totals->dropped = storage->ndropped;
+	pbp_advice_storage_row(base, BASELINE, PBP_ADVICE_FIXED, &row);
+	if (row.reason == PBP_STORAGE_KNOWN)
+	{
+		PbpAdviceRow miss_row;
+
+		pbp_advice_row(base, BASELINE, &miss_row);
+		totals->self_error = row.storage_ratio - miss_row.miss_ratio * (1 - storage->measured_share);
+		totals->measuring_error = miss_row.miss_ratio * storage->measuring_error;
+	}
+}

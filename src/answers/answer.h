@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * answer.h
+ *	  What the files of the checkup share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_ANSWER_H
+#define PBP_ANSWER_H
+
+#include "pool/descriptors.h"
+#include "pool/poolfuncs.h"
+#include "pool/sweep.h"
+#include "sampler/sampler.h"
+
+/* Facts gathered before the first question. */
+typedef struct Checkup
+{
+	PbpHistogram histogram;
+	int64		used;			/* buffers */
+	int64		unused;
+	bool		evicted;		/* any page since server start */
+	ClockRate	rate;
+	PbpAdviceReport advice;
+	PbpSweepCost next;			/* a replay of the next searches */
+} Checkup;
+
+typedef struct Answer
+{
+	const char *text;
+	double		value;			/* NaN: unknown */
+	const char *verdict;
+	const char *action;			/* NULL: nothing to do */
+} Answer;
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern void judge(Answer *answer, const char *verdict, const char *action);
+extern void answer_unknown(Answer *answer, const char *reason);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_ANSWER_H */

@@ -1,0 +1,197 @@
+/*-------------------------------------------------------------------------
+ *
+ * reasons.c
+ *	  Words for what is unknown or uncertain in a report of the advice.
+ *
+ * Each function returns NULL where there is nothing to say.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "answers/reasons.h"
+#include "base/settings.h"
+#include "base/words.h"
+#include "os/oscache.h"
+
+/* Either may be NULL. */
+const char *
+join_notes(const char *one, const char *other)
+{
+	if (one == NULL || other == NULL)
+		return one ? one : other;
+	return psprintf("%s; %s", one, other);
+}
+
+/* ---- sizes ---- */
+
+/* Why there are no estimates for any size; NULL if there are. */
+const char *
+missing_advice(const PbpAdviceReport *report)
+{
+	if (!pbp_sampler_is_loaded())
+		return "pgbufprobe is not in shared_preload_libraries, so no sampler is running";
+	if (!pbp_sampler_on)
+		return "pgbufprobe.sampler is off";
+	if (pbp_sampler_has_no_slot())
+		return "the sampler could not be registered, because max_worker_processes is too low";
+	if (report->since == 0)
+		return "the sampler has not taken its first sample yet";
+	if (report->has_memory)
+		return NULL;
+	return pbp_advice_memory_kb == 0 ? "pgbufprobe.advice_memory is 0" :
+		pbp_advice_memory_kb < 0 ? "the pool is too small for estimates, or memory could not be allocated" :
+		"pgbufprobe.advice_memory is too small, or could not be allocated";
+}
+
+/* NULL: the miss ratio is known.  The share may be NaN. */
+const char *
+words_of_reason(PbpAdviceReason reason, double learned_share)
+{
+	switch (reason)
+	{
+		case PBP_ADVICE_KNOWN:
+			return NULL;
+		case PBP_ADVICE_NOTHING_EVICTED:
+			return "the clock hand has not completed a pass yet";
+		case PBP_ADVICE_LEARNING:
+			return isnan(learned_share) ? "too few pages had been evicted and read again" :
+				psprintf("still learning: %.0f %% of the reads needed have been seen", floor(100 * learned_share));
+		case PBP_ADVICE_LITTLE_EVIDENCE:
+			return "too few recent reads for an estimate";
+		case PBP_ADVICE_RARE_LOOKS:
+			return "the clock hand is too fast for the sampler; a higher pgbufprobe.max_cpu_fraction allows more looks";
+		case PBP_ADVICE_FAST_HAND:
+			return "in a pool this small, the clock hand would complete too many passes between two looks";
+		case PBP_ADVICE_UNPUBLISHED:
+			return PBP_COUNTS_APART ?
+				"reads are not counted, because transactions have not reported their statistics yet or WAL is being replayed" :
+				"reads are not counted, because track_counts is off, transactions have not reported their statistics yet, or WAL is being replayed";
+		case PBP_ADVICE_UNCOUNTED:
+			return "more pages are loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet";
+		case PBP_ADVICE_UNSEEN:
+			return "most reads were not observed, because their pages were evicted before the next scan";
+		case PBP_ADVICE_SATURATED:
+			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
+	}
+	return "unknown";
+}
+
+/* Why the miss ratio of one size is unknown; NULL if it is known. */
+const char *
+unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
+{
+	const char *missing = missing_advice(report);
+
+	return missing != NULL ? missing : words_of_reason(row->reason, row->learned_share);
+}
+
+/* What limits the value of a known estimate; NULL if nothing. */
+const char *
+caveat_of_advice(const PbpAdviceReport *report)
+{
+	const PbpAdviceTotals *totals = &report->totals;
+
+	if (totals->self_error < -LARGE_SELF_ERROR)
+		return psprintf(PBP_COUNTS_APART ?
+						"the worker saw only %.0f %% of the reads, because large scans or a fast clock hand evicted pages between two looks" :
+						"the worker saw only %.0f %% of the reads; the others may be those of large scans and temporary tables",
+						100 * (1 + totals->self_error));
+	if (totals->self_error > LARGE_SELF_ERROR)
+		return psprintf(PBP_COUNTS_APART ?
+						"%.0f %% more pages were loaded than the server counts as reads, because COPY added pages, WAL is being replayed, or statistics have not been reported yet" :
+						"%.0f %% more pages were loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet",
+						100 * totals->self_error);
+	if (totals->ring_reads > totals->reads)
+		return "large scans read even more through ring buffers, which is not counted here";
+	return NULL;
+}
+
+/* When a report was made, if that was before the server started; otherwise NULL. */
+const char *
+origin_of_report(const PbpAdviceReport *report)
+{
+	double		age = (double) (GetCurrentTimestamp() - report->made_at) / USECS_PER_SEC;
+
+	if (!report->is_from_before)
+		return NULL;
+	return psprintf("from before the restart, %s old%s", pretty_duration(Max(age, 0)),
+					report->nbuffers == NBuffers ? "" :
+					psprintf(", with shared_buffers of %s", pretty_size(report->nbuffers)));
+}
+
+/* Why reads from storage are unknown of all sizes; NULL if they are not. */
+const char *
+unknown_storage_model(const PbpAdviceReport *report)
+{
+	if (!report->storage.has_memory)
+		return "memory to simulate the page cache could not be allocated";
+	/* the worker may not know that yet */
+	if (!pbp_os_cache_on)
+		return "pgbufprobe.os_cache is off";
+	switch (report->storage.model)
+	{
+		case PBP_STORAGE_MODELLED:
+		case PBP_STORAGE_UNPROVEN:
+			return NULL;
+		case PBP_STORAGE_SWITCHED_OFF:
+			return "pgbufprobe.os_cache is off";
+		case PBP_STORAGE_DIRECT_IO:
+			return "the server bypasses the page cache";
+		case PBP_STORAGE_FILE_SYSTEM:
+			return "a file system is in memory or has a cache of its own";
+		case PBP_STORAGE_NO_INFORMATION:
+			return "the kernel does not report its memory";
+	}
+	return "unknown";
+}
+
+/* Why storage reads of one size are unknown; NULL if they are known, or the miss ratio is not. */
+const char *
+unknown_waits(const PbpAdviceReport *report, int size)
+{
+	const PbpAdviceStorageRow *row = &report->storage.fixed[size];
+	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
+
+	if (unknown_advice(report, &report->rows[size]) != NULL)
+		return NULL;
+	if (!report->storage.has_memory || row->reason == PBP_STORAGE_NO_CAPACITY)
+		return "unknown which reads wait for storage, see the notes of pgbufprobe_advice()";
+	if (today->reason != PBP_STORAGE_KNOWN)
+		row = today;
+	if (row->reason == PBP_STORAGE_NO_ROOM)
+		return "takes more than the page cache has";
+	if (row->reason == PBP_STORAGE_LEARNING)
+		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage",
+						floor(100 * row->learned_share));
+	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
+}
+
+/* ---- pages and relations ---- */
+
+/* Why nothing is known of any relation; NULL if something is. */
+const char *
+missing_relations(const PbpAdviceReport *report)
+{
+	const char *missing = missing_advice(report);
+
+	if (missing == NULL && !report->relations.has_memory)
+		return "pgbufprobe.advice_memory is too small";
+	return missing;
+}
+
+/* Why the pages in use are unknown in this time; NULL if they are known. */
+const char *
+unknown_window(const PbpAdviceReport *report, const PbpWindow *window)
+{
+	const char *missing = missing_relations(report);
+
+	if (missing != NULL || window->known)
+		return missing;
+	return psprintf("observed without a gap for only %d s", window->watched_seconds);
+}

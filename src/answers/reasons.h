@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * reasons.h
+ *	  Words for what is unknown or uncertain in a report of the advice.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_REASONS_H
+#define PBP_REASONS_H
+
+#include "sampler/sampler.h"
+
+/* a share of the reads; a larger error makes estimates uncertain */
+#define LARGE_SELF_ERROR	0.2
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern const char *words_of_reason(PbpAdviceReason reason, double learned_share);
+extern const char *missing_advice(const PbpAdviceReport *report);
+extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
+extern const char *caveat_of_advice(const PbpAdviceReport *report);
+extern const char *unknown_storage_model(const PbpAdviceReport *report);
+extern const char *unknown_waits(const PbpAdviceReport *report, int size);
+extern const char *missing_relations(const PbpAdviceReport *report);
+extern const char *unknown_window(const PbpAdviceReport *report, const PbpWindow *window);
+extern const char *origin_of_report(const PbpAdviceReport *report);
+extern const char *join_notes(const char *one, const char *other);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_REASONS_H */

@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * sizefuncs.c
+ *	  SQL functions about the history of the pool.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "answers/sizefuncs.h"
+#include "base/args.h"
+#include "base/rows.h"
+#include "os/oscache.h"
+#include "pool/poolfuncs.h"
+#include "pool/sweep.h"
+#include "sampler/sampler.h"
+#include "sampler/statefile.h"
+
+#define PAGE_LIFETIME_COLS	13
+#define HISTORY_COLS		14
+
+PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
+PG_FUNCTION_INFO_V1(pgbufprobe_history);
+PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
+
+/* What the worker records is in shared memory. */
+void
+check_sampler_is_loaded(void)
+{
+	if (!pbp_sampler_is_loaded())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pgbufprobe must be loaded via shared_preload_libraries"),
+				 errdetail("A background worker, which starts with the server, records the history."),
+				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server.  pgbufprobe_snapshot() works without this.")));
+}
+
+/* From the history of the last minutes; without one, from watching the hand for a while. */
+ClockRate
+recent_clock_rate(int64 duration_ms)
+{
+	ClockRate	rate;
+
+	if (pbp_history_rate(&rate.seconds, &rate.ticks))
+		return rate;
+	return watch_clock(duration_ms);
+}
+
+/* Seconds that the clock hand needs for these ticks; NULL if it did not move. */
+static void
+add_seconds(Row *row, const ClockRate *rate, double ticks)
+{
+	add_quotient(row, ticks * rate->seconds, rate->ticks);
+}
+
+static void
+emit_page_lifetime(ReturnSetInfo *rsinfo, const void *item, void *arg)
+{
+	const PbpRelationCount *count = item;
+	const ClockRate *rate = arg;
+	Row			row = {0};
+
+	add_relation(&row, count);
+	add_seconds(&row, rate, (double) count->stay_min);
+	add_seconds(&row, rate, count->stay_avg);
+	add_seconds(&row, rate, (double) count->stay_max);
+	add_seconds(&row, rate, NBuffers);
+	add_measure(&row, rate->seconds);
+	add_count(&row, count->buffers_error);
+	if (count->stay_error >= 0)
+		add_seconds(&row, rate, count->stay_error);
+	else
+		add_null(&row);
+	emit_row(rsinfo, &row, PAGE_LIFETIME_COLS);
+}
+
+Datum
+pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
+{
+	int64		duration_ms = duration_arg_ms(fcinfo, 0);
+	int			nread = sample_arg(fcinfo, 1);
+	ClockRate	rate = recent_clock_rate(duration_ms);
+
+	emit_relations(fcinfo, nread, emit_page_lifetime, &rate);
+	return (Datum) 0;
+}
+
+/* The pool that a sample of the history is of: the size may have been another. */
+static int64
+pool_of(const PbpHistogram *histogram)
+{
+	int64		buffers = histogram->unused.buffers;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		buffers += histogram->usage[i].buffers;
+	return buffers;
+}
+
+/* The largest error of the counts that a sample of the history has. */
+static int64
+largest_error(const PbpHistogram *histogram, int64 dirty, int64 pinned)
+{
+	int64		pool = pool_of(histogram);
+	int64		error = pbp_estimate_error(histogram->nread, pool, histogram->unused.buffers);
+
+	error = Max(error, pbp_estimate_error(histogram->nread, pool, dirty));
+	error = Max(error, pbp_estimate_error(histogram->nread, pool, pinned));
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		error = Max(error, pbp_estimate_error(histogram->nread, pool, histogram->usage[i].buffers));
+	return error;
+}
+
+static void
+emit_sample(ReturnSetInfo *rsinfo, const void *item,
+			void *arg pg_attribute_unused())
+{
+	const PbpSample *sample = item;
+	const PbpHistogram *histogram = &sample->histogram;
+	double		seconds = (double) sample->elapsed_ns / 1e9;
+	double		ticks = (double) sample->new_ticks;
+	int64		pool = pool_of(histogram);
+	int64		usage[PBP_USAGE_LEVELS];
+	int64		dirty = histogram->unused.dirty;
+	int64		pinned = histogram->unused.pinned;
+	Row			row = {0};
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+	{
+		usage[i] = histogram->usage[i].buffers;
+		dirty += histogram->usage[i].dirty;
+		pinned += histogram->usage[i].pinned;
+	}
+
+	add_datum(&row, TimestampTzGetDatum(sample->taken_at));
+	if (sample->elapsed_ns > 0)
+		add_measure(&row, seconds);
+	else
+		add_null(&row);
+	add_count(&row, sample->ticks);
+	add_count(&row, sample->allocations);
+	add_quotient(&row, ticks, seconds);
+	add_quotient(&row, ticks, (double) sample->new_allocations);
+	add_quotient(&row, (double) pool * seconds, ticks);
+	add_datum(&row, usagecounts_array(usage));
+	add_count(&row, histogram->unused.buffers);
+	add_count(&row, dirty);
+	add_count(&row, pinned);
+	add_count(&row, largest_error(histogram, dirty, pinned));
+	add_count(&row, sample->looks);
+	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
+	emit_row(rsinfo, &row, HISTORY_COLS);
+}
+
+Datum
+pgbufprobe_history(PG_FUNCTION_ARGS)
+{
+	PbpSample  *samples;
+	int			nsamples;
+
+	check_sampler_is_loaded();
+	samples = pbp_history(&nsamples);
+	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, NULL);
+	pfree(samples);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
+{
+	check_sampler_is_loaded();
+	pbp_history_reset();
+	pbp_remove_state_file();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,249 @@
+/*-------------------------------------------------------------------------
+ *
+ * workloadfuncs.c
+ *	  SQL functions about who uses the pool: how many distinct pages, and which
+ *	  relations would gain or lose by another size.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/dbcommands.h"
+#include "commands/tablespace.h"
+#include "common/relpath.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "answers/reasons.h"
+#include "base/rows.h"
+#include "base/words.h"
+#include "pool/poolfuncs.h"
+
+#define WORKING_SET_COLS	4
+#define ADVICE_RELATIONS_COLS	19
+
+/* of the reads of a relation, which are then the same at any size */
+#define SMALL_CHANGE		0.1
+
+PG_FUNCTION_INFO_V1(pgbufprobe_working_set);
+PG_FUNCTION_INFO_V1(pgbufprobe_advice_relations);
+
+static PbpAdviceReport *
+read_report(void)
+{
+	PbpAdviceReport *report = palloc(sizeof(*report));
+
+	pbp_read_advice(report);
+	return report;
+}
+
+/* ---- working set ---- */
+
+/* NULL: usage counts show most uses. */
+static const char *
+hidden_uses(const PbpWindow *window)
+{
+	if (window->hidden <= Max(window->pages, window->error))
+		return NULL;
+	return psprintf("most usage counts are at the maximum, which hides uses, so %s more may be in use",
+					pretty_size((int64) rint(window->hidden)));
+}
+
+static void
+emit_window(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
+{
+	const PbpWindow *window = &report->relations.windows[i];
+	const char *unknown = unknown_window(report, window);
+	Row			row = {0};
+
+	add_datum(&row, Int32GetDatum(pbp_window_seconds(i) / 60));
+	if (unknown != NULL)
+	{
+		while (row.ncols < WORKING_SET_COLS - 1)
+			add_null(&row);
+		add_text(&row, join_notes(origin_of_report(report), unknown));
+	}
+	else
+	{
+		add_rounded(&row, window->pages * BLCKSZ);
+		add_rounded(&row, window->error * BLCKSZ);
+		add_text(&row, join_notes(origin_of_report(report), hidden_uses(window)));
+	}
+	emit_row(rsinfo, &row, WORKING_SET_COLS);
+}
+
+Datum
+pgbufprobe_working_set(PG_FUNCTION_ARGS)
+{
+	PbpAdviceReport *report = read_report();
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_WINDOWS; i++)
+		emit_window((ReturnSetInfo *) fcinfo->resultinfo, report, i);
+	pfree(report);
+	return (Datum) 0;
+}
+
+/* ---- relations ---- */
+
+static void
+append_note(StringInfo note, const char *text)
+{
+	if (text != NULL)
+		appendStringInfo(note, "%s%s", note->len > 0 ? "; " : "", text);
+}
+
+static void
+append_reason(StringInfo note, const char *of_what, const char *reason)
+{
+	if (reason != NULL)
+		append_note(note, psprintf("%s: %s", of_what, reason));
+}
+
+/* Reasons of both sizes, once if they are the same. */
+static void
+append_reasons(StringInfo note, const char *of_double, const char *of_half)
+{
+	if (of_double != NULL && of_half != NULL && strcmp(of_double, of_half) == 0)
+		append_reason(note, "twice and half the size", of_double);
+	else
+	{
+		append_reason(note, "twice the size", of_double);
+		append_reason(note, "half the size", of_half);
+	}
+}
+
+/* What a reader must know about all rows. */
+static void
+append_reasons_of_all(StringInfo note, const PbpAdviceReport *report)
+{
+	append_reasons(note, unknown_advice(report, &report->rows[PBP_ADVICE_DOUBLE]),
+				   unknown_advice(report, &report->rows[PBP_ADVICE_HALF]));
+	append_reasons(note, unknown_waits(report, PBP_ADVICE_DOUBLE), unknown_waits(report, PBP_ADVICE_HALF));
+	append_reason(note, "working set",
+				  unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]));
+}
+
+/* An estimate and its error; both NULL if unknown. */
+static void
+add_estimate(Row *row, double value, double error)
+{
+	add_known_count(row, !isnan(value), isnan(value) ? 0 : (int64) rint(value));
+	add_known_count(row, !isnan(value), isnan(value) ? 0 : (int64) ceil(error));
+}
+
+static void
+add_change(Row *row, PbpChange change)
+{
+	add_estimate(row, change.reads, change.error);
+}
+
+/* database, tablespace, relfilenode, fork, relation; NULL for other relations */
+static void
+add_key(Row *row, const PbpRelationRow *relation)
+{
+	const PbpRelationKey *key = &relation->key;
+	PbpLocator	locator = pbp_locator(key->tablespace, key->database, key->relfilenode);
+
+	if (!relation->others)
+		add_storage(row, &locator, (ForkNumber) key->fork);
+	else
+		while (row->ncols < STORAGE_COLS)
+			add_null(row);
+}
+
+/* True if the change of its reads is less than this share of them, as far as is known. */
+static bool
+is_small(PbpChange change, double reads)
+{
+	return fabs(change.reads) + change.error < SMALL_CHANGE * reads;
+}
+
+/* Why a relation has no name. */
+static const char *
+missing_name(const PbpRelationKey *key)
+{
+	if (!OidIsValid(key->database) || key->database == MyDatabaseId)
+		return "its file was dropped, truncated or rewritten, or its transaction has not been committed";
+	return get_database_name(key->database) != NULL ? "of another database" : "its database was dropped";
+}
+
+/* What the figures of one relation mean; NULL: no more than they say. */
+static const char *
+meaning_of(const PbpRelationRow *relation)
+{
+	return is_small(relation->saved, relation->loads) && is_small(relation->added, relation->loads) ?
+		"neither size changes its reads much: its pages are evicted before they are used again" : NULL;
+}
+
+/* What a reader must know about one relation, and about all, after the age of both; NULL: nothing. */
+static const char *
+note_of_relation(const PbpRelationRow *relation, bool has_name, const PbpAdviceReport *report)
+{
+	StringInfoData note;
+
+	initStringInfo(&note);
+	append_note(&note, origin_of_report(report));
+	if (relation->others)
+		append_note(&note, "all other relations");
+	else if (!has_name)
+		append_note(&note, missing_name(&relation->key));
+	if (!relation->others)
+		append_note(&note, meaning_of(relation));
+	append_reasons_of_all(&note, report);
+	return note.len > 0 ? note.data : NULL;
+}
+
+static void
+emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
+{
+	const PbpRelationRow *relation = item;
+	bool		has_name;
+	Row			row = {0};
+
+	add_key(&row, relation);
+	has_name = !row.nulls[row.ncols - 1];
+	add_number(&row, relation->read_share);
+	add_number(&row, isnan(relation->read_share) ? NAN : relation->read_share_error);
+	add_known_count(&row, !isnan(relation->loads), isnan(relation->loads) ? 0 : (int64) rint(relation->loads));
+	add_change(&row, relation->saved);
+	add_change(&row, relation->added);
+	add_change(&row, relation->storage_saved);
+	add_change(&row, relation->storage_added);
+	add_estimate(&row, relation->pages * BLCKSZ, relation->pages_error * BLCKSZ);
+	add_text(&row, note_of_relation(relation, has_name, arg));
+	emit_row(rsinfo, &row, ADVICE_RELATIONS_COLS);
+}
+
+/* A row without figures, which says why there are no others. */
+static void
+emit_missing(FunctionCallInfo fcinfo, const char *why)
+{
+	Row			row = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	while (row.ncols < ADVICE_RELATIONS_COLS - 1)
+		add_null(&row);
+	add_text(&row, why);
+	emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, ADVICE_RELATIONS_COLS);
+}
+
+Datum
+pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
+{
+	PbpAdviceReport *report = read_report();
+	const PbpRelationsReport *relations = &report->relations;
+	const char *missing = missing_relations(report);
+
+	if (missing == NULL && relations->nrows == 0)
+		missing = "no page of the sample has been read or used yet";
+	if (missing != NULL)
+		emit_missing(fcinfo, missing);
+	else
+		emit_rows(fcinfo, relations->rows, relations->nrows, sizeof(PbpRelationRow), emit_relation, report);
+	pfree(report);
+	return (Datum) 0;
+}

@@ -1,0 +1,343 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  Every difference between the supported PostgreSQL versions.
+ *
+ * Only this file uses PG_VERSION_NUM.  Each difference is an inline function, a
+ * type, or a newer version's name for the same, with one meaning on every
+ * version, so that all other code is the same for all of them.  Nothing here
+ * decides anything.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_COMPAT_H
+#define PBP_COMPAT_H
+
+#include <signal.h>
+
+#include "common/relpath.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/fd.h"
+#include "storage/pg_shmem.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/pgstat_internal.h"
+#include "utils/rel.h"
+#include "utils/relmapper.h"
+#include "utils/resowner.h"
+
+#if PG_VERSION_NUM < 150000
+#error "pgbufprobe needs PostgreSQL 15 or later"
+#endif
+
+#define PBP_SERVER_MAJOR	(PG_VERSION_NUM / 10000)
+
+#if PG_VERSION_NUM >= 180000
+#define PBP_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "pgbufprobe", .version = PBP_VERSION)
+#else
+#define PBP_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+#if PG_VERSION_NUM < 190000
+#define PG_SIG_IGN			SIG_IGN
+#endif
+
+/* ---- a relation's storage ---- */
+
+#if PG_VERSION_NUM >= 160000
+#include "storage/relfilelocator.h"
+#include "utils/relfilenumbermap.h"
+#else
+#include "storage/relfilenode.h"
+#include "utils/relfilenodemap.h"
+
+/* 15 has other names for the same. */
+#define RelFileLocator		RelFileNode
+#define spcOid				spcNode
+#define dbOid				dbNode
+#define relNumber			relNode
+#define rd_locator			rd_node
+#define RelFileLocatorEquals RelFileNodeEquals
+#define RelationMapOidToFilenumber RelationMapOidToFilenode
+#define RelidByRelfilenumber RelidByRelfilenode
+#define blocks_hit			n_blocks_hit
+#define blocks_fetched		n_blocks_fetched
+#define BufTagGetRelFileLocator(tag)	((tag)->rnode)
+#define BufTagGetForkNum(tag)			((tag)->forkNum)
+#define BufTagMatchesRelFileLocator(tag, locator) RelFileNodeEquals((tag)->rnode, *(locator))
+#define InitBufferTag(tag, locator, fork, block) INIT_BUFFERTAG(*(tag), *(locator), fork, block)
+#endif
+
+typedef RelFileLocator PbpLocator;
+
+static inline PbpLocator
+pbp_locator(Oid tablespace, Oid database, Oid relfilenode)
+{
+	PbpLocator	locator = {.spcOid = tablespace,.dbOid = database,.relNumber = relfilenode};
+
+	return locator;
+}
+
+/* ---- files ---- */
+
+/* Path of a fork's first segment, relative to the data directory; palloc'd. */
+static inline char *
+pbp_relation_path(const PbpLocator *locator, ForkNumber fork)
+{
+#if PG_VERSION_NUM >= 180000
+	return pstrdup(relpathperm(*locator, fork).str);
+#else
+	return relpathperm(*locator, fork);
+#endif
+}
+
+/* True if reads of relations bypass the kernel's page cache. */
+static inline bool
+pbp_direct_io(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return (io_direct_flags & IO_DIRECT_DATA) != 0;
+#else
+	return false;
+#endif
+}
+
+/* ---- buffer descriptors ---- */
+
+#if PG_VERSION_NUM >= 190000
+typedef uint64 PbpBufState;
+#else
+typedef uint32 PbpBufState;
+#endif
+
+static inline PbpBufState
+pbp_read_state(BufferDesc *desc)
+{
+#if PG_VERSION_NUM >= 190000
+	return pg_atomic_read_u64(&desc->state);
+#else
+	return pg_atomic_read_u32(&desc->state);
+#endif
+}
+
+/* Unlocks the header, which stays as LockBufHdr() found it. */
+static inline void
+pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	UnlockBufHdr(desc);
+#else
+	UnlockBufHdr(desc, state);
+#endif
+}
+
+/* Unlocks the header with another usage count. */
+static inline void
+pbp_unlock_header_with_usage(BufferDesc *desc, PbpBufState state, int usage)
+{
+	PbpBufState bits = (PbpBufState) usage * BUF_USAGECOUNT_ONE;
+
+#if PG_VERSION_NUM >= 190000
+	/* whichever it does first, setting or unsetting */
+	(void) UnlockBufHdrExt(desc, state, bits, BUF_USAGECOUNT_MASK & ~bits, 0);
+#else
+	UnlockBufHdr(desc, (state & ~BUF_USAGECOUNT_MASK) | bits);
+#endif
+}
+
+/*
+ * Does what the clock sweep does to each header, without changing it: the same
+ * atomic operation on the same cache line, at the same cost.  Up to 18 it locks
+ * and unlocks the header; from 19 on it is a compare-and-swap, and for a pinned
+ * buffer only a read.
+ */
+static inline PbpBufState
+pbp_inspect_header(BufferDesc *desc)
+{
+#if PG_VERSION_NUM >= 190000
+	PbpBufState state = pg_atomic_read_u64(&desc->state);
+
+	for (;;)
+	{
+		if (BUF_STATE_GET_REFCOUNT(state) != 0)
+			return state;
+		if (unlikely(state & BM_LOCKED))
+			state = WaitBufHdrUnlocked(desc);
+		if (pg_atomic_compare_exchange_u64(&desc->state, &state, state))
+			return state;
+	}
+#else
+	PbpBufState state = LockBufHdr(desc);
+
+	UnlockBufHdr(desc, state);
+	return state;
+#endif
+}
+
+/* ---- the free list, up to 18 ---- */
+
+#if PG_VERSION_NUM >= 190000
+#define PBP_HAS_FREE_LIST	false
+#else
+#define PBP_HAS_FREE_LIST	true
+#endif
+
+static inline bool
+pbp_have_free_buffer(void)
+{
+#if PG_VERSION_NUM >= 190000
+	return false;
+#else
+	return have_free_buffer();
+#endif
+}
+
+/* Read without a lock, so the answer may be out of date. */
+static inline bool
+pbp_on_free_list(const BufferDesc *desc pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	return false;
+#else
+	return desc->freeNext != FREENEXT_NOT_IN_LIST;
+#endif
+}
+
+static inline void
+pbp_push_free_buffer(BufferDesc *desc pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	Assert(false);
+#else
+	StrategyFreeBuffer(desc);
+#endif
+}
+
+/* ---- the server's own search for a victim ---- */
+
+/*
+ * To be called before each pbp_find_victim().  From 19 on that returns a pinned
+ * victim, which needs a free slot in the resource owner and in the backend's
+ * table of pins.  The server's function that reserves the latter is static; the
+ * search for a block that cannot exist reserves it and finds nothing.
+ */
+static inline void
+pbp_prepare_victim(void)
+{
+#if PG_VERSION_NUM >= 190000
+	ResourceOwnerEnlarge(CurrentResourceOwner);
+	(void) ReadRecentBuffer(pbp_locator(InvalidOid, InvalidOid, InvalidOid),
+							MAIN_FORKNUM, 0, 1);
+#endif
+}
+
+/*
+ * Runs the server's search.  Up to 18 it returns the victim's header locked;
+ * that is unlocked at once, since nothing may be called under this lock, not
+ * even the clock.
+ */
+static inline BufferDesc *
+pbp_find_victim(PbpBufState *state)
+{
+#if PG_VERSION_NUM >= 190000
+	bool		from_ring;
+
+	return StrategyGetBuffer(NULL, state, &from_ring);
+#else
+	BufferDesc *desc;
+#if PG_VERSION_NUM >= 160000
+	bool		from_ring;
+
+	desc = StrategyGetBuffer(NULL, state, &from_ring);
+#else
+	desc = StrategyGetBuffer(NULL, state);
+#endif
+	UnlockBufHdr(desc, *state);
+	return desc;
+#endif
+}
+
+/* Unpins a victim, which is pinned from 19 on. */
+static inline void
+pbp_release_victim(BufferDesc *desc pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	ReleaseBuffer(BufferDescriptorGetBuffer(desc));
+#endif
+}
+
+/* ---- statistics ---- */
+
+/*
+ * The postmaster draws this number each time it creates shared memory: when it
+ * starts, and after a crash.
+ */
+static inline uint32
+pbp_shared_memory_id(void)
+{
+	return ((PGShmemHeader *) UsedShmemSegAddr)->dsm_control;
+}
+
+/*
+ * True if the server counts reads through rings, and new blocks, separately.  Up
+ * to 15 there is no pg_stat_io, so pbp_fetch_io() is NULL.
+ */
+#if PG_VERSION_NUM >= 160000
+#define PBP_COUNTS_APART	true
+typedef PgStat_IO PbpIO;
+#else
+#define PBP_COUNTS_APART	false
+typedef struct PbpIO PbpIO;
+
+typedef enum IOContext
+{
+	IOCONTEXT_BULKREAD,
+	IOCONTEXT_BULKWRITE,
+	IOCONTEXT_NORMAL,
+	IOCONTEXT_VACUUM
+} IOContext;
+
+typedef enum IOOp
+{
+	IOOP_EXTEND,
+	IOOP_HIT,
+	IOOP_READ
+} IOOp;
+#endif
+
+static inline const PbpIO *
+pbp_fetch_io(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return pgstat_fetch_stat_io();
+#else
+	return NULL;
+#endif
+}
+
+/* Blocks of relations, of processes of all kinds: one operation may have several. */
+static inline int64
+pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
+			  IOContext context pg_attribute_unused(), IOOp op pg_attribute_unused())
+{
+	int64		blocks = 0;
+
+#if PG_VERSION_NUM >= 160000
+	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
+#if PG_VERSION_NUM >= 180000
+		blocks += op == IOOP_HIT ?
+			io->stats[i].counts[IOOBJECT_RELATION][context][op] :
+			(int64) (io->stats[i].bytes[IOOBJECT_RELATION][context][op] / BLCKSZ);
+#else
+		blocks += io->stats[i].counts[IOOBJECT_RELATION][context][op];
+#endif
+#endif
+	return blocks;
+}
+
+#endif							/* PBP_COMPAT_H */

@@ -1,0 +1,323 @@
+/*-------------------------------------------------------------------------
+ *
+ * ownfile.c
+ *	  Files that this extension keeps in the data directory: which of them can
+ *	  be used, and which were in use when the server crashed.
+ *
+ * How they are written is in newfile.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "pgstat.h"
+#include "port/pg_crc32c.h"
+#include "storage/fd.h"
+#include "utils/memutils.h"
+
+#include "base/compat.h"
+#include "base/ownfile.h"
+
+/* Larger than any, so that nobody waits long for a damaged one. */
+#define MAX_BYTES		(INT64CONST(1024) * 1024 * 1024)
+
+/* Beside a file that is in use. */
+typedef struct CrashMark
+{
+	uint64		copy;			/* of the cluster */
+	uint64		crashes;		/* while the file was in use, if it still is */
+} CrashMark;
+
+/*
+ * A base backup has the file of its primary.  The control file is written in
+ * place, so its inode is the same as long as the server, and that of no copy.
+ */
+uint64
+pbp_copy_of_cluster(void)
+{
+	struct stat status;
+
+	return stat(XLOG_CONTROL_FILE, &status) == 0 ? (uint64) status.st_ino : 0;
+}
+
+PbpFileStamp
+pbp_own_stamp(uint64 magic, uint32 version, uint32 layout)
+{
+	PbpFileStamp stamp = {
+		.magic = magic,
+		.version = version,
+		.layout = layout,
+		.server_version = PBP_SERVER_MAJOR,
+		.block_bytes = BLCKSZ,
+		.cluster = GetSystemIdentifier(),
+		.copy = pbp_copy_of_cluster(),
+	};
+
+	return stamp;
+}
+
+/* Returns why a file that is whole cannot be used; NULL if it can. */
+const char *
+pbp_check_stamp(const PbpFileStamp *stamp, const PbpFileStamp *expected)
+{
+	if (stamp->version != expected->version || stamp->layout != expected->layout)
+		return "it was written by another version of pgbufprobe";
+	if (stamp->server_version != expected->server_version || stamp->block_bytes != expected->block_bytes)
+		return "it was written by another version of PostgreSQL";
+	if (stamp->cluster != expected->cluster)
+		return "it is that of another database cluster";
+	if (stamp->copy != expected->copy)
+		return "it was copied from another server, or restored";
+	return NULL;
+}
+
+void
+pbp_log_ignored_file(const char *path, const char *why)
+{
+	ereport(LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("ignoring file \"%s\", because %s", path, why)));
+}
+
+/* ---- reading ---- */
+
+static void
+log_unreadable(const char *path)
+{
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not read file \"%s\": %m", path)));
+}
+
+/*
+ * Opens a file as a transient one, without waiting for a writer if it is a FIFO.
+ * Returns -1 if there is none, or an error, which is logged.
+ */
+int
+pbp_open_regular_file(const char *path, int64 *bytes)
+{
+	int			file = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	struct stat status;
+
+	if (file < 0)
+	{
+		if (errno != ENOENT)
+			log_unreadable(path);
+		return -1;
+	}
+	if (fstat(file, &status) != 0)
+		log_unreadable(path);
+	else if (!S_ISREG(status.st_mode))
+		pbp_log_ignored_file(path, "it is not a regular file");
+	else
+	{
+		*bytes = status.st_size;
+		return file;
+	}
+	(void) CloseTransientFile(file);
+	return -1;
+}
+
+static bool
+read_exactly(int file, char *to, int64 nbytes)
+{
+	while (nbytes > 0)
+	{
+		ssize_t		done = read(file, to, (size_t) Min(nbytes, MAX_BYTES / 4));
+
+		if (done == 0)
+			errno = EIO;
+		if (done <= 0)
+			return false;
+		to += done;
+		nbytes -= done;
+	}
+	return true;
+}
+
+static bool
+has_checksum(const char *contents, int64 bytes)
+{
+	size_t		checked = (size_t) bytes - sizeof(pg_crc32c);
+	pg_crc32c	checksum;
+
+	INIT_CRC32C(checksum);
+	COMP_CRC32C(checksum, contents, checked);
+	FIN_CRC32C(checksum);
+	return memcmp(contents + checked, &checksum, sizeof(checksum)) == 0;
+}
+
+/*
+ * Reads the rest of a file whose size is that in its stamp.  The checksum is
+ * verified first, since a damaged stamp may say anything.
+ */
+static const char *
+read_rest(const char *path, int file, char *contents, int64 bytes, const PbpFileStamp *expected)
+{
+	PbpFileStamp stamp;
+
+	memcpy(&stamp, contents, sizeof(stamp));
+	if (!read_exactly(file, contents + sizeof(stamp), bytes - (int64) sizeof(stamp)))
+	{
+		log_unreadable(path);
+		return "it could not be read";
+	}
+	return has_checksum(contents, bytes) ? pbp_check_stamp(&stamp, expected) : "it is damaged";
+}
+
+/* Returns why the file cannot be used; NULL if its contents are whole. */
+static const char *
+read_open_file(const char *path, int file, int64 bytes, const PbpFileStamp *expected, char **contents)
+{
+	PbpFileStamp stamp;
+
+	if (bytes < (int64) (sizeof(stamp) + sizeof(pg_crc32c)))
+		return "it is too short";
+	if (!read_exactly(file, (char *) &stamp, sizeof(stamp)) || stamp.magic != expected->magic)
+		return "it is damaged";
+	if (stamp.version == expected->version && (stamp.file_bytes != bytes || bytes > MAX_BYTES))
+		return "it is damaged";
+	if (bytes > MAX_BYTES)
+		return "its size is impossible";
+	*contents = MemoryContextAllocExtended(CurrentMemoryContext, (Size) bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	if (*contents == NULL)
+		return "there is not enough memory to read it";
+	memcpy(*contents, &stamp, sizeof(stamp));
+	return read_rest(path, file, *contents, bytes, expected);
+}
+
+/*
+ * Returns what is between the stamp and the checksum, palloc'd with both; NULL:
+ * there is no file, or it cannot be used, which is logged.
+ */
+char *
+pbp_read_own_file(const char *path, const PbpFileStamp *expected, Size *bytes)
+{
+	char	   *contents = NULL;
+	int64		file_bytes;
+	int			file = pbp_open_regular_file(path, &file_bytes);
+	const char *why;
+
+	if (file < 0)
+		return NULL;
+	why = read_open_file(path, file, file_bytes, expected, &contents);
+	(void) CloseTransientFile(file);
+	if (why == NULL)
+	{
+		*bytes = (Size) file_bytes - sizeof(PbpFileStamp) - sizeof(pg_crc32c);
+		return contents + sizeof(PbpFileStamp);
+	}
+	pbp_log_ignored_file(path, why);
+	if (contents != NULL)
+		pfree(contents);
+	return NULL;
+}
+
+/* Also removes a directory if it is empty. */
+void
+pbp_remove_own_file(const char *path)
+{
+	if (unlink(path) != 0 && errno != ENOENT && rmdir(path) != 0)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not remove file \"%s\": %m", path)));
+}
+
+/* ---- crashes ---- */
+
+static char *
+mark_of(const char *path)
+{
+	return psprintf("%s.reading", path);
+}
+
+/* The crashes of this server while the file was in use. */
+static uint64
+count_crashes(const char *mark_path)
+{
+	struct stat status;
+	CrashMark	mark = {0};
+	int64		bytes;
+	int			file;
+
+	/* what is no mark is replaced */
+	if (lstat(mark_path, &status) != 0 || !S_ISREG(status.st_mode))
+		return 0;
+	file = pbp_open_regular_file(mark_path, &bytes);
+	if (file < 0)
+		return 0;
+	if (!read_exactly(file, (char *) &mark, sizeof(mark)) || mark.copy != pbp_copy_of_cluster())
+		mark.crashes = 0;
+	(void) CloseTransientFile(file);
+	return mark.crashes;
+}
+
+static void
+write_mark(const char *mark_path, uint64 crashes)
+{
+	CrashMark	mark = {.copy = pbp_copy_of_cluster(),.crashes = crashes};
+	int			file;
+
+	pbp_remove_own_file(mark_path);
+	file = OpenTransientFile(mark_path, O_WRONLY | O_CREAT | O_EXCL | PG_BINARY);
+	if (file < 0 || write(file, &mark, sizeof(mark)) != (ssize_t) sizeof(mark) || pg_fsync(file) != 0)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", mark_path)));
+	if (file >= 0)
+		(void) CloseTransientFile(file);
+	(void) fsync_fname_ext(PGSTAT_STAT_PERMANENT_DIRECTORY, true, true, LOG);
+}
+
+static void
+set_aside(const char *path)
+{
+	const char *bad = psprintf("%s.bad", path);
+
+	if (rename(path, bad) == 0)
+	{
+		pbp_unguard_file(path);
+		ereport(LOG,
+				(errmsg("renamed file \"%s\" to \"%s\", because the server crashed while the file was in use", path, bad)));
+	}
+	else
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not rename file \"%s\" to \"%s\": %m", path, bad)));
+}
+
+/*
+ * To be called before a file is used.  Returns false if there is none, or if the
+ * server has crashed as often while the file was in use, which sets it aside.
+ */
+bool
+pbp_guard_file(const char *path, int max_crashes)
+{
+	const char *mark_path = mark_of(path);
+	struct stat status;
+	uint64		crashes;
+
+	if (lstat(path, &status) != 0)
+		return false;
+	crashes = count_crashes(mark_path);
+	if (crashes >= (uint64) max_crashes)
+	{
+		set_aside(path);
+		return false;
+	}
+	write_mark(mark_path, crashes + 1);
+	return true;
+}
+
+/* To be called when the file is no longer in use, or was replaced. */
+void
+pbp_unguard_file(const char *path)
+{
+	(void) unlink(mark_of(path));
+}

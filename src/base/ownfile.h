@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * ownfile.h
+ *	  Files that this extension keeps in the data directory: a stamp, which
+ *	  says where the file belongs, what is in it, and a checksum of both.
+ *
+ * Nothing here fails with more than a message in the log.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_OWNFILE_H
+#define PBP_OWNFILE_H
+
+/* What must agree between those who write and read. */
+typedef struct PbpFileStamp
+{
+	uint64		magic;			/* of this kind of file */
+	uint32		version;		/* of its format */
+	uint32		layout;			/* of what is in it */
+	uint32		server_version; /* the major one */
+	uint32		block_bytes;
+	uint64		cluster;
+	uint64		copy;			/* of the cluster: a base backup is another */
+	int64		file_bytes;		/* with stamp and checksum */
+} PbpFileStamp;
+
+extern uint64 pbp_copy_of_cluster(void);
+extern PbpFileStamp pbp_own_stamp(uint64 magic, uint32 version, uint32 layout);
+extern const char *pbp_check_stamp(const PbpFileStamp *stamp, const PbpFileStamp *expected);
+
+extern int	pbp_open_regular_file(const char *path, int64 *bytes);
+extern char *pbp_read_own_file(const char *path, const PbpFileStamp *expected, Size *bytes);
+extern void pbp_log_ignored_file(const char *path, const char *why);
+extern void pbp_remove_own_file(const char *path);
+
+/* A file that was in use when the server crashed is not used again. */
+extern bool pbp_guard_file(const char *path, int max_crashes);
+extern void pbp_unguard_file(const char *path);
+
+#endif							/* PBP_OWNFILE_H */

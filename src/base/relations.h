@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * relations.h
+ *	  From the OID of a relation to its storage.
+ *
+ * Offers the place of one relation's pages, and lists of relations and of
+ * databases; errors for relations that have none; and a check for a concurrent
+ * rewrite.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_RELATIONS_H
+#define PBP_RELATIONS_H
+
+#include "catalog/pg_class.h"
+#include "nodes/pg_list.h"
+
+#include "base/compat.h"
+
+/* Where a relation's pages are, and which forks it may have. */
+typedef struct RelationStorage
+{
+	Oid			relid;
+	PbpLocator	locator;
+	bool		forks[MAX_FORKNUM + 1];
+} RelationStorage;
+
+typedef struct RelationList
+{
+	RelationStorage *relations;
+	int64		nrelations;
+	int64		max_relations;
+} RelationList;
+
+/* Other libraries in the server may have functions of the same names. */
+#pragma GCC visibility push(hidden)
+
+extern void check_has_pages(Form_pg_class form);
+extern _Noreturn void report_no_relation(Oid relid);
+extern _Noreturn void report_no_fork(Oid relid, ForkNumber fork);
+extern bool find_relation(Oid relid, RelationStorage *relation);
+extern bool was_rewritten(RelationStorage *relation);
+extern PbpLocator relation_locator(Oid relid);
+extern void list_all_relations(RelationList *list);
+extern void list_relation(RelationList *list, Oid relid);
+extern List *list_open_databases(void);
+
+#pragma GCC visibility pop
+
+#endif							/* PBP_RELATIONS_H */

@@ -1,0 +1,175 @@
+/*-------------------------------------------------------------------------
+ *
+ * rows.c
+ *	  Result rows of SQL functions, filled column by column.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "base/rows.h"
+
+void
+add_null(Row *row)
+{
+	Assert(row->ncols < MAX_COLS);
+	row->nulls[row->ncols++] = true;
+}
+
+void
+add_datum(Row *row, Datum value)
+{
+	Assert(row->ncols < MAX_COLS);
+	row->values[row->ncols++] = value;
+}
+
+void
+add_count(Row *row, int64 count)
+{
+	add_datum(row, Int64GetDatum(count));
+}
+
+/*
+ * Round to four significant digits, since no measurement is more precise, but
+ * keep all digits before the decimal point.
+ */
+void
+add_measure(Row *row, double value)
+{
+	if (value != 0 && isfinite(value))
+	{
+		double		decimals = Max(0, 3 - floor(log10(fabs(value))));
+		double		scale = pow(10, decimals);
+
+		value = rint(value * scale) / scale;
+	}
+	add_datum(row, Float8GetDatum(value));
+}
+
+/* A quotient; NULL if the divisor is zero. */
+void
+add_quotient(Row *row, double dividend, double divisor)
+{
+	if (divisor > 0)
+		add_measure(row, dividend / divisor);
+	else
+		add_null(row);
+}
+
+/* A fraction.  1 means all of it, so nothing less is rounded up to 1. */
+void
+add_share(Row *row, int64 part, int64 whole)
+{
+	if (part < whole)
+		add_quotient(row, Min((double) part, 0.9999 * (double) whole), (double) whole);
+	else
+		add_quotient(row, (double) part, (double) whole);
+}
+
+/* avg_us, p50_us, p95_us, p99_us, max_us */
+void
+add_latency(Row *row, const PbpLatency *latency)
+{
+	add_measure(row, pbp_latency_avg_ns(latency) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.50) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.95) / 1e3);
+	add_measure(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
+	add_measure(row, pbp_latency_max_ns(latency) / 1e3);
+}
+
+void
+add_name(Row *row, const char *name)
+{
+	if (name != NULL)
+		add_datum(row, DirectFunctionCall1(namein, CStringGetDatum(name)));
+	else
+		add_null(row);
+}
+
+/* A text; NULL if there is none. */
+void
+add_text(Row *row, const char *text)
+{
+	if (text != NULL)
+		add_datum(row, CStringGetTextDatum(text));
+	else
+		add_null(row);
+}
+
+void
+emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
+{
+	CHECK_FOR_INTERRUPTS();
+	Assert(row->ncols == ncols);
+	Assert(rsinfo->setDesc->natts == ncols);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
+						 row->values, row->nulls);
+}
+
+/* The only row of a function that returns no set. */
+Datum
+row_datum(FunctionCallInfo fcinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	Assert(row->ncols == ncols);
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row->values, row->nulls));
+}
+
+void
+add_known_count(Row *row, bool known, int64 count)
+{
+	if (known)
+		add_count(row, count);
+	else
+		add_null(row);
+}
+
+/* A count that came from a double, rounded. */
+void
+add_rounded(Row *row, double count)
+{
+	add_count(row, (int64) rint(count));
+}
+
+/* NaN: unknown. */
+void
+add_number(Row *row, double number)
+{
+	if (isnan(number))
+		add_null(row);
+	else
+		add_measure(row, number);
+}
+
+/* One row per item of an array.  Frees each row's memory before the next one. */
+void
+emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
+		  RowEmitter emit, void *arg)
+{
+	MemoryContext row_context;
+
+	InitMaterializedSRF(fcinfo, 0);
+	row_context = AllocSetContextCreate(CurrentMemoryContext,
+										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
+	for (int64 i = 0; i < nitems; i++)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		emit((ReturnSetInfo *) fcinfo->resultinfo, (const char *) items + i * size, arg);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextDelete(row_context);
+}

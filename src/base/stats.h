@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * stats.h
+ *	  Errors of what was counted in a sample.
+ *
+ * All are half the width of a 95 % interval, or the distance to its farther
+ * end.  Needs nothing of PostgreSQL and compiles alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_STATS_H
+#define PBP_STATS_H
+
+#include <math.h>
+
+/* Standard deviations that cover 95 % of a normal distribution. */
+#define PBP_DEVIATIONS		1.96
+
+typedef struct PbpInterval
+{
+	double		middle;
+	double		half;
+} PbpInterval;
+
+/*
+ * Wilson's interval of a share of n events.  Unlike the normal approximation, it
+ * holds for small counts, too: if the sample has none, there may still be some.
+ */
+static inline PbpInterval
+pbp_share_interval(double share, double n)
+{
+	double		doubt = PBP_DEVIATIONS * PBP_DEVIATIONS / n;
+
+	return (PbpInterval)
+	{
+		.middle = (share + doubt / 2) / (1 + doubt),
+		.half = sqrt(doubt * (share * (1 - share) + doubt / 4)) / (1 + doubt),
+	};
+}
+
+/* The distance to its farther end. */
+static inline double
+pbp_share_error(double share, double n)
+{
+	PbpInterval interval = pbp_share_interval(share, n);
+
+	return fabs(interval.middle - share) + interval.half;
+}
+
+/*
+ * The same for a number of events that were sampled at this rate: 0 for
+ * independent events, and at 1 nothing is uncertain.
+ */
+static inline double
+pbp_count_error(double count, double rate)
+{
+	double		doubt = PBP_DEVIATIONS * PBP_DEVIATIONS * (1 - rate);
+
+	return doubt / 2 + sqrt(doubt * (count + doubt / 4));
+}
+
+#endif							/* PBP_STATS_H */

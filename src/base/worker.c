@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * worker.c
+ *	  What all background workers share: their registration, their start, waits,
+ *	  and how they end: with the server, or alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "miscadmin.h"
+#include "postmaster/bgworker_internals.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/wait_event.h"
+
+#include "base/compat.h"
+#include "base/latency.h"
+#include "base/worker.h"
+
+/*
+ * A look goes on for this time while the server stops, so that what it learns
+ * can be saved.  After that, what was saved before remains.
+ */
+#define FINISH_NS		INT64CONST(200000000)
+
+/* True if the postmaster has terminated the worker, which it does only at shutdown. */
+static volatile sig_atomic_t server_is_stopping = false;
+
+/* True if a termination ends the worker at the next check for interrupts. */
+static volatile sig_atomic_t may_die = false;
+
+/* ---- registration ---- */
+
+void
+pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function)
+{
+	memset(worker, 0, sizeof(*worker));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_ConsistentState;
+	strlcpy(worker->bgw_library_name, "pgbufprobe", BGW_MAXLEN);
+	strlcpy(worker->bgw_function_name, function, BGW_MAXLEN);
+	strlcpy(worker->bgw_name, name, BGW_MAXLEN);
+	strlcpy(worker->bgw_type, name, BGW_MAXLEN);
+}
+
+/*
+ * Registers a worker of the server, which restarts it when it fails.  Returns
+ * false if no background worker slot is left, which otherwise only the log
+ * reports; true in single-user mode.
+ */
+bool
+pbp_register_worker(const char *name, const char *function)
+{
+	const void *last = BackgroundWorkerList.head.next;
+	BackgroundWorker worker;
+
+	pbp_describe_worker(&worker, name, function);
+	worker.bgw_restart_time = 5;
+	RegisterBackgroundWorker(&worker);
+	return BackgroundWorkerList.head.next != last ||
+		IsUnderPostmaster || !IsPostmasterEnvironment;
+}
+
+/* ---- signals and waits ---- */
+
+/*
+ * The postmaster sends SIGTERM when the server shuts down.  Otherwise this
+ * worker alone is to end, as by pg_terminate_backend().
+ */
+static void
+handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
+				   void *context pg_attribute_unused())
+{
+	int			save_errno = errno;
+
+	if (info->si_pid == PostmasterPid)
+		server_is_stopping = true;
+	ShutdownRequestPending = true;
+	if (may_die)
+		ProcDiePending = InterruptPending = true;
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+static void
+expect_shutdown(void)
+{
+	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGTERM, &action, NULL) != 0)
+		elog(FATAL, "could not install signal handler: %m");
+}
+
+/*
+ * Lets a termination and lock_timeout, which sends SIGINT, end calls that may wait
+ * for a lock.  These do not check pbp_must_end().
+ */
+void
+pbp_let_die(bool let)
+{
+	may_die = let;
+	pqsignal(SIGINT, let ? StatementCancelHandler : PG_SIG_IGN);
+	if (!let)
+		QueryCancelPending = false;
+	if (let && ShutdownRequestPending)
+		ProcDiePending = InterruptPending = true;
+}
+
+/*
+ * To be called first.  A cancel does not end a worker.  One that is connected to
+ * no database (InvalidOid) does not keep any of them from being dropped.
+ */
+void
+pbp_start_worker(Oid database)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	expect_shutdown();
+	pbp_let_die(OidIsValid(database));
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+	pbp_let_die(false);
+}
+
+/* Reloads the settings if the server was asked to. */
+void
+pbp_reload_settings(void)
+{
+	if (!ConfigReloadPending)
+		return;
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+}
+
+/* Waits for this time, without limit if it is negative, or until a signal. */
+void
+pbp_worker_wait(int64 ms)
+{
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+
+	if (ms >= 0)
+		events |= WL_TIMEOUT;
+	(void) WaitLatch(MyLatch, events, (long) ms, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+}
+
+/* ---- the end ---- */
+
+bool
+pbp_must_end(void)
+{
+	return ShutdownRequestPending;
+}
+
+bool
+pbp_server_is_stopping(void)
+{
+	return server_is_stopping;
+}
+
+/*
+ * The postmaster does not restart a worker that exits with 0, and logs the end
+ * of any other.
+ */
+void
+pbp_end_worker(void)
+{
+	proc_exit(server_is_stopping ? 0 : 1);
+}
+
+/* Not to be called while holding a lock. */
+void
+pbp_check_interrupts_of_look(void)
+{
+	static int64 stop_ns = 0;
+
+	if (ShutdownRequestPending)
+	{
+		if (stop_ns == 0)
+			stop_ns = pbp_now_ns();
+		if (!server_is_stopping || pbp_now_ns() - stop_ns >= FINISH_NS)
+			pbp_end_worker();
+	}
+	CHECK_FOR_INTERRUPTS();
+}

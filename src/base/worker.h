@@ -1,0 +1,27 @@
+/*-------------------------------------------------------------------------
+ *
+ * worker.h
+ *	  What all background workers share: their registration, their start, waits,
+ *	  and how they end: with the server, or alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_WORKER_H
+#define PBP_WORKER_H
+
+#include "postmaster/bgworker.h"
+
+extern void pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function);
+extern bool pbp_register_worker(const char *name, const char *function);
+extern void pbp_start_worker(Oid database);
+
+extern void pbp_let_die(bool let);
+extern void pbp_reload_settings(void);
+extern void pbp_worker_wait(int64 ms);
+
+extern bool pbp_must_end(void);
+extern bool pbp_server_is_stopping(void);
+extern void pbp_end_worker(void);
+extern void pbp_check_interrupts_of_look(void);
+
+#endif							/* PBP_WORKER_H */

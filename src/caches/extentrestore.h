@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * extentrestore.h
+ *	  Restores an extent of a cache map: into free buffers, and into the page
+ *	  cache.
+ *
+ * The steps in their order: pbp_extent_open(), pbp_extent_want_buffer() for some
+ * blocks, pbp_extent_read(), pbp_extent_wait(), pbp_extent_fill(),
+ * pbp_extent_settle(), and pbp_extent_close().  Only the first and the last one are always needed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_EXTENTRESTORE_H
+#define PBP_EXTENTRESTORE_H
+
+#include "base/bitmap.h"
+#include "caches/extent.h"
+#include "os/osfile.h"
+
+typedef struct PbpExtentRestore
+{
+	/* set by the caller */
+	PbpExtent	extent;			/* "first" counts within the segment */
+	PbpLocator	locator;
+	ForkNumber	fork;
+	int			segment;
+	int			max_gap;		/* blocks between two that are read with them */
+	int64		gap_room;		/* blocks of these that may stay in the page cache */
+	int64		until_ns;		/* reads begin only before; 0: no limit */
+
+	/* results */
+	bool		is_left;		/* there was no more time */
+	bool		has_page_cache; /* advice to the kernel is of use */
+	int			nfound;			/* in shared buffers already */
+	int			nfilled;		/* read into shared buffers */
+	int			nread;			/* read from the page cache or storage */
+	int			nkept;			/* to be kept by the page cache */
+	bool		is_shared[PBP_EXTENT_BLOCKS];	/* found or filled */
+	uint8		cached[PBP_BITMAP_BYTES(PBP_EXTENT_BLOCKS)];	/* by the kernel, before */
+
+	PbpOsFile	file;
+	bool		wants_buffer[PBP_EXTENT_BLOCKS];
+	bool		was_read[PBP_EXTENT_BLOCKS];	/* into the page cache */
+} PbpExtentRestore;
+
+extern bool pbp_has_free_buffer(void);
+extern bool pbp_extent_open(PbpExtentRestore *restore);
+extern bool pbp_extent_want_buffer(PbpExtentRestore *restore, int block);
+extern void pbp_extent_read(PbpExtentRestore *restore);
+extern void pbp_extent_wait(PbpExtentRestore *restore);
+extern bool pbp_extent_fill(PbpExtentRestore *restore, Relation relation, int64 until_ns);
+extern void pbp_extent_settle(PbpExtentRestore *restore);
+extern void pbp_extent_close(PbpExtentRestore *restore);
+
+#endif							/* PBP_EXTENTRESTORE_H */

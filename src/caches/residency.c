@@ -1,0 +1,452 @@
+/*-------------------------------------------------------------------------
+ *
+ * residency.c
+ *	  Shared buffers and page cache compared block by block: which blocks are
+ *	  in one of them, in both, or in neither.
+ *
+ * How to ask each cache belongs in poolindex.c and oscache.c.
+ *
+ * No relation is locked: a file that is truncated or removed at the same time
+ * has fewer blocks.  Each segment is seen at its own instant, and shared
+ * buffers as of the scan of the descriptors, which begins each call; or each
+ * block of a sample at its own instant.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "base/latency.h"
+#include "caches/residency.h"
+#include "pool/descriptors.h"
+#include "pool/poolindex.h"
+
+/* random buffers that are tried for a sample of pages */
+#define MAX_TRIES		1000000
+
+/*
+ * Blocks of each file that are looked up at least: with fewer, the error of an
+ * estimate would be most of the file.
+ */
+#define MIN_SAMPLE		32
+
+/* A segment's blocks in both caches: two bits per block. */
+typedef struct Segment
+{
+	PbpPoolIndex *index;		/* of the whole call */
+	int64		nblocks;
+	int64		shared_dirty;
+	int64		os_partial;
+	uint8	   *shared;
+	uint8	   *os;				/* all clear if it is not trusted */
+} Segment;
+
+/* Scans the descriptors, for all relations or for one only. */
+static void
+init_segment(Segment *segment, const PbpLocator *only)
+{
+	segment->index = pbp_pool_index(only);
+	segment->shared = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+	segment->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+}
+
+static void
+free_segment(Segment *segment)
+{
+	pbp_pool_index_free(segment->index);
+	pfree(segment->shared);
+	pfree(segment->os);
+}
+
+/* Looks up the blocks of the open segment in both caches. */
+static void
+load_segment(Segment *segment, const PbpOsWalk *walk)
+{
+	const PbpOsFile *file = &walk->file;
+	PbpOsBlocks blocks = {0};
+
+	segment->nblocks = Min(file->bytes / BLCKSZ, RELSEG_SIZE);
+	if (file->trust == PBP_OS_TRUSTED)
+		pbp_os_map(file, 0, segment->nblocks, segment->os, &blocks);
+	else
+		memset(segment->os, 0, PBP_BITMAP_BYTES(segment->nblocks));
+	segment->os_partial = blocks.partial;
+
+	memset(segment->shared, 0, PBP_BITMAP_BYTES(segment->nblocks));
+	segment->shared_dirty = pbp_pool_blocks(segment->index, &walk->locator, walk->fork,
+											walk->segment, segment->shared,
+											segment->nblocks);
+}
+
+/* ---- relations ---- */
+
+/* Bits that are set in both bitmaps, which may be the same. */
+static int64
+count_bits(const Segment *segment, const uint8 *one, const uint8 *other)
+{
+	int64		bits = 0;
+
+	for (Size i = 0; i < PBP_BITMAP_BYTES(segment->nblocks); i++)
+		bits += pg_number_of_ones[one[i] & other[i]];
+	return bits;
+}
+
+static void
+add_segment(PbpResidency *residency, const Segment *segment)
+{
+	residency->blocks += segment->nblocks;
+	residency->shared += count_bits(segment, segment->shared, segment->shared);
+	residency->shared_dirty += segment->shared_dirty;
+	residency->os += count_bits(segment, segment->os, segment->os);
+	residency->os_partial += segment->os_partial;
+	residency->both += count_bits(segment, segment->shared, segment->os);
+}
+
+static void
+look_up_block(const PbpOsWalk *walk, int block, PbpResidency *sample)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks os = {0};
+	bool		dirty;
+	bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
+										 (BlockNumber) walk->segment * RELSEG_SIZE + block, &dirty);
+
+	if (walk->file.trust == PBP_OS_TRUSTED)
+		pbp_os_map(&walk->file, block, 1, bitmap, &os);
+	sample->shared += shared;
+	sample->shared_dirty += dirty;
+	sample->os += os.cached;
+	sample->os_partial += os.partial;
+	sample->both += shared ? os.cached : 0;
+}
+
+/*
+ * Adds what the sample says about its segment.  A block is in both caches, in
+ * one of them, or in neither; these counts are scaled so that they add up.
+ */
+static void
+add_scaled(PbpResidency *residency, const PbpResidency *sample, PbpScale *scale)
+{
+	int64		both = pbp_scale_next(scale, sample->both);
+
+	residency->blocks += scale->nitems;
+	residency->both += both;
+	residency->shared += both + pbp_scale_next(scale, sample->shared - sample->both);
+	residency->os += both + pbp_scale_next(scale, sample->os - sample->both);
+	residency->shared_dirty += pbp_scaled(scale, sample->shared_dirty);
+	residency->os_partial += pbp_scaled(scale, sample->os_partial);
+}
+
+/*
+ * Adds estimates for the open segment, from random blocks of it.  Returns the
+ * sum of the squares of what each of them stands for: the variance of the
+ * estimates grows with this sum.
+ */
+static double
+sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
+{
+	int			nblocks = (int) Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
+	int			nread = Max((int) ceil(fraction * nblocks), Min(nblocks, MIN_SAMPLE));
+	PbpScale	scale = {.nread = nread,.nitems = nblocks};
+	PbpResidency sample = {0};
+	PbpDraw		draw;
+
+	if (nblocks == 0)
+		return 0;
+	pbp_draw_begin(&draw, nread, nblocks);
+	for (int i = 0; i < nread; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		look_up_block(walk, pbp_draw_next(&draw), &sample);
+	}
+	add_scaled(residency, &sample, &scale);
+	return (double) nblocks * nblocks / nread;
+}
+
+/*
+ * Counts a fork's blocks in both caches, or estimates them without a segment.
+ * Returns false if the fork has no file.  If one of its files cannot be opened,
+ * no count is known.
+ */
+static bool
+count_fork(Segment *segment, const PbpLocator *locator, double fraction, PbpResidency *residency)
+{
+	PbpOsWalk	walk;
+	double		squares = 0;
+	bool		found = false;
+
+	pbp_os_walk(&walk, locator, residency->fork, PBP_OS_AUTO);
+	while (pbp_os_next(&walk))
+	{
+		found = true;
+		if (!pbp_os_judge(&residency->verdict, &walk.file))
+			continue;
+		if (segment == NULL)
+			squares += sample_segment(&walk, fraction, residency);
+		else
+		{
+			load_segment(segment, &walk);
+			add_segment(residency, segment);
+		}
+	}
+	residency->nread = squares > 0 ?
+		(double) residency->blocks * (double) residency->blocks / squares : (double) residency->blocks;
+	return found;
+}
+
+static void
+append_fork(PbpResidencyList *list, const PbpResidency *fork)
+{
+	if (list->nforks == list->max_forks)
+	{
+		list->max_forks *= 2;
+		list->forks = repalloc_huge(list->forks, (Size) list->max_forks * sizeof(*fork));
+	}
+	list->forks[list->nforks++] = *fork;
+}
+
+/*
+ * If the main fork cannot be opened, another fork that cannot be opened either
+ * may not exist, so it is left out.
+ */
+static void
+count_relation(Segment *segment, const RelationStorage *relation, double fraction,
+			   PbpResidencyList *result)
+{
+	bool		readable = true;
+
+	for (ForkNumber fork = MAIN_FORKNUM; fork <= MAX_FORKNUM; fork++)
+	{
+		PbpResidency found = {.relid = relation->relid,.fork = fork};
+
+		CHECK_FOR_INTERRUPTS();
+		if (!relation->forks[fork] ||
+			!count_fork(segment, &relation->locator, fraction, &found))
+			continue;
+		if (found.verdict.trust == PBP_OS_UNREADABLE)
+		{
+			if (!readable)
+				continue;
+			readable = fork != MAIN_FORKNUM;
+		}
+		append_fork(result, &found);
+	}
+}
+
+/*
+ * Counts the blocks of each fork of some relations, in both caches.
+ *
+ * One scan of the descriptors, which locks the headers of these relations'
+ * pages, one at a time; then each segment is opened once.  The counts of a
+ * fork are taken from the same bits, so they add up.  Memory: 8 bytes for each
+ * of these relations' buffers, and two bits for each block of one segment.
+ *
+ * With a fraction below 1, no descriptor is scanned: the counts are estimated
+ * from this share of the blocks of each segment, but at least MIN_SAMPLE of
+ * them.  Each of these blocks is looked up in both caches (pbp_pool_lookup(),
+ * pbp_os_map()), which takes about a microsecond, and no memory.
+ */
+void
+pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *result)
+{
+	Segment		exact;
+	Segment    *segment = NULL;
+
+	result->nforks = 0;
+	result->max_forks = Max(relations->nrelations, 1);
+	result->forks = MemoryContextAllocHuge(CurrentMemoryContext,
+										   (Size) result->max_forks * sizeof(PbpResidency));
+	if (fraction == 1)
+	{
+		segment = &exact;
+		init_segment(segment, relations->nrelations == 1 ?
+					 &relations->relations[0].locator : NULL);
+	}
+	for (int64 i = 0; i < relations->nrelations; i++)
+		count_relation(segment, &relations->relations[i], fraction, result);
+	if (segment != NULL)
+		free_segment(segment);
+}
+
+/* ---- ranges of blocks ---- */
+
+static void
+add_to_buckets(PbpResidencyMap *map, const Segment *segment, int64 first)
+{
+	for (int64 i = 0; i < segment->nblocks && first + i < map->nblocks; i++)
+	{
+		bool		shared = pbp_bit_is_set(segment->shared, i);
+		bool		os = pbp_bit_is_set(segment->os, i);
+
+		if (shared || os)
+		{
+			int64		number = (first + i) * map->nbuckets / map->nblocks;
+			PbpResidencyBucket *bucket = &map->buckets[number];
+
+			bucket->shared += shared;
+			bucket->os += os;
+			bucket->both += shared && os;
+		}
+	}
+}
+
+/*
+ * Counts a fork's blocks in both caches by ranges.  Returns false if the fork
+ * has no file.
+ *
+ * The ranges follow from the length of the fork when the call begins; blocks
+ * that are added later are left out.  Locks and memory are those of
+ * pbp_residency(), plus 24 bytes per range; each segment is opened once.
+ */
+bool
+pbp_residency_map(const PbpLocator *locator, ForkNumber fork, int max_buckets,
+				  PbpResidencyMap *map)
+{
+	Segment		segment;
+	PbpOsWalk	walk;
+	bool		found = false;
+
+	memset(map, 0, sizeof(*map));
+	map->nblocks = pbp_os_fork_blocks(locator, fork);
+	map->nbuckets = (int) Min(max_buckets, map->nblocks);
+	map->buckets = palloc0(map->nbuckets * sizeof(PbpResidencyBucket));
+	init_segment(&segment, locator);
+	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
+	while (pbp_os_next(&walk))
+	{
+		found = true;
+		if (!pbp_os_judge(&map->verdict, &walk.file))
+			continue;
+		load_segment(&segment, &walk);
+		add_to_buckets(map, &segment, (int64) walk.segment * RELSEG_SIZE);
+	}
+	free_segment(&segment);
+	return found;
+}
+
+/* ---- a sample of the pool ---- */
+
+typedef struct SampledPage
+{
+	BufferTag	tag;
+	uint32		file_hash;		/* pages of one file are looked up together */
+} SampledPage;
+
+static uint32
+file_hash(const BufferTag *tag)
+{
+	PbpLocator	locator = BufTagGetRelFileLocator(tag);
+	uint32		file[] = {
+		locator.spcOid, locator.dbOid, locator.relNumber, (uint32) BufTagGetForkNum(tag),
+		tag->blockNum / RELSEG_SIZE
+	};
+
+	return hash_bytes((const unsigned char *) file, sizeof(file));
+}
+
+static int
+compare_file_hash(const void *a, const void *b)
+{
+	uint32		one = ((const SampledPage *) a)->file_hash;
+	uint32		other = ((const SampledPage *) b)->file_hash;
+
+	return one < other ? -1 : one > other;
+}
+
+/* Pages in random buffers, or all pages if there are no more buffers. */
+static int
+choose_pages(SampledPage *pages, int max_pages)
+{
+	bool		all = NBuffers <= max_pages;
+	int			tries = all ? NBuffers : MAX_TRIES;
+	int			npages = 0;
+
+	for (int i = 0; i < tries && npages < max_pages; i++)
+	{
+		int			buffer = all ? i :
+			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
+		SampledPage *page = &pages[npages];
+		PbpBufState state;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &page->tag))
+			continue;
+		page->file_hash = file_hash(&page->tag);
+		npages++;
+	}
+	qsort(pages, npages, sizeof(*pages), compare_file_hash);
+	return npages;
+}
+
+static void
+look_up_page(const PbpOsFile *file, BlockNumber block, PbpDuplicates *duplicates)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+
+	if (file->trust != PBP_OS_TRUSTED)
+	{
+		duplicates->trust = file->trust;
+		return;
+	}
+	pbp_os_map(file, block % RELSEG_SIZE, 1, bitmap, &blocks);
+	duplicates->sampled++;
+	duplicates->cached += blocks.cached;
+}
+
+/* Looks up the first page and those behind it in the same file; returns how many. */
+static int
+look_up_file(const SampledPage *pages, int npages, PbpDuplicates *duplicates)
+{
+	const BufferTag *tag = &pages[0].tag;
+	PbpLocator	locator = BufTagGetRelFileLocator(tag);
+	PbpOsFile	file;
+	bool		found = pbp_os_open(&locator, BufTagGetForkNum(tag),
+									tag->blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file);
+	int			i = 0;
+
+	do
+	{
+		/* a page whose file was removed is left out */
+		CHECK_FOR_INTERRUPTS();
+		if (found)
+			look_up_page(&file, pages[i].tag.blockNum, duplicates);
+	}
+	while (++i < npages && BufTagMatchesRelFileLocator(&pages[i].tag, &locator) &&
+		   BufTagGetForkNum(&pages[i].tag) == BufTagGetForkNum(tag) &&
+		   pages[i].tag.blockNum / RELSEG_SIZE == tag->blockNum / RELSEG_SIZE);
+	if (found)
+		pbp_os_close(&file);
+	return i;
+}
+
+/*
+ * Looks up a sample of the pool's pages, of all databases, in the page cache:
+ * max_pages in random buffers, or fewer if many buffers are unused.  A page may
+ * be in the sample twice.  Stops when the time is up; since files are visited
+ * in the order of a hash, the pages looked up by then are of random files.
+ *
+ * Locks the header of each of these pages, one at a time.  Opens each segment
+ * once, and takes a microsecond or two per page.
+ */
+void
+pbp_sample_duplicates(int max_pages, int64 max_ns, PbpDuplicates *duplicates)
+{
+	int64		end_ns = pbp_now_ns() + max_ns;
+	SampledPage *pages = palloc(max_pages * sizeof(SampledPage));
+	int			npages = choose_pages(pages, max_pages);
+	int			looked_up = 0;
+
+	memset(duplicates, 0, sizeof(*duplicates));
+	while (looked_up < npages && pbp_now_ns() <= end_ns)
+		looked_up += look_up_file(&pages[looked_up], npages - looked_up, duplicates);
+	pfree(pages);
+	duplicates->complete = NBuffers <= max_pages && looked_up == npages &&
+		duplicates->trust == PBP_OS_TRUSTED;
+}

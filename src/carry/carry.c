@@ -1,0 +1,200 @@
+/*-------------------------------------------------------------------------
+ *
+ * carry.c
+ *	  The worker that carries both caches over a restart: when to save, when to
+ *	  restore, and how long to sleep.
+ *
+ * It saves once per pgbufprobe.carry_over_interval and when the server stops.
+ * After a start of the server, it first restores what was saved; until that is
+ * complete, the old file remains.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "base/compat.h"
+#include "base/latency.h"
+#include "base/settings.h"
+#include "base/worker.h"
+#include "carry/carry.h"
+#include "carry/carryfile.h"
+#include "carry/carryprogress.h"
+#include "carry/carrywork.h"
+#include "pool/descriptors.h"
+
+#define NS_PER_S		INT64CONST(1000000000)
+
+/* Restores that end by an error before no other one is tried. */
+#define MAX_ATTEMPTS	3
+
+/* A save that has failed is tried again after this time, or after the interval if that is shorter. */
+#define TRY_AGAIN_S		60
+
+/* No background worker slot was left. */
+static bool not_registered = false;
+
+void
+pbp_carry_register(void)
+{
+	not_registered = !pbp_register_worker("pgbufprobe carry-over", "pbp_carry_main");
+}
+
+/* Returns true if no background worker slot was left; false in single-user mode. */
+bool
+pbp_carry_has_no_slot(void)
+{
+	return not_registered;
+}
+
+/* ---- the schedule ---- */
+
+/*
+ * Both restore into free buffers only, and count what the other has read as
+ * present, so neither disturbs the other.
+ */
+static void
+log_autoprewarm(void)
+{
+	const char *autoprewarm = GetConfigOption("pg_prewarm.autoprewarm", true, false);
+	const char *libraries = GetConfigOption("shared_preload_libraries", false, false);
+	PbpCarryProgress *progress;
+	bool		logged;
+
+	if (!pbp_carry_over_on || autoprewarm == NULL || strcmp(autoprewarm, "on") != 0 ||
+		strstr(libraries, "pg_prewarm") == NULL)
+		return;
+	progress = pbp_carry_lock();
+	logged = progress->both_logged;
+	progress->both_logged = true;
+	pbp_carry_unlock();
+	if (!logged)
+		ereport(LOG,
+				(errmsg("both \"pgbufprobe.carry_over\" and \"pg_prewarm.autoprewarm\" are enabled"),
+				 errhint("\"pgbufprobe.carry_over\" also restores usage counts and the page cache, so \"pg_prewarm.autoprewarm\" is not needed.")));
+}
+
+/* Restores what was saved, once after a start of the server. */
+static void
+restore(void)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+	bool		wanted = pbp_carry_over_on && !progress->settled;
+	bool		given_up = wanted && progress->attempts++ >= MAX_ATTEMPTS;
+
+	if (given_up)
+		progress->incomplete = true;
+	pbp_carry_unlock();
+	if (wanted && !given_up)
+		(void) pbp_carry_restore();
+	progress = pbp_carry_lock();
+	progress->settled = progress->settled || !pbp_must_end();
+	/* given up after errors */
+	if (progress->ended_ns == 0)
+		progress->begun_ns = 0;
+	pbp_carry_unlock();
+}
+
+/*
+ * After a restore that has failed in part, or if the file cannot be opened, it
+ * remains until the load has filled shared buffers, and made the rest of the
+ * restore pointless.
+ */
+static bool
+may_save(void)
+{
+	if (!pbp_carry_progress().incomplete)
+		return true;
+	for (int i = 0; i < NBuffers; i++)
+	{
+		if (!pbp_holds_page(pbp_read_state(GetBufferDescriptor(i))))
+			return false;
+	}
+	return true;
+}
+
+/* When the next save is due; negative: not before the settings change. */
+static int64
+next_save_ns(int64 last_ns, bool saved)
+{
+	int			after_s = pbp_carry_over_interval_s;
+
+	if (!pbp_carry_over_on || pbp_carry_over_interval_s == 0)
+		return -1;
+	if (!saved)
+		after_s = Min(after_s, TRY_AGAIN_S);
+	return last_ns == 0 ? 0 : last_ns + after_s * NS_PER_S;
+}
+
+static void
+enter_idle_phase(void)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	progress->phase = !pbp_carry_over_on ? PBP_CARRY_OFF :
+		progress->ended_ns != 0 ? PBP_CARRY_DONE : PBP_CARRY_WAITING;
+	pbp_carry_unlock();
+}
+
+/* A restore that is not complete keeps its file, so that the next start begins it again. */
+static void
+end_worker(void)
+{
+	if (pbp_server_is_stopping() && pbp_carry_over_on && pbp_carry_progress().settled && may_save())
+		(void) pbp_carry_save(true);
+	pbp_end_worker();
+}
+
+/* Saves when that is due, and sleeps in between. */
+static void
+run(MemoryContext round_context)
+{
+	int64		last_ns = pbp_now_ns();
+	bool		saved = true;
+
+	for (;;)
+	{
+		int64		next_ns;
+		int64		left_ns;
+
+		(void) pbp_carry_goes_on();
+		if (pbp_must_end())
+			end_worker();
+		log_autoprewarm();
+		/* turned on: save at once */
+		if (!pbp_carry_over_on)
+			last_ns = 0;
+		next_ns = next_save_ns(last_ns, saved);
+		left_ns = next_ns - pbp_now_ns();
+		if (next_ns >= 0 && left_ns <= 0)
+		{
+			saved = may_save() && pbp_carry_save(false);
+			MemoryContextReset(round_context);
+			last_ns = pbp_now_ns();
+			continue;
+		}
+		enter_idle_phase();
+		pbp_carry_wait(next_ns < 0 ? -1 : left_ns / 1000000 + 1);
+	}
+}
+
+void
+pbp_carry_main(Datum arg pg_attribute_unused())
+{
+	MemoryContext round_context;
+
+	pbp_start_worker(InvalidOid);
+
+	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe carry-over",
+										  ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(round_context);
+	log_autoprewarm();
+	pbp_carry_remove_leftover();
+	restore();
+	MemoryContextSwitchTo(round_context);
+	MemoryContextReset(round_context);
+	run(round_context);
+}

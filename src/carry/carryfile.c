@@ -1,0 +1,297 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryfile.c
+ *	  The file that carries cache maps over a restart: written in one pass,
+ *	  and checked before anything in it is used.
+ *
+ * What is saved is decided in carrysave.c, and what is done with it in
+ * carryrestore.c and carryload.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access/xlog.h"
+#include "catalog/pg_tablespace_d.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/fd.h"
+#include "utils/wait_event.h"
+
+#include "base/ownfile.h"
+#include "carry/carryfile.h"
+#include "carry/carryprogress.h"
+#include "carry/carrywork.h"
+
+#define CARRY_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.maps"
+#define NEW_CARRY_FILE	CARRY_FILE ".tmp"
+
+/* Has a byte for each restore that a crash has ended. */
+#define MARK_FILE		CARRY_FILE ".restoring"
+#define MAX_CRASHES		3
+
+#define MAGIC			UINT64CONST(0x7062706361727279)
+#define VERSION			3
+
+/* At the end: how long the file is, and a checksum of all before. */
+#define END_BYTES		(sizeof(int64) + sizeof(pg_crc32c))
+
+/* A block takes at most a byte of a map. */
+#define MIN_MAP_BYTES	(PBP_MAP_HEADER_BYTES + PBP_MAP_CHECKSUM_BYTES)
+#define MAX_MAP_BYTES	(MIN_MAP_BYTES + RELSEG_SIZE)
+
+/* Read at a time to verify the checksum. */
+#define CHUNK_BYTES		65536
+
+static PbpCarryHeader
+own_header(TimestampTz saved_at)
+{
+	PbpCarryHeader header = {
+		.magic = MAGIC,.version = VERSION,.block_bytes = BLCKSZ,.segment_blocks = RELSEG_SIZE,
+		.nbuffers = NBuffers,.cluster = GetSystemIdentifier(),.saved_at = saved_at,
+		.copy = pbp_copy_of_cluster()
+	};
+
+	return header;
+}
+
+void
+pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at)
+{
+	PbpCarryHeader header = own_header(saved_at);
+
+	pbp_begin_new_file(file, CARRY_FILE, NEW_CARRY_FILE);
+	pbp_put_in_new_file(file, &header, sizeof(header));
+}
+
+/* To be called before pbp_finish_new_file(), which adds the checksum. */
+void
+pbp_carry_end_file(PbpNewFile *file)
+{
+	int64		bytes = file->bytes + (int64) END_BYTES;
+
+	pbp_put_in_new_file(file, &bytes, sizeof(bytes));
+}
+
+/* A file that an immediate shutdown has left incomplete. */
+void
+pbp_carry_remove_leftover(void)
+{
+	(void) unlink(NEW_CARRY_FILE);
+}
+
+/* ---- reading ---- */
+
+void
+pbp_carry_log_ignored(const char *why)
+{
+	ereport(LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("ignoring file \"%s\", because %s", CARRY_FILE, why)));
+}
+
+/* A file that cannot be opened may be better than what can be saved now. */
+static void
+keep_unreadable(void)
+{
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not open file \"%s\": %m", CARRY_FILE),
+			 errdetail("It remains until shared buffers are full.")));
+	pbp_carry_lock()->incomplete = true;
+	pbp_carry_unlock();
+}
+
+/* Returns false after an error, or if the file has become shorter. */
+static bool
+read_at(PbpCarryReader *reader, void *bytes, size_t nbytes, int64 offset)
+{
+	return FileRead(reader->file, bytes, (int) nbytes, (off_t) offset, PG_WAIT_EXTENSION) == (int) nbytes;
+}
+
+/* True if the checksum at the end is that of all before; false if the worker must end, too. */
+static bool
+is_whole(PbpCarryReader *reader)
+{
+	int64		end = reader->end + (int64) sizeof(int64);
+	pg_crc32c	checksum;
+	pg_crc32c	written;
+	char	   *chunk = palloc(CHUNK_BYTES);
+	bool		readable = true;
+
+	INIT_CRC32C(checksum);
+	for (int64 at = 0; readable && at < end; at += CHUNK_BYTES)
+	{
+		size_t		nbytes = (size_t) Min(CHUNK_BYTES, end - at);
+
+		if (!pbp_carry_goes_on())
+			return false;
+		readable = read_at(reader, chunk, nbytes, at);
+		COMP_CRC32C(checksum, chunk, nbytes);
+	}
+	FIN_CRC32C(checksum);
+	pfree(chunk);
+	return readable && read_at(reader, &written, sizeof(written), end) &&
+		EQ_CRC32C(written, checksum);
+}
+
+/* Returns why the file cannot be used; NULL if it can. */
+static const char *
+check_file(PbpCarryReader *reader, bool verify)
+{
+	PbpCarryHeader expected = own_header(0);
+	const PbpCarryHeader *header = &reader->header;
+	struct stat status;
+
+	if (fstat(FileGetRawDesc(reader->file), &status) != 0 || !S_ISREG(status.st_mode))
+		return "it is not a regular file";
+	reader->end = status.st_size - (int64) END_BYTES;
+	reader->next = sizeof(PbpCarryHeader);
+	if (reader->end < reader->next)
+		return "it is too short";
+	if (!read_at(reader, &reader->file_bytes, sizeof(int64), reader->end) ||
+		reader->file_bytes != status.st_size)
+		return "it is damaged";
+	if (!read_at(reader, &reader->header, sizeof(PbpCarryHeader), 0) ||
+		header->magic != expected.magic || (verify && !is_whole(reader)))
+		return "it is damaged";
+	if (header->nbuffers <= 0)
+		return "it is damaged";
+	if (header->version != expected.version)
+		return "it was written by another version of pgbufprobe";
+	if (header->block_bytes != expected.block_bytes || header->segment_blocks != expected.segment_blocks)
+		return "it was written by a server with another block or segment size";
+	if (header->cluster != expected.cluster)
+		return "it is that of another database cluster";
+	if (header->copy != expected.copy)
+		return "it was copied from another server, or restored";
+	return NULL;
+}
+
+bool
+pbp_carry_open(PbpCarryReader *reader, bool verify)
+{
+	const char *why;
+
+	memset(reader, 0, sizeof(*reader));
+	/* not closed at the end of a transaction, as other kinds of files are; a FIFO must not block */
+	reader->file = PathNameOpenFile(CARRY_FILE, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	if (reader->file < 0)
+	{
+		if (errno != ENOENT)
+			keep_unreadable();
+		return false;
+	}
+	why = check_file(reader, verify);
+	if (why != NULL)
+	{
+		if (verify && pbp_carry_goes_on())
+			pbp_carry_log_ignored(why);
+		FileClose(reader->file);
+		return false;
+	}
+	reader->map = palloc(MAX_MAP_BYTES);
+	return true;
+}
+
+/* The checksum may be right and the entry wrong: the file may have been made by hand. */
+static bool
+is_possible(const PbpCarryReader *reader, const PbpCarryEntry *entry)
+{
+	return entry->map_bytes >= MIN_MAP_BYTES && entry->map_bytes <= MAX_MAP_BYTES &&
+		entry->map_bytes <= reader->end - reader->next - (int64) sizeof(*entry) &&
+		(entry->file.tablespace == GLOBALTABLESPACE_OID) == !OidIsValid(entry->file.database) &&
+		entry->file.fork <= MAX_FORKNUM && entry->file.segment < MaxBlockNumber / RELSEG_SIZE + 1;
+}
+
+/* Reads the next entry; false after the last one, or if the file is damaged. */
+bool
+pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
+{
+	if (reader->next >= reader->end)
+		return false;
+	if (reader->end - reader->next < (int64) sizeof(*entry) ||
+		!read_at(reader, entry, sizeof(*entry), reader->next) || !is_possible(reader, entry))
+	{
+		reader->is_damaged = true;
+		return false;
+	}
+	reader->next += (int64) sizeof(*entry) + entry->map_bytes;
+	return true;
+}
+
+/*
+ * The map of the entry that was read last, valid until the next call; NULL: it
+ * cannot be used.
+ */
+const uint8 *
+pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry)
+{
+	uint8	   *map = reader->map;
+	int			checked_bytes = (int) entry->map_bytes - PBP_MAP_CHECKSUM_BYTES;
+	PbpMapHeader header;
+	pg_crc32c	checksum;
+
+	if (!read_at(reader, map, entry->map_bytes, reader->next - entry->map_bytes))
+		return NULL;
+	INIT_CRC32C(checksum);
+	COMP_CRC32C(checksum, map, checked_bytes);
+	FIN_CRC32C(checksum);
+	if (pbp_map_check(map, entry->map_bytes, checksum, BLCKSZ, &header) != NULL ||
+		header.fork != entry->file.fork || header.nblocks > RELSEG_SIZE)
+		return NULL;
+	return map;
+}
+
+void
+pbp_carry_close(PbpCarryReader *reader)
+{
+	FileClose(reader->file);
+	pfree(reader->map);
+}
+
+/* ---- restores that end in a crash ---- */
+
+static void
+add_mark(void)
+{
+	int			file = OpenTransientFile(MARK_FILE, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | PG_BINARY);
+
+	if (file < 0 || write(file, "x", 1) != 1 || pg_fsync(file) != 0)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", MARK_FILE)));
+	if (file >= 0)
+		(void) CloseTransientFile(file);
+	(void) fsync_fname_ext(PGSTAT_STAT_PERMANENT_DIRECTORY, true, true, LOG);
+}
+
+/*
+ * To be called before a restore, so that one that crashes the server, for
+ * example for lack of memory, does not do so at each start.  Returns false if it has done
+ * so too often, which is logged.
+ */
+bool
+pbp_carry_mark_restore(void)
+{
+	struct stat status;
+
+	if (stat(MARK_FILE, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= MAX_CRASHES)
+	{
+		pbp_carry_log_ignored("a crash or an immediate shutdown has ended each of its last restores");
+		return false;
+	}
+	add_mark();
+	return true;
+}
+
+/* To be called when a restore has ended without a crash, or the file was replaced. */
+void
+pbp_carry_unmark_restore(void)
+{
+	(void) unlink(MARK_FILE);
+}

@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryfile.h
+ *	  The file pg_stat/pgbufprobe.maps: a cache map for each file of each
+ *	  relation of which a cache has a block.
+ *
+ * A header, entries with their maps, the length of all, and a CRC-32C.  A file is a
+ * segment, so that one map at a time fits into little memory.  Nothing in it is
+ * trusted before it is checked.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_CARRYFILE_H
+#define PBP_CARRYFILE_H
+
+#include "datatype/timestamp.h"
+
+#include "base/compat.h"
+#include "base/newfile.h"
+#include "caches/cachemap.h"
+
+typedef struct PbpCarryHeader
+{
+	uint64		magic;
+	uint32		version;
+	uint32		block_bytes;
+	uint32		segment_blocks;
+	int32		nbuffers;
+	uint64		cluster;
+	TimestampTz saved_at;
+	uint64		copy;			/* of the cluster: a base backup is another */
+} PbpCarryHeader;
+
+typedef struct PbpCarryFile
+{
+	Oid			database;		/* InvalidOid: shared by all */
+	Oid			tablespace;
+	Oid			relfilenode;
+	uint32		fork;
+	uint32		segment;
+} PbpCarryFile;
+
+/* Followed by the map. */
+typedef struct PbpCarryEntry
+{
+	PbpCarryFile file;
+	uint32		map_bytes;
+} PbpCarryEntry;
+
+typedef struct PbpCarryReader
+{
+	File		file;
+	int64		next;			/* where the next entry begins */
+	int64		end;			/* where the last entry ends */
+	int64		file_bytes;
+	PbpCarryHeader header;
+	bool		is_damaged;
+	uint8	   *map;			/* room for one */
+} PbpCarryReader;
+
+extern void pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at);
+extern void pbp_carry_end_file(PbpNewFile *file);
+extern void pbp_carry_remove_leftover(void);
+
+/* Returns false if there is none, or if it cannot be used, which is logged. */
+extern bool pbp_carry_open(PbpCarryReader *reader, bool verify);
+extern bool pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry);
+extern const uint8 *pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry);
+extern void pbp_carry_log_ignored(const char *why);
+extern bool pbp_carry_mark_restore(void);
+extern void pbp_carry_unmark_restore(void);
+extern void pbp_carry_close(PbpCarryReader *reader);
+
+#endif							/* PBP_CARRYFILE_H */

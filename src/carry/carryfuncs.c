@@ -1,0 +1,96 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryfuncs.c
+ *	  The SQL function about the carry-over of both caches.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "base/latency.h"
+#include "base/rows.h"
+#include "carry/carry.h"
+#include "carry/carryprogress.h"
+
+#define PROGRESS_COLS		9
+
+#define BLOCKS_PER_MB		(1024.0 * 1024.0 / BLCKSZ)
+
+PG_FUNCTION_INFO_V1(pgbufprobe_carry_over_progress);
+
+static const char *const phase_names[PBP_CARRY_PHASES] = {
+	[PBP_CARRY_OFF] = "off",
+	[PBP_CARRY_WAITING] = "waiting",
+	[PBP_CARRY_SAVING] = "saving",
+	[PBP_CARRY_RESTORING] = "restoring",
+	[PBP_CARRY_DONE] = "done",
+};
+
+static void
+check_is_loaded(void)
+{
+	if (!pbp_carry_is_loaded())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("pgbufprobe must be loaded via shared_preload_libraries"),
+				 errdetail("A background worker, which starts with the server, saves and restores both caches."),
+				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server.  pgbufprobe_cache_maps() works without this.")));
+}
+
+/* blocks_done, blocks_remaining, mb_per_second, seconds_left */
+static void
+add_restore(Row *row, const PbpCarryProgress *progress)
+{
+	bool		begun = progress->begun_ns != 0;
+	int64		until_ns = progress->ended_ns != 0 ? progress->ended_ns : pbp_now_ns();
+	double		seconds = (double) (until_ns - progress->begun_ns) / 1e9;
+	int64		remaining = progress->blocks - progress->done;
+
+	add_known_count(row, begun, progress->done);
+	add_known_count(row, begun, remaining);
+	if (!begun)
+	{
+		add_null(row);
+		add_null(row);
+		return;
+	}
+	add_quotient(row, (double) progress->read / BLOCKS_PER_MB, seconds);
+	if (remaining == 0)
+		add_number(row, 0);
+	else
+		add_quotient(row, (double) remaining * seconds, (double) progress->done);
+}
+
+/* saved_at, map_bytes, save_ms */
+static void
+add_file(Row *row, const PbpCarryProgress *progress)
+{
+	if (progress->saved_at != 0)
+		add_datum(row, TimestampTzGetDatum(progress->saved_at));
+	else
+		add_null(row);
+	add_known_count(row, progress->saved_at != 0, progress->map_bytes);
+	add_number(row, progress->save_ns > 0 ? (double) progress->save_ns / 1e6 : NAN);
+}
+
+Datum
+pgbufprobe_carry_over_progress(PG_FUNCTION_ARGS)
+{
+	PbpCarryProgress progress;
+	Row			row = {0};
+
+	check_is_loaded();
+	progress = pbp_carry_progress();
+	add_text(&row, pbp_carry_has_no_slot() ? "no background worker slot" : phase_names[progress.phase]);
+	add_name(&row, OidIsValid(progress.database) ? get_database_name(progress.database) : NULL);
+	add_restore(&row, &progress);
+	add_file(&row, &progress);
+	PG_RETURN_DATUM(row_datum(fcinfo, &row, PROGRESS_COLS));
+}

@@ -1,0 +1,373 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryload.c
+ *	  A worker that is connected to one database, and restores the extents of one
+ *	  band: reads them into the page cache, and from there what was in shared
+ *	  buffers into free buffers.
+ *
+ * Requests are large, and each extent waits for the one before, so that reads of
+ * sessions need not wait for long.  An extent has a transaction of its own, so
+ * that no lock is held for long, and none while the worker sleeps.  Of a relation
+ * that is locked, only the page cache is restored.  The worker ends after some
+ * seconds, and another one goes on.  Which worker runs when is decided in
+ * carryrestore.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
+#include "utils/guc.h"
+
+#include "base/latency.h"
+#include "base/settings.h"
+#include "base/worker.h"
+#include "caches/extentrestore.h"
+#include "carry/carryfile.h"
+#include "carry/carryload.h"
+#include "carry/carryprogress.h"
+#include "carry/carrywork.h"
+
+/* DROP DATABASE, among others, waits five seconds for others to leave the database. */
+#define CONNECTED_NS		INT64CONST(4000000000)
+
+/* Others who wait for a relation get their lock after this time. */
+#define RELATION_LOCKED_NS	INT64CONST(50000000)
+
+/* No lock of a database or catalog is awaited for longer. */
+#define MAX_LOCK_WAIT		"1s"
+
+/* The last band is read in this share of the time, to leave the disk to sessions. */
+#define LAST_BAND_SHARE		0.1
+
+typedef struct Load
+{
+	PbpCarryJob job;
+	int64		until_ns;		/* end this worker */
+	bool		is_locked;		/* a catalog is; end this worker */
+	bool		is_left;		/* the present extent is, to another worker */
+	int64		at;				/* place of the present map in the file */
+	PbpCarryEntry entry;
+} Load;
+
+void
+pbp_carry_load_worker(BackgroundWorker *worker, const PbpCarryJob *job)
+{
+	pbp_describe_worker(worker, "pgbufprobe carry-over restore", "pbp_carry_load_main");
+	worker->bgw_restart_time = BGW_NEVER_RESTART;
+	memcpy(worker->bgw_extra, job, sizeof(*job));
+	worker->bgw_notify_pid = MyProcPid;
+}
+
+/* ---- an extent ---- */
+
+/*
+ * Requests a buffer for a block if shared buffers may have room for it.  Returns
+ * false if they have not.
+ */
+static bool
+want_buffer(const Load *load, PbpExtentRestore *part, int block, int64 *border_room)
+{
+	int			level = pbp_map_level(part->extent.states[block]);
+	bool		at_border = level == load->job.border;
+
+	if (level < load->job.border || (at_border && *border_room <= 0))
+		return false;
+	if (pbp_extent_want_buffer(part, block) && at_border)
+		(*border_room)--;
+	return true;
+}
+
+/*
+ * Leaves out what is past the end of the file by now, and what neither cache has
+ * room for.  Returns true if any of the others is for shared buffers.
+ */
+static bool
+leave_out(const Load *load, PbpExtentRestore *part, int64 *border_room)
+{
+	bool		has_cache_room = part->has_page_cache && pbp_carry_progress().cache_room > 0;
+	bool		any = false;
+
+	if (part->has_page_cache)
+	{
+		int64		left = part->file.bytes / BLCKSZ - part->extent.first;
+
+		part->extent.nblocks = (int) Max(Min(part->extent.nblocks, left), 0);
+	}
+	for (int i = 0; i < part->extent.nblocks; i++)
+	{
+		if (part->extent.states[i] == 0)
+			continue;
+		if (want_buffer(load, part, i, border_room))
+			any = true;
+		else if (!has_cache_room)
+			part->extent.states[i] = 0;
+	}
+	return any;
+}
+
+static Relation
+open_if_unlocked(Oid relid)
+{
+	Relation	relation;
+
+	if (!OidIsValid(relid) || !ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	relation = try_relation_open(relid, NoLock);
+	if (relation == NULL)
+		UnlockRelationOid(relid, AccessShareLock);
+	return relation;
+}
+
+/* Returns true if there are more blocks to read, after others could lock the relation. */
+static bool
+lock_and_fill_buffers(PbpExtentRestore *part)
+{
+	Relation	relation;
+	bool		more = false;
+
+	/* catalogs may be locked */
+	pbp_let_die(true);
+	relation = open_if_unlocked(RelidByRelfilenumber(part->locator.spcOid, part->locator.relNumber));
+	pbp_let_die(false);
+	if (relation == NULL)
+		return false;
+	if (RelFileLocatorEquals(relation->rd_locator, part->locator) &&
+		smgrexists(RelationGetSmgr(relation), part->fork))
+		more = pbp_extent_fill(part, relation, pbp_now_ns() + RELATION_LOCKED_NS);
+	relation_close(relation, AccessShareLock);
+	return more;
+}
+
+/* In a transaction.  The file may be gone. */
+static void
+restore_both_caches(const Load *load, PbpExtentRestore *part, int64 *border_room)
+{
+	bool		wants_buffers;
+
+	if (!pbp_extent_open(part))
+		return;
+	wants_buffers = leave_out(load, part, border_room);
+	if (part->has_page_cache)
+	{
+		pbp_extent_read(part);
+		pbp_extent_wait(part);
+	}
+	while (wants_buffers && !part->is_left)
+		wants_buffers = lock_and_fill_buffers(part);
+	if (part->has_page_cache && !part->is_left)
+		pbp_extent_settle(part);
+	pbp_extent_close(part);
+}
+
+/*
+ * Says how far this worker is, so that another one can go on.  Says nothing if
+ * its leader was replaced, which has started others.
+ */
+static void
+report(const Load *load, PbpCarryPart part, int64 at, int64 extents)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	if (progress->part_number == load->job.part_number)
+	{
+		progress->part = part;
+		progress->resume = at;
+		progress->resume_extents = extents;
+	}
+	pbp_carry_unlock();
+}
+
+/*
+ * Returns false after an error, such as that of a damaged page, which ends no
+ * more than the map; or if a lock is held for too long, which ends the worker.
+ */
+static bool
+try_extent(Load *load, PbpExtentRestore *part, int64 *border_room)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool done = false;
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PG_TRY();
+	{
+		restore_both_caches(load, part, border_room);
+		CommitTransactionCommand();
+		done = true;
+	}
+	PG_CATCH();
+	{
+		HOLD_INTERRUPTS();
+		load->is_locked = geterrcode() == ERRCODE_LOCK_NOT_AVAILABLE;
+		if (!load->is_locked)
+			EmitErrorReport();
+		AbortCurrentTransaction();
+		pbp_let_die(false);
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	return done;
+}
+
+/* Returns when the next extent may be read, after some blocks were read from begun_ns on. */
+static int64
+next_read_ns(const Load *load, int64 begun_ns, int64 blocks)
+{
+	double		share = load->job.band == PBP_LAST_BAND ? LAST_BAND_SHARE : 1;
+	double		ns = (double) (pbp_now_ns() - begun_ns) / share;
+
+	if (blocks == 0)
+		return 0;
+	if (pbp_carry_over_rate_mb != 0)
+		ns = Max(ns, (double) blocks * BLCKSZ / (1024 * 1024) / pbp_carry_over_rate_mb * 1e9);
+	return begun_ns + (int64) ns;
+}
+
+static bool
+restore_extent(Load *load, const PbpExtent *extent)
+{
+	const PbpCarryFile *file = &load->entry.file;
+	PbpCarryProgress before = pbp_carry_progress();
+	int64		border_room = before.border_room;
+	PbpExtentRestore part = {
+		.extent = *extent,
+		.locator = pbp_locator(file->tablespace, file->database, file->relfilenode),
+		.fork = (ForkNumber) file->fork,.segment = (int) file->segment,
+		.max_gap = PBP_REQUEST_BLOCKS - 1,.gap_room = before.gap_room,
+		.until_ns = load->until_ns
+	};
+	int64		begun_ns = pbp_now_ns();
+	bool		done = try_extent(load, &part, &border_room);
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	load->is_left = load->is_locked || part.is_left;
+	progress->read += part.nread;
+	progress->next_read_ns = next_read_ns(load, begun_ns, part.nread);
+	if (!load->is_left)
+	{
+		progress->done += extent->nwanted;
+		progress->border_room -= before.border_room - border_room;
+		progress->cache_room -= part.nkept;
+		progress->gap_room -= before.gap_room - part.gap_room;
+	}
+	pbp_carry_unlock();
+	return done;
+}
+
+/* ---- maps ---- */
+
+static bool
+has_time(const Load *load)
+{
+	return pbp_carry_goes_on() && !load->is_locked && pbp_now_ns() < load->until_ns;
+}
+
+/* Waits until the next extent may be read; false: there is no time for that. */
+static bool
+wait_for_turn(const Load *load)
+{
+	int64		left_ns;
+
+	while (has_time(load) && (left_ns = pbp_carry_progress().next_read_ns - pbp_now_ns()) > 0)
+		pbp_carry_wait(left_ns / 1000000 + 1);
+	return has_time(load);
+}
+
+/* Returns false if the rest of the map is left to another worker. */
+static bool
+restore_map(Load *load, const uint8 *map, int64 skip)
+{
+	PbpExtentReader reader;
+	PbpExtent	extent;
+	bool		last = load->job.band == PBP_LAST_BAND;
+
+	pbp_extents_read(&reader, map, load->entry.map_bytes,
+					 last ? PBP_STATES_LAST_BAND : PBP_STATES_OTHER_BANDS);
+	for (int64 number = 0; pbp_extent_next(&reader, &extent); number++)
+	{
+		if (number < skip || extent.nwanted == 0 ||
+			pbp_extent_band(&extent, last) != load->job.band)
+			continue;
+		if (!wait_for_turn(load))
+			return false;
+		if (!restore_extent(load, &extent) || load->is_left)
+			return !load->is_left;
+		report(load, PBP_PART_BEGUN, load->at, number + 1);
+	}
+	return true;
+}
+
+/* Returns false if there is a rest, which is left to another worker. */
+static bool
+restore_maps(Load *load, PbpCarryReader *reader)
+{
+	int64		skip = load->job.skip;
+
+	reader->next = load->job.first;
+	reader->end = Min(reader->end, load->job.end);
+	for (load->at = reader->next; pbp_carry_next(reader, &load->entry); load->at = reader->next)
+	{
+		const uint8 *map = NULL;
+
+		if (!has_time(load))
+			return false;
+		if (load->entry.file.database == load->job.database)
+			map = pbp_carry_map(reader, &load->entry);
+		if (map != NULL && !restore_map(load, map, skip))
+			return false;
+		skip = 0;
+		report(load, PBP_PART_BEGUN, reader->next, 0);
+	}
+	return true;
+}
+
+/* Says how this worker has ended, unless it was terminated. */
+static void
+report_end(const Load *load, bool done)
+{
+	PbpCarryProgress progress = pbp_carry_progress();
+
+	if (pbp_carry_goes_on())
+		report(load, done ? PBP_PART_DONE : load->is_locked ? PBP_PART_LOCKED : PBP_PART_LEFT,
+			   progress.resume, progress.resume_extents);
+}
+
+/* A database may have settings that are meant for its sessions. */
+static void
+override_settings(void)
+{
+	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("ignore_checksum_failure", "false", PGC_SUSET, PGC_S_OVERRIDE);
+	if (GetConfigOption("transaction_timeout", true, false) != NULL)
+		SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("lock_timeout", MAX_LOCK_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+void
+pbp_carry_load_main(Datum arg pg_attribute_unused())
+{
+	Load		load = {0};
+	PbpCarryReader reader;
+
+	memcpy(&load.job, MyBgworkerEntry->bgw_extra, sizeof(load.job));
+	override_settings();
+	pbp_start_worker(load.job.connect_to);
+	/* counted from here, so that each worker gets some blocks read */
+	load.until_ns = pbp_now_ns() + CONNECTED_NS;
+	if (pbp_carry_open(&reader, false))
+	{
+		report_end(&load, restore_maps(&load, &reader));
+		pbp_carry_close(&reader);
+	}
+	proc_exit(0);
+}

@@ -1,0 +1,81 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryprogress.h
+ *	  How far the carry-over of both caches is, in shared memory: written by its
+ *	  workers, read by any process.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_CARRYPROGRESS_H
+#define PBP_CARRYPROGRESS_H
+
+#include "datatype/timestamp.h"
+
+typedef enum PbpCarryPhase
+{
+	PBP_CARRY_OFF,
+	PBP_CARRY_WAITING,			/* nothing was restored since the start */
+	PBP_CARRY_SAVING,
+	PBP_CARRY_RESTORING,
+	PBP_CARRY_DONE
+} PbpCarryPhase;
+
+#define PBP_CARRY_PHASES	(PBP_CARRY_DONE + 1)
+
+/* What the worker that restores a part of the file says of it, at its end. */
+typedef enum PbpCarryPart
+{
+	PBP_PART_BEGUN,				/* nothing; if the worker is gone, it has failed */
+	PBP_PART_LOCKED,			/* it waited too long for a lock */
+	PBP_PART_LEFT,				/* it had no more time */
+	PBP_PART_DONE
+} PbpCarryPart;
+
+typedef struct PbpCarryProgress
+{
+	PbpCarryPhase phase;
+	Oid			database;		/* that is being restored, or InvalidOid */
+
+	/* of the part that is being restored */
+	uint32		part_number;	/* of all since the start; a worker knows its own */
+	PbpCarryPart part;
+	int64		resume;			/* place in the file where the next worker goes on */
+	int64		resume_extents; /* to be left out of that map */
+
+	int64		next_read_ns;	/* when the rate allows to read the next extent */
+
+	/* blocks for which there is room */
+	int64		border_room;	/* in shared buffers, for those of level "border" */
+	int64		cache_room;		/* in the page cache */
+	int64		gap_room;		/* in there, for gaps between what is wanted */
+
+	/* of the restore after the start of the server */
+	int			attempts;
+	bool		settled;		/* it has ended, or there is none */
+	bool		incomplete;		/* it has ended without a part of the blocks */
+	int64		blocks;			/* to be restored */
+	int64		done;			/* of these */
+	int64		read;			/* from the kernel, or by it */
+	int64		begun_ns;		/* 0: not */
+	int64		ended_ns;		/* 0: not */
+
+	/* of the last file that was saved, perhaps before the start */
+	TimestampTz saved_at;		/* 0: none */
+	int64		map_bytes;
+	int64		save_ns;		/* 0: before the start */
+
+	bool		both_logged;	/* that autoprewarm is enabled as well */
+} PbpCarryProgress;
+
+extern void pbp_carry_request_shared(void);
+extern void pbp_carry_init_shared(void);
+extern bool pbp_carry_is_loaded(void);
+
+/* Locks it for a few instructions. */
+extern PbpCarryProgress *pbp_carry_lock(void);
+extern void pbp_carry_unlock(void);
+
+extern PbpCarryProgress pbp_carry_progress(void);
+extern void pbp_carry_enter(PbpCarryPhase phase);
+
+#endif							/* PBP_CARRYPROGRESS_H */

@@ -1,0 +1,543 @@
+/*-------------------------------------------------------------------------
+ *
+ * carryrestore.c
+ *	  Restores both caches after a start of the server, the most useful extents
+ *	  of all databases first.
+ *
+ * For each band of extents from the highest down, one worker after the other
+ * connects to a database and restores its extents of that band (carryload.c).
+ * If the pool is smaller than it was, shared buffers get only blocks with a high
+ * usage count, and the page cache gets the others; if it is larger, they also
+ * get blocks that only the page cache held.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "utils/hsearch.h"
+
+#include "base/latency.h"
+#include "base/relations.h"
+#include "base/worker.h"
+#include "caches/extent.h"
+#include "carry/carryfile.h"
+#include "carry/carryload.h"
+#include "carry/carryprogress.h"
+#include "carry/carrywork.h"
+#include "memory/servermemory.h"
+
+#define WAIT_FOR_WORKER_MS	1000
+#define WAIT_FOR_SLOT_MS	1000
+#define MAX_SLOT_WAITS		10
+#define WAIT_FOR_LOCK_MS	1000
+
+/* A database whose worker fails, or waits too long for a lock, is tried again in the next round. */
+#define BETWEEN_ROUNDS_MS	5000
+#define MAX_ROUNDS			12
+
+/* Others who wait until a database is free look ten times per second. */
+#define BETWEEN_WORKERS_MS	150
+
+/* The part of the file that has the maps of a database. */
+typedef struct DatabaseMaps
+{
+	Oid			database;
+	bool		accepts;		/* it exists, and accepts connections */
+	int64		first;
+	int64		end;
+	int64		bands[PBP_EXTENT_BANDS];	/* blocks by the band of their extent */
+	int64		levels[PBP_MAP_LEVELS]; /* the same blocks by their level */
+
+	/* of the band that is being restored, the highest that has blocks */
+	int64		resume;			/* place in the file where the next worker goes on */
+	int64		resume_extents; /* to be left out of that map */
+	int			failed_round;	/* -1: none */
+} DatabaseMaps;
+
+/* Finds the maps of a database by its OID, the key. */
+typedef struct DatabasePlace
+{
+	Oid			database;
+	int			place;
+} DatabasePlace;
+
+typedef struct Plan
+{
+	PbpCarryReader reader;
+	HTAB	   *places;
+	DatabaseMaps *databases;
+	int			ndatabases;
+	int			max_databases;
+	int			border;			/* as in PbpCarryJob */
+	int64		done;			/* blocks whose turn is over */
+	int			nfailed;		/* databases that failed in this round */
+	bool		no_slot;		/* for a background worker */
+	bool		failure_logged;
+	bool		lock_logged;
+} Plan;
+
+typedef enum PartEnd
+{
+	PART_STOPPED,				/* with the restore */
+	PART_FAILED,
+	PART_LEFT,
+	PART_DONE
+} PartEnd;
+
+/* The worker that is running, if any; to be ended with this process. */
+static BackgroundWorkerHandle *running = NULL;
+
+/* ---- what there is to restore ---- */
+
+static DatabaseMaps *
+database_maps(Plan *plan, Oid database)
+{
+	bool		found;
+	DatabasePlace *place = hash_search(plan->places, &database, HASH_ENTER, &found);
+	DatabaseMaps *maps;
+
+	if (found)
+		return &plan->databases[place->place];
+	place->place = plan->ndatabases;
+	if (plan->ndatabases == plan->max_databases)
+	{
+		plan->max_databases = Max(16, 2 * plan->max_databases);
+		plan->databases = plan->databases == NULL ?
+			palloc(plan->max_databases * sizeof(DatabaseMaps)) :
+			repalloc(plan->databases, plan->max_databases * sizeof(DatabaseMaps));
+	}
+	maps = &plan->databases[plan->ndatabases++];
+	memset(maps, 0, sizeof(*maps));
+	maps->database = database;
+	maps->first = -1;
+	maps->failed_round = -1;
+	return maps;
+}
+
+/* Returns the number of blocks. */
+static int64
+count_blocks(DatabaseMaps *maps, const uint8 *map, Size map_bytes)
+{
+	PbpExtentReader reader;
+	PbpExtent	extent;
+	int64		blocks = 0;
+
+	for (int last = 0; last <= 1; last++)
+	{
+		pbp_extents_read(&reader, map, map_bytes,
+						 last ? PBP_STATES_LAST_BAND : PBP_STATES_OTHER_BANDS);
+		while (pbp_extent_next(&reader, &extent))
+		{
+			if (extent.nwanted == 0)
+				continue;
+			maps->bands[pbp_extent_band(&extent, last)] += extent.nwanted;
+			for (int i = 0; i < extent.nblocks; i++)
+				maps->levels[pbp_map_level(extent.states[i])] += extent.states[i] != 0;
+			blocks += extent.nwanted;
+		}
+	}
+	return blocks;
+}
+
+/* Returns false if the restore was stopped, or if the file has something impossible. */
+static bool
+read_plan(Plan *plan)
+{
+	HASHCTL		ctl = {
+		.keysize = sizeof(Oid),.entrysize = sizeof(DatabasePlace),.hcxt = CurrentMemoryContext
+	};
+	PbpCarryEntry entry;
+	int64		at = plan->reader.next;
+	int64		blocks = 0;
+
+	plan->places = hash_create("pgbufprobe databases", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.next)
+	{
+		DatabaseMaps *maps = database_maps(plan, entry.file.database);
+		const uint8 *map = pbp_carry_map(&plan->reader, &entry);
+
+		if (!pbp_carry_goes_on())
+			return false;
+		if (maps->first < 0)
+			maps->first = maps->resume = at;
+		maps->end = plan->reader.next;
+		if (map != NULL)
+			blocks += count_blocks(maps, map, entry.map_bytes);
+	}
+	if (plan->reader.is_damaged)
+	{
+		pbp_carry_log_ignored("it has an impossible entry");
+		return false;
+	}
+	pbp_carry_lock()->blocks = blocks;
+	pbp_carry_unlock();
+	return true;
+}
+
+/*
+ * Begins a transaction with a lock on pg_database, for which nobody has to wait
+ * behind this process.  Returns false if the restore was stopped before.
+ */
+static bool
+begin_with_pg_database(Plan *plan)
+{
+	for (;;)
+	{
+		SetCurrentStatementStartTimestamp();
+		StartTransactionCommand();
+		if (ConditionalLockRelationOid(DatabaseRelationId, AccessShareLock))
+			return true;
+		CommitTransactionCommand();
+		if (!plan->lock_logged)
+			ereport(LOG,
+					(errmsg("the restore of both caches waits until \"pg_database\" is not locked")));
+		plan->lock_logged = true;
+		if (!pbp_carry_goes_on())
+			return false;
+		pbp_carry_wait(WAIT_FOR_LOCK_MS);
+	}
+}
+
+/* Finds the databases that a worker can connect to. */
+static void
+find_databases(Plan *plan)
+{
+	MemoryContext context = CurrentMemoryContext;
+	List	   *databases;
+
+	if (!begin_with_pg_database(plan))
+	{
+		MemoryContextSwitchTo(context);
+		return;
+	}
+	databases = list_open_databases();
+	for (int i = 0; i < plan->ndatabases; i++)
+		plan->databases[i].accepts = list_member_oid(databases, plan->databases[i].database);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(context);
+}
+
+/* Shared relations are there in each database. */
+static Oid
+database_to_connect(const Plan *plan, const DatabaseMaps *maps)
+{
+	if (OidIsValid(maps->database))
+		return maps->accepts ? maps->database : InvalidOid;
+	for (int i = 0; i < plan->ndatabases; i++)
+	{
+		if (plan->databases[i].accepts)
+			return plan->databases[i].database;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Decides which blocks shared buffers get.  Blocks that only the page cache held
+ * get what the pool has more than when it was saved.
+ */
+static void
+find_border(Plan *plan)
+{
+	int64		room = NBuffers;
+	int64		levels[PBP_MAP_LEVELS] = {0};
+
+	for (int i = 0; i < plan->ndatabases; i++)
+	{
+		if (!OidIsValid(database_to_connect(plan, &plan->databases[i])))
+			continue;
+		for (int level = 0; level < PBP_MAP_LEVELS; level++)
+			levels[level] += plan->databases[i].levels[level];
+	}
+	plan->border = PBP_MAP_LEVELS - 1;
+	for (; plan->border > 0 && levels[plan->border] <= room; plan->border--)
+		room -= levels[plan->border];
+	if (plan->border == 0)
+		room = Min(room, Max(NBuffers - plan->reader.header.nbuffers, 0));
+	pbp_carry_lock()->border_room = room;
+	pbp_carry_unlock();
+}
+
+/*
+ * No more than the page cache can hold, so that the last extents do not push out
+ * the first.  Gaps get what neither cache needs for anything else.
+ */
+static void
+find_cache_room(void)
+{
+	int64		bytes = pbp_page_cache_bytes();
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	progress->cache_room = bytes == PBP_UNKNOWN ? PG_INT64_MAX : bytes / BLCKSZ;
+	progress->gap_room = bytes == PBP_UNKNOWN ? 0 :
+		progress->cache_room - Max(progress->blocks - NBuffers, 0);
+	pbp_carry_unlock();
+}
+
+/* ---- by workers ---- */
+
+/* At the end of this process, also by an error, but not in a crash. */
+static void
+end_running(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	pbp_carry_unmark_restore();
+	if (running != NULL)
+		TerminateBackgroundWorker(running);
+}
+
+static bool
+register_worker(Plan *plan, const PbpCarryJob *job)
+{
+	BackgroundWorker worker;
+
+	pbp_carry_load_worker(&worker, job);
+	for (int waits = 0; pbp_carry_goes_on() && !plan->no_slot; waits++)
+	{
+		if (RegisterDynamicBackgroundWorker(&worker, &running))
+			return true;
+		if (waits == 0 && !plan->failure_logged)
+			ereport(LOG,
+					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+					 errmsg("the restore of both caches waits for a background worker slot"),
+					 errhint("You may need to increase max_worker_processes.")));
+		plan->failure_logged = true;
+		plan->no_slot = waits >= MAX_SLOT_WAITS;
+		pbp_carry_wait(WAIT_FOR_SLOT_MS);
+	}
+	return false;
+}
+
+/* Waits until the worker has ended; ends it if the restore is stopped. */
+static void
+wait_for_worker(void)
+{
+	pid_t		pid;
+	bool		stopped = false;
+
+	for (;;)
+	{
+		BgwHandleStatus status = GetBackgroundWorkerPid(running, &pid);
+
+		if (status != BGWH_STARTED && status != BGWH_NOT_YET_STARTED)
+			break;
+		if (!stopped && !pbp_carry_goes_on())
+		{
+			TerminateBackgroundWorker(running);
+			stopped = true;
+		}
+		if (stopped && pbp_must_end())
+			break;
+		pbp_carry_wait(WAIT_FOR_WORKER_MS);
+	}
+	pfree(running);
+	running = NULL;
+}
+
+/* Runs one worker.  What it does not report as done or left has failed. */
+static PartEnd
+restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+	PbpCarryPart part;
+
+	job->part_number = ++progress->part_number;
+	progress->database = job->connect_to;
+	progress->part = PBP_PART_BEGUN;
+	progress->resume = job->first = maps->resume;
+	progress->resume_extents = job->skip = maps->resume_extents;
+	pbp_carry_unlock();
+	if (register_worker(plan, job))
+		wait_for_worker();
+	progress = pbp_carry_lock();
+	maps->resume = progress->resume;
+	maps->resume_extents = progress->resume_extents;
+	part = progress->part;
+	pbp_carry_unlock();
+	if (!pbp_carry_goes_on())
+		return PART_STOPPED;
+	return part == PBP_PART_DONE ? PART_DONE : part == PBP_PART_LEFT ? PART_LEFT : PART_FAILED;
+}
+
+/* One worker after the other, so that none is connected for long. */
+static PartEnd
+restore_database(Plan *plan, DatabaseMaps *maps, int band)
+{
+	PbpCarryJob job = {
+		.database = maps->database,.band = band,.border = plan->border,.end = maps->end
+	};
+	PartEnd		end = PART_LEFT;
+
+	while (end == PART_LEFT)
+	{
+		find_databases(plan);
+		job.connect_to = database_to_connect(plan, maps);
+		if (!OidIsValid(job.connect_to))
+			return PART_DONE;
+		end = restore_part(plan, maps, &job);
+		if (end == PART_LEFT)
+			pbp_carry_wait(BETWEEN_WORKERS_MS);
+	}
+	return end;
+}
+
+/* Tries a database again in the next round. */
+static void
+note_failure(Plan *plan, DatabaseMaps *maps, int round)
+{
+	maps->failed_round = round;
+	plan->nfailed++;
+	if (!plan->failure_logged)
+		ereport(LOG,
+				(errmsg("could not restore a part of both caches in database with OID %u, will try again",
+						maps->database),
+				 errdetail("A background worker ended early, or waited too long for a lock.")));
+	plan->failure_logged = true;
+}
+
+/* After the last worker of a band: what it left out is done, too. */
+static void
+end_band(Plan *plan, DatabaseMaps *maps, int band)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	plan->done += maps->bands[band];
+	progress->done = plan->done;
+	progress->database = InvalidOid;
+	pbp_carry_unlock();
+	maps->bands[band] = 0;
+	maps->resume = maps->first;
+	maps->resume_extents = 0;
+}
+
+/* Returns false if the restore was stopped. */
+static bool
+restore_round(Plan *plan, int round)
+{
+	plan->nfailed = 0;
+	for (int band = PBP_EXTENT_BANDS - 1; band >= 0; band--)
+	{
+		for (int i = 0; i < plan->ndatabases; i++)
+		{
+			DatabaseMaps *maps = &plan->databases[i];
+			PartEnd		end = PART_DONE;
+
+			if (maps->bands[band] == 0 || maps->failed_round == round)
+				continue;
+			if (OidIsValid(database_to_connect(plan, maps)))
+				end = restore_database(plan, maps, band);
+			if (end == PART_STOPPED)
+				return false;
+			if (end == PART_DONE)
+				end_band(plan, maps, band);
+			else
+				note_failure(plan, maps, round);
+		}
+	}
+	return true;
+}
+
+/* Returns false if the restore was stopped. */
+static bool
+restore_all(Plan *plan)
+{
+	for (int round = 0; round < MAX_ROUNDS && !plan->no_slot; round++)
+	{
+		int64		until_ns = pbp_now_ns() + BETWEEN_ROUNDS_MS * INT64CONST(1000000);
+		int64		left_ns;
+
+		while (round > 0 && pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
+			pbp_carry_wait(left_ns / 1000000 + 1);
+		if (!restore_round(plan, round))
+			return false;
+		if (plan->nfailed == 0)
+			break;
+	}
+	return pbp_carry_goes_on();
+}
+
+/* ---- all of it ---- */
+
+static void
+begin_progress(const PbpCarryHeader *header, int64 file_bytes)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	progress->phase = PBP_CARRY_RESTORING;
+	progress->saved_at = header->saved_at;
+	progress->map_bytes = file_bytes;
+	progress->done = 0;
+	progress->read = 0;
+	progress->next_read_ns = 0;
+	progress->begun_ns = pbp_now_ns();
+	progress->ended_ns = 0;
+	pbp_carry_unlock();
+}
+
+static void
+log_end(double seconds, int64 read, int ndatabases)
+{
+	double		mb = (double) read * BLCKSZ / (1024 * 1024);
+
+	if (ndatabases == 0)
+		ereport(LOG,
+				(errmsg("restored both caches: %.0f MB read in %.1f s", mb, seconds)));
+	else
+		ereport(LOG,
+				(errmsg_plural("restored both caches without a part of %d database: %.0f MB read in %.1f s",
+							   "restored both caches without a part of %d databases: %.0f MB read in %.1f s",
+							   (unsigned long) ndatabases, ndatabases, mb, seconds),
+				 errdetail("What was saved remains until shared buffers are full.")));
+}
+
+/* The restore was not stopped; in some databases, a part may have failed. */
+static void
+end_progress(bool ended, int nfailed)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+	double		seconds = (double) (pbp_now_ns() - progress->begun_ns) / 1e9;
+	int64		read = progress->read;
+
+	progress->database = InvalidOid;
+	progress->incomplete = ended && nfailed > 0;
+	if (ended)
+		progress->ended_ns = pbp_now_ns();
+	else
+		progress->begun_ns = 0;
+	pbp_carry_unlock();
+	if (ended)
+		log_end(seconds, read, nfailed);
+}
+
+/* Reads the file once to verify it, once to make a plan, and once per band. */
+bool
+pbp_carry_restore(void)
+{
+	Plan		plan = {0};
+	bool		ended;
+
+	if (!pbp_carry_open(&plan.reader, true))
+		return true;
+	if (!pbp_carry_mark_restore())
+	{
+		pbp_carry_close(&plan.reader);
+		return true;
+	}
+	before_shmem_exit(end_running, PointerGetDatum(NULL));
+	begin_progress(&plan.reader.header, plan.reader.file_bytes);
+	ended = read_plan(&plan);
+	if (ended)
+	{
+		find_databases(&plan);
+		find_border(&plan);
+		find_cache_room();
+		ended = restore_all(&plan);
+	}
+	end_progress(ended, plan.nfailed);
+	pbp_carry_unmark_restore();
+	pbp_carry_close(&plan.reader);
+	return ended;
+}

@@ -1,0 +1,346 @@
+/*-------------------------------------------------------------------------
+ *
+ * carrysave.c
+ *	  Saves a cache map of each file of all databases.
+ *
+ * The descriptors are scanned once, and then the files of the data directory
+ * are taken one after the other, without a database connection or a lock on a
+ * relation.  The format of the file belongs in carryfile.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_tablespace_d.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "base/latency.h"
+#include "base/settings.h"
+#include "base/worker.h"
+#include "caches/cachetake.h"
+#include "carry/carrybefore.h"
+#include "carry/carryfile.h"
+#include "carry/carryprogress.h"
+#include "carry/carrywork.h"
+#include "os/datafiles.h"
+
+/*
+ * At a stop, no more files are visited after the first time, and what was saved of
+ * the others before is not copied after the second: then, all of it remains.
+ */
+#define VISIT_S			7
+#define STOP_S			10
+
+/* Sleeps are at least as long as this much processor time requires. */
+#define REST_NS			1000000
+
+#define NAME_BYTES		64
+
+#define NS_PER_S		INT64CONST(1000000000)
+
+typedef struct Save
+{
+	PbpMapTaker taker;
+	PbpNewFile	file;
+	PbpCarryBefore before;
+	bool		quick;
+	bool		unreadable_logged;	/* that a file could not be opened */
+	int64		begun_ns;
+	int64		deadline_ns;	/* of a save at a stop */
+	int64		cpu_ns;			/* used up to the last rest */
+} Save;
+
+/* A segment, by its name. */
+typedef struct DataFile
+{
+	PbpLocator	locator;
+	ForkNumber	fork;
+	int			segment;
+} DataFile;
+
+/* ---- names ---- */
+
+/* Digits up to a character that is none. */
+static bool
+parse_number(char **text, unsigned long *number)
+{
+	char	   *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	errno = 0;
+	*number = strtoul(*text, &end, 10);
+	*text = end;
+	return errno == 0 && *number <= PG_UINT32_MAX;
+}
+
+/* 16384_fsm.1, for example.  Temporary relations begin with a letter. */
+static bool
+parse_name(char *name, Oid *relfilenode, DataFile *file)
+{
+	unsigned long number;
+
+	if (!parse_number(&name, &number) || number == 0)
+		return false;
+	*relfilenode = (Oid) number;
+	file->fork = MAIN_FORKNUM;
+	for (ForkNumber fork = MAIN_FORKNUM + 1; *name == '_' && fork <= MAX_FORKNUM; fork++)
+	{
+		size_t		length = strlen(forkNames[fork]);
+
+		if (strncmp(name + 1, forkNames[fork], length) != 0)
+			continue;
+		file->fork = fork;
+		name += 1 + length;
+	}
+	number = 0;
+	if (*name == '.')
+	{
+		name++;
+		if (!parse_number(&name, &number))
+			return false;
+	}
+	file->segment = (int) number;
+	return *name == '\0' && number <= MaxBlockNumber / RELSEG_SIZE;
+}
+
+/* What a path within the data directory is; false: no file of a relation of this server. */
+static bool
+parse_path(const char *path, DataFile *file)
+{
+	unsigned int tablespace = DEFAULTTABLESPACE_OID;
+	unsigned int database = InvalidOid;
+	char		name[NAME_BYTES];
+	Oid			relfilenode;
+
+	if (sscanf(path, "./global/%63s", name) == 1)
+		tablespace = GLOBALTABLESPACE_OID;
+	else if (sscanf(path, "./base/%u/%63s", &database, name) != 2 &&
+			 sscanf(path, "./pg_tblspc/%u/" TABLESPACE_VERSION_DIRECTORY "/%u/%63s",
+					&tablespace, &database, name) != 3)
+		return false;
+	if (!parse_name(name, &relfilenode, file))
+		return false;
+	file->locator = pbp_locator(tablespace, database, relfilenode);
+	return true;
+}
+
+/* ---- maps ---- */
+
+static void
+put_map(Save *save, const PbpCarryEntry *entry, const void *map)
+{
+	pbp_put_in_new_file(&save->file, entry, sizeof(*entry));
+	pbp_put_in_new_file(&save->file, map, entry->map_bytes);
+}
+
+/* A file that cannot be opened keeps the map that it had. */
+static void
+keep_map(Save *save, const PbpCarryFile *file, const PbpTakenMap *unreadable)
+{
+	PbpCarryEntry entry;
+	const uint8 *map = pbp_carry_map_before(&save->before, file, &entry);
+
+	if (map != NULL)
+		put_map(save, &entry, map);
+	if (save->unreadable_logged)
+		return;
+	save->unreadable_logged = true;
+	errno = unreadable->verdict.error;
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not open file \"%s\": %m", unreadable->verdict.path),
+			 errdetail("What was saved before of this and other such files remains.")));
+}
+
+/* A file of which neither cache has a block has no entry. */
+static void
+save_file(Save *save, const DataFile *file)
+{
+	PbpTakenMap map;
+	PbpCarryEntry entry = {
+		.file.database = file->locator.dbOid,
+		.file.tablespace = file->locator.spcOid,
+		.file.relfilenode = file->locator.relNumber,
+		.file.fork = file->fork,.file.segment = file->segment
+	};
+	const uint8 *os_before = pbp_carry_os_before(&save->before, &entry.file);
+
+	if (!pbp_take_segment_map(&save->taker, &file->locator, file->fork, file->segment, os_before,
+							  &map))
+		return;
+	entry.map_bytes = (uint32) map.bytes.len;
+	if (map.verdict.trust == PBP_OS_UNREADABLE)
+		keep_map(save, &entry.file, &map);
+	else if (map.shared > 0 || map.os > 0)
+		put_map(save, &entry, map.bytes.data);
+}
+
+/*
+ * Sleeps as long as pgbufprobe.max_cpu_fraction requires, unless the server
+ * stops.  Returns false if no more is to be saved.
+ */
+static bool
+rest(Save *save, PbpDataFiles *files)
+{
+	int64		used_ns = pbp_cpu_now_ns() - save->cpu_ns;
+	int64		until_ns;
+	int64		left_ns;
+
+	if (save->quick)
+		return pbp_now_ns() < save->begun_ns + VISIT_S * NS_PER_S;
+	if (used_ns >= REST_NS)
+	{
+		pbp_pause_data_files(files);
+		until_ns = pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1));
+		while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
+			pbp_carry_wait(left_ns / 1000000 + 1);
+		save->cpu_ns = pbp_cpu_now_ns();
+	}
+	return pbp_carry_goes_on();
+}
+
+/* Otherwise the file of before has more. */
+static bool
+is_complete(const PbpDataFiles *files)
+{
+	if (files->error == 0)
+		return true;
+	errno = files->error;
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not read each directory of relations: %m"),
+			 errdetail("What both caches hold was not saved.")));
+	return false;
+}
+
+/*
+ * Files for which there was no time at a stop keep the maps that they had.  Returns
+ * false if there is no time for that, either.
+ */
+static bool
+keep_rest(Save *save)
+{
+	HASH_SEQ_STATUS status;
+	PbpCarryPlace *place;
+
+	if (!save->before.is_open)
+		return true;
+	hash_seq_init(&status, save->before.places);
+	while ((place = hash_seq_search(&status)) != NULL)
+	{
+		PbpCarryEntry entry;
+		const uint8 *map = place->visited ? NULL :
+			pbp_carry_map_before(&save->before, &place->file, &entry);
+
+		if (map != NULL)
+			put_map(save, &entry, map);
+		if (pbp_now_ns() >= save->deadline_ns)
+		{
+			hash_seq_term(&status);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void
+log_too_slow(bool kept_rest)
+{
+	ereport(LOG,
+			(errmsg("could not save both caches of all relations within %d s", STOP_S),
+			 kept_rest ? errdetail("What was saved before of the other relations remains.") :
+			 errdetail("What was saved before remains.")));
+}
+
+/* Returns false if a folder cannot be read, or if the worker must do something else. */
+static bool
+save_files(Save *save)
+{
+	MemoryContext file_context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe file",
+													   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(file_context);
+	PbpDataFiles files;
+	const char *path;
+	bool		goes_on = true;
+
+	pbp_begin_data_files(&files, ".");
+	while (goes_on && save->file.error == 0 &&
+		   (path = pbp_next_data_file(&files)) != NULL && !pbp_is_wal_file(&files))
+	{
+		DataFile	file;
+
+		if (parse_path(path, &file))
+			save_file(save, &file);
+		MemoryContextReset(file_context);
+		goes_on = rest(save, &files);
+	}
+	pbp_end_data_files(&files);
+	if (save->quick && !goes_on)
+	{
+		goes_on = keep_rest(save);
+		log_too_slow(goes_on);
+	}
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(file_context);
+	return goes_on && is_complete(&files);
+}
+
+static void
+publish(const Save *save, TimestampTz saved_at)
+{
+	PbpCarryProgress *progress = pbp_carry_lock();
+
+	progress->saved_at = saved_at;
+	progress->incomplete = false;
+	progress->map_bytes = save->file.bytes;
+	progress->save_ns = pbp_now_ns() - save->begun_ns;
+	pbp_carry_unlock();
+}
+
+/*
+ * Returns false if the file of before remains.  Memory: 8 bytes per buffer in use, and
+ * the map of one file.
+ */
+bool
+pbp_carry_save(bool quick)
+{
+	Save		save = {.quick = quick,.begun_ns = pbp_now_ns(),.cpu_ns = pbp_cpu_now_ns()};
+	TimestampTz saved_at = GetCurrentTimestamp();
+	bool		was_incomplete = pbp_carry_progress().incomplete;
+	bool		in_time;
+	bool		saved;
+
+	save.deadline_ns = quick ? save.begun_ns + STOP_S * NS_PER_S : PG_INT64_MAX;
+	pbp_carry_enter(PBP_CARRY_SAVING);
+	/* what was found out about file systems may have changed since the last time */
+	SetCurrentStatementStartTimestamp();
+	pbp_map_taker_begin(&save.taker, NULL);
+	in_time = pbp_carry_open_before(&save.before, save.deadline_ns);
+	if (!in_time)
+		log_too_slow(false);
+	pbp_carry_begin_file(&save.file, saved_at);
+	/* the file of before has turned out to be unreadable: see may_save() in carry.c */
+	if (in_time && pbp_carry_progress().incomplete == was_incomplete && save_files(&save))
+	{
+		pbp_carry_end_file(&save.file);
+		/* nobody knows how long fsync() takes: not after a save that was slow */
+		saved = pbp_finish_new_file(&save.file, !quick || pbp_now_ns() < save.begun_ns + VISIT_S * NS_PER_S);
+	}
+	else
+	{
+		pbp_discard_new_file(&save.file);
+		saved = false;
+	}
+	pbp_carry_close_before(&save.before);
+	pbp_map_taker_end(&save.taker);
+	if (saved)
+	{
+		pbp_carry_unmark_restore();
+		publish(&save, saved_at);
+	}
+	return saved;
+}

@@ -1,0 +1,411 @@
+/*-------------------------------------------------------------------------
+ *
+ * oscache.c
+ *	  What the kernel's page cache holds of a relation's files.
+ *
+ * Takes no lock.  Each range of a file is seen at its own instant.  Files are
+ * opened, and judged, in osfile.c; shared buffers are not inspected here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "storage/fd.h"
+
+#include "base/latency.h"
+#include "os/oscache.h"
+
+#define KILOBYTE			INT64CONST(1024)
+#define MEGABYTE			(1024 * KILOBYTE)
+
+/*
+ * Bytes between two checks for interrupts.  A larger mapping would not make
+ * mincore cheaper, and the answer for this one fits on the stack.
+ */
+#define COUNT_WINDOW		(256 * MEGABYTE)
+#define MINCORE_WINDOW		(16 * MEGABYTE)
+#define SMALLEST_PAGE		4096
+#define WINDOW_PAGES		(MINCORE_WINDOW / SMALLEST_PAGE)
+
+/* ranges of a map, see pbp_os_map() */
+#define SMALLEST_STEP		(512 * KILOBYTE)
+#define LARGEST_STEP		(32 * MEGABYTE)
+
+/*
+ * The kernel silently cuts off a WILLNEED at the device's readahead, which is
+ * not less than this by default.
+ */
+#define WILLNEED_STEP		(128 * KILOBYTE)
+
+/* written back before the next check for interrupts, on a slow disk too */
+#define DONTNEED_STEP		(4 * MEGABYTE)
+
+/* ---- requests ---- */
+
+static void
+report_no_answer(const PbpOsFile *file)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not get page cache state of file \"%s\": %m",
+					file->path)));
+}
+
+static void
+ask_cachestat(const PbpOsFile *file, int64 offset, int64 bytes, PbpCachestat *answer)
+{
+	if (!pbp_kernel_cachestat(file->fd, offset, bytes, answer))
+		report_no_answer(file);
+}
+
+static void
+ask_mincore(const PbpOsFile *file, int64 offset, int64 bytes, uint8 *pages)
+{
+	if (!pbp_kernel_mincore(file->fd, offset, bytes, pages))
+		report_no_answer(file);
+}
+
+/* ---- counts ---- */
+
+static void
+count_by_cachestat(const PbpOsFile *file, PbpOsCounts *counts)
+{
+	counts->cached = counts->dirty = 0;
+
+	for (int64 offset = 0; offset < file->bytes; offset += COUNT_WINDOW)
+	{
+		PbpCachestat answer;
+
+		CHECK_FOR_INTERRUPTS();
+		ask_cachestat(file, offset, Min(COUNT_WINDOW, file->bytes - offset),
+					  &answer);
+		counts->cached += answer.cached;
+		counts->dirty += answer.dirty;
+	}
+}
+
+static void
+count_by_mincore(const PbpOsFile *file, PbpOsCounts *counts)
+{
+	counts->cached = 0;
+
+	for (int64 offset = 0; offset < file->bytes; offset += MINCORE_WINDOW)
+	{
+		int64		bytes = Min(MINCORE_WINDOW, file->bytes - offset);
+		uint8		pages[WINDOW_PAGES];
+
+		CHECK_FOR_INTERRUPTS();
+		ask_mincore(file, offset, bytes, pages);
+		for (int i = 0; i < pbp_os_pages(bytes); i++)
+			counts->cached += pages[i] & 1;
+	}
+}
+
+static void
+count_file(const PbpOsFile *file, PbpOsCounts *counts)
+{
+	memset(counts, -1, sizeof(*counts));
+	counts->pages = pbp_os_pages(file->bytes);
+	if (file->trust != PBP_OS_TRUSTED)
+		return;
+	if (file->method == PBP_OS_CACHESTAT)
+		count_by_cachestat(file, counts);
+	else
+		count_by_mincore(file, counts);
+}
+
+/*
+ * Counts the cached pages of each segment of a fork.  Returns a PbpOsSegment for
+ * each, or NIL if the fork has no file.  A segment's length is that of the moment when it was opened; what
+ * has been truncated since is not cached.
+ *
+ * cachestat counts a page from the moment when its read begins, mincore when
+ * it has ended.  The kernel marks whole folios dirty, which may have several
+ * pages.  Opens each segment once, one at a time.
+ */
+List *
+pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted)
+{
+	List	   *segments = NIL;
+	PbpOsWalk	walk;
+
+	pbp_os_walk(&walk, locator, fork, wanted);
+	while (pbp_os_next(&walk))
+	{
+		PbpOsSegment *segment = palloc(sizeof(PbpOsSegment));
+
+		count_file(&walk.file, &segment->counts);
+		segment->file = walk.file;
+		segment->file.fd = -1;
+		segment->file.path = pstrdup(walk.file.path);
+		segments = lappend(segments, segment);
+	}
+	return segments;
+}
+
+/* ---- block by block ---- */
+
+/* The wanted blocks, and what is known about them. */
+typedef struct BlockMap
+{
+	int64		first;
+	int64		end;
+	uint8	   *bitmap;
+	PbpOsBlocks *blocks;
+} BlockMap;
+
+static void
+set_bits(uint8 *bitmap, int64 bit, int64 end)
+{
+	for (; bit < end && bit % 8 != 0; bit++)
+		pbp_set_bit(bitmap, bit);
+	memset(bitmap + bit / 8, 0xFF, (end - bit) / 8);
+	for (bit += (end - bit) / 8 * 8; bit < end; bit++)
+		pbp_set_bit(bitmap, bit);
+}
+
+/* All blocks that begin in this range are cached. */
+static void
+mark_cached(BlockMap *map, int64 offset, int64 bytes)
+{
+	int64		first = Max(offset / BLCKSZ, map->first);
+	int64		end = Min((offset + bytes) / BLCKSZ, map->end);
+
+	set_bits(map->bitmap, first - map->first, end - map->first);
+	map->blocks->cached += end - first;
+}
+
+/*
+ * Blocks may be larger or smaller than pages.  A block is cached if every page
+ * that has a part of it is cached.
+ */
+static void
+mark_pages(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
+{
+	int			shift = pbp_os_page_shift();
+	int64		first = Max(offset / BLCKSZ, map->first);
+	int64		end = Min((offset + bytes) / BLCKSZ, map->end);
+
+	for (int64 block = first; block < end; block++)
+	{
+		int64		start = block * BLCKSZ - offset;
+		int			page = (int) (start >> shift);
+		int			last = (int) ((start + BLCKSZ - 1) >> shift);
+		int			npages = last - page + 1;
+		int			ncached = 0;
+
+		for (; page <= last; page++)
+			ncached += pages[page] & 1;
+		if (ncached == npages)
+		{
+			pbp_set_bit(map->bitmap, block - map->first);
+			map->blocks->cached++;
+		}
+		else if (ncached > 0)
+			map->blocks->partial++;
+	}
+}
+
+/*
+ * Maps a range by one count.  Returns false if a part of it is cached, or if
+ * cachestat cannot be used.
+ */
+static bool
+map_as_a_whole(const PbpOsFile *file, BlockMap *map, int64 offset, int64 bytes)
+{
+	PbpCachestat answer;
+
+	if (file->method != PBP_OS_CACHESTAT)
+		return false;
+	ask_cachestat(file, offset, bytes, &answer);
+	if (answer.cached == 0)
+		return true;
+	if (answer.cached < (uint64) pbp_os_pages(bytes))
+		return false;
+	mark_cached(map, offset, bytes);
+	return true;
+}
+
+static void
+map_page_by_page(const PbpOsFile *file, BlockMap *map, int64 offset, int64 bytes)
+{
+	uint8		pages[WINDOW_PAGES];
+
+	ask_mincore(file, offset, bytes, pages);
+	mark_pages(map, offset, bytes, pages);
+}
+
+/*
+ * Maps the blocks from an offset on, as pbp_os_map() describes, to the end.
+ */
+static void
+map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
+{
+	int64		step = SMALLEST_STEP;
+	int64		mixed_step = SMALLEST_STEP;
+
+	while (offset < end)
+	{
+		int64		bytes = Min(step, end - offset);
+
+		CHECK_FOR_INTERRUPTS();
+		if (map_as_a_whole(file, map, offset, bytes))
+		{
+			step = Min(step * 2, LARGEST_STEP);
+			mixed_step = SMALLEST_STEP;
+		}
+		else if (bytes > SMALLEST_STEP)
+		{
+			step = SMALLEST_STEP;
+			continue;
+		}
+		else
+		{
+			bytes = Min(mixed_step, end - offset);
+			map_page_by_page(file, map, offset, bytes);
+			mixed_step = Min(mixed_step * 2, MINCORE_WINDOW);
+		}
+		offset += bytes;
+	}
+}
+
+/*
+ * Sets the bit of each block of a segment that is cached with all its pages.
+ *
+ * first and nblocks count within the segment; bit 0 of the bitmap, which has
+ * PBP_BITMAP_BYTES(nblocks) bytes, is the first block.  Blocks past the end of
+ * the file are not cached.  The file must be trusted, and must not have been
+ * opened for cachestat only.
+ *
+ * cachestat answers for a range that is cached as a whole or not at all; after
+ * each such range the next one is twice as long.  Within the smallest range
+ * that is cached in part, mincore reports each page, and each further range of
+ * this kind in a row is twice as long as the one before.  So a uniform file
+ * costs a few requests, and a file cached at random a few percent more than
+ * mincore alone, which is about 50 ns per page.
+ */
+void
+pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
+		   uint8 *bitmap, PbpOsBlocks *blocks)
+{
+	int64		unit = Max(pbp_os_page_bytes(), BLCKSZ);
+	BlockMap	map = {.first = first,.bitmap = bitmap,.blocks = blocks};
+
+	Assert(file->trust == PBP_OS_TRUSTED);
+	memset(bitmap, 0, PBP_BITMAP_BYTES(nblocks));
+	memset(blocks, 0, sizeof(*blocks));
+
+	map.end = Max(first, Min((int64) first + nblocks, file->bytes / BLCKSZ));
+	map_range(file, &map, (int64) first * BLCKSZ / unit * unit, map.end * BLCKSZ);
+}
+
+/* ---- reads ---- */
+
+/*
+ * Times the read of one block, from the page cache or from storage, without
+ * readahead.  Returns false if the file no longer has the block.
+ */
+bool
+pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
+{
+	PGAlignedBlock page;
+	int64		start;
+
+	(void) pbp_kernel_stop_readahead(file->fd);
+	start = pbp_now_ns();
+	if (pg_pread(file->fd, page.data, BLCKSZ, (off_t) block * BLCKSZ) != BLCKSZ)
+		return false;
+	*ns = pbp_now_ns() - start;
+	return true;
+}
+
+/*
+ * Drops blocks that only we have brought into the page cache, so that our reads
+ * are not taken for someone's use of the blocks.  Those that are dirty stay.
+ */
+void
+pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
+{
+	(void) pbp_kernel_advise(file->fd, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ,
+							 PBP_OS_DONTNEED);
+}
+
+/* ---- advice ---- */
+
+/*
+ * The kernel reports a failed write only once.  If we receive this report, the
+ * checkpointer may never see it, so the server must recover as after a failed
+ * fsync of its own.  A request that is refused has written nothing.
+ */
+static void
+write_back(const PbpOsFile *file, int64 offset, int64 bytes)
+{
+	int			elevel = ERROR;
+
+	if (pbp_kernel_write_back(file->fd, offset, bytes))
+		return;
+	if (errno == EIO || errno == ENOSPC || errno == EDQUOT)
+		elevel = data_sync_elevel(ERROR);
+	ereport(elevel,
+			(errcode_for_file_access(),
+			 errmsg("could not write back file \"%s\": %m", file->path)));
+}
+
+static void
+advise_range(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice)
+{
+	int64		end = offset + bytes;
+	int64		step = advice == PBP_OS_WILLNEED ? WILLNEED_STEP : DONTNEED_STEP;
+
+	for (; offset < end; offset += step)
+	{
+		bytes = Min(step, end - offset);
+		CHECK_FOR_INTERRUPTS();
+
+		if (advice == PBP_OS_DONTNEED)
+			write_back(file, offset, bytes);
+		if (!pbp_kernel_advise(file->fd, offset, bytes, advice))
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not advise the kernel about file \"%s\": %m",
+							file->path)));
+	}
+}
+
+/*
+ * Has the file read into the page cache, or dropped from it.  Returns the
+ * bytes that the advice was given for.
+ *
+ * WILLNEED starts reads and does not wait for them.  DONTNEED first writes
+ * dirty pages and waits for that.  Pages that others use at the same time may
+ * stay.
+ */
+int64
+pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice)
+{
+	advise_range(file, 0, file->bytes, advice);
+	return file->bytes;
+}
+
+/* Has some blocks of a segment read into the page cache, without waiting. */
+void
+pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
+{
+	advise_range(file, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_WILLNEED);
+}
+
+/*
+ * Uses a block, which waits until it is in the page cache.  The kernel ignores
+ * another use of the same page if there was none of others in between.
+ */
+void
+pbp_os_use(const PbpOsFile *file, BlockNumber block)
+{
+	PGAlignedBlock page;
+
+	/* An error is that of the server when it reads the block. */
+	(void) !pg_pread(file->fd, page.data, BLCKSZ, (off_t) block * BLCKSZ);
+}

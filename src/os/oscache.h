@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * oscache.h
+ *	  What the kernel's page cache holds of a relation's files.
+ *
+ * Offers counts of a fork's cached pages, a bitmap of a file's cached blocks,
+ * timed reads of single blocks, and advice to the kernel.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_OSCACHE_H
+#define PBP_OSCACHE_H
+
+#include "nodes/pg_list.h"
+
+#include "base/bitmap.h"
+#include "os/osfile.h"
+#include "os/oskernel.h"
+
+/* In pages of the operating system; -1 if unknown. */
+typedef struct PbpOsCounts
+{
+	int64		pages;			/* of the whole file, always known */
+	int64		cached;
+	int64		dirty;
+} PbpOsCounts;
+
+/* A segment that was counted. */
+typedef struct PbpOsSegment
+{
+	PbpOsFile	file;			/* closed */
+	PbpOsCounts counts;
+} PbpOsSegment;
+
+/* In blocks of PostgreSQL. */
+typedef struct PbpOsBlocks
+{
+	int64		cached;			/* with all their pages */
+	int64		partial;		/* with some of them */
+} PbpOsBlocks;
+
+extern List *pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted);
+extern void pbp_os_map(const PbpOsFile *file, BlockNumber first,
+					   BlockNumber nblocks, uint8 *bitmap, PbpOsBlocks *blocks);
+extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
+extern void pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
+extern int64 pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice);
+extern void pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
+extern void pbp_os_use(const PbpOsFile *file, BlockNumber block);
+
+#endif							/* PBP_OSCACHE_H */

@@ -1,0 +1,355 @@
+/*-------------------------------------------------------------------------
+ *
+ * osfile.c
+ *	  A relation's files, opened one at a time to ask the kernel which of
+ *	  their pages are cached.
+ *
+ * Decides how to ask, and whether the answer can be trusted.  What the answer
+ * is belongs in oscache.c.  Nothing here takes a lock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+
+#include "base/settings.h"
+#include "os/osfile.h"
+#include "os/oskernel.h"
+
+/*
+ * This far past its end, no file has a cached page: neither by growing in the
+ * meantime, nor by the last of its large folios.
+ */
+#define FAR_PAST_END		(INT64CONST(1) << 30)
+
+/* ---- trust ---- */
+
+/*
+ * Returns a sentence for the user, or NULL if the answer can be trusted.
+ */
+const char *
+pbp_os_reason(PbpOsTrust trust)
+{
+	switch (trust)
+	{
+		case PBP_OS_TRUSTED:
+			return NULL;
+		case PBP_OS_UNSUPPORTED:
+			return "This platform does not report which pages it caches; Linux does.";
+		case PBP_OS_NO_CACHESTAT:
+			return "The kernel has no cachestat, which requires Linux 6.5 or later.";
+		case PBP_OS_FILTERED:
+			return "A system call filter, as containers have, forbids cachestat.";
+		case PBP_OS_MINCORE_FILTERED:
+			return "A system call filter, as containers and system services have, forbids mincore.";
+		case PBP_OS_STACKED:
+			return "On overlayfs, cachestat does not see the pages, which belong to the file underneath; mincore does.";
+		case PBP_OS_DENIED:
+			return "The kernel reports every page as cached to users who neither own the file nor may write to it.";
+		case PBP_OS_UNMAPPABLE:
+			return "The file cannot be mapped into memory, which mincore requires.";
+		case PBP_OS_OTHER_CACHE:
+			return "The kernel does not report what this file system (ZFS, GPFS, FUSE or hugetlbfs) caches.";
+		case PBP_OS_DIRECT_IO:
+			return "The server bypasses the page cache, because \"debug_io_direct\" includes \"data\".";
+		case PBP_OS_SWITCHED_OFF:
+			return "The setting \"pgbufprobe.os_cache\" is off.";
+		case PBP_OS_UNREADABLE:
+			return "The file could not be opened.";
+	}
+	return NULL;				/* keep compiler quiet */
+}
+
+/* What neither method can know about a file on this type of file system. */
+PbpOsTrust
+pbp_os_file_system_trust(int fd)
+{
+	uint32		type;
+
+	if (!PBP_ON_LINUX)
+		return PBP_OS_UNSUPPORTED;
+	if (!pbp_kernel_file_system(fd, &type))
+		return PBP_OS_UNREADABLE;
+
+	switch (type)
+	{
+		case 0x2fc12fc1:		/* ZFS */
+		case 0x47504653:		/* GPFS */
+		case 0x958458f6:		/* hugetlbfs */
+		case 0x65735546:		/* FUSE, where opening may drop the pages */
+			return PBP_OS_OTHER_CACHE;
+		case 0x794c7630:		/* overlayfs */
+			return PBP_OS_STACKED;
+		default:
+			return PBP_OS_TRUSTED;
+	}
+}
+
+/*
+ * To users who may not know, mincore reports every page as cached, even one
+ * past the end of the file, which cannot be.  Testing such a page also detects
+ * kernels that do so for all users.  No mapping fails with EPERM or ENOSYS, so
+ * these are a filter's.
+ */
+static PbpOsTrust
+mincore_trust(const PbpOsFile *file)
+{
+	int64		page = pbp_os_page_bytes();
+	int64		past_end = (file->bytes & ~(page - 1)) + FAR_PAST_END;
+	uint8		cached;
+
+	if (!pbp_kernel_mincore(file->fd, past_end, page, &cached))
+		return errno == EPERM || errno == ENOSYS ? PBP_OS_MINCORE_FILTERED : PBP_OS_UNMAPPABLE;
+	return (cached & 1) ? PBP_OS_DENIED : PBP_OS_TRUSTED;
+}
+
+/*
+ * EPERM has two causes.  A filter does not keep mincore from being right, so
+ * mincore's trust distinguishes them.
+ */
+static PbpOsTrust
+cachestat_trust(const PbpOsFile *file, PbpOsTrust mincore)
+{
+	PbpCachestat ignored;
+
+	if (pbp_kernel_cachestat(file->fd, 0, pbp_os_page_bytes(), &ignored))
+		return PBP_OS_TRUSTED;
+	if (errno == EPERM)
+		return mincore == PBP_OS_DENIED ? PBP_OS_DENIED : PBP_OS_FILTERED;
+	return errno == EOPNOTSUPP ? PBP_OS_OTHER_CACHE : PBP_OS_NO_CACHESTAT;
+}
+
+/*
+ * Sets the file's method and trust.  By default cachestat is used only if
+ * mincore can be trusted too, since a block map needs both.
+ */
+static void
+choose_method(PbpOsFile *file, PbpOsMethod wanted)
+{
+	PbpOsTrust	file_system;
+	PbpOsTrust	mincore;
+	PbpOsTrust	cachestat;
+
+	if (!pbp_os_cache_on)
+	{
+		file->trust = PBP_OS_SWITCHED_OFF;
+		return;
+	}
+	file_system = pbp_os_file_system_trust(file->fd);
+	file->method = wanted == PBP_OS_AUTO ? PBP_OS_MINCORE : wanted;
+	file->trust = pbp_direct_io() ? PBP_OS_DIRECT_IO : file_system;
+	if (file->trust != PBP_OS_TRUSTED && file->trust != PBP_OS_STACKED)
+		return;
+
+	mincore = mincore_trust(file);
+	cachestat = file_system == PBP_OS_STACKED ?
+		PBP_OS_STACKED : cachestat_trust(file, mincore);
+	if (wanted == PBP_OS_AUTO &&
+		cachestat == PBP_OS_TRUSTED && mincore == PBP_OS_TRUSTED)
+		file->method = PBP_OS_CACHESTAT;
+	file->trust = file->method == PBP_OS_CACHESTAT ? cachestat : mincore;
+}
+
+/* The server would fail to read this file, too. */
+static void
+set_unreadable(PbpOsFile *file)
+{
+	file->error = errno;
+	if (file->fd >= 0)
+		(void) CloseTransientFile(file->fd);
+	file->fd = -1;
+	file->bytes = 0;
+	file->method = PBP_OS_AUTO;
+	file->trust = PBP_OS_UNREADABLE;
+}
+
+/*
+ * As choose_method(), but keeps the result for other files of the statement on
+ * the same file system, if the server's user owns them: nothing else could
+ * make a difference.  Choosing takes five of the nine system calls for a small
+ * file, and a database has hundreds of files.
+ */
+static void
+choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
+{
+	static struct
+	{
+		TimestampTz statement;
+		dev_t		device;
+		uid_t		owner;
+		PbpOsMethod wanted;
+		PbpOsMethod method;
+		PbpOsTrust	trust;
+	}			last = {.statement = -1};
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+
+	file->method = PBP_OS_AUTO;
+	if (last.statement == statement && last.device == info->st_dev &&
+		last.owner == info->st_uid && last.wanted == wanted)
+	{
+		file->method = last.method;
+		file->trust = last.trust;
+		return;
+	}
+
+	choose_method(file, wanted);
+	if (file->trust == PBP_OS_UNREADABLE)
+		set_unreadable(file);
+	if (file->trust == PBP_OS_UNREADABLE || info->st_uid != geteuid())
+		return;
+	last.statement = statement;
+	last.device = info->st_dev;
+	last.owner = info->st_uid;
+	last.wanted = wanted;
+	last.method = file->method;
+	last.trust = file->trust;
+}
+
+/* ---- segments ---- */
+
+/* Path relative to the data directory, where the server runs.  Palloc'd. */
+static char *
+segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
+{
+	char	   *base = pbp_relation_path(locator, fork);
+	char	   *path;
+
+	if (segment == 0)
+		return base;
+	path = psprintf("%s.%d", base, segment);
+	pfree(base);
+	return path;
+}
+
+/* A directory can be opened but not read, so it counts as unreadable. */
+static bool
+stat_file(int fd, struct stat *info)
+{
+	if (fstat(fd, info) != 0)
+		return false;
+	errno = EISDIR;
+	return !S_ISDIR(info->st_mode);
+}
+
+/*
+ * Opens a segment of a fork and chooses the method for it.  Returns false if
+ * the file does not exist, as when the relation was dropped or has become
+ * shorter.  A file that cannot be opened for another reason is
+ * PBP_OS_UNREADABLE.
+ *
+ * The server counts the descriptor and closes it if the transaction is rolled
+ * back.  Two system calls, and five more for the first file of a statement.
+ */
+bool
+pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
+			PbpOsMethod wanted, PbpOsFile *file)
+{
+	struct stat info;
+
+	file->path = segment_path(locator, fork, segment);
+	file->fd = OpenTransientFile(file->path, O_RDONLY | PG_BINARY);
+	if (file->fd < 0 && errno == ENOENT)
+	{
+		pfree(file->path);
+		return false;
+	}
+	if (file->fd < 0 || !stat_file(file->fd, &info))
+	{
+		set_unreadable(file);
+		return true;
+	}
+	file->error = 0;
+	file->bytes = info.st_size;
+	choose_method_once(file, &info, wanted);
+	return true;
+}
+
+void
+pbp_os_close(PbpOsFile *file)
+{
+	if (file->fd >= 0)
+		(void) CloseTransientFile(file->fd);
+	file->fd = -1;
+	pfree(file->path);
+}
+
+/* Adds a file to those judged before.  Returns false if it is unreadable. */
+bool
+pbp_os_judge(PbpOsVerdict *verdict, const PbpOsFile *file)
+{
+	bool		readable = file->trust != PBP_OS_UNREADABLE;
+
+	if (verdict->trust == PBP_OS_TRUSTED || !readable)
+	{
+		verdict->method = file->method;
+		verdict->trust = file->trust;
+	}
+	if (!readable)
+	{
+		verdict->path = pstrdup(file->path);
+		verdict->error = file->error;
+	}
+	return readable;
+}
+
+/* Begins a walk; pbp_os_next() opens each segment, also the first. */
+void
+pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork,
+			PbpOsMethod wanted)
+{
+	walk->locator = *locator;
+	walk->fork = fork;
+	walk->method = wanted;
+	walk->segment = -1;
+}
+
+/*
+ * Closes the open segment and opens the next.  Returns false after the last,
+ * which is the first one that is not full: the server may leave empty files
+ * behind it.
+ */
+bool
+pbp_os_next(PbpOsWalk *walk)
+{
+	bool		was_last = false;
+
+	if (walk->segment >= 0)
+	{
+		was_last = walk->file.bytes < PBP_SEGMENT_BYTES;
+		pbp_os_close(&walk->file);
+	}
+	CHECK_FOR_INTERRUPTS();
+	return !was_last &&
+		pbp_os_open(&walk->locator, walk->fork, ++walk->segment, walk->method, &walk->file);
+}
+
+/*
+ * Returns the length of a fork, up to the first segment that does not exist
+ * or cannot be reached.  One system call per segment; opens none.
+ */
+int64
+pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork)
+{
+	int64		nblocks = 0;
+	struct stat info = {.st_size = PBP_SEGMENT_BYTES};
+
+	for (int segment = 0; info.st_size >= PBP_SEGMENT_BYTES; segment++)
+	{
+		char	   *path = segment_path(locator, fork, segment);
+		bool		found = stat(path, &info) == 0;
+
+		pfree(path);
+		if (!found)
+			break;
+		nblocks += info.st_size / BLCKSZ;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return nblocks;
+}

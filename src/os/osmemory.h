@@ -1,0 +1,108 @@
+/*-------------------------------------------------------------------------
+ *
+ * osmemory.h
+ *	  The page cache that this server can have, and the sizes of shared_buffers
+ *	  that fit into its memory.
+ *
+ * The capacity of the page cache is what the page cache of the server's files
+ * can grow to at today's shared_buffers: free memory plus the page cache, minus
+ * what other files hold of the active list, minus the kernel's own reserve of
+ * free memory, and minus the part of the server's shared memory that no session
+ * has used yet, since that will be taken later.  All other memory counts as
+ * taken: private memory as much as there is now (swap space changes nothing),
+ * shared memory of this server and of others, huge pages, the kernel's own.
+ * Since it is neither free nor page cache, none of it is added up, and none is
+ * counted twice.
+ *
+ * It is the smallest of such capacities: of the machine, and of each memory
+ * cgroup of this process, its own and its ancestors.  In a group, its limit
+ * minus its memory in use counts as free.  Limits of ancestors that cannot be
+ * seen from inside a container are unknown, but for v1's smallest one.
+ *
+ * Needs nothing of PostgreSQL and compiles alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_OSMEMORY_H
+#define PBP_OSMEMORY_H
+
+#include "os/procfile.h"
+
+/*
+ * What a size that fits must leave of the capacity: this share of all memory or
+ * of the cgroup's limit, and half of the private memory that is in use there,
+ * for more of it and for a page cache that reads and writes can go through.
+ */
+#define PBP_RESERVE_SHARE		(1.0 / 16)
+#define PBP_RESERVE_OF_PRIVATE	0.5
+
+/* What is known about the server. */
+typedef struct PbpServerMemory
+{
+	int64_t		pool_bytes;		/* shared_buffers */
+	int64_t		unused_bytes;	/* of its shared memory: takes no memory yet */
+	int64_t		huge_page_bytes;	/* size of the pages of its shared memory;
+									 * 0: no huge pages */
+	double		page_tables;	/* that a byte of shared memory takes, if all
+								 * processes use it; not with huge pages */
+	int64_t		own_file_bytes; /* page cache of its files; PBP_UNKNOWN: other
+								 * files hold none */
+} PbpServerMemory;
+
+typedef enum PbpMemoryHolder
+{
+	PBP_HELD_BY_MACHINE,
+	PBP_HELD_BY_CGROUP
+} PbpMemoryHolder;
+
+typedef struct PbpOsMemory
+{
+	bool		known;			/* false: the kernel gives no information */
+	bool		lru_gen;		/* the kernel evicts by MGLRU */
+	PbpMemoryHolder holder;		/* what makes the capacity as small as it is */
+	int64_t		limit_bytes;	/* all memory of this holder */
+	int64_t		cache_bytes;	/* capacity of the page cache */
+
+	/* What shared memory can grow by; PBP_NO_LIMIT possible. */
+	int64_t		machine_room;
+	int64_t		cgroup_room;
+	int64_t		huge_page_room;
+	PbpServerMemory server;
+} PbpOsMemory;
+
+/* Whether a size fits, or what the obstacle is. */
+typedef enum PbpFit
+{
+	PBP_FITS,
+	PBP_FIT_UNKNOWN,
+	PBP_EXCEEDS_MACHINE,
+	PBP_EXCEEDS_CGROUP,
+	PBP_EXCEEDS_HUGE_PAGES
+} PbpFit;
+
+/* The smaller of both, in bytes. */
+static inline int64_t
+pbp_at_most_mb(int64_t bytes, int64_t megabytes)
+{
+	return bytes < megabytes << 20 ? bytes : megabytes << 20;
+}
+
+/*
+ * What depends on the pool's size, in bytes: a buffer's descriptor, hash table
+ * entry and the like are 2.3 % of it.  By default, the buffers for WAL grow with
+ * the pool up to 16 MB, and three buffers for transactions up to 8 MB each (from
+ * 17 on).
+ */
+static inline int64_t
+pbp_pool_bytes(int64_t shared_buffers)
+{
+	return shared_buffers + shared_buffers / 1000 * 23 + pbp_at_most_mb(shared_buffers / 32, 16) +
+		3 * pbp_at_most_mb(shared_buffers / 512, 8);
+}
+
+extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,
+							   PbpOsMemory *memory);
+extern PbpFit pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes);
+extern bool pbp_in_huge_pages(const char *root, const void *address);
+
+#endif							/* PBP_OSMEMORY_H */

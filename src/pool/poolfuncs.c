@@ -1,0 +1,276 @@
+/*-------------------------------------------------------------------------
+ *
+ * poolfuncs.c
+ *	  SQL functions about the state of the buffer pool.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "commands/tablespace.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "base/args.h"
+#include "base/compat.h"
+#include "base/relations.h"
+#include "base/rows.h"
+#include "pool/descriptors.h"
+#include "pool/poolfuncs.h"
+#include "pool/serverstats.h"
+#include "pool/sweep.h"
+
+#define HISTOGRAM_COLS		7
+#define RELATIONS_COLS		12
+#define CLOCK_COLS			7
+#define CLOCK_RATE_COLS		5
+
+PG_FUNCTION_INFO_V1(pgbufprobe_usagecount_histogram);
+PG_FUNCTION_INFO_V1(pgbufprobe_relations);
+PG_FUNCTION_INFO_V1(pgbufprobe_clock);
+PG_FUNCTION_INFO_V1(pgbufprobe_clock_rate);
+
+/* An error is largest near half of the pool, so a smaller count may have a larger error. */
+static int64
+largest_error(const PbpBufferCount *count, int nread)
+{
+	int64		error = pbp_estimate_error(nread, NBuffers, count->buffers);
+
+	error = Max(error, pbp_estimate_error(nread, NBuffers, count->dirty));
+	return Max(error, pbp_estimate_error(nread, NBuffers, count->pinned));
+}
+
+static void
+emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
+				  const PbpBufferCount *count, int64 total, int nread)
+{
+	Row			row = {0};
+
+	if (usage >= 0)
+		add_datum(&row, Int32GetDatum(usage));
+	else
+		add_null(&row);
+	add_count(&row, count->buffers);
+	add_count(&row, count->buffers * BLCKSZ);
+	add_count(&row, count->dirty);
+	add_count(&row, count->pinned);
+	add_share(&row, count->buffers, total);
+	add_count(&row, largest_error(count, nread));
+	emit_row(rsinfo, &row, HISTOGRAM_COLS);
+}
+
+Datum
+pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			nread = sample_arg(fcinfo, 1);
+	PbpHistogram histogram;
+	int64		total;
+
+	if (PG_ARGISNULL(0))
+		pbp_histogram(nread, &histogram);
+	else
+	{
+		PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
+
+		pbp_relation_histogram(&locator, nread, &histogram);
+	}
+
+	total = histogram.unused.buffers;
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		total += histogram.usage[i].buffers;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		emit_buffer_count(rsinfo, i, &histogram.usage[i], total, nread);
+	emit_buffer_count(rsinfo, -1, &histogram.unused, total, nread);
+	return (Datum) 0;
+}
+
+/* Largest first, then by OIDs for a stable order. */
+static int
+compare_relations(const void *a, const void *b)
+{
+	const PbpRelationCount *one = a;
+	const PbpRelationCount *other = b;
+	int64		difference = pbp_relation_buffers(other) - pbp_relation_buffers(one);
+
+	CHECK_FOR_INTERRUPTS();
+	if (difference != 0)
+		return difference > 0 ? 1 : -1;
+	return memcmp(one, other, offsetof(PbpRelationCount, dirty));
+}
+
+/* The relation that owns these pages; InvalidOid if this database does not know it. */
+Oid
+relation_of(const PbpLocator *locator)
+{
+	if (OidIsValid(locator->dbOid) && locator->dbOid != MyDatabaseId)
+		return InvalidOid;
+	return RelidByRelfilenumber(locator->spcOid, locator->relNumber);
+}
+
+Datum
+usagecounts_array(const int64 *usage)
+{
+	Datum		elements[PBP_USAGE_LEVELS];
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		elements[i] = Int64GetDatum(usage[i]);
+	return PointerGetDatum(construct_array(elements, PBP_USAGE_LEVELS, INT8OID,
+										   sizeof(int64), FLOAT8PASSBYVAL,
+										   TYPALIGN_DOUBLE));
+}
+
+/* database, tablespace, relfilenode, fork, relation */
+void
+add_storage(Row *row, const PbpLocator *locator, ForkNumber fork)
+{
+	Oid			relation = relation_of(locator);
+
+	add_name(row, get_database_name(locator->dbOid));
+	add_name(row, get_tablespace_name(locator->spcOid));
+	add_datum(row, ObjectIdGetDatum(locator->relNumber));
+	add_text(row, forkNames[fork]);
+	if (OidIsValid(relation))
+		add_datum(row, ObjectIdGetDatum(relation));
+	else
+		add_null(row);
+}
+
+/* the same, buffers, bytes */
+void
+add_relation(Row *row, const PbpRelationCount *count)
+{
+	add_storage(row, &count->locator, count->fork);
+	add_count(row, pbp_relation_buffers(count));
+}
+
+static void
+emit_relation_count(ReturnSetInfo *rsinfo, const void *item,
+					void *arg pg_attribute_unused())
+{
+	const PbpRelationCount *count = item;
+	Row			row = {0};
+	int64		usage_sum = 0;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		usage_sum += i * count->usage[i];
+
+	add_relation(&row, count);
+	add_count(&row, pbp_relation_buffers(count) * BLCKSZ);
+	add_count(&row, count->dirty);
+	add_count(&row, count->pinned);
+	add_quotient(&row, (double) usage_sum, (double) pbp_relation_buffers(count));
+	add_datum(&row, usagecounts_array(count->usage));
+	add_count(&row, count->buffers_error);
+	emit_row(rsinfo, &row, RELATIONS_COLS);
+}
+
+/* Returns every relation and fork found in this number of buffers, largest first; palloc'd. */
+PbpRelationCount *
+sorted_relations(int nread, int *nrelations)
+{
+	PbpRelationCount *counts = pbp_count_relations(nread, nrelations);
+
+	qsort(counts, *nrelations, sizeof(*counts), compare_relations);
+	return counts;
+}
+
+/* One row for each of them. */
+void
+emit_relations(FunctionCallInfo fcinfo, int nread, RowEmitter emit, void *arg)
+{
+	int			nrelations;
+	PbpRelationCount *counts = sorted_relations(nread, &nrelations);
+
+	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit, arg);
+	pfree(counts);
+}
+
+Datum
+pgbufprobe_relations(PG_FUNCTION_ARGS)
+{
+	emit_relations(fcinfo, sample_arg(fcinfo, 0), emit_relation_count, NULL);
+	return (Datum) 0;
+}
+
+Datum
+pgbufprobe_clock(PG_FUNCTION_ARGS)
+{
+	Row			row = {0};
+	PbpClock	clock = pbp_read_clock();
+	PbpPublished published = pbp_read_published();
+
+	add_text(&row, psprintf(UINT64_FORMAT "-%08x", (uint64) PgStartTime, pbp_shared_memory_id()));
+	add_count(&row, NBuffers);
+	add_count(&row, clock.hand);
+	add_count(&row, clock.passes);
+	add_count(&row, pbp_ticks(clock));
+	add_count(&row, published.allocations);
+	if (published.reset_at != 0)
+		add_datum(&row, TimestampTzGetDatum(published.reset_at));
+	else
+		add_null(&row);
+	return row_datum(fcinfo, &row, CLOCK_COLS);
+}
+
+/* Sleeps, but reacts to interrupts at once. */
+static void
+sleep_ms(int64 duration_ms)
+{
+	int64		end_ns = pbp_now_ns() + duration_ms * 1000000;
+	int64		left_ns;
+
+	while ((left_ns = end_ns - pbp_now_ns()) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 (long) (left_ns / 1000000 + 1), PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Measures the speed of the clock hand, for at least this long. */
+ClockRate
+watch_clock(int64 duration_ms)
+{
+	PbpClock	from = pbp_read_clock();
+	int64		from_ns = pbp_now_ns();
+	ClockRate	rate;
+
+	sleep_ms(duration_ms);
+	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
+	return rate;
+}
+
+Datum
+pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
+{
+	int64		duration_ms = duration_arg_ms(fcinfo, 0);
+	Row			row = {0};
+	ClockRate	rate;
+	int64		from_allocations;
+	double		allocations;
+
+	from_allocations = pbp_read_published().allocations;
+	rate = watch_clock(duration_ms);
+	allocations = (double) (pbp_read_published().allocations - from_allocations);
+
+	add_measure(&row, rate.seconds);
+	add_measure(&row, rate.ticks / rate.seconds);
+	/* fewer than before: the statistics were reset */
+	add_quotient(&row, allocations, allocations >= 0 ? rate.seconds : 0);
+	add_quotient(&row, rate.ticks, allocations);
+	add_quotient(&row, NBuffers * rate.seconds, rate.ticks);
+	return row_datum(fcinfo, &row, CLOCK_RATE_COLS);
+}

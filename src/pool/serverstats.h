@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * serverstats.h
+ *	  Counts taken from the server's own statistics.
+ *
+ * The buffer allocations that the background writer has published, and the
+ * blocks that sessions were given from shared buffers or had read.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_SERVERSTATS_H
+#define PBP_SERVERSTATS_H
+
+#include "datatype/timestamp.h"
+
+/* What the background writer has published since its statistics were reset. */
+typedef struct PbpPublished
+{
+	int64		allocations;
+	TimestampTz reset_at;		/* 0: never */
+} PbpPublished;
+
+/*
+ * Accesses to blocks since the server started or its statistics were reset.
+ * Without PBP_COUNTS_APART, "reads" has all of them but the hits.
+ */
+typedef struct PbpAccessCounts
+{
+	int64		hits;
+	int64		reads;
+	int64		extends;		/* blocks added to relations */
+	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
+	int64		ring_extends;
+} PbpAccessCounts;
+
+/* Databases with statistics of their own; empty with PBP_COUNTS_APART. */
+typedef struct PbpDatabases
+{
+	Oid		   *oids;			/* InvalidOid: relations shared by all databases */
+	int			ndatabases;
+	int			max_databases;
+} PbpDatabases;
+
+extern PbpPublished pbp_read_published(void);
+extern void pbp_find_databases(PbpDatabases *databases);
+extern uint64 pbp_wal_position(void);
+extern PbpAccessCounts pbp_access_counts(const PbpDatabases *databases);
+
+#endif							/* PBP_SERVERSTATS_H */

@@ -1,0 +1,467 @@
+/*-------------------------------------------------------------------------
+ *
+ * sweep.c
+ *	  The clock sweep: the cost of searches for a victim buffer, replayed on a
+ *	  private overlay or run live, and the position of the hand.
+ *
+ * Full scans of the descriptors belong in descriptors.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/spin.h"
+
+#include "base/bitmap.h"
+#include "base/compat.h"
+#include "pool/sweep.h"
+
+/* buffers inspected between two checks for interrupts, about a millisecond */
+#define INSPECTED_PER_CHECK		32768
+
+#define SMALLEST_PAGE			4096	/* of memory */
+
+/* overlay: the replay has not taken this free buffer yet */
+#define OVERLAY_ON_FREE_LIST	0x80
+/* overlay: how often the replay has decremented the usage count */
+#define OVERLAY_DECREMENTS		0x7F
+
+StaticAssertDecl(BM_MAX_USAGE_COUNT <= OVERLAY_DECREMENTS,
+				 "usage counts must fit the overlay");
+
+typedef struct Replay
+{
+	bool		worst;			/* assume the highest usage count everywhere */
+	int64		left;			/* buffers that it may still inspect */
+	uint8	   *overlay;		/* one byte per buffer */
+	int			free_left;		/* free buffers not taken yet */
+	int			free_next;		/* where to search for the next one */
+
+	/* private stand-ins for the server's control structure */
+	pg_atomic_uint32 hand;
+	pg_atomic_uint32 allocations;
+	slock_t		free_list_lock;
+} Replay;
+
+/* Buffers that a live run took from the free list, in that order. */
+typedef struct HeldBuffers
+{
+	int			nheld;
+	int			max_held;
+	int		   *buf_ids;
+	uint8	   *is_held;		/* one bit per buffer */
+} HeldBuffers;
+
+/*
+ * Makes the kernel map these descriptors into this process before the clock
+ * starts: a backend pays for that once, and not in its searches and scans.
+ * Reads one descriptor per page, so the processor's caches stay cold.
+ */
+void
+pbp_map_descriptors(int first, int end)
+{
+	for (int i = first; i < end; i += SMALLEST_PAGE / sizeof(BufferDescPadded))
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) pbp_read_state(GetBufferDescriptor(i));
+	}
+}
+
+/*
+ * Reads the hand and its passes at one instant, under the strategy spinlock.
+ *
+ * The second argument must be NULL: otherwise the server's function would reset
+ * a counter that the background writer depends on.
+ */
+PbpClock
+pbp_read_clock(void)
+{
+	PbpClock	clock;
+
+	clock.hand = StrategySyncStart(&clock.passes, NULL);
+	return clock;
+}
+
+int64
+pbp_ticks(PbpClock clock)
+{
+	return (int64) clock.passes * NBuffers + clock.hand;
+}
+
+/* Correct even if the server's 32-bit counter of passes has wrapped around. */
+int64
+pbp_ticks_between(PbpClock from, PbpClock to)
+{
+	return (int64) (uint32) (to.passes - from.passes) * NBuffers +
+		(to.hand - from.hand);
+}
+
+static void
+add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
+{
+	if (!cost->stopped)
+	{
+		cost->victims++;
+		pbp_latency_add(&cost->latency, elapsed_ns);
+	}
+	if (inspected > 0)
+	{
+		cost->sweeps++;
+		cost->sweep_ns += (double) elapsed_ns;
+	}
+	cost->inspected += inspected;
+	cost->inspected_max = Max(cost->inspected_max, inspected);
+}
+
+/* ---- replay ---- */
+
+/*
+ * Marks the free buffers that are unpinned and unused.  The server's search
+ * removes all others from the free list.
+ */
+static void
+mark_free_buffers(Replay *replay)
+{
+	for (int i = 0; i < NBuffers; i++)
+	{
+		BufferDesc *desc = GetBufferDescriptor(i);
+		PbpBufState state = pbp_read_state(desc);
+
+		if (pbp_on_free_list(desc) &&
+			BUF_STATE_GET_REFCOUNT(state) == 0 &&
+			BUF_STATE_GET_USAGECOUNT(state) == 0)
+		{
+			replay->overlay[i] = OVERLAY_ON_FREE_LIST;
+			replay->free_left++;
+		}
+		if (i % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+init_replay(Replay *replay, const PbpSweepPlan *plan)
+{
+	memset(replay, 0, sizeof(*replay));
+	replay->worst = (plan->scenario == PBP_WORST);
+	replay->left = plan->max_inspected;
+	replay->overlay = MemoryContextAllocExtended(CurrentMemoryContext, NBuffers,
+												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	pg_atomic_init_u32(&replay->allocations, 0);
+	SpinLockInit(&replay->free_list_lock);
+
+	pbp_map_descriptors(0, NBuffers);
+	if (!replay->worst && pbp_have_free_buffer())
+		mark_free_buffers(replay);
+	pg_atomic_init_u32(&replay->hand, (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
+}
+
+/* Takes the next buffer from the replayed free list, as the server does. */
+static void
+replay_free_buffer(Replay *replay, PbpSweepCost *cost)
+{
+	int64		start;
+	BufferDesc *desc;
+	PbpBufState state;
+
+	while (!(replay->overlay[replay->free_next] & OVERLAY_ON_FREE_LIST))
+	{
+		if (++replay->free_next % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	desc = GetBufferDescriptor(replay->free_next);
+	replay->overlay[replay->free_next] = 0;
+	replay->free_left--;
+
+	start = pbp_now_ns();
+	pg_atomic_fetch_add_u32(&replay->allocations, 1);
+	SpinLockAcquire(&replay->free_list_lock);
+	SpinLockRelease(&replay->free_list_lock);
+	state = pbp_inspect_header(desc);
+	add_search(cost, pbp_now_ns() - start, 0);
+
+	cost->from_freelist++;
+	if (state & BM_DIRTY)
+		cost->dirty_victims++;
+}
+
+/* Moves the replayed hand by one buffer; returns the buffer that it was at. */
+static uint32
+replay_tick(Replay *replay)
+{
+	uint32		victim = pg_atomic_fetch_add_u32(&replay->hand, 1);
+
+	if (victim >= (uint32) NBuffers)
+	{
+		victim = 0;
+		pg_atomic_write_u32(&replay->hand, 1);
+	}
+	return victim;
+}
+
+static void
+report_all_pinned(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+			 errmsg("no unpinned buffers available"),
+			 errdetail("Every buffer was pinned when the replay inspected it.")));
+}
+
+/*
+ * Moves the replayed hand to the next victim and sets its state.  Returns false
+ * if the replay has inspected as many buffers as it may.
+ *
+ * Follows the server's search step by step: the same order, the same atomic
+ * operations on the same headers, and one on a private hand.  Only the
+ * decrement goes to the overlay instead of the header, so no usage count
+ * changes.  To other sessions this backend looks like one that searches for a
+ * victim: it locks each header in turn up to PostgreSQL 18.
+ */
+static bool
+replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected, int64 *skipped_pinned)
+{
+	int			without_change = NBuffers;
+
+	pg_atomic_fetch_add_u32(&replay->allocations, 1);
+	while (replay->left-- > 0)
+	{
+		uint32		victim = replay_tick(replay);
+		uint8	   *decrements = &replay->overlay[victim];
+		PbpBufState state = pbp_inspect_header(GetBufferDescriptor(victim));
+		int			usage = replay->worst ? BM_MAX_USAGE_COUNT : BUF_STATE_GET_USAGECOUNT(state);
+
+		(*inspected)++;
+		if (BUF_STATE_GET_REFCOUNT(state) != 0)
+		{
+			(*skipped_pinned)++;
+			if (--without_change == 0)
+				report_all_pinned();
+		}
+		else if (usage > (*decrements & OVERLAY_DECREMENTS))
+		{
+			(*decrements)++;
+			without_change = NBuffers;
+		}
+		else
+		{
+			*victim_state = state;
+			return true;
+		}
+
+		if (*inspected % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return false;
+}
+
+static void
+replay_victims(const PbpSweepPlan *plan, PbpSweepCost *cost)
+{
+	Replay		replay;
+
+	init_replay(&replay, plan);
+	for (int i = 0; i < plan->victims && !cost->stopped; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+
+		if (replay.free_left > 0)
+			replay_free_buffer(&replay, cost);
+		else
+		{
+			int64		inspected = 0;
+			int64		start = pbp_now_ns();
+			PbpBufState state = 0;
+
+			cost->stopped = !replay_search(&replay, &state, &inspected, &cost->skipped_pinned);
+			add_search(cost, pbp_now_ns() - start, inspected);
+			if (state & BM_DIRTY)
+				cost->dirty_victims++;
+		}
+	}
+	pfree(replay.overlay);
+}
+
+/* ---- live ---- */
+
+/* To be called before the search, since nothing may fail after it. */
+static void
+reserve_held(HeldBuffers *held)
+{
+	if (held->nheld < held->max_held)
+		return;
+	held->max_held *= 2;
+	held->buf_ids = repalloc_huge(held->buf_ids,
+								  (Size) held->max_held * sizeof(int));
+}
+
+/*
+ * A victim without a tag came from the free list, unless the hand has just
+ * passed it.  If other sessions move the hand too, this is uncertain, and the
+ * answer is yes: an additional free buffer on the list does no harm.
+ */
+static bool
+came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
+					PbpBufState state, PbpClock before, PbpClock after)
+{
+	int			id = desc->buf_id;
+
+	if (!PBP_HAS_FREE_LIST || (state & BM_TAG_VALID))
+		return false;
+	if (pbp_bit_is_set(held->is_held, id))
+		return false;
+	return pbp_ticks_between(before, after) == 0 ||
+		(after.hand + NBuffers - 1) % NBuffers != id;
+}
+
+/*
+ * Puts all buffers back, the last one first, which restores the list's order.
+ *
+ * A buffer that another session has taken in the meantime is left alone.  One
+ * that is taken between the check and the push does no harm: the server removes
+ * used buffers when it finds them on the list.
+ */
+static void
+give_back_held(int code pg_attribute_unused(), Datum arg)
+{
+	HeldBuffers *held = (HeldBuffers *) DatumGetPointer(arg);
+
+	while (held->nheld > 0)
+	{
+		BufferDesc *desc = GetBufferDescriptor(held->buf_ids[--held->nheld]);
+		PbpBufState state = LockBufHdr(desc);
+		bool		still_free = !(state & BM_TAG_VALID) &&
+			BUF_STATE_GET_REFCOUNT(state) == 0;
+
+		pbp_unlock_header(desc, state);
+		if (still_free)
+			pbp_push_free_buffer(desc);
+	}
+}
+
+/*
+ * Counts the pinned buffers among those that the hand has passed, which the
+ * server's search does not report.  Not part of the measured time.
+ */
+static int64
+count_pinned_behind(PbpClock before, int64 inspected)
+{
+	int64		pinned = 0;
+	int			i = before.hand;
+
+	for (int64 n = 0; n < inspected; n++)
+	{
+		if (BUF_STATE_GET_REFCOUNT(pbp_read_state(GetBufferDescriptor(i))) != 0)
+			pinned++;
+		if (++i >= NBuffers)
+			i = 0;
+		if (n % INSPECTED_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return pinned;
+}
+
+/* Runs the server's own search and releases the victim. */
+static void
+live_search(HeldBuffers *held, PbpSweepCost *cost)
+{
+	PbpClock	before;
+	PbpClock	after;
+	PbpBufState state;
+	BufferDesc *desc;
+	int64		start;
+	int64		elapsed_ns;
+	int64		inspected;
+
+	reserve_held(held);
+	pbp_prepare_victim();
+	before = pbp_read_clock();
+
+	start = pbp_now_ns();
+	desc = pbp_find_victim(&state);
+	elapsed_ns = pbp_now_ns() - start;
+
+	after = pbp_read_clock();
+	pbp_release_victim(desc);
+
+	if (came_from_free_list(held, desc, state, before, after))
+	{
+		int			id = desc->buf_id;
+
+		held->buf_ids[held->nheld++] = id;
+		pbp_set_bit(held->is_held, id);
+		cost->from_freelist++;
+		inspected = 0;
+	}
+	else
+		inspected = pbp_ticks_between(before, after);
+
+	add_search(cost, elapsed_ns, inspected);
+	cost->skipped_pinned += count_pinned_behind(before, inspected);
+	if (state & BM_DIRTY)
+		cost->dirty_victims++;
+}
+
+/*
+ * Buffers from the free list go back to its head, where the next search would
+ * find them again.  So they are held until the end, which may be an error, a
+ * cancel or the end of this process.
+ */
+static void
+live_victims(int victims, PbpSweepCost *cost)
+{
+	HeldBuffers held;
+
+	held.nheld = 0;
+	held.max_held = 1024;
+	held.buf_ids = palloc(held.max_held * sizeof(int));
+	held.is_held = palloc0(PBP_BITMAP_BYTES(NBuffers));
+
+	pbp_map_descriptors(0, NBuffers);
+	PG_ENSURE_ERROR_CLEANUP(give_back_held, PointerGetDatum(&held));
+	{
+		for (int i = 0; i < victims; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			live_search(&held, cost);
+		}
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(give_back_held, PointerGetDatum(&held));
+	give_back_held(0, PointerGetDatum(&held));
+
+	pfree(held.buf_ids);
+	pfree(held.is_held);
+}
+
+/*
+ * Times the search for each of many victims.
+ *
+ * A replay (current, worst) changes nothing shared, and does what the server
+ * would do if no other session did anything.  It locks what the server's search
+ * locks, one header at a time, and takes its time, about 20 ns per buffer.
+ * Memory: one byte per buffer.
+ *
+ * A live run moves the hand and ages usage counts, as any search does.  Its
+ * inspected buffers include those that other sessions' searches pass at the
+ * same time.  While it holds buffers from the free list, other sessions do not
+ * find them there.  It cannot be interrupted within a search, nor while it puts
+ * buffers back, and ignores max_inspected.  Memory: one bit per buffer, and 4
+ * bytes for each buffer from the free list.
+ */
+void
+pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost)
+{
+	memset(cost, 0, sizeof(*cost));
+	pbp_latency_init(&cost->latency);
+
+	if (plan->scenario == PBP_LIVE)
+		live_victims(plan->victims, cost);
+	else
+		replay_victims(plan, cost);
+
+	pbp_latency_finish(&cost->latency);
+	cost->sweep_ns = Max(cost->sweep_ns - (double) cost->sweeps * cost->latency.clock_ns, 0);
+}

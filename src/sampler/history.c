@@ -1,0 +1,283 @@
+/*-------------------------------------------------------------------------
+ *
+ * history.c
+ *	  What the sampler publishes in shared memory: a ring of samples, and the
+ *	  latest advice.
+ *
+ * One lock protects both.  It is held while samples are copied, and only the
+ * worker waits for that long.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/atomics.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+
+#include "base/latency.h"
+#include "base/settings.h"
+#include "sampler/history.h"
+
+#define TRANCHE			"pgbufprobe"
+
+/* how far back the speed of the hand is averaged */
+#define RATE_SECONDS	300
+
+/* how late a sample may come on a busy machine */
+#define GRACE_NS		INT64CONST(5000000000)
+
+typedef struct SamplerShared
+{
+	pg_atomic_uint64 next_sample_ns;	/* when one will have been taken, by
+										 * pbp_now_ns(); 0: never */
+	LWLock	   *lock;			/* protects all below */
+	int64		nsamples;		/* since the ring was emptied */
+	uint32		nresets;
+	bool		has_begun;		/* a worker has run since this was created */
+	PbpAdviceReport advice;
+	PbpAdviceReport advice_before;	/* the last one before a restart */
+	PbpSample	ring[FLEXIBLE_ARRAY_MEMBER];
+} SamplerShared;
+
+static SamplerShared *shared = NULL;
+
+static Size
+shared_bytes(void)
+{
+	return add_size(offsetof(SamplerShared, ring),
+					mul_size(pbp_history_size, sizeof(PbpSample)));
+}
+
+void
+pbp_sampler_request_shared(void)
+{
+	RequestAddinShmemSpace(shared_bytes());
+	RequestNamedLWLockTranche(TRANCHE, 1);
+}
+
+void
+pbp_sampler_init_shared(void)
+{
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	shared = ShmemInitStruct("pgbufprobe", shared_bytes(), &found);
+	if (!found)
+	{
+		memset(shared, 0, offsetof(SamplerShared, ring));
+		pg_atomic_init_u64(&shared->next_sample_ns, 0);
+		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+/* True if pgbufprobe is in shared_preload_libraries. */
+bool
+pbp_sampler_is_loaded(void)
+{
+	return shared != NULL;
+}
+
+/* A sample by its number since the ring was emptied. */
+static PbpSample *
+sample_at(int64 number)
+{
+	return &shared->ring[number % pbp_history_size];
+}
+
+/* ---- for readers ---- */
+
+/* Copies of the samples in the ring, oldest first; palloc'd. */
+PbpSample *
+pbp_history(int *nsamples)
+{
+	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
+												 mul_size(pbp_history_size, sizeof(*samples)));
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*nsamples = (int) Min(shared->nsamples, pbp_history_size);
+	for (int i = 0; i < *nsamples; i++)
+		samples[i] = *sample_at(shared->nsamples - *nsamples + i);
+	LWLockRelease(shared->lock);
+	return samples;
+}
+
+/* True if samples are being taken; by the settings, the newest may be an hour old. */
+static bool
+history_is_current(void)
+{
+	int64		next_ns = (int64) pg_atomic_read_u64(&shared->next_sample_ns);
+
+	return pbp_sampler_on && next_ns != 0 && pbp_now_ns() <= next_ns + GRACE_NS;
+}
+
+/*
+ * How far the hand went in the last minutes, by the newest samples and at least
+ * one.  False: the worker takes no samples now, or has taken only one.
+ */
+bool
+pbp_history_rate(double *seconds, double *ticks)
+{
+	int64		oldest;
+
+	*seconds = *ticks = 0;
+	if (shared == NULL || !history_is_current())
+		return false;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	oldest = Max(0, shared->nsamples - pbp_history_size);
+	for (int64 i = shared->nsamples - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
+	{
+		const PbpSample *sample = sample_at(i);
+
+		if (sample->elapsed_ns == 0)
+			break;
+		*seconds += (double) sample->elapsed_ns / 1e9;
+		*ticks += (double) sample->new_ticks;
+	}
+	LWLockRelease(shared->lock);
+	return *seconds > 0;
+}
+
+/*
+ * Empties the ring.  The worker starts over, too, when it wakes up.  The file that
+ * would fill the ring again after a restart must be removed after that.
+ */
+void
+pbp_history_reset(void)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared->nsamples = 0;
+	shared->nresets++;
+	memset(&shared->advice, 0, sizeof(shared->advice));
+	memset(&shared->advice_before, 0, sizeof(shared->advice_before));
+	LWLockRelease(shared->lock);
+}
+
+/*
+ * The latest report; until it knows as much as that of before a restart, the
+ * latter.  An empty one if there is no worker.
+ */
+void
+pbp_read_advice(PbpAdviceReport *report)
+{
+	PbpAdviceReport *before;
+
+	memset(report, 0, sizeof(*report));
+	if (shared == NULL)
+		return;
+	before = palloc(sizeof(*before));
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*report = shared->advice;
+	*before = shared->advice_before;
+	LWLockRelease(shared->lock);
+	if (pbp_knows_more(before, report))
+		*report = *before;
+	pfree(before);
+}
+
+/* ---- for the worker ---- */
+
+uint32
+pbp_count_resets(void)
+{
+	uint32		nresets;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	nresets = shared->nresets;
+	LWLockRelease(shared->lock);
+	return nresets;
+}
+
+/* True for the first worker: what others left in shared memory is newer than any file. */
+bool
+pbp_history_begins(void)
+{
+	bool		begins;
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	begins = !shared->has_begun;
+	shared->has_begun = true;
+	LWLockRelease(shared->lock);
+	return begins;
+}
+
+/* How many samples there are, and the number of the oldest, which may change only by a reset. */
+int
+pbp_count_samples(int64 *oldest)
+{
+	int64		nsamples;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	nsamples = shared->nsamples;
+	LWLockRelease(shared->lock);
+	*oldest = Max(0, nsamples - pbp_history_size);
+	return (int) (nsamples - *oldest);
+}
+
+/* Copies samples by their numbers; those that a reset has removed have no meaning. */
+void
+pbp_copy_samples(int64 first, int nsamples, PbpSample *samples)
+{
+	LWLockAcquire(shared->lock, LW_SHARED);
+	for (int i = 0; i < nsamples; i++)
+		samples[i] = *sample_at(first + i);
+	LWLockRelease(shared->lock);
+}
+
+/* The newest of samples of before a restart, unless there was a reset since. */
+void
+pbp_restore_samples(const PbpSample *samples, Size nsamples, uint32 resets)
+{
+	Size		room = Min(nsamples, (Size) pbp_history_size);
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (shared->nresets == resets && shared->nsamples == 0)
+	{
+		memcpy(shared->ring, samples + (nsamples - room), sizeof(PbpSample) * room);
+		shared->nsamples = (int64) room;
+	}
+	LWLockRelease(shared->lock);
+}
+
+/* Likewise. */
+void
+pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (shared->nresets == resets)
+		shared->advice_before = *report;
+	LWLockRelease(shared->lock);
+}
+
+/* When the next sample will have been taken; 0: not before the settings change. */
+void
+pbp_announce_sample(int64 next_sample_ns)
+{
+	pg_atomic_write_u64(&shared->next_sample_ns, (uint64) next_sample_ns);
+}
+
+/* Discards a sample taken before a reset that the worker has not noticed. */
+void
+pbp_put_sample(const PbpSample *sample, uint32 resets)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (shared->nresets == resets)
+	{
+		*sample_at(shared->nsamples) = *sample;
+		shared->nsamples++;
+	}
+	LWLockRelease(shared->lock);
+}
+
+/* Likewise. */
+void
+pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (shared->nresets == resets)
+		shared->advice = *report;
+	LWLockRelease(shared->lock);
+}

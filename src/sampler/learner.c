@@ -1,0 +1,381 @@
+/*-------------------------------------------------------------------------
+ *
+ * learner.c
+ *	  What the worker feeds to the advice, and when it publishes the result.
+ *
+ * The advice learns from looks at the pool, from the server's counts of
+ * accesses, and from probes of the page cache.  When to look is decided in
+ * sampler.c, and which buffers a look reads in look.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "advice/look.h"
+#include "base/latency.h"
+#include "base/settings.h"
+#include "memory/ownfiles.h"
+#include "memory/servermemory.h"
+#include "pool/serverstats.h"
+#include "sampler/learner.h"
+#include "sampler/pagesample.h"
+#include "sampler/predictions.h"
+#include "sampler/probing.h"
+
+/* sessions publish their counts of accesses as often */
+#define COUNT_NS		INT64CONST(1000000000)
+
+/* maximum age of published advice while the worker is awake */
+#define PUBLISH_NS		INT64CONST(1000000000)
+
+/* of the pool; a larger sample takes more time and hardly improves the figures */
+#define ENOUGH_PAGES	4000.0
+
+/* for as many, and some more; most of it is never touched */
+#define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
+
+/* This part of the memory is for relations and pages in use. */
+#define RELATIONS_SHARE	6
+
+/*
+ * Memory for the simulated page caches: records of 50,000 pages.  A page cache
+ * of 256 GB above which a pool of 16 GB runs has 31,000 of these, one page in
+ * 1,100.  It is at most this share of the pool, too.
+ */
+#define STORAGE_BYTES	((Size) 4 * 1024 * 1024)
+#define STORAGE_SHARE	0.01
+
+/*
+ * Databases are searched again after this many times the duration of a search,
+ * which takes tenths of a second where there are millions of tables.
+ */
+#define FIND_DATABASES_RARELY	1000
+
+struct PbpLearner
+{
+	MemoryContext context;
+	PbpAdvice  *advice;			/* NULL: none is wanted, or no memory for it */
+	int			memory_kb;		/* the setting when that was decided */
+	TimestampTz since;
+	PbpLook		look;
+	int64		published_ns;
+
+	PbpDatabases databases;		/* whose accesses are counted */
+	int64		find_databases_ns;	/* when to search for others */
+	PbpAccessCounts accesses;	/* when last counted */
+	int64		counted_ns;		/* 0: never */
+	PbpAdviceCounts counted;	/* all of them, since the worker started */
+	uint64		wal_position;	/* when last counted; 0: never */
+
+	PbpProbing *probing;
+	PbpCapacity *capacity;
+	bool		has_storage;	/* memory to simulate page caches */
+};
+
+PbpLearner *
+pbp_create_learner(void)
+{
+	PbpLearner *learner = MemoryContextAllocZero(TopMemoryContext, sizeof(PbpLearner));
+
+	learner->context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
+											 ALLOCSET_DEFAULT_SIZES);
+	learner->probing = pbp_create_probing();
+	learner->capacity = pbp_create_capacity();
+	return learner;
+}
+
+static Size
+advice_bytes(void)
+{
+	if (pbp_advice_memory_kb >= 0)
+		return (Size) pbp_advice_memory_kb * 1024;
+	return Min((Size) NBuffers * BLCKSZ / 1000, ENOUGH_BYTES);
+}
+
+/* Without memory, the history continues without advice. */
+static PbpAdvice *
+create_advice(MemoryContext context, Size bytes)
+{
+	char	   *memory = MemoryContextAllocExtended(context, bytes,
+													MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	Size		advice_size = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
+	PbpAdvice  *advice;
+
+	if (memory == NULL)
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory for the advice"),
+				 errdetail("Failed on request of size %zu.", bytes),
+				 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
+		return NULL;
+	}
+	advice = pbp_advice_init(memory, advice_size, NBuffers, BM_MAX_USAGE_COUNT,
+							 pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
+							 PBP_COUNTS_APART);
+	if (advice != NULL)
+		pbp_advice_watch_relations(advice, memory + advice_size, bytes - advice_size);
+	return advice;
+}
+
+/* Without memory for it, the advice does not know what waits for storage. */
+static bool
+create_storage(MemoryContext context, PbpAdvice *advice)
+{
+	Size		bytes = Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES);
+	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
+
+	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
+}
+
+/* To be called when the capacity was followed. */
+static void
+report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
+{
+	report->model = capacity->model;
+	report->data_bytes = pbp_own_bytes().data;
+	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
+	pbp_advice_storage_totals(advice, &report->totals);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		report->fits[i] = pbp_size_fits(&capacity->memory,
+										(int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_FIXED, &report->fixed[i]);
+		pbp_advice_storage_row(advice, i, PBP_ADVICE_ADDED, &report->added[i]);
+	}
+}
+
+static void
+publish(const PbpLearner *learner, uint32 resets)
+{
+	PbpAdviceReport report = {0};
+
+	report.made_at = GetCurrentTimestamp();
+	report.nbuffers = NBuffers;
+	report.since = learner->since;
+	report.has_memory = learner->advice != NULL;
+	report.counted = learner->counted;
+	pbp_report_read_times(learner->probing, &report);
+	if (learner->advice != NULL)
+	{
+		pbp_advice_totals(learner->advice, &report.totals);
+		report.missed_loads = pbp_look_missed_share(&learner->look);
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			pbp_advice_row(learner->advice, i, &report.rows[i]);
+		pbp_advice_report_relations(learner->advice, &report.relations);
+		report.storage.has_memory = learner->has_storage;
+		if (learner->has_storage)
+			report_storage(learner->capacity, learner->advice, &report.storage);
+	}
+	pbp_put_advice(&report, resets);
+	pbp_check_predictions(&report);
+}
+
+static void
+set_relation(PbpAdvice *advice, const BufferTag *tag)
+{
+	PbpLocator	locator = BufTagGetRelFileLocator(tag);
+	PbpRelationKey key = {
+		.database = locator.dbOid,
+		.tablespace = locator.spcOid,
+		.relfilenode = locator.relNumber,
+		.fork = (uint32) BufTagGetForkNum(tag),
+	};
+
+	pbp_advice_set_relation(advice, &key);
+}
+
+static void
+visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const BufferTag *tag)
+{
+	PbpLearner *learner = arg;
+
+	if (tag == NULL)
+		pbp_look_pinned(&learner->look, buffer);
+	else
+	{
+		bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, dirty);
+
+		if (learner->advice->wants_relation)
+			set_relation(learner->advice, tag);
+		pbp_remember_page(learner->probing, learner->look.number, key, tag, loaded);
+	}
+}
+
+static void
+read_range(void *arg, int first, int end)
+{
+	PbpLearner *learner = arg;
+
+	pbp_sample_range(learner->advice, first, end, visit_page, learner);
+}
+
+static void
+read_buffers(void *arg, const int *buffers, int nbuffers)
+{
+	PbpLearner *learner = arg;
+
+	pbp_sample_buffers(learner->advice, buffers, nbuffers, visit_page, learner);
+}
+
+/* Forgets all, and publishes that. */
+void
+pbp_restart_learner(PbpLearner *learner, uint32 resets)
+{
+	Size		bytes = advice_bytes();
+
+	MemoryContextReset(learner->context);
+	learner->advice = NULL;
+	learner->has_storage = false;
+	learner->memory_kb = pbp_advice_memory_kb;
+	learner->since = GetCurrentTimestamp();
+	learner->counted_ns = 0;
+	pbp_reset_probing(learner->probing);
+	if (bytes > 0)
+		learner->advice = create_advice(learner->context, bytes);
+	if (learner->advice != NULL)
+	{
+		pbp_look_init(&learner->look, learner->advice, NBuffers,
+					  &(PbpLookReader){learner, read_range, read_buffers});
+		learner->has_storage = create_storage(learner->context, learner->advice);
+	}
+	pbp_reset_capacity(learner->capacity);
+	if (learner->advice != NULL)
+		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
+	publish(learner, resets);
+}
+
+/* True if pgbufprobe.advice_memory has changed. */
+bool
+pbp_learner_is_outdated(const PbpLearner *learner)
+{
+	return learner->memory_kb != pbp_advice_memory_kb;
+}
+
+/* If not, there is no need to look. */
+bool
+pbp_is_learning(const PbpLearner *learner)
+{
+	return learner->advice != NULL;
+}
+
+/* True if the next look will read the whole pool. */
+bool
+pbp_learner_expects_whole_look(const PbpLearner *learner)
+{
+	return learner->look.incomplete;
+}
+
+void
+pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
+{
+	pbp_advice_look_time(learner->advice, pbp_now_ns() / 1000000000);
+	pbp_look_begin(&learner->look, ticks);
+}
+
+void
+pbp_learner_end_look(PbpLearner *learner, int64 ticks)
+{
+	pbp_look_end(&learner->look, ticks);
+	pbp_probe_pages(learner->probing, true);
+}
+
+/*
+ * Free buffers take pages anywhere in the pool.  To be called often: there may
+ * be some for a short time only.
+ */
+void
+pbp_learner_notice_free_buffers(PbpLearner *learner)
+{
+	if (learner->advice != NULL && pbp_have_free_buffer())
+		pbp_look_is_incomplete(&learner->look);
+}
+
+/* True if no count has become less, as by a reset of statistics. */
+static bool
+have_grown(const PbpAdviceCounts *counts)
+{
+	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
+		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+}
+
+/* It goes through the page cache as well. */
+static void
+note_wal(PbpLearner *learner)
+{
+	uint64		before = learner->wal_position;
+	int64		file_bytes = pbp_own_bytes().wal;
+
+	learner->wal_position = pbp_wal_position();
+	if (before != 0 && file_bytes > 0)
+		pbp_advice_write_wal(learner->advice, before, learner->wal_position, (uint64) file_bytes);
+}
+
+/*
+ * Pass on what the server has counted since the last call.  Due also while the
+ * hand stands still: a transaction publishes its accesses at its end.
+ */
+void
+pbp_learner_count(PbpLearner *learner)
+{
+	int64		start = pbp_now_ns();
+	const PbpAccessCounts *before = &learner->accesses;
+	PbpAccessCounts now;
+	PbpAdviceCounts counts;
+
+	if (learner->advice == NULL ||
+		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS))
+		return;
+	if (start >= learner->find_databases_ns)
+	{
+		pbp_find_databases(&learner->databases);
+		learner->find_databases_ns = start + FIND_DATABASES_RARELY * (pbp_now_ns() - start);
+	}
+	now = pbp_access_counts(&learner->databases);
+	counts.hits = now.hits - before->hits;
+	counts.reads = now.reads - before->reads;
+	counts.extends = now.extends - before->extends;
+	counts.ring_reads = now.ring_reads - before->ring_reads;
+	counts.ring_extends = now.ring_extends - before->ring_extends;
+	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
+	if (learner->counted_ns != 0 && have_grown(&counts))
+	{
+		pbp_advice_accesses(learner->advice, &counts);
+		pbp_add_counts(&learner->counted, &counts);
+	}
+	note_wal(learner);
+	learner->accesses = now;
+	learner->counted_ns = pbp_now_ns();
+}
+
+/* The simulated page caches must serve what the real one does. */
+static void
+calibrate(PbpLearner *learner)
+{
+	PbpAdviceTotals totals;
+	PbpServedShare served;
+
+	pbp_advice_totals(learner->advice, &totals);
+	if (!pbp_probed_share(learner->probing, &totals, &served))
+		served = (PbpServedShare) {NAN, NAN};
+	pbp_advice_calibrate(learner->advice, served.share, served.error);
+}
+
+void
+pbp_learner_publish(PbpLearner *learner, uint32 resets)
+{
+	int64		now_ns = pbp_now_ns();
+
+	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
+		return;
+	learner->published_ns = now_ns;
+	pbp_probe_pages(learner->probing, false);
+	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
+	calibrate(learner);
+	publish(learner, resets);
+}

@@ -1,0 +1,335 @@
+/*-------------------------------------------------------------------------
+ *
+ * predictions.c
+ *	  What was predicted at restarts with another size, in shared memory, and
+ *	  what the worker reports to check it.
+ *
+ * One lock protects all of it.  Nothing is allocated or raised under it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+
+#include "pool/sweep.h"
+#include "sampler/predictions.h"
+
+#define TRANCHE			"pgbufprobe predictions"
+
+/* Passes of the hand since the server started.  From 19 on, the first fills the pool. */
+#define SETTLED_PASSES	2
+
+/* What survives a restart. */
+typedef struct PredictionBook
+{
+	int64		nmade;			/* ever */
+	PbpPrediction ring[PBP_MAX_PREDICTIONS];
+	PbpPredictionWatch watch;
+} PredictionBook;
+
+typedef struct PredictionsShared
+{
+	LWLock	   *lock;
+	PredictionBook book;
+} PredictionsShared;
+
+static PredictionsShared *shared = NULL;
+
+/* What the worker has counted when it last checked. */
+static PbpAdviceCounts checked;
+
+void
+pbp_predictions_request_shared(void)
+{
+	RequestAddinShmemSpace(sizeof(PredictionsShared));
+	RequestNamedLWLockTranche(TRANCHE, 1);
+}
+
+void
+pbp_predictions_init_shared(void)
+{
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	shared = ShmemInitStruct(TRANCHE, sizeof(PredictionsShared), &found);
+	if (!found)
+	{
+		memset(shared, 0, sizeof(*shared));
+		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
+		pbp_watch_new_size(&shared->book.watch, NAN);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+/* Copies, newest first; palloc'd. */
+PbpPrediction *
+pbp_predictions(int *npredictions)
+{
+	PbpPrediction *predictions = palloc(PBP_MAX_PREDICTIONS * sizeof(*predictions));
+	const PredictionBook *book = &shared->book;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*npredictions = (int) Min(book->nmade, PBP_MAX_PREDICTIONS);
+	for (int i = 0; i < *npredictions; i++)
+		predictions[i] = book->ring[(book->nmade - 1 - i) % PBP_MAX_PREDICTIONS];
+	LWLockRelease(shared->lock);
+	return predictions;
+}
+
+/* ---- saved and restored ---- */
+
+static const PbpField forecast_fields[] = {
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpForecast, value, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpForecast, low, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpForecast, high, 0, PBP_MAX_RATIO),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField measured_fields[] = {
+	PBP_FIELD(PBP_REAL, PbpMeasured, accesses, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpMeasured, reads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpMeasured, intervals, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpMeasured, accesses_squared, 0, PBP_MANY * PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpMeasured, reads_squared, 0, PBP_MANY * PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpMeasured, reads_accesses, 0, PBP_MANY * PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpMeasured, storage_accesses, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpMeasured, storage_reads, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpMeasured, storage_error, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField prediction_fields[] = {
+	PBP_FIELD(PBP_SIGNED, PbpPrediction, made_at, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_SIGNED, PbpPrediction, from_buffers, 0, INT_MAX / 2),
+	PBP_FIELD(PBP_SIGNED, PbpPrediction, to_buffers, 0, INT_MAX / 2),
+	PBP_STRUCT_FIELD(PbpPrediction, misses, forecast_fields),
+	PBP_STRUCT_FIELD(PbpPrediction, storage, forecast_fields),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, os_cache_pages, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, outside, 0, 1),
+	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, had_advice, 0, 1),
+	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, reason, 0, PBP_ADVICE_SATURATED),
+	PBP_FIELD(PBP_SIGNED, PbpPrediction, measured_since, 0, PBP_LAST_TIME),
+	PBP_STRUCT_FIELD(PbpPrediction, measured, measured_fields),
+	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, state, 0, PBP_PREDICTION_OTHER_STORAGE),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, change, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, seen_share, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField pace_fields[] = {
+	PBP_FIELD(PBP_REAL, PbpPace, accesses, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpPace, reads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpPace, weighted_rates, 0, PBP_MANY * PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField share_fields[] = {
+	PBP_STRUCT_FIELD(PbpReadShare, key, pbp_relation_key_fields),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpReadShare, share, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpReadShare, error, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField mix_fields[] = {
+	PBP_FIELD(PBP_SIGNED, PbpReadMix, nrelations, 0, PBP_TOP_RELATIONS),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpReadMix, relations, 0, 0, share_fields),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpReadMix, others, -PBP_MAX_RATIO, PBP_MAX_RATIO),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField drift_fields[] = {
+	PBP_STRUCT_FIELD(PbpDriftWatch, pace, pace_fields),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpDriftWatch, rate, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpDriftWatch, miss_ratio, 0, PBP_MAX_RATIO),
+	PBP_STRUCT_FIELD(PbpDriftWatch, mix, mix_fields),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField watch_fields[] = {
+	PBP_STRUCT_FIELD(PbpPredictionWatch, drift, drift_fields),
+	PBP_FIELD(PBP_UNSIGNED, PbpPredictionWatch, warm, 0, 1),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpPredictionWatch, pools_read, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpPredictionWatch, pools_read_cold, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField book_fields[] = {
+	PBP_FIELD(PBP_SIGNED, PredictionBook, nmade, 0, PBP_MANY),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PredictionBook, ring, 0, 0, prediction_fields),
+	PBP_STRUCT_FIELD(PredictionBook, watch, watch_fields),
+	PBP_END_OF_FIELDS
+};
+
+/* In a file. */
+Size
+pbp_predictions_bytes(void)
+{
+	return pbp_fields_bytes(book_fields);
+}
+
+uint32
+pbp_predictions_layout(void)
+{
+	return pbp_fields_layout(book_fields);
+}
+
+const char *
+pbp_put_predictions(PbpNewFile *file)
+{
+	PredictionBook *book = palloc(sizeof(*book));
+	const char *wrong;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*book = shared->book;
+	LWLockRelease(shared->lock);
+	wrong = pbp_put_fields(file, book_fields, book);
+	pfree(book);
+	return wrong;
+}
+
+const char *
+pbp_get_predictions(PbpFieldReader *reader, void **book)
+{
+	*book = palloc0(sizeof(PredictionBook));
+	return pbp_get_fields(reader, book_fields, *book);
+}
+
+/* After a start of the server. */
+void
+pbp_restore_predictions(const void *book)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	memcpy(&shared->book, book, sizeof(PredictionBook));
+	pbp_watch_cold_pool(&shared->book.watch);
+	LWLockRelease(shared->lock);
+}
+
+/* ---- made ---- */
+
+static void
+miss_curve(const PbpAdviceReport *report, PbpCurvePoint *points)
+{
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		points[i] = (PbpCurvePoint)
+	{
+		report->has_memory ? report->rows[i].miss_ratio : NAN, report->rows[i].uncertainty
+	};
+}
+
+/* Models for which the advice gives no figures have none here, either. */
+static void
+storage_curve(const PbpStorageReport *report, PbpCurvePoint *points)
+{
+	bool		known = report->has_memory &&
+		(report->model == PBP_STORAGE_MODELLED || report->model == PBP_STORAGE_UNPROVEN);
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		points[i] = (PbpCurvePoint)
+	{
+		known ? report->fixed[i].storage_ratio : NAN, report->fixed[i].uncertainty
+	};
+}
+
+static double
+os_cache_pages(const PbpStorageReport *report)
+{
+	const PbpAdviceStorageRow *today = &report->fixed[PBP_ADVICE_BASELINE];
+
+	return !report->has_memory || today->reason == PBP_STORAGE_NO_CAPACITY ? NAN : (double) today->os_cache_pages;
+}
+
+/* The memory of the machine is the same, so the page cache loses what the pool gains. */
+static void
+predict(const PbpAdviceReport *last, PbpPrediction *prediction)
+{
+	double		factor = (double) prediction->to_buffers / (double) prediction->from_buffers;
+	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	int			unknown;
+
+	miss_curve(last, points);
+	unknown = pbp_unknown_point(points, factor);
+	prediction->had_advice = last->has_memory;
+	prediction->outside = unknown == PBP_ADVICE_FACTORS;
+	if (unknown >= 0 && unknown < PBP_ADVICE_FACTORS)
+		prediction->reason = last->rows[unknown].reason;
+	prediction->misses = pbp_forecast(points, factor, true);
+	storage_curve(&last->storage, points);
+	prediction->storage = pbp_forecast(points, factor, false);
+	prediction->os_cache_pages = os_cache_pages(&last->storage) -
+		(double) (prediction->to_buffers - prediction->from_buffers);
+	prediction->state = isnan(prediction->misses.value) ? PBP_PREDICTION_NONE : PBP_PREDICTION_WARMING;
+}
+
+/*
+ * Once after a start of the server with another size than that of the last
+ * report.
+ */
+void
+pbp_predict_after_restart(const PbpAdviceReport *last)
+{
+	PbpPrediction prediction = {.made_at = last->made_at,.from_buffers = last->nbuffers,.to_buffers = NBuffers};
+	PbpPredictionWatch *watch = &shared->book.watch;
+	const PbpAdviceTotals *totals = &last->totals;
+	PbpReadMix *mix = palloc0(sizeof(PbpReadMix));
+
+	predict(last, &prediction);
+	if (last->has_memory)
+		pbp_expect_mix(&last->relations, totals->reads, (double) NBuffers / (double) last->nbuffers, mix);
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	shared->book.ring[shared->book.nmade % PBP_MAX_PREDICTIONS] = prediction;
+	shared->book.nmade++;
+	pbp_watch_new_size(watch, totals->accesses > 0 ? totals->reads / totals->accesses : NAN);
+	watch->drift.mix = *mix;
+	LWLockRelease(shared->lock);
+	pfree(mix);
+}
+
+/* ---- checked ---- */
+
+/*
+ * The simulated page cache is calibrated by measured reads, and what still
+ * differs is subtracted.
+ */
+static void
+observe_storage(const PbpStorageReport *report, PbpObservation *observation)
+{
+	observation->os_cache_pages = os_cache_pages(report);
+	observation->storage_ratio = observation->storage_error = NAN;
+	if (!report->has_memory || isnan(report->totals.self_error))
+		return;
+	observation->storage_ratio = report->fixed[PBP_ADVICE_BASELINE].storage_ratio - report->totals.self_error;
+	observation->storage_error = report->fixed[PBP_ADVICE_BASELINE].uncertainty;
+}
+
+/* What happened since the worker last checked, at least a second ago. */
+void
+pbp_check_predictions(const PbpAdviceReport *report)
+{
+	const PbpAdviceCounts *counted = &report->counted;
+	PredictionBook *book = &shared->book;
+	PbpObservation *observation = palloc0(sizeof(PbpObservation));
+
+	observation->now = GetCurrentTimestamp();
+	observation->buffers = NBuffers;
+	observation->counts.reads = (double) (counted->reads - checked.reads);
+	observation->counts.accesses = observation->counts.reads + (double) (counted->hits - checked.hits);
+	observation->counts.seconds = counted->seconds - checked.seconds;
+	observation->settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers;
+	observe_storage(&report->storage, observation);
+	pbp_expect_mix(&report->relations, report->totals.reads, 1, &observation->mix);
+	checked = *counted;
+
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_observe_workload(&book->watch,
+						 book->nmade > 0 ? &book->ring[(book->nmade - 1) % PBP_MAX_PREDICTIONS] : NULL,
+						 observation);
+	LWLockRelease(shared->lock);
+	pfree(observation);
+}

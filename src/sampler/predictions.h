@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * predictions.h
+ *	  What was predicted at restarts with another size, in shared memory.  Any
+ *	  process may read it; the worker alone changes it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_PREDICTIONS_H
+#define PBP_PREDICTIONS_H
+
+#include "advice/prediction.h"
+#include "sampler/history.h"
+
+/* The last ones are kept. */
+#define PBP_MAX_PREDICTIONS	100
+
+extern void pbp_predictions_request_shared(void);
+extern void pbp_predictions_init_shared(void);
+
+/* for readers */
+extern PbpPrediction *pbp_predictions(int *npredictions);
+
+/* for the worker */
+extern Size pbp_predictions_bytes(void);
+extern uint32 pbp_predictions_layout(void);
+extern const char *pbp_put_predictions(PbpNewFile *file);
+extern const char *pbp_get_predictions(PbpFieldReader *reader, void **book);
+extern void pbp_restore_predictions(const void *book);
+extern void pbp_predict_after_restart(const PbpAdviceReport *last);
+extern void pbp_check_predictions(const PbpAdviceReport *report);
+
+#endif							/* PBP_PREDICTIONS_H */

@@ -1,0 +1,308 @@
+/*-------------------------------------------------------------------------
+ *
+ * probing.c
+ *	  Probes of the page cache: remembered pages of the sample are looked up
+ *	  there, and some of them are read and timed.
+ *
+ * No transaction is needed.  In one, the worker would be canceled in recovery
+ * conflicts: the replay of DROP TABLESPACE cancels all transactions.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/fd.h"
+#include "utils/memutils.h"
+
+#include "base/latency.h"
+#include "base/settings.h"
+#include "os/oscache.h"
+#include "sampler/probing.h"
+
+/* Pages that are looked up between two looks at the clock, sorted by file. */
+#define BATCH			64
+
+/* Of the processor time that is allowed, to look up pages. */
+#define PROBING_SHARE	0.1
+
+/*
+ * A page that the page cache did not hold returns there only through the pool,
+ * or when the pool writes it.  So it is looked up once in this many rounds.
+ */
+#define UNCACHED_ROUNDS	8
+
+#define READ_TIMES		31		/* latest reads whose times are kept */
+#define ENOUGH_TIMES	5
+
+/*
+ * Between two calls.  In each, at most one block is read from storage and one
+ * from the page cache, since a read keeps the block there.
+ */
+#define PROBE_NS		INT64CONST(1000000000)
+#define AFTER_ERROR_NS	(300 * PROBE_NS)
+
+/* Times of the latest reads. */
+typedef struct ReadTimes
+{
+	int64		ns[READ_TIMES];
+	int64		nreads;			/* ever */
+	bool		may_read;		/* in this call, still */
+} ReadTimes;
+
+struct PbpProbing
+{
+	PbpServed	served;
+	BufferTag	tags[PBP_SERVED_PAGES];
+	int			next;			/* page to be looked up */
+	uint32		round;			/* of all pages */
+	int64		probed_ns;		/* later after an error */
+	int64		reading_ns;		/* spent on timed reads in this call */
+	ReadTimes	os_reads;
+	ReadTimes	storage_reads;
+};
+
+/* A page to be looked up.  The first three fields name a file. */
+typedef struct Probe
+{
+	PbpLocator	locator;
+	ForkNumber	fork;
+	int			segment;
+	BlockNumber block;			/* of the segment */
+	int			page;
+} Probe;
+
+PbpProbing *
+pbp_create_probing(void)
+{
+	return MemoryContextAllocZero(TopMemoryContext, sizeof(PbpProbing));
+}
+
+/* Forgets all pages and figures, but not when probes are due. */
+void
+pbp_reset_probing(PbpProbing *probing)
+{
+	memset(&probing->served, 0, sizeof(probing->served));
+	probing->os_reads.nreads = probing->storage_reads.nreads = 0;
+}
+
+/*
+ * A look has met this page of the sample in the pool, and knows whether it was
+ * loaded since the last look.
+ */
+void
+pbp_remember_page(PbpProbing *probing, uint64 look, uint64 key, const BufferTag *tag, bool loaded)
+{
+	int			page;
+
+	if (look != probing->served.look)
+		pbp_served_begin_look(&probing->served, look, pbp_now_ns());
+	page = pbp_served_visit(&probing->served, key, loaded);
+	if (page >= 0)
+		probing->tags[page] = *tag;
+}
+
+/* ---- looking up pages ---- */
+
+/*
+ * Time a read of the block, unless this call has timed one from its tier.  Of a
+ * page in the pool, nobody would read it now.
+ */
+static void
+time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool cached)
+{
+	ReadTimes  *reads = cached ? &probing->os_reads : &probing->storage_reads;
+	int64		start = pbp_now_ns();
+	int64		read_ns;
+
+	if (!reads->may_read || pbp_served_in_pool(&probing->served, probe->page))
+		return;
+	if (pbp_os_time_read(file, probe->block, &read_ns))
+	{
+		reads->ns[reads->nreads++ % READ_TIMES] = read_ns;
+		reads->may_read = false;
+		if (!cached)
+			pbp_os_drop_blocks(file, probe->block, 1);
+	}
+	probing->reading_ns += pbp_now_ns() - start;
+}
+
+static void
+look_up(PbpProbing *probing, const PbpOsFile *file, const Probe *probe)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+
+	pbp_os_map(file, probe->block, 1, bitmap, &blocks);
+	pbp_served_answer(&probing->served, probe->page, blocks.cached > 0, pbp_now_ns());
+	time_read(probing, file, probe, blocks.cached > 0);
+}
+
+static int
+compare_files(const void *one, const void *other)
+{
+	return memcmp(one, other, offsetof(Probe, block));
+}
+
+/*
+ * Look up pages of one file.  Forget them if it cannot be opened, was truncated,
+ * or the kernel's answers about it cannot be trusted.
+ */
+static void
+probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
+{
+	PbpOsFile	file;
+	bool		found = pbp_os_open(&probes->locator, probes->fork, probes->segment, PBP_OS_AUTO, &file);
+	bool		trusted = found && file.trust == PBP_OS_TRUSTED;
+
+	for (int i = 0; i < nprobes; i++)
+	{
+		if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
+			look_up(probing, &file, &probes[i]);
+		else
+			probing->served.pages[probes[i].page].used = false;
+	}
+	if (found)
+		pbp_os_close(&file);
+}
+
+/* The next pages that are to be looked up, at most BATCH and of one round. */
+static int
+next_probes(PbpProbing *probing, Probe *probes)
+{
+	int			nprobes = 0;
+
+	while (nprobes < BATCH && probing->next < PBP_SERVED_PAGES)
+	{
+		int			number = probing->next++;
+		const PbpServedPage *page = &probing->served.pages[number];
+		const BufferTag *tag = &probing->tags[number];
+
+		if (page->used && (!page->known || page->cached || (number + probing->round) % UNCACHED_ROUNDS == 0))
+			probes[nprobes++] = (Probe) {
+				.locator = BufTagGetRelFileLocator(tag),
+				.fork = BufTagGetForkNum(tag),
+				.segment = (int) (tag->blockNum / RELSEG_SIZE),
+				.block = tag->blockNum % RELSEG_SIZE,
+				.page = number,
+			};
+	}
+	return nprobes;
+}
+
+static void
+probe_batch(PbpProbing *probing)
+{
+	Probe		probes[BATCH];
+	int			nprobes = next_probes(probing, probes);
+	int			first = 0;
+
+	qsort(probes, nprobes, sizeof(Probe), compare_files);
+	for (int end = 1; end <= nprobes; end++)
+		if (end == nprobes || compare_files(&probes[first], &probes[end]) != 0)
+		{
+			probe_file(probing, &probes[first], end - first);
+			first = end;
+		}
+}
+
+/* As many pages as there is time for, at most one round. */
+static void
+probe_pages(PbpProbing *probing)
+{
+	int64		start = pbp_now_ns();
+	int64		allowed_ns = (int64) (PROBING_SHARE * pbp_max_cpu_fraction * PROBE_NS);
+
+	if (probing->next >= PBP_SERVED_PAGES)
+	{
+		probing->next = 0;
+		probing->round++;
+	}
+	do
+		probe_batch(probing);
+	while (probing->next < PBP_SERVED_PAGES && pbp_now_ns() - start - probing->reading_ns < allowed_ns);
+}
+
+/*
+ * Look up remembered pages, unless that was done a moment ago.  The right time
+ * is after a look: a page that is loaded between the look and its probe seems to
+ * have been cached before.  Without looks, hardly any page is loaded.  An error
+ * is logged and suspends probing.
+ */
+void
+pbp_probe_pages(PbpProbing *probing, bool after_look)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (!pbp_os_cache_on)
+		pbp_served_forget_answers(&probing->served);
+	if (!pbp_os_cache_on || pbp_now_ns() - probing->probed_ns < (after_look ? 1 : 2) * PROBE_NS)
+		return;
+	probing->storage_reads.may_read = probing->os_reads.may_read = true;
+	probing->probed_ns = pbp_now_ns();
+	probing->reading_ns = 0;
+	/* cached facts about file systems expire */
+	SetCurrentStatementStartTimestamp();
+	PG_TRY();
+	{
+		probe_pages(probing);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		EmitErrorReport();
+		FlushErrorState();
+		/* closes what is open */
+		AtEOXact_Files(false);
+		probing->probed_ns += AFTER_ERROR_NS;
+	}
+	PG_END_TRY();
+}
+
+/* ---- figures ---- */
+
+static int
+compare_times(const void *a, const void *b)
+{
+	int64		one = *(const int64 *) a;
+	int64		other = *(const int64 *) b;
+
+	return (one > other) - (one < other);
+}
+
+/*
+ * The median, since one read that waits for a processor may take longer than
+ * all others together.  -1: unknown.
+ */
+static double
+usual_time(const ReadTimes *reads)
+{
+	int			nknown = (int) Min(reads->nreads, READ_TIMES);
+	int64		sorted[READ_TIMES];
+
+	if (nknown < ENOUGH_TIMES)
+		return -1;
+	memcpy(sorted, reads->ns, nknown * sizeof(int64));
+	qsort(sorted, nknown, sizeof(int64), compare_times);
+	return (double) sorted[nknown / 2];
+}
+
+void
+pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report)
+{
+	report->os_read_ns = usual_time(&probing->os_reads);
+	report->storage_read_ns = usual_time(&probing->storage_reads);
+}
+
+/*
+ * The share of today's misses that the page cache serves.  Returns false if too
+ * little is known.
+ */
+bool
+pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals, PbpServedShare *result)
+{
+	double		loads = totals->reads + totals->extends;
+
+	return pbp_os_cache_on && loads > 0 &&
+		pbp_served_share(&probing->served, totals->extends / loads, result);
+}

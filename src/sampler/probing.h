@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * probing.h
+ *	  Probes of the page cache: which share of the pool's misses it serves, and
+ *	  how long reads take.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_PROBING_H
+#define PBP_PROBING_H
+
+#include "advice/served.h"
+#include "sampler/history.h"
+
+typedef struct PbpProbing PbpProbing;
+
+extern PbpProbing *pbp_create_probing(void);
+extern void pbp_reset_probing(PbpProbing *probing);
+extern void pbp_remember_page(PbpProbing *probing, uint64 look, uint64 key,
+							  const BufferTag *tag, bool loaded);
+extern void pbp_probe_pages(PbpProbing *probing, bool after_look);
+extern bool pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals,
+							 PbpServedShare *result);
+extern void pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report);
+
+#endif							/* PBP_PROBING_H */

@@ -1,0 +1,232 @@
+/*-------------------------------------------------------------------------
+ *
+ * report.c
+ *	  A report of the advice: what is saved of it, and the size that it advises.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "catalog/pg_tablespace_d.h"
+#include "common/relpath.h"
+#include "utils/timestamp.h"
+
+#include "base/settings.h"
+#include "sampler/report.h"
+
+/* ---- what is saved ---- */
+
+static const PbpField row_fields[] = {
+	PBP_FIELD(PBP_REAL, PbpAdviceRow, factor, 0, 100),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, miss_ratio, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, uncertainty, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_SATURATED),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField totals_fields[] = {
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, accesses, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, reads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, extends, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, ring_reads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, ring_extends, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, seconds, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, loads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, new_loads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, self_error, -1, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, looks_per_pass, 0, PBP_MANY),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, sampled_loads, 0, PBP_MANY),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, looks, 0, PBP_MANY),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, gaps, 0, PBP_MANY),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, dropped, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField storage_row_fields[] = {
+	PBP_FIELD(PBP_SIGNED, PbpAdviceStorageRow, os_cache_pages, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, storage_ratio, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, uncertainty, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, learned_share, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceStorageRow, reason, 0, PBP_STORAGE_LITTLE_EVIDENCE),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField storage_totals_fields[] = {
+	PBP_FIELD(PBP_REAL, PbpAdviceStorageTotals, sampling_rate, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageTotals, correction, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageTotals, self_error, -PBP_MAX_RATIO, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageTotals, measuring_error, 0, PBP_MANY),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceStorageTotals, dropped, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField storage_fields[] = {
+	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, has_memory, 0, 1),
+	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, model, 0, PBP_STORAGE_NO_INFORMATION),
+	PBP_FIELD(PBP_SIGNED, PbpStorageReport, data_bytes, -1, PBP_MAX_BYTES),
+	PBP_STRUCT_FIELD(PbpStorageReport, totals, storage_totals_fields),
+	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpStorageReport, fits, 0, PBP_EXCEEDS_HUGE_PAGES, NULL),
+	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, data_fit, 0, PBP_EXCEEDS_HUGE_PAGES),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, fixed, 0, 0, storage_row_fields),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, added, 0, 0, storage_row_fields),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField window_fields[] = {
+	PBP_FIELD(PBP_UNSIGNED, PbpWindow, known, 0, 1),
+	PBP_FIELD(PBP_SIGNED, PbpWindow, watched_seconds, 0, INT_MAX),
+	PBP_FIELD(PBP_SIGNED, PbpWindow, level, 0, PBP_MAX_LEVEL),
+	PBP_FIELD(PBP_UNSIGNED, PbpWindow, nsampled, 0, UINT_MAX),
+	PBP_FIELD(PBP_REAL, PbpWindow, pages, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpWindow, error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpWindow, hidden, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+const PbpField pbp_relation_key_fields[] = {
+	PBP_FIELD(PBP_UNSIGNED, PbpRelationKey, database, 0, UINT_MAX),
+	PBP_FIELD(PBP_UNSIGNED, PbpRelationKey, tablespace, 0, UINT_MAX),
+	PBP_FIELD(PBP_UNSIGNED, PbpRelationKey, relfilenode, 0, UINT_MAX),
+	PBP_FIELD(PBP_UNSIGNED, PbpRelationKey, fork, 0, MAX_FORKNUM),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField change_fields[] = {
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpChange, reads, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpChange, error, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField relation_fields[] = {
+	PBP_STRUCT_FIELD(PbpRelationRow, key, pbp_relation_key_fields),
+	PBP_FIELD(PBP_UNSIGNED, PbpRelationRow, others, 0, 1),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpRelationRow, read_share, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpRelationRow, read_share_error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpRelationRow, loads, 0, PBP_MANY),
+	PBP_STRUCT_FIELD(PbpRelationRow, saved, change_fields),
+	PBP_STRUCT_FIELD(PbpRelationRow, added, change_fields),
+	PBP_STRUCT_FIELD(PbpRelationRow, storage_saved, change_fields),
+	PBP_STRUCT_FIELD(PbpRelationRow, storage_added, change_fields),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpRelationRow, pages, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpRelationRow, pages_error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpRelationRow, sampled_loads, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField relations_fields[] = {
+	PBP_FIELD(PBP_UNSIGNED, PbpRelationsReport, has_memory, 0, 1),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpRelationsReport, windows, 0, 0, window_fields),
+	PBP_FIELD(PBP_SIGNED, PbpRelationsReport, nrows, 0, PBP_RELATION_ROWS),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpRelationsReport, rows, 0, 0, relation_fields),
+	PBP_END_OF_FIELDS
+};
+
+const PbpField pbp_report_fields[] = {
+	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, made_at, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, nbuffers, 0, INT_MAX / 2),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, since, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceReport, has_memory, 0, 1),
+	PBP_STRUCT_FIELD(PbpAdviceReport, totals, totals_fields),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceReport, missed_loads, 0, PBP_MAX_RATIO),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpAdviceReport, rows, 0, 0, row_fields),
+	PBP_FIELD(PBP_REAL, PbpAdviceReport, os_read_ns, -1, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceReport, storage_read_ns, -1, PBP_MANY),
+	PBP_STRUCT_FIELD(PbpAdviceReport, relations, relations_fields),
+	PBP_STRUCT_FIELD(PbpAdviceReport, storage, storage_fields),
+	PBP_END_OF_FIELDS
+};
+
+static bool
+is_possible_key(const PbpRelationKey *key)
+{
+	return key->relfilenode != 0 && key->tablespace != 0 &&
+		(key->database == 0) == (key->tablespace == GLOBALTABLESPACE_OID);
+}
+
+/*
+ * Returns the field that contradicts another one in a report whose values are
+ * possible; NULL if there is none.
+ */
+const char *
+pbp_check_report(const PbpAdviceReport *report)
+{
+	const PbpRelationsReport *relations = &report->relations;
+
+	if (report->has_memory && (report->nbuffers == 0 || report->since == 0))
+		return "nbuffers";
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		if (report->has_memory && report->rows[i].factor != pbp_advice_factor(i))
+			return "rows.factor";
+		if (report->has_memory && isnan(report->rows[i].miss_ratio) == (report->rows[i].reason == PBP_ADVICE_KNOWN))
+			return "rows.reason";
+	}
+	for (int i = 0; i < relations->nrows; i++)
+		if (!relations->rows[i].others && !is_possible_key(&relations->rows[i].key))
+			return "relations.rows.key";
+	return NULL;
+}
+
+/* ---- decisions ---- */
+
+/* Returns true if this size fits, as far as known. */
+bool
+pbp_may_fit(const PbpAdviceReport *report, int size)
+{
+	PbpFit		fit = report->storage.fits[size];
+
+	return size == PBP_ADVICE_BASELINE || !report->storage.has_memory || fit == PBP_FITS || fit == PBP_FIT_UNKNOWN;
+}
+
+/* Returns true if storage reads are, or will become, known. */
+bool
+pbp_knows_storage(const PbpAdviceReport *report)
+{
+	return report->storage.has_memory && pbp_os_cache_on &&
+		(report->storage.model == PBP_STORAGE_MODELLED || report->storage.model == PBP_STORAGE_UNPROVEN);
+}
+
+/* Decides which size is best.  To be called if the report has estimates. */
+PbpDecision
+pbp_decide_report(const PbpAdviceReport *report)
+{
+	bool		fits[PBP_ADVICE_FACTORS];
+	PbpDecisionInput input = {.fits = fits,.misses = report->rows};
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		fits[i] = pbp_may_fit(report, i);
+	if (pbp_knows_storage(report))
+		input.storage = report->storage.fixed;
+	input.watched_seconds = Max((double) (report->made_at - report->since) / USECS_PER_SEC, 0);
+	return pbp_decide(&input);
+}
+
+/* 0: nothing; 1: today's miss ratio; 2: enough for a decision */
+static int
+knowledge_of(const PbpAdviceReport *report)
+{
+	PbpDecisionKind kind;
+
+	if (!report->has_memory)
+		return 0;
+	kind = pbp_decide_report(report).kind;
+	if (kind == PBP_DECIDE_UNKNOWN)
+		return 0;
+	return kind == PBP_DECIDE_SHORT || kind == PBP_DECIDE_EARLY ? 1 : 2;
+}
+
+/*
+ * Returns true if a report of before a restart knows more than the latest one.
+ * One that was published without memory says why there is no advice.
+ */
+bool
+pbp_knows_more(const PbpAdviceReport *before, const PbpAdviceReport *latest)
+{
+	if (latest->since != 0 && !latest->has_memory)
+		return false;
+	return knowledge_of(before) > knowledge_of(latest);
+}

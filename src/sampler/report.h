@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * report.h
+ *	  A report of the advice, and the size that it advises.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_REPORT_H
+#define PBP_REPORT_H
+
+#include "advice/decision.h"
+#include "advice/relationreads.h"
+#include "base/fields.h"
+#include "memory/servermemory.h"
+
+/* Which accesses wait for storage, and which sizes fit into memory. */
+typedef struct PbpStorageReport
+{
+	bool		has_memory;		/* to simulate page caches; false: nothing
+								 * below is known */
+	PbpStorageModel model;
+	int64		data_bytes;		/* of all files of relations; negative: unknown */
+	PbpAdviceStorageTotals totals;
+	PbpFit		fits[PBP_ADVICE_FACTORS];
+	PbpFit		data_fit;		/* of a pool for all data */
+	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
+													 * fixed */
+	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */
+} PbpStorageReport;
+
+typedef struct PbpAdviceReport
+{
+	TimestampTz made_at;
+	int64		nbuffers;		/* the size that it is about */
+	bool		is_from_before; /* a restart of the server */
+	TimestampTz since;			/* when learning began; 0: never */
+	bool		has_memory;		/* to learn */
+	PbpAdviceTotals totals;
+	PbpAdviceCounts counted;	/* all that the worker has, which only grows;
+								 * not saved */
+	double		missed_loads;	/* share, by checks; NaN: none yet */
+	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
+	double		os_read_ns;		/* -1 here and below: unknown */
+	double		storage_read_ns;
+	PbpRelationsReport relations;
+	PbpStorageReport storage;
+} PbpAdviceReport;
+
+/* What is saved of a report, and of the key of a relation. */
+extern const PbpField pbp_relation_key_fields[];
+extern const PbpField pbp_report_fields[];
+
+extern const char *pbp_check_report(const PbpAdviceReport *report);
+extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
+extern bool pbp_knows_storage(const PbpAdviceReport *report);
+extern PbpDecision pbp_decide_report(const PbpAdviceReport *report);
+extern bool pbp_knows_more(const PbpAdviceReport *one, const PbpAdviceReport *other);
+
+#endif							/* PBP_REPORT_H */

@@ -1,0 +1,442 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampler.c
+ *	  The background worker: when to look at the pool, when to take a sample,
+ *	  and how long to sleep.
+ *
+ * A look at the pool, several times during a pass of the hand, feeds the
+ * advice (learner.c), which must not miss a page that comes and goes.  A
+ * sample, once per pgbufprobe.history_interval, is added to the history
+ * (history.c).  In between, the worker sleeps until the hand has moved on, and
+ * long enough to stay within its share of a processor.  Every five minutes and
+ * when the server stops, it saves all for the next start (statefile.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/interrupt.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "base/settings.h"
+#include "base/worker.h"
+#include "pool/serverstats.h"
+#include "pool/sweep.h"
+#include "sampler/learner.h"
+#include "sampler/sampler.h"
+#include "sampler/statefile.h"
+
+/*
+ * Looks per pass of the hand.  Four are needed for half the size, eight for a
+ * quarter, and some are late.  More put the uses of pages in order, as far as
+ * they take this share of the processor time that is allowed.
+ */
+#define LOOKS_NEEDED	10
+#define LOOKS_WANTED	40
+#define WANTED_SHARE	0.25
+
+/* While the hand stands still, looks show which pages are in use. */
+#define LOOK_NS			INT64CONST(5000000000)
+
+/*
+ * The maximum is how late the start of a load is noticed.  The worker sleeps
+ * longer only to stay within its share of a processor.
+ */
+#define MIN_SLEEP_NS	INT64CONST(1000000)
+#define MAX_SLEEP_NS	INT64CONST(1000000000)
+
+/*
+ * A sample of the history reads every buffer if that takes at most this share
+ * of the allowed processor time.  Otherwise it estimates the counts from up to
+ * MAX_READ buffers, with errors of up to about half a percent of the pool.
+ */
+#define SAMPLE_SHARE	0.5
+#define MIN_READ		1024
+#define MAX_READ		32768
+
+/* What one buffer of a random sample takes, if it is in no cache. */
+#define RANDOM_READ_NS	100.0
+
+/* buffers that are read to learn what all of them would take */
+#define TIMED_READ		4096
+
+/* Between two times that all is saved, and at least this many times what that took. */
+#define SAVE_NS			INT64CONST(300000000000)
+#define SAVE_RARELY		1000
+
+/* How long what was restored is used before it counts as harmless. */
+#define SAVE_RESTORED_NS	INT64CONST(60000000000)
+
+/* No background worker slot was left. */
+static bool not_registered = false;
+
+typedef struct Sampler
+{
+	PbpLearner *learner;
+	PbpClock	clock;			/* when last read */
+	int64		ticks;			/* the same, never wrapping; modulo the pool
+								 * it is the hand */
+	int64		work_ns;		/* when last awake */
+	int64		work_ticks;
+	double		ticks_per_ns;	/* not to be underestimated */
+
+	int64		look_ticks;		/* when the pool was last looked at */
+	int64		look_ns;
+
+	PbpSample	interval;		/* since the last sample */
+	int64		sample_ns;
+	int64		sample_ticks;	/* -1: none yet */
+	int64		sample_allocations;
+	double		scan_ns;		/* what reading every buffer takes; 0: unknown */
+
+	int64		save_ns;		/* when to save the next time */
+
+	int64		cpu_ns;			/* used up to the last sleep */
+	uint32		resets;			/* that it has noticed */
+} Sampler;
+
+/* ---- registration ---- */
+
+void
+pbp_sampler_register(void)
+{
+	not_registered = !pbp_register_worker("pgbufprobe sampler", "pbp_sampler_main");
+}
+
+/* True if no background worker slot was left; false in single-user mode. */
+bool
+pbp_sampler_has_no_slot(void)
+{
+	return not_registered;
+}
+
+/* ---- looks and samples ---- */
+
+static void
+read_clock(Sampler *sampler)
+{
+	PbpClock	clock = pbp_read_clock();
+
+	sampler->ticks += pbp_ticks_between(sampler->clock, clock);
+	sampler->clock = clock;
+}
+
+/*
+ * The speed of the hand since the worker was last awake.  A higher speed is
+ * adopted at once, a lower one gradually: a look too many only costs time, but
+ * a late one loses what happened.
+ */
+static void
+estimate_speed(Sampler *sampler)
+{
+	int64		now_ns = pbp_now_ns();
+
+	if (now_ns > sampler->work_ns)
+		sampler->ticks_per_ns = Max(sampler->ticks_per_ns * 0.7,
+									(double) (sampler->ticks - sampler->work_ticks) /
+									(double) (now_ns - sampler->work_ns));
+	sampler->work_ns = now_ns;
+	sampler->work_ticks = sampler->ticks;
+}
+
+static void
+look_at_pool(Sampler *sampler)
+{
+	sampler->look_ticks = sampler->ticks;
+	sampler->look_ns = pbp_now_ns();
+	pbp_learner_begin_look(sampler->learner, sampler->ticks);
+	read_clock(sampler);
+	pbp_learner_end_look(sampler->learner, sampler->ticks);
+	sampler->interval.looks++;
+}
+
+static int64
+history_interval_ns(void)
+{
+	return (int64) pbp_history_interval_ms * 1000000;
+}
+
+/* What reading every buffer would take, from reading some. */
+static double
+predicted_scan_ns(void)
+{
+	int64		start = pbp_cpu_now_ns();
+	PbpScanCost cost;
+
+	pbp_scan_cost(PBP_SCAN_READ, TIMED_READ, 1, &cost);
+	return (double) (pbp_cpu_now_ns() - start) * NBuffers / cost.nread;
+}
+
+/* Counts all buffers if there is time for that, and otherwise estimates. */
+static void
+count_buffers(Sampler *sampler, PbpHistogram *histogram)
+{
+	double		allowed_ns = SAMPLE_SHARE * pbp_max_cpu_fraction * (double) history_interval_ns();
+	int64		start = pbp_cpu_now_ns();
+
+	if (sampler->scan_ns == 0 || sampler->scan_ns > allowed_ns)
+		sampler->scan_ns = predicted_scan_ns();
+	if (sampler->scan_ns > allowed_ns)
+	{
+		pbp_histogram((int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)), histogram);
+		return;
+	}
+	pbp_histogram(NBuffers, histogram);
+	sampler->scan_ns = (double) (pbp_cpu_now_ns() - start);
+}
+
+/* The pool now, and what happened since the last sample. */
+static void
+take_sample(Sampler *sampler)
+{
+	PbpSample  *sample = &sampler->interval;
+	int64		now_ns = pbp_now_ns();
+	int64		allocations = pbp_read_published().allocations;
+
+	sample->taken_at = GetCurrentTimestamp();
+	sample->ticks = pbp_ticks(sampler->clock);
+	sample->allocations = allocations;
+	count_buffers(sampler, &sample->histogram);
+	if (sampler->sample_ticks >= 0)
+	{
+		sample->elapsed_ns = now_ns - sampler->sample_ns;
+		sample->new_ticks = sampler->ticks - sampler->sample_ticks;
+		/* fewer than before after a reset of statistics */
+		sample->new_allocations = Max(0, allocations - sampler->sample_allocations);
+	}
+	pbp_put_sample(sample, sampler->resets);
+
+	memset(sample, 0, sizeof(*sample));
+	sampler->sample_ns = now_ns;
+	sampler->sample_ticks = sampler->ticks;
+	sampler->sample_allocations = allocations;
+}
+
+static bool
+sample_is_due(const Sampler *sampler)
+{
+	return sampler->sample_ticks < 0 ||
+		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
+}
+
+/* Ticks of the hand until the next look, by the number of looks per pass. */
+static int64
+ticks_to_look(const Sampler *sampler, int looks)
+{
+	return Max(sampler->look_ticks + Max(NBuffers / looks, 1) - sampler->ticks, 0);
+}
+
+static int
+looks_wanted(const Sampler *sampler)
+{
+	return pbp_learner_expects_whole_look(sampler->learner) ? LOOKS_NEEDED : LOOKS_WANTED;
+}
+
+static bool
+look_is_due(const Sampler *sampler)
+{
+	return pbp_is_learning(sampler->learner) &&
+		(ticks_to_look(sampler, looks_wanted(sampler)) == 0 || pbp_now_ns() - sampler->look_ns >= LOOK_NS);
+}
+
+/* Do what is due. */
+static void
+work(Sampler *sampler)
+{
+	bool		samples = sample_is_due(sampler);
+
+	read_clock(sampler);
+	estimate_speed(sampler);
+	pbp_learner_count(sampler->learner);
+	pbp_learner_notice_free_buffers(sampler->learner);
+	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner)))
+		look_at_pool(sampler);
+	pbp_learner_publish(sampler->learner, sampler->resets);
+	if (samples)
+		take_sample(sampler);
+}
+
+/*
+ * Until the next look: as soon as it is wanted if the processor time used since
+ * the last sleep allows that, and otherwise when it is needed.
+ */
+static int64
+sleep_to_look(const Sampler *sampler, int64 used_ns)
+{
+	double		wanted_ns = ticks_to_look(sampler, looks_wanted(sampler)) / sampler->ticks_per_ns;
+	double		needed_ns = ticks_to_look(sampler, LOOKS_NEEDED) / sampler->ticks_per_ns;
+	double		allowed_ns = used_ns / (WANTED_SHARE * pbp_max_cpu_fraction);
+
+	return (int64) Min(Max(wanted_ns, Min(needed_ns, allowed_ns)), (double) MAX_SLEEP_NS);
+}
+
+/*
+ * How long to sleep: until a sample or, while learning, a look is due, and at
+ * least until the processor time used since the last sleep is the allowed
+ * share.
+ */
+static int64
+sleep_ns(Sampler *sampler)
+{
+	int64		cpu_ns = pbp_cpu_now_ns();
+	int64		used_ns = cpu_ns - sampler->cpu_ns;
+	int64		sleep = MAX_SLEEP_NS;
+
+	sampler->cpu_ns = cpu_ns;
+	sampler->interval.cpu_ns += used_ns;
+
+	if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
+		sleep = sleep_to_look(sampler, used_ns);
+	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
+	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
+	return Max(sleep, MIN_SLEEP_NS);
+}
+
+/* ---- settings, resets and restarts ---- */
+
+static void
+save(Sampler *sampler, bool may_wait)
+{
+	int64		start_ns = pbp_now_ns();
+
+	pbp_save_state(may_wait);
+	sampler->save_ns = pbp_now_ns() + Max(SAVE_NS, SAVE_RARELY * (pbp_now_ns() - start_ns));
+}
+
+static void
+reload_settings(Sampler *sampler)
+{
+	pbp_reload_settings();
+	if (pbp_learner_is_outdated(sampler->learner))
+		pbp_restart_learner(sampler->learner, sampler->resets);
+	save(sampler, false);
+}
+
+/* What was measured before means nothing now. */
+static void
+begin(Sampler *sampler)
+{
+	sampler->resets = pbp_count_resets();
+	sampler->clock = pbp_read_clock();
+	sampler->ticks = pbp_ticks(sampler->clock);
+	sampler->work_ns = pbp_now_ns();
+	sampler->work_ticks = sampler->ticks;
+	sampler->ticks_per_ns = 0;
+	sampler->sample_ticks = -1;
+	sampler->cpu_ns = pbp_cpu_now_ns();
+	memset(&sampler->interval, 0, sizeof(sampler->interval));
+}
+
+/* Forget all; what was saved is outdated, too. */
+static void
+start_over(Sampler *sampler)
+{
+	begin(sampler);
+	pbp_restart_learner(sampler->learner, sampler->resets);
+	sampler->save_ns = 0;
+}
+
+/*
+ * Begins to learn.  A worker that is not the server's first finds the history in
+ * shared memory.  What was restored is saved soon: a crash before that sets the
+ * file aside, and one with a prediction would be made a second time.
+ */
+static void
+start(Sampler *sampler)
+{
+	begin(sampler);
+	sampler->save_ns = pbp_now_ns() + SAVE_NS;
+	if (pbp_history_begins())
+	{
+		bool		other_size = pbp_restore_state(sampler->resets);
+
+		sampler->save_ns = other_size ? 0 : pbp_now_ns() + SAVE_RESTORED_NS;
+	}
+	pbp_restart_learner(sampler->learner, sampler->resets);
+}
+
+/* ---- the worker ---- */
+
+/* Between two looks. */
+static void
+check_interrupts(Sampler *sampler)
+{
+	if (pbp_must_end())
+	{
+		if (pbp_server_is_stopping())
+			save(sampler, true);
+		pbp_end_worker();
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+wait_for_latch(Sampler *sampler, int64 timeout_ns)
+{
+	pbp_worker_wait(timeout_ns < 0 ? -1 : (timeout_ns + 999999) / 1000000);
+	check_interrupts(sampler);
+}
+
+/* Sleep, unless the settings are reloaded. */
+static void
+sleep_for(Sampler *sampler, int64 duration_ns)
+{
+	int64		end_ns = pbp_now_ns() + duration_ns;
+	int64		left_ns;
+
+	pbp_announce_sample(Max(end_ns, sampler->sample_ns + history_interval_ns()));
+	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
+		wait_for_latch(sampler, left_ns);
+}
+
+/* Wait until pgbufprobe.sampler is on. */
+static void
+wait_while_off(Sampler *sampler)
+{
+	pbp_announce_sample(0);
+	while (!pbp_sampler_on)
+	{
+		while (!ConfigReloadPending)
+			wait_for_latch(sampler, -1);
+		reload_settings(sampler);
+	}
+	start_over(sampler);
+}
+
+void
+pbp_sampler_main(Datum arg pg_attribute_unused())
+{
+	Sampler    *sampler;
+	MemoryContext round_context;
+
+	pbp_start_worker(InvalidOid);
+	/* reading a few counts must not copy all statistics */
+	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
+	pbp_advice_check_interrupts = pbp_check_interrupts_of_look;
+
+	sampler = MemoryContextAllocZero(TopMemoryContext, sizeof(Sampler));
+	sampler->learner = pbp_create_learner();
+	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
+										  ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(round_context);
+	start(sampler);
+	for (;;)
+	{
+		check_interrupts(sampler);
+		if (!pbp_sampler_on)
+			wait_while_off(sampler);
+		if (sampler->resets != pbp_count_resets())
+			start_over(sampler);
+		work(sampler);
+		if (pbp_now_ns() >= sampler->save_ns)
+			save(sampler, false);
+		MemoryContextReset(round_context);
+		sleep_for(sampler, sleep_ns(sampler));
+		if (ConfigReloadPending)
+			reload_settings(sampler);
+	}
+}

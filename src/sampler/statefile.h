@@ -1,0 +1,18 @@
+/*-------------------------------------------------------------------------
+ *
+ * statefile.h
+ *	  The file that survives a restart, pg_stat/pgbufprobe.stat: the history,
+ *	  the latest report of the advice, and predictions.
+ *
+ * Nothing here fails with more than a message in the log.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_STATEFILE_H
+#define PBP_STATEFILE_H
+
+extern void pbp_save_state(bool may_wait);
+extern bool pbp_restore_state(uint32 resets);
+extern void pbp_remove_state_file(void);
+
+#endif							/* PBP_STATEFILE_H */

@@ -1,0 +1,182 @@
+# What a restore does when its workers fail: one that ends early, cannot connect or waits for a lock is not finished, and
+# is run again. A restore that stays incomplete keeps its file until the load has filled shared buffers.
+
+use strict;
+use warnings;
+
+use CarryOver;
+use PageCache;
+use PostgreSQL::Test::Utils;
+use Server;
+use Test::More;
+use Time::HiRes qw(sleep stat);
+
+my $node = carry_node('main', "shared_buffers = 4096\nmax_worker_processes = 8\n") or plan skip_all => 'no pg_buffercache, with which the results are compared';
+my $file = maps_file($node);
+ask($node, "CREATE DATABASE $_") for 'moved', 'renamed';
+my %tables = map { $_ => make_table($node, $_, 'pages', 700) } 'postgres', 'moved', 'renamed';
+my $again = qr/LOG:  could not restore a part of both caches in database with OID \d+, will try again/;
+my $load_worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over restore'};
+my $from;
+my $saved;
+
+# Inode, size and time of the file: a new one may have the inode of an old one.
+sub identity { return join ' ', (stat $file)[ 1, 7, 9 ] }
+
+# Changes a setting without a session, which could wait for the lock.
+sub set_in_file
+{
+	my ($name, $value) = @_;
+	append_to_file($node->data_dir . "/postgresql.auto.conf", "pgbufprobe.$name = '$value'\n");
+	$node->reload;
+	return;
+}
+
+sub logs { my ($line, $what) = @_; return ok(wait_for { slurp_file($node->logfile, $from) =~ $line }, $what) }
+
+# All blocks are there, after a restore with failures that went on.
+sub all_are_back
+{
+	my ($what) = @_;
+	is_restored($node, $what);
+	is(scalar(() = in_buffers($node, $tables{$_}) =~ /:/g), 700, "$what: all blocks in $_ are back") for sort keys %tables;
+	unlike(slurp_file($node->logfile, $from), qr/restored both caches without/, "$what: nothing is missing");
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# A save that fails; at the end, it has been tried again
+
+my $other = carry_node('other', "pgbufprobe.carry_over = off\n");
+my $other_log = -s $other->logfile;
+my $in_the_way = maps_file($other) . '.tmp';
+mkdir $in_the_way or die $!;
+append_to_file("$in_the_way/file", '');
+set($other, carry_over => 'on', carry_over_interval => '1d');
+ok(wait_for { slurp_file($other->logfile, $other_log) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.maps\.tmp"/ }, 'a save fails');
+unlink "$in_the_way/file" or die $!;
+rmdir $in_the_way or die $!;
+
+# ---------------------------------------------------------------------------
+# A worker cannot connect
+
+use_blocks($node, $_, 'pages', 0, 699, 2) for sort keys %tables;
+my $directory = $node->data_dir . '/base/' . ask($node, q{SELECT oid FROM pg_database WHERE datname = 'moved'});
+$node->stop;
+rename $directory, "$directory.aside" or die $!;
+$from = -s $node->logfile;
+$node->start;
+logs($again, 'no connection: the log says that it is tried again');
+ok($node->poll_query_until('postgres', "SELECT count(*) = 700 FROM pg_buffercache WHERE $tables{postgres}"),
+	'no connection: meanwhile, other databases are restored');
+like(progress($node, 'phase'), qr/^restoring/, 'no connection: the restore has not ended');
+$saved = identity();
+$node->stop;
+is(identity(), $saved, 'no connection: a stop keeps the file');
+$from = -s $node->logfile;
+$node->start;
+logs($again, 'no connection after another start');
+rename "$directory.aside", $directory or die $!;
+all_are_back('connected again');
+is(scalar(() = slurp_file($node->logfile, $from) =~ /$again/g), 1, 'with one message about the failures');
+
+# ---------------------------------------------------------------------------
+# A worker ends early
+
+set($node, carry_over_rate => '1MB');
+$from = -s $node->logfile;
+$node->restart;
+becomes_true($node, "count(*) = 1 $load_worker", 'a worker restores');
+is(ask($node, "SELECT count(pg_terminate_backend(pid)) $load_worker"), 1, 'and is terminated');
+logs($again, 'terminated: the log says so');
+set($node, carry_over_rate => '0');
+all_are_back('terminated');
+
+# ---------------------------------------------------------------------------
+# Locks that are held for long
+
+set($node, carry_over_rate => '1MB');
+$from = -s $node->logfile;
+$node->restart;
+my $session = $node->background_psql('postgres');
+becomes_true($node, q{database = 'postgres' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a slow restore');
+$session->query_safe('BEGIN; LOCK pg_class IN ACCESS EXCLUSIVE MODE');
+set_in_file(carry_over_rate => '0');
+logs($again, 'a catalog is locked: its worker does not wait for long');
+$session->query_safe('COMMIT');
+all_are_back('a catalog was locked');
+$session->quit;
+
+set($node, carry_over_rate => '1MB');
+$from = -s $node->logfile;
+$node->restart;
+becomes_true($node, q{database IS NOT NULL FROM pgbufprobe_carry_over_progress()}, 'another slow restore');
+my ($name) = grep { $_ ne progress($node, 'database') } 'renamed', 'moved';
+$session = $node->background_psql('postgres');
+$session->query_safe("BEGIN; ALTER DATABASE $name RENAME TO other");
+set_in_file(carry_over_rate => '0');
+logs($again, 'a database is locked: its worker does not wait for long');
+$session->query_safe('ROLLBACK');
+all_are_back('a database was locked');
+$session->quit;
+
+set($node, carry_over_rate => '1MB');
+$from = -s $node->logfile;
+$node->restart;
+$session = $node->background_psql('postgres');
+becomes_true($node, q{database IS NOT NULL FROM pgbufprobe_carry_over_progress()}, 'a third slow restore');
+$session->query_safe('BEGIN; LOCK pg_database IN ACCESS EXCLUSIVE MODE');
+set_in_file(carry_over_rate => '0');
+logs(qr/LOG:  the restore of both caches waits until "pg_database" is not locked/, 'pg_database is locked: the log says so');
+is($session->query_safe(q{SELECT count(*) FROM pg_locks WHERE relation = 'pg_database'::regclass AND NOT granted AND pid = (SELECT pid } . $carry_worker . ')'),
+	'0', 'and the worker does not wait for that lock');
+$session->query_safe('COMMIT');
+all_are_back('pg_database was locked');
+$session->quit;
+
+# ---------------------------------------------------------------------------
+# A file that cannot be opened
+
+$node->stop;
+$saved = identity();
+chmod 0, $file or die $!;
+$from = -s $node->logfile;
+$node->start;
+logs(qr/LOG:  could not open file "pg_stat\/pgbufprobe\.maps": Permission denied/, 'a file that cannot be opened: the log says so');
+becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'and nothing is restored');
+set($node, carry_over_interval => '1s');
+sleep(2);
+is(progress($node, 'saved_at'), '', 'nothing is saved, although that is due');
+$node->stop;
+is(identity(), $saved, 'the file remains');
+is(scalar(() = slurp_file($node->logfile, $from) =~ /could not open file/g), 1, 'with one message');
+chmod 0600, $file or die $!;
+append_to_file($node->data_dir . '/postgresql.auto.conf', "pgbufprobe.carry_over_interval = 0\n");
+$from = -s $node->logfile;
+$node->start;
+all_are_back('it can be opened again');
+
+# ---------------------------------------------------------------------------
+# A restore that stays incomplete
+
+$node->append_conf('postgresql.conf', "max_worker_processes = 3\n");
+$from = -s $node->logfile;
+$node->restart;
+logs(qr/LOG:  restored both caches without a part of \d databases: 0 MB read/, 'without a slot, the restore ends');
+$saved = identity();
+$node->stop;
+is(identity(), $saved, 'a stop keeps the file');
+$from = -s $node->logfile;
+$node->start;
+logs(qr/LOG:  restored both caches without a part of/, 'again');
+ask($node, "SELECT count(*) FROM pages", $_) for sort keys %tables;
+my $free = q{SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL};
+ask($node, one_row_a_page('filler', 4000) . 'SELECT count(*) FROM filler');
+cmp_ok(ask($node, $free), '<', 1, 'the load fills shared buffers');
+$node->stop;
+isnt(identity(), $saved, 'then the file is replaced');
+
+becomes_true($other, 'saved_at IS NOT NULL FROM pgbufprobe_carry_over_progress()', 'the save that failed was tried again before its interval');
+
+has_no_crash($_) for $node, $other;
+done_testing();
