@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("page", "report", "lab")
+FOLDERS = ("page", "report", "lab", "bench")
 RUFF = ("ruff", "--config", "page/pyproject.toml")
 # Complete entries of the cache may be used by any other run.
 MYPY = ("mypy", "--config-file", "page/pyproject.toml", "--cache-dir", str(Path(sys.prefix) / "mypy"))
