@@ -198,6 +198,7 @@ pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
 	counters->reads += sign * (double) counts->reads;
 	counters->extends += sign * (double) counts->extends;
 	counters->ring_reads += sign * (double) counts->ring_reads;
+	counters->scan_reads += sign * (double) counts->scan_reads;
 	counters->ring_extends += sign * (double) counts->ring_extends;
 	counters->seconds += sign * counts->seconds;
 	for (int i = 0; i < FACTORS; i++)
@@ -231,6 +232,12 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	pbp_add_counts(&advice->look.fresh, counts);
 	if (advice->look.counted)
 		pbp_count_accesses(advice, counts, 1);
+}
+
+void
+pbp_advice_set_smallest_scanned(PbpAdvice *base, int64_t pages)
+{
+	((Advice *) base)->smallest_scanned = pages;
 }
 
 /* ---- looks ---- */

@@ -33,10 +33,12 @@ typedef enum PbpAdviceReason
 	PBP_ADVICE_UNPUBLISHED,		/* the server has counted no access */
 	PBP_ADVICE_UNCOUNTED,		/* more pages were loaded than the server
 								 * counted as read */
-	PBP_ADVICE_UNSEEN,			/* looks saw hardly any of the pages that the
+	PBP_ADVICE_UNSEEN,			/* looks saw too few of the pages that the
 								 * server counted as read */
-	PBP_ADVICE_SATURATED		/* most usage counts are at the maximum, which
+	PBP_ADVICE_SATURATED,		/* most usage counts are at the maximum, which
 								 * hides uses */
+	PBP_ADVICE_SCANS			/* may hold tables that scans read past the
+								 * pool today */
 } PbpAdviceReason;
 
 typedef struct PbpAdviceRow
@@ -45,8 +47,9 @@ typedef struct PbpAdviceRow
 	double		miss_ratio;		/* NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
-	double		learned_share;	/* of what must be seen before it is known; 1
-								 * unless that is the reason */
+	double		learned_share;	/* of what must be seen before it is known, or
+								 * of reads that were seen; 1 unless that is
+								 * the reason */
 	PbpAdviceReason reason;
 } PbpAdviceRow;
 
@@ -102,6 +105,7 @@ typedef struct PbpAdviceCounts
 	int64_t		reads;
 	int64_t		extends;		/* new blocks, which enter the pool unread */
 	int64_t		ring_reads;
+	int64_t		scan_reads;		/* of these, by large scans */
 	int64_t		ring_extends;
 	double		seconds;		/* in which all this happened */
 } PbpAdviceCounts;
@@ -113,6 +117,7 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->reads += counts->reads;
 	sum->extends += counts->extends;
 	sum->ring_reads += counts->ring_reads;
+	sum->scan_reads += counts->scan_reads;
 	sum->ring_extends += counts->ring_extends;
 	sum->seconds += counts->seconds;
 }
@@ -190,6 +195,12 @@ extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
 
 /* What the server has counted since the last call, at any time. */
 extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
+
+/*
+ * The smallest relation that a scan reads through a ring, in pages.  INT64_MAX:
+ * none.  As long as it is unknown, it may be any.
+ */
+extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
 
 /*
  * What happened since the last look is unknown: nothing that the next look finds

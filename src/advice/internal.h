@@ -122,6 +122,7 @@ typedef struct Counters
 	double		reads;
 	double		extends;
 	double		ring_reads;
+	double		scan_reads;
 	double		ring_extends;
 	double		seconds;
 	double		loads;
@@ -252,6 +253,7 @@ typedef struct Advice
 	int			nbuffers;
 	int			usage_max;
 	bool		rings_apart;	/* the server counts their reads apart */
+	int64_t		smallest_scanned;	/* relation, in pages; 0: unknown */
 	bool		relations_crowded;	/* a relation has found no room, ever */
 	bool		all_relations_wanted;	/* by this look */
 	uint64_t	random;

@@ -59,11 +59,19 @@
  */
 #define WORTHLESS_UNCOUNTED	3.0
 
+/* Share of the counted loads that looks must have seen. */
+#define ENOUGH_SEEN			0.8
+
 /*
- * Share of the counted loads that looks must have seen.  It means nothing where
- * large scans are not counted apart: their pages come and go between two looks.
+ * Reads of large scans, as a share of the accesses, that do not matter.  Where
+ * they are not counted apart, they are among the reads that no look saw, and
+ * this share of the reads does not matter, either.
  */
-#define WORTHLESS_SEEN		0.1
+#define NEGLIGIBLE_SCANS	0.01
+#define NEGLIGIBLE_UNSEEN	0.1
+
+/* The server scans a table of more than this share of its pool through a ring. */
+#define SHARE_OF_RING_SCANS	0.25
 
 /* The share of the pool that is in the sample, by chance and rate. */
 double
@@ -125,15 +133,28 @@ too_few_counted(const Advice *advice, double loads, double counted, double facto
 	return advice->counters.loads >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
 }
 
-/* True if looks saw hardly any of the loads that the server counts. */
+/* True if looks saw too few of the loads that the server counts, not by chance. */
 static bool
 too_few_seen(const Advice *advice)
 {
 	const Counters *counters = &advice->counters;
+	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) * advice->sampling_rate;
 
-	return advice->rings_apart &&
-		(counters->reads + counters->extends) * advice->sampling_rate >= ENOUGH_LOADS &&
-		seen_share(counters, advice->sampling_rate) < WORTHLESS_SEEN;
+	return expected >= ENOUGH_LOADS && counters->loads + PBP_DEVIATIONS * sqrt(expected) < expected;
+}
+
+/* True if scans read tables past the pool today that a pool of this size might hold. */
+static bool
+may_hold_scanned(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	double		unseen = 1 - seen_share(counters, advice->sampling_rate);
+	double		scans = counters->scan_reads;
+
+	if (!advice->rings_apart)
+		scans = unseen > NEGLIGIBLE_UNSEEN ? unseen * counters->reads : 0;
+	return scans > NEGLIGIBLE_SCANS * (counters->accesses + counters->scan_reads) &&
+		(double) advice->smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) * advice->nbuffers;
 }
 
 /* Returns why nothing is known of any size, not even of the baseline. */
@@ -153,7 +174,7 @@ reason_of_all(const Advice *advice)
 						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
 						WORTHLESS_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
-	return too_few_seen(advice) ? PBP_ADVICE_UNSEEN : PBP_ADVICE_KNOWN;
+	return PBP_ADVICE_KNOWN;
 }
 
 /* Misses of the baseline that follow learning before there is a figure. */
@@ -202,6 +223,8 @@ reason_of(const Advice *advice, int i)
 
 	if (of_all != PBP_ADVICE_KNOWN || i == BASELINE)
 		return of_all;
+	if (too_few_seen(advice))
+		return PBP_ADVICE_UNSEEN;
 	if (counters->sizes[i].accesses <= 0)
 		return PBP_ADVICE_LEARNING;
 	if (too_few_counted(advice, counters->loads - counters->new_loads,
@@ -215,6 +238,8 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_SATURATED;
 	if (counters->loads < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
+	if (i > BASELINE && may_hold_scanned(advice, i))
+		return PBP_ADVICE_SCANS;
 	return i > BASELINE && is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
 }
 
@@ -257,6 +282,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	row->reason = reason_of(advice, i);
 	row->miss_ratio = row->uncertainty = NAN;
 	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
+		row->reason == PBP_ADVICE_UNSEEN ? seen_share(&advice->counters, advice->sampling_rate) :
 		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
 	if (row->reason != PBP_ADVICE_KNOWN)
 		return;

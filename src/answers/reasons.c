@@ -75,9 +75,13 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 		case PBP_ADVICE_UNCOUNTED:
 			return "more pages are loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet";
 		case PBP_ADVICE_UNSEEN:
-			return "most reads were not observed, because their pages were evicted before the next scan";
+			return isnan(learned_share) ? "too few of the reads were seen" :
+				psprintf("the sampler saw only %.0f %% of the reads; the others are of large scans, temporary tables, or pages evicted before its next look",
+						 floor(100 * learned_share));
 		case PBP_ADVICE_SATURATED:
 			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
+		case PBP_ADVICE_SCANS:
+			return "large scans read past shared buffers today, and a pool of this size might hold their tables";
 	}
 	return "unknown";
 }

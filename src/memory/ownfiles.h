@@ -13,6 +13,8 @@ typedef struct PbpOwnBytes
 	int64		cached;			/* in the page cache */
 	int64		data;			/* files of relations */
 	int64		wal;			/* and of WAL */
+	int64		smallest_scanned;	/* relation that scans read through a ring;
+								 * PG_INT64_MAX: none */
 } PbpOwnBytes;
 
 extern void pbp_count_own_files(int64 budget_ns);

@@ -112,6 +112,7 @@ accesses_of_server(void)
 		.reads = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_READ),
 		.extends = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_EXTEND),
 		.ring_reads = ring_blocks(io, IOOP_READ),
+		.scan_reads = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_READ),
 		.ring_extends = ring_blocks(io, IOOP_EXTEND),
 	};
 }

@@ -30,6 +30,7 @@ typedef struct PbpAccessCounts
 	int64		reads;
 	int64		extends;		/* blocks added to relations */
 	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
+	int64		scan_reads;		/* of these, by large scans */
 	int64		ring_extends;
 } PbpAccessCounts;
 

@@ -301,7 +301,7 @@ static bool
 have_grown(const PbpAdviceCounts *counts)
 {
 	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
-		counts->ring_reads >= 0 && counts->ring_extends >= 0;
+		counts->ring_reads >= 0 && counts->scan_reads >= 0 && counts->ring_extends >= 0;
 }
 
 /* It goes through the page cache as well. */
@@ -341,6 +341,7 @@ pbp_learner_count(PbpLearner *learner)
 	counts.reads = now.reads - before->reads;
 	counts.extends = now.extends - before->extends;
 	counts.ring_reads = now.ring_reads - before->ring_reads;
+	counts.scan_reads = now.scan_reads - before->scan_reads;
 	counts.ring_extends = now.ring_extends - before->ring_extends;
 	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
 	if (learner->counted_ns != 0 && have_grown(&counts))
@@ -349,6 +350,7 @@ pbp_learner_count(PbpLearner *learner)
 		pbp_add_counts(&learner->counted, &counts);
 	}
 	note_wal(learner);
+	pbp_advice_set_smallest_scanned(learner->advice, pbp_own_bytes().smallest_scanned / BLCKSZ);
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }

@@ -175,50 +175,63 @@ count_before_gaps(void)
 	bench_finish(&bench);
 }
 
-/* Reads that no look sees.  If they cannot be large scans, nothing is known. */
+/* Reads that no look sees: at most a fifth of all. */
 static void
 see_less(void)
 {
-	Bench		bench;
-
 	for (int together = 0; together < 2; together++)
-	{
-		bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
-		finish(&bench.run);
-		bench.run.rings_together = together;
-		start(&bench.run, 1, 8192 * 10, 1.0 / 20);
-		bench.run.uncounted = -19;
-		bench_run(&bench, 12, true);
-		if (together)
-			ok(count_known(bench.run.advice[0], 1) == 10 && count_reason(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN) == 0,
-			   "hardly any read is seen: known where these may be large scans");
-		else
-			ok(all_unknown(bench.run.advice[0], 1, PBP_ADVICE_UNSEEN),
-			   "hardly any read is seen: nothing is known where large scans count apart, with the reason");
-		bench_finish(&bench);
-	}
+		for (int most = 0; most < 2; most++)
+		{
+			Bench		bench;
+
+			bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
+			finish(&bench.run);
+			bench.run.rings_together = together;
+			start(&bench.run, 1, 8192 * 10, 1.0 / 20);
+			bench.run.uncounted = most ? -0.6 : -0.15;
+			bench_run(&bench, 12, true);
+			if (most)
+				ok(count_known(bench.run.advice[0], 0) == 1 && count_reason(bench.run.advice[0], 0, PBP_ADVICE_UNSEEN) == 10,
+				   "less than two thirds of the reads are seen: only what is measured is known");
+			else
+				ok(count_known(bench.run.advice[0], 1) == 10, "more than four fifths of the reads are seen: sizes are known");
+			bench_finish(&bench);
+		}
 }
 
-/* Where large scans count as others, larger pools do not avoid their reads. */
+/* Tables that are scanned through a ring, and that only larger pools may hold. */
 static void
-count_rings_as_others(void)
+scan_past_the_pool(bool together, Kind kind)
 {
-	Run			run = {.kind = FITS_TWICE, .nbuffers = 16384, .seed = 17, .looks_per_pass = 8, .rings_together = true};
-	double		worst = 0;
+	Bench		bench;
+	PbpAdvice  *advice;
 
-	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
-	run_today(&run);
-	for (int i = TODAY; i < PBP_ADVICE_FACTORS; i++)
-	{
-		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
-		PbpAdviceRow row;
+	bench_start(&bench, kind, 8192, 8192 * 10, 1.0 / 20);
+	finish(&bench.run);
+	bench.run.rings_together = together;
+	start(&bench.run, 1, 8192 * 10, 1.0 / 20);
+	advice = bench.run.advice[0];
+	if (together)
+		bench.run.uncounted = -0.15;
+	bench_run(&bench, 12, true);
+	ok(count_known(advice, TODAY) == 6, "scans through a ring: known if no larger pool would hold the tables");
+	pbp_advice_set_smallest_scanned(advice, 8192 / 4 * 3);
+	ok(count_known(advice, 1) == 8 && count_reason(advice, 1, PBP_ADVICE_SCANS) == 2, "unknown where the pool might hold one of them");
+	pbp_advice_set_smallest_scanned(advice, 0);
+	ok(count_known(advice, 1) == 5 && count_reason(advice, 1, PBP_ADVICE_SCANS) == 5, "and at all larger sizes as long as sizes are unknown");
+	bench_finish(&bench);
+}
 
-		pbp_advice_row(run.advice[0], i, &row);
-		printf("# %-10s %5.3f  true %.4f  predicted %.4f\n", "one count", row.factor, truth, row.miss_ratio);
-		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY);
-	}
-	ok(worst <= 0.02, "large scans that count as other reads stay in larger pools");
-	finish(&run);
+/* The same without scans. */
+static void
+scan_nothing(void)
+{
+	Bench		bench;
+
+	bench_learn(&bench, ZIPF, 12);
+	pbp_advice_set_smallest_scanned(bench.run.advice[0], 0);
+	ok(count_known(bench.run.advice[0], 1) == 10, "without scans, the sizes of tables do not matter");
+	bench_finish(&bench);
 }
 
 /* New pages are loads that are no reads. */
@@ -429,7 +442,9 @@ main(void)
 	count_less();
 	count_before_gaps();
 	see_less();
-	count_rings_as_others();
+	scan_past_the_pool(false, RING_SCANS);
+	scan_past_the_pool(true, ZIPF);
+	scan_nothing();
 	extend();
 	interrupt();
 	forget();

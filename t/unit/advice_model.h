@@ -54,7 +54,6 @@ typedef enum Kind
 	PGBENCH,
 	KINDS,
 	NEARLY_FITS = KINDS,		/* these are for tests of their own */
-	FITS_TWICE,
 	NEW_PAGES
 } Kind;
 

@@ -225,10 +225,6 @@ next_page(Trace *trace, bool *bulk)
 			if (below(random, 100) > 0)
 				return below(random, n * 17 / 20);
 			return n + below(random, 8 * n);
-		case FITS_TWICE:
-			/* among scans of a large table through a ring */
-			*bulk = below(random, 100) < 40;
-			return *bulk ? 4 * n + trace->scanned++ % (8 * n) : below(random, 3 * n / 2);
 		case NEW_PAGES:
 			if (below(random, 100) < 30)
 				return n + trace->scanned++ % (11 * n);

@@ -27,7 +27,7 @@ count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 	if (run->rings_together)
 		counts.reads += ring_reads;
 	else
-		counts.ring_reads = ring_reads;
+		counts.ring_reads = counts.scan_reads = ring_reads;
 	return counts;
 }
 
@@ -149,7 +149,10 @@ start(Run *run, int samples, size_t bytes, double rate)
 {
 	memset(run->advice, 0, sizeof(run->advice));
 	for (int i = 0; i < samples; i++)
+	{
 		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, USAGE_MAX, rate, !run->rings_together);
+		pbp_advice_set_smallest_scanned(run->advice[i], INT64_MAX);
+	}
 }
 
 void

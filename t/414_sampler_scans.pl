@@ -1,0 +1,52 @@
+# Large scans beside lookups.  A table of more than a quarter of the pool is read through a ring, which no look sees, and
+# would not be so in a pool of more than four times its size.  What follows from that is unknown, not guessed.
+
+use strict;
+use warnings;
+
+use Sampler;
+use Server;
+use Test::More;
+
+# would be read through a ring by a pool of 1.25 times the size, but not of 1.5
+my $blocks = 700;
+
+my $node = sampler_node('scans', "autovacuum = off\n");
+make_pages($node);
+ask($node, keyed_pages('scanned', $blocks));
+ask($node, 'SELECT pgbufprobe_history_reset()');
+
+sub becomes
+{
+	my ($condition, $scans, $what) = @_;
+
+	for (1 .. 60)
+	{
+		return pass($what) if ask($node, "SELECT $condition") eq 't';
+		ask($node, 'CALL load(2)');
+		ask($node, 'SELECT count(*) FROM scanned') for 1 .. $scans;
+	}
+	diag(ask($node, 'SELECT size_factor, estd_miss_ratio, self_error, note FROM pgbufprobe_advice()'));
+	return fail($what);
+}
+
+# Of the sizes from one to another, how many are known or unknown for a reason.
+sub sizes { return "(SELECT count(*) FROM pgbufprobe_advice() WHERE size_factor BETWEEN $_[0] AND 4 AND $_[1])" }
+
+my $known = 'estd_miss_ratio IS NOT NULL';
+my $not_seen = q{note LIKE '%the sampler saw only % of the reads; the others are of large scans,%'};
+my $scanned = q{note LIKE '%large scans read past shared buffers today, and a pool of this size might hold their tables%'};
+
+becomes(sizes(0.5, $known) . ' = 9', 0, 'lookups alone: sizes are known');
+if (ask($node, 'SHOW server_version_num') < 160000)
+{
+	becomes(sizes(0.5, "NOT $known AND $not_seen") . ' = 9', 8, 'with large scans, which are not counted apart: other sizes are unknown');
+}
+else
+{
+	becomes(sizes(1.5, "NOT $known AND $scanned") . ' = 4', 8, 'with large scans: sizes that may hold the table are unknown');
+	is(ask($node, 'SELECT ' . sizes(0.5, $known)), 6, 'and smaller ones are known');
+}
+is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE mark LIKE 'advised%' AND size_factor > 1}), 0, 'no larger size is advised');
+
+done_testing();
