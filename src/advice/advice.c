@@ -36,7 +36,6 @@ static const double factors[FACTORS] = {
 
 /* Weights in the moving averages: of a pass of the hand, and of one look. */
 #define RESIDENTS_GAIN		0.1
-#define SATURATED_GAIN		0.5
 #define LOST_GAIN			0.1
 
 /*
@@ -215,6 +214,9 @@ count_look(Advice *advice)
 	advice->counters.new_loads += look->found.nnew_loads;
 	advice->counters.nlooks++;
 	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
+	if (look->found.nresidents > 0)
+		advice->counters.saturated_accesses += ((double) look->fresh.hits + (double) look->fresh.reads) *
+			look->found.nsaturated / look->found.nresidents;
 	advice->nsampled_loads += look->found.nloads;
 	/* last, so that reads weigh no more than the loads that they are */
 	decay(advice, (double) look->fresh.reads + (double) look->fresh.extends);
@@ -311,9 +313,6 @@ follow_residents(Advice *advice)
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
 	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
 
-	if (found->nresidents > 0)
-		advice->averages.saturated_share += fmin(1, SATURATED_GAIN * passed) *
-			((double) found->nsaturated / found->nresidents - advice->averages.saturated_share);
 	if (advice->look.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */
 	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found->nresidents - *average);

@@ -37,8 +37,10 @@ typedef enum PbpAdviceReason
 								 * server counted as read */
 	PBP_ADVICE_SATURATED,		/* most usage counts are at the maximum, which
 								 * hides uses */
-	PBP_ADVICE_SCANS			/* may hold tables that scans read past the
+	PBP_ADVICE_SCANS,			/* may hold tables that scans read past the
 								 * pool today */
+	PBP_ADVICE_CLIFF			/* slightly more or less memory would change
+								 * much */
 } PbpAdviceReason;
 
 typedef struct PbpAdviceRow

@@ -92,6 +92,14 @@ typedef struct EventList
 	Event	   *events;
 } EventList;
 
+/*
+ * A page that returns after so many phases would have stayed in a pool of the
+ * next size.  If it returns in one of the first of these, it would have stayed
+ * in a pool that is slightly larger; in one of the last, only in one that is
+ * hardly smaller than the next size.
+ */
+#define PHASES_TO_NEXT		5
+
 /* A clock sweep over the sample's share of a pool of one size. */
 typedef struct SimulatedPool
 {
@@ -102,6 +110,8 @@ typedef struct SimulatedPool
 	uint32_t	nlearned;		/* pages used since knowledge was lost, at
 								 * most nslots */
 	bool		learning;		/* some misses may be warm-up artifacts */
+	uint64_t	phase;			/* of evictions; see PHASES_TO_NEXT */
+	double		evictions;		/* in this phase */
 	uint32_t   *slots;			/* their pages */
 } SimulatedPool;
 
@@ -113,12 +123,17 @@ typedef struct SizeCounters
 	double		extra_misses;	/* more than those of the baseline */
 	double		differing;		/* accesses that only one of both missed */
 	double		steps;			/* of the simulated hand */
+	double		to_next;		/* misses that a pool of the next size avoids */
+	double		near_this;		/* of these, a slightly larger one, too */
+	double		near_next;		/* or only one that is hardly smaller */
 } SizeCounters;
 
 /* What decays; nothing but doubles. */
 typedef struct Counters
 {
 	double		accesses;
+	double		saturated_accesses; /* accesses times the share of residents at
+									 * the maximum usage count */
 	double		reads;
 	double		extends;
 	double		ring_reads;
@@ -175,7 +190,6 @@ typedef struct LookState
 typedef struct Averages
 {
 	double		residents;		/* 0: none yet */
-	double		saturated_share;	/* of residents */
 	double		lost_share;		/* of looks */
 } Averages;
 
@@ -341,6 +355,7 @@ extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
 
 /* pools.c */
 extern void pbp_resize_pools(Advice *advice, double residents);
+extern unsigned pbp_near_phases(const Advice *advice, int i);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 
 /* relationreads.c */

@@ -43,6 +43,9 @@
  */
 #define TOLERATED_PASSES_PER_PASS	10.0
 
+/* Share of a smaller pool that may be in constant use. */
+#define TOLERATED_SATURATION	0.67
+
 /* Share of looks that begin with a loss of knowledge. */
 #define TOLERATED_LOSSES	0.5
 
@@ -72,6 +75,13 @@
 
 /* The server scans a table of more than this share of its pool through a ring. */
 #define SHARE_OF_RING_SCANS	0.25
+
+/*
+ * A curve that falls from one size to the next so much more steeply than before
+ * has a cliff.  If it is higher than this, both sizes are unknown.
+ */
+#define STEEPER				2.0
+#define TOLERATED_CLIFF		0.02
 
 /* The share of the pool that is in the sample, by chance and rate. */
 double
@@ -218,7 +228,7 @@ static PbpAdviceReason
 reason_of(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		saturated_share = advice->averages.saturated_share;
+	double		saturated_share = counters->saturated_accesses / fmax(1, counters->accesses);
 	PbpAdviceReason of_all = reason_of_all(advice);
 
 	if (of_all != PBP_ADVICE_KNOWN || i == BASELINE)
@@ -233,7 +243,7 @@ reason_of(const Advice *advice, int i)
 	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
 		return PBP_ADVICE_FAST_HAND;
 	/* which of the saturated pages are used more is unknown */
-	if (i < BASELINE && (saturated_share > pbp_advice_factor(i) ||
+	if (i < BASELINE && (saturated_share > TOLERATED_SATURATION * pbp_advice_factor(i) ||
 						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
 	if (counters->loads < ENOUGH_LOADS)
@@ -270,13 +280,66 @@ estimate(const Advice *advice, int i)
  * so, chance in the sample is more likely, so the figure of each size bounds
  * those further from the baseline.
  */
+static double
+bounded_estimate(const Advice *advice, int i)
+{
+	int			step = i < BASELINE ? -1 : 1;
+	double		bound = estimate(advice, BASELINE);
+
+	for (int j = BASELINE; j != i; j += step)
+		if (reason_of(advice, j + step) == PBP_ADVICE_KNOWN)
+			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
+	return bound;
+}
+
+static inline bool
+can_estimate(const Advice *advice, int i)
+{
+	return i >= 0 && i < FACTORS && reason_of(advice, i) == PBP_ADVICE_KNOWN;
+}
+
+/* Half the width of a 95 % interval of the extra misses, by chance in the sample. */
+static double
+chance_of(const Advice *advice, int i)
+{
+	return scaled(advice, i, PBP_DEVIATIONS * sqrt(advice->counters.sizes[i].differing));
+}
+
+static double
+fall_to_next(const Advice *advice, int i)
+{
+	return bounded_estimate(advice, i) - bounded_estimate(advice, i + 1);
+}
+
+/*
+ * How far the curve falls between this size and the next one, close to either
+ * of them, if that is much steeper than before.  Where pages are read in turn,
+ * all of them fit or none does, and the sample does not know to the page which.
+ */
+static double
+cliff(const Advice *advice, int i, bool near_next)
+{
+	const SizeCounters *counters = &advice->counters.sizes[i];
+	double		near = near_next ? counters->near_next : counters->near_this;
+	double		before;
+	double		fall;
+	double		chance;
+
+	if (!can_estimate(advice, i - 1) || !can_estimate(advice, i) || !can_estimate(advice, i + 1))
+		return 0;
+	before = fall_to_next(advice, i - 1) * (pbp_advice_factor(i + 1) - pbp_advice_factor(i)) /
+		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) / PHASES_TO_NEXT;
+	fall = fall_to_next(advice, i) * near / fmax(1, counters->to_next);
+	chance = fmax(chance_of(advice, i), chance_of(advice, i + 1));
+	return fall > STEEPER * before + chance ? fall : 0;
+}
+
 void
 pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 {
 	const Advice *advice = (const Advice *) base;
 	const SizeCounters *size = &advice->counters.sizes[i];
-	int			step = i < BASELINE ? -1 : 1;
-	double		bound;
+	double		edge = 0;
 
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
@@ -284,15 +347,15 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
 		row->reason == PBP_ADVICE_UNSEEN ? seen_share(&advice->counters, advice->sampling_rate) :
 		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
+	if (row->reason == PBP_ADVICE_KNOWN && i != BASELINE)
+		edge = fmax(cliff(advice, i, false), cliff(advice, i - 1, true));
+	if (edge > TOLERATED_CLIFF)
+		row->reason = PBP_ADVICE_CLIFF;
 	if (row->reason != PBP_ADVICE_KNOWN)
 		return;
 
-	bound = advice->counters.reads / advice->counters.accesses;
-	for (int j = BASELINE; j != i; j += step)
-		if (reason_of(advice, j + step) == PBP_ADVICE_KNOWN)
-			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
-	row->miss_ratio = bound;
-	row->uncertainty = scaled(advice, i, PBP_DEVIATIONS * sqrt(size->differing)) + pbp_doubtful_share(advice, i);
+	row->miss_ratio = bounded_estimate(advice, i);
+	row->uncertainty = chance_of(advice, i) + pbp_doubtful_share(advice, i) + edge;
 	if (i != BASELINE)
 		row->uncertainty += fmin(MOST_RESTART_ERROR, RESTART_SHARE * row->miss_ratio);
 	if (i < BASELINE)

@@ -15,6 +15,8 @@
 
 #define COUNT_BITS			4
 #define ABSENT				UINT64_C(15)	/* the page is not in that pool */
+#define EVICTED				UINT64_C(8)	/* likewise: plus the phase of its eviction */
+#define PHASES				7
 #define USAGE_LIMIT			7	/* leaves the highest bit to ABSENT and sums */
 #define ALL_ABSENT			((UINT64_C(1) << (COUNT_BITS * PBP_ADVICE_FACTORS)) - 1)
 #define EACH_SIZE			(ALL_ABSENT / ABSENT)	/* 1 in each count */
@@ -76,7 +78,20 @@ is_absent(uint64_t absent, int size)
 static inline bool
 absent_everywhere(PageState state)
 {
-	return state.counts == ALL_ABSENT;
+	return absent_sizes(state) == EACH_SIZE;
+}
+
+/*
+ * How many phases of evictions have begun since this pool evicted the page, by
+ * the number of the phase now; PHASES: it is not known to have done so.  Wraps
+ * around.
+ */
+static inline unsigned
+phases_absent(PageState state, int size, uint64_t phase)
+{
+	unsigned	count = count_in_pool(state, size);
+
+	return count == ABSENT ? PHASES : (unsigned) ((phase + PHASES - (count - EVICTED)) % PHASES);
 }
 
 static inline unsigned

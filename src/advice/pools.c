@@ -10,6 +10,45 @@
 
 #include <math.h>
 
+#include "base/stats.h"
+
+/*
+ * Share of its size by which a simulated pool may hold pages too long or too
+ * short, because looks do not show in which order they were used.
+ */
+#define UNSEEN_ORDER		0.05
+
+/* A phase is a share of what the next size has more, in slots. */
+static double
+phase_length(const SimulatedPool *pool, int i)
+{
+	double		more = i + 1 < FACTORS ? pbp_advice_factor(i + 1) / pbp_advice_factor(i) - 1 : 1;
+
+	return more * pool->nslots / PHASES_TO_NEXT;
+}
+
+/* How many phases chance in the sample and the order of unseen uses are worth. */
+unsigned
+pbp_near_phases(const Advice *advice, int i)
+{
+	const SimulatedPool *pool = &advice->pools[i];
+	double		nslots = PBP_DEVIATIONS * sqrt(pool->nslots) + UNSEEN_ORDER * pool->nslots;
+	double		phases = nslots / phase_length(pool, i);
+
+	return phases < PHASES_TO_NEXT ? (unsigned) ceil(phases) : PHASES_TO_NEXT;
+}
+
+static inline uint64_t
+phase_of_eviction(SimulatedPool *pool, int i)
+{
+	if (++pool->evictions >= phase_length(pool, i))
+	{
+		pool->phase++;
+		pool->evictions = 0;
+	}
+	return pool->phase % PHASES;
+}
+
 /* A slot for a page that is not in the pool, by the server's algorithm. */
 static uint32_t
 victim_slot(Advice *advice, int i)
@@ -29,7 +68,7 @@ victim_slot(Advice *advice, int i)
 		advice->counters.sizes[i].steps++;
 		if (usage == 0)
 		{
-			set_count_in_pool(state, i, ABSENT);
+			set_count_in_pool(state, i, EVICTED + phase_of_eviction(pool, i));
 			if (state->dirty)
 				pbp_play_write(advice->storage, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
@@ -62,8 +101,21 @@ pbp_resize_pools(Advice *advice, double residents)
 	}
 }
 
+/* Of a page that a pool of the next size holds: how much would have sufficed. */
 static void
-count_use(Advice *advice, int i, uint64_t absent)
+count_distance(Advice *advice, int i, PageState before)
+{
+	SizeCounters *counters = &advice->counters.sizes[i];
+	unsigned	phases = phases_absent(before, i, advice->pools[i].phase);
+	unsigned	near = pbp_near_phases(advice, i);
+
+	counters->to_next++;
+	counters->near_this += phases < near;
+	counters->near_next += phases >= PHASES_TO_NEXT - near;
+}
+
+static void
+count_use(Advice *advice, int i, PageState before, uint64_t absent)
 {
 	SizeCounters *counters = &advice->counters.sizes[i];
 	const SimulatedPool *pool = &advice->pools[i];
@@ -75,6 +127,8 @@ count_use(Advice *advice, int i, uint64_t absent)
 	counters->extra_misses += missed - baseline_missed;
 	counters->differing += missed != baseline_missed;
 	advice->recent.doubtful_misses[i] += doubtful;
+	if (missed && i + 1 < FACTORS && !is_absent(absent, i + 1))
+		count_distance(advice, i, before);
 }
 
 /* True if this set has some, but not all, of the sizes that are compared. */
@@ -112,7 +166,8 @@ static void
 play_event(Advice *advice, Event event, bool counts)
 {
 	PageState  *state = &advice->table.pages[event.page].state;
-	uint64_t	absent = absent_sizes(*state);
+	PageState	before = *state;
+	uint64_t	absent = absent_sizes(before);
 	uint64_t	waits = 0;
 	bool		is_new = !state->used;
 
@@ -133,7 +188,7 @@ play_event(Advice *advice, Event event, bool counts)
 		SimulatedPool *pool = &advice->pools[i];
 
 		if (counts)
-			count_use(advice, i, absent);
+			count_use(advice, i, before, absent);
 		pool->nlearned += is_new && pool->nlearned < pool->nslots;
 	}
 }

@@ -113,7 +113,7 @@ static const PbpField prediction_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, os_cache_pages, -PBP_MANY, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, outside, 0, 1),
 	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, had_advice, 0, 1),
-	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, reason, 0, PBP_ADVICE_SCANS),
+	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, reason, 0, PBP_ADVICE_CLIFF),
 	PBP_FIELD(PBP_SIGNED, PbpPrediction, measured_since, 0, PBP_LAST_TIME),
 	PBP_STRUCT_FIELD(PbpPrediction, measured, measured_fields),
 	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, state, 0, PBP_PREDICTION_OTHER_STORAGE),

@@ -24,7 +24,7 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, miss_ratio, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, uncertainty, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
-	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_SCANS),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CLIFF),
 	PBP_END_OF_FIELDS
 };
 
