@@ -24,6 +24,9 @@
 #define USUAL_CLOSE_CALLS	0.13
 #define CLOSE_CALL_WEIGHT	2.0
 
+/* From one size to the next, of the misses that wait. */
+#define TOLERATED_JUMP		0.2
+
 /*
  * Error of the storage reads as a share of them, by the exact model: before the
  * lists of the cache are settled, and later, when they still move slightly.
@@ -99,6 +102,26 @@ calibration_variance(const Storage *storage)
 }
 
 /*
+ * How much the share of misses that wait differs from that of the nearest other
+ * size, if it jumps there: between both, something begins to fit into the cache
+ * that is read in turn, and the exact model jumps there and back.
+ */
+static double
+jump(const Advice *advice, int cache, int step)
+{
+	int			other = cache + step;
+	double		difference;
+
+	if (cache == FACTORS && step < 0)
+		other = BASELINE;		/* below the smallest size with memory added */
+	if (other < 0 || other >= CACHES || (other == FACTORS && step > 0) || advice->storage->caches[other].learning ||
+		advice->storage->counters[other].baseline_misses < ENOUGH_CACHE_MISSES)
+		return 0;
+	difference = fabs(pbp_waiting_share(advice, cache) - pbp_waiting_share(advice, other));
+	return difference > TOLERATED_JUMP ? difference : 0;
+}
+
+/*
  * Half the width of a 95 % interval.  Chance decides which misses the sample
  * has, and how many pages of those that the real cache would hold.  Where today
  * is not reproduced, other sizes are not either.
@@ -113,11 +136,12 @@ uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated->capacity);
 	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
 	double		chance = PBP_DEVIATIONS * sqrt(misses + pages + calibration_variance(advice->storage));
+	double		edge = cache == BASELINE ? 0 : fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
 	return share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
 		model_error(simulated, share * row->miss_ratio) +
 		row->miss_ratio * (chance + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) +
-						   fabs(pbp_beyond_error(advice)));
+						   edge + fabs(pbp_beyond_error(advice)));
 }
 
 static int

@@ -14,7 +14,7 @@
 #define TODAYS		2
 #define LARGE_ERROR	0.02
 #define UNSURE		0.025		/* an uncertainty */
-#define EDGE		0.05		/* of the size of a page cache, as chance in the sample */
+#define WRONG		0.01
 
 static const int splits_mb[SPLITS] = {128, 256, 384, 512, 640, 768};
 static const int todays_mb[TODAYS] = {256, 512};
@@ -36,6 +36,7 @@ typedef struct LoadErrors
 	int			nunsure;
 	int			nunknown;
 	int			nimpossible;	/* more storage reads than misses */
+	int			nwrong;			/* by more than WRONG outside of their interval */
 } LoadErrors;
 
 static int
@@ -54,35 +55,10 @@ median(double *values, int nvalues)
 	return values[nvalues / 2];
 }
 
-/* What is true of one split. */
-typedef struct Truth
-{
-	Load		load;
-	int			nbuffers;
-	int			os_pages;
-	double		storage_ratio;
-} Truth;
-
-/*
- * Where a scan just fits into the page cache, or just does not, slightly more
- * memory changes nearly all.  There, a figure may be that of slightly more or
- * less.
- */
-static double
-error_beyond_edge(const Truth *truth, double storage_ratio)
-{
-	double		smaller = true_storage_ratio(truth->load, truth->nbuffers, (int) (truth->os_pages * (1 - EDGE)));
-	double		larger = true_storage_ratio(truth->load, truth->nbuffers, (int) (truth->os_pages * (1 + EDGE)));
-	double		low = fmin(truth->storage_ratio, fmin(smaller, larger));
-	double		high = fmax(truth->storage_ratio, fmax(smaller, larger));
-
-	return fmax(0, fmax(low - storage_ratio, storage_ratio - high));
-}
-
 static void
-note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, const Truth *truth, Errors *errors, LoadErrors *of_load)
+note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, double truth, Errors *errors, LoadErrors *of_load)
 {
-	double		error = fabs(row->storage_ratio - truth->storage_ratio);
+	double		error = fabs(row->storage_ratio - truth);
 
 	if (row->reason != PBP_STORAGE_KNOWN)
 	{
@@ -94,14 +70,13 @@ note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, const T
 	errors->known[errors->nknown] = error;
 	errors->widths[errors->nknown++] = row->uncertainty;
 	errors->ncovered += error <= row->uncertainty;
+	of_load->nwrong += error > row->uncertainty + WRONG;
 	of_load->nimpossible += row->storage_ratio > miss_row->miss_ratio;
 	if (row->uncertainty > UNSURE)
 		of_load->nunsure++;
 	else
 	{
 		of_load->nsure++;
-		if (error > LARGE_ERROR)
-			error = error_beyond_edge(truth, row->storage_ratio);
 		of_load->worst_sure = fmax(of_load->worst_sure, error);
 	}
 }
@@ -125,12 +100,10 @@ compare_splits(Load load, int today_mb, const double *fixed, Errors *errors, Loa
 				continue;
 			for (int added = 0; added < 1 + (i > TODAY); added++)
 			{
-				Truth		truth = {load, nbuffers, added ? os_today : os_pages(nbuffers), fixed[split]};
+				double		truth = added ? true_storage_ratio(load, nbuffers, os_today) : fixed[split];
 
-				if (added)
-					truth.storage_ratio = true_storage_ratio(load, nbuffers, os_today);
 				printf("# %-13s %d to %d MB%s: true %.4f, predicted", load_names[load], today_mb,
-					   splits_mb[split], added ? ", added" : "", truth.storage_ratio);
+					   splits_mb[split], added ? ", added" : "", truth);
 				for (int j = 0; j < SAMPLES; j++)
 				{
 					PbpAdviceStorageRow row;
@@ -138,7 +111,7 @@ compare_splits(Load load, int today_mb, const double *fixed, Errors *errors, Loa
 
 					pbp_advice_row(run.advice[j], i, &miss_row);
 					pbp_advice_storage_row(run.advice[j], i, (PbpAdviceMemory) added, &row);
-					note_error(&row, &miss_row, &truth, errors, of_load);
+					note_error(&row, &miss_row, truth, errors, of_load);
 				}
 				printf("\n");
 			}
@@ -168,6 +141,8 @@ compare_load(Load load, Errors *errors)
 	snprintf(what, sizeof(what), "%s: of %d figures, %d are unsure and %d unknown", load_names[load],
 			 of_load.nsure + of_load.nunsure + of_load.nunknown, of_load.nunsure, of_load.nunknown);
 	ok(of_load.nunsure + of_load.nunknown <= of_load.nsure / 2, what);
+	snprintf(what, sizeof(what), "%s: none is off by more than %.2f outside of its interval", load_names[load], WRONG);
+	ok(of_load.nwrong == 0, what);
 	snprintf(what, sizeof(what), "%s: no more storage reads than misses", load_names[load]);
 	ok(of_load.nimpossible == 0, what);
 }
