@@ -1,13 +1,15 @@
 /*
  * slow_reads.c
  *		To be preloaded: while the file named by SLOW_READS exists, a worker that
- *		saves or restores both caches waits 50 ms before each read of the file
- *		whose path this file has.
+ *		saves or restores both caches waits 50 ms before each read of a file whose
+ *		path is in it.  After "!" before the path, the read fails instead, and after
+ *		"?" only the first one, which removes the file.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,34 +28,43 @@ read_all(const char *path, char *text, size_t size)
 	text[length < 0 ? 0 : length] = '\0';
 }
 
-static int
-is_slow(int fd)
+/* What is to happen at a read of this file: nothing (0), a wait (1), or a failure ("!", "?"). */
+static char
+fault_of(int fd)
 {
 	const char *name = getenv("SLOW_READS");
-	char		slow[1024];
+	char		faults[4096];
 	char		path[1024] = "";
 	char		link[64];
 	char		title[256];
+	const char *found;
 
 	if (!name || access(name, F_OK) != 0)
 		return 0;
-	read_all(name, slow, sizeof(slow));
+	read_all(name, faults, sizeof(faults));
 	read_all("/proc/self/cmdline", title, sizeof(title));
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (readlink(link, path, sizeof(path) - 1) < 0)
+	if (!strstr(title, "pgbufprobe carry-over") || readlink(link, path, sizeof(path) - 1) <= 0)
 		return 0;
-	return strstr(title, "pgbufprobe carry-over") != NULL && strcmp(path, slow) == 0;
+	found = strstr(faults, path);
+	if (!found)
+		return 0;
+	return found > faults && strchr("!?", found[-1]) ? found[-1] : 1;
 }
 
-static void
-wait_if_slow(int fd)
+/* Returns true if the read is to fail, with errno set. */
+static bool
+fails(int fd)
 {
 	struct timespec left = {.tv_nsec = 50 * 1000 * 1000};
+	char		fault = fault_of(fd);
 
-	if (!is_slow(fd))
-		return;
-	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+	while (fault == 1 && nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
+	if (fault == '?')
+		unlink(getenv("SLOW_READS"));
+	errno = EIO;
+	return fault > 1;
 }
 
 ssize_t
@@ -63,8 +74,7 @@ pread(int fd, void *buffer, size_t length, off_t offset)
 
 	if (!original)
 		original = (ssize_t (*) (int, void *, size_t, off_t)) dlsym(RTLD_NEXT, "pread");
-	wait_if_slow(fd);
-	return original(fd, buffer, length, offset);
+	return fails(fd) ? -1 : original(fd, buffer, length, offset);
 }
 
 ssize_t
@@ -74,8 +84,7 @@ preadv(int fd, const struct iovec *parts, int nparts, off_t offset)
 
 	if (!original)
 		original = (ssize_t (*) (int, const struct iovec *, int, off_t)) dlsym(RTLD_NEXT, "preadv");
-	wait_if_slow(fd);
-	return original(fd, parts, nparts, offset);
+	return fails(fd) ? -1 : original(fd, parts, nparts, offset);
 }
 
 /* the same functions where off_t has 64 bits anyway */
