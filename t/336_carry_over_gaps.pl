@@ -1,4 +1,5 @@
-# Gaps that were read between wanted blocks stay in the page cache where nothing else needs the room.
+# Gaps that were read between wanted blocks, and blocks that are in shared buffers, stay in the page cache where nothing else
+# needs the room.
 
 use strict;
 use warnings;
@@ -16,15 +17,14 @@ plan skip_all => $reason if $reason;
 my $table = make_table($node, 'postgres', 'pages', 301);
 my $path = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')});
 my $pages_of_block = ask($node, 'SHOW block_size') / run_or_die('getconf', 'PAGE_SIZE');
-my $pages_of_gaps = 225 * $pages_of_block;
+my %pages = (gaps => 225 * $pages_of_block, shared => 76 * $pages_of_block);
 
 local $ENV{LITTLE_MEMORY} = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
 
-# Restores every fourth block of the table into shared buffers. Returns how many pages of the gaps between them the page
-# cache has then.
-sub gaps_kept
+# Restores every fourth block of the table into shared buffers, and compares how many of its pages the page cache has then.
+sub keeps
 {
-	my ($what) = @_;
+	my ($what, $stays) = @_;
 
 	$node->stop;
 	write_maps($node);
@@ -37,14 +37,28 @@ sub gaps_kept
 	my $pages = cached_pages($path);
 	my @blocks = map { substr $pages, $_ * $pages_of_block, $pages_of_block } 0 .. 300;
 	is(() = in_buffers($node, $table) =~ /:/g, 76, 'shared buffers have what they had');
-	return join('', map { $_ % 4 ? $blocks[$_] : () } 0 .. 300) =~ tr/1//;
+	my %kept = (
+		gaps => join('', map { $_ % 4 ? $blocks[$_] : () } 0 .. 300) =~ tr/1//,
+		shared => join('', map { $_ % 4 ? () : $blocks[$_] } 0 .. 300) =~ tr/1//);
+	for my $part (sort keys %pages)
+	{
+		$stays
+		  ? cmp_ok($kept{$part}, '>=', 0.8 * $pages{$part}, "$what: $part stay in the page cache")
+		  : cmp_ok($kept{$part}, '<=', 0.2 * $pages{$part}, "$what: $part do not stay in the page cache");
+	}
+	unlink $ENV{LITTLE_MEMORY};
+	return;
 }
 
-my $kept = gaps_kept('much memory');
-cmp_ok($kept, '>=', 0.8 * $pages_of_gaps, 'gaps stay in the page cache');
-append_to_file($ENV{LITTLE_MEMORY}, "MemTotal: 1000000 kB\nMemFree: 0 kB\nActive(file): 0 kB\nInactive(file): 0 kB\n");
-$kept = gaps_kept('no memory to spare');
-cmp_ok($kept, '<=', 0.2 * $pages_of_gaps, 'they do not');
+sub pretend { my (@numbers) = @_; return append_to_file($ENV{LITTLE_MEMORY}, sprintf "MemTotal: %d kB\nMemFree: %d kB\nActive(file): %d kB\nInactive(file): %d kB\n", @numbers) }
+
+keeps('much memory', 1);
+pretend(1_000_000, 0, 0, 0);
+keeps('no memory to spare', 0);
+pretend(8_000_000, 0, 7_000_000, 0);
+keeps('others use the memory', 0);
+pretend(8_000_000, 0, 0, 7_000_000);
+keeps('others have used the memory once', 1);
 
 has_no_crash($node);
 done_testing();

@@ -275,7 +275,8 @@ pbp_extent_wait(PbpExtentRestore *restore)
 
 /*
  * Leaves the room of the page cache to what it held before, if it is known what
- * was read here.  Gaps may stay where nothing else needs the room.
+ * was read here.  Gaps and pages that shared buffers have may stay where nothing
+ * else needs the room.
  */
 static void
 drop_others(PbpExtentRestore *restore)
@@ -286,11 +287,13 @@ drop_others(PbpExtentRestore *restore)
 	for (int i = 0; i < restore->extent.nblocks; i++)
 	{
 		bool		keep = is_to_be_kept(restore, i);
-		bool		gap = restore->was_read[i] && restore->extent.states[i] == 0 && restore->gap_room > 0;
+		bool		spare = restore->is_shared[i] || restore->extent.states[i] == 0;
 
-		drops[i] = known && restore->was_read[i] && !keep && !gap;
+		if (!restore->was_read[i])
+			continue;
+		drops[i] = known && !keep && restore->spare_room <= 0;
 		restore->nkept += keep;
-		restore->gap_room -= gap;
+		restore->spare_room -= spare && !drops[i];
 	}
 	for (int first, end = 0; next_marked(drops, &first, &end);)
 		pbp_os_drop_blocks(&restore->file, restore->extent.first + first, end - first);

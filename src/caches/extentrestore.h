@@ -25,7 +25,8 @@ typedef struct PbpExtentRestore
 	ForkNumber	fork;
 	int			segment;
 	int			max_gap;		/* blocks between two that are read with them */
-	int64		gap_room;		/* blocks of these that may stay in the page cache */
+	int64		spare_room;		/* blocks that may stay in the page cache, although they
+								 * are such gaps, or in shared buffers */
 	int64		until_ns;		/* reads begin only before; 0: no limit */
 
 	/* results */
@@ -34,7 +35,7 @@ typedef struct PbpExtentRestore
 	int			nfound;			/* in shared buffers already */
 	int			nfilled;		/* read into shared buffers */
 	int			nread;			/* read from the page cache or storage */
-	int			nkept;			/* to be kept by the page cache */
+	int			nkept;			/* of these, to be kept by the page cache */
 	bool		is_shared[PBP_EXTENT_BLOCKS];	/* found or filled */
 	uint8		cached[PBP_BITMAP_BYTES(PBP_EXTENT_BLOCKS)];	/* by the kernel, before */
 

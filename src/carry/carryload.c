@@ -243,7 +243,7 @@ restore_extent(Load *load, const PbpExtent *extent)
 		.extent = *extent,
 		.locator = pbp_locator(file->tablespace, file->database, file->relfilenode),
 		.fork = (ForkNumber) file->fork,.segment = (int) file->segment,
-		.max_gap = PBP_REQUEST_BLOCKS - 1,.gap_room = before.gap_room,
+		.max_gap = PBP_REQUEST_BLOCKS - 1,.spare_room = before.spare_room,
 		.until_ns = load->until_ns
 	};
 	int64		begun_ns = pbp_now_ns();
@@ -258,7 +258,7 @@ restore_extent(Load *load, const PbpExtent *extent)
 		progress->done += extent->nwanted;
 		progress->border_room -= before.border_room - border_room;
 		progress->cache_room -= part.nkept;
-		progress->gap_room -= before.gap_room - part.gap_room;
+		progress->spare_room -= before.spare_room - part.spare_room;
 	}
 	pbp_carry_unlock();
 	return done;

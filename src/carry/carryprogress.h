@@ -47,7 +47,8 @@ typedef struct PbpCarryProgress
 	/* blocks for which there is room */
 	int64		border_room;	/* in shared buffers, for those of level "border" */
 	int64		cache_room;		/* in the page cache */
-	int64		gap_room;		/* in there, for gaps between what is wanted */
+	int64		spare_room;		/* in there, for gaps between what is wanted, and for
+								 * what shared buffers have */
 
 	/* of the restore after the start of the server */
 	int			attempts;

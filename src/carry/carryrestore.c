@@ -264,16 +264,17 @@ find_border(Plan *plan)
 
 /*
  * No more than the page cache can hold, so that the last extents do not push out
- * the first.  Gaps get what neither cache needs for anything else.
+ * the first, and without what others use.  What neither cache needs for anything
+ * else is spare.
  */
 static void
 find_cache_room(void)
 {
-	int64		bytes = pbp_page_cache_bytes();
+	int64		bytes = pbp_page_cache_room();
 	PbpCarryProgress *progress = pbp_carry_lock();
 
 	progress->cache_room = bytes == PBP_UNKNOWN ? PG_INT64_MAX : bytes / BLCKSZ;
-	progress->gap_room = bytes == PBP_UNKNOWN ? 0 :
+	progress->spare_room = bytes == PBP_UNKNOWN ? 0 :
 		progress->cache_room - Max(progress->blocks - NBuffers, 0);
 	pbp_carry_unlock();
 }

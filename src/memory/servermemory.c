@@ -217,15 +217,18 @@ read_capacity(PbpOsMemory *memory)
 	return storage_model(memory);
 }
 
-/* The capacity of the page cache at present; PBP_UNKNOWN possible. */
+/*
+ * What the page cache can take at present without evicting pages that were used
+ * more than once, by this server or others; PBP_UNKNOWN possible.
+ */
 int64
-pbp_page_cache_bytes(void)
+pbp_page_cache_room(void)
 {
 	PbpOsMemory memory;
 
 	if (!pbp_os_cache_on)
 		return PBP_UNKNOWN;
-	read_server_memory(PBP_UNKNOWN, &memory);
+	read_server_memory(0, &memory);
 	return memory.known ? memory.cache_bytes : PBP_UNKNOWN;
 }
 

@@ -12,6 +12,6 @@
 #include "advice/capacity.h"
 
 extern PbpCapacity *pbp_create_capacity(void);
-extern int64 pbp_page_cache_bytes(void);
+extern int64 pbp_page_cache_room(void);
 
 #endif							/* PBP_SERVERMEMORY_H */
