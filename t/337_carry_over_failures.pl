@@ -135,26 +135,62 @@ all_are_back('pg_database was locked');
 $session->quit;
 
 # ---------------------------------------------------------------------------
-# A file that cannot be opened
+# A file that cannot be read, which is not damaged
 
+my $faults = PostgreSQL::Test::Utils::tempdir() . '/faults';
+local $ENV{SLOW_READS} = $faults;
 $node->stop;
+append_to_file($faults, "?$file");
+$from = -s $node->logfile;
+start_with($node, 'slow_reads');
+all_are_back('one read fails');
+ok(!-e $faults, 'it did');
+unlike(slurp_file($node->logfile, $from), qr/could not (?:open|read) file|ignoring file/, 'and is tried again, without a message');
+
+set($node, carry_over_rate => '1MB');
+$node->stop;
+$from = -s $node->logfile;
+start_with($node, 'slow_reads');
+becomes_true($node, q{database IS NOT NULL AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a fourth slow restore');
+append_to_file($faults, "!$file");
+logs($again, 'all reads fail: the database is tried again');
+unlink $faults or die $!;
+set($node, carry_over_rate => '0');
+all_are_back('they succeed again');
+
+# at a save
+append_to_file($faults, "!$file");
 $saved = identity();
-chmod 0, $file or die $!;
 $from = -s $node->logfile;
-$node->start;
-logs(qr/LOG:  could not open file "pg_stat\/pgbufprobe\.maps": Permission denied/, 'a file that cannot be opened: the log says so');
-becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'and nothing is restored');
 set($node, carry_over_interval => '1s');
-sleep(2);
-is(progress($node, 'saved_at'), '', 'nothing is saved, although that is due');
-$node->stop;
-is(identity(), $saved, 'the file remains');
-is(scalar(() = slurp_file($node->logfile, $from) =~ /could not open file/g), 1, 'with one message');
-chmod 0600, $file or die $!;
-append_to_file($node->data_dir . '/postgresql.auto.conf', "pgbufprobe.carry_over_interval = 0\n");
-$from = -s $node->logfile;
-$node->start;
-all_are_back('it can be opened again');
+logs(qr/LOG:  could not read file "pg_stat\/pgbufprobe\.maps": Input.*\n.*DETAIL:  It remains, and nothing is saved\./, 'all reads fail in a save: the log says so');
+is(identity(), $saved, 'and the file remains');
+unlink $faults or die $!;
+ok(wait_for { identity() ne $saved }, 'the next save replaces it');
+set($node, carry_over_interval => '0');
+
+for my $error ('Permission denied', 'Input/output error')
+{
+	$node->stop;
+	$saved = identity();
+	$error eq 'Permission denied' ? chmod(0, $file) : append_to_file($faults, "!$file");
+	$from = -s $node->logfile;
+	start_with($node, 'slow_reads');
+	logs(qr/LOG:  could not read file "pg_stat\/pgbufprobe\.maps": $error/, "$error: the log says so");
+	becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'and nothing is restored');
+	set($node, carry_over_interval => '1s');
+	sleep(2);
+	is(progress($node, 'saved_at'), '', 'nothing is saved, although that is due');
+	$node->stop;
+	is(identity(), $saved, 'the file remains');
+	is(scalar(() = slurp_file($node->logfile, $from) =~ /(?:could not read|ignoring) file/g), 1, 'with one message');
+	chmod 0600, $file or die $!;
+	unlink $faults;
+	append_to_file($node->data_dir . '/postgresql.auto.conf', "pgbufprobe.carry_over_interval = 0\n");
+	$from = -s $node->logfile;
+	$node->start;
+	all_are_back('it can be read again');
+}
 
 # ---------------------------------------------------------------------------
 # A restore that stays incomplete

@@ -47,6 +47,10 @@
 /* Read at a time to verify the checksum. */
 #define CHUNK_BYTES		65536
 
+/* After an error of the system, reading is tried again these many times. */
+#define MAX_FAILURES		6
+#define AFTER_FAILURE_MS	500
+
 static PbpCarryHeader
 own_header(TimestampTz saved_at)
 {
@@ -94,23 +98,50 @@ pbp_carry_log_ignored(const char *why)
 			 errmsg("ignoring file \"%s\", because %s", CARRY_FILE, why)));
 }
 
-/* A file that cannot be opened may be better than what can be saved now. */
-static void
-keep_unreadable(void)
+void
+pbp_carry_log_unreadable(const PbpCarryReader *reader)
 {
+	errno = reader->error;
 	ereport(LOG,
 			(errcode_for_file_access(),
-			 errmsg("could not open file \"%s\": %m", CARRY_FILE),
-			 errdetail("It remains until shared buffers are full.")));
-	pbp_carry_lock()->incomplete = true;
-	pbp_carry_unlock();
+			 errmsg("could not read file \"%s\": %m", CARRY_FILE),
+			 errdetail("It remains, and nothing is saved.")));
+}
+
+/*
+ * After an error of the system, which says nothing about the file.  Returns true if
+ * that is to be tried again; false if nothing more is to be read.
+ */
+static bool
+try_again(PbpCarryReader *reader)
+{
+	int			error = errno;
+
+	if (reader->failures++ >= MAX_FAILURES || !pbp_carry_goes_on())
+	{
+		reader->error = error;
+		return false;
+	}
+	pbp_carry_wait(AFTER_FAILURE_MS);
+	return true;
 }
 
 /* Returns false after an error, or if the file has become shorter. */
 static bool
 read_at(PbpCarryReader *reader, void *bytes, size_t nbytes, int64 offset)
 {
-	return FileRead(reader->file, bytes, (int) nbytes, (off_t) offset, PG_WAIT_EXTENSION) == (int) nbytes;
+	size_t		done = 0;
+
+	while (done < nbytes && reader->error == 0)
+	{
+		int			nread = FileRead(reader->file, (char *) bytes + done, (int) (nbytes - done),
+									 (off_t) offset + (off_t) done, PG_WAIT_EXTENSION);
+
+		if (nread == 0 || (nread < 0 && !try_again(reader)))
+			return false;
+		done += (size_t) Max(nread, 0);
+	}
+	return done == nbytes;
 }
 
 /* True if the checksum at the end is that of all before; false if the worker must end, too. */
@@ -147,7 +178,10 @@ check_file(PbpCarryReader *reader, bool verify)
 	const PbpCarryHeader *header = &reader->header;
 	struct stat status;
 
-	if (fstat(FileGetRawDesc(reader->file), &status) != 0 || !S_ISREG(status.st_mode))
+	while (fstat(FileGetRawDesc(reader->file), &status) != 0)
+		if (!try_again(reader))
+			return "its size is unknown";
+	if (!S_ISREG(status.st_mode))
 		return "it is not a regular file";
 	reader->end = status.st_size - (int64) END_BYTES;
 	reader->next = sizeof(PbpCarryHeader);
@@ -179,17 +213,15 @@ pbp_carry_open(PbpCarryReader *reader, bool verify)
 
 	memset(reader, 0, sizeof(*reader));
 	/* not closed at the end of a transaction, as other kinds of files are; a FIFO must not block */
-	reader->file = PathNameOpenFile(CARRY_FILE, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	do
+		reader->file = PathNameOpenFile(CARRY_FILE, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	while (reader->file < 0 && errno != ENOENT && try_again(reader));
 	if (reader->file < 0)
-	{
-		if (errno != ENOENT)
-			keep_unreadable();
 		return false;
-	}
 	why = check_file(reader, verify);
 	if (why != NULL)
 	{
-		if (verify && pbp_carry_goes_on())
+		if (verify && reader->error == 0 && pbp_carry_goes_on())
 			pbp_carry_log_ignored(why);
 		FileClose(reader->file);
 		return false;
@@ -208,7 +240,7 @@ is_possible(const PbpCarryReader *reader, const PbpCarryEntry *entry)
 		entry->file.fork <= MAX_FORKNUM && entry->file.segment < MaxBlockNumber / RELSEG_SIZE + 1;
 }
 
-/* Reads the next entry; false after the last one, or if the file is damaged. */
+/* Reads the next entry; false after the last one, or if the file is damaged or unreadable. */
 bool
 pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
 {
@@ -217,7 +249,7 @@ pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
 	if (reader->end - reader->next < (int64) sizeof(*entry) ||
 		!read_at(reader, entry, sizeof(*entry), reader->next) || !is_possible(reader, entry))
 	{
-		reader->is_damaged = true;
+		reader->is_damaged = reader->error == 0;
 		return false;
 	}
 	reader->next += (int64) sizeof(*entry) + entry->map_bytes;

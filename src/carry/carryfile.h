@@ -55,6 +55,9 @@ typedef struct PbpCarryReader
 	int64		file_bytes;
 	PbpCarryHeader header;
 	bool		is_damaged;
+	int			failures;		/* errors of the system */
+	int			error;			/* the errno of the last one, after which nothing was
+								 * read; 0: none */
 	uint8	   *map;			/* room for one */
 } PbpCarryReader;
 
@@ -62,11 +65,15 @@ extern void pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at);
 extern void pbp_carry_end_file(PbpNewFile *file);
 extern void pbp_carry_remove_leftover(void);
 
-/* Returns false if there is none, or if it cannot be used, which is logged. */
+/*
+ * Returns false if there is none, or if it cannot be used, which is logged; or after
+ * an error of the system, which is not.
+ */
 extern bool pbp_carry_open(PbpCarryReader *reader, bool verify);
 extern bool pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry);
 extern const uint8 *pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry);
 extern void pbp_carry_log_ignored(const char *why);
+extern void pbp_carry_log_unreadable(const PbpCarryReader *reader);
 extern bool pbp_carry_mark_restore(void);
 extern void pbp_carry_unmark_restore(void);
 extern void pbp_carry_close(PbpCarryReader *reader);

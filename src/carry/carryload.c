@@ -307,7 +307,10 @@ restore_map(Load *load, const uint8 *map, int64 skip)
 	return true;
 }
 
-/* Returns false if there is a rest, which is left to another worker. */
+/*
+ * Returns false if there is a rest, which is left to another worker.  If the file
+ * cannot be read, nothing is said of that map.
+ */
 static bool
 restore_maps(Load *load, PbpCarryReader *reader)
 {
@@ -323,7 +326,7 @@ restore_maps(Load *load, PbpCarryReader *reader)
 			return false;
 		if (load->entry.file.database == load->job.database)
 			map = pbp_carry_map(reader, &load->entry);
-		if (map != NULL && !restore_map(load, map, skip))
+		if (reader->error != 0 || (map != NULL && !restore_map(load, map, skip)))
 			return false;
 		skip = 0;
 		report(load, PBP_PART_BEGUN, reader->next, 0);
@@ -366,7 +369,10 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	load.until_ns = pbp_now_ns() + CONNECTED_NS;
 	if (pbp_carry_open(&reader, false))
 	{
-		report_end(&load, restore_maps(&load, &reader));
+		bool		done = restore_maps(&load, &reader);
+
+		if (reader.error == 0)
+			report_end(&load, done);
 		pbp_carry_close(&reader);
 	}
 	proc_exit(0);

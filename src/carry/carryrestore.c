@@ -170,10 +170,9 @@ read_plan(Plan *plan)
 			blocks += count_blocks(maps, map, entry.map_bytes);
 	}
 	if (plan->reader.is_damaged)
-	{
 		pbp_carry_log_ignored("it has an impossible entry");
+	if (plan->reader.is_damaged || plan->reader.error != 0)
 		return false;
-	}
 	pbp_carry_lock()->blocks = blocks;
 	pbp_carry_unlock();
 	return true;
@@ -395,7 +394,7 @@ note_failure(Plan *plan, DatabaseMaps *maps, int round)
 		ereport(LOG,
 				(errmsg("could not restore a part of both caches in database with OID %u, will try again",
 						maps->database),
-				 errdetail("A background worker ended early, or waited too long for a lock.")));
+				 errdetail("A background worker ended early, could not read the file, or waited too long for a lock.")));
 	plan->failure_logged = true;
 }
 
@@ -513,6 +512,17 @@ end_progress(bool ended, int nfailed)
 		log_end(seconds, read, nfailed);
 }
 
+/* The file may be better than what can be saved now. */
+static void
+keep_unreadable(const PbpCarryReader *reader)
+{
+	if (reader->error == 0)
+		return;
+	pbp_carry_lock()->incomplete = true;
+	pbp_carry_unlock();
+	pbp_carry_log_unreadable(reader);
+}
+
 /* Reads the file once to verify it, once to make a plan, and once per band. */
 bool
 pbp_carry_restore(void)
@@ -521,7 +531,10 @@ pbp_carry_restore(void)
 	bool		ended;
 
 	if (!pbp_carry_open(&plan.reader, true))
+	{
+		keep_unreadable(&plan.reader);
 		return true;
+	}
 	if (!pbp_carry_mark_restore())
 	{
 		pbp_carry_close(&plan.reader);
@@ -538,6 +551,7 @@ pbp_carry_restore(void)
 		ended = restore_all(&plan);
 	}
 	end_progress(ended, plan.nfailed);
+	keep_unreadable(&plan.reader);
 	pbp_carry_unmark_restore();
 	pbp_carry_close(&plan.reader);
 	return ended;

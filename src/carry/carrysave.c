@@ -310,7 +310,6 @@ pbp_carry_save(bool quick)
 {
 	Save		save = {.quick = quick,.begun_ns = pbp_now_ns(),.cpu_ns = pbp_cpu_now_ns()};
 	TimestampTz saved_at = GetCurrentTimestamp();
-	bool		was_incomplete = pbp_carry_progress().incomplete;
 	bool		in_time;
 	bool		saved;
 
@@ -323,8 +322,7 @@ pbp_carry_save(bool quick)
 	if (!in_time)
 		log_too_slow(false);
 	pbp_carry_begin_file(&save.file, saved_at);
-	/* the file of before has turned out to be unreadable: see may_save() in carry.c */
-	if (in_time && pbp_carry_progress().incomplete == was_incomplete && save_files(&save))
+	if (in_time && save.before.reader.error == 0 && save_files(&save) && save.before.reader.error == 0)
 	{
 		pbp_carry_end_file(&save.file);
 		/* nobody knows how long fsync() takes: not after a save that was slow */
@@ -332,6 +330,8 @@ pbp_carry_save(bool quick)
 	}
 	else
 	{
+		if (save.before.reader.error != 0)
+			pbp_carry_log_unreadable(&save.before.reader);
 		pbp_discard_new_file(&save.file);
 		saved = false;
 	}
