@@ -252,6 +252,8 @@ pbp_decide(const PbpDecisionInput *input)
 		decision.kind = PBP_KEEP_FEW_READS;
 	else if (waits_for_little(input))
 		decision.kind = PBP_KEEP_CACHED;
+	else if (input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_UNSEEN)
+		decision.kind = PBP_DECIDE_UNKNOWN;
 	else if (decision.learned_share < 1)
 		decision.kind = PBP_DECIDE_EARLY;
 	else

@@ -22,7 +22,8 @@ typedef struct PbpDecisionInput
 
 typedef enum PbpDecisionKind
 {
-	PBP_DECIDE_UNKNOWN,			/* today's miss ratio is unknown */
+	PBP_DECIDE_UNKNOWN,			/* today's miss ratio is, or all others are,
+								 * because too few reads are seen */
 	PBP_DECIDE_SHORT,			/* too early, by the time watched */
 	PBP_DECIDE_EARLY,			/* too early, by what was learned */
 	PBP_KEEP_FEW_READS,			/* today's size; hardly anything is read */

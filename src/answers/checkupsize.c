@@ -77,6 +77,16 @@ doubt_about_storage(const PbpAdviceReport *report, const PbpDecision *decision)
 					unknown ? psprintf(", because %s", unknown) : "");
 }
 
+static const char *
+doubts(const PbpAdviceReport *report, const PbpDecision *decision)
+{
+	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
+	const char *about_storage = doubt_about_storage(report, decision);
+
+	return twice->reason != PBP_ADVICE_SCANS ? about_storage :
+		psprintf("%s Larger sizes are unknown: %s.", about_storage, unknown_advice(report, twice));
+}
+
 /* What a smaller pool would cost, if nearly nothing. */
 static const char *
 smaller_is_enough(const PbpAdviceReport *report)
@@ -106,7 +116,7 @@ static void
 take(const PbpAdviceReport *report, const PbpDecision *decision, Answer *answer)
 {
 	const char *size = size_of(report, decision->size);
-	const char *doubt = doubt_about_storage(report, decision);
+	const char *doubt = doubts(report, decision);
 	int64		cache = report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages;
 
 	answer->value = pbp_advice_factor(decision->size);
@@ -164,7 +174,7 @@ keep(const PbpAdviceReport *report, const PbpDecision *decision, Answer *answer)
 								smaller_is_enough(report), doubt_about_storage(report, decision), evidence(report));
 	else
 		answer->text = psprintf("Keep %s: %s%s%s%s", today, why_keep(report, decision),
-								smaller_is_enough(report), doubt_about_storage(report, decision), evidence(report));
+								smaller_is_enough(report), doubts(report, decision), evidence(report));
 }
 
 static char *
@@ -184,7 +194,8 @@ answer_decision(const PbpAdviceReport *report, Answer *answer)
 	PbpDecision decision = pbp_decide_report(report);
 
 	if (decision.kind == PBP_DECIDE_UNKNOWN)
-		answer_unknown(answer, unknown_advice(report, &report->rows[PBP_ADVICE_BASELINE]));
+		answer_unknown(answer, unknown_advice(report, &report->rows[report->rows[PBP_ADVICE_BASELINE].reason != PBP_ADVICE_KNOWN ?
+																	PBP_ADVICE_BASELINE : PBP_ADVICE_DOUBLE]));
 	else if (decision.kind == PBP_DECIDE_SHORT || decision.kind == PBP_DECIDE_EARLY)
 	{
 		judge(answer, "unknown", NULL);

@@ -193,8 +193,14 @@ wait_for_more(void)
 	one = new_case(falling, hump, 0.004);
 	forget_misses(&one, TODAY, 0.2, PBP_ADVICE_LEARNING);
 	is_decided(&one, PBP_DECIDE_EARLY, 1, "nothing is decided as long as today's misses are unknown");
-	forget_misses(&one, TODAY, 1, PBP_ADVICE_UNSEEN);
+	forget_misses(&one, TODAY, 1, PBP_ADVICE_UNCOUNTED);
 	is_decided(&one, PBP_DECIDE_UNKNOWN, 1, "or if they remain unknown");
+
+	one = new_case(falling, hump, 0.004);
+	for (int i = 0; i < SIZES; i++)
+		if (i != TODAY)
+			forget_misses(&one, i, 0.6, PBP_ADVICE_UNSEEN);
+	is_decided(&one, PBP_DECIDE_UNKNOWN, 1, "nor where too few of the reads are seen");
 }
 
 /* Whatever the figures: no size that does not fit, none without an estimate. */
