@@ -67,6 +67,22 @@ SKIP:
 	is(scalar(() = in_buffers($node, $table) =~ /:4/g), 300, 'a file that could not be read: its blocks are restored');
 }
 chmod 0600, $relation or die $!;
+
+# So do those of a directory.
+my $directory = $node->data_dir . '/base/1';
+my @before = grep { /^1\// } files_saved($node);
+$from = -s $node->logfile;
+chmod 0, $directory or die $!;
+SKIP:
+{
+	skip 'this user can read every directory', 3 if -r $directory;
+	save($node);
+	like(slurp_file($node->logfile, $from), qr/LOG:  could not read each directory of relations: Permission denied\n.*What was saved before/,
+		'a directory that cannot be read: the log says so');
+	cmp_ok(scalar @before, '>', 10, 'it had maps');
+	is_deeply([ sort grep { /^1\// } files_saved($node) ], [ sort @before ], 'and has them still');
+}
+chmod 0700, $directory or die $!;
 set($node, carry_over_interval => '0');
 $node->stop;
 

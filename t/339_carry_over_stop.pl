@@ -1,36 +1,36 @@
-# A stop whose save would take too long: it visits files for ten seconds, and the others keep what was saved of them before.
+# What a save may hold up: a stop, for ten seconds, in which files that were not visited keep what was saved of them before;
+# and nobody by waiting for storage.
 
 use strict;
 use warnings;
 
 use CarryOver;
+use Faults;
+use PageCache;
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
-my $node = carry_node('main') or plan skip_all => 'no pg_buffercache, with which the results are compared';
+my $node = carry_node('main', "fsync = on\n") or plan skip_all => 'no pg_buffercache, with which the results are compared';
 my $file = maps_file($node);
 my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
 ask($node, "CREATE DATABASE another$_") for 1 .. 2;
 make_table($node, 'another1', 'pages', 100);
 
-# The files that have a map: database, tablespace, file number, fork and segment.
-sub files_saved
+# Stops the server; returns 0 unless that takes longer.
+sub stop_within
 {
-	my $saved = slurp_file($file);
-	my @files;
+	my ($seconds) = @_;
+	my $status = system('pg_ctl', '--silent', '--wait', "--timeout=$seconds", '--mode=fast', '--pgdata=' . $node->data_dir, 'stop');
 
-	for (my $at = 48; $at < length($saved) - 12; $at += 24 + unpack 'x20 L', substr $saved, $at)
-	{
-		push @files, join '/', unpack 'L5', substr $saved, $at;
-	}
-	return @files;
+	$node->_update_pid(0);
+	return $status;
 }
 
 ask($node, 'SELECT count(*) FROM pages', 'another1');
 save($node);
 set($node, carry_over_interval => '0');
-my @before = files_saved();
+my @before = files_saved($node);
 # Each takes a tenth of a second, next time.
 cmp_ok(scalar(@before), '>', 150, 'a save has the maps of many files');
 $node->stop('immediate');
@@ -45,9 +45,9 @@ append_to_file($slow, '');
 $node->stop;
 like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches of all relations within 10 s/, 'a slow save ends early, and the log says so');
 isnt((stat $file)[1], $changed, 'what was visited is saved');
-my %after = map { $_ => 1 } files_saved();
+my %after = map { $_ => 1 } files_saved($node);
 cmp_ok(scalar(grep { $after{$_} } @before), '>=', @before - 20, 'and the others are still there');
-is(scalar(keys %after), scalar(() = files_saved()), 'none is there twice');
+is(scalar(keys %after), scalar(() = files_saved($node)), 'none is there twice');
 
 # ---------------------------------------------------------------------------
 # The file of before cannot be read in time
@@ -62,13 +62,37 @@ is_restored($node, 'such a file');
 $changed = (stat $file)[1];
 $from = -s $node->logfile;
 append_to_file($slow_reads, $file);
-is(system('pg_ctl', '--silent', '--wait', '--timeout=30', '--mode=fast', '--pgdata=' . $node->data_dir, 'stop'), 0, 'a stop ends although the file of before is read slowly');
-$node->_update_pid(0);
+is(stop_within(12), 0, 'a stop ends although the file of before is read slowly');
 like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches of all relations within 10 s\n.*DETAIL:  What was saved before remains\./, 'without a save');
 is((stat $file)[1], $changed, 'all that was saved before remains');
 
 unlink $slow_reads;
 $node->start;
 is_restored($node, 'a file that was kept');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# Storage is slow
+
+start_with_faults($node);
+is_restored($node, 'slow storage');
+set_faults('pgbufprobe', '', fsync => { delay_s => 8 });
+save($node);
+is(ask($node, "SET statement_timeout = '6s';\nDROP DATABASE another2"), '', 'a database is dropped meanwhile');
+set_faults('pgbufprobe', '', fsync => { delay_s => 8 }, map { $_ => { delay_s => 0.02, delay_rate => 0.1 } } qw(open read pread rename readdir));
+is(stop_within(12), 0, 'a stop does not wait for each call');
+my $counts = fault_counts();
+is($counts->{fsync}{count}, 0, 'and nobody waits for fsync()');
+cmp_ok($counts->{open}{delayed} + $counts->{pread}{delayed}, '>', 100, 'although many calls wait');
+
+clear_faults();
+unlink $file or die $!;
+start_with_faults($node);
+save($node);
+SKIP:
+{
+	my ($pages) = cachestat_counts($file) or skip 'the kernel has no cachestat', 1;
+	like($pages, qr/^\d+\|0\|0\|/, 'a new file has been written when it gets its name');
+}
 has_no_crash($node);
 done_testing();

@@ -59,37 +59,35 @@ close_file(PbpNewFile *file)
 	file->file = NULL;
 }
 
-static bool
-replace_file(const PbpNewFile *file, bool may_wait)
-{
-	if (may_wait)
-		return durable_rename(file->temporary, file->path, LOG) == 0;
-	if (rename(file->temporary, file->path) == 0)
-		return true;
-	ereport(LOG,
-			(errcode_for_file_access(),
-			 errmsg("could not rename file \"%s\" to \"%s\": %m", file->temporary, file->path)));
-	return false;
-}
-
-/* If that fails, the old file remains. */
-bool
-pbp_finish_new_file(PbpNewFile *file, bool may_wait)
+/* Returns the descriptor of the file, which is complete; or -1 after an error. */
+int
+pbp_end_new_file(PbpNewFile *file)
 {
 	pg_crc32c	checksum = file->checksum;
 
 	FIN_CRC32C(checksum);
 	pbp_put_in_new_file(file, &checksum, sizeof(checksum));
+	if (file->error == 0 && fflush(file->file) != 0)
+		file->error = errno;
+	return file->error == 0 ? fileno(file->file) : -1;
+}
+
+/* After pbp_end_new_file().  If that fails, the old file remains. */
+bool
+pbp_replace_by_new_file(PbpNewFile *file)
+{
 	close_file(file);
-	if (file->error == 0 && replace_file(file, may_wait))
-		return true;
-	if (file->error != 0)
-	{
-		errno = file->error;
+	errno = file->error;
+	if (errno != 0)
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not write file \"%s\": %m", file->temporary)));
-	}
+	else if (rename(file->temporary, file->path) == 0)
+		return true;
+	else
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not rename file \"%s\" to \"%s\": %m", file->temporary, file->path)));
 	(void) unlink(file->temporary);
 	return false;
 }

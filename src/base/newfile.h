@@ -27,10 +27,13 @@ extern void pbp_begin_new_file(PbpNewFile *file, const char *path, const char *t
 extern void pbp_put_in_new_file(PbpNewFile *file, const void *bytes, size_t nbytes);
 
 /*
- * Replace the file.  If that must not wait for storage, an operating system that
- * crashes soon after may leave a file that is damaged.
+ * Neither calls fsync(), which may take long: until it ends, the process holds up
+ * DROP DATABASE and others who wait for each process of the server.  So an operating
+ * system that crashes may leave a damaged file, which its checksum shows.
  */
-extern bool pbp_finish_new_file(PbpNewFile *file, bool may_wait);
+extern int	pbp_end_new_file(PbpNewFile *file);
+extern bool pbp_replace_by_new_file(PbpNewFile *file);
+
 extern void pbp_discard_new_file(PbpNewFile *file);
 
 #endif							/* PBP_NEWFILE_H */

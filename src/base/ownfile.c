@@ -266,13 +266,12 @@ write_mark(const char *mark_path, uint64 crashes)
 
 	pbp_remove_own_file(mark_path);
 	file = OpenTransientFile(mark_path, O_WRONLY | O_CREAT | O_EXCL | PG_BINARY);
-	if (file < 0 || write(file, &mark, sizeof(mark)) != (ssize_t) sizeof(mark) || pg_fsync(file) != 0)
+	if (file < 0 || write(file, &mark, sizeof(mark)) != (ssize_t) sizeof(mark))
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not write file \"%s\": %m", mark_path)));
 	if (file >= 0)
 		(void) CloseTransientFile(file);
-	(void) fsync_fname_ext(PGSTAT_STAT_PERMANENT_DIRECTORY, true, true, LOG);
 }
 
 static void

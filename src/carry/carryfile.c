@@ -72,13 +72,14 @@ pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at)
 	pbp_put_in_new_file(file, &header, sizeof(header));
 }
 
-/* To be called before pbp_finish_new_file(), which adds the checksum. */
-void
+/* As pbp_end_new_file(), but adds the length first. */
+int
 pbp_carry_end_file(PbpNewFile *file)
 {
 	int64		bytes = file->bytes + (int64) END_BYTES;
 
 	pbp_put_in_new_file(file, &bytes, sizeof(bytes));
+	return pbp_end_new_file(file);
 }
 
 /* A file that an immediate shutdown has left incomplete. */
@@ -293,13 +294,12 @@ add_mark(void)
 {
 	int			file = OpenTransientFile(MARK_FILE, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | PG_BINARY);
 
-	if (file < 0 || write(file, "x", 1) != 1 || pg_fsync(file) != 0)
+	if (file < 0 || write(file, "x", 1) != 1)
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not write file \"%s\": %m", MARK_FILE)));
 	if (file >= 0)
 		(void) CloseTransientFile(file);
-	(void) fsync_fname_ext(PGSTAT_STAT_PERMANENT_DIRECTORY, true, true, LOG);
 }
 
 /*

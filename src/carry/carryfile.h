@@ -62,7 +62,7 @@ typedef struct PbpCarryReader
 } PbpCarryReader;
 
 extern void pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at);
-extern void pbp_carry_end_file(PbpNewFile *file);
+extern int	pbp_carry_end_file(PbpNewFile *file);
 extern void pbp_carry_remove_leftover(void);
 
 /*

@@ -26,6 +26,7 @@
 #include "carry/carryprogress.h"
 #include "carry/carrywork.h"
 #include "os/datafiles.h"
+#include "os/oskernel.h"
 
 /*
  * At a stop, no more files are visited after the first time, and what was saved of
@@ -36,6 +37,8 @@
 
 /* Sleeps are at least as long as this much processor time requires. */
 #define REST_NS			1000000
+
+#define UNTIL_WRITTEN_MS	10
 
 #define NAME_BYTES		64
 
@@ -203,23 +206,9 @@ rest(Save *save, PbpDataFiles *files)
 	return pbp_carry_goes_on();
 }
 
-/* Otherwise the file of before has more. */
-static bool
-is_complete(const PbpDataFiles *files)
-{
-	if (files->error == 0)
-		return true;
-	errno = files->error;
-	ereport(LOG,
-			(errcode_for_file_access(),
-			 errmsg("could not read each directory of relations: %m"),
-			 errdetail("What both caches hold was not saved.")));
-	return false;
-}
-
 /*
- * Files for which there was no time at a stop keep the maps that they had.  Returns
- * false if there is no time for that, either.
+ * Files that were not visited keep the maps that they had.  Returns false if there
+ * is no time for that.
  */
 static bool
 keep_rest(Save *save)
@@ -238,6 +227,7 @@ keep_rest(Save *save)
 
 		if (map != NULL)
 			put_map(save, &entry, map);
+		CHECK_FOR_INTERRUPTS();
 		if (pbp_now_ns() >= save->deadline_ns)
 		{
 			hash_seq_term(&status);
@@ -256,7 +246,17 @@ log_too_slow(bool kept_rest)
 			 errdetail("What was saved before remains.")));
 }
 
-/* Returns false if a folder cannot be read, or if the worker must do something else. */
+static void
+log_unreadable(int error)
+{
+	errno = error;
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not read each directory of relations: %m"),
+			 errdetail("What was saved before of the other relations remains.")));
+}
+
+/* Returns false if the worker must do something else. */
 static bool
 save_files(Save *save)
 {
@@ -284,9 +284,31 @@ save_files(Save *save)
 		goes_on = keep_rest(save);
 		log_too_slow(goes_on);
 	}
+	else if (goes_on && files.error != 0)
+	{
+		log_unreadable(files.error);
+		goes_on = keep_rest(save);
+	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(file_context);
-	return goes_on && is_complete(&files);
+	return goes_on;
+}
+
+/*
+ * Waits until the kernel has written the file, so that the one before stays until
+ * a crash of the operating system cannot damage this one.  Does not wait where
+ * that is unknown.  For why this is not fsync(), see newfile.h.
+ */
+static void
+wait_until_written(const Save *save, int file)
+{
+	PbpCachestat pages;
+
+	if (file < 0 || !pbp_os_cache_on || !pbp_kernel_begin_write_back(file))
+		return;
+	while (pbp_now_ns() < save->deadline_ns && (save->quick || pbp_carry_goes_on()) &&
+		   pbp_kernel_cachestat(file, 0, 0, &pages) && pages.dirty + pages.writeback > 0)
+		pbp_carry_wait(UNTIL_WRITTEN_MS);
 }
 
 static void
@@ -324,9 +346,8 @@ pbp_carry_save(bool quick)
 	pbp_carry_begin_file(&save.file, saved_at);
 	if (in_time && save.before.reader.error == 0 && save_files(&save) && save.before.reader.error == 0)
 	{
-		pbp_carry_end_file(&save.file);
-		/* nobody knows how long fsync() takes: not after a save that was slow */
-		saved = pbp_finish_new_file(&save.file, !quick || pbp_now_ns() < save.begun_ns + VISIT_S * NS_PER_S);
+		wait_until_written(&save, pbp_carry_end_file(&save.file));
+		saved = pbp_replace_by_new_file(&save.file);
 	}
 	else
 	{

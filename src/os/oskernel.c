@@ -113,6 +113,13 @@ pbp_kernel_write_back(int fd, int64 offset, int64 bytes)
 						   SYNC_FILE_RANGE_WAIT_AFTER) == 0;
 }
 
+/* The same for a whole file, without waiting until it is done. */
+bool
+pbp_kernel_begin_write_back(int fd)
+{
+	return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) == 0;
+}
+
 bool
 pbp_kernel_advise(int fd, int64 offset, int64 bytes, PbpOsAdvice advice)
 {

@@ -43,6 +43,7 @@ extern int64 pbp_os_pages(int64 bytes);
 extern bool pbp_kernel_cachestat(int fd, int64 offset, int64 bytes, PbpCachestat *answer);
 extern bool pbp_kernel_mincore(int fd, int64 offset, int64 bytes, uint8 *pages);
 extern bool pbp_kernel_write_back(int fd, int64 offset, int64 bytes);
+extern bool pbp_kernel_begin_write_back(int fd);
 extern bool pbp_kernel_advise(int fd, int64 offset, int64 bytes, PbpOsAdvice advice);
 extern bool pbp_kernel_stop_readahead(int fd);
 extern bool pbp_kernel_file_system(int fd, uint32 *type);
@@ -50,6 +51,7 @@ extern bool pbp_kernel_file_system(int fd, uint32 *type);
 #define pbp_kernel_cachestat(...)		pbp_unsupported()
 #define pbp_kernel_mincore(...)			pbp_unsupported()
 #define pbp_kernel_write_back(...)		pbp_unsupported()
+#define pbp_kernel_begin_write_back(...)	pbp_unsupported()
 #define pbp_kernel_advise(...)			pbp_unsupported()
 #define pbp_kernel_stop_readahead(...)	pbp_unsupported()
 #define pbp_kernel_file_system(...)		pbp_unsupported()

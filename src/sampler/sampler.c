@@ -299,11 +299,11 @@ sleep_ns(Sampler *sampler)
 /* ---- settings, resets and restarts ---- */
 
 static void
-save(Sampler *sampler, bool may_wait)
+save(Sampler *sampler)
 {
 	int64		start_ns = pbp_now_ns();
 
-	pbp_save_state(may_wait);
+	pbp_save_state();
 	sampler->save_ns = pbp_now_ns() + Max(SAVE_NS, SAVE_RARELY * (pbp_now_ns() - start_ns));
 }
 
@@ -313,7 +313,7 @@ reload_settings(Sampler *sampler)
 	pbp_reload_settings();
 	if (pbp_learner_is_outdated(sampler->learner))
 		pbp_restart_learner(sampler->learner, sampler->resets);
-	save(sampler, false);
+	save(sampler);
 }
 
 /* What was measured before means nothing now. */
@@ -368,7 +368,7 @@ check_interrupts(Sampler *sampler)
 	if (pbp_must_end())
 	{
 		if (pbp_server_is_stopping())
-			save(sampler, true);
+			save(sampler);
 		pbp_end_worker();
 	}
 	CHECK_FOR_INTERRUPTS();
@@ -433,7 +433,7 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 			start_over(sampler);
 		work(sampler);
 		if (pbp_now_ns() >= sampler->save_ns)
-			save(sampler, false);
+			save(sampler);
 		MemoryContextReset(round_context);
 		sleep_for(sampler, sleep_ns(sampler));
 		if (ConfigReloadPending)

@@ -150,12 +150,9 @@ put_state(PbpNewFile *file)
 	return wrong;
 }
 
-/*
- * Saves all.  A reset meanwhile removes the file.  For the meaning of may_wait,
- * see pbp_finish_new_file().
- */
+/* Saves all.  A reset meanwhile removes the file. */
 void
-pbp_save_state(bool may_wait)
+pbp_save_state(void)
 {
 	PbpNewFile	file;
 	uint32		resets = pbp_count_resets();
@@ -163,6 +160,7 @@ pbp_save_state(bool may_wait)
 
 	pbp_begin_new_file(&file, STATE_FILE, NEW_STATE_FILE);
 	wrong = put_state(&file);
+	(void) pbp_end_new_file(&file);
 	if (pbp_count_resets() != resets)
 	{
 		pbp_discard_new_file(&file);
@@ -175,7 +173,7 @@ pbp_save_state(bool may_wait)
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("could not save to file \"%s\", because \"%s\" has an impossible value", STATE_FILE, wrong)));
 	}
-	else if (pbp_finish_new_file(&file, may_wait))
+	else if (pbp_replace_by_new_file(&file))
 		pbp_unguard_file(STATE_FILE);
 	if (pbp_count_resets() != resets)
 		pbp_remove_state_file();

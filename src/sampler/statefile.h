@@ -11,7 +11,7 @@
 #ifndef PBP_STATEFILE_H
 #define PBP_STATEFILE_H
 
-extern void pbp_save_state(bool may_wait);
+extern void pbp_save_state(void);
 extern bool pbp_restore_state(uint32 resets);
 extern void pbp_remove_state_file(void);
 

@@ -12,7 +12,7 @@ use Server;
 use Test::More;
 
 our @EXPORT = qw(
-  $carry_worker carry_node ask set becomes_true in_buffers use_blocks make_table progress restored is_restored maps_file write_maps save log_since
+  $carry_worker carry_node ask set becomes_true in_buffers use_blocks make_table progress restored is_restored maps_file files_saved write_maps save log_since
   why_not_droppable
 );
 
@@ -102,6 +102,20 @@ sub restored
 sub is_restored { return ok(restored($_[0]), "$_[1]: the restore completes") }
 
 sub maps_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.maps' }
+
+# The files that have a map: database, tablespace, file number, fork and segment.
+sub files_saved
+{
+	my ($node) = @_;
+	my $saved = slurp_file(maps_file($node));
+	my @files;
+
+	for (my $at = 48; $at < length($saved) - 12; $at += 24 + unpack 'x20 L', substr $saved, $at)
+	{
+		push @files, join '/', unpack 'L5', substr $saved, $at;
+	}
+	return @files;
+}
 
 # Replaces the file of a server that is stopped; or removes it, if there is no content.
 sub write_maps
