@@ -148,5 +148,15 @@ for my $message (@messages)
 	is_deeply([ grep { index($sources, $_) < 0 } @parts ], [], "a message of ours: $message");
 }
 
+# Each reason for an unknown size has an entry there.
+my ($reasons) = slurp_file('src/answers/reasons.c') =~ /^words_of_reason\(.*?\{(.*?)^}/ms;
+my @explained = slurp_file('docs/troubleshooting.md') =~ /\*\*`([^`]+)`\*\*/g;
+my @reasons = grep { / / } $reasons =~ /"([^"]+)"/g;
+cmp_ok(scalar @reasons, '>=', 9, 'reasons for unknown sizes are found');
+for my $reason (@reasons)
+{
+	ok(scalar(grep { index($reason, $_) >= 0 } @explained), "troubleshooting.md explains: $reason");
+}
+
 $node->stop;
 done_testing();

@@ -3,6 +3,10 @@
  * rows.h
  *	  Result rows of SQL functions, filled column by column.
  *
+ * Each column of the script's OUT list has one call, in the same order.  Counts
+ * are exact; quotients, shares and other measures are rounded to four
+ * significant digits.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_ROWS_H
