@@ -32,7 +32,7 @@ sub load_until
 
 	for (1 .. 75)
 	{
-		$node->command_ok([ 'pgbench', '-n', '-M', 'prepared', '-R', 2000, '-T', 2, '-f', $script, 'postgres' ], 'load');
+		$node->command_ok([ 'pgbench', '-n', '-M', 'prepared', '-R', 3000, '-T', 2, '-f', $script, 'postgres' ], 'load');
 		return pass($what) if ask($node, "SELECT $condition") eq 't';
 	}
 	diag(ask($node, 'SELECT * FROM pgbufprobe_predictions()'));
