@@ -216,6 +216,51 @@ leave_gaps(void)
 	compare("after a day", 0);
 }
 
+/* Reports a page of this hash, once every 800 s. */
+static void
+use_regularly(const uint32_t *hashes, int nhashes, int seconds)
+{
+	for (int i = 0; i < seconds; i += 800)
+	{
+		look(800);
+		for (int j = 0; j < nhashes; j++)
+			pbp_report_use(&set, hashes[j], &relation_of[0]);
+	}
+}
+
+/*
+ * The first page is the last one in the table, so those after it continue at the
+ * beginning; of these, two belong there and must not move into its slot.
+ */
+static void
+empty_last_slot(void)
+{
+	const uint32_t hashes[] = {UINT32_MAX - 1, UINT32_MAX, 1, 2};
+
+	begin(1, SLOTS);
+	use_regularly(hashes, 4, 800);
+	use_regularly(hashes + 1, 3, 90000);
+	ok(set.npages == 3 && set.slots[SLOTS - 1].page == UINT32_MAX, "at the end of the table: a page that is not used any more goes");
+	use_regularly(hashes + 1, 3, 1600);
+	end_epoch();
+	ok(set.npages == 3 && set.windows[3].nsampled == 3, "and each of the others is found and counted once");
+}
+
+/* The 16 bits of the epoch of a page wrap around within the windows. */
+static void
+wrap_epochs(void)
+{
+	begin(1, SLOTS);
+	look((65536 - 100) * PBP_EPOCH_SECONDS);
+	run(400, 20, 2000);
+	compare("before epochs wrap around", 0);
+	run(3700, 20, 2000);
+	known_windows("an hour later", PBP_WINDOWS);
+	compare("after epochs have wrapped around", 0);
+	run(400, 0, 1);
+	ok(set.windows[1].pages == 0 && set.windows[2].pages == true_pages(2, -1), "then none in five minutes, all in fifteen");
+}
+
 int
 main(void)
 {
@@ -224,6 +269,8 @@ main(void)
 	count_many();
 	check_errors();
 	leave_gaps();
+	empty_last_slot();
+	wrap_epochs();
 	printf("1..%d\n", tests);
 	return 0;
 }
