@@ -1,5 +1,5 @@
 # What a restore does when its workers fail: one that ends early, cannot connect or waits for a lock is not finished, and
-# is run again. A restore that stays incomplete keeps its file until the load has filled shared buffers.
+# is run again. A restore that stays incomplete keeps its file until shared buffers hold as many pages, or for a day.
 
 use strict;
 use warnings;
@@ -195,22 +195,48 @@ for my $error ('Permission denied', 'Input/output error')
 # ---------------------------------------------------------------------------
 # A restore that stays incomplete
 
-$node->append_conf('postgresql.conf', "max_worker_processes = 3\n");
+$node->append_conf('postgresql.conf', "max_worker_processes = 3\nshared_buffers = 8192\n");
 $from = -s $node->logfile;
 $node->restart;
 logs(qr/LOG:  restored both caches without a part of \d databases: 0 MB read/, 'without a slot, the restore ends');
 $saved = identity();
 $node->stop;
 is(identity(), $saved, 'a stop keeps the file');
+
+# until the load has brought as many pages
+my $used = q{SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NOT NULL};
 $from = -s $node->logfile;
 $node->start;
 logs(qr/LOG:  restored both caches without a part of/, 'again');
-ask($node, "SELECT count(*) FROM pages", $_) for sort keys %tables;
-my $free = q{SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL};
-ask($node, one_row_a_page('filler', 4000) . 'SELECT count(*) FROM filler');
-cmp_ok(ask($node, $free), '<', 1, 'the load fills shared buffers');
+ask($node, one_row_a_page('filler', 1000) . 'SELECT count(*) FROM filler');
+cmp_ok(ask($node, $used), '>', 1000, 'the load brings some pages');
 $node->stop;
-isnt(identity(), $saved, 'then the file is replaced');
+is(identity(), $saved, 'which are not enough');
+$from = -s $node->logfile;
+$node->start;
+logs(qr/LOG:  restored both caches without a part of/, 'once more');
+ask($node, one_row_a_page('more', 4500));
+cmp_ok(ask($node, $used), '<', 8000, 'shared buffers are not full');
+$node->stop;
+isnt(identity(), $saved, 'but hold as many pages: the file is replaced');
+
+# or for a day
+$saved = identity();
+my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
+{
+	local $ENV{SHIFT_CLOCK} = $shift;
+	$from = -s $node->logfile;
+	start_with($node, 'shift_clock');
+}
+logs(qr/LOG:  restored both caches without a part of/, 'a last time');
+append_to_file($shift, '86000');
+set($node, carry_over => 'off');
+set($node, carry_over => 'on', carry_over_interval => '1s');
+sleep(2);
+is(identity(), $saved, 'on the same day, the file remains');
+unlink $shift;
+append_to_file($shift, '87000');
+ok(wait_for { identity() ne $saved }, 'a day later, it is replaced');
 
 becomes_true($other, 'saved_at IS NOT NULL FROM pgbufprobe_carry_over_progress()', 'the save that failed was tried again before its interval');
 

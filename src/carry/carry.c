@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "base/compat.h"
 #include "base/latency.h"
@@ -87,6 +88,8 @@ restore(void)
 
 	if (given_up)
 		progress->incomplete = true;
+	if (wanted)
+		progress->wanted_buffers = NBuffers;
 	pbp_carry_unlock();
 	if (wanted && !given_up)
 		(void) pbp_carry_restore();
@@ -99,21 +102,22 @@ restore(void)
 }
 
 /*
- * After a restore that has failed in part, or if the file cannot be opened, it
- * remains until the load has filled shared buffers, and made the rest of the
- * restore pointless.
+ * After a restore that has failed in part, or if the file cannot be read, it
+ * remains until the load has brought as many pages into shared buffers as the
+ * restore was to, or for a day: then, what the caches hold is better.
  */
 static bool
 may_save(void)
 {
-	if (!pbp_carry_progress().incomplete)
+	PbpCarryProgress progress = pbp_carry_progress();
+	int64		missing = progress.wanted_buffers;
+
+	if (!progress.incomplete ||
+		TimestampDifferenceExceeds(PgStartTime, GetCurrentTimestamp(), SECS_PER_DAY * 1000))
 		return true;
-	for (int i = 0; i < NBuffers; i++)
-	{
-		if (!pbp_holds_page(pbp_read_state(GetBufferDescriptor(i))))
-			return false;
-	}
-	return true;
+	for (int i = 0; i < NBuffers && missing > 0; i++)
+		missing -= pbp_holds_page(pbp_read_state(GetBufferDescriptor(i)));
+	return missing <= 0;
 }
 
 /* When the next save is due; negative: not before the settings change. */

@@ -244,6 +244,7 @@ find_border(Plan *plan)
 {
 	int64		room = NBuffers;
 	int64		levels[PBP_MAP_LEVELS] = {0};
+	PbpCarryProgress *progress;
 
 	for (int i = 0; i < plan->ndatabases; i++)
 	{
@@ -255,9 +256,11 @@ find_border(Plan *plan)
 	plan->border = PBP_MAP_LEVELS - 1;
 	for (; plan->border > 0 && levels[plan->border] <= room; plan->border--)
 		room -= levels[plan->border];
+	progress = pbp_carry_lock();
+	progress->wanted_buffers = plan->border > 0 ? NBuffers : NBuffers - room;
 	if (plan->border == 0)
 		room = Min(room, Max(NBuffers - plan->reader.header.nbuffers, 0));
-	pbp_carry_lock()->border_room = room;
+	progress->border_room = room;
 	pbp_carry_unlock();
 }
 
@@ -490,7 +493,7 @@ log_end(double seconds, int64 read, int ndatabases)
 				(errmsg_plural("restored both caches without a part of %d database: %.0f MB read in %.1f s",
 							   "restored both caches without a part of %d databases: %.0f MB read in %.1f s",
 							   (unsigned long) ndatabases, ndatabases, mb, seconds),
-				 errdetail("What was saved remains until shared buffers are full.")));
+				 errdetail("What was saved remains until shared buffers hold as many pages as it has, or for a day.")));
 }
 
 /* The restore was not stopped; in some databases, a part may have failed. */
