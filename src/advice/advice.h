@@ -154,6 +154,7 @@ typedef struct PbpAdviceTotals
 typedef struct PbpAdvice
 {
 	uint64_t	threshold;		/* keys up to this one are sampled */
+	uint64_t	salt;			/* for the caller's hash: another sample */
 	bool		wants_relation; /* of the page that was just observed */
 } PbpAdvice;
 

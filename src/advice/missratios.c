@@ -254,6 +254,17 @@ reason_of(const Advice *advice, int i)
 }
 
 /*
+ * The share of the loads in the sample, by chance and looks, which is that of
+ * the misses that a larger pool avoids.  Without a count of them, large scans
+ * may have the rest.
+ */
+static double
+sample_excess(const Advice *advice, double seen)
+{
+	return fmin(WORTHLESS_UNCOUNTED, fmax(advice->rings_apart ? ENOUGH_SEEN : 1, seen));
+}
+
+/*
  * The measured miss ratio and the extra misses, scaled back.  Where a larger
  * pool avoids misses of the baseline, their share is more precise than their
  * number: a pool that avoids all has none left.  Where large scans are not
@@ -265,9 +276,10 @@ estimate(const Advice *advice, int i)
 	const Counters *counters = &advice->counters;
 	const SizeCounters *size = &counters->sizes[i];
 	double		measured = counters->reads / counters->accesses;
-	double		seen = advice->rings_apart ? measured :
-		measured * fmin(1, seen_share(counters, advice->sampling_rate));
-	double		by_number = measured + scaled(advice, i, size->extra_misses);
+	double		found = seen_share(counters, advice->sampling_rate);
+	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
+	double		extra = scaled(advice, i, size->extra_misses);
+	double		by_number = measured + (i > BASELINE ? extra / sample_excess(advice, found) : extra);
 	double		avoided = 0;
 
 	if (i > BASELINE && size->baseline_misses > 0)

@@ -58,7 +58,7 @@ define_sampler_settings(void)
 							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.advice_memory",
 							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",
-							"-1 uses as much as needed, up to a thousandth of shared_buffers; 0 disables the estimates.",
+							"-1 uses as much as needed, up to a thousandth of shared_buffers, or 512 kB if that is more; 0 disables the estimates.",
 							&pbp_advice_memory_kb, -1, -1, PBP_MAX_ADVICE_KB,
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "common/pg_prng.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -35,6 +36,9 @@
 
 /* of the pool; a larger sample takes more time and hardly improves the figures */
 #define ENOUGH_PAGES	4000.0
+
+/* a sample of 2,000 pages; a thousandth of a pool of 16 MB has 50, and four times the error */
+#define LEAST_BYTES		((Size) 512 * 1024)
 
 /* for as many, and some more; most of it is never touched */
 #define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
@@ -94,7 +98,7 @@ advice_bytes(void)
 {
 	if (pbp_advice_memory_kb >= 0)
 		return (Size) pbp_advice_memory_kb * 1024;
-	return Min((Size) NBuffers * BLCKSZ / 1000, ENOUGH_BYTES);
+	return Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES);
 }
 
 /* Without memory, the history continues without advice. */
@@ -118,8 +122,11 @@ create_advice(MemoryContext context, Size bytes)
 	advice = pbp_advice_init(memory, advice_size, NBuffers, BM_MAX_USAGE_COUNT,
 							 pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
 							 PBP_COUNTS_APART);
-	if (advice != NULL)
-		pbp_advice_watch_relations(advice, memory + advice_size, bytes - advice_size);
+	if (advice == NULL)
+		return NULL;
+	/* so that servers with equal data do not share the errors of one sample */
+	advice->salt = pg_prng_uint64(&pg_global_prng_state);
+	pbp_advice_watch_relations(advice, memory + advice_size, bytes - advice_size);
 	return advice;
 }
 

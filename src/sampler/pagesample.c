@@ -19,7 +19,7 @@
  * It takes a third of the scan's time, so it mixes no better than necessary.
  */
 static inline uint64
-page_key(const BufferTag *tag)
+page_key(const BufferTag *tag, uint64 salt)
 {
 	PbpLocator	locator = BufTagGetRelFileLocator(tag);
 	uint64		file = (uint64) locator.dbOid << 32 |
@@ -27,7 +27,7 @@ page_key(const BufferTag *tag)
 	uint64		key = (uint64) tag->blockNum << 32 |
 		(locator.spcOid * (MAX_FORKNUM + 1) + BufTagGetForkNum(tag));
 
-	key += file * UINT64CONST(0x9e3779b97f4a7c15);
+	key += file * UINT64CONST(0x9e3779b97f4a7c15) + salt;
 
 	/* the final steps of MurmurHash3, which map no two keys to one */
 	key ^= key >> 33;
@@ -75,10 +75,10 @@ visit_buffer(const PbpAdvice *advice, int buffer, PbpPageVisitor visit, void *ar
 	PbpBufState state = pbp_read_state(desc);
 	BufferTag	tag;
 
-	if (pbp_holds_page(state) && pbp_advice_sampled(advice, page_key(&desc->tag)) &&
+	if (pbp_holds_page(state) && pbp_advice_sampled(advice, page_key(&desc->tag, advice->salt)) &&
 		read_page(desc, &state, &tag))
 	{
-		uint64		key = page_key(&tag);
+		uint64		key = page_key(&tag, advice->salt);
 
 		if (pbp_advice_sampled(advice, key) && !is_victim(state))
 		{

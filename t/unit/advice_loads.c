@@ -78,7 +78,7 @@ typedef struct World
 } World;
 
 static bool verbose;
-static double least_kb = 0;
+static double least_kb = 512;
 
 static bool
 has_night(TimedLoad load)
