@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Faults;
 use File::Copy qw(copy);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
@@ -51,7 +52,7 @@ sub messages
 	my ($what, $expects_history) = @_;
 	my $from = -s $node->logfile;
 
-	$node->start;
+	start_with_faults($node);
 	await_samples($node, 1);
 	is( ask($node, q{SELECT (SELECT count(*) FROM pgbufprobe_advice()) >= 11, (SELECT count(*) FROM pgbufprobe_advice_relations()) > 0,
 			(SELECT count(*) FROM pgbufprobe_working_set()), (SELECT count(*) FROM pgbufprobe_checkup()), (SELECT count(*) >= 0 FROM pgbufprobe_predictions())}),
@@ -140,6 +141,25 @@ $node->start;
 await_samples($node, 1);
 ok(!-e "$file.tmp", 'a new file that was left is removed at the start');
 $node->stop;
+
+# ---------------------------------------------------------------------------
+# Errors of the system, which say nothing about the file
+
+write_file($file, $good);
+chmod 0, $file or die $!;
+is(messages('a file that cannot be opened'),
+	qq(could not read file "$its_name": Permission denied\nrenamed file "$its_name" to "$its_name.bad", because it could not be read),
+	'a file that cannot be opened: the log says what became of it');
+chmod 0600, "$file.bad" or die $!;
+ok(slurp_file("$file.bad") eq $good, 'a file that cannot be opened: it is kept under another name');
+write_file($file, $good);
+# The first file to be opened is the mark.
+for my $call ('open', 'read')
+{
+	set_faults('pgbufprobe sampler', 'pgbufprobe.stat', $call => { fail_at => $call eq 'open' ? 2 : 1, error => 'EIO' });
+	is(messages("$call() that fails", 1), '', "$call() that fails: it is tried again");
+	is(fault_counts()->{$call}{failed}, 1, "$call() that fails: it has failed");
+}
 
 # ---------------------------------------------------------------------------
 # Crashes while the file is in use

@@ -23,9 +23,17 @@
 
 #include "base/compat.h"
 #include "base/ownfile.h"
+#include "base/worker.h"
 
 /* Larger than any, so that nobody waits long for a damaged one. */
 #define MAX_BYTES		(INT64CONST(1024) * 1024 * 1024)
+
+/* After an error of the system, reading is tried again these many times. */
+#define MAX_FAILURES		6
+#define AFTER_FAILURE_MS	500
+
+/* A reason for which errno says more. */
+static const char unreadable[] = "it could not be read";
 
 /* Beside a file that is in use. */
 typedef struct CrashMark
@@ -97,28 +105,23 @@ log_unreadable(const char *path)
 
 /*
  * Opens a file as a transient one, without waiting for a writer if it is a FIFO.
- * Returns -1 if there is none, or an error, which is logged.
+ * Returns -1 if it cannot be used, and why; NULL: there is none.
  */
-int
-pbp_open_regular_file(const char *path, int64 *bytes)
+static int
+open_regular_file(const char *path, int64 *bytes, const char **why)
 {
 	int			file = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | PG_BINARY);
 	struct stat status;
 
+	*why = file < 0 && errno == ENOENT ? NULL : unreadable;
 	if (file < 0)
-	{
-		if (errno != ENOENT)
-			log_unreadable(path);
 		return -1;
-	}
-	if (fstat(file, &status) != 0)
-		log_unreadable(path);
-	else if (!S_ISREG(status.st_mode))
-		pbp_log_ignored_file(path, "it is not a regular file");
-	else
+	if (fstat(file, &status) == 0)
 	{
 		*bytes = status.st_size;
-		return file;
+		if (S_ISREG(status.st_mode))
+			return file;
+		*why = "it is not a regular file";
 	}
 	(void) CloseTransientFile(file);
 	return -1;
@@ -158,28 +161,27 @@ has_checksum(const char *contents, int64 bytes)
  * verified first, since a damaged stamp may say anything.
  */
 static const char *
-read_rest(const char *path, int file, char *contents, int64 bytes, const PbpFileStamp *expected)
+read_rest(int file, char *contents, int64 bytes, const PbpFileStamp *expected)
 {
 	PbpFileStamp stamp;
 
 	memcpy(&stamp, contents, sizeof(stamp));
 	if (!read_exactly(file, contents + sizeof(stamp), bytes - (int64) sizeof(stamp)))
-	{
-		log_unreadable(path);
-		return "it could not be read";
-	}
+		return unreadable;
 	return has_checksum(contents, bytes) ? pbp_check_stamp(&stamp, expected) : "it is damaged";
 }
 
 /* Returns why the file cannot be used; NULL if its contents are whole. */
 static const char *
-read_open_file(const char *path, int file, int64 bytes, const PbpFileStamp *expected, char **contents)
+read_open_file(int file, int64 bytes, const PbpFileStamp *expected, char **contents)
 {
 	PbpFileStamp stamp;
 
 	if (bytes < (int64) (sizeof(stamp) + sizeof(pg_crc32c)))
 		return "it is too short";
-	if (!read_exactly(file, (char *) &stamp, sizeof(stamp)) || stamp.magic != expected->magic)
+	if (!read_exactly(file, (char *) &stamp, sizeof(stamp)))
+		return unreadable;
+	if (stamp.magic != expected->magic)
 		return "it is damaged";
 	if (stamp.version == expected->version && (stamp.file_bytes != bytes || bytes > MAX_BYTES))
 		return "it is damaged";
@@ -189,33 +191,75 @@ read_open_file(const char *path, int file, int64 bytes, const PbpFileStamp *expe
 	if (*contents == NULL)
 		return "there is not enough memory to read it";
 	memcpy(*contents, &stamp, sizeof(stamp));
-	return read_rest(path, file, *contents, bytes, expected);
+	return read_rest(file, *contents, bytes, expected);
+}
+
+/* The same for one that is not open.  There are no contents if there is no file. */
+static const char *
+read_file(const char *path, const PbpFileStamp *expected, char **contents, int64 *bytes)
+{
+	const char *why;
+	int			file = open_regular_file(path, bytes, &why);
+	int			error;
+
+	*contents = NULL;
+	if (file < 0)
+		return why;
+	why = read_open_file(file, *bytes, expected, contents);
+	error = errno;
+	(void) CloseTransientFile(file);
+	if (why != NULL && *contents != NULL)
+		pfree(*contents);
+	errno = error;
+	return why;
+}
+
+static void
+set_aside(const char *path, const char *why)
+{
+	const char *bad = psprintf("%s.bad", path);
+
+	if (rename(path, bad) == 0)
+	{
+		pbp_unguard_file(path);
+		ereport(LOG,
+				(errmsg("renamed file \"%s\" to \"%s\", because %s", path, bad, why)));
+	}
+	else
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not rename file \"%s\" to \"%s\": %m", path, bad)));
 }
 
 /*
  * Returns what is between the stamp and the checksum, palloc'd with both; NULL:
- * there is no file, or it cannot be used, which is logged.
+ * there is no file, or it cannot be used, which is logged.  One that cannot be read
+ * may be good, so it is set aside before another one replaces it.
  */
 char *
 pbp_read_own_file(const char *path, const PbpFileStamp *expected, Size *bytes)
 {
-	char	   *contents = NULL;
+	char	   *contents;
 	int64		file_bytes;
-	int			file = pbp_open_regular_file(path, &file_bytes);
-	const char *why;
+	const char *why = read_file(path, expected, &contents, &file_bytes);
 
-	if (file < 0)
-		return NULL;
-	why = read_open_file(path, file, file_bytes, expected, &contents);
-	(void) CloseTransientFile(file);
-	if (why == NULL)
+	for (int i = 0; why == unreadable && i < MAX_FAILURES && !pbp_must_end(); i++)
+	{
+		pbp_worker_wait(AFTER_FAILURE_MS);
+		why = read_file(path, expected, &contents, &file_bytes);
+	}
+	if (why == NULL && contents != NULL)
 	{
 		*bytes = (Size) file_bytes - sizeof(PbpFileStamp) - sizeof(pg_crc32c);
 		return contents + sizeof(PbpFileStamp);
 	}
-	pbp_log_ignored_file(path, why);
-	if (contents != NULL)
-		pfree(contents);
+	if (why == unreadable)
+	{
+		log_unreadable(path);
+		set_aside(path, why);
+	}
+	else if (why != NULL)
+		pbp_log_ignored_file(path, why);
 	return NULL;
 }
 
@@ -243,15 +287,19 @@ count_crashes(const char *mark_path)
 {
 	struct stat status;
 	CrashMark	mark = {0};
+	const char *why;
 	int64		bytes;
 	int			file;
 
 	/* what is no mark is replaced */
 	if (lstat(mark_path, &status) != 0 || !S_ISREG(status.st_mode))
 		return 0;
-	file = pbp_open_regular_file(mark_path, &bytes);
+	file = open_regular_file(mark_path, &bytes, &why);
 	if (file < 0)
+	{
+		log_unreadable(mark_path);
 		return 0;
+	}
 	if (!read_exactly(file, (char *) &mark, sizeof(mark)) || mark.copy != pbp_copy_of_cluster())
 		mark.crashes = 0;
 	(void) CloseTransientFile(file);
@@ -274,23 +322,6 @@ write_mark(const char *mark_path, uint64 crashes)
 		(void) CloseTransientFile(file);
 }
 
-static void
-set_aside(const char *path)
-{
-	const char *bad = psprintf("%s.bad", path);
-
-	if (rename(path, bad) == 0)
-	{
-		pbp_unguard_file(path);
-		ereport(LOG,
-				(errmsg("renamed file \"%s\" to \"%s\", because the server crashed while the file was in use", path, bad)));
-	}
-	else
-		ereport(LOG,
-				(errcode_for_file_access(),
-				 errmsg("could not rename file \"%s\" to \"%s\": %m", path, bad)));
-}
-
 /*
  * To be called before a file is used.  Returns false if there is none, or if the
  * server has crashed as often while the file was in use, which sets it aside.
@@ -307,7 +338,7 @@ pbp_guard_file(const char *path, int max_crashes)
 	crashes = count_crashes(mark_path);
 	if (crashes >= (uint64) max_crashes)
 	{
-		set_aside(path);
+		set_aside(path, "the server crashed while the file was in use");
 		return false;
 	}
 	write_mark(mark_path, crashes + 1);

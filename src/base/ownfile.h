@@ -28,7 +28,6 @@ extern uint64 pbp_copy_of_cluster(void);
 extern PbpFileStamp pbp_own_stamp(uint64 magic, uint32 version, uint32 layout);
 extern const char *pbp_check_stamp(const PbpFileStamp *stamp, const PbpFileStamp *expected);
 
-extern int	pbp_open_regular_file(const char *path, int64 *bytes);
 extern char *pbp_read_own_file(const char *path, const PbpFileStamp *expected, Size *bytes);
 extern void pbp_log_ignored_file(const char *path, const char *why);
 extern void pbp_remove_own_file(const char *path);
