@@ -228,22 +228,33 @@ use_regularly(const uint32_t *hashes, int nhashes, int seconds)
 	}
 }
 
+/* The hash of a page that belongs into this slot. */
+static uint32_t
+hash_at(int slot, uint32_t number)
+{
+	return (uint32_t) (((uint64_t) slot << 32) / SLOTS + 1 + number);
+}
+
 /*
- * The first page is the last one in the table, so those after it continue at the
- * beginning; of these, two belong there and must not move into its slot.
+ * Three pages belong into the last slot but one, so they have taken the last and
+ * the first one, too; two belong into the first.  When a page goes, those after
+ * it move towards where they belong, but not past it.
  */
 static void
 empty_last_slot(void)
 {
-	const uint32_t hashes[] = {UINT32_MAX - 1, UINT32_MAX, 1, 2};
+	uint32_t	last = hash_at(SLOTS - 2, 2);
+	const uint32_t hashes[] = {hash_at(SLOTS - 2, 1), last, hash_at(SLOTS - 2, 0), hash_at(0, 0), hash_at(0, 1)};
 
 	begin(1, SLOTS);
-	use_regularly(hashes, 4, 800);
-	use_regularly(hashes + 1, 3, 90000);
-	ok(set.npages == 3 && set.slots[SLOTS - 1].page == UINT32_MAX, "at the end of the table: a page that is not used any more goes");
-	use_regularly(hashes + 1, 3, 1600);
+	use_regularly(hashes + 2, 1, 800);
+	use_regularly(hashes, 5, 800);
+	use_regularly(hashes + 1, 4, 90000);
+	ok(set.npages == 4 && set.slots[SLOTS - 1].page == last, "at the end of the table: the next page moves into an empty slot");
+	use_regularly(hashes + 2, 3, 180000);
+	ok(set.npages == 3 && set.slots[SLOTS - 1].page == 0, "and when it goes, none does");
 	end_epoch();
-	ok(set.npages == 3 && set.windows[3].nsampled == 3, "and each of the others is found and counted once");
+	ok(set.npages == 3 && set.windows[3].nsampled == 3, "the others are found and counted once");
 }
 
 /* The 16 bits of the epoch of a page wrap around within the windows. */
@@ -254,9 +265,11 @@ wrap_epochs(void)
 	look((65536 - 100) * PBP_EPOCH_SECONDS);
 	run(400, 20, 2000);
 	compare("before epochs wrap around", 0);
+	run(200, 20, 2000);
+	compare("when epochs have wrapped around", 0);
 	run(3700, 20, 2000);
 	known_windows("an hour later", PBP_WINDOWS);
-	compare("after epochs have wrapped around", 0);
+	compare("an hour later", 0);
 	run(400, 0, 1);
 	ok(set.windows[1].pages == 0 && set.windows[2].pages == true_pages(2, -1), "then none in five minutes, all in fifteen");
 }
