@@ -1,12 +1,14 @@
-# Limits: a server without room for the worker says so, and with the largest memory for the advice, the worker does
-# not make others wait.
+# Limits: a server without room for the worker says so; with the largest memory for the advice, the worker does not make
+# others wait, whatever it is doing, and closes what it opens.
 
 use strict;
 use warnings;
 
+use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 # ---------------------------------------------------------------------------
 # No room for the worker
@@ -37,14 +39,50 @@ has_error($node, 'ALTER SYSTEM SET pgbufprobe.advice_memory = ' . ($largest + 1)
 $node->append_conf('postgresql.conf', "shared_buffers = 4GB\npgbufprobe.advice_memory = $largest\n");
 $node->restart;
 await_samples($node, 3);
+my $pid = worker_pid($node);
 # DROP DATABASE waits until each process has noticed it.
 for my $i (1 .. 10)
 {
 	ask($node, 'CREATE DATABASE another');
-	ask($node, 'DROP DATABASE another');
+	ask($node, q{SET statement_timeout = '60 s'; DROP DATABASE another});
 }
 is(ask($node, q{SELECT count(*) FROM pg_database WHERE datname = 'another'}), 0, 'databases are dropped while it is at work');
-like(worker_pid($node), qr/^\d+$/, 'and it goes on');
+is(worker_pid($node), $pid, 'and it goes on');
+
+# What uses the pool, the server's files, and all that the worker shares with others.
+my $work = q{
+	CREATE TABLE filled AS SELECT repeat('x', 5000) FROM generate_series(1, 2000);
+	CHECKPOINT;
+	SELECT count(*) FROM pgbufprobe_page_lifetime('1 ms');
+	SELECT count(*) FROM pgbufprobe_history();
+	SELECT count(*) FROM pgbufprobe_advice();
+	SELECT count(*) FROM pgbufprobe_predictions();
+	DROP TABLE filled;
+	SELECT 'done'};
+
+# Stops the worker while it uses the processor; then it would hold for ever what it holds while it works. Returns whether
+# another session can work.
+sub works_beside_stopped_worker
+{
+	my ($session, $done);
+
+	1 until slurp_file("/proc/$pid/stat") =~ /\) R /;
+	kill 'STOP', $pid;
+	$session = start_psql($node, 'beside', '-c', $work);
+	for (1 .. 100)
+	{
+		$session->{run}->pump_nb;
+		last if $done = $session->{out} =~ /done/;
+		usleep(100_000);
+	}
+	kill 'CONT', $pid;
+	$session->{run}->finish;
+	return $done;
+}
+# It copies what it has found in a microsecond, under a lock that others need.
+cmp_ok(scalar(grep { works_beside_stopped_worker() } 1 .. 8), '>=', 7, 'whenever it is stopped, it holds nothing that others need');
+my @open = grep { m{/(base|global|pg_wal|pg_tblspc)\b} } map { readlink // '' } glob "/proc/$pid/fd/*";
+cmp_ok(scalar @open, '<', 20, 'it has few files open, after having counted all') or diag(join "\n", @open);
 $node->stop;
 
 done_testing();
