@@ -62,6 +62,7 @@ $node->stop;
 
 $node = sampler_node('large', "shared_buffers = 256MB\npgbufprobe.max_cpu_fraction = 0.0001\npgbufprobe.advice_memory = 16MB\n");
 make_pages($node);
+my $at_rest = ask($node, 'SELECT now()');
 my $rarely = q{coalesce(max(seconds) > 1 AND max(taken_at) < now() - interval '500 ms', false) FROM pgbufprobe_history()};
 becomes_true($node, $rarely, 'samples come far apart');
 is( ask($node, "SELECT (SELECT $rarely), max(watched_seconds) > 1 FROM pgbufprobe_page_lifetime('10 ms')"), 't|t',
@@ -69,14 +70,13 @@ is( ask($node, "SELECT (SELECT $rarely), max(watched_seconds) > 1 FROM pgbufprob
 is( ask($node, q{SELECT bool_and(buffers_error > 0
 				AND unused + (SELECT sum(n) FROM unnest(usagecounts) AS u(n)) = 32768) FROM pgbufprobe_history()}),
 	't', 'a large pool: the counts are estimates, which add up to the size of the pool');
-# The pool is at rest. The errors are meant for 95 %: no sample is that far off by chance, nor the mean of five.
-my $at_rest = ask($node, 'SELECT max(taken_at) FROM pgbufprobe_history()');
+# The errors are meant for 95 %: no sample is that far off by chance, nor the mean of three.
 my $of_these = "FROM pgbufprobe_history() WHERE taken_at > '$at_rest'";
-becomes_true($node, "count(*) >= 5 $of_these", 'five samples of a pool at rest');
+becomes_true($node, "count(*) >= 3 $of_these", 'three samples of a pool at rest');
 is( ask($node, qq{
-		SELECT bool_and(most < 3 * error), bool_and(abs(mean) < 2 * error / sqrt(5)), max(error) < 32768 / 10
+		SELECT bool_and(most < 3 * error), bool_and(abs(mean) < 2 * error / sqrt(3)), max(error) < 32768 / 10
 		FROM (SELECT max(abs(sampled - buffers)) AS most, avg(sampled - buffers) AS mean, max(buffers_error) AS error
-				FROM (SELECT * $of_these ORDER BY taken_at LIMIT 5) AS s,
+				FROM (SELECT * $of_these ORDER BY taken_at LIMIT 3) AS s,
 				     unnest(usagecounts || unused) WITH ORDINALITY AS u(sampled, n)
 				JOIN LATERAL (SELECT row_number() OVER () AS n, buffers FROM pgbufprobe_usagecount_histogram()) AS h USING (n)
 			   GROUP BY n) AS each_count}),

@@ -30,17 +30,17 @@ sub is_from_before
 	return ask($node, q{SELECT coalesce(bool_and(note LIKE 'from before the restart, % old%'), false) FROM pgbufprobe_advice()}) eq 't';
 }
 
-# The same once no load is learned any more: counts come late, and what a look finds counts with the next, in five seconds.
+# The same once no load is learned any more: counts come late, and what a look finds counts with the next.
 sub settled_advice
 {
 	my ($node) = @_;
 	my $loads = -1;
-	for (1 .. 10)
+	for (1 .. 30)
 	{
 		my $advice = advice($node);
 		return $advice if $advice->{1}[2] == $loads;
 		$loads = $advice->{1}[2];
-		sleep 6;
+		sleep 2;
 	}
 	die 'the advice does not settle';
 }
@@ -245,11 +245,8 @@ $other->stop;
 
 my @cases = (
 	[ 'empty', '', 'it is too short' ],
-	[ 'of one byte', 'x', 'it is too short' ],
 	[ 'cut in its header', substr($good, 0, 40), 'it is too short' ],
-	[ 'cut in the middle', substr($good, 0, length($good) / 2), 'it is damaged' ],
 	[ 'cut by a byte', substr($good, 0, -1), 'it is damaged' ],
-	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
 	[ 'of an earlier format', with_checksum(changed($body, 8, pack 'L', 0)), 'it was written by another version of pgbufprobe' ],
 	[ 'of another layout', with_checksum(changed($body, 12, 'abcd')), 'it was written by another version of pgbufprobe' ],

@@ -149,7 +149,7 @@ sub make_pages
 		END \$\$});
 }
 
-# Twenty turns of the hand, and a history of nothing else.
+# Ten turns of the hand, and a history of nothing else.
 sub load_after_reset
 {
 	my ($node) = @_;
@@ -157,7 +157,7 @@ sub load_after_reset
 	await_samples($node, 2);
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	await_samples($node, 1);
-	ask($node, 'CALL load(20)');
+	ask($node, 'CALL load(10)');
 }
 
 # What the server has logged of the worker since an earlier position in its log, which is that of a start.
