@@ -214,7 +214,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_read_cost'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 3 COST 1000000;
 COMMENT ON FUNCTION pgbufprobe_read_cost(regclass, integer, text) IS
-'cost of reading random blocks through the buffer manager, by the cache level that served them; reads each block at most once';
+'cost of reading random blocks through the buffer manager, by the cache that served them; reads each block at most once';
 
 CREATE FUNCTION pgbufprobe_os_advise(
     relation regclass,

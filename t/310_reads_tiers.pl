@@ -1,4 +1,4 @@
-# The cost of a read is reported by the cache level that serves it. With a table put into a known level, nearly all
+# The cost of a read is reported by the cache that serves it. With a table put into a known cache, nearly all
 # of its reads must be counted there.
 
 use strict;

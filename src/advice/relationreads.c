@@ -236,8 +236,8 @@ count_hidden(Advice *advice)
 		if ((int) page->state.usage < advice->usage_max)
 			continue;
 		for (int j = pbp_shortest_window(set, page->fingerprint) - 1; j >= 0; j--)
-			if (pbp_is_kept(page->fingerprint, set->windows[j].level))
-				set->windows[j].hidden += ldexp(step / advice->sampling_rate, set->windows[j].level);
+			if (pbp_is_kept(page->fingerprint, set->windows[j].halvings))
+				set->windows[j].hidden += ldexp(step / advice->sampling_rate, set->windows[j].halvings);
 	}
 }
 

@@ -197,7 +197,7 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 	fill_changes(summary, counters, weight, row);
 	row->pages = row->pages_error = NAN;
 	if (summary->window->known)
-		pbp_estimate_pages(&advice->relations->working_set, summary->window->level, npages,
+		pbp_estimate_pages(&advice->relations->working_set, summary->window->halvings, npages,
 						   &row->pages, &row->pages_error);
 }
 

@@ -47,7 +47,7 @@ square(double value)
 
 /*
  * The share of misses that wait for storage.  New pages are misses of all
- * levels that do not wait, so they are subtracted.
+ * caches that do not wait, so they are subtracted.
  */
 double
 pbp_waiting_share(const Advice *advice, int cache)

@@ -115,7 +115,7 @@ purge(PbpWorkingSet *set)
 {
 	for (uint32_t slot = 0; slot < set->nslots; slot++)
 		while (set->slots[slot].page != 0 &&
-			   !(pbp_is_kept(set->slots[slot].page, set->level) &&
+			   !(pbp_is_kept(set->slots[slot].page, set->halvings) &&
 				 was_used_in(&set->slots[slot], LONGEST, set->epoch)))
 			empty_slot(set, slot);
 	set->purged_epoch = set->epoch;
@@ -132,10 +132,10 @@ static void
 make_room(PbpWorkingSet *set)
 {
 	purge(set);
-	while (set->npages > max_pages(set) / 8 * 7 && set->level < PBP_MAX_LEVEL)
+	while (set->npages > max_pages(set) / 8 * 7 && set->halvings < PBP_MAX_HALVINGS)
 	{
-		set->level++;
-		set->level_epoch = set->epoch;
+		set->halvings++;
+		set->halved_epoch = set->epoch;
 		purge(set);
 	}
 }
@@ -144,12 +144,12 @@ make_room(PbpWorkingSet *set)
 static void
 use_room(PbpWorkingSet *set)
 {
-	if (set->level == 0 || set->epoch - set->level_epoch < window_epochs(LONGEST))
+	if (set->halvings == 0 || set->epoch - set->halved_epoch < window_epochs(LONGEST))
 		return;
 	purge(set);
-	set->level_epoch = set->epoch;
+	set->halved_epoch = set->epoch;
 	if (set->npages < max_pages(set) / 3)
-		set->kept_since[--set->level] = set->epoch;
+		set->kept_since[--set->halvings] = set->epoch;
 }
 
 /* ---- windows ---- */
@@ -170,23 +170,23 @@ pbp_shortest_window(const PbpWorkingSet *set, uint32_t page)
  * From a number of sampled pages to one of all pages, with its error.
  */
 void
-pbp_estimate_pages(const PbpWorkingSet *set, int level, double nsampled, double *pages, double *error)
+pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages, double *error)
 {
-	double		rate = ldexp(set->sampling_rate, -level);
+	double		rate = ldexp(set->sampling_rate, -halvings);
 
 	*pages = nsampled / rate;
 	*error = pbp_count_error(nsampled, rate) / rate;
 }
 
-/* The lowest level whose pages were kept during the whole window. */
+/* The fewest halvings that have left pages which were kept during the whole window. */
 static int
-level_of_window(const PbpWorkingSet *set, int window)
+halvings_of_window(const PbpWorkingSet *set, int window)
 {
-	int			level = set->level;
+	int			halvings = set->halvings;
 
-	while (level < PBP_MAX_LEVEL && set->kept_since[level] > set->epoch - window_epochs(window))
-		level++;
-	return level;
+	while (halvings < PBP_MAX_HALVINGS && set->kept_since[halvings] > set->epoch - window_epochs(window))
+		halvings++;
+	return halvings;
 }
 
 static void
@@ -197,7 +197,7 @@ begin_window(const PbpWorkingSet *set, int i, PbpWindow *window)
 	memset(window, 0, sizeof(*window));
 	window->watched_seconds = watched > 0 ? (int) (watched * PBP_EPOCH_SECONDS) : 0;
 	window->known = watched >= window_epochs(i);
-	window->level = window->known ? level_of_window(set, i) : set->level;
+	window->halvings = window->known ? halvings_of_window(set, i) : set->halvings;
 }
 
 /* The windows that end before this epoch. */
@@ -216,7 +216,7 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 
 		/* what is in no window is in no shorter one */
 		for (int i = LONGEST; i >= 0 && used->page != 0 && was_used_in(used, i, set->epoch - 1); i--)
-			if (pbp_is_kept(used->page, windows[i].level))
+			if (pbp_is_kept(used->page, windows[i].halvings))
 			{
 				windows[i].nsampled++;
 				if (i == PBP_WINDOW_OF_RELATIONS && by_relation != NULL)
@@ -224,7 +224,7 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 			}
 	}
 	for (int i = 0; i < PBP_WINDOWS; i++)
-		pbp_estimate_pages(set, windows[i].level, windows[i].nsampled, &windows[i].pages, &windows[i].error);
+		pbp_estimate_pages(set, windows[i].halvings, windows[i].nsampled, &windows[i].pages, &windows[i].error);
 }
 
 /* ---- uses ---- */
@@ -242,7 +242,7 @@ keep_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
 		if (set->npages >= max_pages(set))
 		{
 			make_room(set);
-			if (!pbp_is_kept(page, set->level) || set->npages >= max_pages(set))
+			if (!pbp_is_kept(page, set->halvings) || set->npages >= max_pages(set))
 				return;
 			used = find_slot(set, page);
 		}
@@ -276,9 +276,9 @@ pbp_forget_uses(PbpWorkingSet *set)
 	memset(set->windows, 0, sizeof(set->windows));
 	set->nwaiting = 0;
 	set->npages = 0;
-	set->level = 0;
-	set->epoch = set->level_epoch = set->purged_epoch = epoch_of(set->look_second);
-	for (int i = 0; i <= PBP_MAX_LEVEL; i++)
+	set->halvings = 0;
+	set->epoch = set->halved_epoch = set->purged_epoch = epoch_of(set->look_second);
+	for (int i = 0; i <= PBP_MAX_HALVINGS; i++)
 		set->kept_since[i] = set->epoch + 1;
 	for (int i = 0; i < PBP_WINDOWS; i++)
 		set->watched_since[i] = set->epoch + 1;

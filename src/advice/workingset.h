@@ -21,8 +21,8 @@
 #define PBP_WINDOWS			4
 #define PBP_WINDOW_OF_RELATIONS 1	/* the one that is counted by relation */
 
-/* At the highest level, one page in 2^PBP_MAX_LEVEL of the sample is kept. */
-#define PBP_MAX_LEVEL		20
+/* After all halvings, one page in 2^PBP_MAX_HALVINGS of the sample is kept. */
+#define PBP_MAX_HALVINGS	20
 
 /* A page of the sample, by 32 bits of its hash; 0: an unused slot. */
 typedef struct PbpUsedPage
@@ -37,7 +37,7 @@ typedef struct PbpWindow
 {
 	bool		known;			/* it was watched as a whole */
 	int			watched_seconds;	/* without a gap */
-	int			level;			/* of the pages that were counted */
+	int			halvings;		/* of the pages that were counted */
 	uint32_t	nsampled;
 	double		pages;			/* estimate, with its 95 % error */
 	double		error;
@@ -60,10 +60,10 @@ typedef struct PbpWorkingSet
 	PbpUsedPage *slots;			/* a hash table */
 	uint32_t	nslots;
 	uint32_t	npages;
-	int			level;			/* pages are kept whose hash ends with this
+	int			halvings;		/* pages are kept whose hash ends with this
 								 * number of zero bits */
-	int64_t		level_epoch;	/* when that changed */
-	int64_t		kept_since[PBP_MAX_LEVEL + 1];	/* all pages of a level */
+	int64_t		halved_epoch;	/* when that changed */
+	int64_t		kept_since[PBP_MAX_HALVINGS + 1];	/* all pages that a number of them leaves */
 	int64_t		watched_since[PBP_WINDOWS];
 	int64_t		look_second;	/* of the last look */
 	int64_t		epoch;			/* of the uses that are reported */
@@ -91,7 +91,7 @@ extern void pbp_forget_uses(PbpWorkingSet *set);
 
 extern void pbp_keep_uses(PbpWorkingSet *set);
 
-extern void pbp_estimate_pages(const PbpWorkingSet *set, int level, double nsampled, double *pages, double *error);
+extern void pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages, double *error);
 extern int	pbp_shortest_window(const PbpWorkingSet *set, uint32_t page);
 
 /* From now on these pages are of no known relation, which is 0. */
@@ -104,9 +104,9 @@ pbp_home_of(const PbpWorkingSet *set, uint32_t page)
 }
 
 static inline bool
-pbp_is_kept(uint32_t page, int level)
+pbp_is_kept(uint32_t page, int halvings)
 {
-	return (page & ((UINT32_C(1) << level) - 1)) == 0;
+	return (page & ((UINT32_C(1) << halvings) - 1)) == 0;
 }
 
 /*
@@ -116,7 +116,7 @@ pbp_is_kept(uint32_t page, int level)
 static inline void
 pbp_report_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
 {
-	if (!pbp_is_kept(page, set->level))
+	if (!pbp_is_kept(page, set->halvings))
 		return;
 	__builtin_prefetch(&set->slots[pbp_home_of(set, page)]);
 	set->waiting[set->nwaiting++] = (PbpWaitingUse){page, relation};

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * readcost.c
- *	  Times of reads, by the level of the cache that serves them.
+ *	  Times of reads, by the cache that serves them.
  *
  * The page cache is asked in oscache.c.
  *

@@ -79,7 +79,7 @@ static const PbpField storage_fields[] = {
 static const PbpField window_fields[] = {
 	PBP_FIELD(PBP_UNSIGNED, PbpWindow, known, 0, 1),
 	PBP_FIELD(PBP_SIGNED, PbpWindow, watched_seconds, 0, INT_MAX),
-	PBP_FIELD(PBP_SIGNED, PbpWindow, level, 0, PBP_MAX_LEVEL),
+	PBP_FIELD(PBP_SIGNED, PbpWindow, halvings, 0, PBP_MAX_HALVINGS),
 	PBP_FIELD(PBP_UNSIGNED, PbpWindow, nsampled, 0, UINT_MAX),
 	PBP_FIELD(PBP_REAL, PbpWindow, pages, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpWindow, error, 0, PBP_MANY),

@@ -1,7 +1,7 @@
 /*
  * storage.c
  *	  Compares estimates of storage reads at other splits of the memory with an
- *	  exact model of both levels at those splits.  Prints TAP.
+ *	  exact model of both caches at those splits.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>

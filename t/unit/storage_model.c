@@ -104,7 +104,7 @@ cache_write(KernelCache *cache, int page)
 	put_in(cache, page, INACTIVE);
 }
 
-/* ---- both levels ---- */
+/* ---- both caches ---- */
 
 int
 megabytes(int n)
@@ -166,7 +166,7 @@ memory_access(Memory *memory, int page)
 	memory->storage_reads += cache_read(&memory->cache, page);
 }
 
-/* Storage reads as a share of the accesses, by both levels at full size. */
+/* Storage reads as a share of the accesses, by both caches at full size. */
 double
 true_storage_ratio(Load load, int nbuffers, int os_pages)
 {

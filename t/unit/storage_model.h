@@ -8,7 +8,7 @@
 
 #include "advice_model.h"
 
-/* A server of 1 GB in pages of 16 kB, of which neither level has 30 MB. */
+/* A server of 1 GB in pages of 16 kB, of which neither cache has 30 MB. */
 #define MEMORY			65536
 #define BLOCK_BYTES		16384
 #define RESERVED		1920
@@ -68,7 +68,7 @@ typedef struct LoadTrace
 	uint64_t	row;			/* that it is about */
 } LoadTrace;
 
-/* What was asked of both levels, and where it came from. */
+/* What was asked of both caches, and where it came from. */
 typedef struct Memory
 {
 	Pool		pool;
@@ -82,7 +82,7 @@ typedef struct Memory
 	int64_t		storage_reads;
 } Memory;
 
-/* Both levels under observation, in steps. */
+/* Both caches under observation, in steps. */
 typedef struct Scene
 {
 	Run			run;

@@ -114,8 +114,8 @@ compare(const char *what, double tolerance)
 
 		if (!window->known)
 			continue;
-		printf("# %s, %d s: true %d, estimate %.0f +- %.0f from %u of level %d\n", what, pbp_window_seconds(i), truth,
-			   window->pages, window->error, window->nsampled, window->level);
+		printf("# %s, %d s: true %d, estimate %.0f +- %.0f from %u after %d halvings\n", what, pbp_window_seconds(i), truth,
+			   window->pages, window->error, window->nsampled, window->halvings);
 		snprintf(text, sizeof(text), "%s: pages of %d s are right within %g errors", what, pbp_window_seconds(i), tolerance);
 		ok(fabs(window->pages - truth) <= tolerance * window->error, text);
 	}
@@ -147,7 +147,7 @@ count_many(void)
 	run(4000, 500, 1000000);
 	known_windows("an hour", PBP_WINDOWS);
 	compare("a large working set", 2.5);
-	ok(set.level > 0 && set.npages < SLOTS, "only some of them are kept");
+	ok(set.halvings > 0 && set.npages < SLOTS, "only some of them are kept");
 	for (int i = 0, sum = 0; i < RELATIONS; i++)
 	{
 		sum += (int) by_relation[i];
@@ -156,7 +156,7 @@ count_many(void)
 	}
 	run(20000, 10, 3000);
 	compare("a small one, hours later", 2.5);
-	ok(set.level == 0, "all of its pages are kept");
+	ok(set.halvings == 0, "all of its pages are kept");
 }
 
 /* The truth is within the error in 19 of 20 windows. */
