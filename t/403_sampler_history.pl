@@ -60,7 +60,7 @@ $node->stop;
 # ---------------------------------------------------------------------------
 # A pool that is large for the worker's share of a processor: it sleeps for far longer than the interval
 
-$node = sampler_node('large', "shared_buffers = 256MB\npgbufprobe.max_cpu_fraction = 0.0001\npgbufprobe.advice_memory = 16MB\n");
+$node = sampler_node('large', "shared_buffers = 256MB\npgbufprobe.max_cpu_fraction = 0.0003\npgbufprobe.advice_memory = 16MB\n");
 make_pages($node);
 my $at_rest = ask($node, 'SELECT now()');
 my $rarely = q{coalesce(max(seconds) > 1 AND max(taken_at) < now() - interval '500 ms', false) FROM pgbufprobe_history()};
