@@ -1,6 +1,9 @@
 # A standby ignores the maps that were copied from its primary, and their count of crashes; it saves and restores its own, in
 # recovery and after a promotion.
 
+#
+# A conflict with recovery ends no more than the transaction of a worker, which goes on with the same extent.
+
 use strict;
 use warnings;
 
@@ -33,6 +36,39 @@ $standby->restart;
 is_restored($standby, 'the standby after a restart');
 is(in_buffers($standby, $table), $used, 'the standby has saved its own blocks');
 
+# ---------------------------------------------------------------------------
+# Conflicts with recovery: several extents are restored, slowly, and replay waits for nobody
+
+my $long = make_table($primary, 'postgres', 'long', 1300);
+ask($primary, "CREATE DATABASE dropped");
+make_table($primary, 'dropped', 'pages', 100);
+$primary->wait_for_catchup($standby);
+use_blocks($standby, 'postgres', 'long', 0, 1299, 1);
+ask($standby, 'SELECT count(*) FROM pages', 'dropped');
+is(scalar(() = in_buffers($standby, $long) =~ /:/g), 1300, 'a long table');
+$standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 0\npgbufprobe.os_cache = off\n");
+my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
+append_to_file($slow, $standby->data_dir . '/' . ask($primary, q{SELECT pg_relation_filepath('long')}));
+$standby->stop;
+$from = -s $standby->logfile;
+{
+	local $ENV{SLOW_READS} = $slow;
+	start_with($standby, 'slow_reads');
+}
+my $restored = "FROM pg_buffercache WHERE $long";
+ok($standby->poll_query_until('postgres', "SELECT count(*) > 3 $restored"), 'the restore of the table has begun');
+my $conflicts = q{SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = 'postgres'};
+ask($primary, 'BEGIN; LOCK TABLE long IN ACCESS EXCLUSIVE MODE; COMMIT');
+$primary->wait_for_catchup($standby, 'replay');
+ok($standby->poll_query_until('postgres', "SELECT ($conflicts) > 0"), 'it has a conflict with recovery');
+ask($primary, 'DROP DATABASE dropped');
+$primary->wait_for_catchup($standby, 'replay');
+unlink $slow or die $!;
+is_restored($standby, 'the standby after conflicts');
+is(ask($standby, "SELECT count(*) $restored AND relblocknumber >= 1024"), 276, 'the rest of the table is back');
+unlike(log_since($standby, $from), qr/ERROR|restored both caches without/, 'and conflicts are no errors');
+
+$used = in_buffers($standby, $table);
 $from = -s $standby->logfile;
 $standby->promote;
 ok($standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()'), 'it is promoted');

@@ -158,6 +158,28 @@ unlink $faults or die $!;
 set($node, carry_over_rate => '0');
 all_are_back('they succeed again');
 
+# of a table
+my $path = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')}, 'renamed');
+for my $passes (1, 0)
+{
+	$node->stop;
+	$saved = identity();
+	append_to_file($faults, "!$path");
+	$from = -s $node->logfile;
+	start_with($node, 'slow_reads');
+	logs($again, 'no page of a table can be read: its database is tried again');
+	last if !$passes;
+	unlink $faults or die $!;
+	all_are_back('the pages can be read again');
+}
+logs(qr/LOG:  restored both caches without a part of 1 database: /, 'they still cannot be read: the restore ends without them');
+$node->stop;
+is(identity(), $saved, 'a stop keeps the file');
+unlink $faults or die $!;
+$from = -s $node->logfile;
+start_with($node, 'slow_reads');
+all_are_back('after another start');
+
 # at a save
 append_to_file($faults, "!$file");
 $saved = identity();

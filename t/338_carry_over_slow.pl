@@ -1,9 +1,10 @@
 # A restore whose reads take long: between two of them it leaves its database, gives way to those who want to lock the
-# relation, and ends with the server.
+# relation, and ends with the server, also while it verifies the file and plans.
 
 use strict;
 use warnings;
 
+use CacheMap;
 use CarryOver;
 use PostgreSQL::Test::Utils;
 use Server;
@@ -16,6 +17,7 @@ ask($node, 'CREATE DATABASE slow');
 my $table = make_table($node, 'slow', 'pages', $nblocks);
 my $path = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')}, 'slow');
 use_blocks($node, 'slow', 'pages', 0, $nblocks - 1, 5);
+my $file = maps_file($node);
 
 # Restarts the server, and waits until these many blocks of the table are there, most of which are read slowly.
 sub restart_slowly
@@ -29,10 +31,17 @@ sub restart_slowly
 	return ok($node->poll_query_until('postgres', "SELECT count(*) >= $wanted FROM pg_buffercache WHERE $table"), $what);
 }
 
+sub stops_at_once
+{
+	my ($what) = @_;
+	is(system('pg_ctl', '--silent', '--wait', '--timeout=12', '--mode=fast', '--pgdata=' . $node->data_dir, 'stop'), 0, $what);
+	$node->_update_pid(0);
+	return;
+}
+
 restart_slowly(5, 'a slow restore');
 # All reads of the extent would take 25 seconds.
-is(system('pg_ctl', '--silent', '--wait', '--timeout=12', '--mode=fast', '--pgdata=' . $node->data_dir, 'stop'), 0, 'a stop does not wait for it');
-$node->_update_pid(0);
+stops_at_once('a stop does not wait for it');
 
 restart_slowly(110, 'one worker goes on where the one before had no more time');
 unlink $slow or die $!;
@@ -45,11 +54,57 @@ is( ask($node, q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE pages IN ACCESS EX
 unlink $slow or die $!;
 is_restored($node, 'a restore after a lock');
 
+# A lock is given up after 50 ms of reads, not only when the worker ends: the same worker goes on with another table.
+my $other = make_table($node, 'slow', 'others', 100);
+use_blocks($node, 'slow', $_, 0, 99, 5) for 'pages', 'others';
+my $worker = q{(SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over restore')};
+my $paths = $node->data_dir . '/' . ask($node, q{SELECT string_agg(pg_relation_filepath(oid), ' ') FROM pg_class WHERE relname IN ('pages', 'others')}, 'slow');
+$paths =~ s/ / @{[$node->data_dir]}\//;
+ok(wait_for {
+	append_to_file($slow, $paths);
+	restart_slowly(3, 'a third slow restore');
+	my ($first, $second) = ask($node, 'SELECT count(*) FROM pg_buffercache WHERE ' . $other) == 0 ? ('pages', $other) : ('others', $table);
+	my $same = ask($node, "BEGIN; CREATE TEMPORARY TABLE worker AS SELECT $worker AS pid; LOCK TABLE $first IN ACCESS EXCLUSIVE MODE;
+		DO \$\$ BEGIN PERFORM pg_sleep(1), pg_stat_clear_snapshot(); END \$\$; SELECT pid = $worker FROM worker; COMMIT", 'slow');
+	unlink $slow;
+	restored($node);
+	$same eq 't';
+}, 'who locks a table gets it from a worker that goes on');
+
 use_blocks($node, 'slow', 'pages', 0, $nblocks - 1, 5);
-restart_slowly(5, 'a third slow restore');
+restart_slowly(5, 'a fourth slow restore');
 is(ask($node, 'DROP DATABASE slow'), '', 'the database can be dropped meanwhile');
 is_restored($node, 'a restore without the database');
 unlike(slurp_file($node->logfile), qr/ERROR.*carry|PANIC|TRAP:/, 'nothing has failed');
+
+# ---------------------------------------------------------------------------
+# Files that take half a minute to verify, and to plan
+
+$node->stop;
+my $good = slurp_file($file);
+my $header = substr $good, 0, 48;
+my $map_bytes = unpack 'x68 L', $good;
+my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 68, 4 + $map_bytes } 0 .. 299;
+
+sub whole { my $body = $header . join '', @_; return sign_map($body . pack 'q', length($body) + 12) }
+
+for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 48) . pack('q L', 600 * 65536 + 12, 0) ], [ 'planned', whole(@maps) ])
+{
+	my ($what, $content) = @$case;
+
+	write_maps($node, $content);
+	append_to_file($slow, $file);
+	{
+		local $ENV{SLOW_READS} = $slow;
+		start_with($node, 'slow_reads');
+	}
+	# it reads by now: the phase says so of a plan
+	becomes_true($node, "phase = '" . ($what eq 'planned' ? 'restoring' : 'off') . "' FROM pgbufprobe_carry_over_progress()", "a file is being $what");
+	stops_at_once("a stop does not wait until it is $what");
+	unlink $slow or die $!;
+}
+$node->start;
+is_restored($node, 'a file of 300 databases that are gone');
 
 has_no_crash($node);
 done_testing();

@@ -37,6 +37,7 @@ StaticAssertDecl(RELSEG_SIZE % PBP_EXTENT_BLOCKS == 0, "an extent must not cross
 static bool
 has_time(const PbpExtentRestore *restore)
 {
+	CHECK_FOR_INTERRUPTS();
 	return !pbp_must_end() && (restore->until_ns == 0 || pbp_now_ns() < restore->until_ns);
 }
 
@@ -157,7 +158,6 @@ pbp_extent_fill(PbpExtentRestore *restore, Relation relation, int64 until_ns)
 	{
 		if (!restore->wants_buffer[i])
 			continue;
-		CHECK_FOR_INTERRUPTS();
 		if (!pbp_has_free_buffer())
 			break;
 		restore->is_left = !has_time(restore);

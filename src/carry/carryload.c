@@ -50,8 +50,9 @@ typedef struct Load
 {
 	PbpCarryJob job;
 	int64		until_ns;		/* end this worker */
-	bool		is_locked;		/* a catalog is; end this worker */
+	bool		failed;			/* by an error that may pass; end this worker */
 	bool		is_left;		/* the present extent is, to another worker */
+	bool		is_lost;		/* the rest of the present map is, by another error */
 	int64		at;				/* place of the present map in the file */
 	PbpCarryEntry entry;
 } Load;
@@ -185,9 +186,24 @@ report(const Load *load, PbpCarryPart part, int64 at, int64 extents)
 }
 
 /*
- * Returns false after an error, such as that of a damaged page, which ends no
- * more than the map; or if a lock is held for too long, which ends the worker.
+ * A damaged page, and any error that was tried often enough, ends no more than the
+ * map.  Others end the worker, and its part is tried again: at once after a
+ * conflict with recovery, which ended because the transaction has.
  */
+static void
+judge_error(Load *load, PbpExtentRestore *part)
+{
+	int			code = geterrcode();
+
+	part->is_left = code == ERRCODE_T_R_SERIALIZATION_FAILURE || code == ERRCODE_T_R_DEADLOCK_DETECTED;
+	load->failed = code == ERRCODE_LOCK_NOT_AVAILABLE ||
+		(!part->is_left && code != ERRCODE_DATA_CORRUPTED && load->job.may_fail);
+	load->is_lost = !part->is_left && !load->failed && code != ERRCODE_DATA_CORRUPTED;
+	if (!part->is_left && code != ERRCODE_LOCK_NOT_AVAILABLE)
+		EmitErrorReport();
+}
+
+/* Returns false after an error. */
 static bool
 try_extent(Load *load, PbpExtentRestore *part, int64 *border_room)
 {
@@ -205,9 +221,7 @@ try_extent(Load *load, PbpExtentRestore *part, int64 *border_room)
 	PG_CATCH();
 	{
 		HOLD_INTERRUPTS();
-		load->is_locked = geterrcode() == ERRCODE_LOCK_NOT_AVAILABLE;
-		if (!load->is_locked)
-			EmitErrorReport();
+		judge_error(load, part);
 		AbortCurrentTransaction();
 		pbp_let_die(false);
 		MemoryContextSwitchTo(context);
@@ -250,7 +264,8 @@ restore_extent(Load *load, const PbpExtent *extent)
 	bool		done = try_extent(load, &part, &border_room);
 	PbpCarryProgress *progress = pbp_carry_lock();
 
-	load->is_left = load->is_locked || part.is_left;
+	load->is_left = load->failed || part.is_left;
+	progress->is_lost = progress->is_lost || load->is_lost;
 	progress->read += part.nread;
 	progress->next_read_ns = next_read_ns(load, begun_ns, part.nread);
 	if (!load->is_left)
@@ -269,7 +284,7 @@ restore_extent(Load *load, const PbpExtent *extent)
 static bool
 has_time(const Load *load)
 {
-	return pbp_carry_goes_on() && !load->is_locked && pbp_now_ns() < load->until_ns;
+	return pbp_carry_goes_on() && !load->failed && pbp_now_ns() < load->until_ns;
 }
 
 /* Waits until the next extent may be read; false: there is no time for that. */
@@ -341,7 +356,7 @@ report_end(const Load *load, bool done)
 	PbpCarryProgress progress = pbp_carry_progress();
 
 	if (pbp_carry_goes_on())
-		report(load, done ? PBP_PART_DONE : load->is_locked ? PBP_PART_LOCKED : PBP_PART_LEFT,
+		report(load, done ? PBP_PART_DONE : load->failed ? PBP_PART_FAILED : PBP_PART_LEFT,
 			   progress.resume, progress.resume_extents);
 }
 

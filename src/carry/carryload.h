@@ -18,6 +18,8 @@ typedef struct PbpCarryJob
 	int			band;			/* of the extents; see extent.h */
 	int			border;			/* the lowest level of blocks for which shared
 								 * buffers may have room */
+	bool		may_fail;		/* by errors that may pass; otherwise these end no
+								 * more than a map */
 	int64		first;			/* part of the file that has the maps */
 	int64		end;
 	int64		skip;			/* extents of the first map, which are done */

@@ -26,7 +26,7 @@ typedef enum PbpCarryPhase
 typedef enum PbpCarryPart
 {
 	PBP_PART_BEGUN,				/* nothing; if the worker is gone, it has failed */
-	PBP_PART_LOCKED,			/* it waited too long for a lock */
+	PBP_PART_FAILED,			/* by an error that may pass */
 	PBP_PART_LEFT,				/* it had no more time */
 	PBP_PART_DONE
 } PbpCarryPart;
@@ -39,6 +39,7 @@ typedef struct PbpCarryProgress
 	/* of the part that is being restored */
 	uint32		part_number;	/* of all since the start; a worker knows its own */
 	PbpCarryPart part;
+	bool		is_lost;		/* something of it is, by an error */
 	int64		resume;			/* place in the file where the next worker goes on */
 	int64		resume_extents; /* to be left out of that map */
 

@@ -40,6 +40,9 @@
 #define BETWEEN_ROUNDS_MS	5000
 #define MAX_ROUNDS			12
 
+/* In later rounds, an error of storage, for example, ends no more than a map. */
+#define ROUNDS_THAT_FAIL	3
+
 /* Others who wait until a database is free look ten times per second. */
 #define BETWEEN_WORKERS_MS	150
 
@@ -56,7 +59,8 @@ typedef struct DatabaseMaps
 	/* of the band that is being restored, the highest that has blocks */
 	int64		resume;			/* place in the file where the next worker goes on */
 	int64		resume_extents; /* to be left out of that map */
-	int			failed_round;	/* -1: none */
+	bool		has_failed;		/* in this round */
+	bool		is_lost;		/* a part is, by an error that did not pass */
 } DatabaseMaps;
 
 /* Finds the maps of a database by its OID, the key. */
@@ -75,7 +79,7 @@ typedef struct Plan
 	int			max_databases;
 	int			border;			/* as in PbpCarryJob */
 	int64		done;			/* blocks whose turn is over */
-	int			nfailed;		/* databases that failed in this round */
+	int			round;
 	bool		no_slot;		/* for a background worker */
 	bool		failure_logged;
 	bool		lock_logged;
@@ -115,7 +119,6 @@ database_maps(Plan *plan, Oid database)
 	memset(maps, 0, sizeof(*maps));
 	maps->database = database;
 	maps->first = -1;
-	maps->failed_round = -1;
 	return maps;
 }
 
@@ -350,6 +353,7 @@ restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
 	job->part_number = ++progress->part_number;
 	progress->database = job->connect_to;
 	progress->part = PBP_PART_BEGUN;
+	progress->is_lost = false;
 	progress->resume = job->first = maps->resume;
 	progress->resume_extents = job->skip = maps->resume_extents;
 	pbp_carry_unlock();
@@ -358,6 +362,7 @@ restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
 	progress = pbp_carry_lock();
 	maps->resume = progress->resume;
 	maps->resume_extents = progress->resume_extents;
+	maps->is_lost = maps->is_lost || progress->is_lost;
 	part = progress->part;
 	pbp_carry_unlock();
 	if (!pbp_carry_goes_on())
@@ -370,7 +375,8 @@ static PartEnd
 restore_database(Plan *plan, DatabaseMaps *maps, int band)
 {
 	PbpCarryJob job = {
-		.database = maps->database,.band = band,.border = plan->border,.end = maps->end
+		.database = maps->database,.band = band,.border = plan->border,.end = maps->end,
+		.may_fail = plan->round < ROUNDS_THAT_FAIL
 	};
 	PartEnd		end = PART_LEFT;
 
@@ -389,15 +395,14 @@ restore_database(Plan *plan, DatabaseMaps *maps, int band)
 
 /* Tries a database again in the next round. */
 static void
-note_failure(Plan *plan, DatabaseMaps *maps, int round)
+note_failure(Plan *plan, DatabaseMaps *maps)
 {
-	maps->failed_round = round;
-	plan->nfailed++;
+	maps->has_failed = true;
 	if (!plan->failure_logged)
 		ereport(LOG,
 				(errmsg("could not restore a part of both caches in database with OID %u, will try again",
 						maps->database),
-				 errdetail("A background worker ended early, could not read the file, or waited too long for a lock.")));
+				 errdetail("A background worker failed, ended early, or waited too long for a lock.")));
 	plan->failure_logged = true;
 }
 
@@ -418,9 +423,10 @@ end_band(Plan *plan, DatabaseMaps *maps, int band)
 
 /* Returns false if the restore was stopped. */
 static bool
-restore_round(Plan *plan, int round)
+restore_round(Plan *plan)
 {
-	plan->nfailed = 0;
+	for (int i = 0; i < plan->ndatabases; i++)
+		plan->databases[i].has_failed = false;
 	for (int band = PBP_EXTENT_BANDS - 1; band >= 0; band--)
 	{
 		for (int i = 0; i < plan->ndatabases; i++)
@@ -428,7 +434,7 @@ restore_round(Plan *plan, int round)
 			DatabaseMaps *maps = &plan->databases[i];
 			PartEnd		end = PART_DONE;
 
-			if (maps->bands[band] == 0 || maps->failed_round == round)
+			if (maps->bands[band] == 0 || maps->has_failed)
 				continue;
 			if (OidIsValid(database_to_connect(plan, maps)))
 				end = restore_database(plan, maps, band);
@@ -437,26 +443,37 @@ restore_round(Plan *plan, int round)
 			if (end == PART_DONE)
 				end_band(plan, maps, band);
 			else
-				note_failure(plan, maps, round);
+				note_failure(plan, maps);
 		}
 	}
 	return true;
+}
+
+/* Databases that have failed in this round, or lack a part for another reason. */
+static int
+count_failed(const Plan *plan, bool or_lost)
+{
+	int			nfailed = 0;
+
+	for (int i = 0; i < plan->ndatabases; i++)
+		nfailed += plan->databases[i].has_failed || (or_lost && plan->databases[i].is_lost);
+	return nfailed;
 }
 
 /* Returns false if the restore was stopped. */
 static bool
 restore_all(Plan *plan)
 {
-	for (int round = 0; round < MAX_ROUNDS && !plan->no_slot; round++)
+	for (; plan->round < MAX_ROUNDS && !plan->no_slot; plan->round++)
 	{
 		int64		until_ns = pbp_now_ns() + BETWEEN_ROUNDS_MS * INT64CONST(1000000);
 		int64		left_ns;
 
-		while (round > 0 && pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
+		while (plan->round > 0 && pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
 			pbp_carry_wait(left_ns / 1000000 + 1);
-		if (!restore_round(plan, round))
+		if (!restore_round(plan))
 			return false;
-		if (plan->nfailed == 0)
+		if (count_failed(plan, false) == 0)
 			break;
 	}
 	return pbp_carry_goes_on();
@@ -553,7 +570,7 @@ pbp_carry_restore(void)
 		find_cache_room();
 		ended = restore_all(&plan);
 	}
-	end_progress(ended, plan.nfailed);
+	end_progress(ended, count_failed(&plan, true));
 	keep_unreadable(&plan.reader);
 	pbp_carry_unmark_restore();
 	pbp_carry_close(&plan.reader);
