@@ -39,10 +39,12 @@ static const double factors[FACTORS] = {
 #define LOST_GAIN			0.1
 
 /*
- * Counters lose half their weight in this many pools' worth of reads.  An idle
- * server forgets nothing.
+ * Counters lose half their weight in this many pools' worth of reads, or of
+ * accesses: a load that hardly reads is another load, too.  An idle server
+ * forgets nothing.
  */
 #define HALF_LIFE_POOLS		2.0
+#define HALF_LIFE_ACCESSES	100.0
 #define RECENT_HALF_LIFE_POOLS	0.5
 
 /*
@@ -52,6 +54,13 @@ static const double factors[FACTORS] = {
  */
 #define LEAST_WEIGHT		0.98
 #define LEAST_RECENT_WEIGHT	0.8
+
+/*
+ * Half-life in seconds of what was counted lately.  Less than this share of the
+ * usual accesses is no part of the load: who asks an idle server makes only hits.
+ */
+#define HALF_LIFE_LATELY	5.0
+#define QUIET_SHARE			0.1
 
 /* Levels of use: from 2^-7 to 2^8.75 uses in a pass of the hand. */
 #define LEVEL_OF_1			28
@@ -172,11 +181,28 @@ pbp_advice_rate(const PbpAdvice *base)
 
 /* ---- counters ---- */
 
-static void
-decay(Advice *advice, double reads)
+static double
+accesses_of(const PbpAdviceCounts *counts)
 {
-	double		pools = reads / advice->nbuffers;
-	double		weight = fmax(LEAST_WEIGHT, exp2(-pools / HALF_LIFE_POOLS));
+	return (double) counts->hits + (double) counts->reads;
+}
+
+/* True if these are hardly any accesses, or it is unknown how many a second. */
+static bool
+is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
+{
+	double		pace = advice->counters.paces / fmax(1, advice->counters.accesses);
+
+	return counts->seconds <= 0 || accesses_of(counts) <= QUIET_SHARE * pace * counts->seconds;
+}
+
+static void
+decay(Advice *advice, const PbpAdviceCounts *counts)
+{
+	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
+	double		hits = is_quiet(advice, counts) ? 0 : (double) counts->hits / advice->nbuffers;
+	double		halves = pools / HALF_LIFE_POOLS + hits / HALF_LIFE_ACCESSES;
+	double		weight = fmax(LEAST_WEIGHT, exp2(-halves));
 	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
 
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
@@ -209,17 +235,31 @@ static void
 count_look(Advice *advice)
 {
 	const LookState *look = &advice->look;
+	double		accesses = accesses_of(&look->fresh);
 
 	advice->counters.loads += look->found.nloads;
 	advice->counters.new_loads += look->found.nnew_loads;
 	advice->counters.nlooks++;
 	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
 	if (look->found.nresidents > 0)
-		advice->counters.saturated_accesses += ((double) look->fresh.hits + (double) look->fresh.reads) *
-			look->found.nsaturated / look->found.nresidents;
+		advice->counters.saturated_accesses += accesses * look->found.nsaturated / look->found.nresidents;
+	if (look->fresh.seconds > 0)
+		advice->counters.paces += accesses * accesses / look->fresh.seconds;
 	advice->nsampled_loads += look->found.nloads;
 	/* last, so that reads weigh no more than the loads that they are */
-	decay(advice, (double) look->fresh.reads + (double) look->fresh.extends);
+	decay(advice, &look->fresh);
+}
+
+static void
+count_lately(Advice *advice, const PbpAdviceCounts *counts)
+{
+	LatelyCounted *lately = &advice->lately;
+
+	if (is_quiet(advice, counts))
+		return;
+	scale_counters(lately, sizeof(*lately), exp2(-counts->seconds / HALF_LIFE_LATELY));
+	lately->accesses += accesses_of(counts);
+	lately->reads += (double) counts->reads;
 }
 
 /*
@@ -234,6 +274,7 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	pbp_add_counts(&advice->look.fresh, counts);
 	if (advice->look.counted)
 		pbp_count_accesses(advice, counts, 1);
+	count_lately(advice, counts);
 }
 
 void

@@ -134,6 +134,7 @@ typedef struct Counters
 	double		accesses;
 	double		saturated_accesses; /* accesses times the share of residents at
 									 * the maximum usage count */
+	double		paces;			/* accesses times their number in a second */
 	double		reads;
 	double		extends;
 	double		ring_reads;
@@ -153,6 +154,13 @@ typedef struct RecentCounters
 	double		recent_accesses;
 	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
 } RecentCounters;
+
+/* What was counted in the last seconds. */
+typedef struct LatelyCounted
+{
+	double		accesses;
+	double		reads;
+} LatelyCounted;
 
 /* Where the clock hand stands.  Computed once, and not for each buffer. */
 typedef struct HandPosition
@@ -284,6 +292,7 @@ typedef struct Advice
 	Averages	averages;
 	Counters	counters;
 	RecentCounters recent;
+	LatelyCounted lately;
 	struct Storage *storage;	/* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;

@@ -259,7 +259,7 @@ reason_of(const Advice *advice, int i)
  * may have the rest.
  */
 static double
-sample_excess(const Advice *advice, double seen)
+found_share(const Advice *advice, double seen)
 {
 	return fmin(WORTHLESS_UNCOUNTED, fmax(advice->rings_apart ? ENOUGH_SEEN : 1, seen));
 }
@@ -279,7 +279,7 @@ estimate(const Advice *advice, int i)
 	double		found = seen_share(counters, advice->sampling_rate);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
 	double		extra = scaled(advice, i, size->extra_misses);
-	double		by_number = measured + (i > BASELINE ? extra / sample_excess(advice, found) : extra);
+	double		by_number = measured + (i > BASELINE ? extra / found_share(advice, found) : extra);
 	double		avoided = 0;
 
 	if (i > BASELINE && size->baseline_misses > 0)
@@ -302,6 +302,22 @@ bounded_estimate(const Advice *advice, int i)
 		if (reason_of(advice, j + step) == PBP_ADVICE_KNOWN)
 			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
 	return bound;
+}
+
+/*
+ * By how much the miss ratio of the last seconds differs from the figure, not by
+ * chance: while the load moves, no size is known better than that.
+ */
+static double
+moved(const Advice *advice)
+{
+	const LatelyCounted *lately = &advice->lately;
+	double		difference;
+
+	if (lately->accesses <= 0)
+		return 0;
+	difference = fabs(lately->reads / lately->accesses - estimate(advice, BASELINE));
+	return fmax(0, difference - PBP_DEVIATIONS * sqrt(lately->reads) / lately->accesses);
 }
 
 static inline bool
@@ -367,11 +383,13 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 		return;
 
 	row->miss_ratio = bounded_estimate(advice, i);
-	row->uncertainty = chance_of(advice, i) + pbp_doubtful_share(advice, i) + edge;
+	row->uncertainty = chance_of(advice, i) + pbp_doubtful_share(advice, i) + edge +
+		moved(advice) * fmax(1, row->miss_ratio / fmax(1e-9, estimate(advice, BASELINE)));
 	if (i != BASELINE)
 		row->uncertainty += fmin(MOST_RESTART_ERROR, RESTART_SHARE * row->miss_ratio);
 	if (i < BASELINE)
 		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(size->extra_misses));
+	row->uncertainty = fmin(1, row->uncertainty);
 }
 
 void
