@@ -1,5 +1,5 @@
 # Whatever is in the file that survives a restart, or at its name, the server runs, and the log says why it was ignored. A
-# file that was in use when the server crashed is set aside.
+# file that was being read when the server crashed, or in use at two crashes in a row, is set aside.
 
 use strict;
 use warnings;
@@ -164,19 +164,19 @@ for my $call ('open', 'read')
 # ---------------------------------------------------------------------------
 # Crashes while the file is in use
 
-for my $mode ('worker', 'postmaster')
+my $old_samples = "FROM pgbufprobe_history() WHERE taken_at < pg_postmaster_start_time() - interval '1 s'";
+my $aside = qr/LOG:  renamed file "$its_name" to "$its_name\.bad", because the server crashed while the file was in use$/m;
+
+# Ends the worker or the postmaster at once, and waits until the server runs again.
+sub crash
 {
-	write_file($file, $good);
-	unlink "$file.bad";
-	$node->adjust_conf('postgresql.conf', 'restart_after_crash', $mode eq 'worker' ? 'on' : 'off');
-	$node->start;
-	await_samples($node, 1);
-	ok(-f $mark, "the $mode: the file is marked");
-	my $from = -s $node->logfile;
+	my ($mode) = @_;
+
 	if ($mode eq 'worker')
 	{
-		kill 'KILL', worker_pid($node);
-		ok(poll_through_crash($node, 'SELECT count(*) > 0 FROM pgbufprobe_history()'), 'the server starts again');
+		my $pid = worker_pid($node);
+		kill 'KILL', $pid;
+		ok(poll_through_crash($node, "SELECT count(*) = 1 $worker AND pid <> $pid"), 'the server starts again');
 	}
 	else
 	{
@@ -184,20 +184,46 @@ for my $mode ('worker', 'postmaster')
 		$node->kill9;
 		ok(wait_for { !grep { kill 0, $_ } @pids }, 'the processes of the server end when they notice that');
 		$node->start;
-		await_samples($node, 1);
 	}
-	is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < now() - interval '1 h' OR taken_at < pg_postmaster_start_time() - interval '1 min'"),
-		'0', "the $mode was killed: the history begins again");
-	like(slurp_file($node->logfile, $from),
-		qr/LOG:  renamed file "$its_name" to "$its_name\.bad", because the server crashed while the file was in use$/m,
-		"the $mode was killed: the log says what became of the file");
-	ok(slurp_file("$file.bad") eq $good, "the $mode was killed: the file is kept under another name");
+	await_samples($node, 1);
+	return;
+}
+
+for my $mode ('worker', 'postmaster')
+{
+	write_file($file, $good);
+	unlink "$file.bad";
+	$node->adjust_conf('postgresql.conf', 'restart_after_crash', $mode eq 'worker' ? 'on' : 'off');
+	sleep 2;
+	$node->start;
+	await_samples($node, 1);
+	my $before = ask($node, "SELECT count(*) $old_samples");
+	cmp_ok($before, '>', 0, "the $mode: the file is used");
+	ok(-f $mark, "the $mode: and marked");
+	my $from = -s $node->logfile;
+	crash($mode);
+	is(ask($node, "SELECT count(*) $old_samples"), $before, "the $mode was killed: the history is there again");
+	unlike(slurp_file($node->logfile, $from), $aside, "the $mode was killed: the file remains");
+	crash($mode);
+	is(ask($node, "SELECT count(*) $old_samples"), '0', "the $mode was killed twice: the history begins again");
+	like(slurp_file($node->logfile, $from), $aside, "the $mode was killed twice: the log says what became of the file");
+	ok(slurp_file("$file.bad") eq $good, "the $mode was killed twice: the file is kept under another name");
 	$node->stop;
 }
 
+# A crash while the file is read leaves such a mark.
+my $copy = (stat $node->data_dir . '/global/pg_control')[1];
+write_file($file, $good);
+write_file($mark, pack 'Q2', $copy, 2);
+is(messages('a crash in reading'), qq(renamed file "$its_name" to "$its_name.bad", because the server crashed while the file was in use),
+	'a crash in reading: the log says what became of the file');
+write_file($file, $good);
+write_file($mark, pack 'Q2', $copy, 1);
+is(messages('a crash in use', 1), '', 'a crash in use: the file is used again');
+
 # The mark of another copy of the cluster, as in a base backup, is none.
 write_file($file, $good);
-write_file($mark, pack 'Q2', 4711, 1);
+write_file($mark, pack 'Q2', 4711, 2);
 is(messages('the mark of another server', 1), '', 'the mark of another server: it does not count');
 write_file($file, $good);
 mkdir $mark or die $!;

@@ -35,11 +35,14 @@
 /* A reason for which errno says more. */
 static const char unreadable[] = "it could not be read";
 
-/* Beside a file that is in use. */
+/* Crashes in a row while the file was in use; or one while it was read. */
+#define MAX_CRASHES		2
+
+/* Beside a file that is being read, or in use. */
 typedef struct CrashMark
 {
 	uint64		copy;			/* of the cluster */
-	uint64		crashes;		/* while the file was in use, if it still is */
+	uint64		crashes;		/* that count if the server crashes now */
 } CrashMark;
 
 /*
@@ -281,7 +284,7 @@ mark_of(const char *path)
 	return psprintf("%s.reading", path);
 }
 
-/* The crashes of this server while the file was in use. */
+/* The crashes of this server that count. */
 static uint64
 count_crashes(const char *mark_path)
 {
@@ -323,26 +326,36 @@ write_mark(const char *mark_path, uint64 crashes)
 }
 
 /*
- * To be called before a file is used.  Returns false if there is none, or if the
- * server has crashed as often while the file was in use, which sets it aside.
+ * To be called before a file is read.  Returns false if there is none, or if the
+ * server has crashed because of it, perhaps, which sets it aside.  Otherwise, sets
+ * how many crashes in a row there were while it was in use.
  */
 bool
-pbp_guard_file(const char *path, int max_crashes)
+pbp_guard_reading(const char *path, uint64 *crashes)
 {
 	const char *mark_path = mark_of(path);
 	struct stat status;
-	uint64		crashes;
 
 	if (lstat(path, &status) != 0)
 		return false;
-	crashes = count_crashes(mark_path);
-	if (crashes >= (uint64) max_crashes)
+	*crashes = count_crashes(mark_path);
+	if (*crashes >= MAX_CRASHES)
 	{
 		set_aside(path, "the server crashed while the file was in use");
 		return false;
 	}
-	write_mark(mark_path, crashes + 1);
+	write_mark(mark_path, MAX_CRASHES);
 	return true;
+}
+
+/*
+ * To be called when what was read has been checked, and begins to be used.  Most
+ * crashes have other causes, so the first one does not set the file aside.
+ */
+void
+pbp_guard_use(const char *path, uint64 crashes)
+{
+	write_mark(mark_of(path), crashes + 1);
 }
 
 /* To be called when the file is no longer in use, or was replaced. */

@@ -32,8 +32,9 @@ extern char *pbp_read_own_file(const char *path, const PbpFileStamp *expected, S
 extern void pbp_log_ignored_file(const char *path, const char *why);
 extern void pbp_remove_own_file(const char *path);
 
-/* A file that was in use when the server crashed is not used again. */
-extern bool pbp_guard_file(const char *path, int max_crashes);
+/* A file that was being read when the server crashed, or was in use at two crashes, is not used again. */
+extern bool pbp_guard_reading(const char *path, uint64 *crashes);
+extern void pbp_guard_use(const char *path, uint64 crashes);
 extern void pbp_unguard_file(const char *path);
 
 #endif							/* PBP_OWNFILE_H */

@@ -342,7 +342,7 @@ start_over(Sampler *sampler)
 
 /*
  * Begins to learn.  A worker that is not the server's first finds the history in
- * shared memory.  What was restored is saved soon: a crash before that sets the
+ * shared memory.  What was restored is saved soon: two crashes before that set the
  * file aside, and one with a prediction would be made a second time.
  */
 static void

@@ -29,9 +29,6 @@
 #define MAGIC			UINT64CONST(0x7062707374617465)
 #define VERSION			2
 
-/* A file that was in use at one crash is not used again. */
-#define MAX_CRASHES		1
-
 /* Copied at a time, so that a long history needs no memory. */
 #define SAMPLES_AT_ONCE 64
 
@@ -265,17 +262,19 @@ pbp_restore_state(uint32 resets)
 	MemoryContext context = AllocSetContextCreate(old, "pgbufprobe state", ALLOCSET_DEFAULT_SIZES);
 	PbpFileStamp expected = own_stamp();
 	bool		other_size = false;
+	uint64		crashes;
 	char	   *contents;
 	Size		bytes;
 
 	MemoryContextSwitchTo(context);
 	pbp_remove_own_file(NEW_STATE_FILE);
-	if (pbp_guard_file(STATE_FILE, MAX_CRASHES))
+	if (pbp_guard_reading(STATE_FILE, &crashes))
 	{
 		on_proc_exit(end_use, 0);
 		contents = pbp_read_own_file(STATE_FILE, &expected, &bytes);
 		if (contents != NULL)
 			other_size = restore(contents, bytes, resets);
+		pbp_guard_use(STATE_FILE, crashes);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
