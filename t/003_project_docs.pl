@@ -158,5 +158,15 @@ for my $reason (@reasons)
 	ok(scalar(grep { index($reason, $_) >= 0 } @explained), "troubleshooting.md explains: $reason");
 }
 
+# So has what the workers log, up to what varies.
+my $workers = join '', map { slurp_file($_) =~ s/\\"/'/gr } glob('src/{carry,sampler}/*.c src/base/{ownfile,newfile}.c');
+my @logged = map { s/\W+$//r =~ tr/'/"/r }
+  $workers =~ /ereport\((?:LOG|WARNING),\s+(?:\(errcode\w*\(\w*\),\s+)?\(?errmsg(?:_plural)?\("([^"%]+)/g;
+cmp_ok(scalar @logged, '>=', 15, 'messages of the workers are found');
+for my $message (@logged)
+{
+	ok(scalar(grep { index($_, $message) >= 0 } @explained), "troubleshooting.md explains: $message");
+}
+
 $node->stop;
 done_testing();

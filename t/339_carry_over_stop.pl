@@ -94,5 +94,25 @@ SKIP:
 	my ($pages) = cachestat_counts($file) or skip 'the kernel has no cachestat', 1;
 	like($pages, qr/^\d+\|0\|0\|/, 'a new file has been written when it gets its name');
 }
+
+# ---------------------------------------------------------------------------
+# What sleeps between two files keeps no directory open, whose file system could not be unmounted
+
+sub open_directories
+{
+	my ($pid) = @_;
+	return grep { -d } map { readlink($_) // () } glob "/proc/$pid/fd/*";
+}
+
+set($node, max_cpu_fraction => '0.0001', carry_over => 'off');
+becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'it is off');
+set($node, carry_over => 'on');
+for my $worker ('carry-over', 'sampler')
+{
+	my $sleeps = qq{FROM pg_stat_activity, pgbufprobe_carry_over_progress() WHERE phase = 'saving' AND wait_event_type = 'Extension'
+		AND backend_type = 'pgbufprobe $worker'};
+	becomes_true($node, "count(*) = 1 $sleeps", "the $worker worker sleeps during a save");
+	is_deeply([ open_directories(ask($node, "SELECT pid $sleeps")) ], [], 'without an open directory');
+}
 has_no_crash($node);
 done_testing();
