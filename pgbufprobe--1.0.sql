@@ -293,6 +293,8 @@ WITH clock AS MATERIALIZED (
     SELECT r.*,
            CASE WHEN r.relation IS NOT NULL
                      AND pg_catalog.row_number() OVER (PARTITION BY r.relation IS NULL ORDER BY r.ordinality) <= 200::bigint
+                     -- a relation that is rewritten meanwhile may have two files
+                     AND pg_catalog.row_number() OVER (PARTITION BY r.relation, r.fork ORDER BY r.ordinality) = 1::bigint
                 THEN (SELECT i.identity FROM pg_catalog.pg_identify_object('pg_catalog.pg_class'::regclass, r.relation, 0) AS i)
            END AS name                  -- NULL: one of the others
       FROM pgbufprobe_relations(1::double precision) WITH ORDINALITY AS r

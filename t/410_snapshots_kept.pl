@@ -317,6 +317,26 @@ cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM judged WHERE states ~ 
 unlike(slurp_file($node->logfile), qr/TRAP:|terminated by signal (?!9)/, 'no process has crashed');
 
 # ---------------------------------------------------------------------------
+# While a relation is rewritten, its old file and its new one may both be found to be its own
+
+$node->safe_psql('postgres', 'CREATE DATABASE rewritten');
+$node->safe_psql('rewritten', q{
+	CREATE EXTENSION pgbufprobe;
+	CREATE TABLE own AS SELECT repeat('x', 5000) FROM generate_series(1, 100);
+	DO $$
+	DECLARE
+		it text := pg_get_functiondef('pgbufprobe_relations'::regproc);
+	BEGIN
+		EXECUTE regexp_replace(it, 'pgbufprobe_relations', 'each_once');
+		EXECUTE regexp_replace(it, '\mLANGUAGE c\M.*', 'LANGUAGE sql VOLATILE PARALLEL SAFE ROWS 500 COST 10000
+			AS ''SELECT r.* FROM each_once(1) AS r, generate_series(1, CASE WHEN r.relation = ''''own''''::regclass THEN 2 ELSE 1 END)''');
+	END $$});
+is( $node->safe_psql('rewritten', q{
+		SELECT count(*), count(*) FILTER (WHERE relation IS NULL AND to_buffers >= 100), bool_and(from_buffers <= 2048 AND to_buffers <= 2048)
+		  FROM pgbufprobe_snapshot_diff_relations(pgbufprobe_snapshot()) WHERE relation = 'public.own' AND fork = 'main' OR relation IS NULL}),
+	'2|1|t', 'two files of one relation: one has its name, the other is one of the others');
+
+# ---------------------------------------------------------------------------
 # Moved to another schema
 
 $node->safe_psql('original', 'CREATE SCHEMA "Other ""place"; ALTER EXTENSION pgbufprobe SET SCHEMA "Other ""place"');
