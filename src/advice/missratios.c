@@ -347,14 +347,16 @@ fall_to_next(const Advice *advice, int i)
 static double
 cliff(const Advice *advice, int i, bool near_next)
 {
-	const SizeCounters *counters = &advice->counters.sizes[i];
-	double		near = near_next ? counters->near_next : counters->near_this;
+	const SizeCounters *counters;
+	double		near;
 	double		before;
 	double		fall;
 	double		chance;
 
 	if (!can_estimate(advice, i - 1) || !can_estimate(advice, i) || !can_estimate(advice, i + 1))
 		return 0;
+	counters = &advice->counters.sizes[i];
+	near = near_next ? counters->near_next : counters->near_this;
 	before = fall_to_next(advice, i - 1) * (pbp_advice_factor(i + 1) - pbp_advice_factor(i)) /
 		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) / PHASES_TO_NEXT;
 	fall = fall_to_next(advice, i) * near / fmax(1, counters->to_next);

@@ -143,11 +143,10 @@ effective_size(double nread, int64 nitems)
 int64
 pbp_estimate_error(double nread, int64 nitems, int64 estimate)
 {
-	double		share = (double) estimate / (double) nitems;
-
 	if (nread >= (double) nitems)
 		return 0;
-	return (int64) ceil(pbp_share_error(share, effective_size(nread, nitems)) * (double) nitems);
+	return (int64) ceil(pbp_share_error((double) estimate / (double) nitems, effective_size(nread, nitems)) *
+						(double) nitems);
 }
 
 /*
