@@ -129,11 +129,13 @@ passes_per_pass(const Advice *advice, int i)
 	return passes > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / passes : 0;
 }
 
-/* Loads that looks saw against the counted reads and new pages. */
+/* Loads that looks saw against the counted reads and new pages; 1 if there are none. */
 static double
 seen_share(const Counters *counters, double sampling_rate)
 {
-	return counters->loads / sampling_rate / (counters->reads + counters->extends);
+	double		counted = counters->reads + counters->extends;
+
+	return counted > 0 ? counters->loads / sampling_rate / counted : 1;
 }
 
 /* True if more pages are loaded than the server counts, by this factor. */

@@ -191,7 +191,7 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 	double		share = summary->loads > 0 ? counters->loads / weight / summary->loads : NAN;
 
 	row->read_share = share;
-	row->read_share_error = pbp_share_error(share, summary->loads);
+	row->read_share_error = summary->loads > 0 ? pbp_share_error(share, summary->loads) : NAN;
 	row->loads = share * summary->reads;
 	row->sampled_loads = counters->sampled_loads;
 	fill_changes(summary, counters, weight, row);
