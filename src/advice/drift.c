@@ -115,10 +115,11 @@ static double
 changed_rate(const PbpDriftWatch *watch)
 {
 	double		factor = pbp_pace_rate(&watch->pace) / watch->rate;
-	double		fewer = watch->miss_ratio * watch->pace.accesses / watch->pace.reads;
+	double		fewer;
 
 	if (!isfinite(factor))
 		return 1;
+	fewer = watch->miss_ratio * watch->pace.accesses / watch->pace.reads;
 	if (!(isfinite(fewer) && fewer > 0))
 		fewer = 1;
 	return factor > TOLERATED_RATE * fmax(1, fewer) || factor < fmin(1, fewer) / TOLERATED_RATE ? factor : 1;
