@@ -43,8 +43,8 @@ static const double factors[FACTORS] = {
  * accesses: a load that hardly reads is another load, too.  An idle server
  * forgets nothing.
  */
-#define HALF_LIFE_POOLS		2.0
-#define HALF_LIFE_ACCESSES	100.0
+#define HALF_LIFE_POOLS		3.0
+#define HALF_LIFE_ACCESSES	150.0
 #define RECENT_HALF_LIFE_POOLS	0.5
 
 /*
@@ -199,13 +199,15 @@ is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 static void
 decay(Advice *advice, const PbpAdviceCounts *counts)
 {
+	double		haste = pbp_haste(&advice->variation);
 	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
 	double		hits = is_quiet(advice, counts) ? 0 : (double) counts->hits / advice->nbuffers;
-	double		halves = pools / HALF_LIFE_POOLS + hits / HALF_LIFE_ACCESSES;
-	double		weight = fmax(LEAST_WEIGHT, exp2(-halves));
+	double		halves = (pools / HALF_LIFE_POOLS + hits / HALF_LIFE_ACCESSES) * haste;
+	double		weight = fmax(pow(LEAST_WEIGHT, haste), exp2(-halves));
 	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
 
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
+	pbp_count_variation(&advice->variation, counts, -log2(weight), pbp_moved(advice));
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
@@ -236,16 +238,22 @@ count_look(Advice *advice)
 {
 	const LookState *look = &advice->look;
 	double		accesses = accesses_of(&look->fresh);
+	double		nresidents = 0;
 
-	advice->counters.loads += look->found.nloads;
+	for (int i = 0; i < GROUPS; i++)
+	{
+		nresidents += look->found.nresidents[i];
+		advice->counters.residents[i] += look->found.nresidents[i];
+		advice->counters.loads[i] += look->found.nloads[i];
+		advice->nsampled_loads += look->found.nloads[i];
+	}
 	advice->counters.new_loads += look->found.nnew_loads;
 	advice->counters.nlooks++;
 	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
-	if (look->found.nresidents > 0)
-		advice->counters.saturated_accesses += accesses * look->found.nsaturated / look->found.nresidents;
+	if (nresidents > 0)
+		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
 	if (look->fresh.seconds > 0)
 		advice->counters.paces += accesses * accesses / look->fresh.seconds;
-	advice->nsampled_loads += look->found.nloads;
 	/* last, so that reads weigh no more than the loads that they are */
 	decay(advice, &look->fresh);
 }
@@ -348,15 +356,17 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 static void
 follow_residents(Advice *advice)
 {
-	const Findings *found = &advice->look.found;
 	double	   *average = &advice->averages.residents;
 	double		expected = advice->sampling_rate * advice->nbuffers;
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
 	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
+	double		found = 0;
 
 	if (advice->look.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */
-	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found->nresidents - *average);
+	for (int i = 0; i < GROUPS; i++)
+		found += advice->look.found.nresidents[i];
+	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found - *average);
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
 	pbp_resize_pools(advice, *average);
 	pbp_resize_caches(advice);

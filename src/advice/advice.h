@@ -49,6 +49,8 @@ typedef struct PbpAdviceRow
 	double		miss_ratio;		/* NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
+	double		change_error;	/* half the width of a 95 % interval of the
+								 * difference to today's; NaN: unknown */
 	double		learned_share;	/* of what must be seen before it is known, or
 								 * of reads that were seen; 1 unless that is
 								 * the reason */
@@ -82,6 +84,8 @@ typedef struct PbpAdviceStorageRow
 	double		storage_ratio;	/* accesses that wait for storage; NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
+	double		change_error;	/* half the width of a 95 % interval of the
+								 * difference to today's; NaN: unknown */
 	double		learned_share;	/* of what must be seen before it is known */
 	PbpStorageReason reason;
 } PbpAdviceStorageRow;
@@ -141,6 +145,8 @@ typedef struct PbpAdviceTotals
 	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
 								 * without any */
 	double		looks_per_pass; /* NaN while the hand stands still */
+	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
+	bool		changed;		/* the load has, and figures follow */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
 	int64_t		looks;
 	int64_t		gaps;			/* times that knowledge was lost */

@@ -49,7 +49,7 @@ static const Threshold miss_threshold = {0.2, 0.01};
 typedef struct Estimate
 {
 	double		ratio;			/* NaN: unknown */
-	double		error;			/* half the width of a 95 % interval */
+	double		change_error;	/* of the difference to today's */
 } Estimate;
 
 static Estimate
@@ -60,8 +60,8 @@ estimate_of(const PbpDecisionInput *input, bool by_storage, int size)
 	if (!input->fits[size])
 		return (Estimate) {NAN, NAN};
 	if (!by_storage)
-		return (Estimate) {misses->miss_ratio, misses->uncertainty};
-	return (Estimate) {input->storage[size].storage_ratio, input->storage[size].uncertainty};
+		return (Estimate) {misses->miss_ratio, misses->change_error};
+	return (Estimate) {input->storage[size].storage_ratio, input->storage[size].change_error};
 }
 
 /* True if an estimate is lower than another by enough to matter. */
@@ -74,21 +74,19 @@ is_much_lower(Estimate one, Estimate other, Threshold threshold)
 }
 
 /*
- * True if it is lower by more than their error.  Both come from one sample and
- * one model, so their errors mostly have the same sign, and the error of the
- * difference is smaller than this one, of independent errors.  That errs on the
- * side of today's size.
+ * True if it is lower than today's by more than the error of the difference.  Both
+ * come from one sample and one model, so most of their errors cancel out.
  */
 static bool
-is_certainly_lower(Estimate one, Estimate other)
+is_certainly_lower(Estimate one, Estimate today)
 {
-	return other.ratio - one.ratio > hypot(one.error, other.error);
+	return today.ratio - one.ratio > one.change_error;
 }
 
 static bool
-is_clearly_lower(Estimate one, Estimate other, Threshold threshold)
+is_clearly_lower(Estimate one, Estimate today, Threshold threshold)
 {
-	return is_certainly_lower(one, other) && is_much_lower(one, other, threshold);
+	return is_certainly_lower(one, today) && is_much_lower(one, today, threshold);
 }
 
 /* As a factor, in either direction. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* As in the advice; see HALF_LIFE_POOLS. */
-#define HALF_LIFE_POOLS		2.0
+#define HALF_LIFE_POOLS		3.0
 
 /*
  * Factor by which the rate may change.  The peak of a day is commonly twice or

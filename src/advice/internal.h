@@ -3,7 +3,7 @@
  * internal.h
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (pages.c), simulated pools (pools.c), learning (advice.c),
- *	  miss ratios (missratios.c), figures by relation (relationreads.c,
+ *	  miss ratios (missratios.c, variation.c), figures by relation (relationreads.c,
  *	  relationrows.c).
  *
  *-------------------------------------------------------------------------
@@ -18,6 +18,12 @@
 
 #define FACTORS				PBP_ADVICE_FACTORS
 #define BASELINE			PBP_ADVICE_BASELINE	/* the size that runs */
+
+/*
+ * Parts of the sample, by hash.  How a figure varies when each is left out shows
+ * its error by chance.
+ */
+#define GROUPS				16
 
 #define HALF				PBP_ADVICE_HALF
 #define DOUBLE				PBP_ADVICE_DOUBLE
@@ -41,7 +47,7 @@
  * Error of the extra misses of smaller sizes, as a share of them, by the
  * simulator.  Uses between two looks are partly guesses.
  */
-#define UNSEEN_SHARE		0.1
+#define UNSEEN_SHARE		0.05
 
 typedef struct PageRecord
 {
@@ -119,9 +125,8 @@ typedef struct SimulatedPool
 typedef struct SizeCounters
 {
 	double		accesses;		/* by the server, while the rest was counted */
-	double		baseline_misses;
-	double		extra_misses;	/* more than those of the baseline */
-	double		differing;		/* accesses that only one of both missed */
+	double		baseline_misses[GROUPS];
+	double		extra_misses[GROUPS];	/* more than those of the baseline */
 	double		steps;			/* of the simulated hand */
 	double		to_next;		/* misses that a pool of the next size avoids */
 	double		near_this;		/* of these, a slightly larger one, too */
@@ -141,8 +146,9 @@ typedef struct Counters
 	double		scan_reads;
 	double		ring_extends;
 	double		seconds;
-	double		loads;
+	double		loads[GROUPS];
 	double		new_loads;
+	double		residents[GROUPS];	/* that looks found */
 	double		nlooks;
 	double		ticks;
 	SizeCounters sizes[FACTORS];
@@ -154,6 +160,32 @@ typedef struct RecentCounters
 	double		recent_accesses;
 	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
 } RecentCounters;
+
+/* Miss ratios of parts of the time, by accesses; nothing but doubles, which decay. */
+typedef struct VariationSums
+{
+	double		nparts;
+	double		accesses;
+	double		ratios;
+	double		squares;
+	double		changes;		/* squares of the change from part to part */
+} VariationSums;
+
+/*
+ * How the measured miss ratio varies: of parts of the time, between which all
+ * that decays loses the same share of its weight.
+ */
+typedef struct Variation
+{
+	double		halves;			/* of this part, in half-lives */
+	double		accesses;		/* of this part */
+	double		reads;
+	double		last_ratio;		/* of the part before */
+	int64_t		ended;			/* parts, ever */
+	int64_t		last_change;	/* the same when the load last changed */
+	double		halves_left;	/* to follow another load */
+	VariationSums sums;
+} Variation;
 
 /* What was counted in the last seconds. */
 typedef struct LatelyCounted
@@ -173,9 +205,9 @@ typedef struct HandPosition
 /* What one look found, in numbers of sampled pages. */
 typedef struct Findings
 {
-	uint32_t	nresidents;
+	uint32_t	nresidents[GROUPS];
 	uint32_t	nsaturated;		/* of them, at the maximum usage count */
-	uint32_t	nloads;
+	uint32_t	nloads[GROUPS];
 	uint32_t	nnew_loads;
 } Findings;
 
@@ -293,6 +325,7 @@ typedef struct Advice
 	Counters	counters;
 	RecentCounters recent;
 	LatelyCounted lately;
+	Variation	variation;
 	struct Storage *storage;	/* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;
@@ -318,6 +351,22 @@ check_interrupts(uint32_t i)
 {
 	if (i % STEPS_PER_CHECK == 0 && pbp_advice_check_interrupts != NULL)
 		pbp_advice_check_interrupts();
+}
+
+static inline unsigned
+group_of(uint32_t fingerprint)
+{
+	return fingerprint % GROUPS;
+}
+
+static inline double
+sum_of_groups(const double *counts)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < GROUPS; i++)
+		sum += counts[i];
+	return sum;
 }
 
 /* For structs of nothing but doubles. */
@@ -353,6 +402,17 @@ doubt_progress(double doubtful_share, double tolerated_share)
 		fmax(0, log(doubtful_share) / log(tolerated_share));
 }
 
+/* Errors of a known miss ratio: each half the width of a 95 % interval. */
+typedef struct PbpMissErrors
+{
+	double		miss_ratio;
+	double		chance;			/* in the sample */
+	double		method;			/* of the difference to today's */
+	double		edge;			/* of a cliff, or of doubtful misses */
+	double		variation;		/* of the load, as usual */
+	double		moved;			/* because the load has changed */
+} PbpMissErrors;
+
 /* advice.c */
 extern void pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign);
 
@@ -366,6 +426,13 @@ extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
 extern void pbp_resize_pools(Advice *advice, double residents);
 extern unsigned pbp_near_phases(const Advice *advice, int i);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
+
+/* variation.c */
+extern void pbp_count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves,
+								double moved);
+extern double pbp_variation_error(const Variation *variation);
+extern double pbp_haste(const Variation *variation);
+extern bool pbp_load_has_changed(const Variation *variation);
 
 /* relationreads.c */
 extern void pbp_count_waiting(Relations *relations);
@@ -385,5 +452,8 @@ extern void pbp_decay_storage(struct Storage *storage, double weight, double rec
 /* missratios.c */
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
+extern double pbp_moved(const Advice *advice);
+extern void pbp_estimates_without(const Advice *advice, int i, double *estimates);
+extern void pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors);
 
 #endif							/* PBP_INTERNAL_H */

@@ -22,11 +22,13 @@
 #define FILLING_SHARE		0.75
 
 /*
- * Error of any other size, as a share of the miss ratio and at most, by restarts
- * of real servers: even under the same load, it varies with time.
+ * Error of the extra misses, as a share of them, by the simulator: of larger
+ * sizes; and of smaller ones, if as much is read through rings as otherwise.
+ * Where a scan finds a page in the pool, a smaller pool would read it through the
+ * ring, but this use looks like any other.
  */
-#define RESTART_SHARE		0.04
-#define MOST_RESTART_ERROR	0.003
+#define LARGER_SHARE		0.02
+#define SCANNED_SHARE		0.15
 
 /*
  * Passes of a simulated hand between two looks.  After more, the order of uses
@@ -106,11 +108,53 @@ pbp_doubtful_share(const Advice *advice, int i)
 	return recent->doubtful_misses[i] / pbp_share_of_pool(advice) / recent->recent_accesses;
 }
 
-/* A number of events of sampled pages as a share of all accesses. */
-static double
-scaled(const Advice *advice, int i, double count)
+/* What the sample has counted, all of it or without one group. */
+typedef struct Sums
 {
-	return count / pbp_share_of_pool(advice) / advice->counters.sizes[i].accesses;
+	double		share;			/* of the sample */
+	double		share_of_residents;
+	double		loads;
+	double		baseline_misses;
+	double		extra_misses;
+} Sums;
+
+static Sums
+sums_of(const Advice *advice, int i)
+{
+	const SizeCounters *size = &advice->counters.sizes[i];
+
+	return (Sums)
+	{
+		.share = 1,
+		.share_of_residents = 1,
+		.loads = sum_of_groups(advice->counters.loads),
+		.baseline_misses = sum_of_groups(size->baseline_misses),
+		.extra_misses = sum_of_groups(size->extra_misses),
+	};
+}
+
+/* The sums without a group. */
+static Sums
+sums_without(const Advice *advice, int i, const Sums *all, int group)
+{
+	const SizeCounters *size = &advice->counters.sizes[i];
+	double		residents = sum_of_groups(advice->counters.residents);
+
+	return (Sums)
+	{
+		.share = 1 - 1.0 / GROUPS,
+		.share_of_residents = 1 - (residents > 0 ? advice->counters.residents[group] / residents : 1.0 / GROUPS),
+		.loads = all->loads - advice->counters.loads[group],
+		.baseline_misses = all->baseline_misses - size->baseline_misses[group],
+		.extra_misses = all->extra_misses - size->extra_misses[group],
+	};
+}
+
+/* A number of events of these sampled pages as a share of all accesses. */
+static double
+scaled(const Advice *advice, int i, const Sums *sums, double count)
+{
+	return count / (pbp_share_of_pool(advice) * sums->share_of_residents) / advice->counters.sizes[i].accesses;
 }
 
 static double
@@ -131,18 +175,24 @@ passes_per_pass(const Advice *advice, int i)
 
 /* Loads that looks saw against the counted reads and new pages; 1 if there are none. */
 static double
-seen_share(const Counters *counters, double sampling_rate)
+seen_share(const Advice *advice, double loads)
 {
-	double		counted = counters->reads + counters->extends;
+	double		counted = advice->counters.reads + advice->counters.extends;
 
-	return counted > 0 ? counters->loads / sampling_rate / counted : 1;
+	return counted > 0 ? loads / advice->sampling_rate / counted : 1;
+}
+
+static double
+all_loads(const Advice *advice)
+{
+	return sum_of_groups(advice->counters.loads);
 }
 
 /* True if more pages are loaded than the server counts, by this factor. */
 static bool
 too_few_counted(const Advice *advice, double loads, double counted, double factor)
 {
-	return advice->counters.loads >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
+	return all_loads(advice) >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
 }
 
 /* True if looks saw too few of the loads that the server counts, not by chance. */
@@ -152,7 +202,7 @@ too_few_seen(const Advice *advice)
 	const Counters *counters = &advice->counters;
 	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) * advice->sampling_rate;
 
-	return expected >= ENOUGH_LOADS && counters->loads + PBP_DEVIATIONS * sqrt(expected) < expected;
+	return expected >= ENOUGH_LOADS && all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
 }
 
 /* True if scans read tables past the pool today that a pool of this size might hold. */
@@ -160,7 +210,7 @@ static bool
 may_hold_scanned(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		unseen = 1 - seen_share(counters, advice->sampling_rate);
+	double		unseen = 1 - seen_share(advice, all_loads(advice));
 	double		scans = counters->scan_reads;
 
 	if (!advice->rings_apart)
@@ -177,12 +227,12 @@ reason_of_all(const Advice *advice)
 
 	if (advice->averages.lost_share > TOLERATED_LOSSES)
 		return PBP_ADVICE_RARE_LOOKS;
-	if (counters->accesses <= 0 && counters->loads > 0)
+	if (counters->accesses <= 0 && all_loads(advice) > 0)
 		return PBP_ADVICE_UNPUBLISHED;
 	if (counters->accesses <= 0)
 		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
-	if (too_few_counted(advice, counters->loads,
+	if (too_few_counted(advice, all_loads(advice),
 						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
 						WORTHLESS_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
@@ -200,7 +250,7 @@ static bool
 is_learning(const Advice *advice, int i)
 {
 	return advice->pools[i].learning ||
-		advice->counters.sizes[i].baseline_misses < needed_misses(advice) ||
+		sums_of(advice, i).baseline_misses < needed_misses(advice) ||
 		pbp_doubtful_share(advice, i) > TOLERATED_DOUBT;
 }
 
@@ -213,7 +263,7 @@ static double
 learned_share(const Advice *advice, int i)
 {
 	const SimulatedPool *pool = &advice->pools[i];
-	double		misses = advice->counters.sizes[i].baseline_misses / needed_misses(advice);
+	double		misses = sums_of(advice, i).baseline_misses / needed_misses(advice);
 	double		doubtful = advice->counters.accesses > 0 ? pbp_doubtful_share(advice, i) : 1;
 	double		filled = (double) pool->nlearned / pool->nslots;
 
@@ -239,7 +289,7 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_UNSEEN;
 	if (counters->sizes[i].accesses <= 0)
 		return PBP_ADVICE_LEARNING;
-	if (too_few_counted(advice, counters->loads - counters->new_loads,
+	if (too_few_counted(advice, all_loads(advice) - counters->new_loads,
 						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
@@ -248,7 +298,7 @@ reason_of(const Advice *advice, int i)
 	if (i < BASELINE && (saturated_share > TOLERATED_SATURATION * pbp_advice_factor(i) ||
 						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
-	if (counters->loads < ENOUGH_LOADS)
+	if (all_loads(advice) < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
@@ -273,20 +323,41 @@ found_share(const Advice *advice, double seen)
  * counted apart, the reads that no look saw are theirs, and remain at any size.
  */
 static double
-estimate(const Advice *advice, int i)
+estimate_from(const Advice *advice, int i, const Sums *sums)
 {
 	const Counters *counters = &advice->counters;
-	const SizeCounters *size = &counters->sizes[i];
 	double		measured = counters->reads / counters->accesses;
-	double		found = seen_share(counters, advice->sampling_rate);
+	double		found = seen_share(advice, sums->loads / sums->share);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
-	double		extra = scaled(advice, i, size->extra_misses);
+	double		extra = scaled(advice, i, sums, sums->extra_misses);
 	double		by_number = measured + (i > BASELINE ? extra / found_share(advice, found) : extra);
 	double		avoided = 0;
 
-	if (i > BASELINE && size->baseline_misses > 0)
-		avoided = fmax(0, -size->extra_misses / size->baseline_misses);
+	if (i > BASELINE && sums->baseline_misses > 0)
+		avoided = fmax(0, -sums->extra_misses / sums->baseline_misses);
 	return fmin(1, fmax(0, avoided * (measured - avoided * seen) + (1 - avoided) * by_number));
+}
+
+static double
+estimate(const Advice *advice, int i)
+{
+	Sums		sums = sums_of(advice, i);
+
+	return estimate_from(advice, i, &sums);
+}
+
+/* Estimates without each group of the sample. */
+void
+pbp_estimates_without(const Advice *advice, int i, double *estimates)
+{
+	Sums		all = sums_of(advice, i);
+
+	for (int group = 0; group < GROUPS; group++)
+	{
+		Sums		sums = sums_without(advice, i, &all, group);
+
+		estimates[group] = estimate_from(advice, i, &sums);
+	}
 }
 
 /*
@@ -307,11 +378,11 @@ bounded_estimate(const Advice *advice, int i)
 }
 
 /*
- * By how much the miss ratio of the last seconds differs from the figure, not by
- * chance: while the load moves, no size is known better than that.
+ * By how much the miss ratio of the last seconds differs from the figure, if not
+ * by chance: while the load moves, no size is known better than that.
  */
-static double
-moved(const Advice *advice)
+double
+pbp_moved(const Advice *advice)
 {
 	const LatelyCounted *lately = &advice->lately;
 	double		difference;
@@ -319,7 +390,7 @@ moved(const Advice *advice)
 	if (lately->accesses <= 0)
 		return 0;
 	difference = fabs(lately->reads / lately->accesses - estimate(advice, BASELINE));
-	return fmax(0, difference - PBP_DEVIATIONS * sqrt(lately->reads) / lately->accesses);
+	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ? difference : 0;
 }
 
 static inline bool
@@ -332,7 +403,10 @@ can_estimate(const Advice *advice, int i)
 static double
 chance_of(const Advice *advice, int i)
 {
-	return scaled(advice, i, PBP_DEVIATIONS * sqrt(advice->counters.sizes[i].differing));
+	double		estimates[GROUPS];
+
+	pbp_estimates_without(advice, i, estimates);
+	return pbp_jackknife_error(estimates, GROUPS);
 }
 
 static double
@@ -366,34 +440,80 @@ cliff(const Advice *advice, int i, bool near_next)
 	return fall > STEEPER * before + chance ? fall : 0;
 }
 
+/* Height of the cliffs close to this size. */
+static double
+cliffs(const Advice *advice, int i)
+{
+	return i == BASELINE ? 0 : fmax(cliff(advice, i, false), cliff(advice, i - 1, true));
+}
+
+/* How the miss ratio varies with time, as far as that is known, or at least by chance. */
+static double
+variation(const Advice *advice)
+{
+	const Counters *counters = &advice->counters;
+	double		by_parts = pbp_variation_error(&advice->variation);
+	double		hits = counters->accesses - counters->reads;
+
+	return isnan(by_parts) ?
+		PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) / counters->accesses : by_parts;
+}
+
+/* What neither chance nor time explains. */
+static double
+error_of_method(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
+	double		share = i > BASELINE ? LARGER_SHARE : UNSEEN_SHARE + SCANNED_SHARE * scanned;
+
+	return share * fabs(bounded_estimate(advice, i) - estimate(advice, BASELINE));
+}
+
+/* Of a size that is known.  Errors of today's miss ratio are larger where more is missed. */
+void
+pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors)
+{
+	double		ratio = bounded_estimate(advice, i);
+	double		growth = fmax(1, ratio / fmax(1e-9, estimate(advice, BASELINE)));
+
+	*errors = (PbpMissErrors)
+	{
+		.miss_ratio = ratio,
+		.chance = chance_of(advice, i),
+		.method = error_of_method(advice, i),
+		.edge = cliffs(advice, i) + pbp_doubtful_share(advice, i),
+		.variation = growth * variation(advice),
+		.moved = growth * pbp_moved(advice),
+	};
+}
+
+static void
+set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
+{
+	PbpMissErrors errors;
+
+	pbp_miss_errors(advice, i, &errors);
+	row->miss_ratio = errors.miss_ratio;
+	row->change_error = i == BASELINE ? 0 : fmin(1, hypot(errors.chance, errors.method) + errors.edge);
+	row->uncertainty = fmin(1, hypot(row->change_error, errors.variation) + errors.moved);
+}
+
 void
 pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 {
 	const Advice *advice = (const Advice *) base;
-	const SizeCounters *size = &advice->counters.sizes[i];
-	double		edge = 0;
 
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
-	row->miss_ratio = row->uncertainty = NAN;
+	row->miss_ratio = row->uncertainty = row->change_error = NAN;
 	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
-		row->reason == PBP_ADVICE_UNSEEN ? seen_share(&advice->counters, advice->sampling_rate) :
+		row->reason == PBP_ADVICE_UNSEEN ? seen_share(advice, all_loads(advice)) :
 		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
-	if (row->reason == PBP_ADVICE_KNOWN && i != BASELINE)
-		edge = fmax(cliff(advice, i, false), cliff(advice, i - 1, true));
-	if (edge > TOLERATED_CLIFF)
+	if (row->reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF)
 		row->reason = PBP_ADVICE_CLIFF;
-	if (row->reason != PBP_ADVICE_KNOWN)
-		return;
-
-	row->miss_ratio = bounded_estimate(advice, i);
-	row->uncertainty = chance_of(advice, i) + pbp_doubtful_share(advice, i) + edge +
-		moved(advice) * fmax(1, row->miss_ratio / fmax(1e-9, estimate(advice, BASELINE)));
-	if (i != BASELINE)
-		row->uncertainty += fmin(MOST_RESTART_ERROR, RESTART_SHARE * row->miss_ratio);
-	if (i < BASELINE)
-		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(size->extra_misses));
-	row->uncertainty = fmin(1, row->uncertainty);
+	if (row->reason == PBP_ADVICE_KNOWN)
+		set_estimate(advice, i, row);
 }
 
 void
@@ -410,12 +530,14 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.ring_reads = counters->ring_reads,
 		.ring_extends = counters->ring_extends,
 		.seconds = counters->seconds,
-		.loads = counters->loads,
+		.loads = all_loads(advice),
 		.new_loads = counters->new_loads,
 		.self_error = counters->reads + counters->extends > 0 ?
-			seen_share(counters, advice->sampling_rate) - 1 : NAN,
+			seen_share(advice, all_loads(advice)) - 1 : NAN,
 		.looks_per_pass = counters->ticks > 0 ?
 			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
+		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,
+		.changed = pbp_load_has_changed(&advice->variation),
 		.sampled_loads = advice->nsampled_loads,
 		.looks = advice->nlooks,
 		.gaps = advice->ngaps,

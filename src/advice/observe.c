@@ -192,7 +192,7 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage, bool di
 	base->wants_relation = false;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
-	advice->look.found.nresidents++;
+	advice->look.found.nresidents[group_of((uint32_t) key)]++;
 	advice->look.found.nsaturated += usage == advice->usage_max;
 	if (page == INVALID_PAGE)
 	{

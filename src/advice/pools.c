@@ -115,7 +115,7 @@ count_distance(Advice *advice, int i, PageState before)
 }
 
 static void
-count_use(Advice *advice, int i, PageState before, uint64_t absent)
+count_use(Advice *advice, int i, uint32_t fingerprint, PageState before, uint64_t absent)
 {
 	SizeCounters *counters = &advice->counters.sizes[i];
 	const SimulatedPool *pool = &advice->pools[i];
@@ -123,9 +123,8 @@ count_use(Advice *advice, int i, PageState before, uint64_t absent)
 	bool		baseline_missed = is_absent(absent, BASELINE);
 	bool		doubtful = missed && i > BASELINE && pool->nlearned < pool->nslots;
 
-	counters->baseline_misses += baseline_missed;
-	counters->extra_misses += missed - baseline_missed;
-	counters->differing += missed != baseline_missed;
+	counters->baseline_misses[group_of(fingerprint)] += baseline_missed;
+	counters->extra_misses[group_of(fingerprint)] += missed - baseline_missed;
 	advice->recent.doubtful_misses[i] += doubtful;
 	if (missed && i + 1 < FACTORS && !is_absent(absent, i + 1))
 		count_distance(advice, i, before);
@@ -166,6 +165,7 @@ static void
 play_event(Advice *advice, Event event, bool counts)
 {
 	PageState  *state = &advice->table.pages[event.page].state;
+	uint32_t	fingerprint = advice->table.pages[event.page].fingerprint;
 	PageState	before = *state;
 	uint64_t	absent = absent_sizes(before);
 	uint64_t	waits = 0;
@@ -173,7 +173,7 @@ play_event(Advice *advice, Event event, bool counts)
 
 	state->used = true;
 	if (absent != 0)
-		waits = pbp_play_misses(advice->storage, advice->table.pages[event.page].fingerprint, absent, counts);
+		waits = pbp_play_misses(advice->storage, fingerprint, absent, counts);
 	if (advice->relations != NULL)
 		count_for_relation(advice, event, absent, waits, counts);
 	for (int i = 0; i < FACTORS; i++)
@@ -188,7 +188,7 @@ play_event(Advice *advice, Event event, bool counts)
 		SimulatedPool *pool = &advice->pools[i];
 
 		if (counts)
-			count_use(advice, i, before, absent);
+			count_use(advice, i, fingerprint, before, absent);
 		pool->nlearned += is_new && pool->nlearned < pool->nslots;
 	}
 }
@@ -234,7 +234,7 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 		{
 			if (!met_in_look(state, advice->look.number))
 				continue;
-			advice->look.found.nloads += counts;
+			advice->look.found.nloads[group_of(advice->table.pages[event.page].fingerprint)] += counts;
 			advice->look.found.nnew_loads += counts && absent_everywhere(state);
 		}
 		play_event(advice, event, counts);

@@ -33,10 +33,10 @@
 /*
  * How fast the correction of the capacity follows an error in the share of misses
  * that the baseline's cache serves: by all of the error for as many misses as
- * this cache has pages, or twice as many as the pool has.
+ * this cache has pages, or three times as many as the pool has.
  */
 #define CORRECTION_GAIN		1.0
-#define CORRECTED_POOLS		2.0
+#define CORRECTED_POOLS		3.0
 #define LEAST_CORRECTION	0.25
 #define MOST_CORRECTION		2.0
 
@@ -258,7 +258,7 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 	misses = storage->uncalibrated_misses;
 	storage->uncalibrated_misses = 0;
 	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning ||
-		storage->counters[BASELINE].misses < ENOUGH_CACHE_MISSES)
+		sum_of_groups(storage->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
 		return;
 	pages = fmax(storage->caches[BASELINE].capacity,
 				 CORRECTED_POOLS * advice->nbuffers * pbp_share_of_pool(advice) * storage->share);
@@ -271,13 +271,13 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 /* ---- misses ---- */
 
 static void
-count_miss(Storage *storage, int cache, CacheRead read)
+count_miss(Storage *storage, int cache, unsigned group, CacheRead read)
 {
 	SimulatedCache *simulated = &storage->caches[cache];
 	CacheCounters *counters = &storage->counters[cache];
 
-	counters->misses++;
-	counters->storage_reads += read != CACHE_HIT;
+	counters->misses[group]++;
+	counters->storage_reads[group] += read != CACHE_HIT;
 	counters->close_calls += read == CACHE_CLOSE_CALL;
 	if (read == CACHE_HIT || simulated->nlearned >= SETTLED_SHARE * simulated->capacity)
 		return;
@@ -313,7 +313,7 @@ pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool co
 		if (cache < FACTORS && read != CACHE_HIT)
 			waits |= size_bit(cache);
 		if (counts)
-			count_miss(storage, cache, read);
+			count_miss(storage, cache, group_of(fingerprint), read);
 	}
 	if (counts)
 		storage->uncalibrated_misses += baseline_missed;

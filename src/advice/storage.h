@@ -69,8 +69,8 @@ typedef struct SimulatedCache
 typedef struct CacheCounters
 {
 	double		baseline_misses;	/* of the pool of today's size */
-	double		misses;			/* of the pool above */
-	double		storage_reads;	/* misses of both */
+	double		misses[GROUPS]; /* of the pool above */
+	double		storage_reads[GROUPS];	/* misses of both */
 	double		close_calls;	/* of these, pages that chance could have kept */
 } CacheCounters;
 

@@ -46,22 +46,43 @@ square(double value)
 }
 
 /*
- * The share of misses that wait for storage.  New pages are misses of all
+ * The share of so many misses that wait for storage.  New pages are misses of all
  * caches that do not wait, so they are subtracted.
  */
-double
-pbp_waiting_share(const Advice *advice, int cache)
+static double
+share_of(const Advice *advice, int cache, double share_of_sample, double misses, double storage_reads)
 {
 	const Counters *counters = &advice->counters;
-	const CacheCounters *counted = &advice->storage->counters[cache];
 	double		loads = counters->reads + counters->extends;
-	double		new_pages = loads > 0 ? counted->baseline_misses * counters->extends / loads : 0;
+	double		new_pages = loads > 0 ? share_of_sample * advice->storage->counters[cache].baseline_misses * counters->extends / loads : 0;
 
 	if (advice->storage->caches[cache].capacity == 0)
 		return 1;
-	if (counted->misses - new_pages <= 0)
+	if (misses - new_pages <= 0)
 		return 0;
-	return fmin(1, fmax(0, counted->storage_reads - new_pages) / (counted->misses - new_pages));
+	return fmin(1, fmax(0, storage_reads - new_pages) / (misses - new_pages));
+}
+
+double
+pbp_waiting_share(const Advice *advice, int cache)
+{
+	const CacheCounters *counted = &advice->storage->counters[cache];
+
+	return share_of(advice, cache, 1, sum_of_groups(counted->misses), sum_of_groups(counted->storage_reads));
+}
+
+/* Storage ratios without each group of the sample. */
+static void
+ratios_without(const Advice *advice, int cache, double *ratios)
+{
+	const CacheCounters *counted = &advice->storage->counters[cache];
+	double		misses = sum_of_groups(counted->misses);
+	double		storage_reads = sum_of_groups(counted->storage_reads);
+
+	pbp_estimates_without(advice, size_above(cache), ratios);
+	for (int group = 0; group < GROUPS; group++)
+		ratios[group] *= share_of(advice, cache, 1 - 1.0 / GROUPS, misses - counted->misses[group],
+								  storage_reads - counted->storage_reads[group]);
 }
 
 static PbpStorageReason
@@ -122,26 +143,52 @@ jump(const Advice *advice, int cache, int step)
 }
 
 /*
- * Half the width of a 95 % interval.  Chance decides which misses the sample
- * has, and how many pages of those that the real cache would hold.  Where today
- * is not reproduced, other sizes are not either.
+ * What chance in the sample explains: which misses it has, and how many pages of
+ * those that the real cache would hold.
  */
 static double
-uncertainty_of(const Advice *advice, int cache, const PbpAdviceRow *row)
+chance_of(const Advice *advice, int cache, const double *ratios, const PbpMissErrors *errors)
+{
+	double		share = pbp_waiting_share(advice, cache);
+	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, advice->storage->caches[cache].capacity);
+
+	return hypot(pbp_jackknife_error(ratios, GROUPS),
+				 errors->miss_ratio * PBP_DEVIATIONS * sqrt(pages + calibration_variance(advice->storage)));
+}
+
+/* What neither chance nor time explains.  Where today is not reproduced, other sizes are not either. */
+static double
+other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 {
 	const CacheCounters *counted = &advice->storage->counters[cache];
-	const SimulatedCache *simulated = &advice->storage->caches[cache];
 	double		share = pbp_waiting_share(advice, cache);
-	double		misses = share * (1 - share) / fmax(1, counted->misses);
-	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated->capacity);
-	double		close_calls = counted->close_calls / fmax(1, counted->storage_reads) - USUAL_CLOSE_CALLS;
-	double		chance = PBP_DEVIATIONS * sqrt(misses + pages + calibration_variance(advice->storage));
+	double		close_calls = counted->close_calls / fmax(1, sum_of_groups(counted->storage_reads)) - USUAL_CLOSE_CALLS;
 	double		edge = cache == BASELINE ? 0 : fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
-	return share * row->uncertainty + pbp_doubtful_reads_share(advice, cache) +
-		model_error(simulated, share * row->miss_ratio) +
-		row->miss_ratio * (chance + CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) +
-						   edge + fabs(pbp_beyond_error(advice)));
+	return share * (errors->method + errors->edge) + pbp_doubtful_reads_share(advice, cache) +
+		model_error(&advice->storage->caches[cache], share * errors->miss_ratio) +
+		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + edge + fabs(pbp_beyond_error(advice)));
+}
+
+/* Errors of the storage ratio, and of its difference to today's. */
+static void
+set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
+{
+	double		share = pbp_waiting_share(advice, cache);
+	double		ratios[GROUPS];
+	double		today[GROUPS];
+	double		others;
+	PbpMissErrors errors;
+
+	pbp_miss_errors(advice, size_above(cache), &errors);
+	ratios_without(advice, cache, ratios);
+	ratios_without(advice, BASELINE, today);
+	others = other_errors(advice, cache, &errors);
+	row->uncertainty = hypot(chance_of(advice, cache, ratios, &errors), share * errors.variation) + others +
+		share * errors.moved;
+	for (int group = 0; group < GROUPS; group++)
+		ratios[group] -= today[group];
+	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, &errors) + others;
 }
 
 static int
@@ -201,6 +248,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	{
 		.storage_ratio = bounded_estimate(advice, i, memory),
 		.uncertainty = NAN,
+		.change_error = NAN,
 		.learned_share = NAN,
 		.reason = reason_of(advice, cache, &miss_row),
 	};
@@ -209,7 +257,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage->os_cache));
 	row->learned_share = storage->caches[cache].learning ? learned_share(advice, cache) : 1;
 	if (row->reason == PBP_STORAGE_KNOWN)
-		row->uncertainty = uncertainty_of(advice, cache, &miss_row);
+		set_errors(advice, cache, row);
 }
 
 void

@@ -59,4 +59,21 @@ pbp_count_error(double count, double rate)
 	return doubt / 2 + sqrt(doubt * (count + doubt / 4));
 }
 
+/*
+ * The error of a figure, from the figures without each of n random parts of the
+ * same size (jackknife).
+ */
+static inline double
+pbp_jackknife_error(const double *figures, int n)
+{
+	double		mean = 0;
+	double		squares = 0;
+
+	for (int i = 0; i < n; i++)
+		mean += figures[i] / n;
+	for (int i = 0; i < n; i++)
+		squares += (figures[i] - mean) * (figures[i] - mean);
+	return PBP_DEVIATIONS * sqrt(squares * (n - 1) / n);
+}
+
 #endif							/* PBP_STATS_H */

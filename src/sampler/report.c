@@ -23,6 +23,7 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpAdviceRow, factor, 0, 100),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, miss_ratio, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, uncertainty, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CLIFF),
 	PBP_END_OF_FIELDS
@@ -39,6 +40,8 @@ static const PbpField totals_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpAdviceTotals, new_loads, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, self_error, -1, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, looks_per_pass, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, lately, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceTotals, changed, 0, 1),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, sampled_loads, 0, PBP_MANY),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, looks, 0, PBP_MANY),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, gaps, 0, PBP_MANY),
@@ -50,6 +53,7 @@ static const PbpField storage_row_fields[] = {
 	PBP_FIELD(PBP_SIGNED, PbpAdviceStorageRow, os_cache_pages, -PBP_MANY, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, storage_ratio, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, uncertainty, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceStorageRow, reason, 0, PBP_STORAGE_LITTLE_EVIDENCE),
 	PBP_END_OF_FIELDS

@@ -97,9 +97,9 @@ keep_paces(void)
 	ok(near(pbp_pace_rate(&pace), 1000), "the rate is that of the time in which pages were read");
 	pbp_add_load(&pace, &(PbpLoadCounts) {50, 0, 3600}, BUFFERS);
 	ok(near(pbp_pace_rate(&pace), 1000), "... whatever idle time follows");
-	pbp_add_load(&pace, &(PbpLoadCounts) {9000, 2 * BUFFERS, 3}, BUFFERS);
-	ok(near(pbp_pace_rate(&pace), (50 * 1000.0 + 2 * BUFFERS * 3000.0) / (50 + 2 * BUFFERS)),
-	   "two pools' worth of reads halve the weight of older ones");
+	pbp_add_load(&pace, &(PbpLoadCounts) {9000, 3 * BUFFERS, 3}, BUFFERS);
+	ok(near(pbp_pace_rate(&pace), (50 * 1000.0 + 3 * BUFFERS * 3000.0) / (50 + 3 * BUFFERS)),
+	   "three pools' worth of reads halve the weight of older ones");
 }
 
 typedef struct Case

@@ -41,12 +41,12 @@ new_case(const Curve misses, const Curve storage, double error)
 		one.fits[i] = true;
 		one.misses[i] = (PbpAdviceRow)
 		{
-			pbp_advice_factor(i), misses[i], i == TODAY ? 0 : error, 1, PBP_ADVICE_KNOWN
+			pbp_advice_factor(i), misses[i], i == TODAY ? 0 : error, i == TODAY ? 0 : error, 1, PBP_ADVICE_KNOWN
 		};
 		if (storage != NULL)
 			one.storage[i] = (PbpAdviceStorageRow)
 			{
-				1000, storage[i], error, 1, PBP_STORAGE_KNOWN
+				1000, storage[i], error, i == TODAY ? 0 : error * sqrt(2), 1, PBP_STORAGE_KNOWN
 			};
 	}
 	return one;
@@ -74,13 +74,13 @@ static void
 forget_storage(Case *one, int from, int to, double learned, PbpStorageReason reason)
 {
 	for (int i = from; i <= to; i++)
-		one->storage[i] = (PbpAdviceStorageRow) {1000, NAN, NAN, learned, reason};
+		one->storage[i] = (PbpAdviceStorageRow) {1000, NAN, NAN, NAN, learned, reason};
 }
 
 static void
 forget_misses(Case *one, int i, double learned, PbpAdviceReason reason)
 {
-	one->misses[i] = (PbpAdviceRow) {pbp_advice_factor(i), NAN, NAN, learned, reason};
+	one->misses[i] = (PbpAdviceRow) {pbp_advice_factor(i), NAN, NAN, NAN, learned, reason};
 	if (one->has_storage)
 		forget_storage(one, i, i, NAN, PBP_STORAGE_NO_MISS_RATIO);
 }
@@ -102,7 +102,7 @@ choose_by_storage(void)
 	is_decided(&one, PBP_KEEP, 1, "if nothing that fits is clearly better, today's size is kept");
 
 	one = new_case(falling, hump, 0.004);
-	one.storage[SIZES - 1].uncertainty = 0.05;
+	one.storage[SIZES - 1].change_error = 0.05;
 	is_decided(&one, PBP_TAKE, 0.25, "if the lowest is uncertain, one that is certain is taken");
 
 	one = new_case(falling, falling, 0.001);
