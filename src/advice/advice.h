@@ -49,6 +49,10 @@ typedef struct PbpAdviceRow
 	double		miss_ratio;		/* NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
+	double		change_error;	/* half the width of a 95 % interval of the
+								 * difference to today's; NaN: unknown */
+	double		write_ratio;	/* dirty pages that are evicted, per access; NaN:
+								 * unknown */
 	double		learned_share;	/* of what must be seen before it is known, or
 								 * of reads that were seen; 1 unless that is
 								 * the reason */
@@ -82,6 +86,8 @@ typedef struct PbpAdviceStorageRow
 	double		storage_ratio;	/* accesses that wait for storage; NaN: unknown */
 	double		uncertainty;	/* half the width of a 95 % interval; NaN:
 								 * unknown */
+	double		change_error;	/* half the width of a 95 % interval of the
+								 * difference to today's; NaN: unknown */
 	double		learned_share;	/* of what must be seen before it is known */
 	PbpStorageReason reason;
 } PbpAdviceStorageRow;
