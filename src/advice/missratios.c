@@ -366,6 +366,18 @@ cliff(const Advice *advice, int i, bool near_next)
 	return fall > STEEPER * before + chance ? fall : 0;
 }
 
+/* Of the difference to today's size. */
+static double
+change_error_of(const PbpAdvice *base, int i, double uncertainty)
+{
+	PbpAdviceRow today;
+
+	if (i == BASELINE)
+		return 0;
+	pbp_advice_row(base, BASELINE, &today);
+	return hypot(uncertainty, today.uncertainty);
+}
+
 void
 pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 {
@@ -375,7 +387,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
-	row->miss_ratio = row->uncertainty = NAN;
+	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = NAN;
 	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
 		row->reason == PBP_ADVICE_UNSEEN ? seen_share(&advice->counters, advice->sampling_rate) :
 		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
@@ -394,6 +406,8 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	if (i < BASELINE)
 		row->uncertainty += UNSEEN_SHARE * scaled(advice, i, fabs(size->extra_misses));
 	row->uncertainty = fmin(1, row->uncertainty);
+	row->change_error = change_error_of(base, i, row->uncertainty);
+	row->write_ratio = scaled(advice, i, size->dirty_evictions);
 }
 
 void

@@ -57,7 +57,9 @@ extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measu
 extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 							  const PbpAdviceStorageRow *storage);
 
-/* Mean of times and its error; NaN if there are too few. */
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
+extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);
+extern double pbp_mean_read_ns(const PbpReadTimes *times, const PbpAdviceRow *misses,
+							   const PbpAdviceStorageRow *storage);
 
 #endif							/* PBP_WAITING_H */

@@ -188,6 +188,18 @@ learned_share(const Advice *advice, int cache)
 	return fmin(fmax(filled, certain), MOST_PROGRESS);
 }
 
+/* Of the difference to today's size; NaN if that is unknown. */
+static double
+change_error_of(const PbpAdvice *base, int size, double uncertainty)
+{
+	PbpAdviceStorageRow today;
+
+	if (size == BASELINE)
+		return 0;
+	pbp_advice_storage_row(base, BASELINE, PBP_ADVICE_FIXED, &today);
+	return hypot(uncertainty, today.uncertainty);
+}
+
 void
 pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
 {
@@ -201,6 +213,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	{
 		.storage_ratio = bounded_estimate(advice, i, memory),
 		.uncertainty = NAN,
+		.change_error = NAN,
 		.learned_share = NAN,
 		.reason = reason_of(advice, cache, &miss_row),
 	};
@@ -209,7 +222,10 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage->os_cache));
 	row->learned_share = storage->caches[cache].learning ? learned_share(advice, cache) : 1;
 	if (row->reason == PBP_STORAGE_KNOWN)
+	{
 		row->uncertainty = uncertainty_of(advice, cache, &miss_row);
+		row->change_error = change_error_of(base, i, row->uncertainty);
+	}
 }
 
 void
