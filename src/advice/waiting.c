@@ -88,6 +88,24 @@ pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double stora
 	};
 }
 
+/* The share of misses that wait for storage; NaN: unknown. */
+double
+pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	if (misses->miss_ratio > 0 && !isnan(storage->storage_ratio))
+		return fmin(1, storage->storage_ratio / misses->miss_ratio);
+	return misses->miss_ratio == 0 && storage->storage_ratio == 0 ? 0 : NAN;
+}
+
+/* What a read takes at this size, on average. */
+double
+pbp_mean_read_ns(const PbpReadTimes *read_times, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	double		share = pbp_storage_share(misses, storage);
+
+	return times(1 - share, read_times->os.value) + times(share, read_times->storage.value);
+}
+
 /* Shares of accesses. */
 typedef struct ReadShares
 {
@@ -130,8 +148,28 @@ error_by_shares(const PbpReadTimes *read_times, double miss_error, double storag
 }
 
 /*
- * If the server has timed its reads, an error of the times changes only what
- * other sizes wait more or less.
+ * If the server has timed its reads, both times follow from the share that waits
+ * for storage today, and have its error.
+ */
+static double
+error_of_scale(const PbpWaitingInput *input)
+{
+	double		today = ns_of(&input->times, shares_of(input->misses, input->storage));
+
+	return today > 0 && input->times.measured ?
+		error_by_shares(&input->times, 0, input->storage->uncertainty) / today : 0;
+}
+
+/* Of what sessions wait today by the server's own times: that of the miss ratio. */
+static double
+error_of_measured(const PbpWaitingInput *input)
+{
+	return times(input->misses->uncertainty, pbp_mean_read_ns(&input->times, input->misses, input->storage));
+}
+
+/*
+ * If the server has timed its reads, today's waiting is known, and errors of the
+ * model and of the times are those of the difference to it.
  */
 PbpWaiting
 pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
@@ -140,33 +178,12 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpA
 	ReadShares	today = shares_of(input->misses, input->storage);
 	ReadShares	here = shares_of(misses, storage);
 	ReadShares	more = {here.served - today.served, here.storage - today.storage};
+	double		change = ns_of(read_times, more);
+	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
+										   error_by_times(read_times, more)), change * error_of_scale(input));
+	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
+		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here));
 	double		ms = input->accesses / 1e6;
 
-	return (PbpWaiting)
-	{
-		.ms = ms * ns_of(read_times, here),
-		.error = ms * hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty),
-							error_by_times(read_times, read_times->measured ? more : here)),
-		.change = ms * ns_of(read_times, more),
-		.change_error = ms * hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
-								   error_by_times(read_times, more)),
-	};
-}
-
-/* The share of misses that wait for storage; NaN: unknown. */
-double
-pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
-{
-	if (misses->miss_ratio > 0)
-		return fmin(1, storage->storage_ratio / misses->miss_ratio);
-	return misses->miss_ratio == 0 && storage->storage_ratio == 0 ? 0 : NAN;
-}
-
-/* What a read takes at this size, on average. */
-double
-pbp_mean_read_ns(const PbpReadTimes *read_times, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
-{
-	double		share = pbp_storage_share(misses, storage);
-
-	return times(1 - share, read_times->os.value) + times(share, read_times->storage.value);
+	return (PbpWaiting) {ms * ns_of(read_times, here), ms * error, ms * change, ms * change_error};
 }

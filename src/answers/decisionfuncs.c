@@ -129,7 +129,7 @@ static void
 add_waiting(Row *row, PbpWaiting waiting)
 {
 	add_number(row, waiting.ms);
-	add_number(row, Max(waiting.ms - waiting.error, 0));
+	add_number(row, isnan(waiting.error) ? NAN : Max(waiting.ms - waiting.error, 0));
 	add_number(row, waiting.ms + waiting.error);
 }
 
