@@ -450,6 +450,7 @@ COMMENT ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) IS
 'how long the pages of each relation stay in shared buffers without being used, at the recent speed of the clock hand';
 
 CREATE FUNCTION pgbufprobe_history(
+    resolution text DEFAULT 'fine',     -- fine: an entry per pgbufprobe.history_interval; coarse: one per five minutes, for eight days
     OUT taken_at timestamp with time zone,
     OUT seconds double precision,       -- since the previous entry; NULL: there is none
     OUT ticks bigint,                   -- as of pgbufprobe_clock()
@@ -463,12 +464,36 @@ CREATE FUNCTION pgbufprobe_history(
     OUT pinned bigint,
     OUT buffers_error bigint,           -- each exact count differs by no more than this, with 95 % confidence; 0: all were counted
     OUT looks bigint,                   -- looks at the pool, from which the advice learns
-    OUT sampler_cpu_fraction double precision)      -- of one CPU
+    OUT sampler_cpu_fraction double precision,      -- of one CPU
+    OUT accesses bigint,                -- block accesses that the server has counted
+    OUT miss_ratio double precision,    -- of these, reads; NULL: there were none
+    OUT read_ms_per_second double precision,    -- time that sessions waited for reads; NULL: unknown
+    OUT top_relations text[],           -- the five with the most reads; NULL: there were none
+    OUT top_read_fractions double precision[])  -- their shares of the reads
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_history'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1000 COST 1000;
-COMMENT ON FUNCTION pgbufprobe_history() IS
+COMMENT ON FUNCTION pgbufprobe_history(text) IS
 'history entries about the buffer pool that the background worker has written, oldest first; requires shared_preload_libraries';
+
+CREATE FUNCTION pgbufprobe_hours(
+    OUT hour timestamp with time zone,  -- when it began
+    OUT seconds double precision,       -- of it, seen by the worker
+    OUT in_decision boolean,            -- false: left out by pgbufprobe.decision_skip_hours
+    OUT shared_buffers_bytes bigint,
+    OUT accesses bigint,                -- block accesses that the server has counted
+    OUT active_ms_per_second double precision,  -- time that sessions worked; counted when their transactions ended
+    OUT read_ms_per_second double precision,    -- time that sessions waited for reads; NULL: unknown
+    OUT miss_ratio double precision,
+    OUT storage_ratio double precision, -- reads that waited for storage, per block access
+    OUT best_bytes bigint,              -- size with the shortest waiting; today's unless another is certainly better; NULL: unknown
+    OUT saved_ms_per_second double precision,   -- waiting that it would have saved
+    OUT saved_ms_per_second_error double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_hours'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 192 COST 100;
+COMMENT ON FUNCTION pgbufprobe_hours() IS
+'the hours of the last eight days: how long sessions waited for reads, and which size of shared_buffers would have been best; requires shared_preload_libraries';
 
 CREATE FUNCTION pgbufprobe_history_reset()
 RETURNS void
@@ -495,6 +520,9 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT storage_ratio_low double precision,
     OUT storage_ratio_high double precision,
     OUT estd_read_ms_per_second double precision,   -- time that sessions wait for reads
+    OUT read_ms_low double precision,
+    OUT read_ms_high double precision,
+    OUT estd_write_ratio double precision,  -- dirty pages that are evicted, per block access
     OUT window_seconds double precision,    -- time that the advice remembers
     OUT reads_seen bigint,              -- in that time
     OUT self_error double precision,    -- observed loads relative to the server's count of reads: 0 is perfect
@@ -742,7 +770,7 @@ SELECT running::integer AS running,
        inspected_per_allocation
 FROM worker
 LEFT JOIN (SELECT taken_at, seconds, looks, sampler_cpu_fraction, seconds_per_pass, inspected_per_allocation
-           FROM pgbufprobe_history()
+           FROM pgbufprobe_history('fine'::text)
            WHERE (SELECT running FROM worker)
              AND taken_at > pg_catalog.pg_postmaster_start_time() AND seconds > 0::double precision
            ORDER BY taken_at DESC LIMIT 1) AS latest ON true;
@@ -823,7 +851,8 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_ticks(jsonb, jsonb, boolean) TO pg
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_history() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_history(text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_hours() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice(text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_predictions() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_carry_over_progress() TO pg_monitor;

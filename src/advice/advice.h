@@ -51,6 +51,8 @@ typedef struct PbpAdviceRow
 								 * unknown */
 	double		change_error;	/* half the width of a 95 % interval of the
 								 * difference to today's; NaN: unknown */
+	double		write_ratio;	/* dirty pages that are evicted, per access; NaN:
+								 * unknown */
 	double		learned_share;	/* of what must be seen before it is known, or
 								 * of reads that were seen; 1 unless that is
 								 * the reason */

@@ -77,29 +77,45 @@ bend(const PbpCurvePoint *points, const Place *place)
 }
 
 /*
- * The line between the next points by the logarithm of the size, and an interval
- * with the larger of their errors.  A curve that falls with the size stays
- * between the intervals of both points.
+ * The line between the next points by the logarithm of the size, with the larger
+ * of their errors and how far the curve may be from that line.
+ */
+PbpCurvePoint
+pbp_curve_at(const PbpCurvePoint *points, double factor)
+{
+	Place		place = find_place(factor);
+	const PbpCurvePoint *below;
+	const PbpCurvePoint *above;
+	double		error;
+
+	if (pbp_unknown_point(points, factor) >= 0)
+		return (PbpCurvePoint) {NAN, NAN};
+	below = &points[place.below];
+	above = &points[place.above];
+	error = fmax(below->error, above->error);
+	if (place.below != place.above)
+		error += bend(points, &place);
+	return (PbpCurvePoint) {below->value + place.share * (above->value - below->value), error};
+}
+
+/*
+ * For a share.  A curve that falls with the size stays between the intervals of
+ * both points.
  */
 PbpForecast
 pbp_forecast(const PbpCurvePoint *points, double factor, bool falls)
 {
-	Place		place = find_place(factor);
-	const PbpCurvePoint *below = &points[place.below];
-	const PbpCurvePoint *above = &points[place.above];
-	PbpForecast forecast = {NAN, NAN, NAN};
-	double		error;
+	PbpCurvePoint point = pbp_curve_at(points, factor);
+	PbpForecast forecast = {point.value, point.value - point.error, point.value + point.error};
 
-	if (pbp_unknown_point(points, factor) >= 0 || place.below < 0)
+	if (isnan(point.value))
 		return forecast;
-	error = fmax(below->error, above->error);
-	if (place.below != place.above)
-		error += bend(points, &place);
-	forecast.value = below->value + place.share * (above->value - below->value);
-	forecast.low = forecast.value - error;
-	forecast.high = forecast.value + error;
 	if (falls)
 	{
+		Place		place = find_place(factor);
+		const PbpCurvePoint *below = &points[place.below];
+		const PbpCurvePoint *above = &points[place.above];
+
 		forecast.low = fmax(forecast.low, fmin(below->value - below->error, above->value - above->error));
 		forecast.high = fmin(forecast.high, fmax(below->value + below->error, above->value + above->error));
 	}

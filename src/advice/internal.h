@@ -131,6 +131,7 @@ typedef struct SizeCounters
 	double		to_next;		/* misses that a pool of the next size avoids */
 	double		near_this;		/* of these, a slightly larger one, too */
 	double		near_next;		/* or only one that is hardly smaller */
+	double		dirty_evictions;
 } SizeCounters;
 
 /* What decays; nothing but doubles. */

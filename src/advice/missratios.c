@@ -491,10 +491,12 @@ pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors)
 static void
 set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
 {
+	Sums		sums = sums_of(advice, i);
 	PbpMissErrors errors;
 
 	pbp_miss_errors(advice, i, &errors);
 	row->miss_ratio = errors.miss_ratio;
+	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
 	row->change_error = i == BASELINE ? 0 : fmin(1, hypot(errors.chance, errors.method) + errors.edge);
 	row->uncertainty = fmin(1, hypot(row->change_error, errors.variation) + errors.moved);
 }
@@ -506,7 +508,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
-	row->miss_ratio = row->uncertainty = row->change_error = NAN;
+	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = NAN;
 	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
 		row->reason == PBP_ADVICE_UNSEEN ? seen_share(advice, all_loads(advice)) :
 		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;

@@ -51,7 +51,7 @@ phase_of_eviction(SimulatedPool *pool, int i)
 
 /* A slot for a page that is not in the pool, by the server's algorithm. */
 static uint32_t
-victim_slot(Advice *advice, int i)
+victim_slot(Advice *advice, int i, bool counts)
 {
 	SimulatedPool *pool = &advice->pools[i];
 
@@ -69,6 +69,7 @@ victim_slot(Advice *advice, int i)
 		if (usage == 0)
 		{
 			set_count_in_pool(state, i, EVICTED + phase_of_eviction(pool, i));
+			advice->counters.sizes[i].dirty_evictions += counts && state->dirty;
 			if (state->dirty)
 				pbp_play_write(advice->storage, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
@@ -178,7 +179,7 @@ play_event(Advice *advice, Event event, bool counts)
 		count_for_relation(advice, event, absent, waits, counts);
 	for (int i = 0; i < FACTORS; i++)
 		if (is_absent(absent, i))
-			advice->pools[i].slots[victim_slot(advice, i)] = event.page;
+			advice->pools[i].slots[victim_slot(advice, i, counts)] = event.page;
 	raise_counts(state, absent, event.amount, (uint64_t) advice->usage_max);
 	if (absent == 0 && !is_new)
 		return;					/* nothing to count */

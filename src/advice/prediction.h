@@ -97,6 +97,7 @@ typedef struct PbpObservation
 } PbpObservation;
 
 /* forecast.c */
+extern PbpCurvePoint pbp_curve_at(const PbpCurvePoint *points, double factor);
 extern PbpForecast pbp_forecast(const PbpCurvePoint *points, double factor, bool falls);
 extern int	pbp_unknown_point(const PbpCurvePoint *points, double factor);
 extern void pbp_expect_mix(const PbpRelationsReport *report, double reads, double factor, PbpReadMix *mix);

@@ -235,6 +235,7 @@ learned_share(const Advice *advice, int cache)
 	return fmin(fmax(filled, certain), MOST_PROGRESS);
 }
 
+/* Of the difference to today's size; NaN if that is unknown. */
 void
 pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
 {

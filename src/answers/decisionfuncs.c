@@ -17,7 +17,7 @@
 #include "base/settings.h"
 #include "sampler/sampler.h"
 
-#define ADVICE_COLS			18
+#define ADVICE_COLS			21
 
 PG_FUNCTION_INFO_V1(pgbufprobe_advice);
 
@@ -77,22 +77,14 @@ unknown_size(const AdviceOfSize *advice)
 }
 
 /* Time per second that sessions wait for reads; NaN: unknown. */
-static double
-read_ms_per_second(const AdviceOfSize *advice)
+static PbpWaiting
+waiting_of(const AdviceOfSize *advice)
 {
-	const PbpAdviceReport *report = advice->report;
-	double		misses = advice->misses.miss_ratio;
-	double		served = misses > 0 ? Max(1 - advice->storage.storage_ratio / misses, 0) : 1;
-	double		ns = 0;
+	PbpWaitingInput input = pbp_waiting_input(advice->report);
 
-	if (unknown_storage_model(report) != NULL || isnan(advice->storage.storage_ratio) || !(report->totals.seconds > 0) ||
-		(served > 0 && report->os_read_ns < 0) || (served < 1 && report->storage_read_ns < 0))
-		return NAN;
-	if (served > 0)
-		ns += served * report->os_read_ns;
-	if (served < 1)
-		ns += (1 - served) * report->storage_read_ns;
-	return misses * report->totals.accesses / report->totals.seconds * ns / 1e6;
+	if (unknown_storage_model(advice->report) != NULL)
+		return (PbpWaiting) {NAN, NAN, NAN, NAN};
+	return pbp_waiting(&input, &advice->misses, &advice->storage);
 }
 
 /* What to keep in mind about the storage reads of this size; NULL: nothing. */
@@ -106,9 +98,9 @@ note_of_storage(const AdviceOfSize *advice)
 		return unknown;
 	if (report->storage.model == PBP_STORAGE_UNPROVEN)
 		return "storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU";
-	if (!isnan(read_ms_per_second(advice)))
+	if (!isnan(waiting_of(advice).ms))
 		return NULL;
-	return report->storage_read_ns < 0 ?
+	return isnan(report->times.storage.value) ?
 		"times are unknown, because too few reads from storage have been timed" :
 		"times are unknown, because too few reads from the page cache have been timed";
 }
@@ -130,6 +122,15 @@ add_interval(Row *row, double share, double uncertainty)
 	add_number(row, share);
 	add_number(row, isnan(share) ? NAN : Max(share - uncertainty, 0));
 	add_number(row, isnan(share) ? NAN : Min(share + uncertainty, 1));
+}
+
+/* A time, and the interval around it; NULLs if unknown. */
+static void
+add_waiting(Row *row, PbpWaiting waiting)
+{
+	add_number(row, waiting.ms);
+	add_number(row, isnan(waiting.error) ? NAN : Max(waiting.ms - waiting.error, 0));
+	add_number(row, waiting.ms + waiting.error);
 }
 
 /* Figures about the workload and the method, the same for all sizes. */
@@ -170,7 +171,8 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	}
 	add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty);
 	add_interval(&row, has_cache ? advice->storage.storage_ratio : NAN, advice->storage.uncertainty);
-	add_number(&row, has_cache ? read_ms_per_second(advice) : NAN);
+	add_waiting(&row, has_cache ? waiting_of(advice) : (PbpWaiting) {NAN, NAN, NAN, NAN});
+	add_number(&row, advice->misses.write_ratio);
 	add_evidence(&row, advice->report);
 	add_text(&row, note_of(advice));
 	emit_row(rsinfo, &row, ADVICE_COLS);
@@ -232,11 +234,12 @@ advice_of_all_data(const PbpAdviceReport *report, PbpAdviceMemory memory)
 		if (report->rows[i].reason == PBP_ADVICE_KNOWN)
 			advice.misses.uncertainty = Min(advice.misses.uncertainty,
 											report->rows[i].miss_ratio + report->rows[i].uncertainty);
-	advice.misses.miss_ratio = 0;
+	advice.misses.miss_ratio = advice.misses.write_ratio = 0;
+	advice.misses.change_error = advice.misses.uncertainty;
 	if (advice.storage.reason == PBP_STORAGE_KNOWN)
 	{
 		advice.storage.storage_ratio = 0;
-		advice.storage.uncertainty = advice.misses.uncertainty;
+		advice.storage.uncertainty = advice.storage.change_error = advice.misses.uncertainty;
 	}
 	return advice;
 }

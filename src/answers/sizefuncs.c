@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "answers/readnames.h"
 #include "answers/sizefuncs.h"
 #include "base/args.h"
 #include "base/rows.h"
@@ -23,7 +24,10 @@
 #include "sampler/statefile.h"
 
 #define PAGE_LIFETIME_COLS	13
-#define HISTORY_COLS		14
+#define HISTORY_COLS		19
+
+/* in the order of PbpHistory */
+static const char *const resolution_names[] = {"fine", "coarse"};
 
 PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
@@ -116,9 +120,18 @@ largest_error(const PbpHistogram *histogram, int64 dirty, int64 pinned)
 	return error;
 }
 
+/* accesses, miss_ratio, read_ms_per_second, top_relations, top_read_fractions */
 static void
-emit_sample(ReturnSetInfo *rsinfo, const void *item,
-			void *arg pg_attribute_unused())
+add_reads(Row *row, const PbpSample *sample, ReadNames *names)
+{
+	add_count(row, sample->accesses);
+	add_quotient(row, (double) sample->reads, (double) sample->accesses);
+	add_quotient(row, sample->read_ms, sample->read_ms_seconds);
+	add_top_reads(row, sample->top_reads, names);
+}
+
+static void
+emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const PbpSample *sample = item;
 	const PbpHistogram *histogram = &sample->histogram;
@@ -154,18 +167,20 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item,
 	add_count(&row, largest_error(histogram, dirty, pinned));
 	add_count(&row, sample->looks);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
+	add_reads(&row, sample, arg);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }
 
 Datum
 pgbufprobe_history(PG_FUNCTION_ARGS)
 {
+	PbpHistory	history = parse_name(fcinfo, 0, "resolution", resolution_names, lengthof(resolution_names));
 	PbpSample  *samples;
 	int			nsamples;
 
 	check_sampler_is_loaded();
-	samples = pbp_history(&nsamples);
-	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, NULL);
+	samples = pbp_history(history, &nsamples);
+	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, create_read_names());
 	pfree(samples);
 	return (Datum) 0;
 }

@@ -47,6 +47,19 @@
 #define PG_SIG_IGN			SIG_IGN
 #endif
 
+/* ---- settings ---- */
+
+/* What a check hook hands to the assign hook; NULL: out of memory. */
+static inline void *
+pbp_guc_alloc(size_t size)
+{
+#if PG_VERSION_NUM >= 160000
+	return guc_malloc(LOG, size);
+#else
+	return malloc(size);
+#endif
+}
+
 /* ---- a relation's storage ---- */
 
 #if PG_VERSION_NUM >= 160000
@@ -67,6 +80,8 @@
 #define RelidByRelfilenumber RelidByRelfilenode
 #define blocks_hit			n_blocks_hit
 #define blocks_fetched		n_blocks_fetched
+#define blk_read_time		n_block_read_time
+#define active_time			total_active_time
 #define BufTagGetRelFileLocator(tag)	((tag)->rnode)
 #define BufTagGetForkNum(tag)			((tag)->forkNum)
 #define BufTagMatchesRelFileLocator(tag, locator) RelFileNodeEquals((tag)->rnode, *(locator))
@@ -338,6 +353,19 @@ pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
 #endif
 #endif
 	return blocks;
+}
+
+/* Microseconds that processes of all kinds waited for reads; 0 while track_io_timing is off. */
+static inline int64
+pbp_io_read_us(const PbpIO *io pg_attribute_unused(), IOContext context pg_attribute_unused())
+{
+	int64		us = 0;
+
+#if PG_VERSION_NUM >= 160000
+	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
+		us += io->stats[i].times[IOOBJECT_RELATION][context][IOOP_READ];
+#endif
+	return us;
 }
 
 #endif							/* PBP_COMPAT_H */

@@ -107,7 +107,9 @@ value_of(const PbpField *field, const char *item)
 	bool		is_signed = field->type == PBP_SIGNED;
 	Value		value;
 
-	if (is_real(field))
+	if (is_real(field) && field->item_bytes == sizeof(float))
+		value.real = *(const float *) item;
+	else if (is_real(field))
 		memcpy(&value.real, item, sizeof(double));
 	else if (field->item_bytes == sizeof(int64))
 		memcpy(&value.number, item, sizeof(int64));
@@ -149,6 +151,8 @@ get_value(void *arg, const PbpField *field, char *item)
 		return false;
 	if (field->item_bytes == sizeof(Value))
 		memcpy(item, &value, sizeof(value));
+	else if (is_real(field))
+		*(float *) item = (float) value.real;
 	else if (field->item_bytes == sizeof(uint32))
 		*(uint32 *) item = (uint32) value.number;
 	else

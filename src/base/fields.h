@@ -17,7 +17,7 @@ typedef enum PbpFieldType
 {
 	PBP_SIGNED,
 	PBP_UNSIGNED,				/* also bool and enums */
-	PBP_REAL,
+	PBP_REAL,					/* float or double */
 	PBP_REAL_OR_NAN,
 	PBP_STRUCT
 } PbpFieldType;

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
@@ -20,6 +22,10 @@ int			pbp_history_interval_ms = 10000;
 int			pbp_history_size = 8640;
 double		pbp_max_cpu_fraction = 0.01;
 int			pbp_advice_memory_kb = -1;
+
+int			pbp_decision_hours = 24;
+uint32_t	pbp_decision_skip_mask = 0;
+static char *decision_skip_hours = NULL;
 
 bool		pbp_carry_over_on = false;
 int			pbp_carry_over_interval_s = 300;
@@ -63,6 +69,109 @@ define_sampler_settings(void)
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
 }
 
+/* ---- hours of the day ---- */
+
+/* Reads a number of hours at the cursor; -1: there is none. */
+static int
+read_hour(const char **cursor)
+{
+	int			hour = 0;
+	const char *digit = *cursor;
+
+	while (isdigit((unsigned char) *digit) && digit - *cursor < 2)
+		hour = 10 * hour + (*digit++ - '0');
+	if (digit == *cursor || hour > HOURS_PER_DAY)
+		return -1;
+	*cursor = digit;
+	return hour;
+}
+
+static void
+skip_spaces(const char **cursor)
+{
+	while (**cursor == ' ')
+		(*cursor)++;
+}
+
+/* From one hour, up to another one that is not included; perhaps past midnight. */
+static bool
+read_range(const char **cursor, uint32 *mask)
+{
+	int			from = read_hour(cursor);
+	int			to;
+
+	skip_spaces(cursor);
+	if (from < 0 || **cursor != '-')
+		return false;
+	(*cursor)++;
+	skip_spaces(cursor);
+	to = read_hour(cursor);
+	if (to < 0 || from % HOURS_PER_DAY == to % HOURS_PER_DAY)
+		return false;
+	for (int hour = from % HOURS_PER_DAY; hour != to % HOURS_PER_DAY; hour = (hour + 1) % HOURS_PER_DAY)
+		*mask |= UINT32_C(1) << hour;
+	return true;
+}
+
+/* A list such as "2-5, 22-24".  Returns false if it is none. */
+static bool
+read_hours(const char *list, uint32 *mask)
+{
+	*mask = 0;
+	skip_spaces(&list);
+	while (*list != '\0')
+	{
+		if (!read_range(&list, mask))
+			return false;
+		skip_spaces(&list);
+		if (*list != ',')
+			break;
+		list++;
+		skip_spaces(&list);
+		if (*list == '\0')
+			return false;
+	}
+	return *list == '\0' && *mask != (UINT32_C(1) << HOURS_PER_DAY) - 1;
+}
+
+static bool
+check_skip_hours(char **value, void **extra, GucSource source pg_attribute_unused())
+{
+	uint32		mask;
+
+	if (!read_hours(*value, &mask))
+	{
+		GUC_check_errdetail("Valid values are lists of hours such as \"2-5, 22-24\" that leave some hours of the day.");
+		return false;
+	}
+	*extra = pbp_guc_alloc(sizeof(mask));
+	if (*extra == NULL)
+		return false;
+	memcpy(*extra, &mask, sizeof(mask));
+	return true;
+}
+
+static void
+assign_skip_hours(const char *value pg_attribute_unused(), void *extra)
+{
+	memcpy(&pbp_decision_skip_mask, extra, sizeof(pbp_decision_skip_mask));
+}
+
+static void
+define_decision_settings(void)
+{
+	DefineCustomIntVariable("pgbufprobe.decision_hours",
+							"Sets the number of hours that must have been seen before another shared_buffers size is advised.",
+							"The decision is about so many last hours; 0 decides as soon as enough has been learned.",
+							&pbp_decision_hours, 24, 0, 7 * HOURS_PER_DAY,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("pgbufprobe.decision_skip_hours",
+							   "Sets the hours of the day that do not count in the decision.",
+							   "For example, \"2-5\" leaves out what happens from 02:00 to 05:00, in the time zone of log_timezone.",
+							   &decision_skip_hours, "",
+							   PGC_SIGHUP, 0, check_skip_hours, assign_skip_hours, NULL);
+}
+
 static void
 define_carry_over_settings(void)
 {
@@ -86,6 +195,7 @@ void
 pbp_define_worker_settings(void)
 {
 	define_sampler_settings();
+	define_decision_settings();
 	define_carry_over_settings();
 	MarkGUCPrefixReserved("pgbufprobe");
 }

@@ -23,6 +23,10 @@ extern int	pbp_history_size;
 extern double pbp_max_cpu_fraction;
 extern int	pbp_advice_memory_kb;	/* -1: a thousandth of the pool */
 
+extern int	pbp_decision_hours; /* that must have been seen before a decision */
+extern uint32_t pbp_decision_skip_mask; /* a bit for each hour of the day that
+										 * is left out */
+
 extern bool pbp_carry_over_on;
 extern int	pbp_carry_over_interval_s;	/* 0: only when the server stops */
 extern int	pbp_carry_over_rate_mb; /* 0: no limit */

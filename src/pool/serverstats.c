@@ -79,8 +79,6 @@ pbp_find_databases(PbpDatabases *databases)
 {
 	int			found;
 
-	if (PBP_COUNTS_APART)
-		return;
 	while ((found = walk_databases(databases)) > databases->max_databases)
 	{
 		Size		bytes = 2 * found * sizeof(Oid);
@@ -114,14 +112,14 @@ accesses_of_server(void)
 		.ring_reads = ring_blocks(io, IOOP_READ),
 		.scan_reads = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_READ),
 		.ring_extends = ring_blocks(io, IOOP_EXTEND),
+		.read_us = pbp_io_read_us(io, IOCONTEXT_NORMAL),
 	};
 }
 
-static PbpAccessCounts
-accesses_of_databases(const PbpDatabases *databases)
+/* What only databases count; and accesses, where the server does not count them. */
+static void
+add_databases(const PbpDatabases *databases, PbpAccessCounts *counts)
 {
-	PbpAccessCounts counts = {0};
-
 	for (int i = 0; i < databases->ndatabases; i++)
 	{
 		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(databases->oids[i]);
@@ -129,11 +127,15 @@ accesses_of_databases(const PbpDatabases *databases)
 		/* dropped in the meantime */
 		if (database == NULL)
 			continue;
-		counts.hits += database->blocks_hit;
-		counts.reads += database->blocks_fetched - database->blocks_hit;
+		counts->active_us += database->active_time;
+		if (!PBP_COUNTS_APART)
+		{
+			counts->hits += database->blocks_hit;
+			counts->reads += database->blocks_fetched - database->blocks_hit;
+			counts->read_us += database->blk_read_time;
+		}
 		pfree(database);
 	}
-	return counts;
 }
 
 /*
@@ -144,10 +146,15 @@ accesses_of_databases(const PbpDatabases *databases)
 PbpAccessCounts
 pbp_access_counts(const PbpDatabases *databases)
 {
-	if (!PBP_COUNTS_APART)
-		return accesses_of_databases(databases);
-	pgstat_clear_snapshot();
-	return accesses_of_server();
+	PbpAccessCounts counts = {0};
+
+	if (PBP_COUNTS_APART)
+	{
+		pgstat_clear_snapshot();
+		counts = accesses_of_server();
+	}
+	add_databases(databases, &counts);
+	return counts;
 }
 
 /* Bytes of WAL up to the end of what has been written, or replayed on a standby. */

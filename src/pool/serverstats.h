@@ -32,9 +32,12 @@ typedef struct PbpAccessCounts
 	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
 	int64		scan_reads;		/* of these, by large scans */
 	int64		ring_extends;
+	int64		read_us;		/* that "reads" took, where track_io_timing is on */
+	int64		active_us;		/* that sessions were active, published when
+								 * their transactions end */
 } PbpAccessCounts;
 
-/* Databases with statistics of their own; empty with PBP_COUNTS_APART. */
+/* Databases with statistics of their own. */
 typedef struct PbpDatabases
 {
 	Oid		   *oids;			/* InvalidOid: relations shared by all databases */

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * history.c
- *	  What the sampler publishes in shared memory: a ring of samples, and the
- *	  latest advice.
+ *	  What the sampler publishes in shared memory: rings of samples, hours, and
+ *	  the latest advice.
  *
- * One lock protects both.  It is held while samples are copied, and only the
+ * One lock protects all.  It is held while samples are copied, and only the
  * worker waits for that long.
  *
  *-------------------------------------------------------------------------
@@ -33,12 +33,14 @@ typedef struct SamplerShared
 	pg_atomic_uint64 next_sample_ns;	/* when one will have been taken, by
 										 * pbp_now_ns(); 0: never */
 	LWLock	   *lock;			/* protects all below */
-	int64		nsamples;		/* since the ring was emptied */
+	int64		nsamples[PBP_HISTORIES];	/* since a ring was emptied */
+	int			nhours;
+	PbpHour		hours[PBP_HOURS];	/* oldest first */
 	uint32		nresets;
 	bool		has_begun;		/* a worker has run since this was created */
 	PbpAdviceReport advice;
 	PbpAdviceReport advice_before;	/* the last one before a restart */
-	PbpSample	ring[FLEXIBLE_ARRAY_MEMBER];
+	PbpSample	rings[FLEXIBLE_ARRAY_MEMBER];	/* one after the other */
 } SamplerShared;
 
 static SamplerShared *shared = NULL;
@@ -46,8 +48,8 @@ static SamplerShared *shared = NULL;
 static Size
 shared_bytes(void)
 {
-	return add_size(offsetof(SamplerShared, ring),
-					mul_size(pbp_history_size, sizeof(PbpSample)));
+	return add_size(offsetof(SamplerShared, rings),
+					mul_size(pbp_history_size + PBP_COARSE_SAMPLES, sizeof(PbpSample)));
 }
 
 void
@@ -66,7 +68,7 @@ pbp_sampler_init_shared(void)
 	shared = ShmemInitStruct("pgbufprobe", shared_bytes(), &found);
 	if (!found)
 	{
-		memset(shared, 0, offsetof(SamplerShared, ring));
+		memset(shared, 0, offsetof(SamplerShared, rings));
 		pg_atomic_init_u64(&shared->next_sample_ns, 0);
 		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
 	}
@@ -80,28 +82,58 @@ pbp_sampler_is_loaded(void)
 	return shared != NULL;
 }
 
+static int
+ring_size(PbpHistory history)
+{
+	return history == PBP_FINE_HISTORY ? pbp_history_size : PBP_COARSE_SAMPLES;
+}
+
 /* A sample by its number since the ring was emptied. */
 static PbpSample *
-sample_at(int64 number)
+sample_at(PbpHistory history, int64 number)
 {
-	return &shared->ring[number % pbp_history_size];
+	PbpSample  *ring = history == PBP_FINE_HISTORY ? shared->rings : shared->rings + pbp_history_size;
+
+	return &ring[number % ring_size(history)];
+}
+
+/* The number of the oldest sample. */
+static int64
+oldest_sample(PbpHistory history)
+{
+	return Max(0, shared->nsamples[history] - ring_size(history));
 }
 
 /* ---- for readers ---- */
 
 /* Copies of the samples in the ring, oldest first; palloc'd. */
 PbpSample *
-pbp_history(int *nsamples)
+pbp_history(PbpHistory history, int *nsamples)
 {
 	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
-												 mul_size(pbp_history_size, sizeof(*samples)));
+												 mul_size(ring_size(history), sizeof(*samples)));
+	int64		oldest;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
-	*nsamples = (int) Min(shared->nsamples, pbp_history_size);
+	oldest = oldest_sample(history);
+	*nsamples = (int) (shared->nsamples[history] - oldest);
 	for (int i = 0; i < *nsamples; i++)
-		samples[i] = *sample_at(shared->nsamples - *nsamples + i);
+		samples[i] = *sample_at(history, oldest + i);
 	LWLockRelease(shared->lock);
 	return samples;
+}
+
+/* Copies of the hours, oldest first; palloc'd. */
+PbpHour *
+pbp_hours(int *nhours)
+{
+	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	*nhours = shared->nhours;
+	memcpy(hours, shared->hours, shared->nhours * sizeof(*hours));
+	LWLockRelease(shared->lock);
+	return hours;
 }
 
 /* True if samples are being taken; by the settings, the newest may be an hour old. */
@@ -127,10 +159,10 @@ pbp_history_rate(double *seconds, double *ticks)
 		return false;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
-	oldest = Max(0, shared->nsamples - pbp_history_size);
-	for (int64 i = shared->nsamples - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
+	oldest = oldest_sample(PBP_FINE_HISTORY);
+	for (int64 i = shared->nsamples[PBP_FINE_HISTORY] - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
 	{
-		const PbpSample *sample = sample_at(i);
+		const PbpSample *sample = sample_at(PBP_FINE_HISTORY, i);
 
 		if (sample->elapsed_ns == 0)
 			break;
@@ -142,14 +174,15 @@ pbp_history_rate(double *seconds, double *ticks)
 }
 
 /*
- * Empties the ring.  The worker starts over, too, when it wakes up.  The file that
- * would fill the ring again after a restart must be removed after that.
+ * Empties all.  The worker starts over, too, when it wakes up.  The file that
+ * would fill it again after a restart must be removed after that.
  */
 void
 pbp_history_reset(void)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	shared->nsamples = 0;
+	memset(shared->nsamples, 0, sizeof(shared->nsamples));
+	shared->nhours = 0;
 	shared->nresets++;
 	memset(&shared->advice, 0, sizeof(shared->advice));
 	memset(&shared->advice_before, 0, sizeof(shared->advice_before));
@@ -206,38 +239,51 @@ pbp_history_begins(void)
 
 /* How many samples there are, and the number of the oldest, which may change only by a reset. */
 int
-pbp_count_samples(int64 *oldest)
+pbp_count_samples(PbpHistory history, int64 *oldest)
 {
 	int64		nsamples;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
-	nsamples = shared->nsamples;
+	nsamples = shared->nsamples[history];
+	*oldest = oldest_sample(history);
 	LWLockRelease(shared->lock);
-	*oldest = Max(0, nsamples - pbp_history_size);
 	return (int) (nsamples - *oldest);
 }
 
 /* Copies samples by their numbers; those that a reset has removed have no meaning. */
 void
-pbp_copy_samples(int64 first, int nsamples, PbpSample *samples)
+pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples)
 {
 	LWLockAcquire(shared->lock, LW_SHARED);
 	for (int i = 0; i < nsamples; i++)
-		samples[i] = *sample_at(first + i);
+		samples[i] = *sample_at(history, first + i);
 	LWLockRelease(shared->lock);
 }
 
 /* The newest of samples of before a restart, unless there was a reset since. */
 void
-pbp_restore_samples(const PbpSample *samples, Size nsamples, uint32 resets)
+pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples, uint32 resets)
 {
-	Size		room = Min(nsamples, (Size) pbp_history_size);
+	Size		room = Min(nsamples, (Size) ring_size(history));
 
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	if (shared->nresets == resets && shared->nsamples == 0)
+	if (shared->nresets == resets && shared->nsamples[history] == 0)
 	{
-		memcpy(shared->ring, samples + (nsamples - room), sizeof(PbpSample) * room);
-		shared->nsamples = (int64) room;
+		memcpy(sample_at(history, 0), samples + (nsamples - room), sizeof(PbpSample) * room);
+		shared->nsamples[history] = (int64) room;
+	}
+	LWLockRelease(shared->lock);
+}
+
+/* Likewise. */
+void
+pbp_restore_hours(const PbpHour *hours, int nhours, uint32 resets)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (shared->nresets == resets && shared->nhours == 0)
+	{
+		memcpy(shared->hours, hours, nhours * sizeof(*hours));
+		shared->nhours = nhours;
 	}
 	LWLockRelease(shared->lock);
 }
@@ -261,13 +307,35 @@ pbp_announce_sample(int64 next_sample_ns)
 
 /* Discards a sample taken before a reset that the worker has not noticed. */
 void
-pbp_put_sample(const PbpSample *sample, uint32 resets)
+pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
-		*sample_at(shared->nsamples) = *sample;
-		shared->nsamples++;
+		*sample_at(history, shared->nsamples[history]) = *sample;
+		shared->nsamples[history]++;
+	}
+	LWLockRelease(shared->lock);
+}
+
+/*
+ * Likewise, in place of the newest hour or after it.  Later ones are discarded:
+ * the machine's clock was set back.
+ */
+void
+pbp_put_hour(const PbpHour *hour, uint32 resets)
+{
+	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (shared->nresets == resets)
+	{
+		while (shared->nhours > 0 && shared->hours[shared->nhours - 1].begins_at >= hour->begins_at)
+			shared->nhours--;
+		if (shared->nhours == PBP_HOURS)
+		{
+			shared->nhours--;
+			memmove(shared->hours, shared->hours + 1, shared->nhours * sizeof(*hour));
+		}
+		shared->hours[shared->nhours++] = *hour;
 	}
 	LWLockRelease(shared->lock);
 }

@@ -1,16 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * history.h
- *	  What the sampler publishes in shared memory: a ring of samples, and the
- *	  latest advice.  Any process may read both; the worker alone adds to them.
+ *	  What the sampler publishes in shared memory: rings of samples, hours, and
+ *	  the latest advice.  Any process may read both; the worker alone adds to them.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_HISTORY_H
 #define PBP_HISTORY_H
 
+#include "advice/hoursum.h"
 #include "pool/descriptors.h"
 #include "sampler/report.h"
+#include "sampler/topreads.h"
 
 /* The pool at one time, and what happened since the previous sample. */
 typedef struct PbpSample
@@ -24,14 +26,36 @@ typedef struct PbpSample
 	int64		new_allocations;
 	int64		looks;
 	int64		cpu_ns;			/* used by the worker */
+	int64		accesses;		/* by the server's counts */
+	int64		reads;
+	double		read_ms;		/* that sessions waited for them */
+	double		read_ms_seconds;	/* in which that was known */
+	PbpTopRead	top_reads[PBP_TOP_READS];
 } PbpSample;
+
+/* Two rings of samples: those of the last hours, and sums over minutes. */
+typedef enum PbpHistory
+{
+	PBP_FINE_HISTORY,
+	PBP_COARSE_HISTORY
+} PbpHistory;
+
+#define PBP_HISTORIES		(PBP_COARSE_HISTORY + 1)
+
+/* Eight days in steps of five minutes. */
+#define PBP_COARSE_SECONDS	300
+#define PBP_COARSE_SAMPLES	2304
+
+/* Hours that are kept: eight days. */
+#define PBP_HOURS			192
 
 extern void pbp_sampler_request_shared(void);
 extern void pbp_sampler_init_shared(void);
 extern bool pbp_sampler_is_loaded(void);
 
 /* for readers */
-extern PbpSample *pbp_history(int *nsamples);
+extern PbpSample *pbp_history(PbpHistory history, int *nsamples);
+extern PbpHour *pbp_hours(int *nhours);
 extern bool pbp_history_rate(double *seconds, double *ticks);
 extern void pbp_history_reset(void);
 extern void pbp_read_advice(PbpAdviceReport *report);
@@ -39,12 +63,14 @@ extern void pbp_read_advice(PbpAdviceReport *report);
 /* for the worker */
 extern uint32 pbp_count_resets(void);
 extern bool pbp_history_begins(void);
-extern int	pbp_count_samples(int64 *oldest);
-extern void pbp_copy_samples(int64 first, int nsamples, PbpSample *samples);
-extern void pbp_restore_samples(const PbpSample *samples, Size nsamples, uint32 resets);
+extern int	pbp_count_samples(PbpHistory history, int64 *oldest);
+extern void pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples);
+extern void pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples, uint32 resets);
+extern void pbp_restore_hours(const PbpHour *hours, int nhours, uint32 resets);
 extern void pbp_restore_report(const PbpAdviceReport *report, uint32 resets);
 extern void pbp_announce_sample(int64 next_sample_ns);
-extern void pbp_put_sample(const PbpSample *sample, uint32 resets);
+extern void pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets);
+extern void pbp_put_hour(const PbpHour *hour, uint32 resets);
 extern void pbp_put_advice(const PbpAdviceReport *report, uint32 resets);
 
 #endif							/* PBP_HISTORY_H */

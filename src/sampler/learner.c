@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "common/pg_prng.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -23,6 +24,7 @@
 #include "memory/ownfiles.h"
 #include "memory/servermemory.h"
 #include "pool/serverstats.h"
+#include "sampler/hours.h"
 #include "sampler/learner.h"
 #include "sampler/pagesample.h"
 #include "sampler/predictions.h"
@@ -60,6 +62,28 @@
  */
 #define FIND_DATABASES_RARELY	1000
 
+/*
+ * Half-life in seconds of the server's own times of reads, and how many reads
+ * must have been timed.
+ */
+#define HALF_LIFE_TIMES		60.0
+#define ENOUGH_TIMED		50.0
+
+/* The server's own times of reads; both decay. */
+typedef struct TimedReads
+{
+	double		reads;
+	double		ns;
+} TimedReads;
+
+/* What was counted since the last report. */
+typedef struct FreshCounts
+{
+	PbpAdviceCounts accesses;
+	int64		read_us;
+	int64		active_us;
+} FreshCounts;
+
 struct PbpLearner
 {
 	MemoryContext context;
@@ -75,6 +99,10 @@ struct PbpLearner
 	int64		counted_ns;		/* 0: never */
 	PbpAdviceCounts counted;	/* all of them, since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */
+	FreshCounts fresh;
+	TimedReads	timed;
+	PbpSample	interval;		/* counts for the next sample */
+	PbpReadCounts read_counts;	/* likewise */
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
@@ -157,8 +185,99 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 	}
 }
 
+/* ---- waiting ---- */
+
+/* The mean time of a read, as the server has timed it; NaN: unknown. */
+static double
+measured_read_ns(const PbpLearner *learner)
+{
+	const TimedReads *timed = &learner->timed;
+
+	return timed->reads >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->reads : NAN;
+}
+
 static void
-publish(const PbpLearner *learner, uint32 resets)
+report_times(const PbpLearner *learner, PbpAdviceReport *report)
+{
+	double		storage_share = NAN;
+	PbpFigure	os;
+	PbpFigure	storage;
+
+	pbp_probed_times(learner->probing, &os, &storage);
+	if (pbp_knows_storage(report))
+		storage_share = pbp_storage_share(&report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]);
+	report->times = pbp_read_times(os, storage, measured_read_ns(learner), storage_share);
+}
+
+/* Time that sessions have waited for the reads counted since the last report; NaN: unknown. */
+static double
+fresh_read_ms(const PbpLearner *learner, const PbpAdviceReport *report)
+{
+	double		reads = (double) learner->fresh.accesses.reads;
+
+	if (!isnan(measured_read_ns(learner)))
+		return (double) learner->fresh.read_us / 1e3;
+	if (reads == 0)
+		return 0;
+	return pbp_knows_storage(report) ?
+		reads * pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]) / 1e6 :
+		NAN;
+}
+
+static void
+add_to_interval(PbpSample *interval, const PbpHourShare *share)
+{
+	interval->accesses += (int64) share->accesses;
+	interval->reads += (int64) share->reads;
+	if (isnan(share->read_ms))
+		return;
+	interval->read_ms += share->read_ms;
+	interval->read_ms_seconds += share->seconds;
+}
+
+/* What was counted since the last report goes into this hour and the next sample. */
+static void
+use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, uint32 resets)
+{
+	const FreshCounts *fresh = &learner->fresh;
+	bool		fits[PBP_ADVICE_FACTORS];
+	PbpHourShare share = {
+		.seconds = fresh->accesses.seconds,
+		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
+		.reads = (double) fresh->accesses.reads,
+		.active_ms = (double) fresh->active_us / 1e3,
+		.read_ms = fresh_read_ms(learner, report),
+		.times = report->times,
+		.misses = report->rows,
+		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
+		.fits = fits,
+	};
+
+	if (share.seconds <= 0)
+		return;
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		fits[i] = pbp_may_fit(report, i);
+	pbp_count_hour(report->made_at, &share, resets);
+	add_to_interval(&learner->interval, &share);
+	memset(&learner->fresh, 0, sizeof(learner->fresh));
+}
+
+void
+pbp_learner_take_counts(PbpLearner *learner, PbpSample *sample, PbpReadCounts *read_counts)
+{
+	sample->accesses += learner->interval.accesses;
+	sample->reads += learner->interval.reads;
+	sample->read_ms += learner->interval.read_ms;
+	sample->read_ms_seconds += learner->interval.read_ms_seconds;
+	pbp_add_read_counts(read_counts, &learner->read_counts);
+	memset(&learner->interval, 0, sizeof(learner->interval));
+	memset(&learner->read_counts, 0, sizeof(learner->read_counts));
+}
+
+/* ---- reports ---- */
+
+static void
+publish(PbpLearner *learner, uint32 resets)
 {
 	PbpAdviceReport report = {0};
 
@@ -167,7 +286,6 @@ publish(const PbpLearner *learner, uint32 resets)
 	report.since = learner->since;
 	report.has_memory = learner->advice != NULL;
 	report.counted = learner->counted;
-	pbp_report_read_times(learner->probing, &report);
 	if (learner->advice != NULL)
 	{
 		pbp_advice_totals(learner->advice, &report.totals);
@@ -179,22 +297,25 @@ publish(const PbpLearner *learner, uint32 resets)
 		if (learner->has_storage)
 			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
+	report_times(learner, &report);
 	pbp_put_advice(&report, resets);
+	if (learner->advice != NULL)
+		use_fresh_counts(learner, &report, resets);
 	pbp_check_predictions(&report);
 }
 
-static void
-set_relation(PbpAdvice *advice, const BufferTag *tag)
+static PbpRelationKey
+relation_of_tag(const BufferTag *tag)
 {
 	PbpLocator	locator = BufTagGetRelFileLocator(tag);
-	PbpRelationKey key = {
+
+	return (PbpRelationKey)
+	{
 		.database = locator.dbOid,
 		.tablespace = locator.spcOid,
 		.relfilenode = locator.relNumber,
 		.fork = (uint32) BufTagGetForkNum(tag),
 	};
-
-	pbp_advice_set_relation(advice, &key);
 }
 
 static void
@@ -208,8 +329,15 @@ visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const Buffe
 	{
 		bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, dirty);
 
-		if (learner->advice->wants_relation)
-			set_relation(learner->advice, tag);
+		if (learner->advice->wants_relation || loaded)
+		{
+			PbpRelationKey relation = relation_of_tag(tag);
+
+			if (learner->advice->wants_relation)
+				pbp_advice_set_relation(learner->advice, &relation);
+			if (loaded)
+				pbp_count_reads(&learner->read_counts, &relation, 1);
+		}
 		pbp_remember_page(learner->probing, learner->look.number, key, tag, loaded);
 	}
 }
@@ -242,6 +370,9 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->since = GetCurrentTimestamp();
 	learner->counted_ns = 0;
+	memset(&learner->fresh, 0, sizeof(learner->fresh));
+	memset(&learner->interval, 0, sizeof(learner->interval));
+	memset(&learner->read_counts, 0, sizeof(learner->read_counts));
 	pbp_reset_probing(learner->probing);
 	if (bytes > 0)
 		learner->advice = create_advice(learner->context, bytes);
@@ -311,6 +442,31 @@ have_grown(const PbpAdviceCounts *counts)
 		counts->ring_reads >= 0 && counts->scan_reads >= 0 && counts->ring_extends >= 0;
 }
 
+/* The server's own times count only while all sessions measure them. */
+static void
+count_times(TimedReads *timed, const PbpAdviceCounts *counts, int64 read_us)
+{
+	double		weight = exp2(-counts->seconds / HALF_LIFE_TIMES);
+
+	if (!track_io_timing)
+		*timed = (TimedReads) {0};
+	else if (counts->reads > 0)
+		*timed = (TimedReads) {weight * timed->reads + (double) counts->reads, weight * timed->ns + (double) read_us * 1e3};
+}
+
+static void
+count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessCounts *now)
+{
+	/* less than before after a reset of other statistics */
+	int64		read_us = Max(0, now->read_us - learner->accesses.read_us);
+	int64		active_us = Max(0, now->active_us - learner->accesses.active_us);
+
+	pbp_add_counts(&learner->fresh.accesses, counts);
+	learner->fresh.read_us += read_us;
+	learner->fresh.active_us += active_us;
+	count_times(&learner->timed, counts, read_us);
+}
+
 /* It goes through the page cache as well. */
 static void
 note_wal(PbpLearner *learner)
@@ -355,6 +511,7 @@ pbp_learner_count(PbpLearner *learner)
 	{
 		pbp_advice_accesses(learner->advice, &counts);
 		pbp_add_counts(&learner->counted, &counts);
+		count_fresh(learner, &counts, &now);
 	}
 	note_wal(learner);
 	pbp_advice_set_smallest_scanned(learner->advice, pbp_own_bytes().smallest_scanned / BLCKSZ);

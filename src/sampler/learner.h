@@ -26,6 +26,9 @@ extern void pbp_learner_end_look(PbpLearner *learner, int64 ticks);
 
 extern void pbp_learner_notice_free_buffers(PbpLearner *learner);
 
+/* Adds what was counted since the last call. */
+extern void pbp_learner_take_counts(PbpLearner *learner, PbpSample *sample, PbpReadCounts *read_counts);
+
 /* These two do nothing unless they are due. */
 extern void pbp_learner_count(PbpLearner *learner);
 extern void pbp_learner_publish(PbpLearner *learner, uint32 resets);

@@ -32,8 +32,7 @@
  */
 #define UNCACHED_ROUNDS	8
 
-#define READ_TIMES		31		/* latest reads whose times are kept */
-#define ENOUGH_TIMES	5
+#define READ_TIMES		120		/* latest reads whose times are kept */
 
 /*
  * Between two calls.  In each, at most one block is read from storage and one
@@ -261,37 +260,18 @@ pbp_probe_pages(PbpProbing *probing, bool after_look)
 
 /* ---- figures ---- */
 
-static int
-compare_times(const void *a, const void *b)
+static PbpFigure
+mean_time(const ReadTimes *reads)
 {
-	int64		one = *(const int64 *) a;
-	int64		other = *(const int64 *) b;
-
-	return (one > other) - (one < other);
+	return pbp_mean_time(reads->ns, (int) Min(reads->nreads, READ_TIMES));
 }
 
-/*
- * The median, since one read that waits for a processor may take longer than
- * all others together.  -1: unknown.
- */
-static double
-usual_time(const ReadTimes *reads)
-{
-	int			nknown = (int) Min(reads->nreads, READ_TIMES);
-	int64		sorted[READ_TIMES];
-
-	if (nknown < ENOUGH_TIMES)
-		return -1;
-	memcpy(sorted, reads->ns, nknown * sizeof(int64));
-	qsort(sorted, nknown, sizeof(int64), compare_times);
-	return (double) sorted[nknown / 2];
-}
-
+/* What a read takes; NaN: unknown. */
 void
-pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report)
+pbp_probed_times(const PbpProbing *probing, PbpFigure *os, PbpFigure *storage)
 {
-	report->os_read_ns = usual_time(&probing->os_reads);
-	report->storage_read_ns = usual_time(&probing->storage_reads);
+	*os = mean_time(&probing->os_reads);
+	*storage = mean_time(&probing->storage_reads);
 }
 
 /*

@@ -21,6 +21,6 @@ extern void pbp_remember_page(PbpProbing *probing, uint64 look, uint64 key,
 extern void pbp_probe_pages(PbpProbing *probing, bool after_look);
 extern bool pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals,
 							 PbpServedShare *result);
-extern void pbp_report_read_times(const PbpProbing *probing, PbpAdviceReport *report);
+extern void pbp_probed_times(const PbpProbing *probing, PbpFigure *os, PbpFigure *storage);
 
 #endif							/* PBP_PROBING_H */

@@ -24,6 +24,7 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, miss_ratio, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, uncertainty, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, change_error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, write_ratio, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CLIFF),
 	PBP_END_OF_FIELDS
@@ -77,6 +78,19 @@ static const PbpField storage_fields[] = {
 	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, data_fit, 0, PBP_EXCEEDS_HUGE_PAGES),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, fixed, 0, 0, storage_row_fields),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, added, 0, 0, storage_row_fields),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField time_fields[] = {
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpFigure, value, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpFigure, error, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField times_fields[] = {
+	PBP_STRUCT_FIELD(PbpReadTimes, os, time_fields),
+	PBP_STRUCT_FIELD(PbpReadTimes, storage, time_fields),
+	PBP_FIELD(PBP_UNSIGNED, PbpReadTimes, measured, 0, 1),
 	PBP_END_OF_FIELDS
 };
 
@@ -137,8 +151,7 @@ const PbpField pbp_report_fields[] = {
 	PBP_STRUCT_FIELD(PbpAdviceReport, totals, totals_fields),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceReport, missed_loads, 0, PBP_MAX_RATIO),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpAdviceReport, rows, 0, 0, row_fields),
-	PBP_FIELD(PBP_REAL, PbpAdviceReport, os_read_ns, -1, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpAdviceReport, storage_read_ns, -1, PBP_MANY),
+	PBP_STRUCT_FIELD(PbpAdviceReport, times, times_fields),
 	PBP_STRUCT_FIELD(PbpAdviceReport, relations, relations_fields),
 	PBP_STRUCT_FIELD(PbpAdviceReport, storage, storage_fields),
 	PBP_END_OF_FIELDS
@@ -173,6 +186,23 @@ pbp_check_report(const PbpAdviceReport *report)
 		if (!relations->rows[i].others && !is_possible_key(&relations->rows[i].key))
 			return "relations.rows.key";
 	return NULL;
+}
+
+/* ---- waiting ---- */
+
+/* For a second of the recent workload. */
+PbpWaitingInput
+pbp_waiting_input(const PbpAdviceReport *report)
+{
+	const PbpAdviceTotals *totals = &report->totals;
+
+	return (PbpWaitingInput)
+	{
+		.accesses = totals->seconds > 0 ? totals->accesses / totals->seconds : NAN,
+		.times = report->times,
+		.misses = &report->rows[PBP_ADVICE_BASELINE],
+		.storage = &report->storage.fixed[PBP_ADVICE_BASELINE],
+	};
 }
 
 /* ---- decisions ---- */

@@ -10,6 +10,7 @@
 
 #include "advice/decision.h"
 #include "advice/relationreads.h"
+#include "advice/waiting.h"
 #include "base/fields.h"
 #include "memory/servermemory.h"
 
@@ -40,8 +41,7 @@ typedef struct PbpAdviceReport
 								 * not saved */
 	double		missed_loads;	/* share, by checks; NaN: none yet */
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
-	double		os_read_ns;		/* -1 here and below: unknown */
-	double		storage_read_ns;
+	PbpReadTimes times;
 	PbpRelationsReport relations;
 	PbpStorageReport storage;
 } PbpAdviceReport;
@@ -50,6 +50,7 @@ typedef struct PbpAdviceReport
 extern const PbpField pbp_relation_key_fields[];
 extern const PbpField pbp_report_fields[];
 
+extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);
 extern const char *pbp_check_report(const PbpAdviceReport *report);
 extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
 extern bool pbp_knows_storage(const PbpAdviceReport *report);

@@ -88,6 +88,8 @@ typedef struct Sampler
 	int64		look_ns;
 
 	PbpSample	interval;		/* since the last sample */
+	PbpSample	step;			/* of the coarse history: since its last sample */
+	PbpReadCounts step_reads;	/* likewise */
 	int64		sample_ns;
 	int64		sample_ticks;	/* -1: none yet */
 	int64		sample_allocations;
@@ -189,10 +191,49 @@ count_buffers(Sampler *sampler, PbpHistogram *histogram)
 	sampler->scan_ns = (double) (pbp_cpu_now_ns() - start);
 }
 
+/* Adds a sample to the step of the coarse history that it ends in. */
+static void
+add_to_step(PbpSample *step, const PbpSample *sample)
+{
+	step->taken_at = sample->taken_at;
+	step->ticks = sample->ticks;
+	step->allocations = sample->allocations;
+	step->histogram = sample->histogram;
+	step->elapsed_ns += sample->elapsed_ns;
+	step->new_ticks += sample->new_ticks;
+	step->new_allocations += sample->new_allocations;
+	step->looks += sample->looks;
+	step->cpu_ns += sample->cpu_ns;
+	step->accesses += sample->accesses;
+	step->reads += sample->reads;
+	step->read_ms += sample->read_ms;
+	step->read_ms_seconds += sample->read_ms_seconds;
+}
+
+/* Steps end at multiples of their length, so that those of all servers can be compared. */
+static void
+follow_step(Sampler *sampler, const PbpSample *sample, const PbpReadCounts *reads)
+{
+	const int64 length = PBP_COARSE_SECONDS * USECS_PER_SEC;
+	PbpSample  *step = &sampler->step;
+	bool		ends = step->taken_at != 0 && step->taken_at / length != sample->taken_at / length;
+
+	add_to_step(step, sample);
+	pbp_add_read_counts(&sampler->step_reads, reads);
+	if (!ends)
+		return;
+	pbp_top_reads(&sampler->step_reads, step->top_reads);
+	pbp_put_sample(PBP_COARSE_HISTORY, step, sampler->resets);
+	memset(step, 0, sizeof(*step));
+	step->taken_at = sample->taken_at;
+	memset(&sampler->step_reads, 0, sizeof(sampler->step_reads));
+}
+
 /* The pool now, and what happened since the last sample. */
 static void
 take_sample(Sampler *sampler)
 {
+	PbpReadCounts reads = {0};
 	PbpSample  *sample = &sampler->interval;
 	int64		now_ns = pbp_now_ns();
 	int64		allocations = pbp_read_published().allocations;
@@ -208,7 +249,10 @@ take_sample(Sampler *sampler)
 		/* fewer than before after a reset of statistics */
 		sample->new_allocations = Max(0, allocations - sampler->sample_allocations);
 	}
-	pbp_put_sample(sample, sampler->resets);
+	pbp_learner_take_counts(sampler->learner, sample, &reads);
+	pbp_top_reads(&reads, sample->top_reads);
+	pbp_put_sample(PBP_FINE_HISTORY, sample, sampler->resets);
+	follow_step(sampler, sample, &reads);
 
 	memset(sample, 0, sizeof(*sample));
 	sampler->sample_ns = now_ns;
@@ -329,6 +373,8 @@ begin(Sampler *sampler)
 	sampler->sample_ticks = -1;
 	sampler->cpu_ns = pbp_cpu_now_ns();
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
+	memset(&sampler->step, 0, sizeof(sampler->step));
+	memset(&sampler->step_reads, 0, sizeof(sampler->step_reads));
 }
 
 /* Forget all; what was saved is outdated, too. */

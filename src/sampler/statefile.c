@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * statefile.c
- *	  The file that survives a restart: the history, the latest report of the
- *	  advice, and predictions.
+ *	  The file that survives a restart: the history, hours, the latest report of
+ *	  the advice, and predictions.
  *
  * All values are checked before any is used.  How the file is written and
  * recognized is in newfile.c and ownfile.c.
@@ -19,7 +19,7 @@
 #include "utils/timestamp.h"
 
 #include "base/ownfile.h"
-#include "sampler/history.h"
+#include "sampler/hours.h"
 #include "sampler/predictions.h"
 #include "sampler/statefile.h"
 
@@ -27,7 +27,7 @@
 #define NEW_STATE_FILE	STATE_FILE ".tmp"
 
 #define MAGIC			UINT64CONST(0x7062707374617465)
-#define VERSION			2
+#define VERSION			3
 
 /* Copied at a time, so that a long history needs no memory. */
 #define SAMPLES_AT_ONCE 64
@@ -36,7 +36,8 @@
 typedef struct StateSizes
 {
 	int64		nbuffers;		/* of the server that wrote the file */
-	int64		nsamples;
+	int64		nhours;
+	int64		nsamples[PBP_HISTORIES];
 } StateSizes;
 
 /* All that is in a file. */
@@ -45,12 +46,14 @@ typedef struct State
 	StateSizes	sizes;
 	PbpAdviceReport report;
 	void	   *predictions;
-	PbpSample  *samples;
+	PbpHour    *hours;
+	PbpSample  *samples[PBP_HISTORIES];
 } State;
 
 static const PbpField sizes_fields[] = {
 	PBP_FIELD(PBP_SIGNED, StateSizes, nbuffers, 1, INT_MAX / 2),
-	PBP_FIELD(PBP_SIGNED, StateSizes, nsamples, 0, INT_MAX),
+	PBP_FIELD(PBP_SIGNED, StateSizes, nhours, 0, PBP_HOURS),
+	PBP_ARRAY_FIELD(PBP_SIGNED, StateSizes, nsamples, 0, INT_MAX, NULL),
 	PBP_END_OF_FIELDS
 };
 
@@ -68,6 +71,12 @@ static const PbpField histogram_fields[] = {
 	PBP_END_OF_FIELDS
 };
 
+static const PbpField top_read_fields[] = {
+	PBP_STRUCT_FIELD(PbpTopRead, key, pbp_relation_key_fields),
+	PBP_FIELD(PBP_REAL, PbpTopRead, read_share, 0, PBP_MAX_RATIO),
+	PBP_END_OF_FIELDS
+};
+
 static const PbpField sample_fields[] = {
 	PBP_FIELD(PBP_SIGNED, PbpSample, taken_at, 0, PBP_LAST_TIME),
 	PBP_FIELD(PBP_SIGNED, PbpSample, ticks, 0, PBP_MAX_BYTES),
@@ -78,6 +87,11 @@ static const PbpField sample_fields[] = {
 	PBP_FIELD(PBP_SIGNED, PbpSample, new_allocations, 0, PBP_MAX_BYTES),
 	PBP_FIELD(PBP_SIGNED, PbpSample, looks, 0, PBP_MANY),
 	PBP_FIELD(PBP_SIGNED, PbpSample, cpu_ns, 0, PBP_MAX_BYTES),
+	PBP_FIELD(PBP_SIGNED, PbpSample, accesses, 0, PBP_MAX_BYTES),
+	PBP_FIELD(PBP_SIGNED, PbpSample, reads, 0, PBP_MAX_BYTES),
+	PBP_FIELD(PBP_REAL, PbpSample, read_ms, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpSample, read_ms_seconds, 0, PBP_MANY),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpSample, top_reads, 0, 0, top_read_fields),
 	PBP_END_OF_FIELDS
 };
 
@@ -88,6 +102,7 @@ own_stamp(void)
 	uint32		layout = pbp_fields_layout(pbp_report_fields);
 
 	layout = layout * 31 + pbp_predictions_layout();
+	layout = layout * 31 + pbp_fields_layout(pbp_hour_fields);
 	layout = layout * 31 + pbp_fields_layout(sample_fields);
 	for (const char *version = PBP_VERSION; *version != '\0'; version++)
 		layout = layout * 31 + (unsigned char) *version;
@@ -96,24 +111,46 @@ own_stamp(void)
 
 /* ---- saving ---- */
 
+/* What comes last: the hours, and the samples of each history. */
 static Size
-state_bytes(int nsamples)
+arrays_bytes(const StateSizes *sizes)
+{
+	Size		nsamples = 0;
+
+	for (int i = 0; i < PBP_HISTORIES; i++)
+		nsamples = add_size(nsamples, (Size) sizes->nsamples[i]);
+	return add_size(mul_size((Size) sizes->nhours, pbp_fields_bytes(pbp_hour_fields)),
+					mul_size(nsamples, pbp_fields_bytes(sample_fields)));
+}
+
+static Size
+state_bytes(const StateSizes *sizes)
 {
 	return sizeof(PbpFileStamp) + pbp_fields_bytes(sizes_fields) + pbp_fields_bytes(pbp_report_fields) +
-		pbp_predictions_bytes() + mul_size(nsamples, pbp_fields_bytes(sample_fields)) + sizeof(pg_crc32c);
+		pbp_predictions_bytes() + arrays_bytes(sizes) + sizeof(pg_crc32c);
 }
 
 static const char *
-put_samples(PbpNewFile *file, int64 next, int left)
+put_hours(PbpNewFile *file, const PbpHour *hours, int nhours)
+{
+	const char *wrong = NULL;
+
+	for (int i = 0; wrong == NULL && i < nhours; i++)
+		wrong = pbp_put_fields(file, pbp_hour_fields, &hours[i]);
+	return wrong;
+}
+
+static const char *
+put_samples(PbpNewFile *file, PbpHistory history, int64 next, int64 left)
 {
 	PbpSample	samples[SAMPLES_AT_ONCE];
 	const char *wrong = NULL;
 
 	while (wrong == NULL && left > 0)
 	{
-		int			n = Min(left, SAMPLES_AT_ONCE);
+		int			n = (int) Min(left, SAMPLES_AT_ONCE);
 
-		pbp_copy_samples(next, n, samples);
+		pbp_copy_samples(history, next, n, samples);
 		for (int i = 0; wrong == NULL && i < n; i++)
 			wrong = pbp_put_fields(file, sample_fields, &samples[i]);
 		next += n;
@@ -127,13 +164,16 @@ static const char *
 put_state(PbpNewFile *file)
 {
 	PbpAdviceReport *report = palloc(sizeof(*report));
-	int64		oldest;
-	int			nsamples = pbp_count_samples(&oldest);
-	StateSizes	sizes = {NBuffers, nsamples};
+	int			nhours;
+	PbpHour    *hours = pbp_hours(&nhours);
+	int64		oldest[PBP_HISTORIES];
+	StateSizes	sizes = {.nbuffers = NBuffers,.nhours = nhours};
 	PbpFileStamp stamp = own_stamp();
 	const char *wrong;
 
-	stamp.file_bytes = (int64) state_bytes(nsamples);
+	for (int i = 0; i < PBP_HISTORIES; i++)
+		sizes.nsamples[i] = pbp_count_samples(i, &oldest[i]);
+	stamp.file_bytes = (int64) state_bytes(&sizes);
 	pbp_put_in_new_file(file, &stamp, sizeof(stamp));
 	pbp_read_advice(report);
 	wrong = pbp_put_fields(file, sizes_fields, &sizes);
@@ -142,7 +182,10 @@ put_state(PbpNewFile *file)
 	if (wrong == NULL)
 		wrong = pbp_put_predictions(file);
 	if (wrong == NULL)
-		wrong = put_samples(file, oldest, nsamples);
+		wrong = put_hours(file, hours, nhours);
+	for (int i = 0; wrong == NULL && i < PBP_HISTORIES; i++)
+		wrong = put_samples(file, i, oldest[i], sizes.nsamples[i]);
+	pfree(hours);
 	pfree(report);
 	return wrong;
 }
@@ -179,16 +222,40 @@ pbp_save_state(void)
 /* ---- restoring ---- */
 
 static const char *
-get_samples(PbpFieldReader *reader, State *state)
+get_hours(PbpFieldReader *reader, State *state)
 {
-	Size		sample_bytes = pbp_fields_bytes(sample_fields);
+	int			nhours = (int) state->sizes.nhours;
 	const char *wrong = NULL;
 
-	if ((Size) state->sizes.nsamples * sample_bytes != (Size) (reader->end - reader->next))
+	state->hours = palloc0((nhours + 1) * sizeof(PbpHour));
+	for (int i = 0; wrong == NULL && i < nhours; i++)
+		wrong = pbp_get_fields(reader, pbp_hour_fields, &state->hours[i]);
+	return wrong != NULL ? wrong : pbp_check_hours(state->hours, nhours);
+}
+
+static const char *
+get_samples(PbpFieldReader *reader, State *state, PbpHistory history)
+{
+	int64		nsamples = state->sizes.nsamples[history];
+	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext, mul_size(nsamples + 1, sizeof(PbpSample)));
+	const char *wrong = NULL;
+
+	for (int64 i = 0; wrong == NULL && i < nsamples; i++)
+		wrong = pbp_get_fields(reader, sample_fields, &samples[i]);
+	state->samples[history] = samples;
+	return wrong;
+}
+
+static const char *
+get_arrays(PbpFieldReader *reader, State *state)
+{
+	const char *wrong;
+
+	if (arrays_bytes(&state->sizes) != (Size) (reader->end - reader->next))
 		return "nsamples";
-	state->samples = MemoryContextAllocHuge(CurrentMemoryContext, mul_size(state->sizes.nsamples + 1, sizeof(PbpSample)));
-	for (int64 i = 0; wrong == NULL && i < state->sizes.nsamples; i++)
-		wrong = pbp_get_fields(reader, sample_fields, &state->samples[i]);
+	wrong = get_hours(reader, state);
+	for (int i = 0; wrong == NULL && i < PBP_HISTORIES; i++)
+		wrong = get_samples(reader, state, i);
 	return wrong;
 }
 
@@ -204,7 +271,7 @@ get_state(PbpFieldReader *reader, State *state)
 		wrong = pbp_check_report(&state->report);
 	if (wrong == NULL)
 		wrong = pbp_get_predictions(reader, &state->predictions);
-	return wrong != NULL ? wrong : get_samples(reader, state);
+	return wrong != NULL ? wrong : get_arrays(reader, state);
 }
 
 /* The last report is a prediction for the size that runs now. */
@@ -233,7 +300,9 @@ restore(const char *contents, Size bytes, uint32 resets)
 		pbp_log_ignored_file(STATE_FILE, psprintf("the value of \"%s\" is impossible", wrong));
 		return false;
 	}
-	pbp_restore_samples(state->samples, (Size) state->sizes.nsamples, resets);
+	pbp_restore_hours(state->hours, (int) state->sizes.nhours, resets);
+	for (int i = 0; i < PBP_HISTORIES; i++)
+		pbp_restore_samples(i, state->samples[i], (Size) state->sizes.nsamples[i], resets);
 	pbp_restore_predictions(state->predictions);
 	state->report.is_from_before = true;
 	pbp_restore_report(&state->report, resets);

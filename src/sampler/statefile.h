@@ -2,7 +2,7 @@
  *
  * statefile.h
  *	  The file that survives a restart, pg_stat/pgbufprobe.stat: the history,
- *	  the latest report of the advice, and predictions.
+ *	  hours, the latest report of the advice, and predictions.
  *
  * Nothing here fails with more than a message in the log.
  *

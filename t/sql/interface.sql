@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(65);
+SELECT plan(67);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -28,6 +28,7 @@ INSERT INTO documented VALUES
         OUT estd_miss_ratio double precision, OUT miss_ratio_low double precision, OUT miss_ratio_high double precision,
         OUT estd_storage_ratio double precision, OUT storage_ratio_low double precision,
         OUT storage_ratio_high double precision, OUT estd_read_ms_per_second double precision,
+        OUT read_ms_low double precision, OUT read_ms_high double precision, OUT estd_write_ratio double precision,
         OUT window_seconds double precision, OUT reads_seen bigint,
         OUT self_error double precision, OUT storage_self_error double precision, OUT missed_loads double precision,
         OUT note text$$),
@@ -61,12 +62,20 @@ INSERT INTO documented VALUES
         duration interval DEFAULT '00:00:05'::interval, OUT seconds double precision,
         OUT ticks_per_second double precision, OUT allocations_per_second double precision,
         OUT inspected_per_allocation double precision, OUT seconds_per_pass double precision$$),
-    ('pgbufprobe_history()', 'v', true, 'r', true, 'SETOF record', $$
+    ('pgbufprobe_history(text)', 'v', true, 'r', true, 'SETOF record', $$
+        resolution text DEFAULT 'fine'::text,
         OUT taken_at timestamp with time zone, OUT seconds double precision, OUT ticks bigint, OUT allocations bigint,
         OUT ticks_per_second double precision, OUT inspected_per_allocation double precision,
         OUT seconds_per_pass double precision, OUT usagecounts bigint[], OUT unused bigint, OUT dirty bigint,
         OUT pinned bigint, OUT buffers_error bigint, OUT looks bigint,
-        OUT sampler_cpu_fraction double precision$$),
+        OUT sampler_cpu_fraction double precision, OUT accesses bigint, OUT miss_ratio double precision,
+        OUT read_ms_per_second double precision, OUT top_relations text[], OUT top_read_fractions double precision[]$$),
+    ('pgbufprobe_hours()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT hour timestamp with time zone, OUT seconds double precision, OUT in_decision boolean,
+        OUT shared_buffers_bytes bigint, OUT accesses bigint, OUT active_ms_per_second double precision,
+        OUT read_ms_per_second double precision, OUT miss_ratio double precision, OUT storage_ratio double precision,
+        OUT best_bytes bigint, OUT saved_ms_per_second double precision,
+        OUT saved_ms_per_second_error double precision$$),
     ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
     ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$
         relation regclass, advice text, fork text DEFAULT 'main'::text$$),

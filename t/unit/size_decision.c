@@ -41,12 +41,14 @@ new_case(const Curve misses, const Curve storage, double error)
 		one.fits[i] = true;
 		one.misses[i] = (PbpAdviceRow)
 		{
-			pbp_advice_factor(i), misses[i], i == TODAY ? 0 : error, i == TODAY ? 0 : error, 1, PBP_ADVICE_KNOWN
+			.factor = pbp_advice_factor(i),.miss_ratio = misses[i],.uncertainty = i == TODAY ? 0 : error,
+			.change_error = i == TODAY ? 0 : error,.learned_share = 1,.reason = PBP_ADVICE_KNOWN
 		};
 		if (storage != NULL)
 			one.storage[i] = (PbpAdviceStorageRow)
 			{
-				1000, storage[i], error, i == TODAY ? 0 : error * sqrt(2), 1, PBP_STORAGE_KNOWN
+				.os_cache_pages = 1000,.storage_ratio = storage[i],.uncertainty = error,
+				.change_error = i == TODAY ? 0 : hypot(error, error),.learned_share = 1,.reason = PBP_STORAGE_KNOWN
 			};
 	}
 	return one;
@@ -74,13 +76,19 @@ static void
 forget_storage(Case *one, int from, int to, double learned, PbpStorageReason reason)
 {
 	for (int i = from; i <= to; i++)
-		one->storage[i] = (PbpAdviceStorageRow) {1000, NAN, NAN, NAN, learned, reason};
+		one->storage[i] = (PbpAdviceStorageRow)
+	{
+		.os_cache_pages = 1000,.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = learned,.reason = reason
+	};
 }
 
 static void
 forget_misses(Case *one, int i, double learned, PbpAdviceReason reason)
 {
-	one->misses[i] = (PbpAdviceRow) {pbp_advice_factor(i), NAN, NAN, NAN, learned, reason};
+	one->misses[i] = (PbpAdviceRow)
+	{
+		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = learned,.reason = reason
+	};
 	if (one->has_storage)
 		forget_storage(one, i, i, NAN, PBP_STORAGE_NO_MISS_RATIO);
 }

@@ -1,0 +1,189 @@
+/*-------------------------------------------------------------------------
+ *
+ * waiting.c
+ *	  How long sessions wait for reads at each size.
+ *
+ * A read that the page cache serves takes microseconds, one that waits for
+ * storage up to milliseconds.  So a size that saves misses may still make
+ * sessions wait longer, and shares of accesses do not show that; time does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice/waiting.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+
+#define ENOUGH_TIMES		5
+
+/*
+ * Half the width of a 95 % interval, as a share, for what probes do not show:
+ * they read one block at a time, of pages that nobody reads at this moment.
+ */
+#define PROBE_ERROR			0.3
+
+/* An unknown time does not matter where nothing takes it. */
+static inline double
+times(double share, double ns)
+{
+	return share == 0 ? 0 : share * ns;
+}
+
+/*
+ * The mean, not the median: of many reads, the slow ones make up most of the
+ * time that sessions wait.
+ */
+PbpFigure
+pbp_mean_time(const int64_t *ns, int ntimes)
+{
+	double		mean = 0;
+	double		squares = 0;
+
+	if (ntimes < ENOUGH_TIMES)
+		return (PbpFigure) {NAN, NAN};
+	for (int i = 0; i < ntimes; i++)
+		mean += (double) ns[i] / ntimes;
+	for (int i = 0; i < ntimes; i++)
+		squares += ((double) ns[i] - mean) * ((double) ns[i] - mean);
+	return (PbpFigure) {mean, PBP_DEVIATIONS * sqrt(squares / (ntimes - 1) / ntimes)};
+}
+
+static double
+relative_error(PbpFigure figure)
+{
+	return hypot(figure.error / figure.value, PROBE_ERROR);
+}
+
+/*
+ * The server's own mean leaves only the ratio between both kinds uncertain: the
+ * more of the time one kind takes today, the less uncertain is its time.
+ */
+static PbpReadTimes
+scale_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
+{
+	double		mean = times(1 - storage_share, os.value) + times(storage_share, storage.value);
+	double		scale = measured_ns / mean;
+	double		storage_part = times(storage_share, storage.value) / mean;
+	double		ratio_error = hypot(relative_error(os), relative_error(storage));
+
+	return (PbpReadTimes)
+	{
+		.os = {scale * os.value, scale * times(storage_part, os.value * ratio_error)},
+		.storage = {scale * storage.value, scale * times(1 - storage_part, storage.value * ratio_error)},
+		.measured = true,
+	};
+}
+
+PbpReadTimes
+pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
+{
+	if (!isnan(measured_ns) && !isnan(storage_share) &&
+		times(1 - storage_share, os.value) + times(storage_share, storage.value) > 0)
+		return scale_times(os, storage, measured_ns, storage_share);
+	return (PbpReadTimes)
+	{
+		.os = {os.value, os.value * relative_error(os)},
+		.storage = {storage.value, storage.value * relative_error(storage)},
+	};
+}
+
+/* The share of misses that wait for storage; NaN: unknown. */
+double
+pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	if (misses->miss_ratio > 0 && !isnan(storage->storage_ratio))
+		return fmin(1, storage->storage_ratio / misses->miss_ratio);
+	return misses->miss_ratio == 0 && storage->storage_ratio == 0 ? 0 : NAN;
+}
+
+/* What a read takes at this size, on average. */
+double
+pbp_mean_read_ns(const PbpReadTimes *read_times, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	double		share = pbp_storage_share(misses, storage);
+
+	return times(1 - share, read_times->os.value) + times(share, read_times->storage.value);
+}
+
+/* Shares of accesses. */
+typedef struct ReadShares
+{
+	double		served;			/* by the page cache */
+	double		storage;
+} ReadShares;
+
+static ReadShares
+shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	return (ReadShares)
+	{
+		isnan(storage->storage_ratio) ? NAN : fmax(0, misses->miss_ratio - storage->storage_ratio),
+		storage->storage_ratio
+	};
+}
+
+static double
+ns_of(const PbpReadTimes *read_times, ReadShares shares)
+{
+	return times(shares.served, read_times->os.value) + times(shares.storage, read_times->storage.value);
+}
+
+/* Errors of both times may have the same sign. */
+static double
+error_by_times(const PbpReadTimes *read_times, ReadShares shares)
+{
+	return times(fabs(shares.served), read_times->os.error) + times(fabs(shares.storage), read_times->storage.error);
+}
+
+/*
+ * A miss too many takes the time of the page cache, and a storage read too many
+ * what it takes more.  Both errors come from the same sample, so they add up.
+ */
+static double
+error_by_shares(const PbpReadTimes *read_times, double miss_error, double storage_error)
+{
+	return times(miss_error, read_times->os.value) +
+		times(storage_error, fabs(read_times->storage.value - read_times->os.value));
+}
+
+/*
+ * If the server has timed its reads, both times follow from the share that waits
+ * for storage today, and have its error.
+ */
+static double
+error_of_scale(const PbpWaitingInput *input)
+{
+	double		today = ns_of(&input->times, shares_of(input->misses, input->storage));
+
+	return today > 0 && input->times.measured ?
+		error_by_shares(&input->times, 0, input->storage->uncertainty) / today : 0;
+}
+
+/* Of what sessions wait today by the server's own times: that of the miss ratio. */
+static double
+error_of_measured(const PbpWaitingInput *input)
+{
+	return times(input->misses->uncertainty, pbp_mean_read_ns(&input->times, input->misses, input->storage));
+}
+
+/*
+ * If the server has timed its reads, today's waiting is known, and errors of the
+ * model and of the times are those of the difference to it.
+ */
+PbpWaiting
+pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	const PbpReadTimes *read_times = &input->times;
+	ReadShares	today = shares_of(input->misses, input->storage);
+	ReadShares	here = shares_of(misses, storage);
+	ReadShares	more = {here.served - today.served, here.storage - today.storage};
+	double		change = ns_of(read_times, more);
+	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
+										   error_by_times(read_times, more)), change * error_of_scale(input));
+	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
+		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here));
+	double		ms = input->accesses / 1e6;
+
+	return (PbpWaiting) {ms * ns_of(read_times, here), ms * error, ms * change, ms * change_error};
+}

@@ -1,0 +1,65 @@
+/*-------------------------------------------------------------------------
+ *
+ * waiting.h
+ *	  How long sessions wait for reads at each size: misses that the page cache
+ *	  serves and misses that it does not, each with the time that one takes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_WAITING_H
+#define PBP_WAITING_H
+
+#include "advice/advice.h"
+
+/* A figure, and half the width of its 95 % interval.  NaN: unknown. */
+typedef struct PbpFigure
+{
+	double		value;
+	double		error;
+} PbpFigure;
+
+/* How long a read of one block takes, in nanoseconds, on average. */
+typedef struct PbpReadTimes
+{
+	PbpFigure	os;				/* if the page cache serves it */
+	PbpFigure	storage;
+	bool		measured;		/* the server has timed its reads, so that the
+								 * mean of both kinds is certain today */
+} PbpReadTimes;
+
+/* Time that sessions wait for reads, in milliseconds.  NaN: unknown. */
+typedef struct PbpWaiting
+{
+	double		ms;
+	double		error;			/* half the width of a 95 % interval */
+	double		change;			/* difference to today's size */
+	double		change_error;
+} PbpWaiting;
+
+/* What all sizes are compared with. */
+typedef struct PbpWaitingInput
+{
+	double		accesses;		/* in the time that the result is about */
+	PbpReadTimes times;
+	const PbpAdviceRow *misses; /* of today's size */
+	const PbpAdviceStorageRow *storage; /* likewise */
+} PbpWaitingInput;
+
+/*
+ * Times of reads, from those of the probes.  If the server has timed its reads,
+ * their mean replaces that of the probes, which then only have the ratio between
+ * both kinds.  NaN: it has not, or the share of reads that wait for storage
+ * is unknown.
+ */
+extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share);
+
+/* At the size that these rows are of. */
+extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
+							  const PbpAdviceStorageRow *storage);
+
+extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
+extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);
+extern double pbp_mean_read_ns(const PbpReadTimes *times, const PbpAdviceRow *misses,
+							   const PbpAdviceStorageRow *storage);
+
+#endif							/* PBP_WAITING_H */

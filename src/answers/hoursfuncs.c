@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * hoursfuncs.c
+ *	  The SQL function about the hours of the last days.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/timestamp.h"
+
+#include "answers/sizefuncs.h"
+#include "base/rows.h"
+#include "sampler/hours.h"
+
+#define HOURS_COLS			12
+
+PG_FUNCTION_INFO_V1(pgbufprobe_hours);
+
+/* The size that would have been best, and what it would have saved, with the interval. */
+static void
+add_best(Row *row, const PbpHour *hour)
+{
+	int			best = pbp_best_of_hour(hour);
+	const PbpHourSize *size = &hour->sizes[best < 0 ? PBP_ADVICE_BASELINE : best];
+
+	if (best < 0)
+	{
+		add_null(row);
+		add_null(row);
+		add_null(row);
+		return;
+	}
+	add_rounded(row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
+	add_quotient(row, -size->waiting_change / size->waiting_accesses * hour->accesses, hour->seconds);
+	add_quotient(row, size->waiting_change_error / size->waiting_accesses * hour->accesses, hour->seconds);
+}
+
+static void
+emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
+{
+	const PbpHour *hour = item;
+	const PbpHourSize *today = &hour->sizes[PBP_ADVICE_BASELINE];
+	Row			row = {0};
+
+	add_datum(&row, TimestampTzGetDatum(hour->begins_at));
+	add_measure(&row, hour->seconds);
+	add_datum(&row, BoolGetDatum(!pbp_skips_hour(hour->begins_at)));
+	add_count(&row, hour->nbuffers * BLCKSZ);
+	add_rounded(&row, hour->accesses);
+	add_quotient(&row, hour->active_ms, hour->seconds);
+	add_quotient(&row, hour->read_ms, hour->read_ms_seconds);
+	add_quotient(&row, hour->reads, hour->accesses);
+	add_quotient(&row, today->storage_reads, today->waiting_accesses);
+	add_best(&row, hour);
+	emit_row(rsinfo, &row, HOURS_COLS);
+}
+
+Datum
+pgbufprobe_hours(PG_FUNCTION_ARGS)
+{
+	PbpHour    *hours;
+	int			nhours;
+
+	check_sampler_is_loaded();
+	hours = pbp_hours(&nhours);
+	emit_rows(fcinfo, hours, nhours, sizeof(*hours), emit_hour, NULL);
+	pfree(hours);
+	return (Datum) 0;
+}

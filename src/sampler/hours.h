@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * hours.h
+ *	  The hours of the last eight days: what the worker adds to them, and sums
+ *	  of the last ones.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_HOURS_H
+#define PBP_HOURS_H
+
+#include "sampler/history.h"
+
+/* At most so many are added up: seven days. */
+#define PBP_MAX_SUM_HOURS	168
+
+/* ---- for readers ---- */
+
+extern bool pbp_sum_hours(int hours, PbpHoursSum *sum);
+extern bool pbp_skips_hour(TimestampTz begins_at);
+
+/* ---- for the worker ---- */
+
+extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share, uint32 resets);
+
+/* What is saved of an hour. */
+extern const PbpField pbp_hour_fields[];
+extern const char *pbp_check_hours(const PbpHour *hours, int nhours);
+
+#endif							/* PBP_HOURS_H */

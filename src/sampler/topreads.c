@@ -1,0 +1,95 @@
+/*-------------------------------------------------------------------------
+ *
+ * topreads.c
+ *	  The relations with the most reads in a short time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "sampler/topreads.h"
+
+#include <string.h>
+
+static inline bool
+is_same(const PbpRelationKey *one, const PbpRelationKey *other)
+{
+	return memcmp(one, other, sizeof(*one)) == 0;
+}
+
+/* What is read often moves to the front, where it is found soon. */
+static void
+move_up(PbpReadCounts *counts, int i)
+{
+	PbpReadCount count = counts->counts[i];
+
+	if (i == 0 || counts->counts[i - 1].reads >= count.reads)
+		return;
+	counts->counts[i] = counts->counts[i - 1];
+	counts->counts[i - 1] = count;
+}
+
+static int
+with_fewest_reads(const PbpReadCounts *counts)
+{
+	int			fewest = 0;
+
+	for (int i = 1; i < counts->ncounts; i++)
+		if (counts->counts[i].reads < counts->counts[fewest].reads)
+			fewest = i;
+	return fewest;
+}
+
+void
+pbp_count_reads(PbpReadCounts *counts, const PbpRelationKey *key, double reads)
+{
+	int			i = 0;
+
+	counts->reads += reads;
+	while (i < counts->ncounts && !is_same(&counts->counts[i].key, key))
+		i++;
+	if (i == PBP_COUNTED_READS)
+	{
+		i = with_fewest_reads(counts);
+		counts->counts[i].key = *key;
+		counts->counts[i].others = counts->counts[i].reads;
+	}
+	else if (i == counts->ncounts)
+		counts->counts[counts->ncounts++] = (PbpReadCount) {.key = *key};
+	counts->counts[i].reads += reads;
+	move_up(counts, i);
+}
+
+void
+pbp_add_read_counts(PbpReadCounts *sum, const PbpReadCounts *counts)
+{
+	double		reads = sum->reads + counts->reads;
+
+	for (int i = 0; i < counts->ncounts; i++)
+		pbp_count_reads(sum, &counts->counts[i].key, counts->counts[i].reads - counts->counts[i].others);
+	sum->reads = reads;
+}
+
+static double
+certain_reads(const PbpReadCount *count)
+{
+	return count->reads - count->others;
+}
+
+/* Largest first. */
+void
+pbp_top_reads(const PbpReadCounts *counts, PbpTopRead *top)
+{
+	bool		taken[PBP_COUNTED_READS] = {false};
+
+	memset(top, 0, PBP_TOP_READS * sizeof(*top));
+	for (int n = 0; n < PBP_TOP_READS && n < counts->ncounts; n++)
+	{
+		int			most = -1;
+
+		for (int i = 0; i < counts->ncounts; i++)
+			if (!taken[i] && (most < 0 || certain_reads(&counts->counts[i]) > certain_reads(&counts->counts[most])))
+				most = i;
+		taken[most] = true;
+		top[n].key = counts->counts[most].key;
+		top[n].read_share = (float) (certain_reads(&counts->counts[most]) / counts->reads);
+	}
+}

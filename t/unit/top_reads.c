@@ -1,0 +1,127 @@
+/*
+ * top_reads.c
+ *	  Cases of src/sampler/topreads.c: the relations with the most reads, counted exactly and by a reference that has
+ *	  room for all.  Prints TAP.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/topreads.h"
+#include "tap.h"
+
+#define MANY			1000
+
+static PbpRelationKey
+relation(uint32_t number)
+{
+	return (PbpRelationKey) {5, 1663, number, 0};
+}
+
+static void
+read_of(PbpReadCounts *counts, uint32_t number, int times)
+{
+	PbpRelationKey key = relation(number);
+
+	for (int i = 0; i < times; i++)
+		pbp_count_reads(counts, &key, 1);
+}
+
+static void
+few(void)
+{
+	PbpReadCounts counts = {0};
+	PbpTopRead	top[PBP_TOP_READS];
+
+	pbp_top_reads(&counts, top);
+	ok(top[0].key.relfilenode == 0, "nothing read: no relation");
+	read_of(&counts, 7, 1);
+	read_of(&counts, 8, 3);
+	pbp_top_reads(&counts, top);
+	ok(top[0].key.relfilenode == 8 && top[1].key.relfilenode == 7 && top[2].key.relfilenode == 0 &&
+	   top[0].read_share == 0.75f && top[1].read_share == 0.25f, "two relations, that with the most reads first");
+}
+
+static void
+forks(void)
+{
+	PbpReadCounts counts = {0};
+	PbpTopRead	top[PBP_TOP_READS];
+	PbpRelationKey key = relation(7);
+
+	read_of(&counts, 7, 2);
+	key.fork = 1;
+	pbp_count_reads(&counts, &key, 1);
+	key.fork = 0;
+	key.database = 6;
+	pbp_count_reads(&counts, &key, 1);
+	pbp_top_reads(&counts, top);
+	ok(top[0].read_share == 0.5f && top[1].read_share == 0.25f && top[2].read_share == 0.25f && top[3].key.relfilenode == 0,
+	   "forks and databases count apart");
+}
+
+static uint32_t
+draw(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+/* Relation n is read about 1 / n times as often as the first, in random order. */
+static void
+many(void)
+{
+	PbpReadCounts counts = {0};
+	PbpTopRead	top[PBP_TOP_READS];
+	double		exact[MANY + 1] = {0};
+	double		reads = 0;
+	uint32_t	state = 1;
+	bool		right = true;
+
+	for (int i = 0; i < 100000; i++)
+	{
+		uint32_t	number = 1 + (uint32_t) (pow(MANY, draw(&state) / 16777216.0) - 1);
+
+		read_of(&counts, number, 1);
+		exact[number]++;
+		reads++;
+	}
+	pbp_top_reads(&counts, top);
+	for (uint32_t i = 0; i < PBP_TOP_READS; i++)
+	{
+		right &= top[i].key.relfilenode == i + 1 && top[i].read_share <= exact[i + 1] / reads + 1e-6 &&
+			top[i].read_share > 0.8 * exact[i + 1] / reads;
+		if (!right)
+			printf("# %u: %u, %g of %g\n", i, top[i].key.relfilenode, top[i].read_share, exact[i + 1] / reads);
+	}
+	ok(counts.ncounts == PBP_COUNTED_READS && right, "of a thousand relations, the five with the most reads, with no more than they have");
+}
+
+static void
+sums(void)
+{
+	PbpReadCounts one = {0};
+	PbpReadCounts other = {0};
+	PbpTopRead	top[PBP_TOP_READS];
+
+	read_of(&one, 7, 6);
+	read_of(&one, 8, 2);
+	read_of(&other, 8, 5);
+	read_of(&other, 9, 3);
+	pbp_add_read_counts(&one, &other);
+	pbp_top_reads(&one, top);
+	ok(one.reads == 16 && top[0].key.relfilenode == 8 && top[0].read_share == 7 / 16.0f && top[1].key.relfilenode == 7 &&
+	   top[2].key.relfilenode == 9 && top[2].read_share == 3 / 16.0f, "sums of two times");
+}
+
+int
+main(void)
+{
+	few();
+	forks();
+	many();
+	sums();
+	printf("1..%d\n", tests);
+	return 0;
+}

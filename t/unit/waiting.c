@@ -1,0 +1,277 @@
+/*
+ * waiting.c
+ *	  Cases of src/advice/waiting.c: how long sessions wait at each size, by known times and by draws.  Prints TAP.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "advice/waiting.h"
+#include "tap.h"
+
+#define DRAWS			1000
+#define PROBES			120
+
+static bool
+near(double one, double other)
+{
+	return fabs(one - other) <= 1e-9 * fmax(1, fabs(other));
+}
+
+static uint64_t state = 1;
+
+/* Between 0 and 1. */
+static double
+draw(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return ((double) (state >> 11) + 0.5) / (double) (UINT64_C(1) << 53);
+}
+
+static double
+normal(void)
+{
+	return sqrt(-2 * log(draw())) * cos(2 * acos(-1) * draw());
+}
+
+static PbpAdviceRow
+misses(double ratio, double error, double change_error)
+{
+	return (PbpAdviceRow) {.miss_ratio = ratio,.uncertainty = error,.change_error = change_error};
+}
+
+static PbpAdviceStorageRow
+storage(double ratio, double error, double change_error)
+{
+	return (PbpAdviceStorageRow) {.storage_ratio = ratio,.uncertainty = error,.change_error = change_error};
+}
+
+/* ---- times ---- */
+
+static void
+means(void)
+{
+	int64_t		same[] = {3000, 3000, 3000, 3000, 3000};
+	int64_t		one_slow[] = {1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 11000};
+	PbpFigure	mean = pbp_mean_time(same, 5);
+
+	ok(near(mean.value, 3000) && mean.error == 0, "equal times: their mean is certain");
+	ok(isnan(pbp_mean_time(same, 4).value) && isnan(pbp_mean_time(same, 4).error), "four times are too few");
+	mean = pbp_mean_time(one_slow, 10);
+	ok(near(mean.value, 2000), "a slow read counts as much as it takes");
+	ok(near(mean.error, 1.96 * 1000), "and makes the mean uncertain");
+}
+
+/* Times of reads scatter like this, or less. */
+static void
+covered_means(void)
+{
+	int			covered = 0;
+
+	for (int i = 0; i < DRAWS; i++)
+	{
+		int64_t		times[PROBES];
+		PbpFigure	mean;
+
+		for (int j = 0; j < PROBES; j++)
+			times[j] = (int64_t) (-100000 * log(draw()));
+		mean = pbp_mean_time(times, PROBES);
+		covered += fabs(mean.value - 100000) <= mean.error;
+	}
+	ok(covered >= 0.92 * DRAWS && covered <= 0.97 * DRAWS, "scattered times: 95 % of the intervals have the true mean");
+}
+
+static const PbpFigure os_time = {2000, 200};
+static const PbpFigure storage_time = {100000, 10000};
+static const PbpFigure unknown = {NAN, NAN};
+
+static void
+times_of_probes(void)
+{
+	PbpReadTimes times = pbp_read_times(os_time, storage_time, NAN, 0.2);
+
+	ok(!times.measured && times.os.value == 2000 && times.storage.value == 100000, "without other times, those of the probes");
+	ok(times.os.error > 0.3 * 2000 && times.storage.error > 0.3 * 100000, "which are uncertain, however many there are");
+	times = pbp_read_times(os_time, storage_time, 50000, NAN);
+	ok(!times.measured && times.os.value == 2000, "the same while it is unknown which reads wait for storage");
+	times = pbp_read_times(unknown, storage_time, 50000, 0.2);
+	ok(isnan(times.os.value) && times.storage.value == 100000, "a mean of both says nothing about one that is unknown");
+}
+
+static void
+measured_times(void)
+{
+	PbpReadTimes times = pbp_read_times(os_time, storage_time, 43200, 0.2);
+
+	ok(times.measured && near(0.8 * times.os.value + 0.2 * times.storage.value, 43200), "measured times: the mean is that of the server");
+	ok(near(times.storage.value / times.os.value, 50), "and the ratio that of the probes");
+	ok(times.storage.error < 0.1 * times.storage.value, "what takes most of the time is known best");
+	ok(times.os.error > 0.3 * times.os.value, "and what takes little is not");
+	times = pbp_read_times(os_time, unknown, 3000, 0);
+	ok(times.os.value == 3000 && times.os.error == 0 && isnan(times.storage.value), "if storage serves no read, all have the measured time");
+	times = pbp_read_times(unknown, storage_time, 3000, 1);
+	ok(times.storage.value == 3000 && times.storage.error == 0 && isnan(times.os.value), "likewise if it serves all");
+}
+
+/* ---- waiting ---- */
+
+static PbpWaiting
+compare(PbpReadTimes times, double today_misses, double today_storage, double other_misses, double other_storage)
+{
+	PbpAdviceRow today = misses(today_misses, 0, 0);
+	PbpAdviceStorageRow today_waits = storage(today_storage, 0, 0);
+	PbpAdviceRow other = misses(other_misses, 0, 0);
+	PbpAdviceStorageRow other_waits = storage(other_storage, 0, 0);
+	PbpWaitingInput input = {1e6, times, &today, &today_waits};
+
+	return pbp_waiting(&input, &other, &other_waits);
+}
+
+static const PbpReadTimes exact = {{2000, 0}, {100000, 0}, false};
+
+static void
+waiting_of_sizes(void)
+{
+	PbpWaiting	waiting = compare(exact, 0.1, 0.02, 0.1, 0.02);
+
+	ok(near(waiting.ms, 80000 * 0.002 + 20000 * 0.1) && waiting.change == 0 && waiting.change_error == 0 && waiting.error == 0,
+	   "today's size: each kind of read with its time");
+	waiting = compare(exact, 0.1, 0.02, 0.05, 0.03);
+	ok(near(waiting.ms, 20000 * 0.002 + 30000 * 0.1) && near(waiting.change, waiting.ms - 2160),
+	   "fewer misses, of which more wait for storage: sessions wait longer");
+	waiting = compare(exact, 0.1, 0.02, 0.02, 0.03);
+	ok(near(waiting.ms, 30000 * 0.1), "more storage reads than misses: no read from the page cache takes less than no time");
+	ok(isnan(compare(exact, 0.1, 0.02, NAN, NAN).ms) && isnan(compare(exact, 0.1, 0.02, 0.05, NAN).change),
+	   "unknown shares: the waiting is unknown");
+	ok(isnan(compare(exact, 0.1, NAN, 0.05, 0.03).change) && !isnan(compare(exact, 0.1, NAN, 0.05, 0.03).ms),
+	   "today unknown: only the change is");
+}
+
+static void
+unknown_times(void)
+{
+	const PbpReadTimes no_storage = {{2000, 100}, {NAN, NAN}, false};
+	PbpWaiting	waiting = compare(no_storage, 0.1, 0, 0.05, 0);
+
+	ok(near(waiting.ms, 100) && near(waiting.change, -100) && near(waiting.error, 5) && near(waiting.change_error, 5),
+	   "an unknown time of storage does not matter where nothing is read from it");
+	ok(isnan(compare(no_storage, 0.1, 0, 0.05, 0.001).ms), "but where something is");
+}
+
+static void
+errors(void)
+{
+	PbpAdviceRow today = misses(0.1, 0, 0);
+	PbpAdviceStorageRow today_waits = storage(0.02, 0.004, 0);
+	PbpAdviceRow other = misses(0.05, 0.01, 0.005);
+	PbpAdviceStorageRow other_waits = storage(0.01, 0.003, 0.001);
+	PbpWaitingInput input = {1e6, exact, &today, &today_waits};
+	PbpReadTimes rough = {{2000, 1000}, {100000, 50000}, false};
+	PbpWaiting	waiting = pbp_waiting(&input, &other, &other_waits);
+	PbpWaiting	uncertain;
+
+	ok(near(waiting.error, 10000 * 0.002 + 3000 * 0.098), "errors of shares: of misses, and of what storage takes more");
+	ok(near(waiting.change_error, 5000 * 0.002 + 1000 * 0.098), "of the difference: those of the differences");
+	input.times = rough;
+	uncertain = pbp_waiting(&input, &other, &other_waits);
+	ok(near(uncertain.error, hypot(waiting.error, 40000 * 0.001 + 10000 * 0.05)), "errors of times add to them");
+	ok(near(uncertain.change_error, hypot(waiting.change_error, 40000 * 0.001 + 10000 * 0.05)), "also to that of the difference");
+	input.times.measured = true;
+	uncertain = pbp_waiting(&input, &today, &today_waits);
+	ok(uncertain.error == 0 && uncertain.change_error == 0, "measured times: today's waiting is certain");
+	uncertain = pbp_waiting(&input, &other, &other_waits);
+	ok(near(uncertain.error, uncertain.change_error) &&
+	   near(uncertain.error, hypot(hypot(waiting.change_error, 40000 * 0.001 + 10000 * 0.05), waiting.change * 4000 * 0.098 / 2160)),
+	   "and others are as uncertain as the difference, to which the share that waits today adds");
+	today.uncertainty = 0.01;
+	uncertain = pbp_waiting(&input, &today, &today_waits);
+	ok(near(uncertain.error, 10000 * 0.0216), "if the miss ratio moves, today's waiting does");
+}
+
+/* ---- draws ---- */
+
+static PbpFigure
+probed(double mean)
+{
+	int64_t		times[PROBES];
+
+	for (int i = 0; i < PROBES; i++)
+		times[i] = (int64_t) (-mean * log(draw()));
+	return pbp_mean_time(times, PROBES);
+}
+
+/* One estimate, with an error of this half width at 95 %. */
+static double
+drawn(double ratio, double error)
+{
+	return fmax(0, ratio + error / 1.96 * normal());
+}
+
+/*
+ * How many of the intervals have the truth.  Sessions' reads take longer or
+ * shorter than those of probes, by a factor that is the same for both kinds.
+ */
+static void
+covered_waiting(bool measured, double scatter, const char *what)
+{
+	int			covered = 0;
+	int			changes_covered = 0;
+
+	for (int i = 0; i < DRAWS; i++)
+	{
+		double		factor = exp(scatter * normal());
+		double		true_today = factor * (0.08 * 2000 + 0.02 * 150000);
+		double		true_other = factor * (0.045 * 2000 + 0.015 * 150000);
+		PbpAdviceRow today = misses(0.1, 0, 0);
+		PbpAdviceStorageRow today_waits = storage(drawn(0.02, 0.002), 0.002, 0);
+		PbpAdviceRow other = misses(drawn(0.06, 0.005), 0.005, 0.005);
+		PbpAdviceStorageRow other_waits = storage(drawn(0.015, 0.003), 0.003, 0.0037);	/* of independent errors */
+		PbpWaitingInput input = {
+			1e6,
+			pbp_read_times(probed(2000), probed(150000), measured ? true_today / 0.1 : NAN, today_waits.storage_ratio / 0.1),
+			&today, &today_waits
+		};
+		PbpWaiting	waiting = pbp_waiting(&input, &other, &other_waits);
+
+		covered += fabs(waiting.ms - true_other) <= waiting.error;
+		changes_covered += fabs(waiting.change - (true_other - true_today)) <= waiting.change_error;
+	}
+	if (covered < 0.94 * DRAWS || changes_covered < 0.94 * DRAWS)
+		printf("# %d and %d of %d\n", covered, changes_covered, DRAWS);
+	ok(covered >= 0.94 * DRAWS && changes_covered >= 0.94 * DRAWS, what);
+}
+
+static void
+shares_and_means(void)
+{
+	PbpAdviceRow some = misses(0.1, 0, 0);
+	PbpAdviceRow none = misses(0, 0, 0);
+	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
+	PbpAdviceStorageRow no_waits = storage(0, 0, 0);
+	PbpAdviceStorageRow unknown_waits = storage(NAN, NAN, NAN);
+
+	ok(near(pbp_storage_share(&some, &waits), 0.2) && pbp_storage_share(&none, &no_waits) == 0 &&
+	   isnan(pbp_storage_share(&some, &unknown_waits)), "the share of misses that wait for storage");
+	ok(near(pbp_mean_read_ns(&exact, &some, &waits), 0.8 * 2000 + 0.2 * 100000), "what a read takes on average");
+}
+
+int
+main(void)
+{
+	means();
+	covered_means();
+	times_of_probes();
+	measured_times();
+	waiting_of_sizes();
+	unknown_times();
+	errors();
+	shares_and_means();
+	covered_waiting(false, 0, "by probes: at least 95 % of the intervals have the truth");
+	covered_waiting(false, 0.15, "also if sessions wait longer or shorter than probes");
+	covered_waiting(true, 0, "with measured times: likewise");
+	covered_waiting(true, 1, "also if sessions wait much longer or shorter than probes");
+	printf("1..%d\n", tests);
+	return 0;
+}
