@@ -209,19 +209,30 @@ estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 		row.miss_ratio * pbp_waiting_share(advice, cache) : NAN;
 }
 
+/* True if memory is to spare: the cache has never been full. */
+static bool
+has_room(const SimulatedCache *simulated)
+{
+	return simulated->inactive.npages + simulated->active.npages < simulated->capacity;
+}
+
 /*
- * Where a larger cache below the same pool would wait more often, that is
- * chance in the sample.  A larger pool above the same cache may do so in truth:
- * its pages return to the cache later.
+ * Where a larger cache below the same pool would wait more often, or a cache that
+ * has room below a larger pool, that is chance in the sample.  A larger pool above
+ * the same full cache may do so in truth: its pages return to the cache later.
  */
 static double
 bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 {
 	double		ratio = estimate(advice, size, memory);
 
-	if (memory == PBP_ADVICE_FIXED || isnan(ratio))
+	if (isnan(ratio))
 		return ratio;
-	return fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
+	if (memory == PBP_ADVICE_ADDED)
+		ratio = fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
+	for (int i = 0; i < size && has_room(&advice->storage->caches[cache_below(size, memory)]); i++)
+		ratio = fmin(ratio, estimate(advice, i, PBP_ADVICE_FIXED));
+	return ratio;
 }
 
 /* Of a cache that is learning: it has been filled, or few reads are doubtful. */

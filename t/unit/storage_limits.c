@@ -319,10 +319,28 @@ large_server(void)
 	free(advice);
 }
 
+/* Sizes that would wait more than a smaller one. */
+static int
+count_worse(const PbpAdvice *advice)
+{
+	double		lowest = INFINITY;
+	int			worse = 0;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		double		ratio = row_of(advice, i, PBP_ADVICE_FIXED).storage_ratio;
+
+		worse += ratio > lowest;
+		lowest = fmin(lowest, ratio);
+	}
+	return worse;
+}
+
 /* Pages that are new do not wait, and pages that fit wait no more. */
 static void
 read_nothing(void)
 {
+	int			worse = 0;
 	Scene		scene;
 	PbpAdviceStorageRow row;
 	int			page = 0;
@@ -330,7 +348,12 @@ read_nothing(void)
 
 	scene_start(&scene, UNIFORM_PAGES, POOL, 4 * MEMORY, STORAGE_BYTES);
 	pbp_advice_set_os_cache(scene.run.advice[0], 4 * MEMORY);
-	scene_run(&scene, 60);
+	for (int i = 0; i < 120; i++)
+	{
+		scene_run(&scene, 0.5);
+		worse += count_worse(scene.run.advice[0]);
+	}
+	ok(worse == 0, "with memory to spare, a larger pool never waits more than a smaller one");
 	row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
 	printf("# all fits: reason %d, %.4f +- %.4f\n", (int) row.reason, row.storage_ratio, row.uncertainty);
 	ok(row.reason == PBP_STORAGE_KNOWN && row.storage_ratio < 0.001, "where the page cache holds all data, hardly any access waits");
