@@ -4,7 +4,8 @@
  *	  pools of those sizes that live through the same accesses.  Prints TAP.
  *
  * advice_loads MB...: a table for pools of these sizes; -v in front: each
- * estimate, too; -kKB: the least memory of the sample.
+ * estimate, too; -kKB: the least memory of the sample.  -l: instead of all that,
+ * how many pools' worth of reads each size needs until it is known.
  */
 #include <math.h>
 #include <stdio.h>
@@ -79,6 +80,7 @@ typedef struct World
 } World;
 
 static bool verbose;
+static bool learning;
 static double least_kb = 512;
 
 static bool
@@ -347,6 +349,34 @@ score_load(TimedLoad load, int mb, Score *sum)
 	print_score(name, &score);
 }
 
+/* Prints after how many pools' worth of reads each size became known and stayed so. */
+static void
+print_learning(TimedLoad load, int mb)
+{
+	World		world;
+	double		known_at[PBP_ADVICE_FACTORS] = {0};
+	int			nbuffers = mb * 128;
+
+	start_world(&world, load, nbuffers, 1000);
+	for (double pools = 0.1; pools < 3 * LEARNED; pools += 0.1)
+	{
+		run_until(&world, (int64_t) (pools * nbuffers), MOST);
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		{
+			PbpAdviceRow row;
+
+			pbp_advice_row(world.run.advice[0], i, &row);
+			if (row.reason != PBP_ADVICE_KNOWN)
+				known_at[i] = pools + 0.1;
+		}
+	}
+	printf("# %-16s %4d MB:", names[load], mb);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		printf(known_at[i] < 3 * LEARNED ? " x%g %.1f" : " x%g -", pbp_advice_factor(i), known_at[i]);
+	printf("\n");
+	finish_world(&world);
+}
+
 static const char *const kinds_of_load[] = {"steady", "bold", "changing", "periodic"};
 
 static void
@@ -370,10 +400,19 @@ main(int argc, char **argv)
 	for (int i = 1; i < argc && npools < 8; i++)
 		if (strcmp(argv[i], "-v") == 0)
 			verbose = true;
+		else if (strcmp(argv[i], "-l") == 0)
+			learning = true;
 		else if (strncmp(argv[i], "-k", 2) == 0)
 			least_kb = atof(argv[i] + 2);
 		else
 			mb[npools++] = atoi(argv[i]);
+	if (learning)
+	{
+		for (int i = 0; i < npools; i++)
+			for (int load = 0; load < STEADY; load++)
+				print_learning((TimedLoad) load, mb[i]);
+		return 0;
+	}
 	score_pools(npools > 0 ? npools : 1, mb, scores);
 	ok(scores[0].nwrong == 0, "steady loads: no estimate is wrong by more than 0.01 outside of its interval");
 	ok(scores[1].nwrong == 0, "loops and turns: the same");
