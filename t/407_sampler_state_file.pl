@@ -57,6 +57,8 @@ sub messages
 	is( ask($node, q{SELECT (SELECT count(*) FROM pgbufprobe_advice()) >= 11, (SELECT count(*) FROM pgbufprobe_advice_relations()) > 0,
 			(SELECT count(*) FROM pgbufprobe_working_set()), (SELECT count(*) FROM pgbufprobe_checkup()), (SELECT count(*) >= 0 FROM pgbufprobe_predictions())}),
 		't|t|4|7|t', "$what: all functions answer");
+	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_hours() WHERE seconds > extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"),
+		$expects_history ? 't' : 'f', "$what: the hour " . ($expects_history ? 'goes on' : 'begins again'));
 	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_history() WHERE taken_at < pg_postmaster_start_time()"), $expects_history ? 't' : 'f',
 		"$what: " . ($expects_history ? 'the history is there' : 'nothing of it is used'));
 	$node->stop;
@@ -73,37 +75,56 @@ my $stamp_bytes = 48;
 my $minus = pack 'q', -1;
 my $zero = pack 'q', 0;
 my $huge = pack 'q', 1 << 62;
+my $minus_one = pack 'd', -1;
 my $infinity = pack 'd', 9**9**9;
 my $nan = pack 'd', -sin(9**9**9);
 
-# By their position among the values.
+# By their position among the values. Hours, and then samples of the history, come last.
+my ($nhours, $nsamples) = unpack 'q2', substr $good, $stamp_bytes + 8, 16;
+my $hours = 4167;
+my $fine = $hours + 118 * $nhours;
+cmp_ok($nhours, '>', 0, 'the file has hours');
+cmp_ok($nsamples, '>', 2, 'and samples');
 my @wrong = (
 	[ 'nbuffers', 0, $zero ],
-	[ 'nsamples', 1, $minus ],
-	[ 'nsamples', 1, pack 'q', 1_000_000 ],
-	[ 'made_at', 2, $huge ],
-	[ 'since', 4, $minus ],
-	[ 'has_memory', 5, pack 'q', 2 ],
-	[ 'totals.reads', 7, $nan ],
-	[ 'totals.reads', 7, $infinity ],
-	[ 'rows.miss_ratio', 47, pack 'd', 1.5 ],
-	[ 'rows.reason', 50, pack 'q', 10 ],
-	[ 'rows.reason', 50, pack 'q', 1 << 32 ],
-	[ 'relations.windows.pages', 83, $infinity ],
-	[ 'relations.nrows', 107, pack 'q', 52 ],
-	[ 'relations.rows.key', 110, $zero ],
-	[ 'relations.rows.key.fork', 111, pack 'q', 4 ],
-	[ 'relations.rows.key.fork', 111, $minus ],
-	[ 'storage.model', 1078, pack 'q', 6 ],
-	[ 'storage.data_bytes', 1079, $huge ],
-	[ 'storage.fits', 1085, pack 'q', 5 ],
-	[ 'storage.fixed.os_cache_pages', 1097, $huge ],
-	[ 'nmade', 1207, $minus ],
-	[ 'ring.state', 1231, pack 'q', 8 ],
-	[ 'watch.drift.mix.nrelations', 3813, pack 'q', 51 ],
-	[ 'taken_at', 4118, $minus ],
-	[ 'histogram.nread', 4121, $zero ],
-	[ 'histogram.usage.buffers', 4125, $minus ]);
+	[ 'nhours', 1, pack 'q', 193 ],
+	[ 'nsamples', 2, $minus ],
+	[ 'nsamples', 2, pack 'q', 1_000_000 ],
+	[ 'nsamples', 3, pack 'q', 1 ],
+	[ 'made_at', 4, $huge ],
+	[ 'since', 6, $minus ],
+	[ 'has_memory', 7, pack 'q', 2 ],
+	[ 'totals.reads', 9, $nan ],
+	[ 'totals.reads', 9, $infinity ],
+	[ 'rows.miss_ratio', 59, pack 'd', 1.5 ],
+	[ 'rows.reason', 64, pack 'q', 10 ],
+	[ 'rows.reason', 64, pack 'q', 1 << 32 ],
+	[ 'times.os.value', 100, pack 'd', -1 ],
+	[ 'times.measured', 104, pack 'q', 2 ],
+	[ 'relations.windows.pages', 110, $infinity ],
+	[ 'relations.nrows', 134, pack 'q', 52 ],
+	[ 'relations.rows.key', 137, $zero ],
+	[ 'relations.rows.key.fork', 138, pack 'q', 4 ],
+	[ 'relations.rows.key.fork', 138, $minus ],
+	[ 'storage.model', 1105, pack 'q', 6 ],
+	[ 'storage.data_bytes', 1106, $huge ],
+	[ 'storage.fits', 1112, pack 'q', 5 ],
+	[ 'storage.fixed.os_cache_pages', 1124, $huge ],
+	[ 'nmade', 1256, $minus ],
+	[ 'ring.state', 1280, pack 'q', 8 ],
+	[ 'watch.drift.mix.nrelations', 3862, pack 'q', 51 ],
+	[ 'begins_at', $hours, pack 'q', 1_000_000 ],
+	[ 'nbuffers', $hours + 1, $zero ],
+	[ 'seconds', $hours + 2, $nan ],
+	[ 'sizes.misses', $hours + 9, $minus_one ],
+	[ 'sizes.waiting_change', $hours + 16, $infinity ],
+	[ 'sizes.waiting_change_error', $hours + 117, $nan ],
+	[ 'taken_at', $fine, $minus ],
+	[ 'histogram.nread', $fine + 3, $zero ],
+	[ 'histogram.usage.buffers', $fine + 7, $minus ],
+	[ 'read_ms', $fine + 32, $nan ],
+	[ 'top_reads.key.fork', $fine + 37, pack 'q', 4 ],
+	[ 'top_reads.read_share', $fine + 38, pack 'd', 1.5 ]);
 for my $wrong (@wrong)
 {
 	my ($field, $position, $value) = @$wrong;
