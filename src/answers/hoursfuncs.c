@@ -34,7 +34,7 @@ add_best(Row *row, const PbpHour *hour)
 		return;
 	}
 	add_rounded(row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
-	add_quotient(row, -size->waiting_change / size->waiting_accesses * hour->accesses, hour->seconds);
+	add_quotient(row, (0 - size->waiting_change) / size->waiting_accesses * hour->accesses, hour->seconds);
 	add_quotient(row, size->waiting_change_error / size->waiting_accesses * hour->accesses, hour->seconds);
 }
 

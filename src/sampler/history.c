@@ -318,23 +318,33 @@ pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 	LWLockRelease(shared->lock);
 }
 
+/* Discards the first hours. */
+static void
+discard_hours(int n)
+{
+	shared->nhours -= n;
+	memmove(shared->hours, shared->hours + n, shared->nhours * sizeof(PbpHour));
+}
+
 /*
  * Likewise, in place of the newest hour or after it.  Later ones are discarded:
- * the machine's clock was set back.
+ * the machine's clock was set back.  So are those that are too old.
  */
 void
 pbp_put_hour(const PbpHour *hour, uint32 resets)
 {
+	int			nold = 0;
+
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
 		while (shared->nhours > 0 && shared->hours[shared->nhours - 1].begins_at >= hour->begins_at)
 			shared->nhours--;
-		if (shared->nhours == PBP_HOURS)
-		{
-			shared->nhours--;
-			memmove(shared->hours, shared->hours + 1, shared->nhours * sizeof(*hour));
-		}
+		while (nold < shared->nhours &&
+			   shared->hours[nold].begins_at <= hour->begins_at - PBP_HOURS * USECS_PER_HOUR)
+			nold++;
+		if (nold > 0)
+			discard_hours(nold);
 		shared->hours[shared->nhours++] = *hour;
 	}
 	LWLockRelease(shared->lock);

@@ -1,0 +1,182 @@
+# Hours have what the server has counted, follow the wall clock, and survive restarts, also with another size.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Server;
+use Test::More;
+
+my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
+my $node;
+{
+	local $ENV{SHIFT_CLOCK} = $shift;
+	$node = sampler_node('main', "timezone = 'UTC'\nlog_timezone = 'UTC'\ntrack_io_timing = on\n", 'shift_clock');
+}
+
+# Puts the clock of the server forward by as many seconds in all; 0 puts it right.
+sub shift_clock
+{
+	my ($seconds) = @_;
+	unlink $shift;
+	append_to_file($shift, $seconds) if $seconds;
+	return;
+}
+
+# As where a library cannot be preloaded.
+sub can_shift
+{
+	my $before = ask($node, 'SELECT now()');
+	shift_clock(36000);
+	my $can = ask($node, "SELECT now() > '$before'::timestamptz + interval '9 hours'") eq 't';
+	shift_clock(0);
+	return $can;
+}
+
+# What all hours have together, and what the server says of the same.
+my $hours = q{(SELECT sum(accesses) AS accesses, sum(miss_ratio * accesses) AS reads, sum(active_ms_per_second * seconds) AS active_ms,
+	sum(read_ms_per_second * seconds) AS read_ms FROM pgbufprobe_hours()) AS h};
+my $server = q{(SELECT sum(blks_hit + blks_read) AS accesses, sum(blks_read) AS reads, sum(active_time) AS active_ms,
+	sum(blk_read_time) AS read_ms FROM pg_stat_database) AS s};
+
+sub counts_of
+{
+	my ($from) = @_;
+	return split /\|/, ask($node, "SELECT accesses, reads, active_ms, read_ms FROM $from");
+}
+
+# ---------------------------------------------------------------------------
+# What the server counts
+
+make_pages($node);
+# The clock hand has to complete a pass before the first figures.
+ask($node, 'CALL load(4)');
+becomes_true($node, 'count(miss_ratio) > 0 AND min(seconds) > 0 FROM pgbufprobe_hours()', 'there is an hour');
+is(ask($node, q{SELECT bool_and(hour = date_trunc('hour', hour) AND hour <= now() AND in_decision AND seconds <= 3601
+		AND shared_buffers_bytes = 8192 * 2048) FROM pgbufprobe_hours()}), 't', 'it begins at an hour of the clock, and is of this size');
+sleep 2;
+my @before = (counts_of($hours), counts_of($server));
+ask($node, 'CALL load(10); SELECT pg_sleep(1)');
+my @named = ('accesses', 'reads', 'active time', 'waiting for reads');
+# The server's statistics of temporary files and rings count as well, up to 15; sessions that ask count on both sides.
+for my $i (0 .. 3)
+{
+	my $column = (qw(accesses reads active_ms read_ms))[$i];
+	becomes_true($node, "(s.$column - $before[$i + 4]) > 0 AND abs((h.$column - $before[$i]) / (s.$column - $before[$i + 4]) - 1) < 0.1 FROM $hours, $server",
+		"$named[$i]: as the server has counted");
+}
+becomes_true($node, "(SELECT sum(accesses) FROM pgbufprobe_history()) BETWEEN 0.99 * h.accesses AND 1.01 * h.accesses FROM $hours",
+	'entries of the history have the same accesses');
+
+# ---------------------------------------------------------------------------
+# Hours that do not count
+
+my $hour = ask($node, 'SELECT extract(hour FROM max(hour))::int FROM pgbufprobe_hours()');
+my $next = ($hour + 1) % 24;
+my $next_but_one = ($hour + 2) % 24;
+for my $case ([ "$hour-$next", 'f' ], [ "$next-$next_but_one", 't' ], [ "$next - $next_but_one, $hour-$next", 'f' ], [ "$next-$hour", 't' ], [ '', 't' ])
+{
+	my ($list, $expected) = @$case;
+	set($node, decision_skip_hours => $list);
+	becomes_true($node, "in_decision = '$expected' FROM pgbufprobe_hours() WHERE extract(hour FROM hour) = $hour ORDER BY hour DESC LIMIT 1",
+		"hours \"$list\" are left out: hour $hour " . ($expected eq 't' ? 'counts' : 'does not'));
+}
+for my $list ('2', '2-', '2-25', '3-3', '0-24', '2-5,', '2-5 7-8', '-1-3', 'night', '0-12, 12-24')
+{
+	has_error($node, "ALTER SYSTEM SET pgbufprobe.decision_skip_hours = '$list'", qr/22023: invalid value for parameter "pgbufprobe.decision_skip_hours": "\Q$list\E"/,
+		"hours \"$list\" are no list");
+}
+set($node, decision_skip_hours => "$hour-$next");
+ask($node, q{ALTER SYSTEM SET log_timezone = 'Etc/GMT-1'});
+$node->reload;
+becomes_true($node, "in_decision FROM pgbufprobe_hours() WHERE extract(hour FROM hour) = $hour ORDER BY hour DESC LIMIT 1",
+	'hours are those of log_timezone');
+ask($node, q{ALTER SYSTEM RESET log_timezone});
+set($node, decision_skip_hours => '');
+
+# ---------------------------------------------------------------------------
+# The wall clock
+
+my $can_shift = can_shift();
+SKIP:
+{
+	skip 'the clock of this server cannot be shifted', 9 if !$can_shift;
+	my ($n, $newest) = split /\|/, ask($node, 'SELECT count(*), max(hour) FROM pgbufprobe_hours()');
+	my $kept = ask($node, "SELECT string_agg(hour::text, ' ' ORDER BY hour) FROM pgbufprobe_hours() WHERE hour < '$newest'");
+	shift_clock(3600);
+	becomes_true($node, "count(*) = $n + 1 AND max(hour) = '$newest'::timestamptz + interval '1 hour' FROM pgbufprobe_hours()", 'an hour later: another one');
+	my $of_newest = "FROM pgbufprobe_hours() WHERE hour = '$newest'";
+	my $before = ask($node, "SELECT seconds, accesses $of_newest");
+	ask($node, 'CALL load(2)');
+	becomes_true($node, "accesses > 1000 FROM pgbufprobe_hours() ORDER BY hour DESC LIMIT 1", 'which has what happens now');
+	is(ask($node, "SELECT seconds, accesses $of_newest"), $before, 'and the one before remains as it is');
+
+	shift_clock(7 * 24 * 3600);
+	becomes_true($node, "count(*) = $n + 2 FROM pgbufprobe_hours()", 'a week later: all are there');
+	shift_clock(9 * 24 * 3600);
+	becomes_true($node, "count(*) = 2 AND min(hour) > '$newest'::timestamptz + interval '6 days' FROM pgbufprobe_hours()", 'after nine days, those of a week later remain');
+	shift_clock(7 * 24 * 3600 + 7200);
+	becomes_true($node, "count(*) = 2 AND max(hour) < '$newest'::timestamptz + interval '8 days' FROM pgbufprobe_hours()", 'the clock is put back: there is no hour of the future');
+
+	# Also if two hours follow each other, as when the worker was stopped for some.
+	my $second = ask($node, 'SELECT max(hour) FROM pgbufprobe_hours()');
+	becomes_true($node, "seconds > 0 FROM pgbufprobe_hours() WHERE hour = '$second'", 'it goes on');
+	shift_clock(7 * 24 * 3600);
+	becomes_true($node, 'count(*) = 1 FROM pgbufprobe_hours()', 'by two hours: the hour of that time goes on');
+	my $seconds = ask($node, 'SELECT seconds FROM pgbufprobe_hours()');
+	becomes_true($node, "seconds > $seconds FROM pgbufprobe_hours()", 'and counts');
+}
+
+# ---------------------------------------------------------------------------
+# Restarts
+
+shift_clock(0);
+becomes_true($node, 'min(hour) <= now() AND max(hour) <= now() FROM pgbufprobe_hours()', 'with the right time, there is no other hour');
+ask($node, 'CALL load(10)');
+my ($accesses, $hours_before) = split /\|/, ask($node, 'SELECT sum(accesses), count(*) FROM pgbufprobe_hours()');
+$node->restart;
+becomes_true($node, "sum(accesses) >= $accesses AND count(*) >= $hours_before FROM pgbufprobe_hours()", 'restarted: nothing is lost');
+$accesses = ask($node, 'SELECT sum(accesses) FROM pgbufprobe_hours()');
+ok(save_history($node), 'all is saved');
+$node->stop('immediate');
+$node->start;
+becomes_true($node, "sum(accesses) >= $accesses FROM pgbufprobe_hours()", 'stopped immediately: what was saved is there');
+
+my $size = 'SELECT shared_buffers_bytes / 8192 FROM pgbufprobe_hours() ORDER BY hour DESC LIMIT 1';
+$accesses = ask($node, 'SELECT sum(accesses) FROM pgbufprobe_hours()');
+$node->append_conf('postgresql.conf', 'shared_buffers = 4096');
+$node->restart;
+becomes_true($node, "($size) = 4096", 'another size: the hour that runs is about this one');
+is(ask($node, 'SELECT count(*) - count(DISTINCT hour) FROM pgbufprobe_hours()'), '0', 'another size: there is one row for each hour');
+cmp_ok(ask($node, 'SELECT sum(accesses) FROM pgbufprobe_hours()'), '>=', $accesses, 'another size: nothing is lost');
+# Far outside of the sizes that were estimated, only what the server has counted remains.
+$node->append_conf('postgresql.conf', 'shared_buffers = 65536');
+$node->restart;
+becomes_true($node, "($size) = 65536", 'far another size: likewise');
+cmp_ok(ask($node, 'SELECT sum(accesses) FROM pgbufprobe_hours()'), '>=', $accesses, 'far another size: nothing is lost');
+
+ask($node, 'SELECT pgbufprobe_history_reset()');
+becomes_true($node, "count(*) <= 1 AND coalesce(sum(accesses), 0) < 100000 FROM pgbufprobe_hours()", 'a reset: the hours begin again');
+
+# ---------------------------------------------------------------------------
+# A standby, another database, and no library
+
+my $standby = init_standby($node);
+$standby->start;
+becomes_true($standby, 'count(*) = 1 AND max(seconds) > 0 FROM pgbufprobe_hours()', 'a standby has hours of its own');
+ask($standby, "$by_index SELECT sum(length(page)) FROM pages");
+becomes_true($standby, 'sum(accesses) >= 3 * 2048 FROM pgbufprobe_hours()', 'with what it has read');
+$standby->stop;
+
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION pgbufprobe');
+is($node->safe_psql('other', 'BEGIN READ ONLY; SELECT count(*) > 0 FROM pgbufprobe_hours()'), 't', 'another database, read-only: the same hours');
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
+$node->restart;
+has_error($node, 'SELECT * FROM pgbufprobe_hours()', qr/55000: pgbufprobe must be loaded via shared_preload_libraries/, 'not preloaded: an error says so');
+$node->stop;
+has_no_crash($_) for $node, $standby;
+
+done_testing();

@@ -1,0 +1,100 @@
+# How long sessions wait for reads, at today's size and at others, by the server's own times and by those of probes. The
+# server believes to be on a machine with little memory, so that its small pool has a small page cache below it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Server;
+use Test::More;
+
+my $node;
+{
+	local $ENV{LITTLE_MEMORY} = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
+	append_to_file($ENV{LITTLE_MEMORY}, "MemTotal: 300000 kB\nMemFree: 60000 kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+	$node = sampler_node('main', "track_io_timing = on\n", 'little_memory');
+}
+make_pages($node);
+
+# Loads, with pages that come from storage now and then, until something is so.
+sub load_until
+{
+	my ($query) = @_;
+	for (1 .. 40)
+	{
+		return 1 if ask($node, "SELECT $query") eq 't';
+		ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
+		ask($node, 'CALL load(4)');
+	}
+	return 0;
+}
+
+my $today = q{FROM pgbufprobe_advice() WHERE size_factor = 1};
+my $can_know = ask($node, q{SELECT trustworthy FROM pgbufprobe_os_cache('pages')}) eq 't';
+if (!$can_know)
+{
+	$node->stop;
+	plan skip_all => 'the page cache of this file system is unknown';
+}
+
+# ---------------------------------------------------------------------------
+# With the server's own times
+
+ok(load_until("read_ms_low IS NOT NULL $today"), 'it becomes known how long sessions wait');
+is(ask($node, "SELECT read_ms_low > 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high $today"), 't', 'within an interval');
+# The mean of the reads that the advice remembers is that of the last minute. Both change while pages are dropped.
+is(ask($node, qq{
+	SELECT a.estd_read_ms_per_second / (a.estd_miss_ratio * h.accesses / h.seconds * s.blk_read_time / s.blks_read) BETWEEN 0.1 AND 10
+	  FROM (SELECT * $today) AS a, (SELECT sum(accesses) AS accesses, sum(seconds) AS seconds FROM pgbufprobe_hours()) AS h,
+	       (SELECT sum(blk_read_time) AS blk_read_time, sum(blks_read) AS blks_read FROM pg_stat_database) AS s}), 't', 'as long as the server says');
+ok(load_until(q{count(read_ms_low) >= 3 FROM pgbufprobe_advice()}), 'and at other sizes');
+is(ask($node, q{SELECT bool_and(read_ms_low >= 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high) FROM pgbufprobe_advice()
+	WHERE read_ms_low IS NOT NULL}), 't', 'each within its interval');
+is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE read_ms_low IS NULL <> (read_ms_high IS NULL)
+	OR read_ms_low IS NOT NULL AND estd_read_ms_per_second IS NULL OR estd_read_ms_per_second IS NOT NULL AND estd_storage_ratio IS NULL}), '0', 'no interval without an estimate');
+becomes_true($node, 'bool_and(estd_write_ratio BETWEEN 0 AND estd_miss_ratio + 0.5) AND count(*) FILTER (WHERE (estd_write_ratio IS NULL) <> (estd_miss_ratio IS NULL)) = 0
+	FROM pgbufprobe_advice() WHERE mark IS DISTINCT FROM $$all data$$', 'each size has writes if it has misses');
+
+# Dirty pages are evicted more often from a small pool.
+ask($node, q{DO $$ BEGIN FOR i IN 1 .. 6 LOOP UPDATE pages SET page = page WHERE id % 8 = i; COMMIT; PERFORM pg_sleep(0.3); END LOOP; END $$});
+becomes_true($node, 'estd_write_ratio > 0 FROM pgbufprobe_advice() WHERE size_factor = 1', 'pages that were changed are written when they are evicted');
+
+ok(load_until('count(best_bytes) > 0 FROM pgbufprobe_hours()'), 'an hour says which size would have been best');
+is(ask($node, q{SELECT bool_and(storage_ratio BETWEEN 0 AND miss_ratio + 0.1 AND saved_ms_per_second >= 0
+		AND (best_bytes = shared_buffers_bytes) = (saved_ms_per_second = 0) AND saved_ms_per_second_error <= saved_ms_per_second)
+	FROM pgbufprobe_hours() WHERE best_bytes IS NOT NULL}), 't', 'another size only if it saves more than the error');
+
+# ---------------------------------------------------------------------------
+# Without them
+
+my $width = "(read_ms_high - read_ms_low) / estd_read_ms_per_second $today";
+my $with_times = ask($node, "SELECT $width");
+ask($node, 'ALTER SYSTEM SET track_io_timing = off');
+$node->reload;
+ok(load_until("(SELECT $width) > $with_times"), 'without the server\'s own times, it is less certain');
+my $waited = 'SELECT sum(read_ms_per_second * seconds) FROM pgbufprobe_hours()';
+my $before = ask($node, $waited);
+my $measured = ask($node, 'SELECT sum(blk_read_time) FROM pg_stat_database');
+ask($node, 'CALL load(4)');
+becomes_true($node, "($waited) > $before", 'but counted');
+is(ask($node, "SELECT sum(blk_read_time) - $measured FROM pg_stat_database"), '0', 'although the server has timed nothing');
+
+# ---------------------------------------------------------------------------
+# Without a page cache
+
+set($node, os_cache => 'off');
+becomes_true($node, 'count(estd_miss_ratio) > 0 AND count(estd_read_ms_per_second) = 0 AND count(read_ms_low) = 0 FROM pgbufprobe_advice()',
+	'without the page cache, the waiting is unknown');
+ask($node, 'CALL load(2)');
+becomes_true($node, 'bool_and(read_ms_per_second IS NULL) AND sum(accesses) > 0 FROM (SELECT * FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 5) AS h WHERE miss_ratio > 0.1',
+	'also in the history');
+ask($node, 'ALTER SYSTEM SET track_io_timing = on');
+$node->reload;
+ask($node, 'CALL load(4)');
+becomes_true($node, 'bool_or(read_ms_per_second > 0) FROM (SELECT * FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 20) AS h',
+	'unless the server times its reads');
+
+$node->stop;
+has_no_crash($node);
+done_testing();

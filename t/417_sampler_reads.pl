@@ -1,0 +1,93 @@
+# Entries of the history have the accesses, the misses, and the relations with the most reads; those of five minutes have
+# sums of the others, and survive restarts.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Server;
+use Test::More;
+
+my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
+my $node;
+{
+	local $ENV{SHIFT_CLOCK} = $shift;
+	$node = sampler_node('main', "pgbufprobe.history_interval = 1s\npgbufprobe.advice_memory = 1MB\n", 'shift_clock');
+}
+
+# ---------------------------------------------------------------------------
+# The relations with the most reads
+
+make_pages($node);
+ask($node, 'CREATE TABLE few AS SELECT i AS id, repeat($$x$$, 5000) AS page FROM generate_series(1, 100) i');
+ask($node, 'CALL load(6)');
+my $newest = 'FROM (SELECT * FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 30) AS h';
+becomes_true($node, "bool_or(top_relations[1] = 'pages' AND top_read_fractions[1] > 0.8) $newest", 'a table that is read is the first');
+is(ask($node, 'SELECT string_agg(h::text, $$ $$) FROM (SELECT top_relations, top_read_fractions FROM pgbufprobe_history()) AS h
+	WHERE (top_relations IS NULL) <> (top_read_fractions IS NULL) OR cardinality(top_relations) <> cardinality(top_read_fractions)
+	   OR cardinality(top_relations) NOT BETWEEN 1 AND 5 OR (SELECT sum(f) > 1.001 OR min(f) < 0 FROM unnest(top_read_fractions) AS f)
+	   OR top_read_fractions <> (SELECT array_agg(f ORDER BY f DESC) FROM unnest(top_read_fractions) AS f)
+	   OR (SELECT count(*) <> count(DISTINCT r) FROM unnest(top_relations) AS r)'), '', 'there are up to five, each once, and the largest share is the first');
+is(ask($node, q{SELECT bool_and(miss_ratio BETWEEN 0 AND 1 AND accesses > 0) AND bool_or(miss_ratio > 0.1) FROM pgbufprobe_history() WHERE miss_ratio IS NOT NULL}),
+	't', 'entries have misses');
+is(ask($node, q{SELECT count(*) FROM pgbufprobe_history() WHERE (accesses = 0) <> (miss_ratio IS NULL)}), '0', 'if there were accesses');
+
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION pgbufprobe');
+like($node->safe_psql('other', q{SELECT top_relations[1] FROM pgbufprobe_history() WHERE top_read_fractions[1] > 0.8 ORDER BY accesses DESC LIMIT 1}),
+	qr{^base/\d+/\d+ in database postgres$}, 'in another database: its file and its database');
+my $file = ask($node, q{SELECT pg_relation_filepath('pages')});
+ask($node, 'CREATE SCHEMA "Of Mine"; ALTER TABLE pages SET SCHEMA "Of Mine"');
+my $first = q{SELECT top_relations[1] FROM pgbufprobe_history() WHERE top_read_fractions[1] > 0.8 ORDER BY accesses DESC LIMIT 1};
+is(ask($node, $first), '"Of Mine".pages', 'in another schema: its name as SQL has it');
+ask($node, 'DROP TABLE "Of Mine".pages');
+is(ask($node, $first), $file, 'dropped: its file');
+ask($node, 'DROP SCHEMA "Of Mine"');
+
+# ---------------------------------------------------------------------------
+# Five minutes
+
+has_error($node, q{SELECT * FROM pgbufprobe_history('nonsense')}, qr/22023: unrecognized resolution: "nonsense"/, 'an unknown resolution is an error');
+ask($node, 'DROP PROCEDURE load');
+make_pages($node);
+ask($node, 'SELECT pgbufprobe_history_reset()');
+becomes_true($node, 'count(*) >= 1 FROM pgbufprobe_history()', 'samples are taken');
+SKIP:
+{
+	my $now = ask($node, 'SELECT now()');
+	append_to_file($shift, '300');
+	skip 'the clock of this server cannot be shifted', 9 if ask($node, "SELECT now() < '$now'::timestamptz + interval '290 s'") eq 't';
+	becomes_true($node, 'count(*) = 1 FROM pgbufprobe_history($$coarse$$)', 'five minutes later: an entry');
+	ask($node, 'CALL load(6)');
+	unlink $shift;
+	append_to_file($shift, '600');
+	becomes_true($node, 'count(*) = 2 FROM pgbufprobe_history($$coarse$$)', 'and another one');
+	is(ask($node, qq{
+		SELECT abs(c.seconds - f.seconds) < 0.05 * f.seconds, c.accesses = f.accesses, abs(c.reads - f.reads) <= 0.001 * f.reads + count_of_fine, c.looks = f.looks
+		  FROM (SELECT sum(seconds) AS seconds, sum(accesses) AS accesses, sum(accesses * miss_ratio) AS reads, sum(looks) AS looks, max(taken_at) AS until
+		          FROM pgbufprobe_history('coarse')) AS c,
+		       LATERAL (SELECT count(*) AS count_of_fine, sum(seconds) AS seconds, sum(accesses) AS accesses, sum(accesses * miss_ratio) AS reads, sum(looks) AS looks
+		          FROM pgbufprobe_history() WHERE taken_at <= c.until) AS f}), 't|t|t|t', 'both have sums of the entries before');
+	is(ask($node, q{SELECT top_relations[1], top_read_fractions[1] > 0.8 FROM pgbufprobe_history('coarse') ORDER BY accesses DESC LIMIT 1}), 'pages|t',
+		'and the relation with the most reads in these five minutes');
+	is(ask($node, q{SELECT bool_and(f.usagecounts = c.usagecounts AND f.ticks = c.ticks AND f.dirty = c.dirty) FROM pgbufprobe_history('coarse') AS c
+			JOIN pgbufprobe_history() AS f USING (taken_at)}), 't', 'the pool is that of the last entry');
+	my $entries = ask($node, q{SELECT sum(accesses), max(taken_at) FROM pgbufprobe_history('coarse')});
+	my ($sum, $until) = split /\|/, $entries;
+	$node->restart;
+	is(ask($node, qq{SELECT sum(accesses), max(taken_at) FROM pgbufprobe_history('coarse') WHERE taken_at <= '$until'}), $entries, 'restarted: they are there');
+	$node->stop('immediate');
+	$node->start;
+	is(ask($node, qq{SELECT sum(accesses), max(taken_at) FROM pgbufprobe_history('coarse') WHERE taken_at <= '$until'}), $entries, 'crashed: likewise');
+	# Most of them have another pool.
+	$node->append_conf('postgresql.conf', "shared_buffers = 4096\npgbufprobe.history_size = 10\n");
+	$node->restart;
+	is(ask($node, qq{SELECT sum(accesses), max(taken_at) FROM pgbufprobe_history('coarse') WHERE taken_at <= '$until'}), $entries, 'another size, and a shorter history: likewise');
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	is(ask($node, q{SELECT count(*) FROM pgbufprobe_history('coarse')}), '0', 'a reset: there are none');
+}
+
+$node->stop;
+has_no_crash($node);
+done_testing();
