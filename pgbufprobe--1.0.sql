@@ -613,6 +613,27 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 8 COST 100000;
 COMMENT ON FUNCTION pgbufprobe_checkup() IS
 'is my shared_buffers right? Common questions, each answered in a sentence';
 
+CREATE FUNCTION pgbufprobe_verdict(
+    OUT verdict text,                   -- fine, look, act or unknown: that of the checkup
+    OUT confidence text,                -- sure, likely or unknown
+    OUT basis text,                     -- waiting in hours, waiting now, storage reads or misses; NULL: unknown
+    OUT today_bytes bigint,             -- shared_buffers
+    OUT advised_bytes bigint,           -- the same if it should be kept; NULL: unknown
+    OUT equal_from_bytes bigint,        -- sizes that are as good as the best one
+    OUT equal_to_bytes bigint,
+    OUT read_ms_per_second double precision,            -- that all sessions wait for reads today
+    OUT advised_read_ms_per_second double precision,    -- and with the advised size
+    OUT saved_ms_per_second double precision,           -- NULL: today's size should be kept, or times are unknown
+    OUT saved_ms_low double precision,                  -- its 95 % interval
+    OUT saved_ms_high double precision,
+    OUT work_ms_per_second double precision,            -- that sessions work; NULL: unknown
+    OUT seen_seconds double precision,  -- of the hours that decide
+    OUT note text)
+AS 'MODULE_PATHNAME', 'pgbufprobe_verdict'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION pgbufprobe_verdict() IS
+'which size should shared_buffers have? The first answer of the checkup in figures, for programs';
+
 -- ---------------------------------------------------------------------------
 -- Views for collectors
 -- ---------------------------------------------------------------------------
@@ -859,6 +880,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_carry_over_progress() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_verdict() TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_pool TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_clock TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_victim TO pg_monitor;

@@ -3,10 +3,11 @@
  * decision.c
  *	  Which of the sizes of the pool is best, and whether that is certain.
  *
- * Memory is fixed, so a larger pool leaves less to the page cache, and what
- * counts is storage reads.  Where these are unknown, misses of
- * the pool decide.  Another size must be better by more than the error, and by
- * enough to matter; otherwise today's is kept.
+ * What counts is how long sessions wait for reads, in all hours that were seen.
+ * Where that is unknown, storage reads decide, and where these are, misses of the
+ * pool.  Memory is fixed: a larger pool leaves less to the page cache.  Another
+ * size must be better by more than the error, and by enough to matter; otherwise
+ * today's is kept.  What was advised once stays until a size is certainly better.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +36,7 @@
 typedef struct Threshold
 {
 	double		share;			/* of what today's size has */
-	double		accesses;		/* of all block accesses */
+	double		least;			/* in the unit of the figures */
 } Threshold;
 
 /*
@@ -45,48 +46,191 @@ typedef struct Threshold
 static const Threshold storage_threshold = {0.1, 0.001};
 static const Threshold miss_threshold = {0.2, 0.01};
 
-/* An estimate by which sizes are compared. */
-typedef struct Estimate
-{
-	double		ratio;			/* NaN: unknown */
-	double		change_error;	/* of the difference to today's */
-} Estimate;
+/* Of the time that sessions work, or if that is unknown, milliseconds in a second. */
+#define SHARE_OF_WORK		0.01
+#define LEAST_WAITING		5.0
+#define SHARE_OF_WAITING	0.1
 
-static Estimate
-estimate_of(const PbpDecisionInput *input, bool by_storage, int size)
-{
-	const PbpAdviceRow *misses = &input->misses[size];
+/* Share of today's figure by which a size that is closer to today's may be worse. */
+#define TOLERATED_LOSS		0.03
 
-	if (!input->fits[size])
-		return (Estimate) {NAN, NAN};
-	if (!by_storage)
-		return (Estimate) {misses->miss_ratio, misses->change_error};
-	return (Estimate) {input->storage[size].storage_ratio, input->storage[size].change_error};
+/* Of the accesses of all hours, those in which a size must have been known. */
+#define KNOWN_HOURS			0.8
+
+/* Share of the wanted hours that must have been seen. */
+#define SEEN_HOURS			0.9
+
+#define SECONDS_PER_HOUR	3600.0
+
+/* ---- figures ---- */
+
+static PbpChoice
+choice_of_ratio(double ratio, double error, double today, double change_error)
+{
+	return (PbpChoice) {ratio, error, ratio - today, change_error};
 }
 
-/* True if an estimate is lower than another by enough to matter. */
-static bool
-is_much_lower(Estimate one, Estimate other, Threshold threshold)
+/* In a second of all hours, as if the size had always been known. */
+static PbpChoice
+choice_of_hours(const PbpHoursSum *sum, int i)
 {
-	double		saved = other.ratio - one.ratio;
+	const PbpSizeSum *size = &sum->sizes[i];
+	double		scale = sum->accesses / size->waiting_accesses / sum->seconds;
 
-	return saved > threshold.share * other.ratio && saved > threshold.accesses;
+	if (pbp_known_waiting(sum, i) < KNOWN_HOURS)
+		return (PbpChoice) {NAN, NAN, NAN, NAN};
+	return (PbpChoice)
+	{
+		size->waiting_ms * scale, size->waiting_error * scale, size->waiting_change * scale,
+		size->waiting_change_error * scale
+	};
+}
+
+static PbpChoice
+choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
+{
+	const PbpAdviceRow *misses = &input->misses[i];
+
+	switch (basis)
+	{
+		case PBP_BY_HOURS:
+			return choice_of_hours(input->hours, i);
+		case PBP_BY_WAITING:
+			return (PbpChoice) {input->waiting[i].ms, input->waiting[i].error, input->waiting[i].change, input->waiting[i].change_error};
+		case PBP_BY_STORAGE:
+			return choice_of_ratio(input->storage[i].storage_ratio, input->storage[i].uncertainty,
+								   input->storage[PBP_ADVICE_BASELINE].storage_ratio, input->storage[i].change_error);
+		case PBP_BY_MISSES:
+			break;
+	}
+	return choice_of_ratio(misses->miss_ratio, misses->uncertainty, input->misses[PBP_ADVICE_BASELINE].miss_ratio, misses->change_error);
+}
+
+/* Figures of all sizes that may be advised. */
+static void
+set_choices(const PbpDecisionInput *input, PbpDecision *decision)
+{
+	/* misses only become fewer, and what the page cache loses is unknown */
+	int			largest = decision->basis == PBP_BY_MISSES ? PBP_ADVICE_DOUBLE : PBP_ADVICE_FACTORS - 1;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		decision->choices[i] = i <= largest && (i == PBP_ADVICE_BASELINE || input->fits[i]) ?
+			choice_of(input, decision->basis, i) : (PbpChoice) {NAN, NAN, NAN, NAN};
+}
+
+static PbpDecisionBasis
+basis_of(const PbpDecisionInput *input)
+{
+	if (input->hours != NULL && input->hours->seconds >= SECONDS_PER_HOUR &&
+		pbp_known_waiting(input->hours, PBP_ADVICE_BASELINE) >= KNOWN_HOURS)
+		return PBP_BY_HOURS;
+	if (input->waiting != NULL && !isnan(input->waiting[PBP_ADVICE_BASELINE].ms))
+		return PBP_BY_WAITING;
+	return input->storage != NULL && input->storage[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_KNOWN ?
+		PBP_BY_STORAGE : PBP_BY_MISSES;
+}
+
+static Threshold
+threshold_of(const PbpDecision *decision)
+{
+	switch (decision->basis)
+	{
+		case PBP_BY_MISSES:
+			return miss_threshold;
+		case PBP_BY_STORAGE:
+			return storage_threshold;
+		case PBP_BY_WAITING:
+		case PBP_BY_HOURS:
+			break;
+	}
+	return (Threshold)
+	{
+		SHARE_OF_WAITING, decision->active_ms > 0 ? SHARE_OF_WORK * decision->active_ms : LEAST_WAITING
+	};
+}
+
+/* ---- comparisons ---- */
+
+/* What must be saved to matter. */
+static double
+least_saving(const PbpDecision *decision)
+{
+	Threshold	threshold = threshold_of(decision);
+
+	return fmax(threshold.share * decision->choices[PBP_ADVICE_BASELINE].value, threshold.least);
+}
+
+static bool
+is_certainly_better(const PbpChoice *choice)
+{
+	return choice->change < -choice->change_error;
 }
 
 /*
- * True if it is lower than today's by more than the error of the difference.  Both
- * come from one sample and one model, so most of their errors cancel out.
+ * True if this size is not certainly worse than another one.  The difference of
+ * both is at most as uncertain as both differences to today's size together.
  */
 static bool
-is_certainly_lower(Estimate one, Estimate today)
+is_equal(const PbpDecision *decision, int i, int best)
 {
-	return today.ratio - one.ratio > one.change_error;
+	const PbpChoice *choice = &decision->choices[i];
+	const PbpChoice *lowest = &decision->choices[best];
+
+	return !isnan(choice->change) &&
+		choice->change - lowest->change <= fmax(hypot(choice->change_error, lowest->change_error),
+												TOLERATED_LOSS * decision->choices[PBP_ADVICE_BASELINE].value);
+}
+
+/* The other size with the lowest figure; -1: none is known. */
+static int
+lowest_of(const PbpDecision *decision)
+{
+	int			lowest = -1;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (i != PBP_ADVICE_BASELINE && !isnan(decision->choices[i].change) &&
+			(lowest < 0 || decision->choices[i].change < decision->choices[lowest].change))
+			lowest = i;
+	return lowest;
+}
+
+/* The size that is best for certain: an uncertain figure says little, however low it is. */
+static int
+best_of(const PbpDecision *decision)
+{
+	int			best = PBP_ADVICE_BASELINE;
+	double		lowest = 0;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		const PbpChoice *choice = &decision->choices[i];
+
+		if (choice->change + choice->change_error < lowest)
+		{
+			lowest = choice->change + choice->change_error;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* All sizes around the best one that are as good. */
+static void
+set_equals(PbpDecision *decision)
+{
+	int			best = best_of(decision);
+
+	decision->equal_from = decision->equal_to = best;
+	while (decision->equal_from > 0 && is_equal(decision, decision->equal_from - 1, best))
+		decision->equal_from--;
+	while (decision->equal_to + 1 < PBP_ADVICE_FACTORS && is_equal(decision, decision->equal_to + 1, best))
+		decision->equal_to++;
 }
 
 static bool
-is_clearly_lower(Estimate one, Estimate today, Threshold threshold)
+is_among_equals(const PbpDecision *decision, int i)
 {
-	return is_certainly_lower(one, today) && is_much_lower(one, today, threshold);
+	return i >= decision->equal_from && i <= decision->equal_to;
 }
 
 /* As a factor, in either direction. */
@@ -96,63 +240,40 @@ step_to(int size)
 	return fabs(log(pbp_advice_factor(size)));
 }
 
-/* What sizes are compared by. */
-typedef struct Comparison
-{
-	const PbpDecisionInput *input;
-	bool		by_storage;
-	Threshold	threshold;
-	int			largest;		/* size that may be advised */
-} Comparison;
-
-/* True if this size is an alternative, and clearly better than today's if it must be. */
+/* True if what was advised before may still be: nothing is certainly better, and it saves something. */
 static bool
-is_candidate(const Comparison *comparison, int size, bool clearly_better)
+stays_advised(const PbpDecision *decision, int before)
 {
-	Estimate	today = estimate_of(comparison->input, comparison->by_storage, PBP_ADVICE_BASELINE);
-	Estimate	estimate = estimate_of(comparison->input, comparison->by_storage, size);
-
-	if (size == PBP_ADVICE_BASELINE || isnan(estimate.ratio))
-		return false;
-	return !clearly_better || is_clearly_lower(estimate, today, comparison->threshold);
-}
-
-/* The candidate with the lowest estimate; -1: there is none. */
-static int
-best_size(const Comparison *comparison, bool clearly_better)
-{
-	double		lowest = INFINITY;
-	int			best = -1;
-
-	for (int i = 0; i <= comparison->largest; i++)
-	{
-		double		ratio = estimate_of(comparison->input, comparison->by_storage, i).ratio;
-
-		if (is_candidate(comparison, i, clearly_better) && ratio < lowest)
-		{
-			lowest = ratio;
-			best = i;
-		}
-	}
-	return best;
+	return before >= 0 && before != PBP_ADVICE_BASELINE && is_among_equals(decision, before) &&
+		decision->choices[before].change < -least_saving(decision) / 2;
 }
 
 /*
- * Of the sizes that are clearly better than today's, the smallest step that is
- * not much worse than the best one.  The baseline if there is none.
+ * Of the sizes that are as good as the best and hardly worse in their figures,
+ * the one closest to today's that is certainly better than that.  The baseline if
+ * there is none.
  */
 static int
-advised_size(const Comparison *comparison)
+advised_size(const PbpDecision *decision, int before)
 {
-	int			best = best_size(comparison, true);
-	int			advised = best;
+	int			best = best_of(decision);
+	double		tolerated = TOLERATED_LOSS * decision->choices[PBP_ADVICE_BASELINE].value;
+	int			advised = PBP_ADVICE_BASELINE;
 
-	for (int i = 0; best >= 0 && i <= comparison->largest; i++)
-		if (is_candidate(comparison, i, true) && step_to(i) < step_to(advised) &&
-			!is_much_lower(estimate_of(comparison->input, comparison->by_storage, best),
-						   estimate_of(comparison->input, comparison->by_storage, i), comparison->threshold))
+	if (stays_advised(decision, before))
+		return before;
+	if (is_among_equals(decision, PBP_ADVICE_BASELINE))
+		return PBP_ADVICE_BASELINE;
+	for (int i = decision->equal_from; i <= decision->equal_to; i++)
+	{
+		const PbpChoice *choice = &decision->choices[i];
+
+		if (is_certainly_better(choice) && choice->change < -least_saving(decision) &&
+			choice->change - decision->choices[best].change <= tolerated &&
+			(advised == PBP_ADVICE_BASELINE || step_to(i) < step_to(advised)))
 			advised = i;
-	return best < 0 ? PBP_ADVICE_BASELINE : advised;
+	}
+	return advised;
 }
 
 /* True if this size will become known when more has been read. */
@@ -192,70 +313,122 @@ learned_share(const PbpDecisionInput *input)
 	return learned;
 }
 
-/* True if so few accesses wait for storage that no other size matters. */
+/* True if so little is waited for that no other size matters. */
 static bool
-waits_for_little(const PbpDecisionInput *input)
+waits_for_little(const PbpDecision *decision)
 {
-	const PbpAdviceStorageRow *today = input->storage ? &input->storage[PBP_ADVICE_BASELINE] : NULL;
-
-	return today != NULL && today->reason == PBP_STORAGE_KNOWN &&
-		today->storage_ratio <= storage_threshold.accesses;
+	return decision->basis != PBP_BY_MISSES &&
+		decision->choices[PBP_ADVICE_BASELINE].value <= threshold_of(decision).least;
 }
 
+/* True if the page cache serves nearly all misses now. */
 static bool
 serves_nearly_all(const PbpDecisionInput *input)
 {
-	return input->storage[PBP_ADVICE_BASELINE].storage_ratio <=
+	return input->storage != NULL && input->storage[PBP_ADVICE_BASELINE].storage_ratio <=
 		(1 - NEARLY_ALL) * input->misses[PBP_ADVICE_BASELINE].miss_ratio;
 }
 
 /* When today's size can be compared with others. */
-static void
+static PbpDecisionKind
 compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 {
-	Comparison	comparison = {
-		.input = input,
-		.by_storage = decision->by_storage,
-		.threshold = decision->by_storage ? storage_threshold : miss_threshold,
-		/* misses only become fewer, and what the page cache loses is unknown */
-		.largest = decision->by_storage ? PBP_ADVICE_FACTORS - 1 : PBP_ADVICE_DOUBLE,
-	};
-
-	decision->best = best_size(&comparison, false);
-	decision->size = advised_size(&comparison);
-	if (decision->best >= 0)
-		decision->matters_too_little = is_certainly_lower(estimate_of(input, decision->by_storage, decision->best),
-														  estimate_of(input, decision->by_storage, PBP_ADVICE_BASELINE));
+	decision->best = lowest_of(decision);
+	decision->size = advised_size(decision, input->advised_before);
 	if (decision->size != PBP_ADVICE_BASELINE)
-		decision->kind = PBP_TAKE;
-	else if (decision->by_storage && serves_nearly_all(input))
-		decision->kind = PBP_KEEP_CACHED;
-	else
-		decision->kind = PBP_KEEP;
+		return PBP_TAKE;
+	decision->matters_too_little = decision->best >= 0 && is_certainly_better(&decision->choices[decision->best]);
+	return serves_nearly_all(input) ? PBP_KEEP_CACHED : PBP_KEEP;
+}
+
+/* Nothing of today has to be known where the hours before decide. */
+static PbpDecisionKind
+kind_by_hours(const PbpDecisionInput *input, PbpDecision *decision)
+{
+	const PbpSizeSum *today = &input->hours->sizes[PBP_ADVICE_BASELINE];
+
+	if (today->misses < FEW_MISSES * today->accesses)
+		return PBP_KEEP_FEW_READS;
+	return waits_for_little(decision) ? PBP_KEEP_CACHED : compare_sizes(input, decision);
+}
+
+static PbpDecisionKind
+kind_by_now(const PbpDecisionInput *input, PbpDecision *decision)
+{
+	const PbpAdviceRow *today = &input->misses[PBP_ADVICE_BASELINE];
+
+	if (!input->evicted)
+		return PBP_KEEP_UNUSED;
+	if (today->reason != PBP_ADVICE_KNOWN)
+		return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
+	if (input->watched_seconds < ENOUGH_SECONDS)
+		return PBP_DECIDE_SHORT;
+	if (today->miss_ratio < FEW_MISSES)
+		return PBP_KEEP_FEW_READS;
+	if (waits_for_little(decision))
+		return PBP_KEEP_CACHED;
+	if (input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_UNSEEN)
+		return PBP_DECIDE_UNKNOWN;
+	return decision->learned_share < 1 ? PBP_DECIDE_EARLY : compare_sizes(input, decision);
+}
+
+/* ---- how certain it is ---- */
+
+/* True if no size is known that may be better by enough to matter. */
+static bool
+none_can_be_better(const PbpDecision *decision)
+{
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (decision->choices[i].change - decision->choices[i].change_error < -least_saving(decision))
+			return false;
+	return decision->best >= 0;
+}
+
+static PbpConfidence
+confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
+{
+	bool		is_certain = decision->kind == PBP_TAKE ? is_certainly_better(&decision->choices[decision->size]) :
+		decision->kind != PBP_KEEP || none_can_be_better(decision);
+
+	if (decision->kind <= PBP_DECIDE_EARLY)
+		return PBP_UNSURE;
+	return is_certain && !input->doubtful && decision->basis >= PBP_BY_WAITING &&
+		decision->seen_seconds >= SEEN_HOURS * SECONDS_PER_HOUR * input->wanted_hours ? PBP_SURE : PBP_LIKELY;
+}
+
+/* Memory that nobody needs is no reason to take some from the pool. */
+static PbpVerdict
+verdict_of(const PbpDecisionInput *input, const PbpDecision *decision)
+{
+	bool		is_smaller = decision->size < PBP_ADVICE_BASELINE;
+
+	if (decision->confidence == PBP_UNSURE)
+		return PBP_VERDICT_UNKNOWN;
+	if (decision->kind != PBP_TAKE)
+		return PBP_VERDICT_FINE;
+	return decision->confidence == PBP_SURE && !(is_smaller && input->spare_memory) ? PBP_VERDICT_ACT : PBP_VERDICT_LOOK;
 }
 
 PbpDecision
 pbp_decide(const PbpDecisionInput *input)
 {
-	const PbpAdviceRow *today = &input->misses[PBP_ADVICE_BASELINE];
-	PbpDecision decision = {.size = PBP_ADVICE_BASELINE,.best = -1,.learned_share = learned_share(input)};
+	PbpDecision decision = {
+		.basis = basis_of(input),.size = PBP_ADVICE_BASELINE,.best = -1,.equal_from = -1,.equal_to = -1,
+		.learned_share = learned_share(input),
+	};
 
-	decision.by_storage = input->storage != NULL &&
-		input->storage[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_KNOWN;
-	if (today->reason != PBP_ADVICE_KNOWN)
-		decision.kind = today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
-	else if (input->watched_seconds < ENOUGH_SECONDS)
-		decision.kind = PBP_DECIDE_SHORT;
-	else if (today->miss_ratio < FEW_MISSES)
-		decision.kind = PBP_KEEP_FEW_READS;
-	else if (waits_for_little(input))
-		decision.kind = PBP_KEEP_CACHED;
-	else if (input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_UNSEEN)
-		decision.kind = PBP_DECIDE_UNKNOWN;
-	else if (decision.learned_share < 1)
-		decision.kind = PBP_DECIDE_EARLY;
-	else
-		compare_sizes(input, &decision);
+	if (input->hours != NULL && input->hours->seconds > 0)
+	{
+		decision.seen_seconds = input->hours->seconds;
+		decision.wanted_seconds = input->hours->wanted_seconds;
+		decision.active_ms = input->hours->active_ms / input->hours->seconds;
+	}
+	set_choices(input, &decision);
+	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
+		set_equals(&decision);
+	decision.kind = decision.basis == PBP_BY_HOURS ? kind_by_hours(input, &decision) : kind_by_now(input, &decision);
+	decision.confidence = confidence_of(input, &decision);
+	decision.verdict = verdict_of(input, &decision);
 	return decision;
 }
 

@@ -8,41 +8,90 @@
 #ifndef PBP_DECISION_H
 #define PBP_DECISION_H
 
-#include "advice/advice.h"
+#include "advice/hoursum.h"
 
 /* What is known of all sizes, in arrays by size. */
 typedef struct PbpDecisionInput
 {
 	const bool *fits;			/* into memory, as far as known */
-	const PbpAdviceRow *misses;
+	const PbpAdviceRow *misses; /* now, like the next two */
 	const PbpAdviceStorageRow *storage; /* while memory is fixed; NULL: this
 										 * will not become known */
+	const PbpWaiting *waiting;	/* in a second; NULL: unknown */
+	const PbpHoursSum *hours;	/* of today's size; NULL: none were seen */
 	double		watched_seconds;	/* since learning began */
+	double		wanted_hours;	/* that must have been seen */
+	int			advised_before; /* size; -1: nothing was */
+	bool		evicted;		/* any page since the server started */
+	bool		spare_memory;	/* the page cache could hold all data */
+	bool		doubtful;		/* the model is unproven, or the load is changing */
 } PbpDecisionInput;
 
 typedef enum PbpDecisionKind
 {
-	PBP_DECIDE_UNKNOWN,			/* today's miss ratio is, or all others are,
-								 * because too few reads are seen */
+	PBP_DECIDE_UNKNOWN,			/* today's figure is, or all others are, because
+								 * too few reads are seen */
 	PBP_DECIDE_SHORT,			/* too early, by the time watched */
 	PBP_DECIDE_EARLY,			/* too early, by what was learned */
+	PBP_KEEP_UNUSED,			/* today's size; no page has been evicted yet */
 	PBP_KEEP_FEW_READS,			/* today's size; hardly anything is read */
-	PBP_KEEP_CACHED,			/* the page cache serves nearly all reads */
+	PBP_KEEP_CACHED,			/* sessions hardly wait for storage */
 	PBP_KEEP,					/* no size is better by more than the error */
 	PBP_TAKE					/* another size */
 } PbpDecisionKind;
 
+/* What sizes are compared by, from the worst to the best. */
+typedef enum PbpDecisionBasis
+{
+	PBP_BY_MISSES,				/* share of accesses */
+	PBP_BY_STORAGE,				/* share of accesses */
+	PBP_BY_WAITING,				/* milliseconds in a second, now */
+	PBP_BY_HOURS				/* the same, in all hours */
+} PbpDecisionBasis;
+
+typedef enum PbpConfidence
+{
+	PBP_UNSURE,
+	PBP_LIKELY,
+	PBP_SURE
+} PbpConfidence;
+
+typedef enum PbpVerdict
+{
+	PBP_VERDICT_UNKNOWN,
+	PBP_VERDICT_FINE,
+	PBP_VERDICT_LOOK,
+	PBP_VERDICT_ACT
+} PbpVerdict;
+
+/* A figure by which sizes are compared.  NaN: unknown. */
+typedef struct PbpChoice
+{
+	double		value;
+	double		error;			/* half the width of a 95 % interval */
+	double		change;			/* difference to today's size */
+	double		change_error;
+} PbpChoice;
+
 typedef struct PbpDecision
 {
 	PbpDecisionKind kind;
-	bool		by_storage;		/* by storage reads, not by misses */
+	PbpDecisionBasis basis;
+	PbpConfidence confidence;
+	PbpVerdict	verdict;
 	int			size;			/* that is advised; the baseline, unless
 								 * PBP_TAKE */
 	int			best;			/* other size that fits, with the lowest
-								 * estimate; -1: there is none */
+								 * figure; -1: there is none */
+	int			equal_from;		/* sizes that cannot be told apart from the best */
+	int			equal_to;		/* one of all; -1: none is known */
 	bool		matters_too_little; /* the best is lower by more than the error,
 									 * but not by enough */
 	double		learned_share;	/* if too early */
+	double		seen_seconds;	/* of the hours, if these are the basis */
+	double		wanted_seconds; /* in these hours */
+	double		active_ms;		/* time that sessions work in a second; 0: unknown */
+	PbpChoice	choices[PBP_ADVICE_FACTORS];
 } PbpDecision;
 
 extern PbpDecision pbp_decide(const PbpDecisionInput *input);

@@ -15,6 +15,7 @@
 
 #include "answers/checkupsize.h"
 #include "answers/reasons.h"
+#include "base/settings.h"
 #include "base/words.h"
 
 /* Share of block accesses that half the pool may add where it is enough. */
@@ -42,15 +43,33 @@ pretty_interval(double share, double uncertainty)
 
 /* The figure by which sizes were compared. */
 static char *
-figure_of(const PbpAdviceReport *report, const PbpDecision *decision, int size)
+figure_of(const PbpDecision *decision, int size)
 {
-	const PbpAdviceRow *misses = &report->rows[size];
-	const PbpAdviceStorageRow *storage = &report->storage.fixed[size];
+	const PbpChoice *choice = &decision->choices[size];
 
-	if (decision->by_storage)
-		return pretty_interval(storage->storage_ratio, storage->uncertainty);
-	return misses->uncertainty > 0 ? pretty_interval(misses->miss_ratio, misses->uncertainty) :
-		pretty_percent(misses->miss_ratio);
+	if (decision->basis <= PBP_BY_STORAGE)
+		return choice->error > 0 ? pretty_interval(choice->value, choice->error) : pretty_percent(choice->value);
+	return psprintf("%s ms (%s to %s)", pretty_number(choice->value), pretty_number(Max(choice->value - choice->error, 0)),
+					pretty_number(choice->value + choice->error));
+}
+
+/* What there is today, of that by which sizes were compared. */
+static char *
+today_is(const PbpDecision *decision)
+{
+	const char *figure = figure_of(decision, PBP_ADVICE_BASELINE);
+
+	switch (decision->basis)
+	{
+		case PBP_BY_MISSES:
+			return psprintf("%s of block accesses are reads", figure);
+		case PBP_BY_STORAGE:
+			return psprintf("%s of block accesses wait for storage", figure);
+		case PBP_BY_WAITING:
+		case PBP_BY_HOURS:
+			break;
+	}
+	return psprintf("sessions wait %s for reads in each second", figure);
 }
 
 /* On what the figures stand. */
@@ -58,19 +77,23 @@ static const char *
 evidence(const PbpAdviceReport *report)
 {
 	const PbpAdviceTotals *totals = &report->totals;
-	const char *caveat = fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
+	const PbpDecision *decision = &report->decision;
+	const char *caveat = totals->changed || fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
 
+	if (decision->basis == PBP_BY_HOURS)
+		return psprintf(" Ranges are 95 %% intervals. Seen: %s of the last %s hours.",
+						pretty_number(floor(decision->seen_seconds / 360) / 10), pretty_number(ceil(decision->wanted_seconds / 3600)));
 	return psprintf(" Ranges are 95 %% intervals, from %.0f reads in %s.%s", totals->reads, pretty_duration(totals->seconds),
 					caveat ? psprintf(" They are uncertain: %s.", caveat) : "");
 }
 
 /* Reads from storage are unknown, or their model is unproven. */
 static const char *
-doubt_about_storage(const PbpAdviceReport *report, const PbpDecision *decision)
+doubt_about_storage(const PbpAdviceReport *report)
 {
 	const char *unknown = unknown_storage_model(report);
 
-	if (decision->by_storage)
+	if (report->decision.basis != PBP_BY_MISSES)
 		return report->storage.model == PBP_STORAGE_UNPROVEN ?
 			" This kernel evicts by MGLRU, for which the simulation of the page cache is unproven." : "";
 	return psprintf(" It is unknown which reads wait for storage%s.",
@@ -78,13 +101,24 @@ doubt_about_storage(const PbpAdviceReport *report, const PbpDecision *decision)
 }
 
 static const char *
-doubts(const PbpAdviceReport *report, const PbpDecision *decision)
+doubts(const PbpAdviceReport *report)
 {
 	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
-	const char *about_storage = doubt_about_storage(report, decision);
+	const char *about_storage = doubt_about_storage(report);
 
 	return twice->reason != PBP_ADVICE_SCANS ? about_storage :
 		psprintf("%s Larger sizes are unknown: %s.", about_storage, unknown_advice(report, twice));
+}
+
+/* Sizes that are as good as the best. */
+static const char *
+equals(const PbpAdviceReport *report)
+{
+	const PbpDecision *decision = &report->decision;
+
+	if (decision->equal_from >= decision->equal_to)
+		return "";
+	return psprintf(" %s to %s are equally good.", size_of(report, decision->equal_from), size_of(report, decision->equal_to));
 }
 
 /* What a smaller pool would cost, if nearly nothing. */
@@ -94,7 +128,7 @@ smaller_is_enough(const PbpAdviceReport *report)
 	const PbpAdviceRow *half = &report->rows[PBP_ADVICE_HALF];
 	double		added = half->miss_ratio - report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
-	if (half->reason != PBP_ADVICE_KNOWN || added + half->uncertainty > ADDED_ACCESSES)
+	if (half->reason != PBP_ADVICE_KNOWN || added + half->change_error > ADDED_ACCESSES)
 		return "";
 	return psprintf(" If the memory is needed elsewhere, %s is enough.", size_of(report, PBP_ADVICE_HALF));
 }
@@ -112,69 +146,114 @@ avoided_reads(const PbpAdviceReport *report, const char *but)
 	return psprintf(" %s would avoid %.0f %% of the reads, but %s.", size_of(report, PBP_ADVICE_DOUBLE), 100 * avoided, but);
 }
 
-static void
-take(const PbpAdviceReport *report, const PbpDecision *decision, Answer *answer)
+/* What another size saves, of the time that sessions work or wait. */
+static char *
+saved_time(const PbpDecision *decision, int size)
 {
+	const PbpChoice *choice = &decision->choices[size];
+	const PbpChoice *today = &decision->choices[PBP_ADVICE_BASELINE];
+	double		least = -choice->change - choice->change_error;
+	double		most = -choice->change + choice->change_error;
+	double		share = 100 / decision->active_ms;
+
+	if (decision->active_ms > today->value)
+		return psprintf("sessions would work %s %% less time (%s to %s) for the same load: %s ms of waiting for reads in each second instead of %s",
+						pretty_number(-choice->change * share), pretty_number(least * share), pretty_number(Min(most * share, 100)),
+						pretty_number(choice->value), pretty_number(today->value));
+	return psprintf("sessions would wait %s ms for reads in each second instead of %s (%s to %s less)",
+					pretty_number(choice->value), pretty_number(today->value), pretty_number(least), pretty_number(most));
+}
+
+static const char *
+why_take(const PbpAdviceReport *report)
+{
+	const PbpDecision *decision = &report->decision;
+
+	if (decision->basis >= PBP_BY_WAITING)
+		return saved_time(decision, decision->size);
+	return psprintf(decision->basis == PBP_BY_STORAGE ? "%s of block accesses would wait for storage, instead of %s" :
+					"%s of block accesses would be reads, instead of %s",
+					figure_of(decision, decision->size), figure_of(decision, PBP_ADVICE_BASELINE));
+}
+
+/* What to do if it is not certain enough to be done at once. */
+static const char *
+what_first(const PbpAdviceReport *report)
+{
+	const PbpDecision *decision = &report->decision;
+
+	if (decision->basis == PBP_BY_MISSES)
+		return "Check with pgbufprobe_read_cost() whether reads wait for storage. If they do, and the machine has the memory, ";
+	if (decision->confidence == PBP_SURE)
+		return "The page cache could hold all data, so the pool need not give memory back. If the memory is needed elsewhere, ";
+	if (decision->seen_seconds < pbp_decision_hours * 3600.0)
+		return psprintf("Let the real workload run until %d hours have been seen (pgbufprobe.decision_hours). If the answer remains, ",
+						pbp_decision_hours);
+	return "Let the real workload run longer and ask again. If the answer remains, ";
+}
+
+static void
+take(const PbpAdviceReport *report, Answer *answer)
+{
+	const PbpDecision *decision = &report->decision;
 	const char *size = size_of(report, decision->size);
-	const char *doubt = doubts(report, decision);
 	int64		cache = report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages;
 
 	answer->value = pbp_advice_factor(decision->size);
-	if (!decision->by_storage)
-	{
-		answer->text = psprintf("Perhaps take %s: %s of block accesses would be reads, instead of %s.%s%s", size,
-								figure_of(report, decision, decision->size),
-								figure_of(report, decision, PBP_ADVICE_BASELINE), doubt, evidence(report));
-		judge(answer, "look", psprintf("Check with pgbufprobe_read_cost() whether reads wait for storage. "
-									   "If they do, and the machine has the memory, set shared_buffers to %s and restart the server.", size));
-		return;
-	}
-	answer->text = psprintf("Take %s of the %s that the pool and the page cache have: "
-							"%s of block accesses would wait for storage, instead of %s.%s%s",
-							size, pretty_size(report->nbuffers + cache), figure_of(report, decision, decision->size),
-							figure_of(report, decision, PBP_ADVICE_BASELINE), doubt, evidence(report));
-	if (doubt[0] != '\0' || fabs(report->totals.self_error) > LARGE_SELF_ERROR)
-		judge(answer, "look", psprintf("Let the real workload run longer and ask again. "
-									   "If the answer remains, set shared_buffers to %s and restart the server.", size));
-	else
-		judge(answer, "act", psprintf("Set shared_buffers to %s and restart the server.", size));
+	answer->text = psprintf("%s %s%s: %s.%s%s%s", decision->basis == PBP_BY_MISSES ? "Perhaps take" : "Take", size,
+							decision->basis == PBP_BY_MISSES ? "" :
+							psprintf(" of the %s that the pool and the page cache have", pretty_size(report->nbuffers + cache)),
+							why_take(report), equals(report), doubts(report), evidence(report));
+	judge(answer, name_of_verdict(decision->verdict),
+		  decision->verdict == PBP_VERDICT_ACT ? psprintf("Set shared_buffers to %s and restart the server.", size) :
+		  psprintf("%sset shared_buffers to %s and restart the server.", what_first(report), size));
 }
 
 /* Why today's size is kept although there are reads. */
 static char *
-why_keep(const PbpAdviceReport *report, const PbpDecision *decision)
+why_keep(const PbpAdviceReport *report)
 {
-	const char *reads = decision->by_storage ? "storage reads" : "reads";
-	const char *what = decision->by_storage ? "of block accesses wait for storage" : "of block accesses are reads";
-	const char *today = figure_of(report, decision, PBP_ADVICE_BASELINE);
+	const PbpDecision *decision = &report->decision;
+	const char *saved = decision->basis == PBP_BY_MISSES ? "reads" : decision->basis == PBP_BY_STORAGE ? "storage reads" : "waiting";
+	const char *today = psprintf("Today %s", today_is(decision));
 
 	if (decision->best < 0)
-		return psprintf("no other size has an estimate. Today %s %s.", today, what);
+		return psprintf("no other size has an estimate. %s.", today);
+	if (decision->equal_from < decision->equal_to &&
+		decision->equal_from <= PBP_ADVICE_BASELINE && decision->equal_to >= PBP_ADVICE_BASELINE)
+		return psprintf("%s to %s are equally good. %s; with %s it would be %s.",
+						size_of(report, decision->equal_from), size_of(report, decision->equal_to), today,
+						size_of(report, decision->best), figure_of(decision, decision->best));
 	return psprintf(decision->matters_too_little ?
-					"no size that fits saves enough %s to matter. Today %s %s; with %s it would be %s." :
-					"no size that fits saves more %s than the error. Today %s %s; with %s it would be %s.",
-					reads, today, what, size_of(report, decision->best), figure_of(report, decision, decision->best));
+					"no size that fits saves enough %s to matter. %s; with %s it would be %s." :
+					"no size that fits saves more %s than the error. %s; with %s it would be %s.",
+					saved, today, size_of(report, decision->best), figure_of(decision, decision->best));
 }
 
 static void
-keep(const PbpAdviceReport *report, const PbpDecision *decision, Answer *answer)
+keep(const PbpAdviceReport *report, Answer *answer)
 {
+	const PbpDecision *decision = &report->decision;
 	const char *today = pretty_size(report->nbuffers);
 	double		misses = report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
 	answer->value = 1;
-	if (decision->kind == PBP_KEEP_FEW_READS)
-		answer->text = psprintf("Keep %s: hardly anything is read. Only %s of block accesses are reads.%s", today,
-								pretty_percent(misses), smaller_is_enough(report));
+	if (decision->kind == PBP_KEEP_UNUSED)
+		answer->text = psprintf("Keep %s so far: no page has been evicted since the server started.", today);
+	else if (decision->kind == PBP_KEEP_FEW_READS)
+		answer->text = psprintf("Keep %s: hardly anything is read.%s%s", today,
+								isnan(misses) ? "" : psprintf(" Only %s of block accesses are reads.", pretty_percent(misses)),
+								smaller_is_enough(report));
 	else if (decision->kind == PBP_KEEP_CACHED)
-		answer->text = psprintf("Keep %s: the page cache serves nearly all reads already. %s of block accesses are reads, "
-								"but only %s wait for storage.%s%s%s%s", today, pretty_percent(misses),
-								figure_of(report, decision, PBP_ADVICE_BASELINE),
+		answer->text = psprintf("Keep %s: the page cache serves nearly all reads already.%s Today %s.%s%s%s%s", today,
+								isnan(misses) ? "" : psprintf(" %s of block accesses are reads.", pretty_percent(misses)),
+								today_is(decision),
 								avoided_reads(report, "these come from the page cache, so sessions would hardly wait less"),
-								smaller_is_enough(report), doubt_about_storage(report, decision), evidence(report));
+								smaller_is_enough(report), doubt_about_storage(report), evidence(report));
 	else
-		answer->text = psprintf("Keep %s: %s%s%s%s", today, why_keep(report, decision),
-								smaller_is_enough(report), doubts(report, decision), evidence(report));
+		answer->text = psprintf("Keep %s: %s%s%s%s", today, why_keep(report),
+								smaller_is_enough(report), doubts(report), evidence(report));
+	judge(answer, name_of_verdict(decision->verdict), NULL);
 }
 
 static char *
@@ -191,20 +270,20 @@ too_early(const PbpAdviceReport *report, const PbpDecision *decision)
 static void
 answer_decision(const PbpAdviceReport *report, Answer *answer)
 {
-	PbpDecision decision = pbp_decide_report(report);
+	const PbpDecision *decision = &report->decision;
 
-	if (decision.kind == PBP_DECIDE_UNKNOWN)
+	if (decision->kind == PBP_DECIDE_UNKNOWN)
 		answer_unknown(answer, unknown_advice(report, &report->rows[report->rows[PBP_ADVICE_BASELINE].reason != PBP_ADVICE_KNOWN ?
 																	PBP_ADVICE_BASELINE : PBP_ADVICE_DOUBLE]));
-	else if (decision.kind == PBP_DECIDE_SHORT || decision.kind == PBP_DECIDE_EARLY)
+	else if (decision->kind == PBP_DECIDE_SHORT || decision->kind == PBP_DECIDE_EARLY)
 	{
 		judge(answer, "unknown", NULL);
-		answer->text = too_early(report, &decision);
+		answer->text = too_early(report, decision);
 	}
-	else if (decision.kind == PBP_TAKE)
-		take(report, &decision, answer);
+	else if (decision->kind == PBP_TAKE)
+		take(report, answer);
 	else
-		keep(report, &decision, answer);
+		keep(report, answer);
 }
 
 /* What the answer was before a restart.  It says nothing for certain about the server now. */

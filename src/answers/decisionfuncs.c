@@ -251,7 +251,7 @@ emit_sizes(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, PbpAdviceMemory
 	const PbpAdviceStorageRow *rows = memory == PBP_ADVICE_ADDED ? storage->added : storage->fixed;
 	bool		missing = missing_advice(report) != NULL;
 	int			knee = missing ? -1 : knee_of(report, rows);
-	int			advised = missing || memory == PBP_ADVICE_ADDED ? -1 : pbp_decide_report(report).size;
+	int			advised = missing || memory == PBP_ADVICE_ADDED ? -1 : report->decision.size;
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		emit_advice(rsinfo, &(AdviceOfSize) {

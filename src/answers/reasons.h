@@ -10,9 +10,6 @@
 
 #include "sampler/sampler.h"
 
-/* a share of the reads; a larger error makes estimates uncertain */
-#define LARGE_SELF_ERROR	0.2
-
 /* Other libraries in the server may have functions of the same names. */
 #pragma GCC visibility push(hidden)
 

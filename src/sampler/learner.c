@@ -25,6 +25,7 @@
 #include "memory/servermemory.h"
 #include "pool/serverstats.h"
 #include "sampler/hours.h"
+#include "sampler/deciding.h"
 #include "sampler/learner.h"
 #include "sampler/pagesample.h"
 #include "sampler/predictions.h"
@@ -106,6 +107,7 @@ struct PbpLearner
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
+	PbpDecider	decider;
 	bool		has_storage;	/* memory to simulate page caches */
 };
 
@@ -298,9 +300,12 @@ publish(PbpLearner *learner, uint32 resets)
 			report_storage(learner->capacity, learner->advice, &report.storage);
 	}
 	report_times(learner, &report);
-	pbp_put_advice(&report, resets);
 	if (learner->advice != NULL)
+	{
 		use_fresh_counts(learner, &report, resets);
+		pbp_decide_report(&learner->decider, &report);
+	}
+	pbp_put_advice(&report, resets);
 	pbp_check_predictions(&report);
 }
 
@@ -374,6 +379,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	memset(&learner->interval, 0, sizeof(learner->interval));
 	memset(&learner->read_counts, 0, sizeof(learner->read_counts));
 	pbp_reset_probing(learner->probing);
+	pbp_reset_decider(&learner->decider);
 	if (bytes > 0)
 		learner->advice = create_advice(learner->context, bytes);
 	if (learner->advice != NULL)

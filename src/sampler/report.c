@@ -143,6 +143,32 @@ static const PbpField relations_fields[] = {
 	PBP_END_OF_FIELDS
 };
 
+static const PbpField choice_fields[] = {
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, value, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, change, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, change_error, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+static const PbpField decision_fields[] = {
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, kind, 0, PBP_TAKE),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, basis, 0, PBP_BY_HOURS),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, confidence, 0, PBP_SURE),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, verdict, 0, PBP_VERDICT_ACT),
+	PBP_FIELD(PBP_SIGNED, PbpDecision, size, 0, PBP_ADVICE_FACTORS - 1),
+	PBP_FIELD(PBP_SIGNED, PbpDecision, best, -1, PBP_ADVICE_FACTORS - 1),
+	PBP_FIELD(PBP_SIGNED, PbpDecision, equal_from, -1, PBP_ADVICE_FACTORS - 1),
+	PBP_FIELD(PBP_SIGNED, PbpDecision, equal_to, -1, PBP_ADVICE_FACTORS - 1),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, matters_too_little, 0, 1),
+	PBP_FIELD(PBP_REAL, PbpDecision, learned_share, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL, PbpDecision, seen_seconds, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpDecision, wanted_seconds, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpDecision, active_ms, 0, PBP_MANY),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpDecision, choices, 0, 0, choice_fields),
+	PBP_END_OF_FIELDS
+};
+
 const PbpField pbp_report_fields[] = {
 	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, made_at, 0, PBP_LAST_TIME),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, nbuffers, 0, INT_MAX / 2),
@@ -154,6 +180,7 @@ const PbpField pbp_report_fields[] = {
 	PBP_STRUCT_FIELD(PbpAdviceReport, times, times_fields),
 	PBP_STRUCT_FIELD(PbpAdviceReport, relations, relations_fields),
 	PBP_STRUCT_FIELD(PbpAdviceReport, storage, storage_fields),
+	PBP_STRUCT_FIELD(PbpAdviceReport, decision, decision_fields),
 	PBP_END_OF_FIELDS
 };
 
@@ -224,21 +251,6 @@ pbp_knows_storage(const PbpAdviceReport *report)
 		(report->storage.model == PBP_STORAGE_MODELLED || report->storage.model == PBP_STORAGE_UNPROVEN);
 }
 
-/* Decides which size is best.  To be called if the report has estimates. */
-PbpDecision
-pbp_decide_report(const PbpAdviceReport *report)
-{
-	bool		fits[PBP_ADVICE_FACTORS];
-	PbpDecisionInput input = {.fits = fits,.misses = report->rows};
-
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		fits[i] = pbp_may_fit(report, i);
-	if (pbp_knows_storage(report))
-		input.storage = report->storage.fixed;
-	input.watched_seconds = Max((double) (report->made_at - report->since) / USECS_PER_SEC, 0);
-	return pbp_decide(&input);
-}
-
 /* 0: nothing; 1: today's miss ratio; 2: enough for a decision */
 static int
 knowledge_of(const PbpAdviceReport *report)
@@ -247,7 +259,7 @@ knowledge_of(const PbpAdviceReport *report)
 
 	if (!report->has_memory)
 		return 0;
-	kind = pbp_decide_report(report).kind;
+	kind = report->decision.kind;
 	if (kind == PBP_DECIDE_UNKNOWN)
 		return 0;
 	return kind == PBP_DECIDE_SHORT || kind == PBP_DECIDE_EARLY ? 1 : 2;

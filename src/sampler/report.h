@@ -44,7 +44,11 @@ typedef struct PbpAdviceReport
 	PbpReadTimes times;
 	PbpRelationsReport relations;
 	PbpStorageReport storage;
+	PbpDecision decision;		/* by this and by the hours that were seen */
 } PbpAdviceReport;
+
+/* From here on, the looks see another number of reads than the server counts. */
+#define LARGE_SELF_ERROR	0.2
 
 /* What is saved of a report, and of the key of a relation. */
 extern const PbpField pbp_relation_key_fields[];
@@ -54,7 +58,6 @@ extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);
 extern const char *pbp_check_report(const PbpAdviceReport *report);
 extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
 extern bool pbp_knows_storage(const PbpAdviceReport *report);
-extern PbpDecision pbp_decide_report(const PbpAdviceReport *report);
 extern bool pbp_knows_more(const PbpAdviceReport *one, const PbpAdviceReport *other);
 
 #endif							/* PBP_REPORT_H */

@@ -29,12 +29,20 @@ typedef struct Case
 	PbpAdviceStorageRow storage[SIZES];
 	bool		has_storage;
 	double		seconds;
+	PbpWaiting	waiting[SIZES];
+	bool		has_waiting;
+	PbpHoursSum hours;
+	double		wanted_hours;
+	int			before;
+	bool		unused;
+	bool		spare_memory;
+	bool		doubtful;
 } Case;
 
 static Case
 new_case(const Curve misses, const Curve storage, double error)
 {
-	Case		one = {.has_storage = storage != NULL,.seconds = 3600};
+	Case		one = {.has_storage = storage != NULL,.seconds = 3600,.before = -1};
 
 	for (int i = 0; i < SIZES; i++)
 	{
@@ -57,7 +65,12 @@ new_case(const Curve misses, const Curve storage, double error)
 static PbpDecision
 ask(const Case *one)
 {
-	PbpDecisionInput input = {one->fits, one->misses, one->has_storage ? one->storage : NULL, one->seconds};
+	PbpDecisionInput input = {
+		.fits = one->fits,.misses = one->misses,.storage = one->has_storage ? one->storage : NULL,
+		.waiting = one->has_waiting ? one->waiting : NULL,.hours = &one->hours,.watched_seconds = one->seconds,
+		.wanted_hours = one->wanted_hours,.advised_before = one->before,.evicted = !one->unused,
+		.spare_memory = one->spare_memory,.doubtful = one->doubtful,
+	};
 
 	return pbp_decide(&input);
 }
@@ -142,7 +155,7 @@ keep_for_storage(void)
 	one = new_case(falling, little, 0.006);
 	is_decided(&one, PBP_KEEP_CACHED, 1, "and within the error of nearly all reads as well");
 	one = new_case(falling, little, 0.0001);
-	is_decided(&one, PBP_TAKE, 3, "but the other reads count, if there are enough");
+	is_decided(&one, PBP_TAKE, 4, "but the other reads count, if there are enough");
 
 	one = new_case(falling, hump, 0.004);
 	one.storage[TODAY].storage_ratio = 0.0005;
@@ -163,7 +176,7 @@ choose_by_misses(void)
 	Case		one = new_case(falling, NULL, 0.004);
 
 	is_decided(&one, PBP_TAKE, 2, "without storage reads: at most twice the size");
-	ok(!ask(&one).by_storage, "and the decision says on what it is based");
+	ok(ask(&one).basis == PBP_BY_MISSES, "and the decision says on what it is based");
 	one.fits[8] = one.fits[7] = false;
 	is_decided(&one, PBP_KEEP, 1, "a gain that would do for storage reads is too small for misses");
 	one = new_case(flat, NULL, 0.0001);
@@ -237,13 +250,175 @@ try_at_random(void)
 		taken += decision.kind == PBP_TAKE;
 		wrong += (decision.kind == PBP_TAKE) != (decision.size != TODAY) || !one.fits[decision.size] ||
 			one.misses[decision.size].reason != PBP_ADVICE_KNOWN ||
-			(decision.kind == PBP_TAKE && decision.by_storage &&
+			(decision.kind == PBP_TAKE && decision.basis == PBP_BY_STORAGE &&
 			 one.storage[decision.size].storage_ratio >= one.storage[TODAY].storage_ratio) ||
-			(decision.kind == PBP_TAKE && !decision.by_storage &&
+			(decision.kind == PBP_TAKE && decision.basis == PBP_BY_MISSES &&
 			 one.misses[decision.size].miss_ratio >= one.misses[TODAY].miss_ratio);
 	}
 	printf("# of 100000 tables of random figures, %d advise another size\n", taken);
 	ok(wrong == 0 && taken > 10000, "no size is advised that does not fit, has no estimate, or is no better");
+}
+
+/* ---- by time ---- */
+
+/* Milliseconds of waiting in a second, now; changes are as certain as the figures. */
+static Case
+new_waiting(const Curve ms, double error)
+{
+	Case		one = new_case(falling, hump, 0.001);
+
+	one.has_waiting = true;
+	for (int i = 0; i < SIZES; i++)
+		one.waiting[i] = (PbpWaiting) {ms[i], error, ms[i] - ms[TODAY], i == TODAY ? 0 : error};
+	return one;
+}
+
+/* The same for so many hours of 1000 accesses a second. */
+static Case
+new_hours(const Curve ms, double error, double hours, double active_ms)
+{
+	Case		one = new_case(falling, hump, 0.001);
+	double		seconds = 3600 * hours;
+
+	one.hours = (PbpHoursSum) {
+		.nhours = (int) ceil(hours),.seconds = seconds,.wanted_seconds = 24 * 3600.0,.accesses = 1000 * seconds,
+		.active_ms = active_ms * seconds
+	};
+	for (int i = 0; i < SIZES; i++)
+		one.hours.sizes[i] = (PbpSizeSum) {
+		.accesses = 1000 * seconds,.misses = 100 * seconds,.waiting_accesses = 1000 * seconds,.waiting_ms = ms[i] * seconds,
+		.waiting_error = error * seconds,.waiting_change = (ms[i] - ms[TODAY]) * seconds,
+		.waiting_change_error = i == TODAY ? 0 : error * seconds
+	};
+	one.wanted_hours = 24;
+	return one;
+}
+
+static void
+is_judged(const Case *one, PbpConfidence confidence, PbpVerdict verdict, const char *what)
+{
+	PbpDecision decision = ask(one);
+
+	if (decision.confidence != confidence || decision.verdict != verdict)
+		printf("# confidence %d, verdict %d; expected %d, %d\n", (int) decision.confidence, (int) decision.verdict, (int) confidence, (int) verdict);
+	ok(decision.confidence == confidence && decision.verdict == verdict, what);
+}
+
+static const Curve valley = {400, 320, 300, 290, 290, 300, 280, 230, 212, 210, 330};
+
+static void
+choose_by_waiting(void)
+{
+	Case		one = new_waiting(valley, 10);
+
+	is_decided(&one, PBP_TAKE, 2, "by waiting: of the sizes that are as good as the best, the one closest to today's");
+	ok(ask(&one).basis == PBP_BY_WAITING && ask(&one).equal_from == 8 && ask(&one).equal_to == 9, "which are named");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "sure, if no hours are wanted");
+	one.wanted_hours = 24;
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "but not before the hours that are wanted have been seen");
+
+	one = new_hours(valley, 10, 24, 1000);
+	for (int i = 0; i < SIZES; i++)
+		forget_misses(&one, i, 0.1, PBP_ADVICE_LEARNING);
+	is_decided(&one, PBP_TAKE, 2, "by the hours that were seen, although nothing is known now");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "a whole day is sure");
+	one.doubtful = true;
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "unless the model or the load is in doubt");
+	one = new_hours(valley, 10, 19, 1000);
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "19 hours are not");
+
+	one = new_hours(valley, 10, 24, 10000);
+	is_decided(&one, PBP_KEEP, 1, "what saves less than a hundredth of the working time does not matter");
+	one = new_hours(valley, 10, 24, 0);
+	is_decided(&one, PBP_TAKE, 2, "if the working time is unknown, it may");
+
+	one = new_hours(valley, 10, 24, 1000);
+	one.hours.sizes[8].waiting_accesses /= 2;
+	is_decided(&one, PBP_TAKE, 3, "a size that was unknown in half of the hours is not advised");
+	one.unused = true;
+	one.hours.seconds = 0;
+	is_decided(&one, PBP_KEEP_UNUSED, 1, "nor any while no page has been evicted");
+}
+
+static void
+keep_by_waiting(void)
+{
+	const Curve shrink = {80, 80, 85, 150, 200, 300, 300, 300, 300, 300, 300};
+	Case		one = new_hours(shrink, 10, 24, 1000);
+
+	is_decided(&one, PBP_TAKE, 0.625, "a smaller pool, if that saves time");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "for certain");
+	one.spare_memory = true;
+	is_judged(&one, PBP_SURE, PBP_VERDICT_LOOK, "but memory to spare is no reason to act");
+
+	one = new_hours(valley, 10, 24, 1000);
+	one.before = 9;
+	is_decided(&one, PBP_TAKE, 3, "what was advised before remains, as long as nothing is certainly better");
+	one.before = 7;
+	is_decided(&one, PBP_TAKE, 2, "but no longer than that");
+
+	one = new_hours(valley, 100, 24, 1000);
+	is_decided(&one, PBP_KEEP, 1, "sizes that cannot be told apart from today's are no reason");
+	ok(ask(&one).equal_from < TODAY && ask(&one).equal_to > TODAY, "and are named");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "though one of them may be better");
+	one = new_hours(valley, 1, 24, 100000);
+	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "or not by enough");
+}
+
+/* A figure with errors: of the sample, which remain, and of each hour. */
+static double
+normal(Random *random)
+{
+	return sqrt(-2 * log(1 - next_share(random))) * cos(2 * acos(-1) * next_share(random));
+}
+
+/* Pairs of askings an hour apart: how many differ, point in opposite directions, or miss a size that is better by a tenth. */
+static void
+stay_stable(void)
+{
+	const Curve curves[] = {
+		{330, 345, 353, 360, 367, 372, 372, 365, 340, 300, 280},
+		{250, 262, 270, 290, 310, 330, 350, 350, 350, 350, 350},
+		{400, 390, 380, 375, 372, 370, 365, 360, 360, 365, 370},
+		{310, 305, 302, 300, 299, 300, 301, 303, 306, 312, 320},
+	};
+	Random		random = {11};
+	int			differ = 0;
+	int			opposite = 0;
+	int			missed = 0;
+
+	for (int n = 0; n < 400; n++)
+	{
+		const double *curve = curves[n % 4];
+		double		lowest = INFINITY;
+		double		sample[SIZES];
+		PbpDecision asked[2];
+		int			before = -1;
+
+		for (int i = 0; i < SIZES; i++)
+		{
+			sample[i] = normal(&random);
+			lowest = fmin(lowest, curve[i]);
+		}
+		for (int hour = 0; hour < 2; hour++)
+		{
+			Curve		seen;
+			Case		one;
+
+			for (int i = 0; i < SIZES; i++)
+				seen[i] = curve[i] + (i == TODAY ? 0 : 6 / 1.96 * (0.8 * sample[i] + 0.6 * normal(&random)));
+			one = new_hours(seen, 6, 24, 1000);
+			one.before = before;
+			asked[hour] = ask(&one);
+			before = asked[hour].size;
+		}
+		differ += asked[0].size != asked[1].size;
+		opposite += (asked[0].size - TODAY) * (asked[1].size - TODAY) < 0;
+		missed += curve[TODAY] - lowest > 0.15 * curve[TODAY] && asked[1].size == TODAY;
+	}
+	printf("# of 400 pairs of askings, %d differ, %d point in opposite directions, %d miss a better size\n", differ, opposite, missed);
+	ok(differ <= 20 && opposite == 0, "on a steady load, of 100 pairs of askings at most five differ, and none points in opposite directions");
+	ok(missed == 0, "a size that is clearly better is always named");
 }
 
 /* ---- the knee ---- */
@@ -319,6 +494,9 @@ main(void)
 	keep_for_storage();
 	choose_by_misses();
 	wait_for_more();
+	choose_by_waiting();
+	keep_by_waiting();
+	stay_stable();
 	try_at_random();
 	find_knees();
 	report_progress();

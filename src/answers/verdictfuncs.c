@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ *
+ * verdictfuncs.c
+ *	  The SQL function with the verdict about the size of the pool in figures,
+ *	  for programs.  The checkup has the same in words.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "answers/answer.h"
+#include "answers/reasons.h"
+#include "base/rows.h"
+
+#define VERDICT_COLS		15
+
+PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
+
+/* in the order of PbpDecisionBasis */
+static const char *const basis_names[] = {"misses", "storage reads", "waiting now", "waiting in hours"};
+
+/* A size in bytes; NULL: unknown. */
+static void
+add_bytes_of(Row *row, const PbpAdviceReport *report, bool known, int size)
+{
+	add_known_count(row, known && size >= 0, (int64) (pbp_advice_factor(Max(size, 0)) * (double) report->nbuffers) * BLCKSZ);
+}
+
+/* What the advised size saves, at least and at most, in milliseconds per second. */
+static void
+add_saving(Row *row, const PbpDecision *decision)
+{
+	const PbpChoice *choice = &decision->choices[decision->size];
+	bool		is_time = decision->basis >= PBP_BY_WAITING && decision->kind == PBP_TAKE;
+
+	add_number(row, is_time ? -choice->change : NAN);
+	add_number(row, is_time ? -choice->change - choice->change_error : NAN);
+	add_number(row, is_time ? -choice->change + choice->change_error : NAN);
+}
+
+static const char *
+note_of(const PbpAdviceReport *report)
+{
+	const char *missing = missing_advice(report);
+
+	if (missing != NULL)
+		return missing;
+	return join_notes(origin_of_report(report), caveat_of_advice(report));
+}
+
+Datum
+pgbufprobe_verdict(PG_FUNCTION_ARGS)
+{
+	PbpAdviceReport *report = palloc(sizeof(*report));
+	const PbpDecision *decision = &report->decision;
+	bool		known;
+	bool		by_time;
+	Row			row = {0};
+
+	pbp_read_advice(report);
+	if (report->nbuffers == 0)
+		report->nbuffers = NBuffers;
+	known = missing_advice(report) == NULL && !report->is_from_before && decision->verdict != PBP_VERDICT_UNKNOWN;
+	by_time = known && decision->basis >= PBP_BY_WAITING;
+	add_text(&row, name_of_verdict(known ? decision->verdict : PBP_VERDICT_UNKNOWN));
+	add_text(&row, name_of_confidence(known ? decision->confidence : PBP_UNSURE));
+	add_text(&row, known ? basis_names[decision->basis] : NULL);
+	add_count(&row, (int64) NBuffers * BLCKSZ);
+	add_bytes_of(&row, report, known, decision->size);
+	add_bytes_of(&row, report, known, decision->equal_from);
+	add_bytes_of(&row, report, known, decision->equal_to);
+	add_number(&row, by_time ? decision->choices[PBP_ADVICE_BASELINE].value : NAN);
+	add_number(&row, by_time ? decision->choices[decision->size].value : NAN);
+	add_saving(&row, known ? decision : &(PbpDecision) {0});
+	add_number(&row, known && decision->active_ms > 0 ? decision->active_ms : NAN);
+	add_measure(&row, decision->seen_seconds);
+	add_text(&row, note_of(report));
+	return row_datum(fcinfo, &row, VERDICT_COLS);
+}

@@ -1,0 +1,118 @@
+/*-------------------------------------------------------------------------
+ *
+ * deciding.c
+ *	  Which size is best, by a report and by the hours that were seen.
+ *
+ * The worker decides, and not whoever asks: what was advised before counts, and
+ * all who ask must have the same answer.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "base/latency.h"
+#include "base/settings.h"
+#include "pool/sweep.h"
+#include "sampler/deciding.h"
+#include "sampler/hours.h"
+
+/* Hours are added up as often. */
+#define SUM_NS			INT64CONST(60000000000)
+
+/* The last day decides, or a week if nearly all of it was seen. */
+#define HOURS_OF_DAY	24
+#define HOURS_OF_WEEK	168
+#define NEARLY_ALL_HOURS	0.9
+
+/* Sizes closer than this are the same: page counts are rounded. */
+#define SAME_SIZE		0.001
+
+/* Begins with what is published, which may be of before a restart. */
+void
+pbp_reset_decider(PbpDecider *decider)
+{
+	PbpAdviceReport *report = palloc(sizeof(*report));
+
+	pbp_read_advice(report);
+	memset(decider, 0, sizeof(*decider));
+	if (report->has_memory)
+		decider->advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * (double) report->nbuffers);
+	pfree(report);
+}
+
+static void
+sum_hours(PbpDecider *decider)
+{
+	int64		now_ns = pbp_now_ns();
+
+	if (decider->summed_ns != 0 && now_ns - decider->summed_ns < SUM_NS)
+		return;
+	decider->summed_ns = now_ns;
+	if (!pbp_sum_hours(HOURS_OF_WEEK, &decider->sum) ||
+		decider->sum.seconds < NEARLY_ALL_HOURS * decider->sum.wanted_seconds)
+		pbp_sum_hours(HOURS_OF_DAY, &decider->sum);
+}
+
+/* What was advised before, as a size of today's pool; -1: nothing, or another one. */
+static int
+advised_before(const PbpDecider *decider)
+{
+	double		factor = (double) decider->advised_buffers / NBuffers;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (fabs(factor / pbp_advice_factor(i) - 1) <= SAME_SIZE)
+			return i;
+	return -1;
+}
+
+/* True if the page cache could hold all data today. */
+static bool
+has_spare_memory(const PbpAdviceReport *report)
+{
+	const PbpStorageReport *storage = &report->storage;
+
+	return pbp_knows_storage(report) && storage->data_bytes >= 0 &&
+		storage->data_bytes <= storage->fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
+}
+
+/* Each size now; false if it is unknown which reads wait for storage. */
+static bool
+waiting_now(const PbpAdviceReport *report, PbpWaiting *waiting)
+{
+	PbpWaitingInput input = pbp_waiting_input(report);
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		waiting[i] = pbp_waiting(&input, &report->rows[i], &report->storage.fixed[i]);
+	return pbp_knows_storage(report);
+}
+
+void
+pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
+{
+	bool		fits[PBP_ADVICE_FACTORS];
+	PbpWaiting	waiting[PBP_ADVICE_FACTORS];
+	PbpDecisionInput input = {.fits = fits,.misses = report->rows};
+
+	sum_hours(decider);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		fits[i] = pbp_may_fit(report, i);
+	if (pbp_knows_storage(report))
+		input.storage = report->storage.fixed;
+	if (waiting_now(report, waiting))
+		input.waiting = waiting;
+	input.hours = &decider->sum;
+	input.watched_seconds = Max((double) (report->made_at - report->since) / USECS_PER_SEC, 0);
+	input.wanted_hours = pbp_decision_hours;
+	input.advised_before = advised_before(decider);
+	input.evicted = pbp_ticks(pbp_read_clock()) > (PBP_HAS_FREE_LIST ? 0 : NBuffers);
+	input.spare_memory = has_spare_memory(report);
+	input.doubtful = report->storage.model == PBP_STORAGE_UNPROVEN || report->totals.changed ||
+		fabs(report->totals.self_error) > LARGE_SELF_ERROR;
+	report->decision = pbp_decide(&input);
+	decider->advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * NBuffers);
+}
