@@ -141,6 +141,12 @@ INSERT INTO documented VALUES
         relation regclass DEFAULT NULL::regclass, sample_fraction double precision DEFAULT 1, OUT usagecount integer,
         OUT buffers bigint, OUT bytes bigint, OUT dirty bigint, OUT pinned bigint, OUT fraction double precision,
         OUT buffers_error bigint$$),
+    ('pgbufprobe_verdict()', 'v', true, 'r', true, 'record', $$
+        OUT verdict text, OUT confidence text, OUT basis text, OUT today_bytes bigint, OUT advised_bytes bigint,
+        OUT equal_from_bytes bigint, OUT equal_to_bytes bigint, OUT read_ms_per_second double precision,
+        OUT advised_read_ms_per_second double precision, OUT saved_ms_per_second double precision,
+        OUT saved_ms_low double precision, OUT saved_ms_high double precision, OUT work_ms_per_second double precision,
+        OUT seen_seconds double precision, OUT note text$$),
     ('pgbufprobe_working_set()', 'v', true, 'r', true, 'SETOF record', $$
         OUT minutes integer, OUT bytes bigint, OUT bytes_error bigint, OUT note text$$);
 
