@@ -307,12 +307,13 @@ SELECT * FROM pgbufprobe_page_lifetime('2 days');
 -- Nobody has watched, for the library is not preloaded: what the workers do is an error, advice says why there is none.
 SHOW shared_preload_libraries;
 SELECT * FROM pgbufprobe_history();
+SELECT * FROM pgbufprobe_hours();
 SELECT * FROM pgbufprobe_predictions();
 SELECT * FROM pgbufprobe_carry_over_progress();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
        num_nonnulls(os_cache_bytes, fits, estd_miss_ratio, estd_storage_ratio, estd_read_ms_per_second,
-                    window_seconds, reads_seen, self_error, storage_self_error, missed_loads) AS figures, note
+                    read_ms_low, read_ms_high, estd_write_ratio, window_seconds, reads_seen, self_error, storage_self_error, missed_loads) AS figures, note
 FROM pgbufprobe_advice();
 
 -- The checkup.

@@ -21,7 +21,7 @@ CREATE ROLE granted;
 CREATE DATABASE mine OWNER plain;
 CREATE EXTENSION pgbufprobe;
 ));
-$node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_history()')
+$node->poll_query_until('postgres', 'SELECT (SELECT count(*) FROM pgbufprobe_history()) > 0 AND (SELECT count(*) FROM pgbufprobe_hours()) > 0')
   or die 'no sample was taken';
 
 keep_values($node);

@@ -141,6 +141,7 @@ is( $primary->safe_psql('postgres', 'SELECT DISTINCT passes >= 0, allocations >=
 # What asks for a sampler says why it cannot.
 for (
 	[ q{SELECT * FROM pgbufprobe_history()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
+	[ q{SELECT * FROM pgbufprobe_hours()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
 	[ q{SELECT * FROM pgbufprobe_predictions()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
 	[ q{SELECT * FROM pgbufprobe_carry_over_progress()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
 	[ q{SELECT pgbufprobe_history_reset()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ])

@@ -63,10 +63,11 @@ my %readers = (
 			FROM pgbufprobe_checkup()}, qq{7|7|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
 	pgbufprobe_advice => [ [ q{SELECT count(estd_storage_ratio), count(fits), count(os_cache_bytes) FROM pgbufprobe_advice()}, '0|0|0', 0 ] ],
 	pgbufprobe_carry_over_progress => [ [ 'SELECT phase FROM pgbufprobe_carry_over_progress()', 'off', 0 ] ],
+	pgbufprobe_hours => [ [ 'SELECT count(*) = count(hour) AND count(storage_ratio) + count(best_bytes) = 0 FROM pgbufprobe_hours()', 't', 0 ] ],
 	pgbufprobe_predictions => [ [ 'SELECT count(*) FROM pgbufprobe_predictions()', '0', 0 ] ]);
 $readers{$_} //= [ [ $query{$_}, 't', 0 ] ] for grep { $is_reader{$_} } keys %query;
 # Without the worker these are errors.
-my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_predictions', 'pgbufprobe_carry_over_progress';
+my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_hours', 'pgbufprobe_predictions', 'pgbufprobe_carry_over_progress';
 
 sub is_off
 {
