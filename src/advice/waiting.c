@@ -88,6 +88,22 @@ pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double stora
 	};
 }
 
+static inline void
+scale_figure(PbpFigure *figure, double factor)
+{
+	figure->value *= factor;
+	figure->error *= factor;
+}
+
+void
+pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
+{
+	if (read_times->measured || !(mean_ns > most_ns))
+		return;
+	scale_figure(&read_times->os, most_ns / mean_ns);
+	scale_figure(&read_times->storage, most_ns / mean_ns);
+}
+
 /* The share of misses that wait for storage; NaN: unknown. */
 double
 pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)

@@ -53,6 +53,12 @@ typedef struct PbpWaitingInput
  */
 extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share);
 
+/*
+ * Sessions cannot wait longer for a read than they work for one: where probes are
+ * slower on average than that, both times are reduced alike.
+ */
+extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns);
+
 /* At the size that these rows are of. */
 extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 							  const PbpAdviceStorageRow *storage);

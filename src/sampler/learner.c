@@ -102,6 +102,7 @@ struct PbpLearner
 	uint64		wal_position;	/* when last counted; 0: never */
 	FreshCounts fresh;
 	TimedReads	timed;
+	TimedReads	worked;			/* reads, and all time that sessions worked */
 	PbpSample	interval;		/* counts for the next sample */
 	PbpReadCounts read_counts;	/* likewise */
 
@@ -189,12 +190,10 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 
 /* ---- waiting ---- */
 
-/* The mean time of a read, as the server has timed it; NaN: unknown. */
+/* For each read; NaN: unknown. */
 static double
-measured_read_ns(const PbpLearner *learner)
+mean_ns(const TimedReads *timed)
 {
-	const TimedReads *timed = &learner->timed;
-
 	return timed->reads >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->reads : NAN;
 }
 
@@ -208,7 +207,10 @@ report_times(const PbpLearner *learner, PbpAdviceReport *report)
 	pbp_probed_times(learner->probing, &os, &storage);
 	if (pbp_knows_storage(report))
 		storage_share = pbp_storage_share(&report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]);
-	report->times = pbp_read_times(os, storage, measured_read_ns(learner), storage_share);
+	report->times = pbp_read_times(os, storage, mean_ns(&learner->timed), storage_share);
+	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
+													 &report->storage.fixed[PBP_ADVICE_BASELINE]),
+					mean_ns(&learner->worked));
 }
 
 /* Time that sessions have waited for the reads counted since the last report; NaN: unknown. */
@@ -217,7 +219,7 @@ fresh_read_ms(const PbpLearner *learner, const PbpAdviceReport *report)
 {
 	double		reads = (double) learner->fresh.accesses.reads;
 
-	if (!isnan(measured_read_ns(learner)))
+	if (!isnan(mean_ns(&learner->timed)))
 		return (double) learner->fresh.read_us / 1e3;
 	if (reads == 0)
 		return 0;
@@ -448,16 +450,13 @@ have_grown(const PbpAdviceCounts *counts)
 		counts->ring_reads >= 0 && counts->scan_reads >= 0 && counts->ring_extends >= 0;
 }
 
-/* The server's own times count only while all sessions measure them. */
 static void
-count_times(TimedReads *timed, const PbpAdviceCounts *counts, int64 read_us)
+count_times(TimedReads *timed, const PbpAdviceCounts *counts, int64 us)
 {
 	double		weight = exp2(-counts->seconds / HALF_LIFE_TIMES);
 
-	if (!track_io_timing)
-		*timed = (TimedReads) {0};
-	else if (counts->reads > 0)
-		*timed = (TimedReads) {weight * timed->reads + (double) counts->reads, weight * timed->ns + (double) read_us * 1e3};
+	if (counts->reads > 0)
+		*timed = (TimedReads) {weight * timed->reads + (double) counts->reads, weight * timed->ns + (double) us * 1e3};
 }
 
 static void
@@ -470,7 +469,12 @@ count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessC
 	pbp_add_counts(&learner->fresh.accesses, counts);
 	learner->fresh.read_us += read_us;
 	learner->fresh.active_us += active_us;
-	count_times(&learner->timed, counts, read_us);
+	count_times(&learner->worked, counts, active_us);
+	/* the server's own times count only while all sessions measure them */
+	if (track_io_timing)
+		count_times(&learner->timed, counts, read_us);
+	else
+		learner->timed = (TimedReads) {0};
 }
 
 /* It goes through the page cache as well. */

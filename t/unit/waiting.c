@@ -257,9 +257,28 @@ shares_and_means(void)
 	ok(near(pbp_mean_read_ns(&exact, &some, &waits), 0.8 * 2000 + 0.2 * 100000), "what a read takes on average");
 }
 
+/* Probes that are slower than all that sessions do. */
+static void
+bound_times(void)
+{
+	PbpReadTimes times = pbp_read_times((PbpFigure) {2000, 100}, (PbpFigure) {100000, 5000}, NAN, 0.2);
+	PbpReadTimes measured = pbp_read_times((PbpFigure) {2000, 0}, (PbpFigure) {100000, 0}, 43200, 0.2);
+	double		error = times.storage.error;
+
+	pbp_bound_times(&times, 21600, 43200);
+	ok(times.os.value == 2000 && times.storage.value == 100000, "reads take as long as probes, if sessions have that time");
+	pbp_bound_times(&times, 21600, NAN);
+	ok(times.storage.value == 100000, "or if it is unknown which time they have");
+	pbp_bound_times(&times, 21600, 10800);
+	ok(times.os.value == 1000 && times.storage.value == 50000 && near(times.storage.error, error / 2), "and otherwise no longer than that");
+	pbp_bound_times(&measured, 43200, 10800);
+	ok(near(0.8 * measured.os.value + 0.2 * measured.storage.value, 43200), "times of the server itself are not changed");
+}
+
 int
 main(void)
 {
+	bound_times();
 	means();
 	covered_means();
 	times_of_probes();
