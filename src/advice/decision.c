@@ -417,12 +417,13 @@ pbp_decide(const PbpDecisionInput *input)
 		.learned_share = learned_share(input),
 	};
 
-	if (input->hours != NULL && input->hours->seconds > 0)
+	if (input->hours != NULL)
 	{
 		decision.seen_seconds = input->hours->seconds;
 		decision.wanted_seconds = input->hours->wanted_seconds;
-		decision.active_ms = input->hours->active_ms / input->hours->seconds;
 	}
+	decision.active_ms = decision.basis == PBP_BY_HOURS ? input->hours->active_ms / input->hours->seconds :
+		fmax(0, input->active_ms);
 	set_choices(input, &decision);
 	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
 		set_equals(&decision);

@@ -18,6 +18,8 @@ typedef struct PbpDecisionInput
 	const PbpAdviceStorageRow *storage; /* while memory is fixed; NULL: this
 										 * will not become known */
 	const PbpWaiting *waiting;	/* in a second; NULL: unknown */
+	double		active_ms;		/* that sessions work in a second now; NaN:
+								 * unknown */
 	const PbpHoursSum *hours;	/* of today's size; NULL: none were seen */
 	double		watched_seconds;	/* since learning began */
 	double		wanted_hours;	/* that must have been seen */

@@ -459,6 +459,19 @@ variation(const Advice *advice)
 		PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) / counters->accesses : by_parts;
 }
 
+/*
+ * Where large scans are not counted apart, reads that no look saw count as theirs.
+ * But the worker may have been late, and then larger pools avoid them, too.
+ */
+static double
+late_looks(const Advice *advice, int i)
+{
+	double		today = estimate(advice, BASELINE);
+	double		unseen = today * fmax(0, 1 - seen_share(advice, all_loads(advice)));
+
+	return i > BASELINE && !advice->rings_apart && today > 0 ? unseen * (1 - bounded_estimate(advice, i) / today) : 0;
+}
+
 /* What neither chance nor time explains. */
 static double
 error_of_method(const Advice *advice, int i)
@@ -467,7 +480,7 @@ error_of_method(const Advice *advice, int i)
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = i > BASELINE ? LARGER_SHARE : UNSEEN_SHARE + SCANNED_SHARE * scanned;
 
-	return share * fabs(bounded_estimate(advice, i) - estimate(advice, BASELINE));
+	return share * fabs(bounded_estimate(advice, i) - estimate(advice, BASELINE)) + late_looks(advice, i);
 }
 
 /* Of a size that is known.  Errors of today's miss ratio are larger where more is missed. */

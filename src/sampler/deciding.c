@@ -105,6 +105,7 @@ pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 		input.storage = report->storage.fixed;
 	if (waiting_now(report, waiting))
 		input.waiting = waiting;
+	input.active_ms = report->active_ms;
 	input.hours = &decider->sum;
 	input.watched_seconds = Max((double) (report->made_at - report->since) / USECS_PER_SEC, 0);
 	input.wanted_hours = pbp_decision_hours;

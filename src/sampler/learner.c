@@ -211,6 +211,8 @@ report_times(const PbpLearner *learner, PbpAdviceReport *report)
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
 													 &report->storage.fixed[PBP_ADVICE_BASELINE]),
 					mean_ns(&learner->worked));
+	report->active_ms = report->totals.seconds > 0 ?
+		report->totals.reads / report->totals.seconds * mean_ns(&learner->worked) / 1e6 : NAN;
 }
 
 /* Time that sessions have waited for the reads counted since the last report; NaN: unknown. */

@@ -178,6 +178,7 @@ const PbpField pbp_report_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceReport, missed_loads, 0, PBP_MAX_RATIO),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpAdviceReport, rows, 0, 0, row_fields),
 	PBP_STRUCT_FIELD(PbpAdviceReport, times, times_fields),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceReport, active_ms, 0, PBP_MANY),
 	PBP_STRUCT_FIELD(PbpAdviceReport, relations, relations_fields),
 	PBP_STRUCT_FIELD(PbpAdviceReport, storage, storage_fields),
 	PBP_STRUCT_FIELD(PbpAdviceReport, decision, decision_fields),

@@ -42,6 +42,7 @@ typedef struct PbpAdviceReport
 	double		missed_loads;	/* share, by checks; NaN: none yet */
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
 	PbpReadTimes times;
+	double		active_ms;		/* that sessions work in a second; NaN: unknown */
 	PbpRelationsReport relations;
 	PbpStorageReport storage;
 	PbpDecision decision;		/* by this and by the hours that were seen */
