@@ -18,10 +18,11 @@
 #define ENOUGH_TIMES		5
 
 /*
- * Half the width of a 95 % interval, as a share, for what probes do not show:
- * they read one block at a time, of pages that nobody reads at this moment.
+ * Half the width of a 95 % interval, as a share, for what probes do not show.
+ * They read one block at a time into memory that is in the processor's caches,
+ * and of pages that nobody reads at this moment.
  */
-#define PROBE_ERROR			0.3
+#define PROBE_ERROR			0.5
 
 /* An unknown time does not matter where nothing takes it. */
 static inline double

@@ -93,7 +93,7 @@ times_of_probes(void)
 	PbpReadTimes times = pbp_read_times(os_time, storage_time, NAN, 0.2);
 
 	ok(!times.measured && times.os.value == 2000 && times.storage.value == 100000, "without other times, those of the probes");
-	ok(times.os.error > 0.3 * 2000 && times.storage.error > 0.3 * 100000, "which are uncertain, however many there are");
+	ok(times.os.error > 0.5 * 2000 && times.storage.error > 0.5 * 100000, "which are uncertain, however many there are");
 	times = pbp_read_times(os_time, storage_time, 50000, NAN);
 	ok(!times.measured && times.os.value == 2000, "the same while it is unknown which reads wait for storage");
 	times = pbp_read_times(unknown, storage_time, 50000, 0.2);
@@ -288,7 +288,7 @@ main(void)
 	errors();
 	shares_and_means();
 	covered_waiting(false, 0, "by probes: at least 95 % of the intervals have the truth");
-	covered_waiting(false, 0.15, "also if sessions wait longer or shorter than probes");
+	covered_waiting(false, 0.22, "also if sessions wait longer or shorter than probes");
 	covered_waiting(true, 0, "with measured times: likewise");
 	covered_waiting(true, 1, "also if sessions wait much longer or shorter than probes");
 	printf("1..%d\n", tests);
