@@ -39,8 +39,9 @@ typedef enum PbpAdviceReason
 								 * hides uses */
 	PBP_ADVICE_SCANS,			/* may hold tables that scans read past the
 								 * pool today */
-	PBP_ADVICE_CLIFF			/* slightly more or less memory would change
+	PBP_ADVICE_CLIFF,			/* slightly more or less memory would change
 								 * much */
+	PBP_ADVICE_CHANGED			/* the load is another one than was learned */
 } PbpAdviceReason;
 
 typedef struct PbpAdviceRow

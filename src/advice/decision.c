@@ -54,6 +54,9 @@ static const Threshold miss_threshold = {0.2, 0.01};
 /* Share of today's figure by which a size that is closer to today's may be worse. */
 #define TOLERATED_LOSS		0.03
 
+/* Share of the error that must be saved for an earlier advice to remain. */
+#define ENOUGH_CERTAINTY	0.75
+
 /* Of the accesses of all hours, those in which a size must have been known. */
 #define KNOWN_HOURS			0.8
 
@@ -240,12 +243,17 @@ step_to(int size)
 	return fabs(log(pbp_advice_factor(size)));
 }
 
-/* True if what was advised before may still be: nothing is certainly better, and it saves something. */
+/*
+ * True if what was advised before still is: nothing is certainly better, and it
+ * saves something, though both with less certainty than at first.
+ */
 static bool
 stays_advised(const PbpDecision *decision, int before)
 {
+	const PbpChoice *choice = &decision->choices[before < 0 ? PBP_ADVICE_BASELINE : before];
+
 	return before >= 0 && before != PBP_ADVICE_BASELINE && is_among_equals(decision, before) &&
-		decision->choices[before].change < -least_saving(decision) / 2;
+		choice->change < -least_saving(decision) / 2 && choice->change < -ENOUGH_CERTAINTY * choice->change_error;
 }
 
 /*
@@ -367,7 +375,8 @@ kind_by_now(const PbpDecisionInput *input, PbpDecision *decision)
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))
 		return PBP_KEEP_CACHED;
-	if (input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_UNSEEN)
+	if (input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_UNSEEN ||
+		input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_CHANGED)
 		return PBP_DECIDE_UNKNOWN;
 	return decision->learned_share < 1 ? PBP_DECIDE_EARLY : compare_sizes(input, decision);
 }

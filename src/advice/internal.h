@@ -432,6 +432,7 @@ extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 extern void pbp_count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves,
 								double moved);
 extern double pbp_variation_error(const Variation *variation);
+extern bool pbp_is_usual(const Variation *variation, double difference);
 extern double pbp_haste(const Variation *variation);
 extern bool pbp_load_has_changed(const Variation *variation);
 

@@ -79,6 +79,13 @@
 #define SHARE_OF_RING_SCANS	0.25
 
 /*
+ * While the miss ratio of the last seconds differs from that of the time before by
+ * more than this share, and more than usual, nothing is known of other sizes under
+ * the load now.
+ */
+#define TOLERATED_MOVE		0.5
+
+/*
  * A curve that falls from one size to the next so much more steeply than before
  * has a cliff.  If it is higher than this, both sizes are unknown.
  */
@@ -302,6 +309,9 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
+	if (pbp_moved(advice) > TOLERATED_MOVE * counters->reads / counters->accesses &&
+		!pbp_is_usual(&advice->variation, pbp_moved(advice)))
+		return PBP_ADVICE_CHANGED;
 	return i > BASELINE && is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
 }
 

@@ -86,6 +86,13 @@ is_unusual(const Variation *variation, double difference)
 	return difference > USUAL_DEVIATIONS * sqrt(variance_of_parts(&variation->sums));
 }
 
+/* True if the miss ratio is known to vary by so much. */
+bool
+pbp_is_usual(const Variation *variation, double difference)
+{
+	return difference <= USUAL_DEVIATIONS * sqrt(variance_of_parts(&variation->sums));
+}
+
 /* Begins to follow another load, by how much it differs from what was learned. */
 static void
 detect_change(Variation *variation, double moved)

@@ -116,7 +116,8 @@ equals(const PbpAdviceReport *report)
 {
 	const PbpDecision *decision = &report->decision;
 
-	if (decision->equal_from >= decision->equal_to)
+	if (decision->equal_from >= decision->equal_to ||
+		(decision->equal_from <= PBP_ADVICE_BASELINE && decision->equal_to >= PBP_ADVICE_BASELINE))
 		return "";
 	return psprintf(" %s to %s are equally good.", size_of(report, decision->equal_from), size_of(report, decision->equal_to));
 }

@@ -84,6 +84,8 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
 		case PBP_ADVICE_SCANS:
 			return "large scans read past shared buffers today, and a pool of this size might hold their tables";
+		case PBP_ADVICE_CHANGED:
+			return "the load has changed, and too little of the new one has been seen";
 		case PBP_ADVICE_CLIFF:
 			return "near this size, slightly more memory would change much, because many pages are read in turn";
 	}

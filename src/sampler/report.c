@@ -26,7 +26,7 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, write_ratio, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
-	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CLIFF),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CHANGED),
 	PBP_END_OF_FIELDS
 };
 
@@ -261,7 +261,7 @@ knowledge_of(const PbpAdviceReport *report)
 	if (!report->has_memory)
 		return 0;
 	kind = report->decision.kind;
-	if (kind == PBP_DECIDE_UNKNOWN)
+	if (kind == PBP_DECIDE_UNKNOWN || kind == PBP_KEEP_UNUSED)
 		return 0;
 	return kind == PBP_DECIDE_SHORT || kind == PBP_DECIDE_EARLY ? 1 : 2;
 }
