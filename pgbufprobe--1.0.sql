@@ -511,7 +511,7 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT size_factor double precision,   -- multiple of today's shared_buffers
     OUT shared_buffers_bytes bigint,
     OUT os_cache_bytes bigint,          -- what remains for the page cache
-    OUT fits text,                      -- yes, or the obstacle: machine, cgroup, huge pages
+    OUT fits text,                      -- yes, or the obstacle: machine, cgroup, huge pages, connections
     OUT mark text,                      -- today, advised, knee (of the curve), all data (of the server), or NULL
     OUT estd_miss_ratio double precision,   -- reads per block access; NULL here and below: see note
     OUT miss_ratio_low double precision,    -- 95 % interval, here and below
@@ -593,6 +593,22 @@ AS 'MODULE_PATHNAME', 'pgbufprobe_working_set'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 4 COST 100;
 COMMENT ON FUNCTION pgbufprobe_working_set() IS
 'size of the pages that were used in the last 1, 5, 15 and 60 minutes; requires shared_preload_libraries';
+
+-- ---------------------------------------------------------------------------
+-- Memory
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION pgbufprobe_memory_plan(
+    OUT consumer text,
+    OUT today_bytes bigint,             -- NULL here and below: see note
+    OUT most_bytes bigint,              -- what settings allow; of the page cache, what is left then
+    OUT reserved_bytes bigint,          -- what a larger shared_buffers must leave for it, beyond today
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_memory_plan'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 13 COST 1000;
+COMMENT ON FUNCTION pgbufprobe_memory_plan() IS
+'who takes memory today, what each may take at most, and what pgbufprobe_advice() leaves for it';
 
 -- ---------------------------------------------------------------------------
 -- Checkup
@@ -744,7 +760,7 @@ SELECT size_factor::text AS size_factor,
        shared_buffers_bytes,
        coalesce(mark LIKE CASE WHEN moves THEN 'advised%'::text ELSE 'today%'::text END, false)::integer AS advised,
        os_cache_bytes,
-       (fits = 'yes'::text)::integer AS fits,
+       (fits IN ('yes'::text, 'connections'::text))::integer AS fits,
        estd_miss_ratio AS miss_ratio,
        miss_ratio_low,
        miss_ratio_high,
@@ -879,6 +895,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_predictions() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_carry_over_progress() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_memory_plan() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_verdict() TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_pool TO pg_monitor;

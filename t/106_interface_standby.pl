@@ -54,7 +54,10 @@ my @answers = (
 		q{SELECT count(*), count(estd_loads), count(note) FROM pgbufprobe_advice_relations()} ],
 	[ 'working set', '4|0|4',
 		q{SELECT count(*), count(bytes), count(note) FROM pgbufprobe_working_set()} ],
-	[ 'checkup', '7|7',
+	[ 'memory plan', '13|t|t',
+		q{SELECT count(*), sum(today_bytes) FILTER (WHERE consumer <> 'total') = sum(today_bytes) FILTER (WHERE consumer = 'total'),
+			bool_and(reserved_bytes IS NULL AND (today_bytes IS NOT NULL OR note IS NOT NULL)) FROM pgbufprobe_memory_plan()} ],
+	[ 'checkup', '8|8',
 		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'look', 'act', 'unknown') AND answer <> '')
 		    FROM pgbufprobe_checkup()} ]);
 

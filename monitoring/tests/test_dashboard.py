@@ -52,7 +52,7 @@ def test_file_is_current():
 def test_a_row_for_each_question_of_the_checkup():
     checkup = (MONITORING.parent / "src/answers/checkup.c").read_text()
     questions = re.findall(r'"(\w[^"]*\?)"', checkup)
-    assert len(questions) == 7
+    assert len(questions) == 8
     assert [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row"] == questions
 
 

@@ -138,7 +138,7 @@ def answers(before: Report, after: Report) -> Part:
         rows.append((new.question, was, new.verdict, said, new.answer))
     columns = [(name, False) for name in ("Question", "Before", "After", "Answer before", "Answer after")]
     made = tables(table("Verdicts", columns, rows))
-    return Part("checkup", "Seven answers", unknown=after.facts.checkup.why, tables=made)
+    return Part("checkup", "Eight answers", unknown=after.facts.checkup.why, tables=made)
 
 
 def relations(before: Report, after: Report) -> Part:

@@ -32,7 +32,7 @@ HISTORY = "From the history of the worker."
 
 
 def answers(facts: Facts) -> Part:
-    return Part("checkup", "Seven answers", unknown=facts.checkup.why, answers=tuple(facts.checkup.found))
+    return Part("checkup", "Eight answers", unknown=facts.checkup.why, answers=tuple(facts.checkup.found))
 
 
 def ago(then: str, report: Report) -> float:

@@ -60,7 +60,7 @@ class Size(Ratios):
     @property
     def may_fit(self) -> bool:
         """True also if nothing is known about it."""
-        return self.fits in ("yes", None)
+        return self.fits in ("yes", "connections", None)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ QUESTIONS = {
     "dirty_victims": ("Do sessions have to write before they can read?", "look", 0.6),
     "scan_cost": ("How long does each DROP or checkpoint scan the pool?", "unknown", None),
     "cached_twice": ("How much of the pool is cached twice?", "look", 0.585),
+    "planner_cache": ("Does the planner know how much is cached?", "fine", 0.9),
 }
 
 

@@ -114,7 +114,7 @@ def test_without_reasons_against_it_a_size_is_not_grey():
     assert {row[2] for row in decision.part(unsure).tables[0].rows} == {"unknown"}
 
 
-def test_seven_answers_with_their_verdicts():
+def test_eight_answers_with_their_verdicts():
     parsed = Page(pages()["page"])
     (part,) = [p for p in details.parts(made()) if p.key == "checkup"]
     assert [answer.badge[0] for answer in part.answers] == [
@@ -125,6 +125,7 @@ def test_seven_answers_with_their_verdicts():
         "look",
         "unknown",
         "look",
+        "holds",
     ]
     for answer in part.answers:
         assert answer.question in parsed.text

@@ -239,6 +239,14 @@ extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t byte
  */
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
 
+/*
+ * Blocks that fit into free huge pages, if the pool is in huge pages: they stay
+ * reserved with a smaller pool, and a larger one takes them before it takes
+ * anything of the page cache.  Negative: it is in normal pages.  To be called
+ * before pbp_advice_set_os_cache().
+ */
+extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
+
 /* WAL was written between these positions, to files of this size together. */
 extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t file_bytes);
 

@@ -53,12 +53,21 @@ pool_pages(const Advice *advice, int size)
 	return (double) pbp_pool_bytes((int64_t) (pbp_advice_factor(size) * advice->nbuffers * block_bytes)) / block_bytes;
 }
 
+/* Pages that a pool of this size takes from the cache, or leaves to it. */
+static double
+pages_taken(const Advice *advice, int size)
+{
+	double		more = pool_pages(advice, size) - pool_pages(advice, BASELINE);
+	double		huge_pages = advice->storage->huge_pages;
+
+	return huge_pages < 0 ? more : fmax(0, more - huge_pages);
+}
+
 /* Pages that memory leaves to the cache.  Negative: it has no room for the pool. */
 double
 pbp_pages_left(const Advice *advice, int cache, double os_cache)
 {
-	return cache >= FACTORS ? os_cache :
-		os_cache - (pool_pages(advice, cache) - pool_pages(advice, BASELINE));
+	return cache >= FACTORS ? os_cache : os_cache - pages_taken(advice, cache);
 }
 
 /* As the kernel, whose gigabytes are rounded down. */
@@ -191,11 +200,21 @@ pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_b
 	storage->heads = (uint16_t *) (storage->pages + low);
 	storage->block_bytes = block_bytes;
 	storage->os_cache = NAN;
+	storage->huge_pages = -1;
 	storage->correction = 1;
 	storage->measured_share = storage->measuring_error = NAN;
 	begin_again(storage, 1);
 	advice->storage = storage;
 	return true;
+}
+
+void
+pbp_advice_set_huge_pages(PbpAdvice *base, int64_t free_blocks)
+{
+	Storage    *storage = ((Advice *) base)->storage;
+
+	if (storage != NULL)
+		storage->huge_pages = (double) free_blocks;
 }
 
 void

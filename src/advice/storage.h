@@ -96,6 +96,8 @@ typedef struct Storage
 	double		share;			/* of the sampled pages, that have records */
 	double		block_bytes;
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
+	double		huge_pages;		/* free, in blocks; negative: the pool is in
+								 * normal pages */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
 	double		measured_share; /* of the baseline's misses, that the real

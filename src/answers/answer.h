@@ -8,6 +8,7 @@
 #ifndef PBP_ANSWER_H
 #define PBP_ANSWER_H
 
+#include "caches/residency.h"
 #include "pool/descriptors.h"
 #include "pool/poolfuncs.h"
 #include "pool/sweep.h"
@@ -23,6 +24,7 @@ typedef struct Checkup
 	ClockRate	rate;
 	PbpAdviceReport advice;
 	PbpSweepCost next;			/* a replay of the next searches */
+	PbpDuplicates duplicates;	/* of a sample of the pool */
 } Checkup;
 
 typedef struct Answer

@@ -18,11 +18,11 @@
 
 #include "answers/answer.h"
 #include "answers/checkupsize.h"
+#include "answers/plannercache.h"
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
 #include "base/stats.h"
 #include "base/words.h"
-#include "caches/residency.h"
 
 #define CHECKUP_COLS		8
 
@@ -79,6 +79,7 @@ gather(Checkup *checkup)
 	checkup->rate = recent_clock_rate(WATCHED_MS);
 	pbp_read_advice(&checkup->advice);
 	pbp_sweep_cost(&plan, &checkup->next);
+	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, &checkup->duplicates);
 }
 
 /* Ticks of the clock hand until an unused page is evicted, on average. */
@@ -275,23 +276,22 @@ precision_of(const PbpDuplicates *duplicates)
 static void
 answer_cached_twice(const Checkup *checkup, Answer *answer)
 {
-	PbpDuplicates duplicates;
+	const PbpDuplicates *duplicates = &checkup->duplicates;
 	double		twice;			/* buffers */
 
-	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, &duplicates);
-	if (duplicates.sampled == 0)
+	if (duplicates->sampled == 0)
 	{
-		const char *reason = pbp_os_reason(duplicates.trust);
+		const char *reason = pbp_os_reason(duplicates->trust);
 
 		judge(answer, "unknown", NULL);
 		answer->text = psprintf("Unknown: %s", reason != NULL ? reason : "The pool holds no page.");
 		return;
 	}
 
-	twice = (double) duplicates.cached / (double) duplicates.sampled * (double) checkup->used;
+	twice = (double) duplicates->cached / (double) duplicates->sampled * (double) checkup->used;
 	answer->value = twice / NBuffers;
 	answer->text = psprintf("%s of the %s in use are also in the page cache (%s).",
-							pretty_size((int64) twice), pretty_size(checkup->used), precision_of(&duplicates));
+							pretty_size((int64) twice), pretty_size(checkup->used), precision_of(duplicates));
 	if (answer->value > MOSTLY_TWICE)
 		judge(answer, "look", "The page cache duplicates most of the pool. "
 			  "The first answer compares sizes at which it duplicates more or less; follow that.");
@@ -323,6 +323,8 @@ static const Question questions[] = {
 	"ms", "pgbufprobe_scan_cost()", answer_scan_cost},
 	{"cached_twice", "How much of the pool is cached twice?",
 	"of the pool", "pgbufprobe_residency()", answer_cached_twice},
+	{"planner_cache", "Does the planner know how much is cached?",
+	"of what both caches can hold", "pgbufprobe_memory_plan()", answer_planner_cache},
 };
 
 static void

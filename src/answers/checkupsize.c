@@ -129,7 +129,8 @@ smaller_is_enough(const PbpAdviceReport *report)
 	const PbpAdviceRow *half = &report->rows[PBP_ADVICE_HALF];
 	double		added = half->miss_ratio - report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
-	if (half->reason != PBP_ADVICE_KNOWN || added + half->change_error > ADDED_ACCESSES)
+	if (!pbp_may_fit(report, PBP_ADVICE_HALF) || half->reason != PBP_ADVICE_KNOWN ||
+		added + half->change_error > ADDED_ACCESSES)
 		return "";
 	return psprintf(" If the memory is needed elsewhere, %s is enough.", size_of(report, PBP_ADVICE_HALF));
 }

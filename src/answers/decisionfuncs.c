@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(pgbufprobe_advice);
 static const char *const memory_names[] = {"fixed", "added"};
 
 /* in the order of PbpFit */
-static const char *const fit_names[] = {"yes", NULL, "machine", "cgroup", "huge pages"};
+static const char *const fit_names[] = {"yes", NULL, "machine", "cgroup", "huge pages", "connections"};
 
 /* What one row is about. */
 typedef struct AdviceOfSize
@@ -259,7 +259,7 @@ emit_sizes(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, PbpAdviceMemory
 			.factor = pbp_advice_factor(i),
 			.fit = storage->fits[i],
 			.mark = mark_of(report, i, knee, advised),
-			.has_room = memory == PBP_ADVICE_ADDED || pbp_may_fit(report, i),
+			.has_room = memory == PBP_ADVICE_ADDED || pbp_may_fit(report, i) || storage->fits[i] == PBP_BELOW_CONNECTIONS,
 			.misses = report->rows[i],
 			.storage = rows[i],
 		});

@@ -298,6 +298,27 @@ pbp_shared_memory_id(void)
 	return ((PGShmemHeader *) UsedShmemSegAddr)->dsm_control;
 }
 
+/* Size of all shared memory that was allocated when the server started. */
+static inline int64
+pbp_shared_memory_bytes(void)
+{
+	return (int64) ((PGShmemHeader *) UsedShmemSegAddr)->totalsize;
+}
+
+/*
+ * Buffers that a read stream pins for a read of full size, and for the next one
+ * if reads overlap.  Up to 16, no stream pins buffers ahead.
+ */
+static inline int
+pbp_stream_pins(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return io_combine_limit * (effective_io_concurrency > 0 ? 2 : 1);
+#else
+	return 0;
+#endif
+}
+
 /*
  * True if the server counts reads through rings, and new blocks, separately.  Up
  * to 15 there is no pg_stat_io, so pbp_fetch_io() is NULL.

@@ -16,11 +16,11 @@
 #include <sys/mman.h>
 #endif
 
-#include "storage/proc.h"
 #include "utils/memutils.h"
 
 #include "base/compat.h"
 #include "base/settings.h"
+#include "memory/memoryfacts.h"
 #include "memory/ownfiles.h"
 #include "memory/servermemory.h"
 #include "os/osfile.h"
@@ -98,36 +98,47 @@ huge_page_bytes(void)
 	return bytes;
 }
 
-/* Each process maps each page of shared memory that it uses. */
-static double
-page_tables(void)
-{
-	int			nprocesses = 0;
-
-	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
-		nprocesses += ProcGlobal->allProcs[i].pid != 0;
-	return (double) nprocesses * sizeof(void *) / (double) pbp_os_page_bytes();
-}
-
 /*
  * Reads all about the memory of this server; own_file_bytes is as counted in
- * ownfiles.c, or PBP_UNKNOWN.  Takes no lock and allocates no memory; 0.2 to 0.4
- * ms of processor time.
+ * ownfiles.c, or PBP_UNKNOWN.  Takes no lock and allocates no memory; 0.3 to 2 ms
+ * of processor time.
  */
 static void
-read_server_memory(int64 own_file_bytes, PbpOsMemory *memory)
+read_server_memory(int64 own_file_bytes, PbpMemoryFacts *facts)
 {
 	PbpServerMemory server = {
 		.pool_bytes = (int64) NBuffers * BLCKSZ,
 		.huge_page_bytes = huge_page_bytes(),
-		.page_tables = page_tables(),
 		.own_file_bytes = own_file_bytes,
 	};
 
 	/* Huge pages are taken from the memory when they are reserved. */
 	if (server.huge_page_bytes == 0)
 		server.unused_bytes = unused_pool_bytes();
-	pbp_os_memory_read("", &server, memory);
+	pbp_os_memory_read("", &server, &facts->memory);
+	facts->settings = pbp_memory_settings();
+	facts->processes = pbp_count_processes(true);
+	/* What processes share since they were forked was counted for each. */
+	if (facts->memory.known)
+		facts->processes.private_bytes = Min(facts->processes.private_bytes, facts->memory.private_bytes);
+	pbp_expect_needs(&facts->settings, &facts->processes, pbp_os_page_bytes(), &facts->memory.server);
+}
+
+/*
+ * The same for a plan of memory.  With pgbufprobe.os_cache off, the kernel is not
+ * asked about anything.
+ */
+void
+pbp_read_memory_facts(PbpMemoryFacts *facts)
+{
+	if (pbp_os_cache_on)
+		read_server_memory(PBP_UNKNOWN, facts);
+	else
+		*facts = (PbpMemoryFacts) {
+			.settings = pbp_memory_settings(),
+				.processes = pbp_count_processes(false),
+				.memory = {.known = false},
+		};
 }
 
 /* ---- file systems ---- */
@@ -207,13 +218,16 @@ count_own_files(void)
 static PbpStorageModel
 read_capacity(PbpOsMemory *memory)
 {
+	PbpMemoryFacts facts;
+
 	if (!pbp_os_cache_on)
 	{
 		*memory = (PbpOsMemory) {.known = false};
 		return PBP_STORAGE_SWITCHED_OFF;
 	}
 	count_own_files();
-	read_server_memory(pbp_own_bytes().cached, memory);
+	read_server_memory(pbp_own_bytes().cached, &facts);
+	*memory = facts.memory;
 	return storage_model(memory);
 }
 
@@ -224,12 +238,12 @@ read_capacity(PbpOsMemory *memory)
 int64
 pbp_page_cache_room(void)
 {
-	PbpOsMemory memory;
+	PbpMemoryFacts facts;
 
 	if (!pbp_os_cache_on)
 		return PBP_UNKNOWN;
-	read_server_memory(0, &memory);
-	return memory.known ? memory.cache_bytes : PBP_UNKNOWN;
+	read_server_memory(0, &facts);
+	return facts.memory.known ? facts.memory.cache_bytes : PBP_UNKNOWN;
 }
 
 PbpCapacity *

@@ -10,7 +10,17 @@
 #define PBP_SERVERMEMORY_H
 
 #include "advice/capacity.h"
+#include "memory/memoryplan.h"
 
+/* Who takes memory, and what the kernel says of it. */
+typedef struct PbpMemoryFacts
+{
+	PbpMemorySettings settings;
+	PbpProcesses processes;
+	PbpOsMemory memory;
+} PbpMemoryFacts;
+
+extern void pbp_read_memory_facts(PbpMemoryFacts *facts);
 extern PbpCapacity *pbp_create_capacity(void);
 extern int64 pbp_page_cache_room(void);
 

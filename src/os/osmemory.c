@@ -17,9 +17,6 @@
 
 #include "os/cgroup.h"
 
-/* No figure is larger, so that sums of a few cannot overflow. */
-#define MAX_BYTES			(INT64_C(1) << 60)
-
 static int64_t
 between(int64_t value, int64_t low, int64_t high)
 {
@@ -30,7 +27,7 @@ between(int64_t value, int64_t low, int64_t high)
 static int64_t
 bounded(int64_t value)
 {
-	return between(value, 0, MAX_BYTES);
+	return between(value, 0, PBP_MAX_MEMORY);
 }
 
 /* ---- the machine ---- */
@@ -46,7 +43,7 @@ kept_free(const char *root, int64_t total)
 	int64_t		scale = pbp_read_number(root, "/proc/sys/vm/watermark_scale_factor");
 	int64_t		step;
 
-	min_free = min_free > MAX_BYTES / 1024 ? MAX_BYTES : bounded(min_free) * 1024;
+	min_free = min_free > PBP_MAX_MEMORY / 1024 ? PBP_MAX_MEMORY : bounded(min_free) * 1024;
 	scale = scale == PBP_UNKNOWN ? 10 : between(scale, 0, 10000);
 	step = total / 10000 * scale;
 	if (step < min_free / 4)
@@ -81,19 +78,19 @@ huge_page_room(const char *root, int64_t page_bytes)
 	(void) snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%lldkB/resv_hugepages",
 					(long long) (page_bytes / 1024));
 	room = bounded(room - bounded(pbp_read_number(root, path)));
-	return room > MAX_BYTES / page_bytes ? MAX_BYTES : room * page_bytes;
+	return room > PBP_MAX_MEMORY / page_bytes ? PBP_MAX_MEMORY : room * page_bytes;
 }
 
 /*
  * Returns false if the kernel gives no information.  What it keeps free counts as
- * used.  Also sets the room that promises leave.
+ * used.  Also sets the room that promises leave, and the size of all huge pages.
  */
 static bool
-read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise)
+read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise, int64_t *huge_bytes)
 {
 	enum
 	{
-		TOTAL, FREE, ACTIVE_FILE, INACTIVE_FILE, ANON, COMMIT_LIMIT, COMMITTED, NUMBERS
+		TOTAL, FREE, ACTIVE_FILE, INACTIVE_FILE, ANON, COMMIT_LIMIT, COMMITTED, HUGE_PAGES, NUMBERS
 	};
 	PbpNamedNumber numbers[NUMBERS] = {
 		[TOTAL] = {.name = "MemTotal"},
@@ -103,6 +100,7 @@ read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise)
 		[ANON] = {.name = "AnonPages"},
 		[COMMIT_LIMIT] = {.name = "CommitLimit"},
 		[COMMITTED] = {.name = "Committed_AS"},
+		[HUGE_PAGES] = {.name = "Hugetlb"},
 	};
 
 	pbp_read_named_numbers(root, "/proc/meminfo", numbers, NUMBERS);
@@ -115,6 +113,7 @@ read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise)
 	machine->file = machine->active_file + bounded(numbers[INACTIVE_FILE].value);
 	machine->anon = bounded(numbers[ANON].value);
 	*promise = promisable(root, numbers[COMMIT_LIMIT].value, numbers[COMMITTED].value);
+	*huge_bytes = between(numbers[HUGE_PAGES].value, PBP_UNKNOWN, PBP_MAX_MEMORY);
 	return true;
 }
 
@@ -146,21 +145,25 @@ capacity(const PbpMemoryUse *memory, const PbpServerMemory *server)
 	return between(available(memory, server) - held_by_others(memory, server), 0, memory->limit);
 }
 
+/* What is left of each memory as a rule, whatever the server needs. */
 static int64_t
-reserve(const PbpMemoryUse *memory)
+usual_reserve(const PbpMemoryUse *memory)
 {
 	return (int64_t) ((double) memory->limit * PBP_RESERVE_SHARE +
 					  (double) memory->anon * PBP_RESERVE_OF_PRIVATE);
 }
 
 /*
- * What shared memory can grow by.  Other files may be evicted for it.  Negative
- * if even today's size leaves less than the reserve.
+ * Shared memory can grow by what is available, for which other files may be
+ * evicted, less the reserve.  Negative if even today's size leaves less.
  */
-static int64_t
-room(const PbpMemoryUse *memory, const PbpServerMemory *server)
+static void
+limit_growth(int64_t available_bytes, int64_t reserve_bytes, int64_t *room, int64_t *most)
 {
-	return available(memory, server) - reserve(memory);
+	if (available_bytes - reserve_bytes < *room)
+		*room = available_bytes - reserve_bytes;
+	if (available_bytes < *most)
+		*most = available_bytes;
 }
 
 /*
@@ -188,10 +191,11 @@ add_group(const PbpMemoryUse *group, const PbpMemoryUse *machine, PbpOsMemory *m
 	{
 		memory->cache_bytes = cache;
 		memory->limit_bytes = limited.limit;
+		memory->private_bytes = limited.anon;
 		memory->holder = PBP_HELD_BY_CGROUP;
 	}
-	if (room(&limited, &memory->server) < memory->cgroup_room)
-		memory->cgroup_room = room(&limited, &memory->server);
+	limit_growth(available(&limited, &memory->server), usual_reserve(&limited),
+				 &memory->cgroup_room, &memory->cgroup_available);
 	return true;
 }
 
@@ -203,13 +207,15 @@ read_memory(const char *root, PbpOsMemory *memory)
 	PbpMemoryUse group;
 	int64_t		promise;
 
-	if (!read_machine(root, &machine, &promise))
+	if (!read_machine(root, &machine, &promise, &memory->huge_bytes))
 		return false;
 	memory->limit_bytes = machine.limit;
+	memory->private_bytes = machine.anon;
 	memory->cache_bytes = capacity(&machine, &memory->server);
-	memory->machine_room = room(&machine, &memory->server);
-	if (promise != PBP_NO_LIMIT && promise - reserve(&machine) < memory->machine_room)
-		memory->machine_room = promise - reserve(&machine);
+	limit_growth(available(&machine, &memory->server), usual_reserve(&machine),
+				 &memory->machine_room, &memory->machine_available);
+	if (promise != PBP_NO_LIMIT)
+		limit_growth(promise, usual_reserve(&machine), &memory->machine_room, &memory->machine_available);
 
 	pbp_cgroup_walk(&walk, root);
 	while (pbp_next_cgroup(&walk, &group))
@@ -230,8 +236,12 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 {
 	*memory = (PbpOsMemory) {
 		.server = *server,
+			.machine_room = PBP_NO_LIMIT,
 			.cgroup_room = PBP_NO_LIMIT,
+			.machine_available = PBP_NO_LIMIT,
+			.cgroup_available = PBP_NO_LIMIT,
 			.huge_page_room = PBP_NO_LIMIT,
+			.huge_bytes = PBP_UNKNOWN,
 	};
 	memory->server.pool_bytes = bounded(server->pool_bytes);
 	memory->server.unused_bytes = bounded(server->unused_bytes);
@@ -253,28 +263,68 @@ growth(const PbpOsMemory *memory, int64_t pool_bytes)
 }
 
 /*
- * Whether shared_buffers can have this size after a restart.  Huge pages are
- * memory that nothing else can use, so a size for which there are enough fits.
- * Those that the kernel could add on demand (nr_overcommit_hugepages) do not
- * count.  In normal pages, page tables grow in all processes.
+ * What page tables may grow by, with a pool of this size: beyond those in use,
+ * until all processes that may exist have used all shared memory.
+ */
+int64_t
+pbp_page_tables(const PbpServerMemory *server, int64_t pool_bytes)
+{
+	double		tables = (double) pbp_pool_bytes(bounded(pool_bytes)) * server->page_tables;
+
+	if (tables >= (double) PBP_MAX_MEMORY)
+		return PBP_MAX_MEMORY;
+	return bounded((int64_t) tables - bounded(server->page_table_bytes));
+}
+
+/* What must be left for the needs of the server's processes. */
+static int64_t
+needed(const PbpMemoryNeeds *needs)
+{
+	return bounded(needs->processes) + bounded(needs->queries) + bounded(needs->vacuum) + bounded(needs->decoding);
+}
+
+static int64_t
+smaller_room(int64_t room, int64_t available_bytes, const PbpMemoryNeeds *needs)
+{
+	int64_t		left;
+
+	if (available_bytes == PBP_NO_LIMIT)
+		return PBP_NO_LIMIT;
+	left = available_bytes - needed(needs);
+	return room < left ? room : left;
+}
+
+/*
+ * Whether shared_buffers can have this size after a restart.
+ *
+ * A larger pool must leave room for what may come, not only for what is: for the
+ * page tables of as many processes as may exist, if these are in normal pages,
+ * and for the needs of the processes, or the usual reserve if that is more.
+ *
+ * Huge pages are memory that nothing else can use, so a size for which there are
+ * enough fits.  Those that the kernel could add on demand
+ * (nr_overcommit_hugepages) do not count.
+ *
+ * A smaller pool needs no memory, but buffers that all sessions can pin.
  */
 PbpFit
 pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 {
+	const PbpServerMemory *server = &memory->server;
 	int64_t		more = growth(memory, pool_bytes);
-	double		with_tables;
+	int64_t		machine = smaller_room(memory->machine_room, memory->machine_available, &server->needs);
+	int64_t		cgroup = smaller_room(memory->cgroup_room, memory->cgroup_available, &server->needs);
 
 	if (more <= 0)
-		return PBP_FITS;
-	if (memory->server.huge_page_bytes > 0)
+		return more < 0 && pool_bytes < server->least_pool_bytes ? PBP_BELOW_CONNECTIONS : PBP_FITS;
+	if (server->huge_page_bytes > 0)
 		return more <= memory->huge_page_room ? PBP_FITS : PBP_EXCEEDS_HUGE_PAGES;
 	if (!memory->known)
 		return PBP_FIT_UNKNOWN;
-	with_tables = (double) more * (1 + memory->server.page_tables);
-	more = with_tables < (double) MAX_BYTES ? (int64_t) with_tables : MAX_BYTES;
-	if (more > memory->cgroup_room && memory->cgroup_room <= memory->machine_room)
+	more += pbp_page_tables(server, pool_bytes);
+	if (more > cgroup && cgroup <= machine)
 		return PBP_EXCEEDS_CGROUP;
-	return more > memory->machine_room ? PBP_EXCEEDS_MACHINE : PBP_FITS;
+	return more > machine ? PBP_EXCEEDS_MACHINE : PBP_FITS;
 }
 
 /*

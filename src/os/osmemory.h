@@ -31,10 +31,23 @@
 /*
  * What a size that fits must leave of the capacity: this share of all memory or
  * of the cgroup's limit, and half of the private memory that is in use there,
- * for more of it and for a page cache that reads and writes can go through.
+ * for more of it and for a page cache that reads and writes can go through; or
+ * what the server's processes may need beyond today's memory, if that is more.
  */
 #define PBP_RESERVE_SHARE		(1.0 / 16)
 #define PBP_RESERVE_OF_PRIVATE	0.5
+
+/* No figure is larger, so that sums of a few cannot overflow. */
+#define PBP_MAX_MEMORY			(INT64_C(1) << 56)
+
+/* What the server's processes may need beyond what they have, in bytes. */
+typedef struct PbpMemoryNeeds
+{
+	int64_t		processes;		/* for more of them */
+	int64_t		queries;		/* to sort and to hash */
+	int64_t		vacuum;
+	int64_t		decoding;		/* of WAL */
+} PbpMemoryNeeds;
 
 /* What is known about the server. */
 typedef struct PbpServerMemory
@@ -43,8 +56,12 @@ typedef struct PbpServerMemory
 	int64_t		unused_bytes;	/* of its shared memory: takes no memory yet */
 	int64_t		huge_page_bytes;	/* size of the pages of its shared memory;
 									 * 0: no huge pages */
-	double		page_tables;	/* that a byte of shared memory takes, if all
-								 * processes use it; not with huge pages */
+	double		page_tables;	/* that a byte of shared memory may take, if
+								 * all processes use it; not with huge pages */
+	int64_t		page_table_bytes;	/* that are in use */
+	int64_t		least_pool_bytes;	/* for the pins of all sessions */
+	PbpMemoryNeeds needs;		/* what sizes that fit leave, if it is more
+								 * than the usual reserve */
 	int64_t		own_file_bytes; /* page cache of its files; PBP_UNKNOWN: other
 								 * files hold none */
 } PbpServerMemory;
@@ -61,11 +78,19 @@ typedef struct PbpOsMemory
 	bool		lru_gen;		/* the kernel evicts by MGLRU */
 	PbpMemoryHolder holder;		/* what makes the capacity as small as it is */
 	int64_t		limit_bytes;	/* all memory of this holder */
+	int64_t		private_bytes;	/* of this, private memory in use */
+	int64_t		huge_bytes;		/* huge pages of the machine, in use or not;
+								 * PBP_UNKNOWN possible */
 	int64_t		cache_bytes;	/* capacity of the page cache */
 
-	/* What shared memory can grow by; PBP_NO_LIMIT possible. */
+	/*
+	 * What shared memory can grow by, less the usual reserve; and before that is
+	 * taken off.  PBP_NO_LIMIT possible.
+	 */
 	int64_t		machine_room;
 	int64_t		cgroup_room;
+	int64_t		machine_available;
+	int64_t		cgroup_available;
 	int64_t		huge_page_room;
 	PbpServerMemory server;
 } PbpOsMemory;
@@ -77,8 +102,13 @@ typedef enum PbpFit
 	PBP_FIT_UNKNOWN,
 	PBP_EXCEEDS_MACHINE,
 	PBP_EXCEEDS_CGROUP,
-	PBP_EXCEEDS_HUGE_PAGES
+	PBP_EXCEEDS_HUGE_PAGES,
+	PBP_BELOW_CONNECTIONS		/* smaller than today's, and too small for the
+								 * pins of all sessions */
 } PbpFit;
+
+/* The largest value, for what is saved. */
+#define PBP_LAST_FIT			PBP_BELOW_CONNECTIONS
 
 /* The smaller of both, in bytes. */
 static inline int64_t
@@ -102,6 +132,7 @@ pbp_pool_bytes(int64_t shared_buffers)
 
 extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,
 							   PbpOsMemory *memory);
+extern int64_t pbp_page_tables(const PbpServerMemory *server, int64_t pool_bytes);
 extern PbpFit pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes);
 extern bool pbp_in_huge_pages(const char *root, const void *address);
 

@@ -74,8 +74,8 @@ static const PbpField storage_fields[] = {
 	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, model, 0, PBP_STORAGE_NO_INFORMATION),
 	PBP_FIELD(PBP_SIGNED, PbpStorageReport, data_bytes, -1, PBP_MAX_BYTES),
 	PBP_STRUCT_FIELD(PbpStorageReport, totals, storage_totals_fields),
-	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpStorageReport, fits, 0, PBP_EXCEEDS_HUGE_PAGES, NULL),
-	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, data_fit, 0, PBP_EXCEEDS_HUGE_PAGES),
+	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpStorageReport, fits, 0, PBP_LAST_FIT, NULL),
+	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, data_fit, 0, PBP_LAST_FIT),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, fixed, 0, 0, storage_row_fields),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, added, 0, 0, storage_row_fields),
 	PBP_END_OF_FIELDS

@@ -24,6 +24,7 @@ typedef struct PbpStorageReport
 	PbpAdviceStorageTotals totals;
 	PbpFit		fits[PBP_ADVICE_FACTORS];
 	PbpFit		data_fit;		/* of a pool for all data */
+	PbpServerMemory server;		/* for which these leave room; not saved */
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
 													 * fixed */
 	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */

@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(69);
+SELECT plan(71);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -77,6 +77,8 @@ INSERT INTO documented VALUES
         OUT best_bytes bigint, OUT saved_ms_per_second double precision,
         OUT saved_ms_per_second_error double precision$$),
     ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
+    ('pgbufprobe_memory_plan()', 'v', true, 'r', true, 'SETOF record', $$
+        OUT consumer text, OUT today_bytes bigint, OUT most_bytes bigint, OUT reserved_bytes bigint, OUT note text$$),
     ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$
         relation regclass, advice text, fork text DEFAULT 'main'::text$$),
     ('pgbufprobe_os_cache(regclass,text,text)', 'v', true, 'r', true, 'SETOF record', $$
@@ -164,7 +166,7 @@ SELECT is(pg_get_function_result(signature::regprocedure), result, 'result of ' 
 -- Programs find a question by its key.
 SELECT results_eq(
     'SELECT key FROM pgbufprobe_checkup()',
-    ARRAY['size', 'pool_full', 'page_lifetime', 'victim_cost', 'dirty_victims', 'scan_cost', 'cached_twice'],
+    ARRAY['size', 'pool_full', 'page_lifetime', 'victim_cost', 'dirty_victims', 'scan_cost', 'cached_twice', 'planner_cache'],
     'questions of pgbufprobe_checkup');
 
 SELECT results_eq(

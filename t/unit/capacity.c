@@ -17,6 +17,7 @@
 static int64_t now = SECOND;
 static int	reads;
 static PbpStorageModel model;
+static PbpServerMemory server;
 static PbpCapacity capacity;
 static PbpAdvice *advice;
 
@@ -34,7 +35,7 @@ read_tree(PbpOsMemory *result)
 	*result = (PbpOsMemory) {.known = false};
 	if (model == PBP_STORAGE_SWITCHED_OFF)
 		return model;
-	pbp_os_memory_read(tree, &plain, result);
+	pbp_os_memory_read(tree, &server, result);
 	return result->known ? model : PBP_STORAGE_NO_INFORMATION;
 }
 
@@ -197,13 +198,36 @@ test_unknown(void)
 	ok(about(advised(1), 3 * GB), "and counts");
 }
 
+/* They stay reserved, however large the pool is. */
+static void
+test_huge_pages(void)
+{
+	const char *folder = "/sys/kernel/mm/hugepages/hugepages-2048kB";
+
+	put_v2("max", "4294967296");
+	put_number(folder, "free_hugepages", 300);
+	put_number(folder, "resv_hugepages", 0);
+	server.huge_page_bytes = 2 * MB;
+	begin_learning();
+	ok(about(advised(1), 3 * GB), "with huge pages, the page cache is as without");
+	ok(about(advised(0.5), 3 * GB), "a smaller pool leaves it nothing more");
+	ok(about(advised(0.25), 3 * GB), "... however small");
+	ok(about(advised(1.5), 3 * GB), "a larger one in huge pages that are free takes nothing of it");
+	ok(about(advised(2), 3 * GB - (growth(2 * GB) - 600 * MB)), "... and beyond these, what they lack");
+	server.huge_page_bytes = 0;
+	follow(1);
+	ok(about(advised(0.5), 3 * GB - growth(POOL / 2)), "in normal pages, a smaller pool leaves what it had");
+}
+
 int
 main(void)
 {
 	begin_tests("capacity");
+	server = plain;
 	test_limits();
 	test_small_changes();
 	test_extremes();
 	test_unknown();
+	test_huge_pages();
 	return end_tests();
 }

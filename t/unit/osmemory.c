@@ -54,6 +54,46 @@ test_lines(void)
 	ok(!pbp_next_line(&lines) && lines.fd < 0 && !pbp_next_line(&lines), "after it there is none");
 }
 
+/* Beyond the usual reserve, which is 2 GB here. */
+static void
+test_needs(void)
+{
+	PbpServerMemory server = plain;
+
+	server.needs = (PbpMemoryNeeds) {.processes = GB / 2,.queries = GB / 2,.vacuum = GB / 2,.decoding = GB / 2 - 1};
+	read_as(&server);
+	is_largest(MACHINE_CACHE - 2 * GB, PBP_EXCEEDS_MACHINE, "what processes may need, if less than the usual reserve");
+	server.needs.queries += 3 * GB;
+	read_as(&server);
+	is_largest(MACHINE_CACHE - 5 * GB, PBP_EXCEEDS_MACHINE, "... or more");
+	for (int i = 0; i < 4; i++)
+	{
+		server.needs = (PbpMemoryNeeds) {.processes = i == 0 ? 3 * GB : 0,.queries = i == 1 ? 3 * GB : 0,
+		.vacuum = i == 2 ? 3 * GB : 0,.decoding = i == 3 ? 3 * GB : 0};
+		read_as(&server);
+		is_largest(MACHINE_CACHE - 3 * GB, PBP_EXCEEDS_MACHINE, "... each of them counts");
+	}
+	server.needs = (PbpMemoryNeeds) {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+	read_as(&server);
+	is(pbp_size_fits(&memory, POOL + MB), PBP_EXCEEDS_MACHINE, "... if it is more than there is, no larger size fits");
+	is(pbp_size_fits(&memory, POOL), PBP_FITS, "... but today's does");
+}
+
+static void
+test_connections(void)
+{
+	PbpServerMemory server = plain;
+
+	server.least_pool_bytes = POOL / 2;
+	read_as(&server);
+	is(pbp_size_fits(&memory, POOL / 2), PBP_FITS, "a smaller pool that has buffers for all sessions");
+	is(pbp_size_fits(&memory, POOL / 2 - 8192), PBP_BELOW_CONNECTIONS, "... and one that has not");
+	server.least_pool_bytes = 2 * POOL;
+	read_as(&server);
+	is(pbp_size_fits(&memory, POOL), PBP_FITS, "today's size is not judged by that");
+	is(pbp_size_fits(&memory, POOL + 8192), PBP_FITS, "... nor a larger one");
+}
+
 static void
 test_machine(void)
 {
@@ -77,12 +117,20 @@ test_machine(void)
 
 	server = plain;
 	server.page_tables = 0.2;
+	server.page_table_bytes = (int64_t) (0.2 * (double) pbp_pool_bytes(POOL));
 	read_as(&server);
 	is_largest((int64_t) ((MACHINE_CACHE - TOTAL / 16 - ANON / 2) / 1.2), PBP_EXCEEDS_MACHINE, "page tables take their part");
+	server.page_table_bytes = 0;
+	read_as(&server);
+	is_largest((int64_t) ((MACHINE_CACHE - TOTAL / 16 - ANON / 2 - 0.2 * (double) pbp_pool_bytes(POOL)) / 1.2),
+			   PBP_EXCEEDS_MACHINE, "... also those of today's size that are still to come");
 
 	server.page_tables = 600;
 	read_as(&server);
 	is(pbp_size_fits(&memory, INT64_MAX), PBP_EXCEEDS_MACHINE, "... also for any number of processes");
+
+	test_needs();
+	test_connections();
 
 	server = plain;
 	server.own_file_bytes = 40 * GB;
@@ -132,6 +180,7 @@ test_huge_pages(void)
 	put_number(folder, "resv_hugepages", 188);
 	read_as(&server);
 	is(memory.huge_page_room, GB, "huge pages that are free and not promised");
+	is(memory.huge_bytes, PBP_UNKNOWN, "an old kernel does not report the sum of all sizes");
 	is_largest(GB, PBP_EXCEEDS_HUGE_PAGES, "a size fits if there are enough of them");
 	is(memory.cache_bytes, 3 * GB, "the page cache is as without");
 	put_number(folder, "resv_hugepages", 700);

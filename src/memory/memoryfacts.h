@@ -1,0 +1,17 @@
+/*-------------------------------------------------------------------------
+ *
+ * memoryfacts.h
+ *	  The settings and the processes of this server that decide how much memory
+ *	  it may take.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_MEMORYFACTS_H
+#define PBP_MEMORYFACTS_H
+
+#include "memory/memoryplan.h"
+
+extern PbpMemorySettings pbp_memory_settings(void);
+extern PbpProcesses pbp_count_processes(bool ask_kernel);
+
+#endif							/* PBP_MEMORYFACTS_H */

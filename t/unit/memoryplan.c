@@ -1,0 +1,248 @@
+/*
+ * memoryplan.c
+ *	  Who takes memory: that the rows add up, that the most is at least what is,
+ *	  and that sizes that fit leave what is reserved.  Prints TAP.
+ */
+#include <limits.h>
+#include <stdio.h>
+
+#include "machine_tree.h"
+#include "memory/memoryplan.h"
+
+#define PAGE		4096
+#define PROCESSES	20
+
+static PbpMemorySettings settings;
+static PbpProcesses processes;
+static PbpMemoryPlan plan;
+
+/* A server with 100 sessions at most, of which few are there. */
+static void
+begin_server(void)
+{
+	settings = (PbpMemorySettings) {
+		.pool_bytes = POOL,.shared_bytes = POOL + 48 * MB,.wal_buffers_bytes = 16 * MB,
+			.query_bytes = 8 * MB,.temp_bytes = 8 * MB,.vacuum_bytes = 32 * MB,.maintenance_bytes = 64 * MB,
+			.decoding_bytes = 64 * MB,.block_bytes = 8192,.session_pins = 8,
+			.max_processes = 130,.max_sessions = 100,.max_parallel_workers = 8,.max_vacuum_workers = 3,.max_decoders = 10,
+	};
+	processes = (PbpProcesses) {
+		.now = {.processes = PROCESSES,.sessions = 10,.active = 2},
+			.private_bytes = 100 * MB,.page_table_bytes = 5 * MB,
+	};
+	processes.peak = processes.now;
+}
+
+/* What the kernel shows, with the needs that follow. */
+static void
+read_server(void)
+{
+	pbp_os_memory_read(tree, &plain, &memory);
+	pbp_expect_needs(&settings, &processes, PAGE, &memory.server);
+	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+}
+
+static int64_t
+sum_of_today(void)
+{
+	int64_t		sum = 0;
+
+	for (int i = 0; i < PBP_ALL_MEMORY; i++)
+		if (plan.rows[i].today != PBP_UNKNOWN)
+			sum += plan.rows[i].today;
+	return sum;
+}
+
+/* Rows where the most is less than what is. */
+static int
+wrong_rows(void)
+{
+	int			wrong = 0;
+
+	for (int i = 0; i < PBP_OTHERS; i++)
+		wrong += plan.rows[i].most < plan.rows[i].today;
+	return wrong + (plan.rows[PBP_PAGE_CACHE].most > plan.rows[PBP_PAGE_CACHE].today);
+}
+
+static void
+test_rows(void)
+{
+	put_machine();
+	begin_server();
+	read_server();
+	is(sum_of_today(), TOTAL, "today's rows add up to all memory");
+	is(plan.rows[PBP_ALL_MEMORY].today, TOTAL, "... which is the last row");
+	is(plan.rows[PBP_PAGE_CACHE].today, MACHINE_CACHE, "the page cache has what is free, and files");
+	is(wrong_rows(), 0, "the most is at least what is, and leaves no more to the page cache");
+	is(plan.rows[PBP_QUERIES].most, 108 * 8 * MB, "a hash table for each session and each parallel worker");
+	is(plan.rows[PBP_TEMP_BUFFERS].most, 800 * MB, "temporary buffers for each session");
+	is(plan.rows[PBP_AUTOVACUUM].most, 96 * MB, "memory for each worker of autovacuum");
+	is(plan.rows[PBP_DECODING].most, 640 * MB, "memory for each decoder");
+	is(plan.rows[PBP_PROCESSES].most, 100 * MB / PROCESSES * 130, "other processes are as large as today's");
+	is(plan.rows[PBP_PAGE_TABLES].most, (POOL + 48 * MB) / 512 * 130, "page tables: 8 bytes for each 4 kB in each process");
+	is(plan.rows[PBP_OTHERS].most, PBP_UNKNOWN, "what others may take is unknown");
+	is(plan.missing, 0, "this machine has the most");
+
+	settings.query_bytes = GB;
+	read_server();
+	ok(plan.rows[PBP_PAGE_CACHE].most == 0 && plan.missing > 90 * GB, "more than there is is missing");
+	is(sum_of_today(), TOTAL, "... and today's rows add up all the same");
+
+	settings.pool_bytes = settings.shared_bytes = 32 * GB;
+	read_server();
+	ok(plan.rows[PBP_OTHERS].today == 0 && plan.rows[PBP_PAGE_CACHE].today == 0, "nothing is negative, even if memory was counted elsewhere");
+}
+
+static void
+test_cgroup(void)
+{
+	put_v2("max", "4294967296");
+	begin_server();
+	read_server();
+	is(plan.rows[PBP_ALL_MEMORY].today, 4 * GB, "in a cgroup, all memory is its limit");
+	is(sum_of_today(), 4 * GB, "... to which the rows add up");
+	is(plan.rows[PBP_FREE_HUGE_PAGES].today, 0, "... without huge pages");
+	memory.server.huge_page_bytes = 2 * MB;
+	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+	is(sum_of_today(), 4 * GB + POOL + 48 * MB, "... but those of its own shared memory");
+	is(sum_of_today(), plan.rows[PBP_ALL_MEMORY].today, "... to which the rows add up");
+	is(plan.rows[PBP_PAGE_TABLES].most, processes.page_table_bytes, "huge pages need hardly any page tables");
+}
+
+static void
+test_huge_pages(void)
+{
+	put_machine();
+	put("/proc/meminfo", "MemTotal: 16777216 kB\nMemFree: 1048576 kB\nActive(file): 10485760 kB\n"
+		"Inactive(file): 0 kB\nAnonPages: 1048576 kB\nHugetlb: 2097152 kB\n");
+	begin_server();
+	read_server();
+	is(plan.rows[PBP_FREE_HUGE_PAGES].today, 2 * GB, "huge pages that this server does not use");
+	is(sum_of_today(), TOTAL, "... are a part of all memory");
+	memory.server.huge_page_bytes = 2 * MB;
+	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+	is(plan.rows[PBP_FREE_HUGE_PAGES].today, 2 * GB - POOL - 48 * MB, "... and what it leaves of those that it uses");
+	is(sum_of_today(), TOTAL, "... and nothing is counted twice");
+}
+
+static void
+test_unknown(void)
+{
+	int			known = 0;
+
+	remove_tree();
+	begin_server();
+	processes.private_bytes = processes.page_table_bytes = PBP_UNKNOWN;
+	read_server();
+	for (int i = 0; i < PBP_CONSUMERS; i++)
+		known += (plan.rows[i].today != PBP_UNKNOWN && i != PBP_OTHER_SHARED) || plan.rows[i].reserved != PBP_UNKNOWN;
+	is(known, 0, "without /proc, nothing is known of today");
+	is(plan.rows[PBP_QUERIES].most, 108 * 8 * MB, "... but what settings allow");
+	put_machine();
+	read_server();
+	is(sum_of_today(), TOTAL, "if processes cannot be read, their memory is that of others");
+	pbp_plan_memory(&settings, &processes, &memory, NULL, PAGE, &plan);
+	is(plan.rows[PBP_QUERIES].reserved, PBP_UNKNOWN, "what is reserved is known to the worker alone");
+}
+
+/* ---- what is reserved ---- */
+
+static int64_t
+sum_of_reserved(void)
+{
+	int64_t		sum = 0;
+
+	for (int i = 0; i < PBP_ALL_MEMORY; i++)
+		sum += plan.rows[i].reserved;
+	return sum;
+}
+
+static void
+test_expectations(void)
+{
+	begin_server();
+	is(pbp_expected_queries(&settings, &processes), 4, "a few queries may come, even if fewer were seen");
+	processes.peak.active = 30;
+	is(pbp_expected_queries(&settings, &processes), 30, "as many as were seen at once");
+	processes.peak.active = 1000;
+	is(pbp_expected_queries(&settings, &processes), 108, "no more than are allowed");
+	is(pbp_expected_processes(&settings, &processes), PROCESSES + 10, "as many sessions may come as there were");
+	processes.peak.sessions = 0;
+	is(pbp_expected_processes(&settings, &processes), PROCESSES + 4, "... or a few");
+	processes.peak.sessions = 10000;
+	is(pbp_expected_processes(&settings, &processes), 130, "... but no more than are allowed");
+	is(pbp_expected_vacuum_workers(&settings, &processes), 1, "a worker of autovacuum may come");
+	processes.peak.vacuum_workers = 3;
+	is(pbp_expected_vacuum_workers(&settings, &processes), 3, "as many as were seen at once");
+	settings.max_vacuum_workers = 0;
+	is(pbp_expected_vacuum_workers(&settings, &processes), 0, "none if it is off");
+	is(pbp_least_pool_bytes(&settings), 100 * 8 * 8192, "each session pins a few buffers");
+}
+
+/* For any server: the largest size that fits leaves what is reserved, and the next one does not. */
+static void
+test_reserves(void)
+{
+	int			wrong = 0;
+
+	for (int i = 0; i < 300; i++)
+	{
+		int64_t		size = POOL;
+
+		put_v2("max", "5368709120");
+		begin_server();
+		processes.peak.active = (int) any_below(80);
+		processes.peak.vacuum_workers = (int) any_below(4);
+		processes.peak.decoders = (int) any_below(4);
+		processes.peak.sessions = 10 + (int) any_below(100);
+		settings.query_bytes = (int64_t) any_below(32) * MB;
+		read_server();
+		wrong += sum_of_reserved() != plan.rows[PBP_ALL_MEMORY].reserved;
+		for (int j = 0; j < PBP_CONSUMERS; j++)
+			wrong += plan.rows[j].reserved < 0;
+		while (pbp_size_fits(&memory, size + MB) == PBP_FITS)
+			size += MB;
+		if (size == POOL)
+			continue;
+		/* page tables are reserved for the size itself */
+		for (int j = 0; j < 2; j++)
+		{
+			int64_t		taken = pbp_pool_bytes(size + j * MB) - pbp_pool_bytes(POOL) +
+				pbp_page_tables(&memory.server, size + j * MB) - plan.rows[PBP_PAGE_TABLES].reserved;
+
+			wrong += (memory.cache_bytes - taken >= sum_of_reserved()) != (j == 0);
+		}
+	}
+	is(wrong, 0, "the largest size that fits leaves what is reserved");
+}
+
+static void
+test_extremes(void)
+{
+	put_v2("max", "4294967296");
+	begin_server();
+	settings = (PbpMemorySettings) {
+		INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
+		INT_MAX, INT_MAX, INT_MAX, INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX
+	};
+	settings.pool_bytes = POOL;
+	processes.peak = (PbpProcessCounts) {INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX, INT_MAX};
+	read_server();
+	is(plan.rows[PBP_QUERIES].most, PBP_MAX_MEMORY, "numbers beyond any memory do not overflow");
+	is(pbp_size_fits(&memory, POOL + MB), PBP_EXCEEDS_CGROUP, "... and leave no room");
+	ok(plan.missing > 0 && plan.rows[PBP_PAGE_CACHE].most == 0, "... nor page cache");
+}
+
+int
+main(void)
+{
+	begin_tests("memoryplan");
+	test_rows();
+	test_cgroup();
+	test_huge_pages();
+	test_unknown();
+	test_expectations();
+	test_reserves();
+	test_extremes();
+	return end_tests();
+}
