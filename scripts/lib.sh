@@ -195,7 +195,7 @@ prepare() {
 	say "Building for $("$pg_config" --version), in $work"
 	copy_tree "$work/build"
 	! is_root || chown -R postgres:postgres "$work"
-	quietly "make" make_in_build "$@"
+	quietly "make" make_in_build -j "$(nproc)" "$@"
 	quietly "make install" make_in_build "$@" install "${install_args[@]}"
 }
 
@@ -235,5 +235,5 @@ prove_installcheck() {
 	"${as_server[@]}" mkdir -p ports
 	# Most tests wait most of the time.
 	make_in_build enable_tap_tests=yes PROVE=prove "PG_PROVE_FLAGS=-I $modules" "TEMP_CONFIG=$work/temp_config" \
-		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $((3 * $(nproc)))" "PROVE_TESTS=$*" prove_installcheck
+		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $((5 * $(nproc)))" "PROVE_TESTS=$*" prove_installcheck
 }
