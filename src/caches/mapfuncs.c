@@ -10,15 +10,14 @@
 #include "access/relation.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/wait_event.h"
 
 #include "base/args.h"
 #include "base/relations.h"
 #include "base/rows.h"
 #include "base/settings.h"
+#include "base/worker.h"
 #include "caches/cachefuncs.h"
 #include "caches/cacherestore.h"
 #include "caches/cachetake.h"
@@ -231,19 +230,13 @@ begin_restore(PbpRestore *restore, const bytea *map, ForkNumber fork, PbpRestore
 				 errdetail("It was taken of fork \"%s\".", forkNames[restore->header.fork])));
 }
 
-/* A cancel sets the latch, too. */
 static void
 wait_for_rate(const PbpRestore *restore, double rate)
 {
 	int64		ms;
 
 	while (rate > 0 && (ms = pbp_restore_wait_ms(restore, rate)) > 0)
-	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 (long) Min(ms, MAX_WAIT_MS), PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
+		pbp_worker_wait(Min(ms, MAX_WAIT_MS));
 }
 
 static Datum

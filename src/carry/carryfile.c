@@ -23,9 +23,9 @@
 #include "utils/wait_event.h"
 
 #include "base/ownfile.h"
+#include "base/worker.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 
 #define CARRY_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.maps"
 #define NEW_CARRY_FILE	CARRY_FILE ".tmp"
@@ -123,7 +123,7 @@ try_again(PbpCarryReader *reader)
 		reader->error = error;
 		return false;
 	}
-	pbp_carry_wait(AFTER_FAILURE_MS);
+	pbp_worker_wait(AFTER_FAILURE_MS);
 	return true;
 }
 

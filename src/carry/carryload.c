@@ -32,7 +32,6 @@
 #include "carry/carryfile.h"
 #include "carry/carryload.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
 #define CONNECTED_NS		INT64CONST(4000000000)
@@ -294,7 +293,7 @@ wait_for_turn(const Load *load)
 	int64		left_ns;
 
 	while (has_time(load) && (left_ns = pbp_carry_progress().next_read_ns - pbp_now_ns()) > 0)
-		pbp_carry_wait(left_ns / 1000000 + 1);
+		pbp_worker_wait(left_ns / 1000000 + 1);
 	return has_time(load);
 }
 

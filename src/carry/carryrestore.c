@@ -25,10 +25,10 @@
 #include "base/relations.h"
 #include "base/worker.h"
 #include "caches/extent.h"
+#include "carry/carry.h"
 #include "carry/carryfile.h"
 #include "carry/carryload.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 #include "memory/servermemory.h"
 
 #define WAIT_FOR_WORKER_MS	1000
@@ -201,7 +201,7 @@ begin_with_pg_database(Plan *plan)
 		plan->lock_logged = true;
 		if (!pbp_carry_goes_on())
 			return false;
-		pbp_carry_wait(WAIT_FOR_LOCK_MS);
+		pbp_worker_wait(WAIT_FOR_LOCK_MS);
 	}
 }
 
@@ -312,7 +312,7 @@ register_worker(Plan *plan, const PbpCarryJob *job)
 					 errhint("You may need to increase max_worker_processes.")));
 		plan->failure_logged = true;
 		plan->no_slot = waits >= MAX_SLOT_WAITS;
-		pbp_carry_wait(WAIT_FOR_SLOT_MS);
+		pbp_worker_wait(WAIT_FOR_SLOT_MS);
 	}
 	return false;
 }
@@ -337,7 +337,7 @@ wait_for_worker(void)
 		}
 		if (stopped && pbp_must_end())
 			break;
-		pbp_carry_wait(WAIT_FOR_WORKER_MS);
+		pbp_worker_wait(WAIT_FOR_WORKER_MS);
 	}
 	pfree(running);
 	running = NULL;
@@ -388,7 +388,7 @@ restore_database(Plan *plan, DatabaseMaps *maps, int band)
 			return PART_DONE;
 		end = restore_part(plan, maps, &job);
 		if (end == PART_LEFT)
-			pbp_carry_wait(BETWEEN_WORKERS_MS);
+			pbp_worker_wait(BETWEEN_WORKERS_MS);
 	}
 	return end;
 }
@@ -470,7 +470,7 @@ restore_all(Plan *plan)
 		int64		left_ns;
 
 		while (plan->round > 0 && pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
-			pbp_carry_wait(left_ns / 1000000 + 1);
+			pbp_worker_wait(left_ns / 1000000 + 1);
 		if (!restore_round(plan))
 			return false;
 		if (count_failed(plan, false) == 0)

@@ -21,10 +21,10 @@
 #include "base/settings.h"
 #include "base/worker.h"
 #include "caches/cachetake.h"
+#include "carry/carry.h"
 #include "carry/carrybefore.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 #include "os/datafiles.h"
 #include "os/oskernel.h"
 
@@ -200,7 +200,7 @@ rest(Save *save, PbpDataFiles *files)
 		pbp_pause_data_files(files);
 		until_ns = pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1));
 		while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
-			pbp_carry_wait(left_ns / 1000000 + 1);
+			pbp_worker_wait(left_ns / 1000000 + 1);
 		save->cpu_ns = pbp_cpu_now_ns();
 	}
 	return pbp_carry_goes_on();
@@ -308,7 +308,7 @@ wait_until_written(const Save *save, int file)
 		return;
 	while (pbp_now_ns() < save->deadline_ns && (save->quick || pbp_carry_goes_on()) &&
 		   pbp_kernel_cachestat(file, 0, 0, &pages) && pages.dirty + pages.writeback > 0)
-		pbp_carry_wait(UNTIL_WRITTEN_MS);
+		pbp_worker_wait(UNTIL_WRITTEN_MS);
 }
 
 static void
@@ -336,7 +336,8 @@ pbp_carry_save(bool quick)
 	bool		saved;
 
 	save.deadline_ns = quick ? save.begun_ns + STOP_S * NS_PER_S : PG_INT64_MAX;
-	pbp_carry_enter(PBP_CARRY_SAVING);
+	pbp_carry_lock()->phase = PBP_CARRY_SAVING;
+	pbp_carry_unlock();
 	/* what was found out about file systems may have changed since the last time */
 	SetCurrentStatementStartTimestamp();
 	pbp_map_taker_begin(&save.taker, NULL);
