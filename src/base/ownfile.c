@@ -16,10 +16,8 @@
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
-#include "pgstat.h"
 #include "port/pg_crc32c.h"
 #include "storage/fd.h"
-#include "utils/memutils.h"
 
 #include "base/compat.h"
 #include "base/ownfile.h"

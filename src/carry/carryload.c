@@ -19,7 +19,6 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
@@ -163,7 +162,7 @@ restore_both_caches(const Load *load, PbpExtentRestore *part, int64 *border_room
 		wants_buffers = lock_and_fill_buffers(part);
 	if (part->has_page_cache && !part->is_left)
 		pbp_extent_settle(part);
-	pbp_extent_close(part);
+	pbp_os_close(&part->file);
 }
 
 /*

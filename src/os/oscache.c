@@ -354,8 +354,15 @@ write_back(const PbpOsFile *file, int64 offset, int64 bytes)
 			 errmsg("could not write back file \"%s\": %m", file->path)));
 }
 
-static void
-advise_range(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice)
+/*
+ * Has a range of the file read into the page cache, or dropped from it.
+ *
+ * WILLNEED starts reads and does not wait for them.  DONTNEED first writes
+ * dirty pages and waits for that.  Pages that others use at the same time may
+ * stay.
+ */
+void
+pbp_os_advise(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice)
 {
 	int64		end = offset + bytes;
 	int64		step = advice == PBP_OS_WILLNEED ? WILLNEED_STEP : DONTNEED_STEP;
@@ -373,28 +380,6 @@ advise_range(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advic
 					 errmsg("could not advise the kernel about file \"%s\": %m",
 							file->path)));
 	}
-}
-
-/*
- * Has the file read into the page cache, or dropped from it.  Returns the
- * bytes that the advice was given for.
- *
- * WILLNEED starts reads and does not wait for them.  DONTNEED first writes
- * dirty pages and waits for that.  Pages that others use at the same time may
- * stay.
- */
-int64
-pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice)
-{
-	advise_range(file, 0, file->bytes, advice);
-	return file->bytes;
-}
-
-/* Has some blocks of a segment read into the page cache, without waiting. */
-void
-pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
-{
-	advise_range(file, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_WILLNEED);
 }
 
 /*

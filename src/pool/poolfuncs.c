@@ -12,8 +12,6 @@
 #include "commands/tablespace.h"
 #include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "base/args.h"

@@ -14,7 +14,6 @@
 #include "miscadmin.h"
 #include "storage/lwlock.h"
 #include "utils/hsearch.h"
-#include "utils/memutils.h"
 
 #include "base/bitmap.h"
 #include "pool/descriptors.h"
