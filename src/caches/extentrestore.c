@@ -247,8 +247,7 @@ pbp_extent_read(PbpExtentRestore *restore)
 	BlockNumber start = restore->extent.first;
 	PbpOsBlocks blocks;
 
-	if (restore->file.trust == PBP_OS_TRUSTED)
-		pbp_os_map(&restore->file, start, restore->extent.nblocks, restore->cached, &blocks);
+	pbp_os_map(&restore->file, start, restore->extent.nblocks, restore->cached, &blocks);
 	mark_reads(restore);
 	for (int first, end = 0; next_marked(restore->was_read, &first, &end);)
 		pbp_os_advise(&restore->file, (int64) (start + first) * BLCKSZ, (int64) (end - first) * BLCKSZ,

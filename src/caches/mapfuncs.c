@@ -61,11 +61,11 @@ pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 
 	do
 	{
-		PbpMapTaker taker;
+		PbpSegment	segment;
 
-		pbp_map_taker_begin(&taker, &relation.locator);
-		found = pbp_take_map(&taker, relid, &relation.locator, fork, &map);
-		pbp_map_taker_end(&taker);
+		pbp_segment_begin(&segment, &relation.locator);
+		found = pbp_take_map(&segment, relid, &relation.locator, fork, &map);
+		pbp_segment_end(&segment);
 	} while (must_repeat(&relation, &attempts));
 	check_found(found, relid, fork);
 	if (!found)
@@ -130,7 +130,7 @@ emit_map(ReturnSetInfo *rsinfo, Oid relid, ForkNumber fork, const PbpTakenMap *m
 
 typedef struct AllMaps
 {
-	PbpMapTaker taker;
+	PbpSegment	segment;
 	Unknown		unknown;
 } AllMaps;
 
@@ -146,7 +146,7 @@ emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!relation->forks[fork] ||
-			!pbp_take_map(&maps->taker, relation->relid, &relation->locator, fork, &map))
+			!pbp_take_map(&maps->segment, relation->relid, &relation->locator, fork, &map))
 			continue;
 		note_unknown(&maps->unknown, relation->relid, &map);
 		emit_map(rsinfo, relation->relid, fork, &map);
@@ -160,10 +160,10 @@ pgbufprobe_cache_maps(PG_FUNCTION_ARGS)
 	AllMaps		maps = {0};
 
 	list_all_relations(&relations);
-	pbp_map_taker_begin(&maps.taker, NULL);
+	pbp_segment_begin(&maps.segment, NULL);
 	emit_rows(fcinfo, relations.relations, relations.nrelations, sizeof(RelationStorage),
 			  emit_maps, &maps);
-	pbp_map_taker_end(&maps.taker);
+	pbp_segment_end(&maps.segment);
 	report_all_unknown(&maps.unknown);
 	return (Datum) 0;
 }

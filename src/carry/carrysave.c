@@ -46,7 +46,7 @@
 
 typedef struct Save
 {
-	PbpMapTaker taker;
+	PbpSegment	segment;
 	PbpNewFile	file;
 	PbpCarryBefore before;
 	bool		quick;
@@ -172,7 +172,7 @@ save_file(Save *save, const DataFile *file)
 	};
 	const uint8 *os_before = pbp_carry_os_before(&save->before, &entry.file);
 
-	if (!pbp_take_segment_map(&save->taker, &file->locator, file->fork, file->segment, os_before,
+	if (!pbp_take_segment_map(&save->segment, &file->locator, file->fork, file->segment, os_before,
 							  &map))
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
@@ -340,7 +340,7 @@ pbp_carry_save(bool quick)
 	pbp_carry_unlock();
 	/* what was found out about file systems may have changed since the last time */
 	SetCurrentStatementStartTimestamp();
-	pbp_map_taker_begin(&save.taker, NULL);
+	pbp_segment_begin(&save.segment, NULL);
 	in_time = pbp_carry_open_before(&save.before, save.deadline_ns);
 	if (!in_time)
 		log_too_slow(false);
@@ -358,7 +358,7 @@ pbp_carry_save(bool quick)
 		saved = false;
 	}
 	pbp_carry_close_before(&save.before);
-	pbp_map_taker_end(&save.taker);
+	pbp_segment_end(&save.segment);
 	if (saved)
 	{
 		pbp_carry_unmark_restore();

@@ -200,14 +200,12 @@ typedef struct RelationKey
 static HTAB *
 create_relation_table(void)
 {
-	HASHCTL		ctl;
+	HASHCTL		ctl = {
+		.keysize = sizeof(RelationKey),.entrysize = sizeof(PbpRelationCount),.hcxt = CurrentMemoryContext
+	};
 
 	StaticAssertStmt(offsetof(PbpRelationCount, fork) == offsetof(RelationKey, fork),
 					 "a count must begin with its key");
-
-	ctl.keysize = sizeof(RelationKey);
-	ctl.entrysize = sizeof(PbpRelationCount);
-	ctl.hcxt = CurrentMemoryContext;
 	return hash_create("pgbufprobe relations", 1024, &ctl,
 					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
