@@ -23,7 +23,7 @@ save($primary);
 copy(maps_file($primary), maps_file($standby)) or die $!;
 chmod 0600, maps_file($standby) or die $!;
 # three restores that a crash has ended
-append_to_file(maps_file($standby) . '.restoring', 'xxx');
+append_to_file(maps_file($standby) . '.restoring', pack 'Q2', (stat $primary->data_dir . '/global/pg_control')[1], 3);
 
 my $from = -s $standby->logfile // 0;
 $standby->start;

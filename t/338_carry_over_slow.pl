@@ -92,7 +92,7 @@ $node->stop;
 my $good = slurp_file($file);
 my $header = substr $good, 0, 48;
 my $map_bytes = unpack 'x68 L', $good;
-my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 68, 4 + $map_bytes } 0 .. 299;
+my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 68, 4 + $map_bytes } 0 .. 599;
 
 sub whole { my $body = $header . join '', @_; return sign_map($body . pack 'q', length($body) + 12) }
 
@@ -109,7 +109,7 @@ for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 48) . pack('q L', 60
 	clear_faults();
 }
 $node->start;
-is_restored($node, 'a file of 300 databases that are gone');
+is_restored($node, 'a file of 600 databases that are gone');
 
 has_no_crash($node);
 done_testing();

@@ -53,7 +53,7 @@ start_with_faults($node);
 is_restored($node, 'such a file');
 $changed = (stat $file)[1];
 $from = -s $node->logfile;
-set_faults('pgbufprobe carry-over', $file, pread => { delay_s => 0.05 });
+set_faults('pgbufprobe carry-over', $file, pread => { delay_s => 0.2 });
 is(stop_within(12), 0, 'a stop ends although the file of before is read slowly');
 like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches of all relations within 10 s\n.*DETAIL:  What was saved before remains\./, 'without a save');
 is((stat $file)[1], $changed, 'all that was saved before remains');

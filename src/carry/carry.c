@@ -91,7 +91,7 @@ restore(void)
 		progress->wanted_buffers = NBuffers;
 	pbp_carry_unlock();
 	if (wanted && !given_up)
-		(void) pbp_carry_restore();
+		pbp_carry_restore();
 	progress = pbp_carry_lock();
 	progress->settled = progress->settled || !pbp_must_end();
 	/* given up after errors */

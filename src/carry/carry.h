@@ -16,7 +16,6 @@ extern PGDLLEXPORT void pbp_carry_main(Datum arg);
 /* Returns false if nothing was saved.  A quick save does not sleep. */
 extern bool pbp_carry_save(bool quick);
 
-/* Returns false if it was stopped. */
-extern bool pbp_carry_restore(void);
+extern void pbp_carry_restore(void);
 
 #endif							/* PBP_CARRY_H */
