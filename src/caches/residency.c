@@ -77,7 +77,7 @@ add_segment(PbpResidency *residency, const PbpSegment *segment)
 	if (segment->shared == 0 || segment->os_blocks.cached == 0)
 		return;
 	for (int64 i = 0; i < segment->nblocks; i++)
-		residency->both += segment->levels[i] != 0 && pbp_bit_is_set(segment->os, i);
+		residency->both += (segment->levels[i] != 0) & pbp_bit_is_set(segment->os, i);
 }
 
 static void
