@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "commands/dbcommands.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "base/latency.h"

@@ -12,6 +12,7 @@
 #include "commands/tablespace.h"
 #include "miscadmin.h"
 #include "utils/array.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "base/args.h"
