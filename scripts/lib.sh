@@ -195,7 +195,7 @@ prepare() {
 	say "Building for $("$pg_config" --version), in $work"
 	copy_tree "$work/build"
 	! is_root || chown -R postgres:postgres "$work"
-	quietly "make" make_in_build "$@"
+	quietly "make" make_in_build -j "$(nproc)" "$@"
 	quietly "make install" make_in_build "$@" install "${install_args[@]}"
 }
 
@@ -233,7 +233,7 @@ prove_installcheck() {
 		echo "${setting%%=*} = '${setting#*=}'"
 	done >"$work/temp_config"
 	"${as_server[@]}" mkdir -p ports
-	# Most tests wait most of the time.
+	# Most tests wait most of the time, unless the server is slow.
 	make_in_build enable_tap_tests=yes PROVE=prove "PG_PROVE_FLAGS=-I $modules" "TEMP_CONFIG=$work/temp_config" \
-		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $((3 * $(nproc)))" "PROVE_TESTS=$*" prove_installcheck
+		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $((${PGBUFPROBE_JOBS_PER_CORE:-5} * $(nproc)))" "PROVE_TESTS=$*" prove_installcheck
 }

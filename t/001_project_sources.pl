@@ -98,6 +98,9 @@ for my $alone (glob('src/advice/*.[ch]'))
 	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
 }
 
+# scripts/test passes over a name that is none.
+is_deeply([ grep { !-e } split /\n/, slurp('t/longest') ], [], 'the tests that take longest are files');
+
 # The first query stands with its output where a reader sees it.
 my @lines = split /\n/, slurp('README.md');
 my ($query) = grep { $lines[$_] =~ /pgbufprobe_\w+\(/ } 0 .. $#lines;

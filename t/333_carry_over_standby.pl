@@ -8,6 +8,7 @@ use strict;
 use warnings;
 
 use CarryOver;
+use Faults;
 use File::Copy qw(copy);
 use PostgreSQL::Test::Utils;
 use Server;
@@ -22,7 +23,7 @@ save($primary);
 copy(maps_file($primary), maps_file($standby)) or die $!;
 chmod 0600, maps_file($standby) or die $!;
 # three restores that a crash has ended
-append_to_file(maps_file($standby) . '.restoring', 'xxx');
+append_to_file(maps_file($standby) . '.restoring', pack 'Q2', (stat $primary->data_dir . '/global/pg_control')[1], 3);
 
 my $from = -s $standby->logfile // 0;
 $standby->start;
@@ -47,14 +48,10 @@ use_blocks($standby, 'postgres', 'long', 0, 1299, 1);
 ask($standby, 'SELECT count(*) FROM pages', 'dropped');
 is(scalar(() = in_buffers($standby, $long) =~ /:/g), 1300, 'a long table');
 $standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 0\npgbufprobe.os_cache = off\n");
-my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
-append_to_file($slow, $standby->data_dir . '/' . ask($primary, q{SELECT pg_relation_filepath('long')}));
+set_faults('pgbufprobe carry-over', ask($primary, q{SELECT pg_relation_filepath('long')}), pread => { delay_s => 0.05 });
 $standby->stop;
 $from = -s $standby->logfile;
-{
-	local $ENV{SLOW_READS} = $slow;
-	start_with($standby, 'slow_reads');
-}
+start_with_faults($standby);
 my $restored = "FROM pg_buffercache WHERE $long";
 ok($standby->poll_query_until('postgres', "SELECT count(*) > 3 $restored"), 'the restore of the table has begun');
 my $conflicts = q{SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = 'postgres'};
@@ -63,7 +60,7 @@ $primary->wait_for_catchup($standby, 'replay');
 ok($standby->poll_query_until('postgres', "SELECT ($conflicts) > 0"), 'it has a conflict with recovery');
 ask($primary, 'DROP DATABASE dropped');
 $primary->wait_for_catchup($standby, 'replay');
-unlink $slow or die $!;
+clear_faults();
 is_restored($standby, 'the standby after conflicts');
 is(ask($standby, "SELECT count(*) $restored AND relblocknumber >= 1024"), 276, 'the rest of the table is back');
 unlike(log_since($standby, $from), qr/ERROR|restored both caches without/, 'and conflicts are no errors');

@@ -6,28 +6,36 @@ use warnings;
 
 use CacheMap;
 use CarryOver;
+use Faults;
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
 my $nblocks = 500;
 my $node = carry_node('main', "pgbufprobe.os_cache = off\n") or plan skip_all => 'no pg_buffercache, with which the results are compared';
-my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
+my $dir = PostgreSQL::Test::Utils::tempdir();
+ask($node, "CREATE TABLESPACE slow LOCATION '$dir'");
 ask($node, 'CREATE DATABASE slow');
-my $table = make_table($node, 'slow', 'pages', $nblocks);
-my $path = $node->data_dir . '/' . ask($node, q{SELECT pg_relation_filepath('pages')}, 'slow');
+my $table = make_table($node, 'slow', 'pages', $nblocks, 'slow');
 use_blocks($node, 'slow', 'pages', 0, $nblocks - 1, 5);
 my $file = maps_file($node);
 
-# Restarts the server, and waits until these many blocks of the table are there, most of which are read slowly.
+# Each read by a worker takes long.
+sub slow_reads
+{
+	my ($path) = @_;
+	return set_faults('pgbufprobe carry-over', $path, pread => { delay_s => 0.05 });
+}
+
+# Restarts the server, and waits until these many blocks of the table are there, most of which are read slowly. No other table
+# is in a tablespace.
 sub restart_slowly
 {
 	my ($wanted, $what) = @_;
-	local $ENV{SLOW_READS} = $slow;
 
 	$node->stop if $node->{_pid};
-	append_to_file($slow, $path) unless -e $slow;
-	start_with($node, 'slow_reads');
+	slow_reads('/PG_1');
+	start_with_faults($node);
 	return ok($node->poll_query_until('postgres', "SELECT count(*) >= $wanted FROM pg_buffercache WHERE $table"), $what);
 }
 
@@ -44,31 +52,28 @@ restart_slowly(5, 'a slow restore');
 stops_at_once('a stop does not wait for it');
 
 restart_slowly(110, 'one worker goes on where the one before had no more time');
-unlink $slow or die $!;
+clear_faults();
 is_restored($node, 'a restore that becomes faster');
 is(scalar(() = in_buffers($node, $table) =~ /:/g), $nblocks, 'all blocks are back');
 
 restart_slowly(5, 'another slow restore');
 is( ask($node, q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE; SELECT 'locked'; COMMIT}, 'slow'),
 	'locked', 'who wants to lock the table does not wait for it');
-unlink $slow or die $!;
+clear_faults();
 is_restored($node, 'a restore after a lock');
 
 # A lock is given up after 50 ms of reads, not only when the worker ends: the same worker goes on with another table.
-my $other = make_table($node, 'slow', 'others', 100);
+my $other = make_table($node, 'slow', 'others', 100, 'slow');
 use_blocks($node, 'slow', $_, 0, 99, 5) for 'pages', 'others';
 my $worker = q{(SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over restore')};
-my $paths = $node->data_dir . '/' . ask($node, q{SELECT string_agg(pg_relation_filepath(oid), ' ') FROM pg_class WHERE relname IN ('pages', 'others')}, 'slow');
-$paths =~ s/ / @{[$node->data_dir]}\//;
 my $same = '';
 for my $try (1 .. 5)
 {
-	append_to_file($slow, $paths);
 	restart_slowly(3, 'a third slow restore');
 	my $first = ask($node, "SELECT count(*) FROM pg_buffercache WHERE $other") == 0 ? 'pages' : 'others';
 	$same = ask($node, "BEGIN; CREATE TEMPORARY TABLE worker AS SELECT $worker AS pid; LOCK TABLE $first IN ACCESS EXCLUSIVE MODE;
 		DO \$\$ BEGIN PERFORM pg_sleep(1), pg_stat_clear_snapshot(); END \$\$; SELECT pid = $worker FROM worker; COMMIT", 'slow');
-	unlink $slow;
+	clear_faults();
 	restored($node);
 	last if $same eq 't';
 }
@@ -87,7 +92,7 @@ $node->stop;
 my $good = slurp_file($file);
 my $header = substr $good, 0, 48;
 my $map_bytes = unpack 'x68 L', $good;
-my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 68, 4 + $map_bytes } 0 .. 299;
+my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 68, 4 + $map_bytes } 0 .. 599;
 
 sub whole { my $body = $header . join '', @_; return sign_map($body . pack 'q', length($body) + 12) }
 
@@ -96,18 +101,15 @@ for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 48) . pack('q L', 60
 	my ($what, $content) = @$case;
 
 	write_maps($node, $content);
-	append_to_file($slow, $file);
-	{
-		local $ENV{SLOW_READS} = $slow;
-		start_with($node, 'slow_reads');
-	}
+	slow_reads($file);
+	start_with_faults($node);
 	# it reads by now: the phase says so of a plan
 	becomes_true($node, "phase = '" . ($what eq 'planned' ? 'restoring' : 'off') . "' FROM pgbufprobe_carry_over_progress()", "a file is being $what");
 	stops_at_once("a stop does not wait until it is $what");
-	unlink $slow or die $!;
+	clear_faults();
 }
 $node->start;
-is_restored($node, 'a file of 300 databases that are gone');
+is_restored($node, 'a file of 600 databases that are gone');
 
 has_no_crash($node);
 done_testing();

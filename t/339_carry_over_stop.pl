@@ -13,7 +13,6 @@ use Test::More;
 
 my $node = carry_node('main', "fsync = on\n") or plan skip_all => 'no pg_buffercache, with which the results are compared';
 my $file = maps_file($node);
-my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
 ask($node, "CREATE DATABASE another$_") for 1 .. 2;
 make_table($node, 'another1', 'pages', 100);
 
@@ -34,14 +33,11 @@ my @before = files_saved($node);
 # Each takes a tenth of a second, next time.
 cmp_ok(scalar(@before), '>', 150, 'a save has the maps of many files');
 $node->stop('immediate');
-{
-	local $ENV{SLOW_OPENS} = $slow;
-	start_with($node, 'slow_opens');
-}
+start_with_faults($node);
 is_restored($node, 'a start');
 my $changed = (stat $file)[1];
 my $from = -s $node->logfile;
-append_to_file($slow, '');
+set_faults('pgbufprobe carry-over', 'base/', open => { delay_s => 0.1 });
 $node->stop;
 like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches of all relations within 10 s/, 'a slow save ends early, and the log says so');
 isnt((stat $file)[1], $changed, 'what was visited is saved');
@@ -52,21 +48,17 @@ is(scalar(keys %after), scalar(() = files_saved($node)), 'none is there twice');
 # ---------------------------------------------------------------------------
 # The file of before cannot be read in time
 
-unlink $slow;
-my $slow_reads = "$slow.reads";
-{
-	local $ENV{SLOW_READS} = $slow_reads;
-	start_with($node, 'slow_reads');
-}
+clear_faults();
+start_with_faults($node);
 is_restored($node, 'such a file');
 $changed = (stat $file)[1];
 $from = -s $node->logfile;
-append_to_file($slow_reads, $file);
+set_faults('pgbufprobe carry-over', $file, pread => { delay_s => 0.2 });
 is(stop_within(12), 0, 'a stop ends although the file of before is read slowly');
 like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches of all relations within 10 s\n.*DETAIL:  What was saved before remains\./, 'without a save');
 is((stat $file)[1], $changed, 'all that was saved before remains');
 
-unlink $slow_reads;
+clear_faults();
 $node->start;
 is_restored($node, 'a file that was kept');
 $node->stop;

@@ -16,10 +16,8 @@
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
-#include "pgstat.h"
 #include "port/pg_crc32c.h"
 #include "storage/fd.h"
-#include "utils/memutils.h"
 
 #include "base/compat.h"
 #include "base/ownfile.h"
@@ -284,9 +282,9 @@ mark_of(const char *path)
 	return psprintf("%s.reading", path);
 }
 
-/* The crashes of this server that count. */
-static uint64
-count_crashes(const char *mark_path)
+/* The crashes of this server that a mark counts. */
+uint64
+pbp_count_crashes(const char *mark_path)
 {
 	struct stat status;
 	CrashMark	mark = {0};
@@ -309,8 +307,8 @@ count_crashes(const char *mark_path)
 	return mark.crashes;
 }
 
-static void
-write_mark(const char *mark_path, uint64 crashes)
+void
+pbp_write_mark(const char *mark_path, uint64 crashes)
 {
 	CrashMark	mark = {.copy = pbp_copy_of_cluster(),.crashes = crashes};
 	int			file;
@@ -338,13 +336,13 @@ pbp_guard_reading(const char *path, uint64 *crashes)
 
 	if (lstat(path, &status) != 0)
 		return false;
-	*crashes = count_crashes(mark_path);
+	*crashes = pbp_count_crashes(mark_path);
 	if (*crashes >= MAX_CRASHES)
 	{
 		set_aside(path, "the server crashed while the file was in use");
 		return false;
 	}
-	write_mark(mark_path, MAX_CRASHES);
+	pbp_write_mark(mark_path, MAX_CRASHES);
 	return true;
 }
 
@@ -355,7 +353,7 @@ pbp_guard_reading(const char *path, uint64 *crashes)
 void
 pbp_guard_use(const char *path, uint64 crashes)
 {
-	write_mark(mark_of(path), crashes + 1);
+	pbp_write_mark(mark_of(path), crashes + 1);
 }
 
 /* To be called when the file is no longer in use, or was replaced. */

@@ -32,6 +32,10 @@ extern char *pbp_read_own_file(const char *path, const PbpFileStamp *expected, S
 extern void pbp_log_ignored_file(const char *path, const char *why);
 extern void pbp_remove_own_file(const char *path);
 
+/* What counts the crashes of this server, in a file of its own. */
+extern uint64 pbp_count_crashes(const char *mark_path);
+extern void pbp_write_mark(const char *mark_path, uint64 crashes);
+
 /* A file that was being read when the server crashed, or was in use at two crashes, is not used again. */
 extern bool pbp_guard_reading(const char *path, uint64 *crashes);
 extern void pbp_guard_use(const char *path, uint64 crashes);

@@ -15,7 +15,6 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/wait_event.h"
@@ -139,7 +138,7 @@ pbp_reload_settings(void)
 	ProcessConfigFile(PGC_SIGHUP);
 }
 
-/* Waits for this time, without limit if it is negative, or until a signal. */
+/* Waits for this time, without limit if it is negative, or until a signal.  Sessions may call it, too. */
 void
 pbp_worker_wait(int64 ms)
 {
@@ -149,6 +148,7 @@ pbp_worker_wait(int64 ms)
 		events |= WL_TIMEOUT;
 	(void) WaitLatch(MyLatch, events, (long) ms, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
 }
 
 /* ---- the end ---- */

@@ -11,7 +11,6 @@
 #include "catalog/pg_index.h"
 #include "miscadmin.h"
 #include "storage/smgr.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "base/args.h"
@@ -390,7 +389,8 @@ advise_fork(const PbpLocator *locator, ForkNumber fork, PbpOsAdvice advice, int6
 	{
 		found = true;
 		check_file(&walk.file);
-		*advised += pbp_os_advise(&walk.file, advice);
+		pbp_os_advise(&walk.file, 0, walk.file.bytes, advice);
+		*advised += walk.file.bytes;
 	}
 	return found;
 }

@@ -126,7 +126,7 @@ restore_extent(PbpRestore *restore, Relation relation, PbpExtentRestore *part)
 		pbp_extent_read(part);
 	(void) pbp_extent_fill(part, relation, 0);
 	if (exists)
-		pbp_extent_close(part);
+		pbp_os_close(&part->file);
 	count_blocks(&restore->counts, part, wants_kernel && part->has_page_cache);
 }
 

@@ -5,8 +5,8 @@
  *
  * The format of a map belongs in cachemap.c.  No relation is locked, and no
  * descriptor is changed.  Shared buffers are those of the scan of the
- * descriptors with which a taker begins; each segment's page cache is seen at
- * its own instant.
+ * descriptors in pbp_segment_begin(); each segment's page cache is seen at its
+ * own instant.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,25 +17,6 @@
 
 #include "caches/cachemap.h"
 #include "caches/cachetake.h"
-#include "os/oscache.h"
-
-/* Scans the descriptors, for all relations of the database or for one only. */
-void
-pbp_map_taker_begin(PbpMapTaker *taker, const PbpLocator *only)
-{
-	taker->index = pbp_pool_index(only);
-	taker->levels = palloc(RELSEG_SIZE);
-	taker->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
-	taker->os_before = NULL;
-}
-
-void
-pbp_map_taker_end(PbpMapTaker *taker)
-{
-	pbp_pool_index_free(taker->index);
-	pfree(taker->levels);
-	pfree(taker->os);
-}
 
 static void
 append_bytes(void *arg, const void *bytes, size_t nbytes)
@@ -44,42 +25,31 @@ append_bytes(void *arg, const void *bytes, size_t nbytes)
 }
 
 static void
-add_blocks(PbpMapWriter *writer, const PbpMapTaker *taker, int64 nblocks)
+add_blocks(PbpMapWriter *writer, const PbpSegment *segment, const uint8 *os_before)
 {
-	for (int64 i = 0; i < nblocks; i++)
+	for (int64 i = 0; i < segment->nblocks; i++)
 	{
-		PbpMapOs	os = pbp_bit_is_set(taker->os, i) ? PBP_MAP_OS_CACHED : PBP_MAP_OS_NOT;
+		PbpMapOs	os = pbp_bit_is_set(segment->os, i) ? PBP_MAP_OS_CACHED : PBP_MAP_OS_NOT;
 
-		if (os == PBP_MAP_OS_CACHED && taker->os_before != NULL && pbp_bit_is_set(taker->os_before, i))
+		if (os == PBP_MAP_OS_CACHED && os_before != NULL && pbp_bit_is_set(os_before, i))
 			os = PBP_MAP_OS_KEPT;
-		pbp_map_add(writer, pbp_map_state(Min(taker->levels[i], PBP_MAP_LEVELS - 1), os), 1);
+		pbp_map_add(writer, pbp_map_state(Min(segment->levels[i], PBP_MAP_LEVELS - 1), os), 1);
 	}
 }
 
 /* Adds the open segment. */
 static void
-add_segment(PbpMapTaker *taker, const PbpOsWalk *walk, PbpMapWriter *writer, PbpTakenMap *map)
+add_segment(PbpSegment *segment, const PbpOsWalk *walk, const uint8 *os_before,
+			PbpMapWriter *writer, PbpTakenMap *map)
 {
-	const PbpOsFile *file = &walk->file;
-	int64		nblocks = Min(file->bytes / BLCKSZ, RELSEG_SIZE);
-	PbpOsBlocks blocks = {0};
-	int64		shared;
-
-	if (file->trust == PBP_OS_TRUSTED)
-		pbp_os_map(file, 0, nblocks, taker->os, &blocks);
+	pbp_segment_load(segment, walk);
+	if (segment->shared == 0 && segment->os_blocks.cached == 0)
+		pbp_map_add(writer, pbp_map_state(0, PBP_MAP_OS_NOT), segment->nblocks);
 	else
-		memset(taker->os, 0, PBP_BITMAP_BYTES(nblocks));
-	memset(taker->levels, 0, nblocks);
-	shared = pbp_pool_levels(taker->index, &walk->locator, walk->fork, walk->segment,
-							 taker->levels, nblocks);
-
-	if (shared == 0 && blocks.cached == 0)
-		pbp_map_add(writer, pbp_map_state(0, PBP_MAP_OS_NOT), nblocks);
-	else
-		add_blocks(writer, taker, nblocks);
-	map->nblocks += nblocks;
-	map->shared += shared;
-	map->os += blocks.cached;
+		add_blocks(writer, segment, os_before);
+	map->nblocks += segment->nblocks;
+	map->shared += segment->shared;
+	map->os += segment->os_blocks.cached;
 }
 
 static void
@@ -123,7 +93,7 @@ finish_map(PbpTakenMap *map, Oid relid, const PbpLocator *locator, ForkNumber fo
  * caches has a part of; memory: a byte and a bit for each block of a segment.
  */
 bool
-pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumber fork,
+pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumber fork,
 			 PbpTakenMap *map)
 {
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
@@ -136,7 +106,7 @@ pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumbe
 	{
 		found = true;
 		if (pbp_os_judge(&map->verdict, &walk.file))
-			add_segment(taker, &walk, &writer, map);
+			add_segment(segment, &walk, NULL, &writer, map);
 	}
 	pbp_map_end(&writer);
 	finish_map(map, relid, locator, fork);
@@ -149,18 +119,17 @@ pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator, ForkNumbe
  * block of a segment that the page cache held some time before, or is NULL.
  */
 bool
-pbp_take_segment_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork, int segment,
+pbp_take_segment_map(PbpSegment *segment, const PbpLocator *locator, ForkNumber fork, int number,
 					 const uint8 *os_before, PbpTakenMap *map)
 {
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
-	PbpOsWalk	walk = {.locator = *locator,.fork = fork,.segment = segment};
+	PbpOsWalk	walk = {.locator = *locator,.fork = fork,.segment = number};
 
 	begin_map(map);
-	if (!pbp_os_open(locator, fork, segment, PBP_OS_AUTO, &walk.file))
+	if (!pbp_os_open(locator, fork, number, PBP_OS_AUTO, &walk.file))
 		return false;
-	taker->os_before = os_before;
 	if (pbp_os_judge(&map->verdict, &walk.file))
-		add_segment(taker, &walk, &writer, map);
+		add_segment(segment, &walk, os_before, &writer, map);
 	pbp_os_close(&walk.file);
 	pbp_map_end(&writer);
 	finish_map(map, InvalidOid, locator, fork);

@@ -13,16 +13,7 @@
 
 #include "lib/stringinfo.h"
 
-#include "os/osfile.h"
-#include "pool/poolindex.h"
-
-typedef struct PbpMapTaker
-{
-	PbpPoolIndex *index;
-	uint8	   *levels;			/* of the blocks of one segment */
-	uint8	   *os;				/* a bit for each of them */
-	const uint8 *os_before;		/* the same some time before; NULL: unknown */
-} PbpMapTaker;
+#include "caches/residency.h"
 
 typedef struct PbpTakenMap
 {
@@ -33,11 +24,9 @@ typedef struct PbpTakenMap
 	PbpOsVerdict verdict;		/* on "os"; if unreadable, there is no map */
 } PbpTakenMap;
 
-extern void pbp_map_taker_begin(PbpMapTaker *taker, const PbpLocator *only);
-extern bool pbp_take_map(PbpMapTaker *taker, Oid relid, const PbpLocator *locator,
+extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator,
 						 ForkNumber fork, PbpTakenMap *map);
-extern bool pbp_take_segment_map(PbpMapTaker *taker, const PbpLocator *locator, ForkNumber fork,
-								 int segment, const uint8 *os_before, PbpTakenMap *map);
-extern void pbp_map_taker_end(PbpMapTaker *taker);
+extern bool pbp_take_segment_map(PbpSegment *segment, const PbpLocator *locator, ForkNumber fork,
+								 int number, const uint8 *os_before, PbpTakenMap *map);
 
 #endif							/* PBP_CACHETAKE_H */

@@ -190,12 +190,6 @@ pbp_extent_open(PbpExtentRestore *restore)
 	return true;
 }
 
-void
-pbp_extent_close(PbpExtentRestore *restore)
-{
-	pbp_os_close(&restore->file);
-}
-
 /* Finds the next run of blocks that are marked, from *end on, which is 0 at first. */
 static bool
 next_marked(const bool *marks, int *first, int *end)
@@ -253,11 +247,11 @@ pbp_extent_read(PbpExtentRestore *restore)
 	BlockNumber start = restore->extent.first;
 	PbpOsBlocks blocks;
 
-	if (restore->file.trust == PBP_OS_TRUSTED)
-		pbp_os_map(&restore->file, start, restore->extent.nblocks, restore->cached, &blocks);
+	pbp_os_map(&restore->file, start, restore->extent.nblocks, restore->cached, &blocks);
 	mark_reads(restore);
 	for (int first, end = 0; next_marked(restore->was_read, &first, &end);)
-		pbp_os_want(&restore->file, start + first, end - first);
+		pbp_os_advise(&restore->file, (int64) (start + first) * BLCKSZ, (int64) (end - first) * BLCKSZ,
+					  PBP_OS_WILLNEED);
 }
 
 /* Waits until the kernel has read them. */

@@ -6,7 +6,7 @@
  *
  * The steps in their order: pbp_extent_open(), pbp_extent_want_buffer() for some
  * blocks, pbp_extent_read(), pbp_extent_wait(), pbp_extent_fill(),
- * pbp_extent_settle(), and pbp_extent_close().  Only the first and the last one are always needed.
+ * pbp_extent_settle(), and pbp_os_close().  Only the first and the last one are always needed.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,6 +51,5 @@ extern void pbp_extent_read(PbpExtentRestore *restore);
 extern void pbp_extent_wait(PbpExtentRestore *restore);
 extern bool pbp_extent_fill(PbpExtentRestore *restore, Relation relation, int64 until_ns);
 extern void pbp_extent_settle(PbpExtentRestore *restore);
-extern void pbp_extent_close(PbpExtentRestore *restore);
 
 #endif							/* PBP_EXTENTRESTORE_H */

@@ -10,15 +10,14 @@
 #include "access/relation.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/wait_event.h"
 
 #include "base/args.h"
 #include "base/relations.h"
 #include "base/rows.h"
 #include "base/settings.h"
+#include "base/worker.h"
 #include "caches/cachefuncs.h"
 #include "caches/cacherestore.h"
 #include "caches/cachetake.h"
@@ -62,11 +61,11 @@ pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 
 	do
 	{
-		PbpMapTaker taker;
+		PbpSegment	segment;
 
-		pbp_map_taker_begin(&taker, &relation.locator);
-		found = pbp_take_map(&taker, relid, &relation.locator, fork, &map);
-		pbp_map_taker_end(&taker);
+		pbp_segment_begin(&segment, &relation.locator);
+		found = pbp_take_map(&segment, relid, &relation.locator, fork, &map);
+		pbp_segment_end(&segment);
 	} while (must_repeat(&relation, &attempts));
 	check_found(found, relid, fork);
 	if (!found)
@@ -131,7 +130,7 @@ emit_map(ReturnSetInfo *rsinfo, Oid relid, ForkNumber fork, const PbpTakenMap *m
 
 typedef struct AllMaps
 {
-	PbpMapTaker taker;
+	PbpSegment	segment;
 	Unknown		unknown;
 } AllMaps;
 
@@ -147,7 +146,7 @@ emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!relation->forks[fork] ||
-			!pbp_take_map(&maps->taker, relation->relid, &relation->locator, fork, &map))
+			!pbp_take_map(&maps->segment, relation->relid, &relation->locator, fork, &map))
 			continue;
 		note_unknown(&maps->unknown, relation->relid, &map);
 		emit_map(rsinfo, relation->relid, fork, &map);
@@ -161,10 +160,10 @@ pgbufprobe_cache_maps(PG_FUNCTION_ARGS)
 	AllMaps		maps = {0};
 
 	list_all_relations(&relations);
-	pbp_map_taker_begin(&maps.taker, NULL);
+	pbp_segment_begin(&maps.segment, NULL);
 	emit_rows(fcinfo, relations.relations, relations.nrelations, sizeof(RelationStorage),
 			  emit_maps, &maps);
-	pbp_map_taker_end(&maps.taker);
+	pbp_segment_end(&maps.segment);
 	report_all_unknown(&maps.unknown);
 	return (Datum) 0;
 }
@@ -231,19 +230,13 @@ begin_restore(PbpRestore *restore, const bytea *map, ForkNumber fork, PbpRestore
 				 errdetail("It was taken of fork \"%s\".", forkNames[restore->header.fork])));
 }
 
-/* A cancel sets the latch, too. */
 static void
 wait_for_rate(const PbpRestore *restore, double rate)
 {
 	int64		ms;
 
 	while (rate > 0 && (ms = pbp_restore_wait_ms(restore, rate)) > 0)
-	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 (long) Min(ms, MAX_WAIT_MS), PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
+		pbp_worker_wait(Min(ms, MAX_WAIT_MS));
 }
 
 static Datum

@@ -15,53 +15,46 @@
 #include "caches/readcost.h"
 #include "pool/poolindex.h"
 
-/* The last segment that was needed; it stays open for the next block. */
-typedef struct OpenSegment
-{
-	int			number;			/* -1: none */
-	PbpOsFile	file;
-} OpenSegment;
-
 static void
-close_segment(OpenSegment *segment)
+close_segment(PbpOsWalk *walk)
 {
-	if (segment->number >= 0)
-		pbp_os_close(&segment->file);
-	segment->number = -1;
+	if (walk->segment >= 0)
+		pbp_os_close(&walk->file);
+	walk->segment = -1;
 }
 
+/* The last segment that was needed stays open for the next block. */
 static bool
-open_segment(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork, int number)
+open_segment(PbpOsWalk *walk, int segment)
 {
-	if (segment->number == number)
+	if (walk->segment == segment)
 		return true;
 
-	close_segment(segment);
-	if (!pbp_os_open(locator, fork, number, PBP_OS_AUTO, &segment->file))
+	close_segment(walk);
+	if (!pbp_os_open(&walk->locator, walk->fork, segment, walk->method, &walk->file))
 		return false;
-	segment->number = number;
+	walk->segment = segment;
 	return true;
 }
 
 /* Where the block would be read from now.  Reads nothing to find out. */
 static PbpTier
-tier_of(OpenSegment *segment, const PbpLocator *locator, ForkNumber fork,
-		BlockNumber block, PbpOsTrust *trust)
+tier_of(PbpOsWalk *walk, BlockNumber block, PbpOsTrust *trust)
 {
 	uint8		bitmap[PBP_BITMAP_BYTES(1)];
 	PbpOsBlocks blocks;
 	bool		dirty;
 
-	if (pbp_pool_lookup(locator, fork, block, &dirty))
+	if (pbp_pool_lookup(&walk->locator, walk->fork, block, &dirty))
 		return PBP_SHARED_BUFFERS;
-	if (!open_segment(segment, locator, fork, block / RELSEG_SIZE))
+	if (!open_segment(walk, block / RELSEG_SIZE))
 		return PBP_UNKNOWN_TIER;
-	if (segment->file.trust != PBP_OS_TRUSTED)
+	if (walk->file.trust != PBP_OS_TRUSTED)
 	{
-		*trust = segment->file.trust;
+		*trust = walk->file.trust;
 		return PBP_UNKNOWN_TIER;
 	}
-	pbp_os_map(&segment->file, block % RELSEG_SIZE, 1, bitmap, &blocks);
+	pbp_os_map(&walk->file, block % RELSEG_SIZE, 1, bitmap, &blocks);
 	return blocks.cached > 0 ? PBP_OS_CACHE : PBP_STORAGE;
 }
 
@@ -113,10 +106,10 @@ void
 pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocksInFork(relation, fork);
-	PbpLocator	locator = relation->rd_locator;
-	OpenSegment segment = {.number = -1};
+	PbpOsWalk	walk;
 	BlockNumber *blocks;
 
+	pbp_os_walk(&walk, &relation->rd_locator, fork, PBP_OS_AUTO);
 	cost->trust = PBP_OS_TRUSTED;
 	for (int tier = 0; tier < PBP_TIERS; tier++)
 		pbp_latency_init(&cost->tiers[tier]);
@@ -128,10 +121,10 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost
 		PbpTier		tier;
 
 		CHECK_FOR_INTERRUPTS();
-		tier = tier_of(&segment, &locator, fork, blocks[i], &cost->trust);
+		tier = tier_of(&walk, blocks[i], &cost->trust);
 		pbp_latency_add(&cost->tiers[tier], timed_read(relation, fork, blocks[i]));
 	}
-	close_segment(&segment);
+	close_segment(&walk);
 	pfree(blocks);
 
 	for (int tier = 0; tier < PBP_TIERS; tier++)

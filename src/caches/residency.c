@@ -20,12 +20,10 @@
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 
 #include "base/latency.h"
 #include "caches/residency.h"
 #include "pool/descriptors.h"
-#include "pool/poolindex.h"
 
 /* random buffers that are tried for a sample of pages */
 #define MAX_TRIES		1000000
@@ -36,89 +34,62 @@
  */
 #define MIN_SAMPLE		32
 
-/* A segment's blocks in both caches: two bits per block. */
-typedef struct Segment
-{
-	PbpPoolIndex *index;		/* of the whole call */
-	int64		nblocks;
-	int64		shared_dirty;
-	int64		os_partial;
-	uint8	   *shared;
-	uint8	   *os;				/* all clear if it is not trusted */
-} Segment;
+/* ---- a segment ---- */
 
 /* Scans the descriptors, for all relations or for one only. */
-static void
-init_segment(Segment *segment, const PbpLocator *only)
+void
+pbp_segment_begin(PbpSegment *segment, const PbpLocator *only)
 {
 	segment->index = pbp_pool_index(only);
-	segment->shared = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+	segment->levels = palloc(RELSEG_SIZE);
 	segment->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
 }
 
-static void
-free_segment(Segment *segment)
+void
+pbp_segment_end(PbpSegment *segment)
 {
 	pbp_pool_index_free(segment->index);
-	pfree(segment->shared);
+	pfree(segment->levels);
 	pfree(segment->os);
 }
 
 /* Looks up the blocks of the open segment in both caches. */
-static void
-load_segment(Segment *segment, const PbpOsWalk *walk)
+void
+pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk)
 {
-	const PbpOsFile *file = &walk->file;
-	PbpOsBlocks blocks = {0};
-
-	segment->nblocks = Min(file->bytes / BLCKSZ, RELSEG_SIZE);
-	if (file->trust == PBP_OS_TRUSTED)
-		pbp_os_map(file, 0, segment->nblocks, segment->os, &blocks);
-	else
-		memset(segment->os, 0, PBP_BITMAP_BYTES(segment->nblocks));
-	segment->os_partial = blocks.partial;
-
-	memset(segment->shared, 0, PBP_BITMAP_BYTES(segment->nblocks));
-	segment->shared_dirty = pbp_pool_blocks(segment->index, &walk->locator, walk->fork,
-											walk->segment, segment->shared,
-											segment->nblocks);
+	segment->nblocks = Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
+	pbp_os_map(&walk->file, 0, segment->nblocks, segment->os, &segment->os_blocks);
+	memset(segment->levels, 0, segment->nblocks);
+	segment->shared = pbp_pool_levels(segment->index, &walk->locator, walk->fork, walk->segment,
+									  segment->levels, segment->nblocks, &segment->shared_dirty);
 }
 
 /* ---- relations ---- */
 
-/* Bits that are set in both bitmaps, which may be the same. */
-static int64
-count_bits(const Segment *segment, const uint8 *one, const uint8 *other)
-{
-	int64		bits = 0;
-
-	for (Size i = 0; i < PBP_BITMAP_BYTES(segment->nblocks); i++)
-		bits += pg_number_of_ones[one[i] & other[i]];
-	return bits;
-}
-
 static void
-add_segment(PbpResidency *residency, const Segment *segment)
+add_segment(PbpResidency *residency, const PbpSegment *segment)
 {
 	residency->blocks += segment->nblocks;
-	residency->shared += count_bits(segment, segment->shared, segment->shared);
+	residency->shared += segment->shared;
 	residency->shared_dirty += segment->shared_dirty;
-	residency->os += count_bits(segment, segment->os, segment->os);
-	residency->os_partial += segment->os_partial;
-	residency->both += count_bits(segment, segment->shared, segment->os);
+	residency->os += segment->os_blocks.cached;
+	residency->os_partial += segment->os_blocks.partial;
+	if (segment->shared == 0 || segment->os_blocks.cached == 0)
+		return;
+	for (int64 i = 0; i < segment->nblocks; i++)
+		residency->both += (segment->levels[i] != 0) & pbp_bit_is_set(segment->os, i);
 }
 
 static void
 look_up_block(const PbpOsWalk *walk, int block, PbpResidency *sample)
 {
 	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks os = {0};
+	PbpOsBlocks os;
 	bool		dirty;
 	bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
 										 (BlockNumber) walk->segment * RELSEG_SIZE + block, &dirty);
 
-	if (walk->file.trust == PBP_OS_TRUSTED)
-		pbp_os_map(&walk->file, block, 1, bitmap, &os);
+	pbp_os_map(&walk->file, block, 1, bitmap, &os);
 	sample->shared += shared;
 	sample->shared_dirty += dirty;
 	sample->os += os.cached;
@@ -175,7 +146,7 @@ sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
  * no count is known.
  */
 static bool
-count_fork(Segment *segment, const PbpLocator *locator, double fraction, PbpResidency *residency)
+count_fork(PbpSegment *segment, const PbpLocator *locator, double fraction, PbpResidency *residency)
 {
 	PbpOsWalk	walk;
 	double		squares = 0;
@@ -191,7 +162,7 @@ count_fork(Segment *segment, const PbpLocator *locator, double fraction, PbpResi
 			squares += sample_segment(&walk, fraction, residency);
 		else
 		{
-			load_segment(segment, &walk);
+			pbp_segment_load(segment, &walk);
 			add_segment(residency, segment);
 		}
 	}
@@ -216,7 +187,7 @@ append_fork(PbpResidencyList *list, const PbpResidency *fork)
  * may not exist, so it is left out.
  */
 static void
-count_relation(Segment *segment, const RelationStorage *relation, double fraction,
+count_relation(PbpSegment *segment, const RelationStorage *relation, double fraction,
 			   PbpResidencyList *result)
 {
 	bool		readable = true;
@@ -245,7 +216,8 @@ count_relation(Segment *segment, const RelationStorage *relation, double fractio
  * One scan of the descriptors, which locks the headers of these relations'
  * pages, one at a time; then each segment is opened once.  The counts of a
  * fork are taken from the same bits, so they add up.  Memory: 8 bytes for each
- * of these relations' buffers, and two bits for each block of one segment.
+ * of these relations' buffers, and a byte and a bit for each block of one
+ * segment.
  *
  * With a fraction below 1, no descriptor is scanned: the counts are estimated
  * from this share of the blocks of each segment, but at least MIN_SAMPLE of
@@ -255,8 +227,8 @@ count_relation(Segment *segment, const RelationStorage *relation, double fractio
 void
 pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *result)
 {
-	Segment		exact;
-	Segment    *segment = NULL;
+	PbpSegment	exact;
+	PbpSegment *segment = NULL;
 
 	result->nforks = 0;
 	result->max_forks = Max(relations->nrelations, 1);
@@ -265,23 +237,23 @@ pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *
 	if (fraction == 1)
 	{
 		segment = &exact;
-		init_segment(segment, relations->nrelations == 1 ?
-					 &relations->relations[0].locator : NULL);
+		pbp_segment_begin(segment, relations->nrelations == 1 ?
+						  &relations->relations[0].locator : NULL);
 	}
 	for (int64 i = 0; i < relations->nrelations; i++)
 		count_relation(segment, &relations->relations[i], fraction, result);
 	if (segment != NULL)
-		free_segment(segment);
+		pbp_segment_end(segment);
 }
 
 /* ---- ranges of blocks ---- */
 
 static void
-add_to_buckets(PbpResidencyMap *map, const Segment *segment, int64 first)
+add_to_buckets(PbpResidencyMap *map, const PbpSegment *segment, int64 first)
 {
 	for (int64 i = 0; i < segment->nblocks && first + i < map->nblocks; i++)
 	{
-		bool		shared = pbp_bit_is_set(segment->shared, i);
+		bool		shared = segment->levels[i] != 0;
 		bool		os = pbp_bit_is_set(segment->os, i);
 
 		if (shared || os)
@@ -308,7 +280,7 @@ bool
 pbp_residency_map(const PbpLocator *locator, ForkNumber fork, int max_buckets,
 				  PbpResidencyMap *map)
 {
-	Segment		segment;
+	PbpSegment	segment;
 	PbpOsWalk	walk;
 	bool		found = false;
 
@@ -316,17 +288,17 @@ pbp_residency_map(const PbpLocator *locator, ForkNumber fork, int max_buckets,
 	map->nblocks = pbp_os_fork_blocks(locator, fork);
 	map->nbuckets = (int) Min(max_buckets, map->nblocks);
 	map->buckets = palloc0(map->nbuckets * sizeof(PbpResidencyBucket));
-	init_segment(&segment, locator);
+	pbp_segment_begin(&segment, locator);
 	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
 	while (pbp_os_next(&walk))
 	{
 		found = true;
 		if (!pbp_os_judge(&map->verdict, &walk.file))
 			continue;
-		load_segment(&segment, &walk);
+		pbp_segment_load(&segment, &walk);
 		add_to_buckets(map, &segment, (int64) walk.segment * RELSEG_SIZE);
 	}
-	free_segment(&segment);
+	pbp_segment_end(&segment);
 	return found;
 }
 

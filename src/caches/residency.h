@@ -3,8 +3,9 @@
  * residency.h
  *	  Shared buffers and page cache compared block by block.
  *
- * Offers the blocks in both caches of each fork of a list of relations, the
- * same by ranges of blocks for one fork, and a sample of the whole pool.
+ * Offers the blocks of a segment in both caches, one by one; their counts for each
+ * fork of a list of relations, the same by ranges of blocks for one fork, and a
+ * sample of the whole pool.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,6 +14,19 @@
 
 #include "base/relations.h"
 #include "os/oscache.h"
+#include "pool/poolindex.h"
+
+/* What both caches hold of a segment. */
+typedef struct PbpSegment
+{
+	PbpPoolIndex *index;		/* of the whole call */
+	int64		nblocks;
+	int64		shared;			/* in shared buffers */
+	int64		shared_dirty;
+	PbpOsBlocks os_blocks;		/* in the page cache; none if it is not trusted */
+	uint8	   *levels;			/* for each block; 0: not in shared buffers */
+	uint8	   *os;				/* a bit for each block */
+} PbpSegment;
 
 /* A fork's blocks in both caches. */
 typedef struct PbpResidency
@@ -69,6 +83,9 @@ pbp_bucket_start(int bucket, int64 nblocks, int nbuckets)
 	return (bucket * nblocks + nbuckets - 1) / nbuckets;
 }
 
+extern void pbp_segment_begin(PbpSegment *segment, const PbpLocator *only);
+extern void pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk);
+extern void pbp_segment_end(PbpSegment *segment);
 extern void pbp_residency(const RelationList *relations, double fraction,
 						  PbpResidencyList *result);
 extern bool pbp_residency_map(const PbpLocator *locator, ForkNumber fork,

@@ -24,7 +24,6 @@
 #include "carry/carry.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 #include "pool/descriptors.h"
 
 #define NS_PER_S		INT64CONST(1000000000)
@@ -92,7 +91,7 @@ restore(void)
 		progress->wanted_buffers = NBuffers;
 	pbp_carry_unlock();
 	if (wanted && !given_up)
-		(void) pbp_carry_restore();
+		pbp_carry_restore();
 	progress = pbp_carry_lock();
 	progress->settled = progress->settled || !pbp_must_end();
 	/* given up after errors */
@@ -181,7 +180,7 @@ run(MemoryContext round_context)
 			continue;
 		}
 		enter_idle_phase();
-		pbp_carry_wait(next_ns < 0 ? -1 : left_ns / 1000000 + 1);
+		pbp_worker_wait(next_ns < 0 ? -1 : left_ns / 1000000 + 1);
 	}
 }
 

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * carry.h
- *	  The worker that carries both caches over a restart: its registration and
- *	  its entry point.
+ *	  The worker that carries both caches over a restart: its registration, its
+ *	  entry point, and what it does.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,5 +13,9 @@ extern void pbp_carry_register(void);
 extern bool pbp_carry_has_no_slot(void);
 extern PGDLLEXPORT void pbp_carry_main(Datum arg);
 
+/* Returns false if nothing was saved.  A quick save does not sleep. */
+extern bool pbp_carry_save(bool quick);
+
+extern void pbp_carry_restore(void);
 
 #endif							/* PBP_CARRY_H */

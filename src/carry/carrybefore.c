@@ -34,7 +34,6 @@ pbp_carry_open_before(PbpCarryBefore *before, int64 deadline_ns)
 		.keysize = sizeof(PbpCarryFile),.entrysize = sizeof(PbpCarryPlace),.hcxt = CurrentMemoryContext
 	};
 	PbpCarryEntry entry;
-	int64		at;
 
 	before->is_open = pbp_carry_open(&before->reader, false);
 	if (!before->is_open)
@@ -43,12 +42,13 @@ pbp_carry_open_before(PbpCarryBefore *before, int64 deadline_ns)
 	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
 	before->places = hash_create("pgbufprobe files", 1024, &ctl,
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	for (at = before->reader.next; pbp_carry_next(&before->reader, &entry); at = before->reader.next)
+	while (pbp_carry_next(&before->reader, &entry))
 	{
 		PbpCarryPlace *place = hash_search(before->places, &entry.file, HASH_ENTER, NULL);
 
 		CHECK_FOR_INTERRUPTS();
-		place->at = at;
+		place->entry = entry;
+		place->end = before->reader.next;
 		place->visited = false;
 		if (pbp_now_ns() >= deadline_ns)
 			return false;
@@ -74,8 +74,9 @@ pbp_carry_map_before(PbpCarryBefore *before, const PbpCarryFile *file, PbpCarryE
 	if (place == NULL)
 		return NULL;
 	place->visited = true;
-	before->reader.next = place->at;
-	return pbp_carry_next(&before->reader, entry) ? pbp_carry_map(&before->reader, entry) : NULL;
+	before->reader.next = place->end;
+	*entry = place->entry;
+	return pbp_carry_map(&before->reader, entry);
 }
 
 /* Returns a bit for each block of a segment, valid until the next call; NULL if it held none. */

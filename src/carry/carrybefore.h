@@ -15,8 +15,8 @@
 
 typedef struct PbpCarryPlace
 {
-	PbpCarryFile file;			/* the key */
-	int64		at;
+	PbpCarryEntry entry;		/* begins with the key */
+	int64		end;			/* of its map in the file */
 	bool		visited;		/* its map was asked for */
 } PbpCarryPlace;
 

@@ -23,14 +23,14 @@
 #include "utils/wait_event.h"
 
 #include "base/ownfile.h"
+#include "base/worker.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 
 #define CARRY_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.maps"
 #define NEW_CARRY_FILE	CARRY_FILE ".tmp"
 
-/* Has a byte for each restore that a crash has ended. */
+/* Counts the restores that a crash has ended. */
 #define MARK_FILE		CARRY_FILE ".restoring"
 #define MAX_CRASHES		3
 
@@ -94,9 +94,7 @@ pbp_carry_remove_leftover(void)
 void
 pbp_carry_log_ignored(const char *why)
 {
-	ereport(LOG,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("ignoring file \"%s\", because %s", CARRY_FILE, why)));
+	pbp_log_ignored_file(CARRY_FILE, why);
 }
 
 void
@@ -123,7 +121,7 @@ try_again(PbpCarryReader *reader)
 		reader->error = error;
 		return false;
 	}
-	pbp_carry_wait(AFTER_FAILURE_MS);
+	pbp_worker_wait(AFTER_FAILURE_MS);
 	return true;
 }
 
@@ -189,12 +187,9 @@ check_file(PbpCarryReader *reader, bool verify)
 	if (reader->end < reader->next)
 		return "it is too short";
 	if (!read_at(reader, &reader->file_bytes, sizeof(int64), reader->end) ||
-		reader->file_bytes != status.st_size)
-		return "it is damaged";
-	if (!read_at(reader, &reader->header, sizeof(PbpCarryHeader), 0) ||
-		header->magic != expected.magic || (verify && !is_whole(reader)))
-		return "it is damaged";
-	if (header->nbuffers <= 0)
+		reader->file_bytes != status.st_size ||
+		!read_at(reader, &reader->header, sizeof(PbpCarryHeader), 0) ||
+		header->magic != expected.magic || (verify && !is_whole(reader)) || header->nbuffers <= 0)
 		return "it is damaged";
 	if (header->version != expected.version)
 		return "it was written by another version of pgbufprobe";
@@ -241,6 +236,26 @@ is_possible(const PbpCarryReader *reader, const PbpCarryEntry *entry)
 		entry->file.fork <= MAX_FORKNUM && entry->file.segment < MaxBlockNumber / RELSEG_SIZE + 1;
 }
 
+/* From what was read ahead, if that has it. */
+static bool
+read_entry(PbpCarryReader *reader, PbpCarryEntry *entry)
+{
+	int64		at = reader->next;
+
+	if (at < reader->ahead_at || at + (int64) sizeof(*entry) > reader->ahead_end)
+	{
+		size_t		nbytes = (size_t) Min(PBP_CARRY_AHEAD, reader->end - at);
+
+		reader->ahead_end = 0;
+		if (!read_at(reader, reader->ahead, nbytes, at))
+			return false;
+		reader->ahead_at = at;
+		reader->ahead_end = at + (int64) nbytes;
+	}
+	memcpy(entry, reader->ahead + (at - reader->ahead_at), sizeof(*entry));
+	return true;
+}
+
 /* Reads the next entry; false after the last one, or if the file is damaged or unreadable. */
 bool
 pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
@@ -248,7 +263,7 @@ pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
 	if (reader->next >= reader->end)
 		return false;
 	if (reader->end - reader->next < (int64) sizeof(*entry) ||
-		!read_at(reader, entry, sizeof(*entry), reader->next) || !is_possible(reader, entry))
+		!read_entry(reader, entry) || !is_possible(reader, entry))
 	{
 		reader->is_damaged = reader->error == 0;
 		return false;
@@ -289,19 +304,6 @@ pbp_carry_close(PbpCarryReader *reader)
 
 /* ---- restores that end in a crash ---- */
 
-static void
-add_mark(void)
-{
-	int			file = OpenTransientFile(MARK_FILE, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | PG_BINARY);
-
-	if (file < 0 || write(file, "x", 1) != 1)
-		ereport(LOG,
-				(errcode_for_file_access(),
-				 errmsg("could not write file \"%s\": %m", MARK_FILE)));
-	if (file >= 0)
-		(void) CloseTransientFile(file);
-}
-
 /*
  * To be called before a restore, so that one that crashes the server, for
  * example for lack of memory, does not do so at each start.  Returns false if it has done
@@ -310,14 +312,14 @@ add_mark(void)
 bool
 pbp_carry_mark_restore(void)
 {
-	struct stat status;
+	uint64		crashes = pbp_count_crashes(MARK_FILE);
 
-	if (stat(MARK_FILE, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= MAX_CRASHES)
+	if (crashes >= MAX_CRASHES)
 	{
 		pbp_carry_log_ignored("a crash or an immediate shutdown has ended each of its last restores");
 		return false;
 	}
-	add_mark();
+	pbp_write_mark(MARK_FILE, crashes + 1);
 	return true;
 }
 

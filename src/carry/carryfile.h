@@ -47,6 +47,9 @@ typedef struct PbpCarryEntry
 	uint32		map_bytes;
 } PbpCarryEntry;
 
+/* Most maps are short, so that so many bytes have several entries. */
+#define PBP_CARRY_AHEAD		8192
+
 typedef struct PbpCarryReader
 {
 	File		file;
@@ -59,6 +62,9 @@ typedef struct PbpCarryReader
 	int			error;			/* the errno of the last one, after which nothing was
 								 * read; 0: none */
 	uint8	   *map;			/* room for one */
+	int64		ahead_at;		/* what was read of the file at once */
+	int64		ahead_end;
+	char		ahead[PBP_CARRY_AHEAD];
 } PbpCarryReader;
 
 extern void pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at);

@@ -10,7 +10,6 @@
 #include <math.h>
 
 #include "commands/dbcommands.h"
-#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 

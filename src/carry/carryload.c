@@ -19,7 +19,6 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
@@ -32,7 +31,6 @@
 #include "carry/carryfile.h"
 #include "carry/carryload.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
 #define CONNECTED_NS		INT64CONST(4000000000)
@@ -164,7 +162,7 @@ restore_both_caches(const Load *load, PbpExtentRestore *part, int64 *border_room
 		wants_buffers = lock_and_fill_buffers(part);
 	if (part->has_page_cache && !part->is_left)
 		pbp_extent_settle(part);
-	pbp_extent_close(part);
+	pbp_os_close(&part->file);
 }
 
 /*
@@ -294,7 +292,7 @@ wait_for_turn(const Load *load)
 	int64		left_ns;
 
 	while (has_time(load) && (left_ns = pbp_carry_progress().next_read_ns - pbp_now_ns()) > 0)
-		pbp_carry_wait(left_ns / 1000000 + 1);
+		pbp_worker_wait(left_ns / 1000000 + 1);
 	return has_time(load);
 }
 

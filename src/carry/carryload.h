@@ -31,5 +31,4 @@ StaticAssertDecl(sizeof(PbpCarryJob) <= BGW_EXTRALEN, "a worker must be able to 
 extern void pbp_carry_load_worker(BackgroundWorker *worker, const PbpCarryJob *job);
 extern PGDLLEXPORT void pbp_carry_load_main(Datum arg);
 
-
 #endif							/* PBP_CARRYLOAD_H */

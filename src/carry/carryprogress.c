@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * carryprogress.c
- *	  How far the carry-over of both caches is, in shared memory.
+ *	  How far the carry-over of both caches is, in shared memory, and whether it
+ *	  goes on.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,6 +13,8 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "base/settings.h"
+#include "base/worker.h"
 #include "carry/carryprogress.h"
 
 #define TRANCHE			"pgbufprobe carry-over"
@@ -77,9 +80,11 @@ pbp_carry_progress(void)
 	return progress;
 }
 
-void
-pbp_carry_enter(PbpCarryPhase phase)
+/* Reloads settings; false if the worker must end or carry_over is off. */
+bool
+pbp_carry_goes_on(void)
 {
-	pbp_carry_lock()->phase = phase;
-	pbp_carry_unlock();
+	CHECK_FOR_INTERRUPTS();
+	pbp_reload_settings();
+	return !pbp_must_end() && pbp_carry_over_on;
 }

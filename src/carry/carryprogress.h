@@ -2,7 +2,7 @@
  *
  * carryprogress.h
  *	  How far the carry-over of both caches is, in shared memory: written by its
- *	  workers, read by any process.
+ *	  workers, read by any process; and whether it goes on.
  *
  *-------------------------------------------------------------------------
  */
@@ -79,6 +79,7 @@ extern PbpCarryProgress *pbp_carry_lock(void);
 extern void pbp_carry_unlock(void);
 
 extern PbpCarryProgress pbp_carry_progress(void);
-extern void pbp_carry_enter(PbpCarryPhase phase);
+
+extern bool pbp_carry_goes_on(void);
 
 #endif							/* PBP_CARRYPROGRESS_H */

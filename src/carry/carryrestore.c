@@ -25,10 +25,10 @@
 #include "base/relations.h"
 #include "base/worker.h"
 #include "caches/extent.h"
+#include "carry/carry.h"
 #include "carry/carryfile.h"
 #include "carry/carryload.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 #include "memory/servermemory.h"
 
 #define WAIT_FOR_WORKER_MS	1000
@@ -84,14 +84,6 @@ typedef struct Plan
 	bool		failure_logged;
 	bool		lock_logged;
 } Plan;
-
-typedef enum PartEnd
-{
-	PART_STOPPED,				/* with the restore */
-	PART_FAILED,
-	PART_LEFT,
-	PART_DONE
-} PartEnd;
 
 /* The worker that is running, if any; to be ended with this process. */
 static BackgroundWorkerHandle *running = NULL;
@@ -201,7 +193,7 @@ begin_with_pg_database(Plan *plan)
 		plan->lock_logged = true;
 		if (!pbp_carry_goes_on())
 			return false;
-		pbp_carry_wait(WAIT_FOR_LOCK_MS);
+		pbp_worker_wait(WAIT_FOR_LOCK_MS);
 	}
 }
 
@@ -212,15 +204,13 @@ find_databases(Plan *plan)
 	MemoryContext context = CurrentMemoryContext;
 	List	   *databases;
 
-	if (!begin_with_pg_database(plan))
+	if (begin_with_pg_database(plan))
 	{
-		MemoryContextSwitchTo(context);
-		return;
+		databases = list_open_databases();
+		for (int i = 0; i < plan->ndatabases; i++)
+			plan->databases[i].accepts = list_member_oid(databases, plan->databases[i].database);
+		CommitTransactionCommand();
 	}
-	databases = list_open_databases();
-	for (int i = 0; i < plan->ndatabases; i++)
-		plan->databases[i].accepts = list_member_oid(databases, plan->databases[i].database);
-	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);
 }
 
@@ -312,7 +302,7 @@ register_worker(Plan *plan, const PbpCarryJob *job)
 					 errhint("You may need to increase max_worker_processes.")));
 		plan->failure_logged = true;
 		plan->no_slot = waits >= MAX_SLOT_WAITS;
-		pbp_carry_wait(WAIT_FOR_SLOT_MS);
+		pbp_worker_wait(WAIT_FOR_SLOT_MS);
 	}
 	return false;
 }
@@ -337,14 +327,14 @@ wait_for_worker(void)
 		}
 		if (stopped && pbp_must_end())
 			break;
-		pbp_carry_wait(WAIT_FOR_WORKER_MS);
+		pbp_worker_wait(WAIT_FOR_WORKER_MS);
 	}
 	pfree(running);
 	running = NULL;
 }
 
-/* Runs one worker.  What it does not report as done or left has failed. */
-static PartEnd
+/* Runs one worker.  Returns what it has reported at its end. */
+static PbpCarryPart
 restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
@@ -365,32 +355,30 @@ restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
 	maps->is_lost = maps->is_lost || progress->is_lost;
 	part = progress->part;
 	pbp_carry_unlock();
-	if (!pbp_carry_goes_on())
-		return PART_STOPPED;
-	return part == PBP_PART_DONE ? PART_DONE : part == PBP_PART_LEFT ? PART_LEFT : PART_FAILED;
+	return part;
 }
 
 /* One worker after the other, so that none is connected for long. */
-static PartEnd
+static PbpCarryPart
 restore_database(Plan *plan, DatabaseMaps *maps, int band)
 {
 	PbpCarryJob job = {
 		.database = maps->database,.band = band,.border = plan->border,.end = maps->end,
 		.may_fail = plan->round < ROUNDS_THAT_FAIL
 	};
-	PartEnd		end = PART_LEFT;
+	PbpCarryPart part = PBP_PART_LEFT;
 
-	while (end == PART_LEFT)
+	while (part == PBP_PART_LEFT && pbp_carry_goes_on())
 	{
 		find_databases(plan);
 		job.connect_to = database_to_connect(plan, maps);
 		if (!OidIsValid(job.connect_to))
-			return PART_DONE;
-		end = restore_part(plan, maps, &job);
-		if (end == PART_LEFT)
-			pbp_carry_wait(BETWEEN_WORKERS_MS);
+			return PBP_PART_DONE;
+		part = restore_part(plan, maps, &job);
+		if (part == PBP_PART_LEFT)
+			pbp_worker_wait(BETWEEN_WORKERS_MS);
 	}
-	return end;
+	return part;
 }
 
 /* Tries a database again in the next round. */
@@ -432,15 +420,15 @@ restore_round(Plan *plan)
 		for (int i = 0; i < plan->ndatabases; i++)
 		{
 			DatabaseMaps *maps = &plan->databases[i];
-			PartEnd		end = PART_DONE;
+			PbpCarryPart part = PBP_PART_DONE;
 
 			if (maps->bands[band] == 0 || maps->has_failed)
 				continue;
 			if (OidIsValid(database_to_connect(plan, maps)))
-				end = restore_database(plan, maps, band);
-			if (end == PART_STOPPED)
+				part = restore_database(plan, maps, band);
+			if (!pbp_carry_goes_on())
 				return false;
-			if (end == PART_DONE)
+			if (part == PBP_PART_DONE)
 				end_band(plan, maps, band);
 			else
 				note_failure(plan, maps);
@@ -470,7 +458,7 @@ restore_all(Plan *plan)
 		int64		left_ns;
 
 		while (plan->round > 0 && pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
-			pbp_carry_wait(left_ns / 1000000 + 1);
+			pbp_worker_wait(left_ns / 1000000 + 1);
 		if (!restore_round(plan))
 			return false;
 		if (count_failed(plan, false) == 0)
@@ -544,7 +532,7 @@ keep_unreadable(const PbpCarryReader *reader)
 }
 
 /* Reads the file once to verify it, once to make a plan, and once per band. */
-bool
+void
 pbp_carry_restore(void)
 {
 	Plan		plan = {0};
@@ -553,12 +541,12 @@ pbp_carry_restore(void)
 	if (!pbp_carry_open(&plan.reader, true))
 	{
 		keep_unreadable(&plan.reader);
-		return true;
+		return;
 	}
 	if (!pbp_carry_mark_restore())
 	{
 		pbp_carry_close(&plan.reader);
-		return true;
+		return;
 	}
 	before_shmem_exit(end_running, PointerGetDatum(NULL));
 	begin_progress(&plan.reader.header, plan.reader.file_bytes);
@@ -574,5 +562,4 @@ pbp_carry_restore(void)
 	keep_unreadable(&plan.reader);
 	pbp_carry_unmark_restore();
 	pbp_carry_close(&plan.reader);
-	return ended;
 }

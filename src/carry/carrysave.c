@@ -21,10 +21,10 @@
 #include "base/settings.h"
 #include "base/worker.h"
 #include "caches/cachetake.h"
+#include "carry/carry.h"
 #include "carry/carrybefore.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
-#include "carry/carrywork.h"
 #include "os/datafiles.h"
 #include "os/oskernel.h"
 
@@ -46,7 +46,7 @@
 
 typedef struct Save
 {
-	PbpMapTaker taker;
+	PbpSegment	segment;
 	PbpNewFile	file;
 	PbpCarryBefore before;
 	bool		quick;
@@ -55,14 +55,6 @@ typedef struct Save
 	int64		deadline_ns;	/* of a save at a stop */
 	int64		cpu_ns;			/* used up to the last rest */
 } Save;
-
-/* A segment, by its name. */
-typedef struct DataFile
-{
-	PbpLocator	locator;
-	ForkNumber	fork;
-	int			segment;
-} DataFile;
 
 /* ---- names ---- */
 
@@ -82,23 +74,17 @@ parse_number(char **text, unsigned long *number)
 
 /* 16384_fsm.1, for example.  Temporary relations begin with a letter. */
 static bool
-parse_name(char *name, Oid *relfilenode, DataFile *file)
+parse_name(char *name, PbpCarryFile *file)
 {
 	unsigned long number;
+	ForkNumber	fork = MAIN_FORKNUM;
 
 	if (!parse_number(&name, &number) || number == 0)
 		return false;
-	*relfilenode = (Oid) number;
-	file->fork = MAIN_FORKNUM;
-	for (ForkNumber fork = MAIN_FORKNUM + 1; *name == '_' && fork <= MAX_FORKNUM; fork++)
-	{
-		size_t		length = strlen(forkNames[fork]);
-
-		if (strncmp(name + 1, forkNames[fork], length) != 0)
-			continue;
-		file->fork = fork;
-		name += 1 + length;
-	}
+	file->relfilenode = (Oid) number;
+	if (*name == '_')
+		name += 1 + forkname_chars(name + 1, &fork);
+	file->fork = fork;
 	number = 0;
 	if (*name == '.')
 	{
@@ -106,29 +92,25 @@ parse_name(char *name, Oid *relfilenode, DataFile *file)
 		if (!parse_number(&name, &number))
 			return false;
 	}
-	file->segment = (int) number;
-	return *name == '\0' && number <= MaxBlockNumber / RELSEG_SIZE;
+	file->segment = (uint32) number;
+	return *name == '\0' && fork != InvalidForkNumber && number <= MaxBlockNumber / RELSEG_SIZE;
 }
 
 /* What a path within the data directory is; false: no file of a relation of this server. */
 static bool
-parse_path(const char *path, DataFile *file)
+parse_path(const char *path, PbpCarryFile *file)
 {
-	unsigned int tablespace = DEFAULTTABLESPACE_OID;
-	unsigned int database = InvalidOid;
 	char		name[NAME_BYTES];
-	Oid			relfilenode;
 
+	file->tablespace = DEFAULTTABLESPACE_OID;
+	file->database = InvalidOid;
 	if (sscanf(path, "./global/%63s", name) == 1)
-		tablespace = GLOBALTABLESPACE_OID;
-	else if (sscanf(path, "./base/%u/%63s", &database, name) != 2 &&
+		file->tablespace = GLOBALTABLESPACE_OID;
+	else if (sscanf(path, "./base/%u/%63s", &file->database, name) != 2 &&
 			 sscanf(path, "./pg_tblspc/%u/" TABLESPACE_VERSION_DIRECTORY "/%u/%63s",
-					&tablespace, &database, name) != 3)
+					&file->tablespace, &file->database, name) != 3)
 		return false;
-	if (!parse_name(name, &relfilenode, file))
-		return false;
-	file->locator = pbp_locator(tablespace, database, relfilenode);
-	return true;
+	return parse_name(name, file);
 }
 
 /* ---- maps ---- */
@@ -161,23 +143,19 @@ keep_map(Save *save, const PbpCarryFile *file, const PbpTakenMap *unreadable)
 
 /* A file of which neither cache has a block has no entry. */
 static void
-save_file(Save *save, const DataFile *file)
+save_file(Save *save, const PbpCarryFile *file)
 {
 	PbpTakenMap map;
-	PbpCarryEntry entry = {
-		.file.database = file->locator.dbOid,
-		.file.tablespace = file->locator.spcOid,
-		.file.relfilenode = file->locator.relNumber,
-		.file.fork = file->fork,.file.segment = file->segment
-	};
-	const uint8 *os_before = pbp_carry_os_before(&save->before, &entry.file);
+	PbpCarryEntry entry = {.file = *file};
+	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
+	const uint8 *os_before = pbp_carry_os_before(&save->before, file);
 
-	if (!pbp_take_segment_map(&save->taker, &file->locator, file->fork, file->segment, os_before,
-							  &map))
+	if (!pbp_take_segment_map(&save->segment, &locator, (ForkNumber) file->fork, (int) file->segment,
+							  os_before, &map))
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
 	if (map.verdict.trust == PBP_OS_UNREADABLE)
-		keep_map(save, &entry.file, &map);
+		keep_map(save, file, &map);
 	else if (map.shared > 0 || map.os > 0)
 		put_map(save, &entry, map.bytes.data);
 }
@@ -200,7 +178,7 @@ rest(Save *save, PbpDataFiles *files)
 		pbp_pause_data_files(files);
 		until_ns = pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1));
 		while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
-			pbp_carry_wait(left_ns / 1000000 + 1);
+			pbp_worker_wait(left_ns / 1000000 + 1);
 		save->cpu_ns = pbp_cpu_now_ns();
 	}
 	return pbp_carry_goes_on();
@@ -223,7 +201,7 @@ keep_rest(Save *save)
 	{
 		PbpCarryEntry entry;
 		const uint8 *map = place->visited ? NULL :
-			pbp_carry_map_before(&save->before, &place->file, &entry);
+			pbp_carry_map_before(&save->before, &place->entry.file, &entry);
 
 		if (map != NULL)
 			put_map(save, &entry, map);
@@ -271,7 +249,7 @@ save_files(Save *save)
 	while (goes_on && save->file.error == 0 &&
 		   (path = pbp_next_data_file(&files)) != NULL && !pbp_is_wal_file(&files))
 	{
-		DataFile	file;
+		PbpCarryFile file;
 
 		if (parse_path(path, &file))
 			save_file(save, &file);
@@ -308,7 +286,7 @@ wait_until_written(const Save *save, int file)
 		return;
 	while (pbp_now_ns() < save->deadline_ns && (save->quick || pbp_carry_goes_on()) &&
 		   pbp_kernel_cachestat(file, 0, 0, &pages) && pages.dirty + pages.writeback > 0)
-		pbp_carry_wait(UNTIL_WRITTEN_MS);
+		pbp_worker_wait(UNTIL_WRITTEN_MS);
 }
 
 static void
@@ -333,13 +311,14 @@ pbp_carry_save(bool quick)
 	Save		save = {.quick = quick,.begun_ns = pbp_now_ns(),.cpu_ns = pbp_cpu_now_ns()};
 	TimestampTz saved_at = GetCurrentTimestamp();
 	bool		in_time;
-	bool		saved;
+	bool		saved = false;
 
 	save.deadline_ns = quick ? save.begun_ns + STOP_S * NS_PER_S : PG_INT64_MAX;
-	pbp_carry_enter(PBP_CARRY_SAVING);
+	pbp_carry_lock()->phase = PBP_CARRY_SAVING;
+	pbp_carry_unlock();
 	/* what was found out about file systems may have changed since the last time */
 	SetCurrentStatementStartTimestamp();
-	pbp_map_taker_begin(&save.taker, NULL);
+	pbp_segment_begin(&save.segment, NULL);
 	in_time = pbp_carry_open_before(&save.before, save.deadline_ns);
 	if (!in_time)
 		log_too_slow(false);
@@ -354,10 +333,9 @@ pbp_carry_save(bool quick)
 		if (save.before.reader.error != 0)
 			pbp_carry_log_unreadable(&save.before.reader);
 		pbp_discard_new_file(&save.file);
-		saved = false;
 	}
 	pbp_carry_close_before(&save.before);
-	pbp_map_taker_end(&save.taker);
+	pbp_segment_end(&save.segment);
 	if (saved)
 	{
 		pbp_carry_unmark_restore();

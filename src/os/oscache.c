@@ -277,8 +277,8 @@ map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
  *
  * first and nblocks count within the segment; bit 0 of the bitmap, which has
  * PBP_BITMAP_BYTES(nblocks) bytes, is the first block.  Blocks past the end of
- * the file are not cached.  The file must be trusted, and must not have been
- * opened for cachestat only.
+ * the file are not cached, and no block of a file that is not trusted.  The file
+ * must not have been opened for cachestat only.
  *
  * cachestat answers for a range that is cached as a whole or not at all; after
  * each such range the next one is twice as long.  Within the smallest range
@@ -294,10 +294,10 @@ pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 	int64		unit = Max(pbp_os_page_bytes(), BLCKSZ);
 	BlockMap	map = {.first = first,.bitmap = bitmap,.blocks = blocks};
 
-	Assert(file->trust == PBP_OS_TRUSTED);
 	memset(bitmap, 0, PBP_BITMAP_BYTES(nblocks));
 	memset(blocks, 0, sizeof(*blocks));
-
+	if (file->trust != PBP_OS_TRUSTED)
+		return;
 	map.end = Max(first, Min((int64) first + nblocks, file->bytes / BLCKSZ));
 	map_range(file, &map, (int64) first * BLCKSZ / unit * unit, map.end * BLCKSZ);
 }
@@ -354,8 +354,15 @@ write_back(const PbpOsFile *file, int64 offset, int64 bytes)
 			 errmsg("could not write back file \"%s\": %m", file->path)));
 }
 
-static void
-advise_range(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice)
+/*
+ * Has a range of the file read into the page cache, or dropped from it.
+ *
+ * WILLNEED starts reads and does not wait for them.  DONTNEED first writes
+ * dirty pages and waits for that.  Pages that others use at the same time may
+ * stay.
+ */
+void
+pbp_os_advise(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice)
 {
 	int64		end = offset + bytes;
 	int64		step = advice == PBP_OS_WILLNEED ? WILLNEED_STEP : DONTNEED_STEP;
@@ -373,28 +380,6 @@ advise_range(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advic
 					 errmsg("could not advise the kernel about file \"%s\": %m",
 							file->path)));
 	}
-}
-
-/*
- * Has the file read into the page cache, or dropped from it.  Returns the
- * bytes that the advice was given for.
- *
- * WILLNEED starts reads and does not wait for them.  DONTNEED first writes
- * dirty pages and waits for that.  Pages that others use at the same time may
- * stay.
- */
-int64
-pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice)
-{
-	advise_range(file, 0, file->bytes, advice);
-	return file->bytes;
-}
-
-/* Has some blocks of a segment read into the page cache, without waiting. */
-void
-pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
-{
-	advise_range(file, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_WILLNEED);
 }
 
 /*

@@ -44,8 +44,7 @@ extern void pbp_os_map(const PbpOsFile *file, BlockNumber first,
 					   BlockNumber nblocks, uint8 *bitmap, PbpOsBlocks *blocks);
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
 extern void pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
-extern int64 pbp_os_advise(const PbpOsFile *file, PbpOsAdvice advice);
-extern void pbp_os_want(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
+extern void pbp_os_advise(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice);
 extern void pbp_os_use(const PbpOsFile *file, BlockNumber block);
 
 #endif							/* PBP_OSCACHE_H */

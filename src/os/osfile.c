@@ -31,40 +31,25 @@
 
 /* ---- trust ---- */
 
-/*
- * Returns a sentence for the user, or NULL if the answer can be trusted.
- */
+static const char *const reasons[PBP_OS_TRUSTS] = {
+	[PBP_OS_UNSUPPORTED] = "This platform does not report which pages it caches; Linux does.",
+	[PBP_OS_NO_CACHESTAT] = "The kernel has no cachestat, which requires Linux 6.5 or later.",
+	[PBP_OS_FILTERED] = "A system call filter, as containers have, forbids cachestat.",
+	[PBP_OS_MINCORE_FILTERED] = "A system call filter, as containers and system services have, forbids mincore.",
+	[PBP_OS_STACKED] = "On overlayfs, cachestat does not see the pages, which belong to the file underneath; mincore does.",
+	[PBP_OS_DENIED] = "The kernel reports every page as cached to users who neither own the file nor may write to it.",
+	[PBP_OS_UNMAPPABLE] = "The file cannot be mapped into memory, which mincore requires.",
+	[PBP_OS_OTHER_CACHE] = "The kernel does not report what this file system (ZFS, GPFS, FUSE or hugetlbfs) caches.",
+	[PBP_OS_DIRECT_IO] = "The server bypasses the page cache, because \"debug_io_direct\" includes \"data\".",
+	[PBP_OS_SWITCHED_OFF] = "The setting \"pgbufprobe.os_cache\" is off.",
+	[PBP_OS_UNREADABLE] = "The file could not be opened.",
+};
+
+/* Returns a sentence for the user, or NULL if the answer can be trusted. */
 const char *
 pbp_os_reason(PbpOsTrust trust)
 {
-	switch (trust)
-	{
-		case PBP_OS_TRUSTED:
-			return NULL;
-		case PBP_OS_UNSUPPORTED:
-			return "This platform does not report which pages it caches; Linux does.";
-		case PBP_OS_NO_CACHESTAT:
-			return "The kernel has no cachestat, which requires Linux 6.5 or later.";
-		case PBP_OS_FILTERED:
-			return "A system call filter, as containers have, forbids cachestat.";
-		case PBP_OS_MINCORE_FILTERED:
-			return "A system call filter, as containers and system services have, forbids mincore.";
-		case PBP_OS_STACKED:
-			return "On overlayfs, cachestat does not see the pages, which belong to the file underneath; mincore does.";
-		case PBP_OS_DENIED:
-			return "The kernel reports every page as cached to users who neither own the file nor may write to it.";
-		case PBP_OS_UNMAPPABLE:
-			return "The file cannot be mapped into memory, which mincore requires.";
-		case PBP_OS_OTHER_CACHE:
-			return "The kernel does not report what this file system (ZFS, GPFS, FUSE or hugetlbfs) caches.";
-		case PBP_OS_DIRECT_IO:
-			return "The server bypasses the page cache, because \"debug_io_direct\" includes \"data\".";
-		case PBP_OS_SWITCHED_OFF:
-			return "The setting \"pgbufprobe.os_cache\" is off.";
-		case PBP_OS_UNREADABLE:
-			return "The file could not be opened.";
-	}
-	return NULL;				/* keep compiler quiet */
+	return reasons[trust];
 }
 
 /* What neither method can know about a file on this type of file system. */

@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/builtins.h"
 
 #include "base/args.h"
 #include "base/rows.h"

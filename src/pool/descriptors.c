@@ -190,24 +190,16 @@ pbp_relation_histogram(const PbpLocator *locator, int nread, PbpHistogram *histo
 	form_histogram(&counts, walk.nread, histogram);
 }
 
-/* What identifies a PbpRelationCount; it is hashed as bytes. */
-typedef struct RelationKey
-{
-	PbpLocator	locator;
-	ForkNumber	fork;
-} RelationKey;
+/* What a count begins with identifies it; that is hashed as bytes. */
+#define KEY_BYTES		offsetof(PbpRelationCount, dirty)
 
 static HTAB *
 create_relation_table(void)
 {
-	HASHCTL		ctl;
+	HASHCTL		ctl = {
+		.keysize = KEY_BYTES,.entrysize = sizeof(PbpRelationCount),.hcxt = CurrentMemoryContext
+	};
 
-	StaticAssertStmt(offsetof(PbpRelationCount, fork) == offsetof(RelationKey, fork),
-					 "a count must begin with its key");
-
-	ctl.keysize = sizeof(RelationKey);
-	ctl.entrysize = sizeof(PbpRelationCount);
-	ctl.hcxt = CurrentMemoryContext;
 	return hash_create("pgbufprobe relations", 1024, &ctl,
 					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
@@ -216,18 +208,17 @@ create_relation_table(void)
 static PbpRelationCount *
 relation_entry(HTAB *table, const BufferTag *tag)
 {
-	RelationKey key;
+	PbpRelationCount key = {0};
 	PbpRelationCount *entry;
 	bool		found;
 
-	memset(&key, 0, sizeof(key));
 	key.locator = BufTagGetRelFileLocator(tag);
 	key.fork = BufTagGetForkNum(tag);
 
 	entry = hash_search(table, &key, HASH_ENTER, &found);
 	if (!found)
 	{
-		memset(&entry->dirty, 0, sizeof(*entry) - offsetof(PbpRelationCount, dirty));
+		*entry = key;
 		entry->stay_min = PG_INT64_MAX;
 	}
 	return entry;

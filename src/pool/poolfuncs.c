@@ -11,17 +11,15 @@
 #include "commands/dbcommands.h"
 #include "commands/tablespace.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "base/args.h"
 #include "base/compat.h"
 #include "base/relations.h"
 #include "base/rows.h"
+#include "base/worker.h"
 #include "pool/descriptors.h"
 #include "pool/poolfuncs.h"
 #include "pool/serverstats.h"
@@ -222,32 +220,17 @@ pgbufprobe_clock(PG_FUNCTION_ARGS)
 	return row_datum(fcinfo, &row, CLOCK_COLS);
 }
 
-/* Sleeps, but reacts to interrupts at once. */
-static void
-sleep_ms(int64 duration_ms)
-{
-	int64		end_ns = pbp_now_ns() + duration_ms * 1000000;
-	int64		left_ns;
-
-	while ((left_ns = end_ns - pbp_now_ns()) > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 (long) (left_ns / 1000000 + 1), PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-	}
-	CHECK_FOR_INTERRUPTS();
-}
-
 /* Measures the speed of the clock hand, for at least this long. */
 ClockRate
 watch_clock(int64 duration_ms)
 {
 	PbpClock	from = pbp_read_clock();
 	int64		from_ns = pbp_now_ns();
+	int64		left_ns;
 	ClockRate	rate;
 
-	sleep_ms(duration_ms);
+	while ((left_ns = from_ns + duration_ms * 1000000 - pbp_now_ns()) > 0)
+		pbp_worker_wait(left_ns / 1000000 + 1);
 	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
 	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
 	return rate;

@@ -14,9 +14,7 @@
 #include "miscadmin.h"
 #include "storage/lwlock.h"
 #include "utils/hsearch.h"
-#include "utils/memutils.h"
 
-#include "base/bitmap.h"
 #include "pool/descriptors.h"
 #include "pool/poolindex.h"
 
@@ -61,11 +59,10 @@ static PbpPoolIndex *
 create_index(void)
 {
 	PbpPoolIndex *index = palloc(sizeof(*index));
-	HASHCTL		ctl;
+	HASHCTL		ctl = {
+		.keysize = sizeof(FileKey),.entrysize = sizeof(FileEntry),.hcxt = CurrentMemoryContext
+	};
 
-	ctl.keysize = sizeof(FileKey);
-	ctl.entrysize = sizeof(FileEntry);
-	ctl.hcxt = CurrentMemoryContext;
 	index->files = hash_create("pgbufprobe files", 1024, &ctl,
 							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 
@@ -194,53 +191,25 @@ pbp_pool_index(const PbpLocator *only)
 	return index;
 }
 
-static int
-newest_entry(const PbpPoolIndex *index, const PbpLocator *locator, ForkNumber fork, int segment)
-{
-	FileKey		key = file_key(*locator, fork, segment);
-	FileEntry  *file = hash_search(index->files, &key, HASH_FIND, NULL);
-
-	return file == NULL ? NO_ENTRY : file->newest;
-}
-
 /*
- * Sets the bit of each block of a segment that is in shared buffers; returns
- * how many of these are dirty.  The bitmap has nblocks bits, all clear; blocks
- * past them, of a file that has become shorter, are left out.
+ * Sets the level of each block of a segment that is in shared buffers: its
+ * usage count plus one.  There are nblocks levels, all 0; blocks past them, of a
+ * file that has become shorter, are left out.  Returns the number of blocks
+ * found, and sets how many of them are dirty.
  *
  * A block that moved to another buffer during the scan may have been found in
  * both; it counts once, with the state that was found last.
  */
 int64
-pbp_pool_blocks(const PbpPoolIndex *index, const PbpLocator *locator,
-				ForkNumber fork, int segment, uint8 *bitmap, int64 nblocks)
+pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator, ForkNumber fork,
+				int segment, uint8 *levels, int64 nblocks, int64 *dirty)
 {
-	int64		dirty = 0;
-
-	for (int i = newest_entry(index, locator, fork, segment); i != NO_ENTRY; i = index->buffers[i].next)
-	{
-		const BufferEntry *entry = &index->buffers[i];
-
-		if (entry->block >= nblocks || pbp_bit_is_set(bitmap, entry->block))
-			continue;
-		pbp_set_bit(bitmap, entry->block);
-		dirty += entry->dirty;
-	}
-	return dirty;
-}
-
-/*
- * Sets the level of each block of a segment that is in shared buffers: its
- * usage count plus one.  There are nblocks levels, all 0; otherwise as
- * pbp_pool_blocks().  Returns the number of these blocks.
- */
-int64
-pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator,
-				ForkNumber fork, int segment, uint8 *levels, int64 nblocks)
-{
+	FileKey		key = file_key(*locator, fork, segment);
+	FileEntry  *file = hash_search(index->files, &key, HASH_FIND, NULL);
 	int64		found = 0;
 
-	for (int i = newest_entry(index, locator, fork, segment); i != NO_ENTRY; i = index->buffers[i].next)
+	*dirty = 0;
+	for (int i = file == NULL ? NO_ENTRY : file->newest; i != NO_ENTRY; i = index->buffers[i].next)
 	{
 		const BufferEntry *entry = &index->buffers[i];
 
@@ -248,6 +217,7 @@ pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator,
 			continue;
 		levels[entry->block] = (uint8) (entry->usage + 1);
 		found++;
+		*dirty += entry->dirty;
 	}
 	return found;
 }

@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/timestamp.h"

@@ -10,13 +10,17 @@ use PageCache;
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
+use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
-  $carry_worker carry_node ask set becomes_true in_buffers use_blocks make_table progress restored is_restored maps_file files_saved write_maps save log_since
-  why_not_droppable
+  $carry_worker $carry_load $will_try_again
+  carry_node three_databases ask set becomes_true in_buffers use_blocks make_table progress restored is_restored all_are_back
+  maps_file maps_identity files_saved write_maps save log_since logs why_not_droppable
 );
 
 our $carry_worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over'};
+our $carry_load = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over restore'};
+our $will_try_again = qr/LOG:  could not restore a part of both caches in database with OID \d+, will try again/;
 
 # A started server, with pg_buffercache in the database postgres, or nothing if this installation does not have that. It
 # saves only at a clean stop, unless $more says otherwise.
@@ -28,6 +32,22 @@ sub carry_node
 
 	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 	return create_if_available($node, 'pg_buffercache') ? $node : undef;
+}
+
+# The same with a table in each of three databases, of which all blocks are in use. Returns it and the conditions for these
+# blocks by database.
+sub three_databases
+{
+	my $node = carry_node('main', "shared_buffers = 4096\nmax_worker_processes = 8\n") or return;
+	my %tables;
+
+	ask($node, "CREATE DATABASE $_") for 'moved', 'renamed';
+	for my $database ('postgres', 'moved', 'renamed')
+	{
+		$tables{$database} = make_table($node, $database, 'pages', 700);
+		use_blocks($node, $database, 'pages', 0, 699, 2);
+	}
+	return ($node, \%tables);
 }
 
 sub ask
@@ -54,8 +74,8 @@ sub set
 # A table in a database, checkpointed; returns the condition for its blocks in pg_buffercache.
 sub make_table
 {
-	my ($node, $database, $table, $nblocks) = @_;
-	ask($node, one_row_a_page($table, $nblocks) . "VACUUM $table; CHECKPOINT", $database);
+	my ($node, $database, $table, $nblocks, $tablespace) = @_;
+	ask($node, one_row_a_page($table, $nblocks, '', $tablespace) . "VACUUM $table; CHECKPOINT", $database);
 	my ($oid, $file) = split /\|/,
 	  ask($node, "SELECT (SELECT oid FROM pg_database WHERE datname = current_database()), pg_relation_filenode('$table')", $database);
 	return "reldatabase = $oid AND relfilenode = $file AND relforknumber = 0";
@@ -101,7 +121,20 @@ sub restored
 
 sub is_restored { return ok(restored($_[0]), "$_[1]: the restore completes") }
 
+# The same for the blocks of three databases, after a restore with failures that went on.
+sub all_are_back
+{
+	my ($node, $tables, $from, $what) = @_;
+	is_restored($node, $what);
+	is(scalar(() = in_buffers($node, $tables->{$_}) =~ /:/g), 700, "$what: all blocks in $_ are back") for sort keys %$tables;
+	unlike(slurp_file($node->logfile, $from), qr/restored both caches without/, "$what: nothing is missing");
+	return;
+}
+
 sub maps_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.maps' }
+
+# Inode, size and time of the file: a new one may have the inode of an old one.
+sub maps_identity { return join ' ', (stat maps_file($_[0]))[ 1, 7, 9 ] }
 
 # The files that have a map: database, tablespace, file number, fork and segment.
 sub files_saved
@@ -149,6 +182,13 @@ sub log_since
 {
 	my ($node, $from) = @_;
 	return join "\n", grep { !/\.pl (?:FATAL|LOG):/ && /carry-over|carry_over|pgbufprobe\.maps|both caches|ERROR|FATAL|PANIC/ } split /\n/, slurp_file($node->logfile, $from);
+}
+
+# Waits until the server has logged a line since then.
+sub logs
+{
+	my ($node, $from, $line, $what) = @_;
+	return ok(wait_for { slurp_file($node->logfile, $from) =~ $line }, $what);
 }
 
 1;

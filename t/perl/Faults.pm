@@ -17,13 +17,24 @@ my %number = map { $calls[$_] => $_ } 0 .. $#calls;
 my $call_bytes = 64;
 my $calls_at = 16 + 64 + 512;
 my $seed = 1;
-my $file;
+my $path;
+
+# One per test.
+sub file
+{
+	if (!$path)
+	{
+		$path = PostgreSQL::Test::Utils::tempdir() . '/faults';
+		append_to_file($path, "\0" x ($calls_at + $call_bytes * @calls));
+	}
+	return $path;
+}
 
 sub put
 {
 	my ($at, $bytes) = @_;
 
-	open my $handle, '+<:raw', $file or die "$file: $!";
+	open my $handle, '+<:raw', file() or die file() . ": $!";
 	sysseek $handle, $at, 0 or die $!;
 	syswrite($handle, $bytes) == length $bytes or die $!;
 	close $handle or die $!;
@@ -61,7 +72,7 @@ sub set_faults
 # For each call: how many there were, have failed and have waited.
 sub fault_counts
 {
-	my $contents = slurp_file($file);
+	my $contents = slurp_file(file());
 	my %counts;
 
 	for my $call (@calls)
@@ -71,17 +82,12 @@ sub fault_counts
 	return \%counts;
 }
 
-# Starts a server whose faults are those of the file, of which there is one per test.
+# Starts a server whose faults are those of the file.
 sub start_with_faults
 {
 	my ($node) = @_;
 
-	if (!$file)
-	{
-		$file = PostgreSQL::Test::Utils::tempdir() . '/faults';
-		append_to_file($file, "\0" x ($calls_at + $call_bytes * @calls));
-	}
-	local $ENV{FAULTS} = $file;
+	local $ENV{FAULTS} = file();
 	start_with($node, 'faults');
 	return;
 }
