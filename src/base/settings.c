@@ -12,6 +12,7 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
+#include "base/compat.h"
 #include "base/settings.h"
 
 bool		pbp_os_cache_on = true;
