@@ -123,12 +123,15 @@ pbp_history(PbpHistory history, int *nsamples)
 	return samples;
 }
 
-/* Copies of the hours, oldest first; palloc'd. */
+/* Copies of the hours, oldest first; palloc'd.  None if there is no worker. */
 PbpHour *
 pbp_hours(int *nhours)
 {
 	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
 
+	*nhours = 0;
+	if (shared == NULL)
+		return hours;
 	LWLockAcquire(shared->lock, LW_SHARED);
 	*nhours = shared->nhours;
 	memcpy(hours, shared->hours, shared->nhours * sizeof(*hours));
