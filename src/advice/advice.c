@@ -317,6 +317,7 @@ forget_past(Advice *advice)
 		advice->pools[i].nlearned = 0;
 		advice->pools[i].learning = true;
 	}
+	memset(advice->progress, 0, sizeof(advice->progress));
 	pbp_doubt_caches(advice->storage);
 	/* what was not in doubt before says nothing about what follows */
 	memset(&advice->recent, 0, sizeof(advice->recent));
@@ -403,8 +404,7 @@ static void
 replay(Advice *advice)
 {
 	LookState  *look = &advice->look;
-	int64_t		ticks = look->now.ticks - look->first_ticks;
-	bool		counts = !look->lost && ticks >= advice->nbuffers;
+	bool		counts = !look->lost && passes_watched(advice) >= 1;
 
 	/* these are of the look before, whose reads must count, too */
 	pbp_play_events(advice, look->number - 1, counts && look->counted);
@@ -418,9 +418,10 @@ replay(Advice *advice)
 	}
 	if (counts)
 		count_look(advice);
-	memset(&look->fresh, 0, sizeof(look->fresh));
-	if (counts && ticks >= 2 * (int64_t) advice->nbuffers)
+	if (counts && passes_watched(advice) >= IN_ORDER_PASSES)
 		finish_learning(advice);
+	pbp_follow_learning(advice);
+	memset(&look->fresh, 0, sizeof(look->fresh));
 }
 
 /* Pages that have left: the last look met them, and this one did not. */

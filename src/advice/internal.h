@@ -3,8 +3,8 @@
  * internal.h
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (pages.c), simulated pools (pools.c), learning (advice.c),
- *	  miss ratios (missratios.c, variation.c), figures by relation (relationreads.c,
- *	  relationrows.c).
+ *	  miss ratios (missratios.c, variation.c, progress.c), figures by relation
+ *	  (relationreads.c, relationrows.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -36,6 +36,9 @@
 
 /* Share of learning that is reported at most before it ends. */
 #define MOST_PROGRESS		0.99
+
+/* Passes of the hand until it shows how many misses are doubtful. */
+#define IN_ORDER_PASSES		2
 
 /* Between two checks for interrupts: some milliseconds, if each is a load. */
 #define STEPS_PER_CHECK		2048
@@ -195,6 +198,14 @@ typedef struct LatelyCounted
 	double		reads;
 } LatelyCounted;
 
+/* How much of learning is done. */
+typedef struct Progress
+{
+	double		share;			/* of what must be seen; the largest so far */
+	double		first_share;	/* that was above 0 */
+	double		seconds;		/* since then */
+} Progress;
+
 /* Where the clock hand stands.  Computed once, and not for each buffer. */
 typedef struct HandPosition
 {
@@ -327,6 +338,7 @@ typedef struct Advice
 	RecentCounters recent;
 	LatelyCounted lately;
 	Variation	variation;
+	Progress	progress[FACTORS];
 	struct Storage *storage;	/* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;
@@ -368,6 +380,13 @@ sum_of_groups(const double *counts)
 	for (int i = 0; i < GROUPS; i++)
 		sum += counts[i];
 	return sum;
+}
+
+/* Passes of the hand since knowledge was lost. */
+static inline double
+passes_watched(const Advice *advice)
+{
+	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
 }
 
 /* For structs of nothing but doubles. */
@@ -435,6 +454,10 @@ extern double pbp_variation_error(const Variation *variation);
 extern double pbp_haste(const Variation *variation);
 extern bool pbp_load_has_changed(const Variation *variation);
 
+/* progress.c */
+extern void pbp_follow_progress(Progress *progress, double share, double seconds);
+extern double pbp_seconds_left(const Progress *progress);
+
 /* relationreads.c */
 extern void pbp_count_waiting(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
@@ -454,6 +477,7 @@ extern void pbp_decay_storage(struct Storage *storage, double weight, double rec
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
 extern double pbp_moved(const Advice *advice);
+extern void pbp_follow_learning(Advice *advice);
 extern void pbp_estimates_without(const Advice *advice, int i, double *estimates);
 extern void pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors);
 

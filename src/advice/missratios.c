@@ -18,8 +18,8 @@
 /* Misses of the baseline that follow learning, as pools' worth. */
 #define MATURE_POOLS		0.05
 
-/* Share of the reads for learning that fill a larger pool, roughly. */
-#define FILLING_SHARE		0.75
+/* Once a pool is filled, its size is known after about so many pools' worth of reads. */
+#define POOLS_AFTER_FILLING	1.3
 
 /*
  * Error of the extra misses, as a share of them, by the simulator: of larger
@@ -255,24 +255,27 @@ is_learning(const Advice *advice, int i)
 }
 
 /*
- * How much has been seen of what a larger size needs: a pool of pages, or few
- * doubtful misses; then misses that count, few of them doubtful.  Below 1 until
- * the size is known.
+ * How much has been seen of what a size needs now: a pool of pages, or few
+ * doubtful misses; then misses that count, few of them doubtful.  Smaller sizes
+ * need but some loads.  Below 1 until the size is known.
  */
 static double
 learned_share(const Advice *advice, int i)
 {
 	const SimulatedPool *pool = &advice->pools[i];
 	double		misses = sums_of(advice, i).baseline_misses / needed_misses(advice);
-	double		doubtful = advice->counters.accesses > 0 ? pbp_doubtful_share(advice, i) : 1;
+	double		doubtful = passes_watched(advice) >= IN_ORDER_PASSES ? pbp_doubtful_share(advice, i) : 1;
 	double		filled = (double) pool->nlearned / pool->nslots;
+	double		filling = pbp_advice_factor(i) / (pbp_advice_factor(i) + POOLS_AFTER_FILLING);
 
 	/* the pools have no size yet */
 	if (advice->averages.residents <= 0)
 		return 0;
+	if (i <= BASELINE)
+		return fmin(filling * filled + (1 - filling) * all_loads(advice) / ENOUGH_LOADS, MOST_PROGRESS);
 	if (pool->learning)
-		return FILLING_SHARE * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
-	return fmin(FILLING_SHARE + (1 - FILLING_SHARE) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
+		return filling * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
+	return fmin(filling + (1 - filling) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
 				MOST_PROGRESS);
 }
 
@@ -303,6 +306,17 @@ reason_of(const Advice *advice, int i)
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
 	return i > BASELINE && is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
+}
+
+/* At the end of a look. */
+void
+pbp_follow_learning(Advice *advice)
+{
+	for (int i = 0; i < FACTORS; i++)
+		if (reason_of(advice, i) == PBP_ADVICE_KNOWN)
+			advice->progress[i] = (Progress) {0};
+		else
+			pbp_follow_progress(&advice->progress[i], learned_share(advice, i), advice->look.fresh.seconds);
 }
 
 /*
@@ -509,9 +523,15 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
 	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = NAN;
-	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
-		row->reason == PBP_ADVICE_UNSEEN ? seen_share(advice, all_loads(advice)) :
-		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
+	row->learned_share = 1;
+	row->seconds_left = NAN;
+	if (row->reason == PBP_ADVICE_UNSEEN)
+		row->learned_share = seen_share(advice, all_loads(advice));
+	else if (row->reason == PBP_ADVICE_LEARNING || row->reason == PBP_ADVICE_LITTLE_EVIDENCE)
+	{
+		row->learned_share = advice->progress[i].share;
+		row->seconds_left = pbp_seconds_left(&advice->progress[i]);
+	}
 	if (row->reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF)
 		row->reason = PBP_ADVICE_CLIFF;
 	if (row->reason == PBP_ADVICE_KNOWN)

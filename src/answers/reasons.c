@@ -90,13 +90,24 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 	return "unknown";
 }
 
+/* How long the rest of learning takes; an empty string if that is unknown. */
+const char *
+rest_of_learning(const PbpAdviceReport *report, double seconds_left)
+{
+	if (!(seconds_left > 0) || report->is_from_before)
+		return "";
+	return psprintf("; at this pace, the rest takes about %s", pretty_duration(seconds_left));
+}
+
 /* Why the miss ratio of one size is unknown; NULL if it is known. */
 const char *
 unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 {
 	const char *missing = missing_advice(report);
 
-	return missing != NULL ? missing : words_of_reason(row->reason, row->learned_share);
+	if (missing != NULL || row->reason == PBP_ADVICE_KNOWN)
+		return missing;
+	return psprintf("%s%s", words_of_reason(row->reason, row->learned_share), rest_of_learning(report, row->seconds_left));
 }
 
 /* What limits the value of a known estimate; NULL if nothing. */
@@ -178,8 +189,8 @@ unknown_waits(const PbpAdviceReport *report, int size)
 	if (row->reason == PBP_STORAGE_NO_ROOM)
 		return "takes more than the page cache has";
 	if (row->reason == PBP_STORAGE_LEARNING)
-		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage",
-						floor(100 * row->learned_share));
+		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage%s",
+						floor(100 * row->learned_share), rest_of_learning(report, row->seconds_left));
 	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
 }
 
