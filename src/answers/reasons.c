@@ -21,6 +21,9 @@
 #include "base/words.h"
 #include "os/oscache.h"
 
+/* Reads that no look saw, as a share of all, that are worth a note. */
+#define NOTABLE_SELF_ERROR	0.1
+
 /* Either may be NULL. */
 const char *
 join_notes(const char *one, const char *other)
@@ -124,6 +127,11 @@ caveat_of_advice(const PbpAdviceReport *report)
 						"the worker saw only %.0f %% of the reads, because large scans or a fast clock hand evicted pages between two looks" :
 						"the worker saw only %.0f %% of the reads; the others may be those of large scans and temporary tables",
 						100 * (1 + totals->self_error));
+	if (totals->self_error < -NOTABLE_SELF_ERROR)
+		return psprintf(PBP_COUNTS_APART ?
+						"no look saw %.0f %% of the reads, which are taken for reads like the others" :
+						"no look saw %.0f %% of the reads, which are taken for those of large scans, and remain at any size",
+						-100 * totals->self_error);
 	if (totals->self_error > LARGE_SELF_ERROR)
 		return psprintf(PBP_COUNTS_APART ?
 						"%.0f %% more pages were loaded than the server counts as reads, because COPY added pages, WAL is being replayed, or statistics have not been reported yet" :
