@@ -198,6 +198,15 @@ typedef struct LatelyCounted
 	double		reads;
 } LatelyCounted;
 
+/* A load at a small share of the pace that is remembered; sums decay. */
+typedef struct LightLoad
+{
+	double		accesses;
+	double		reads;
+	double		seconds;
+	double		lasted;			/* seconds */
+} LightLoad;
+
 /* How much of learning is done. */
 typedef struct Progress
 {
@@ -337,6 +346,7 @@ typedef struct Advice
 	Counters	counters;
 	RecentCounters recent;
 	LatelyCounted lately;
+	LightLoad	light;
 	Variation	variation;
 	Progress	progress[FACTORS];
 	struct Storage *storage;	/* simulated page caches, or NULL */
@@ -474,6 +484,7 @@ extern void pbp_resize_caches(Advice *advice);
 extern void pbp_decay_storage(struct Storage *storage, double weight, double recent_weight);
 
 /* missratios.c */
+extern double pbp_all_loads(const Advice *advice);
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
 extern double pbp_moved(const Advice *advice);

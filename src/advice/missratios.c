@@ -182,8 +182,8 @@ seen_share(const Advice *advice, double loads)
 	return counted > 0 ? loads / advice->sampling_rate / counted : 1;
 }
 
-static double
-all_loads(const Advice *advice)
+double
+pbp_all_loads(const Advice *advice)
 {
 	return sum_of_groups(advice->counters.loads);
 }
@@ -192,7 +192,7 @@ all_loads(const Advice *advice)
 static bool
 too_few_counted(const Advice *advice, double loads, double counted, double factor)
 {
-	return all_loads(advice) >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
+	return pbp_all_loads(advice) >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
 }
 
 /* True if looks saw too few of the loads that the server counts, not by chance. */
@@ -202,7 +202,7 @@ too_few_seen(const Advice *advice)
 	const Counters *counters = &advice->counters;
 	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) * advice->sampling_rate;
 
-	return expected >= ENOUGH_LOADS && all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
+	return expected >= ENOUGH_LOADS && pbp_all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
 }
 
 /* True if scans read tables past the pool today that a pool of this size might hold. */
@@ -210,7 +210,7 @@ static bool
 may_hold_scanned(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		unseen = 1 - seen_share(advice, all_loads(advice));
+	double		unseen = 1 - seen_share(advice, pbp_all_loads(advice));
 	double		scans = counters->scan_reads;
 
 	if (!advice->rings_apart)
@@ -227,12 +227,12 @@ reason_of_all(const Advice *advice)
 
 	if (advice->averages.lost_share > TOLERATED_LOSSES)
 		return PBP_ADVICE_RARE_LOOKS;
-	if (counters->accesses <= 0 && all_loads(advice) > 0)
+	if (counters->accesses <= 0 && pbp_all_loads(advice) > 0)
 		return PBP_ADVICE_UNPUBLISHED;
 	if (counters->accesses <= 0)
 		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
-	if (too_few_counted(advice, all_loads(advice),
+	if (too_few_counted(advice, pbp_all_loads(advice),
 						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
 						WORTHLESS_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
@@ -272,7 +272,7 @@ learned_share(const Advice *advice, int i)
 	if (advice->averages.residents <= 0)
 		return 0;
 	if (i <= BASELINE)
-		return fmin(filling * filled + (1 - filling) * all_loads(advice) / ENOUGH_LOADS, MOST_PROGRESS);
+		return fmin(filling * filled + (1 - filling) * pbp_all_loads(advice) / ENOUGH_LOADS, MOST_PROGRESS);
 	if (pool->learning)
 		return filling * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
 	return fmin(filling + (1 - filling) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
@@ -292,7 +292,7 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_UNSEEN;
 	if (counters->sizes[i].accesses <= 0)
 		return PBP_ADVICE_LEARNING;
-	if (too_few_counted(advice, all_loads(advice) - counters->new_loads,
+	if (too_few_counted(advice, pbp_all_loads(advice) - counters->new_loads,
 						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
@@ -301,7 +301,7 @@ reason_of(const Advice *advice, int i)
 	if (i < BASELINE && (saturated_share > TOLERATED_SATURATION * pbp_advice_factor(i) ||
 						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
-	if (all_loads(advice) < ENOUGH_LOADS)
+	if (pbp_all_loads(advice) < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
@@ -526,7 +526,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	row->learned_share = 1;
 	row->seconds_left = NAN;
 	if (row->reason == PBP_ADVICE_UNSEEN)
-		row->learned_share = seen_share(advice, all_loads(advice));
+		row->learned_share = seen_share(advice, pbp_all_loads(advice));
 	else if (row->reason == PBP_ADVICE_LEARNING || row->reason == PBP_ADVICE_LITTLE_EVIDENCE)
 	{
 		row->learned_share = advice->progress[i].share;
@@ -552,10 +552,10 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.ring_reads = counters->ring_reads,
 		.ring_extends = counters->ring_extends,
 		.seconds = counters->seconds,
-		.loads = all_loads(advice),
+		.loads = pbp_all_loads(advice),
 		.new_loads = counters->new_loads,
 		.self_error = counters->reads + counters->extends > 0 ?
-			seen_share(advice, all_loads(advice)) - 1 : NAN,
+			seen_share(advice, pbp_all_loads(advice)) - 1 : NAN,
 		.looks_per_pass = counters->ticks > 0 ?
 			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
 		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,
