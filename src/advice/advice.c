@@ -352,12 +352,12 @@ count_lately(Advice *advice, const PbpAdviceCounts *counts)
 
 /* Of these hits, as many as the load has for so many reads. */
 static int64_t
-hits_of_reads(const Advice *advice, const PbpAdviceCounts *counts)
+hits_of_reads(Advice *advice, const PbpAdviceCounts *counts)
 {
 	const Counters *counters = &advice->counters;
 	double		hits = (double) counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
 
-	return (int64_t) fmin((double) counts->hits, fmax(0, hits));
+	return (int64_t) fmin((double) counts->hits, rounded(advice, fmax(0, hits)));
 }
 
 /*

@@ -421,6 +421,19 @@ next_random(Advice *advice)
 	return x;
 }
 
+static inline double
+next_share(Advice *advice)
+{
+	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
+}
+
+/* One of the two integers around the mean, so that this is the expectation. */
+static inline double
+rounded(Advice *advice, double mean)
+{
+	return floor(mean + next_share(advice));
+}
+
 /*
  * How much of learning is done when doubt has fallen from all to this share.  It
  * is halved by equal numbers of reads.
