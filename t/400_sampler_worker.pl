@@ -58,7 +58,7 @@ is( ask($node, q{
 		    OR (estd_miss_ratio IS NULL AND note IS NULL) OR NOT estd_miss_ratio BETWEEN 0 AND 1
 		    OR reads_seen = 0}),
 	0, 'advice: a size has its figures, or a note why not');
-becomes_true($node, q{estd_miss_ratio > 0 AND miss_ratio_low = miss_ratio_high AND mark LIKE 'today%'
+becomes_true($node, q{estd_miss_ratio > 0 AND estd_miss_ratio BETWEEN miss_ratio_low AND miss_ratio_high AND mark LIKE 'today%'
 	FROM pgbufprobe_advice() WHERE size_factor = 1}, 'advice: today is today');
 
 # ---------------------------------------------------------------------------
@@ -125,6 +125,23 @@ becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small, or
 set($node, advice_memory => '256kB');
 becomes_true($node, q{bool_and(note LIKE 'still learning%') FROM pgbufprobe_advice()},
 	'memory again: advice begins to learn from nothing');
+# What is said of each size while it is learned.
+my (%share_of, @fallen, $pace_said);
+for (1 .. 15)
+{
+	ask($node, 'CALL load(1)');
+	for (split /\n/, ask($node, q{SELECT size_factor, (regexp_match(note, 'still learning: (\d+) %'))[1],
+		note ~ '^still learning: \d+ % of the reads needed have been seen; at this pace, the rest takes about [\d.]+ (s|minutes)'
+		FROM pgbufprobe_advice() WHERE note LIKE 'still learning%'}))
+	{
+		my ($size, $share, $has_pace) = split /\|/;
+		push @fallen, "$size: $share % after $share_of{$size} %" if $share < ($share_of{$size} // 0);
+		$share_of{$size} = $share;
+		$pace_said ||= $has_pace eq 't';
+	}
+}
+is("@fallen", '', 'while a size is learned, the share that has been seen does not fall');
+ok($pace_said, 'and how long the rest takes is said');
 
 has_error($node, "ALTER SYSTEM SET pgbufprobe.history_interval = '10ms'",
 	'22023: 10 ms is outside the valid range for parameter "pgbufprobe.history_interval"', 'too short an interval');

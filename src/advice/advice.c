@@ -45,6 +45,14 @@ static const double factors[FACTORS] = {
  */
 #define HALF_LIFE_POOLS		3.0
 #define HALF_LIFE_ACCESSES	150.0
+
+/*
+ * The same in seconds of load, of which an idle server has none, while this many
+ * sampled loads are remembered.
+ */
+#define HALF_LIFE_SECONDS	3600.0
+#define LOADS_TO_REMEMBER	1000.0
+
 #define RECENT_HALF_LIFE_POOLS	0.5
 
 /*
@@ -61,6 +69,19 @@ static const double factors[FACTORS] = {
  */
 #define HALF_LIFE_LATELY	5.0
 #define QUIET_SHARE			0.1
+
+/*
+ * A light load becomes the usual one if it lasts: what it is compared with is
+ * halved in this time, down to a share.  It has to read: other accesses may be
+ * those of who monitors an idle server, and where nothing is read, no size matters.
+ */
+#define HALF_LIFE_PACE		900.0
+#define LEAST_PACE			0.01
+#define LEAST_MISS_RATIO	0.001
+
+/* Half-life of its sums, and seconds that are taken back for each one of the usual load. */
+#define HALF_LIFE_LIGHT		300.0
+#define TAKEN_BACK			10.0
 
 /* Levels of use: from 2^-7 to 2^8.75 uses in a pass of the hand. */
 #define LEVEL_OF_1			28
@@ -187,13 +208,73 @@ accesses_of(const PbpAdviceCounts *counts)
 	return (double) counts->hits + (double) counts->reads;
 }
 
-/* True if these are hardly any accesses, or it is unknown how many a second. */
+/* In a second, as the average access that is remembered met them. */
+static double
+usual_pace(const Advice *advice)
+{
+	return advice->counters.paces / fmax(1, advice->counters.accesses);
+}
+
+static bool
+is_light(const Advice *advice, const PbpAdviceCounts *counts)
+{
+	return accesses_of(counts) <= QUIET_SHARE * usual_pace(advice) * counts->seconds;
+}
+
+static void
+follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
+{
+	LightLoad  *light = &advice->light;
+	double		weight = exp2(-counts->seconds / HALF_LIFE_LIGHT);
+
+	if (!is_light(advice, counts))
+	{
+		light->lasted = fmax(0, light->lasted - TAKEN_BACK * counts->seconds);
+		return;
+	}
+	light->accesses = weight * light->accesses + accesses_of(counts);
+	light->reads = weight * light->reads + (double) counts->reads;
+	light->seconds = weight * light->seconds + counts->seconds;
+	light->lasted = fmin(light->lasted + counts->seconds, -log2(LEAST_PACE) * HALF_LIFE_PACE);
+}
+
+/* True if the light load has lasted for so long that it is the load. */
+static bool
+has_light_load(const Advice *advice)
+{
+	const LightLoad *light = &advice->light;
+	double		pace = usual_pace(advice) * exp2(-light->lasted / HALF_LIFE_PACE);
+
+	return light->reads > LEAST_MISS_RATIO * light->accesses && light->accesses > QUIET_SHARE * pace * light->seconds;
+}
+
+/* True if these accesses are no part of the load, or it is unknown how many a second there are. */
 static bool
 is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 {
-	double		pace = advice->counters.paces / fmax(1, advice->counters.accesses);
+	return counts->seconds <= 0 || (is_light(advice, counts) && !has_light_load(advice));
+}
 
-	return counts->seconds <= 0 || accesses_of(counts) <= QUIET_SHARE * pace * counts->seconds;
+/* True if the server is idle, but for who monitors it. */
+static bool
+is_idle(const Advice *advice, const PbpAdviceCounts *counts)
+{
+	const LightLoad *light = &advice->light;
+
+	return counts->seconds > 0 && is_quiet(advice, counts) &&
+		light->accesses <= LEAST_PACE * usual_pace(advice) * light->seconds;
+}
+
+/* Half-lives of what was learned, by pools' worth of reads, hits and time. */
+static double
+half_lives(const Advice *advice, const PbpAdviceCounts *counts, double pools)
+{
+	double		halves = pools / HALF_LIFE_POOLS;
+
+	if (is_quiet(advice, counts))
+		return halves;
+	halves += (double) counts->hits / advice->nbuffers / HALF_LIFE_ACCESSES;
+	return pbp_all_loads(advice) < LOADS_TO_REMEMBER ? halves : halves + counts->seconds / HALF_LIFE_SECONDS;
 }
 
 static void
@@ -201,8 +282,7 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 {
 	double		haste = pbp_haste(&advice->variation);
 	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
-	double		hits = is_quiet(advice, counts) ? 0 : (double) counts->hits / advice->nbuffers;
-	double		halves = (pools / HALF_LIFE_POOLS + hits / HALF_LIFE_ACCESSES) * haste;
+	double		halves = half_lives(advice, counts, pools) * haste;
 	double		weight = fmax(pow(LEAST_WEIGHT, haste), exp2(-halves));
 	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
 
@@ -270,6 +350,16 @@ count_lately(Advice *advice, const PbpAdviceCounts *counts)
 	lately->reads += (double) counts->reads;
 }
 
+/* Of these hits, as many as the load has for so many reads. */
+static int64_t
+hits_of_reads(Advice *advice, const PbpAdviceCounts *counts)
+{
+	const Counters *counters = &advice->counters;
+	double		hits = (double) counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
+
+	return (int64_t) fmin((double) counts->hits, rounded(advice, fmax(0, hits)));
+}
+
 /*
  * While the figures count, these accesses are included at once.  The end of the
  * next look confirms them, or finds that they do not belong to what it saw.
@@ -278,10 +368,14 @@ void
 pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 {
 	Advice	   *advice = (Advice *) base;
+	PbpAdviceCounts counted = *counts;
 
-	pbp_add_counts(&advice->look.fresh, counts);
+	follow_light_load(advice, counts);
+	if (is_idle(advice, counts))
+		counted.hits = hits_of_reads(advice, counts);
+	pbp_add_counts(&advice->look.fresh, &counted);
 	if (advice->look.counted)
-		pbp_count_accesses(advice, counts, 1);
+		pbp_count_accesses(advice, &counted, 1);
 	count_lately(advice, counts);
 }
 
@@ -317,6 +411,7 @@ forget_past(Advice *advice)
 		advice->pools[i].nlearned = 0;
 		advice->pools[i].learning = true;
 	}
+	memset(advice->progress, 0, sizeof(advice->progress));
 	pbp_doubt_caches(advice->storage);
 	/* what was not in doubt before says nothing about what follows */
 	memset(&advice->recent, 0, sizeof(advice->recent));
@@ -403,8 +498,7 @@ static void
 replay(Advice *advice)
 {
 	LookState  *look = &advice->look;
-	int64_t		ticks = look->now.ticks - look->first_ticks;
-	bool		counts = !look->lost && ticks >= advice->nbuffers;
+	bool		counts = !look->lost && passes_watched(advice) >= 1;
 
 	/* these are of the look before, whose reads must count, too */
 	pbp_play_events(advice, look->number - 1, counts && look->counted);
@@ -418,9 +512,10 @@ replay(Advice *advice)
 	}
 	if (counts)
 		count_look(advice);
-	memset(&look->fresh, 0, sizeof(look->fresh));
-	if (counts && ticks >= 2 * (int64_t) advice->nbuffers)
+	if (counts && passes_watched(advice) >= IN_ORDER_PASSES)
 		finish_learning(advice);
+	pbp_follow_learning(advice);
+	memset(&look->fresh, 0, sizeof(look->fresh));
 }
 
 /* Pages that have left: the last look met them, and this one did not. */

@@ -57,6 +57,8 @@ typedef struct PbpAdviceRow
 	double		learned_share;	/* of what must be seen before it is known, or
 								 * of reads that were seen; 1 unless that is
 								 * the reason */
+	double		seconds_left;	/* of learning, at the pace until now; NaN:
+								 * unknown, or it has ended */
 	PbpAdviceReason reason;
 } PbpAdviceRow;
 
@@ -90,6 +92,7 @@ typedef struct PbpAdviceStorageRow
 	double		change_error;	/* half the width of a 95 % interval of the
 								 * difference to today's; NaN: unknown */
 	double		learned_share;	/* of what must be seen before it is known */
+	double		seconds_left;	/* of learning, likewise */
 	PbpStorageReason reason;
 } PbpAdviceStorageRow;
 

@@ -312,11 +312,10 @@ learned_share(const PbpDecisionInput *input)
 
 		if (!is_learning(input, size))
 			continue;
-		learned = fmin(learned, input->misses[size].learned_share);
-		if (input->misses[size].reason != PBP_ADVICE_KNOWN)
-			learned = fmin(learned, 0.99);
-		else
-			learned = fmin(learned, fmin(input->storage[size].learned_share, 0.99));
+		learned = fmin(learned, fmin(input->misses[size].learned_share, 0.99));
+		/* both are learned at the same time; NaN: not this one */
+		if (input->storage != NULL)
+			learned = fmin(learned, input->storage[size].learned_share);
 	}
 	return learned;
 }

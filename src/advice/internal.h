@@ -3,8 +3,8 @@
  * internal.h
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (pages.c), simulated pools (pools.c), learning (advice.c),
- *	  miss ratios (missratios.c, variation.c), figures by relation (relationreads.c,
- *	  relationrows.c).
+ *	  miss ratios (missratios.c, variation.c, progress.c), figures by relation
+ *	  (relationreads.c, relationrows.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -36,6 +36,9 @@
 
 /* Share of learning that is reported at most before it ends. */
 #define MOST_PROGRESS		0.99
+
+/* Passes of the hand until it shows how many misses are doubtful. */
+#define IN_ORDER_PASSES		2
 
 /* Between two checks for interrupts: some milliseconds, if each is a load. */
 #define STEPS_PER_CHECK		2048
@@ -195,6 +198,23 @@ typedef struct LatelyCounted
 	double		reads;
 } LatelyCounted;
 
+/* A load at a small share of the pace that is remembered; sums decay. */
+typedef struct LightLoad
+{
+	double		accesses;
+	double		reads;
+	double		seconds;
+	double		lasted;			/* seconds */
+} LightLoad;
+
+/* How much of learning is done. */
+typedef struct Progress
+{
+	double		share;			/* of what must be seen; the largest so far */
+	double		first_share;	/* that was above 0 */
+	double		seconds;		/* since then */
+} Progress;
+
 /* Where the clock hand stands.  Computed once, and not for each buffer. */
 typedef struct HandPosition
 {
@@ -326,7 +346,9 @@ typedef struct Advice
 	Counters	counters;
 	RecentCounters recent;
 	LatelyCounted lately;
+	LightLoad	light;
 	Variation	variation;
+	Progress	progress[FACTORS];
 	struct Storage *storage;	/* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;
@@ -370,6 +392,13 @@ sum_of_groups(const double *counts)
 	return sum;
 }
 
+/* Passes of the hand since knowledge was lost. */
+static inline double
+passes_watched(const Advice *advice)
+{
+	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
+}
+
 /* For structs of nothing but doubles. */
 static inline void
 scale_counters(void *counters, size_t bytes, double weight)
@@ -390,6 +419,19 @@ next_random(Advice *advice)
 	x ^= x << 17;
 	advice->random = x;
 	return x;
+}
+
+static inline double
+next_share(Advice *advice)
+{
+	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
+}
+
+/* One of the two integers around the mean, so that this is the expectation. */
+static inline double
+rounded(Advice *advice, double mean)
+{
+	return floor(mean + next_share(advice));
 }
 
 /*
@@ -436,6 +478,10 @@ extern bool pbp_is_usual(const Variation *variation, double difference);
 extern double pbp_haste(const Variation *variation);
 extern bool pbp_load_has_changed(const Variation *variation);
 
+/* progress.c */
+extern void pbp_follow_progress(Progress *progress, double share, double seconds);
+extern double pbp_seconds_left(const Progress *progress);
+
 /* relationreads.c */
 extern void pbp_count_waiting(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
@@ -452,9 +498,11 @@ extern void pbp_resize_caches(Advice *advice);
 extern void pbp_decay_storage(struct Storage *storage, double weight, double recent_weight);
 
 /* missratios.c */
+extern double pbp_all_loads(const Advice *advice);
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
 extern double pbp_moved(const Advice *advice);
+extern void pbp_follow_learning(Advice *advice);
 extern void pbp_estimates_without(const Advice *advice, int i, double *estimates);
 extern void pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors);
 

@@ -18,8 +18,8 @@
 /* Misses of the baseline that follow learning, as pools' worth. */
 #define MATURE_POOLS		0.05
 
-/* Share of the reads for learning that fill a larger pool, roughly. */
-#define FILLING_SHARE		0.75
+/* Once a pool is filled, its size is known after about so many pools' worth of reads. */
+#define POOLS_AFTER_FILLING	1.3
 
 /*
  * Error of the extra misses, as a share of them, by the simulator: of larger
@@ -189,8 +189,8 @@ seen_share(const Advice *advice, double loads)
 	return counted > 0 ? loads / advice->sampling_rate / counted : 1;
 }
 
-static double
-all_loads(const Advice *advice)
+double
+pbp_all_loads(const Advice *advice)
 {
 	return sum_of_groups(advice->counters.loads);
 }
@@ -199,7 +199,7 @@ all_loads(const Advice *advice)
 static bool
 too_few_counted(const Advice *advice, double loads, double counted, double factor)
 {
-	return all_loads(advice) >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
+	return pbp_all_loads(advice) >= ENOUGH_LOADS && loads / pbp_share_of_pool(advice) > factor * counted;
 }
 
 /* True if looks saw too few of the loads that the server counts, not by chance. */
@@ -209,7 +209,7 @@ too_few_seen(const Advice *advice)
 	const Counters *counters = &advice->counters;
 	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) * advice->sampling_rate;
 
-	return expected >= ENOUGH_LOADS && all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
+	return expected >= ENOUGH_LOADS && pbp_all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
 }
 
 /* True if scans read tables past the pool today that a pool of this size might hold. */
@@ -217,7 +217,7 @@ static bool
 may_hold_scanned(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		unseen = 1 - seen_share(advice, all_loads(advice));
+	double		unseen = 1 - seen_share(advice, pbp_all_loads(advice));
 	double		scans = counters->scan_reads;
 
 	if (!advice->rings_apart)
@@ -234,12 +234,12 @@ reason_of_all(const Advice *advice)
 
 	if (advice->averages.lost_share > TOLERATED_LOSSES)
 		return PBP_ADVICE_RARE_LOOKS;
-	if (counters->accesses <= 0 && all_loads(advice) > 0)
+	if (counters->accesses <= 0 && pbp_all_loads(advice) > 0)
 		return PBP_ADVICE_UNPUBLISHED;
 	if (counters->accesses <= 0)
 		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
-	if (too_few_counted(advice, all_loads(advice),
+	if (too_few_counted(advice, pbp_all_loads(advice),
 						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
 						WORTHLESS_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
@@ -262,24 +262,27 @@ is_learning(const Advice *advice, int i)
 }
 
 /*
- * How much has been seen of what a larger size needs: a pool of pages, or few
- * doubtful misses; then misses that count, few of them doubtful.  Below 1 until
- * the size is known.
+ * How much has been seen of what a size needs now: a pool of pages, or few
+ * doubtful misses; then misses that count, few of them doubtful.  Smaller sizes
+ * need but some loads.  Below 1 until the size is known.
  */
 static double
 learned_share(const Advice *advice, int i)
 {
 	const SimulatedPool *pool = &advice->pools[i];
 	double		misses = sums_of(advice, i).baseline_misses / needed_misses(advice);
-	double		doubtful = advice->counters.accesses > 0 ? pbp_doubtful_share(advice, i) : 1;
+	double		doubtful = passes_watched(advice) >= IN_ORDER_PASSES ? pbp_doubtful_share(advice, i) : 1;
 	double		filled = (double) pool->nlearned / pool->nslots;
+	double		filling = pbp_advice_factor(i) / (pbp_advice_factor(i) + POOLS_AFTER_FILLING);
 
 	/* the pools have no size yet */
 	if (advice->averages.residents <= 0)
 		return 0;
+	if (i <= BASELINE)
+		return fmin(filling * filled + (1 - filling) * pbp_all_loads(advice) / ENOUGH_LOADS, MOST_PROGRESS);
 	if (pool->learning)
-		return FILLING_SHARE * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
-	return fmin(FILLING_SHARE + (1 - FILLING_SHARE) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
+		return filling * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
+	return fmin(filling + (1 - filling) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
 				MOST_PROGRESS);
 }
 
@@ -296,7 +299,7 @@ reason_of(const Advice *advice, int i)
 		return PBP_ADVICE_UNSEEN;
 	if (counters->sizes[i].accesses <= 0)
 		return PBP_ADVICE_LEARNING;
-	if (too_few_counted(advice, all_loads(advice) - counters->new_loads,
+	if (too_few_counted(advice, pbp_all_loads(advice) - counters->new_loads,
 						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
@@ -305,7 +308,7 @@ reason_of(const Advice *advice, int i)
 	if (i < BASELINE && (saturated_share > TOLERATED_SATURATION * pbp_advice_factor(i) ||
 						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
-	if (all_loads(advice) < ENOUGH_LOADS)
+	if (pbp_all_loads(advice) < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
@@ -313,6 +316,17 @@ reason_of(const Advice *advice, int i)
 		!pbp_is_usual(&advice->variation, pbp_moved(advice)))
 		return PBP_ADVICE_CHANGED;
 	return i > BASELINE && is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
+}
+
+/* At the end of a look. */
+void
+pbp_follow_learning(Advice *advice)
+{
+	for (int i = 0; i < FACTORS; i++)
+		if (reason_of(advice, i) == PBP_ADVICE_KNOWN)
+			advice->progress[i] = (Progress) {0};
+		else
+			pbp_follow_progress(&advice->progress[i], learned_share(advice, i), advice->look.fresh.seconds);
 }
 
 /*
@@ -532,9 +546,15 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 	row->factor = pbp_advice_factor(i);
 	row->reason = reason_of(advice, i);
 	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = NAN;
-	row->learned_share = row->reason == PBP_ADVICE_LEARNING ? learned_share(advice, i) :
-		row->reason == PBP_ADVICE_UNSEEN ? seen_share(advice, all_loads(advice)) :
-		row->reason == PBP_ADVICE_LITTLE_EVIDENCE ? MOST_PROGRESS : 1;
+	row->learned_share = 1;
+	row->seconds_left = NAN;
+	if (row->reason == PBP_ADVICE_UNSEEN)
+		row->learned_share = seen_share(advice, pbp_all_loads(advice));
+	else if (row->reason == PBP_ADVICE_LEARNING || row->reason == PBP_ADVICE_LITTLE_EVIDENCE)
+	{
+		row->learned_share = advice->progress[i].share;
+		row->seconds_left = pbp_seconds_left(&advice->progress[i]);
+	}
 	if (row->reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF)
 		row->reason = PBP_ADVICE_CLIFF;
 	if (row->reason == PBP_ADVICE_KNOWN)
@@ -555,10 +575,10 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.ring_reads = counters->ring_reads,
 		.ring_extends = counters->ring_extends,
 		.seconds = counters->seconds,
-		.loads = all_loads(advice),
+		.loads = pbp_all_loads(advice),
 		.new_loads = counters->new_loads,
 		.self_error = counters->reads + counters->extends > 0 ?
-			seen_share(advice, all_loads(advice)) - 1 : NAN,
+			seen_share(advice, pbp_all_loads(advice)) - 1 : NAN,
 		.looks_per_pass = counters->ticks > 0 ?
 			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
 		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,

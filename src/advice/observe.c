@@ -27,19 +27,6 @@ within(double low, double high, double value)
 	return value < low ? low : value > high ? high : value;
 }
 
-static double
-next_share(Advice *advice)
-{
-	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
-}
-
-/* One of the two integers around the mean, so that this is the expectation. */
-static double
-rounded(Advice *advice, double mean)
-{
-	return floor(mean + next_share(advice));
-}
-
 /* A random number of independent events (Poisson), at most this many. */
 static int
 some_events(Advice *advice, double mean, int most)

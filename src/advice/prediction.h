@@ -70,6 +70,9 @@ typedef struct PbpPrediction
 	PbpPredictionState state;
 	double		change;			/* factor of the rate, or share of the mix */
 	double		seen_share;		/* of the reads that a verdict needs */
+	double		missing_reads;	/* reads, or accesses that are worth as many,
+								 * until there is a verdict; only falls until
+								 * the server restarts; NaN: unknown */
 } PbpPrediction;
 
 /* What the newest prediction is checked against. */
@@ -104,7 +107,8 @@ extern void pbp_expect_mix(const PbpRelationsReport *report, double reads, doubl
 
 /* predictioncheck.c */
 extern double pbp_measured_storage(const PbpMeasured *measured);
-extern void pbp_watch_cold_pool(PbpPredictionWatch *watch);
+extern bool pbp_measured_roughly(const PbpPrediction *prediction);
+extern void pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction);
 extern void pbp_watch_new_size(PbpPredictionWatch *watch, double miss_ratio);
 extern void pbp_observe_workload(PbpPredictionWatch *watch, PbpPrediction *prediction,
 								 const PbpObservation *observation);

@@ -27,8 +27,13 @@
 #define ENOUGH_POOLS		2.0
 #define ENOUGH_INTERVALS	10.0
 
-/* An error of the measured ratio up to this prevents no verdict. */
+/*
+ * An error of the measured ratio up to this prevents no verdict.  After so many
+ * pools' worth of reads and intervals, no error does.
+ */
 #define SMALL_ERROR			0.002
+#define MOST_POOLS			20.0
+#define MOST_INTERVALS		600.0
 
 /* A page cache of another size, by this share of all memory, is another case. */
 #define OTHER_MEMORY		0.2
@@ -117,17 +122,69 @@ within(const PbpForecast *forecast, double measured, double error)
 	return measured >= forecast->low - error && measured <= forecast->high + error;
 }
 
-static bool
-has_enough(const PbpPrediction *prediction)
+/* The error of the measured ratio by the one that a verdict needs. */
+static double
+excess_of_error(const PbpPrediction *prediction)
 {
 	double		interval = prediction->misses.high - prediction->misses.low;
 
-	return prediction->seen_share >= 1 && prediction->measured.intervals >= ENOUGH_INTERVALS &&
-		measured_error(&prediction->measured) <= fmax(interval, SMALL_ERROR);
+	return measured_error(&prediction->measured) / fmax(interval, SMALL_ERROR);
+}
+
+/* True if the error of the measured ratio is larger than its interval is wide. */
+bool
+pbp_measured_roughly(const PbpPrediction *prediction)
+{
+	return prediction->measured.accesses > 0 && excess_of_error(prediction) > 1;
+}
+
+/* Pools' worth of reads that are missing so that the error is small enough, or does not count. */
+static double
+missing_for_error(const PbpPrediction *prediction, double pools)
+{
+	double		intervals = prediction->measured.intervals;
+	double		precise = intervals * excess_of_error(prediction) * excess_of_error(prediction);
+	double		most = fmax(MOST_INTERVALS, intervals * MOST_POOLS / pools);
+
+	return pbp_measured_roughly(prediction) ? fmax(0, fmin(precise, most) - intervals) * pools / intervals : 0;
+}
+
+/* Pools' worth of reads that are missing until there is a verdict, if so much was measured. */
+static double
+missing_pools(const PbpPrediction *prediction, double pools)
+{
+	double		intervals = prediction->measured.intervals;
+	double		for_intervals = fmax(0, ENOUGH_INTERVALS - intervals) * pools / intervals;
+
+	return fmax(fmax(ENOUGH_POOLS - pools, for_intervals), missing_for_error(prediction, pools));
+}
+
+/* The same of a cold pool. */
+static double
+missing_pools_cold(const PbpPredictionWatch *watch)
+{
+	double		warm_up = WARM_POOLS_AT_MOST - watch->pools_read;
+
+	if (!isnan(watch->pools_read_cold))
+		warm_up = fmin(warm_up, WARM_POOLS + watch->pools_read_cold - watch->pools_read);
+	return warm_up + ENOUGH_POOLS;
+}
+
+/* The figure only falls, although the error may grow at times. */
+static void
+note_missing(PbpPrediction *prediction, double pools, int64_t buffers)
+{
+	prediction->missing_reads = fmin(prediction->missing_reads, fmax(0, pools) * (double) buffers);
+}
+
+static bool
+has_enough(const PbpPrediction *prediction, double pools)
+{
+	return missing_pools(prediction, pools) <= 0;
 }
 
 static PbpPredictionState
-judge(const PbpPrediction *prediction)
+judge(const PbpPrediction *prediction, double pools)
 {
 	const PbpMeasured *measured = &prediction->measured;
 	const PbpForecast *storage = &prediction->storage;
@@ -135,7 +192,7 @@ judge(const PbpPrediction *prediction)
 
 	if (isnan(prediction->misses.value))
 		return PBP_PREDICTION_NONE;
-	if (!has_enough(prediction))
+	if (!has_enough(prediction, pools))
 		return PBP_PREDICTION_FEW_READS;
 	if (!within(&prediction->misses, measured->reads / measured->accesses, measured_error(measured)))
 		return PBP_PREDICTION_OTHER_MISSES;
@@ -148,6 +205,7 @@ static void
 check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObservation *observation)
 {
 	PbpDrift	drift = pbp_find_drift(&watch->drift, &observation->counts, &observation->mix);
+	double		pools;
 
 	if (prediction->state == PBP_PREDICTION_WARMING)
 		prediction->state = PBP_PREDICTION_FEW_READS;
@@ -160,18 +218,34 @@ check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObser
 		return;
 	}
 	measure(prediction, observation);
-	prediction->seen_share = fmin(1, pools_worth(watch, observation->buffers, prediction->measured.accesses,
-												 prediction->measured.reads) / ENOUGH_POOLS);
-	prediction->state = judge(prediction);
+	pools = pools_worth(watch, observation->buffers, prediction->measured.accesses, prediction->measured.reads);
+	prediction->seen_share = fmin(1, pools / ENOUGH_POOLS);
+	prediction->state = judge(prediction, pools);
+	/* a verdict may be lost again */
+	if (prediction->state != PBP_PREDICTION_FEW_READS)
+		prediction->missing_reads = NAN;
+	else
+		note_missing(prediction, missing_pools(prediction, pools), observation->buffers);
 }
 
-/* The server was restarted, with any size. */
-void
-pbp_watch_cold_pool(PbpPredictionWatch *watch)
+static void
+begin_cold(PbpPredictionWatch *watch)
 {
 	watch->warm = false;
 	watch->pools_read = 0;
 	watch->pools_read_cold = NAN;
+}
+
+/*
+ * The server was restarted, perhaps with the same size.  The prediction is NULL if
+ * there is none.
+ */
+void
+pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction)
+{
+	begin_cold(watch);
+	if (prediction != NULL)
+		prediction->missing_reads = NAN;
 }
 
 /*
@@ -181,7 +255,7 @@ pbp_watch_cold_pool(PbpPredictionWatch *watch)
 void
 pbp_watch_new_size(PbpPredictionWatch *watch, double miss_ratio)
 {
-	pbp_watch_cold_pool(watch);
+	begin_cold(watch);
 	pbp_set_reference(&watch->drift, miss_ratio);
 }
 
@@ -200,4 +274,6 @@ pbp_observe_workload(PbpPredictionWatch *watch, PbpPrediction *prediction, const
 	pbp_add_load(&watch->drift.pace, &observation->counts, observation->buffers);
 	if (was_warm && prediction != NULL)
 		check(watch, prediction, observation);
+	else if (prediction != NULL && prediction->state == PBP_PREDICTION_WARMING)
+		note_missing(prediction, missing_pools_cold(watch), observation->buffers);
 }

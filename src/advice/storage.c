@@ -423,6 +423,7 @@ pbp_doubt_caches(Storage *storage)
 	{
 		storage->caches[cache].nlearned = 0;
 		storage->doubtful_reads[cache] = 0;
+		storage->caches[cache].progress = (Progress) {0};
 		must_learn(&storage->caches[cache]);
 	}
 }
@@ -468,9 +469,28 @@ learn_cache(Advice *advice, int cache)
 	}
 }
 
+/* Of a cache that is learning: it has been filled, or few reads are doubtful. */
+static double
+learned_share(const Advice *advice, int cache)
+{
+	const SimulatedCache *simulated = &advice->storage->caches[cache];
+	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
+	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
+
+	return fmin(fmax(filled, certain), MOST_PROGRESS);
+}
+
 void
 pbp_learn_caches(Advice *advice)
 {
 	for (int cache = 0; advice->storage != NULL && cache < CACHES; cache++)
+	{
+		SimulatedCache *simulated = &advice->storage->caches[cache];
+
 		learn_cache(advice, cache);
+		if (simulated->learning)
+			pbp_follow_progress(&simulated->progress, learned_share(advice, cache), advice->look.fresh.seconds);
+		else
+			simulated->progress = (Progress) {0};
+	}
 }

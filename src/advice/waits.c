@@ -235,17 +235,6 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 	return ratio;
 }
 
-/* Of a cache that is learning: it has been filled, or few reads are doubtful. */
-static double
-learned_share(const Advice *advice, int cache)
-{
-	const SimulatedCache *simulated = &advice->storage->caches[cache];
-	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
-	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
-
-	return fmin(fmax(filled, certain), MOST_PROGRESS);
-}
-
 /* Of the difference to today's size; NaN if that is unknown. */
 void
 pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
@@ -262,12 +251,14 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 		.uncertainty = NAN,
 		.change_error = NAN,
 		.learned_share = NAN,
+		.seconds_left = NAN,
 		.reason = reason_of(advice, cache, &miss_row),
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
 	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage->os_cache));
-	row->learned_share = storage->caches[cache].learning ? learned_share(advice, cache) : 1;
+	row->learned_share = storage->caches[cache].learning ? storage->caches[cache].progress.share : 1;
+	row->seconds_left = pbp_seconds_left(&storage->caches[cache].progress);
 	if (row->reason == PBP_STORAGE_KNOWN)
 		set_errors(advice, cache, row);
 }

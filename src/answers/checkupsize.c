@@ -258,14 +258,30 @@ keep(const PbpAdviceReport *report, Answer *answer)
 	judge(answer, name_of_verdict(decision->verdict), NULL);
 }
 
+/* Until today's size, half and twice of it are known.  NaN: this is unknown. */
+static double
+seconds_left(const PbpAdviceReport *report)
+{
+	static const int needed[] = {PBP_ADVICE_HALF, PBP_ADVICE_BASELINE, PBP_ADVICE_DOUBLE};
+	double		seconds = NAN;
+
+	for (size_t i = 0; i < lengthof(needed); i++)
+	{
+		seconds = fmax(seconds, report->rows[needed[i]].seconds_left);
+		if (pbp_knows_storage(report) && pbp_may_fit(report, needed[i]))
+			seconds = fmax(seconds, report->storage.fixed[needed[i]].seconds_left);
+	}
+	return seconds;
+}
+
 static char *
 too_early(const PbpAdviceReport *report, const PbpDecision *decision)
 {
 	if (decision->kind == PBP_DECIDE_SHORT)
 		return psprintf("Too early to decide: the worker has watched the workload for only %s.",
 						pretty_duration((double) (report->made_at - report->since) / USECS_PER_SEC));
-	return psprintf("Too early to decide: %.0f %% of the reads needed have been seen.%s",
-					floor(100 * decision->learned_share),
+	return psprintf("Too early to decide: %.0f %% of the reads needed have been seen%s.%s",
+					floor(100 * decision->learned_share), rest_of_learning(report, seconds_left(report)),
 					avoided_reads(report, "it is unknown yet how many of these wait for storage"));
 }
 

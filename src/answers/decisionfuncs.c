@@ -59,8 +59,9 @@ unknown_storage(const AdviceOfSize *advice)
 		case PBP_STORAGE_NO_MISS_RATIO:
 			return "storage reads are unknown, because the miss ratio is";
 		case PBP_STORAGE_LEARNING:
-			return psprintf("storage reads are unknown: %.0f %% of the reads needed have been seen",
-							floor(100 * advice->storage.learned_share));
+			return psprintf("storage reads are unknown: %.0f %% of the reads needed have been seen%s",
+							floor(100 * advice->storage.learned_share),
+							rest_of_learning(advice->report, advice->storage.seconds_left));
 		case PBP_STORAGE_LITTLE_EVIDENCE:
 			return "storage reads are unknown, because there were too few recent misses";
 	}

@@ -41,14 +41,31 @@ why_not_predicted(const PbpPrediction *prediction)
 	return psprintf("not predicted: before the restart, the advice said \"%s\"", words_of_reason(prediction->reason, NAN));
 }
 
+/* How much more load a verdict needs; an empty string if that is unknown. */
 static const char *
-note_of_verdict(const PbpPrediction *prediction)
+missing_load(const PbpPrediction *prediction)
+{
+	return isnan(prediction->missing_reads) ? "" :
+		psprintf("; a verdict needs %.0f more reads, or accesses that would have read as much before the restart",
+				 ceil(prediction->missing_reads));
+}
+
+static const char *
+note_of_storage(const PbpPrediction *prediction)
 {
 	if (isnan(prediction->storage.value))
 		return "judged by the miss ratio alone, because no storage ratio was predicted";
 	if (isnan(pbp_measured_storage(&prediction->measured)))
 		return "judged by the miss ratio alone, because the storage ratio is not measured";
 	return NULL;
+}
+
+static const char *
+note_of_verdict(const PbpPrediction *prediction)
+{
+	return join_notes(pbp_measured_roughly(prediction) ?
+					  "the miss ratio varies so much that its error is larger than the interval" : NULL,
+					  note_of_storage(prediction));
 }
 
 /* Why there is no verdict, or what differs; NULL if there is nothing to say. */
@@ -60,10 +77,12 @@ note_of(const PbpPrediction *prediction)
 		case PBP_PREDICTION_NONE:
 			return why_not_predicted(prediction);
 		case PBP_PREDICTION_WARMING:
-			return "the pool is still warming up after the restart";
+			return psprintf("the pool is still warming up after the restart%s", missing_load(prediction));
 		case PBP_PREDICTION_FEW_READS:
-			return prediction->seen_share >= 1 ? "more seconds of load are needed for a precise miss ratio" :
-				psprintf("only %.0f %% of the reads needed have been seen", floor(100 * prediction->seen_share));
+			return prediction->seen_share >= 1 ?
+				psprintf("more seconds of load are needed for a precise miss ratio%s", missing_load(prediction)) :
+				psprintf("only %.0f %% of the reads needed have been seen%s", floor(100 * prediction->seen_share),
+						 missing_load(prediction));
 		case PBP_PREDICTION_OTHER_RATE:
 			return psprintf("the workload has changed: %.2g times as many block accesses per second", prediction->change);
 		case PBP_PREDICTION_OTHER_MIX:

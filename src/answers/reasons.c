@@ -21,6 +21,9 @@
 #include "base/words.h"
 #include "os/oscache.h"
 
+/* Reads that no look saw, as a share of all, that are worth a note. */
+#define NOTABLE_SELF_ERROR	0.1
+
 /* Either may be NULL. */
 const char *
 join_notes(const char *one, const char *other)
@@ -92,13 +95,24 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 	return "unknown";
 }
 
+/* How long the rest of learning takes; an empty string if that is unknown. */
+const char *
+rest_of_learning(const PbpAdviceReport *report, double seconds_left)
+{
+	if (!(seconds_left > 0) || report->is_from_before)
+		return "";
+	return psprintf("; at this pace, the rest takes about %s", pretty_duration(seconds_left));
+}
+
 /* Why the miss ratio of one size is unknown; NULL if it is known. */
 const char *
 unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 {
 	const char *missing = missing_advice(report);
 
-	return missing != NULL ? missing : words_of_reason(row->reason, row->learned_share);
+	if (missing != NULL || row->reason == PBP_ADVICE_KNOWN)
+		return missing;
+	return psprintf("%s%s", words_of_reason(row->reason, row->learned_share), rest_of_learning(report, row->seconds_left));
 }
 
 /* What limits the value of a known estimate; NULL if nothing. */
@@ -115,6 +129,11 @@ caveat_of_advice(const PbpAdviceReport *report)
 						"the worker saw only %.0f %% of the reads, because large scans or a fast clock hand evicted pages between two looks" :
 						"the worker saw only %.0f %% of the reads; the others may be those of large scans and temporary tables",
 						100 * (1 + totals->self_error));
+	if (totals->self_error < -NOTABLE_SELF_ERROR)
+		return psprintf(PBP_COUNTS_APART ?
+						"no look saw %.0f %% of the reads, which are taken for reads like the others" :
+						"no look saw %.0f %% of the reads, which are taken for those of large scans, and remain at any size",
+						-100 * totals->self_error);
 	if (totals->self_error > LARGE_SELF_ERROR)
 		return psprintf(PBP_COUNTS_APART ?
 						"%.0f %% more pages were loaded than the server counts as reads, because COPY added pages, WAL is being replayed, or statistics have not been reported yet" :
@@ -180,8 +199,8 @@ unknown_waits(const PbpAdviceReport *report, int size)
 	if (row->reason == PBP_STORAGE_NO_ROOM)
 		return "takes more than the page cache has";
 	if (row->reason == PBP_STORAGE_LEARNING)
-		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage",
-						floor(100 * row->learned_share));
+		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage%s",
+						floor(100 * row->learned_share), rest_of_learning(report, row->seconds_left));
 	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
 }
 

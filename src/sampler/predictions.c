@@ -119,6 +119,7 @@ static const PbpField prediction_fields[] = {
 	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, state, 0, PBP_PREDICTION_OTHER_STORAGE),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, change, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, seen_share, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, missing_reads, 0, PBP_MANY),
 	PBP_END_OF_FIELDS
 };
 
@@ -200,13 +201,19 @@ pbp_get_predictions(PbpFieldReader *reader, void **book)
 	return pbp_get_fields(reader, book_fields, *book);
 }
 
+static PbpPrediction *
+newest_of(PredictionBook *book)
+{
+	return book->nmade > 0 ? &book->ring[(book->nmade - 1) % PBP_MAX_PREDICTIONS] : NULL;
+}
+
 /* After a start of the server. */
 void
 pbp_restore_predictions(const void *book)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	memcpy(&shared->book, book, sizeof(PredictionBook));
-	pbp_watch_cold_pool(&shared->book.watch);
+	pbp_watch_cold_pool(&shared->book.watch, newest_of(&shared->book));
 	LWLockRelease(shared->lock);
 }
 
@@ -264,6 +271,7 @@ predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 	prediction->os_cache_pages = os_cache_pages(&last->storage) -
 		(double) (prediction->to_buffers - prediction->from_buffers);
 	prediction->state = isnan(prediction->misses.value) ? PBP_PREDICTION_NONE : PBP_PREDICTION_WARMING;
+	prediction->missing_reads = NAN;
 }
 
 /*
@@ -327,9 +335,7 @@ pbp_check_predictions(const PbpAdviceReport *report)
 	checked = *counted;
 
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	pbp_observe_workload(&book->watch,
-						 book->nmade > 0 ? &book->ring[(book->nmade - 1) % PBP_MAX_PREDICTIONS] : NULL,
-						 observation);
+	pbp_observe_workload(&book->watch, newest_of(book), observation);
 	LWLockRelease(shared->lock);
 	pfree(observation);
 }

@@ -26,6 +26,7 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, write_ratio, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, seconds_left, 0, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CHANGED),
 	PBP_END_OF_FIELDS
 };
@@ -56,6 +57,7 @@ static const PbpField storage_row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, uncertainty, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, learned_share, 0, PBP_MAX_RATIO),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, seconds_left, 0, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceStorageRow, reason, 0, PBP_STORAGE_LITTLE_EVIDENCE),
 	PBP_END_OF_FIELDS
 };

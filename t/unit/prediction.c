@@ -229,7 +229,7 @@ new_prediction(void)
 	return (PbpPrediction)
 	{
 		.from_buffers = BUFFERS / 2,.to_buffers = BUFFERS,.misses = predicted_misses,.storage = predicted_storage,
-			.os_cache_pages = 5000,.had_advice = true,.state = PBP_PREDICTION_WARMING
+			.os_cache_pages = 5000,.had_advice = true,.state = PBP_PREDICTION_WARMING,.missing_reads = NAN
 	};
 }
 
@@ -325,7 +325,7 @@ judge_sequences(void)
 	ok(prediction.state == PBP_PREDICTION_HELD && prediction.measured.reads > reads, "the same workload again: it held");
 
 	reads = prediction.measured.reads;
-	pbp_watch_cold_pool(&watch);
+	pbp_watch_cold_pool(&watch, &prediction);
 	run(&watch, &prediction, &cold);
 	ok(prediction.state == PBP_PREDICTION_HELD && prediction.measured.reads == reads,
 	   "after a restart with the same size, the reads of the cold pool do not count");
@@ -385,6 +385,37 @@ judge_noise(void)
 	   "and decided at last");
 }
 
+/* What is said to be missing falls until there is a verdict, and the first figure bounds the load. */
+static void
+count_missing(const char *what, double share_of_seconds, double most_pools)
+{
+	PbpPredictionWatch watch = watch_of_before();
+	PbpPrediction prediction = new_prediction();
+	PbpObservation second = second_of(&(Case) {0.1, UNKNOWN, 20000, 0, 1, PBP_PREDICTION_HELD, NULL});
+	double		last = INFINITY;
+	double		pools = 0;
+	bool		fell = true;
+	char		name[120];
+
+	for (int i = 0; prediction.state < PBP_PREDICTION_HELD && i < 5000; i++)
+	{
+		second.counts.reads = i % 10 < 10 * share_of_seconds ? 2000 / share_of_seconds : 0;
+		second.settled = pools > 1.5;
+		pbp_observe_workload(&watch, &prediction, &second);
+		pools += 0.2 * 20000 / BUFFERS; /* what these accesses would have read before */
+		if (prediction.state < PBP_PREDICTION_HELD)
+		{
+			fell = fell && prediction.missing_reads > 0 && prediction.missing_reads <= last;
+			last = prediction.missing_reads;
+		}
+	}
+	printf("# %s: a verdict after %.1f pools' worth, when %.0f reads were said to be missing\n", what, pools, last);
+	snprintf(name, sizeof(name), "%s: what is missing falls until there is a verdict", what);
+	ok(fell && prediction.state == PBP_PREDICTION_HELD && isnan(prediction.missing_reads), name);
+	snprintf(name, sizeof(name), "%s: a verdict after at most %g pools' worth of load", what, most_pools);
+	ok(pools <= most_pools, name);
+}
+
 int
 main(void)
 {
@@ -400,6 +431,10 @@ main(void)
 	judge_sequences();
 	judge_special();
 	judge_noise();
+	count_missing("steady seconds", 1, 6);
+	count_missing("bursts in half of the seconds", 0.5, 60);
+	/* 0.2 pools a second: ten minutes */
+	count_missing("bursts in a tenth of the seconds", 0.1, 126);
 	printf("1..%d\n", tests);
 	return 0;
 }

@@ -470,9 +470,9 @@ report_progress(void)
 			PbpAdviceRow row;
 
 			pbp_advice_row(bench.run.advice[0], j, &row);
-			grows = grows && row.learned_share >= last[j] - 0.02;
+			grows = grows && row.learned_share >= last[j];
 			in_order = in_order && (row.learned_share < 1) == (row.reason != PBP_ADVICE_KNOWN) &&
-				(j == TODAY + 1 || row.learned_share <= last[j - 1]);
+				(j == TODAY + 1 || row.learned_share <= last[j - 1] + 0.05);
 			last[j] = row.learned_share;
 		}
 		if (last[SIZES - 1] < 0.5)
