@@ -491,7 +491,7 @@ static double
 late_looks(const Advice *advice, int i)
 {
 	double		today = estimate(advice, BASELINE);
-	double		unseen = today * fmax(0, 1 - seen_share(advice, all_loads(advice)));
+	double		unseen = today * fmax(0, 1 - seen_share(advice, pbp_all_loads(advice)));
 
 	return i > BASELINE && !advice->rings_apart && today > 0 ? unseen * (1 - bounded_estimate(advice, i) / today) : 0;
 }

@@ -84,6 +84,7 @@ evict(Storage *storage, int cache)
 	uint16_t	bit = (uint16_t) (1 << cache);
 	uint16_t	page;
 
+	simulated->was_full = true;
 	while (simulated->inactive.npages * simulated->ratio < simulated->active.npages)
 	{
 		page = simulated->active.oldest;

@@ -61,6 +61,7 @@ typedef struct SimulatedCache
 								 * SETTLED_SHARE of its capacity */
 	bool		learning;		/* it does not hold yet what the real one may */
 	bool		settled;		/* and it is active where it is in the real one */
+	bool		was_full;		/* ever: it has evicted a page */
 	Progress	progress;
 	CacheList	inactive;
 	CacheList	active;

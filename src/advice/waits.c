@@ -209,16 +209,9 @@ estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 		row.miss_ratio * pbp_waiting_share(advice, cache) : NAN;
 }
 
-/* True if memory is to spare: the cache has never been full. */
-static bool
-has_room(const SimulatedCache *simulated)
-{
-	return simulated->inactive.npages + simulated->active.npages < simulated->capacity;
-}
-
 /*
- * Where a larger cache below the same pool would wait more often, or a cache that
- * has room below a larger pool, that is chance in the sample.  A larger pool above
+ * Where a larger cache below the same pool would wait more often, or one that
+ * has never been full below a larger pool, that is chance in the sample.  A larger pool above
  * the same full cache may do so in truth: its pages return to the cache later.
  */
 static double
@@ -230,7 +223,7 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 		return ratio;
 	if (memory == PBP_ADVICE_ADDED)
 		ratio = fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
-	for (int i = 0; i < size && has_room(&advice->storage->caches[cache_below(size, memory)]); i++)
+	for (int i = 0; i < size && !advice->storage->caches[cache_below(size, memory)].was_full; i++)
 		ratio = fmin(ratio, estimate(advice, i, PBP_ADVICE_FIXED));
 	return ratio;
 }
