@@ -64,7 +64,7 @@ Figure = tuple[str, Callable[[float], str], float | None]
 
 def others(names: list[str], what: str) -> tuple[str, ...]:
     """Returns a line about what has no row of its own."""
-    return (f"{what}: {', '.join(names)}.",) if names else ()
+    return (f"{what}: {'; '.join(names)}.",) if names else ()
 
 
 def key_figures(report: Report) -> list[Figure]:
