@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import asdict
+from functools import cache
 from html.parser import HTMLParser
 
 import pytest
@@ -42,6 +43,7 @@ class Page(HTMLParser):
         return [attrs for name, attrs in self.elements if name == tag]
 
 
+@cache
 def pages():
     half = [row | {"both_bytes": row["both_bytes"] // 2} for row in caches()]
     smaller = report(caches=fact(half)) | {"server": report()["server"] | {"shared_buffers_bytes": 96 * MB}}
