@@ -96,7 +96,7 @@ def test_the_verdict_is_that_of_the_server(console, instance, answer, verdict, c
 def test_figures_have_their_intervals_and_the_error_of_the_estimate(console):
     page = console("smaller")
     assert page.count("300 ms (250 ms to 350 ms)") == len(SIZES)
-    assert "Error of the estimate: reads -12.5 %, storage reads unknown %." in page
+    assert "Error of the estimate: reads -12.5 %, storage reads unknown." in page
     assert "Seen: 2 h 0 m 0 s." in page
     assert re.findall(r'<tr class="(\w*)" data-bytes="(\d+)"', page) == [
         ("advised", str(64 * MB)),
