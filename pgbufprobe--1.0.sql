@@ -755,10 +755,33 @@ GROUP BY datname, relation, fork;
 COMMENT ON VIEW pgbufprobe_metrics_gain IS
 'for collectors: the 20 relations that another size of shared_buffers helps most';
 
+-- Verdict and confidence are numbers, since a series whose label changes would be two for a while.
+CREATE VIEW pgbufprobe_metrics_verdict AS
+SELECT (verdict = 'fine'::text)::integer AS fine,
+       (verdict = 'look'::text)::integer AS look,
+       (verdict = 'act'::text)::integer AS act,
+       (verdict = 'unknown'::text)::integer AS unknown,
+       (confidence = 'sure'::text)::integer AS sure,
+       today_bytes,
+       advised_bytes,
+       equal_from_bytes,
+       equal_to_bytes,
+       read_ms_per_second / 1e3::double precision AS read_seconds_per_second,
+       advised_read_ms_per_second / 1e3::double precision AS advised_read_seconds_per_second,
+       saved_ms_per_second / 1e3::double precision AS saved_seconds_per_second,
+       saved_ms_low / 1e3::double precision AS saved_seconds_per_second_low,
+       saved_ms_high / 1e3::double precision AS saved_seconds_per_second_high,
+       work_ms_per_second / 1e3::double precision AS work_seconds_per_second,
+       seen_seconds
+FROM pgbufprobe_verdict();
+COMMENT ON VIEW pgbufprobe_metrics_verdict IS
+'for collectors: which size shared_buffers should have, and how certain that is';
+
+-- Sizes are rounded to blocks in the verdict, and not here.
 CREATE VIEW pgbufprobe_metrics_size AS
 SELECT size_factor::text AS size_factor,
        shared_buffers_bytes,
-       coalesce(mark LIKE CASE WHEN moves THEN 'advised%'::text ELSE 'today%'::text END, false)::integer AS advised,
+       coalesce(pg_catalog.abs(shared_buffers_bytes - advised_bytes) < pg_catalog.current_setting('block_size')::bigint, false)::integer AS advised,
        os_cache_bytes,
        (fits IN ('yes'::text, 'connections'::text))::integer AS fits,
        estd_miss_ratio AS miss_ratio,
@@ -767,13 +790,16 @@ SELECT size_factor::text AS size_factor,
        estd_storage_ratio AS storage_ratio,
        storage_ratio_low,
        storage_ratio_high,
-       estd_read_ms_per_second / 1e3::double precision AS read_seconds_per_second
+       estd_read_ms_per_second / 1e3::double precision AS read_seconds_per_second,
+       read_ms_low / 1e3::double precision AS read_seconds_per_second_low,
+       read_ms_high / 1e3::double precision AS read_seconds_per_second_high
 FROM (SELECT size_factor, shared_buffers_bytes, os_cache_bytes, fits, mark,
              estd_miss_ratio, miss_ratio_low, miss_ratio_high,
-             estd_storage_ratio, storage_ratio_low, storage_ratio_high, estd_read_ms_per_second,
-             pg_catalog.count(estd_miss_ratio) OVER () > 0::bigint AS known,
-             pg_catalog.bool_or(mark LIKE 'advised%'::text) OVER () AS moves
+             estd_storage_ratio, storage_ratio_low, storage_ratio_high,
+             estd_read_ms_per_second, read_ms_low, read_ms_high,
+             pg_catalog.count(estd_miss_ratio) OVER () > 0::bigint AS known
       FROM pgbufprobe_advice('fixed'::text)) AS sizes
+CROSS JOIN (SELECT advised_bytes FROM pgbufprobe_verdict()) AS verdict
 WHERE known AND mark IS DISTINCT FROM 'all data'::text;
 COMMENT ON VIEW pgbufprobe_metrics_size IS
 'for collectors: what other sizes of shared_buffers would read; no rows while nothing is known';
@@ -905,6 +931,7 @@ GRANT SELECT ON TABLE pgbufprobe_metrics_scan TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_caches TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_relation TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_gain TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_verdict TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_size TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_advice TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_working_set TO pg_monitor;

@@ -178,7 +178,7 @@ sub give_role
 # A server where as much as possible is known
 
 my $of_worker = 'pgbufprobe_advice pgbufprobe_gain pgbufprobe_prediction pgbufprobe_sampler pgbufprobe_size';
-my $of_pool = 'pgbufprobe_caches pgbufprobe_clock pgbufprobe_pool pgbufprobe_relation pgbufprobe_scan pgbufprobe_victim';
+my $of_pool = 'pgbufprobe_caches pgbufprobe_clock pgbufprobe_pool pgbufprobe_relation pgbufprobe_scan pgbufprobe_verdict pgbufprobe_victim';
 
 my $node = sampler_node('main', "autovacuum = off\n");
 ask($node, q{
@@ -206,6 +206,31 @@ ok(learn(), 'the advice knows sizes');
 $node->adjust_conf('postgresql.conf', 'shared_buffers', 3072);
 $node->restart;
 ok(learn(), 'again after a restart with another size');
+
+# What the series say, in the words of the checkup.
+sub verdict_of
+{
+	my ($series) = @_;
+	my ($verdict) = grep { $series->{"pgbufprobe_verdict_${_}{}"} } qw(fine look act unknown);
+	my ($today, $advised) = map { $series->{"pgbufprobe_verdict_${_}_bytes{}"} } 'today', 'advised';
+	return "$verdict, " . ($advised ? sprintf '%.4g', $advised / $today : 'unknown');
+}
+
+# A verdict needs half a minute, and a load that ends now and then, since statistics are reported at the end of a statement.
+my ($checkup, $verdict);
+for (1 .. 200)
+{
+	ask($node, 'CALL load(20)');
+	last if ask($node, q{SELECT verdict FROM pgbufprobe_verdict()}) ne 'unknown';
+}
+for (1 .. 10)
+{
+	$checkup = ask($node, q{SELECT verdict || ', ' || coalesce(value::text, 'unknown') FROM pgbufprobe_checkup() WHERE key = 'size'});
+	$verdict = verdict_of(exported($node, 'monitor', 'pgwatch'));
+	last if $checkup eq $verdict;
+}
+unlike($verdict, qr/^unknown/, 'there is a verdict');
+is($verdict, $checkup, 'which is that of the checkup');
 
 # The latest sample is one of the time when the hand moved.
 my $load = start_psql($node, 'load', '-c', 'CALL load(100000)');
@@ -251,7 +276,11 @@ sub sum_of { my ($pattern) = @_; my $sum = 0; $sum += $all->{$_} for grep { /^$p
 is(sum_of('pgbufprobe_pool_bytes'), 3072 * 8192, 'the pool is all usage counts and what is unused');
 is($all->{'pgbufprobe_clock_pool_size_bytes{}'}, 3072 * 8192, 'which is the size of the pool');
 is(sum_of('pgbufprobe_caches_(shared|os)_bytes'), sum_of('pgbufprobe_caches_(both|distinct)_bytes'), 'both caches add up');
-is(sum_of('pgbufprobe_size_advised'), 1, 'one size is advised');
+is(sum_of('pgbufprobe_verdict_(fine|look|act|unknown)\{'), 1, 'there is one verdict');
+is($all->{'pgbufprobe_verdict_today_bytes{}'}, 3072 * 8192, 'it is about the size of the pool');
+is(sum_of('pgbufprobe_size_advised'), 1 - $all->{'pgbufprobe_verdict_unknown{}'}, 'one size is advised, unless the verdict is unknown');
+my ($advised) = map { /size_advised(.*)/ && $all->{$_} ? $all->{"pgbufprobe_size_shared_buffers_bytes$1"} : () } keys %$all;
+is($advised, $all->{'pgbufprobe_verdict_advised_bytes{}'}, 'which is that of the verdict');
 is((scalar grep { /^pgbufprobe_size_shared/ } keys %$all), 11, 'of eleven');
 is($all->{'pgbufprobe_size_shared_buffers_bytes{size_factor=0.25}'}, 768 * 8192, 'a quarter is the smallest');
 is($all->{'pgbufprobe_sampler_running{}'}, 1, 'the worker runs');
@@ -291,6 +320,8 @@ for my $format ('pgwatch', 'postgres_exporter')
 	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, worker switched off: its series are absent");
 	is_deeply([ grep { /sampler/ } names_of($without) ], ['pgbufprobe_sampler_running'], "$format: but for one");
 	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: which says so");
+	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine look act advised_bytes) ], [ 1, 0, 0, 0, undef ],
+		"$format: the verdict is unknown, and names no size");
 }
 
 $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
@@ -300,6 +331,7 @@ for my $format ('pgwatch', 'postgres_exporter')
 	my $without = exported($node, 'monitor', $format);
 	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, not preloaded: the same");
 	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: no worker runs");
+	is($without->{'pgbufprobe_verdict_unknown{}'}, 1, "$format: the verdict is unknown");
 }
 
 $node->stop;

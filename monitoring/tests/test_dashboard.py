@@ -1,22 +1,17 @@
 """The Grafana dashboard: current, consistent with the series and the alerts, and each query has an answer."""
 
-import contextlib
-import http.server
 import itertools
 import json
 import re
-import shutil
-import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.parse
-import urllib.request
 from pathlib import Path
 
 import pytest
 import yaml
+from prometheus import get, prometheus
 
 MONITORING = Path(__file__).resolve().parents[1]
 FOLDER = MONITORING / "grafana"
@@ -49,11 +44,12 @@ def test_file_is_current():
     assert made == (FOLDER / "pgbufprobe.json").read_text(), "run monitoring/grafana/generate"
 
 
-def test_a_row_for_each_question_of_the_checkup():
+def test_each_row_is_a_question_of_the_checkup():
     checkup = (MONITORING.parent / "src/answers/checkup.c").read_text()
     questions = re.findall(r'"(\w[^"]*\?)"', checkup)
-    assert len(questions) == 8
-    assert [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row"] == questions
+    rows = [panel["title"] for panel in DASHBOARD["panels"] if panel["type"] == "row"]
+    assert len(rows) > 1
+    assert rows == [question for question in questions if question in rows]
 
 
 @pytest.mark.parametrize("expr, legend", TARGETS)
@@ -132,64 +128,25 @@ def exposition(seconds):
                 yield f"{name}{{{selector}}} {value}\n"
 
 
-class Exporter(http.server.BaseHTTPRequestHandler):
-    began = time.monotonic()
-
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write("".join(exposition(time.monotonic() - self.began)).encode())
-
-    def log_message(self, *_):
-        pass
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory):
     """A function that asks Prometheus, which scrapes these series and runs the rules."""
-    if not shutil.which("prometheus"):
-        pytest.skip("Debian's package prometheus is not installed")
-    folder = tmp_path_factory.mktemp("prometheus")
-    exporter = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exporter)
-    threading.Thread(target=exporter.serve_forever, daemon=True).start()
-    CHOICES["instance"] = f"127.0.0.1:{exporter.server_port}"
-    target = {"targets": [CHOICES["instance"]], "labels": {"cluster": "main"}}
-    config = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-        "rule_files": [str(RULES_FILE)],
-        "scrape_configs": [{"job_name": "postgres", "static_configs": [target]}],
-    }
-    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    address = f"127.0.0.1:{free_port()}"
-    command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen([*command, f"--web.listen-address={address}"], stdout=log, stderr=log)
+    with prometheus(tmp_path_factory.mktemp("prometheus"), exposition) as (address, instance):
+        CHOICES["instance"] = instance
 
-    def answer(expr, patience=20):
-        """Asks until there is an answer: series need two scrapes, and rules an evaluation."""
-        query = urllib.parse.urlencode({"query": re.sub(r"\$(\w+)", lambda name: CHOICES[name[1]], expr)})
-        deadline = time.monotonic() + patience
-        result = []
-        while not result and time.monotonic() < deadline:
-            with contextlib.suppress(urllib.error.URLError):
-                with urllib.request.urlopen(f"http://{address}/api/v1/query?{query}") as reply:
-                    result = json.load(reply)["data"]["result"]
-            if not result:
-                time.sleep(0.5)
-        return [(sample["metric"], float(sample["value"][1])) for sample in result]
+        def answer(expr, patience=20):
+            """Asks until there is an answer: series need two scrapes, and rules an evaluation."""
+            query = urllib.parse.urlencode({"query": re.sub(r"\$(\w+)", lambda name: CHOICES[name[1]], expr)})
+            deadline = time.monotonic() + patience
+            result = []
+            while not result and time.monotonic() < deadline:
+                reply = get(f"http://{address}/api/v1/query?{query}")
+                result = json.loads(reply)["data"]["result"] if reply else []
+                if not result:
+                    time.sleep(0.5)
+            return [(sample["metric"], float(sample["value"][1])) for sample in result]
 
-    try:
         yield answer
-    finally:
-        server.terminate()
-        server.wait()
-        exporter.shutdown()
 
 
 @pytest.mark.parametrize("expr, legend", TARGETS)

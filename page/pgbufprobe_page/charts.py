@@ -1,4 +1,4 @@
-"""Builds charts: lines, curves, areas, bars, stacks, dots. Rows are dictionaries with x, y, series and what a
+"""Builds charts: lines, curves, areas, bars, spans, stacks, dots. Rows are dictionaries with x, y, series and what a
 function names.
 
 Colours are CSS variables of the page, which defines them for light, dark and print. Each series also has its own
@@ -247,6 +247,20 @@ def bars(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 26
         *(_spread(base, y, stroke="var(--ink)") if _differ(rows) else []),
     ]
     return _spec(alt.layer(*layers), rows, height)
+
+
+def spans(rows: Sequence[Row], x: Axis, y: Axis, series: Series, label: str) -> Spec:
+    """Draws a bar from x to `end` for each row, with its name and its label, whose title is `label`."""
+    rows = [{**row, "base": 0} for row in rows]
+    bar = _chart(rows).mark_rect(stroke="var(--paper)", strokeWidth=0.5)
+    bar = bar.encode(x.channel(alt.X), alt.X2("end"), y.channel(alt.Y), alt.Y2("base"), series.colour())
+    shown = [
+        alt.Tooltip("name:N", title="from"),
+        alt.Tooltip("label:N", title=label),
+        _tooltip(x, y)[0],
+        _tooltip(x, y)[2],
+    ]
+    return _spec(bar.encode(tooltip=shown), rows, 220)
 
 
 def stacks(rows: Sequence[Row], x: Axis, y: Axis, series: Series, bar: int = 30) -> Spec:

@@ -62,13 +62,19 @@ def headline(before: Report, after: Report) -> Answer:
 Figure = tuple[str, Callable[[float], str], float | None]
 
 
+def others(names: list[str], what: str) -> tuple[str, ...]:
+    """Returns a line about what has no row of its own."""
+    return (f"{what}: {'; '.join(names)}.",) if names else ()
+
+
 def key_figures(report: Report) -> list[Figure]:
     facts = report.facts
     total = facts.database
-    now, clock = facts.today, next(iter(facts.clock.found), None)
+    now, clock, decided = facts.today, next(iter(facts.clock.found), None), facts.decided
     victims = next((row for row in facts.victims.found if row.scenario == "current"), None)
     return [
         ("shared_buffers", size, report.server.shared_buffers_bytes),
+        ("Advised size", size, decided.advised_bytes if decided else None),
         ("Block accesses that are reads", percent, now.estd_miss_ratio if now else None),
         ("Block accesses that wait for storage", percent, now.estd_storage_ratio if now else None),
         ("Waiting for reads, ms per second", number, now.estd_read_ms_per_second if now else None),
@@ -84,13 +90,19 @@ def key_figures(report: Report) -> list[Figure]:
 
 def figures(before: Report, after: Report) -> Part:
     """Returns the key figures at both times."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    same: list[str] = []
+    unknown: list[str] = []
     for (name, form, one), (_, _, two) in zip(key_figures(before), key_figures(after), strict=True):
-        change = UNKNOWN if one is None or two is None else f"× {two / one:.3g}" if one else "from 0" if two else "none"
+        if one == two:
+            (unknown if one is None else same).append(name)
+            continue
+        change = UNKNOWN if one is None or two is None else f"× {two / one:.3g}" if one else "from 0"
         rows.append((name, known(one, form), known(two, form), change))
     columns = [("Figure", False), ("Before", True), ("After", True), ("Change", True)]
-    made = table("Figures", columns, rows)
-    return Part("figures", "Before and after", unknown=warnings(before, after), tables=(made,))
+    made = tables(table("Figures", columns, rows))
+    about = others(same, "The same both times") + others(unknown, "Unknown both times")
+    return Part("figures", "Before and after", unknown=warnings(before, after), tables=made, after=about)
 
 
 def curves(before: Report, after: Report) -> Part:
@@ -112,15 +124,15 @@ def curves(before: Report, after: Report) -> Part:
     rows = []
     for series, name in ((READS, "that are reads"), (WAITS, "that wait for storage")):
         ratio = decision.ratio(row, series) if row else (None, None, None)
-        rows.append((name, interval(*ratio), known(measured(row, after, series), percent)))
+        found = measured(row, after, series)
+        if ratio[0] is not None or found is not None:
+            rows.append((name, interval(*ratio), known(found, percent)))
     columns = [("Share of block accesses", False), ("Predicted", True), ("Measured", True)]
-    made = table("What was predicted for the size after", columns, rows)
+    made = tables(table("What was predicted for the size after", columns, rows))
     note = f"{row.note}." if row and row.note else ""
     unknown = "" if charts else "The curve was unknown in at least one of the reports."
     after_text = tuple(filter(None, (held(row), note)))
-    return Part(
-        "curves", "Prediction and measurement", unknown=unknown, charts=charts, tables=(made,), after=after_text
-    )
+    return Part("curves", "Prediction and measurement", unknown=unknown, charts=charts, tables=made, after=after_text)
 
 
 def measured(row: Ratios | None, after: Report, series: str) -> float | None:
@@ -131,14 +143,18 @@ def measured(row: Ratios | None, after: Report, series: str) -> float | None:
 
 
 def answers(before: Report, after: Report) -> Part:
-    rows = []
+    rows, same = [], []
     for new in after.facts.checkup.found:
         old = before.facts.answer(new.key)
         was, said = (old.verdict, old.answer) if old else (UNKNOWN, UNKNOWN)
-        rows.append((new.question, was, new.verdict, said, new.answer))
+        if (was, said) == (new.verdict, new.answer):
+            same.append(new.question)
+        else:
+            rows.append((new.question, was, new.verdict, said, new.answer))
     columns = [(name, False) for name in ("Question", "Before", "After", "Answer before", "Answer after")]
     made = tables(table("Verdicts", columns, rows))
-    return Part("checkup", "Eight answers", unknown=after.facts.checkup.why, tables=made)
+    text = (f"{number(len(same))} answers are the same both times.",) if same else ()
+    return Part("checkup", "All answers", unknown=after.facts.checkup.why, tables=made, after=text)
 
 
 def relations(before: Report, after: Report) -> Part:
@@ -159,16 +175,19 @@ def relations(before: Report, after: Report) -> Part:
         )
         for name in sorted(latest, key=lambda name: -(latest[name].both_bytes or 0))
     ]
+    changed = [row for row in rows if row[1] != row[2] or row[3] != row[4]]
+    same = len(rows) - len(changed)
     columns = [("Relation", False), ("Cached twice, before", True), ("After", True)]
     columns += [("In shared_buffers, before", True), ("After", True)]
-    made = tables(table("Relations of this database, most bytes cached twice first", columns, rows))
+    made = tables(table("Relations of this database, most bytes cached twice first", columns, changed))
     totals = [report.facts.database for report in (before, after)]
     shares = " and ".join(share_of(t.both_bytes, t.shared_bytes) if t else UNKNOWN for t in totals)
-    text = (f"Of the pages of this database in shared_buffers, {shares} were also in the page cache.",) if made else ()
-    return Part("caches", "Both caches", text, tables=made)
+    text = (f"Of the pages of this database in shared_buffers, {shares} were also in the page cache.",) if rows else ()
+    about = (f"Of {number(same)} relations, both caches hold the same.",) if same else ()
+    return Part("caches", "Both caches", text, tables=made, after=about)
 
 
 def render(before: Report, after: Report, bundle: str = "") -> str:
     about = f"Before: {moment(before.taken_at)}. After: {moment(after.taken_at)}."
     parts = tuple(make(before, after) for make in (curves, figures, answers, relations))
-    return page.show(f"{page.title(after)}, before and after", headline(before, after), parts, bundle, about)
+    return page.show(f"{page.title(after)}, before and after", headline(before, after), (), parts, bundle, about)

@@ -9,7 +9,7 @@ from pgbufprobe_page import Chart
 from pgbufprobe_page.charts import Axis, Row, Series, curve
 from pgbufprobe_page.formatting import MISSING, percent, size
 from pgbufprobe_report.facts import AddedSize, Facts, Ratios, Report, Size
-from pgbufprobe_report.view import UNKNOWN, Part, interval, joined, known, measured, table
+from pgbufprobe_report.view import UNKNOWN, Part, interval, joined, known, milliseconds, said, table
 
 READS = "reads: not in shared_buffers"
 WAITS = "storage reads: in neither cache"
@@ -54,14 +54,13 @@ def grey_from(sizes: list[Size]) -> float | None:
 
 def markers(report: Report) -> dict[str, float]:
     """Returns today's size and the advised one."""
-    found = {row.mark: row.shared_buffers_bytes for row in report.facts.sizes.found}
     today = report.server.shared_buffers_bytes
-    answer = report.facts.answer("size")
-    keep = answer and answer.value == 1
-    marks: dict[str, float] = {f"today, and advised: {size(today)}" if keep else f"today: {size(today)}": today}
-    if "advised" in found:
-        marks[f"advised: {size(found['advised'])}"] = found["advised"]
-    return marks
+    advised = report.facts.decided.advised_bytes if report.facts.decided else None
+    if advised is None:
+        return {f"today: {size(today)}": today}
+    if advised == today:
+        return {f"today, and advised: {size(today)}": today}
+    return {f"today: {size(today)}": today, f"advised: {size(advised)}": advised}
 
 
 def chart(report: Report) -> tuple[Chart, ...]:
@@ -97,7 +96,7 @@ def cells(row: Size, added: dict[float, AddedSize]) -> tuple[str, ...]:
             known(row.fits),
             interval(*ratio(row, READS)),
             interval(*ratio(row, WAITS)),
-            measured(row.estd_read_ms_per_second, "ms"),
+            milliseconds(row.estd_read_ms_per_second, row.read_ms_low, row.read_ms_high),
         )
     more = added[row.size_factor].estd_miss_ratio if row.size_factor in added else None
     reads = UNKNOWN if more is None else f"{percent(more)} with more memory"
@@ -106,12 +105,7 @@ def cells(row: Size, added: dict[float, AddedSize]) -> tuple[str, ...]:
 
 def notes(sizes: list[Size]) -> tuple[str, ...]:
     """Returns what the server says about sizes, each once."""
-    found: dict[str, list[str]] = {}
-    for row in sizes:
-        if row.note and row.may_fit:
-            found.setdefault(row.note, []).append(size(row.shared_buffers_bytes))
-    count = sum(row.may_fit for row in sizes)
-    return tuple(f"{'All sizes' if len(of) == count else ', '.join(of)}: {note}." for note, of in found.items())
+    return said([(size(row.shared_buffers_bytes), row.note) for row in sizes if row.may_fit], "All sizes")
 
 
 def part(report: Report) -> Part:

@@ -19,6 +19,7 @@ from pgbufprobe_report.view import (
     known,
     measured,
     moment,
+    said,
     share_of,
     table,
     tables,
@@ -32,7 +33,7 @@ HISTORY = "From the history of the worker."
 
 
 def answers(facts: Facts) -> Part:
-    return Part("checkup", "Eight answers", unknown=facts.checkup.why, answers=tuple(facts.checkup.found))
+    return Part("checkup", "All answers", unknown=facts.checkup.why, answers=tuple(facts.checkup.found))
 
 
 def ago(then: str, report: Report) -> float:
@@ -168,7 +169,7 @@ def gains(report: Report) -> Part:
     columns += [("Reads that half the size would add", True), ("Working set", True)]
     window = facts.sizes.found[0].window_seconds if facts.sizes.found else None
     made = table(
-        f"Reads in the last {known(window, number)} s, and what other sizes would change",
+        f"Reads{'' if window is None else f' in the last {number(window)} s'}, and what other sizes would change",
         columns,
         [
             (
@@ -183,9 +184,9 @@ def gains(report: Report) -> Part:
         ],
         long=True,
     )
-    notes = dict.fromkeys(f"{row}: {row.note}." for row in facts.gains.found if row.note)
+    notes = said([(str(row), row.note) for row in facts.gains.found], "All relations")
     text = ("Reads that wait for storage may be negative: a larger pool leaves less to the page cache.",)
-    return Part("gains", "Who gains", text if rows else (), facts.gains.why, tables=tables(made), after=tuple(notes))
+    return Part("gains", "Who gains", text if rows else (), facts.gains.why, tables=tables(made), after=notes)
 
 
 def predictions(facts: Facts) -> Part:
@@ -226,13 +227,13 @@ LIMITS = (
 def learned(facts: Facts) -> list[tuple[str, str]]:
     """Returns on what the curve rests."""
     today = facts.today
-    seen, seconds = (today.reads_seen, today.window_seconds) if today else (None, None)
-    errors = (today.self_error, today.storage_self_error) if today else (None, None)
-    reads, storage = (known(error, number) for error in errors)
+    if today is None or today.reads_seen is None:
+        return [("The curve learned from", UNKNOWN)]
+    reads, storage = (known(error, number) for error in (today.self_error, today.storage_self_error))
     return [
-        ("The curve learned from", f"{known(seen, number)} reads in {known(seconds, number)} s"),
+        ("The curve learned from", f"{number(today.reads_seen)} reads in {measured(today.window_seconds, 's')}"),
         ("Error of the curve", f"reads {reads}, storage reads {storage}; 0 is perfect"),
-        ("Loads missed", known(today.missed_loads if today else None, percent)),
+        ("Loads missed", known(today.missed_loads, percent)),
     ]
 
 

@@ -12,7 +12,7 @@ R = TypeVar("R")
 # Larger figures are not those of a server, and could not be calculated with.
 LIMIT = 1e18
 
-# Class and sign of each verdict of the checkup.
+# Class and sign of each verdict.
 BADGES = {"fine": ("holds", "✓"), "look": ("look", "!"), "act": ("fails", "!")}
 
 
@@ -28,6 +28,40 @@ class Answer:
     @property
     def badge(self) -> tuple[str, str]:
         return BADGES.get(self.verdict, ("unknown", "?"))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which size is best, how certain that is, and what it would save: the one place where it is decided."""
+
+    verdict: str
+    confidence: str
+    basis: str | None
+    today_bytes: int
+    advised_bytes: int | None
+    equal_from_bytes: int | None
+    equal_to_bytes: int | None
+    read_ms_per_second: float | None
+    advised_read_ms_per_second: float | None
+    saved_ms_per_second: float | None
+    saved_ms_low: float | None
+    saved_ms_high: float | None
+    work_ms_per_second: float | None
+    seen_seconds: float | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class Hour:
+    """What sessions waited in an hour, and which size would have been best in it."""
+
+    hour: str
+    seconds: float
+    in_decision: bool
+    shared_buffers_bytes: int
+    read_ms_per_second: float | None
+    best_bytes: int | None
+    saved_ms_per_second: float | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +86,8 @@ class Size(Ratios):
     fits: str | None
     mark: str | None
     estd_read_ms_per_second: float | None
+    read_ms_low: float | None
+    read_ms_high: float | None
     window_seconds: float | None
     self_error: float | None
     storage_self_error: float | None
@@ -270,7 +306,9 @@ class Fact(Generic[R]):
 
 @dataclass(frozen=True)
 class Facts:
+    verdict: Fact[Verdict]
     checkup: Fact[Answer]
+    hours: Fact[Hour]
     sizes: Fact[Size]
     sizes_added: Fact[AddedSize]
     usage: Fact[Usage]
@@ -293,6 +331,10 @@ class Facts:
     def database(self) -> Cached | None:
         """What both caches hold of the whole database: the row without a relation."""
         return next((row for row in self.caches.found if row.oid is None), None)
+
+    @property
+    def decided(self) -> Verdict | None:
+        return next(iter(self.verdict.found), None)
 
     def answer(self, key: str) -> Answer | None:
         return next((row for row in self.checkup.found if row.key == key), None)

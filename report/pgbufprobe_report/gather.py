@@ -82,7 +82,9 @@ def function(kind: type[R], name: str, arguments: str = "") -> Query[R]:
 
 
 QUERIES: dict[str, Query[Any]] = {
+    "verdict": function(facts.Verdict, "pgbufprobe_verdict"),
     "checkup": function(facts.Answer, "pgbufprobe_checkup"),
+    "hours": function(facts.Hour, "pgbufprobe_hours"),
     "sizes": function(facts.Size, "pgbufprobe_advice", "'fixed'::text"),
     "sizes_added": function(facts.AddedSize, "pgbufprobe_advice", "'added'::text"),
     "usage": function(facts.Usage, "pgbufprobe_usagecount_histogram", "NULL::regclass, {pool}"),

@@ -63,6 +63,12 @@ def interval(value: float | None, low: float | None, high: float | None) -> str:
     return UNKNOWN if value is None else percent(value) + ends
 
 
+def milliseconds(value: float | None, low: float | None, high: float | None) -> str:
+    """Returns a time with its 95 % interval."""
+    ends = "" if low is None or high is None else f" ({number(low)} to {number(high)})"
+    return measured(value, "ms") + ends
+
+
 def share_of(part: float | None, whole: float | None) -> str:
     return UNKNOWN if part is None or not whole else percent(part / whole)
 
@@ -76,6 +82,28 @@ def table(caption: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequ
 def tables(*made: Table) -> tuple[Table, ...]:
     """Returns the tables that have rows."""
     return tuple(each for each in made if each.rows)
+
+
+def shared(notes: list[list[str]]) -> list[str]:
+    """Returns the parts that all notes begin with."""
+    common = []
+    for parts in zip(*notes, strict=False):
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+    return common
+
+
+def said(notes: Sequence[tuple[str, str | None]], everything: str) -> tuple[str, ...]:
+    """Returns each note once, with the names of what it is about. What all notes begin with is about everything."""
+    parts = [(name, note.split("; ") if note else []) for name, note in notes]
+    common = shared([each for _, each in parts])
+    found: dict[str, list[str]] = {}
+    for name, each in parts:
+        if rest := "; ".join(each[len(common) :]):
+            found.setdefault(rest, []).append(name)
+    lines = [f"{everything}: {'; '.join(common)}."] if common else []
+    return (*lines, *(f"{', '.join(names)}: {note}." for note, names in found.items()))
 
 
 def joined(*reasons: str) -> str:

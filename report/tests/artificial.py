@@ -24,6 +24,41 @@ QUESTIONS = {
 }
 
 
+def verdict(**replaced):
+    yield {
+        "verdict": "act",
+        "confidence": "sure",
+        "basis": "waiting in hours",
+        "today_bytes": 192 * MB,
+        "advised_bytes": 96 * MB,
+        "equal_from_bytes": 96 * MB,
+        "equal_to_bytes": 120 * MB,
+        "read_ms_per_second": 296.4,
+        "advised_read_ms_per_second": 262.0,
+        "saved_ms_per_second": 34.4,
+        "saved_ms_low": 30.0,
+        "saved_ms_high": 38.8,
+        "work_ms_per_second": 688.0,
+        "seen_seconds": 84600.0,
+        "note": None,
+    } | replaced
+
+
+def hours():
+    """Of the last 30 hours, the first has another size, the second no times, and the third does not decide."""
+    for number in range(30):
+        bests = {1: None, 5: 96 * MB, 6: 96 * MB, 7: 384 * MB}
+        yield {
+            "hour": f"2026-11-{21 + (number + 6) // 24}T{(number + 6) % 24:02}:00:00+00:00",
+            "seconds": 3600.0 if number else 1800.0,
+            "in_decision": number != 2,
+            "shared_buffers_bytes": (96 if number == 0 else 192) * MB,
+            "read_ms_per_second": None if number == 1 else 100.0 + number,
+            "best_bytes": bests.get(number, (96 if number == 0 else 192) * MB),
+            "saved_ms_per_second": None if number == 1 else 10.0 if number in bests else 0.0,
+        }
+
+
 def checkup():
     for key, (question, verdict, value) in QUESTIONS.items():
         answer = "Take 96 MB of the 369 MB that both caches have." if key == "size" else f"The answer about {key}."
@@ -51,6 +86,8 @@ def sizes(pool=192 * MB, advised=0.5, known=True):
             "storage_ratio_low": wait - 0.009 if known and fits else None,
             "storage_ratio_high": wait + 0.009 if known and fits else None,
             "estd_read_ms_per_second": 2000 * wait if known and fits else None,
+            "read_ms_low": 1800 * wait if known and fits else None,
+            "read_ms_high": 2200 * wait if known and fits else None,
             "window_seconds": 55.4 if known else None,
             "reads_seen": 91628 if known else None,
             "self_error": -0.031 if known else None,
@@ -205,7 +242,9 @@ def settings():
 MAKERS = {
     f.__name__: f
     for f in (
+        verdict,
         checkup,
+        hours,
         sizes,
         sizes_added,
         usage,
@@ -259,7 +298,19 @@ def unknown_report():
     """Returns a report about a server without the worker, where what can be unknown is."""
     reason = "pgbufprobe must be loaded via shared_preload_libraries"
     lost = dict.fromkeys(
-        ("checkup", "sizes_added", "history", "predictions", "usage", "victims", "scans", "clock", "pool")
+        (
+            "verdict",
+            "checkup",
+            "hours",
+            "sizes_added",
+            "history",
+            "predictions",
+            "usage",
+            "victims",
+            "scans",
+            "clock",
+            "pool",
+        )
     )
     missing = {name: fact(None, reason, [f'about "{EVIL}"']) for name in lost}
     blind = [row | {"os_bytes": None, "both_bytes": None, "trustworthy": False} for row in caches()]

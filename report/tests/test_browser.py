@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from artificial import EVIL, made, unknown_report
+from artificial import EVIL, fact, made, report, unknown_report
 from playwright.sync_api import sync_playwright
 
 from pgbufprobe_report import compare, page
@@ -11,7 +11,7 @@ from pgbufprobe_report import compare, page
 PAGES = {
     "page": lambda: page.render(made()),
     "unknown": lambda: page.render(made(unknown_report())),
-    "comparison": lambda: compare.render(made(), made()),
+    "comparison": lambda: compare.render(made(), made(report(caches=fact([])))),
 }
 DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
 

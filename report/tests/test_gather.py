@@ -50,7 +50,10 @@ def check_identities(report):
     """Facts about the same thing from different functions agree."""
     facts = report.facts
     assert sum(row.bytes for row in facts.usage.found) == report.server.shared_buffers_bytes == 16 * MB
-    assert [row.key for row in facts.checkup.found] == [row["key"] for row in MAKERS["checkup"]()]
+    assert facts.checkup.found[0].key == "size"
+    (decided,) = facts.verdict.found
+    assert decided.today_bytes == 16 * MB
+    assert (decided.advised_bytes is None) == (decided.verdict == decided.confidence == "unknown")
     maps = {row.relation: row.cells for row in facts.maps.found}
     for name in (EVIL, WIDE):
         (row,) = [r for r in facts.caches.found if r.relation == name and r.fork == "main"]
@@ -87,7 +90,7 @@ def test_the_worker_adds_sizes_and_history(cluster):
 def test_without_the_worker_the_rest_is_known(idle):
     shown = []
     data = gather(dsn(idle), shown.append)
-    assert unknown(data) == {"history", "predictions"}
+    assert unknown(data) == {"history", "hours", "predictions"}
     assert "shared_preload_libraries" in data.facts.history.unknown
     assert "shared_preload_libraries" in data.facts.sizes.found[0].note
     assert "pgbufprobe_checkup()" in shown
@@ -161,7 +164,7 @@ def test_nothing_that_others_created_is_run(idle):
             )
         connection.execute("ALTER DATABASE trap SET search_path = public, pg_catalog")
     data = gather(dsn(idle, "trap"))
-    assert unknown(data) == {"history", "predictions"}
+    assert unknown(data) == {"history", "hours", "predictions"}
     assert "caught" not in json.dumps(asdict(data))
     with idle.connect("trap") as connection, pytest.raises(psycopg.Error, match="caught"):
         connection.execute("SELECT 1::bigint * 1::bigint")

@@ -3,13 +3,16 @@
 import json
 import re
 from dataclasses import asdict
+from functools import cache
 from html.parser import HTMLParser
 
 import pytest
-from artificial import EVIL, NAMES, WIDE, caches, fact, made, report, sizes, unknown_report
+from artificial import EVIL, NAMES, WIDE, caches, fact, gains, hours, made, report, sizes, unknown_report, verdict
 
 from pgbufprobe_report import caches as caches_part
 from pgbufprobe_report import compare, decision, details, page
+from pgbufprobe_report import hours as hours_part
+from pgbufprobe_report import verdict as first_lines
 from pgbufprobe_report.facts import Cell
 from pgbufprobe_report.redact import redact
 
@@ -40,8 +43,10 @@ class Page(HTMLParser):
         return [attrs for name, attrs in self.elements if name == tag]
 
 
+@cache
 def pages():
-    smaller = report() | {"server": report()["server"] | {"shared_buffers_bytes": 96 * MB}}
+    half = [row | {"both_bytes": row["both_bytes"] // 2} for row in caches()]
+    smaller = report(caches=fact(half)) | {"server": report()["server"] | {"shared_buffers_bytes": 96 * MB}}
     return {
         "page": page.render(made(), BUNDLE),
         "unknown": page.render(made(unknown_report()), BUNDLE),
@@ -65,12 +70,24 @@ def test_names_are_text(name, text):
 def test_every_part_has_a_section_and_every_chart_a_place():
     text = pages()["page"]
     parsed = Page(text)
-    keys = ["decision", "checkup", "usage", "clock", "costs", "caches", "pool", "gains", "predictions", "method"]
+    keys = [
+        "decision",
+        "hours",
+        "checkup",
+        "usage",
+        "clock",
+        "costs",
+        "caches",
+        "pool",
+        "gains",
+        "predictions",
+        "method",
+    ]
     assert [attrs["id"] for attrs in parsed.all("section")] == keys
     specs = json.loads(re.search(r'id="charts">(.*?)</script>', text, re.S)[1])
     places = [attrs["id"] for attrs in parsed.all("div") if attrs.get("class") == "chart"]
     assert list(specs) == places
-    assert places == [f"chart-{name}" for name in ("curve", "usage-now", "usage-time", "clock", "caches")]
+    assert places == [f"chart-{name}" for name in ("curve", "hours", "usage-now", "usage-time", "clock", "caches")]
     ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -103,7 +120,7 @@ def test_a_size_that_does_not_fit_is_faded():
         "yes",
         "21.25 % (20.8 to 21.8)",
         "13.1 % (12.2 to 14)",
-        "262 ms",
+        "262 ms (236 to 288)",
     )
 
 
@@ -114,7 +131,7 @@ def test_without_reasons_against_it_a_size_is_not_grey():
     assert {row[2] for row in decision.part(unsure).tables[0].rows} == {"unknown"}
 
 
-def test_eight_answers_with_their_verdicts():
+def test_all_answers_with_their_verdicts():
     parsed = Page(pages()["page"])
     (part,) = [p for p in details.parts(made()) if p.key == "checkup"]
     assert [answer.badge[0] for answer in part.answers] == [
@@ -175,6 +192,89 @@ def test_redacted_reports_have_no_names():
     assert "database 6, file 777" in page.render(hidden, BUNDLE)
     assert [row.both_bytes for row in hidden.facts.caches.found] == [row["both_bytes"] for row in caches()]
     assert "quoted" not in json.dumps(asdict(redact(made(unknown_report()))))
+
+
+def decided(**replaced):
+    return made(report(verdict=fact(list(verdict(**replaced))))).facts
+
+
+def test_the_first_lines_are_those_of_the_verdict():
+    parsed = Page(pages()["page"])
+    assert first_lines.headline(decided()).answer == "Take 96 MB instead of 192 MB"
+    assert first_lines.headline(decided()).badge[0] == "fails"
+    assert first_lines.lines(decided()) == (
+        ("Users would gain", "34.4 ms (30 to 38.8) of waiting for reads in each second, 5 % of their work"),
+        ("Seen", "23 h 30 min, without the hours of pgbufprobe.decision_skip_hours"),
+        ("How sure", "sure"),
+        ("What to do", "What to do about size."),
+        ("Equally good", "96 MB to 120 MB"),
+    )
+    for name, value in first_lines.lines(decided()):
+        assert parsed.text.index(name) < parsed.text.index("Other sizes")
+        assert value in parsed.text
+
+
+def test_keep_look_and_unknown_have_other_first_lines():
+    nothing = {"saved_ms_per_second": None, "saved_ms_low": None, "saved_ms_high": None}
+    keep = decided(verdict="fine", confidence="likely", advised_bytes=192 * MB, **nothing)
+    assert first_lines.headline(keep).answer == "Keep 192 MB"
+    assert (
+        first_lines.lines(keep)[0][1]
+        == "nothing that is certain and matters; sessions wait 296 ms for reads in each second"
+    )
+    assert list(decision.markers(made(report(verdict=fact(list(verdict(advised_bytes=192 * MB))))))) == [
+        "today, and advised: 192 MB"
+    ]
+    now = decided(verdict="look", confidence="likely", basis="storage reads", **nothing)
+    assert first_lines.headline(now).badge[0] == "look"
+    assert dict(first_lines.lines(now))["Users would gain"] == "unknown in time; sizes are compared by storage reads"
+    assert dict(first_lines.lines(now))["Seen"].endswith("; the recent workload decides")
+    unknown = decided(
+        verdict="unknown", confidence="unknown", basis=None, advised_bytes=None, seen_seconds=0.0, **nothing
+    )
+    assert first_lines.headline(unknown).answer == unknown.answer("size").answer
+    assert dict(first_lines.lines(unknown))["Users would gain"] == "unknown"
+    assert dict(first_lines.lines(unknown))["How sure"] == "unknown"
+
+
+def test_hours_have_their_waiting_and_their_best_size():
+    (part,) = hours_part.part(made())
+    (chart,) = part.charts
+    values = chart.spec["data"]["values"]
+    assert len(values) == 29  # one has no times
+    assert [(row["x"], row["y"]) for row in values[:2]] == [(-30, 100), (-28, 102)]
+    series = [row["series"] for row in values]
+    assert [series.count(name) for name in hours_part.BEST] == [26, 1, 2, 0]
+    assert part.tables[0].rows == (
+        ("192 MB", "25", "117 ms", "0 ms"),
+        ("96 MB", "3", "104 ms", "8 ms"),
+        ("unknown", "1", "unknown", "unknown"),
+        ("384 MB", "1", "107 ms", "10 ms"),
+    )
+    assert hours_part.part(made(report(hours=fact(list(hours())[:1])))) == ()
+
+
+def test_a_note_that_repeats_is_said_once():
+    noted = [
+        row | {"note": "the load has changed" + ("; no times" if row["size_factor"] < 1 else "")} for row in sizes()
+    ]
+    assert decision.part(made(report(sizes=fact(noted)))).after == (
+        "All sizes: the load has changed.",
+        "48 MB, 96 MB, 120 MB, 144 MB, 168 MB: no times.",
+    )
+    told = made(report(gains=fact([row | {"note": "still learning"} for row in gains()])))
+    assert details.gains(told).after == ("All relations: still learning.",)
+
+
+def test_a_comparison_lists_no_equal_lines():
+    same = Page(compare.render(made(), made(), BUNDLE))
+    assert EVIL not in same.text
+    assert "7 answers are the same both times." in same.text
+    assert "The same both times: shared_buffers; Advised size; " in same.text
+    blank = Page(compare.render(made(unknown_report()), made(unknown_report()), BUNDLE)).text
+    assert "Unknown both times: Advised size; " in blank
+    assert "unknown reads" not in blank
+    assert "unknown s" not in Page(pages()["unknown"]).text
 
 
 def test_a_comparison_has_both_sizes_and_the_prediction():

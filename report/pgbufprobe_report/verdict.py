@@ -1,0 +1,65 @@
+"""The first lines: what to do, what users would gain, over which hours, and how certain that is."""
+
+from __future__ import annotations
+
+from pgbufprobe_page.formatting import duration, percent, size
+from pgbufprobe_report.facts import Answer, Facts, Hour, Verdict
+from pgbufprobe_report.view import UNKNOWN, measured, milliseconds
+
+BY_HOURS = "waiting in hours"
+
+
+def headline(facts: Facts) -> Answer:
+    """Returns the verdict in a sentence. While it is unknown, the checkup has the reason."""
+    row, said = facts.decided, facts.answer("size")
+    question, action = (said.question, said.action) if said else ("", None)
+    if row is None or row.advised_bytes is None:
+        text = (said.answer if said else None) or (row.note if row else None) or facts.verdict.why
+    elif row.advised_bytes == row.today_bytes:
+        text = f"Keep {size(row.today_bytes)}"
+    else:
+        text = f"Take {size(row.advised_bytes)} instead of {size(row.today_bytes)}"
+    return Answer("size", question, text, None, row.verdict if row else UNKNOWN, action)
+
+
+def gained(row: Verdict) -> str:
+    """Returns what users would gain from the advised size."""
+    saved, work, waited = row.saved_ms_per_second, row.work_ms_per_second, row.read_ms_per_second
+    if row.advised_bytes is None:
+        return UNKNOWN
+    if row.advised_bytes == row.today_bytes:
+        return "nothing that is certain and matters" + (
+            "" if waited is None else f"; sessions wait {measured(waited, 'ms')} for reads in each second"
+        )
+    if saved is None:
+        return f"unknown in time; sizes are compared by {row.basis}"
+    text = f"{milliseconds(saved, row.saved_ms_low, row.saved_ms_high)} of waiting for reads in each second"
+    # Work is counted when transactions end, so it may be less than the waiting meanwhile.
+    return text if not work or waited is None or work < waited else f"{text}, {percent(saved / work)} of their work"
+
+
+def seen(row: Verdict, hours: list[Hour]) -> str:
+    """Returns the time on which the verdict stands."""
+    text = duration(row.seen_seconds) if row.seen_seconds else "no whole hour yet"
+    if row.basis is not None and row.basis != BY_HOURS:
+        return f"{text}; the recent workload decides"
+    skips = any(not hour.in_decision for hour in hours)
+    return f"{text}, without the hours of pgbufprobe.decision_skip_hours" if skips else text
+
+
+def lines(facts: Facts) -> tuple[tuple[str, str], ...]:
+    """Returns the figures below the headline."""
+    row, said = facts.decided, facts.answer("size")
+    if row is None:
+        return ()
+    nothing = "nothing yet" if row.advised_bytes is None else "nothing"
+    pairs = [
+        ("Users would gain", gained(row)),
+        ("Seen", seen(row, facts.hours.found)),
+        ("How sure", row.confidence),
+        ("What to do", (said.action if said else None) or nothing),
+    ]
+    low, high = row.equal_from_bytes, row.equal_to_bytes
+    if low is not None and high is not None and low < high:
+        pairs.append(("Equally good", f"{size(low)} to {size(high)}"))
+    return tuple(pairs)
