@@ -23,11 +23,36 @@ PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 /* in the order of PbpDecisionBasis */
 static const char *const basis_names[] = {"misses", "storage reads", "waiting now", "waiting in hours"};
 
-/* A size in bytes; NULL: unknown. */
+/* What is answered now; the decision may be of before a restart. */
+typedef struct Verdict
+{
+	PbpVerdict	verdict;
+	PbpConfidence confidence;
+} Verdict;
+
+/* In the same order as the checkup. */
+static Verdict
+verdict_of(const PbpAdviceReport *report)
+{
+	const PbpDecision *decision = &report->decision;
+	bool		missing = missing_advice(report) != NULL;
+
+	if (!missing && report->is_from_before)
+		return report->nbuffers == NBuffers && decision->verdict != PBP_VERDICT_UNKNOWN ?
+			(Verdict) {Min(decision->verdict, PBP_VERDICT_LOOK), PBP_LIKELY} : (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE};
+	if (pbp_ticks(pbp_read_clock()) <= (PBP_HAS_FREE_LIST ? 0 : NBuffers))
+		return (Verdict) {PBP_VERDICT_FINE, missing ? PBP_LIKELY : decision->confidence};
+	return missing ? (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE} : (Verdict) {decision->verdict, decision->confidence};
+}
+
+/* A size in bytes, as pgbufprobe_advice() has it; NULL: unknown. */
 static void
 add_bytes_of(Row *row, const PbpAdviceReport *report, bool known, int size)
 {
-	add_known_count(row, known && size >= 0, (int64) (pbp_advice_factor(Max(size, 0)) * (double) report->nbuffers) * BLCKSZ);
+	if (known && size >= 0)
+		add_rounded(row, pbp_advice_factor(size) * (double) report->nbuffers * BLCKSZ);
+	else
+		add_null(row);
 }
 
 /* What the advised size saves, at least and at most, in milliseconds per second. */
@@ -57,6 +82,7 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 {
 	PbpAdviceReport *report = palloc(sizeof(*report));
 	const PbpDecision *decision = &report->decision;
+	Verdict		verdict;
 	bool		known;
 	bool		by_time;
 	Row			row = {0};
@@ -64,13 +90,14 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	pbp_read_advice(report);
 	if (report->nbuffers == 0)
 		report->nbuffers = NBuffers;
-	known = missing_advice(report) == NULL && !report->is_from_before && decision->verdict != PBP_VERDICT_UNKNOWN;
+	verdict = verdict_of(report);
+	known = verdict.verdict != PBP_VERDICT_UNKNOWN && missing_advice(report) == NULL;
 	by_time = known && decision->basis >= PBP_BY_WAITING;
-	add_text(&row, name_of_verdict(known ? decision->verdict : PBP_VERDICT_UNKNOWN));
-	add_text(&row, name_of_confidence(known ? decision->confidence : PBP_UNSURE));
+	add_text(&row, name_of_verdict(verdict.verdict));
+	add_text(&row, name_of_confidence(verdict.confidence));
 	add_text(&row, known ? basis_names[decision->basis] : NULL);
 	add_count(&row, (int64) NBuffers * BLCKSZ);
-	add_bytes_of(&row, report, known, decision->size);
+	add_bytes_of(&row, report, verdict.verdict != PBP_VERDICT_UNKNOWN, known ? decision->size : PBP_ADVICE_BASELINE);
 	add_bytes_of(&row, report, known, decision->equal_from);
 	add_bytes_of(&row, report, known, decision->equal_to);
 	add_number(&row, by_time ? decision->choices[PBP_ADVICE_BASELINE].value : NAN);
