@@ -78,6 +78,9 @@
 /* The server scans a table of more than this share of its pool through a ring. */
 #define SHARE_OF_RING_SCANS	0.25
 
+/* Deviations of groups of ten accesses, by those of single ones. */
+#define ACCESSES_TOGETHER	3.0
+
 /*
  * While the miss ratio of the last seconds differs from that of the time before by
  * more than this share, and more than usual, nothing is known of other sizes under
@@ -471,7 +474,10 @@ cliffs(const Advice *advice, int i)
 	return i == BASELINE ? 0 : fmax(cliff(advice, i, false), cliff(advice, i - 1, true));
 }
 
-/* How the miss ratio varies with time, as far as that is known, or at least by chance. */
+/*
+ * How the miss ratio varies with time, as far as that is known.  Otherwise by
+ * chance, as if accesses came in groups, such as those of a range scan.
+ */
 static double
 variation(const Advice *advice)
 {
@@ -480,7 +486,7 @@ variation(const Advice *advice)
 	double		hits = counters->accesses - counters->reads;
 
 	return isnan(by_parts) ?
-		PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) / counters->accesses : by_parts;
+		ACCESSES_TOGETHER * PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) / counters->accesses : by_parts;
 }
 
 /*

@@ -30,6 +30,9 @@
 /* The first parts, in which a pool is filled, say nothing of the load. */
 #define SKIPPED_PARTS		4
 
+/* By 1 / (n - 1), how much more than the usual deviations the interval must have. */
+#define FEW_PARTS			2.4
+
 /* How long the time to come is, compared with the time of the figure. */
 #define LONGER				2.0
 
@@ -137,6 +140,13 @@ slowness(const VariationSums *sums, double variance)
 	return by_changes < variance ? fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
 }
 
+/* A variance of few parts may be much too small: about Student's distribution. */
+static double
+doubt_of_few(double nparts)
+{
+	return 1 + FEW_PARTS / (nparts - 1);
+}
+
 /*
  * Half the width of a 95 % interval of the difference between the miss ratio that
  * was measured and that of a longer time to come.  NaN: unknown.
@@ -148,7 +158,7 @@ pbp_variation_error(const Variation *variation)
 
 	if (!(variance > 0))
 		return variance;
-	return PBP_DEVIATIONS * sqrt((1 + 1 / LONGER) * variance * slowness(&variation->sums, variance) / PARTS_OF_MEAN);
+	return doubt_of_few(variation->sums.nparts) * PBP_DEVIATIONS * sqrt((1 + 1 / LONGER) * variance * slowness(&variation->sums, variance) / PARTS_OF_MEAN);
 }
 
 /* How many times faster than usual the past is to be forgotten. */
