@@ -454,6 +454,7 @@ typedef struct PbpMissErrors
 	double		edge;			/* of a cliff, or of doubtful misses */
 	double		variation;		/* of the load, as usual */
 	double		moved;			/* because the load has changed */
+	double		moved_share;	/* of today's miss ratio, likewise */
 } PbpMissErrors;
 
 /* advice.c */

@@ -518,7 +518,8 @@ void
 pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors)
 {
 	double		ratio = bounded_estimate(advice, i);
-	double		growth = fmax(1, ratio / fmax(1e-9, estimate(advice, BASELINE)));
+	double		today = fmax(1e-9, estimate(advice, BASELINE));
+	double		growth = fmax(1, ratio / today);
 
 	*errors = (PbpMissErrors)
 	{
@@ -528,6 +529,7 @@ pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors)
 		.edge = cliffs(advice, i) + pbp_doubtful_share(advice, i),
 		.variation = growth * variation(advice),
 		.moved = growth * pbp_moved(advice),
+		.moved_share = fmin(1, pbp_moved(advice) / today),
 	};
 }
 
@@ -536,12 +538,14 @@ set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
 {
 	Sums		sums = sums_of(advice, i);
 	PbpMissErrors errors;
+	double		error;
 
 	pbp_miss_errors(advice, i, &errors);
 	row->miss_ratio = errors.miss_ratio;
 	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
-	row->change_error = i == BASELINE ? 0 : fmin(1, hypot(errors.chance, errors.method) + errors.edge);
-	row->uncertainty = fmin(1, hypot(row->change_error, errors.variation) + errors.moved);
+	error = i == BASELINE ? 0 : hypot(errors.chance, errors.method) + errors.edge;
+	row->change_error = fmin(1, error + errors.moved_share * fabs(errors.miss_ratio - estimate(advice, BASELINE)));
+	row->uncertainty = fmin(1, hypot(error, errors.variation) + errors.moved);
 }
 
 void

@@ -170,27 +170,6 @@ other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + edge + fabs(pbp_beyond_error(advice)));
 }
 
-/* Errors of the storage ratio, and of its difference to today's. */
-static void
-set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
-{
-	double		share = pbp_waiting_share(advice, cache);
-	double		ratios[GROUPS];
-	double		today[GROUPS];
-	double		others;
-	PbpMissErrors errors;
-
-	pbp_miss_errors(advice, size_above(cache), &errors);
-	ratios_without(advice, cache, ratios);
-	ratios_without(advice, BASELINE, today);
-	others = other_errors(advice, cache, &errors);
-	row->uncertainty = hypot(chance_of(advice, cache, ratios, &errors), share * errors.variation) + others +
-		share * errors.moved;
-	for (int group = 0; group < GROUPS; group++)
-		ratios[group] -= today[group];
-	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, &errors) + others;
-}
-
 static int
 cache_below(int size, PbpAdviceMemory memory)
 {
@@ -229,6 +208,28 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 }
 
 /* Of the difference to today's size; NaN if that is unknown. */
+/* Errors of the storage ratio, and of its difference to today's. */
+static void
+set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
+{
+	double		share = pbp_waiting_share(advice, cache);
+	double		ratios[GROUPS];
+	double		today[GROUPS];
+	double		others;
+	PbpMissErrors errors;
+
+	pbp_miss_errors(advice, size_above(cache), &errors);
+	ratios_without(advice, cache, ratios);
+	ratios_without(advice, BASELINE, today);
+	others = other_errors(advice, cache, &errors);
+	row->uncertainty = hypot(chance_of(advice, cache, ratios, &errors), share * errors.variation) + others +
+		share * errors.moved;
+	for (int group = 0; group < GROUPS; group++)
+		ratios[group] -= today[group];
+	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, &errors) + others +
+		errors.moved_share * fabs(row->storage_ratio - estimate(advice, BASELINE, PBP_ADVICE_FIXED));
+}
+
 void
 pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
 {
