@@ -331,7 +331,7 @@ for my $format ('pgwatch', 'postgres_exporter')
 	my $without = exported($node, 'monitor', $format);
 	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, not preloaded: the same");
 	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: no worker runs");
-	is($without->{'pgbufprobe_verdict_unknown{}'}, 1, "$format: the verdict is unknown");
+	is($without->{'pgbufprobe_verdict_fine{}'}, 1, "$format: the verdict is that of the checkup, as long as no page has been evicted");
 }
 
 $node->stop;
