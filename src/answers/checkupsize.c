@@ -72,6 +72,14 @@ today_is(const PbpDecision *decision)
 	return psprintf("sessions wait %s for reads in each second", figure);
 }
 
+/* Where the server does not time its reads, probes say how long these take. */
+static const char *
+source_of_times(const PbpAdviceReport *report)
+{
+	return report->decision.basis >= PBP_BY_WAITING && !report->times.measured ?
+		" Times are those of probes, and less certain than the server's own with track_io_timing." : "";
+}
+
 /* On what the figures stand. */
 static const char *
 evidence(const PbpAdviceReport *report)
@@ -81,10 +89,11 @@ evidence(const PbpAdviceReport *report)
 	const char *caveat = totals->changed || fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
 
 	if (decision->basis == PBP_BY_HOURS)
-		return psprintf(" Ranges are 95 %% intervals. Seen: %s of the last %s hours.",
-						pretty_number(floor(decision->seen_seconds / 360) / 10), pretty_number(ceil(decision->wanted_seconds / 3600)));
-	return psprintf(" Ranges are 95 %% intervals, from %.0f reads in %s.%s", totals->reads, pretty_duration(totals->seconds),
-					caveat ? psprintf(" They are uncertain: %s.", caveat) : "");
+		return psprintf(" Ranges are 95 %% intervals. Seen: %s of the last %s hours.%s",
+						pretty_number(floor(decision->seen_seconds / 360) / 10), pretty_number(ceil(decision->wanted_seconds / 3600)),
+						source_of_times(report));
+	return psprintf(" Ranges are 95 %% intervals, from %.0f reads in %s.%s%s", totals->reads, pretty_duration(totals->seconds),
+					source_of_times(report), caveat ? psprintf(" They are uncertain: %s.", caveat) : "");
 }
 
 /* Reads from storage are unknown, or their model is unproven. */
