@@ -478,6 +478,7 @@ extern double pbp_variation_error(const Variation *variation);
 extern bool pbp_is_usual(const Variation *variation, double difference);
 extern double pbp_haste(const Variation *variation);
 extern bool pbp_load_has_changed(const Variation *variation);
+extern double pbp_moved(const Advice *advice);
 
 /* progress.c */
 extern void pbp_follow_progress(Progress *progress, double share, double seconds);
@@ -502,7 +503,6 @@ extern void pbp_decay_storage(struct Storage *storage, double weight, double rec
 extern double pbp_all_loads(const Advice *advice);
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
-extern double pbp_moved(const Advice *advice);
 extern void pbp_follow_learning(Advice *advice);
 extern void pbp_estimates_without(const Advice *advice, int i, double *estimates);
 extern void pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors);

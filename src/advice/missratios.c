@@ -404,22 +404,6 @@ bounded_estimate(const Advice *advice, int i)
 	return bound;
 }
 
-/*
- * By how much the miss ratio of the last seconds differs from the figure, if not
- * by chance: while the load moves, no size is known better than that.
- */
-double
-pbp_moved(const Advice *advice)
-{
-	const LatelyCounted *lately = &advice->lately;
-	double		difference;
-
-	if (lately->accesses <= 0)
-		return 0;
-	difference = fabs(lately->reads / lately->accesses - estimate(advice, BASELINE));
-	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ? difference : 0;
-}
-
 static inline bool
 can_estimate(const Advice *advice, int i)
 {

@@ -176,3 +176,20 @@ pbp_load_has_changed(const Variation *variation)
 {
 	return variation->halves_left > 0;
 }
+
+/*
+ * By how much the miss ratio of the last seconds differs from the figure, if not
+ * by chance: while the load moves, no size is known better than that.
+ */
+double
+pbp_moved(const Advice *advice)
+{
+	const LatelyCounted *lately = &advice->lately;
+	const Counters *counters = &advice->counters;
+	double		difference;
+
+	if (lately->accesses <= 0 || counters->accesses <= 0)
+		return 0;
+	difference = fabs(lately->reads / lately->accesses - counters->reads / counters->accesses);
+	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ? difference : 0;
+}
