@@ -36,7 +36,7 @@ def exposition(_):
             yield f'pgbufprobe_verdict_{name}{{instance="{instance}"}} {value}\n'
         yield f'pgbufprobe_clock_pool_size_bytes{{instance="{instance}"}} {128 * MB}\n'
         yield f'pgbufprobe_advice_self_error{{instance="{instance}"}} -0.125\n'
-        for state, size in {"both": 60, "shared": 100, "distinct": 200}.items():
+        for state, size in {"both": 80, "shared": 100, "distinct": 200}.items():
             yield f'pgbufprobe_caches_{state}_bytes{{instance="{instance}",datname="shop"}} {size * MB}\n'
         for factor, size in SIZES.items():
             of = f'instance="{instance}",size_factor="{factor}"'
@@ -106,7 +106,7 @@ def test_figures_have_their_intervals_and_the_error_of_the_estimate(console):
 
 
 def test_pages_in_both_caches_are_at_most_a_look(console):
-    answer = re.search(r'60 MB of the 100 MB in use are also in the page cache.*?<b class="(\w+)">', console("keep"))
+    answer = re.search(r'80 MB of the 100 MB in use are also in the page cache.*?<b class="(\w+)">', console("keep"))
     assert answer[1] == "look"
 
 
