@@ -34,6 +34,10 @@ sub can_shift
 	return $can;
 }
 
+# The worker may have seen the hour of that time.
+my $can_shift = can_shift();
+ask($node, 'SELECT pgbufprobe_history_reset()');
+
 # What all hours have together, and what the server says of the same.
 my $hours = q{(SELECT sum(accesses) AS accesses, sum(miss_ratio * accesses) AS reads, sum(active_ms_per_second * seconds) AS active_ms,
 	sum(read_ms_per_second * seconds) AS read_ms FROM pgbufprobe_hours()) AS h};
@@ -98,7 +102,6 @@ set($node, decision_skip_hours => '');
 # ---------------------------------------------------------------------------
 # The wall clock
 
-my $can_shift = can_shift();
 SKIP:
 {
 	skip 'the clock of this server cannot be shifted', 9 if !$can_shift;
