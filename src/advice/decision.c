@@ -398,10 +398,13 @@ confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 	bool		is_certain = decision->kind == PBP_TAKE ? is_certainly_better(&decision->choices[decision->size]) :
 		decision->kind != PBP_KEEP || none_can_be_better(decision);
 
+	/* hours that do not count need not have been seen */
+	double		wanted = fmin(SECONDS_PER_HOUR * input->wanted_hours, fmax(SECONDS_PER_HOUR, decision->wanted_seconds));
+
 	if (decision->kind <= PBP_DECIDE_EARLY)
 		return PBP_UNSURE;
 	return is_certain && !input->doubtful && decision->basis >= PBP_BY_WAITING &&
-		decision->seen_seconds >= SEEN_HOURS * SECONDS_PER_HOUR * input->wanted_hours ? PBP_SURE : PBP_LIKELY;
+		decision->seen_seconds >= SEEN_HOURS * wanted ? PBP_SURE : PBP_LIKELY;
 }
 
 /* Memory that nobody needs is no reason to take some from the pool. */

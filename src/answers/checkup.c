@@ -68,14 +68,12 @@ gather(Checkup *checkup)
 	PbpSweepPlan plan = {
 		.scenario = PBP_CURRENT,.victims = VICTIMS,.max_inspected = inspection_limit()
 	};
-	int64		ticks = pbp_ticks(pbp_read_clock());
 
 	pbp_histogram(NBuffers, &checkup->histogram);
 	/* a pinned buffer without a valid page is being read into */
 	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
 	checkup->used = NBuffers - checkup->unused;
-	/* without a free list, the first pass hands out unused buffers */
-	checkup->evicted = ticks > (PBP_HAS_FREE_LIST ? 0 : NBuffers);
+	checkup->evicted = pbp_has_evicted();
 	checkup->rate = recent_clock_rate(WATCHED_MS);
 	pbp_read_advice(&checkup->advice);
 	pbp_sweep_cost(&plan, &checkup->next);

@@ -91,6 +91,16 @@ pbp_ticks(PbpClock clock)
 	return (int64) clock.passes * NBuffers + clock.hand;
 }
 
+/*
+ * True if any page has been evicted since the server started, except from rings.
+ * Without a free list, the first pass hands out unused buffers.
+ */
+bool
+pbp_has_evicted(void)
+{
+	return pbp_ticks(pbp_read_clock()) > (PBP_HAS_FREE_LIST ? 0 : NBuffers);
+}
+
 /* Correct even if the server's 32-bit counter of passes has wrapped around. */
 int64
 pbp_ticks_between(PbpClock from, PbpClock to)

@@ -55,6 +55,7 @@ typedef struct PbpClock
 extern void pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost);
 extern PbpClock pbp_read_clock(void);
 extern int64 pbp_ticks(PbpClock clock);
+extern bool pbp_has_evicted(void);
 extern int64 pbp_ticks_between(PbpClock from, PbpClock to);
 extern void pbp_map_descriptors(int first, int end);
 

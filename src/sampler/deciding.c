@@ -24,7 +24,7 @@
 /* Hours are added up as often. */
 #define SUM_NS			INT64CONST(60000000000)
 
-/* The last day decides, or a week if nearly all of it was seen. */
+/* The last day decides, or as many hours as are wanted, or a week if nearly all of it was seen. */
 #define HOURS_OF_DAY	24
 #define HOURS_OF_WEEK	168
 #define NEARLY_ALL_HOURS	0.9
@@ -55,7 +55,7 @@ sum_hours(PbpDecider *decider)
 	decider->summed_ns = now_ns;
 	if (!pbp_sum_hours(HOURS_OF_WEEK, &decider->sum) ||
 		decider->sum.seconds < NEARLY_ALL_HOURS * decider->sum.wanted_seconds)
-		pbp_sum_hours(HOURS_OF_DAY, &decider->sum);
+		pbp_sum_hours(Max(HOURS_OF_DAY, pbp_decision_hours), &decider->sum);
 }
 
 /* What was advised before, as a size of today's pool; -1: nothing, or another one. */
@@ -110,7 +110,7 @@ pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 	input.watched_seconds = Max((double) (report->made_at - report->since) / USECS_PER_SEC, 0);
 	input.wanted_hours = pbp_decision_hours;
 	input.advised_before = advised_before(decider);
-	input.evicted = pbp_ticks(pbp_read_clock()) > (PBP_HAS_FREE_LIST ? 0 : NBuffers);
+	input.evicted = pbp_has_evicted();
 	input.spare_memory = has_spare_memory(report);
 	input.doubtful = report->storage.model == PBP_STORAGE_UNPROVEN || report->totals.changed ||
 		fabs(report->totals.self_error) > LARGE_SELF_ERROR;

@@ -326,6 +326,8 @@ choose_by_waiting(void)
 	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "unless the model or the load is in doubt");
 	one = new_hours(valley, 10, 19, 1000);
 	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "19 hours are not");
+	one.hours.wanted_seconds = 20 * 3600.0;
+	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "unless the others do not count");
 
 	one = new_hours(valley, 10, 24, 10000);
 	is_decided(&one, PBP_KEEP, 1, "what saves less than a hundredth of the working time does not matter");
