@@ -9,6 +9,12 @@ use Server;
 use Test::More;
 
 my $node = sampler_node('main', "max_connections = 100\nautovacuum = off\nmax_parallel_workers = 4\nwork_mem = 4MB\nhash_mem_multiplier = 2\ntemp_buffers = 8MB\n");
+# From 19 on, workers for I/O come and go.
+if ($node->pg_version->major >= 18)
+{
+	$node->append_conf('postgresql.conf', 'io_method = sync');
+	$node->restart;
+}
 my $total = q{(SELECT today_bytes FROM pgbufprobe_memory_plan() WHERE consumer = 'total')};
 my @consumers = ('shared_buffers', 'other shared memory', 'page tables', 'processes', 'work_mem', 'temp_buffers', 'autovacuum',
 	'maintenance_work_mem', 'logical decoding', 'free huge pages', 'others', 'page cache', 'total');

@@ -17,6 +17,7 @@
 #define ACCESS_NS		INT64_C(20000)
 #define SECOND			INT64_C(1000000000)
 #define UNCACHED_ROUNDS	8
+#define SETTLING		40		/* accesses for each page of memory */
 
 /* A pool above a page cache, and a worker that looks at one and probes the other. */
 typedef struct Probed
@@ -135,7 +136,7 @@ measure_loads(void)
 		char		what[120];
 
 		probed_start(&probed, (Load) load, os_pages(POOL));
-		probed_run(&probed, WARM_UP);
+		probed_run(&probed, SETTLING);
 		truth = probed_run(&probed, WINDOW);
 		known = pbp_served_share(&probed.served, 0, &share);
 		printf("# %-13s served %.4f, measured %.4f +- %.4f\n", load_names[load], truth, share.share, share.error);
@@ -154,7 +155,7 @@ notice_lies(void)
 	double		truth;
 
 	probed_start(&probed, ACCOUNTS, os_pages(POOL));
-	probed_run(&probed, WARM_UP);
+	probed_run(&probed, SETTLING);
 	probed.lies = 0.4;
 	truth = probed_run(&probed, WINDOW);
 	ok(pbp_served_share(&probed.served, 0, &share) && share.share - truth > share.error, "wrong answers make a difference beyond the error");
@@ -181,7 +182,7 @@ probe_rarely(void)
 
 		probed_start(&probed, ZIPF_PAGES, os_pages(POOL));
 		probed.probe_seconds = seconds[i];
-		probed_run(&probed, WARM_UP);
+		probed_run(&probed, SETTLING);
 		truth = probed_run(&probed, WINDOW);
 		if (pbp_served_share(&probed.served, 0, &share))
 		{
@@ -206,17 +207,17 @@ know_nothing(void)
 	probed_start(&probed, ACCOUNTS, os_pages(POOL));
 	ok(!pbp_served_share(&probed.served, 0, &share), "before anything was loaded, nothing is known");
 	probed.probe_seconds = INFINITY;
-	probed_run(&probed, WARM_UP);
+	probed_run(&probed, SETTLING);
 	ok(!pbp_served_share(&probed.served, 0, &share), "nor without probes");
 	probed.probe_seconds = 1;
-	probed_run(&probed, WARM_UP);
+	probed_run(&probed, SETTLING);
 	ok(pbp_served_share(&probed.served, 0, &share), "but with them");
 	ok(!pbp_served_share(&(PbpServed) {.look = 1}, 1, &share), "nor after all was forgotten");
 	probed.probe_seconds = INFINITY;
 	pbp_served_forget_answers(&probed.served);
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 		probed.served.answers = 0;
-	probed_run(&probed, WARM_UP);
+	probed_run(&probed, SETTLING);
 	ok(!pbp_served_share(&probed.served, 0, &share), "nor while the kernel is not asked any more");
 	probed_finish(&probed);
 
@@ -274,7 +275,7 @@ correct_by_probes(double factor)
 	probed_start(&probed, ACCOUNTS, os_cache);
 	pbp_advice_init_storage(probed.scene.run.advice[0], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 	pbp_advice_set_os_cache(probed.scene.run.advice[0], os_pages(POOL));
-	for (int i = 0; i < 2 * WARM_UP; i++)
+	for (int i = 0; i < 2 * SETTLING; i++)
 	{
 		PbpServedShare share;
 

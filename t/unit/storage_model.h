@@ -18,8 +18,8 @@
 #define WAL_PAGES			(MEMORY / 2)
 
 #define STORAGE_BYTES	((size_t) 2 * 1024 * 1024)
-#define WARM_UP			40		/* accesses for each page of memory */
-#define WINDOW			20
+#define WARM_UP			24		/* accesses for each page of memory */
+#define WINDOW			16
 
 typedef struct KernelList
 {
