@@ -501,6 +501,7 @@ extern void pbp_decay_storage(struct Storage *storage, double weight, double rec
 
 /* missratios.c */
 extern double pbp_all_loads(const Advice *advice);
+extern double pbp_unseen_share(const Advice *advice);
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
 extern void pbp_follow_learning(Advice *advice);

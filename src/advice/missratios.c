@@ -215,16 +215,25 @@ too_few_seen(const Advice *advice)
 	return expected >= ENOUGH_LOADS && pbp_all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
 }
 
+/*
+ * The share of the reads that are of large scans or the like, where the server
+ * does not count these apart: those that no look saw, unless looks were just late.
+ */
+double
+pbp_unseen_share(const Advice *advice)
+{
+	double		unseen = 1 - seen_share(advice, pbp_all_loads(advice));
+
+	return !advice->rings_apart && unseen > NEGLIGIBLE_UNSEEN ? unseen : 0;
+}
+
 /* True if scans read tables past the pool today that a pool of this size might hold. */
 static bool
 may_hold_scanned(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		unseen = 1 - seen_share(advice, pbp_all_loads(advice));
-	double		scans = counters->scan_reads;
+	double		scans = advice->rings_apart ? counters->scan_reads : pbp_unseen_share(advice) * counters->reads;
 
-	if (!advice->rings_apart)
-		scans = unseen > NEGLIGIBLE_UNSEEN ? unseen * counters->reads : 0;
 	return scans > NEGLIGIBLE_SCANS * (counters->accesses + counters->scan_reads) &&
 		(double) advice->smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) * advice->nbuffers;
 }

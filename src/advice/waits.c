@@ -156,6 +156,13 @@ chance_of(const Advice *advice, int cache, const double *ratios, const PbpMissEr
 				 errors->miss_ratio * PBP_DEVIATIONS * sqrt(pages + calibration_variance(advice->storage)));
 }
 
+/* No look saw what large scans read, so how much of it waits is unknown. */
+static double
+error_of_unseen(const Advice *advice, double share)
+{
+	return pbp_unseen_share(advice) * fmax(share, 1 - share) * advice->counters.reads / advice->counters.accesses;
+}
+
 /* What neither chance nor time explains.  Where today is not reproduced, other sizes are not either. */
 static double
 other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
@@ -165,7 +172,7 @@ other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 	double		close_calls = counted->close_calls / fmax(1, sum_of_groups(counted->storage_reads)) - USUAL_CLOSE_CALLS;
 	double		edge = cache == BASELINE ? 0 : fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
-	return share * (errors->method + errors->edge) + pbp_doubtful_reads_share(advice, cache) +
+	return share * (errors->method + errors->edge) + pbp_doubtful_reads_share(advice, cache) + error_of_unseen(advice, share) +
 		model_error(&advice->storage->caches[cache], share * errors->miss_ratio) +
 		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + edge + fabs(pbp_beyond_error(advice)));
 }
@@ -207,7 +214,6 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 	return ratio;
 }
 
-/* Of the difference to today's size; NaN if that is unknown. */
 /* Errors of the storage ratio, and of its difference to today's. */
 static void
 set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)

@@ -11,6 +11,7 @@
 #include "storage_model.h"
 
 #define POOL	(MEMORY / 4)
+#define UNSEEN	0.2				/* of the reads that looks see */
 
 static PbpAdviceStorageRow
 row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory)
@@ -252,6 +253,41 @@ correct_size(double factor)
 	ok(errors[1] < 0.006 && errors[1] < errors[0] / 2, "and those at 1.5 times the size predicted");
 }
 
+/* So many more reads that no look sees. */
+static void
+add_unseen_reads(Run *run, int64_t reads, int64_t storage_reads)
+{
+	PbpAdviceCounts counts = {.reads = (int64_t) (UNSEEN * (double) reads)};
+
+	(void) storage_reads;
+	pbp_advice_accesses(run->advice[0], &counts);
+}
+
+/* Reads that no look saw may all wait for storage, or none. */
+static void
+unseen_reads(void)
+{
+	double		uncertainty[2];
+	double		unseen = UNSEEN / (1 + UNSEEN);
+
+	for (int together = 0; together < 2; together++)
+	{
+		Run			run = {.nbuffers = POOL,.looks_per_pass = 8,.rings_together = together};
+		PbpAdviceStorageRow row;
+		PbpAdviceRow misses;
+
+		start(&run, 1, POOL * 20, 1.0 / 10);
+		learn_storage(&run, ACCOUNTS, os_pages(POOL), 1, add_unseen_reads);
+		row = row_of(run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		pbp_advice_row(run.advice[0], TODAY, &misses);
+		uncertainty[together] = row.uncertainty;
+		unseen *= together ? misses.miss_ratio / 2 : 1;
+		printf("# large scans %scounted apart: %.4f +- %.4f\n", together ? "not " : "", row.storage_ratio, row.uncertainty);
+		finish(&run);
+	}
+	ok(uncertainty[1] > uncertainty[0] + unseen, "reads that no look saw widen the interval of storage reads where large scans are not counted apart");
+}
+
 /* Memory for few pages, and not a byte more. */
 static void
 bound_memory(void)
@@ -392,6 +428,7 @@ main(void)
 	change_limits();
 	correct_size(1.3);
 	correct_size(0.75);
+	unseen_reads();
 	bound_memory();
 	large_server();
 	read_nothing();
