@@ -403,7 +403,8 @@ confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 
 	if (decision->kind <= PBP_DECIDE_EARLY)
 		return PBP_UNSURE;
-	return is_certain && !input->doubtful && decision->basis >= PBP_BY_WAITING &&
+	return is_certain && !input->doubtful &&
+		(decision->basis == PBP_BY_HOURS || (decision->basis == PBP_BY_WAITING && !input->unsettled)) &&
 		decision->seen_seconds >= SEEN_HOURS * wanted ? PBP_SURE : PBP_LIKELY;
 }
 

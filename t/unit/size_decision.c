@@ -37,6 +37,7 @@ typedef struct Case
 	bool		unused;
 	bool		spare_memory;
 	bool		doubtful;
+	bool		unsettled;
 } Case;
 
 static Case
@@ -69,7 +70,7 @@ ask(const Case *one)
 		.fits = one->fits,.misses = one->misses,.storage = one->has_storage ? one->storage : NULL,
 		.waiting = one->has_waiting ? one->waiting : NULL,.hours = &one->hours,.watched_seconds = one->seconds,
 		.wanted_hours = one->wanted_hours,.advised_before = one->before,.evicted = !one->unused,
-		.spare_memory = one->spare_memory,.doubtful = one->doubtful,
+		.spare_memory = one->spare_memory,.doubtful = one->doubtful,.unsettled = one->unsettled,
 	};
 
 	return pbp_decide(&input);
@@ -314,16 +315,21 @@ choose_by_waiting(void)
 	is_decided(&one, PBP_TAKE, 2, "by waiting: of the sizes that are as good as the best, the one closest to today's");
 	ok(ask(&one).basis == PBP_BY_WAITING && ask(&one).equal_from == 8 && ask(&one).equal_to == 9, "which are named");
 	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "sure, if no hours are wanted");
+	one.unsettled = true;
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "but not while the load is changing");
+	one.unsettled = false;
 	one.wanted_hours = 24;
-	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "but not before the hours that are wanted have been seen");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "nor before the hours that are wanted have been seen");
 
 	one = new_hours(valley, 10, 24, 1000);
 	for (int i = 0; i < SIZES; i++)
 		forget_misses(&one, i, 0.1, PBP_ADVICE_LEARNING);
 	is_decided(&one, PBP_TAKE, 2, "by the hours that were seen, although nothing is known now");
 	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "a whole day is sure");
+	one.unsettled = true;
+	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "also while the load is changing");
 	one.doubtful = true;
-	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "unless the model or the load is in doubt");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "but not if the model is in doubt");
 	one = new_hours(valley, 10, 19, 1000);
 	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "19 hours are not");
 	one.hours.wanted_seconds = 20 * 3600.0;
