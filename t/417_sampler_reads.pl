@@ -35,6 +35,29 @@ is(ask($node, q{SELECT bool_and(miss_ratio BETWEEN 0 AND 1 AND accesses > 0) FRO
 	't', 'which are shares of the accesses');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_history() WHERE (accesses = 0) <> (miss_ratio IS NULL)}), '0', 'if there were accesses');
 
+# ---------------------------------------------------------------------------
+# Another table is read
+
+is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE note LIKE '%other relations%'}), 0, 'while the same tables are read, the advice does not say otherwise');
+ask($node, keyed_pages('copies', 3 * $pool) . q{
+	CREATE PROCEDURE read_copies() LANGUAGE plpgsql AS $$
+	BEGIN
+		SET enable_seqscan = off;
+		SET enable_bitmapscan = off;
+		FOR turn IN 1..200 LOOP
+			FOR i IN 1..64 LOOP
+				PERFORM length(page) FROM copies WHERE id = 1 + floor(random() * 3 * } . $pool . q{)::int;
+			END LOOP;
+			COMMIT;
+			EXIT WHEN EXISTS (SELECT FROM pgbufprobe_advice() WHERE note LIKE '%the load has changed%other relations are read than before%');
+			PERFORM pg_sleep(0.1);
+		END LOOP;
+		CREATE TABLE seen AS SELECT note FROM pgbufprobe_advice();
+	END $$});
+ask($node, 'CALL load(60)');
+ask($node, 'CALL read_copies()');
+is(ask($node, q{SELECT count(*) > 0 FROM seen WHERE note LIKE '%other relations are read than before%'}), 't', 'when another table is read, it does');
+
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION pgbufprobe');
 like($node->safe_psql('other', q{SELECT top_relations[1] FROM pgbufprobe_history() WHERE top_read_fractions[1] > 0.8 ORDER BY accesses DESC LIMIT 1}),

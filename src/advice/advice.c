@@ -385,6 +385,12 @@ pbp_advice_set_smallest_scanned(PbpAdvice *base, int64_t pages)
 	((Advice *) base)->smallest_scanned = pages;
 }
 
+void
+pbp_advice_set_other_mix(PbpAdvice *base, double share)
+{
+	((Advice *) base)->other_mix = share;
+}
+
 /* ---- looks ---- */
 
 void

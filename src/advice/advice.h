@@ -134,6 +134,14 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->seconds += counts->seconds;
 }
 
+/* How the load differs from what was learned. */
+typedef enum PbpAdviceChange
+{
+	PBP_NO_CHANGE,
+	PBP_OTHER_MISSES,			/* its miss ratio */
+	PBP_OTHER_RELATIONS			/* which relations are read */
+} PbpAdviceChange;
+
 /*
  * What was counted.  Counts of type double decay.  Loads are of sampled pages;
  * divide by the sampling rate to compare them with the server's counts.
@@ -152,7 +160,7 @@ typedef struct PbpAdviceTotals
 								 * without any */
 	double		looks_per_pass; /* NaN while the hand stands still */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
-	bool		changed;		/* the load has, and figures follow */
+	PbpAdviceChange change;		/* figures follow it */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
 	int64_t		looks;
 	int64_t		gaps;			/* times that knowledge was lost */
@@ -216,6 +224,12 @@ extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts
  * none.  As long as it is unknown, it may be any.
  */
 extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
+
+/*
+ * So much of what is read now is of other relations than what was learned; 0: it
+ * is the same load.
+ */
+extern void pbp_advice_set_other_mix(PbpAdvice *advice, double share);
 
 /*
  * What happened since the last look is unknown: nothing that the next look finds

@@ -78,6 +78,15 @@ pbp_mix_distance(const PbpReadMix *expected, const PbpReadMix *mix)
 	return fmin(1, (sum + missing_share(expected, mix) + missing_share(mix, expected)) / 2);
 }
 
+/* The same if it is another load; otherwise 0. */
+double
+pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix)
+{
+	double		distance = pbp_mix_distance(expected, mix);
+
+	return distance > TOLERATED_MIX ? distance : 0;
+}
+
 /* NaN: unknown. */
 double
 pbp_pace_rate(const PbpPace *pace)
@@ -128,12 +137,12 @@ changed_rate(const PbpDriftWatch *watch)
 PbpDrift
 pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts, const PbpReadMix *mix)
 {
-	double		distance = pbp_mix_distance(&watch->mix, mix);
+	double		distance = pbp_other_mix(&watch->mix, mix);
 	double		factor = changed_rate(watch);
 
 	if (counts->accesses < QUIET_SHARE * watch->rate * counts->seconds)
 		return (PbpDrift) {PBP_QUIET_LOAD, 0};
-	if (distance > TOLERATED_MIX)
+	if (distance > 0)
 		return (PbpDrift) {PBP_OTHER_MIX, distance};
 	if (factor != 1)
 		return (PbpDrift) {PBP_OTHER_RATE, factor};

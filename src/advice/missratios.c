@@ -503,7 +503,7 @@ error_of_method(const Advice *advice, int i)
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = i > BASELINE ? LARGER_SHARE : UNSEEN_SHARE + SCANNED_SHARE * scanned;
 
-	return share * fabs(bounded_estimate(advice, i) - estimate(advice, BASELINE)) + late_looks(advice, i);
+	return (share + advice->other_mix) * fabs(bounded_estimate(advice, i) - estimate(advice, BASELINE)) + late_looks(advice, i);
 }
 
 /* Of a size that is known.  Errors of today's miss ratio are larger where more is missed. */
@@ -585,7 +585,8 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.looks_per_pass = counters->ticks > 0 ?
 			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
 		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,
-		.changed = pbp_load_has_changed(&advice->variation),
+		.change = pbp_load_has_changed(&advice->variation) ? PBP_OTHER_MISSES :
+			advice->other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,
 		.sampled_loads = advice->nsampled_loads,
 		.looks = advice->nlooks,
 		.gaps = advice->ngaps,

@@ -86,7 +86,7 @@ evidence(const PbpAdviceReport *report)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 	const PbpDecision *decision = &report->decision;
-	const char *caveat = totals->changed || fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
+	const char *caveat = totals->change != PBP_NO_CHANGE || fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
 
 	if (decision->basis == PBP_BY_HOURS)
 		return psprintf(" Ranges are 95 %% intervals. Seen: %s of the last %s hours.%s",

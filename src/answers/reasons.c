@@ -121,9 +121,11 @@ caveat_of_advice(const PbpAdviceReport *report)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 
-	if (totals->changed)
+	if (totals->change == PBP_OTHER_MISSES)
 		return psprintf("the load has changed, and the estimates follow it: %s of the last block accesses were reads",
 						pretty_percent(totals->lately));
+	if (totals->change == PBP_OTHER_RELATIONS)
+		return "the load has changed, and the estimates follow it: other relations are read than before";
 	if (totals->self_error < -LARGE_SELF_ERROR)
 		return psprintf(PBP_COUNTS_APART ?
 						"the worker saw only %.0f %% of the reads, because large scans or a fast clock hand evicted pages between two looks" :

@@ -113,7 +113,7 @@ pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 	input.evicted = pbp_has_evicted();
 	input.spare_memory = has_spare_memory(report);
 	input.doubtful = report->storage.model == PBP_STORAGE_UNPROVEN;
-	input.unsettled = report->totals.changed || fabs(report->totals.self_error) > LARGE_SELF_ERROR;
+	input.unsettled = report->totals.change != PBP_NO_CHANGE || fabs(report->totals.self_error) > LARGE_SELF_ERROR;
 	report->decision = pbp_decide(&input);
 	decider->advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * NBuffers);
 }

@@ -70,6 +70,14 @@
 #define HALF_LIFE_TIMES		60.0
 #define ENOUGH_TIMED		50.0
 
+/*
+ * Half-life, in seconds and in pools' worth of reads, of the reads that show
+ * whether the same relations are read as before.  It is shorter than that of what
+ * is learned.
+ */
+#define HALF_LIFE_MIX		20.0
+#define HALF_LIFE_MIX_POOLS	0.75
+
 /* The server's own times of reads; both decay. */
 typedef struct TimedReads
 {
@@ -83,6 +91,7 @@ typedef struct FreshCounts
 	PbpAdviceCounts accesses;
 	int64		read_us;
 	int64		active_us;
+	PbpReadCounts reads;
 } FreshCounts;
 
 struct PbpLearner
@@ -105,6 +114,7 @@ struct PbpLearner
 	TimedReads	worked;			/* reads, and all time that sessions worked */
 	PbpSample	interval;		/* counts for the next sample */
 	PbpReadCounts read_counts;	/* likewise */
+	PbpReadCounts lately_read;	/* these decay */
 
 	PbpProbing *probing;
 	PbpCapacity *capacity;
@@ -242,6 +252,24 @@ add_to_interval(PbpSample *interval, const PbpHourShare *share)
 	interval->read_ms_seconds += share->seconds;
 }
 
+/* Whether other relations are read now than was learned. */
+static void
+follow_mix(PbpLearner *learner, const PbpAdviceReport *report)
+{
+	PbpReadMix *learned = palloc(sizeof(PbpReadMix));
+	PbpReadMix *lately = palloc(sizeof(PbpReadMix));
+	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
+
+	pbp_fade_read_counts(&learner->lately_read,
+						 exp2(-fresh->seconds / HALF_LIFE_MIX - (double) fresh->reads / NBuffers / HALF_LIFE_MIX_POOLS));
+	pbp_add_read_counts(&learner->lately_read, &learner->fresh.reads);
+	pbp_expect_mix(&report->relations, report->totals.reads, 1, learned);
+	pbp_mix_of_reads(&learner->lately_read, lately);
+	pbp_advice_set_other_mix(learner->advice, pbp_other_mix(learned, lately));
+	pfree(learned);
+	pfree(lately);
+}
+
 /* What was counted since the last report goes into this hour and the next sample. */
 static void
 use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, uint32 resets)
@@ -266,6 +294,8 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, uint32 rese
 		fits[i] = pbp_may_fit(report, i);
 	pbp_count_hour(report->made_at, &share, resets);
 	add_to_interval(&learner->interval, &share);
+	pbp_add_read_counts(&learner->read_counts, &fresh->reads);
+	follow_mix(learner, report);
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 }
 
@@ -346,7 +376,7 @@ visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const Buffe
 			if (learner->advice->wants_relation)
 				pbp_advice_set_relation(learner->advice, &relation);
 			if (loaded)
-				pbp_count_reads(&learner->read_counts, &relation, 1);
+				pbp_count_reads(&learner->fresh.reads, &relation, 1);
 		}
 		pbp_remember_page(learner->probing, learner->look.number, key, tag, loaded);
 	}
@@ -383,6 +413,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->interval, 0, sizeof(learner->interval));
 	memset(&learner->read_counts, 0, sizeof(learner->read_counts));
+	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
 	pbp_reset_probing(learner->probing);
 	pbp_reset_decider(&learner->decider);
 	if (bytes > 0)

@@ -43,7 +43,7 @@ static const PbpField totals_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, self_error, -1, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, looks_per_pass, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, lately, 0, PBP_MAX_RATIO),
-	PBP_FIELD(PBP_UNSIGNED, PbpAdviceTotals, changed, 0, 1),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceTotals, change, 0, PBP_OTHER_RELATIONS),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, sampled_loads, 0, PBP_MANY),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, looks, 0, PBP_MANY),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, gaps, 0, PBP_MANY),

@@ -7,7 +7,16 @@
  */
 #include "sampler/topreads.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "base/stats.h"
+
+/* Fewer reads do not show of which relations they are. */
+#define ENOUGH_READS		100
+
+/* So many reads of one relation come together, as those of a range. */
+#define READS_TOGETHER		4.0
 
 static inline bool
 is_same(const PbpRelationKey *one, const PbpRelationKey *other)
@@ -72,6 +81,34 @@ static double
 certain_reads(const PbpReadCount *count)
 {
 	return count->reads - count->others;
+}
+
+void
+pbp_fade_read_counts(PbpReadCounts *counts, double weight)
+{
+	counts->reads *= weight;
+	for (int i = 0; i < counts->ncounts; i++)
+	{
+		counts->counts[i].reads *= weight;
+		counts->counts[i].others *= weight;
+	}
+}
+
+/* Of a sample of the reads. */
+void
+pbp_mix_of_reads(const PbpReadCounts *counts, PbpReadMix *mix)
+{
+	*mix = (PbpReadMix) {.others = 1};
+	for (int i = 0; i < counts->ncounts && i < PBP_TOP_RELATIONS && counts->reads >= ENOUGH_READS; i++)
+	{
+		double		share = certain_reads(&counts->counts[i]) / counts->reads;
+
+		mix->others -= share;
+		mix->relations[mix->nrelations++] = (PbpReadShare)
+		{
+			counts->counts[i].key, share, PBP_DEVIATIONS * sqrt(READS_TOGETHER * share * (1 - share) / counts->reads)
+		};
+	}
 }
 
 /* Largest first. */

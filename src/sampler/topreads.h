@@ -11,7 +11,7 @@
 #ifndef PBP_TOPREADS_H
 #define PBP_TOPREADS_H
 
-#include "advice/relationreads.h"
+#include "advice/drift.h"
 
 /* That are kept. */
 #define PBP_TOP_READS		5
@@ -43,6 +43,8 @@ typedef struct PbpReadCounts
 
 extern void pbp_count_reads(PbpReadCounts *counts, const PbpRelationKey *key, double reads);
 extern void pbp_add_read_counts(PbpReadCounts *sum, const PbpReadCounts *counts);
+extern void pbp_fade_read_counts(PbpReadCounts *counts, double weight);
+extern void pbp_mix_of_reads(const PbpReadCounts *counts, PbpReadMix *mix);
 extern void pbp_top_reads(const PbpReadCounts *counts, PbpTopRead *top);
 
 #endif							/* PBP_TOPREADS_H */

@@ -411,6 +411,30 @@ repeat(void)
 	bench_finish(&other);
 }
 
+/* Half of the reads are of other relations than were learned. */
+static void
+read_others(void)
+{
+	Bench		bench;
+	PbpAdviceRow before;
+	PbpAdviceRow row;
+	PbpAdviceRow today;
+	PbpAdviceTotals totals;
+
+	bench_learn(&bench, ZIPF, 12);
+	pbp_advice_row(bench.run.advice[0], TODAY, &today);
+	pbp_advice_row(bench.run.advice[0], TODAY + 2, &before);
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	ok(totals.change == PBP_NO_CHANGE, "the load is the one that was learned");
+	pbp_advice_set_other_mix(bench.run.advice[0], 0.5);
+	pbp_advice_row(bench.run.advice[0], TODAY + 2, &row);
+	pbp_advice_totals(bench.run.advice[0], &totals);
+	ok(totals.change == PBP_OTHER_RELATIONS && row.miss_ratio == before.miss_ratio &&
+	   row.change_error >= 0.5 * (today.miss_ratio - row.miss_ratio) && row.change_error > before.change_error &&
+	   row.uncertainty > before.uncertainty, "where other relations are read, intervals are wider, and it is said");
+	bench_finish(&bench);
+}
+
 /* A page that was evicted and read again between two looks was loaded. */
 static void
 return_unseen(void)
@@ -448,6 +472,7 @@ main(void)
 	extend();
 	interrupt();
 	forget();
+	read_others();
 	return_unseen();
 	small_pool();
 	extremes();

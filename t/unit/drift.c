@@ -59,6 +59,11 @@ compare_mixes(void)
 
 		ok(near(pbp_mix_distance(&before, &after), cases[i].distance), cases[i].what);
 	}
+	now = mix_of(0.75, 0.25, 0);
+	ok(pbp_other_mix(&crowded, &now) == 0, "a few other reads are the same load");
+	now = mix_of(0.5, 0.5, 0);
+	ok(pbp_other_mix(&crowded, &now) == pbp_mix_distance(&crowded, &now) && pbp_other_mix(&crowded, &now) > 0.2, "many are another one");
+	now = mix_of(0.6, 0.4, 0);
 	crowded.others = 0.4;
 	ok(pbp_mix_distance(&crowded, &now) == 0, "a relation may have been among the others before");
 }

@@ -115,6 +115,28 @@ sums(void)
 	   top[2].key.relfilenode == 9 && top[2].read_share == 3 / 16.0f, "sums of two times");
 }
 
+/* Relation 7 has three quarters of the reads, later one half. */
+static void
+mixes(void)
+{
+	PbpReadCounts counts = {0};
+	PbpReadMix	mix;
+
+	read_of(&counts, 7, 60);
+	read_of(&counts, 8, 20);
+	pbp_mix_of_reads(&counts, &mix);
+	ok(mix.nrelations == 0, "few reads: no mix");
+	read_of(&counts, 7, 240);
+	read_of(&counts, 8, 80);
+	pbp_mix_of_reads(&counts, &mix);
+	ok(mix.nrelations == 2 && mix.relations[0].key.relfilenode == 7 && mix.relations[0].share == 0.75 &&
+	   mix.relations[0].error > 0.07 && mix.relations[0].error < 0.1 && fabs(mix.others) < 1e-9, "the mix of two relations");
+	pbp_fade_read_counts(&counts, 0.5);
+	read_of(&counts, 8, 100);
+	pbp_mix_of_reads(&counts, &mix);
+	ok(counts.reads == 300 && mix.relations[0].share == 0.5 && mix.relations[1].share == 0.5, "older reads fade");
+}
+
 int
 main(void)
 {
@@ -122,6 +144,7 @@ main(void)
 	forks();
 	many();
 	sums();
+	mixes();
 	printf("1..%d\n", tests);
 	return 0;
 }
