@@ -41,6 +41,7 @@
 	PG_MODULE_MAGIC_EXT(.name = "pgbufprobe", .version = PBP_VERSION)
 #else
 #define PBP_MODULE_MAGIC PG_MODULE_MAGIC
+#define pg_noreturn __attribute__((noreturn))
 #endif
 
 #if PG_VERSION_NUM < 190000

@@ -38,7 +38,7 @@ typedef struct PoolSnapshot
 	int64		passes;
 } PoolSnapshot;
 
-static void
+pg_noreturn static void
 report_bad_field(const char *argument, const char *field, const char *wanted)
 {
 	ereport(ERROR,
