@@ -6,6 +6,8 @@ from dataclasses import asdict
 from functools import cache
 from html.parser import HTMLParser
 
+import altair as alt
+import jsonschema
 import pytest
 from artificial import EVIL, NAMES, WIDE, caches, fact, gains, hours, made, report, sizes, unknown_report, verdict
 
@@ -71,8 +73,8 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     text = pages()["page"]
     parsed = Page(text)
     keys = [
-        "decision",
         "hours",
+        "decision",
         "checkup",
         "usage",
         "clock",
@@ -87,7 +89,7 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     specs = json.loads(re.search(r'id="charts">(.*?)</script>', text, re.S)[1])
     places = [attrs["id"] for attrs in parsed.all("div") if attrs.get("class") == "chart"]
     assert list(specs) == places
-    assert places == [f"chart-{name}" for name in ("curve", "hours", "usage-now", "usage-time", "clock", "caches")]
+    assert places == [f"chart-{name}" for name in ("hours", "curve", "usage-now", "usage-time", "clock", "caches")]
     ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -204,14 +206,53 @@ def test_the_first_lines_are_those_of_the_verdict():
     assert first_lines.headline(decided()).badge[0] == "fails"
     assert first_lines.lines(decided()) == (
         ("Users would gain", "34.4 ms (30 to 38.8) of waiting for reads in each second, 5 % of their work"),
-        ("Seen", "23 h 30 min, without the hours of pgbufprobe.decision_skip_hours"),
+        (
+            "Seen",
+            "23 h 30 min, from 2026-11-21 06:00 to 2026-11-22 12:00 UTC, "
+            "without the hours of pgbufprobe.decision_skip_hours",
+        ),
         ("How sure", "sure"),
         ("What to do", "What to do about size."),
+        (
+            "What it costs",
+            "a restart, after which both caches are cold unless pgbufprobe.carry_over is turned on first; "
+            "no memory: the page cache gets 96 MB",
+        ),
         ("Equally good", "96 MB to 120 MB"),
     )
     for name, value in first_lines.lines(decided()):
         assert parsed.text.index(name) < parsed.text.index("Other sizes")
         assert value in parsed.text
+
+
+def test_what_a_change_costs():
+    larger = list(verdict(advised_bytes=288 * MB))
+    kept = [{"name": "pgbufprobe.carry_over", "setting": "on"}]
+    facts = made(report(verdict=fact(larger), settings=fact(kept))).facts
+    assert dict(first_lines.lines(facts))["What it costs"] == (
+        "a restart, after which both caches are restored, and 96 MB of the page cache"
+    )
+    assert "What it costs" not in dict(first_lines.lines(decided(advised_bytes=192 * MB)))
+
+
+def test_host_memory_version_and_start_are_beside_the_name():
+    text = Page(pages()["page"]).text
+    assert "db1.example, 400 MB of memory. PostgreSQL 15.18, running since 2026-11-22 09:00:00 UTC." in text
+    data = report()
+    del data["server"]["host"], data["facts"]["memory"]  # as earlier reports
+    assert page.about(made(data)).startswith("PostgreSQL 15.18, running since")
+
+
+def test_charts_are_those_of_vega_lite():
+    """A page is made without this, since it takes long."""
+    parts = (*hours_part.part(made()), decision.part(made()), *details.parts(made()))
+    charts = [chart for part in parts for chart in part.charts]
+    assert len(charts) == 6
+    for chart in charts:
+        kind = alt.LayerChart if "layer" in chart.spec else alt.Chart
+        kind.from_dict(chart.spec, validate=True)
+    with pytest.raises(jsonschema.ValidationError):
+        alt.Chart.from_dict(charts[0].spec | {"mark": {"type": "no mark"}}, validate=True)
 
 
 def test_keep_look_and_unknown_have_other_first_lines():
