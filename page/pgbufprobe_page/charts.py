@@ -36,6 +36,8 @@ BYTES_LABEL = (
     "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GB' "
     ": format(datum.value / 1048576, '.3~r') + ' MB'"
 )
+# The day at midnight, otherwise the time.
+CLOCK_LABEL = "utcFormat(datum.value, utchours(datum.value) || utcminutes(datum.value) ? '%H:%M' : '%b %d')"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 CONFIG: Spec = {
     "background": "transparent",
@@ -71,7 +73,8 @@ CONFIG: Spec = {
 class Axis:
     """A title with its unit, and the scale. With `order`, the axis shows these names in this order.
 
-    With `sizes`, the scale is logarithmic, and the axis shows these numbers of bytes.
+    With `sizes`, the scale is logarithmic, and the axis shows these numbers of bytes. With `clock`, values are
+    milliseconds since 1970, and the axis shows them as times and days.
     """
 
     title: str
@@ -79,6 +82,7 @@ class Axis:
     log: bool = False
     zero: bool = True
     sizes: tuple[int, ...] = ()
+    clock: bool = False
 
     def channel(self, kind: type, **options: Any) -> Any:
         """Returns the channel alt.X or alt.Y of this axis."""
@@ -90,6 +94,10 @@ class Axis:
             scale = alt.Scale(type="log", domain=[min(self.sizes), max(self.sizes)], nice=False)
             axis = alt.Axis(values=list(self.sizes), labelExpr=BYTES_LABEL, grid=False, labelSeparation=8)
             return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
+        if self.clock:
+            axis = alt.Axis(labelExpr=CLOCK_LABEL, tickCount=12)
+            scale = alt.Scale(type="utc", nice=False)
+            return kind(f"{field}:T", **{"title": self.title, "scale": scale, "axis": axis} | options)
         scale = alt.Scale(type="log") if self.log else alt.Scale(zero=self.zero, nice=True)
         axis = alt.Axis(tickCount=6) if self.log else alt.Axis(tickCount=6, labelExpr=LABEL)
         return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
@@ -299,8 +307,7 @@ def _spans(x: Axis, y: Axis, series: Series, label: str) -> Spec:
     shown = [
         alt.Tooltip("name:N", title="from"),
         alt.Tooltip("label:N", title=label),
-        _tooltip(x, y)[0],
-        _tooltip(x, y)[2],
+        *_tooltip(x, y)[::2],
     ]
     return _shape(bar.encode(tooltip=shown), 220)
 

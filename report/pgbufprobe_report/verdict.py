@@ -35,9 +35,23 @@ def gained(row: Verdict) -> str:
         )
     if saved is None:
         return f"unknown in time; sizes are compared by {row.basis}"
-    text = f"{milliseconds(saved, row.saved_ms_low, row.saved_ms_high)} of waiting for reads in each second"
+    text = (
+        f"{milliseconds(saved, row.saved_ms_low, row.saved_ms_high)} of waiting for reads in each second, all together"
+    )
     # Work is counted when transactions end, so it may be less than the waiting meanwhile.
-    return text if not work or waited is None or work < waited else f"{text}, {percent(saved / work)} of their work"
+    return text if not work or waited is None or work < waited else f"{text}: {percent(saved / work)} of their work"
+
+
+def deciding(seconds: float, hours: list[Hour]) -> list[Hour]:
+    """Returns the last hours that make up the time seen, newest first."""
+    found = []
+    for hour in reversed(hours):
+        if seconds < 1:
+            break
+        if hour.in_decision:
+            found.append(hour)
+            seconds -= hour.seconds
+    return found
 
 
 def seen(row: Verdict, hours: list[Hour]) -> str:
@@ -45,8 +59,9 @@ def seen(row: Verdict, hours: list[Hour]) -> str:
     text = duration(row.seen_seconds) if row.seen_seconds else "no whole hour yet"
     if row.basis is not None and row.basis != BY_HOURS:
         return f"{text}; the recent workload decides"
-    if row.seen_seconds and hours:
-        begun, ended = (datetime.fromisoformat(each.hour) for each in (hours[0], hours[-1]))
+    last = deciding(row.seen_seconds or 0, hours)
+    if last:
+        begun, ended = (datetime.fromisoformat(each.hour) for each in (last[-1], last[0]))
         text += f", from {begun:%Y-%m-%d %H:%M} to {ended + timedelta(hours=1):%Y-%m-%d %H:%M %Z}"
     skips = any(not hour.in_decision for hour in hours)
     return f"{text}, without the hours of pgbufprobe.decision_skip_hours" if skips else text

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import cache
 from html.parser import HTMLParser
 
@@ -205,10 +206,13 @@ def test_the_first_lines_are_those_of_the_verdict():
     assert first_lines.headline(decided()).answer == "Take 96 MB instead of 192 MB"
     assert first_lines.headline(decided()).badge[0] == "fails"
     assert first_lines.lines(decided()) == (
-        ("Users would gain", "34.4 ms (30 to 38.8) of waiting for reads in each second, 5 % of their work"),
+        (
+            "Users would gain",
+            "34.4 ms (30 to 38.8) of waiting for reads in each second, all together: 5 % of their work",
+        ),
         (
             "Seen",
-            "23 h 30 min, from 2026-11-21 06:00 to 2026-11-22 12:00 UTC, "
+            "23 h 30 min, from 2026-11-21 12:00 to 2026-11-22 12:00 UTC, "
             "without the hours of pgbufprobe.decision_skip_hours",
         ),
         ("How sure", "sure"),
@@ -278,12 +282,16 @@ def test_keep_look_and_unknown_have_other_first_lines():
     assert dict(first_lines.lines(unknown))["How sure"] == "unknown"
 
 
+def moment(day, hour):
+    return 1000 * datetime(2026, 11, day, hour, tzinfo=UTC).timestamp()
+
+
 def test_hours_have_their_waiting_and_their_best_size():
     (part,) = hours_part.part(made())
     (chart,) = part.charts
     values = chart.spec["data"]["values"]
     assert len(values) == 29  # one has no times
-    assert [(row["x"], row["y"]) for row in values[:2]] == [(-30, 100), (-28, 102)]
+    assert [(row["x"], row["y"]) for row in values[:2]] == [(moment(21, 6), 100), (moment(21, 8), 102)]
     series = [row["series"] for row in values]
     assert [series.count(name) for name in hours_part.BEST] == [26, 1, 2, 0]
     assert part.tables[0].rows == (
@@ -332,4 +340,5 @@ def test_a_comparison_has_both_sizes_and_the_prediction():
 def test_a_comparison_with_unknown_figures():
     text = Page(compare.render(made(unknown_report()), made(), BUNDLE)).text
     assert "The curve was unknown in at least one of the reports." in text
+    assert "14.82 % of block accesses wait for storage; before, that was unknown." in text
     assert not re.search(r"\b(None|nan|NaN|null)\b", text)
