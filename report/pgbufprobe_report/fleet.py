@@ -102,7 +102,10 @@ def servers(count: int) -> str:
 
 def headline(rows: list[Row]) -> str:
     acts = sum(row.verdict == "act" for row in rows)
-    return f"{acts or 'None'} of {servers(len(rows))} should get another size of shared_buffers"
+    unknown = sum(row.verdict in (UNKNOWN, NO_ANSWER) for row in rows)
+    if acts or not unknown:
+        return f"{acts or 'None'} of {servers(len(rows))} should get another size of shared_buffers"
+    return f"No server is known to need another size of shared_buffers; {unknown} of {number(len(rows))} are unknown"
 
 
 def lines(rows: list[Row]) -> tuple[tuple[str, str], ...]:

@@ -198,6 +198,9 @@ def test_the_first_lines_add_up():
         ("Unknown", "2 servers; their reports have the reason"),
         ("No answer", "1 server"),
     )
+    assert fleet_page.headline(found[2:4]) == (
+        "No server is known to need another size of shared_buffers; 1 of 2 are unknown"
+    )
     assert fleet_page.headline(found[2:3]) == "None of 1 server should get another size of shared_buffers"
 
 
