@@ -22,6 +22,19 @@ from pgbufprobe_report.gather import GatherError, gather
 from pgbufprobe_report.servers import Answered, Source
 from pgbufprobe_report.sparkline import HEIGHT, WIDTH, sparkline
 
+# The cells in which a word is on several lines.
+BROKEN = """cells => cells.filter(cell => {
+  const range = document.createRange();
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode())
+    for (const match of walker.currentNode.data.matchAll(/\\S+/g)) {
+      range.setStart(walker.currentNode, match.index);
+      range.setEnd(walker.currentNode, match.index + match[0].length);
+      if (new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1) return true;
+    }
+  return false;
+}).map(cell => cell.textContent)"""
+
 
 def saved(folder, count):
     """Writes the reports of a fleet, and returns their files."""
@@ -125,7 +138,7 @@ def test_without_javascript_all_rows_are_there_by_time(browser, written):
 
 
 @pytest.mark.parametrize("count", [1, 100])
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, 700, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_is_drawn_without_an_error_or_a_request(browser, tmp_path, count, width, scheme):
     path = tmp_path / "index.html"
@@ -140,7 +153,9 @@ def test_a_page_is_drawn_without_an_error_or_a_request(browser, tmp_path, count,
     wide = page.evaluate("document.documentElement.scrollWidth")
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     seen = len(names(page))
+    tall = page.locator("#servers td:not(.reason)").evaluate_all(BROKEN)
     context.close()
+    assert tall == []
     assert said == []
     assert asked == [path.as_uri()]
     assert wide <= width
