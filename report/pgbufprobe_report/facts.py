@@ -291,6 +291,11 @@ class Server:
     shared_buffers_bytes: int
     host: str | None = None
 
+    @property
+    def release(self) -> str:
+        """The version without what a packager adds."""
+        return self.server_version.split(" ")[0]
+
 
 @dataclass(frozen=True)
 class Fact(Generic[R]):

@@ -65,7 +65,7 @@ def gain(row: Verdict) -> str:
 
 def about(report: Report) -> str:
     server, memory = report.server, report.facts.memory_bytes
-    parts = [server.cluster_name, f"database {server.database}", f"PostgreSQL {server.server_version.split(' ')[0]}"]
+    parts = [server.cluster_name, f"database {server.database}", f"PostgreSQL {server.release}"]
     parts += [f"{size(memory)} of memory"] if memory else []
     return ", ".join(filter(None, [*parts, "standby" if server.standby else ""]))
 

@@ -17,7 +17,7 @@ def about(report: Report) -> str:
     """Returns which server this is."""
     server, memory = report.server, report.facts.memory_bytes
     machine = ", ".join(filter(None, (server.host, f"{size(memory)} of memory" if memory else "")))
-    version = f"PostgreSQL {server.server_version}, running since {moment(server.started_at)}"
+    version = f"PostgreSQL {server.release}, running since {moment(server.started_at)}"
     return ". ".join(
         filter(None, (machine, version, f"Database {server.database}, asked at {moment(report.taken_at)}."))
     )
