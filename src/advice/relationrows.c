@@ -231,11 +231,9 @@ list_candidates(const Relations *relations, Candidate *candidates)
 
 /* True if there is still something to say: what was counted long ago has decayed. */
 static bool
-has_news(const Relations *relations, const RelationRecord *record, uint32_t npages)
+has_news(const Relations *relations, const RelationCounters *counters, uint32_t npages)
 {
-	const RelationCounters *counters = &record->counters;
-
-	return npages > 0 || record->nhidden > 0 || counters->loads / relations->weight >= WORTH_A_ROW ||
+	return npages > 0 || counters->loads / relations->weight >= WORTH_A_ROW ||
 		counters->differing[MISSES_AT_HALF] / relations->weight >= WORTH_A_ROW;
 }
 
@@ -253,7 +251,7 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 	{
 		const RelationRecord *record = &relations->records[candidates[i].number];
 
-		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, record, candidates[i].npages))
+		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, &record->counters, candidates[i].npages))
 		{
 			report->rows[report->nrows].key = record->key;
 			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden, &report->rows[report->nrows++]);
