@@ -4,7 +4,9 @@
 use strict;
 use warnings;
 
+use Encode qw(decode_utf8);
 use IPC::Run;
+use List::Util qw(max);
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
@@ -97,6 +99,7 @@ for my $document (@documents)
 		IPC::Run::run([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($in), '-f', '-' ],
 			'<', \$sql, '>', \$output, '2>', \$errors);
 		is($? >> 8, 0, "$what: runs") or diag($errors);
+		cmp_ok(max(map { length } split /\n/, decode_utf8($output)), '<=', 100, "$what: is not too wide") if $sql =~ /at most 100 columns/;
 		# One of several results may be left out, such as that of pg_sleep().
 		my @shown = columns_in($shown);
 		my %printed = map { join('|', @$_) => 1 } columns_in($output);

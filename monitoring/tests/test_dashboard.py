@@ -1,4 +1,4 @@
-"""The Grafana dashboard: current, consistent with the series and the alerts, and each query has an answer."""
+"""The Grafana dashboards: current, consistent with the series and the alerts, and each query has an answer."""
 
 import itertools
 import json
@@ -16,14 +16,16 @@ from prometheus import get, prometheus
 MONITORING = Path(__file__).resolve().parents[1]
 FOLDER = MONITORING / "grafana"
 DASHBOARD = json.loads((FOLDER / "pgbufprobe.json").read_text())
+FLEET = json.loads((FOLDER / "pgbufprobe-fleet.json").read_text())
 RULES_FILE = MONITORING / "prometheus/rules.yml"
 RULES = [rule for group in yaml.safe_load(RULES_FILE.read_text())["groups"] for rule in group["rules"]]
 QUERIES = yaml.safe_load((MONITORING / "metrics.yaml").read_text())["queries"]
 SERIES = {f"{query['name']}_{column}": query for query in QUERIES for column in query["values"]}
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+ALL_PANELS = [*PANELS, *FLEET["panels"]]
 TARGETS = [
     pytest.param(target["expr"], target["legendFormat"], id=f"{panel['title']}: {target['legendFormat']}")
-    for panel in PANELS
+    for panel in ALL_PANELS
     for target in panel["targets"]
 ]
 VARIABLES = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
@@ -39,9 +41,11 @@ LABELS = {
 }
 
 
-def test_file_is_current():
-    made = subprocess.run([sys.executable, FOLDER / "generate"], capture_output=True, text=True, check=True).stdout
-    assert made == (FOLDER / "pgbufprobe.json").read_text(), "run monitoring/grafana/generate"
+@pytest.mark.parametrize("arguments, file", [([], "pgbufprobe.json"), (["fleet"], "pgbufprobe-fleet.json")])
+def test_file_is_current(arguments, file):
+    command = [sys.executable, FOLDER / "generate", *arguments]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert made == (FOLDER / file).read_text(), "run monitoring/grafana/generate"
 
 
 def test_each_row_is_a_question_of_the_checkup():
@@ -71,34 +75,37 @@ def test_each_variable_is_used():
         assert re.search(rf"\$\{{?{name}\b", text), name
 
 
-def test_ids_are_unique():
-    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+@pytest.mark.parametrize("board", [DASHBOARD, FLEET], ids=["server", "fleet"])
+def test_ids_are_unique(board):
+    ids = [panel["id"] for panel in board["panels"]]
     assert len(set(ids)) == len(ids)
-    for panel in PANELS:
+    for panel in ALL_PANELS:
         refs = [target["refId"] for target in panel["targets"]]
         assert len(set(refs)) == len(refs), panel["title"]
 
 
-def test_panels_do_not_overlap():
+@pytest.mark.parametrize("board", [DASHBOARD, FLEET], ids=["server", "fleet"])
+def test_panels_do_not_overlap(board):
     def cells(panel):
         at = panel["gridPos"]
         return set(itertools.product(range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])))
 
-    for panel in DASHBOARD["panels"]:
+    for panel in board["panels"]:
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
-    for one, other in itertools.combinations(DASHBOARD["panels"], 2):
+    for one, other in itertools.combinations(board["panels"], 2):
         assert not cells(one) & cells(other), (one["title"], other["title"])
 
 
 def test_panels_have_a_unit_and_say_what_to_do():
-    for panel in PANELS:
+    for panel in ALL_PANELS:
         assert panel["fieldConfig"]["defaults"]["unit"] in {"bytes", "s", "percentunit", "short", "none"}
         assert panel["description"].endswith("."), panel["title"]
 
 
 def test_overrides_name_columns():
-    for panel in PANELS:
+    for panel in ALL_PANELS:
         columns = {target["refId"] for target in panel["targets"]}
+        columns |= {"instance"} if panel in FLEET["panels"] else set()
         for override in panel["fieldConfig"]["overrides"]:
             assert override["matcher"]["options"] in columns
             for setting in override["properties"]:
@@ -174,6 +181,60 @@ def test_curve_marks_the_sizes(ask):
     assert column["today"] == {"1": 0.125}
     assert column["advised"] == {"0.5": 0.0625}
     assert column["does not fit"] == {"0.5": 0, "1": 0, "2": 0, "4": 1}
+
+
+THREE = {
+    "small": {"act": 1, "sure": 1, "today": 128, "advised": 256, "equal_from": 192, "saved": 0.25},
+    "keep": {"fine": 1, "sure": 0, "today": 128, "advised": 128, "equal_from": 96},
+    "unknown": {"unknown": 1, "sure": 0, "today": 128},
+}
+
+
+def three(_):
+    """The text of an exporter about three instances."""
+    for instance, found in THREE.items():
+        for word in ("fine", "look", "act", "unknown", "sure"):
+            yield f'pgbufprobe_verdict_{word}{{instance="{instance}"}} {found.get(word, 0)}\n'
+        for size in ("today", "advised", "equal_from"):
+            if size in found:
+                yield f'pgbufprobe_verdict_{size}_bytes{{instance="{instance}"}} {found[size] * 2**20}\n'
+        if "saved" in found:
+            for end in ("", "_low", "_high"):
+                yield f'pgbufprobe_verdict_saved_seconds_per_second{end}{{instance="{instance}"}} {found["saved"]}\n'
+
+
+def test_the_fleet_has_a_row_for_each_instance(tmp_path):
+    with prometheus(tmp_path, three) as (address, _):
+
+        def column(expr, label="instance"):
+            query = urllib.parse.urlencode({"query": expr.replace("$cluster", ".*")})
+            reply = get(f"http://{address}/api/v1/query?{query}")
+            result = json.loads(reply)["data"]["result"] if reply else []
+            return {sample["metric"].get(label): float(sample["value"][1]) for sample in result}
+
+        *sums, table = FLEET["panels"]
+        columns = {target["refId"]: target["expr"] for target in table["targets"]}
+        deadline = time.monotonic() + 30
+        while len(column(columns["verdict"])) < 3 or "small" not in column(columns["could give back"]):
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+        assert column(columns["verdict"]) == {"small": 3, "keep": 1, "unknown": 0}
+        assert column(columns["another size"]) == {"small": 1, "keep": 0}
+        assert column(columns["gain"]) == column(columns["at least"]) | {"keep": 0} == {"small": 0.25, "keep": 0}
+        assert column(columns["could give back"]) == {"small": 0, "keep": 32 * 2**20}
+        totals = {
+            target["legendFormat"]: column(target["expr"]).get(None) for panel in sums for target in panel["targets"]
+        }
+        assert totals == {"unknown": 1, "fine": 1, "look": 0, "act": 1} | {
+            "sure": 0.25,
+            "perhaps": 0,
+            "memory": 32 * 2**20,
+        }
+
+
+def test_the_table_of_the_fleet_leads_to_the_dashboard_of_a_server():
+    text = json.dumps(FLEET["panels"][-1])
+    assert f"/d/{DASHBOARD['uid']}?var-instance=" in text
 
 
 def dict_of(answer):

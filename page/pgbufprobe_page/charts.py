@@ -10,11 +10,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import altair as alt
+from altair.utils import schemapi
 
 from pgbufprobe_page.model import Spec
+
+# Tests validate the charts. To do so for each chart of each page would take most of the time.
+schemapi.DEBUG_MODE = False
 
 Row = dict[str, Any]
 
@@ -31,6 +36,8 @@ BYTES_LABEL = (
     "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GB' "
     ": format(datum.value / 1048576, '.3~r') + ' MB'"
 )
+# The day at midnight, otherwise the time.
+CLOCK_LABEL = "utcFormat(datum.value, utchours(datum.value) || utcminutes(datum.value) ? '%H:%M' : '%b %d')"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 CONFIG: Spec = {
     "background": "transparent",
@@ -66,7 +73,8 @@ CONFIG: Spec = {
 class Axis:
     """A title with its unit, and the scale. With `order`, the axis shows these names in this order.
 
-    With `sizes`, the scale is logarithmic, and the axis shows these numbers of bytes.
+    With `sizes`, the scale is logarithmic, and the axis shows these numbers of bytes. With `clock`, values are
+    milliseconds since 1970, and the axis shows them as times and days.
     """
 
     title: str
@@ -74,6 +82,7 @@ class Axis:
     log: bool = False
     zero: bool = True
     sizes: tuple[int, ...] = ()
+    clock: bool = False
 
     def channel(self, kind: type, **options: Any) -> Any:
         """Returns the channel alt.X or alt.Y of this axis."""
@@ -85,6 +94,10 @@ class Axis:
             scale = alt.Scale(type="log", domain=[min(self.sizes), max(self.sizes)], nice=False)
             axis = alt.Axis(values=list(self.sizes), labelExpr=BYTES_LABEL, grid=False, labelSeparation=8)
             return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
+        if self.clock:
+            axis = alt.Axis(labelExpr=CLOCK_LABEL, tickCount=12)
+            scale = alt.Scale(type="utc", nice=False)
+            return kind(f"{field}:T", **{"title": self.title, "scale": scale, "axis": axis} | options)
         scale = alt.Scale(type="log") if self.log else alt.Scale(zero=self.zero, nice=True)
         axis = alt.Axis(tickCount=6) if self.log else alt.Axis(tickCount=6, labelExpr=LABEL)
         return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
@@ -117,21 +130,36 @@ class Series:
         return [kind("series:N", sort=list(self.names))] if len(self.names) > 1 else []
 
 
-def _chart(rows: Sequence[Row]) -> alt.Chart:
-    return alt.Chart(alt.Data(values=list(rows)))
+ROWS = "rows:"
 
 
-def _spec(chart: alt.Chart | alt.LayerChart, rows: Sequence[Row], height: int) -> Spec:
-    longest = max((len(str(row["series"])) for row in rows), default=0)
-    chart = chart.properties(
-        width="container",
-        height=height,
-        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-        usermeta={"longest": longest},  # page.js needs it for the legend
-    )
-    spec: Spec = chart.to_dict()
+def _chart(name: str = "") -> alt.Chart:
+    """Returns a chart of rows that _spec fills in, so that charts that differ in rows alone are made once."""
+    return alt.Chart(alt.NamedData(name=ROWS + name))
+
+
+def _shape(chart: alt.Chart | alt.LayerChart, height: int) -> Spec:
+    """Returns the specification of a chart without its rows."""
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+    spec: Spec = chart.properties(width="container", height=height, autosize=fit).to_dict(validate=False)
     del spec["$schema"]  # an address
     return spec | {"config": CONFIG}
+
+
+def _filled(part: Any, rows: dict[str, Sequence[Row]]) -> Any:
+    """Returns a part of a specification with its rows in place."""
+    if isinstance(part, dict):
+        name = part.get("name", "")
+        if name.startswith(ROWS):
+            return {"values": list(rows[name.removeprefix(ROWS)])}
+        return {key: _filled(value, rows) for key, value in part.items()}
+    return [_filled(each, rows) for each in part] if isinstance(part, list) else part
+
+
+def _spec(shape: Spec, rows: Sequence[Row], **others: Sequence[Row]) -> Spec:
+    longest = max((len(str(row["series"])) for row in rows), default=0)
+    filled: Spec = _filled(shape, {"": rows} | others)
+    return filled | {"usermeta": {"longest": longest}}  # page.js needs it for the legend
 
 
 def _tooltip(x: Axis, y: Axis, extra: Sequence[str] = ()) -> list[alt.Tooltip]:
@@ -153,31 +181,33 @@ def _differ(rows: Sequence[Row]) -> bool:
     return any(row.get("low") != row.get("high") for row in rows)
 
 
-def lines(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
-    """Rows have low and high if trials differ."""
-    base = _chart(rows).encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
+@cache
+def _lines(x: Axis, y: Axis, series: Series, height: int, differ: bool) -> Spec:
+    base = _chart().encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
     spread = base.transform_filter("isValid(datum.low) && datum.low != datum.high")
     points = base.mark_point(filled=True, size=70, opacity=1)
-    layers = _spread(spread, y, opacity=0.6) if _differ(rows) else []
+    layers = _spread(spread, y, opacity=0.6) if differ else []
     layers.append(base.mark_line(strokeWidth=2).encode(series.dash()))
     layers.append(points.encode(series.shape(), tooltip=_tooltip(x, y, ("low", "high"))))
-    return _spec(alt.layer(*layers), rows, height)
+    return _shape(alt.layer(*layers), height)
 
 
-def _marker(x: float, text: str, axis: Axis, line: int) -> list[alt.Chart]:
-    """Returns a vertical rule with its name, on the side where there is more room."""
-    base = _chart([{"x": x, "text": text}]).encode(axis.channel(alt.X))
-    left = x * x > min(axis.sizes) * max(axis.sizes)
+def lines(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
+    """Rows have low and high if trials differ."""
+    return _spec(_lines(x, y, series, height, _differ(rows)), rows)
+
+
+def _marker(name: str, axis: Axis, line: int, left: bool) -> list[alt.Chart]:
+    """Returns a vertical rule with its text."""
+    base = _chart(name).encode(axis.channel(alt.X))
     place = {"align": "right", "dx": -5} if left else {"align": "left", "dx": 5}
     label = base.mark_text(baseline="top", y=2 + 15 * line, fontSize=12, fontWeight="bold", fill="var(--ink)", **place)
     return [base.mark_rule(stroke="var(--ink)", strokeDash=[5, 4], strokeWidth=1.5), label.encode(alt.Text("text:N"))]
 
 
-def curve(
-    rows: Sequence[Row], x: Axis, y: Axis, series: Series, markers: dict[str, float], grey: float | None = None
-) -> Spec:
-    """Draws lines over sizes with bands from low to high, and markers. Sizes from `grey` on are greyed out."""
-    base = _chart(rows).encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
+@cache
+def _curve(x: Axis, y: Axis, series: Series, lefts: tuple[bool, ...], grey: bool) -> Spec:
+    base = _chart().encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
     band = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.22)
     line = base.mark_line(strokeWidth=2.5)
     points = base.mark_point(filled=True, size=60, opacity=1)
@@ -188,26 +218,42 @@ def curve(
         line.encode(series.dash()),
         points.encode(series.shape(), tooltip=shown),
     ]
-    if grey is not None:
-        ends = _chart([{"x": grey, "end": max(x.sizes)}]).encode(x.channel(alt.X), alt.X2("end"))
+    if grey:
+        ends = _chart("grey").encode(x.channel(alt.X), alt.X2("end"))
         layers.insert(0, ends.mark_rect(fill="var(--s0)", opacity=0.45))
-    for number, (text, place) in enumerate(markers.items()):
-        layers += _marker(place, text, x, number)
-    spec = _spec(alt.layer(*layers), rows, 320)
+    for number, left in enumerate(lefts):
+        layers += _marker(f"marker{number}", x, number, left)
     # The legend would take over how faint the bands are.
-    return spec | {"config": CONFIG | {"legend": CONFIG["legend"] | {"symbolOpacity": 1}}}
+    return _shape(alt.layer(*layers), 320) | {"config": CONFIG | {"legend": CONFIG["legend"] | {"symbolOpacity": 1}}}
+
+
+def curve(
+    rows: Sequence[Row], x: Axis, y: Axis, series: Series, markers: dict[str, float], grey: float | None = None
+) -> Spec:
+    """Draws lines over sizes with bands from low to high, and markers. Sizes from `grey` on are greyed out."""
+    first, last = min(x.sizes), max(x.sizes)
+    others = {f"marker{number}": [{"x": at, "text": text}] for number, (text, at) in enumerate(markers.items())}
+    # The text of a marker is on the side where there is more room.
+    lefts = tuple(at * at > first * last for at in markers.values())
+    others["grey"] = [{"x": grey, "end": last}]
+    return _spec(_curve(x, y, series, lefts, grey is not None), rows, **others)
+
+
+@cache
+def _areas(x: Axis, y: Axis, names: tuple[str, ...], palette: tuple[str, ...]) -> Spec:
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(palette)), sort=list(names))
+    area = _chart().mark_area(strokeWidth=0.5, stroke="var(--paper)")
+    area = area.encode(x.channel(alt.X), y.channel(alt.Y, stack="zero"), colour, alt.Order("place:Q"))
+    return _shape(area.encode(tooltip=_tooltip(x, y)), 220)
 
 
 def areas(rows: Sequence[Row], x: Axis, y: Axis, names: Sequence[str], palette: Sequence[str]) -> Spec:
     """Draws stacked areas, the first name at the bottom. Rows have the position of their series as `place`."""
-    colour = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(palette)), sort=list(names))
-    area = _chart(rows).mark_area(strokeWidth=0.5, stroke="var(--paper)")
-    area = area.encode(x.channel(alt.X), y.channel(alt.Y, stack="zero"), colour, alt.Order("place:Q"))
-    return _spec(area.encode(tooltip=_tooltip(x, y)), rows, 220)
+    return _spec(_areas(x, y, tuple(names), tuple(palette)), rows)
 
 
-def _dots(rows: Sequence[Row], x: Axis, y: Axis, series: Series, size: int) -> alt.Chart:
-    chart = _chart(rows).mark_point(filled=True, size=size, opacity=0.75)
+def _dots(x: Axis, y: Axis, series: Series, size: int) -> alt.Chart:
+    chart = _chart().mark_point(filled=True, size=size, opacity=0.75)
     chart = chart.encode(x.channel(alt.X), y.channel(alt.Y), series.colour(), series.shape(), tooltip=_tooltip(x, y))
     if x.order is not None:
         return chart.encode(*series.side_by_side(alt.XOffset))
@@ -218,7 +264,7 @@ def _dots(rows: Sequence[Row], x: Axis, y: Axis, series: Series, size: int) -> a
 
 def dots(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260, size: int = 60) -> Spec:
     """Draws one mark for each row. On an ordered axis, the series are side by side."""
-    return _spec(_dots(rows, x, y, series, size), rows, height)
+    return _spec(_shape(_dots(x, y, series, size), height), rows)
 
 
 def proportional_line(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
@@ -230,43 +276,50 @@ def proportional_line(rows: Sequence[Row], x: Axis, y: Axis, series: Series, hei
             slope = statistics.median(cost / amount for amount, cost in points)
             widest = max(amount for amount, _ in points)
             ends += [{"x": 0, "y": 0, "series": name}, {"x": widest, "y": slope * widest, "series": name}]
-    line = _chart(ends).mark_line(strokeWidth=1.5, opacity=0.8)
+    line = _chart("ends").mark_line(strokeWidth=1.5, opacity=0.8)
     line = line.encode(x.channel(alt.X), y.channel(alt.Y), series.colour(), series.dash())
-    return _spec(alt.layer(line, _dots(rows, x, y, series, 60)), rows, height)
+    return _spec(_shape(alt.layer(line, _dots(x, y, series, 60)), height), rows, ends=ends)
 
 
-def bars(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
-    """Draws bars side by side with their labels, and a rule from the lowest to the highest trial."""
-    rows = [{**row, "top": max(row["y"], row.get("high", row["y"]))} for row in rows]
-    base = _chart(rows).encode(x.channel(alt.X), y.channel(alt.Y), *series.side_by_side(alt.XOffset))
+@cache
+def _bars(x: Axis, y: Axis, series: Series, height: int, differ: bool) -> Spec:
+    base = _chart().encode(x.channel(alt.X), y.channel(alt.Y), *series.side_by_side(alt.XOffset))
     bar = base.mark_bar(stroke="var(--ink)", strokeWidth=0.5, cornerRadiusEnd=2)
     label = base.mark_text(dy=-6, baseline="bottom", fontSize=11, fill="var(--ink)")
     layers = [
         bar.encode(series.colour(), tooltip=_tooltip(x, y)),
         label.encode(alt.Y("top:Q", title=y.title), alt.Text("label:N")),
-        *(_spread(base, y, stroke="var(--ink)") if _differ(rows) else []),
+        *(_spread(base, y, stroke="var(--ink)") if differ else []),
     ]
-    return _spec(alt.layer(*layers), rows, height)
+    return _shape(alt.layer(*layers), height)
 
 
-def spans(rows: Sequence[Row], x: Axis, y: Axis, series: Series, label: str) -> Spec:
-    """Draws a bar from x to `end` for each row, with its name and its label, whose title is `label`."""
-    rows = [{**row, "base": 0} for row in rows]
-    bar = _chart(rows).mark_rect(stroke="var(--paper)", strokeWidth=0.5)
+def bars(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 260) -> Spec:
+    """Draws bars side by side with their labels, and a rule from the lowest to the highest trial."""
+    rows = [{**row, "top": max(row["y"], row.get("high", row["y"]))} for row in rows]
+    return _spec(_bars(x, y, series, height, _differ(rows)), rows)
+
+
+@cache
+def _spans(x: Axis, y: Axis, series: Series, label: str) -> Spec:
+    bar = _chart().mark_rect(stroke="var(--paper)", strokeWidth=0.5)
     bar = bar.encode(x.channel(alt.X), alt.X2("end"), y.channel(alt.Y), alt.Y2("base"), series.colour())
     shown = [
         alt.Tooltip("name:N", title="from"),
         alt.Tooltip("label:N", title=label),
-        _tooltip(x, y)[0],
-        _tooltip(x, y)[2],
+        *_tooltip(x, y)[::2],
     ]
-    return _spec(bar.encode(tooltip=shown), rows, 220)
+    return _shape(bar.encode(tooltip=shown), 220)
 
 
-def stacks(rows: Sequence[Row], x: Axis, y: Axis, series: Series, bar: int = 30) -> Spec:
-    """Draws horizontal stacked bars in the order of `place`. Parts that are `wide` show their labels."""
-    assert y.order is not None
-    base = _chart(rows).encode(y.channel(alt.Y, title=None), alt.Order("place:Q"))
+def spans(rows: Sequence[Row], x: Axis, y: Axis, series: Series, label: str) -> Spec:
+    """Draws a bar from x to `end` for each row, with its name and its label, whose title is `label`."""
+    return _spec(_spans(x, y, series, label), [{**row, "base": 0} for row in rows])
+
+
+@cache
+def _stacks(x: Axis, y: Axis, series: Series, height: int) -> Spec:
+    base = _chart().encode(y.channel(alt.Y, title=None), alt.Order("place:Q"))
     part = base.mark_bar(stroke="var(--paper)", strokeWidth=1.5)
     label = base.transform_filter("datum.wide").mark_text(fontSize=11, fontWeight="bold", fill="var(--paper)")
     tooltip = [
@@ -278,4 +331,10 @@ def stacks(rows: Sequence[Row], x: Axis, y: Axis, series: Series, bar: int = 30)
         part.encode(x.channel(alt.X, stack="zero"), series.colour(), tooltip=tooltip),
         label.encode(x.channel(alt.X, stack="zero", bandPosition=0.5), alt.Text("label:N"), alt.Detail("series:N")),
     ]
-    return _spec(alt.layer(*layers), rows, bar * len(y.order) + 20)
+    return _shape(alt.layer(*layers), height)
+
+
+def stacks(rows: Sequence[Row], x: Axis, y: Axis, series: Series, bar: int = 30) -> Spec:
+    """Draws horizontal stacked bars in the order of `place`. Parts that are `wide` show their labels."""
+    assert y.order is not None
+    return _spec(_stacks(x, y, series, bar * len(y.order) + 20), rows)

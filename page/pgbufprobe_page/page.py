@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def asset(name: str) -> str:
     return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
+@cache
 def vega_bundle() -> str:
     """Returns Vega, Vega-Lite and Vega-Embed as one script.
 
@@ -47,6 +49,7 @@ def vega_bundle() -> str:
     return text
 
 
+@cache
 def script_text(text: str) -> Markup:
     """Returns the text of a script, changed so that it cannot end its own element."""
     return Markup(re.sub(r"<(/script|!--)", lambda match: "\\x3c" + match[1], text, flags=re.IGNORECASE))
@@ -58,6 +61,7 @@ def script_specs(charts: Sequence[Chart]) -> Markup:
     return Markup("{" + text.replace("<", "\\u003c").replace(">", "\\u003e") + "}")
 
 
+@cache
 def environment(package: str) -> Environment:
     """Returns the templates of a package and of this one, with all values escaped."""
     made = Environment(

@@ -40,15 +40,15 @@ def parser() -> argparse.ArgumentParser:
 class Progress:
     """One line that is rewritten on a terminal, and nothing elsewhere."""
 
-    def __init__(self, out: TextIO = sys.stderr):
-        self.out = out
+    def __init__(self, name: str = "report", out: TextIO = sys.stderr):
+        self.name, self.out = name, out
         self.live = out.isatty()
 
     def show(self, text: str) -> None:
         if self.live:
             # A wrapped line could not be rewritten.
             room = shutil.get_terminal_size().columns - 1
-            line = "".join(c if c.isprintable() else "?" for c in f"report: {text}" if text)[:room]
+            line = "".join(c if c.isprintable() else "?" for c in f"{self.name}: {text}" if text)[:room]
             print("\r" + line + "\x1b[K", end="", file=self.out, flush=True)
 
 

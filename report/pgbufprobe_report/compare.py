@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pgbufprobe_page import Chart
 from pgbufprobe_page.charts import Axis, Series, curve
-from pgbufprobe_page.formatting import number, percent, size
+from pgbufprobe_page.formatting import MISSING, number, percent, size
 from pgbufprobe_report import decision, page
 from pgbufprobe_report.decision import READS, WAITS
 from pgbufprobe_report.facts import Answer, Cached, Prediction, Ratios, Report
@@ -55,6 +55,8 @@ def headline(before: Report, after: Report) -> Answer:
         if was is not None and now is not None:
             text = f"{sizes}: {percent(now)} of block accesses {what}, instead of {percent(was)}."
             verdict = "fine" if now <= was else "look"
+        elif now is not None and verdict == UNKNOWN:
+            text = f"{sizes}: {percent(now)} of block accesses {what}; before, that was unknown."
     text = f"{text} {held(predicted(before, after))}".rstrip()
     return Answer("size", "What did the change do?", text, None, verdict, None)
 
@@ -97,7 +99,7 @@ def figures(before: Report, after: Report) -> Part:
         if one == two:
             (unknown if one is None else same).append(name)
             continue
-        change = UNKNOWN if one is None or two is None else f"× {two / one:.3g}" if one else "from 0"
+        change = MISSING if one is None or two is None else f"× {two / one:.3g}" if one else "from 0"
         rows.append((name, known(one, form), known(two, form), change))
     columns = [("Figure", False), ("Before", True), ("After", True), ("Change", True)]
     made = tables(table("Figures", columns, rows))

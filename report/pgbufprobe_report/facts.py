@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from types import UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -62,6 +63,14 @@ class Hour:
     read_ms_per_second: float | None
     best_bytes: int | None
     saved_ms_per_second: float | None
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """Who takes memory. The row "total" is the memory of the machine, or of the tightest memory cgroup."""
+
+    consumer: str
+    today_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -280,6 +289,12 @@ class Server:
     started_at: str
     block_bytes: int
     shared_buffers_bytes: int
+    host: str | None = None
+
+    @property
+    def release(self) -> str:
+        """The version without what a packager adds."""
+        return self.server_version.split(" ")[0]
 
 
 @dataclass(frozen=True)
@@ -322,6 +337,7 @@ class Facts:
     pool: Fact[Pooled]
     caches: Fact[Cached]
     maps: Fact[Map]
+    memory: Fact[Consumer] = Fact("pgbufprobe_memory_plan()", None, None, [], 0.0)  # not in earlier reports
 
     @property
     def today(self) -> Size | None:
@@ -331,6 +347,11 @@ class Facts:
     def database(self) -> Cached | None:
         """What both caches hold of the whole database: the row without a relation."""
         return next((row for row in self.caches.found if row.oid is None), None)
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory that the server may use."""
+        return next((row.today_bytes for row in self.memory.found if row.consumer == "total"), None)
 
     @property
     def decided(self) -> Verdict | None:
@@ -380,8 +401,13 @@ def parsed(kind: Any, value: Any, name: str = "it") -> Any:
     return value
 
 
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 def _object(kind: Any, arguments: tuple[Any, ...], value: dict[str, Any], name: str) -> Any:
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     found = {}
     for field in fields(kind):
         hint = hints[field.name]

@@ -6,13 +6,19 @@ All queries run in one read-only transaction and within SECONDS. What cannot be 
 from __future__ import annotations
 
 import json
+import os
+import platform
+import socket
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Composable, Identifier, Literal
 from psycopg.types.json import set_json_loads
 
@@ -23,7 +29,9 @@ R = TypeVar("R")
 Show = Callable[[str], None]
 
 FORMAT = 1
+CONNECT_SECONDS = 5  # unless the connection string says otherwise
 SECONDS = 4.0  # of all queries together
+SPARE_SECONDS = 4.0  # after which a server that cancels no query is left
 RELATIONS = 20
 MAPS = 8
 CELLS = 96  # of a map
@@ -67,7 +75,7 @@ SELECT version(), current_setting('server_version') AS server_version, e.extvers
        pg_is_in_recovery() AS standby, pg_postmaster_start_time() AS started_at,
        current_setting('block_size')::bigint AS block_bytes,
        (SELECT setting::bigint FROM pg_settings WHERE name = 'shared_buffers') * current_setting('block_size')::bigint
-           AS shared_buffers_bytes
+           AS shared_buffers_bytes, host(inet_server_addr()) AS host
 FROM pg_extension AS e, pg_database AS d
 WHERE e.extname = 'pgbufprobe' AND d.datname = current_database()"""
 
@@ -119,6 +127,7 @@ QUERIES: dict[str, Query[Any]] = {
                r.seconds_per_pass
         FROM {x}.pgbufprobe_clock() AS c, {x}.pgbufprobe_clock_rate('500 ms'::interval) AS r""",
     ),
+    "memory": function(facts.Consumer, "pgbufprobe_memory_plan"),
     "settings": Query(
         facts.Setting,
         "pg_settings",
@@ -250,6 +259,31 @@ def _maps(session: Session, caches: Fact[facts.Cached], values: dict[str, Compos
     return Fact(MAP.call, rows, None, [], round(seconds, 3))
 
 
+def _host(connection: psycopg.Connection, server: Server) -> str | None:
+    """Returns the name by which the server was found; by a socket, that of this machine."""
+    name = connection.info.host
+    return platform.node() if name.startswith(("/", "@")) else name or server.host
+
+
+@contextmanager
+def _limited(connection: psycopg.Connection, seconds: float) -> Iterator[threading.Event]:
+    """Cuts the connection after a time, and sets the event. A server that hangs cancels no statement."""
+    cut = threading.Event()
+
+    def end() -> None:
+        cut.set()
+        with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as copy:
+            copy.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield cut
+    finally:
+        timer.cancel()
+
+
 def _gather(connection: psycopg.Connection, show: Show) -> Report:
     with connection.transaction():
         session = Session(connection)
@@ -260,6 +294,7 @@ def _gather(connection: psycopg.Connection, show: Show) -> Report:
                 "run CREATE EXTENSION pgbufprobe there, or name another database"
             )
         (server,) = session.rows(Server, SERVER)
+        server = replace(server, host=_host(connection, server))
         sampled = _sampled(session, server)
         values = {"x": Identifier(extensions[0].schema), "block": Literal(server.block_bytes)}
         values |= {name: SQL(f"{fraction}::float8") for name, fraction in vars(sampled).items()}
@@ -277,12 +312,15 @@ def gather(dsn: str, show: Show = lambda text: None) -> Report:
     """Asks the server of a connection string. `show` is told what comes next."""
     show("connecting")
     try:
-        connection = psycopg.connect(dsn, fallback_application_name="pgbufprobe report")
-    except psycopg.Error as error:
+        given = conninfo_to_dict(dsn).get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT")
+        wait = int(float(given)) if given else CONNECT_SECONDS
+        connection = psycopg.connect(dsn, fallback_application_name="pgbufprobe report", connect_timeout=wait)
+    except (psycopg.Error, ValueError) as error:
         raise GatherError(str(error).strip()) from None
-    with connection:
+    with _limited(connection, SECONDS + SPARE_SECONDS) as cut, connection:
         connection.read_only = True
         try:
             return _gather(connection, show)
-        except psycopg.Error as error:
-            raise GatherError(str(error).strip()) from None
+        except (psycopg.Error, GatherError) as error:
+            late = f"the server did not answer within {SECONDS + SPARE_SECONDS:g} s"
+            raise GatherError(late if cut.is_set() else str(error).strip()) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from pgbufprobe_page import Chart
 from pgbufprobe_page.charts import Axis, Row, Series, spans
@@ -12,6 +12,7 @@ from pgbufprobe_report.view import UNKNOWN, Part, known, measured, table, tables
 
 # Which size would have been best, with the position in the palette.
 BEST = {"the size was best": 0, "a larger one was better": 1, "a smaller one was better": 2, UNKNOWN: 4}
+HOUR = 3_600_000  # milliseconds
 SAME, LARGER, SMALLER = list(BEST)[:3]
 
 
@@ -25,13 +26,13 @@ def best(row: Hour) -> str:
 
 def points(report: Report) -> list[Row]:
     """Returns a bar for each hour in which waiting is known."""
-    taken = datetime.fromisoformat(report.taken_at)
     made = []
     for row in report.facts.hours.found:
         begun = datetime.fromisoformat(row.hour)
         if row.read_ms_per_second is not None:
-            x = round((begun - taken).total_seconds() / 3600, 2)
-            of = {"x": x, "end": x + 1, "y": row.read_ms_per_second, "series": best(row)}
+            # The chart shows times as UTC.
+            x = round(begun.replace(tzinfo=UTC).timestamp() * 1000)
+            of = {"x": x, "end": x + HOUR, "y": row.read_ms_per_second, "series": best(row)}
             made.append(of | {"name": f"{begun:%Y-%m-%d %H:%M}", "label": known(row.best_bytes, size)})
     return made
 
@@ -42,7 +43,8 @@ def chart(report: Report) -> tuple[Chart, ...]:
         return ()
     names = tuple(name for name in BEST if any(row["series"] == name for row in rows))
     series = Series(names, tuple(BEST[name] for name in names))
-    spec = spans(rows, Axis("hours before this report", zero=False), Axis("ms in each second"), series, "best size")
+    zone = datetime.fromisoformat(report.facts.hours.found[-1].hour).strftime("%Z")
+    spec = spans(rows, Axis(f"time, {zone}", clock=True), Axis("ms in each second"), series, "best size")
     caption = "Time that all sessions together waited, and whether another size would have been better in that hour."
     return (Chart("Waiting for reads, by hour", caption, spec, wide=True, name="chart-hours"),)
 

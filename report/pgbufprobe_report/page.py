@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pgbufprobe_page import render as render_page
+from pgbufprobe_page.formatting import size
 from pgbufprobe_report import decision, details, hours, verdict
 from pgbufprobe_report.facts import Answer, Report
 from pgbufprobe_report.view import Part, moment
@@ -12,6 +13,16 @@ def title(report: Report) -> str:
     return f"shared_buffers of {report.server.cluster_name or report.server.database}"
 
 
+def about(report: Report) -> str:
+    """Returns which server this is."""
+    server, memory = report.server, report.facts.memory_bytes
+    machine = ", ".join(filter(None, (server.host, f"{size(memory)} of memory" if memory else "")))
+    version = f"PostgreSQL {server.release}, running since {moment(server.started_at)}"
+    return ". ".join(
+        filter(None, (machine, version, f"Database {server.database}, asked at {moment(report.taken_at)}."))
+    )
+
+
 def show(
     name: str,
     first: Answer,
@@ -19,15 +30,15 @@ def show(
     parts: tuple[Part, ...],
     bundle: str,
     about: str,
+    back: str = "",
 ) -> str:
-    """Renders parts below the first answer and its lines. `bundle` replaces the chart library."""
+    """Renders parts below the first answer and its lines. `bundle` replaces the chart library, `back` is a link."""
     charts = tuple(chart for part in parts for chart in part.charts)
-    values = {"title": name, "first": first, "lines": lines, "parts": parts, "about": about}
+    values = {"title": name, "first": first, "lines": lines, "parts": parts, "about": about, "back": back}
     return render_page(__package__, "page.html.j2", charts, bundle, **values)
 
 
-def render(report: Report, bundle: str = "") -> str:
-    server, facts = report.server, report.facts
-    about = f"PostgreSQL {server.server_version}, database {server.database}, {moment(report.taken_at)}."
-    parts = (decision.part(report), *hours.part(report), *details.parts(report))
-    return show(title(report), verdict.headline(facts), verdict.lines(facts), parts, bundle, about)
+def render(report: Report, bundle: str = "", back: str = "") -> str:
+    facts = report.facts
+    parts = (*hours.part(report), decision.part(report), *details.parts(report))
+    return show(title(report), verdict.headline(facts), verdict.lines(facts), parts, bundle, about(report), back)

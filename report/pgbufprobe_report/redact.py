@@ -36,8 +36,7 @@ def _row(row: R) -> R:
         new["relation"] = f"relation {row.oid}"
     if isinstance(row, AnyFork | Server) and row.database is not None:
         new["database"] = f"database {row.database_oid}"
-    if found.get("cluster_name"):
-        new["cluster_name"] = "withheld"
+    new |= {key: "withheld" for key in ("cluster_name", "host") if found.get(key)}
     if found.get("unknown"):
         new["unknown"] = _reason(found["sqlstate"])
     return replace(row, **new)  # type: ignore[type-var]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from pgbufprobe_page.formatting import duration, percent, size
 from pgbufprobe_report.facts import Answer, Facts, Hour, Verdict
 from pgbufprobe_report.view import UNKNOWN, measured, milliseconds
@@ -33,9 +35,23 @@ def gained(row: Verdict) -> str:
         )
     if saved is None:
         return f"unknown in time; sizes are compared by {row.basis}"
-    text = f"{milliseconds(saved, row.saved_ms_low, row.saved_ms_high)} of waiting for reads in each second"
+    text = (
+        f"{milliseconds(saved, row.saved_ms_low, row.saved_ms_high)} of waiting for reads in each second, all together"
+    )
     # Work is counted when transactions end, so it may be less than the waiting meanwhile.
-    return text if not work or waited is None or work < waited else f"{text}, {percent(saved / work)} of their work"
+    return text if not work or waited is None or work < waited else f"{text}: {percent(saved / work)} of their work"
+
+
+def deciding(seconds: float, hours: list[Hour]) -> list[Hour]:
+    """Returns the last hours that make up the time seen, newest first."""
+    found = []
+    for hour in reversed(hours):
+        if seconds < 1:
+            break
+        if hour.in_decision:
+            found.append(hour)
+            seconds -= hour.seconds
+    return found
 
 
 def seen(row: Verdict, hours: list[Hour]) -> str:
@@ -43,8 +59,24 @@ def seen(row: Verdict, hours: list[Hour]) -> str:
     text = duration(row.seen_seconds) if row.seen_seconds else "no whole hour yet"
     if row.basis is not None and row.basis != BY_HOURS:
         return f"{text}; the recent workload decides"
+    last = deciding(row.seen_seconds or 0, hours)
+    if last:
+        begun, ended = (datetime.fromisoformat(each.hour) for each in (last[-1], last[0]))
+        text += f", from {begun:%Y-%m-%d %H:%M} to {ended + timedelta(hours=1):%Y-%m-%d %H:%M %Z}"
     skips = any(not hour.in_decision for hour in hours)
     return f"{text}, without the hours of pgbufprobe.decision_skip_hours" if skips else text
+
+
+def costs(facts: Facts, row: Verdict) -> str:
+    """Returns what it costs to take the advised size: a restart, and memory of the page cache."""
+    keeps = next((each.setting == "on" for each in facts.settings.found if each.name == "pgbufprobe.carry_over"), False)
+    caches = (
+        "both caches are restored" if keeps else "both caches are cold unless pgbufprobe.carry_over is turned on first"
+    )
+    more = (row.advised_bytes or 0) - row.today_bytes
+    if more < 0:
+        return f"a restart, after which {caches}; no memory: the page cache gets {size(-more)}"
+    return f"a restart, after which {caches}, and {size(more)} of the page cache"
 
 
 def lines(facts: Facts) -> tuple[tuple[str, str], ...]:
@@ -59,6 +91,8 @@ def lines(facts: Facts) -> tuple[tuple[str, str], ...]:
         ("How sure", row.confidence),
         ("What to do", (said.action if said else None) or nothing),
     ]
+    if row.advised_bytes not in (None, row.today_bytes):
+        pairs.append(("What it costs", costs(facts, row)))
     low, high = row.equal_from_bytes, row.equal_to_bytes
     if low is not None and high is not None and low < high:
         pairs.append(("Equally good", f"{size(low)} to {size(high)}"))

@@ -235,6 +235,12 @@ def maps():
         }
 
 
+def memory():
+    yield {"consumer": "shared_buffers", "today_bytes": 192 * MB}
+    yield {"consumer": "work_mem", "today_bytes": None}
+    yield {"consumer": "total", "today_bytes": 400 * MB}
+
+
 def settings():
     yield {"name": "shared_buffers", "setting": "192MB"}
 
@@ -258,6 +264,7 @@ MAKERS = {
         caches,
         settings,
         maps,
+        memory,
     )
 }
 
@@ -282,6 +289,7 @@ def report(**replaced):
         "started_at": "2026-11-22T09:00:00+00:00",
         "block_bytes": BLOCK,
         "shared_buffers_bytes": 192 * MB,
+        "host": "db1.example",
     }
     return {
         "pgbufprobe_report": 1,
@@ -318,6 +326,34 @@ def unknown_report():
         row | {"cells": [c | {"os_blocks": None, "both_blocks": None} for c in row["cells"] or []]} for row in maps()
     ]
     return report(**missing, sizes=fact(list(sizes(known=False))), caches=fact(blind), maps=fact(dark), gains=fact([]))
+
+
+FLEET = ("act", "look", "fine", "unknown")
+
+
+def fleet(count):
+    """Yields reports of servers by name: each verdict in turn, of other sizes and gains. Names are hostile."""
+    for number in range(count):
+        kind, today = FLEET[number % 4], 192 * MB
+        saved = 10.0 * (number + 1) if kind in ("act", "look") else None
+        row = {
+            "verdict": kind,
+            "confidence": {"act": "sure", "unknown": "unknown"}.get(kind, "likely"),
+            "advised_bytes": {"act": 96 * MB if number % 8 else 288 * MB, "look": 288 * MB, "fine": today}.get(kind),
+            "equal_from_bytes": {"act": 96 * MB if number % 8 else 240 * MB, "look": 240 * MB, "fine": 144 * MB}.get(
+                kind
+            ),
+            "equal_to_bytes": None if kind == "unknown" else 288 * MB,
+            "saved_ms_per_second": saved,
+            "saved_ms_low": saved and saved - 5,
+            "saved_ms_high": saved and saved + 5,
+        }
+        found = report(
+            verdict=fact(list(verdict(**row))),
+            sizes=fact(list(sizes(today, {96 * MB: 0.5, 288 * MB: 1.5}.get(row["advised_bytes"]), kind != "unknown"))),
+        )
+        found["server"]["cluster_name"] = EVIL if number % 10 == 3 else f"{15 + number % 5}/main"
+        yield f"db{number:02}", found
 
 
 def made(data=None):

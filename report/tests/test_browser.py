@@ -12,7 +12,14 @@ PAGES = {
     "page": lambda: page.render(made()),
     "unknown": lambda: page.render(made(unknown_report())),
     "comparison": lambda: compare.render(made(), made(report(caches=fact([])))),
+    "half": lambda: compare.render(made(unknown_report()), made()),
 }
+# The cells of one word whose text has several lines.
+TALL = """cells => cells.filter(cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1;
+}).map(cell => cell.textContent)"""
 DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
 
 
@@ -45,7 +52,9 @@ def test_a_page_is_drawn_without_an_error_or_a_request(browser, tmp_path, name, 
     wide = opened.evaluate("document.documentElement.scrollWidth")
     paper = opened.evaluate("getComputedStyle(document.body).backgroundColor")
     text = opened.inner_text("body")
+    tall = opened.locator("td.word").evaluate_all(TALL)
     context.close()
+    assert tall == []
     assert said == []
     assert asked == [path.as_uri()]
     assert wide <= width

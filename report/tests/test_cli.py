@@ -94,7 +94,7 @@ class Terminal:
 def test_progress_is_a_line_on_a_terminal_and_nothing_elsewhere():
     terminal, pipe = Terminal(True), Terminal(False)
     for out in (terminal, pipe):
-        progress = Progress(out)
+        progress = Progress(out=out)
         progress.show("map of \x1b[31mred\n")
         progress.show("")
     assert terminal.text == "\rreport: map of ?[31mred?\x1b[K\r\x1b[K"

@@ -1,6 +1,7 @@
 """What a real server answers: to a role with only pg_monitor, read-only, in time, with the worker and without."""
 
 import json
+import platform
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,7 @@ from psycopg.sql import SQL, Identifier
 from pgbufprobe_report import gather as gathering
 from pgbufprobe_report import page
 from pgbufprobe_report.facts import Report, parsed
+from pgbufprobe_report.fleetcli import main as fleet_main
 from pgbufprobe_report.gather import Bytes, GatherError, Query, gather
 from pgbufprobe_report.redact import redact
 
@@ -100,6 +102,20 @@ def test_without_the_worker_the_rest_is_known(idle):
     assert "<img" not in text
     assert "名" not in page.render(redact(data), "/* the chart library */")
     assert "quoted" not in json.dumps(asdict(redact(data)))
+
+
+def test_a_fleet_of_servers_that_answer_and_one_that_does_not(idle, tmp_path, capsys):
+    databases = ("shop", "plain", "nowhere", "bytes")
+    (tmp_path / "servers").write_text("".join(f"{dsn(idle, name)}\n" for name in databases))
+    assert fleet_main([str(tmp_path / "pages"), str(tmp_path / "servers")]) == 0
+    error = capsys.readouterr().err
+    assert 'plain: extension "pgbufprobe" is not in database "plain"' in error
+    assert 'database "nowhere" does not exist' in error
+    written = {path.name.split("-")[-1] for path in (tmp_path / "pages").iterdir()}
+    assert written == {"index.html", "shop.html", "bytes.html"}
+    text = (tmp_path / "pages" / "index.html").read_text()
+    assert text.count("<tr data-time=") == 4
+    assert platform.node() in next((tmp_path / "pages").glob("*shop.html")).read_text()
 
 
 def test_nothing_can_be_written(idle, monkeypatch):

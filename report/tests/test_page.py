@@ -3,9 +3,12 @@
 import json
 import re
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import cache
 from html.parser import HTMLParser
 
+import altair as alt
+import jsonschema
 import pytest
 from artificial import EVIL, NAMES, WIDE, caches, fact, gains, hours, made, report, sizes, unknown_report, verdict
 
@@ -71,8 +74,8 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     text = pages()["page"]
     parsed = Page(text)
     keys = [
-        "decision",
         "hours",
+        "decision",
         "checkup",
         "usage",
         "clock",
@@ -87,7 +90,7 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     specs = json.loads(re.search(r'id="charts">(.*?)</script>', text, re.S)[1])
     places = [attrs["id"] for attrs in parsed.all("div") if attrs.get("class") == "chart"]
     assert list(specs) == places
-    assert places == [f"chart-{name}" for name in ("curve", "hours", "usage-now", "usage-time", "clock", "caches")]
+    assert places == [f"chart-{name}" for name in ("hours", "curve", "usage-now", "usage-time", "clock", "caches")]
     ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -203,15 +206,57 @@ def test_the_first_lines_are_those_of_the_verdict():
     assert first_lines.headline(decided()).answer == "Take 96 MB instead of 192 MB"
     assert first_lines.headline(decided()).badge[0] == "fails"
     assert first_lines.lines(decided()) == (
-        ("Users would gain", "34.4 ms (30 to 38.8) of waiting for reads in each second, 5 % of their work"),
-        ("Seen", "23 h 30 min, without the hours of pgbufprobe.decision_skip_hours"),
+        (
+            "Users would gain",
+            "34.4 ms (30 to 38.8) of waiting for reads in each second, all together: 5 % of their work",
+        ),
+        (
+            "Seen",
+            "23 h 30 min, from 2026-11-21 12:00 to 2026-11-22 12:00 UTC, "
+            "without the hours of pgbufprobe.decision_skip_hours",
+        ),
         ("How sure", "sure"),
         ("What to do", "What to do about size."),
+        (
+            "What it costs",
+            "a restart, after which both caches are cold unless pgbufprobe.carry_over is turned on first; "
+            "no memory: the page cache gets 96 MB",
+        ),
         ("Equally good", "96 MB to 120 MB"),
     )
     for name, value in first_lines.lines(decided()):
         assert parsed.text.index(name) < parsed.text.index("Other sizes")
         assert value in parsed.text
+
+
+def test_what_a_change_costs():
+    larger = list(verdict(advised_bytes=288 * MB))
+    kept = [{"name": "pgbufprobe.carry_over", "setting": "on"}]
+    facts = made(report(verdict=fact(larger), settings=fact(kept))).facts
+    assert dict(first_lines.lines(facts))["What it costs"] == (
+        "a restart, after which both caches are restored, and 96 MB of the page cache"
+    )
+    assert "What it costs" not in dict(first_lines.lines(decided(advised_bytes=192 * MB)))
+
+
+def test_host_memory_version_and_start_are_beside_the_name():
+    text = Page(pages()["page"]).text
+    assert "db1.example, 400 MB of memory. PostgreSQL 15.18, running since 2026-11-22 09:00:00 UTC." in text
+    data = report()
+    del data["server"]["host"], data["facts"]["memory"]  # as earlier reports
+    assert page.about(made(data)).startswith("PostgreSQL 15.18, running since")
+
+
+def test_charts_are_those_of_vega_lite():
+    """A page is made without this, since it takes long."""
+    parts = (*hours_part.part(made()), decision.part(made()), *details.parts(made()))
+    charts = [chart for part in parts for chart in part.charts]
+    assert len(charts) == 6
+    for chart in charts:
+        kind = alt.LayerChart if "layer" in chart.spec else alt.Chart
+        kind.from_dict(chart.spec, validate=True)
+    with pytest.raises(jsonschema.ValidationError):
+        alt.Chart.from_dict(charts[0].spec | {"mark": {"type": "no mark"}}, validate=True)
 
 
 def test_keep_look_and_unknown_have_other_first_lines():
@@ -237,12 +282,16 @@ def test_keep_look_and_unknown_have_other_first_lines():
     assert dict(first_lines.lines(unknown))["How sure"] == "unknown"
 
 
+def moment(day, hour):
+    return 1000 * datetime(2026, 11, day, hour, tzinfo=UTC).timestamp()
+
+
 def test_hours_have_their_waiting_and_their_best_size():
     (part,) = hours_part.part(made())
     (chart,) = part.charts
     values = chart.spec["data"]["values"]
     assert len(values) == 29  # one has no times
-    assert [(row["x"], row["y"]) for row in values[:2]] == [(-30, 100), (-28, 102)]
+    assert [(row["x"], row["y"]) for row in values[:2]] == [(moment(21, 6), 100), (moment(21, 8), 102)]
     series = [row["series"] for row in values]
     assert [series.count(name) for name in hours_part.BEST] == [26, 1, 2, 0]
     assert part.tables[0].rows == (
@@ -291,4 +340,5 @@ def test_a_comparison_has_both_sizes_and_the_prediction():
 def test_a_comparison_with_unknown_figures():
     text = Page(compare.render(made(unknown_report()), made(), BUNDLE)).text
     assert "The curve was unknown in at least one of the reports." in text
+    assert "14.82 % of block accesses wait for storage; before, that was unknown." in text
     assert not re.search(r"\b(None|nan|NaN|null)\b", text)

@@ -279,6 +279,7 @@ typedef struct RelationRecord
 	bool		used;
 	PbpRelationKey key;
 	RelationCounters counters;
+	uint32_t	nhidden;		/* for answers: pages whose uses do not show */
 } RelationRecord;
 
 #define PBP_MAX_RELATIONS	512

@@ -225,10 +225,13 @@ evict_relations(Advice *advice)
 static void
 count_hidden(Advice *advice)
 {
-	PbpWorkingSet *set = &advice->relations->working_set;
+	Relations  *relations = advice->relations;
+	PbpWorkingSet *set = &relations->working_set;
 	const MeetingList *met = meetings_of(advice, advice->look.number);
 	uint32_t	step = met->nmeetings / MAX_COUNTED + 1;
 
+	for (uint32_t i = 0; i < relations->nrecords; i++)
+		relations->records[i].nhidden = 0;
 	for (uint32_t i = 0; i < met->nmeetings; i += step)
 	{
 		const PageRecord *page = &advice->table.pages[met->meetings[i].page];
@@ -236,8 +239,13 @@ count_hidden(Advice *advice)
 		if ((int) page->state.usage < advice->usage_max)
 			continue;
 		for (int j = pbp_shortest_window(set, page->fingerprint) - 1; j >= 0; j--)
-			if (pbp_is_kept(page->fingerprint, set->windows[j].halvings))
-				set->windows[j].hidden += ldexp(step / advice->sampling_rate, set->windows[j].halvings);
+		{
+			if (!pbp_is_kept(page->fingerprint, set->windows[j].halvings))
+				continue;
+			set->windows[j].hidden += ldexp(step / advice->sampling_rate, set->windows[j].halvings);
+			if (j == PBP_WINDOW_OF_RELATIONS)
+				relations->records[relations->of_page[met->meetings[i].page]].nhidden += step;
+		}
 	}
 }
 

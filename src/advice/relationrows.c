@@ -185,7 +185,7 @@ fill_changes(const Summary *summary, const RelationCounters *counters, double we
 
 static void
 fill_row(const Advice *advice, const Summary *summary, const RelationCounters *counters,
-		 uint32_t npages, PbpRelationRow *row)
+		 uint32_t npages, uint32_t nhidden, PbpRelationRow *row)
 {
 	double		weight = advice->relations->weight;
 	double		share = summary->loads > 0 ? counters->loads / weight / summary->loads : NAN;
@@ -196,7 +196,8 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 	row->sampled_loads = counters->sampled_loads;
 	fill_changes(summary, counters, weight, row);
 	row->pages = row->pages_error = NAN;
-	if (summary->window->known)
+	/* no use of pages at the maximum count shows, so none is not known to be none */
+	if (summary->window->known && (npages > 0 || nhidden == 0))
 		pbp_estimate_pages(&advice->relations->working_set, summary->window->halvings, npages,
 						   &row->pages, &row->pages_error);
 }
@@ -244,6 +245,7 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 	int			ncandidates = list_candidates(relations, candidates);
 	RelationCounters others = relations->records[0].counters;
 	uint32_t	others_npages = relations->npages[0];
+	uint32_t	others_nhidden = relations->records[0].nhidden;
 
 	for (int i = 0; i < ncandidates; i++)
 	{
@@ -252,16 +254,17 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, &record->counters, candidates[i].npages))
 		{
 			report->rows[report->nrows].key = record->key;
-			fill_row(advice, summary, &record->counters, candidates[i].npages, &report->rows[report->nrows++]);
+			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden, &report->rows[report->nrows++]);
 			continue;
 		}
 		pbp_add_counters(&others, &record->counters);
 		others_npages += candidates[i].npages;
+		others_nhidden += record->nhidden;
 	}
 	if (others.sampled_loads == 0 && others.differing[MISSES_AT_HALF] == 0 && others_npages == 0)
 		return;
 	report->rows[report->nrows].others = true;
-	fill_row(advice, summary, &others, others_npages, &report->rows[report->nrows++]);
+	fill_row(advice, summary, &others, others_npages, others_nhidden, &report->rows[report->nrows++]);
 }
 
 void

@@ -25,7 +25,7 @@
 #define WORKING_SET_COLS	4
 #define ADVICE_RELATIONS_COLS	19
 
-/* of the reads of a relation, which are then the same at any size */
+/* of the reads of a relation, which are then the same at any size; a change whose error is larger than both says nothing */
 #define SMALL_CHANGE		0.1
 
 PG_FUNCTION_INFO_V1(pgbufprobe_working_set);
@@ -141,6 +141,19 @@ add_change(Row *row, PbpChange change)
 	add_estimate(row, change.reads, change.error);
 }
 
+/* True if the change may be nothing or a lot. */
+static bool
+is_noise(PbpChange change, double reads)
+{
+	return fabs(change.reads) < change.error && change.error > SMALL_CHANGE * reads;
+}
+
+static void
+add_certain_change(Row *row, PbpChange change, double reads)
+{
+	add_change(row, is_noise(change, reads) ? (PbpChange) {NAN, NAN} : change);
+}
+
 /* database, tablespace, relfilenode, fork, relation; NULL for other relations */
 static void
 add_key(Row *row, const PbpRelationRow *relation)
@@ -179,6 +192,28 @@ meaning_of(const PbpRelationRow *relation)
 		"neither size changes its reads much: its pages are evicted before they are used again" : NULL;
 }
 
+/* Why figures of one relation are NULL although they are known of others. */
+static void
+append_reasons_of_one(StringInfo note, const PbpRelationRow *relation, const PbpAdviceReport *report)
+{
+	if (is_noise(relation->storage_saved, relation->loads) || is_noise(relation->storage_added, relation->loads))
+		append_note(note, "storage reads: the change is smaller than its error");
+	if (isnan(relation->pages) && unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]) == NULL)
+		append_note(note, "working set: no use shows, but usage counts at the maximum hide uses");
+}
+
+/* What a reader must know about all rows is in the first one. */
+static void
+append_reasons_of_rows(StringInfo note, bool is_first, const PbpAdviceReport *report)
+{
+	StringInfoData reasons;
+
+	initStringInfo(&reasons);
+	append_reasons_of_all(&reasons, report);
+	if (reasons.len > 0)
+		append_note(note, is_first ? reasons.data : "for what is unknown of all relations, see the first row");
+}
+
 /* What a reader must know about one relation, and about all, after the age of both; NULL: nothing. */
 static const char *
 note_of_relation(const PbpRelationRow *relation, bool has_name, const PbpAdviceReport *report)
@@ -193,7 +228,8 @@ note_of_relation(const PbpRelationRow *relation, bool has_name, const PbpAdviceR
 		append_note(&note, missing_name(&relation->key));
 	if (!relation->others)
 		append_note(&note, meaning_of(relation));
-	append_reasons_of_all(&note, report);
+	append_reasons_of_one(&note, relation, report);
+	append_reasons_of_rows(&note, relation == report->relations.rows, report);
 	return note.len > 0 ? note.data : NULL;
 }
 
@@ -211,8 +247,8 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_known_count(&row, !isnan(relation->loads), isnan(relation->loads) ? 0 : (int64) rint(relation->loads));
 	add_change(&row, relation->saved);
 	add_change(&row, relation->added);
-	add_change(&row, relation->storage_saved);
-	add_change(&row, relation->storage_added);
+	add_certain_change(&row, relation->storage_saved, relation->loads);
+	add_certain_change(&row, relation->storage_added, relation->loads);
 	add_estimate(&row, relation->pages * BLCKSZ, relation->pages_error * BLCKSZ);
 	add_text(&row, note_of_relation(relation, has_name, arg));
 	emit_row(rsinfo, &row, ADVICE_RELATIONS_COLS);
