@@ -254,16 +254,21 @@ least_of_kind(const PbpTotalsInput *input, const PbpTarget *target, int i, int k
 	return true;
 }
 
-/* The total with the lowest figure; with nothing known, the first one. */
+/* The split that is closest to the target; with nothing known, any. */
 static PbpTotal
-best_of(const PbpTotal *totals)
+closest(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *totals)
 {
-	int			best = 0;
+	PbpTotal	best = totals[PBP_TOTAL_TODAY];
 
-	for (int i = 1; i < PBP_TOTALS; i++)
-		if (!isnan(figure_of(&totals[i])) && !(figure_of(&totals[i]) >= figure_of(&totals[best])))
-			best = i;
-	return totals[best];
+	for (int i = 0; i < PBP_TOTALS * PBP_SPLITS; i++)
+	{
+		PbpTotal	total = kind_of_split(input, i / PBP_SPLITS, i % PBP_SPLITS);
+		double		here = excess(input, target, &total);
+
+		if (!isnan(here) && !(here >= excess(input, target, &best)))
+			best = total;
+	}
+	return best;
 }
 
 PbpTargetResult
@@ -292,7 +297,7 @@ pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target, PbpTotal *
 			return unknown_below ? PBP_TARGET_MET_BELOW : PBP_TARGET_MET;
 		unknown_below = isnan(excess(input, target, &totals[i]));
 	}
-	*found = best_of(totals);
+	*found = closest(input, target, totals);
 	return unknown_above ? PBP_TARGET_UNKNOWN : PBP_TARGET_MISSED;
 }
 
