@@ -826,6 +826,14 @@ WHERE known AND mark IS DISTINCT FROM 'all data'::text;
 COMMENT ON VIEW pgbufprobe_metrics_size IS
 'for collectors: what other sizes of shared_buffers would read; no rows while nothing is known';
 
+CREATE VIEW pgbufprobe_metrics_memory AS
+SELECT t.target, m.memory_bytes AS needed_bytes, m.shared_buffers_bytes, m.estd_work_ms_per_second / 1e3::double precision AS work_seconds_per_second
+FROM (VALUES ('today'::text), ('-10 % time'::text), ('-20 % time'::text), ('storage 1 %'::text), ('storage 0.1 %'::text)) AS t (target),
+     LATERAL pgbufprobe_memory(t.target) AS m
+WHERE pg_catalog.right(m.mark, 6) = 'target'::text;
+COMMENT ON VIEW pgbufprobe_metrics_memory IS
+'for collectors: how much memory each target needs; no row for a target that is unknown or out of reach';
+
 CREATE VIEW pgbufprobe_metrics_advice AS
 SELECT window_seconds, reads_seen, self_error, storage_self_error, missed_loads AS missed_loads_ratio
 FROM pgbufprobe_advice('fixed'::text)
@@ -956,6 +964,7 @@ GRANT SELECT ON TABLE pgbufprobe_metrics_relation TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_gain TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_verdict TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_size TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_memory TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_advice TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_working_set TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_sampler TO pg_monitor;

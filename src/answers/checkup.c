@@ -325,7 +325,7 @@ static const Question questions[] = {
 	{"planner_cache", "Does the planner know how much is cached?",
 	"of what both caches can hold", "pgbufprobe_memory_plan()", answer_planner_cache},
 	{"memory", "How much memory does the load need?",
-	"times today's memory of both caches", "pgbufprobe_memory('today')", answer_memory},
+	"times today's memory", "pgbufprobe_memory()", answer_memory},
 };
 
 static void

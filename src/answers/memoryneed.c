@@ -167,7 +167,7 @@ worth_more(const MemoryNeed *need)
 static void
 answer_less(const MemoryNeed *need, const PbpTotal *less, Answer *answer)
 {
-	answer->text = psprintf("%s would do: with %.0f %% of the memory that both caches have today, sessions would wait %s ms for reads in each second instead of %s.",
+	answer->text = psprintf("Less would do: with %s, which leaves %.0f %% of the memory that both caches have today, sessions would wait %s ms for reads in each second instead of %s.",
 							pretty_machine(need, less), 100 * less->factor, pretty_number(less->waiting.ms),
 							pretty_number(less->waiting.ms - less->waiting.change));
 	judge(answer, "look", "If the memory is needed elsewhere, lower the limit in steps and ask again after each.");
