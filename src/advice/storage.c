@@ -24,6 +24,12 @@
  */
 #define RECORDS_PER_PAGE	1.7
 
+/*
+ * Of the pages that have records of today's memory, the share that has records of
+ * other totals: all of them would take half of the worker's time.
+ */
+#define SHARE_OF_TOTALS		0.5
+
 /* Of what was counted before a cache was settled. */
 #define UNSETTLED_WEIGHT	0.1
 
@@ -201,11 +207,12 @@ static double
 fitting_share(const Advice *advice, int which)
 {
 	const Storage *today = advice->storages[0];
+	double		most = which == 0 ? 1 : SHARE_OF_TOTALS * today->share;
 	double		largest = 1;
 
 	for (int i = 0; i < CACHES; i++)
 		largest = fmax(largest, pbp_pages_left(advice, which * CACHES + i, today->os_cache * today->correction));
-	return fmin(1, advice->storages[which]->max_pages / (RECORDS_PER_PAGE * largest * advice->sampling_rate));
+	return fmin(most, advice->storages[which]->max_pages / (RECORDS_PER_PAGE * largest * advice->sampling_rate));
 }
 
 static void
