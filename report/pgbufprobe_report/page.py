@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgbufprobe_page import render as render_page
-from pgbufprobe_report import decision, details, hours, verdict
+from pgbufprobe_report import decision, details, hours, memory, verdict
 from pgbufprobe_report.facts import Answer, Report
 from pgbufprobe_report.view import Part, moment
 
@@ -29,5 +29,5 @@ def show(
 def render(report: Report, bundle: str = "") -> str:
     server, facts = report.server, report.facts
     about = f"PostgreSQL {server.server_version}, database {server.database}, {moment(report.taken_at)}."
-    parts = (decision.part(report), *hours.part(report), *details.parts(report))
+    parts = (decision.part(report), *memory.part(report), *hours.part(report), *details.parts(report))
     return show(title(report), verdict.headline(facts), verdict.lines(facts), parts, bundle, about)
