@@ -610,6 +610,28 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 13 COST 1000;
 COMMENT ON FUNCTION pgbufprobe_memory_plan() IS
 'who takes memory today, what each may take at most, and what pgbufprobe_advice() leaves for it';
 
+CREATE FUNCTION pgbufprobe_memory(
+    target text DEFAULT NULL,           -- 'storage 0.5 %', '50 ms/s', 'today', '-20 % time'; NULL: none
+    OUT memory_factor double precision, -- both caches together, as a factor of today
+    OUT memory_bytes bigint,            -- of the whole machine or container
+    OUT shared_buffers_bytes bigint,    -- of the best split; NULL here and below: see note
+    OUT os_cache_bytes bigint,
+    OUT mark text,                      -- today, advised, knee, target, best
+    OUT estd_miss_ratio double precision,
+    OUT estd_storage_ratio double precision,
+    OUT storage_ratio_low double precision, -- 95 % intervals
+    OUT storage_ratio_high double precision,
+    OUT estd_read_ms_per_second double precision,
+    OUT read_ms_low double precision,
+    OUT read_ms_high double precision,
+    OUT estd_work_ms_per_second double precision,
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_memory'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 12 COST 1000;
+COMMENT ON FUNCTION pgbufprobe_memory(text) IS
+'how much memory the load needs: the best split of a quarter to four times of today''s memory, and the least that meets a target';
+
 -- ---------------------------------------------------------------------------
 -- Checkup
 -- ---------------------------------------------------------------------------
@@ -804,6 +826,14 @@ WHERE known AND mark IS DISTINCT FROM 'all data'::text;
 COMMENT ON VIEW pgbufprobe_metrics_size IS
 'for collectors: what other sizes of shared_buffers would read; no rows while nothing is known';
 
+CREATE VIEW pgbufprobe_metrics_memory AS
+SELECT t.target, m.memory_bytes AS needed_bytes, m.shared_buffers_bytes, m.estd_work_ms_per_second / 1e3::double precision AS work_seconds_per_second
+FROM (VALUES ('today'::text), ('-10 % time'::text), ('-20 % time'::text), ('storage 1 %'::text), ('storage 0.1 %'::text)) AS t (target),
+     LATERAL pgbufprobe_memory(t.target) AS m
+WHERE pg_catalog.right(m.mark, 6) = 'target'::text;
+COMMENT ON VIEW pgbufprobe_metrics_memory IS
+'for collectors: how much memory each target needs; no row for a target that is unknown or out of reach';
+
 CREATE VIEW pgbufprobe_metrics_advice AS
 SELECT window_seconds, reads_seen, self_error, storage_self_error, missed_loads AS missed_loads_ratio
 FROM pgbufprobe_advice('fixed'::text)
@@ -922,6 +952,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_carry_over_progress() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_memory_plan() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_memory(text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_checkup() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_verdict() TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_pool TO pg_monitor;
@@ -933,6 +964,7 @@ GRANT SELECT ON TABLE pgbufprobe_metrics_relation TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_gain TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_verdict TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_size TO pg_monitor;
+GRANT SELECT ON TABLE pgbufprobe_metrics_memory TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_advice TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_working_set TO pg_monitor;
 GRANT SELECT ON TABLE pgbufprobe_metrics_sampler TO pg_monitor;

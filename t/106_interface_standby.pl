@@ -57,7 +57,8 @@ my @answers = (
 	[ 'memory plan', '13|t|t',
 		q{SELECT count(*), sum(today_bytes) FILTER (WHERE consumer <> 'total') = sum(today_bytes) FILTER (WHERE consumer = 'total'),
 			bool_and(reserved_bytes IS NULL AND (today_bytes IS NOT NULL OR note IS NOT NULL)) FROM pgbufprobe_memory_plan()} ],
-	[ 'checkup', '8|8',
+	[ 'memory', '1|1|0', q{SELECT count(*), count(note), count(estd_storage_ratio) FROM pgbufprobe_memory('today')} ],
+	[ 'checkup', '9|9',
 		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'look', 'act', 'unknown') AND answer <> '')
 		    FROM pgbufprobe_checkup()} ]);
 

@@ -60,9 +60,10 @@ my %readers = (
 	pgbufprobe_checkup => [
 		[ q{SELECT count(*), count(answer), count(value) FILTER (WHERE key = 'cached_twice'),
 				min(answer) FILTER (WHERE key = 'cached_twice'), min(verdict) FILTER (WHERE key = 'cached_twice')
-			FROM pgbufprobe_checkup()}, qq{8|8|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
+			FROM pgbufprobe_checkup()}, qq{9|9|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
 	pgbufprobe_memory_plan => [ [ q{SELECT count(*), count(today_bytes), count(most_bytes) >= 8, min(note) FILTER (WHERE consumer = 'total') FROM pgbufprobe_memory_plan()},
 		'13|1|t|pgbufprobe.os_cache is off', 0 ] ],
+	pgbufprobe_memory => [ [ q{SELECT count(*), count(estd_storage_ratio), count(note) FROM pgbufprobe_memory('today')}, '1|0|1', 0 ] ],
 	pgbufprobe_advice => [ [ q{SELECT count(estd_storage_ratio), count(fits), count(os_cache_bytes) FROM pgbufprobe_advice()}, '0|0|0', 0 ] ],
 	pgbufprobe_carry_over_progress => [ [ 'SELECT phase FROM pgbufprobe_carry_over_progress()', 'off', 0 ] ],
 	pgbufprobe_hours => [ [ 'SELECT count(*) = count(hour) AND count(storage_ratio) + count(best_bytes) = 0 FROM pgbufprobe_hours()', 't', 0 ] ],

@@ -8,7 +8,7 @@ use PageCache;
 use Server;
 use Test::More;
 
-my @keys = qw(size pool_full page_lifetime victim_cost dirty_victims scan_cost cached_twice planner_cache);
+my @keys = qw(size pool_full page_lifetime victim_cost dirty_victims scan_cost cached_twice planner_cache memory);
 
 my $node = start_server('main', "shared_buffers = 2048\n$no_background_writes");
 $node->safe_psql('postgres', 'CREATE DATABASE other');

@@ -269,7 +269,7 @@ for my $format (grep { $_ ne 'pgwatch' } sort keys %queries)
 	}
 	is_deeply($these, $those, "$format has the same series as pgwatch");
 }
-is(queries_of($all) =~ s/ pgbufprobe_working_set//r, join(' ', sort split / /, "$of_worker $of_pool"), 'each query has series');
+is(queries_of($all) =~ s/ pgbufprobe_(working_set|memory)//gr, join(' ', sort split / /, "$of_worker $of_pool"), 'each query has series');
 
 sub sum_of { my ($pattern) = @_; my $sum = 0; $sum += $all->{$_} for grep { /^$pattern/ } keys %$all; return $sum }
 
@@ -302,7 +302,7 @@ my $standby = init_standby($node);
 $standby->start;
 await_samples($standby, 2);
 my $there = exported($standby, 'monitor', 'pgwatch');
-is_deeply([ grep { !/^(pgbufprobe_(advice|gain|size|prediction|working_set))$/ } split / /, queries_of($there) ],
+is_deeply([ grep { !/^(pgbufprobe_(advice|gain|memory|size|prediction|working_set))$/ } split / /, queries_of($there) ],
 	[ sort split / /, "$of_pool pgbufprobe_sampler" ], 'standby: all but what its own workload has to show');
 is($there->{'pgbufprobe_sampler_running{}'}, 1, 'standby: it has a worker of its own');
 $standby->stop;
@@ -310,7 +310,7 @@ $standby->stop;
 $schema = '"odd.schema"';
 ask($node, "ALTER EXTENSION pgbufprobe SET SCHEMA $schema");
 give_role($node, 'monitor');
-is(queries_of(exported($node, 'monitor', 'pgwatch')) =~ s/ pgbufprobe_working_set//r, join(' ', sort split / /, "$of_worker $of_pool"),
+is(queries_of(exported($node, 'monitor', 'pgwatch')) =~ s/ pgbufprobe_(working_set|memory)//gr, join(' ', sort split / /, "$of_worker $of_pool"),
 	'in another schema: each query has series');
 
 set($node, sampler => 'off');

@@ -128,6 +128,28 @@ class AddedSize:
 
 
 @dataclass(frozen=True)
+class Memory:
+    """A total of memory, and its best split."""
+
+    memory_factor: float
+    memory_bytes: int
+    shared_buffers_bytes: int | None
+    os_cache_bytes: int | None
+    mark: str | None
+    estd_storage_ratio: float | None
+    storage_ratio_low: float | None
+    storage_ratio_high: float | None
+    estd_read_ms_per_second: float | None
+    read_ms_low: float | None
+    read_ms_high: float | None
+    estd_work_ms_per_second: float | None
+    note: str | None
+
+    def has(self, mark: str) -> bool:
+        return mark in (self.mark or "").split(", ")
+
+
+@dataclass(frozen=True)
 class Usage:
     usagecount: int | None
     bytes: int
@@ -326,6 +348,7 @@ class Facts:
     hours: Fact[Hour]
     sizes: Fact[Size]
     sizes_added: Fact[AddedSize]
+    memory: Fact[Memory]
     usage: Fact[Usage]
     history: Fact[Moment]
     victims: Fact[Victims]

@@ -95,6 +95,7 @@ QUERIES: dict[str, Query[Any]] = {
     "hours": function(facts.Hour, "pgbufprobe_hours"),
     "sizes": function(facts.Size, "pgbufprobe_advice", "'fixed'::text"),
     "sizes_added": function(facts.AddedSize, "pgbufprobe_advice", "'added'::text"),
+    "memory": function(facts.Memory, "pgbufprobe_memory", "'today'::text"),
     "usage": function(facts.Usage, "pgbufprobe_usagecount_histogram", "NULL::regclass, {pool}"),
     "history": Query(
         facts.Moment,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgbufprobe_page import render as render_page
 from pgbufprobe_page.formatting import size
-from pgbufprobe_report import decision, details, hours, verdict
+from pgbufprobe_report import decision, details, hours, memory, verdict
 from pgbufprobe_report.facts import Answer, Report
 from pgbufprobe_report.view import Part, moment
 
@@ -40,5 +40,5 @@ def show(
 
 def render(report: Report, bundle: str = "", back: str = "") -> str:
     facts = report.facts
-    parts = (*hours.part(report), decision.part(report), *details.parts(report))
+    parts = (*hours.part(report), decision.part(report), *memory.part(report), *details.parts(report))
     return show(title(report), verdict.headline(facts), verdict.lines(facts), parts, bundle, about(report), back)

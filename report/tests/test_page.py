@@ -10,11 +10,26 @@ from html.parser import HTMLParser
 import altair as alt
 import jsonschema
 import pytest
-from artificial import EVIL, NAMES, WIDE, caches, fact, gains, hours, made, report, sizes, unknown_report, verdict
+from artificial import (
+    EVIL,
+    NAMES,
+    WIDE,
+    caches,
+    fact,
+    gains,
+    hours,
+    made,
+    memory,
+    report,
+    sizes,
+    unknown_report,
+    verdict,
+)
 
 from pgbufprobe_report import caches as caches_part
 from pgbufprobe_report import compare, decision, details, page
 from pgbufprobe_report import hours as hours_part
+from pgbufprobe_report import memory as memory_part
 from pgbufprobe_report import verdict as first_lines
 from pgbufprobe_report.facts import Cell
 from pgbufprobe_report.redact import redact
@@ -76,6 +91,7 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     keys = [
         "hours",
         "decision",
+        "memory",
         "checkup",
         "usage",
         "clock",
@@ -90,7 +106,7 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     specs = json.loads(re.search(r'id="charts">(.*?)</script>', text, re.S)[1])
     places = [attrs["id"] for attrs in parsed.all("div") if attrs.get("class") == "chart"]
     assert list(specs) == places
-    assert places == [f"chart-{name}" for name in ("hours", "curve", "usage-now", "usage-time", "clock", "caches")]
+    assert places == [f"chart-{name}" for name in ("hours", "curve", "memory", "usage-now", "usage-time", "clock", "caches")]
     ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -146,6 +162,7 @@ def test_all_answers_with_their_verdicts():
         "unknown",
         "look",
         "holds",
+        "look",
     ]
     for answer in part.answers:
         assert answer.question in parsed.text
@@ -301,6 +318,23 @@ def test_hours_have_their_waiting_and_their_best_size():
         ("384 MB", "1", "107 ms", "10 ms"),
     )
     assert hours_part.part(made(report(hours=fact(list(hours())[:1])))) == ()
+
+
+def test_memory_has_its_best_splits_and_the_least_that_is_enough():
+    (part,) = memory_part.part(made())
+    (chart,) = part.charts
+    values = memory_part.points(memory_part.best(made().facts.memory.found))
+    # neither the unknown total nor today's split, which is not the best
+    assert [round(row["y"]) for row in values] == [800, 400, 250, 222, 200, 100]
+    assert values[0]["size"] == "123 MB, with 96 MB of shared_buffers"
+    assert "enough: 363 MB" in json.dumps(chart.spec)
+    assert "today: 400 MB" in json.dumps(chart.spec)
+    (shown,) = part.tables
+    assert len(shown.rows) == 8
+    assert shown.rows[4][:3] == ("400 MB, today", "192 MB", "177 MB")
+    assert shown.rows[7][1:] == ("unknown",) * 5
+    assert part.after == ("1.47 GB: 54 % of the reads have been seen that are needed.",)
+    assert memory_part.part(made(report(memory=fact(list(memory())[-1:])))) == ()
 
 
 def test_a_note_that_repeats_is_said_once():

@@ -291,7 +291,7 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
-	pbp_decay_storage(advice->storage, weight, recent_weight);
+	pbp_decay_storage(advice, weight, recent_weight);
 }
 
 /* Add accesses to the counters, or subtract them by a sign of -1. */
@@ -418,7 +418,7 @@ forget_past(Advice *advice)
 		advice->pools[i].learning = true;
 	}
 	memset(advice->progress, 0, sizeof(advice->progress));
-	pbp_doubt_caches(advice->storage);
+	pbp_doubt_caches(advice);
 	/* what was not in doubt before says nothing about what follows */
 	memset(&advice->recent, 0, sizeof(advice->recent));
 }
@@ -490,7 +490,7 @@ finish_learning(Advice *advice)
 		pool->learning = false;
 		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));
 		pbp_reduce_effects(advice->relations, i, false, 0);
-		pbp_forget_misses(advice->storage, i);
+		pbp_forget_misses(advice, i);
 	}
 	pbp_learn_caches(advice);
 }

@@ -96,6 +96,22 @@ typedef struct PbpAdviceStorageRow
 	PbpStorageReason reason;
 } PbpAdviceStorageRow;
 
+/*
+ * Memory of both caches together, as multiples of today's, and how many splits of
+ * each are simulated: with the smallest pool, with the largest that leaves enough
+ * to the page cache, and with one between them, which is today's if it can be.
+ */
+#define PBP_TOTALS			11
+#define PBP_TOTAL_TODAY		5	/* is not among those simulated */
+#define PBP_SPLITS			3
+
+typedef struct PbpAdviceSplit
+{
+	int			size;			/* of the pool */
+	bool		fits;			/* set by the caller */
+	PbpAdviceStorageRow storage;
+} PbpAdviceSplit;
+
 typedef struct PbpAdviceStorageTotals
 {
 	double		sampling_rate;	/* of pages in the simulated page caches */
@@ -192,6 +208,7 @@ pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
 extern void (*pbp_advice_check_interrupts) (void);
 
 extern double pbp_advice_factor(int i);
+extern double pbp_total_factor(int total);
 
 /*
  * Begins to learn in a block of memory aligned for any type.  The sampling rate
@@ -250,6 +267,9 @@ extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
 extern size_t pbp_advice_storage_bytes(uint32_t pages);
 extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes);
 
+/* The same for other totals of memory, after it. */
+extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes);
+
 /*
  * The size of the page cache today, in blocks, whenever it changes.  Negative:
  * unknown.
@@ -275,6 +295,7 @@ extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share, double 
 
 extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceMemory memory,
 								   PbpAdviceStorageRow *row);
+extern void pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split);
 extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
 
 #endif							/* PBP_ADVICE_H */

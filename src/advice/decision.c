@@ -447,10 +447,10 @@ pbp_decide(const PbpDecisionInput *input)
 
 /* The largest distance below the chord from the first to the last known size. */
 int
-pbp_knee(const double *ratios)
+pbp_knee(const double *ratios, int nsizes, double (*factor) (int i))
 {
 	int			first = 0;
-	int			last = PBP_ADVICE_FACTORS - 1;
+	int			last = nsizes - 1;
 	int			knee = -1;
 	double		largest = PRONOUNCED_KNEE;
 	double		drop;
@@ -461,13 +461,13 @@ pbp_knee(const double *ratios)
 	while (last > first && isnan(ratios[last]))
 		last--;
 	drop = ratios[first] - ratios[last];
-	range = pbp_advice_factor(last) - pbp_advice_factor(first);
+	range = factor(last) - factor(first);
 	if (!(drop > LEAST_DROP))
 		return -1;
 	for (int i = first + 1; i < last; i++)
 	{
 		double		below = (ratios[first] - ratios[i]) / drop;
-		double		along = (pbp_advice_factor(i) - pbp_advice_factor(first)) / range;
+		double		along = (factor(i) - factor(first)) / range;
 
 		if (!isnan(ratios[i]) && below - along > largest)
 		{

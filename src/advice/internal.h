@@ -28,6 +28,9 @@
 #define HALF				PBP_ADVICE_HALF
 #define DOUBLE				PBP_ADVICE_DOUBLE
 
+/* Simulated page caches: of today's memory, of less and of more. */
+#define STORAGES			3
+
 #define PAGE_BITS			27
 #define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
 #define EPOCH_BITS			(32 - PAGE_BITS)
@@ -352,7 +355,7 @@ typedef struct Advice
 	LightLoad	light;
 	Variation	variation;
 	Progress	progress[FACTORS];
-	struct Storage *storage;	/* simulated page caches, or NULL */
+	struct Storage *storages[STORAGES]; /* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;
 	int64_t		ngaps;
@@ -494,13 +497,13 @@ extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, 
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
 
 /* storage.c; without storage, these do nothing */
-extern uint64_t pbp_play_misses(struct Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts);
-extern void pbp_play_write(struct Storage *storage, uint32_t fingerprint, int size);
-extern void pbp_forget_misses(struct Storage *storage, int size);
-extern void pbp_doubt_caches(struct Storage *storage);
+extern uint64_t pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts);
+extern void pbp_play_write(Advice *advice, uint32_t fingerprint, int size);
+extern void pbp_forget_misses(Advice *advice, int size);
+extern void pbp_doubt_caches(Advice *advice);
 extern void pbp_learn_caches(Advice *advice);
 extern void pbp_resize_caches(Advice *advice);
-extern void pbp_decay_storage(struct Storage *storage, double weight, double recent_weight);
+extern void pbp_decay_storage(Advice *advice, double weight, double recent_weight);
 
 /* missratios.c */
 extern double pbp_all_loads(const Advice *advice);

@@ -71,7 +71,7 @@ victim_slot(Advice *advice, int i, bool counts)
 			set_count_in_pool(state, i, EVICTED + phase_of_eviction(pool, i));
 			advice->counters.sizes[i].dirty_evictions += counts && state->dirty;
 			if (state->dirty)
-				pbp_play_write(advice->storage, advice->table.pages[pool->slots[hand]].fingerprint, i);
+				pbp_play_write(advice, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
 		}
 		set_count_in_pool(state, i, usage - 1);
@@ -174,7 +174,7 @@ play_event(Advice *advice, Event event, bool counts)
 
 	state->used = true;
 	if (absent != 0)
-		waits = pbp_play_misses(advice->storage, fingerprint, absent, counts);
+		waits = pbp_play_misses(advice, fingerprint, absent, counts);
 	if (advice->relations != NULL)
 		count_for_relation(advice, event, absent, waits, counts);
 	for (int i = 0; i < FACTORS; i++)

@@ -94,7 +94,7 @@ estimate_waits(const Advice *advice, int size, double counted, Effect *effect)
 	pbp_advice_storage_row(&advice->base, size, PBP_ADVICE_FIXED, &then);
 	if (today.reason != PBP_STORAGE_KNOWN || then.reason != PBP_STORAGE_KNOWN)
 		return;
-	caches = advice->storage->counters;
+	caches = advice->storages[0]->counters;
 	effect->reads_per_count = (counters->reads + counters->extends) /
 		fmin(caches[BASELINE].baseline_misses, caches[size].baseline_misses);
 	scale_effect(effect, (then.storage_ratio - today.storage_ratio) * counters->accesses, counted);

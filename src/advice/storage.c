@@ -24,6 +24,12 @@
  */
 #define RECORDS_PER_PAGE	1.7
 
+/*
+ * Of the pages that have records of today's memory, the share that has records of
+ * other totals: all of them would take half of the worker's time.
+ */
+#define SHARE_OF_TOTALS		0.5
+
 /* Of what was counted before a cache was settled. */
 #define UNSETTLED_WEIGHT	0.1
 
@@ -42,13 +48,31 @@
 
 #define GIGABYTE			1073741824.0
 
+/*
+ * Shares of a total of memory that the largest simulated pool takes: it is chosen
+ * by the first, and again when it is outside of the others.
+ */
+#define LARGEST_POOL		0.75
+#define LEAST_LARGEST_POOL	0.65
+#define MOST_LARGEST_POOL	0.8
+
+static const double total_factors[PBP_TOTALS] = {
+	0.25, 0.35, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 2.8, 4
+};
+
+double
+pbp_total_factor(int total)
+{
+	return total_factors[total];
+}
+
 /* ---- capacities ---- */
 
 /* In pages, as the pool of this size takes them of memory. */
 static double
 pool_pages(const Advice *advice, int size)
 {
-	double		block_bytes = advice->storage->block_bytes;
+	double		block_bytes = advice->storages[0]->block_bytes;
 
 	return (double) pbp_pool_bytes((int64_t) (pbp_advice_factor(size) * advice->nbuffers * block_bytes)) / block_bytes;
 }
@@ -58,7 +82,7 @@ static double
 pages_taken(const Advice *advice, int size)
 {
 	double		more = pool_pages(advice, size) - pool_pages(advice, BASELINE);
-	double		huge_pages = advice->storage->huge_pages;
+	double		huge_pages = advice->storages[0]->huge_pages;
 
 	return huge_pages < 0 ? more : fmax(0, more - huge_pages);
 }
@@ -67,7 +91,13 @@ pages_taken(const Advice *advice, int size)
 double
 pbp_pages_left(const Advice *advice, int cache, double os_cache)
 {
-	return cache >= FACTORS ? os_cache : os_cache - pages_taken(advice, cache);
+	int			size = size_above(advice, cache);
+	double		total = pool_pages(advice, BASELINE) + advice->storages[0]->os_cache;
+
+	if (cache < CACHES)
+		return cache >= FACTORS ? os_cache : os_cache - pages_taken(advice, size);
+	return os_cache + (pbp_total_factor(total_of(cache)) - 1) * total -
+		(pool_pages(advice, size) - pool_pages(advice, BASELINE));
 }
 
 /* As the kernel, whose gigabytes are rounded down. */
@@ -96,8 +126,8 @@ must_learn(SimulatedCache *simulated)
 static void
 resize_cache(Advice *advice, int cache, double pages)
 {
-	Storage    *storage = advice->storage;
-	SimulatedCache *simulated = &storage->caches[cache];
+	Storage    *storage = storage_of(advice, cache);
+	SimulatedCache *simulated = simulated_cache(advice, cache);
 	uint32_t	capacity = (uint32_t) (pages * pbp_share_of_pool(advice) * storage->share + 0.5);
 	double		known = SETTLED_SHARE * capacity;
 	bool		was_full = is_full(simulated);
@@ -107,31 +137,82 @@ resize_cache(Advice *advice, int cache, double pages)
 	if (simulated->nlearned > known)
 		simulated->nlearned = (uint32_t) known;
 	simulated->ratio = active_ratio(pages * storage->block_bytes);
-	pbp_resize_cache(storage, cache, capacity);
+	pbp_resize_cache(storage, cache % CACHES, capacity);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);
+}
+
+/* The cache is below a pool of another size now, which has read other pages. */
+static void
+begin_below(Advice *advice, int cache, int size)
+{
+	Storage    *storage = storage_of(advice, cache);
+	int			i = cache % CACHES;
+
+	if (storage->sizes[i] == size)
+		return;
+	pbp_resize_cache(storage, i, 0);
+	memset(&storage->counters[i], 0, sizeof(storage->counters[i]));
+	storage->doubtful_reads[i] = 0;
+	storage->caches[i].nlearned = 0;
+	storage->caches[i].was_full = false;
+	storage->caches[i].progress = (Progress) {0};
+	must_learn(&storage->caches[i]);
+	storage->sizes[i] = (uint8_t) size;
+}
+
+/* The largest size of the pool that takes at most this share of so many pages. */
+static int
+largest_size(const Advice *advice, double share, double pages)
+{
+	int			size = FACTORS - 1;
+
+	while (size > 0 && pool_pages(advice, size) > share * pages)
+		size--;
+	return size;
+}
+
+/* Choose the pools between which the best split of each total may be. */
+static void
+choose_sizes(Advice *advice, int total)
+{
+	double		pages = pbp_total_factor(total) * (pool_pages(advice, BASELINE) + advice->storages[0]->os_cache);
+	int			first = first_cache(total);
+	int			largest = size_above(advice, first + PBP_SPLITS - 1);
+
+	if (largest < largest_size(advice, LEAST_LARGEST_POOL, pages) || largest > largest_size(advice, MOST_LARGEST_POOL, pages))
+		largest = largest_size(advice, LARGEST_POOL, pages);
+	begin_below(advice, first + 1, largest > BASELINE ? BASELINE : largest / 2);
+	begin_below(advice, first + PBP_SPLITS - 1, largest);
 }
 
 /* To be called when the share of the pool in the sample changes. */
 void
 pbp_resize_caches(Advice *advice)
 {
-	const Storage *storage = advice->storage;
+	const Storage *storage = advice->storages[0];
 
 	if (storage == NULL || isnan(storage->os_cache))
 		return;
-	for (int cache = 0; cache < CACHES; cache++)
-		resize_cache(advice, cache, fmax(0, pbp_pages_left(advice, cache, storage->os_cache * storage->correction)));
+	for (int total = 0; total < PBP_TOTALS; total++)
+		if (total != PBP_TOTAL_TODAY && storage_of(advice, first_cache(total)) != NULL)
+			choose_sizes(advice, total);
+	for (int cache = 0; cache < ALL_CACHES; cache++)
+		if (storage_of(advice, cache) != NULL)
+			resize_cache(advice, cache, fmax(0, pbp_pages_left(advice, cache, storage->os_cache * storage->correction)));
 }
 
 /* The share of the sample whose records fit. */
 static double
-fitting_share(const Advice *advice)
+fitting_share(const Advice *advice, int which)
 {
-	const Storage *storage = advice->storage;
-	double		largest = pbp_pages_left(advice, 0, storage->os_cache * storage->correction);
+	const Storage *today = advice->storages[0];
+	double		most = which == 0 ? 1 : SHARE_OF_TOTALS * today->share;
+	double		largest = 1;
 
-	return fmin(1, storage->max_pages / (RECORDS_PER_PAGE * fmax(1, largest) * advice->sampling_rate));
+	for (int i = 0; i < CACHES; i++)
+		largest = fmax(largest, pbp_pages_left(advice, which * CACHES + i, today->os_cache * today->correction));
+	return fmin(most, advice->storages[which]->max_pages / (RECORDS_PER_PAGE * largest * advice->sampling_rate));
 }
 
 static void
@@ -143,10 +224,10 @@ set_share(Storage *storage, double share)
 
 /* Fewer pages, if they no longer fit: what is known of the others remains. */
 static void
-fit_records(Advice *advice)
+fit_records(Advice *advice, int which)
 {
-	Storage    *storage = advice->storage;
-	double		share = fitting_share(advice);
+	Storage    *storage = advice->storages[which];
+	double		share = fitting_share(advice, which);
 
 	if (share >= storage->share)
 		return;
@@ -174,10 +255,10 @@ pbp_advice_storage_bytes(uint32_t pages)
 	return sizeof(Storage) + npages * sizeof(CachedPage) + (npages / 2 + 1) * sizeof(uint16_t);
 }
 
-bool
-pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_bytes)
+/* Without the sizes of the pools above. */
+static Storage *
+init_storage(void *memory, size_t bytes, int block_bytes)
 {
-	Advice	   *advice = (Advice *) base;
 	Storage    *storage = memory;
 	uint32_t	low = 0;
 	uint32_t	high = NO_RECORD;
@@ -192,7 +273,7 @@ pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_b
 			high = middle - 1;
 	}
 	if (low == 0)
-		return false;
+		return NULL;
 	memset(storage, 0, sizeof(*storage));
 	storage->max_pages = low;
 	storage->nheads = low / 2 + 1;
@@ -204,14 +285,41 @@ pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_b
 	storage->correction = 1;
 	storage->measured_share = storage->measuring_error = NAN;
 	begin_again(storage, 1);
-	advice->storage = storage;
+	return storage;
+}
+
+bool
+pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_bytes)
+{
+	Storage    *storage = init_storage(memory, bytes, block_bytes);
+
+	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
+		storage->sizes[cache] = (uint8_t) (cache < FACTORS ? cache : cache - FACTORS + BASELINE + 1);
+	((Advice *) base)->storages[0] = storage;
+	return storage != NULL;
+}
+
+bool
+pbp_advice_init_totals(PbpAdvice *base, void *memory, size_t bytes)
+{
+	Advice	   *advice = (Advice *) base;
+	int			block_bytes = (int) advice->storages[0]->block_bytes;
+	size_t		half = bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
+	Storage    *less = init_storage(memory, half, block_bytes);
+	Storage    *more = init_storage((char *) memory + half, half, block_bytes);
+
+	if (less == NULL || more == NULL)
+		return false;
+	less->sizes[REFERENCE] = more->sizes[REFERENCE] = BASELINE;
+	advice->storages[1] = less;
+	advice->storages[2] = more;
 	return true;
 }
 
 void
 pbp_advice_set_huge_pages(PbpAdvice *base, int64_t free_blocks)
 {
-	Storage    *storage = ((Advice *) base)->storage;
+	Storage    *storage = ((Advice *) base)->storages[0];
 
 	if (storage != NULL)
 		storage->huge_pages = (double) free_blocks;
@@ -221,22 +329,22 @@ void
 pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 {
 	Advice	   *advice = (Advice *) base;
-	Storage    *storage = advice->storage;
 
-	if (storage == NULL)
-		return;
-	if (pages < 0)
+	for (int i = 0; i < STORAGES; i++)
+		if (advice->storages[i] != NULL)
+			advice->storages[i]->os_cache = pages < 0 ? NAN : (double) pages;
+	for (int i = 0; pages >= 0 && i < STORAGES; i++)
 	{
-		storage->os_cache = NAN;
-		return;
+		if (advice->storages[i] == NULL)
+			continue;
+		if (fitting_share(advice, i) >= MUCH_LARGER * advice->storages[i]->share)
+		{
+			begin_again(advice->storages[i], fitting_share(advice, i));
+			if (i == 0)
+				pbp_reduce_effects(advice->relations, BASELINE, true, 0);
+		}
+		fit_records(advice, i);
 	}
-	storage->os_cache = (double) pages;
-	if (fitting_share(advice) >= MUCH_LARGER * storage->share)
-	{
-		begin_again(storage, fitting_share(advice));
-		pbp_reduce_effects(advice->relations, BASELINE, true, 0);
-	}
-	fit_records(advice);
 	pbp_resize_caches(advice);
 }
 
@@ -248,7 +356,7 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 double
 pbp_beyond_error(const Advice *advice)
 {
-	const Storage *storage = advice->storage;
+	const Storage *storage = advice->storages[0];
 	double		difference = storage->measured_share - (1 - pbp_waiting_share(advice, BASELINE));
 
 	if (isnan(difference))
@@ -266,7 +374,7 @@ void
 pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 {
 	Advice	   *advice = (Advice *) base;
-	Storage    *storage = advice->storage;
+	Storage    *storage = advice->storages[0];
 	double		misses;
 	double		pages;
 
@@ -283,7 +391,9 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 				 CORRECTED_POOLS * advice->nbuffers * pbp_share_of_pool(advice) * storage->share);
 	storage->correction *= exp(CORRECTION_GAIN * pbp_beyond_error(advice) * fmin(1, misses / fmax(1, pages)));
 	storage->correction = fmin(fmax(storage->correction, LEAST_CORRECTION), MOST_CORRECTION);
-	fit_records(advice);
+	for (int i = 0; i < STORAGES; i++)
+		if (advice->storages[i] != NULL)
+			fit_records(advice, i);
 	pbp_resize_caches(advice);
 }
 
@@ -304,12 +414,8 @@ count_miss(Storage *storage, int cache, unsigned group, CacheRead read)
 	simulated->nlearned++;
 }
 
-/*
- * Pools of these sizes have missed the page.  Those whose reads wait for storage,
- * while memory is fixed.
- */
-uint64_t
-pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts)
+static uint64_t
+play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts)
 {
 	bool		baseline_missed = is_absent(absent, BASELINE);
 	uint64_t	waits = 0;
@@ -326,7 +432,7 @@ pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool co
 
 		if (counts)
 			storage->counters[cache].baseline_misses += baseline_missed;
-		if (!is_absent(absent, size_above(cache)))
+		if (!is_absent(absent, storage->sizes[cache]))
 			continue;
 		read = pbp_read_cached_page(storage, cache, page);
 		if (cache < FACTORS && read != CACHE_HIT)
@@ -339,9 +445,20 @@ pbp_play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool co
 	return waits;
 }
 
-/* The pool of this size has evicted a dirty page. */
-void
-pbp_play_write(Storage *storage, uint32_t fingerprint, int size)
+/*
+ * Pools of these sizes have missed the page.  Those whose reads wait for storage,
+ * while memory is fixed.
+ */
+uint64_t
+pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts)
+{
+	for (int i = 1; i < STORAGES; i++)
+		(void) play_misses(advice->storages[i], fingerprint, absent, counts);
+	return play_misses(advice->storages[0], fingerprint, absent, counts);
+}
+
+static void
+play_write(Storage *storage, uint32_t fingerprint, int size)
 {
 	uint16_t	page;
 
@@ -349,8 +466,28 @@ pbp_play_write(Storage *storage, uint32_t fingerprint, int size)
 		return;
 	page = pbp_find_cached_page(storage, fingerprint);
 	for (int cache = 0; page != NO_RECORD && cache < CACHES; cache++)
-		if (size_above(cache) == size)
+		if (storage->sizes[cache] == size)
 			pbp_write_cached_page(storage, cache, page);
+}
+
+/* The pool of this size has evicted a dirty page. */
+void
+pbp_play_write(Advice *advice, uint32_t fingerprint, int size)
+{
+	for (int i = 0; i < STORAGES; i++)
+		play_write(advice->storages[i], fingerprint, size);
+}
+
+static void
+write_block(Storage *storage, uint32_t fingerprint)
+{
+	uint16_t	page;
+
+	if (storage == NULL || fingerprint > storage->threshold)
+		return;
+	page = pbp_find_cached_page(storage, fingerprint);
+	for (int cache = 0; page != NO_RECORD && cache < CACHES; cache++)
+		pbp_write_cached_page(storage, cache, page);
 }
 
 /* A block of the WAL's files as a page of its own. */
@@ -371,7 +508,8 @@ key_of_wal_block(uint64_t block)
 void
 pbp_advice_write_wal(PbpAdvice *base, uint64_t from, uint64_t to, uint64_t file_bytes)
 {
-	Storage    *storage = ((Advice *) base)->storage;
+	const Advice *advice = (const Advice *) base;
+	const Storage *storage = advice->storages[0];
 	uint64_t	nblocks;
 	uint64_t	first;
 	uint64_t	end;
@@ -386,45 +524,48 @@ pbp_advice_write_wal(PbpAdvice *base, uint64_t from, uint64_t to, uint64_t file_
 	for (uint64_t block = first; block < end; block++)
 	{
 		uint64_t	key = key_of_wal_block(block % nblocks);
-		uint16_t	page;
 
 		check_interrupts((uint32_t) (block - first));
-		if (!pbp_advice_sampled(base, key) || (uint32_t) key > storage->threshold)
-			continue;
-		page = pbp_find_cached_page(storage, (uint32_t) key);
-		for (int cache = 0; page != NO_RECORD && cache < CACHES; cache++)
-			pbp_write_cached_page(storage, cache, page);
+		for (int i = 0; i < STORAGES && pbp_advice_sampled(base, key); i++)
+			write_block(advice->storages[i], (uint32_t) key);
 	}
 }
 
 void
-pbp_decay_storage(Storage *storage, double weight, double recent_weight)
+pbp_decay_storage(Advice *advice, double weight, double recent_weight)
 {
-	if (storage == NULL)
-		return;
-	scale_counters(storage->counters, sizeof(storage->counters), weight);
-	scale_counters(storage->doubtful_reads, sizeof(storage->doubtful_reads), recent_weight);
+	for (int i = 0; i < STORAGES; i++)
+	{
+		Storage    *storage = advice->storages[i];
+
+		if (storage == NULL)
+			continue;
+		scale_counters(storage->counters, sizeof(storage->counters), weight);
+		scale_counters(storage->doubtful_reads, sizeof(storage->doubtful_reads), recent_weight);
+	}
 }
 
 /* A simulated pool is in order only now: forget what it missed before. */
 void
-pbp_forget_misses(Storage *storage, int size)
+pbp_forget_misses(Advice *advice, int size)
 {
-	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
-		if (size_above(cache) == size)
-			memset(&storage->counters[cache], 0, sizeof(CacheCounters));
+	for (int cache = 0; cache < ALL_CACHES; cache++)
+		if (storage_of(advice, cache) != NULL && size_above(advice, cache) == size)
+			memset(cache_counters(advice, cache), 0, sizeof(CacheCounters));
 }
 
 /* What happened is unknown: the caches may hold other pages by now. */
 void
-pbp_doubt_caches(Storage *storage)
+pbp_doubt_caches(Advice *advice)
 {
-	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
+	for (int cache = 0; cache < ALL_CACHES; cache++)
 	{
-		storage->caches[cache].nlearned = 0;
-		storage->doubtful_reads[cache] = 0;
-		storage->caches[cache].progress = (Progress) {0};
-		must_learn(&storage->caches[cache]);
+		if (storage_of(advice, cache) == NULL)
+			continue;
+		simulated_cache(advice, cache)->nlearned = 0;
+		storage_of(advice, cache)->doubtful_reads[cache % CACHES] = 0;
+		simulated_cache(advice, cache)->progress = (Progress) {0};
+		must_learn(simulated_cache(advice, cache));
 	}
 }
 
@@ -435,11 +576,11 @@ pbp_doubt_caches(Storage *storage)
 double
 pbp_doubtful_reads_share(const Advice *advice, int cache)
 {
-	const Storage *storage = advice->storage;
+	const Storage *storage = storage_of(advice, cache);
 
 	if (advice->recent.recent_accesses <= 0)
 		return 1;
-	return storage->doubtful_reads[cache] / (pbp_share_of_pool(advice) * storage->share) /
+	return storage->doubtful_reads[cache % CACHES] / (pbp_share_of_pool(advice) * storage->share) /
 		advice->recent.recent_accesses;
 }
 
@@ -451,21 +592,23 @@ pbp_doubtful_reads_share(const Advice *advice, int cache)
 static void
 learn_cache(Advice *advice, int cache)
 {
-	SimulatedCache *simulated = &advice->storage->caches[cache];
-	CacheCounters *counters = &advice->storage->counters[cache];
+	SimulatedCache *simulated = simulated_cache(advice, cache);
+	CacheCounters *counters = cache_counters(advice, cache);
 
 	if (simulated->learning &&
 		(is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2))
 	{
 		simulated->learning = false;
 		memset(counters, 0, sizeof(*counters));
-		pbp_reduce_effects(advice->relations, cache, true, 0);
+		if (cache < CACHES)
+			pbp_reduce_effects(advice->relations, cache, true, 0);
 	}
 	if (!simulated->settled && simulated->nlearned + 1 > SETTLED_SHARE * simulated->capacity)
 	{
 		simulated->settled = true;
 		scale_counters(counters, sizeof(*counters), UNSETTLED_WEIGHT);
-		pbp_reduce_effects(advice->relations, cache, true, UNSETTLED_WEIGHT);
+		if (cache < CACHES)
+			pbp_reduce_effects(advice->relations, cache, true, UNSETTLED_WEIGHT);
 	}
 }
 
@@ -473,7 +616,7 @@ learn_cache(Advice *advice, int cache)
 static double
 learned_share(const Advice *advice, int cache)
 {
-	const SimulatedCache *simulated = &advice->storage->caches[cache];
+	const SimulatedCache *simulated = simulated_cache(advice, cache);
 	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
 	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
 
@@ -483,10 +626,13 @@ learned_share(const Advice *advice, int cache)
 void
 pbp_learn_caches(Advice *advice)
 {
-	for (int cache = 0; advice->storage != NULL && cache < CACHES; cache++)
+	for (int cache = 0; cache < ALL_CACHES; cache++)
 	{
-		SimulatedCache *simulated = &advice->storage->caches[cache];
+		SimulatedCache *simulated;
 
+		if (storage_of(advice, cache) == NULL)
+			continue;
+		simulated = simulated_cache(advice, cache);
 		learn_cache(advice, cache);
 		if (simulated->learning)
 			pbp_follow_progress(&simulated->progress, learned_share(advice, cache), advice->look.fresh.seconds);

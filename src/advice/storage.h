@@ -14,8 +14,19 @@
 /*
  * One cache below each pool while memory is fixed, by size, and one below each
  * larger pool if memory is added.  The baseline and smaller sizes add none.
+ *
+ * As many of less memory, and of more: those of each total, and one of today's
+ * memory below today's pool, which they are compared with.  Each storage has a
+ * sampling rate of its own, so that small caches are not too small.
+ *
+ * Outside of pagecaches.c, caches are numbered through all storages.
  */
 #define CACHES				(FACTORS + FACTORS - 1 - BASELINE)
+#define ALL_CACHES			(STORAGES * CACHES)
+#define REFERENCE			(CACHES - 1)
+
+_Static_assert(PBP_TOTAL_TODAY * PBP_SPLITS == REFERENCE, "as many caches of less memory");
+_Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE, "as many caches of more memory");
 
 /* Records are named by 16 bits, which halves their size. */
 #define NO_RECORD			UINT16_MAX
@@ -92,6 +103,7 @@ typedef struct Storage
 	uint32_t	nheads;
 	uint32_t	reclaimer;		/* where the search for a free record stands */
 	uint32_t	threshold;		/* fingerprints up to this one have records */
+	uint8_t		sizes[CACHES];	/* of the pools above */
 	CachedPage *pages;
 	uint16_t   *heads;
 
@@ -121,11 +133,53 @@ typedef struct Storage
 /* The same until its lists are as long as they will be, by the exact model. */
 #define SETTLED_SHARE		2.5
 
+static inline Storage *
+storage_of(const Advice *advice, int cache)
+{
+	return advice->storages[cache / CACHES];
+}
+
+static inline SimulatedCache *
+simulated_cache(const Advice *advice, int cache)
+{
+	return &storage_of(advice, cache)->caches[cache % CACHES];
+}
+
+static inline CacheCounters *
+cache_counters(const Advice *advice, int cache)
+{
+	return &storage_of(advice, cache)->counters[cache % CACHES];
+}
+
 /* The size of the pool above the cache. */
 static inline int
-size_above(int cache)
+size_above(const Advice *advice, int cache)
 {
-	return cache < FACTORS ? cache : cache - FACTORS + BASELINE + 1;
+	return storage_of(advice, cache)->sizes[cache % CACHES];
+}
+
+/* The cache of the same sample below today's pool, with today's memory. */
+static inline int
+reference_of(int cache)
+{
+	return cache < CACHES ? BASELINE : cache / CACHES * CACHES + REFERENCE;
+}
+
+/* The first cache of a total of memory that is not today's. */
+static inline int
+first_cache(int total)
+{
+	return total < PBP_TOTAL_TODAY ? CACHES + total * PBP_SPLITS :
+		2 * CACHES + (total - PBP_TOTAL_TODAY - 1) * PBP_SPLITS;
+}
+
+/* The memory of both caches, as a total of today's. */
+static inline int
+total_of(int cache)
+{
+	if (cache < CACHES || cache % CACHES == REFERENCE)
+		return PBP_TOTAL_TODAY;
+	return cache % CACHES / PBP_SPLITS + (cache < 2 * CACHES ? 0 : PBP_TOTAL_TODAY + 1);
 }
 
 /* pagecaches.c */

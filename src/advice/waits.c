@@ -54,9 +54,9 @@ share_of(const Advice *advice, int cache, double share_of_sample, double misses,
 {
 	const Counters *counters = &advice->counters;
 	double		loads = counters->reads + counters->extends;
-	double		new_pages = loads > 0 ? share_of_sample * advice->storage->counters[cache].baseline_misses * counters->extends / loads : 0;
+	double		new_pages = loads > 0 ? share_of_sample * cache_counters(advice, cache)->baseline_misses * counters->extends / loads : 0;
 
-	if (advice->storage->caches[cache].capacity == 0)
+	if (simulated_cache(advice, cache)->capacity == 0)
 		return 1;
 	if (misses - new_pages <= 0)
 		return 0;
@@ -66,7 +66,7 @@ share_of(const Advice *advice, int cache, double share_of_sample, double misses,
 double
 pbp_waiting_share(const Advice *advice, int cache)
 {
-	const CacheCounters *counted = &advice->storage->counters[cache];
+	const CacheCounters *counted = cache_counters(advice, cache);
 
 	return share_of(advice, cache, 1, sum_of_groups(counted->misses), sum_of_groups(counted->storage_reads));
 }
@@ -75,11 +75,11 @@ pbp_waiting_share(const Advice *advice, int cache)
 static void
 ratios_without(const Advice *advice, int cache, double *ratios)
 {
-	const CacheCounters *counted = &advice->storage->counters[cache];
+	const CacheCounters *counted = cache_counters(advice, cache);
 	double		misses = sum_of_groups(counted->misses);
 	double		storage_reads = sum_of_groups(counted->storage_reads);
 
-	pbp_estimates_without(advice, size_above(cache), ratios);
+	pbp_estimates_without(advice, size_above(advice, cache), ratios);
 	for (int group = 0; group < GROUPS; group++)
 		ratios[group] *= share_of(advice, cache, 1 - 1.0 / GROUPS, misses - counted->misses[group],
 								  storage_reads - counted->storage_reads[group]);
@@ -88,7 +88,7 @@ ratios_without(const Advice *advice, int cache, double *ratios)
 static PbpStorageReason
 reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 {
-	const Storage *storage = advice->storage;
+	const Storage *storage = storage_of(advice, cache);
 
 	if (storage == NULL || isnan(storage->os_cache))
 		return PBP_STORAGE_NO_CAPACITY;
@@ -96,9 +96,9 @@ reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 		return PBP_STORAGE_NO_ROOM;
 	if (row->reason != PBP_ADVICE_KNOWN)
 		return PBP_STORAGE_NO_MISS_RATIO;
-	if (storage->caches[cache].learning)
+	if (simulated_cache(advice, cache)->learning)
 		return PBP_STORAGE_LEARNING;
-	if (storage->counters[cache].baseline_misses < ENOUGH_CACHE_MISSES)
+	if (cache_counters(advice, cache)->baseline_misses < ENOUGH_CACHE_MISSES)
 		return PBP_STORAGE_LITTLE_EVIDENCE;
 	return PBP_STORAGE_KNOWN;
 }
@@ -124,7 +124,7 @@ calibration_variance(const Storage *storage)
 
 /*
  * How much the share of misses that wait differs from that of the nearest other
- * size, if it jumps there: between both, something begins to fit into the cache
+ * size of fixed memory, if it jumps there: between both, something begins to fit into the cache
  * that is read in turn, and the exact model jumps there and back.
  */
 static double
@@ -135,8 +135,8 @@ jump(const Advice *advice, int cache, int step)
 
 	if (cache == FACTORS && step < 0)
 		other = BASELINE;		/* below the smallest size with memory added */
-	if (other < 0 || other >= CACHES || (other == FACTORS && step > 0) || advice->storage->caches[other].learning ||
-		advice->storage->counters[other].baseline_misses < ENOUGH_CACHE_MISSES)
+	if (cache >= CACHES || other < 0 || other >= CACHES || (other == FACTORS && step > 0) ||
+		simulated_cache(advice, other)->learning || cache_counters(advice, other)->baseline_misses < ENOUGH_CACHE_MISSES)
 		return 0;
 	difference = fabs(pbp_waiting_share(advice, cache) - pbp_waiting_share(advice, other));
 	return difference > TOLERATED_JUMP ? difference : 0;
@@ -150,10 +150,10 @@ static double
 chance_of(const Advice *advice, int cache, const double *ratios, const PbpMissErrors *errors)
 {
 	double		share = pbp_waiting_share(advice, cache);
-	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, advice->storage->caches[cache].capacity);
+	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated_cache(advice, cache)->capacity);
 
 	return hypot(pbp_jackknife_error(ratios, GROUPS),
-				 errors->miss_ratio * PBP_DEVIATIONS * sqrt(pages + calibration_variance(advice->storage)));
+				 errors->miss_ratio * PBP_DEVIATIONS * sqrt(pages + calibration_variance(advice->storages[0])));
 }
 
 /* No look saw what large scans read, so how much of it waits is unknown. */
@@ -167,13 +167,13 @@ error_of_unseen(const Advice *advice, double share)
 static double
 other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 {
-	const CacheCounters *counted = &advice->storage->counters[cache];
+	const CacheCounters *counted = cache_counters(advice, cache);
 	double		share = pbp_waiting_share(advice, cache);
 	double		close_calls = counted->close_calls / fmax(1, sum_of_groups(counted->storage_reads)) - USUAL_CLOSE_CALLS;
 	double		edge = cache == BASELINE ? 0 : fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
 	return share * (errors->method + errors->edge) + pbp_doubtful_reads_share(advice, cache) + error_of_unseen(advice, share) +
-		model_error(&advice->storage->caches[cache], share * errors->miss_ratio) +
+		model_error(simulated_cache(advice, cache), share * errors->miss_ratio) +
 		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + edge + fabs(pbp_beyond_error(advice)));
 }
 
@@ -185,14 +185,19 @@ cache_below(int size, PbpAdviceMemory memory)
 
 /* NaN: unknown. */
 static double
-estimate(const Advice *advice, int size, PbpAdviceMemory memory)
+estimate_of(const Advice *advice, int cache)
 {
-	int			cache = cache_below(size, memory);
 	PbpAdviceRow row;
 
-	pbp_advice_row(&advice->base, size, &row);
+	pbp_advice_row(&advice->base, size_above(advice, cache), &row);
 	return reason_of(advice, cache, &row) == PBP_STORAGE_KNOWN ?
 		row.miss_ratio * pbp_waiting_share(advice, cache) : NAN;
+}
+
+static double
+estimate(const Advice *advice, int size, PbpAdviceMemory memory)
+{
+	return estimate_of(advice, cache_below(size, memory));
 }
 
 /*
@@ -209,9 +214,45 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 		return ratio;
 	if (memory == PBP_ADVICE_ADDED)
 		ratio = fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
-	for (int i = 0; i < size && !advice->storage->caches[cache_below(size, memory)].was_full; i++)
+	for (int i = 0; i < size && !simulated_cache(advice, cache_below(size, memory))->was_full; i++)
 		ratio = fmin(ratio, estimate(advice, i, PBP_ADVICE_FIXED));
 	return ratio;
+}
+
+/*
+ * With another total of memory.  What its sample has more than the reference, which
+ * is today's memory, is added to the estimate for that; what it has less is a share
+ * of it, so that nothing is left where nothing waits.
+ */
+static double
+estimate_of_split(const Advice *advice, int cache)
+{
+	double		today = estimate(advice, BASELINE, PBP_ADVICE_FIXED);
+	double		reference = estimate_of(advice, reference_of(cache));
+	double		here = estimate_of(advice, cache);
+
+	return here < reference ? today * here / reference : today + here - reference;
+}
+
+/*
+ * More memory never makes more accesses wait below the same pool.  Where a figure
+ * says so, chance in the sample is more likely, so that figures of totals between
+ * this one and today's bound it.
+ */
+static double
+bounded_split(const Advice *advice, int cache)
+{
+	int			total = total_of(cache);
+	int			step = total < PBP_TOTAL_TODAY ? -1 : 1;
+	int			size = size_above(advice, cache);
+	double		ratio = estimate_of_split(advice, cache);
+	double		bound = estimate(advice, size, PBP_ADVICE_FIXED);
+
+	for (int i = PBP_TOTAL_TODAY + step; i != total; i += step)
+		for (int other = first_cache(i); other < first_cache(i) + PBP_SPLITS; other++)
+			if (size_above(advice, other) == size)
+				bound = step > 0 ? fmin(bound, estimate_of_split(advice, other)) : fmax(bound, estimate_of_split(advice, other));
+	return isnan(ratio) ? NAN : step > 0 ? fmin(ratio, bound) : fmax(ratio, bound);
 }
 
 /* Errors of the storage ratio, and of its difference to today's. */
@@ -224,9 +265,9 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 	double		others;
 	PbpMissErrors errors;
 
-	pbp_miss_errors(advice, size_above(cache), &errors);
+	pbp_miss_errors(advice, size_above(advice, cache), &errors);
 	ratios_without(advice, cache, ratios);
-	ratios_without(advice, BASELINE, today);
+	ratios_without(advice, reference_of(cache), today);
 	others = other_errors(advice, cache, &errors);
 	row->uncertainty = hypot(chance_of(advice, cache, ratios, &errors), share * errors.variation) + others +
 		share * errors.moved;
@@ -236,18 +277,16 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 		errors.moved_share * fabs(row->storage_ratio - estimate(advice, BASELINE, PBP_ADVICE_FIXED));
 }
 
-void
-pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
+static void
+set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
 {
-	const Advice *advice = (const Advice *) base;
-	const Storage *storage = advice->storage;
-	int			cache = cache_below(i, memory);
+	const SimulatedCache *simulated = simulated_cache(advice, cache);
 	PbpAdviceRow miss_row;
 
-	pbp_advice_row(base, i, &miss_row);
+	pbp_advice_row(&advice->base, size_above(advice, cache), &miss_row);
 	*row = (PbpAdviceStorageRow)
 	{
-		.storage_ratio = bounded_estimate(advice, i, memory),
+		.storage_ratio = storage_ratio,
 		.uncertainty = NAN,
 		.change_error = NAN,
 		.learned_share = NAN,
@@ -256,18 +295,48 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
-	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage->os_cache));
-	row->learned_share = storage->caches[cache].learning ? storage->caches[cache].progress.share : 1;
-	row->seconds_left = pbp_seconds_left(&storage->caches[cache].progress);
+	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage_of(advice, cache)->os_cache));
+	row->learned_share = simulated->learning ? simulated->progress.share : 1;
+	row->seconds_left = pbp_seconds_left(&simulated->progress);
 	if (row->reason == PBP_STORAGE_KNOWN)
 		set_errors(advice, cache, row);
+}
+
+void
+pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
+{
+	const Advice *advice = (const Advice *) base;
+
+	if (advice->storages[0] != NULL)
+		set_row(advice, cache_below(i, memory), bounded_estimate(advice, i, memory), row);
+	else
+		*row = (PbpAdviceStorageRow) {.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = NAN,.seconds_left = NAN,.reason = PBP_STORAGE_NO_CAPACITY};
+}
+
+/*
+ * Of another total of memory than today's.  What it is compared with must be
+ * known, too.
+ */
+void
+pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
+{
+	const Advice *advice = (const Advice *) base;
+	int			cache = first_cache(total) + i;
+	PbpAdviceRow miss_row;
+
+	*split = (PbpAdviceSplit) {.size = size_above(advice, cache)};
+	set_row(advice, cache, bounded_split(advice, cache), &split->storage);
+	pbp_advice_row(base, BASELINE, &miss_row);
+	if (split->storage.reason == PBP_STORAGE_KNOWN && isnan(split->storage.storage_ratio))
+		split->storage.reason = reason_of(advice, BASELINE, &miss_row) != PBP_STORAGE_KNOWN ?
+			reason_of(advice, BASELINE, &miss_row) : reason_of(advice, reference_of(cache), &miss_row);
 }
 
 void
 pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 {
 	const Advice *advice = (const Advice *) base;
-	const Storage *storage = advice->storage;
+	const Storage *storage = advice->storages[0];
 	PbpAdviceStorageRow row;
 
 	*totals = (PbpAdviceStorageTotals) {.self_error = NAN,.measuring_error = NAN};

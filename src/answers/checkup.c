@@ -18,6 +18,7 @@
 
 #include "answers/answer.h"
 #include "answers/checkupsize.h"
+#include "answers/memoryneed.h"
 #include "answers/plannercache.h"
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
@@ -323,6 +324,8 @@ static const Question questions[] = {
 	"of the pool", "pgbufprobe_residency()", answer_cached_twice},
 	{"planner_cache", "Does the planner know how much is cached?",
 	"of what both caches can hold", "pgbufprobe_memory_plan()", answer_planner_cache},
+	{"memory", "How much memory does the load need?",
+	"times today's memory", "pgbufprobe_memory()", answer_memory},
 };
 
 static void

@@ -191,7 +191,7 @@ knee_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *storage)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		ratios[i] = by_storage ? storage[i].storage_ratio : report->rows[i].miss_ratio;
-	return pbp_knee(ratios);
+	return pbp_knee(ratios, PBP_ADVICE_FACTORS, pbp_advice_factor);
 }
 
 static const char *

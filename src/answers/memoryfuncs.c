@@ -1,14 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * memoryfuncs.c
- *	  The SQL function about who takes memory, and what the advice leaves for
- *	  each.
+ *	  SQL functions about who takes memory, what the advice leaves for each, and
+ *	  how much memory the load needs.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include <math.h>
 
+#include "utils/builtins.h"
+
+#include "answers/memoryneed.h"
 #include "answers/reasons.h"
 #include "base/rows.h"
 #include "base/settings.h"
@@ -17,8 +21,10 @@
 #include "sampler/sampler.h"
 
 #define MEMORY_PLAN_COLS	5
+#define MEMORY_COLS			14
 
 PG_FUNCTION_INFO_V1(pgbufprobe_memory_plan);
+PG_FUNCTION_INFO_V1(pgbufprobe_memory);
 
 /* What the notes are about. */
 typedef struct MemoryPlan
@@ -235,5 +241,187 @@ pgbufprobe_memory_plan(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_CONSUMERS; i++)
 		emit_consumer((ReturnSetInfo *) fcinfo->resultinfo, plan, i);
+	return (Datum) 0;
+}
+
+/* ---- how much memory ---- */
+
+/* What is shown: the total that meets the target, if there is one. */
+typedef struct MemoryTotals
+{
+	MemoryNeed	need;
+	const char *target;			/* NULL: none was named */
+	PbpTargetResult result;
+	PbpTotal	found;
+	int			knee;
+} MemoryTotals;
+
+static void
+parse_target(FunctionCallInfo fcinfo, MemoryTotals *totals, PbpTarget *target)
+{
+	const char *wrong;
+
+	if (PG_ARGISNULL(0))
+		return;
+	totals->target = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	wrong = pbp_parse_target(totals->target, target);
+	if (wrong != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid target \"%s\"", totals->target),
+				 errdetail("The target is malformed: %s.", wrong),
+				 errhint("Valid targets are like \"storage 0.5 %%\", \"50 ms/s\", \"today\", and \"-20 %% time\".")));
+}
+
+/* Two marks in one. */
+static const char *
+also(const char *mark, bool applies, const char *other)
+{
+	return !applies ? mark : mark ? psprintf("%s, %s", mark, other) : other;
+}
+
+/* What the total that was found says about the target. */
+static const char *
+note_of_target(const MemoryTotals *totals)
+{
+	switch (totals->result)
+	{
+		case PBP_TARGET_UNKNOWN:
+			return "no known size meets the target, but others are unknown; this is the best that is known";
+		case PBP_TARGET_MISSED:
+			return "no size meets the target; this is the best that can be had";
+		case PBP_TARGET_MET:
+			return NULL;
+		case PBP_TARGET_MET_BELOW:
+			return "less memory may do, too, but is not known";
+	}
+	return NULL;
+}
+
+/* What takes memory beside both caches, and will on another machine. */
+static const char *
+note_of_rest(const MemoryNeed *need)
+{
+	const PbpConsumption *rows = need->plan.rows;
+	int64		server = 0;
+
+	for (int i = PBP_OTHER_SHARED; i < PBP_OTHERS; i++)
+		server += Max(rows[i].today, 0);
+	return psprintf("the server's own memory takes %s more, others and the kernel %s", pretty_bytes(server),
+					pretty_bytes(rows[PBP_OTHERS].today));
+}
+
+static const char *
+note_of_times(const MemoryNeed *need, const PbpTotal *total)
+{
+	return isnan(total->waiting.ms) ? "times are unknown, because too few reads have been timed" :
+		need->report->storage.model == PBP_STORAGE_UNPROVEN ?
+		"storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU" : NULL;
+}
+
+static void
+add_range(Row *row, double value, double error, double most)
+{
+	add_number(row, value);
+	add_number(row, isnan(error) ? NAN : Max(value - error, 0));
+	add_number(row, isnan(error) ? NAN : Min(value + error, most));
+}
+
+static void
+emit_total(ReturnSetInfo *rsinfo, const MemoryTotals *totals, const PbpTotal *total, const char *mark, const char *note)
+{
+	const MemoryNeed *need = &totals->need;
+	bool		known = !isnan(total->pool);
+	Row			row = {0};
+
+	add_measure(&row, total->factor);
+	add_count(&row, machine_bytes(need, total->factor));
+	add_known_count(&row, known, known ? pool_bytes_of(need, total) : 0);
+	add_known_count(&row, known, known ? cache_bytes_of(need, total) : 0);
+	add_text(&row, mark);
+	add_number(&row, total->miss_ratio);
+	add_range(&row, total->storage.value, total->storage.error, 1);
+	add_range(&row, total->waiting.ms, total->waiting.error, INFINITY);
+	add_number(&row, need->input.active_ms > 0 ? Max(0, need->input.active_ms + total->waiting.change) : NAN);
+	add_text(&row, known ? join_notes(note, join_notes(note_of_times(need, total), caveat_of_advice(need->report))) : note);
+	emit_row(rsinfo, &row, MEMORY_COLS);
+}
+
+/* A row of its own, unless it is one of the totals. */
+static bool
+is_found(const MemoryTotals *totals, const PbpTotal *total)
+{
+	return totals->target && totals->found.factor == total->factor && totals->found.pool == total->pool;
+}
+
+/* One total, and before it what lies between the last one and this. */
+static void
+emit_step(ReturnSetInfo *rsinfo, const MemoryTotals *totals, int i)
+{
+	const MemoryNeed *need = &totals->need;
+	const PbpTotal *total = &need->totals[i];
+	bool		is_today = i == PBP_TOTAL_TODAY;
+	bool		found = is_found(totals, total);
+	const char *what = totals->result >= PBP_TARGET_MET ? "target" : "best";
+	double		before = i > 0 ? pbp_total_factor(i - 1) : 0;
+	const char *mark;
+
+	if (totals->target && !found && totals->found.factor > before && totals->found.factor <= total->factor)
+		emit_total(rsinfo, totals, &totals->found, what, note_of_target(totals));
+	if (is_today && total->size != PBP_ADVICE_BASELINE)
+	{
+		PbpTotal	today = pbp_today_total(&need->input);
+
+		emit_total(rsinfo, totals, &today, "today", note_of_rest(need));
+	}
+	mark = !is_today ? NULL : total->size != PBP_ADVICE_BASELINE ? "advised" : "today";
+	mark = also(also(mark, i == totals->knee, "knee"), found, what);
+	emit_total(rsinfo, totals, total, mark,
+			   join_notes(isnan(total->pool) ? unknown_total(need, i) : NULL,
+						  join_notes(found ? note_of_target(totals) : NULL,
+									 is_today && total->size == PBP_ADVICE_BASELINE ? note_of_rest(need) : NULL)));
+}
+
+/* One row that says why nothing is known. */
+static void
+emit_unknown(ReturnSetInfo *rsinfo, const MemoryNeed *need)
+{
+	const PbpConsumption *all = &need->plan.rows[PBP_ALL_MEMORY];
+	Row			row = {0};
+
+	add_measure(&row, 1);
+	add_known_count(&row, all->today != PBP_UNKNOWN, all->today);
+	add_count(&row, (int64) NBuffers * BLCKSZ);
+	add_null(&row);
+	add_text(&row, "today");
+	while (row.ncols < MEMORY_COLS - 1)
+		add_null(&row);
+	add_text(&row, need->unknown);
+	emit_row(rsinfo, &row, MEMORY_COLS);
+}
+
+/* Bounded like pgbufprobe_memory_plan(). */
+Datum
+pgbufprobe_memory(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	PbpAdviceReport *report = palloc(sizeof(*report));
+	MemoryTotals *totals = palloc0(sizeof(*totals));
+	PbpTarget	target;
+
+	parse_target(fcinfo, totals, &target);
+	pbp_read_advice(report);
+	find_memory_need(report, &totals->need);
+	InitMaterializedSRF(fcinfo, 0);
+	if (totals->need.unknown != NULL)
+	{
+		emit_unknown(rsinfo, &totals->need);
+		return (Datum) 0;
+	}
+	totals->knee = pbp_knee_of_totals(totals->need.totals);
+	if (totals->target)
+		totals->result = pbp_least_total(&totals->need.input, &target, &totals->found);
+	for (int i = 0; i < PBP_TOTALS; i++)
+		emit_step(rsinfo, totals, i);
 	return (Datum) 0;
 }

@@ -185,6 +185,18 @@ unknown_storage_model(const PbpAdviceReport *report)
 	return "unknown";
 }
 
+/* Why storage reads are unknown below a pool whose miss ratio is known; NULL if they are known. */
+const char *
+unknown_waits_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *row)
+{
+	if (row->reason == PBP_STORAGE_NO_ROOM)
+		return "takes more than the page cache has";
+	if (row->reason == PBP_STORAGE_LEARNING)
+		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage%s",
+						floor(100 * row->learned_share), rest_of_learning(report, row->seconds_left));
+	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
+}
+
 /* Why storage reads of one size are unknown; NULL if they are known, or the miss ratio is not. */
 const char *
 unknown_waits(const PbpAdviceReport *report, int size)
@@ -198,12 +210,7 @@ unknown_waits(const PbpAdviceReport *report, int size)
 		return "unknown which reads wait for storage, see the notes of pgbufprobe_advice()";
 	if (today->reason != PBP_STORAGE_KNOWN)
 		row = today;
-	if (row->reason == PBP_STORAGE_NO_ROOM)
-		return "takes more than the page cache has";
-	if (row->reason == PBP_STORAGE_LEARNING)
-		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage%s",
-						floor(100 * row->learned_share), rest_of_learning(report, row->seconds_left));
-	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
+	return unknown_waits_of(report, row);
 }
 
 /* ---- pages and relations ---- */

@@ -19,6 +19,7 @@ extern const char *missing_advice(const PbpAdviceReport *report);
 extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 extern const char *caveat_of_advice(const PbpAdviceReport *report);
 extern const char *unknown_storage_model(const PbpAdviceReport *report);
+extern const char *unknown_waits_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *row);
 extern const char *unknown_waits(const PbpAdviceReport *report, int size);
 extern const char *missing_relations(const PbpAdviceReport *report);
 extern const char *unknown_window(const PbpAdviceReport *report, const PbpWindow *window);

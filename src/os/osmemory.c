@@ -328,6 +328,26 @@ pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 }
 
 /*
+ * True if the pool would fit with so much more memory, or less if that is
+ * negative, of the machine or of the cgroup that limits the page cache.  The usual
+ * reserve grows with it.
+ */
+bool
+pbp_fits_other_memory(const PbpOsMemory *memory, int64_t more_bytes, int64_t pool_bytes)
+{
+	const PbpServerMemory *server = &memory->server;
+	bool		in_cgroup = memory->holder == PBP_HELD_BY_CGROUP;
+	int64_t		room = in_cgroup ? memory->cgroup_room : memory->machine_room;
+	int64_t		most = in_cgroup ? memory->cgroup_available : memory->machine_available;
+	int64_t		reserve = (int64_t) ((double) more_bytes * PBP_RESERVE_SHARE);
+
+	if (!memory->known || pool_bytes < server->least_pool_bytes)
+		return false;
+	return growth(memory, pool_bytes) + pbp_page_tables(server, pool_bytes) <=
+		smaller_room(room + more_bytes - reserve, most + more_bytes, &server->needs);
+}
+
+/*
  * True if this address of the process is in huge pages.  /proc/self/maps has many
  * mappings, so the caller had better keep the answer.
  */

@@ -57,6 +57,9 @@
 #define STORAGE_BYTES	((Size) 4 * 1024 * 1024)
 #define STORAGE_SHARE	0.01
 
+/* As a share of that: for those of other totals of memory. */
+#define TOTALS_SHARE	0.7
+
 /*
  * Databases are searched again after this many times the duration of a search,
  * which takes tenths of a second where there are millions of tables.
@@ -120,6 +123,7 @@ struct PbpLearner
 	PbpCapacity *capacity;
 	PbpDecider	decider;
 	bool		has_storage;	/* memory to simulate page caches */
+	bool		has_totals;		/* and those of other totals of memory */
 };
 
 PbpLearner *
@@ -179,6 +183,32 @@ create_storage(MemoryContext context, PbpAdvice *advice)
 	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
 
 	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
+}
+
+/* Without memory for it, the advice does not know what more or less memory is worth. */
+static bool
+create_totals(MemoryContext context, PbpAdvice *advice)
+{
+	Size		bytes = (Size) (TOTALS_SHARE * Min(STORAGE_SHARE * NBuffers * BLCKSZ, STORAGE_BYTES));
+	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
+
+	return memory != NULL && pbp_advice_init_totals(advice, memory, bytes);
+}
+
+static void
+report_totals(const PbpCapacity *capacity, const PbpAdvice *advice, PbpAdviceReport *report)
+{
+	double		both = (double) pbp_both_caches(report);
+
+	for (int i = 0; i < PBP_TOTALS; i++)
+		for (int j = 0; j < PBP_SPLITS && i != PBP_TOTAL_TODAY; j++)
+		{
+			PbpAdviceSplit *split = &report->storage.splits[i][j];
+
+			pbp_advice_split(advice, i, j, split);
+			split->fits = pbp_fits_other_memory(&capacity->memory, (int64) ((pbp_total_factor(i) - 1) * both),
+												(int64) (pbp_advice_factor(split->size) * NBuffers) * BLCKSZ);
+		}
 }
 
 /* To be called when the capacity was followed. */
@@ -333,6 +363,9 @@ publish(PbpLearner *learner, uint32 resets)
 		report.storage.has_memory = learner->has_storage;
 		if (learner->has_storage)
 			report_storage(learner->capacity, learner->advice, &report.storage);
+		report.storage.has_totals = learner->has_totals;
+		if (learner->has_totals)
+			report_totals(learner->capacity, learner->advice, &report);
 	}
 	report_times(learner, &report);
 	if (learner->advice != NULL)
@@ -406,7 +439,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 
 	MemoryContextReset(learner->context);
 	learner->advice = NULL;
-	learner->has_storage = false;
+	learner->has_storage = learner->has_totals = false;
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->since = GetCurrentTimestamp();
 	learner->counted_ns = 0;
@@ -423,6 +456,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		learner->has_storage = create_storage(learner->context, learner->advice);
+		learner->has_totals = learner->has_storage && create_totals(learner->context, learner->advice);
 	}
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)

@@ -235,6 +235,31 @@ pbp_waiting_input(const PbpAdviceReport *report)
 	};
 }
 
+/* In bytes, with what is allocated beside the pool. */
+int64
+pbp_both_caches(const PbpAdviceReport *report)
+{
+	return pbp_pool_bytes(report->nbuffers * BLCKSZ) + report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
+}
+
+/* Which sizes fit is set in an array of the caller. */
+PbpTotalsInput
+pbp_totals_input(const PbpAdviceReport *report, bool *fits)
+{
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		fits[i] = pbp_may_fit(report, i);
+	return (PbpTotalsInput)
+	{
+		.misses = report->rows,
+		.fixed = report->storage.fixed,
+		.fits = fits,
+		.splits = report->storage.splits,
+		.waiting = pbp_waiting_input(report),
+		.active_ms = report->active_ms,
+		.advised = report->decision.size,
+	};
+}
+
 /* ---- decisions ---- */
 
 /* Returns true if this size fits, as far as known. */

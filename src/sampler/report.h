@@ -10,6 +10,7 @@
 
 #include "advice/decision.h"
 #include "advice/relationreads.h"
+#include "advice/totals.h"
 #include "advice/waiting.h"
 #include "base/fields.h"
 #include "memory/servermemory.h"
@@ -27,6 +28,8 @@ typedef struct PbpStorageReport
 	PbpServerMemory server;		/* for which these leave room; not saved */
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
 													 * fixed */
+	bool		has_totals;		/* memory to simulate others; not saved */
+	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];	/* likewise */
 	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */
 } PbpStorageReport;
 
@@ -57,6 +60,8 @@ extern const PbpField pbp_relation_key_fields[];
 extern const PbpField pbp_report_fields[];
 
 extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);
+extern PbpTotalsInput pbp_totals_input(const PbpAdviceReport *report, bool *fits);
+extern int64 pbp_both_caches(const PbpAdviceReport *report);
 extern const char *pbp_check_report(const PbpAdviceReport *report);
 extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
 extern bool pbp_knows_storage(const PbpAdviceReport *report);

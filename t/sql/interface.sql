@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(71);
+SELECT plan(73);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -77,6 +77,13 @@ INSERT INTO documented VALUES
         OUT best_bytes bigint, OUT saved_ms_per_second double precision,
         OUT saved_ms_per_second_error double precision$$),
     ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
+    ('pgbufprobe_memory(text)', 'v', false, 'r', true, 'SETOF record', $$
+        target text DEFAULT NULL::text, OUT memory_factor double precision, OUT memory_bytes bigint,
+        OUT shared_buffers_bytes bigint, OUT os_cache_bytes bigint, OUT mark text,
+        OUT estd_miss_ratio double precision, OUT estd_storage_ratio double precision,
+        OUT storage_ratio_low double precision, OUT storage_ratio_high double precision,
+        OUT estd_read_ms_per_second double precision, OUT read_ms_low double precision,
+        OUT read_ms_high double precision, OUT estd_work_ms_per_second double precision, OUT note text$$),
     ('pgbufprobe_memory_plan()', 'v', true, 'r', true, 'SETOF record', $$
         OUT consumer text, OUT today_bytes bigint, OUT most_bytes bigint, OUT reserved_bytes bigint, OUT note text$$),
     ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$
@@ -166,7 +173,8 @@ SELECT is(pg_get_function_result(signature::regprocedure), result, 'result of ' 
 -- Programs find a question by its key.
 SELECT results_eq(
     'SELECT key FROM pgbufprobe_checkup()',
-    ARRAY['size', 'pool_full', 'page_lifetime', 'victim_cost', 'dirty_victims', 'scan_cost', 'cached_twice', 'planner_cache'],
+    ARRAY['size', 'pool_full', 'page_lifetime', 'victim_cost', 'dirty_victims', 'scan_cost', 'cached_twice', 'planner_cache',
+          'memory'],
     'questions of pgbufprobe_checkup');
 
 SELECT results_eq(

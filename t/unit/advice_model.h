@@ -79,6 +79,7 @@ typedef struct Run
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
+	bool		totals;			/* of memory other than today's are simulated */
 	int			written_from;	/* this page and those after it are dirty; 0: none */
 	uint32_t	(*relation_of) (int page);	/* NULL: no relations are watched */
 	int64_t		second;			/* of the next look, if relations are watched */

@@ -442,15 +442,15 @@ find_knees(void)
 		line[i] = 0.5 - 0.1 * pbp_advice_factor(i);
 	memcpy(gaps, cliff, sizeof(gaps));
 	gaps[0] = gaps[1] = gaps[2] = gaps[SIZES - 1] = NAN;
-	ok(pbp_knee(cliff) == 6, "the knee is where the curve becomes flat");
-	ok(pbp_knee(gaps) == 6, "also if sizes at both ends are unknown");
-	ok(pbp_knee(line) == -1, "a straight line has none");
-	ok(pbp_knee(flat) == -1, "nor has a curve that is flat from the start");
+	ok(pbp_knee(cliff, PBP_ADVICE_FACTORS, pbp_advice_factor) == 6, "the knee is where the curve becomes flat");
+	ok(pbp_knee(gaps, PBP_ADVICE_FACTORS, pbp_advice_factor) == 6, "also if sizes at both ends are unknown");
+	ok(pbp_knee(line, PBP_ADVICE_FACTORS, pbp_advice_factor) == -1, "a straight line has none");
+	ok(pbp_knee(flat, PBP_ADVICE_FACTORS, pbp_advice_factor) == -1, "nor has a curve that is flat from the start");
 	for (int i = 0; i < SIZES; i++)
 		gaps[i] = i == TODAY ? 0.1 : NAN;
-	ok(pbp_knee(gaps) == -1, "nor one known size");
+	ok(pbp_knee(gaps, PBP_ADVICE_FACTORS, pbp_advice_factor) == -1, "nor one known size");
 	gaps[TODAY] = NAN;
-	ok(pbp_knee(gaps) == -1, "nor none");
+	ok(pbp_knee(gaps, PBP_ADVICE_FACTORS, pbp_advice_factor) == -1, "nor none");
 }
 
 /* ---- progress ---- */

@@ -264,6 +264,8 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
+		if (run->totals)
+			pbp_advice_init_totals(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES);
 		pbp_advice_set_os_cache(run->advice[j], (int64_t) (factor * os_pages));
 	}
 	while (memory->accesses < (int64_t) (WARM_UP + WINDOW) * MEMORY)

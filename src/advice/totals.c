@@ -1,0 +1,312 @@
+/*-------------------------------------------------------------------------
+ *
+ * totals.c
+ *	  How much memory both caches need together: the best split of each total,
+ *	  and the least total that meets a target.
+ *
+ * Of a total, the best split is the one with the shortest waiting, or if times
+ * are unknown, with the fewest storage reads.  Between two totals, figures are
+ * interpolated along splits of the same kind.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "advice/totals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A share of today's figure, or of the time that sessions work, that is no loss. */
+#define TOLERATED_LOSS		0.03
+#define TOLERATED_WORK		0.001
+
+/* ---- targets ---- */
+
+/* Skips the spaces, and the word if it is there. */
+static bool
+skip_word(const char **text, const char *word)
+{
+	const char *next = *text + strspn(*text, " ");
+
+	if (strncasecmp(next, word, strlen(word)) != 0)
+		return false;
+	*text = next + strlen(word) + strspn(next + strlen(word), " ");
+	return true;
+}
+
+static bool
+skip_number(const char **text, double *number)
+{
+	char	   *end;
+
+	*number = strtod(*text, &end);
+	if (end == *text || !isfinite(*number))
+		return false;
+	*text = end;
+	return true;
+}
+
+/* Returns NULL, or what is wrong. */
+const char *
+pbp_parse_target(const char *text, PbpTarget *target)
+{
+	*target = (PbpTarget) {PBP_TARGET_TODAY, 0};
+	if (skip_word(&text, "today"))
+		return *text == '\0' ? NULL : "nothing may follow \"today\"";
+	if (skip_word(&text, "storage"))
+	{
+		target->kind = PBP_TARGET_STORAGE;
+		if (!skip_number(&text, &target->most) || !skip_word(&text, "%") || *text != '\0')
+			return "\"storage\" must be followed by a number and \"%\"";
+		target->most /= 100;
+		return target->most >= 0 && target->most <= 1 ? NULL : "a share of accesses must be between 0 and 100 %";
+	}
+	if (!skip_number(&text, &target->most))
+		return "it is neither a number nor a word that is known";
+	if (skip_word(&text, "ms/s") && *text == '\0')
+	{
+		target->kind = PBP_TARGET_WAITING;
+		return target->most >= 0 ? NULL : "waiting cannot be negative";
+	}
+	if (!skip_word(&text, "%") || !skip_word(&text, "time") || *text != '\0')
+		return "a number must be followed by \"ms/s\" or by \"% time\"";
+	target->kind = PBP_TARGET_TIME;
+	target->most /= 100;
+	return target->most > -1 && target->most <= 0 ? NULL : "time can be reduced by less than 100 %, so the number is negative";
+}
+
+/* How much more than the target allows; not positive: it is met; NaN: unknown. */
+static double
+excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *total)
+{
+	const PbpAdviceStorageRow *today = &input->fixed[PBP_ADVICE_BASELINE];
+	double		active = input->active_ms > 0 ? input->active_ms : 0;
+	double		waiting = total->waiting.ms - total->waiting.change;
+
+	switch (target->kind)
+	{
+		case PBP_TARGET_STORAGE:
+			return total->storage.value - target->most;
+		case PBP_TARGET_WAITING:
+			return total->waiting.ms - target->most;
+		case PBP_TARGET_TIME:
+			return active > 0 ? total->waiting.change - target->most * active : NAN;
+		case PBP_TARGET_TODAY:
+			break;
+	}
+	if (isnan(waiting))
+		return total->storage.value - (1 + TOLERATED_LOSS) * today->storage_ratio;
+	return total->waiting.change - fmax(TOLERATED_LOSS * waiting, TOLERATED_WORK * active);
+}
+
+/* ---- splits ---- */
+
+/* A size of the pool with so much page cache. */
+static PbpTotal
+total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits, const PbpAdviceStorageRow *storage)
+{
+	PbpTotal	total = {
+		.factor = factor,.pool = NAN,.size = -1,.miss_ratio = NAN,.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
+	};
+
+	if (!fits || storage->reason != PBP_STORAGE_KNOWN)
+		return total;
+	total.pool = pbp_advice_factor(size);
+	total.size = size;
+	total.miss_ratio = input->misses[size].miss_ratio;
+	total.storage = (PbpFigure) {storage->storage_ratio, storage->uncertainty};
+	total.waiting = pbp_waiting(&input->waiting, &input->misses[size], storage);
+	return total;
+}
+
+static PbpTotal
+total_of_today(const PbpTotalsInput *input, int size)
+{
+	return total_of_split(input, 1, size, input->fits[size], &input->fixed[size]);
+}
+
+/* Splits of today's memory that are of the same kinds as those of other totals. */
+static PbpTotal
+kind_of_split(const PbpTotalsInput *input, int i, int kind)
+{
+	int			larger = input->splits[PBP_TOTAL_TODAY + 1][PBP_SPLITS - 1].size;
+	const PbpAdviceSplit *split = &input->splits[i][kind];
+
+	if (i != PBP_TOTAL_TODAY)
+		return total_of_split(input, pbp_total_factor(i), split->size, split->fits, &split->storage);
+	if (kind < PBP_SPLITS - 1)
+		return total_of_today(input, kind == 0 ? 0 : PBP_ADVICE_BASELINE);
+	return total_of_today(input, input->fits[larger] ? larger : input->splits[PBP_TOTAL_TODAY - 1][PBP_SPLITS - 1].size);
+}
+
+/* What splits are compared by. */
+static double
+figure_of(const PbpTotal *total)
+{
+	return isnan(total->waiting.ms) ? total->storage.value : total->waiting.ms;
+}
+
+/* True if the first one is better, or as good and needs no other shared_buffers. */
+static bool
+is_better(const PbpTotal *one, const PbpTotal *other)
+{
+	double		tolerated = 1;
+
+	if (isnan(figure_of(one)))
+		return false;
+	if (isnan(figure_of(other)))
+		return true;
+	if (one->size == PBP_ADVICE_BASELINE)
+		tolerated = 1 + TOLERATED_LOSS;
+	else if (other->size == PBP_ADVICE_BASELINE)
+		tolerated = 1 / (1 + TOLERATED_LOSS);
+	return figure_of(one) < tolerated * figure_of(other);
+}
+
+/* Today's memory as it is divided today. */
+PbpTotal
+pbp_today_total(const PbpTotalsInput *input)
+{
+	return total_of_today(input, PBP_ADVICE_BASELINE);
+}
+
+/* The best split of each total; of today's memory, the one that is advised. */
+void
+pbp_totals(const PbpTotalsInput *input, PbpTotal *totals)
+{
+	for (int i = 0; i < PBP_TOTALS; i++)
+	{
+		totals[i] = kind_of_split(input, i, 0);
+		for (int kind = 1; kind < PBP_SPLITS; kind++)
+		{
+			PbpTotal	other = kind_of_split(input, i, kind);
+
+			if (is_better(&other, &totals[i]))
+				totals[i] = other;
+		}
+	}
+	totals[PBP_TOTAL_TODAY] = total_of_today(input, input->advised);
+}
+
+/* ---- the least total ---- */
+
+static double
+between(double one, double other, double share)
+{
+	return one + share * (other - one);
+}
+
+/* The line between two points, which the curve may leave by up to a quarter of its fall. */
+static double
+error_between(double one, double other, double fall, double share)
+{
+	return fmax(one, other) + share * (1 - share) * fabs(fall);
+}
+
+/* By the logarithm of memory: this share of the way from less to more. */
+static PbpTotal
+interpolate(const PbpTotal *less, const PbpTotal *more, double share)
+{
+	const PbpWaiting *one = &less->waiting;
+	const PbpWaiting *other = &more->waiting;
+
+	return (PbpTotal)
+	{
+		.factor = less->factor * pow(more->factor / less->factor, share),
+		.pool = less->pool * pow(more->pool / less->pool, share),
+		.size = less->size == more->size ? less->size : -1,
+		.miss_ratio = between(less->miss_ratio, more->miss_ratio, share),
+		.storage = {
+			between(less->storage.value, more->storage.value, share),
+			error_between(less->storage.error, more->storage.error, more->storage.value - less->storage.value, share)
+		},
+		.waiting = {
+			between(one->ms, other->ms, share), error_between(one->error, other->error, other->ms - one->ms, share),
+			between(one->change, other->change, share),
+			error_between(one->change_error, other->change_error, other->change - one->change, share)
+		},
+	};
+}
+
+/*
+ * The least memory between a total and the next one at which splits of this kind
+ * meet the target.  Returns false if the larger one does not.
+ */
+static bool
+least_of_kind(const PbpTotalsInput *input, const PbpTarget *target, int i, int kind, PbpTotal *least)
+{
+	double		here;
+	double		below = NAN;
+	PbpTotal	less;
+
+	*least = kind_of_split(input, i, kind);
+	here = excess(input, target, least);
+	if (!(here <= 0))
+		return false;
+	if (i > 0)
+	{
+		less = kind_of_split(input, i - 1, kind);
+		below = excess(input, target, &less);
+	}
+	if (below > 0)
+		*least = interpolate(&less, least, below / (below - here));
+	return true;
+}
+
+/* The split that is closest to the target; with nothing known, any. */
+static PbpTotal
+closest(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *totals)
+{
+	PbpTotal	best = totals[PBP_TOTAL_TODAY];
+
+	for (int i = 0; i < PBP_TOTALS * PBP_SPLITS; i++)
+	{
+		PbpTotal	total = kind_of_split(input, i / PBP_SPLITS, i % PBP_SPLITS);
+		double		here = excess(input, target, &total);
+
+		if (!isnan(here) && !(here >= excess(input, target, &best)))
+			best = total;
+	}
+	return best;
+}
+
+PbpTargetResult
+pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target, PbpTotal *found)
+{
+	PbpTotal	totals[PBP_TOTALS];
+	PbpTotal	least;
+	bool		unknown_below = true;
+	bool		unknown_above;
+
+	pbp_totals(input, totals);
+	unknown_above = isnan(excess(input, target, &totals[PBP_TOTALS - 1]));
+	for (int i = 0; i < PBP_TOTALS; i++)
+	{
+		bool		met = excess(input, target, &totals[i]) <= 0;
+
+		if (met)
+			*found = totals[i];
+		for (int kind = 0; kind < PBP_SPLITS; kind++)
+			if (least_of_kind(input, target, i, kind, &least) && (!met || least.factor < found->factor))
+			{
+				*found = least;
+				met = true;
+			}
+		if (met)
+			return unknown_below ? PBP_TARGET_MET_BELOW : PBP_TARGET_MET;
+		unknown_below = isnan(excess(input, target, &totals[i]));
+	}
+	*found = closest(input, target, totals);
+	return unknown_above ? PBP_TARGET_UNKNOWN : PBP_TARGET_MISSED;
+}
+
+int
+pbp_knee_of_totals(const PbpTotal *totals)
+{
+	double		ratios[PBP_TOTALS];
+
+	for (int i = 0; i < PBP_TOTALS; i++)
+		ratios[i] = totals[i].storage.value;
+	return pbp_knee(ratios, PBP_TOTALS, pbp_total_factor);
+}

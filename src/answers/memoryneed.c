@@ -1,0 +1,239 @@
+/*-------------------------------------------------------------------------
+ *
+ * memoryneed.c
+ *	  How much memory the machine or the container needs.
+ *
+ * The advice knows both caches.  All else that takes memory stays as it is: a
+ * machine with so much more memory has so much more for both caches.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "answers/memoryneed.h"
+#include "answers/reasons.h"
+#include "base/settings.h"
+#include "base/words.h"
+#include "os/oskernel.h"
+
+/* Less memory than this share of today's is worth a word if it is no worse. */
+#define MUCH_LESS			0.67
+
+/* So is more, if it saves this share of the time that sessions work, or if that is unknown, of waiting. */
+#define MUCH_TIME			0.1
+#define MUCH_WAITING		0.3
+
+/* Share of what the most memory saves that is enough. */
+#define NEARLY_ALL_SAVED	0.8
+
+/* ---- facts ---- */
+
+/* Why no total of memory is known; NULL if some are, or may be. */
+static const char *
+unknown_need(const PbpAdviceReport *report, const MemoryNeed *need)
+{
+	const char *missing = missing_advice(report);
+	const char *model;
+
+	if (missing != NULL)
+		return missing;
+	if (report->is_from_before || report->nbuffers != NBuffers)
+		return "the advice is from before the restart";
+	model = unknown_storage_model(report);
+	if (model != NULL)
+		return model;
+	if (!report->storage.has_totals)
+		return "memory to simulate other page caches could not be allocated";
+	if (report->storage.fixed[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_NO_CAPACITY || !need->facts.memory.known)
+		return "the size of the page cache is unknown";
+	model = unknown_advice(report, &report->rows[PBP_ADVICE_BASELINE]);
+	return model != NULL ? model : unknown_waits_of(report, &report->storage.fixed[PBP_ADVICE_BASELINE]);
+}
+
+void
+find_memory_need(const PbpAdviceReport *report, MemoryNeed *need)
+{
+	*need = (MemoryNeed) {.report = report};
+	pbp_read_memory_facts(&need->facts);
+	pbp_plan_memory(&need->facts.settings, &need->facts.processes, &need->facts.memory, NULL, pbp_os_page_bytes(), &need->plan);
+	need->unknown = unknown_need(report, need);
+	if (need->unknown != NULL)
+		return;
+	need->input = pbp_totals_input(report, need->fits);
+	pbp_totals(&need->input, need->totals);
+}
+
+/* All memory, so that both caches have this factor of today's. */
+int64
+machine_bytes(const MemoryNeed *need, double factor)
+{
+	return need->plan.rows[PBP_ALL_MEMORY].today + (int64) ((factor - 1) * (double) pbp_both_caches(need->report));
+}
+
+/* Of a split that was interpolated, in whole megabytes. */
+int64
+pool_bytes_of(const MemoryNeed *need, const PbpTotal *total)
+{
+	int64		bytes = (int64) (total->pool * (double) need->report->nbuffers) * BLCKSZ;
+
+	return total->size >= 0 || bytes < 1024 * 1024 ? bytes : bytes / (1024 * 1024) * (1024 * 1024);
+}
+
+int64
+cache_bytes_of(const MemoryNeed *need, const PbpTotal *total)
+{
+	return (int64) (total->factor * (double) pbp_both_caches(need->report)) - pbp_pool_bytes(pool_bytes_of(need, total));
+}
+
+/* "a container of 6 GB with shared_buffers = 1536 MB" */
+const char *
+pretty_machine(const MemoryNeed *need, const PbpTotal *total)
+{
+	return psprintf("a %s of %s with shared_buffers = %s",
+					need->facts.memory.holder == PBP_HELD_BY_CGROUP ? "container" : "machine",
+					pretty_size(machine_bytes(need, total->factor) / BLCKSZ), pretty_size(pool_bytes_of(need, total) / BLCKSZ));
+}
+
+/* Why nothing is known of a total: of the split that may be known first. */
+const char *
+unknown_total(const MemoryNeed *need, int i)
+{
+	const PbpAdviceReport *report = need->report;
+	const char *unknown = "too little memory is left beside both caches";
+
+	if (i == PBP_TOTAL_TODAY)
+		return unknown_waits(report, need->input.advised);
+	for (int kind = 0; kind < PBP_SPLITS; kind++)
+	{
+		const PbpAdviceSplit *split = &report->storage.splits[i][kind];
+
+		if (!split->fits)
+			continue;
+		if (split->storage.reason == PBP_STORAGE_KNOWN)
+			return NULL;
+		unknown = unknown_advice(report, &report->rows[split->size]);
+		if (unknown == NULL)
+			unknown = unknown_waits_of(report, &split->storage);
+	}
+	return unknown;
+}
+
+/* ---- the checkup ---- */
+
+/* What is saved, as a share of the time that sessions work or wait. */
+static double
+saved_share(const MemoryNeed *need, double saved)
+{
+	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
+
+	return saved / (need->input.active_ms > 0 ? need->input.active_ms : today->waiting.ms);
+}
+
+static const char *
+pretty_saved(const MemoryNeed *need, const PbpTotal *total)
+{
+	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
+	double		saved = today->waiting.ms - total->waiting.ms;
+
+	return psprintf("%s %% of the time that sessions %s (%s ms of waiting for reads in each second instead of %s)",
+					pretty_number(100 * saved_share(need, saved)), need->input.active_ms > 0 ? "work" : "wait",
+					pretty_number(total->waiting.ms), pretty_number(today->waiting.ms));
+}
+
+/* The least memory that saves nearly as much as the most; NULL: it saves too little for certain. */
+static const PbpTotal *
+worth_more(const MemoryNeed *need)
+{
+	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
+	double		enough = need->input.active_ms > 0 ? MUCH_TIME : MUCH_WAITING;
+	double		most = 0;
+	const PbpTotal *least = NULL;
+
+	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS; i++)
+		most = fmax(most, today->waiting.ms - need->totals[i].waiting.ms);
+	for (int i = PBP_TOTALS - 1; i > PBP_TOTAL_TODAY; i--)
+	{
+		double		saved = today->waiting.ms - need->totals[i].waiting.ms;
+
+		if (saved >= NEARLY_ALL_SAVED * most &&
+			saved_share(need, saved - need->totals[i].waiting.change_error) >= enough)
+			least = &need->totals[i];
+	}
+	return least;
+}
+
+static void
+answer_less(const MemoryNeed *need, const PbpTotal *less, Answer *answer)
+{
+	answer->text = psprintf("Less would do: with %s, which leaves %.0f %% of the memory that both caches have today, sessions would wait %s ms for reads in each second instead of %s.",
+							pretty_machine(need, less), 100 * less->factor, pretty_number(less->waiting.ms),
+							pretty_number(less->waiting.ms - less->waiting.change));
+	judge(answer, "look", "If the memory is needed elsewhere, lower the limit in steps and ask again after each.");
+}
+
+static void
+answer_more(const MemoryNeed *need, const PbpTotal *more, Answer *answer)
+{
+	int64		bytes = machine_bytes(need, more->factor) - machine_bytes(need, 1);
+
+	answer->text = psprintf("No split of today's memory helps as much as more of it: %s more would save %s.",
+							pretty_size(bytes / BLCKSZ), pretty_saved(need, more));
+	judge(answer, "look", psprintf("Consider %s.", pretty_machine(need, more)));
+}
+
+/* Neither more nor less is worth a word, as far as it is known. */
+static char *
+about_right(const MemoryNeed *need)
+{
+	const char *unknown = NULL;
+
+	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS && unknown == NULL; i++)
+		if (isnan(need->totals[i].waiting.ms))
+			unknown = psprintf(" What a total of %s would do is unknown: %s.", pretty_size(machine_bytes(need, need->totals[i].factor) / BLCKSZ), unknown_total(need, i));
+	return psprintf("Keep today's memory: with much less than the %s of both caches sessions would wait longer, and more would save little.%s",
+					pretty_size(pbp_both_caches(need->report) / BLCKSZ),
+					unknown ? unknown : "");
+}
+
+static void
+answer_need(const MemoryNeed *need, Answer *answer)
+{
+	PbpTarget	no_worse = {PBP_TARGET_TODAY, 0};
+	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
+	const PbpTotal *more = worth_more(need);
+	PbpTotal	less;
+	PbpTargetResult result = pbp_least_total(&need->input, &no_worse, &less);
+
+	if (isnan(today->waiting.ms))
+		answer_unknown(answer, "it is unknown how long sessions wait for reads");
+	else if (more != NULL)
+	{
+		answer->value = more->factor;
+		answer_more(need, more, answer);
+	}
+	else if (result >= PBP_TARGET_MET && less.factor <= MUCH_LESS)
+	{
+		answer->value = less.factor;
+		answer_less(need, &less, answer);
+	}
+	else
+	{
+		answer->value = 1;
+		answer->text = about_right(need);
+	}
+}
+
+/* By the load now.  What was not simulated for long enough does not count. */
+void
+answer_memory(const Checkup *checkup, Answer *answer)
+{
+	MemoryNeed *need = palloc(sizeof(*need));
+
+	find_memory_need(&checkup->advice, need);
+	if (need->unknown != NULL)
+		answer_unknown(answer, need->unknown);
+	else
+		answer_need(need, answer);
+}

@@ -1,0 +1,131 @@
+# How much memory the load needs: each total with its best split, targets, and what the checkup says. The server believes to
+# be on a machine with little memory, so that its small pool has a small page cache below it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Sampler;
+use Server;
+use Test::More;
+
+my $node;
+{
+	local $ENV{LITTLE_MEMORY} = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
+	append_to_file($ENV{LITTLE_MEMORY}, "MemTotal: 300000 kB\nMemFree: 90000 kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+	$node = sampler_node('main', "track_io_timing = on\nmax_connections = 10\nmax_worker_processes = 2\nmax_wal_senders = 2\nwork_mem = 64kB\nmaintenance_work_mem = 1MB\n", 'little_memory');
+}
+
+# ---------------------------------------------------------------------------
+# Targets
+
+sub error_of
+{
+	my ($target) = @_;
+	my ($status, undef, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM pgbufprobe_memory('$target')");
+	return $status == 0 ? '' : $stderr;
+}
+
+my %wrong = (
+	'much' => 'it is neither a number nor a word that is known',
+	'storage' => '"storage" must be followed by a number and "%"',
+	'storage 101 %' => 'a share of accesses must be between 0 and 100 %',
+	'50' => 'a number must be followed by "ms/s" or by "% time"',
+	'20 % time' => 'time can be reduced by less than 100 %, so the number is negative');
+for my $target (sort keys %wrong)
+{
+	like(error_of($target), qr/22023: invalid target "\Q$target\E"\nDETAIL:  The target is malformed: \Q$wrong{$target}\E\.\nHINT:  Valid targets are like "storage 0\.5 %", "50 ms\/s", "today", and "-20 % time"\./,
+		"$target: what is wrong, and what would be right");
+}
+
+# ---------------------------------------------------------------------------
+# Before anything is known
+
+my @columns = ('shared_buffers_bytes', 'os_cache_bytes', 'estd_storage_ratio', 'estd_read_ms_per_second', 'estd_work_ms_per_second');
+is(ask($node, "SELECT count(*), min(mark), count(note), count(estd_storage_ratio), min(memory_factor) FROM pgbufprobe_memory('today')"),
+	'1|today|1|0|1', 'at first, one row says why nothing is known');
+
+make_pages($node);
+
+# Loads, with pages that come from storage now and then, until something is so.
+sub load_until
+{
+	my ($query) = @_;
+	for (1 .. 60)
+	{
+		return 1 if ask($node, "SELECT $query") eq 't';
+		ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
+		ask($node, 'CALL load(4)');
+	}
+	return 0;
+}
+
+# As on some file systems, or where a library cannot be preloaded.
+my $can_know = ask($node, q{SELECT trustworthy FROM pgbufprobe_os_cache('pages')}) eq 't' &&
+  wait_for { ask($node, 'SELECT coalesce(os_cache_bytes < 300e6, false) FROM pgbufprobe_advice() WHERE size_factor = 1') eq 't' };
+if (!$can_know)
+{
+	$node->stop;
+	plan skip_all => 'the page cache of this server is unknown, or that of a large machine';
+}
+
+# ---------------------------------------------------------------------------
+# Totals
+
+ok(load_until('count(read_ms_low) >= 6 FROM pgbufprobe_memory()'), 'it becomes known what other totals of memory would do')
+  or diag(ask($node, 'SELECT m FROM pgbufprobe_memory() AS m'));
+# All that follows is of one answer, since the advice goes on.
+ask($node, q{CREATE TABLE answer AS SELECT row_number() OVER () AS n, m.* FROM pgbufprobe_memory() AS m});
+is(ask($node, q{SELECT count(DISTINCT memory_factor), min(memory_factor), max(memory_factor) FROM answer}), '11|0.25|4', 'a quarter to four times of today');
+is(ask($node, q{SELECT count(*) FILTER (WHERE n <> by_memory), count(*) FILTER (WHERE mark ~ 'today' AND memory_factor = 1 AND shared_buffers_bytes = 2048 * 8192)
+	FROM (SELECT *, row_number() OVER (ORDER BY memory_bytes, n) AS by_memory FROM answer) AS a}), '0|1', 'in the order of memory, with one of today as it is divided');
+is(ask($node, q{SELECT count(*) FROM answer WHERE num_nulls(} . join(', ', @columns) . q{) NOT IN (0, 5) OR num_nonnulls(estd_miss_ratio, note) = 0}), '0',
+	'all figures of a total, or a note that says why not');
+is(ask($node, q{SELECT count(*) FROM answer WHERE NOT (estd_storage_ratio BETWEEN storage_ratio_low AND storage_ratio_high
+		AND estd_storage_ratio BETWEEN 0 AND estd_miss_ratio + 1e-4 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high)}), '0',
+	'each within its interval, and no more storage reads than misses');
+# Buffers have descriptors and the like, 2.3 %, and WAL has buffers: at most 4 % and 16 MB of the pool.
+is(ask($node, q{SELECT max(rest) - min(rest) < 0.1 * max(shared_buffers_bytes) FROM (
+	SELECT *, memory_bytes - shared_buffers_bytes - os_cache_bytes AS rest FROM answer WHERE shared_buffers_bytes IS NOT NULL) AS a}), 't',
+	'what both caches leave of the machine is the same with each total');
+is(ask($node, q{SELECT a.memory_bytes = p.today_bytes FROM answer AS a, pgbufprobe_memory_plan() AS p WHERE a.mark ~ 'today' AND p.consumer = 'total'}), 't',
+	'with today\'s memory, the machine is the one that runs');
+is(ask($node, q{SELECT count(*) FROM answer AS a JOIN answer AS b ON a.memory_factor < b.memory_factor AND a.shared_buffers_bytes = b.shared_buffers_bytes
+	WHERE a.estd_storage_ratio < b.estd_storage_ratio * 0.9999}), '0', 'more memory below the same pool never waits more');
+like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/the server's own memory takes \d+ [kM]B more, others and the kernel \d+ [kM]B/,
+	'what takes memory beside both caches is said');
+
+# ---------------------------------------------------------------------------
+# The least memory that meets a target
+
+my $found = q{FROM pgbufprobe_memory('%s') WHERE mark ~ '(target|best)$'};
+sub found { return ask($node, sprintf("SELECT $_[0] $found", $_[1])) }
+
+is(found(q{count(*), bool_and(mark ~ 'target' AND memory_factor <= 1)}, 'today'), '1|t', 'less memory than today\'s, or as much, is no worse than today');
+is(found(q{count(*), bool_and(mark ~ 'target')}, 'storage 100 %'), '1|t', 'any memory is enough for so many storage reads');
+is(found(q{memory_bytes <= (SELECT min(memory_bytes) FROM answer WHERE estd_storage_ratio IS NOT NULL) * 1.001}, 'storage 100 %'), 't', 'so the least that is known');
+like(found('note', 'storage 100 %'), qr/less memory may do, too, but is not known/, '... of which there may be less');
+is(found(q{count(*), bool_and(mark ~ 'best' AND note ~ '(no size meets the target; this is the best that can be had|no known size meets the target)')}, '-99 % time'), '1|t',
+	'what no size reaches: the best');
+my ($less, $more) = map {
+	ask($node, sprintf(q{SELECT max(memory_bytes) FROM (SELECT format('%%s %%s', round(estd_read_ms_per_second * %s), 'ms/s') AS target FROM answer WHERE mark ~ 'today') AS a,
+		LATERAL pgbufprobe_memory(target) WHERE mark ~ '(target|best)$'}, $_))
+} 1.5, 0.9;
+cmp_ok($more, '>', $less, 'less waiting needs more memory');
+# The advice may go on between the calls.
+becomes_true($node, q{count(*) > 0 AND bool_and(v.needed_bytes = m.memory_bytes AND v.shared_buffers_bytes = m.shared_buffers_bytes)
+	FROM pgbufprobe_metrics_memory AS v, pgbufprobe_memory(v.target) AS m WHERE m.mark ~ 'target'}, 'collectors have the same');
+
+# ---------------------------------------------------------------------------
+# The checkup
+
+my $answer = q{FROM pgbufprobe_checkup() WHERE key = 'memory'};
+like(ask($node, "SELECT verdict, (action IS NULL) = (verdict IN ('fine', 'unknown')), (value IS NULL) = (verdict = 'unknown'), answer $answer"),
+	qr/^(fine|look)\|t\|t\|(Keep today's memory: |No split of today's memory helps as much as more of it: |Less would do: with a machine of )/, 'the checkup answers from the same figures');
+set($node, os_cache => 'off');
+becomes_true($node, q{count(*) = 1 AND min(note) = 'pgbufprobe.os_cache is off' FROM pgbufprobe_memory('today')}, 'without the page cache, nothing is known');
+is(ask($node, "SELECT verdict, answer $answer"), 'unknown|Unknown: pgbufprobe.os_cache is off.', '... as the checkup says');
+
+$node->stop;
+has_no_crash($node);
+done_testing();

@@ -1,0 +1,189 @@
+/*
+ * advice_totals.c
+ *	  Compares estimates of storage reads with other totals of memory with an exact
+ *	  model of both caches of these sizes.  Prints TAP.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "os/osmemory.h"
+#include "storage_model.h"
+
+#define UNSURE		0.025		/* an uncertainty */
+#define LARGE_ERROR	0.01
+
+/* What was estimated of one load, of all totals, splits and samples. */
+typedef struct Figures
+{
+	int			nknown;
+	int			nunknown;
+	int			nsure;
+	int			ncovered;
+	int			nrising;		/* with more memory below the same pool */
+	int			nothers;		/* whose caches do not add up to the total */
+	double		worst_sure;
+} Figures;
+
+static int
+pool_pages(int size, int today)
+{
+	return (int) (pbp_pool_bytes((int64_t) (pbp_advice_factor(size) * today) * BLOCK_BYTES) / BLOCK_BYTES);
+}
+
+/* Of all smaller totals that have the same pool: the fewest storage reads. */
+static double
+least_below(const PbpAdvice *advice, int total, int size)
+{
+	double		least = INFINITY;
+	PbpAdviceSplit split;
+
+	for (int i = 0; i < total * PBP_SPLITS; i++)
+	{
+		if (i / PBP_SPLITS == PBP_TOTAL_TODAY)
+			continue;
+		pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
+		if (split.size == size && split.storage.reason == PBP_STORAGE_KNOWN)
+			least = fmin(least, split.storage.storage_ratio);
+	}
+	return least;
+}
+
+static void
+note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, double truth, Figures *figures)
+{
+	const PbpAdviceStorageRow *row = &split->storage;
+	double		error = fabs(row->storage_ratio - truth);
+
+	if (row->reason != PBP_STORAGE_KNOWN)
+	{
+		figures->nunknown++;
+		printf(" unknown (%d)", (int) row->reason);
+		return;
+	}
+	printf(" %.4f +- %.4f", row->storage_ratio, row->uncertainty);
+	figures->nknown++;
+	figures->ncovered += error <= row->uncertainty;
+	figures->nrising += row->storage_ratio > least_below(advice, total, split->size) + 1e-9;
+	if (row->uncertainty > UNSURE)
+		return;
+	figures->nsure++;
+	figures->worst_sure = fmax(figures->worst_sure, error);
+}
+
+static void
+compare_total(const Run *run, Load load, int total, Figures *figures)
+{
+	double		memory = pbp_total_factor(total) * (pool_pages(PBP_ADVICE_BASELINE, run->nbuffers) + os_pages(run->nbuffers));
+	PbpAdviceSplit split;
+
+	for (int i = 0; i < PBP_SPLITS; i++)
+	{
+		double		truth;
+
+		pbp_advice_split(run->advice[0], total, i, &split);
+		figures->nothers += fabs(pool_pages(split.size, run->nbuffers) + (double) split.storage.os_cache_pages - memory) > 4; /* pages are rounded */
+		if (split.storage.os_cache_pages < 0)
+			continue;
+		truth = true_storage_ratio(load, (int) (pbp_advice_factor(split.size) * run->nbuffers), (int) split.storage.os_cache_pages);
+		printf("# %-13s %.2f times the memory, %.2f times the pool: true %.4f, predicted", load_names[load],
+			   pbp_total_factor(total), pbp_advice_factor(split.size), truth);
+		for (int j = 0; j < SAMPLES; j++)
+		{
+			pbp_advice_split(run->advice[j], total, i, &split);
+			note_figure(run->advice[j], total, &split, truth, figures);
+		}
+		printf("\n");
+	}
+}
+
+/* Every second total: each of them and its splits needs a run of the exact model. */
+static void
+compare_load(Load load, int today_mb)
+{
+	Run			run = {.nbuffers = megabytes(today_mb),.looks_per_pass = 8,.totals = true};
+	Figures		figures = {0};
+	char		what[120];
+
+	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
+	learn_storage(&run, load, os_pages(run.nbuffers), 1, NULL);
+	for (int total = 0; total < PBP_TOTALS; total += 2)
+		compare_total(&run, load, total, &figures);
+	finish(&run);
+	printf("# %s: %d known, %d unknown; %d sure, of which the worst is off by %.4f; %d within their interval\n", load_names[load],
+		   figures.nknown, figures.nunknown, figures.nsure, figures.worst_sure, figures.ncovered);
+	snprintf(what, sizeof(what), "%s: figures of other totals that are sure are within %.2f", load_names[load], LARGE_ERROR);
+	ok(figures.nsure >= 20 && figures.worst_sure <= LARGE_ERROR, what);
+	snprintf(what, sizeof(what), "%s: nineteen in twenty are within their interval", load_names[load]);
+	ok(figures.ncovered >= 0.95 * figures.nknown, what);
+	snprintf(what, sizeof(what), "%s: at most a quarter are unknown", load_names[load]);
+	ok(4 * figures.nunknown <= figures.nknown + figures.nunknown, what);
+	snprintf(what, sizeof(what), "%s: more memory below the same pool never waits more", load_names[load]);
+	ok(figures.nrising == 0, what);
+	snprintf(what, sizeof(what), "%s: both caches add up to the total", load_names[load]);
+	ok(figures.nothers == 0, what);
+}
+
+static int
+count_splits(const PbpAdvice *advice, int from, int to)
+{
+	PbpAdviceSplit split;
+	int			nknown = 0;
+
+	for (int i = from * PBP_SPLITS; i < (to + 1) * PBP_SPLITS; i++)
+	{
+		pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
+		nknown += split.storage.reason == PBP_STORAGE_KNOWN;
+	}
+	return nknown;
+}
+
+/* What was not seen is unknown, and less memory is known before more is. */
+static void
+learn_totals(void)
+{
+	int			pool = MEMORY / 4;
+	Scene		scene;
+	PbpAdvice  *advice;
+	PbpAdviceSplit split;
+	int			all = PBP_TOTAL_TODAY * PBP_SPLITS;
+
+	scene_start(&scene, UPDATES, pool, os_pages(pool), STORAGE_BYTES);
+	advice = scene.run.advice[0];
+	pbp_advice_init_totals(advice, malloc(STORAGE_BYTES), STORAGE_BYTES);
+	pbp_advice_split(advice, 0, 0, &split);
+	ok(split.storage.reason == PBP_STORAGE_NO_CAPACITY, "without the size of the page cache nothing is known of another total");
+	pbp_advice_set_os_cache(advice, os_pages(pool));
+	scene_run(&scene, 12);
+	printf("# %d of less memory and %d of more are known\n", count_splits(advice, 0, PBP_TOTAL_TODAY - 1),
+		   count_splits(advice, PBP_TOTAL_TODAY + 1, PBP_TOTALS - 1));
+	ok(count_splits(advice, 0, PBP_TOTAL_TODAY - 1) == all, "less memory is known first");
+	pbp_advice_split(advice, PBP_TOTALS - 1, 0, &split);
+	ok(split.storage.reason == PBP_STORAGE_LEARNING && split.storage.learned_share > 0 && split.storage.learned_share < 1,
+	   "four times the memory is not, but shows its progress");
+	scene_run(&scene, 60);
+	ok(count_splits(advice, PBP_TOTAL_TODAY + 1, PBP_TOTALS - 1) == all, "later, all are known");
+	pbp_advice_split(advice, 2, PBP_SPLITS - 1, &split);
+	ok(split.size > PBP_ADVICE_BASELINE, "half of the memory could have a larger pool");
+	pbp_advice_set_os_cache(advice, os_pages(pool) / 4);
+	pbp_advice_split(advice, 2, PBP_SPLITS - 1, &split);
+	ok(split.size < PBP_ADVICE_BASELINE && split.storage.reason == PBP_STORAGE_LEARNING,
+	   "with a lower limit it cannot, and a page cache below another pool must be learned");
+	pbp_advice_gap(advice);
+	scene_run(&scene, 0.2);
+	ok(count_splits(advice, 0, PBP_TOTAL_TODAY - 1) + count_splits(advice, PBP_TOTAL_TODAY + 1, PBP_TOTALS - 1) == 0,
+	   "after a gap, nothing is known");
+	scene_finish(&scene);
+}
+
+int
+main(void)
+{
+	learn_totals();
+	compare_load(ACCOUNTS, 256);
+	compare_load(UPDATES_AND_WAL, 256);
+	compare_load(SCAN_AND_ZIPF, 256);
+	compare_load(SHIFTING, 512);
+	printf("1..%d\n", tests);
+	return 0;
+}
