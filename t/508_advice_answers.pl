@@ -31,6 +31,7 @@ sub figures_agree
 		'estimates lie within their intervals' => 'NOT (f.estd_miss_ratio BETWEEN f.miss_ratio_low AND f.miss_ratio_high
 			AND coalesce(f.estd_storage_ratio BETWEEN f.storage_ratio_low AND f.storage_ratio_high, true))',
 		'a note where a figure is missing' => 'f.note IS NULL AND num_nulls(f.estd_miss_ratio, f.estd_storage_ratio, f.estd_read_ms_per_second) > 0',
+		'what is about all sizes is said of todays' => 'f.note LIKE $$%all sizes: %$$ AND f.size_factor <> 1',
 		'no two marks of a kind' => '(SELECT max(n) > 1 FROM (SELECT count(*) AS n FROM pgbufprobe_advice() GROUP BY mark HAVING mark IS NOT NULL) AS m)');
 
 	for my $rule (sort keys %rules)

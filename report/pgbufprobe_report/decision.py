@@ -15,6 +15,7 @@ READS = "reads: not in shared_buffers"
 WAITS = "storage reads: in neither cache"
 MORE = "reads, if there were more memory"
 PLACES = {READS: 0, WAITS: 1, MORE: 4}  # in the palette
+ABOUT_ALL = "all sizes: "  # begins what a note of today's size says about all
 LABELLED = (0.25, 0.5, 1, 2, 4)  # sizes on the axis
 
 
@@ -104,8 +105,11 @@ def cells(row: Size, added: dict[float, AddedSize]) -> tuple[str, ...]:
 
 
 def notes(sizes: list[Size]) -> tuple[str, ...]:
-    """Returns what the server says about sizes, each once."""
-    return said([(size(row.shared_buffers_bytes), row.note) for row in sizes if row.may_fit], "All sizes")
+    """Returns what the server says about sizes, each once. In the row of today's, it may say what is about all."""
+    parts = [(size(row.shared_buffers_bytes), (row.note or "").split("; ")) for row in sizes if row.may_fit]
+    about_all = [part for _, note in parts for part in note if part.startswith(ABOUT_ALL)]
+    rest = [(name, "; ".join(part for part in note if part not in about_all)) for name, note in parts]
+    return (*(f"A{part[1:]}." for part in about_all), *said(rest, "All sizes"))
 
 
 def part(report: Report) -> Part:

@@ -138,8 +138,7 @@ def test_without_javascript_all_rows_are_there_by_time(browser, written):
 
 
 @pytest.mark.parametrize("count", [1, 100])
-@pytest.mark.parametrize("width", [360, 700, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width, scheme", [(360, "light"), (360, "dark"), (700, "light"), (1280, "dark")])
 def test_a_page_is_drawn_without_an_error_or_a_request(browser, tmp_path, count, width, scheme):
     path = tmp_path / "index.html"
     path.write_text(fleet_page.render([Answered(name, name, made(data), "") for name, data in fleet(count)]))

@@ -345,6 +345,8 @@ def test_a_note_that_repeats_is_said_once():
         "All sizes: the load has changed.",
         "48 MB, 96 MB, 120 MB, 144 MB, 168 MB: no times.",
     )
+    alone = [row | {"note": "no times" + ("; all sizes: MGLRU" if row["size_factor"] == 1 else "")} for row in sizes()]
+    assert decision.part(made(report(sizes=fact(alone)))).after == ("All sizes: MGLRU.", "All sizes: no times.")
     told = made(report(gains=fact([row | {"note": "still learning"} for row in gains()])))
     assert details.gains(told).after == ("All relations: still learning.",)
 

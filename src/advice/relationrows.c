@@ -43,6 +43,7 @@ typedef struct Candidate
 {
 	double		loads;
 	uint32_t	npages;
+	uint32_t	nhidden;
 	uint32_t	number;
 } Candidate;
 
@@ -202,7 +203,7 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 						   &row->pages, &row->pages_error);
 }
 
-/* Most reads first, then most pages in use, then as they were found. */
+/* Most reads first, then most pages in use, or whose uses do not show, then as they were found. */
 static int
 compare_candidates(const void *a, const void *b)
 {
@@ -213,6 +214,8 @@ compare_candidates(const void *a, const void *b)
 		return one->loads < other->loads ? 1 : -1;
 	if (one->npages != other->npages)
 		return one->npages < other->npages ? 1 : -1;
+	if (one->nhidden != other->nhidden)
+		return one->nhidden < other->nhidden ? 1 : -1;
 	return (one->number > other->number) - (one->number < other->number);
 }
 
@@ -224,16 +227,18 @@ list_candidates(const Relations *relations, Candidate *candidates)
 
 	for (uint32_t i = 1; i < relations->nrecords; i++)
 		if (relations->records[i].used)
-			candidates[n++] = (Candidate) {relations->records[i].counters.loads, relations->npages[i], i};
+			candidates[n++] = (Candidate) {relations->records[i].counters.loads, relations->npages[i], relations->records[i].nhidden, i};
 	qsort(candidates, (size_t) n, sizeof(Candidate), compare_candidates);
 	return n;
 }
 
 /* True if there is still something to say: what was counted long ago has decayed. */
 static bool
-has_news(const Relations *relations, const RelationCounters *counters, uint32_t npages)
+has_news(const Relations *relations, const RelationRecord *record, uint32_t npages)
 {
-	return npages > 0 || counters->loads / relations->weight >= WORTH_A_ROW ||
+	const RelationCounters *counters = &record->counters;
+
+	return npages > 0 || record->nhidden > 0 || counters->loads / relations->weight >= WORTH_A_ROW ||
 		counters->differing[MISSES_AT_HALF] / relations->weight >= WORTH_A_ROW;
 }
 
@@ -251,7 +256,7 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 	{
 		const RelationRecord *record = &relations->records[candidates[i].number];
 
-		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, &record->counters, candidates[i].npages))
+		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, record, candidates[i].npages))
 		{
 			report->rows[report->nrows].key = record->key;
 			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden, &report->rows[report->nrows++]);

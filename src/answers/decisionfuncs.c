@@ -88,6 +88,13 @@ waiting_of(const AdviceOfSize *advice)
 	return pbp_waiting(&input, &advice->misses, &advice->storage);
 }
 
+/* True of the row whose note has what concerns all sizes. */
+static bool
+is_of_today(const AdviceOfSize *advice)
+{
+	return advice->factor == 1;
+}
+
 /* What to keep in mind about the storage reads of this size; NULL: nothing. */
 static const char *
 note_of_storage(const AdviceOfSize *advice)
@@ -97,8 +104,8 @@ note_of_storage(const AdviceOfSize *advice)
 
 	if (unknown != NULL)
 		return unknown;
-	if (report->storage.model == PBP_STORAGE_UNPROVEN)
-		return "storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU";
+	if (report->storage.model == PBP_STORAGE_UNPROVEN && is_of_today(advice))
+		return "all sizes: storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU";
 	if (!isnan(waiting_of(advice).ms))
 		return NULL;
 	return isnan(report->times.storage.value) ?
@@ -109,10 +116,12 @@ note_of_storage(const AdviceOfSize *advice)
 static const char *
 note_of(const AdviceOfSize *advice)
 {
-	const char *caveat = advice->is_all_data ?
-		"all data would be in the pool and read once; the intervals end where those of smaller sizes do" :
-		caveat_of_advice(advice->report);
+	const char *caveat = is_of_today(advice) ? caveat_of_advice(advice->report) : NULL;
 
+	if (caveat != NULL)
+		caveat = psprintf("all sizes: %s", caveat);
+	if (advice->is_all_data)
+		caveat = "all data would be in the pool and read once; the intervals end where those of smaller sizes do";
 	return join_notes(origin_of_report(advice->report), join_notes(caveat, note_of_storage(advice)));
 }
 
