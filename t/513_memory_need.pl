@@ -108,7 +108,7 @@ my ($less, $more) = map {
 cmp_ok($more, '>', $less, 'less waiting needs more memory');
 # The advice may go on between the calls.
 becomes_true($node, q{count(*) > 0 AND bool_and(v.needed_bytes = m.memory_bytes AND v.shared_buffers_bytes = m.shared_buffers_bytes)
-	FROM pgbufprobe_metrics_memory AS v, pgbufprobe_memory(v.target) AS m WHERE m.mark ~ 'target'}, 'collectors have the same');
+	FROM pgbufprobe_metrics_memory AS v, pgbufprobe_memory(v.goal) AS m WHERE m.mark ~ 'target'}, 'collectors have the same');
 
 # ---------------------------------------------------------------------------
 # The checkup
