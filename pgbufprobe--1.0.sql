@@ -826,10 +826,11 @@ WHERE known AND mark IS DISTINCT FROM 'all data'::text;
 COMMENT ON VIEW pgbufprobe_metrics_size IS
 'for collectors: what other sizes of shared_buffers would read; no rows while nothing is known';
 
+-- Collectors have labels of their own that are named target.
 CREATE VIEW pgbufprobe_metrics_memory AS
-SELECT t.target, m.memory_bytes AS needed_bytes, m.shared_buffers_bytes, m.estd_work_ms_per_second / 1e3::double precision AS work_seconds_per_second
-FROM (VALUES ('today'::text), ('-10 % time'::text), ('-20 % time'::text), ('storage 1 %'::text), ('storage 0.1 %'::text)) AS t (target),
-     LATERAL pgbufprobe_memory(t.target) AS m
+SELECT t.goal, m.memory_bytes AS needed_bytes, m.shared_buffers_bytes, m.estd_work_ms_per_second / 1e3::double precision AS work_seconds_per_second
+FROM (VALUES ('today'::text), ('-10 % time'::text), ('-20 % time'::text), ('storage 1 %'::text), ('storage 0.1 %'::text)) AS t (goal),
+     LATERAL pgbufprobe_memory(t.goal) AS m
 WHERE pg_catalog.right(m.mark, 6) = 'target'::text;
 COMMENT ON VIEW pgbufprobe_metrics_memory IS
 'for collectors: how much memory each target needs; no row for a target that is unknown or out of reach';

@@ -56,7 +56,7 @@ is(ask("SELECT extname FROM pg_extension WHERE extname = 'pgbufprobe'::name"), '
 is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), pgbufprobe_snapshot())'), 7, 'which answer');
 is(ask('SELECT trustworthy IS NOT NULL FROM pgbufprobe_double_buffering'), 't', 'the view too');
 is(ask('SELECT pg_catalog.count(bytes) FROM pgbufprobe_metrics_pool'), 7, 'and those for collectors');
-is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 8, 'as they should');
+is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 9, 'as they should');
 
 # Who is less careful gets caught.
 ask(q{

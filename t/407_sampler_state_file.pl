@@ -56,7 +56,7 @@ sub messages
 	await_samples($node, 1);
 	is( ask($node, q{SELECT (SELECT count(*) FROM pgbufprobe_advice()) >= 11, (SELECT count(*) FROM pgbufprobe_advice_relations()) > 0,
 			(SELECT count(*) FROM pgbufprobe_working_set()), (SELECT count(*) FROM pgbufprobe_checkup()), (SELECT count(*) >= 0 FROM pgbufprobe_predictions())}),
-		't|t|4|8|t', "$what: all functions answer");
+		't|t|4|9|t', "$what: all functions answer");
 	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_hours() WHERE seconds > extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"),
 		$expects_history ? 't' : 'f', "$what: the hour " . ($expects_history ? 'goes on' : 'begins again'));
 	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_history() WHERE taken_at < pg_postmaster_start_time()"), $expects_history ? 't' : 'f',

@@ -346,7 +346,7 @@ is(ask($node, 'original', "SELECT count(*) > 0 FROM $there.pgbufprobe_snapshot_d
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_page_lifetime('1 ms') WHERE relation IS NOT NULL AND buffers = 0"), 0,
 	'moved: page lifetime answers');
 is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_advice()"), 11, 'moved: advice answers');
-is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 8, 'moved: so does the checkup');
+is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 9, 'moved: so does the checkup');
 for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
 {
 	my ($rc, $out, $err) = $node->psql('original', "SET search_path = ''; SELECT $there.$function");
@@ -363,7 +363,7 @@ is( $node->safe_psql('plain', q{
 		SET search_path = evil, pg_catalog;
 		SELECT count(*) FROM probes.pgbufprobe_checkup();
 		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot())}),
-	"8\n7", 'the search path changes nothing');
+	"9\n7", 'the search path changes nothing');
 
 # ---------------------------------------------------------------------------
 # Another server
@@ -380,7 +380,7 @@ SKIP:
 	is(ask($upgraded, 'custom', q{SELECT count(*), count(passes), count(to_buffers - from_buffers) FROM public.kept, probes.pgbufprobe_snapshot_diff(state) WHERE label = 'one'}),
 		'7|0|7', 'upgraded: the next one is of another run');
 	is(difference($upgraded, 'custom'), $difference, 'upgraded: those of the old run compare as before');
-	is(ask($upgraded, 'custom', 'SELECT count(*) FROM probes.pgbufprobe_checkup()'), 8, 'upgraded: the checkup answers');
+	is(ask($upgraded, 'custom', 'SELECT count(*) FROM probes.pgbufprobe_checkup()'), 9, 'upgraded: the checkup answers');
 	$upgraded->stop;
 }
 

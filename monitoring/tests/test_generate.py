@@ -102,6 +102,7 @@ def test_labels_are_bounded():
         "method",
         "size_factor",
         "minutes",
+        "goal",
     }
     for query in QUERIES.values():
         view = query["name"].replace("_", "_metrics_", 1)

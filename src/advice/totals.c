@@ -13,9 +13,8 @@
 #include "advice/totals.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* A share of today's figure, or of the time that sessions work, that is no loss. */
 #define TOLERATED_LOSS		0.03
@@ -23,57 +22,38 @@
 
 /* ---- targets ---- */
 
-/* Skips the spaces, and the word if it is there. */
-static bool
-skip_word(const char **text, const char *word)
+/* A number in words, and the values that it may have. */
+typedef struct TargetForm
 {
-	const char *next = *text + strspn(*text, " ");
+	const char *words;			/* as for sscanf(3) */
+	PbpTargetKind kind;
+	double		unit;
+	double		low;
+	double		high;
+} TargetForm;
 
-	if (strncasecmp(next, word, strlen(word)) != 0)
-		return false;
-	*text = next + strlen(word) + strspn(next + strlen(word), " ");
-	return true;
-}
+static const TargetForm forms[] = {
+	{" storage %lf %% %n", PBP_TARGET_STORAGE, 0.01, 0, 1},
+	{" %lf ms/s %n", PBP_TARGET_WAITING, 1, 0, 1e9},
+	{" %lf %% time %n", PBP_TARGET_TIME, 0.01, -0.99, 0},
+};
 
-static bool
-skip_number(const char **text, double *number)
-{
-	char	   *end;
-
-	*number = strtod(*text, &end);
-	if (end == *text || !isfinite(*number))
-		return false;
-	*text = end;
-	return true;
-}
-
-/* Returns NULL, or what is wrong. */
-const char *
+/* Returns false if the text is none of a target. */
+bool
 pbp_parse_target(const char *text, PbpTarget *target)
 {
 	*target = (PbpTarget) {PBP_TARGET_TODAY, 0};
-	if (skip_word(&text, "today"))
-		return *text == '\0' ? NULL : "nothing may follow \"today\"";
-	if (skip_word(&text, "storage"))
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 	{
-		target->kind = PBP_TARGET_STORAGE;
-		if (!skip_number(&text, &target->most) || !skip_word(&text, "%") || *text != '\0')
-			return "\"storage\" must be followed by a number and \"%\"";
-		target->most /= 100;
-		return target->most >= 0 && target->most <= 1 ? NULL : "a share of accesses must be between 0 and 100 %";
+		int			end = -1;
+		double		number;
+
+		if (sscanf(text, forms[i].words, &number, &end) != 1 || end < 0 || text[end] != '\0')
+			continue;
+		*target = (PbpTarget) {forms[i].kind, forms[i].unit * number};
+		return target->most >= forms[i].low && target->most <= forms[i].high;
 	}
-	if (!skip_number(&text, &target->most))
-		return "it is neither a number nor a word that is known";
-	if (skip_word(&text, "ms/s") && *text == '\0')
-	{
-		target->kind = PBP_TARGET_WAITING;
-		return target->most >= 0 ? NULL : "waiting cannot be negative";
-	}
-	if (!skip_word(&text, "%") || !skip_word(&text, "time") || *text != '\0')
-		return "a number must be followed by \"ms/s\" or by \"% time\"";
-	target->kind = PBP_TARGET_TIME;
-	target->most /= 100;
-	return target->most > -1 && target->most <= 0 ? NULL : "time can be reduced by less than 100 %, so the number is negative";
+	return strcmp(text, "today") == 0;
 }
 
 /* How much more than the target allows; not positive: it is met; NaN: unknown. */
@@ -191,7 +171,7 @@ pbp_totals(const PbpTotalsInput *input, PbpTotal *totals)
 
 /* ---- the least total ---- */
 
-static double
+static inline double
 between(double one, double other, double share)
 {
 	return one + share * (other - one);

@@ -59,7 +59,7 @@ typedef enum PbpTargetResult
 	PBP_TARGET_MET_BELOW		/* less memory than that found may meet it, too */
 } PbpTargetResult;
 
-extern const char *pbp_parse_target(const char *text, PbpTarget *target);
+extern bool pbp_parse_target(const char *text, PbpTarget *target);
 extern void pbp_totals(const PbpTotalsInput *input, PbpTotal *totals);
 extern PbpTotal pbp_today_total(const PbpTotalsInput *input);
 extern PbpTargetResult pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target, PbpTotal *found);

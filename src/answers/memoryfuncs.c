@@ -259,18 +259,14 @@ typedef struct MemoryTotals
 static void
 parse_target(FunctionCallInfo fcinfo, MemoryTotals *totals, PbpTarget *target)
 {
-	const char *wrong;
-
 	if (PG_ARGISNULL(0))
 		return;
 	totals->target = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	wrong = pbp_parse_target(totals->target, target);
-	if (wrong != NULL)
+	if (!pbp_parse_target(totals->target, target))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid target \"%s\"", totals->target),
-				 errdetail("The target is malformed: %s.", wrong),
-				 errhint("Valid targets are like \"storage 0.5 %%\", \"50 ms/s\", \"today\", and \"-20 %% time\".")));
+				 errhint("Valid targets are like \"storage 0.5 %%\" (0 to 100), \"50 ms/s\", \"today\", and \"-20 %% time\" (-99 to 0).")));
 }
 
 /* Two marks in one. */
@@ -307,8 +303,9 @@ note_of_rest(const MemoryNeed *need)
 
 	for (int i = PBP_OTHER_SHARED; i < PBP_OTHERS; i++)
 		server += Max(rows[i].today, 0);
-	return psprintf("the server's own memory takes %s more, others and the kernel %s", pretty_bytes(server),
-					pretty_bytes(rows[PBP_OTHERS].today));
+	return join_notes(psprintf("the server's own memory takes %s more, others and the kernel %s", pretty_bytes(server),
+							   pretty_bytes(rows[PBP_OTHERS].today)),
+					  need->report->decision.basis == PBP_BY_HOURS ? "by the load now, and not by the hours of the verdict" : NULL);
 }
 
 static const char *
