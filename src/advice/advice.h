@@ -276,6 +276,9 @@ extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes
  */
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
 
+/* All blocks that the server has; negative: unknown. */
+extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
+
 /*
  * Blocks that fit into free huge pages, if the pool is in huge pages: they stay
  * reserved with a smaller pool, and a larger one takes them before it takes

@@ -33,6 +33,9 @@
 /* Of what was counted before a cache was settled. */
 #define UNSETTLED_WEIGHT	0.1
 
+/* All data may grow by this factor before it is known. */
+#define DATA_GROWTH			1.25
+
 /* If the records suffice for a share larger by this factor, learning begins again. */
 #define MUCH_LARGER			4.0
 
@@ -202,17 +205,19 @@ pbp_resize_caches(Advice *advice)
 			resize_cache(advice, cache, fmax(0, pbp_pages_left(advice, cache, storage->os_cache * storage->correction)));
 }
 
-/* The share of the sample whose records fit. */
+/* The share of the sample whose records fit.  Caches that are larger than all data need no records for the rest. */
 static double
 fitting_share(const Advice *advice, int which)
 {
 	const Storage *today = advice->storages[0];
 	double		most = which == 0 ? 1 : SHARE_OF_TOTALS * today->share;
 	double		largest = 1;
+	double		needed;
 
 	for (int i = 0; i < CACHES; i++)
 		largest = fmax(largest, pbp_pages_left(advice, which * CACHES + i, today->os_cache * today->correction));
-	return fmin(most, advice->storages[which]->max_pages / (RECORDS_PER_PAGE * largest * advice->sampling_rate));
+	needed = fmin(RECORDS_PER_PAGE * largest, fmax(1, DATA_GROWTH * today->data_pages));
+	return fmin(most, advice->storages[which]->max_pages / (needed * advice->sampling_rate));
 }
 
 static void
@@ -281,6 +286,7 @@ init_storage(void *memory, size_t bytes, int block_bytes)
 	storage->heads = (uint16_t *) (storage->pages + low);
 	storage->block_bytes = block_bytes;
 	storage->os_cache = NAN;
+	storage->data_pages = INFINITY;
 	storage->huge_pages = -1;
 	storage->correction = 1;
 	storage->measured_share = storage->measuring_error = NAN;
@@ -323,6 +329,15 @@ pbp_advice_set_huge_pages(PbpAdvice *base, int64_t free_blocks)
 
 	if (storage != NULL)
 		storage->huge_pages = (double) free_blocks;
+}
+
+void
+pbp_advice_set_data(PbpAdvice *base, int64_t pages)
+{
+	Storage    *storage = ((Advice *) base)->storages[0];
+
+	if (storage != NULL)
+		storage->data_pages = pages < 0 ? INFINITY : (double) pages;
 }
 
 void

@@ -110,6 +110,7 @@ typedef struct Storage
 	double		share;			/* of the sampled pages, that have records */
 	double		block_bytes;
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
+	double		data_pages;		/* of all relations, in blocks; INFINITY: unknown */
 	double		huge_pages;		/* free, in blocks; negative: the pool is in
 								 * normal pages */
 	double		correction;		/* factor by calibration */

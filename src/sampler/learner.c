@@ -593,6 +593,7 @@ pbp_learner_count(PbpLearner *learner)
 	}
 	note_wal(learner);
 	pbp_advice_set_smallest_scanned(learner->advice, pbp_own_bytes().smallest_scanned / BLCKSZ);
+	pbp_advice_set_data(learner->advice, pbp_own_bytes().data < 0 ? -1 : pbp_own_bytes().data / BLCKSZ);
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }

@@ -327,6 +327,31 @@ bound_memory(void)
 	scene_finish(&scene);
 }
 
+/* A page cache that is much larger than all data needs records for these alone. */
+static void
+little_data(void)
+{
+	double		rates[2];
+
+	for (int known = 0; known < 2; known++)
+	{
+		Scene		scene;
+		PbpAdviceStorageTotals totals;
+
+		scene_start(&scene, UNIFORM_PAGES, POOL, 1000 * POOL, 256 * 1024);
+		pbp_advice_set_data(scene.run.advice[0], known ? load_pages(MEMORY) : -1);
+		pbp_advice_set_os_cache(scene.run.advice[0], 1000 * POOL);
+		scene_run(&scene, WARM_UP);
+		pbp_advice_storage_totals(scene.run.advice[0], &totals);
+		rates[known] = totals.sampling_rate;
+		ok((count_storage(scene.run.advice[0], PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) > TODAY) == (known == 1),
+		   known ? "a page cache larger than all data: sizes are known" : "and are not without their size");
+		ok(totals.dropped == 0, "no page is forgotten");
+		scene_finish(&scene);
+	}
+	ok(rates[1] > 10 * rates[0], "because more pages have records");
+}
+
 /* 16 GB above 256 GB. */
 static void
 large_server(void)
@@ -430,6 +455,7 @@ main(void)
 	correct_size(0.75);
 	unseen_reads();
 	bound_memory();
+	little_data();
 	large_server();
 	read_nothing();
 	printf("1..%d\n", tests);
