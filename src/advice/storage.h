@@ -183,6 +183,19 @@ total_of(int cache)
 	return cache % CACHES / PBP_SPLITS + (cache < 2 * CACHES ? 0 : PBP_TOTAL_TODAY + 1);
 }
 
+static inline bool
+is_full(const SimulatedCache *simulated)
+{
+	return simulated->nlearned >= LEARNED_SHARE * simulated->capacity;
+}
+
+static inline void
+must_learn(SimulatedCache *simulated)
+{
+	simulated->learning = true;
+	simulated->settled = false;
+}
+
 /* pagecaches.c */
 extern void pbp_forget_cached_pages(Storage *storage);
 extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);

@@ -13,7 +13,6 @@
 
 #include <math.h>
 
-#include "common/pg_prng.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -24,8 +23,9 @@
 #include "memory/ownfiles.h"
 #include "memory/servermemory.h"
 #include "pool/serverstats.h"
-#include "sampler/hours.h"
+#include "sampler/advicememory.h"
 #include "sampler/deciding.h"
+#include "sampler/hours.h"
 #include "sampler/learner.h"
 #include "sampler/pagesample.h"
 #include "sampler/predictions.h"
@@ -36,29 +36,6 @@
 
 /* maximum age of published advice while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
-
-/* of the pool; a larger sample takes more time and hardly improves the figures */
-#define ENOUGH_PAGES	4000.0
-
-/* a sample of 2,000 pages; a thousandth of a pool of 16 MB has 50, and four times the error */
-#define LEAST_BYTES		((Size) 512 * 1024)
-
-/* for as many, and some more; most of it is never touched */
-#define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
-
-/* This part of the memory is for relations and pages in use. */
-#define RELATIONS_SHARE	6
-
-/*
- * Memory for the simulated page caches: records of 50,000 pages.  A page cache
- * of 256 GB above which a pool of 16 GB runs has 31,000 of these, one page in
- * 1,100.  It is at most this share of the pool, too.
- */
-#define STORAGE_BYTES	((Size) 4 * 1024 * 1024)
-#define STORAGE_SHARE	0.01
-
-/* As a share of that: for those of other totals of memory. */
-#define TOTALS_SHARE	0.7
 
 /*
  * Databases are searched again after this many times the duration of a search,
@@ -136,63 +113,6 @@ pbp_create_learner(void)
 	learner->probing = pbp_create_probing();
 	learner->capacity = pbp_create_capacity();
 	return learner;
-}
-
-static Size
-advice_bytes(void)
-{
-	if (pbp_advice_memory_kb >= 0)
-		return (Size) pbp_advice_memory_kb * 1024;
-	return Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES);
-}
-
-/* Without memory, the history continues without advice. */
-static PbpAdvice *
-create_advice(MemoryContext context, Size bytes)
-{
-	char	   *memory = MemoryContextAllocExtended(context, bytes,
-													MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	Size		advice_size = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
-	PbpAdvice  *advice;
-
-	if (memory == NULL)
-	{
-		ereport(WARNING,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory for the advice"),
-				 errdetail("Failed on request of size %zu.", bytes),
-				 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
-		return NULL;
-	}
-	advice = pbp_advice_init(memory, advice_size, NBuffers, BM_MAX_USAGE_COUNT,
-							 pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
-							 PBP_COUNTS_APART);
-	if (advice == NULL)
-		return NULL;
-	/* so that servers with equal data do not share the errors of one sample */
-	advice->salt = pg_prng_uint64(&pg_global_prng_state);
-	pbp_advice_watch_relations(advice, memory + advice_size, bytes - advice_size);
-	return advice;
-}
-
-/* Without memory for it, the advice does not know what waits for storage. */
-static bool
-create_storage(MemoryContext context, PbpAdvice *advice)
-{
-	Size		bytes = Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES);
-	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
-
-	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
-}
-
-/* Without memory for it, the advice does not know what more or less memory is worth. */
-static bool
-create_totals(MemoryContext context, PbpAdvice *advice)
-{
-	Size		bytes = (Size) (TOTALS_SHARE * Min(STORAGE_SHARE * NBuffers * BLCKSZ, STORAGE_BYTES));
-	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
-
-	return memory != NULL && pbp_advice_init_totals(advice, memory, bytes);
 }
 
 static void
@@ -435,7 +355,7 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 void
 pbp_restart_learner(PbpLearner *learner, uint32 resets)
 {
-	Size		bytes = advice_bytes();
+	Size		bytes = pbp_advice_bytes();
 
 	MemoryContextReset(learner->context);
 	learner->advice = NULL;
@@ -450,13 +370,13 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	pbp_reset_probing(learner->probing);
 	pbp_reset_decider(&learner->decider);
 	if (bytes > 0)
-		learner->advice = create_advice(learner->context, bytes);
+		learner->advice = pbp_create_advice(learner->context, bytes);
 	if (learner->advice != NULL)
 	{
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
-		learner->has_storage = create_storage(learner->context, learner->advice);
-		learner->has_totals = learner->has_storage && create_totals(learner->context, learner->advice);
+		learner->has_storage = pbp_create_storage(learner->context, learner->advice);
+		learner->has_totals = learner->has_storage && pbp_create_totals(learner->context, learner->advice);
 	}
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
