@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 #
 # bench/cgroup.sh: a memory cgroup (v1 or v2) for a server, and disks of its own, for bench/split, bench/value,
-# bench/memory and bench/carry-over, on top of bench/lib.sh and bench/workloads.sh. Expects "limit" to be the memory of the cgroup in MB. Must
-# be run by root.
+# bench/memory and bench/carry-over, on top of bench/lib.sh and bench/workloads.sh. Expects "limit" to be the memory of the
+# cgroup in MB. Must be run by root.
 
 packages+=("/usr/sbin/losetup mount" "/usr/sbin/mkfs.ext4 e2fsprogs")
 is_root || die "must be run by root, because it makes a memory cgroup and loop devices"
