@@ -348,7 +348,6 @@ class Facts:
     hours: Fact[Hour]
     sizes: Fact[Size]
     sizes_added: Fact[AddedSize]
-    memory: Fact[Memory]
     usage: Fact[Usage]
     history: Fact[Moment]
     victims: Fact[Victims]
@@ -360,7 +359,9 @@ class Facts:
     pool: Fact[Pooled]
     caches: Fact[Cached]
     maps: Fact[Map]
-    memory: Fact[Consumer] = Fact("pgbufprobe_memory_plan()", None, None, [], 0.0)  # not in earlier reports
+    # Not in earlier reports.
+    consumers: Fact[Consumer] = Fact("pgbufprobe_memory_plan()", None, None, [], 0.0)
+    memory: Fact[Memory] = Fact("pgbufprobe_memory()", None, None, [], 0.0)
 
     @property
     def today(self) -> Size | None:
@@ -374,7 +375,7 @@ class Facts:
     @property
     def memory_bytes(self) -> int | None:
         """The memory that the server may use."""
-        return next((row.today_bytes for row in self.memory.found if row.consumer == "total"), None)
+        return next((row.today_bytes for row in self.consumers.found if row.consumer == "total"), None)
 
     @property
     def decided(self) -> Verdict | None:

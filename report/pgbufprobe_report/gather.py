@@ -128,7 +128,7 @@ QUERIES: dict[str, Query[Any]] = {
                r.seconds_per_pass
         FROM {x}.pgbufprobe_clock() AS c, {x}.pgbufprobe_clock_rate('500 ms'::interval) AS r""",
     ),
-    "memory": function(facts.Consumer, "pgbufprobe_memory_plan"),
+    "consumers": function(facts.Consumer, "pgbufprobe_memory_plan"),
     "settings": Query(
         facts.Setting,
         "pg_settings",

@@ -267,7 +267,7 @@ def maps():
         }
 
 
-def memory():
+def consumers():
     yield {"consumer": "shared_buffers", "today_bytes": 192 * MB}
     yield {"consumer": "work_mem", "today_bytes": None}
     yield {"consumer": "total", "today_bytes": 400 * MB}
@@ -297,7 +297,7 @@ MAKERS = {
         caches,
         settings,
         maps,
-        memory,
+        consumers,
     )
 }
 

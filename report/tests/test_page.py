@@ -106,7 +106,9 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     specs = json.loads(re.search(r'id="charts">(.*?)</script>', text, re.S)[1])
     places = [attrs["id"] for attrs in parsed.all("div") if attrs.get("class") == "chart"]
     assert list(specs) == places
-    assert places == [f"chart-{name}" for name in ("hours", "curve", "memory", "usage-now", "usage-time", "clock", "caches")]
+    assert places == [
+        f"chart-{name}" for name in ("hours", "curve", "memory", "usage-now", "usage-time", "clock", "caches")
+    ]
     ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -260,7 +262,7 @@ def test_host_memory_version_and_start_are_beside_the_name():
     text = Page(pages()["page"]).text
     assert "db1.example, 400 MB of memory. PostgreSQL 15.18, running since 2026-11-22 09:00:00 UTC." in text
     data = report()
-    del data["server"]["host"], data["facts"]["memory"]  # as earlier reports
+    del data["server"]["host"], data["facts"]["consumers"], data["facts"]["memory"]  # as earlier reports
     assert page.about(made(data)).startswith("PostgreSQL 15.18, running since")
 
 
