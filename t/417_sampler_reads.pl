@@ -67,10 +67,14 @@ ask($node, keyed_pages('copies', 3 * $pool) . q{
 		END LOOP;
 		CREATE TABLE seen AS SELECT note FROM pgbufprobe_advice();
 	END $$});
-ask($node, 'CALL load(60)');
-becomes_true($node, q{count(*) = 0 FROM pgbufprobe_advice() WHERE note LIKE '%other relations%'}, 'while the same table is read, the advice says nothing');
+my $says_others = q{SELECT count(*) FROM pgbufprobe_advice() WHERE note LIKE '%other relations are read than before%'};
+for (1 .. 20)
+{
+	ask($node, 'CALL load(30)');
+	last if ask($node, $says_others) eq '0';
+}
+is(ask($node, $says_others), '0', 'while the same table is read, the advice says nothing');
 ask($node, 'CALL read_copies()');
-
 is(ask($node, q{SELECT count(*) > 0 FROM seen WHERE note LIKE '%other relations are read than before%'}), 't', 'when another table is read, it does');
 ask($node, 'DROP TABLE copies, pages');
 

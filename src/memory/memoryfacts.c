@@ -91,6 +91,13 @@ read_process(int pid, ProcessMemory *memory)
 	return memory->private != PBP_UNKNOWN && memory->page_tables != PBP_UNKNOWN;
 }
 
+/* 0: no process has it.  Before 17, its pid remains after the end of a session. */
+static inline int
+pid_of(const PGPROC *proc)
+{
+	return proc->procLatch.owner_pid;
+}
+
 /*
  * Adds up the memory of all processes, from at most MAX_READ that are spread
  * evenly over the list.
@@ -105,7 +112,7 @@ read_processes(PbpProcesses *processes)
 
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
 	{
-		int			pid = ProcGlobal->allProcs[i].pid;
+		int			pid = pid_of(&ProcGlobal->allProcs[i]);
 		ProcessMemory memory;
 
 		if (pid == 0 || place++ % step != 0 || !read_process(pid, &memory))
@@ -146,7 +153,7 @@ pbp_count_processes(bool ask_kernel)
 	{
 		const PGPROC *proc = &ProcGlobal->allProcs[i];
 
-		if (proc->pid == 0)
+		if (pid_of(proc) == 0)
 			continue;
 		processes.now.processes++;
 		if (proc->databaseId == InvalidOid)
