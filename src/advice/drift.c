@@ -19,6 +19,12 @@
  */
 #define TOLERATED_RATE		3.0
 
+/*
+ * So many reads show how fast the load is.  Where it hardly reads, those of a
+ * monitoring query would.
+ */
+#define ENOUGH_READS		100.0
+
 /* Share of the reads that may be of other relations than expected. */
 #define TOLERATED_MIX		0.2
 
@@ -126,7 +132,7 @@ changed_rate(const PbpDriftWatch *watch)
 	double		factor = pbp_pace_rate(&watch->pace) / watch->rate;
 	double		fewer;
 
-	if (!isfinite(factor))
+	if (!isfinite(factor) || watch->pace.reads < ENOUGH_READS)
 		return 1;
 	fewer = watch->miss_ratio * watch->pace.accesses / watch->pace.reads;
 	if (!(isfinite(fewer) && fewer > 0))

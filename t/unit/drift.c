@@ -148,6 +148,21 @@ compare_loads(void)
 	}
 }
 
+/* A pool that holds all: only who asks has read a page, in a second without load. */
+static void
+hardly_read(void)
+{
+	PbpDriftWatch watch = watch_of_reference();
+	PbpLoadCounts asked = {300, 1, 1};
+	PbpLoadCounts second = {20000, 0, 1};
+	PbpReadMix	mix = {0};
+
+	watch.pace = (PbpPace) {0};
+	add_seconds(&watch, asked, 3);
+	add_seconds(&watch, second, 3);
+	ok(pbp_find_drift(&watch, &second, &mix).kind == PBP_SAME_LOAD, "few reads do not show the rate of a load that hardly reads");
+}
+
 /* Nothing is known of the reference: nothing can have changed. */
 static void
 without_reference(void)
@@ -167,6 +182,7 @@ main(void)
 {
 	compare_mixes();
 	keep_paces();
+	hardly_read();
 	compare_loads();
 	without_reference();
 	printf("1..%d\n", tests);
