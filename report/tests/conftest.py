@@ -1,7 +1,10 @@
-"""Options of the tests, and a server for those that need one."""
+"""Options of the tests, and a server and a browser for those that need one."""
+
+import shutil
 
 import pytest
 from artificial import HOSTILE
+from playwright.sync_api import sync_playwright
 from psycopg.sql import SQL, Identifier
 
 from pgbufprobe_lab.measure import cgroup
@@ -50,3 +53,14 @@ def cluster(request):
         prepare(server)
     yield made
     installation.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()

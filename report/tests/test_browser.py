@@ -1,10 +1,7 @@
 """The page in headless Chromium: light and dark, on a phone and on a wide screen."""
 
-import shutil
-
 import pytest
 from artificial import EVIL, fact, made, report, unknown_report
-from playwright.sync_api import sync_playwright
 
 from pgbufprobe_report import compare, page
 
@@ -21,17 +18,6 @@ TALL = """cells => cells.filter(cell => {
   return new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1;
 }).map(cell => cell.textContent)"""
 DRAWN = "document.querySelectorAll('.chart').length === document.querySelectorAll('.chart svg').length"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("chromium is not installed")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.mark.parametrize("width", [360, 1400])

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import socket
 import threading
 import time
@@ -11,7 +10,6 @@ from urllib.parse import unquote
 
 import pytest
 from artificial import EVIL, MB, fact, fleet, history, made, report, sizes, verdict
-from playwright.sync_api import sync_playwright
 from test_page import Page
 
 from pgbufprobe_report import fleet as fleet_page
@@ -53,17 +51,6 @@ def written(tmp_path_factory):
     files = [*saved(folder / "facts", 38), str(folder / "broken.json"), str(folder / "servers.txt")]
     assert main([str(folder / "pages"), *files]) == 0
     return folder / "pages"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("chromium is not installed")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def opened(browser, path, **options):
