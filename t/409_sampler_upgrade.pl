@@ -24,6 +24,7 @@ my $new = init_server('new', "shared_buffers = $pool\nshared_preload_libraries =
 	  . "pgbufprobe.max_cpu_fraction = 1\n");
 upgrades_ok($old, $new);
 ok(-s state_file($old), 'the old server keeps its file');
+ok(!-e state_file($new), 'the new one learned nothing from the servers that pg_upgrade ran');
 
 my $from = -s $new->logfile // 0;
 $new->start;

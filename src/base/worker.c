@@ -52,7 +52,8 @@ pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *func
 /*
  * Registers a worker of the server, which restarts it when it fails.  Returns
  * false if no background worker slot is left, which otherwise only the log
- * reports; true in single-user mode.
+ * reports; true in single-user mode.  The servers that pg_upgrade runs have none,
+ * because their reads are not those of a workload.
  */
 bool
 pbp_register_worker(const char *name, const char *function)
@@ -60,6 +61,8 @@ pbp_register_worker(const char *name, const char *function)
 	const void *last = BackgroundWorkerList.head.next;
 	BackgroundWorker worker;
 
+	if (IsBinaryUpgrade)
+		return true;
 	pbp_describe_worker(&worker, name, function);
 	worker.bgw_restart_time = 5;
 	RegisterBackgroundWorker(&worker);
