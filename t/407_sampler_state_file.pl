@@ -81,7 +81,7 @@ my $nan = pack 'd', -sin(9**9**9);
 
 # By their position among the values. Hours, and then samples of the history, come last.
 my ($nhours, $nsamples) = unpack 'q2', substr $good, $stamp_bytes + 8, 16;
-my $hours = 4360;
+my $hours = 4362;
 my $fine = $hours + 118 * $nhours;
 cmp_ok($nhours, '>', 0, 'the file has hours');
 cmp_ok($nsamples, '>', 2, 'and samples');
@@ -101,19 +101,19 @@ my @wrong = (
 	[ 'rows.reason', 72, pack 'q', 1 << 32 ],
 	[ 'times.os.value', 113, pack 'd', -1 ],
 	[ 'times.measured', 117, pack 'q', 2 ],
-	[ 'relations.windows.pages', 124, $infinity ],
-	[ 'relations.nrows', 148, pack 'q', 52 ],
-	[ 'relations.rows.key', 151, $zero ],
-	[ 'relations.rows.key.fork', 152, pack 'q', 4 ],
-	[ 'relations.rows.key.fork', 152, $minus ],
-	[ 'storage.model', 1119, pack 'q', 6 ],
-	[ 'storage.data_bytes', 1120, $huge ],
-	[ 'storage.fits', 1126, pack 'q', 6 ],
-	[ 'storage.fixed.os_cache_pages', 1138, $huge ],
-	[ 'decision.kind', 1292, pack 'q', 99 ],
-	[ 'nmade', 1349, $minus ],
-	[ 'ring.state', 1373, pack 'q', 8 ],
-	[ 'watch.drift.mix.nrelations', 4055, pack 'q', 51 ],
+	[ 'relations.windows.pages', 126, $infinity ],
+	[ 'relations.nrows', 150, pack 'q', 52 ],
+	[ 'relations.rows.key', 153, $zero ],
+	[ 'relations.rows.key.fork', 154, pack 'q', 4 ],
+	[ 'relations.rows.key.fork', 154, $minus ],
+	[ 'storage.model', 1121, pack 'q', 6 ],
+	[ 'storage.data_bytes', 1122, $huge ],
+	[ 'storage.fits', 1128, pack 'q', 6 ],
+	[ 'storage.fixed.os_cache_pages', 1140, $huge ],
+	[ 'decision.kind', 1294, pack 'q', 99 ],
+	[ 'nmade', 1351, $minus ],
+	[ 'ring.state', 1375, pack 'q', 8 ],
+	[ 'watch.drift.mix.nrelations', 4057, pack 'q', 51 ],
 	[ 'begins_at', $hours, pack 'q', 1_000_000 ],
 	[ 'nbuffers', $hours + 1, $zero ],
 	[ 'seconds', $hours + 2, $nan ],

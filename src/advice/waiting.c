@@ -24,6 +24,12 @@
  */
 #define PROBE_ERROR			0.5
 
+/* The same for the share of dirty pages among those evicted at other sizes. */
+#define WRITE_ERROR			0.5
+
+/* share of dirty pages among those evicted */
+#define FEW_DIRTY			0.01
+
 /* An unknown time does not matter where nothing takes it. */
 static inline double
 times(double share, double ns)
@@ -105,6 +111,15 @@ pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
 	scale_figure(&read_times->storage, most_ns / mean_ns);
 }
 
+void
+pbp_time_writes(PbpReadTimes *read_times, double ns_per_read, const PbpAdviceRow *today)
+{
+	double		ns = ns_per_read * today->miss_ratio / today->write_ratio;
+
+	if (ns_per_read > 0 && today->write_ratio > FEW_DIRTY * today->miss_ratio)
+		read_times->write = (PbpFigure) {ns, ns * WRITE_ERROR};
+}
+
 /* The share of misses that wait for storage; NaN: unknown. */
 double
 pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
@@ -128,6 +143,7 @@ typedef struct ReadShares
 {
 	double		served;			/* by the page cache */
 	double		storage;
+	double		written;		/* before that */
 } ReadShares;
 
 static ReadShares
@@ -136,21 +152,24 @@ shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 	return (ReadShares)
 	{
 		isnan(storage->storage_ratio) ? NAN : fmax(0, misses->miss_ratio - storage->storage_ratio),
-		storage->storage_ratio
+		storage->storage_ratio,
+		misses->write_ratio
 	};
 }
 
 static double
 ns_of(const PbpReadTimes *read_times, ReadShares shares)
 {
-	return times(shares.served, read_times->os.value) + times(shares.storage, read_times->storage.value);
+	return times(shares.served, read_times->os.value) + times(shares.storage, read_times->storage.value) +
+		times(read_times->write.value, shares.written);
 }
 
-/* Errors of both times may have the same sign. */
+/* Errors of all times may have the same sign. */
 static double
 error_by_times(const PbpReadTimes *read_times, ReadShares shares)
 {
-	return times(fabs(shares.served), read_times->os.error) + times(fabs(shares.storage), read_times->storage.error);
+	return times(fabs(shares.served), read_times->os.error) + times(fabs(shares.storage), read_times->storage.error) +
+		times(read_times->write.error, fabs(shares.written));
 }
 
 /*
@@ -165,13 +184,13 @@ error_by_shares(const PbpReadTimes *read_times, double miss_error, double storag
 }
 
 /*
- * If the server has timed its reads, both times follow from the share that waits
- * for storage today, and have its error.
+ * If the server has timed its reads, the times of both kinds follow from the share
+ * that waits for storage today, and have its error.
  */
 static double
 error_of_scale(const PbpWaitingInput *input)
 {
-	double		today = ns_of(&input->times, shares_of(input->misses, input->storage));
+	double		today = times(input->misses->miss_ratio, pbp_mean_read_ns(&input->times, input->misses, input->storage));
 
 	return today > 0 && input->times.measured ?
 		error_by_shares(&input->times, 0, input->storage->uncertainty) / today : 0;
@@ -194,7 +213,7 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpA
 	const PbpReadTimes *read_times = &input->times;
 	ReadShares	today = shares_of(input->misses, input->storage);
 	ReadShares	here = shares_of(misses, storage);
-	ReadShares	more = {here.served - today.served, here.storage - today.storage};
+	ReadShares	more = {here.served - today.served, here.storage - today.storage, here.written - today.written};
 	double		change = ns_of(read_times, more);
 	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
 										   error_by_times(read_times, more)), change * error_of_scale(input));

@@ -2,7 +2,8 @@
  *
  * waiting.h
  *	  How long sessions wait for reads at each size: misses that the page cache
- *	  serves and misses that it does not, each with the time that one takes.
+ *	  serves and misses that it does not, each with the time that one takes, and
+ *	  the writes of dirty pages that have to be evicted first.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,9 +26,15 @@ typedef struct PbpReadTimes
 	PbpFigure	storage;
 	bool		measured;		/* the server has timed its reads, so that the
 								 * mean of both kinds is certain today */
+	PbpFigure	write;			/* of a dirty page that is evicted, as far as
+								 * sessions write it; 0 unless the server has
+								 * timed that */
 } PbpReadTimes;
 
-/* Time that sessions wait for reads, in milliseconds.  NaN: unknown. */
+/*
+ * Time that sessions wait for reads, in milliseconds, also before these: for the
+ * write of a dirty page that is evicted.  NaN: unknown.
+ */
 typedef struct PbpWaiting
 {
 	double		ms;
@@ -58,6 +65,12 @@ extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measu
  * slower on average than that, both times are reduced alike.
  */
 extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns);
+
+/*
+ * From what sessions write for each read, of today's size.  The time of a write
+ * remains 0 where few of the pages evicted are dirty: most writes are others.
+ */
+extern void pbp_time_writes(PbpReadTimes *times, double ns_per_read, const PbpAdviceRow *today);
 
 /* At the size that these rows are of. */
 extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,

@@ -377,7 +377,7 @@ pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
 	return blocks;
 }
 
-/* Microseconds that processes of all kinds waited for reads; 0 while track_io_timing is off. */
+/* Microseconds that processes of all kinds waited for reads; these two are 0 while track_io_timing is off. */
 static inline int64
 pbp_io_read_us(const PbpIO *io pg_attribute_unused(), IOContext context pg_attribute_unused())
 {
@@ -388,6 +388,17 @@ pbp_io_read_us(const PbpIO *io pg_attribute_unused(), IOContext context pg_attri
 		us += io->stats[i].times[IOOBJECT_RELATION][context][IOOP_READ];
 #endif
 	return us;
+}
+
+/* Microseconds that sessions wrote pages of shared buffers. */
+static inline int64
+pbp_io_write_us(const PbpIO *io pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 160000
+	return io->stats[B_BACKEND].times[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_WRITE];
+#else
+	return 0;
+#endif
 }
 
 #endif							/* PBP_COMPAT_H */

@@ -113,6 +113,7 @@ accesses_of_server(void)
 		.scan_reads = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_READ),
 		.ring_extends = ring_blocks(io, IOOP_EXTEND),
 		.read_us = pbp_io_read_us(io, IOCONTEXT_NORMAL),
+		.write_us = pbp_io_write_us(io),
 	};
 }
 

@@ -70,6 +70,7 @@ typedef struct FreshCounts
 {
 	PbpAdviceCounts accesses;
 	int64		read_us;
+	int64		write_us;
 	int64		active_us;
 	PbpReadCounts reads;
 } FreshCounts;
@@ -91,6 +92,7 @@ struct PbpLearner
 	uint64		wal_position;	/* when last counted; 0: never */
 	FreshCounts fresh;
 	TimedReads	timed;
+	TimedReads	wrote;			/* reads, and all time that sessions wrote */
 	TimedReads	worked;			/* reads, and all time that sessions worked */
 	PbpSample	interval;		/* counts for the next sample */
 	PbpReadCounts read_counts;	/* likewise */
@@ -172,6 +174,7 @@ report_times(const PbpLearner *learner, PbpAdviceReport *report)
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
 													 &report->storage.fixed[PBP_ADVICE_BASELINE]),
 					mean_ns(&learner->worked));
+	pbp_time_writes(&report->times, mean_ns(&learner->wrote), &report->rows[PBP_ADVICE_BASELINE]);
 	report->active_ms = report->totals.seconds > 0 ?
 		report->totals.reads / report->totals.seconds * mean_ns(&learner->worked) / 1e6 : NAN;
 }
@@ -183,7 +186,7 @@ fresh_read_ms(const PbpLearner *learner, const PbpAdviceReport *report)
 	double		reads = (double) learner->fresh.accesses.reads;
 
 	if (!isnan(mean_ns(&learner->timed)))
-		return (double) learner->fresh.read_us / 1e3;
+		return (double) (learner->fresh.read_us + learner->fresh.write_us) / 1e3;
 	if (reads == 0)
 		return 0;
 	return pbp_knows_storage(report) ?
@@ -452,17 +455,22 @@ count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessC
 {
 	/* less than before after a reset of other statistics */
 	int64		read_us = Max(0, now->read_us - learner->accesses.read_us);
+	int64		write_us = Max(0, now->write_us - learner->accesses.write_us);
 	int64		active_us = Max(0, now->active_us - learner->accesses.active_us);
 
 	pbp_add_counts(&learner->fresh.accesses, counts);
 	learner->fresh.read_us += read_us;
+	learner->fresh.write_us += write_us;
 	learner->fresh.active_us += active_us;
 	count_times(&learner->worked, counts, active_us);
 	/* the server's own times count only while all sessions measure them */
 	if (track_io_timing)
+	{
 		count_times(&learner->timed, counts, read_us);
+		count_times(&learner->wrote, counts, write_us);
+	}
 	else
-		learner->timed = (TimedReads) {0};
+		learner->timed = learner->wrote = (TimedReads) {0};
 }
 
 /* It goes through the page cache as well. */

@@ -47,7 +47,7 @@ static Case
 new_case(Storage storage)
 {
 	Case		one = {
-		.active_ms = 2000,.advised = PBP_ADVICE_BASELINE,.times = {{OS_NS, OS_NS / 10}, {STORAGE_NS, STORAGE_NS / 10}, false}
+		.active_ms = 2000,.advised = PBP_ADVICE_BASELINE,.times = {.os = {OS_NS, OS_NS / 10},.storage = {STORAGE_NS, STORAGE_NS / 10}}
 	};
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
@@ -199,7 +199,7 @@ compare_with_today(void)
 	ok(ask(&one, "-0.6 % time", &more) == PBP_TARGET_MET && more.factor > found.factor, "a larger one needs more memory");
 	one.active_ms = NAN;
 	ok(ask(&one, "-0.5 % time", &found) == PBP_TARGET_UNKNOWN, "if that time is unknown, so is the answer");
-	one.times = (PbpReadTimes) {{NAN, NAN}, {NAN, NAN}, false};
+	one.times = (PbpReadTimes) {.os = {NAN, NAN},.storage = {NAN, NAN}};
 	ok(ask(&one, "1 ms/s", &found) == PBP_TARGET_UNKNOWN, "and that of a waiting, if times of reads are");
 	ok(ask(&one, "storage 1.5 %", &found) == PBP_TARGET_MET && ask(&one, "today", &found) == PBP_TARGET_MET && found.factor <= 1,
 	   "shares of accesses need no times");

@@ -129,7 +129,7 @@ compare(PbpReadTimes times, double today_misses, double today_storage, double ot
 	return pbp_waiting(&input, &other, &other_waits);
 }
 
-static const PbpReadTimes exact = {{2000, 0}, {100000, 0}, false};
+static const PbpReadTimes exact = {.os = {2000, 0},.storage = {100000, 0}};
 
 static void
 waiting_of_sizes(void)
@@ -152,12 +152,38 @@ waiting_of_sizes(void)
 static void
 unknown_times(void)
 {
-	const PbpReadTimes no_storage = {{2000, 100}, {NAN, NAN}, false};
+	const PbpReadTimes no_storage = {.os = {2000, 100},.storage = {NAN, NAN}};
 	PbpWaiting	waiting = compare(no_storage, 0.1, 0, 0.05, 0);
 
 	ok(near(waiting.ms, 100) && near(waiting.change, -100) && near(waiting.error, 5) && near(waiting.change_error, 5),
 	   "an unknown time of storage does not matter where nothing is read from it");
 	ok(isnan(compare(no_storage, 0.1, 0, 0.05, 0.001).ms), "but where something is");
+}
+
+static void
+writes_of_sessions(void)
+{
+	PbpAdviceRow today = misses(0.1, 0, 0);
+	PbpAdviceRow other = misses(0.05, 0, 0);
+	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
+	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	PbpWaiting	reads = pbp_waiting(&input, &other, &waits);
+	PbpWaiting	waiting;
+
+	today.write_ratio = 0.04;
+	other.write_ratio = 0.01;
+	pbp_time_writes(&input.times, NAN, &today);
+	ok(near(pbp_waiting(&input, &other, &waits).ms, reads.ms), "writes that the server has not timed take no time");
+	pbp_time_writes(&input.times, 8000, &today);
+	waiting = pbp_waiting(&input, &today, &waits);
+	ok(near(waiting.ms, 80000 * 0.002 + 20000 * 0.1 + 100000 * 0.008) && waiting.change_error == 0, "before each read, as much as today");
+	waiting = pbp_waiting(&input, &other, &waits);
+	ok(near(waiting.change, reads.change - 100000 * 0.008 * 3 / 4), "where a quarter as many dirty pages are evicted, a quarter");
+	ok(near(waiting.change_error, 100000 * 0.008 * 3 / 4 / 2), "give or take half of the difference");
+	today.write_ratio = 0.0001;
+	input.times = exact;
+	pbp_time_writes(&input.times, 8000, &today);
+	ok(near(pbp_waiting(&input, &other, &waits).ms, reads.ms), "what sessions write does not count if hardly a dirty page is evicted");
 }
 
 static void
@@ -168,7 +194,7 @@ errors(void)
 	PbpAdviceRow other = misses(0.05, 0.01, 0.005);
 	PbpAdviceStorageRow other_waits = storage(0.01, 0.003, 0.001);
 	PbpWaitingInput input = {1e6, exact, &today, &today_waits};
-	PbpReadTimes rough = {{2000, 1000}, {100000, 50000}, false};
+	PbpReadTimes rough = {.os = {2000, 1000},.storage = {100000, 50000}};
 	PbpWaiting	waiting = pbp_waiting(&input, &other, &other_waits);
 	PbpWaiting	uncertain;
 
@@ -285,6 +311,7 @@ main(void)
 	measured_times();
 	waiting_of_sizes();
 	unknown_times();
+	writes_of_sessions();
 	errors();
 	shares_and_means();
 	covered_waiting(false, 0, "by probes: at least 95 % of the intervals have the truth");
