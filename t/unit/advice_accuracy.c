@@ -21,7 +21,6 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 	double		worst_larger = 0;
 	double		worst_self = 0;
 	int64_t		dropped = 0;
-	char		what[100];
 
 	start(&run, SAMPLES, (size_t) nbuffers * 10, 1.0 / 20);
 	run_today(&run);
@@ -60,15 +59,11 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 	}
 	finish(&run);
 
-	snprintf(what, sizeof(what), "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
-	ok(worst_larger <= 0.01, what);
-	snprintf(what, sizeof(what), "%s, %d looks per pass: %g to 1 times, known within 0.02 (%.4f)",
-			 kind_names[kind], looks_per_pass, pbp_advice_factor(smallest), worst_smaller);
-	ok(worst_smaller <= 0.02, what);
-	snprintf(what, sizeof(what), "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
-	ok(worst_self < 0.1, what);
-	snprintf(what, sizeof(what), "%s: room for all pages", kind_names[kind]);
-	ok(dropped == 0, what);
+	okf(worst_larger <= 0.01, "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
+	okf(worst_smaller <= 0.02,
+		"%s, %d looks per pass: %g to 1 times, known within 0.02 (%.4f)", kind_names[kind], looks_per_pass, pbp_advice_factor(smallest), worst_smaller);
+	okf(worst_self < 0.1, "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
+	okf(dropped == 0, "%s: room for all pages", kind_names[kind]);
 }
 
 /* One look per pass suffices for larger sizes, but not for smaller ones. */
@@ -105,7 +100,6 @@ static void
 look_at_a_slow_hand(int looks_per_pass)
 {
 	Run			run = {.kind = NEARLY_FITS, .nbuffers = 8192, .seed = 13, .looks_per_pass = looks_per_pass};
-	char		what[100];
 	int			wrong = 0;
 	PbpAdviceRow row;
 
@@ -119,8 +113,7 @@ look_at_a_slow_hand(int looks_per_pass)
 		wrong += row.reason == PBP_ADVICE_KNOWN && fabs(row.miss_ratio - truth) > 0.02;
 		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.miss_ratio, (int) row.reason);
 	}
-	snprintf(what, sizeof(what), "%d looks per pass: where a slow hand hides uses, no wrong figure is given", looks_per_pass);
-	ok(wrong == 0, what);
+	okf(wrong == 0, "%d looks per pass: where a slow hand hides uses, no wrong figure is given", looks_per_pass);
 	finish(&run);
 }
 
@@ -173,6 +166,5 @@ main(void)
 	look_at_a_slow_hand(8);
 	look_at_a_slow_hand(40);
 	publish_late();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -477,6 +477,5 @@ main(void)
 	small_pool();
 	extremes();
 	repeat();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -419,6 +419,5 @@ main(int argc, char **argv)
 	ok(scores[0].nknown >= 0.9 * scores[0].nasked, "steady loads: nine in ten sizes are known");
 	ok(scores[2].nwrong == 0, "a day after a night: the same");
 	ok(scores[1].nknown >= 0.5 * scores[1].nasked, "loops and turns: half of them");
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

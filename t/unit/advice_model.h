@@ -7,6 +7,7 @@
 #define ADVICE_MODEL_H
 
 #include "advice/relationreads.h"
+#include "random.h"
 #include "tap.h"
 
 #define USAGE_MAX	5
@@ -20,12 +21,6 @@
 #define IDLE_POOLS		20		/* of accesses, to a look while nothing moves */
 #define SMALLEST		1		/* index of the smallest size that must be right */
 #define TODAY			5
-
-/* xorshift: the same in every run */
-typedef struct Random
-{
-	uint64_t	state;
-} Random;
 
 typedef struct Pool
 {
@@ -109,8 +104,6 @@ typedef struct Bench
 extern const char *const kind_names[KINDS];
 
 /* advice_pool.c */
-extern double next_share(Random *random);
-extern int below(Random *random, int n);
 extern void pool_init(Pool *pool, int nbuffers, int npages);
 extern void pool_free(Pool *pool);
 extern void pool_access(Pool *pool, int page, bool bulk);

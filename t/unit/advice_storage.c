@@ -125,7 +125,6 @@ compare_load(Load load, Errors *errors)
 {
 	LoadErrors	of_load = {0};
 	double		fixed[SPLITS];
-	char		what[120];
 
 	for (int split = 0; split < SPLITS; split++)
 	{
@@ -135,16 +134,13 @@ compare_load(Load load, Errors *errors)
 	}
 	for (int today = 0; today < TODAYS; today++)
 		compare_splits(load, todays_mb[today], fixed, errors, &of_load);
-	snprintf(what, sizeof(what), "%s: figures that are sure are within %.2f (%.4f)", load_names[load], LARGE_ERROR, of_load.worst_sure);
-	ok(of_load.nsure > 0 && of_load.worst_sure <= LARGE_ERROR, what);
+	okf(of_load.nsure > 0 && of_load.worst_sure <= LARGE_ERROR,
+		"%s: figures that are sure are within %.2f (%.4f)", load_names[load], LARGE_ERROR, of_load.worst_sure);
 	/* scans that nearly fit into the page cache are different from run to run, in truth, too */
-	snprintf(what, sizeof(what), "%s: of %d figures, %d are unsure and %d unknown", load_names[load],
-			 of_load.nsure + of_load.nunsure + of_load.nunknown, of_load.nunsure, of_load.nunknown);
-	ok(of_load.nunsure + of_load.nunknown <= of_load.nsure / 2, what);
-	snprintf(what, sizeof(what), "%s: none is off by more than %.2f outside of its interval", load_names[load], WRONG);
-	ok(of_load.nwrong == 0, what);
-	snprintf(what, sizeof(what), "%s: no more storage reads than misses", load_names[load]);
-	ok(of_load.nimpossible == 0, what);
+	okf(of_load.nunsure + of_load.nunknown <= of_load.nsure / 2,
+		"%s: of %d figures, %d are unsure and %d unknown", load_names[load], of_load.nsure + of_load.nunsure + of_load.nunknown, of_load.nunsure, of_load.nunknown);
+	okf(of_load.nwrong == 0, "%s: none is off by more than %.2f outside of its interval", load_names[load], WRONG);
+	okf(of_load.nimpossible == 0, "%s: no more storage reads than misses", load_names[load]);
 }
 
 int
@@ -160,6 +156,5 @@ main(void)
 		   median(errors.widths, errors.nknown), errors.ncovered);
 	ok(error <= 0.007, "the median error is at most 0.007 of the accesses");
 	ok(errors.ncovered >= 0.9 * errors.nknown, "nine in ten errors are within the uncertainty");
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

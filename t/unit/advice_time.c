@@ -101,7 +101,6 @@ remain_idle(int accesses, const char *what)
 	const Load	nothing = {0, 0, 1, 5};
 	double		before[PBP_ADVICE_FACTORS];
 	double		most = 0;
-	char		name[120];
 	Bench		bench;
 
 	end_of_night(&bench);
@@ -116,8 +115,7 @@ remain_idle(int accesses, const char *what)
 	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
 		most = fmax(most, fabs(miss_ratio_of(&bench, i) - before[i]));
 	printf("# %s: figures differ by at most %.4f after eight hours\n", what, most);
-	snprintf(name, sizeof(name), "an idle server, %s: what was learned remains", what);
-	ok(most < 0.02 && !isnan(most), name);
+	okf(most < 0.02 && !isnan(most), "an idle server, %s: what was learned remains", what);
 	bench_finish(&bench);
 }
 
@@ -127,6 +125,5 @@ main(void)
 	follow_light_day();
 	remain_idle(300, "a query of 300 accesses every 15 seconds");
 	remain_idle(30, "a query of 30 accesses every 15 seconds");
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

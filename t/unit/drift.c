@@ -185,6 +185,5 @@ main(void)
 	hardly_read();
 	compare_loads();
 	without_reference();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -395,7 +395,6 @@ count_missing(const char *what, double share_of_seconds, double most_pools)
 	double		last = INFINITY;
 	double		pools = 0;
 	bool		fell = true;
-	char		name[120];
 
 	for (int i = 0; prediction.state < PBP_PREDICTION_HELD && i < 5000; i++)
 	{
@@ -410,10 +409,9 @@ count_missing(const char *what, double share_of_seconds, double most_pools)
 		}
 	}
 	printf("# %s: a verdict after %.1f pools' worth, when %.0f reads were said to be missing\n", what, pools, last);
-	snprintf(name, sizeof(name), "%s: what is missing falls until there is a verdict", what);
-	ok(fell && prediction.state == PBP_PREDICTION_HELD && isnan(prediction.missing_reads), name);
-	snprintf(name, sizeof(name), "%s: a verdict after at most %g pools' worth of load", what, most_pools);
-	ok(pools <= most_pools, name);
+	okf(fell && prediction.state == PBP_PREDICTION_HELD && isnan(prediction.missing_reads),
+		"%s: what is missing falls until there is a verdict", what);
+	okf(pools <= most_pools, "%s: a verdict after at most %g pools' worth of load", what, most_pools);
 }
 
 int
@@ -435,6 +433,5 @@ main(void)
 	count_missing("bursts in half of the seconds", 0.5, 60);
 	/* 0.2 pools a second: ten minutes */
 	count_missing("bursts in a tenth of the seconds", 0.1, 126);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -53,7 +53,6 @@ never_fall(Kind kind)
 {
 	Bench		bench;
 	Shares		shares = {0};
-	char		what[100];
 
 	bench_start(&bench, kind, 8192, 8192 * 10, 1.0 / 20);
 	for (int i = 0; i < STEPS; i++)
@@ -65,8 +64,8 @@ never_fall(Kind kind)
 	}
 	bench_finish(&bench);
 	printf("# %s, then another: %d times grown, %d times fallen, by %.3f\n", kind_names[kind], shares.ngrown, shares.nfallen, shares.farthest);
-	snprintf(what, sizeof(what), "%s, then another load: while a size is learned, its share grows and never falls", kind_names[kind]);
-	ok(shares.ngrown > 100 && shares.nfallen == 0, what);
+	okf(shares.ngrown > 100 && shares.nfallen == 0,
+		"%s, then another load: while a size is learned, its share grows and never falls", kind_names[kind]);
 }
 
 static void
@@ -74,7 +73,6 @@ never_fall_below(Load load)
 {
 	Scene		scene;
 	Shares		shares = {0};
-	char		what[100];
 
 	scene_start(&scene, load, megabytes(128), os_pages(megabytes(128)), STORAGE_BYTES);
 	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(megabytes(128)));
@@ -91,8 +89,8 @@ never_fall_below(Load load)
 	}
 	scene_finish(&scene);
 	printf("# page cache, %s: %d times grown, %d times fallen, by %.3f\n", load_names[load], shares.ngrown, shares.nfallen, shares.farthest);
-	snprintf(what, sizeof(what), "page cache, %s: while it is learned, its share grows and never falls", load_names[load]);
-	ok(shares.ngrown > 20 && shares.nfallen == 0, what);
+	okf(shares.ngrown > 20 && shares.nfallen == 0,
+		"page cache, %s: while it is learned, its share grows and never falls", load_names[load]);
 }
 
 /* Runs a step, which takes some seconds, and looks ten times. */
@@ -120,7 +118,6 @@ foretell_the_rest(int size)
 	PbpAdviceRow row;
 	PbpAdviceRow at_half = {.seconds_left = NAN};
 	double		left = 0;
-	char		what[100];
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
 	run_step(&bench);
@@ -136,8 +133,8 @@ foretell_the_rest(int size)
 	}
 	bench_finish(&bench);
 	printf("# x%g: half learned, %.0f s said to be left, %.0f s were\n", at_half.factor, at_half.seconds_left, left);
-	snprintf(what, sizeof(what), "x%g: what is said to be left at half is right within a factor of 2", at_half.factor);
-	ok(at_half.seconds_left > left / 2 && at_half.seconds_left < left * 2, what);
+	okf(at_half.seconds_left > left / 2 && at_half.seconds_left < left * 2,
+		"x%g: what is said to be left at half is right within a factor of 2", at_half.factor);
 	ok(row.reason == PBP_ADVICE_KNOWN && isnan(row.seconds_left), "and nothing is left when the size is known");
 }
 
@@ -150,6 +147,5 @@ main(void)
 	never_fall_below(SHIFTING);
 	for (int i = TODAY + 1; i < PBP_ADVICE_FACTORS; i++)
 		foretell_the_rest(i);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -119,7 +119,6 @@ compare_load(Load load, Accuracy *accuracy)
 	double		scale;
 	PbpAdviceTotals totals;
 	PbpAdvice  *advice = learn(load, today);
-	char		text[120];
 
 	count_reads(load, megabytes(TODAY_MB / 2), NULL, half);
 	count_reads(load, megabytes(TODAY_MB * 2), NULL, twice);
@@ -141,10 +140,10 @@ compare_load(Load load, Accuracy *accuracy)
 	}
 	printf("# %s: %d rows, saved %.1f of %.1f, added %.1f of %.1f\n", load_names[load], report.nrows,
 		   saved, -more_by_advice(advice, PBP_ADVICE_DOUBLE), added, more_by_advice(advice, PBP_ADVICE_HALF));
-	snprintf(text, sizeof(text), "%s: storage reads saved add up to those of the advice", load_names[load]);
-	ok(fabs(saved + more_by_advice(advice, PBP_ADVICE_DOUBLE)) < 1e-6 * totals.accesses, text);
-	snprintf(text, sizeof(text), "%s: so do storage reads added", load_names[load]);
-	ok(fabs(added - more_by_advice(advice, PBP_ADVICE_HALF)) < 1e-6 * totals.accesses, text);
+	okf(fabs(saved + more_by_advice(advice, PBP_ADVICE_DOUBLE)) < 1e-6 * totals.accesses,
+		"%s: storage reads saved add up to those of the advice", load_names[load]);
+	okf(fabs(added - more_by_advice(advice, PBP_ADVICE_HALF)) < 1e-6 * totals.accesses,
+		"%s: so do storage reads added", load_names[load]);
 }
 
 /* Without a page cache to simulate, these figures are unknown. */
@@ -177,6 +176,5 @@ main(void)
 	   "nine in ten figures are within their errors");
 	ok(accuracy.nprecise >= 0.8 * accuracy.nfigures, "most of these errors are below a hundredth of the accesses");
 	no_storage();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

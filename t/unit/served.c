@@ -133,15 +133,14 @@ measure_loads(void)
 		PbpServedShare share = {0};
 		double		truth;
 		bool		known;
-		char		what[120];
 
 		probed_start(&probed, (Load) load, os_pages(POOL));
 		probed_run(&probed, SETTLING);
 		truth = probed_run(&probed, WINDOW);
 		known = pbp_served_share(&probed.served, 0, &share);
 		printf("# %-13s served %.4f, measured %.4f +- %.4f\n", load_names[load], truth, share.share, share.error);
-		snprintf(what, sizeof(what), "%s: the share that the page cache serves is measured", load_names[load]);
-		ok(known && fabs(share.share - truth) <= share.error && share.error < 0.1, what);
+		okf(known && fabs(share.share - truth) <= share.error && share.error < 0.1,
+			"%s: the share that the page cache serves is measured", load_names[load]);
 		probed_finish(&probed);
 	}
 }
@@ -270,7 +269,6 @@ correct_by_probes(double factor)
 	PbpAdviceStorageRow larger_row;
 	double		least = 2;
 	double		most = 0;
-	char		what[120];
 
 	probed_start(&probed, ACCOUNTS, os_cache);
 	pbp_advice_init_storage(probed.scene.run.advice[0], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
@@ -293,8 +291,7 @@ correct_by_probes(double factor)
 		   "# today %.4f +- %.4f, true %.4f; at 1.5 times %.4f +- %.4f, true %.4f\n",
 		   factor, totals.correction, least, most, totals.self_error, totals.measuring_error,
 		   row.storage_ratio, row.uncertainty, truth, larger_row.storage_ratio, larger_row.uncertainty, truth_larger);
-	snprintf(what, sizeof(what), "a page cache that is said to have %.2f times its size is corrected", factor);
-	ok(fabs(factor * totals.correction - 1) < 0.12, what);
+	okf(fabs(factor * totals.correction - 1) < 0.12, "a page cache that is said to have %.2f times its size is corrected", factor);
 	ok(least > fmin(1, 1 / factor) - 0.12 && most < fmax(1, 1 / factor) + 0.12, "without overshooting");
 	ok(fabs(totals.self_error) <= 1.1 * totals.measuring_error, "and then today differs by no more than the error of the probes");
 	ok(fabs(row.storage_ratio - truth) <= row.uncertainty && fabs(larger_row.storage_ratio - truth_larger) <= larger_row.uncertainty,
@@ -312,6 +309,5 @@ main(void)
 	make_room();
 	correct_by_probes(1.25);
 	correct_by_probes(0.8);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

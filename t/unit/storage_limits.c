@@ -233,7 +233,6 @@ correct_size(double factor)
 	double		truth = true_storage_ratio(ACCOUNTS, 3 * POOL / 2, os_pages(3 * POOL / 2));
 	double		errors[2];
 	PbpAdviceStorageTotals totals;
-	char		what[120];
 
 	for (int corrected = 0; corrected < 2; corrected++)
 	{
@@ -247,8 +246,8 @@ correct_size(double factor)
 	}
 	printf("# size off by %.2f: corrected by %.3f, self error %+.4f; error at 1.5 times %.4f, uncorrected %.4f\n",
 		   factor, totals.correction, totals.self_error, errors[1], errors[0]);
-	snprintf(what, sizeof(what), "a page cache given as %.2f times its size is corrected by the misses that it serves", factor);
-	ok(fabs(factor * totals.correction - 1) < 0.1, what);
+	okf(fabs(factor * totals.correction - 1) < 0.1,
+		"a page cache given as %.2f times its size is corrected by the misses that it serves", factor);
 	ok(fabs(totals.self_error) < 0.003, "and then today's storage reads are reproduced");
 	ok(errors[1] < 0.006 && errors[1] < errors[0] / 2, "and those at 1.5 times the size predicted");
 }
@@ -458,6 +457,5 @@ main(void)
 	little_data();
 	large_server();
 	read_nothing();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }
