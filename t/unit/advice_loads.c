@@ -283,23 +283,6 @@ add_row(Score *score, const PbpAdviceRow *row, double truth)
 	score->farthest = fmax(score->farthest, error - row->uncertainty);
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		one = *(const double *) a;
-	double		other = *(const double *) b;
-
-	return (one > other) - (one < other);
-}
-
-/* Sorts.  0 for none. */
-static double
-quantile(double *values, int nvalues, double share)
-{
-	qsort(values, (size_t) nvalues, sizeof(double), compare_doubles);
-	return nvalues > 0 ? values[(int) (share * (nvalues - 1) + 0.5)] : 0;
-}
-
 static void
 print_score(const char *name, Score *score)
 {
@@ -333,9 +316,8 @@ score_load(TimedLoad load, int mb, Score *sum)
 			printf("# %-16s x%.3f true %.4f:", names[load], pbp_advice_factor(i), truth);
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			PbpAdviceRow row;
+			PbpAdviceRow row = row_of(world.run.advice[j], i);
 
-			pbp_advice_row(world.run.advice[j], i, &row);
 			add_row(&score, &row, truth);
 			add_row(sum, &row, truth);
 			if (verbose)
@@ -363,9 +345,8 @@ print_learning(TimedLoad load, int mb)
 		run_until(&world, (int64_t) (pools * nbuffers), MOST);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		{
-			PbpAdviceRow row;
+			PbpAdviceRow row = row_of(world.run.advice[0], i);
 
-			pbp_advice_row(world.run.advice[0], i, &row);
 			if (row.reason != PBP_ADVICE_KNOWN)
 				known_at[i] = pools + 0.1;
 		}

@@ -77,9 +77,9 @@ add_up(const PbpAdvice *advice, const char *what)
 	double		loads = 0;
 
 	pbp_advice_report_relations(advice, &report);
-	pbp_advice_totals(advice, &totals);
-	pbp_advice_row(advice, PBP_ADVICE_HALF, &half);
-	pbp_advice_row(advice, PBP_ADVICE_DOUBLE, &twice);
+	totals = totals_of(advice);
+	half = row_of(advice, PBP_ADVICE_HALF);
+	twice = row_of(advice, PBP_ADVICE_DOUBLE);
 	for (int i = 0; i < report.nrows; i++)
 	{
 		share += report.rows[i].read_share;
@@ -128,7 +128,7 @@ compare_relations(Kind kind, Accuracy *accuracy)
 	begin(&bench, kind, PARTS);
 	bench_run(&bench, SETTLE + COMPARE, true);
 	add_up(bench.run.advice[0], kind_names[kind]);
-	pbp_advice_totals(bench.run.advice[0], &totals);
+	totals = totals_of(bench.run.advice[0]);
 	count_reads(kind, 1, bench.trace.count, today);
 	count_reads(kind, 0.5, bench.trace.count, half);
 	count_reads(kind, 2, bench.trace.count, twice);

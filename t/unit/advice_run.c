@@ -172,6 +172,66 @@ watch_relations(Run *run, uint32_t (*relation_of) (int page), size_t bytes)
 
 /* ---- what is known ---- */
 
+PbpAdviceRow
+row_of(const PbpAdvice *advice, int i)
+{
+	PbpAdviceRow row;
+
+	pbp_advice_row(advice, i, &row);
+	return row;
+}
+
+PbpAdviceStorageRow
+storage_row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory)
+{
+	PbpAdviceStorageRow row;
+
+	pbp_advice_storage_row(advice, i, memory, &row);
+	return row;
+}
+
+PbpAdviceTotals
+totals_of(const PbpAdvice *advice)
+{
+	PbpAdviceTotals totals;
+
+	pbp_advice_totals(advice, &totals);
+	return totals;
+}
+
+/* Of these sizes' miss ratios in the first sample; INFINITY: one is unknown. */
+double
+worst_error(const Run *run, int from, int to)
+{
+	double		worst = 0;
+
+	for (int i = from; i <= to; i++)
+	{
+		PbpAdviceRow row = row_of(run->advice[0], i);
+
+		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
+					 fabs(row.miss_ratio - true_miss_ratio(run, row.factor)) : INFINITY);
+	}
+	return worst;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		one = *(const double *) a;
+	double		other = *(const double *) b;
+
+	return (one > other) - (one < other);
+}
+
+/* Sorts.  0 for none. */
+double
+quantile(double *values, int nvalues, double share)
+{
+	qsort(values, (size_t) nvalues, sizeof(double), compare_doubles);
+	return nvalues > 0 ? values[(int) (share * (nvalues - 1) + 0.5)] : 0;
+}
+
 /* How many of these rows have a figure. */
 int
 count_known(const PbpAdvice *advice, int from)
@@ -180,9 +240,8 @@ count_known(const PbpAdvice *advice, int from)
 
 	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow row;
+		PbpAdviceRow row = row_of(advice, i);
 
-		pbp_advice_row(advice, i, &row);
 		known += row.reason == PBP_ADVICE_KNOWN || !isnan(row.miss_ratio);
 	}
 	return known;
@@ -195,9 +254,8 @@ count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason)
 
 	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow row;
+		PbpAdviceRow row = row_of(advice, i);
 
-		pbp_advice_row(advice, i, &row);
 		found += row.reason == reason;
 	}
 	return found;

@@ -1,5 +1,5 @@
 /*
- * storage.c
+ * advice_storage.c
  *	  Compares estimates of storage reads at other splits of the memory with an
  *	  exact model of both caches at those splits.  Prints TAP.
  */
@@ -38,22 +38,6 @@ typedef struct LoadErrors
 	int			nimpossible;	/* more storage reads than misses */
 	int			nwrong;			/* by more than WRONG outside of their interval */
 } LoadErrors;
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		one = *(const double *) a;
-	double		other = *(const double *) b;
-
-	return (one > other) - (one < other);
-}
-
-static double
-median(double *values, int nvalues)
-{
-	qsort(values, (size_t) nvalues, sizeof(double), compare_doubles);
-	return values[nvalues / 2];
-}
 
 static void
 note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, double truth, Errors *errors, LoadErrors *of_load)
@@ -106,11 +90,9 @@ compare_splits(Load load, int today_mb, const double *fixed, Errors *errors, Loa
 					   splits_mb[split], added ? ", added" : "", truth);
 				for (int j = 0; j < SAMPLES; j++)
 				{
-					PbpAdviceStorageRow row;
-					PbpAdviceRow miss_row;
+					PbpAdviceStorageRow row = storage_row_of(run.advice[j], i, (PbpAdviceMemory) added);
+					PbpAdviceRow miss_row = row_of(run.advice[j], i);
 
-					pbp_advice_row(run.advice[j], i, &miss_row);
-					pbp_advice_storage_row(run.advice[j], i, (PbpAdviceMemory) added, &row);
 					note_error(&row, &miss_row, truth, errors, of_load);
 				}
 				printf("\n");
@@ -151,9 +133,9 @@ main(void)
 
 	for (int load = 0; load < LOADS; load++)
 		compare_load((Load) load, &errors);
-	error = median(errors.known, errors.nknown);
+	error = quantile(errors.known, errors.nknown, 0.5);
 	printf("# %d figures: median error %.4f, median uncertainty %.4f, %d within it\n", errors.nknown, error,
-		   median(errors.widths, errors.nknown), errors.ncovered);
+		   quantile(errors.widths, errors.nknown, 0.5), errors.ncovered);
 	ok(error <= 0.007, "the median error is at most 0.007 of the accesses");
 	ok(errors.ncovered >= 0.9 * errors.nknown, "nine in ten errors are within the uncertainty");
 	return end_of_tests();

@@ -53,9 +53,8 @@ end_of_night(Bench *bench)
 static double
 miss_ratio_of(const Bench *bench, int size)
 {
-	PbpAdviceRow row;
+	PbpAdviceRow row = row_of(bench->run.advice[0], size);
 
-	pbp_advice_row(bench->run.advice[0], size, &row);
 	return row.miss_ratio;
 }
 

@@ -8,16 +8,11 @@
 #include <string.h>
 
 #include "advice/prediction.h"
+#include "figures.h"
 #include "tap.h"
 
 #define BUFFERS			20000
 #define UNKNOWN			99		/* as a share in a table of cases */
-
-static bool
-near(double one, double other)
-{
-	return fabs(one - other) < 1e-9;
-}
 
 /* ---- forecasts ---- */
 
@@ -149,18 +144,6 @@ relation_row(uint32_t number, double share, double saved, double added)
 		.key = {1, 1, number, 0},.others = number == 0,.read_share = share,
 			.read_share_error = 0.01,.saved = {saved, 10},.added = {added, 10}
 	};
-}
-
-static PbpReadMix
-mix_of(double first, double second, double third)
-{
-	const double shares[] = {first, second, third};
-	PbpReadMix	mix = {0};
-
-	for (uint32_t i = 0; i < 3; i++)
-		if (shares[i] > 0)
-			mix.relations[mix.nrelations++] = (PbpReadShare) {{1, 1, i + 1, 0}, shares[i], 0.02};
-	return mix;
 }
 
 static void

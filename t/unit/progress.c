@@ -40,9 +40,8 @@ note_rows(const PbpAdvice *advice, Shares *shares)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow row;
+		PbpAdviceRow row = row_of(advice, i);
 
-		pbp_advice_row(advice, i, &row);
 		note_share(shares, i, row.reason == PBP_ADVICE_LEARNING || row.reason == PBP_ADVICE_LITTLE_EVIDENCE, row.learned_share);
 	}
 }
@@ -81,9 +80,8 @@ never_fall_below(Load load)
 		scene_run(&scene, 0.2);
 		for (int j = 0; j < PBP_ADVICE_FACTORS; j++)
 		{
-			PbpAdviceStorageRow row;
+			PbpAdviceStorageRow row = storage_row_of(scene.run.advice[0], j, PBP_ADVICE_FIXED);
 
-			pbp_advice_storage_row(scene.run.advice[0], j, PBP_ADVICE_FIXED, &row);
 			note_share(&shares, j, row.learned_share < 1, row.learned_share);
 		}
 	}
@@ -121,12 +119,12 @@ foretell_the_rest(int size)
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
 	run_step(&bench);
-	pbp_advice_row(bench.run.advice[0], size, &row);
+	row = row_of(bench.run.advice[0], size);
 	ok(isnan(row.seconds_left), "at first, it is unknown how long learning takes");
 	for (int i = 0; i < STEPS && row.reason != PBP_ADVICE_KNOWN; i++)
 	{
 		run_step(&bench);
-		pbp_advice_row(bench.run.advice[0], size, &row);
+		row = row_of(bench.run.advice[0], size);
 		if (isnan(at_half.seconds_left) && row.learned_share >= 0.5)
 			at_half = row;
 		left += isnan(at_half.seconds_left) ? 0 : SECONDS;

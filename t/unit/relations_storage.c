@@ -81,13 +81,10 @@ learn(Load load, double *reads)
 static double
 more_by_advice(const PbpAdvice *advice, int size)
 {
-	PbpAdviceTotals totals;
-	PbpAdviceStorageRow today;
-	PbpAdviceStorageRow then;
+	PbpAdviceTotals totals = totals_of(advice);
+	PbpAdviceStorageRow today = storage_row_of(advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED);
+	PbpAdviceStorageRow then = storage_row_of(advice, size, PBP_ADVICE_FIXED);
 
-	pbp_advice_totals(advice, &totals);
-	pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &today);
-	pbp_advice_storage_row(advice, size, PBP_ADVICE_FIXED, &then);
 	return (then.storage_ratio - today.storage_ratio) * totals.accesses;
 }
 
@@ -123,7 +120,7 @@ compare_load(Load load, Accuracy *accuracy)
 	count_reads(load, megabytes(TODAY_MB / 2), NULL, half);
 	count_reads(load, megabytes(TODAY_MB * 2), NULL, twice);
 	pbp_advice_report_relations(advice, &report);
-	pbp_advice_totals(advice, &totals);
+	totals = totals_of(advice);
 	scale = totals.accesses / ((double) WINDOW * MEMORY);
 	for (int i = 0; i < report.nrows; i++)
 	{

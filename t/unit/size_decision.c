@@ -471,9 +471,8 @@ report_progress(void)
 		bench_run(&bench, 0.1, true);
 		for (int j = TODAY + 1; j < SIZES; j++)
 		{
-			PbpAdviceRow row;
+			PbpAdviceRow row = row_of(bench.run.advice[0], j);
 
-			pbp_advice_row(bench.run.advice[0], j, &row);
 			grows = grows && row.learned_share >= last[j];
 			in_order = in_order && (row.learned_share < 1) == (row.reason != PBP_ADVICE_KNOWN) &&
 				(j == TODAY + 1 || row.learned_share <= last[j - 1] + 0.05);

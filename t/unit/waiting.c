@@ -7,17 +7,12 @@
 #include <stdio.h>
 
 #include "advice/waiting.h"
+#include "figures.h"
 #include "random.h"
 #include "tap.h"
 
 #define DRAWS			1000
 #define PROBES			120
-
-static bool
-near(double one, double other)
-{
-	return fabs(one - other) <= 1e-9 * fmax(1, fabs(other));
-}
 
 static Random chance = {1};
 
