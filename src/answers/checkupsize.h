@@ -10,11 +10,6 @@
 
 #include "answers/answer.h"
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void answer_size(const Checkup *checkup, Answer *answer);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_CHECKUPSIZE_H */

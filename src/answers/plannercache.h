@@ -10,11 +10,6 @@
 
 #include "answers/answer.h"
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void answer_planner_cache(const Checkup *checkup, Answer *answer);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_PLANNERCACHE_H */

@@ -30,9 +30,6 @@ typedef struct Row
 /* Emits the row of one array item. */
 typedef void (*RowEmitter) (ReturnSetInfo *rsinfo, const void *item, void *arg);
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void add_null(Row *row);
 extern void add_datum(Row *row, Datum value);
 extern void add_count(Row *row, int64 count);
@@ -49,7 +46,5 @@ extern Datum row_datum(FunctionCallInfo fcinfo, Row *row, int ncols);
 extern void emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols);
 extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 					  RowEmitter emit, void *arg);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_ROWS_H */
