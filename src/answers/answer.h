@@ -40,4 +40,10 @@ extern const char *name_of_confidence(PbpConfidence confidence);
 extern void judge(Answer *answer, const char *verdict, const char *action);
 extern void answer_unknown(Answer *answer, const char *reason);
 
+/* checkupsize.c */
+extern void answer_size(const Checkup *checkup, Answer *answer);
+
+/* plannercache.c */
+extern void answer_planner_cache(const Checkup *checkup, Answer *answer);
+
 #endif							/* PBP_ANSWER_H */

@@ -11,7 +11,6 @@
 
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 #include "answers/readnames.h"
 #include "answers/sizefuncs.h"
@@ -150,7 +149,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 		pinned += histogram->usage[i].pinned;
 	}
 
-	add_datum(&row, TimestampTzGetDatum(sample->taken_at));
+	add_time(&row, sample->taken_at);
 	if (sample->elapsed_ns > 0)
 		add_measure(&row, seconds);
 	else

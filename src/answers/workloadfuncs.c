@@ -62,8 +62,7 @@ emit_window(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 	add_datum(&row, Int32GetDatum(pbp_window_seconds(i) / 60));
 	if (unknown != NULL)
 	{
-		while (row.ncols < WORKING_SET_COLS - 1)
-			add_null(&row);
+		add_nulls(&row, WORKING_SET_COLS - 1);
 		add_text(&row, join_notes(origin_of_report(report), unknown));
 	}
 	else
@@ -164,8 +163,7 @@ add_key(Row *row, const PbpRelationRow *relation)
 	if (!relation->others)
 		add_storage(row, &locator, (ForkNumber) key->fork);
 	else
-		while (row->ncols < STORAGE_COLS)
-			add_null(row);
+		add_nulls(row, STORAGE_COLS);
 }
 
 /* True if the change of its reads is less than this share of them, as far as is known. */
@@ -261,8 +259,7 @@ emit_missing(FunctionCallInfo fcinfo, const char *why)
 	Row			row = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
-	while (row.ncols < ADVICE_RELATIONS_COLS - 1)
-		add_null(&row);
+	add_nulls(&row, ADVICE_RELATIONS_COLS - 1);
 	add_text(&row, why);
 	emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, ADVICE_RELATIONS_COLS);
 }

@@ -22,7 +22,6 @@ typedef struct ClockRate
 	double		ticks;
 } ClockRate;
 
-extern PbpRelationCount *sorted_relations(int nread, int *nrelations);
 extern Oid	relation_of(const PbpLocator *locator);
 extern Datum usagecounts_array(const int64 *usage);
 extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
