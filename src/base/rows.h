@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 
+#include "base/compat.h"
 #include "base/latency.h"
 
 #define MAX_COLS			23
