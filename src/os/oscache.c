@@ -302,6 +302,17 @@ pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 	map_range(file, &map, (int64) first * BLCKSZ / unit * unit, map.end * BLCKSZ);
 }
 
+/* The same of one block. */
+PbpOsBlocks
+pbp_os_block(const PbpOsFile *file, BlockNumber block)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+
+	pbp_os_map(file, block, 1, bitmap, &blocks);
+	return blocks;
+}
+
 /* ---- reads ---- */
 
 /*

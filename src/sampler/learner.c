@@ -523,12 +523,12 @@ static void
 calibrate(PbpLearner *learner)
 {
 	PbpAdviceTotals totals;
-	PbpServedShare served;
+	PbpFigure	served;
 
 	pbp_advice_totals(learner->advice, &totals);
 	if (!pbp_probed_share(learner->probing, &totals, &served))
-		served = (PbpServedShare) {NAN, NAN};
-	pbp_advice_calibrate(learner->advice, served.share, served.error);
+		served = (PbpFigure) {NAN, NAN};
+	pbp_advice_calibrate(learner->advice, served.value, served.error);
 }
 
 void

@@ -146,13 +146,8 @@ count_before_gaps(void)
 	bench_learn(&bench, ZIPF, 9);
 	for (int i = 0; i < 20; i++)
 	{
-		PbpAdviceCounts counts;
-
 		bench_run(&bench, 3, false);
-		counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
-		pbp_advice_accesses(bench.run.advice[0], &counts);
-		look_only(&bench.run, 0, &bench.pool);
-		bench.watch = (Watch) {bench.pool.ticks, bench.trace.count, bench.pool.hits, bench.pool.reads, 0};
+		look_and_watch(&bench.run, &bench.pool, bench.trace.count, 0, &bench.watch);
 		bench_run(&bench, 3, true);
 	}
 	bench.run.window_start = bench.trace.count / 2;

@@ -180,19 +180,10 @@ static void
 look_when_due(World *world)
 {
 	const Pool *pool = &world->pools[TODAY];
-	Watch	   *watch = &world->watch;
 
-	if (pool->ticks - watch->ticks < pool->nbuffers / LOOKS && world->seconds - world->watch_seconds < LOOK_PAUSE)
+	if (pool->ticks - world->watch.ticks < pool->nbuffers / LOOKS && world->seconds - world->watch_seconds < LOOK_PAUSE)
 		return;
-	for (int i = 0; i < SAMPLES; i++)
-	{
-		PbpAdviceCounts counts = count_accesses(&world->run, pool, watch);
-
-		counts.seconds = world->seconds - world->watch_seconds;
-		pbp_advice_accesses(world->run.advice[i], &counts);
-		look_only(&world->run, i, pool);
-	}
-	*watch = (Watch) {pool->ticks, world->trace.count, pool->hits, pool->reads, pool->ring_reads};
+	look_and_watch(&world->run, pool, world->trace.count, world->seconds - world->watch_seconds, &world->watch);
 	world->watch_seconds = world->seconds;
 }
 

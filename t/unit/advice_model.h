@@ -117,6 +117,7 @@ extern uint64_t sample_seed(const Run *run, int sample);
 extern PbpAdviceCounts count_accesses(const Run *run, const Pool *pool, const Watch *watch);
 extern void look_only(Run *run, int sample, const Pool *pool);
 extern void look_at_pool(Run *run, int sample, const Pool *pool, const Watch *watch);
+extern void look_and_watch(Run *run, const Pool *pool, int64_t count, double seconds, Watch *watch);
 extern void watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch);
 extern void run_today(Run *run);
 extern double true_miss_ratio(const Run *run, double factor);

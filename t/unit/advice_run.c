@@ -62,6 +62,21 @@ look_at_pool(Run *run, int sample, const Pool *pool, const Watch *watch)
 	look_only(run, sample, pool);
 }
 
+/* All samples look at what has happened since the last look, in these seconds, until this access. */
+void
+look_and_watch(Run *run, const Pool *pool, int64_t count, double seconds, Watch *watch)
+{
+	PbpAdviceCounts counts = count_accesses(run, pool, watch);
+
+	counts.seconds = seconds;
+	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
+	{
+		pbp_advice_accesses(run->advice[i], &counts);
+		look_only(run, i, pool);
+	}
+	*watch = (Watch) {pool->ticks, count, pool->hits, pool->reads, pool->ring_reads};
+}
+
 /* Scan whenever the sampler would. */
 void
 watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
@@ -69,9 +84,7 @@ watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 	if (pool->ticks - watch->ticks < run->nbuffers / run->looks_per_pass &&
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
 		return;
-	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
-		look_at_pool(run, i, pool, watch);
-	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads, pool->ring_reads};
+	look_and_watch(run, pool, trace->count, 0, watch);
 }
 
 /* Runs the baseline pool under observation, and finds the window. */

@@ -27,16 +27,9 @@ typedef struct Load
 static void
 run_load(Bench *bench, const Load *load)
 {
-	Pool	   *pool = &bench->pool;
-	PbpAdviceCounts counts;
-
 	for (int i = 0; i < load->accesses; i++)
-		pool_access(pool, load->first + below(&bench->trace.random, load->npages), false);
-	counts = count_accesses(&bench->run, pool, &bench->watch);
-	counts.seconds = load->seconds;
-	pbp_advice_accesses(bench->run.advice[0], &counts);
-	look_only(&bench->run, 0, pool);
-	bench->watch = (Watch) {pool->ticks, 0, pool->hits, pool->reads, 0};
+		pool_access(&bench->pool, load->first + below(&bench->trace.random, load->npages), false);
+	look_and_watch(&bench->run, &bench->pool, 0, load->seconds, &bench->watch);
 }
 
 /* 50,000 accesses a second to pages of 6 pools, all in the sample. */

@@ -97,14 +97,8 @@ run_step(Bench *bench)
 {
 	for (int i = 0; i < 10; i++)
 	{
-		PbpAdviceCounts counts;
-
 		bench_run(bench, STEP / 10, false);
-		counts = count_accesses(&bench->run, &bench->pool, &bench->watch);
-		counts.seconds = SECONDS / 10;
-		pbp_advice_accesses(bench->run.advice[0], &counts);
-		look_only(&bench->run, 0, &bench->pool);
-		bench->watch = (Watch) {bench->pool.ticks, bench->trace.count, bench->pool.hits, bench->pool.reads, bench->pool.ring_reads};
+		look_and_watch(&bench->run, &bench->pool, bench->trace.count, SECONDS / 10, &bench->watch);
 	}
 }
 

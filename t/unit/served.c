@@ -82,8 +82,7 @@ look(Probed *probed)
 		probed->last_look[page] = probed->look;
 		probed->last_buffer[page] = i;
 	}
-	look_at_pool(&probed->scene.run, 0, pool, &probed->scene.watch);
-	probed->scene.watch = (Watch) {pool->ticks, probed->scene.memory.accesses, pool->hits, pool->reads, 0};
+	look_and_watch(&probed->scene.run, pool, probed->scene.memory.accesses, 0, &probed->scene.watch);
 }
 
 /* The kernel is asked about all remembered pages, but rarely about those that were not cached. */
@@ -130,7 +129,7 @@ measure_loads(void)
 	for (int load = 0; load < LOADS; load++)
 	{
 		Probed		probed;
-		PbpServedShare share = {0};
+		PbpFigure	share = {0};
 		double		truth;
 		bool		known;
 
@@ -138,8 +137,8 @@ measure_loads(void)
 		probed_run(&probed, SETTLING);
 		truth = probed_run(&probed, WINDOW);
 		known = pbp_served_share(&probed.served, 0, &share);
-		printf("# %-13s served %.4f, measured %.4f +- %.4f\n", load_names[load], truth, share.share, share.error);
-		okf(known && fabs(share.share - truth) <= share.error && share.error < 0.1,
+		printf("# %-13s served %.4f, measured %.4f +- %.4f\n", load_names[load], truth, share.value, share.error);
+		okf(known && fabs(share.value - truth) <= share.error && share.error < 0.1,
 			"%s: the share that the page cache serves is measured", load_names[load]);
 		probed_finish(&probed);
 	}
@@ -150,17 +149,17 @@ static void
 notice_lies(void)
 {
 	Probed		probed;
-	PbpServedShare share = {0};
+	PbpFigure	share = {0};
 	double		truth;
 
 	probed_start(&probed, ACCOUNTS, os_pages(POOL));
 	probed_run(&probed, SETTLING);
 	probed.lies = 0.4;
 	truth = probed_run(&probed, WINDOW);
-	ok(pbp_served_share(&probed.served, 0, &share) && share.share - truth > share.error, "wrong answers make a difference beyond the error");
+	ok(pbp_served_share(&probed.served, 0, &share) && share.value - truth > share.error, "wrong answers make a difference beyond the error");
 	probed.lies = 0;
 	truth = probed_run(&probed, WINDOW);
-	ok(pbp_served_share(&probed.served, 0, &share) && fabs(share.share - truth) <= share.error, "and are forgotten");
+	ok(pbp_served_share(&probed.served, 0, &share) && fabs(share.value - truth) <= share.error, "and are forgotten");
 	probed_finish(&probed);
 }
 
@@ -176,7 +175,7 @@ probe_rarely(void)
 	for (int i = 0; i < 3; i++)
 	{
 		Probed		probed;
-		PbpServedShare share = {0};
+		PbpFigure	share = {0};
 		double		truth;
 
 		probed_start(&probed, ZIPF_PAGES, os_pages(POOL));
@@ -186,10 +185,10 @@ probe_rarely(void)
 		if (pbp_served_share(&probed.served, 0, &share))
 		{
 			known++;
-			wrong += fabs(share.share - truth) > share.error;
+			wrong += fabs(share.value - truth) > share.error;
 		}
 		errors[i] = share.error;
-		printf("# probed every %.0f s: served %.4f, measured %.4f +- %.4f\n", seconds[i], truth, share.share, share.error);
+		printf("# probed every %.0f s: served %.4f, measured %.4f +- %.4f\n", seconds[i], truth, share.value, share.error);
 		probed_finish(&probed);
 	}
 	ok(known >= 2 && wrong == 0, "with rare probes, the share is unknown or within the error");
@@ -201,7 +200,7 @@ static void
 know_nothing(void)
 {
 	Probed		probed;
-	PbpServedShare share;
+	PbpFigure	share;
 
 	probed_start(&probed, ACCOUNTS, os_pages(POOL));
 	ok(!pbp_served_share(&probed.served, 0, &share), "before anything was loaded, nothing is known");
@@ -275,12 +274,12 @@ correct_by_probes(double factor)
 	pbp_advice_set_os_cache(probed.scene.run.advice[0], os_pages(POOL));
 	for (int i = 0; i < 2 * SETTLING; i++)
 	{
-		PbpServedShare share;
+		PbpFigure	share;
 
 		probed_run(&probed, 1);
 		if (!pbp_served_share(&probed.served, 0, &share))
-			share = (PbpServedShare) {NAN, NAN};
-		pbp_advice_calibrate(probed.scene.run.advice[0], share.share, share.error);
+			share = (PbpFigure) {NAN, NAN};
+		pbp_advice_calibrate(probed.scene.run.advice[0], share.value, share.error);
 		pbp_advice_storage_totals(probed.scene.run.advice[0], &totals);
 		least = fmin(least, totals.correction);
 		most = fmax(most, totals.correction);
