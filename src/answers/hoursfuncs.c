@@ -7,8 +7,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
 #include "sampler/hours.h"

@@ -7,18 +7,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
-#include "utils/builtins.h"
 
 #include "answers/readnames.h"
 #include "answers/sizefuncs.h"
 #include "base/args.h"
 #include "base/rows.h"
-#include "os/oscache.h"
 #include "pool/poolfuncs.h"
-#include "pool/sweep.h"
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
 

@@ -11,10 +11,8 @@
 #include <math.h>
 
 #include "commands/dbcommands.h"
-#include "commands/tablespace.h"
 #include "common/relpath.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "answers/reasons.h"

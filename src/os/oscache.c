@@ -10,10 +10,7 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "miscadmin.h"
-#include "storage/fd.h"
 
 #include "base/latency.h"
 #include "os/oscache.h"

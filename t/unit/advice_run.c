@@ -4,7 +4,6 @@
  *	  of other sizes.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
  * copy has memory of exactly its size, so that a sanitizer sees every read
  * beyond its end.  Prints TAP.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  * Generates maps and compares their extents with the states from which they were
  * made.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

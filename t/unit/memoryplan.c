@@ -4,7 +4,6 @@
  *	  and that sizes that fit leave what is reserved.  Prints TAP.
  */
 #include <limits.h>
-#include <stdio.h>
 
 #include "machine_tree.h"
 #include "memory/memoryplan.h"
