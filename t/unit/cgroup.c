@@ -240,7 +240,7 @@ test_garbage(void)
 	int			wrong = 0;
 	int			known = 0;
 
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 2500; i++)
 	{
 		const char *path = files[draw(FILE_COUNT)];
 		size_t		bytes;
@@ -261,8 +261,8 @@ test_garbage(void)
 		wrong += !is_consistent();
 		known += memory.known;
 	}
-	printf("# %d of 2000 known\n", known);
-	ok(wrong == 0 && known > 400, "files with garbage in them");
+	printf("# %d of 2500 known\n", known);
+	ok(wrong == 0 && known > 500, "files with garbage in them");
 }
 
 int
