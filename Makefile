@@ -17,6 +17,9 @@ PGFILEDESC = "pgbufprobe - what shared buffers cost"
 # The server's headers count as the system's: our warnings are about our code.
 PG_CPPFLAGS = -DPBP_VERSION='"$(EXTVERSION)"' -I$(srcdir)/src -isystem $(includedir_server)
 
+# Other libraries in the server may have functions of the same names. From 16 on, PGXS does the same.
+PG_CFLAGS = -fvisibility=hidden -DPGDLLEXPORT='__attribute__((visibility("default")))'
+
 # The files stand alone, so that their order does not matter. One compares with an extension that not every server has.
 REGRESS = $(filter-out $(LEFT_OUT),$(sort $(basename $(notdir $(wildcard $(srcdir)/sql/*.sql)))))
 ifeq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_buffercache.control),)

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "advice/advice.h"
 #include "advice/look.h"
+#include "base/latency.h"
 
 #define USAGE_MAX		5
 #define PAGES_PER_BUFFER	6
@@ -223,25 +223,16 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 	}
 }
 
-static int64_t
-cpu_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void
 look(Worker *worker, const PbpAdviceCounts *counts)
 {
-	int64_t		start = cpu_now_ns();
+	int64_t		start = pbp_cpu_now_ns();
 
 	pbp_advice_accesses(worker->advice, counts);
 	pbp_look_begin(&worker->look, worker->pool->ticks);
 	pbp_look_end(&worker->look, worker->pool->ticks);
 	worker->nlooks++;
-	worker->cpu_ns += cpu_now_ns() - start;
+	worker->cpu_ns += pbp_cpu_now_ns() - start;
 }
 
 /* ---- measuring ---- */
@@ -273,12 +264,10 @@ take_figures(const Worker *worker, const Pool *truth)
 }
 
 static void
-access_all(Pool *pool, Pool *truth, uint32_t page, bool delay)
+access_truth(Pool *truth, uint32_t page)
 {
-	pool_access(pool, page, delay);
-	if (page % SHARE == 0)
-		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			pool_access(&truth[i], page / SHARE, false);
+	for (int i = 0; i < PBP_ADVICE_FACTORS && page % SHARE == 0; i++)
+		pool_access(&truth[i], page / SHARE, false);
 }
 
 /* Fills the pools, the most popular pages last. */
@@ -290,10 +279,8 @@ fill(Pool *pool, Pool *truth, uint32_t npages)
 		uint32_t	page = page_of_rank(rank, npages);
 
 		if (rank < pool->nbuffers)
-			access_all(pool, truth, page, false);
-		else if (page % SHARE == 0)
-			for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-				pool_access(&truth[i], page / SHARE, false);
+			pool_access(pool, page, false);
+		access_truth(truth, page);
 	}
 }
 
@@ -307,7 +294,10 @@ run(Worker *worker, Pool *truth, uint32_t npages, double passes, int looks_per_p
 
 	while (pool->ticks < end)
 	{
-		access_all(pool, truth, zipf_page(npages), true);
+		uint32_t	page = zipf_page(npages);
+
+		pool_access(pool, page, true);
+		access_truth(truth, page);
 		if (pool->ticks < next_look)
 			continue;
 		if (whole)

@@ -89,7 +89,7 @@ is_deeply([ sort keys %includes ], [], 'no files include each other in a circle,
 my @face = ('pgbufprobe.c', glob('src/base/{args,relations,rows,words}.[ch] src/*/*funcs.[ch] src/answers/*.[ch]'));
 my %is_face = map { $_ => 1 } @face;
 is_deeply(
-	[ map { $code{$_} =~ /^.*\b(?:Datum\b(?! arg\b)|PG_FUNCTION_ARGS|HeapTuple).*$/mg } grep { !$is_face{$_} } sort keys %code ],
+	[ map { $code{$_} =~ /^.*\b(?:Datum\b(?! arg\b)|PG_FUNCTION_ARGS|HeapTuple).*$/mg } grep { !$is_face{$_} && $_ ne 'src/base/compat.h' } sort keys %code ],
 	[], 'no engine sees a Datum or a tuple, but for the argument that the worker and a callback must take');
 is_deeply([ grep { $code{$_} && $code{$_} =~ /GetBufferDescriptor|BufferDesc\b/ } @face ],
 	[], 'the SQL face touches no descriptor');

@@ -96,13 +96,6 @@ my $used = in_buffers($node, $table);
 $node->stop;
 my $good = slurp_file($file);
 
-sub changed
-{
-	my ($bytes, $offset, $replacement) = @_;
-	substr $bytes, $offset, length $replacement, $replacement;
-	return $bytes;
-}
-
 my $body = substr $good, 0, -4;
 my $header = 48;
 ok(sign_map($body) eq $good, 'the checksum of a file is as expected');

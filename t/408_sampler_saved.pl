@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use CacheMap;
 use File::Copy qw(copy);
 use PostgreSQL::Test::Utils;
 use Sampler;
@@ -227,27 +228,8 @@ sub write_file
 	return;
 }
 
-# CRC-32C, as the server computes it.
-my @table = map { my $crc = $_; $crc = $crc & 1 ? $crc >> 1 ^ 0x82F63B78 : $crc >> 1 for 1 .. 8; $crc } 0 .. 255;
-
-sub with_checksum
-{
-	my ($bytes) = @_;
-	my $crc = 0xFFFFFFFF;
-
-	$crc = $table[ ($crc ^ $_) & 0xFF ] ^ $crc >> 8 for unpack 'C*', $bytes;
-	return $bytes . pack 'L', $crc ^ 0xFFFFFFFF;
-}
-
-sub changed
-{
-	my ($bytes, $offset, $replacement) = @_;
-	substr $bytes, $offset, length $replacement, $replacement;
-	return $bytes;
-}
-
 my $body = substr $good, 0, -4;
-ok(with_checksum($body) eq $good, 'the checksum of a file is as expected');
+ok(sign_map($body) eq $good, 'the checksum of a file is as expected');
 
 my $other = init_server('other', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\n");
 $other->start;
@@ -258,9 +240,9 @@ my @cases = (
 	[ 'cut in its header', substr($good, 0, 40), 'it is too short' ],
 	[ 'cut by a byte', substr($good, 0, -1), 'it is damaged' ],
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
-	[ 'of an earlier format', with_checksum(changed($body, 8, pack 'L', 0)), 'it was written by another version of pgbufprobe' ],
-	[ 'of another layout', with_checksum(changed($body, 12, 'abcd')), 'it was written by another version of pgbufprobe' ],
-	[ 'of another major version', with_checksum(changed($body, 16, pack 'L', 14)), 'it was written by another version of PostgreSQL' ],
+	[ 'of an earlier format', sign_map(changed($body, 8, pack 'L', 0)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another layout', sign_map(changed($body, 12, 'abcd')), 'it was written by another version of pgbufprobe' ],
+	[ 'of another major version', sign_map(changed($body, 16, pack 'L', 14)), 'it was written by another version of PostgreSQL' ],
 	[ 'of another cluster', slurp_file($other->data_dir . '/pg_stat/pgbufprobe.stat'), 'it is that of another database cluster' ]);
 for my $case (@cases)
 {

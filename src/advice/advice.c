@@ -295,11 +295,11 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 }
 
 /* Add accesses to the counters, or subtract them by a sign of -1. */
-void
-pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
+static void
+count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
 {
 	Counters   *counters = &advice->counters;
-	double		accesses = sign * ((double) counts->hits + (double) counts->reads);
+	double		accesses = sign * accesses_of(counts);
 
 	counters->accesses += accesses;
 	counters->reads += sign * (double) counts->reads;
@@ -375,7 +375,7 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 		counted.hits = hits_of_reads(advice, counts);
 	pbp_add_counts(&advice->look.fresh, &counted);
 	if (advice->look.counted)
-		pbp_count_accesses(advice, &counted, 1);
+		count_accesses(advice, &counted, 1);
 	count_lately(advice, counts);
 }
 
@@ -509,7 +509,7 @@ replay(Advice *advice)
 	/* these are of the look before, whose reads must count, too */
 	pbp_play_events(advice, look->number - 1, counts && look->counted);
 	if (counts != look->counted)
-		pbp_count_accesses(advice, &look->fresh, counts ? 1 : -1);
+		count_accesses(advice, &look->fresh, counts ? 1 : -1);
 	look->counted = counts;
 	if (look->lost)
 	{

@@ -463,9 +463,6 @@ typedef struct PbpMissErrors
 	double		moved_share;	/* of today's miss ratio, likewise */
 } PbpMissErrors;
 
-/* advice.c */
-extern void pbp_count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign);
-
 /* pages.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);
 extern void *pbp_place_table(PageTable *table, void *memory);

@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-#include "base/stats.h"
-
 /* A page that the pool has not held for an hour makes room for others. */
 #define FORGOTTEN_NS		(INT64_C(3600) * 1000000000)
 
@@ -188,7 +186,7 @@ variance(const PbpServed *served, double loads, double served_loads)
  * if too little is known.
  */
 bool
-pbp_served_share(const PbpServed *served, double new_share, PbpServedShare *result)
+pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result)
 {
 	double		loads = 0;
 	double		served_loads = 0;
@@ -205,8 +203,8 @@ pbp_served_share(const PbpServed *served, double new_share, PbpServedShare *resu
 		return false;
 	unknown = fmax(0, served->unknown_loads - new_share * (loads + served->unknown_loads));
 	unknown /= loads + unknown;
-	result->share = served_loads / loads;
+	result->value = served_loads / loads;
 	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, served_loads)) + DOUBTFUL_SHARE * doubtful / loads +
-		unknown * fmax(result->share, 1 - result->share);
+		unknown * fmax(result->value, 1 - result->value);
 	return result->error <= LARGEST_ERROR;
 }

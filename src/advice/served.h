@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/stats.h"
+
 #define PBP_SERVED_PAGES	4096
 
 typedef struct PbpServedPage
@@ -52,17 +54,11 @@ typedef struct PbpServed
 	double		cached_ns;		/* for which these were cached, by loads */
 } PbpServed;
 
-typedef struct PbpServedShare
-{
-	double		share;			/* of the misses */
-	double		error;			/* half the width of a 95 % interval */
-} PbpServedShare;
-
 extern void pbp_served_begin_look(PbpServed *served, uint64_t look, int64_t now_ns);
 extern int	pbp_served_visit(PbpServed *served, uint64_t key, bool loaded);
 extern void pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns);
 extern bool pbp_served_in_pool(const PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
-extern bool pbp_served_share(const PbpServed *served, double new_share, PbpServedShare *result);
+extern bool pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result);
 
 #endif							/* PBP_SERVED_H */

@@ -11,13 +11,7 @@
 #define PBP_WAITING_H
 
 #include "advice/advice.h"
-
-/* A figure, and half the width of its 95 % interval.  NaN: unknown. */
-typedef struct PbpFigure
-{
-	double		value;
-	double		error;
-} PbpFigure;
+#include "base/stats.h"
 
 /* How long a read of one block takes, in nanoseconds, on average. */
 typedef struct PbpReadTimes

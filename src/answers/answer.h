@@ -35,14 +35,15 @@ typedef struct Answer
 	const char *action;			/* NULL: nothing to do */
 } Answer;
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern const char *name_of_verdict(PbpVerdict verdict);
 extern const char *name_of_confidence(PbpConfidence confidence);
 extern void judge(Answer *answer, const char *verdict, const char *action);
 extern void answer_unknown(Answer *answer, const char *reason);
 
-#pragma GCC visibility pop
+/* checkupsize.c */
+extern void answer_size(const Checkup *checkup, Answer *answer);
+
+/* plannercache.c */
+extern void answer_planner_cache(const Checkup *checkup, Answer *answer);
 
 #endif							/* PBP_ANSWER_H */

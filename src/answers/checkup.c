@@ -17,9 +17,7 @@
 #include "miscadmin.h"
 
 #include "answers/answer.h"
-#include "answers/checkupsize.h"
 #include "answers/memoryneed.h"
-#include "answers/plannercache.h"
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
 #include "base/stats.h"

@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
-#include "answers/checkupsize.h"
+#include "answers/answer.h"
 #include "answers/reasons.h"
 #include "base/settings.h"
 #include "base/words.h"

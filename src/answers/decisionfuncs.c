@@ -173,8 +173,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	add_text(&row, advice->mark);
 	if (unknown != NULL)
 	{
-		while (row.ncols < ADVICE_COLS - 1)
-			add_null(&row);
+		add_nulls(&row, ADVICE_COLS - 1);
 		add_text(&row, join_notes(origin_of_report(advice->report), unknown));
 		emit_row(rsinfo, &row, ADVICE_COLS);
 		return;

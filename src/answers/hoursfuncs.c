@@ -7,10 +7,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "utils/timestamp.h"
-
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
 #include "sampler/hours.h"
@@ -28,9 +24,7 @@ add_best(Row *row, const PbpHour *hour)
 
 	if (best < 0)
 	{
-		add_null(row);
-		add_null(row);
-		add_null(row);
+		add_nulls(row, HOURS_COLS);
 		return;
 	}
 	add_rounded(row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
@@ -45,7 +39,7 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 	const PbpHourSize *today = &hour->sizes[PBP_ADVICE_BASELINE];
 	Row			row = {0};
 
-	add_datum(&row, TimestampTzGetDatum(hour->begins_at));
+	add_time(&row, hour->begins_at);
 	add_measure(&row, hour->seconds);
 	add_datum(&row, BoolGetDatum(!pbp_skips_hour(hour->begins_at)));
 	add_count(&row, hour->nbuffers * BLCKSZ);

@@ -8,12 +8,10 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 
-#include "answers/plannercache.h"
+#include "answers/answer.h"
 #include "answers/reasons.h"
 #include "base/settings.h"
 #include "base/words.h"

@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#include "utils/timestamp.h"
-
 #include "answers/reasons.h"
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
@@ -114,15 +112,12 @@ emit_prediction(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_
 	const PbpMeasured *measured = &prediction->measured;
 	Row			row = {0};
 
-	add_datum(&row, TimestampTzGetDatum(prediction->made_at));
+	add_time(&row, prediction->made_at);
 	add_count(&row, prediction->from_buffers * BLCKSZ);
 	add_count(&row, prediction->to_buffers * BLCKSZ);
 	add_forecast(&row, &prediction->misses, measured->accesses > 0 ? measured->reads / measured->accesses : NAN);
 	add_forecast(&row, &prediction->storage, pbp_measured_storage(measured));
-	if (prediction->measured_since != 0)
-		add_datum(&row, TimestampTzGetDatum(prediction->measured_since));
-	else
-		add_null(&row);
+	add_time(&row, prediction->measured_since);
 	add_rounded(&row, measured->reads);
 	add_verdict(&row, prediction->state);
 	add_text(&row, note_of(prediction));

@@ -19,7 +19,6 @@
 #include "answers/reasons.h"
 #include "base/settings.h"
 #include "base/words.h"
-#include "os/oscache.h"
 
 /* Reads that no look saw, as a share of all, that are worth a note. */
 #define NOTABLE_SELF_ERROR	0.1

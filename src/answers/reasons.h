@@ -10,9 +10,6 @@
 
 #include "sampler/sampler.h"
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern const char *words_of_reason(PbpAdviceReason reason, double learned_share);
 extern const char *rest_of_learning(const PbpAdviceReport *report, double seconds_left);
 extern const char *missing_advice(const PbpAdviceReport *report);
@@ -25,7 +22,5 @@ extern const char *missing_relations(const PbpAdviceReport *report);
 extern const char *unknown_window(const PbpAdviceReport *report, const PbpWindow *window);
 extern const char *origin_of_report(const PbpAdviceReport *report);
 extern const char *join_notes(const char *one, const char *other);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_REASONS_H */

@@ -7,19 +7,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 #include "answers/readnames.h"
 #include "answers/sizefuncs.h"
 #include "base/args.h"
 #include "base/rows.h"
-#include "os/oscache.h"
 #include "pool/poolfuncs.h"
-#include "pool/sweep.h"
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
 
@@ -150,7 +144,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 		pinned += histogram->usage[i].pinned;
 	}
 
-	add_datum(&row, TimestampTzGetDatum(sample->taken_at));
+	add_time(&row, sample->taken_at);
 	if (sample->elapsed_ns > 0)
 		add_measure(&row, seconds);
 	else

@@ -11,12 +11,7 @@
 #include "pool/poolfuncs.h"
 #include "sampler/sampler.h"
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void check_sampler_is_loaded(void);
 extern ClockRate recent_clock_rate(int64 duration_ms);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_SIZEFUNCS_H */

@@ -11,10 +11,8 @@
 #include <math.h>
 
 #include "commands/dbcommands.h"
-#include "commands/tablespace.h"
 #include "common/relpath.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "answers/reasons.h"
@@ -62,8 +60,7 @@ emit_window(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 	add_datum(&row, Int32GetDatum(pbp_window_seconds(i) / 60));
 	if (unknown != NULL)
 	{
-		while (row.ncols < WORKING_SET_COLS - 1)
-			add_null(&row);
+		add_nulls(&row, WORKING_SET_COLS - 1);
 		add_text(&row, join_notes(origin_of_report(report), unknown));
 	}
 	else
@@ -89,42 +86,32 @@ pgbufprobe_working_set(PG_FUNCTION_ARGS)
 
 /* ---- relations ---- */
 
-static void
-append_note(StringInfo note, const char *text)
+/* NULL: there is no reason. */
+static const char *
+reason_of(const char *of_what, const char *reason)
 {
-	if (text != NULL)
-		appendStringInfo(note, "%s%s", note->len > 0 ? "; " : "", text);
-}
-
-static void
-append_reason(StringInfo note, const char *of_what, const char *reason)
-{
-	if (reason != NULL)
-		append_note(note, psprintf("%s: %s", of_what, reason));
+	return reason != NULL ? psprintf("%s: %s", of_what, reason) : NULL;
 }
 
 /* Reasons of both sizes, once if they are the same. */
-static void
-append_reasons(StringInfo note, const char *of_double, const char *of_half)
+static const char *
+reasons_of_sizes(const char *of_double, const char *of_half)
 {
 	if (of_double != NULL && of_half != NULL && strcmp(of_double, of_half) == 0)
-		append_reason(note, "twice and half the size", of_double);
-	else
-	{
-		append_reason(note, "twice the size", of_double);
-		append_reason(note, "half the size", of_half);
-	}
+		return reason_of("twice and half the size", of_double);
+	return join_notes(reason_of("twice the size", of_double), reason_of("half the size", of_half));
 }
 
-/* What a reader must know about all rows. */
-static void
-append_reasons_of_all(StringInfo note, const PbpAdviceReport *report)
+/* What a reader must know about all rows; NULL: nothing. */
+static const char *
+reasons_of_all(const PbpAdviceReport *report)
 {
-	append_reasons(note, unknown_advice(report, &report->rows[PBP_ADVICE_DOUBLE]),
-				   unknown_advice(report, &report->rows[PBP_ADVICE_HALF]));
-	append_reasons(note, unknown_waits(report, PBP_ADVICE_DOUBLE), unknown_waits(report, PBP_ADVICE_HALF));
-	append_reason(note, "working set",
-				  unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]));
+	const char *reads = reasons_of_sizes(unknown_advice(report, &report->rows[PBP_ADVICE_DOUBLE]),
+										 unknown_advice(report, &report->rows[PBP_ADVICE_HALF]));
+	const char *waits = reasons_of_sizes(unknown_waits(report, PBP_ADVICE_DOUBLE), unknown_waits(report, PBP_ADVICE_HALF));
+	const char *window = unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]);
+
+	return join_notes(reads, join_notes(waits, reason_of("working set", window)));
 }
 
 /* An estimate and its error; both NULL if unknown. */
@@ -164,8 +151,7 @@ add_key(Row *row, const PbpRelationRow *relation)
 	if (!relation->others)
 		add_storage(row, &locator, (ForkNumber) key->fork);
 	else
-		while (row->ncols < STORAGE_COLS)
-			add_null(row);
+		add_nulls(row, STORAGE_COLS);
 }
 
 /* True if the change of its reads is less than this share of them, as far as is known. */
@@ -193,44 +179,31 @@ meaning_of(const PbpRelationRow *relation)
 }
 
 /* Why figures of one relation are NULL although they are known of others. */
-static void
-append_reasons_of_one(StringInfo note, const PbpRelationRow *relation, const PbpAdviceReport *report)
+static const char *
+reasons_of_one(const PbpRelationRow *relation, const PbpAdviceReport *report)
 {
-	if (is_noise(relation->storage_saved, relation->loads) || is_noise(relation->storage_added, relation->loads))
-		append_note(note, "storage reads: the change is smaller than its error");
-	if (isnan(relation->pages) && unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]) == NULL)
-		append_note(note, "working set: no use shows, but usage counts at the maximum hide uses");
-}
+	bool		is_noisy = is_noise(relation->storage_saved, relation->loads) || is_noise(relation->storage_added, relation->loads);
+	bool		is_hidden = isnan(relation->pages) &&
+		unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]) == NULL;
 
-/* What a reader must know about all rows is in the first one. */
-static void
-append_reasons_of_rows(StringInfo note, bool is_first, const PbpAdviceReport *report)
-{
-	StringInfoData reasons;
-
-	initStringInfo(&reasons);
-	append_reasons_of_all(&reasons, report);
-	if (reasons.len > 0)
-		append_note(note, is_first ? reasons.data : "for what is unknown of all relations, see the first row");
+	return join_notes(is_noisy ? "storage reads: the change is smaller than its error" : NULL,
+					  is_hidden ? "working set: no use shows, but usage counts at the maximum hide uses" : NULL);
 }
 
 /* What a reader must know about one relation, and about all, after the age of both; NULL: nothing. */
 static const char *
 note_of_relation(const PbpRelationRow *relation, bool has_name, const PbpAdviceReport *report)
 {
-	StringInfoData note;
+	const char *of_all = reasons_of_all(report);
+	const char *note = origin_of_report(report);
 
-	initStringInfo(&note);
-	append_note(&note, origin_of_report(report));
 	if (relation->others)
-		append_note(&note, "all other relations");
-	else if (!has_name)
-		append_note(&note, missing_name(&relation->key));
-	if (!relation->others)
-		append_note(&note, meaning_of(relation));
-	append_reasons_of_one(&note, relation, report);
-	append_reasons_of_rows(&note, relation == report->relations.rows, report);
-	return note.len > 0 ? note.data : NULL;
+		note = join_notes(note, "all other relations");
+	else
+		note = join_notes(note, join_notes(has_name ? NULL : missing_name(&relation->key), meaning_of(relation)));
+	if (of_all != NULL && relation != report->relations.rows)
+		of_all = "for what is unknown of all relations, see the first row";
+	return join_notes(note, join_notes(reasons_of_one(relation, report), of_all));
 }
 
 static void
@@ -261,8 +234,7 @@ emit_missing(FunctionCallInfo fcinfo, const char *why)
 	Row			row = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
-	while (row.ncols < ADVICE_RELATIONS_COLS - 1)
-		add_null(&row);
+	add_nulls(&row, ADVICE_RELATIONS_COLS - 1);
 	add_text(&row, why);
 	emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, ADVICE_RELATIONS_COLS);
 }

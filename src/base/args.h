@@ -12,9 +12,6 @@
 #include "common/relpath.h"
 #include "fmgr.h"
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern int	parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
 					   const char *const *names, int nnames);
 extern int	positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max);
@@ -22,7 +19,5 @@ extern double fraction_arg(FunctionCallInfo fcinfo, int argno);
 extern int	sample_arg(FunctionCallInfo fcinfo, int argno);
 extern ForkNumber fork_arg(FunctionCallInfo fcinfo, int argno);
 extern int64 duration_arg_ms(FunctionCallInfo fcinfo, int argno);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_ARGS_H */

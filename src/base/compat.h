@@ -36,6 +36,20 @@
 
 #define PBP_SERVER_MAJOR	(PG_VERSION_NUM / 10000)
 
+/* From 16 on, this also exports the function itself. */
+#if PG_VERSION_NUM < 160000
+#undef PG_FUNCTION_INFO_V1
+#define PG_FUNCTION_INFO_V1(function) \
+	extern PGDLLEXPORT Datum function(PG_FUNCTION_ARGS); \
+	extern PGDLLEXPORT const Pg_finfo_record *CppConcat(pg_finfo_, function) (void); \
+	const Pg_finfo_record *CppConcat(pg_finfo_, function) (void) \
+	{ \
+		static const Pg_finfo_record info = {1}; \
+		return &info; \
+	} \
+	extern int	no_such_variable
+#endif
+
 #if PG_VERSION_NUM >= 180000
 #define PBP_MODULE_MAGIC \
 	PG_MODULE_MAGIC_EXT(.name = "pgbufprobe", .version = PBP_VERSION)

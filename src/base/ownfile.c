@@ -72,8 +72,8 @@ pbp_own_stamp(uint64 magic, uint32 version, uint32 layout)
 }
 
 /* Returns why a file that is whole cannot be used; NULL if it can. */
-const char *
-pbp_check_stamp(const PbpFileStamp *stamp, const PbpFileStamp *expected)
+static const char *
+check_stamp(const PbpFileStamp *stamp, const PbpFileStamp *expected)
 {
 	if (stamp->version != expected->version || stamp->layout != expected->layout)
 		return "it was written by another version of pgbufprobe";
@@ -169,7 +169,7 @@ read_rest(int file, char *contents, int64 bytes, const PbpFileStamp *expected)
 	memcpy(&stamp, contents, sizeof(stamp));
 	if (!read_exactly(file, contents + sizeof(stamp), bytes - (int64) sizeof(stamp)))
 		return unreadable;
-	return has_checksum(contents, bytes) ? pbp_check_stamp(&stamp, expected) : "it is damaged";
+	return has_checksum(contents, bytes) ? check_stamp(&stamp, expected) : "it is damaged";
 }
 
 /* Returns why the file cannot be used; NULL if its contents are whole. */

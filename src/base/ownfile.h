@@ -26,7 +26,6 @@ typedef struct PbpFileStamp
 
 extern uint64 pbp_copy_of_cluster(void);
 extern PbpFileStamp pbp_own_stamp(uint64 magic, uint32 version, uint32 layout);
-extern const char *pbp_check_stamp(const PbpFileStamp *stamp, const PbpFileStamp *expected);
 
 extern char *pbp_read_own_file(const char *path, const PbpFileStamp *expected, Size *bytes);
 extern void pbp_log_ignored_file(const char *path, const char *why);

@@ -32,9 +32,6 @@ typedef struct RelationList
 	int64		max_relations;
 } RelationList;
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void check_has_pages(Form_pg_class form);
 extern _Noreturn void report_no_relation(Oid relid);
 extern _Noreturn void report_no_fork(Oid relid, ForkNumber fork);
@@ -44,7 +41,5 @@ extern PbpLocator relation_locator(Oid relid);
 extern void list_all_relations(RelationList *list);
 extern void list_relation(RelationList *list, Oid relid);
 extern List *list_open_databases(void);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_RELATIONS_H */

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 #include "base/rows.h"
@@ -22,6 +23,14 @@ add_null(Row *row)
 {
 	Assert(row->ncols < MAX_COLS);
 	row->nulls[row->ncols++] = true;
+}
+
+/* Up to the column of this number. */
+void
+add_nulls(Row *row, int ncols)
+{
+	while (row->ncols < ncols)
+		add_null(row);
 }
 
 void
@@ -100,6 +109,16 @@ add_text(Row *row, const char *text)
 {
 	if (text != NULL)
 		add_datum(row, CStringGetTextDatum(text));
+	else
+		add_null(row);
+}
+
+/* A time; NULL if it is 0. */
+void
+add_time(Row *row, TimestampTz time)
+{
+	if (time != 0)
+		add_datum(row, TimestampTzGetDatum(time));
 	else
 		add_null(row);
 }

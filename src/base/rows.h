@@ -12,9 +12,11 @@
 #ifndef PBP_ROWS_H
 #define PBP_ROWS_H
 
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "funcapi.h"
 
+#include "base/compat.h"
 #include "base/latency.h"
 
 #define MAX_COLS			23
@@ -30,10 +32,8 @@ typedef struct Row
 /* Emits the row of one array item. */
 typedef void (*RowEmitter) (ReturnSetInfo *rsinfo, const void *item, void *arg);
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void add_null(Row *row);
+extern void add_nulls(Row *row, int ncols);
 extern void add_datum(Row *row, Datum value);
 extern void add_count(Row *row, int64 count);
 extern void add_known_count(Row *row, bool known, int64 count);
@@ -45,11 +45,10 @@ extern void add_share(Row *row, int64 part, int64 whole);
 extern void add_latency(Row *row, const PbpLatency *latency);
 extern void add_name(Row *row, const char *name);
 extern void add_text(Row *row, const char *text);
+extern void add_time(Row *row, TimestampTz time);
 extern Datum row_datum(FunctionCallInfo fcinfo, Row *row, int ncols);
 extern void emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols);
 extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 					  RowEmitter emit, void *arg);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_ROWS_H */

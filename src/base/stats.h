@@ -16,6 +16,13 @@
 /* Standard deviations that cover 95 % of a normal distribution. */
 #define PBP_DEVIATIONS		1.96
 
+/* A figure, and half the width of its 95 % interval.  NaN: unknown. */
+typedef struct PbpFigure
+{
+	double		value;
+	double		error;
+} PbpFigure;
+
 typedef struct PbpInterval
 {
 	double		middle;

@@ -8,14 +8,9 @@
 #ifndef PBP_WORDS_H
 #define PBP_WORDS_H
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern char *pretty_size(int64 buffers);
 extern char *pretty_number(double value);
 extern char *pretty_percent(double share);
 extern char *pretty_duration(double seconds);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_WORDS_H */

@@ -12,16 +12,11 @@
 #include "base/relations.h"
 #include "os/oscache.h"
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void report_reason(PbpOsTrust trust, Oid relid, int64 others);
 extern void report_unreadable(int elevel, const PbpOsVerdict *verdict, int64 others);
 extern Relation open_fork(Oid relid, ForkNumber fork);
 extern RelationStorage find_fork(Oid relid, ForkNumber fork);
 extern bool must_repeat(RelationStorage *relation, int *attempts);
 extern void check_found(bool found, Oid relid, ForkNumber fork);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_CACHEFUNCS_H */

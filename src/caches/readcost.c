@@ -41,8 +41,6 @@ open_segment(PbpOsWalk *walk, int segment)
 static PbpTier
 tier_of(PbpOsWalk *walk, BlockNumber block, PbpOsTrust *trust)
 {
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks blocks;
 	bool		dirty;
 
 	if (pbp_pool_lookup(&walk->locator, walk->fork, block, &dirty))
@@ -54,8 +52,7 @@ tier_of(PbpOsWalk *walk, BlockNumber block, PbpOsTrust *trust)
 		*trust = walk->file.trust;
 		return PBP_UNKNOWN_TIER;
 	}
-	pbp_os_map(&walk->file, block % RELSEG_SIZE, 1, bitmap, &blocks);
-	return blocks.cached > 0 ? PBP_OS_CACHE : PBP_STORAGE;
+	return pbp_os_block(&walk->file, block % RELSEG_SIZE).cached > 0 ? PBP_OS_CACHE : PBP_STORAGE;
 }
 
 static int64

@@ -83,13 +83,11 @@ add_segment(PbpResidency *residency, const PbpSegment *segment)
 static void
 look_up_block(const PbpOsWalk *walk, int block, PbpResidency *sample)
 {
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks os;
+	PbpOsBlocks os = pbp_os_block(&walk->file, block);
 	bool		dirty;
 	bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
 										 (BlockNumber) walk->segment * RELSEG_SIZE + block, &dirty);
 
-	pbp_os_map(&walk->file, block, 1, bitmap, &os);
 	sample->shared += shared;
 	sample->shared_dirty += dirty;
 	sample->os += os.cached;
@@ -359,17 +357,13 @@ choose_pages(SampledPage *pages, int max_pages)
 static void
 look_up_page(const PbpOsFile *file, BlockNumber block, PbpDuplicates *duplicates)
 {
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks blocks;
-
 	if (file->trust != PBP_OS_TRUSTED)
 	{
 		duplicates->trust = file->trust;
 		return;
 	}
-	pbp_os_map(file, block % RELSEG_SIZE, 1, bitmap, &blocks);
 	duplicates->sampled++;
-	duplicates->cached += blocks.cached;
+	duplicates->cached += pbp_os_block(file, block % RELSEG_SIZE).cached;
 }
 
 /* Looks up the first page and those behind it in the same file; returns how many. */

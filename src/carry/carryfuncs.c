@@ -11,7 +11,6 @@
 
 #include "commands/dbcommands.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 
 #include "base/latency.h"
 #include "base/rows.h"
@@ -71,10 +70,7 @@ add_restore(Row *row, const PbpCarryProgress *progress)
 static void
 add_file(Row *row, const PbpCarryProgress *progress)
 {
-	if (progress->saved_at != 0)
-		add_datum(row, TimestampTzGetDatum(progress->saved_at));
-	else
-		add_null(row);
+	add_time(row, progress->saved_at);
 	add_known_count(row, progress->saved_at != 0, progress->map_bytes);
 	add_number(row, progress->save_ns > 0 ? (double) progress->save_ns / 1e6 : NAN);
 }

@@ -15,7 +15,6 @@
 #include "replication/slot.h"
 #include "replication/walsender.h"
 #include "storage/proc.h"
-#include "utils/guc.h"
 
 #include "base/compat.h"
 #include "memory/memoryfacts.h"

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/latency.h"
-#include "base/settings.h"
 #include "memory/ownfiles.h"
 #include "os/datafiles.h"
 #include "os/osfile.h"

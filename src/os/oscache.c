@@ -10,10 +10,7 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "miscadmin.h"
-#include "storage/fd.h"
 
 #include "base/latency.h"
 #include "os/oscache.h"
@@ -300,6 +297,17 @@ pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 		return;
 	map.end = Max(first, Min((int64) first + nblocks, file->bytes / BLCKSZ));
 	map_range(file, &map, (int64) first * BLCKSZ / unit * unit, map.end * BLCKSZ);
+}
+
+/* The same of one block. */
+PbpOsBlocks
+pbp_os_block(const PbpOsFile *file, BlockNumber block)
+{
+	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	PbpOsBlocks blocks;
+
+	pbp_os_map(file, block, 1, bitmap, &blocks);
+	return blocks;
 }
 
 /* ---- reads ---- */

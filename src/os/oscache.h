@@ -42,6 +42,7 @@ typedef struct PbpOsBlocks
 extern List *pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted);
 extern void pbp_os_map(const PbpOsFile *file, BlockNumber first,
 					   BlockNumber nblocks, uint8 *bitmap, PbpOsBlocks *blocks);
+extern PbpOsBlocks pbp_os_block(const PbpOsFile *file, BlockNumber block);
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
 extern void pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
 extern void pbp_os_advise(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice);

@@ -172,23 +172,14 @@ emit_relation_count(ReturnSetInfo *rsinfo, const void *item,
 	emit_row(rsinfo, &row, RELATIONS_COLS);
 }
 
-/* Returns every relation and fork found in this number of buffers, largest first; palloc'd. */
-PbpRelationCount *
-sorted_relations(int nread, int *nrelations)
-{
-	PbpRelationCount *counts = pbp_count_relations(nread, nrelations);
-
-	qsort(counts, *nrelations, sizeof(*counts), compare_relations);
-	return counts;
-}
-
-/* One row for each of them. */
+/* One row for every relation and fork found in this number of buffers, largest first. */
 void
 emit_relations(FunctionCallInfo fcinfo, int nread, RowEmitter emit, void *arg)
 {
 	int			nrelations;
-	PbpRelationCount *counts = sorted_relations(nread, &nrelations);
+	PbpRelationCount *counts = pbp_count_relations(nread, &nrelations);
 
+	qsort(counts, nrelations, sizeof(*counts), compare_relations);
 	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit, arg);
 	pfree(counts);
 }
@@ -213,10 +204,7 @@ pgbufprobe_clock(PG_FUNCTION_ARGS)
 	add_count(&row, clock.passes);
 	add_count(&row, pbp_ticks(clock));
 	add_count(&row, published.allocations);
-	if (published.reset_at != 0)
-		add_datum(&row, TimestampTzGetDatum(published.reset_at));
-	else
-		add_null(&row);
+	add_time(&row, published.reset_at);
 	return row_datum(fcinfo, &row, CLOCK_COLS);
 }
 

@@ -22,17 +22,11 @@ typedef struct ClockRate
 	double		ticks;
 } ClockRate;
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
-extern PbpRelationCount *sorted_relations(int nread, int *nrelations);
 extern Oid	relation_of(const PbpLocator *locator);
 extern Datum usagecounts_array(const int64 *usage);
 extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
 extern void add_relation(Row *row, const PbpRelationCount *count);
 extern void emit_relations(FunctionCallInfo fcinfo, int nread, RowEmitter emit, void *arg);
 extern ClockRate watch_clock(int64 duration_ms);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_POOLFUNCS_H */

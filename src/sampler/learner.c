@@ -207,25 +207,22 @@ add_to_interval(PbpSample *interval, const PbpHourShare *share)
 
 /* Whether other relations are read now than was learned. */
 static void
-follow_mix(PbpLearner *learner, const PbpAdviceReport *report)
+follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 {
-	PbpReadMix *learned = palloc(sizeof(PbpReadMix));
 	PbpReadMix *lately = palloc(sizeof(PbpReadMix));
 	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
 
 	pbp_fade_read_counts(&learner->lately_read,
 						 exp2(-fresh->seconds / HALF_LIFE_MIX - (double) fresh->reads / NBuffers / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&learner->lately_read, &learner->fresh.reads);
-	pbp_expect_mix(&report->relations, report->totals.reads, 1, learned);
 	pbp_mix_of_reads(&learner->lately_read, lately);
 	pbp_advice_set_other_mix(learner->advice, pbp_other_mix(learned, lately));
-	pfree(learned);
 	pfree(lately);
 }
 
 /* What was counted since the last report goes into this hour and the next sample. */
 static void
-use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, uint32 resets)
+use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned, uint32 resets)
 {
 	const FreshCounts *fresh = &learner->fresh;
 	bool		fits[PBP_ADVICE_FACTORS];
@@ -248,7 +245,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, uint32 rese
 	pbp_count_hour(report->made_at, &share, resets);
 	add_to_interval(&learner->interval, &share);
 	pbp_add_read_counts(&learner->read_counts, &fresh->reads);
-	follow_mix(learner, report);
+	follow_mix(learner, learned);
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 }
 
@@ -270,6 +267,7 @@ static void
 publish(PbpLearner *learner, uint32 resets)
 {
 	PbpAdviceReport report = {0};
+	PbpReadMix *learned = palloc0(sizeof(PbpReadMix));
 
 	report.made_at = GetCurrentTimestamp();
 	report.nbuffers = NBuffers;
@@ -291,13 +289,15 @@ publish(PbpLearner *learner, uint32 resets)
 			report_totals(learner->capacity, learner->advice, &report);
 	}
 	report_times(learner, &report);
+	pbp_expect_mix(&report.relations, report.totals.reads, 1, learned);
 	if (learner->advice != NULL)
 	{
-		use_fresh_counts(learner, &report, resets);
+		use_fresh_counts(learner, &report, learned, resets);
 		pbp_decide_report(&learner->decider, &report);
 	}
 	pbp_put_advice(&report, resets);
-	pbp_check_predictions(&report);
+	pbp_check_predictions(&report, learned);
+	pfree(learned);
 }
 
 static PbpRelationKey
@@ -531,12 +531,12 @@ static void
 calibrate(PbpLearner *learner)
 {
 	PbpAdviceTotals totals;
-	PbpServedShare served;
+	PbpFigure	served;
 
 	pbp_advice_totals(learner->advice, &totals);
 	if (!pbp_probed_share(learner->probing, &totals, &served))
-		served = (PbpServedShare) {NAN, NAN};
-	pbp_advice_calibrate(learner->advice, served.share, served.error);
+		served = (PbpFigure) {NAN, NAN};
+	pbp_advice_calibrate(learner->advice, served.value, served.error);
 }
 
 void

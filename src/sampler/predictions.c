@@ -318,7 +318,7 @@ observe_storage(const PbpStorageReport *report, PbpObservation *observation)
 
 /* What happened since the worker last checked, at least a second ago. */
 void
-pbp_check_predictions(const PbpAdviceReport *report)
+pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 {
 	const PbpAdviceCounts *counted = &report->counted;
 	PredictionBook *book = &shared->book;
@@ -331,7 +331,7 @@ pbp_check_predictions(const PbpAdviceReport *report)
 	observation->counts.seconds = counted->seconds - checked.seconds;
 	observation->settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers;
 	observe_storage(&report->storage, observation);
-	pbp_expect_mix(&report->relations, report->totals.reads, 1, &observation->mix);
+	observation->mix = *mix;
 	checked = *counted;
 
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);

@@ -28,6 +28,6 @@ extern const char *pbp_put_predictions(PbpNewFile *file);
 extern const char *pbp_get_predictions(PbpFieldReader *reader, void **book);
 extern void pbp_restore_predictions(const void *book);
 extern void pbp_predict_after_restart(const PbpAdviceReport *last);
-extern void pbp_check_predictions(const PbpAdviceReport *report);
+extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix);
 
 #endif							/* PBP_PREDICTIONS_H */

@@ -129,12 +129,10 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 static void
 look_up(PbpProbing *probing, const PbpOsFile *file, const Probe *probe)
 {
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks blocks;
+	bool		cached = pbp_os_block(file, probe->block).cached > 0;
 
-	pbp_os_map(file, probe->block, 1, bitmap, &blocks);
-	pbp_served_answer(&probing->served, probe->page, blocks.cached > 0, pbp_now_ns());
-	time_read(probing, file, probe, blocks.cached > 0);
+	pbp_served_answer(&probing->served, probe->page, cached, pbp_now_ns());
+	time_read(probing, file, probe, cached);
 }
 
 static int
@@ -279,7 +277,7 @@ pbp_probed_times(const PbpProbing *probing, PbpFigure *os, PbpFigure *storage)
  * little is known.
  */
 bool
-pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals, PbpServedShare *result)
+pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals, PbpFigure *result)
 {
 	double		loads = totals->reads + totals->extends;
 

@@ -16,7 +16,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/interrupt.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"

@@ -1,4 +1,4 @@
-# Reads and writes cache maps without the extension.
+# Reads and writes cache maps without the extension, and what other files of it share with them.
 
 package CacheMap;
 
@@ -7,7 +7,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw($map_states read_map write_map sign_map);
+our @EXPORT = qw($map_states read_map write_map sign_map changed);
 
 # A level of 7, and what the page cache has: nothing, the block, or the block that it also had some time before.
 our $map_states = 21;
@@ -48,7 +48,15 @@ sub read_map
 	};
 }
 
-# Appends the checksum, CRC-32C, to the other bytes of a map.
+# Other bytes from this offset on.
+sub changed
+{
+	my ($bytes, $offset, $replacement) = @_;
+	substr $bytes, $offset, length $replacement, $replacement;
+	return $bytes;
+}
+
+# Appends the checksum, CRC-32C, to the other bytes of a file.
 sub sign_map
 {
 	my ($bytes) = @_;

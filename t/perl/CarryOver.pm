@@ -8,7 +8,7 @@ use warnings;
 use Exporter 'import';
 use PageCache;
 use PostgreSQL::Test::Utils;
-use Server;
+use Server qw(:DEFAULT ask set becomes_true);
 use Test::More;
 use Time::HiRes qw(stat);
 
@@ -48,27 +48,6 @@ sub three_databases
 		use_blocks($node, $database, 'pages', 0, 699, 2);
 	}
 	return ($node, \%tables);
-}
-
-sub ask
-{
-	my ($node, $query, $database) = @_;
-	return $node->safe_psql($database // 'postgres', $query);
-}
-
-sub becomes_true
-{
-	my ($node, $query, $what) = @_;
-	return ok($node->poll_query_until('postgres', "SELECT $query"), $what);
-}
-
-# Changes settings by a reload.
-sub set
-{
-	my ($node, %settings) = @_;
-	ask($node, "ALTER SYSTEM SET pgbufprobe.$_ = '$settings{$_}'") for sort keys %settings;
-	$node->reload;
-	return;
 }
 
 # A table in a database, checkpointed; returns the condition for its blocks in pg_buffercache.

@@ -8,7 +8,7 @@ use warnings;
 
 use Exporter 'import';
 use PostgreSQL::Test::Utils;
-use Server;
+use Server qw(:DEFAULT ask set becomes_true);
 use Test::More;
 
 our @EXPORT = qw(
@@ -41,25 +41,6 @@ sub sampler_node
 	start_with($node, $library);
 	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 	return $node;
-}
-
-sub ask
-{
-	my ($node, $query) = @_;
-	return $node->safe_psql('postgres', $query);
-}
-
-sub becomes_true
-{
-	my ($node, $query, $what) = @_;
-	ok($node->poll_query_until('postgres', "SELECT $query"), $what);
-}
-
-sub set
-{
-	my ($node, %settings) = @_;
-	ask($node, "ALTER SYSTEM SET pgbufprobe.$_ = '$settings{$_}'") for sort keys %settings;
-	$node->reload;
 }
 
 sub stop_sampler

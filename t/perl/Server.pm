@@ -24,6 +24,9 @@ our @EXPORT = qw(
   wait_for poll_through_crash has_no_crash
 );
 
+# Some tests have other functions of these names.
+our @EXPORT_OK = qw(ask set becomes_true);
+
 # Only sessions write pages.
 our $no_background_writes = "bgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h";
 
@@ -63,6 +66,15 @@ sub init_standby
 	$primary->backup('backup');
 	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
 	return $standby;
+}
+
+# Changes settings of the extension by a reload.
+sub set
+{
+	my ($node, %settings) = @_;
+	ask($node, "ALTER SYSTEM SET pgbufprobe.$_ = '$settings{$_}'") for sort keys %settings;
+	$node->reload;
+	return;
 }
 
 # Starts a server with a library of t/tools in all its processes, if one is named.
@@ -157,6 +169,13 @@ sub write_script
 # ---------------------------------------------------------------------------
 # Asked
 
+# The answer to a query, in the database postgres unless it is said otherwise.
+sub ask
+{
+	my ($node, $query, $database) = @_;
+	return $node->safe_psql($database // 'postgres', $query);
+}
+
 # What a new session prints, what messages it gets beside that with their SQLSTATEs, and psql's exit status.
 sub answer_and_messages
 {
@@ -237,6 +256,12 @@ sub wait_for(&)
 		usleep(100_000);
 	}
 	return 0;
+}
+
+sub becomes_true
+{
+	my ($node, $query, $what) = @_;
+	return ok($node->poll_query_until('postgres', "SELECT $query"), $what);
 }
 
 # The same with a query, while the server recovers from a crash. poll_query_until() passes its query to psql as a

@@ -5,8 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "advice_model.h"
 
@@ -21,7 +19,6 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 	double		worst_larger = 0;
 	double		worst_self = 0;
 	int64_t		dropped = 0;
-	char		what[100];
 
 	start(&run, SAMPLES, (size_t) nbuffers * 10, 1.0 / 20);
 	run_today(&run);
@@ -34,10 +31,9 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 		printf("# %-10s %5.3f  true %.4f  predicted", kind_names[kind], pbp_advice_factor(i), truth);
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			PbpAdviceRow row;
+			PbpAdviceRow row = row_of(run.advice[j], i);
 			double		error;
 
-			pbp_advice_row(run.advice[j], i, &row);
 			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY;
 			worst = fmax(worst, error);
 			nknown += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
@@ -50,9 +46,8 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 	}
 	for (int j = 0; j < SAMPLES; j++)
 	{
-		PbpAdviceTotals totals;
+		PbpAdviceTotals totals = totals_of(run.advice[j]);
 
-		pbp_advice_totals(run.advice[j], &totals);
 		worst_self = fmax(worst_self, fabs(totals.self_error));
 		dropped += totals.dropped;
 		printf("# %-10s sample %d: rate 1/%.1f, %.1f looks per pass, self error %+.3f\n", kind_names[kind], j,
@@ -60,15 +55,11 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 	}
 	finish(&run);
 
-	snprintf(what, sizeof(what), "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
-	ok(worst_larger <= 0.01, what);
-	snprintf(what, sizeof(what), "%s, %d looks per pass: %g to 1 times, known within 0.02 (%.4f)",
-			 kind_names[kind], looks_per_pass, pbp_advice_factor(smallest), worst_smaller);
-	ok(worst_smaller <= 0.02, what);
-	snprintf(what, sizeof(what), "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
-	ok(worst_self < 0.1, what);
-	snprintf(what, sizeof(what), "%s: room for all pages", kind_names[kind]);
-	ok(dropped == 0, what);
+	okf(worst_larger <= 0.01, "%s: 1 to 4 times the size, known within 0.01 (%.4f)", kind_names[kind], worst_larger);
+	okf(worst_smaller <= 0.02,
+		"%s, %d looks per pass: %g to 1 times, known within 0.02 (%.4f)", kind_names[kind], looks_per_pass, pbp_advice_factor(smallest), worst_smaller);
+	okf(worst_self < 0.1, "%s: as many loads seen as the server reads, within a tenth (%.3f)", kind_names[kind], worst_self);
+	okf(dropped == 0, "%s: room for all pages", kind_names[kind]);
 }
 
 /* One look per pass suffices for larger sizes, but not for smaller ones. */
@@ -77,20 +68,17 @@ look_rarely(void)
 {
 	Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .looks_per_pass = 1};
 	int			wrong = 0;
-	double		worst = 0;
-	PbpAdviceRow row;
+	double		worst;
 
 	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
 	run_today(&run);
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	for (int i = 0; i < TODAY; i++)
 	{
-		pbp_advice_row(run.advice[0], i, &row);
-		if (i < TODAY)
-			wrong += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
-		else
-			worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
-						 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
+		PbpAdviceRow row = row_of(run.advice[0], i);
+
+		wrong += row.reason != PBP_ADVICE_FAST_HAND || !isnan(row.miss_ratio);
 	}
+	worst = worst_error(&run, TODAY, PBP_ADVICE_FACTORS - 1);
 	printf("# one look per pass: larger sizes within %.4f\n", worst);
 	ok(wrong == 0, "one look per pass: smaller sizes are unknown, with the reason");
 	ok(worst <= 0.02, "one look per pass: larger sizes within 0.02");
@@ -105,22 +93,19 @@ static void
 look_at_a_slow_hand(int looks_per_pass)
 {
 	Run			run = {.kind = NEARLY_FITS, .nbuffers = 8192, .seed = 13, .looks_per_pass = looks_per_pass};
-	char		what[100];
 	int			wrong = 0;
-	PbpAdviceRow row;
 
 	start(&run, 1, (size_t) run.nbuffers * 10, 1.0 / 20);
 	run_today(&run);
 	for (int i = 0; i < TODAY; i++)
 	{
 		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
+		PbpAdviceRow row = row_of(run.advice[0], i);
 
-		pbp_advice_row(run.advice[0], i, &row);
 		wrong += row.reason == PBP_ADVICE_KNOWN && fabs(row.miss_ratio - truth) > 0.02;
 		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.miss_ratio, (int) row.reason);
 	}
-	snprintf(what, sizeof(what), "%d looks per pass: where a slow hand hides uses, no wrong figure is given", looks_per_pass);
-	ok(wrong == 0, what);
+	okf(wrong == 0, "%d looks per pass: where a slow hand hides uses, no wrong figure is given", looks_per_pass);
 	finish(&run);
 }
 
@@ -143,17 +128,17 @@ publish_late(void)
 		bench_run(&bench, 0.04, false);
 		look_only(&bench.run, 0, &bench.pool);
 	}
-	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	row = row_of(bench.run.advice[0], TODAY);
 	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is known");
 	counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
 	pbp_advice_accesses(bench.run.advice[0], &counts);
-	pbp_advice_row(bench.run.advice[0], TODAY, &row);
-	pbp_advice_totals(bench.run.advice[0], &totals);
+	row = row_of(bench.run.advice[0], TODAY);
+	totals = totals_of(bench.run.advice[0]);
 	before = (double) counts.reads / (double) (counts.reads + counts.hits);
 	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
 	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next look");
 	look_only(&bench.run, 0, &bench.pool);
-	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	row = row_of(bench.run.advice[0], TODAY);
 	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
 	ok(count_known(bench.run.advice[0], 1) >= 8, "with other sizes, to twice today's at least");
 	bench_finish(&bench);
@@ -173,6 +158,5 @@ main(void)
 	look_at_a_slow_hand(8);
 	look_at_a_slow_hand(40);
 	publish_late();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

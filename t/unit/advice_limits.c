@@ -32,7 +32,6 @@ static void
 lose_knowledge(void)
 {
 	Bench		bench;
-	PbpAdviceTotals totals;
 
 	bench_learn(&bench, ZIPF, 1.9);
 	ok(all_unknown(bench.run.advice[0], TODAY + 3, PBP_ADVICE_LEARNING),
@@ -46,13 +45,11 @@ lose_knowledge(void)
 	   "after a gap, larger sizes are being learned again");
 	bench_run(&bench, 9, true);
 	ok(count_known(bench.run.advice[0], 1) == 10, "and known again later");
-	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.gaps == 1, "the gap was counted");
+	ok(totals_of(bench.run.advice[0]).gaps == 1, "the gap was counted");
 
 	bench_run(&bench, 2, false);
 	bench_run(&bench, 0.2, true);
-	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a look is detected");
+	ok(totals_of(bench.run.advice[0]).gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a look is detected");
 	bench_finish(&bench);
 }
 
@@ -78,9 +75,8 @@ learn_again(void)
 			bench_run(&bench, 0.1, true);
 			for (int j = TODAY + 1; j < PBP_ADVICE_FACTORS; j++)
 			{
-				PbpAdviceRow row;
+				PbpAdviceRow row = row_of(bench.run.advice[0], j);
 
-				pbp_advice_row(bench.run.advice[0], j, &row);
 				if (row.reason != PBP_ADVICE_KNOWN)
 					continue;
 				nfigures++;
@@ -145,31 +141,19 @@ static void
 count_before_gaps(void)
 {
 	Bench		bench;
-	double		worst = 0;
+	double		worst;
 
 	bench_learn(&bench, ZIPF, 9);
 	for (int i = 0; i < 20; i++)
 	{
-		PbpAdviceCounts counts;
-
 		bench_run(&bench, 3, false);
-		counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
-		pbp_advice_accesses(bench.run.advice[0], &counts);
-		look_only(&bench.run, 0, &bench.pool);
-		bench.watch = (Watch) {bench.pool.ticks, bench.trace.count, bench.pool.hits, bench.pool.reads, 0};
+		look_and_watch(&bench.run, &bench.pool, bench.trace.count, 0, &bench.watch);
 		bench_run(&bench, 3, true);
 	}
 	bench.run.window_start = bench.trace.count / 2;
 	bench.run.window_end = bench.trace.count;
 	bench.run.move_at = INT64_MAX;
-	for (int i = SMALLEST; i < TODAY + 1; i++)
-	{
-		PbpAdviceRow row;
-
-		pbp_advice_row(bench.run.advice[0], i, &row);
-		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
-					 fabs(row.miss_ratio - true_miss_ratio(&bench.run, row.factor)) : INFINITY);
-	}
+	worst = worst_error(&bench.run, SMALLEST, TODAY);
 	printf("# gaps every six pools: smaller sizes within %.4f\n", worst);
 	ok(worst <= 0.02, "gaps again and again: smaller sizes within 0.02");
 	bench_finish(&bench);
@@ -255,7 +239,7 @@ extend(void)
 		pbp_advice_accesses(bench.run.advice[0], &counts);
 		look_only(&bench.run, 0, &bench.pool);
 	}
-	pbp_advice_totals(bench.run.advice[0], &totals);
+	totals = totals_of(bench.run.advice[0]);
 	printf("# new pages: self error %+.3f\n", totals.self_error);
 	ok(fabs(totals.self_error) < 0.1, "new pages are loads, as counted");
 	ok(count_known(bench.run.advice[0], TODAY) >= 1, "and today's figure is known where hardly anything else happens");
@@ -303,7 +287,7 @@ forget(void)
 	double		truth;
 
 	bench_learn(&bench, UNIFORM, 12);
-	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	row = row_of(bench.run.advice[0], TODAY);
 	printf("# before %.4f\n", row.miss_ratio);
 	ok(fabs(row.miss_ratio - 0.5) < 0.01, "the miss ratio today is the measured one");
 	bench.trace.kind = ZIPF;
@@ -312,7 +296,7 @@ forget(void)
 	bench_run(&bench, 4, true);
 	truth = (double) (bench.pool.reads - then.reads) /
 		(double) (bench.pool.hits - then.hits + bench.pool.reads - then.reads);
-	pbp_advice_row(bench.run.advice[0], TODAY, &row);
+	row = row_of(bench.run.advice[0], TODAY);
 	printf("# after %.4f, true %.4f\n", row.miss_ratio, truth);
 	ok(fabs(row.miss_ratio - truth) < 0.01, "and follows another workload");
 	bench_finish(&bench);
@@ -327,7 +311,7 @@ small_pool(void)
 	size_t		behind = 4096;
 	unsigned char *memory = malloc(bytes + behind);
 	size_t		touched = 0;
-	double		worst = 0;
+	double		worst;
 	PbpAdviceTotals totals;
 
 	memset(memory, 0xA5, bytes + behind);
@@ -335,15 +319,8 @@ small_pool(void)
 	run_today(&run);
 	for (size_t i = 0; i < behind; i++)
 		touched += memory[bytes + i] != 0xA5;
-	for (int i = SMALLEST; i < PBP_ADVICE_FACTORS; i++)
-	{
-		PbpAdviceRow row;
-
-		pbp_advice_row(run.advice[0], i, &row);
-		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
-					 fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) : INFINITY);
-	}
-	pbp_advice_totals(run.advice[0], &totals);
+	worst = worst_error(&run, SMALLEST, PBP_ADVICE_FACTORS - 1);
+	totals = totals_of(run.advice[0]);
 	printf("# 2048 buffers: rate 1/%.1f, within %.4f\n", 1 / pbp_advice_rate(run.advice[0]), worst);
 	ok(pbp_advice_rate(run.advice[0]) > 1.0 / 40, "2048 buffers, 24 kB: more than 1 in 40 pages");
 	ok(worst < 0.05, "2048 buffers, 24 kB: within 0.05");
@@ -358,7 +335,6 @@ extremes(void)
 	static uint64_t memory[4096];
 	size_t		smallest = 0;
 	PbpAdvice  *advice;
-	PbpAdviceRow row;
 	Bench		bench;
 
 	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, USAGE_MAX, 0, true))
@@ -373,8 +349,7 @@ extremes(void)
 		pbp_advice_begin(advice, i);
 		pbp_advice_end(advice, i);
 	}
-	pbp_advice_row(advice, TODAY, &row);
-	ok(fabs(row.miss_ratio - 1.0 / 11) < 1e-9, "nothing sampled: today's figure is known");
+	ok(fabs(row_of(advice, TODAY).miss_ratio - 1.0 / 11) < 1e-9, "nothing sampled: today's figure is known");
 	ok(all_unknown(advice, TODAY + 1, PBP_ADVICE_LITTLE_EVIDENCE), "nothing sampled: and no other");
 
 	/* every page of a small pool */
@@ -399,11 +374,9 @@ repeat(void)
 	bench_run(&other, 5, true);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow row;
-		PbpAdviceRow again;
+		PbpAdviceRow row = row_of(one.run.advice[0], i);
+		PbpAdviceRow again = row_of(other.run.advice[0], i);
 
-		pbp_advice_row(one.run.advice[0], i, &row);
-		pbp_advice_row(other.run.advice[0], i, &again);
 		different += memcmp(&row.miss_ratio, &again.miss_ratio, sizeof(double)) != 0;
 	}
 	ok(different == 0, "the same run says the same");
@@ -419,17 +392,14 @@ read_others(void)
 	PbpAdviceRow before;
 	PbpAdviceRow row;
 	PbpAdviceRow today;
-	PbpAdviceTotals totals;
 
 	bench_learn(&bench, ZIPF, 12);
-	pbp_advice_row(bench.run.advice[0], TODAY, &today);
-	pbp_advice_row(bench.run.advice[0], TODAY + 2, &before);
-	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.change == PBP_NO_CHANGE, "the load is the one that was learned");
+	today = row_of(bench.run.advice[0], TODAY);
+	before = row_of(bench.run.advice[0], TODAY + 2);
+	ok(totals_of(bench.run.advice[0]).change == PBP_NO_CHANGE, "the load is the one that was learned");
 	pbp_advice_set_other_mix(bench.run.advice[0], 0.5);
-	pbp_advice_row(bench.run.advice[0], TODAY + 2, &row);
-	pbp_advice_totals(bench.run.advice[0], &totals);
-	ok(totals.change == PBP_OTHER_RELATIONS && row.miss_ratio == before.miss_ratio &&
+	row = row_of(bench.run.advice[0], TODAY + 2);
+	ok(totals_of(bench.run.advice[0]).change == PBP_OTHER_RELATIONS && row.miss_ratio == before.miss_ratio &&
 	   row.change_error >= 0.5 * (today.miss_ratio - row.miss_ratio) && row.change_error > before.change_error &&
 	   row.uncertainty > before.uncertainty, "where other relations are read, intervals are wider, and it is said");
 	bench_finish(&bench);
@@ -477,6 +447,5 @@ main(void)
 	small_pool();
 	extremes();
 	repeat();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -180,19 +180,10 @@ static void
 look_when_due(World *world)
 {
 	const Pool *pool = &world->pools[TODAY];
-	Watch	   *watch = &world->watch;
 
-	if (pool->ticks - watch->ticks < pool->nbuffers / LOOKS && world->seconds - world->watch_seconds < LOOK_PAUSE)
+	if (pool->ticks - world->watch.ticks < pool->nbuffers / LOOKS && world->seconds - world->watch_seconds < LOOK_PAUSE)
 		return;
-	for (int i = 0; i < SAMPLES; i++)
-	{
-		PbpAdviceCounts counts = count_accesses(&world->run, pool, watch);
-
-		counts.seconds = world->seconds - world->watch_seconds;
-		pbp_advice_accesses(world->run.advice[i], &counts);
-		look_only(&world->run, i, pool);
-	}
-	*watch = (Watch) {pool->ticks, world->trace.count, pool->hits, pool->reads, pool->ring_reads};
+	look_and_watch(&world->run, pool, world->trace.count, world->seconds - world->watch_seconds, &world->watch);
 	world->watch_seconds = world->seconds;
 }
 
@@ -283,23 +274,6 @@ add_row(Score *score, const PbpAdviceRow *row, double truth)
 	score->farthest = fmax(score->farthest, error - row->uncertainty);
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		one = *(const double *) a;
-	double		other = *(const double *) b;
-
-	return (one > other) - (one < other);
-}
-
-/* Sorts.  0 for none. */
-static double
-quantile(double *values, int nvalues, double share)
-{
-	qsort(values, (size_t) nvalues, sizeof(double), compare_doubles);
-	return nvalues > 0 ? values[(int) (share * (nvalues - 1) + 0.5)] : 0;
-}
-
 static void
 print_score(const char *name, Score *score)
 {
@@ -333,9 +307,8 @@ score_load(TimedLoad load, int mb, Score *sum)
 			printf("# %-16s x%.3f true %.4f:", names[load], pbp_advice_factor(i), truth);
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			PbpAdviceRow row;
+			PbpAdviceRow row = row_of(world.run.advice[j], i);
 
-			pbp_advice_row(world.run.advice[j], i, &row);
 			add_row(&score, &row, truth);
 			add_row(sum, &row, truth);
 			if (verbose)
@@ -363,9 +336,8 @@ print_learning(TimedLoad load, int mb)
 		run_until(&world, (int64_t) (pools * nbuffers), MOST);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		{
-			PbpAdviceRow row;
+			PbpAdviceRow row = row_of(world.run.advice[0], i);
 
-			pbp_advice_row(world.run.advice[0], i, &row);
 			if (row.reason != PBP_ADVICE_KNOWN)
 				known_at[i] = pools + 0.1;
 		}
@@ -419,6 +391,5 @@ main(int argc, char **argv)
 	ok(scores[0].nknown >= 0.9 * scores[0].nasked, "steady loads: nine in ten sizes are known");
 	ok(scores[2].nwrong == 0, "a day after a night: the same");
 	ok(scores[1].nknown >= 0.5 * scores[1].nasked, "loops and turns: half of them");
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -7,6 +7,7 @@
 #define ADVICE_MODEL_H
 
 #include "advice/relationreads.h"
+#include "random.h"
 #include "tap.h"
 
 #define USAGE_MAX	5
@@ -20,12 +21,6 @@
 #define IDLE_POOLS		20		/* of accesses, to a look while nothing moves */
 #define SMALLEST		1		/* index of the smallest size that must be right */
 #define TODAY			5
-
-/* xorshift: the same in every run */
-typedef struct Random
-{
-	uint64_t	state;
-} Random;
 
 typedef struct Pool
 {
@@ -109,8 +104,6 @@ typedef struct Bench
 extern const char *const kind_names[KINDS];
 
 /* advice_pool.c */
-extern double next_share(Random *random);
-extern int below(Random *random, int n);
 extern void pool_init(Pool *pool, int nbuffers, int npages);
 extern void pool_free(Pool *pool);
 extern void pool_access(Pool *pool, int page, bool bulk);
@@ -124,15 +117,21 @@ extern uint64_t sample_seed(const Run *run, int sample);
 extern PbpAdviceCounts count_accesses(const Run *run, const Pool *pool, const Watch *watch);
 extern void look_only(Run *run, int sample, const Pool *pool);
 extern void look_at_pool(Run *run, int sample, const Pool *pool, const Watch *watch);
+extern void look_and_watch(Run *run, const Pool *pool, int64_t count, double seconds, Watch *watch);
 extern void watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch);
 extern void run_today(Run *run);
 extern double true_miss_ratio(const Run *run, double factor);
 extern void start(Run *run, int samples, size_t bytes, double rate);
 extern void finish(Run *run);
+extern PbpAdviceRow row_of(const PbpAdvice *advice, int i);
+extern PbpAdviceStorageRow storage_row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory);
+extern PbpAdviceTotals totals_of(const PbpAdvice *advice);
+extern double worst_error(const Run *run, int from, int to);
 extern void watch_relations(Run *run, uint32_t (*relation_of) (int page), size_t bytes);
 extern int count_known(const PbpAdvice *advice, int from);
 extern int count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason);
 extern bool all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason);
+extern double quantile(double *values, int nvalues, double share);
 extern void bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate);
 extern void bench_run(Bench *bench, double pools, bool watched);
 extern void bench_learn(Bench *bench, Kind kind, double pools);

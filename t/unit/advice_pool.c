@@ -8,27 +8,6 @@
 
 #include "advice_model.h"
 
-static uint64_t
-next_random(Random *random)
-{
-	random->state ^= random->state << 13;
-	random->state ^= random->state >> 7;
-	random->state ^= random->state << 17;
-	return random->state * UINT64_C(0x2545F4914F6CDD1D);
-}
-
-double
-next_share(Random *random)
-{
-	return (double) (next_random(random) >> 11) / 9007199254740992.0;
-}
-
-int
-below(Random *random, int n)
-{
-	return (int) ((next_random(random) >> 32) * (uint64_t) n >> 32);
-}
-
 /* The sampler's hash of a tag. */
 uint64_t
 key_of(int page, uint64_t seed)

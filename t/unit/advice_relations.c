@@ -75,12 +75,11 @@ add_up(const PbpAdvice *advice, const char *what)
 	double		saved = 0;
 	double		added = 0;
 	double		loads = 0;
-	char		text[120];
 
 	pbp_advice_report_relations(advice, &report);
-	pbp_advice_totals(advice, &totals);
-	pbp_advice_row(advice, PBP_ADVICE_HALF, &half);
-	pbp_advice_row(advice, PBP_ADVICE_DOUBLE, &twice);
+	totals = totals_of(advice);
+	half = row_of(advice, PBP_ADVICE_HALF);
+	twice = row_of(advice, PBP_ADVICE_DOUBLE);
 	for (int i = 0; i < report.nrows; i++)
 	{
 		share += report.rows[i].read_share;
@@ -90,14 +89,11 @@ add_up(const PbpAdvice *advice, const char *what)
 	}
 	printf("# %s: %d rows, saved %.1f of %.1f, added %.1f of %.1f\n", what, report.nrows, saved,
 		   totals.reads - twice.miss_ratio * totals.accesses, added, half.miss_ratio * totals.accesses - totals.reads);
-	snprintf(text, sizeof(text), "%s: shares of the reads add up to 1", what);
-	ok(fabs(share - 1) < 1e-9, text);
-	snprintf(text, sizeof(text), "%s: reads saved add up to those of the advice", what);
-	ok(fabs(saved - (totals.reads - twice.miss_ratio * totals.accesses)) < 1e-6 * totals.reads, text);
-	snprintf(text, sizeof(text), "%s: so do reads added", what);
-	ok(fabs(added - (half.miss_ratio * totals.accesses - totals.reads)) < 1e-6 * totals.reads, text);
-	snprintf(text, sizeof(text), "%s: and loads", what);
-	ok(loads == (double) totals.sampled_loads, text);
+	okf(fabs(share - 1) < 1e-9, "%s: shares of the reads add up to 1", what);
+	okf(fabs(saved - (totals.reads - twice.miss_ratio * totals.accesses)) < 1e-6 * totals.reads,
+		"%s: reads saved add up to those of the advice", what);
+	okf(fabs(added - (half.miss_ratio * totals.accesses - totals.reads)) < 1e-6 * totals.reads, "%s: so do reads added", what);
+	okf(loads == (double) totals.sampled_loads, "%s: and loads", what);
 }
 
 /* How many of the figures are within their errors, and the worst of the rest. */
@@ -132,7 +128,7 @@ compare_relations(Kind kind, Accuracy *accuracy)
 	begin(&bench, kind, PARTS);
 	bench_run(&bench, SETTLE + COMPARE, true);
 	add_up(bench.run.advice[0], kind_names[kind]);
-	pbp_advice_totals(bench.run.advice[0], &totals);
+	totals = totals_of(bench.run.advice[0]);
 	count_reads(kind, 1, bench.trace.count, today);
 	count_reads(kind, 0.5, bench.trace.count, half);
 	count_reads(kind, 2, bench.trace.count, twice);
@@ -210,6 +206,5 @@ main(void)
 	all_kinds();
 	many_relations();
 	few_bytes();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

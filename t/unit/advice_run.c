@@ -4,7 +4,6 @@
  *	  of other sizes.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +61,21 @@ look_at_pool(Run *run, int sample, const Pool *pool, const Watch *watch)
 	look_only(run, sample, pool);
 }
 
+/* All samples look at what has happened since the last look, in these seconds, until this access. */
+void
+look_and_watch(Run *run, const Pool *pool, int64_t count, double seconds, Watch *watch)
+{
+	PbpAdviceCounts counts = count_accesses(run, pool, watch);
+
+	counts.seconds = seconds;
+	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
+	{
+		pbp_advice_accesses(run->advice[i], &counts);
+		look_only(run, i, pool);
+	}
+	*watch = (Watch) {pool->ticks, count, pool->hits, pool->reads, pool->ring_reads};
+}
+
 /* Scan whenever the sampler would. */
 void
 watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
@@ -69,9 +83,7 @@ watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 	if (pool->ticks - watch->ticks < run->nbuffers / run->looks_per_pass &&
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
 		return;
-	for (int i = 0; i < SAMPLES && run->advice[i]; i++)
-		look_at_pool(run, i, pool, watch);
-	*watch = (Watch) {pool->ticks, trace->count, pool->hits, pool->reads, pool->ring_reads};
+	look_and_watch(run, pool, trace->count, 0, watch);
 }
 
 /* Runs the baseline pool under observation, and finds the window. */
@@ -172,6 +184,66 @@ watch_relations(Run *run, uint32_t (*relation_of) (int page), size_t bytes)
 
 /* ---- what is known ---- */
 
+PbpAdviceRow
+row_of(const PbpAdvice *advice, int i)
+{
+	PbpAdviceRow row;
+
+	pbp_advice_row(advice, i, &row);
+	return row;
+}
+
+PbpAdviceStorageRow
+storage_row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory)
+{
+	PbpAdviceStorageRow row;
+
+	pbp_advice_storage_row(advice, i, memory, &row);
+	return row;
+}
+
+PbpAdviceTotals
+totals_of(const PbpAdvice *advice)
+{
+	PbpAdviceTotals totals;
+
+	pbp_advice_totals(advice, &totals);
+	return totals;
+}
+
+/* Of these sizes' miss ratios in the first sample; INFINITY: one is unknown. */
+double
+worst_error(const Run *run, int from, int to)
+{
+	double		worst = 0;
+
+	for (int i = from; i <= to; i++)
+	{
+		PbpAdviceRow row = row_of(run->advice[0], i);
+
+		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
+					 fabs(row.miss_ratio - true_miss_ratio(run, row.factor)) : INFINITY);
+	}
+	return worst;
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		one = *(const double *) a;
+	double		other = *(const double *) b;
+
+	return (one > other) - (one < other);
+}
+
+/* Sorts.  0 for none. */
+double
+quantile(double *values, int nvalues, double share)
+{
+	qsort(values, (size_t) nvalues, sizeof(double), compare_doubles);
+	return nvalues > 0 ? values[(int) (share * (nvalues - 1) + 0.5)] : 0;
+}
+
 /* How many of these rows have a figure. */
 int
 count_known(const PbpAdvice *advice, int from)
@@ -180,9 +252,8 @@ count_known(const PbpAdvice *advice, int from)
 
 	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow row;
+		PbpAdviceRow row = row_of(advice, i);
 
-		pbp_advice_row(advice, i, &row);
 		known += row.reason == PBP_ADVICE_KNOWN || !isnan(row.miss_ratio);
 	}
 	return known;
@@ -195,9 +266,8 @@ count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason)
 
 	for (int i = from; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow row;
+		PbpAdviceRow row = row_of(advice, i);
 
-		pbp_advice_row(advice, i, &row);
 		found += row.reason == reason;
 	}
 	return found;

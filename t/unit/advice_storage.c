@@ -1,12 +1,10 @@
 /*
- * storage.c
+ * advice_storage.c
  *	  Compares estimates of storage reads at other splits of the memory with an
  *	  exact model of both caches at those splits.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "storage_model.h"
 
@@ -38,22 +36,6 @@ typedef struct LoadErrors
 	int			nimpossible;	/* more storage reads than misses */
 	int			nwrong;			/* by more than WRONG outside of their interval */
 } LoadErrors;
-
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		one = *(const double *) a;
-	double		other = *(const double *) b;
-
-	return (one > other) - (one < other);
-}
-
-static double
-median(double *values, int nvalues)
-{
-	qsort(values, (size_t) nvalues, sizeof(double), compare_doubles);
-	return values[nvalues / 2];
-}
 
 static void
 note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, double truth, Errors *errors, LoadErrors *of_load)
@@ -106,11 +88,9 @@ compare_splits(Load load, int today_mb, const double *fixed, Errors *errors, Loa
 					   splits_mb[split], added ? ", added" : "", truth);
 				for (int j = 0; j < SAMPLES; j++)
 				{
-					PbpAdviceStorageRow row;
-					PbpAdviceRow miss_row;
+					PbpAdviceStorageRow row = storage_row_of(run.advice[j], i, (PbpAdviceMemory) added);
+					PbpAdviceRow miss_row = row_of(run.advice[j], i);
 
-					pbp_advice_row(run.advice[j], i, &miss_row);
-					pbp_advice_storage_row(run.advice[j], i, (PbpAdviceMemory) added, &row);
 					note_error(&row, &miss_row, truth, errors, of_load);
 				}
 				printf("\n");
@@ -125,7 +105,6 @@ compare_load(Load load, Errors *errors)
 {
 	LoadErrors	of_load = {0};
 	double		fixed[SPLITS];
-	char		what[120];
 
 	for (int split = 0; split < SPLITS; split++)
 	{
@@ -135,16 +114,13 @@ compare_load(Load load, Errors *errors)
 	}
 	for (int today = 0; today < TODAYS; today++)
 		compare_splits(load, todays_mb[today], fixed, errors, &of_load);
-	snprintf(what, sizeof(what), "%s: figures that are sure are within %.2f (%.4f)", load_names[load], LARGE_ERROR, of_load.worst_sure);
-	ok(of_load.nsure > 0 && of_load.worst_sure <= LARGE_ERROR, what);
+	okf(of_load.nsure > 0 && of_load.worst_sure <= LARGE_ERROR,
+		"%s: figures that are sure are within %.2f (%.4f)", load_names[load], LARGE_ERROR, of_load.worst_sure);
 	/* scans that nearly fit into the page cache are different from run to run, in truth, too */
-	snprintf(what, sizeof(what), "%s: of %d figures, %d are unsure and %d unknown", load_names[load],
-			 of_load.nsure + of_load.nunsure + of_load.nunknown, of_load.nunsure, of_load.nunknown);
-	ok(of_load.nunsure + of_load.nunknown <= of_load.nsure / 2, what);
-	snprintf(what, sizeof(what), "%s: none is off by more than %.2f outside of its interval", load_names[load], WRONG);
-	ok(of_load.nwrong == 0, what);
-	snprintf(what, sizeof(what), "%s: no more storage reads than misses", load_names[load]);
-	ok(of_load.nimpossible == 0, what);
+	okf(of_load.nunsure + of_load.nunknown <= of_load.nsure / 2,
+		"%s: of %d figures, %d are unsure and %d unknown", load_names[load], of_load.nsure + of_load.nunsure + of_load.nunknown, of_load.nunsure, of_load.nunknown);
+	okf(of_load.nwrong == 0, "%s: none is off by more than %.2f outside of its interval", load_names[load], WRONG);
+	okf(of_load.nimpossible == 0, "%s: no more storage reads than misses", load_names[load]);
 }
 
 int
@@ -155,11 +131,10 @@ main(void)
 
 	for (int load = 0; load < LOADS; load++)
 		compare_load((Load) load, &errors);
-	error = median(errors.known, errors.nknown);
+	error = quantile(errors.known, errors.nknown, 0.5);
 	printf("# %d figures: median error %.4f, median uncertainty %.4f, %d within it\n", errors.nknown, error,
-		   median(errors.widths, errors.nknown), errors.ncovered);
+		   quantile(errors.widths, errors.nknown, 0.5), errors.ncovered);
 	ok(error <= 0.007, "the median error is at most 0.007 of the accesses");
 	ok(errors.ncovered >= 0.9 * errors.nknown, "nine in ten errors are within the uncertainty");
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

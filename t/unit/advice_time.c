@@ -5,8 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "advice_model.h"
 
@@ -27,16 +25,9 @@ typedef struct Load
 static void
 run_load(Bench *bench, const Load *load)
 {
-	Pool	   *pool = &bench->pool;
-	PbpAdviceCounts counts;
-
 	for (int i = 0; i < load->accesses; i++)
-		pool_access(pool, load->first + below(&bench->trace.random, load->npages), false);
-	counts = count_accesses(&bench->run, pool, &bench->watch);
-	counts.seconds = load->seconds;
-	pbp_advice_accesses(bench->run.advice[0], &counts);
-	look_only(&bench->run, 0, pool);
-	bench->watch = (Watch) {pool->ticks, 0, pool->hits, pool->reads, 0};
+		pool_access(&bench->pool, load->first + below(&bench->trace.random, load->npages), false);
+	look_and_watch(&bench->run, &bench->pool, 0, load->seconds, &bench->watch);
 }
 
 /* 50,000 accesses a second to pages of 6 pools, all in the sample. */
@@ -53,9 +44,8 @@ end_of_night(Bench *bench)
 static double
 miss_ratio_of(const Bench *bench, int size)
 {
-	PbpAdviceRow row;
+	PbpAdviceRow row = row_of(bench->run.advice[0], size);
 
-	pbp_advice_row(bench->run.advice[0], size, &row);
 	return row.miss_ratio;
 }
 
@@ -101,7 +91,6 @@ remain_idle(int accesses, const char *what)
 	const Load	nothing = {0, 0, 1, 5};
 	double		before[PBP_ADVICE_FACTORS];
 	double		most = 0;
-	char		name[120];
 	Bench		bench;
 
 	end_of_night(&bench);
@@ -116,8 +105,7 @@ remain_idle(int accesses, const char *what)
 	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
 		most = fmax(most, fabs(miss_ratio_of(&bench, i) - before[i]));
 	printf("# %s: figures differ by at most %.4f after eight hours\n", what, most);
-	snprintf(name, sizeof(name), "an idle server, %s: what was learned remains", what);
-	ok(most < 0.02 && !isnan(most), name);
+	okf(most < 0.02 && !isnan(most), "an idle server, %s: what was learned remains", what);
 	bench_finish(&bench);
 }
 
@@ -127,6 +115,5 @@ main(void)
 	follow_light_day();
 	remain_idle(300, "a query of 300 accesses every 15 seconds");
 	remain_idle(30, "a query of 30 accesses every 15 seconds");
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -7,11 +7,11 @@
  * copy has memory of exactly its size, so that a sanitizer sees every read
  * beyond its end.  Prints TAP.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "caches/cachemap.h"
+#include "random.h"
 #include "tap.h"
 
 #define MAPS			10000
@@ -24,17 +24,6 @@ typedef struct Map
 	uint8_t    *bytes;
 	size_t		nbytes;
 } Map;
-
-static uint64_t random_state = 88172645463325252ULL;
-
-static uint32_t
-draw(uint32_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t) (random_state >> 16) % below;
-}
 
 /* CRC-32C, bit by bit */
 static uint32_t
@@ -289,6 +278,5 @@ main(void)
 	test_generated();
 	test_reasons();
 	test_sizes();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

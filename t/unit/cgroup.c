@@ -3,8 +3,7 @@
  *	  Which memory cgroup limits the server, on hosts and in containers?
  *
  * Writes folders with files as kernels show them and compares what
- * src/os/osmemory.c makes of them.  Prints TAP; t/314_reads_cgroups.pl compiles it with
- * machine_tree.c, src/os/osmemory.c, src/os/cgroup.c and src/os/procfile.c.
+ * src/os/osmemory.c makes of them.  Prints TAP.
  */
 #include <stdio.h>
 #include <string.h>
@@ -178,8 +177,8 @@ is_consistent(void)
 {
 	PbpServerMemory server = plain;
 
-	server.unused_bytes = any_below(2) ? GB : INT64_MAX;
-	server.own_file_bytes = any_below(2) ? GB : PBP_UNKNOWN;
+	server.unused_bytes = draw(2) ? GB : INT64_MAX;
+	server.own_file_bytes = draw(2) ? GB : PBP_UNKNOWN;
 	read_as(&server);
 	return !memory.known ||
 		(memory.cache_bytes >= 0 && memory.cache_bytes <= memory.limit_bytes &&
@@ -241,9 +240,9 @@ test_garbage(void)
 	int			wrong = 0;
 	int			known = 0;
 
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 2500; i++)
 	{
-		const char *path = files[any_below(FILE_COUNT)];
+		const char *path = files[draw(FILE_COUNT)];
 		size_t		bytes;
 
 		if (i % 40 == 0)
@@ -251,18 +250,18 @@ test_garbage(void)
 		bytes = content_of(path, content, sizeof(content) - 64);
 		for (int change = 0; change < 4; change++)
 		{
-			const char *piece = pieces[any_below(sizeof(pieces) / sizeof(pieces[0]))];
+			const char *piece = pieces[draw(sizeof(pieces) / sizeof(pieces[0]))];
 
-			if (any_below(2))
-				memcpy(content + any_below((unsigned) bytes + 1), piece, strlen(piece));
+			if (draw(2))
+				memcpy(content + draw((unsigned) bytes + 1), piece, strlen(piece));
 			else if (bytes > 0)
-				content[any_below((unsigned) bytes)] = (char) any_below(256);
+				content[draw((unsigned) bytes)] = (char) draw(256);
 		}
 		put_bytes(path, content, bytes);
 		wrong += !is_consistent();
 		known += memory.known;
 	}
-	printf("# %d of 2000 known\n", known);
+	printf("# %d of 2500 known\n", known);
 	ok(wrong == 0 && known > 500, "files with garbage in them");
 }
 

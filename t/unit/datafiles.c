@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,44 +14,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "machine_tree.h"
 #include "os/datafiles.h"
-#include "tap.h"
 
 #define MAX_FOUND		1000
 
-static char tree[128];
 static char found[MAX_FOUND][128];
 static int	nfound;
 static int	nwal;			/* of these, by pbp_is_wal_file() */
-
-static int
-remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-	(void) info;
-	(void) kind;
-	(void) walk;
-	return remove(path);
-}
 
 static void
 make_folder(const char *path)
 {
 	char		full[256];
 
-	snprintf(full, sizeof(full), "%s/%s", tree, path);
+	snprintf(full, sizeof(full), "%s%s", tree, path);
 	if (mkdir(full, 0700) != 0)
-		abort();
-}
-
-static void
-make_file(const char *path)
-{
-	char		full[256];
-	FILE	   *file;
-
-	snprintf(full, sizeof(full), "%s/%s", tree, path);
-	file = fopen(full, "w");
-	if (!file || fclose(file) != 0)
 		abort();
 }
 
@@ -61,7 +38,7 @@ remove_file(const char *path)
 {
 	char		full[256];
 
-	snprintf(full, sizeof(full), "%s/%s", tree, path);
+	snprintf(full, sizeof(full), "%s%s", tree, path);
 	if (remove(full) != 0)
 		abort();
 }
@@ -69,22 +46,18 @@ remove_file(const char *path)
 static void
 make_tree(void)
 {
-	static const char *const folders[] = {
-		"", "base", "base/1", "base/5", "base/6", "base/pgsql_tmp", "global", "pg_wal", "pg_tblspc", "elsewhere",
-		"elsewhere/PG_15_202209061", "elsewhere/PG_15_202209061/5", "elsewhere/PG_15_202209061/pgsql_tmp"
-	};
 	static const char *const files[] = {
-		"base/1/2600", "base/1/2600_fsm", "base/5/16384", "base/5/16384.1", "base/5/t3_16400", "base/pgsql_tmp/pgsql_tmp7.0",
-		"global/1260", "pg_wal/000000010000000000000001", "elsewhere/PG_15_202209061/5/16500",
-		"elsewhere/PG_15_202209061/pgsql_tmp/pgsql_tmp8.0"
+		"/base/1/2600", "/base/1/2600_fsm", "/base/5/16384", "/base/5/16384.1", "/base/5/t3_16400", "/base/pgsql_tmp/pgsql_tmp7.0",
+		"/global/1260", "/pg_wal/000000010000000000000001", "/elsewhere/PG_15_202209061/5/16500",
+		"/elsewhere/PG_15_202209061/pgsql_tmp/pgsql_tmp8.0"
 	};
 	char		target[256];
 	char		link[256];
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		make_folder(folders[i]);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		make_file(files[i]);
+		put(files[i], "");
+	make_folder("/base/6");
+	make_folder("/pg_tblspc");
 	snprintf(target, sizeof(target), "%s/elsewhere", tree);
 	snprintf(link, sizeof(link), "%s/pg_tblspc/16390", tree);
 	if (symlink(target, link) != 0 || symlink("/nonexistent", strcat(link, "1")) != 0)
@@ -130,18 +103,6 @@ found_are(const char *const *expected, int nexpected)
 	return same;
 }
 
-static int
-open_folders(void)
-{
-	DIR		   *folder = opendir("/proc/self/fd");
-	int			count = 0;
-
-	while (readdir(folder))
-		count++;
-	closedir(folder);
-	return count;
-}
-
 static const char *const all[] = {
 	"base/1/2600", "base/1/2600_fsm", "base/5/16384", "base/5/16384.1", "base/5/t3_16400", "global/1260",
 	"pg_tblspc/16390/PG_15_202209061/5/16500", "pg_wal/000000010000000000000001"
@@ -169,11 +130,10 @@ test_changes(void)
 	nfound = 0;
 	pbp_begin_data_files(&files, tree);
 	(void) walk_on(&files, 1);
-	remove_file(strncmp(found[0], "base/1", 6) == 0 ? "base/5/16384" : "base/1/2600");
-	remove_file("base/6");
-	remove_file("pg_tblspc/16390");
-	make_folder("base/7");
-	make_file("base/7/16384");
+	remove_file(strncmp(found[0], "base/1", 6) == 0 ? "/base/5/16384" : "/base/1/2600");
+	remove_file("/base/6");
+	remove_file("/pg_tblspc/16390");
+	put("/base/7/16384", "");
 	(void) walk_on(&files, MAX_FOUND);
 	for (int i = 0; i < nfound; i++)
 		others = others && strncmp(found[i], "pg_tblspc", 9) != 0;
@@ -187,9 +147,9 @@ test_end(int before)
 
 	pbp_begin_data_files(&files, tree);
 	(void) walk_on(&files, 2);
-	ok(open_folders() > before, "in between, folders are open");
+	ok(open_files() > before, "in between, folders are open");
 	pbp_end_data_files(&files);
-	ok(open_folders() == before, "a walk that is ended leaves none open");
+	ok(open_files() == before, "a walk that is ended leaves none open");
 	ok(pbp_next_data_file(&files) == NULL, "... and finds nothing");
 	pbp_begin_data_files(&files, "/nonexistent");
 	ok(pbp_next_data_file(&files) == NULL && files.error == 0, "a data directory that does not exist has no files");
@@ -208,7 +168,7 @@ test_pauses(int before)
 	{
 		pbp_pause_data_files(&files);
 		pbp_pause_data_files(&files);
-		none_open = none_open && open_folders() == before;
+		none_open = none_open && open_files() == before;
 	}
 	ok(found_are(all, 8), "a walk that is paused after each file finds each once");
 	ok(none_open && nfound == 8, "... and has no folder open in a pause");
@@ -271,7 +231,7 @@ test_unreadable(void)
 	bool		foreign_ignored;
 
 	snprintf(path, sizeof(path), "%s/base/lost+found", tree);
-	make_folder("base/lost+found");
+	make_folder("/base/lost+found");
 	(void) chmod(path, 0);
 	pbp_begin_data_files(&files, tree);
 	(void) walk_on(&files, MAX_FOUND);
@@ -288,20 +248,17 @@ test_unreadable(void)
 int
 main(void)
 {
-	int			before = open_folders();
-	const char *temporary = getenv("TMPDIR");
+	int			before = open_files();
 
-	snprintf(tree, sizeof(tree), "%s/datafiles.%d", temporary ? temporary : "/tmp", (int) getpid());
+	begin_tests("datafiles");
 	make_tree();
 	test_all();
 	test_pauses(before);
 	test_dropped_in_pause();
 	test_changes();
-	ok(open_folders() == before, "no folder is left open");
+	ok(open_files() == before, "no folder is left open");
 	test_end(before);
 	test_error();
 	test_unreadable();
-	(void) nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_tests();
 }

@@ -7,28 +7,11 @@
 #include <stdio.h>
 
 #include "advice/drift.h"
+#include "figures.h"
 #include "tap.h"
 
 #define BUFFERS			20000
 #define BOTH_ERRORS		0.028284271247461902	/* of two shares with 0.02 each */
-
-static bool
-near(double one, double other)
-{
-	return fabs(one - other) < 1e-9;
-}
-
-static PbpReadMix
-mix_of(double first, double second, double third)
-{
-	const double shares[] = {first, second, third};
-	PbpReadMix	mix = {0};
-
-	for (uint32_t i = 0; i < 3; i++)
-		if (shares[i] > 0)
-			mix.relations[mix.nrelations++] = (PbpReadShare) {{1, 1, i + 1, 0}, shares[i], 0.02};
-	return mix;
-}
 
 static void
 compare_mixes(void)
@@ -185,6 +168,5 @@ main(void)
 	hardly_read();
 	compare_loads();
 	without_reference();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

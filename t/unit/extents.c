@@ -5,11 +5,11 @@
  * Generates maps and compares their extents with the states from which they were
  * made.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "caches/extent.h"
+#include "random.h"
 #include "tap.h"
 
 #define MAPS			3000
@@ -23,17 +23,6 @@ typedef struct Map
 	size_t		nbytes;
 	uint8_t    *bytes;			/* of exactly this size, for a sanitizer */
 } Map;
-
-static uint64_t random_state = 88172645463325252ULL;
-
-static uint32_t
-draw(uint32_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t) (random_state >> 16) % below;
-}
 
 static void
 append(void *arg, const void *bytes, size_t nbytes)
@@ -316,6 +305,5 @@ main(void)
 	test_longest();
 	test_bands();
 	test_random_bands();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/latency.h"
+#include "random.h"
 #include "tap.h"
 
 #define TIMES	10000000
@@ -28,18 +29,6 @@ is_within_1_percent(double seen, double expected, const char *what)
 	compares(fabs(seen - expected) <= 0.01 * expected, what, seen, expected);
 }
 
-/* xorshift: the same times in every run */
-static double
-next_random(void)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (double) (state >> 11) / 9007199254740992.0;
-}
-
 static int
 compare(const void *a, const void *b)
 {
@@ -53,13 +42,14 @@ compare(const void *a, const void *b)
 static int64_t
 some_time(int shape)
 {
-	double		r = next_random();
+	static Random random = {88172645463325252u};
+	double		r = next_share(&random);
 
 	if (shape == 0)
 		return (int64_t) (20 * pow(r + 1e-10, -1.2));
 	if (shape == 1)
 		return (int64_t) (1000 + 9000 * r);
-	return r < 0.97 ? 15 : (int64_t) (1e6 + 1e8 * next_random());
+	return r < 0.97 ? 15 : (int64_t) (1e6 + 1e8 * next_share(&random));
 }
 
 static void
@@ -152,7 +142,6 @@ main(void)
 		compare_percentiles(shape, times);
 	compare_borders();
 	compare_extremes();
-	printf("1..%d\n", tests);
 	free(times);
-	return 0;
+	return end_of_tests();
 }

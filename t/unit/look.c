@@ -310,6 +310,5 @@ main(void)
 	test_free_buffers();
 	test_check();
 	test_pinned_overflow();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

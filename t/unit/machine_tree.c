@@ -29,17 +29,6 @@ is(int64_t got, int64_t expected, const char *what)
 		printf("# got %lld, expected %lld\n", (long long) got, (long long) expected);
 }
 
-unsigned
-any_below(unsigned limit)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (unsigned) ((state >> 32) * limit >> 32);
-}
-
 /* ---- folders ---- */
 
 static int
@@ -243,7 +232,7 @@ is_largest(int64_t room, PbpFit obstacle, const char *what)
 
 /* ---- begin and end ---- */
 
-static int
+int
 open_files(void)
 {
 	DIR		   *folder = opendir("/proc/self/fd");
@@ -270,6 +259,5 @@ end_tests(void)
 {
 	is(open_files(), open_before, "no descriptor is left open");
 	remove_tree();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -6,6 +6,7 @@
 #define MACHINE_TREE_H
 
 #include "os/osmemory.h"
+#include "random.h"
 #include "tap.h"
 
 #define KB				INT64_C(1024)
@@ -35,8 +36,8 @@ extern PbpOsMemory memory;		/* as read last */
 
 extern void begin_tests(const char *name);
 extern int	end_tests(void);
+extern int	open_files(void);
 extern void is(int64_t got, int64_t expected, const char *what);
-extern unsigned any_below(unsigned limit);
 extern void remove_tree(void);
 extern void put_bytes(const char *path, const char *content, size_t bytes);
 extern void put(const char *path, const char *format,...);

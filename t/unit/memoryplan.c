@@ -4,7 +4,6 @@
  *	  and that sizes that fit leave what is reserved.  Prints TAP.
  */
 #include <limits.h>
-#include <stdio.h>
 
 #include "machine_tree.h"
 #include "memory/memoryplan.h"
@@ -191,11 +190,11 @@ test_reserves(void)
 
 		put_v2("max", "5368709120");
 		begin_server();
-		processes.peak.active = (int) any_below(80);
-		processes.peak.vacuum_workers = (int) any_below(4);
-		processes.peak.decoders = (int) any_below(4);
-		processes.peak.sessions = 10 + (int) any_below(100);
-		settings.query_bytes = (int64_t) any_below(32) * MB;
+		processes.peak.active = (int) draw(80);
+		processes.peak.vacuum_workers = (int) draw(4);
+		processes.peak.decoders = (int) draw(4);
+		processes.peak.sessions = 10 + (int) draw(100);
+		settings.query_bytes = (int64_t) draw(32) * MB;
 		read_server();
 		wrong += sum_of_reserved() != plan.rows[PBP_ALL_MEMORY].reserved;
 		for (int j = 0; j < PBP_CONSUMERS; j++)

@@ -5,19 +5,13 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "advice/prediction.h"
+#include "figures.h"
 #include "tap.h"
 
 #define BUFFERS			20000
 #define UNKNOWN			99		/* as a share in a table of cases */
-
-static bool
-near(double one, double other)
-{
-	return fabs(one - other) < 1e-9;
-}
 
 /* ---- forecasts ---- */
 
@@ -149,18 +143,6 @@ relation_row(uint32_t number, double share, double saved, double added)
 		.key = {1, 1, number, 0},.others = number == 0,.read_share = share,
 			.read_share_error = 0.01,.saved = {saved, 10},.added = {added, 10}
 	};
-}
-
-static PbpReadMix
-mix_of(double first, double second, double third)
-{
-	const double shares[] = {first, second, third};
-	PbpReadMix	mix = {0};
-
-	for (uint32_t i = 0; i < 3; i++)
-		if (shares[i] > 0)
-			mix.relations[mix.nrelations++] = (PbpReadShare) {{1, 1, i + 1, 0}, shares[i], 0.02};
-	return mix;
 }
 
 static void
@@ -395,7 +377,6 @@ count_missing(const char *what, double share_of_seconds, double most_pools)
 	double		last = INFINITY;
 	double		pools = 0;
 	bool		fell = true;
-	char		name[120];
 
 	for (int i = 0; prediction.state < PBP_PREDICTION_HELD && i < 5000; i++)
 	{
@@ -410,10 +391,9 @@ count_missing(const char *what, double share_of_seconds, double most_pools)
 		}
 	}
 	printf("# %s: a verdict after %.1f pools' worth, when %.0f reads were said to be missing\n", what, pools, last);
-	snprintf(name, sizeof(name), "%s: what is missing falls until there is a verdict", what);
-	ok(fell && prediction.state == PBP_PREDICTION_HELD && isnan(prediction.missing_reads), name);
-	snprintf(name, sizeof(name), "%s: a verdict after at most %g pools' worth of load", what, most_pools);
-	ok(pools <= most_pools, name);
+	okf(fell && prediction.state == PBP_PREDICTION_HELD && isnan(prediction.missing_reads),
+		"%s: what is missing falls until there is a verdict", what);
+	okf(pools <= most_pools, "%s: a verdict after at most %g pools' worth of load", what, most_pools);
 }
 
 int
@@ -435,6 +415,5 @@ main(void)
 	count_missing("bursts in half of the seconds", 0.5, 60);
 	/* 0.2 pools a second: ten minutes */
 	count_missing("bursts in a tenth of the seconds", 0.1, 126);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "storage_model.h"
 
@@ -40,9 +39,8 @@ note_rows(const PbpAdvice *advice, Shares *shares)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow row;
+		PbpAdviceRow row = row_of(advice, i);
 
-		pbp_advice_row(advice, i, &row);
 		note_share(shares, i, row.reason == PBP_ADVICE_LEARNING || row.reason == PBP_ADVICE_LITTLE_EVIDENCE, row.learned_share);
 	}
 }
@@ -53,7 +51,6 @@ never_fall(Kind kind)
 {
 	Bench		bench;
 	Shares		shares = {0};
-	char		what[100];
 
 	bench_start(&bench, kind, 8192, 8192 * 10, 1.0 / 20);
 	for (int i = 0; i < STEPS; i++)
@@ -65,8 +62,8 @@ never_fall(Kind kind)
 	}
 	bench_finish(&bench);
 	printf("# %s, then another: %d times grown, %d times fallen, by %.3f\n", kind_names[kind], shares.ngrown, shares.nfallen, shares.farthest);
-	snprintf(what, sizeof(what), "%s, then another load: while a size is learned, its share grows and never falls", kind_names[kind]);
-	ok(shares.ngrown > 100 && shares.nfallen == 0, what);
+	okf(shares.ngrown > 100 && shares.nfallen == 0,
+		"%s, then another load: while a size is learned, its share grows and never falls", kind_names[kind]);
 }
 
 static void
@@ -74,7 +71,6 @@ never_fall_below(Load load)
 {
 	Scene		scene;
 	Shares		shares = {0};
-	char		what[100];
 
 	scene_start(&scene, load, megabytes(128), os_pages(megabytes(128)), STORAGE_BYTES);
 	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(megabytes(128)));
@@ -83,16 +79,15 @@ never_fall_below(Load load)
 		scene_run(&scene, 0.2);
 		for (int j = 0; j < PBP_ADVICE_FACTORS; j++)
 		{
-			PbpAdviceStorageRow row;
+			PbpAdviceStorageRow row = storage_row_of(scene.run.advice[0], j, PBP_ADVICE_FIXED);
 
-			pbp_advice_storage_row(scene.run.advice[0], j, PBP_ADVICE_FIXED, &row);
 			note_share(&shares, j, row.learned_share < 1, row.learned_share);
 		}
 	}
 	scene_finish(&scene);
 	printf("# page cache, %s: %d times grown, %d times fallen, by %.3f\n", load_names[load], shares.ngrown, shares.nfallen, shares.farthest);
-	snprintf(what, sizeof(what), "page cache, %s: while it is learned, its share grows and never falls", load_names[load]);
-	ok(shares.ngrown > 20 && shares.nfallen == 0, what);
+	okf(shares.ngrown > 20 && shares.nfallen == 0,
+		"page cache, %s: while it is learned, its share grows and never falls", load_names[load]);
 }
 
 /* Runs a step, which takes some seconds, and looks ten times. */
@@ -101,14 +96,8 @@ run_step(Bench *bench)
 {
 	for (int i = 0; i < 10; i++)
 	{
-		PbpAdviceCounts counts;
-
 		bench_run(bench, STEP / 10, false);
-		counts = count_accesses(&bench->run, &bench->pool, &bench->watch);
-		counts.seconds = SECONDS / 10;
-		pbp_advice_accesses(bench->run.advice[0], &counts);
-		look_only(&bench->run, 0, &bench->pool);
-		bench->watch = (Watch) {bench->pool.ticks, bench->trace.count, bench->pool.hits, bench->pool.reads, bench->pool.ring_reads};
+		look_and_watch(&bench->run, &bench->pool, bench->trace.count, SECONDS / 10, &bench->watch);
 	}
 }
 
@@ -120,24 +109,23 @@ foretell_the_rest(int size)
 	PbpAdviceRow row;
 	PbpAdviceRow at_half = {.seconds_left = NAN};
 	double		left = 0;
-	char		what[100];
 
 	bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
 	run_step(&bench);
-	pbp_advice_row(bench.run.advice[0], size, &row);
+	row = row_of(bench.run.advice[0], size);
 	ok(isnan(row.seconds_left), "at first, it is unknown how long learning takes");
 	for (int i = 0; i < STEPS && row.reason != PBP_ADVICE_KNOWN; i++)
 	{
 		run_step(&bench);
-		pbp_advice_row(bench.run.advice[0], size, &row);
+		row = row_of(bench.run.advice[0], size);
 		if (isnan(at_half.seconds_left) && row.learned_share >= 0.5)
 			at_half = row;
 		left += isnan(at_half.seconds_left) ? 0 : SECONDS;
 	}
 	bench_finish(&bench);
 	printf("# x%g: half learned, %.0f s said to be left, %.0f s were\n", at_half.factor, at_half.seconds_left, left);
-	snprintf(what, sizeof(what), "x%g: what is said to be left at half is right within a factor of 2", at_half.factor);
-	ok(at_half.seconds_left > left / 2 && at_half.seconds_left < left * 2, what);
+	okf(at_half.seconds_left > left / 2 && at_half.seconds_left < left * 2,
+		"x%g: what is said to be left at half is right within a factor of 2", at_half.factor);
 	ok(row.reason == PBP_ADVICE_KNOWN && isnan(row.seconds_left), "and nothing is left when the size is known");
 }
 
@@ -150,6 +138,5 @@ main(void)
 	never_fall_below(SHIFTING);
 	for (int i = TODAY + 1; i < PBP_ADVICE_FACTORS; i++)
 		foretell_the_rest(i);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -81,13 +81,10 @@ learn(Load load, double *reads)
 static double
 more_by_advice(const PbpAdvice *advice, int size)
 {
-	PbpAdviceTotals totals;
-	PbpAdviceStorageRow today;
-	PbpAdviceStorageRow then;
+	PbpAdviceTotals totals = totals_of(advice);
+	PbpAdviceStorageRow today = storage_row_of(advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED);
+	PbpAdviceStorageRow then = storage_row_of(advice, size, PBP_ADVICE_FIXED);
 
-	pbp_advice_totals(advice, &totals);
-	pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &today);
-	pbp_advice_storage_row(advice, size, PBP_ADVICE_FIXED, &then);
 	return (then.storage_ratio - today.storage_ratio) * totals.accesses;
 }
 
@@ -119,12 +116,11 @@ compare_load(Load load, Accuracy *accuracy)
 	double		scale;
 	PbpAdviceTotals totals;
 	PbpAdvice  *advice = learn(load, today);
-	char		text[120];
 
 	count_reads(load, megabytes(TODAY_MB / 2), NULL, half);
 	count_reads(load, megabytes(TODAY_MB * 2), NULL, twice);
 	pbp_advice_report_relations(advice, &report);
-	pbp_advice_totals(advice, &totals);
+	totals = totals_of(advice);
 	scale = totals.accesses / ((double) WINDOW * MEMORY);
 	for (int i = 0; i < report.nrows; i++)
 	{
@@ -141,10 +137,10 @@ compare_load(Load load, Accuracy *accuracy)
 	}
 	printf("# %s: %d rows, saved %.1f of %.1f, added %.1f of %.1f\n", load_names[load], report.nrows,
 		   saved, -more_by_advice(advice, PBP_ADVICE_DOUBLE), added, more_by_advice(advice, PBP_ADVICE_HALF));
-	snprintf(text, sizeof(text), "%s: storage reads saved add up to those of the advice", load_names[load]);
-	ok(fabs(saved + more_by_advice(advice, PBP_ADVICE_DOUBLE)) < 1e-6 * totals.accesses, text);
-	snprintf(text, sizeof(text), "%s: so do storage reads added", load_names[load]);
-	ok(fabs(added - more_by_advice(advice, PBP_ADVICE_HALF)) < 1e-6 * totals.accesses, text);
+	okf(fabs(saved + more_by_advice(advice, PBP_ADVICE_DOUBLE)) < 1e-6 * totals.accesses,
+		"%s: storage reads saved add up to those of the advice", load_names[load]);
+	okf(fabs(added - more_by_advice(advice, PBP_ADVICE_HALF)) < 1e-6 * totals.accesses,
+		"%s: so do storage reads added", load_names[load]);
 }
 
 /* Without a page cache to simulate, these figures are unknown. */
@@ -177,6 +173,5 @@ main(void)
 	   "nine in ten figures are within their errors");
 	ok(accuracy.nprecise >= 0.8 * accuracy.nfigures, "most of these errors are below a hundredth of the accesses");
 	no_storage();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -82,8 +82,7 @@ look(Probed *probed)
 		probed->last_look[page] = probed->look;
 		probed->last_buffer[page] = i;
 	}
-	look_at_pool(&probed->scene.run, 0, pool, &probed->scene.watch);
-	probed->scene.watch = (Watch) {pool->ticks, probed->scene.memory.accesses, pool->hits, pool->reads, 0};
+	look_and_watch(&probed->scene.run, pool, probed->scene.memory.accesses, 0, &probed->scene.watch);
 }
 
 /* The kernel is asked about all remembered pages, but rarely about those that were not cached. */
@@ -130,18 +129,17 @@ measure_loads(void)
 	for (int load = 0; load < LOADS; load++)
 	{
 		Probed		probed;
-		PbpServedShare share = {0};
+		PbpFigure	share = {0};
 		double		truth;
 		bool		known;
-		char		what[120];
 
 		probed_start(&probed, (Load) load, os_pages(POOL));
 		probed_run(&probed, SETTLING);
 		truth = probed_run(&probed, WINDOW);
 		known = pbp_served_share(&probed.served, 0, &share);
-		printf("# %-13s served %.4f, measured %.4f +- %.4f\n", load_names[load], truth, share.share, share.error);
-		snprintf(what, sizeof(what), "%s: the share that the page cache serves is measured", load_names[load]);
-		ok(known && fabs(share.share - truth) <= share.error && share.error < 0.1, what);
+		printf("# %-13s served %.4f, measured %.4f +- %.4f\n", load_names[load], truth, share.value, share.error);
+		okf(known && fabs(share.value - truth) <= share.error && share.error < 0.1,
+			"%s: the share that the page cache serves is measured", load_names[load]);
 		probed_finish(&probed);
 	}
 }
@@ -151,17 +149,17 @@ static void
 notice_lies(void)
 {
 	Probed		probed;
-	PbpServedShare share = {0};
+	PbpFigure	share = {0};
 	double		truth;
 
 	probed_start(&probed, ACCOUNTS, os_pages(POOL));
 	probed_run(&probed, SETTLING);
 	probed.lies = 0.4;
 	truth = probed_run(&probed, WINDOW);
-	ok(pbp_served_share(&probed.served, 0, &share) && share.share - truth > share.error, "wrong answers make a difference beyond the error");
+	ok(pbp_served_share(&probed.served, 0, &share) && share.value - truth > share.error, "wrong answers make a difference beyond the error");
 	probed.lies = 0;
 	truth = probed_run(&probed, WINDOW);
-	ok(pbp_served_share(&probed.served, 0, &share) && fabs(share.share - truth) <= share.error, "and are forgotten");
+	ok(pbp_served_share(&probed.served, 0, &share) && fabs(share.value - truth) <= share.error, "and are forgotten");
 	probed_finish(&probed);
 }
 
@@ -177,7 +175,7 @@ probe_rarely(void)
 	for (int i = 0; i < 3; i++)
 	{
 		Probed		probed;
-		PbpServedShare share = {0};
+		PbpFigure	share = {0};
 		double		truth;
 
 		probed_start(&probed, ZIPF_PAGES, os_pages(POOL));
@@ -187,10 +185,10 @@ probe_rarely(void)
 		if (pbp_served_share(&probed.served, 0, &share))
 		{
 			known++;
-			wrong += fabs(share.share - truth) > share.error;
+			wrong += fabs(share.value - truth) > share.error;
 		}
 		errors[i] = share.error;
-		printf("# probed every %.0f s: served %.4f, measured %.4f +- %.4f\n", seconds[i], truth, share.share, share.error);
+		printf("# probed every %.0f s: served %.4f, measured %.4f +- %.4f\n", seconds[i], truth, share.value, share.error);
 		probed_finish(&probed);
 	}
 	ok(known >= 2 && wrong == 0, "with rare probes, the share is unknown or within the error");
@@ -202,7 +200,7 @@ static void
 know_nothing(void)
 {
 	Probed		probed;
-	PbpServedShare share;
+	PbpFigure	share;
 
 	probed_start(&probed, ACCOUNTS, os_pages(POOL));
 	ok(!pbp_served_share(&probed.served, 0, &share), "before anything was loaded, nothing is known");
@@ -270,31 +268,29 @@ correct_by_probes(double factor)
 	PbpAdviceStorageRow larger_row;
 	double		least = 2;
 	double		most = 0;
-	char		what[120];
 
 	probed_start(&probed, ACCOUNTS, os_cache);
 	pbp_advice_init_storage(probed.scene.run.advice[0], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 	pbp_advice_set_os_cache(probed.scene.run.advice[0], os_pages(POOL));
 	for (int i = 0; i < 2 * SETTLING; i++)
 	{
-		PbpServedShare share;
+		PbpFigure	share;
 
 		probed_run(&probed, 1);
 		if (!pbp_served_share(&probed.served, 0, &share))
-			share = (PbpServedShare) {NAN, NAN};
-		pbp_advice_calibrate(probed.scene.run.advice[0], share.share, share.error);
+			share = (PbpFigure) {NAN, NAN};
+		pbp_advice_calibrate(probed.scene.run.advice[0], share.value, share.error);
 		pbp_advice_storage_totals(probed.scene.run.advice[0], &totals);
 		least = fmin(least, totals.correction);
 		most = fmax(most, totals.correction);
 	}
-	pbp_advice_storage_row(probed.scene.run.advice[0], TODAY, PBP_ADVICE_FIXED, &row);
-	pbp_advice_storage_row(probed.scene.run.advice[0], TODAY + 2, PBP_ADVICE_FIXED, &larger_row);
+	row = storage_row_of(probed.scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+	larger_row = storage_row_of(probed.scene.run.advice[0], TODAY + 2, PBP_ADVICE_FIXED);
 	printf("# %.2f times the page cache: corrected by %.3f (%.3f to %.3f), self error %+.4f (+- %.4f)\n"
 		   "# today %.4f +- %.4f, true %.4f; at 1.5 times %.4f +- %.4f, true %.4f\n",
 		   factor, totals.correction, least, most, totals.self_error, totals.measuring_error,
 		   row.storage_ratio, row.uncertainty, truth, larger_row.storage_ratio, larger_row.uncertainty, truth_larger);
-	snprintf(what, sizeof(what), "a page cache that is said to have %.2f times its size is corrected", factor);
-	ok(fabs(factor * totals.correction - 1) < 0.12, what);
+	okf(fabs(factor * totals.correction - 1) < 0.12, "a page cache that is said to have %.2f times its size is corrected", factor);
 	ok(least > fmin(1, 1 / factor) - 0.12 && most < fmax(1, 1 / factor) + 0.12, "without overshooting");
 	ok(fabs(totals.self_error) <= 1.1 * totals.measuring_error, "and then today differs by no more than the error of the probes");
 	ok(fabs(row.storage_ratio - truth) <= row.uncertainty && fabs(larger_row.storage_ratio - truth_larger) <= larger_row.uncertainty,
@@ -312,6 +308,5 @@ main(void)
 	make_room();
 	correct_by_probes(1.25);
 	correct_by_probes(0.8);
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -373,14 +373,10 @@ keep_by_waiting(void)
 	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "or not by enough");
 }
 
-/* A figure with errors: of the sample, which remain, and of each hour. */
-static double
-normal(Random *random)
-{
-	return sqrt(-2 * log(1 - next_share(random))) * cos(2 * acos(-1) * next_share(random));
-}
-
-/* Pairs of askings an hour apart: how many differ, point in opposite directions, or miss a size that is better by a tenth. */
+/*
+ * Pairs of askings an hour apart: how many differ, point in opposite directions, or miss a size that is better by a
+ * tenth.  Figures have errors of the sample, which remain, and of each hour.
+ */
 static void
 stay_stable(void)
 {
@@ -475,9 +471,8 @@ report_progress(void)
 		bench_run(&bench, 0.1, true);
 		for (int j = TODAY + 1; j < SIZES; j++)
 		{
-			PbpAdviceRow row;
+			PbpAdviceRow row = row_of(bench.run.advice[0], j);
 
-			pbp_advice_row(bench.run.advice[0], j, &row);
 			grows = grows && row.learned_share >= last[j];
 			in_order = in_order && (row.learned_share < 1) == (row.reason != PBP_ADVICE_KNOWN) &&
 				(j == TODAY + 1 || row.learned_share <= last[j - 1] + 0.05);
@@ -508,6 +503,5 @@ main(void)
 	try_at_random();
 	find_knees();
 	report_progress();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -13,15 +13,6 @@
 #define POOL	(MEMORY / 4)
 #define UNSEEN	0.2				/* of the reads that looks see */
 
-static PbpAdviceStorageRow
-row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory)
-{
-	PbpAdviceStorageRow row;
-
-	pbp_advice_storage_row(advice, i, memory, &row);
-	return row;
-}
-
 static int
 count_storage(const PbpAdvice *advice, PbpAdviceMemory memory, PbpStorageReason reason)
 {
@@ -29,7 +20,7 @@ count_storage(const PbpAdvice *advice, PbpAdviceMemory memory, PbpStorageReason 
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceStorageRow row = row_of(advice, i, memory);
+		PbpAdviceStorageRow row = storage_row_of(advice, i, memory);
 
 		found += row.reason == reason && isnan(row.storage_ratio) == (reason != PBP_STORAGE_KNOWN);
 	}
@@ -51,24 +42,24 @@ learn_and_forget(void)
 	   "without the size of the page cache nothing is known, with the reason");
 	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
 	scene_run(&scene, 1.5);
-	ok(row_of(advice, TODAY, PBP_ADVICE_FIXED).reason == PBP_STORAGE_LEARNING, "a page cache is learned while its simulation fills");
-	before = row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share;
+	ok(storage_row_of(advice, TODAY, PBP_ADVICE_FIXED).reason == PBP_STORAGE_LEARNING, "a page cache is learned while its simulation fills");
+	before = storage_row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share;
 	scene_run(&scene, 1);
-	printf("# learned %.2f, then %.2f\n", before, row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share);
-	ok(before > 0.2 && row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share > before + 0.1, "and shows its progress");
+	printf("# learned %.2f, then %.2f\n", before, storage_row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share);
+	ok(before > 0.2 && storage_row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share > before + 0.1, "and shows its progress");
 	scene_run(&scene, 12);
 	/* 4 times is more than all memory; it leaves nothing */
 	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1 &&
-	   row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).reason == PBP_STORAGE_NO_ROOM,
+	   storage_row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).reason == PBP_STORAGE_NO_ROOM,
 	   "later all sizes are known that leave something to the page cache, and why the others are not");
-	ok(llabs(row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).os_cache_pages - os_pages(4 * POOL)) <= 1,
+	ok(llabs(storage_row_of(advice, PBP_ADVICE_FACTORS - 1, PBP_ADVICE_FIXED).os_cache_pages - os_pages(4 * POOL)) <= 1,
 	   "their page cache would have less than no page");
 
 	pbp_advice_gap(scene.run.advice[0]);
 	scene_run(&scene, 1);
 	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == 0, "after a gap, nothing is known");
-	printf("# learned %.2f\n", row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share);
-	ok(row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share < 0.5, "and less than half learned");
+	printf("# learned %.2f\n", storage_row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share);
+	ok(storage_row_of(advice, TODAY, PBP_ADVICE_FIXED).learned_share < 0.5, "and less than half learned");
 	scene_run(&scene, 20);
 	ok(count_storage(advice, PBP_ADVICE_FIXED, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1, "and later all again");
 	pbp_advice_set_os_cache(scene.run.advice[0], -1);
@@ -105,11 +96,11 @@ answer_early(void)
 		scene_run(&scene, 0.5);
 		for (int i = 1; i < TODAY + 3; i++)
 		{
-			row = row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
+			row = storage_row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
 			nknown += row.reason == PBP_STORAGE_KNOWN;
 			ncovered += fabs(row.storage_ratio - truth[i]) <= row.uncertainty;
 		}
-		row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		row = storage_row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
 		if (first == 0 && row.reason == PBP_STORAGE_KNOWN)
 			first = row.uncertainty;
 	}
@@ -132,11 +123,10 @@ compare_rows(void)
 	scene_run(&scene, 30);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceStorageRow fixed = row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
-		PbpAdviceStorageRow added = row_of(scene.run.advice[0], i, PBP_ADVICE_ADDED);
-		PbpAdviceRow misses;
+		PbpAdviceStorageRow fixed = storage_row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
+		PbpAdviceStorageRow added = storage_row_of(scene.run.advice[0], i, PBP_ADVICE_ADDED);
+		PbpAdviceRow misses = row_of(scene.run.advice[0], i);
 
-		pbp_advice_row(scene.run.advice[0], i, &misses);
 		wrong[0] += added.os_cache_pages < fixed.os_cache_pages;
 		wrong[1] += added.reason != PBP_STORAGE_KNOWN || added.storage_ratio > misses.miss_ratio;
 		wrong[2] += i > TODAY ? added.os_cache_pages != os_pages(POOL) :
@@ -166,11 +156,9 @@ leave_misses_alone(void)
 	scene_run(&without, 15);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		PbpAdviceRow one;
-		PbpAdviceRow other;
+		PbpAdviceRow one = row_of(with.run.advice[0], i);
+		PbpAdviceRow other = row_of(without.run.advice[0], i);
 
-		pbp_advice_row(with.run.advice[0], i, &one);
-		pbp_advice_row(without.run.advice[0], i, &other);
 		different += memcmp(&one.miss_ratio, &other.miss_ratio, sizeof(double)) != 0 ||
 			memcmp(&one.uncertainty, &other.uncertainty, sizeof(double)) != 0 || one.reason != other.reason;
 	}
@@ -187,7 +175,6 @@ change_limits(void)
 {
 	static const double shares[] = {0.5, 1, 0};
 	Scene		scene;
-	PbpAdviceRow misses;
 
 	scene_start(&scene, ACCOUNTS, POOL, os_pages(POOL), STORAGE_BYTES);
 	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
@@ -199,17 +186,17 @@ change_limits(void)
 		double		truth;
 
 		pbp_advice_set_os_cache(scene.run.advice[0], os_cache);
-		row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		row = storage_row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
 		ok(i == 1 ? row.reason == PBP_STORAGE_LEARNING : row.reason == PBP_STORAGE_KNOWN && row.os_cache_pages == os_cache,
 		   i == 1 ? "a larger page cache must be learned" : "a smaller one is known");
 		scene_run(&scene, 40);
-		row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+		row = storage_row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
 		truth = true_storage_ratio(ACCOUNTS, POOL, os_cache);
 		printf("# page cache of %d pages: %.4f, true %.4f\n", os_cache, row.storage_ratio, truth);
 		ok(fabs(row.storage_ratio - truth) < 0.005, "and then storage reads are those of the new size");
 	}
-	pbp_advice_row(scene.run.advice[0], TODAY, &misses);
-	ok(row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED).storage_ratio == misses.miss_ratio, "without a page cache, each miss waits");
+	ok(storage_row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED).storage_ratio == row_of(scene.run.advice[0], TODAY).miss_ratio,
+	   "without a page cache, each miss waits");
 	scene_finish(&scene);
 }
 
@@ -233,7 +220,6 @@ correct_size(double factor)
 	double		truth = true_storage_ratio(ACCOUNTS, 3 * POOL / 2, os_pages(3 * POOL / 2));
 	double		errors[2];
 	PbpAdviceStorageTotals totals;
-	char		what[120];
 
 	for (int corrected = 0; corrected < 2; corrected++)
 	{
@@ -241,14 +227,14 @@ correct_size(double factor)
 
 		start(&run, 1, POOL * 20, 1.0 / 10);
 		learn_storage(&run, ACCOUNTS, os_pages(POOL), factor, corrected ? calibrate : NULL);
-		errors[corrected] = fabs(row_of(run.advice[0], TODAY + 2, PBP_ADVICE_FIXED).storage_ratio - truth);
+		errors[corrected] = fabs(storage_row_of(run.advice[0], TODAY + 2, PBP_ADVICE_FIXED).storage_ratio - truth);
 		pbp_advice_storage_totals(run.advice[0], &totals);
 		finish(&run);
 	}
 	printf("# size off by %.2f: corrected by %.3f, self error %+.4f; error at 1.5 times %.4f, uncorrected %.4f\n",
 		   factor, totals.correction, totals.self_error, errors[1], errors[0]);
-	snprintf(what, sizeof(what), "a page cache given as %.2f times its size is corrected by the misses that it serves", factor);
-	ok(fabs(factor * totals.correction - 1) < 0.1, what);
+	okf(fabs(factor * totals.correction - 1) < 0.1,
+		"a page cache given as %.2f times its size is corrected by the misses that it serves", factor);
 	ok(fabs(totals.self_error) < 0.003, "and then today's storage reads are reproduced");
 	ok(errors[1] < 0.006 && errors[1] < errors[0] / 2, "and those at 1.5 times the size predicted");
 }
@@ -274,14 +260,12 @@ unseen_reads(void)
 	{
 		Run			run = {.nbuffers = POOL,.looks_per_pass = 8,.rings_together = together};
 		PbpAdviceStorageRow row;
-		PbpAdviceRow misses;
 
 		start(&run, 1, POOL * 20, 1.0 / 10);
 		learn_storage(&run, ACCOUNTS, os_pages(POOL), 1, add_unseen_reads);
-		row = row_of(run.advice[0], TODAY, PBP_ADVICE_FIXED);
-		pbp_advice_row(run.advice[0], TODAY, &misses);
+		row = storage_row_of(run.advice[0], TODAY, PBP_ADVICE_FIXED);
 		uncertainty[together] = row.uncertainty;
-		unseen *= together ? misses.miss_ratio / 2 : 1;
+		unseen *= together ? row_of(run.advice[0], TODAY).miss_ratio / 2 : 1;
 		printf("# large scans %scounted apart: %.4f +- %.4f\n", together ? "not " : "", row.storage_ratio, row.uncertainty);
 		finish(&run);
 	}
@@ -309,7 +293,7 @@ bound_memory(void)
 	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
 	{
 		int			nbuffers = (int) (pbp_advice_factor(i) * POOL / 4);
-		PbpAdviceStorageRow row = row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
+		PbpAdviceStorageRow row = storage_row_of(scene.run.advice[0], i, PBP_ADVICE_FIXED);
 
 		worst = fmax(worst, row.reason == PBP_STORAGE_KNOWN ?
 					 fabs(row.storage_ratio - true_storage_ratio(ZIPF_PAGES, nbuffers, os_pages(nbuffers))) : INFINITY);
@@ -389,7 +373,7 @@ count_worse(const PbpAdvice *advice)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		double		ratio = row_of(advice, i, PBP_ADVICE_FIXED).storage_ratio;
+		double		ratio = storage_row_of(advice, i, PBP_ADVICE_FIXED).storage_ratio;
 
 		worse += ratio > lowest;
 		lowest = fmin(lowest, ratio);
@@ -415,7 +399,7 @@ read_nothing(void)
 		worse += count_worse(scene.run.advice[0]);
 	}
 	ok(worse == 0, "with memory to spare, a larger pool never waits more than a smaller one");
-	row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+	row = storage_row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
 	printf("# all fits: reason %d, %.4f +- %.4f\n", (int) row.reason, row.storage_ratio, row.uncertainty);
 	ok(row.reason == PBP_STORAGE_KNOWN && row.storage_ratio < 0.001, "where the page cache holds all data, hardly any access waits");
 	scene_finish(&scene);
@@ -438,7 +422,7 @@ read_nothing(void)
 		pbp_advice_accesses(scene.run.advice[0], &counts);
 		look_only(&scene.run, 0, &scene.memory.pool);
 	}
-	row = row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
+	row = storage_row_of(scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
 	ok(row.reason == PBP_STORAGE_KNOWN && row.storage_ratio == 0, "new pages do not wait for storage");
 	scene_finish(&scene);
 }
@@ -458,6 +442,5 @@ main(void)
 	little_data();
 	large_server();
 	read_nothing();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -2,6 +2,7 @@
  * tap.c
  *	  The results of a test program, in TAP.
  */
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "tap.h"
@@ -11,6 +12,25 @@ int			tests;
 void
 ok(bool passed, const char *what)
 {
-	printf("%sok %d - %s\n", passed ? "" : "not ", ++tests, what);
+	okf(passed, "%s", what);
+}
+
+void
+okf(bool passed, const char *format,...)
+{
+	va_list		arguments;
+
+	printf("%sok %d - ", passed ? "" : "not ", ++tests);
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	printf("\n");
 	fflush(stdout);
+}
+
+int
+end_of_tests(void)
+{
+	printf("1..%d\n", tests);
+	return 0;
 }

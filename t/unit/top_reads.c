@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "random.h"
 #include "sampler/topreads.h"
 #include "tap.h"
 
@@ -61,13 +61,6 @@ forks(void)
 	   "forks and databases count apart");
 }
 
-static uint32_t
-draw(uint32_t *state)
-{
-	*state = *state * 1664525 + 1013904223;
-	return *state >> 8;
-}
-
 /* Relation n is read about 1 / n times as often as the first, in random order. */
 static void
 many(void)
@@ -76,12 +69,12 @@ many(void)
 	PbpTopRead	top[PBP_TOP_READS];
 	double		exact[MANY + 1] = {0};
 	double		reads = 0;
-	uint32_t	state = 1;
+	Random		random = {1};
 	bool		right = true;
 
 	for (int i = 0; i < 100000; i++)
 	{
-		uint32_t	number = 1 + (uint32_t) (pow(MANY, draw(&state) / 16777216.0) - 1);
+		uint32_t	number = 1 + (uint32_t) (pow(MANY, next_share(&random)) - 1);
 
 		read_of(&counts, number, 1);
 		exact[number]++;
@@ -145,6 +138,5 @@ main(void)
 	many();
 	sums();
 	mixes();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

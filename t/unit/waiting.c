@@ -7,34 +7,14 @@
 #include <stdio.h>
 
 #include "advice/waiting.h"
+#include "figures.h"
+#include "random.h"
 #include "tap.h"
 
 #define DRAWS			1000
 #define PROBES			120
 
-static bool
-near(double one, double other)
-{
-	return fabs(one - other) <= 1e-9 * fmax(1, fabs(other));
-}
-
-static uint64_t state = 1;
-
-/* Between 0 and 1. */
-static double
-draw(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return ((double) (state >> 11) + 0.5) / (double) (UINT64_C(1) << 53);
-}
-
-static double
-normal(void)
-{
-	return sqrt(-2 * log(draw())) * cos(2 * acos(-1) * draw());
-}
+static Random chance = {1};
 
 static PbpAdviceRow
 misses(double ratio, double error, double change_error)
@@ -76,7 +56,7 @@ covered_means(void)
 		PbpFigure	mean;
 
 		for (int j = 0; j < PROBES; j++)
-			times[j] = (int64_t) (-100000 * log(draw()));
+			times[j] = (int64_t) (-100000 * log(next_share(&chance)));
 		mean = pbp_mean_time(times, PROBES);
 		covered += fabs(mean.value - 100000) <= mean.error;
 	}
@@ -224,7 +204,7 @@ probed(double mean)
 	int64_t		times[PROBES];
 
 	for (int i = 0; i < PROBES; i++)
-		times[i] = (int64_t) (-mean * log(draw()));
+		times[i] = (int64_t) (-mean * log(next_share(&chance)));
 	return pbp_mean_time(times, PROBES);
 }
 
@@ -232,7 +212,7 @@ probed(double mean)
 static double
 drawn(double ratio, double error)
 {
-	return fmax(0, ratio + error / 1.96 * normal());
+	return fmax(0, ratio + error / 1.96 * normal(&chance));
 }
 
 /*
@@ -247,7 +227,7 @@ covered_waiting(bool measured, double scatter, const char *what)
 
 	for (int i = 0; i < DRAWS; i++)
 	{
-		double		factor = exp(scatter * normal());
+		double		factor = exp(scatter * normal(&chance));
 		double		true_today = factor * (0.08 * 2000 + 0.02 * 150000);
 		double		true_other = factor * (0.045 * 2000 + 0.015 * 150000);
 		PbpAdviceRow today = misses(0.1, 0, 0);
@@ -318,6 +298,5 @@ main(void)
 	covered_waiting(false, 0.22, "also if sessions wait longer or shorter than probes");
 	covered_waiting(true, 0, "with measured times: likewise");
 	covered_waiting(true, 1, "also if sessions wait much longer or shorter than probes");
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }

@@ -5,8 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "advice/workingset.h"
 #include "advice_model.h"
@@ -93,12 +91,10 @@ static void
 known_windows(const char *what, int nknown)
 {
 	int			known = 0;
-	char		text[100];
 
 	for (int i = 0; i < PBP_WINDOWS; i++)
 		known += set.windows[i].known;
-	snprintf(text, sizeof(text), "%s: %d windows are known (%d)", what, nknown, known);
-	ok(known == nknown, text);
+	okf(known == nknown, "%s: %d windows are known (%d)", what, nknown, known);
 }
 
 /* The windows are right, within tolerance times their errors. */
@@ -110,14 +106,13 @@ compare(const char *what, double tolerance)
 	{
 		const PbpWindow *window = &set.windows[i];
 		int			truth = true_pages(i, -1);
-		char		text[120];
 
 		if (!window->known)
 			continue;
 		printf("# %s, %d s: true %d, estimate %.0f +- %.0f from %u after %d halvings\n", what, pbp_window_seconds(i), truth,
 			   window->pages, window->error, window->nsampled, window->halvings);
-		snprintf(text, sizeof(text), "%s: pages of %d s are right within %g errors", what, pbp_window_seconds(i), tolerance);
-		ok(fabs(window->pages - truth) <= tolerance * window->error, text);
+		okf(fabs(window->pages - truth) <= tolerance * window->error,
+			"%s: pages of %d s are right within %g errors", what, pbp_window_seconds(i), tolerance);
 	}
 }
 
@@ -284,6 +279,5 @@ main(void)
 	leave_gaps();
 	empty_last_slot();
 	wrap_epochs();
-	printf("1..%d\n", tests);
-	return 0;
+	return end_of_tests();
 }
