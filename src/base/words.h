@@ -15,6 +15,7 @@ extern char *pretty_size(int64 buffers);
 extern char *pretty_number(double value);
 extern char *pretty_percent(double share);
 extern char *pretty_duration(double seconds);
+extern char *pretty_hours(double seen_seconds, double wanted_seconds);
 
 #pragma GCC visibility pop
 
