@@ -10,6 +10,7 @@ use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
+use StateFile;
 use Test::More;
 
 my $node = sampler_node('main');
@@ -34,18 +35,6 @@ sub write_file
 	return;
 }
 
-# CRC-32C, as the server computes it.
-my @table = map { my $crc = $_; $crc = $crc & 1 ? $crc >> 1 ^ 0x82F63B78 : $crc >> 1 for 1 .. 8; $crc } 0 .. 255;
-
-sub with_checksum
-{
-	my ($bytes) = @_;
-	my $crc = 0xFFFFFFFF;
-
-	$crc = $table[ ($crc ^ $_) & 0xFF ] ^ $crc >> 8 for unpack 'C*', $bytes;
-	return $bytes . pack 'L', $crc ^ 0xFFFFFFFF;
-}
-
 # What the log says about the file, in a server that starts, answers and stops.
 sub messages
 {
@@ -55,8 +44,8 @@ sub messages
 	start_with_faults($node);
 	await_samples($node, 1);
 	is( ask($node, q{SELECT (SELECT count(*) FROM pgbufprobe_advice()) >= 11, (SELECT count(*) FROM pgbufprobe_advice_relations()) > 0,
-			(SELECT count(*) FROM pgbufprobe_working_set()), (SELECT count(*) FROM pgbufprobe_checkup()), (SELECT count(*) >= 0 FROM pgbufprobe_predictions())}),
-		't|t|4|9|t', "$what: all functions answer");
+			(SELECT count(*) FROM pgbufprobe_working_set()), (SELECT count(*) FROM pgbufprobe_checkup()), (SELECT count(*) FROM pgbufprobe_predictions())}),
+		't|t|4|9|0', "$what: all functions answer");
 	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_hours() WHERE seconds > extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"),
 		$expects_history ? 't' : 'f', "$what: the hour " . ($expects_history ? 'goes on' : 'begins again'));
 	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_history() WHERE taken_at < pg_postmaster_start_time()"), $expects_history ? 't' : 'f',
@@ -71,7 +60,6 @@ is(messages('the file of a stop', 1), '', 'it is used without a message');
 # ---------------------------------------------------------------------------
 # Wrong values, with the right checksum
 
-my $stamp_bytes = 48;
 my $minus = pack 'q', -1;
 my $zero = pack 'q', 0;
 my $huge = pack 'q', 1 << 62;
@@ -79,10 +67,10 @@ my $minus_one = pack 'd', -1;
 my $infinity = pack 'd', 9**9**9;
 my $nan = pack 'd', -sin(9**9**9);
 
-# By their position among the values. Hours, and then samples of the history, come last.
-my ($nhours, $nsamples) = unpack 'q2', substr $good, $stamp_bytes + 8, 16;
-my $hours = 4362;
-my $fine = $hours + 118 * $nhours;
+# By their position among the values.
+my ($nhours, $nsamples) = unpack 'q2', substr $good, value_at(1), 16;
+my $hours = $state_hours;
+my $fine = $hours + $hour_values * $nhours;
 cmp_ok($nhours, '>', 0, 'the file has hours');
 cmp_ok($nsamples, '>', 2, 'and samples');
 my @wrong = (
@@ -118,8 +106,12 @@ my @wrong = (
 	[ 'nbuffers', $hours + 1, $zero ],
 	[ 'seconds', $hours + 2, $nan ],
 	[ 'sizes.misses', $hours + 9, $minus_one ],
-	[ 'sizes.waiting_change', $hours + 16, $infinity ],
-	[ 'sizes.waiting_change_error', $hours + 117, $nan ],
+	[ 'sizes.waiting.change', $hours + 17, $infinity ],
+	[ 'sizes.waiting.change_error', $hours + 128, $nan ],
+	[ 'memory', $hours + 129, $minus_one ],
+	[ 'split_sizes', $hours + 131, pack 'q', 11 ],
+	[ 'splits.accesses', $hours + 161, $nan ],
+	[ 'splits.change_error', $hours + 370, $infinity ],
 	[ 'taken_at', $fine, $minus ],
 	[ 'histogram.nread', $fine + 3, $zero ],
 	[ 'histogram.usage.buffers', $fine + 7, $minus ],
@@ -132,7 +124,7 @@ for my $wrong (@wrong)
 	my $bytes = substr $good, 0, -4;
 	my $what = "an impossible $field";
 
-	substr $bytes, $stamp_bytes + 8 * $position, 8, $value;
+	substr $bytes, value_at($position), 8, $value;
 	write_file($file, with_checksum($bytes));
 	is(messages($what), qq(ignoring file "$its_name", because the value of "$field" is impossible), "$what: the log says so");
 }

@@ -7,12 +7,24 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
+use StateFile;
 use Test::More;
 
-my $node;
+my $meminfo = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
+
+# With so many free kB.
+sub set_memory
 {
-	local $ENV{LITTLE_MEMORY} = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
-	append_to_file($ENV{LITTLE_MEMORY}, "MemTotal: 300000 kB\nMemFree: 90000 kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+	my ($free) = @_;
+	append_to_file("$meminfo.new", "MemTotal: 300000 kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+	rename "$meminfo.new", $meminfo or die $!;
+	return;
+}
+
+my $node;
+set_memory(90000);
+{
+	local $ENV{LITTLE_MEMORY} = $meminfo;
 	$node = sampler_node('main', "track_io_timing = on\nmax_connections = 10\nmax_worker_processes = 2\nmax_wal_senders = 2\nwork_mem = 64kB\nmaintenance_work_mem = 1MB\n", 'little_memory');
 }
 
@@ -116,6 +128,56 @@ becomes_true($node, q{count(*) > 0 AND bool_and(v.needed_bytes = m.memory_bytes 
 my $answer = q{FROM pgbufprobe_checkup() WHERE key = 'memory'};
 like(ask($node, "SELECT verdict, (action IS NULL) = (verdict IN ('fine', 'unknown')), (value IS NULL) = (verdict = 'unknown'), answer $answer"),
 	qr/^(fine|look)\|t\|t\|(Keep today's memory: |No split of today's memory helps as much as more of it: |Less would do: with a machine of )/, 'the checkup answers from the same figures');
+unlike(ask($node, "SELECT answer $answer"), qr/Seen:/, '... which are of the load now');
+like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the load now/, '... as the note of today says');
+
+# ---------------------------------------------------------------------------
+# The hours of the verdict: those of before a restart, as if each had been seen for two hours, with a thousand times the load
+
+$node->stop;
+my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my $bytes = substr slurp_file($file), 0, -4;
+my $nhours = unpack 'q', substr $bytes, value_at(1), 8;
+my ($accesses, $storage_reads, $known) = (0, 0, 0);
+for my $hour (map { $state_hours + $hour_values * $_ } 0 .. $nhours - 1)
+{
+	my @values = unpack 'd*', substr $bytes, value_at($hour), 8 * $hour_values;
+	# What was learned last was not known from the beginning.
+	my @split_accesses = sort { $a <=> $b } @values[ map { 161 + 7 * $_ } 0 .. 29 ];
+
+	$values[3] = $split_accesses[-1];
+	$known = grep { $_ > 0.8 * $values[3] } @split_accesses;
+	$accesses += $values[67];
+	$storage_reads += $values[68];
+	$values[$_] *= 1000 for 3 .. 7, 8 .. 128, 161 .. 370;
+	$values[2] = $values[130] = 7200;
+	substr $bytes, value_at($hour + $_), 8, pack 'd', $values[$_] for 2 .. 130, 161 .. 370;
+}
+cmp_ok($known, '>', 1, 'the hour has splits of other totals');
+unlink $file or die $!;
+append_to_file($file, with_checksum($bytes));
+chmod 0600, $file or die $!;
+{
+	local $ENV{LITTLE_MEMORY} = $meminfo;
+	start_with($node, 'little_memory');
+}
+# Until it has been used, shared memory counts as taken from what seems to be free.
+ask($node, 'CALL load(1)');
+becomes_true($node, "count(*) > 0 FROM pgbufprobe_memory() WHERE mark ~ 'today' AND note ~ 'seen: [24]\\S* of the last 2[45] hours'", 'after a restart, the answer is that of the hours, and says so');
+is(ask($node, 'SELECT count(estd_storage_ratio) FROM pgbufprobe_advice() WHERE size_factor = 1'), '0', '... although nothing is known of the load now');
+ask($node, q{DROP TABLE answer; CREATE TABLE answer AS SELECT * FROM pgbufprobe_memory()});
+is(ask($node, q{SELECT count(*) > 1, bool_and(estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high AND estd_storage_ratio BETWEEN storage_ratio_low AND storage_ratio_high)
+	FROM answer WHERE estd_read_ms_per_second IS NOT NULL}), 't|t', '... with intervals, and other totals');
+is(ask($node, sprintf(q{SELECT abs(estd_storage_ratio - %s) <= 0.01 * estd_storage_ratio FROM answer WHERE mark ~ 'today'}, $storage_reads / $accesses)), 't',
+	'... and the storage reads of the hours');
+is(ask($node, q{SELECT a.estd_read_ms_per_second BETWEEN 0.99 * v.waiting AND 1.01 * v.waiting FROM answer AS a,
+	(SELECT read_ms_per_second AS waiting FROM pgbufprobe_verdict() WHERE basis = 'waiting in hours') AS v WHERE a.mark ~ 'today'}), 't', '... and the waiting of the verdict');
+like(ask($node, "SELECT answer $answer"), qr/\. Seen: [24]\S* of the last 2[45] hours\.$/, '... as the checkup says');
+set_memory(190000);
+becomes_true($node, q{count(*) = 1 AND count(estd_storage_ratio) = 0 FROM pgbufprobe_memory()}, 'with other memory, these hours do not count');
+set_memory(90000);
+becomes_true($node, "count(*) > 1 FROM pgbufprobe_memory() WHERE note IS NULL OR note !~ 'is unknown'", 'with that of before, they do');
+
 set($node, os_cache => 'off');
 becomes_true($node, q{count(*) = 1 AND min(note) = 'pgbufprobe.os_cache is off' FROM pgbufprobe_memory('today')}, 'without the page cache, nothing is known');
 is(ask($node, "SELECT verdict, answer $answer"), 'unknown|Unknown: pgbufprobe.os_cache is off.', '... as the checkup says');

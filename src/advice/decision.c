@@ -57,9 +57,6 @@ static const Threshold miss_threshold = {0.2, 0.01};
 /* Share of the error that must be saved for an earlier advice to remain. */
 #define ENOUGH_CERTAINTY	0.75
 
-/* Of the accesses of all hours, those in which a size must have been known. */
-#define KNOWN_HOURS			0.8
-
 /* Share of the wanted hours that must have been seen. */
 #define SEEN_HOURS			0.9
 
@@ -73,20 +70,10 @@ choice_of_ratio(double ratio, double error, double today, double change_error)
 	return (PbpChoice) {ratio, error, ratio - today, change_error};
 }
 
-/* In a second of all hours, as if the size had always been known. */
 static PbpChoice
-choice_of_hours(const PbpHoursSum *sum, int i)
+choice_of_waiting(PbpWaiting waiting)
 {
-	const PbpSizeSum *size = &sum->sizes[i];
-	double		scale = sum->accesses / size->waiting_accesses / sum->seconds;
-
-	if (pbp_known_waiting(sum, i) < KNOWN_HOURS)
-		return (PbpChoice) {NAN, NAN, NAN, NAN};
-	return (PbpChoice)
-	{
-		size->waiting_ms * scale, size->waiting_error * scale, size->waiting_change * scale,
-		size->waiting_change_error * scale
-	};
+	return (PbpChoice) {waiting.ms, waiting.error, waiting.change, waiting.change_error};
 }
 
 static PbpChoice
@@ -97,9 +84,9 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 	switch (basis)
 	{
 		case PBP_BY_HOURS:
-			return choice_of_hours(input->hours, i);
+			return choice_of_waiting(pbp_waiting_of_sum(input->hours, &input->hours->sizes[i].waiting));
 		case PBP_BY_WAITING:
-			return (PbpChoice) {input->waiting[i].ms, input->waiting[i].error, input->waiting[i].change, input->waiting[i].change_error};
+			return choice_of_waiting(input->waiting[i]);
 		case PBP_BY_STORAGE:
 			return choice_of_ratio(input->storage[i].storage_ratio, input->storage[i].uncertainty,
 								   input->storage[PBP_ADVICE_BASELINE].storage_ratio, input->storage[i].change_error);
@@ -125,7 +112,7 @@ static PbpDecisionBasis
 basis_of(const PbpDecisionInput *input)
 {
 	if (input->hours != NULL && input->hours->seconds >= SECONDS_PER_HOUR &&
-		pbp_known_waiting(input->hours, PBP_ADVICE_BASELINE) >= KNOWN_HOURS)
+		!isnan(pbp_waiting_of_sum(input->hours, &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).ms))
 		return PBP_BY_HOURS;
 	if (input->waiting != NULL && !isnan(input->waiting[PBP_ADVICE_BASELINE].ms))
 		return PBP_BY_WAITING;

@@ -15,9 +15,14 @@
 /* Of the accesses of an hour, those in which a size must have been known. */
 #define ENOUGH_KNOWN		0.5
 
-#define FIGURES				(sizeof(PbpHourSize) / sizeof(float))
+/* The same of the accesses of all hours. */
+#define KNOWN_HOURS			0.8
 
-_Static_assert(sizeof(PbpSizeSum) == FIGURES * sizeof(double), "a sum has the figures of an hour");
+/* A share of memory that makes no other total of it: factors of totals differ by more than twice as much. */
+#define SAME_MEMORY			0.1
+
+_Static_assert(sizeof(PbpSizeSum) == 2 * sizeof(PbpHourSize), "a sum has the figures of an hour");
+_Static_assert(sizeof(PbpWaitingSum) == 2 * sizeof(PbpHourWaiting), "a sum has the figures of an hour");
 
 /* ---- counting ---- */
 
@@ -36,20 +41,76 @@ add_misses(PbpHourSize *size, const PbpHourShare *share, int i)
 }
 
 static void
-add_waiting(PbpHourSize *size, const PbpHourShare *share, int i)
+add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size, const PbpAdviceStorageRow *storage)
 {
 	PbpWaitingInput input = {share->accesses, share->times, &share->misses[PBP_ADVICE_BASELINE], &share->storage[PBP_ADVICE_BASELINE]};
-	PbpWaiting	waiting = pbp_waiting(&input, &share->misses[i], &share->storage[i]);
+	PbpWaiting	waiting = pbp_waiting(&input, &share->misses[size], storage);
 
 	/* a sum with an unknown figure is unknown */
-	if (isnan(waiting.error + waiting.change_error + waiting.ms + waiting.change))
+	if (isnan(waiting.error + waiting.change_error + waiting.ms + waiting.change + storage->uncertainty))
 		return;
-	size->waiting_accesses += (float) share->accesses;
-	size->storage_reads += (float) (share->accesses * share->storage[i].storage_ratio);
-	size->waiting_ms += (float) waiting.ms;
-	size->waiting_error += (float) waiting.error;
-	size->waiting_change += (float) waiting.change;
-	size->waiting_change_error += (float) waiting.change_error;
+	sum->accesses += (float) share->accesses;
+	sum->storage_reads += (float) (share->accesses * storage->storage_ratio);
+	sum->storage_error += (float) (share->accesses * storage->uncertainty);
+	sum->ms += (float) waiting.ms;
+	sum->error += (float) waiting.error;
+	sum->change += (float) waiting.change;
+	sum->change_error += (float) waiting.change_error;
+}
+
+bool
+pbp_is_of_memory(const PbpHour *hour, double memory)
+{
+	return hour->memory > 0 && fabs(memory / hour->memory - 1) <= SAME_MEMORY;
+}
+
+static void
+forget_splits(PbpHour *hour)
+{
+	hour->memory = hour->memory_seconds = 0;
+	memset(hour->split_sizes, 0, sizeof(hour->split_sizes));
+	memset(hour->splits, 0, sizeof(hour->splits));
+}
+
+/*
+ * Returns false if the hour is about another total of memory.  It keeps that until
+ * this one has lasted for longer.
+ */
+static bool
+follow_memory(PbpHour *hour, double memory, double seconds)
+{
+	if (pbp_is_of_memory(hour, memory))
+	{
+		hour->memory_seconds += seconds;
+		return true;
+	}
+	hour->memory_seconds -= seconds;
+	if (hour->memory_seconds >= 0)
+		return false;
+	forget_splits(hour);
+	hour->memory = memory;
+	hour->memory_seconds = seconds;
+	return true;
+}
+
+/* What is known of a split with another pool is forgotten. */
+static void
+add_splits(PbpHour *hour, const PbpHourShare *share)
+{
+	if (!follow_memory(hour, share->memory, share->seconds))
+		return;
+	for (int i = 0; i < PBP_TOTALS; i++)
+		for (int kind = 0; kind < PBP_SPLITS && i != PBP_TOTAL_TODAY; kind++)
+		{
+			const PbpAdviceSplit *split = &share->splits[i][kind];
+			int			k = pbp_other_split(i, kind);
+
+			if (hour->split_sizes[k] != split->size)
+				hour->splits[k] = (PbpHourWaiting) {0};
+			hour->split_sizes[k] = (uint8_t) split->size;
+			if (split->fits)
+				add_waiting(&hour->splits[k], share, split->size, &split->storage);
+		}
 }
 
 void
@@ -68,8 +129,10 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 	{
 		add_misses(&hour->sizes[i], share, i);
 		if (share->storage != NULL && share->fits[i])
-			add_waiting(&hour->sizes[i], share, i);
+			add_waiting(&hour->sizes[i].waiting, share, i, &share->storage[i]);
 	}
+	if (share->storage != NULL && share->splits != NULL)
+		add_splits(hour, share);
 }
 
 /* ---- other sizes ---- */
@@ -137,34 +200,35 @@ move_misses(const PbpHour *hour, double today, double factor, PbpHourSize *size)
 }
 
 static void
-move_waiting(const PbpHour *hour, double today, double factor, PbpHourSize *size)
+move_waiting(const PbpHour *hour, double today, double factor, PbpHourWaiting *moved)
 {
 	PbpCurvePoint points[PBP_ADVICE_FACTORS];
-	double		accesses = fmin(accesses_at(hour, FIGURE(waiting_accesses), today),
-								accesses_at(hour, FIGURE(waiting_accesses), factor));
+	double		accesses = fmin(accesses_at(hour, FIGURE(waiting.accesses), today),
+								accesses_at(hour, FIGURE(waiting.accesses), factor));
 	PbpCurvePoint waiting;
 	PbpCurvePoint change;
-	double		storage;
+	PbpCurvePoint storage;
 
-	curve_of(hour, FIGURE(waiting_accesses), FIGURE(storage_reads), FIGURE(waiting_error), points);
-	storage = pbp_curve_at(points, factor).value;
-	curve_of(hour, FIGURE(waiting_accesses), FIGURE(waiting_ms), FIGURE(waiting_error), points);
+	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.storage_reads), FIGURE(waiting.storage_error), points);
+	storage = pbp_curve_at(points, factor);
+	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.ms), FIGURE(waiting.error), points);
 	waiting = pbp_curve_at(points, factor);
-	curve_of(hour, FIGURE(waiting_accesses), FIGURE(waiting_change), FIGURE(waiting_change_error), points);
+	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.change), FIGURE(waiting.change_error), points);
 	change = change_between(points, today, factor);
 	if (isnan(waiting.value + change.value))
 		return;
-	size->waiting_accesses = (float) accesses;
-	size->storage_reads = (float) (accesses * storage);
-	size->waiting_ms = (float) (accesses * waiting.value);
-	size->waiting_error = (float) (accesses * waiting.error);
-	size->waiting_change = (float) (accesses * change.value);
-	size->waiting_change_error = (float) (accesses * change.error);
+	moved->accesses = (float) accesses;
+	moved->storage_reads = (float) (accesses * storage.value);
+	moved->storage_error = (float) (accesses * storage.error);
+	moved->ms = (float) (accesses * waiting.value);
+	moved->error = (float) (accesses * waiting.error);
+	moved->change = (float) (accesses * change.value);
+	moved->change_error = (float) (accesses * change.error);
 }
 
 /*
  * Where the other size lies outside of those that were estimated, nothing is
- * known of any.
+ * known of any.  Of other totals of memory, nothing is interpolated.
  */
 void
 pbp_move_hour(PbpHour *hour, int64_t nbuffers)
@@ -179,13 +243,21 @@ pbp_move_hour(PbpHour *hour, int64_t nbuffers)
 		double		factor = i == PBP_ADVICE_BASELINE ? today : pbp_advice_factor(i) * today;
 
 		move_misses(hour, today, factor, &sizes[i]);
-		move_waiting(hour, today, factor, &sizes[i]);
+		move_waiting(hour, today, factor, &sizes[i].waiting);
 	}
+	forget_splits(hour);
 	memcpy(hour->sizes, sizes, sizeof(sizes));
 	hour->nbuffers = nbuffers;
 }
 
 /* ---- sums ---- */
+
+static void
+add_figures(void *sum, const void *figures, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / sizeof(float); i++)
+		((double *) sum)[i] += ((const float *) figures)[i];
+}
 
 void
 pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour)
@@ -197,32 +269,36 @@ pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour)
 	sum->active_ms += hour->active_ms;
 	sum->read_ms += hour->read_ms;
 	sum->read_ms_seconds += hour->read_ms_seconds;
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		const float *figures = (const float *) &hour->sizes[i];
-		double	   *sums = (double *) &sum->sizes[i];
-
-		for (size_t j = 0; j < FIGURES; j++)
-			sums[j] += figures[j];
-	}
+	add_figures(sum->sizes, hour->sizes, sizeof(hour->sizes));
 }
 
-double
-pbp_known_misses(const PbpHoursSum *sum, int size)
+void
+pbp_sum_splits(PbpHoursSum *sum, const PbpHour *hour, const PbpAdviceSplit (*splits)[PBP_SPLITS])
 {
-	return sum->accesses > 0 ? fmin(1, sum->sizes[size].accesses / sum->accesses) : 0;
+	for (int i = 0; i < PBP_TOTALS; i++)
+		for (int kind = 0; kind < PBP_SPLITS && i != PBP_TOTAL_TODAY; kind++)
+		{
+			int			k = pbp_other_split(i, kind);
+
+			if (hour->split_sizes[k] == splits[i][kind].size)
+				add_figures(&sum->splits[k], &hour->splits[k], sizeof(hour->splits[k]));
+		}
 }
 
-double
-pbp_known_waiting(const PbpHoursSum *sum, int size)
+PbpWaiting
+pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting)
 {
-	return sum->accesses > 0 ? fmin(1, sum->sizes[size].waiting_accesses / sum->accesses) : 0;
+	double		scale = sum->accesses / waiting->accesses / sum->seconds;
+
+	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * sum->accesses))
+		return (PbpWaiting) {NAN, NAN, NAN, NAN};
+	return (PbpWaiting) {waiting->ms * scale, waiting->error * scale, waiting->change * scale, waiting->change_error * scale};
 }
 
 static bool
 is_known(const PbpHour *hour, int i)
 {
-	return hour->sizes[i].waiting_accesses > 0 && hour->sizes[i].waiting_accesses >= ENOUGH_KNOWN * hour->accesses;
+	return hour->sizes[i].waiting.accesses > 0 && hour->sizes[i].waiting.accesses >= ENOUGH_KNOWN * hour->accesses;
 }
 
 int
@@ -233,12 +309,11 @@ pbp_best_of_hour(const PbpHour *hour)
 
 	for (int i = 0; best >= 0 && i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpHourSize *size = &hour->sizes[i];
+		const PbpHourWaiting *waiting = &hour->sizes[i].waiting;
 
-		if (!is_known(hour, i) || size->waiting_change + size->waiting_change_error >= 0 ||
-			size->waiting_change / size->waiting_accesses >= least)
+		if (!is_known(hour, i) || waiting->change + waiting->change_error >= 0 || waiting->change / waiting->accesses >= least)
 			continue;
-		least = size->waiting_change / size->waiting_accesses;
+		least = waiting->change / waiting->accesses;
 		best = i;
 	}
 	return best;

@@ -60,7 +60,6 @@ pbp_parse_target(const char *text, PbpTarget *target)
 static double
 excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *total)
 {
-	const PbpAdviceStorageRow *today = &input->fixed[PBP_ADVICE_BASELINE];
 	double		active = input->active_ms > 0 ? input->active_ms : 0;
 	double		waiting = total->waiting.ms - total->waiting.change;
 
@@ -76,34 +75,54 @@ excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *tot
 			break;
 	}
 	if (isnan(waiting))
-		return total->storage.value - (1 + TOLERATED_LOSS) * today->storage_ratio;
+		return total->storage.value - (1 + TOLERATED_LOSS) * pbp_today_total(input).storage.value;
 	return total->waiting.change - fmax(TOLERATED_LOSS * waiting, TOLERATED_WORK * active);
 }
 
 /* ---- splits ---- */
 
-/* A size of the pool with so much page cache. */
+/* By the load now. */
+static void
+set_by_now(const PbpTotalsInput *input, int size, const PbpAdviceStorageRow *storage, PbpTotal *total)
+{
+	total->miss_ratio = input->misses[size].miss_ratio;
+	total->storage = (PbpFigure) {storage->storage_ratio, storage->uncertainty};
+	total->waiting = pbp_waiting(&input->waiting, &input->misses[size], storage);
+}
+
+static void
+set_by_hours(const PbpHoursSum *hours, int size, const PbpWaitingSum *waiting, PbpTotal *total)
+{
+	total->miss_ratio = hours->sizes[size].misses / hours->sizes[size].accesses;
+	total->storage = (PbpFigure) {waiting->storage_reads / waiting->accesses, waiting->storage_error / waiting->accesses};
+	total->waiting = pbp_waiting_of_sum(hours, waiting);
+}
+
+/* A size of the pool with so much page cache, now and in the hours, if these count. */
 static PbpTotal
-total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits, const PbpAdviceStorageRow *storage)
+total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits, const PbpAdviceStorageRow *storage,
+			   const PbpWaitingSum *waiting)
 {
 	PbpTotal	total = {
 		.factor = factor,.pool = NAN,.size = -1,.miss_ratio = NAN,.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
 	};
 
-	if (!fits || storage->reason != PBP_STORAGE_KNOWN)
+	if (!fits || (waiting ? isnan(pbp_waiting_of_sum(input->hours, waiting).ms) : storage->reason != PBP_STORAGE_KNOWN))
 		return total;
 	total.pool = pbp_advice_factor(size);
 	total.size = size;
-	total.miss_ratio = input->misses[size].miss_ratio;
-	total.storage = (PbpFigure) {storage->storage_ratio, storage->uncertainty};
-	total.waiting = pbp_waiting(&input->waiting, &input->misses[size], storage);
+	if (waiting)
+		set_by_hours(input->hours, size, waiting, &total);
+	else
+		set_by_now(input, size, storage, &total);
 	return total;
 }
 
 static PbpTotal
 total_of_today(const PbpTotalsInput *input, int size)
 {
-	return total_of_split(input, 1, size, input->fits[size], &input->fixed[size]);
+	return total_of_split(input, 1, size, input->fits[size], &input->fixed[size],
+						  input->hours ? &input->hours->sizes[size].waiting : NULL);
 }
 
 /* Splits of today's memory that are of the same kinds as those of other totals. */
@@ -114,7 +133,8 @@ kind_of_split(const PbpTotalsInput *input, int i, int kind)
 	const PbpAdviceSplit *split = &input->splits[i][kind];
 
 	if (i != PBP_TOTAL_TODAY)
-		return total_of_split(input, pbp_total_factor(i), split->size, split->fits, &split->storage);
+		return total_of_split(input, pbp_total_factor(i), split->size, split->fits, &split->storage,
+							  input->hours ? &input->hours->splits[pbp_other_split(i, kind)] : NULL);
 	if (kind < PBP_SPLITS - 1)
 		return total_of_today(input, kind == 0 ? 0 : PBP_ADVICE_BASELINE);
 	return total_of_today(input, input->fits[larger] ? larger : input->splits[PBP_TOTAL_TODAY - 1][PBP_SPLITS - 1].size);

@@ -33,6 +33,7 @@ typedef struct PbpTotalsInput
 	const bool *fits;			/* likewise */
 	const PbpAdviceSplit (*splits)[PBP_SPLITS]; /* by total, but today's */
 	PbpWaitingInput waiting;
+	const PbpHoursSum *hours;	/* that count instead of the load now; NULL: none */
 	double		active_ms;		/* that sessions work in a second; NaN:
 								 * unknown */
 	int			advised;		/* size, of today's memory; the baseline: none is

@@ -89,9 +89,8 @@ evidence(const PbpAdviceReport *report)
 	const char *caveat = totals->change != PBP_NO_CHANGE || fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
 
 	if (decision->basis == PBP_BY_HOURS)
-		return psprintf(" Ranges are 95 %% intervals. Seen: %s of the last %s hours.%s",
-						pretty_number(floor(decision->seen_seconds / 360) / 10), pretty_number(ceil(decision->wanted_seconds / 3600)),
-						source_of_times(report));
+		return psprintf(" Ranges are 95 %% intervals. Seen: %s.%s",
+						pretty_hours(decision->seen_seconds, decision->wanted_seconds), source_of_times(report));
 	return psprintf(" Ranges are 95 %% intervals, from %.0f reads in %s.%s%s", totals->reads, pretty_duration(totals->seconds),
 					source_of_times(report), caveat ? psprintf(" They are uncertain: %s.", caveat) : "");
 }

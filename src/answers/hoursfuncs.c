@@ -28,8 +28,8 @@ add_best(Row *row, const PbpHour *hour)
 		return;
 	}
 	add_rounded(row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
-	add_quotient(row, (0 - size->waiting_change) / size->waiting_accesses * hour->accesses, hour->seconds);
-	add_quotient(row, size->waiting_change_error / size->waiting_accesses * hour->accesses, hour->seconds);
+	add_quotient(row, (0 - size->waiting.change) / size->waiting.accesses * hour->accesses, hour->seconds);
+	add_quotient(row, size->waiting.change_error / size->waiting.accesses * hour->accesses, hour->seconds);
 }
 
 static void
@@ -47,7 +47,7 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 	add_quotient(&row, hour->active_ms, hour->seconds);
 	add_quotient(&row, hour->read_ms, hour->read_ms_seconds);
 	add_quotient(&row, hour->reads, hour->accesses);
-	add_quotient(&row, today->storage_reads, today->waiting_accesses);
+	add_quotient(&row, today->waiting.storage_reads, today->waiting.accesses);
 	add_best(&row, hour);
 	emit_row(rsinfo, &row, HOURS_COLS);
 }

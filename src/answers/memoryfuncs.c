@@ -304,8 +304,7 @@ note_of_rest(const MemoryNeed *need)
 	for (int i = PBP_OTHER_SHARED; i < PBP_OTHERS; i++)
 		server += Max(rows[i].today, 0);
 	return join_notes(psprintf("the server's own memory takes %s more, others and the kernel %s", pretty_bytes(server),
-							   pretty_bytes(rows[PBP_OTHERS].today)),
-					  need->report->decision.basis == PBP_BY_HOURS ? "by the load now, and not by the hours of the verdict" : NULL);
+							   pretty_bytes(rows[PBP_OTHERS].today)), load_of_need(need));
 }
 
 static const char *
@@ -340,7 +339,7 @@ emit_total(ReturnSetInfo *rsinfo, const MemoryTotals *totals, const PbpTotal *to
 	add_range(&row, total->storage.value, total->storage.error, 1);
 	add_range(&row, total->waiting.ms, total->waiting.error, INFINITY);
 	add_number(&row, need->input.active_ms > 0 ? Max(0, need->input.active_ms + total->waiting.change) : NAN);
-	add_text(&row, known ? join_notes(note, join_notes(note_of_times(need, total), caveat_of_advice(need->report))) : note);
+	add_text(&row, known ? join_notes(note, join_notes(note_of_times(need, total), need->input.hours ? NULL : caveat_of_advice(need->report))) : note);
 	emit_row(rsinfo, &row, MEMORY_COLS);
 }
 

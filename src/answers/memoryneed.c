@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "base/words.h"
 #include "os/oskernel.h"
+#include "sampler/hours.h"
 
 /* Less memory than this share of today's is worth a word if it is no worse. */
 #define MUCH_LESS			0.67
@@ -27,6 +28,9 @@
 
 /* Share of what the most memory saves that is enough. */
 #define NEARLY_ALL_SAVED	0.8
+
+/* As for the verdict. */
+#define LEAST_HOURS_SECONDS	3600
 
 /* ---- facts ---- */
 
@@ -46,10 +50,47 @@ unknown_need(const PbpAdviceReport *report, const MemoryNeed *need)
 		return model;
 	if (!report->storage.has_totals)
 		return "memory to simulate other page caches could not be allocated";
-	if (report->storage.fixed[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_NO_CAPACITY || !need->facts.memory.known)
-		return "the size of the page cache is unknown";
-	model = unknown_advice(report, &report->rows[PBP_ADVICE_BASELINE]);
-	return model != NULL ? model : unknown_waits_of(report, &report->storage.fixed[PBP_ADVICE_BASELINE]);
+	return report->storage.fixed[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_NO_CAPACITY || !need->facts.memory.known ?
+		"the size of the page cache is unknown" : NULL;
+}
+
+/* The same by the load now. */
+static const char *
+unknown_now(const PbpAdviceReport *report)
+{
+	const char *unknown = unknown_advice(report, &report->rows[PBP_ADVICE_BASELINE]);
+
+	return unknown != NULL ? unknown : unknown_waits_of(report, &report->storage.fixed[PBP_ADVICE_BASELINE]);
+}
+
+/* True if some total is known, and today's memory as it is divided and as is advised. */
+static bool
+is_known(const MemoryNeed *need)
+{
+	bool		known = false;
+
+	for (int i = 0; i < PBP_TOTALS; i++)
+		known |= i != PBP_TOTAL_TODAY && !isnan(need->totals[i].pool);
+	return known && !isnan(need->totals[PBP_TOTAL_TODAY].pool) && !isnan(pbp_today_total(&need->input).pool);
+}
+
+/*
+ * By the hours of the verdict in which both caches had as much memory as now.
+ * False: the verdict has none, or too little of them is known.
+ */
+static bool
+use_hours(MemoryNeed *need)
+{
+	const PbpAdviceReport *report = need->report;
+
+	need->input = pbp_totals_input(report, need->fits);
+	if (report->decision.basis != PBP_BY_HOURS || !pbp_sum_decision_hours(report, &need->hours) ||
+		need->hours.seconds < LEAST_HOURS_SECONDS)
+		return false;
+	need->input.hours = &need->hours;
+	need->input.active_ms = need->hours.active_ms / need->hours.seconds;
+	pbp_totals(&need->input, need->totals);
+	return is_known(need);
 }
 
 void
@@ -59,10 +100,21 @@ find_memory_need(const PbpAdviceReport *report, MemoryNeed *need)
 	pbp_read_memory_facts(&need->facts);
 	pbp_plan_memory(&need->facts.settings, &need->facts.processes, &need->facts.memory, NULL, pbp_os_page_bytes(), &need->plan);
 	need->unknown = unknown_need(report, need);
-	if (need->unknown != NULL)
+	if (need->unknown != NULL || use_hours(need))
 		return;
 	need->input = pbp_totals_input(report, need->fits);
-	pbp_totals(&need->input, need->totals);
+	need->unknown = unknown_now(report);
+	if (need->unknown == NULL)
+		pbp_totals(&need->input, need->totals);
+}
+
+/* What load the figures are of. */
+const char *
+load_of_need(const MemoryNeed *need)
+{
+	const PbpHoursSum *hours = need->input.hours;
+
+	return hours ? psprintf("seen: %s", pretty_hours(hours->seconds, hours->wanted_seconds)) : "by the load now";
 }
 
 /* All memory, so that both caches have this factor of today's. */
@@ -112,7 +164,7 @@ unknown_total(const MemoryNeed *need, int i)
 		if (!split->fits)
 			continue;
 		if (split->storage.reason == PBP_STORAGE_KNOWN)
-			return NULL;
+			return need->input.hours ? "known in too little of these hours" : NULL;
 		unknown = unknown_advice(report, &report->rows[split->size]);
 		if (unknown == NULL)
 			unknown = unknown_waits_of(report, &split->storage);
@@ -225,7 +277,7 @@ answer_need(const MemoryNeed *need, Answer *answer)
 	}
 }
 
-/* By the load now.  What was not simulated for long enough does not count. */
+/* What was not simulated for long enough does not count. */
 void
 answer_memory(const Checkup *checkup, Answer *answer)
 {
@@ -233,7 +285,11 @@ answer_memory(const Checkup *checkup, Answer *answer)
 
 	find_memory_need(&checkup->advice, need);
 	if (need->unknown != NULL)
+	{
 		answer_unknown(answer, need->unknown);
-	else
-		answer_need(need, answer);
+		return;
+	}
+	answer_need(need, answer);
+	if (need->input.hours)
+		answer->text = psprintf("%s Seen: %s.", answer->text, pretty_hours(need->hours.seconds, need->hours.wanted_seconds));
 }

@@ -17,6 +17,7 @@ typedef struct MemoryNeed
 	const PbpAdviceReport *report;
 	bool		fits[PBP_ADVICE_FACTORS];
 	PbpTotalsInput input;
+	PbpHoursSum hours;			/* if these count, as in the input */
 	PbpTotal	totals[PBP_TOTALS];
 	PbpMemoryFacts facts;
 	PbpMemoryPlan plan;
@@ -31,6 +32,7 @@ extern int64 machine_bytes(const MemoryNeed *need, double factor);
 extern int64 pool_bytes_of(const MemoryNeed *need, const PbpTotal *total);
 extern int64 cache_bytes_of(const MemoryNeed *need, const PbpTotal *total);
 extern const char *pretty_machine(const MemoryNeed *need, const PbpTotal *total);
+extern const char *load_of_need(const MemoryNeed *need);
 extern const char *unknown_total(const MemoryNeed *need, int i);
 extern void answer_memory(const Checkup *checkup, Answer *answer);
 

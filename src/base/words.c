@@ -46,3 +46,10 @@ pretty_duration(double seconds)
 		return psprintf("%.0f minutes", seconds / SECS_PER_MINUTE);
 	return psprintf("%.1f hours", seconds / SECS_PER_HOUR);
 }
+
+/* Of the hours that were to be seen. */
+char *
+pretty_hours(double seen_seconds, double wanted_seconds)
+{
+	return psprintf("%g of the last %g hours", floor(seen_seconds / (SECS_PER_HOUR / 10)) / 10, ceil(wanted_seconds / SECS_PER_HOUR));
+}

@@ -12,5 +12,6 @@ extern char *pretty_size(int64 buffers);
 extern char *pretty_number(double value);
 extern char *pretty_percent(double share);
 extern char *pretty_duration(double seconds);
+extern char *pretty_hours(double seen_seconds, double wanted_seconds);
 
 #endif							/* PBP_WORDS_H */

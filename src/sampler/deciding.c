@@ -24,11 +24,6 @@
 /* Hours are added up as often. */
 #define SUM_NS			INT64CONST(60000000000)
 
-/* The last day decides, or as many hours as are wanted, or a week if nearly all of it was seen. */
-#define HOURS_OF_DAY	24
-#define HOURS_OF_WEEK	168
-#define NEARLY_ALL_HOURS	0.9
-
 /* Sizes closer than this are the same: page counts are rounded. */
 #define SAME_SIZE		0.001
 
@@ -53,9 +48,7 @@ sum_hours(PbpDecider *decider)
 	if (decider->summed_ns != 0 && now_ns - decider->summed_ns < SUM_NS)
 		return;
 	decider->summed_ns = now_ns;
-	if (!pbp_sum_hours(HOURS_OF_WEEK, &decider->sum) ||
-		decider->sum.seconds < NEARLY_ALL_HOURS * decider->sum.wanted_seconds)
-		pbp_sum_hours(Max(HOURS_OF_DAY, pbp_decision_hours), &decider->sum);
+	(void) pbp_sum_decision_hours(NULL, &decider->sum);
 }
 
 /* What was advised before, as a size of today's pool; -1: nothing, or another one. */

@@ -19,6 +19,10 @@
 #include "base/settings.h"
 #include "sampler/hours.h"
 
+#define HOURS_OF_DAY	24
+#define HOURS_OF_WEEK	168
+#define NEARLY_ALL_HOURS	0.9
+
 /* ---- for the worker ---- */
 
 /* What the worker adds to; begins_at is 0 before the first second. */
@@ -71,17 +75,23 @@ pbp_count_hour(TimestampTz now, const PbpHourShare *share, uint32 resets)
 
 /* ---- saved ---- */
 
+static const PbpField waiting_fields[] = {
+	PBP_FIELD(PBP_REAL, PbpHourWaiting, accesses, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpHourWaiting, storage_reads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpHourWaiting, storage_error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpHourWaiting, ms, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpHourWaiting, error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpHourWaiting, change, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpHourWaiting, change_error, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
 static const PbpField size_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpHourSize, accesses, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHourSize, misses, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHourSize, misses_change, -PBP_MANY, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHourSize, misses_change_error, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, waiting_accesses, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, storage_reads, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, waiting_ms, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, waiting_error, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, waiting_change, -PBP_MANY, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, waiting_change_error, 0, PBP_MANY),
+	PBP_STRUCT_FIELD(PbpHourSize, waiting, waiting_fields),
 	PBP_END_OF_FIELDS
 };
 
@@ -95,6 +105,10 @@ const PbpField pbp_hour_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpHour, read_ms, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHour, read_ms_seconds, 0, PBP_MANY),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpHour, sizes, 0, 0, size_fields),
+	PBP_FIELD(PBP_REAL, PbpHour, memory, 0, PBP_MAX_BYTES),
+	PBP_FIELD(PBP_REAL, PbpHour, memory_seconds, 0, PBP_MANY),
+	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpHour, split_sizes, 0, PBP_ADVICE_FACTORS - 1, NULL),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpHour, splits, 0, 0, waiting_fields),
 	PBP_END_OF_FIELDS
 };
 
@@ -126,13 +140,14 @@ pbp_skips_hour(TimestampTz begins_at)
 
 /*
  * Adds up the last hours and the one that runs, at multiples of the size that
- * runs.  Returns false if nothing was seen in them.
+ * runs.  With a report, only hours with its memory, and its splits.  Returns false
+ * if nothing was seen in them.
  */
-bool
-pbp_sum_hours(int hours, PbpHoursSum *sum)
+static bool
+sum_hours(int hours, const PbpAdviceReport *report, PbpHoursSum *sum)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	TimestampTz first = hour_of(now) - Min(hours, PBP_MAX_SUM_HOURS) * USECS_PER_HOUR;
+	TimestampTz first = hour_of(now) - hours * USECS_PER_HOUR;
 	int			nkept;
 	PbpHour    *kept = pbp_hours(&nkept);
 
@@ -145,8 +160,21 @@ pbp_sum_hours(int hours, PbpHoursSum *sum)
 		if (kept[i].begins_at < first || kept[i].begins_at > now || pbp_skips_hour(kept[i].begins_at))
 			continue;
 		pbp_move_hour(&kept[i], NBuffers);
+		if (report != NULL && !pbp_is_of_memory(&kept[i], (double) pbp_both_caches(report)))
+			continue;
 		pbp_sum_hour(sum, &kept[i]);
+		if (report != NULL)
+			pbp_sum_splits(sum, &kept[i], report->storage.splits);
 	}
 	pfree(kept);
 	return sum->seconds > 0;
+}
+
+/* The last day, or as many hours as are wanted, or a week if nearly all of it was seen.  Likewise. */
+bool
+pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum)
+{
+	bool		week = sum_hours(HOURS_OF_WEEK, NULL, sum) && sum->seconds >= NEARLY_ALL_HOURS * sum->wanted_seconds;
+
+	return sum_hours(week ? HOURS_OF_WEEK : Max(HOURS_OF_DAY, pbp_decision_hours), report, sum);
 }

@@ -11,12 +11,9 @@
 
 #include "sampler/history.h"
 
-/* At most so many are added up: seven days. */
-#define PBP_MAX_SUM_HOURS	168
-
 /* ---- for readers ---- */
 
-extern bool pbp_sum_hours(int hours, PbpHoursSum *sum);
+extern bool pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum);
 extern bool pbp_skips_hour(TimestampTz begins_at);
 
 /* ---- for the worker ---- */

@@ -236,12 +236,15 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		.misses = report->rows,
 		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
 		.fits = fits,
+		.memory = (double) pbp_both_caches(report),
 	};
 
 	if (share.seconds <= 0)
 		return;
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		fits[i] = pbp_may_fit(report, i);
+	if (report->storage.has_totals && report->storage.fixed[PBP_ADVICE_BASELINE].reason != PBP_STORAGE_NO_CAPACITY)
+		share.splits = report->storage.splits;
 	pbp_count_hour(report->made_at, &share, resets);
 	add_to_interval(&learner->interval, &share);
 	pbp_add_read_counts(&learner->read_counts, &fresh->reads);

@@ -30,6 +30,7 @@ typedef struct Load
 	PbpAdviceRow misses[SIZES];
 	PbpAdviceStorageRow storage[SIZES];
 	bool		fits[SIZES];
+	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];
 	PbpHourShare share;
 } Load;
 
@@ -71,6 +72,26 @@ set_load(Load *load, int64_t nbuffers, Curve misses, Curve storage, double error
 	};
 }
 
+static const int kinds[PBP_SPLITS] = {0, TODAY, TWICE};
+
+/* More memory below the same pool reads less. */
+static double
+with_memory(int total, int kind)
+{
+	return valley(pbp_advice_factor(kinds[kind]) * BUFFERS) / pbp_total_factor(total);
+}
+
+/* Splits of other totals, for hours with so much memory. */
+static void
+set_splits(Load *load, double memory)
+{
+	for (int i = 0; i < PBP_TOTALS; i++)
+		for (int kind = 0; kind < PBP_SPLITS && i != PBP_TOTAL_TODAY; kind++)
+			load->splits[i][kind] = (PbpAdviceSplit) {kinds[kind], true, {.storage_ratio = with_memory(i, kind),.uncertainty = 0.0001,.change_error = 0.0001}};
+	load->share.memory = memory;
+	load->share.splits = load->splits;
+}
+
 /* Waiting for a second's accesses, in ms. */
 static double
 true_waiting(double buffers)
@@ -109,12 +130,12 @@ counted(void)
 		right &= near(size->accesses, 3.6e7) && near(size->misses, 3.6e7 * falling(buffers)) &&
 			near(size->misses_change, 3.6e7 * (falling(buffers) - falling(BUFFERS))) &&
 			near(size->misses_change_error, i == TODAY ? 0 : 3.6e7 * 0.001) &&
-			near(size->waiting_accesses, 3.6e7) && near(size->storage_reads, 3.6e7 * valley(buffers)) &&
-			near(size->waiting_ms, 3600 * true_waiting(buffers)) &&
-			near(size->waiting_change, 3600 * (true_waiting(buffers) - true_waiting(BUFFERS)));
+			near(size->waiting.accesses, 3.6e7) && near(size->waiting.storage_reads, 3.6e7 * valley(buffers)) &&
+			near(size->waiting.ms, 3600 * true_waiting(buffers)) &&
+			near(size->waiting.change, 3600 * (true_waiting(buffers) - true_waiting(BUFFERS)));
 	}
 	ok(right, "and each size what it would have missed and waited");
-	ok(hour.sizes[TODAY].waiting_change == 0 && hour.sizes[TODAY].waiting_change_error == 0, "today's size has no change, for certain");
+	ok(hour.sizes[TODAY].waiting.change == 0 && hour.sizes[TODAY].waiting.change_error == 0, "today's size has no change, for certain");
 }
 
 static void
@@ -136,14 +157,16 @@ partly_known(void)
 	for (int i = 0; i < 100; i++)
 		pbp_add_to_hour(&hour, &load.share);
 	pbp_sum_hour(&sum, &hour);
-	ok(near(pbp_known_misses(&sum, TODAY), 1) && near(pbp_known_misses(&sum, TWICE), 0.6) && near(pbp_known_misses(&sum, HALF), 1),
+	ok(near(sum.sizes[TODAY].accesses, 5e6) && near(sum.sizes[TWICE].accesses, 3e6) && near(sum.sizes[HALF].accesses, 5e6),
 	   "a miss ratio is known for a part of the accesses");
-	ok(near(pbp_known_waiting(&sum, TODAY), 0.8) && near(pbp_known_waiting(&sum, HALF), 0.6) && near(pbp_known_waiting(&sum, FOUR_TIMES), 0.6),
+	ok(near(sum.sizes[TODAY].waiting.accesses, 4e6) && near(sum.sizes[HALF].waiting.accesses, 3e6) && near(sum.sizes[FOUR_TIMES].waiting.accesses, 3e6),
 	   "so is the waiting, which sizes that do not fit do not have");
-	ok(near(sum.sizes[HALF].waiting_ms, 300 * true_waiting(BUFFERS / 2)), "and sums are of that part");
+	ok(near(pbp_waiting_of_sum(&sum, &sum.sizes[TODAY].waiting).ms, true_waiting(BUFFERS)) && isnan(pbp_waiting_of_sum(&sum, &sum.sizes[HALF].waiting).ms),
+	   "if it was for most of them, it is for all");
+	ok(near(sum.sizes[HALF].waiting.ms, 300 * true_waiting(BUFFERS / 2)), "and sums are of that part");
 	ok(hour.read_ms_seconds == 400 && near(hour.read_ms, 400 * 300), "so is today's waiting");
 	memset(&sum, 0, sizeof(sum));
-	ok(pbp_known_misses(&sum, TODAY) == 0 && pbp_known_waiting(&sum, TODAY) == 0, "without accesses, nothing is known");
+	ok(isnan(pbp_waiting_of_sum(&sum, &sum.sizes[TODAY].waiting).ms), "without accesses, nothing is known");
 }
 
 /* An hour without a load has no figures, but was seen. */
@@ -172,15 +195,15 @@ moved_to_known(void)
 	hour = hour_of(&load, 100, BUFFERS);
 	pbp_move_hour(&hour, 2 * BUFFERS);
 	half = &hour.sizes[HALF];
-	ok(hour.nbuffers == 2 * BUFFERS && near(half->misses, 1e6 * falling(BUFFERS)) && near(half->waiting_ms, 100 * true_waiting(BUFFERS)) &&
-	   near(half->storage_reads, 1e6 * valley(BUFFERS)),
+	ok(hour.nbuffers == 2 * BUFFERS && near(half->misses, 1e6 * falling(BUFFERS)) && near(half->waiting.ms, 100 * true_waiting(BUFFERS)) &&
+	   near(half->waiting.storage_reads, 1e6 * valley(BUFFERS)),
 	   "twice the size: half of it is what ran before");
 	ok(near(half->misses_change, 1e6 * (falling(BUFFERS) - falling(2 * BUFFERS))) &&
-	   near(half->waiting_change, 100 * (true_waiting(BUFFERS) - true_waiting(2 * BUFFERS))) &&
+	   near(half->waiting.change, 100 * (true_waiting(BUFFERS) - true_waiting(2 * BUFFERS))) &&
 	   near(half->misses_change_error, 1e6 * 0.001), "and changes are differences to the new size, with their error");
-	ok(hour.sizes[TODAY].waiting_change == 0 && hour.sizes[TODAY].waiting_change_error == 0 &&
-	   near(hour.sizes[TODAY].waiting_ms, 100 * true_waiting(2 * BUFFERS)), "which has none");
-	ok(hour.sizes[FOUR_TIMES].accesses == 0 && hour.sizes[FOUR_TIMES].waiting_accesses == 0, "what was not estimated remains unknown");
+	ok(hour.sizes[TODAY].waiting.change == 0 && hour.sizes[TODAY].waiting.change_error == 0 &&
+	   near(hour.sizes[TODAY].waiting.ms, 100 * true_waiting(2 * BUFFERS)), "which has none");
+	ok(hour.sizes[FOUR_TIMES].accesses == 0 && hour.sizes[FOUR_TIMES].waiting.accesses == 0, "what was not estimated remains unknown");
 	ok(hour.seconds == 100 && near(hour.read_ms, 100 * 300) && near(hour.reads, 1e5), "what the server has counted remains");
 	pbp_move_hour(&hour, 100 * BUFFERS);
 	ok(hour.sizes[TODAY].accesses == 0 && hour.sizes[0].accesses == 0 && hour.seconds == 100, "far outside, nothing is known");
@@ -205,13 +228,13 @@ moved_between(double factor, const char *what)
 		const PbpHourSize *size = &hour.sizes[i];
 		double		buffers = pbp_advice_factor(i) * (double) nbuffers;
 
-		if (size->waiting_accesses == 0)
+		if (size->waiting.accesses == 0)
 			continue;
 		known++;
-		covered &= fabs(size->waiting_ms - 100 * true_waiting(buffers)) <= size->waiting_error &&
-			fabs(size->waiting_change - 100 * (true_waiting(buffers) - true_waiting((double) nbuffers))) <= size->waiting_change_error + 1e-9 &&
+		covered &= fabs(size->waiting.ms - 100 * true_waiting(buffers)) <= size->waiting.error &&
+			fabs(size->waiting.change - 100 * (true_waiting(buffers) - true_waiting((double) nbuffers))) <= size->waiting.change_error + 1e-9 &&
 			fabs(size->misses_change - 1e6 * (falling(buffers) - falling((double) nbuffers))) <= size->misses_change_error + 1e-9;
-		most = fmax(most, size->waiting_change_error / (100 * true_waiting((double) nbuffers)));
+		most = fmax(most, size->waiting.change_error / (100 * true_waiting((double) nbuffers)));
 	}
 	if (!covered || known < 8 || most > 0.5)
 		printf("# %d sizes known, errors up to %g\n", known, most);
@@ -228,7 +251,7 @@ moved_unknown(void)
 	load.storage[TWICE].storage_ratio = NAN;
 	hour = hour_of(&load, 10, BUFFERS);
 	pbp_move_hour(&hour, 2 * BUFFERS);
-	ok(hour.sizes[TODAY].waiting_accesses == 0 && hour.sizes[HALF].waiting_accesses == 0 && hour.sizes[HALF].accesses > 0,
+	ok(hour.sizes[TODAY].waiting.accesses == 0 && hour.sizes[HALF].waiting.accesses == 0 && hour.sizes[HALF].accesses > 0,
 	   "a size whose waiting was unknown: there are no changes to it, but of misses");
 }
 
@@ -250,10 +273,110 @@ sums(void)
 	pbp_sum_hour(&sum, &before);
 	pbp_sum_hour(&sum, &now);
 	ok(sum.nhours == 2 && sum.seconds == 400 && near(sum.accesses, 4e6) && near(sum.active_ms, 400 * 700), "a sum has what its hours have");
-	ok(near(sum.sizes[TWICE].waiting_ms, 400 * true_waiting(2 * BUFFERS)) &&
-	   near(sum.sizes[TWICE].waiting_change, 400 * (true_waiting(2 * BUFFERS) - true_waiting(BUFFERS))),
+	ok(near(sum.sizes[TWICE].waiting.ms, 400 * true_waiting(2 * BUFFERS)) &&
+	   near(sum.sizes[TWICE].waiting.change, 400 * (true_waiting(2 * BUFFERS) - true_waiting(BUFFERS))),
 	   "also those that ran with another size");
 	ok(near(sum.sizes[TWICE].misses_change_error, 4e6 * 0.001), "errors of hours do not cancel");
+}
+
+/* ---- other totals of memory ---- */
+
+#define HALF_OF_MEMORY	2
+#define TWICE_MEMORY	8
+
+static bool
+has_splits(const PbpHour *hour, int seconds)
+{
+	bool		right = true;
+
+	for (int i = 0; i < PBP_TOTALS; i++)
+		for (int kind = 0; kind < PBP_SPLITS && i != PBP_TOTAL_TODAY; kind++)
+		{
+			const PbpHourWaiting *waiting = &hour->splits[pbp_other_split(i, kind)];
+			double		misses = falling(pbp_advice_factor(kinds[kind]) * BUFFERS);
+			double		storage = with_memory(i, kind);
+			double		ms = 10000 * ((misses - storage) * 2000 + storage * 100000) / 1e6;
+
+			right &= near(waiting->accesses, 1e4 * seconds) && near(waiting->storage_reads, 1e4 * seconds * storage) &&
+				near(waiting->storage_error, 1e4 * seconds * 0.0001) && near(waiting->ms, seconds * ms) &&
+				near(waiting->change, seconds * (ms - true_waiting(BUFFERS)));
+		}
+	return right;
+}
+
+static void
+splits_counted(void)
+{
+	Load		load;
+	PbpHour		hour;
+	PbpHour		moved;
+	PbpHourShare idle;
+
+	set_load(&load, BUFFERS, falling, valley, 0.001);
+	set_splits(&load, 1e9);
+	hour = hour_of(&load, 100, BUFFERS);
+	ok(pbp_is_of_memory(&hour, 1e9) && has_splits(&hour, 100), "an hour has what each split of other totals would have waited");
+	load.share.memory = 1.05e9;
+	pbp_add_to_hour(&hour, &load.share);
+	ok(hour.memory == 1e9 && has_splits(&hour, 101), "nearly as much memory is the same");
+	moved = hour;
+	pbp_move_hour(&moved, 2 * BUFFERS);
+	ok(!pbp_is_of_memory(&moved, 1e9) && moved.splits[0].accesses == 0, "of another pool, nothing is known of them");
+	ok(!pbp_is_of_memory(&hour, 1.2e9) && !pbp_is_of_memory(&hour, 0.8e9) && !pbp_is_of_memory(&hour, NAN), "more or less memory is not");
+	load.share.memory = 1.2e9;
+	for (int i = 0; i < 10; i++)
+		pbp_add_to_hour(&hour, &load.share);
+	ok(hour.memory == 1e9 && has_splits(&hour, 101) && near(hour.sizes[TWICE].waiting.accesses, 111e4),
+	   "what happens with other memory is not added to the splits");
+	for (int i = 0; i < 101; i++)
+		pbp_add_to_hour(&hour, &load.share);
+	ok(hour.memory == 1.2e9 && has_splits(&hour, 10), "until that has lasted for longer");
+	load.splits[TWICE_MEMORY][2].size = FOUR_TIMES;
+	load.splits[TWICE_MEMORY][1].fits = false;
+	pbp_add_to_hour(&hour, &load.share);
+	ok(hour.splits[pbp_other_split(TWICE_MEMORY, 2)].accesses == 1e4f && hour.split_sizes[pbp_other_split(TWICE_MEMORY, 2)] == FOUR_TIMES &&
+	   near(hour.splits[pbp_other_split(TWICE_MEMORY, 1)].accesses, 10e4) && near(hour.splits[pbp_other_split(TWICE_MEMORY, 0)].accesses, 11e4),
+	   "a split with another pool begins again, and one that does not fit has no more waiting");
+	idle = load.share;
+	idle.accesses = 0;
+	memset(&hour, 0, sizeof(hour));
+	pbp_add_to_hour(&hour, &idle);
+	ok(pbp_is_of_memory(&hour, 1.2e9) && hour.splits[0].accesses == 0, "an idle second has memory, too");
+}
+
+/* By day, the small pool is better with twice the memory; by night, the large one. */
+static void
+splits_summed(void)
+{
+	Load		load;
+	PbpHour		day;
+	PbpHour		night;
+	PbpHoursSum sum = {0};
+	int			small = pbp_other_split(TWICE_MEMORY, 0);
+	int			large = pbp_other_split(TWICE_MEMORY, 2);
+
+	set_load(&load, BUFFERS, falling, valley, 0.001);
+	set_splits(&load, 1e9);
+	load.splits[TWICE_MEMORY][0].storage.storage_ratio = 0.001;
+	load.splits[TWICE_MEMORY][2].storage.storage_ratio = 0.02;
+	day = hour_of(&load, 300, BUFFERS);
+	load.splits[TWICE_MEMORY][0].storage.storage_ratio = 0.07;
+	night = hour_of(&load, 100, BUFFERS);
+	pbp_sum_hour(&sum, &day);
+	pbp_sum_splits(&sum, &day, load.share.splits);
+	ok(sum.splits[small].ms < sum.splits[large].ms, "one hour has one best split");
+	ok(night.splits[small].ms > night.splits[large].ms, "the other one another");
+	pbp_sum_hour(&sum, &night);
+	pbp_sum_splits(&sum, &night, load.share.splits);
+	ok(near(sum.splits[small].storage_reads, 1e4 * (300 * 0.001 + 100 * 0.07)) && near(sum.splits[large].storage_reads, 1e4 * 400 * 0.02) &&
+	   near(sum.splits[small].storage_error, 1e4 * 400 * 0.0001), "a sum of both has the sum of each split");
+	ok(near(pbp_waiting_of_sum(&sum, &sum.splits[small]).ms, (day.splits[small].ms + night.splits[small].ms) / 400) &&
+	   near(pbp_waiting_of_sum(&sum, &sum.splits[small]).change_error, (day.splits[small].change_error + night.splits[small].change_error) / 400),
+	   "and its mean in a second");
+	load.splits[HALF_OF_MEMORY][2].size = FOUR_TIMES;
+	memset(&sum, 0, sizeof(sum));
+	pbp_sum_splits(&sum, &day, load.share.splits);
+	ok(sum.splits[pbp_other_split(HALF_OF_MEMORY, 2)].accesses == 0 && sum.splits[large].accesses == 3e6f, "but none with another pool");
 }
 
 static void
@@ -286,6 +409,8 @@ main(void)
 	moved_between(1.7, "a much larger one: likewise");
 	moved_unknown();
 	sums();
+	splits_counted();
+	splits_summed();
 	best();
 	printf("1..%d\n", tests);
 	return 0;

@@ -256,6 +256,79 @@ choose_splits(void)
 	ok(pbp_knee_of_totals(totals) == PBP_TOTAL_TODAY, "the curve has a knee");
 }
 
+/* ---- hours ---- */
+
+/* In hours, each size and split waits so much longer, or shorter, than now. */
+static PbpHoursSum
+hours_of(const Case *one, double scale)
+{
+	PbpHoursSum sum = {.nhours = 2,.seconds = 7200,.accesses = 7200 * ACCESSES};
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		double		ratio = scale * one->fixed[i].storage_ratio;
+
+		sum.sizes[i] = (PbpSizeSum) {.accesses = sum.accesses,.misses = sum.accesses * 2 * misses_of(i)};
+		sum.sizes[i].waiting = (PbpWaitingSum) {
+			sum.accesses, sum.accesses * ratio, sum.accesses * 0.002, 7200 * 1e4 * ratio, 7200, 7200 * 1e4 * (ratio - scale * one->fixed[PBP_ADVICE_BASELINE].storage_ratio), 720
+		};
+	}
+	for (int i = 0; i < PBP_TOTALS; i++)
+		for (int kind = 0; kind < PBP_SPLITS && i != PBP_TOTAL_TODAY; kind++)
+		{
+			double		ratio = scale * one->splits[i][kind].storage.storage_ratio;
+
+			sum.splits[pbp_other_split(i, kind)] = (PbpWaitingSum) {
+				sum.accesses, sum.accesses * ratio, sum.accesses * 0.002, 7200 * 1e4 * ratio, 7200, 7200 * 1e4 * (ratio - scale * one->fixed[PBP_ADVICE_BASELINE].storage_ratio), 720
+			};
+		}
+	return sum;
+}
+
+static bool
+is_near(double one, double other)
+{
+	return fabs(one - other) <= 1e-9 * fmax(1, fabs(other));
+}
+
+static void
+over_hours(void)
+{
+	Case		one = new_case(hyperbola);
+	PbpHoursSum sum = hours_of(&one, 3);
+	PbpTotalsInput input = input_of(&one);
+	PbpTotal	totals[PBP_TOTALS];
+	PbpTotal	found;
+	PbpTarget	target = {PBP_TARGET_STORAGE, 0.03};
+	PbpTotal	today;
+	bool		right = true;
+
+	input.hours = &sum;
+	pbp_totals(&input, totals);
+	for (int i = 0; i < PBP_TOTALS; i++)
+	{
+		double		ratio = 3 * 0.02 / pbp_total_factor(i);
+
+		right &= totals[i].size == PBP_ADVICE_BASELINE && is_near(totals[i].storage.value, ratio) && is_near(totals[i].storage.error, 0.002) &&
+			is_near(totals[i].miss_ratio, 2 * misses_of(PBP_ADVICE_BASELINE)) && is_near(totals[i].waiting.ms, 1e4 * ratio) &&
+			is_near(totals[i].waiting.error, 1) && is_near(totals[i].waiting.change, 1e4 * (ratio - 0.06)) && is_near(totals[i].waiting.change_error, 0.1);
+	}
+	ok(right, "over hours, each total has what its best split had in them");
+	today = pbp_today_total(&input);
+	ok(is_near(today.waiting.ms, 600) && today.waiting.change == 0, "so does today's memory");
+	ok(pbp_least_total(&input, &target, &found) == PBP_TARGET_MET && found.factor >= 2 && found.factor < 2.05, "and a target needs more than now");
+	forget(&one, 8, PBP_STORAGE_LEARNING);
+	pbp_totals(&input, totals);
+	ok(is_near(totals[8].storage.value, 0.03), "what was known in the hours need not be now");
+	sum.splits[pbp_other_split(8, 0)].ms /= 10;
+	pbp_totals(&input, totals);
+	ok(totals[8].size == sizes[0], "the best split is that of the sum");
+	for (int kind = 0; kind < PBP_SPLITS; kind++)
+		sum.splits[pbp_other_split(8, kind)].accesses *= 0.7;
+	pbp_totals(&input, totals);
+	ok(totals[8].size == -1 && isnan(totals[8].waiting.ms) && totals[9].size == PBP_ADVICE_BASELINE, "what was known for too little of the hours is unknown");
+}
+
 int
 main(void)
 {
@@ -264,6 +337,7 @@ main(void)
 	compare_with_today();
 	stay_unknown();
 	choose_splits();
+	over_hours();
 	printf("1..%d\n", tests);
 	return 0;
 }

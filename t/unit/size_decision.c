@@ -287,9 +287,9 @@ new_hours(const Curve ms, double error, double hours, double active_ms)
 	};
 	for (int i = 0; i < SIZES; i++)
 		one.hours.sizes[i] = (PbpSizeSum) {
-		.accesses = 1000 * seconds,.misses = 100 * seconds,.waiting_accesses = 1000 * seconds,.waiting_ms = ms[i] * seconds,
-		.waiting_error = error * seconds,.waiting_change = (ms[i] - ms[TODAY]) * seconds,
-		.waiting_change_error = i == TODAY ? 0 : error * seconds
+		.accesses = 1000 * seconds,.misses = 100 * seconds,.waiting.accesses = 1000 * seconds,.waiting.ms = ms[i] * seconds,
+		.waiting.error = error * seconds,.waiting.change = (ms[i] - ms[TODAY]) * seconds,
+		.waiting.change_error = i == TODAY ? 0 : error * seconds
 	};
 	one.wanted_hours = 24;
 	return one;
@@ -341,7 +341,7 @@ choose_by_waiting(void)
 	is_decided(&one, PBP_TAKE, 2, "if the working time is unknown, it may");
 
 	one = new_hours(valley, 10, 24, 1000);
-	one.hours.sizes[8].waiting_accesses /= 2;
+	one.hours.sizes[8].waiting.accesses /= 2;
 	is_decided(&one, PBP_TAKE, 3, "a size that was unknown in half of the hours is not advised");
 	one.unused = true;
 	one.hours.seconds = 0;
