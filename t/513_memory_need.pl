@@ -143,6 +143,7 @@ for my $hour (map { $state_hours + $hour_values * $_ } 0 .. $nhours - 1)
 {
 	my @values = unpack 'd*', substr $bytes, value_at($hour), 8 * $hour_values;
 	# What was learned last was not known from the beginning.
+	next if $values[129] == 0;
 	my @split_accesses = sort { $a <=> $b } @values[ map { 161 + 7 * $_ } 0 .. 29 ];
 
 	$values[3] = $split_accesses[-1];

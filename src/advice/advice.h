@@ -172,6 +172,8 @@ typedef struct PbpAdviceTotals
 	double		seconds;		/* that these took */
 	double		loads;			/* sampled pages that entered the pool */
 	double		new_loads;		/* of these, never met before */
+	double		dirty_evictions;	/* of sampled pages, from a pool of today's
+									 * size */
 	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
 								 * without any */
 	double		looks_per_pass; /* NaN while the hand stands still */

@@ -18,8 +18,8 @@
 /* The same of the accesses of all hours. */
 #define KNOWN_HOURS			0.8
 
-/* A share of memory that makes no other total of it: factors of totals differ by more than twice as much. */
-#define SAME_MEMORY			0.1
+/* A share of memory that makes no other total of it: less than half of the least step between two totals. */
+#define SAME_MEMORY			0.08
 
 _Static_assert(sizeof(PbpSizeSum) == 2 * sizeof(PbpHourSize), "a sum has the figures of an hour");
 _Static_assert(sizeof(PbpWaitingSum) == 2 * sizeof(PbpHourWaiting), "a sum has the figures of an hour");

@@ -580,6 +580,7 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.seconds = counters->seconds,
 		.loads = pbp_all_loads(advice),
 		.new_loads = counters->new_loads,
+		.dirty_evictions = counters->sizes[BASELINE].dirty_evictions,
 		.self_error = counters->reads + counters->extends > 0 ?
 			seen_share(advice, pbp_all_loads(advice)) - 1 : NAN,
 		.looks_per_pass = counters->ticks > 0 ?

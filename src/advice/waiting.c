@@ -27,8 +27,8 @@
 /* The same for the share of dirty pages among those evicted at other sizes. */
 #define WRITE_ERROR			0.5
 
-/* share of dirty pages among those evicted */
-#define FEW_DIRTY			0.01
+/* dirty pages of the sample that were evicted */
+#define ENOUGH_DIRTY		100.0
 
 /* An unknown time does not matter where nothing takes it. */
 static inline double
@@ -112,11 +112,11 @@ pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
 }
 
 void
-pbp_time_writes(PbpReadTimes *read_times, double ns_per_read, const PbpAdviceRow *today)
+pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, const PbpAdviceRow *today, double dirty_evictions)
 {
-	double		ns = ns_per_read * today->miss_ratio / today->write_ratio;
+	double		ns = ns_per_access / today->write_ratio;
 
-	if (ns_per_read > 0 && today->write_ratio > FEW_DIRTY * today->miss_ratio)
+	if (ns_per_access > 0 && today->write_ratio > 0 && dirty_evictions >= ENOUGH_DIRTY)
 		read_times->write = (PbpFigure) {ns, ns * WRITE_ERROR};
 }
 
@@ -143,7 +143,7 @@ typedef struct ReadShares
 {
 	double		served;			/* by the page cache */
 	double		storage;
-	double		written;		/* before that */
+	double		written;		/* from the pool */
 } ReadShares;
 
 static ReadShares
@@ -158,10 +158,15 @@ shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 }
 
 static double
+ns_of_reads(const PbpReadTimes *read_times, ReadShares shares)
+{
+	return times(shares.served, read_times->os.value) + times(shares.storage, read_times->storage.value);
+}
+
+static double
 ns_of(const PbpReadTimes *read_times, ReadShares shares)
 {
-	return times(shares.served, read_times->os.value) + times(shares.storage, read_times->storage.value) +
-		times(read_times->write.value, shares.written);
+	return ns_of_reads(read_times, shares) + times(read_times->write.value, shares.written);
 }
 
 /* Errors of all times may have the same sign. */
@@ -216,7 +221,7 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpA
 	ReadShares	more = {here.served - today.served, here.storage - today.storage, here.written - today.written};
 	double		change = ns_of(read_times, more);
 	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
-										   error_by_times(read_times, more)), change * error_of_scale(input));
+										   error_by_times(read_times, more)), ns_of_reads(read_times, more) * error_of_scale(input));
 	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
 		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here));
 	double		ms = input->accesses / 1e6;

@@ -3,7 +3,7 @@
  * waiting.h
  *	  How long sessions wait for reads at each size: misses that the page cache
  *	  serves and misses that it does not, each with the time that one takes, and
- *	  the writes of dirty pages that have to be evicted first.
+ *	  the writes of dirty pages that are evicted.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,8 +26,8 @@ typedef struct PbpReadTimes
 } PbpReadTimes;
 
 /*
- * Time that sessions wait for reads, in milliseconds, also before these: for the
- * write of a dirty page that is evicted.  NaN: unknown.
+ * Time that sessions wait for reads, in milliseconds, and for the writes of dirty
+ * pages that are evicted.  NaN: unknown.
  */
 typedef struct PbpWaiting
 {
@@ -61,10 +61,10 @@ extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measu
 extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns);
 
 /*
- * From what sessions write for each read, of today's size.  The time of a write
- * remains 0 where few of the pages evicted are dirty: most writes are others.
+ * From the time that sessions write for each access.  That of a write remains 0 if
+ * few dirty pages of the sample were evicted: chance would decide between sizes.
  */
-extern void pbp_time_writes(PbpReadTimes *times, double ns_per_read, const PbpAdviceRow *today);
+extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, const PbpAdviceRow *today, double dirty_evictions);
 
 /* At the size that these rows are of. */
 extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,

@@ -391,7 +391,7 @@ pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
 	return blocks;
 }
 
-/* Microseconds that processes of all kinds waited for reads; these two are 0 while track_io_timing is off. */
+/* Microseconds that processes of all kinds waited for reads; both stand still while track_io_timing is off. */
 static inline int64
 pbp_io_read_us(const PbpIO *io pg_attribute_unused(), IOContext context pg_attribute_unused())
 {
@@ -404,7 +404,7 @@ pbp_io_read_us(const PbpIO *io pg_attribute_unused(), IOContext context pg_attri
 	return us;
 }
 
-/* Microseconds that sessions wrote pages of shared buffers. */
+/* Microseconds that sessions wrote pages, most of which they evicted. */
 static inline int64
 pbp_io_write_us(const PbpIO *io pg_attribute_unused())
 {

@@ -33,8 +33,8 @@ typedef struct PbpAccessCounts
 	int64		scan_reads;		/* of these, by large scans */
 	int64		ring_extends;
 	int64		read_us;		/* that "reads" took, where track_io_timing is on */
-	int64		write_us;		/* that sessions wrote before reads; likewise, and 0
-								 * without PBP_COUNTS_APART */
+	int64		write_us;		/* that sessions wrote; likewise, and 0 without
+								 * PBP_COUNTS_APART */
 	int64		active_us;		/* that sessions were active, published when
 								 * their transactions end */
 } PbpAccessCounts;

@@ -23,6 +23,9 @@
 #define HOURS_OF_WEEK	168
 #define NEARLY_ALL_HOURS	0.9
 
+/* Of an hour, what must have had the same memory. */
+#define MOST_OF_HOUR		0.5
+
 /* ---- for the worker ---- */
 
 /* What the worker adds to; begins_at is 0 before the first second. */
@@ -138,6 +141,12 @@ pbp_skips_hour(TimestampTz begins_at)
 	return local != NULL && (pbp_decision_skip_mask >> local->tm_hour & 1) != 0;
 }
 
+static bool
+is_of_memory(const PbpHour *hour, const PbpAdviceReport *report)
+{
+	return pbp_is_of_memory(hour, (double) pbp_both_caches(report)) && hour->memory_seconds >= MOST_OF_HOUR * hour->seconds;
+}
+
 /*
  * Adds up the last hours and the one that runs, at multiples of the size that
  * runs.  With a report, only hours with its memory, and its splits.  Returns false
@@ -160,7 +169,7 @@ sum_hours(int hours, const PbpAdviceReport *report, PbpHoursSum *sum)
 		if (kept[i].begins_at < first || kept[i].begins_at > now || pbp_skips_hour(kept[i].begins_at))
 			continue;
 		pbp_move_hour(&kept[i], NBuffers);
-		if (report != NULL && !pbp_is_of_memory(&kept[i], (double) pbp_both_caches(report)))
+		if (report != NULL && !is_of_memory(&kept[i], report))
 			continue;
 		pbp_sum_hour(sum, &kept[i]);
 		if (report != NULL)

@@ -58,12 +58,12 @@
 #define HALF_LIFE_MIX		20.0
 #define HALF_LIFE_MIX_POOLS	0.75
 
-/* The server's own times of reads; both decay. */
-typedef struct TimedReads
+/* Reads or accesses, and the server's own times; both decay. */
+typedef struct TimedCounts
 {
-	double		reads;
+	double		count;
 	double		ns;
-} TimedReads;
+} TimedCounts;
 
 /* What was counted since the last report. */
 typedef struct FreshCounts
@@ -91,9 +91,9 @@ struct PbpLearner
 	PbpAdviceCounts counted;	/* all of them, since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */
 	FreshCounts fresh;
-	TimedReads	timed;
-	TimedReads	wrote;			/* reads, and all time that sessions wrote */
-	TimedReads	worked;			/* reads, and all time that sessions worked */
+	TimedCounts timed;			/* reads */
+	TimedCounts worked;			/* reads, and all time that sessions worked */
+	TimedCounts wrote;			/* accesses, and all time that sessions wrote */
 	PbpSample	interval;		/* counts for the next sample */
 	PbpReadCounts read_counts;	/* likewise */
 	PbpReadCounts lately_read;	/* these decay */
@@ -153,11 +153,11 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 
 /* ---- waiting ---- */
 
-/* For each read; NaN: unknown. */
+/* For each read or access; NaN: unknown. */
 static double
-mean_ns(const TimedReads *timed)
+mean_ns(const TimedCounts *timed)
 {
-	return timed->reads >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->reads : NAN;
+	return timed->count >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->count : NAN;
 }
 
 static void
@@ -174,7 +174,7 @@ report_times(const PbpLearner *learner, PbpAdviceReport *report)
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
 													 &report->storage.fixed[PBP_ADVICE_BASELINE]),
 					mean_ns(&learner->worked));
-	pbp_time_writes(&report->times, mean_ns(&learner->wrote), &report->rows[PBP_ADVICE_BASELINE]);
+	pbp_time_writes(&report->times, mean_ns(&learner->wrote), &report->rows[PBP_ADVICE_BASELINE], report->totals.dirty_evictions);
 	report->active_ms = report->totals.seconds > 0 ?
 		report->totals.reads / report->totals.seconds * mean_ns(&learner->worked) / 1e6 : NAN;
 }
@@ -445,12 +445,12 @@ have_grown(const PbpAdviceCounts *counts)
 }
 
 static void
-count_times(TimedReads *timed, const PbpAdviceCounts *counts, int64 us)
+count_times(TimedCounts *timed, double seconds, int64 count, int64 us)
 {
-	double		weight = exp2(-counts->seconds / HALF_LIFE_TIMES);
+	double		weight = exp2(-seconds / HALF_LIFE_TIMES);
 
-	if (counts->reads > 0)
-		*timed = (TimedReads) {weight * timed->reads + (double) counts->reads, weight * timed->ns + (double) us * 1e3};
+	if (count > 0)
+		*timed = (TimedCounts) {weight * timed->count + (double) count, weight * timed->ns + (double) us * 1e3};
 }
 
 static void
@@ -465,15 +465,15 @@ count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessC
 	learner->fresh.read_us += read_us;
 	learner->fresh.write_us += write_us;
 	learner->fresh.active_us += active_us;
-	count_times(&learner->worked, counts, active_us);
+	count_times(&learner->worked, counts->seconds, counts->reads, active_us);
 	/* the server's own times count only while all sessions measure them */
 	if (track_io_timing)
 	{
-		count_times(&learner->timed, counts, read_us);
-		count_times(&learner->wrote, counts, write_us);
+		count_times(&learner->timed, counts->seconds, counts->reads, read_us);
+		count_times(&learner->wrote, counts->seconds, counts->hits + counts->reads, write_us);
 	}
 	else
-		learner->timed = learner->wrote = (TimedReads) {0};
+		learner->timed = learner->wrote = (TimedCounts) {0};
 }
 
 /* It goes through the page cache as well. */

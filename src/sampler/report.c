@@ -40,6 +40,7 @@ static const PbpField totals_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpAdviceTotals, seconds, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpAdviceTotals, loads, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpAdviceTotals, new_loads, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, dirty_evictions, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, self_error, -1, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, looks_per_pass, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, lately, 0, PBP_MAX_RATIO),

@@ -146,24 +146,31 @@ writes_of_sessions(void)
 	PbpAdviceRow today = misses(0.1, 0, 0);
 	PbpAdviceRow other = misses(0.05, 0, 0);
 	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
+	PbpAdviceStorageRow other_waits;
 	PbpWaitingInput input = {1e6, exact, &today, &waits};
 	PbpWaiting	reads = pbp_waiting(&input, &other, &waits);
 	PbpWaiting	waiting;
 
 	today.write_ratio = 0.04;
 	other.write_ratio = 0.01;
-	pbp_time_writes(&input.times, NAN, &today);
+	pbp_time_writes(&input.times, NAN, &today, 1000);
 	ok(near(pbp_waiting(&input, &other, &waits).ms, reads.ms), "writes that the server has not timed take no time");
-	pbp_time_writes(&input.times, 8000, &today);
+	pbp_time_writes(&input.times, 800, &today, 1000);
 	waiting = pbp_waiting(&input, &today, &waits);
 	ok(near(waiting.ms, 80000 * 0.002 + 20000 * 0.1 + 100000 * 0.008) && waiting.change_error == 0, "before each read, as much as today");
 	waiting = pbp_waiting(&input, &other, &waits);
 	ok(near(waiting.change, reads.change - 100000 * 0.008 * 3 / 4), "where a quarter as many dirty pages are evicted, a quarter");
 	ok(near(waiting.change_error, 100000 * 0.008 * 3 / 4 / 2), "give or take half of the difference");
-	today.write_ratio = 0.0001;
+	input.times.measured = true;
+	input.times.storage.error = 50000;
+	waits.uncertainty = 0.004;
+	other.miss_ratio = 0.137;
+	other_waits = storage(0.027, 0, 0);
+	reads = pbp_waiting(&input, &other, &other_waits);
+	ok(fabs(reads.change) < 200 && reads.change_error > 400, "fewer writes and more reads: the change is small, and its error is not");
 	input.times = exact;
-	pbp_time_writes(&input.times, 8000, &today);
-	ok(near(pbp_waiting(&input, &other, &waits).ms, reads.ms), "what sessions write does not count if hardly a dirty page is evicted");
+	pbp_time_writes(&input.times, 800, &today, 99);
+	ok(input.times.write.value == 0, "what sessions write does not count if few dirty pages of the sample were evicted");
 }
 
 static void
