@@ -235,5 +235,5 @@ prove_installcheck() {
 	"${as_server[@]}" mkdir -p ports
 	# Most tests wait most of the time, unless the server is slow.
 	make_in_build enable_tap_tests=yes PROVE=prove "PG_PROVE_FLAGS=-I $modules" "TEMP_CONFIG=$work/temp_config" \
-		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $((${PGBUFPROBE_JOBS_PER_CORE:-7} * $(nproc)))" "PROVE_TESTS=$*" prove_installcheck
+		"PG_TEST_PORT_DIR=$work/ports" "PROVE_FLAGS=--timer --jobs $((${PGBUFPROBE_JOBS_PER_CORE:-5} * $(nproc)))" "PROVE_TESTS=$*" prove_installcheck
 }
