@@ -41,9 +41,10 @@ ask($node, 'SELECT pgbufprobe_history_reset()');
 # What all hours have together, and what the server says of the same.
 my $hours = q{(SELECT sum(accesses) AS accesses, sum(miss_ratio * accesses) AS reads, sum(active_ms_per_second * seconds) AS active_ms,
 	sum(read_ms_per_second * seconds) AS read_ms FROM pgbufprobe_hours()) AS h};
-# The times of reads differ slightly between both views.
+# The times of reads differ slightly between both views. One also has the writes of sessions.
 my $read_ms = ask($node, 'SHOW server_version_num') < 160000 ? 'sum(blk_read_time)' :
-	q{(SELECT sum(read_time) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal')};
+	q{(SELECT sum(read_time) + sum(write_time) FILTER (WHERE backend_type = 'client backend') FROM pg_stat_io
+		WHERE object = 'relation' AND context = 'normal')};
 my $server = qq{(SELECT sum(blks_hit + blks_read) AS accesses, sum(blks_read) AS reads, sum(active_time) AS active_ms,
 	$read_ms AS read_ms FROM pg_stat_database) AS s};
 
