@@ -183,7 +183,13 @@ sum_hours(int hours, const PbpAdviceReport *report, PbpHoursSum *sum)
 bool
 pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum)
 {
-	bool		week = sum_hours(HOURS_OF_WEEK, NULL, sum) && sum->seconds >= NEARLY_ALL_HOURS * sum->wanted_seconds;
+	int			hours = Max(HOURS_OF_DAY, pbp_decision_hours);
 
-	return sum_hours(week ? HOURS_OF_WEEK : Max(HOURS_OF_DAY, pbp_decision_hours), report, sum);
+	if (sum_hours(HOURS_OF_WEEK, NULL, sum) && sum->seconds >= NEARLY_ALL_HOURS * sum->wanted_seconds)
+	{
+		if (report == NULL)
+			return true;
+		hours = HOURS_OF_WEEK;
+	}
+	return sum_hours(hours, report, sum);
 }
