@@ -10,7 +10,7 @@ is_root || die "must be run by root, because it makes a memory cgroup and loop d
 [ -n "${PGBUFPROBE_UNSHARED:-}" ] || exec env PGBUFPROBE_UNSHARED=1 unshare --mount "$0"
 
 before_removal=remove_group_and_disks
-group='' group_before='' data_device='' throttled=''
+groups='' group='' group_before='' made=0 data_device='' throttled=''
 
 progress() { say "$(date +%T) $*" >&2; }
 
@@ -27,8 +27,8 @@ present_group() {
 	[ -d "$top$path" ] && echo "$top$path" || echo "$top"
 }
 
-# Makes the cgroup. It is a child of the root, because a child of the present one could have a tighter limit above it.
-make_group() {
+# Finds where cgroups are made: below the root, because a child of the present one could have a tighter limit above it.
+find_groups() {
 	local top version path
 	top=$(findmnt -n -t cgroup -O memory -o TARGET | head -n 1) || :
 	version=1
@@ -41,16 +41,35 @@ make_group() {
 	path=$(awk -F : -v v=$version '(v == 2 && $1 == 0) || (v == 1 && $2 ~ /(^|,)memory(,|$)/) { print $3 }' /proc/self/cgroup)
 	group_before=$top$path
 	[ -d "$group_before" ] || group_before=$top
-	group=$top/${work##*/}
+	groups=$top/${work##*/}
+	progress "memory cgroups v$version of $limit MB"
+}
+
+# Makes a cgroup, and removes the last one with all that it has cached. The kernel would go on with the order of its pages,
+# and would take what comes back soon after it was evicted for active.
+new_group() {
+	[ -z "$group" ] || remove_group
+	group=$groups.$((++made))
 	mkdir "$group"
-	if [ $version -eq 1 ]; then
+	if [ -e "$group/memory.limit_in_bytes" ]; then
 		echo 0 >"$group/memory.swappiness"
 		echo $((limit << 20)) >"$group/memory.limit_in_bytes"
 	else
 		[ ! -e "$group/memory.swap.max" ] || echo 0 >"$group/memory.swap.max"
 		echo $((limit << 20)) >"$group/memory.max"
 	fi
-	progress "memory cgroup v$version of $limit MB"
+}
+
+remove_group() {
+	if [ -e "$group/memory.force_empty" ]; then
+		echo 0 >"$group/memory.force_empty"
+	else
+		memory_used | awk '{ printf "%.0f\n", $1 * 1048576 }' >"$group/memory.reclaim"
+	fi 2>/dev/null || :
+	for _ in {1..50}; do
+		rmdir "$group" 2>/dev/null && return
+		sleep 0.1
+	done
 }
 
 # Runs a command in the cgroup, which its processes inherit. The cgroup does not limit huge pages.
@@ -138,8 +157,5 @@ remove_group_and_disks() {
 	for mount in "${work:-/nonexistent}"/*/; do
 		! mountpoint -q "$mount" || umount "$mount"
 	done
-	for _ in {1..50}; do
-		[ -d "${group:-/nonexistent}" ] || break
-		rmdir "$group" 2>/dev/null || sleep 0.1
-	done
+	[ ! -d "${group:-/nonexistent}" ] || remove_group
 }

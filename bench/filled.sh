@@ -20,19 +20,21 @@ storage_counts() { awk -v block=8192 '{ printf "%d|%d\n", $3 * 512 / block, $1 }
 
 storage_reads() { storage_counts | cut -d '|' -f 1; }
 
-# Starts a server with so many MB of shared buffers. More settings may follow.
+# Starts a server with so many MB of shared buffers in a new cgroup. More settings may follow.
 group_server() {
+	unthrottle
+	new_group
 	in_group start_server "shared_buffers=$1MB" shared_preload_libraries=pgbufprobe autovacuum=off fsync=on huge_pages=off \
 		"max_wal_size=$((2 * limit))MB" checkpoint_timeout=1d synchronous_commit=off jit=off max_connections=20 \
 		max_parallel_workers_per_gather=0 "pgbufprobe.history_interval=1s" "${@:2}"
 }
 
-# Starts a server with both caches filled as a long run of the workload would. More settings may follow.
+# Starts a server with both caches filled as a long run of the workload would. Readahead would make large folios, which stay
+# in the page cache as long as any of their pages is used. More settings may follow.
 filled_server() {
-	set_readahead 1024
+	set_readahead 0
 	group_server "${@:2}"
 	fill_pool "$1" "$scale" $((limit * 128))
-	set_readahead 0
 }
 
 make_data() {
