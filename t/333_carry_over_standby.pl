@@ -77,7 +77,7 @@ is(in_buffers($standby, $table), $used, 'it restores them, too');
 unlike(log_since($standby, $from), qr/ERROR|PANIC/, 'without an error');
 
 # Another cluster's file is of no use.
-my $other = carry_node('other');
+my $other = carry_node('other', '', force_initdb => 1);
 $other->stop;
 copy(maps_file($primary), maps_file($other)) or die $!;
 $from = -s $other->logfile;

@@ -231,7 +231,7 @@ sub write_file
 my $body = substr $good, 0, -4;
 ok(sign_map($body) eq $good, 'the checksum of a file is as expected');
 
-my $other = init_server('other', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\n");
+my $other = init_server('other', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\n", force_initdb => 1);
 $other->start;
 $other->stop;
 

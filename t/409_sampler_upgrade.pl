@@ -21,7 +21,7 @@ $old->stop;
 my $upgraded_at = time;
 
 my $new = init_server('new', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms\n"
-	  . "pgbufprobe.max_cpu_fraction = 1\n");
+	  . "pgbufprobe.max_cpu_fraction = 1\n", force_initdb => 1);
 upgrades_ok($old, $new);
 ok(-s state_file($old), 'the old server keeps its file');
 ok(!-e state_file($new), 'the new one learned nothing from the servers that pg_upgrade ran');

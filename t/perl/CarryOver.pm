@@ -26,9 +26,9 @@ our $will_try_again = qr/LOG:  could not restore a part of both caches in databa
 # saves only at a clean stop, unless $more says otherwise.
 sub carry_node
 {
-	my ($name, $more) = @_;
+	my ($name, $more, %init_options) = @_;
 	my $node = start_server($name, "shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.carry_over = on\n"
-		  . "pgbufprobe.carry_over_interval = 0\nlog_statement = none\n$no_background_writes\n" . ($more // ''), allows_streaming => 1);
+		  . "pgbufprobe.carry_over_interval = 0\nlog_statement = none\n$no_background_writes\n" . ($more // ''), allows_streaming => 1, %init_options);
 
 	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
 	return create_if_available($node, 'pg_buffercache') ? $node : undef;

@@ -38,13 +38,28 @@ my $timeout = $PostgreSQL::Test::Utils::timeout_default;
 # ---------------------------------------------------------------------------
 # Started
 
+# As from 17 on: copies the cluster that scripts/test has made, unless initdb gets options of its own, or the cluster must
+# have an identifier of its own.
+sub init_or_copy
+{
+	my ($node, %init_options) = @_;
+	my $run = \&PostgreSQL::Test::Utils::system_or_bail;
+
+	no warnings 'redefine';
+	local *PostgreSQL::Test::Utils::system_or_bail = sub {
+		return $run->($_[0] eq 'initdb' ? ('cp', '-RPp', $ENV{INITDB_TEMPLATE}, $node->data_dir) : @_);
+	} if $ENV{INITDB_TEMPLATE} && $node->pg_version < 17 && !$init_options{force_initdb} && !$init_options{extra};
+	$node->init(%init_options);
+	return;
+}
+
 # A server with these settings, not yet started.
 sub init_server
 {
 	my ($name, $conf, %init_options) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
-	$node->init(%init_options);
+	init_or_copy($node, %init_options);
 	$node->append_conf('postgresql.conf', "autovacuum = off\n" . ($conf // ''));
 	return $node;
 }
