@@ -120,6 +120,15 @@ basis_of(const PbpDecisionInput *input)
 		PBP_BY_STORAGE : PBP_BY_MISSES;
 }
 
+/* NaN: unknown. */
+static double
+working_ms(const PbpDecisionInput *input, const PbpDecision *decision)
+{
+	double		active = decision->basis == PBP_BY_HOURS ? input->hours->active_ms / input->hours->seconds : input->active_ms;
+
+	return decision->basis < PBP_BY_WAITING ? active : pbp_working_ms(active, decision->choices[PBP_ADVICE_BASELINE].value);
+}
+
 static Threshold
 threshold_of(const PbpDecision *decision)
 {
@@ -421,9 +430,8 @@ pbp_decide(const PbpDecisionInput *input)
 		decision.seen_seconds = input->hours->seconds;
 		decision.wanted_seconds = input->hours->wanted_seconds;
 	}
-	decision.active_ms = decision.basis == PBP_BY_HOURS ? input->hours->active_ms / input->hours->seconds :
-		fmax(0, input->active_ms);
 	set_choices(input, &decision);
+	decision.active_ms = fmax(0, working_ms(input, &decision));
 	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
 		set_equals(&decision);
 	decision.kind = decision.basis == PBP_BY_HOURS ? kind_by_hours(input, &decision) : kind_by_now(input, &decision);

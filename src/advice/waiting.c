@@ -27,6 +27,9 @@
 /* The same for the share of dirty pages among those evicted at other sizes. */
 #define WRITE_ERROR			0.5
 
+/* Times of reads that were bounded by the time that sessions work are as long as that. */
+#define WORKS_LONGER		1.01
+
 /* dirty pages of the sample that were evicted */
 #define ENOUGH_DIRTY		100.0
 
@@ -54,6 +57,12 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 	for (int i = 0; i < ntimes; i++)
 		squares += ((double) ns[i] - mean) * ((double) ns[i] - mean);
 	return (PbpFigure) {mean, PBP_DEVIATIONS * sqrt(squares / (ntimes - 1) / ntimes)};
+}
+
+double
+pbp_working_ms(double active_ms, double waiting_ms)
+{
+	return active_ms > WORKS_LONGER * waiting_ms ? active_ms : NAN;
 }
 
 static double

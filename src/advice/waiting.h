@@ -70,6 +70,12 @@ extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, const Pbp
 extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 							  const PbpAdviceStorageRow *storage);
 
+/*
+ * Time that sessions work, from active_time.  NaN: unknown, because they cannot
+ * wait longer than they work.  Of a pipeline, the server counts the last statement.
+ */
+extern double pbp_working_ms(double active_ms, double waiting_ms);
+
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
 extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);
 extern double pbp_mean_read_ns(const PbpReadTimes *times, const PbpAdviceRow *misses,

@@ -166,7 +166,7 @@ saved_time(const PbpDecision *decision, int size)
 	double		most = -choice->change + choice->change_error;
 	double		share = 100 / decision->active_ms;
 
-	if (decision->active_ms > today->value)
+	if (decision->active_ms > 0)
 		return psprintf("sessions would work %s %% less time (%s to %s) for the same load: %s ms of waiting for reads in each second instead of %s",
 						pretty_number(-choice->change * share), pretty_number(least * share), pretty_number(Min(most * share, 100)),
 						pretty_number(choice->value), pretty_number(today->value));

@@ -74,6 +74,13 @@ is_known(const MemoryNeed *need)
 	return known && !isnan(need->totals[PBP_TOTAL_TODAY].pool) && !isnan(pbp_today_total(&need->input).pool);
 }
 
+static void
+set_totals(MemoryNeed *need, double active_ms)
+{
+	need->input.active_ms = pbp_working_ms(active_ms, pbp_today_total(&need->input).waiting.ms);
+	pbp_totals(&need->input, need->totals);
+}
+
 /*
  * By the hours of the verdict in which both caches had as much memory as now.
  * False: the verdict has none, or too little of them is known.
@@ -88,8 +95,7 @@ use_hours(MemoryNeed *need)
 		need->hours.seconds < LEAST_HOURS_SECONDS)
 		return false;
 	need->input.hours = &need->hours;
-	need->input.active_ms = need->hours.active_ms / need->hours.seconds;
-	pbp_totals(&need->input, need->totals);
+	set_totals(need, need->hours.active_ms / need->hours.seconds);
 	return is_known(need);
 }
 
@@ -105,7 +111,7 @@ find_memory_need(const PbpAdviceReport *report, MemoryNeed *need)
 	need->input = pbp_totals_input(report, need->fits);
 	need->unknown = unknown_now(report);
 	if (need->unknown == NULL)
-		pbp_totals(&need->input, need->totals);
+		set_totals(need, report->active_ms);
 }
 
 /* What load the figures are of. */

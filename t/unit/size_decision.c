@@ -339,6 +339,11 @@ choose_by_waiting(void)
 	is_decided(&one, PBP_KEEP, 1, "what saves less than a hundredth of the working time does not matter");
 	one = new_hours(valley, 10, 24, 0);
 	is_decided(&one, PBP_TAKE, 2, "if the working time is unknown, it may");
+	ok(ask(&one).active_ms == 0, "which the decision says");
+	one = new_hours(valley, 10, 24, 0.99 * valley[TODAY]);
+	ok(ask(&one).active_ms == 0, "it is also unknown if sessions would have waited longer than they worked");
+	one = new_hours(valley, 10, 24, 1.02 * valley[TODAY]);
+	ok(fabs(ask(&one).active_ms - 1.02 * valley[TODAY]) < 1e-6, "and otherwise the mean of the hours");
 
 	one = new_hours(valley, 10, 24, 1000);
 	one.hours.sizes[8].waiting.accesses /= 2;
