@@ -8,6 +8,7 @@ use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 # ---------------------------------------------------------------------------
 # A pool that is not full
@@ -125,11 +126,12 @@ becomes_true($node, q{bool_and(note = 'pgbufprobe.advice_memory is too small, or
 set($node, advice_memory => '256kB');
 becomes_true($node, q{bool_and(note LIKE 'still learning%') FROM pgbufprobe_advice()},
 	'memory again: advice begins to learn from nothing');
-# What is said of each size while it is learned.
+# What is said of each size while it is learned. The worker sees once a second how much has been read.
 my (%share_of, @fallen, $pace_said);
 for (1 .. 15)
 {
 	ask($node, 'CALL load(1)');
+	usleep(200_000);
 	for (split /\n/, ask($node, q{SELECT size_factor, (regexp_match(note, 'still learning: (\d+) %'))[1],
 		note ~ '^still learning: \d+ % of the reads needed have been seen; at this pace, the rest takes about [\d.]+ (s|minutes)'
 		FROM pgbufprobe_advice() WHERE note LIKE 'still learning%'}))
