@@ -22,7 +22,6 @@ storage_reads() { storage_counts | cut -d '|' -f 1; }
 
 # Starts a server with so many MB of shared buffers in a new cgroup. More settings may follow.
 group_server() {
-	unthrottle
 	new_group
 	in_group start_server "shared_buffers=$1MB" shared_preload_libraries=pgbufprobe autovacuum=off fsync=on huge_pages=off \
 		"max_wal_size=$((2 * limit))MB" checkpoint_timeout=1d synchronous_commit=off jit=off max_connections=20 \

@@ -75,9 +75,9 @@ is_known(const MemoryNeed *need)
 }
 
 static void
-set_totals(MemoryNeed *need, double active_ms)
+set_totals(MemoryNeed *need)
 {
-	need->input.active_ms = pbp_working_ms(active_ms, pbp_today_total(&need->input).waiting.ms);
+	need->input.active_ms = pbp_working_ms(need->input.active_ms, pbp_today_total(&need->input).waiting.ms);
 	pbp_totals(&need->input, need->totals);
 }
 
@@ -95,7 +95,8 @@ use_hours(MemoryNeed *need)
 		need->hours.seconds < LEAST_HOURS_SECONDS)
 		return false;
 	need->input.hours = &need->hours;
-	set_totals(need, need->hours.active_ms / need->hours.seconds);
+	need->input.active_ms = need->hours.active_ms / need->hours.seconds;
+	set_totals(need);
 	return is_known(need);
 }
 
@@ -111,7 +112,7 @@ find_memory_need(const PbpAdviceReport *report, MemoryNeed *need)
 	need->input = pbp_totals_input(report, need->fits);
 	need->unknown = unknown_now(report);
 	if (need->unknown == NULL)
-		set_totals(need, report->active_ms);
+		set_totals(need);
 }
 
 /* What load the figures are of. */

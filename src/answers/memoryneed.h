@@ -24,9 +24,6 @@ typedef struct MemoryNeed
 	const char *unknown;		/* why nothing is known; NULL if something is */
 } MemoryNeed;
 
-/* Other libraries in the server may have functions of the same names. */
-#pragma GCC visibility push(hidden)
-
 extern void find_memory_need(const PbpAdviceReport *report, MemoryNeed *need);
 extern int64 machine_bytes(const MemoryNeed *need, double factor);
 extern int64 pool_bytes_of(const MemoryNeed *need, const PbpTotal *total);
@@ -35,7 +32,5 @@ extern const char *pretty_machine(const MemoryNeed *need, const PbpTotal *total)
 extern const char *load_of_need(const MemoryNeed *need);
 extern const char *unknown_total(const MemoryNeed *need, int i);
 extern void answer_memory(const Checkup *checkup, Answer *answer);
-
-#pragma GCC visibility pop
 
 #endif							/* PBP_MEMORYNEED_H */
