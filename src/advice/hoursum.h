@@ -57,9 +57,9 @@ typedef struct PbpHour
 	int64_t		nbuffers;		/* the size that ran last, and that sizes[] are
 								 * multiples of */
 	double		seconds;		/* in which the worker has counted */
-	double		accesses;		/* by the server's counts, like those below */
+	double		accesses;		/* by the server's counts, like reads */
 	double		reads;
-	double		active_ms;		/* time that sessions worked, as published */
+	double		active_ms;		/* time that sessions worked */
 	double		read_ms;		/* of this, time that they waited for reads */
 	double		read_ms_seconds;	/* in which that was known */
 	PbpHourSize sizes[PBP_ADVICE_FACTORS];

@@ -30,6 +30,9 @@
 /* Times of reads that were bounded by the time that sessions work are as long as that. */
 #define WORKS_LONGER		1.01
 
+/* As many sessions were seen at work, once a second, so chance makes a fifth at most: 2 / sqrt(100). */
+#define ENOUGH_WORK_MS		100e3
+
 /* dirty pages of the sample that were evicted */
 #define ENOUGH_DIRTY		100.0
 
@@ -60,9 +63,15 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 }
 
 double
-pbp_working_ms(double active_ms, double waiting_ms)
+pbp_working_ms(double active_ms, double seconds)
 {
-	return active_ms > WORKS_LONGER * waiting_ms ? active_ms : NAN;
+	return active_ms >= ENOUGH_WORK_MS ? active_ms / seconds : NAN;
+}
+
+double
+pbp_working_beside(double working_ms, double waiting_ms)
+{
+	return working_ms > WORKS_LONGER * waiting_ms ? working_ms : NAN;
 }
 
 static double

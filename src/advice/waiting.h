@@ -71,10 +71,13 @@ extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *
 							  const PbpAdviceStorageRow *storage);
 
 /*
- * Time that sessions work, from active_time.  NaN: unknown, because they cannot
- * wait longer than they work.  Of a pipeline, the server counts the last statement.
+ * Time that sessions work in a second, from that in so many seconds, each of which
+ * was counted once.  NaN: too little for an error of at most a fifth.
  */
-extern double pbp_working_ms(double active_ms, double waiting_ms);
+extern double pbp_working_ms(double active_ms, double seconds);
+
+/* The same, beside their waiting for reads.  NaN: unknown, since nobody waits longer than he works. */
+extern double pbp_working_beside(double working_ms, double waiting_ms);
 
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
 extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);

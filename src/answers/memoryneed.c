@@ -77,7 +77,7 @@ is_known(const MemoryNeed *need)
 static void
 set_totals(MemoryNeed *need)
 {
-	need->input.active_ms = pbp_working_ms(need->input.active_ms, pbp_today_total(&need->input).waiting.ms);
+	need->input.active_ms = pbp_working_beside(need->input.active_ms, pbp_today_total(&need->input).waiting.ms);
 	pbp_totals(&need->input, need->totals);
 }
 
@@ -95,7 +95,7 @@ use_hours(MemoryNeed *need)
 		need->hours.seconds < LEAST_HOURS_SECONDS)
 		return false;
 	need->input.hours = &need->hours;
-	need->input.active_ms = need->hours.active_ms / need->hours.seconds;
+	need->input.active_ms = pbp_working_ms(need->hours.active_ms, need->hours.seconds);
 	set_totals(need);
 	return is_known(need);
 }

@@ -23,6 +23,7 @@
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
 #include "storage/pg_shmem.h"
+#include "storage/proc.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
@@ -61,6 +62,22 @@
 #if PG_VERSION_NUM < 190000
 #define PG_SIG_IGN			SIG_IGN
 #endif
+
+/* ---- processes ---- */
+
+/* True of a session that serves a client's queries. */
+static inline bool
+pbp_is_session(const PGPROC *proc)
+{
+#if PG_VERSION_NUM >= 190000
+	return proc->backendType == B_BACKEND;
+#elif PG_VERSION_NUM >= 180000
+	return proc->isRegularBackend;
+#else
+	return !proc->isBackgroundWorker &&
+		(proc->statusFlags & (PROC_IS_AUTOVACUUM | PROC_IN_LOGICAL_DECODING)) == 0;
+#endif
+}
 
 /* ---- settings ---- */
 

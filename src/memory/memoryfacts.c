@@ -14,7 +14,6 @@
 #include "replication/reorderbuffer.h"
 #include "replication/slot.h"
 #include "replication/walsender.h"
-#include "storage/proc.h"
 
 #include "base/compat.h"
 #include "memory/memoryfacts.h"
@@ -26,6 +25,9 @@
 #define USUAL_PINS				8
 
 #define KILOBYTE				INT64CONST(1024)
+
+/* The part of a wait event that is its class. */
+#define WAIT_CLASS				0xFF000000U
 
 /* ---- settings ---- */
 
@@ -170,4 +172,30 @@ pbp_count_processes(bool ask_kernel)
 	if (ask_kernel)
 		read_processes(&processes);
 	return processes;
+}
+
+/* True of a session with something to do, and of each parallel worker of one. */
+static bool
+works(const PGPROC *proc)
+{
+	uint32		wait_class = *(const volatile uint32 *) &proc->wait_event_info & WAIT_CLASS;
+	bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
+
+	return pid_of(proc) != 0 && proc->databaseId != InvalidOid && (pbp_is_session(proc) || in_parallel) &&
+		wait_class != PG_WAIT_CLIENT && wait_class != PG_WAIT_ACTIVITY;
+}
+
+/*
+ * Counts who works now.  The server's own active_time has of a pipeline of
+ * statements the last one alone, and a statement only after its end.  Takes no
+ * lock.
+ */
+int
+pbp_count_working(void)
+{
+	int			working = 0;
+
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+		working += works(&ProcGlobal->allProcs[i]);
+	return working;
 }

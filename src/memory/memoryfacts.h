@@ -13,5 +13,6 @@
 
 extern PbpMemorySettings pbp_memory_settings(void);
 extern PbpProcesses pbp_count_processes(bool ask_kernel);
+extern int	pbp_count_working(void);
 
 #endif							/* PBP_MEMORYFACTS_H */

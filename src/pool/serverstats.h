@@ -35,8 +35,8 @@ typedef struct PbpAccessCounts
 	int64		read_us;		/* that "reads" took, where track_io_timing is on */
 	int64		write_us;		/* that sessions wrote; likewise, and 0 without
 								 * PBP_COUNTS_APART */
-	int64		active_us;		/* that sessions were active, published when
-								 * their transactions end */
+	int64		active_us;		/* that sessions were active; of a pipeline of
+								 * statements, the last one */
 } PbpAccessCounts;
 
 /* Databases with statistics of their own. */

@@ -20,6 +20,7 @@
 #include "advice/look.h"
 #include "base/latency.h"
 #include "base/settings.h"
+#include "memory/memoryfacts.h"
 #include "memory/ownfiles.h"
 #include "memory/servermemory.h"
 #include "pool/serverstats.h"
@@ -58,7 +59,7 @@
 #define HALF_LIFE_MIX		20.0
 #define HALF_LIFE_MIX_POOLS	0.75
 
-/* Reads or accesses, and the server's own times; both decay. */
+/* Reads, accesses or seconds, and how long they took; both decay. */
 typedef struct TimedCounts
 {
 	double		count;
@@ -71,7 +72,7 @@ typedef struct FreshCounts
 	PbpAdviceCounts accesses;
 	int64		read_us;
 	int64		write_us;
-	int64		active_us;
+	double		working_ms;
 	PbpReadCounts reads;
 } FreshCounts;
 
@@ -92,7 +93,8 @@ struct PbpLearner
 	uint64		wal_position;	/* when last counted; 0: never */
 	FreshCounts fresh;
 	TimedCounts timed;			/* reads */
-	TimedCounts worked;			/* reads, and all time that sessions worked */
+	TimedCounts worked;			/* seconds, and time that sessions worked in them */
+	TimedCounts active;			/* reads, and the server's active_time */
 	TimedCounts wrote;			/* accesses, and all time that sessions wrote */
 	PbpSample	interval;		/* counts for the next sample */
 	PbpReadCounts read_counts;	/* likewise */
@@ -160,6 +162,17 @@ mean_ns(const TimedCounts *timed)
 	return timed->count >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->count : NAN;
 }
 
+/*
+ * All the time that sessions worked, for each read; NaN: unknown.  The server
+ * misses what pipelines work, and the worker counts work before a long statement
+ * publishes its reads, so the longer of both is right.
+ */
+static double
+longest_read_ns(const PbpLearner *learner, const PbpAdviceReport *report)
+{
+	return fmax(mean_ns(&learner->active), report->active_ms * 1e6 * report->totals.seconds / report->totals.reads);
+}
+
 static void
 report_times(const PbpLearner *learner, PbpAdviceReport *report)
 {
@@ -170,13 +183,12 @@ report_times(const PbpLearner *learner, PbpAdviceReport *report)
 	pbp_probed_times(learner->probing, &os, &storage);
 	if (pbp_knows_storage(report))
 		storage_share = pbp_storage_share(&report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]);
+	report->active_ms = pbp_working_ms(learner->worked.ns / 1e6, learner->worked.count);
 	report->times = pbp_read_times(os, storage, mean_ns(&learner->timed), storage_share);
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
 													 &report->storage.fixed[PBP_ADVICE_BASELINE]),
-					mean_ns(&learner->worked));
+					longest_read_ns(learner, report));
 	pbp_time_writes(&report->times, mean_ns(&learner->wrote), &report->rows[PBP_ADVICE_BASELINE], report->totals.dirty_evictions);
-	report->active_ms = report->totals.seconds > 0 ?
-		report->totals.reads / report->totals.seconds * mean_ns(&learner->worked) / 1e6 : NAN;
 }
 
 /* Time that sessions have waited for the reads counted since the last report; NaN: unknown. */
@@ -230,7 +242,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		.seconds = fresh->accesses.seconds,
 		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
 		.reads = (double) fresh->accesses.reads,
-		.active_ms = (double) fresh->active_us / 1e3,
+		.active_ms = fresh->working_ms,
 		.read_ms = fresh_read_ms(learner, report),
 		.times = report->times,
 		.misses = report->rows,
@@ -445,12 +457,12 @@ have_grown(const PbpAdviceCounts *counts)
 }
 
 static void
-count_times(TimedCounts *timed, double seconds, int64 count, int64 us)
+count_times(TimedCounts *timed, double seconds, double count, double us)
 {
 	double		weight = exp2(-seconds / HALF_LIFE_TIMES);
 
 	if (count > 0)
-		*timed = (TimedCounts) {weight * timed->count + (double) count, weight * timed->ns + (double) us * 1e3};
+		*timed = (TimedCounts) {weight * timed->count + count, weight * timed->ns + us * 1e3};
 }
 
 static void
@@ -460,17 +472,19 @@ count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessC
 	int64		read_us = Max(0, now->read_us - learner->accesses.read_us);
 	int64		write_us = Max(0, now->write_us - learner->accesses.write_us);
 	int64		active_us = Max(0, now->active_us - learner->accesses.active_us);
+	double		working_ms = pbp_count_working() * counts->seconds * 1e3;
 
 	pbp_add_counts(&learner->fresh.accesses, counts);
 	learner->fresh.read_us += read_us;
 	learner->fresh.write_us += write_us;
-	learner->fresh.active_us += active_us;
-	count_times(&learner->worked, counts->seconds, counts->reads, active_us);
+	learner->fresh.working_ms += working_ms;
+	count_times(&learner->worked, counts->seconds, counts->seconds, working_ms * 1e3);
+	count_times(&learner->active, counts->seconds, (double) counts->reads, (double) active_us);
 	/* the server's own times count only while all sessions measure them */
 	if (track_io_timing)
 	{
-		count_times(&learner->timed, counts->seconds, counts->reads, read_us);
-		count_times(&learner->wrote, counts->seconds, counts->hits + counts->reads, write_us);
+		count_times(&learner->timed, counts->seconds, (double) counts->reads, (double) read_us);
+		count_times(&learner->wrote, counts->seconds, (double) (counts->hits + counts->reads), (double) write_us);
 	}
 	else
 		learner->timed = learner->wrote = (TimedCounts) {0};

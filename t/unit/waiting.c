@@ -285,15 +285,23 @@ bound_times(void)
 	pbp_bound_times(&times, 21600, 10800);
 	ok(times.os.value == 1000 && times.storage.value == 50000 && near(times.storage.error, error / 2), "and otherwise no longer than that");
 	pbp_bound_times(&measured, 43200, 10800);
-	ok(isnan(pbp_working_ms(43200, 43200)) && pbp_working_ms(43200, 42000) == 43200 && isnan(pbp_working_ms(NAN, 0)),
-	   "if sessions would wait as long as they work, that time is too short");
 	ok(near(0.8 * measured.os.value + 0.2 * measured.storage.value, 43200), "times of the server itself are not changed");
+}
+
+static void
+working(void)
+{
+	ok(pbp_working_ms(100000, 50) == 2000 && pbp_working_ms(720000, 3600) == 200, "what sessions work in a second is the mean");
+	ok(isnan(pbp_working_ms(99999, 50)) && isnan(pbp_working_ms(0, 0)), "few that were seen at work are no mean");
+	ok(isnan(pbp_working_beside(43200, 43200)) && pbp_working_beside(43200, 42000) == 43200 && isnan(pbp_working_beside(NAN, 0)),
+	   "if sessions would wait as long as they work, that time is too short");
 }
 
 int
 main(void)
 {
 	bound_times();
+	working();
 	means();
 	covered_means();
 	times_of_probes();
