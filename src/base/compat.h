@@ -24,6 +24,7 @@
 #include "storage/fd.h"
 #include "storage/pg_shmem.h"
 #include "storage/proc.h"
+#include "utils/backend_status.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
@@ -65,17 +66,17 @@
 
 /* ---- processes ---- */
 
-/* True of a session that serves a client's queries. */
-static inline bool
-pbp_is_session(const PGPROC *proc)
+/*
+ * What pg_stat_activity shows of a process, which may change at any time.  NULL if
+ * it has no entry.  The server's own function copies all entries.
+ */
+static inline const volatile PgBackendStatus *
+pbp_status_of(const PGPROC *proc)
 {
-#if PG_VERSION_NUM >= 190000
-	return proc->backendType == B_BACKEND;
-#elif PG_VERSION_NUM >= 180000
-	return proc->isRegularBackend;
+#if PG_VERSION_NUM >= 170000
+	return MyBEEntry + (GetNumberFromPGProc(proc) - MyProcNumber);
 #else
-	return !proc->isBackgroundWorker &&
-		(proc->statusFlags & (PROC_IS_AUTOVACUUM | PROC_IN_LOGICAL_DECODING)) == 0;
+	return proc->backendId == InvalidBackendId ? NULL : MyBEEntry + (proc->backendId - MyBackendId);
 #endif
 }
 

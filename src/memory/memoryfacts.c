@@ -174,15 +174,27 @@ pbp_count_processes(bool ask_kernel)
 	return processes;
 }
 
-/* True of a session with something to do, and of each parallel worker of one. */
+static bool
+is_idle(BackendState state)
+{
+	return state == STATE_IDLE || state == STATE_IDLEINTRANSACTION || state == STATE_IDLEINTRANSACTION_ABORTED;
+}
+
+/*
+ * True of a session that executes something, and of each parallel worker of one.
+ * Within a pipeline of statements, a session may wait for its client before it is
+ * idle; and when it is, it may be long until it waits.
+ */
 static bool
 works(const PGPROC *proc)
 {
-	uint32		wait_class = *(const volatile uint32 *) &proc->wait_event_info & WAIT_CLASS;
+	uint32		wait = *(const volatile uint32 *) &proc->wait_event_info;
+	const volatile PgBackendStatus *status = pbp_status_of(proc);
 	bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
 
-	return pid_of(proc) != 0 && proc->databaseId != InvalidOid && (pbp_is_session(proc) || in_parallel) &&
-		wait_class != PG_WAIT_CLIENT && wait_class != PG_WAIT_ACTIVITY;
+	return pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
+		(in_parallel || status->st_backendType == B_BACKEND) &&
+		!is_idle(status->st_state) && (wait & WAIT_CLASS) != PG_WAIT_CLIENT;
 }
 
 /*
