@@ -482,7 +482,7 @@ CREATE FUNCTION pgbufprobe_hours(
     OUT in_decision boolean,            -- false: left out by pgbufprobe.decision_skip_hours
     OUT shared_buffers_bytes bigint,
     OUT accesses bigint,                -- block accesses that the server has counted
-    OUT active_ms_per_second double precision,  -- time that sessions worked, counted once a second
+    OUT active_ms_per_second double precision,  -- time that sessions worked
     OUT read_ms_per_second double precision,    -- time that sessions waited for reads; NULL: unknown
     OUT miss_ratio double precision,
     OUT storage_ratio double precision, -- reads that waited for storage, per block access

@@ -12,7 +12,7 @@ my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
 my $node;
 {
 	local $ENV{SHIFT_CLOCK} = $shift;
-	$node = sampler_node('main', "timezone = 'UTC'\nlog_timezone = 'UTC'\ntrack_io_timing = on\n", 'shift_clock');
+	$node = sampler_node('main', "timezone = 'UTC'\nlog_timezone = 'UTC'\ntrack_io_timing = on\nmax_connections = 40\n", 'shift_clock');
 }
 
 # Puts the clock of the server forward by as many seconds in all; 0 puts it right.
@@ -39,18 +39,19 @@ my $can_shift = can_shift();
 ask($node, 'SELECT pgbufprobe_history_reset()');
 
 # What all hours have together, and what the server says of the same.
-my $hours = q{(SELECT sum(accesses) AS accesses, sum(miss_ratio * accesses) AS reads,
+my $hours = q{(SELECT sum(accesses) AS accesses, sum(miss_ratio * accesses) AS reads, sum(active_ms_per_second * seconds) AS active_ms,
 	sum(read_ms_per_second * seconds) AS read_ms FROM pgbufprobe_hours()) AS h};
 # The times of reads differ slightly between both views. One also has the writes of sessions.
 my $read_ms = ask($node, 'SHOW server_version_num') < 160000 ? 'sum(blk_read_time)' :
 	q{(SELECT sum(read_time) + sum(write_time) FILTER (WHERE backend_type = 'client backend') FROM pg_stat_io
 		WHERE object = 'relation' AND context = 'normal')};
-my $server = qq{(SELECT sum(blks_hit + blks_read) AS accesses, sum(blks_read) AS reads, $read_ms AS read_ms FROM pg_stat_database) AS s};
+my $server = qq{(SELECT sum(blks_hit + blks_read) AS accesses, sum(blks_read) AS reads, sum(active_time) AS active_ms,
+	$read_ms AS read_ms FROM pg_stat_database) AS s};
 
 sub counts_of
 {
 	my ($from) = @_;
-	return split /\|/, ask($node, "SELECT accesses, reads, read_ms FROM $from");
+	return split /\|/, ask($node, "SELECT accesses, reads, active_ms, read_ms FROM $from");
 }
 
 # ---------------------------------------------------------------------------
@@ -65,49 +66,37 @@ is(ask($node, q{SELECT bool_and(hour = date_trunc('hour', hour) AND hour <= now(
 sleep 2;
 my @before = (counts_of($hours), counts_of($server));
 ask($node, 'CALL load(10); SELECT pg_sleep(1)');
-my @named = ('accesses', 'reads', 'waiting for reads');
+my @named = ('accesses', 'reads', 'active time', 'waiting for reads');
 # The server's statistics of temporary files and rings count as well, up to 15; sessions that ask count on both sides.
-for my $i (0 .. 2)
+for my $i (0 .. 3)
 {
-	my $column = (qw(accesses reads read_ms))[$i];
-	becomes_true($node, "(s.$column - $before[$i + 3]) > 0 AND abs((h.$column - $before[$i]) / (s.$column - $before[$i + 3]) - 1) < 0.1 FROM $hours, $server",
+	my $column = (qw(accesses reads active_ms read_ms))[$i];
+	becomes_true($node, "(s.$column - $before[$i + 4]) > 0 AND abs((h.$column - $before[$i]) / (s.$column - $before[$i + 4]) - 1) < 0.1 FROM $hours, $server",
 		"$named[$i]: as the server has counted");
 }
 becomes_true($node, "(SELECT sum(accesses) FROM pgbufprobe_history()) BETWEEN 0.99 * h.accesses AND 1.01 * h.accesses FROM $hours",
 	'entries of the history have the same accesses');
 
 # ---------------------------------------------------------------------------
-# Who works
+# What the server does not time
 
-# Expects so many sessions and parallel workers to work all the time. One that asks may be seen as well.
-sub are_working
-{
-	my ($expected, $what) = @_;
-	my $sums = 'SELECT sum(seconds), sum(active_ms_per_second * seconds) / 1000 FROM pgbufprobe_hours()';
-	my ($seconds, $worked) = split /\|/, ask($node, $sums);
+# Eight sessions.
+my @sessions = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 8;
+my $work = "(h.active_ms - $before[2]) / 1000";
+my $timed = "(s.active_ms - $before[6]) / 1000";
+$_->query_safe('BEGIN; SELECT 1') for @sessions[ 0 .. 3 ];
+my $seconds = ask($node, 'SELECT sum(seconds) FROM pgbufprobe_hours()');
+becomes_true($node, "sum(seconds) > $seconds + 12 FROM pgbufprobe_hours()", 'sessions wait for their clients');
+is(ask($node, "SELECT $work < 1.1 * $timed + 1 FROM $hours, $server"), 't', 'which is no work');
 
-	becomes_true($node, "seconds > $seconds + 4 FROM ($sums) AS s (seconds, worked)", "$what: some seconds pass");
-	becomes_true($node, "abs((worked - $worked) / (seconds - $seconds) - $expected) < 0.4 FROM ($sums) AS s (seconds, worked)",
-		"$what: $expected work");
-	return;
-}
-
-are_working(0, 'nobody does anything');
-my $idle = $node->background_psql('postgres', on_error_stop => 0);
-my $in_transaction = $node->background_psql('postgres', on_error_stop => 0);
-$in_transaction->query_safe('BEGIN; SELECT 1');
-are_working(0, 'sessions wait for their clients');
-my $asleep = $node->background_psql('postgres', on_error_stop => 0);
-$asleep->query_until(qr/started/, "\\echo started\nSELECT pg_sleep(1000);\n");
-$idle->query_until(qr/started/, "\\echo started\nSELECT pg_sleep(1000);\n");
-are_working(2, 'two sessions execute');
-ask($node, q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(1000)%'});
-are_working(0, 'they are cancelled');
-my $debug = ask($node, 'SHOW server_version_num') < 160000 ? 'force_parallel_mode' : 'debug_parallel_query';
-$in_transaction->query_until(qr/started/, "SET $debug = on;\n\\echo started\nSELECT pg_sleep(1000);\n");
-are_working(2, 'a parallel worker executes for its session');
+# Half of the work is that of parallel workers.
+my $parallel = ask($node, 'SHOW server_version_num') < 160000 ? 'force_parallel_mode' : 'debug_parallel_query';
+$_->query_until(qr/started/, "SET $parallel = on;\n\\echo started\nSELECT pg_sleep(1000);\n") for @sessions;
+becomes_true($node, "$work > 100 AND $timed < 20 FROM $hours, $server", 'statements work before their end');
 ask($node, q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(1000)%' AND leader_pid IS NULL});
-$_->quit for $idle, $asleep, $in_transaction;
+$_->quit for @sessions;
+becomes_true($node, "$timed > 40 FROM $server", 'at the end of the sessions, the server has timed them');
+is(ask($node, "SELECT $work > 1.4 * $timed FROM $hours, $server"), 't', 'their parallel workers have worked as well');
 
 # ---------------------------------------------------------------------------
 # Hours that do not count

@@ -149,16 +149,16 @@ for my $hour (map { $state_hours + $hour_values * $_ } 0 .. $nhours - 1)
 {
 	my @values = unpack 'd*', substr $bytes, value_at($hour), 8 * $hour_values;
 	# What was learned last was not known from the beginning.
-	next if $values[129] == 0;
-	my @split_accesses = sort { $a <=> $b } @values[ map { 161 + 7 * $_ } 0 .. 29 ];
+	next if $values[130] == 0;
+	my @split_accesses = sort { $a <=> $b } @values[ map { 162 + 7 * $_ } 0 .. 29 ];
 
 	$values[3] = $split_accesses[-1];
 	$known = grep { $_ > 0.8 * $values[3] } @split_accesses;
-	$accesses += $values[67];
-	$storage_reads += $values[68];
-	$values[$_] *= 1000 for 3 .. 7, 8 .. 128, 161 .. 370;
-	$values[2] = $values[130] = 7200;
-	substr $bytes, value_at($hour + $_), 8, pack 'd', $values[$_] for 2 .. 130, 161 .. 370;
+	$accesses += $values[68];
+	$storage_reads += $values[69];
+	$values[$_] *= 1000 for 3 .. 129, 162 .. 371;
+	$values[2] = $values[131] = 7200;
+	substr $bytes, value_at($hour + $_), 8, pack 'd', $values[$_] for 2 .. 131, 162 .. 371;
 }
 cmp_ok($known, '>', 1, 'the hour has splits of other totals');
 unlink $file or die $!;

@@ -124,7 +124,7 @@ basis_of(const PbpDecisionInput *input)
 static double
 working_ms(const PbpDecisionInput *input, const PbpDecision *decision)
 {
-	double		active = decision->basis == PBP_BY_HOURS ? pbp_working_ms(input->hours->active_ms, input->hours->seconds) : input->active_ms;
+	double		active = decision->basis == PBP_BY_HOURS ? pbp_working_of_sum(input->hours) : input->active_ms;
 
 	return decision->basis < PBP_BY_WAITING ? active : pbp_working_beside(active, decision->choices[PBP_ADVICE_BASELINE].value);
 }

@@ -120,6 +120,7 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 	hour->accesses += share->accesses;
 	hour->reads += share->reads;
 	hour->active_ms += share->active_ms;
+	hour->counted_ms += share->counted_ms;
 	if (!isnan(share->read_ms))
 	{
 		hour->read_ms += share->read_ms;
@@ -267,6 +268,7 @@ pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour)
 	sum->accesses += hour->accesses;
 	sum->reads += hour->reads;
 	sum->active_ms += hour->active_ms;
+	sum->counted_ms += hour->counted_ms;
 	sum->read_ms += hour->read_ms;
 	sum->read_ms_seconds += hour->read_ms_seconds;
 	add_figures(sum->sizes, hour->sizes, sizeof(hour->sizes));
@@ -283,6 +285,13 @@ pbp_sum_splits(PbpHoursSum *sum, const PbpHour *hour, const PbpAdviceSplit (*spl
 			if (hour->split_sizes[k] == splits[i][kind].size)
 				add_figures(&sum->splits[k], &hour->splits[k], sizeof(hour->splits[k]));
 		}
+}
+
+/* In a second. */
+double
+pbp_working_of_sum(const PbpHoursSum *sum)
+{
+	return pbp_working_ms(sum->active_ms, sum->counted_ms) / sum->seconds;
 }
 
 PbpWaiting

@@ -59,8 +59,9 @@ typedef struct PbpHour
 	double		seconds;		/* in which the worker has counted */
 	double		accesses;		/* by the server's counts, like reads */
 	double		reads;
-	double		active_ms;		/* time that sessions worked */
-	double		read_ms;		/* of this, time that they waited for reads */
+	double		active_ms;		/* see pbp_working_ms(), here and below */
+	double		counted_ms;
+	double		read_ms;		/* time that sessions waited for reads */
 	double		read_ms_seconds;	/* in which that was known */
 	PbpHourSize sizes[PBP_ADVICE_FACTORS];
 	double		memory;			/* of both caches, that splits[] are about; 0:
@@ -99,6 +100,7 @@ typedef struct PbpHoursSum
 	double		accesses;
 	double		reads;
 	double		active_ms;
+	double		counted_ms;
 	double		read_ms;		/* in read_ms_seconds */
 	double		read_ms_seconds;
 	PbpSizeSum	sizes[PBP_ADVICE_FACTORS];	/* multiples of today's size */
@@ -112,6 +114,7 @@ typedef struct PbpHourShare
 	double		accesses;
 	double		reads;
 	double		active_ms;
+	double		counted_ms;
 	double		read_ms;		/* NaN: unknown */
 	PbpReadTimes times;
 	const PbpAdviceRow *misses; /* by size */
@@ -134,6 +137,7 @@ extern void pbp_sum_splits(PbpHoursSum *sum, const PbpHour *hour, const PbpAdvic
 extern bool pbp_is_of_memory(const PbpHour *hour, double memory);
 
 /* In a second of all hours, as if it had always been known; NaN: it was for too little of them. */
+extern double pbp_working_of_sum(const PbpHoursSum *sum);
 extern PbpWaiting pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting);
 
 /* The size with the shortest waiting of all that are certainly better than the one that ran; -1: unknown. */

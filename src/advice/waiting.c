@@ -30,8 +30,13 @@
 /* Times of reads that were bounded by the time that sessions work are as long as that. */
 #define WORKS_LONGER		1.01
 
-/* As many sessions were seen at work, once a second, so chance makes a fifth at most: 2 / sqrt(100). */
-#define ENOUGH_WORK_MS		100e3
+/*
+ * What was counted is longer than active_time if it is so by this factor: chance
+ * makes a third of that many, 3 / sqrt(80), and busy processors let the worker count
+ * too few rather than too many.
+ */
+#define COUNTED_LONGER		1.5
+#define ENOUGH_WORK_MS		80e3
 
 /* dirty pages of the sample that were evicted */
 #define ENOUGH_DIRTY		100.0
@@ -63,9 +68,9 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 }
 
 double
-pbp_working_ms(double active_ms, double seconds)
+pbp_working_ms(double active_ms, double counted_ms)
 {
-	return active_ms >= ENOUGH_WORK_MS ? active_ms / seconds : NAN;
+	return counted_ms >= ENOUGH_WORK_MS && counted_ms > COUNTED_LONGER * active_ms ? counted_ms : active_ms;
 }
 
 double

@@ -71,10 +71,11 @@ extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *
 							  const PbpAdviceStorageRow *storage);
 
 /*
- * Time that sessions work in a second, from that in so many seconds, each of which
- * was counted once.  NaN: too little for an error of at most a fifth.
+ * Time that sessions work, by the server's active_time and by counting once a
+ * second who works.  The first is exact, but has of a pipeline of statements the
+ * last one alone, of others nothing before their end, and no parallel workers.
  */
-extern double pbp_working_ms(double active_ms, double seconds);
+extern double pbp_working_ms(double active_ms, double counted_ms);
 
 /* The same, beside their waiting for reads.  NaN: unknown, since nobody waits longer than he works. */
 extern double pbp_working_beside(double working_ms, double waiting_ms);

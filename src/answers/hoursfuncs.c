@@ -44,7 +44,7 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 	add_datum(&row, BoolGetDatum(!pbp_skips_hour(hour->begins_at)));
 	add_count(&row, hour->nbuffers * BLCKSZ);
 	add_rounded(&row, hour->accesses);
-	add_quotient(&row, hour->active_ms, hour->seconds);
+	add_quotient(&row, pbp_working_ms(hour->active_ms, hour->counted_ms), hour->seconds);
 	add_quotient(&row, hour->read_ms, hour->read_ms_seconds);
 	add_quotient(&row, hour->reads, hour->accesses);
 	add_quotient(&row, today->waiting.storage_reads, today->waiting.accesses);

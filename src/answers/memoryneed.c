@@ -95,7 +95,7 @@ use_hours(MemoryNeed *need)
 		need->hours.seconds < LEAST_HOURS_SECONDS)
 		return false;
 	need->input.hours = &need->hours;
-	need->input.active_ms = pbp_working_ms(need->hours.active_ms, need->hours.seconds);
+	need->input.active_ms = pbp_working_of_sum(&need->hours);
 	set_totals(need);
 	return is_known(need);
 }

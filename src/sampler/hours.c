@@ -105,6 +105,7 @@ const PbpField pbp_hour_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpHour, accesses, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHour, reads, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHour, active_ms, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpHour, counted_ms, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHour, read_ms, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHour, read_ms_seconds, 0, PBP_MANY),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpHour, sizes, 0, 0, size_fields),

@@ -59,12 +59,21 @@
 #define HALF_LIFE_MIX		20.0
 #define HALF_LIFE_MIX_POOLS	0.75
 
-/* Reads, accesses or seconds, and how long they took; both decay. */
+/* Reads or accesses, and the server's own times; both decay. */
 typedef struct TimedCounts
 {
 	double		count;
 	double		ns;
 } TimedCounts;
+
+/* Both kinds of working time, as in pbp_working_ms(); all of it decays. */
+typedef struct WorkCounts
+{
+	double		seconds;
+	double		reads;
+	double		active_ms;
+	double		counted_ms;
+} WorkCounts;
 
 /* What was counted since the last report. */
 typedef struct FreshCounts
@@ -72,7 +81,8 @@ typedef struct FreshCounts
 	PbpAdviceCounts accesses;
 	int64		read_us;
 	int64		write_us;
-	double		working_ms;
+	double		active_ms;
+	double		counted_ms;
 	PbpReadCounts reads;
 } FreshCounts;
 
@@ -93,8 +103,7 @@ struct PbpLearner
 	uint64		wal_position;	/* when last counted; 0: never */
 	FreshCounts fresh;
 	TimedCounts timed;			/* reads */
-	TimedCounts worked;			/* seconds, and time that sessions worked in them */
-	TimedCounts active;			/* reads, and the server's active_time */
+	WorkCounts	worked;
 	TimedCounts wrote;			/* accesses, and all time that sessions wrote */
 	PbpSample	interval;		/* counts for the next sample */
 	PbpReadCounts read_counts;	/* likewise */
@@ -162,20 +171,17 @@ mean_ns(const TimedCounts *timed)
 	return timed->count >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->count : NAN;
 }
 
-/*
- * All the time that sessions worked, for each read; NaN: unknown.  The server
- * misses what pipelines work, and the worker counts work before a long statement
- * publishes its reads, so the longer of both is right.
- */
+/* All the time that sessions worked, for each read; NaN: unknown. */
 static double
-longest_read_ns(const PbpLearner *learner, const PbpAdviceReport *report)
+longest_read_ns(const WorkCounts *worked)
 {
-	return fmax(mean_ns(&learner->active), report->active_ms * 1e6 * report->totals.seconds / report->totals.reads);
+	return worked->reads >= ENOUGH_TIMED ? pbp_working_ms(worked->active_ms, worked->counted_ms) * 1e6 / worked->reads : NAN;
 }
 
 static void
 report_times(const PbpLearner *learner, PbpAdviceReport *report)
 {
+	const WorkCounts *worked = &learner->worked;
 	double		storage_share = NAN;
 	PbpFigure	os;
 	PbpFigure	storage;
@@ -183,11 +189,11 @@ report_times(const PbpLearner *learner, PbpAdviceReport *report)
 	pbp_probed_times(learner->probing, &os, &storage);
 	if (pbp_knows_storage(report))
 		storage_share = pbp_storage_share(&report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]);
-	report->active_ms = pbp_working_ms(learner->worked.ns / 1e6, learner->worked.count);
+	report->active_ms = pbp_working_ms(worked->active_ms, worked->counted_ms) / worked->seconds;
 	report->times = pbp_read_times(os, storage, mean_ns(&learner->timed), storage_share);
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
 													 &report->storage.fixed[PBP_ADVICE_BASELINE]),
-					longest_read_ns(learner, report));
+					longest_read_ns(worked));
 	pbp_time_writes(&report->times, mean_ns(&learner->wrote), &report->rows[PBP_ADVICE_BASELINE], report->totals.dirty_evictions);
 }
 
@@ -242,7 +248,8 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		.seconds = fresh->accesses.seconds,
 		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
 		.reads = (double) fresh->accesses.reads,
-		.active_ms = fresh->working_ms,
+		.active_ms = fresh->active_ms,
+		.counted_ms = fresh->counted_ms,
 		.read_ms = fresh_read_ms(learner, report),
 		.times = report->times,
 		.misses = report->rows,
@@ -466,20 +473,31 @@ count_times(TimedCounts *timed, double seconds, double count, double us)
 }
 
 static void
+count_work(WorkCounts *worked, double seconds, double reads, double active_ms, double counted_ms)
+{
+	double		weight = exp2(-seconds / HALF_LIFE_TIMES);
+
+	worked->seconds = weight * worked->seconds + seconds;
+	worked->reads = weight * worked->reads + reads;
+	worked->active_ms = weight * worked->active_ms + active_ms;
+	worked->counted_ms = weight * worked->counted_ms + counted_ms;
+}
+
+static void
 count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessCounts *now)
 {
 	/* less than before after a reset of other statistics */
 	int64		read_us = Max(0, now->read_us - learner->accesses.read_us);
 	int64		write_us = Max(0, now->write_us - learner->accesses.write_us);
-	int64		active_us = Max(0, now->active_us - learner->accesses.active_us);
-	double		working_ms = pbp_count_working() * counts->seconds * 1e3;
+	double		active_ms = (double) Max(0, now->active_us - learner->accesses.active_us) / 1e3;
+	double		counted_ms = pbp_count_working() * counts->seconds * 1e3;
 
 	pbp_add_counts(&learner->fresh.accesses, counts);
 	learner->fresh.read_us += read_us;
 	learner->fresh.write_us += write_us;
-	learner->fresh.working_ms += working_ms;
-	count_times(&learner->worked, counts->seconds, counts->seconds, working_ms * 1e3);
-	count_times(&learner->active, counts->seconds, (double) counts->reads, (double) active_us);
+	learner->fresh.active_ms += active_ms;
+	learner->fresh.counted_ms += counted_ms;
+	count_work(&learner->worked, counts->seconds, (double) counts->reads, active_ms, counted_ms);
 	/* the server's own times count only while all sessions measure them */
 	if (track_io_timing)
 	{

@@ -291,8 +291,9 @@ bound_times(void)
 static void
 working(void)
 {
-	ok(pbp_working_ms(100000, 50) == 2000 && pbp_working_ms(720000, 3600) == 200, "what sessions work in a second is the mean");
-	ok(isnan(pbp_working_ms(99999, 50)) && isnan(pbp_working_ms(0, 0)), "few that were seen at work are no mean");
+	ok(pbp_working_ms(720000, 700000) == 720000 && pbp_working_ms(720000, 1000000) == 720000, "sessions work as the server has timed them");
+	ok(pbp_working_ms(720000, 1100000) == 1100000, "or as was counted, if that is much longer");
+	ok(pbp_working_ms(0, 79000) == 0 && pbp_working_ms(0, 81000) == 81000, "and more than chance");
 	ok(isnan(pbp_working_beside(43200, 43200)) && pbp_working_beside(43200, 42000) == 43200 && isnan(pbp_working_beside(NAN, 0)),
 	   "if sessions would wait as long as they work, that time is too short");
 }
