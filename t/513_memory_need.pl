@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use CacheMap;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -162,7 +163,7 @@ for my $hour (map { $state_hours + $hour_values * $_ } 0 .. $nhours - 1)
 }
 cmp_ok($known, '>', 1, 'the hour has splits of other totals');
 unlink $file or die $!;
-append_to_file($file, with_checksum($bytes));
+append_to_file($file, sign_map($bytes));
 chmod 0600, $file or die $!;
 {
 	local $ENV{LITTLE_MEMORY} = $meminfo;

@@ -15,7 +15,7 @@ use Time::HiRes qw(stat);
 our @EXPORT = qw(
   $carry_worker $carry_load $will_try_again
   carry_node three_databases ask set becomes_true in_buffers use_blocks make_table progress restored is_restored all_are_back
-  maps_file maps_identity files_saved write_maps save log_since logs why_not_droppable
+  maps_file maps_identity saved_maps files_saved write_maps save log_since logs why_not_droppable
 );
 
 our $carry_worker = q{FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over'};
@@ -115,19 +115,22 @@ sub maps_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.maps' }
 # Inode, size and time of the file: a new one may have the inode of an old one.
 sub maps_identity { return join ' ', (stat maps_file($_[0]))[ 1, 7, 9 ] }
 
-# The files that have a map: database, tablespace, file number, fork and segment.
-sub files_saved
+# All saved maps, each [database, tablespace, file number, fork, segment, map].
+sub saved_maps
 {
 	my ($node) = @_;
 	my $saved = slurp_file(maps_file($node));
-	my @files;
+	my @maps;
 
-	for (my $at = 48; $at < length($saved) - 12; $at += 24 + unpack 'x20 L', substr $saved, $at)
+	for (my $at = 48; $at < length($saved) - 12; $at += 24 + length $maps[-1][5])
 	{
-		push @files, join '/', unpack 'L5', substr $saved, $at;
+		push @maps, [ unpack 'L5 L/a', substr $saved, $at ];
 	}
-	return @files;
+	return @maps;
 }
+
+# The files that have a map: the same without the map.
+sub files_saved { return map { join '/', @$_[ 0 .. 4 ] } saved_maps($_[0]) }
 
 # Replaces the file of a server that is stopped; or removes it, if there is no content.
 sub write_maps

@@ -7,7 +7,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw($state_hours $hour_values value_at with_checksum);
+our @EXPORT = qw($state_hours $hour_values value_at);
 
 # Hours, and then samples of the history, come last.
 our $state_hours = 4363;
@@ -15,17 +15,5 @@ our $hour_values = 372;
 
 # A value by its number, behind the stamp.
 sub value_at { return 48 + 8 * $_[0] }
-
-# CRC-32C, as the server computes it.
-my @table = map { my $crc = $_; $crc = $crc & 1 ? $crc >> 1 ^ 0x82F63B78 : $crc >> 1 for 1 .. 8; $crc } 0 .. 255;
-
-sub with_checksum
-{
-	my ($bytes) = @_;
-	my $crc = 0xFFFFFFFF;
-
-	$crc = $table[ ($crc ^ $_) & 0xFF ] ^ $crc >> 8 for unpack 'C*', $bytes;
-	return $bytes . pack 'L', $crc ^ 0xFFFFFFFF;
-}
 
 1;
