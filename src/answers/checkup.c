@@ -334,10 +334,7 @@ emit_answer(ReturnSetInfo *rsinfo, const Question *question, const Answer *answe
 	add_text(&row, question->key);
 	add_text(&row, question->question);
 	add_text(&row, answer->text);
-	if (isnan(answer->value))
-		add_null(&row);
-	else
-		add_measure(&row, answer->value);
+	add_number(&row, answer->value);
 	add_text(&row, question->unit);
 	add_text(&row, answer->verdict);
 	add_text(&row, answer->action);

@@ -125,24 +125,6 @@ note_of(const AdviceOfSize *advice)
 	return join_notes(origin_of_report(advice->report), join_notes(caveat, note_of_storage(advice)));
 }
 
-/* A share of accesses, and the interval around it; three NULLs if unknown. */
-static void
-add_interval(Row *row, double share, double uncertainty)
-{
-	add_number(row, share);
-	add_number(row, isnan(share) ? NAN : Max(share - uncertainty, 0));
-	add_number(row, isnan(share) ? NAN : Min(share + uncertainty, 1));
-}
-
-/* A time, and the interval around it; NULLs if unknown. */
-static void
-add_waiting(Row *row, PbpWaiting waiting)
-{
-	add_number(row, waiting.ms);
-	add_number(row, isnan(waiting.error) ? NAN : Max(waiting.ms - waiting.error, 0));
-	add_number(row, waiting.ms + waiting.error);
-}
-
 /* Figures about the workload and the method, the same for all sizes. */
 static void
 add_evidence(Row *row, const PbpAdviceReport *report)
@@ -163,6 +145,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	bool		is_read = advice->report->storage.has_memory && missing_advice(advice->report) == NULL && pbp_os_cache_on;
 	bool		has_cache = is_read && unknown_storage_model(advice->report) == NULL &&
 		advice->storage.reason != PBP_STORAGE_NO_CAPACITY;
+	PbpWaiting	waiting = has_cache ? waiting_of(advice) : (PbpWaiting) {NAN, NAN, NAN, NAN};
 	Row			row = {0};
 
 	add_measure(&row, advice->factor * (double) advice->report->nbuffers / NBuffers);
@@ -178,9 +161,9 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 		emit_row(rsinfo, &row, ADVICE_COLS);
 		return;
 	}
-	add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty);
-	add_interval(&row, has_cache ? advice->storage.storage_ratio : NAN, advice->storage.uncertainty);
-	add_waiting(&row, has_cache ? waiting_of(advice) : (PbpWaiting) {NAN, NAN, NAN, NAN});
+	add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty, 1);
+	add_interval(&row, has_cache ? advice->storage.storage_ratio : NAN, advice->storage.uncertainty, 1);
+	add_interval(&row, waiting.ms, waiting.error, INFINITY);
 	add_number(&row, advice->misses.write_ratio);
 	add_evidence(&row, advice->report);
 	add_text(&row, note_of(advice));

@@ -42,12 +42,6 @@ static const char *const consumer_names[] = {
 
 StaticAssertDecl(lengthof(consumer_names) == PBP_CONSUMERS, "each consumer has a name");
 
-static char *
-pretty_bytes(int64 bytes)
-{
-	return pretty_size(bytes / BLCKSZ);
-}
-
 /* ---- notes ---- */
 
 /* Why nothing is known that only the kernel knows. */
@@ -316,14 +310,6 @@ note_of_times(const MemoryNeed *need, const PbpTotal *total)
 }
 
 static void
-add_range(Row *row, double value, double error, double most)
-{
-	add_number(row, value);
-	add_number(row, isnan(error) ? NAN : Max(value - error, 0));
-	add_number(row, isnan(error) ? NAN : Min(value + error, most));
-}
-
-static void
 emit_total(ReturnSetInfo *rsinfo, const MemoryTotals *totals, const PbpTotal *total, const char *mark, const char *note)
 {
 	const MemoryNeed *need = &totals->need;
@@ -336,8 +322,8 @@ emit_total(ReturnSetInfo *rsinfo, const MemoryTotals *totals, const PbpTotal *to
 	add_known_count(&row, known, known ? cache_bytes_of(need, total) : 0);
 	add_text(&row, mark);
 	add_number(&row, total->miss_ratio);
-	add_range(&row, total->storage.value, total->storage.error, 1);
-	add_range(&row, total->waiting.ms, total->waiting.error, INFINITY);
+	add_interval(&row, total->storage.value, total->storage.error, 1);
+	add_interval(&row, total->waiting.ms, total->waiting.error, INFINITY);
 	add_number(&row, need->input.active_ms > 0 ? Max(0, need->input.active_ms + total->waiting.change) : NAN);
 	add_text(&row, known ? join_notes(note, join_notes(note_of_times(need, total), need->input.hours ? NULL : caveat_of_advice(need->report))) : note);
 	emit_row(rsinfo, &row, MEMORY_COLS);
@@ -390,8 +376,7 @@ emit_unknown(ReturnSetInfo *rsinfo, const MemoryNeed *need)
 	add_count(&row, (int64) NBuffers * BLCKSZ);
 	add_null(&row);
 	add_text(&row, "today");
-	while (row.ncols < MEMORY_COLS - 1)
-		add_null(&row);
+	add_nulls(&row, MEMORY_COLS - 1);
 	add_text(&row, need->unknown);
 	emit_row(rsinfo, &row, MEMORY_COLS);
 }

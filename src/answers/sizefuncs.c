@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 
 #include "answers/readnames.h"
@@ -145,10 +147,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	}
 
 	add_time(&row, sample->taken_at);
-	if (sample->elapsed_ns > 0)
-		add_measure(&row, seconds);
-	else
-		add_null(&row);
+	add_number(&row, sample->elapsed_ns > 0 ? seconds : NAN);
 	add_count(&row, sample->ticks);
 	add_count(&row, sample->allocations);
 	add_quotient(&row, ticks, seconds);

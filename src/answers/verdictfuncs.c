@@ -49,10 +49,7 @@ verdict_of(const PbpAdviceReport *report)
 static void
 add_bytes_of(Row *row, const PbpAdviceReport *report, bool known, int size)
 {
-	if (known && size >= 0)
-		add_rounded(row, pbp_advice_factor(size) * (double) report->nbuffers * BLCKSZ);
-	else
-		add_null(row);
+	add_rounded(row, known && size >= 0 ? pbp_advice_factor(size) * (double) report->nbuffers * BLCKSZ : NAN);
 }
 
 /* What the advised size saves, at least and at most, in milliseconds per second. */

@@ -118,14 +118,8 @@ reasons_of_all(const PbpAdviceReport *report)
 static void
 add_estimate(Row *row, double value, double error)
 {
-	add_known_count(row, !isnan(value), isnan(value) ? 0 : (int64) rint(value));
-	add_known_count(row, !isnan(value), isnan(value) ? 0 : (int64) ceil(error));
-}
-
-static void
-add_change(Row *row, PbpChange change)
-{
-	add_estimate(row, change.reads, change.error);
+	add_rounded(row, value);
+	add_rounded(row, isnan(value) ? NAN : ceil(error));
 }
 
 /* True if the change may be nothing or a lot. */
@@ -138,7 +132,7 @@ is_noise(PbpChange change, double reads)
 static void
 add_certain_change(Row *row, PbpChange change, double reads)
 {
-	add_change(row, is_noise(change, reads) ? (PbpChange) {NAN, NAN} : change);
+	add_estimate(row, is_noise(change, reads) ? NAN : change.reads, change.error);
 }
 
 /* database, tablespace, relfilenode, fork, relation; NULL for other relations */
@@ -217,9 +211,9 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	has_name = !row.nulls[row.ncols - 1];
 	add_number(&row, relation->read_share);
 	add_number(&row, isnan(relation->read_share) ? NAN : relation->read_share_error);
-	add_known_count(&row, !isnan(relation->loads), isnan(relation->loads) ? 0 : (int64) rint(relation->loads));
-	add_change(&row, relation->saved);
-	add_change(&row, relation->added);
+	add_rounded(&row, relation->loads);
+	add_estimate(&row, relation->saved.reads, relation->saved.error);
+	add_estimate(&row, relation->added.reads, relation->added.error);
 	add_certain_change(&row, relation->storage_saved, relation->loads);
 	add_certain_change(&row, relation->storage_added, relation->loads);
 	add_estimate(&row, relation->pages * BLCKSZ, relation->pages_error * BLCKSZ);

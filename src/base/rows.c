@@ -154,11 +154,14 @@ add_known_count(Row *row, bool known, int64 count)
 		add_null(row);
 }
 
-/* A count that came from a double, rounded. */
+/* A count that came from a double, rounded.  NaN: unknown. */
 void
 add_rounded(Row *row, double count)
 {
-	add_count(row, (int64) rint(count));
+	if (isnan(count))
+		add_null(row);
+	else
+		add_count(row, (int64) rint(count));
 }
 
 /* NaN: unknown. */
@@ -169,6 +172,17 @@ add_number(Row *row, double number)
 		add_null(row);
 	else
 		add_measure(row, number);
+}
+
+/* A figure and its interval, as far as that is between 0 and the most.  NaN: unknown. */
+void
+add_interval(Row *row, double value, double error, double most)
+{
+	bool		known = !isnan(value) && !isnan(error);
+
+	add_number(row, value);
+	add_number(row, known ? Max(value - error, 0) : NAN);
+	add_number(row, known ? Min(value + error, most) : NAN);
 }
 
 /* One row per item of an array.  Frees each row's memory before the next one. */

@@ -40,6 +40,7 @@ extern void add_known_count(Row *row, bool known, int64 count);
 extern void add_rounded(Row *row, double count);
 extern void add_measure(Row *row, double value);
 extern void add_number(Row *row, double number);
+extern void add_interval(Row *row, double value, double error, double most);
 extern void add_quotient(Row *row, double dividend, double divisor);
 extern void add_share(Row *row, int64 part, int64 whole);
 extern void add_latency(Row *row, const PbpLatency *latency);

@@ -22,6 +22,13 @@ pretty_size(int64 buffers)
 															  Int64GetDatum(buffers * BLCKSZ))));
 }
 
+/* In whole blocks. */
+char *
+pretty_bytes(int64 bytes)
+{
+	return pretty_size(bytes / BLCKSZ);
+}
+
 /* Three significant digits, but all digits before the decimal point. */
 char *
 pretty_number(double value)

@@ -9,6 +9,7 @@
 #define PBP_WORDS_H
 
 extern char *pretty_size(int64 buffers);
+extern char *pretty_bytes(int64 bytes);
 extern char *pretty_number(double value);
 extern char *pretty_percent(double share);
 extern char *pretty_duration(double seconds);
