@@ -60,8 +60,6 @@ static const Threshold miss_threshold = {0.2, 0.01};
 /* Share of the wanted hours that must have been seen. */
 #define SEEN_HOURS			0.9
 
-#define SECONDS_PER_HOUR	3600.0
-
 /* ---- figures ---- */
 
 static PbpChoice
@@ -111,7 +109,7 @@ set_choices(const PbpDecisionInput *input, PbpDecision *decision)
 static PbpDecisionBasis
 basis_of(const PbpDecisionInput *input)
 {
-	if (input->hours != NULL && input->hours->seconds >= SECONDS_PER_HOUR &&
+	if (input->hours != NULL && input->hours->seconds >= PBP_SECONDS_PER_HOUR &&
 		!isnan(pbp_waiting_of_sum(input->hours, &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).ms))
 		return PBP_BY_HOURS;
 	if (input->waiting != NULL && !isnan(input->waiting[PBP_ADVICE_BASELINE].ms))
@@ -395,7 +393,7 @@ confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 		decision->kind != PBP_KEEP || none_can_be_better(decision);
 
 	/* hours that do not count need not have been seen */
-	double		wanted = fmin(SECONDS_PER_HOUR * input->wanted_hours, fmax(SECONDS_PER_HOUR, decision->wanted_seconds));
+	double		wanted = fmin(PBP_SECONDS_PER_HOUR * input->wanted_hours, fmax(PBP_SECONDS_PER_HOUR, decision->wanted_seconds));
 
 	if (decision->kind <= PBP_DECIDE_EARLY)
 		return PBP_UNSURE;

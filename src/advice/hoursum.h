@@ -13,6 +13,8 @@
 
 #include "advice/waiting.h"
 
+#define PBP_SECONDS_PER_HOUR	3600.0
+
 /*
  * Of a pool with so much page cache, in one hour, while its waiting was known.
  * Changes are differences to the size that ran.  All errors are half the width of

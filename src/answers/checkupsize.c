@@ -196,7 +196,7 @@ what_first(const PbpAdviceReport *report)
 		return "Check with pgbufprobe_read_cost() whether reads wait for storage. If they do, and the machine has the memory, ";
 	if (decision->confidence == PBP_SURE)
 		return "The page cache could hold all data, so the pool need not give memory back. If the memory is needed elsewhere, ";
-	if (decision->seen_seconds < pbp_decision_hours * 3600.0)
+	if (decision->seen_seconds < pbp_decision_hours * PBP_SECONDS_PER_HOUR)
 		return psprintf("Let the real workload run until %d hours have been seen (pgbufprobe.decision_hours). If the answer remains, ",
 						pbp_decision_hours);
 	return "Let the real workload run longer and ask again. If the answer remains, ";

@@ -29,9 +29,6 @@
 /* Share of what the most memory saves that is enough. */
 #define NEARLY_ALL_SAVED	0.8
 
-/* As for the verdict. */
-#define LEAST_HOURS_SECONDS	3600
-
 /* ---- facts ---- */
 
 /* Why no total of memory is known; NULL if some are, or may be. */
@@ -92,7 +89,7 @@ use_hours(MemoryNeed *need)
 
 	need->input = pbp_totals_input(report, need->fits);
 	if (report->decision.basis != PBP_BY_HOURS || !pbp_sum_decision_hours(report, &need->hours) ||
-		need->hours.seconds < LEAST_HOURS_SECONDS)
+		need->hours.seconds < PBP_SECONDS_PER_HOUR)
 		return false;
 	need->input.hours = &need->hours;
 	need->input.active_ms = pbp_working_of_sum(&need->hours);
@@ -152,7 +149,7 @@ pretty_machine(const MemoryNeed *need, const PbpTotal *total)
 {
 	return psprintf("a %s of %s with shared_buffers = %s",
 					need->facts.memory.holder == PBP_HELD_BY_CGROUP ? "container" : "machine",
-					pretty_size(machine_bytes(need, total->factor) / BLCKSZ), pretty_size(pool_bytes_of(need, total) / BLCKSZ));
+					pretty_bytes(machine_bytes(need, total->factor)), pretty_bytes(pool_bytes_of(need, total)));
 }
 
 /* Why nothing is known of a total: of the split that may be known first. */
@@ -238,7 +235,7 @@ answer_more(const MemoryNeed *need, const PbpTotal *more, Answer *answer)
 	int64		bytes = machine_bytes(need, more->factor) - machine_bytes(need, 1);
 
 	answer->text = psprintf("No split of today's memory helps as much as more of it: %s more would save %s.",
-							pretty_size(bytes / BLCKSZ), pretty_saved(need, more));
+							pretty_bytes(bytes), pretty_saved(need, more));
 	judge(answer, "look", psprintf("Consider %s.", pretty_machine(need, more)));
 }
 
@@ -250,10 +247,9 @@ about_right(const MemoryNeed *need)
 
 	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS && unknown == NULL; i++)
 		if (isnan(need->totals[i].waiting.ms))
-			unknown = psprintf(" What a total of %s would do is unknown: %s.", pretty_size(machine_bytes(need, need->totals[i].factor) / BLCKSZ), unknown_total(need, i));
+			unknown = psprintf(" What a total of %s would do is unknown: %s.", pretty_bytes(machine_bytes(need, need->totals[i].factor)), unknown_total(need, i));
 	return psprintf("Keep today's memory: with much less than the %s of both caches sessions would wait longer, and more would save little.%s",
-					pretty_size(pbp_both_caches(need->report) / BLCKSZ),
-					unknown ? unknown : "");
+					pretty_bytes(pbp_both_caches(need->report)), unknown ? unknown : "");
 }
 
 static void
