@@ -193,8 +193,7 @@ static void
 plan_reserves(const PbpOsMemory *memory, const PbpServerMemory *reserved, int64_t pool_bytes,
 			  int64_t maintenance, PbpConsumption *rows)
 {
-	int64_t		usual = (int64_t) ((double) memory->limit_bytes * PBP_RESERVE_SHARE +
-								   (double) memory->private_bytes * PBP_RESERVE_OF_PRIVATE);
+	int64_t		usual = pbp_usual_reserve(memory->limit_bytes, memory->private_bytes);
 	int64_t		sum = 0;
 
 	rows[PBP_PROCESSES].reserved = reserved->needs.processes;

@@ -146,11 +146,10 @@ capacity(const PbpMemoryUse *memory, const PbpServerMemory *server)
 }
 
 /* What is left of each memory as a rule, whatever the server needs. */
-static int64_t
-usual_reserve(const PbpMemoryUse *memory)
+int64_t
+pbp_usual_reserve(int64_t limit_bytes, int64_t private_bytes)
 {
-	return (int64_t) ((double) memory->limit * PBP_RESERVE_SHARE +
-					  (double) memory->anon * PBP_RESERVE_OF_PRIVATE);
+	return (int64_t) ((double) limit_bytes * PBP_RESERVE_SHARE + (double) private_bytes * PBP_RESERVE_OF_PRIVATE);
 }
 
 /*
@@ -194,7 +193,7 @@ add_group(const PbpMemoryUse *group, const PbpMemoryUse *machine, PbpOsMemory *m
 		memory->private_bytes = limited.anon;
 		memory->holder = PBP_HELD_BY_CGROUP;
 	}
-	limit_growth(available(&limited, &memory->server), usual_reserve(&limited),
+	limit_growth(available(&limited, &memory->server), pbp_usual_reserve(limited.limit, limited.anon),
 				 &memory->cgroup_room, &memory->cgroup_available);
 	return true;
 }
@@ -206,16 +205,17 @@ read_memory(const char *root, PbpOsMemory *memory)
 	PbpCgroupWalk walk;
 	PbpMemoryUse group;
 	int64_t		promise;
+	int64_t		reserve;
 
 	if (!read_machine(root, &machine, &promise, &memory->huge_bytes))
 		return false;
+	reserve = pbp_usual_reserve(machine.limit, machine.anon);
 	memory->limit_bytes = machine.limit;
 	memory->private_bytes = machine.anon;
 	memory->cache_bytes = capacity(&machine, &memory->server);
-	limit_growth(available(&machine, &memory->server), usual_reserve(&machine),
-				 &memory->machine_room, &memory->machine_available);
+	limit_growth(available(&machine, &memory->server), reserve, &memory->machine_room, &memory->machine_available);
 	if (promise != PBP_NO_LIMIT)
-		limit_growth(promise, usual_reserve(&machine), &memory->machine_room, &memory->machine_available);
+		limit_growth(promise, reserve, &memory->machine_room, &memory->machine_available);
 
 	pbp_cgroup_walk(&walk, root);
 	while (pbp_next_cgroup(&walk, &group))
@@ -360,7 +360,7 @@ pbp_in_huge_pages(const char *root, const void *address)
 
 	if (!pbp_open_lines(&lines, root, "/proc/self/maps"))
 		return false;
-	while (!found && (line = pbp_next_line(&lines)) != NULL)
+	while ((line = pbp_next_line(&lines)) != NULL)
 	{
 		char	   *end;
 		unsigned long long from = strtoull(line, &end, 16);
