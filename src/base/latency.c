@@ -22,7 +22,7 @@ read_clock(clockid_t clock)
 	struct timespec now = {0};
 
 	(void) clock_gettime(clock, &now);
-	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+	return (int64_t) now.tv_sec * PBP_NS_PER_S + now.tv_nsec;
 }
 
 int64_t

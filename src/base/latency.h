@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#define PBP_NS_PER_S			INT64_C(1000000000)
+
 /*
  * Each time below PBP_LATENCY_STEPS nanoseconds has its own bucket.  Above,
  * each power of two is divided into PBP_LATENCY_STEPS: the middle of a bucket is

@@ -26,10 +26,6 @@
 /* Larger than any, so that nobody waits long for a damaged one. */
 #define MAX_BYTES		(INT64CONST(1024) * 1024 * 1024)
 
-/* After an error of the system, reading is tried again these many times. */
-#define MAX_FAILURES		6
-#define AFTER_FAILURE_MS	500
-
 /* A reason for which errno says more. */
 static const char unreadable[] = "it could not be read";
 
@@ -244,9 +240,9 @@ pbp_read_own_file(const char *path, const PbpFileStamp *expected, Size *bytes)
 	int64		file_bytes;
 	const char *why = read_file(path, expected, &contents, &file_bytes);
 
-	for (int i = 0; why == unreadable && i < MAX_FAILURES && !pbp_must_end(); i++)
+	for (int i = 0; why == unreadable && i < PBP_MAX_FAILURES && !pbp_must_end(); i++)
 	{
-		pbp_worker_wait(AFTER_FAILURE_MS);
+		pbp_worker_wait(PBP_AFTER_FAILURE_MS);
 		why = read_file(path, expected, &contents, &file_bytes);
 	}
 	if (why == NULL && contents != NULL)

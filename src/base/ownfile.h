@@ -11,6 +11,10 @@
 #ifndef PBP_OWNFILE_H
 #define PBP_OWNFILE_H
 
+/* After an error of the system, reading is tried again these many times. */
+#define PBP_MAX_FAILURES		6
+#define PBP_AFTER_FAILURE_MS	500
+
 /* What must agree between those who write and read. */
 typedef struct PbpFileStamp
 {

@@ -111,6 +111,15 @@ check_file(const PbpOsFile *file)
 				 errhint("Use the method \"mincore\" or \"auto\".")));
 }
 
+void
+check_may_advise(void)
+{
+	if (!pbp_os_cache_on)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot advise the kernel while \"pgbufprobe.os_cache\" is off")));
+}
+
 /* The method that was used, NULL if none was. */
 static void
 add_method(Row *row, PbpOsMethod method)
@@ -406,10 +415,7 @@ pgbufprobe_os_advise(PG_FUNCTION_ARGS)
 	int64		advised;
 	bool		found;
 
-	if (!pbp_os_cache_on)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot advise the kernel while \"pgbufprobe.os_cache\" is off")));
+	check_may_advise();
 	relation = find_fork(relid, fork);
 	do
 		found = advise_fork(&relation.locator, fork, advice, &advised);

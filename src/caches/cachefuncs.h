@@ -14,6 +14,7 @@
 
 extern void report_reason(PbpOsTrust trust, Oid relid, int64 others);
 extern void report_unreadable(int elevel, const PbpOsVerdict *verdict, int64 others);
+extern void check_may_advise(void);
 extern Relation open_fork(Oid relid, ForkNumber fork);
 extern RelationStorage find_fork(Oid relid, ForkNumber fork);
 extern bool must_repeat(RelationStorage *relation, int *attempts);

@@ -49,6 +49,19 @@ begin_level(PbpRestore *restore, int level)
 					 states_at(level, restore->target));
 }
 
+/* Returns a sentence that says why a map cannot be used; NULL if it can.  Sets the header then. */
+const char *
+pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header)
+{
+	pg_crc32c	checksum;
+
+	INIT_CRC32C(checksum);
+	if (bytes > PBP_MAP_CHECKSUM_BYTES)
+		COMP_CRC32C(checksum, map, bytes - PBP_MAP_CHECKSUM_BYTES);
+	FIN_CRC32C(checksum);
+	return pbp_map_check(map, bytes, checksum, BLCKSZ, header);
+}
+
 /*
  * Begins to restore a map, which must stay in memory.  Returns a sentence that
  * says why it cannot be used, or NULL.
@@ -56,7 +69,6 @@ begin_level(PbpRestore *restore, int level)
 const char *
 pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreTarget target)
 {
-	pg_crc32c	checksum;
 	const char *reason;
 
 	memset(restore, 0, sizeof(*restore));
@@ -64,12 +76,7 @@ pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes, PbpRestoreT
 	restore->bytes = bytes;
 	restore->target = target;
 	restore->start_ns = pbp_now_ns();
-
-	INIT_CRC32C(checksum);
-	if (bytes > PBP_MAP_CHECKSUM_BYTES)
-		COMP_CRC32C(checksum, map, bytes - PBP_MAP_CHECKSUM_BYTES);
-	FIN_CRC32C(checksum);
-	reason = pbp_map_check(map, bytes, checksum, BLCKSZ, &restore->header);
+	reason = pbp_verify_map(map, bytes, &restore->header);
 	if (reason == NULL && restore->header.fork > MAX_FORKNUM)
 		reason = "It is of a fork that does not exist.";
 	if (reason == NULL)

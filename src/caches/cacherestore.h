@@ -44,6 +44,7 @@ typedef struct PbpRestore
 	PbpExtentReader reader;
 } PbpRestore;
 
+extern const char *pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header);
 extern const char *pbp_restore_begin(PbpRestore *restore, const uint8 *map, Size bytes,
 									 PbpRestoreTarget target);
 extern bool pbp_restore_step(PbpRestore *restore, Relation relation);

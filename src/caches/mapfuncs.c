@@ -16,7 +16,6 @@
 #include "base/args.h"
 #include "base/relations.h"
 #include "base/rows.h"
-#include "base/settings.h"
 #include "base/worker.h"
 #include "caches/cachefuncs.h"
 #include "caches/cacherestore.h"
@@ -265,10 +264,8 @@ pgbufprobe_cache_restore(PG_FUNCTION_ARGS)
 	fork = fork_arg(fcinfo, 2);
 	target = parse_name(fcinfo, 3, "target", target_names, PBP_RESTORE_TARGETS);
 	rate = rate_arg(fcinfo, 4);
-	if (target == PBP_RESTORE_OS_CACHE && !pbp_os_cache_on)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot advise the kernel while \"pgbufprobe.os_cache\" is off")));
+	if (target == PBP_RESTORE_OS_CACHE)
+		check_may_advise();
 	relation = open_fork(PG_GETARG_OID(0), fork);
 	begin_restore(&restore, PG_GETARG_BYTEA_PP(1), fork, target);
 	check_relation(&restore.header, relation);

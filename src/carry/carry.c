@@ -26,8 +26,6 @@
 #include "carry/carryprogress.h"
 #include "pool/descriptors.h"
 
-#define NS_PER_S		INT64CONST(1000000000)
-
 /* Restores that end by an error before no other one is tried. */
 #define MAX_ATTEMPTS	3
 
@@ -129,7 +127,7 @@ next_save_ns(int64 last_ns, bool saved)
 		return -1;
 	if (!saved)
 		after_s = Min(after_s, TRY_AGAIN_S);
-	return last_ns == 0 ? 0 : last_ns + after_s * NS_PER_S;
+	return last_ns == 0 ? 0 : last_ns + after_s * PBP_NS_PER_S;
 }
 
 static void

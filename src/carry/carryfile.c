@@ -24,6 +24,7 @@
 
 #include "base/ownfile.h"
 #include "base/worker.h"
+#include "caches/cacherestore.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
 
@@ -46,10 +47,6 @@
 
 /* Read at a time to verify the checksum. */
 #define CHUNK_BYTES		65536
-
-/* After an error of the system, reading is tried again these many times. */
-#define MAX_FAILURES		6
-#define AFTER_FAILURE_MS	500
 
 static PbpCarryHeader
 own_header(TimestampTz saved_at)
@@ -116,12 +113,12 @@ try_again(PbpCarryReader *reader)
 {
 	int			error = errno;
 
-	if (reader->failures++ >= MAX_FAILURES || !pbp_carry_goes_on())
+	if (reader->failures++ >= PBP_MAX_FAILURES || !pbp_carry_goes_on())
 	{
 		reader->error = error;
 		return false;
 	}
-	pbp_worker_wait(AFTER_FAILURE_MS);
+	pbp_worker_wait(PBP_AFTER_FAILURE_MS);
 	return true;
 }
 
@@ -280,16 +277,10 @@ const uint8 *
 pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry)
 {
 	uint8	   *map = reader->map;
-	int			checked_bytes = (int) entry->map_bytes - PBP_MAP_CHECKSUM_BYTES;
 	PbpMapHeader header;
-	pg_crc32c	checksum;
 
-	if (!read_at(reader, map, entry->map_bytes, reader->next - entry->map_bytes))
-		return NULL;
-	INIT_CRC32C(checksum);
-	COMP_CRC32C(checksum, map, checked_bytes);
-	FIN_CRC32C(checksum);
-	if (pbp_map_check(map, entry->map_bytes, checksum, BLCKSZ, &header) != NULL ||
+	if (!read_at(reader, map, entry->map_bytes, reader->next - entry->map_bytes) ||
+		pbp_verify_map(map, entry->map_bytes, &header) != NULL ||
 		header.fork != entry->file.fork || header.nblocks > RELSEG_SIZE)
 		return NULL;
 	return map;

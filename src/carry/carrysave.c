@@ -42,8 +42,6 @@
 
 #define NAME_BYTES		64
 
-#define NS_PER_S		INT64CONST(1000000000)
-
 typedef struct Save
 {
 	PbpSegment	segment;
@@ -172,7 +170,7 @@ rest(Save *save, PbpDataFiles *files)
 	int64		left_ns;
 
 	if (save->quick)
-		return pbp_now_ns() < save->begun_ns + VISIT_S * NS_PER_S;
+		return pbp_now_ns() < save->begun_ns + VISIT_S * PBP_NS_PER_S;
 	if (used_ns >= REST_NS)
 	{
 		pbp_pause_data_files(files);
@@ -313,7 +311,7 @@ pbp_carry_save(bool quick)
 	bool		in_time;
 	bool		saved = false;
 
-	save.deadline_ns = quick ? save.begun_ns + STOP_S * NS_PER_S : PG_INT64_MAX;
+	save.deadline_ns = quick ? save.begun_ns + STOP_S * PBP_NS_PER_S : PG_INT64_MAX;
 	pbp_carry_lock()->phase = PBP_CARRY_SAVING;
 	pbp_carry_unlock();
 	/* what was found out about file systems may have changed since the last time */
