@@ -17,19 +17,6 @@ my $node;
 }
 make_pages($node);
 
-# Loads, with pages that come from storage now and then, until something is so.
-sub load_until
-{
-	my ($query) = @_;
-	for (1 .. 40)
-	{
-		return 1 if ask($node, "SELECT $query") eq 't';
-		ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
-		ask($node, 'CALL load(4)');
-	}
-	return 0;
-}
-
 my $today = q{FROM pgbufprobe_advice() WHERE size_factor = 1};
 # As on some file systems, or where a library cannot be preloaded.
 my $believes = q{coalesce(os_cache_bytes < 300e6, false) FROM pgbufprobe_advice() WHERE size_factor = 1};
@@ -44,14 +31,14 @@ if (!$can_know)
 # ---------------------------------------------------------------------------
 # With the server's own times
 
-ok(load_until("read_ms_low IS NOT NULL $today"), 'it becomes known how long sessions wait');
+ok(load_from_storage_until($node, "read_ms_low IS NOT NULL $today"), 'it becomes known how long sessions wait');
 is(ask($node, "SELECT read_ms_low > 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high $today"), 't', 'within an interval');
 # The mean of the reads that the advice remembers is that of the last minute. Both change while pages are dropped.
 is(ask($node, qq{
 	SELECT a.estd_read_ms_per_second / (a.estd_miss_ratio * h.accesses / h.seconds * s.blk_read_time / s.blks_read) BETWEEN 0.1 AND 10
 	  FROM (SELECT * $today) AS a, (SELECT sum(accesses) AS accesses, sum(seconds) AS seconds FROM pgbufprobe_hours()) AS h,
 	       (SELECT sum(blk_read_time) AS blk_read_time, sum(blks_read) AS blks_read FROM pg_stat_database) AS s}), 't', 'as long as the server says');
-ok(load_until(q{count(read_ms_low) >= 3 FROM pgbufprobe_advice()}), 'and at other sizes');
+ok(load_from_storage_until($node, q{count(read_ms_low) >= 3 FROM pgbufprobe_advice()}), 'and at other sizes');
 is(ask($node, q{SELECT bool_and(read_ms_low >= 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high) FROM pgbufprobe_advice()
 	WHERE read_ms_low IS NOT NULL}), 't', 'each within its interval');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE read_ms_low IS NULL <> (read_ms_high IS NULL)
@@ -63,7 +50,7 @@ becomes_true($node, 'bool_and(estd_write_ratio BETWEEN 0 AND estd_miss_ratio + 0
 ask($node, q{DO $$ BEGIN FOR i IN 1 .. 6 LOOP UPDATE pages SET page = page WHERE id % 8 = i; COMMIT; PERFORM pg_sleep(0.3); END LOOP; END $$});
 becomes_true($node, 'estd_write_ratio > 0 FROM pgbufprobe_advice() WHERE size_factor = 1', 'pages that were changed are written when they are evicted');
 
-ok(load_until('count(best_bytes) > 0 FROM pgbufprobe_hours()'), 'an hour says which size would have been best');
+ok(load_from_storage_until($node, 'count(best_bytes) > 0 FROM pgbufprobe_hours()'), 'an hour says which size would have been best');
 is(ask($node, q{SELECT bool_and(storage_ratio BETWEEN 0 AND miss_ratio + 0.1 AND saved_ms_per_second >= 0
 		AND (best_bytes = shared_buffers_bytes) = (saved_ms_per_second = 0) AND saved_ms_per_second_error <= saved_ms_per_second)
 	FROM pgbufprobe_hours() WHERE best_bytes IS NOT NULL}), 't', 'another size only if it saves more than the error');
@@ -75,7 +62,7 @@ my $width = "(read_ms_high - read_ms_low) / estd_read_ms_per_second $today";
 my $with_times = ask($node, "SELECT $width");
 ask($node, 'ALTER SYSTEM SET track_io_timing = off');
 $node->reload;
-ok(load_until("(SELECT $width) > $with_times"), 'without the server\'s own times, it is less certain');
+ok(load_from_storage_until($node, "(SELECT $width) > $with_times"), 'without the server\'s own times, it is less certain');
 my $waited = 'SELECT sum(read_ms_per_second * seconds) FROM pgbufprobe_hours()';
 my $before = ask($node, $waited);
 my $measured = ask($node, 'SELECT sum(blk_read_time) FROM pg_stat_database');

@@ -54,19 +54,6 @@ is(ask($node, "SELECT count(*), min(mark), count(note), count(estd_storage_ratio
 
 make_pages($node);
 
-# Loads, with pages that come from storage now and then, until something is so.
-sub load_until
-{
-	my ($query) = @_;
-	for (1 .. 60)
-	{
-		return 1 if ask($node, "SELECT $query") eq 't';
-		ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
-		ask($node, 'CALL load(4)');
-	}
-	return 0;
-}
-
 # As on some file systems, or where a library cannot be preloaded.
 my $can_know = ask($node, q{SELECT trustworthy FROM pgbufprobe_os_cache('pages')}) eq 't' &&
   wait_for { ask($node, 'SELECT coalesce(os_cache_bytes < 300e6, false) FROM pgbufprobe_advice() WHERE size_factor = 1') eq 't' };
@@ -79,7 +66,7 @@ if (!$can_know)
 # ---------------------------------------------------------------------------
 # Totals
 
-ok(load_until('count(read_ms_low) >= 6 FROM pgbufprobe_memory()'), 'it becomes known what other totals of memory would do')
+ok(load_from_storage_until($node, 'count(read_ms_low) >= 6 FROM pgbufprobe_memory()'), 'it becomes known what other totals of memory would do')
   or diag(ask($node, 'SELECT m FROM pgbufprobe_memory() AS m'));
 # All that follows is of one answer, since the advice goes on.
 ask($node, q{CREATE TABLE answer AS SELECT row_number() OVER () AS n, m.* FROM pgbufprobe_memory() AS m});

@@ -74,7 +74,7 @@ gather(Checkup *checkup)
 	checkup->used = NBuffers - checkup->unused;
 	checkup->evicted = pbp_has_evicted();
 	checkup->rate = recent_clock_rate(WATCHED_MS);
-	pbp_read_advice(&checkup->advice);
+	checkup->advice = pbp_read_advice();
 	pbp_sweep_cost(&plan, &checkup->next);
 	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, &checkup->duplicates);
 }

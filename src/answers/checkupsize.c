@@ -334,7 +334,7 @@ answer_from_before(const PbpAdviceReport *report, Answer *answer)
 void
 answer_size(const Checkup *checkup, Answer *answer)
 {
-	const PbpAdviceReport *report = &checkup->advice;
+	const PbpAdviceReport *report = checkup->advice;
 	const char *missing = missing_advice(report);
 
 	if (missing == NULL && report->is_from_before)

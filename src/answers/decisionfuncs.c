@@ -268,9 +268,8 @@ Datum
 pgbufprobe_advice(PG_FUNCTION_ARGS)
 {
 	PbpAdviceMemory memory = parse_name(fcinfo, 0, "memory", memory_names, lengthof(memory_names));
-	PbpAdviceReport *report = palloc(sizeof(*report));
+	PbpAdviceReport *report = pbp_read_advice();
 
-	pbp_read_advice(report);
 	if (report->nbuffers == 0)
 		report->nbuffers = NBuffers;
 	InitMaterializedSRF(fcinfo, 0);

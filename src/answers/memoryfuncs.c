@@ -222,11 +222,10 @@ emit_consumer(ReturnSetInfo *rsinfo, const MemoryPlan *plan, PbpConsumer consume
 Datum
 pgbufprobe_memory_plan(PG_FUNCTION_ARGS)
 {
-	PbpAdviceReport *report = palloc(sizeof(*report));
+	PbpAdviceReport *report = pbp_read_advice();
 	MemoryPlan	   *plan = palloc0(sizeof(*plan));
 	const PbpServerMemory *reserved = &report->storage.server;
 
-	pbp_read_advice(report);
 	plan->report = report;
 	pbp_read_memory_facts(&plan->facts);
 	pbp_plan_memory(&plan->facts.settings, &plan->facts.processes, &plan->facts.memory,
@@ -386,12 +385,11 @@ Datum
 pgbufprobe_memory(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	PbpAdviceReport *report = palloc(sizeof(*report));
+	PbpAdviceReport *report = pbp_read_advice();
 	MemoryTotals *totals = palloc0(sizeof(*totals));
 	PbpTarget	target;
 
 	parse_target(fcinfo, totals, &target);
-	pbp_read_advice(report);
 	find_memory_need(report, &totals->need);
 	InitMaterializedSRF(fcinfo, 0);
 	if (totals->need.unknown != NULL)

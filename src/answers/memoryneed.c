@@ -286,7 +286,7 @@ answer_memory(const Checkup *checkup, Answer *answer)
 {
 	MemoryNeed *need = palloc(sizeof(*need));
 
-	find_memory_need(&checkup->advice, need);
+	find_memory_need(checkup->advice, need);
 	if (need->unknown != NULL)
 	{
 		answer_unknown(answer, need->unknown);

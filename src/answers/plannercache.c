@@ -51,7 +51,7 @@ measure_caches(const Checkup *checkup, BothCaches *caches)
 		return "pgbufprobe.os_cache is off";
 	if (pbp_direct_io())
 		return "the server bypasses the page cache";
-	caches->os_cache = capacity_of_page_cache(&checkup->advice);
+	caches->os_cache = capacity_of_page_cache(checkup->advice);
 	if (caches->os_cache == PBP_UNKNOWN)
 		return "the kernel does not report its memory";
 	if (duplicates->sampled == 0)
@@ -95,7 +95,7 @@ answer_planner_cache(const Checkup *checkup, Answer *answer)
 						pretty_size(caches.os_cache), pretty_size(caches.twice));
 	if (is_near)
 		answer->text = psprintf("Yes: %s.", measured);
-	else if (hold_all(&checkup->advice, &caches))
+	else if (hold_all(checkup->advice, &caches))
 		answer->text = psprintf("Yes: %s. Both are more than all relations have.", measured);
 	else
 	{

@@ -91,22 +91,11 @@ pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The pool that a sample of the history is of: the size may have been another. */
-static int64
-pool_of(const PbpHistogram *histogram)
-{
-	int64		buffers = histogram->unused.buffers;
-
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		buffers += histogram->usage[i].buffers;
-	return buffers;
-}
-
 /* The largest error of the counts that a sample of the history has. */
 static int64
 largest_error(const PbpHistogram *histogram, int64 dirty, int64 pinned)
 {
-	int64		pool = pool_of(histogram);
+	int64		pool = pbp_histogram_buffers(histogram);
 	int64		error = pbp_estimate_error(histogram->nread, pool, histogram->unused.buffers);
 
 	error = Max(error, pbp_estimate_error(histogram->nread, pool, dirty));
@@ -133,7 +122,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	const PbpHistogram *histogram = &sample->histogram;
 	double		seconds = (double) sample->elapsed_ns / 1e9;
 	double		ticks = (double) sample->new_ticks;
-	int64		pool = pool_of(histogram);
+	int64		pool = pbp_histogram_buffers(histogram);	/* it may have been another */
 	int64		usage[PBP_USAGE_LEVELS];
 	int64		dirty = histogram->unused.dirty;
 	int64		pinned = histogram->unused.pinned;

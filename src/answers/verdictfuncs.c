@@ -77,14 +77,13 @@ note_of(const PbpAdviceReport *report)
 Datum
 pgbufprobe_verdict(PG_FUNCTION_ARGS)
 {
-	PbpAdviceReport *report = palloc(sizeof(*report));
+	PbpAdviceReport *report = pbp_read_advice();
 	const PbpDecision *decision = &report->decision;
 	Verdict		verdict;
 	bool		known;
 	bool		by_time;
 	Row			row = {0};
 
-	pbp_read_advice(report);
 	if (report->nbuffers == 0)
 		report->nbuffers = NBuffers;
 	verdict = verdict_of(report);

@@ -29,15 +29,6 @@
 PG_FUNCTION_INFO_V1(pgbufprobe_working_set);
 PG_FUNCTION_INFO_V1(pgbufprobe_advice_relations);
 
-static PbpAdviceReport *
-read_report(void)
-{
-	PbpAdviceReport *report = palloc(sizeof(*report));
-
-	pbp_read_advice(report);
-	return report;
-}
-
 /* ---- working set ---- */
 
 /* NULL: usage counts show most uses. */
@@ -75,7 +66,7 @@ emit_window(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 Datum
 pgbufprobe_working_set(PG_FUNCTION_ARGS)
 {
-	PbpAdviceReport *report = read_report();
+	PbpAdviceReport *report = pbp_read_advice();
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_WINDOWS; i++)
@@ -236,7 +227,7 @@ emit_missing(FunctionCallInfo fcinfo, const char *why)
 Datum
 pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
 {
-	PbpAdviceReport *report = read_report();
+	PbpAdviceReport *report = pbp_read_advice();
 	const PbpRelationsReport *relations = &report->relations;
 	const char *missing = missing_relations(report);
 

@@ -136,6 +136,17 @@ pbp_histogram(int nread, PbpHistogram *histogram)
 	form_histogram(&counts, walk.nread, histogram);
 }
 
+/* The sum of all its counts. */
+int64
+pbp_histogram_buffers(const PbpHistogram *histogram)
+{
+	int64		buffers = histogram->unused.buffers;
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		buffers += histogram->usage[i].buffers;
+	return buffers;
+}
+
 /*
  * Reads a buffer's state and tag at one instant.  Returns false if the buffer
  * holds no page.

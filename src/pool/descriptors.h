@@ -75,6 +75,7 @@ pbp_holds_page(PbpBufState state)
 
 extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
 extern void pbp_histogram(int nread, PbpHistogram *histogram);
+extern int64 pbp_histogram_buffers(const PbpHistogram *histogram);
 extern void pbp_relation_histogram(const PbpLocator *locator, int nread,
 								   PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int nread, int *nrelations);

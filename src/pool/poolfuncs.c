@@ -81,10 +81,7 @@ pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 		pbp_relation_histogram(&locator, nread, &histogram);
 	}
 
-	total = histogram.unused.buffers;
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		total += histogram.usage[i].buffers;
-
+	total = pbp_histogram_buffers(&histogram);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
 		emit_buffer_count(rsinfo, i, &histogram.usage[i], total, nread);

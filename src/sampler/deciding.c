@@ -31,9 +31,8 @@
 void
 pbp_reset_decider(PbpDecider *decider)
 {
-	PbpAdviceReport *report = palloc(sizeof(*report));
+	PbpAdviceReport *report = pbp_read_advice();
 
-	pbp_read_advice(report);
 	memset(decider, 0, sizeof(*decider));
 	if (report->has_memory)
 		decider->advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * (double) report->nbuffers);

@@ -194,16 +194,16 @@ pbp_history_reset(void)
 
 /*
  * The latest report; until it knows as much as that of before a restart, the
- * latter.  An empty one if there is no worker.
+ * latter.  An empty one if there is no worker.  Palloc'd.
  */
-void
-pbp_read_advice(PbpAdviceReport *report)
+PbpAdviceReport *
+pbp_read_advice(void)
 {
+	PbpAdviceReport *report = palloc0(sizeof(*report));
 	PbpAdviceReport *before;
 
-	memset(report, 0, sizeof(*report));
 	if (shared == NULL)
-		return;
+		return report;
 	before = palloc(sizeof(*before));
 	LWLockAcquire(shared->lock, LW_SHARED);
 	*report = shared->advice;
@@ -212,6 +212,7 @@ pbp_read_advice(PbpAdviceReport *report)
 	if (pbp_knows_more(before, report))
 		*report = *before;
 	pfree(before);
+	return report;
 }
 
 /* ---- for the worker ---- */

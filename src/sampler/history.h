@@ -58,7 +58,7 @@ extern PbpSample *pbp_history(PbpHistory history, int *nsamples);
 extern PbpHour *pbp_hours(int *nhours);
 extern bool pbp_history_rate(double *seconds, double *ticks);
 extern void pbp_history_reset(void);
-extern void pbp_read_advice(PbpAdviceReport *report);
+extern PbpAdviceReport *pbp_read_advice(void);
 
 /* for the worker */
 extern uint32 pbp_count_resets(void);

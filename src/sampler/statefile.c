@@ -163,7 +163,7 @@ put_samples(PbpNewFile *file, PbpHistory history, int64 next, int64 left)
 static const char *
 put_state(PbpNewFile *file)
 {
-	PbpAdviceReport *report = palloc(sizeof(*report));
+	PbpAdviceReport *report = pbp_read_advice();
 	int			nhours;
 	PbpHour    *hours = pbp_hours(&nhours);
 	int64		oldest[PBP_HISTORIES];
@@ -175,7 +175,6 @@ put_state(PbpNewFile *file)
 		sizes.nsamples[i] = pbp_count_samples(i, &oldest[i]);
 	stamp.file_bytes = (int64) state_bytes(&sizes);
 	pbp_put_in_new_file(file, &stamp, sizeof(stamp));
-	pbp_read_advice(report);
 	wrong = pbp_put_fields(file, sizes_fields, &sizes);
 	if (wrong == NULL)
 		wrong = pbp_put_fields(file, pbp_report_fields, report);

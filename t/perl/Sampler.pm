@@ -14,7 +14,7 @@ use Test::More;
 our @EXPORT = qw(
   $pool $worker $samples $beginnings
   sampler_node ask set stop_sampler becomes_true worker_pid await_samples save_history samples_are_right
-  make_pages load_after_reset sampler_log
+  make_pages load_after_reset load_from_storage_until sampler_log
 );
 
 our $pool = 2048;
@@ -139,6 +139,19 @@ sub load_after_reset
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	await_samples($node, 1);
 	ask($node, 'CALL load(10)');
+}
+
+# Loads, with pages that come from storage now and then, until something is so.
+sub load_from_storage_until
+{
+	my ($node, $query) = @_;
+	for (1 .. 60)
+	{
+		return 1 if ask($node, "SELECT $query") eq 't';
+		ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
+		ask($node, 'CALL load(4)');
+	}
+	return 0;
 }
 
 # What the server has logged of the worker since an earlier position in its log, which is that of a start.
