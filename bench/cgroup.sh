@@ -12,8 +12,6 @@ is_root || die "must be run by root, because it makes a memory cgroup and loop d
 before_removal=remove_group_and_disks
 groups='' group='' group_before='' made=0 data_device='' throttled=''
 
-progress() { say "$(date +%T) $*" >&2; }
-
 machine_line() {
 	say "$("$bin/postgres" --version), $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, Linux $(uname -r), limit $limit MB, $*"
 }

@@ -21,6 +21,8 @@ bench_server() {
 		max_parallel_workers_per_gather=0 max_wal_size=100GB checkpoint_timeout=1d synchronous_commit=off "${@:2}"
 }
 
+progress() { say "$(date +%T) $*" >&2; }
+
 bench_script() { sql -f "$work/build/bench/$1"; }
 
 # Prints the median of numbers, one a line; "-" if there is none.
