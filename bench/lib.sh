@@ -21,6 +21,17 @@ bench_server() {
 		max_parallel_workers_per_gather=0 max_wal_size=100GB checkpoint_timeout=1d synchronous_commit=off "${@:2}"
 }
 
+# Prints hits and reads so far, without those through rings if the server counts them apart.
+counts() {
+	if [ "$major" -ge 18 ]; then
+		sql -c "SELECT sum(hits), div(sum(read_bytes), 8192) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
+	elif [ "$major" -ge 16 ]; then
+		sql -c "SELECT sum(hits), sum(reads) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
+	else
+		sql -c "SELECT sum(blks_hit), sum(blks_read) FROM pg_stat_database"
+	fi
+}
+
 progress() { say "$(date +%T) $*" >&2; }
 
 bench_script() { sql -f "$work/build/bench/$1"; }

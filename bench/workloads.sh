@@ -96,14 +96,3 @@ load() {
 	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -D default_seed=1 -D "scale=$scale" \
 		"${scripts[@]}" -T "$seconds"
 }
-
-# Prints hits and reads so far, without those through rings if the server counts them apart.
-counts() {
-	if [ "$major" -ge 18 ]; then
-		sql -c "SELECT sum(hits), div(sum(read_bytes), 8192) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
-	elif [ "$major" -ge 16 ]; then
-		sql -c "SELECT sum(hits), sum(reads) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
-	else
-		sql -c "SELECT sum(blks_hit), sum(blks_read) FROM pg_stat_database"
-	fi
-}
