@@ -62,19 +62,13 @@ static const Threshold miss_threshold = {0.2, 0.01};
 
 /* ---- figures ---- */
 
-static PbpChoice
+static PbpCompared
 choice_of_ratio(double ratio, double error, double today, double change_error)
 {
-	return (PbpChoice) {ratio, error, ratio - today, change_error};
+	return (PbpCompared) {ratio, error, ratio - today, change_error};
 }
 
-static PbpChoice
-choice_of_waiting(PbpWaiting waiting)
-{
-	return (PbpChoice) {waiting.ms, waiting.error, waiting.change, waiting.change_error};
-}
-
-static PbpChoice
+static PbpCompared
 choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 {
 	const PbpAdviceRow *misses = &input->misses[i];
@@ -82,9 +76,9 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 	switch (basis)
 	{
 		case PBP_BY_HOURS:
-			return choice_of_waiting(pbp_waiting_of_sum(input->hours, &input->hours->sizes[i].waiting));
+			return pbp_waiting_of_sum(input->hours, &input->hours->sizes[i].waiting);
 		case PBP_BY_WAITING:
-			return choice_of_waiting(input->waiting[i]);
+			return input->waiting[i];
 		case PBP_BY_STORAGE:
 			return choice_of_ratio(input->storage[i].storage_ratio, input->storage[i].uncertainty,
 								   input->storage[PBP_ADVICE_BASELINE].storage_ratio, input->storage[i].change_error);
@@ -103,16 +97,16 @@ set_choices(const PbpDecisionInput *input, PbpDecision *decision)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		decision->choices[i] = i <= largest && (i == PBP_ADVICE_BASELINE || input->fits[i]) ?
-			choice_of(input, decision->basis, i) : (PbpChoice) {NAN, NAN, NAN, NAN};
+			choice_of(input, decision->basis, i) : (PbpCompared) {NAN, NAN, NAN, NAN};
 }
 
 static PbpDecisionBasis
 basis_of(const PbpDecisionInput *input)
 {
 	if (input->hours != NULL && input->hours->seconds >= PBP_SECONDS_PER_HOUR &&
-		!isnan(pbp_waiting_of_sum(input->hours, &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).ms))
+		!isnan(pbp_waiting_of_sum(input->hours, &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).value))
 		return PBP_BY_HOURS;
-	if (input->waiting != NULL && !isnan(input->waiting[PBP_ADVICE_BASELINE].ms))
+	if (input->waiting != NULL && !isnan(input->waiting[PBP_ADVICE_BASELINE].value))
 		return PBP_BY_WAITING;
 	return input->storage != NULL && input->storage[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_KNOWN ?
 		PBP_BY_STORAGE : PBP_BY_MISSES;
@@ -158,7 +152,7 @@ least_saving(const PbpDecision *decision)
 }
 
 static bool
-is_certainly_better(const PbpChoice *choice)
+is_certainly_better(const PbpCompared *choice)
 {
 	return choice->change < -choice->change_error;
 }
@@ -170,8 +164,8 @@ is_certainly_better(const PbpChoice *choice)
 static bool
 is_equal(const PbpDecision *decision, int i, int best)
 {
-	const PbpChoice *choice = &decision->choices[i];
-	const PbpChoice *lowest = &decision->choices[best];
+	const PbpCompared *choice = &decision->choices[i];
+	const PbpCompared *lowest = &decision->choices[best];
 
 	return !isnan(choice->change) &&
 		choice->change - lowest->change <= fmax(hypot(choice->change_error, lowest->change_error),
@@ -200,7 +194,7 @@ best_of(const PbpDecision *decision)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpChoice *choice = &decision->choices[i];
+		const PbpCompared *choice = &decision->choices[i];
 
 		if (choice->change + choice->change_error < lowest)
 		{
@@ -244,7 +238,7 @@ step_to(int size)
 static bool
 stays_advised(const PbpDecision *decision, int before)
 {
-	const PbpChoice *choice = &decision->choices[before < 0 ? PBP_ADVICE_BASELINE : before];
+	const PbpCompared *choice = &decision->choices[before < 0 ? PBP_ADVICE_BASELINE : before];
 
 	return before >= 0 && before != PBP_ADVICE_BASELINE && is_among_equals(decision, before) &&
 		choice->change < -least_saving(decision) / 2 && choice->change < -ENOUGH_CERTAINTY * choice->change_error;
@@ -268,7 +262,7 @@ advised_size(const PbpDecision *decision, int before)
 		return PBP_ADVICE_BASELINE;
 	for (int i = decision->equal_from; i <= decision->equal_to; i++)
 	{
-		const PbpChoice *choice = &decision->choices[i];
+		const PbpCompared *choice = &decision->choices[i];
 
 		if (is_certainly_better(choice) && choice->change < -least_saving(decision) &&
 			choice->change - decision->choices[best].change <= tolerated &&

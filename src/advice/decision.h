@@ -17,7 +17,7 @@ typedef struct PbpDecisionInput
 	const PbpAdviceRow *misses; /* now, like the next two */
 	const PbpAdviceStorageRow *storage; /* while memory is fixed; NULL: this
 										 * will not become known */
-	const PbpWaiting *waiting;	/* in a second; NULL: unknown */
+	const PbpCompared *waiting;	/* in a second; NULL: unknown */
 	double		active_ms;		/* that sessions work in a second now; NaN:
 								 * unknown */
 	const PbpHoursSum *hours;	/* of today's size; NULL: none were seen */
@@ -67,15 +67,6 @@ typedef enum PbpVerdict
 	PBP_VERDICT_ACT
 } PbpVerdict;
 
-/* A figure by which sizes are compared.  NaN: unknown. */
-typedef struct PbpChoice
-{
-	double		value;
-	double		error;			/* half the width of a 95 % interval */
-	double		change;			/* difference to today's size */
-	double		change_error;
-} PbpChoice;
-
 typedef struct PbpDecision
 {
 	PbpDecisionKind kind;
@@ -94,7 +85,7 @@ typedef struct PbpDecision
 	double		seen_seconds;	/* of the hours, if these are the basis */
 	double		wanted_seconds; /* in these hours */
 	double		active_ms;		/* time that sessions work in a second; 0: unknown */
-	PbpChoice	choices[PBP_ADVICE_FACTORS];
+	PbpCompared choices[PBP_ADVICE_FACTORS];	/* by the basis */
 } PbpDecision;
 
 extern PbpDecision pbp_decide(const PbpDecisionInput *input);

@@ -44,15 +44,15 @@ static void
 add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size, const PbpAdviceStorageRow *storage)
 {
 	PbpWaitingInput input = {share->accesses, share->times, &share->misses[PBP_ADVICE_BASELINE], &share->storage[PBP_ADVICE_BASELINE]};
-	PbpWaiting	waiting = pbp_waiting(&input, &share->misses[size], storage);
+	PbpCompared waiting = pbp_waiting(&input, &share->misses[size], storage);
 
 	/* a sum with an unknown figure is unknown */
-	if (isnan(waiting.error + waiting.change_error + waiting.ms + waiting.change + storage->uncertainty))
+	if (isnan(waiting.error + waiting.change_error + waiting.value + waiting.change + storage->uncertainty))
 		return;
 	sum->accesses += (float) share->accesses;
 	sum->storage_reads += (float) (share->accesses * storage->storage_ratio);
 	sum->storage_error += (float) (share->accesses * storage->uncertainty);
-	sum->ms += (float) waiting.ms;
+	sum->ms += (float) waiting.value;
 	sum->error += (float) waiting.error;
 	sum->change += (float) waiting.change;
 	sum->change_error += (float) waiting.change_error;
@@ -294,14 +294,14 @@ pbp_working_of_sum(const PbpHoursSum *sum)
 	return pbp_working_ms(sum->active_ms, sum->counted_ms) / sum->seconds;
 }
 
-PbpWaiting
+PbpCompared
 pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting)
 {
 	double		scale = sum->accesses / waiting->accesses / sum->seconds;
 
 	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * sum->accesses))
-		return (PbpWaiting) {NAN, NAN, NAN, NAN};
-	return (PbpWaiting) {waiting->ms * scale, waiting->error * scale, waiting->change * scale, waiting->change_error * scale};
+		return (PbpCompared) {NAN, NAN, NAN, NAN};
+	return (PbpCompared) {waiting->ms * scale, waiting->error * scale, waiting->change * scale, waiting->change_error * scale};
 }
 
 static bool

@@ -140,7 +140,7 @@ extern bool pbp_is_of_memory(const PbpHour *hour, double memory);
 
 /* In a second of all hours, as if it had always been known; NaN: it was for too little of them. */
 extern double pbp_working_of_sum(const PbpHoursSum *sum);
-extern PbpWaiting pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting);
+extern PbpCompared pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting);
 
 /* The size with the shortest waiting of all that are certainly better than the one that ran; -1: unknown. */
 extern int	pbp_best_of_hour(const PbpHour *hour);

@@ -61,14 +61,14 @@ static double
 excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *total)
 {
 	double		active = input->active_ms > 0 ? input->active_ms : 0;
-	double		waiting = total->waiting.ms - total->waiting.change;
+	double		waiting = total->waiting.value - total->waiting.change;
 
 	switch (target->kind)
 	{
 		case PBP_TARGET_STORAGE:
 			return total->storage.value - target->most;
 		case PBP_TARGET_WAITING:
-			return total->waiting.ms - target->most;
+			return total->waiting.value - target->most;
 		case PBP_TARGET_TIME:
 			return active > 0 ? total->waiting.change - target->most * active : NAN;
 		case PBP_TARGET_TODAY:
@@ -107,7 +107,7 @@ total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits, 
 		.factor = factor,.pool = NAN,.size = -1,.miss_ratio = NAN,.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
 	};
 
-	if (!fits || (waiting ? isnan(pbp_waiting_of_sum(input->hours, waiting).ms) : storage->reason != PBP_STORAGE_KNOWN))
+	if (!fits || (waiting ? isnan(pbp_waiting_of_sum(input->hours, waiting).value) : storage->reason != PBP_STORAGE_KNOWN))
 		return total;
 	total.pool = pbp_advice_factor(size);
 	total.size = size;
@@ -144,7 +144,7 @@ kind_of_split(const PbpTotalsInput *input, int i, int kind)
 static double
 figure_of(const PbpTotal *total)
 {
-	return isnan(total->waiting.ms) ? total->storage.value : total->waiting.ms;
+	return isnan(total->waiting.value) ? total->storage.value : total->waiting.value;
 }
 
 /* True if the first one is better, or as good and needs no other shared_buffers. */
@@ -208,8 +208,8 @@ error_between(double one, double other, double fall, double share)
 static PbpTotal
 interpolate(const PbpTotal *less, const PbpTotal *more, double share)
 {
-	const PbpWaiting *one = &less->waiting;
-	const PbpWaiting *other = &more->waiting;
+	const PbpCompared *one = &less->waiting;
+	const PbpCompared *other = &more->waiting;
 
 	return (PbpTotal)
 	{
@@ -222,7 +222,7 @@ interpolate(const PbpTotal *less, const PbpTotal *more, double share)
 			error_between(less->storage.error, more->storage.error, more->storage.value - less->storage.value, share)
 		},
 		.waiting = {
-			between(one->ms, other->ms, share), error_between(one->error, other->error, other->ms - one->ms, share),
+			between(one->value, other->value, share), error_between(one->error, other->error, other->value - one->value, share),
 			between(one->change, other->change, share),
 			error_between(one->change_error, other->change_error, other->change - one->change, share)
 		},

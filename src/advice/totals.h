@@ -49,7 +49,7 @@ typedef struct PbpTotal
 								 * unknown */
 	double		miss_ratio;
 	PbpFigure	storage;		/* share of accesses */
-	PbpWaiting	waiting;		/* in a second */
+	PbpCompared waiting;		/* in a second */
 } PbpTotal;
 
 typedef enum PbpTargetResult

@@ -235,7 +235,7 @@ error_of_measured(const PbpWaitingInput *input)
  * If the server has timed its reads, today's waiting is known, and errors of the
  * model and of the times are those of the difference to it.
  */
-PbpWaiting
+PbpCompared
 pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 {
 	const PbpReadTimes *read_times = &input->times;
@@ -249,5 +249,5 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpA
 		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here));
 	double		ms = input->accesses / 1e6;
 
-	return (PbpWaiting) {ms * ns_of(read_times, here), ms * error, ms * change, ms * change_error};
+	return (PbpCompared) {ms * ns_of(read_times, here), ms * error, ms * change, ms * change_error};
 }

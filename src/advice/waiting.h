@@ -25,18 +25,6 @@ typedef struct PbpReadTimes
 								 * timed that */
 } PbpReadTimes;
 
-/*
- * Time that sessions wait for reads, in milliseconds, and for the writes of dirty
- * pages that are evicted.  NaN: unknown.
- */
-typedef struct PbpWaiting
-{
-	double		ms;
-	double		error;			/* half the width of a 95 % interval */
-	double		change;			/* difference to today's size */
-	double		change_error;
-} PbpWaiting;
-
 /* What all sizes are compared with. */
 typedef struct PbpWaitingInput
 {
@@ -66,9 +54,12 @@ extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns)
  */
 extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, const PbpAdviceRow *today, double dirty_evictions);
 
-/* At the size that these rows are of. */
-extern PbpWaiting pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
-							  const PbpAdviceStorageRow *storage);
+/*
+ * Time that sessions wait for reads, in milliseconds, and for the writes of dirty
+ * pages that are evicted, at the size that these rows are of.
+ */
+extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
+							   const PbpAdviceStorageRow *storage);
 
 /*
  * Time that sessions work, by the server's active_time and by counting once a

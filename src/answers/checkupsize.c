@@ -45,7 +45,7 @@ pretty_interval(double share, double uncertainty)
 static char *
 figure_of(const PbpDecision *decision, int size)
 {
-	const PbpChoice *choice = &decision->choices[size];
+	const PbpCompared *choice = &decision->choices[size];
 
 	if (decision->basis <= PBP_BY_STORAGE)
 		return choice->error > 0 ? pretty_interval(choice->value, choice->error) : pretty_percent(choice->value);
@@ -160,8 +160,8 @@ avoided_reads(const PbpAdviceReport *report, const char *but)
 static char *
 saved_time(const PbpDecision *decision, int size)
 {
-	const PbpChoice *choice = &decision->choices[size];
-	const PbpChoice *today = &decision->choices[PBP_ADVICE_BASELINE];
+	const PbpCompared *choice = &decision->choices[size];
+	const PbpCompared *today = &decision->choices[PBP_ADVICE_BASELINE];
 	double		least = -choice->change - choice->change_error;
 	double		most = -choice->change + choice->change_error;
 	double		share = 100 / decision->active_ms;

@@ -78,13 +78,13 @@ unknown_size(const AdviceOfSize *advice)
 }
 
 /* Time per second that sessions wait for reads; NaN: unknown. */
-static PbpWaiting
+static PbpCompared
 waiting_of(const AdviceOfSize *advice)
 {
 	PbpWaitingInput input = pbp_waiting_input(advice->report);
 
 	if (unknown_storage_model(advice->report) != NULL)
-		return (PbpWaiting) {NAN, NAN, NAN, NAN};
+		return (PbpCompared) {NAN, NAN, NAN, NAN};
 	return pbp_waiting(&input, &advice->misses, &advice->storage);
 }
 
@@ -106,7 +106,7 @@ note_of_storage(const AdviceOfSize *advice)
 		return unknown;
 	if (report->storage.model == PBP_STORAGE_UNPROVEN && is_of_today(advice))
 		return "all sizes: storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU";
-	if (!isnan(waiting_of(advice).ms))
+	if (!isnan(waiting_of(advice).value))
 		return NULL;
 	return isnan(report->times.storage.value) ?
 		"times are unknown, because too few reads from storage have been timed" :
@@ -145,7 +145,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	bool		is_read = advice->report->storage.has_memory && missing_advice(advice->report) == NULL && pbp_os_cache_on;
 	bool		has_cache = is_read && unknown_storage_model(advice->report) == NULL &&
 		advice->storage.reason != PBP_STORAGE_NO_CAPACITY;
-	PbpWaiting	waiting = has_cache ? waiting_of(advice) : (PbpWaiting) {NAN, NAN, NAN, NAN};
+	PbpCompared waiting = has_cache ? waiting_of(advice) : (PbpCompared) {NAN, NAN, NAN, NAN};
 	Row			row = {0};
 
 	add_measure(&row, advice->factor * (double) advice->report->nbuffers / NBuffers);
@@ -163,7 +163,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	}
 	add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty, 1);
 	add_interval(&row, has_cache ? advice->storage.storage_ratio : NAN, advice->storage.uncertainty, 1);
-	add_interval(&row, waiting.ms, waiting.error, INFINITY);
+	add_interval(&row, waiting.value, waiting.error, INFINITY);
 	add_number(&row, advice->misses.write_ratio);
 	add_evidence(&row, advice->report);
 	add_text(&row, note_of(advice));

@@ -303,7 +303,7 @@ note_of_rest(const MemoryNeed *need)
 static const char *
 note_of_times(const MemoryNeed *need, const PbpTotal *total)
 {
-	return isnan(total->waiting.ms) ? "times are unknown, because too few reads have been timed" :
+	return isnan(total->waiting.value) ? "times are unknown, because too few reads have been timed" :
 		need->report->storage.model == PBP_STORAGE_UNPROVEN ?
 		"storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU" : NULL;
 }
@@ -322,7 +322,7 @@ emit_total(ReturnSetInfo *rsinfo, const MemoryTotals *totals, const PbpTotal *to
 	add_text(&row, mark);
 	add_number(&row, total->miss_ratio);
 	add_interval(&row, total->storage.value, total->storage.error, 1);
-	add_interval(&row, total->waiting.ms, total->waiting.error, INFINITY);
+	add_interval(&row, total->waiting.value, total->waiting.error, INFINITY);
 	add_number(&row, need->input.active_ms > 0 ? Max(0, need->input.active_ms + total->waiting.change) : NAN);
 	add_text(&row, known ? join_notes(note, join_notes(note_of_times(need, total), need->input.hours ? NULL : caveat_of_advice(need->report))) : note);
 	emit_row(rsinfo, &row, MEMORY_COLS);

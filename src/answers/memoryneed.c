@@ -74,7 +74,7 @@ is_known(const MemoryNeed *need)
 static void
 set_totals(MemoryNeed *need)
 {
-	need->input.active_ms = pbp_working_beside(need->input.active_ms, pbp_today_total(&need->input).waiting.ms);
+	need->input.active_ms = pbp_working_beside(need->input.active_ms, pbp_today_total(&need->input).waiting.value);
 	pbp_totals(&need->input, need->totals);
 }
 
@@ -184,18 +184,18 @@ saved_share(const MemoryNeed *need, double saved)
 {
 	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
 
-	return saved / (need->input.active_ms > 0 ? need->input.active_ms : today->waiting.ms);
+	return saved / (need->input.active_ms > 0 ? need->input.active_ms : today->waiting.value);
 }
 
 static const char *
 pretty_saved(const MemoryNeed *need, const PbpTotal *total)
 {
 	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
-	double		saved = today->waiting.ms - total->waiting.ms;
+	double		saved = today->waiting.value - total->waiting.value;
 
 	return psprintf("%s %% of the time that sessions %s (%s ms of waiting for reads in each second instead of %s)",
 					pretty_number(100 * saved_share(need, saved)), need->input.active_ms > 0 ? "work" : "wait",
-					pretty_number(total->waiting.ms), pretty_number(today->waiting.ms));
+					pretty_number(total->waiting.value), pretty_number(today->waiting.value));
 }
 
 /* The least memory that saves nearly as much as the most; NULL: it saves too little for certain. */
@@ -208,10 +208,10 @@ worth_more(const MemoryNeed *need)
 	const PbpTotal *least = NULL;
 
 	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS; i++)
-		most = fmax(most, today->waiting.ms - need->totals[i].waiting.ms);
+		most = fmax(most, today->waiting.value - need->totals[i].waiting.value);
 	for (int i = PBP_TOTALS - 1; i > PBP_TOTAL_TODAY; i--)
 	{
-		double		saved = today->waiting.ms - need->totals[i].waiting.ms;
+		double		saved = today->waiting.value - need->totals[i].waiting.value;
 
 		if (saved >= NEARLY_ALL_SAVED * most &&
 			saved_share(need, saved - need->totals[i].waiting.change_error) >= enough)
@@ -224,8 +224,8 @@ static void
 answer_less(const MemoryNeed *need, const PbpTotal *less, Answer *answer)
 {
 	answer->text = psprintf("Less would do: with %s, which leaves %.0f %% of the memory that both caches have today, sessions would wait %s ms for reads in each second instead of %s.",
-							pretty_machine(need, less), 100 * less->factor, pretty_number(less->waiting.ms),
-							pretty_number(less->waiting.ms - less->waiting.change));
+							pretty_machine(need, less), 100 * less->factor, pretty_number(less->waiting.value),
+							pretty_number(less->waiting.value - less->waiting.change));
 	judge(answer, "look", "If the memory is needed elsewhere, lower the limit in steps and ask again after each.");
 }
 
@@ -246,7 +246,7 @@ about_right(const MemoryNeed *need)
 	const char *unknown = NULL;
 
 	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS && unknown == NULL; i++)
-		if (isnan(need->totals[i].waiting.ms))
+		if (isnan(need->totals[i].waiting.value))
 			unknown = psprintf(" What a total of %s would do is unknown: %s.", pretty_bytes(machine_bytes(need, need->totals[i].factor)), unknown_total(need, i));
 	return psprintf("Keep today's memory: with much less than the %s of both caches sessions would wait longer, and more would save little.%s",
 					pretty_bytes(pbp_both_caches(need->report)), unknown ? unknown : "");
@@ -261,7 +261,7 @@ answer_need(const MemoryNeed *need, Answer *answer)
 	PbpTotal	less;
 	PbpTargetResult result = pbp_least_total(&need->input, &no_worse, &less);
 
-	if (isnan(today->waiting.ms))
+	if (isnan(today->waiting.value))
 		answer_unknown(answer, "it is unknown how long sessions wait for reads");
 	else if (more != NULL)
 	{

@@ -56,7 +56,7 @@ add_bytes_of(Row *row, const PbpAdviceReport *report, bool known, int size)
 static void
 add_saving(Row *row, const PbpDecision *decision)
 {
-	const PbpChoice *choice = &decision->choices[decision->size];
+	const PbpCompared *choice = &decision->choices[decision->size];
 	bool		is_time = decision->basis >= PBP_BY_WAITING && decision->kind == PBP_TAKE;
 
 	add_number(row, is_time ? -choice->change : NAN);

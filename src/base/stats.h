@@ -23,6 +23,15 @@ typedef struct PbpFigure
 	double		error;
 } PbpFigure;
 
+/* A figure at one size of the pool, compared with that at today's.  NaN: unknown. */
+typedef struct PbpCompared
+{
+	double		value;
+	double		error;			/* half the width of a 95 % interval, here and below */
+	double		change;			/* difference to today's size */
+	double		change_error;
+} PbpCompared;
+
 typedef struct PbpInterval
 {
 	double		middle;

@@ -74,7 +74,7 @@ has_spare_memory(const PbpAdviceReport *report)
 
 /* Each size now; false if it is unknown which reads wait for storage. */
 static bool
-waiting_now(const PbpAdviceReport *report, PbpWaiting *waiting)
+waiting_now(const PbpAdviceReport *report, PbpCompared *waiting)
 {
 	PbpWaitingInput input = pbp_waiting_input(report);
 
@@ -87,7 +87,7 @@ void
 pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 {
 	bool		fits[PBP_ADVICE_FACTORS];
-	PbpWaiting	waiting[PBP_ADVICE_FACTORS];
+	PbpCompared waiting[PBP_ADVICE_FACTORS];
 	PbpDecisionInput input = {.fits = fits,.misses = report->rows};
 
 	sum_hours(decider);

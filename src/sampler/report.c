@@ -148,10 +148,10 @@ static const PbpField relations_fields[] = {
 };
 
 static const PbpField choice_fields[] = {
-	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, value, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, error, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, change, -PBP_MANY, PBP_MANY),
-	PBP_FIELD(PBP_REAL_OR_NAN, PbpChoice, change_error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpCompared, value, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpCompared, error, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpCompared, change, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpCompared, change_error, 0, PBP_MANY),
 	PBP_END_OF_FIELDS
 };
 

@@ -161,12 +161,12 @@ partly_known(void)
 	   "a miss ratio is known for a part of the accesses");
 	ok(near(sum.sizes[TODAY].waiting.accesses, 4e6) && near(sum.sizes[HALF].waiting.accesses, 3e6) && near(sum.sizes[FOUR_TIMES].waiting.accesses, 3e6),
 	   "so is the waiting, which sizes that do not fit do not have");
-	ok(near(pbp_waiting_of_sum(&sum, &sum.sizes[TODAY].waiting).ms, true_waiting(BUFFERS)) && isnan(pbp_waiting_of_sum(&sum, &sum.sizes[HALF].waiting).ms),
+	ok(near(pbp_waiting_of_sum(&sum, &sum.sizes[TODAY].waiting).value, true_waiting(BUFFERS)) && isnan(pbp_waiting_of_sum(&sum, &sum.sizes[HALF].waiting).value),
 	   "if it was for most of them, it is for all");
 	ok(near(sum.sizes[HALF].waiting.ms, 300 * true_waiting(BUFFERS / 2)), "and sums are of that part");
 	ok(hour.read_ms_seconds == 400 && near(hour.read_ms, 400 * 300), "so is today's waiting");
 	memset(&sum, 0, sizeof(sum));
-	ok(isnan(pbp_waiting_of_sum(&sum, &sum.sizes[TODAY].waiting).ms), "without accesses, nothing is known");
+	ok(isnan(pbp_waiting_of_sum(&sum, &sum.sizes[TODAY].waiting).value), "without accesses, nothing is known");
 }
 
 /* An hour without a load has no figures, but was seen. */
@@ -370,7 +370,7 @@ splits_summed(void)
 	pbp_sum_splits(&sum, &night, load.share.splits);
 	ok(near(sum.splits[small].storage_reads, 1e4 * (300 * 0.001 + 100 * 0.07)) && near(sum.splits[large].storage_reads, 1e4 * 400 * 0.02) &&
 	   near(sum.splits[small].storage_error, 1e4 * 400 * 0.0001), "a sum of both has the sum of each split");
-	ok(near(pbp_waiting_of_sum(&sum, &sum.splits[small]).ms, (day.splits[small].ms + night.splits[small].ms) / 400) &&
+	ok(near(pbp_waiting_of_sum(&sum, &sum.splits[small]).value, (day.splits[small].ms + night.splits[small].ms) / 400) &&
 	   near(pbp_waiting_of_sum(&sum, &sum.splits[small]).change_error, (day.splits[small].change_error + night.splits[small].change_error) / 400),
 	   "and its mean in a second");
 	load.splits[HALF_OF_MEMORY][2].size = FOUR_TIMES;

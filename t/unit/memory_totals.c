@@ -195,7 +195,7 @@ compare_with_today(void)
 	ok(ask(&fits, "today", &found) == PBP_TARGET_MET && found.factor > 0.35 && found.factor <= 0.5,
 	   "half of the memory is no worse where all data fit into that");
 	today = ACCESSES / 1e6 * ((misses_of(PBP_ADVICE_BASELINE) - 0.02) * OS_NS + 0.02 * STORAGE_NS);
-	ok(ask(&one, "-0.5 % time", &found) == PBP_TARGET_MET && fabs(found.waiting.ms - (today - 10)) < 0.01, "a change of the time that sessions work");
+	ok(ask(&one, "-0.5 % time", &found) == PBP_TARGET_MET && fabs(found.waiting.value - (today - 10)) < 0.01, "a change of the time that sessions work");
 	ok(ask(&one, "-0.6 % time", &more) == PBP_TARGET_MET && more.factor > found.factor, "a larger one needs more memory");
 	one.active_ms = NAN;
 	ok(ask(&one, "-0.5 % time", &found) == PBP_TARGET_UNKNOWN, "if that time is unknown, so is the answer");
@@ -310,12 +310,12 @@ over_hours(void)
 		double		ratio = 3 * 0.02 / pbp_total_factor(i);
 
 		right &= totals[i].size == PBP_ADVICE_BASELINE && is_near(totals[i].storage.value, ratio) && is_near(totals[i].storage.error, 0.002) &&
-			is_near(totals[i].miss_ratio, 2 * misses_of(PBP_ADVICE_BASELINE)) && is_near(totals[i].waiting.ms, 1e4 * ratio) &&
+			is_near(totals[i].miss_ratio, 2 * misses_of(PBP_ADVICE_BASELINE)) && is_near(totals[i].waiting.value, 1e4 * ratio) &&
 			is_near(totals[i].waiting.error, 1) && is_near(totals[i].waiting.change, 1e4 * (ratio - 0.06)) && is_near(totals[i].waiting.change_error, 0.1);
 	}
 	ok(right, "over hours, each total has what its best split had in them");
 	today = pbp_today_total(&input);
-	ok(is_near(today.waiting.ms, 600) && today.waiting.change == 0, "so does today's memory");
+	ok(is_near(today.waiting.value, 600) && today.waiting.change == 0, "so does today's memory");
 	ok(pbp_least_total(&input, &target, &found) == PBP_TARGET_MET && found.factor >= 2 && found.factor < 2.05, "and a target needs more than now");
 	forget(&one, 8, PBP_STORAGE_LEARNING);
 	pbp_totals(&input, totals);
@@ -326,7 +326,7 @@ over_hours(void)
 	for (int kind = 0; kind < PBP_SPLITS; kind++)
 		sum.splits[pbp_other_split(8, kind)].accesses *= 0.7;
 	pbp_totals(&input, totals);
-	ok(totals[8].size == -1 && isnan(totals[8].waiting.ms) && totals[9].size == PBP_ADVICE_BASELINE, "what was known for too little of the hours is unknown");
+	ok(totals[8].size == -1 && isnan(totals[8].waiting.value) && totals[9].size == PBP_ADVICE_BASELINE, "what was known for too little of the hours is unknown");
 }
 
 int

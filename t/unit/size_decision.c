@@ -29,7 +29,7 @@ typedef struct Case
 	PbpAdviceStorageRow storage[SIZES];
 	bool		has_storage;
 	double		seconds;
-	PbpWaiting	waiting[SIZES];
+	PbpCompared waiting[SIZES];
 	bool		has_waiting;
 	PbpHoursSum hours;
 	double		wanted_hours;
@@ -270,7 +270,7 @@ new_waiting(const Curve ms, double error)
 
 	one.has_waiting = true;
 	for (int i = 0; i < SIZES; i++)
-		one.waiting[i] = (PbpWaiting) {ms[i], error, ms[i] - ms[TODAY], i == TODAY ? 0 : error};
+		one.waiting[i] = (PbpCompared) {ms[i], error, ms[i] - ms[TODAY], i == TODAY ? 0 : error};
 	return one;
 }
 

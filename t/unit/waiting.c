@@ -97,7 +97,7 @@ measured_times(void)
 
 /* ---- waiting ---- */
 
-static PbpWaiting
+static PbpCompared
 compare(PbpReadTimes times, double today_misses, double today_storage, double other_misses, double other_storage)
 {
 	PbpAdviceRow today = misses(today_misses, 0, 0);
@@ -114,18 +114,18 @@ static const PbpReadTimes exact = {.os = {2000, 0},.storage = {100000, 0}};
 static void
 waiting_of_sizes(void)
 {
-	PbpWaiting	waiting = compare(exact, 0.1, 0.02, 0.1, 0.02);
+	PbpCompared waiting = compare(exact, 0.1, 0.02, 0.1, 0.02);
 
-	ok(near(waiting.ms, 80000 * 0.002 + 20000 * 0.1) && waiting.change == 0 && waiting.change_error == 0 && waiting.error == 0,
+	ok(near(waiting.value, 80000 * 0.002 + 20000 * 0.1) && waiting.change == 0 && waiting.change_error == 0 && waiting.error == 0,
 	   "today's size: each kind of read with its time");
 	waiting = compare(exact, 0.1, 0.02, 0.05, 0.03);
-	ok(near(waiting.ms, 20000 * 0.002 + 30000 * 0.1) && near(waiting.change, waiting.ms - 2160),
+	ok(near(waiting.value, 20000 * 0.002 + 30000 * 0.1) && near(waiting.change, waiting.value - 2160),
 	   "fewer misses, of which more wait for storage: sessions wait longer");
 	waiting = compare(exact, 0.1, 0.02, 0.02, 0.03);
-	ok(near(waiting.ms, 30000 * 0.1), "more storage reads than misses: no read from the page cache takes less than no time");
-	ok(isnan(compare(exact, 0.1, 0.02, NAN, NAN).ms) && isnan(compare(exact, 0.1, 0.02, 0.05, NAN).change),
+	ok(near(waiting.value, 30000 * 0.1), "more storage reads than misses: no read from the page cache takes less than no time");
+	ok(isnan(compare(exact, 0.1, 0.02, NAN, NAN).value) && isnan(compare(exact, 0.1, 0.02, 0.05, NAN).change),
 	   "unknown shares: the waiting is unknown");
-	ok(isnan(compare(exact, 0.1, NAN, 0.05, 0.03).change) && !isnan(compare(exact, 0.1, NAN, 0.05, 0.03).ms),
+	ok(isnan(compare(exact, 0.1, NAN, 0.05, 0.03).change) && !isnan(compare(exact, 0.1, NAN, 0.05, 0.03).value),
 	   "today unknown: only the change is");
 }
 
@@ -133,11 +133,11 @@ static void
 unknown_times(void)
 {
 	const PbpReadTimes no_storage = {.os = {2000, 100},.storage = {NAN, NAN}};
-	PbpWaiting	waiting = compare(no_storage, 0.1, 0, 0.05, 0);
+	PbpCompared waiting = compare(no_storage, 0.1, 0, 0.05, 0);
 
-	ok(near(waiting.ms, 100) && near(waiting.change, -100) && near(waiting.error, 5) && near(waiting.change_error, 5),
+	ok(near(waiting.value, 100) && near(waiting.change, -100) && near(waiting.error, 5) && near(waiting.change_error, 5),
 	   "an unknown time of storage does not matter where nothing is read from it");
-	ok(isnan(compare(no_storage, 0.1, 0, 0.05, 0.001).ms), "but where something is");
+	ok(isnan(compare(no_storage, 0.1, 0, 0.05, 0.001).value), "but where something is");
 }
 
 static void
@@ -148,16 +148,16 @@ writes_of_sessions(void)
 	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
 	PbpAdviceStorageRow other_waits;
 	PbpWaitingInput input = {1e6, exact, &today, &waits};
-	PbpWaiting	reads = pbp_waiting(&input, &other, &waits);
-	PbpWaiting	waiting;
+	PbpCompared reads = pbp_waiting(&input, &other, &waits);
+	PbpCompared waiting;
 
 	today.write_ratio = 0.04;
 	other.write_ratio = 0.01;
 	pbp_time_writes(&input.times, NAN, &today, 1000);
-	ok(near(pbp_waiting(&input, &other, &waits).ms, reads.ms), "writes that the server has not timed take no time");
+	ok(near(pbp_waiting(&input, &other, &waits).value, reads.value), "writes that the server has not timed take no time");
 	pbp_time_writes(&input.times, 800, &today, 1000);
 	waiting = pbp_waiting(&input, &today, &waits);
-	ok(near(waiting.ms, 80000 * 0.002 + 20000 * 0.1 + 100000 * 0.008) && waiting.change_error == 0, "before each read, as much as today");
+	ok(near(waiting.value, 80000 * 0.002 + 20000 * 0.1 + 100000 * 0.008) && waiting.change_error == 0, "before each read, as much as today");
 	waiting = pbp_waiting(&input, &other, &waits);
 	ok(near(waiting.change, reads.change - 100000 * 0.008 * 3 / 4), "where a quarter as many dirty pages are evicted, a quarter");
 	ok(near(waiting.change_error, 100000 * 0.008 * 3 / 4 / 2), "give or take half of the difference");
@@ -182,8 +182,8 @@ errors(void)
 	PbpAdviceStorageRow other_waits = storage(0.01, 0.003, 0.001);
 	PbpWaitingInput input = {1e6, exact, &today, &today_waits};
 	PbpReadTimes rough = {.os = {2000, 1000},.storage = {100000, 50000}};
-	PbpWaiting	waiting = pbp_waiting(&input, &other, &other_waits);
-	PbpWaiting	uncertain;
+	PbpCompared waiting = pbp_waiting(&input, &other, &other_waits);
+	PbpCompared uncertain;
 
 	ok(near(waiting.error, 10000 * 0.002 + 3000 * 0.098), "errors of shares: of misses, and of what storage takes more");
 	ok(near(waiting.change_error, 5000 * 0.002 + 1000 * 0.098), "of the difference: those of the differences");
@@ -246,9 +246,9 @@ covered_waiting(bool measured, double scatter, const char *what)
 			pbp_read_times(probed(2000), probed(150000), measured ? true_today / 0.1 : NAN, today_waits.storage_ratio / 0.1),
 			&today, &today_waits
 		};
-		PbpWaiting	waiting = pbp_waiting(&input, &other, &other_waits);
+		PbpCompared waiting = pbp_waiting(&input, &other, &other_waits);
 
-		covered += fabs(waiting.ms - true_other) <= waiting.error;
+		covered += fabs(waiting.value - true_other) <= waiting.error;
 		changes_covered += fabs(waiting.change - (true_other - true_today)) <= waiting.change_error;
 	}
 	if (covered < 0.94 * DRAWS || changes_covered < 0.94 * DRAWS)
