@@ -17,7 +17,11 @@
 #include "base/settings.h"
 #include "sampler/advicememory.h"
 
-/* Of the pool; a larger sample takes more time and hardly improves the figures */
+/*
+ * Of the pool; a larger sample takes more time and hardly improves the figures.
+ * To keep the most used pages apart from the sample does not improve them either:
+ * chance matters among those that a smaller pool barely holds.
+ */
 #define ENOUGH_PAGES	4000.0
 
 /* A sample of 2,000 pages; a thousandth of a pool of 16 MB has 50, and four times the error */
