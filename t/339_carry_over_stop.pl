@@ -53,8 +53,9 @@ start_with_faults($node);
 is_restored($node, 'such a file');
 $changed = (stat $file)[1];
 $from = -s $node->logfile;
-set_faults('pgbufprobe carry-over', $file, pread => { delay_s => 0.2 });
-is(stop_within(12), 0, 'a stop ends although the file of before is read slowly');
+# All reads would take a minute.
+set_faults('pgbufprobe carry-over', $file, pread => { delay_s => 1 });
+is(stop_within(30), 0, 'a stop ends although the file of before is read slowly');
 like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches of all relations within 10 s\n.*DETAIL:  What was saved before remains\./, 'without a save');
 is((stat $file)[1], $changed, 'all that was saved before remains');
 
@@ -68,11 +69,11 @@ $node->stop;
 
 start_with_faults($node);
 is_restored($node, 'slow storage');
-set_faults('pgbufprobe', '', fsync => { delay_s => 8 });
+set_faults('pgbufprobe', '', fsync => { delay_s => 60 });
 save($node);
-is(ask($node, "SET statement_timeout = '6s';\nDROP DATABASE another2"), '', 'a database is dropped meanwhile');
-set_faults('pgbufprobe', '', fsync => { delay_s => 8 }, map { $_ => { delay_s => 0.02, delay_rate => 0.1 } } qw(open read pread rename readdir));
-is(stop_within(12), 0, 'a stop does not wait for each call');
+is(ask($node, "SET statement_timeout = '50s';\nDROP DATABASE another2"), '', 'a database is dropped meanwhile');
+set_faults('pgbufprobe', '', fsync => { delay_s => 60 }, map { $_ => { delay_s => 0.02, delay_rate => 0.1 } } qw(open read pread rename readdir));
+is(stop_within(30), 0, 'a stop does not wait for each call');
 my $counts = fault_counts();
 is($counts->{fsync}{count}, 0, 'and nobody waits for fsync()');
 cmp_ok($counts->{open}{delayed} + $counts->{pread}{delayed}, '>', 100, 'although many calls wait');
