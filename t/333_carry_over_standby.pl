@@ -55,9 +55,14 @@ start_with_faults($standby);
 my $restored = "FROM pg_buffercache WHERE $long";
 ok($standby->poll_query_until('postgres', "SELECT count(*) > 3 $restored"), 'the restore of the table has begun');
 my $conflicts = q{SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = 'postgres'};
-ask($primary, 'BEGIN; LOCK TABLE long IN ACCESS EXCLUSIVE MODE; COMMIT');
-$primary->wait_for_catchup($standby, 'replay');
-ok($standby->poll_query_until('postgres', "SELECT ($conflicts) > 0"), 'it has a conflict with recovery');
+# Between two workers, nobody has a lock.
+ok( wait_for
+	{
+		ask($primary, 'BEGIN; LOCK TABLE long IN ACCESS EXCLUSIVE MODE; COMMIT');
+		$primary->wait_for_catchup($standby, 'replay');
+		ask($standby, "SELECT ($conflicts) > 0") eq 't';
+	},
+	'it has a conflict with recovery');
 ask($primary, 'DROP DATABASE dropped');
 $primary->wait_for_catchup($standby, 'replay');
 clear_faults();
