@@ -60,7 +60,7 @@ is(progress($node, 'phase, blocks_done, saved_at, map_bytes, save_ms'), 'waiting
 $node->stop;
 unlink $file or die $!;
 $node->start;
-is(progress($node, 'phase'), 'waiting', 'nor without the file');
+becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'nor without the file');
 use_blocks($node, 'one', 'pages', 0, 99, 1);
 use_blocks($node, 'one', 'pages', 100, 199, 3);
 use_blocks($node, 'one', 'pages', 600, 649, 9);
