@@ -31,9 +31,9 @@ for my $mode (qw(fast smart immediate))
 }
 
 set($node, sampler => 'off');
-becomes_true($node, "wait_event_type = 'Extension' $worker", 'sampler off: the worker waits');
 for my $mode (qw(fast smart immediate))
 {
+	becomes_true($node, "wait_event_type = 'Extension' $worker", 'sampler off: the worker waits');
 	stop_silently($node, $mode, 'sampler off');
 	$node->start;
 }
