@@ -34,7 +34,12 @@ is(ask($new, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < to_time
 is(ask($new, q{SELECT count(*) FROM pgbufprobe_advice() WHERE note LIKE '%before the restart%' OR reads_seen > 0 AND window_seconds > extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) + 1}), '0', 'so does the advice');
 is(ask($new, 'SELECT count(*) FROM pgbufprobe_predictions()'), '0', 'and nothing was predicted');
 unlike(slurp_file($new->logfile, $from), qr/pgbufprobe\.stat/, 'nothing is logged about a file');
-ask($new, 'CALL load(4)');
+# A busy machine may let the hand go too far between two looks.
+for (1 .. 10)
+{
+	ask($new, 'CALL load(4)');
+	last if ask($new, 'SELECT count(estd_miss_ratio) > 0 FROM pgbufprobe_advice()') eq 't';
+}
 becomes_true($new, 'count(estd_miss_ratio) > 0 FROM pgbufprobe_advice()', 'the worker learns');
 $new->stop;
 
