@@ -77,7 +77,7 @@ sub works_beside_stopped_worker
 	} until is_at_work();
 	kill 'STOP', $pid;
 	$session = start_psql($node, 'beside', '-c', $work);
-	for (1 .. 100)
+	for (1 .. 600)
 	{
 		$session->{run}->pump_nb;
 		last if $done = $session->{out} =~ /done/;
