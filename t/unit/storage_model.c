@@ -330,14 +330,29 @@ load_init(LoadTrace *trace, Load load, int memory, uint64_t seed)
 	trace->random.state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
 }
 
+/* To the power of -50, without pow(), which would take a sixth of the time of these tests. */
+static double
+inverse_power(double x)
+{
+	double		x2 = x * x;
+	double		x4 = x2 * x2;
+	double		x8 = x4 * x4;
+	double		x16 = x8 * x8;
+
+	return 1 / (x16 * x16 * x16 * x2);
+}
+
 /* One of n, that of rank r with a probability of r^-1.02, nearly */
 static uint64_t
 zipf_rank(Random *random, double n)
 {
-	double		exponent = 1 - 1.02;
-	double		most = pow(n + 1, exponent);
+	static double last_n = 0;
+	static double most;
 
-	return (uint64_t) pow(1 - next_share(random) * (1 - most), 1 / exponent) - 1;
+	if (n != last_n)
+		most = pow(n + 1, 1 - 1.02);
+	last_n = n;
+	return (uint64_t) inverse_power(1 - next_share(random) * (1 - most)) - 1;
 }
 
 static uint64_t
