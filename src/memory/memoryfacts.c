@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * memoryfacts.c
- *	  The settings and the processes of this server that decide how much memory
- *	  it may take.
+ *	  The settings and the processes of this server: how much memory they may
+ *	  take, and how many of them work.
  *
  *-------------------------------------------------------------------------
  */
