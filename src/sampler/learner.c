@@ -171,11 +171,16 @@ mean_ns(const TimedCounts *timed)
 	return timed->count >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->count : NAN;
 }
 
-/* All the time that sessions worked, for each read; NaN: unknown. */
+/*
+ * All the time that sessions worked, for each read; NaN: unknown.  The longer of
+ * both kinds: the server publishes that of a statement after its reads.
+ */
 static double
 longest_read_ns(const WorkCounts *worked)
 {
-	return worked->reads >= ENOUGH_TIMED ? pbp_working_ms(worked->active_ms, worked->counted_ms) * 1e6 / worked->reads : NAN;
+	double		worked_ms = fmax(worked->active_ms, worked->counted_ms);
+
+	return worked->reads >= ENOUGH_TIMED && worked_ms > 0 ? worked_ms * 1e6 / worked->reads : NAN;
 }
 
 static void
@@ -464,12 +469,12 @@ have_grown(const PbpAdviceCounts *counts)
 }
 
 static void
-count_times(TimedCounts *timed, double seconds, double count, double us)
+count_times(TimedCounts *timed, double seconds, int64 count, int64 us)
 {
 	double		weight = exp2(-seconds / HALF_LIFE_TIMES);
 
 	if (count > 0)
-		*timed = (TimedCounts) {weight * timed->count + count, weight * timed->ns + us * 1e3};
+		*timed = (TimedCounts) {weight * timed->count + (double) count, weight * timed->ns + (double) us * 1e3};
 }
 
 static void
@@ -501,8 +506,8 @@ count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessC
 	/* the server's own times count only while all sessions measure them */
 	if (track_io_timing)
 	{
-		count_times(&learner->timed, counts->seconds, (double) counts->reads, (double) read_us);
-		count_times(&learner->wrote, counts->seconds, (double) (counts->hits + counts->reads), (double) write_us);
+		count_times(&learner->timed, counts->seconds, counts->reads, read_us);
+		count_times(&learner->wrote, counts->seconds, counts->hits + counts->reads, write_us);
 	}
 	else
 		learner->timed = learner->wrote = (TimedCounts) {0};
