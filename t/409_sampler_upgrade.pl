@@ -35,13 +35,7 @@ is(ask($new, q{SELECT count(*) FROM pgbufprobe_advice() WHERE note LIKE '%before
 is(ask($new, 'SELECT count(*) FROM pgbufprobe_predictions()'), '0', 'and nothing was predicted');
 unlike(slurp_file($new->logfile, $from), qr/pgbufprobe\.stat/, 'nothing is logged about a file');
 # A busy machine may let the hand go too far between two looks.
-my $learns = 'f';
-for (1 .. 60)
-{
-	ask($new, 'CALL load(4)');
-	last if ($learns = ask($new, 'SELECT count(estd_miss_ratio) > 0 FROM pgbufprobe_advice()')) eq 't';
-}
-is($learns, 't', 'the worker learns');
+ok(load_until($new, 4, 'count(estd_miss_ratio) > 0 FROM pgbufprobe_advice()'), 'the worker learns');
 $new->stop;
 
 # Who copies the file is told why it is ignored.

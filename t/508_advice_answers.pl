@@ -47,14 +47,7 @@ sub figures_agree
 figures_agree('idle');
 make_pages($node);
 # Reads from storage may remain unknown: below so small a pool, few pages of a large page cache are in the sample.
-# On a busy machine, misses may become unknown again.
-my $known = 'f';
-for (1 .. 60)
-{
-	ask($node, 'CALL load(20)');
-	last if ($known = ask($node, 'SELECT count(estd_miss_ratio) >= 8 FROM pgbufprobe_advice()')) eq 't';
-}
-is($known, 't', 'after some passes misses are known');
+ok(load_until($node, 20, 'count(estd_miss_ratio) >= 8 FROM pgbufprobe_advice()'), 'after some passes misses are known');
 figures_agree('loaded');
 
 my ($result, $out, $error) = $node->psql('postgres', q{SELECT * FROM pgbufprobe_advice('nonsense')});

@@ -197,11 +197,7 @@ works(const PGPROC *proc)
 		!is_idle(status->st_state) && (wait & WAIT_CLASS) != PG_WAIT_CLIENT;
 }
 
-/*
- * Counts who works now.  The server's own active_time has of a pipeline of
- * statements the last one alone, and a statement only after its end.  Takes no
- * lock.
- */
+/* Counts who works now, for pbp_working_ms().  Takes no lock. */
 int
 pbp_count_working(void)
 {

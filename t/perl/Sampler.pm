@@ -14,7 +14,7 @@ use Test::More;
 our @EXPORT = qw(
   $pool $worker $samples $beginnings
   sampler_node ask set stop_sampler becomes_true worker_pid await_samples save_history samples_are_right
-  make_pages load_after_reset load_from_storage_until sampler_log
+  make_pages load_after_reset load_until load_from_storage_until sampler_log
 );
 
 our $pool = 2048;
@@ -139,6 +139,18 @@ sub load_after_reset
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	await_samples($node, 1);
 	ask($node, 'CALL load(10)');
+}
+
+# Loads until something is so. Whoever asks again may hear that it is so no longer.
+sub load_until
+{
+	my ($node, $load, $query) = @_;
+	for (1 .. 60)
+	{
+		ask($node, "CALL load($load)");
+		return 1 if ask($node, "SELECT $query") eq 't';
+	}
+	return 0;
 }
 
 # Loads, with pages that come from storage now and then, until something is so.
