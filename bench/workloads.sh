@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 #
-# bench/workloads.sh: the workloads of bench/advice, bench/split and bench/carry-over, on top of bench/lib.sh. Expects
-# "clients" to be the number of sessions.
+# bench/workloads.sh: the workloads of the benches that run pgbench, on top of bench/lib.sh. Expects "clients" to be the
+# number of sessions.
 
 megabytes() {
 	case $1 in
@@ -47,6 +47,14 @@ END2
 \set last :aid + :width
 SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :last;
 \set rank :rank - 1
+END2
+}
+
+# Uniform over a hot set of so many rows, and one in twenty over all rows.
+write_hot_script() {
+	cat >"$work/hot.sql" <<END2
+\\set aid CASE WHEN random(1, 20) > 1 THEN random(1, $1) ELSE random(1, 100000 * :scale) END
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 END2
 }
 

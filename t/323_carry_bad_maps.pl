@@ -87,23 +87,23 @@ my %kinds = (
 		make => sub { my $map = whole(); substr($map, 0, rand length $map) },
 		expect => [ "$invalid It is damaged: its checksum is wrong.", "$invalid It is too short." ] },
 	'cut off and signed' =>
-	  { make => sub { my $map = unsigned(); sign_map(substr($map, 0, rand length $map)) }, expect => [ $signed[3], "$invalid It is too short." ] },
+	  { make => sub { my $map = unsigned(); with_checksum(substr($map, 0, rand length $map)) }, expect => [ $signed[3], "$invalid It is too short." ] },
 	'extended' => { make => sub { whole() . noise(1 + int rand 20) }, expect => ["$invalid It is damaged: its checksum is wrong."] },
-	'extended and signed' => { make => sub { sign_map(unsigned() . noise(1 + int rand 20)) }, expect => [ $signed[3] ] },
+	'extended and signed' => { make => sub { with_checksum(unsigned() . noise(1 + int rand 20)) }, expect => [ $signed[3] ] },
 	# Up to three bits, which the checksum notices for sure.
 	'flipped' => {
 		make => sub { flipped(whole(), 1 + int rand 3) },
 		expect => [ "$invalid It does not begin as a cache map does.", "$invalid It is damaged: its checksum is wrong." ] },
-	'flipped and signed' => { make => sub { sign_map(flipped(unsigned(), 1 + int rand 3)) }, expect => [ $adds_up, @signed ], may => \@other_forks },
+	'flipped and signed' => { make => sub { with_checksum(flipped(unsigned(), 1 + int rand 3)) }, expect => [ $adds_up, @signed ], may => \@other_forks },
 	'runs flipped and signed' => {
-		make => sub { my $map = unsigned(); sign_map(substr($map, 0, 48) . flipped(substr($map, 48), 1)) },
+		make => sub { my $map = unsigned(); with_checksum(substr($map, 0, 48) . flipped(substr($map, 48), 1)) },
 		expect => [ $adds_up, $signed[3] ] },
 	'noise' => { make => sub { noise(int rand 200) }, expect => [ $signed[0], "$invalid It is too short." ] },
-	'noise as runs' => { make => sub { sign_map(substr(unsigned(), 0, 48) . noise(int rand 50)) }, expect => [ $signed[3] ] },
-	'of another version' => { make => sub { sign_map(patched(unsigned(), 8, pack 'L<', 2 + int rand 1000)) }, expect => [ $signed[1] ] },
-	'of another block size' => { make => sub { sign_map(patched(unsigned(), 12, pack 'L<', int rand 4096)) }, expect => [ $signed[2] ] },
+	'noise as runs' => { make => sub { with_checksum(substr(unsigned(), 0, 48) . noise(int rand 50)) }, expect => [ $signed[3] ] },
+	'of another version' => { make => sub { with_checksum(patched(unsigned(), 8, pack 'L<', 2 + int rand 1000)) }, expect => [ $signed[1] ] },
+	'of another block size' => { make => sub { with_checksum(patched(unsigned(), 12, pack 'L<', int rand 4096)) }, expect => [ $signed[2] ] },
 	'of no fork' => {
-		make => sub { sign_map(patched(unsigned(), 16, pack 'L<', 4 + int rand 1000)) },
+		make => sub { with_checksum(patched(unsigned(), 16, pack 'L<', 4 + int rand 1000)) },
 		expect => ["$invalid It is of a fork that does not exist."] },
 	'of another fork' => {
 		make => sub { whole(fork => 1) },

@@ -98,7 +98,7 @@ my $good = slurp_file($file);
 
 my $body = substr $good, 0, -4;
 my $header = 48;
-ok(sign_map($body) eq $good, 'the checksum of a file is as expected');
+ok(with_checksum($body) eq $good, 'the checksum of a file is as expected');
 
 my @cases = (
 	[ 'empty', '', 'it is too short' ],
@@ -106,13 +106,13 @@ my @cases = (
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
 	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
 	[ 'of something else', $good =~ s/^......../not ours/sr, 'it is damaged' ],
-	[ 'of another format', sign_map(changed($body, 8, pack 'L', 4)), 'it was written by another version of pgbufprobe' ],
-	[ 'of another block size', sign_map(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
-	[ 'of another cluster', sign_map(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
-	[ 'of another copy of the cluster', sign_map(changed($body, 40, pack 'Q', 1)), 'it was copied from another server, or restored' ],
-	[ 'with an impossible fork', sign_map(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
-	[ 'with a database of shared relations', sign_map(changed($body, $header, pack 'L2', 5, 1664)), 'it has an impossible entry' ],
-	[ 'with an impossible length', sign_map(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
+	[ 'of another format', with_checksum(changed($body, 8, pack 'L', 4)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another block size', with_checksum(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
+	[ 'of another cluster', with_checksum(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
+	[ 'of another copy of the cluster', with_checksum(changed($body, 40, pack 'Q', 1)), 'it was copied from another server, or restored' ],
+	[ 'with an impossible fork', with_checksum(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
+	[ 'with a database of shared relations', with_checksum(changed($body, $header, pack 'L2', 5, 1664)), 'it has an impossible entry' ],
+	[ 'with an impossible length', with_checksum(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
 # Cut at many places, also at those between two parts.
 push @cases, map { [ "cut at $_", substr($good, 0, $_), $_ < $header + 12 ? 'it is too short' : 'it is damaged' ] }
   1, 8, $header, $header + 3, $header + 4, $header + 5, $header + 24, $header + 28, $header + 100,
@@ -159,7 +159,7 @@ rmdir "$file.restoring";
 my $entry = $header;
 my ($filenode) = $table =~ /relfilenode = (\d+)/;
 $entry += 24 + unpack 'x20 L', substr $body, $entry while unpack('x8 L', substr $body, $entry) == $filenode;
-write_maps($node, sign_map(changed($body, $entry + 24, 'not a map')));
+write_maps($node, with_checksum(changed($body, $entry + 24, 'not a map')));
 $node->start;
 is_restored($node, 'a map that is none');
 is(in_buffers($node, $table), $used, 'a map that is none: the others are restored');

@@ -94,7 +94,7 @@ my $header = substr $good, 0, 48;
 my $map_bytes = unpack 'x68 L', $good;
 my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 68, 4 + $map_bytes } 0 .. 599;
 
-sub whole { my $body = $header . join '', @_; return sign_map($body . pack 'q', length($body) + 12) }
+sub whole { my $body = $header . join '', @_; return with_checksum($body . pack 'q', length($body) + 12) }
 
 for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 48) . pack('q L', 600 * 65536 + 12, 0) ], [ 'planned', whole(@maps) ])
 {

@@ -37,7 +37,7 @@ cmp_ok($nsamples, '>', 2, 'and samples');
 # More seconds than a server of this test runs, so that they tell whether the hour goes on.
 my $seconds_before = 1000;
 substr $bytes_of_stop, value_at($hours + 2), 8, pack 'd', $seconds_before;
-my $good = sign_map(substr $bytes_of_stop, 0, -4);
+my $good = with_checksum(substr $bytes_of_stop, 0, -4);
 
 sub write_file
 {
@@ -133,7 +133,7 @@ for my $wrong (@wrong)
 	my $what = "an impossible $field";
 
 	substr $bytes, value_at($position), 8, $value;
-	write_file($file, sign_map($bytes));
+	write_file($file, with_checksum($bytes));
 	is(messages($what), qq(ignoring file "$its_name", because the value of "$field" is impossible), "$what: the log says so");
 }
 

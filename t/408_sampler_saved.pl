@@ -232,7 +232,7 @@ sub write_file
 }
 
 my $body = substr $good, 0, -4;
-ok(sign_map($body) eq $good, 'the checksum of a file is as expected');
+ok(with_checksum($body) eq $good, 'the checksum of a file is as expected');
 
 my $other = init_server('other', "shared_buffers = $pool\nshared_preload_libraries = pgbufprobe\n", force_initdb => 1);
 $other->start;
@@ -243,9 +243,9 @@ my @cases = (
 	[ 'cut in its header', substr($good, 0, 40), 'it is too short' ],
 	[ 'cut by a byte', substr($good, 0, -1), 'it is damaged' ],
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
-	[ 'of an earlier format', sign_map(changed($body, 8, pack 'L', 0)), 'it was written by another version of pgbufprobe' ],
-	[ 'of another layout', sign_map(changed($body, 12, 'abcd')), 'it was written by another version of pgbufprobe' ],
-	[ 'of another major version', sign_map(changed($body, 16, pack 'L', 14)), 'it was written by another version of PostgreSQL' ],
+	[ 'of an earlier format', with_checksum(changed($body, 8, pack 'L', 0)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another layout', with_checksum(changed($body, 12, 'abcd')), 'it was written by another version of pgbufprobe' ],
+	[ 'of another major version', with_checksum(changed($body, 16, pack 'L', 14)), 'it was written by another version of PostgreSQL' ],
 	[ 'of another cluster', slurp_file($other->data_dir . '/pg_stat/pgbufprobe.stat'), 'it is that of another database cluster' ]);
 for my $case (@cases)
 {

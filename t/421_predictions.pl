@@ -26,7 +26,7 @@ my $usual = lookups('pages', $npages);
 my $other_table = lookups('others', $npages);
 my $few_pages = lookups('pages', 100);
 
-sub load_until
+sub run_until
 {
 	my ($script, $condition, $what) = @_;
 
@@ -58,7 +58,7 @@ my $predicted = 'made_at, from_bytes, to_bytes, estd_miss_ratio, miss_ratio_low,
 # As predicted: the larger pool holds all
 
 is(ask($node, 'SELECT count(*) FROM pgbufprobe_predictions()'), 0, 'without a restart, nothing was predicted');
-load_until($usual, advice_knows(4), 'the advice knows four times the size');
+run_until($usual, advice_knows(4), 'the advice knows four times the size');
 my $advised = ask($node, 'SELECT estd_miss_ratio FROM pgbufprobe_advice() WHERE size_factor = 4');
 restart_with(1024);
 is( ask($node, qq{SELECT from_bytes, to_bytes, abs(estd_miss_ratio - $advised) < 0.02, estd_miss_ratio BETWEEN miss_ratio_low AND miss_ratio_high,
@@ -66,10 +66,10 @@ is( ask($node, qq{SELECT from_bytes, to_bytes, abs(estd_miss_ratio - $advised) <
 		note LIKE 'the pool is still warming up after the restart%' $newest}),
 	'2097152|8388608|t|t|t|t|t|0|t|t',
 	'restarted with four times the size: what the advice said of it is kept');
-load_until($usual, q{note ~ 'a verdict needs \d+ more reads'} . " $newest", 'the same workload: how much is missing for a verdict is said');
+run_until($usual, q{note ~ 'a verdict needs \d+ more reads'} . " $newest", 'the same workload: how much is missing for a verdict is said');
 my ($missing) = ask($node, "SELECT note $newest") =~ /needs (\d+) more/;
-load_until($usual, "coalesce((regexp_match(note, 'needs (\\d+) more'))[1]::int < $missing, held IS NOT NULL) $newest", 'it becomes less');
-load_until($usual, "held IS NOT NULL $newest", 'and leads to a verdict');
+run_until($usual, "coalesce((regexp_match(note, 'needs (\\d+) more'))[1]::int < $missing, held IS NOT NULL) $newest", 'it becomes less');
+run_until($usual, "held IS NOT NULL $newest", 'and leads to a verdict');
 is( ask($node, "SELECT held, measured_miss_ratio < 0.02, measured_since > pg_postmaster_start_time(),
 		coalesce(note LIKE 'judged by the miss ratio alone%', true) $newest"),
 	't|t|t|t', 'the prediction held')
@@ -91,27 +91,27 @@ is(ask($node, "SELECT $predicted $newest"), $kept, 'so does a reset of the histo
 restart_with(512);
 like(ask($node, "SELECT note $newest"), qr/^not predicted: (before the restart, the advice said "|the sampler had)/,
 	'another restart before there was any advice: nothing was predicted');
-load_until($usual, 'measured_miss_ratio > 0 AND held IS NULL ' . $newest, 'what is measured is shown all the same');
+run_until($usual, 'measured_miss_ratio > 0 AND held IS NULL ' . $newest, 'what is measured is shown all the same');
 
 # ---------------------------------------------------------------------------
 # Not as predicted: the same table, at the same rate, but fewer of its pages
 
-load_until($usual, advice_knows(0.5), 'the advice knows half the size');
+run_until($usual, advice_knows(0.5), 'the advice knows half the size');
 restart_with(256);
 my $final = ask($node, 'SELECT * FROM pgbufprobe_predictions() OFFSET 1');
 is(ask($node, "SELECT count(*), count(*) FILTER (WHERE estd_miss_ratio > 0.1 AND to_bytes = 2097152) FROM pgbufprobe_predictions()"),
 	'3|1', 'restarted with half the size: there is a prediction more');
-load_until($few_pages, "held IS NOT NULL $newest", 'fewer pages of the same table are read');
+run_until($few_pages, "held IS NOT NULL $newest", 'fewer pages of the same table are read');
 is( ask($node, "SELECT held, measured_miss_ratio < miss_ratio_low, note $newest"),
 	'f|t|the measured miss ratio is outside its interval', 'the prediction did not hold');
 
 # ---------------------------------------------------------------------------
 # Another workload
 
-load_until($other_table,
+run_until($other_table,
 	"held IS NULL AND note LIKE 'the workload has changed: % of the reads are of other relations than expected' $newest",
 	'another table is read: undecided, because the workload has changed');
-load_until($usual, "note LIKE 'more seconds of load%' AND measured_miss_ratio > 0.02 $newest",
+run_until($usual, "note LIKE 'more seconds of load%' AND measured_miss_ratio > 0.02 $newest",
 	'the same table again: it is measured, but the seconds differ too much for a verdict');
 is(ask($node, 'SELECT * FROM pgbufprobe_predictions() OFFSET 1'), $final, 'the earlier ones stay as they were');
 

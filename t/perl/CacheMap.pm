@@ -7,7 +7,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw($map_states read_map write_map sign_map changed);
+our @EXPORT = qw($map_states read_map write_map with_checksum changed);
 
 # A level of 7, and what the page cache has: nothing, the block, or the block that it also had some time before.
 our $map_states = 21;
@@ -57,7 +57,7 @@ sub changed
 }
 
 # Appends the checksum, CRC-32C, to the other bytes of a file.
-sub sign_map
+sub with_checksum
 {
 	my ($bytes) = @_;
 	my $crc = 0xFFFFFFFF;
@@ -82,7 +82,7 @@ sub write_map
 		}
 		$bytes .= chr $number;
 	}
-	return sign_map(pack('a8 L<4 Q<2 L<2', 'pbpcache', 1, @$header{qw(block_bytes fork os_known)}, $nblocks, @$header{qw(system database relation)}) . $bytes);
+	return with_checksum(pack('a8 L<4 Q<2 L<2', 'pbpcache', 1, @$header{qw(block_bytes fork os_known)}, $nblocks, @$header{qw(system database relation)}) . $bytes);
 }
 
 1;
