@@ -227,7 +227,7 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 static double
 estimate_of_split(const Advice *advice, int cache)
 {
-	double		today = estimate(advice, BASELINE, PBP_ADVICE_FIXED);
+	double		today = bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED);
 	double		reference = estimate_of(advice, reference_of(cache));
 	double		here = estimate_of(advice, cache);
 
@@ -246,7 +246,7 @@ bounded_split(const Advice *advice, int cache)
 	int			step = total < PBP_TOTAL_TODAY ? -1 : 1;
 	int			size = size_above(advice, cache);
 	double		ratio = estimate_of_split(advice, cache);
-	double		bound = estimate(advice, size, PBP_ADVICE_FIXED);
+	double		bound = bounded_estimate(advice, size, PBP_ADVICE_FIXED);
 
 	for (int i = PBP_TOTAL_TODAY + step; i != total; i += step)
 		for (int other = first_cache(i); other < first_cache(i) + PBP_SPLITS; other++)
@@ -274,7 +274,7 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 	for (int group = 0; group < GROUPS; group++)
 		ratios[group] -= today[group];
 	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, &errors) + others +
-		errors.moved_share * fabs(row->storage_ratio - estimate(advice, BASELINE, PBP_ADVICE_FIXED));
+		errors.moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED));
 }
 
 static void

@@ -31,7 +31,7 @@ pool_pages(int size, int today)
 	return (int) (pbp_pool_bytes((int64_t) (pbp_advice_factor(size) * today) * BLOCK_BYTES) / BLOCK_BYTES);
 }
 
-/* Of all smaller totals that have the same pool: the fewest storage reads. */
+/* Of all smaller totals that have the same pool, today's among them: the fewest storage reads. */
 static double
 least_below(const PbpAdvice *advice, int total, int size)
 {
@@ -40,9 +40,11 @@ least_below(const PbpAdvice *advice, int total, int size)
 
 	for (int i = 0; i < total * PBP_SPLITS; i++)
 	{
+		split.size = size;
 		if (i / PBP_SPLITS == PBP_TOTAL_TODAY)
-			continue;
-		pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
+			pbp_advice_storage_row(advice, size, PBP_ADVICE_FIXED, &split.storage);
+		else
+			pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
 		if (split.size == size && split.storage.reason == PBP_STORAGE_KNOWN)
 			least = fmin(least, split.storage.storage_ratio);
 	}
