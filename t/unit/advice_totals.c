@@ -178,6 +178,40 @@ learn_totals(void)
 	scene_finish(&scene);
 }
 
+/* Page caches that hold all data are never full, so that figures of smaller pools bound those of today's memory. */
+static void
+hold_all_data(void)
+{
+	int			pool = MEMORY / 8;
+	int			nknown = 0;
+	int			nrising = 0;
+	Scene		scene;
+	PbpAdvice  *advice;
+	PbpAdviceSplit split;
+
+	scene_start(&scene, UNIFORM_PAGES, pool, load_pages(MEMORY), STORAGE_BYTES);
+	advice = scene.run.advice[0];
+	pbp_advice_init_totals(advice, malloc(STORAGE_BYTES), STORAGE_BYTES);
+	pbp_advice_set_os_cache(advice, load_pages(MEMORY));
+	for (int i = 0; i < 40; i++)
+	{
+		scene_run(&scene, 0.5);
+		for (int j = 0; j < PBP_TOTALS * PBP_SPLITS; j++)
+		{
+			if (j / PBP_SPLITS == PBP_TOTAL_TODAY)
+				continue;
+			pbp_advice_split(advice, j / PBP_SPLITS, j % PBP_SPLITS, &split);
+			if (split.storage.reason != PBP_STORAGE_KNOWN)
+				continue;
+			nknown++;
+			nrising += split.storage.storage_ratio > least_below(advice, j / PBP_SPLITS, split.size) + 1e-9;
+		}
+	}
+	printf("# %d known, %d rising\n", nknown, nrising);
+	ok(nknown >= 100 && nrising == 0, "nor where the page cache holds all data");
+	scene_finish(&scene);
+}
+
 int
 main(void)
 {
@@ -186,6 +220,7 @@ main(void)
 	compare_load(UPDATES_AND_WAL, 256);
 	compare_load(SCAN_AND_ZIPF, 256);
 	compare_load(SHIFTING, 512);
+	hold_all_data();
 	printf("1..%d\n", tests);
 	return 0;
 }
