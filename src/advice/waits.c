@@ -315,7 +315,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 
 /*
  * Of another total of memory than today's.  What it is compared with must be
- * known, too.
+ * known, too, and a larger cache is not known before today's below the same pool.
  */
 void
 pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
@@ -323,6 +323,7 @@ pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
 	const Advice *advice = (const Advice *) base;
 	int			cache = first_cache(total) + i;
 	PbpAdviceRow miss_row;
+	PbpAdviceStorageRow today;
 
 	*split = (PbpAdviceSplit) {.size = size_above(advice, cache)};
 	set_row(advice, cache, bounded_split(advice, cache), &split->storage);
@@ -330,6 +331,14 @@ pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
 	if (split->storage.reason == PBP_STORAGE_KNOWN && isnan(split->storage.storage_ratio))
 		split->storage.reason = reason_of(advice, BASELINE, &miss_row) != PBP_STORAGE_KNOWN ?
 			reason_of(advice, BASELINE, &miss_row) : reason_of(advice, reference_of(cache), &miss_row);
+	if (total < PBP_TOTAL_TODAY || split->storage.reason != PBP_STORAGE_KNOWN)
+		return;
+	pbp_advice_storage_row(base, split->size, PBP_ADVICE_FIXED, &today);
+	if (today.reason != PBP_STORAGE_KNOWN && today.reason != PBP_STORAGE_NO_ROOM)
+	{
+		today.os_cache_pages = split->storage.os_cache_pages;
+		split->storage = today;
+	}
 }
 
 void
