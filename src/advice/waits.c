@@ -103,6 +103,15 @@ reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 	return PBP_STORAGE_KNOWN;
 }
 
+static PbpStorageReason
+reason_at(const Advice *advice, int cache)
+{
+	PbpAdviceRow row;
+
+	pbp_advice_row(&advice->base, size_above(advice, cache), &row);
+	return reason_of(advice, cache, &row);
+}
+
 static double
 model_error(const SimulatedCache *simulated, double storage_ratio)
 {
@@ -322,22 +331,22 @@ pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
 {
 	const Advice *advice = (const Advice *) base;
 	int			cache = first_cache(total) + i;
-	PbpAdviceRow miss_row;
-	PbpAdviceStorageRow today;
+	PbpStorageReason today;
 
 	*split = (PbpAdviceSplit) {.size = size_above(advice, cache)};
 	set_row(advice, cache, bounded_split(advice, cache), &split->storage);
-	pbp_advice_row(base, BASELINE, &miss_row);
 	if (split->storage.reason == PBP_STORAGE_KNOWN && isnan(split->storage.storage_ratio))
-		split->storage.reason = reason_of(advice, BASELINE, &miss_row) != PBP_STORAGE_KNOWN ?
-			reason_of(advice, BASELINE, &miss_row) : reason_of(advice, reference_of(cache), &miss_row);
+		split->storage.reason = reason_at(advice, BASELINE) != PBP_STORAGE_KNOWN ?
+			reason_at(advice, BASELINE) : reason_at(advice, reference_of(cache));
 	if (total < PBP_TOTAL_TODAY || split->storage.reason != PBP_STORAGE_KNOWN)
 		return;
-	pbp_advice_storage_row(base, split->size, PBP_ADVICE_FIXED, &today);
-	if (today.reason != PBP_STORAGE_KNOWN && today.reason != PBP_STORAGE_NO_ROOM)
+	today = reason_at(advice, cache_below(split->size, PBP_ADVICE_FIXED));
+	if (today != PBP_STORAGE_KNOWN && today != PBP_STORAGE_NO_ROOM)
 	{
-		today.os_cache_pages = split->storage.os_cache_pages;
-		split->storage = today;
+		int64_t		pages = split->storage.os_cache_pages;
+
+		set_row(advice, cache_below(split->size, PBP_ADVICE_FIXED), NAN, &split->storage);
+		split->storage.os_cache_pages = pages;
 	}
 }
 
