@@ -163,7 +163,7 @@ sub save
 sub log_since
 {
 	my ($node, $from) = @_;
-	return join "\n", grep { !/\.pl (?:FATAL|LOG):/ && /carry-over|carry_over|pgbufprobe\.maps|both caches|ERROR|FATAL|PANIC/ } split /\n/, slurp_file($node->logfile, $from);
+	return join "\n", grep { !/\.pl (?:FATAL|DETAIL|LOG):/ && /carry-over|carry_over|pgbufprobe\.maps|both caches|ERROR|FATAL|PANIC/ } split /\n/, slurp_file($node->logfile, $from);
 }
 
 # Waits until the server has logged a line since then.
