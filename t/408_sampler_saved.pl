@@ -131,6 +131,11 @@ forget_the_start($node);
 ok(!is_from_before($node), 'later, the advice is of this server');
 cmp_ok(abs(advice($node)->{1}[0] - $advice->{1}[0]), '<', 0.05, 'with about the same ratio as before');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_checkup() WHERE answer LIKE '%before the restart%'}), '0', 'and so is the checkup');
+set($node, advice_memory => '255kB');
+becomes_true($node, 'count(*) > 0 AND count(estd_miss_ratio) = 0 FROM pgbufprobe_advice()',
+	'when it has to learn again, it is unknown, and not that of before the restart');
+set($node, advice_memory => '256kB');
+learn($node);
 
 # ---------------------------------------------------------------------------
 # Crashed: what was saved last is there

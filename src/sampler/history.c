@@ -354,12 +354,16 @@ pbp_put_hour(const PbpHour *hour, uint32 resets)
 	LWLockRelease(shared->lock);
 }
 
-/* Likewise. */
+/* Likewise.  That of before a restart does not come back once this knows as much. */
 void
 pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
 {
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	if (shared->nresets == resets)
+	{
 		shared->advice = *report;
+		if (!pbp_knows_more(&shared->advice_before, report))
+			memset(&shared->advice_before, 0, sizeof(shared->advice_before));
+	}
 	LWLockRelease(shared->lock);
 }
