@@ -363,7 +363,7 @@ pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
 	{
 		shared->advice = *report;
 		if (!pbp_knows_more(&shared->advice_before, report))
-			memset(&shared->advice_before, 0, sizeof(shared->advice_before));
+			shared->advice_before.has_memory = false;
 	}
 	LWLockRelease(shared->lock);
 }
