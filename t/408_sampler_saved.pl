@@ -66,17 +66,19 @@ sub same_advice
 	return;
 }
 
-# Loads until this server knows all sizes, and enough for a decision: that needs half a minute.
+# Loads until this server knows all sizes, and enough for a decision: that needs half a minute. Returns the advice.
 sub learn
 {
 	my ($node) = @_;
+	my $advice;
 	wait_for
 	{
-		my $knows = keys %{ advice($node) } == 11 && !is_from_before($node);
+		$advice = advice($node);
+		my $knows = keys %$advice == 11 && !is_from_before($node);
 		ask($node, 'CALL load(4)') if !$knows;
 		$knows;
 	} or die 'the advice does not learn';
-	return;
+	return $advice;
 }
 
 # Reads lose half of their weight after two pools' worth of newer reads.
@@ -130,7 +132,7 @@ has_no_sample_twice($node, 'restarted');
 learn($node);
 forget_the_start($node);
 ok(!is_from_before($node), 'later, the advice is of this server');
-cmp_ok(abs(advice($node)->{1}[0] - $advice->{1}[0]), '<', 0.05, 'with about the same ratio as before');
+cmp_ok(abs(learn($node)->{1}[0] - $advice->{1}[0]), '<', 0.05, 'with about the same ratio as before');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_checkup() WHERE answer LIKE '%before the restart%'}), '0', 'and so is the checkup');
 
 # ---------------------------------------------------------------------------
