@@ -9,7 +9,9 @@ use Test::More;
 
 my $pool = 128;
 
-my $node = start_server('main');
+# Nobody else may pin a buffer: nothing is written in the background, and there is no launcher of replication, which would read
+# a catalog when it starts.
+my $node = start_server('main', "$no_background_writes\nmax_logical_replication_workers = 0");
 $node->safe_psql(
 	'postgres', qq(
 CREATE EXTENSION pgbufprobe;

@@ -195,8 +195,13 @@ SKIP:
 	my $counts;
 	my $remaining = advised_away(
 		sub {
-			set_pages($file, 'dirty', 0, $npages);
-			($counts) = cachestat_counts($file);
+			# The kernel may write them at any time.
+			wait_for
+			{
+				set_pages($file, 'dirty', 0, $npages);
+				($counts) = cachestat_counts($file);
+				!defined $counts || (split /\|/, $counts)[1] > 0;
+			};
 		},
 		sub {
 			is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'dontneed')}),

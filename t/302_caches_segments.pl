@@ -11,7 +11,8 @@ use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
-my $node = start_cache_server('main', "shared_buffers = 64MB\nmax_wal_size = 4GB");
+# Just-in-time compilation would map libraries when a query comes so far, which may be late.
+my $node = start_cache_server('main', "shared_buffers = 64MB\nmax_wal_size = 4GB\njit = off");
 
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 # It is asked a lot: not all of that together has to be done within the timeout.

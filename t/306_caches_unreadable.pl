@@ -221,8 +221,9 @@ my $script = write_script($node, 'read', "\\set n random(0, $pages - 1)\n"
 	  . join '', map { "SELECT FROM $_ WHERE ctid = '(:n,1)';\n" } 'far_pages', 'near_pages');
 my $load = start_pgbench($node, 'load', 300, '-R', '100', '-c', '2', '-f', $script);
 my $log_before = -s $node->logfile;
+# Who is at the second table has opened the first.
 $node->poll_query_until('postgres', q{SELECT count(*) = 2 FROM pg_stat_activity
-	WHERE application_name = 'load' AND now() - backend_start > '1 s'}) or die 'no load';
+	WHERE application_name = 'load' AND now() - backend_start > '1 s' AND query LIKE '%near!_pages%' ESCAPE '!'}) or die 'no load';
 chmod 0000, $directory or die $!;
 
 # Bytes that the worker has read: of pages that it looked up, it also reads one now and then.

@@ -42,13 +42,27 @@ sub in_page_cache
 	return grep { substr($pages, $_ * $per_block, $per_block) =~ /^1+$/ } 0 .. length($pages) / $per_block - 1;
 }
 
-# Under memory pressure the kernel keeps only a part of what it has read, so most of the blocks are enough.
+# Under memory pressure the kernel keeps only a part of what it has read, so most of the blocks are enough. Returns how many
+# there are, how many are enough, and what that means.
 sub has_most
 {
 	my ($path, $what, @wanted) = @_;
 	my %cached = map { $_ => 1 } in_page_cache($path);
 	my $found = grep { $cached{$_} } @wanted;
-	return cmp_ok($found, '>=', 0.8 * @wanted, $what);
+	return [ $found, 0.8 * @wanted, $what ];
+}
+
+# The same blocks in a pool of the first size as at first, and nothing else of the tables.
+sub begin_again
+{
+	$node->stop;
+	unlink $file or die $!;
+	$node->append_conf('postgresql.conf', 'shared_buffers = 2048');
+	$node->start;
+	has_begun($node);
+	use_blocks($node, 'one', 'pages', @$_) for [ 0, 99, 1 ], [ 100, 199, 3 ], [ 600, 649, 9 ];
+	use_blocks($node, 'two', 'pages', 10, 29, 2);
+	return;
 }
 
 sub without_counts { return join ' ', map { s/:.*//r } split / /, $_[0] }
@@ -84,7 +98,8 @@ like(log_since($node, $from), qr/^[^\n]*LOG:  restored both caches: \d+ MB read 
 is( progress($node, "database IS NULL, blocks_done > 270, blocks_remaining, mb_per_second > 0, seconds_left, saved_at < now(), map_bytes, save_ms IS NULL"),
 	"t|t|0|t|0|t|$bytes|t", 'and the progress is that of a restore that is complete');
 is(ask($node, "SELECT count(*) $carry_worker"), 1, 'one worker remains');
-is(ask($node, q{SELECT count(*) FROM pg_locks WHERE relation IS NOT NULL AND pid <> pg_backend_pid()}), 0, 'which has no locks');
+is(ask($node, "SELECT count(*) FROM pg_locks WHERE relation IS NOT NULL AND pid IN (SELECT pid $carry_worker)"), 0,
+	'which has no locks');
 
 # ---------------------------------------------------------------------------
 # A smaller pool, and a larger one
@@ -94,37 +109,47 @@ SKIP:
 	my $reason = why_not_droppable($node);
 	skip $reason, 1 if $reason;
 
-	use_blocks($node, 'one', 'pages', 200, 599, 2);
-	%used = map { $_ => in_buffers($node, $table{$_}) } 'one', 'two';
-	read_file($path{two});
-	restart_with(768);
-	my %usage = map { split /:/ } split / /, $used{one};
-	my @restored = split / /, without_counts(in_buffers($node, $table{one}));
-	my %is_restored = map { $_ => 1 } @restored;
-	my @left_out = grep { !$is_restored{$_} } sort { $a <=> $b } keys %usage;
-	my ($least) = sort { $a <=> $b } @usage{@restored};
-	my ($most) = sort { $b <=> $a } @usage{@left_out};
-	cmp_ok(scalar @restored, '>=', 150, 'a smaller pool has many of the blocks');
-	cmp_ok(scalar @left_out, '>', 100, 'but not all');
-	cmp_ok($most, '<=', $least, 'it has the most useful ones');
-	has_most($path{one}, 'and the page cache has the rest', @left_out);
-	has_most($path{two}, 'also what it alone had before', 0 .. 699);
-
-	my $before = () = in_buffers($node, $table{two}) =~ /:/g;
-	# all of the catalogs that the page cache has, too
-	restart_with(8192);
-	my $after = () = in_buffers($node, $table{two}) =~ /:/g;
-	my $one = () = in_buffers($node, $table{one}) =~ /:/g;
-	cmp_ok($before, '<', 100, 'a larger pool: before, it had little of a table');
-	cmp_ok($after + $one, '>', 1000, 'now it also has what the page cache had');
-	is(in_buffers($node, $table{two}) =~ /:[1-5]/ ? 'used' : 'unused', 'unused', 'with the lowest usage count')
-	  if $before == 0;
-	my %shared = map { my $name = $_; $name => { map { $_ => 1 } split / /, without_counts(in_buffers($node, $table{$name})) } } 'one', 'two';
-	for my $name ('one', 'two')
+	# The kernel may drop at any time what nobody has used for some seconds. Then all of this is done again.
+	my @kept;
+	for my $attempt (1 .. 20)
 	{
-		my @rest = grep { !$shared{$name}{$_} } 0 .. 699;
-		has_most($path{$name}, 'and the page cache has the rest', @rest);
+		begin_again() if $attempt > 1;
+		@kept = ();
+		use_blocks($node, 'one', 'pages', 200, 599, 2);
+		%used = map { $_ => in_buffers($node, $table{$_}) } 'one', 'two';
+		read_file($path{two});
+		restart_with(768);
+		my %usage = map { split /:/ } split / /, $used{one};
+		my @restored = split / /, without_counts(in_buffers($node, $table{one}));
+		my %is_restored = map { $_ => 1 } @restored;
+		my @left_out = grep { !$is_restored{$_} } sort { $a <=> $b } keys %usage;
+		my ($least) = sort { $a <=> $b } @usage{@restored};
+		my ($most) = sort { $b <=> $a } @usage{@left_out};
+		cmp_ok(scalar @restored, '>=', 150, 'a smaller pool has many of the blocks');
+		cmp_ok(scalar @left_out, '>', 100, 'but not all');
+		cmp_ok($most, '<=', $least, 'it has the most useful ones');
+		push @kept, has_most($path{one}, 'and the page cache has the rest', @left_out);
+		push @kept, has_most($path{two}, 'also what it alone had before', 0 .. 699);
+
+		my $before = () = in_buffers($node, $table{two}) =~ /:/g;
+		# all of the catalogs that the page cache has, too
+		restart_with(8192);
+		my $after = () = in_buffers($node, $table{two}) =~ /:/g;
+		my $one = () = in_buffers($node, $table{one}) =~ /:/g;
+		cmp_ok($before, '<', 100, 'a larger pool: before, it had little of a table');
+		push @kept, [ $after + $one, 1001, 'now it also has what the page cache had' ];
+		is(in_buffers($node, $table{two}) =~ /:[1-5]/ ? 'used' : 'unused', 'unused', 'with the lowest usage count')
+		  if $before == 0;
+		for my $name ('one', 'two')
+		{
+			my %shared = map { $_ => 1 } split / /, without_counts(in_buffers($node, $table{$name}));
+			my @rest = grep { !$shared{$_} } 0 .. 699;
+			push @kept, has_most($path{$name}, 'and the page cache has the rest', @rest);
+		}
+		last unless grep { $_->[0] < $_->[1] } @kept;
+		note("attempt $attempt: $_->[0] of $_->[1], $_->[2]") for @kept;
 	}
+	cmp_ok($_->[0], '>=', $_->[1], $_->[2]) for @kept;
 }
 
 # ---------------------------------------------------------------------------

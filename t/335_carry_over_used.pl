@@ -34,7 +34,10 @@ sub saved_with
 		wanted => '1' x $npages . '0' x (300 * $pages_of_block - $npages),
 		reach => sub {
 			write_maps($node, $earlier);
+			# Otherwise a second attempt could save before it is ready.
+			append_to_file($node->data_dir . '/postgresql.auto.conf', "pgbufprobe.carry_over_interval = 0\n");
 			$node->start;
+			has_begun($node);
 			die 'the restore does not complete' if defined $earlier && !restored($node);
 			set($node, carry_over_interval => 0);
 			drop_files($path);
@@ -45,10 +48,10 @@ sub saved_with
 
 sub states_saved
 {
-	my $saved = slurp_file($file);
-	my $entry = 48;
-	$entry += 24 + unpack 'x20 L', substr $saved, $entry while join(' ', unpack 'x8 L2', substr $saved, $entry) ne "$filenode 0";
-	my $map = read_map(unpack 'H*', substr $saved, $entry + 24, unpack 'x20 L', substr $saved, $entry);
+	my ($saved) = grep { "$_->[2] $_->[3]" eq "$filenode 0" } saved_maps($node);
+	# The kernel may have dropped all of it before the stop.
+	return '300 0 0' unless $saved;
+	my $map = read_map(unpack 'H*', $saved->[5]);
 	my @n = (0, 0, 0);
 	$n[ $_->[1] ]++ for @{ $map->{blocks} };
 	return "@n";

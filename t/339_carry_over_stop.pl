@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use CacheMap;
 use CarryOver;
 use Faults;
 use PageCache;
@@ -29,7 +30,9 @@ sub stop_within
 ask($node, 'SELECT count(*) FROM pages', 'another1');
 save($node);
 set($node, carry_over_interval => '0');
-my @before = files_saved($node);
+# Those that shared buffers have a part of: what the page cache has alone, the kernel may drop before the next save.
+my @before = map { join '/', @$_[ 0 .. 4 ] }
+  grep { my $map = read_map(unpack 'H*', $_->[5]); grep { defined $_->[0] } @{ $map->{blocks} } } saved_maps($node);
 # Each takes a tenth of a second, next time.
 cmp_ok(scalar(@before), '>', 150, 'a save has the maps of many files');
 $node->stop('immediate');
@@ -102,6 +105,8 @@ becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'it 
 set($node, carry_over => 'on');
 my $sleeps = qq{$carry_worker AND wait_event_type = 'Extension' AND (SELECT phase = 'saving' FROM pgbufprobe_carry_over_progress())};
 becomes_true($node, "count(*) = 1 $sleeps", 'the worker sleeps during a save');
-is_deeply([ open_directories(ask($node, "SELECT pid $sleeps")) ], [], 'without an open directory');
+my $pid = ask($node, "SELECT pid $carry_worker");
+# Between two sleeps it has one.
+ok(wait_for { !open_directories($pid) }, 'without an open directory');
 has_no_crash($node);
 done_testing();

@@ -31,7 +31,8 @@ for (1 .. 10)
 }
 my $pid = worker_pid($standby);
 my $from = -s $standby->logfile;
-my $learned = ask($standby, 'SELECT max(reads_seen) FROM pgbufprobe_advice()');
+my $learned;
+wait_for { ($learned = ask($standby, 'SELECT max(reads_seen) FROM pgbufprobe_advice()')) ne '' };
 cmp_ok($learned, '>', 0, 'the worker has learned something');
 becomes_true($standby, q{count(*) = 1 FROM pgbufprobe_advice_relations() WHERE relation = 'pages'::regclass AND estd_loads > 0},
 	'and knows of which table');
@@ -53,7 +54,7 @@ is( join("\n", grep { /\[$pid\]|pgbufprobe sampler/ } split /\n/, slurp_file($st
 	'', "$rounds tablespaces are dropped: the worker has no conflict with that, and does not end");
 is(worker_pid($standby), $pid, 'it is the same worker');
 # Older reads count less.
-cmp_ok(ask($standby, 'SELECT max(reads_seen) FROM pgbufprobe_advice()'), '>', 0.9 * $learned, 'and has forgotten nothing');
+becomes_true($standby, "max(reads_seen) > 0.9 * $learned FROM pgbufprobe_advice()", 'and has forgotten nothing');
 $standby->stop;
 $primary->stop;
 

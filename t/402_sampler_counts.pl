@@ -7,12 +7,25 @@ use warnings;
 use Sampler;
 use Server;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
 my $unknown = q{coalesce(estd_miss_ratio IS NULL AND self_error IS NULL
 	AND (note LIKE 'more pages are loaded than%' OR note LIKE 'reads are not counted%'), false)};
 my $known = 'coalesce(estd_miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
 my $reads = 4 * $pool;
+
+# Whether something is so within twenty seconds: sessions publish what they have read ten seconds later at most.
+sub is_soon
+{
+	my ($condition) = @_;
+	for (1 .. 200)
+	{
+		return 1 if $condition->();
+		usleep(100_000);
+	}
+	return 0;
+}
 
 # Reads random pages in one transaction, which stays open, without leaving the hand still for long.
 sub read_in_one_transaction
@@ -46,16 +59,23 @@ make_pages($node);
 ask($node, 'VACUUM pages');
 ask($node, 'CHECKPOINT');
 set($node, history_interval => '1h');
-ask($node, 'SELECT pgbufprobe_history_reset()');
 my $session = $node->background_psql('postgres', on_error_stop => 1);
-read_in_one_transaction($session);
-becomes_true($node, "$unknown $today", 'a long transaction: the miss ratio is unknown until it publishes its reads, and why');
-is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL OR note IS NULL}), '0',
-	'a long transaction: that of all sizes');
-# In a session that has been there: a new one moves the hand, and so brings a scan.
-$session->query_safe('COMMIT');
-ok(wait_for { $session->query_safe("SELECT $known $today") eq 't' },
-	'a long transaction: it is known from when the transaction has ended, without a scan');
+my ($is_unknown, $others, $is_known);
+# A worker that had to wait for a processor meanwhile has lost what it knew, and may not have seen a pass of the hand since.
+for (1 .. 5)
+{
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	read_in_one_transaction($session);
+	$is_unknown = is_soon(sub { ask($node, "SELECT $unknown $today") eq 't' });
+	$others = ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL OR note IS NULL});
+	# In a session that has been there: a new one moves the hand, and so brings a scan.
+	$session->query_safe('COMMIT');
+	$is_known = is_soon(sub { $session->query_safe("SELECT $known $today") eq 't' });
+	last if $is_unknown && $is_known;
+}
+ok($is_unknown, 'a long transaction: the miss ratio is unknown until it publishes its reads, and why');
+is($others, '0', 'a long transaction: that of all sizes');
+ok($is_known, 'a long transaction: it is known from when the transaction has ended, without a scan');
 $session->quit;
 $node->stop;
 
@@ -80,9 +100,14 @@ my $fill_and_read = q{
 		END LOOP;
 		PERFORM pg_sleep(0.01);
 	END $$;};
-ask($node, $fill_and_read x 500);
-becomes_true($node, "coalesce(estd_miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) $today",
-	'INSERT: new pages are not taken for uncounted reads');
+# A worker that had to wait for a processor may have lost some loads, which later ones outweigh.
+my $agrees = "coalesce(estd_miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) $today";
+for (1 .. 5)
+{
+	ask($node, $fill_and_read x 500);
+	last if is_soon(sub { ask($node, "SELECT $agrees") eq 't' });
+}
+becomes_true($node, $agrees, 'INSERT: new pages are not taken for uncounted reads');
 $node->stop;
 
 # ---------------------------------------------------------------------------
@@ -94,8 +119,7 @@ SKIP:
 	skip 'from 16 on reads are counted whatever track_counts is', 1
 	  if $node->pg_version->major >= 16;
 	make_pages($node);
-	ask($node, 'CALL load(8)');
-	becomes_true($node, "coalesce(note LIKE 'reads are not counted, because track_counts is off%', false) $today",
+	ok(load_until($node, 8, "coalesce(note LIKE 'reads are not counted, because track_counts is off%', false) $today"),
 		'track_counts off: the advice says so');
 }
 $node->stop;

@@ -20,9 +20,8 @@ my $mark = "$file.reading";
 my $its_name = 'pg_stat/pgbufprobe.stat';
 
 make_pages($node);
-ask($node, 'CALL load(8)');
+ok(load_until($node, 8, 'count(relation) > 0 FROM pgbufprobe_advice_relations()'), 'the advice knows relations');
 await_samples($node, 3);
-becomes_true($node, 'count(relation) > 0 FROM pgbufprobe_advice_relations()', 'the advice knows relations');
 $node->stop;
 ok(!-e $mark, 'after a stop, there is no mark');
 my $bytes_of_stop = slurp_file($file);

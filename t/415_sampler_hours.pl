@@ -57,13 +57,27 @@ sub counts_of
 # ---------------------------------------------------------------------------
 # What the server counts
 
+# Waits until the worker has counted all that sessions have published, which one that ends does last. The first count that
+# is added may be older.
+sub await_counts
+{
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()}) or die 'sessions do not end';
+	for (1 .. 2)
+	{
+		my $seconds = ask($node, 'SELECT sum(seconds) FROM pgbufprobe_hours()');
+		$node->poll_query_until('postgres', "SELECT sum(seconds) > $seconds FROM pgbufprobe_hours()") or die 'nothing is counted';
+	}
+	return;
+}
+
 make_pages($node);
 # The clock hand has to complete a pass before the first figures.
 ask($node, 'CALL load(4)');
 becomes_true($node, 'count(miss_ratio) > 0 AND min(seconds) > 0 FROM pgbufprobe_hours()', 'there is an hour');
 is(ask($node, q{SELECT bool_and(hour = date_trunc('hour', hour) AND hour <= now() AND in_decision AND seconds <= 3601
 		AND shared_buffers_bytes = 8192 * 2048) FROM pgbufprobe_hours()}), 't', 'it begins at an hour of the clock, and is of this size');
-sleep 2;
+await_counts();
 my @before = (counts_of($hours), counts_of($server));
 ask($node, 'CALL load(10); SELECT pg_sleep(1)');
 my @named = ('accesses', 'reads', 'active time', 'waiting for reads');
@@ -89,15 +103,27 @@ my $seconds = ask($node, 'SELECT sum(seconds) FROM pgbufprobe_hours()');
 becomes_true($node, "sum(seconds) > $seconds + 12 FROM pgbufprobe_hours()", 'sessions wait for their clients');
 is(ask($node, "SELECT $work < 1.1 * $timed + 1 FROM $hours, $server"), 't', 'which is no work');
 
-# Half of the work is that of parallel workers. It must outweigh the work before, which takes longer on a slow machine.
-my ($enough, $timed_before) = split /\|/, ask($node, "SELECT 100 + 7 * h.active_ms / 1000, $timed FROM $hours, $server");
+# Half of the work is that of parallel workers. It must outweigh the work before, which takes longer on a slow machine. Of a
+# worker that had to wait for a processor, one count stands for all that time.
 my $parallel = ask($node, 'SHOW server_version_num') < 160000 ? 'force_parallel_mode' : 'debug_parallel_query';
-$_->query_until(qr/started/, "SET $parallel = on;\n\\echo started\nSELECT pg_sleep(1000);\n") for @sessions;
-becomes_true($node, "$work > $enough AND $timed < $timed_before + 20 FROM $hours, $server", 'statements work before their end');
-ask($node, q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(1000)%' AND leader_pid IS NULL});
-$_->quit for @sessions;
-becomes_true($node, "$timed > $timed_before + 40 FROM $server", 'at the end of the sessions, the server has timed them');
-is(ask($node, "SELECT $work > 1.4 * $timed FROM $hours, $server"), 't', 'their parallel workers have worked as well');
+my $sleeping = q{pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(1000)%' AND leader_pid IS NULL};
+my $has_worked = 'f';
+for (1 .. 4)
+{
+	my ($enough, $timed_before) = split /\|/, ask($node, "SELECT 100 + 7 * h.active_ms / 1000, $timed FROM $hours, $server");
+	$_->query_until(qr/started/, "SET $parallel = on;\n\\echo started\nSELECT pg_sleep(1000);\n") for @sessions;
+	becomes_true($node, "$work > $enough AND $timed < $timed_before + 20
+		AND (SELECT max(query_start) < now() - interval '6 s' FROM $sleeping) FROM $hours, $server",
+		'statements work before their end');
+	ask($node, "SELECT pg_cancel_backend(pid) FROM $sleeping");
+	$_->quit for @sessions;
+	becomes_true($node, "$timed > $timed_before + 40 FROM $server", 'at the end of the sessions, the server has timed them');
+	await_counts();
+	$has_worked = ask($node, "SELECT $work > 1.4 * $timed FROM $hours, $server");
+	last if $has_worked eq 't';
+	@sessions = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 8;
+}
+is($has_worked, 't', 'their parallel workers have worked as well');
 
 # ---------------------------------------------------------------------------
 # Hours that do not count

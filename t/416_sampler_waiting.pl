@@ -28,18 +28,33 @@ if (!$can_know)
 	plan skip_all => 'the page cache of this server is unknown, or that of a large machine';
 }
 
+# The answer to a query, which is empty while something is unknown. Then more is loaded.
+sub known_answer
+{
+	my ($query) = @_;
+	my $answer;
+
+	for (1 .. 20)
+	{
+		return $answer if ($answer = ask($node, $query)) ne '';
+		load_from_storage_until($node, "($query) IS NOT NULL");
+	}
+	return $answer;
+}
+
 # ---------------------------------------------------------------------------
 # With the server's own times
 
 ok(load_from_storage_until($node, "read_ms_low IS NOT NULL $today"), 'it becomes known how long sessions wait');
-is(ask($node, "SELECT read_ms_low > 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high $today"), 't', 'within an interval');
+is(known_answer("SELECT read_ms_low > 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high $today"), 't',
+	'within an interval');
 # The mean of the reads that the advice remembers is that of the last minute. Both change while pages are dropped.
-is(ask($node, qq{
+is(known_answer(qq{
 	SELECT a.estd_read_ms_per_second / (a.estd_miss_ratio * h.accesses / h.seconds * s.blk_read_time / s.blks_read) BETWEEN 0.1 AND 10
 	  FROM (SELECT * $today) AS a, (SELECT sum(accesses) AS accesses, sum(seconds) AS seconds FROM pgbufprobe_hours()) AS h,
 	       (SELECT sum(blk_read_time) AS blk_read_time, sum(blks_read) AS blks_read FROM pg_stat_database) AS s}), 't', 'as long as the server says');
 ok(load_from_storage_until($node, q{count(read_ms_low) >= 3 FROM pgbufprobe_advice()}), 'and at other sizes');
-is(ask($node, q{SELECT bool_and(read_ms_low >= 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high) FROM pgbufprobe_advice()
+is(known_answer(q{SELECT bool_and(read_ms_low >= 0 AND estd_read_ms_per_second BETWEEN read_ms_low AND read_ms_high) FROM pgbufprobe_advice()
 	WHERE read_ms_low IS NOT NULL}), 't', 'each within its interval');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE read_ms_low IS NULL <> (read_ms_high IS NULL)
 	OR read_ms_low IS NOT NULL AND estd_read_ms_per_second IS NULL OR estd_read_ms_per_second IS NOT NULL AND estd_storage_ratio IS NULL}), '0', 'no interval without an estimate');
@@ -47,11 +62,16 @@ becomes_true($node, 'bool_and(estd_write_ratio BETWEEN 0 AND estd_miss_ratio + 0
 	FROM pgbufprobe_advice() WHERE mark IS DISTINCT FROM $$all data$$', 'each size has writes if it has misses');
 
 # Dirty pages are evicted more often from a small pool.
-ask($node, q{DO $$ BEGIN FOR i IN 1 .. 6 LOOP UPDATE pages SET page = page WHERE id % 8 = i; COMMIT; PERFORM pg_sleep(0.3); END LOOP; END $$});
+# A worker that had to wait for a processor may have seen none of that.
+for (1 .. 10)
+{
+	ask($node, q{DO $$ BEGIN FOR i IN 1 .. 6 LOOP UPDATE pages SET page = page WHERE id % 8 = i; COMMIT; PERFORM pg_sleep(0.3); END LOOP; END $$});
+	last if ask($node, "SELECT estd_write_ratio > 0 $today") eq 't';
+}
 becomes_true($node, 'estd_write_ratio > 0 FROM pgbufprobe_advice() WHERE size_factor = 1', 'pages that were changed are written when they are evicted');
 
 ok(load_from_storage_until($node, 'count(best_bytes) > 0 FROM pgbufprobe_hours()'), 'an hour says which size would have been best');
-is(ask($node, q{SELECT bool_and(storage_ratio BETWEEN 0 AND miss_ratio + 0.1 AND saved_ms_per_second >= 0
+is(known_answer(q{SELECT bool_and(storage_ratio BETWEEN 0 AND miss_ratio + 0.1 AND saved_ms_per_second >= 0
 		AND (best_bytes = shared_buffers_bytes) = (saved_ms_per_second = 0) AND saved_ms_per_second_error <= saved_ms_per_second)
 	FROM pgbufprobe_hours() WHERE best_bytes IS NOT NULL}), 't', 'another size only if it saves more than the error');
 
@@ -59,15 +79,14 @@ is(ask($node, q{SELECT bool_and(storage_ratio BETWEEN 0 AND miss_ratio + 0.1 AND
 # Without them
 
 my $width = "(read_ms_high - read_ms_low) / estd_read_ms_per_second $today";
-my $with_times = ask($node, "SELECT $width");
+my $with_times = known_answer("SELECT $width");
 ask($node, 'ALTER SYSTEM SET track_io_timing = off');
 $node->reload;
 ok(load_from_storage_until($node, "(SELECT $width) > $with_times"), 'without the server\'s own times, it is less certain');
 my $waited = 'SELECT sum(read_ms_per_second * seconds) FROM pgbufprobe_hours()';
 my $before = ask($node, $waited);
 my $measured = ask($node, 'SELECT sum(blk_read_time) FROM pg_stat_database');
-ask($node, 'CALL load(4)');
-becomes_true($node, "($waited) > $before", 'but counted');
+ok(load_until($node, 4, "($waited) > $before"), 'but counted');
 is(ask($node, "SELECT sum(blk_read_time) - $measured FROM pg_stat_database"), '0', 'although the server has timed nothing');
 
 # ---------------------------------------------------------------------------
@@ -76,7 +95,8 @@ is(ask($node, "SELECT sum(blk_read_time) - $measured FROM pg_stat_database"), '0
 set($node, os_cache => 'off');
 becomes_true($node, 'count(estd_miss_ratio) > 0 AND count(estd_read_ms_per_second) = 0 AND count(read_ms_low) = 0 FROM pgbufprobe_advice()',
 	'without the page cache, the waiting is unknown');
-# Accesses of a second are in one of its ten samples.
+# Accesses of a second are in one of its ten samples, and the next one may have those of before.
+await_samples($node, 2);
 my $since = ask($node, 'SELECT now()');
 ask($node, 'CALL load(2)');
 becomes_true($node, "bool_and(read_ms_per_second IS NULL) AND sum(accesses) > 0 FROM pgbufprobe_history() WHERE taken_at > '$since' AND miss_ratio > 0.1",
@@ -94,10 +114,19 @@ SKIP:
 	skip 'the server does not time writes of sessions apart', 3 if $node->pg_version->major < 16;
 	my $written = q{SELECT write_time FROM pg_stat_io WHERE object = 'relation' AND context = 'normal' AND backend_type = 'client backend'};
 	my $timed = "SELECT sum(read_time) + ($written) FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'";
-	ask($node, 'SELECT pgbufprobe_history_reset()');
-	my ($written_before, $timed_before) = map { ask($node, $_) } $written, $timed;
-	ask($node, q{DO $$ BEGIN FOR i IN 1 .. 8 LOOP UPDATE pages SET page = page WHERE id % 8 = i % 8; COMMIT; PERFORM pg_sleep(0.3); END LOOP; END $$});
-	ok(wait_for { ask($node, $written) > $written_before }, 'sessions write');
+	my ($written_before, $timed_before, $write);
+	# Where the kernel has dropped many pages, reads take so long that writes do not matter beside them.
+	for (1 .. 10)
+	{
+		ask($node, 'SELECT pgbufprobe_history_reset()');
+		# the worker counts from then on
+		await_samples($node, 1);
+		($written_before, $timed_before) = map { ask($node, $_) } $written, $timed;
+		ask($node, q{DO $$ BEGIN FOR i IN 1 .. 8 LOOP UPDATE pages SET page = page WHERE id % 8 = i % 8; COMMIT; PERFORM pg_sleep(0.3); END LOOP; END $$});
+		$write = wait_for { ask($node, $written) > $written_before };
+		last if $write && ask($node, "SELECT (($written) - $written_before) / (($timed) - $timed_before) > 0.2") eq 't';
+	}
+	ok($write, 'sessions write');
 	becomes_true($node, "(SELECT sum(read_ms_per_second * seconds) FROM pgbufprobe_hours()) / (($timed) - $timed_before) BETWEEN 0.9 AND 1.1",
 		'and that counts as waiting for reads');
 	cmp_ok(ask($node, "SELECT (($written) - $written_before) / (($timed) - $timed_before)"), '>', 0.15, 'it was enough to be missed');

@@ -14,7 +14,8 @@ use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
   $carry_worker $carry_load $will_try_again
-  carry_node three_databases ask set becomes_true in_buffers use_blocks make_table progress restored is_restored all_are_back
+  carry_node has_begun three_databases ask set becomes_true in_buffers use_blocks make_table progress restored is_restored
+  all_are_back
   maps_file maps_identity saved_maps files_saved write_maps save log_since logs why_not_droppable
 );
 
@@ -31,7 +32,19 @@ sub carry_node
 		  . "pgbufprobe.carry_over_interval = 0\nlog_statement = none\n$no_background_writes\n" . ($more // ''), allows_streaming => 1, %init_options);
 
 	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	has_begun($node);
 	return create_if_available($node, 'pg_buffercache') ? $node : undef;
+}
+
+# Waits until the worker of a server that was just started has begun, unless it is off. Before, its phase is "off", too, a stop
+# saves nothing, and it does not notice that it is turned off and on.
+sub has_begun
+{
+	my ($node) = @_;
+	$node->poll_query_until('postgres',
+		q{SELECT phase <> 'off' OR NOT current_setting('pgbufprobe.carry_over')::boolean FROM pgbufprobe_carry_over_progress()})
+	  or die 'the worker does not begin';
+	return;
 }
 
 # The same with a table in each of three databases, of which all blocks are in use. Returns it and the conditions for these
@@ -149,6 +162,7 @@ sub write_maps
 sub save
 {
 	my ($node) = @_;
+	has_begun($node);
 	my $before = progress($node, 'saved_at');
 
 	set($node, carry_over => 'off');

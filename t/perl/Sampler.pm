@@ -10,6 +10,7 @@ use Exporter 'import';
 use PostgreSQL::Test::Utils;
 use Server qw(:DEFAULT ask set becomes_true);
 use Test::More;
+use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
   $pool $worker $samples $beginnings
@@ -53,7 +54,15 @@ sub stop_sampler
 		'sampler off: no sample is taken any more');
 }
 
-sub worker_pid { return ask($_[0], "SELECT pid $worker") }
+# After a start of the server, it may come a moment later than the first session.
+sub worker_pid
+{
+	my ($node) = @_;
+	my $pid;
+
+	wait_for { ($pid = ask($node, "SELECT pid $worker")) ne '' };
+	return $pid;
+}
 
 # Waits for some samples more than there are.
 sub await_samples
@@ -66,16 +75,18 @@ sub await_samples
 	  or die 'no samples are taken';
 }
 
-# Makes the worker save all, and waits for that.
+# Makes the worker save all, and waits for that. Settings that were changed before are in force then. Saved twice, the
+# file may have its first number again.
 sub save_history
 {
 	my ($node) = @_;
 	my $its_file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
-	my $before = (stat $its_file)[1] // 0;
+	my $which = sub { return join ' ', map { $_ // '' } (stat $its_file)[ 1, 9 ] };
+	my $before = $which->();
 	my $saved;
 
 	$node->reload;
-	$saved = wait_for { ((stat $its_file)[1] // $before) != $before };
+	$saved = wait_for { -e $its_file && $which->() ne $before };
 	return $saved;
 }
 
