@@ -82,6 +82,13 @@ SELECT * FROM pgbufprobe_residency_map('cached_empty');
 -- dropped from the page cache, and back; shared buffers keep what they have
 CHECKPOINT;
 SELECT pgbufprobe_os_advise('cached', 'dontneed') = pg_relation_size('cached') AS dropped;
+-- but for pages that the kernel was working on
+DO $$ BEGIN
+    FOR attempt IN 1 .. 100 LOOP
+        EXIT WHEN (SELECT cached_bytes FROM pgbufprobe_os_cache('cached')) = 0;
+        PERFORM pg_sleep(0.1), pgbufprobe_os_advise('cached', 'dontneed');
+    END LOOP;
+END $$;
 SELECT cached_bytes FROM pgbufprobe_os_cache('cached');
 SELECT os_blocks, both_blocks, shared_blocks = blocks AS still_shared FROM pgbufprobe_residency('cached') WHERE fork = 'main';
 SELECT tier, reads = pg_relation_size('cached') / current_setting('block_size')::integer AS each_once

@@ -39,8 +39,15 @@ sub answer
 
 	for my $function (@names)
 	{
-		is(as_role($node, $role, $query{$function}), $node->safe_psql('postgres', $query{$function}),
-			"$role: $function answers as for a superuser");
+		my ($got, $expected);
+
+		# What the worker has learned, or after a reset, may come between both.
+		wait_for
+		{
+			($got, $expected) = (as_role($node, $role, $query{$function}), $node->safe_psql('postgres', $query{$function}));
+			$got eq $expected;
+		};
+		is($got, $expected, "$role: $function answers as for a superuser");
 	}
 }
 

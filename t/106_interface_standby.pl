@@ -92,6 +92,15 @@ my $standby = init_standby($primary);
 $standby->start;
 $primary->wait_for_catchup($standby);
 
+# What the questions to the primary have written must have been replayed, since replay uses buffers. A checkpoint makes
+# sure that all of it is sent.
+sub replay_all
+{
+	$primary->safe_psql('postgres', 'CHECKPOINT');
+	$primary->wait_for_catchup($standby);
+	return;
+}
+
 sub all_answer
 {
 	my ($node, $where, $begin) = @_;
@@ -133,6 +142,7 @@ for (@answers)
 
 is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
 	't', 'the standby is one');
+replay_all();
 all_answer($standby, 'standby', 'BEGIN');
 all_as_announced('standby, unused buffers left');
 
@@ -158,6 +168,7 @@ $standby->safe_psql('postgres', $by_index . 'SELECT sum(length(page)) FROM pages
 is( $standby->safe_psql('postgres',
 		'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL'),
 	0, 'the standby has filled its pool');
+replay_all();
 all_answer($standby, 'standby with a full pool', 'BEGIN');
 all_as_announced('standby with a full pool');
 

@@ -111,10 +111,17 @@ SKIP:
 
 		for my $database ('postgres', 'other')
 		{
-			my $all = checkup("$buffers buffers, cached twice, in $database", $database);
-			my $twice = $all->{cached_twice};
-			my $share = $twice->{value} / $all->{pool_full}{value};
-			# Under pressure, the kernel may drop a few in between.
+			my ($twice, $share);
+
+			# Under pressure, the kernel may drop a few in between; or all that was not used for some seconds.
+			for (1 .. 10)
+			{
+				my $all = checkup("$buffers buffers, cached twice, in $database", $database);
+				$twice = $all->{cached_twice};
+				$share = $twice->{value} / $all->{pool_full}{value};
+				last if $share > 0.97;
+				read_all_files();
+			}
 			cmp_ok($share, '>', 0.97, "$buffers buffers, in $database: all that is in use");
 			is($twice->{verdict}, 'look', "$buffers buffers, in $database: something to look at");
 			my ($low, $high) = $twice->{answer} =~ /\(([\d.]+) to ([\d.]+) % of the pages in use, from a sample of \d+\)/;
@@ -130,11 +137,17 @@ SKIP:
 	my $session = $node->background_psql('postgres');
 	my ($file) = segment_files($node, $session, 'pages', 'main');
 	$session->quit;
-	set_pages($file, 'drop', 0, length cached_pages($file));
-	skip 'pages do not leave the page cache', 4 if cached_pages($file) =~ /1/;
-	my $all = checkup('cached once', 'other');
-	my $twice = $all->{cached_twice};
-	cmp_ok(abs((1 - share_of_table()) * $all->{pool_full}{value} - $twice->{value}), '<', 0.03, 'cached once: the share of all others');
+	my ($twice, $difference);
+	for (1 .. 10)
+	{
+		read_all_files();
+		skip 'pages do not leave the page cache', 4 if drop_files($file) > 0;
+		my $all = checkup('cached once', 'other');
+		$twice = $all->{cached_twice};
+		$difference = abs((1 - share_of_table()) * $all->{pool_full}{value} - $twice->{value});
+		last if $difference < 0.03;
+	}
+	cmp_ok($difference, '<', 0.03, 'cached once: the share of all others');
 	is($twice->{verdict}, 'fine', 'cached once: nothing to do');
 }
 

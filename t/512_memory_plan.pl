@@ -142,11 +142,20 @@ SKIP:
 	skip 'what the page cache holds is unknown', 9 if planner('1GB', 'verdict') eq 'unknown';
 	is(planner('1MB', 'verdict'), 'look', 'effective_cache_size is far too small');
 	like(planner('1MB', 'answer'), qr/^No: effective_cache_size is 1024 kB, and both caches can hold \d+ [MGT]B: 16 MB in the pool and /, '... and the answer says how far');
-	my ($advised) = planner('1MB', 'action') =~ /^Set effective_cache_size to (\d+ \w+) and reload the settings\. /;
+	# Others may have taken memory in between.
+	my ($advised, $is_near);
+	for (1 .. 10)
+	{
+		($advised) = planner('1MB', 'action') =~ /^Set effective_cache_size to (\d+ \w+) and reload the settings\. /;
+		$is_near = planner($advised, 'value BETWEEN 0.9 AND 1.1');
+		last if $is_near eq 't';
+	}
 	is(planner($advised, 'verdict'), 'fine', "with $advised, as advised, it is not");
-	is(planner($advised, 'value BETWEEN 0.9 AND 1.1'), 't', '... and near what both caches can hold');
+	is($is_near, 't', '... and near what both caches can hold');
 	is(planner('1MB', 'value < 0.5'), 't', '... as it was not before');
-	like(planner('10TB', 'answer'), qr/^Yes: .* Both are more than all relations have\.$/, 'where all relations fit, too much does no harm');
+	my $answer;
+	wait_for { ($answer = planner('10TB', 'answer')) =~ /^Yes: / };
+	like($answer, qr/^Yes: .* Both are more than all relations have\.$/, 'where all relations fit, too much does no harm');
 	is(planner('10TB', 'verdict'), 'fine', '... and is fine');
 	# Without the worker it is unknown how large all relations are.
 	set($node, sampler => 'off');

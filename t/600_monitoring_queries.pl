@@ -195,7 +195,7 @@ make_pages($node);
 
 sub learn
 {
-	for (1 .. 10)
+	for (1 .. 60)
 	{
 		ask($node, 'CALL load(20)');
 		return 1 if ask($node, 'SELECT count(estd_miss_ratio) >= 6 FROM pgbufprobe_advice()') eq 't';
@@ -232,11 +232,17 @@ for (1 .. 10)
 unlike($verdict, qr/^unknown/, 'there is a verdict');
 is($verdict, $checkup, 'which is that of the checkup');
 
-# The latest sample is one of the time when the hand moved.
+# The latest sample is one of the time when the hand moved, and of one when sizes are known.
 my $load = start_psql($node, 'load', '-c', 'CALL load(100000)');
-await_samples($node, 3);
-set($node, history_interval => '1h');
-ask($node, q{SELECT pg_sleep(1)});
+for (1 .. 10)
+{
+	set($node, history_interval => '100ms');
+	await_samples($node, 3);
+	set($node, history_interval => '1h');
+	ask($node, q{SELECT pg_sleep(1)});
+	my @have_rows = map { "EXISTS (SELECT FROM pgbufprobe_metrics_$_)" } qw(advice gain prediction size);
+	last if ask($node, 'SELECT ' . join ' AND ', @have_rows) eq 't';
+}
 ask($node, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'load'});
 $load->{run}->finish;
 
@@ -310,8 +316,14 @@ $standby->stop;
 $schema = '"odd.schema"';
 ask($node, "ALTER EXTENSION pgbufprobe SET SCHEMA $schema");
 give_role($node, 'monitor');
-is(queries_of(exported($node, 'monitor', 'pgwatch')) =~ s/ pgbufprobe_(working_set|memory)//gr, join(' ', sort split / /, "$of_worker $of_pool"),
-	'in another schema: each query has series');
+my $names;
+for (1 .. 10)
+{
+	$names = queries_of(exported($node, 'monitor', 'pgwatch')) =~ s/ pgbufprobe_(working_set|memory)//gr;
+	last if $names eq join ' ', sort split / /, "$of_worker $of_pool";
+	ask($node, "SET search_path = public, $schema;\nCALL load(20);");
+}
+is($names, join(' ', sort split / /, "$of_worker $of_pool"), 'in another schema: each query has series');
 
 set($node, sampler => 'off');
 for my $format ('pgwatch', 'postgres_exporter')

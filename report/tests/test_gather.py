@@ -3,6 +3,7 @@
 import json
 import platform
 import re
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -44,6 +45,15 @@ def dsn(server, database="shop", user="monitor"):
     return f"host={server.installation.socket_dir} port={server.installation.port} user={user} dbname={database}"
 
 
+def gather_in_time(*arguments):
+    """Gathers again where the server was kept from answering all in time."""
+    for _ in range(5):
+        data = gather(*arguments)
+        if "not within" not in json.dumps(asdict(data)):
+            break
+    return data
+
+
 def unknown(report):
     return {name for name, fact in vars(report.facts).items() if fact.unknown}
 
@@ -80,8 +90,11 @@ def test_the_worker_adds_sizes_and_history(cluster):
     with cluster.server(
         16 * MB, {"shared_preload_libraries": "pgbufprobe", "pgbufprobe.history_interval": "1s"}
     ) as server:
-        use(server, 40)
-        data = gather(dsn(server))
+        for _ in range(5):
+            use(server, 40)
+            data = gather_in_time(dsn(server))
+            if not unknown(data) and len(data.facts.history.found) > 1:
+                break  # the worker may have been kept from taking samples
         assert unknown(data) == set()
         assert len(data.facts.history.found) > 1
         assert [row.size_factor for row in data.facts.sizes.found][:2] == [0.25, 0.5]
@@ -91,7 +104,7 @@ def test_the_worker_adds_sizes_and_history(cluster):
 
 def test_without_the_worker_the_rest_is_known(idle):
     shown = []
-    data = gather(dsn(idle), shown.append)
+    data = gather_in_time(dsn(idle), shown.append)
     assert unknown(data) == {"history", "hours", "predictions"}
     assert "shared_preload_libraries" in data.facts.history.unknown
     assert "shared_preload_libraries" in data.facts.sizes.found[0].note
@@ -121,7 +134,7 @@ def test_a_fleet_of_servers_that_answer_and_one_that_does_not(idle, tmp_path, ca
 def test_nothing_can_be_written(idle, monkeypatch):
     writing = Query(Bytes, "nextval()", "SELECT nextval('public.written') AS bytes")
     monkeypatch.setitem(gathering.QUERIES, "settings", writing)
-    data = gather(dsn(idle, user="postgres"))
+    data = gather_in_time(dsn(idle, user="postgres"))
     assert data.facts.settings.unknown == "cannot execute nextval() in a read-only transaction"
     with idle.connect("shop") as connection:
         assert connection.execute("SELECT is_called FROM written").fetchone() == (False,)
@@ -129,13 +142,16 @@ def test_nothing_can_be_written(idle, monkeypatch):
 
 def test_a_report_takes_no_longer_than_it_may(idle, monkeypatch):
     monkeypatch.setattr(gathering, "SECONDS", 0.3)
-    data = gather(dsn(idle))
+    for _ in range(5):
+        with suppress(GatherError):  # also what no report can do without may be late
+            data = gather(dsn(idle))
+            break
     assert "checkup" in unknown(data)
     assert "not within" in data.facts.checkup.unknown
 
 
 def test_names_need_not_be_utf8(idle):
-    data = gather(dsn(idle, "bytes"))
+    data = gather_in_time(dsn(idle, "bytes"))
     assert 'public."caf�"' in {row.relation for row in data.facts.caches.found}
 
 
@@ -146,7 +162,7 @@ def test_what_is_missing_is_named(idle):
         gather(dsn(idle, "nowhere"))
     with idle.connect("shop") as connection:
         connection.execute("CREATE ROLE stranger LOGIN")
-    data = gather(dsn(idle, user="stranger"))
+    data = gather_in_time(dsn(idle, user="stranger"))
     assert "permission denied" in data.facts.checkup.unknown
     assert "permission denied" in page.render(data, "/* the chart library */")
     hidden = redact(data)
@@ -179,7 +195,7 @@ def test_nothing_that_others_created_is_run(idle):
                 "AS 'BEGIN RAISE EXCEPTION ''caught''; END'"
             )
         connection.execute("ALTER DATABASE trap SET search_path = public, pg_catalog")
-    data = gather(dsn(idle, "trap"))
+    data = gather_in_time(dsn(idle, "trap"))
     assert unknown(data) == {"history", "hours", "predictions"}
     assert "caught" not in json.dumps(asdict(data))
     with idle.connect("trap") as connection, pytest.raises(psycopg.Error, match="caught"):
