@@ -231,7 +231,7 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 /*
  * With another total of memory.  What its sample has more than the reference, which
  * is today's memory, is added to the estimate for that; what it has less is a share
- * of it, so that nothing is left where nothing waits.
+ * of it, so that nothing is left where nothing waits.  At most all misses wait.
  */
 static double
 estimate_of_split(const Advice *advice, int cache)
@@ -239,8 +239,11 @@ estimate_of_split(const Advice *advice, int cache)
 	double		today = bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED);
 	double		reference = estimate_of(advice, reference_of(cache));
 	double		here = estimate_of(advice, cache);
+	double		ratio = here < reference ? today * here / reference : today + here - reference;
+	PbpAdviceRow row;
 
-	return here < reference ? today * here / reference : today + here - reference;
+	pbp_advice_row(&advice->base, size_above(advice, cache), &row);
+	return isnan(ratio) ? NAN : fmin(ratio, row.miss_ratio);
 }
 
 /*

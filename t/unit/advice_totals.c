@@ -21,6 +21,7 @@ typedef struct Figures
 	int			nsure;
 	int			ncovered;
 	int			nrising;		/* with more memory below the same pool */
+	int			nmore;			/* than misses */
 	int			nothers;		/* whose caches do not add up to the total */
 	double		worst_sure;
 } Figures;
@@ -56,6 +57,7 @@ note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, dou
 {
 	const PbpAdviceStorageRow *row = &split->storage;
 	double		error = fabs(row->storage_ratio - truth);
+	PbpAdviceRow misses;
 
 	if (row->reason != PBP_STORAGE_KNOWN)
 	{
@@ -67,6 +69,8 @@ note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, dou
 	figures->nknown++;
 	figures->ncovered += error <= row->uncertainty;
 	figures->nrising += row->storage_ratio > least_below(advice, total, split->size) + 1e-9;
+	pbp_advice_row(advice, split->size, &misses);
+	figures->nmore += row->storage_ratio > misses.miss_ratio + 1e-9;
 	if (row->uncertainty > UNSURE)
 		return;
 	figures->nsure++;
@@ -122,6 +126,8 @@ compare_load(Load load, int today_mb)
 	ok(4 * figures.nunknown <= figures.nknown + figures.nunknown, what);
 	snprintf(what, sizeof(what), "%s: more memory below the same pool never waits more", load_names[load]);
 	ok(figures.nrising == 0, what);
+	snprintf(what, sizeof(what), "%s: and at most all misses wait", load_names[load]);
+	ok(figures.nmore == 0, what);
 	snprintf(what, sizeof(what), "%s: both caches add up to the total", load_names[load]);
 	ok(figures.nothers == 0, what);
 }
