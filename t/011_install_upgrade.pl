@@ -106,14 +106,6 @@ sub database
 	return $database;
 }
 
-# A session of before may take its time to end.
-sub drop_database
-{
-	my ($database) = @_;
-	wait_for { $node->psql('postgres', "DROP DATABASE $database") == 0 } or die "could not drop $database";
-	return;
-}
-
 sub fails
 {
 	my ($database, $command, $error, $what) = @_;
@@ -173,14 +165,14 @@ for my $version (@installable)
 		$node->safe_psql($database, "ALTER EXTENSION $name UPDATE TO '$_'") for @$way;
 		is_deeply(catalog($database), $expected, "$route: as freshly installed");
 		is($node->safe_psql($database, 'SELECT buffers FROM pgbufprobe_clock()'), 2048, "$route: answers");
-		drop_database($database);
+		drop_database($node, $database);
 	}
 
 	# The way that the server chooses.
 	next unless @ways;
 	my $database = database('updated', "CREATE EXTENSION $name VERSION '$version'; ALTER EXTENSION $name UPDATE");
 	is_deeply(catalog($database), $expected, "$version, plain UPDATE: as freshly installed");
-	drop_database($database);
+	drop_database($node, $database);
 }
 
 fails($fresh, "ALTER EXTENSION $name UPDATE",

@@ -53,9 +53,8 @@ sub ended_by
 		$session = start_session($name, $long{$name}, $check);
 		wait_for
 		{
-			$session->{run}->pump_nb if $session->{run}->pumpable;
 			$found = $node->safe_psql('postgres', "SELECT $function(pid) $running");
-			return $found ne '' || !$session->{run}->pumpable;
+			return $found ne '' || has_ended($session);
 		} or die "\"$name\" did not start";
 		$session->{run}->finish;
 		last if $found ne '';
@@ -106,8 +105,7 @@ for (1 .. 5)
 	$session = start_session('last', $long{live});
 	wait_for
 	{
-		$session->{run}->pump_nb if $session->{run}->pumpable;
-		return !$session->{run}->pumpable || $node->safe_psql('postgres',
+		return has_ended($session) || $node->safe_psql('postgres',
 			q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'last' AND state = 'active'}) == 1;
 	};
 	$node->stop('fast');

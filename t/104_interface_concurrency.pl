@@ -44,11 +44,7 @@ my ($watching, $inspected, $is_within);
 for (1 .. 10)
 {
 	$watching = start_psql($node, 'watching', '-c', q{SELECT ticks_per_second * seconds FROM pgbufprobe_clock_rate('3 s')});
-	wait_for
-	{
-		$watching->{run}->pump_nb if $watching->{run}->pumpable;
-		$session->query_safe($is_watched) == 1 || !$watching->{run}->pumpable;
-	};
+	wait_for { $session->query_safe($is_watched) == 1 || has_ended($watching) };
 	$is_within = $session->query_safe($is_watched) == 1;
 	$inspected = $session->query_safe($live);
 	$is_within &&= $session->query_safe($is_watched) == 1;

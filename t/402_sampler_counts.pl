@@ -7,7 +7,6 @@ use warnings;
 use Sampler;
 use Server;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
 my $unknown = q{coalesce(estd_miss_ratio IS NULL AND self_error IS NULL
@@ -15,17 +14,8 @@ my $unknown = q{coalesce(estd_miss_ratio IS NULL AND self_error IS NULL
 my $known = 'coalesce(estd_miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
 my $reads = 4 * $pool;
 
-# Whether something is so within twenty seconds: sessions publish what they have read ten seconds later at most.
-sub is_soon
-{
-	my ($condition) = @_;
-	for (1 .. 200)
-	{
-		return 1 if $condition->();
-		usleep(100_000);
-	}
-	return 0;
-}
+# Sessions publish what they have read ten seconds later at most.
+my $soon = 20;
 
 # Reads random pages in one transaction, which stays open, without leaving the hand still for long.
 sub read_in_one_transaction
@@ -66,11 +56,11 @@ for (1 .. 5)
 {
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	read_in_one_transaction($session);
-	$is_unknown = is_soon(sub { ask($node, "SELECT $unknown $today") eq 't' });
+	$is_unknown = within($soon, sub { ask($node, "SELECT $unknown $today") eq 't' });
 	$others = ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL OR note IS NULL});
 	# In a session that has been there: a new one moves the hand, and so brings a scan.
 	$session->query_safe('COMMIT');
-	$is_known = is_soon(sub { $session->query_safe("SELECT $known $today") eq 't' });
+	$is_known = within($soon, sub { $session->query_safe("SELECT $known $today") eq 't' });
 	last if $is_unknown && $is_known;
 }
 ok($is_unknown, 'a long transaction: the miss ratio is unknown until it publishes its reads, and why');
@@ -105,7 +95,7 @@ my $agrees = "coalesce(estd_miss_ratio IS NOT NULL AND abs(self_error) < 0.5, fa
 for (1 .. 5)
 {
 	ask($node, $fill_and_read x 500);
-	last if is_soon(sub { ask($node, "SELECT $agrees") eq 't' });
+	last if within($soon, sub { ask($node, "SELECT $agrees") eq 't' });
 }
 becomes_true($node, $agrees, 'INSERT: new pages are not taken for uncounted reads');
 $node->stop;

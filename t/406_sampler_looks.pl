@@ -7,7 +7,6 @@ use warnings;
 use Sampler;
 use Server;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
 # Many loads, as many as the server counts, of which checks have found hardly any that looks had missed.
@@ -20,11 +19,7 @@ sub loads_are_seen
 	for (1 .. 12)
 	{
 		ask($node, "CALL $load");
-		for (1 .. 50)
-		{
-			return pass($what) if ask($node, "SELECT $condition") eq 't';
-			usleep(100_000);
-		}
+		return pass($what) if within(5, sub { ask($node, "SELECT $condition") eq 't' });
 	}
 	diag(ask($node, "SELECT reads_seen, self_error, missed_loads, note $today"));
 	return fail($what);

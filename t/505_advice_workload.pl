@@ -7,7 +7,6 @@ use warnings;
 use Sampler;
 use Server;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 my $from_pages = q{FROM pgbufprobe_advice_relations() WHERE relation = 'pages'::regclass AND fork = 'main'};
 my $five = 'FROM pgbufprobe_working_set() WHERE minutes = 5';
@@ -24,14 +23,7 @@ sub read_pages
 sub comes_true
 {
 	my ($seconds, $query) = @_;
-	my $until = time + $seconds;
-
-	do
-	{
-		return 1 if ask($node, "SELECT $query") eq 't';
-		usleep(100_000);
-	} while time < $until;
-	return 0;
+	return within($seconds, sub { ask($node, "SELECT $query") eq 't' });
 }
 
 # The same; keeps that with what it means.
@@ -156,12 +148,11 @@ for (1 .. 10)
 		FROM pgbufprobe_advice_relations()
 		WHERE database = 'another' AND estd_loads > 100 AND note LIKE 'of another database%'});
 	last if $is_listed;
-	# The worker has not looked in time; what it counts is loaded anew.
+	# The worker has not looked in time, so there is another load.
 	ask($node, 'CALL load(16)');
 }
 ok($is_listed, 'a table of another database has its number, and no name');
-# A session may take its time to end.
-wait_for { $node->psql('postgres', 'DROP DATABASE another') == 0 } or die 'could not drop it';
+drop_database($node, 'another');
 becomes_true($node, q{count(*) = 1 AND count(database) = 0
 	FROM pgbufprobe_advice_relations() WHERE note LIKE 'its database was dropped%' AND estd_loads > 100},
 	'a table of a database that was dropped: not even that name');

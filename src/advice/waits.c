@@ -231,7 +231,7 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 /*
  * With another total of memory.  What its sample has more than the reference, which
  * is today's memory, is added to the estimate for that; what it has less is a share
- * of it, so that nothing is left where nothing waits.  At most all misses wait.
+ * of it, so that nothing is left where nothing waits.
  */
 static double
 estimate_of_split(const Advice *advice, int cache)
@@ -239,11 +239,8 @@ estimate_of_split(const Advice *advice, int cache)
 	double		today = bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED);
 	double		reference = estimate_of(advice, reference_of(cache));
 	double		here = estimate_of(advice, cache);
-	double		ratio = here < reference ? today * here / reference : today + here - reference;
-	PbpAdviceRow row;
 
-	pbp_advice_row(&advice->base, size_above(advice, cache), &row);
-	return isnan(ratio) ? NAN : fmin(ratio, row.miss_ratio);
+	return here < reference ? today * here / reference : today + here - reference;
 }
 
 /*
@@ -289,6 +286,7 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 		errors.moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED));
 }
 
+/* At most all misses wait. */
 static void
 set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
 {
@@ -298,7 +296,7 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 	pbp_advice_row(&advice->base, size_above(advice, cache), &miss_row);
 	*row = (PbpAdviceStorageRow)
 	{
-		.storage_ratio = storage_ratio,
+		.storage_ratio = isnan(storage_ratio) ? NAN : fmin(storage_ratio, miss_row.miss_ratio),
 		.uncertainty = NAN,
 		.change_error = NAN,
 		.learned_share = NAN,

@@ -20,8 +20,8 @@ our @EXPORT = qw(
   init_server start_server init_standby start_with start_through can_upgrade upgrades_ok
   create_if_available keyed_pages write_script
   answer_and_messages as_role has_error
-  start_psql start_pgbench finish_pgbench
-  wait_for poll_through_crash has_no_crash
+  start_psql has_ended start_pgbench finish_pgbench drop_database
+  wait_for within poll_through_crash has_no_crash
 );
 
 # Some tests have other functions of these names.
@@ -233,7 +233,14 @@ sub start_psql
 	return $session;
 }
 
-# The same with pgbench, for so many seconds.
+sub has_ended
+{
+	my ($session) = @_;
+	$session->{run}->pump_nb if $session->{run}->pumpable;
+	return !$session->{run}->pumpable;
+}
+
+# As start_psql() with pgbench, for so many seconds.
 sub start_pgbench
 {
 	my ($node, $name, $seconds, @arguments) = @_;
@@ -271,6 +278,28 @@ sub wait_for(&)
 		usleep(100_000);
 	}
 	return 0;
+}
+
+# The same within so many seconds of the clock.
+sub within
+{
+	my ($seconds, $condition) = @_;
+	my $until = time + $seconds;
+
+	do
+	{
+		return 1 if $condition->();
+		usleep(100_000);
+	} while time < $until;
+	return 0;
+}
+
+# A session of before may take its time to end.
+sub drop_database
+{
+	my ($node, $database) = @_;
+	wait_for { $node->psql('postgres', "DROP DATABASE $database") == 0 } or die "could not drop $database";
+	return;
 }
 
 sub becomes_true
