@@ -83,7 +83,7 @@ WORK = "They work 1.5 s in each second. 48 MB to 64 MB are equally good."
         ("keep", "Keep 128 MB. Sessions wait 2 ms for reads in each second.", "fine", "likely"),
         (
             "unknown",
-            "It is too early to decide, or the reads cannot be seen; the checkup on the server has the reason.",
+            "Too early or uncertain to decide, or the reads cannot be seen; the checkup on the server has the reason.",
             "unknown",
             "",
         ),

@@ -6,8 +6,9 @@
  * What counts is how long sessions wait for reads, in all hours that were seen.
  * Where that is unknown, storage reads decide, and where these are, misses of the
  * pool.  Memory is fixed: a larger pool leaves less to the page cache.  Another
- * size must be better by more than the error, and by enough to matter; otherwise
- * today's is kept.  What was advised once stays until a size is certainly better.
+ * size must be better by enough to matter, otherwise today's is kept; if it is, but
+ * by less than the error, nothing is decided.  What was advised once stays until a
+ * size is certainly better.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,7 +55,11 @@ static const Threshold miss_threshold = {0.2, 0.01};
 /* Share of today's figure by which a size that is closer to today's may be worse. */
 #define TOLERATED_LOSS		0.03
 
-/* Share of the error that must be saved for an earlier advice to remain. */
+/*
+ * How many times the error must be saved: by the best of many sizes, which chance
+ * favors, and by one that was advised before.
+ */
+#define FIRST_CERTAINTY		1.25
 #define ENOUGH_CERTAINTY	0.75
 
 /* Share of the wanted hours that must have been seen. */
@@ -151,10 +156,17 @@ least_saving(const PbpDecision *decision)
 	return fmax(threshold.share * decision->choices[PBP_ADVICE_BASELINE].value, threshold.least);
 }
 
+/* True if this size is better by so many times the error. */
+static bool
+is_better_by(double errors, const PbpCompared *choice)
+{
+	return choice->change < -errors * choice->change_error;
+}
+
 static bool
 is_certainly_better(const PbpCompared *choice)
 {
-	return choice->change < -choice->change_error;
+	return is_better_by(1, choice);
 }
 
 /*
@@ -196,9 +208,9 @@ best_of(const PbpDecision *decision)
 	{
 		const PbpCompared *choice = &decision->choices[i];
 
-		if (choice->change + choice->change_error < lowest)
+		if (choice->change + FIRST_CERTAINTY * choice->change_error < lowest)
 		{
-			lowest = choice->change + choice->change_error;
+			lowest = choice->change + FIRST_CERTAINTY * choice->change_error;
 			best = i;
 		}
 	}
@@ -241,7 +253,7 @@ stays_advised(const PbpDecision *decision, int before)
 	const PbpCompared *choice = &decision->choices[before < 0 ? PBP_ADVICE_BASELINE : before];
 
 	return before >= 0 && before != PBP_ADVICE_BASELINE && is_among_equals(decision, before) &&
-		choice->change < -least_saving(decision) / 2 && choice->change < -ENOUGH_CERTAINTY * choice->change_error;
+		choice->change < -least_saving(decision) / 2 && is_better_by(ENOUGH_CERTAINTY, choice);
 }
 
 /*
@@ -264,7 +276,7 @@ advised_size(const PbpDecision *decision, int before)
 	{
 		const PbpCompared *choice = &decision->choices[i];
 
-		if (is_certainly_better(choice) && choice->change < -least_saving(decision) &&
+		if (is_better_by(FIRST_CERTAINTY, choice) && choice->change < -least_saving(decision) &&
 			choice->change - decision->choices[best].change <= tolerated &&
 			(advised == PBP_ADVICE_BASELINE || step_to(i) < step_to(advised)))
 			advised = i;
@@ -332,8 +344,12 @@ compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 	decision->size = advised_size(decision, input->advised_before);
 	if (decision->size != PBP_ADVICE_BASELINE)
 		return PBP_TAKE;
+	if (serves_nearly_all(input))
+		return PBP_KEEP_CACHED;
+	if (decision->best >= 0 && decision->choices[decision->best].change < -least_saving(decision))
+		return PBP_DECIDE_UNSURE;
 	decision->matters_too_little = decision->best >= 0 && is_certainly_better(&decision->choices[decision->best]);
-	return serves_nearly_all(input) ? PBP_KEEP_CACHED : PBP_KEEP;
+	return PBP_KEEP;
 }
 
 /* Nothing of today has to be known where the hours before decide. */
@@ -389,7 +405,7 @@ confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 	/* hours that do not count need not have been seen */
 	double		wanted = fmin(PBP_SECONDS_PER_HOUR * input->wanted_hours, fmax(PBP_SECONDS_PER_HOUR, decision->wanted_seconds));
 
-	if (decision->kind <= PBP_DECIDE_EARLY)
+	if (decision->kind <= PBP_DECIDE_UNSURE)
 		return PBP_UNSURE;
 	return is_certain && !input->doubtful &&
 		(decision->basis == PBP_BY_HOURS || (decision->basis == PBP_BY_WAITING && !input->unsettled)) &&

@@ -286,6 +286,12 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 		errors.moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED));
 }
 
+static int64_t
+pages_of(const Advice *advice, int cache)
+{
+	return (int64_t) floor(pbp_pages_left(advice, cache, storage_of(advice, cache)->os_cache));
+}
+
 /* At most all misses wait. */
 static void
 set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
@@ -305,7 +311,7 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
-	row->os_cache_pages = (int64_t) floor(pbp_pages_left(advice, cache, storage_of(advice, cache)->os_cache));
+	row->os_cache_pages = pages_of(advice, cache);
 	row->learned_share = simulated->learning ? simulated->progress.share : 1;
 	row->seconds_left = pbp_seconds_left(&simulated->progress);
 	if (row->reason == PBP_STORAGE_KNOWN)
@@ -324,31 +330,39 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 }
 
 /*
- * Of another total of memory than today's.  What it is compared with must be
- * known, too, and a larger cache is not known before today's below the same pool.
+ * What is unknown yet of all that a split is estimated from: its own cache, those
+ * that it is compared with, and a larger cache is not known before today's below
+ * the same pool.  The cache itself if all are known.
  */
+static int
+first_unknown(const Advice *advice, int total, int cache)
+{
+	int			below_same = cache_below(size_above(advice, cache), PBP_ADVICE_FIXED);
+	int			needed[] = {cache, BASELINE, reference_of(cache), below_same};
+	int			nneeded = total < PBP_TOTAL_TODAY ? 3 : 4;
+
+	for (int i = 0; i < nneeded; i++)
+	{
+		PbpStorageReason reason = reason_at(advice, needed[i]);
+
+		if (reason != PBP_STORAGE_KNOWN && !(needed[i] == below_same && reason == PBP_STORAGE_NO_ROOM))
+			return needed[i];
+	}
+	return cache;
+}
+
+/* Of another total of memory than today's. */
 void
 pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
 {
 	const Advice *advice = (const Advice *) base;
 	int			cache = first_cache(total) + i;
-	PbpStorageReason today;
+	int			unknown = first_unknown(advice, total, cache);
 
 	*split = (PbpAdviceSplit) {.size = size_above(advice, cache)};
-	set_row(advice, cache, bounded_split(advice, cache), &split->storage);
-	if (split->storage.reason == PBP_STORAGE_KNOWN && isnan(split->storage.storage_ratio))
-		split->storage.reason = reason_at(advice, BASELINE) != PBP_STORAGE_KNOWN ?
-			reason_at(advice, BASELINE) : reason_at(advice, reference_of(cache));
-	if (total < PBP_TOTAL_TODAY || split->storage.reason != PBP_STORAGE_KNOWN)
-		return;
-	today = reason_at(advice, cache_below(split->size, PBP_ADVICE_FIXED));
-	if (today != PBP_STORAGE_KNOWN && today != PBP_STORAGE_NO_ROOM)
-	{
-		int64_t		pages = split->storage.os_cache_pages;
-
-		set_row(advice, cache_below(split->size, PBP_ADVICE_FIXED), NAN, &split->storage);
-		split->storage.os_cache_pages = pages;
-	}
+	set_row(advice, unknown, unknown == cache ? bounded_split(advice, cache) : NAN, &split->storage);
+	if (split->storage.reason != PBP_STORAGE_NO_CAPACITY)
+		split->storage.os_cache_pages = pages_of(advice, cache);
 }
 
 void

@@ -219,12 +219,19 @@ take(const PbpAdviceReport *report, Answer *answer)
 		  psprintf("%sset shared_buffers to %s and restart the server.", what_first(report), size));
 }
 
+/* What another size may save. */
+static const char *
+what_is_saved(const PbpDecision *decision)
+{
+	return decision->basis == PBP_BY_MISSES ? "reads" : decision->basis == PBP_BY_STORAGE ? "storage reads" : "waiting";
+}
+
 /* Why today's size is kept although there are reads. */
 static char *
 why_keep(const PbpAdviceReport *report)
 {
 	const PbpDecision *decision = &report->decision;
-	const char *saved = decision->basis == PBP_BY_MISSES ? "reads" : decision->basis == PBP_BY_STORAGE ? "storage reads" : "waiting";
+	const char *saved = what_is_saved(decision);
 	const char *today = psprintf("Today %s", today_is(decision));
 
 	if (decision->best < 0)
@@ -293,6 +300,23 @@ too_early(const PbpAdviceReport *report, const PbpDecision *decision)
 					avoided_reads(report, "it is unknown yet how many of these wait for storage"));
 }
 
+/* The best size would save enough to matter, but by less than the error. */
+static void
+not_certain(const PbpAdviceReport *report, Answer *answer)
+{
+	const PbpDecision *decision = &report->decision;
+	const PbpCompared *best = &decision->choices[decision->best];
+	double		share = 100 / decision->choices[PBP_ADVICE_BASELINE].value;
+
+	answer->text = psprintf("Not certain enough: %s would save %s %% of the %s, give or take %s %%. Keep %s for now. Today %s.%s%s",
+							size_of(report, decision->best), pretty_number(-best->change * share), what_is_saved(decision),
+							pretty_number(best->change_error * share), pretty_size(report->nbuffers), today_is(decision),
+							doubts(report), evidence(report));
+	judge(answer, "unknown", decision->basis < PBP_BY_WAITING || report->times.measured ?
+		  "Let the real workload run longer and ask again." :
+		  "Set track_io_timing = on, let the real workload run, and ask again.");
+}
+
 static void
 answer_decision(const PbpAdviceReport *report, Answer *answer)
 {
@@ -306,6 +330,8 @@ answer_decision(const PbpAdviceReport *report, Answer *answer)
 		judge(answer, "unknown", NULL);
 		answer->text = too_early(report, decision);
 	}
+	else if (decision->kind == PBP_DECIDE_UNSURE)
+		not_certain(report, answer);
 	else if (decision->kind == PBP_TAKE)
 		take(report, answer);
 	else
@@ -323,7 +349,7 @@ answer_from_before(const PbpAdviceReport *report, Answer *answer)
 		answer->value = NAN;
 		judge(answer, "unknown", NULL);
 	}
-	else if (answer->action != NULL)
+	else if (report->decision.kind == PBP_TAKE)
 		judge(answer, "look", "Let the real workload run longer and ask again.");
 }
 

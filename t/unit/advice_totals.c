@@ -201,6 +201,7 @@ hold_all_data(int pool, size_t bytes)
 	int			nknown = 0;
 	int			nearly = 0;
 	int			nrising = 0;
+	int			ncomplete = 0;
 	Scene		scene;
 	PbpAdvice  *advice;
 	PbpAdviceSplit split;
@@ -219,6 +220,7 @@ hold_all_data(int pool, size_t bytes)
 			if (total == PBP_TOTAL_TODAY)
 				continue;
 			pbp_advice_split(advice, total, j % PBP_SPLITS, &split);
+			ncomplete += split.storage.reason == PBP_STORAGE_LEARNING && !(split.storage.learned_share < 1);
 			if (split.storage.reason != PBP_STORAGE_KNOWN)
 				continue;
 			nknown++;
@@ -229,6 +231,7 @@ hold_all_data(int pool, size_t bytes)
 	printf("# %d known, %d of them before today's memory, %d rising\n", nknown, nearly, nrising);
 	ok(nknown >= 100 && nrising == 0, "more memory never waits more where the page cache holds all data");
 	ok(nearly == 0, "... and is not known before today's");
+	ok(ncomplete == 0, "no other total is learned completely before it is known");
 	scene_finish(&scene);
 }
 
