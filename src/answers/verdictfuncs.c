@@ -81,6 +81,7 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	const PbpDecision *decision = &report->decision;
 	Verdict		verdict;
 	bool		known;
+	bool		compared;
 	bool		by_time;
 	Row			row = {0};
 
@@ -88,18 +89,19 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 		report->nbuffers = NBuffers;
 	verdict = verdict_of(report);
 	known = verdict.verdict != PBP_VERDICT_UNKNOWN && missing_advice(report) == NULL;
-	by_time = known && decision->basis >= PBP_BY_WAITING;
+	compared = known || (missing_advice(report) == NULL && decision->kind == PBP_DECIDE_UNSURE);
+	by_time = compared && decision->basis >= PBP_BY_WAITING;
 	add_text(&row, name_of_verdict(verdict.verdict));
 	add_text(&row, name_of_confidence(verdict.confidence));
-	add_text(&row, known ? basis_names[decision->basis] : NULL);
+	add_text(&row, compared ? basis_names[decision->basis] : NULL);
 	add_count(&row, (int64) NBuffers * BLCKSZ);
 	add_bytes_of(&row, report, verdict.verdict != PBP_VERDICT_UNKNOWN, known ? decision->size : PBP_ADVICE_BASELINE);
 	add_bytes_of(&row, report, known, decision->equal_from);
 	add_bytes_of(&row, report, known, decision->equal_to);
 	add_number(&row, by_time ? decision->choices[PBP_ADVICE_BASELINE].value : NAN);
-	add_number(&row, by_time ? decision->choices[decision->size].value : NAN);
+	add_number(&row, known && by_time ? decision->choices[decision->size].value : NAN);
 	add_saving(&row, known ? decision : &(PbpDecision) {0});
-	add_number(&row, known && decision->active_ms > 0 ? decision->active_ms : NAN);
+	add_number(&row, compared && decision->active_ms > 0 ? decision->active_ms : NAN);
 	add_measure(&row, decision->seen_seconds);
 	add_text(&row, note_of(report));
 	return row_datum(fcinfo, &row, VERDICT_COLS);
