@@ -6,9 +6,9 @@
  * What counts is how long sessions wait for reads, in all hours that were seen.
  * Where that is unknown, storage reads decide, and where these are, misses of the
  * pool.  Memory is fixed: a larger pool leaves less to the page cache.  Another
- * size must be better by enough to matter, otherwise today's is kept; if it is, but
- * by less than the error, nothing is decided.  What was advised once stays until a
- * size is certainly better.
+ * size must be better by enough to matter, otherwise today's is kept; where that is
+ * not certain enough, nothing is decided.  What was advised once stays until a size
+ * is certainly better.
  *
  *-------------------------------------------------------------------------
  */

@@ -36,8 +36,8 @@ typedef enum PbpDecisionKind
 								 * too few reads are seen */
 	PBP_DECIDE_SHORT,			/* too early, by the time watched */
 	PBP_DECIDE_EARLY,			/* too early, by what was learned */
-	PBP_DECIDE_UNSURE,			/* the best size saves enough to matter, but by
-								 * less than the error */
+	PBP_DECIDE_UNSURE,			/* the best size saves enough to matter, but not
+								 * for certain */
 	PBP_KEEP_UNUSED,			/* today's size; no page has been evicted yet */
 	PBP_KEEP_FEW_READS,			/* today's size; hardly anything is read */
 	PBP_KEEP_CACHED,			/* sessions hardly wait for storage */

@@ -300,7 +300,7 @@ too_early(const PbpAdviceReport *report, const PbpDecision *decision)
 					avoided_reads(report, "it is unknown yet how many of these wait for storage"));
 }
 
-/* The best size would save enough to matter, but by less than the error. */
+/* The best size would save enough to matter, but not for certain. */
 static void
 not_certain(const PbpAdviceReport *report, Answer *answer)
 {
