@@ -509,6 +509,7 @@ extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
 extern void pbp_follow_learning(Advice *advice);
 extern void pbp_estimates_without(const Advice *advice, int i, double *estimates);
+extern PbpAdviceReason pbp_miss_reason(const Advice *advice, int i);
 extern void pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors);
 
 #endif							/* PBP_INTERNAL_H */

@@ -541,13 +541,22 @@ set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
 	row->uncertainty = fmin(1, hypot(error, errors.variation) + errors.moved);
 }
 
+/* Whether a size is known, without its figures. */
+PbpAdviceReason
+pbp_miss_reason(const Advice *advice, int i)
+{
+	PbpAdviceReason reason = reason_of(advice, i);
+
+	return reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ? PBP_ADVICE_CLIFF : reason;
+}
+
 void
 pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 {
 	const Advice *advice = (const Advice *) base;
 
 	row->factor = pbp_advice_factor(i);
-	row->reason = reason_of(advice, i);
+	row->reason = pbp_miss_reason(advice, i);
 	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = NAN;
 	row->learned_share = 1;
 	row->seconds_left = NAN;
@@ -558,8 +567,6 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 		row->learned_share = advice->progress[i].share;
 		row->seconds_left = pbp_seconds_left(&advice->progress[i]);
 	}
-	if (row->reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF)
-		row->reason = PBP_ADVICE_CLIFF;
 	if (row->reason == PBP_ADVICE_KNOWN)
 		set_estimate(advice, i, row);
 }

@@ -86,7 +86,7 @@ ratios_without(const Advice *advice, int cache, double *ratios)
 }
 
 static PbpStorageReason
-reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
+reason_of(const Advice *advice, int cache, PbpAdviceReason of_misses)
 {
 	const Storage *storage = storage_of(advice, cache);
 
@@ -94,7 +94,7 @@ reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 		return PBP_STORAGE_NO_CAPACITY;
 	if (pbp_pages_left(advice, cache, storage->os_cache) < 0)
 		return PBP_STORAGE_NO_ROOM;
-	if (row->reason != PBP_ADVICE_KNOWN)
+	if (of_misses != PBP_ADVICE_KNOWN)
 		return PBP_STORAGE_NO_MISS_RATIO;
 	if (simulated_cache(advice, cache)->learning)
 		return PBP_STORAGE_LEARNING;
@@ -106,10 +106,7 @@ reason_of(const Advice *advice, int cache, const PbpAdviceRow *row)
 static PbpStorageReason
 reason_at(const Advice *advice, int cache)
 {
-	PbpAdviceRow row;
-
-	pbp_advice_row(&advice->base, size_above(advice, cache), &row);
-	return reason_of(advice, cache, &row);
+	return reason_of(advice, cache, pbp_miss_reason(advice, size_above(advice, cache)));
 }
 
 static double
@@ -199,7 +196,7 @@ estimate_of(const Advice *advice, int cache)
 	PbpAdviceRow row;
 
 	pbp_advice_row(&advice->base, size_above(advice, cache), &row);
-	return reason_of(advice, cache, &row) == PBP_STORAGE_KNOWN ?
+	return reason_of(advice, cache, row.reason) == PBP_STORAGE_KNOWN ?
 		row.miss_ratio * pbp_waiting_share(advice, cache) : NAN;
 }
 
@@ -307,7 +304,7 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 		.change_error = NAN,
 		.learned_share = NAN,
 		.seconds_left = NAN,
-		.reason = reason_of(advice, cache, &miss_row),
+		.reason = reason_of(advice, cache, miss_row.reason),
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;

@@ -396,9 +396,7 @@ typedef struct Stability
 	int			called_fine;	/* at last, though sessions would wait a fifth less elsewhere */
 } Stability;
 
-/*
- * Pairs of askings an hour apart.  Figures have errors of the sample, which remain, and of each hour.
- */
+/* Pairs of askings an hour apart.  Figures have errors of the sample, which remain, and of each hour. */
 static Stability
 ask_twice(double error)
 {
