@@ -18,9 +18,6 @@
 #define ENOUGH_LOADS		50.0
 #define ENOUGH_ANSWERS		50.0
 
-/* Half the width of an interval that says too little. */
-#define LARGEST_ERROR		0.125
-
 /*
  * Of the loads that were corrected for what was evicted since the answer, this
  * share is uncertain.
@@ -55,15 +52,15 @@ pbp_served_in_pool(const PbpServed *served, int page)
 }
 
 static void
-halve_loads(PbpServed *served)
+scale_loads(PbpServed *served, float weight)
 {
-	served->known_loads /= 2;
-	served->unknown_loads /= 2;
+	served->known_loads *= weight;
+	served->unknown_loads *= weight;
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 	{
-		served->pages[i].loads /= 2;
-		served->pages[i].served /= 2;
-		served->pages[i].doubtful /= 2;
+		served->pages[i].loads *= weight;
+		served->pages[i].served *= weight;
+		served->pages[i].doubtful *= weight;
 	}
 }
 
@@ -78,7 +75,7 @@ count_load(PbpServed *served, PbpServedPage *page)
 	double		served_share = 0;
 
 	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
-		halve_loads(served);
+		scale_loads(served, 0.5f);
 	if (!page->known || (page->cached && !(served->answers >= ENOUGH_ANSWERS && served->cached_ns > 0)))
 	{
 		served->unknown_loads++;
@@ -159,6 +156,13 @@ pbp_served_forget_answers(PbpServed *served)
 		served->pages[i].known = false;
 }
 
+/* What was loaded until now says nothing about the time to come. */
+void
+pbp_served_forget_loads(PbpServed *served)
+{
+	scale_loads(served, 0);
+}
+
 /*
  * Variance of the share, by the pages: loads of one page are not independent.
  * It is not 0 where all agree.
@@ -206,5 +210,5 @@ pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result)
 	result->value = served_loads / loads;
 	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, served_loads)) + DOUBTFUL_SHARE * doubtful / loads +
 		unknown * fmax(result->value, 1 - result->value);
-	return result->error <= LARGEST_ERROR;
+	return result->error <= PBP_SERVED_LARGEST_ERROR;
 }

@@ -23,6 +23,9 @@
 
 #define PBP_SERVED_PAGES	4096
 
+/* Half the width of an interval that says too little. */
+#define PBP_SERVED_LARGEST_ERROR	0.125
+
 typedef struct PbpServedPage
 {
 	bool		used;
@@ -59,6 +62,7 @@ extern int	pbp_served_visit(PbpServed *served, uint64_t key, bool loaded);
 extern void pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns);
 extern bool pbp_served_in_pool(const PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
+extern void pbp_served_forget_loads(PbpServed *served);
 extern bool pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result);
 
 #endif							/* PBP_SERVED_H */

@@ -213,15 +213,19 @@ error_by_shares(const PbpReadTimes *read_times, double miss_error, double storag
 
 /*
  * If the server has timed its reads, the times of both kinds follow from the share
- * that waits for storage today, and have its error.
+ * of misses that waits for storage today, and have its error: what is uncertain of
+ * the storage ratio beside the miss ratio.
  */
 static double
 error_of_scale(const PbpWaitingInput *input)
 {
 	double		today = times(input->misses->miss_ratio, pbp_mean_read_ns(&input->times, input->misses, input->storage));
+	double		all = input->storage->uncertainty;
+	double		by_misses = pbp_storage_share(input->misses, input->storage) * input->misses->uncertainty;
 
-	return today > 0 && input->times.measured ?
-		error_by_shares(&input->times, 0, input->storage->uncertainty) / today : 0;
+	if (!(today > 0) || !input->times.measured)
+		return 0;
+	return error_by_shares(&input->times, 0, sqrt(fmax(0, all * all - by_misses * by_misses))) / today;
 }
 
 /* Of what sessions wait today by the server's own times: that of the miss ratio. */

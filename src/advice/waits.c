@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "advice/served.h"
 #include "base/stats.h"
 
 /* How much the share of misses that a cache serves depends on its size. */
@@ -118,14 +119,16 @@ model_error(const SimulatedCache *simulated, double storage_ratio)
 
 /*
  * Variance of the share of misses that wait, by calibration: a size that had to
- * be corrected much is known only as well as the probes have measured.
+ * be corrected much is known only as well as the probes have measured, or could
+ * have.
  */
 static double
 calibration_variance(const Storage *storage)
 {
 	double		corrected = fmin(1, fabs(log(storage->correction)) / LARGE_CORRECTION);
+	double		error = isnan(storage->measuring_error) ? PBP_SERVED_LARGEST_ERROR : storage->measuring_error;
 
-	return isnan(storage->measuring_error) ? 0 : square(corrected * storage->measuring_error / PBP_DEVIATIONS);
+	return square(corrected * error / PBP_DEVIATIONS);
 }
 
 /*

@@ -20,6 +20,7 @@
 #include "os/datafiles.h"
 #include "os/osfile.h"
 #include "os/oskernel.h"
+#include "os/osmemory.h"
 
 /* Asked about at a time: at most 0.3 ms, if each page is a folio of its own. */
 #define RANGE_BYTES			(INT64CONST(32) * 1024 * 1024)
@@ -30,15 +31,27 @@ static PbpDataFiles files;
 static const char *path;		/* of the file that is being counted, or NULL */
 static int64 offset;			/* in this file */
 static PbpOwnBytes counted;		/* in this round */
-static PbpOwnBytes last_round = {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN};
+static PbpOwnBytes last_round = {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN};
 
 static void
 begin_round(void)
 {
 	pbp_begin_data_files(&files, ".");
 	path = NULL;
-	counted = (PbpOwnBytes) {.smallest_scanned = PG_INT64_MAX};
+	counted = (PbpOwnBytes) {.all_cached = pbp_file_bytes(""),.smallest_scanned = PG_INT64_MAX};
 	in_round = true;
+}
+
+/*
+ * What the page cache grew by during the round may have been counted or not.  It
+ * is the server's rather than others'.
+ */
+static void
+end_round(void)
+{
+	counted.all_cached = Min(counted.all_cached, pbp_file_bytes(""));
+	last_round = counted;
+	in_round = false;
 }
 
 /*
@@ -152,10 +165,7 @@ pbp_count_own_files(int64 budget_ns)
 		if (path)
 			count_file(until_ns);
 		else
-		{
-			last_round = counted;
-			in_round = false;
-		}
+			end_round();
 	}
 	pbp_pause_data_files(&files);
 }

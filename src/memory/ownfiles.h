@@ -11,6 +11,7 @@
 typedef struct PbpOwnBytes
 {
 	int64		cached;			/* in the page cache */
+	int64		all_cached;		/* beside files of others, at that time */
 	int64		data;			/* files of relations */
 	int64		wal;			/* and of WAL */
 	int64		smallest_scanned;	/* relation that scans read through a ring;

@@ -198,6 +198,41 @@ add_group(const PbpMemoryUse *group, const PbpMemoryUse *machine, PbpOsMemory *m
 	return true;
 }
 
+/*
+ * The page cache of all files: of this process's own group, or of the machine if
+ * that is unknown; PBP_UNKNOWN possible.
+ */
+int64_t
+pbp_file_bytes(const char *root)
+{
+	PbpMemoryUse use;
+	PbpCgroupWalk walk;
+	int64_t		ignored;
+
+	pbp_cgroup_walk(&walk, root);
+	if (pbp_next_cgroup(&walk, &use) && use.file != PBP_UNKNOWN)
+		return bounded(use.file);
+	return read_machine(root, &use, &ignored, &ignored) ? use.file : PBP_UNKNOWN;
+}
+
+/*
+ * What the page cache holds of the server's files by now.  Counting them takes
+ * minutes, so what it grew by since counts as theirs, too: an empty cache is
+ * filled by the server.
+ */
+static int64_t
+own_by_now(const char *root, const PbpServerMemory *server)
+{
+	int64_t		now;
+
+	if (server->own_file_bytes == PBP_UNKNOWN)
+		return PBP_UNKNOWN;
+	now = server->all_file_bytes == PBP_UNKNOWN ? PBP_UNKNOWN : pbp_file_bytes(root);
+	if (now == PBP_UNKNOWN)
+		return bounded(server->own_file_bytes);
+	return bounded(bounded(server->own_file_bytes) + now - bounded(server->all_file_bytes));
+}
+
 static bool
 read_memory(const char *root, PbpOsMemory *memory)
 {
@@ -226,7 +261,7 @@ read_memory(const char *root, PbpOsMemory *memory)
 
 /*
  * Reads all about the memory of the server of this process.  Takes no lock and
- * allocates no memory; opens 7 small files, and 4 for each cgroup.
+ * allocates no memory; opens up to 14 small files, and 4 for each cgroup.
  *
  * The figures are not read at one time.  While memory is allocated quickly, the
  * capacity may be off by what was allocated meanwhile.
@@ -245,8 +280,7 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 	};
 	memory->server.pool_bytes = bounded(server->pool_bytes);
 	memory->server.unused_bytes = bounded(server->unused_bytes);
-	if (server->own_file_bytes != PBP_UNKNOWN)
-		memory->server.own_file_bytes = bounded(server->own_file_bytes);
+	memory->server.own_file_bytes = own_by_now(root, server);
 	memory->lru_gen = (bounded(pbp_read_number(root, "/sys/kernel/mm/lru_gen/enabled")) & 1) != 0;
 	if (server->huge_page_bytes > 0)
 		memory->huge_page_room = huge_page_room(root, server->huge_page_bytes);

@@ -62,8 +62,10 @@ typedef struct PbpServerMemory
 	int64_t		least_pool_bytes;	/* for the pins of all sessions */
 	PbpMemoryNeeds needs;		/* what sizes that fit leave, if it is more
 								 * than the usual reserve */
-	int64_t		own_file_bytes; /* page cache of its files; PBP_UNKNOWN: other
-								 * files hold none */
+	int64_t		own_file_bytes; /* page cache of its files, when counted;
+								 * PBP_UNKNOWN: other files hold none */
+	int64_t		all_file_bytes; /* at that time, of all files, as
+								 * pbp_file_bytes() told */
 } PbpServerMemory;
 
 typedef enum PbpMemoryHolder
@@ -130,6 +132,7 @@ pbp_pool_bytes(int64_t shared_buffers)
 		3 * pbp_at_most_mb(shared_buffers / 512, 8);
 }
 
+extern int64_t pbp_file_bytes(const char *root);
 extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,
 							   PbpOsMemory *memory);
 extern int64_t pbp_usual_reserve(int64_t limit_bytes, int64_t private_bytes);

@@ -566,14 +566,21 @@ pbp_learner_count(PbpLearner *learner)
 	learner->counted_ns = pbp_now_ns();
 }
 
-/* The simulated page caches must serve what the real one does. */
+/*
+ * The simulated page caches must serve what the real one does.  While they are
+ * filled, that may be, too, and serves less than it will.
+ */
 static void
 calibrate(PbpLearner *learner)
 {
 	PbpAdviceTotals totals;
+	PbpAdviceStorageRow today;
 	PbpFigure	served;
 
 	pbp_advice_totals(learner->advice, &totals);
+	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &today);
+	if (today.reason != PBP_STORAGE_KNOWN)
+		pbp_forget_probed_loads(learner->probing);
 	if (!pbp_probed_share(learner->probing, &totals, &served))
 		served = (PbpFigure) {NAN, NAN};
 	pbp_advice_calibrate(learner->advice, served.value, served.error);

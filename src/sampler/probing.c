@@ -272,6 +272,13 @@ pbp_probed_times(const PbpProbing *probing, PbpFigure *os, PbpFigure *storage)
 	*storage = mean_time(&probing->storage_reads);
 }
 
+/* The share below is of loads from now on. */
+void
+pbp_forget_probed_loads(PbpProbing *probing)
+{
+	pbp_served_forget_loads(&probing->served);
+}
+
 /*
  * The share of today's misses that the page cache serves.  Returns false if too
  * little is known.

@@ -179,6 +179,7 @@ is_consistent(void)
 
 	server.unused_bytes = draw(2) ? GB : INT64_MAX;
 	server.own_file_bytes = draw(2) ? GB : PBP_UNKNOWN;
+	server.all_file_bytes = draw(2) ? 2 * GB : draw(2) ? INT64_MAX : PBP_UNKNOWN;
 	read_as(&server);
 	return !memory.known ||
 		(memory.cache_bytes >= 0 && memory.cache_bytes <= memory.limit_bytes &&

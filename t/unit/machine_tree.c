@@ -17,7 +17,7 @@
 #include "machine_tree.h"
 
 char		tree[128];
-const PbpServerMemory plain = {.pool_bytes = POOL,.own_file_bytes = PBP_UNKNOWN};
+const PbpServerMemory plain = {.pool_bytes = POOL,.own_file_bytes = PBP_UNKNOWN,.all_file_bytes = PBP_UNKNOWN};
 PbpOsMemory memory;
 static int	open_before;
 

@@ -142,6 +142,39 @@ test_machine(void)
 	is(memory.cache_bytes, FREE + FILES - 64 * MB - 2 * (TOTAL / 10000 * 1000), "a kernel that keeps more memory free");
 }
 
+/* The group holds 2 GB of files, 1.5 GB of them used more than once. */
+static void
+test_growing_cache(void)
+{
+	PbpServerMemory server = plain;
+
+	put_v2("max", "4294967296");
+	server.own_file_bytes = GB / 2;
+	server.all_file_bytes = GB / 2;
+	read_as(&server);
+	is(memory.cache_bytes, 3 * GB, "what the cache of a group grew by since files were counted is the server's");
+	put_v2_group("/sys/fs/cgroup/db/main", "4294967296", 7 * GB / 2, 5 * GB / 2, 512 * MB);
+	read_as(&server);
+	is(memory.cache_bytes, 3 * GB, "... however much that is");
+	server.all_file_bytes = GB;
+	read_as(&server);
+	is(memory.cache_bytes, 5 * GB / 2, "... and what others held then is still theirs");
+	put_v2_group("/sys/fs/cgroup/db/main", "4294967296", 5 * GB / 2, 3 * GB / 4, 512 * MB);
+	read_as(&server);
+	is(memory.cache_bytes, 7 * GB / 4, "... also when the cache has become smaller");
+
+	put_machine();
+	server.own_file_bytes = 4 * GB;
+	server.all_file_bytes = 5 * GB;
+	read_as(&server);
+	is(memory.cache_bytes, MACHINE_CACHE - GB, "without groups, it is what the cache of the machine grew by");
+	server.all_file_bytes = PBP_UNKNOWN;
+	read_as(&server);
+	is(memory.cache_bytes, MACHINE_CACHE - ACTIVE, "... and where that is unknown, it grew by nothing");
+	remove_tree();
+	is(pbp_file_bytes(tree), PBP_UNKNOWN, "without /proc, the size of the cache is unknown");
+}
+
 static void
 test_strict_overcommit(void)
 {
@@ -287,6 +320,7 @@ main(void)
 	test_numbers();
 	test_lines();
 	test_machine();
+	test_growing_cache();
 	test_strict_overcommit();
 	test_nothing();
 	test_huge_pages();

@@ -160,6 +160,14 @@ notice_lies(void)
 	probed.lies = 0;
 	truth = probed_run(&probed, WINDOW);
 	ok(pbp_served_share(&probed.served, 0, &share) && fabs(share.value - truth) <= share.error, "and are forgotten");
+	probed.lies = 0.4;
+	probed_run(&probed, WINDOW);
+	probed.lies = 0;
+	probe(&probed);
+	pbp_served_forget_loads(&probed.served);
+	ok(!pbp_served_share(&probed.served, 0, &share), "at once, with all loads, if the caller says so");
+	truth = probed_run(&probed, WINDOW / 4.0);
+	ok(pbp_served_share(&probed.served, 0, &share) && fabs(share.value - truth) <= share.error, "and the next loads say what is true now");
 	probed_finish(&probed);
 }
 

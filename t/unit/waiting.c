@@ -201,6 +201,14 @@ errors(void)
 	today.uncertainty = 0.01;
 	uncertain = pbp_waiting(&input, &today, &today_waits);
 	ok(near(uncertain.error, 10000 * 0.0216), "if the miss ratio moves, today's waiting does");
+	today.uncertainty = 0.02;
+	uncertain = pbp_waiting(&input, &other, &other_waits);
+	ok(near(uncertain.change_error, hypot(waiting.change_error, 40000 * 0.001 + 10000 * 0.05)),
+	   "a storage ratio that moves as the miss ratio does leaves the times certain");
+	today_waits.uncertainty = 0.005;
+	uncertain = pbp_waiting(&input, &other, &other_waits);
+	ok(near(uncertain.change_error, hypot(hypot(waiting.change_error, 40000 * 0.001 + 10000 * 0.05), waiting.change * 3000 * 0.098 / 2160)),
+	   "and one that moves more makes them as uncertain as what is left");
 }
 
 /* ---- draws ---- */
