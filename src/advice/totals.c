@@ -171,22 +171,39 @@ pbp_today_total(const PbpTotalsInput *input)
 	return total_of_today(input, PBP_ADVICE_BASELINE);
 }
 
-/* The best split of each total; of today's memory, the one that is advised. */
+/* The best known split of this total; NaN if it is certain that another is better. */
+static PbpTotal
+best_of_total(const PbpTotalsInput *input, int i, double best_of_less)
+{
+	const PbpTotal unknown = total_of_split(input, pbp_total_factor(i), 0, false, NULL, NULL);
+	PbpTotal	best = unknown;
+	bool		all_known = true;
+
+	for (int kind = 0; kind < PBP_SPLITS; kind++)
+	{
+		PbpTotal	other = kind_of_split(input, i, kind);
+
+		all_known = all_known && (!isnan(figure_of(&other)) || !input->splits[i][kind].fits);
+		if (is_better(&other, &best))
+			best = other;
+	}
+	return all_known || !(figure_of(&best) > (1 + TOLERATED_LOSS) * best_of_less) ? best : unknown;
+}
+
+/*
+ * The best split of each total; of today's memory, the one that is advised.  With
+ * more memory, sessions need not wait longer than with less.
+ */
 void
 pbp_totals(const PbpTotalsInput *input, PbpTotal *totals)
 {
+	double		best_of_less = NAN;
+
 	for (int i = 0; i < PBP_TOTALS; i++)
 	{
-		totals[i] = kind_of_split(input, i, 0);
-		for (int kind = 1; kind < PBP_SPLITS; kind++)
-		{
-			PbpTotal	other = kind_of_split(input, i, kind);
-
-			if (is_better(&other, &totals[i]))
-				totals[i] = other;
-		}
+		totals[i] = i == PBP_TOTAL_TODAY ? total_of_today(input, input->advised) : best_of_total(input, i, best_of_less);
+		best_of_less = fmin(best_of_less, figure_of(&totals[i]));
 	}
-	totals[PBP_TOTAL_TODAY] = total_of_today(input, input->advised);
 }
 
 /* ---- the least total ---- */

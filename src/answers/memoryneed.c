@@ -152,7 +152,7 @@ pretty_machine(const MemoryNeed *need, const PbpTotal *total)
 					pretty_bytes(machine_bytes(need, total->factor)), pretty_bytes(pool_bytes_of(need, total)));
 }
 
-/* Why nothing is known of a total: of the split that may be known first. */
+/* Why a total is unknown: of a split that is. */
 const char *
 unknown_total(const MemoryNeed *need, int i)
 {
@@ -167,8 +167,10 @@ unknown_total(const MemoryNeed *need, int i)
 
 		if (!split->fits)
 			continue;
+		if (split->storage.reason == PBP_STORAGE_KNOWN && need->input.hours)
+			return "known in too little of these hours";
 		if (split->storage.reason == PBP_STORAGE_KNOWN)
-			return need->input.hours ? "known in too little of these hours" : NULL;
+			continue;
 		unknown = unknown_advice(report, &report->rows[split->size]);
 		if (unknown == NULL)
 			unknown = unknown_waits_of(report, &split->storage);

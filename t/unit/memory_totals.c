@@ -256,6 +256,30 @@ choose_splits(void)
 	ok(pbp_knee_of_totals(totals) == PBP_TOTAL_TODAY, "the curve has a knee");
 }
 
+/* The best split of a total is the last to be learned. */
+static void
+wait_for_the_best(void)
+{
+	Case		one = new_case(hyperbola);
+	const PbpAdviceSplit best = one.splits[9][1];
+	PbpTotalsInput input;
+	PbpTotal	totals[PBP_TOTALS];
+
+	one.times.os = (PbpFigure) {0, 0};
+	input = input_of(&one);
+	one.splits[9][1].storage = (PbpAdviceStorageRow) {.storage_ratio = NAN,.reason = PBP_STORAGE_LEARNING};
+	pbp_totals(&input, totals);
+	ok(totals[9].size == -1 && isnan(totals[9].storage.value) && totals[8].size == PBP_ADVICE_BASELINE,
+	   "a total that is worse than a smaller one is unknown while one of its splits is");
+	one.splits[9][1].fits = false;
+	pbp_totals(&input, totals);
+	ok(totals[9].size == sizes[0], "but not if that does not fit");
+	one.splits[9][1] = best;
+	one.splits[9][0].storage = one.splits[9][2].storage = (PbpAdviceStorageRow) {.storage_ratio = NAN,.reason = PBP_STORAGE_LEARNING};
+	pbp_totals(&input, totals);
+	ok(totals[9].size == PBP_ADVICE_BASELINE, "one that is better is the best that is known");
+}
+
 /* ---- hours ---- */
 
 /* In hours, each size and split waits so much longer, or shorter, than now. */
@@ -337,6 +361,7 @@ main(void)
 	compare_with_today();
 	stay_unknown();
 	choose_splits();
+	wait_for_the_best();
 	over_hours();
 	printf("1..%d\n", tests);
 	return 0;
