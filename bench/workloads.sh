@@ -74,12 +74,12 @@ create_tables() {
 			-c "VACUUM bench.scanned"
 }
 
-# Fills so many buffers of both caches as a long run of the workload would. The workload itself takes too long to read the
-# pages that it hardly ever needs.
+# Fills the pool as a long run of the workload would, and the page cache, with no more than fits into "limit" MB if there is
+# a limit. The workload itself takes too long to read the pages that it hardly ever needs.
 fill_pool() {
 	local workload=$1 scale=$2 buffers=$3 of step=1 width=0 ranks
 	sql -c "SET client_min_messages = warning" -c "CREATE EXTENSION IF NOT EXISTS pg_prewarm" \
-		-c "SELECT pg_prewarm('pgbench_accounts', last_block => least($buffers, pg_relation_size('pgbench_accounts') / 8192) - 1)" \
+		-c "SELECT pg_prewarm('pgbench_accounts', last_block => least(${limit:-NULL} * 128, pg_relation_size('pgbench_accounts') / 8192) - 1)" \
 		-c "SELECT pg_prewarm('pgbench_accounts_pkey')" >/dev/null
 	[ "$workload" != uniform ] || return 0
 	of=$((100000 * scale))
