@@ -307,10 +307,11 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 	const PbpDecision *decision = &report->decision;
 	const PbpCompared *best = &decision->choices[decision->best];
 	double		share = 100 / decision->choices[PBP_ADVICE_BASELINE].value;
+	const char *why = best->change_error < -best->change ? ", but chance favors the best of many sizes" : "";
 
-	answer->text = psprintf("Not certain enough: %s would save %s %% of the %s, give or take %s %%. Keep %s for now. Today %s.%s%s",
+	answer->text = psprintf("Not certain enough: %s would save %s %% of the %s, give or take %s %%%s. Keep %s for now. Today %s.%s%s",
 							size_of(report, decision->best), pretty_number(-best->change * share), what_is_saved(decision),
-							pretty_number(best->change_error * share), pretty_size(report->nbuffers), today_is(decision),
+							pretty_number(best->change_error * share), why, pretty_size(report->nbuffers), today_is(decision),
 							doubts(report), evidence(report));
 	judge(answer, "unknown", decision->basis < PBP_BY_WAITING || report->times.measured ?
 		  "Let the real workload run longer and ask again." :
