@@ -20,7 +20,8 @@ my $mark = "$file.reading";
 my $its_name = 'pg_stat/pgbufprobe.stat';
 
 make_pages($node);
-ok(load_until($node, 8, 'count(relation) > 0 FROM pgbufprobe_advice_relations()'), 'the advice knows relations');
+ok(load_until($node, 8, 'count(relation) > 0 AND EXISTS (SELECT FROM pgbufprobe_hours()) FROM pgbufprobe_advice_relations()'),
+	'the advice knows relations and an hour');
 await_samples($node, 3);
 $node->stop;
 ok(!-e $mark, 'after a stop, there is no mark');
