@@ -522,7 +522,7 @@ CREATE FUNCTION pgbufprobe_advice(
     OUT estd_read_ms_per_second double precision,   -- time that sessions wait for reads
     OUT read_ms_low double precision,
     OUT read_ms_high double precision,
-    OUT estd_write_ratio double precision,  -- dirty pages that are evicted, per block access
+    OUT estd_write_ratio double precision,  -- pages that are written, per block access
     OUT window_seconds double precision,    -- time that the advice remembers
     OUT reads_seen bigint,              -- in that time
     OUT self_error double precision,    -- observed loads relative to the server's count of reads: 0 is perfect

@@ -70,6 +70,16 @@ for (1 .. 10)
 }
 becomes_true($node, 'estd_write_ratio > 0 FROM pgbufprobe_advice() WHERE size_factor = 1', 'pages that were changed are written when they are evicted');
 
+# All pages of a table that fits are dirty, and none is evicted before the checkpoint.
+my $before_checkpoint = ask($node, "SELECT estd_write_ratio $today");
+for (1 .. 20)
+{
+	ask($node, 'UPDATE pages SET page = page WHERE id % 32 = 0');
+	ask($node, 'CHECKPOINT');
+	last if ask($node, "SELECT estd_write_ratio > 1.1 * $before_checkpoint $today") eq 't';
+}
+becomes_true($node, "estd_write_ratio > 1.1 * $before_checkpoint $today", 'so are those that checkpoints write');
+
 ok(load_from_storage_until($node, 'count(best_bytes) > 0 FROM pgbufprobe_hours()'), 'an hour says which size would have been best');
 is(known_answer(q{SELECT bool_and(storage_ratio BETWEEN 0 AND miss_ratio + 0.1 AND saved_ms_per_second >= 0
 		AND (best_bytes = shared_buffers_bytes) = (saved_ms_per_second = 0) AND saved_ms_per_second_error <= saved_ms_per_second)

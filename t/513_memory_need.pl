@@ -217,6 +217,12 @@ becomes_true($node, q{verdict = 'unknown' AND answer ~ '^Not certain enough: \d+
 	'... and that no size is better for certain');
 is(ask($node, 'SELECT verdict, confidence, basis, num_nulls(advised_bytes, equal_from_bytes, advised_read_ms_per_second, saved_ms_per_second) FROM pgbufprobe_verdict()'),
 	'unknown|unknown|waiting in hours|4', '... so that none is advised');
+$node->stop;
+start_on_machine();
+becomes_true($node, q{size.verdict = 'unknown' AND size.answer ~ '^Not certain enough' AND lifetime.answer ~ '^No page has been evicted'
+	FROM pgbufprobe_checkup() AS size, pgbufprobe_checkup() AS lifetime WHERE size.key = 'size' AND lifetime.key = 'page_lifetime'},
+	'... which decide before any page is evicted');
+ask($node, 'CALL load(1)');
 set_memory(190000);
 becomes_true($node, q{count(*) = 1 AND count(estd_storage_ratio) = 0 FROM pgbufprobe_memory()}, 'with other memory, these hours do not count');
 set_memory(90000);

@@ -54,6 +54,7 @@ typedef struct PbpAdviceRow
 								 * difference to today's; NaN: unknown */
 	double		write_ratio;	/* dirty pages that are evicted, per access; NaN:
 								 * unknown */
+	double		checkpoint_ratio;	/* pages that checkpoints write, likewise */
 	double		learned_share;	/* of what must be seen before it is known, or
 								 * of reads that were seen; 1 unless that is
 								 * the reason */
@@ -237,6 +238,9 @@ extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
 
 /* What the server has counted since the last call, at any time. */
 extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
+
+/* A checkpoint has begun: it writes all dirty pages of the pool. */
+extern void pbp_advice_checkpoint(PbpAdvice *advice);
 
 /*
  * The smallest relation that a scan reads through a ring, in pages.  INT64_MAX:

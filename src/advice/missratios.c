@@ -536,6 +536,7 @@ set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
 	pbp_miss_errors(advice, i, &errors);
 	row->miss_ratio = errors.miss_ratio;
 	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
+	row->checkpoint_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].checkpoint_writes);
 	error = i == BASELINE ? 0 : hypot(errors.chance, errors.method) + errors.edge;
 	row->change_error = fmin(1, error + errors.moved_share * fabs(errors.miss_ratio - estimate(advice, BASELINE)));
 	row->uncertainty = fmin(1, hypot(error, errors.variation) + errors.moved);
@@ -557,7 +558,7 @@ pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 
 	row->factor = pbp_advice_factor(i);
 	row->reason = pbp_miss_reason(advice, i);
-	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = NAN;
+	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = row->checkpoint_ratio = NAN;
 	row->learned_share = 1;
 	row->seconds_left = NAN;
 	if (row->reason == PBP_ADVICE_UNSEEN)

@@ -79,6 +79,26 @@ victim_slot(Advice *advice, int i, bool counts)
 }
 
 /*
+ * A page that a larger pool still holds has been written when the real one evicted
+ * it, but would be dirty until now.
+ */
+void
+pbp_advice_checkpoint(PbpAdvice *base)
+{
+	Advice	   *advice = (Advice *) base;
+
+	for (uint32_t page = 0; page < advice->table.npages; page++)
+	{
+		PageState  *state = &advice->table.pages[page].state;
+		uint64_t	absent = absent_sizes(*state);
+
+		for (int i = 0; state->dirty && i < FACTORS; i++)
+			advice->counters.sizes[i].checkpoint_writes += !is_absent(absent, i);
+		state->dirty = false;
+	}
+}
+
+/*
  * Give each pool as many slots as there are sampled pages in such a share of
  * the real pool.  Chance puts more or fewer pages into the sample than its rate
  * says.

@@ -366,7 +366,7 @@ answer_size(const Checkup *checkup, Answer *answer)
 
 	if (missing == NULL && report->is_from_before)
 		answer_from_before(report, answer);
-	else if (!checkup->evicted)
+	else if (is_not_full_yet(report, checkup->evicted))
 	{
 		answer->value = 1;
 		answer->text = psprintf("Keep %s so far: %s are in use, and no page has been evicted since the server started, "

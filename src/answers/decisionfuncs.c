@@ -164,7 +164,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty, 1);
 	add_interval(&row, has_cache ? advice->storage.storage_ratio : NAN, advice->storage.uncertainty, 1);
 	add_interval(&row, waiting.value, waiting.error, INFINITY);
-	add_number(&row, advice->misses.write_ratio);
+	add_number(&row, advice->misses.write_ratio + advice->misses.checkpoint_ratio);
 	add_evidence(&row, advice->report);
 	add_text(&row, note_of(advice));
 	emit_row(rsinfo, &row, ADVICE_COLS);
@@ -226,7 +226,7 @@ advice_of_all_data(const PbpAdviceReport *report, PbpAdviceMemory memory)
 		if (report->rows[i].reason == PBP_ADVICE_KNOWN)
 			advice.misses.uncertainty = Min(advice.misses.uncertainty,
 											report->rows[i].miss_ratio + report->rows[i].uncertainty);
-	advice.misses.miss_ratio = advice.misses.write_ratio = 0;
+	advice.misses.miss_ratio = advice.misses.write_ratio = advice.misses.checkpoint_ratio = 0;
 	advice.misses.change_error = advice.misses.uncertainty;
 	if (advice.storage.reason == PBP_STORAGE_KNOWN)
 	{

@@ -40,7 +40,7 @@ verdict_of(const PbpAdviceReport *report)
 	if (!missing && report->is_from_before)
 		return report->nbuffers == NBuffers && decision->verdict != PBP_VERDICT_UNKNOWN ?
 			(Verdict) {Min(decision->verdict, PBP_VERDICT_LOOK), PBP_LIKELY} : (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE};
-	if (!pbp_has_evicted())
+	if (is_not_full_yet(report, pbp_has_evicted()))
 		return (Verdict) {PBP_VERDICT_FINE, missing ? PBP_LIKELY : decision->confidence};
 	return missing ? (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE} : (Verdict) {decision->verdict, decision->confidence};
 }

@@ -134,7 +134,6 @@ raise_peak(PbpProcessCounts *peak, const PbpProcessCounts *now)
 	peak->processes = Max(peak->processes, now->processes);
 	peak->sessions = Max(peak->sessions, now->sessions);
 	peak->active = Max(peak->active, now->active);
-	peak->vacuum_workers = Max(peak->vacuum_workers, now->vacuum_workers);
 	peak->decoders = Max(peak->decoders, now->decoders);
 }
 
@@ -157,13 +156,8 @@ pbp_count_processes(bool ask_kernel)
 		if (pid_of(proc) == 0)
 			continue;
 		processes.now.processes++;
-		if (proc->databaseId == InvalidOid)
+		if (proc->databaseId == InvalidOid || (proc->statusFlags & PROC_IS_AUTOVACUUM) != 0)
 			continue;
-		if (proc->statusFlags & PROC_IS_AUTOVACUUM)
-		{
-			processes.now.vacuum_workers++;
-			continue;
-		}
 		processes.now.sessions++;
 		processes.now.active += TransactionIdIsValid(proc->xmin);
 	}

@@ -60,16 +60,12 @@ pbp_expected_queries(const PbpMemorySettings *settings, const PbpProcesses *proc
 				   settings->max_sessions + settings->max_parallel_workers);
 }
 
-int
-pbp_expected_vacuum_workers(const PbpMemorySettings *settings, const PbpProcesses *processes)
-{
-	return smaller(larger(processes->peak.vacuum_workers, 1), settings->max_vacuum_workers);
-}
-
+/* All workers of autovacuum may come at once, and somebody may create an index beside them. */
 static int64_t
-expected_vacuum(const PbpMemorySettings *settings, const PbpProcesses *processes)
+expected_vacuum(const PbpMemorySettings *settings)
 {
-	return pbp_multiple(pbp_expected_vacuum_workers(settings, processes), settings->vacuum_bytes);
+	return pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes) +
+		pbp_multiple(1, settings->maintenance_bytes);
 }
 
 /* Private memory of these processes, if they are as large as today's on average. */
@@ -99,9 +95,8 @@ pbp_least_pool_bytes(const PbpMemorySettings *settings)
 }
 
 /*
- * Sets what sizes that fit must leave.  The size of huge pages must be set.
- * Somebody may create an index while autovacuum rests, so maintenance has the
- * larger of both.
+ * Sets what sizes that fit must leave.  The size of huge pages must be set.  Page
+ * tables are those of all processes that settings allow: each only grows.
  */
 void
 pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processes,
@@ -111,12 +106,12 @@ pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processe
 
 	server->least_pool_bytes = pbp_least_pool_bytes(settings);
 	server->page_tables = server->huge_page_bytes > 0 ? 0 :
-		(double) nprocesses * sizeof(void *) / (double) os_page_bytes;
+		(double) settings->max_processes * sizeof(void *) / (double) os_page_bytes;
 	server->page_table_bytes = more(processes->page_table_bytes, 0);
 	server->needs = (PbpMemoryNeeds) {
 		.processes = usual_private(processes, nprocesses - processes->now.processes),
 			.queries = pbp_multiple(pbp_expected_queries(settings, processes), settings->query_bytes),
-			.vacuum = more(expected_vacuum(settings, processes), settings->maintenance_bytes),
+			.vacuum = expected_vacuum(settings),
 			.decoding = pbp_multiple(processes->peak.decoders, settings->decoding_bytes),
 	};
 }

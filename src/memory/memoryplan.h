@@ -39,7 +39,6 @@ typedef struct PbpProcessCounts
 	int			sessions;		/* of these, with a database; not of
 								 * autovacuum */
 	int			active;			/* of these, executing queries */
-	int			vacuum_workers; /* of autovacuum */
 	int			decoders;		/* slots for logical decoding */
 } PbpProcessCounts;
 
@@ -88,7 +87,6 @@ typedef struct PbpMemoryPlan
 extern int64_t pbp_multiple(double number, int64_t bytes);
 extern int	pbp_expected_processes(const PbpMemorySettings *settings, const PbpProcesses *processes);
 extern int	pbp_expected_queries(const PbpMemorySettings *settings, const PbpProcesses *processes);
-extern int	pbp_expected_vacuum_workers(const PbpMemorySettings *settings, const PbpProcesses *processes);
 extern int64_t pbp_least_pool_bytes(const PbpMemorySettings *settings);
 extern void pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processes,
 							 int64_t os_page_bytes, PbpServerMemory *server);

@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "access/xlog.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -101,6 +102,7 @@ struct PbpLearner
 	int64		counted_ns;		/* 0: never */
 	PbpAdviceCounts counted;	/* all of them, since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */
+	XLogRecPtr	checkpoint;		/* the latest that has begun */
 	FreshCounts fresh;
 	TimedCounts timed;			/* reads */
 	WorkCounts	worked;
@@ -525,6 +527,17 @@ note_wal(PbpLearner *learner)
 		pbp_advice_write_wal(learner->advice, before, learner->wal_position, (uint64) file_bytes);
 }
 
+/* Each checkpoint begins at another place of WAL; so does each restartpoint. */
+static void
+note_checkpoint(PbpLearner *learner)
+{
+	XLogRecPtr	before = learner->checkpoint;
+
+	learner->checkpoint = GetRedoRecPtr();
+	if (before != InvalidXLogRecPtr && learner->checkpoint != before)
+		pbp_advice_checkpoint(learner->advice);
+}
+
 /*
  * Pass on what the server has counted since the last call.  Due also while the
  * hand stands still: a transaction publishes its accesses at its end.
@@ -560,6 +573,7 @@ pbp_learner_count(PbpLearner *learner)
 		count_fresh(learner, &counts, &now);
 	}
 	note_wal(learner);
+	note_checkpoint(learner);
 	pbp_advice_set_smallest_scanned(learner->advice, pbp_own_bytes().smallest_scanned / BLCKSZ);
 	pbp_advice_set_data(learner->advice, pbp_own_bytes().data < 0 ? -1 : pbp_own_bytes().data / BLCKSZ);
 	learner->accesses = now;

@@ -25,6 +25,7 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, uncertainty, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, write_ratio, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, checkpoint_ratio, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, seconds_left, 0, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CHANGED),

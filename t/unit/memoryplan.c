@@ -159,6 +159,8 @@ sum_of_reserved(void)
 static void
 test_expectations(void)
 {
+	PbpServerMemory server = plain;
+
 	begin_server();
 	is(pbp_expected_queries(&settings, &processes), 4, "a few queries may come, even if fewer were seen");
 	processes.peak.active = 30;
@@ -170,11 +172,12 @@ test_expectations(void)
 	is(pbp_expected_processes(&settings, &processes), PROCESSES + 4, "... or a few");
 	processes.peak.sessions = 10000;
 	is(pbp_expected_processes(&settings, &processes), 130, "... but no more than are allowed");
-	is(pbp_expected_vacuum_workers(&settings, &processes), 1, "a worker of autovacuum may come");
-	processes.peak.vacuum_workers = 3;
-	is(pbp_expected_vacuum_workers(&settings, &processes), 3, "as many as were seen at once");
+	pbp_expect_needs(&settings, &processes, PAGE, &server);
+	is(server.needs.vacuum, 3 * 32 * MB + 64 * MB, "all workers of autovacuum may come at once, beside who creates an index");
 	settings.max_vacuum_workers = 0;
-	is(pbp_expected_vacuum_workers(&settings, &processes), 0, "none if it is off");
+	pbp_expect_needs(&settings, &processes, PAGE, &server);
+	is(server.needs.vacuum, 64 * MB, "... or that one alone, if autovacuum is off");
+	is((int64_t) (server.page_tables * PAGE), 130 * 8, "all processes that may exist may use all shared memory");
 	is(pbp_least_pool_bytes(&settings), 100 * 8 * 8192, "each session pins a few buffers");
 }
 
@@ -191,7 +194,7 @@ test_reserves(void)
 		put_v2("max", "5368709120");
 		begin_server();
 		processes.peak.active = (int) draw(80);
-		processes.peak.vacuum_workers = (int) draw(4);
+		settings.max_vacuum_workers = (int) draw(4);
 		processes.peak.decoders = (int) draw(4);
 		processes.peak.sessions = 10 + (int) draw(100);
 		settings.query_bytes = (int64_t) draw(32) * MB;
@@ -225,7 +228,7 @@ test_extremes(void)
 		INT_MAX, INT_MAX, INT_MAX, INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX
 	};
 	settings.pool_bytes = POOL;
-	processes.peak = (PbpProcessCounts) {INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX, INT_MAX};
+	processes.peak = (PbpProcessCounts) {INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX};
 	read_server();
 	is(plan.rows[PBP_QUERIES].most, PBP_MAX_MEMORY, "numbers beyond any memory do not overflow");
 	is(pbp_size_fits(&memory, POOL + MB), PBP_EXCEEDS_CGROUP, "... and leave no room");
