@@ -618,13 +618,17 @@ CREATE FUNCTION pgbufprobe_memory(
     OUT os_cache_bytes bigint,
     OUT mark text,                      -- today, advised, knee, target, best
     OUT estd_miss_ratio double precision,
+    OUT miss_ratio_low double precision,    -- 95 % intervals
+    OUT miss_ratio_high double precision,
     OUT estd_storage_ratio double precision,
-    OUT storage_ratio_low double precision, -- 95 % intervals
+    OUT storage_ratio_low double precision,
     OUT storage_ratio_high double precision,
     OUT estd_read_ms_per_second double precision,
     OUT read_ms_low double precision,
     OUT read_ms_high double precision,
     OUT estd_work_ms_per_second double precision,
+    OUT work_ms_low double precision,
+    OUT work_ms_high double precision,
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_memory'
@@ -643,11 +647,12 @@ CREATE FUNCTION pgbufprobe_checkup(
     OUT value double precision,         -- the number behind the verdict; NULL: unknown
     OUT unit text,
     OUT verdict text,                   -- fine, look, act or unknown
+    OUT confidence text,                -- sure, likely or unknown
     OUT action text,                    -- what to do; NULL: nothing
     OUT look_at text)                   -- the function that shows details
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_checkup'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 8 COST 100000;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 9 COST 100000;
 COMMENT ON FUNCTION pgbufprobe_checkup() IS
 'is my shared_buffers right? Common questions, each answered in a sentence';
 

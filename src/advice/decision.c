@@ -63,7 +63,7 @@ static const Threshold miss_threshold = {0.2, 0.01};
 #define ENOUGH_CERTAINTY	0.75
 
 /* Share of the wanted hours that must have been seen. */
-#define SEEN_HOURS			0.9
+#define SEEN_HOURS			0.98
 
 /* ---- figures ---- */
 
@@ -93,15 +93,19 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 	return choice_of_ratio(misses->miss_ratio, misses->uncertainty, input->misses[PBP_ADVICE_BASELINE].miss_ratio, misses->change_error);
 }
 
-/* Figures of all sizes that may be advised. */
+/*
+ * Figures of all sizes that may be advised.  A smaller one must save time, which
+ * shares of accesses do not show.
+ */
 static void
 set_choices(const PbpDecisionInput *input, PbpDecision *decision)
 {
 	/* misses only become fewer, and what the page cache loses is unknown */
 	int			largest = decision->basis == PBP_BY_MISSES ? PBP_ADVICE_DOUBLE : PBP_ADVICE_FACTORS - 1;
+	int			smallest = decision->basis < PBP_BY_WAITING ? PBP_ADVICE_BASELINE : 0;
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		decision->choices[i] = i <= largest && (i == PBP_ADVICE_BASELINE || input->fits[i]) ?
+		decision->choices[i] = i >= smallest && i <= largest && (i == PBP_ADVICE_BASELINE || input->fits[i]) ?
 			choice_of(input, decision->basis, i) : (PbpCompared) {NAN, NAN, NAN, NAN};
 }
 

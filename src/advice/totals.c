@@ -85,15 +85,18 @@ excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *tot
 static void
 set_by_now(const PbpTotalsInput *input, int size, const PbpAdviceStorageRow *storage, PbpTotal *total)
 {
-	total->miss_ratio = input->misses[size].miss_ratio;
+	total->misses = (PbpFigure) {input->misses[size].miss_ratio, input->misses[size].uncertainty};
 	total->storage = (PbpFigure) {storage->storage_ratio, storage->uncertainty};
 	total->waiting = pbp_waiting(&input->waiting, &input->misses[size], storage);
 }
 
+/* Today's misses were counted, so those of other sizes have the error of the difference. */
 static void
 set_by_hours(const PbpHoursSum *hours, int size, const PbpWaitingSum *waiting, PbpTotal *total)
 {
-	total->miss_ratio = hours->sizes[size].misses / hours->sizes[size].accesses;
+	const PbpSizeSum *sum = &hours->sizes[size];
+
+	total->misses = (PbpFigure) {sum->misses / sum->accesses, sum->misses_change_error / sum->accesses};
 	total->storage = (PbpFigure) {waiting->storage_reads / waiting->accesses, waiting->storage_error / waiting->accesses};
 	total->waiting = pbp_waiting_of_sum(hours, waiting);
 }
@@ -104,7 +107,7 @@ total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits, 
 			   const PbpWaitingSum *waiting)
 {
 	PbpTotal	total = {
-		.factor = factor,.pool = NAN,.size = -1,.miss_ratio = NAN,.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
+		.factor = factor,.pool = NAN,.size = -1,.misses = {NAN, NAN},.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
 	};
 
 	if (!fits || (waiting ? isnan(pbp_waiting_of_sum(input->hours, waiting).value) : storage->reason != PBP_STORAGE_KNOWN))
@@ -221,6 +224,15 @@ error_between(double one, double other, double fall, double share)
 	return fmax(one, other) + share * (1 - share) * fabs(fall);
 }
 
+static PbpFigure
+figure_between(PbpFigure one, PbpFigure other, double share)
+{
+	return (PbpFigure)
+	{
+		between(one.value, other.value, share), error_between(one.error, other.error, other.value - one.value, share)
+	};
+}
+
 /* By the logarithm of memory: this share of the way from less to more. */
 static PbpTotal
 interpolate(const PbpTotal *less, const PbpTotal *more, double share)
@@ -233,11 +245,8 @@ interpolate(const PbpTotal *less, const PbpTotal *more, double share)
 		.factor = less->factor * pow(more->factor / less->factor, share),
 		.pool = less->pool * pow(more->pool / less->pool, share),
 		.size = less->size == more->size ? less->size : -1,
-		.miss_ratio = between(less->miss_ratio, more->miss_ratio, share),
-		.storage = {
-			between(less->storage.value, more->storage.value, share),
-			error_between(less->storage.error, more->storage.error, more->storage.value - less->storage.value, share)
-		},
+		.misses = figure_between(less->misses, more->misses, share),
+		.storage = figure_between(less->storage, more->storage, share),
 		.waiting = {
 			between(one->value, other->value, share), error_between(one->error, other->error, other->value - one->value, share),
 			between(one->change, other->change, share),

@@ -47,8 +47,8 @@ typedef struct PbpTotal
 	double		pool;			/* factor of today's pool */
 	int			size;			/* the same, of those simulated; -1: between two, or
 								 * unknown */
-	double		miss_ratio;
-	PbpFigure	storage;		/* share of accesses */
+	PbpFigure	misses;			/* share of accesses */
+	PbpFigure	storage;		/* likewise */
 	PbpCompared waiting;		/* in a second */
 } PbpTotal;
 

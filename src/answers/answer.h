@@ -32,11 +32,20 @@ typedef struct Answer
 	const char *text;
 	double		value;			/* NaN: unknown */
 	const char *verdict;
+	PbpConfidence confidence;	/* unless the verdict is unknown */
 	const char *action;			/* NULL: nothing to do */
 } Answer;
 
+/* What is answered about the size of the pool. */
+typedef struct Verdict
+{
+	PbpVerdict	verdict;
+	PbpConfidence confidence;
+} Verdict;
+
 extern const char *name_of_verdict(PbpVerdict verdict);
 extern const char *name_of_confidence(PbpConfidence confidence);
+extern Verdict verdict_of_size(const PbpAdviceReport *report);
 extern void judge(Answer *answer, const char *verdict, const char *action);
 extern void answer_unknown(Answer *answer, const char *reason);
 

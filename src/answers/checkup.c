@@ -23,7 +23,7 @@
 #include "base/stats.h"
 #include "base/words.h"
 
-#define CHECKUP_COLS		8
+#define CHECKUP_COLS		9
 
 /* how long to watch the clock hand if there is no history */
 #define WATCHED_MS			1000
@@ -337,6 +337,7 @@ emit_answer(ReturnSetInfo *rsinfo, const Question *question, const Answer *answe
 	add_number(&row, answer->value);
 	add_text(&row, question->unit);
 	add_text(&row, answer->verdict);
+	add_text(&row, name_of_confidence(strcmp(answer->verdict, "unknown") == 0 ? PBP_UNSURE : answer->confidence));
 	add_text(&row, answer->action);
 	add_text(&row, question->look_at);
 	emit_row(rsinfo, &row, CHECKUP_COLS);
@@ -351,7 +352,7 @@ pgbufprobe_checkup(PG_FUNCTION_ARGS)
 	gather(checkup);
 	for (int i = 0; i < (int) lengthof(questions); i++)
 	{
-		Answer		answer = {.value = NAN,.verdict = "fine"};
+		Answer		answer = {.value = NAN,.verdict = "fine",.confidence = PBP_SURE};
 
 		questions[i].answer(checkup, &answer);
 		emit_answer((ReturnSetInfo *) fcinfo->resultinfo, &questions[i], &answer);

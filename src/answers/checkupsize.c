@@ -364,6 +364,7 @@ answer_size(const Checkup *checkup, Answer *answer)
 	const PbpAdviceReport *report = checkup->advice;
 	const char *missing = missing_advice(report);
 
+	answer->confidence = verdict_of_size(report).confidence;
 	if (missing == NULL && report->is_from_before)
 		answer_from_before(report, answer);
 	else if (is_not_full_yet(report, checkup->evicted))

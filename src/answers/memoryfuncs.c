@@ -21,7 +21,7 @@
 #include "sampler/sampler.h"
 
 #define MEMORY_PLAN_COLS	5
-#define MEMORY_COLS			14
+#define MEMORY_COLS			18
 
 PG_FUNCTION_INFO_V1(pgbufprobe_memory_plan);
 PG_FUNCTION_INFO_V1(pgbufprobe_memory);
@@ -244,6 +244,7 @@ typedef struct MemoryTotals
 {
 	MemoryNeed	need;
 	const char *target;			/* NULL: none was named */
+	PbpTargetKind kind;
 	PbpTargetResult result;
 	PbpTotal	found;
 	int			knee;
@@ -271,8 +272,10 @@ also(const char *mark, bool applies, const char *other)
 
 /* What the total that was found says about the target. */
 static const char *
-note_of_target(const MemoryTotals *totals)
+note_of_result(const MemoryTotals *totals)
 {
+	if (totals->kind == PBP_TARGET_TIME && !(totals->need.input.active_ms > 0))
+		return "it is unknown how long sessions work";
 	switch (totals->result)
 	{
 		case PBP_TARGET_UNKNOWN:
@@ -296,8 +299,15 @@ note_of_rest(const MemoryNeed *need)
 
 	for (int i = PBP_OTHER_SHARED; i < PBP_OTHERS; i++)
 		server += Max(rows[i].today, 0);
-	return join_notes(psprintf("the server's own memory takes %s more, others and the kernel %s", pretty_bytes(server),
-							   pretty_bytes(rows[PBP_OTHERS].today)), load_of_need(need));
+	return join_notes(psprintf("the server's own memory takes %s more, %s of it for WAL, others and the kernel %s", pretty_bytes(server),
+							   pretty_bytes(need->facts.settings.wal_buffers_bytes), pretty_bytes(rows[PBP_OTHERS].today)),
+					  load_of_need(need));
+}
+
+static const char *
+note_of_target(const MemoryTotals *totals)
+{
+	return join_notes(note_of_result(totals), note_of_rest(&totals->need));
 }
 
 static const char *
@@ -320,10 +330,11 @@ emit_total(ReturnSetInfo *rsinfo, const MemoryTotals *totals, const PbpTotal *to
 	add_known_count(&row, known, known ? pool_bytes_of(need, total) : 0);
 	add_known_count(&row, known, known ? cache_bytes_of(need, total) : 0);
 	add_text(&row, mark);
-	add_number(&row, total->miss_ratio);
+	add_interval(&row, total->misses.value, total->misses.error, 1);
 	add_interval(&row, total->storage.value, total->storage.error, 1);
 	add_interval(&row, total->waiting.value, total->waiting.error, INFINITY);
-	add_number(&row, need->input.active_ms > 0 ? Max(0, need->input.active_ms + total->waiting.change) : NAN);
+	add_interval(&row, need->input.active_ms > 0 ? Max(0, need->input.active_ms + total->waiting.change) : NAN,
+				 total->waiting.change_error, INFINITY);
 	add_text(&row, known ? join_notes(note, join_notes(note_of_times(need, total), need->input.hours ? NULL : caveat_of_advice(need->report))) : note);
 	emit_row(rsinfo, &row, MEMORY_COLS);
 }
@@ -359,8 +370,7 @@ emit_step(ReturnSetInfo *rsinfo, const MemoryTotals *totals, int i)
 	mark = also(also(mark, i == totals->knee, "knee"), found, what);
 	emit_total(rsinfo, totals, total, mark,
 			   join_notes(isnan(total->pool) ? unknown_total(need, i) : NULL,
-						  join_notes(found ? note_of_target(totals) : NULL,
-									 is_today && total->size == PBP_ADVICE_BASELINE ? note_of_rest(need) : NULL)));
+						  found ? note_of_target(totals) : is_today && total->size == PBP_ADVICE_BASELINE ? note_of_rest(need) : NULL));
 }
 
 /* One row that says why nothing is known. */
@@ -387,7 +397,7 @@ pgbufprobe_memory(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	PbpAdviceReport *report = pbp_read_advice();
 	MemoryTotals *totals = palloc0(sizeof(*totals));
-	PbpTarget	target;
+	PbpTarget	target = {PBP_TARGET_TODAY, 0};
 
 	parse_target(fcinfo, totals, &target);
 	find_memory_need(report, &totals->need);
@@ -397,6 +407,7 @@ pgbufprobe_memory(PG_FUNCTION_ARGS)
 		emit_unknown(rsinfo, &totals->need);
 		return (Datum) 0;
 	}
+	totals->kind = target.kind;
 	totals->knee = pbp_knee_of_totals(totals->need.totals);
 	if (totals->target)
 		totals->result = pbp_least_total(&totals->need.input, &target, &totals->found);

@@ -289,6 +289,7 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	MemoryNeed *need = palloc(sizeof(*need));
 
 	find_memory_need(checkup->advice, need);
+	answer->confidence = PBP_LIKELY;
 	if (need->unknown != NULL)
 	{
 		answer_unknown(answer, need->unknown);

@@ -23,16 +23,9 @@ PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 /* in the order of PbpDecisionBasis */
 static const char *const basis_names[] = {"misses", "storage reads", "waiting now", "waiting in hours"};
 
-/* What is answered now; the decision may be of before a restart. */
-typedef struct Verdict
-{
-	PbpVerdict	verdict;
-	PbpConfidence confidence;
-} Verdict;
-
-/* In the same order as the checkup. */
-static Verdict
-verdict_of(const PbpAdviceReport *report)
+/* In the same order as the checkup.  The decision may be of before a restart. */
+Verdict
+verdict_of_size(const PbpAdviceReport *report)
 {
 	const PbpDecision *decision = &report->decision;
 	bool		missing = missing_advice(report) != NULL;
@@ -87,7 +80,7 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 
 	if (report->nbuffers == 0)
 		report->nbuffers = NBuffers;
-	verdict = verdict_of(report);
+	verdict = verdict_of_size(report);
 	known = verdict.verdict != PBP_VERDICT_UNKNOWN && missing_advice(report) == NULL;
 	compared = known || (missing_advice(report) == NULL && decision->kind == PBP_DECIDE_UNSURE);
 	by_time = compared && decision->basis >= PBP_BY_WAITING;

@@ -62,13 +62,13 @@ advised_before(const PbpDecider *decider)
 	return -1;
 }
 
-/* True if the page cache could hold all data today. */
+/* True if the page cache could hold all data today, or that is unknown. */
 static bool
 has_spare_memory(const PbpAdviceReport *report)
 {
 	const PbpStorageReport *storage = &report->storage;
 
-	return pbp_knows_storage(report) && storage->data_bytes >= 0 &&
+	return pbp_knows_storage(report) &&
 		storage->data_bytes <= storage->fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
 }
 

@@ -54,7 +54,7 @@ INSERT INTO documented VALUES
         OUT saved_at timestamp with time zone, OUT map_bytes bigint, OUT save_ms double precision$$),
     ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
-        OUT action text, OUT look_at text$$),
+        OUT confidence text, OUT action text, OUT look_at text$$),
     ('pgbufprobe_clock()', 'v', true, 's', true, 'record', $$
         OUT run text, OUT buffers bigint, OUT hand bigint, OUT passes bigint, OUT ticks bigint, OUT allocations bigint,
         OUT statistics_reset_at timestamp with time zone$$),
@@ -80,10 +80,11 @@ INSERT INTO documented VALUES
     ('pgbufprobe_memory(text)', 'v', false, 'r', true, 'SETOF record', $$
         target text DEFAULT NULL::text, OUT memory_factor double precision, OUT memory_bytes bigint,
         OUT shared_buffers_bytes bigint, OUT os_cache_bytes bigint, OUT mark text,
-        OUT estd_miss_ratio double precision, OUT estd_storage_ratio double precision,
-        OUT storage_ratio_low double precision, OUT storage_ratio_high double precision,
-        OUT estd_read_ms_per_second double precision, OUT read_ms_low double precision,
-        OUT read_ms_high double precision, OUT estd_work_ms_per_second double precision, OUT note text$$),
+        OUT estd_miss_ratio double precision, OUT miss_ratio_low double precision, OUT miss_ratio_high double precision,
+        OUT estd_storage_ratio double precision, OUT storage_ratio_low double precision, OUT storage_ratio_high double precision,
+        OUT estd_read_ms_per_second double precision, OUT read_ms_low double precision, OUT read_ms_high double precision,
+        OUT estd_work_ms_per_second double precision, OUT work_ms_low double precision, OUT work_ms_high double precision,
+        OUT note text$$),
     ('pgbufprobe_memory_plan()', 'v', true, 'r', true, 'SETOF record', $$
         OUT consumer text, OUT today_bytes bigint, OUT most_bytes bigint, OUT reserved_bytes bigint, OUT note text$$),
     ('pgbufprobe_os_advise(regclass,text,text)', 'v', true, 'u', false, 'bigint', $$

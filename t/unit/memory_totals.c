@@ -334,7 +334,7 @@ over_hours(void)
 		double		ratio = 3 * 0.02 / pbp_total_factor(i);
 
 		right &= totals[i].size == PBP_ADVICE_BASELINE && is_near(totals[i].storage.value, ratio) && is_near(totals[i].storage.error, 0.002) &&
-			is_near(totals[i].miss_ratio, 2 * misses_of(PBP_ADVICE_BASELINE)) && is_near(totals[i].waiting.value, 1e4 * ratio) &&
+			is_near(totals[i].misses.value, 2 * misses_of(PBP_ADVICE_BASELINE)) && is_near(totals[i].waiting.value, 1e4 * ratio) &&
 			is_near(totals[i].waiting.error, 1) && is_near(totals[i].waiting.change, 1e4 * (ratio - 0.06)) && is_near(totals[i].waiting.change_error, 0.1);
 	}
 	ok(right, "over hours, each total has what its best split had in them");

@@ -116,16 +116,13 @@ choose_by_storage(void)
 
 	is_decided(&one, PBP_TAKE, 4, "the lowest of two optima is taken");
 	one.fits[SIZES - 1] = false;
-	is_decided(&one, PBP_TAKE, 0.25, "if it does not fit, the other one is");
-	for (int i = 0; i < 3; i++)
-		one.fits[i] = false;
-	is_decided(&one, PBP_TAKE, 3, "a smaller gain is taken, too, if it is clear");
+	is_decided(&one, PBP_TAKE, 3, "if it does not fit, a smaller gain is taken, if it is clear");
 	one.fits[SIZES - 2] = false;
-	is_decided(&one, PBP_KEEP, 1, "if nothing that fits is clearly better, today's size is kept");
+	is_decided(&one, PBP_KEEP, 1, "but not the other optimum: whether a smaller size saves time, only time tells");
 
 	one = new_case(falling, hump, 0.004);
 	one.storage[SIZES - 1].change_error = 0.05;
-	is_decided(&one, PBP_TAKE, 0.25, "if the lowest is uncertain, one that is certain is taken");
+	is_decided(&one, PBP_TAKE, 3, "if the lowest is uncertain, one that is certain is taken");
 
 	one = new_case(falling, falling, 0.001);
 	is_decided(&one, PBP_TAKE, 4, "small errors: the best size");
@@ -205,7 +202,7 @@ wait_for_more(void)
 	is_decided(&one, PBP_DECIDE_EARLY, 1, "as long as storage reads of twice the size are unknown, too");
 	ok(ask(&one).learned_share == 0.37, "with the progress");
 	one.fits[8] = false;
-	is_decided(&one, PBP_TAKE, 0.25, "but not if that would not fit");
+	is_decided(&one, PBP_KEEP, 1, "but not if that would not fit");
 
 	one = new_case(falling, hump, 0.004);
 	forget_misses(&one, 8, 0.5, PBP_ADVICE_LEARNING);
@@ -334,7 +331,7 @@ choose_by_waiting(void)
 	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "but not if the model is in doubt");
 	one = new_hours(valley, 10, 19, 1000);
 	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "19 hours are not");
-	one.hours.wanted_seconds = 20 * 3600.0;
+	one.hours.wanted_seconds = 19.2 * 3600.0;
 	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "unless the others do not count");
 
 	one = new_hours(valley, 10, 24, 10000);
@@ -398,20 +395,22 @@ typedef struct Stability
 
 /* Pairs of askings an hour apart.  Figures have errors of the sample, which remain, and of each hour. */
 static Stability
-ask_twice(double error)
+ask_twice(double error, int ncurves)
 {
 	const Curve curves[] = {
 		{330, 345, 353, 360, 367, 372, 372, 365, 340, 300, 280},
 		{250, 262, 270, 290, 310, 330, 350, 350, 350, 350, 350},
 		{400, 390, 380, 375, 372, 370, 365, 360, 360, 365, 370},
 		{310, 305, 302, 300, 299, 300, 301, 303, 306, 312, 320},
+		/* the best size saves 12 % */
+		{420, 400, 390, 383, 377, 372, 355, 343, 327, 334, 345},
 	};
 	Random		random = {11};
 	Stability	count = {0};
 
 	for (int n = 0; n < 400; n++)
 	{
-		const double *curve = curves[n % 4];
+		const double *curve = curves[n % ncurves];
 		double		lowest = INFINITY;
 		double		sample[SIZES];
 		PbpDecision asked[2];
@@ -436,7 +435,7 @@ ask_twice(double error)
 		}
 		count.differ += asked[0].size != asked[1].size;
 		count.opposite += (asked[0].size - TODAY) * (asked[1].size - TODAY) < 0;
-		count.missed += curve[TODAY] - lowest > 0.15 * curve[TODAY] && asked[1].size == TODAY;
+		count.missed += curve[TODAY] - lowest > 0.11 * curve[TODAY] && asked[1].size == TODAY;
 		count.called_fine += curve[TODAY] - lowest > 0.2 * curve[TODAY] && asked[1].verdict == PBP_VERDICT_FINE;
 	}
 	printf("# of 400 pairs of askings with an error of %g ms, %d differ, %d point in opposite directions, %d miss a better size, and %d call today's fine then\n",
@@ -448,13 +447,13 @@ static void
 stay_stable(void)
 {
 	static const double wide[] = {30, 60, 120, 240};
-	Stability	count = ask_twice(6);
+	Stability	count = ask_twice(6, 5);
 
 	ok(count.differ <= 20 && count.opposite == 0, "on a steady load, of 100 pairs of askings at most five differ, and none points in opposite directions");
 	ok(count.missed == 0, "a size that is clearly better is always named");
 	for (int i = 0; i < (int) (sizeof(wide) / sizeof(wide[0])); i++)
 	{
-		count = ask_twice(wide[i]);
+		count = ask_twice(wide[i], 4);
 		ok(count.differ <= 60 && count.opposite <= 8, "with larger errors, of 100 pairs at most 15 differ, and two point in opposite directions");
 		ok(count.called_fine == 0, "where a size is much better, but hard to tell, today's is not called fine");
 	}
