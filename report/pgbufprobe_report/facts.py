@@ -143,6 +143,8 @@ class Memory:
     read_ms_low: float | None
     read_ms_high: float | None
     estd_work_ms_per_second: float | None
+    work_ms_low: float | None
+    work_ms_high: float | None
     note: str | None
 
     def has(self, mark: str) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pgbufprobe_page import Chart
-from pgbufprobe_page.charts import Axis, Row, Series, curve
+from pgbufprobe_page.charts import Axis, Row, Series, curve, stacks
 from pgbufprobe_page.formatting import size
 from pgbufprobe_report.facts import Memory, Report
-from pgbufprobe_report.view import Part, interval, known, measured, milliseconds, said, table, tables
+from pgbufprobe_report.view import MB, Part, interval, known, milliseconds, said, table, tables
 
 WAITING = "waiting with the best split"
+CACHES = Series(("shared_buffers", "page cache"), (0, 2))  # as in the chart of what both hold
 LABELLED = (0.25, 0.5, 1, 2, 4)  # totals on the axis
 
 
@@ -29,7 +30,28 @@ def points(rows: list[Memory]) -> list[Row]:
     return made
 
 
-def chart(rows: list[Memory]) -> tuple[Chart, ...]:
+def named(row: Memory) -> str:
+    return size(row.memory_bytes) + (f", {row.mark}" if row.mark else "")
+
+
+def splits(rows: list[Memory]) -> Chart:
+    """Returns the chart of how each known total is divided."""
+    made: list[Row] = []
+    names = []
+    largest = max(row.memory_bytes for row in rows)
+    for row in rows:
+        if row.shared_buffers_bytes is None or row.os_cache_bytes is None:
+            continue
+        names.append(named(row))
+        for place, cache in enumerate((row.shared_buffers_bytes, row.os_cache_bytes)):
+            of = {"x": cache / MB, "y": names[-1], "series": CACHES.names[place], "place": place}
+            made.append(of | {"label": size(cache), "wide": cache > largest / 8})
+    spec = stacks(made, Axis("MB"), Axis("", tuple(names)), CACHES, bar=22)
+    caption = "The rest of the memory is the server's own, the kernel's and that of others."
+    return Chart("How both caches divide it", caption, spec, wide=True, name="chart-splits")
+
+
+def charts(rows: list[Memory]) -> tuple[Chart, ...]:
     found = points(best(rows))
     if len(found) < 2:
         return ()
@@ -41,17 +63,17 @@ def chart(rows: list[Memory]) -> tuple[Chart, ...]:
     x, y = Axis("memory of the machine or container", sizes=shown), Axis("ms in each second")
     spec = curve(found, x, y, Series((WAITING,), (1,)), markers)
     caption = "Bands are 95 % intervals. Enough is the least memory that is no worse than today's as it is divided."
-    return (Chart("Waiting for reads, by memory", caption, spec, wide=True, name="chart-memory"),)
+    return (Chart("Waiting for reads, by memory", caption, spec, wide=True, name="chart-memory"), splits(rows))
 
 
 def cells(row: Memory) -> tuple[str, ...]:
     return (
-        size(row.memory_bytes) + (f", {row.mark}" if row.mark else ""),
+        named(row),
         known(row.shared_buffers_bytes, size),
         known(row.os_cache_bytes, size),
         interval(row.estd_storage_ratio, row.storage_ratio_low, row.storage_ratio_high),
         milliseconds(row.estd_read_ms_per_second, row.read_ms_low, row.read_ms_high),
-        measured(row.estd_work_ms_per_second, "ms"),
+        milliseconds(row.estd_work_ms_per_second, row.work_ms_low, row.work_ms_high),
     )
 
 
@@ -70,4 +92,4 @@ def part(report: Report) -> tuple[Part, ...]:
     if not points(rows) and not report.facts.memory.why:
         return ()
     why = report.facts.memory.why
-    return (Part("memory", "More or less memory", unknown=why, charts=chart(rows), tables=tables(made), after=notes),)
+    return (Part("memory", "More or less memory", unknown=why, charts=charts(rows), tables=tables(made), after=notes),)

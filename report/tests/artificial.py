@@ -132,6 +132,8 @@ def memory():
             "read_ms_low": wait and 1800 * wait,
             "read_ms_high": wait and 2700 * wait,
             "estd_work_ms_per_second": wait and 400 + 2000 * wait,
+            "work_ms_low": wait and 400 + 1900 * wait,
+            "work_ms_high": wait and 400 + 2100 * wait,
             "note": None if wait else "54 % of the reads have been seen that are needed",
         }
 

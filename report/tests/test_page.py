@@ -107,7 +107,7 @@ def test_every_part_has_a_section_and_every_chart_a_place():
     places = [attrs["id"] for attrs in parsed.all("div") if attrs.get("class") == "chart"]
     assert list(specs) == places
     assert places == [
-        f"chart-{name}" for name in ("hours", "curve", "memory", "usage-now", "usage-time", "clock", "caches")
+        f"chart-{name}" for name in ("hours", "curve", "memory", "splits", "usage-now", "usage-time", "clock", "caches")
     ]
     ids = [attrs["id"] for _, attrs in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -268,9 +268,9 @@ def test_host_memory_version_and_start_are_beside_the_name():
 
 def test_charts_are_those_of_vega_lite():
     """A page is made without this, since it takes long."""
-    parts = (*hours_part.part(made()), decision.part(made()), *details.parts(made()))
+    parts = (*hours_part.part(made()), decision.part(made()), *memory_part.part(made()), *details.parts(made()))
     charts = [chart for part in parts for chart in part.charts]
-    assert len(charts) == 6
+    assert len(charts) == 8
     for chart in charts:
         kind = alt.LayerChart if "layer" in chart.spec else alt.Chart
         kind.from_dict(chart.spec, validate=True)
@@ -324,13 +324,18 @@ def test_hours_have_their_waiting_and_their_best_size():
 
 def test_memory_has_its_best_splits_and_the_least_that_is_enough():
     (part,) = memory_part.part(made())
-    (chart,) = part.charts
+    chart, splits = part.charts
     values = memory_part.points(memory_part.best(made().facts.memory.found))
     # neither the unknown total nor today's split, which is not the best
     assert [round(row["y"]) for row in values] == [800, 400, 250, 222, 200, 100]
     assert values[0]["size"] == "123 MB, with 96 MB of shared_buffers"
     assert "enough: 363 MB" in json.dumps(chart.spec)
     assert "today: 400 MB" in json.dumps(chart.spec)
+    (bars,) = {json.dumps(layer["data"]["values"]) for layer in splits.spec["layer"] if "data" in layer} or {
+        json.dumps(splits.spec["data"]["values"])
+    }
+    parts = [row for row in json.loads(bars) if row["y"] == "400 MB, today"]
+    assert [(row["series"], row["label"]) for row in parts] == [("shared_buffers", "192 MB"), ("page cache", "177 MB")]
     (shown,) = part.tables
     assert len(shown.rows) == 8
     assert shown.rows[4][:3] == ("400 MB, today", "192 MB", "177 MB")
