@@ -3,7 +3,7 @@
 # bench/filled.sh: a server in a memory cgroup whose caches are those of a long run, for bench/split and bench/value, on top
 # of bench/cgroup.sh. Expects "warm" to be the seconds of load before a measurement.
 
-scale=$((limit * 150 / 1024))      # 16 MB for each unit of pgbench, with its index
+scale=${SCALE:-$((limit * 150 / 1024))}      # 16 MB for each unit of pgbench, with its index
 
 # The seconds given are for a limit of 1 GB.
 scaled_seconds() { echo $(($1 * (limit + 1024) / 2048)); }

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * plannercache.c
- *	  The last answer of the checkup, whether effective_cache_size is what both
- *	  caches can hold.
+ *	  The checkup's answer whether effective_cache_size is what both caches can
+ *	  hold.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,9 +4,10 @@
  *	  Who takes memory: what each consumer takes today, may take at most, and
  *	  what the advice leaves for it.
  *
- * The most is what settings allow.  Hardly any server ever takes it, so a size
- * that fits need not leave it: what the advice expects follows from the most
- * that was seen at once, with a least number where nothing was seen yet.
+ * The most is what settings allow.  Hardly any server ever takes all of it, so a
+ * size that fits need not leave it.  Page tables and maintenance are expected as
+ * settings allow; of processes and queries, the most that was seen at once, with a
+ * least number where nothing was seen yet.
  *
  * What settings and processes there are belongs in memoryfacts.c.
  *
