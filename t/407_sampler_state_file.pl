@@ -28,7 +28,7 @@ ok(!-e $mark, 'after a stop, there is no mark');
 my $bytes_of_stop = slurp_file($file);
 
 # By their position among the values.
-my ($nhours, $nsamples) = unpack 'q2', substr $bytes_of_stop, value_at(1), 16;
+my ($nhours, $nsamples, $ncoarse) = unpack 'q3', substr $bytes_of_stop, value_at(1), 24;
 my $hours = $state_hours;
 my $fine = $hours + $hour_values * $nhours;
 cmp_ok($nhours, '>', 0, 'the file has hours');
@@ -86,7 +86,7 @@ my @wrong = (
 	[ 'nhours', 1, pack 'q', 193 ],
 	[ 'nsamples', 2, $minus ],
 	[ 'nsamples', 2, pack 'q', 1_000_000 ],
-	[ 'nsamples', 3, pack 'q', 1 ],
+	[ 'nsamples', 3, pack 'q', $ncoarse + 1 ],
 	[ 'made_at', 4, $huge ],
 	[ 'since', 6, $minus ],
 	[ 'has_memory', 7, pack 'q', 2 ],

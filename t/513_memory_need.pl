@@ -103,7 +103,7 @@ is(ask($node, q{SELECT a.memory_bytes = p.today_bytes FROM answer AS a, pgbufpro
 is(ask($node, q{SELECT a.memory_factor, b.memory_factor, a.shared_buffers_bytes, a.estd_storage_ratio, b.estd_storage_ratio
 	FROM answer AS a JOIN answer AS b ON a.memory_factor < b.memory_factor AND a.shared_buffers_bytes = b.shared_buffers_bytes
 	WHERE a.estd_storage_ratio < b.estd_storage_ratio * 0.9999}), '', 'more memory below the same pool never waits more');
-like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/the server's own memory takes \d+ [kM]B more, others and the kernel \d+ [kM]B/,
+like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/the server's own memory takes \d+ [kM]B more, \d+ [kM]B of it for WAL, others and the kernel \d+ [kM]B/,
 	'what takes memory beside both caches is said');
 
 # ---------------------------------------------------------------------------
