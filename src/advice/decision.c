@@ -174,18 +174,28 @@ is_certainly_better(const PbpCompared *choice)
 }
 
 /*
- * True if this size is not certainly worse than another one.  The difference of
- * both is at most as uncertain as both differences to today's size together.
+ * How uncertain the difference of two sizes is.  All come from one sample: on one
+ * side of today's size, that of the farther one consists of that of the nearer one
+ * and of what lies between both.
  */
+static double
+error_between(const PbpDecision *decision, int i, int other)
+{
+	double		one_error = decision->choices[i].change_error;
+	double		other_error = decision->choices[other].change_error;
+
+	return (i < PBP_ADVICE_BASELINE) == (other < PBP_ADVICE_BASELINE) ? fmax(one_error, other_error) : hypot(one_error, other_error);
+}
+
+/* True if this size is not certainly worse than another one. */
 static bool
 is_equal(const PbpDecision *decision, int i, int best)
 {
 	const PbpCompared *choice = &decision->choices[i];
-	const PbpCompared *lowest = &decision->choices[best];
 
 	return !isnan(choice->change) &&
-		choice->change - lowest->change <= fmax(hypot(choice->change_error, lowest->change_error),
-												TOLERATED_LOSS * decision->choices[PBP_ADVICE_BASELINE].value);
+		choice->change - decision->choices[best].change <= fmax(error_between(decision, i, best),
+																TOLERATED_LOSS * decision->choices[PBP_ADVICE_BASELINE].value);
 }
 
 /* The other size with the lowest figure; -1: none is known. */
