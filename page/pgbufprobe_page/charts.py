@@ -321,7 +321,9 @@ def spans(rows: Sequence[Row], x: Axis, y: Axis, series: Series, label: str) -> 
 def _stacks(x: Axis, y: Axis, series: Series, height: int) -> Spec:
     base = _chart().encode(y.channel(alt.Y, title=None), alt.Order("place:Q"))
     part = base.mark_bar(stroke="var(--paper)", strokeWidth=1.5)
-    label = base.transform_filter("datum.wide").mark_text(fontSize=11, fontWeight="bold", fill="var(--paper)")
+    # parts without a label must be there for the others to be in their places
+    shown = alt.condition("datum.wide", alt.value(1), alt.value(0))
+    label = base.mark_text(fontSize=11, fontWeight="bold", fill="var(--paper)")
     tooltip = [
         alt.Tooltip("y:N", title="bar"),
         alt.Tooltip("series:N", title="part"),
@@ -329,7 +331,9 @@ def _stacks(x: Axis, y: Axis, series: Series, height: int) -> Spec:
     ]
     layers = [
         part.encode(x.channel(alt.X, stack="zero"), series.colour(), tooltip=tooltip),
-        label.encode(x.channel(alt.X, stack="zero", bandPosition=0.5), alt.Text("label:N"), alt.Detail("series:N")),
+        label.encode(
+            x.channel(alt.X, stack="zero", bandPosition=0.5), alt.Text("label:N"), alt.Detail("series:N"), opacity=shown
+        ),
     ]
     return _shape(alt.layer(*layers), height)
 

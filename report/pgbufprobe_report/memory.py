@@ -45,7 +45,7 @@ def splits(rows: list[Memory]) -> Chart:
         names.append(named(row))
         for place, cache in enumerate((row.shared_buffers_bytes, row.os_cache_bytes)):
             of = {"x": cache / MB, "y": names[-1], "series": CACHES.names[place], "place": place}
-            made.append(of | {"label": size(cache), "wide": cache > largest / 8})
+            made.append(of | {"label": size(cache), "wide": cache > largest / 12})
     spec = stacks(made, Axis("MB"), Axis("", tuple(names)), CACHES, bar=22)
     caption = "The rest of the memory is the server's own, the kernel's and that of others."
     return Chart("How both caches divide it", caption, spec, wide=True, name="chart-splits")
