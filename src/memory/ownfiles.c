@@ -144,11 +144,11 @@ count_file(int64 until_ns)
 }
 
 /*
- * Goes on counting for about this long.  Ends early at the end of a round.  A
- * file takes about 10 us, and each of its cached folios 30 ns.  Between two
- * calls, nothing stays open.
+ * Goes on counting for about this long.  Ends early, and returns true, at the end
+ * of a round.  A file takes about 10 us, and each of its cached folios 30 ns.
+ * Between two calls, nothing stays open.
  */
-void
+bool
 pbp_count_own_files(int64 budget_ns)
 {
 	int64		until_ns = pbp_now_ns() + budget_ns;
@@ -168,6 +168,7 @@ pbp_count_own_files(int64 budget_ns)
 			end_round();
 	}
 	pbp_pause_data_files(&files);
+	return !in_round;
 }
 
 /* By the last complete round; PBP_UNKNOWN: there is none. */

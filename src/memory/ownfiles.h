@@ -18,7 +18,7 @@ typedef struct PbpOwnBytes
 								 * PG_INT64_MAX: none */
 } PbpOwnBytes;
 
-extern void pbp_count_own_files(int64 budget_ns);
+extern bool pbp_count_own_files(int64 budget_ns);
 extern PbpOwnBytes pbp_own_bytes(void);
 
 #endif							/* PBP_OWNFILES_H */

@@ -19,6 +19,7 @@
 #include "utils/memutils.h"
 
 #include "base/compat.h"
+#include "base/latency.h"
 #include "base/settings.h"
 #include "memory/memoryfacts.h"
 #include "memory/ownfiles.h"
@@ -26,8 +27,8 @@
 #include "os/osfile.h"
 #include "os/oskernel.h"
 
-/* Shares of the allowed processor time for the first round over own files, and for others. */
-#define FIRST_COUNTING_SHARE	0.5
+/* Shares of the allowed processor time for counting own files: during a round, and on average. */
+#define ROUND_SHARE			0.5
 #define COUNTING_SHARE		0.05
 
 /* Pages of the pool that are asked about. */
@@ -206,13 +207,31 @@ storage_model(const PbpOsMemory *memory)
 
 /* ---- for the advice ---- */
 
-/* For as long as the share of the processor allows. */
+/*
+ * A round should be short, since the page cache changes meanwhile: pages leave
+ * files that are still to be counted for files that have been.  The rest after it
+ * is the longer for that.
+ */
 static void
 count_own_files(void)
 {
-	double		share = pbp_own_bytes().data == PBP_UNKNOWN ? FIRST_COUNTING_SHARE : COUNTING_SHARE;
+	static int64 next_round_ns = 0;
+	static int64 began_ns = 0;
+	static int64 spent_ns = 0;	/* in this round */
+	int64		now_ns = pbp_now_ns();
+	bool		ended;
 
-	pbp_count_own_files((int64) (share * pbp_max_cpu_fraction * PBP_CAPACITY_NS));
+	if (now_ns < next_round_ns)
+		return;
+	if (spent_ns == 0)
+		began_ns = now_ns;
+	ended = pbp_count_own_files((int64) (ROUND_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS));
+	spent_ns += pbp_now_ns() - now_ns;
+	if (ended)
+	{
+		next_round_ns = began_ns + (int64) ((double) spent_ns / (COUNTING_SHARE * pbp_max_cpu_fraction));
+		spent_ns = 0;
+	}
 }
 
 /* With pgbufprobe.os_cache off, the kernel is not asked about anything. */
