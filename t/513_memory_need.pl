@@ -182,6 +182,11 @@ for (1 .. 5)
 		$known = grep { $_ > 0.8 * $values[3] } @split_accesses;
 		$accesses += $values[68];
 		$storage_reads += $values[69];
+		for my $first (map { 13 + 11 * $_ } grep { $values[ 13 + 11 * $_ ] > 0 } 0 .. 10)
+		{
+			my $scale = $values[68] / $values[$first];
+			$_ *= $scale for @values[ $first .. $first + 6 ];
+		}
 		$values[$_] *= 1000 for 3 .. 129, 162 .. 371;
 		@values[ 18 + 11 * $_, 19 + 11 * $_ ] = (-0.3 * $values[71], $values[71]) for 0 .. 4, 6 .. 10;
 		$values[2] = $values[131] = 7200;
