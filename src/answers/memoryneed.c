@@ -167,10 +167,12 @@ unknown_total(const MemoryNeed *need, int i)
 
 		if (!split->fits)
 			continue;
-		if (split->storage.reason == PBP_STORAGE_KNOWN && need->input.hours)
-			return "known in too little of these hours";
 		if (split->storage.reason == PBP_STORAGE_KNOWN)
+		{
+			if (need->input.hours)
+				return "known in too little of these hours";
 			continue;
+		}
 		unknown = unknown_advice(report, &report->rows[split->size]);
 		if (unknown == NULL)
 			unknown = unknown_waits_of(report, &split->storage);
