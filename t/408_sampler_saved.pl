@@ -295,7 +295,7 @@ my $oldest = ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()');
 is(ask($node, 'SELECT count(*) FROM pgbufprobe_history()'), '10', 'a shorter history: it is full');
 $node->stop;
 write_file($good);
-$node->append_conf('postgresql.conf', "pgbufprobe.history_size = 8640\n");
+$node->append_conf('postgresql.conf', "pgbufprobe.history_size = 4320\n");
 $node->start;
 becomes_true($node, "count(*) > 11 AND $goes_on FROM pgbufprobe_history()", 'a long one again: it has all');
 is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at >= '$oldest'"), '10', 'and the short one had the newest');

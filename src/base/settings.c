@@ -19,7 +19,7 @@ bool		pbp_os_cache_on = true;
 
 bool		pbp_sampler_on = true;
 int			pbp_history_interval_ms = 10000;
-int			pbp_history_size = 8640;
+int			pbp_history_size = 4320;
 double		pbp_max_cpu_fraction = 0.01;
 int			pbp_advice_memory_kb = -1;
 
@@ -60,7 +60,7 @@ define_sampler_settings(void)
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.history_size",
 							"Sets the number of samples that the history holds in shared memory.",
-							NULL, &pbp_history_size, 8640, 10, 1000000,
+							NULL, &pbp_history_size, 4320, 10, 1000000,
 							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.advice_memory",
 							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",

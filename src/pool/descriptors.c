@@ -62,7 +62,7 @@ decode_slots(const SlotCounts *counts, PbpHistogram *histogram)
 		int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
 		PbpBufferCount *count = pbp_holds_page(state) ?
 			&histogram->usage[usage] : &histogram->unused;
-		int64		buffers = 0;
+		int			buffers = 0;
 
 		for (int lane = 0; lane < LANES; lane++)
 			buffers += counts->buffers[lane][slot];
@@ -98,9 +98,9 @@ count_slots(SlotCounts *counts, int first, int end)
 static void
 scale_count(PbpScale *scale, PbpBufferCount *count)
 {
-	count->buffers = pbp_scale_next(scale, count->buffers);
-	count->dirty = pbp_scaled(scale, count->dirty);
-	count->pinned = pbp_scaled(scale, count->pinned);
+	count->buffers = (int) pbp_scale_next(scale, count->buffers);
+	count->dirty = (int) pbp_scaled(scale, count->dirty);
+	count->pinned = (int) pbp_scaled(scale, count->pinned);
 }
 
 static void

@@ -17,11 +17,12 @@
 /* usage counts 0 .. BM_MAX_USAGE_COUNT */
 #define PBP_USAGE_LEVELS	(BM_MAX_USAGE_COUNT + 1)
 
+/* In one pool. */
 typedef struct PbpBufferCount
 {
-	int64		buffers;
-	int64		dirty;
-	int64		pinned;
+	int			buffers;
+	int			dirty;
+	int			pinned;
 } PbpBufferCount;
 
 typedef struct PbpHistogram

@@ -56,7 +56,7 @@ emit_buffer_count(ReturnSetInfo *rsinfo, int usage,
 	else
 		add_null(&row);
 	add_count(&row, count->buffers);
-	add_count(&row, count->buffers * BLCKSZ);
+	add_count(&row, (int64) count->buffers * BLCKSZ);
 	add_count(&row, count->dirty);
 	add_count(&row, count->pinned);
 	add_share(&row, count->buffers, total);
