@@ -27,6 +27,13 @@
 /* The same for the share of dirty pages among those evicted at other sizes. */
 #define WRITE_ERROR			0.5
 
+/*
+ * While a device writes a page, it may not read one.  But the kernel writes once
+ * what was evicted twice, and many devices do both at once, so that anything from
+ * nothing to a whole read is possible.
+ */
+#define HELD_UP				0.5
+
 /* Times of reads that were bounded by the time that sessions work are as long as that. */
 #define WORKS_LONGER		1.01
 
@@ -135,12 +142,18 @@ pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
 }
 
 void
-pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, const PbpAdviceRow *today, double dirty_evictions)
+pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting, const PbpAdviceRow *today,
+				double dirty_evictions)
 {
 	double		ns = ns_per_access / today->write_ratio;
+	double		held_up = HELD_UP * fmin(1, waiting) * read_times->storage.value;
 
-	if (ns_per_access > 0 && today->write_ratio > 0 && dirty_evictions >= ENOUGH_DIRTY)
+	if (!(dirty_evictions >= ENOUGH_DIRTY))
+		return;
+	if (ns_per_access > 0 && today->write_ratio > 0)
 		read_times->write = (PbpFigure) {ns, ns * WRITE_ERROR};
+	if (waiting > 0 && held_up > 0)
+		read_times->held_up = (PbpFigure) {held_up, held_up};
 }
 
 /* The share of misses that wait for storage; NaN: unknown. */
@@ -200,6 +213,15 @@ error_by_times(const PbpReadTimes *read_times, ReadShares shares)
 		times(read_times->write.error, fabs(shares.written));
 }
 
+/* By what is written more than today; less relieves no more reads than there are. */
+static PbpFigure
+ns_held_up(const PbpReadTimes *read_times, ReadShares here, ReadShares today)
+{
+	double		more = fmax(here.written - today.written, -here.storage);
+
+	return (PbpFigure) {times(read_times->held_up.value, more), times(read_times->held_up.error, fabs(more))};
+}
+
 /*
  * A miss too many takes the time of the page cache, and a storage read too many
  * what it takes more.  Both errors come from the same sample, so they add up.
@@ -246,12 +268,14 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpA
 	ReadShares	today = shares_of(input->misses, input->storage);
 	ReadShares	here = shares_of(misses, storage);
 	ReadShares	more = {here.served - today.served, here.storage - today.storage, here.written - today.written};
-	double		change = ns_of(read_times, more);
+	PbpFigure	held_up = ns_held_up(read_times, here, today);
+	double		change = ns_of(read_times, more) + held_up.value;
 	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
-										   error_by_times(read_times, more)), ns_of_reads(read_times, more) * error_of_scale(input));
+										   error_by_times(read_times, more) + held_up.error),
+									 ns_of_reads(read_times, more) * error_of_scale(input));
 	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
-		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here));
+		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here) + held_up.error);
 	double		ms = input->accesses / 1e6;
 
-	return (PbpCompared) {ms * ns_of(read_times, here), ms * error, ms * change, ms * change_error};
+	return (PbpCompared) {ms * (ns_of(read_times, here) + held_up.value), ms * error, ms * change, ms * change_error};
 }

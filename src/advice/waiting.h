@@ -23,6 +23,8 @@ typedef struct PbpReadTimes
 	PbpFigure	write;			/* of a dirty page that is evicted, as far as
 								 * sessions write it; 0 unless the server has
 								 * timed that */
+	PbpFigure	held_up;		/* reads, by each page that is written more than
+								 * today; 0 unless sessions wait for storage */
 } PbpReadTimes;
 
 /* What all sizes are compared with. */
@@ -49,10 +51,12 @@ extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measu
 extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns);
 
 /*
- * From the time that sessions write for each access.  That of a write remains 0 if
- * few dirty pages of the sample were evicted: chance would decide between sizes.
+ * From the time that sessions write for each access, and from how many of them wait
+ * for storage, on average.  Writes remain without effect if few dirty pages of the
+ * sample were evicted: chance would decide between sizes.
  */
-extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, const PbpAdviceRow *today, double dirty_evictions);
+extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double waiting, const PbpAdviceRow *today,
+							double dirty_evictions);
 
 /*
  * Time that sessions wait for reads, in milliseconds, and for the writes of dirty

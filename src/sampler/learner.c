@@ -189,19 +189,21 @@ static void
 report_times(const PbpLearner *learner, PbpAdviceReport *report)
 {
 	const WorkCounts *worked = &learner->worked;
+	const PbpAdviceRow *misses = &report->rows[PBP_ADVICE_BASELINE];
+	const PbpAdviceStorageRow *waits = &report->storage.fixed[PBP_ADVICE_BASELINE];
 	double		storage_share = NAN;
+	double		waiting;
 	PbpFigure	os;
 	PbpFigure	storage;
 
 	pbp_probed_times(learner->probing, &os, &storage);
 	if (pbp_knows_storage(report))
-		storage_share = pbp_storage_share(&report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]);
+		storage_share = pbp_storage_share(misses, waits);
 	report->active_ms = pbp_working_ms(worked->active_ms, worked->counted_ms) / worked->seconds;
 	report->times = pbp_read_times(os, storage, mean_ns(&learner->timed), storage_share);
-	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
-													 &report->storage.fixed[PBP_ADVICE_BASELINE]),
-					longest_read_ns(worked));
-	pbp_time_writes(&report->times, mean_ns(&learner->wrote), &report->rows[PBP_ADVICE_BASELINE], report->totals.dirty_evictions);
+	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, misses, waits), longest_read_ns(worked));
+	waiting = waits->storage_ratio * report->totals.accesses / report->totals.seconds * report->times.storage.value / 1e9;
+	pbp_time_writes(&report->times, mean_ns(&learner->wrote), waiting, misses, report->totals.dirty_evictions);
 }
 
 /* Time that sessions have waited for the reads counted since the last report; NaN: unknown. */

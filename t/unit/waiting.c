@@ -153,9 +153,9 @@ writes_of_sessions(void)
 
 	today.write_ratio = 0.04;
 	other.write_ratio = 0.01;
-	pbp_time_writes(&input.times, NAN, &today, 1000);
+	pbp_time_writes(&input.times, NAN, 0, &today, 1000);
 	ok(near(pbp_waiting(&input, &other, &waits).value, reads.value), "writes that the server has not timed take no time");
-	pbp_time_writes(&input.times, 800, &today, 1000);
+	pbp_time_writes(&input.times, 800, 0, &today, 1000);
 	waiting = pbp_waiting(&input, &today, &waits);
 	ok(near(waiting.value, 80000 * 0.002 + 20000 * 0.1 + 100000 * 0.008) && waiting.change_error == 0, "before each read, as much as today");
 	waiting = pbp_waiting(&input, &other, &waits);
@@ -169,8 +169,43 @@ writes_of_sessions(void)
 	reads = pbp_waiting(&input, &other, &other_waits);
 	ok(fabs(reads.change) < 200 && reads.change_error > 400, "fewer writes and more reads: the change is small, and its error is not");
 	input.times = exact;
-	pbp_time_writes(&input.times, 800, &today, 99);
-	ok(input.times.write.value == 0, "what sessions write does not count if few dirty pages of the sample were evicted");
+	pbp_time_writes(&input.times, 800, 1, &today, 99);
+	ok(input.times.write.value == 0 && input.times.held_up.value == 0, "what sessions write does not count if few dirty pages of the sample were evicted");
+}
+
+/* The truth may be anything from no effect to a read for each page that is written. */
+static void
+writes_that_hold_up_reads(void)
+{
+	PbpAdviceRow today = misses(0.1, 0, 0);
+	PbpAdviceRow smaller = misses(0.15, 0, 0);
+	PbpAdviceRow larger = misses(0.05, 0, 0);
+	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
+	PbpAdviceStorageRow fewer = storage(0.015, 0, 0);
+	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	double		reads = 135000 * 0.002 + 15000 * 0.1 - (80000 * 0.002 + 20000 * 0.1);
+	PbpCompared waiting;
+
+	today.write_ratio = 0.03;
+	smaller.write_ratio = 0.04;
+	larger.write_ratio = 0;
+	pbp_time_writes(&input.times, NAN, 5, &today, 1000);
+	waiting = pbp_waiting(&input, &today, &waits);
+	ok(near(waiting.value, 80000 * 0.002 + 20000 * 0.1) && waiting.change == 0 && waiting.change_error == 0, "today's writes are in today's reads");
+	waiting = pbp_waiting(&input, &smaller, &fewer);
+	ok(near(waiting.change - waiting.change_error, reads) && near(waiting.change + waiting.change_error, reads + 10000 * 0.1),
+	   "a page more that is written delays nothing, or a read from storage");
+	ok(near(waiting.error, waiting.change_error) && near(waiting.value, 2160 + waiting.change), "likewise all waiting there");
+	waiting = pbp_waiting(&input, &larger, &fewer);
+	ok(near(waiting.value - waiting.error, 35000 * 0.002) && near(waiting.value + waiting.error, 35000 * 0.002 + 15000 * 0.1),
+	   "fewer delay nothing less, or all reads that are left");
+	input.times = exact;
+	pbp_time_writes(&input.times, NAN, 0.1, &today, 1000);
+	waiting = pbp_waiting(&input, &smaller, &fewer);
+	ok(near(waiting.change + waiting.change_error, reads + 10000 * 0.1 * 0.1), "where a session waits for storage a tenth of the time, a tenth");
+	input.times = exact;
+	pbp_time_writes(&input.times, NAN, NAN, &today, 1000);
+	ok(near(pbp_waiting(&input, &smaller, &fewer).change, reads), "nothing where that is unknown");
 }
 
 static void
@@ -318,6 +353,7 @@ main(void)
 	waiting_of_sizes();
 	unknown_times();
 	writes_of_sessions();
+	writes_that_hold_up_reads();
 	errors();
 	shares_and_means();
 	covered_waiting(false, 0, "by probes: at least 95 % of the intervals have the truth");
