@@ -96,6 +96,7 @@ static const PbpField times_fields[] = {
 	PBP_STRUCT_FIELD(PbpReadTimes, storage, time_fields),
 	PBP_FIELD(PBP_UNSIGNED, PbpReadTimes, measured, 0, 1),
 	PBP_STRUCT_FIELD(PbpReadTimes, write, time_fields),
+	PBP_STRUCT_FIELD(PbpReadTimes, held_up, time_fields),
 	PBP_END_OF_FIELDS
 };
 
