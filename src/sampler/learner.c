@@ -32,6 +32,7 @@
 #include "sampler/pagesample.h"
 #include "sampler/predictions.h"
 #include "sampler/probing.h"
+#include "sampler/sessiontimes.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -46,13 +47,6 @@
 #define FIND_DATABASES_RARELY	1000
 
 /*
- * Half-life in seconds of the server's own times of reads, and how many reads
- * must have been timed.
- */
-#define HALF_LIFE_TIMES		60.0
-#define ENOUGH_TIMED		50.0
-
-/*
  * Half-life, in seconds and in pools' worth of reads, of the reads that show
  * whether the same relations are read as before.  It is shorter than that of what
  * is learned.
@@ -60,30 +54,11 @@
 #define HALF_LIFE_MIX		20.0
 #define HALF_LIFE_MIX_POOLS	0.75
 
-/* Reads or accesses, and the server's own times; both decay. */
-typedef struct TimedCounts
-{
-	double		count;
-	double		ns;
-} TimedCounts;
-
-/* Both kinds of working time, as in pbp_working_ms(); all of it decays. */
-typedef struct WorkCounts
-{
-	double		seconds;
-	double		reads;
-	double		active_ms;
-	double		counted_ms;
-} WorkCounts;
-
 /* What was counted since the last report. */
 typedef struct FreshCounts
 {
 	PbpAdviceCounts accesses;
-	int64		read_us;
-	int64		write_us;
-	double		active_ms;
-	double		counted_ms;
+	PbpSessionTime sessions;
 	PbpReadCounts reads;
 } FreshCounts;
 
@@ -104,9 +79,7 @@ struct PbpLearner
 	uint64		wal_position;	/* when last counted; 0: never */
 	XLogRecPtr	checkpoint;		/* the latest that has begun */
 	FreshCounts fresh;
-	TimedCounts timed;			/* reads */
-	WorkCounts	worked;
-	TimedCounts wrote;			/* accesses, and all time that sessions wrote */
+	PbpSessionTimes sessions;
 	PbpSample	interval;		/* counts for the next sample */
 	PbpReadCounts read_counts;	/* likewise */
 	PbpReadCounts lately_read;	/* these decay */
@@ -164,62 +137,7 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 	}
 }
 
-/* ---- waiting ---- */
-
-/* For each read or access; NaN: unknown. */
-static double
-mean_ns(const TimedCounts *timed)
-{
-	return timed->count >= ENOUGH_TIMED && timed->ns > 0 ? timed->ns / timed->count : NAN;
-}
-
-/*
- * All the time that sessions worked, for each read; NaN: unknown.  The longer of
- * both kinds: the server publishes that of a statement after its reads.
- */
-static double
-longest_read_ns(const WorkCounts *worked)
-{
-	double		worked_ms = fmax(worked->active_ms, worked->counted_ms);
-
-	return worked->reads >= ENOUGH_TIMED && worked_ms > 0 ? worked_ms * 1e6 / worked->reads : NAN;
-}
-
-static void
-report_times(const PbpLearner *learner, PbpAdviceReport *report)
-{
-	const WorkCounts *worked = &learner->worked;
-	const PbpAdviceRow *misses = &report->rows[PBP_ADVICE_BASELINE];
-	const PbpAdviceStorageRow *waits = &report->storage.fixed[PBP_ADVICE_BASELINE];
-	double		storage_share = NAN;
-	double		waiting;
-	PbpFigure	os;
-	PbpFigure	storage;
-
-	pbp_probed_times(learner->probing, &os, &storage);
-	if (pbp_knows_storage(report))
-		storage_share = pbp_storage_share(misses, waits);
-	report->active_ms = pbp_working_ms(worked->active_ms, worked->counted_ms) / worked->seconds;
-	report->times = pbp_read_times(os, storage, mean_ns(&learner->timed), storage_share);
-	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, misses, waits), longest_read_ns(worked));
-	waiting = waits->storage_ratio * report->totals.accesses / report->totals.seconds * report->times.storage.value / 1e9;
-	pbp_time_writes(&report->times, mean_ns(&learner->wrote), waiting, misses, report->totals.dirty_evictions);
-}
-
-/* Time that sessions have waited for the reads counted since the last report; NaN: unknown. */
-static double
-fresh_read_ms(const PbpLearner *learner, const PbpAdviceReport *report)
-{
-	double		reads = (double) learner->fresh.accesses.reads;
-
-	if (!isnan(mean_ns(&learner->timed)))
-		return (double) (learner->fresh.read_us + learner->fresh.write_us) / 1e3;
-	if (reads == 0)
-		return 0;
-	return pbp_knows_storage(report) ?
-		reads * pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]) / 1e6 :
-		NAN;
-}
+/* ---- counts ---- */
 
 static void
 add_to_interval(PbpSample *interval, const PbpHourShare *share)
@@ -257,9 +175,9 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		.seconds = fresh->accesses.seconds,
 		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
 		.reads = (double) fresh->accesses.reads,
-		.active_ms = fresh->active_ms,
-		.counted_ms = fresh->counted_ms,
-		.read_ms = fresh_read_ms(learner, report),
+		.active_ms = fresh->sessions.active_ms,
+		.counted_ms = fresh->sessions.counted_ms,
+		.read_ms = pbp_waited_ms(&learner->sessions, &fresh->sessions, (double) fresh->accesses.reads, report),
 		.times = report->times,
 		.misses = report->rows,
 		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
@@ -319,7 +237,7 @@ publish(PbpLearner *learner, uint32 resets)
 		if (learner->has_totals)
 			report_totals(learner->capacity, learner->advice, &report);
 	}
-	report_times(learner, &report);
+	pbp_report_times(&learner->sessions, learner->probing, &report);
 	pbp_expect_mix(&report.relations, report.totals.reads, 1, learned);
 	if (learner->advice != NULL)
 	{
@@ -473,48 +391,21 @@ have_grown(const PbpAdviceCounts *counts)
 }
 
 static void
-count_times(TimedCounts *timed, double seconds, int64 count, int64 us)
-{
-	double		weight = exp2(-seconds / HALF_LIFE_TIMES);
-
-	if (count > 0)
-		*timed = (TimedCounts) {weight * timed->count + (double) count, weight * timed->ns + (double) us * 1e3};
-}
-
-static void
-count_work(WorkCounts *worked, double seconds, double reads, double active_ms, double counted_ms)
-{
-	double		weight = exp2(-seconds / HALF_LIFE_TIMES);
-
-	worked->seconds = weight * worked->seconds + seconds;
-	worked->reads = weight * worked->reads + reads;
-	worked->active_ms = weight * worked->active_ms + active_ms;
-	worked->counted_ms = weight * worked->counted_ms + counted_ms;
-}
-
-static void
 count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessCounts *now)
 {
+	const PbpAccessCounts *before = &learner->accesses;
+
 	/* less than before after a reset of other statistics */
-	int64		read_us = Max(0, now->read_us - learner->accesses.read_us);
-	int64		write_us = Max(0, now->write_us - learner->accesses.write_us);
-	double		active_ms = (double) Max(0, now->active_us - learner->accesses.active_us) / 1e3;
-	double		counted_ms = pbp_count_working() * counts->seconds * 1e3;
+	PbpSessionTime time = {
+		.read_us = Max(0, now->read_us - before->read_us),
+		.write_us = Max(0, now->write_us - before->write_us),
+		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
+		.counted_ms = pbp_count_working() * counts->seconds * 1e3,
+	};
 
 	pbp_add_counts(&learner->fresh.accesses, counts);
-	learner->fresh.read_us += read_us;
-	learner->fresh.write_us += write_us;
-	learner->fresh.active_ms += active_ms;
-	learner->fresh.counted_ms += counted_ms;
-	count_work(&learner->worked, counts->seconds, (double) counts->reads, active_ms, counted_ms);
-	/* the server's own times count only while all sessions measure them */
-	if (track_io_timing)
-	{
-		count_times(&learner->timed, counts->seconds, counts->reads, read_us);
-		count_times(&learner->wrote, counts->seconds, counts->hits + counts->reads, write_us);
-	}
-	else
-		learner->timed = learner->wrote = (TimedCounts) {0};
+	pbp_add_session_time(&learner->fresh.sessions, &time);
+	pbp_count_session_time(&learner->sessions, counts, &time);
 }
 
 /* It goes through the page cache as well. */

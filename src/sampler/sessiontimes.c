@@ -1,0 +1,115 @@
+/*-------------------------------------------------------------------------
+ *
+ * sessiontimes.c
+ *	  How long sessions have worked, read and written in the last minutes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "storage/bufmgr.h"
+
+#include "sampler/sessiontimes.h"
+
+/* Half-life of all sums in seconds, and how many reads or accesses must have been counted. */
+#define HALF_LIFE			60.0
+#define ENOUGH				50.0
+
+void
+pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
+{
+	sum->read_us += time->read_us;
+	sum->write_us += time->write_us;
+	sum->active_ms += time->active_ms;
+	sum->counted_ms += time->counted_ms;
+}
+
+static inline void
+add_faded(double *sum, double weight, double value)
+{
+	*sum = weight * *sum + value;
+}
+
+void
+pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts, const PbpSessionTime *time)
+{
+	double		weight = exp2(-counts->seconds / HALF_LIFE);
+	double		accesses = (double) (counts->hits + counts->reads);
+
+	add_faded(&times->seconds, weight, counts->seconds);
+	add_faded(&times->reads, weight, (double) counts->reads);
+	add_faded(&times->active_ms, weight, time->active_ms);
+	add_faded(&times->counted_ms, weight, time->counted_ms);
+	/* the server's own times count only while all sessions measure them */
+	if (!track_io_timing)
+		times->timed_reads = times->read_ns = times->timed_accesses = times->write_ns = 0;
+	else
+	{
+		/* without any, the last ones remain */
+		if (counts->reads > 0)
+		{
+			add_faded(&times->timed_reads, weight, (double) counts->reads);
+			add_faded(&times->read_ns, weight, (double) time->read_us * 1e3);
+		}
+		if (accesses > 0)
+		{
+			add_faded(&times->timed_accesses, weight, accesses);
+			add_faded(&times->write_ns, weight, (double) time->write_us * 1e3);
+		}
+	}
+}
+
+static double
+mean_ns(double count, double ns)
+{
+	return count >= ENOUGH && ns > 0 ? ns / count : NAN;
+}
+
+static double
+mean_read_ns(const PbpSessionTimes *times)
+{
+	return mean_ns(times->timed_reads, times->read_ns);
+}
+
+/*
+ * All the time that sessions worked, for each read; NaN: unknown.  The longer of
+ * both kinds: the server publishes that of a statement after its reads.
+ */
+static double
+longest_read_ns(const PbpSessionTimes *times)
+{
+	return mean_ns(times->reads, fmax(times->active_ms, times->counted_ms) * 1e6);
+}
+
+void
+pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdviceReport *report)
+{
+	const PbpAdviceTotals *totals = &report->totals;
+	const PbpAdviceRow *misses = &report->rows[PBP_ADVICE_BASELINE];
+	const PbpAdviceStorageRow *waits = &report->storage.fixed[PBP_ADVICE_BASELINE];
+	double		storage_share = pbp_knows_storage(report) ? pbp_storage_share(misses, waits) : NAN;
+	double		waiting;
+	PbpFigure	os;
+	PbpFigure	storage;
+
+	pbp_probed_times(probing, &os, &storage);
+	report->active_ms = pbp_working_ms(times->active_ms, times->counted_ms) / times->seconds;
+	report->times = pbp_read_times(os, storage, mean_read_ns(times), storage_share);
+	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, misses, waits), longest_read_ns(times));
+	waiting = waits->storage_ratio * totals->accesses / totals->seconds * report->times.storage.value / 1e9;
+	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting, misses, totals->dirty_evictions);
+}
+
+double
+pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads, const PbpAdviceReport *report)
+{
+	if (!isnan(mean_read_ns(times)))
+		return (double) (time->read_us + time->write_us) / 1e3;
+	if (reads == 0)
+		return 0;
+	return pbp_knows_storage(report) ?
+		reads * pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]) / 1e6 :
+		NAN;
+}

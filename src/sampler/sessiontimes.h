@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * sessiontimes.h
+ *	  How long sessions have worked, read and written in the last minutes, by the
+ *	  server's own times, and what a read or a write takes by these and by the
+ *	  probes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_SESSIONTIMES_H
+#define PBP_SESSIONTIMES_H
+
+#include "sampler/probing.h"
+#include "sampler/report.h"
+
+/* In about a second, or since the last report. */
+typedef struct PbpSessionTime
+{
+	int64		read_us;
+	int64		write_us;
+	double		active_ms;		/* see pbp_working_ms(), likewise below */
+	double		counted_ms;
+} PbpSessionTime;
+
+/* Sums, all of which decay.  All 0 to begin. */
+typedef struct PbpSessionTimes
+{
+	double		seconds;
+	double		reads;
+	double		active_ms;
+	double		counted_ms;
+	/* While the server times reads and writes: */
+	double		timed_reads;
+	double		read_ns;
+	double		timed_accesses;
+	double		write_ns;
+} PbpSessionTimes;
+
+extern void pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time);
+extern void pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts, const PbpSessionTime *time);
+
+/* Sets times and active_ms of a report whose other figures are set. */
+extern void pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdviceReport *report);
+
+/* How long sessions have waited for so many reads; NaN: unknown. */
+extern double pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads,
+							const PbpAdviceReport *report);
+
+#endif							/* PBP_SESSIONTIMES_H */
