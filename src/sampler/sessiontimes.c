@@ -86,10 +86,8 @@ longest_read_ns(const PbpSessionTimes *times)
 void
 pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdviceReport *report)
 {
-	const PbpAdviceTotals *totals = &report->totals;
-	const PbpAdviceRow *misses = &report->rows[PBP_ADVICE_BASELINE];
-	const PbpAdviceStorageRow *waits = &report->storage.fixed[PBP_ADVICE_BASELINE];
-	double		storage_share = pbp_knows_storage(report) ? pbp_storage_share(misses, waits) : NAN;
+	PbpWaitingInput today = pbp_waiting_input(report);
+	double		storage_share = pbp_knows_storage(report) ? pbp_storage_share(today.misses, today.storage) : NAN;
 	double		waiting;
 	PbpFigure	os;
 	PbpFigure	storage;
@@ -97,9 +95,10 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	pbp_probed_times(probing, &os, &storage);
 	report->active_ms = pbp_working_ms(times->active_ms, times->counted_ms) / times->seconds;
 	report->times = pbp_read_times(os, storage, mean_read_ns(times), storage_share);
-	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, misses, waits), longest_read_ns(times));
-	waiting = waits->storage_ratio * totals->accesses / totals->seconds * report->times.storage.value / 1e9;
-	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting, misses, totals->dirty_evictions);
+	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage), longest_read_ns(times));
+	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
+	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting, today.misses,
+					report->totals.dirty_evictions);
 }
 
 double
