@@ -75,3 +75,28 @@ window() {
 	awk -F '|' -v b="$before" -v used="$(memory_in_use)" '{ split(b, from, "|"); accesses = $1 - from[1] + $2 - from[2]
 		printf "%.5f %.5f %.3f %.5f\n", ($2 - from[2]) / accesses, ($3 - from[3]) / accesses, used, ($4 - from[4]) / accesses }' <<<"$after"
 }
+
+work_counts() { echo "$(all_counts)|$(sql -c "SELECT sum(active_time), sum(blk_read_time) FROM pg_stat_database")"; }
+
+# Runs a workload for so many seconds. Prints transactions per second, working time for each in ms, the share of block
+# accesses that were reads, and that were reads from storage, working time in a second in ms, the waiting of an access in ns,
+# and accesses per second.
+work_window() {
+	local before after
+	before=$(work_counts)
+	load "$1" "$scale" "$2"
+	# a session publishes its last counts when it ends, which pgbench does not wait for
+	sleep 1
+	after=$(work_counts)
+	awk -v before="$before" -v after="$after" -v workload="$1" -v seconds="$2" '
+		/^number of transactions actually processed: / { transactions = $NF }
+		/^latency average = / { ms = $4 }
+		/^tps = / { tps = $3 }
+		END {
+			split(before "|" after, n, "|")
+			accesses = n[7] - n[1] + n[8] - n[2]
+			if (workload != "tpcb") ms = (n[11] - n[5]) / transactions
+			printf "%.1f %.5f %.5f %.5f %.1f %.1f %.0f\n", tps, ms, (n[8] - n[2]) / accesses, (n[9] - n[3]) / accesses, ms * tps, \
+				(n[12] - n[6]) * 1e6 / accesses, accesses / seconds
+		}' "$work/log"
+}
