@@ -12,7 +12,7 @@ scaled_seconds() { echo $(($1 * (limit + 1024) / 2048)); }
 make_data_disks() {
 	check_disk
 	data_device=$(make_disk "$work/data" "${SPACE:-$((limit * 10))}")
-	make_disk "$work/scans" "$limit" >/dev/null
+	make_disk "$work/scans" $((limit / 2)) >/dev/null
 }
 
 # Prints the blocks that were read from the device, and the requests.
@@ -24,7 +24,7 @@ storage_reads() { storage_counts | cut -d '|' -f 1; }
 group_server() {
 	new_group
 	in_group start_server "shared_buffers=$1MB" shared_preload_libraries=pgbufprobe autovacuum=off fsync=on huge_pages=off \
-		"max_wal_size=$((limit < 4096 ? 2 * limit : 8192))MB" checkpoint_timeout=1d synchronous_commit=off jit=off max_connections=20 \
+		"max_wal_size=$((limit < 2048 ? 2 * limit : 4096))MB" checkpoint_timeout=1d synchronous_commit=off jit=off max_connections=20 \
 		max_parallel_workers_per_gather=0 "pgbufprobe.history_interval=1s" "${@:2}"
 }
 
