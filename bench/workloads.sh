@@ -43,10 +43,10 @@ END2
 	echo 'SELECT count(*) FROM bench.scanned;' >"$work/scan.sql"
 	# Reads what the pool would hold after a long run of the workload, the most popular pages last.
 	cat >"$work/popular.sql" <<'END2'
-\set aid permute(:rank, :of) * :step
+\set aid permute(:rank - :client_id, :of) * :step
 \set last :aid + :width
 SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :aid AND :last;
-\set rank :rank - 1
+\set rank :rank - :clients
 END2
 }
 
@@ -92,8 +92,8 @@ fill_pool() {
 		ranks=$((buffers / 9))
 	fi
 	[ "$ranks" -lt "$of" ] || ranks=$((of - 1))
-	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c 1 -t "$ranks" -D default_seed=1 -D "rank=$ranks" -D "of=$of" -D "step=$step" -D "width=$width" \
-		-f "$work/popular.sql"
+	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -t $((ranks / clients)) -D default_seed=1 \
+		-D "clients=$clients" -D "rank=$ranks" -D "of=$of" -D "step=$step" -D "width=$width" -f "$work/popular.sql"
 }
 
 # Runs a workload for so many seconds.
