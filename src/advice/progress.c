@@ -8,29 +8,42 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "advice/internal.h"
+#include <math.h>
 
-/* Learning less than this says nothing about its pace. */
+#include "advice/progress.h"
+
+/* Learning less than this share of what was left says nothing about its pace. */
 #define ENOUGH_PROGRESS		0.05
 
-/* Learning has come so far, so many seconds later. */
+/*
+ * Learning has come so far, so many seconds later.  The first part of the time
+ * does not count for the pace: much is often learned within moments.
+ */
 void
 pbp_follow_progress(Progress *progress, double share, double seconds)
 {
+	ProgressMark now;
+
 	if (progress->share <= 0)
-		*progress = (Progress) {.first_share = share};
+		*progress = (Progress) {.before.share = share,.next.share = share};
 	else
 		progress->seconds += seconds;
 	progress->share = fmax(progress->share, share);
+	now = (ProgressMark) {progress->share, progress->seconds};
+	if (now.seconds < 4 * progress->next.seconds)
+		return;
+	progress->before = progress->next;
+	progress->next = now;
 }
 
-/* At the pace since learning began.  NaN: unknown. */
+/* At the pace of most of the time.  NaN: unknown. */
 double
 pbp_seconds_left(const Progress *progress)
 {
-	double		done = progress->share - progress->first_share;
+	double		done = progress->share - progress->before.share;
+	double		seconds = progress->seconds - progress->before.seconds;
 
-	if (done < ENOUGH_PROGRESS || progress->seconds <= 0 || progress->share >= MOST_PROGRESS)
+	if (done < ENOUGH_PROGRESS * (1 - progress->before.share) || seconds <= 0 || progress->share >= MOST_PROGRESS)
 		return NAN;
-	return progress->seconds * (1 - progress->share) / done;
+	return seconds * (1 - progress->share) / done;
 }
