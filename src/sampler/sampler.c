@@ -48,6 +48,9 @@
 #define MIN_SLEEP_NS	INT64CONST(1000000)
 #define MAX_SLEEP_NS	INT64CONST(1000000000)
 
+/* Rounds over which processor time is spread. */
+#define ROUNDS_AVERAGED	16
+
 /*
  * A sample of the history reads every buffer if that takes at most this share
  * of the allowed processor time.  Otherwise it estimates the counts from up to
@@ -97,6 +100,7 @@ typedef struct Sampler
 	int64		save_ns;		/* when to save the next time */
 
 	int64		cpu_ns;			/* used up to the last sleep */
+	double		round_ns;		/* used between two sleeps, on average */
 	uint32		resets;			/* that it has noticed */
 } Sampler;
 
@@ -319,8 +323,9 @@ sleep_to_look(const Sampler *sampler, int64 used_ns)
 
 /*
  * How long to sleep: until a sample or, while learning, a look is due, and at
- * least until the processor time used since the last sleep is the allowed
- * share.
+ * least until the processor time used between two sleeps is the allowed share.
+ * That of a round which took long is spread over others: else the next look
+ * would be late, and what was learned lost.
  */
 static int64
 sleep_ns(Sampler *sampler)
@@ -331,11 +336,12 @@ sleep_ns(Sampler *sampler)
 
 	sampler->cpu_ns = cpu_ns;
 	sampler->interval.cpu_ns += used_ns;
+	sampler->round_ns += ((double) used_ns - sampler->round_ns) / ROUNDS_AVERAGED;
 
 	if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
 		sleep = sleep_to_look(sampler, used_ns);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
-	sleep = Max(sleep, (int64) ((double) used_ns / pbp_max_cpu_fraction));
+	sleep = Max(sleep, (int64) (sampler->round_ns / pbp_max_cpu_fraction));
 	return Max(sleep, MIN_SLEEP_NS);
 }
 
