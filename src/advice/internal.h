@@ -14,7 +14,6 @@
 #include <math.h>
 
 #include "advice/pagestate.h"
-#include "advice/progress.h"
 #include "advice/relationreads.h"
 
 #define FACTORS				PBP_ADVICE_FACTORS
@@ -37,6 +36,9 @@
 #define EPOCH_BITS			(32 - PAGE_BITS)
 #define LEVELS				(1 << LEVEL_BITS)
 #define LEVELS_PER_OCTAVE	4.0
+
+/* Share of learning that is reported at most before it ends. */
+#define MOST_PROGRESS		0.99
 
 /* Passes of the hand until it shows how many misses are doubtful. */
 #define IN_ORDER_PASSES		2
@@ -208,6 +210,14 @@ typedef struct LightLoad
 	double		seconds;
 	double		lasted;			/* seconds */
 } LightLoad;
+
+/* How much of learning is done. */
+typedef struct Progress
+{
+	double		share;			/* of what must be seen; the largest so far */
+	double		first_share;	/* that was above 0 */
+	double		seconds;		/* since then */
+} Progress;
 
 /* Where the clock hand stands.  Computed once, and not for each buffer. */
 typedef struct HandPosition
@@ -473,6 +483,10 @@ extern bool pbp_is_usual(const Variation *variation, double difference);
 extern double pbp_haste(const Variation *variation);
 extern bool pbp_load_has_changed(const Variation *variation);
 extern double pbp_moved(const Advice *advice);
+
+/* progress.c */
+extern void pbp_follow_progress(Progress *progress, double share, double seconds);
+extern double pbp_seconds_left(const Progress *progress);
 
 /* relationreads.c */
 extern void pbp_count_waiting(Relations *relations);

@@ -8,42 +8,29 @@
  *
  *-------------------------------------------------------------------------
  */
-#include <math.h>
+#include "advice/internal.h"
 
-#include "advice/progress.h"
-
-/* Learning less than this share of what was left says nothing about its pace. */
+/* Learning less than this says nothing about its pace. */
 #define ENOUGH_PROGRESS		0.05
 
-/*
- * Learning has come so far, so many seconds later.  The first part of the time
- * does not count for the pace: much is often learned within moments.
- */
+/* Learning has come so far, so many seconds later. */
 void
 pbp_follow_progress(Progress *progress, double share, double seconds)
 {
-	ProgressMark now;
-
 	if (progress->share <= 0)
-		*progress = (Progress) {.before.share = share,.next.share = share};
+		*progress = (Progress) {.first_share = share};
 	else
 		progress->seconds += seconds;
 	progress->share = fmax(progress->share, share);
-	now = (ProgressMark) {progress->share, progress->seconds};
-	if (now.seconds < 4 * progress->next.seconds)
-		return;
-	progress->before = progress->next;
-	progress->next = now;
 }
 
-/* At the pace of most of the time.  NaN: unknown. */
+/* At the pace since learning began.  NaN: unknown. */
 double
 pbp_seconds_left(const Progress *progress)
 {
-	double		done = progress->share - progress->before.share;
-	double		seconds = progress->seconds - progress->before.seconds;
+	double		done = progress->share - progress->first_share;
 
-	if (done < ENOUGH_PROGRESS * (1 - progress->before.share) || seconds <= 0 || progress->share >= MOST_PROGRESS)
+	if (done < ENOUGH_PROGRESS || progress->seconds <= 0 || progress->share >= MOST_PROGRESS)
 		return NAN;
-	return seconds * (1 - progress->share) / done;
+	return progress->seconds * (1 - progress->share) / done;
 }

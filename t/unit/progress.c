@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "advice/progress.h"
 #include "storage_model.h"
 
 #define STEPS		600
@@ -130,27 +129,9 @@ foretell_the_rest(int size)
 	ok(row.reason == PBP_ADVICE_KNOWN && isnan(row.seconds_left), "and nothing is left when the size is known");
 }
 
-/* Most of it comes in the first seconds, and the rest slowly, as where only the share of rare reads is missing. */
-static void
-foretell_a_slow_rest(void)
-{
-	Progress	progress = {0};
-
-	for (int i = 0; i <= 10; i++)
-		pbp_follow_progress(&progress, 0.08 * (i + 1) - 0.07, 1);
-	ok(pbp_seconds_left(&progress) < 5, "fast learning is said to end soon");
-	for (int i = 1; i <= 90; i++)
-		pbp_follow_progress(&progress, 0.81 + 0.001 * i, 1);
-	okf(fabs(pbp_seconds_left(&progress) - 100) < 1, "but once it is slow, the rest takes as long as at that pace, %.1f s", pbp_seconds_left(&progress));
-	for (int i = 0; i < 1000; i++)
-		pbp_follow_progress(&progress, 0.90, 1);
-	ok(isnan(pbp_seconds_left(&progress)), "and where nothing was learned lately, it is unknown");
-}
-
 int
 main(void)
 {
-	foretell_a_slow_rest();
 	for (int kind = 0; kind < KINDS; kind++)
 		never_fall((Kind) kind);
 	never_fall_below(ZIPF_PAGES);
