@@ -48,8 +48,12 @@
 #define MIN_SLEEP_NS	INT64CONST(1000000)
 #define MAX_SLEEP_NS	INT64CONST(1000000000)
 
-/* Rounds over which processor time is spread. */
-#define ROUNDS_AVERAGED	16
+/*
+ * A round that takes long is paid for by so many, and what is owed is at most the
+ * share of so long a time.
+ */
+#define ROUNDS_OWED		6
+#define MAX_OWED_NS		2000000000.0
 
 /*
  * A sample of the history reads every buffer if that takes at most this share
@@ -100,7 +104,7 @@ typedef struct Sampler
 	int64		save_ns;		/* when to save the next time */
 
 	int64		cpu_ns;			/* used up to the last sleep */
-	double		round_ns;		/* used between two sleeps, on average */
+	double		owed_ns;		/* of that, without what was slept for it */
 	uint32		resets;			/* that it has noticed */
 } Sampler;
 
@@ -323,9 +327,9 @@ sleep_to_look(const Sampler *sampler, int64 used_ns)
 
 /*
  * How long to sleep: until a sample or, while learning, a look is due, and at
- * least until the processor time used between two sleeps is the allowed share.
- * That of a round which took long is spread over others: else the next look
- * would be late, and what was learned lost.
+ * least until the processor time used is the allowed share.  That of a round
+ * which took long is spread over others: else the next look would be late, and
+ * what was learned lost.
  */
 static int64
 sleep_ns(Sampler *sampler)
@@ -333,16 +337,20 @@ sleep_ns(Sampler *sampler)
 	int64		cpu_ns = pbp_cpu_now_ns();
 	int64		used_ns = cpu_ns - sampler->cpu_ns;
 	int64		sleep = MAX_SLEEP_NS;
+	double		due_ns;
 
 	sampler->cpu_ns = cpu_ns;
 	sampler->interval.cpu_ns += used_ns;
-	sampler->round_ns += ((double) used_ns - sampler->round_ns) / ROUNDS_AVERAGED;
+	sampler->owed_ns += (double) used_ns;
+	due_ns = Max(sampler->owed_ns / ROUNDS_OWED, sampler->owed_ns - MAX_OWED_NS * pbp_max_cpu_fraction);
 
 	if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
 		sleep = sleep_to_look(sampler, used_ns);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
-	sleep = Max(sleep, (int64) (sampler->round_ns / pbp_max_cpu_fraction));
-	return Max(sleep, MIN_SLEEP_NS);
+	sleep = Max(sleep, (int64) (due_ns / pbp_max_cpu_fraction));
+	sleep = Max(sleep, MIN_SLEEP_NS);
+	sampler->owed_ns = Max(0, sampler->owed_ns - (double) sleep * pbp_max_cpu_fraction);
+	return sleep;
 }
 
 /* ---- settings, resets and restarts ---- */
