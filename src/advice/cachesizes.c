@@ -348,22 +348,29 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
  * differs from it, as a share of today's misses.  Positive: too few misses are
  * served.
  */
-double
-pbp_beyond_error(const Advice *advice)
+static double
+beyond_error(const Storage *storage, double waiting_share)
 {
-	const Storage *storage = advice->storages[0];
-	double		difference = storage->measured_share - (1 - pbp_waiting_share(advice, BASELINE));
+	double		difference = storage->measured_share - (1 - waiting_share);
 
 	if (isnan(difference))
 		return 0;
 	return copysign(fmax(0, fabs(difference) - storage->measuring_error / PBP_DEVIATIONS), difference);
 }
 
+/* The same of all that was counted. */
+double
+pbp_beyond_error(const Advice *advice)
+{
+	return beyond_error(advice->storages[0], pbp_waiting_share(advice, BASELINE));
+}
+
 /*
  * The real cache also holds what the pool did not read, and the caller may not
  * know its size exactly.  So the simulated ones have the size at which the
- * baseline's serves as many misses as the real one, within the error.  The
- * counters follow a correction only after some pools' worth of misses.
+ * baseline's serves as many misses as the real one, within the error.  Only the
+ * misses since the last time show what the latest correction has done: while all
+ * that was counted follows, the size would go too far.
  */
 void
 pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
@@ -372,19 +379,26 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 	Storage    *storage = advice->storages[0];
 	double		misses;
 	double		pages;
+	double		too_few;
 
 	if (storage == NULL)
 		return;
 	storage->measured_share = served_share;
 	storage->measuring_error = error;
-	misses = storage->uncalibrated_misses;
-	storage->uncalibrated_misses = 0;
 	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning ||
 		sum_of_groups(storage->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
+	{
+		storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
 		return;
+	}
+	misses = storage->uncalibrated_misses;
+	if (misses < ENOUGH_CACHE_MISSES)
+		return;
+	too_few = beyond_error(storage, pbp_waiting_share_of(advice, misses, storage->uncalibrated_reads));
+	storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
 	pages = fmax(storage->caches[BASELINE].capacity,
 				 CORRECTED_POOLS * advice->nbuffers * pbp_share_of_pool(advice) * storage->share);
-	storage->correction *= exp(CORRECTION_GAIN * pbp_beyond_error(advice) * fmin(1, misses / fmax(1, pages)));
+	storage->correction *= exp(CORRECTION_GAIN * too_few * fmin(1, misses / fmax(1, pages)));
 	storage->correction = fmin(fmax(storage->correction, LEAST_CORRECTION), MOST_CORRECTION);
 	for (int i = 0; i < STORAGES; i++)
 		if (advice->storages[i] != NULL)

@@ -58,8 +58,11 @@ play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts
 		read = pbp_read_cached_page(storage, cache, page);
 		if (cache < FACTORS && read != CACHE_HIT)
 			waits |= size_bit(cache);
-		if (counts)
-			count_miss(storage, cache, group_of(fingerprint), read);
+		if (!counts)
+			continue;
+		count_miss(storage, cache, group_of(fingerprint), read);
+		if (cache == BASELINE)
+			storage->uncalibrated_reads += read != CACHE_HIT;
 	}
 	if (counts)
 		storage->uncalibrated_misses += baseline_missed;

@@ -115,6 +115,7 @@ typedef struct Storage
 								 * normal pages */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
+	double		uncalibrated_reads; /* of these, from storage */
 	double		measured_share; /* of the baseline's misses, that the real
 								 * cache serves; NaN: unknown */
 	double		measuring_error;	/* of this */
@@ -211,5 +212,6 @@ extern double pbp_doubtful_reads_share(const Advice *advice, int cache);
 
 /* waits.c */
 extern double pbp_waiting_share(const Advice *advice, int cache);
+extern double pbp_waiting_share_of(const Advice *advice, double misses, double storage_reads);
 
 #endif							/* PBP_STORAGE_H */

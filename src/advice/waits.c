@@ -72,6 +72,13 @@ pbp_waiting_share(const Advice *advice, int cache)
 	return share_of(advice, cache, 1, sum_of_groups(counted->misses), sum_of_groups(counted->storage_reads));
 }
 
+/* The same of so many misses of the baseline. */
+double
+pbp_waiting_share_of(const Advice *advice, double misses, double storage_reads)
+{
+	return share_of(advice, BASELINE, misses / cache_counters(advice, BASELINE)->baseline_misses, misses, storage_reads);
+}
+
 /* Storage ratios without each group of the sample. */
 static void
 ratios_without(const Advice *advice, int cache, double *ratios)
