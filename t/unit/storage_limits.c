@@ -239,6 +239,37 @@ correct_size(double factor)
 	ok(errors[1] < 0.006 && errors[1] < errors[0] / 2, "and those at 1.5 times the size predicted");
 }
 
+/* Reads that fill both caches come first, and count for a while in what the simulation serves. */
+static void
+correct_while_filling(void)
+{
+	Scene		scene;
+	PbpAdviceStorageTotals totals;
+	double		least = 1;
+	double		most = 1;
+
+	scene_start(&scene, UNIFORM_PAGES, POOL, os_pages(POOL), STORAGE_BYTES);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
+	scene_run(&scene, 6);
+	scene.trace.load = ZIPF_PAGES;
+	for (int i = 0; i < 400; i++)
+	{
+		double		reads = (double) scene.memory.reads;
+		double		storage_reads = (double) scene.memory.storage_reads;
+
+		scene_run(&scene, 0.1);
+		reads = (double) scene.memory.reads - reads;
+		storage_reads = (double) scene.memory.storage_reads - storage_reads;
+		pbp_advice_calibrate(scene.run.advice[0], 1 - storage_reads / reads, 0.01);
+		pbp_advice_storage_totals(scene.run.advice[0], &totals);
+		least = fmin(least, totals.correction);
+		most = fmax(most, totals.correction);
+	}
+	scene_finish(&scene);
+	printf("# after filling: corrected by %.3f to %.3f, at last %.3f\n", least, most, totals.correction);
+	ok(least > 0.9 && most < 1.1, "a page cache of the right size is not corrected because of reads that filled it");
+}
+
 /* So many more reads that no look sees. */
 static void
 add_unseen_reads(Run *run, int64_t reads, int64_t storage_reads)
@@ -437,6 +468,7 @@ main(void)
 	change_limits();
 	correct_size(1.3);
 	correct_size(0.75);
+	correct_while_filling();
 	unseen_reads();
 	bound_memory();
 	little_data();
