@@ -110,10 +110,12 @@ rest_of_learning(const PbpAdviceReport *report, double seconds_left)
 {
 	int64		gaps = report->totals.gaps;
 
+	if (report->is_from_before)
+		return "";
 	if (gaps >= MANY_GAPS && report->made_at - report->since < gaps * USECS_PER_MINUTE)
-		return psprintf("; this began again " INT64_FORMAT " times, because the clock hand is too fast for the sampler: a higher pgbufprobe.max_cpu_fraction allows more looks",
+		return psprintf("; learning began again " INT64_FORMAT " times, because the clock hand is too fast for the sampler: a higher pgbufprobe.max_cpu_fraction allows more looks",
 						gaps);
-	if (!(seconds_left > 0) || report->is_from_before)
+	if (!(seconds_left > 0))
 		return "";
 	return psprintf("; at this pace, the rest takes about %s", pretty_duration(seconds_left));
 }
