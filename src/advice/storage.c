@@ -58,14 +58,14 @@ play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts
 		read = pbp_read_cached_page(storage, cache, page);
 		if (cache < FACTORS && read != CACHE_HIT)
 			waits |= size_bit(cache);
-		if (!counts)
-			continue;
-		count_miss(storage, cache, group_of(fingerprint), read);
-		if (cache == BASELINE)
-			storage->uncalibrated_reads += read != CACHE_HIT;
+		if (counts)
+			count_miss(storage, cache, group_of(fingerprint), read);
 	}
 	if (counts)
+	{
 		storage->uncalibrated_misses += baseline_missed;
+		storage->uncalibrated_reads += (waits & size_bit(BASELINE)) != 0;
+	}
 	return waits;
 }
 

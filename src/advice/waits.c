@@ -47,15 +47,16 @@ square(double value)
 }
 
 /*
- * The share of so many misses that wait for storage.  New pages are misses of all
- * caches that do not wait, so they are subtracted.
+ * The share of so many misses that wait for storage, while the baseline missed so
+ * many.  New pages are misses of all caches that do not wait, so they are
+ * subtracted.
  */
 static double
-share_of(const Advice *advice, int cache, double share_of_sample, double misses, double storage_reads)
+share_of(const Advice *advice, int cache, double baseline_misses, double misses, double storage_reads)
 {
 	const Counters *counters = &advice->counters;
 	double		loads = counters->reads + counters->extends;
-	double		new_pages = loads > 0 ? share_of_sample * cache_counters(advice, cache)->baseline_misses * counters->extends / loads : 0;
+	double		new_pages = loads > 0 ? baseline_misses * counters->extends / loads : 0;
 
 	if (simulated_cache(advice, cache)->capacity == 0)
 		return 1;
@@ -69,14 +70,14 @@ pbp_waiting_share(const Advice *advice, int cache)
 {
 	const CacheCounters *counted = cache_counters(advice, cache);
 
-	return share_of(advice, cache, 1, sum_of_groups(counted->misses), sum_of_groups(counted->storage_reads));
+	return share_of(advice, cache, counted->baseline_misses, sum_of_groups(counted->misses), sum_of_groups(counted->storage_reads));
 }
 
 /* The same of so many misses of the baseline. */
 double
 pbp_waiting_share_of(const Advice *advice, double misses, double storage_reads)
 {
-	return share_of(advice, BASELINE, misses / cache_counters(advice, BASELINE)->baseline_misses, misses, storage_reads);
+	return share_of(advice, BASELINE, misses, misses, storage_reads);
 }
 
 /* Storage ratios without each group of the sample. */
@@ -89,7 +90,7 @@ ratios_without(const Advice *advice, int cache, double *ratios)
 
 	pbp_estimates_without(advice, size_above(advice, cache), ratios);
 	for (int group = 0; group < GROUPS; group++)
-		ratios[group] *= share_of(advice, cache, 1 - 1.0 / GROUPS, misses - counted->misses[group],
+		ratios[group] *= share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses, misses - counted->misses[group],
 								  storage_reads - counted->storage_reads[group]);
 }
 
