@@ -3,8 +3,8 @@
  * internal.h
  *	  What the advice knows, and what its files offer each other: records of
  *	  pages (pages.c), simulated pools (pools.c), learning (advice.c),
- *	  miss ratios (missratios.c, variation.c, progress.c), figures by relation
- *	  (relationreads.c, relationrows.c).
+ *	  miss ratios (missratios.c, missreasons.c, variation.c, progress.c),
+ *	  figures by relation (relationreads.c, relationrows.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -503,12 +503,17 @@ extern void pbp_learn_caches(Advice *advice);
 extern void pbp_resize_caches(Advice *advice);
 extern void pbp_decay_storage(Advice *advice, double weight, double recent_weight);
 
-/* missratios.c */
-extern double pbp_all_loads(const Advice *advice);
-extern double pbp_unseen_share(const Advice *advice);
+/* missreasons.c */
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
+extern double pbp_seen_share(const Advice *advice, double loads);
+extern double pbp_all_loads(const Advice *advice);
+extern double pbp_found_share(const Advice *advice, double seen);
+extern double pbp_unseen_share(const Advice *advice);
+extern PbpAdviceReason pbp_learning_reason(const Advice *advice, int i);
 extern void pbp_follow_learning(Advice *advice);
+
+/* missratios.c */
 extern void pbp_estimates_without(const Advice *advice, int i, double *estimates);
 extern PbpAdviceReason pbp_miss_reason(const Advice *advice, int i);
 extern void pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors);
