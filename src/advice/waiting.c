@@ -213,13 +213,16 @@ error_by_times(const PbpReadTimes *read_times, ReadShares shares)
 		times(read_times->write.error, fabs(shares.written));
 }
 
-/* By what is written more than today; less relieves no more reads than there are. */
+/*
+ * By what is written more than today.  What is written less may relieve reads, no
+ * more than there are, but that is not counted on: where it was measured, it did not.
+ */
 static PbpFigure
 ns_held_up(const PbpReadTimes *read_times, ReadShares here, ReadShares today)
 {
 	double		more = fmax(here.written - today.written, -here.storage);
 
-	return (PbpFigure) {times(read_times->held_up.value, more), times(read_times->held_up.error, fabs(more))};
+	return (PbpFigure) {times(read_times->held_up.value, fmax(0, more)), times(read_times->held_up.error, fabs(more))};
 }
 
 /*
