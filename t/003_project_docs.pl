@@ -45,7 +45,7 @@ sub fenced_blocks
 	return @blocks;
 }
 
-# The columns of each table in psql's output, aligned or expanded.
+# The columns of each table in psql's output: aligned, expanded, or expanded and unaligned.
 sub columns_in
 {
 	my ($output) = @_;
@@ -68,6 +68,16 @@ sub columns_in
 			}
 			push @tables, \@names;
 		}
+		elsif ($lines[$i] =~ /^\w+ \| / && ($i == 0 || $lines[ $i - 1 ] eq ''))
+		{
+			my @names;
+			for my $line (@lines[ $i .. $#lines ])
+			{
+				last if $line eq '';
+				push @names, $1 if $line =~ /^(\w+) \| /;
+			}
+			push @tables, \@names;
+		}
 	}
 	return @tables;
 }
@@ -75,6 +85,9 @@ sub columns_in
 is_deeply([ columns_in(" a | b \n---+---\n 1 | 2\n") ], [ [ 'a', 'b' ] ], 'an aligned table is understood');
 is_deeply([ columns_in("-[ RECORD 1 ]---\nfirst | 1\n      | more\nother | 2\n-[ RECORD 2 ]---\nfirst | 3\n") ],
 	[ [ 'first', 'other' ] ], 'so is an expanded one');
+
+is_deeply([ columns_in("first | 1\nmore\nother | 2\n\nfirst | 3\nother | 4\n") ], [ ([ 'first', 'other' ]) x 2 ],
+	'so is one that is folded');
 
 my @documents = ('README.md', 'CONTRIBUTING.md', glob('docs/*.md'));
 my $examples = 0;
@@ -91,6 +104,7 @@ for my $document (@documents)
 		my ($first) = $sql =~ /(\S.*)/;
 		my $what = "$document: $first";
 		my $shown = $i < $#blocks && $blocks[ $i + 1 ]{language} eq '' ? $blocks[ $i + 1 ]{text} : '';
+		unlike($shown, qr/^ *\|\./m, "$what: cuts no figure in two") if $shown ne '';
 		my $in = $sql =~ /CREATE EXTENSION/ ? new_database(0) : $database;
 
 		$examples++;
