@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from dataclasses import asdict
 from typing import TextIO
 
+from pgbufprobe_report import dsn
 from pgbufprobe_report.facts import Report, parsed
 from pgbufprobe_report.gather import FORMAT, GatherError, gather
 from pgbufprobe_report.redact import redact
@@ -52,6 +54,19 @@ class Progress:
             print("\r" + line + "\x1b[K", end="", file=self.out, flush=True)
 
 
+def parse(made: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Namespace:
+    """Returns the arguments. A message repeats none: they may be parts of a connection string without its quotes."""
+    arguments, others = made.parse_known_args(argv)
+    if others:
+        made.error("too many arguments, or an unknown option; a connection string must be quoted")
+    return arguments
+
+
+def is_saved(source: str) -> bool:
+    """Returns whether this names a file of --json. A connection string may end like one."""
+    return source.endswith(".json") and (os.path.isfile(source) or not dsn.may_be_one(source))
+
+
 def load(path: str) -> Report:
     """Reads what --json has written."""
     try:
@@ -73,7 +88,7 @@ def load(path: str) -> Report:
 def write(arguments: argparse.Namespace, progress: Progress) -> str:
     """Returns the page or the JSON."""
     sources = [source for source in (arguments.source, arguments.after) if source is not None]
-    read = [load(s) if s.endswith(".json") else gather(s, progress.show) for s in sources]
+    read = [load(s) if is_saved(s) else gather(s, progress.show) for s in sources]
     if arguments.redact:
         read = [redact(report) for report in read]
     if arguments.json:
@@ -90,8 +105,8 @@ def write(arguments: argparse.Namespace, progress: Progress) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     made = parser()
-    arguments = made.parse_args(argv)
-    if arguments.after is not None and not (arguments.source.endswith(".json") and arguments.after.endswith(".json")):
+    arguments = parse(made, argv)
+    if arguments.after is not None and not (is_saved(arguments.source) and is_saved(arguments.after)):
         made.error("only two files that end with .json can be compared")
     if arguments.after is not None and arguments.json:
         made.error("a comparison cannot be written as JSON")

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from pgbufprobe_report import fleet, page, servers
-from pgbufprobe_report.cli import Progress
+from pgbufprobe_report.cli import Progress, parse
 from pgbufprobe_report.gather import GatherError
 from pgbufprobe_report.servers import WITHHELD, Answered
 
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, progress: Progress) -> list[Answered]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments = parser().parse_args(argv)
+    arguments = parse(parser(), argv)
     progress = Progress("fleet")
     try:
         found = run(arguments, progress)

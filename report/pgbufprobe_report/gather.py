@@ -18,11 +18,11 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Composable, Identifier, Literal
 from psycopg.types.json import set_json_loads
 
 from pgbufprobe_report import facts
+from pgbufprobe_report.dsn import understood
 from pgbufprobe_report.facts import Fact, Facts, Map, Report, Sampled, Server, columns, parsed
 
 R = TypeVar("R")
@@ -309,14 +309,21 @@ def _gather(connection: psycopg.Connection, show: Show) -> Report:
         return Report(FORMAT, False, taken_at, seconds, sampled, server, Facts(**found))
 
 
+def _patience(given: str | None) -> int:
+    """Returns the seconds that a connection may take."""
+    try:
+        return int(float(given)) if given else CONNECT_SECONDS
+    except (ValueError, OverflowError):
+        raise GatherError("connect_timeout is not a number of seconds") from None
+
+
 def gather(dsn: str, show: Show = lambda text: None) -> Report:
     """Asks the server of a connection string. `show` is told what comes next."""
     show("connecting")
     try:
-        given = conninfo_to_dict(dsn).get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT")
-        wait = int(float(given)) if given else CONNECT_SECONDS
+        wait = _patience(understood(dsn).get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT"))
         connection = psycopg.connect(dsn, fallback_application_name="pgbufprobe report", connect_timeout=wait)
-    except (psycopg.Error, ValueError) as error:
+    except (psycopg.Error, ValueError, OverflowError) as error:
         raise GatherError(str(error).strip()) from None
     with _limited(connection, SECONDS + SPARE_SECONDS) as cut, connection:
         connection.read_only = True

@@ -9,9 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import psycopg
-from psycopg.conninfo import conninfo_to_dict
-
+from pgbufprobe_report import dsn
 from pgbufprobe_report.cli import load
 from pgbufprobe_report.facts import Report
 from pgbufprobe_report.gather import GatherError, gather
@@ -26,14 +24,15 @@ WITHHELD = "a message, which is withheld"
 
 @dataclass(frozen=True)
 class Source:
-    """A server by name, and where its facts come from: a connection string, or a file of --json."""
+    """A server by name, and where its facts come from: a connection string, or a file of --json.
+
+    `wrong` is the reason why it cannot be asked.
+    """
 
     name: str
     place: str
-
-    @property
-    def saved(self) -> bool:
-        return self.place.endswith(".json")
+    saved: bool = False
+    wrong: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,14 @@ class Answered:
     reason: str
 
 
-def _named(dsn: str) -> str:
-    """Returns a name for a connection string, which may contain a password."""
+def _line(text: str, place: str) -> Source:
+    """Returns the server of a line. If that is no connection string, its name is only where the line is."""
+    if text.endswith(".json") and os.path.isfile(text):
+        return Source(Path(text).stem, text, saved=True)
     try:
-        found = conninfo_to_dict(dsn)
-    except psycopg.Error:
-        return "not a connection string"
-    if service := found.get("service"):
-        return str(service)
-    place = str(found.get("host") or found.get("hostaddr") or "local")
-    port, database = found.get("port"), found.get("dbname")
-    return place + (f":{port}" if port else "") + (f" {database}" if database else "")
+        return Source(dsn.named(dsn.understood(text)), text)
+    except ValueError as error:
+        return Source(place, "", wrong=str(error))
 
 
 def _services(path: Path, text: str) -> list[Source]:
@@ -71,28 +67,41 @@ def _quoted(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def sources(path: str) -> list[Source]:
-    """Returns the servers of a file: a report, a service file, or connection strings, one a line."""
-    if path.endswith(".json"):
-        return [Source(Path(path).stem, path)]
+def _listed(path: Path) -> list[Source]:
+    """Returns the servers of a service file, or of connection strings, one a line."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise GatherError(f"could not read {path}: {error.strerror}") from None
     except ValueError:
         raise GatherError(f"{path} is not UTF-8") from None
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if lines and lines[0].startswith("["):
-        return _services(Path(path), text)
-    return [Source(_named(line), line) for line in lines]
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if lines and lines[0][1].startswith("["):
+        return _services(path, text)
+    return [_line(line, f"{path.name}, line {number}") for number, line in lines]
+
+
+def sources(path: str) -> list[Source]:
+    """Returns the servers of a file. One that cannot be read is a server that cannot be asked."""
+    if dsn.may_be_one(path) and not os.path.exists(path):
+        raise GatherError("connection strings must be in a file, one a line")
+    if path.endswith(".json"):
+        return [Source(Path(path).stem, path, saved=True)]
+    try:
+        return _listed(Path(path))
+    except GatherError as error:
+        name = Path(path).name
+        return [Source(name, path, wrong=str(error).replace(path, name))]
 
 
 def _ask(source: Source) -> tuple[Report | None, str]:
     """Returns a report or the reason why there is none. A connection string is no part of it."""
+    if source.wrong:
+        return None, source.wrong
     try:
         return (load(source.place) if source.saved else gather(source.place)), ""
     except GatherError as error:
-        # libpq repeats what it cannot parse.
         return None, str(error).replace(source.place, source.name)
 
 

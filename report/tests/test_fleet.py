@@ -254,14 +254,14 @@ def test_servers_of_files(tmp_path, monkeypatch):
         "host=db1 dbname=shop password=secret\n# no\n postgresql://u:secret@db2:5433/shop\nservice=shop\ngarbage\n\n"
     )
     found = servers.sources(str(tmp_path / "dsns"))
-    assert [source.name for source in found] == ["db1 shop", "db2:5433 shop", "shop", "not a connection string"]
+    assert [source.name for source in found] == ["db1 shop", "db2:5433 shop", "shop", "dsns, line 5"]
     (tmp_path / "services").write_text("# all\n[one]\nhost=db1\n\n[o'n\\e]\nhost=db2\n")
     found = servers.sources(str(tmp_path / "services"))
     assert found == [Source("one", "service='one'"), Source("o'n\\e", "service='o\\'n\\\\e'")]
     assert os.environ["PGSERVICEFILE"] == str(tmp_path / "services")
     (tmp_path / "others").write_text("[three]\nhost=db3\n")
-    with pytest.raises(GatherError, match="is not the service file that PGSERVICEFILE names"):
-        servers.sources(str(tmp_path / "others"))
+    (refused,) = servers.sources(str(tmp_path / "others"))
+    assert refused.wrong.startswith("others is not the service file that PGSERVICEFILE names")
 
 
 def test_files_without_servers(tmp_path, capsys):
