@@ -69,12 +69,14 @@ def is_saved(source: str) -> bool:
 
 def load(path: str) -> Report:
     """Reads what --json has written."""
+    if os.path.exists(path) and not os.path.isfile(path):  # to open a named pipe would wait for its writer
+        raise GatherError(f"{path} is not a file")
     try:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
     except OSError as error:
         raise GatherError(f"could not read {path}: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise GatherError(f"{path} is not JSON") from None
     if not isinstance(data, dict) or data.get("pgbufprobe_report") != FORMAT:
         raise GatherError(f"{path} is not a report of format {FORMAT}, as report/run --json writes it")

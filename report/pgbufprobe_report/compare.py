@@ -148,11 +148,11 @@ def answers(before: Report, after: Report) -> Part:
     rows, same = [], []
     for new in after.facts.checkup.found:
         old = before.facts.answer(new.key)
-        was, said = (old.verdict, old.answer) if old else (UNKNOWN, UNKNOWN)
-        if (was, said) == (new.verdict, new.answer):
+        was, said = (old.word, old.answer) if old else (UNKNOWN, UNKNOWN)
+        if (was, said) == (new.word, new.answer):
             same.append(new.question)
         else:
-            rows.append((new.question, was, new.verdict, said, new.answer))
+            rows.append((new.question, was, new.word, said, new.answer))
     columns = [(name, False) for name in ("Question", "Before", "After", "Answer before", "Answer after")]
     made = tables(table("Verdicts", columns, rows))
     text = (f"{number(len(same))} answers are the same both times.",) if same else ()

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from datetime import datetime
 from functools import cache
 from types import UnionType
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 R = TypeVar("R")
+Time = NewType("Time", str)  # with its time zone
 
 # Larger figures are not those of a server, and could not be calculated with.
 LIMIT = 1e18
 
 # Class and sign of each verdict.
 BADGES = {"fine": ("holds", "✓"), "look": ("look", "!"), "act": ("fails", "!")}
+LATER = "The verdict is a word of a later version of pgbufprobe, which is not known here"
+
+
+def understood(verdict: str) -> str:
+    """Returns a verdict. Words that are not known here are unknown."""
+    return verdict if verdict in BADGES else "unknown"
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,10 @@ class Answer:
     value: float | None
     verdict: str
     action: str | None
+
+    @property
+    def word(self) -> str:
+        return understood(self.verdict)
 
     @property
     def badge(self) -> tuple[str, str]:
@@ -56,7 +68,7 @@ class Verdict:
 class Hour:
     """What sessions waited in an hour, and which size would have been best in it."""
 
-    hour: str
+    hour: Time
     seconds: float
     in_decision: bool
     shared_buffers_bytes: int
@@ -110,7 +122,7 @@ class Size(Ratios):
 
 @dataclass(frozen=True)
 class Prediction(Ratios):
-    made_at: str
+    made_at: Time
     from_bytes: int
     to_bytes: int
     measured_miss_ratio: float | None
@@ -165,7 +177,7 @@ class Usage:
 class Moment:
     """A row of the worker's history."""
 
-    taken_at: str
+    taken_at: Time
     seconds_per_pass: float | None
     usagecounts: list[int]
     unused: int
@@ -310,7 +322,7 @@ class Server:
     cluster_name: str
     system_identifier: str
     standby: bool
-    started_at: str
+    started_at: Time
     block_bytes: int
     shared_buffers_bytes: int
     host: str | None = None
@@ -381,7 +393,11 @@ class Facts:
 
     @property
     def decided(self) -> Verdict | None:
-        return next(iter(self.verdict.found), None)
+        """The decision. In a word that is not known here, it names no size."""
+        row = next(iter(self.verdict.found), None)
+        if row is None or row.verdict == understood(row.verdict):
+            return row
+        return replace(row, verdict="unknown", confidence="unknown", advised_bytes=None, note=LATER)
 
     def answer(self, key: str) -> Answer | None:
         return next((row for row in self.checkup.found if row.key == key), None)
@@ -399,7 +415,7 @@ class Sampled:
 class Report:
     pgbufprobe_report: int
     redacted: bool
-    taken_at: str
+    taken_at: Time
     seconds: float
     sampled: Sampled
     server: Server
@@ -420,11 +436,23 @@ def parsed(kind: Any, value: Any, name: str = "it") -> Any:
         return [parsed(arguments[0], each, name) for each in value]
     if is_dataclass(origin or kind) and isinstance(value, dict):
         return _object(origin or kind, arguments, value, name)
+    if kind is Time:
+        return _time(value, name)
     if kind is float and type(value) is int:
         value = float(value) if abs(value) < LIMIT else math.inf
     if type(value) is not kind or (kind in (int, float) and not abs(value) < LIMIT):
         raise ValueError(f"{name} is not of type {getattr(origin or kind, '__name__', kind)}, or out of range")
     return value
+
+
+def _time(value: Any, name: str) -> Time:
+    try:
+        zone = datetime.fromisoformat(value).tzinfo
+    except (TypeError, ValueError):
+        zone = None
+    if zone is None:
+        raise ValueError(f"{name} is not a time with its time zone")
+    return Time(value)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import quote
 
 from pgbufprobe_page import render as render_page
@@ -133,7 +134,7 @@ def render(found: list[Answered]) -> str:
     """Returns the page, which links to the reports of its servers."""
     rows = by_time([answered(each) for each in found])
     memory = {id(row): place for place, row in enumerate(by_memory(rows))}
-    taken = sorted(each.report.taken_at for each in found if each.report)
+    taken = sorted((each.report.taken_at for each in found if each.report), key=datetime.fromisoformat)
     values = {
         "title": f"shared_buffers of {servers(len(rows))}",
         "headline": headline(rows),

@@ -51,10 +51,14 @@ def write(each: Answered, folder: Path, data: bool) -> Answered:
     if each.report is None:
         return each
     try:
-        put(folder / f"{each.file}.html", page.render(each.report, back="index.html"))
+        fleet.answered(each)  # as the page about all will
+        text = page.render(each.report, back="index.html")
     except (ArithmeticError, ValueError) as error:
         said = WITHHELD if each.report.redacted else error
         return replace(each, report=None, reason=f"these facts cannot be those of a server: {said}")
+    except Exception as error:  # of one server, which must not keep the others from being shown
+        return replace(each, report=None, reason=servers.unexpected(error))
+    put(folder / f"{each.file}.html", text)
     if data:
         put(folder / f"{each.file}.json", json.dumps(asdict(each.report), ensure_ascii=False, indent=1) + "\n")
     return each

@@ -23,7 +23,7 @@ from psycopg.types.json import set_json_loads
 
 from pgbufprobe_report import facts
 from pgbufprobe_report.dsn import understood
-from pgbufprobe_report.facts import Fact, Facts, Map, Report, Sampled, Server, columns, parsed
+from pgbufprobe_report.facts import Fact, Facts, Map, Report, Sampled, Server, Time, columns, parsed
 
 R = TypeVar("R")
 Show = Callable[[str], None]
@@ -236,6 +236,8 @@ class Session:
             unknown = ": ".join(t for t in (error.diag.message_primary, error.diag.message_hint) if t) or str(error)
             if self.left() < 0.01:
                 unknown = f"not within the {SECONDS:g} s that the queries of a report may take"
+        except ValueError as error:  # rows that no page can show
+            unknown = str(error)
         taken = round(time.monotonic() - begun, 3)
         return Fact(query.call, rows, unknown, list(dict.fromkeys(self.notes))[:3], taken, sqlstate)
 
@@ -299,7 +301,7 @@ def _gather(connection: psycopg.Connection, show: Show) -> Report:
         sampled = _sampled(session, server)
         values = {"x": Identifier(extensions[0].schema), "block": Literal(server.block_bytes)}
         values |= {name: SQL(f"{fraction}::float8") for name, fraction in vars(sampled).items()}
-        taken_at = datetime.now(UTC).isoformat(timespec="seconds")
+        taken_at = Time(datetime.now(UTC).isoformat(timespec="seconds"))
         found: dict[str, Any] = {}
         for name, query in QUERIES.items():
             show(query.call)
@@ -329,6 +331,6 @@ def gather(dsn: str, show: Show = lambda text: None) -> Report:
         connection.read_only = True
         try:
             return _gather(connection, show)
-        except (psycopg.Error, GatherError) as error:
+        except (psycopg.Error, GatherError, ArithmeticError, ValueError) as error:
             late = f"the server did not answer within {SECONDS + SPARE_SECONDS:g} s"
             raise GatherError(late if cut.is_set() else str(error).strip()) from None

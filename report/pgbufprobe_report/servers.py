@@ -95,6 +95,11 @@ def sources(path: str) -> list[Source]:
         return [Source(name, path, wrong=str(error).replace(path, name))]
 
 
+def unexpected(error: Exception) -> str:
+    """Returns a reason without the error's message, which may repeat a connection string."""
+    return f"unexpected {type(error).__name__}"
+
+
 def _ask(source: Source) -> tuple[Report | None, str]:
     """Returns a report or the reason why there is none. A connection string is no part of it."""
     if source.wrong:
@@ -103,6 +108,8 @@ def _ask(source: Source) -> tuple[Report | None, str]:
         return (load(source.place) if source.saved else gather(source.place)), ""
     except GatherError as error:
         return None, str(error).replace(source.place, source.name)
+    except Exception as error:  # of one server, which must not keep the others from being shown
+        return None, unexpected(error)
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

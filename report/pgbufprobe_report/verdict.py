@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from pgbufprobe_page.formatting import duration, percent, size
-from pgbufprobe_report.facts import Answer, Facts, Hour, Verdict
+from pgbufprobe_report.facts import LATER, Answer, Facts, Hour, Verdict
 from pgbufprobe_report.view import UNKNOWN, measured, milliseconds
 
 BY_HOURS = "waiting in hours"
@@ -15,7 +15,9 @@ def headline(facts: Facts) -> Answer:
     """Returns the verdict in a sentence. While it is unknown, the checkup has the reason."""
     row, said = facts.decided, facts.answer("size")
     question, action = (said.question, said.action) if said else ("", None)
-    if row is None or row.advised_bytes is None:
+    if row is not None and row.note == LATER:
+        text = LATER
+    elif row is None or row.advised_bytes is None:
         text = (said.answer if said else None) or (row.note if row else None) or facts.verdict.why
     elif row.advised_bytes == row.today_bytes:
         text = f"Keep {size(row.today_bytes)}"

@@ -45,7 +45,8 @@ def test_facts_are_written_as_they_are_and_without_names(files, capfdbinary):
         ({"usage": fact([row | {"bytes": "8"} for row in usage()])}, "bytes is not of type int"),
         ({"usage": fact([{}])}, "it.facts.usage.rows has no usagecount"),
         ({"usage": None}, "usage is not of type Fact"),
-        ({"history": fact([row | {"taken_at": "yesterday"} for row in history()])}, "cannot be those of a server"),
+        ({"history": fact([row | {"taken_at": "yesterday"} for row in history()])}, "not a time with its time zone"),
+        ({"history": fact([row | {"taken_at": "2026-11-22T12:00:00"} for row in history()])}, "not a time with its"),
         ({"history": fact([row | {"usagecounts": [0], "unused": 0} for row in history()])}, "division by zero"),
     ],
 )

@@ -165,6 +165,12 @@ def test_links_lead_to_files_of_the_folder_and_names_are_text(written):
     assert "secret" not in "".join(path.read_text() for path in written.iterdir())
 
 
+def test_times_are_ordered_also_in_other_zones():
+    taken = ("2026-11-22T10:00:00+00:00", "2026-11-22T11:30:00+02:00", "2026-11-22T23:00:00+14:00")
+    found = [Answered(text, f"db{n}", made(report() | {"taken_at": text}), "") for n, text in enumerate(taken)]
+    assert "2026-11-22 23:00:00 UTC+14:00 to 2026-11-22 10:00:00 UTC" in Page(fleet_page.render(found)).text
+
+
 def row_of(**replaced):
     found = made(report(verdict=fact(list(verdict(**replaced)))))
     return fleet_page.answered(Answered("db", "db", found, ""))
@@ -276,7 +282,7 @@ def test_files_without_servers(tmp_path, capsys):
 
 
 def test_facts_that_no_server_has_are_a_row_with_the_reason(tmp_path, capsys):
-    impossible = report(history=fact([row | {"taken_at": "yesterday"} for row in history()]))
+    impossible = report(history=fact([row | {"usagecounts": [0], "unused": 0} for row in history()]))
     (tmp_path / "odd.json").write_text(json.dumps(impossible))
     assert main([str(tmp_path / "pages"), str(tmp_path / "odd.json")]) == 2
     assert "cannot be those of a server" in Page((tmp_path / "pages" / "index.html").read_text()).text

@@ -140,6 +140,16 @@ def test_nothing_can_be_written(idle, monkeypatch):
         assert connection.execute("SELECT is_called FROM written").fetchone() == (False,)
 
 
+def test_rows_that_no_page_can_show_are_unknown(idle, monkeypatch):
+    for number, odd in enumerate(("'NaN'::float8", "'Infinity'::float8", "1e30::numeric", "'word'::text")):
+        name = list(gathering.QUERIES)[number]
+        monkeypatch.setitem(gathering.QUERIES, name, Query(Bytes, "x()", f"SELECT {odd} AS bytes"))
+    data = gather_in_time(dsn(idle))
+    for name in list(gathering.QUERIES)[:4]:
+        assert getattr(data.facts, name).unknown == "it.bytes is not of type int, or out of range"
+    assert data.facts.usage.found
+
+
 def test_a_report_takes_no_longer_than_it_may(idle, monkeypatch):
     monkeypatch.setattr(gathering, "SECONDS", 0.3)
     for _ in range(5):
