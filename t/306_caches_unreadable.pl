@@ -1,11 +1,13 @@
 # Files that the server cannot open: a tablespace whose directory may not be searched or is a plain file, a file that
-# may not be read or is a directory. A question about the whole database still answers for all other relations, with
+# may not be read, or is a directory, a FIFO, a socket or a device. A question about the whole database still answers for all other relations, with
 # NULLs for these and one warning. A question about such a file alone is an error.
 
 use strict;
 use warnings;
 
+use IO::Socket::UNIX;
 use PageCache;
+use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
@@ -129,6 +131,7 @@ sub fails_for_the_file
 my %denied = (code => '42501', text => 'Permission denied');
 my %no_directory = (code => '42809', text => 'Not a directory');
 my %is_directory = (code => '42809', text => 'Is a directory');
+my %is_special = (code => 'XX000', text => 'No such device or address');
 # Nobody can know which other forks these have.
 my @in_space = map { [ $_, 'main', 'all forks' ] } 'far', 'far_pkey', 'far_part';
 
@@ -173,6 +176,23 @@ for my $fork ('main', 'fsm')
 	answers_for_the_others("directory as file, $fork", $before, \%is_directory, [ 'near', $fork ]);
 	fails_for_the_file("directory as file, $fork", \%is_directory, 'near', $fork);
 	rmdir $file or die $!;
+
+	my %made = (
+		FIFO => sub { mkfifo($file, 0600) or die $! },
+		device => sub { symlink '/dev/zero', $file or die $! },
+		socket => sub {
+			# Its path must be short.
+			my $short = PostgreSQL::Test::Utils::tempdir_short() . '/socket';
+			IO::Socket::UNIX->new(Local => $short, Listen => 1) or die $!;
+			rename $short, $file or die $!;
+		});
+	for my $kind (sort keys %made)
+	{
+		$made{$kind}->();
+		answers_for_the_others("$kind as file, $fork", $before, \%is_special, [ 'near', $fork ]);
+		fails_for_the_file("$kind as file, $fork", \%is_special, 'near', $fork);
+		unlink $file or die $!;
+	}
 	rename "$file.kept", $file or die $!;
 }
 same_rows((ask($everything))[0], $before, 'file: all is known again');

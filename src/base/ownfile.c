@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "access/xlog.h"
@@ -21,6 +20,7 @@
 
 #include "base/compat.h"
 #include "base/ownfile.h"
+#include "base/regularfile.h"
 #include "base/worker.h"
 
 /* Larger than any, so that nobody waits long for a damaged one. */
@@ -100,28 +100,20 @@ log_unreadable(const char *path)
 			 errmsg("could not read file \"%s\": %m", path)));
 }
 
-/*
- * Opens a file as a transient one, without waiting for a writer if it is a FIFO.
- * Returns -1 if it cannot be used, and why; NULL: there is none.
- */
+/* Returns -1 if the file cannot be used, and why; NULL: there is none. */
 static int
-open_regular_file(const char *path, int64 *bytes, const char **why)
+open_file(const char *path, int64 *bytes, const char **why)
 {
-	int			file = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | PG_BINARY);
 	struct stat status;
+	int			file = pbp_open_regular_file(path, &status);
 
-	*why = file < 0 && errno == ENOENT ? NULL : unreadable;
-	if (file < 0)
-		return -1;
-	if (fstat(file, &status) == 0)
-	{
+	if (file >= 0)
 		*bytes = status.st_size;
-		if (S_ISREG(status.st_mode))
-			return file;
+	else if (errno == EISDIR || errno == PBP_NOT_REGULAR)
 		*why = "it is not a regular file";
-	}
-	(void) CloseTransientFile(file);
-	return -1;
+	else
+		*why = errno == ENOENT ? NULL : unreadable;
+	return file;
 }
 
 static bool
@@ -196,7 +188,7 @@ static const char *
 read_file(const char *path, const PbpFileStamp *expected, char **contents, int64 *bytes)
 {
 	const char *why;
-	int			file = open_regular_file(path, bytes, &why);
+	int			file = open_file(path, bytes, &why);
 	int			error;
 
 	*contents = NULL;
@@ -291,7 +283,7 @@ pbp_count_crashes(const char *mark_path)
 	/* what is no mark is replaced */
 	if (lstat(mark_path, &status) != 0 || !S_ISREG(status.st_mode))
 		return 0;
-	file = open_regular_file(mark_path, &bytes, &why);
+	file = open_file(mark_path, &bytes, &why);
 	if (file < 0)
 	{
 		log_unreadable(mark_path);

@@ -11,11 +11,10 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "storage/fd.h"
 
 #include "base/latency.h"
+#include "base/regularfile.h"
 #include "memory/ownfiles.h"
 #include "os/datafiles.h"
 #include "os/osfile.h"
@@ -128,10 +127,10 @@ static void
 count_file(int64 until_ns)
 {
 	struct stat info;
-	int			fd = open(path, O_RDONLY | O_CLOEXEC);
+	int			fd = pbp_open_regular_file(path, &info);
 
 	/* The file was dropped, or is no file of a relation. */
-	if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+	if (fd < 0 || info.st_size == 0)
 		path = NULL;
 	else
 	{
@@ -140,7 +139,7 @@ count_file(int64 until_ns)
 		count_cached(fd, info.st_size, until_ns);
 	}
 	if (fd >= 0)
-		(void) close(fd);
+		(void) CloseTransientFile(fd);
 }
 
 /*

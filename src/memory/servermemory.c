@@ -156,9 +156,9 @@ has_page_cache(const char *folder)
 	PbpOsTrust	trust;
 	uint32		type;
 	bool		in_memory;
-	int			fd = OpenTransientFile(folder, O_RDONLY | PG_BINARY);
+	int			fd = OpenTransientFile(folder, O_RDONLY | O_DIRECTORY);
 
-	/* A folder that was dropped meanwhile has no files. */
+	/* A folder that was dropped meanwhile has no files, nor has what is none. */
 	if (fd < 0)
 		return true;
 	trust = pbp_os_file_system_trust(fd);

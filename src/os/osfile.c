@@ -11,14 +11,13 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 
+#include "base/regularfile.h"
 #include "base/settings.h"
 #include "os/osfile.h"
 #include "os/oskernel.h"
@@ -158,7 +157,7 @@ set_unreadable(PbpOsFile *file)
 /*
  * As choose_method(), but keeps the result for other files of the statement on
  * the same file system, if the server's user owns them: nothing else could
- * make a difference.  Choosing takes five of the nine system calls for a small
+ * make a difference.  Choosing takes five of the ten system calls for a small
  * file, and a database has hundreds of files.
  */
 static void
@@ -213,24 +212,14 @@ segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
 	return path;
 }
 
-/* A directory can be opened but not read, so it counts as unreadable. */
-static bool
-stat_file(int fd, struct stat *info)
-{
-	if (fstat(fd, info) != 0)
-		return false;
-	errno = EISDIR;
-	return !S_ISDIR(info->st_mode);
-}
-
 /*
  * Opens a segment of a fork and chooses the method for it.  Returns false if
  * the file does not exist, as when the relation was dropped or has become
- * shorter.  A file that cannot be opened for another reason is
- * PBP_OS_UNREADABLE.
+ * shorter.  A file that cannot be opened for another reason, or is not a regular
+ * file, is PBP_OS_UNREADABLE.
  *
  * The server counts the descriptor and closes it if the transaction is rolled
- * back.  Two system calls, and five more for the first file of a statement.
+ * back.  Three system calls, and five more for the first file of a statement.
  */
 bool
 pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
@@ -239,13 +228,13 @@ pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
 	struct stat info;
 
 	file->path = segment_path(locator, fork, segment);
-	file->fd = OpenTransientFile(file->path, O_RDONLY | PG_BINARY);
+	file->fd = pbp_open_regular_file(file->path, &info);
 	if (file->fd < 0 && errno == ENOENT)
 	{
 		pfree(file->path);
 		return false;
 	}
-	if (file->fd < 0 || !stat_file(file->fd, &info))
+	if (file->fd < 0)
 	{
 		set_unreadable(file);
 		return true;

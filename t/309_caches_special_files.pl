@@ -1,0 +1,87 @@
+# FIFOs, sockets, devices, directories and dangling links among the files of relations: neither worker opens or waits for any,
+# both go on with all other files, and the server stops.
+
+use strict;
+use warnings;
+
+use CarryOver;
+use Fcntl;
+use IO::Socket::UNIX;
+use POSIX qw(mkfifo);
+use PostgreSQL::Test::Utils;
+use Sampler qw(await_samples worker_pid);
+use Server;
+use Test::More;
+
+my $node = carry_node('main', "pgbufprobe.history_interval = 100ms\npgbufprobe.max_cpu_fraction = 1\n")
+  or plan skip_all => 'no pg_buffercache, with which the results are compared';
+my $data = $node->data_dir;
+my $database = "$data/base/" . ask($node, q{SELECT oid FROM pg_database WHERE datname = 'postgres'});
+my @fifos;
+
+sub make_fifo
+{
+	my ($path) = @_;
+	mkfifo($path, 0600) or die "$path: $!";
+	push @fifos, $path;
+	return;
+}
+
+# The path of a socket must be short.
+sub make_socket
+{
+	my ($path) = @_;
+	my $short = PostgreSQL::Test::Utils::tempdir_short() . '/socket';
+	IO::Socket::UNIX->new(Local => $short, Listen => 1) or die $!;
+	rename $short, $path or die $!;
+	return;
+}
+
+# The workers are off until all is there.
+set($node, sampler => 'off', carry_over => 'off');
+becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'carry-over is off');
+my $number = 4_000_000_000;
+for my $suffix ('', '.1', '_fsm', '_vm.1')
+{
+	make_fifo("$database/" . $number++ . $suffix);
+	make_socket("$database/" . $number++ . $suffix);
+	mkdir "$database/" . $number++ . $suffix or die $!;
+	symlink $_, "$database/" . $number++ . $suffix or die $! for '/dev/zero', '/dev/tty', '/dev/ptmx', 'nowhere', $fifos[-1];
+}
+make_fifo("$data/global/" . $number++);
+make_fifo("$data/base/" . $number++);
+make_fifo("$data/pg_wal/" . $number++);
+make_fifo("$data/pg_tblspc/" . $number++);
+
+# A writer waits until somebody opens its FIFO for reading, if only for a moment.
+my @writers = map {
+	my $fifo = $_;
+	my $pid = fork // die $!;
+	if ($pid == 0)
+	{
+		sysopen my $handle, $fifo, O_WRONLY;
+		POSIX::_exit(0);
+	}
+	[ $pid, $fifo ];
+} @fifos;
+ok((wait_for { !grep { slurp_file("/proc/$_->[0]/stat") !~ /\) S / } @writers }), 'writers wait at each FIFO');
+
+set($node, sampler => 'on', carry_over_interval => '1s', carry_over => 'on');
+becomes_true($node, 'saved_at IS NOT NULL FROM pgbufprobe_carry_over_progress()', 'both caches are saved');
+# Files are counted and file systems asked about between two samples.
+await_samples($node, 30);
+my $saved = progress($node, 'saved_at');
+becomes_true($node, "saved_at > '$saved' FROM pgbufprobe_carry_over_progress()", 'and once more, beside the sampler');
+my @released = grep { waitpid($_->[0], POSIX::WNOHANG) != 0 } @writers;
+is(join(' ', map { $_->[1] } @released), '', 'nobody has opened a FIFO');
+
+my $pid = worker_pid($node);
+is(system('pg_ctl', '--silent', '--wait', '--timeout=20', '--mode=fast', "--pgdata=$data", 'stop'), 0, 'the server stops');
+ok(!kill(0, $pid), 'and so does the sampler');
+kill 'KILL', map { $_->[0] } @writers;
+waitpid $_->[0], 0 for @writers;
+$node->_update_pid(-1) if -e "$data/postmaster.pid";
+$node->_update_pid(0) if !-e "$data/postmaster.pid";
+unlike(slurp_file($node->logfile), qr/(?:ERROR|FATAL|PANIC):/, 'without an error');
+has_no_crash($node);
+done_testing();
