@@ -93,4 +93,30 @@ my @open = grep { m{/(base|global|pg_wal|pg_tblspc)\b} } map { readlink // '' } 
 cmp_ok(scalar @open, '<', 20, 'it has few files open, after having counted all') or diag(join "\n", @open);
 $node->stop;
 
+# ---------------------------------------------------------------------------
+# An error in a probe of the page cache
+
+$ENV{OTHER_FILE} = PostgreSQL::Test::Utils::tempdir() . '/other_file';
+$node = sampler_node('error', '', 'other_file');
+SKIP:
+{
+	skip 'the kernel has no cachestat', 4 if ask($node, q{SELECT count(cached_bytes) FROM pgbufprobe_os_cache('pg_class', method => 'cachestat')}) == 0;
+	make_pages($node);
+	$pid = worker_pid($node);
+	append_to_file($ENV{OTHER_FILE}, '');
+	ok( wait_for
+		{
+			ask($node, 'CALL load(1)');
+			slurp_file($node->logfile) =~ /ERROR:  could not get page cache state of file/;
+		},
+		'a probe fails');
+	await_samples($node, 1);
+	is(worker_pid($node), $pid, 'a probe failed: the worker goes on');
+	@open = map { readlink // '' } glob "/proc/$pid/fd/*";
+	is(scalar(grep { m{/base/} } @open), 0, 'a probe failed: its file is closed');
+	is(scalar(grep { m{/PG_VERSION$} } @open), 1, 'a probe failed: what another library opened is still open');
+}
+$node->stop;
+has_no_crash($node);
+
 done_testing();

@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "storage/fd.h"
 #include "utils/memutils.h"
 
 #include "base/latency.h"
@@ -152,15 +151,23 @@ probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 	bool		found = pbp_os_open(&probes->locator, probes->fork, probes->segment, PBP_OS_AUTO, &file);
 	bool		trusted = found && file.trust == PBP_OS_TRUSTED;
 
-	for (int i = 0; i < nprobes; i++)
+	PG_TRY();
 	{
-		if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
-			look_up(probing, &file, &probes[i]);
-		else
-			probing->served.pages[probes[i].page].used = false;
+		for (int i = 0; i < nprobes; i++)
+		{
+			if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
+				look_up(probing, &file, &probes[i]);
+			else
+				probing->served.pages[probes[i].page].used = false;
+		}
 	}
-	if (found)
-		pbp_os_close(&file);
+	PG_FINALLY();
+	{
+		/* no transaction closes it after an error */
+		if (found)
+			pbp_os_close(&file);
+	}
+	PG_END_TRY();
 }
 
 /* The next pages that are to be looked up, at most BATCH and of one round. */
@@ -249,8 +256,6 @@ pbp_probe_pages(PbpProbing *probing, bool after_look)
 		MemoryContextSwitchTo(context);
 		EmitErrorReport();
 		FlushErrorState();
-		/* closes what is open */
-		AtEOXact_Files(false);
 		probing->probed_ns += AFTER_ERROR_NS;
 	}
 	PG_END_TRY();
