@@ -68,16 +68,29 @@
 
 /*
  * What pg_stat_activity shows of a process, which may change at any time.  NULL if
- * it has no entry.  The server's own function copies all entries.
+ * it has no entry.
+ *
+ * The server's functions for that copy all entries with their texts, and take a
+ * lock for each, which is too much several times per second.  The array is static,
+ * but each process has a pointer to its own element, MyBEEntry.  From 17 on, an
+ * element has the index of its PGPROC, and both arrays have the same length.  Up to
+ * 16, it has that of the backend ID, which is read once, since it may change at any
+ * time.  The pid shows whether the element is this process's.
  */
 static inline const volatile PgBackendStatus *
-pbp_status_of(const PGPROC *proc)
+pbp_status_of(const volatile PGPROC *proc)
 {
+	const volatile PgBackendStatus *status;
 #if PG_VERSION_NUM >= 170000
-	return MyBEEntry + (GetNumberFromPGProc(proc) - MyProcNumber);
+	status = MyBEEntry + (GetNumberFromPGProc(proc) - MyProcNumber);
 #else
-	return proc->backendId == InvalidBackendId ? NULL : MyBEEntry + (proc->backendId - MyBackendId);
+	BackendId	id = proc->backendId;
+
+	if (id < 1 || id > MaxBackends)
+		return NULL;
+	status = MyBEEntry + (id - MyBackendId);
 #endif
+	return status->st_procpid == proc->pid ? status : NULL;
 }
 
 /* ---- settings ---- */
