@@ -24,8 +24,8 @@
 #include "base/worker.h"
 
 /*
- * A look goes on for this time while the server stops, so that what it learns
- * can be saved.  After that, what was saved before remains.
+ * A look goes on for this time after a termination, so that what it learns can be
+ * saved.  After that, what was saved before remains.
  */
 #define FINISH_NS		INT64CONST(200000000)
 
@@ -73,8 +73,9 @@ pbp_register_worker(const char *name, const char *function)
 /* ---- signals and waits ---- */
 
 /*
- * The postmaster sends SIGTERM when the server shuts down.  Otherwise this
- * worker alone is to end, as by pg_terminate_backend().
+ * The postmaster sends SIGTERM when the server shuts down.  Others may send it to
+ * this worker alone, as pg_terminate_backend() does, or to all processes; of two
+ * signals, only one may arrive.  So the sender decides no more than the exit code.
  */
 static void
 handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
@@ -162,15 +163,9 @@ pbp_must_end(void)
 	return ShutdownRequestPending;
 }
 
-bool
-pbp_server_is_stopping(void)
-{
-	return server_is_stopping;
-}
-
 /*
- * The postmaster does not restart a worker that exits with 0, and logs the end
- * of any other.
+ * The postmaster does not restart a worker that exits with 0, and logs the end of
+ * any other, which it restarts unless the server stops.
  */
 void
 pbp_end_worker(void)
@@ -188,7 +183,7 @@ pbp_check_interrupts_of_look(void)
 	{
 		if (stop_ns == 0)
 			stop_ns = pbp_now_ns();
-		if (!server_is_stopping || pbp_now_ns() - stop_ns >= FINISH_NS)
+		if (pbp_now_ns() - stop_ns >= FINISH_NS)
 			pbp_end_worker();
 	}
 	CHECK_FOR_INTERRUPTS();

@@ -20,7 +20,6 @@ extern void pbp_reload_settings(void);
 extern void pbp_worker_wait(int64 ms);
 
 extern bool pbp_must_end(void);
-extern bool pbp_server_is_stopping(void);
 extern void pbp_end_worker(void);
 extern void pbp_check_interrupts_of_look(void);
 

@@ -4,7 +4,7 @@
  *	  The worker that carries both caches over a restart: when to save, when to
  *	  restore, and how long to sleep.
  *
- * It saves once per pgbufprobe.carry_over_interval and when the server stops.
+ * It saves once per pgbufprobe.carry_over_interval and when it ends.
  * After a start of the server, it first restores what was saved; until that is
  * complete, the old file remains.
  *
@@ -144,7 +144,7 @@ enter_idle_phase(void)
 static void
 end_worker(void)
 {
-	if (pbp_server_is_stopping() && pbp_carry_over_on && pbp_carry_progress().settled && may_save())
+	if (pbp_carry_over_on && pbp_carry_progress().settled && may_save())
 		(void) pbp_carry_save(true);
 	pbp_end_worker();
 }

@@ -9,7 +9,7 @@
  * sample, once per pgbufprobe.history_interval, is added to the history
  * (history.c).  In between, the worker sleeps until the hand has moved on, and
  * long enough to stay within its share of a processor.  Every five minutes and
- * when the server stops, it saves all for the next start (statefile.c).
+ * when it ends, it saves all for the next start (statefile.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -426,8 +426,7 @@ check_interrupts(Sampler *sampler)
 {
 	if (pbp_must_end())
 	{
-		if (pbp_server_is_stopping())
-			save(sampler);
+		save(sampler);
 		pbp_end_worker();
 	}
 	CHECK_FOR_INTERRUPTS();
