@@ -108,5 +108,40 @@ becomes_true($node, "count(*) = 1 $sleeps", 'the worker sleeps during a save');
 my $pid = ask($node, "SELECT pid $carry_worker");
 # Between two sleeps it has one.
 ok(wait_for { !open_directories($pid) }, 'without an open directory');
+
+# ---------------------------------------------------------------------------
+# All processes are terminated, and the worker first
+
+set($node, carry_over_interval => '0', max_cpu_fraction => '1');
+becomes_true($node, q{phase <> 'saving' FROM pgbufprobe_carry_over_progress()}, 'that save ends');
+my $saved = maps_identity($node);
+my $postmaster = $node->{_pid};
+kill 'TERM', $pid, $postmaster or die $!;
+ok(wait_for { !kill 0, $postmaster }, 'all terminated: the server stops');
+$node->_update_pid(0);
+isnt(maps_identity($node), $saved, 'all terminated: caches are saved');
+start_with_faults($node);
+is_restored($node, 'all terminated');
+
+# ---------------------------------------------------------------------------
+# A file system that does not answer until a signal interrupts the call
+
+for my $call ('open', 'readdir')
+{
+	for my $when ('at the stop', 'in a save before it')
+	{
+		my $saved = maps_identity($node);
+		set_faults('pgbufprobe carry-over', 'base', $call => { hangs => 1 });
+		set($node, carry_over_interval => '1s') if $when ne 'at the stop';
+		ok($when eq 'at the stop' || wait_for { fault_counts()->{$call}{delayed} > 0 }, "$call() hangs $when");
+		is(stop_within(20), 0, "$call() hangs $when: the server stops");
+		isnt(maps_identity($node), $saved, "$call() hangs $when: caches are saved");
+		clear_faults();
+		append_to_file($node->data_dir . '/postgresql.auto.conf', "pgbufprobe.carry_over_interval = 0\n");
+		start_with_faults($node);
+		is_restored($node, "$call() hung $when");
+	}
+}
+
 has_no_crash($node);
 done_testing();

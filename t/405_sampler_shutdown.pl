@@ -1,9 +1,10 @@
-# The worker ends with the server, in every shutdown mode, without a message in the log. After somebody has
-# terminated it, it starts again.
+# The worker ends with the server, in every shutdown mode, without a message in the log, also if a file system does not
+# answer. After somebody has terminated it, it starts again. Whoever terminates it, it saves first.
 
 use strict;
 use warnings;
 
+use Faults;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -63,6 +64,39 @@ for my $setting ('on', 'off')
 }
 set($node, sampler => 'on', history_interval => '100ms', advice_memory => '-1');
 await_samples($node, 2);
+
+# ---------------------------------------------------------------------------
+# All processes are terminated, as by systemd, and the worker first
+
+for my $round (1 .. 3)
+{
+	my $newest = ask($node, 'SELECT max(taken_at) FROM pgbufprobe_history()');
+	my $postmaster = $node->{_pid};
+
+	kill 'TERM', worker_pid($node), $postmaster or die $!;
+	ok(wait_for { !kill 0, $postmaster }, 'all terminated: the server stops');
+	$node->_update_pid(0);
+	$node->start;
+	await_samples($node, 1);
+	is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at = '$newest'"), 1, 'all terminated: what happened until then was saved');
+}
+
+# ---------------------------------------------------------------------------
+# A file system that does not answer until a signal interrupts the call
+
+for my $call ('open', 'readdir')
+{
+	$node->stop;
+	set_faults('pgbufprobe sampler', 'base', $call => { hangs => 1 });
+	start_with_faults($node);
+	my $hung = worker_pid($node);
+	ok(wait_for { fault_counts()->{$call}{delayed} > 0 }, "$call() hangs");
+	is(system('pg_ctl', '--silent', '--wait', '--timeout=12', '--mode=fast', '--pgdata=' . $node->data_dir, 'stop'), 0, "$call() hangs: the server stops");
+	$node->_update_pid(0);
+	ok(!kill(0, $hung), "$call() hangs: and so does the worker");
+	clear_faults();
+	$node->start;
+}
 
 # ---------------------------------------------------------------------------
 # A standby, and one that shuts down on its own when it has reached its target

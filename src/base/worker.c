@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include <signal.h>
+#include <sys/time.h>
 
 #include "miscadmin.h"
 #include "postmaster/bgworker_internals.h"
@@ -28,6 +29,13 @@
  * saved.  After that, what was saved before remains.
  */
 #define FINISH_NS		INT64CONST(200000000)
+
+/*
+ * After a termination, a call that waits is interrupted after this time, and then
+ * once per second, since the next one may wait, too.  A save that is not held up
+ * takes less, so it is not disturbed; together they must end within 10 s.
+ */
+#define INTERRUPT_S		5
 
 /* True if the postmaster has terminated the worker, which it does only at shutdown. */
 static volatile sig_atomic_t server_is_stopping = false;
@@ -72,6 +80,22 @@ pbp_register_worker(const char *name, const char *function)
 
 /* ---- signals and waits ---- */
 
+/* The signal itself interrupts a call. */
+static void
+handle_alarm(int signo pg_attribute_unused())
+{
+}
+
+static void
+interrupt_calls(void)
+{
+	const struct sigaction action = {.sa_handler = handle_alarm};
+	const struct itimerval timer = {.it_value.tv_sec = INTERRUPT_S,.it_interval.tv_sec = 1};
+
+	(void) sigaction(SIGALRM, &action, NULL);
+	(void) setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 /*
  * The postmaster sends SIGTERM when the server shuts down.  Others may send it to
  * this worker alone, as pg_terminate_backend() does, or to all processes; of two
@@ -85,6 +109,8 @@ handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
 
 	if (info->si_pid == PostmasterPid)
 		server_is_stopping = true;
+	if (!ShutdownRequestPending)
+		interrupt_calls();
 	ShutdownRequestPending = true;
 	if (may_die)
 		ProcDiePending = InterruptPending = true;
@@ -92,10 +118,11 @@ handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
 	errno = save_errno;
 }
 
+/* Without SA_RESTART, so that calls that wait return. */
 static void
 expect_shutdown(void)
 {
-	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO};
 
 	sigemptyset(&action.sa_mask);
 	if (sigaction(SIGTERM, &action, NULL) != 0)

@@ -21,6 +21,7 @@
 #include "base/compat.h"
 #include "base/latency.h"
 #include "base/settings.h"
+#include "base/worker.h"
 #include "memory/memoryfacts.h"
 #include "memory/ownfiles.h"
 #include "memory/servermemory.h"
@@ -174,7 +175,7 @@ all_have_page_cache(void)
 	DIR		   *folder = AllocateDir("pg_tblspc");
 	struct dirent *entry;
 
-	for (int i = 0; all && i < MAX_TABLESPACES + 2 &&
+	for (int i = 0; all && i < MAX_TABLESPACES + 2 && !pbp_must_end() &&
 		 (entry = ReadDirExtended(folder, "pg_tblspc", LOG)) != NULL; i++)
 	{
 		char		path[MAXPGPATH];

@@ -134,7 +134,8 @@ resume(PbpDataFiles *files)
 
 /*
  * Returns the path of the next file, valid until the next call; NULL: there are
- * no more, and nothing is open.  Opens a few folders on the way.
+ * no more, and nothing is open.  Opens a few folders on the way.  A signal that
+ * interrupts a call ends the walk, since the next call may wait, too.
  */
 const char *
 pbp_next_data_file(PbpDataFiles *files)
@@ -143,7 +144,9 @@ pbp_next_data_file(PbpDataFiles *files)
 		resume(files);
 	while (files->area < AREAS)
 	{
-		if (files->depth == 0)
+		if (files->error == EINTR)
+			pbp_end_data_files(files);
+		else if (files->depth == 0)
 		{
 			(void) snprintf(files->path, sizeof(files->path), "%s/%s", files->root, areas[files->area].folder);
 			if (!push_folder(files))

@@ -16,6 +16,7 @@
 
 #include "base/latency.h"
 #include "base/settings.h"
+#include "base/worker.h"
 #include "os/oscache.h"
 #include "sampler/probing.h"
 
@@ -202,7 +203,7 @@ probe_batch(PbpProbing *probing)
 	int			first = 0;
 
 	qsort(probes, nprobes, sizeof(Probe), compare_files);
-	for (int end = 1; end <= nprobes; end++)
+	for (int end = 1; end <= nprobes && !pbp_must_end(); end++)
 		if (end == nprobes || compare_files(&probes[first], &probes[end]) != 0)
 		{
 			probe_file(probing, &probes[first], end - first);

@@ -48,7 +48,8 @@ sub faults_seed { ($seed) = @_; return }
 sub clear_faults { return put(0, pack 'q', 0) }
 
 # For each call: fail_at (the number of the one that fails), fail_rate (a share of all), error (a name of errno.h), delay_s,
-# delay_rate (1 unless given). Of the processes whose title contains $title, for paths that contain $path. All counts begin at 0.
+# delay_rate (1 unless given), hangs (waits until a signal).
+# Of the processes whose title contains $title, for paths that contain $path. All counts begin at 0.
 sub set_faults
 {
 	my ($title, $path, %faults) = @_;
@@ -58,10 +59,11 @@ sub set_faults
 	for my $call (@calls)
 	{
 		my %fault = %{ delete $faults{$call} // {} };
-		my ($fail_at, $fail_rate, $error, $delay_s, $delay_rate) = delete @fault{qw(fail_at fail_rate error delay_s delay_rate)};
+		my ($fail_at, $fail_rate, $error, $delay_s, $delay_rate, $hangs) = delete @fault{qw(fail_at fail_rate error delay_s delay_rate hangs)};
 		die "unknown: @{[ keys %fault ]}" if %fault;
-		$delay_rate //= $delay_s ? 1 : 0;
-		$contents .= pack 'q8', 0, 0, 0, $fail_at // 0, ($fail_rate // 0) * 1e6, $error ? Errno->can($error)->() : 0, $delay_rate * 1e6, ($delay_s // 0) * 1e6;
+		my $delay_us = $hangs ? -1 : ($delay_s // 0) * 1e6;
+		$delay_rate //= $delay_us ? 1 : 0;
+		$contents .= pack 'q8', 0, 0, 0, $fail_at // 0, ($fail_rate // 0) * 1e6, $error ? Errno->can($error)->() : 0, $delay_rate * 1e6, $delay_us;
 	}
 	die "unknown: @{[ keys %faults ]}" if %faults;
 	put(8, pack('q', $seed) . $contents);

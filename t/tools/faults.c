@@ -4,7 +4,8 @@
  *		relations and of pgbufprobe, and makes them fail or wait, as the file
  *		named by FAULTS says.  t/perl/Faults.pm writes that file.
  *
- *		A call is one of a process whose title contains that of the file, and
+ *		A call that hangs waits, as on a file system that does not answer, until
+ *		a signal interrupts it.  A call is one of a process whose title contains that of the file, and
  *		about a path that contains its path.  Forks are those of the postmaster.
  */
 #define _GNU_SOURCE
@@ -37,7 +38,7 @@ typedef struct Call
 	int64_t		fail_rate;		/* of a million calls */
 	int64_t		error;
 	int64_t		delay_rate;
-	int64_t		delay_us;
+	int64_t		delay_us;		/* -1: hangs */
 } Call;
 
 typedef struct Control
@@ -134,6 +135,23 @@ is_drawn(int64_t seed, int64_t number, int64_t rate)
 	return (int64_t) ((x ^ x >> 31) % 1000000) < rate;
 }
 
+/* Waits as long as the kernel restarts calls after a signal.  Returns true with errno. */
+static int
+hang(void)
+{
+	int			ends[2];
+	char		byte;
+
+	if (pipe(ends) == 0)
+	{
+		(void) syscall(SYS_read, ends[0], &byte, 1);
+		close(ends[0]);
+		close(ends[1]);
+	}
+	errno = EINTR;
+	return 1;
+}
+
 /* Counts a call, and delays it if it may wait; returns true, and sets errno, if it is to fail. */
 static int
 fails(Control *control, int kind, int may_wait)
@@ -147,6 +165,8 @@ fails(Control *control, int kind, int may_wait)
 		struct timespec left = {call->delay_us / 1000000, call->delay_us % 1000000 * 1000};
 
 		__atomic_add_fetch(&call->delayed, 1, __ATOMIC_SEQ_CST);
+		if (call->delay_us < 0)
+			return hang();
 		while (nanosleep(&left, &left) != 0 && errno == EINTR)
 			;
 	}
