@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "access/htup_details.h"
@@ -55,7 +56,8 @@ add_measure(Row *row, double value)
 {
 	if (value != 0 && isfinite(value))
 	{
-		double		decimals = Max(0, 3 - floor(log10(fabs(value))));
+		/* without a limit, the scale of a tiny value is infinite, and the result no number */
+		double		decimals = Max(0, Min(3 - floor(log10(fabs(value))), DBL_MAX_10_EXP));
 		double		scale = pow(10, decimals);
 
 		value = rint(value * scale) / scale;
@@ -67,10 +69,7 @@ add_measure(Row *row, double value)
 void
 add_quotient(Row *row, double dividend, double divisor)
 {
-	if (divisor > 0)
-		add_measure(row, dividend / divisor);
-	else
-		add_null(row);
+	add_number(row, divisor > 0 ? dividend / divisor : NAN);
 }
 
 /* A fraction.  1 means all of it, so nothing less is rounded up to 1. */
@@ -164,14 +163,14 @@ add_rounded(Row *row, double count)
 		add_count(row, (int64) rint(count));
 }
 
-/* NaN: unknown. */
+/* NaN: unknown, like infinity. */
 void
 add_number(Row *row, double number)
 {
-	if (isnan(number))
-		add_null(row);
-	else
+	if (isfinite(number))
 		add_measure(row, number);
+	else
+		add_null(row);
 }
 
 /* A figure and its interval, as far as that is between 0 and the most.  NaN: unknown. */
