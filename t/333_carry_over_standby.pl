@@ -22,8 +22,8 @@ use_blocks($primary, 'postgres', 'pages', 0, 99, 2);
 save($primary);
 copy(maps_file($primary), maps_file($standby)) or die $!;
 chmod 0600, maps_file($standby) or die $!;
-# three restores that a crash has ended
-append_to_file(maps_file($standby) . '.restoring', pack 'Q2', (stat $primary->data_dir . '/global/pg_control')[1], 3);
+# three restores of the primary that a crash has ended
+append_to_file(maps_file($standby) . '.restoring', substr(slurp_file(maps_file($primary)), 40, 8) . pack 'Q', 3);
 
 my $from = -s $standby->logfile // 0;
 $standby->start;

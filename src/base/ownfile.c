@@ -15,10 +15,12 @@
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "common/hashfn.h"
 #include "port/pg_crc32c.h"
 #include "storage/fd.h"
 
 #include "base/compat.h"
+#include "base/latency.h"
 #include "base/ownfile.h"
 #include "base/regularfile.h"
 #include "base/worker.h"
@@ -39,16 +41,34 @@ typedef struct CrashMark
 	uint64		crashes;		/* that count if the server crashes now */
 } CrashMark;
 
+/* When a file was created, in nanoseconds; 0: the file system does not say. */
+static uint64
+birth_time(const char *path)
+{
+#ifdef STATX_BTIME
+	struct statx status;
+
+	if (statx(AT_FDCWD, path, 0, STATX_BTIME, &status) == 0 && (status.stx_mask & STATX_BTIME) != 0)
+		return (uint64) status.stx_btime.tv_sec * PBP_NS_PER_S + status.stx_btime.tv_nsec;
+#endif
+	return 0;
+}
+
 /*
  * A base backup has the file of its primary.  The control file is written in
- * place, so its inode is the same as long as the server, and that of no copy.
+ * place, so its inode and its time of birth are the same as long as the server, also
+ * on another host that its volume moves to.  A copy of the file has others: another
+ * file system may give it the same inode, but at another time.  Of a copy of the
+ * whole volume, block by block, nothing differs.
  */
 uint64
 pbp_copy_of_cluster(void)
 {
 	struct stat status;
 
-	return stat(XLOG_CONTROL_FILE, &status) == 0 ? (uint64) status.st_ino : 0;
+	if (stat(XLOG_CONTROL_FILE, &status) != 0)
+		return 0;
+	return hash_combine64((uint64) status.st_ino, birth_time(XLOG_CONTROL_FILE));
 }
 
 PbpFileStamp
