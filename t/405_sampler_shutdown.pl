@@ -32,6 +32,13 @@ for my $mode (qw(fast smart immediate))
 }
 
 set($node, sampler => 'off');
+becomes_true($node, "wait_event_type = 'Extension' $worker", 'sampler off: the worker waits');
+set($node, decision_hours => 24 + $_ % 2) for 1 .. 200;
+my $begin = -s $node->logfile;
+my $memory;
+ask($node, "SELECT pg_log_backend_memory_contexts(pid) $worker");
+ok(wait_for { ($memory) = slurp_file($node->logfile, $begin) =~ /; pgbufprobe sampler: (\d+) total/ }, 'sampler off: the log has its memory');
+is($memory, 8192, 'sampler off: settings that are reloaded leave nothing behind');
 for my $mode (qw(fast smart immediate))
 {
 	becomes_true($node, "wait_event_type = 'Extension' $worker", 'sampler off: the worker waits');

@@ -461,6 +461,7 @@ wait_while_off(Sampler *sampler)
 		while (!ConfigReloadPending)
 			wait_for_latch(sampler, -1);
 		reload_settings(sampler);
+		MemoryContextReset(CurrentMemoryContext);
 	}
 	start_over(sampler);
 }
