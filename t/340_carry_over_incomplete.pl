@@ -40,7 +40,7 @@ isnt(maps_identity($node), $saved, 'but hold as many pages: the file is replaced
 $saved = maps_identity($node);
 my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
 {
-	local $ENV{SHIFT_CLOCK} = $shift;
+	local $ENV{SHIFT_MONOTONIC} = $shift;
 	$from = -s $node->logfile;
 	start_with($node, 'shift_clock');
 }

@@ -87,6 +87,8 @@ restore(void)
 		progress->incomplete = true;
 	if (wanted)
 		progress->wanted_buffers = NBuffers;
+	if (wanted && progress->wanted_ns == 0)
+		progress->wanted_ns = pbp_now_ns();
 	pbp_carry_unlock();
 	if (wanted && !given_up)
 		pbp_carry_restore();
@@ -109,8 +111,7 @@ may_save(void)
 	PbpCarryProgress progress = pbp_carry_progress();
 	int64		missing = progress.wanted_buffers;
 
-	if (!progress.incomplete ||
-		TimestampDifferenceExceeds(PgStartTime, GetCurrentTimestamp(), SECS_PER_DAY * 1000))
+	if (!progress.incomplete || pbp_now_ns() - progress.wanted_ns > SECS_PER_DAY * PBP_NS_PER_S)
 		return true;
 	for (int i = 0; i < NBuffers && missing > 0; i++)
 		missing -= pbp_holds_page(pbp_read_state(GetBufferDescriptor(i)));

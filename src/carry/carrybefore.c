@@ -15,12 +15,17 @@
 #include "base/settings.h"
 #include "carry/carrybefore.h"
 
-/* True if it is younger than half of the interval between two saves, as at most stops. */
+/*
+ * True if it is younger than half of the interval between two saves, as at most
+ * stops.  One of the future is not: the machine's clock was set back.
+ */
 static bool
 is_young(TimestampTz saved_at)
 {
-	return pbp_carry_over_interval_s != 0 &&
-		!TimestampDifferenceExceeds(saved_at, GetCurrentTimestamp(), pbp_carry_over_interval_s * 1000 / 2);
+	TimestampTz now = GetCurrentTimestamp();
+
+	return pbp_carry_over_interval_s != 0 && saved_at <= now &&
+		!TimestampDifferenceExceeds(saved_at, now, pbp_carry_over_interval_s * 1000 / 2);
 }
 
 /*

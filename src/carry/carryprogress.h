@@ -56,6 +56,7 @@ typedef struct PbpCarryProgress
 	bool		settled;		/* it has ended, or there is none */
 	bool		incomplete;		/* it has ended without a part of the blocks */
 	int64		wanted_buffers; /* that were to be in use at its end */
+	int64		wanted_ns;		/* when it was first tried; 0: not */
 	int64		blocks;			/* to be restored */
 	int64		done;			/* of these */
 	int64		read;			/* from the kernel, or by it */
