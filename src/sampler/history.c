@@ -4,13 +4,14 @@
  *	  What the sampler publishes in shared memory: rings of samples, hours, and
  *	  the latest advice.
  *
- * One lock protects all.  It is held while samples are copied, and only the
- * worker waits for that long.
+ * One lock protects all.  Samples are copied a few at a time, since the worker
+ * waits for the lock, and others wait for the worker.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
@@ -24,6 +25,9 @@
 
 /* how far back the speed of the hand is averaged */
 #define RATE_SECONDS	300
+
+/* samples that are copied while the lock is held, in about 0.1 ms */
+#define SAMPLES_AT_ONCE	1000
 
 /* how late a sample may come on a busy machine */
 #define GRACE_NS		INT64CONST(5000000000)
@@ -106,24 +110,46 @@ oldest_sample(PbpHistory history)
 
 /* ---- for readers ---- */
 
+/*
+ * Copies the next samples, no more than there is room for, and counts them.  If
+ * the ring has overwritten some of these since, all that were copied before are
+ * discarded: they are older.  So are those of before a reset.  Returns false if
+ * there are no more.
+ */
+static bool
+copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsamples, int64 *next, uint32 *resets)
+{
+	bool		has_more;
+
+	LWLockAcquire(shared->lock, LW_SHARED);
+	if (*next < oldest_sample(history) || *resets != shared->nresets)
+	{
+		*nsamples = 0;
+		*next = oldest_sample(history);
+		*resets = shared->nresets;
+	}
+	for (int i = 0; i < SAMPLES_AT_ONCE && *nsamples < room && *next < shared->nsamples[history]; i++)
+		samples[(*nsamples)++] = *sample_at(history, (*next)++);
+	has_more = *nsamples < room && *next < shared->nsamples[history];
+	LWLockRelease(shared->lock);
+	return has_more;
+}
+
 /* Copies of the samples in the ring, oldest first; palloc'd. */
 PbpSample *
 pbp_history(PbpHistory history, int *nsamples)
 {
-	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
-												 mul_size(ring_size(history), sizeof(*samples)));
-	int64		oldest;
+	int			room = ring_size(history);
+	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext, mul_size(room, sizeof(*samples)));
+	uint32		resets = 0;
+	int64		next = -1;
 
-	LWLockAcquire(shared->lock, LW_SHARED);
-	oldest = oldest_sample(history);
-	*nsamples = (int) (shared->nsamples[history] - oldest);
-	for (int i = 0; i < *nsamples; i++)
-		samples[i] = *sample_at(history, oldest + i);
-	LWLockRelease(shared->lock);
+	while (copy_next_samples(history, samples, room, nsamples, &next, &resets))
+		CHECK_FOR_INTERRUPTS();
 	return samples;
 }
 
-/* Copies of the hours, oldest first; palloc'd.  None if there is no worker. */
+/* Copies of the hours that are kept, of any time and in any order; palloc'd.  None if there is no worker. */
 PbpHour *
 pbp_hours(int *nhours)
 {
@@ -264,18 +290,19 @@ pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *sampl
 	LWLockRelease(shared->lock);
 }
 
-/* The newest of samples of before a restart, unless there was a reset since. */
+/*
+ * The newest of samples of before a restart, unless there was a reset since.  While
+ * the ring is empty, nobody else reads it or writes to it.
+ */
 void
 pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples, uint32 resets)
 {
 	Size		room = Min(nsamples, (Size) ring_size(history));
 
+	memcpy(sample_at(history, 0), samples + (nsamples - room), sizeof(PbpSample) * room);
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	if (shared->nresets == resets && shared->nsamples[history] == 0)
-	{
-		memcpy(sample_at(history, 0), samples + (nsamples - room), sizeof(PbpSample) * room);
+	if (shared->nresets == resets)
 		shared->nsamples[history] = (int64) room;
-	}
 	LWLockRelease(shared->lock);
 }
 
