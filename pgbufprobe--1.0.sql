@@ -469,7 +469,8 @@ CREATE FUNCTION pgbufprobe_history(
     OUT miss_ratio double precision,    -- of these, reads; NULL: there were none
     OUT read_ms_per_second double precision,    -- time that sessions waited for reads; NULL: unknown
     OUT top_relations text[],           -- the five with the most reads; NULL: there were none
-    OUT top_read_fractions double precision[])  -- their shares of the reads
+    OUT top_read_fractions double precision[],  -- their shares of the reads
+    OUT age_seconds double precision)   -- also if the system clock was set since; NULL: from before the server started
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_history'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1000 COST 1000;
@@ -861,34 +862,34 @@ WITH worker AS MATERIALIZED (
     SELECT coalesce(pg_catalog.current_setting('pgbufprobe.sampler', true), 'off'::text) <> 'off'::text
            AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'::text) AS running)
 SELECT running::integer AS running,
-       pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - taken_at) AS sample_age_seconds,
+       age_seconds AS sample_age_seconds,
        sampler_cpu_fraction AS cpu_ratio,
        looks::double precision / seconds AS looks_per_second,
        looks::double precision / seconds * seconds_per_pass AS looks_per_pass,
        seconds_per_pass,
        inspected_per_allocation
 FROM worker
-LEFT JOIN (SELECT taken_at, seconds, looks, sampler_cpu_fraction, seconds_per_pass, inspected_per_allocation
+LEFT JOIN (SELECT age_seconds, seconds, looks, sampler_cpu_fraction, seconds_per_pass, inspected_per_allocation
            FROM pgbufprobe_history('fine'::text)
            WHERE (SELECT running FROM worker)
-             AND taken_at > pg_catalog.pg_postmaster_start_time() AND seconds > 0::double precision
-           ORDER BY taken_at DESC LIMIT 1) AS latest ON true;
+             AND age_seconds IS NOT NULL AND seconds > 0::double precision
+           ORDER BY age_seconds LIMIT 1) AS latest ON true;
 COMMENT ON VIEW pgbufprobe_metrics_sampler IS
 'for collectors: whether the background worker runs, and its latest sample';
 
 CREATE VIEW pgbufprobe_metrics_prediction AS
 SELECT p.from_bytes,
        p.to_bytes,
-       pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - p.made_at) AS age_seconds,
+       greatest(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - p.made_at), 0::double precision) AS age_seconds,
        p.held::integer AS held,
        p.estd_miss_ratio AS miss_ratio,
        p.measured_miss_ratio,
        p.estd_storage_ratio AS storage_ratio,
        p.measured_storage_ratio
-FROM pgbufprobe_predictions() AS p
+FROM pgbufprobe_predictions() WITH ORDINALITY AS p      -- newest first
 WHERE coalesce(pg_catalog.current_setting('pgbufprobe.sampler', true), 'off'::text) <> 'off'::text
   AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'::text)
-ORDER BY p.made_at DESC
+ORDER BY p.ordinality
 LIMIT 1;
 COMMENT ON VIEW pgbufprobe_metrics_prediction IS
 'for collectors: the latest prediction, and what was measured since';

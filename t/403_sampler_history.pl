@@ -133,13 +133,32 @@ SKIP:
 {
 	append_to_file($shift, '400');
 	# As where a library cannot be preloaded.
-	skip 'the clock of this server cannot be shifted', 3
+	skip 'the clock of this server cannot be shifted', 7
 	  if ask($node, q{SELECT max(taken_at) > now() - interval '390 s' FROM pgbufprobe_history()}) eq 't';
 	is(ask($node, 'SELECT ' . watched()), $before, 'six minutes later: the newest samples still count, the next one is not due');
 	unlink $shift or die $!;
 	append_to_file($shift, '36000');
 	is(ask($node, q{SELECT max(taken_at) < now() - interval '9 h' FROM pgbufprobe_history()}), 't', 'the clock is put forward');
 	is(ask($node, 'SELECT ' . watched()), $before, 'and the same samples count');
+	is(ask($node, 'SELECT sample_age_seconds BETWEEN 0 AND 600 FROM pgbufprobe_metrics_sampler'), 't', 'the newest is no older than it was');
+
+	# Those of before a restart are about another pool, also if they are of a later time by the clock.
+	unlink $shift or die $!;
+	append_to_file($shift, '-36000');
+	$node->stop;
+	{
+		local $ENV{SHIFT_CLOCK} = $shift;
+		start_with($node, 'shift_clock');
+	}
+	becomes_true($node, 'count(*) = 1 FROM pgbufprobe_history() WHERE age_seconds >= 0', 'restarted at an earlier time: there is one sample of this start');
+	is(ask($node, 'SELECT count(*), count(sample_age_seconds) FROM pgbufprobe_metrics_sampler'), '1|0', 'which says nothing of a time yet');
+	set($node, history_interval => '1s');
+	becomes_true($node, 'sample_age_seconds BETWEEN 0 AND 60 AND looks_per_second > 0 FROM pgbufprobe_metrics_sampler', 'the next ones are the newest');
+	unlink $shift or die $!;
+	await_samples($node, 3);
+	set($node, history_interval => '10min');
+	save_history($node);
+	$before = ask($node, 'SELECT ' . watched());
 }
 
 set($node, sampler => 'off');

@@ -11,7 +11,6 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "utils/timestamp.h"
 
 #include "answers/answer.h"
 #include "answers/reasons.h"
@@ -294,7 +293,7 @@ too_early(const PbpAdviceReport *report, const PbpDecision *decision)
 {
 	if (decision->kind == PBP_DECIDE_SHORT)
 		return psprintf("Too early to decide: the worker has watched the workload for only %s.",
-						pretty_duration((double) (report->made_at - report->since) / USECS_PER_SEC));
+						pretty_duration(report->watched_seconds));
 	return psprintf("Too early to decide: %.0f %% of the reads needed have been seen%s.%s",
 					floor(100 * decision->learned_share), rest_of_learning(report, seconds_left(report)),
 					avoided_reads(report, "it is unknown yet how many of these wait for storage"));

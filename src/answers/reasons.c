@@ -47,7 +47,7 @@ missing_advice(const PbpAdviceReport *report)
 		return "pgbufprobe.sampler is off";
 	if (pbp_sampler_has_no_slot())
 		return "the sampler could not be registered, because max_worker_processes is too low";
-	if (report->since == 0)
+	if (report->made_at == 0)
 		return "the sampler has not taken its first sample yet";
 	if (report->has_memory)
 		return NULL;
@@ -112,7 +112,7 @@ rest_of_learning(const PbpAdviceReport *report, double seconds_left)
 
 	if (report->is_from_before)
 		return "";
-	if (gaps >= MANY_GAPS && report->made_at - report->since < gaps * USECS_PER_MINUTE)
+	if (gaps >= MANY_GAPS && report->watched_seconds < (double) (gaps * SECS_PER_MINUTE))
 		return psprintf("; learning began again " INT64_FORMAT " times, because the clock hand is too fast for the sampler: a higher pgbufprobe.max_cpu_fraction allows more looks",
 						gaps);
 	if (!(seconds_left > 0))

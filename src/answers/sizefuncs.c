@@ -14,13 +14,14 @@
 #include "answers/readnames.h"
 #include "answers/sizefuncs.h"
 #include "base/args.h"
+#include "base/latency.h"
 #include "base/rows.h"
 #include "pool/poolfuncs.h"
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
 
 #define PAGE_LIFETIME_COLS	13
-#define HISTORY_COLS		19
+#define HISTORY_COLS		20
 
 /* in the order of PbpHistory */
 static const char *const resolution_names[] = {"fine", "coarse"};
@@ -150,6 +151,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_count(&row, sample->looks);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
 	add_reads(&row, sample, arg);
+	add_number(&row, sample->taken_ns > 0 ? (double) (pbp_now_ns() - sample->taken_ns) / PBP_NS_PER_S : NAN);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }
 

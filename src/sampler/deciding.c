@@ -13,7 +13,6 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "utils/timestamp.h"
 
 #include "base/latency.h"
 #include "base/settings.h"
@@ -99,7 +98,7 @@ pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 		input.waiting = waiting;
 	input.active_ms = report->active_ms;
 	input.hours = &decider->sum;
-	input.watched_seconds = Max((double) (report->made_at - report->since) / USECS_PER_SEC, 0);
+	input.watched_seconds = report->watched_seconds;
 	input.wanted_hours = pbp_decision_hours;
 	input.advised_before = advised_before(decider);
 	input.evicted = pbp_has_evicted();

@@ -18,6 +18,8 @@
 typedef struct PbpSample
 {
 	TimestampTz taken_at;
+	int64		taken_ns;		/* the same by pbp_now_ns(); 0: before the server
+								 * started; not saved */
 	int64		ticks;			/* of the hand, since server start */
 	int64		allocations;	/* as published, since server start */
 	PbpHistogram histogram;

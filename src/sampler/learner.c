@@ -67,7 +67,7 @@ struct PbpLearner
 	MemoryContext context;
 	PbpAdvice  *advice;			/* NULL: none is wanted, or no memory for it */
 	int			memory_kb;		/* the setting when that was decided */
-	TimestampTz since;
+	int64		begun_ns;		/* when learning began */
 	PbpLook		look;
 	int64		published_ns;
 
@@ -220,7 +220,7 @@ publish(PbpLearner *learner, uint32 resets)
 
 	report.made_at = GetCurrentTimestamp();
 	report.nbuffers = NBuffers;
-	report.since = learner->since;
+	report.watched_seconds = (double) (pbp_now_ns() - learner->begun_ns) / PBP_NS_PER_S;
 	report.has_memory = learner->advice != NULL;
 	report.counted = learner->counted;
 	if (learner->advice != NULL)
@@ -313,7 +313,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	learner->advice = NULL;
 	learner->has_storage = learner->has_totals = false;
 	learner->memory_kb = pbp_advice_memory_kb;
-	learner->since = GetCurrentTimestamp();
+	learner->begun_ns = pbp_now_ns();
 	learner->counted_ns = 0;
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->interval, 0, sizeof(learner->interval));

@@ -178,7 +178,7 @@ static const PbpField decision_fields[] = {
 const PbpField pbp_report_fields[] = {
 	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, made_at, 0, PBP_LAST_TIME),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, nbuffers, 0, INT_MAX / 2),
-	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, since, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_REAL, PbpAdviceReport, watched_seconds, 0, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceReport, has_memory, 0, 1),
 	PBP_STRUCT_FIELD(PbpAdviceReport, totals, totals_fields),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceReport, missed_loads, 0, PBP_MAX_RATIO),
@@ -207,7 +207,7 @@ pbp_check_report(const PbpAdviceReport *report)
 {
 	const PbpRelationsReport *relations = &report->relations;
 
-	if (report->has_memory && (report->nbuffers == 0 || report->since == 0))
+	if (report->has_memory && report->nbuffers == 0)
 		return "nbuffers";
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
@@ -304,7 +304,7 @@ knowledge_of(const PbpAdviceReport *report)
 bool
 pbp_knows_more(const PbpAdviceReport *before, const PbpAdviceReport *latest)
 {
-	if (latest->since != 0 && !latest->has_memory)
+	if (latest->made_at != 0 && !latest->has_memory)
 		return false;
 	return knowledge_of(before) > knowledge_of(latest);
 }

@@ -35,10 +35,10 @@ typedef struct PbpStorageReport
 
 typedef struct PbpAdviceReport
 {
-	TimestampTz made_at;
+	TimestampTz made_at;		/* 0: never */
 	int64		nbuffers;		/* the size that it is about */
 	bool		is_from_before; /* a restart of the server */
-	TimestampTz since;			/* when learning began; 0: never */
+	double		watched_seconds;	/* since learning began */
 	bool		has_memory;		/* to learn */
 	PbpAdviceTotals totals;
 	PbpAdviceCounts counted;	/* all that the worker has, which only grows;

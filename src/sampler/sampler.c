@@ -203,6 +203,7 @@ static void
 add_to_step(PbpSample *step, const PbpSample *sample)
 {
 	step->taken_at = sample->taken_at;
+	step->taken_ns = sample->taken_ns;
 	step->ticks = sample->ticks;
 	step->allocations = sample->allocations;
 	step->histogram = sample->histogram;
@@ -246,6 +247,7 @@ take_sample(Sampler *sampler)
 	int64		allocations = pbp_read_published().allocations;
 
 	sample->taken_at = GetCurrentTimestamp();
+	sample->taken_ns = now_ns;
 	sample->ticks = pbp_ticks(sampler->clock);
 	sample->allocations = allocations;
 	count_buffers(sampler, &sample->histogram);

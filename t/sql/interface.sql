@@ -69,7 +69,8 @@ INSERT INTO documented VALUES
         OUT seconds_per_pass double precision, OUT usagecounts bigint[], OUT unused bigint, OUT dirty bigint,
         OUT pinned bigint, OUT buffers_error bigint, OUT looks bigint,
         OUT sampler_cpu_fraction double precision, OUT accesses bigint, OUT miss_ratio double precision,
-        OUT read_ms_per_second double precision, OUT top_relations text[], OUT top_read_fractions double precision[]$$),
+        OUT read_ms_per_second double precision, OUT top_relations text[], OUT top_read_fractions double precision[],
+        OUT age_seconds double precision$$),
     ('pgbufprobe_hours()', 'v', true, 'r', true, 'SETOF record', $$
         OUT hour timestamp with time zone, OUT seconds double precision, OUT in_decision boolean,
         OUT shared_buffers_bytes bigint, OUT accesses bigint, OUT active_ms_per_second double precision,
