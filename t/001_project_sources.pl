@@ -64,6 +64,18 @@ is_deeply([ grep { $code{$_} =~ /PG_VERSION_NUM/ } sort keys %code ],
 is_deeply([ grep { $code{$_} =~ /DefineCustom/ } sort keys %code ],
 	['src/base/settings.c'], 'settings are defined in settings.c alone');
 
+# The largest value of an enum that is saved stands beside its last one, and nowhere else.
+my (%last, @not_last);
+for my $file (sort keys %code)
+{
+	my $bare = $code{$file} =~ s{/\*.*?\*/}{}gsr;
+	$last{$2} = $1 eq $3 or push @not_last, "$file: $2" while $bare =~ /(\w+),\s*(PBP_LAST_\w+) = (\w+)\s*\}/g;
+}
+is_deeply(\@not_last, [], 'PBP_LAST_ is the last value of its enum');
+my @bounds = map { /PBP_FIELD\(PBP_UNSIGNED, \w+, \w+, 0, (PBP_\w+)[,)]/g } values %code;
+cmp_ok(scalar @bounds, '>', 9, 'enums are saved');
+is_deeply([ grep { !$last{$_} } @bounds ], [], 'and bounded by that');
+
 # A folder includes only itself and the folders before it.
 my %place = map { $folders[$_] => $_ } 0 .. $#folders;
 my (@wrong_way, %includes);

@@ -41,7 +41,8 @@ typedef enum PbpAdviceReason
 								 * pool today */
 	PBP_ADVICE_CLIFF,			/* slightly more or less memory would change
 								 * much */
-	PBP_ADVICE_CHANGED			/* the load is another one than was learned */
+	PBP_ADVICE_CHANGED,			/* the load is another one than was learned */
+	PBP_LAST_ADVICE_REASON = PBP_ADVICE_CHANGED
 } PbpAdviceReason;
 
 typedef struct PbpAdviceRow
@@ -71,7 +72,8 @@ typedef enum PbpStorageReason
 	PBP_STORAGE_NO_ROOM,		/* the pool would take more than all of it */
 	PBP_STORAGE_NO_MISS_RATIO,	/* for the reason that PbpAdviceRow has */
 	PBP_STORAGE_LEARNING,		/* too little seen of what it would hold */
-	PBP_STORAGE_LITTLE_EVIDENCE /* too few recent misses for a figure */
+	PBP_STORAGE_LITTLE_EVIDENCE,	/* too few recent misses for a figure */
+	PBP_LAST_STORAGE_REASON = PBP_STORAGE_LITTLE_EVIDENCE
 } PbpStorageReason;
 
 /*
@@ -156,7 +158,8 @@ typedef enum PbpAdviceChange
 {
 	PBP_NO_CHANGE,
 	PBP_OTHER_MISSES,			/* its miss ratio */
-	PBP_OTHER_RELATIONS			/* which relations are read */
+	PBP_OTHER_RELATIONS,		/* which relations are read */
+	PBP_LAST_ADVICE_CHANGE = PBP_OTHER_RELATIONS
 } PbpAdviceChange;
 
 /*

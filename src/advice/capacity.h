@@ -22,7 +22,8 @@ typedef enum PbpStorageModel
 	PBP_STORAGE_SWITCHED_OFF,	/* by pgbufprobe.os_cache */
 	PBP_STORAGE_DIRECT_IO,		/* the server bypasses the page cache */
 	PBP_STORAGE_FILE_SYSTEM,	/* has a cache of its own, or is in memory */
-	PBP_STORAGE_NO_INFORMATION	/* the kernel does not report its memory */
+	PBP_STORAGE_NO_INFORMATION, /* the kernel does not report its memory */
+	PBP_LAST_STORAGE_MODEL = PBP_STORAGE_NO_INFORMATION
 } PbpStorageModel;
 
 typedef PbpStorageModel (*PbpMemoryReader) (PbpOsMemory *memory);

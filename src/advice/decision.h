@@ -42,7 +42,8 @@ typedef enum PbpDecisionKind
 	PBP_KEEP_FEW_READS,			/* today's size; hardly anything is read */
 	PBP_KEEP_CACHED,			/* sessions hardly wait for storage */
 	PBP_KEEP,					/* no size is better by enough to matter */
-	PBP_TAKE					/* another size */
+	PBP_TAKE,					/* another size */
+	PBP_LAST_DECISION_KIND = PBP_TAKE
 } PbpDecisionKind;
 
 /* What sizes are compared by, from the worst to the best. */
@@ -51,14 +52,16 @@ typedef enum PbpDecisionBasis
 	PBP_BY_MISSES,				/* share of accesses */
 	PBP_BY_STORAGE,				/* share of accesses */
 	PBP_BY_WAITING,				/* milliseconds in a second, now */
-	PBP_BY_HOURS				/* the same, in all hours */
+	PBP_BY_HOURS,				/* the same, in all hours */
+	PBP_LAST_DECISION_BASIS = PBP_BY_HOURS
 } PbpDecisionBasis;
 
 typedef enum PbpConfidence
 {
 	PBP_UNSURE,
 	PBP_LIKELY,
-	PBP_SURE
+	PBP_SURE,
+	PBP_LAST_CONFIDENCE = PBP_SURE
 } PbpConfidence;
 
 typedef enum PbpVerdict
@@ -66,7 +69,8 @@ typedef enum PbpVerdict
 	PBP_VERDICT_UNKNOWN,
 	PBP_VERDICT_FINE,
 	PBP_VERDICT_LOOK,
-	PBP_VERDICT_ACT
+	PBP_VERDICT_ACT,
+	PBP_LAST_VERDICT = PBP_VERDICT_ACT
 } PbpVerdict;
 
 typedef struct PbpDecision

@@ -35,7 +35,8 @@ typedef enum PbpPredictionState
 	PBP_PREDICTION_OTHER_MIX,
 	PBP_PREDICTION_HELD,
 	PBP_PREDICTION_OTHER_MISSES,	/* measured outside the interval */
-	PBP_PREDICTION_OTHER_STORAGE
+	PBP_PREDICTION_OTHER_STORAGE,
+	PBP_LAST_PREDICTION_STATE = PBP_PREDICTION_OTHER_STORAGE
 } PbpPredictionState;
 
 /* Sums over the time in which the workload was as before the restart. */

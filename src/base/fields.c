@@ -1,8 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * fields.c
- *	  Structs as lists of values, each of which is checked when it is written
- *	  and when it is read.
+ *	  Structs as lists of values, each of which is checked when it is read.
+ *
+ * What is written is not checked: a value that was wrong then is left out by the
+ * next start, and keeps nothing else from being saved.
  *
  *-------------------------------------------------------------------------
  */
@@ -120,19 +122,41 @@ value_of(const PbpField *field, const char *item)
 	return value;
 }
 
+/* Values are put into a file together, which is faster. */
+typedef struct FieldWriter
+{
+	PbpNewFile *file;
+	int			nvalues;
+	Value		values[64];
+} FieldWriter;
+
+static void
+put_values(FieldWriter *writer)
+{
+	pbp_put_in_new_file(writer->file, writer->values, writer->nvalues * sizeof(Value));
+	writer->nvalues = 0;
+}
+
 static bool
 put_value(void *arg, const PbpField *field, char *item)
 {
-	Value		value = value_of(field, item);
+	FieldWriter *writer = arg;
 
-	pbp_put_in_new_file(arg, &value, sizeof(value));
-	return is_possible(field, value);
+	writer->values[writer->nvalues++] = value_of(field, item);
+	if (writer->nvalues == lengthof(writer->values))
+		put_values(writer);
+	return true;
 }
 
-const char *
+void
 pbp_put_fields(PbpNewFile *file, const PbpField *fields, const void *item)
 {
-	return visit_fields(fields, unconstify(char *, (const char *) item), put_value, file);
+	FieldWriter writer;
+
+	writer.file = file;
+	writer.nvalues = 0;
+	(void) visit_fields(fields, unconstify(char *, (const char *) item), put_value, &writer);
+	put_values(&writer);
 }
 
 /* ---- reading ---- */
@@ -163,5 +187,10 @@ get_value(void *arg, const PbpField *field, char *item)
 const char *
 pbp_get_fields(PbpFieldReader *reader, const PbpField *fields, void *item)
 {
-	return visit_fields(fields, item, get_value, reader);
+	const char *begin = reader->next;
+	const char *wrong = visit_fields(fields, item, get_value, reader);
+
+	if (wrong != NULL)
+		reader->next = begin + Min((Size) (reader->end - begin), pbp_fields_bytes(fields));
+	return wrong;
 }

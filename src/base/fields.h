@@ -2,7 +2,7 @@
  *
  * fields.h
  *	  What is saved of a struct: its fields, each with the values that it may
- *	  have.  What a program writes and what it reads back are checked alike.
+ *	  have, which are checked when they are read back.
  *
  * Each value takes eight bytes in a file.
  *
@@ -47,7 +47,8 @@ typedef struct PbpField
 /* Limits: what a server can count, and what can be a time. */
 #define PBP_MANY			1e15
 #define PBP_MAX_BYTES		1e18
-#define PBP_LAST_TIME		6.4e15	/* in the year 2202 */
+#define PBP_FIRST_TIME		(-6.3e16)	/* in the year 3, since a clock may be wrong */
+#define PBP_LAST_TIME		2.5e17	/* in the year 9922 */
 #define PBP_MAX_RATIO		1.000001	/* rounded */
 
 /* Values that are still to be read. */
@@ -60,8 +61,12 @@ typedef struct PbpFieldReader
 extern Size pbp_fields_bytes(const PbpField *fields);
 extern uint32 pbp_fields_layout(const PbpField *fields);
 
-/* Return NULL, or the name of the first field whose value is impossible. */
-extern const char *pbp_put_fields(PbpNewFile *file, const PbpField *fields, const void *item);
+extern void pbp_put_fields(PbpNewFile *file, const PbpField *fields, const void *item);
+
+/*
+ * Returns NULL, or the name of the first field whose value is impossible; the
+ * struct has no meaning then, and what comes next is read behind it.
+ */
 extern const char *pbp_get_fields(PbpFieldReader *reader, const PbpField *fields, void *item);
 
 #endif							/* PBP_FIELDS_H */

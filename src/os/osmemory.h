@@ -105,12 +105,10 @@ typedef enum PbpFit
 	PBP_EXCEEDS_MACHINE,
 	PBP_EXCEEDS_CGROUP,
 	PBP_EXCEEDS_HUGE_PAGES,
-	PBP_BELOW_CONNECTIONS		/* smaller than today's, and too small for the
+	PBP_BELOW_CONNECTIONS,		/* smaller than today's, and too small for the
 								 * pins of all sessions */
+	PBP_LAST_FIT = PBP_BELOW_CONNECTIONS
 } PbpFit;
-
-/* The largest value, for what is saved. */
-#define PBP_LAST_FIT			PBP_BELOW_CONNECTIONS
 
 /* The smaller of both, in bytes. */
 static inline int64_t

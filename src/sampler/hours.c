@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include <limits.h>
+#include <math.h>
 
 #include "miscadmin.h"
 #include "pgtime.h"
@@ -28,28 +29,20 @@
 
 /* ---- for the worker ---- */
 
-/* What the worker adds to; begins_at is 0 before the first second. */
+/* What the worker adds to; nbuffers is 0 before the first second. */
 static PbpHour current;
 static uint32 current_resets;
 
+/* Times before 2000 are negative. */
 static TimestampTz
 hour_of(TimestampTz time)
 {
-	return time - time % USECS_PER_HOUR;
+	TimestampTz into = time % USECS_PER_HOUR;
+
+	return time - (into < 0 ? into + USECS_PER_HOUR : into);
 }
 
-/*
- * True if this time belongs to the current hour, also if the machine's clock was
- * set back by less than an hour.
- */
-static bool
-is_current(TimestampTz now)
-{
-	return current.begins_at != 0 && now < current.begins_at + USECS_PER_HOUR &&
-		now >= current.begins_at - USECS_PER_HOUR;
-}
-
-/* A restart of the server within an hour continues it. */
+/* A restart of the server within an hour continues it, and so does a clock that is set back. */
 static void
 begin_hour(TimestampTz begins_at)
 {
@@ -69,7 +62,7 @@ begin_hour(TimestampTz begins_at)
 void
 pbp_count_hour(TimestampTz now, const PbpHourShare *share, uint32 resets)
 {
-	if (!is_current(now) || current_resets != resets)
+	if (current.nbuffers == 0 || current.begins_at != hour_of(now) || current_resets != resets)
 		begin_hour(hour_of(now));
 	current_resets = resets;
 	pbp_add_to_hour(&current, share);
@@ -99,7 +92,7 @@ static const PbpField size_fields[] = {
 };
 
 const PbpField pbp_hour_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpHour, begins_at, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_SIGNED, PbpHour, begins_at, PBP_FIRST_TIME, PBP_LAST_TIME),
 	PBP_FIELD(PBP_SIGNED, PbpHour, nbuffers, 1, INT_MAX / 2),
 	PBP_FIELD(PBP_REAL, PbpHour, seconds, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL, PbpHour, accesses, 0, PBP_MANY),
@@ -116,17 +109,86 @@ const PbpField pbp_hour_fields[] = {
 	PBP_END_OF_FIELDS
 };
 
-/* Returns the field that contradicts another one; NULL if there is none. */
-const char *
-pbp_check_hours(const PbpHour *hours, int nhours)
+/*
+ * A sum of floats is rounded each second, so that a part may become slightly more
+ * than all of it.
+ */
+#define MOST_ROUNDED		1.01
+
+/* For an access, as for a second, nothing is more than can be counted. */
+static const char *
+check_waiting(const PbpHourWaiting *waiting)
 {
-	for (int i = 0; i < nhours; i++)
-		if (hours[i].begins_at % USECS_PER_HOUR != 0 || (i > 0 && hours[i].begins_at <= hours[i - 1].begins_at))
-			return "begins_at";
-	return NULL;
+	double		most = PBP_MANY * waiting->accesses;
+
+	if (waiting->storage_reads > MOST_ROUNDED * waiting->accesses)
+		return "waiting.storage_reads";
+	return waiting->storage_error > most || waiting->ms > most || waiting->error > most ||
+		fabsf(waiting->change) > most || waiting->change_error > most ? "waiting" : NULL;
 }
 
-/* ---- sums ---- */
+static const char *
+check_size(const PbpHourSize *size)
+{
+	return size->misses > MOST_ROUNDED * size->accesses ? "sizes.misses" : check_waiting(&size->waiting);
+}
+
+/*
+ * Returns the field that contradicts another one in an hour whose values are
+ * possible; NULL if there is none.
+ */
+const char *
+pbp_check_hour(const PbpHour *hour)
+{
+	const char *wrong = NULL;
+
+	if (hour->begins_at % USECS_PER_HOUR != 0)
+		return "begins_at";
+	if (hour->reads > hour->accesses)
+		return "reads";
+	if (hour->seconds == 0 || hour->accesses > PBP_MANY * hour->seconds)
+		return "seconds";
+	if (hour->active_ms > PBP_MANY * hour->seconds || hour->counted_ms > PBP_MANY * hour->seconds)
+		return "active_ms";
+	if (hour->read_ms > PBP_MANY * hour->read_ms_seconds)
+		return "read_ms";
+	for (int i = 0; wrong == NULL && i < PBP_ADVICE_FACTORS; i++)
+		wrong = check_size(&hour->sizes[i]);
+	for (int i = 0; wrong == NULL && i < PBP_OTHER_SPLITS; i++)
+		wrong = check_waiting(&hour->splits[i]);
+	return wrong;
+}
+
+/* ---- for readers ---- */
+
+static int
+compare_hours(const void *one, const void *other)
+{
+	TimestampTz begins_at = ((const PbpHour *) one)->begins_at;
+	TimestampTz other_begins_at = ((const PbpHour *) other)->begins_at;
+
+	return (begins_at > other_begins_at) - (begins_at < other_begins_at);
+}
+
+/*
+ * The hour that runs and so many before it, as far as anything was seen in them,
+ * oldest first; palloc'd.  Others that are kept are of a time in which the machine's
+ * clock was another one.
+ */
+PbpHour *
+pbp_last_hours(int before, TimestampTz now, int *nhours)
+{
+	TimestampTz first = hour_of(now) - before * USECS_PER_HOUR;
+	int			nkept;
+	PbpHour    *hours = pbp_hours(&nkept);
+
+	*nhours = 0;
+	for (int i = 0; i < nkept; i++)
+		if (hours[i].begins_at >= first && hours[i].begins_at <= now)
+			hours[(*nhours)++] = hours[i];
+	qsort(hours, *nhours, sizeof(*hours), compare_hours);
+	return hours;
+}
 
 /*
  * True if pgbufprobe.decision_skip_hours leaves out the hour that begins then.
@@ -158,25 +220,25 @@ sum_hours(int hours, const PbpAdviceReport *report, PbpHoursSum *sum)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz first = hour_of(now) - hours * USECS_PER_HOUR;
-	int			nkept;
-	PbpHour    *kept = pbp_hours(&nkept);
+	int			nhours;
+	PbpHour    *last = pbp_last_hours(hours, now, &nhours);
 
 	memset(sum, 0, sizeof(*sum));
 	for (TimestampTz hour = first; hour <= now; hour += USECS_PER_HOUR)
 		if (!pbp_skips_hour(hour))
 			sum->wanted_seconds += (double) Min(USECS_PER_HOUR, now - hour) / USECS_PER_SEC;
-	for (int i = 0; i < nkept; i++)
+	for (int i = 0; i < nhours; i++)
 	{
-		if (kept[i].begins_at < first || kept[i].begins_at > now || pbp_skips_hour(kept[i].begins_at))
+		if (pbp_skips_hour(last[i].begins_at))
 			continue;
-		pbp_move_hour(&kept[i], NBuffers);
-		if (report != NULL && !is_of_memory(&kept[i], report))
+		pbp_move_hour(&last[i], NBuffers);
+		if (report != NULL && !is_of_memory(&last[i], report))
 			continue;
-		pbp_sum_hour(sum, &kept[i]);
+		pbp_sum_hour(sum, &last[i]);
 		if (report != NULL)
-			pbp_sum_splits(sum, &kept[i], report->storage.splits);
+			pbp_sum_splits(sum, &last[i], report->storage.splits);
 	}
-	pfree(kept);
+	pfree(last);
 	return sum->seconds > 0;
 }
 

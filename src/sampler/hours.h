@@ -13,6 +13,7 @@
 
 /* ---- for readers ---- */
 
+extern PbpHour *pbp_last_hours(int before, TimestampTz now, int *nhours);
 extern bool pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum);
 extern bool pbp_skips_hour(TimestampTz begins_at);
 
@@ -22,6 +23,6 @@ extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share, uint32 re
 
 /* What is saved of an hour. */
 extern const PbpField pbp_hour_fields[];
-extern const char *pbp_check_hours(const PbpHour *hours, int nhours);
+extern const char *pbp_check_hour(const PbpHour *hour);
 
 #endif							/* PBP_HOURS_H */

@@ -25,6 +25,9 @@
 /* Passes of the hand since the server started.  From 19 on, the first fills the pool. */
 #define SETTLED_PASSES	2
 
+/* For each access: an estimate less its error, both of which may be 1. */
+#define MOST_STORAGE_READS	(2 * PBP_MAX_RATIO)
+
 /* What survives a restart. */
 typedef struct PredictionBook
 {
@@ -105,7 +108,7 @@ static const PbpField measured_fields[] = {
 };
 
 static const PbpField prediction_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpPrediction, made_at, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_SIGNED, PbpPrediction, made_at, PBP_FIRST_TIME, PBP_LAST_TIME),
 	PBP_FIELD(PBP_SIGNED, PbpPrediction, from_buffers, 0, INT_MAX / 2),
 	PBP_FIELD(PBP_SIGNED, PbpPrediction, to_buffers, 0, INT_MAX / 2),
 	PBP_STRUCT_FIELD(PbpPrediction, misses, forecast_fields),
@@ -113,10 +116,10 @@ static const PbpField prediction_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, os_cache_pages, -PBP_MANY, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, outside, 0, 1),
 	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, had_advice, 0, 1),
-	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, reason, 0, PBP_ADVICE_CLIFF),
-	PBP_FIELD(PBP_SIGNED, PbpPrediction, measured_since, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, reason, 0, PBP_LAST_ADVICE_REASON),
+	PBP_FIELD(PBP_SIGNED, PbpPrediction, measured_since, PBP_FIRST_TIME, PBP_LAST_TIME),
 	PBP_STRUCT_FIELD(PbpPrediction, measured, measured_fields),
-	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, state, 0, PBP_PREDICTION_OTHER_STORAGE),
+	PBP_FIELD(PBP_UNSIGNED, PbpPrediction, state, 0, PBP_LAST_PREDICTION_STATE),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, change, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, seen_share, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpPrediction, missing_reads, 0, PBP_MANY),
@@ -160,6 +163,12 @@ static const PbpField watch_fields[] = {
 	PBP_END_OF_FIELDS
 };
 
+static const PbpField nmade_fields[] = {
+	PBP_FIELD(PBP_SIGNED, PredictionBook, nmade, 0, PBP_MANY),
+	PBP_END_OF_FIELDS
+};
+
+/* All, in the order in which they are read one by one. */
 static const PbpField book_fields[] = {
 	PBP_FIELD(PBP_SIGNED, PredictionBook, nmade, 0, PBP_MANY),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PredictionBook, ring, 0, 0, prediction_fields),
@@ -180,25 +189,92 @@ pbp_predictions_layout(void)
 	return pbp_fields_layout(book_fields);
 }
 
-const char *
+void
 pbp_put_predictions(PbpNewFile *file)
 {
 	PredictionBook *book = palloc(sizeof(*book));
-	const char *wrong;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
 	*book = shared->book;
 	LWLockRelease(shared->lock);
-	wrong = pbp_put_fields(file, book_fields, book);
+	pbp_put_fields(file, book_fields, book);
 	pfree(book);
-	return wrong;
 }
 
-const char *
-pbp_get_predictions(PbpFieldReader *reader, void **book)
+static bool
+is_possible_forecast(const PbpForecast *forecast)
 {
-	*book = palloc0(sizeof(PredictionBook));
-	return pbp_get_fields(reader, book_fields, *book);
+	if (isnan(forecast->value))
+		return isnan(forecast->low) && isnan(forecast->high);
+	return forecast->low <= forecast->value * PBP_MAX_RATIO && forecast->value <= forecast->high * PBP_MAX_RATIO;
+}
+
+/*
+ * Returns the field that contradicts another one in a prediction whose values are
+ * possible; NULL if there is none.
+ */
+static const char *
+check_prediction(const PbpPrediction *prediction)
+{
+	const PbpMeasured *measured = &prediction->measured;
+	PbpPredictionState state = prediction->state;
+
+	if (prediction->from_buffers == 0 || prediction->to_buffers == 0)
+		return "buffers";
+	if (!is_possible_forecast(&prediction->misses) || !is_possible_forecast(&prediction->storage))
+		return "forecast";
+	if (measured->reads > measured->accesses)
+		return "measured.reads";
+	if (fabs(measured->storage_reads) > MOST_STORAGE_READS * measured->storage_accesses)
+		return "measured.storage_reads";
+	if (state == PBP_PREDICTION_NONE ?
+		prediction->had_advice && !prediction->outside && prediction->reason == PBP_ADVICE_KNOWN :
+		isnan(prediction->misses.value))
+		return "state";
+	if ((state == PBP_PREDICTION_OTHER_RATE || state == PBP_PREDICTION_OTHER_MIX) && isnan(prediction->change))
+		return "change";
+	return state == PBP_PREDICTION_FEW_READS && isnan(prediction->seen_share) ? "seen_share" : NULL;
+}
+
+/*
+ * A prediction with an impossible value is left out, and the newest one also if
+ * what it is checked against has one.  Returns the first such value; NULL: there
+ * is none.
+ */
+const char *
+pbp_get_predictions(PbpFieldReader *reader, void **result)
+{
+	PredictionBook *saved = palloc0(sizeof(PredictionBook));
+	PredictionBook *book = palloc0(sizeof(PredictionBook));
+	const char *wrong_one[PBP_MAX_PREDICTIONS];
+	const char *wrong = pbp_get_fields(reader, nmade_fields, saved);
+	const char *wrong_watch;
+	int64		nmade = wrong == NULL ? saved->nmade : 0;
+
+	for (int i = 0; i < PBP_MAX_PREDICTIONS; i++)
+	{
+		wrong_one[i] = pbp_get_fields(reader, prediction_fields, &saved->ring[i]);
+		if (wrong_one[i] == NULL)
+			wrong_one[i] = check_prediction(&saved->ring[i]);
+	}
+	for (int64 i = Max(0, nmade - PBP_MAX_PREDICTIONS); i < nmade; i++)
+	{
+		int			place = i % PBP_MAX_PREDICTIONS;
+
+		if (wrong_one[place] == NULL)
+			book->ring[book->nmade++] = saved->ring[place];
+		else if (wrong == NULL)
+			wrong = wrong_one[place];
+	}
+	wrong_watch = pbp_get_fields(reader, watch_fields, &book->watch);
+	if (wrong_watch != NULL)
+	{
+		memset(&book->watch, 0, sizeof(book->watch));
+		pbp_watch_new_size(&book->watch, NAN);
+		book->nmade = Max(0, book->nmade - 1);
+	}
+	*result = book;
+	return wrong != NULL ? wrong : wrong_watch;
 }
 
 static PbpPrediction *
@@ -323,6 +399,7 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 	const PbpAdviceCounts *counted = &report->counted;
 	PredictionBook *book = &shared->book;
 	PbpObservation *observation = palloc0(sizeof(PbpObservation));
+	PbpPrediction *newest;
 
 	observation->now = GetCurrentTimestamp();
 	observation->buffers = NBuffers;
@@ -335,7 +412,11 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 	checked = *counted;
 
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	pbp_observe_workload(&book->watch, newest_of(book), observation);
+	newest = newest_of(book);
+	/* that of this size may have been left out when the file was read */
+	if (newest != NULL && newest->to_buffers != NBuffers)
+		newest = NULL;
+	pbp_observe_workload(&book->watch, newest, observation);
 	LWLockRelease(shared->lock);
 	pfree(observation);
 }

@@ -28,7 +28,7 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, checkpoint_ratio, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, seconds_left, 0, PBP_MANY),
-	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_ADVICE_CHANGED),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_LAST_ADVICE_REASON),
 	PBP_END_OF_FIELDS
 };
 
@@ -45,7 +45,7 @@ static const PbpField totals_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, self_error, -1, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, looks_per_pass, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, lately, 0, PBP_MAX_RATIO),
-	PBP_FIELD(PBP_UNSIGNED, PbpAdviceTotals, change, 0, PBP_OTHER_RELATIONS),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceTotals, change, 0, PBP_LAST_ADVICE_CHANGE),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, sampled_loads, 0, PBP_MANY),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, looks, 0, PBP_MANY),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, gaps, 0, PBP_MANY),
@@ -54,13 +54,13 @@ static const PbpField totals_fields[] = {
 };
 
 static const PbpField storage_row_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpAdviceStorageRow, os_cache_pages, -PBP_MANY, PBP_MANY),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceStorageRow, os_cache_pages, -PBP_MAX_BYTES / BLCKSZ, PBP_MAX_BYTES / BLCKSZ),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, storage_ratio, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, uncertainty, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, seconds_left, 0, PBP_MANY),
-	PBP_FIELD(PBP_UNSIGNED, PbpAdviceStorageRow, reason, 0, PBP_STORAGE_LITTLE_EVIDENCE),
+	PBP_FIELD(PBP_UNSIGNED, PbpAdviceStorageRow, reason, 0, PBP_LAST_STORAGE_REASON),
 	PBP_END_OF_FIELDS
 };
 
@@ -75,7 +75,7 @@ static const PbpField storage_totals_fields[] = {
 
 static const PbpField storage_fields[] = {
 	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, has_memory, 0, 1),
-	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, model, 0, PBP_STORAGE_NO_INFORMATION),
+	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, model, 0, PBP_LAST_STORAGE_MODEL),
 	PBP_FIELD(PBP_SIGNED, PbpStorageReport, data_bytes, -1, PBP_MAX_BYTES),
 	PBP_STRUCT_FIELD(PbpStorageReport, totals, storage_totals_fields),
 	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpStorageReport, fits, 0, PBP_LAST_FIT, NULL),
@@ -158,10 +158,10 @@ static const PbpField choice_fields[] = {
 };
 
 static const PbpField decision_fields[] = {
-	PBP_FIELD(PBP_UNSIGNED, PbpDecision, kind, 0, PBP_TAKE),
-	PBP_FIELD(PBP_UNSIGNED, PbpDecision, basis, 0, PBP_BY_HOURS),
-	PBP_FIELD(PBP_UNSIGNED, PbpDecision, confidence, 0, PBP_SURE),
-	PBP_FIELD(PBP_UNSIGNED, PbpDecision, verdict, 0, PBP_VERDICT_ACT),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, kind, 0, PBP_LAST_DECISION_KIND),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, basis, 0, PBP_LAST_DECISION_BASIS),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, confidence, 0, PBP_LAST_CONFIDENCE),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, verdict, 0, PBP_LAST_VERDICT),
 	PBP_FIELD(PBP_SIGNED, PbpDecision, size, 0, PBP_ADVICE_FACTORS - 1),
 	PBP_FIELD(PBP_SIGNED, PbpDecision, best, -1, PBP_ADVICE_FACTORS - 1),
 	PBP_FIELD(PBP_SIGNED, PbpDecision, equal_from, -1, PBP_ADVICE_FACTORS - 1),
@@ -176,7 +176,7 @@ static const PbpField decision_fields[] = {
 };
 
 const PbpField pbp_report_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, made_at, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, made_at, PBP_FIRST_TIME, PBP_LAST_TIME),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceReport, nbuffers, 0, INT_MAX / 2),
 	PBP_FIELD(PBP_REAL, PbpAdviceReport, watched_seconds, 0, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceReport, has_memory, 0, 1),
@@ -191,11 +191,43 @@ const PbpField pbp_report_fields[] = {
 	PBP_END_OF_FIELDS
 };
 
-static bool
-is_possible_key(const PbpRelationKey *key)
+bool
+pbp_is_possible_key(const PbpRelationKey *key)
 {
 	return key->relfilenode != 0 && key->tablespace != 0 &&
 		(key->database == 0) == (key->tablespace == GLOBALTABLESPACE_OID);
+}
+
+/* An answer names the figures of these sizes: today's, the advised and the best one. */
+static const char *
+check_decision(const PbpDecision *decision)
+{
+	const PbpCompared *choices = decision->choices;
+	bool		compares = decision->kind == PBP_DECIDE_UNSURE || decision->kind >= PBP_KEEP_CACHED;
+
+	if (decision->equal_from > decision->equal_to || (decision->equal_from < 0) != (decision->equal_to < 0))
+		return "decision.equal_from";
+	if (decision->best < 0 ? decision->kind == PBP_DECIDE_UNSURE : isnan(choices[decision->best].change))
+		return "decision.best";
+	if ((decision->kind == PBP_TAKE) != (decision->size != PBP_ADVICE_BASELINE))
+		return "decision.size";
+	if (compares && isnan(choices[PBP_ADVICE_BASELINE].value + choices[decision->size].change))
+		return "decision.choices";
+	return decision->kind == PBP_DECIDE_UNSURE && choices[PBP_ADVICE_BASELINE].value == 0 ? "decision.choices" : NULL;
+}
+
+/* Of each size. */
+static const char *
+check_rows(const PbpAdviceReport *report)
+{
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		if (report->rows[i].factor != pbp_advice_factor(i))
+			return "rows.factor";
+		if (isnan(report->rows[i].miss_ratio) == (report->rows[i].reason == PBP_ADVICE_KNOWN))
+			return "rows.reason";
+	}
+	return NULL;
 }
 
 /*
@@ -206,20 +238,22 @@ const char *
 pbp_check_report(const PbpAdviceReport *report)
 {
 	const PbpRelationsReport *relations = &report->relations;
+	const PbpAdviceTotals *totals = &report->totals;
+	const char *wrong;
 
-	if (report->has_memory && report->nbuffers == 0)
+	if (!report->has_memory)
+		return NULL;
+	if (report->nbuffers == 0)
 		return "nbuffers";
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		if (report->has_memory && report->rows[i].factor != pbp_advice_factor(i))
-			return "rows.factor";
-		if (report->has_memory && isnan(report->rows[i].miss_ratio) == (report->rows[i].reason == PBP_ADVICE_KNOWN))
-			return "rows.reason";
-	}
+	if (totals->accesses > PBP_MANY * totals->seconds)
+		return "totals.accesses";
+	if (totals->change == PBP_OTHER_MISSES && isnan(totals->lately))
+		return "totals.change";
 	for (int i = 0; i < relations->nrows; i++)
-		if (!relations->rows[i].others && !is_possible_key(&relations->rows[i].key))
+		if (!relations->rows[i].others && !pbp_is_possible_key(&relations->rows[i].key))
 			return "relations.rows.key";
-	return NULL;
+	wrong = check_rows(report);
+	return wrong != NULL ? wrong : check_decision(&report->decision);
 }
 
 /* ---- waiting ---- */

@@ -62,6 +62,7 @@ extern const PbpField pbp_report_fields[];
 extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);
 extern PbpTotalsInput pbp_totals_input(const PbpAdviceReport *report, bool *fits);
 extern int64 pbp_both_caches(const PbpAdviceReport *report);
+extern bool pbp_is_possible_key(const PbpRelationKey *key);
 extern const char *pbp_check_report(const PbpAdviceReport *report);
 extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
 extern bool pbp_knows_storage(const PbpAdviceReport *report);

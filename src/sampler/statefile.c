@@ -4,8 +4,9 @@
  *	  The file that survives a restart: the history, hours, the latest report of
  *	  the advice, and predictions.
  *
- * All values are checked before any is used.  How the file is written and
- * recognized is in newfile.c and ownfile.c.
+ * Values are checked when they are read, before any is used.  An impossible one
+ * costs the sample, hour, prediction or report that it is in, and nothing else.
+ * How the file is written and recognized is in newfile.c and ownfile.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +48,9 @@ typedef struct State
 	PbpAdviceReport report;
 	void	   *predictions;
 	PbpHour    *hours;
+	int			nhours;			/* that can be used */
 	PbpSample  *samples[PBP_HISTORIES];
+	Size		nsamples[PBP_HISTORIES];	/* likewise */
 } State;
 
 static const PbpField sizes_fields[] = {
@@ -78,7 +81,7 @@ static const PbpField top_read_fields[] = {
 };
 
 static const PbpField sample_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpSample, taken_at, 0, PBP_LAST_TIME),
+	PBP_FIELD(PBP_SIGNED, PbpSample, taken_at, PBP_FIRST_TIME, PBP_LAST_TIME),
 	PBP_FIELD(PBP_SIGNED, PbpSample, ticks, 0, PBP_MAX_BYTES),
 	PBP_FIELD(PBP_SIGNED, PbpSample, allocations, 0, PBP_MAX_BYTES),
 	PBP_STRUCT_FIELD(PbpSample, histogram, histogram_fields),
@@ -130,37 +133,24 @@ state_bytes(const StateSizes *sizes)
 		pbp_predictions_bytes() + arrays_bytes(sizes) + sizeof(pg_crc32c);
 }
 
-static const char *
-put_hours(PbpNewFile *file, const PbpHour *hours, int nhours)
-{
-	const char *wrong = NULL;
-
-	for (int i = 0; wrong == NULL && i < nhours; i++)
-		wrong = pbp_put_fields(file, pbp_hour_fields, &hours[i]);
-	return wrong;
-}
-
-static const char *
+static void
 put_samples(PbpNewFile *file, PbpHistory history, int64 next, int64 left)
 {
 	PbpSample	samples[SAMPLES_AT_ONCE];
-	const char *wrong = NULL;
 
-	while (wrong == NULL && left > 0)
+	while (left > 0)
 	{
 		int			n = (int) Min(left, SAMPLES_AT_ONCE);
 
 		pbp_copy_samples(history, next, n, samples);
-		for (int i = 0; wrong == NULL && i < n; i++)
-			wrong = pbp_put_fields(file, sample_fields, &samples[i]);
+		for (int i = 0; i < n; i++)
+			pbp_put_fields(file, sample_fields, &samples[i]);
 		next += n;
 		left -= n;
 	}
-	return wrong;
 }
 
-/* Returns the field whose value is impossible; NULL: none is. */
-static const char *
+static void
 put_state(PbpNewFile *file)
 {
 	PbpAdviceReport *report = pbp_read_advice();
@@ -169,24 +159,20 @@ put_state(PbpNewFile *file)
 	int64		oldest[PBP_HISTORIES];
 	StateSizes	sizes = {.nbuffers = NBuffers,.nhours = nhours};
 	PbpFileStamp stamp = own_stamp();
-	const char *wrong;
 
 	for (int i = 0; i < PBP_HISTORIES; i++)
 		sizes.nsamples[i] = pbp_count_samples(i, &oldest[i]);
 	stamp.file_bytes = (int64) state_bytes(&sizes);
 	pbp_put_in_new_file(file, &stamp, sizeof(stamp));
-	wrong = pbp_put_fields(file, sizes_fields, &sizes);
-	if (wrong == NULL)
-		wrong = pbp_put_fields(file, pbp_report_fields, report);
-	if (wrong == NULL)
-		wrong = pbp_put_predictions(file);
-	if (wrong == NULL)
-		wrong = put_hours(file, hours, nhours);
-	for (int i = 0; wrong == NULL && i < PBP_HISTORIES; i++)
-		wrong = put_samples(file, i, oldest[i], sizes.nsamples[i]);
+	pbp_put_fields(file, sizes_fields, &sizes);
+	pbp_put_fields(file, pbp_report_fields, report);
+	pbp_put_predictions(file);
+	for (int i = 0; i < nhours; i++)
+		pbp_put_fields(file, pbp_hour_fields, &hours[i]);
+	for (int i = 0; i < PBP_HISTORIES; i++)
+		put_samples(file, i, oldest[i], sizes.nsamples[i]);
 	pfree(hours);
 	pfree(report);
-	return wrong;
 }
 
 /* Saves all.  A reset meanwhile removes the file. */
@@ -195,22 +181,14 @@ pbp_save_state(void)
 {
 	PbpNewFile	file;
 	uint32		resets = pbp_count_resets();
-	const char *wrong;
 
 	pbp_begin_new_file(&file, STATE_FILE, NEW_STATE_FILE);
-	wrong = put_state(&file);
+	put_state(&file);
 	(void) pbp_end_new_file(&file);
 	if (pbp_count_resets() != resets)
 	{
 		pbp_discard_new_file(&file);
 		pbp_remove_state_file();
-	}
-	else if (wrong != NULL)
-	{
-		pbp_discard_new_file(&file);
-		ereport(LOG,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("could not save to file \"%s\", because \"%s\" has an impossible value", STATE_FILE, wrong)));
 	}
 	else if (pbp_replace_by_new_file(&file))
 		pbp_unguard_file(STATE_FILE);
@@ -220,57 +198,121 @@ pbp_save_state(void)
 
 /* ---- restoring ---- */
 
-static const char *
-get_hours(PbpFieldReader *reader, State *state)
+/* Of parts that are left out for an impossible value, the first of a kind is logged.  NULL: there is none. */
+static void
+log_wrong_part(const char *kind, const char *wrong)
 {
-	int			nhours = (int) state->sizes.nhours;
-	const char *wrong = NULL;
-
-	state->hours = palloc0((nhours + 1) * sizeof(PbpHour));
-	for (int i = 0; wrong == NULL && i < nhours; i++)
-		wrong = pbp_get_fields(reader, pbp_hour_fields, &state->hours[i]);
-	return wrong != NULL ? wrong : pbp_check_hours(state->hours, nhours);
+	if (wrong != NULL)
+		ereport(LOG,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("ignoring part of file \"%s\", because the value of \"%s.%s\" is impossible",
+						STATE_FILE, kind, wrong)));
 }
 
+static void
+get_report(PbpFieldReader *reader, PbpAdviceReport *report)
+{
+	const char *wrong = pbp_get_fields(reader, pbp_report_fields, report);
+
+	if (wrong == NULL)
+		wrong = pbp_check_report(report);
+	if (wrong != NULL)
+		memset(report, 0, sizeof(*report));
+	log_wrong_part("report", wrong);
+}
+
+static void
+get_hours(PbpFieldReader *reader, State *state)
+{
+	const char *first_wrong = NULL;
+
+	state->hours = palloc0((state->sizes.nhours + 1) * sizeof(PbpHour));
+	for (int64 i = 0; i < state->sizes.nhours; i++)
+	{
+		PbpHour    *hour = &state->hours[state->nhours];
+		const char *wrong = pbp_get_fields(reader, pbp_hour_fields, hour);
+
+		if (wrong == NULL)
+			wrong = pbp_check_hour(hour);
+		if (wrong == NULL)
+			state->nhours++;
+		else if (first_wrong == NULL)
+			first_wrong = wrong;
+	}
+	log_wrong_part("hours", first_wrong);
+}
+
+static bool
+is_possible_count(const PbpBufferCount *count)
+{
+	return count->dirty <= count->buffers && count->pinned <= count->buffers;
+}
+
+/*
+ * Returns the field that contradicts another one in a sample whose values are
+ * possible; NULL if there is none.
+ */
 static const char *
+check_sample(const PbpSample *sample)
+{
+	const PbpHistogram *histogram = &sample->histogram;
+	bool		is_possible = is_possible_count(&histogram->unused);
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		is_possible = is_possible && is_possible_count(&histogram->usage[i]);
+	if (!is_possible || pbp_histogram_buffers(histogram) < histogram->nread)
+		return "histogram";
+	if (sample->reads > sample->accesses)
+		return "reads";
+	if (sample->read_ms > PBP_MANY * sample->read_ms_seconds)
+		return "read_ms";
+	for (int i = 0; i < PBP_TOP_READS && sample->top_reads[i].key.relfilenode != 0; i++)
+		if (!pbp_is_possible_key(&sample->top_reads[i].key))
+			return "top_reads.key";
+	return NULL;
+}
+
+static void
 get_samples(PbpFieldReader *reader, State *state, PbpHistory history)
 {
 	int64		nsamples = state->sizes.nsamples[history];
-	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext, mul_size(nsamples + 1, sizeof(PbpSample)));
-	const char *wrong = NULL;
+	PbpSample  *samples = MemoryContextAllocExtended(CurrentMemoryContext, mul_size(nsamples + 1, sizeof(PbpSample)),
+													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	const char *first_wrong = NULL;
 
-	for (int64 i = 0; wrong == NULL && i < nsamples; i++)
-		wrong = pbp_get_fields(reader, sample_fields, &samples[i]);
+	for (int64 i = 0; i < nsamples; i++)
+	{
+		PbpSample  *sample = &samples[state->nsamples[history]];
+		const char *wrong = pbp_get_fields(reader, sample_fields, sample);
+
+		CHECK_FOR_INTERRUPTS();
+		if (wrong == NULL)
+			wrong = check_sample(sample);
+		if (wrong == NULL)
+			state->nsamples[history]++;
+		else if (first_wrong == NULL)
+			first_wrong = wrong;
+	}
 	state->samples[history] = samples;
-	return wrong;
+	log_wrong_part("samples", first_wrong);
 }
 
+/* Returns the field that says nothing of what follows it; NULL: none does. */
 static const char *
-get_arrays(PbpFieldReader *reader, State *state)
-{
-	const char *wrong;
-
-	if (arrays_bytes(&state->sizes) != (Size) (reader->end - reader->next))
-		return "nsamples";
-	wrong = get_hours(reader, state);
-	for (int i = 0; wrong == NULL && i < PBP_HISTORIES; i++)
-		wrong = get_samples(reader, state, i);
-	return wrong;
-}
-
-/* Returns the field whose value is impossible; NULL: none is. */
-static const char *
-get_state(PbpFieldReader *reader, State *state)
+get_state(PbpFieldReader *reader, State *state, Size bytes)
 {
 	const char *wrong = pbp_get_fields(reader, sizes_fields, &state->sizes);
 
-	if (wrong == NULL)
-		wrong = pbp_get_fields(reader, pbp_report_fields, &state->report);
-	if (wrong == NULL)
-		wrong = pbp_check_report(&state->report);
-	if (wrong == NULL)
-		wrong = pbp_get_predictions(reader, &state->predictions);
-	return wrong != NULL ? wrong : get_arrays(reader, state);
+	if (wrong == NULL && state_bytes(&state->sizes) != bytes + sizeof(PbpFileStamp) + sizeof(pg_crc32c))
+		wrong = "nsamples";
+	if (wrong != NULL)
+		return wrong;
+	get_report(reader, &state->report);
+	log_wrong_part("predictions", pbp_get_predictions(reader, &state->predictions));
+	get_hours(reader, state);
+	for (int i = 0; i < PBP_HISTORIES; i++)
+		get_samples(reader, state, i);
+	return NULL;
 }
 
 /* The last report is a prediction for the size that runs now. */
@@ -292,16 +334,16 @@ restore(const char *contents, Size bytes, uint32 resets)
 {
 	State	   *state = palloc0(sizeof(*state));
 	PbpFieldReader reader = {contents, contents + bytes};
-	const char *wrong = get_state(&reader, state);
+	const char *wrong = get_state(&reader, state, bytes);
 
 	if (wrong != NULL)
 	{
 		pbp_log_ignored_file(STATE_FILE, psprintf("the value of \"%s\" is impossible", wrong));
 		return false;
 	}
-	pbp_restore_hours(state->hours, (int) state->sizes.nhours, resets);
+	pbp_restore_hours(state->hours, state->nhours, resets);
 	for (int i = 0; i < PBP_HISTORIES; i++)
-		pbp_restore_samples(i, state->samples[i], (Size) state->sizes.nsamples[i], resets);
+		pbp_restore_samples(i, state->samples[i], state->nsamples[i], resets);
 	pbp_restore_predictions(state->predictions);
 	state->report.is_from_before = true;
 	pbp_restore_report(&state->report, resets);
