@@ -24,6 +24,17 @@ sub shift_clock
 	return;
 }
 
+# The same clock goes on.
+sub start_again
+{
+	my ($mode) = @_;
+	local $ENV{SHIFT_CLOCK} = $shift;
+
+	$node->stop($mode);
+	start_with($node, 'shift_clock');
+	return;
+}
+
 # As where a library cannot be preloaded.
 sub can_shift
 {
@@ -156,7 +167,7 @@ set($node, decision_skip_hours => '');
 
 SKIP:
 {
-	skip 'the clock of this server cannot be shifted', 10 if !$can_shift;
+	skip 'the clock of this server cannot be shifted', 38 if !$can_shift;
 	# So that no hour of the clock ends but those that the test lets end.
 	my $begins = 3601 - time % 3600;
 	shift_clock($begins);
@@ -171,20 +182,53 @@ SKIP:
 	becomes_true($node, "accesses > 1000 FROM pgbufprobe_hours() ORDER BY hour DESC LIMIT 1", 'which has what happens now');
 	is(ask($node, "SELECT seconds, accesses $of_newest"), $before, 'and the one before remains as it is');
 
-	shift_clock($begins + 7 * 24 * 3600);
+	my $week = 7 * 24 * 3600;
+	shift_clock($begins + $week);
 	becomes_true($node, "count(*) = $n + 2 FROM pgbufprobe_hours()", 'a week later: all are there');
-	shift_clock($begins + 9 * 24 * 3600);
-	becomes_true($node, "count(*) = 2 AND min(hour) > '$newest'::timestamptz + interval '6 days' FROM pgbufprobe_hours()", 'after nine days, those of a week later remain');
-	shift_clock($begins + 7 * 24 * 3600 + 7200);
-	becomes_true($node, "count(*) = 2 AND max(hour) < '$newest'::timestamptz + interval '8 days' FROM pgbufprobe_hours()", 'the clock is put back: there is no hour of the future');
+	shift_clock($begins + $week + 2 * 24 * 3600);
+	becomes_true($node, "count(*) = 2 AND min(hour) > '$newest'::timestamptz + interval '6 days' FROM pgbufprobe_hours()", 'after nine days: those of the last eight');
+	shift_clock($begins + $week + 7200);
+	becomes_true($node, "count(*) = $n + 3 AND max(hour) < '$newest'::timestamptz + interval '8 days' FROM pgbufprobe_hours()",
+		'the clock is put back: all are there, but no hour of the future');
+	shift_clock($begins + $week);
+	my $that = "FROM pgbufprobe_hours() WHERE hour = '$newest'::timestamptz + interval '7 days'";
+	my $seconds = ask($node, "SELECT seconds $that");
+	becomes_true($node, "seconds > $seconds $that", 'by two hours: the hour of that time goes on');
+	is(ask($node, "SELECT max(hour) = '$newest'::timestamptz + interval '7 days' FROM pgbufprobe_hours()"), 't', 'as the last one');
 
-	# Also if two hours follow each other, as when the worker was stopped for some.
-	my $second = ask($node, 'SELECT max(hour) FROM pgbufprobe_hours()');
-	becomes_true($node, "seconds > 0 FROM pgbufprobe_hours() WHERE hour = '$second'", 'it goes on');
-	shift_clock($begins + 7 * 24 * 3600);
-	becomes_true($node, 'count(*) = 1 FROM pgbufprobe_hours()', 'by two hours: the hour of that time goes on');
-	my $seconds = ask($node, 'SELECT seconds FROM pgbufprobe_hours()');
-	becomes_true($node, "seconds > $seconds FROM pgbufprobe_hours()", 'and counts');
+	# Nothing is lost by a clock that is wrong for a while, and all is saved.
+	my $now = time;
+	my %wrong = ('1970' => 86400 - $now, '1996' => 820454400 - $now, '400 days later' => $begins + 400 * 86400, '2245' => 8678275200 - $now);
+	for my $when (sort keys %wrong)
+	{
+		my $from = -s $node->logfile;
+		my $had = ask($node, 'SELECT sum(seconds) FROM pgbufprobe_hours()');
+		shift_clock($wrong{$when});
+		becomes_true($node, 'count(*) = 1 AND min(hour) <= now() FROM pgbufprobe_hours()', "$when: its hour is the only one of that time");
+		if ($when eq '1970')
+		{
+			start_again('fast');
+			becomes_true($node, 'count(*) > 0 FROM pgbufprobe_history() WHERE taken_at > pg_postmaster_start_time()', "$when: started then");
+		}
+		shift_clock($begins + $week);
+		becomes_true($node, "count(*) = $n + 2 AND sum(seconds) > $had FROM pgbufprobe_hours()", "$when, and corrected: all hours are there");
+		ok(save_history($node), "$when, and corrected: all is saved");
+		start_again('immediate');
+		becomes_true($node, "count(*) = $n + 2 AND sum(seconds) > $had FROM pgbufprobe_hours()", "$when, and corrected: restored");
+		cmp_ok(ask($node, q{SELECT count(DISTINCT date_trunc('hour', taken_at)) FROM pgbufprobe_history()}), '>', 1, "$when, and corrected: with the history");
+		unlike(slurp_file($node->logfile, $from), qr/impossible/, "$when, and corrected: without a message");
+	}
+
+	# What was watched, and when a sample was taken, is not measured by that clock.
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	shift_clock(3600);
+	await_samples($node, 2);
+	ask($node, 'SELECT pgbufprobe_history_reset()');
+	await_samples($node, 2);
+	shift_clock(0);
+	becomes_true($node, 'sample_age_seconds BETWEEN 0 AND 60 FROM pgbufprobe_metrics_sampler', 'the clock is put back: a sample is not of the future');
+	ok(load_until($node, 4, q{answer NOT LIKE '%has watched the workload%' AND verdict <> 'unknown' FROM pgbufprobe_checkup() WHERE key = 'size'}),
+		'the clock is put back: the worker decides when it has watched for long enough') or diag(ask($node, q{SELECT answer FROM pgbufprobe_checkup() WHERE key = 'size'}));
 }
 
 # ---------------------------------------------------------------------------

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "utils/timestamp.h"
+
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
 #include "sampler/hours.h"
@@ -59,7 +61,7 @@ pgbufprobe_hours(PG_FUNCTION_ARGS)
 	int			nhours;
 
 	check_sampler_is_loaded();
-	hours = pbp_hours(&nhours);
+	hours = pbp_last_hours(PBP_HOURS - 1, GetCurrentTimestamp(), &nhours);
 	emit_rows(fcinfo, hours, nhours, sizeof(*hours), emit_hour, NULL);
 	pfree(hours);
 	return (Datum) 0;

@@ -39,7 +39,7 @@ typedef struct SamplerShared
 	LWLock	   *lock;			/* protects all below */
 	int64		nsamples[PBP_HISTORIES];	/* since a ring was emptied */
 	int			nhours;
-	PbpHour		hours[PBP_HOURS];	/* oldest first */
+	PbpHour		hours[PBP_HOURS];	/* in the order in which they were begun */
 	uint32		nresets;
 	bool		has_begun;		/* a worker has run since this was created */
 	PbpAdviceReport advice;
@@ -349,35 +349,28 @@ pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 	LWLockRelease(shared->lock);
 }
 
-/* Discards the first hours. */
-static void
-discard_hours(int n)
+/* The place of an hour: its own, or that behind all, for which the one that was begun first may have to go. */
+static PbpHour *
+place_of_hour(TimestampTz begins_at)
 {
-	shared->nhours -= n;
-	memmove(shared->hours, shared->hours + n, shared->nhours * sizeof(PbpHour));
+	for (int i = shared->nhours - 1; i >= 0; i--)
+		if (shared->hours[i].begins_at == begins_at)
+			return &shared->hours[i];
+	if (shared->nhours == PBP_HOURS)
+		memmove(shared->hours, shared->hours + 1, --shared->nhours * sizeof(PbpHour));
+	return &shared->hours[shared->nhours++];
 }
 
 /*
- * Likewise, in place of the newest hour or after it.  Later ones are discarded:
- * the machine's clock was set back.  So are those that are too old.
+ * Likewise, in place of the same hour.  The machine's clock may have been set, for
+ * some moments or for good, so no other is discarded because of its time.
  */
 void
 pbp_put_hour(const PbpHour *hour, uint32 resets)
 {
-	int			nold = 0;
-
 	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
 	if (shared->nresets == resets)
-	{
-		while (shared->nhours > 0 && shared->hours[shared->nhours - 1].begins_at >= hour->begins_at)
-			shared->nhours--;
-		while (nold < shared->nhours &&
-			   shared->hours[nold].begins_at <= hour->begins_at - PBP_HOURS * USECS_PER_HOUR)
-			nold++;
-		if (nold > 0)
-			discard_hours(nold);
-		shared->hours[shared->nhours++] = *hour;
-	}
+		*place_of_hour(hour->begins_at) = *hour;
 	LWLockRelease(shared->lock);
 }
 
