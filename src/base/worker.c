@@ -190,6 +190,17 @@ pbp_must_end(void)
 	return ShutdownRequestPending;
 }
 
+/* For how long the worker has known that it must end; 0: it need not. */
+int64
+pbp_ending_ns(void)
+{
+	static int64 since_ns = 0;
+
+	if (ShutdownRequestPending && since_ns == 0)
+		since_ns = pbp_now_ns();
+	return since_ns == 0 ? 0 : pbp_now_ns() - since_ns;
+}
+
 /*
  * The postmaster does not restart a worker that exits with 0, and logs the end of
  * any other, which it restarts unless the server stops.
@@ -204,14 +215,9 @@ pbp_end_worker(void)
 void
 pbp_check_interrupts_of_look(void)
 {
-	static int64 stop_ns = 0;
+	int64		ending_ns = pbp_ending_ns();
 
-	if (ShutdownRequestPending)
-	{
-		if (stop_ns == 0)
-			stop_ns = pbp_now_ns();
-		if (pbp_now_ns() - stop_ns >= FINISH_NS)
-			pbp_end_worker();
-	}
+	if (ending_ns >= FINISH_NS)
+		pbp_end_worker();
 	CHECK_FOR_INTERRUPTS();
 }

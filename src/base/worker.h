@@ -20,6 +20,7 @@ extern void pbp_reload_settings(void);
 extern void pbp_worker_wait(int64 ms);
 
 extern bool pbp_must_end(void);
+extern int64 pbp_ending_ns(void);
 extern void pbp_end_worker(void);
 extern void pbp_check_interrupts_of_look(void);
 

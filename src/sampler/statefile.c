@@ -20,6 +20,7 @@
 #include "utils/timestamp.h"
 
 #include "base/ownfile.h"
+#include "base/worker.h"
 #include "sampler/hours.h"
 #include "sampler/predictions.h"
 #include "sampler/statefile.h"
@@ -32,6 +33,12 @@
 
 /* Copied at a time, so that a long history needs no memory. */
 #define SAMPLES_AT_ONCE 64
+
+/*
+ * A stop waits for no save after this time, which is enough for some hundred
+ * thousand samples.  Without a limit, those who stop a server would kill it.
+ */
+#define STOP_NS			INT64CONST(2000000000)
 
 /* What comes first; the samples come last. */
 typedef struct StateSizes
@@ -133,7 +140,15 @@ state_bytes(const StateSizes *sizes)
 		pbp_predictions_bytes() + arrays_bytes(sizes) + sizeof(pg_crc32c);
 }
 
-static void
+/* True if a save that goes on would delay a stop for too long. */
+static bool
+is_late(void)
+{
+	return pbp_ending_ns() >= STOP_NS;
+}
+
+/* Returns false if it is late. */
+static bool
 put_samples(PbpNewFile *file, PbpHistory history, int64 next, int64 left)
 {
 	PbpSample	samples[SAMPLES_AT_ONCE];
@@ -142,15 +157,20 @@ put_samples(PbpNewFile *file, PbpHistory history, int64 next, int64 left)
 	{
 		int			n = (int) Min(left, SAMPLES_AT_ONCE);
 
+		CHECK_FOR_INTERRUPTS();
+		if (is_late())
+			return false;
 		pbp_copy_samples(history, next, n, samples);
 		for (int i = 0; i < n; i++)
 			pbp_put_fields(file, sample_fields, &samples[i]);
 		next += n;
 		left -= n;
 	}
+	return true;
 }
 
-static void
+/* Likewise. */
+static bool
 put_state(PbpNewFile *file)
 {
 	PbpAdviceReport *report = pbp_read_advice();
@@ -159,6 +179,7 @@ put_state(PbpNewFile *file)
 	int64		oldest[PBP_HISTORIES];
 	StateSizes	sizes = {.nbuffers = NBuffers,.nhours = nhours};
 	PbpFileStamp stamp = own_stamp();
+	bool		in_time = true;
 
 	for (int i = 0; i < PBP_HISTORIES; i++)
 		sizes.nsamples[i] = pbp_count_samples(i, &oldest[i]);
@@ -169,10 +190,11 @@ put_state(PbpNewFile *file)
 	pbp_put_predictions(file);
 	for (int i = 0; i < nhours; i++)
 		pbp_put_fields(file, pbp_hour_fields, &hours[i]);
-	for (int i = 0; i < PBP_HISTORIES; i++)
-		put_samples(file, i, oldest[i], sizes.nsamples[i]);
+	for (int i = 0; in_time && i < PBP_HISTORIES; i++)
+		in_time = put_samples(file, i, oldest[i], sizes.nsamples[i]);
 	pfree(hours);
 	pfree(report);
+	return in_time;
 }
 
 /* Saves all.  A reset meanwhile removes the file. */
@@ -181,14 +203,22 @@ pbp_save_state(void)
 {
 	PbpNewFile	file;
 	uint32		resets = pbp_count_resets();
+	bool		in_time;
 
 	pbp_begin_new_file(&file, STATE_FILE, NEW_STATE_FILE);
-	put_state(&file);
+	in_time = !is_late() && put_state(&file);
 	(void) pbp_end_new_file(&file);
 	if (pbp_count_resets() != resets)
 	{
 		pbp_discard_new_file(&file);
 		pbp_remove_state_file();
+	}
+	else if (!in_time)
+	{
+		pbp_discard_new_file(&file);
+		ereport(LOG,
+				(errmsg("could not save to file \"%s\" before the server stops", STATE_FILE),
+				 errdetail("It remains as it was saved before.")));
 	}
 	else if (pbp_replace_by_new_file(&file))
 		pbp_unguard_file(STATE_FILE);
