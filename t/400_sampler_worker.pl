@@ -72,8 +72,7 @@ becomes_true($node, q{estd_miss_ratio > 0 AND estd_miss_ratio BETWEEN miss_ratio
 # Settings, and what follows from a ring that stands still
 
 # So that the ring stands still.
-set($node, history_interval => '1h');
-save_history($node);
+save_history($node, history_interval => '1h');
 becomes_true($node, q{max(taken_at) < now() - interval '500 ms' FROM pgbufprobe_history()}, 'no sample is taken for an hour');
 is( ask($node, qq{
 		WITH ring AS (

@@ -124,8 +124,7 @@ my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
 	$node = sampler_node('clock', '', 'shift_clock');
 }
 await_samples($node, 5);
-set($node, history_interval => '10min');
-save_history($node);
+save_history($node, history_interval => '10min');
 becomes_true($node, q{max(taken_at) < now() - interval '1 s' FROM pgbufprobe_history()}, 'no sample comes for ten minutes');
 my $before = ask($node, 'SELECT ' . watched());
 cmp_ok($before, '>', 0.3, 'the samples before give the speed of the hand');
@@ -161,9 +160,8 @@ SKIP:
 	$before = ask($node, 'SELECT ' . watched());
 }
 
-set($node, sampler => 'off');
 # or the worker might not notice that it was off
-save_history($node);
+save_history($node, sampler => 'off');
 becomes_true($node, "max(watched_seconds) <> $before FROM pgbufprobe_page_lifetime('10 ms')", 'sampler off: the hand is watched');
 set($node, sampler => 'on');
 becomes_true($node, 'count(*) > 0 FROM pgbufprobe_history() WHERE seconds IS NULL AND taken_at = (SELECT max(taken_at) FROM pgbufprobe_history())',

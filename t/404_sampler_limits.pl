@@ -1,5 +1,5 @@
-# Limits: a server without room for the worker says so; with the largest memory for the advice, the worker does not make
-# others wait, whatever it is doing, and closes what it opens.
+# Limits: a server without room for the worker says so; it keeps to its share of a processor while settings are reloaded;
+# with the largest memory for the advice, it does not make others wait, whatever it is doing, and closes what it opens.
 
 use strict;
 use warnings;
@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
 use Test::More;
-use Time::HiRes qw(usleep);
+use Time::HiRes qw(stat time usleep);
 
 # ---------------------------------------------------------------------------
 # No room for the worker
@@ -29,6 +29,35 @@ is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE note LIKE '%max_w
 $node->stop;
 
 # ---------------------------------------------------------------------------
+# Reloads
+
+$node = sampler_node('reloads', "pgbufprobe.max_cpu_fraction = 0.01\npgbufprobe.history_interval = 10min\n");
+my $saved = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+ok(save_history($node, history_interval => '11min'), 'a setting has changed: all is saved');
+my $pid = worker_pid($node);
+my $reloads = q{DO $$ BEGIN FOR i IN 1..200 LOOP PERFORM pg_reload_conf(), pg_sleep(0.05); END LOOP; END $$};
+sub processor_seconds { return (split ' ', slurp_file("/proc/$pid/schedstat"))[0] / 1e9 }
+SKIP:
+{
+	skip 'the kernel does not count the time of a process in nanoseconds', 1
+	  if !-r "/proc/$pid/schedstat" || processor_seconds() == 0;
+	my ($used, $begun) = (processor_seconds(), time);
+	my @file = (stat $saved)[ 1, 9 ];
+	ask($node, $reloads);
+	my $share = (processor_seconds() - $used) / (time - $begun);
+	# It may have been about to look when this began.
+	cmp_ok($share, '<', 0.015, 'reloads: the share of a processor is kept');
+	is(join(' ', (stat $saved)[ 1, 9 ]), "@file", 'reloads that change nothing: nothing is saved');
+}
+my $reloading = start_psql($node, 'reloads', '-c', $reloads);
+ok(save_history($node, history_interval => '100ms'), 'a setting is changed between other reloads: all is saved');
+await_samples($node, 2);
+set($node, sampler => 'off');
+becomes_true($node, q{note = 'pgbufprobe.sampler is off' FROM pgbufprobe_advice() LIMIT 1}, 'and the setting takes effect');
+$reloading->{run}->kill_kill;
+$node->stop;
+
+# ---------------------------------------------------------------------------
 # The largest memory
 
 $node = sampler_node('memory');
@@ -39,7 +68,7 @@ has_error($node, 'ALTER SYSTEM SET pgbufprobe.advice_memory = ' . ($largest + 1)
 $node->append_conf('postgresql.conf', "shared_buffers = 4GB\npgbufprobe.advice_memory = $largest\n");
 $node->restart;
 await_samples($node, 3);
-my $pid = worker_pid($node);
+$pid = worker_pid($node);
 # DROP DATABASE waits until each process has noticed it.
 for my $i (1 .. 10)
 {

@@ -149,7 +149,7 @@ is(ask($node, q{SELECT count(*) FROM pgbufprobe_checkup() WHERE answer LIKE '%be
 # Crashed: what was saved last is there
 
 $advice = settled_advice($node);
-ok(save_history($node), 'the worker saves all when the settings are reloaded');
+ok(save_history($node), 'the worker saves all when a setting of its own has changed');
 ($nsamples, $newest) = split /\|/, samples($node);
 $node->stop('immediate');
 $node->start;
@@ -192,7 +192,7 @@ save_history($node);
 my $contents = slurp_file($file);
 symlink '/dev/full', "$file.tmp" or die $!;
 $from = -s $node->logfile;
-$node->reload;
+ask_for_save($node);
 ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": No space left on device/ },
 	'the disk is full: the log says so');
 ok($contents eq slurp_file($file), 'the disk is full: the file remains');
@@ -201,7 +201,7 @@ ok(save_history($node), 'later, the file is written again');
 
 mkdir "$file.tmp" or die $!;
 $from = -s $node->logfile;
-$node->reload;
+ask_for_save($node);
 ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": Is a directory/ },
 	'a directory is in the way: the log says so');
 rmdir "$file.tmp" or die $!;

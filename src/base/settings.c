@@ -199,3 +199,18 @@ pbp_define_worker_settings(void)
 	define_carry_over_settings();
 	MarkGUCPrefixReserved("pgbufprobe");
 }
+
+/* True if a setting of the sampler has changed since the last call. */
+bool
+pbp_sampler_settings_changed(void)
+{
+	static double known[7];
+	const double now[lengthof(known)] = {
+		pbp_os_cache_on, pbp_sampler_on, pbp_history_interval_ms, pbp_max_cpu_fraction, pbp_advice_memory_kb,
+		pbp_decision_hours, pbp_decision_skip_mask
+	};
+	bool		changed = memcmp(known, now, sizeof(now)) != 0;
+
+	memcpy(known, now, sizeof(now));
+	return changed;
+}

@@ -33,5 +33,6 @@ extern int	pbp_carry_over_rate_mb; /* 0: no limit */
 
 extern void pbp_define_session_settings(void);
 extern void pbp_define_worker_settings(void);
+extern bool pbp_sampler_settings_changed(void);
 
 #endif							/* PBP_SETTINGS_H */

@@ -22,6 +22,7 @@
 
 #include "base/compat.h"
 #include "base/latency.h"
+#include "base/settings.h"
 #include "base/worker.h"
 
 /*
@@ -36,6 +37,11 @@
  * takes less, so it is not disturbed; together they must end within 10 s.
  */
 #define INTERRUPT_S		5
+
+/* Reloads take at most this share of the allowed processor time, so that as much is left for the worker's own work. */
+#define RELOAD_SHARE	0.5
+
+static int64 next_reload_ns = 0;	/* not before */
 
 /* True if the postmaster has terminated the worker, which it does only at shutdown. */
 static volatile sig_atomic_t server_is_stopping = false;
@@ -159,22 +165,36 @@ pbp_start_worker(Oid database)
 	pbp_let_die(false);
 }
 
-/* Reloads the settings if the server was asked to. */
+/*
+ * Reloads the settings if the server was asked to.  Reloads that follow each other quickly
+ * become one, after a delay.
+ */
 void
 pbp_reload_settings(void)
 {
-	if (!ConfigReloadPending)
+	int64		start_cpu_ns;
+
+	if (!ConfigReloadPending || pbp_now_ns() < next_reload_ns)
 		return;
+	start_cpu_ns = pbp_cpu_now_ns();
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
+	next_reload_ns = pbp_now_ns() +
+		(int64) ((double) (pbp_cpu_now_ns() - start_cpu_ns) / (RELOAD_SHARE * pbp_max_cpu_fraction));
 }
 
-/* Waits for this time, without limit if it is negative, or until a signal.  Sessions may call it, too. */
+/*
+ * Waits for this time, without limit if it is negative, or until a signal or a delayed
+ * reload is due.  Sessions may call it, too.
+ */
 void
 pbp_worker_wait(int64 ms)
 {
 	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+	int64		reload_ms = ConfigReloadPending ? (next_reload_ns - pbp_now_ns()) / 1000000 + 1 : 0;
 
+	if (reload_ms > 0 && (ms < 0 || reload_ms < ms))
+		ms = reload_ms;
 	if (ms >= 0)
 		events |= WL_TIMEOUT;
 	(void) WaitLatch(MyLatch, events, (long) ms, PG_WAIT_EXTENSION);

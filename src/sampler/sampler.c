@@ -16,7 +16,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "postmaster/interrupt.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -50,10 +49,13 @@
 
 /*
  * A round that takes long is paid for by so many, and what is owed is at most the
- * share of so long a time.
+ * share of so long a time.  What reloads and other signals take while the worker
+ * sleeps delays the next round by this at most: more than the share of signals
+ * would otherwise end all rounds.
  */
 #define ROUNDS_OWED		6
 #define MAX_OWED_NS		2000000000.0
+#define MAX_DELAY_NS	10000000000.0
 
 /*
  * A sample of the history reads every buffer if that takes at most this share
@@ -70,9 +72,12 @@
 /* buffers that are read to learn what all of them would take */
 #define TIMED_READ		4096
 
-/* Between two times that all is saved, and at least this many times what that took. */
+/*
+ * Time between two saves, if no setting has changed.  In any case, saves take at most this
+ * share of the allowed processor time.
+ */
 #define SAVE_NS			INT64CONST(300000000000)
-#define SAVE_RARELY		1000
+#define SAVE_SHARE		0.1
 
 /* How long what was restored is used before it counts as harmless. */
 #define SAVE_RESTORED_NS	INT64CONST(60000000000)
@@ -102,8 +107,9 @@ typedef struct Sampler
 	double		scan_ns;		/* what reading every buffer takes; 0: unknown */
 
 	int64		save_ns;		/* when to save the next time */
+	int64		may_save_ns;	/* not before */
 
-	int64		cpu_ns;			/* used up to the last sleep */
+	int64		cpu_ns;			/* used up to the end of the last sleep */
 	double		owed_ns;		/* of that, without what was slept for it */
 	uint32		resets;			/* that it has noticed */
 } Sampler;
@@ -327,32 +333,28 @@ sleep_to_look(const Sampler *sampler, int64 used_ns)
 	return (int64) Min(Max(wanted_ns, Min(needed_ns, allowed_ns)), (double) MAX_SLEEP_NS);
 }
 
-/*
- * How long to sleep: until a sample or, while learning, a look is due, and at
- * least until the processor time used is the allowed share.  That of a round
- * which took long is spread over others: else the next look would be late, and
- * what was learned lost.
- */
+/* How long to sleep if nothing is owed: until a sample or, while learning, a look is due. */
 static int64
-sleep_ns(Sampler *sampler)
+wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 {
-	int64		cpu_ns = pbp_cpu_now_ns();
-	int64		used_ns = cpu_ns - sampler->cpu_ns;
 	int64		sleep = MAX_SLEEP_NS;
-	double		due_ns;
-
-	sampler->cpu_ns = cpu_ns;
-	sampler->interval.cpu_ns += used_ns;
-	sampler->owed_ns += (double) used_ns;
-	due_ns = Max(sampler->owed_ns / ROUNDS_OWED, sampler->owed_ns - MAX_OWED_NS * pbp_max_cpu_fraction);
 
 	if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
 		sleep = sleep_to_look(sampler, used_ns);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
-	sleep = Max(sleep, (int64) (due_ns / pbp_max_cpu_fraction));
-	sleep = Max(sleep, MIN_SLEEP_NS);
-	sampler->owed_ns = Max(0, sampler->owed_ns - (double) sleep * pbp_max_cpu_fraction);
-	return sleep;
+	return Max(sleep, MIN_SLEEP_NS);
+}
+
+/*
+ * How long to sleep for what is owed.  What a round took that was long is spread over
+ * others: else the next look would be late, and what was learned lost.
+ */
+static int64
+owed_sleep_ns(double owed_ns)
+{
+	double		due_ns = Max(owed_ns / ROUNDS_OWED, owed_ns - MAX_OWED_NS * pbp_max_cpu_fraction);
+
+	return (int64) (due_ns / pbp_max_cpu_fraction);
 }
 
 /* ---- settings, resets and restarts ---- */
@@ -361,18 +363,30 @@ static void
 save(Sampler *sampler)
 {
 	int64		start_ns = pbp_now_ns();
+	int64		end_ns;
 
 	pbp_save_state();
-	sampler->save_ns = pbp_now_ns() + Max(SAVE_NS, SAVE_RARELY * (pbp_now_ns() - start_ns));
+	end_ns = pbp_now_ns();
+	sampler->may_save_ns = end_ns + (int64) ((double) (end_ns - start_ns) / (SAVE_SHARE * pbp_max_cpu_fraction));
+	sampler->save_ns = Max(end_ns + SAVE_NS, sampler->may_save_ns);
 }
 
 static void
+save_if_due(Sampler *sampler)
+{
+	if (pbp_now_ns() >= sampler->save_ns)
+		save(sampler);
+}
+
+/* Returns true if a setting of the sampler has changed, after which all is saved soon. */
+static bool
 reload_settings(Sampler *sampler)
 {
 	pbp_reload_settings();
-	if (pbp_learner_is_outdated(sampler->learner))
-		pbp_restart_learner(sampler->learner, sampler->resets);
-	save(sampler);
+	if (!pbp_sampler_settings_changed())
+		return false;
+	sampler->save_ns = Min(sampler->save_ns, sampler->may_save_ns);
+	return true;
 }
 
 /* What was measured before means nothing now. */
@@ -398,7 +412,7 @@ start_over(Sampler *sampler)
 {
 	begin(sampler);
 	pbp_restart_learner(sampler->learner, sampler->resets);
-	sampler->save_ns = 0;
+	sampler->save_ns = sampler->may_save_ns;
 }
 
 /*
@@ -410,6 +424,7 @@ static void
 start(Sampler *sampler)
 {
 	begin(sampler);
+	(void) pbp_sampler_settings_changed();
 	sampler->save_ns = pbp_now_ns() + SAVE_NS;
 	if (pbp_history_begins())
 	{
@@ -441,16 +456,37 @@ wait_for_latch(Sampler *sampler, int64 timeout_ns)
 	check_interrupts(sampler);
 }
 
-/* Sleep, unless the settings are reloaded. */
+/*
+ * Sleeps until a round is due: by the time, or because a setting has changed, and in either
+ * case not before the processor time used is the allowed share.
+ */
 static void
-sleep_for(Sampler *sampler, int64 duration_ns)
+sleep_until_due(Sampler *sampler)
 {
-	int64		end_ns = pbp_now_ns() + duration_ns;
-	int64		left_ns;
+	const int64 start_ns = pbp_now_ns();
+	const int64 start_cpu_ns = pbp_cpu_now_ns();
+	const int64 used_ns = start_cpu_ns - sampler->cpu_ns;
+	const double owed_ns = (double) used_ns + Min(sampler->owed_ns, MAX_DELAY_NS * pbp_max_cpu_fraction);
+	int64		wanted_ns = wanted_sleep_ns(sampler, used_ns);
 
-	pbp_announce_sample(Max(end_ns, sampler->sample_ns + history_interval_ns()));
-	while (!ConfigReloadPending && (left_ns = end_ns - pbp_now_ns()) > 0)
+	for (;;)
+	{
+		int64		end_ns;
+		int64		left_ns;
+
+		if (reload_settings(sampler))
+			wanted_ns = 0;
+		end_ns = start_ns + Max(wanted_ns, owed_sleep_ns(owed_ns));
+		left_ns = end_ns - pbp_now_ns();
+		if (left_ns <= 0 || !pbp_sampler_on)
+			break;
+		pbp_announce_sample(Max(end_ns, sampler->sample_ns + history_interval_ns()));
 		wait_for_latch(sampler, left_ns);
+	}
+	sampler->owed_ns = Max(0, owed_ns - (double) (pbp_now_ns() - start_ns) * pbp_max_cpu_fraction);
+	sampler->cpu_ns = pbp_cpu_now_ns();
+	sampler->owed_ns += (double) (sampler->cpu_ns - start_cpu_ns);
+	sampler->interval.cpu_ns += used_ns + sampler->cpu_ns - start_cpu_ns;
 }
 
 /* Wait until pgbufprobe.sampler is on. */
@@ -458,11 +494,11 @@ static void
 wait_while_off(Sampler *sampler)
 {
 	pbp_announce_sample(0);
+	save_if_due(sampler);
 	while (!pbp_sampler_on)
 	{
-		while (!ConfigReloadPending)
-			wait_for_latch(sampler, -1);
-		reload_settings(sampler);
+		wait_for_latch(sampler, -1);
+		(void) reload_settings(sampler);
 		MemoryContextReset(CurrentMemoryContext);
 	}
 	start_over(sampler);
@@ -492,12 +528,11 @@ pbp_sampler_main(Datum arg pg_attribute_unused())
 			wait_while_off(sampler);
 		if (sampler->resets != pbp_count_resets())
 			start_over(sampler);
+		if (pbp_learner_is_outdated(sampler->learner))
+			pbp_restart_learner(sampler->learner, sampler->resets);
 		work(sampler);
-		if (pbp_now_ns() >= sampler->save_ns)
-			save(sampler);
+		save_if_due(sampler);
 		MemoryContextReset(round_context);
-		sleep_for(sampler, sleep_ns(sampler));
-		if (ConfigReloadPending)
-			reload_settings(sampler);
+		sleep_until_due(sampler);
 	}
 }

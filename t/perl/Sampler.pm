@@ -14,7 +14,7 @@ use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
   $pool $worker $samples $beginnings
-  sampler_node ask set stop_sampler becomes_true worker_pid await_samples save_history samples_are_right
+  sampler_node ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right
   make_pages load_after_reset load_until load_from_storage_until sampler_log
 );
 
@@ -75,17 +75,26 @@ sub await_samples
 	  or die 'no samples are taken';
 }
 
-# Makes the worker save all, and waits for that. Settings that were changed before are in force then. Saved twice, the
-# file may have its first number again.
-sub save_history
+# The worker saves all when a setting of its own has changed: this one means next to nothing.
+my $changes = 0;
+sub ask_for_save
 {
 	my ($node) = @_;
+
+	return set($node, max_cpu_fraction => 1 - ++$changes / 1e6);
+}
+
+# Makes the worker save all, perhaps by these settings, and waits for that. They are in force then. Saved twice, the file
+# may have its first number again.
+sub save_history
+{
+	my ($node, %settings) = @_;
 	my $its_file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
 	my $which = sub { return join ' ', map { $_ // '' } (stat $its_file)[ 1, 9 ] };
 	my $before = $which->();
 	my $saved;
 
-	$node->reload;
+	%settings ? set($node, %settings) : ask_for_save($node);
 	$saved = wait_for { -e $its_file && $which->() ne $before };
 	return $saved;
 }
