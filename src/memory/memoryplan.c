@@ -119,11 +119,14 @@ pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processe
 
 /* ---- the plan ---- */
 
-/* Where it is unknown what a consumer takes today, the most is what it is allowed. */
+/*
+ * Where it is unknown what a consumer takes today, the most is what it is allowed.
+ * Both are bounded, so that sums of all consumers cannot overflow.
+ */
 static PbpConsumption
 consumption(int64_t today, int64_t most)
 {
-	return (PbpConsumption) {.today = today,.most = more(today, most),.reserved = 0};
+	return (PbpConsumption) {.today = pbp_multiple(1, today),.most = pbp_multiple(1, more(today, most)),.reserved = 0};
 }
 
 static void
@@ -163,9 +166,10 @@ plan_rest(const PbpMemorySettings *settings, const PbpOsMemory *memory, PbpMemor
 	PbpConsumption *rows = plan->rows;
 	bool		huge = memory->server.huge_page_bytes > 0;
 	bool		in_cgroup = memory->holder == PBP_HELD_BY_CGROUP;
-	int64_t		limit = memory->limit_bytes + (huge && in_cgroup ? settings->shared_bytes : 0);
+	int64_t		shared_huge = huge ? pbp_multiple(1, settings->shared_bytes) : 0;
+	int64_t		limit = memory->limit_bytes + (in_cgroup ? shared_huge : 0);
 	int64_t		free_huge = in_cgroup ? 0 : memory->huge_bytes == PBP_UNKNOWN ? PBP_UNKNOWN :
-		more(memory->huge_bytes - (huge ? settings->shared_bytes : 0), 0);
+		more(memory->huge_bytes - shared_huge, 0);
 	int64_t		today = 0;
 	int64_t		most = 0;
 

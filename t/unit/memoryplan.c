@@ -233,6 +233,9 @@ test_extremes(void)
 	is(plan.rows[PBP_QUERIES].most, PBP_MAX_MEMORY, "numbers beyond any memory do not overflow");
 	is(pbp_size_fits(&memory, POOL + MB), PBP_EXCEEDS_CGROUP, "... and leave no room");
 	ok(plan.missing > 0 && plan.rows[PBP_PAGE_CACHE].most == 0, "... nor page cache");
+	memory.server.huge_page_bytes = 2 * MB;
+	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+	is(plan.rows[PBP_ALL_MEMORY].today, PBP_MAX_MEMORY, "... nor do they in huge pages, beside the limit of the cgroup");
 }
 
 int
