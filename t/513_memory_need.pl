@@ -13,11 +13,12 @@ use Test::More;
 
 my $meminfo = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
 
-# With so many free kB.
+# With so many free kB, and so many in all.
 sub set_memory
 {
-	my ($free) = @_;
-	append_to_file("$meminfo.new", "MemTotal: 300000 kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+	my ($free, $total) = @_;
+	$total //= 300000;
+	append_to_file("$meminfo.new", "MemTotal: $total kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
 	rename "$meminfo.new", $meminfo or die $!;
 	return;
 }
@@ -232,6 +233,20 @@ set_memory(190000);
 becomes_true($node, q{count(*) = 1 AND count(estd_storage_ratio) = 0 FROM pgbufprobe_memory()}, 'with other memory, these hours do not count');
 set_memory(90000);
 becomes_true($node, "count(*) > 1 FROM pgbufprobe_memory() WHERE note IS NULL OR note !~ 'is unknown'", 'with that of before, they do');
+
+# The worker reads the memory every few seconds.
+set_memory(1000, 20000);
+my ($nrows, $impossible) = (0, 0);
+wait_for
+{
+	my ($rows, $wrong) = split /\|/, ask($node, q{SELECT count(*), count(*) FILTER (WHERE memory_bytes <= greatest(shared_buffers_bytes + os_cache_bytes, 0))
+		FROM pgbufprobe_memory()});
+	$nrows += $rows;
+	$impossible += $wrong;
+	return $rows == 1;
+};
+cmp_ok($nrows, '>', 1, 'memory is lowered');
+is($impossible, 0, '... and at no time, both caches take more than there is');
 
 set($node, os_cache => 'off');
 becomes_true($node, q{count(*) = 1 AND min(note) = 'pgbufprobe.os_cache is off' FROM pgbufprobe_memory('today')}, 'without the page cache, nothing is known');

@@ -16,7 +16,7 @@
 
 /*
  * Private memory comes and goes with queries, so small changes of the capacity
- * are averaged.  A change by a larger share is a new limit, or other servers.
+ * are averaged.  A change by a larger share is other servers.
  */
 #define SMALL_CHANGE	0.1
 #define CHANGE_GAIN		0.125
@@ -55,11 +55,15 @@ void
 pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
 {
 	int64_t		now_ns = pbp_now_ns();
+	int64_t		limit = capacity->memory.limit_bytes;
 
 	if (capacity->read_ns != 0 && now_ns - capacity->read_ns < PBP_CAPACITY_NS)
 		return;
 	capacity->read_ns = now_ns;
 	capacity->model = capacity->read(&capacity->memory);
+	/* With a new limit, an average would be of memory that may not exist. */
+	if (capacity->memory.limit_bytes != limit)
+		capacity->cache_bytes = 0;
 	capacity->cache_bytes = is_modelled(capacity) ?
 		averaged(capacity->cache_bytes, (double) capacity->memory.cache_bytes) : 0;
 	pbp_advice_set_huge_pages(advice, free_huge_blocks(&capacity->memory, block_bytes));

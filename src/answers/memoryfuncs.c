@@ -224,7 +224,7 @@ pgbufprobe_memory_plan(PG_FUNCTION_ARGS)
 {
 	PbpAdviceReport *report = pbp_read_advice();
 	MemoryPlan	   *plan = palloc0(sizeof(*plan));
-	const PbpServerMemory *reserved = &report->storage.server;
+	const PbpServerMemory *reserved = &report->storage.memory.server;
 
 	plan->report = report;
 	pbp_read_memory_facts(&plan->facts);

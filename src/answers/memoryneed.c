@@ -33,7 +33,7 @@
 
 /* Why no total of memory is known; NULL if some are, or may be. */
 static const char *
-unknown_need(const PbpAdviceReport *report, const MemoryNeed *need)
+unknown_need(const PbpAdviceReport *report)
 {
 	const char *missing = missing_advice(report);
 	const char *model;
@@ -47,7 +47,7 @@ unknown_need(const PbpAdviceReport *report, const MemoryNeed *need)
 		return model;
 	if (!report->storage.has_totals)
 		return "memory to simulate other page caches could not be allocated";
-	return report->storage.fixed[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_NO_CAPACITY || !need->facts.memory.known ?
+	return report->storage.fixed[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_NO_CAPACITY || !report->storage.memory.known ?
 		"the size of the page cache is unknown" : NULL;
 }
 
@@ -100,10 +100,14 @@ use_hours(MemoryNeed *need)
 void
 find_memory_need(const PbpAdviceReport *report, MemoryNeed *need)
 {
-	*need = (MemoryNeed) {.report = report};
+	*need = (MemoryNeed) {.report = report,.unknown = unknown_need(report)};
 	pbp_read_memory_facts(&need->facts);
+	/* The limit that the report's caches were found with: one of now may be less than these. */
+	if (need->unknown == NULL)
+		need->facts.memory = report->storage.memory;
 	pbp_plan_memory(&need->facts.settings, &need->facts.processes, &need->facts.memory, NULL, pbp_os_page_bytes(), &need->plan);
-	need->unknown = unknown_need(report, need);
+	if (need->unknown == NULL && machine_bytes(need, pbp_total_factor(0)) <= 0)
+		need->unknown = "both caches are larger than all memory";
 	if (need->unknown != NULL || use_hours(need))
 		return;
 	need->input = pbp_totals_input(report, need->fits);
@@ -137,9 +141,12 @@ pool_bytes_of(const MemoryNeed *need, const PbpTotal *total)
 	return total->size >= 0 || bytes < 1024 * 1024 ? bytes : bytes / (1024 * 1024) * (1024 * 1024);
 }
 
+/* With today's memory, free huge pages may hold what another pool takes. */
 int64
 cache_bytes_of(const MemoryNeed *need, const PbpTotal *total)
 {
+	if (total->factor == 1 && total->size >= 0)
+		return need->report->storage.fixed[total->size].os_cache_pages * BLCKSZ;
 	return (int64) (total->factor * (double) pbp_both_caches(need->report)) - pbp_pool_bytes(pool_bytes_of(need, total));
 }
 

@@ -124,7 +124,7 @@ static void
 report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageReport *report)
 {
 	report->model = capacity->model;
-	report->server = capacity->memory.server;
+	report->memory = capacity->memory;
 	report->data_bytes = pbp_own_bytes().data;
 	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
 	pbp_advice_storage_totals(advice, &report->totals);

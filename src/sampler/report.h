@@ -25,7 +25,7 @@ typedef struct PbpStorageReport
 	PbpAdviceStorageTotals totals;
 	PbpFit		fits[PBP_ADVICE_FACTORS];
 	PbpFit		data_fit;		/* of a pool for all data */
-	PbpServerMemory server;		/* for which these leave room; not saved */
+	PbpOsMemory memory;			/* of which these are; not saved */
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
 													 * fixed */
 	bool		has_totals;		/* memory to simulate others; not saved */

@@ -109,6 +109,9 @@ test_limits(void)
 	now++;
 	pbp_follow_capacity(&capacity, advice, BLOCK);
 	ok(about(advised(1), 3 * GB - 512 * MB), "but after a few seconds");
+	put_v2("max", "3690987520");
+	follow(1);
+	ok(about(advised(1), 3 * GB - 576 * MB), "nor is one that was lowered a little averaged with that of before");
 	put_v2("max", "max");
 	follow(1);
 	ok(about(advised(1), MACHINE_CACHE), "without a limit, it is that of the machine");
