@@ -177,7 +177,8 @@ rest(Save *save, PbpDataFiles *files)
 		until_ns = pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1));
 		while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
 			pbp_worker_wait(left_ns / 1000000 + 1);
-		save->cpu_ns = pbp_cpu_now_ns();
+		/* what signals took meanwhile is paid for by the next rest */
+		save->cpu_ns += used_ns;
 	}
 	return pbp_carry_goes_on();
 }
