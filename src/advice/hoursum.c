@@ -297,10 +297,11 @@ pbp_working_of_sum(const PbpHoursSum *sum)
 PbpCompared
 pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting)
 {
-	double		scale = sum->accesses / waiting->accesses / sum->seconds;
+	double		scale;
 
 	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * sum->accesses))
 		return (PbpCompared) {NAN, NAN, NAN, NAN};
+	scale = sum->accesses / waiting->accesses / sum->seconds;
 	return (PbpCompared) {waiting->ms * scale, waiting->error * scale, waiting->change * scale, waiting->change_error * scale};
 }
 

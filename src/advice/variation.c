@@ -54,10 +54,11 @@
 static double
 variance_of_parts(const VariationSums *sums)
 {
-	double		mean = sums->ratios / sums->accesses;
+	double		mean;
 
 	if (sums->nparts < ENOUGH_PARTS)
 		return NAN;
+	mean = sums->ratios / sums->accesses;
 	return fmax(0, sums->squares / sums->accesses - mean * mean) * sums->nparts / (sums->nparts - 1);
 }
 
