@@ -35,7 +35,7 @@ $node = sampler_node('reloads', "pgbufprobe.max_cpu_fraction = 0.01\npgbufprobe.
 my $saved = $node->data_dir . '/pg_stat/pgbufprobe.stat';
 ok(save_history($node, history_interval => '11min'), 'a setting has changed: all is saved');
 my $pid = worker_pid($node);
-my $reloads = q{DO $$ BEGIN FOR i IN 1..200 LOOP PERFORM pg_reload_conf(), pg_sleep(0.05); END LOOP; END $$};
+my $reloads = q{DO $$ BEGIN FOR i IN 1..2000 LOOP PERFORM pg_reload_conf(), pg_sleep(0.005); END LOOP; END $$};
 sub processor_seconds { return (split ' ', slurp_file("/proc/$pid/schedstat"))[0] / 1e9 }
 SKIP:
 {

@@ -38,10 +38,14 @@
  */
 #define INTERRUPT_S		5
 
-/* Reloads take at most this share of the allowed processor time, so that as much is left for the worker's own work. */
+/*
+ * Reloads take at most this share of the allowed processor time, so that as much is left
+ * for the worker's own work.
+ */
 #define RELOAD_SHARE	0.5
 
-static int64 next_reload_ns = 0;	/* not before */
+/* Until then, SIGHUP is blocked; 0: it is not. */
+static int64 next_reload_ns = 0;
 
 /* True if the postmaster has terminated the worker, which it does only at shutdown. */
 static volatile sig_atomic_t server_is_stopping = false;
@@ -165,18 +169,44 @@ pbp_start_worker(Oid database)
 	pbp_let_die(false);
 }
 
+static void
+block_reloads(int how)
+{
+	sigset_t	signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	(void) sigprocmask(how, &signals, NULL);
+}
+
+/* Returns after how many milliseconds a reload is possible, as it is now if that is 0. */
+static int64
+allow_reloads(void)
+{
+	int64		left_ns = next_reload_ns - pbp_now_ns();
+
+	if (next_reload_ns == 0)
+		return 0;
+	if (left_ns > 0)
+		return left_ns / 1000000 + 1;
+	block_reloads(SIG_UNBLOCK);
+	next_reload_ns = 0;
+	return 0;
+}
+
 /*
  * Reloads the settings if the server was asked to.  Reloads that follow each other quickly
- * become one, after a delay.
+ * become one, after a delay in which the worker is not woken for them.
  */
 void
 pbp_reload_settings(void)
 {
 	int64		start_cpu_ns;
 
-	if (!ConfigReloadPending || pbp_now_ns() < next_reload_ns)
+	if (allow_reloads() > 0 || !ConfigReloadPending)
 		return;
 	start_cpu_ns = pbp_cpu_now_ns();
+	block_reloads(SIG_BLOCK);
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	next_reload_ns = pbp_now_ns() +
@@ -184,14 +214,14 @@ pbp_reload_settings(void)
 }
 
 /*
- * Waits for this time, without limit if it is negative, or until a signal or a delayed
- * reload is due.  Sessions may call it, too.
+ * Waits for this time, without limit if it is negative, or until a signal, or until reloads
+ * are possible again.  Sessions may call it, too.
  */
 void
 pbp_worker_wait(int64 ms)
 {
 	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
-	int64		reload_ms = ConfigReloadPending ? (next_reload_ns - pbp_now_ns()) / 1000000 + 1 : 0;
+	int64		reload_ms = allow_reloads();
 
 	if (reload_ms > 0 && (ms < 0 || reload_ms < ms))
 		ms = reload_ms;
