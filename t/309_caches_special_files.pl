@@ -18,6 +18,10 @@ my $node = carry_node('main', "pgbufprobe.history_interval = 100ms\npgbufprobe.m
 my $data = $node->data_dir;
 my $database = "$data/base/" . ask($node, q{SELECT oid FROM pg_database WHERE datname = 'postgres'});
 my @fifos;
+my @writers;
+
+# Otherwise, those who wait for the end of this test's output would wait for them, too.
+END { kill 'KILL', map { $_->[0] } @writers }
 
 sub make_fifo
 {
@@ -54,7 +58,7 @@ make_fifo("$data/pg_wal/" . $number++);
 make_fifo("$data/pg_tblspc/" . $number++);
 
 # A writer waits until somebody opens its FIFO for reading, if only for a moment.
-my @writers = map {
+@writers = map {
 	my $fifo = $_;
 	my $pid = fork // die $!;
 	if ($pid == 0)
@@ -78,10 +82,8 @@ is(join(' ', map { $_->[1] } @released), '', 'nobody has opened a FIFO');
 my $pid = worker_pid($node);
 is(system('pg_ctl', '--silent', '--wait', '--timeout=20', '--mode=fast', "--pgdata=$data", 'stop'), 0, 'the server stops');
 ok(!kill(0, $pid), 'and so does the sampler');
-kill 'KILL', map { $_->[0] } @writers;
-waitpid $_->[0], 0 for @writers;
-$node->_update_pid(-1) if -e "$data/postmaster.pid";
-$node->_update_pid(0) if !-e "$data/postmaster.pid";
-unlike(slurp_file($node->logfile), qr/(?:ERROR|FATAL|PANIC):/, 'without an error');
+$node->_update_pid(0);
+# Sessions of this test may not have ended at the stop.
+is_deeply([ grep { /(?:ERROR|FATAL|PANIC):/ && !/\.pl FATAL:/ } split /\n/, slurp_file($node->logfile) ], [], 'without an error');
 has_no_crash($node);
 done_testing();
