@@ -4,9 +4,10 @@
  *		relations and of pgbufprobe, and makes them fail or wait, as the file
  *		named by FAULTS says.  t/perl/Faults.pm writes that file.
  *
- *		A call that hangs waits, as on a file system that does not answer, until
- *		a signal interrupts it.  A call is one of a process whose title contains that of the file, and
+ *		A call is one of a process whose title contains that of the file, and
  *		about a path that contains its path.  Forks are those of the postmaster.
+ *		A call that hangs waits until a signal interrupts it, as on a file system
+ *		that does not answer.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
