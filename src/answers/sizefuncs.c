@@ -116,6 +116,16 @@ add_reads(Row *row, const PbpSample *sample, ReadNames *names)
 	add_top_reads(row, sample->top_reads, names);
 }
 
+/* age_seconds */
+static void
+add_age(Row *row, const PbpSample *sample)
+{
+	if (sample->taken_ns > 0)
+		add_measure(row, (double) (pbp_now_ns() - sample->taken_ns) / PBP_NS_PER_S);
+	else
+		add_null(row);
+}
+
 static void
 emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
@@ -151,7 +161,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_count(&row, sample->looks);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
 	add_reads(&row, sample, arg);
-	add_number(&row, sample->taken_ns > 0 ? (double) (pbp_now_ns() - sample->taken_ns) / PBP_NS_PER_S : NAN);
+	add_age(&row, sample);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }
 

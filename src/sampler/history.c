@@ -117,8 +117,10 @@ oldest_sample(PbpHistory history)
  * there are no more.
  */
 static bool
-copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsamples, int64 *next, uint32 *resets)
+copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsamples,
+				  int64 *next, uint32 *resets)
 {
+	int			most = Min(room, *nsamples + SAMPLES_AT_ONCE);
 	bool		has_more;
 
 	LWLockAcquire(shared->lock, LW_SHARED);
@@ -128,7 +130,7 @@ copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsample
 		*next = oldest_sample(history);
 		*resets = shared->nresets;
 	}
-	for (int i = 0; i < SAMPLES_AT_ONCE && *nsamples < room && *next < shared->nsamples[history]; i++)
+	while (*nsamples < most && *next < shared->nsamples[history])
 		samples[(*nsamples)++] = *sample_at(history, (*next)++);
 	has_more = *nsamples < room && *next < shared->nsamples[history];
 	LWLockRelease(shared->lock);
@@ -140,7 +142,8 @@ PbpSample *
 pbp_history(PbpHistory history, int *nsamples)
 {
 	int			room = ring_size(history);
-	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext, mul_size(room, sizeof(*samples)));
+	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
+												 mul_size(room, sizeof(*samples)));
 	uint32		resets = 0;
 	int64		next = -1;
 
@@ -149,7 +152,7 @@ pbp_history(PbpHistory history, int *nsamples)
 	return samples;
 }
 
-/* Copies of the hours that are kept, of any time and in any order; palloc'd.  None if there is no worker. */
+/* Copies of the hours that are kept, of any time; palloc'd.  None if there is no worker. */
 PbpHour *
 pbp_hours(int *nhours)
 {
@@ -349,7 +352,7 @@ pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 	LWLockRelease(shared->lock);
 }
 
-/* The place of an hour: its own, or that behind all, for which the one that was begun first may have to go. */
+/* The place of an hour: its own, or that behind all, which may cost the one that was begun first. */
 static PbpHour *
 place_of_hour(TimestampTz begins_at)
 {

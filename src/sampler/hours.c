@@ -130,7 +130,9 @@ check_waiting(const PbpHourWaiting *waiting)
 static const char *
 check_size(const PbpHourSize *size)
 {
-	return size->misses > MOST_ROUNDED * size->accesses ? "sizes.misses" : check_waiting(&size->waiting);
+	if (size->misses > MOST_ROUNDED * size->accesses)
+		return "sizes.misses";
+	return check_waiting(&size->waiting);
 }
 
 /*

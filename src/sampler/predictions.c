@@ -206,7 +206,8 @@ is_possible_forecast(const PbpForecast *forecast)
 {
 	if (isnan(forecast->value))
 		return isnan(forecast->low) && isnan(forecast->high);
-	return forecast->low <= forecast->value * PBP_MAX_RATIO && forecast->value <= forecast->high * PBP_MAX_RATIO;
+	return forecast->low <= forecast->value * PBP_MAX_RATIO &&
+		forecast->value <= forecast->high * PBP_MAX_RATIO;
 }
 
 /*
@@ -231,7 +232,8 @@ check_prediction(const PbpPrediction *prediction)
 		prediction->had_advice && !prediction->outside && prediction->reason == PBP_ADVICE_KNOWN :
 		isnan(prediction->misses.value))
 		return "state";
-	if ((state == PBP_PREDICTION_OTHER_RATE || state == PBP_PREDICTION_OTHER_MIX) && isnan(prediction->change))
+	if ((state == PBP_PREDICTION_OTHER_RATE || state == PBP_PREDICTION_OTHER_MIX) &&
+		isnan(prediction->change))
 		return "change";
 	return state == PBP_PREDICTION_FEW_READS && isnan(prediction->seen_share) ? "seen_share" : NULL;
 }

@@ -19,6 +19,8 @@
 
 /* ---- what is saved ---- */
 
+#define MAX_BLOCKS			(PBP_MAX_BYTES / BLCKSZ)
+
 static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpAdviceRow, factor, 0, 100),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, miss_ratio, 0, PBP_MAX_RATIO),
@@ -54,7 +56,7 @@ static const PbpField totals_fields[] = {
 };
 
 static const PbpField storage_row_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpAdviceStorageRow, os_cache_pages, -PBP_MAX_BYTES / BLCKSZ, PBP_MAX_BYTES / BLCKSZ),
+	PBP_FIELD(PBP_SIGNED, PbpAdviceStorageRow, os_cache_pages, -MAX_BLOCKS, MAX_BLOCKS),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, storage_ratio, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, uncertainty, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceStorageRow, change_error, 0, PBP_MANY),
@@ -205,15 +207,18 @@ check_decision(const PbpDecision *decision)
 	const PbpCompared *choices = decision->choices;
 	bool		compares = decision->kind == PBP_DECIDE_UNSURE || decision->kind >= PBP_KEEP_CACHED;
 
-	if (decision->equal_from > decision->equal_to || (decision->equal_from < 0) != (decision->equal_to < 0))
+	if (decision->equal_from > decision->equal_to ||
+		(decision->equal_from < 0) != (decision->equal_to < 0))
 		return "decision.equal_from";
-	if (decision->best < 0 ? decision->kind == PBP_DECIDE_UNSURE : isnan(choices[decision->best].change))
+	if (decision->best < 0 ? decision->kind == PBP_DECIDE_UNSURE :
+		isnan(choices[decision->best].change))
 		return "decision.best";
 	if ((decision->kind == PBP_TAKE) != (decision->size != PBP_ADVICE_BASELINE))
 		return "decision.size";
 	if (compares && isnan(choices[PBP_ADVICE_BASELINE].value + choices[decision->size].change))
 		return "decision.choices";
-	return decision->kind == PBP_DECIDE_UNSURE && choices[PBP_ADVICE_BASELINE].value == 0 ? "decision.choices" : NULL;
+	return decision->kind == PBP_DECIDE_UNSURE && choices[PBP_ADVICE_BASELINE].value == 0 ?
+		"decision.choices" : NULL;
 }
 
 /* Of each size. */

@@ -228,15 +228,15 @@ pbp_save_state(void)
 
 /* ---- restoring ---- */
 
-/* Of parts that are left out for an impossible value, the first of a kind is logged.  NULL: there is none. */
+/* Of parts of one kind that are left out, the first is logged.  NULL: there is none. */
 static void
 log_wrong_part(const char *kind, const char *wrong)
 {
 	if (wrong != NULL)
 		ereport(LOG,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("ignoring part of file \"%s\", because the value of \"%s.%s\" is impossible",
-						STATE_FILE, kind, wrong)));
+				 errmsg("ignoring part of file \"%s\", because the value of \"%s\" is impossible",
+						STATE_FILE, psprintf("%s.%s", kind, wrong))));
 }
 
 static void
@@ -306,7 +306,8 @@ static void
 get_samples(PbpFieldReader *reader, State *state, PbpHistory history)
 {
 	int64		nsamples = state->sizes.nsamples[history];
-	PbpSample  *samples = MemoryContextAllocExtended(CurrentMemoryContext, mul_size(nsamples + 1, sizeof(PbpSample)),
+	PbpSample  *samples = MemoryContextAllocExtended(CurrentMemoryContext,
+													 mul_size(nsamples + 1, sizeof(PbpSample)),
 													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	const char *first_wrong = NULL;
 
@@ -333,7 +334,8 @@ get_state(PbpFieldReader *reader, State *state, Size bytes)
 {
 	const char *wrong = pbp_get_fields(reader, sizes_fields, &state->sizes);
 
-	if (wrong == NULL && state_bytes(&state->sizes) != bytes + sizeof(PbpFileStamp) + sizeof(pg_crc32c))
+	bytes += sizeof(PbpFileStamp) + sizeof(pg_crc32c);
+	if (wrong == NULL && state_bytes(&state->sizes) != bytes)
 		wrong = "nsamples";
 	if (wrong != NULL)
 		return wrong;
