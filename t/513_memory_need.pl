@@ -189,7 +189,7 @@ for (1 .. 5)
 			$_ *= $scale for @values[ $first .. $first + 6 ];
 		}
 		$values[$_] *= 1000 for 3 .. 129, 162 .. 371;
-		@values[ 18 + 11 * $_, 19 + 11 * $_ ] = (-0.3 * $values[71], $values[71]) for 0 .. 4, 6 .. 10;
+		@values[ 18 + 11 * $_, 19 + 11 * $_ ] = (-0.3 * $values[71], $values[71]) for grep { $values[ 13 + 11 * $_ ] > 0 } 0 .. 4, 6 .. 10;
 		$values[2] = $values[131] = 7200;
 		substr $bytes, value_at($hour + $_), 8, pack 'd', $values[$_] for 2 .. 131, 162 .. 371;
 	}
