@@ -49,9 +49,9 @@
 
 /*
  * A round that takes long is paid for by so many, and what is owed is at most the
- * share of so long a time.  What reloads and other signals take while the worker
- * sleeps delays the next round by this at most: more than the share of signals
- * would otherwise end all rounds.
+ * share of so long a time.  What signals take while the worker sleeps delays the
+ * next round by MAX_DELAY_NS at most.  Without that limit, signals that take more
+ * than the allowed share would end all rounds.
  */
 #define ROUNDS_OWED		6
 #define MAX_OWED_NS		2000000000.0
