@@ -145,12 +145,12 @@ void
 pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting, const PbpAdviceRow *today,
 				double dirty_evictions)
 {
-	double		ns = ns_per_access / today->write_ratio;
+	double		ns = today->write_ratio > 0 ? ns_per_access / today->write_ratio : NAN;
 	double		held_up = HELD_UP * fmin(1, waiting) * read_times->storage.value;
 
 	if (!(dirty_evictions >= ENOUGH_DIRTY))
 		return;
-	if (ns_per_access > 0 && today->write_ratio > 0)
+	if (ns > 0)
 		read_times->write = (PbpFigure) {ns, ns * WRITE_ERROR};
 	if (waiting > 0 && held_up > 0)
 		read_times->held_up = (PbpFigure) {held_up, held_up};

@@ -148,7 +148,7 @@ avoided_reads(const PbpAdviceReport *report, const char *but)
 {
 	double		today = report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
-	double		avoided = 1 - twice->miss_ratio / today;
+	double		avoided = today > 0 ? 1 - twice->miss_ratio / today : 0;
 
 	if (twice->reason != PBP_ADVICE_KNOWN || !(avoided > SAVED_READS))
 		return "";
@@ -163,9 +163,9 @@ saved_time(const PbpDecision *decision, int size)
 	const PbpCompared *today = &decision->choices[PBP_ADVICE_BASELINE];
 	double		least = -choice->change - choice->change_error;
 	double		most = -choice->change + choice->change_error;
-	double		share = 100 / decision->active_ms;
+	double		share = decision->active_ms > 0 ? 100 / decision->active_ms : NAN;
 
-	if (decision->active_ms > 0)
+	if (share > 0)
 		return psprintf("sessions would work %s %% less time (%s to %s) for the same load: %s ms of waiting for reads in each second instead of %s",
 						pretty_number(-choice->change * share), pretty_number(least * share), pretty_number(Min(most * share, 100)),
 						pretty_number(choice->value), pretty_number(today->value));

@@ -194,8 +194,9 @@ static double
 saved_share(const MemoryNeed *need, double saved)
 {
 	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
+	double		time = need->input.active_ms > 0 ? need->input.active_ms : today->waiting.value;
 
-	return saved / (need->input.active_ms > 0 ? need->input.active_ms : today->waiting.value);
+	return time > 0 ? saved / time : 0;
 }
 
 static const char *

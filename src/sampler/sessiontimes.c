@@ -93,7 +93,7 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	PbpFigure	storage;
 
 	pbp_probed_times(probing, &os, &storage);
-	report->active_ms = pbp_working_ms(times->active_ms, times->counted_ms) / times->seconds;
+	report->active_ms = times->seconds > 0 ? pbp_working_ms(times->active_ms, times->counted_ms) / times->seconds : NAN;
 	report->times = pbp_read_times(os, storage, mean_read_ns(times), storage_share);
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage), longest_read_ns(times));
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
