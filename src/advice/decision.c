@@ -94,18 +94,24 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 }
 
 /*
- * Figures of all sizes that may be advised.  A smaller one must save time, which
+ * True if this size fits and may be compared.  A smaller one must save time, which
  * shares of accesses do not show.
  */
+static bool
+may_be_advised(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
+{
+	/* misses only become fewer, and what the page cache loses is unknown */
+	int			largest = basis == PBP_BY_MISSES ? PBP_ADVICE_DOUBLE : PBP_ADVICE_FACTORS - 1;
+	int			smallest = basis < PBP_BY_WAITING ? PBP_ADVICE_BASELINE : 0;
+
+	return i == PBP_ADVICE_BASELINE || (i >= smallest && i <= largest && input->fits[i]);
+}
+
 static void
 set_choices(const PbpDecisionInput *input, PbpDecision *decision)
 {
-	/* misses only become fewer, and what the page cache loses is unknown */
-	int			largest = decision->basis == PBP_BY_MISSES ? PBP_ADVICE_DOUBLE : PBP_ADVICE_FACTORS - 1;
-	int			smallest = decision->basis < PBP_BY_WAITING ? PBP_ADVICE_BASELINE : 0;
-
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		decision->choices[i] = i >= smallest && i <= largest && (i == PBP_ADVICE_BASELINE || input->fits[i]) ?
+		decision->choices[i] = may_be_advised(input, decision->basis, i) ?
 			choice_of(input, decision->basis, i) : (PbpCompared) {NAN, NAN, NAN, NAN};
 }
 
@@ -342,24 +348,39 @@ waits_for_little(const PbpDecision *decision)
 		decision->choices[PBP_ADVICE_BASELINE].value <= threshold_of(decision).least;
 }
 
-/* True if the page cache serves nearly all misses now. */
+/*
+ * True if the page cache serves nearly all misses.  Of times, those of its reads
+ * are a part: whether they matter, these show themselves.
+ */
 static bool
-serves_nearly_all(const PbpDecisionInput *input)
+serves_nearly_all(const PbpDecisionInput *input, const PbpDecision *decision)
 {
-	return input->storage != NULL && input->storage[PBP_ADVICE_BASELINE].storage_ratio <=
+	return decision->basis == PBP_BY_STORAGE && decision->choices[PBP_ADVICE_BASELINE].value <=
 		(1 - NEARLY_ALL) * input->misses[PBP_ADVICE_BASELINE].miss_ratio;
+}
+
+/* True if other sizes may be advised, but none is known. */
+static bool
+others_are_unknown(const PbpDecisionInput *input, const PbpDecision *decision)
+{
+	bool		others = false;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		others |= i != PBP_ADVICE_BASELINE && may_be_advised(input, decision->basis, i);
+	return others && decision->best < 0;
 }
 
 /* When today's size can be compared with others. */
 static PbpDecisionKind
 compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 {
-	decision->best = lowest_of(decision);
 	decision->size = advised_size(decision, input->advised_before);
 	if (decision->size != PBP_ADVICE_BASELINE)
 		return PBP_TAKE;
-	if (serves_nearly_all(input))
+	if (serves_nearly_all(input, decision))
 		return PBP_KEEP_CACHED;
+	if (others_are_unknown(input, decision))
+		return PBP_DECIDE_UNKNOWN;
 	if (decision->best >= 0 && decision->choices[decision->best].change < -least_saving(decision))
 		return PBP_DECIDE_UNSURE;
 	decision->matters_too_little = decision->best >= 0 && is_certainly_better(&decision->choices[decision->best]);
@@ -400,21 +421,28 @@ kind_by_now(const PbpDecisionInput *input, PbpDecision *decision)
 
 /* ---- how certain it is ---- */
 
-/* True if no size is known that may be better by enough to matter. */
+/*
+ * True if too little is waited for or read today, or no size is known that may be
+ * better by enough to matter, and twice the size is one of those known.
+ */
 static bool
-none_can_be_better(const PbpDecision *decision)
+none_can_be_better(const PbpDecisionInput *input, const PbpDecision *decision)
 {
+	const PbpCompared *today = &decision->choices[PBP_ADVICE_BASELINE];
+
+	if (today->value + today->error <= least_saving(decision))
+		return true;
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		if (decision->choices[i].change - decision->choices[i].change_error < -least_saving(decision))
 			return false;
-	return decision->best >= 0;
+	return !input->fits[PBP_ADVICE_DOUBLE] || !isnan(decision->choices[PBP_ADVICE_DOUBLE].change);
 }
 
 static PbpConfidence
 confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 {
 	bool		is_certain = decision->kind == PBP_TAKE ? is_certainly_better(&decision->choices[decision->size]) :
-		decision->kind != PBP_KEEP || none_can_be_better(decision);
+		none_can_be_better(input, decision);
 
 	/* hours that do not count need not have been seen */
 	double		wanted = fmin(PBP_SECONDS_PER_HOUR * input->wanted_hours, fmax(PBP_SECONDS_PER_HOUR, decision->wanted_seconds));
@@ -443,7 +471,7 @@ PbpDecision
 pbp_decide(const PbpDecisionInput *input)
 {
 	PbpDecision decision = {
-		.basis = basis_of(input),.size = PBP_ADVICE_BASELINE,.best = -1,.equal_from = -1,.equal_to = -1,
+		.basis = basis_of(input),.size = PBP_ADVICE_BASELINE,.equal_from = -1,.equal_to = -1,
 		.learned_share = learned_share(input),
 	};
 
@@ -456,6 +484,7 @@ pbp_decide(const PbpDecisionInput *input)
 	decision.active_ms = fmax(0, working_ms(input, &decision));
 	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
 		set_equals(&decision);
+	decision.best = lowest_of(&decision);
 	decision.kind = decision.basis == PBP_BY_HOURS ? kind_by_hours(input, &decision) : kind_by_now(input, &decision);
 	decision.confidence = confidence_of(input, &decision);
 	decision.verdict = verdict_of(input, &decision);

@@ -113,6 +113,9 @@ doubts(const PbpAdviceReport *report)
 	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
 	const char *about_storage = doubt_about_storage(report);
 
+	if (report->decision.basis == PBP_BY_HOURS)
+		return pbp_may_fit(report, PBP_ADVICE_DOUBLE) && isnan(report->decision.choices[PBP_ADVICE_DOUBLE].value) ?
+			psprintf("%s %s was known in too little of these hours.", about_storage, size_of(report, PBP_ADVICE_DOUBLE)) : about_storage;
 	return twice->reason != PBP_ADVICE_SCANS ? about_storage :
 		psprintf("%s Larger sizes are unknown: %s.", about_storage, unknown_advice(report, twice));
 }
@@ -129,20 +132,20 @@ equals(const PbpAdviceReport *report)
 	return psprintf(" %s to %s are equally good.", size_of(report, decision->equal_from), size_of(report, decision->equal_to));
 }
 
-/* What a smaller pool would cost, if nearly nothing. */
+/* What a smaller pool would cost now, if nearly nothing. */
 static const char *
 smaller_is_enough(const PbpAdviceReport *report)
 {
 	const PbpAdviceRow *half = &report->rows[PBP_ADVICE_HALF];
 	double		added = half->miss_ratio - report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
-	if (!pbp_may_fit(report, PBP_ADVICE_HALF) || half->reason != PBP_ADVICE_KNOWN ||
+	if (report->decision.basis == PBP_BY_HOURS || !pbp_may_fit(report, PBP_ADVICE_HALF) || half->reason != PBP_ADVICE_KNOWN ||
 		added + half->change_error > ADDED_ACCESSES)
 		return "";
 	return psprintf(" If the memory is needed elsewhere, %s is enough.", size_of(report, PBP_ADVICE_HALF));
 }
 
-/* What twice the pool would avoid, if that is much but does not decide. */
+/* What twice the pool would avoid now, if that is much but does not decide. */
 static const char *
 avoided_reads(const PbpAdviceReport *report, const char *but)
 {
@@ -150,7 +153,7 @@ avoided_reads(const PbpAdviceReport *report, const char *but)
 	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
 	double		avoided = today > 0 ? 1 - twice->miss_ratio / today : 0;
 
-	if (twice->reason != PBP_ADVICE_KNOWN || !(avoided > SAVED_READS))
+	if (report->decision.basis == PBP_BY_HOURS || twice->reason != PBP_ADVICE_KNOWN || !(avoided > SAVED_READS))
 		return "";
 	return psprintf(" %s would avoid %.0f %% of the reads, but %s.", size_of(report, PBP_ADVICE_DOUBLE), 100 * avoided, but);
 }
@@ -246,25 +249,30 @@ why_keep(const PbpAdviceReport *report)
 					saved, today, size_of(report, decision->best), figure_of(decision, decision->best));
 }
 
+/* How much is read now, or is waited in the hours, of which the figures of now say nothing. */
+static const char *
+how_few_reads(const PbpAdviceReport *report)
+{
+	return report->decision.basis == PBP_BY_HOURS ?
+		psprintf("Today %s.%s", today_is(&report->decision), evidence(report)) :
+		psprintf("Only %s of block accesses are reads.%s", pretty_percent(report->rows[PBP_ADVICE_BASELINE].miss_ratio), smaller_is_enough(report));
+}
+
 static void
 keep(const PbpAdviceReport *report, Answer *answer)
 {
 	const PbpDecision *decision = &report->decision;
 	const char *today = pretty_size(report->nbuffers);
-	double		misses = report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
 	answer->value = 1;
 	if (decision->kind == PBP_KEEP_UNUSED)
 		answer->text = psprintf("Keep %s so far: no page has been evicted since the server started.", today);
 	else if (decision->kind == PBP_KEEP_FEW_READS)
-		answer->text = psprintf("Keep %s: hardly anything is read.%s%s", today,
-								isnan(misses) ? "" : psprintf(" Only %s of block accesses are reads.", pretty_percent(misses)),
-								smaller_is_enough(report));
+		answer->text = psprintf("Keep %s: hardly anything is read. %s", today, how_few_reads(report));
 	else if (decision->kind == PBP_KEEP_CACHED)
-		answer->text = psprintf("Keep %s: the page cache serves nearly all reads already.%s Today %s.%s%s%s%s", today,
-								isnan(misses) ? "" : psprintf(" %s of block accesses are reads.", pretty_percent(misses)),
-								today_is(decision),
-								avoided_reads(report, "these come from the page cache, so sessions would hardly wait less"),
+		answer->text = psprintf("Keep %s: %s. Today %s.%s%s%s%s", today,
+								decision->basis == PBP_BY_STORAGE ? "the page cache serves nearly all reads already" : "sessions hardly wait for reads",
+								today_is(decision), avoided_reads(report, "sessions would hardly wait less"),
 								smaller_is_enough(report), doubt_about_storage(report), evidence(report));
 	else
 		answer->text = psprintf("Keep %s: %s%s%s%s", today, why_keep(report),
@@ -317,14 +325,25 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 		  "Set track_io_timing = on, let the real workload run, and ask again.");
 }
 
+/* Why nothing is decided, now or by the hours. */
+static const char *
+why_unknown(const PbpAdviceReport *report)
+{
+	bool		today = report->rows[PBP_ADVICE_BASELINE].reason == PBP_ADVICE_KNOWN;
+	const char *unknown = unknown_advice(report, &report->rows[today ? PBP_ADVICE_DOUBLE : PBP_ADVICE_BASELINE]);
+
+	if (report->decision.basis == PBP_BY_HOURS)
+		return "other sizes were known in too little of the hours";
+	return unknown != NULL ? unknown : "no other size that fits has an estimate";
+}
+
 static void
 answer_decision(const PbpAdviceReport *report, Answer *answer)
 {
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->kind == PBP_DECIDE_UNKNOWN)
-		answer_unknown(answer, unknown_advice(report, &report->rows[report->rows[PBP_ADVICE_BASELINE].reason != PBP_ADVICE_KNOWN ?
-																	PBP_ADVICE_BASELINE : PBP_ADVICE_DOUBLE]));
+		answer_unknown(answer, why_unknown(report));
 	else if (decision->kind == PBP_DECIDE_SHORT || decision->kind == PBP_DECIDE_EARLY)
 	{
 		judge(answer, "unknown", NULL);

@@ -57,6 +57,7 @@ add_saving(Row *row, const PbpDecision *decision)
 	add_number(row, is_time ? -choice->change + choice->change_error : NAN);
 }
 
+/* What the load now does says nothing about hours. */
 static const char *
 note_of(const PbpAdviceReport *report)
 {
@@ -64,7 +65,7 @@ note_of(const PbpAdviceReport *report)
 
 	if (missing != NULL)
 		return missing;
-	return join_notes(origin_of_report(report), caveat_of_advice(report));
+	return join_notes(origin_of_report(report), report->decision.basis == PBP_BY_HOURS ? NULL : caveat_of_advice(report));
 }
 
 Datum

@@ -384,6 +384,58 @@ keep_by_waiting(void)
 	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "or not by enough");
 }
 
+/* What runs now says nothing about hours in which sessions waited. */
+static void
+decide_by_hours_alone(void)
+{
+	const Curve little = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
+	Curve		ms;
+	Case		one;
+
+	for (int i = 0; i < SIZES; i++)
+		ms[i] = 548 - 20 * (i - TODAY);
+	one = new_hours(ms, 200, 24, 1000);
+	is_decided(&one, PBP_DECIDE_UNSURE, 1, "hours of waiting and large errors: nothing is decided");
+	for (int i = 0; i < SIZES; i++)
+		one.storage[i].storage_ratio = 0;
+	is_decided(&one, PBP_DECIDE_UNSURE, 1, "also in a minute in which the page cache serves everything");
+	is_judged(&one, PBP_UNSURE, PBP_VERDICT_UNKNOWN, "which is not called fine");
+	for (int i = 0; i < SIZES; i++)
+		one.misses[i].miss_ratio = 0;
+	is_decided(&one, PBP_DECIDE_UNSURE, 1, "also in one in which nothing is read");
+
+	one = new_waiting(ms, 200);
+	for (int i = 0; i < SIZES; i++)
+		one.storage[i].storage_ratio = 0;
+	is_decided(&one, PBP_DECIDE_UNSURE, 1, "nor is waiting for the page cache called fine where it may be avoided");
+
+	one = new_hours(little, 1, 24, 1000);
+	is_decided(&one, PBP_KEEP_CACHED, 1, "hours in which sessions hardly waited");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "are fine for certain");
+	one = new_hours(little, 40, 24, 1000);
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "but not if they may have waited for longer");
+	one = new_hours(ms, 200, 24, 1000);
+	for (int i = 0; i < SIZES; i++)
+		one.hours.sizes[i].misses = 0.0005 * one.hours.sizes[i].accesses;
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "nor are few reads fine for certain if sessions waited for them");
+
+	for (int i = 0; i < SIZES; i++)
+		ms[i] = 548;
+	one = new_hours(ms, 1, 24, 1000);
+	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "no size is better: fine for certain");
+	for (int i = TODAY + 1; i < SIZES; i++)
+		one.hours.sizes[i].waiting.accesses = 0;
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "but not if larger ones were unknown in these hours");
+	one.fits[8] = false;
+	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "unless they would not fit");
+	for (int i = 0; i < TODAY; i++)
+		one.hours.sizes[i].waiting.accesses = 0;
+	is_decided(&one, PBP_DECIDE_UNKNOWN, 1, "if no other size is known, nothing is decided");
+	for (int i = 0; i < SIZES; i++)
+		one.fits[i] = i == TODAY;
+	is_decided(&one, PBP_KEEP, 1, "unless none fits");
+}
+
 /* Of pairs of askings, how many: */
 typedef struct Stability
 {
@@ -533,6 +585,7 @@ main(void)
 	wait_for_more();
 	choose_by_waiting();
 	keep_by_waiting();
+	decide_by_hours_alone();
 	stay_stable();
 	try_at_random();
 	find_knees();
