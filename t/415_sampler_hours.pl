@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use POSIX ();
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -114,20 +115,25 @@ my $seconds = ask($node, 'SELECT sum(seconds) FROM pgbufprobe_hours()');
 becomes_true($node, "sum(seconds) > $seconds + 12 FROM pgbufprobe_hours()", 'sessions wait for their clients');
 is(ask($node, "SELECT $work < 1.1 * $timed + 1 FROM $hours, $server"), 't', 'which is no work');
 
-# Half of the work is that of parallel workers. It must outweigh the work before, which takes longer on a slow machine. Of a
-# worker that had to wait for a processor, one count stands for all that time.
+# Half of the work is that of parallel workers, all of which waits for somebody to open a file, without a wait event. It must
+# outweigh the work before, which takes longer on a slow machine. Of a worker that had to wait for a processor, one count
+# stands for all that time.
 my $parallel = ask($node, 'SHOW server_version_num') < 160000 ? 'force_parallel_mode' : 'debug_parallel_query';
-my $sleeping = q{pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(1000)%' AND leader_pid IS NULL};
+my $fifo = PostgreSQL::Test::Utils::tempdir() . '/fifo';
+POSIX::mkfifo($fifo, 0666) or die $!;
+my $reading = qq{pg_stat_activity WHERE query LIKE 'SELECT pg_read_file(''$fifo''%' AND leader_pid IS NULL};
 my $has_worked = 'f';
 for (1 .. 4)
 {
 	my ($enough, $timed_before) = split /\|/, ask($node, "SELECT 100 + 7 * h.active_ms / 1000, $timed FROM $hours, $server");
-	$_->query_until(qr/started/, "SET $parallel = on;\n\\echo started\nSELECT pg_sleep(1000);\n") for @sessions;
+	$_->query_until(qr/started/, "SET $parallel = on;\n\\echo started\nSELECT pg_read_file('$fifo');\n") for @sessions;
 	becomes_true($node, "$work > $enough AND $timed < $timed_before + 20
-		AND (SELECT max(query_start) < now() - interval '6 s' FROM $sleeping) FROM $hours, $server",
+		AND (SELECT max(query_start) < now() - interval '6 s' FROM $reading) FROM $hours, $server",
 		'statements work before their end');
-	ask($node, "SELECT pg_cancel_backend(pid) FROM $sleeping");
+	# what cannot be positioned cannot be read, so that all statements fail
+	open my $all, '>', $fifo or die $!;
 	$_->quit for @sessions;
+	close $all;
 	becomes_true($node, "$timed > $timed_before + 40 FROM $server", 'at the end of the sessions, the server has timed them');
 	await_counts();
 	$has_worked = ask($node, "SELECT $work > 1.4 * $timed FROM $hours, $server");
@@ -135,6 +141,24 @@ for (1 .. 4)
 	@sessions = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 8;
 }
 is($has_worked, 't', 'their parallel workers have worked as well');
+
+# Whoever sleeps or waits for a lock does no work, and needs no privilege for that. At the end of these statements, the server
+# times all of it.
+ask($node, 'CREATE ROLE nobody_special; CREATE TABLE locked (id integer); GRANT SELECT ON locked TO nobody_special');
+ask($node, 'SELECT pgbufprobe_history_reset()');
+my $locker = $node->background_psql('postgres', on_error_stop => 0);
+$locker->query_safe('BEGIN; LOCK TABLE locked; SELECT pg_advisory_lock(1)');
+my @idlers = map { $node->background_psql('postgres', on_error_stop => 0) } 1 .. 12;
+my @ways = ('pg_sleep(1000)', 'pg_advisory_lock(1)', 'count(*) FROM locked');
+my $idling = q{pg_stat_activity WHERE query LIKE '%AS idles%' AND pid <> pg_backend_pid()};
+my $timed_before = (counts_of($server))[2];
+$idlers[$_]->query_until(qr/begun/, "SET ROLE nobody_special;\n\\echo begun\nSELECT $ways[ $_ % 3 ] AS idles;\n") for 0 .. 11;
+becomes_true($node, "count(*) = 12 AND max(query_start) < now() - interval '12 s' FROM $idling", 'twelve sessions sleep and wait for locks');
+ask($node, "SELECT pg_cancel_backend(pid) FROM $idling");
+$_->quit for @idlers, $locker;
+becomes_true($node, "s.active_ms > $timed_before + 140e3 FROM $server", 'which the server times as their activity');
+await_counts();
+cmp_ok((counts_of($hours))[2], '<', 40e3, 'but is no work');
 
 # ---------------------------------------------------------------------------
 # Hours that do not count

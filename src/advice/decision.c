@@ -387,13 +387,25 @@ compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 	return PBP_KEEP;
 }
 
+/*
+ * True if so small a share of accesses are reads that these can hardly matter, and
+ * as far as it is known how long sessions wait for them, they do not: whoever reads
+ * the same few pages again and again makes any share small.
+ */
+static bool
+reads_little(const PbpDecision *decision, double miss_ratio)
+{
+	return miss_ratio < FEW_MISSES &&
+		(decision->basis < PBP_BY_WAITING || decision->choices[PBP_ADVICE_BASELINE].value <= fmax(LEAST_WAITING, threshold_of(decision).least));
+}
+
 /* Nothing of today has to be known where the hours before decide. */
 static PbpDecisionKind
 kind_by_hours(const PbpDecisionInput *input, PbpDecision *decision)
 {
 	const PbpSizeSum *today = &input->hours->sizes[PBP_ADVICE_BASELINE];
 
-	if (today->misses < FEW_MISSES * today->accesses)
+	if (reads_little(decision, today->misses / today->accesses))
 		return PBP_KEEP_FEW_READS;
 	return waits_for_little(decision) ? PBP_KEEP_CACHED : compare_sizes(input, decision);
 }
@@ -409,7 +421,7 @@ kind_by_now(const PbpDecisionInput *input, PbpDecision *decision)
 		return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
 	if (input->watched_seconds < ENOUGH_SECONDS)
 		return PBP_DECIDE_SHORT;
-	if (today->miss_ratio < FEW_MISSES)
+	if (reads_little(decision, today->miss_ratio))
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))
 		return PBP_KEEP_CACHED;

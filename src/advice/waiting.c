@@ -38,11 +38,11 @@
 #define WORKS_LONGER		1.01
 
 /*
- * What was counted is longer than active_time if it is so by this factor: chance
- * makes a third of that many, 3 / sqrt(80), and busy processors let the worker count
- * too few rather than too many.
+ * What was counted is another time than active_time if it differs by this factor:
+ * chance makes a third of that many, 3 / sqrt(80), and where more sessions than
+ * processors were busy, the worker counted 0.78 of them.
  */
-#define COUNTED_LONGER		1.5
+#define COUNTED_OTHERWISE	1.5
 #define ENOUGH_WORK_MS		80e3
 
 /* dirty pages of the sample that were evicted */
@@ -77,7 +77,8 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 double
 pbp_working_ms(double active_ms, double counted_ms)
 {
-	return counted_ms >= ENOUGH_WORK_MS && counted_ms > COUNTED_LONGER * active_ms ? counted_ms : active_ms;
+	return fmax(counted_ms, active_ms) >= ENOUGH_WORK_MS &&
+		(counted_ms > COUNTED_OTHERWISE * active_ms || active_ms > COUNTED_OTHERWISE * counted_ms) ? counted_ms : active_ms;
 }
 
 double

@@ -68,7 +68,8 @@ extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow 
 /*
  * Time that sessions work, by the server's active_time and by counting once a
  * second who works.  The first is exact, but has of a pipeline of statements the
- * last one alone, of others nothing before their end, and no parallel workers.
+ * last one alone, of others nothing before their end, no parallel workers, and all
+ * the time that a statement sleeps or waits for a lock.
  */
 extern double pbp_working_ms(double active_ms, double counted_ms);
 

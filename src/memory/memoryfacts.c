@@ -174,21 +174,38 @@ is_idle(BackendState state)
 	return state == STATE_IDLE || state == STATE_IDLEINTRANSACTION || state == STATE_IDLEINTRANSACTION_ABORTED;
 }
 
+/* True if a process sleeps until somebody else has done something, which takes as long as they like. */
+static bool
+waits_for_others(uint32 wait_event)
+{
+	switch (wait_event & WAIT_CLASS)
+	{
+		case PG_WAIT_ACTIVITY:
+		case PG_WAIT_CLIENT:
+		case PG_WAIT_EXTENSION:
+		case PG_WAIT_LOCK:
+		case PG_WAIT_TIMEOUT:
+			return true;
+	}
+	return false;
+}
+
 /*
  * True of a session that executes something, and of each parallel worker of one.
  * Within a pipeline of statements, a session may wait for its client before it is
- * idle; and when it is, it may be long until it waits.
+ * idle; and when it is, it may be long until it waits.  One in pg_sleep() or behind
+ * a lock does nothing that another size would shorten.
  */
 static bool
 works(const PGPROC *proc)
 {
-	uint32		wait = *(const volatile uint32 *) &proc->wait_event_info;
+	uint32		wait_event = *(const volatile uint32 *) &proc->wait_event_info;
 	const volatile PgBackendStatus *status = pbp_status_of(proc);
 	bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
 
 	return pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
 		(in_parallel || status->st_backendType == B_BACKEND) &&
-		!is_idle(status->st_state) && (wait & WAIT_CLASS) != PG_WAIT_CLIENT;
+		!is_idle(status->st_state) && !waits_for_others(wait_event);
 }
 
 /* Counts who works now, for pbp_working_ms().  Takes no lock. */

@@ -74,13 +74,13 @@ mean_read_ns(const PbpSessionTimes *times)
 }
 
 /*
- * All the time that sessions worked, for each read; NaN: unknown.  The longer of
- * both kinds: the server publishes that of a statement after its reads.
+ * All the time that sessions worked, for each read; NaN: unknown.  At least what was
+ * counted: the server publishes the time of a statement after its reads.
  */
 static double
 longest_read_ns(const PbpSessionTimes *times)
 {
-	return mean_ns(times->reads, fmax(times->active_ms, times->counted_ms) * 1e6);
+	return mean_ns(times->reads, fmax(pbp_working_ms(times->active_ms, times->counted_ms), times->counted_ms) * 1e6);
 }
 
 void

@@ -29,6 +29,7 @@ typedef struct Case
 	PbpAdviceStorageRow storage[SIZES];
 	bool		has_storage;
 	double		seconds;
+	double		active_ms;
 	PbpCompared waiting[SIZES];
 	bool		has_waiting;
 	PbpHoursSum hours;
@@ -68,7 +69,7 @@ ask(const Case *one)
 {
 	PbpDecisionInput input = {
 		.fits = one->fits,.misses = one->misses,.storage = one->has_storage ? one->storage : NULL,
-		.waiting = one->has_waiting ? one->waiting : NULL,.hours = &one->hours,.watched_seconds = one->seconds,
+		.waiting = one->has_waiting ? one->waiting : NULL,.active_ms = one->active_ms,.hours = &one->hours,.watched_seconds = one->seconds,
 		.wanted_hours = one->wanted_hours,.advised_before = one->before,.evicted = !one->unused,
 		.spare_memory = one->spare_memory,.doubtful = one->doubtful,.unsettled = one->unsettled,
 	};
@@ -282,7 +283,7 @@ new_hours(const Curve ms, double error, double hours, double active_ms)
 
 	one.hours = (PbpHoursSum) {
 		.nhours = (int) ceil(hours),.seconds = seconds,.wanted_seconds = 24 * 3600.0,.accesses = 1000 * seconds,
-		.active_ms = active_ms * seconds
+		.active_ms = active_ms * seconds,.counted_ms = active_ms * seconds
 	};
 	for (int i = 0; i < SIZES; i++)
 		one.hours.sizes[i] = (PbpSizeSum) {
@@ -417,7 +418,14 @@ decide_by_hours_alone(void)
 	one = new_hours(ms, 200, 24, 1000);
 	for (int i = 0; i < SIZES; i++)
 		one.hours.sizes[i].misses = 0.0005 * one.hours.sizes[i].accesses;
-	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "nor are few reads fine for certain if sessions waited for them");
+	is_decided(&one, PBP_DECIDE_UNSURE, 1, "nor are reads few, whatever else is accessed, if sessions waited for them");
+	one = new_waiting(ms, 10);
+	one.misses[TODAY].miss_ratio = 0.0005;
+	is_decided(&one, PBP_TAKE, 4, "neither now");
+	for (int i = 0; i < SIZES; i++)
+		one.waiting[i] = (PbpCompared) {4.9, 0.1, 0, 0.1};
+	one.active_ms = 10;
+	is_decided(&one, PBP_KEEP_FEW_READS, 1, "but hardly anything is read if sessions hardly wait, and work little as well");
 
 	for (int i = 0; i < SIZES; i++)
 		ms[i] = 548;
