@@ -83,6 +83,15 @@ static const double factors[FACTORS] = {
 #define HALF_LIFE_LIGHT		300.0
 #define TAKEN_BACK			10.0
 
+/*
+ * On an idle server, at most this share of the last seconds has accesses.  With a
+ * larger share, lookups that come about once a second would be no load at times.
+ * With a shorter half-life, who asks several times in a row would be one; with a
+ * longer one, a light load after idle hours would go unnoticed for minutes.
+ */
+#define LEAST_BUSY			0.4
+#define HALF_LIFE_BUSY		20.0
+
 /* Levels of use: from 2^-7 to 2^8.75 uses in a pass of the hand. */
 #define LEVEL_OF_1			28
 
@@ -226,7 +235,9 @@ follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 {
 	LightLoad  *light = &advice->light;
 	double		weight = exp2(-counts->seconds / HALF_LIFE_LIGHT);
+	double		busy_weight = exp2(-counts->seconds / HALF_LIFE_BUSY);
 
+	light->busy = busy_weight * light->busy + (accesses_of(counts) > 0 ? 1 - busy_weight : 0);
 	if (!is_light(advice, counts))
 	{
 		light->lasted = fmax(0, light->lasted - TAKEN_BACK * counts->seconds);
@@ -255,16 +266,6 @@ is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 	return counts->seconds <= 0 || (is_light(advice, counts) && !has_light_load(advice));
 }
 
-/* True if the server is idle, but for who monitors it. */
-static bool
-is_idle(const Advice *advice, const PbpAdviceCounts *counts)
-{
-	const LightLoad *light = &advice->light;
-
-	return counts->seconds > 0 && is_quiet(advice, counts) &&
-		light->accesses <= LEAST_PACE * usual_pace(advice) * light->seconds;
-}
-
 /* Half-lives of what was learned, by pools' worth of reads, hits and time. */
 static double
 half_lives(const Advice *advice, const PbpAdviceCounts *counts, double pools)
@@ -287,7 +288,7 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
 
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
-	pbp_count_variation(&advice->variation, counts, -log2(weight), pbp_moved(advice));
+	pbp_count_variation(&advice->variation, counts, -log2(weight), advice->light.quiet ? 0 : pbp_moved(advice));
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
@@ -339,25 +340,28 @@ count_look(Advice *advice)
 }
 
 static void
-count_lately(Advice *advice, const PbpAdviceCounts *counts)
+count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 {
-	LatelyCounted *lately = &advice->lately;
+	LatelyCounted *lately = advice->light.quiet ? &advice->light.lately : &advice->lately;
 
-	if (is_quiet(advice, counts))
+	if (counts->seconds <= 0 || advice->light.idle)
 		return;
+	/* a light load has become the load */
+	if (was_quiet && !advice->light.quiet && is_light(advice, counts))
+		advice->lately = advice->light.lately;
 	scale_counters(lately, sizeof(*lately), exp2(-counts->seconds / HALF_LIFE_LATELY));
 	lately->accesses += accesses_of(counts);
 	lately->reads += (double) counts->reads;
 }
 
-/* Of these hits, as many as the load has for so many reads. */
-static int64_t
-hits_of_reads(Advice *advice, const PbpAdviceCounts *counts)
+double
+pbp_advice_accesses_apart(const PbpAdvice *base, const PbpAdviceCounts *counts)
 {
+	const Advice *advice = (const Advice *) base;
 	const Counters *counters = &advice->counters;
 	double		hits = (double) counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
 
-	return (int64_t) fmin((double) counts->hits, rounded(advice, fmax(0, hits)));
+	return advice->light.quiet ? fmax(0, (double) counts->hits - fmax(0, hits)) : 0;
 }
 
 /*
@@ -368,15 +372,17 @@ void
 pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 {
 	Advice	   *advice = (Advice *) base;
+	bool		was_quiet = advice->light.quiet;
 	PbpAdviceCounts counted = *counts;
 
 	follow_light_load(advice, counts);
-	if (is_idle(advice, counts))
-		counted.hits = hits_of_reads(advice, counts);
+	advice->light.quiet = counts->seconds > 0 && is_quiet(advice, counts);
+	advice->light.idle = advice->light.quiet && advice->light.busy <= LEAST_BUSY;
+	counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(base, counts));
 	pbp_add_counts(&advice->look.fresh, &counted);
 	if (advice->look.counted)
 		count_accesses(advice, &counted, 1);
-	count_lately(advice, counts);
+	count_lately(advice, counts, was_quiet);
 }
 
 void

@@ -159,7 +159,9 @@ typedef enum PbpAdviceChange
 	PBP_NO_CHANGE,
 	PBP_OTHER_MISSES,			/* its miss ratio */
 	PBP_OTHER_RELATIONS,		/* which relations are read */
-	PBP_LAST_ADVICE_CHANGE = PBP_OTHER_RELATIONS
+	PBP_LIGHT_LOAD,				/* it is at a small share of the pace, and not
+								 * learned unless that lasts */
+	PBP_LAST_ADVICE_CHANGE = PBP_LIGHT_LOAD
 } PbpAdviceChange;
 
 /*
@@ -182,7 +184,7 @@ typedef struct PbpAdviceTotals
 								 * without any */
 	double		looks_per_pass; /* NaN while the hand stands still */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
-	PbpAdviceChange change;		/* figures follow it */
+	PbpAdviceChange change;		/* figures follow it, but for a light load */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
 	int64_t		looks;
 	int64_t		gaps;			/* times that knowledge was lost */
@@ -241,6 +243,13 @@ extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
 
 /* What the server has counted since the last call, at any time. */
 extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
+
+/*
+ * Of what was counted last, accesses that are no part of the load that the figures
+ * are about: those of a light load, or of who monitors an idle server, but for as
+ * many as the load has for so many reads.
+ */
+extern double pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdviceCounts *counts);
 
 /* A checkpoint has begun: it writes all dirty pages of the pool. */
 extern void pbp_advice_checkpoint(PbpAdvice *advice);

@@ -26,32 +26,41 @@ _Static_assert(sizeof(PbpWaitingSum) == 2 * sizeof(PbpHourWaiting), "a sum has t
 
 /* ---- counting ---- */
 
+/* Accesses of the load that the figures are about. */
+static inline double
+accesses_of_load(const PbpHourShare *share)
+{
+	return share->accesses - share->apart;
+}
+
 static void
 add_misses(PbpHourSize *size, const PbpHourShare *share, int i)
 {
 	const PbpAdviceRow *row = &share->misses[i];
 	double		today = share->misses[PBP_ADVICE_BASELINE].miss_ratio;
+	double		accesses = accesses_of_load(share);
 
 	if (isnan(row->miss_ratio) || isnan(today) || isnan(row->change_error))
 		return;
-	size->accesses += (float) share->accesses;
-	size->misses += (float) (share->accesses * row->miss_ratio);
-	size->misses_change += (float) (share->accesses * (row->miss_ratio - today));
-	size->misses_change_error += (float) (share->accesses * row->change_error);
+	size->accesses += (float) accesses;
+	size->misses += (float) (accesses * row->miss_ratio);
+	size->misses_change += (float) (accesses * (row->miss_ratio - today));
+	size->misses_change_error += (float) (accesses * row->change_error);
 }
 
 static void
 add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size, const PbpAdviceStorageRow *storage)
 {
-	PbpWaitingInput input = {share->accesses, share->times, &share->misses[PBP_ADVICE_BASELINE], &share->storage[PBP_ADVICE_BASELINE]};
+	double		accesses = accesses_of_load(share);
+	PbpWaitingInput input = {accesses, share->times, &share->misses[PBP_ADVICE_BASELINE], &share->storage[PBP_ADVICE_BASELINE]};
 	PbpCompared waiting = pbp_waiting(&input, &share->misses[size], storage);
 
 	/* a sum with an unknown figure is unknown */
 	if (isnan(waiting.error + waiting.change_error + waiting.value + waiting.change + storage->uncertainty))
 		return;
-	sum->accesses += (float) share->accesses;
-	sum->storage_reads += (float) (share->accesses * storage->storage_ratio);
-	sum->storage_error += (float) (share->accesses * storage->uncertainty);
+	sum->accesses += (float) accesses;
+	sum->storage_reads += (float) (accesses * storage->storage_ratio);
+	sum->storage_error += (float) (accesses * storage->uncertainty);
 	sum->ms += (float) waiting.value;
 	sum->error += (float) waiting.error;
 	sum->change += (float) waiting.change;
@@ -118,6 +127,7 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 {
 	hour->seconds += share->seconds;
 	hour->accesses += share->accesses;
+	hour->apart += share->apart;
 	hour->reads += share->reads;
 	hour->active_ms += share->active_ms;
 	hour->counted_ms += share->counted_ms;
@@ -126,7 +136,7 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 		hour->read_ms += share->read_ms;
 		hour->read_ms_seconds += share->seconds;
 	}
-	for (int i = 0; i < PBP_ADVICE_FACTORS && share->accesses > 0; i++)
+	for (int i = 0; i < PBP_ADVICE_FACTORS && accesses_of_load(share) > 0; i++)
 	{
 		add_misses(&hour->sizes[i], share, i);
 		if (share->storage != NULL && share->fits[i])
@@ -266,6 +276,7 @@ pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour)
 	sum->nhours++;
 	sum->seconds += hour->seconds;
 	sum->accesses += hour->accesses;
+	sum->apart += hour->apart;
 	sum->reads += hour->reads;
 	sum->active_ms += hour->active_ms;
 	sum->counted_ms += hour->counted_ms;
@@ -297,18 +308,19 @@ pbp_working_of_sum(const PbpHoursSum *sum)
 PbpCompared
 pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting)
 {
+	double		accesses = sum->accesses - sum->apart;
 	double		scale;
 
-	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * sum->accesses))
+	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * accesses))
 		return (PbpCompared) {NAN, NAN, NAN, NAN};
-	scale = sum->accesses / waiting->accesses / sum->seconds;
+	scale = accesses / waiting->accesses / sum->seconds;
 	return (PbpCompared) {waiting->ms * scale, waiting->error * scale, waiting->change * scale, waiting->change_error * scale};
 }
 
 static bool
 is_known(const PbpHour *hour, int i)
 {
-	return hour->sizes[i].waiting.accesses > 0 && hour->sizes[i].waiting.accesses >= ENOUGH_KNOWN * hour->accesses;
+	return hour->sizes[i].waiting.accesses > 0 && hour->sizes[i].waiting.accesses >= ENOUGH_KNOWN * (hour->accesses - hour->apart);
 }
 
 int

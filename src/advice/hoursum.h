@@ -71,6 +71,8 @@ typedef struct PbpHour
 	double		memory_seconds; /* by which it has lasted longer than others */
 	uint8_t		split_sizes[PBP_OTHER_SPLITS];	/* of the pools */
 	PbpHourWaiting splits[PBP_OTHER_SPLITS];
+	double		apart;			/* accesses that are no part of the load that
+								 * sizes[] and splits[] are about */
 } PbpHour;
 
 /* In several hours; like PbpHourWaiting and PbpHourSize. */
@@ -100,6 +102,7 @@ typedef struct PbpHoursSum
 	double		seconds;		/* seen */
 	double		wanted_seconds; /* in the hours that count, up to now */
 	double		accesses;
+	double		apart;
 	double		reads;
 	double		active_ms;
 	double		counted_ms;
@@ -114,6 +117,7 @@ typedef struct PbpHourShare
 {
 	double		seconds;
 	double		accesses;
+	double		apart;			/* see pbp_advice_accesses_apart() */
 	double		reads;
 	double		active_ms;
 	double		counted_ms;

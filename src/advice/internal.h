@@ -209,6 +209,11 @@ typedef struct LightLoad
 	double		reads;
 	double		seconds;
 	double		lasted;			/* seconds */
+	double		busy;			/* share of the last seconds, of any load, with
+								 * accesses */
+	bool		quiet;			/* the load now is no part of what is learned */
+	bool		idle;			/* and not even a light load */
+	LatelyCounted lately;		/* of light loads alone */
 } LightLoad;
 
 /* How much of learning is done. */

@@ -322,7 +322,8 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.looks_per_pass = counters->ticks > 0 ?
 			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
 		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,
-		.change = pbp_load_has_changed(&advice->variation) ? PBP_OTHER_MISSES :
+		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
+			pbp_load_has_changed(&advice->variation) ? PBP_OTHER_MISSES :
 			advice->other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,
 		.sampled_loads = advice->nsampled_loads,
 		.looks = advice->nlooks,

@@ -180,12 +180,14 @@ pbp_load_has_changed(const Variation *variation)
 
 /*
  * By how much the miss ratio of the last seconds differs from the figure, if not
- * by chance: while the load moves, no size is known better than that.
+ * by chance: while the load moves, or a light one runs that is not learned, no size
+ * is known better than that.
  */
 double
 pbp_moved(const Advice *advice)
 {
-	const LatelyCounted *lately = &advice->lately;
+	bool		is_light = advice->light.quiet && !advice->light.idle;
+	const LatelyCounted *lately = is_light ? &advice->light.lately : &advice->lately;
 	const Counters *counters = &advice->counters;
 	double		difference;
 

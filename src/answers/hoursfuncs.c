@@ -30,8 +30,8 @@ add_best(Row *row, const PbpHour *hour)
 		return;
 	}
 	add_rounded(row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
-	add_quotient(row, (0 - size->waiting.change) / size->waiting.accesses * hour->accesses, hour->seconds);
-	add_quotient(row, size->waiting.change_error / size->waiting.accesses * hour->accesses, hour->seconds);
+	add_quotient(row, (0 - size->waiting.change) / size->waiting.accesses * (hour->accesses - hour->apart), hour->seconds);
+	add_quotient(row, size->waiting.change_error / size->waiting.accesses * (hour->accesses - hour->apart), hour->seconds);
 }
 
 static void

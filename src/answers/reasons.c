@@ -128,6 +128,8 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 
 	if (missing != NULL || row->reason == PBP_ADVICE_KNOWN)
 		return missing;
+	if (row->reason == PBP_ADVICE_CHANGED && report->totals.change == PBP_LIGHT_LOAD)
+		return "the load now is another one, of less than a tenth of the pace, and is not learned unless it reads and lasts";
 	return psprintf("%s%s", words_of_reason(row->reason, row->learned_share), rest_of_learning(report, row->seconds_left));
 }
 
@@ -137,6 +139,8 @@ caveat_of_advice(const PbpAdviceReport *report)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 
+	if (totals->change == PBP_LIGHT_LOAD)
+		return "figures are those of the load before, and intervals include the one now, which has less than a tenth of its pace";
 	if (totals->change == PBP_OTHER_MISSES)
 		return psprintf("the load has changed, and the estimates follow it: %s of the last block accesses were reads",
 						pretty_percent(totals->lately));

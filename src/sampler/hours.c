@@ -106,6 +106,7 @@ const PbpField pbp_hour_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpHour, memory_seconds, 0, PBP_MANY),
 	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpHour, split_sizes, 0, PBP_ADVICE_FACTORS - 1, NULL),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpHour, splits, 0, 0, waiting_fields),
+	PBP_FIELD(PBP_REAL, PbpHour, apart, 0, PBP_MANY),
 	PBP_END_OF_FIELDS
 };
 

@@ -174,6 +174,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	PbpHourShare share = {
 		.seconds = fresh->accesses.seconds,
 		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
+		.apart = pbp_advice_accesses_apart(learner->advice, &fresh->accesses),
 		.reads = (double) fresh->accesses.reads,
 		.active_ms = fresh->sessions.active_ms,
 		.counted_ms = fresh->sessions.counted_ms,

@@ -11,7 +11,7 @@ our @EXPORT = qw($state_hours $hour_values value_at with_values copy_of_cluster)
 
 # Hours, and then samples of the history, come last.
 our $state_hours = 4376;
-our $hour_values = 372;
+our $hour_values = 373;
 
 # A value by its number, behind the stamp.
 sub value_at { return 48 + 8 * $_[0] }

@@ -1,7 +1,7 @@
 /*
  * advice_time.c
  *	  A light day after a heavy night, and an idle server after it: what is
- *	  forgotten by time, and what is not.  Prints TAP.
+ *	  forgotten by time, what is not, and what is unknown meanwhile.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
@@ -109,9 +109,135 @@ remain_idle(int accesses, const char *what)
 	bench_finish(&bench);
 }
 
+/*
+ * True if the row of today's size has what was measured in its interval, but for the
+ * precision of the measurement, or is unknown with that reason.
+ */
+static bool
+allows(const PbpAdviceRow *row, double reads, double accesses)
+{
+	double		precision = 0.0005 + 3 * sqrt(reads) / accesses;
+
+	return row->reason == PBP_ADVICE_CHANGED ||
+		(row->reason == PBP_ADVICE_KNOWN && fabs(row->miss_ratio - reads / accesses) <= row->uncertainty + precision);
+}
+
+/*
+ * For three hours after the night, lookups at a share of its pace in a sixteenth of
+ * the pool, of which some are of other pages.  The server may have been idle before.
+ */
+static void
+run_lightly(int share, int others, int idle_seconds)
+{
+	static const Load nothing = {0, 0, 1, 1};
+	Bench		bench;
+	int			wrong = 0;
+	int			worst = 0;
+
+	end_of_night(&bench);
+	for (int i = 0; i < idle_seconds; i++)
+		run_load(&bench, &nothing);
+	for (int minute = 1; minute <= 180; minute++)
+	{
+		Watch		before = bench.watch;
+		double		reads;
+		double		accesses;
+		PbpAdviceRow row;
+
+		for (int second = 0; second < 60; second++)
+		{
+			Load		few = {NIGHT_PACE / share / others, 8 * BUFFERS, 4 * BUFFERS, 1};
+
+			for (int i = few.accesses; i < NIGHT_PACE / share; i++)
+				pool_access(&bench.pool, 7 * BUFFERS + below(&bench.trace.random, BUFFERS / 16), false);
+			run_load(&bench, &few);
+		}
+		reads = (double) (bench.pool.reads - before.reads);
+		accesses = (double) (bench.pool.hits - before.hits) + reads;
+		row = row_of(bench.run.advice[0], TODAY);
+		if (minute < 3 || allows(&row, reads, accesses))
+			continue;
+		if (wrong++ == 0)
+			printf("# minute %d: %.4f +- %.4f, measured %.4f\n", minute, row.miss_ratio, row.uncertainty, reads / accesses);
+		worst = minute;
+	}
+	if (wrong > 0)
+		printf("# wrong in %d minutes, the last of them the %d.\n", wrong, worst);
+	okf(wrong == 0, "a %d. of the pace, 1 in %d accesses to other pages, after %d s without any: no confident error about today's size", share, others, idle_seconds);
+	bench_finish(&bench);
+}
+
+/* Whoever asks a server of which the load has just ended. */
+static void
+ask_idle_server(void)
+{
+	static const Load nothing = {0, 0, 1, 1};
+	static const Load query = {3000, 7 * BUFFERS, BUFFERS / 16, 1};
+	Bench		bench;
+	int			unknown = 0;
+	double		widest = 0;
+
+	end_of_night(&bench);
+	for (int i = 1; i <= 600; i++)
+	{
+		PbpAdviceRow row;
+
+		run_load(&bench, i % 30 < 3 ? &query : &nothing);
+		row = row_of(bench.run.advice[0], TODAY);
+		widest = fmax(widest, row.uncertainty);
+		for (int j = 1; j < PBP_ADVICE_FACTORS; j++)
+			unknown += isnan(miss_ratio_of(&bench, j));
+	}
+	printf("# three queries every half minute: +- %.4f at most\n", widest);
+	ok(unknown == 0 && widest < 0.1, "an idle server: all sizes remain known to whoever asks at times");
+	bench_finish(&bench);
+}
+
+/* A minute in which hardly anything happens, between two of the night. */
+static void
+pause_at_night(void)
+{
+	static const Load light = {NIGHT_PACE / 50, 7 * BUFFERS, BUFFERS / 16, 1};
+	static const Load night = {NIGHT_PACE / 50, 0, 6 * BUFFERS, 1.0 / 50};
+	static const PbpAdviceCounts hits = {.hits = 1000,.seconds = 1};
+	Bench		bench;
+	double		before[PBP_ADVICE_FACTORS];
+	double		most = 0;
+	double		apart;
+	PbpAdviceRow row;
+
+	end_of_night(&bench);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		before[i] = miss_ratio_of(&bench, i);
+	ok(pbp_advice_accesses_apart(bench.run.advice[0], &hits) == 0, "what is accessed at night is of the load");
+	for (int i = 0; i < 60; i++)
+		run_load(&bench, &light);
+	apart = pbp_advice_accesses_apart(bench.run.advice[0], &hits);
+	ok(apart == 1000 && totals_of(bench.run.advice[0]).change == PBP_LIGHT_LOAD, "hits of a light load are not");
+	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_CHANGED), "and while it runs, larger sizes are unknown");
+	for (int i = 0; i < 25; i++)
+		run_load(&bench, &night);
+	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
+		most = isnan(miss_ratio_of(&bench, i)) ? INFINITY : fmax(most, fabs(miss_ratio_of(&bench, i) - before[i]));
+	row = row_of(bench.run.advice[0], TODAY);
+	printf("# half a second after a pause, figures differ by at most %.4f; today's +- %.4f\n", most, row.uncertainty);
+	ok(most < 0.05 && row.uncertainty < 0.02 && totals_of(bench.run.advice[0]).change == PBP_NO_CHANGE, "after it, everything is known again");
+	bench_finish(&bench);
+}
+
 int
 main(void)
 {
+	static const int shares[] = {11, 50, 500};
+
+	for (int i = 0; i < 3; i++)
+	{
+		run_lightly(shares[i], 1000000, 0);
+		run_lightly(shares[i], 20, 0);
+		run_lightly(shares[i], 20, HOUR);
+	}
+	ask_idle_server();
+	pause_at_night();
 	follow_light_day();
 	remain_idle(300, "a query of 300 accesses every 15 seconds");
 	remain_idle(30, "a query of 30 accesses every 15 seconds");

@@ -182,6 +182,29 @@ idle(void)
 	ok(hour.seconds == 1 && hour.sizes[TODAY].accesses == 0 && pbp_best_of_hour(&hour) == -1, "an idle second is seen, and says nothing");
 }
 
+/* A light load of nothing but hits, as many as there are otherwise, of which other sizes are unknown. */
+static void
+light(void)
+{
+	Load		load;
+	PbpHour		hour = {.nbuffers = BUFFERS};
+	PbpHoursSum sum = {0};
+
+	set_load(&load, BUFFERS, falling, valley, 0.001);
+	for (int i = 0; i < 1000; i++)
+		pbp_add_to_hour(&hour, &load.share);
+	load.share.apart = load.share.accesses;
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (i != TODAY)
+			load.misses[i].miss_ratio = load.storage[i].storage_ratio = NAN;
+	for (int i = 0; i < 1000; i++)
+		pbp_add_to_hour(&hour, &load.share);
+	pbp_sum_hour(&sum, &hour);
+	ok(near(sum.accesses, 2e7) && near(sum.sizes[TODAY].accesses, 1e7), "accesses of a light load count, but have not the figures of the load");
+	ok(near(pbp_waiting_of_sum(&sum, &sum.sizes[TODAY].waiting).value, true_waiting(BUFFERS) / 2) &&
+	   near(pbp_waiting_of_sum(&sum, &sum.sizes[HALF].waiting).value, true_waiting(BUFFERS / 2) / 2), "which remain known of all sizes");
+}
+
 /* ---- other sizes ---- */
 
 static void
@@ -403,6 +426,7 @@ main(void)
 	counted();
 	partly_known();
 	idle();
+	light();
 	moved_to_known();
 	moved_between(1.1, "a slightly larger size: the truth is within the errors");
 	moved_between(0.8, "a smaller one: likewise");
