@@ -96,6 +96,12 @@ sub samples
 	return ask($node, 'SELECT count(*), max(taken_at) FROM pgbufprobe_history()' . ($until ? " WHERE taken_at <= '$until'" : ''));
 }
 
+sub has_sample
+{
+	my ($node, $taken_at) = @_;
+	return ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at = '$taken_at'");
+}
+
 # No sample is there twice.
 sub has_no_sample_twice
 {
@@ -206,6 +212,25 @@ ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  could not write file "
 	'a directory is in the way: the log says so');
 rmdir "$file.tmp" or die $!;
 is(worker_pid($node) > 0, 1, 'the worker goes on');
+
+# A server also starts and stops if nothing can be written to pg_stat, and nothing can guard its files there.
+my $folder = $node->data_dir . '/pg_stat';
+($nsamples, $newest) = split /\|/, samples($node);
+save_history($node);
+$contents = slurp_file($file);
+$from = -s $node->logfile;
+chmod 0500, $folder or die $!;
+for my $start (1, 2)
+{
+	$node->restart;
+	await_samples($node, 1);
+	ok(has_sample($node, $newest), "read-only pg_stat, start $start: what was saved before is there");
+}
+like(slurp_file($node->logfile, $from), qr/LOG:  could not write file "pg_stat\/pgbufprobe\.stat\.tmp": Permission denied/, 'read-only pg_stat: the log says so');
+unlike(slurp_file($node->logfile, $from), qr/PANIC|ERROR|background worker "pgbufprobe/, 'read-only pg_stat: nothing else fails');
+ok($contents eq slurp_file($file), 'read-only pg_stat: the file remains');
+chmod 0700, $folder or die $!;
+ok(save_history($node), 'later, it is written again');
 
 # ---------------------------------------------------------------------------
 # Reset
@@ -359,26 +384,46 @@ SKIP:
 # ---------------------------------------------------------------------------
 # A standby: it begins without, and keeps its own
 
+save_history($node);
 my $standby = init_standby($node);
-my $copied = -e $standby->data_dir . '/pg_stat/pgbufprobe.stat';
+ok(-s $standby->data_dir . '/pg_stat/pgbufprobe.stat', 'a base backup has the file of the primary');
 my $start = time;
 $standby->start;
 await_samples($standby, 3);
 is(ask($standby, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at < to_timestamp($start)"), '0',
 	'a standby: it has none of the history of its primary');
 like(slurp_file($standby->logfile), qr/LOG:  ignoring file .*, because it was copied from another server, or restored$/m,
-	'a standby: the log says so if the backup had it') if $copied;
+	'a standby: the log says so');
 $samples = samples($standby);
 ($nsamples, $newest) = split /\|/, $samples;
 ok(save_history($standby), 'a standby saves all');
 $standby->restart;
 await_samples($standby, 1);
 is(samples($standby, $newest), $samples, 'a standby, restarted: the history has what it had');
+
+# Promoted while it learns
+learn($standby);
+$pid = worker_pid($standby);
+$from = -s $standby->logfile;
+my $load = start_psql($standby, 'load', '-c', 'CALL load(1000)');
+await_samples($standby, 2);
+my $before_promotion = ask($standby, 'SELECT now()');
 $standby->promote;
+await_samples($standby, 2);
+cmp_ok(scalar keys %{ advice($standby) }, '>', 0, 'promoted: what it has learned is not forgotten');
+ok(!is_from_before($standby), 'promoted: and is not from before');
+is(worker_pid($standby), $pid, 'promoted: the worker goes on');
+is(ask($standby, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at > '$before_promotion' AND seconds IS NULL"), '0',
+	'promoted: each sample has one before it');
+unlike(slurp_file($standby->logfile, $from), qr/PANIC|ERROR|pgbufprobe\.stat/, 'promoted: the worker logs nothing');
+is(ask($standby, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'load'}), 't', 'promoted: the session goes on');
+$load->{run}->finish;
+
+($nsamples, $newest) = split /\|/, samples($standby);
 $from = -s $standby->logfile;
 $standby->restart;
 await_samples($standby, 1);
-is(samples($standby, $newest), $samples, 'promoted and restarted: likewise');
+ok(has_sample($standby, $newest), 'promoted and restarted: the history goes on');
 unlike(slurp_file($standby->logfile, $from), qr/ignoring/, 'promoted and restarted: the file is its own');
 $standby->stop;
 $node->stop;
