@@ -263,7 +263,8 @@ error_of_measured(const PbpWaitingInput *input)
 
 /*
  * If the server has timed its reads, today's waiting is known, and errors of the
- * model and of the times are those of the difference to it.
+ * model and of the times are those of the difference to it.  Where an error is
+ * unknown, so is the figure: reads may come from storage, of which none was timed.
  */
 PbpCompared
 pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
@@ -276,10 +277,14 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpA
 	double		change = ns_of(read_times, more) + held_up.value;
 	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
 										   error_by_times(read_times, more) + held_up.error),
-									 ns_of_reads(read_times, more) * error_of_scale(input));
+									 times(ns_of_reads(read_times, more), error_of_scale(input)));
 	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
 		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here) + held_up.error);
 	double		ms = input->accesses / 1e6;
 
-	return (PbpCompared) {ms * (ns_of(read_times, here) + held_up.value), ms * error, ms * change, ms * change_error};
+	return (PbpCompared)
+	{
+		isnan(error) ? NAN : ms * (ns_of(read_times, here) + held_up.value), ms * error,
+		isnan(change_error) ? NAN : ms * change, ms * change_error
+	};
 }

@@ -140,6 +140,27 @@ unknown_times(void)
 	ok(isnan(compare(no_storage, 0.1, 0, 0.05, 0.001).value), "but where something is");
 }
 
+/* Some reads may come from storage, of which none has been timed. */
+static void
+unknown_errors(void)
+{
+	PbpAdviceRow today = misses(0.1, 0.01, 0);
+	PbpAdviceRow other = misses(0.05, 0.01, 0.01);
+	PbpAdviceStorageRow waits = storage(0, 0.001, 0);
+	PbpAdviceStorageRow other_waits = storage(0, 0.001, 0.001);
+	PbpWaitingInput input = {1e6, pbp_read_times(os_time, unknown, NAN, 0), &today, &waits};
+	PbpCompared waiting = pbp_waiting(&input, &today, &waits);
+
+	ok(isnan(waiting.value) && waiting.change == 0 && waiting.change_error == 0, "an unknown error: today's waiting is unknown, and its change is not");
+	waiting = pbp_waiting(&input, &other, &other_waits);
+	ok(isnan(waiting.value) && isnan(waiting.change), "so are that of another size, and its change");
+	input.times = pbp_read_times(os_time, unknown, 3000, 0);
+	waiting = pbp_waiting(&input, &today, &waits);
+	ok(near(waiting.value, 300) && near(waiting.error, 30), "measured times: today's waiting is known, and its error");
+	waiting = pbp_waiting(&input, &other, &other_waits);
+	ok(isnan(waiting.value) && isnan(waiting.change), "but not that of another size");
+}
+
 static void
 writes_of_sessions(void)
 {
@@ -354,6 +375,7 @@ main(void)
 	measured_times();
 	waiting_of_sizes();
 	unknown_times();
+	unknown_errors();
 	writes_of_sessions();
 	writes_that_hold_up_reads();
 	errors();
