@@ -149,6 +149,8 @@ pbp_check_hour(const PbpHour *hour)
 		return "begins_at";
 	if (hour->reads > hour->accesses)
 		return "reads";
+	if (hour->apart > hour->accesses)
+		return "apart";
 	if (hour->seconds == 0 || hour->accesses > PBP_MANY * hour->seconds)
 		return "seconds";
 	if (hour->active_ms > PBP_MANY * hour->seconds || hour->counted_ms > PBP_MANY * hour->seconds)
