@@ -275,7 +275,7 @@ RETURNS record
 AS 'MODULE_PATHNAME', 'pgbufprobe_carry_over_progress'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION pgbufprobe_carry_over_progress() IS
-'what pgbufprobe.carry_over does now, how far the restore after the start is, and what was saved last; requires shared_preload_libraries';
+'what pgbufprobe.carry_over does now, how far the restore after the start is, and what was saved last';
 
 -- ---------------------------------------------------------------------------
 -- Snapshots and history
@@ -449,6 +449,30 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED ROWS 500 COST 10000
 COMMENT ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) IS
 'how long the pages of each relation stay in shared buffers without being used, at the recent speed of the clock hand';
 
+CREATE FUNCTION pgbufprobe_start()
+RETURNS text
+AS 'MODULE_PATHNAME', 'pgbufprobe_start'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pgbufprobe_start() IS
+'starts the sampler on the running server, until the server stops';
+
+CREATE FUNCTION pgbufprobe_stop()
+RETURNS text
+AS 'MODULE_PATHNAME', 'pgbufprobe_stop'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pgbufprobe_stop() IS
+'stops a sampler that pgbufprobe_start() has started; what it has learned is saved for the next start';
+
+CREATE FUNCTION pgbufprobe_status(
+    OUT sampler text,                   -- running, off, ended (by an error; it is restarted after some seconds), stopped or not started
+    OUT since timestamp with time zone, -- when it began to run; NULL: it is not running
+    OUT preloaded boolean)              -- it starts with the server
+RETURNS record
+AS 'MODULE_PATHNAME', 'pgbufprobe_status'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10;
+COMMENT ON FUNCTION pgbufprobe_status() IS
+'whether the sampler is running';
+
 CREATE FUNCTION pgbufprobe_history(
     resolution text DEFAULT 'fine',     -- fine: an entry per pgbufprobe.history_interval; coarse: one per five minutes, for eight days
     OUT taken_at timestamp with time zone,
@@ -475,7 +499,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_history'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1000 COST 1000;
 COMMENT ON FUNCTION pgbufprobe_history(text) IS
-'history entries about the buffer pool that the background worker has written, oldest first; requires shared_preload_libraries';
+'history entries about the buffer pool that the background worker has written, oldest first; requires a running sampler';
 
 CREATE FUNCTION pgbufprobe_hours(
     OUT hour timestamp with time zone,  -- when it began
@@ -494,7 +518,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_hours'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 192 COST 100;
 COMMENT ON FUNCTION pgbufprobe_hours() IS
-'the hours of the last eight days: how long sessions waited for reads, and which size of shared_buffers would have been best; requires shared_preload_libraries';
+'the hours of the last eight days: how long sessions waited for reads, and which size of shared_buffers would have been best; requires a running sampler';
 
 CREATE FUNCTION pgbufprobe_history_reset()
 RETURNS void
@@ -534,7 +558,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 12 COST 100;
 COMMENT ON FUNCTION pgbufprobe_advice(text) IS
-'estimated misses and storage reads of the recent workload with other sizes of shared_buffers; requires shared_preload_libraries';
+'estimated misses and storage reads of the recent workload with other sizes of shared_buffers; requires a running sampler';
 
 CREATE FUNCTION pgbufprobe_predictions(
     OUT made_at timestamp with time zone,
@@ -556,7 +580,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_predictions'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10 COST 100;
 COMMENT ON FUNCTION pgbufprobe_predictions() IS
-'what was predicted before each restart with another size of shared_buffers, and whether it came true, newest first; requires shared_preload_libraries';
+'what was predicted before each restart with another size of shared_buffers, and whether it came true, newest first; requires a running sampler';
 
 CREATE FUNCTION pgbufprobe_advice_relations(
     OUT database name,                  -- NULL: shared by all databases
@@ -582,7 +606,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice_relations'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 51 COST 1000;
 COMMENT ON FUNCTION pgbufprobe_advice_relations() IS
-'the 50 relations and forks with the most reads, and what twice and half the size of shared_buffers would change for each; requires shared_preload_libraries';
+'the 50 relations and forks with the most reads, and what twice and half the size of shared_buffers would change for each; requires a running sampler';
 
 CREATE FUNCTION pgbufprobe_working_set(
     OUT minutes integer,                -- 1, 5, 15, 60
@@ -593,7 +617,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_working_set'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 4 COST 100;
 COMMENT ON FUNCTION pgbufprobe_working_set() IS
-'size of the pages that were used in the last 1, 5, 15 and 60 minutes; requires shared_preload_libraries';
+'size of the pages that were used in the last 1, 5, 15 and 60 minutes; requires a running sampler';
 
 -- ---------------------------------------------------------------------------
 -- Memory
@@ -858,10 +882,8 @@ COMMENT ON VIEW pgbufprobe_metrics_working_set IS
 
 -- Samples from before the last restart are about another pool.
 CREATE VIEW pgbufprobe_metrics_sampler AS
-WITH worker AS MATERIALIZED (
-    SELECT coalesce(pg_catalog.current_setting('pgbufprobe.sampler', true), 'off'::text) <> 'off'::text
-           AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'::text) AS running)
-SELECT running::integer AS running,
+WITH worker AS MATERIALIZED (SELECT sampler FROM pgbufprobe_status())
+SELECT CASE WHEN sampler <> 'stopped'::text THEN (sampler = 'running'::text)::integer END AS running,
        age_seconds AS sample_age_seconds,
        sampler_cpu_fraction AS cpu_ratio,
        looks::double precision / seconds AS looks_per_second,
@@ -871,11 +893,11 @@ SELECT running::integer AS running,
 FROM worker
 LEFT JOIN (SELECT age_seconds, seconds, looks, sampler_cpu_fraction, seconds_per_pass, inspected_per_allocation
            FROM pgbufprobe_history('fine'::text)
-           WHERE (SELECT running FROM worker)
+           WHERE (SELECT sampler = 'running'::text FROM worker)
              AND age_seconds IS NOT NULL AND seconds > 0::double precision
            ORDER BY age_seconds LIMIT 1) AS latest ON true;
 COMMENT ON VIEW pgbufprobe_metrics_sampler IS
-'for collectors: whether the background worker runs, and its latest sample';
+'for collectors: whether the background worker runs (NULL: it was stopped), and its latest sample';
 
 CREATE VIEW pgbufprobe_metrics_prediction AS
 SELECT p.from_bytes,
@@ -887,8 +909,7 @@ SELECT p.from_bytes,
        p.estd_storage_ratio AS storage_ratio,
        p.measured_storage_ratio
 FROM pgbufprobe_predictions() WITH ORDINALITY AS p      -- newest first
-WHERE coalesce(pg_catalog.current_setting('pgbufprobe.sampler', true), 'off'::text) <> 'off'::text
-  AND EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'::text)
+WHERE (SELECT sampler = 'running'::text FROM pgbufprobe_status())
 ORDER BY p.ordinality
 LIMIT 1;
 COMMENT ON VIEW pgbufprobe_metrics_prediction IS
@@ -905,7 +926,8 @@ COMMENT ON VIEW pgbufprobe_metrics_time IS
 
 -- Most functions only read. They can take a while on a large server and show what other users keep in memory, so only
 -- pg_monitor may call them. pgbufprobe_read_cost, pgbufprobe_os_advise and pgbufprobe_cache_restore change what is
--- cached for all users, and pgbufprobe_history_reset discards what others may need, so no role may call these by default.
+-- cached for all users, pgbufprobe_start takes a background worker, and pgbufprobe_stop and pgbufprobe_history_reset take
+-- away what others may need, so no role may call these by default.
 --
 -- Default privileges may have granted more than this, or revoked from the owner, so start from none.
 DO $$
@@ -951,6 +973,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_ticks(jsonb, jsonb, boolean) TO pg
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_snapshot_diff_relations(jsonb, jsonb) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_page_lifetime(interval, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_status() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_history(text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_hours() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice(text) TO pg_monitor;

@@ -17,6 +17,7 @@
 /* Facts gathered before the first question. */
 typedef struct Checkup
 {
+	Oid			function;		/* that answers */
 	PbpHistogram histogram;
 	int64		used;			/* buffers */
 	int64		unused;

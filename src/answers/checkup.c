@@ -348,6 +348,7 @@ pgbufprobe_checkup(PG_FUNCTION_ARGS)
 {
 	Checkup    *checkup = palloc0(sizeof(*checkup));
 
+	checkup->function = fcinfo->flinfo->fn_oid;
 	InitMaterializedSRF(fcinfo, 0);
 	gather(checkup);
 	for (int i = 0; i < (int) lengthof(questions); i++)

@@ -14,6 +14,8 @@
 
 #include "answers/answer.h"
 #include "answers/reasons.h"
+#include "answers/resize.h"
+#include "answers/startfuncs.h"
 #include "base/settings.h"
 #include "base/words.h"
 
@@ -188,20 +190,20 @@ why_take(const PbpAdviceReport *report)
 					figure_of(decision, decision->size), figure_of(decision, PBP_ADVICE_BASELINE));
 }
 
-/* What to do if it is not certain enough to be done at once. */
+/* What to do first if it is not certain enough to be done at once, as a comment above the statements. */
 static const char *
 what_first(const PbpAdviceReport *report)
 {
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->basis == PBP_BY_MISSES)
-		return "Check with pgbufprobe_read_cost() whether reads wait for storage. If they do, and the machine has the memory, ";
+		return "-- Check with pgbufprobe_read_cost() whether reads wait for storage. If they do, and the machine has the memory:";
 	if (decision->confidence == PBP_SURE)
-		return "The page cache could hold all data, so the pool need not give memory back. If the memory is needed elsewhere, ";
+		return "-- The page cache could hold all data, so the pool need not give memory back. If the memory is needed elsewhere:";
 	if (decision->seen_seconds < pbp_decision_hours * PBP_SECONDS_PER_HOUR)
-		return psprintf("Let the real workload run until %d hours have been seen (pgbufprobe.decision_hours). If the answer remains, ",
+		return psprintf("-- Let the real workload run until %d hours have been seen (pgbufprobe.decision_hours). If the answer remains:",
 						pbp_decision_hours);
-	return "Let the real workload run longer and ask again. If the answer remains, ";
+	return "-- Let the real workload run longer and ask again. If the answer remains:";
 }
 
 static void
@@ -210,15 +212,16 @@ take(const PbpAdviceReport *report, Answer *answer)
 	const PbpDecision *decision = &report->decision;
 	const char *size = size_of(report, decision->size);
 	int64		cache = report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages;
+	char	   *action;
 
 	answer->value = pbp_advice_factor(decision->size);
 	answer->text = psprintf("%s %s%s: %s.%s%s%s", decision->basis == PBP_BY_MISSES ? "Perhaps take" : "Take", size,
 							decision->basis == PBP_BY_MISSES ? "" :
 							psprintf(" of the %s that the pool and the page cache have", pretty_size(report->nbuffers + cache)),
 							why_take(report), equals(report), doubts(report), evidence(report));
+	action = resize_action((int64) rint(answer->value * (double) report->nbuffers));
 	judge(answer, name_of_verdict(decision->verdict),
-		  decision->verdict == PBP_VERDICT_ACT ? psprintf("Set shared_buffers to %s and restart the server.", size) :
-		  psprintf("%sset shared_buffers to %s and restart the server.", what_first(report), size));
+		  decision->verdict == PBP_VERDICT_ACT ? action : psprintf("%s\n%s", what_first(report), action));
 }
 
 /* What another size may save. */
@@ -383,7 +386,13 @@ answer_size(const Checkup *checkup, Answer *answer)
 	const char *missing = missing_advice(report);
 
 	answer->confidence = verdict_of_size(report).confidence;
-	if (missing == NULL && report->is_from_before)
+	if (missing != NULL)
+	{
+		answer_unknown(answer, missing);
+		if (!pbp_sampler_has_results() || !pbp_sampler_on)
+			answer->action = start_action(checkup->function);
+	}
+	else if (report->is_from_before)
 		answer_from_before(report, answer);
 	else if (is_not_full_yet(report, checkup->evicted))
 	{
@@ -392,8 +401,6 @@ answer_size(const Checkup *checkup, Answer *answer)
 								"except from the ring buffers of large scans.",
 								pretty_size(NBuffers), pretty_size(checkup->used));
 	}
-	else if (missing != NULL)
-		answer_unknown(answer, missing);
 	else
 		answer_decision(report, answer);
 }

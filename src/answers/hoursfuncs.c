@@ -60,7 +60,7 @@ pgbufprobe_hours(PG_FUNCTION_ARGS)
 	PbpHour    *hours;
 	int			nhours;
 
-	check_sampler_is_loaded();
+	check_sampler_runs();
 	hours = pbp_last_hours(PBP_HOURS - 1, GetCurrentTimestamp(), &nhours);
 	emit_rows(fcinfo, hours, nhours, sizeof(*hours), emit_hour, NULL);
 	pfree(hours);

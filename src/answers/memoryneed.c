@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "answers/memoryneed.h"
+#include "answers/startfuncs.h"
 #include "answers/reasons.h"
 #include "base/settings.h"
 #include "base/words.h"
@@ -303,6 +304,8 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	if (need->unknown != NULL)
 	{
 		answer_unknown(answer, need->unknown);
+		if (!pbp_sampler_has_results())
+			answer->action = start_action(checkup->function);
 		return;
 	}
 	answer_need(need, answer);

@@ -130,7 +130,7 @@ pgbufprobe_predictions(PG_FUNCTION_ARGS)
 	PbpPrediction *predictions;
 	int			npredictions;
 
-	check_sampler_is_loaded();
+	check_sampler_runs();
 	predictions = pbp_predictions(&npredictions);
 	emit_rows(fcinfo, predictions, npredictions, sizeof(*predictions), emit_prediction, NULL);
 	pfree(predictions);

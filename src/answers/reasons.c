@@ -41,12 +41,10 @@ join_notes(const char *one, const char *other)
 const char *
 missing_advice(const PbpAdviceReport *report)
 {
-	if (!pbp_sampler_is_loaded())
-		return "pgbufprobe is not in shared_preload_libraries, so no sampler is running";
 	if (!pbp_sampler_on)
-		return "pgbufprobe.sampler is off";
-	if (pbp_sampler_has_no_slot())
-		return "the sampler could not be registered, because max_worker_processes is too low";
+		return "nothing watches this server, because pgbufprobe.sampler is off";
+	if (!pbp_sampler_has_results())
+		return "nothing watches this server, because no sampler is running; SELECT pgbufprobe_start() starts one without a restart";
 	if (report->made_at == 0)
 		return "the sampler has not taken its first sample yet";
 	if (report->has_memory)
@@ -60,7 +58,7 @@ missing_advice(const PbpAdviceReport *report)
 bool
 is_not_full_yet(const PbpAdviceReport *report, bool evicted)
 {
-	return !evicted && (missing_advice(report) != NULL || report->decision.basis != PBP_BY_HOURS);
+	return !evicted && missing_advice(report) == NULL && report->decision.basis != PBP_BY_HOURS;
 }
 
 /* NULL: the miss ratio is known.  The share may be NaN. */

@@ -30,16 +30,15 @@ PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 
-/* What the worker records is in shared memory. */
+/* What the sampler records is in shared memory as long as it runs. */
 void
-check_sampler_is_loaded(void)
+check_sampler_runs(void)
 {
-	if (!pbp_sampler_is_loaded())
+	if (!pbp_sampler_has_results())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("pgbufprobe must be loaded via shared_preload_libraries"),
-				 errdetail("A background worker, which starts with the server, records the history."),
-				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server.  pgbufprobe_snapshot() works without this.")));
+				 errmsg("nothing watches this server, because no sampler is running"),
+				 errhint("SELECT pgbufprobe_start() starts one without a restart.")));
 }
 
 /* From the history of the last minutes; without one, from watching the hand for a while. */
@@ -172,7 +171,7 @@ pgbufprobe_history(PG_FUNCTION_ARGS)
 	PbpSample  *samples;
 	int			nsamples;
 
-	check_sampler_is_loaded();
+	check_sampler_runs();
 	samples = pbp_history(history, &nsamples);
 	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, create_read_names());
 	pfree(samples);
@@ -182,7 +181,7 @@ pgbufprobe_history(PG_FUNCTION_ARGS)
 Datum
 pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 {
-	check_sampler_is_loaded();
+	check_sampler_runs();
 	pbp_history_reset();
 	pbp_remove_state_file();
 	PG_RETURN_VOID();

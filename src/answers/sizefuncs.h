@@ -11,7 +11,7 @@
 #include "pool/poolfuncs.h"
 #include "sampler/sampler.h"
 
-extern void check_sampler_is_loaded(void);
+extern void check_sampler_runs(void);
 extern ClockRate recent_clock_rate(int64 duration_ms);
 
 #endif							/* PBP_SIZEFUNCS_H */

@@ -28,14 +28,15 @@ Verdict
 verdict_of_size(const PbpAdviceReport *report)
 {
 	const PbpDecision *decision = &report->decision;
-	bool		missing = missing_advice(report) != NULL;
 
-	if (!missing && report->is_from_before)
+	if (missing_advice(report) != NULL)
+		return (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE};
+	if (report->is_from_before)
 		return report->nbuffers == NBuffers && decision->verdict != PBP_VERDICT_UNKNOWN ?
 			(Verdict) {Min(decision->verdict, PBP_VERDICT_LOOK), PBP_LIKELY} : (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE};
 	if (is_not_full_yet(report, pbp_has_evicted()))
-		return (Verdict) {PBP_VERDICT_FINE, missing ? PBP_LIKELY : decision->confidence};
-	return missing ? (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE} : (Verdict) {decision->verdict, decision->confidence};
+		return (Verdict) {PBP_VERDICT_FINE, decision->confidence};
+	return (Verdict) {decision->verdict, decision->confidence};
 }
 
 /* A size in bytes, as pgbufprobe_advice() has it; NULL: unknown. */

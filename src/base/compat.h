@@ -15,6 +15,7 @@
 
 #include <signal.h>
 
+#include "catalog/pg_proc.h"
 #include "common/relpath.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -24,6 +25,7 @@
 #include "storage/fd.h"
 #include "storage/pg_shmem.h"
 #include "storage/proc.h"
+#include "utils/acl.h"
 #include "utils/backend_status.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -91,6 +93,91 @@ pbp_status_of(const volatile PGPROC *proc)
 	status = MyBEEntry + (id - MyBackendId);
 #endif
 	return status->st_procpid == proc->pid ? status : NULL;
+}
+
+/* What pg_stat_activity shows of a process, by its number from 1 on; a copy. */
+static inline const PgBackendStatus *
+pbp_backend_status(int number)
+{
+#if PG_VERSION_NUM >= 160000
+	const LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(number);
+#else
+	const LocalPgBackendStatus *local = pgstat_fetch_stat_local_beentry(number);
+#endif
+
+	return local ? &local->backendStatus : NULL;
+}
+
+/* ---- privileges ---- */
+
+static inline bool
+pbp_may_execute(Oid function)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
+#else
+	return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
+#endif
+}
+
+/* ---- shared memory ---- */
+
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#else
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#endif
+
+#if PG_VERSION_NUM >= 190000
+static inline void
+pbp_init_named(void *address, void *init)
+{
+	((void (*) (void *)) init) (address);
+}
+#endif
+
+/*
+ * Memory that all processes share once the first of them has asked for it, for as
+ * long as the server runs.  Before 17, there is room for a few kilobytes.
+ */
+static inline void *
+pbp_named_shared_memory(const char *name, Size bytes, void (*init) (void *))
+{
+	bool		found;
+#if PG_VERSION_NUM >= 190000
+	return GetNamedDSMSegment(name, bytes, pbp_init_named, &found, (void *) init);
+#elif PG_VERSION_NUM >= 170000
+	return GetNamedDSMSegment(name, bytes, init, &found);
+#else
+	void	   *address;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	address = ShmemInitStruct(name, bytes, &found);
+	if (!found)
+		init(address);
+	LWLockRelease(AddinShmemInitLock);
+	return address;
+#endif
+}
+
+static inline int
+pbp_new_tranche(const char *name pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 190000
+	return LWLockNewTrancheId(name);
+#else
+	return LWLockNewTrancheId();
+#endif
+}
+
+/* Up to 18, each process learns the name of a tranche by itself. */
+static inline void
+pbp_register_tranche(int tranche pg_attribute_unused(), const char *name pg_attribute_unused())
+{
+#if PG_VERSION_NUM < 190000
+	LWLockRegisterTranche(tranche, name);
+#endif
 }
 
 /* ---- settings ---- */

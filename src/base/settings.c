@@ -19,7 +19,6 @@ bool		pbp_os_cache_on = true;
 
 bool		pbp_sampler_on = true;
 int			pbp_history_interval_ms = 10000;
-int			pbp_history_size = 4320;
 double		pbp_max_cpu_fraction = 0.01;
 int			pbp_advice_memory_kb = -1;
 
@@ -31,9 +30,8 @@ bool		pbp_carry_over_on = false;
 int			pbp_carry_over_interval_s = 300;
 int			pbp_carry_over_rate_mb = 0;
 
-/* The only setting that also applies where the library is not preloaded. */
-void
-pbp_define_session_settings(void)
+static void
+define_page_cache_settings(void)
 {
 	DefineCustomBoolVariable("pgbufprobe.os_cache",
 							 "Enables queries of the kernel about its page cache.",
@@ -58,10 +56,6 @@ define_sampler_settings(void)
 							 "Sets the maximum fraction of one CPU that the background worker uses.",
 							 NULL, &pbp_max_cpu_fraction, 0.01, 0.0001, 1,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.history_size",
-							"Sets the number of samples that the history holds in shared memory.",
-							NULL, &pbp_history_size, 4320, 10, 1000000,
-							PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.advice_memory",
 							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",
 							"-1 uses as much as needed, up to a thousandth of shared_buffers, or 512 kB if that is more; 0 disables the estimates.",
@@ -191,9 +185,11 @@ define_carry_over_settings(void)
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 }
 
+/* All of them can be changed by a reload, so a library that is loaded late defines them as well. */
 void
-pbp_define_worker_settings(void)
+pbp_define_settings(void)
 {
+	define_page_cache_settings();
 	define_sampler_settings();
 	define_decision_settings();
 	define_carry_over_settings();

@@ -19,7 +19,6 @@ extern bool pbp_os_cache_on;
 
 extern bool pbp_sampler_on;
 extern int	pbp_history_interval_ms;
-extern int	pbp_history_size;
 extern double pbp_max_cpu_fraction;
 extern int	pbp_advice_memory_kb;	/* -1: a thousandth of the pool */
 
@@ -31,8 +30,7 @@ extern bool pbp_carry_over_on;
 extern int	pbp_carry_over_interval_s;	/* 0: only when the server stops */
 extern int	pbp_carry_over_rate_mb; /* 0: no limit */
 
-extern void pbp_define_session_settings(void);
-extern void pbp_define_worker_settings(void);
+extern void pbp_define_settings(void);
 extern bool pbp_sampler_settings_changed(void);
 
 #endif							/* PBP_SETTINGS_H */

@@ -16,6 +16,7 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/procarray.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/wait_event.h"
@@ -24,6 +25,9 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
+
+/* Until the postmaster restarts a worker that has failed. */
+#define RESTART_S		5
 
 /*
  * A look goes on for this time after a termination, so that what it learns can be
@@ -49,6 +53,9 @@ static int64 next_reload_ns = 0;
 
 /* True if the postmaster has terminated the worker, which it does only at shutdown. */
 static volatile sig_atomic_t server_is_stopping = false;
+
+/* Calls of pgbufprobe_stop() before this worker was started. */
+static uint32 stops_before = PBP_PRELOADED;
 
 /* True if a termination ends the worker at the next check for interrupts. */
 static volatile sig_atomic_t may_die = false;
@@ -82,10 +89,90 @@ pbp_register_worker(const char *name, const char *function)
 	if (IsBinaryUpgrade)
 		return true;
 	pbp_describe_worker(&worker, name, function);
-	worker.bgw_restart_time = 5;
+	worker.bgw_restart_time = RESTART_S;
+	worker.bgw_main_arg = UInt32GetDatum(PBP_PRELOADED);
 	RegisterBackgroundWorker(&worker);
 	return BackgroundWorkerList.head.next != last ||
 		IsUnderPostmaster || !IsPostmasterEnvironment;
+}
+
+/*
+ * Starts a worker on a running server, which restarts it when it fails until it is
+ * stopped.  Returns false if no background worker slot is left.
+ */
+bool
+pbp_launch_worker(const char *name, const char *function, uint32 stops, BackgroundWorkerHandle **handle)
+{
+	BackgroundWorker worker;
+
+	pbp_describe_worker(&worker, name, function);
+	worker.bgw_restart_time = RESTART_S;
+	worker.bgw_main_arg = UInt32GetDatum(stops);
+	worker.bgw_notify_pid = MyProcPid;
+	return RegisterDynamicBackgroundWorker(&worker, handle);
+}
+
+/* ---- its place ---- */
+
+static void
+leave_place(int code pg_attribute_unused(), Datum place)
+{
+	pbp_lock_shared(LW_EXCLUSIVE)->pids[DatumGetInt32(place)] = 0;
+	pbp_unlock_shared();
+}
+
+/*
+ * The worker ends here if another one has its place, or if it was stopped while it
+ * waited to be restarted.  A crash of the server resets the count of stops, but
+ * not what its workers were started with.
+ */
+void
+pbp_take_place(PbpPlace place, Datum arg)
+{
+	uint32		stops = DatumGetUInt32(arg);
+	PbpSharedHeader *header = pbp_lock_shared(LW_EXCLUSIVE);
+	bool		is_free = header->pids[place] == 0;
+
+	if (stops != PBP_PRELOADED)
+	{
+		header->stops = Max(header->stops, stops);
+		is_free = is_free && header->stops == stops;
+	}
+	if (is_free)
+	{
+		header->pids[place] = MyProcPid;
+		header->since[place] = MyStartTimestamp;
+		header->stopped = false;
+	}
+	pbp_unlock_shared();
+	if (!is_free)
+		proc_exit(0);
+	before_shmem_exit(leave_place, Int32GetDatum(place));
+	stops_before = stops;
+}
+
+bool
+pbp_is_preloaded_worker(void)
+{
+	return stops_before == PBP_PRELOADED;
+}
+
+/* True if pgbufprobe_stop() was called since this worker was started. */
+static bool
+is_stopped(void)
+{
+	return stops_before != PBP_PRELOADED &&
+		((volatile PbpSharedHeader *) pbp_shared_header())->stops != stops_before;
+}
+
+/* It may have ended already. */
+void
+pbp_wake_worker(int pid)
+{
+	PGPROC	   *proc = BackendPidGetProc(pid);
+
+	if (proc != NULL)
+		SetLatch(&proc->procLatch);
 }
 
 /* ---- signals and waits ---- */
@@ -237,7 +324,7 @@ pbp_worker_wait(int64 ms)
 bool
 pbp_must_end(void)
 {
-	return ShutdownRequestPending;
+	return ShutdownRequestPending || is_stopped();
 }
 
 /* For how long the worker has known that it must end; 0: it need not. */
@@ -246,7 +333,7 @@ pbp_ending_ns(void)
 {
 	static int64 since_ns = 0;
 
-	if (ShutdownRequestPending && since_ns == 0)
+	if (pbp_must_end() && since_ns == 0)
 		since_ns = pbp_now_ns();
 	return since_ns == 0 ? 0 : pbp_now_ns() - since_ns;
 }
@@ -258,7 +345,7 @@ pbp_ending_ns(void)
 void
 pbp_end_worker(void)
 {
-	proc_exit(server_is_stopping ? 0 : 1);
+	proc_exit(server_is_stopping || is_stopped() ? 0 : 1);
 }
 
 /* Not to be called while holding a lock. */

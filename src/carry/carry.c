@@ -26,6 +26,9 @@
 #include "carry/carryprogress.h"
 #include "pool/descriptors.h"
 
+#define NAME			"pgbufprobe carry-over"
+#define MAIN			"pbp_carry_main"
+
 /* Restores that end by an error before no other one is tried. */
 #define MAX_ATTEMPTS	3
 
@@ -38,7 +41,25 @@ static bool not_registered = false;
 void
 pbp_carry_register(void)
 {
-	not_registered = !pbp_register_worker("pgbufprobe carry-over", "pbp_carry_main");
+	not_registered = !pbp_register_worker(NAME, MAIN);
+}
+
+/*
+ * Does so on a running server, beside a sampler that was started there.  The caches
+ * are warm, so the worker only saves.
+ */
+void
+pbp_carry_launch(uint32 stops)
+{
+	BackgroundWorkerHandle *handle;
+
+	if (!pbp_carry_over_on || pbp_read_shared_header().pids[PBP_CARRY_OVER] != 0)
+		return;
+	if (!pbp_launch_worker(NAME, MAIN, stops, &handle))
+		ereport(WARNING,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("could not start the worker that carries both caches over a restart, because no background worker slot is free"),
+				 errhint("When one of the %d slots of max_worker_processes is free, reload the settings.", max_worker_processes)));
 }
 
 /* Returns true if no background worker slot was left; false in single-user mode. */
@@ -97,6 +118,14 @@ restore(void)
 	/* given up after errors */
 	if (progress->ended_ns == 0)
 		progress->begun_ns = 0;
+	pbp_carry_unlock();
+}
+
+/* Nothing is to be restored. */
+static void
+settle(void)
+{
+	pbp_carry_lock()->settled = true;
 	pbp_carry_unlock();
 }
 
@@ -184,18 +213,22 @@ run(MemoryContext round_context)
 }
 
 void
-pbp_carry_main(Datum arg pg_attribute_unused())
+pbp_carry_main(Datum arg)
 {
 	MemoryContext round_context;
 
 	pbp_start_worker(InvalidOid);
+	pbp_take_place(PBP_CARRY_OVER, arg);
 
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe carry-over",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);
 	log_autoprewarm();
 	pbp_carry_remove_leftover();
-	restore();
+	if (pbp_is_preloaded_worker())
+		restore();
+	else
+		settle();
 	MemoryContextSwitchTo(round_context);
 	MemoryContextReset(round_context);
 	run(round_context);

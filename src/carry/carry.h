@@ -10,6 +10,7 @@
 #define PBP_CARRY_H
 
 extern void pbp_carry_register(void);
+extern void pbp_carry_launch(uint32 stops);
 extern bool pbp_carry_has_no_slot(void);
 extern PGDLLEXPORT void pbp_carry_main(Datum arg);
 

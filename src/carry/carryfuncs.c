@@ -14,6 +14,8 @@
 
 #include "base/latency.h"
 #include "base/rows.h"
+#include "base/settings.h"
+#include "base/shared.h"
 #include "carry/carry.h"
 #include "carry/carryprogress.h"
 
@@ -31,15 +33,13 @@ static const char *const phase_names[PBP_CARRY_PHASES] = {
 	[PBP_CARRY_DONE] = "done",
 };
 
-static void
-check_is_loaded(void)
+/* What the worker does; none is needed while pgbufprobe.carry_over is off. */
+static const char *
+phase_of(const PbpCarryProgress *progress)
 {
-	if (!pbp_carry_is_loaded())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("pgbufprobe must be loaded via shared_preload_libraries"),
-				 errdetail("A background worker, which starts with the server, saves and restores both caches."),
-				 errhint("Add pgbufprobe to shared_preload_libraries and restart the server.  pgbufprobe_cache_maps() works without this.")));
+	if (pbp_read_shared_header().pids[PBP_CARRY_OVER] != 0)
+		return phase_names[progress->phase];
+	return pbp_carry_has_no_slot() ? "no background worker slot" : pbp_carry_over_on ? "no worker" : phase_names[PBP_CARRY_OFF];
 }
 
 /* blocks_done, blocks_remaining, mb_per_second, seconds_left */
@@ -78,12 +78,10 @@ add_file(Row *row, const PbpCarryProgress *progress)
 Datum
 pgbufprobe_carry_over_progress(PG_FUNCTION_ARGS)
 {
-	PbpCarryProgress progress;
+	PbpCarryProgress progress = pbp_carry_progress();
 	Row			row = {0};
 
-	check_is_loaded();
-	progress = pbp_carry_progress();
-	add_text(&row, pbp_carry_has_no_slot() ? "no background worker slot" : phase_names[progress.phase]);
+	add_text(&row, phase_of(&progress));
 	add_name(&row, OidIsValid(progress.database) ? get_database_name(progress.database) : NULL);
 	add_restore(&row, &progress);
 	add_file(&row, &progress);

@@ -9,73 +9,33 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/lwlock.h"
-#include "storage/shmem.h"
 
 #include "base/settings.h"
+#include "base/shared.h"
 #include "base/worker.h"
 #include "carry/carryprogress.h"
 
-#define TRANCHE			"pgbufprobe carry-over"
-
-typedef struct CarryShared
-{
-	LWLock	   *lock;
-	PbpCarryProgress progress;
-} CarryShared;
-
-static CarryShared *shared = NULL;
-
-void
-pbp_carry_request_shared(void)
-{
-	RequestAddinShmemSpace(sizeof(CarryShared));
-	RequestNamedLWLockTranche(TRANCHE, 1);
-}
-
-void
-pbp_carry_init_shared(void)
-{
-	bool		found;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct(TRANCHE, sizeof(CarryShared), &found);
-	if (!found)
-	{
-		memset(shared, 0, sizeof(*shared));
-		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-	}
-	LWLockRelease(AddinShmemInitLock);
-}
-
-/* Returns true if pgbufprobe is in shared_preload_libraries. */
-bool
-pbp_carry_is_loaded(void)
-{
-	return shared != NULL;
-}
+StaticAssertDecl(sizeof(PbpCarryProgress) <= PBP_CARRY_BYTES, "the header must have room for it");
 
 PbpCarryProgress *
 pbp_carry_lock(void)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	return &shared->progress;
+	return (PbpCarryProgress *) pbp_lock_shared(LW_EXCLUSIVE)->carry;
 }
 
 void
 pbp_carry_unlock(void)
 {
-	LWLockRelease(shared->lock);
+	pbp_unlock_shared();
 }
 
 PbpCarryProgress
 pbp_carry_progress(void)
 {
+	PbpSharedHeader header = pbp_read_shared_header();
 	PbpCarryProgress progress;
 
-	LWLockAcquire(shared->lock, LW_SHARED);
-	progress = shared->progress;
-	LWLockRelease(shared->lock);
+	memcpy(&progress, header.carry, sizeof(progress));
 	return progress;
 }
 

@@ -71,10 +71,6 @@ typedef struct PbpCarryProgress
 	bool		both_logged;	/* that autoprewarm is enabled as well */
 } PbpCarryProgress;
 
-extern void pbp_carry_request_shared(void);
-extern void pbp_carry_init_shared(void);
-extern bool pbp_carry_is_loaded(void);
-
 /* Locks it for a few instructions. */
 extern PbpCarryProgress *pbp_carry_lock(void);
 extern void pbp_carry_unlock(void);

@@ -4,24 +4,19 @@
  *	  What the sampler publishes in shared memory: rings of samples, hours, and
  *	  the latest advice.
  *
- * One lock protects all.  Samples are copied a few at a time, since the worker
- * waits for the lock, and others wait for the worker.
+ * The lock of shared.c protects all.  Samples are copied a few at a time, since the
+ * worker waits for the lock, and others wait for the worker.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/atomics.h"
-#include "storage/lwlock.h"
-#include "storage/shmem.h"
 #include "utils/timestamp.h"
 
 #include "base/latency.h"
 #include "base/settings.h"
-#include "sampler/history.h"
-
-#define TRANCHE			"pgbufprobe"
+#include "sampler/results.h"
 
 /* how far back the speed of the hand is averaged */
 #define RATE_SECONDS	300
@@ -32,71 +27,65 @@
 /* how late a sample may come on a busy machine */
 #define GRACE_NS		INT64CONST(5000000000)
 
-typedef struct SamplerShared
-{
-	pg_atomic_uint64 next_sample_ns;	/* when one will have been taken, by
-										 * pbp_now_ns(); 0: never */
-	LWLock	   *lock;			/* protects all below */
-	int64		nsamples[PBP_HISTORIES];	/* since a ring was emptied */
-	int			nhours;
-	PbpHour		hours[PBP_HOURS];	/* in the order in which they were begun */
-	uint32		nresets;
-	bool		has_begun;		/* a worker has run since this was created */
-	PbpAdviceReport advice;
-	PbpAdviceReport advice_before;	/* the last one before a restart */
-	PbpSample	rings[FLEXIBLE_ARRAY_MEMBER];	/* one after the other */
-} SamplerShared;
+/* In the worker, always; in other processes, between open and close. */
+static PbpResults *shared = NULL;
 
-static SamplerShared *shared = NULL;
+static bool is_publisher = false;
 
-static Size
-shared_bytes(void)
+/* The prediction of a size that was never predicted has no figure. */
+static void
+init_results(void *address)
 {
-	return add_size(offsetof(SamplerShared, rings),
-					mul_size(pbp_history_size + PBP_COARSE_SAMPLES, sizeof(PbpSample)));
+	pbp_init_predictions(&((PbpResults *) address)->predictions);
+}
+
+/* To be called first by the worker. */
+void
+pbp_keep_results(void)
+{
+	bool		created;
+
+	shared = pbp_keep_segment(sizeof(PbpResults), init_results, &created);
+	is_publisher = true;
+}
+
+/* Locks what is published until pbp_close_results(); NULL: nothing is, and nothing is locked. */
+PbpResults *
+pbp_open_results(LWLockMode mode)
+{
+	if (!is_publisher)
+		shared = pbp_attach_segment(sizeof(PbpResults));
+	if (shared != NULL)
+		pbp_lock_shared(mode);
+	return shared;
 }
 
 void
-pbp_sampler_request_shared(void)
+pbp_close_results(void)
 {
-	RequestAddinShmemSpace(shared_bytes());
-	RequestNamedLWLockTranche(TRANCHE, 1);
+	pbp_unlock_shared();
+	if (!is_publisher)
+		pbp_detach_segment();
 }
 
-void
-pbp_sampler_init_shared(void)
-{
-	bool		found;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct("pgbufprobe", shared_bytes(), &found);
-	if (!found)
-	{
-		memset(shared, 0, offsetof(SamplerShared, rings));
-		pg_atomic_init_u64(&shared->next_sample_ns, 0);
-		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-	}
-	LWLockRelease(AddinShmemInitLock);
-}
-
-/* True if pgbufprobe is in shared_preload_libraries. */
+/* True if there is a sampler, or one that is being restarted. */
 bool
-pbp_sampler_is_loaded(void)
+pbp_sampler_has_results(void)
 {
-	return shared != NULL;
+	return pbp_read_shared_header().segment != DSM_HANDLE_INVALID;
 }
 
 static int
 ring_size(PbpHistory history)
 {
-	return history == PBP_FINE_HISTORY ? pbp_history_size : PBP_COARSE_SAMPLES;
+	return history == PBP_FINE_HISTORY ? PBP_FINE_SAMPLES : PBP_COARSE_SAMPLES;
 }
 
 /* A sample by its number since the ring was emptied. */
 static PbpSample *
 sample_at(PbpHistory history, int64 number)
 {
-	PbpSample  *ring = history == PBP_FINE_HISTORY ? shared->rings : shared->rings + pbp_history_size;
+	PbpSample  *ring = history == PBP_FINE_HISTORY ? shared->fine : shared->coarse;
 
 	return &ring[number % ring_size(history)];
 }
@@ -123,7 +112,8 @@ copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsample
 	int			most = Min(room, *nsamples + SAMPLES_AT_ONCE);
 	bool		has_more;
 
-	LWLockAcquire(shared->lock, LW_SHARED);
+	if (!pbp_open_results(LW_SHARED))
+		return false;
 	if (*next < oldest_sample(history) || *resets != shared->nresets)
 	{
 		*nsamples = 0;
@@ -133,7 +123,7 @@ copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsample
 	while (*nsamples < most && *next < shared->nsamples[history])
 		samples[(*nsamples)++] = *sample_at(history, (*next)++);
 	has_more = *nsamples < room && *next < shared->nsamples[history];
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	return has_more;
 }
 
@@ -147,6 +137,7 @@ pbp_history(PbpHistory history, int *nsamples)
 	uint32		resets = 0;
 	int64		next = -1;
 
+	*nsamples = 0;
 	while (copy_next_samples(history, samples, room, nsamples, &next, &resets))
 		CHECK_FOR_INTERRUPTS();
 	return samples;
@@ -159,12 +150,11 @@ pbp_hours(int *nhours)
 	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
 
 	*nhours = 0;
-	if (shared == NULL)
+	if (!pbp_open_results(LW_SHARED))
 		return hours;
-	LWLockAcquire(shared->lock, LW_SHARED);
 	*nhours = shared->nhours;
 	memcpy(hours, shared->hours, shared->nhours * sizeof(*hours));
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	return hours;
 }
 
@@ -172,9 +162,7 @@ pbp_hours(int *nhours)
 static bool
 history_is_current(void)
 {
-	int64		next_ns = (int64) pg_atomic_read_u64(&shared->next_sample_ns);
-
-	return pbp_sampler_on && next_ns != 0 && pbp_now_ns() <= next_ns + GRACE_NS;
+	return pbp_sampler_on && shared->next_sample_ns != 0 && pbp_now_ns() <= shared->next_sample_ns + GRACE_NS;
 }
 
 /*
@@ -187,11 +175,10 @@ pbp_history_rate(double *seconds, double *ticks)
 	int64		oldest;
 
 	*seconds = *ticks = 0;
-	if (shared == NULL || !history_is_current())
+	if (!pbp_open_results(LW_SHARED))
 		return false;
-
-	LWLockAcquire(shared->lock, LW_SHARED);
-	oldest = oldest_sample(PBP_FINE_HISTORY);
+	/* none counts unless samples are being taken */
+	oldest = history_is_current() ? oldest_sample(PBP_FINE_HISTORY) : shared->nsamples[PBP_FINE_HISTORY];
 	for (int64 i = shared->nsamples[PBP_FINE_HISTORY] - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = sample_at(PBP_FINE_HISTORY, i);
@@ -201,7 +188,7 @@ pbp_history_rate(double *seconds, double *ticks)
 		*seconds += (double) sample->elapsed_ns / 1e9;
 		*ticks += (double) sample->new_ticks;
 	}
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	return *seconds > 0;
 }
 
@@ -212,13 +199,14 @@ pbp_history_rate(double *seconds, double *ticks)
 void
 pbp_history_reset(void)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	if (!pbp_open_results(LW_EXCLUSIVE))
+		return;
 	memset(shared->nsamples, 0, sizeof(shared->nsamples));
 	shared->nhours = 0;
 	shared->nresets++;
 	memset(&shared->advice, 0, sizeof(shared->advice));
 	memset(&shared->advice_before, 0, sizeof(shared->advice_before));
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }
 
 /*
@@ -229,15 +217,13 @@ PbpAdviceReport *
 pbp_read_advice(void)
 {
 	PbpAdviceReport *report = palloc0(sizeof(*report));
-	PbpAdviceReport *before;
+	PbpAdviceReport *before = palloc(sizeof(*before));
 
-	if (shared == NULL)
+	if (!pbp_open_results(LW_SHARED))
 		return report;
-	before = palloc(sizeof(*before));
-	LWLockAcquire(shared->lock, LW_SHARED);
 	*report = shared->advice;
 	*before = shared->advice_before;
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	if (pbp_knows_more(before, report))
 		*report = *before;
 	pfree(before);
@@ -251,9 +237,9 @@ pbp_count_resets(void)
 {
 	uint32		nresets;
 
-	LWLockAcquire(shared->lock, LW_SHARED);
+	pbp_open_results(LW_SHARED);
 	nresets = shared->nresets;
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	return nresets;
 }
 
@@ -263,10 +249,10 @@ pbp_history_begins(void)
 {
 	bool		begins;
 
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_open_results(LW_EXCLUSIVE);
 	begins = !shared->has_begun;
 	shared->has_begun = true;
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	return begins;
 }
 
@@ -276,10 +262,10 @@ pbp_count_samples(PbpHistory history, int64 *oldest)
 {
 	int64		nsamples;
 
-	LWLockAcquire(shared->lock, LW_SHARED);
+	pbp_open_results(LW_SHARED);
 	nsamples = shared->nsamples[history];
 	*oldest = oldest_sample(history);
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	return (int) (nsamples - *oldest);
 }
 
@@ -287,10 +273,10 @@ pbp_count_samples(PbpHistory history, int64 *oldest)
 void
 pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples)
 {
-	LWLockAcquire(shared->lock, LW_SHARED);
+	pbp_open_results(LW_SHARED);
 	for (int i = 0; i < nsamples; i++)
 		samples[i] = *sample_at(history, first + i);
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }
 
 /*
@@ -303,53 +289,55 @@ pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples,
 	Size		room = Min(nsamples, (Size) ring_size(history));
 
 	memcpy(sample_at(history, 0), samples + (nsamples - room), sizeof(PbpSample) * room);
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 		shared->nsamples[history] = (int64) room;
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }
 
 /* Likewise. */
 void
 pbp_restore_hours(const PbpHour *hours, int nhours, uint32 resets)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets && shared->nhours == 0)
 	{
 		memcpy(shared->hours, hours, nhours * sizeof(*hours));
 		shared->nhours = nhours;
 	}
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }
 
 /* Likewise. */
 void
 pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 		shared->advice_before = *report;
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }
 
 /* When the next sample will have been taken; 0: not before the settings change. */
 void
 pbp_announce_sample(int64 next_sample_ns)
 {
-	pg_atomic_write_u64(&shared->next_sample_ns, (uint64) next_sample_ns);
+	pbp_open_results(LW_EXCLUSIVE);
+	shared->next_sample_ns = next_sample_ns;
+	pbp_close_results();
 }
 
 /* Discards a sample taken before a reset that the worker has not noticed. */
 void
 pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
 		*sample_at(history, shared->nsamples[history]) = *sample;
 		shared->nsamples[history]++;
 	}
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }
 
 /* The place of an hour: its own, or that behind all, which may cost the one that was begun first. */
@@ -371,22 +359,22 @@ place_of_hour(TimestampTz begins_at)
 void
 pbp_put_hour(const PbpHour *hour, uint32 resets)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 		*place_of_hour(hour->begins_at) = *hour;
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }
 
 /* Likewise.  That of before a restart does not come back once this knows as much. */
 void
 pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
 		shared->advice = *report;
 		if (!pbp_knows_more(&shared->advice_before, report))
 			shared->advice_before.has_memory = false;
 	}
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 }

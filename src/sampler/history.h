@@ -44,6 +44,9 @@ typedef enum PbpHistory
 
 #define PBP_HISTORIES		(PBP_COARSE_HISTORY + 1)
 
+/* Twelve hours of samples that are taken every ten seconds. */
+#define PBP_FINE_SAMPLES	4320
+
 /* Eight days in steps of five minutes. */
 #define PBP_COARSE_SECONDS	300
 #define PBP_COARSE_SAMPLES	2304
@@ -51,9 +54,7 @@ typedef enum PbpHistory
 /* Hours that are kept: eight days. */
 #define PBP_HOURS			192
 
-extern void pbp_sampler_request_shared(void);
-extern void pbp_sampler_init_shared(void);
-extern bool pbp_sampler_is_loaded(void);
+extern bool pbp_sampler_has_results(void);
 
 /* for readers */
 extern PbpSample *pbp_history(PbpHistory history, int *nsamples);

@@ -4,7 +4,7 @@
  *	  What was predicted at restarts with another size, in shared memory, and
  *	  what the worker reports to check it.
  *
- * One lock protects all of it.  Nothing is allocated or raised under it.
+ * Nothing is allocated or raised under the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,14 +13,10 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "storage/lwlock.h"
-#include "storage/shmem.h"
 #include "utils/timestamp.h"
 
 #include "pool/sweep.h"
-#include "sampler/predictions.h"
-
-#define TRANCHE			"pgbufprobe predictions"
+#include "sampler/results.h"
 
 /* Passes of the hand since the server started.  From 19 on, the first fills the pool. */
 #define SETTLED_PASSES	2
@@ -28,46 +24,14 @@
 /* For each access: an estimate less its error, both of which may be 1. */
 #define MOST_STORAGE_READS	(2 * PBP_MAX_RATIO)
 
-/* What survives a restart. */
-typedef struct PredictionBook
-{
-	int64		nmade;			/* ever */
-	PbpPrediction ring[PBP_MAX_PREDICTIONS];
-	PbpPredictionWatch watch;
-} PredictionBook;
-
-typedef struct PredictionsShared
-{
-	LWLock	   *lock;
-	PredictionBook book;
-} PredictionsShared;
-
-static PredictionsShared *shared = NULL;
-
 /* What the worker has counted when it last checked. */
 static PbpAdviceCounts checked;
 
+/* Of a book that is all zero. */
 void
-pbp_predictions_request_shared(void)
+pbp_init_predictions(PbpPredictionBook *book)
 {
-	RequestAddinShmemSpace(sizeof(PredictionsShared));
-	RequestNamedLWLockTranche(TRANCHE, 1);
-}
-
-void
-pbp_predictions_init_shared(void)
-{
-	bool		found;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct(TRANCHE, sizeof(PredictionsShared), &found);
-	if (!found)
-	{
-		memset(shared, 0, sizeof(*shared));
-		shared->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-		pbp_watch_new_size(&shared->book.watch, NAN);
-	}
-	LWLockRelease(AddinShmemInitLock);
+	pbp_watch_new_size(&book->watch, NAN);
 }
 
 /* Copies, newest first; palloc'd. */
@@ -75,13 +39,17 @@ PbpPrediction *
 pbp_predictions(int *npredictions)
 {
 	PbpPrediction *predictions = palloc(PBP_MAX_PREDICTIONS * sizeof(*predictions));
-	const PredictionBook *book = &shared->book;
+	const PbpResults *results = pbp_open_results(LW_SHARED);
+	const PbpPredictionBook *book;
 
-	LWLockAcquire(shared->lock, LW_SHARED);
+	*npredictions = 0;
+	if (results == NULL)
+		return predictions;
+	book = &results->predictions;
 	*npredictions = (int) Min(book->nmade, PBP_MAX_PREDICTIONS);
 	for (int i = 0; i < *npredictions; i++)
 		predictions[i] = book->ring[(book->nmade - 1 - i) % PBP_MAX_PREDICTIONS];
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	return predictions;
 }
 
@@ -164,15 +132,15 @@ static const PbpField watch_fields[] = {
 };
 
 static const PbpField nmade_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PredictionBook, nmade, 0, PBP_MANY),
+	PBP_FIELD(PBP_SIGNED, PbpPredictionBook, nmade, 0, PBP_MANY),
 	PBP_END_OF_FIELDS
 };
 
 /* All, in the order in which they are read one by one. */
 static const PbpField book_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PredictionBook, nmade, 0, PBP_MANY),
-	PBP_ARRAY_FIELD(PBP_STRUCT, PredictionBook, ring, 0, 0, prediction_fields),
-	PBP_STRUCT_FIELD(PredictionBook, watch, watch_fields),
+	PBP_FIELD(PBP_SIGNED, PbpPredictionBook, nmade, 0, PBP_MANY),
+	PBP_ARRAY_FIELD(PBP_STRUCT, PbpPredictionBook, ring, 0, 0, prediction_fields),
+	PBP_STRUCT_FIELD(PbpPredictionBook, watch, watch_fields),
 	PBP_END_OF_FIELDS
 };
 
@@ -192,11 +160,10 @@ pbp_predictions_layout(void)
 void
 pbp_put_predictions(PbpNewFile *file)
 {
-	PredictionBook *book = palloc(sizeof(*book));
+	PbpPredictionBook *book = palloc(sizeof(*book));
 
-	LWLockAcquire(shared->lock, LW_SHARED);
-	*book = shared->book;
-	LWLockRelease(shared->lock);
+	*book = pbp_open_results(LW_SHARED)->predictions;
+	pbp_close_results();
 	pbp_put_fields(file, book_fields, book);
 	pfree(book);
 }
@@ -246,8 +213,8 @@ check_prediction(const PbpPrediction *prediction)
 const char *
 pbp_get_predictions(PbpFieldReader *reader, void **result)
 {
-	PredictionBook *saved = palloc0(sizeof(PredictionBook));
-	PredictionBook *book = palloc0(sizeof(PredictionBook));
+	PbpPredictionBook *saved = palloc0(sizeof(PbpPredictionBook));
+	PbpPredictionBook *book = palloc0(sizeof(PbpPredictionBook));
 	const char *wrong_one[PBP_MAX_PREDICTIONS];
 	const char *wrong = pbp_get_fields(reader, nmade_fields, saved);
 	const char *wrong_watch;
@@ -280,7 +247,7 @@ pbp_get_predictions(PbpFieldReader *reader, void **result)
 }
 
 static PbpPrediction *
-newest_of(PredictionBook *book)
+newest_of(PbpPredictionBook *book)
 {
 	return book->nmade > 0 ? &book->ring[(book->nmade - 1) % PBP_MAX_PREDICTIONS] : NULL;
 }
@@ -289,10 +256,11 @@ newest_of(PredictionBook *book)
 void
 pbp_restore_predictions(const void *book)
 {
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	memcpy(&shared->book, book, sizeof(PredictionBook));
-	pbp_watch_cold_pool(&shared->book.watch, newest_of(&shared->book));
-	LWLockRelease(shared->lock);
+	PbpPredictionBook *target = &pbp_open_results(LW_EXCLUSIVE)->predictions;
+
+	memcpy(target, book, sizeof(*target));
+	pbp_watch_cold_pool(&target->watch, newest_of(target));
+	pbp_close_results();
 }
 
 /* ---- made ---- */
@@ -360,7 +328,7 @@ void
 pbp_predict_after_restart(const PbpAdviceReport *last)
 {
 	PbpPrediction prediction = {.made_at = last->made_at,.from_buffers = last->nbuffers,.to_buffers = NBuffers};
-	PbpPredictionWatch *watch = &shared->book.watch;
+	PbpPredictionBook *book;
 	const PbpAdviceTotals *totals = &last->totals;
 	PbpReadMix *mix = palloc0(sizeof(PbpReadMix));
 
@@ -368,12 +336,12 @@ pbp_predict_after_restart(const PbpAdviceReport *last)
 	if (last->has_memory)
 		pbp_expect_mix(&last->relations, totals->reads, (double) NBuffers / (double) last->nbuffers, mix);
 
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-	shared->book.ring[shared->book.nmade % PBP_MAX_PREDICTIONS] = prediction;
-	shared->book.nmade++;
-	pbp_watch_new_size(watch, totals->accesses > 0 ? totals->reads / totals->accesses : NAN);
-	watch->drift.mix = *mix;
-	LWLockRelease(shared->lock);
+	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;
+	book->ring[book->nmade % PBP_MAX_PREDICTIONS] = prediction;
+	book->nmade++;
+	pbp_watch_new_size(&book->watch, totals->accesses > 0 ? totals->reads / totals->accesses : NAN);
+	book->watch.drift.mix = *mix;
+	pbp_close_results();
 	pfree(mix);
 }
 
@@ -399,7 +367,7 @@ void
 pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 {
 	const PbpAdviceCounts *counted = &report->counted;
-	PredictionBook *book = &shared->book;
+	PbpPredictionBook *book;
 	PbpObservation *observation = palloc0(sizeof(PbpObservation));
 	PbpPrediction *newest;
 
@@ -413,12 +381,12 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 	observation->mix = *mix;
 	checked = *counted;
 
-	LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;
 	newest = newest_of(book);
 	/* that of this size may have been left out when the file was read */
 	if (newest != NULL && newest->to_buffers != NBuffers)
 		newest = NULL;
 	pbp_observe_workload(&book->watch, newest, observation);
-	LWLockRelease(shared->lock);
+	pbp_close_results();
 	pfree(observation);
 }

@@ -15,8 +15,15 @@
 /* The last ones are kept. */
 #define PBP_MAX_PREDICTIONS	100
 
-extern void pbp_predictions_request_shared(void);
-extern void pbp_predictions_init_shared(void);
+/* What survives a restart. */
+typedef struct PbpPredictionBook
+{
+	int64		nmade;			/* ever */
+	PbpPrediction ring[PBP_MAX_PREDICTIONS];
+	PbpPredictionWatch watch;
+} PbpPredictionBook;
+
+extern void pbp_init_predictions(PbpPredictionBook *book);
 
 /* for readers */
 extern PbpPrediction *pbp_predictions(int *npredictions);

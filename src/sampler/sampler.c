@@ -16,15 +16,18 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "base/settings.h"
 #include "base/worker.h"
+#include "carry/carry.h"
 #include "pool/serverstats.h"
 #include "pool/sweep.h"
 #include "sampler/learner.h"
+#include "sampler/results.h"
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
 
@@ -82,6 +85,12 @@
 /* How long what was restored is used before it counts as harmless. */
 #define SAVE_RESTORED_NS	INT64CONST(60000000000)
 
+#define NAME			"pgbufprobe sampler"
+#define MAIN			"pbp_sampler_main"
+
+/* By the server when it started. */
+static bool is_preloaded = false;
+
 /* No background worker slot was left. */
 static bool not_registered = false;
 
@@ -119,7 +128,15 @@ typedef struct Sampler
 void
 pbp_sampler_register(void)
 {
-	not_registered = !pbp_register_worker("pgbufprobe sampler", "pbp_sampler_main");
+	is_preloaded = true;
+	not_registered = !pbp_register_worker(NAME, MAIN);
+}
+
+/* True if pgbufprobe is in shared_preload_libraries. */
+bool
+pbp_sampler_is_preloaded(void)
+{
+	return is_preloaded;
 }
 
 /* True if no background worker slot was left; false in single-user mode. */
@@ -127,6 +144,13 @@ bool
 pbp_sampler_has_no_slot(void)
 {
 	return not_registered;
+}
+
+/* Starts one on a running server.  Returns false if no background worker slot is left. */
+bool
+pbp_sampler_launch(uint32 stops, BackgroundWorkerHandle **handle)
+{
+	return pbp_launch_worker(NAME, MAIN, stops, handle);
 }
 
 /* ---- looks and samples ---- */
@@ -371,6 +395,14 @@ save(Sampler *sampler)
 	sampler->save_ns = Max(end_ns + SAVE_NS, sampler->may_save_ns);
 }
 
+/* What a preloaded sampler finds running, a started one starts if it is wanted. */
+static void
+start_carry_over(void)
+{
+	if (!pbp_is_preloaded_worker())
+		pbp_carry_launch(DatumGetUInt32(MyBgworkerEntry->bgw_main_arg));
+}
+
 static void
 save_if_due(Sampler *sampler)
 {
@@ -383,6 +415,7 @@ static bool
 reload_settings(Sampler *sampler)
 {
 	pbp_reload_settings();
+	start_carry_over();
 	if (!pbp_sampler_settings_changed())
 		return false;
 	sampler->save_ns = Min(sampler->save_ns, sampler->may_save_ns);
@@ -436,6 +469,29 @@ start(Sampler *sampler)
 }
 
 /* ---- the worker ---- */
+
+/*
+ * Takes the sampler's place, and attaches what it publishes.  Where there is no
+ * room for that, the worker ends for good: else it would fail every five seconds.
+ */
+static void
+join(Datum arg)
+{
+	PG_TRY();
+	{
+		pbp_take_place(PBP_SAMPLER, arg);
+		pbp_keep_results();
+	}
+	PG_CATCH();
+	{
+		EmitErrorReport();
+		ereport(LOG,
+				(errmsg("the sampler of pgbufprobe has ended, because it could not allocate %zu bytes of dynamic shared memory", sizeof(PbpResults)),
+				 errhint("When there is room, pgbufprobe_start() starts it without a restart.")));
+		proc_exit(0);
+	}
+	PG_END_TRY();
+}
 
 /* Between two looks. */
 static void
@@ -505,12 +561,14 @@ wait_while_off(Sampler *sampler)
 }
 
 void
-pbp_sampler_main(Datum arg pg_attribute_unused())
+pbp_sampler_main(Datum arg)
 {
 	Sampler    *sampler;
 	MemoryContext round_context;
 
 	pbp_start_worker(InvalidOid);
+	join(arg);
+	start_carry_over();
 	/* reading a few counts must not copy all statistics */
 	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
 	pbp_advice_check_interrupts = pbp_check_interrupts_of_look;
