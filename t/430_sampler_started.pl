@@ -1,0 +1,215 @@
+# A sampler that is started on a running server, without preloading: start, stop, what ends it, and who may do so.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Programs;
+use Sampler;
+use Server;
+use Test::More;
+
+my $nothing = 'nothing watches this server, because no sampler is running';
+my $runs = 'The sampler runs until the server stops. Ask pgbufprobe_checkup() in some minutes.';
+my $running = "sampler = 'running' FROM pgbufprobe_status()";
+my $small_shm = PostgreSQL::Test::Utils::tempdir() . '/small_shm';
+my $node = init_server('stock', qq(
+shared_buffers = $pool
+pgbufprobe.history_interval = 100ms
+pgbufprobe.max_cpu_fraction = 1
+pgbufprobe.advice_memory = 256kB
+restart_after_crash = on
+), allows_streaming => 1);
+{
+	local $ENV{SMALL_SHM} = $small_shm;
+	start_with($node, 'small_shm');
+}
+ask($node, 'CREATE EXTENSION pgbufprobe');
+make_pages($node);
+my $started_at = ask($node, 'SELECT pg_postmaster_start_time()');
+
+# The segments of dynamic shared memory of two megabytes and more that a process has mapped.
+sub segments_of
+{
+	my ($pid) = @_;
+	no warnings 'portable';
+
+	open my $maps, '<', "/proc/$pid/maps" or die "the maps of process $pid: $!";
+	return map { m{(/dev/shm/PostgreSQL\.\d+)} ? $1 : () } grep { /^(\w+)-(\w+) / && hex($2) - hex($1) > 2_000_000 } <$maps>;
+}
+
+sub start { return ask($node, 'SELECT pgbufprobe_start()') }
+sub stop { return ask($node, 'SELECT pgbufprobe_stop()') }
+
+sub log_has
+{
+	my ($from, $pattern, $what) = @_;
+	return ok(wait_for { slurp_file($node->logfile, $from) =~ $pattern }, $what);
+}
+
+# ---------------------------------------------------------------------------
+# Before
+
+is(ask($node, 'SELECT sampler, since, preloaded FROM pgbufprobe_status()'), 'not started||f', 'nobody has started one');
+is(ask($node, 'SELECT running FROM pgbufprobe_metrics_sampler'), '0', 'collectors see that nobody watches');
+for my $function (qw(history hours predictions history_reset))
+{
+	has_error($node, "SELECT pgbufprobe_$function()", "55000: $nothing\nHINT:  SELECT pgbufprobe_start\\(\\) starts one without a restart\\.", "$function: an error");
+}
+is( ask($node, 'SELECT string_agg(DISTINCT note, E\'\n\') FROM pgbufprobe_advice()'),
+	"$nothing; SELECT pgbufprobe_start() starts one without a restart", 'advice: a note');
+is( ask($node, q{SELECT key, verdict, action FROM pgbufprobe_checkup() WHERE key IN ('size', 'memory')}),
+	"size|unknown|SELECT pgbufprobe_start();\nmemory|unknown|SELECT pgbufprobe_start();", 'checkup: unknown, and what to do');
+is(ask($node, 'SELECT verdict, note FROM pgbufprobe_verdict()'), "unknown|$nothing; SELECT pgbufprobe_start() starts one without a restart", 'verdict: unknown');
+ask($node, 'CREATE SCHEMA aside; CREATE ROLE watcher IN ROLE pg_monitor; CREATE ROLE starter IN ROLE pg_monitor');
+ask($node, 'GRANT EXECUTE ON FUNCTION pgbufprobe_start() TO starter');
+my $action = q{SELECT action FROM pgbufprobe_checkup() WHERE key = 'size'};
+like(as_role($node, 'watcher', $action), qr/^SELECT pgbufprobe_start\(\); starts the sampler without a restart\. A superuser may call it, or a role to which "\w+" has granted EXECUTE\.$/,
+	'who may not start it learns who may');
+is(as_role($node, 'starter', $action), 'SELECT pgbufprobe_start();', 'a role with the privilege gets the call');
+like(as_role($node, 'watcher', 'SELECT pgbufprobe_start()'), qr/42501: permission denied for function pgbufprobe_start/, 'and others an error');
+ask($node, 'ALTER EXTENSION pgbufprobe SET SCHEMA aside');
+is(ask($node, 'SELECT action FROM aside.pgbufprobe_checkup() LIMIT 1'), 'SELECT aside.pgbufprobe_start();', 'elsewhere: with its schema');
+ask($node, 'ALTER EXTENSION pgbufprobe SET SCHEMA public');
+is(stop(), 'No sampler was running.', 'nothing to stop');
+is(ask($node, 'SELECT running FROM pgbufprobe_metrics_sampler'), '', 'but no alert after a stop');
+
+# A pooled session, which has loaded the library before.
+my $session = $node->background_psql('postgres');
+is($session->query_safe('SELECT sampler FROM pgbufprobe_status()'), 'stopped', 'a session has loaded the library before');
+
+# ---------------------------------------------------------------------------
+# Started
+
+is(as_role($node, 'starter', 'SELECT pgbufprobe_start()'), $runs, 'a start');
+is($session->query_safe('SELECT sampler FROM pgbufprobe_status()'), 'running', 'that session sees it from then on');
+is(start(), 'The sampler is running already, until the server stops.', 'a second start changes nothing');
+becomes_true($node, "$samples > 2", 'samples are taken');
+is(ask($node, 'SELECT running FROM pgbufprobe_metrics_sampler'), '1', 'collectors see it');
+cmp_ok($session->query_safe('SELECT count(*) FROM pgbufprobe_history()'), '>', 2, 'that session reads the history');
+is( ask($node, 'SELECT sum(size) FROM pg_shmem_allocations WHERE name ILIKE \'%pgbufprobe%\''),
+	$node->pg_version < 17 ? '512' : '', 'the main segment has a header, and no more');
+my ($segment) = segments_of(worker_pid($node));
+ok(-e $segment, 'the history is in dynamic shared memory');
+is(join(' ', grep { $_ eq $segment } segments_of($session->query_safe('SELECT pg_backend_pid()'))), '', 'of which that session has nothing mapped any more');
+ok(load_until($node, 10, 'count(estd_miss_ratio) > 0 FROM pgbufprobe_advice()'), 'there is advice');
+is(ask($node, 'SELECT pg_postmaster_start_time()'), $started_at, 'and no restart was needed');
+
+# The settings of a file, although no library was loaded when the server read it.
+set($node, history_interval => '200ms');
+becomes_true($node, 'min(seconds) > 0.19 FROM (SELECT seconds FROM pgbufprobe_history() ORDER BY taken_at DESC LIMIT 3) AS last', 'a reload reaches it');
+set($node, history_interval => '100ms');
+
+# ---------------------------------------------------------------------------
+# Ended, by others and by a crash
+
+my $learned = ask($node, 'SELECT max(reads_seen) FROM pgbufprobe_advice()');
+my $pid = worker_pid($node);
+ask($node, "SELECT pg_terminate_backend($pid)");
+becomes_true($node, "pid <> $pid $worker", 'terminated: the postmaster starts it again');
+cmp_ok(ask($node, "SELECT $samples"), '>', 2, 'and it finds its history');
+ask($node, "SELECT pg_terminate_backend(pid) $worker");
+becomes_true($node, "NOT EXISTS (SELECT $worker)", 'terminated again');
+is(stop(), 'The sampler has stopped. What it has learned is saved for the next start.', 'stopped while it waits to be restarted');
+ok(!-e $segment, 'its memory is free');
+is(start(), $runs, 'started again at once');
+is(ask($node, "SELECT count(*) $worker"), 1, 'there is one worker');
+cmp_ok(ask($node, "SELECT $samples"), '>', 2, 'with the history of the file');
+# That of before would come back after five seconds, and end.
+my $from = -s $node->logfile;
+is(ask($node, "SELECT count(*) $worker AND pg_sleep(6) IS NOT NULL"), 1, 'and still one when the other would be back');
+
+ask($node, 'CREATE DATABASE other');
+is(ask($node, 'CREATE EXTENSION pgbufprobe; SELECT sampler FROM pgbufprobe_status()', 'other'), 'running', 'another database sees it');
+drop_database($node, 'other');
+ok(1, 'DROP DATABASE does not wait for it');
+ask($node, 'DROP EXTENSION pgbufprobe');
+is(ask($node, "SELECT count(*) $worker"), 1, 'DROP EXTENSION does not end it');
+ask($node, 'CREATE EXTENSION pgbufprobe');
+becomes_true($node, $running, 'and a new one finds it');
+$session->quit;
+
+ask($node, 'SELECT pgbufprobe_stop()');
+start();
+ok(ask($node, "SELECT $samples") > 0, 'what was saved comes back');
+$from = -s $node->logfile;
+kill 'KILL', ask($node, 'SELECT pid FROM pg_stat_activity WHERE backend_type = \'background writer\'');
+ok(poll_through_crash($node, "SELECT $running"), 'a crash of the server: it runs again');
+ok(poll_through_crash($node, "SELECT $samples > 2"), 'with the history of the file');
+
+# ---------------------------------------------------------------------------
+# Stopped
+
+is(stop(), 'The sampler has stopped. What it has learned is saved for the next start.', 'stopped');
+is(ask($node, "SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'pgbufprobe%'"), 0, 'the worker is gone');
+is(ask($node, 'SELECT sampler, since FROM pgbufprobe_status()'), 'stopped|', 'the status says so');
+is(ask($node, 'SELECT running FROM pgbufprobe_metrics_sampler'), '', 'and no alert');
+has_error($node, 'SELECT pgbufprobe_history()', "55000: $nothing", 'nothing watches again');
+
+# Many at once.
+my $script = write_script($node, 'starts', "SELECT pgbufprobe_start();\n");
+$node->command_like([ 'pgbench', '-n', '-c', 8, '-t', 25, '-f', $script, 'postgres' ], qr{actually processed: 200/200}, '200 starts, eight at once, succeed');
+is(ask($node, "SELECT count(*) $worker"), 1, 'and there is one worker');
+
+# ---------------------------------------------------------------------------
+# What prevents a start
+
+# Before 17, a setting that no file has is unknown until the library is loaded.
+ask($node, "LOAD 'pgbufprobe'; ALTER SYSTEM SET pgbufprobe.sampler = off");
+$node->reload;
+becomes_true($node, "sampler = 'off' FROM pgbufprobe_status()", 'switched off');
+like(start(), qr/^A sampler is running already, but pgbufprobe.sampler is off, so it waits/, 'a start says that it waits');
+stop();
+like(start(), qr/^Nothing was started, because pgbufprobe.sampler is off\./, 'and none is started while it is off');
+ask($node, "LOAD 'pgbufprobe'; ALTER SYSTEM RESET pgbufprobe.sampler");
+$node->reload;
+ok(wait_for { ask($node, 'SELECT pgbufprobe_start()') eq $runs }, 'switched on, it starts');
+stop();
+
+append_to_file($small_shm, '');
+has_error($node, 'SELECT pgbufprobe_start()', '53100: could not resize shared memory segment "[^"]*" to \d{7} bytes: No space left on device', 'no room: an error with the size');
+is(ask($node, 'SELECT sampler FROM pgbufprobe_status()'), 'stopped', 'nothing was started');
+unlink $small_shm;
+is(start(), $runs, 'with room, it starts');
+stop();
+
+$node->append_conf('postgresql.conf', "max_worker_processes = 1\n");
+$node->restart;
+$from = -s $node->logfile;
+has_error($node, 'SELECT pgbufprobe_start()',
+	qr/53400: could not start the sampler, because no background worker slot is free\nDETAIL:  max_worker_processes is 1\. Running background workers: logical replication launcher\.\nHINT:  Without a restart,/,
+	'no slot: who holds them');
+is(ask($node, 'SELECT sampler FROM pgbufprobe_status()'), 'not started', 'nothing was started');
+$node->append_conf('postgresql.conf', "max_worker_processes = 2\npgbufprobe.carry_over = on\n");
+$node->restart;
+$from = -s $node->logfile;
+is(start(), $runs, 'with one slot, the sampler starts');
+log_has($from, qr/WARNING:  could not start the worker that carries both caches over a restart, because no background worker slot is free/,
+	'and the log says that there is none for the carry-over');
+is(ask($node, 'SELECT phase FROM pgbufprobe_carry_over_progress()'), 'no worker', 'the progress, too');
+
+# ---------------------------------------------------------------------------
+# Another version of the library
+
+my $directory = PostgreSQL::Test::Utils::tempdir();
+my $other = "$directory/pgbufprobe.so";
+my @objects = grep { $_ ne 'src/base/shared.o' } glob('*.o src/*/*.o');
+command_ok(
+	[
+		'cc', '-shared', '-fPIC', '-D_GNU_SOURCE', '-DPBP_VERSION="0.9"', '-Isrc', '-I' . $node->config_data('--includedir-server'),
+		'-o', $other, 'src/base/shared.c', @objects
+	],
+	'a library of another version');
+chmod 0755, $directory, $other;
+my $old = "CREATE FUNCTION old_reset() RETURNS void LANGUAGE C STRICT AS '$other', 'pgbufprobe_history_reset';"
+  . "CREATE FUNCTION old_stop() RETURNS text LANGUAGE C STRICT AS '$other', 'pgbufprobe_stop';"
+  . "CREATE FUNCTION old_start() RETURNS text LANGUAGE C STRICT AS '$other', 'pgbufprobe_start';";
+ask($node, $old);
+has_error($node, 'SELECT old_reset()',
+	'55000: the sampler is running with another version of the pgbufprobe library\nDETAIL:  The sampler has version 1\.0 and shares \d+ bytes\. This session has version 0\.9 and expects \d+ bytes\.',
+	'a session with another version gets an error');
+like(ask($node, 'SELECT old_start()'), qr/running already/, 'it sees that one is running');
+like(ask($node, 'SELECT old_stop()'), qr/^The sampler has stopped/, 'and can stop it');
+
+$node->stop;
+done_testing();
