@@ -159,7 +159,6 @@ fsync = on
 pgbufprobe.carry_over = on
 pgbufprobe.carry_over_interval = 0
 pgbufprobe.history_interval = 100ms
-pgbufprobe.history_size = 200
 pgbufprobe.max_cpu_fraction = 1
 log_statement = none
 $no_background_writes));

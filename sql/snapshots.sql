@@ -314,8 +314,8 @@ SELECT * FROM pgbufprobe_page_lifetime('0');
 SELECT * FROM pgbufprobe_page_lifetime('-1 s');
 SELECT * FROM pgbufprobe_page_lifetime('2 days');
 
--- Nobody has watched, for the library is not preloaded: what the workers do is an error, advice says why there is none.
-SHOW shared_preload_libraries;
+-- Nobody has watched: what the sampler does is an error, advice says why there is none.
+SELECT * FROM pgbufprobe_status();
 SELECT * FROM pgbufprobe_history();
 SELECT * FROM pgbufprobe_hours();
 SELECT * FROM pgbufprobe_predictions();
@@ -328,8 +328,8 @@ FROM pgbufprobe_advice();
 
 -- The checkup.
 CREATE TABLE checkup AS SELECT * FROM pgbufprobe_checkup() WITH ORDINALITY;
-SELECT key, question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, (action IS NOT NULL) = (verdict IN ('look', 'act')) AS action, look_at,
-       answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*\.$' AS sentences,
+SELECT key, question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, action IS NOT NULL = (verdict IN ('look', 'act') OR key IN ('size', 'memory')) AS action, look_at,
+       answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*[.;]$' AS sentences,
        CASE WHEN verdict = 'unknown' THEN answer ~ '^(Unknown: |Too early )' AND value IS NULL
             WHEN key = 'page_lifetime' THEN value IS NULL OR value > 0
             ELSE value >= 0 AND value < 'Infinity' END AS value

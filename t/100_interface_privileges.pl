@@ -87,7 +87,10 @@ for my $function (@movers)
 # They need nothing but each other.
 $node->safe_psql('postgres',
 	join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } @functions);
-answer('granted', @functions);
+# A sampler that starts with the server cannot be stopped.
+my $stop = 'pgbufprobe_stop';
+answer('granted', grep { $_ ne $stop } @functions);
+like(as_role($node, 'granted', $query{$stop}), qr/ERROR:  55000: cannot stop a sampler that starts with the server/, "granted: $stop may be called");
 # The function itself checks this, whatever was granted.
 like(as_role($node, 'granted', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,

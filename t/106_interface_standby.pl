@@ -154,11 +154,10 @@ is( $primary->safe_psql('postgres', 'SELECT DISTINCT passes >= 0, allocations >=
 
 # What asks for a sampler says why it cannot.
 for (
-	[ q{SELECT * FROM pgbufprobe_history()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
-	[ q{SELECT * FROM pgbufprobe_hours()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
-	[ q{SELECT * FROM pgbufprobe_predictions()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
-	[ q{SELECT * FROM pgbufprobe_carry_over_progress()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ],
-	[ q{SELECT pgbufprobe_history_reset()}, '55000: pgbufprobe must be loaded via shared_preload_libraries' ])
+	[ q{SELECT * FROM pgbufprobe_history()}, '55000: nothing watches this server, because no sampler is running' ],
+	[ q{SELECT * FROM pgbufprobe_hours()}, '55000: nothing watches this server, because no sampler is running' ],
+	[ q{SELECT * FROM pgbufprobe_predictions()}, '55000: nothing watches this server, because no sampler is running' ],
+	[ q{SELECT pgbufprobe_history_reset()}, '55000: nothing watches this server, because no sampler is running' ])
 {
 	my ($query, $error) = @$_;
 	has_error($standby, $query, $error, "standby: $query says why not");

@@ -175,8 +175,6 @@ has_error($node, 'ALTER SYSTEM SET pgbufprobe.max_cpu_fraction = 0',
 	'22023: 0 is outside the valid range for parameter "pgbufprobe.max_cpu_fraction"', 'no share of a processor');
 has_error($node, 'ALTER SYSTEM SET pgbufprobe.max_cpu_fraction = 1.1',
 	'22023: 1.1 is outside the valid range for parameter "pgbufprobe.max_cpu_fraction"', 'more than one processor');
-has_error($node, 'ALTER SYSTEM SET pgbufprobe.history_size = 9',
-	'22023: 9 is outside the valid range for parameter "pgbufprobe.history_size"', 'too small a ring');
 has_error($node, 'SET pgbufprobe.sampler = off',
 	'55P02: parameter "pgbufprobe.sampler" cannot be changed now', 'a session cannot change it for itself');
 has_error($node, 'SET pgbufprobe.nonsense = 1',

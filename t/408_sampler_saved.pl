@@ -313,21 +313,7 @@ $node->stop;
 # ---------------------------------------------------------------------------
 # Other settings, and no library
 
-write_file($good);
-$node->append_conf('postgresql.conf', "pgbufprobe.history_size = 10\npgbufprobe.history_interval = 1h\n");
-$node->start;
 my $goes_on = 'max(taken_at) > pg_postmaster_start_time()';
-becomes_true($node, "$goes_on FROM pgbufprobe_history()", 'a shorter history: it goes on');
-my $oldest = ask($node, 'SELECT min(taken_at) FROM pgbufprobe_history()');
-is(ask($node, 'SELECT count(*) FROM pgbufprobe_history()'), '10', 'a shorter history: it is full');
-$node->stop;
-write_file($good);
-$node->append_conf('postgresql.conf', "pgbufprobe.history_size = 4320\n");
-$node->start;
-becomes_true($node, "count(*) > 11 AND $goes_on FROM pgbufprobe_history()", 'a long one again: it has all');
-is(ask($node, "SELECT count(*) FROM pgbufprobe_history() WHERE taken_at >= '$oldest'"), '10', 'and the short one had the newest');
-$node->stop;
-
 write_file($good);
 $node->append_conf('postgresql.conf', "shared_buffers = 4096\n");
 $node->start;

@@ -343,7 +343,7 @@ for my $format ('pgwatch', 'postgres_exporter')
 	my $without = exported($node, 'monitor', $format);
 	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, not preloaded: the same");
 	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: no worker runs");
-	is($without->{'pgbufprobe_verdict_fine{}'}, 1, "$format: the verdict is that of the checkup, as long as no page has been evicted");
+	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine) ], [ 1, 0 ], "$format: nothing is fine that nobody watches");
 }
 
 $node->stop;

@@ -96,7 +96,7 @@ def sizes(pool=192 * MB, advised=0.5, known=True):
             "missed_loads": 0.01 if known else None,
             "note": None
             if known or not fits
-            else "pgbufprobe is not in shared_preload_libraries, so no sampler is running",
+            else "nothing watches this server, because no sampler is running; SELECT pgbufprobe_start() starts one without a restart",
         }
 
 
@@ -339,7 +339,7 @@ def report(**replaced):
 
 def unknown_report():
     """Returns a report about a server without the worker, where what can be unknown is."""
-    reason = "pgbufprobe must be loaded via shared_preload_libraries"
+    reason = "nothing watches this server, because no sampler is running"
     lost = dict.fromkeys(
         (
             "verdict",

@@ -106,8 +106,8 @@ def test_without_the_worker_the_rest_is_known(idle):
     shown = []
     data = gather_in_time(dsn(idle), shown.append)
     assert unknown(data) == {"history", "hours", "predictions"}
-    assert "shared_preload_libraries" in data.facts.history.unknown
-    assert "shared_preload_libraries" in data.facts.sizes.found[0].note
+    assert "no sampler is running" in data.facts.history.unknown
+    assert "no sampler is running" in data.facts.sizes.found[0].note
     assert "pgbufprobe_checkup()" in shown
     check_identities(data)
     check_shape(data)

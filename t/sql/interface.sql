@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(73);
+SELECT plan(79);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
@@ -141,6 +141,10 @@ INSERT INTO documented VALUES
         OUT to_dirty bigint, OUT from_usagecounts bigint[], OUT to_usagecounts bigint[]$$),
     ('pgbufprobe_snapshot_ticks(jsonb,jsonb,boolean)', 'v', false, 's', true, 'bigint', $$
         before jsonb, after jsonb, of_relations boolean$$),
+    ('pgbufprobe_start()', 'v', true, 'u', false, 'text', ''),
+    ('pgbufprobe_status()', 'v', true, 'r', true, 'record', $$
+        OUT sampler text, OUT since timestamp with time zone, OUT preloaded boolean$$),
+    ('pgbufprobe_stop()', 'v', true, 'u', false, 'text', ''),
     ('pgbufprobe_sweep_cost(integer,text)', 'v', false, 'r', true, 'SETOF record', $$
         victims integer DEFAULT 1000, scenario text DEFAULT NULL::text, OUT scenario text, OUT victims bigint,
         OUT avg_us double precision, OUT p50_us double precision, OUT p95_us double precision,
