@@ -93,7 +93,7 @@ await_samples($node, 2);
 stop_sampler($node);
 becomes_true($node, "wait_event_type = 'Extension' AND pid = $pid $worker", 'sampler off: the worker waits');
 is( ask($node, 'SELECT count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
-	'0|pgbufprobe.sampler is off|t', 'sampler off: no advice, and why');
+	'0|nothing watches this server, because pgbufprobe.sampler is off|t', 'sampler off: no advice, and why');
 is( ask($node, q{SELECT max(watched_seconds) >= 0.01 AND max(watched_seconds) < 60 AND count(seconds_per_pass) = 0
 		FROM pgbufprobe_page_lifetime('10 ms')}),
 	't', 'sampler off: the speed of the hand is not taken from earlier samples');
