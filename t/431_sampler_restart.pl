@@ -53,7 +53,7 @@ ok(load_until($node, 20, q{verdict = 'look' AND answer LIKE 'Perhaps take %' FRO
 my $action = action();
 my ($size) = $action =~ /ALTER SYSTEM SET shared_buffers = '(\w+)';/;
 my $statements = qr/
-	^--\ Check\ with\ pgbufprobe_read_cost\(\).*\n
+	^--\ Check\ with\ pgbufprobe_read_cost\(\).*\n--.*\n
 	\Q$load\EALTER\ SYSTEM\ SET\ shared_buffers\ =\ '\w+';\n
 	ALTER\ SYSTEM\ SET\ shared_preload_libraries\ =\ (.*);\n
 	ALTER\ SYSTEM\ SET\ pgbufprobe\.carry_over\ =\ on;\n

@@ -194,7 +194,7 @@ ok($is_within, 'a small sample: 1000 pages that were read are within the error')
 # No worker, no memory
 
 for (
-	[ 'sampler = off', 'pgbufprobe.sampler is off', sampler => 'off' ],
+	[ 'sampler = off', 'nothing watches this server, because pgbufprobe.sampler is off', sampler => 'off' ],
 	[ 'advice_memory = 0', 'pgbufprobe.advice_memory is 0', sampler => 'on', advice_memory => 0 ],
 	[ 'advice_memory = 1kB', 'pgbufprobe.advice_memory is too small, or could not be allocated', advice_memory => 1 ])
 {

@@ -197,11 +197,11 @@ what_first(const PbpAdviceReport *report)
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->basis == PBP_BY_MISSES)
-		return "-- Check with pgbufprobe_read_cost() whether reads wait for storage. If they do, and the machine has the memory:";
+		return "-- Check with pgbufprobe_read_cost() whether reads wait for storage.\n-- If they do, and the machine has the memory:";
 	if (decision->confidence == PBP_SURE)
-		return "-- The page cache could hold all data, so the pool need not give memory back. If the memory is needed elsewhere:";
+		return "-- The page cache could hold all data, so the pool need not give memory back.\n-- If the memory is needed elsewhere:";
 	if (decision->seen_seconds < pbp_decision_hours * PBP_SECONDS_PER_HOUR)
-		return psprintf("-- Let the real workload run until %d hours have been seen (pgbufprobe.decision_hours). If the answer remains:",
+		return psprintf("-- Let the real workload run until %d hours have been seen\n-- (pgbufprobe.decision_hours). If the answer remains:",
 						pbp_decision_hours);
 	return "-- Let the real workload run longer and ask again. If the answer remains:";
 }

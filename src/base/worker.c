@@ -54,7 +54,8 @@ static int64 next_reload_ns = 0;
 /* True if the postmaster has terminated the worker, which it does only at shutdown. */
 static volatile sig_atomic_t server_is_stopping = false;
 
-/* Calls of pgbufprobe_stop() before this worker was started. */
+/* The place of this worker, and calls of pgbufprobe_stop() before it was started. */
+static PbpPlace own_place;
 static uint32 stops_before = PBP_PRELOADED;
 
 /* True if a termination ends the worker at the next check for interrupts. */
@@ -115,9 +116,9 @@ pbp_launch_worker(const char *name, const char *function, uint32 stops, Backgrou
 /* ---- its place ---- */
 
 static void
-leave_place(int code pg_attribute_unused(), Datum place)
+leave_place(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
-	pbp_lock_shared(LW_EXCLUSIVE)->pids[DatumGetInt32(place)] = 0;
+	pbp_lock_shared(LW_EXCLUSIVE)->pids[own_place] = 0;
 	pbp_unlock_shared();
 }
 
@@ -147,8 +148,9 @@ pbp_take_place(PbpPlace place, Datum arg)
 	pbp_unlock_shared();
 	if (!is_free)
 		proc_exit(0);
-	before_shmem_exit(leave_place, Int32GetDatum(place));
+	own_place = place;
 	stops_before = stops;
+	before_shmem_exit(leave_place, 0);
 }
 
 bool

@@ -183,7 +183,7 @@ end_worker(void)
 static void
 run(MemoryContext round_context)
 {
-	int64		last_ns = pbp_now_ns();
+	int64		last_ns = pbp_is_preloaded_worker() ? pbp_now_ns() : 0;
 	bool		saved = true;
 
 	for (;;)

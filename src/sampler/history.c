@@ -16,6 +16,7 @@
 
 #include "base/latency.h"
 #include "base/settings.h"
+#include "sampler/history.h"
 #include "sampler/results.h"
 
 /* how far back the speed of the hand is averaged */
@@ -27,52 +28,14 @@
 /* how late a sample may come on a busy machine */
 #define GRACE_NS		INT64CONST(5000000000)
 
-/* In the worker, always; in other processes, between open and close. */
+/* Between open_shared() and pbp_close_results(). */
 static PbpResults *shared = NULL;
 
-static bool is_publisher = false;
-
-/* The prediction of a size that was never predicted has no figure. */
-static void
-init_results(void *address)
+static bool
+open_shared(LWLockMode mode)
 {
-	pbp_init_predictions(&((PbpResults *) address)->predictions);
-}
-
-/* To be called first by the worker. */
-void
-pbp_keep_results(void)
-{
-	bool		created;
-
-	shared = pbp_keep_segment(sizeof(PbpResults), init_results, &created);
-	is_publisher = true;
-}
-
-/* Locks what is published until pbp_close_results(); NULL: nothing is, and nothing is locked. */
-PbpResults *
-pbp_open_results(LWLockMode mode)
-{
-	if (!is_publisher)
-		shared = pbp_attach_segment(sizeof(PbpResults));
-	if (shared != NULL)
-		pbp_lock_shared(mode);
-	return shared;
-}
-
-void
-pbp_close_results(void)
-{
-	pbp_unlock_shared();
-	if (!is_publisher)
-		pbp_detach_segment();
-}
-
-/* True if there is a sampler, or one that is being restarted. */
-bool
-pbp_sampler_has_results(void)
-{
-	return pbp_read_shared_header().segment != DSM_HANDLE_INVALID;
+	shared = pbp_open_results(mode);
+	return shared != NULL;
 }
 
 static int
@@ -112,7 +75,7 @@ copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsample
 	int			most = Min(room, *nsamples + SAMPLES_AT_ONCE);
 	bool		has_more;
 
-	if (!pbp_open_results(LW_SHARED))
+	if (!open_shared(LW_SHARED))
 		return false;
 	if (*next < oldest_sample(history) || *resets != shared->nresets)
 	{
@@ -150,7 +113,7 @@ pbp_hours(int *nhours)
 	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
 
 	*nhours = 0;
-	if (!pbp_open_results(LW_SHARED))
+	if (!open_shared(LW_SHARED))
 		return hours;
 	*nhours = shared->nhours;
 	memcpy(hours, shared->hours, shared->nhours * sizeof(*hours));
@@ -175,7 +138,7 @@ pbp_history_rate(double *seconds, double *ticks)
 	int64		oldest;
 
 	*seconds = *ticks = 0;
-	if (!pbp_open_results(LW_SHARED))
+	if (!open_shared(LW_SHARED))
 		return false;
 	/* none counts unless samples are being taken */
 	oldest = history_is_current() ? oldest_sample(PBP_FINE_HISTORY) : shared->nsamples[PBP_FINE_HISTORY];
@@ -199,7 +162,7 @@ pbp_history_rate(double *seconds, double *ticks)
 void
 pbp_history_reset(void)
 {
-	if (!pbp_open_results(LW_EXCLUSIVE))
+	if (!open_shared(LW_EXCLUSIVE))
 		return;
 	memset(shared->nsamples, 0, sizeof(shared->nsamples));
 	shared->nhours = 0;
@@ -219,7 +182,7 @@ pbp_read_advice(void)
 	PbpAdviceReport *report = palloc0(sizeof(*report));
 	PbpAdviceReport *before = palloc(sizeof(*before));
 
-	if (!pbp_open_results(LW_SHARED))
+	if (!open_shared(LW_SHARED))
 		return report;
 	*report = shared->advice;
 	*before = shared->advice_before;
@@ -237,7 +200,7 @@ pbp_count_resets(void)
 {
 	uint32		nresets;
 
-	pbp_open_results(LW_SHARED);
+	open_shared(LW_SHARED);
 	nresets = shared->nresets;
 	pbp_close_results();
 	return nresets;
@@ -249,7 +212,7 @@ pbp_history_begins(void)
 {
 	bool		begins;
 
-	pbp_open_results(LW_EXCLUSIVE);
+	open_shared(LW_EXCLUSIVE);
 	begins = !shared->has_begun;
 	shared->has_begun = true;
 	pbp_close_results();
@@ -262,7 +225,7 @@ pbp_count_samples(PbpHistory history, int64 *oldest)
 {
 	int64		nsamples;
 
-	pbp_open_results(LW_SHARED);
+	open_shared(LW_SHARED);
 	nsamples = shared->nsamples[history];
 	*oldest = oldest_sample(history);
 	pbp_close_results();
@@ -273,25 +236,24 @@ pbp_count_samples(PbpHistory history, int64 *oldest)
 void
 pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples)
 {
-	pbp_open_results(LW_SHARED);
+	open_shared(LW_SHARED);
 	for (int i = 0; i < nsamples; i++)
 		samples[i] = *sample_at(history, first + i);
 	pbp_close_results();
 }
 
-/*
- * The newest of samples of before a restart, unless there was a reset since.  While
- * the ring is empty, nobody else reads it or writes to it.
- */
+/* The newest of samples of before a restart, unless there was a reset since. */
 void
 pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples, uint32 resets)
 {
 	Size		room = Min(nsamples, (Size) ring_size(history));
 
-	memcpy(sample_at(history, 0), samples + (nsamples - room), sizeof(PbpSample) * room);
-	pbp_open_results(LW_EXCLUSIVE);
-	if (shared->nresets == resets)
+	open_shared(LW_EXCLUSIVE);
+	if (shared->nresets == resets && shared->nsamples[history] == 0)
+	{
+		memcpy(sample_at(history, 0), samples + (nsamples - room), sizeof(PbpSample) * room);
 		shared->nsamples[history] = (int64) room;
+	}
 	pbp_close_results();
 }
 
@@ -299,7 +261,7 @@ pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples,
 void
 pbp_restore_hours(const PbpHour *hours, int nhours, uint32 resets)
 {
-	pbp_open_results(LW_EXCLUSIVE);
+	open_shared(LW_EXCLUSIVE);
 	if (shared->nresets == resets && shared->nhours == 0)
 	{
 		memcpy(shared->hours, hours, nhours * sizeof(*hours));
@@ -312,7 +274,7 @@ pbp_restore_hours(const PbpHour *hours, int nhours, uint32 resets)
 void
 pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
 {
-	pbp_open_results(LW_EXCLUSIVE);
+	open_shared(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 		shared->advice_before = *report;
 	pbp_close_results();
@@ -322,7 +284,7 @@ pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
 void
 pbp_announce_sample(int64 next_sample_ns)
 {
-	pbp_open_results(LW_EXCLUSIVE);
+	open_shared(LW_EXCLUSIVE);
 	shared->next_sample_ns = next_sample_ns;
 	pbp_close_results();
 }
@@ -331,7 +293,7 @@ pbp_announce_sample(int64 next_sample_ns)
 void
 pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 {
-	pbp_open_results(LW_EXCLUSIVE);
+	open_shared(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
 		*sample_at(history, shared->nsamples[history]) = *sample;
@@ -359,7 +321,7 @@ place_of_hour(TimestampTz begins_at)
 void
 pbp_put_hour(const PbpHour *hour, uint32 resets)
 {
-	pbp_open_results(LW_EXCLUSIVE);
+	open_shared(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 		*place_of_hour(hour->begins_at) = *hour;
 	pbp_close_results();
@@ -369,7 +331,7 @@ pbp_put_hour(const PbpHour *hour, uint32 resets)
 void
 pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
 {
-	pbp_open_results(LW_EXCLUSIVE);
+	open_shared(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
 		shared->advice = *report;

@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "pool/sweep.h"
+#include "sampler/predictions.h"
 #include "sampler/results.h"
 
 /* Passes of the hand since the server started.  From 19 on, the first fills the pool. */
@@ -26,13 +27,6 @@
 
 /* What the worker has counted when it last checked. */
 static PbpAdviceCounts checked;
-
-/* Of a book that is all zero. */
-void
-pbp_init_predictions(PbpPredictionBook *book)
-{
-	pbp_watch_new_size(&book->watch, NAN);
-}
 
 /* Copies, newest first; palloc'd. */
 PbpPrediction *

@@ -12,19 +12,6 @@
 #include "advice/prediction.h"
 #include "sampler/history.h"
 
-/* The last ones are kept. */
-#define PBP_MAX_PREDICTIONS	100
-
-/* What survives a restart. */
-typedef struct PbpPredictionBook
-{
-	int64		nmade;			/* ever */
-	PbpPrediction ring[PBP_MAX_PREDICTIONS];
-	PbpPredictionWatch watch;
-} PbpPredictionBook;
-
-extern void pbp_init_predictions(PbpPredictionBook *book);
-
 /* for readers */
 extern PbpPrediction *pbp_predictions(int *npredictions);
 

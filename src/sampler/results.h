@@ -8,9 +8,22 @@
 #ifndef PBP_RESULTS_H
 #define PBP_RESULTS_H
 
+#include "advice/hoursum.h"
+#include "advice/prediction.h"
 #include "base/shared.h"
-#include "sampler/history.h"
-#include "sampler/predictions.h"
+#include "sampler/report.h"
+#include "sampler/sample.h"
+
+/* The last ones are kept. */
+#define PBP_MAX_PREDICTIONS	100
+
+/* What survives a restart. */
+typedef struct PbpPredictionBook
+{
+	int64		nmade;			/* ever */
+	PbpPrediction ring[PBP_MAX_PREDICTIONS];
+	PbpPredictionWatch watch;
+} PbpPredictionBook;
 
 typedef struct PbpResults
 {
@@ -28,6 +41,7 @@ typedef struct PbpResults
 	PbpSample	coarse[PBP_COARSE_SAMPLES];
 } PbpResults;
 
+extern bool pbp_sampler_has_results(void);
 extern void pbp_keep_results(void);
 extern PbpResults *pbp_open_results(LWLockMode mode);
 extern void pbp_close_results(void);
