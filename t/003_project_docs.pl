@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
-my $node = start_server('main', "shared_buffers = 16MB\nshared_preload_libraries = pgbufprobe");
+my $node = start_server('main', "shared_buffers = 16MB\n");
 
 # What the examples take for granted: the extension as the README installs it, and some tables.
 my $databases = 0;
@@ -26,6 +26,7 @@ sub new_database
 	$node->safe_psql($name, q{
 		CREATE SCHEMA pgbufprobe;
 		CREATE EXTENSION pgbufprobe SCHEMA pgbufprobe;
+		SELECT pgbufprobe.pgbufprobe_start();
 		DO $$ BEGIN
 			EXECUTE format('ALTER DATABASE %I SET search_path = public, pgbufprobe', current_database());
 		END $$;
