@@ -18,6 +18,7 @@
 #include "answers/startfuncs.h"
 #include "base/settings.h"
 #include "base/words.h"
+#include "sampler/results.h"
 
 /* Share of block accesses that half the pool may add where it is enough. */
 #define ADDED_ACCESSES		0.001

@@ -19,6 +19,7 @@
 #include "base/words.h"
 #include "os/oskernel.h"
 #include "sampler/hours.h"
+#include "sampler/results.h"
 
 /* Less memory than this share of today's is worth a word if it is no worse. */
 #define MUCH_LESS			0.67

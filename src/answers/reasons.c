@@ -19,6 +19,7 @@
 #include "answers/reasons.h"
 #include "base/settings.h"
 #include "base/words.h"
+#include "sampler/results.h"
 
 /* Reads that no look saw, as a share of all, that are worth a note. */
 #define NOTABLE_SELF_ERROR	0.1

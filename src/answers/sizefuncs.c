@@ -17,6 +17,7 @@
 #include "base/latency.h"
 #include "base/rows.h"
 #include "pool/poolfuncs.h"
+#include "sampler/results.h"
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
 

@@ -91,9 +91,6 @@
 /* By the server when it started. */
 static bool is_preloaded = false;
 
-/* No background worker slot was left. */
-static bool not_registered = false;
-
 typedef struct Sampler
 {
 	PbpLearner *learner;
@@ -129,7 +126,7 @@ void
 pbp_sampler_register(void)
 {
 	is_preloaded = true;
-	not_registered = !pbp_register_worker(NAME, MAIN);
+	(void) pbp_register_worker(NAME, MAIN);
 }
 
 /* True if pgbufprobe is in shared_preload_libraries. */
@@ -137,13 +134,6 @@ bool
 pbp_sampler_is_preloaded(void)
 {
 	return is_preloaded;
-}
-
-/* True if no background worker slot was left; false in single-user mode. */
-bool
-pbp_sampler_has_no_slot(void)
-{
-	return not_registered;
 }
 
 /* Starts one on a running server.  Returns false if no background worker slot is left. */

@@ -13,7 +13,6 @@
 
 extern void pbp_sampler_register(void);
 extern bool pbp_sampler_is_preloaded(void);
-extern bool pbp_sampler_has_no_slot(void);
 extern bool pbp_sampler_launch(uint32 stops, BackgroundWorkerHandle **handle);
 extern PGDLLEXPORT void pbp_sampler_main(Datum arg);
 
