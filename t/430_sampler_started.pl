@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use File::Spec;
 use PostgreSQL::Test::Utils;
 use Programs;
 use Sampler;
@@ -166,12 +167,16 @@ $node->reload;
 ok(wait_for { ask($node, 'SELECT pgbufprobe_start()') eq $runs }, 'switched on, it starts');
 stop();
 
-append_to_file($small_shm, '');
-has_error($node, 'SELECT pgbufprobe_start()', '53100: could not resize shared memory segment "[^"]*" to \d{7} bytes: No space left on device', 'no room: an error with the size');
-is(ask($node, 'SELECT sampler FROM pgbufprobe_status()'), 'stopped', 'nothing was started');
-unlink $small_shm;
-is(start(), $runs, 'with room, it starts');
-stop();
+SKIP:
+{
+	skip 'this server allocates shared memory by another call', 3 unless slurp_file($node->config_data('--bindir') . '/postgres') =~ /posix_fallocate/;
+	append_to_file($small_shm, '');
+	has_error($node, 'SELECT pgbufprobe_start()', '53100: could not resize shared memory segment "[^"]*" to \d{7} bytes: No space left on device', 'no room: an error with the size');
+	is(ask($node, 'SELECT sampler FROM pgbufprobe_status()'), 'stopped', 'nothing was started');
+	unlink $small_shm;
+	is(start(), $runs, 'with room, it starts');
+	stop();
+}
 
 $node->append_conf('postgresql.conf', "max_worker_processes = 1\n");
 $node->restart;
@@ -191,7 +196,7 @@ is(ask($node, 'SELECT phase FROM pgbufprobe_carry_over_progress()'), 'no worker'
 # ---------------------------------------------------------------------------
 # Another version of the library
 
-my $directory = PostgreSQL::Test::Utils::tempdir();
+my $directory = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir());
 my $other = "$directory/pgbufprobe.so";
 my @objects = grep { $_ ne 'src/base/shared.o' } glob('*.o src/*/*.o');
 command_ok(

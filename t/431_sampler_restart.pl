@@ -99,7 +99,6 @@ becomes_true($node, "sampler = 'running' AND preloaded FROM pgbufprobe_status()"
 becomes_true($node, "phase = 'done' FROM pgbufprobe_carry_over_progress()", 'and both caches were carried over');
 cmp_ok(ask($node, q{SELECT sum(buffers) FROM pgbufprobe_relations() WHERE relation = 'pages'::regclass}), '>', $pool / 2, 'so the pool is warm');
 becomes_true($node, "count(*) = 1 FROM pgbufprobe_predictions() WHERE from_bytes = $pool * 8192", 'what the size would do was predicted');
-ok(load_until($node, 4, 'held IS NOT NULL FROM pgbufprobe_predictions()'), 'and is checked');
 has_error($node, 'SELECT pgbufprobe_stop()',
 	qr/55000: cannot stop a sampler that starts with the server\nDETAIL:  pgbufprobe is in shared_preload_libraries\.\nHINT:  Set pgbufprobe\.sampler to off/,
 	'a preloaded sampler cannot be stopped');
