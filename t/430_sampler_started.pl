@@ -192,6 +192,10 @@ is(start(), $runs, 'with one slot, the sampler starts');
 log_has($from, qr/WARNING:  could not start the worker that carries both caches over a restart, because no background worker slot is free/,
 	'and the log says that there is none for the carry-over');
 is(ask($node, 'SELECT phase FROM pgbufprobe_carry_over_progress()'), 'no worker', 'the progress, too');
+await_samples($node, 5);
+is(scalar(() = slurp_file($node->logfile, $from) =~ /could not start the worker/g), 1, 'it is tried once, and at each reload');
+$node->reload;
+ok(wait_for { 2 == (() = slurp_file($node->logfile, $from) =~ /could not start the worker/g) }, 'reloaded: once more');
 
 # ---------------------------------------------------------------------------
 # Another version of the library

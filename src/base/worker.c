@@ -284,22 +284,24 @@ allow_reloads(void)
 }
 
 /*
- * Reloads the settings if the server was asked to.  Reloads that follow each other quickly
- * become one, after a delay in which the worker is not woken for them.
+ * Reloads the settings if the server was asked to, and then returns true.  Reloads that
+ * follow each other quickly become one, after a delay in which the worker is not woken for
+ * them.
  */
-void
+bool
 pbp_reload_settings(void)
 {
 	int64		start_cpu_ns;
 
 	if (allow_reloads() > 0 || !ConfigReloadPending)
-		return;
+		return false;
 	start_cpu_ns = pbp_cpu_now_ns();
 	block_reloads(SIG_BLOCK);
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	next_reload_ns = pbp_now_ns() +
 		(int64) ((double) (pbp_cpu_now_ns() - start_cpu_ns) / (RELOAD_SHARE * pbp_max_cpu_fraction));
+	return true;
 }
 
 /*

@@ -25,7 +25,7 @@ extern bool pbp_is_preloaded_worker(void);
 extern void pbp_wake_worker(int pid);
 
 extern void pbp_let_die(bool let);
-extern void pbp_reload_settings(void);
+extern bool pbp_reload_settings(void);
 extern void pbp_worker_wait(int64 ms);
 
 extern bool pbp_must_end(void);

@@ -44,6 +44,6 @@ bool
 pbp_carry_goes_on(void)
 {
 	CHECK_FOR_INTERRUPTS();
-	pbp_reload_settings();
+	(void) pbp_reload_settings();
 	return !pbp_must_end() && pbp_carry_over_on;
 }

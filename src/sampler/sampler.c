@@ -385,7 +385,7 @@ save(Sampler *sampler)
 	sampler->save_ns = Max(end_ns + SAVE_NS, sampler->may_save_ns);
 }
 
-/* What a preloaded sampler finds running, a started one starts if it is wanted. */
+/* A preloaded sampler finds this worker running; a started one starts it if it is wanted. */
 static void
 start_carry_over(void)
 {
@@ -404,8 +404,8 @@ save_if_due(Sampler *sampler)
 static bool
 reload_settings(Sampler *sampler)
 {
-	pbp_reload_settings();
-	start_carry_over();
+	if (pbp_reload_settings())
+		start_carry_over();
 	if (!pbp_sampler_settings_changed())
 		return false;
 	sampler->save_ns = Min(sampler->save_ns, sampler->may_save_ns);
