@@ -21,7 +21,7 @@ our @EXPORT = qw(
   $node $carry $stop_s $patience_s %errors
   begin_server query change wait_until phase_is timed wait_for_end start stop too_slow be_started longest_stop
   use_kept save_now begin_again missing_in_maps missing_in_buffers
-  calls_of fail_once has_failed none_of heading
+  calls_of fail_once failures has_failed none_of heading
 );
 
 our $node;
@@ -47,6 +47,8 @@ my %kept;
 sub connect_session
 {
 	$session = $node->background_psql('postgres', on_error_stop => 0);
+	# Its limit is one of each query, not of the session.
+	$session->set_query_timer_restart();
 	return;
 }
 
@@ -272,7 +274,9 @@ sub fail_once
 	return "$error at $call $number of $n in $path";
 }
 
-sub has_failed { return sum0(map { $_->{failed} } values %{ fault_counts() }) > 0 }
+# Counted since faults were set.
+sub failures { return sum0(map { $_->{failed} } values %{ fault_counts() }) }
+sub has_failed { return failures() > 0 }
 
 # At most ten of them, so that they stay in sight.
 sub none_of
