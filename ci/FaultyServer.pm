@@ -31,6 +31,9 @@ our $carry = 'pgbufprobe carry-over';
 our $stop_s = 12;
 our $patience_s = 90;
 
+# Nothing that is waited for takes longer, so what does ends the test.
+my $hang_s = 300;
+
 our %errors = (open => [ 'EIO', 'EMFILE', 'EACCES' ], read => ['EIO'], pread => ['EIO'], write => ['ENOSPC'], fsync => ['EIO'],
 	rename => ['EIO'], readdir => ['EIO']);
 
@@ -52,10 +55,18 @@ sub connect_session
 	return;
 }
 
+# What begins now.
+sub waits_for
+{
+	($waits_for) = @_;
+	alarm $hang_s;
+	return;
+}
+
 sub query
 {
 	my ($query) = @_;
-	$waits_for = $query;
+	waits_for($query);
 	return $session->query_safe($query);
 }
 
@@ -72,7 +83,7 @@ sub wait_until
 	my ($seconds, $what, $condition) = @_;
 	my $until = time + $seconds;
 
-	$waits_for = $what;
+	waits_for($what);
 	while (time < $until)
 	{
 		return 1 if $condition->();
@@ -91,7 +102,7 @@ sub phase_is
 sub wait_for_end
 {
 	my ($what, $run) = @_;
-	$waits_for = $what;
+	waits_for($what);
 	eval { $run->finish };
 	return;
 }
@@ -102,7 +113,7 @@ sub timed
 	my ($limit, $database, $query, $what) = @_;
 	my $begun = time;
 
-	$waits_for = $query;
+	waits_for($query);
 	ask($node, $query, $database);
 	my $seconds = time - $begun;
 	diag(sprintf '%s: %.1f s', $what, $seconds);
@@ -111,7 +122,7 @@ sub timed
 
 sub start
 {
-	$waits_for = 'a start';
+	waits_for('a start');
 	start_with_faults($node);
 	connect_session();
 	return;
@@ -123,7 +134,7 @@ sub stop
 	my $begun = time;
 
 	return 0 unless $node->{_pid};
-	$waits_for = 'a stop';
+	waits_for('a stop');
 	$node->stop('fast', fail_ok => 1) or $node->stop('immediate');
 	my $seconds = time - $begun;
 	eval { $session->quit };
@@ -152,7 +163,7 @@ sub be_started
 sub begin_server
 {
 	$SIG{ALRM} = sub { diag("too long: waits for $waits_for"); exit 1 };
-	alarm 1500;
+	waits_for('the first start');
 	$node = init_server('main', qq(
 shared_preload_libraries = pgbufprobe
 shared_buffers = 64MB
