@@ -42,53 +42,62 @@ $standby->stop;
 # ---------------------------------------------------------------------------
 # The statements
 
-sub action { return ask($node, q{SELECT action FROM pgbufprobe_checkup() WHERE key = 'size'}) }
-
 my $version = $node->pg_version->major;
 my $load = $version < 17 ? "LOAD 'pgbufprobe';\n" : '';
 my $port = $node->port;
-ask($node, 'SELECT pgbufprobe_start()');
-ok(load_until($node, 20, q{verdict = 'look' AND answer LIKE 'Perhaps take %' FROM pgbufprobe_checkup() WHERE key = 'size'}),
-	'a larger pool is advised, without a restart');
-my $action = action();
-my ($size) = $action =~ /ALTER SYSTEM SET shared_buffers = '(\w+)';/;
 my $statements = qr/
 	^--\ Check\ with\ pgbufprobe_read_cost\(\).*\n--.*\n
-	\Q$load\EALTER\ SYSTEM\ SET\ shared_buffers\ =\ '\w+';\n
-	ALTER\ SYSTEM\ SET\ shared_preload_libraries\ =\ (.*);\n
+	\Q$load\EALTER\ SYSTEM\ SET\ shared_buffers\ =\ '(\w+)';\n
+	(?:ALTER\ SYSTEM\ SET\ shared_preload_libraries\ =\ (.*);\n)?
 	ALTER\ SYSTEM\ SET\ pgbufprobe\.carry_over\ =\ on;\n
 	SELECT\ pg_reload_conf\(\);\n
 	--\ Then\ restart\ the\ server\ on\ port\ $port\.$/x;
-like($action, $statements, 'the action is statements to paste');
-is(($action =~ $statements)[0], q{'pgbufprobe'}, 'our library alone');
+
+# Waits for an action: while the load is light for a moment, there is none.
+sub action_like
+{
+	my ($pattern, $what, $role) = @_;
+	my $action;
+
+	ok(wait_for { ($action = as_role($node, $role // 'NONE', q{SELECT action FROM pgbufprobe_checkup() WHERE key = 'size'})) =~ $pattern }, $what)
+	  or diag($action);
+	return $action;
+}
+
+ask($node, 'SELECT pgbufprobe_start()');
+ask($node, 'CREATE ROLE watcher IN ROLE pg_monitor');
+ok(load_until($node, 20, q{verdict = 'look' AND answer LIKE 'Perhaps take %' FROM pgbufprobe_checkup() WHERE key = 'size'}),
+	'a larger pool is advised, without a restart');
+# The restart ends it.
+my $bench = start_pgbench($node, 'load', 600, '-f', write_script($node, 'load', "CALL load(1);\n"));
+action_like($statements, 'the action is statements to paste');
+action_like(qr/SET shared_preload_libraries = 'pgbufprobe';/, 'our library alone');
 
 # What a file has counts, although the server has not been restarted since.
 $node->append_conf('postgresql.conf', q{shared_preload_libraries = '"$libdir/auto explain", pg_stat_statements'});
-is((action() =~ $statements)[0], q{'$libdir/auto explain', 'pg_stat_statements', 'pgbufprobe'}, 'other libraries are kept, each in its own quotes');
+action_like(qr/SET shared_preload_libraries = '\$libdir\/auto explain', 'pg_stat_statements', 'pgbufprobe';/, 'other libraries are kept, each in its own quotes');
 ask($node, q{ALTER SYSTEM SET shared_preload_libraries = 'a', 'pgbufprobe'});
-unlike(action(), qr/shared_preload_libraries/, 'ours is there: nothing to add');
+unlike(action_like($statements, 'ours is there'), qr/shared_preload_libraries/, 'ours is there: nothing to add');
 ask($node, 'ALTER SYSTEM RESET shared_preload_libraries');
 $node->append_conf('postgresql.conf', 'shared_preload_libraries = ' . ($has_prewarm ? 'pg_prewarm' : "''"));
 
-ask($node, 'CREATE ROLE watcher IN ROLE pg_monitor');
-my $names = qr/set shared_buffers to \Q$size\E, add pgbufprobe to shared_preload_libraries, set pgbufprobe\.carry_over to on, and restart the server\.$/;
-like(as_role($node, 'watcher', q{SELECT action FROM pgbufprobe_checkup() WHERE key = 'size'}), qr/\nIn the configuration, $names/,
-	'who may not see the files gets the names of the settings');
+my $names = qr/set shared_buffers to \w+, add pgbufprobe to shared_preload_libraries, set pgbufprobe\.carry_over to on, and restart the server\.$/;
+action_like(qr/\nIn the configuration, $names/, 'who may not see the files gets the names of the settings', 'watcher');
 SKIP:
 {
 	skip 'before 17, ALTER SYSTEM is always allowed', 1 if $version < 17;
 	$node->append_conf('postgresql.conf', 'allow_alter_system = off');
 	$node->reload;
-	ok(wait_for { action() =~ /\nIn the manager of this server, $names/ }, 'ALTER SYSTEM is not allowed: so does everybody');
+	action_like(qr/\nIn the manager of this server, $names/, 'ALTER SYSTEM is not allowed: so does everybody');
 	$node->append_conf('postgresql.conf', 'allow_alter_system = on');
 	$node->reload;
-	ok(wait_for { action() =~ $statements }, 'allowed again: statements');
 }
 
 # ---------------------------------------------------------------------------
 # Pasted, and restarted
 
-my $lines = action();
+my $lines = action_like($statements, 'statements again');
+my ($size) = $lines =~ $statements;
 my ($out, $messages, $status) = answer_and_messages($node, $lines);
 is("$status $messages", '0 ', 'pasted into a new session, they raise nothing') or diag($lines);
 becomes_true($node, "count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'pgbufprobe carry-over'", 'the worker that saves both caches runs at once');
