@@ -218,6 +218,8 @@ my $leftovers = $has_proc
 # the same query, so that it is gone with the error and meets no other statement.
 # Nor does it meet the idle session: a timeout that comes at the very end of a
 # query's last statement would, and the last one has a minute.
+# Slow servers, for which all tests wait longer, need more time to come to their errors.
+my $long = int(20 * $PostgreSQL::Test::Utils::timeout_default / 180);
 my $half = int(@statements / 2);
 my $script = q{\set VERBOSITY sqlstate
 SET client_min_messages = warning;
@@ -229,7 +231,7 @@ SELECT count(*) FROM pg_locks;
 } . $leftovers . $leftovers;
 for my $i (0 .. $#statements)
 {
-	my $timeout = $i % 8 == 7 ? 1 + $i % 5 : 20;
+	my $timeout = $i % 8 == 7 ? 1 + $i % 5 : $long;
 
 	$script .= "\\set ON_ERROR_ROLLBACK on\nBEGIN;\n" if $i == $half;
 	$script .= "\\o /dev/null
