@@ -38,12 +38,14 @@
 #define WORKS_LONGER		1.01
 
 /*
- * What was counted is another time than active_time if it differs by this factor:
- * chance makes a third of that many, 3 / sqrt(80), and where more sessions than
- * processors were busy, the worker counted 0.78 of them.
+ * What was counted is another time than active_time if it differs by this factor, and
+ * by more than chance.  It is longer if it is enough: chance makes a third of that
+ * many, 3 / sqrt(80).  Where more sessions than processors were busy, the worker
+ * counted 0.78 of them.
  */
 #define COUNTED_OTHERWISE	1.5
 #define ENOUGH_WORK_MS		80e3
+#define CHANCE_DEVIATIONS	3.0
 
 /* dirty pages of the sample that were evicted */
 #define ENOUGH_DIRTY		100.0
@@ -77,8 +79,11 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 double
 pbp_working_ms(double active_ms, double counted_ms)
 {
-	return fmax(counted_ms, active_ms) >= ENOUGH_WORK_MS &&
-		(counted_ms > COUNTED_OTHERWISE * active_ms || active_ms > COUNTED_OTHERWISE * counted_ms) ? counted_ms : active_ms;
+	bool		longer = counted_ms >= ENOUGH_WORK_MS && counted_ms > COUNTED_OTHERWISE * active_ms;
+	bool		shorter = active_ms > COUNTED_OTHERWISE * counted_ms &&
+		active_ms - counted_ms > CHANCE_DEVIATIONS * sqrt(active_ms * 1e3);
+
+	return longer || shorter ? counted_ms : active_ms;
 }
 
 double
