@@ -378,7 +378,8 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	follow_light_load(advice, counts);
 	advice->light.quiet = counts->seconds > 0 && is_quiet(advice, counts);
 	advice->light.idle = advice->light.quiet && advice->light.busy <= LEAST_BUSY;
-	counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(base, counts));
+	if (advice->light.quiet)
+		counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(base, counts));
 	pbp_add_counts(&advice->look.fresh, &counted);
 	if (advice->look.counted)
 		count_accesses(advice, &counted, 1);
