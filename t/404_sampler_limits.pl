@@ -16,15 +16,16 @@ use Time::HiRes qw(stat time usleep);
 my $node = sampler_node('full', "max_worker_processes = 0\n");
 is(ask($node, "SELECT count(*) $worker"), 0, 'no background workers: there is none');
 is( ask($node, 'SELECT count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
-	'0|the sampler could not be registered, because max_worker_processes is too low|t',
+	'0|nothing watches this server, because no sampler is running; SELECT pgbufprobe_start() starts one without a restart|t',
 	'no background workers: no advice, and why');
-is(ask($node, 'SELECT count(*) FROM pgbufprobe_history()'), 0, 'no background workers: no history');
+has_error($node, 'SELECT pgbufprobe_start()', '53400: could not start the sampler, because no background worker slot is free\nDETAIL:  max_worker_processes is 0\. Running background workers: none\.',
+	'no background workers: a start says so');
 is(ask($node, q{SELECT count(*) > 0 FROM pgbufprobe_page_lifetime('10 ms') WHERE watched_seconds < 60}), 't',
 	'no background workers: the hand is watched');
 $node->append_conf('postgresql.conf', 'max_worker_processes = 2');
 $node->restart;
 await_samples($node, 1);
-is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE note LIKE '%max_worker_processes%'}), 0,
+is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE note LIKE '%no sampler%'}), 0,
 	'room for it: nothing of that any more');
 $node->stop;
 
