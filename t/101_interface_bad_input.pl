@@ -11,7 +11,7 @@ use Server;
 use Test::More;
 
 my $calls = 3000;
-srand(20241121);
+srand(20261126);
 
 my $node = start_server(
 	'main', "$no_background_writes\n" . q(
