@@ -8,6 +8,8 @@
 #ifndef PBP_REPORT_H
 #define PBP_REPORT_H
 
+#include "datatype/timestamp.h"
+
 #include "advice/decision.h"
 #include "advice/relationreads.h"
 #include "advice/totals.h"
