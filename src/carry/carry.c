@@ -208,6 +208,7 @@ run(MemoryContext round_context)
 			continue;
 		}
 		enter_idle_phase();
+		MemoryContextReset(round_context);
 		pbp_worker_wait(next_ns < 0 ? -1 : left_ns / 1000000 + 1);
 	}
 }
