@@ -244,7 +244,6 @@ typedef struct MemoryTotals
 {
 	MemoryNeed	need;
 	const char *target;			/* NULL: none was named */
-	PbpTargetKind kind;
 	PbpTargetResult result;
 	PbpTotal	found;
 	int			knee;
@@ -274,8 +273,6 @@ also(const char *mark, bool applies, const char *other)
 static const char *
 note_of_result(const MemoryTotals *totals)
 {
-	if (totals->kind == PBP_TARGET_TIME && !(totals->need.input.active_ms > 0))
-		return "it is unknown how long sessions work";
 	switch (totals->result)
 	{
 		case PBP_TARGET_UNKNOWN:
@@ -314,6 +311,7 @@ static const char *
 note_of_times(const MemoryNeed *need, const PbpTotal *total)
 {
 	return isnan(total->waiting.value) ? "times are unknown, because too few reads have been timed" :
+		!(need->input.active_ms > 0) ? "it is unknown how long sessions work" :
 		need->report->storage.model == PBP_STORAGE_UNPROVEN ?
 		"storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU" : NULL;
 }
@@ -407,7 +405,6 @@ pgbufprobe_memory(PG_FUNCTION_ARGS)
 		emit_unknown(rsinfo, &totals->need);
 		return (Datum) 0;
 	}
-	totals->kind = target.kind;
 	totals->knee = pbp_knee_of_totals(totals->need.totals);
 	if (totals->target)
 		totals->result = pbp_least_total(&totals->need.input, &target, &totals->found);
