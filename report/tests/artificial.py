@@ -96,7 +96,8 @@ def sizes(pool=192 * MB, advised=0.5, known=True):
             "missed_loads": 0.01 if known else None,
             "note": None
             if known or not fits
-            else "nothing watches this server, because no sampler is running; SELECT pgbufprobe_start() starts one without a restart",
+            else "nothing watches this server, because no sampler is running; "
+            "SELECT pgbufprobe_start() starts one without a restart",
         }
 
 
