@@ -390,8 +390,7 @@ answer_size(const Checkup *checkup, Answer *answer)
 	if (missing != NULL)
 	{
 		answer_unknown(answer, missing);
-		if (!pbp_sampler_has_results() || !pbp_sampler_on)
-			answer->action = start_action(checkup->function);
+		answer->action = start_action(checkup->function);
 	}
 	else if (report->is_from_before)
 		answer_from_before(report, answer);

@@ -305,8 +305,7 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	if (need->unknown != NULL)
 	{
 		answer_unknown(answer, need->unknown);
-		if (!pbp_sampler_has_results())
-			answer->action = start_action(checkup->function);
+		answer->action = start_action(checkup->function);
 		return;
 	}
 	answer_need(need, answer);

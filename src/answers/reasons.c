@@ -17,6 +17,7 @@
 #include "utils/timestamp.h"
 
 #include "answers/reasons.h"
+#include "answers/startfuncs.h"
 #include "base/settings.h"
 #include "base/words.h"
 #include "sampler/results.h"
@@ -45,7 +46,7 @@ missing_advice(const PbpAdviceReport *report)
 	if (!pbp_sampler_on)
 		return "nothing watches this server, because pgbufprobe.sampler is off";
 	if (!pbp_sampler_has_results())
-		return "nothing watches this server, because no sampler is running; SELECT pgbufprobe_start() starts one without a restart";
+		return NO_SAMPLER "; " HOW_TO_START;
 	if (report->made_at == 0)
 		return "the sampler has not taken its first sample yet";
 	if (report->has_memory)

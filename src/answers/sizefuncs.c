@@ -13,6 +13,7 @@
 
 #include "answers/readnames.h"
 #include "answers/sizefuncs.h"
+#include "answers/startfuncs.h"
 #include "base/args.h"
 #include "base/latency.h"
 #include "base/rows.h"
@@ -38,8 +39,8 @@ check_sampler_runs(void)
 	if (!pbp_sampler_has_results())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("nothing watches this server, because no sampler is running"),
-				 errhint("SELECT pgbufprobe_start() starts one without a restart.")));
+				 errmsg(NO_SAMPLER),
+				 errhint(HOW_TO_START ".")));
 }
 
 /* From the history of the last minutes; without one, from watching the hand for a while. */

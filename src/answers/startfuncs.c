@@ -127,10 +127,14 @@ wait_for_start(BackgroundWorkerHandle *handle)
 		BgwHandleStatus status = GetBackgroundWorkerPid(handle, &pid);
 
 		if ((status == BGWH_STOPPED && !is_running()) || status == BGWH_POSTMASTER_DIED)
+		{
+			/* not tried again when nobody waits for it */
+			TerminateBackgroundWorker(handle);
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 					 errmsg("could not start the sampler"),
 					 errhint("The server log has the reason.")));
+		}
 		pbp_worker_wait(POLL_MS);
 	}
 }
@@ -249,17 +253,20 @@ start_function(Oid neighbor)
 						   ObjectIdGetDatum(get_func_namespace(neighbor)));
 }
 
-/* What to do where no sampler is running. */
+/* What to do where no sampler is running; NULL: one is. */
 const char *
 start_action(Oid neighbor)
 {
-	HeapTuple	tuple = start_function(neighbor);
+	HeapTuple	tuple;
 	const char *call;
 	const char *owner;
 	bool		allowed;
 
-	if (pbp_sampler_is_preloaded() && !pbp_sampler_on)
+	if (!pbp_sampler_on)
 		return "Set pgbufprobe.sampler to on and reload the settings.";
+	if (pbp_sampler_has_results())
+		return NULL;
+	tuple = start_function(neighbor);
 	if (!HeapTupleIsValid(tuple))
 		return "Start the sampler by pgbufprobe_start(), which needs no restart.";
 	call = psprintf("SELECT %s();", quote_qualified_identifier(FunctionIsVisible(((Form_pg_proc) GETSTRUCT(tuple))->oid) ? NULL :

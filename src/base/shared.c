@@ -127,18 +127,17 @@ pbp_try_segment(Size bytes)
 
 /*
  * Attaches the segment until the process ends.  If there is none, or one of another
- * version, *created is true: it is new, and init() has filled what is not zero.
+ * version, it is new, and init() has filled what is not zero.
  */
 void *
-pbp_keep_segment(Size bytes, void (*init) (void *), bool *created)
+pbp_keep_segment(Size bytes, void (*init) (void *))
 {
 	PbpSharedHeader copy = pbp_read_shared_header();
 	dsm_segment *segment = NULL;
 
 	if (copy.segment != DSM_HANDLE_INVALID && is_ours(&copy, bytes))
 		segment = dsm_attach(copy.segment);
-	*created = segment == NULL;
-	if (*created)
+	if (segment == NULL)
 	{
 		pbp_drop_segment();
 		segment = dsm_create(bytes, 0);

@@ -29,9 +29,7 @@ init_results(void *address)
 void
 pbp_keep_results(void)
 {
-	bool		created;
-
-	results = pbp_keep_segment(sizeof(PbpResults), init_results, &created);
+	results = pbp_keep_segment(sizeof(PbpResults), init_results);
 	is_publisher = true;
 }
 
