@@ -75,6 +75,18 @@ ask($node, 'ALTER EXTENSION pgbufprobe SET SCHEMA public');
 is(stop(), 'No sampler was running.', 'nothing to stop');
 is(ask($node, 'SELECT running FROM pgbufprobe_metrics_sampler'), '', 'but no alert after a stop');
 
+# A session loads the library in any way, which starts nothing.
+ask($node, "LOAD 'pgbufprobe'");
+$node->append_conf('postgresql.conf', "session_preload_libraries = pgbufprobe\n");
+$node->reload;
+becomes_true($node, "current_setting('session_preload_libraries') = 'pgbufprobe' AND current_setting('pgbufprobe.sampler') = 'on'", 'each session loads the library');
+is(ask($node, 'SELECT sampler, preloaded FROM pgbufprobe_status()'), 'stopped|f', 'which starts nothing');
+is(as_role($node, 'starter', 'SELECT pgbufprobe_start()'), $runs, 'and a sampler can be started');
+is(stop(), 'The sampler has stopped. What it has learned is saved for the next start.', 'and stopped');
+$node->append_conf('postgresql.conf', "session_preload_libraries = ''\n");
+$node->reload;
+becomes_true($node, "current_setting('session_preload_libraries') = ''", 'until none does');
+
 # A pooled session, which has loaded the library before.
 my $session = $node->background_psql('postgres');
 is($session->query_safe('SELECT sampler FROM pgbufprobe_status()'), 'stopped', 'a session has loaded the library before');
