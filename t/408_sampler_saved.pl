@@ -46,6 +46,20 @@ sub settled_advice
 	die 'the advice does not settle';
 }
 
+# The advice that is in the file: no size became known, or unknown, while it was saved.
+sub saved_advice
+{
+	my ($node) = @_;
+	for (1 .. 30)
+	{
+		my $advice = settled_advice($node);
+		save_history($node) or die 'the worker does not save';
+		my $now = advice($node);
+		return $advice if join(' ', sort keys %$now) eq join(' ', sort keys %$advice);
+	}
+	die 'what is known does not settle';
+}
+
 # Do all sizes have the same ratios, within their errors, and as much behind them? Do all answers say of when they are?
 sub same_advice
 {
@@ -53,7 +67,8 @@ sub same_advice
 	my @lost = grep { !$after->{$_} } sort keys %$before;
 	my @other = grep { $after->{$_} && abs($after->{$_}[0] - $before->{$_}[0]) > $before->{$_}[1] / 2 + 0.005 } sort keys %$before;
 
-	is("@lost", '', "$what: each size that was known is known at once");
+	is("@lost", '', "$what: each size that was known is known at once")
+	  or diag(ask($node, 'SELECT DISTINCT note FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NULL'));
 	is("@other", '', "$what: with the same ratio");
 	cmp_ok($after->{1}[2], '>=', $before->{1}[2], "$what: and no less evidence");
 	cmp_ok(abs($after->{1}[3] - $before->{1}[3]), '<', 0.1, "$what: self_error has not jumped");
@@ -154,8 +169,7 @@ is(ask($node, q{SELECT count(*) FROM pgbufprobe_checkup() WHERE answer LIKE '%be
 # ---------------------------------------------------------------------------
 # Crashed: what was saved last is there
 
-$advice = settled_advice($node);
-ok(save_history($node), 'the worker saves all when a setting of its own has changed');
+$advice = saved_advice($node);
 ($nsamples, $newest) = split /\|/, samples($node);
 $node->stop('immediate');
 $node->start;
@@ -166,8 +180,7 @@ cmp_ok($kept, '>=', $nsamples - 50, 'stopped immediately: the history has nearly
 await_samples($node, 2);
 has_no_sample_twice($node, 'stopped immediately');
 
-$advice = settled_advice($node);
-save_history($node);
+$advice = saved_advice($node);
 ($nsamples, $newest) = split /\|/, samples($node);
 $node->append_conf('postgresql.conf', 'restart_after_crash = on');
 save_history($node);
