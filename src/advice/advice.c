@@ -195,8 +195,10 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 	place_lists(advice);
 
 	advice->sampling_rate = rate;
+	advice->base.kept = UINT32_MAX;
 	advice->base.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
 	advice->random = UINT64_C(0x9E3779B97F4A7C15);
+	advice->answers = &advice->last_answers;
 	advice->look.lost = true;
 	for (int i = 0; i < LEVELS; i++)
 		advice->use_rates[i] = exp2((i - LEVEL_OF_1) / LEVELS_PER_OCTAVE);
@@ -384,18 +386,21 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	if (advice->look.counted)
 		count_accesses(advice, &counted, 1);
 	count_lately(advice, counts, was_quiet);
+	outdate_answers(advice);
 }
 
 void
 pbp_advice_set_smallest_scanned(PbpAdvice *base, int64_t pages)
 {
 	((Advice *) base)->smallest_scanned = pages;
+	outdate_answers((Advice *) base);
 }
 
 void
 pbp_advice_set_other_mix(PbpAdvice *base, double share)
 {
 	((Advice *) base)->other_mix = share;
+	outdate_answers((Advice *) base);
 }
 
 /* ---- looks ---- */
@@ -408,6 +413,7 @@ pbp_advice_gap(PbpAdvice *base)
 	if (!advice->look.lost && advice->nlooks > 0)
 		advice->ngaps++;
 	advice->look.lost = true;
+	outdate_answers(advice);
 }
 
 /* Larger sizes must be learned again. */
@@ -455,6 +461,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	advice->table.exhausted = false;
 	events_of(advice, look->number)->nevents = 0;
 	meetings_of(advice, look->number)->nmeetings = 0;
+	outdate_answers(advice);
 }
 
 /*
@@ -527,7 +534,9 @@ replay(Advice *advice)
 		count_look(advice);
 	if (counts && passes_watched(advice) >= IN_ORDER_PASSES)
 		finish_learning(advice);
-	pbp_follow_learning(advice);
+	/* counts come much more rarely than looks */
+	if (look->fresh.seconds > 0 || accesses_of(&look->fresh) > 0)
+		pbp_follow_learning(advice);
 	memset(&look->fresh, 0, sizeof(look->fresh));
 }
 
@@ -566,5 +575,6 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks)
 	look->last = look->now;
 	look->lost = too_long;		/* the next one starts over */
 	look->looking = false;
+	outdate_answers(advice);
 	return look->lost || meetings_of(advice, look->number)->nmeetings == advice->max_meetings;
 }

@@ -330,6 +330,31 @@ typedef struct Relations
 	WaitingEvent waiting[WAITING_EVENTS];
 } Relations;
 
+/* Errors of a known miss ratio: each half the width of a 95 % interval. */
+typedef struct PbpMissErrors
+{
+	double		miss_ratio;
+	double		chance;			/* in the sample */
+	double		method;			/* of the difference to today's */
+	double		edge;			/* of a cliff, or of doubtful misses */
+	double		variation;		/* of the load, as usual */
+	double		moved;			/* because the load has changed */
+	double		moved_share;	/* of today's miss ratio, likewise */
+} PbpMissErrors;
+
+/* What is answered of each size, until something else is counted. */
+typedef struct MissAnswers
+{
+	bool		current;
+	PbpAdviceReason reasons[FACTORS];	/* but for cliffs */
+	double		estimates[FACTORS];
+	double		without[FACTORS][GROUPS];	/* the same without each group */
+	double		bounded[FACTORS];
+	double		chance[FACTORS];
+	PbpMissErrors errors[FACTORS];
+	PbpAdviceRow rows[FACTORS];
+} MissAnswers;
+
 typedef struct Advice
 {
 	PbpAdvice	base;
@@ -361,12 +386,21 @@ typedef struct Advice
 	LightLoad	light;
 	Variation	variation;
 	Progress	progress[FACTORS];
+	MissAnswers *answers;		/* who asks fills them in */
+	MissAnswers last_answers;
 	struct Storage *storages[STORAGES]; /* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;
 	int64_t		ngaps;
 	int64_t		ndropped;
 } Advice;
+
+/* What was answered until now is outdated. */
+static inline void
+outdate_answers(Advice *advice)
+{
+	advice->answers->current = false;
+}
 
 static inline MeetingList *
 meetings_of(Advice *advice, uint64_t look)
@@ -457,18 +491,6 @@ doubt_progress(double doubtful_share, double tolerated_share)
 		fmax(0, log(doubtful_share) / log(tolerated_share));
 }
 
-/* Errors of a known miss ratio: each half the width of a 95 % interval. */
-typedef struct PbpMissErrors
-{
-	double		miss_ratio;
-	double		chance;			/* in the sample */
-	double		method;			/* of the difference to today's */
-	double		edge;			/* of a cliff, or of doubtful misses */
-	double		variation;		/* of the load, as usual */
-	double		moved;			/* because the load has changed */
-	double		moved_share;	/* of today's miss ratio, likewise */
-} PbpMissErrors;
-
 /* pages.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);
 extern void *pbp_place_table(PageTable *table, void *memory);
@@ -476,6 +498,7 @@ extern uint32_t pbp_find_page_at(Advice *advice, uint64_t key, int buffer, bool 
 extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
 
 /* pools.c */
+extern void pbp_thin_pools(Advice *advice, double share);
 extern void pbp_resize_pools(Advice *advice, double residents);
 extern unsigned pbp_near_phases(const Advice *advice, int i);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
@@ -494,10 +517,14 @@ extern void pbp_follow_progress(Progress *progress, double share, double seconds
 extern double pbp_seconds_left(const Progress *progress);
 
 /* relationreads.c */
+extern void pbp_thin_relations(Advice *advice, double share, double share_of_records);
 extern void pbp_count_waiting(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
+
+/* cachesizes.c; returns the share of the records of today's memory that remain */
+extern double pbp_thin_caches(Advice *advice, double share);
 
 /* storage.c; without storage, these do nothing */
 extern uint64_t pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts);
@@ -519,8 +546,6 @@ extern PbpAdviceReason pbp_learning_reason(const Advice *advice, int i);
 extern void pbp_follow_learning(Advice *advice);
 
 /* missratios.c */
-extern void pbp_estimates_without(const Advice *advice, int i, double *estimates);
-extern PbpAdviceReason pbp_miss_reason(const Advice *advice, int i);
-extern void pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors);
+extern const MissAnswers *pbp_miss_answers(const Advice *advice);
 
 #endif							/* PBP_INTERNAL_H */

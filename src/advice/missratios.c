@@ -102,27 +102,24 @@ estimate_from(const Advice *advice, int i, const Sums *sums)
 	return fmin(1, fmax(0, avoided * (measured - avoided * seen) + (1 - avoided) * by_number));
 }
 
-static double
-estimate(const Advice *advice, int i)
-{
-	Sums		sums = sums_of(advice, i);
-
-	return estimate_from(advice, i, &sums);
-}
-
-/* Estimates without each group of the sample. */
-void
-pbp_estimates_without(const Advice *advice, int i, double *estimates)
+/* Estimates of all the sample, and without each group. */
+static void
+set_estimates(const Advice *advice, int i, MissAnswers *answers)
 {
 	Sums		all = sums_of(advice, i);
 
+	answers->estimates[i] = estimate_from(advice, i, &all);
 	for (int group = 0; group < GROUPS; group++)
 	{
 		Sums		sums = sums_without(advice, i, &all, group);
 
-		estimates[group] = estimate_from(advice, i, &sums);
+		answers->without[i][group] = estimate_from(advice, i, &sums);
 	}
+	/* half the width of a 95 % interval of the extra misses, by chance in the sample */
+	answers->chance[i] = pbp_jackknife_error(answers->without[i], GROUPS);
 }
+
+/* ---- answers ---- */
 
 /*
  * A larger pool may miss slightly more often by bad luck.  Where a figure says
@@ -130,37 +127,27 @@ pbp_estimates_without(const Advice *advice, int i, double *estimates)
  * those further from the baseline.
  */
 static double
-bounded_estimate(const Advice *advice, int i)
+bounded_estimate(const MissAnswers *answers, int i)
 {
 	int			step = i < BASELINE ? -1 : 1;
-	double		bound = estimate(advice, BASELINE);
+	double		bound = answers->estimates[BASELINE];
 
 	for (int j = BASELINE; j != i; j += step)
-		if (pbp_learning_reason(advice, j + step) == PBP_ADVICE_KNOWN)
-			bound = step > 0 ? fmin(bound, estimate(advice, j + step)) : fmax(bound, estimate(advice, j + step));
+		if (answers->reasons[j + step] == PBP_ADVICE_KNOWN)
+			bound = step > 0 ? fmin(bound, answers->estimates[j + step]) : fmax(bound, answers->estimates[j + step]);
 	return bound;
 }
 
 static inline bool
-can_estimate(const Advice *advice, int i)
+can_estimate(const MissAnswers *answers, int i)
 {
-	return i >= 0 && i < FACTORS && pbp_learning_reason(advice, i) == PBP_ADVICE_KNOWN;
-}
-
-/* Half the width of a 95 % interval of the extra misses, by chance in the sample. */
-static double
-chance_of(const Advice *advice, int i)
-{
-	double		estimates[GROUPS];
-
-	pbp_estimates_without(advice, i, estimates);
-	return pbp_jackknife_error(estimates, GROUPS);
+	return i >= 0 && i < FACTORS && answers->reasons[i] == PBP_ADVICE_KNOWN;
 }
 
 static double
-fall_to_next(const Advice *advice, int i)
+fall_to_next(const MissAnswers *answers, int i)
 {
-	return bounded_estimate(advice, i) - bounded_estimate(advice, i + 1);
+	return answers->bounded[i] - answers->bounded[i + 1];
 }
 
 /*
@@ -171,21 +158,20 @@ fall_to_next(const Advice *advice, int i)
 static double
 cliff(const Advice *advice, int i, bool near_next)
 {
+	const MissAnswers *answers = advice->answers;
 	const SizeCounters *counters;
 	double		near;
 	double		before;
 	double		fall;
-	double		chance;
 
-	if (!can_estimate(advice, i - 1) || !can_estimate(advice, i) || !can_estimate(advice, i + 1))
+	if (!can_estimate(answers, i - 1) || !can_estimate(answers, i) || !can_estimate(answers, i + 1))
 		return 0;
 	counters = &advice->counters.sizes[i];
 	near = near_next ? counters->near_next : counters->near_this;
-	before = fall_to_next(advice, i - 1) * (pbp_advice_factor(i + 1) - pbp_advice_factor(i)) /
+	before = fall_to_next(answers, i - 1) * (pbp_advice_factor(i + 1) - pbp_advice_factor(i)) /
 		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) / PHASES_TO_NEXT;
-	fall = fall_to_next(advice, i) * near / fmax(1, counters->to_next);
-	chance = fmax(chance_of(advice, i), chance_of(advice, i + 1));
-	return fall > STEEPER * before + chance ? fall : 0;
+	fall = fall_to_next(answers, i) * near / fmax(1, counters->to_next);
+	return fall > STEEPER * before + fmax(answers->chance[i], answers->chance[i + 1]) ? fall : 0;
 }
 
 /* Height of the cliffs close to this size. */
@@ -217,87 +203,110 @@ variation(const Advice *advice)
 static double
 late_looks(const Advice *advice, int i)
 {
-	double		today = estimate(advice, BASELINE);
+	double		today = advice->answers->estimates[BASELINE];
 	double		unseen = today * fmax(0, 1 - pbp_seen_share(advice, pbp_all_loads(advice)));
 
-	return i > BASELINE && !advice->rings_apart && today > 0 ? unseen * (1 - bounded_estimate(advice, i) / today) : 0;
+	return i > BASELINE && !advice->rings_apart && today > 0 ? unseen * (1 - advice->answers->bounded[i] / today) : 0;
 }
 
 /* What neither chance nor time explains. */
 static double
 error_of_method(const Advice *advice, int i)
 {
+	const MissAnswers *answers = advice->answers;
 	const Counters *counters = &advice->counters;
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = i > BASELINE ? LARGER_SHARE : UNSEEN_SHARE + SCANNED_SHARE * scanned;
 
-	return (share + advice->other_mix) * fabs(bounded_estimate(advice, i) - estimate(advice, BASELINE)) + late_looks(advice, i);
+	return (share + advice->other_mix) * fabs(answers->bounded[i] - answers->estimates[BASELINE]) + late_looks(advice, i);
 }
 
-/* Of a size that is known.  Errors of today's miss ratio are larger where more is missed. */
-void
-pbp_miss_errors(const Advice *advice, int i, PbpMissErrors *errors)
+/* Errors of today's miss ratio are larger where more is missed. */
+static PbpMissErrors
+errors_of(const Advice *advice, int i)
 {
-	double		ratio = bounded_estimate(advice, i);
-	double		today = fmax(1e-9, estimate(advice, BASELINE));
+	double		ratio = advice->answers->bounded[i];
+	double		today = fmax(1e-9, advice->answers->estimates[BASELINE]);
 	double		growth = fmax(1, ratio / today);
+	double		moved = pbp_moved(advice);
 
-	*errors = (PbpMissErrors)
+	return (PbpMissErrors)
 	{
 		.miss_ratio = ratio,
-		.chance = chance_of(advice, i),
+		.chance = advice->answers->chance[i],
 		.method = error_of_method(advice, i),
 		.edge = cliffs(advice, i) + pbp_doubtful_share(advice, i),
 		.variation = growth * variation(advice),
-		.moved = growth * pbp_moved(advice),
-		.moved_share = fmin(1, pbp_moved(advice) / today),
+		.moved = growth * moved,
+		.moved_share = fmin(1, moved / today),
 	};
 }
 
 static void
-set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
+set_estimate(const Advice *advice, int i, const PbpMissErrors *errors, PbpAdviceRow *row)
 {
 	Sums		sums = sums_of(advice, i);
-	PbpMissErrors errors;
-	double		error;
+	double		error = i == BASELINE ? 0 : hypot(errors->chance, errors->method) + errors->edge;
 
-	pbp_miss_errors(advice, i, &errors);
-	row->miss_ratio = errors.miss_ratio;
+	row->miss_ratio = errors->miss_ratio;
 	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
 	row->checkpoint_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].checkpoint_writes);
-	error = i == BASELINE ? 0 : hypot(errors.chance, errors.method) + errors.edge;
-	row->change_error = fmin(1, error + errors.moved_share * fabs(errors.miss_ratio - estimate(advice, BASELINE)));
-	row->uncertainty = fmin(1, hypot(error, errors.variation) + errors.moved);
+	row->change_error = fmin(1, error + errors->moved_share * fabs(errors->miss_ratio - advice->answers->estimates[BASELINE]));
+	row->uncertainty = fmin(1, hypot(error, errors->variation) + errors->moved);
 }
 
-/* Whether a size is known, without its figures. */
-PbpAdviceReason
-pbp_miss_reason(const Advice *advice, int i)
+static PbpAdviceRow
+row_of(const Advice *advice, int i)
 {
-	PbpAdviceReason reason = pbp_learning_reason(advice, i);
+	PbpAdviceReason reason = advice->answers->reasons[i];
+	PbpAdviceRow row = {
+		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.write_ratio = NAN,.checkpoint_ratio = NAN,
+		.learned_share = 1,.seconds_left = NAN,
+		.reason = reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ? PBP_ADVICE_CLIFF : reason,
+	};
 
-	return reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ? PBP_ADVICE_CLIFF : reason;
+	if (row.reason == PBP_ADVICE_UNSEEN)
+		row.learned_share = pbp_seen_share(advice, pbp_all_loads(advice));
+	else if (row.reason == PBP_ADVICE_LEARNING || row.reason == PBP_ADVICE_LITTLE_EVIDENCE)
+	{
+		row.learned_share = advice->progress[i].share;
+		row.seconds_left = pbp_seconds_left(&advice->progress[i]);
+	}
+	if (row.reason == PBP_ADVICE_KNOWN)
+		set_estimate(advice, i, &advice->answers->errors[i], &row);
+	return row;
+}
+
+/* All is answered at once, since each figure is asked for again and again. */
+const MissAnswers *
+pbp_miss_answers(const Advice *advice)
+{
+	MissAnswers *answers = advice->answers;
+
+	if (answers->current)
+		return answers;
+	for (int i = 0; i < FACTORS; i++)
+	{
+		answers->reasons[i] = pbp_learning_reason(advice, i);
+		if (answers->reasons[i] == PBP_ADVICE_KNOWN)
+			set_estimates(advice, i, answers);
+	}
+	for (int i = 0; i < FACTORS; i++)
+		answers->bounded[i] = bounded_estimate(answers, i);
+	for (int i = 0; i < FACTORS; i++)
+	{
+		if (answers->reasons[i] == PBP_ADVICE_KNOWN)
+			answers->errors[i] = errors_of(advice, i);
+		answers->rows[i] = row_of(advice, i);
+	}
+	answers->current = true;
+	return answers;
 }
 
 void
 pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
 {
-	const Advice *advice = (const Advice *) base;
-
-	row->factor = pbp_advice_factor(i);
-	row->reason = pbp_miss_reason(advice, i);
-	row->miss_ratio = row->uncertainty = row->change_error = row->write_ratio = row->checkpoint_ratio = NAN;
-	row->learned_share = 1;
-	row->seconds_left = NAN;
-	if (row->reason == PBP_ADVICE_UNSEEN)
-		row->learned_share = pbp_seen_share(advice, pbp_all_loads(advice));
-	else if (row->reason == PBP_ADVICE_LEARNING || row->reason == PBP_ADVICE_LITTLE_EVIDENCE)
-	{
-		row->learned_share = advice->progress[i].share;
-		row->seconds_left = pbp_seconds_left(&advice->progress[i]);
-	}
-	if (row->reason == PBP_ADVICE_KNOWN)
-		set_estimate(advice, i, row);
+	*row = pbp_miss_answers((const Advice *) base)->rows[i];
 }
 
 void

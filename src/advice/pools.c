@@ -9,6 +9,7 @@
 #include "advice/internal.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/stats.h"
 
@@ -96,6 +97,7 @@ pbp_advice_checkpoint(PbpAdvice *base)
 			advice->counters.sizes[i].checkpoint_writes += !is_absent(absent, i);
 		state->dirty = false;
 	}
+	outdate_answers(advice);
 }
 
 /*
@@ -120,6 +122,52 @@ pbp_resize_pools(Advice *advice, double residents)
 		if (was_full || pool->nlearned > pool->nslots)
 			pool->nlearned = pool->nslots;
 	}
+}
+
+/* The page that the hand would look at next leaves. */
+static void
+remove_next(Advice *advice, int i)
+{
+	SimulatedPool *pool = &advice->pools[i];
+
+	set_count_in_pool(&advice->table.pages[pool->slots[pool->hand]].state, i, ABSENT);
+	pool->nfilled--;
+	memmove(&pool->slots[pool->hand], &pool->slots[pool->hand + 1], (pool->nfilled - pool->hand) * sizeof(uint32_t));
+	if (pool->hand >= pool->nfilled)
+		pool->hand = 0;
+}
+
+/* The pages that remain in the sample keep their order. */
+static void
+thin_pool(Advice *advice, int i, double share)
+{
+	SimulatedPool *pool = &advice->pools[i];
+	uint32_t	nslots = (uint32_t) (share * pool->nslots);
+	uint32_t	nkept = 0;
+	uint32_t	hand = 0;
+
+	for (uint32_t slot = 0; slot < pool->nfilled; slot++)
+	{
+		if (slot == pool->hand)
+			hand = nkept;
+		if (advice->table.pages[pool->slots[slot]].fingerprint <= advice->base.kept)
+			pool->slots[nkept++] = pool->slots[slot];
+	}
+	pool->nfilled = nkept;
+	pool->hand = hand < nkept ? hand : 0;
+	while (pool->nfilled > 0 && pool->nfilled > nslots)
+		remove_next(advice, i);
+	if (pool->nlearned < pool->nslots)
+		pool->nlearned = (uint32_t) (share * pool->nlearned);
+	pool->evictions *= share;
+}
+
+/* Such a share of the sampled pages remains. */
+void
+pbp_thin_pools(Advice *advice, double share)
+{
+	for (int i = 0; i < FACTORS; i++)
+		thin_pool(advice, i, share);
 }
 
 /* Of a page that a pool of the next size holds: how much would have sufficed. */

@@ -87,10 +87,10 @@ ratios_without(const Advice *advice, int cache, double *ratios)
 	const CacheCounters *counted = cache_counters(advice, cache);
 	double		misses = sum_of_groups(counted->misses);
 	double		storage_reads = sum_of_groups(counted->storage_reads);
+	const double *without = pbp_miss_answers(advice)->without[size_above(advice, cache)];
 
-	pbp_estimates_without(advice, size_above(advice, cache), ratios);
 	for (int group = 0; group < GROUPS; group++)
-		ratios[group] *= share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses, misses - counted->misses[group],
+		ratios[group] = without[group] * share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses, misses - counted->misses[group],
 								  storage_reads - counted->storage_reads[group]);
 }
 
@@ -115,7 +115,7 @@ reason_of(const Advice *advice, int cache, PbpAdviceReason of_misses)
 static PbpStorageReason
 reason_at(const Advice *advice, int cache)
 {
-	return reason_of(advice, cache, pbp_miss_reason(advice, size_above(advice, cache)));
+	return reason_of(advice, cache, pbp_miss_answers(advice)->rows[size_above(advice, cache)].reason);
 }
 
 static double
@@ -204,11 +204,10 @@ cache_below(int size, PbpAdviceMemory memory)
 static double
 estimate_of(const Advice *advice, int cache)
 {
-	PbpAdviceRow row;
+	const PbpAdviceRow *row = &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
 
-	pbp_advice_row(&advice->base, size_above(advice, cache), &row);
-	return reason_of(advice, cache, row.reason) == PBP_STORAGE_KNOWN ?
-		row.miss_ratio * pbp_waiting_share(advice, cache) : NAN;
+	return reason_of(advice, cache, row->reason) == PBP_STORAGE_KNOWN ?
+		row->miss_ratio * pbp_waiting_share(advice, cache) : NAN;
 }
 
 static double
@@ -280,18 +279,17 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 	double		ratios[GROUPS];
 	double		today[GROUPS];
 	double		others;
-	PbpMissErrors errors;
+	const PbpMissErrors *errors = &pbp_miss_answers(advice)->errors[size_above(advice, cache)];
 
-	pbp_miss_errors(advice, size_above(advice, cache), &errors);
 	ratios_without(advice, cache, ratios);
 	ratios_without(advice, reference_of(cache), today);
-	others = other_errors(advice, cache, &errors);
-	row->uncertainty = hypot(chance_of(advice, cache, ratios, &errors), share * errors.variation) + others +
-		share * errors.moved;
+	others = other_errors(advice, cache, errors);
+	row->uncertainty = hypot(chance_of(advice, cache, ratios, errors), share * errors->variation) + others +
+		share * errors->moved;
 	for (int group = 0; group < GROUPS; group++)
 		ratios[group] -= today[group];
-	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, &errors) + others +
-		errors.moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED));
+	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, errors) + others +
+		errors->moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED));
 }
 
 static int64_t
@@ -305,17 +303,16 @@ static void
 set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
 {
 	const SimulatedCache *simulated = simulated_cache(advice, cache);
-	PbpAdviceRow miss_row;
+	const PbpAdviceRow *miss_row = &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
 
-	pbp_advice_row(&advice->base, size_above(advice, cache), &miss_row);
 	*row = (PbpAdviceStorageRow)
 	{
-		.storage_ratio = isnan(storage_ratio) ? NAN : fmin(storage_ratio, miss_row.miss_ratio),
+		.storage_ratio = isnan(storage_ratio) ? NAN : fmin(storage_ratio, miss_row->miss_ratio),
 		.uncertainty = NAN,
 		.change_error = NAN,
 		.learned_share = NAN,
 		.seconds_left = NAN,
-		.reason = reason_of(advice, cache, miss_row.reason),
+		.reason = reason_of(advice, cache, miss_row->reason),
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;

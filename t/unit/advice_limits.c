@@ -368,7 +368,7 @@ extremes(void)
 
 	while (smallest < sizeof(memory) && !pbp_advice_init(memory, smallest, 1000, USAGE_MAX, 0, true))
 		smallest++;
-	ok(smallest > 0 && smallest < 8192, "too little memory is refused");
+	ok(smallest > 0 && smallest < 16384, "too little memory is refused");
 
 	/* a pool of one buffer, whose page is not sampled */
 	advice = pbp_advice_init(memory, sizeof(memory), 1, USAGE_MAX, 1.0 / 20, true);
