@@ -9,8 +9,12 @@
 
 #include <math.h>
 
-/* A page that the pool has not held for an hour makes room for others. */
+/*
+ * A page that the pool has not held for an hour makes room for others.  Each look
+ * searches for such pages in so many places.
+ */
 #define FORGOTTEN_NS		(INT64_C(3600) * 1000000000)
+#define CHECKED_BY_LOOK		8
 
 /* At this number of loads or answers, the counts are halved. */
 #define COUNTS_HALVED		4096.0
@@ -24,31 +28,44 @@
  */
 #define DOUBTFUL_SHARE		0.5
 
+bool
+pbp_served_has_page(const PbpServed *served, int page)
+{
+	return served->precedence[page] != 0;
+}
+
+/* It makes room for others. */
+void
+pbp_served_forget_page(PbpServed *served, int page)
+{
+	served->precedence[page] = 0;
+}
+
 void
 pbp_served_begin_look(PbpServed *served, uint64_t look, int64_t now_ns)
 {
 	served->look = look;
 	served->now_ns = now_ns;
+	for (int i = 0; i < CHECKED_BY_LOOK; i++)
+	{
+		if (now_ns - served->pages[served->checked].met_ns >= FORGOTTEN_NS)
+			pbp_served_forget_page(served, served->checked);
+		served->checked = (served->checked + 1) % PBP_SERVED_PAGES;
+	}
 }
 
-/* Keys of the sample are small numbers, whose low bits choose the slot. */
+/* Keys of the sample are small numbers, whose low bits choose the place. */
 static inline uint32_t
-rank_of(uint64_t key)
+precedence_of(uint64_t key)
 {
-	return (uint32_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
-}
-
-static inline bool
-in_pool(const PbpServed *served, const PbpServedPage *page)
-{
-	return page->used && page->look == served->look;
+	return ~(uint32_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
 /* True if the latest look met the page in the pool. */
 bool
 pbp_served_in_pool(const PbpServed *served, int page)
 {
-	return in_pool(served, &served->pages[page]);
+	return pbp_served_has_page(served, page) && served->pages[page].look == served->look;
 }
 
 static void
@@ -94,20 +111,25 @@ count_load(PbpServed *served, PbpServedPage *page)
 /*
  * A look meets a page in the pool.  Returns the number of the page if it is to
  * be remembered from now on, otherwise -1.  Of all pages that belong at the same
- * place, the one of the lowest rank stays.
+ * place, the one of the highest precedence stays; what is remembered of it is read
+ * for no other, since that would take as long as all else.
  */
 int
 pbp_served_visit(PbpServed *served, uint64_t key, bool loaded)
 {
 	int			number = (int) (key % PBP_SERVED_PAGES);
 	PbpServedPage *page = &served->pages[number];
-	bool		is_new = !page->used || page->key != key;
+	uint32_t	precedence = precedence_of(key);
+	bool		is_new;
 
-	if (is_new && page->used && rank_of(page->key) <= rank_of(key) &&
-		served->now_ns - page->met_ns < FORGOTTEN_NS)
+	if (precedence < served->precedence[number])
 		return -1;
+	is_new = served->precedence[number] == 0 || page->key != key;
 	if (is_new)
-		*page = (PbpServedPage) {.used = true,.key = key};
+	{
+		*page = (PbpServedPage) {.key = key};
+		served->precedence[number] = precedence;
+	}
 	else if (!loaded && page->look + 1 < served->look)
 		page->known = false;	/* it may have been loaded meanwhile */
 	if (loaded)

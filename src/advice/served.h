@@ -28,7 +28,6 @@
 
 typedef struct PbpServedPage
 {
-	bool		used;
 	bool		known;			/* whether the next field is */
 	bool		cached;			/* by the page cache, at that time */
 	uint64_t	key;
@@ -45,7 +44,9 @@ typedef struct PbpServedPage
 /* All of it may be zero to begin. */
 typedef struct PbpServed
 {
+	uint32_t	precedence[PBP_SERVED_PAGES];	/* of each page; 0: there is none */
 	PbpServedPage pages[PBP_SERVED_PAGES];
+	int			checked;		/* where the search for old pages stands */
 	uint64_t	look;			/* the latest */
 	int64_t		now_ns;			/* when it began */
 
@@ -60,7 +61,9 @@ typedef struct PbpServed
 extern void pbp_served_begin_look(PbpServed *served, uint64_t look, int64_t now_ns);
 extern int	pbp_served_visit(PbpServed *served, uint64_t key, bool loaded);
 extern void pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns);
+extern bool pbp_served_has_page(const PbpServed *served, int page);
 extern bool pbp_served_in_pool(const PbpServed *served, int page);
+extern void pbp_served_forget_page(PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
 extern void pbp_served_forget_loads(PbpServed *served);
 extern bool pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result);

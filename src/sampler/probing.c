@@ -159,7 +159,7 @@ probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 			if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
 				look_up(probing, &file, &probes[i]);
 			else
-				probing->served.pages[probes[i].page].used = false;
+				pbp_served_forget_page(&probing->served, probes[i].page);
 		}
 	}
 	PG_FINALLY();
@@ -183,7 +183,7 @@ next_probes(PbpProbing *probing, Probe *probes)
 		const PbpServedPage *page = &probing->served.pages[number];
 		const BufferTag *tag = &probing->tags[number];
 
-		if (page->used && (!page->known || page->cached || (number + probing->round) % UNCACHED_ROUNDS == 0))
+		if (pbp_served_has_page(&probing->served, number) && (!page->known || page->cached || (number + probing->round) % UNCACHED_ROUNDS == 0))
 			probes[nprobes++] = (Probe) {
 				.locator = BufTagGetRelFileLocator(tag),
 				.fork = BufTagGetForkNum(tag),

@@ -95,7 +95,7 @@ probe(Probed *probed)
 		const PbpServedPage *page = &probed->served.pages[i];
 		bool		cached = probed->scene.memory.cache.pages[probed->tags[i]].list != NONE;
 
-		if (!page->used || (page->known && !page->cached && (i + probed->round) % UNCACHED_ROUNDS != 0))
+		if (!pbp_served_has_page(&probed->served, i) || (page->known && !page->cached && (i + probed->round) % UNCACHED_ROUNDS != 0))
 			continue;
 		pbp_served_answer(&probed->served, i, cached || i < probed->lies * PBP_SERVED_PAGES, now_ns(probed));
 	}
@@ -237,7 +237,7 @@ know_nothing(void)
 	ok(!pbp_served_share(&probed.served, 0, &share), "pages that are loaded once say nothing");
 }
 
-/* A page that is remembered makes room after an hour, or for one of lower rank. */
+/* A page that is remembered makes room after an hour, or for one that precedes it. */
 static void
 make_room(void)
 {
@@ -253,9 +253,10 @@ make_room(void)
 		remembered += pbp_served_visit(&served, key_of(i, 1), true) >= 0;
 	ok(remembered == 0, "pages keep their places");
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
-		remembered += served.pages[i].used;
+		remembered += pbp_served_has_page(&served, i);
 	ok(remembered == PBP_SERVED_PAGES, "and all places are taken");
-	pbp_served_begin_look(&served, 2, 3602 * SECOND);
+	for (int i = 0; i < PBP_SERVED_PAGES; i++)
+		pbp_served_begin_look(&served, 2 + (uint64_t) i, 3602 * SECOND);
 	remembered = 0;
 	for (int i = 1000000; i < 1000000 + 20 * PBP_SERVED_PAGES; i++)
 		remembered += pbp_served_visit(&served, key_of(i, 1), true) >= 0;
