@@ -198,6 +198,7 @@ typedef struct PbpAdviceTotals
 typedef struct PbpAdvice
 {
 	uint64_t	threshold;		/* keys up to this one are sampled */
+	uint32_t	kept;			/* if their lower half is not above this */
 	uint64_t	salt;			/* for the caller's hash: another sample */
 	bool		wants_relation; /* of the page that was just observed */
 } PbpAdvice;
@@ -209,7 +210,7 @@ typedef struct PbpAdvice
 static inline bool
 pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
 {
-	return key <= advice->threshold;
+	return key <= advice->threshold && (uint32_t) key <= advice->kept;
 }
 
 /* Called every few thousand pages if it is not NULL; need not return. */
@@ -226,6 +227,13 @@ extern double pbp_total_factor(int total);
 extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 								  double rate_limit, bool rings_apart);
 extern double pbp_advice_rate(const PbpAdvice *advice);
+
+/*
+ * Between two looks: keeps at most this share of the sampled pages, and what was
+ * learned of them.  Figures remain, with the error of a smaller sample.  Returns
+ * false if these would be too few.
+ */
+extern bool pbp_advice_thin(PbpAdvice *advice, double share);
 
 /*
  * Learns from a look, which need not read all buffers, but all where the last

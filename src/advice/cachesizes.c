@@ -201,10 +201,23 @@ fitting_share(const Advice *advice, int which)
 }
 
 static void
-set_share(Storage *storage, double share)
+set_share(const Advice *advice, Storage *storage, double share)
 {
 	storage->share = share;
-	storage->threshold = share >= 1 ? UINT32_MAX : (uint32_t) ldexp(share, 32);
+	storage->threshold = share >= 1 ? advice->base.kept : (uint32_t) (share * advice->base.kept);
+}
+
+/* So many of its records remain, as a share. */
+static void
+keep_records(Storage *storage, double share)
+{
+	for (int cache = 0; cache < CACHES; cache++)
+		storage->caches[cache].nlearned = (uint32_t) (storage->caches[cache].nlearned * share);
+	scale_counters(storage->counters, sizeof(storage->counters), share);
+	scale_counters(storage->doubtful_reads, sizeof(storage->doubtful_reads), share);
+	storage->uncalibrated_misses *= share;
+	storage->uncalibrated_reads *= share;
+	pbp_thin_out_records(storage);
 }
 
 /* Fewer pages, if they no longer fit: what is known of the others remains. */
@@ -213,23 +226,46 @@ fit_records(Advice *advice, int which)
 {
 	Storage    *storage = advice->storages[which];
 	double		share = fitting_share(advice, which);
+	double		before = storage->share;
 
-	if (share >= storage->share)
+	if (share >= before)
 		return;
-	for (int cache = 0; cache < CACHES; cache++)
-		storage->caches[cache].nlearned =
-			(uint32_t) (storage->caches[cache].nlearned * share / storage->share);
-	set_share(storage, share);
-	pbp_thin_out_records(storage);
+	set_share(advice, storage, share);
+	keep_records(storage, share / before);
+	if (which == 0)
+		pbp_reduce_effects(advice->relations, BASELINE, true, share / before);
+}
+
+/* Records are of sampled pages.  Without storage, all would remain. */
+double
+pbp_thin_caches(Advice *advice, double share)
+{
+	double		share_of_records = 1;
+
+	for (int i = 0; i < STORAGES; i++)
+	{
+		Storage    *storage = advice->storages[i];
+		double		kept;
+
+		if (storage == NULL)
+			continue;
+		kept = fmin(1, share / storage->share);
+		set_share(advice, storage, fmin(1, storage->share / share));
+		if (kept < 1)
+			keep_records(storage, kept);
+		if (i == 0)
+			share_of_records = kept;
+	}
+	return share_of_records;
 }
 
 static void
-begin_again(Storage *storage, double share)
+begin_again(const Advice *advice, Storage *storage, double share)
 {
 	pbp_forget_cached_pages(storage);
 	memset(storage->counters, 0, sizeof(storage->counters));
 	memset(storage->doubtful_reads, 0, sizeof(storage->doubtful_reads));
-	set_share(storage, share);
+	set_share(advice, storage, share);
 }
 
 size_t
@@ -242,7 +278,7 @@ pbp_advice_storage_bytes(uint32_t pages)
 
 /* Without the sizes of the pools above. */
 static Storage *
-init_storage(void *memory, size_t bytes, int block_bytes)
+init_storage(const Advice *advice, void *memory, size_t bytes, int block_bytes)
 {
 	Storage    *storage = memory;
 	uint32_t	low = 0;
@@ -270,14 +306,14 @@ init_storage(void *memory, size_t bytes, int block_bytes)
 	storage->huge_pages = -1;
 	storage->correction = 1;
 	storage->measured_share = storage->measuring_error = NAN;
-	begin_again(storage, 1);
+	begin_again(advice, storage, 1);
 	return storage;
 }
 
 bool
 pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_bytes)
 {
-	Storage    *storage = init_storage(memory, bytes, block_bytes);
+	Storage    *storage = init_storage((Advice *) base, memory, bytes, block_bytes);
 
 	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
 		storage->sizes[cache] = (uint8_t) (cache < FACTORS ? cache : cache - FACTORS + BASELINE + 1);
@@ -291,8 +327,8 @@ pbp_advice_init_totals(PbpAdvice *base, void *memory, size_t bytes)
 	Advice	   *advice = (Advice *) base;
 	int			block_bytes = (int) advice->storages[0]->block_bytes;
 	size_t		half = bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
-	Storage    *less = init_storage(memory, half, block_bytes);
-	Storage    *more = init_storage((char *) memory + half, half, block_bytes);
+	Storage    *less = init_storage(advice, memory, half, block_bytes);
+	Storage    *more = init_storage(advice, (char *) memory + half, half, block_bytes);
 
 	if (less == NULL || more == NULL)
 		return false;
@@ -334,7 +370,7 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 			continue;
 		if (fitting_share(advice, i) >= MUCH_LARGER * advice->storages[i]->share)
 		{
-			begin_again(advice->storages[i], fitting_share(advice, i));
+			begin_again(advice, advice->storages[i], fitting_share(advice, i));
 			if (i == 0)
 				pbp_reduce_effects(advice->relations, BASELINE, true, 0);
 		}

@@ -262,6 +262,16 @@ pbp_keep_uses(PbpWorkingSet *set)
 	set->nwaiting = 0;
 }
 
+void
+pbp_thin_uses(PbpWorkingSet *set, uint32_t last_page, double share)
+{
+	pbp_keep_uses(set);
+	set->sampling_rate *= share;
+	for (uint32_t slot = 0; slot < set->nslots; slot++)
+		while (set->slots[slot].page > last_page)
+			empty_slot(set, slot);
+}
+
 static int64_t
 epoch_of(int64_t second)
 {

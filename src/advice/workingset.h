@@ -91,6 +91,9 @@ extern void pbp_forget_uses(PbpWorkingSet *set);
 
 extern void pbp_keep_uses(PbpWorkingSet *set);
 
+/* From now on only pages up to this one are reported, which is such a share. */
+extern void pbp_thin_uses(PbpWorkingSet *set, uint32_t last_page, double share);
+
 extern void pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages, double *error);
 extern int	pbp_shortest_window(const PbpWorkingSet *set, uint32_t page);
 
@@ -100,7 +103,7 @@ extern void pbp_forget_relations(PbpWorkingSet *set, const bool *forgotten);
 static inline uint32_t
 pbp_home_of(const PbpWorkingSet *set, uint32_t page)
 {
-	return (uint32_t) ((uint64_t) page * set->nslots >> 32);
+	return (uint32_t) ((uint64_t) (page * UINT32_C(0x9E3779B1)) * set->nslots >> 32);
 }
 
 static inline bool

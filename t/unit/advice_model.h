@@ -78,6 +78,8 @@ typedef struct Run
 	int			written_from;	/* this page and those after it are dirty; 0: none */
 	uint32_t	(*relation_of) (int page);	/* NULL: no relations are watched */
 	int64_t		second;			/* of the next look, if relations are watched */
+	int64_t		thin_at;		/* after so many reads, an eighth of the sample
+								 * remains; 0: all of it */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;

@@ -86,6 +86,14 @@ watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 	look_and_watch(run, pool, trace->count, 0, watch);
 }
 
+static void
+thin_samples(Run *run)
+{
+	for (int i = 0; i < SAMPLES && run->thin_at > 0; i++)
+		pbp_advice_thin(run->advice[i], 0.125);
+	run->thin_at = 0;
+}
+
 /* Runs the baseline pool under observation, and finds the window. */
 void
 run_today(Run *run)
@@ -105,6 +113,8 @@ run_today(Run *run)
 
 		pool_access(&pool, page, bulk);
 		watch_pool(run, &pool, &trace, &watch);
+		if (pool.reads == run->thin_at)
+			thin_samples(run);
 		if (pool.reads < reads)
 			continue;
 		if (run->kind == MOVING && trace.move_at == INT64_MAX)
