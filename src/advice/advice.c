@@ -453,6 +453,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 		if (advice->relations != NULL)
 			pbp_forget_uses(&advice->relations->working_set);
 	}
+	base->lost = look->lost;
 	look->looking = true;
 	look->number++;
 	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};

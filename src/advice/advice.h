@@ -201,6 +201,7 @@ typedef struct PbpAdvice
 	uint32_t	kept;			/* if their lower half is not above this */
 	uint64_t	salt;			/* for the caller's hash: another sample */
 	bool		wants_relation; /* of the page that was just observed */
+	bool		lost;			/* what happened before this look is unknown */
 } PbpAdvice;
 
 /*
@@ -245,6 +246,9 @@ extern bool pbp_advice_thin(PbpAdvice *advice, double share);
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
 extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
 extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
+
+/* True if the last look met this page. */
+extern bool pbp_advice_holds(const PbpAdvice *advice, uint64_t key);
 
 /* The i-th buffer where the last look observed a page; -1: there are fewer. */
 extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);

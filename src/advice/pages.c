@@ -53,6 +53,15 @@ find_page(const PageTable *table, uint64_t key)
 	return page;
 }
 
+bool
+pbp_advice_holds(const PbpAdvice *base, uint64_t key)
+{
+	const Advice *advice = (const Advice *) base;
+	uint32_t	page = find_page(&advice->table, key);
+
+	return page != INVALID_PAGE && met_in_look(advice->table.pages[page].state, advice->look.number);
+}
+
 /*
  * The same during a look.  Nearly every page is still in the buffer where the
  * last look met it.  That look's list spares the hash table and names the

@@ -10,11 +10,11 @@
 #include <math.h>
 
 /*
- * A page that the pool has not held for an hour makes room for others.  Each look
+ * A page that the pool has not loaded for an hour makes room for others.  Each load
  * searches for such pages in so many places.
  */
 #define FORGOTTEN_NS		(INT64_C(3600) * 1000000000)
-#define CHECKED_BY_LOOK		8
+#define CHECKED_BY_LOAD		2
 
 /* At this number of loads or answers, the counts are halved. */
 #define COUNTS_HALVED		4096.0
@@ -41,31 +41,11 @@ pbp_served_forget_page(PbpServed *served, int page)
 	served->precedence[page] = 0;
 }
 
-void
-pbp_served_begin_look(PbpServed *served, uint64_t look, int64_t now_ns)
-{
-	served->look = look;
-	served->now_ns = now_ns;
-	for (int i = 0; i < CHECKED_BY_LOOK; i++)
-	{
-		if (now_ns - served->pages[served->checked].met_ns >= FORGOTTEN_NS)
-			pbp_served_forget_page(served, served->checked);
-		served->checked = (served->checked + 1) % PBP_SERVED_PAGES;
-	}
-}
-
 /* Keys of the sample are small numbers, whose low bits choose the place. */
 static inline uint32_t
 precedence_of(uint64_t key)
 {
 	return ~(uint32_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
-}
-
-/* True if the latest look met the page in the pool. */
-bool
-pbp_served_in_pool(const PbpServed *served, int page)
-{
-	return pbp_served_has_page(served, page) && served->pages[page].look == served->look;
 }
 
 static void
@@ -86,9 +66,9 @@ scale_loads(PbpServed *served, float weight)
  * have been evicted since.
  */
 static void
-count_load(PbpServed *served, PbpServedPage *page)
+count_load(PbpServed *served, PbpServedPage *page, int64_t now_ns)
 {
-	double		age = (double) (served->now_ns - page->asked_ns);
+	double		age = (double) (now_ns - page->asked_ns);
 	double		served_share = 0;
 
 	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
@@ -108,20 +88,32 @@ count_load(PbpServed *served, PbpServedPage *page)
 	page->served += (float) served_share;
 }
 
+/* In a few places, with each load. */
+static void
+forget_old_pages(PbpServed *served, int64_t now_ns)
+{
+	for (int i = 0; i < CHECKED_BY_LOAD; i++)
+	{
+		if (now_ns - served->pages[served->checked].loaded_ns >= FORGOTTEN_NS)
+			pbp_served_forget_page(served, served->checked);
+		served->checked = (served->checked + 1) % PBP_SERVED_PAGES;
+	}
+}
+
 /*
- * A look meets a page in the pool.  Returns the number of the page if it is to
- * be remembered from now on, otherwise -1.  Of all pages that belong at the same
- * place, the one of the highest precedence stays; what is remembered of it is read
- * for no other, since that would take as long as all else.
+ * The pool has loaded a page.  Returns its number if it is to be remembered from
+ * now on, otherwise -1.  Of all pages that belong at the same place, the one of
+ * the highest precedence stays.
  */
 int
-pbp_served_visit(PbpServed *served, uint64_t key, bool loaded)
+pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 {
 	int			number = (int) (key % PBP_SERVED_PAGES);
 	PbpServedPage *page = &served->pages[number];
 	uint32_t	precedence = precedence_of(key);
 	bool		is_new;
 
+	forget_old_pages(served, now_ns);
 	if (precedence < served->precedence[number])
 		return -1;
 	is_new = served->precedence[number] == 0 || page->key != key;
@@ -130,16 +122,9 @@ pbp_served_visit(PbpServed *served, uint64_t key, bool loaded)
 		*page = (PbpServedPage) {.key = key};
 		served->precedence[number] = precedence;
 	}
-	else if (!loaded && page->look + 1 < served->look)
-		page->known = false;	/* it may have been loaded meanwhile */
-	if (loaded)
-	{
-		count_load(served, page);
-		page->known = page->cached = true;
-		page->asked_ns = served->now_ns;
-	}
-	page->look = served->look;
-	page->met_ns = served->now_ns;
+	count_load(served, page, now_ns);
+	page->known = page->cached = true;
+	page->asked_ns = page->loaded_ns = now_ns;
 	return is_new ? number : -1;
 }
 

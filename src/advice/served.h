@@ -9,7 +9,7 @@
  * So a page counts as often as it is loaded.
  *
  * The pages are chosen by a hash of their tags, so they are a random sample of
- * all pages that the pool has ever held.
+ * all pages that the pool has ever loaded.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,8 +31,7 @@ typedef struct PbpServedPage
 	bool		known;			/* whether the next field is */
 	bool		cached;			/* by the page cache, at that time */
 	uint64_t	key;
-	uint64_t	look;			/* the last one that met it */
-	int64_t		met_ns;			/* when */
+	int64_t		loaded_ns;		/* when last */
 	int64_t		asked_ns;		/* time of the answer, or of the load after it */
 
 	/* These decay. */
@@ -47,8 +46,6 @@ typedef struct PbpServed
 	uint32_t	precedence[PBP_SERVED_PAGES];	/* of each page; 0: there is none */
 	PbpServedPage pages[PBP_SERVED_PAGES];
 	int			checked;		/* where the search for old pages stands */
-	uint64_t	look;			/* the latest */
-	int64_t		now_ns;			/* when it began */
 
 	/* These decay. */
 	double		known_loads;
@@ -58,11 +55,9 @@ typedef struct PbpServed
 	double		cached_ns;		/* for which these were cached, by loads */
 } PbpServed;
 
-extern void pbp_served_begin_look(PbpServed *served, uint64_t look, int64_t now_ns);
-extern int	pbp_served_visit(PbpServed *served, uint64_t key, bool loaded);
+extern int	pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns);
 extern void pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns);
 extern bool pbp_served_has_page(const PbpServed *served, int page);
-extern bool pbp_served_in_pool(const PbpServed *served, int page);
 extern void pbp_served_forget_page(PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
 extern void pbp_served_forget_loads(PbpServed *served);

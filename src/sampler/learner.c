@@ -69,6 +69,7 @@ struct PbpLearner
 	int			memory_kb;		/* the setting when that was decided */
 	int64		begun_ns;		/* when learning began */
 	PbpLook		look;
+	int64		look_ns;		/* when it began */
 	int64		published_ns;
 
 	PbpDatabases databases;		/* whose accesses are counted */
@@ -284,7 +285,8 @@ visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const Buffe
 			if (loaded)
 				pbp_count_reads(&learner->fresh.reads, &relation, 1);
 		}
-		pbp_remember_page(learner->probing, learner->look.number, key, tag, loaded);
+		if (loaded)
+			pbp_remember_load(learner->probing, key, tag, learner->look_ns);
 	}
 }
 
@@ -361,15 +363,18 @@ pbp_learner_expects_whole_look(const PbpLearner *learner)
 void
 pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 {
-	pbp_advice_look_time(learner->advice, pbp_now_ns() / 1000000000);
+	learner->look_ns = pbp_now_ns();
+	pbp_advice_look_time(learner->advice, learner->look_ns / PBP_NS_PER_S);
 	pbp_look_begin(&learner->look, ticks);
+	if (learner->advice->lost)
+		pbp_forget_probes(learner->probing);
 }
 
 void
 pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
 	pbp_look_end(&learner->look, ticks);
-	pbp_probe_pages(learner->probing, true);
+	pbp_probe_pages(learner->probing, learner->advice, true);
 }
 
 /*
@@ -502,7 +507,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
-	pbp_probe_pages(learner->probing, false);
+	pbp_probe_pages(learner->probing, learner->advice, false);
 	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
 	publish(learner, resets);

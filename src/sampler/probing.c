@@ -52,6 +52,7 @@ typedef struct ReadTimes
 struct PbpProbing
 {
 	PbpServed	served;
+	const PbpAdvice *advice;	/* which knows what is in the pool */
 	BufferTag	tags[PBP_SERVED_PAGES];
 	int			next;			/* page to be looked up */
 	uint32		round;			/* of all pages */
@@ -85,20 +86,21 @@ pbp_reset_probing(PbpProbing *probing)
 	probing->os_reads.nreads = probing->storage_reads.nreads = 0;
 }
 
-/*
- * A look has met this page of the sample in the pool, and knows whether it was
- * loaded since the last look.
- */
+/* The pool has loaded this page of the sample, as a look at that time has found. */
 void
-pbp_remember_page(PbpProbing *probing, uint64 look, uint64 key, const BufferTag *tag, bool loaded)
+pbp_remember_load(PbpProbing *probing, uint64 key, const BufferTag *tag, int64 now_ns)
 {
-	int			page;
+	int			page = pbp_served_load(&probing->served, key, now_ns);
 
-	if (look != probing->served.look)
-		pbp_served_begin_look(&probing->served, look, pbp_now_ns());
-	page = pbp_served_visit(&probing->served, key, loaded);
 	if (page >= 0)
 		probing->tags[page] = *tag;
+}
+
+/* Pages may have been loaded that no look saw. */
+void
+pbp_forget_probes(PbpProbing *probing)
+{
+	pbp_served_forget_answers(&probing->served);
 }
 
 /* ---- looking up pages ---- */
@@ -114,7 +116,7 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 	int64		start = pbp_now_ns();
 	int64		read_ns;
 
-	if (!reads->may_read || pbp_served_in_pool(&probing->served, probe->page))
+	if (!reads->may_read || pbp_advice_holds(probing->advice, probing->served.pages[probe->page].key))
 		return;
 	if (pbp_os_time_read(file, probe->block, &read_ns))
 	{
@@ -235,7 +237,7 @@ probe_pages(PbpProbing *probing)
  * is logged and suspends probing.
  */
 void
-pbp_probe_pages(PbpProbing *probing, bool after_look)
+pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look)
 {
 	MemoryContext context = CurrentMemoryContext;
 
@@ -244,6 +246,7 @@ pbp_probe_pages(PbpProbing *probing, bool after_look)
 	if (!pbp_os_cache_on || pbp_now_ns() - probing->probed_ns < (after_look ? 1 : 2) * PROBE_NS)
 		return;
 	probing->storage_reads.may_read = probing->os_reads.may_read = true;
+	probing->advice = advice;
 	probing->probed_ns = pbp_now_ns();
 	probing->reading_ns = 0;
 	/* cached facts about file systems expire */

@@ -67,7 +67,7 @@ look(Probed *probed)
 	const Pool *pool = &probed->scene.memory.pool;
 	PbpAdvice  *advice = probed->scene.run.advice[0];
 
-	pbp_served_begin_look(&probed->served, ++probed->look, now_ns(probed));
+	probed->look++;
 	for (int i = 0; i < pool->used; i++)
 	{
 		int			page = pool->page[i];
@@ -76,9 +76,12 @@ look(Probed *probed)
 
 		if (!pbp_advice_sampled(advice, key))
 			continue;
-		number = pbp_served_visit(&probed->served, key, probed->last_look[page] + 1 != probed->look || probed->last_buffer[page] != i);
-		if (number >= 0)
-			probed->tags[number] = page;
+		if (probed->last_look[page] + 1 != probed->look || probed->last_buffer[page] != i)
+		{
+			number = pbp_served_load(&probed->served, key, now_ns(probed));
+			if (number >= 0)
+				probed->tags[number] = page;
+		}
 		probed->last_look[page] = probed->look;
 		probed->last_buffer[page] = i;
 	}
@@ -218,7 +221,7 @@ know_nothing(void)
 	probed.probe_seconds = 1;
 	probed_run(&probed, SETTLING);
 	ok(pbp_served_share(&probed.served, 0, &share), "but with them");
-	ok(!pbp_served_share(&(PbpServed) {.look = 1}, 1, &share), "nor after all was forgotten");
+	ok(!pbp_served_share(&(PbpServed) {.checked = 1}, 1, &share), "nor after all was forgotten");
 	probed.probe_seconds = INFINITY;
 	pbp_served_forget_answers(&probed.served);
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
@@ -230,10 +233,7 @@ know_nothing(void)
 	/* each page once, as new pages and those of a scan come */
 	memset(&probed.served, 0, sizeof(probed.served));
 	for (int i = 0; i < 100000; i++)
-	{
-		pbp_served_begin_look(&probed.served, (uint64_t) i / 100 + 1, i * SECOND);
-		pbp_served_visit(&probed.served, key_of(i, 1), true);
-	}
+		pbp_served_load(&probed.served, key_of(i, 1), i * SECOND);
 	ok(!pbp_served_share(&probed.served, 0, &share), "pages that are loaded once say nothing");
 }
 
@@ -245,21 +245,16 @@ make_room(void)
 	int			remembered = 0;
 
 	for (int i = 0; i < 100 * PBP_SERVED_PAGES; i++)
-	{
-		pbp_served_begin_look(&served, 1, SECOND);
-		(void) pbp_served_visit(&served, key_of(i, 1), true);
-	}
+		(void) pbp_served_load(&served, key_of(i, 1), SECOND);
 	for (int i = 0; i < 100 * PBP_SERVED_PAGES; i++)
-		remembered += pbp_served_visit(&served, key_of(i, 1), true) >= 0;
+		remembered += pbp_served_load(&served, key_of(i, 1), SECOND) >= 0;
 	ok(remembered == 0, "pages keep their places");
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 		remembered += pbp_served_has_page(&served, i);
 	ok(remembered == PBP_SERVED_PAGES, "and all places are taken");
-	for (int i = 0; i < PBP_SERVED_PAGES; i++)
-		pbp_served_begin_look(&served, 2 + (uint64_t) i, 3602 * SECOND);
 	remembered = 0;
 	for (int i = 1000000; i < 1000000 + 20 * PBP_SERVED_PAGES; i++)
-		remembered += pbp_served_visit(&served, key_of(i, 1), true) >= 0;
+		remembered += pbp_served_load(&served, key_of(i, 1), 3602 * SECOND) >= 0;
 	ok(remembered >= PBP_SERVED_PAGES, "after an hour, others may have them");
 }
 
