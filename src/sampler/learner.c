@@ -353,6 +353,20 @@ pbp_is_learning(const PbpLearner *learner)
 	return learner->advice != NULL;
 }
 
+/* Keeps this share of the sample, if it is of any use then. */
+void
+pbp_learner_keep(PbpLearner *learner, double share)
+{
+	if (share < 1)
+		(void) pbp_advice_thin(learner->advice, share);
+}
+
+double
+pbp_learner_rate(const PbpLearner *learner)
+{
+	return pbp_advice_rate(learner->advice);
+}
+
 /* True if the next look will read the whole pool. */
 bool
 pbp_learner_expects_whole_look(const PbpLearner *learner)

@@ -17,6 +17,8 @@ typedef struct PbpLearner PbpLearner;
 extern PbpLearner *pbp_create_learner(void);
 extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
 extern bool pbp_learner_is_outdated(const PbpLearner *learner);
+extern void pbp_learner_keep(PbpLearner *learner, double share);
+extern double pbp_learner_rate(const PbpLearner *learner);
 extern bool pbp_is_learning(const PbpLearner *learner);
 
 /* A look at the pool; only while learning. */

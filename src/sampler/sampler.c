@@ -26,6 +26,7 @@
 #include "carry/carry.h"
 #include "pool/serverstats.h"
 #include "pool/sweep.h"
+#include "sampler/budget.h"
 #include "sampler/learner.h"
 #include "sampler/results.h"
 #include "sampler/sampler.h"
@@ -42,6 +43,11 @@
 
 /* While the hand stands still, looks show which pages are in use. */
 #define LOOK_NS			INT64CONST(5000000000)
+
+/* How long the hand is watched before the first look, and looks before the sample is fit to what they take. */
+#define FIRST_LOOK_NS	INT64CONST(50000000)
+#define JUDGED_NS		INT64CONST(1000000000)
+#define FAR_TOO_DEAR	0.5
 
 /*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
@@ -117,6 +123,10 @@ typedef struct Sampler
 
 	int64		cpu_ns;			/* used up to the end of the last sleep */
 	double		owed_ns;		/* of that, without what was slept for it */
+	PbpSpending spent;			/* until now */
+	PbpSpending judged;			/* when the sample was last fit to it */
+	bool		fit;			/* it has been, ever */
+	bool		too_dear;		/* by the latest judgment, looks took too long */
 	uint32		resets;			/* that it has noticed */
 } Sampler;
 
@@ -175,12 +185,45 @@ estimate_speed(Sampler *sampler)
 static void
 look_at_pool(Sampler *sampler)
 {
+	bool		whole = pbp_learner_expects_whole_look(sampler->learner);
+	int64		start_cpu_ns = pbp_cpu_now_ns();
+
 	sampler->look_ticks = sampler->ticks;
 	sampler->look_ns = pbp_now_ns();
 	pbp_learner_begin_look(sampler->learner, sampler->ticks);
 	read_clock(sampler);
 	pbp_learner_end_look(sampler->learner, sampler->ticks);
 	sampler->interval.looks++;
+	if (whole)
+		return;					/* says nothing about the others */
+	sampler->spent.nlooks++;
+	sampler->spent.looks_ns += pbp_cpu_now_ns() - start_cpu_ns;
+}
+
+/*
+ * Makes the sample smaller if the worker has no time for it: before the first look
+ * by how fast the hand is, and then by what looks take, unless that is little too
+ * much for a moment.
+ */
+static void
+fit_sample(Sampler *sampler)
+{
+	PbpSpending *spent = &sampler->spent;
+	PbpSpending *judged = &sampler->judged;
+	int64		now_ns = pbp_now_ns();
+	double		share;
+
+	if (!pbp_is_learning(sampler->learner) || now_ns - judged->now_ns < (sampler->fit ? JUDGED_NS : FIRST_LOOK_NS))
+		return;
+	spent->now_ns = now_ns;
+	spent->cpu_ns = pbp_cpu_now_ns();
+	spent->ticks = sampler->ticks;
+	share = pbp_affordable_share(judged, spent, pbp_max_cpu_fraction, (double) LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner));
+	if (sampler->too_dear || !sampler->fit || share < FAR_TOO_DEAR)
+		pbp_learner_keep(sampler->learner, share);
+	sampler->too_dear = share < 1;
+	sampler->fit = true;
+	*judged = *spent;
 }
 
 static int64
@@ -312,7 +355,7 @@ looks_wanted(const Sampler *sampler)
 static bool
 look_is_due(const Sampler *sampler)
 {
-	return pbp_is_learning(sampler->learner) &&
+	return pbp_is_learning(sampler->learner) && sampler->fit &&
 		(ticks_to_look(sampler, looks_wanted(sampler)) == 0 || pbp_now_ns() - sampler->look_ns >= LOOK_NS);
 }
 
@@ -324,9 +367,10 @@ work(Sampler *sampler)
 
 	read_clock(sampler);
 	estimate_speed(sampler);
+	fit_sample(sampler);
 	pbp_learner_count(sampler->learner);
 	pbp_learner_notice_free_buffers(sampler->learner);
-	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner)))
+	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner) && sampler->fit))
 		look_at_pool(sampler);
 	pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)
@@ -353,7 +397,9 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 {
 	int64		sleep = MAX_SLEEP_NS;
 
-	if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
+	if (pbp_is_learning(sampler->learner) && !sampler->fit)
+		sleep = FIRST_LOOK_NS;
+	else if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
 		sleep = sleep_to_look(sampler, used_ns);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
 	return Max(sleep, MIN_SLEEP_NS);
@@ -424,6 +470,12 @@ begin(Sampler *sampler)
 	sampler->ticks_per_ns = 0;
 	sampler->sample_ticks = -1;
 	sampler->cpu_ns = pbp_cpu_now_ns();
+	memset(&sampler->spent, 0, sizeof(sampler->spent));
+	memset(&sampler->judged, 0, sizeof(sampler->judged));
+	sampler->judged.now_ns = sampler->work_ns;
+	sampler->judged.ticks = sampler->ticks;
+	sampler->judged.cpu_ns = pbp_cpu_now_ns();
+	sampler->fit = sampler->too_dear = false;
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	memset(&sampler->step, 0, sizeof(sampler->step));
 	memset(&sampler->step_reads, 0, sizeof(sampler->step_reads));

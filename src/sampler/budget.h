@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * budget.h
+ *	  How much of its sample the worker has time for.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_BUDGET_H
+#define PBP_BUDGET_H
+
+#include <stdint.h>
+
+/* At one time.  Processor times are of the worker. */
+typedef struct PbpSpending
+{
+	int64_t		now_ns;
+	int64_t		cpu_ns;
+	int64_t		looks_ns;		/* of this, in looks */
+	int64_t		nlooks;
+	int64_t		ticks;			/* of the clock hand */
+} PbpSpending;
+
+extern double pbp_affordable_share(const PbpSpending *from, const PbpSpending *to, double cpu_fraction,
+								   double looks_per_tick, double sampling_rate);
+
+#endif							/* PBP_BUDGET_H */
