@@ -231,8 +231,8 @@ extern double pbp_advice_rate(const PbpAdvice *advice);
 
 /*
  * Between two looks: keeps at most this share of the sampled pages, and what was
- * learned of them.  Figures remain, with the error of a smaller sample.  Returns
- * false if these would be too few.
+ * learned of them, but for the least that is of use.  Figures remain, with the
+ * error of a smaller sample.  Returns false if none leaves.
  */
 extern bool pbp_advice_thin(PbpAdvice *advice, double share);
 

@@ -67,9 +67,9 @@ bool
 pbp_advice_thin(PbpAdvice *base, double share)
 {
 	Advice	   *advice = (Advice *) base;
-	uint32_t	kept = (uint32_t) (fmin(1, share) * base->kept);
+	uint32_t	kept = (uint32_t) (fmin(1, fmax(share, LEAST_PAGES / (advice->sampling_rate * advice->nbuffers))) * base->kept);
 
-	if (advice->look.looking || advice->sampling_rate * advice->nbuffers * share < LEAST_PAGES)
+	if (advice->look.looking || kept == base->kept)
 		return false;
 	share = (double) kept / base->kept;
 	base->kept = kept;

@@ -185,7 +185,7 @@ estimate_speed(Sampler *sampler)
 static void
 look_at_pool(Sampler *sampler)
 {
-	bool		whole = pbp_learner_expects_whole_look(sampler->learner);
+	bool		is_first = sampler->interval.looks == 0 && sampler->spent.nlooks == 0;
 	int64		start_cpu_ns = pbp_cpu_now_ns();
 
 	sampler->look_ticks = sampler->ticks;
@@ -194,8 +194,8 @@ look_at_pool(Sampler *sampler)
 	read_clock(sampler);
 	pbp_learner_end_look(sampler->learner, sampler->ticks);
 	sampler->interval.looks++;
-	if (whole)
-		return;					/* says nothing about the others */
+	if (is_first)
+		return;					/* which reads the whole pool, and says nothing about others */
 	sampler->spent.nlooks++;
 	sampler->spent.looks_ns += pbp_cpu_now_ns() - start_cpu_ns;
 }
