@@ -13,18 +13,19 @@
 
 #include <math.h>
 
-/* Of what the looks may take, the share that they are to take afterwards. */
+/* Up to this share of the allowed time, and of the looks that are needed, all is well. */
+#define LITTLE_TIME			0.9
+#define ENOUGH_LOOKS		0.7
+
+/* The share of the allowed time that is to be taken afterwards. */
 #define TARGET				0.8
 
-/* At most this share of the sample leaves at once, and no less than that. */
+/* At most this share of the sample remains, and at least. */
 #define LEAST_KEPT			0.25
 #define MOST_KEPT			0.9
 
 /* Before any look has been timed: what a tick takes at least, if each moved a page of the sample. */
 #define ASSUMED_NS			700.0
-
-/* Looks may always take this share, whatever else the worker does. */
-#define LEAST_FOR_LOOKS		0.3
 
 /*
  * The share of the sample that is to be kept so that as many looks as are needed
@@ -36,13 +37,13 @@ pbp_affordable_share(const PbpSpending *from, const PbpSpending *to, double cpu_
 {
 	double		ns = (double) (to->now_ns - from->now_ns);
 	double		ticks = (double) (to->ticks - from->ticks);
-	double		nlooks = (double) (to->nlooks - from->nlooks);
-	double		looks = (double) (to->looks_ns - from->looks_ns) / ns;
-	double		others = (double) (to->cpu_ns - from->cpu_ns) / ns - looks;
-	double		allowed = fmax(LEAST_FOR_LOOKS * cpu_fraction, cpu_fraction - others);
-	double		needed = nlooks > 0 ? looks * ticks * looks_per_tick / nlooks : ASSUMED_NS * sampling_rate * ticks / ns;
+	double		taken = (double) (to->cpu_ns - from->cpu_ns) / (cpu_fraction * ns);
+	double		seen = ticks > 0 ? (double) (to->nlooks - from->nlooks) / (looks_per_tick * ticks) : 1;
+	double		share = 1;
 
-	if (!(ns > 0) || needed <= allowed)
-		return 1;
-	return fmin(MOST_KEPT, fmax(LEAST_KEPT, TARGET * allowed / needed));
+	if (to->nlooks == 0)
+		share = cpu_fraction * ns / (ASSUMED_NS * sampling_rate * fmax(1, ticks));
+	else if (taken > LITTLE_TIME)
+		share = TARGET / taken * fmin(1, seen / ENOUGH_LOOKS);
+	return share < 1 ? fmin(MOST_KEPT, fmax(LEAST_KEPT, share)) : 1;
 }

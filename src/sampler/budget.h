@@ -10,12 +10,11 @@
 
 #include <stdint.h>
 
-/* At one time.  Processor times are of the worker. */
+/* At one time.  */
 typedef struct PbpSpending
 {
 	int64_t		now_ns;
-	int64_t		cpu_ns;
-	int64_t		looks_ns;		/* of this, in looks */
+	int64_t		cpu_ns;			/* of the worker */
 	int64_t		nlooks;
 	int64_t		ticks;			/* of the clock hand */
 } PbpSpending;

@@ -14,6 +14,8 @@
 #include "pool/descriptors.h"
 #include "sampler/pagesample.h"
 
+#define FETCHED_AHEAD		16
+
 /*
  * A hash of a page's tag, of which each range has a random share of the pages.
  * It takes a third of the scan's time, so it mixes no better than necessary.
@@ -91,7 +93,10 @@ visit_buffer(const PbpAdvice *advice, int buffer, PbpPageVisitor visit, void *ar
 		visit(arg, 0, buffer, 0, false, NULL);
 }
 
-/* Reads the buffers from first to before end: about 5 ns each. */
+/*
+ * Reads the buffers from first to before end: about 5 ns each.  Those that sessions
+ * have just used are in the caches of other processors, and are fetched ahead.
+ */
 void
 pbp_sample_range(const PbpAdvice *advice, int first, int end, PbpPageVisitor visit, void *arg)
 {
@@ -99,6 +104,7 @@ pbp_sample_range(const PbpAdvice *advice, int first, int end, PbpPageVisitor vis
 	{
 		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();
+		__builtin_prefetch(GetBufferDescriptor(Min(i + FETCHED_AHEAD, end - 1)));
 		visit_buffer(advice, i, visit, arg);
 	}
 }

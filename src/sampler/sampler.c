@@ -44,10 +44,14 @@
 /* While the hand stands still, looks show which pages are in use. */
 #define LOOK_NS			INT64CONST(5000000000)
 
-/* How long the hand is watched before the first look, and looks before the sample is fit to what they take. */
+/*
+ * How long the hand is watched before the first look, and what is taken before the
+ * sample is fit to that.
+ */
 #define FIRST_LOOK_NS	INT64CONST(50000000)
-#define JUDGED_NS		INT64CONST(1000000000)
-#define FAR_TOO_DEAR	0.5
+#define JUDGED_NS		INT64CONST(3000000000)
+#define JUDGED_FIRST_NS	INT64CONST(300000000)
+#define JUDGED_FIRST	10
 
 /*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
@@ -126,6 +130,7 @@ typedef struct Sampler
 	PbpSpending spent;			/* until now */
 	PbpSpending judged;			/* when the sample was last fit to it */
 	bool		fit;			/* it has been, ever */
+	int			njudged;		/* and how often */
 	bool		too_dear;		/* by the latest judgment, looks took too long */
 	uint32		resets;			/* that it has noticed */
 } Sampler;
@@ -185,25 +190,25 @@ estimate_speed(Sampler *sampler)
 static void
 look_at_pool(Sampler *sampler)
 {
-	bool		is_first = sampler->interval.looks == 0 && sampler->spent.nlooks == 0;
-	int64		start_cpu_ns = pbp_cpu_now_ns();
-
 	sampler->look_ticks = sampler->ticks;
 	sampler->look_ns = pbp_now_ns();
 	pbp_learner_begin_look(sampler->learner, sampler->ticks);
 	read_clock(sampler);
 	pbp_learner_end_look(sampler->learner, sampler->ticks);
 	sampler->interval.looks++;
-	if (is_first)
-		return;					/* which reads the whole pool, and says nothing about others */
 	sampler->spent.nlooks++;
-	sampler->spent.looks_ns += pbp_cpu_now_ns() - start_cpu_ns;
+}
+
+/* The first looks may be far too dear. */
+static int64
+judging_ns(const Sampler *sampler)
+{
+	return !sampler->fit ? FIRST_LOOK_NS : sampler->njudged < JUDGED_FIRST ? JUDGED_FIRST_NS : JUDGED_NS;
 }
 
 /*
  * Makes the sample smaller if the worker has no time for it: before the first look
- * by how fast the hand is, and then by what looks take, unless that is little too
- * much for a moment.
+ * by how fast the hand is, and then by what was taken twice in turn.
  */
 static void
 fit_sample(Sampler *sampler)
@@ -213,16 +218,17 @@ fit_sample(Sampler *sampler)
 	int64		now_ns = pbp_now_ns();
 	double		share;
 
-	if (!pbp_is_learning(sampler->learner) || now_ns - judged->now_ns < (sampler->fit ? JUDGED_NS : FIRST_LOOK_NS))
+	if (!pbp_is_learning(sampler->learner) || now_ns - judged->now_ns < judging_ns(sampler))
 		return;
 	spent->now_ns = now_ns;
 	spent->cpu_ns = pbp_cpu_now_ns();
 	spent->ticks = sampler->ticks;
 	share = pbp_affordable_share(judged, spent, pbp_max_cpu_fraction, (double) LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner));
-	if (sampler->too_dear || !sampler->fit || share < FAR_TOO_DEAR)
+	if (sampler->too_dear || !sampler->fit)
 		pbp_learner_keep(sampler->learner, share);
 	sampler->too_dear = share < 1;
 	sampler->fit = true;
+	sampler->njudged++;
 	*judged = *spent;
 }
 
@@ -476,6 +482,7 @@ begin(Sampler *sampler)
 	sampler->judged.ticks = sampler->ticks;
 	sampler->judged.cpu_ns = pbp_cpu_now_ns();
 	sampler->fit = sampler->too_dear = false;
+	sampler->njudged = 0;
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	memset(&sampler->step, 0, sizeof(sampler->step));
 	memset(&sampler->step_reads, 0, sizeof(sampler->step_reads));
