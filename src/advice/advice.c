@@ -200,6 +200,8 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 	advice->random = UINT64_C(0x9E3779B97F4A7C15);
 	advice->answers = &advice->last_answers;
 	advice->look.lost = true;
+	for (int i = 0; i < FACTORS; i++)
+		advice->pools[i].learning = true;
 	for (int i = 0; i < LEVELS; i++)
 		advice->use_rates[i] = exp2((i - LEVEL_OF_1) / LEVELS_PER_OCTAVE);
 	return &advice->base;
@@ -312,7 +314,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
 	counters->ring_extends += sign * (double) counts->ring_extends;
 	counters->seconds += sign * counts->seconds;
 	for (int i = 0; i < FACTORS; i++)
-		counters->sizes[i].accesses += accesses;
+		counters->sizes[i].accesses += is_absent(advice->refilling, i) ? 0 : accesses;
 	advice->recent.recent_accesses += accesses;
 }
 
@@ -416,10 +418,16 @@ pbp_advice_gap(PbpAdvice *base)
 	outdate_answers(advice);
 }
 
-/* Larger sizes must be learned again. */
+/*
+ * What the larger pools would hold now is unknown.  What was learned of them stays,
+ * but nothing is added until they have been filled again.
+ */
 static void
 forget_past(Advice *advice)
 {
+	if (advice->look.counted)
+		count_accesses(advice, &advice->look.fresh, -1);
+	advice->look.counted = false;
 	for (uint32_t i = 0; i < advice->table.npages; i++)
 	{
 		check_interrupts(i);
@@ -428,7 +436,8 @@ forget_past(Advice *advice)
 	for (int i = 0; i < FACTORS; i++)
 	{
 		advice->pools[i].nlearned = 0;
-		advice->pools[i].learning = true;
+		if (i > BASELINE && !advice->pools[i].learning)
+			advice->refilling |= size_bit(i);
 	}
 	memset(advice->progress, 0, sizeof(advice->progress));
 	pbp_doubt_caches(advice);
@@ -499,8 +508,14 @@ finish_learning(Advice *advice)
 	{
 		SimulatedPool *pool = &advice->pools[i];
 
-		if (!pool->learning ||
-			(pool->nlearned < pool->nslots && pbp_doubtful_share(advice, i) > TOLERATED_DOUBT / 2))
+		if (pool->nlearned < pool->nslots && pbp_doubtful_share(advice, i) > TOLERATED_DOUBT / 2)
+			continue;
+		if (is_absent(advice->refilling, i))
+		{
+			advice->refilling &= ~size_bit(i);
+			advice->recent.doubtful_misses[i] = 0;
+		}
+		if (!pool->learning)
 			continue;
 		pool->learning = false;
 		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));

@@ -421,7 +421,7 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 		return;
 	storage->measured_share = served_share;
 	storage->measuring_error = error;
-	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning ||
+	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning || storage->caches[BASELINE].refilling ||
 		sum_of_groups(storage->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
 	{
 		storage->uncalibrated_misses = storage->uncalibrated_reads = 0;

@@ -373,6 +373,9 @@ typedef struct Advice
 
 	PageTable	table;
 	SimulatedPool pools[FACTORS];
+	uint64_t	refilling;		/* sizes that were learned, but whose pools do not
+								 * hold yet what came while no look did; nothing
+								 * is counted of them meanwhile */
 	uint32_t	max_meetings;
 	uint32_t	max_events;
 	MeetingList meetings[2];	/* of this look and the last */
@@ -538,6 +541,7 @@ extern void pbp_decay_storage(Advice *advice, double weight, double recent_weigh
 /* missreasons.c */
 extern double pbp_share_of_pool(const Advice *advice);
 extern double pbp_doubtful_share(const Advice *advice, int i);
+extern double pbp_counted_doubt(const Advice *advice, int i);
 extern double pbp_seen_share(const Advice *advice, double loads);
 extern double pbp_all_loads(const Advice *advice);
 extern double pbp_found_share(const Advice *advice, double seen);

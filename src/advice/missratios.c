@@ -235,7 +235,7 @@ errors_of(const Advice *advice, int i)
 		.miss_ratio = ratio,
 		.chance = advice->answers->chance[i],
 		.method = error_of_method(advice, i),
-		.edge = cliffs(advice, i) + pbp_doubtful_share(advice, i),
+		.edge = cliffs(advice, i) + pbp_counted_doubt(advice, i),
 		.variation = growth * variation(advice),
 		.moved = growth * moved,
 		.moved_share = fmin(1, moved / today),

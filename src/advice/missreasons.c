@@ -99,6 +99,13 @@ pbp_doubtful_share(const Advice *advice, int i)
 	return recent->doubtful_misses[i] / pbp_share_of_pool(advice) / recent->recent_accesses;
 }
 
+/* Of what is counted. */
+double
+pbp_counted_doubt(const Advice *advice, int i)
+{
+	return is_absent(advice->refilling, i) ? 0 : pbp_doubtful_share(advice, i);
+}
+
 /* Loads that looks saw against the counted reads and new pages; 1 if there are none. */
 double
 pbp_seen_share(const Advice *advice, double loads)
@@ -213,7 +220,7 @@ is_learning(const Advice *advice, int i)
 {
 	return advice->pools[i].learning ||
 		sum_of_groups(advice->counters.sizes[i].baseline_misses) < needed_misses(advice) ||
-		pbp_doubtful_share(advice, i) > TOLERATED_DOUBT;
+		pbp_counted_doubt(advice, i) > TOLERATED_DOUBT;
 }
 
 /*

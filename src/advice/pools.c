@@ -70,7 +70,7 @@ victim_slot(Advice *advice, int i, bool counts)
 		if (usage == 0)
 		{
 			set_count_in_pool(state, i, EVICTED + phase_of_eviction(pool, i));
-			advice->counters.sizes[i].dirty_evictions += counts && state->dirty;
+			advice->counters.sizes[i].dirty_evictions += counts && state->dirty && !is_absent(advice->refilling, i);
 			if (state->dirty)
 				pbp_play_write(advice, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
@@ -94,7 +94,7 @@ pbp_advice_checkpoint(PbpAdvice *base)
 		uint64_t	absent = absent_sizes(*state);
 
 		for (int i = 0; state->dirty && i < FACTORS; i++)
-			advice->counters.sizes[i].checkpoint_writes += !is_absent(absent, i);
+			advice->counters.sizes[i].checkpoint_writes += !is_absent(absent | advice->refilling, i);
 		state->dirty = false;
 	}
 	outdate_answers(advice);
@@ -192,9 +192,11 @@ count_use(Advice *advice, int i, uint32_t fingerprint, PageState before, uint64_
 	bool		baseline_missed = is_absent(absent, BASELINE);
 	bool		doubtful = missed && i > BASELINE && pool->nlearned < pool->nslots;
 
+	advice->recent.doubtful_misses[i] += doubtful;
+	if (is_absent(advice->refilling, i))
+		return;
 	counters->baseline_misses[group_of(fingerprint)] += baseline_missed;
 	counters->extra_misses[group_of(fingerprint)] += missed - baseline_missed;
-	advice->recent.doubtful_misses[i] += doubtful;
 	if (missed && i + 1 < FACTORS && !is_absent(absent, i + 1))
 		count_distance(advice, i, before);
 }
@@ -244,7 +246,7 @@ play_event(Advice *advice, Event event, bool counts)
 	if (absent != 0)
 		waits = pbp_play_misses(advice, fingerprint, absent, counts);
 	if (advice->relations != NULL)
-		count_for_relation(advice, event, absent, waits, counts);
+		count_for_relation(advice, event, as_today(absent, advice->refilling), waits, counts);
 	for (int i = 0; i < FACTORS; i++)
 		if (is_absent(absent, i))
 			advice->pools[i].slots[victim_slot(advice, i, counts)] = event.page;

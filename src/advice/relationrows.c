@@ -74,7 +74,7 @@ estimate_misses(const Advice *advice, int size, double counted, Effect *effect)
 	effect->reads_per_count = counters->accesses / pbp_share_of_pool(advice) / counters->sizes[size].accesses;
 	scale_effect(effect, row.miss_ratio * counters->accesses - counters->reads, counted);
 	if (size > BASELINE)
-		effect->warm_up_doubt = pbp_doubtful_share(advice, size) * counters->accesses;
+		effect->warm_up_doubt = pbp_counted_doubt(advice, size) * counters->accesses;
 	else
 		effect->unseen_share = UNSEEN_SHARE;
 }

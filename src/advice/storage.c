@@ -21,25 +21,29 @@
 /* ---- misses ---- */
 
 static void
-count_miss(Storage *storage, int cache, unsigned group, CacheRead read)
+count_miss(Storage *storage, int cache, unsigned group, CacheRead read, bool adds)
 {
 	SimulatedCache *simulated = &storage->caches[cache];
 	CacheCounters *counters = &storage->counters[cache];
 
-	counters->misses[group]++;
-	counters->storage_reads[group] += read != CACHE_HIT;
-	counters->close_calls += read == CACHE_CLOSE_CALL;
+	if (adds)
+	{
+		counters->misses[group]++;
+		counters->storage_reads[group] += read != CACHE_HIT;
+		counters->close_calls += read == CACHE_CLOSE_CALL;
+	}
 	if (read == CACHE_HIT || simulated->nlearned >= SETTLED_SHARE * simulated->capacity)
 		return;
-	storage->doubtful_reads[cache] += simulated->learning;
+	storage->doubtful_reads[cache] += simulated->learning || simulated->refilling;
 	simulated->nlearned++;
 }
 
 static uint64_t
-play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts)
+play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts)
 {
 	bool		baseline_missed = is_absent(absent, BASELINE);
 	uint64_t	waits = 0;
+	uint64_t	refilling = advice->refilling;
 	uint16_t	page;
 
 	if (storage == NULL || fingerprint > storage->threshold || isnan(storage->os_cache))
@@ -49,9 +53,12 @@ play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts
 		return 0;
 	for (int cache = 0; cache < CACHES; cache++)
 	{
+		bool		adds = !storage->caches[cache].refilling && !is_absent(advice->refilling, storage->sizes[cache]);
 		CacheRead	read;
 
-		if (counts)
+		if (cache < FACTORS && !adds)
+			refilling |= size_bit(cache);
+		if (counts && adds)
 			storage->counters[cache].baseline_misses += baseline_missed;
 		if (!is_absent(absent, storage->sizes[cache]))
 			continue;
@@ -59,14 +66,14 @@ play_misses(Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts
 		if (cache < FACTORS && read != CACHE_HIT)
 			waits |= size_bit(cache);
 		if (counts)
-			count_miss(storage, cache, group_of(fingerprint), read);
+			count_miss(storage, cache, group_of(fingerprint), read, adds);
 	}
-	if (counts)
+	if (counts && !is_absent(refilling, BASELINE))
 	{
 		storage->uncalibrated_misses += baseline_missed;
 		storage->uncalibrated_reads += (waits & size_bit(BASELINE)) != 0;
 	}
-	return waits;
+	return as_today(waits, refilling);
 }
 
 /*
@@ -77,8 +84,8 @@ uint64_t
 pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts)
 {
 	for (int i = 1; i < STORAGES; i++)
-		(void) play_misses(advice->storages[i], fingerprint, absent, counts);
-	return play_misses(advice->storages[0], fingerprint, absent, counts);
+		(void) play_misses(advice, advice->storages[i], fingerprint, absent, counts);
+	return play_misses(advice, advice->storages[0], fingerprint, absent, counts);
 }
 
 static void
@@ -189,7 +196,7 @@ pbp_doubt_caches(Advice *advice)
 		simulated_cache(advice, cache)->nlearned = 0;
 		storage_of(advice, cache)->doubtful_reads[cache % CACHES] = 0;
 		simulated_cache(advice, cache)->progress = (Progress) {0};
-		must_learn(simulated_cache(advice, cache));
+		simulated_cache(advice, cache)->refilling = !simulated_cache(advice, cache)->learning;
 	}
 }
 
@@ -219,6 +226,12 @@ learn_cache(Advice *advice, int cache)
 	SimulatedCache *simulated = simulated_cache(advice, cache);
 	CacheCounters *counters = cache_counters(advice, cache);
 
+	if (simulated->refilling && !is_absent(advice->refilling, size_above(advice, cache)) &&
+		(is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2))
+	{
+		simulated->refilling = false;
+		storage_of(advice, cache)->doubtful_reads[cache % CACHES] = 0;
+	}
 	if (simulated->learning &&
 		(is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2))
 	{

@@ -71,6 +71,8 @@ typedef struct SimulatedCache
 	uint32_t	nlearned;		/* pages read since knowledge was lost, at most
 								 * SETTLED_SHARE of its capacity */
 	bool		learning;		/* it does not hold yet what the real one may */
+	bool		refilling;		/* nor any more; what was learned stays, and
+								 * nothing is added */
 	bool		settled;		/* and it is active where it is in the real one */
 	bool		was_full;		/* ever: it has evicted a page */
 	Progress	progress;
@@ -194,7 +196,7 @@ static inline void
 must_learn(SimulatedCache *simulated)
 {
 	simulated->learning = true;
-	simulated->settled = false;
+	simulated->settled = simulated->refilling = false;
 }
 
 /* pagecaches.c */

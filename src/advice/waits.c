@@ -180,6 +180,12 @@ error_of_unseen(const Advice *advice, double share)
 	return pbp_unseen_share(advice) * fmax(share, 1 - share) * advice->counters.reads / advice->counters.accesses;
 }
 
+static double
+counted_doubt(const Advice *advice, int cache)
+{
+	return simulated_cache(advice, cache)->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
+}
+
 /* What neither chance nor time explains.  Where today is not reproduced, other sizes are not either. */
 static double
 other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
@@ -189,7 +195,7 @@ other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 	double		close_calls = counted->close_calls / fmax(1, sum_of_groups(counted->storage_reads)) - USUAL_CLOSE_CALLS;
 	double		edge = cache == BASELINE ? 0 : fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
-	return share * (errors->method + errors->edge) + pbp_doubtful_reads_share(advice, cache) + error_of_unseen(advice, share) +
+	return share * (errors->method + errors->edge) + counted_doubt(advice, cache) + error_of_unseen(advice, share) +
 		model_error(simulated_cache(advice, cache), share * errors->miss_ratio) +
 		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + edge + fabs(pbp_beyond_error(advice)));
 }

@@ -341,6 +341,8 @@ take_sample(Sampler *sampler)
 static bool
 sample_is_due(const Sampler *sampler)
 {
+	if (pbp_is_learning(sampler->learner) && !sampler->fit)
+		return false;
 	return sampler->sample_ticks < 0 ||
 		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
 }
@@ -369,14 +371,15 @@ look_is_due(const Sampler *sampler)
 static void
 work(Sampler *sampler)
 {
-	bool		samples = sample_is_due(sampler);
+	bool		samples;
 
 	read_clock(sampler);
 	estimate_speed(sampler);
 	fit_sample(sampler);
+	samples = sample_is_due(sampler);
 	pbp_learner_count(sampler->learner);
 	pbp_learner_notice_free_buffers(sampler->learner);
-	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner) && sampler->fit))
+	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner)))
 		look_at_pool(sampler);
 	pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)

@@ -56,7 +56,7 @@ write_at_checkpoints(void)
 	bench_finish(&bench);
 }
 
-/* What is known, when, and after knowledge was lost. */
+/* What is known, when, and after a time without a look. */
 static void
 lose_knowledge(void)
 {
@@ -70,15 +70,14 @@ lose_knowledge(void)
 
 	pbp_advice_gap(bench.run.advice[0]);
 	bench_run(&bench, 0.2, true);
-	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_LEARNING),
-	   "after a gap, larger sizes are being learned again");
+	ok(count_known(bench.run.advice[0], 1) == 10, "after a gap, what was learned is known");
 	bench_run(&bench, 9, true);
-	ok(count_known(bench.run.advice[0], 1) == 10, "and known again later");
+	ok(count_known(bench.run.advice[0], 1) == 10, "and later, too");
 	ok(totals_of(bench.run.advice[0]).gaps == 1, "the gap was counted");
 
 	bench_run(&bench, 2, false);
 	bench_run(&bench, 0.2, true);
-	ok(totals_of(bench.run.advice[0]).gaps == 2 && count_known(bench.run.advice[0], TODAY + 1) == 0, "a gap of some passes without a look is detected");
+	ok(totals_of(bench.run.advice[0]).gaps == 2, "a gap of some passes without a look is detected");
 	bench_finish(&bench);
 }
 
@@ -182,9 +181,10 @@ count_before_gaps(void)
 	bench.run.window_start = bench.trace.count / 2;
 	bench.run.window_end = bench.trace.count;
 	bench.run.move_at = INT64_MAX;
-	worst = worst_error(&bench.run, SMALLEST, TODAY);
-	printf("# gaps every six pools: smaller sizes within %.4f\n", worst);
-	ok(worst <= 0.02, "gaps again and again: smaller sizes within 0.02");
+	/* between two gaps, larger pools are not filled again, and what was learned of them fades */
+	worst = worst_error(&bench.run, SMALLEST, TODAY + 2);
+	printf("# gaps every six pools: within %.4f\n", worst);
+	ok(worst <= 0.02, "gaps again and again: up to 1.5 times the size within 0.02");
 	bench_finish(&bench);
 }
 
