@@ -282,7 +282,7 @@ answer_need(const MemoryNeed *need, Answer *answer)
 		answer->value = more->factor;
 		answer_more(need, more, answer);
 	}
-	else if (result >= PBP_TARGET_MET && less.factor <= MUCH_LESS)
+	else if (result >= PBP_TARGET_MET && less.factor <= MUCH_LESS && !isnan(less.waiting.value))
 	{
 		answer->value = less.factor;
 		answer_less(need, &less, answer);

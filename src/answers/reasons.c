@@ -79,7 +79,7 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 		case PBP_ADVICE_LITTLE_EVIDENCE:
 			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_LOOKS:
-			return "the clock hand is too fast for the sampler; a higher pgbufprobe.max_cpu_fraction allows more looks";
+			return "the clock hand is too fast for the sampler";
 		case PBP_ADVICE_FAST_HAND:
 			return "in a pool this small, the clock hand would complete too many passes between two looks";
 		case PBP_ADVICE_UNPUBLISHED:
@@ -113,7 +113,7 @@ rest_of_learning(const PbpAdviceReport *report, double seconds_left)
 	if (report->is_from_before)
 		return "";
 	if (gaps >= MANY_GAPS && report->watched_seconds < (double) (gaps * SECS_PER_MINUTE))
-		return psprintf("; learning began again " INT64_FORMAT " times, because the clock hand is too fast for the sampler: a higher pgbufprobe.max_cpu_fraction allows more looks",
+		return psprintf("; learning began again " INT64_FORMAT " times, because the clock hand is too fast for the sampler",
 						gaps);
 	if (!(seconds_left > 0))
 		return "";

@@ -33,7 +33,7 @@ pretty_bytes(int64 bytes)
 char *
 pretty_number(double value)
 {
-	int			decimals = value <= 0 ? 0 : (int) Max(0, 2 - floor(log10(value)));
+	int			decimals = !(value > 0) ? 0 : (int) Max(0, 2 - floor(log10(value)));
 
 	return psprintf("%.*f", Min(decimals, 6), value);
 }

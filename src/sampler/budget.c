@@ -13,12 +13,12 @@
 
 #include <math.h>
 
-/* Up to this share of the allowed time, and of the looks that are needed, all is well. */
+/*
+ * Up to this share of the allowed time, looks are late for another reason; from this
+ * share of the looks that are needed, they are in time.
+ */
 #define LITTLE_TIME			0.9
-#define ENOUGH_LOOKS		0.7
-
-/* The share of the allowed time that is to be taken afterwards. */
-#define TARGET				0.8
+#define ENOUGH_LOOKS		0.85
 
 /* At most this share of the sample remains, and at least. */
 #define LEAST_KEPT			0.25
@@ -28,8 +28,8 @@
 #define ASSUMED_NS			700.0
 
 /*
- * The share of the sample that is to be kept so that as many looks as are needed
- * take no more than is allowed; 1: all of it.
+ * The share of the sample that is to be kept so that there is time for as many
+ * looks as are needed; 1: all of it.
  */
 double
 pbp_affordable_share(const PbpSpending *from, const PbpSpending *to, double cpu_fraction,
@@ -44,6 +44,6 @@ pbp_affordable_share(const PbpSpending *from, const PbpSpending *to, double cpu_
 	if (to->nlooks == 0)
 		share = cpu_fraction * ns / (ASSUMED_NS * sampling_rate * fmax(1, ticks));
 	else if (taken > LITTLE_TIME)
-		share = TARGET / taken * fmin(1, seen / ENOUGH_LOOKS);
+		share = seen / ENOUGH_LOOKS;
 	return share < 1 ? fmin(MOST_KEPT, fmax(LEAST_KEPT, share)) : 1;
 }

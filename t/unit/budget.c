@@ -1,0 +1,76 @@
+/*
+ * budget.c
+ *	  How much of its sample the worker keeps, by what it has taken and how late it
+ *	  was.  Prints TAP.
+ */
+#include <math.h>
+
+#include "sampler/budget.h"
+#include "tap.h"
+
+#define SECOND			INT64_C(1000000000)
+#define FRACTION		0.01
+#define LOOKS_PER_TICK	(10.0 / 16384)
+
+/* One second, of which the worker took a share of what is allowed, and had a share of the looks that are needed. */
+static double
+kept_after(double ticks, double taken, double looks)
+{
+	PbpSpending before = {.now_ns = 7 * SECOND,.cpu_ns = SECOND,.nlooks = 100,.ticks = 1000000};
+	PbpSpending after = before;
+
+	after.now_ns += SECOND;
+	after.cpu_ns += (int64_t) (taken * FRACTION * SECOND);
+	after.nlooks += (int64_t) (looks * LOOKS_PER_TICK * ticks);
+	after.ticks += (int64_t) ticks;
+	return pbp_affordable_share(&before, &after, FRACTION, LOOKS_PER_TICK, 0.25);
+}
+
+/* Before the first look, by the speed of the hand. */
+static double
+kept_at_first(double ticks_per_second, double rate)
+{
+	return pbp_affordable_share(&(PbpSpending) {0}, &(PbpSpending) {.now_ns = SECOND / 20,.ticks = (int64_t) (ticks_per_second / 20)},
+								FRACTION, LOOKS_PER_TICK, rate);
+}
+
+/* A worker whose looks take so much each keeps less until it is in time. */
+static void
+settle(double ticks, double us_per_look_of_all)
+{
+	double		kept = 1;
+	int			steps = 0;
+
+	for (; steps < 50; steps++)
+	{
+		/* a tenth of what a look takes does not depend on the sample */
+		double		us = us_per_look_of_all * (0.1 + 0.9 * kept);
+		double		needed = ticks * LOOKS_PER_TICK * us / 1e6 / FRACTION;
+		double		share = kept_after(ticks, fmin(1, needed), fmin(1, 1 / needed));
+
+		if (share == 1)
+			break;
+		kept *= share;
+	}
+	okf(steps > 0 && steps < 12 && kept < 1, "%g ticks a second: in time after %d steps, with %.3f of the sample", ticks, steps, kept);
+}
+
+int
+main(void)
+{
+	ok(kept_after(60000, 0.5, 1) == 1, "with half of the allowed time, all of the sample");
+	ok(kept_after(60000, 0.5, 0.1) == 1, "also if looks were late for another reason");
+	ok(kept_after(0, 1.2, 0) == 1, "or the hand stands still");
+	ok(kept_after(60000, 1, 1) == 1, "or were in time");
+	ok(kept_after(60000, 1, 0.8) == 0.9, "less if they were late for want of time");
+	ok(fabs(kept_after(60000, 1, 0.4) - 0.4 / 0.85) < 0.03, "the less, the later");
+	ok(kept_after(60000, 1, 0.01) == 0.25, "but at most three quarters leave at once");
+	ok(kept_at_first(1000, 0.25) == 1, "before the first look: all, with a slow hand");
+	ok(kept_at_first(0, 0.25) == 1, "and with one that stands still");
+	ok(fabs(kept_at_first(100000, 0.25) - 0.01 / (700e-9 * 0.25 * 100000)) < 1e-3, "less with a fast one");
+	ok(kept_at_first(100000, 0.01) == 1, "unless the sample is small already");
+	settle(60000, 1000);
+	settle(200000, 600);
+	settle(20000, 1500);
+	return end_of_tests();
+}
