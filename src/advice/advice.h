@@ -237,6 +237,12 @@ extern double pbp_advice_rate(const PbpAdvice *advice);
 extern bool pbp_advice_thin(PbpAdvice *advice, double share);
 
 /*
+ * The opposite, up to the sample at the beginning.  If it returns true, the next
+ * look must read all buffers.
+ */
+extern bool pbp_advice_widen(PbpAdvice *advice, double factor);
+
+/*
  * Learns from a look, which need not read all buffers, but all where the last
  * one observed pages.  Ticks are buffers that the hand has passed, ever.
  * Pages are observed in the order of buffers.  pbp_advice_observe() returns true

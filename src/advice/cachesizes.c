@@ -29,7 +29,7 @@
 /* All data may grow by this factor before it is known. */
 #define DATA_GROWTH			1.25
 
-/* If the records suffice for a share larger by this factor, learning begins again. */
+/* If the records suffice for a share larger by this factor, more pages have some. */
 #define MUCH_LARGER			4.0
 
 /*
@@ -236,9 +236,9 @@ fit_records(Advice *advice, int which)
 		pbp_reduce_effects(advice->relations, BASELINE, true, share / before);
 }
 
-/* Records are of sampled pages.  Without storage, all would remain. */
+/* The sample has so many times as many pages.  Records are of sampled pages; without storage, all would remain. */
 double
-pbp_thin_caches(Advice *advice, double share)
+pbp_scale_caches(Advice *advice, double share)
 {
 	double		share_of_records = 1;
 
@@ -257,6 +257,19 @@ pbp_thin_caches(Advice *advice, double share)
 			share_of_records = kept;
 	}
 	return share_of_records;
+}
+
+/* More pages have records from now on.  What was learned of the others stays. */
+static void
+add_records(const Advice *advice, Storage *storage, double share)
+{
+	double		more = share / storage->share;
+
+	set_share(advice, storage, share);
+	scale_counters(storage->counters, sizeof(storage->counters), more);
+	for (int cache = 0; cache < CACHES; cache++)
+		must_refill(&storage->caches[cache]);
+	storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
 }
 
 static void
@@ -370,9 +383,11 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 			continue;
 		if (fitting_share(advice, i) >= MUCH_LARGER * advice->storages[i]->share)
 		{
-			begin_again(advice, advice->storages[i], fitting_share(advice, i));
+			double		more = fitting_share(advice, i) / advice->storages[i]->share;
+
+			add_records(advice, advice->storages[i], fitting_share(advice, i));
 			if (i == 0)
-				pbp_reduce_effects(advice->relations, BASELINE, true, 0);
+				pbp_reduce_effects(advice->relations, BASELINE, true, more);
 		}
 		fit_records(advice, i);
 	}

@@ -520,14 +520,14 @@ extern void pbp_follow_progress(Progress *progress, double share, double seconds
 extern double pbp_seconds_left(const Progress *progress);
 
 /* relationreads.c */
-extern void pbp_thin_relations(Advice *advice, double share, double share_of_records);
+extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);
 extern void pbp_count_waiting(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
 
 /* cachesizes.c; returns the share of the records of today's memory that remain */
-extern double pbp_thin_caches(Advice *advice, double share);
+extern double pbp_scale_caches(Advice *advice, double share);
 
 /* storage.c; without storage, these do nothing */
 extern uint64_t pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts);

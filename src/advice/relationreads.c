@@ -288,11 +288,11 @@ pbp_advice_look_time(PbpAdvice *base, int64_t second)
 	}
 }
 
-/* ---- a smaller sample ---- */
+/* ---- another sample ---- */
 
-/* Such a share of the sampled pages remains, and of those with records of page caches. */
+/* It has so many times as many pages, and of those with records of page caches. */
 void
-pbp_thin_relations(Advice *advice, double share, double share_of_records)
+pbp_scale_relations(Advice *advice, double share, double share_of_records)
 {
 	Relations  *relations = advice->relations;
 
@@ -301,7 +301,7 @@ pbp_thin_relations(Advice *advice, double share, double share_of_records)
 	pbp_count_waiting(relations);
 	pbp_decay_relations(relations, share);
 	pbp_reduce_effects(relations, BASELINE, true, share_of_records / share);
-	pbp_thin_uses(&relations->working_set, advice->base.kept, share);
+	pbp_scale_uses(&relations->working_set, advice->base.kept, share);
 	for (uint32_t page = 0; page < advice->table.npages; page++)
 		if (advice->table.pages[page].fingerprint > advice->base.kept)
 			relations->of_page[page] = 0;

@@ -193,10 +193,8 @@ pbp_doubt_caches(Advice *advice)
 	{
 		if (storage_of(advice, cache) == NULL)
 			continue;
-		simulated_cache(advice, cache)->nlearned = 0;
 		storage_of(advice, cache)->doubtful_reads[cache % CACHES] = 0;
-		simulated_cache(advice, cache)->progress = (Progress) {0};
-		simulated_cache(advice, cache)->refilling = !simulated_cache(advice, cache)->learning;
+		must_refill(simulated_cache(advice, cache));
 	}
 }
 

@@ -199,6 +199,15 @@ must_learn(SimulatedCache *simulated)
 	simulated->settled = simulated->refilling = false;
 }
 
+/* It does not hold what the real one may. */
+static inline void
+must_refill(SimulatedCache *simulated)
+{
+	simulated->nlearned = 0;
+	simulated->progress = (Progress) {0};
+	simulated->refilling = !simulated->learning;
+}
+
 /* pagecaches.c */
 extern void pbp_forget_cached_pages(Storage *storage);
 extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);

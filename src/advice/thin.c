@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * thin.c
- *	  A smaller sample, where the worker has no time for the one it has.
+ *	  A smaller sample, where the worker has no time for the one it has, and a
+ *	  larger one later.
  *
  * Pages whose fingerprint is above a threshold leave, and what was counted is
  * scaled to those that remain.  So figures stay as they are and as certain as they
@@ -63,19 +64,10 @@ scale_sizes(Advice *advice, double share)
 	}
 }
 
-bool
-pbp_advice_thin(PbpAdvice *base, double share)
+/* The sample has so many times as many pages from now on. */
+static void
+scale_all(Advice *advice, double share)
 {
-	Advice	   *advice = (Advice *) base;
-	uint32_t	kept = (uint32_t) (fmin(1, fmax(share, LEAST_PAGES / (advice->sampling_rate * advice->nbuffers))) * base->kept);
-
-	if (advice->look.looking || kept == base->kept)
-		return false;
-	share = (double) kept / base->kept;
-	base->kept = kept;
-	thin_lists(advice);
-	pbp_thin_pools(advice, share);
-	thin_records(advice);
 	advice->sampling_rate *= share;
 	advice->averages.residents *= share;
 	scale_sizes(advice, share);
@@ -83,10 +75,53 @@ pbp_advice_thin(PbpAdvice *base, double share)
 	scale_counters(advice->counters.residents, sizeof(advice->counters.residents), share);
 	advice->counters.new_loads *= share;
 	scale_counters(advice->recent.doubtful_misses, sizeof(advice->recent.doubtful_misses), share);
-	pbp_thin_relations(advice, share, pbp_thin_caches(advice, share));
+	pbp_scale_relations(advice, share, pbp_scale_caches(advice, share));
 	if (advice->averages.residents > 0)
 		pbp_resize_pools(advice, advice->averages.residents);
 	pbp_resize_caches(advice);
 	outdate_answers(advice);
+}
+
+/* Keeps fingerprints up to this one.  Returns how many times as many pages these are. */
+static double
+keep(Advice *advice, double kept)
+{
+	uint32_t	before = advice->base.kept;
+
+	advice->base.kept = kept < UINT32_MAX ? (uint32_t) kept : UINT32_MAX;
+	return (double) advice->base.kept / before;
+}
+
+bool
+pbp_advice_thin(PbpAdvice *base, double share)
+{
+	Advice	   *advice = (Advice *) base;
+	double		least = LEAST_PAGES / (advice->sampling_rate * advice->nbuffers);
+
+	share = fmax(share, least);
+	if (advice->look.looking || share >= 1)
+		return false;
+	share = keep(advice, share * base->kept);
+	thin_lists(advice);
+	pbp_thin_pools(advice, share);
+	thin_records(advice);
+	scale_all(advice, share);
+	return true;
+}
+
+/*
+ * Pages that are in the sample from now on are in no simulated pool yet.  So this is
+ * like a time without a look: nothing counts until the pools are in order.
+ */
+bool
+pbp_advice_widen(PbpAdvice *base, double factor)
+{
+	Advice	   *advice = (Advice *) base;
+
+	/* but for rounding, it is that of the beginning */
+	if (advice->look.looking || base->kept >= 0.99 * UINT32_MAX)
+		return false;
+	scale_all(advice, keep(advice, factor * base->kept));
+	advice->look.lost = true;
 	return true;
 }

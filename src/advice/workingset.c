@@ -263,7 +263,7 @@ pbp_keep_uses(PbpWorkingSet *set)
 }
 
 void
-pbp_thin_uses(PbpWorkingSet *set, uint32_t last_page, double share)
+pbp_scale_uses(PbpWorkingSet *set, uint32_t last_page, double share)
 {
 	pbp_keep_uses(set);
 	set->sampling_rate *= share;

@@ -91,8 +91,8 @@ extern void pbp_forget_uses(PbpWorkingSet *set);
 
 extern void pbp_keep_uses(PbpWorkingSet *set);
 
-/* From now on only pages up to this one are reported, which is such a share. */
-extern void pbp_thin_uses(PbpWorkingSet *set, uint32_t last_page, double share);
+/* From now on pages up to this one are reported, which are so many times as many. */
+extern void pbp_scale_uses(PbpWorkingSet *set, uint32_t last_page, double share);
 
 extern void pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages, double *error);
 extern int	pbp_shortest_window(const PbpWorkingSet *set, uint32_t page);

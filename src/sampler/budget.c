@@ -20,6 +20,10 @@
 #define LITTLE_TIME			0.9
 #define ENOUGH_LOOKS		0.85
 
+/* Below this share of the allowed time, there is some for so many times the sample. */
+#define MUCH_TIME			0.4
+#define GROWTH				2.0
+
 /* At most this share of the sample remains, and at least. */
 #define LEAST_KEPT			0.25
 #define MOST_KEPT			0.9
@@ -27,10 +31,6 @@
 /* Before any look has been timed: what a tick takes at least, if each moved a page of the sample. */
 #define ASSUMED_NS			700.0
 
-/*
- * The share of the sample that is to be kept so that there is time for as many
- * looks as are needed; 1: all of it.
- */
 double
 pbp_affordable_share(const PbpSpending *from, const PbpSpending *to, double cpu_fraction,
 					 double looks_per_tick, double sampling_rate)
@@ -41,6 +41,8 @@ pbp_affordable_share(const PbpSpending *from, const PbpSpending *to, double cpu_
 	double		seen = ticks > 0 ? (double) (to->nlooks - from->nlooks) / (looks_per_tick * ticks) : 1;
 	double		share = 1;
 
+	if (taken < MUCH_TIME && seen >= ENOUGH_LOOKS && to->nlooks > from->nlooks)
+		return GROWTH;
 	if (to->nlooks == 0)
 		share = cpu_fraction * ns / (ASSUMED_NS * sampling_rate * fmax(1, ticks));
 	else if (taken > LITTLE_TIME)

@@ -19,6 +19,10 @@ typedef struct PbpSpending
 	int64_t		ticks;			/* of the clock hand */
 } PbpSpending;
 
+/*
+ * How much of the sample is to be kept so that there is time for as many looks as are
+ * needed; 1: all of it.  Above 1: there is time for so many times as much.
+ */
 extern double pbp_affordable_share(const PbpSpending *from, const PbpSpending *to, double cpu_fraction,
 								   double looks_per_tick, double sampling_rate);
 

@@ -355,10 +355,16 @@ pbp_is_learning(const PbpLearner *learner)
 
 /* Keeps this share of the sample, if it is of any use then. */
 void
-pbp_learner_keep(PbpLearner *learner, double share)
+pbp_learner_thin(PbpLearner *learner, double share)
 {
-	if (share < 1)
-		(void) pbp_advice_thin(learner->advice, share);
+	(void) pbp_advice_thin(learner->advice, share);
+}
+
+void
+pbp_learner_widen(PbpLearner *learner, double factor)
+{
+	if (pbp_advice_widen(learner->advice, factor))
+		pbp_look_is_incomplete(&learner->look);
 }
 
 double

@@ -53,6 +53,9 @@
 #define JUDGED_FIRST_NS	INT64CONST(300000000)
 #define JUDGED_FIRST	10
 
+/* A larger sample is learned for as long as the first, so much time must have been left for as long. */
+#define AMPLE_NS		INT64CONST(300000000000)
+
 /*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
  * longer only to stay within its share of a processor.
@@ -127,8 +130,9 @@ typedef struct Sampler
 
 	int64		cpu_ns;			/* used up to the end of the last sleep */
 	double		owed_ns;		/* of that, without what was slept for it */
-	PbpSpending spent;			/* until now */
+	int64		nlooks;
 	PbpSpending judged;			/* when the sample was last fit to it */
+	int64		ample_since_ns; /* since then, there was time for a larger one */
 	bool		fit;			/* it has been, ever */
 	int			njudged;		/* and how often */
 	bool		too_dear;		/* by the latest judgment, looks took too long */
@@ -196,10 +200,10 @@ look_at_pool(Sampler *sampler)
 	read_clock(sampler);
 	pbp_learner_end_look(sampler->learner, sampler->ticks);
 	sampler->interval.looks++;
-	sampler->spent.nlooks++;
+	sampler->nlooks++;
 }
 
-/* The first looks may be far too dear. */
+/* The first looks may take far too long. */
 static int64
 judging_ns(const Sampler *sampler)
 {
@@ -208,28 +212,32 @@ judging_ns(const Sampler *sampler)
 
 /*
  * Makes the sample smaller if the worker has no time for it: before the first look
- * by how fast the hand is, and then by what was taken twice in turn.
+ * by how fast the hand is, and then by what was taken twice in turn.  It becomes
+ * larger after a time in which there was much more than it took.
  */
 static void
 fit_sample(Sampler *sampler)
 {
-	PbpSpending *spent = &sampler->spent;
 	PbpSpending *judged = &sampler->judged;
-	int64		now_ns = pbp_now_ns();
+	PbpSpending spent = {pbp_now_ns(), pbp_cpu_now_ns(), sampler->nlooks, sampler->ticks};
 	double		share;
 
-	if (!pbp_is_learning(sampler->learner) || now_ns - judged->now_ns < judging_ns(sampler))
+	if (!pbp_is_learning(sampler->learner) || spent.now_ns - judged->now_ns < judging_ns(sampler))
 		return;
-	spent->now_ns = now_ns;
-	spent->cpu_ns = pbp_cpu_now_ns();
-	spent->ticks = sampler->ticks;
-	share = pbp_affordable_share(judged, spent, pbp_max_cpu_fraction, (double) LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner));
-	if (sampler->too_dear || !sampler->fit)
-		pbp_learner_keep(sampler->learner, share);
+	share = pbp_affordable_share(judged, &spent, pbp_max_cpu_fraction, (double) LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner));
+	if (share < 1 && (sampler->too_dear || !sampler->fit))
+		pbp_learner_thin(sampler->learner, share);
 	sampler->too_dear = share < 1;
+	if (share <= 1)
+		sampler->ample_since_ns = spent.now_ns;
+	else if (spent.now_ns - sampler->ample_since_ns >= AMPLE_NS)
+	{
+		pbp_learner_widen(sampler->learner, share);
+		sampler->ample_since_ns = spent.now_ns;
+	}
 	sampler->fit = true;
 	sampler->njudged++;
-	*judged = *spent;
+	*judged = spent;
 }
 
 static int64
@@ -479,11 +487,9 @@ begin(Sampler *sampler)
 	sampler->ticks_per_ns = 0;
 	sampler->sample_ticks = -1;
 	sampler->cpu_ns = pbp_cpu_now_ns();
-	memset(&sampler->spent, 0, sizeof(sampler->spent));
-	memset(&sampler->judged, 0, sizeof(sampler->judged));
-	sampler->judged.now_ns = sampler->work_ns;
-	sampler->judged.ticks = sampler->ticks;
-	sampler->judged.cpu_ns = pbp_cpu_now_ns();
+	sampler->nlooks = 0;
+	sampler->judged = (PbpSpending) {sampler->work_ns, pbp_cpu_now_ns(), 0, sampler->ticks};
+	sampler->ample_since_ns = sampler->work_ns;
 	sampler->fit = sampler->too_dear = false;
 	sampler->njudged = 0;
 	memset(&sampler->interval, 0, sizeof(sampler->interval));

@@ -1,7 +1,7 @@
 /*
  * advice_thin.c
- *	  A sample that becomes smaller while it learns: figures stay, nothing is
- *	  learned again, and later figures are true within wider intervals.  Prints TAP.
+ *	  A sample that becomes smaller while it learns, or larger: figures stay,
+ *	  nothing is learned again, and later figures are true.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
@@ -137,6 +137,87 @@ thin_caches(Load load)
 	scene_finish(&scene);
 }
 
+/* And back: what was known stays, and later figures are those of the larger sample. */
+static void
+widen(Kind kind)
+{
+	Bench		bench;
+	PbpAdvice  *advice;
+	PbpAdviceRow before[PBP_ADVICE_FACTORS];
+	double		moved = 0;
+	double		worst;
+	int			known;
+
+	bench_start(&bench, kind, NBUFFERS, NBUFFERS * 40, 0.25);
+	advice = bench.run.advice[0];
+	pbp_advice_thin(advice, 0.125);
+	bench_run(&bench, 2 * SETTLE_POOLS, true);
+	known = count_known(advice, 0);
+	for (int step = 0; step < STEPS; step++)
+	{
+		double		rate = pbp_advice_rate(advice);
+
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			before[i] = row_of(advice, i);
+		ok(pbp_advice_widen(advice, 2) && fabs(pbp_advice_rate(advice) / rate - 2) < 1e-6, "twice the sample");
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			if (before[i].reason == PBP_ADVICE_KNOWN)
+				moved = fmax(moved, fabs(row_of(advice, i).miss_ratio - before[i].miss_ratio) / before[i].uncertainty);
+		okf(count_known(advice, 0) == known, "%s: what was known still is (%d)", kind_names[kind], known);
+		bench_run(&bench, 0.5, true);
+		okf(count_known(advice, 0) == known, "%s: and half a pool later (%d)", kind_names[kind], count_known(advice, 0));
+		bench_run(&bench, 8, true);
+	}
+	okf(moved < 0.01, "%s: figures stay (%.4f of their errors)", kind_names[kind], moved);
+	ok(!pbp_advice_widen(advice, 2), "no more than the sample at the beginning");
+	bench.run.window_start = bench.trace.count / 2;
+	bench_run(&bench, 2 * SETTLE_POOLS, true);
+	bench.run.window_end = bench.trace.count;
+	bench.run.move_at = INT64_MAX;
+	worst = worst_error(&bench.run, SMALLEST, PBP_ADVICE_FACTORS - 1);
+	okf(worst < 0.01, "%s: all sizes within 0.01 (%.4f)", kind_names[kind], worst);
+	bench_finish(&bench);
+}
+
+/* More pages get records of page caches, too. */
+static void
+widen_caches(Load load)
+{
+	Scene		scene;
+	PbpAdviceStorageRow before[PBP_ADVICE_FACTORS];
+	PbpAdvice  *advice;
+	int			lost = 0;
+
+	scene_start(&scene, load, megabytes(MB), os_pages(megabytes(MB)), STORAGE_BYTES);
+	advice = scene.run.advice[0];
+	pbp_advice_set_os_cache(advice, os_pages(megabytes(MB)));
+	pbp_advice_thin(advice, 0.1);
+	scene_run(&scene, WARM_UP);
+	for (int step = 0; step < 4; step++)
+	{
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			before[i] = storage_row_of(advice, i, PBP_ADVICE_FIXED);
+		(void) pbp_advice_widen(advice, 2);
+		pbp_advice_set_os_cache(advice, os_pages(megabytes(MB)));
+		scene_run(&scene, 2);
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			lost += before[i].reason == PBP_STORAGE_KNOWN && storage_row_of(advice, i, PBP_ADVICE_FIXED).reason != PBP_STORAGE_KNOWN;
+		scene_run(&scene, WARM_UP);
+	}
+	okf(before[TODAY].reason == PBP_STORAGE_KNOWN && lost == 0, "%s: storage reads that were known still are", load_names[load]);
+	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
+	{
+		int			nbuffers = (int) (pbp_advice_factor(i) * megabytes(MB));
+		PbpAdviceStorageRow row = storage_row_of(advice, i, PBP_ADVICE_FIXED);
+
+		if (row.reason != PBP_STORAGE_KNOWN)
+			continue;
+		nfigures++;
+		covered += fabs(row.storage_ratio - true_storage_ratio(load, nbuffers, os_pages(nbuffers))) <= row.uncertainty;
+	}
+	scene_finish(&scene);
+}
+
 /* Down to the least, and while a look is under way. */
 static void
 refuse(void)
@@ -170,6 +251,10 @@ main(void)
 	stay_true(PGBENCH);
 	thin_caches(ACCOUNTS);
 	thin_caches(ZIPF_PAGES);
+	widen(ZIPF);
+	widen(PGBENCH);
+	widen_caches(ACCOUNTS);
+	widen_caches(ZIPF_PAGES);
 	refuse();
 	okf(covered >= 0.93 * nfigures, "at least 93 %% of the figures are within their intervals (%d of %d)", covered, nfigures);
 	return end_of_tests();

@@ -58,6 +58,8 @@ settle(double ticks, double us_per_look_of_all)
 int
 main(void)
 {
+	ok(kept_after(60000, 0.3, 1) == 2, "with less than half of the allowed time, there is some for twice the sample");
+	ok(kept_after(60000, 0.3, 0.5) == 1, "unless looks are late nevertheless");
 	ok(kept_after(60000, 0.5, 1) == 1, "with half of the allowed time, all of the sample");
 	ok(kept_after(60000, 0.5, 0.1) == 1, "also if looks were late for another reason");
 	ok(kept_after(0, 1.2, 0) == 1, "or the hand stands still");
