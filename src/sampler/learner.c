@@ -353,17 +353,13 @@ pbp_is_learning(const PbpLearner *learner)
 	return learner->advice != NULL;
 }
 
-/* Keeps this share of the sample, if it is of any use then. */
+/* The sample becomes smaller or larger by this factor. */
 void
-pbp_learner_thin(PbpLearner *learner, double share)
+pbp_learner_resize(PbpLearner *learner, double factor)
 {
-	(void) pbp_advice_thin(learner->advice, share);
-}
-
-void
-pbp_learner_widen(PbpLearner *learner, double factor)
-{
-	if (pbp_advice_widen(learner->advice, factor))
+	if (factor < 1)
+		(void) pbp_advice_thin(learner->advice, factor);
+	else if (factor > 1 && pbp_advice_widen(learner->advice, factor))
 		pbp_look_is_incomplete(&learner->look);
 }
 

@@ -17,8 +17,7 @@ typedef struct PbpLearner PbpLearner;
 extern PbpLearner *pbp_create_learner(void);
 extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
 extern bool pbp_learner_is_outdated(const PbpLearner *learner);
-extern void pbp_learner_thin(PbpLearner *learner, double share);
-extern void pbp_learner_widen(PbpLearner *learner, double factor);
+extern void pbp_learner_resize(PbpLearner *learner, double factor);
 extern double pbp_learner_rate(const PbpLearner *learner);
 extern bool pbp_is_learning(const PbpLearner *learner);
 

@@ -45,18 +45,6 @@
 #define LOOK_NS			INT64CONST(5000000000)
 
 /*
- * How long the hand is watched before the first look, and what is taken before the
- * sample is fit to that.
- */
-#define FIRST_LOOK_NS	INT64CONST(50000000)
-#define JUDGED_NS		INT64CONST(3000000000)
-#define JUDGED_FIRST_NS	INT64CONST(300000000)
-#define JUDGED_FIRST	10
-
-/* A larger sample is learned for as long as the first, so much time must have been left for as long. */
-#define AMPLE_NS		INT64CONST(300000000000)
-
-/*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
  * longer only to stay within its share of a processor.
  */
@@ -131,11 +119,7 @@ typedef struct Sampler
 	int64		cpu_ns;			/* used up to the end of the last sleep */
 	double		owed_ns;		/* of that, without what was slept for it */
 	int64		nlooks;
-	PbpSpending judged;			/* when the sample was last fit to it */
-	int64		ample_since_ns; /* since then, there was time for a larger one */
-	bool		fit;			/* it has been, ever */
-	int			njudged;		/* and how often */
-	bool		too_dear;		/* by the latest judgment, looks took too long */
+	PbpBudget	budget;
 	uint32		resets;			/* that it has noticed */
 } Sampler;
 
@@ -203,41 +187,30 @@ look_at_pool(Sampler *sampler)
 	sampler->nlooks++;
 }
 
-/* The first looks may take far too long. */
-static int64
-judging_ns(const Sampler *sampler)
+static PbpSpending
+spent(const Sampler *sampler)
 {
-	return !sampler->fit ? FIRST_LOOK_NS : sampler->njudged < JUDGED_FIRST ? JUDGED_FIRST_NS : JUDGED_NS;
+	return (PbpSpending) {pbp_now_ns(), pbp_cpu_now_ns(), sampler->nlooks, sampler->ticks};
 }
 
-/*
- * Makes the sample smaller if the worker has no time for it: before the first look
- * by how fast the hand is, and then by what was taken twice in turn.  It becomes
- * larger after a time in which there was much more than it took.
- */
+/* Makes the sample as large as there is time for. */
 static void
 fit_sample(Sampler *sampler)
 {
-	PbpSpending *judged = &sampler->judged;
-	PbpSpending spent = {pbp_now_ns(), pbp_cpu_now_ns(), sampler->nlooks, sampler->ticks};
-	double		share;
+	PbpSpending now = spent(sampler);
 
-	if (!pbp_is_learning(sampler->learner) || spent.now_ns - judged->now_ns < judging_ns(sampler))
-		return;
-	share = pbp_affordable_share(judged, &spent, pbp_max_cpu_fraction, (double) LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner));
-	if (share < 1 && (sampler->too_dear || !sampler->fit))
-		pbp_learner_thin(sampler->learner, share);
-	sampler->too_dear = share < 1;
-	if (share <= 1)
-		sampler->ample_since_ns = spent.now_ns;
-	else if (spent.now_ns - sampler->ample_since_ns >= AMPLE_NS)
-	{
-		pbp_learner_widen(sampler->learner, share);
-		sampler->ample_since_ns = spent.now_ns;
-	}
-	sampler->fit = true;
-	sampler->njudged++;
-	*judged = spent;
+	if (pbp_is_learning(sampler->learner))
+		pbp_learner_resize(sampler->learner, pbp_fit_sample(&sampler->budget, &now, &(PbpAllowance)
+															{
+																pbp_max_cpu_fraction, (double) LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner)
+															}));
+}
+
+/* True if a look must wait until the speed of the hand is known. */
+static bool
+must_wait(const Sampler *sampler)
+{
+	return pbp_is_learning(sampler->learner) && sampler->budget.njudged == 0;
 }
 
 static int64
@@ -349,7 +322,7 @@ take_sample(Sampler *sampler)
 static bool
 sample_is_due(const Sampler *sampler)
 {
-	if (pbp_is_learning(sampler->learner) && !sampler->fit)
+	if (must_wait(sampler))
 		return false;
 	return sampler->sample_ticks < 0 ||
 		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
@@ -371,7 +344,7 @@ looks_wanted(const Sampler *sampler)
 static bool
 look_is_due(const Sampler *sampler)
 {
-	return pbp_is_learning(sampler->learner) && sampler->fit &&
+	return pbp_is_learning(sampler->learner) && !must_wait(sampler) &&
 		(ticks_to_look(sampler, looks_wanted(sampler)) == 0 || pbp_now_ns() - sampler->look_ns >= LOOK_NS);
 }
 
@@ -414,8 +387,8 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 {
 	int64		sleep = MAX_SLEEP_NS;
 
-	if (pbp_is_learning(sampler->learner) && !sampler->fit)
-		sleep = FIRST_LOOK_NS;
+	if (must_wait(sampler))
+		sleep = PBP_FIRST_LOOK_NS;
 	else if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
 		sleep = sleep_to_look(sampler, used_ns);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
@@ -479,6 +452,8 @@ reload_settings(Sampler *sampler)
 static void
 begin(Sampler *sampler)
 {
+	PbpSpending now;
+
 	sampler->resets = pbp_count_resets();
 	sampler->clock = pbp_read_clock();
 	sampler->ticks = pbp_ticks(sampler->clock);
@@ -488,10 +463,8 @@ begin(Sampler *sampler)
 	sampler->sample_ticks = -1;
 	sampler->cpu_ns = pbp_cpu_now_ns();
 	sampler->nlooks = 0;
-	sampler->judged = (PbpSpending) {sampler->work_ns, pbp_cpu_now_ns(), 0, sampler->ticks};
-	sampler->ample_since_ns = sampler->work_ns;
-	sampler->fit = sampler->too_dear = false;
-	sampler->njudged = 0;
+	now = spent(sampler);
+	pbp_begin_budget(&sampler->budget, &now);
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	memset(&sampler->step, 0, sizeof(sampler->step));
 	memset(&sampler->step_reads, 0, sizeof(sampler->step_reads));

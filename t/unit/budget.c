@@ -12,26 +12,70 @@
 #define FRACTION		0.01
 #define LOOKS_PER_TICK	(10.0 / 16384)
 
-/* One second, of which the worker took a share of what is allowed, and had a share of the looks that are needed. */
+static const PbpAllowance allowance = {FRACTION, LOOKS_PER_TICK, 0.25};
+
+/* So many seconds, in which the worker took a share of what is allowed, and had a share of the looks that are needed. */
+static double
+judge(PbpBudget *budget, double seconds, double ticks, double taken, double looks)
+{
+	PbpSpending now = budget->judged;
+
+	now.now_ns += (int64_t) (seconds * SECOND);
+	now.cpu_ns += (int64_t) (seconds * taken * FRACTION * SECOND);
+	now.nlooks += (int64_t) (seconds * looks * LOOKS_PER_TICK * ticks);
+	now.ticks += (int64_t) (seconds * ticks);
+	return pbp_fit_sample(budget, &now, &allowance);
+}
+
+/* After the first judgment, which the hand has passed. */
+static void
+begin(PbpBudget *budget)
+{
+	pbp_begin_budget(budget, &(PbpSpending) {.now_ns = 7 * SECOND,.cpu_ns = SECOND,.nlooks = 100,.ticks = 1000000});
+	(void) judge(budget, 0.05, 0, 0, 0);
+}
+
+/* The same twice in turn, which is what acts. */
 static double
 kept_after(double ticks, double taken, double looks)
 {
-	PbpSpending before = {.now_ns = 7 * SECOND,.cpu_ns = SECOND,.nlooks = 100,.ticks = 1000000};
-	PbpSpending after = before;
+	PbpBudget	budget;
 
-	after.now_ns += SECOND;
-	after.cpu_ns += (int64_t) (taken * FRACTION * SECOND);
-	after.nlooks += (int64_t) (looks * LOOKS_PER_TICK * ticks);
-	after.ticks += (int64_t) ticks;
-	return pbp_affordable_share(&before, &after, FRACTION, LOOKS_PER_TICK, 0.25);
+	begin(&budget);
+	if (judge(&budget, 3, ticks, taken, looks) != 1)
+		return NAN;
+	return judge(&budget, 3, ticks, taken, looks);
 }
 
 /* Before the first look, by the speed of the hand. */
 static double
 kept_at_first(double ticks_per_second, double rate)
 {
-	return pbp_affordable_share(&(PbpSpending) {0}, &(PbpSpending) {.now_ns = SECOND / 20,.ticks = (int64_t) (ticks_per_second / 20)},
-								FRACTION, LOOKS_PER_TICK, rate);
+	PbpBudget	budget;
+
+	pbp_begin_budget(&budget, &(PbpSpending) {0});
+	return pbp_fit_sample(&budget, &(PbpSpending) {.now_ns = SECOND / 20,.ticks = (int64_t) (ticks_per_second / 20)},
+						  &(PbpAllowance) {FRACTION, LOOKS_PER_TICK, rate});
+}
+
+/* There is time for a larger sample only if that lasts. */
+static void
+grow(void)
+{
+	PbpBudget	budget;
+	double		grown = 1;
+	int			seconds = 0;
+
+	begin(&budget);
+	for (; grown == 1 && seconds < 1000; seconds += 3)
+		grown = judge(&budget, 3, 60000, 0.3, 1);
+	okf(grown == 2 && seconds >= 300 && seconds < 340, "with much time for five minutes, twice the sample (%d s)", seconds);
+	for (seconds = 0, grown = 1; grown == 1 && seconds < 3000; seconds += 3)
+		grown = judge(&budget, 3, 60000, seconds % 240 == 0 ? 0.7 : 0.3, 1);
+	ok(grown == 1, "but not if it is needed again and again");
+	for (seconds = 0; grown == 1 && seconds < 1000; seconds += 3)
+		grown = judge(&budget, 3, 60000, 0.3, 0.5);
+	ok(grown == 1, "nor where looks are late nevertheless");
 }
 
 /* A worker whose looks take so much each keeps less until it is in time. */
@@ -58,8 +102,6 @@ settle(double ticks, double us_per_look_of_all)
 int
 main(void)
 {
-	ok(kept_after(60000, 0.3, 1) == 2, "with less than half of the allowed time, there is some for twice the sample");
-	ok(kept_after(60000, 0.3, 0.5) == 1, "unless looks are late nevertheless");
 	ok(kept_after(60000, 0.5, 1) == 1, "with half of the allowed time, all of the sample");
 	ok(kept_after(60000, 0.5, 0.1) == 1, "also if looks were late for another reason");
 	ok(kept_after(0, 1.2, 0) == 1, "or the hand stands still");
@@ -74,5 +116,6 @@ main(void)
 	settle(60000, 1000);
 	settle(200000, 600);
 	settle(20000, 1500);
+	grow();
 	return end_of_tests();
 }
