@@ -271,7 +271,7 @@ for my $mode ('fast', 'immediate')
 
 learn($node);
 await_samples($node, 12);
-save_history($node);
+saved_advice($node);
 $node->stop;
 copy($file, "$file.good") or die $!;
 my $good = slurp_file("$file.good");
