@@ -140,6 +140,8 @@ count_splits(const PbpAdvice *advice, int from, int to)
 
 	for (int i = from * PBP_SPLITS; i < (to + 1) * PBP_SPLITS; i++)
 	{
+		if (i / PBP_SPLITS == PBP_TOTAL_TODAY)
+			continue;
 		pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
 		nknown += split.storage.reason == PBP_STORAGE_KNOWN;
 	}

@@ -223,11 +223,11 @@ use_regularly(const uint32_t *hashes, int nhashes, int seconds)
 	}
 }
 
-/* The hash of a page that belongs into this slot. */
+/* The hash of a page that belongs into this slot, which is mixed once more before. */
 static uint32_t
 hash_at(int slot, uint32_t number)
 {
-	return (uint32_t) (((uint64_t) slot << 32) / SLOTS + 1 + number);
+	return (uint32_t) (((uint64_t) slot << 32) / SLOTS + 1 + number) * UINT32_C(0xE8B2F51);
 }
 
 /*
