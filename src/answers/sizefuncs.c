@@ -17,6 +17,7 @@
 #include "base/args.h"
 #include "base/latency.h"
 #include "base/rows.h"
+#include "base/worker.h"
 #include "pool/poolfuncs.h"
 #include "sampler/results.h"
 #include "sampler/sampler.h"
@@ -25,6 +26,10 @@
 #define PAGE_LIFETIME_COLS	13
 #define HISTORY_COLS		20
 
+/* how long those who ask wait for a preloaded sampler, and how often they see whether it is there */
+#define STARTS_WITHIN_MS	5000
+#define POLL_MS				10
+
 /* in the order of PbpHistory */
 static const char *const resolution_names[] = {"fine", "coarse"};
 
@@ -32,10 +37,15 @@ PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 
-/* What the sampler records is in shared memory as long as it runs. */
+/*
+ * What the sampler records is in shared memory as long as it runs.  One that is
+ * preloaded starts just after the server accepts connections.
+ */
 void
 check_sampler_runs(void)
 {
+	for (int i = 0; i < STARTS_WITHIN_MS / POLL_MS && pbp_sampler_is_preloaded() && !pbp_sampler_has_results(); i++)
+		pbp_worker_wait(POLL_MS);
 	if (!pbp_sampler_has_results())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
