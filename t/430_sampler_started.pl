@@ -13,7 +13,7 @@ use Test::More;
 my $nothing = 'nothing watches this server, because no sampler is running';
 my $runs = 'The sampler runs until the server stops. Ask pgbufprobe_checkup() in some minutes.';
 my $running = "sampler = 'running' FROM pgbufprobe_status()";
-my $small_shm = PostgreSQL::Test::Utils::tempdir() . '/small_shm';
+my $small_shm = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir() . '/small_shm');
 my $node = init_server('stock', qq(
 shared_buffers = $pool
 pgbufprobe.history_interval = 100ms

@@ -80,6 +80,7 @@ typedef struct Run
 	int64_t		second;			/* of the next look, if relations are watched */
 	int64_t		thin_at;		/* after so many reads, an eighth of the sample
 								 * remains; 0: all of it */
+	bool		pauses;			/* no look in three of six pools' worth of reads */
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;

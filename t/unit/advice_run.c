@@ -112,7 +112,8 @@ run_today(Run *run)
 		int			page = next_page(&trace, &bulk);
 
 		pool_access(&pool, page, bulk);
-		watch_pool(run, &pool, &trace, &watch);
+		if (!run->pauses || pool.reads / run->nbuffers % 6 < 3)
+			watch_pool(run, &pool, &trace, &watch);
 		if (pool.reads == run->thin_at)
 			thin_samples(run);
 		if (pool.reads < reads)
