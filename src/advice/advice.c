@@ -314,7 +314,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
 	counters->ring_extends += sign * (double) counts->ring_extends;
 	counters->seconds += sign * counts->seconds;
 	for (int i = 0; i < FACTORS; i++)
-		counters->sizes[i].accesses += is_absent(advice->refilling, i) ? 0 : accesses;
+		*(is_absent(advice->refilling, i) ? &counters->sizes[i].skipped : &counters->sizes[i].accesses) += accesses;
 	advice->recent.recent_accesses += accesses;
 }
 

@@ -131,6 +131,7 @@ typedef struct SimulatedPool
 typedef struct SizeCounters
 {
 	double		accesses;		/* by the server, while the rest was counted */
+	double		skipped;		/* those while its pool was filled again */
 	double		baseline_misses[GROUPS];
 	double		extra_misses[GROUPS];	/* more than those of the baseline */
 	double		steps;			/* of the simulated hand */

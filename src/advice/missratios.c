@@ -209,6 +209,15 @@ late_looks(const Advice *advice, int i)
 	return i > BASELINE && !advice->rings_apart && today > 0 ? unseen * (1 - advice->answers->bounded[i] / today) : 0;
 }
 
+/* The share of today's accesses in which the load may have been another one for this size. */
+static double
+skipped_share(const Advice *advice, int i)
+{
+	const SizeCounters *size = &advice->counters.sizes[i];
+
+	return size->skipped > 0 ? size->skipped / (size->skipped + size->accesses) : 0;
+}
+
 /* What neither chance nor time explains. */
 static double
 error_of_method(const Advice *advice, int i)
@@ -218,7 +227,7 @@ error_of_method(const Advice *advice, int i)
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = i > BASELINE ? LARGER_SHARE : UNSEEN_SHARE + SCANNED_SHARE * scanned;
 
-	return (share + advice->other_mix) * fabs(answers->bounded[i] - answers->estimates[BASELINE]) + late_looks(advice, i);
+	return (share + advice->other_mix + skipped_share(advice, i)) * fabs(answers->bounded[i] - answers->estimates[BASELINE]) + late_looks(advice, i);
 }
 
 /* Errors of today's miss ratio are larger where more is missed. */

@@ -58,8 +58,8 @@ play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64
 
 		if (cache < FACTORS && !adds)
 			refilling |= size_bit(cache);
-		if (counts && adds)
-			storage->counters[cache].baseline_misses += baseline_missed;
+		if (counts)
+			*(adds ? &storage->counters[cache].baseline_misses : &storage->counters[cache].skipped) += baseline_missed;
 		if (!is_absent(absent, storage->sizes[cache]))
 			continue;
 		read = pbp_read_cached_page(storage, cache, page);

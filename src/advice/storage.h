@@ -84,6 +84,7 @@ typedef struct SimulatedCache
 typedef struct CacheCounters
 {
 	double		baseline_misses;	/* of the pool of today's size */
+	double		skipped;		/* more of these, while it was filled again */
 	double		misses[GROUPS]; /* of the pool above */
 	double		storage_reads[GROUPS];	/* misses of both */
 	double		close_calls;	/* of these, pages that chance could have kept */

@@ -58,9 +58,11 @@ scale_sizes(Advice *advice, double share)
 	{
 		SizeCounters *size = &advice->counters.sizes[i];
 		double		accesses = size->accesses;
+		double		skipped = size->skipped;
 
 		scale_counters(size, sizeof(*size), share);
 		size->accesses = accesses;
+		size->skipped = skipped;
 	}
 }
 

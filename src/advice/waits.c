@@ -186,6 +186,16 @@ counted_doubt(const Advice *advice, int cache)
 	return simulated_cache(advice, cache)->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
 }
 
+/* While the cache was filled again, the load may have been one for which it is no other than today's. */
+static double
+skipped_error(const Advice *advice, int cache, double share)
+{
+	const CacheCounters *counted = cache_counters(advice, cache);
+
+	return counted->skipped > 0 ? counted->skipped / (counted->skipped + counted->baseline_misses) *
+		fabs(share - pbp_waiting_share(advice, reference_of(cache))) : 0;
+}
+
 /* What neither chance nor time explains.  Where today is not reproduced, other sizes are not either. */
 static double
 other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
@@ -197,7 +207,7 @@ other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 
 	return share * (errors->method + errors->edge) + counted_doubt(advice, cache) + error_of_unseen(advice, share) +
 		model_error(simulated_cache(advice, cache), share * errors->miss_ratio) +
-		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + edge + fabs(pbp_beyond_error(advice)));
+		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + skipped_error(advice, cache, share) + edge + fabs(pbp_beyond_error(advice)));
 }
 
 static int
