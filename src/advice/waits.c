@@ -142,7 +142,8 @@ calibration_variance(const Storage *storage)
 /*
  * How much the share of misses that wait differs from that of the nearest other
  * size of fixed memory, if it jumps there: between both, something begins to fit into the cache
- * that is read in turn, and the exact model jumps there and back.
+ * that is read in turn, and the exact model jumps there and back.  A share of hardly
+ * any misses is none.
  */
 static double
 jump(const Advice *advice, int cache, int step)
@@ -153,7 +154,7 @@ jump(const Advice *advice, int cache, int step)
 	if (cache == FACTORS && step < 0)
 		other = BASELINE;		/* below the smallest size with memory added */
 	if (cache >= CACHES || other < 0 || other >= CACHES || (other == FACTORS && step > 0) ||
-		simulated_cache(advice, other)->learning || cache_counters(advice, other)->baseline_misses < ENOUGH_CACHE_MISSES)
+		simulated_cache(advice, other)->learning || sum_of_groups(cache_counters(advice, other)->misses) < ENOUGH_CACHE_MISSES)
 		return 0;
 	difference = fabs(pbp_waiting_share(advice, cache) - pbp_waiting_share(advice, other));
 	return difference > TOLERATED_JUMP ? difference : 0;
