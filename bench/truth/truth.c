@@ -32,11 +32,12 @@ typedef enum Hindrance
 {
 	NOT_HINDERED,
 	FEW_LOOKS,					/* four in a pass */
+	RARE_LOOKS,					/* one */
 	SMALL_SAMPLE,				/* an eighth of it, from early on */
 	PAUSES						/* without a look, of three pools' worth of reads in six */
 } Hindrance;
 
-static const char *const hindrances[] = {"", "few looks", "small sample", "pauses"};
+static const char *const hindrances[] = {"", "few looks", "rare looks", "small sample", "pauses"};
 
 static void
 add_figure(Tally *tally, bool known, double value, double uncertainty, double truth)
@@ -106,7 +107,7 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 	{
 		Run			run = {
-			.kind = kind,.nbuffers = NBUFFERS,.seed = seed * 100 + (uint64_t) kind,.looks_per_pass = hindrance == FEW_LOOKS ? 4 : 10,
+			.kind = kind,.nbuffers = NBUFFERS,.seed = seed * 100 + (uint64_t) kind,.looks_per_pass = hindrance == FEW_LOOKS ? 4 : hindrance == RARE_LOOKS ? 1 : 10,
 			.thin_at = hindrance == SMALL_SAMPLE ? NBUFFERS * 2 : 0,.pauses = hindrance == PAUSES
 		};
 

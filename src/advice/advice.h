@@ -29,7 +29,6 @@ typedef enum PbpAdviceReason
 	PBP_ADVICE_LEARNING,		/* too little seen of what such a pool holds */
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
 	PBP_ADVICE_RARE_LOOKS,		/* too much happens between two looks */
-	PBP_ADVICE_FAST_HAND,		/* too much would, in so small a pool */
 	PBP_ADVICE_UNPUBLISHED,		/* the server has counted no access */
 	PBP_ADVICE_UNCOUNTED,		/* more pages were loaded than the server
 								 * counted as read */

@@ -89,12 +89,13 @@ typedef struct MeetingList
 	Meeting    *meetings;
 } MeetingList;
 
-/* What happened to a page, and how often. */
+/* What happened to a page, and how often; "again" if the same look found another use of it. */
 typedef struct Event
 {
 	uint32_t	page:PAGE_BITS;
 	uint32_t	load:1;
-	uint32_t	amount:COUNT_BITS;
+	uint32_t	again:1;
+	uint32_t	amount:COUNT_BITS - 1;
 } Event;
 
 /* All that one look found. */
@@ -134,6 +135,7 @@ typedef struct SizeCounters
 	double		skipped;		/* those while its pool was filled again */
 	double		baseline_misses[GROUPS];
 	double		extra_misses[GROUPS];	/* more than those of the baseline */
+	double		misses_again;	/* none if uses between two looks come together */
 	double		steps;			/* of the simulated hand */
 	double		to_next;		/* misses that a pool of the next size avoids */
 	double		near_this;		/* of these, a slightly larger one, too */

@@ -218,6 +218,18 @@ skipped_share(const Advice *advice, int i)
 	return size->skipped > 0 ? size->skipped / (size->skipped + size->accesses) : 0;
 }
 
+/*
+ * Uses between two looks are taken to be spread over that time.  If those of a page
+ * came together, a smaller pool would miss once only.
+ */
+static double
+uses_together(const Advice *advice, int i)
+{
+	Sums		sums = sums_of(advice, i);
+
+	return i < BASELINE ? scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
+}
+
 /* What neither chance nor time explains. */
 static double
 error_of_method(const Advice *advice, int i)
@@ -227,7 +239,8 @@ error_of_method(const Advice *advice, int i)
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = i > BASELINE ? LARGER_SHARE : UNSEEN_SHARE + SCANNED_SHARE * scanned;
 
-	return (share + advice->other_mix + skipped_share(advice, i)) * fabs(answers->bounded[i] - answers->estimates[BASELINE]) + late_looks(advice, i);
+	return (share + advice->other_mix + skipped_share(advice, i)) * fabs(answers->bounded[i] - answers->estimates[BASELINE]) +
+		late_looks(advice, i) + uses_together(advice, i);
 }
 
 /* Errors of today's miss ratio are larger where more is missed. */

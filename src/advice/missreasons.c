@@ -22,17 +22,8 @@
 #define POOLS_AFTER_FILLING	1.3
 
 /*
- * Passes of a simulated hand between two looks.  After more, the order of uses
- * in that time, which is unknown, decides what stays.  Less is tolerated where
- * many counts are at the maximum, which hides uses.  Four looks during a pass of
- * the real hand are within this for half the size, by the simulator.
- */
-#define TOLERATED_PASSES	1.0
-
-/*
- * The same for each pass of the real hand, however many looks there are.  Uses
- * that counts at the maximum hide do not show between two looks, either, and
- * are guessed from how fast a count returns to the maximum after a visit.
+ * Passes of a simulated hand during one of the real hand.  Uses that counts at the
+ * maximum hide are guessed from how fast a count returns to the maximum after a visit.
  */
 #define TOLERATED_PASSES_PER_PASS	10.0
 
@@ -130,14 +121,6 @@ double
 pbp_found_share(const Advice *advice, double seen)
 {
 	return fmin(WORTHLESS_UNCOUNTED, fmax(advice->rings_apart ? ENOUGH_SEEN : 1, seen));
-}
-
-static double
-passes_between_looks(const Advice *advice, int i)
-{
-	double		nlooks = advice->counters.nlooks;
-
-	return nlooks > 0 ? advice->counters.sizes[i].steps / advice->pools[i].nslots / nlooks : 0;
 }
 
 static double
@@ -265,8 +248,6 @@ pbp_learning_reason(const Advice *advice, int i)
 	if (too_few_counted(advice, pbp_all_loads(advice) - counters->new_loads,
 						counters->reads + counters->ring_reads, TOLERATED_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
-	if (i < BASELINE && passes_between_looks(advice, i) > TOLERATED_PASSES * (1 - saturated_share))
-		return PBP_ADVICE_FAST_HAND;
 	/* which of the saturated pages are used more is unknown */
 	if (i < BASELINE && (saturated_share > TOLERATED_SATURATION * pbp_advice_factor(i) ||
 						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))

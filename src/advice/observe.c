@@ -124,10 +124,10 @@ add_events(Advice *advice, uint32_t page, bool load, int amount)
 	else if (!load && amount < usage_max && (uint32_t) amount <= room / 4)
 	{
 		for (int i = 0; i < amount; i++)
-			list->events[list->nevents++] = (Event){page, false, 1};
+			list->events[list->nevents++] = (Event){page, false, i > 0, 1};
 	}
 	else
-		list->events[list->nevents++] = (Event){page, load, (unsigned) (amount < usage_max ? amount : usage_max)};
+		list->events[list->nevents++] = (Event){page, load, false, (unsigned) (amount < usage_max ? amount : usage_max)};
 }
 
 /* Where relations have found no room, not only new records need one. */

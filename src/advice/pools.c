@@ -184,7 +184,7 @@ count_distance(Advice *advice, int i, PageState before)
 }
 
 static void
-count_use(Advice *advice, int i, uint32_t fingerprint, PageState before, uint64_t absent)
+count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState before, uint64_t absent)
 {
 	SizeCounters *counters = &advice->counters.sizes[i];
 	const SimulatedPool *pool = &advice->pools[i];
@@ -197,6 +197,7 @@ count_use(Advice *advice, int i, uint32_t fingerprint, PageState before, uint64_
 		return;
 	counters->baseline_misses[group_of(fingerprint)] += baseline_missed;
 	counters->extra_misses[group_of(fingerprint)] += missed - baseline_missed;
+	counters->misses_again += missed && event.again;
 	if (missed && i + 1 < FACTORS && !is_absent(absent, i + 1))
 		count_distance(advice, i, before);
 }
@@ -259,7 +260,7 @@ play_event(Advice *advice, Event event, bool counts)
 		SimulatedPool *pool = &advice->pools[i];
 
 		if (counts)
-			count_use(advice, i, fingerprint, before, absent);
+			count_use(advice, i, event, fingerprint, before, absent);
 		pool->nlearned += is_new && pool->nlearned < pool->nslots;
 	}
 }

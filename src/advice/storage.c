@@ -223,15 +223,14 @@ learn_cache(Advice *advice, int cache)
 {
 	SimulatedCache *simulated = simulated_cache(advice, cache);
 	CacheCounters *counters = cache_counters(advice, cache);
+	bool		is_filled = is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2;
 
-	if (simulated->refilling && !is_absent(advice->refilling, size_above(advice, cache)) &&
-		(is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2))
+	if (is_filled && simulated->refilling && !is_absent(advice->refilling, size_above(advice, cache)))
 	{
 		simulated->refilling = false;
 		storage_of(advice, cache)->doubtful_reads[cache % CACHES] = 0;
 	}
-	if (simulated->learning &&
-		(is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2))
+	if (is_filled && simulated->learning)
 	{
 		simulated->learning = false;
 		memset(counters, 0, sizeof(*counters));

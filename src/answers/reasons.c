@@ -80,8 +80,6 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_LOOKS:
 			return "the clock hand is too fast for the sampler";
-		case PBP_ADVICE_FAST_HAND:
-			return "in a pool this small, the clock hand would complete too many passes between two looks";
 		case PBP_ADVICE_UNPUBLISHED:
 			return PBP_COUNTS_APART ?
 				"reads are not counted, because transactions have not reported their statistics yet or WAL is being replayed" :

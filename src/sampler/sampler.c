@@ -33,11 +33,11 @@
 #include "sampler/statefile.h"
 
 /*
- * Looks per pass of the hand.  Four are needed for half the size, eight for a
- * quarter, and some are late.  More put the uses of pages in order, as far as
- * they take this share of the processor time that is allowed.
+ * Looks per pass of the hand.  After two passes without one, what was learned is
+ * lost, and some are late.  More put the uses of pages in order, as far as they
+ * take this share of the processor time that is allowed.
  */
-#define LOOKS_NEEDED	10
+#define LOOKS_NEEDED	3
 #define LOOKS_WANTED	40
 #define WANTED_SHARE	0.25
 

@@ -209,7 +209,7 @@ wait_for_more(void)
 	forget_misses(&one, 8, 0.5, PBP_ADVICE_LEARNING);
 	is_decided(&one, PBP_DECIDE_EARLY, 1, "nor while the misses of that size are unknown");
 	ok(ask(&one).learned_share == 0.5, "with the progress of these");
-	forget_misses(&one, 8, 1, PBP_ADVICE_FAST_HAND);
+	forget_misses(&one, 8, 1, PBP_ADVICE_SATURATED);
 	is_decided(&one, PBP_TAKE, 4, "what will not become known is not waited for");
 
 	one = new_case(falling, hump, 0.004);
@@ -244,7 +244,7 @@ try_at_random(void)
 			one.misses[i].miss_ratio = next_share(&random);
 			one.storage[i].storage_ratio = one.misses[i].miss_ratio * next_share(&random);
 			if (i != TODAY && below(&random, 4) == 0)
-				forget_misses(&one, i, 1, PBP_ADVICE_FAST_HAND);
+				forget_misses(&one, i, 1, PBP_ADVICE_SATURATED);
 		}
 		one.has_storage = below(&random, 2) == 0;
 		decision = ask(&one);
