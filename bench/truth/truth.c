@@ -107,7 +107,7 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 	{
 		Run			run = {
-			.kind = kind,.nbuffers = NBUFFERS,.seed = seed * 100 + (uint64_t) kind,.looks_per_pass = hindrance == FEW_LOOKS ? 4 : hindrance == RARE_LOOKS ? 1 : 10,
+			.kind = kind,.nbuffers = NBUFFERS,.seed = seed * 100 + (uint64_t) kind,.sample_seed = 1000 * seed,.looks_per_pass = hindrance == FEW_LOOKS ? 4 : hindrance == RARE_LOOKS ? 1 : 10,
 			.thin_at = hindrance == SMALL_SAMPLE ? NBUFFERS * 2 : 0,.pauses = hindrance == PAUSES
 		};
 
