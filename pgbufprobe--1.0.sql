@@ -466,7 +466,8 @@ COMMENT ON FUNCTION pgbufprobe_stop() IS
 CREATE FUNCTION pgbufprobe_status(
     OUT sampler text,                   -- running, off, ended (by an error; it is restarted after some seconds), stopped or not started
     OUT since timestamp with time zone, -- when it began to run; NULL: it is not running
-    OUT preloaded boolean)              -- it starts with the server
+    OUT preloaded boolean,              -- it starts with the server
+    OUT sampled_fraction double precision) -- of the pages, whose reads it follows; NULL: of none
 RETURNS record
 AS 'MODULE_PATHNAME', 'pgbufprobe_status'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10;
@@ -882,10 +883,11 @@ COMMENT ON VIEW pgbufprobe_metrics_working_set IS
 
 -- Samples from before the last restart are about another pool.
 CREATE VIEW pgbufprobe_metrics_sampler AS
-WITH worker AS MATERIALIZED (SELECT sampler FROM pgbufprobe_status())
+WITH worker AS MATERIALIZED (SELECT sampler, sampled_fraction FROM pgbufprobe_status())
 SELECT CASE WHEN sampler <> 'stopped'::text THEN (sampler = 'running'::text)::integer END AS running,
        age_seconds AS sample_age_seconds,
        sampler_cpu_fraction AS cpu_ratio,
+       sampled_fraction AS sampled_ratio,
        looks::double precision / seconds AS looks_per_second,
        looks::double precision / seconds * seconds_per_pass AS looks_per_pass,
        seconds_per_pass,

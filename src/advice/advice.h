@@ -182,6 +182,7 @@ typedef struct PbpAdviceTotals
 	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
 								 * without any */
 	double		looks_per_pass; /* NaN while the hand stands still */
+	double		sampling_rate;	/* share of all pages that are in the sample */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
 	PbpAdviceChange change;		/* figures follow it, but for a light load */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */

@@ -352,6 +352,7 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 			pbp_seen_share(advice, pbp_all_loads(advice)) - 1 : NAN,
 		.looks_per_pass = counters->ticks > 0 ?
 			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
+		.sampling_rate = advice->sampling_rate,
 		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,
 		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
 			pbp_load_has_changed(&advice->variation) ? PBP_OTHER_MISSES :

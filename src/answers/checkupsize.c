@@ -93,8 +93,8 @@ evidence(const PbpAdviceReport *report)
 	if (decision->basis == PBP_BY_HOURS)
 		return psprintf(" Ranges are 95 %% intervals. Seen: %s.%s",
 						pretty_hours(decision->seen_seconds, decision->wanted_seconds), source_of_times(report));
-	return psprintf(" Ranges are 95 %% intervals, from %.0f reads in %s.%s%s", totals->reads, pretty_duration(totals->seconds),
-					source_of_times(report), caveat ? psprintf(" They are uncertain: %s.", caveat) : "");
+	return psprintf(" Ranges are 95 %% intervals, from %.0f reads in %s and %.2g %% of the pages.%s%s", totals->reads, pretty_duration(totals->seconds),
+					100 * totals->sampling_rate, source_of_times(report), caveat ? psprintf(" They are uncertain: %s.", caveat) : "");
 }
 
 /* Reads from storage are unknown, or their model is unproven. */

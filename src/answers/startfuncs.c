@@ -28,7 +28,7 @@
 #include "sampler/results.h"
 #include "sampler/sampler.h"
 
-#define STATUS_COLS			3
+#define STATUS_COLS			4
 
 /* how often those who wait for a worker ask whether it runs, or is gone */
 #define POLL_MS				10
@@ -226,6 +226,15 @@ state_of_sampler(const PbpSharedHeader *header)
 	return header->segment != DSM_HANDLE_INVALID || pbp_sampler_is_preloaded() ? "ended" : "not started";
 }
 
+/* NaN: it follows no page. */
+static double
+sampled_fraction(const PbpSharedHeader *header)
+{
+	const PbpAdviceReport *report = header->pids[PBP_SAMPLER] != 0 && pbp_sampler_on ? pbp_read_advice() : NULL;
+
+	return report != NULL && report->has_memory && !report->is_from_before ? report->totals.sampling_rate : NAN;
+}
+
 Datum
 pgbufprobe_status(PG_FUNCTION_ARGS)
 {
@@ -238,6 +247,7 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 	else
 		add_null(&row);
 	add_datum(&row, BoolGetDatum(pbp_sampler_is_preloaded()));
+	add_measure(&row, sampled_fraction(&header));
 	return row_datum(fcinfo, &row, STATUS_COLS);
 }
 

@@ -46,6 +46,7 @@ static const PbpField totals_fields[] = {
 	PBP_FIELD(PBP_REAL, PbpAdviceTotals, dirty_evictions, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, self_error, -1, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, looks_per_pass, 0, PBP_MANY),
+	PBP_FIELD(PBP_REAL, PbpAdviceTotals, sampling_rate, 0, 1),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceTotals, lately, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceTotals, change, 0, PBP_LAST_ADVICE_CHANGE),
 	PBP_FIELD(PBP_SIGNED, PbpAdviceTotals, sampled_loads, 0, PBP_MANY),
