@@ -299,20 +299,30 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 	pbp_decay_storage(advice, weight, recent_weight);
 }
 
-/* Add accesses to the counters, or subtract them by a sign of -1. */
+/*
+ * Accesses are reported more rarely than looks come, some of which follow a gap.  The
+ * share of the buffers passed meanwhile whose events count is that of the accesses, too.
+ */
+static double
+counted_share(const LookState *look)
+{
+	return look->passed > 0 ? look->passed_counted / look->passed : look->counted;
+}
+
+/* Add such a share of these accesses to the counters, or subtract it if it is below 0. */
 static void
-count_accesses(Advice *advice, const PbpAdviceCounts *counts, int sign)
+count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 {
 	Counters   *counters = &advice->counters;
-	double		accesses = sign * accesses_of(counts);
+	double		accesses = share * accesses_of(counts);
 
 	counters->accesses += accesses;
-	counters->reads += sign * (double) counts->reads;
-	counters->extends += sign * (double) counts->extends;
-	counters->ring_reads += sign * (double) counts->ring_reads;
-	counters->scan_reads += sign * (double) counts->scan_reads;
-	counters->ring_extends += sign * (double) counts->ring_extends;
-	counters->seconds += sign * counts->seconds;
+	counters->reads += share * (double) counts->reads;
+	counters->extends += share * (double) counts->extends;
+	counters->ring_reads += share * (double) counts->ring_reads;
+	counters->scan_reads += share * (double) counts->scan_reads;
+	counters->ring_extends += share * (double) counts->ring_extends;
+	counters->seconds += share * counts->seconds;
 	for (int i = 0; i < FACTORS; i++)
 		*(is_absent(advice->refilling, i) ? &counters->sizes[i].skipped : &counters->sizes[i].accesses) += accesses;
 	advice->recent.recent_accesses += accesses;
@@ -385,8 +395,8 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	if (advice->light.quiet)
 		counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(base, counts));
 	pbp_add_counts(&advice->look.fresh, &counted);
-	if (advice->look.counted)
-		count_accesses(advice, &counted, 1);
+	advice->look.fresh_share = counted_share(&advice->look);
+	count_accesses(advice, &counted, advice->look.fresh_share);
 	count_lately(advice, counts, was_quiet);
 	outdate_answers(advice);
 }
@@ -418,6 +428,22 @@ pbp_advice_gap(PbpAdvice *base)
 	outdate_answers(advice);
 }
 
+/* What the last look and this one are apart counts, or does not, and with it a share of the fresh accesses. */
+static void
+confirm_accesses(Advice *advice, bool counts)
+{
+	LookState  *look = &advice->look;
+	double		passed = (double) (look->now.ticks - look->last.ticks);
+
+	look->counted = counts;
+	look->passed += passed;
+	look->passed_counted += counts ? passed : 0;
+	if (accesses_of(&look->fresh) <= 0 && look->fresh.seconds <= 0)
+		return;
+	count_accesses(advice, &look->fresh, counted_share(look) - look->fresh_share);
+	look->passed = look->passed_counted = 0;
+}
+
 /*
  * What the larger pools would hold now is unknown.  What was learned of them stays,
  * but nothing is added until they have been filled again.
@@ -425,9 +451,7 @@ pbp_advice_gap(PbpAdvice *base)
 static void
 forget_past(Advice *advice)
 {
-	if (advice->look.counted)
-		count_accesses(advice, &advice->look.fresh, -1);
-	advice->look.counted = false;
+	confirm_accesses(advice, false);
 	for (uint32_t i = 0; i < advice->table.npages; i++)
 	{
 		check_interrupts(i);
@@ -454,6 +478,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	/* a page stays for two passes: after more, loads may have come and gone */
 	if (ticks < look->last.ticks || ticks - look->last.ticks > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(base);
+	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
 	advice->averages.lost_share += LOST_GAIN * (look->lost - advice->averages.lost_share);
 	if (look->lost)
 	{
@@ -465,7 +490,6 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 	base->lost = look->lost;
 	look->looking = true;
 	look->number++;
-	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
 	look->next_meeting = 0;
 	memset(&look->found, 0, sizeof(look->found));
 	advice->table.exhausted = false;
@@ -538,14 +562,13 @@ replay(Advice *advice)
 
 	/* these are of the look before, whose reads must count, too */
 	pbp_play_events(advice, look->number - 1, counts && look->counted);
-	if (counts != look->counted)
-		count_accesses(advice, &look->fresh, counts ? 1 : -1);
-	look->counted = counts;
 	if (look->lost)
 	{
 		pbp_play_events(advice, look->number, false);
 		events_of(advice, look->number)->nevents = 0;
 	}
+	if (!advice->base.lost)
+		confirm_accesses(advice, counts);
 	if (counts)
 		count_look(advice);
 	if (counts && passes_watched(advice) >= IN_ORDER_PASSES)

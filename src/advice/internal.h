@@ -251,6 +251,9 @@ typedef struct LookState
 	bool		looking;
 	bool		lost;			/* what happened since the last is unknown */
 	bool		counted;		/* the last one's figures count */
+	double		passed;			/* ticks, since a look with fresh accesses */
+	double		passed_counted; /* of these, with events that count */
+	double		fresh_share;	/* of the fresh accesses that have been counted */
 	uint32_t	next_meeting;	/* of the last look, to compare with */
 	HandPosition now;
 	HandPosition last;

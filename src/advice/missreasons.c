@@ -90,11 +90,11 @@ pbp_doubtful_share(const Advice *advice, int i)
 	return recent->doubtful_misses[i] / pbp_share_of_pool(advice) / recent->recent_accesses;
 }
 
-/* Of what is counted. */
+/* Of what is counted; smaller pools hold nothing that was used before. */
 double
 pbp_counted_doubt(const Advice *advice, int i)
 {
-	return is_absent(advice->refilling, i) ? 0 : pbp_doubtful_share(advice, i);
+	return i <= BASELINE || is_absent(advice->refilling, i) ? 0 : pbp_doubtful_share(advice, i);
 }
 
 /* Loads that looks saw against the counted reads and new pages; 1 if there are none. */

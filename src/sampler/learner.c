@@ -458,7 +458,7 @@ note_checkpoint(PbpLearner *learner)
  * hand stands still: a transaction publishes its accesses at its end.
  */
 void
-pbp_learner_count(PbpLearner *learner)
+pbp_learner_count(PbpLearner *learner, bool at_once)
 {
 	int64		start = pbp_now_ns();
 	const PbpAccessCounts *before = &learner->accesses;
@@ -466,7 +466,7 @@ pbp_learner_count(PbpLearner *learner)
 	PbpAdviceCounts counts;
 
 	if (learner->advice == NULL ||
-		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS))
+		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once))
 		return;
 	if (start >= learner->find_databases_ns)
 	{

@@ -32,7 +32,7 @@ extern void pbp_learner_notice_free_buffers(PbpLearner *learner);
 extern void pbp_learner_take_counts(PbpLearner *learner, PbpSample *sample, PbpReadCounts *read_counts);
 
 /* These two do nothing unless they are due. */
-extern void pbp_learner_count(PbpLearner *learner);
+extern void pbp_learner_count(PbpLearner *learner, bool at_once);
 extern void pbp_learner_publish(PbpLearner *learner, uint32 resets);
 
 #endif							/* PBP_LEARNER_H */

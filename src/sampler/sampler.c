@@ -15,6 +15,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
@@ -60,6 +62,14 @@
 #define ROUNDS_OWED		6
 #define MAX_OWED_NS		2000000000.0
 #define MAX_DELAY_NS	10000000000.0
+
+/*
+ * A look that comes after so many passes of the hand is nearly too late.  Where
+ * paying would take longer, more is owed, up to the share of so long a time.  Then the
+ * worker rests until all is paid.
+ */
+#define LATEST_LOOK		0.9
+#define REST_NS			5000000000.0
 
 /*
  * A sample of the history reads every buffer if that takes at most this share
@@ -118,6 +128,7 @@ typedef struct Sampler
 
 	int64		cpu_ns;			/* used up to the end of the last sleep */
 	double		owed_ns;		/* of that, without what was slept for it */
+	bool		resting;		/* until all of that is paid */
 	int64		nlooks;
 	PbpBudget	budget;
 	uint32		resets;			/* that it has noticed */
@@ -348,23 +359,60 @@ look_is_due(const Sampler *sampler)
 		(ticks_to_look(sampler, looks_wanted(sampler)) == 0 || pbp_now_ns() - sampler->look_ns >= LOOK_NS);
 }
 
+/* Until a look would be late. */
+static double
+sleep_to_latest_look(const Sampler *sampler)
+{
+	if (!pbp_is_learning(sampler->learner) || sampler->ticks_per_ns <= 0)
+		return INFINITY;
+	return Max(0, (double) (sampler->look_ticks - sampler->ticks) + LATEST_LOOK * NBuffers) / sampler->ticks_per_ns;
+}
+
+/* True if looks in time take more than is allowed, and enough is owed. */
+static bool
+must_rest(const Sampler *sampler, double owed_ns)
+{
+	return owed_ns >= REST_NS * pbp_max_cpu_fraction &&
+		owed_ns / ROUNDS_OWED / pbp_max_cpu_fraction > sleep_to_latest_look(sampler);
+}
+
+/* What signals take while the worker sleeps is owed up to a limit. */
+static double
+owed_now(const Sampler *sampler)
+{
+	return (double) (pbp_cpu_now_ns() - sampler->cpu_ns) + Min(sampler->owed_ns, MAX_DELAY_NS * pbp_max_cpu_fraction);
+}
+
+/* What has been seen so far counts, with its accesses; what follows will be unknown. */
+static void
+begin_rest(Sampler *sampler)
+{
+	sampler->resting = true;
+	pbp_learner_count(sampler->learner, true);
+	read_clock(sampler);
+	look_at_pool(sampler);
+}
+
 /* Do what is due. */
 static void
 work(Sampler *sampler)
 {
 	bool		samples;
 
+	sampler->resting = false;
 	read_clock(sampler);
 	estimate_speed(sampler);
 	fit_sample(sampler);
 	samples = sample_is_due(sampler);
-	pbp_learner_count(sampler->learner);
+	pbp_learner_count(sampler->learner, false);
 	pbp_learner_notice_free_buffers(sampler->learner);
 	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner)))
 		look_at_pool(sampler);
 	pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)
 		take_sample(sampler);
+	if (must_rest(sampler, owed_now(sampler)))
+		begin_rest(sampler);
 }
 
 /*
@@ -400,11 +448,13 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
  * others: else the next look would be late, and what was learned lost.
  */
 static int64
-owed_sleep_ns(double owed_ns)
+owed_sleep_ns(const Sampler *sampler, double owed_ns)
 {
 	double		due_ns = Max(owed_ns / ROUNDS_OWED, owed_ns - MAX_OWED_NS * pbp_max_cpu_fraction);
 
-	return (int64) (due_ns / pbp_max_cpu_fraction);
+	if (sampler->resting)
+		return (int64) (owed_ns / pbp_max_cpu_fraction);
+	return (int64) Min(due_ns / pbp_max_cpu_fraction, sleep_to_latest_look(sampler));
 }
 
 /* ---- settings, resets and restarts ---- */
@@ -553,7 +603,7 @@ sleep_until_due(Sampler *sampler)
 	const int64 start_ns = pbp_now_ns();
 	const int64 start_cpu_ns = pbp_cpu_now_ns();
 	const int64 used_ns = start_cpu_ns - sampler->cpu_ns;
-	const double owed_ns = (double) used_ns + Min(sampler->owed_ns, MAX_DELAY_NS * pbp_max_cpu_fraction);
+	const double owed_ns = owed_now(sampler);
 	int64		wanted_ns = wanted_sleep_ns(sampler, used_ns);
 
 	for (;;)
@@ -563,7 +613,7 @@ sleep_until_due(Sampler *sampler)
 
 		if (reload_settings(sampler))
 			wanted_ns = 0;
-		end_ns = start_ns + Max(wanted_ns, owed_sleep_ns(owed_ns));
+		end_ns = start_ns + Max(wanted_ns, owed_sleep_ns(sampler, owed_ns));
 		left_ns = end_ns - pbp_now_ns();
 		if (left_ns <= 0 || !pbp_sampler_on)
 			break;
