@@ -70,22 +70,6 @@ ask($node, 'CALL load(5)');
 set($node, sampler => 'on');
 await_samples($node, 1);
 loads_are_seen($node, 'load(60)', $seen, 'looks see the loads after the worker was off');
-
-# ---------------------------------------------------------------------------
-# The worker comes too late, again and again
-
-my $begun_again = q{coalesce(bool_or(note ~ '^still learning: .*; learning began again \d+ times, because the clock hand is too fast'), false)
-	FROM pgbufprobe_advice()};
-
-set($node, max_cpu_fraction => '0.0003');
-ask($node, 'SELECT pgbufprobe_history_reset()');
-for (1 .. 20)
-{
-	await_samples($node, 1);
-	last if ask($node, "SELECT $begun_again") eq 't';
-	ask($node, 'CALL load(5)');
-}
-becomes_true($node, $begun_again, 'a size that is not learned because knowledge is lost each minute says so');
 $node->stop;
 
 done_testing();

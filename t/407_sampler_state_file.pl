@@ -40,8 +40,8 @@ my $seconds_before = 1000;
 my ($nan, $minus, $zero) = (pack('d', -sin(9**9**9)), pack('q', -1), pack 'q', 0);
 
 # Two predictions, the newer of which is about the size that runs. By the number of the first value.
-my ($older, $newer) = (1366, 1393);
-my %predictions = (1365 => pack 'q', 2);
+my ($older, $newer) = (1367, 1394);
+my %predictions = (1366 => pack 'q', 2);
 for my $first ($older, $newer)
 {
 	my %values = (0 => pack('q', 7e14), 1 => pack('q', 1024), 2 => pack('q', $first == $newer ? $pool : 512),
@@ -116,20 +116,20 @@ my %wrong = (
 		[ 9, $nan, 'report.totals.reads' ],
 		[ 9, $infinity, 'report.totals.reads' ],
 		[ 13, pack('d', 1e-300), 'report.totals.accesses' ],
-		[ 72, pack('d', 1.5), 'report.rows.miss_ratio' ],
-		[ 79, pack('q', 1 << 32), 'report.rows.reason' ],
-		[ 125, $minus_one, 'report.times.os.value' ],
-		[ 129, pack('q', 2), 'report.times.measured' ],
-		[ 140, $infinity, 'report.relations.windows.pages' ],
-		[ 164, pack('q', 52), 'report.relations.nrows' ],
-		[ 167, $zero, 'report.relations.rows.key' ],
-		[ 168, pack('q', 4), 'report.relations.rows.key.fork' ],
-		[ 168, $minus, 'report.relations.rows.key.fork' ],
-		[ 1136, $huge, 'report.storage.data_bytes' ],
-		[ 1154, $huge, 'report.storage.fixed.os_cache_pages' ],
-		[ 1312, pack('q', 7), 'report.decision.size' ],
-		[ 1314, pack('q', 10), 'report.decision.equal_from' ] ],
-	predictions => [ [ 1365, $minus, 'predictions.nmade' ] ],
+		[ 73, pack('d', 1.5), 'report.rows.miss_ratio' ],
+		[ 80, pack('q', 1 << 32), 'report.rows.reason' ],
+		[ 126, $minus_one, 'report.times.os.value' ],
+		[ 130, pack('q', 2), 'report.times.measured' ],
+		[ 141, $infinity, 'report.relations.windows.pages' ],
+		[ 165, pack('q', 52), 'report.relations.nrows' ],
+		[ 168, $zero, 'report.relations.rows.key' ],
+		[ 169, pack('q', 4), 'report.relations.rows.key.fork' ],
+		[ 169, $minus, 'report.relations.rows.key.fork' ],
+		[ 1137, $huge, 'report.storage.data_bytes' ],
+		[ 1155, $huge, 'report.storage.fixed.os_cache_pages' ],
+		[ 1313, pack('q', 7), 'report.decision.size' ],
+		[ 1315, pack('q', 10), 'report.decision.equal_from' ] ],
+	predictions => [ [ 1366, $minus, 'predictions.nmade' ] ],
 	prediction => [
 		[ $older, $huge, 'predictions.made_at' ],
 		[ $older + 4, pack('d', 0.25), 'predictions.forecast' ],
@@ -137,7 +137,7 @@ my %wrong = (
 		[ $newer + 21, pack('d', 1e-300), 'predictions.measured.storage_reads' ],
 		[ $newer + 24, $nan, 'predictions.change', $newer + 23 => pack('q', 3) ],
 		[ $newer + 25, $nan, 'predictions.seen_share', $newer + 23 => pack('q', 2) ],
-		[ 4071, pack('q', 51), 'predictions.drift.mix.nrelations' ] ],
+		[ 4072, pack('q', 51), 'predictions.drift.mix.nrelations' ] ],
 	hours => [
 		[ $hours, pack('q', 1_000_000), 'hours.begins_at' ],
 		[ $hours + 1, $zero, 'hours.nbuffers' ],
@@ -202,8 +202,8 @@ for my $header (glob 'src/*/*.h')
 		$enum{$name} = () = $values =~ /,/g;
 	}
 }
-my %numbers = (PbpAdviceReason => [ 34, $older + 12 ], PbpAdviceChange => [20], PbpStorageReason => [1160], PbpStorageModel => [1135],
-	PbpFit => [ 1142, 1153 ], PbpDecisionKind => [1308], PbpDecisionBasis => [1309], PbpConfidence => [1310], PbpVerdict => [1311],
+my %numbers = (PbpAdviceReason => [ 35, $older + 12 ], PbpAdviceChange => [21], PbpStorageReason => [1161], PbpStorageModel => [1136],
+	PbpFit => [ 1143, 1154 ], PbpDecisionKind => [1309], PbpDecisionBasis => [1310], PbpConfidence => [1311], PbpVerdict => [1312],
 	PbpPredictionState => [ $newer + 23 ]);
 is_deeply([ sort keys %enum ], [ sort keys %numbers ], 'the enums that are saved have a last value');
 
@@ -212,11 +212,11 @@ sub with_enums
 {
 	my ($value) = @_;
 	my %values = map { my $enum = $_; map { $_ => pack 'q', $value < $enum{$enum} ? $value : $enum{$enum} - 1 } @{ $numbers{$enum} } } keys %numbers;
-	my $is_take = unpack('q', $values{1308}) == $enum{PbpDecisionKind} - 1;
+	my $is_take = unpack('q', $values{1309}) == $enum{PbpDecisionKind} - 1;
 
 	# today's size of all is 5
-	return (%values, 19 => pack('d', 0.1), 27 => $value ? $nan : pack('d', 0.5), (map { $_ => pack('d', 1) } 1320 .. 1364),
-		1312 => pack('q', $is_take ? 0 : 5), 1313 => $zero, 1314 => $minus, 1315 => $minus,
+	return (%values, 20 => pack('d', 0.1), 28 => $value ? $nan : pack('d', 0.5), (map { $_ => pack('d', 1) } 1321 .. 1365),
+		1313 => pack('q', $is_take ? 0 : 5), 1314 => $zero, 1315 => $minus, 1316 => $minus,
 		$older + 3 => $nan, $older + 4 => $nan, $older + 5 => $nan, $older + 11 => pack('q', $value ? 1 : 0), $older + 23 => $zero,
 		$newer + 10 => pack('q', $value ? 0 : 1), (map { $newer + $_ => $value ? pack('d', 0.2) : $nan } 3 .. 5));
 }

@@ -25,9 +25,6 @@
 /* Reads that no look saw, as a share of all, that are worth a note. */
 #define NOTABLE_SELF_ERROR	0.1
 
-/* Since the worker began: so many losses of what was learned show that the hand is too fast, if they come each minute. */
-#define MANY_GAPS				3
-
 /* Either may be NULL. */
 const char *
 join_notes(const char *one, const char *other)
@@ -102,20 +99,12 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 	return "unknown";
 }
 
-/* How long the rest of learning takes, or why it does not end; an empty string if that is unknown. */
+/* How long the rest of learning takes; an empty string if that is unknown. */
 const char *
 rest_of_learning(const PbpAdviceReport *report, double seconds_left)
 {
-	int64		gaps = report->totals.gaps;
-
-	if (report->is_from_before)
-		return "";
-	if (gaps >= MANY_GAPS && report->watched_seconds < (double) (gaps * SECS_PER_MINUTE))
-		return psprintf("; learning began again " INT64_FORMAT " times, because the clock hand is too fast for the sampler",
-						gaps);
-	if (!(seconds_left > 0))
-		return "";
-	return psprintf("; at this pace, the rest takes about %s", pretty_duration(seconds_left));
+	return report->is_from_before || !(seconds_left > 0) ? "" :
+		psprintf("; at this pace, the rest takes about %s", pretty_duration(seconds_left));
 }
 
 /* Why the miss ratio of one size is unknown; NULL if it is known. */

@@ -247,7 +247,7 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 	else
 		add_null(&row);
 	add_datum(&row, BoolGetDatum(pbp_sampler_is_preloaded()));
-	add_measure(&row, sampled_fraction(&header));
+	add_number(&row, sampled_fraction(&header));
 	return row_datum(fcinfo, &row, STATUS_COLS);
 }
 

@@ -30,21 +30,10 @@
 #include "pool/sweep.h"
 #include "sampler/budget.h"
 #include "sampler/learner.h"
+#include "sampler/pace.h"
 #include "sampler/results.h"
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
-
-/*
- * Looks per pass of the hand.  After two passes without one, what was learned is
- * lost, and some are late.  More put the uses of pages in order, as far as they
- * take this share of the processor time that is allowed.
- */
-#define LOOKS_NEEDED	3
-#define LOOKS_WANTED	40
-#define WANTED_SHARE	0.25
-
-/* While the hand stands still, looks show which pages are in use. */
-#define LOOK_NS			INT64CONST(5000000000)
 
 /*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
@@ -54,22 +43,10 @@
 #define MAX_SLEEP_NS	INT64CONST(1000000000)
 
 /*
- * A round that takes long is paid for by so many, and what is owed is at most the
- * share of so long a time.  What signals take while the worker sleeps delays the
- * next round by MAX_DELAY_NS at most.  Without that limit, signals that take more
- * than the allowed share would end all rounds.
+ * What signals take while the worker sleeps delays the next round by so much at most.
+ * Without that limit, signals that take more than the allowed share would end all rounds.
  */
-#define ROUNDS_OWED		6
-#define MAX_OWED_NS		2000000000.0
 #define MAX_DELAY_NS	10000000000.0
-
-/*
- * A look that comes after so many passes of the hand is nearly too late.  Where
- * paying would take longer, more is owed, up to the share of so long a time.  Then the
- * worker rests until all is paid.
- */
-#define LATEST_LOOK		0.9
-#define REST_NS			5000000000.0
 
 /*
  * A sample of the history reads every buffer if that takes at most this share
@@ -106,14 +83,7 @@ typedef struct Sampler
 {
 	PbpLearner *learner;
 	PbpClock	clock;			/* when last read */
-	int64		ticks;			/* the same, never wrapping; modulo the pool
-								 * it is the hand */
-	int64		work_ns;		/* when last awake */
-	int64		work_ticks;
-	double		ticks_per_ns;	/* not to be underestimated */
-
-	int64		look_ticks;		/* when the pool was last looked at */
-	int64		look_ns;
+	PbpHandPace pace;
 
 	PbpSample	interval;		/* since the last sample */
 	PbpSample	step;			/* of the coarse history: since its last sample */
@@ -164,36 +134,17 @@ read_clock(Sampler *sampler)
 {
 	PbpClock	clock = pbp_read_clock();
 
-	sampler->ticks += pbp_ticks_between(sampler->clock, clock);
+	sampler->pace.ticks += pbp_ticks_between(sampler->clock, clock);
 	sampler->clock = clock;
-}
-
-/*
- * The speed of the hand since the worker was last awake.  A higher speed is
- * adopted at once, a lower one gradually: a look too many only costs time, but
- * a late one loses what happened.
- */
-static void
-estimate_speed(Sampler *sampler)
-{
-	int64		now_ns = pbp_now_ns();
-
-	if (now_ns > sampler->work_ns)
-		sampler->ticks_per_ns = Max(sampler->ticks_per_ns * 0.7,
-									(double) (sampler->ticks - sampler->work_ticks) /
-									(double) (now_ns - sampler->work_ns));
-	sampler->work_ns = now_ns;
-	sampler->work_ticks = sampler->ticks;
 }
 
 static void
 look_at_pool(Sampler *sampler)
 {
-	sampler->look_ticks = sampler->ticks;
-	sampler->look_ns = pbp_now_ns();
-	pbp_learner_begin_look(sampler->learner, sampler->ticks);
+	pbp_pace_look(&sampler->pace, pbp_now_ns());
+	pbp_learner_begin_look(sampler->learner, sampler->pace.ticks);
 	read_clock(sampler);
-	pbp_learner_end_look(sampler->learner, sampler->ticks);
+	pbp_learner_end_look(sampler->learner, sampler->pace.ticks);
 	sampler->interval.looks++;
 	sampler->nlooks++;
 }
@@ -201,7 +152,7 @@ look_at_pool(Sampler *sampler)
 static PbpSpending
 spent(const Sampler *sampler)
 {
-	return (PbpSpending) {pbp_now_ns(), pbp_cpu_now_ns(), sampler->nlooks, sampler->ticks};
+	return (PbpSpending) {pbp_now_ns(), pbp_cpu_now_ns(), sampler->nlooks, sampler->pace.ticks};
 }
 
 /* Makes the sample as large as there is time for. */
@@ -213,7 +164,7 @@ fit_sample(Sampler *sampler)
 	if (pbp_is_learning(sampler->learner))
 		pbp_learner_resize(sampler->learner, pbp_fit_sample(&sampler->budget, &now, &(PbpAllowance)
 															{
-																pbp_max_cpu_fraction, (double) LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner)
+																pbp_max_cpu_fraction, (double) PBP_LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner)
 															}));
 }
 
@@ -315,7 +266,7 @@ take_sample(Sampler *sampler)
 	if (sampler->sample_ticks >= 0)
 	{
 		sample->elapsed_ns = now_ns - sampler->sample_ns;
-		sample->new_ticks = sampler->ticks - sampler->sample_ticks;
+		sample->new_ticks = sampler->pace.ticks - sampler->sample_ticks;
 		/* fewer than before after a reset of statistics */
 		sample->new_allocations = Max(0, allocations - sampler->sample_allocations);
 	}
@@ -326,7 +277,7 @@ take_sample(Sampler *sampler)
 
 	memset(sample, 0, sizeof(*sample));
 	sampler->sample_ns = now_ns;
-	sampler->sample_ticks = sampler->ticks;
+	sampler->sample_ticks = sampler->pace.ticks;
 	sampler->sample_allocations = allocations;
 }
 
@@ -339,41 +290,17 @@ sample_is_due(const Sampler *sampler)
 		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
 }
 
-/* Ticks of the hand until the next look, by the number of looks per pass. */
-static int64
-ticks_to_look(const Sampler *sampler, int looks)
-{
-	return Max(sampler->look_ticks + Max(NBuffers / looks, 1) - sampler->ticks, 0);
-}
-
-static int
-looks_wanted(const Sampler *sampler)
-{
-	return pbp_learner_expects_whole_look(sampler->learner) ? LOOKS_NEEDED : LOOKS_WANTED;
-}
-
 static bool
 look_is_due(const Sampler *sampler)
 {
 	return pbp_is_learning(sampler->learner) && !must_wait(sampler) &&
-		(ticks_to_look(sampler, looks_wanted(sampler)) == 0 || pbp_now_ns() - sampler->look_ns >= LOOK_NS);
+		pbp_look_is_due(&sampler->pace, pbp_learner_expects_whole_look(sampler->learner), pbp_now_ns());
 }
 
-/* Until a look would be late. */
 static double
 sleep_to_latest_look(const Sampler *sampler)
 {
-	if (!pbp_is_learning(sampler->learner) || sampler->ticks_per_ns <= 0)
-		return INFINITY;
-	return Max(0, (double) (sampler->look_ticks - sampler->ticks) + LATEST_LOOK * NBuffers) / sampler->ticks_per_ns;
-}
-
-/* True if looks in time take more than is allowed, and enough is owed. */
-static bool
-must_rest(const Sampler *sampler, double owed_ns)
-{
-	return owed_ns >= REST_NS * pbp_max_cpu_fraction &&
-		owed_ns / ROUNDS_OWED / pbp_max_cpu_fraction > sleep_to_latest_look(sampler);
+	return pbp_is_learning(sampler->learner) ? pbp_sleep_to_latest_look(&sampler->pace) : INFINITY;
 }
 
 /* What signals take while the worker sleeps is owed up to a limit. */
@@ -401,7 +328,7 @@ work(Sampler *sampler)
 
 	sampler->resting = false;
 	read_clock(sampler);
-	estimate_speed(sampler);
+	pbp_follow_speed(&sampler->pace, pbp_now_ns());
 	fit_sample(sampler);
 	samples = sample_is_due(sampler);
 	pbp_learner_count(sampler->learner, false);
@@ -411,50 +338,32 @@ work(Sampler *sampler)
 	pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)
 		take_sample(sampler);
-	if (must_rest(sampler, owed_now(sampler)))
+	if (pbp_must_rest(owed_now(sampler), pbp_max_cpu_fraction, sleep_to_latest_look(sampler)))
 		begin_rest(sampler);
-}
-
-/*
- * Until the next look: as soon as it is wanted if the processor time used since
- * the last sleep allows that, and otherwise when it is needed.
- */
-static int64
-sleep_to_look(const Sampler *sampler, int64 used_ns)
-{
-	double		wanted_ns = ticks_to_look(sampler, looks_wanted(sampler)) / sampler->ticks_per_ns;
-	double		needed_ns = ticks_to_look(sampler, LOOKS_NEEDED) / sampler->ticks_per_ns;
-	double		allowed_ns = used_ns / (WANTED_SHARE * pbp_max_cpu_fraction);
-
-	return (int64) Min(Max(wanted_ns, Min(needed_ns, allowed_ns)), (double) MAX_SLEEP_NS);
 }
 
 /* How long to sleep if nothing is owed: until a sample or, while learning, a look is due. */
 static int64
 wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 {
-	int64		sleep = MAX_SLEEP_NS;
+	double		to_look = INFINITY;
+	int64		sleep;
 
 	if (must_wait(sampler))
-		sleep = PBP_FIRST_LOOK_NS;
-	else if (pbp_is_learning(sampler->learner) && sampler->ticks_per_ns > 0)
-		sleep = sleep_to_look(sampler, used_ns);
+		to_look = PBP_FIRST_LOOK_NS;
+	else if (pbp_is_learning(sampler->learner))
+		to_look = pbp_sleep_to_look(&sampler->pace, pbp_learner_expects_whole_look(sampler->learner),
+									(double) used_ns, pbp_max_cpu_fraction);
+	sleep = (int64) Min(to_look, (double) MAX_SLEEP_NS);
 	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
 	return Max(sleep, MIN_SLEEP_NS);
 }
 
-/*
- * How long to sleep for what is owed.  What a round took that was long is spread over
- * others: else the next look would be late, and what was learned lost.
- */
 static int64
 owed_sleep_ns(const Sampler *sampler, double owed_ns)
 {
-	double		due_ns = Max(owed_ns / ROUNDS_OWED, owed_ns - MAX_OWED_NS * pbp_max_cpu_fraction);
-
-	if (sampler->resting)
-		return (int64) (owed_ns / pbp_max_cpu_fraction);
-	return (int64) Min(due_ns / pbp_max_cpu_fraction, sleep_to_latest_look(sampler));
+	return (int64) (sampler->resting ? owed_ns / pbp_max_cpu_fraction :
+					pbp_sleep_for_debt(owed_ns, pbp_max_cpu_fraction, sleep_to_latest_look(sampler)));
 }
 
 /* ---- settings, resets and restarts ---- */
@@ -506,10 +415,7 @@ begin(Sampler *sampler)
 
 	sampler->resets = pbp_count_resets();
 	sampler->clock = pbp_read_clock();
-	sampler->ticks = pbp_ticks(sampler->clock);
-	sampler->work_ns = pbp_now_ns();
-	sampler->work_ticks = sampler->ticks;
-	sampler->ticks_per_ns = 0;
+	pbp_begin_pace(&sampler->pace, NBuffers, pbp_ticks(sampler->clock), pbp_now_ns());
 	sampler->sample_ticks = -1;
 	sampler->cpu_ns = pbp_cpu_now_ns();
 	sampler->nlooks = 0;

@@ -143,7 +143,8 @@ INSERT INTO documented VALUES
         before jsonb, after jsonb, of_relations boolean$$),
     ('pgbufprobe_start()', 'v', true, 'u', false, 'text', ''),
     ('pgbufprobe_status()', 'v', true, 'r', true, 'record', $$
-        OUT sampler text, OUT since timestamp with time zone, OUT preloaded boolean$$),
+        OUT sampler text, OUT since timestamp with time zone, OUT preloaded boolean,
+        OUT sampled_fraction double precision$$),
     ('pgbufprobe_stop()', 'v', true, 'u', false, 'text', ''),
     ('pgbufprobe_sweep_cost(integer,text)', 'v', false, 'r', true, 'SETOF record', $$
         victims integer DEFAULT 1000, scenario text DEFAULT NULL::text, OUT scenario text, OUT victims bigint,
