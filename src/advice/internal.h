@@ -49,12 +49,6 @@
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 
-/*
- * Error of the extra misses of smaller sizes, as a share of them, by the
- * simulator.  Uses between two looks are partly guesses.
- */
-#define UNSEEN_SHARE		0.05
-
 typedef struct PageRecord
 {
 	uint32_t	fingerprint;	/* tells it from others of its chain */

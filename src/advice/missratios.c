@@ -13,13 +13,16 @@
 #include "base/stats.h"
 
 /*
- * Error of the extra misses, as a share of them, by the simulator: of larger
- * sizes; and of smaller ones, if as much is read through rings as otherwise.
- * Where a scan finds a page in the pool, a smaller pool would read it through the
- * ring, but this use looks like any other.
+ * Error of the extra misses, as a share of them, by the simulator; and of smaller
+ * sizes, if as much is read through rings as otherwise.  Where a scan finds a page in
+ * the pool, a smaller pool would read it through the ring, but this use looks like any
+ * other.
  */
-#define LARGER_SHARE		0.02
+#define EXTRA_SHARE			0.02
 #define SCANNED_SHARE		0.15
+
+/* The same as a share of misses that there are unless uses come together. */
+#define TOGETHER_SHARE		0.7
 
 /* Deviations of groups of ten accesses, by those of single ones. */
 #define ACCESSES_TOGETHER	3.0
@@ -220,14 +223,15 @@ skipped_share(const Advice *advice, int i)
 
 /*
  * Uses between two looks are taken to be spread over that time.  If those of a page
- * came together, a smaller pool would miss once only.
+ * came together, a smaller pool would miss once only.  The error is at most some of
+ * that, by bench/truth with one to ten looks in a pass.
  */
 static double
 uses_together(const Advice *advice, int i)
 {
 	Sums		sums = sums_of(advice, i);
 
-	return i < BASELINE ? scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
+	return i < BASELINE ? TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
 }
 
 /* What neither chance nor time explains. */
@@ -237,7 +241,7 @@ error_of_method(const Advice *advice, int i)
 	const MissAnswers *answers = advice->answers;
 	const Counters *counters = &advice->counters;
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
-	double		share = i > BASELINE ? LARGER_SHARE : UNSEEN_SHARE + SCANNED_SHARE * scanned;
+	double		share = EXTRA_SHARE + (i < BASELINE ? SCANNED_SHARE * scanned : 0);
 
 	return (share + advice->other_mix + skipped_share(advice, i)) * fabs(answers->bounded[i] - answers->estimates[BASELINE]) +
 		late_looks(advice, i) + uses_together(advice, i);

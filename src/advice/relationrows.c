@@ -16,6 +16,9 @@
 /* A relation with fewer events, after decay, is among the others. */
 #define WORTH_A_ROW			0.5
 
+/* Error of the extra reads at a smaller size, as a share of them, by the simulator. */
+#define UNSEEN_SHARE		0.05
+
 /* How counts of one effect become reads of a relation. */
 typedef struct Effect
 {

@@ -27,7 +27,7 @@ typedef struct PbpHandPace
 } PbpHandPace;
 
 /* Looks that a pass of the hand needs. */
-#define PBP_LOOKS_NEEDED	3
+#define PBP_LOOKS_NEEDED	5
 
 extern void pbp_begin_pace(PbpHandPace *pace, int nbuffers, int64_t ticks, int64_t now_ns);
 extern void pbp_follow_speed(PbpHandPace *pace, int64_t now_ns);
