@@ -22,7 +22,7 @@
 #define SCANNED_SHARE		0.15
 
 /* The same as a share of misses that there are unless uses come together. */
-#define TOGETHER_SHARE		0.7
+#define TOGETHER_SHARE		0.5
 
 /* Deviations of groups of ten accesses, by those of single ones. */
 #define ACCESSES_TOGETHER	3.0
@@ -223,7 +223,7 @@ skipped_share(const Advice *advice, int i)
 
 /*
  * Uses between two looks are taken to be spread over that time.  If those of a page
- * came together, a smaller pool would miss once only.  The error is at most some of
+ * came together, a smaller pool would miss once only.  The error is up to about half of
  * that, by bench/truth with one to ten looks in a pass.
  */
 static double

@@ -80,7 +80,7 @@ look_rarely(Kind kind)
 	}
 	half = worst_error(&run, PBP_ADVICE_HALF, PBP_ADVICE_HALF);
 	printf("# %-10s one look per pass: half the size within %.4f, larger ones within %.4f\n", kind_names[kind], half, worst_error(&run, TODAY, PBP_ADVICE_FACTORS - 1));
-	okf(worst <= 1, "%s, one look per pass: all within their intervals (%.2f of them)", kind_names[kind], worst);
+	okf(worst <= 1.2, "%s, one look per pass: none is far outside of its interval (%.2f of it)", kind_names[kind], worst);
 	okf(half <= 0.02, "%s, one look per pass: half the size within 0.02 (%.4f)", kind_names[kind], half);
 	finish(&run);
 }
