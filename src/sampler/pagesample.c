@@ -14,7 +14,7 @@
 #include "pool/descriptors.h"
 #include "sampler/pagesample.h"
 
-#define FETCHED_AHEAD		16
+#define FETCHED_AHEAD		48
 
 /*
  * A hash of a page's tag, of which each range has a random share of the pages.
