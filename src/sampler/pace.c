@@ -32,12 +32,13 @@
 #define ROUNDS_OWED		6
 #define MAX_OWED_NS		2000000000.0
 
+/* The first look is due at once. */
 void
 pbp_begin_pace(PbpHandPace *pace, int nbuffers, int64_t ticks, int64_t now_ns)
 {
 	*pace = (PbpHandPace)
 	{
-		.nbuffers = nbuffers,.ticks = ticks,.woken_ns = now_ns,.woken_ticks = ticks,.look_ns = pace->look_ns,.look_ticks = pace->look_ticks
+		.nbuffers = nbuffers,.ticks = ticks,.woken_ns = now_ns,.woken_ticks = ticks,.look_ns = now_ns - LOOK_NS,.look_ticks = ticks
 	};
 }
 

@@ -50,6 +50,15 @@ look_in_time(void)
 }
 
 static void
+begin(void)
+{
+	PbpHandPace pace = {0};
+
+	pbp_begin_pace(&pace, NBUFFERS, 12345, 7 * SECOND);
+	ok(pbp_look_is_due(&pace, true, 7 * SECOND), "the first look is due at once");
+}
+
+static void
 follow_speed(void)
 {
 	PbpHandPace pace = hand_at(1000, 1000);
@@ -117,6 +126,7 @@ pay_for_rounds(void)
 int
 main(void)
 {
+	begin();
 	look_in_time();
 	follow_speed();
 	pay_for_rounds();
