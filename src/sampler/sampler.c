@@ -335,7 +335,9 @@ work(Sampler *sampler)
 	pbp_learner_notice_free_buffers(sampler->learner);
 	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner)))
 		look_at_pool(sampler);
-	pbp_learner_publish(sampler->learner, sampler->resets);
+	/* the next report would come a second after one that knows of no look */
+	if (!must_wait(sampler))
+		pbp_learner_publish(sampler->learner, sampler->resets);
 	if (samples)
 		take_sample(sampler);
 	if (pbp_must_rest(owed_now(sampler), pbp_max_cpu_fraction, sleep_to_latest_look(sampler)))
