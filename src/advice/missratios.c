@@ -24,6 +24,9 @@
 /* The same as a share of misses that there are unless uses come together. */
 #define TOGETHER_SHARE		0.5
 
+/* Of what a larger pool avoids, for each read that no look saw. */
+#define LATE_LOOKS			2.0
+
 /* Deviations of groups of ten accesses, by those of single ones. */
 #define ACCESSES_TOGETHER	3.0
 
@@ -200,16 +203,17 @@ variation(const Advice *advice)
 }
 
 /*
- * Where large scans are not counted apart, reads that no look saw count as theirs.
- * But the worker may have been late, and then larger pools avoid them, too.
+ * Reads that no look saw count as those of large scans where these are not counted apart.
+ * But the worker may have been late, and then larger pools avoid them, too; and what
+ * came and went between two looks is no use of a larger pool, which seems to miss more.
  */
 static double
 late_looks(const Advice *advice, int i)
 {
-	double		today = advice->answers->estimates[BASELINE];
-	double		unseen = today * fmax(0, 1 - pbp_seen_share(advice, pbp_all_loads(advice)));
+	const MissAnswers *answers = advice->answers;
+	double		unseen = fmax(0, 1 - pbp_seen_share(advice, pbp_all_loads(advice)));
 
-	return i > BASELINE && !advice->rings_apart && today > 0 ? unseen * (1 - advice->answers->bounded[i] / today) : 0;
+	return i > BASELINE ? LATE_LOOKS * unseen * fmax(0, answers->estimates[BASELINE] - answers->bounded[i]) : 0;
 }
 
 /* The share of today's accesses in which the load may have been another one for this size. */
