@@ -93,31 +93,24 @@ COMMENT ON FUNCTION pgbufprobe_relations(double precision) IS
 'shared buffers by relation and fork, of all databases, largest first; counted, or estimated from a random subset';
 
 CREATE FUNCTION pgbufprobe_clock(
+    IN watch interval DEFAULT NULL,     -- how long to watch the hand; NULL: not at all
     OUT run text,                       -- identifies the run of the server; ticks of another run cannot be compared
     OUT buffers bigint,
     OUT hand bigint,                    -- the next buffer to inspect
     OUT passes bigint,                  -- passes that the hand has completed since server start
     OUT ticks bigint,                   -- passes * buffers + hand
     OUT allocations bigint,             -- as last published by the background writer
-    OUT statistics_reset_at timestamp with time zone)   -- when allocations began to count; NULL: with the server
-RETURNS record
-AS 'MODULE_PATHNAME', 'pgbufprobe_clock'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pgbufprobe_clock() IS
-'position of the clock hand, and how far it has moved since server start';
-
-CREATE FUNCTION pgbufprobe_clock_rate(
-    IN duration interval DEFAULT '5 s', -- how long to watch
-    OUT seconds double precision,
+    OUT statistics_reset_at timestamp with time zone,   -- when allocations began to count; NULL: with the server
+    OUT seconds double precision,       -- watched; NULL here and below: not at all
     OUT ticks_per_second double precision,          -- buffers that the hand passed
     OUT allocations_per_second double precision,    -- NULL: statistics were reset during this time
     OUT inspected_per_allocation double precision,  -- NULL: nothing was allocated
     OUT seconds_per_pass double precision)          -- NULL: the hand did not move
 RETURNS record
-AS 'MODULE_PATHNAME', 'pgbufprobe_clock_rate'
-LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED COST 10000;
-COMMENT ON FUNCTION pgbufprobe_clock_rate(interval) IS
-'speed of the clock hand, measured over the given duration';
+AS 'MODULE_PATHNAME', 'pgbufprobe_clock'
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL RESTRICTED COST 100;
+COMMENT ON FUNCTION pgbufprobe_clock(interval) IS
+'position of the clock hand, how far it has moved since server start, and its speed, measured over the given duration';
 
 -- ---------------------------------------------------------------------------
 -- Shared buffers and the page cache
@@ -286,7 +279,7 @@ RETURNS jsonb
 LANGUAGE SQL VOLATILE STRICT PARALLEL SAFE COST 10000
 BEGIN ATOMIC
 WITH clock AS MATERIALIZED (
-    SELECT * FROM pgbufprobe_clock()
+    SELECT * FROM pgbufprobe_clock(NULL::interval)
 ), levels AS MATERIALIZED (
     SELECT * FROM pgbufprobe_usagecount_histogram(NULL::regclass, 1::double precision)
 ), here AS MATERIALIZED (
@@ -478,7 +471,7 @@ CREATE FUNCTION pgbufprobe_history(
     resolution text DEFAULT 'fine',     -- fine: an entry per pgbufprobe.history_interval; coarse: one per five minutes, for eight days
     OUT taken_at timestamp with time zone,
     OUT seconds double precision,       -- since the previous entry; NULL: there is none
-    OUT ticks bigint,                   -- as of pgbufprobe_clock()
+    OUT ticks bigint,                   -- as of pgbufprobe_clock(NULL::interval)
     OUT allocations bigint,
     OUT ticks_per_second double precision,          -- since the previous entry, like all rates here
     OUT inspected_per_allocation double precision,  -- NULL: nothing was allocated
@@ -672,8 +665,7 @@ CREATE FUNCTION pgbufprobe_checkup(
     OUT answer text,                    -- in a sentence
     OUT value double precision,         -- the number behind the verdict; NULL: unknown
     OUT unit text,
-    OUT verdict text,                   -- fine, look, act or unknown
-    OUT confidence text,                -- sure, likely or unknown
+    OUT verdict text,                   -- change (certain), consider (likely), fine or unknown
     OUT action text,                    -- what to do; NULL: nothing
     OUT look_at text)                   -- the function that shows details
 RETURNS SETOF record
@@ -683,8 +675,7 @@ COMMENT ON FUNCTION pgbufprobe_checkup() IS
 'is my shared_buffers right? Common questions, each answered in a sentence';
 
 CREATE FUNCTION pgbufprobe_verdict(
-    OUT verdict text,                   -- fine, look, act or unknown: that of the checkup
-    OUT confidence text,                -- sure, likely or unknown
+    OUT verdict text,                   -- change (certain), consider (likely), fine or unknown: that of the checkup
     OUT basis text,                     -- waiting in hours, waiting now, storage reads or misses; NULL: unknown
     OUT today_bytes bigint,             -- shared_buffers
     OUT advised_bytes bigint,           -- the same if it should be kept; NULL: unknown
@@ -717,7 +708,7 @@ SELECT coalesce(usagecount::text, 'unused'::text) AS usagecount,
        dirty * pg_catalog.current_setting('block_size')::bigint AS dirty_bytes,
        pinned * pg_catalog.current_setting('block_size')::bigint AS pinned_bytes
 FROM pgbufprobe_usagecount_histogram(NULL::regclass,
-    (SELECT CASE WHEN buffers > 2097152::bigint THEN 0.01::double precision ELSE 1::double precision END FROM pgbufprobe_clock()));
+    (SELECT CASE WHEN buffers > 2097152::bigint THEN 0.01::double precision ELSE 1::double precision END FROM pgbufprobe_clock(NULL::interval)));
 COMMENT ON VIEW pgbufprobe_metrics_pool IS
 'for collectors: buffers at each usage count';
 
@@ -726,7 +717,7 @@ SELECT buffers * pg_catalog.current_setting('block_size')::bigint AS pool_size_b
        ticks AS ticks_total,
        allocations AS allocations_total,
        passes AS passes_total
-FROM pgbufprobe_clock();
+FROM pgbufprobe_clock(NULL::interval);
 COMMENT ON VIEW pgbufprobe_metrics_clock IS
 'for collectors: how far the clock hand has moved';
 
@@ -738,7 +729,7 @@ SELECT scenario,
        inspected_per_victim AS inspected,
        dirty_victims::double precision / victims::double precision AS dirty_ratio,
        ms_per_pass / 1e3::double precision AS pass_seconds
-FROM pgbufprobe_sweep_cost(1000, (SELECT CASE WHEN buffers > 4194304::bigint THEN 'current'::text END FROM pgbufprobe_clock()));
+FROM pgbufprobe_sweep_cost(1000, (SELECT CASE WHEN buffers > 4194304::bigint THEN 'current'::text END FROM pgbufprobe_clock(NULL::interval)));
 COMMENT ON VIEW pgbufprobe_metrics_victim IS
 'for collectors: cost of the next 1000 searches for a victim buffer';
 
@@ -747,7 +738,7 @@ CREATE VIEW pgbufprobe_metrics_scan AS
 SELECT method,
        min_ms / 1e3::double precision AS seconds
 FROM pgbufprobe_scan_cost(2,
-    (SELECT least(1::double precision, 1048576::double precision / buffers::double precision) FROM pgbufprobe_clock()));
+    (SELECT least(1::double precision, 1048576::double precision / buffers::double precision) FROM pgbufprobe_clock(NULL::interval)));
 COMMENT ON VIEW pgbufprobe_metrics_scan IS
 'for collectors: cost of a scan of all buffer descriptors';
 
@@ -783,7 +774,7 @@ FROM (SELECT coalesce(r.database::text, '(shared)'::text) AS datname,
                        WHERE c.oid = r.relation::oid), r.relfilenode::text) AS relation,
              r.fork, r.bytes, r.dirty, r.usagecount_avg
       FROM pgbufprobe_relations(
-          (SELECT CASE WHEN buffers > 2097152::bigint THEN 0.01::double precision ELSE 1::double precision END FROM pgbufprobe_clock())) AS r
+          (SELECT CASE WHEN buffers > 2097152::bigint THEN 0.01::double precision ELSE 1::double precision END FROM pgbufprobe_clock(NULL::interval))) AS r
       ORDER BY r.bytes DESC LIMIT 20) AS named
 GROUP BY datname, relation, fork;
 COMMENT ON VIEW pgbufprobe_metrics_relation IS
@@ -808,13 +799,12 @@ GROUP BY datname, relation, fork;
 COMMENT ON VIEW pgbufprobe_metrics_gain IS
 'for collectors: the 20 relations that another size of shared_buffers helps most';
 
--- Verdict and confidence are numbers, since a series whose label changes would be two for a while.
+-- The verdict is four numbers, since a series whose label changes would be two for a while.
 CREATE VIEW pgbufprobe_metrics_verdict AS
 SELECT (verdict = 'fine'::text)::integer AS fine,
-       (verdict = 'look'::text)::integer AS look,
-       (verdict = 'act'::text)::integer AS act,
+       (verdict = 'consider'::text)::integer AS consider,
+       (verdict = 'change'::text)::integer AS change,
        (verdict = 'unknown'::text)::integer AS unknown,
-       (confidence = 'sure'::text)::integer AS sure,
        today_bytes,
        advised_bytes,
        equal_from_bytes,
@@ -962,8 +952,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_sweep_cost(integer, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_scan_cost(integer, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_usagecount_histogram(regclass, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_relations(double precision) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_clock() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pgbufprobe_clock_rate(interval) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_clock(interval) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_os_cache(regclass, text, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_residency(regclass, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_residency_map(regclass, integer, text) TO pg_monitor;

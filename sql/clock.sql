@@ -19,7 +19,7 @@ SELECT ticks - :before >= :inspected AS moved, :inspected > 0 AS inspected_some 
 SELECT round(seconds::numeric, 1) >= 0.2 AS watched,
        (ticks_per_second > 0) = (seconds_per_pass IS NOT NULL) AS turns,
        (allocations_per_second > 0) = (inspected_per_allocation IS NOT NULL) AS allocates
-FROM pgbufprobe_clock_rate('200 ms');
+FROM pgbufprobe_clock('200 ms');
 
 -- the session's view of the statistics stays as it was
 SET stats_fetch_consistency = snapshot;
@@ -30,29 +30,28 @@ COMMIT;
 SET stats_fetch_consistency = cache;
 BEGIN;
 SELECT buffers_alloc AS before FROM pg_stat_bgwriter \gset
-SELECT count(*) FROM pgbufprobe_sweep_cost(1000, 'live'), pgbufprobe_clock_rate('500 ms');
+SELECT count(*) FROM pgbufprobe_sweep_cost(1000, 'live'), pgbufprobe_clock('500 ms');
 SELECT buffers_alloc = :before AS unchanged FROM pg_stat_bgwriter;
 COMMIT;
 RESET stats_fetch_consistency;
 
 -- mistakes
-SELECT * FROM pgbufprobe_clock_rate(NULL);
-SELECT * FROM pgbufprobe_clock_rate('0');
-SELECT * FROM pgbufprobe_clock_rate('-5 s');
-SELECT * FROM pgbufprobe_clock_rate('500 us');
-SELECT * FROM pgbufprobe_clock_rate('2 days');
-SELECT * FROM pgbufprobe_clock_rate('178000000 years');
+SELECT * FROM pgbufprobe_clock('0');
+SELECT * FROM pgbufprobe_clock('-5 s');
+SELECT * FROM pgbufprobe_clock('500 us');
+SELECT * FROM pgbufprobe_clock('2 days');
+SELECT * FROM pgbufprobe_clock('178000000 years');
 
 BEGIN READ ONLY;
-SELECT count(*) FROM pgbufprobe_clock(), pgbufprobe_clock_rate('1 ms');
+SELECT count(*) FROM pgbufprobe_clock('1 ms');
 COMMIT;
 
 SET ROLE regress_pgbufprobe_plain;
 SELECT * FROM pgbufprobe_clock();
-SELECT * FROM pgbufprobe_clock_rate('1 ms');
+SELECT * FROM pgbufprobe_clock('1 ms');
 SET ROLE regress_pgbufprobe_monitor;
 SELECT count(*) FROM pgbufprobe_clock();
-SELECT count(*) FROM pgbufprobe_clock_rate('1 ms');
+SELECT count(*) FROM pgbufprobe_clock('1 ms');
 RESET ROLE;
 
 DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;

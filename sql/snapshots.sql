@@ -328,7 +328,7 @@ FROM pgbufprobe_advice();
 
 -- The checkup.
 CREATE TABLE checkup AS SELECT * FROM pgbufprobe_checkup() WITH ORDINALITY;
-SELECT key, question, unit, verdict IN ('fine', 'look', 'act', 'unknown') AS verdict, action IS NOT NULL = (verdict IN ('look', 'act') OR key IN ('size', 'memory')) AS action, look_at,
+SELECT key, question, unit, verdict IN ('fine', 'consider', 'change', 'unknown') AS verdict, (action IS NULL) = (verdict = 'fine') AS action, look_at,
        answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*[.;]$' AS sentences,
        CASE WHEN verdict = 'unknown' THEN answer ~ '^(Unknown: |Too early )' AND value IS NULL
             WHEN key = 'page_lifetime' THEN value IS NULL OR value > 0

@@ -43,7 +43,7 @@ $session->query_safe("$_; $_") for $live, $allocations, $is_watched;
 my ($watching, $inspected, $is_within);
 for (1 .. 10)
 {
-	$watching = start_psql($node, 'watching', '-c', q{SELECT ticks_per_second * seconds FROM pgbufprobe_clock_rate('3 s')});
+	$watching = start_psql($node, 'watching', '-c', q{SELECT ticks_per_second * seconds FROM pgbufprobe_clock('3 s')});
 	wait_for { $session->query_safe($is_watched) == 1 || has_ended($watching) };
 	$is_within = $session->query_safe($is_watched) == 1;
 	$inspected = $session->query_safe($live);
@@ -100,7 +100,7 @@ my %always = (
 	   AND buffers = (SELECT sum(n) FROM unnest(usagecounts) n))",
 	'pgbufprobe_clock()' =>
 	  "bool_and(ticks = passes * $pool + hand AND hand BETWEEN 0 AND $pool - 1)",
-	q{pgbufprobe_clock_rate('20 ms')} =>
+	q{pgbufprobe_clock('20 ms')} =>
 	  "bool_and(seconds >= 0.02 AND coalesce(ticks_per_second * seconds_per_pass BETWEEN 0.998 * $pool AND 1.002 * $pool, ticks_per_second = 0))",
 	'pgbufprobe_scan_cost(5)' =>
 	  "bool_and(min_ms <= avg_ms AND avg_ms <= max_ms AND coalesce(matched, 0) <= $pool)");

@@ -25,7 +25,7 @@ my @answers = (
 		q{SELECT buffers, ticks = passes * buffers + hand FROM pgbufprobe_clock()} ],
 	# Nobody else is there to move the hand.
 	[ 'clock rate', '0|t',
-		q{SELECT ticks_per_second, seconds_per_pass IS NULL FROM pgbufprobe_clock_rate('10 ms')} ],
+		q{SELECT ticks_per_second, seconds_per_pass IS NULL FROM pgbufprobe_clock('10 ms')} ],
 	# From now to now.
 	[ 'snapshot', 't',
 		qq{SELECT sum((level->>'buffers')::bigint) = $pool FROM jsonb_array_elements(pgbufprobe_snapshot()->'usagecounts') level} ],
@@ -59,7 +59,7 @@ my @answers = (
 			bool_and(reserved_bytes IS NULL AND (today_bytes IS NOT NULL OR note IS NOT NULL)) FROM pgbufprobe_memory_plan()} ],
 	[ 'memory', '1|1|0', q{SELECT count(*), count(note), count(estd_storage_ratio) FROM pgbufprobe_memory('today')} ],
 	[ 'checkup', '9|9',
-		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'look', 'act', 'unknown') AND answer <> '')
+		q{SELECT count(*), count(*) FILTER (WHERE verdict IN ('fine', 'consider', 'change', 'unknown') AND answer <> '')
 		    FROM pgbufprobe_checkup()} ]);
 
 my $primary = start_server('primary', "shared_buffers = $pool\n$no_background_writes", allows_streaming => 1);

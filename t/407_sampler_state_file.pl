@@ -40,8 +40,8 @@ my $seconds_before = 1000;
 my ($nan, $minus, $zero) = (pack('d', -sin(9**9**9)), pack('q', -1), pack 'q', 0);
 
 # Two predictions, the newer of which is about the size that runs. By the number of the first value.
-my ($older, $newer) = (1367, 1394);
-my %predictions = (1366 => pack 'q', 2);
+my ($older, $newer) = (1368, 1395);
+my %predictions = (1367 => pack 'q', 2);
 for my $first ($older, $newer)
 {
 	my %values = (0 => pack('q', 7e14), 1 => pack('q', 1024), 2 => pack('q', $first == $newer ? $pool : 512),
@@ -129,7 +129,7 @@ my %wrong = (
 		[ 1155, $huge, 'report.storage.fixed.os_cache_pages' ],
 		[ 1313, pack('q', 7), 'report.decision.size' ],
 		[ 1315, pack('q', 10), 'report.decision.equal_from' ] ],
-	predictions => [ [ 1366, $minus, 'predictions.nmade' ] ],
+	predictions => [ [ 1367, $minus, 'predictions.nmade' ] ],
 	prediction => [
 		[ $older, $huge, 'predictions.made_at' ],
 		[ $older + 4, pack('d', 0.25), 'predictions.forecast' ],
@@ -137,7 +137,7 @@ my %wrong = (
 		[ $newer + 21, pack('d', 1e-300), 'predictions.measured.storage_reads' ],
 		[ $newer + 24, $nan, 'predictions.change', $newer + 23 => pack('q', 3) ],
 		[ $newer + 25, $nan, 'predictions.seen_share', $newer + 23 => pack('q', 2) ],
-		[ 4072, pack('q', 51), 'predictions.drift.mix.nrelations' ] ],
+		[ 4073, pack('q', 51), 'predictions.drift.mix.nrelations' ] ],
 	hours => [
 		[ $hours, pack('q', 1_000_000), 'hours.begins_at' ],
 		[ $hours + 1, $zero, 'hours.nbuffers' ],
@@ -215,7 +215,7 @@ sub with_enums
 	my $is_take = unpack('q', $values{1309}) == $enum{PbpDecisionKind} - 1;
 
 	# today's size of all is 5
-	return (%values, 20 => pack('d', 0.1), 28 => $value ? $nan : pack('d', 0.5), (map { $_ => pack('d', 1) } 1321 .. 1365),
+	return (%values, 20 => pack('d', 0.1), 28 => $value ? $nan : pack('d', 0.5), (map { $_ => pack('d', 1) } 1322 .. 1366),
 		1313 => pack('q', $is_take ? 0 : 5), 1314 => $zero, 1315 => $minus, 1316 => $minus,
 		$older + 3 => $nan, $older + 4 => $nan, $older + 5 => $nan, $older + 11 => pack('q', $value ? 1 : 0), $older + 23 => $zero,
 		$newer + 10 => pack('q', $value ? 0 : 1), (map { $newer + $_ => $value ? pack('d', 0.2) : $nan } 3 .. 5));

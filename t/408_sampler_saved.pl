@@ -79,7 +79,7 @@ sub same_advice
 	is( ask($node, q{SELECT bool_and(note LIKE 'from before the restart, % old%') FROM
 			(SELECT note FROM pgbufprobe_working_set() UNION ALL SELECT note FROM pgbufprobe_advice_relations()) AS answers}),
 		't', "$what: so do the working set and the relations");
-	is( ask($node, q{SELECT answer LIKE 'Too early to decide. The answer from before the restart, % old: %' AND verdict <> 'act'
+	is( ask($node, q{SELECT answer LIKE 'Too early. The answer from before the restart, % old: %' AND verdict <> 'change'
 			FROM pgbufprobe_checkup() WHERE key = 'size'}), 't', "$what: and the checkup, whose verdict is milder");
 	return;
 }
@@ -345,7 +345,7 @@ is( ask($node, q{SELECT string_agg(size_factor || ' ' || shared_buffers_bytes / 
 		FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)}),
 	'0.5 2048 false, 1 4096 true, 2 8192 false', 'another size: each row has its own bytes, and the mark is at the size that runs')
   or diag(ask($node, 'SELECT size_factor, shared_buffers_bytes, mark FROM pgbufprobe_advice()'));
-is( ask($node, q{SELECT verdict, value IS NULL, answer LIKE 'Too early to decide. The answer from before the restart, % with shared_buffers of 16 MB: %'
+is( ask($node, q{SELECT verdict, value IS NULL, answer LIKE 'Too early. The answer from before the restart, % with shared_buffers of 16 MB: %'
 		FROM pgbufprobe_checkup() WHERE key = 'size'}), 'unknown|t|t', 'another size: the checkup does not advise by that');
 my $predicted = 'SELECT count(*), min(made_at) FROM pgbufprobe_predictions()';
 becomes_true($node, 'count(*) = 1 FROM pgbufprobe_predictions()', 'another size: what the advice said of it is a prediction');

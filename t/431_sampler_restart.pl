@@ -66,7 +66,7 @@ sub action_like
 
 ask($node, 'SELECT pgbufprobe_start()');
 ask($node, 'CREATE ROLE watcher IN ROLE pg_monitor');
-ok(load_until($node, 20, q{verdict = 'look' AND answer LIKE 'Perhaps take %' FROM pgbufprobe_checkup() WHERE key = 'size'}),
+ok(load_until($node, 20, q{verdict = 'consider' AND answer LIKE 'Perhaps take %' FROM pgbufprobe_checkup() WHERE key = 'size'}),
 	'a larger pool is advised, without a restart');
 # The restart ends it.
 my $bench = start_pgbench($node, 'load', 600, '-f', write_script($node, 'load', "CALL load(1);\n"));

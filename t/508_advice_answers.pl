@@ -63,7 +63,7 @@ set($node, os_cache => 'off');
 becomes_true($node, "bool_and(note LIKE '$off' OR estd_miss_ratio IS NULL) AND count(os_cache_bytes) = 0 AND count(estd_storage_ratio) = 0 FROM pgbufprobe_advice()",
 	'without the page cache: no figures about it, and why');
 figures_agree('without the page cache');
-becomes_true($node, "key = 'size' AND (answer ~ 'It is unknown which reads wait for storage, because pgbufprobe.os_cache is off' OR answer LIKE 'Too early%') AND verdict <> 'act' $first",
+becomes_true($node, "key = 'size' AND (answer ~ 'It is unknown which reads wait for storage, because pgbufprobe.os_cache is off' OR answer LIKE 'Too early%') AND verdict <> 'change' $first",
 	'and the decision says so, and is never certain');
 set($node, os_cache => 'on');
 becomes_true($node, "count(os_cache_bytes) > 0 FROM pgbufprobe_advice()", 'with it: figures again') if $models eq 't';

@@ -28,8 +28,8 @@ sub checkup
 		$rows{ $row{key} } = \%row;
 		push @seen, $row{key};
 		push @odd, $_
-		  unless $row{verdict} =~ /^(fine|look|act|unknown)$/
-		  && ($row{action} ne '') == ($row{verdict} =~ /^(look|act)$/ || $row{action} eq 'SELECT pgbufprobe_start();')
+		  unless $row{verdict} =~ /^(fine|consider|change|unknown)$/
+		  && ($row{action} ne '') == ($row{verdict} ne 'fine')
 		  && $row{question} =~ /^[A-Z].*\?$/
 		  && $row{answer} =~ /^[A-Z0-9].*\.$/
 		  && $row{unit} ne ''
@@ -122,7 +122,7 @@ SKIP:
 				read_all_files();
 			}
 			cmp_ok($share, '>', 0.97, "$buffers buffers, in $database: all that is in use");
-			is($twice->{verdict}, 'look', "$buffers buffers, in $database: something to look at");
+			is($twice->{verdict}, 'consider', "$buffers buffers, in $database: something to look at");
 			my ($low, $high) = $twice->{answer} =~ /\(([\d.]+) to ([\d.]+) % of the pages in use, from a sample of \d+\)/;
 			ok($buffers < 4000 ? $twice->{answer} =~ /\(all pages were checked\)/ : $low - 0.1 < 100 * $share && 100 * $share < $high + 0.1,
 				"$buffers buffers, in $database: how many pages were looked up")

@@ -140,7 +140,7 @@ sub planner
 SKIP:
 {
 	skip 'what the page cache holds is unknown', 9 if planner('1GB', 'verdict') eq 'unknown';
-	is(planner('1MB', 'verdict'), 'look', 'effective_cache_size is far too small');
+	is(planner('1MB', 'verdict'), 'consider', 'effective_cache_size is far too small');
 	like(planner('1MB', 'answer'), qr/^No: effective_cache_size is 1024 kB, and both caches can hold \d+ [MGT]B: 16 MB in the pool and /, '... and the answer says how far');
 	# Others may have taken memory in between.
 	my ($advised, $is_near);
@@ -159,7 +159,7 @@ SKIP:
 	is(planner('10TB', 'verdict'), 'fine', '... and is fine');
 	# Without the worker it is unknown how large all relations are.
 	set($node, sampler => 'off');
-	is(planner('10TB', 'verdict'), 'look', 'where their size is unknown, too much is something to look at');
+	is(planner('10TB', 'verdict'), 'consider', 'where their size is unknown, less is something to consider');
 	is(planner($advised, 'verdict'), 'fine', '... and what was advised is not');
 	set($node, sampler => 'on');
 }

@@ -151,7 +151,7 @@ becomes_true($node, q{count(*) > 0 AND bool_and(v.needed_bytes = m.memory_bytes 
 
 my $answer = q{FROM pgbufprobe_checkup() WHERE key = 'memory'};
 becomes_like("SELECT verdict, (action IS NULL) = (verdict IN ('fine', 'unknown')), (value IS NULL) = (verdict = 'unknown'), answer $answer",
-	qr/^(fine|look)\|t\|t\|(Keep today's memory: |No split of today's memory helps as much as more of it: |Less would do: with a machine of )/, 'the checkup answers from the same figures');
+	qr/^(fine|consider)\|t\|t\|(Keep today's memory: |No split of today's memory helps as much as more of it: |Less would do: with a machine of )/, 'the checkup answers from the same figures');
 unlike(ask($node, "SELECT answer $answer"), qr/Seen:/, '... which are of the load now');
 like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the load now/, '... as the note of today says');
 
@@ -221,11 +221,11 @@ is(ask($node, sprintf(q{SELECT abs(estd_storage_ratio - %s) <= 0.01 * estd_stora
 becomes_true($node, q{a.estd_read_ms_per_second BETWEEN 0.99 * v.waiting AND 1.01 * v.waiting FROM answer AS a,
 	(SELECT read_ms_per_second AS waiting FROM pgbufprobe_verdict() WHERE basis = 'waiting in hours') AS v WHERE a.mark ~ 'today'}, '... and the waiting of the verdict');
 becomes_true($node, "answer ~ '\\. Seen: [24]\\S* of the last 2[45] hours\\.\$' $answer", '... as the checkup says');
-becomes_true($node, q{verdict = 'unknown' AND answer ~ '^Not certain enough: \d+ [kM]B would save \S+ % of the waiting, give or take \S+ %\. Keep 16 MB for now\. '
-		AND action ~ '^(Set track_io_timing = on, l|L)et the real workload run' FROM pgbufprobe_checkup() WHERE key = 'size'},
+becomes_true($node, q{verdict = 'unknown' AND answer ~ '^Not certain enough: with \d+ [kM]B, there would be \S+ to \S+ % as much waiting as today\. Keep 16 MB for now\. '
+		AND action ~ 'ALTER SYSTEM SET track_io_timing = on;' FROM pgbufprobe_checkup() WHERE key = 'size'},
 	'... and that no size is better for certain');
-is(ask($node, 'SELECT verdict, confidence, basis, num_nulls(advised_bytes, equal_from_bytes, advised_read_ms_per_second, saved_ms_per_second) FROM pgbufprobe_verdict()'),
-	'unknown|unknown|waiting in hours|4', '... so that none is advised');
+is(ask($node, 'SELECT verdict, basis, num_nulls(advised_bytes, equal_from_bytes, advised_read_ms_per_second, saved_ms_per_second) FROM pgbufprobe_verdict()'),
+	'unknown|waiting in hours|4', '... so that none is advised');
 $node->stop;
 start_on_machine();
 becomes_true($node, q{size.verdict = 'unknown' AND size.answer ~ '^Not certain enough' AND lifetime.answer ~ '^No page has been evicted'

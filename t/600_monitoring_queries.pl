@@ -211,7 +211,7 @@ ok(learn(), 'again after a restart with another size');
 sub verdict_of
 {
 	my ($series) = @_;
-	my ($verdict) = grep { $series->{"pgbufprobe_verdict_${_}{}"} } qw(fine look act unknown);
+	my ($verdict) = grep { $series->{"pgbufprobe_verdict_${_}{}"} } qw(fine consider change unknown);
 	my ($today, $advised) = map { $series->{"pgbufprobe_verdict_${_}_bytes{}"} } 'today', 'advised';
 	return "$verdict, " . ($advised ? sprintf '%.4g', $advised / $today : 'unknown');
 }
@@ -279,7 +279,7 @@ sub sum_of { my ($pattern) = @_; my $sum = 0; $sum += $all->{$_} for grep { /^$p
 is(sum_of('pgbufprobe_pool_bytes'), 3072 * 8192, 'the pool is all usage counts and what is unused');
 is($all->{'pgbufprobe_clock_pool_size_bytes{}'}, 3072 * 8192, 'which is the size of the pool');
 is(sum_of('pgbufprobe_caches_(shared|os)_bytes'), sum_of('pgbufprobe_caches_(both|distinct)_bytes'), 'both caches add up');
-is(sum_of('pgbufprobe_verdict_(fine|look|act|unknown)\{'), 1, 'there is one verdict');
+is(sum_of('pgbufprobe_verdict_(fine|consider|change|unknown)\{'), 1, 'there is one verdict');
 is($all->{'pgbufprobe_verdict_today_bytes{}'}, 3072 * 8192, 'it is about the size of the pool');
 is(sum_of('pgbufprobe_size_advised'), 1 - $all->{'pgbufprobe_verdict_unknown{}'}, 'one size is advised, unless the verdict is unknown');
 my ($advised) = map { /size_advised(.*)/ && $all->{$_} ? $all->{"pgbufprobe_size_shared_buffers_bytes$1"} : () } keys %$all;
@@ -329,7 +329,7 @@ for my $format ('pgwatch', 'postgres_exporter')
 	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, worker switched off: its series are absent");
 	is_deeply([ grep { /sampler/ } names_of($without) ], ['pgbufprobe_sampler_running'], "$format: but for one");
 	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: which says so");
-	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine look act advised_bytes) ], [ 1, 0, 0, 0, undef ],
+	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine consider change advised_bytes) ], [ 1, 0, 0, 0, undef ],
 		"$format: the verdict is unknown, and names no size");
 }
 

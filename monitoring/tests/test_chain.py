@@ -134,7 +134,7 @@ def test_the_console_page_shows_answers_and_the_curve(console):
     assert "There is no series" not in console.inner_text("body")
     questions = console.locator("h2").count()
     assert questions > 1
-    assert console.locator("b.fine, b.look, b.act, b.unknown").count() == questions
+    assert console.locator("b.fine, b.consider, b.change, b.unknown").count() == questions
     assert console.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

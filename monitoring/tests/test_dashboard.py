@@ -184,16 +184,16 @@ def test_curve_marks_the_sizes(ask):
 
 
 THREE = {
-    "small": {"act": 1, "sure": 1, "today": 128, "advised": 256, "equal_from": 192, "saved": 0.25},
-    "keep": {"fine": 1, "sure": 0, "today": 128, "advised": 128, "equal_from": 96},
-    "unknown": {"unknown": 1, "sure": 0, "today": 128},
+    "small": {"change": 1, "today": 128, "advised": 256, "equal_from": 192, "saved": 0.25},
+    "keep": {"fine": 1, "today": 128, "advised": 128, "equal_from": 96},
+    "unknown": {"unknown": 1, "today": 128},
 }
 
 
 def three(_):
     """The text of an exporter about three instances."""
     for instance, found in THREE.items():
-        for word in ("fine", "look", "act", "unknown", "sure"):
+        for word in ("fine", "consider", "change", "unknown"):
             yield f'pgbufprobe_verdict_{word}{{instance="{instance}"}} {found.get(word, 0)}\n'
         for size in ("today", "advised", "equal_from"):
             if size in found:
@@ -225,9 +225,9 @@ def test_the_fleet_has_a_row_for_each_instance(tmp_path):
         totals = {
             target["legendFormat"]: column(target["expr"]).get(None) for panel in sums for target in panel["targets"]
         }
-        assert totals == {"unknown": 1, "fine": 1, "look": 0, "act": 1} | {
-            "sure": 0.25,
-            "perhaps": 0,
+        assert totals == {"unknown": 1, "fine": 1, "consider": 0, "change": 1} | {
+            "with change": 0.25,
+            "with consider": 0,
             "memory": 32 * 2**20,
         }
 

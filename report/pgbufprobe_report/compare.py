@@ -9,7 +9,7 @@ from pgbufprobe_page.charts import Axis, Series, curve
 from pgbufprobe_page.formatting import MISSING, number, percent, size
 from pgbufprobe_report import decision, page
 from pgbufprobe_report.decision import READS, WAITS
-from pgbufprobe_report.facts import Answer, Cached, Prediction, Ratios, Report
+from pgbufprobe_report.facts import Answer, Cached, Prediction, Ratios, Report, Word
 from pgbufprobe_report.view import UNKNOWN, Part, interval, known, moment, share_of, table, tables
 
 HELD = {True: "The prediction held.", False: "The prediction did not hold."}
@@ -54,11 +54,11 @@ def headline(before: Report, after: Report) -> Answer:
         was, now = today(before, series), today(after, series)
         if was is not None and now is not None:
             text = f"{sizes}: {percent(now)} of block accesses {what}, instead of {percent(was)}."
-            verdict = "fine" if now <= was else "look"
+            verdict = "fine" if now <= was else "consider"
         elif now is not None and verdict == UNKNOWN:
             text = f"{sizes}: {percent(now)} of block accesses {what}; before, that was unknown."
     text = f"{text} {held(predicted(before, after))}".rstrip()
-    return Answer("size", "What did the change do?", text, None, verdict, None)
+    return Answer("size", "What did the change do?", text, None, Word(verdict), None)
 
 
 Figure = tuple[str, Callable[[float], str], float | None]

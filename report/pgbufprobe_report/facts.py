@@ -11,12 +11,14 @@ from typing import Any, Generic, NewType, TypeVar, Union, get_args, get_origin, 
 
 R = TypeVar("R")
 Time = NewType("Time", str)  # with its time zone
+Word = NewType("Word", str)  # of a verdict
 
 # Larger figures are not those of a server, and could not be calculated with.
 LIMIT = 1e18
 
 # Class and sign of each verdict.
-BADGES = {"fine": ("holds", "✓"), "look": ("look", "!"), "act": ("fails", "!")}
+BADGES = {"fine": ("holds", "✓"), "consider": ("consider", "!"), "change": ("fails", "!")}
+EARLIER_WORDS = {"look": "consider", "act": "change"}
 LATER = "The verdict is a word of a later version of pgbufprobe, which is not known here"
 
 
@@ -31,7 +33,7 @@ class Answer:
     question: str
     answer: str
     value: float | None
-    verdict: str
+    verdict: Word
     action: str | None
 
     @property
@@ -45,10 +47,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which size is best, how certain that is, and what it would save: the one place where it is decided."""
+    """Which size is best, and what it would save: the one place where it is decided."""
 
-    verdict: str
-    confidence: str
+    verdict: Word
     basis: str | None
     today_bytes: int
     advised_bytes: int | None
@@ -397,7 +398,7 @@ class Facts:
         row = next(iter(self.verdict.found), None)
         if row is None or row.verdict == understood(row.verdict):
             return row
-        return replace(row, verdict="unknown", confidence="unknown", advised_bytes=None, note=LATER)
+        return replace(row, verdict=Word("unknown"), advised_bytes=None, note=LATER)
 
     def answer(self, key: str) -> Answer | None:
         return next((row for row in self.checkup.found if row.key == key), None)
@@ -438,6 +439,9 @@ def parsed(kind: Any, value: Any, name: str = "it") -> Any:
         return _object(origin or kind, arguments, value, name)
     if kind is Time:
         return _time(value, name)
+    if kind is Word:
+        word = parsed(str, value, name)
+        return Word(EARLIER_WORDS.get(word, word))
     if kind is float and type(value) is int:
         value = float(value) if abs(value) < LIMIT else math.inf
     if type(value) is not kind or (kind in (int, float) and not abs(value) < LIMIT):

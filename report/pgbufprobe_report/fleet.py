@@ -15,7 +15,7 @@ from pgbufprobe_report.sparkline import HEIGHT, WIDTH, Sparkline, sparkline
 from pgbufprobe_report.view import UNKNOWN, milliseconds, moment
 
 NO_ANSWER = "no answer"
-VERDICTS = ("act", "look", "fine", UNKNOWN, NO_ANSWER)  # of those that gain the same, these come first
+VERDICTS = ("change", "consider", "fine", UNKNOWN, NO_ANSWER)  # of those that gain the same, these come first
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,6 @@ class Row:
     href: str
     about: str
     verdict: str
-    confidence: str
     sizes: str
     saved: float | None
     gain: str
@@ -75,16 +74,16 @@ def answered(each: Answered) -> Row:
     """Returns the row of a server."""
     href = f"{quote(each.file)}.html"
     if each.report is None:
-        return Row(each.name, "", "", NO_ANSWER, "", UNKNOWN, None, UNKNOWN, None, None, each.reason)
+        return Row(each.name, "", "", NO_ANSWER, UNKNOWN, None, UNKNOWN, None, None, each.reason)
     row, today = each.report.facts.decided, size(each.report.server.shared_buffers_bytes)
     curve, of = sparkline(each.report), about(each.report)
     if row is None or row.advised_bytes is None:
         reason = verdict.headline(each.report.facts).answer
-        return Row(each.name, href, of, UNKNOWN, "", today, None, UNKNOWN, None, curve, reason)
+        return Row(each.name, href, of, UNKNOWN, today, None, UNKNOWN, None, curve, reason)
     kept = row.advised_bytes == row.today_bytes
     sizes = f"{today}, keep" if kept else f"{today} → {size(row.advised_bytes)}"
     saved = 0.0 if kept else row.saved_ms_per_second
-    return Row(each.name, href, of, row.verdict, row.confidence, sizes, saved, gain(row), spare(row), curve, "")
+    return Row(each.name, href, of, row.verdict, sizes, saved, gain(row), spare(row), curve, "")
 
 
 def by_time(rows: list[Row]) -> list[Row]:
@@ -102,10 +101,10 @@ def servers(count: int) -> str:
 
 
 def headline(rows: list[Row]) -> str:
-    acts = sum(row.verdict == "act" for row in rows)
+    changes = sum(row.verdict == "change" for row in rows)
     unknown = sum(row.verdict in (UNKNOWN, NO_ANSWER) for row in rows)
-    if acts or not unknown:
-        return f"{acts or 'None'} of {servers(len(rows))} should get another size of shared_buffers"
+    if changes or not unknown:
+        return f"{changes or 'None'} of {servers(len(rows))} should get another size of shared_buffers"
     return f"No server is known to need another size of shared_buffers; {unknown} of {number(len(rows))} are unknown"
 
 
@@ -120,8 +119,8 @@ def lines(rows: list[Row]) -> tuple[tuple[str, str], ...]:
         return f": all their users together would wait {wait} less in each second" if saved else ""
 
     pairs = [
-        ("Change the size", servers(len(of["act"])) + worth(of["act"])),
-        ("Perhaps change it", servers(len(of["look"])) + worth(of["look"]) + "; not certain yet"),
+        ("Change the size", servers(len(of["change"])) + worth(of["change"])),
+        ("Perhaps change it", servers(len(of["consider"])) + worth(of["consider"]) + "; not certain yet"),
         ("Keep the size", servers(len(of["fine"]))),
         ("Could give back", f"{servers(len(spares))}: {size(sum(spares))} to their page caches"),
         ("Unknown", servers(len(of[UNKNOWN])) + "; their reports have the reason"),

@@ -122,11 +122,11 @@ QUERIES: dict[str, Query[Any]] = {
     "predictions": function(facts.Prediction, "pgbufprobe_predictions"),
     "clock": Query(
         facts.Clock,
-        "pgbufprobe_clock(), pgbufprobe_clock_rate()",
+        "pgbufprobe_clock()",
         """
-        SELECT c.buffers, c.hand, c.passes, r.seconds, r.allocations_per_second, r.inspected_per_allocation,
-               r.seconds_per_pass
-        FROM {x}.pgbufprobe_clock() AS c, {x}.pgbufprobe_clock_rate('500 ms'::interval) AS r""",
+        SELECT c.buffers, c.hand, c.passes, c.seconds, c.allocations_per_second, c.inspected_per_allocation,
+               c.seconds_per_pass
+        FROM {x}.pgbufprobe_clock('500 ms'::interval) AS c""",
     ),
     "consumers": function(facts.Consumer, "pgbufprobe_memory_plan"),
     "settings": Query(

@@ -1,11 +1,11 @@
-"""The first lines: what to do, what users would gain, over which hours, and how certain that is."""
+"""The first lines: what to do, what users would gain, and over which hours that was seen."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 from pgbufprobe_page.formatting import duration, percent, size
-from pgbufprobe_report.facts import LATER, Answer, Facts, Hour, Verdict
+from pgbufprobe_report.facts import LATER, Answer, Facts, Hour, Verdict, Word
 from pgbufprobe_report.view import UNKNOWN, measured, milliseconds
 
 BY_HOURS = "waiting in hours"
@@ -23,7 +23,7 @@ def headline(facts: Facts) -> Answer:
         text = f"Keep {size(row.today_bytes)}"
     else:
         text = f"Take {size(row.advised_bytes)} instead of {size(row.today_bytes)}"
-    return Answer("size", question, text, None, row.verdict if row else UNKNOWN, action)
+    return Answer("size", question, text, None, row.verdict if row else Word(UNKNOWN), action)
 
 
 def gained(row: Verdict) -> str:
@@ -90,7 +90,6 @@ def lines(facts: Facts) -> tuple[tuple[str, str], ...]:
     pairs = [
         ("Users would gain", gained(row)),
         ("Seen", seen(row, facts.hours.found)),
-        ("How sure", row.confidence),
         ("What to do", (said.action if said else None) or nothing),
     ]
     if row.advised_bytes not in (None, row.today_bytes):

@@ -13,22 +13,21 @@ SIZES = (0.25, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5, 2, 3, 4)
 MISSES = (0.2515, 0.2125, 0.199, 0.1877, 0.1767, 0.1664, 0.1481, 0.1335, 0.1121, 0.0812, 0.0601)
 WAITS = (0.1183, 0.131, 0.136, 0.1425, 0.1469, 0.1482, 0.148, 0.1335)
 QUESTIONS = {
-    "size": ("Which size should shared_buffers have?", "act", 0.5),
+    "size": ("Which size should shared_buffers have?", "change", 0.5),
     "pool_full": ("Is the pool full?", "fine", 1.0),
     "page_lifetime": ("How long does an unused page stay?", "fine", 9.9),
     "victim_cost": ("What does finding a victim buffer cost, now and at worst?", "fine", 0.04),
-    "dirty_victims": ("Do sessions have to write before they can read?", "look", 0.6),
+    "dirty_victims": ("Do sessions have to write before they can read?", "consider", 0.6),
     "scan_cost": ("How long does each DROP or checkpoint scan the pool?", "unknown", None),
-    "cached_twice": ("How much of the pool is cached twice?", "look", 0.585),
+    "cached_twice": ("How much of the pool is cached twice?", "consider", 0.585),
     "planner_cache": ("Does the planner know how much is cached?", "fine", 0.9),
-    "memory": ("How much memory does the load need?", "look", 2.0),
+    "memory": ("How much memory does the load need?", "consider", 2.0),
 }
 
 
 def verdict(**replaced):
     yield {
-        "verdict": "act",
-        "confidence": "sure",
+        "verdict": "change",
         "basis": "waiting in hours",
         "today_bytes": 192 * MB,
         "advised_bytes": 96 * MB,
@@ -63,7 +62,7 @@ def hours():
 def checkup():
     for key, (question, verdict, value) in QUESTIONS.items():
         answer = "Take 96 MB of the 369 MB that both caches have." if key == "size" else f"The answer about {key}."
-        action = f"What to do about {key}." if verdict in ("look", "act") else None
+        action = f"What to do about {key}." if verdict in ("consider", "change") else None
         yield {"key": key, "question": question, "answer": answer, "value": value} | {
             "verdict": verdict,
             "action": action,
@@ -365,21 +364,22 @@ def unknown_report():
     return report(**missing, sizes=fact(list(sizes(known=False))), caches=fact(blind), maps=fact(dark), gains=fact([]))
 
 
-FLEET = ("act", "look", "fine", "unknown")
+FLEET = ("change", "consider", "fine", "unknown")
 
 
 def fleet(count):
     """Yields reports of servers by name: each verdict in turn, of other sizes and gains. Names are hostile."""
     for number in range(count):
         kind, today = FLEET[number % 4], 192 * MB
-        saved = 10.0 * (number + 1) if kind in ("act", "look") else None
+        larger, smaller = (288 * MB, 240 * MB), (96 * MB, 96 * MB)
+        change = smaller if number % 8 else larger
+        sizes_of = {"change": change, "consider": larger, "fine": (today, 144 * MB), "unknown": (None, None)}
+        advised, equal_from = sizes_of[kind]
+        saved = 10.0 * (number + 1) if kind in ("change", "consider") else None
         row = {
             "verdict": kind,
-            "confidence": {"act": "sure", "unknown": "unknown"}.get(kind, "likely"),
-            "advised_bytes": {"act": 96 * MB if number % 8 else 288 * MB, "look": 288 * MB, "fine": today}.get(kind),
-            "equal_from_bytes": {"act": 96 * MB if number % 8 else 240 * MB, "look": 240 * MB, "fine": 144 * MB}.get(
-                kind
-            ),
+            "advised_bytes": advised,
+            "equal_from_bytes": equal_from,
             "equal_to_bytes": None if kind == "unknown" else 288 * MB,
             "saved_ms_per_second": saved,
             "saved_ms_low": saved and saved - 5,
@@ -387,7 +387,7 @@ def fleet(count):
         }
         found = report(
             verdict=fact(list(verdict(**row))),
-            sizes=fact(list(sizes(today, {96 * MB: 0.5, 288 * MB: 1.5}.get(row["advised_bytes"]), kind != "unknown"))),
+            sizes=fact(list(sizes(today, {96 * MB: 0.5, 288 * MB: 1.5}.get(advised), kind != "unknown"))),
         )
         found["server"]["cluster_name"] = EVIL if number % 10 == 3 else f"{15 + number % 5}/main"
         yield f"db{number:02}", found

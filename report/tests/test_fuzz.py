@@ -139,7 +139,7 @@ def test_a_word_of_a_later_version_is_unknown(tmp_path):
     assert "? unknown" in found["later"]
     assert "later version" in found["later"]
     assert "96 MB" not in found["later"]
-    assert "! act" in found["known"]
+    assert "! change" in found["known"]
     page = Page((tmp_path / "pages" / "later.html").read_text()).text
     assert "Take 96 MB instead" not in page
     assert "grow" not in page

@@ -160,11 +160,11 @@ def test_all_answers_with_their_verdicts():
         "holds",
         "holds",
         "holds",
-        "look",
+        "consider",
         "unknown",
-        "look",
+        "consider",
         "holds",
-        "look",
+        "consider",
     ]
     for answer in part.answers:
         assert answer.question in parsed.text
@@ -234,7 +234,6 @@ def test_the_first_lines_are_those_of_the_verdict():
             "23 h 30 min, from 2026-11-21 12:00 to 2026-11-22 12:00 UTC, "
             "without the hours of pgbufprobe.decision_skip_hours",
         ),
-        ("How sure", "sure"),
         ("What to do", "What to do about size."),
         (
             "What it costs",
@@ -246,6 +245,16 @@ def test_the_first_lines_are_those_of_the_verdict():
     for name, value in first_lines.lines(decided()):
         assert parsed.text.index(name) < parsed.text.index("Other sizes")
         assert value in parsed.text
+
+
+def test_facts_of_earlier_servers_have_other_words():
+    for earlier, word in (("act", "change"), ("look", "consider")):
+        data = report(verdict=fact(list(verdict(verdict=earlier, confidence="sure"))))
+        for row in data["facts"]["checkup"]["rows"]:
+            row |= {"verdict": earlier, "confidence": "sure"}
+        facts = made(data).facts
+        assert facts.decided == decided(verdict=word).decided
+        assert {(answer.verdict, answer.word) for answer in facts.checkup.found} == {(word, word)}
 
 
 def test_what_a_change_costs():
@@ -278,9 +287,9 @@ def test_charts_are_those_of_vega_lite():
         alt.Chart.from_dict(charts[0].spec | {"mark": {"type": "no mark"}}, validate=True)
 
 
-def test_keep_look_and_unknown_have_other_first_lines():
+def test_keep_consider_and_unknown_have_other_first_lines():
     nothing = {"saved_ms_per_second": None, "saved_ms_low": None, "saved_ms_high": None}
-    keep = decided(verdict="fine", confidence="likely", advised_bytes=192 * MB, **nothing)
+    keep = decided(verdict="fine", advised_bytes=192 * MB, **nothing)
     assert first_lines.headline(keep).answer == "Keep 192 MB"
     assert (
         first_lines.lines(keep)[0][1]
@@ -289,16 +298,13 @@ def test_keep_look_and_unknown_have_other_first_lines():
     assert list(decision.markers(made(report(verdict=fact(list(verdict(advised_bytes=192 * MB))))))) == [
         "today, and advised: 192 MB"
     ]
-    now = decided(verdict="look", confidence="likely", basis="storage reads", **nothing)
-    assert first_lines.headline(now).badge[0] == "look"
+    now = decided(verdict="consider", basis="storage reads", **nothing)
+    assert first_lines.headline(now).badge[0] == "consider"
     assert dict(first_lines.lines(now))["Users would gain"] == "unknown in time; sizes are compared by storage reads"
     assert dict(first_lines.lines(now))["Seen"].endswith("; the recent workload decides")
-    unknown = decided(
-        verdict="unknown", confidence="unknown", basis=None, advised_bytes=None, seen_seconds=0.0, **nothing
-    )
+    unknown = decided(verdict="unknown", basis=None, advised_bytes=None, seen_seconds=0.0, **nothing)
     assert first_lines.headline(unknown).answer == unknown.answer("size").answer
     assert dict(first_lines.lines(unknown))["Users would gain"] == "unknown"
-    assert dict(first_lines.lines(unknown))["How sure"] == "unknown"
 
 
 def moment(day, hour):

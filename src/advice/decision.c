@@ -18,9 +18,6 @@
 
 #include "advice/relationreads.h"
 
-/* Before that, hardly any workload has shown all that it does. */
-#define ENOUGH_SECONDS		30.0
-
 /* Below this miss ratio, no other size matters. */
 #define FEW_MISSES			0.001
 
@@ -57,10 +54,11 @@ static const Threshold miss_threshold = {0.2, 0.01};
 
 /*
  * How many times the error must be saved: by the best of many sizes, which chance
- * favors, and by one that was advised before.
+ * favors, and by one that was advised before.  With less, the interval of what it
+ * saves would nearly reach nothing.
  */
 #define FIRST_CERTAINTY		1.25
-#define ENOUGH_CERTAINTY	0.75
+#define ENOUGH_CERTAINTY	1.1
 
 /* Share of the wanted hours that must have been seen. */
 #define SEEN_HOURS			0.98
@@ -415,12 +413,12 @@ kind_by_now(const PbpDecisionInput *input, PbpDecision *decision)
 {
 	const PbpAdviceRow *today = &input->misses[PBP_ADVICE_BASELINE];
 
+	if (input->watched_seconds < PBP_ENOUGH_SECONDS)
+		return PBP_DECIDE_SHORT;
 	if (!input->evicted)
-		return PBP_KEEP_UNUSED;
+		return input->loaded ? PBP_KEEP_UNUSED : PBP_DECIDE_IDLE;
 	if (today->reason != PBP_ADVICE_KNOWN)
 		return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
-	if (input->watched_seconds < ENOUGH_SECONDS)
-		return PBP_DECIDE_SHORT;
 	if (reads_little(decision, today->miss_ratio))
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))
@@ -433,6 +431,33 @@ kind_by_now(const PbpDecisionInput *input, PbpDecision *decision)
 
 /* ---- how certain it is ---- */
 
+/* True if a known size may save enough to matter. */
+static bool
+may_save(const PbpDecision *decision)
+{
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (decision->choices[i].change - decision->choices[i].change_error < -least_saving(decision))
+			return true;
+	return false;
+}
+
+/*
+ * True if times decide that more precise ones may decide otherwise: a size may save
+ * enough and is not taken, or is taken and may save too little.
+ */
+static bool
+times_decide(const PbpDecisionInput *input, const PbpDecision *decision)
+{
+	const PbpCompared *taken = &decision->choices[decision->size];
+
+	if (!input->probed || decision->basis < PBP_BY_WAITING || decision->choices[PBP_ADVICE_BASELINE].value <= 0)
+		return false;
+	if (decision->kind == PBP_TAKE)
+		return taken->change + taken->change_error > -least_saving(decision);
+	return decision->kind == PBP_DECIDE_UNSURE ||
+		((decision->kind == PBP_KEEP_CACHED || decision->kind == PBP_KEEP) && may_save(decision));
+}
+
 /*
  * True if too little is waited for or read today, or no size is known that may be
  * better by enough to matter, and twice the size is one of those known.
@@ -444,10 +469,7 @@ none_can_be_better(const PbpDecisionInput *input, const PbpDecision *decision)
 
 	if (today->value + today->error <= least_saving(decision))
 		return true;
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (decision->choices[i].change - decision->choices[i].change_error < -least_saving(decision))
-			return false;
-	return !input->fits[PBP_ADVICE_DOUBLE] || !isnan(decision->choices[PBP_ADVICE_DOUBLE].change);
+	return !may_save(decision) && (!input->fits[PBP_ADVICE_DOUBLE] || !isnan(decision->choices[PBP_ADVICE_DOUBLE].change));
 }
 
 static PbpConfidence
@@ -471,12 +493,13 @@ static PbpVerdict
 verdict_of(const PbpDecisionInput *input, const PbpDecision *decision)
 {
 	bool		is_smaller = decision->size < PBP_ADVICE_BASELINE;
+	bool		is_certain = decision->confidence == PBP_SURE && !decision->times_decide;
 
 	if (decision->confidence == PBP_UNSURE)
 		return PBP_VERDICT_UNKNOWN;
 	if (decision->kind != PBP_TAKE)
 		return PBP_VERDICT_FINE;
-	return decision->confidence == PBP_SURE && !(is_smaller && input->spare_memory) ? PBP_VERDICT_ACT : PBP_VERDICT_LOOK;
+	return is_certain && !(is_smaller && input->spare_memory) ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER;
 }
 
 PbpDecision
@@ -498,6 +521,9 @@ pbp_decide(const PbpDecisionInput *input)
 		set_equals(&decision);
 	decision.best = lowest_of(&decision);
 	decision.kind = decision.basis == PBP_BY_HOURS ? kind_by_hours(input, &decision) : kind_by_now(input, &decision);
+	decision.times_decide = times_decide(input, &decision);
+	if (decision.times_decide && decision.kind != PBP_TAKE)
+		decision.kind = PBP_DECIDE_UNSURE;
 	decision.confidence = confidence_of(input, &decision);
 	decision.verdict = verdict_of(input, &decision);
 	return decision;

@@ -22,19 +22,26 @@ typedef struct PbpDecisionInput
 								 * unknown */
 	const PbpHoursSum *hours;	/* of today's size; NULL: none were seen */
 	double		watched_seconds;	/* since learning began */
+	bool		loaded;			/* meanwhile, as many block accesses as the pool
+								 * has buffers */
 	double		wanted_hours;	/* that must have been seen */
 	int			advised_before; /* size; -1: nothing was */
 	bool		evicted;		/* any page since the server started */
 	bool		spare_memory;	/* the page cache could hold all data */
+	bool		probed;			/* probes, and not the server, timed the reads */
 	bool		doubtful;		/* the model of the page cache is unproven */
 	bool		unsettled;		/* the load is changing now, or looks see too little */
 } PbpDecisionInput;
+
+/* Before that, hardly any workload has shown all that it does. */
+#define PBP_ENOUGH_SECONDS	30
 
 typedef enum PbpDecisionKind
 {
 	PBP_DECIDE_UNKNOWN,			/* today's figure is, or all others are, because
 								 * too few reads are seen */
 	PBP_DECIDE_SHORT,			/* too early, by the time watched */
+	PBP_DECIDE_IDLE,			/* too early: hardly any load yet */
 	PBP_DECIDE_EARLY,			/* too early, by what was learned */
 	PBP_DECIDE_UNSURE,			/* the best size saves enough to matter, but not
 								 * for certain */
@@ -68,9 +75,9 @@ typedef enum PbpVerdict
 {
 	PBP_VERDICT_UNKNOWN,
 	PBP_VERDICT_FINE,
-	PBP_VERDICT_LOOK,
-	PBP_VERDICT_ACT,
-	PBP_LAST_VERDICT = PBP_VERDICT_ACT
+	PBP_VERDICT_CONSIDER,
+	PBP_VERDICT_CHANGE,
+	PBP_LAST_VERDICT = PBP_VERDICT_CHANGE
 } PbpVerdict;
 
 typedef struct PbpDecision
@@ -85,6 +92,8 @@ typedef struct PbpDecision
 								 * figure; -1: there is none */
 	int			equal_from;		/* sizes that cannot be told apart from the best */
 	int			equal_to;		/* one of all; -1: none is known */
+	bool		times_decide;	/* with more precise times than those of probes,
+								 * the answer may be another one */
 	bool		matters_too_little; /* the best is lower by more than the error,
 									 * but not by enough */
 	double		learned_share;	/* if too early */

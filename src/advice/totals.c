@@ -150,21 +150,26 @@ figure_of(const PbpTotal *total)
 	return isnan(total->waiting.value) ? total->storage.value : total->waiting.value;
 }
 
-/* True if the first one is better, or as good and needs no other shared_buffers. */
+/* All come from one sample, so the larger error is that of the difference. */
 static bool
-is_better(const PbpTotal *one, const PbpTotal *other)
+is_certainly_better(const PbpTotal *one, const PbpTotal *other)
 {
-	double		tolerated = 1;
+	if (isnan(one->waiting.value) || isnan(other->waiting.value))
+		return figure_of(one) + fmax(one->storage.error, other->storage.error) < figure_of(other);
+	return one->waiting.change + fmax(one->waiting.change_error, other->waiting.change_error) < other->waiting.change;
+}
 
+/* True if the first one is better.  The advised pool is, unless the other one is better for certain. */
+static bool
+is_better(const PbpTotalsInput *input, const PbpTotal *one, const PbpTotal *other)
+{
 	if (isnan(figure_of(one)))
 		return false;
 	if (isnan(figure_of(other)))
 		return true;
-	if (one->size == PBP_ADVICE_BASELINE)
-		tolerated = 1 + TOLERATED_LOSS;
-	else if (other->size == PBP_ADVICE_BASELINE)
-		tolerated = 1 / (1 + TOLERATED_LOSS);
-	return figure_of(one) < tolerated * figure_of(other);
+	if (one->size == input->advised)
+		return !is_certainly_better(other, one);
+	return other->size == input->advised ? is_certainly_better(one, other) : figure_of(one) < figure_of(other);
 }
 
 /* Today's memory as it is divided today. */
@@ -187,7 +192,7 @@ best_of_total(const PbpTotalsInput *input, int i, double best_of_less)
 		PbpTotal	other = kind_of_split(input, i, kind);
 
 		all_known = all_known && (!isnan(figure_of(&other)) || !input->splits[i][kind].fits);
-		if (is_better(&other, &best))
+		if (is_better(input, &other, &best))
 			best = other;
 	}
 	return all_known || !(figure_of(&best) > (1 + TOLERATED_LOSS) * best_of_less) ? best : unknown;
@@ -297,6 +302,13 @@ closest(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *to
 	return best;
 }
 
+/* What is no worse than today needs no other pool than the advised one. */
+static bool
+may_be_named(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *total)
+{
+	return target->kind != PBP_TARGET_TODAY || total->size == input->advised;
+}
+
 PbpTargetResult
 pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target, PbpTotal *found)
 {
@@ -309,12 +321,13 @@ pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target, PbpTotal *
 	unknown_above = isnan(excess(input, target, &totals[PBP_TOTALS - 1]));
 	for (int i = 0; i < PBP_TOTALS; i++)
 	{
-		bool		met = excess(input, target, &totals[i]) <= 0;
+		bool		met = may_be_named(input, target, &totals[i]) && excess(input, target, &totals[i]) <= 0;
 
 		if (met)
 			*found = totals[i];
 		for (int kind = 0; kind < PBP_SPLITS; kind++)
-			if (least_of_kind(input, target, i, kind, &least) && (!met || least.factor < found->factor))
+			if (least_of_kind(input, target, i, kind, &least) && may_be_named(input, target, &least) &&
+				(!met || least.factor < found->factor))
 			{
 				*found = least;
 				met = true;

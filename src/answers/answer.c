@@ -8,10 +8,10 @@
 #include "postgres.h"
 
 #include "answers/answer.h"
+#include "base/words.h"
 
-/* in the order of PbpVerdict and PbpConfidence */
-static const char *const verdict_names[] = {"unknown", "fine", "look", "act"};
-static const char *const confidence_names[] = {"unknown", "likely", "sure"};
+/* in the order of PbpVerdict */
+static const char *const verdict_names[] = {"unknown", "fine", "consider", "change"};
 
 const char *
 name_of_verdict(PbpVerdict verdict)
@@ -19,10 +19,12 @@ name_of_verdict(PbpVerdict verdict)
 	return verdict_names[verdict];
 }
 
-const char *
-name_of_confidence(PbpConfidence confidence)
+/* Of reads in each second, with its interval. */
+char *
+pretty_waiting(const PbpCompared *waiting)
 {
-	return confidence_names[confidence];
+	return psprintf("%s ms (%s to %s)", pretty_number(waiting->value), pretty_number(Max(waiting->value - waiting->error, 0)),
+					pretty_number(waiting->value + waiting->error));
 }
 
 void
@@ -35,6 +37,6 @@ judge(Answer *answer, const char *verdict, const char *action)
 void
 answer_unknown(Answer *answer, const char *reason)
 {
-	answer->verdict = "unknown";
+	judge(answer, "unknown", ASK_AGAIN);
 	answer->text = psprintf("Unknown: %s.", reason);
 }

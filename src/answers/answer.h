@@ -33,20 +33,15 @@ typedef struct Answer
 	const char *text;
 	double		value;			/* NaN: unknown */
 	const char *verdict;
-	PbpConfidence confidence;	/* unless the verdict is unknown */
-	const char *action;			/* NULL: nothing to do */
+	const char *action;			/* NULL: nothing to do, which is fine */
 } Answer;
 
-/* What is answered about the size of the pool. */
-typedef struct Verdict
-{
-	PbpVerdict	verdict;
-	PbpConfidence confidence;
-} Verdict;
+/* What to do where only time tells. */
+#define ASK_AGAIN	"Let the real workload run longer and ask again."
 
 extern const char *name_of_verdict(PbpVerdict verdict);
-extern const char *name_of_confidence(PbpConfidence confidence);
-extern Verdict verdict_of_size(const PbpAdviceReport *report);
+extern PbpVerdict verdict_of_size(const PbpAdviceReport *report);
+extern char *pretty_waiting(const PbpCompared *waiting);
 extern void judge(Answer *answer, const char *verdict, const char *action);
 extern void answer_unknown(Answer *answer, const char *reason);
 

@@ -20,10 +20,11 @@
 #include "answers/memoryneed.h"
 #include "answers/sizefuncs.h"
 #include "base/rows.h"
+#include "base/settings.h"
 #include "base/stats.h"
 #include "base/words.h"
 
-#define CHECKUP_COLS		9
+#define CHECKUP_COLS		8
 
 /* how long to watch the clock hand if there is no history */
 #define WATCHED_MS			1000
@@ -76,7 +77,7 @@ gather(Checkup *checkup)
 	checkup->rate = recent_clock_rate(WATCHED_MS);
 	checkup->advice = pbp_read_advice();
 	pbp_sweep_cost(&plan, &checkup->next);
-	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, &checkup->duplicates);
+	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, checkup->used, &checkup->duplicates);
 }
 
 /* Ticks of the clock hand until an unused page is evicted, on average. */
@@ -196,7 +197,7 @@ answer_victim_cost(const Checkup *checkup, Answer *answer)
 							"(best of %d runs; slowest: %s ms).",
 							next_searches(next), pretty_number(longest.best_ms), RUNS, pretty_number(longest.slowest_ms));
 	if (answer->value > SLOW_SEARCH_US)
-		judge(answer, answer->value > VERY_SLOW_SEARCH_US ? "act" : "look",
+		judge(answer, answer->value > VERY_SLOW_SEARCH_US ? "change" : "consider",
 			  "Nearly all pages are in constant use, so each search inspects many buffers. "
 			  "Enlarge the pool until it holds all of these pages, or shrink it to shorten a pass. "
 			  "pgbufprobe_advice() estimates the reads at each size.");
@@ -220,7 +221,7 @@ answer_dirty_victims(const Checkup *checkup, Answer *answer)
 								"must write the page first, unless the background writer or a checkpoint already has.",
 								next->dirty_victims, next->victims);
 	if (answer->value > MANY_DIRTY)
-		judge(answer, "look", "If sessions do write pages (\"buffers_backend\" in pg_stat_bgwriter; from PostgreSQL 17 on, "
+		judge(answer, "consider", "If sessions do write pages (\"buffers_backend\" in pg_stat_bgwriter; from PostgreSQL 17 on, "
 			  "\"writes\" of client backends in pg_stat_io), raise bgwriter_lru_maxpages or lower bgwriter_delay.");
 }
 
@@ -250,7 +251,7 @@ answer_scan_cost(const Checkup *checkup pg_attribute_unused(), Answer *answer)
 							NBuffers, pretty_number(match.best_ms), pretty_number(lock.best_ms), RUNS,
 							pretty_number(match.slowest_ms), pretty_number(lock.slowest_ms));
 	if (match.best_ms > SLOW_SCAN_MS)
-		judge(answer, match.best_ms > VERY_SLOW_SCAN_MS ? "act" : "look",
+		judge(answer, match.best_ms > VERY_SLOW_SCAN_MS ? "change" : "consider",
 			  "If you drop or truncate many tables, do so in one transaction, which scans the pool once for all of them.");
 }
 
@@ -280,7 +281,8 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 	{
 		const char *reason = pbp_os_reason(duplicates->trust);
 
-		judge(answer, "unknown", NULL);
+		judge(answer, "unknown", reason == NULL ? ASK_AGAIN : pbp_os_cache_on ?
+			  "None: this kernel or file system does not show its page cache." : "Set pgbufprobe.os_cache to on and reload the settings.");
 		answer->text = psprintf("Unknown: %s", reason != NULL ? reason : "The pool holds no page.");
 		return;
 	}
@@ -290,7 +292,7 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 	answer->text = psprintf("%s of the %s in use are also in the page cache (%s).",
 							pretty_size((int64) twice), pretty_size(checkup->used), precision_of(duplicates));
 	if (answer->value > MOSTLY_TWICE)
-		judge(answer, "look", "The page cache duplicates most of the pool. "
+		judge(answer, "consider", "The page cache duplicates most of the pool. "
 			  "The first answer compares sizes at which it duplicates more or less; follow that.");
 }
 
@@ -337,7 +339,6 @@ emit_answer(ReturnSetInfo *rsinfo, const Question *question, const Answer *answe
 	add_number(&row, answer->value);
 	add_text(&row, question->unit);
 	add_text(&row, answer->verdict);
-	add_text(&row, name_of_confidence(strcmp(answer->verdict, "unknown") == 0 ? PBP_UNSURE : answer->confidence));
 	add_text(&row, answer->action);
 	add_text(&row, question->look_at);
 	emit_row(rsinfo, &row, CHECKUP_COLS);
@@ -353,7 +354,7 @@ pgbufprobe_checkup(PG_FUNCTION_ARGS)
 	gather(checkup);
 	for (int i = 0; i < (int) lengthof(questions); i++)
 	{
-		Answer		answer = {.value = NAN,.verdict = "fine",.confidence = PBP_SURE};
+		Answer		answer = {.value = NAN,.verdict = "fine"};
 
 		questions[i].answer(checkup, &answer);
 		emit_answer((ReturnSetInfo *) fcinfo->resultinfo, &questions[i], &answer);

@@ -20,6 +20,9 @@
 #include "base/words.h"
 #include "sampler/results.h"
 
+/* Needs no restart. */
+#define TIME_READS			"ALTER SYSTEM SET track_io_timing = on;\nSELECT pg_reload_conf();\n"
+
 /* Share of block accesses that half the pool may add where it is enough. */
 #define ADDED_ACCESSES		0.001
 
@@ -51,8 +54,7 @@ figure_of(const PbpDecision *decision, int size)
 
 	if (decision->basis <= PBP_BY_STORAGE)
 		return choice->error > 0 ? pretty_interval(choice->value, choice->error) : pretty_percent(choice->value);
-	return psprintf("%s ms (%s to %s)", pretty_number(choice->value), pretty_number(Max(choice->value - choice->error, 0)),
-					pretty_number(choice->value + choice->error));
+	return pretty_waiting(choice);
 }
 
 /* What there is today, of that by which sizes were compared. */
@@ -166,17 +168,16 @@ static char *
 saved_time(const PbpDecision *decision, int size)
 {
 	const PbpCompared *choice = &decision->choices[size];
-	const PbpCompared *today = &decision->choices[PBP_ADVICE_BASELINE];
 	double		least = -choice->change - choice->change_error;
 	double		most = -choice->change + choice->change_error;
 	double		share = decision->active_ms > 0 ? 100 / decision->active_ms : NAN;
 
 	if (share > 0)
-		return psprintf("sessions would work %s %% less time (%s to %s) for the same load: %s ms of waiting for reads in each second instead of %s",
+		return psprintf("sessions would work %s %% less time (%s to %s) for the same load: %s of waiting for reads in each second instead of %s",
 						pretty_number(-choice->change * share), pretty_number(least * share), pretty_number(Min(most * share, 100)),
-						pretty_number(choice->value), pretty_number(today->value));
-	return psprintf("sessions would wait %s ms for reads in each second instead of %s (%s to %s less)",
-					pretty_number(choice->value), pretty_number(today->value), pretty_number(least), pretty_number(most));
+						figure_of(decision, size), figure_of(decision, PBP_ADVICE_BASELINE));
+	return psprintf("sessions would wait %s for reads in each second instead of %s, which is %s to %s ms less",
+					figure_of(decision, size), figure_of(decision, PBP_ADVICE_BASELINE), pretty_number(least), pretty_number(most));
 }
 
 static const char *
@@ -199,6 +200,9 @@ what_first(const PbpAdviceReport *report)
 
 	if (decision->basis == PBP_BY_MISSES)
 		return "-- Check with pgbufprobe_read_cost() whether reads wait for storage.\n-- If they do, and the machine has the memory:";
+	if (decision->times_decide)
+		return "-- The server's own times are more precise than those of probes:\n" TIME_READS
+			"-- Let the real workload run, and ask again.  If the answer remains:";
 	if (decision->confidence == PBP_SURE)
 		return "-- The page cache could hold all data, so the pool need not give memory back.\n-- If the memory is needed elsewhere:";
 	if (decision->seen_seconds < pbp_decision_hours * PBP_SECONDS_PER_HOUR)
@@ -222,7 +226,7 @@ take(const PbpAdviceReport *report, Answer *answer)
 							why_take(report), equals(report), doubts(report), evidence(report));
 	action = resize_action((int64) rint(answer->value * (double) report->nbuffers));
 	judge(answer, name_of_verdict(decision->verdict),
-		  decision->verdict == PBP_VERDICT_ACT ? action : psprintf("%s\n%s", what_first(report), action));
+		  decision->verdict == PBP_VERDICT_CHANGE ? action : psprintf("%s\n%s", what_first(report), action));
 }
 
 /* What another size may save. */
@@ -263,14 +267,16 @@ how_few_reads(const PbpAdviceReport *report)
 }
 
 static void
-keep(const PbpAdviceReport *report, Answer *answer)
+keep(const Checkup *checkup, Answer *answer)
 {
+	const PbpAdviceReport *report = checkup->advice;
 	const PbpDecision *decision = &report->decision;
 	const char *today = pretty_size(report->nbuffers);
 
 	answer->value = 1;
 	if (decision->kind == PBP_KEEP_UNUSED)
-		answer->text = psprintf("Keep %s so far: no page has been evicted since the server started.", today);
+		answer->text = psprintf("Keep %s so far: %s are in use, and no page has been evicted since the server started, "
+								"except from the ring buffers of large scans.", today, pretty_size(checkup->used));
 	else if (decision->kind == PBP_KEEP_FEW_READS)
 		answer->text = psprintf("Keep %s: hardly anything is read. %s", today, how_few_reads(report));
 	else if (decision->kind == PBP_KEEP_CACHED)
@@ -300,15 +306,30 @@ seconds_left(const PbpAdviceReport *report)
 	return seconds;
 }
 
-static char *
-too_early(const PbpAdviceReport *report, const PbpDecision *decision)
+/* In whole seconds, of which at least one is left. */
+static void
+watched_too_short(const PbpAdviceReport *report, Answer *answer)
 {
+	int			watched = (int) Min(report->watched_seconds, PBP_ENOUGH_SECONDS - 1);
+
+	answer->text = psprintf("Too early: watched for %d s of at least %d.", watched, PBP_ENOUGH_SECONDS);
+	answer->action = psprintf("Ask again in %d s.", PBP_ENOUGH_SECONDS - watched);
+}
+
+static void
+too_early(const PbpAdviceReport *report, Answer *answer)
+{
+	const PbpDecision *decision = &report->decision;
+
+	judge(answer, "unknown", ASK_AGAIN);
 	if (decision->kind == PBP_DECIDE_SHORT)
-		return psprintf("Too early to decide: the worker has watched the workload for only %s.",
-						pretty_duration(report->watched_seconds));
-	return psprintf("Too early to decide: %.0f %% of the reads needed have been seen%s.%s",
-					floor(100 * decision->learned_share), rest_of_learning(report, seconds_left(report)),
-					avoided_reads(report, "it is unknown yet how many of these wait for storage"));
+		watched_too_short(report, answer);
+	else if (decision->kind == PBP_DECIDE_IDLE)
+		answer->text = "Too early: there has been hardly any load yet, and no page has been evicted.";
+	else
+		answer->text = psprintf("Too early: %.0f %% of the reads needed have been seen%s.%s",
+								floor(100 * decision->learned_share), rest_of_learning(report, seconds_left(report)),
+								avoided_reads(report, "it is unknown yet how many of these wait for storage"));
 }
 
 /* The best size would save enough to matter, but not for certain. */
@@ -320,13 +341,14 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 	double		share = 100 / decision->choices[PBP_ADVICE_BASELINE].value;
 	const char *why = best->change_error < -best->change ? ", but chance favors the best of many sizes" : "";
 
-	answer->text = psprintf("Not certain enough: %s would save %s %% of the %s, give or take %s %%%s. Keep %s for now. Today %s.%s%s",
-							size_of(report, decision->best), pretty_number(-best->change * share), what_is_saved(decision),
-							pretty_number(best->change_error * share), why, pretty_size(report->nbuffers), today_is(decision),
-							doubts(report), evidence(report));
-	judge(answer, "unknown", decision->basis < PBP_BY_WAITING || report->times.measured ?
-		  "Let the real workload run longer and ask again." :
-		  "Set track_io_timing = on, let the real workload run, and ask again.");
+	answer->text = psprintf("Not certain enough: with %s, there would be %s to %s %% as much %s as today%s. Keep %s for now. Today %s.%s%s",
+							size_of(report, decision->best),
+							pretty_number(Max(100 + (best->change - best->change_error) * share, 0)),
+							pretty_number(100 + (best->change + best->change_error) * share), what_is_saved(decision),
+							why, pretty_size(report->nbuffers), today_is(decision), doubts(report), evidence(report));
+	judge(answer, "unknown", decision->times_decide ?
+		  "-- The server's own times are more precise than those of probes:\n" TIME_READS "-- Let the real workload run, and ask again." :
+		  ASK_AGAIN);
 }
 
 /* Why nothing is decided, now or by the hours. */
@@ -342,38 +364,38 @@ why_unknown(const PbpAdviceReport *report)
 }
 
 static void
-answer_decision(const PbpAdviceReport *report, Answer *answer)
+answer_decision(const Checkup *checkup, Answer *answer)
 {
+	const PbpAdviceReport *report = checkup->advice;
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->kind == PBP_DECIDE_UNKNOWN)
 		answer_unknown(answer, why_unknown(report));
-	else if (decision->kind == PBP_DECIDE_SHORT || decision->kind == PBP_DECIDE_EARLY)
-	{
-		judge(answer, "unknown", NULL);
-		answer->text = too_early(report, decision);
-	}
+	else if (decision->kind < PBP_DECIDE_UNSURE)
+		too_early(report, answer);
 	else if (decision->kind == PBP_DECIDE_UNSURE)
 		not_certain(report, answer);
 	else if (decision->kind == PBP_TAKE)
 		take(report, answer);
 	else
-		keep(report, answer);
+		keep(checkup, answer);
 }
 
 /* What the answer was before a restart.  It says nothing for certain about the server now. */
 static void
-answer_from_before(const PbpAdviceReport *report, Answer *answer)
+answer_from_before(const Checkup *checkup, Answer *answer)
 {
-	answer_decision(report, answer);
-	answer->text = psprintf("Too early to decide. The answer %s: %s", origin_of_report(report), answer->text);
+	const PbpAdviceReport *report = checkup->advice;
+
+	answer_decision(checkup, answer);
+	answer->text = psprintf("Too early. The answer %s: %s", origin_of_report(report), answer->text);
 	if (report->nbuffers != NBuffers)
 	{
 		answer->value = NAN;
-		judge(answer, "unknown", NULL);
+		judge(answer, "unknown", ASK_AGAIN);
 	}
 	else if (report->decision.kind == PBP_TAKE)
-		judge(answer, "look", "Let the real workload run longer and ask again.");
+		judge(answer, "consider", ASK_AGAIN);
 }
 
 /*
@@ -386,21 +408,13 @@ answer_size(const Checkup *checkup, Answer *answer)
 	const PbpAdviceReport *report = checkup->advice;
 	const char *missing = missing_advice(report);
 
-	answer->confidence = verdict_of_size(report).confidence;
 	if (missing != NULL)
 	{
 		answer_unknown(answer, missing);
-		answer->action = start_action(checkup->function);
+		answer->action = start_action(checkup->function, ASK_AGAIN);
 	}
 	else if (report->is_from_before)
-		answer_from_before(report, answer);
-	else if (is_not_full_yet(report, checkup->evicted))
-	{
-		answer->value = 1;
-		answer->text = psprintf("Keep %s so far: %s are in use, and no page has been evicted since the server started, "
-								"except from the ring buffers of large scans.",
-								pretty_size(NBuffers), pretty_size(checkup->used));
-	}
+		answer_from_before(checkup, answer);
 	else
-		answer_decision(report, answer);
+		answer_decision(checkup, answer);
 }

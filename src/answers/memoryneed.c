@@ -206,10 +206,11 @@ pretty_saved(const MemoryNeed *need, const PbpTotal *total)
 {
 	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
 	double		saved = today->waiting.value - total->waiting.value;
+	double		error = total->waiting.change_error;
 
-	return psprintf("%s %% of the time that sessions %s (%s ms of waiting for reads in each second instead of %s)",
-					pretty_number(100 * saved_share(need, saved)), need->input.active_ms > 0 ? "work" : "wait",
-					pretty_number(total->waiting.value), pretty_number(today->waiting.value));
+	return psprintf("%s to %s %% of the time that sessions %s: %s of waiting for reads in each second instead of %s",
+					pretty_number(100 * saved_share(need, saved - error)), pretty_number(Min(100, 100 * saved_share(need, saved + error))),
+					need->input.active_ms > 0 ? "work" : "wait", pretty_waiting(&total->waiting), pretty_waiting(&today->waiting));
 }
 
 /* The least memory that saves nearly as much as the most; NULL: it saves too little for certain. */
@@ -237,10 +238,10 @@ worth_more(const MemoryNeed *need)
 static void
 answer_less(const MemoryNeed *need, const PbpTotal *less, Answer *answer)
 {
-	answer->text = psprintf("Less would do: with %s, which leaves %.0f %% of the memory that both caches have today, sessions would wait %s ms for reads in each second instead of %s.",
-							pretty_machine(need, less), 100 * less->factor, pretty_number(less->waiting.value),
-							pretty_number(less->waiting.value - less->waiting.change));
-	judge(answer, "look", "If the memory is needed elsewhere, lower the limit in steps and ask again after each.");
+	answer->text = psprintf("Less would do: with %s, which leaves %.0f %% of the memory that both caches have today, sessions would wait %s for reads in each second instead of %s.",
+							pretty_machine(need, less), 100 * less->factor, pretty_waiting(&less->waiting),
+							pretty_waiting(&need->totals[PBP_TOTAL_TODAY].waiting));
+	judge(answer, "consider", "If the memory is needed elsewhere, lower the limit in steps and ask again after each.");
 }
 
 static void
@@ -250,7 +251,7 @@ answer_more(const MemoryNeed *need, const PbpTotal *more, Answer *answer)
 
 	answer->text = psprintf("No split of today's memory helps as much as more of it: %s more would save %s.",
 							pretty_bytes(bytes), pretty_saved(need, more));
-	judge(answer, "look", psprintf("Consider %s.", pretty_machine(need, more)));
+	judge(answer, "consider", psprintf("Consider %s.", pretty_machine(need, more)));
 }
 
 /* Neither more nor less is worth a word, as far as it is known. */
@@ -301,11 +302,10 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	MemoryNeed *need = palloc(sizeof(*need));
 
 	find_memory_need(checkup->advice, need);
-	answer->confidence = PBP_LIKELY;
 	if (need->unknown != NULL)
 	{
 		answer_unknown(answer, need->unknown);
-		answer->action = start_action(checkup->function);
+		answer->action = start_action(checkup->function, ASK_AGAIN);
 		return;
 	}
 	answer_need(need, answer);

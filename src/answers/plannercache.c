@@ -86,6 +86,8 @@ answer_planner_cache(const Checkup *checkup, Answer *answer)
 	if (reason != NULL)
 	{
 		answer_unknown(answer, reason);
+		if (!pbp_os_cache_on)
+			answer->action = "Set pgbufprobe.os_cache to on and reload the settings.";
 		return;
 	}
 	answer->value = (double) effective_cache_size / (double) caches.distinct;
@@ -100,7 +102,7 @@ answer_planner_cache(const Checkup *checkup, Answer *answer)
 	else
 	{
 		answer->text = psprintf("No: %s.", measured);
-		judge(answer, "look", psprintf("Set effective_cache_size to %s and reload the settings. "
+		judge(answer, "consider", psprintf("Set effective_cache_size to %s and reload the settings. "
 									   "It takes no memory; the planner then knows how likely a page is cached.",
 									   pretty_size(caches.distinct)));
 	}

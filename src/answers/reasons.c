@@ -53,13 +53,6 @@ missing_advice(const PbpAdviceReport *report)
 		"pgbufprobe.advice_memory is too small, or could not be allocated";
 }
 
-/* True if no size matters so far, unless hours before the restart say otherwise. */
-bool
-is_not_full_yet(const PbpAdviceReport *report, bool evicted)
-{
-	return !evicted && missing_advice(report) == NULL && report->decision.basis != PBP_BY_HOURS;
-}
-
 /* NULL: the miss ratio is known.  The share may be NaN. */
 const char *
 words_of_reason(PbpAdviceReason reason, double learned_share)

@@ -13,7 +13,6 @@
 extern const char *words_of_reason(PbpAdviceReason reason, double learned_share);
 extern const char *rest_of_learning(const PbpAdviceReport *report, double seconds_left);
 extern const char *missing_advice(const PbpAdviceReport *report);
-extern bool is_not_full_yet(const PbpAdviceReport *report, bool evicted);
 extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 extern const char *caveat_of_advice(const PbpAdviceReport *report);
 extern const char *unknown_storage_model(const PbpAdviceReport *report);

@@ -263,9 +263,9 @@ start_function(Oid neighbor)
 						   ObjectIdGetDatum(get_func_namespace(neighbor)));
 }
 
-/* What to do where no sampler is running; NULL: one is. */
+/* What to do where no sampler is running, or otherwise. */
 const char *
-start_action(Oid neighbor)
+start_action(Oid neighbor, const char *otherwise)
 {
 	HeapTuple	tuple;
 	const char *call;
@@ -275,7 +275,7 @@ start_action(Oid neighbor)
 	if (!pbp_sampler_on)
 		return "Set pgbufprobe.sampler to on and reload the settings.";
 	if (pbp_sampler_has_results())
-		return NULL;
+		return otherwise;
 	tuple = start_function(neighbor);
 	if (!HeapTupleIsValid(tuple))
 		return "Start the sampler by pgbufprobe_start(), which needs no restart.";

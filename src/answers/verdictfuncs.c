@@ -16,7 +16,7 @@
 #include "answers/reasons.h"
 #include "base/rows.h"
 
-#define VERDICT_COLS		15
+#define VERDICT_COLS		14
 
 PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 
@@ -24,19 +24,16 @@ PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 static const char *const basis_names[] = {"misses", "storage reads", "waiting now", "waiting in hours"};
 
 /* In the same order as the checkup.  The decision may be of before a restart. */
-Verdict
+PbpVerdict
 verdict_of_size(const PbpAdviceReport *report)
 {
 	const PbpDecision *decision = &report->decision;
 
 	if (missing_advice(report) != NULL)
-		return (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE};
+		return PBP_VERDICT_UNKNOWN;
 	if (report->is_from_before)
-		return report->nbuffers == NBuffers && decision->verdict != PBP_VERDICT_UNKNOWN ?
-			(Verdict) {Min(decision->verdict, PBP_VERDICT_LOOK), PBP_LIKELY} : (Verdict) {PBP_VERDICT_UNKNOWN, PBP_UNSURE};
-	if (is_not_full_yet(report, pbp_has_evicted()))
-		return (Verdict) {PBP_VERDICT_FINE, decision->confidence};
-	return (Verdict) {decision->verdict, decision->confidence};
+		return report->nbuffers == NBuffers ? Min(decision->verdict, PBP_VERDICT_CONSIDER) : PBP_VERDICT_UNKNOWN;
+	return decision->verdict;
 }
 
 /* A size in bytes, as pgbufprobe_advice() has it; NULL: unknown. */
@@ -74,7 +71,7 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 {
 	PbpAdviceReport *report = pbp_read_advice();
 	const PbpDecision *decision = &report->decision;
-	Verdict		verdict;
+	PbpVerdict	verdict;
 	bool		known;
 	bool		compared;
 	bool		by_time;
@@ -83,14 +80,13 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	if (report->nbuffers == 0)
 		report->nbuffers = NBuffers;
 	verdict = verdict_of_size(report);
-	known = verdict.verdict != PBP_VERDICT_UNKNOWN && missing_advice(report) == NULL;
+	known = verdict != PBP_VERDICT_UNKNOWN && missing_advice(report) == NULL;
 	compared = known || (missing_advice(report) == NULL && decision->kind == PBP_DECIDE_UNSURE);
 	by_time = compared && decision->basis >= PBP_BY_WAITING;
-	add_text(&row, name_of_verdict(verdict.verdict));
-	add_text(&row, name_of_confidence(verdict.confidence));
+	add_text(&row, name_of_verdict(verdict));
 	add_text(&row, compared ? basis_names[decision->basis] : NULL);
 	add_count(&row, (int64) NBuffers * BLCKSZ);
-	add_bytes_of(&row, report, verdict.verdict != PBP_VERDICT_UNKNOWN, known ? decision->size : PBP_ADVICE_BASELINE);
+	add_bytes_of(&row, report, verdict != PBP_VERDICT_UNKNOWN, known ? decision->size : PBP_ADVICE_BASELINE);
 	add_bytes_of(&row, report, known, decision->equal_from);
 	add_bytes_of(&row, report, known, decision->equal_to);
 	add_number(&row, by_time ? decision->choices[PBP_ADVICE_BASELINE].value : NAN);

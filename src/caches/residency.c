@@ -329,11 +329,10 @@ compare_file_hash(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* Pages in random buffers, or all pages if there are no more buffers. */
+/* Pages in random buffers, or all of them. */
 static int
-choose_pages(SampledPage *pages, int max_pages)
+choose_pages(SampledPage *pages, int max_pages, bool all)
 {
-	bool		all = NBuffers <= max_pages;
 	int			tries = all ? NBuffers : MAX_TRIES;
 	int			npages = 0;
 
@@ -394,25 +393,26 @@ look_up_file(const SampledPage *pages, int npages, PbpDuplicates *duplicates)
 
 /*
  * Looks up a sample of the pool's pages, of all databases, in the page cache:
- * max_pages in random buffers, or fewer if many buffers are unused.  A page may
- * be in the sample twice.  Stops when the time is up; since files are visited
+ * max_pages in random buffers, or all pages if no more buffers than that are used.
+ * A page may be in the sample twice.  Stops when the time is up; since files are visited
  * in the order of a hash, the pages looked up by then are of random files.
  *
  * Locks the header of each of these pages, one at a time.  Opens each segment
  * once, and takes a microsecond or two per page.
  */
 void
-pbp_sample_duplicates(int max_pages, int64 max_ns, PbpDuplicates *duplicates)
+pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *duplicates)
 {
+	bool		all = used < max_pages;
 	int64		end_ns = pbp_now_ns() + max_ns;
 	SampledPage *pages = palloc(max_pages * sizeof(SampledPage));
-	int			npages = choose_pages(pages, max_pages);
+	int			npages = choose_pages(pages, max_pages, all);
 	int			looked_up = 0;
 
 	memset(duplicates, 0, sizeof(*duplicates));
 	while (looked_up < npages && pbp_now_ns() <= end_ns)
 		looked_up += look_up_file(&pages[looked_up], npages - looked_up, duplicates);
 	pfree(pages);
-	duplicates->complete = NBuffers <= max_pages && looked_up == npages &&
+	duplicates->complete = all && npages < max_pages && looked_up == npages &&
 		duplicates->trust == PBP_OS_TRUSTED;
 }

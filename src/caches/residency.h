@@ -90,6 +90,6 @@ extern void pbp_residency(const RelationList *relations, double fraction,
 						  PbpResidencyList *result);
 extern bool pbp_residency_map(const PbpLocator *locator, ForkNumber fork,
 							  int max_buckets, PbpResidencyMap *map);
-extern void pbp_sample_duplicates(int max_pages, int64 max_ns, PbpDuplicates *duplicates);
+extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *duplicates);
 
 #endif							/* PBP_RESIDENCY_H */

@@ -27,13 +27,11 @@
 
 #define HISTOGRAM_COLS		7
 #define RELATIONS_COLS		12
-#define CLOCK_COLS			7
-#define CLOCK_RATE_COLS		5
+#define CLOCK_COLS			12
 
 PG_FUNCTION_INFO_V1(pgbufprobe_usagecount_histogram);
 PG_FUNCTION_INFO_V1(pgbufprobe_relations);
 PG_FUNCTION_INFO_V1(pgbufprobe_clock);
-PG_FUNCTION_INFO_V1(pgbufprobe_clock_rate);
 
 /* An error is largest near half of the pool, so a smaller count may have a larger error. */
 static int64
@@ -188,23 +186,6 @@ pgbufprobe_relations(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-Datum
-pgbufprobe_clock(PG_FUNCTION_ARGS)
-{
-	Row			row = {0};
-	PbpClock	clock = pbp_read_clock();
-	PbpPublished published = pbp_read_published();
-
-	add_text(&row, psprintf(UINT64_FORMAT "-%08x", (uint64) PgStartTime, pbp_shared_memory_id()));
-	add_count(&row, NBuffers);
-	add_count(&row, clock.hand);
-	add_count(&row, clock.passes);
-	add_count(&row, pbp_ticks(clock));
-	add_count(&row, published.allocations);
-	add_time(&row, published.reset_at);
-	return row_datum(fcinfo, &row, CLOCK_COLS);
-}
-
 /* Measures the speed of the clock hand, for at least this long. */
 ClockRate
 watch_clock(int64 duration_ms)
@@ -221,24 +202,43 @@ watch_clock(int64 duration_ms)
 	return rate;
 }
 
-Datum
-pgbufprobe_clock_rate(PG_FUNCTION_ARGS)
+static void
+add_rate(Row *row, const ClockRate *rate, double allocations)
 {
-	int64		duration_ms = duration_arg_ms(fcinfo, 0);
-	Row			row = {0};
-	ClockRate	rate;
-	int64		from_allocations;
-	double		allocations;
-
-	from_allocations = pbp_read_published().allocations;
-	rate = watch_clock(duration_ms);
-	allocations = (double) (pbp_read_published().allocations - from_allocations);
-
-	add_measure(&row, rate.seconds);
-	add_measure(&row, rate.ticks / rate.seconds);
+	add_measure(row, rate->seconds);
+	add_measure(row, rate->ticks / rate->seconds);
 	/* fewer than before: the statistics were reset */
-	add_quotient(&row, allocations, allocations >= 0 ? rate.seconds : 0);
-	add_quotient(&row, rate.ticks, allocations);
-	add_quotient(&row, NBuffers * rate.seconds, rate.ticks);
-	return row_datum(fcinfo, &row, CLOCK_RATE_COLS);
+	add_quotient(row, allocations, allocations >= 0 ? rate->seconds : 0);
+	add_quotient(row, rate->ticks, allocations);
+	add_quotient(row, NBuffers * rate->seconds, rate->ticks);
+}
+
+/* Where the hand is at the end of the watch, if there is one. */
+Datum
+pgbufprobe_clock(PG_FUNCTION_ARGS)
+{
+	bool		watches = !PG_ARGISNULL(0);
+	int64		duration_ms = watches ? duration_arg_ms(fcinfo, 0) : 0;
+	int64		from_allocations = pbp_read_published().allocations;
+	ClockRate	rate = {0};
+	PbpClock	clock;
+	PbpPublished published;
+	Row			row = {0};
+
+	if (watches)
+		rate = watch_clock(duration_ms);
+	clock = pbp_read_clock();
+	published = pbp_read_published();
+	add_text(&row, psprintf(UINT64_FORMAT "-%08x", (uint64) PgStartTime, pbp_shared_memory_id()));
+	add_count(&row, NBuffers);
+	add_count(&row, clock.hand);
+	add_count(&row, clock.passes);
+	add_count(&row, pbp_ticks(clock));
+	add_count(&row, published.allocations);
+	add_time(&row, published.reset_at);
+	if (watches)
+		add_rate(&row, &rate, (double) (published.allocations - from_allocations));
+	else
+		add_nulls(&row, CLOCK_COLS);
+	return row_datum(fcinfo, &row, CLOCK_COLS);
 }

@@ -101,10 +101,14 @@ pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 	input.watched_seconds = report->watched_seconds;
 	input.wanted_hours = pbp_decision_hours;
 	input.advised_before = advised_before(decider);
+	input.loaded = report->counted.hits + report->counted.reads >= NBuffers;
 	input.evicted = pbp_has_evicted();
+	input.probed = !report->times.measured;
 	input.spare_memory = has_spare_memory(report);
 	input.doubtful = report->storage.model == PBP_STORAGE_UNPROVEN;
 	input.unsettled = report->totals.change != PBP_NO_CHANGE || fabs(report->totals.self_error) > LARGE_SELF_ERROR;
 	report->decision = pbp_decide(&input);
-	decider->advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * NBuffers);
+	/* while nothing is known, what was advised before remains */
+	if (report->decision.verdict != PBP_VERDICT_UNKNOWN)
+		decider->advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * NBuffers);
 }

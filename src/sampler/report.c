@@ -169,6 +169,7 @@ static const PbpField decision_fields[] = {
 	PBP_FIELD(PBP_SIGNED, PbpDecision, best, -1, PBP_ADVICE_FACTORS - 1),
 	PBP_FIELD(PBP_SIGNED, PbpDecision, equal_from, -1, PBP_ADVICE_FACTORS - 1),
 	PBP_FIELD(PBP_SIGNED, PbpDecision, equal_to, -1, PBP_ADVICE_FACTORS - 1),
+	PBP_FIELD(PBP_UNSIGNED, PbpDecision, times_decide, 0, 1),
 	PBP_FIELD(PBP_UNSIGNED, PbpDecision, matters_too_little, 0, 1),
 	PBP_FIELD(PBP_REAL, PbpDecision, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL, PbpDecision, seen_seconds, 0, PBP_MANY),
@@ -332,9 +333,11 @@ knowledge_of(const PbpAdviceReport *report)
 	if (!report->has_memory)
 		return 0;
 	kind = report->decision.kind;
-	if (kind == PBP_DECIDE_UNKNOWN || kind == PBP_KEEP_UNUSED)
+	if (kind == PBP_DECIDE_UNKNOWN || kind == PBP_DECIDE_IDLE || kind == PBP_KEEP_UNUSED)
 		return 0;
-	return kind == PBP_DECIDE_SHORT || kind == PBP_DECIDE_EARLY ? 1 : 2;
+	if (kind == PBP_DECIDE_SHORT)
+		return report->rows[PBP_ADVICE_BASELINE].reason == PBP_ADVICE_KNOWN;
+	return kind == PBP_DECIDE_EARLY ? 1 : 2;
 }
 
 /*

@@ -29,7 +29,7 @@
 #define NEW_STATE_FILE	STATE_FILE ".tmp"
 
 #define MAGIC			UINT64CONST(0x7062707374617465)
-#define VERSION			4
+#define VERSION			5
 
 /* Copied at a time, so that a long history needs no memory. */
 #define SAMPLES_AT_ONCE 64

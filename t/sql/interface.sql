@@ -54,13 +54,11 @@ INSERT INTO documented VALUES
         OUT saved_at timestamp with time zone, OUT map_bytes bigint, OUT save_ms double precision$$),
     ('pgbufprobe_checkup()', 'v', true, 'r', true, 'SETOF record', $$
         OUT key text, OUT question text, OUT answer text, OUT value double precision, OUT unit text, OUT verdict text,
-        OUT confidence text, OUT action text, OUT look_at text$$),
-    ('pgbufprobe_clock()', 'v', true, 's', true, 'record', $$
-        OUT run text, OUT buffers bigint, OUT hand bigint, OUT passes bigint, OUT ticks bigint, OUT allocations bigint,
-        OUT statistics_reset_at timestamp with time zone$$),
-    ('pgbufprobe_clock_rate(interval)', 'v', false, 'r', true, 'record', $$
-        duration interval DEFAULT '00:00:05'::interval, OUT seconds double precision,
-        OUT ticks_per_second double precision, OUT allocations_per_second double precision,
+        OUT action text, OUT look_at text$$),
+    ('pgbufprobe_clock(interval)', 'v', false, 'r', true, 'record', $$
+        watch interval DEFAULT NULL::interval, OUT run text, OUT buffers bigint, OUT hand bigint, OUT passes bigint,
+        OUT ticks bigint, OUT allocations bigint, OUT statistics_reset_at timestamp with time zone,
+        OUT seconds double precision, OUT ticks_per_second double precision, OUT allocations_per_second double precision,
         OUT inspected_per_allocation double precision, OUT seconds_per_pass double precision$$),
     ('pgbufprobe_history(text)', 'v', true, 'r', true, 'SETOF record', $$
         resolution text DEFAULT 'fine'::text,
@@ -158,7 +156,7 @@ INSERT INTO documented VALUES
         OUT buffers bigint, OUT bytes bigint, OUT dirty bigint, OUT pinned bigint, OUT fraction double precision,
         OUT buffers_error bigint$$),
     ('pgbufprobe_verdict()', 'v', true, 'r', true, 'record', $$
-        OUT verdict text, OUT confidence text, OUT basis text, OUT today_bytes bigint, OUT advised_bytes bigint,
+        OUT verdict text, OUT basis text, OUT today_bytes bigint, OUT advised_bytes bigint,
         OUT equal_from_bytes bigint, OUT equal_to_bytes bigint, OUT read_ms_per_second double precision,
         OUT advised_read_ms_per_second double precision, OUT saved_ms_per_second double precision,
         OUT saved_ms_low double precision, OUT saved_ms_high double precision, OUT work_ms_per_second double precision,

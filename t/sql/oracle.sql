@@ -220,7 +220,7 @@ SELECT is_empty(
     ('SELECT * FROM pgbufprobe_usagecount_histogram()'),
     ('SELECT * FROM pgbufprobe_usagecount_histogram(''mixed'')'),
     ('SELECT * FROM pgbufprobe_relations()'),
-    ('SELECT * FROM pgbufprobe_clock_rate(''1 ms'')'),
+    ('SELECT * FROM pgbufprobe_clock(''1 ms'')'),
     ('SELECT pgbufprobe_snapshot()'),
     ('SELECT * FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot())'),
     ('SELECT * FROM pgbufprobe_snapshot_diff_relations(pgbufprobe_snapshot())'),

@@ -36,6 +36,8 @@ typedef struct Case
 	double		wanted_hours;
 	int			before;
 	bool		unused;
+	bool		idle;
+	bool		probed;
 	bool		spare_memory;
 	bool		doubtful;
 	bool		unsettled;
@@ -70,7 +72,7 @@ ask(const Case *one)
 	PbpDecisionInput input = {
 		.fits = one->fits,.misses = one->misses,.storage = one->has_storage ? one->storage : NULL,
 		.waiting = one->has_waiting ? one->waiting : NULL,.active_ms = one->active_ms,.hours = &one->hours,.watched_seconds = one->seconds,
-		.wanted_hours = one->wanted_hours,.advised_before = one->before,.evicted = !one->unused,
+		.wanted_hours = one->wanted_hours,.advised_before = one->before,.loaded = !one->idle,.evicted = !one->unused,.probed = one->probed,
 		.spare_memory = one->spare_memory,.doubtful = one->doubtful,.unsettled = one->unsettled,
 	};
 
@@ -314,26 +316,26 @@ choose_by_waiting(void)
 
 	is_decided(&one, PBP_TAKE, 2, "by waiting: of the sizes that are as good as the best, the one closest to today's");
 	ok(ask(&one).basis == PBP_BY_WAITING && ask(&one).equal_from == 8 && ask(&one).equal_to == 9, "which are named");
-	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "sure, if no hours are wanted");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CHANGE, "sure, if no hours are wanted");
 	one.unsettled = true;
-	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "but not while the load is changing");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_CONSIDER, "but not while the load is changing");
 	one.unsettled = false;
 	one.wanted_hours = 24;
-	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "nor before the hours that are wanted have been seen");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_CONSIDER, "nor before the hours that are wanted have been seen");
 
 	one = new_hours(valley, 10, 24, 1000);
 	for (int i = 0; i < SIZES; i++)
 		forget_misses(&one, i, 0.1, PBP_ADVICE_LEARNING);
 	is_decided(&one, PBP_TAKE, 2, "by the hours that were seen, although nothing is known now");
-	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "a whole day is sure");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CHANGE, "a whole day is sure");
 	one.unsettled = true;
-	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "also while the load is changing");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CHANGE, "also while the load is changing");
 	one.doubtful = true;
-	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "but not if the model is in doubt");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_CONSIDER, "but not if the model is in doubt");
 	one = new_hours(valley, 10, 19, 1000);
-	is_judged(&one, PBP_LIKELY, PBP_VERDICT_LOOK, "19 hours are not");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_CONSIDER, "19 hours are not");
 	one.hours.wanted_seconds = 19.2 * 3600.0;
-	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "unless the others do not count");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CHANGE, "unless the others do not count");
 
 	one = new_hours(valley, 10, 24, 10000);
 	is_decided(&one, PBP_KEEP, 1, "what saves less than a hundredth of the working time does not matter");
@@ -353,6 +355,41 @@ choose_by_waiting(void)
 	one.unused = true;
 	one.hours.seconds = 0;
 	is_decided(&one, PBP_KEEP_UNUSED, 1, "nor any while no page has been evicted");
+	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "which is fine");
+	one.idle = true;
+	is_decided(&one, PBP_DECIDE_IDLE, 1, "but not without a load");
+	is_judged(&one, PBP_UNSURE, PBP_VERDICT_UNKNOWN, "when nothing is known");
+	one.idle = false;
+	one.seconds = 29;
+	is_decided(&one, PBP_DECIDE_SHORT, 1, "nor in the first seconds");
+}
+
+/* What probes say about times may be wrong by as much as their interval. */
+static void
+doubt_probes(void)
+{
+	const Curve little = {4.5, 4.4, 4.3, 4.2, 4.1, 4, 3.9, 3.8, 3.7, 3.6, 3.5};
+	Case		one = new_hours(little, 50, 24, 1000);
+
+	one.probed = true;
+	is_decided(&one, PBP_DECIDE_UNSURE, 1, "little waiting by probes, which may be much: nothing is decided");
+	is_judged(&one, PBP_UNSURE, PBP_VERDICT_UNKNOWN, "and not called fine");
+	ok(ask(&one).times_decide, "but times may decide");
+	one.probed = false;
+	is_decided(&one, PBP_KEEP_CACHED, 1, "the server's own times are believed");
+	one = new_hours(little, 1, 24, 1000);
+	one.probed = true;
+	is_decided(&one, PBP_KEEP_CACHED, 1, "and those of probes, if little waiting is certain");
+	ok(!ask(&one).times_decide, "since no other times would change that");
+
+	one = new_hours(valley, 10, 24, 1000);
+	one.probed = true;
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CHANGE, "a size that is certainly better by enough is taken");
+	one = new_hours(valley, 65, 24, 1000);
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CHANGE, "also with a larger error");
+	one.probed = true;
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CONSIDER, "but if probes found it, and it may be too little, it is considered");
+	ok(ask(&one).times_decide, "until the server times its reads");
 }
 
 static void
@@ -363,9 +400,9 @@ keep_by_waiting(void)
 	Case		one = new_hours(shrink, 10, 24, 1000);
 
 	is_decided(&one, PBP_TAKE, 0.625, "a smaller pool, if that saves time");
-	is_judged(&one, PBP_SURE, PBP_VERDICT_ACT, "for certain");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CHANGE, "for certain");
 	one.spare_memory = true;
-	is_judged(&one, PBP_SURE, PBP_VERDICT_LOOK, "but memory to spare is no reason to act");
+	is_judged(&one, PBP_SURE, PBP_VERDICT_CONSIDER, "but memory to spare is no reason to act");
 
 	one = new_hours(valley, 10, 24, 1000);
 	one.before = 9;
@@ -491,7 +528,10 @@ ask_twice(double error, int ncurves)
 			one = new_hours(seen, error, 24, 1000);
 			one.before = before;
 			asked[hour] = ask(&one);
-			before = asked[hour].size;
+			if (asked[hour].verdict != PBP_VERDICT_UNKNOWN)
+				before = asked[hour].size;
+			else if (before >= 0)
+				asked[hour].size = before;	/* remains */
 		}
 		count.differ += asked[0].size != asked[1].size;
 		count.opposite += (asked[0].size - TODAY) * (asked[1].size - TODAY) < 0;
@@ -594,6 +634,7 @@ main(void)
 	choose_by_waiting();
 	keep_by_waiting();
 	decide_by_hours_alone();
+	doubt_probes();
 	stay_stable();
 	try_at_random();
 	find_knees();

@@ -45,7 +45,7 @@ def run(server: Server, clients: int, seconds: float, *arguments: str, progress:
 
 @dataclass
 class ClockRate:
-    """The clock sweep during a run, from pgbufprobe_clock_rate()."""
+    """The clock sweep during a run, from pgbufprobe_clock()."""
 
     ticks_per_second: float
     allocations_per_second: float
@@ -65,7 +65,7 @@ def clock_rate(server: Server, seconds: float) -> ClockRate:
     with server.connect() as connection:
         row = connection.execute(
             "SELECT ticks_per_second, allocations_per_second, inspected_per_allocation "
-            "FROM pgbufprobe_clock_rate(make_interval(secs => %s))",
+            "FROM pgbufprobe_clock(make_interval(secs => %s))",
             [seconds],
         ).fetchone()
     assert row
