@@ -471,7 +471,7 @@ CREATE FUNCTION pgbufprobe_history(
     resolution text DEFAULT 'fine',     -- fine: an entry per pgbufprobe.history_interval; coarse: one per five minutes, for eight days
     OUT taken_at timestamp with time zone,
     OUT seconds double precision,       -- since the previous entry; NULL: there is none
-    OUT ticks bigint,                   -- as of pgbufprobe_clock(NULL::interval)
+    OUT ticks bigint,                   -- as of pgbufprobe_clock()
     OUT allocations bigint,
     OUT ticks_per_second double precision,          -- since the previous entry, like all rates here
     OUT inspected_per_allocation double precision,  -- NULL: nothing was allocated

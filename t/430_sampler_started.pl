@@ -99,6 +99,21 @@ is($session->query_safe('SELECT sampler FROM pgbufprobe_status()'), 'running', '
 is(start(), 'The sampler is running already, until the server stops.', 'a second start changes nothing');
 becomes_true($node, "$samples > 2", 'samples are taken');
 is(ask($node, 'SELECT running FROM pgbufprobe_metrics_sampler'), '1', 'collectors see it');
+my $answers;
+for (1 .. 10)
+{
+	wait_for
+	{
+		$answers = ask($node, q{SELECT string_agg(concat_ws(' ', verdict, answer, action), E'\n' ORDER BY key DESC) FROM pgbufprobe_checkup() WHERE key IN ('size', 'memory')});
+		$answers !~ /has not taken its first sample/;
+	};
+	last if $answers =~ /watched for/;
+	# more than half a minute has passed
+	stop();
+	start();
+}
+like($answers, qr/^unknown Too early: watched for [12]?\d s of at least 30\. Ask again in [123]?\d s\.\nunknown Unknown: [^\n]+ again\.$/,
+	'in the first half minute, nothing is decided');
 cmp_ok($session->query_safe('SELECT count(*) FROM pgbufprobe_history()'), '>', 2, 'that session reads the history');
 is( ask($node, 'SELECT sum(size) FROM pg_shmem_allocations WHERE name ILIKE \'%pgbufprobe%\''),
 	$node->pg_version < 17 ? '512' : '', 'the main segment has a header, and no more');

@@ -308,6 +308,11 @@ answer_memory(const Checkup *checkup, Answer *answer)
 		answer->action = start_action(checkup->function, ASK_AGAIN);
 		return;
 	}
+	if (checkup->advice->decision.kind < PBP_DECIDE_UNSURE)
+	{
+		answer_unknown(answer, "it is unknown yet which size of the pool is best");
+		return;
+	}
 	answer_need(need, answer);
 	if (need->input.hours)
 		answer->text = psprintf("%s Seen: %s.", answer->text, pretty_hours(need->hours.seconds, need->hours.wanted_seconds));

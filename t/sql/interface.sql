@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE EXTENSION IF NOT EXISTS pgbufprobe;
 SET LOCAL intervalstyle = postgres;
 
-SELECT plan(79);
+SELECT plan(77);
 
 CREATE TEMP VIEW members AS
 SELECT p.*, p.oid::regprocedure::text AS signature
