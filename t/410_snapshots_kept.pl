@@ -356,7 +356,7 @@ for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
 # Objects of the same names in another schema are not used.
 $node->safe_psql('plain', q{
 	CREATE SCHEMA evil;
-	CREATE FUNCTION evil.pgbufprobe_clock() RETURNS int LANGUAGE sql AS 'SELECT 1/0';
+	CREATE FUNCTION evil.pgbufprobe_clock(watch interval DEFAULT NULL) RETURNS int LANGUAGE sql AS 'SELECT 1/0';
 	CREATE FUNCTION evil.pgbufprobe_snapshot() RETURNS jsonb LANGUAGE sql AS 'SELECT jsonb_build_array(1/0)';
 	CREATE TABLE evil.pg_stat_activity ()});
 is( $node->safe_psql('plain', q{
