@@ -85,6 +85,27 @@ look_rarely(Kind kind)
 	finish(&run);
 }
 
+/* Loads that no look has seen are no uses of a larger pool, which seems to miss more: its interval says so. */
+static void
+look_late(void)
+{
+	Run			run = {.kind = PGBENCH, .nbuffers = 16384, .seed = 11, .looks_per_pass = 1 / 1.5};
+	double		worst = 0;
+
+	start(&run, SAMPLES, (size_t) run.nbuffers * 10, 1.0 / 20);
+	run_today(&run);
+	for (int j = 0; j < SAMPLES; j++)
+	{
+		PbpAdviceRow twice = row_of(run.advice[j], PBP_ADVICE_DOUBLE);
+		double		error = fabs(twice.miss_ratio - true_miss_ratio(&run, twice.factor));
+
+		printf("# looks each 1.5 passes: twice the size %.4f off, +- %.4f; self error %+.3f\n", error, twice.uncertainty, totals_of(run.advice[j]).self_error);
+		worst = fmax(worst, error / fmax(1e-9, twice.uncertainty));
+	}
+	okf(worst <= 1, "late looks: twice the size is in its interval (%.2f of it)", worst);
+	finish(&run);
+}
+
 /*
  * A few pages come and go, and all others are used far more often than looks
  * come: at smaller sizes these would miss more often than can be seen.
@@ -157,6 +178,7 @@ main(void)
 	look_rarely(UNIFORM);
 	look_rarely(ZIPF);
 	look_rarely(PGBENCH);
+	look_late();
 	look_at_a_slow_hand(8);
 	look_at_a_slow_hand(40);
 	publish_late();

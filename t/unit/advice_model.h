@@ -69,7 +69,7 @@ typedef struct Run
 	Kind		kind;
 	int			nbuffers;
 	uint64_t	seed;
-	int			looks_per_pass;
+	double		looks_per_pass;
 	uint64_t	sample_seed;	/* of the first sample; 0: the usual one */
 	PbpAdvice  *advice[SAMPLES];
 	double		uncounted;		/* share of the reads that the server does not count */
