@@ -2,7 +2,7 @@
  *
  * internal.h
  *	  What the advice knows, and what its files offer each other: records of
- *	  pages (pages.c), simulated pools (pools.c), learning (advice.c),
+ *	  pages (pages.c), simulated pools (pools.c), learning (advice.c, accesses.c),
  *	  miss ratios (missratios.c, missreasons.c, variation.c, progress.c),
  *	  figures by relation (relationreads.c, relationrows.c).
  *
@@ -476,6 +476,12 @@ next_share(Advice *advice)
 	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
 }
 
+static inline double
+accesses_of(const PbpAdviceCounts *counts)
+{
+	return (double) counts->hits + (double) counts->reads;
+}
+
 /* One of the two integers around the mean, so that this is the expectation. */
 static inline double
 rounded(Advice *advice, double mean)
@@ -493,6 +499,10 @@ doubt_progress(double doubtful_share, double tolerated_share)
 	return doubtful_share <= tolerated_share ? 1 :
 		fmax(0, log(doubtful_share) / log(tolerated_share));
 }
+
+/* accesses.c */
+extern void pbp_confirm_accesses(Advice *advice, bool counts);
+extern void pbp_count_look(Advice *advice);
 
 /* pages.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);
