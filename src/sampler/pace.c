@@ -27,6 +27,7 @@
  */
 #define LATEST_LOOK		0.9
 #define REST_NS			5000000000.0
+#define MINUTE_NS		60000000000.0
 
 /* A round that takes long is paid for by so many, and otherwise this is owed at most. */
 #define ROUNDS_OWED		6
@@ -115,6 +116,13 @@ bool
 pbp_must_rest(double owed_ns, double cpu_fraction, double latest_ns)
 {
 	return owed_ns >= REST_NS * cpu_fraction && owed_ns / ROUNDS_OWED / cpu_fraction > latest_ns;
+}
+
+/* By which a rest pays what is owed: a minute that begins with a spell of looks has no more than is allowed, either. */
+double
+pbp_rest_fraction(double cpu_fraction)
+{
+	return cpu_fraction * (1 - REST_NS / MINUTE_NS);
 }
 
 /* How long to sleep for what is owed, unless the worker rests.  That is spread: else each look after a long one would be late. */

@@ -37,6 +37,7 @@ extern double pbp_sleep_to_look(const PbpHandPace *pace, bool whole, double used
 extern double pbp_sleep_to_latest_look(const PbpHandPace *pace);
 
 extern bool pbp_must_rest(double owed_ns, double cpu_fraction, double latest_ns);
+extern double pbp_rest_fraction(double cpu_fraction);
 extern double pbp_sleep_for_debt(double owed_ns, double cpu_fraction, double latest_ns);
 
 #endif							/* PBP_PACE_H */

@@ -364,7 +364,7 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 static int64
 owed_sleep_ns(const Sampler *sampler, double owed_ns)
 {
-	return (int64) (sampler->resting ? owed_ns / pbp_max_cpu_fraction :
+	return (int64) (sampler->resting ? owed_ns / pbp_rest_fraction(pbp_max_cpu_fraction) :
 					pbp_sleep_for_debt(owed_ns, pbp_max_cpu_fraction, sleep_to_latest_look(sampler)));
 }
 
@@ -528,7 +528,8 @@ sleep_until_due(Sampler *sampler)
 		pbp_announce_sample(Max(end_ns, sampler->sample_ns + history_interval_ns()));
 		wait_for_latch(sampler, left_ns);
 	}
-	sampler->owed_ns = Max(0, owed_ns - (double) (pbp_now_ns() - start_ns) * pbp_max_cpu_fraction);
+	sampler->owed_ns = Max(0, owed_ns - (double) (pbp_now_ns() - start_ns) *
+							 (sampler->resting ? pbp_rest_fraction(pbp_max_cpu_fraction) : pbp_max_cpu_fraction));
 	sampler->cpu_ns = pbp_cpu_now_ns();
 	sampler->owed_ns += (double) (sampler->cpu_ns - start_cpu_ns);
 	sampler->interval.cpu_ns += used_ns + sampler->cpu_ns - start_cpu_ns;
