@@ -300,6 +300,17 @@ SKIP:
 }
 
 $session->quit;
+
+# Functions of another script may have other columns.
+my $library = $node->safe_psql('postgres', q{SELECT probin FROM pg_proc WHERE proname = 'pgbufprobe_status'});
+for my $function ('status', 'checkup', 'working_set')
+{
+	my $set = $function eq 'status' ? '' : 'SETOF';
+
+	$node->safe_psql('postgres', "CREATE FUNCTION other_$function(OUT a text, OUT b text) RETURNS $set record AS '$library', 'pgbufprobe_$function' LANGUAGE C");
+	has_error($node, "SELECT * FROM other_$function()", '55000: function returns \d+ columns, but was created with 2\nHINT:  Create the extension again',
+		"$function with other columns: an error");
+}
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'),
 	$started_at, 'the server has not been restarted');
 has_no_crash($node);

@@ -122,12 +122,23 @@ add_time(Row *row, TimestampTz time)
 		add_null(row);
 }
 
+/* Functions that were created by another script may have other columns. */
+static void
+check_columns(const Row *row, TupleDesc tupdesc)
+{
+	if (row->ncols != tupdesc->natts)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("function returns %d columns, but was created with %d", row->ncols, tupdesc->natts),
+				 errhint("Create the extension again: it is not of this version of the library.")));
+}
+
 void
 emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
 {
 	CHECK_FOR_INTERRUPTS();
 	Assert(row->ncols == ncols);
-	Assert(rsinfo->setDesc->natts == ncols);
+	check_columns(row, rsinfo->setDesc);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
 						 row->values, row->nulls);
 }
@@ -141,6 +152,7 @@ row_datum(FunctionCallInfo fcinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	Assert(row->ncols == ncols);
+	check_columns(row, tupdesc);
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row->values, row->nulls));
 }
 
