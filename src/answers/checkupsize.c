@@ -20,8 +20,9 @@
 #include "base/words.h"
 #include "sampler/results.h"
 
-/* Needs no restart. */
-#define TIME_READS			"ALTER SYSTEM SET track_io_timing = on;\nSELECT pg_reload_conf();\n"
+/* Needs no restart; what follows is a comment of its own line. */
+#define TIME_READS			"-- The server's own times are more precise than those of probes:\n" \
+	"ALTER SYSTEM SET track_io_timing = on;\nSELECT pg_reload_conf();\n"
 
 /* Share of block accesses that half the pool may add where it is enough. */
 #define ADDED_ACCESSES		0.001
@@ -201,8 +202,7 @@ what_first(const PbpAdviceReport *report)
 	if (decision->basis == PBP_BY_MISSES)
 		return "-- Check with pgbufprobe_read_cost() whether reads wait for storage.\n-- If they do, and the machine has the memory:";
 	if (decision->times_decide)
-		return "-- The server's own times are more precise than those of probes:\n" TIME_READS
-			"-- Let the real workload run, and ask again.  If the answer remains:";
+		return TIME_READS "-- Let the real workload run, and ask again.  If the answer remains:";
 	if (decision->confidence == PBP_SURE)
 		return "-- The page cache could hold all data, so the pool need not give memory back.\n-- If the memory is needed elsewhere:";
 	if (decision->seen_seconds < pbp_decision_hours * PBP_SECONDS_PER_HOUR)
@@ -347,7 +347,7 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 							pretty_number(100 + (best->change + best->change_error) * share), what_is_saved(decision),
 							why, pretty_size(report->nbuffers), today_is(decision), doubts(report), evidence(report));
 	judge(answer, "unknown", decision->times_decide ?
-		  "-- The server's own times are more precise than those of probes:\n" TIME_READS "-- Let the real workload run, and ask again." :
+		  TIME_READS "-- Let the real workload run, and ask again." :
 		  ASK_AGAIN);
 }
 
