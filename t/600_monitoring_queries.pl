@@ -1,5 +1,5 @@
 # The queries of every file for a collector run as they are: as a role with pg_monitor alone, on primary and standby, with
-# and without the worker, and wherever the extension is. The columns are those that the file declares, no value is NULL
+# and without the sampler, and wherever the extension is. The columns are those that the file declares, no value is NULL
 # where the collector would make NaN of it, and all files have the same series.
 
 use strict;
@@ -177,7 +177,7 @@ sub give_role
 # ---------------------------------------------------------------------------
 # A server where as much as possible is known
 
-my $of_worker = 'pgbufprobe_advice pgbufprobe_gain pgbufprobe_prediction pgbufprobe_sampler pgbufprobe_size';
+my $of_sampler = 'pgbufprobe_advice pgbufprobe_gain pgbufprobe_prediction pgbufprobe_sampler pgbufprobe_size';
 my $of_pool = 'pgbufprobe_caches pgbufprobe_clock pgbufprobe_pool pgbufprobe_relation pgbufprobe_scan pgbufprobe_verdict pgbufprobe_victim';
 
 my $node = sampler_node('main', "autovacuum = off\n");
@@ -198,7 +198,7 @@ sub learn
 	for (1 .. 60)
 	{
 		ask($node, 'CALL load(20)');
-		return 1 if ask($node, 'SELECT count(estd_miss_ratio) >= 6 FROM pgbufprobe_advice()') eq 't';
+		return 1 if ask($node, 'SELECT count(miss_ratio) >= 6 FROM pgbufprobe_advice()') eq 't';
 	}
 	return 0;
 }
@@ -207,13 +207,12 @@ $node->adjust_conf('postgresql.conf', 'shared_buffers', 3072);
 $node->restart;
 ok(learn(), 'again after a restart with another size');
 
-# What the series say, in the words of the checkup.
+# What the series say, as the checkup and the verdict do.
 sub verdict_of
 {
 	my ($series) = @_;
 	my ($verdict) = grep { $series->{"pgbufprobe_verdict_${_}{}"} } qw(fine consider change unknown);
-	my ($today, $advised) = map { $series->{"pgbufprobe_verdict_${_}_bytes{}"} } 'today', 'advised';
-	return "$verdict, " . ($advised ? sprintf '%.4g', $advised / $today : 'unknown');
+	return join ', ', $verdict, map { $series->{"pgbufprobe_verdict_${_}_bytes{}"} // 'unknown' } 'today', 'advised';
 }
 
 # A verdict needs half a minute, and a load that ends now and then, since statistics are reported at the end of a statement.
@@ -222,7 +221,9 @@ for (1 .. 200)
 {
 	ask($node, 'CALL load(20)');
 	next if ask($node, q{SELECT verdict FROM pgbufprobe_verdict()}) eq 'unknown';
-	$checkup = ask($node, q{SELECT verdict || ', ' || coalesce(value::text, 'unknown') FROM pgbufprobe_checkup() WHERE key = 'size'});
+	$checkup = ask($node, q{
+		SELECT concat_ws(', ', c.verdict, v.today_bytes, coalesce(v.advised_bytes::text, 'unknown'))
+		FROM pgbufprobe_checkup() AS c, pgbufprobe_verdict() AS v WHERE c.topic = 'size'});
 	$verdict = verdict_of(exported($node, 'monitor', 'pgwatch'));
 	last if $checkup eq $verdict && $verdict !~ /^unknown/;
 }
@@ -272,7 +273,7 @@ for my $format (grep { $_ ne 'pgwatch' } sort keys %queries)
 	}
 	is_deeply($these, $those, "$format has the same series as pgwatch");
 }
-is(queries_of($all) =~ s/ pgbufprobe_(working_set|memory)//gr, join(' ', sort split / /, "$of_worker $of_pool"), 'each query has series');
+is(queries_of($all) =~ s/ pgbufprobe_(working_set|memory)//gr, join(' ', sort split / /, "$of_sampler $of_pool"), 'each query has series');
 
 sub sum_of { my ($pattern) = @_; my $sum = 0; $sum += $all->{$_} for grep { /^$pattern/ } keys %$all; return $sum }
 
@@ -286,7 +287,7 @@ my ($advised) = map { /size_advised(.*)/ && $all->{$_} ? $all->{"pgbufprobe_size
 is($advised, $all->{'pgbufprobe_verdict_advised_bytes{}'}, 'which is that of the verdict');
 is((scalar grep { /^pgbufprobe_size_shared/ } keys %$all), 11, 'of eleven');
 is($all->{'pgbufprobe_size_shared_buffers_bytes{size_factor=0.25}'}, 768 * 8192, 'a quarter is the smallest');
-is($all->{'pgbufprobe_sampler_running{}'}, 1, 'the worker runs');
+is($all->{'pgbufprobe_sampler_running{}'}, 1, 'the sampler runs');
 is_deeply([ map { $all->{"pgbufprobe_prediction_${_}_bytes{}"} } 'from', 'to' ], [ 2048 * 8192, 3072 * 8192 ], 'the prediction is that of the restart');
 for my $name (@odd)
 {
@@ -307,7 +308,7 @@ await_samples($standby, 2);
 my $there = exported($standby, 'monitor', 'pgwatch');
 is_deeply([ grep { !/^(pgbufprobe_(advice|gain|memory|size|prediction|working_set))$/ } split / /, queries_of($there) ],
 	[ sort split / /, "$of_pool pgbufprobe_sampler" ], 'standby: all but what its own workload has to show');
-is($there->{'pgbufprobe_sampler_running{}'}, 1, 'standby: it has a worker of its own');
+is($there->{'pgbufprobe_sampler_running{}'}, 1, 'standby: it has a sampler of its own');
 $standby->stop;
 
 $schema = '"odd.schema"';
@@ -317,16 +318,16 @@ my $names;
 for (1 .. 10)
 {
 	$names = queries_of(exported($node, 'monitor', 'pgwatch')) =~ s/ pgbufprobe_(working_set|memory)//gr;
-	last if $names eq join ' ', sort split / /, "$of_worker $of_pool";
+	last if $names eq join ' ', sort split / /, "$of_sampler $of_pool";
 	ask($node, "SET search_path = public, $schema;\nCALL load(20);");
 }
-is($names, join(' ', sort split / /, "$of_worker $of_pool"), 'in another schema: each query has series');
+is($names, join(' ', sort split / /, "$of_sampler $of_pool"), 'in another schema: each query has series');
 
 set($node, sampler => 'off');
 for my $format ('pgwatch', 'postgres_exporter')
 {
 	my $without = exported($node, 'monitor', $format);
-	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, worker switched off: its series are absent");
+	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, sampler switched off: its series are absent");
 	is_deeply([ grep { /sampler/ } names_of($without) ], ['pgbufprobe_sampler_running'], "$format: but for one");
 	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: which says so");
 	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine consider change advised_bytes) ], [ 1, 0, 0, 0, undef ],
@@ -339,7 +340,7 @@ for my $format ('pgwatch', 'postgres_exporter')
 {
 	my $without = exported($node, 'monitor', $format);
 	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, not preloaded: the same");
-	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: no worker runs");
+	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: no sampler runs");
 	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine) ], [ 1, 0 ], "$format: nothing is fine that nobody watches");
 }
 

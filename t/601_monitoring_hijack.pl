@@ -64,7 +64,7 @@ sub run_all
 }
 
 my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
-my $old = q{SELECT p50_us / 1e6, dirty_victims::double precision / victims FROM pgbufprobe.pgbufprobe_sweep_cost(10, NULL::text)};
+my $old = q{SELECT avg_us / 1e6, dirty_victims::double precision / inspected FROM pgbufprobe.pgbufprobe_sweep_cost(10, NULL::text)};
 my $exact = q{SELECT 1::bigint * 1::bigint};
 
 sub role_sql

@@ -71,7 +71,7 @@ def console(browser, request):
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda sent: fetched.append(sent.url))
     wait_for_series('pgbufprobe_size_miss_ratio{size_factor!="1"}')
-    wait_for_series("pgbufprobe:page_lifetime_seconds")
+    wait_for_series("pgbufprobe:stay_seconds")
     page.goto(f"{PROMETHEUS}/consoles/pgbufprobe.html")
     yield page
     page.close()
@@ -111,7 +111,7 @@ def test_rules_and_console_use_series_that_exist(file):
     used = set(re.findall(r"\bpgbufprobe_\w+(?=[\s{)%\[\"])", file.read_text()))
     assert used
     for series in sorted(name for name in used if not depends_on_the_verdict(name)):
-        assert wait_for_series(series), series  # some are known only once the worker has timed reads, or learned enough
+        assert wait_for_series(series), series  # some are known only once the sampler has timed reads, or learned enough
 
 
 @pytest.mark.parametrize("title, expr", [query for query in panel_queries() if not depends_on_the_verdict(query[1])])
@@ -132,9 +132,9 @@ def test_the_console_page_shows_answers_and_the_curve(console):
     assert max(points) > 5
     assert console.locator("polygon.band").count() == 2
     assert "There is no series" not in console.inner_text("body")
-    questions = console.locator("h2").count()
-    assert questions > 1
-    assert console.locator("b.fine, b.consider, b.change, b.unknown").count() == questions
+    topics = console.locator("h2").count()
+    assert topics > 1
+    assert console.locator("b.fine, b.consider, b.change, b.unknown").count() == topics
     assert console.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
