@@ -91,8 +91,8 @@ BEGIN
     -- repeat, because the first run reads catalog pages into the pool
     FOR i IN 1 .. 2 LOOP
         EXECUTE format('SELECT count(*) FROM (%s) AS j
-            FULL JOIN pgbufprobe_residency_map(''bench.filler'', 1000000) AS m ON m.first_block = j.block
-            WHERE m.first_block <> m.last_block OR j.block IS NULL OR m.first_block IS NULL
+            FULL JOIN (SELECT * FROM pgbufprobe_residency(''bench.filler'', 1000000) WHERE fork = ''main'') AS m ON m.first_block = j.block
+            WHERE m.blocks <> 1 OR j.block IS NULL OR m.first_block IS NULL
                OR (m.shared_blocks = 1) <> j.shared OR (m.os_blocks = 1) <> j.os
                OR (m.both_blocks = 1) <> (j.shared AND j.os)', joined) INTO unlike;
     END LOOP;
@@ -128,7 +128,7 @@ BEGIN
     PERFORM pg_prewarm('bench.shared_buffers');
     FOREACH tier IN ARRAY ARRAY['shared_buffers', 'os_cache', 'storage'] LOOP
         EXECUTE format('INSERT INTO bench.samples
-            SELECT ''read_'' || tier, p50_us FROM pgbufprobe_read_cost(''bench.%I'') WHERE tier = %L', tier, tier);
+            SELECT ''read_'' || tier, avg_us FROM pgbufprobe_read_cost(''bench.%I'') WHERE tier = %L', tier, tier);
     END LOOP;
 END $$;
 

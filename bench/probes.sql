@@ -1,7 +1,7 @@
 -- Procedures for bench/probes, which write to bench.samples. Needs common.sql.
 
 CREATE FUNCTION bench.touch() RETURNS double precision LANGUAGE sql
-RETURN (SELECT avg_ms FROM pgbufprobe_scan_cost(1) WHERE method = 'read');
+RETURN (SELECT min_ms FROM pgbufprobe_scan_cost(1) WHERE method = 'read');
 
 -- Times full passes of the clock hand over buffers that are all in use: replayed, then live.
 CREATE PROCEDURE bench.sweeps(rounds integer) LANGUAGE plpgsql AS $$
@@ -18,11 +18,9 @@ BEGIN
         SELECT * INTO replay FROM pgbufprobe_sweep_cost(victims, 'current');
         SELECT * INTO live FROM pgbufprobe_sweep_cost(victims, 'live');
         INSERT INTO bench.samples VALUES
-            ('passes', live.inspected_per_victim * victims / bench.pool()),
-            ('replay_ns', replay.ns_per_buffer), ('live_ns', live.ns_per_buffer),
-            ('miscounted', abs(round((replay.inspected_per_victim - live.inspected_per_victim) * victims)) +
-                abs(replay.skipped_pinned - live.skipped_pinned) +
-                abs(replay.dirty_victims - live.dirty_victims));
+            ('passes', live.inspected::float8 / bench.pool()),
+            ('replay_ns', 1e6 * replay.ms_per_pass / bench.pool()), ('live_ns', 1e6 * live.ms_per_pass / bench.pool()),
+            ('miscounted', abs(replay.inspected - live.inspected) + abs(replay.dirty_victims - live.dirty_victims));
     END LOOP;
 END $$;
 
@@ -62,8 +60,8 @@ INSERT INTO bench.calls (call) VALUES
     ('usagecount_histogram(NULL, 0.01)'),
     ('relations(0.1)'),
     ('relations(0.01)'),
-    ('residency(''bench.filler'', 0.01)'),
-    ('residency(''bench.filler'', 0.001)');
+    ('residency(''bench.filler'', sample_fraction => 0.01)'),
+    ('residency(''bench.filler'', sample_fraction => 0.001)');
 
 CREATE PROCEDURE bench.calls(rounds integer) LANGUAGE plpgsql AS $$
 DECLARE
@@ -96,7 +94,7 @@ BEGIN
         took := 1000 * extract(epoch FROM clock_timestamp() - start);
         IF i > 0 THEN   -- discard the first ones, which fill the caches of this backend
             INSERT INTO bench.samples VALUES ('drop' || suffix, took);
-            INSERT INTO bench.samples SELECT method || suffix, avg_ms FROM pgbufprobe_scan_cost(1);
+            INSERT INTO bench.samples SELECT method || suffix, min_ms FROM pgbufprobe_scan_cost(1);
         END IF;
     END LOOP;
 END $$;
@@ -125,6 +123,6 @@ SELECT figure, round(value::numeric, 3) AS median, unit, target
 FROM figures WHERE value IS NOT NULL ORDER BY ord;
 
 CREATE VIEW bench.call_report AS
-SELECT call, round(ms::numeric, 2) AS ms, round((1e6 * ms / bench.pool())::numeric, 2) AS ns_per_buffer
+SELECT call, round(ms::numeric, 2) AS ms, round((1e6 * ms / bench.pool())::numeric, 2) AS "ns per buffer"
 FROM bench.calls, bench.medians, LATERAL (SELECT (v->>call)::float8 AS ms) AS measured
 ORDER BY ord;
