@@ -95,7 +95,7 @@ sub wait_until
 sub phase_is
 {
 	my ($pattern) = @_;
-	return wait_until($patience_s, "the phase $pattern", sub { query('SELECT phase FROM pgbufprobe_carry_over_progress()') =~ /^(?:$pattern)$/ });
+	return wait_until($patience_s, "the phase $pattern", sub { query('SELECT carry_over FROM pgbufprobe_status()') =~ /^(?:$pattern)$/ });
 }
 
 # Waits until a run of IPC::Run has ended, however it ends.
@@ -217,7 +217,7 @@ sub missing_in_buffers
 	  map { [ $_, query("SELECT count(*) FROM pg_buffercache WHERE $kept{$_}") ] } sort keys %kept;
 }
 
-# Makes the worker save, and waits until it has tried.
+# Makes the server save, and waits until it has tried.
 sub save_now
 {
 	change(carry_over => 'off');
