@@ -29,8 +29,8 @@ class Kind:
 
 TIERS = "shared_buffers | os_cache | storage"
 CLOCK = {
-    "ticks_per_second": Kind("1/s", "buffers that the clock hand passed per second of the run", "clients"),
-    "allocations_per_second": Kind("1/s", "buffers allocated per second of the run", "clients"),
+    "passed_per_second": Kind("1/s", "buffers that the clock hand passed per second of the run", "clients"),
+    "allocations_per_second": Kind("1/s", "buffers allocated per second of the run; absent if the hand did not move", "clients"),
     "inspected_per_allocation": Kind(
         "buffers", "buffers inspected per allocation; absent if nothing was allocated", "clients"
     ),
@@ -44,7 +44,7 @@ def _with_fields(samples: dict[str, Kind], fields: dict[str, str]) -> dict[str, 
 READ_COST = Kind(
     "us",
     "time of a read, from pgbufprobe_read_cost()",
-    fields={"tier": TIERS, "stat": "avg | p50 | p99", "reads": "number of reads from that tier"},
+    fields={"tier": TIERS, "stat": "avg | p99", "reads": "number of reads from that tier"},
 )
 METHODS = {
     "method": "reads: derived from timed reads, as published; live: pgbufprobe_sweep_cost('live'); "
@@ -105,9 +105,9 @@ SAMPLES: dict[str, dict[str, Kind]] = {
         "scan_ms": Kind(
             "ms",
             "one scan of all buffer descriptors, from pgbufprobe_scan_cost()",
-            fields={"method": "read | lock | match (a checkpoint uses lock)", "stat": "avg | min | max"},
+            fields={"method": "read | lock | match (a checkpoint uses lock)", "stat": "min | max"},
         ),
-        "scan_ms_per_gb": Kind("ms/GB", "the average for 1 GB of pool", fields={"method": "read | lock | match"}),
+        "scan_ms_per_gb": Kind("ms/GB", "the fastest scan for 1 GB of pool", fields={"method": "read | lock | match"}),
         "pass_ms": Kind(
             "ms", "the figure that was published instead: the cost of one pass", fields={"method": "live | replay"}
         ),

@@ -163,7 +163,7 @@ def failed_result(tmp_path):
     failure = {"step": "small, trial 3", "trial": 3, "pool": "small", "error": EVIL}
     kept = [s for s in MAKERS["A5"](True) if (s["pool"], s["trial"]) != ("small", 3)]
     (tmp_path / "A5.json").write_text(json.dumps(result("A5", status="failed", samples=kept, failures=[failure])))
-    lost = sample("A5", "scan_ms", 987654.0, "small", 3, method="lock", stat="avg")
+    lost = sample("A5", "scan_ms", 987654.0, "small", 3, method="lock", stat="min")
     lines = [
         {"begin": "small, trial 1"},
         {"step": "small, trial 1", "sample": lost | {"value": 1.0}},
@@ -191,7 +191,7 @@ def test_a_step_that_was_repeated_with_success_is_not_failed(tmp_path):
     with open(tmp_path / "A5.raw.jsonl", "w") as file:
         for entry in (
             {"begin": "s"},
-            {"step": "s", "sample": sample("A5", "scan_ms", 5.0, "small", method="lock", stat="avg")},
+            {"step": "s", "sample": sample("A5", "scan_ms", 5.0, "small", method="lock", stat="min")},
             {"failed": "s"},
             {"begin": "s"},
             {"done": "s"},

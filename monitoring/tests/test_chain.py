@@ -111,7 +111,7 @@ def test_rules_and_console_use_series_that_exist(file):
     used = set(re.findall(r"\bpgbufprobe_\w+(?=[\s{)%\[\"])", file.read_text()))
     assert used
     for series in sorted(name for name in used if not depends_on_the_verdict(name)):
-        assert wait_for_series(series), series  # some are known only once the sampler has timed reads, or learned enough
+        assert wait_for_series(series), series  # some are known once the sampler has timed reads, or learned enough
 
 
 @pytest.mark.parametrize("title, expr", [query for query in panel_queries() if not depends_on_the_verdict(query[1])])

@@ -103,7 +103,7 @@ def judge_a4(samples: Samples) -> list[Verdict]:
 
 
 def judge_a5(samples: Samples) -> list[Verdict]:
-    scans = derive.by_pool(samples, what="scan_ms", method="lock", stat="avg")
+    scans = derive.by_pool(samples, what="scan_ms", method="lock", stat="min")
     outcome, why = proportional(scans, derive.pool_sizes(samples), "ms")
     return [
         Verdict(

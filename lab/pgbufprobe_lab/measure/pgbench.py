@@ -47,15 +47,14 @@ def run(server: Server, clients: int, seconds: float, *arguments: str, progress:
 class ClockRate:
     """The clock sweep during a run, from pgbufprobe_clock()."""
 
-    ticks_per_second: float
-    allocations_per_second: float
+    passed_per_second: float
+    allocations_per_second: float | None
     inspected_per_allocation: float | None
 
     def samples(self) -> list[tuple[str, float, str]]:
-        found = [
-            ("ticks_per_second", self.ticks_per_second, "1/s"),
-            ("allocations_per_second", self.allocations_per_second, "1/s"),
-        ]
+        found = [("passed_per_second", self.passed_per_second, "1/s")]
+        if self.allocations_per_second is not None:
+            found.append(("allocations_per_second", self.allocations_per_second, "1/s"))
         if self.inspected_per_allocation is not None:
             found.append(("inspected_per_allocation", self.inspected_per_allocation, "buffers"))
         return found
@@ -64,8 +63,8 @@ class ClockRate:
 def clock_rate(server: Server, seconds: float) -> ClockRate:
     with server.connect() as connection:
         row = connection.execute(
-            "SELECT ticks_per_second, allocations_per_second, inspected_per_allocation "
-            "FROM pgbufprobe_clock(make_interval(secs => %s))",
+            "SELECT coalesce(buffers / seconds_per_pass, 0), buffers / seconds_per_pass / inspected_per_allocation, "
+            "inspected_per_allocation FROM pgbufprobe_clock(make_interval(secs => %s))",
             [seconds],
         ).fetchone()
     assert row

@@ -121,24 +121,24 @@ def random_blocks(seed: str, blocks: int, count: int) -> list[int]:
 def residency(connection: psycopg.Connection, table: str) -> dict[str, int]:
     """Returns the blocks of the table's main fork in each cache, from the extension."""
     row = connection.execute(
-        """SELECT blocks, shared_blocks, os_blocks, both_blocks, neither_blocks, trustworthy
+        """SELECT blocks, shared_blocks, os_blocks, both_blocks, blocks - shared_blocks - os_blocks + both_blocks
            FROM pgbufprobe_residency(%s::regclass) WHERE fork = 'main'""",
         [table],
     ).fetchone()
     assert row
-    if not row[5]:
+    if row[2] is None:
         raise RuntimeError(f"page cache state of {table} is unavailable on this file system")
-    return dict(zip(("blocks", "shared", "os", "both", "neither"), row[:5], strict=True))
+    return dict(zip(("blocks", "shared", "os", "both", "neither"), row, strict=True))
 
 
 def read_cost(connection: psycopg.Connection, table: str, samples: int) -> list[tuple[str, int, dict[str, float]]]:
     """Returns tier, number of reads and times, from the extension."""
     rows = connection.execute(
-        "SELECT tier, reads, avg_us, p50_us, p99_us FROM pgbufprobe_read_cost(%s::regclass, %s) "
+        "SELECT tier, reads, avg_us, p99_us FROM pgbufprobe_read_cost(%s::regclass, %s) "
         "WHERE tier IS NOT NULL AND reads > 0",
         [table, samples],
     ).fetchall()
-    return [(tier, count, {"avg": avg, "p50": p50, "p99": p99}) for tier, count, avg, p50, p99 in rows]
+    return [(tier, count, {"avg": avg, "p99": p99}) for tier, count, avg, p99 in rows]
 
 
 def predicted_storage_shares(connection: psycopg.Connection) -> dict[int, float]:
@@ -146,7 +146,6 @@ def predicted_storage_shares(connection: psycopg.Connection) -> dict[int, float]
     cache loses what the pool gains. Unknown sizes are absent."""
     return dict(
         connection.execute(
-            "SELECT shared_buffers_bytes, estd_storage_ratio FROM pgbufprobe_advice('fixed') "
-            "WHERE estd_storage_ratio IS NOT NULL"
+            "SELECT shared_buffers_bytes, storage_ratio FROM pgbufprobe_advice() WHERE storage_ratio IS NOT NULL"
         ).fetchall()
     )

@@ -196,7 +196,7 @@ def chart_a5(samples: Samples) -> list[Chart]:
     names = {"lock": "as in a checkpoint", "match": "as in DROP TABLE", "read": "as for a histogram"}
     rows = [
         {"x": s["pool_bytes"] / GB, "y": s["value"], "series": names[s["method"]]}
-        for s in pick(samples, what="scan_ms", stat="avg", method=tuple(names))
+        for s in pick(samples, what="scan_ms", stat="min", method=tuple(names))
     ]
     if not rows:
         return []

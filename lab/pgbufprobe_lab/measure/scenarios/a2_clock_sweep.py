@@ -18,19 +18,19 @@ SWEPT = 0.5  # passes from which a read counts as one that swept
 
 
 class PoolState:
-    """Position of the clock hand, and buffers by usage count (None: unused)."""
+    """Buffers that the clock hand has passed, and buffers by usage count (None: unused)."""
 
     def __init__(self, connection: psycopg.Connection):
         row = connection.execute(
-            """SELECT (SELECT ticks FROM pgbufprobe_clock()), array_agg(usagecount ORDER BY usagecount),
+            """SELECT (SELECT passes * buffers + hand FROM pgbufprobe_clock()), array_agg(usagecount ORDER BY usagecount),
                       array_agg(buffers ORDER BY usagecount) FROM pgbufprobe_usagecount_histogram()"""
         ).fetchone()
         assert row
-        self.ticks: int = row[0]
+        self.passed: int = row[0]
         self.histogram: dict[int | None, int] = dict(zip(row[1], row[2], strict=True))
 
     def passes_since(self, earlier: "PoolState") -> float:
-        return (self.ticks - earlier.ticks) / sum(self.histogram.values())
+        return (self.passed - earlier.passed) / sum(self.histogram.values())
 
 
 class A2:
