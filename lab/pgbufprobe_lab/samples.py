@@ -30,7 +30,9 @@ class Kind:
 TIERS = "shared_buffers | os_cache | storage"
 CLOCK = {
     "passed_per_second": Kind("1/s", "buffers that the clock hand passed per second of the run", "clients"),
-    "allocations_per_second": Kind("1/s", "buffers allocated per second of the run; absent if the hand did not move", "clients"),
+    "allocations_per_second": Kind(
+        "1/s", "buffers allocated per second of the run; absent if the hand did not move", "clients"
+    ),
     "inspected_per_allocation": Kind(
         "buffers", "buffers inspected per allocation; absent if nothing was allocated", "clients"
     ),

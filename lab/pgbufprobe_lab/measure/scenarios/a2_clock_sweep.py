@@ -22,8 +22,9 @@ class PoolState:
 
     def __init__(self, connection: psycopg.Connection):
         row = connection.execute(
-            """SELECT (SELECT passes * buffers + hand FROM pgbufprobe_clock()), array_agg(usagecount ORDER BY usagecount),
-                      array_agg(buffers ORDER BY usagecount) FROM pgbufprobe_usagecount_histogram()"""
+            """SELECT (SELECT passes * buffers + hand FROM pgbufprobe_clock()),
+                      array_agg(usagecount ORDER BY usagecount), array_agg(buffers ORDER BY usagecount)
+               FROM pgbufprobe_usagecount_histogram()"""
         ).fetchone()
         assert row
         self.passed: int = row[0]
