@@ -48,7 +48,7 @@ typedef struct Pool
 	uint32_t	nflights;
 } Pool;
 
-typedef struct Worker
+typedef struct Sampler
 {
 	Pool	   *pool;
 	PbpAdvice  *advice;
@@ -56,7 +56,7 @@ typedef struct Worker
 	int64_t		cpu_ns;
 	int64_t		nlooks;
 	int64_t		nread;
-} Worker;
+} Sampler;
 
 static uint64_t
 mixed(uint64_t x)
@@ -178,61 +178,61 @@ pool_access(Pool *pool, uint32_t page, bool delay)
 		land(pool);
 }
 
-/* ---- the worker ---- */
+/* ---- the sampler ---- */
 
 static void
-read_buffer(Worker *worker, uint32_t buffer)
+read_buffer(Sampler *sampler, uint32_t buffer)
 {
-	const Descriptor *descriptor = &worker->pool->descriptors[buffer];
+	const Descriptor *descriptor = &sampler->pool->descriptors[buffer];
 
 	if (descriptor->page != NONE && !(descriptor->pinned && descriptor->usage == 0))
 	{
 		uint64_t	key = key_of(descriptor->page);
 
-		if (pbp_advice_sampled(worker->advice, key))
+		if (pbp_advice_sampled(sampler->advice, key))
 		{
-			pbp_look_page(&worker->look, key, (int) buffer, descriptor->usage, false);
+			pbp_look_page(&sampler->look, key, (int) buffer, descriptor->usage, false);
 			return;
 		}
 	}
 	if (descriptor->pinned)
-		pbp_look_pinned(&worker->look, (int) buffer);
+		pbp_look_pinned(&sampler->look, (int) buffer);
 }
 
 static void
 read_range(void *arg, int first, int end)
 {
-	Worker	   *worker = arg;
+	Sampler	   *sampler = arg;
 
-	worker->nread += end - first;
+	sampler->nread += end - first;
 	for (int i = first; i < end; i++)
-		read_buffer(worker, (uint32_t) i);
+		read_buffer(sampler, (uint32_t) i);
 }
 
 static void
 read_buffers(void *arg, const int *buffers, int nbuffers)
 {
-	Worker	   *worker = arg;
+	Sampler	   *sampler = arg;
 
-	worker->nread += nbuffers;
+	sampler->nread += nbuffers;
 	for (int i = 0; i < nbuffers; i++)
 	{
 		if (i + 16 < nbuffers)
-			__builtin_prefetch(&worker->pool->descriptors[buffers[i + 16]]);
-		read_buffer(worker, (uint32_t) buffers[i]);
+			__builtin_prefetch(&sampler->pool->descriptors[buffers[i + 16]]);
+		read_buffer(sampler, (uint32_t) buffers[i]);
 	}
 }
 
 static void
-look(Worker *worker, const PbpAdviceCounts *counts)
+look(Sampler *sampler, const PbpAdviceCounts *counts)
 {
 	int64_t		start = pbp_cpu_now_ns();
 
-	pbp_advice_accesses(worker->advice, counts);
-	pbp_look_begin(&worker->look, worker->pool->ticks);
-	pbp_look_end(&worker->look, worker->pool->ticks);
-	worker->nlooks++;
-	worker->cpu_ns += pbp_cpu_now_ns() - start;
+	pbp_advice_accesses(sampler->advice, counts);
+	pbp_look_begin(&sampler->look, sampler->pool->ticks);
+	pbp_look_end(&sampler->look, sampler->pool->ticks);
+	sampler->nlooks++;
+	sampler->cpu_ns += pbp_cpu_now_ns() - start;
 }
 
 /* ---- measuring ---- */
@@ -250,12 +250,12 @@ typedef struct Figures
 } Figures;
 
 static Figures
-take_figures(const Worker *worker, const Pool *truth)
+take_figures(const Sampler *sampler, const Pool *truth)
 {
-	const Pool *pool = worker->pool;
+	const Pool *pool = sampler->pool;
 	Figures		figures = {
 		.ticks = pool->ticks,.hits = pool->hits,.reads = pool->reads,
-		.cpu_ns = worker->cpu_ns,.nlooks = worker->nlooks,.nread = worker->nread
+		.cpu_ns = sampler->cpu_ns,.nlooks = sampler->nlooks,.nread = sampler->nread
 	};
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
@@ -285,12 +285,12 @@ fill(Pool *pool, Pool *truth, uint32_t npages)
 }
 
 static void
-run(Worker *worker, Pool *truth, uint32_t npages, double passes, int looks_per_pass, bool whole)
+run(Sampler *sampler, Pool *truth, uint32_t npages, double passes, int looks_per_pass, bool whole)
 {
-	Pool	   *pool = worker->pool;
+	Pool	   *pool = sampler->pool;
 	int64_t		end = pool->ticks + (int64_t) (passes * pool->nbuffers);
 	int64_t		next_look = pool->ticks;
-	Figures		before = take_figures(worker, truth);
+	Figures		before = take_figures(sampler, truth);
 
 	while (pool->ticks < end)
 	{
@@ -301,8 +301,8 @@ run(Worker *worker, Pool *truth, uint32_t npages, double passes, int looks_per_p
 		if (pool->ticks < next_look)
 			continue;
 		if (whole)
-			pbp_look_is_incomplete(&worker->look);
-		look(worker, &(PbpAdviceCounts) {.hits = pool->hits - before.hits,.reads = pool->reads - before.reads});
+			pbp_look_is_incomplete(&sampler->look);
+		look(sampler, &(PbpAdviceCounts) {.hits = pool->hits - before.hits,.reads = pool->reads - before.reads});
 		before.hits = pool->hits;
 		before.reads = pool->reads;
 		next_look = pool->ticks + pool->nbuffers / looks_per_pass;
@@ -310,30 +310,30 @@ run(Worker *worker, Pool *truth, uint32_t npages, double passes, int looks_per_p
 }
 
 static void
-report(const Worker *worker, const Figures *from, const Figures *to)
+report(const Sampler *sampler, const Figures *from, const Figures *to)
 {
-	const Pool *pool = worker->pool;
+	const Pool *pool = sampler->pool;
 	double		passes = (double) (to->ticks - from->ticks) / pool->nbuffers;
 	double		reads = (double) (to->reads - from->reads);
 	double		accesses = reads + (double) (to->hits - from->hits);
 	double		cpu_ns = (double) (to->cpu_ns - from->cpu_ns);
 	PbpAdviceTotals totals;
 
-	pbp_advice_totals(worker->advice, &totals);
+	pbp_advice_totals(sampler->advice, &totals);
 	printf("%u buffers: %.1f looks per pass, each buffer read %.2f times\n",
 		   pool->nbuffers, (double) (to->nlooks - from->nlooks) / passes,
 		   (double) (to->nread - from->nread) / (double) (to->ticks - from->ticks));
 	printf("processor time: %.1f ms per pass, %.2f ms per million reads; share of a processor at 1 GB/s %.4f, at 5 GB/s %.4f\n",
 		   cpu_ns / passes / 1e6, cpu_ns / reads, cpu_ns / (reads * 8.192e3), cpu_ns / (reads * 8.192e3 / 5));
 	printf("loads seen %.4f, missed by checks %.5f, gaps %lld\n",
-		   totals.self_error + 1, pbp_look_missed_share(&worker->look), (long long) totals.gaps);
+		   totals.self_error + 1, pbp_look_missed_share(&sampler->look), (long long) totals.gaps);
 	printf("%8s %10s %10s %9s\n", "factor", "predicted", "true", "error");
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		PbpAdviceRow row;
 		double		is = SHARE * (double) (to->true_reads[i] - from->true_reads[i]) / accesses;
 
-		pbp_advice_row(worker->advice, i, &row);
+		pbp_advice_row(sampler->advice, i, &row);
 		printf("%8g %10.4f %10.4f %9.4f\n", row.factor, row.miss_ratio, is, row.miss_ratio - is);
 	}
 }
@@ -350,8 +350,8 @@ main(int argc, char **argv)
 	size_t		bytes = share < ADVICE_BYTES ? (size_t) share : ADVICE_BYTES;
 	Pool		pool;
 	Pool		truth[PBP_ADVICE_FACTORS];
-	Worker		worker = {.pool = &pool};
-	PbpLookReader reader = {&worker, read_range, read_buffers};
+	Sampler		sampler = {.pool = &pool};
+	PbpLookReader reader = {&sampler, read_range, read_buffers};
 	Figures		from;
 	Figures		to;
 
@@ -359,12 +359,12 @@ main(int argc, char **argv)
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		pool_init(&truth[i], (uint32_t) (pbp_advice_factor(i) * nbuffers / SHARE), npages / SHARE);
 	fill(&pool, truth, npages);
-	worker.advice = pbp_advice_init(allocate(bytes, 1), bytes, (int) nbuffers, USAGE_MAX, ENOUGH_PAGES / nbuffers, true);
-	pbp_look_init(&worker.look, worker.advice, (int) nbuffers, &reader);
-	run(&worker, truth, npages, passes / 2, looks_per_pass, whole);
-	from = take_figures(&worker, truth);
-	run(&worker, truth, npages, passes / 2, looks_per_pass, whole);
-	to = take_figures(&worker, truth);
-	report(&worker, &from, &to);
+	sampler.advice = pbp_advice_init(allocate(bytes, 1), bytes, (int) nbuffers, USAGE_MAX, ENOUGH_PAGES / nbuffers, true);
+	pbp_look_init(&sampler.look, sampler.advice, (int) nbuffers, &reader);
+	run(&sampler, truth, npages, passes / 2, looks_per_pass, whole);
+	from = take_figures(&sampler, truth);
+	run(&sampler, truth, npages, passes / 2, looks_per_pass, whole);
+	to = take_figures(&sampler, truth);
+	report(&sampler, &from, &to);
 	return 0;
 }
