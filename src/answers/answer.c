@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "answers/answer.h"
+#include "answers/sentences.h"
 #include "base/words.h"
 
 /* in the order of PbpVerdict */
@@ -19,12 +20,20 @@ name_of_verdict(PbpVerdict verdict)
 	return verdict_names[verdict];
 }
 
-/* Of reads in each second, with its interval. */
+/* Milliseconds in each second, with the interval. */
 char *
 pretty_waiting(const PbpCompared *waiting)
 {
-	return psprintf("%s ms (%s to %s)", pretty_number(waiting->value), pretty_number(Max(waiting->value - waiting->error, 0)),
-					pretty_number(waiting->value + waiting->error));
+	return pretty_interval(waiting->value, Max(waiting->value - waiting->error, 0), waiting->value + waiting->error);
+}
+
+/* Either may be NULL. */
+const char *
+join_sentences(const char *one, const char *other)
+{
+	if (one == NULL || other == NULL)
+		return one ? one : other;
+	return psprintf("%s %s", one, other);
 }
 
 void
@@ -34,9 +43,19 @@ judge(Answer *answer, const char *verdict, const char *action)
 	answer->action = action;
 }
 
+/* What comes behind a semicolon is detail. */
 void
 answer_unknown(Answer *answer, const char *reason)
 {
+	const char *rest = strstr(reason, "; ");
+
 	judge(answer, "unknown", ASK_AGAIN);
-	answer->text = psprintf("Unknown: %s.", reason);
+	answer->text = psprintf(SAY_UNKNOWN, rest ? (int) (rest - reason) : (int) strlen(reason), reason);
+	if (rest != NULL)
+	{
+		char	   *detail = psprintf("%s.", rest + 2);
+
+		detail[0] = pg_toupper((unsigned char) detail[0]);
+		answer->detail = detail;
+	}
 }

@@ -28,20 +28,22 @@ typedef struct Checkup
 	PbpDuplicates duplicates;	/* of a sample of the pool */
 } Checkup;
 
+/* Sentences; their templates are in sentences.h. */
 typedef struct Answer
 {
-	const char *text;
-	double		value;			/* NaN: unknown */
 	const char *verdict;
+	const char *text;			/* at most MAX_ANSWER bytes */
 	const char *action;			/* NULL: nothing to do, which is fine */
+	const char *detail;			/* NULL: there is no more to say */
 } Answer;
 
-/* What to do where only time tells. */
-#define ASK_AGAIN	"Let the real workload run longer and ask again."
+/* So that topic, verdict and answer fit into 100 columns. */
+#define MAX_ANSWER	72
 
 extern const char *name_of_verdict(PbpVerdict verdict);
 extern PbpVerdict verdict_of_size(const PbpAdviceReport *report);
 extern char *pretty_waiting(const PbpCompared *waiting);
+extern const char *join_sentences(const char *one, const char *other);
 extern void judge(Answer *answer, const char *verdict, const char *action);
 extern void answer_unknown(Answer *answer, const char *reason);
 

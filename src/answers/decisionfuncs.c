@@ -12,17 +12,13 @@
 #include "miscadmin.h"
 
 #include "answers/reasons.h"
-#include "base/args.h"
 #include "base/rows.h"
 #include "base/settings.h"
 #include "sampler/sampler.h"
 
-#define ADVICE_COLS			21
+#define ADVICE_COLS			15
 
 PG_FUNCTION_INFO_V1(pgbufprobe_advice);
-
-/* in the order of PbpAdviceMemory */
-static const char *const memory_names[] = {"fixed", "added"};
 
 /* in the order of PbpFit */
 static const char *const fit_names[] = {"yes", NULL, "machine", "cgroup", "huge pages", "connections"};
@@ -35,7 +31,7 @@ typedef struct AdviceOfSize
 	bool		is_all_data;	/* of the server, at a size that has all */
 	PbpFit		fit;
 	const char *mark;
-	bool		has_room;		/* it fits into memory, or memory is added */
+	bool		has_room;		/* it fits into memory */
 	PbpAdviceRow misses;
 	PbpAdviceStorageRow storage;
 } AdviceOfSize;
@@ -125,19 +121,6 @@ note_of(const AdviceOfSize *advice)
 	return join_notes(origin_of_report(advice->report), join_notes(caveat, note_of_storage(advice)));
 }
 
-/* Figures about the workload and the method, the same for all sizes. */
-static void
-add_evidence(Row *row, const PbpAdviceReport *report)
-{
-	const PbpAdviceTotals *totals = &report->totals;
-
-	add_measure(row, totals->seconds);
-	add_rounded(row, totals->reads);
-	add_number(row, totals->self_error);
-	add_number(row, report->storage.has_memory ? report->storage.totals.self_error : NAN);
-	add_number(row, report->missed_loads);
-}
-
 static void
 emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 {
@@ -164,8 +147,6 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty, 1);
 	add_interval(&row, has_cache ? advice->storage.storage_ratio : NAN, advice->storage.uncertainty, 1);
 	add_interval(&row, waiting.value, waiting.error, INFINITY);
-	add_number(&row, advice->misses.write_ratio + advice->misses.checkpoint_ratio);
-	add_evidence(&row, advice->report);
 	add_text(&row, note_of(advice));
 	emit_row(rsinfo, &row, ADVICE_COLS);
 }
@@ -203,7 +184,7 @@ mark_of(const PbpAdviceReport *report, int size, int knee, int advised)
  * than any smaller one.
  */
 static AdviceOfSize
-advice_of_all_data(const PbpAdviceReport *report, PbpAdviceMemory memory)
+advice_of_all_data(const PbpAdviceReport *report)
 {
 	const PbpAdviceRow *today = &report->rows[PBP_ADVICE_BASELINE];
 	AdviceOfSize advice = {
@@ -212,13 +193,12 @@ advice_of_all_data(const PbpAdviceReport *report, PbpAdviceMemory memory)
 		.is_all_data = true,
 		.fit = report->storage.data_fit,
 		.mark = "all data",
-		.has_room = memory == PBP_ADVICE_ADDED || report->storage.data_fit == PBP_FITS || report->storage.data_fit == PBP_FIT_UNKNOWN,
+		.has_room = report->storage.data_fit == PBP_FITS || report->storage.data_fit == PBP_FIT_UNKNOWN,
 		.misses = *today,
 		.storage = report->storage.fixed[PBP_ADVICE_BASELINE],
 	};
 
-	if (memory == PBP_ADVICE_FIXED)
-		advice.storage.os_cache_pages -= (int64) ((advice.factor - 1) * (double) report->nbuffers);
+	advice.storage.os_cache_pages -= (int64) ((advice.factor - 1) * (double) report->nbuffers);
 	if (today->reason != PBP_ADVICE_KNOWN)
 		return advice;
 	advice.misses.uncertainty += advice.misses.miss_ratio;
@@ -237,13 +217,12 @@ advice_of_all_data(const PbpAdviceReport *report, PbpAdviceMemory memory)
 }
 
 static void
-emit_sizes(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, PbpAdviceMemory memory)
+emit_sizes(ReturnSetInfo *rsinfo, const PbpAdviceReport *report)
 {
 	const PbpStorageReport *storage = &report->storage;
-	const PbpAdviceStorageRow *rows = memory == PBP_ADVICE_ADDED ? storage->added : storage->fixed;
 	bool		missing = missing_advice(report) != NULL;
-	int			knee = missing ? -1 : knee_of(report, rows);
-	int			advised = missing || memory == PBP_ADVICE_ADDED ? -1 : report->decision.size;
+	int			knee = missing ? -1 : knee_of(report, storage->fixed);
+	int			advised = missing ? -1 : report->decision.size;
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		emit_advice(rsinfo, &(AdviceOfSize) {
@@ -251,14 +230,14 @@ emit_sizes(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, PbpAdviceMemory
 			.factor = pbp_advice_factor(i),
 			.fit = storage->fits[i],
 			.mark = mark_of(report, i, knee, advised),
-			.has_room = memory == PBP_ADVICE_ADDED || pbp_may_fit(report, i) || storage->fits[i] == PBP_BELOW_CONNECTIONS,
+			.has_room = pbp_may_fit(report, i) || storage->fits[i] == PBP_BELOW_CONNECTIONS,
 			.misses = report->rows[i],
-			.storage = rows[i],
+			.storage = storage->fixed[i],
 		});
 	if (!missing && storage->has_memory &&
 		storage->data_bytes > pbp_advice_factor(PBP_ADVICE_FACTORS - 1) * (double) report->nbuffers * BLCKSZ)
 	{
-		AdviceOfSize all_data = advice_of_all_data(report, memory);
+		AdviceOfSize all_data = advice_of_all_data(report);
 
 		emit_advice(rsinfo, &all_data);
 	}
@@ -267,13 +246,12 @@ emit_sizes(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, PbpAdviceMemory
 Datum
 pgbufprobe_advice(PG_FUNCTION_ARGS)
 {
-	PbpAdviceMemory memory = parse_name(fcinfo, 0, "memory", memory_names, lengthof(memory_names));
 	PbpAdviceReport *report = pbp_read_advice();
 
 	if (report->nbuffers == 0)
 		report->nbuffers = NBuffers;
 	InitMaterializedSRF(fcinfo, 0);
-	emit_sizes((ReturnSetInfo *) fcinfo->resultinfo, report, memory);
+	emit_sizes((ReturnSetInfo *) fcinfo->resultinfo, report);
 	pfree(report);
 	return (Datum) 0;
 }

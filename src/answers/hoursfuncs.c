@@ -9,11 +9,11 @@
 
 #include "utils/timestamp.h"
 
-#include "answers/sizefuncs.h"
+#include "answers/historyfuncs.h"
 #include "base/rows.h"
 #include "sampler/hours.h"
 
-#define HOURS_COLS			12
+#define HOURS_COLS			11
 
 PG_FUNCTION_INFO_V1(pgbufprobe_hours);
 
@@ -23,6 +23,7 @@ add_best(Row *row, const PbpHour *hour)
 {
 	int			best = pbp_best_of_hour(hour);
 	const PbpHourSize *size = &hour->sizes[best < 0 ? PBP_ADVICE_BASELINE : best];
+	double		scale = (hour->accesses - hour->apart) / size->waiting.accesses;
 
 	if (best < 0)
 	{
@@ -30,26 +31,23 @@ add_best(Row *row, const PbpHour *hour)
 		return;
 	}
 	add_rounded(row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
-	add_quotient(row, (0 - size->waiting.change) / size->waiting.accesses * (hour->accesses - hour->apart), hour->seconds);
-	add_quotient(row, size->waiting.change_error / size->waiting.accesses * (hour->accesses - hour->apart), hour->seconds);
+	add_quotient(row, -size->waiting.change * scale, hour->seconds);
+	add_quotient(row, (-size->waiting.change - size->waiting.change_error) * scale, hour->seconds);
+	add_quotient(row, (-size->waiting.change + size->waiting.change_error) * scale, hour->seconds);
 }
 
 static void
 emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpHour *hour = item;
-	const PbpHourSize *today = &hour->sizes[PBP_ADVICE_BASELINE];
 	Row			row = {0};
 
 	add_time(&row, hour->begins_at);
 	add_measure(&row, hour->seconds);
 	add_datum(&row, BoolGetDatum(!pbp_skips_hour(hour->begins_at)));
 	add_count(&row, hour->nbuffers * BLCKSZ);
-	add_rounded(&row, hour->accesses);
 	add_quotient(&row, pbp_working_ms(hour->active_ms, hour->counted_ms), hour->seconds);
 	add_quotient(&row, hour->read_ms, hour->read_ms_seconds);
-	add_quotient(&row, hour->reads, hour->accesses);
-	add_quotient(&row, today->waiting.storage_reads, today->waiting.accesses);
 	add_best(&row, hour);
 	emit_row(rsinfo, &row, HOURS_COLS);
 }

@@ -20,10 +20,10 @@
 #include "os/oskernel.h"
 #include "sampler/sampler.h"
 
-#define MEMORY_PLAN_COLS	5
-#define MEMORY_COLS			18
+#define CONSUMERS_COLS		5
+#define MEMORY_COLS			11
 
-PG_FUNCTION_INFO_V1(pgbufprobe_memory_plan);
+PG_FUNCTION_INFO_V1(pgbufprobe_memory_consumers);
 PG_FUNCTION_INFO_V1(pgbufprobe_memory);
 
 /* What the notes are about. */
@@ -215,12 +215,12 @@ emit_consumer(ReturnSetInfo *rsinfo, const MemoryPlan *plan, PbpConsumer consume
 	add_bytes(&row, consumption->most);
 	add_bytes(&row, consumption->reserved);
 	add_text(&row, join_notes(unknown ? unknown_memory() : NULL, note));
-	emit_row(rsinfo, &row, MEMORY_PLAN_COLS);
+	emit_row(rsinfo, &row, CONSUMERS_COLS);
 }
 
 /* Bounded: at most 64 processes are read, and 256 pages of the pool. */
 Datum
-pgbufprobe_memory_plan(PG_FUNCTION_ARGS)
+pgbufprobe_memory_consumers(PG_FUNCTION_ARGS)
 {
 	PbpAdviceReport *report = pbp_read_advice();
 	MemoryPlan	   *plan = palloc0(sizeof(*plan));
@@ -323,16 +323,12 @@ emit_total(ReturnSetInfo *rsinfo, const MemoryTotals *totals, const PbpTotal *to
 	bool		known = !isnan(total->pool);
 	Row			row = {0};
 
-	add_measure(&row, total->factor);
 	add_count(&row, machine_bytes(need, total->factor));
 	add_known_count(&row, known, known ? pool_bytes_of(need, total) : 0);
 	add_known_count(&row, known, known ? cache_bytes_of(need, total) : 0);
 	add_text(&row, mark);
-	add_interval(&row, total->misses.value, total->misses.error, 1);
 	add_interval(&row, total->storage.value, total->storage.error, 1);
 	add_interval(&row, total->waiting.value, total->waiting.error, INFINITY);
-	add_interval(&row, need->input.active_ms > 0 ? Max(0, need->input.active_ms + total->waiting.change) : NAN,
-				 total->waiting.change_error, INFINITY);
 	add_text(&row, known ? join_notes(note, join_notes(note_of_times(need, total), need->input.hours ? NULL : caveat_of_advice(need->report))) : note);
 	emit_row(rsinfo, &row, MEMORY_COLS);
 }
@@ -378,7 +374,6 @@ emit_unknown(ReturnSetInfo *rsinfo, const MemoryNeed *need)
 	const PbpConsumption *all = &need->plan.rows[PBP_ALL_MEMORY];
 	Row			row = {0};
 
-	add_measure(&row, 1);
 	add_known_count(&row, all->today != PBP_UNKNOWN, all->today);
 	add_count(&row, (int64) NBuffers * BLCKSZ);
 	add_null(&row);
@@ -388,7 +383,7 @@ emit_unknown(ReturnSetInfo *rsinfo, const MemoryNeed *need)
 	emit_row(rsinfo, &row, MEMORY_COLS);
 }
 
-/* Bounded like pgbufprobe_memory_plan(). */
+/* Bounded like pgbufprobe_memory_consumers(). */
 Datum
 pgbufprobe_memory(PG_FUNCTION_ARGS)
 {

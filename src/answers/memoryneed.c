@@ -15,6 +15,7 @@
 #include "answers/memoryneed.h"
 #include "answers/startfuncs.h"
 #include "answers/reasons.h"
+#include "answers/sentences.h"
 #include "base/settings.h"
 #include "base/words.h"
 #include "os/oskernel.h"
@@ -158,7 +159,7 @@ pretty_machine(const MemoryNeed *need, const PbpTotal *total)
 {
 	return psprintf("a %s of %s with shared_buffers = %s",
 					need->facts.memory.holder == PBP_HELD_BY_CGROUP ? "container" : "machine",
-					pretty_bytes(machine_bytes(need, total->factor)), pretty_bytes(pool_bytes_of(need, total)));
+					pretty_bytes(machine_bytes(need, total->factor)), exact_size(pool_bytes_of(need, total) / BLCKSZ));
 }
 
 /* Why a total is unknown: of a split that is. */
@@ -201,18 +202,6 @@ saved_share(const MemoryNeed *need, double saved)
 	return time > 0 ? saved / time : 0;
 }
 
-static const char *
-pretty_saved(const MemoryNeed *need, const PbpTotal *total)
-{
-	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
-	double		saved = today->waiting.value - total->waiting.value;
-	double		error = total->waiting.change_error;
-
-	return psprintf("%s to %s %% of the time that sessions %s: %s of waiting for reads in each second instead of %s",
-					pretty_number(100 * saved_share(need, saved - error)), pretty_number(Min(100, 100 * saved_share(need, saved + error))),
-					need->input.active_ms > 0 ? "work" : "wait", pretty_waiting(&total->waiting), pretty_waiting(&today->waiting));
-}
-
 /* The least memory that saves nearly as much as the most; NULL: it saves too little for certain. */
 static const PbpTotal *
 worth_more(const MemoryNeed *need)
@@ -238,61 +227,57 @@ worth_more(const MemoryNeed *need)
 static void
 answer_less(const MemoryNeed *need, const PbpTotal *less, Answer *answer)
 {
-	answer->text = psprintf("Less would do: with %s, which leaves %.0f %% of the memory that both caches have today, sessions would wait %s for reads in each second instead of %s.",
-							pretty_machine(need, less), 100 * less->factor, pretty_waiting(&less->waiting),
-							pretty_waiting(&need->totals[PBP_TOTAL_TODAY].waiting));
-	judge(answer, "consider", "If the memory is needed elsewhere, lower the limit in steps and ask again after each.");
+	answer->text = psprintf(SAY_LESS_MEMORY, pretty_machine(need, less));
+	answer->detail = psprintf(MORE_LESS_MEMORY, 100 * less->factor, pretty_waiting(&less->waiting),
+							  pretty_waiting(&need->totals[PBP_TOTAL_TODAY].waiting));
+	judge(answer, "consider", LOWER_IN_STEPS);
 }
 
 static void
 answer_more(const MemoryNeed *need, const PbpTotal *more, Answer *answer)
 {
-	int64		bytes = machine_bytes(need, more->factor) - machine_bytes(need, 1);
+	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
+	double		saved = today->waiting.value - more->waiting.value;
+	double		low = 100 * saved_share(need, saved - more->waiting.change_error);
+	double		high = Min(100 * saved_share(need, saved + more->waiting.change_error), 100);
 
-	answer->text = psprintf("No split of today's memory helps as much as more of it: %s more would save %s.",
-							pretty_bytes(bytes), pretty_saved(need, more));
-	judge(answer, "consider", psprintf("Consider %s.", pretty_machine(need, more)));
+	answer->text = psprintf(SAY_MORE_MEMORY, pretty_bytes(machine_bytes(need, more->factor) - machine_bytes(need, 1)),
+							pretty_interval(100 * saved_share(need, saved), low, high), need->input.active_ms > 0 ? "work" : "wait");
+	answer->detail = psprintf(MORE_MORE_MEMORY, pretty_waiting(&more->waiting), pretty_waiting(&today->waiting));
+	judge(answer, "consider", psprintf(CONSIDER_MACHINE, pretty_machine(need, more)));
 }
 
 /* Neither more nor less is worth a word, as far as it is known. */
-static char *
-about_right(const MemoryNeed *need)
+static void
+answer_same(const MemoryNeed *need, Answer *answer)
 {
-	const char *unknown = NULL;
-
-	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS && unknown == NULL; i++)
+	answer->text = SAY_SAME_MEMORY;
+	answer->detail = psprintf(MORE_SAME_MEMORY, pretty_bytes(pbp_both_caches(need->report)));
+	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS; i++)
 		if (isnan(need->totals[i].waiting.value))
-			unknown = psprintf(" What a total of %s would do is unknown: %s.", pretty_bytes(machine_bytes(need, need->totals[i].factor)), unknown_total(need, i));
-	return psprintf("Keep today's memory: with much less than the %s of both caches sessions would wait longer, and more would save little.%s",
-					pretty_bytes(pbp_both_caches(need->report)), unknown ? unknown : "");
+		{
+			answer->detail = join_sentences(answer->detail, psprintf(MORE_UNKNOWN_TOTAL, pretty_bytes(machine_bytes(need, need->totals[i].factor)),
+																	 unknown_total(need, i)));
+			break;
+		}
 }
 
 static void
 answer_need(const MemoryNeed *need, Answer *answer)
 {
 	PbpTarget	no_worse = {PBP_TARGET_TODAY, 0};
-	const PbpTotal *today = &need->totals[PBP_TOTAL_TODAY];
 	const PbpTotal *more = worth_more(need);
 	PbpTotal	less;
 	PbpTargetResult result = pbp_least_total(&need->input, &no_worse, &less);
 
-	if (isnan(today->waiting.value))
-		answer_unknown(answer, "it is unknown how long sessions wait for reads");
+	if (isnan(need->totals[PBP_TOTAL_TODAY].waiting.value))
+		answer_unknown(answer, WAITING_UNKNOWN);
 	else if (more != NULL)
-	{
-		answer->value = more->factor;
 		answer_more(need, more, answer);
-	}
 	else if (result >= PBP_TARGET_MET && less.factor <= MUCH_LESS && !isnan(less.waiting.value))
-	{
-		answer->value = less.factor;
 		answer_less(need, &less, answer);
-	}
 	else
-	{
-		answer->value = 1;
-		answer->text = about_right(need);
-	}
+		answer_same(need, answer);
 }
 
 /* What was not simulated for long enough does not count. */
@@ -310,10 +295,10 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	}
 	if (checkup->advice->decision.kind < PBP_DECIDE_UNSURE)
 	{
-		answer_unknown(answer, "it is unknown yet which size of the pool is best");
+		answer_unknown(answer, SIZE_UNKNOWN);
 		return;
 	}
 	answer_need(need, answer);
 	if (need->input.hours)
-		answer->text = psprintf("%s Seen: %s.", answer->text, pretty_hours(need->hours.seconds, need->hours.wanted_seconds));
+		answer->detail = join_sentences(answer->detail, psprintf(MORE_SEEN, pretty_hours(need->hours.seconds, need->hours.wanted_seconds)));
 }

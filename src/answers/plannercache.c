@@ -13,6 +13,7 @@
 
 #include "answers/answer.h"
 #include "answers/reasons.h"
+#include "answers/sentences.h"
 #include "base/settings.h"
 #include "base/words.h"
 
@@ -80,30 +81,23 @@ answer_planner_cache(const Checkup *checkup, Answer *answer)
 {
 	BothCaches	caches;
 	const char *reason = measure_caches(checkup, &caches);
-	const char *measured;
+	double		ratio;
 	bool		is_near;
+	bool		is_enough;
 
 	if (reason != NULL)
 	{
 		answer_unknown(answer, reason);
 		if (!pbp_os_cache_on)
-			answer->action = "Set pgbufprobe.os_cache to on and reload the settings.";
+			answer->action = TURN_OS_CACHE_ON;
 		return;
 	}
-	answer->value = (double) effective_cache_size / (double) caches.distinct;
-	is_near = answer->value <= TOLERATED_FACTOR && answer->value >= 1 / TOLERATED_FACTOR;
-	measured = psprintf("effective_cache_size is %s, and both caches can hold %s: %s in the pool and %s in the page cache, of which %s are in both",
-						pretty_size(effective_cache_size), pretty_size(caches.distinct), pretty_size(NBuffers),
-						pretty_size(caches.os_cache), pretty_size(caches.twice));
-	if (is_near)
-		answer->text = psprintf("Yes: %s.", measured);
-	else if (hold_all(checkup->advice, &caches))
-		answer->text = psprintf("Yes: %s. Both are more than all relations have.", measured);
-	else
-	{
-		answer->text = psprintf("No: %s.", measured);
-		judge(answer, "consider", psprintf("Set effective_cache_size to %s and reload the settings. "
-									   "It takes no memory; the planner then knows how likely a page is cached.",
-									   pretty_size(caches.distinct)));
-	}
+	ratio = (double) effective_cache_size / (double) caches.distinct;
+	is_near = ratio <= TOLERATED_FACTOR && ratio >= 1 / TOLERATED_FACTOR;
+	is_enough = !is_near && hold_all(checkup->advice, &caches);
+	answer->text = psprintf(SAY_PLANNER, is_near || is_enough ? "Yes" : "No", pretty_size(effective_cache_size), pretty_size(caches.distinct));
+	answer->detail = join_sentences(psprintf(MORE_PLANNER, pretty_size(NBuffers), pretty_size(caches.os_cache), pretty_size(caches.twice)),
+									is_enough ? MORE_THAN_ALL : NULL);
+	if (!is_near && !is_enough)
+		judge(answer, "consider", psprintf(SET_PLANNER, pretty_size(caches.distinct)));
 }

@@ -11,11 +11,11 @@
 #include <math.h>
 
 #include "answers/reasons.h"
-#include "answers/sizefuncs.h"
+#include "answers/historyfuncs.h"
 #include "base/rows.h"
 #include "sampler/predictions.h"
 
-#define PREDICTIONS_COLS	15
+#define PREDICTIONS_COLS	13
 
 PG_FUNCTION_INFO_V1(pgbufprobe_predictions);
 
@@ -117,8 +117,6 @@ emit_prediction(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_
 	add_count(&row, prediction->to_buffers * BLCKSZ);
 	add_forecast(&row, &prediction->misses, measured->accesses > 0 ? measured->reads / measured->accesses : NAN);
 	add_forecast(&row, &prediction->storage, pbp_measured_storage(measured));
-	add_time(&row, prediction->measured_since);
-	add_rounded(&row, measured->reads);
 	add_verdict(&row, prediction->state);
 	add_text(&row, note_of(prediction));
 	emit_row(rsinfo, &row, PREDICTIONS_COLS);

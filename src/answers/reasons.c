@@ -49,8 +49,8 @@ missing_advice(const PbpAdviceReport *report)
 	if (report->has_memory)
 		return NULL;
 	return pbp_advice_memory_kb == 0 ? "pgbufprobe.advice_memory is 0" :
-		pbp_advice_memory_kb < 0 ? "the pool is too small for estimates, or memory could not be allocated" :
-		"pgbufprobe.advice_memory is too small, or could not be allocated";
+		pbp_advice_memory_kb < 0 ? "the pool is too small for estimates, or memory is not available" :
+		"pgbufprobe.advice_memory is too small, or not available";
 }
 
 /* NULL: the miss ratio is known.  The share may be NaN. */
@@ -72,22 +72,22 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 			return "the clock hand is too fast for the sampler";
 		case PBP_ADVICE_UNPUBLISHED:
 			return PBP_COUNTS_APART ?
-				"reads are not counted, because transactions have not reported their statistics yet or WAL is being replayed" :
-				"reads are not counted, because track_counts is off, transactions have not reported their statistics yet, or WAL is being replayed";
+				"reads are not counted; transactions have not reported their statistics yet, or WAL is being replayed" :
+				"reads are not counted; track_counts is off, transactions have not reported their statistics yet, or WAL is being replayed";
 		case PBP_ADVICE_UNCOUNTED:
-			return "more pages are loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet";
+			return "more pages are loaded than the server counts as reads; WAL is being replayed, or statistics have not been reported yet";
 		case PBP_ADVICE_UNSEEN:
 			return isnan(learned_share) ? "too few of the reads were seen" :
 				psprintf("the sampler saw only %.0f %% of the reads; the others are of large scans, temporary tables, or pages evicted before its next look",
 						 floor(100 * learned_share));
 		case PBP_ADVICE_SATURATED:
-			return "more pages are in constant use than this size can hold, and usage counts do not show which are used most";
+			return "more pages are in constant use than this size can hold; usage counts do not show which are used most";
 		case PBP_ADVICE_SCANS:
-			return "large scans read past shared buffers today, and a pool of this size might hold their tables";
+			return "a pool of this size might hold the tables of large scans; today these are read past shared buffers";
 		case PBP_ADVICE_CHANGED:
-			return "the load has changed, and too little of the new one has been seen";
+			return "the load has changed, and too little of it has been seen";
 		case PBP_ADVICE_CLIFF:
-			return "near this size, slightly more memory would change much, because many pages are read in turn";
+			return "near this size, slightly more memory would change much; many pages are read in turn";
 	}
 	return "unknown";
 }
@@ -100,6 +100,22 @@ rest_of_learning(const PbpAdviceReport *report, double seconds_left)
 		psprintf("; at this pace, the rest takes about %s", pretty_duration(seconds_left));
 }
 
+/* Until today's size, half and twice of it are known.  NaN: this is unknown. */
+double
+seconds_left(const PbpAdviceReport *report)
+{
+	static const int needed[] = {PBP_ADVICE_HALF, PBP_ADVICE_BASELINE, PBP_ADVICE_DOUBLE};
+	double		seconds = NAN;
+
+	for (size_t i = 0; i < lengthof(needed); i++)
+	{
+		seconds = fmax(seconds, report->rows[needed[i]].seconds_left);
+		if (pbp_knows_storage(report) && pbp_may_fit(report, needed[i]))
+			seconds = fmax(seconds, report->storage.fixed[needed[i]].seconds_left);
+	}
+	return seconds;
+}
+
 /* Why the miss ratio of one size is unknown; NULL if it is known. */
 const char *
 unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
@@ -109,7 +125,7 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 	if (missing != NULL || row->reason == PBP_ADVICE_KNOWN)
 		return missing;
 	if (row->reason == PBP_ADVICE_CHANGED && report->totals.change == PBP_LIGHT_LOAD)
-		return "the load now is another one, of less than a tenth of the pace, and is not learned unless it reads and lasts";
+		return "the load has less than a tenth of its usual pace; it is learned only if it reads and lasts";
 	return psprintf("%s%s", words_of_reason(row->reason, row->learned_share), rest_of_learning(report, row->seconds_left));
 }
 
@@ -192,7 +208,7 @@ unknown_waits_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *row)
 	if (row->reason == PBP_STORAGE_NO_ROOM)
 		return "takes more than the page cache has";
 	if (row->reason == PBP_STORAGE_LEARNING)
-		return psprintf("%.0f %% of the reads have been seen that are needed to know which wait for storage%s",
+		return psprintf("too few reads to know which wait for storage; %.0f %% of those needed have been seen%s",
 						floor(100 * row->learned_share), rest_of_learning(report, row->seconds_left));
 	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
 }
@@ -207,7 +223,7 @@ unknown_waits(const PbpAdviceReport *report, int size)
 	if (unknown_advice(report, &report->rows[size]) != NULL)
 		return NULL;
 	if (!report->storage.has_memory || row->reason == PBP_STORAGE_NO_CAPACITY)
-		return "unknown which reads wait for storage, see the notes of pgbufprobe_advice()";
+		return "unknown which reads wait for storage; see the notes of pgbufprobe_advice()";
 	if (today->reason != PBP_STORAGE_KNOWN)
 		row = today;
 	return unknown_waits_of(report, row);

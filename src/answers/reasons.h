@@ -11,6 +11,7 @@
 #include "sampler/sampler.h"
 
 extern const char *words_of_reason(PbpAdviceReason reason, double learned_share);
+extern double seconds_left(const PbpAdviceReport *report);
 extern const char *rest_of_learning(const PbpAdviceReport *report, double seconds_left);
 extern const char *missing_advice(const PbpAdviceReport *report);
 extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);

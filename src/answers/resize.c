@@ -18,6 +18,7 @@
 #include "answers/resize.h"
 #include "base/compat.h"
 #include "base/settings.h"
+#include "base/words.h"
 #include "sampler/sampler.h"
 
 /*
@@ -56,15 +57,6 @@ value_of(const char *query)
 	SPI_finish();
 	AtEOXact_GUC(false, nesting);
 	return value;
-}
-
-/* In a unit that states it exactly. */
-static char *
-exact_size(int64 buffers)
-{
-	int64		kb = buffers * (BLCKSZ / 1024);
-
-	return kb % 1024 == 0 ? psprintf(INT64_FORMAT "MB", kb / 1024) : psprintf(INT64_FORMAT "kB", kb);
 }
 
 /* Each library as a string of its own: in one string, they are the name of one. */

@@ -22,13 +22,10 @@
 
 #include "answers/startfuncs.h"
 #include "base/compat.h"
-#include "base/rows.h"
 #include "base/settings.h"
 #include "base/worker.h"
 #include "sampler/results.h"
 #include "sampler/sampler.h"
-
-#define STATUS_COLS			4
 
 /* how often those who wait for a worker ask whether it runs, or is gone */
 #define POLL_MS				10
@@ -39,7 +36,6 @@
 
 PG_FUNCTION_INFO_V1(pgbufprobe_start);
 PG_FUNCTION_INFO_V1(pgbufprobe_stop);
-PG_FUNCTION_INFO_V1(pgbufprobe_status);
 
 /* ---- one at a time ---- */
 
@@ -211,44 +207,6 @@ pgbufprobe_stop(PG_FUNCTION_ARGS pg_attribute_unused())
 	unlock_starts();
 	PG_RETURN_TEXT_P(cstring_to_text(before.segment == DSM_HANDLE_INVALID ? "No sampler was running." :
 									 "The sampler has stopped. What it has learned is saved for the next start."));
-}
-
-/* ---- status ---- */
-
-/* Without the settings, the state of a sampler is that of its process. */
-static const char *
-state_of_sampler(const PbpSharedHeader *header)
-{
-	if (header->pids[PBP_SAMPLER] != 0)
-		return pbp_sampler_on ? "running" : "off";
-	if (header->stopped)
-		return "stopped";
-	return header->segment != DSM_HANDLE_INVALID || pbp_sampler_is_preloaded() ? "ended" : "not started";
-}
-
-/* NaN: it follows no page. */
-static double
-sampled_fraction(const PbpSharedHeader *header)
-{
-	const PbpAdviceReport *report = header->pids[PBP_SAMPLER] != 0 && pbp_sampler_on ? pbp_read_advice() : NULL;
-
-	return report != NULL && report->has_memory && !report->is_from_before ? report->totals.sampling_rate : NAN;
-}
-
-Datum
-pgbufprobe_status(PG_FUNCTION_ARGS)
-{
-	PbpSharedHeader header = pbp_read_shared_header();
-	Row			row = {0};
-
-	add_text(&row, state_of_sampler(&header));
-	if (header.pids[PBP_SAMPLER] != 0)
-		add_time(&row, header.since[PBP_SAMPLER]);
-	else
-		add_null(&row);
-	add_datum(&row, BoolGetDatum(pbp_sampler_is_preloaded()));
-	add_number(&row, sampled_fraction(&header));
-	return row_datum(fcinfo, &row, STATUS_COLS);
 }
 
 /* ---- whom to ask ---- */

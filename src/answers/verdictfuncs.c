@@ -16,7 +16,7 @@
 #include "answers/reasons.h"
 #include "base/rows.h"
 
-#define VERDICT_COLS		14
+#define VERDICT_COLS		13
 
 PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 
@@ -90,7 +90,6 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	add_bytes_of(&row, report, known, decision->equal_from);
 	add_bytes_of(&row, report, known, decision->equal_to);
 	add_number(&row, by_time ? decision->choices[PBP_ADVICE_BASELINE].value : NAN);
-	add_number(&row, known && by_time ? decision->choices[decision->size].value : NAN);
 	add_saving(&row, known ? decision : &(PbpDecision) {0});
 	add_number(&row, compared && decision->active_ms > 0 ? decision->active_ms : NAN);
 	add_measure(&row, decision->seen_seconds);

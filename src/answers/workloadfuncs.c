@@ -20,8 +20,8 @@
 #include "base/words.h"
 #include "pool/poolfuncs.h"
 
-#define WORKING_SET_COLS	4
-#define ADVICE_RELATIONS_COLS	19
+#define WORKING_SET_COLS	5
+#define ADVICE_RELATIONS_COLS	15
 
 /* of the reads of a relation, which are then the same at any size; a change whose error is larger than both says nothing */
 #define SMALL_CHANGE		0.1
@@ -41,6 +41,24 @@ hidden_uses(const PbpWindow *window)
 					pretty_size((int64) rint(window->hidden)));
 }
 
+/* An estimate and its interval; all NULL if unknown. */
+static void
+add_estimate(Row *row, double value, double error)
+{
+	add_rounded(row, value);
+	add_rounded(row, floor(value - error));
+	add_rounded(row, ceil(value + error));
+}
+
+/* In bytes, and never less than none. */
+static void
+add_bytes_in_use(Row *row, double pages, double error)
+{
+	add_rounded(row, pages * BLCKSZ);
+	add_rounded(row, isnan(pages) ? NAN : fmax(pages - error, 0) * BLCKSZ);
+	add_rounded(row, (pages + error) * BLCKSZ);
+}
+
 static void
 emit_window(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 {
@@ -56,8 +74,7 @@ emit_window(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int i)
 	}
 	else
 	{
-		add_rounded(&row, window->pages * BLCKSZ);
-		add_rounded(&row, window->error * BLCKSZ);
+		add_bytes_in_use(&row, window->pages, window->error);
 		add_text(&row, join_notes(origin_of_report(report), hidden_uses(window)));
 	}
 	emit_row(rsinfo, &row, WORKING_SET_COLS);
@@ -84,33 +101,30 @@ reason_of(const char *of_what, const char *reason)
 	return reason != NULL ? psprintf("%s: %s", of_what, reason) : NULL;
 }
 
-/* Reasons of both sizes, once if they are the same. */
-static const char *
-reasons_of_sizes(const char *of_double, const char *of_half)
+/* What is asked of all relations. */
+typedef struct Question
 {
-	if (of_double != NULL && of_half != NULL && strcmp(of_double, of_half) == 0)
-		return reason_of("twice and half the size", of_double);
-	return join_notes(reason_of("twice the size", of_double), reason_of("half the size", of_half));
-}
+	const PbpAdviceReport *report;
+	int			size;			/* twice or half of today's */
+} Question;
 
 /* What a reader must know about all rows; NULL: nothing. */
 static const char *
-reasons_of_all(const PbpAdviceReport *report)
+reasons_of_all(const Question *question)
 {
-	const char *reads = reasons_of_sizes(unknown_advice(report, &report->rows[PBP_ADVICE_DOUBLE]),
-										 unknown_advice(report, &report->rows[PBP_ADVICE_HALF]));
-	const char *waits = reasons_of_sizes(unknown_waits(report, PBP_ADVICE_DOUBLE), unknown_waits(report, PBP_ADVICE_HALF));
+	const PbpAdviceReport *report = question->report;
+	const char *reads = unknown_advice(report, &report->rows[question->size]);
+	const char *waits = unknown_waits(report, question->size);
 	const char *window = unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]);
 
-	return join_notes(reads, join_notes(waits, reason_of("working set", window)));
+	return join_notes(join_notes(reads, waits), reason_of("working set", window));
 }
 
-/* An estimate and its error; both NULL if unknown. */
-static void
-add_estimate(Row *row, double value, double error)
+/* What is saved; at half the size, that is negative. */
+static PbpChange
+saved_of(const Question *question, PbpChange at_double, PbpChange at_half)
 {
-	add_rounded(row, value);
-	add_rounded(row, isnan(value) ? NAN : ceil(error));
+	return question->size == PBP_ADVICE_DOUBLE ? at_double : (PbpChange) {-at_half.reads, at_half.error};
 }
 
 /* True if the change may be nothing or a lot. */
@@ -120,13 +134,14 @@ is_noise(PbpChange change, double reads)
 	return fabs(change.reads) < change.error && change.error > SMALL_CHANGE * reads;
 }
 
-static void
-add_certain_change(Row *row, PbpChange change, double reads)
+/* True if the change of its reads is less than this share of them, as far as is known. */
+static bool
+is_small(PbpChange change, double reads)
 {
-	add_estimate(row, is_noise(change, reads) ? NAN : change.reads, change.error);
+	return fabs(change.reads) + change.error < SMALL_CHANGE * reads;
 }
 
-/* database, tablespace, relfilenode, fork, relation; NULL for other relations */
+/* database, relfilenode, fork, relation; NULL for other relations */
 static void
 add_key(Row *row, const PbpRelationRow *relation)
 {
@@ -137,13 +152,6 @@ add_key(Row *row, const PbpRelationRow *relation)
 		add_storage(row, &locator, (ForkNumber) key->fork);
 	else
 		add_nulls(row, STORAGE_COLS);
-}
-
-/* True if the change of its reads is less than this share of them, as far as is known. */
-static bool
-is_small(PbpChange change, double reads)
-{
-	return fabs(change.reads) + change.error < SMALL_CHANGE * reads;
 }
 
 /* Why a relation has no name. */
@@ -163,52 +171,47 @@ meaning_of(const PbpRelationRow *relation)
 		"neither size changes its reads much: its pages are evicted before they are used again" : NULL;
 }
 
-/* Why figures of one relation are NULL although they are known of others. */
-static const char *
-reasons_of_one(const PbpRelationRow *relation, const PbpAdviceReport *report)
-{
-	bool		is_noisy = is_noise(relation->storage_saved, relation->loads) || is_noise(relation->storage_added, relation->loads);
-	bool		is_hidden = isnan(relation->pages) &&
-		unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]) == NULL;
-
-	return join_notes(is_noisy ? "storage reads: the change is smaller than its error" : NULL,
-					  is_hidden ? "working set: no use shows, but usage counts at the maximum hide uses" : NULL);
-}
-
 /* What a reader must know about one relation, and about all, after the age of both; NULL: nothing. */
 static const char *
-note_of_relation(const PbpRelationRow *relation, bool has_name, const PbpAdviceReport *report)
+note_of_relation(const PbpRelationRow *relation, bool has_name, bool is_noisy, const Question *question)
 {
-	const char *of_all = reasons_of_all(report);
+	const PbpAdviceReport *report = question->report;
+	bool		is_hidden = isnan(relation->pages) &&
+		unknown_window(report, &report->relations.windows[PBP_WINDOW_OF_RELATIONS]) == NULL;
+	const char *of_all = reasons_of_all(question);
 	const char *note = origin_of_report(report);
 
 	if (relation->others)
 		note = join_notes(note, "all other relations");
 	else
 		note = join_notes(note, join_notes(has_name ? NULL : missing_name(&relation->key), meaning_of(relation)));
+	if (is_noisy)
+		note = join_notes(note, "storage reads: the change is smaller than its error");
+	if (is_hidden)
+		note = join_notes(note, "working set: no use shows, but usage counts at the maximum hide uses");
 	if (of_all != NULL && relation != report->relations.rows)
 		of_all = "for what is unknown of all relations, see the first row";
-	return join_notes(note, join_notes(reasons_of_one(relation, report), of_all));
+	return join_notes(note, of_all);
 }
 
 static void
 emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const PbpRelationRow *relation = item;
+	const Question *question = arg;
+	PbpChange	saved = saved_of(question, relation->saved, relation->added);
+	PbpChange	storage_saved = saved_of(question, relation->storage_saved, relation->storage_added);
+	bool		is_noisy = is_noise(storage_saved, relation->loads);
 	bool		has_name;
 	Row			row = {0};
 
 	add_key(&row, relation);
 	has_name = !row.nulls[row.ncols - 1];
 	add_number(&row, relation->read_share);
-	add_number(&row, isnan(relation->read_share) ? NAN : relation->read_share_error);
-	add_rounded(&row, relation->loads);
-	add_estimate(&row, relation->saved.reads, relation->saved.error);
-	add_estimate(&row, relation->added.reads, relation->added.error);
-	add_certain_change(&row, relation->storage_saved, relation->loads);
-	add_certain_change(&row, relation->storage_added, relation->loads);
-	add_estimate(&row, relation->pages * BLCKSZ, relation->pages_error * BLCKSZ);
-	add_text(&row, note_of_relation(relation, has_name, arg));
+	add_estimate(&row, saved.reads, saved.error);
+	add_estimate(&row, is_noisy ? NAN : storage_saved.reads, storage_saved.error);
+	add_bytes_in_use(&row, relation->pages, relation->pages_error);
+	add_text(&row, note_of_relation(relation, has_name, is_noisy, question));
 	emit_row(rsinfo, &row, ADVICE_RELATIONS_COLS);
 }
 
@@ -224,9 +227,23 @@ emit_missing(FunctionCallInfo fcinfo, const char *why)
 	emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, ADVICE_RELATIONS_COLS);
 }
 
+static int
+size_arg(FunctionCallInfo fcinfo)
+{
+	double		factor = PG_GETARG_FLOAT8(0);
+
+	if (factor != 2 && factor != 0.5)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid size_factor %g", factor),
+				 errhint("Valid factors are 2 and 0.5.")));
+	return factor == 2 ? PBP_ADVICE_DOUBLE : PBP_ADVICE_HALF;
+}
+
 Datum
 pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
 {
+	int			size = size_arg(fcinfo);
 	PbpAdviceReport *report = pbp_read_advice();
 	const PbpRelationsReport *relations = &report->relations;
 	const char *missing = missing_relations(report);
@@ -236,7 +253,7 @@ pgbufprobe_advice_relations(PG_FUNCTION_ARGS)
 	if (missing != NULL)
 		emit_missing(fcinfo, missing);
 	else
-		emit_rows(fcinfo, relations->rows, relations->nrows, sizeof(PbpRelationRow), emit_relation, report);
+		emit_rows(fcinfo, relations->rows, relations->nrows, sizeof(PbpRelationRow), emit_relation, &(Question) {report, size});
 	pfree(report);
 	return (Datum) 0;
 }

@@ -82,13 +82,11 @@ add_share(Row *row, int64 part, int64 whole)
 		add_quotient(row, (double) part, (double) whole);
 }
 
-/* avg_us, p50_us, p95_us, p99_us, max_us */
+/* avg_us, p99_us, max_us */
 void
 add_latency(Row *row, const PbpLatency *latency)
 {
 	add_measure(row, pbp_latency_avg_ns(latency) / 1e3);
-	add_measure(row, pbp_latency_percentile_ns(latency, 0.50) / 1e3);
-	add_measure(row, pbp_latency_percentile_ns(latency, 0.95) / 1e3);
 	add_measure(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
 	add_measure(row, pbp_latency_max_ns(latency) / 1e3);
 }
@@ -194,6 +192,15 @@ add_interval(Row *row, double value, double error, double most)
 	add_number(row, value);
 	add_number(row, known ? Max(value - error, 0) : NAN);
 	add_number(row, known ? Min(value + error, most) : NAN);
+}
+
+/* A count of so many items at most, and its interval, which has whole items. */
+void
+add_counted(Row *row, int64 count, int64 error, int64 most)
+{
+	add_count(row, count);
+	add_count(row, Max(count - error, 0));
+	add_count(row, Min(count + error, most));
 }
 
 /* One row per item of an array.  Frees each row's memory before the next one. */

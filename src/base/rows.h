@@ -19,7 +19,7 @@
 #include "base/compat.h"
 #include "base/latency.h"
 
-#define MAX_COLS			23
+#define MAX_COLS			16
 
 /* One row under construction. */
 typedef struct Row
@@ -41,6 +41,7 @@ extern void add_rounded(Row *row, double count);
 extern void add_measure(Row *row, double value);
 extern void add_number(Row *row, double number);
 extern void add_interval(Row *row, double value, double error, double most);
+extern void add_counted(Row *row, int64 count, int64 error, int64 most);
 extern void add_quotient(Row *row, double dividend, double divisor);
 extern void add_share(Row *row, int64 part, int64 whole);
 extern void add_latency(Row *row, const PbpLatency *latency);

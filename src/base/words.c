@@ -9,24 +9,51 @@
 
 #include <math.h>
 
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "base/words.h"
 
-char *
-pretty_size(int64 buffers)
-{
-	return text_to_cstring(DatumGetTextPP(DirectFunctionCall1(pg_size_pretty,
-															  Int64GetDatum(buffers * BLCKSZ))));
-}
-
-/* In whole blocks. */
+/* In the unit of which there are 1 to 1024, with three significant digits but no zeros at the end. */
 char *
 pretty_bytes(int64 bytes)
 {
-	return pretty_size(bytes / BLCKSZ);
+	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+	double		value = (double) bytes;
+	int			unit = 0;
+	char	   *number;
+
+	while (value >= 1023.5 && unit < (int) lengthof(units) - 1)
+	{
+		value /= 1024;
+		unit++;
+	}
+	number = pretty_number(value);
+	if (strchr(number, '.'))
+	{
+		char	   *end = number + strlen(number);
+
+		while (end[-1] == '0')
+			*--end = '\0';
+		if (end[-1] == '.')
+			end[-1] = '\0';
+	}
+	return psprintf("%s %s", number, units[unit]);
+}
+
+char *
+pretty_size(int64 buffers)
+{
+	return pretty_bytes(buffers * BLCKSZ);
+}
+
+/* A size to be set, in the largest unit that states it exactly. */
+char *
+exact_size(int64 buffers)
+{
+	int64		kb = buffers * (BLCKSZ / 1024);
+
+	return kb % (1024 * 1024) == 0 ? psprintf(INT64_FORMAT " GB", kb / (1024 * 1024)) :
+		kb % 1024 == 0 ? psprintf(INT64_FORMAT " MB", kb / 1024) : psprintf(INT64_FORMAT " kB", kb);
 }
 
 /* Three significant digits, but all digits before the decimal point. */
@@ -36,6 +63,16 @@ pretty_number(double value)
 	int			decimals = !(value > 0) ? 0 : (int) Max(0, 2 - floor(log10(value)));
 
 	return psprintf("%.*f", Min(decimals, 6), value);
+}
+
+/* With as many digits as the interval needs: "15.5 (14.1 to 16.9)". */
+char *
+pretty_interval(double value, double low, double high)
+{
+	double		half = (high - low) / 2;
+	int			decimals = half > 0 ? (int) Max(0, Min(1 - floor(log10(half)), 6)) : 2;
+
+	return psprintf("%.*f (%.*f to %.*f)", decimals, value, decimals, low, decimals, high);
 }
 
 char *

@@ -26,14 +26,12 @@
 #define MAX_SAMPLES			1000000
 #define MAX_ATTEMPTS		3	/* to read a relation that others rewrite */
 
-#define OS_CACHE_COLS		8
-#define RESIDENCY_COLS		12
-#define RESIDENCY_MAP_COLS	6
-#define READ_COST_COLS		7
+#define OS_CACHE_COLS		4
+#define RESIDENCY_COLS		9
+#define READ_COST_COLS		5
 
 PG_FUNCTION_INFO_V1(pgbufprobe_os_cache);
 PG_FUNCTION_INFO_V1(pgbufprobe_residency);
-PG_FUNCTION_INFO_V1(pgbufprobe_residency_map);
 PG_FUNCTION_INFO_V1(pgbufprobe_os_advise);
 PG_FUNCTION_INFO_V1(pgbufprobe_read_cost);
 
@@ -120,13 +118,6 @@ check_may_advise(void)
 				 errmsg("cannot advise the kernel while \"pgbufprobe.os_cache\" is off")));
 }
 
-/* The method that was used, NULL if none was. */
-static void
-add_method(Row *row, PbpOsMethod method)
-{
-	add_text(row, method != PBP_OS_AUTO ? os_method_names[method] : NULL);
-}
-
 /* ---- relations that others drop or rewrite ---- */
 
 RelationStorage
@@ -187,21 +178,13 @@ static void
 emit_os_cache(ReturnSetInfo *rsinfo, int number, const PbpOsSegment *segment)
 {
 	const PbpOsFile *file = &segment->file;
-	const PbpOsCounts *counts = &segment->counts;
-	bool		known = counts->cached >= 0;
 	Row			row = {0};
 
 	add_datum(&row, Int32GetDatum(number));
-	add_text(&row, file->path);
 	add_count(&row, file->bytes);
-	add_known_count(&row, known, counts->cached * pbp_os_page_bytes());
-	if (known)
-		add_share(&row, counts->cached, counts->pages);
-	else
-		add_null(&row);
-	add_known_count(&row, counts->dirty >= 0, counts->dirty);
-	add_method(&row, file->method);
-	add_datum(&row, BoolGetDatum(file->trust == PBP_OS_TRUSTED));
+	add_known_count(&row, segment->cached >= 0, segment->cached * pbp_os_page_bytes());
+	/* NULL: none was used */
+	add_text(&row, file->method != PBP_OS_AUTO ? os_method_names[file->method] : NULL);
 	emit_row(rsinfo, &row, OS_CACHE_COLS);
 }
 
@@ -256,42 +239,25 @@ compare_residency(const void *a, const void *b)
 	return (int) one->fork - (int) other->fork;
 }
 
-/* The largest error of all counts that are known. */
-static int64
-blocks_error(const PbpResidency *found, int64 neither)
-{
-	int64		counts[] = {
-		found->shared, found->shared_dirty, found->os, found->both, neither, found->os_partial
-	};
-	int			ncounts = found->verdict.trust == PBP_OS_TRUSTED ? lengthof(counts) : 2;
-	int64		largest = 0;
-
-	for (int i = 0; i < ncounts; i++)
-		largest = Max(largest, pbp_estimate_error(found->nread, found->blocks, counts[i]));
-	return largest;
-}
-
 static void
 emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpResidency *found = item;
 	bool		readable = found->verdict.trust != PBP_OS_UNREADABLE;
-	bool		known = found->verdict.trust == PBP_OS_TRUSTED;
-	int64		neither = found->blocks - found->shared - found->os + found->both;
 	Row			row = {0};
 
 	add_datum(&row, ObjectIdGetDatum(found->relid));
 	add_text(&row, forkNames[found->fork]);
+	add_count(&row, found->first);
 	add_known_count(&row, readable, found->blocks);
 	add_known_count(&row, readable, found->shared);
-	add_known_count(&row, known, found->os);
-	add_known_count(&row, known, found->both);
-	add_known_count(&row, known, neither);
-	add_known_count(&row, known, found->os_partial);
-	add_known_count(&row, readable, found->shared_dirty);
-	add_method(&row, found->verdict.method);
-	add_datum(&row, BoolGetDatum(known));
-	add_known_count(&row, readable, blocks_error(found, neither));
+	if (found->verdict.trust == PBP_OS_TRUSTED)
+	{
+		add_count(&row, found->os);
+		add_counted(&row, found->both, pbp_estimate_error(found->nread, found->blocks, found->both), found->blocks);
+	}
+	else
+		add_nulls(&row, RESIDENCY_COLS);
 	emit_row(rsinfo, &row, RESIDENCY_COLS);
 }
 
@@ -302,12 +268,13 @@ report_unknown(const PbpResidencyList *list)
 	const PbpResidency *first[PBP_OS_TRUSTS] = {NULL};
 	int64		number[PBP_OS_TRUSTS] = {0};
 
-	for (int64 i = 0; i < list->nforks; i++)
+	for (int64 i = 0; i < list->nrows; i++)
 	{
-		PbpOsTrust	trust = list->forks[i].verdict.trust;
+		const PbpResidency *row = &list->rows[i];
+		PbpOsTrust	trust = row->verdict.trust;
 
-		if (number[trust]++ == 0)
-			first[trust] = &list->forks[i];
+		if (row->first == 0 && number[trust]++ == 0)
+			first[trust] = row;
 	}
 	for (int i = 0; i < PBP_OS_TRUSTS; i++)
 	{
@@ -323,65 +290,30 @@ report_unknown(const PbpResidencyList *list)
 Datum
 pgbufprobe_residency(PG_FUNCTION_ARGS)
 {
-	double		fraction = fraction_arg(fcinfo, 1);
+	int			buckets = positive_arg(fcinfo, 1, "buckets", MAX_BUCKETS);
+	double		fraction = fraction_arg(fcinfo, 2);
 	RelationList relations;
 	PbpResidencyList found;
 	int			attempts = 0;
 
+	if (buckets > 1 && fraction < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot estimate several buckets from a sample"),
+				 errhint("Leave out \"buckets\" or \"sample_fraction\".")));
 	if (PG_ARGISNULL(0))
 		list_all_relations(&relations);
 	else
 		list_relation(&relations, PG_GETARG_OID(0));
 
 	do
-		pbp_residency(&relations, fraction, &found);
+		pbp_residency(&relations, buckets, fraction, &found);
 	while (relations.nrelations == 1 && must_repeat(&relations.relations[0], &attempts));
-	qsort(found.forks, found.nforks, sizeof(PbpResidency), compare_residency);
+	if (buckets == 1)
+		qsort(found.rows, found.nrows, sizeof(PbpResidency), compare_residency);
 
-	emit_rows(fcinfo, found.forks, found.nforks, sizeof(PbpResidency), emit_residency, NULL);
+	emit_rows(fcinfo, found.rows, found.nrows, sizeof(PbpResidency), emit_residency, NULL);
 	report_unknown(&found);
-	return (Datum) 0;
-}
-
-static void
-emit_bucket(ReturnSetInfo *rsinfo, const PbpResidencyMap *map, int i)
-{
-	const PbpResidencyBucket *bucket = &map->buckets[i];
-	bool		known = map->verdict.trust == PBP_OS_TRUSTED;
-	Row			row = {0};
-
-	add_datum(&row, Int32GetDatum(i + 1));
-	add_count(&row, pbp_bucket_start(i, map->nblocks, map->nbuckets));
-	add_count(&row, pbp_bucket_start(i + 1, map->nblocks, map->nbuckets) - 1);
-	add_count(&row, bucket->shared);
-	add_known_count(&row, known, bucket->os);
-	add_known_count(&row, known, bucket->both);
-	emit_row(rsinfo, &row, RESIDENCY_MAP_COLS);
-}
-
-Datum
-pgbufprobe_residency_map(PG_FUNCTION_ARGS)
-{
-	Oid			relid = PG_GETARG_OID(0);
-	int			max_buckets = positive_arg(fcinfo, 1, "buckets", MAX_BUCKETS);
-	ForkNumber	fork = fork_arg(fcinfo, 2);
-	RelationStorage relation = find_fork(relid, fork);
-	int			attempts = 0;
-	PbpResidencyMap map;
-	bool		found;
-
-	do
-		found = pbp_residency_map(&relation.locator, fork, max_buckets, &map);
-	while (must_repeat(&relation, &attempts));
-	check_found(found, relid, fork);
-	if (map.verdict.trust == PBP_OS_UNREADABLE)
-		report_unreadable(ERROR, &map.verdict, 0);
-
-	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; i < map.nbuckets; i++)
-		emit_bucket((ReturnSetInfo *) fcinfo->resultinfo, &map, i);
-	if (map.nbuckets > 0)
-		report_reason(map.verdict.trust, relid, 0);
 	return (Datum) 0;
 }
 

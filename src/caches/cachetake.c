@@ -43,13 +43,13 @@ add_segment(PbpSegment *segment, const PbpOsWalk *walk, const uint8 *os_before,
 			PbpMapWriter *writer, PbpTakenMap *map)
 {
 	pbp_segment_load(segment, walk);
-	if (segment->shared == 0 && segment->os_blocks.cached == 0)
+	if (segment->shared == 0 && segment->cached == 0)
 		pbp_map_add(writer, pbp_map_state(0, PBP_MAP_OS_NOT), segment->nblocks);
 	else
 		add_blocks(writer, segment, os_before);
 	map->nblocks += segment->nblocks;
 	map->shared += segment->shared;
-	map->os += segment->os_blocks.cached;
+	map->os += segment->cached;
 }
 
 static void

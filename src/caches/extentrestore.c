@@ -245,9 +245,8 @@ void
 pbp_extent_read(PbpExtentRestore *restore)
 {
 	BlockNumber start = restore->extent.first;
-	PbpOsBlocks blocks;
 
-	pbp_os_map(&restore->file, start, restore->extent.nblocks, restore->cached, &blocks);
+	(void) pbp_os_map(&restore->file, start, restore->extent.nblocks, restore->cached);
 	mark_reads(restore);
 	for (int first, end = 0; next_marked(restore->was_read, &first, &end);)
 		pbp_os_advise(&restore->file, (int64) (start + first) * BLCKSZ, (int64) (end - first) * BLCKSZ,

@@ -21,13 +21,12 @@
 #include "caches/cacherestore.h"
 #include "caches/cachetake.h"
 
-#define CACHE_MAPS_COLS		3
+#define CACHE_MAP_COLS		3
 #define CACHE_RESTORE_COLS	4
 
 #define MAX_WAIT_MS			1000	/* then the rate is computed again */
 
 PG_FUNCTION_INFO_V1(pgbufprobe_cache_map);
-PG_FUNCTION_INFO_V1(pgbufprobe_cache_maps);
 PG_FUNCTION_INFO_V1(pgbufprobe_cache_restore);
 
 static const char *const target_names[PBP_RESTORE_TARGETS] = {
@@ -48,11 +47,21 @@ map_bytea(const PbpTakenMap *map)
 	return value;
 }
 
-Datum
-pgbufprobe_cache_map(PG_FUNCTION_ARGS)
+static void
+emit_map(ReturnSetInfo *rsinfo, Oid relid, ForkNumber fork, const PbpTakenMap *map)
 {
-	Oid			relid = PG_GETARG_OID(0);
-	ForkNumber	fork = fork_arg(fcinfo, 1);
+	Row			row = {0};
+
+	add_datum(&row, ObjectIdGetDatum(relid));
+	add_text(&row, forkNames[fork]);
+	add_datum(&row, PointerGetDatum(map_bytea(map)));
+	emit_row(rsinfo, &row, CACHE_MAP_COLS);
+}
+
+/* One fork that the caller has named has a row at any rate, unless it is dropped meanwhile. */
+static void
+emit_one_map(FunctionCallInfo fcinfo, Oid relid, ForkNumber fork)
+{
 	RelationStorage relation = find_fork(relid, fork);
 	int			attempts = 0;
 	PbpTakenMap map;
@@ -67,22 +76,13 @@ pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 		pbp_segment_end(&segment);
 	} while (must_repeat(&relation, &attempts));
 	check_found(found, relid, fork);
+	InitMaterializedSRF(fcinfo, 0);
 	if (!found)
-		PG_RETURN_NULL();
+		return;
 	if (map.verdict.trust == PBP_OS_UNREADABLE)
 		report_unreadable(ERROR, &map.verdict, 0);
 	report_reason(map.verdict.trust, relid, 0);
-	PG_RETURN_BYTEA_P(map_bytea(&map));
-}
-
-/* The name by which a relation is found elsewhere; NULL if it was dropped. */
-static char *
-qualified_name(Oid relid)
-{
-	char	   *name = get_rel_name(relid);
-	char	   *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
-
-	return schema == NULL ? NULL : quote_qualified_identifier(schema, name);
+	emit_map((ReturnSetInfo *) fcinfo->resultinfo, relid, fork, &map);
 }
 
 /* The relations of which something is unknown, for one message about all of them. */
@@ -112,27 +112,14 @@ report_all_unknown(const Unknown *unknown)
 	}
 }
 
-/* A fork of which neither cache has a block has no row. */
-static void
-emit_map(ReturnSetInfo *rsinfo, Oid relid, ForkNumber fork, const PbpTakenMap *map)
-{
-	char	   *name = qualified_name(relid);
-	Row			row = {0};
-
-	if (name == NULL || map->verdict.trust == PBP_OS_UNREADABLE || (map->shared == 0 && map->os == 0))
-		return;
-	add_text(&row, name);
-	add_text(&row, forkNames[fork]);
-	add_datum(&row, PointerGetDatum(map_bytea(map)));
-	emit_row(rsinfo, &row, CACHE_MAPS_COLS);
-}
-
 typedef struct AllMaps
 {
 	PbpSegment	segment;
 	Unknown		unknown;
+	bool		forks[MAX_FORKNUM + 1]; /* of which maps are wanted */
 } AllMaps;
 
+/* A fork of which neither cache has a block has no row. */
 static void
 emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
@@ -144,22 +131,33 @@ emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 		PbpTakenMap map;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!relation->forks[fork] ||
+		if (!maps->forks[fork] || !relation->forks[fork] ||
 			!pbp_take_map(&maps->segment, relation->relid, &relation->locator, fork, &map))
 			continue;
 		note_unknown(&maps->unknown, relation->relid, &map);
-		emit_map(rsinfo, relation->relid, fork, &map);
+		if (map.verdict.trust != PBP_OS_UNREADABLE && (map.shared != 0 || map.os != 0))
+			emit_map(rsinfo, relation->relid, fork, &map);
 	}
 }
 
 Datum
-pgbufprobe_cache_maps(PG_FUNCTION_ARGS)
+pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 {
 	RelationList relations;
 	AllMaps		maps = {0};
 
-	list_all_relations(&relations);
-	pbp_segment_begin(&maps.segment, NULL);
+	for (ForkNumber fork = 0; fork <= MAX_FORKNUM; fork++)
+		maps.forks[fork] = PG_ARGISNULL(1) || fork == fork_arg(fcinfo, 1);
+	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1))
+	{
+		emit_one_map(fcinfo, PG_GETARG_OID(0), fork_arg(fcinfo, 1));
+		return (Datum) 0;
+	}
+	if (PG_ARGISNULL(0))
+		list_all_relations(&relations);
+	else
+		list_relation(&relations, PG_GETARG_OID(0));
+	pbp_segment_begin(&maps.segment, relations.nrelations == 1 ? &relations.relations[0].locator : NULL);
 	emit_rows(fcinfo, relations.relations, relations.nrelations, sizeof(RelationStorage),
 			  emit_maps, &maps);
 	pbp_segment_end(&maps.segment);
@@ -185,6 +183,16 @@ rate_arg(FunctionCallInfo fcinfo, int argno)
 				 errdetail("The given value is %g.", rate),
 				 errhint("NULL sets no limit.")));
 	return rate;
+}
+
+/* NULL: it was dropped. */
+static char *
+qualified_name(Oid relid)
+{
+	char	   *name = get_rel_name(relid);
+	char	   *schema = name == NULL ? NULL : get_namespace_name(get_rel_namespace(relid));
+
+	return schema == NULL ? NULL : quote_qualified_identifier(schema, name);
 }
 
 /*
@@ -221,7 +229,7 @@ begin_restore(PbpRestore *restore, const bytea *map, ForkNumber fork, PbpRestore
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid cache map"),
 				 errdetail_internal("%s", reason),
-				 errhint("Use the value that pgbufprobe_cache_map() or pgbufprobe_cache_maps() returned.")));
+				 errhint("Use the value that pgbufprobe_cache_map() returned.")));
 	if (restore->header.fork != (uint32) fork)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

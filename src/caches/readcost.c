@@ -41,9 +41,7 @@ open_segment(PbpOsWalk *walk, int segment)
 static PbpTier
 tier_of(PbpOsWalk *walk, BlockNumber block, PbpOsTrust *trust)
 {
-	bool		dirty;
-
-	if (pbp_pool_lookup(&walk->locator, walk->fork, block, &dirty))
+	if (pbp_pool_lookup(&walk->locator, walk->fork, block))
 		return PBP_SHARED_BUFFERS;
 	if (!open_segment(walk, block / RELSEG_SIZE))
 		return PBP_UNKNOWN_TIER;
@@ -52,7 +50,7 @@ tier_of(PbpOsWalk *walk, BlockNumber block, PbpOsTrust *trust)
 		*trust = walk->file.trust;
 		return PBP_UNKNOWN_TIER;
 	}
-	return pbp_os_block(&walk->file, block % RELSEG_SIZE).cached > 0 ? PBP_OS_CACHE : PBP_STORAGE;
+	return pbp_os_block(&walk->file, block % RELSEG_SIZE) ? PBP_OS_CACHE : PBP_STORAGE;
 }
 
 static int64

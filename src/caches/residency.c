@@ -58,41 +58,62 @@ void
 pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk)
 {
 	segment->nblocks = Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
-	pbp_os_map(&walk->file, 0, segment->nblocks, segment->os, &segment->os_blocks);
+	segment->cached = pbp_os_map(&walk->file, 0, segment->nblocks, segment->os);
 	memset(segment->levels, 0, segment->nblocks);
 	segment->shared = pbp_pool_levels(segment->index, &walk->locator, walk->fork, walk->segment,
-									  segment->levels, segment->nblocks, &segment->shared_dirty);
+									  segment->levels, segment->nblocks);
 }
 
 /* ---- relations ---- */
 
+/* Adds a segment that begins with this block of the fork to the range that has all of it. */
 static void
-add_segment(PbpResidency *residency, const PbpSegment *segment)
+add_segment(PbpResidency *range, const PbpSegment *segment)
 {
-	residency->blocks += segment->nblocks;
-	residency->shared += segment->shared;
-	residency->shared_dirty += segment->shared_dirty;
-	residency->os += segment->os_blocks.cached;
-	residency->os_partial += segment->os_blocks.partial;
-	if (segment->shared == 0 || segment->os_blocks.cached == 0)
+	range->blocks += segment->nblocks;
+	range->shared += segment->shared;
+	range->os += segment->cached;
+	if (segment->shared == 0 || segment->cached == 0)
 		return;
 	for (int64 i = 0; i < segment->nblocks; i++)
-		residency->both += (segment->levels[i] != 0) & pbp_bit_is_set(segment->os, i);
+		range->both += (segment->levels[i] != 0) & pbp_bit_is_set(segment->os, i);
+}
+
+/* Ranges of equal length, give or take one block, at most one per block. */
+typedef struct Ranges
+{
+	PbpResidency *rows;
+	int			nrows;
+	int64		nblocks;
+} Ranges;
+
+/* Blocks that were added to the fork since its ranges were made are left out. */
+static void
+add_to_ranges(const Ranges *ranges, const PbpSegment *segment, int64 first)
+{
+	for (int64 i = 0; i < segment->nblocks && first + i < ranges->nblocks; i++)
+	{
+		PbpResidency *range = &ranges->rows[(first + i) * ranges->nrows / ranges->nblocks];
+		bool		shared = segment->levels[i] != 0;
+		bool		os = pbp_bit_is_set(segment->os, i);
+
+		range->blocks++;
+		range->shared += shared;
+		range->os += os;
+		range->both += shared && os;
+	}
 }
 
 static void
 look_up_block(const PbpOsWalk *walk, int block, PbpResidency *sample)
 {
-	PbpOsBlocks os = pbp_os_block(&walk->file, block);
-	bool		dirty;
+	bool		os = pbp_os_block(&walk->file, block);
 	bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
-										 (BlockNumber) walk->segment * RELSEG_SIZE + block, &dirty);
+										 (BlockNumber) walk->segment * RELSEG_SIZE + block);
 
 	sample->shared += shared;
-	sample->shared_dirty += dirty;
-	sample->os += os.cached;
-	sample->os_partial += os.partial;
-	sample->both += shared ? os.cached : 0;
+	sample->os += os;
+	sample->both += shared && os;
 }
 
 /*
@@ -108,8 +129,6 @@ add_scaled(PbpResidency *residency, const PbpResidency *sample, PbpScale *scale)
 	residency->both += both;
 	residency->shared += both + pbp_scale_next(scale, sample->shared - sample->both);
 	residency->os += both + pbp_scale_next(scale, sample->os - sample->both);
-	residency->shared_dirty += pbp_scaled(scale, sample->shared_dirty);
-	residency->os_partial += pbp_scaled(scale, sample->os_partial);
 }
 
 /*
@@ -144,72 +163,93 @@ sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
  * no count is known.
  */
 static bool
-count_fork(PbpSegment *segment, const PbpLocator *locator, double fraction, PbpResidency *residency)
+count_fork(PbpSegment *segment, const PbpLocator *locator, double fraction, const Ranges *ranges)
 {
+	PbpResidency *fork = &ranges->rows[0];
 	PbpOsWalk	walk;
 	double		squares = 0;
 	bool		found = false;
 
-	pbp_os_walk(&walk, locator, residency->fork, PBP_OS_AUTO);
+	pbp_os_walk(&walk, locator, fork->fork, PBP_OS_AUTO);
 	while (pbp_os_next(&walk))
 	{
 		found = true;
-		if (!pbp_os_judge(&residency->verdict, &walk.file))
+		if (!pbp_os_judge(&fork->verdict, &walk.file))
 			continue;
 		if (segment == NULL)
-			squares += sample_segment(&walk, fraction, residency);
+			squares += sample_segment(&walk, fraction, fork);
 		else
 		{
 			pbp_segment_load(segment, &walk);
-			add_segment(residency, segment);
+			if (ranges->nrows == 1)
+				add_segment(fork, segment);
+			else
+				add_to_ranges(ranges, segment, (int64) walk.segment * RELSEG_SIZE);
 		}
 	}
-	residency->nread = squares > 0 ?
-		(double) residency->blocks * (double) residency->blocks / squares : (double) residency->blocks;
+	for (int i = 0; i < ranges->nrows; i++)
+		ranges->rows[i].verdict = fork->verdict;
+	fork->nread = squares > 0 ? (double) fork->blocks * (double) fork->blocks / squares : INFINITY;
 	return found;
 }
 
-static void
-append_fork(PbpResidencyList *list, const PbpResidency *fork)
+/* Room for the ranges of a fork, behind what was found before. */
+static Ranges
+append_ranges(PbpResidencyList *list, const RelationStorage *relation, ForkNumber fork, int buckets)
 {
-	if (list->nforks == list->max_forks)
+	int64		nblocks = buckets > 1 ? pbp_os_fork_blocks(&relation->locator, fork) : 0;
+	Ranges		ranges = {.nrows = (int) Max(Min(buckets, nblocks), 1),.nblocks = nblocks};
+	int64		nrows = list->nrows + ranges.nrows;
+
+	if (nrows > list->max_rows)
 	{
-		list->max_forks *= 2;
-		list->forks = repalloc_huge(list->forks, (Size) list->max_forks * sizeof(*fork));
+		list->max_rows = Max(2 * list->max_rows, nrows);
+		list->rows = repalloc_huge(list->rows, (Size) list->max_rows * sizeof(PbpResidency));
 	}
-	list->forks[list->nforks++] = *fork;
+	ranges.rows = &list->rows[list->nrows];
+	for (int64 i = 0; i < ranges.nrows; i++)
+		ranges.rows[i] = (PbpResidency) {
+			.relid = relation->relid,.fork = fork,
+			.first = (i * nblocks + ranges.nrows - 1) / ranges.nrows,
+			.nread = INFINITY
+		};
+	return ranges;
 }
 
 /*
  * If the main fork cannot be opened, another fork that cannot be opened either
- * may not exist, so it is left out.
+ * may not exist, so it is left out.  A fork that cannot be opened has one row.
  */
 static void
-count_relation(PbpSegment *segment, const RelationStorage *relation, double fraction,
+count_relation(PbpSegment *segment, const RelationStorage *relation, int buckets, double fraction,
 			   PbpResidencyList *result)
 {
 	bool		readable = true;
 
 	for (ForkNumber fork = MAIN_FORKNUM; fork <= MAX_FORKNUM; fork++)
 	{
-		PbpResidency found = {.relid = relation->relid,.fork = fork};
+		Ranges		ranges;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!relation->forks[fork] ||
-			!count_fork(segment, &relation->locator, fraction, &found))
+		if (!relation->forks[fork])
 			continue;
-		if (found.verdict.trust == PBP_OS_UNREADABLE)
+		ranges = append_ranges(result, relation, fork, buckets);
+		if (!count_fork(segment, &relation->locator, fraction, &ranges))
+			continue;
+		if (ranges.rows[0].verdict.trust == PBP_OS_UNREADABLE)
 		{
 			if (!readable)
 				continue;
 			readable = fork != MAIN_FORKNUM;
+			ranges.nrows = 1;
 		}
-		append_fork(result, &found);
+		result->nrows += ranges.nrows;
 	}
 }
 
 /*
- * Counts the blocks of each fork of some relations, in both caches.
+ * Counts the blocks of each fork of some relations, in both caches, in as many
+ * ranges as there are buckets.
  *
  * One scan of the descriptors, which locks the headers of these relations'
  * pages, one at a time; then each segment is opened once.  The counts of a
@@ -217,21 +257,21 @@ count_relation(PbpSegment *segment, const RelationStorage *relation, double frac
  * of these relations' buffers, and a byte and a bit for each block of one
  * segment.
  *
- * With a fraction below 1, no descriptor is scanned: the counts are estimated
- * from this share of the blocks of each segment, but at least MIN_SAMPLE of
- * them.  Each of these blocks is looked up in both caches (pbp_pool_lookup(),
- * pbp_os_map()), which takes about a microsecond, and no memory.
+ * With a fraction below 1, which needs one bucket, no descriptor is scanned: the
+ * counts are estimated from this share of the blocks of each segment, but at least
+ * MIN_SAMPLE of them.  Each of these blocks is looked up in both caches
+ * (pbp_pool_lookup(), pbp_os_map()), which takes about a microsecond, and no memory.
  */
 void
-pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *result)
+pbp_residency(const RelationList *relations, int buckets, double fraction, PbpResidencyList *result)
 {
 	PbpSegment	exact;
 	PbpSegment *segment = NULL;
 
-	result->nforks = 0;
-	result->max_forks = Max(relations->nrelations, 1);
-	result->forks = MemoryContextAllocHuge(CurrentMemoryContext,
-										   (Size) result->max_forks * sizeof(PbpResidency));
+	result->nrows = 0;
+	result->max_rows = Max(relations->nrelations, 1);
+	result->rows = MemoryContextAllocHuge(CurrentMemoryContext,
+										  (Size) result->max_rows * sizeof(PbpResidency));
 	if (fraction == 1)
 	{
 		segment = &exact;
@@ -239,65 +279,9 @@ pbp_residency(const RelationList *relations, double fraction, PbpResidencyList *
 						  &relations->relations[0].locator : NULL);
 	}
 	for (int64 i = 0; i < relations->nrelations; i++)
-		count_relation(segment, &relations->relations[i], fraction, result);
+		count_relation(segment, &relations->relations[i], buckets, fraction, result);
 	if (segment != NULL)
 		pbp_segment_end(segment);
-}
-
-/* ---- ranges of blocks ---- */
-
-static void
-add_to_buckets(PbpResidencyMap *map, const PbpSegment *segment, int64 first)
-{
-	for (int64 i = 0; i < segment->nblocks && first + i < map->nblocks; i++)
-	{
-		bool		shared = segment->levels[i] != 0;
-		bool		os = pbp_bit_is_set(segment->os, i);
-
-		if (shared || os)
-		{
-			int64		number = (first + i) * map->nbuckets / map->nblocks;
-			PbpResidencyBucket *bucket = &map->buckets[number];
-
-			bucket->shared += shared;
-			bucket->os += os;
-			bucket->both += shared && os;
-		}
-	}
-}
-
-/*
- * Counts a fork's blocks in both caches by ranges.  Returns false if the fork
- * has no file.
- *
- * The ranges follow from the length of the fork when the call begins; blocks
- * that are added later are left out.  Locks and memory are those of
- * pbp_residency(), plus 24 bytes per range; each segment is opened once.
- */
-bool
-pbp_residency_map(const PbpLocator *locator, ForkNumber fork, int max_buckets,
-				  PbpResidencyMap *map)
-{
-	PbpSegment	segment;
-	PbpOsWalk	walk;
-	bool		found = false;
-
-	memset(map, 0, sizeof(*map));
-	map->nblocks = pbp_os_fork_blocks(locator, fork);
-	map->nbuckets = (int) Min(max_buckets, map->nblocks);
-	map->buckets = palloc0(map->nbuckets * sizeof(PbpResidencyBucket));
-	pbp_segment_begin(&segment, locator);
-	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
-	while (pbp_os_next(&walk))
-	{
-		found = true;
-		if (!pbp_os_judge(&map->verdict, &walk.file))
-			continue;
-		pbp_segment_load(&segment, &walk);
-		add_to_buckets(map, &segment, (int64) walk.segment * RELSEG_SIZE);
-	}
-	pbp_segment_end(&segment);
-	return found;
 }
 
 /* ---- a sample of the pool ---- */
@@ -362,7 +346,7 @@ look_up_page(const PbpOsFile *file, BlockNumber block, PbpDuplicates *duplicates
 		return;
 	}
 	duplicates->sampled++;
-	duplicates->cached += pbp_os_block(file, block % RELSEG_SIZE).cached;
+	duplicates->cached += pbp_os_block(file, block % RELSEG_SIZE);
 }
 
 /* Looks up the first page and those behind it in the same file; returns how many. */

@@ -67,27 +67,26 @@ ask_mincore(const PbpOsFile *file, int64 offset, int64 bytes, uint8 *pages)
 
 /* ---- counts ---- */
 
-static void
-count_by_cachestat(const PbpOsFile *file, PbpOsCounts *counts)
+static int64
+count_by_cachestat(const PbpOsFile *file)
 {
-	counts->cached = counts->dirty = 0;
+	int64		cached = 0;
 
 	for (int64 offset = 0; offset < file->bytes; offset += COUNT_WINDOW)
 	{
 		PbpCachestat answer;
 
 		CHECK_FOR_INTERRUPTS();
-		ask_cachestat(file, offset, Min(COUNT_WINDOW, file->bytes - offset),
-					  &answer);
-		counts->cached += answer.cached;
-		counts->dirty += answer.dirty;
+		ask_cachestat(file, offset, Min(COUNT_WINDOW, file->bytes - offset), &answer);
+		cached += (int64) answer.cached;
 	}
+	return cached;
 }
 
-static void
-count_by_mincore(const PbpOsFile *file, PbpOsCounts *counts)
+static int64
+count_by_mincore(const PbpOsFile *file)
 {
-	counts->cached = 0;
+	int64		cached = 0;
 
 	for (int64 offset = 0; offset < file->bytes; offset += MINCORE_WINDOW)
 	{
@@ -97,21 +96,18 @@ count_by_mincore(const PbpOsFile *file, PbpOsCounts *counts)
 		CHECK_FOR_INTERRUPTS();
 		ask_mincore(file, offset, bytes, pages);
 		for (int i = 0; i < pbp_os_pages(bytes); i++)
-			counts->cached += pages[i] & 1;
+			cached += pages[i] & 1;
 	}
+	return cached;
 }
 
-static void
-count_file(const PbpOsFile *file, PbpOsCounts *counts)
+/* -1: unknown. */
+static int64
+count_file(const PbpOsFile *file)
 {
-	memset(counts, -1, sizeof(*counts));
-	counts->pages = pbp_os_pages(file->bytes);
 	if (file->trust != PBP_OS_TRUSTED)
-		return;
-	if (file->method == PBP_OS_CACHESTAT)
-		count_by_cachestat(file, counts);
-	else
-		count_by_mincore(file, counts);
+		return -1;
+	return file->method == PBP_OS_CACHESTAT ? count_by_cachestat(file) : count_by_mincore(file);
 }
 
 /*
@@ -120,8 +116,7 @@ count_file(const PbpOsFile *file, PbpOsCounts *counts)
  * has been truncated since is not cached.
  *
  * cachestat counts a page from the moment when its read begins, mincore when
- * it has ended.  The kernel marks whole folios dirty, which may have several
- * pages.  Opens each segment once, one at a time.
+ * it has ended.  Opens each segment once, one at a time.
  */
 List *
 pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted)
@@ -134,7 +129,7 @@ pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted)
 	{
 		PbpOsSegment *segment = palloc(sizeof(PbpOsSegment));
 
-		count_file(&walk.file, &segment->counts);
+		segment->cached = count_file(&walk.file);
 		segment->file = walk.file;
 		segment->file.fd = -1;
 		segment->file.path = pstrdup(walk.file.path);
@@ -151,7 +146,7 @@ typedef struct BlockMap
 	int64		first;
 	int64		end;
 	uint8	   *bitmap;
-	PbpOsBlocks *blocks;
+	int64		cached;
 } BlockMap;
 
 static void
@@ -172,7 +167,7 @@ mark_cached(BlockMap *map, int64 offset, int64 bytes)
 	int64		end = Min((offset + bytes) / BLCKSZ, map->end);
 
 	set_bits(map->bitmap, first - map->first, end - map->first);
-	map->blocks->cached += end - first;
+	map->cached += end - first;
 }
 
 /*
@@ -199,10 +194,8 @@ mark_pages(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
 		if (ncached == npages)
 		{
 			pbp_set_bit(map->bitmap, block - map->first);
-			map->blocks->cached++;
+			map->cached++;
 		}
-		else if (ncached > 0)
-			map->blocks->partial++;
 	}
 }
 
@@ -270,7 +263,8 @@ map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
 }
 
 /*
- * Sets the bit of each block of a segment that is cached with all its pages.
+ * Sets the bit of each block of a segment that is cached with all its pages, and
+ * returns how many these are.
  *
  * first and nblocks count within the segment; bit 0 of the bitmap, which has
  * PBP_BITMAP_BYTES(nblocks) bytes, is the first block.  Blocks past the end of
@@ -284,30 +278,27 @@ map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
  * costs a few requests, and a file cached at random a few percent more than
  * mincore alone, which is about 50 ns per page.
  */
-void
-pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
-		   uint8 *bitmap, PbpOsBlocks *blocks)
+int64
+pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks, uint8 *bitmap)
 {
 	int64		unit = Max(pbp_os_page_bytes(), BLCKSZ);
-	BlockMap	map = {.first = first,.bitmap = bitmap,.blocks = blocks};
+	BlockMap	map = {.first = first,.bitmap = bitmap};
 
 	memset(bitmap, 0, PBP_BITMAP_BYTES(nblocks));
-	memset(blocks, 0, sizeof(*blocks));
 	if (file->trust != PBP_OS_TRUSTED)
-		return;
+		return 0;
 	map.end = Max(first, Min((int64) first + nblocks, file->bytes / BLCKSZ));
 	map_range(file, &map, (int64) first * BLCKSZ / unit * unit, map.end * BLCKSZ);
+	return map.cached;
 }
 
-/* The same of one block. */
-PbpOsBlocks
+/* True if the block is cached with all its pages. */
+bool
 pbp_os_block(const PbpOsFile *file, BlockNumber block)
 {
 	uint8		bitmap[PBP_BITMAP_BYTES(1)];
-	PbpOsBlocks blocks;
 
-	pbp_os_map(file, block, 1, bitmap, &blocks);
-	return blocks;
+	return pbp_os_map(file, block, 1, bitmap) > 0;
 }
 
 /* ---- reads ---- */

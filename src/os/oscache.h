@@ -17,32 +17,16 @@
 #include "os/osfile.h"
 #include "os/oskernel.h"
 
-/* In pages of the operating system; -1 if unknown. */
-typedef struct PbpOsCounts
-{
-	int64		pages;			/* of the whole file, always known */
-	int64		cached;
-	int64		dirty;
-} PbpOsCounts;
-
 /* A segment that was counted. */
 typedef struct PbpOsSegment
 {
 	PbpOsFile	file;			/* closed */
-	PbpOsCounts counts;
+	int64		cached;			/* pages of the operating system; -1: unknown */
 } PbpOsSegment;
 
-/* In blocks of PostgreSQL. */
-typedef struct PbpOsBlocks
-{
-	int64		cached;			/* with all their pages */
-	int64		partial;		/* with some of them */
-} PbpOsBlocks;
-
 extern List *pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted);
-extern void pbp_os_map(const PbpOsFile *file, BlockNumber first,
-					   BlockNumber nblocks, uint8 *bitmap, PbpOsBlocks *blocks);
-extern PbpOsBlocks pbp_os_block(const PbpOsFile *file, BlockNumber block);
+extern int64 pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks, uint8 *bitmap);
+extern bool pbp_os_block(const PbpOsFile *file, BlockNumber block);
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
 extern void pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
 extern void pbp_os_advise(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice);

@@ -25,8 +25,8 @@
 #define MAX_PASSES			20
 #define SMALL_TOTAL			INT64CONST(100000000)
 
-#define SWEEP_COST_COLS		16
-#define SCAN_COST_COLS		7
+#define SWEEP_COST_COLS		8
+#define SCAN_COST_COLS		4
 
 PG_FUNCTION_INFO_V1(pgbufprobe_sweep_cost);
 PG_FUNCTION_INFO_V1(pgbufprobe_scan_cost);
@@ -37,23 +37,11 @@ static const char *const scenario_names[PBP_SCENARIOS] = {
 	[PBP_LIVE] = "live",
 };
 
-typedef struct ScanMethodName
-{
-	const char *name;
-	const char *models;
-} ScanMethodName;
-
-static const ScanMethodName scan_methods[PBP_SCAN_METHODS] = {
-	[PBP_SCAN_READ] = {"read", "reading each state, as a histogram does"},
-	[PBP_SCAN_LOCK] = {"lock", "a checkpoint's search for dirty buffers"},
-	[PBP_SCAN_MATCH] = {"match", "the search of each DROP or TRUNCATE"},
+static const char *const scan_methods[PBP_SCAN_METHODS] = {
+	[PBP_SCAN_READ] = "read",	/* each state, as a histogram does */
+	[PBP_SCAN_LOCK] = "lock",	/* a checkpoint's search for dirty buffers */
+	[PBP_SCAN_MATCH] = "match", /* the search of each DROP or TRUNCATE */
 };
-
-static double
-buffers_per_gb(void)
-{
-	return 1024.0 * 1024.0 * 1024.0 / BLCKSZ;
-}
 
 /* Marks the scenarios to run. */
 static void
@@ -66,24 +54,15 @@ parse_scenario(FunctionCallInfo fcinfo, int argno, bool *wanted)
 }
 
 static void
-emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, int victims,
-				const PbpSweepCost *cost)
+emit_sweep_cost(ReturnSetInfo *rsinfo, PbpScenario scenario, const PbpSweepCost *cost)
 {
 	Row			row = {0};
-	const PbpLatency *latency = &cost->latency;
-	double		inspected = (double) cost->inspected;
 
 	add_text(&row, scenario_names[scenario]);
-	add_count(&row, victims);
-	add_latency(&row, latency);
-	add_measure(&row, inspected / victims);
-	add_count(&row, cost->inspected_max);
+	add_latency(&row, &cost->latency);
 	add_count(&row, cost->inspected);
-	add_quotient(&row, cost->sweep_ns, inspected);
-	add_quotient(&row, cost->sweep_ns * NBuffers / 1e6, inspected);
-	add_quotient(&row, cost->sweep_ns * buffers_per_gb() / 1e6, inspected);
+	add_quotient(&row, cost->sweep_ns * NBuffers / 1e6, (double) cost->inspected);
 	add_count(&row, cost->from_freelist);
-	add_count(&row, cost->skipped_pinned);
 	add_count(&row, cost->dirty_victims);
 	emit_row(rsinfo, &row, SWEEP_COST_COLS);
 }
@@ -159,8 +138,7 @@ pgbufprobe_sweep_cost(PG_FUNCTION_ARGS)
 		pbp_sweep_cost(&plan, cost);
 		if (cost->stopped)
 			report_too_much("victims", 0);
-		emit_sweep_cost((ReturnSetInfo *) fcinfo->resultinfo,
-						(PbpScenario) i, victims, cost);
+		emit_sweep_cost((ReturnSetInfo *) fcinfo->resultinfo, (PbpScenario) i, cost);
 	}
 	pfree(cost);
 	return (Datum) 0;
@@ -181,19 +159,14 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 	{
 		Row			row = {0};
 		PbpScanCost cost;
-		double		avg_ns;
 		double		parts;
 
 		pbp_scan_cost((PbpScanMethod) i, nread, rounds, &cost);
 		parts = (double) NBuffers / cost.nread;
-		avg_ns = (double) cost.sum_ns / rounds * parts;
 
-		add_text(&row, scan_methods[i].name);
-		add_text(&row, scan_methods[i].models);
-		add_measure(&row, avg_ns / 1e6);
+		add_text(&row, scan_methods[i]);
 		add_measure(&row, (double) cost.min_ns / 1e6 * parts);
 		add_measure(&row, (double) cost.max_ns / 1e6 * parts);
-		add_measure(&row, avg_ns / NBuffers * buffers_per_gb() / 1e6);
 		add_known_count(&row, cost.matched >= 0 && cost.nread == NBuffers, cost.matched);
 		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, SCAN_COST_COLS);
 	}

@@ -228,10 +228,7 @@ relation_entry(HTAB *table, const BufferTag *tag)
 
 	entry = hash_search(table, &key, HASH_ENTER, &found);
 	if (!found)
-	{
 		*entry = key;
-		entry->stay_min = PG_INT64_MAX;
-	}
 	return entry;
 }
 
@@ -249,14 +246,10 @@ pbp_relation_buffers(const PbpRelationCount *count)
 static void
 finish_relation(PbpRelationCount *count, PbpScale *scale)
 {
-	int64		found = pbp_relation_buffers(count);
-
-	count->stay_avg = count->stay_sum / (double) found;
-	count->stay_error = pbp_mean_error(scale->nread, found, count->stay_sum, count->stay_squares);
+	count->stay_avg = count->stay_sum / (double) pbp_relation_buffers(count);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
 		count->usage[i] = pbp_scale_next(scale, count->usage[i]);
 	count->dirty = pbp_scaled(scale, count->dirty);
-	count->pinned = pbp_scaled(scale, count->pinned);
 	count->buffers_error = pbp_estimate_error(scale->nread, scale->nitems, pbp_relation_buffers(count));
 }
 
@@ -297,17 +290,11 @@ static void
 count_buffer(PbpRelationCount *entry, PbpBufState state, int buffer, int hand)
 {
 	int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
-	int64		stay = ticks_to_stay(buffer, usage, hand);
 
 	entry->usage[usage]++;
 	if (state & BM_DIRTY)
 		entry->dirty++;
-	if (BUF_STATE_GET_REFCOUNT(state) > 0)
-		entry->pinned++;
-	entry->stay_sum += (double) stay;
-	entry->stay_squares += (double) stay * (double) stay;
-	entry->stay_min = Min(entry->stay_min, stay);
-	entry->stay_max = Max(entry->stay_max, stay);
+	entry->stay_sum += (double) ticks_to_stay(buffer, usage, hand);
 }
 
 /*
@@ -466,7 +453,6 @@ pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost)
 		cost->matched = scan[method] (first, first + cost->nread);
 		elapsed_ns = pbp_now_ns() - start;
 
-		cost->sum_ns += elapsed_ns;
 		cost->min_ns = Min(cost->min_ns, elapsed_ns);
 		cost->max_ns = Max(cost->max_ns, elapsed_ns);
 		first += cost->nread;

@@ -37,17 +37,12 @@ typedef struct PbpRelationCount
 	PbpLocator	locator;
 	ForkNumber	fork;
 	int64		dirty;
-	int64		pinned;
 	int64		usage[PBP_USAGE_LEVELS];	/* buffers at each usage count */
 	int64		buffers_error;	/* of their sum */
 
 	/* ticks of the hand until a page is evicted */
-	int64		stay_min;
-	int64		stay_max;
 	double		stay_sum;
-	double		stay_squares;
 	double		stay_avg;
-	double		stay_error;		/* of the average; negative: unknown */
 } PbpRelationCount;
 
 typedef enum PbpScanMethod
@@ -63,7 +58,6 @@ typedef struct PbpScanCost
 {
 	int64		matched;		/* by the last round; -1 if it does not search */
 	int			nread;			/* buffers scanned in each round */
-	int64		sum_ns;
 	int64		min_ns;
 	int64		max_ns;
 } PbpScanCost;

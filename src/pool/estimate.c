@@ -148,21 +148,3 @@ pbp_estimate_error(double nread, int64 nitems, int64 estimate)
 	return (int64) ceil(pbp_share_error((double) estimate / (double) nitems, effective_size(nread, nitems)) *
 						(double) nitems);
 }
-
-/*
- * The same bound for the mean of a figure, from the number of buffers in the
- * sample that have it, and the sums of their figures and of the squares.
- * Returns a negative value if the error is unknown, for less than two buffers.
- */
-double
-pbp_mean_error(int nread, int64 count, double sum, double squares)
-{
-	double		variance;
-
-	if (nread >= NBuffers)
-		return 0;
-	if (count < 2)
-		return -1;
-	variance = Max(0, squares - sum * sum / (double) count) / (double) (count - 1);
-	return PBP_DEVIATIONS * sqrt(variance / (double) count * (1 - (double) nread / NBuffers));
-}

@@ -60,6 +60,5 @@ extern bool pbp_walk_next(PbpWalk *walk);
 extern int64 pbp_scaled(const PbpScale *scale, int64 count);
 extern int64 pbp_scale_next(PbpScale *scale, int64 count);
 extern int64 pbp_estimate_error(double nread, int64 nitems, int64 estimate);
-extern double pbp_mean_error(int nread, int64 count, double sum, double squares);
 
 #endif							/* PBP_ESTIMATE_H */

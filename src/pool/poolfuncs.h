@@ -13,7 +13,7 @@
 #include "pool/sweep.h"
 
 /* Columns of add_storage(). */
-#define STORAGE_COLS		5
+#define STORAGE_COLS		4
 
 /* How far the clock hand moved in a time. */
 typedef struct ClockRate
@@ -25,8 +25,6 @@ typedef struct ClockRate
 extern Oid	relation_of(const PbpLocator *locator);
 extern Datum usagecounts_array(const int64 *usage);
 extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
-extern void add_relation(Row *row, const PbpRelationCount *count);
-extern void emit_relations(FunctionCallInfo fcinfo, int nread, RowEmitter emit, void *arg);
 extern ClockRate watch_clock(int64 duration_ms);
 
 #endif							/* PBP_POOLFUNCS_H */

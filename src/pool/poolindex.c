@@ -41,7 +41,6 @@ typedef struct BufferEntry
 	int			next;			/* of the same file */
 	uint32		block:27;		/* within its segment */
 	uint32		usage:4;
-	uint32		dirty:1;
 } BufferEntry;
 
 StaticAssertDecl(RELSEG_SIZE <= 1 << 27, "an entry must hold a block of a segment");
@@ -186,7 +185,6 @@ pbp_pool_index(const PbpLocator *only)
 		entry = add_buffer(index, file);
 		entry->block = tag.blockNum % RELSEG_SIZE;
 		entry->usage = (uint32) BUF_STATE_GET_USAGECOUNT(state);
-		entry->dirty = (state & BM_DIRTY) != 0;
 	}
 	return index;
 }
@@ -195,20 +193,19 @@ pbp_pool_index(const PbpLocator *only)
  * Sets the level of each block of a segment that is in shared buffers: its
  * usage count plus one.  There are nblocks levels, all 0; blocks past them, of a
  * file that has become shorter, are left out.  Returns the number of blocks
- * found, and sets how many of them are dirty.
+ * found.
  *
  * A block that moved to another buffer during the scan may have been found in
  * both; it counts once, with the state that was found last.
  */
 int64
 pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator, ForkNumber fork,
-				int segment, uint8 *levels, int64 nblocks, int64 *dirty)
+				int segment, uint8 *levels, int64 nblocks)
 {
 	FileKey		key = file_key(*locator, fork, segment);
 	FileEntry  *file = hash_search(index->files, &key, HASH_FIND, NULL);
 	int64		found = 0;
 
-	*dirty = 0;
 	for (int i = file == NULL ? NO_ENTRY : file->newest; i != NO_ENTRY; i = index->buffers[i].next)
 	{
 		const BufferEntry *entry = &index->buffers[i];
@@ -217,7 +214,6 @@ pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator, ForkNumber
 			continue;
 		levels[entry->block] = (uint8) (entry->usage + 1);
 		found++;
-		*dirty += entry->dirty;
 	}
 	return found;
 }
@@ -257,15 +253,14 @@ pbp_pool_find(const BufferTag *tag, PbpBufState *state)
 	return desc;
 }
 
-/* True if the block is in shared buffers.  *dirty is true if it is also dirty there. */
+/* True if the block is in shared buffers. */
 bool
-pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork, BlockNumber block, bool *dirty)
+pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork, BlockNumber block)
 {
 	BufferTag	tag;
 	PbpBufState state;
 
 	InitBufferTag(&tag, locator, fork, block);
 	(void) pbp_pool_find(&tag, &state);
-	*dirty = (state & BM_DIRTY) != 0;
 	return pbp_holds_page(state);
 }

@@ -18,10 +18,9 @@ typedef struct PbpPoolIndex PbpPoolIndex;
 
 extern PbpPoolIndex *pbp_pool_index(const PbpLocator *only);
 extern int64 pbp_pool_levels(const PbpPoolIndex *index, const PbpLocator *locator, ForkNumber fork,
-							 int segment, uint8 *levels, int64 nblocks, int64 *dirty);
+							 int segment, uint8 *levels, int64 nblocks);
 extern void pbp_pool_index_free(PbpPoolIndex *index);
 extern BufferDesc *pbp_pool_find(const BufferTag *tag, PbpBufState *state);
-extern bool pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork,
-							BlockNumber block, bool *dirty);
+extern bool pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork, BlockNumber block);
 
 #endif							/* PBP_POOLINDEX_H */

@@ -1,21 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * snapshotfuncs.c
- *	  SQL function that checks and orders two snapshots of the pool.
+ *	  The SQL function that compares two snapshots of the pool.
  *
- * Snapshots are taken and compared by functions in SQL.  Users store snapshots
- * and can change them, so this checks every field that those functions use.
+ * A function in SQL takes snapshots.  Users store them and can change them, so
+ * every field that is used here is checked first.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "fmgr.h"
+#include "funcapi.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/timestamp.h"
 
+#include "base/rows.h"
 #include "pool/descriptors.h"
+
+#define SNAPSHOT_DIFF_COLS	8
 
 #define FORMAT				1
 
@@ -25,9 +31,24 @@
 /* the usage counts, and unused buffers */
 #define LEVELS				(PBP_USAGE_LEVELS + 1)
 
-PG_FUNCTION_INFO_V1(pgbufprobe_snapshot_ticks);
+PG_FUNCTION_INFO_V1(pgbufprobe_snapshot_diff);
 
-/* What decides where the clock hand was. */
+typedef struct Counts
+{
+	bool		known;
+	int64		buffers;
+	int64		dirty;
+} Counts;
+
+/* A fork of a relation. */
+typedef struct NamedFork
+{
+	char	   *name;
+	char	   *fork;
+	int64		oid;
+	Counts		counts;
+} NamedFork;
+
 typedef struct PoolSnapshot
 {
 	char	   *run;
@@ -36,7 +57,20 @@ typedef struct PoolSnapshot
 	int64		shared_buffers;
 	int64		hand;
 	int64		passes;
+	Counts		levels[LEVELS];
+	int			nrelations;
+	NamedFork	relations[MAX_RELATIONS];
+	int64		nothers;		/* forks that it does not name */
+	Counts		others;
 } PoolSnapshot;
+
+/* What changed of one fork; without a name, of all that a snapshot does not name. */
+typedef struct Change
+{
+	const NamedFork *relation;
+	Counts		before;
+	Counts		after;
+} Change;
 
 pg_noreturn static void
 report_bad_field(const char *argument, const char *field, const char *wanted)
@@ -127,16 +161,6 @@ read_array(const char *argument, JsonbContainer *object, const char *field)
 }
 
 static JsonbContainer *
-read_array_of(const char *argument, JsonbContainer *object, const char *field, int length)
-{
-	JsonbContainer *array = read_array(argument, object, field);
-
-	if ((int) JsonContainerSize(array) != length)
-		report_bad_field(argument, field, psprintf("an array of %d elements", length));
-	return array;
-}
-
-static JsonbContainer *
 object_of(const char *argument, const char *field, const char *wanted, const JsonbValue *value)
 {
 	if (value == NULL || value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
@@ -156,64 +180,55 @@ check_usagecount(const char *argument, const JsonbValue *value, int level)
 		report_bad_field(argument, "usagecounts", "in the order of usage counts, and end with unused buffers");
 }
 
-static void
-check_levels(const char *argument, JsonbContainer *object)
+static Counts
+read_counts(const char *argument, JsonbContainer *object)
 {
-	JsonbContainer *array = read_array_of(argument, object, "usagecounts", LEVELS);
+	return (Counts) {
+		.known = true,
+		.buffers = read_count(argument, object, "buffers"),
+		.dirty = read_count(argument, object, "dirty")
+	};
+}
 
+static void
+read_levels(const char *argument, JsonbContainer *object, Counts *levels)
+{
+	JsonbContainer *array = read_array(argument, object, "usagecounts");
+
+	if ((int) JsonContainerSize(array) != LEVELS)
+		report_bad_field(argument, "usagecounts", psprintf("an array of %d elements", LEVELS));
 	for (int i = 0; i < LEVELS; i++)
 	{
 		JsonbContainer *level = object_of(argument, "usagecounts", "an array of objects",
 										  getIthJsonbValueFromContainer(array, i));
 
 		check_usagecount(argument, find_field(level, "usagecount"), i);
-		read_count(argument, level, "buffers");
-		read_count(argument, level, "dirty");
-		read_count(argument, level, "pinned");
+		levels[i] = read_counts(argument, level);
 	}
 }
 
-/* The counts of a relation, or of the sum of others. */
 static void
-check_counts(const char *argument, JsonbContainer *object)
-{
-	JsonbContainer *array = read_array_of(argument, object, "usagecounts", PBP_USAGE_LEVELS);
-
-	read_count(argument, object, "buffers");
-	read_count(argument, object, "dirty");
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		count_of(argument, "usagecounts", getIthJsonbValueFromContainer(array, i));
-}
-
-static void
-check_relations(const char *argument, JsonbContainer *object)
+read_relations(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot)
 {
 	JsonbContainer *array = read_array(argument, object, "relations");
-	int			nrelations = (int) JsonContainerSize(array);
 
-	if (nrelations > MAX_RELATIONS)
+	snapshot->nrelations = (int) JsonContainerSize(array);
+	if (snapshot->nrelations > MAX_RELATIONS)
 		report_bad_field(argument, "relations", psprintf("an array of at most %d elements", MAX_RELATIONS));
-	for (int i = 0; i < nrelations; i++)
+	for (int i = 0; i < snapshot->nrelations; i++)
 	{
 		JsonbContainer *relation = object_of(argument, "relations", "an array of objects",
 											 getIthJsonbValueFromContainer(array, i));
 
-		check_counts(argument, relation);
-		read_string(argument, relation, "relation");
-		if (read_count(argument, relation, "oid") > OID_MAX)
+		snapshot->relations[i] = (NamedFork) {
+			.name = read_string(argument, relation, "relation"),
+			.fork = read_string(argument, relation, "fork"),
+			.oid = read_count(argument, relation, "oid"),
+			.counts = read_counts(argument, relation)
+		};
+		if (snapshot->relations[i].oid > OID_MAX)
 			report_bad_field(argument, "oid", "an OID");
-		read_string(argument, relation, "fork");
 	}
-}
-
-static void
-check_others(const char *argument, JsonbContainer *object)
-{
-	JsonbContainer *others = object_of(argument, "other_relations", "an object",
-									   find_field(object, "other_relations"));
-
-	check_counts(argument, others);
-	read_count(argument, others, "forks");
 }
 
 static void
@@ -235,11 +250,12 @@ check_format(const char *argument, JsonbContainer *object)
 				 errdetail("This version of pgbufprobe reads format %d.", FORMAT)));
 }
 
-static PoolSnapshot
+static PoolSnapshot *
 snapshot_arg(FunctionCallInfo fcinfo, int argno, const char *argument)
 {
-	PoolSnapshot snapshot;
+	PoolSnapshot *snapshot = palloc(sizeof(PoolSnapshot));
 	JsonbContainer *object;
+	JsonbContainer *others;
 
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
@@ -247,19 +263,17 @@ snapshot_arg(FunctionCallInfo fcinfo, int argno, const char *argument)
 				 errmsg("snapshot \"%s\" must not be null", argument)));
 	object = &PG_GETARG_JSONB_P(argno)->root;
 	check_format(argument, object);
-	snapshot.run = read_string(argument, object, "run");
-	snapshot.taken_at = read_time(argument, object, "taken_at");
-	snapshot.shared_buffers = read_count(argument, object, "shared_buffers");
-	snapshot.hand = read_count(argument, object, "hand");
-	snapshot.passes = read_count(argument, object, "passes");
-	read_count(argument, object, "ticks");
-	read_count(argument, object, "allocations");
-	if (find_field(object, "statistics_reset_at") != NULL)
-		read_time(argument, object, "statistics_reset_at");
-	snapshot.database = read_string(argument, object, "database");
-	check_levels(argument, object);
-	check_relations(argument, object);
-	check_others(argument, object);
+	snapshot->run = read_string(argument, object, "run");
+	snapshot->taken_at = read_time(argument, object, "taken_at");
+	snapshot->shared_buffers = read_count(argument, object, "shared_buffers");
+	snapshot->hand = read_count(argument, object, "hand");
+	snapshot->passes = read_count(argument, object, "passes");
+	snapshot->database = read_string(argument, object, "database");
+	read_levels(argument, object, snapshot->levels);
+	read_relations(argument, object, snapshot);
+	others = object_of(argument, "other_relations", "an object", find_field(object, "other_relations"));
+	snapshot->others = read_counts(argument, others);
+	snapshot->nothers = read_count(argument, others, "forks");
 	return snapshot;
 }
 
@@ -273,34 +287,155 @@ is_same_run(const PoolSnapshot *before, const PoolSnapshot *after)
 }
 
 /*
- * Ticks of the clock hand from one snapshot to another, NULL if they are not
- * of the same run.
+ * Passes of the clock hand from one snapshot to another, NaN if they are not of
+ * the same run.
  *
  * The system clock may have been set back.  Then the position of the clock
  * hand shows which snapshot is older.  The server's count of passes wraps at
  * 2^32.
  */
-Datum
-pgbufprobe_snapshot_ticks(PG_FUNCTION_ARGS)
+static double
+passes_between(const PoolSnapshot *before, const PoolSnapshot *after)
 {
-	PoolSnapshot before = snapshot_arg(fcinfo, 0, "before");
-	PoolSnapshot after = snapshot_arg(fcinfo, 1, "after");
-	bool		of_relations = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
-	bool		same_run = is_same_run(&before, &after);
-	int32		passes = (int32) ((uint32) after.passes - (uint32) before.passes);
-	int64		ticks = same_run ? passes * after.shared_buffers + (after.hand - before.hand) : 0;
+	bool		same_run = is_same_run(before, after);
+	int32		passes = (int32) ((uint32) after->passes - (uint32) before->passes);
+	int64		ticks = same_run ? passes * after->shared_buffers + (after->hand - before->hand) : 0;
 
-	if (ticks < 0 || (ticks == 0 && after.taken_at < before.taken_at))
+	if (ticks < 0 || (ticks == 0 && after->taken_at < before->taken_at))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("snapshot \"after\" is older than snapshot \"before\""),
 				 errhint("Swap the two arguments.")));
-	if (of_relations && strcmp(before.database, after.database) != 0)
+	return same_run ? (double) ticks / (double) after->shared_buffers : NAN;
+}
+
+/* ---- rows ---- */
+
+/* from_buffers, to_buffers, from_dirty, to_dirty, passes */
+static void
+add_counts(Row *row, const Counts *before, const Counts *after, double passes)
+{
+	add_known_count(row, before->known, before->buffers);
+	add_known_count(row, after->known, after->buffers);
+	add_known_count(row, before->known, before->dirty);
+	add_known_count(row, after->known, after->dirty);
+	if (isnan(passes))
+		add_null(row);
+	else
+		add_datum(row, Float8GetDatum(rint(passes * 1e6) / 1e6));
+}
+
+static void
+emit_level(ReturnSetInfo *rsinfo, int usagecount, const Counts *before, const Counts *after, double passes)
+{
+	Row			row = {0};
+
+	add_null(&row);
+	add_null(&row);
+	if (usagecount < PBP_USAGE_LEVELS)
+		add_datum(&row, Int32GetDatum(usagecount));
+	else
+		add_null(&row);
+	add_counts(&row, before, after, passes);
+	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
+}
+
+static void
+emit_change(ReturnSetInfo *rsinfo, const Change *change, double passes)
+{
+	Row			row = {0};
+
+	add_text(&row, change->relation ? change->relation->name : NULL);
+	add_text(&row, change->relation ? change->relation->fork : NULL);
+	add_null(&row);
+	add_counts(&row, &change->before, &change->after, passes);
+	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
+}
+
+/*
+ * What another snapshot says of a fork.  One that names all relations had no buffer
+ * of those that it does not name.
+ */
+static Counts
+counts_in(const PoolSnapshot *snapshot, const NamedFork *sought)
+{
+	for (int i = 0; i < snapshot->nrelations; i++)
+	{
+		const NamedFork *found = &snapshot->relations[i];
+
+		if (found->oid == sought->oid && strcmp(found->fork, sought->fork) == 0)
+			return found->counts;
+	}
+	return (Counts) {.known = snapshot->nothers == 0};
+}
+
+/* A snapshot omits only the smallest relations, so an unknown count is ordered like 0. */
+static int64
+size_of(const Change *change)
+{
+	return Abs(change->after.buffers - change->before.buffers);
+}
+
+static int
+compare_changes(const void *a, const void *b)
+{
+	const Change *one = a;
+	const Change *other = b;
+
+	if (size_of(one) != size_of(other))
+		return size_of(one) < size_of(other) ? 1 : -1;
+	if (one->relation->oid != other->relation->oid)
+		return one->relation->oid > other->relation->oid ? 1 : -1;
+	return strcmp(one->relation->fork, other->relation->fork);
+}
+
+static void
+emit_relations_of(ReturnSetInfo *rsinfo, const PoolSnapshot *before, const PoolSnapshot *after, double passes)
+{
+	Change	   *changes = palloc(2 * MAX_RELATIONS * sizeof(Change));
+	int			nchanges = 0;
+
+	for (int i = 0; i < after->nrelations; i++)
+	{
+		const NamedFork *relation = &after->relations[i];
+
+		changes[nchanges++] = (Change) {relation, counts_in(before, relation), relation->counts};
+	}
+	for (int i = 0; i < before->nrelations; i++)
+	{
+		const NamedFork *relation = &before->relations[i];
+		bool		seen = false;
+
+		for (int j = 0; j < after->nrelations && !seen; j++)
+			seen = changes[j].relation->oid == relation->oid && strcmp(changes[j].relation->fork, relation->fork) == 0;
+		if (!seen)
+			changes[nchanges++] = (Change) {relation, relation->counts, counts_in(after, relation)};
+	}
+	qsort(changes, nchanges, sizeof(Change), compare_changes);
+	for (int i = 0; i < nchanges; i++)
+		emit_change(rsinfo, &changes[i], passes);
+	if (before->nothers > 0 || after->nothers > 0)
+		emit_change(rsinfo, &(Change) {NULL, before->others, after->others}, passes);
+}
+
+Datum
+pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
+{
+	const PoolSnapshot *before = snapshot_arg(fcinfo, 0, "before");
+	const PoolSnapshot *after = snapshot_arg(fcinfo, 1, "after");
+	bool		by_relation = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+	double		passes = passes_between(before, after);
+
+	if (by_relation && strcmp(before->database, after->database) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot compare the relations of different databases"),
-				 errdetail("The snapshots were taken in \"%s\" and \"%s\".", before.database, after.database)));
-	if (!same_run)
-		PG_RETURN_NULL();
-	PG_RETURN_INT64(ticks);
+				 errdetail("The snapshots were taken in \"%s\" and \"%s\".", before->database, after->database)));
+	InitMaterializedSRF(fcinfo, 0);
+	if (by_relation)
+		emit_relations_of((ReturnSetInfo *) fcinfo->resultinfo, before, after, passes);
+	else
+		for (int i = 0; i < LEVELS; i++)
+			emit_level((ReturnSetInfo *) fcinfo->resultinfo, i, &before->levels[i], &after->levels[i], passes);
+	return (Datum) 0;
 }

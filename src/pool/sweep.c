@@ -123,7 +123,6 @@ add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
 		cost->sweep_ns += (double) elapsed_ns;
 	}
 	cost->inspected += inspected;
-	cost->inspected_max = Max(cost->inspected_max, inspected);
 }
 
 /* ---- replay ---- */
@@ -232,7 +231,7 @@ report_all_pinned(void)
  * victim: it locks each header in turn up to PostgreSQL 18.
  */
 static bool
-replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected, int64 *skipped_pinned)
+replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected)
 {
 	int			without_change = NBuffers;
 
@@ -247,7 +246,6 @@ replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected, int64
 		(*inspected)++;
 		if (BUF_STATE_GET_REFCOUNT(state) != 0)
 		{
-			(*skipped_pinned)++;
 			if (--without_change == 0)
 				report_all_pinned();
 		}
@@ -286,7 +284,7 @@ replay_victims(const PbpSweepPlan *plan, PbpSweepCost *cost)
 			int64		start = pbp_now_ns();
 			PbpBufState state = 0;
 
-			cost->stopped = !replay_search(&replay, &state, &inspected, &cost->skipped_pinned);
+			cost->stopped = !replay_search(&replay, &state, &inspected);
 			add_search(cost, pbp_now_ns() - start, inspected);
 			if (state & BM_DIRTY)
 				cost->dirty_victims++;
@@ -352,28 +350,6 @@ give_back_held(int code pg_attribute_unused(), Datum arg)
 	}
 }
 
-/*
- * Counts the pinned buffers among those that the hand has passed, which the
- * server's search does not report.  Not part of the measured time.
- */
-static int64
-count_pinned_behind(PbpClock before, int64 inspected)
-{
-	int64		pinned = 0;
-	int			i = before.hand;
-
-	for (int64 n = 0; n < inspected; n++)
-	{
-		if (BUF_STATE_GET_REFCOUNT(pbp_read_state(GetBufferDescriptor(i))) != 0)
-			pinned++;
-		if (++i >= NBuffers)
-			i = 0;
-		if (n % INSPECTED_PER_CHECK == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	return pinned;
-}
-
 /* Runs the server's own search and releases the victim. */
 static void
 live_search(HeldBuffers *held, PbpSweepCost *cost)
@@ -410,7 +386,6 @@ live_search(HeldBuffers *held, PbpSweepCost *cost)
 		inspected = pbp_ticks_between(before, after);
 
 	add_search(cost, elapsed_ns, inspected);
-	cost->skipped_pinned += count_pinned_behind(before, inspected);
 	if (state & BM_DIRTY)
 		cost->dirty_victims++;
 }

@@ -40,9 +40,7 @@ typedef struct PbpSweepCost
 	int64		sweeps;			/* searches that moved the hand */
 	double		sweep_ns;		/* their time, of a stopped one too */
 	int64		inspected;		/* buffers that the hand passed */
-	int64		inspected_max;	/* by one search */
 	int64		from_freelist;	/* victims found without moving the hand */
-	int64		skipped_pinned;
 	int64		dirty_victims;
 } PbpSweepCost;
 

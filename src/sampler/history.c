@@ -129,30 +129,31 @@ history_is_current(void)
 }
 
 /*
- * How far the hand went in the last minutes, by the newest samples and at least
- * one.  False: the worker takes no samples now, or has taken only one.
+ * By the newest samples and at least one.  False: the sampler takes none now, or
+ * has taken only one.
  */
 bool
-pbp_history_rate(double *seconds, double *ticks)
+pbp_recent_history(PbpRecent *recent)
 {
 	int64		oldest;
 
-	*seconds = *ticks = 0;
+	*recent = (PbpRecent) {0};
 	if (!open_shared(LW_SHARED))
 		return false;
 	/* none counts unless samples are being taken */
 	oldest = history_is_current() ? oldest_sample(PBP_FINE_HISTORY) : shared->nsamples[PBP_FINE_HISTORY];
-	for (int64 i = shared->nsamples[PBP_FINE_HISTORY] - 1; i >= oldest && *seconds < RATE_SECONDS; i--)
+	for (int64 i = shared->nsamples[PBP_FINE_HISTORY] - 1; i >= oldest && recent->seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = sample_at(PBP_FINE_HISTORY, i);
 
 		if (sample->elapsed_ns == 0)
 			break;
-		*seconds += (double) sample->elapsed_ns / 1e9;
-		*ticks += (double) sample->new_ticks;
+		recent->seconds += (double) sample->elapsed_ns / 1e9;
+		recent->ticks += (double) sample->new_ticks;
+		recent->cpu_seconds += (double) sample->cpu_ns / 1e9;
 	}
 	pbp_close_results();
-	return *seconds > 0;
+	return recent->seconds > 0;
 }
 
 /*

@@ -13,10 +13,18 @@
 #include "sampler/report.h"
 #include "sampler/sample.h"
 
+/* Sums of the last minutes. */
+typedef struct PbpRecent
+{
+	double		seconds;
+	double		ticks;			/* of the clock hand */
+	double		cpu_seconds;	/* that the sampler took */
+} PbpRecent;
+
 /* for readers */
 extern PbpSample *pbp_history(PbpHistory history, int *nsamples);
 extern PbpHour *pbp_hours(int *nhours);
-extern bool pbp_history_rate(double *seconds, double *ticks);
+extern bool pbp_recent_history(PbpRecent *recent);
 extern void pbp_history_reset(void);
 extern PbpAdviceReport *pbp_read_advice(void);
 

@@ -131,7 +131,7 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 static void
 look_up(PbpProbing *probing, const PbpOsFile *file, const Probe *probe)
 {
-	bool		cached = pbp_os_block(file, probe->block).cached > 0;
+	bool		cached = pbp_os_block(file, probe->block);
 
 	pbp_served_answer(&probing->served, probe->page, cached, pbp_now_ns());
 	time_read(probing, file, probe, cached);

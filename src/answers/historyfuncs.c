@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * sizefuncs.c
+ * historyfuncs.c
  *	  SQL functions about the history of the pool.
  *
  *-------------------------------------------------------------------------
@@ -11,8 +11,8 @@
 
 #include "miscadmin.h"
 
+#include "answers/historyfuncs.h"
 #include "answers/readnames.h"
-#include "answers/sizefuncs.h"
 #include "answers/startfuncs.h"
 #include "base/args.h"
 #include "base/latency.h"
@@ -23,8 +23,7 @@
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
 
-#define PAGE_LIFETIME_COLS	13
-#define HISTORY_COLS		20
+#define HISTORY_COLS		14
 
 /* how long those who ask wait for a preloaded sampler, and how often they see whether it is there */
 #define STARTS_WITHIN_MS	5000
@@ -33,7 +32,6 @@
 /* in the order of PbpHistory */
 static const char *const resolution_names[] = {"fine", "coarse"};
 
-PG_FUNCTION_INFO_V1(pgbufprobe_page_lifetime);
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 
@@ -51,70 +49,6 @@ check_sampler_runs(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg(NO_SAMPLER),
 				 errhint(HOW_TO_START ".")));
-}
-
-/* From the history of the last minutes; without one, from watching the hand for a while. */
-ClockRate
-recent_clock_rate(int64 duration_ms)
-{
-	ClockRate	rate;
-
-	if (pbp_history_rate(&rate.seconds, &rate.ticks))
-		return rate;
-	return watch_clock(duration_ms);
-}
-
-/* Seconds that the clock hand needs for these ticks; NULL if it did not move. */
-static void
-add_seconds(Row *row, const ClockRate *rate, double ticks)
-{
-	add_quotient(row, ticks * rate->seconds, rate->ticks);
-}
-
-static void
-emit_page_lifetime(ReturnSetInfo *rsinfo, const void *item, void *arg)
-{
-	const PbpRelationCount *count = item;
-	const ClockRate *rate = arg;
-	Row			row = {0};
-
-	add_relation(&row, count);
-	add_seconds(&row, rate, (double) count->stay_min);
-	add_seconds(&row, rate, count->stay_avg);
-	add_seconds(&row, rate, (double) count->stay_max);
-	add_seconds(&row, rate, NBuffers);
-	add_measure(&row, rate->seconds);
-	add_count(&row, count->buffers_error);
-	if (count->stay_error >= 0)
-		add_seconds(&row, rate, count->stay_error);
-	else
-		add_null(&row);
-	emit_row(rsinfo, &row, PAGE_LIFETIME_COLS);
-}
-
-Datum
-pgbufprobe_page_lifetime(PG_FUNCTION_ARGS)
-{
-	int64		duration_ms = duration_arg_ms(fcinfo, 0);
-	int			nread = sample_arg(fcinfo, 1);
-	ClockRate	rate = recent_clock_rate(duration_ms);
-
-	emit_relations(fcinfo, nread, emit_page_lifetime, &rate);
-	return (Datum) 0;
-}
-
-/* The largest error of the counts that a sample of the history has. */
-static int64
-largest_error(const PbpHistogram *histogram, int64 dirty, int64 pinned)
-{
-	int64		pool = pbp_histogram_buffers(histogram);
-	int64		error = pbp_estimate_error(histogram->nread, pool, histogram->unused.buffers);
-
-	error = Max(error, pbp_estimate_error(histogram->nread, pool, dirty));
-	error = Max(error, pbp_estimate_error(histogram->nread, pool, pinned));
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		error = Max(error, pbp_estimate_error(histogram->nread, pool, histogram->usage[i].buffers));
-	return error;
 }
 
 /* accesses, miss_ratio, read_ms_per_second, top_relations, top_read_fractions */
@@ -147,32 +81,24 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	int64		pool = pbp_histogram_buffers(histogram);	/* it may have been another */
 	int64		usage[PBP_USAGE_LEVELS];
 	int64		dirty = histogram->unused.dirty;
-	int64		pinned = histogram->unused.pinned;
 	Row			row = {0};
 
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
 	{
 		usage[i] = histogram->usage[i].buffers;
 		dirty += histogram->usage[i].dirty;
-		pinned += histogram->usage[i].pinned;
 	}
 
 	add_time(&row, sample->taken_at);
+	add_age(&row, sample);
 	add_number(&row, sample->elapsed_ns > 0 ? seconds : NAN);
-	add_count(&row, sample->ticks);
-	add_count(&row, sample->allocations);
-	add_quotient(&row, ticks, seconds);
 	add_quotient(&row, ticks, (double) sample->new_allocations);
 	add_quotient(&row, (double) pool * seconds, ticks);
 	add_datum(&row, usagecounts_array(usage));
-	add_count(&row, histogram->unused.buffers);
 	add_count(&row, dirty);
-	add_count(&row, pinned);
-	add_count(&row, largest_error(histogram, dirty, pinned));
 	add_count(&row, sample->looks);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
 	add_reads(&row, sample, arg);
-	add_age(&row, sample);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }
 
