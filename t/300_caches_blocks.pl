@@ -146,7 +146,7 @@ sub counts
 		sub { return cached_pages($file) },
 		sub {
 			return $session->query_safe(
-				q{SELECT shared_blocks, os_blocks, both_blocks, neither_blocks
+				q{SELECT shared_blocks, os_blocks, both_blocks, blocks - shared_blocks - os_blocks + both_blocks
 					FROM pgbufprobe_residency('pages') WHERE fork = 'main'});
 		},
 		reach => $reach,

@@ -132,9 +132,9 @@ my %calls = (
 	'os_cache' => 'pgbufprobe_os_cache(r)',
 	'os_cache, mincore' => q{pgbufprobe_os_cache(r, method => 'mincore')},
 	'residency' => 'pgbufprobe_residency(r)',
-	'residency of a sample' => 'pgbufprobe_residency(r, 0.5)',
+	'residency of a sample' => 'pgbufprobe_residency(r, 1, 0.5)',
 	'residency of all' => 'pgbufprobe_residency(CASE WHEN r = 0 THEN r END)',
-	'map' => 'pgbufprobe_residency_map(r, 10)',
+	'residency in buckets' => 'pgbufprobe_residency(r, 10)',
 	'read_cost' => 'pgbufprobe_read_cost(r, 20)',
 	'os_advise' => q{pgbufprobe_os_advise(r, 'willneed')});
 

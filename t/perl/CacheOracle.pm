@@ -23,7 +23,7 @@ sub state_of_caches
 	my $buffers = '';
 
 	$buffers = $session->query_safe(
-		"SELECT string_agg(relblocknumber || CASE WHEN isdirty THEN 'd' ELSE '' END, ' ' ORDER BY relblocknumber)
+		"SELECT string_agg(relblocknumber::text, ' ' ORDER BY relblocknumber)
 		   FROM pg_buffercache
 		  WHERE relfilenode = $where->{filenode} AND reltablespace = $where->{tablespace}
 			AND reldatabase = $where->{database} AND relforknumber = $where->{fork}")
@@ -58,7 +58,7 @@ sub state_as_text
 	  @{ $state->{counts} }, $state->{buffers};
 }
 
-# For each block '1' if all of its pages are in memory, 'p' if some are.
+# For each block '1' if all of its pages are in memory.
 sub blocks_of_pages
 {
 	my ($pages, $bytes, $block_bytes) = @_;
@@ -69,7 +69,7 @@ sub blocks_of_pages
 	{
 		my $n = $block_bytes / $page_bytes;
 
-		$blocks .= $_ !~ /0/ ? '1' : $_ =~ /1/ ? 'p' : '0'
+		$blocks .= $_ =~ /0/ ? '0' : '1'
 		  for unpack "(A$n)$nblocks", $pages;
 	}
 	else
@@ -85,32 +85,23 @@ sub expected
 {
 	my ($state, $where, $files) = @_;
 	my $method = @{ $state->{counts} } && !$where->{only_mincore} ? 'cachestat' : 'mincore';
-	my ($os, $partial, $dirty) = ('', 0, 0);
+	my $os = '';
 	my (@auto, @mincore);
 
 	for my $i (0 .. $#$files)
 	{
 		my $pages = $state->{pages}[$i];
 		my $cached = $pages =~ tr/1//;
-		my $common = join '|', $i, $where->{path} . ($i == 0 ? '' : ".$i"),
-		  $state->{bytes}[$i], $cached * $page_bytes;
+		my $common = join '|', $i, $state->{bytes}[$i], $cached * $page_bytes;
 
-		push @mincore, "$common|t||mincore|t";
-		push @auto, $method eq 'cachestat'
-		  ? "$common|t|" . (split /\|/, $state->{counts}[$i])[1] . '|cachestat|t'
-		  : $mincore[-1];
+		push @mincore, "$common|mincore";
+		push @auto, "$common|$method";
 		$os .= blocks_of_pages($pages, $state->{bytes}[$i], $where->{block_bytes});
 	}
-	$partial = ($os =~ tr/p/0/);
 
 	my $nblocks = length $os;
 	my $shared = '0' x $nblocks;
-	for (split / /, $state->{buffers})
-	{
-		my ($block, $is_dirty) = /^(\d+)(d?)$/;
-		substr $shared, $block, 1, '1';
-		$dirty++ if $is_dirty;
-	}
+	substr $shared, $_, 1, '1' for split / /, $state->{buffers};
 	# Both are strings of the digits, of which & keeps '1' where both have it.
 	my $both = $shared & $os;
 	my %n = map { $_->[0] => $_->[1] =~ tr/1// }
@@ -120,12 +111,11 @@ sub expected
 		page_cache => {
 			'os_cache' => \@auto,
 			'os_cache, mincore' => \@mincore,
-			'residency' => "$nblocks|$n{os}|$partial|$method|t",
+			'residency' => "$nblocks|$n{os}",
 			'map' => $os,
 		},
 		both_caches => {
-			'residency' => join('|',
-				$n{shared}, $n{both}, $nblocks - $n{shared} - $n{os} + $n{both}, $dirty),
+			'residency' => "$n{shared}" . "|$n{both}" x 3,
 			'map, shared' => $shared,
 			'map, both' => $both,
 			'map, parts' => [ parts($where, $shared, $os, $both) ],
@@ -139,19 +129,17 @@ sub parts
 {
 	my ($where, @bits) = @_;
 	my $nblocks = length $bits[0];
-	my $nparts = $where->{parts} < $nblocks ? $where->{parts} : $nblocks;
-	my @ends = @{ $where->{ends} };
+	my $nparts = $where->{parts} < $nblocks ? $where->{parts} : $nblocks || 1;
 	my $first = 0;
 	my @parts;
 
 	for my $i (1 .. $nparts)
 	{
-		my $length = ($ends[ $i - 1 ] // -1) + 1 - $first;
+		my $length = $where->{lengths}[ $i - 1 ] // 0;
 
 		return "part $i of $nparts has $length of $nblocks blocks"
 		  if abs($length - $nblocks / $nparts) >= 1;
-		push @parts, join '|', $i, $first, $first + $length - 1,
-		  map { (substr $_, $first, $length) =~ tr/1// } @bits;
+		push @parts, join '|', $first, $length, map { (substr $_, $first, $length) =~ tr/1// } @bits;
 		$first += $length;
 	}
 	return @parts;
@@ -162,28 +150,23 @@ sub answers
 {
 	my ($session, $where) = @_;
 	my ($relation, $fork) = ($where->{relation}, $where->{forkname});
-	# The last page of a file may have a part of it only.
-	my $os_cache = qq{SELECT segment, path, bytes, cached_bytes,
-		CASE WHEN bytes = 0 THEN cached_fraction IS NULL
-			 ELSE abs(cached_fraction * ceil(bytes::numeric / $page_bytes) * $page_bytes - cached_bytes) <= 0.0005 * cached_bytes END,
-		dirty_pages, method, trustworthy
-		FROM pgbufprobe_os_cache};
+	my $os_cache = 'SELECT * FROM pgbufprobe_os_cache';
 	my $map = sub {
 		$session->query_safe(
-			"SELECT string_agg($_[0]::text, '' ORDER BY bucket)
-			   FROM pgbufprobe_residency_map('$relation', 1000000, '$fork')
-			  WHERE first_block = bucket - 1 AND last_block = first_block");
+			"SELECT string_agg($_[0]::text, '' ORDER BY n)
+			   FROM (SELECT row_number() OVER () AS n, *
+					   FROM pgbufprobe_residency('$relation', 1000000) WHERE fork = '$fork') r
+			  WHERE first_block = n - 1 AND blocks = 1");
 	};
 	my @parts = split /\n/, $session->query_safe(
-		"SELECT bucket, first_block, last_block, shared_blocks, os_blocks, both_blocks
-		   FROM pgbufprobe_residency_map('$relation', $where->{parts}, '$fork') ORDER BY bucket");
+		"SELECT first_block, blocks, shared_blocks, os_blocks, both_blocks
+		   FROM pgbufprobe_residency('$relation', $where->{parts}) WHERE fork = '$fork'");
 	my ($page_cache, $both_caches) = $session->query_safe(
-		"SELECT blocks, os_blocks, os_partial_blocks, method, trustworthy,
-			shared_blocks, both_blocks, neither_blocks, shared_dirty_blocks
+		"SELECT blocks, os_blocks, shared_blocks, both_blocks, both_blocks_low, both_blocks_high
 		   FROM pgbufprobe_residency('$relation') WHERE fork = '$fork'"
-	) =~ /^((?:\w+\|){4}\w+)\|(.*)$/;
+	) =~ /^(\d*\|\d*)\|(.*)$/;
 
-	$where->{ends} = [ map { (split /\|/)[2] } @parts ];
+	$where->{lengths} = [ map { (split /\|/)[1] } @parts ];
 	return {
 		page_cache => {
 			'os_cache' =>
@@ -244,16 +227,15 @@ sub compare_caches
 	my $unsettled = 0;
 	my ($last, $seen, $expected);
 
-	@where{qw(path filenode tablespace database has_buffercache block_bytes)} = split /\|/,
+	@where{qw(filenode tablespace database has_buffercache block_bytes)} = split /\|/,
 	  $session->query_safe(
-		"SELECT pg_relation_filepath(c.oid), pg_relation_filenode(c.oid),
+		"SELECT pg_relation_filenode(c.oid),
 			CASE WHEN reltablespace = 0 THEN dattablespace ELSE reltablespace END,
 			CASE WHEN relisshared THEN 0 ELSE d.oid END,
 			(SELECT count(*) FROM pg_extension WHERE extname = 'pg_buffercache'),
 			current_setting('block_size')
 		   FROM pg_class c, pg_database d
 		  WHERE c.oid = '$relation'::regclass AND datname = current_database()");
-	$where{path} .= "_$fork" if $fork ne 'main';
 	($where{fork}) = grep { (qw(main fsm vm init))[$_] eq $fork } 0 .. 3;
 
 	# The session's first use of a catalog reads it.
@@ -321,7 +303,7 @@ sub compare_with_pgfincore
 		my @files = segment_files($node, $session, $relation, 'main');
 		my $query =
 			"WITH mine AS MATERIALIZED (
-				SELECT * FROM pgbufprobe_residency_map('$relation', 1000000)
+				SELECT * FROM pgbufprobe_residency('$relation', 1000000) WHERE fork = 'main'
 			), page AS MATERIALIZED (
 				SELECT segment, os_page_size, n - 1 AS n, bit = '1' AS cached
 				  FROM pgfincore('$relation', true),
