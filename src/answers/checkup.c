@@ -271,7 +271,8 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 	{
 		const char *reason = pbp_os_reason(duplicates->trust);
 
-		answer_unknown(answer, reason ? reason : NO_PAGES);
+		answer_unknown(answer, reason ? NO_CACHE_STATE : NO_PAGES);
+		answer->detail = reason;
 		if (reason != NULL)
 			answer->action = pbp_os_cache_on ? NOT_SHOWN : TURN_OS_CACHE_ON;
 		return;

@@ -130,6 +130,7 @@
 #define MORE_TWICE_SAMPLE	"%.1f to %.1f %% of the pages in use are also in the page cache, from a sample of " INT64_FORMAT "."
 #define MORE_TWICE_ALL		"All pages in use were looked up in the page cache."
 #define NO_PAGES			"the pool holds no page"
+#define NO_CACHE_STATE		"the state of the page cache is unavailable"
 #define NOT_SHOWN			"None: this kernel or file system does not show its page cache."
 
 #define SAY_PLANNER			"%s: effective_cache_size is %s, and both caches can hold %s."
