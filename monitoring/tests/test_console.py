@@ -104,9 +104,10 @@ def test_figures_have_their_intervals_and_the_error_of_the_estimate(console):
     ]
 
 
-def test_pages_in_both_caches_are_at_most_considered(console):
-    answer = re.search(r'80 MB of the 100 MB in use are also in the page cache.*?<b class="(\w+)">', console("keep"))
-    assert answer[1] == "consider"
+@pytest.mark.parametrize("instance, verdict", [("keep", "fine"), ("unknown", "consider")])
+def test_pages_in_both_caches_matter_while_no_size_is_decided(console, instance, verdict):
+    answer = re.search(r'80 MB of the 100 MB in use are also in the page cache.*?<b class="(\w+)">', console(instance))
+    assert answer[1] == verdict
 
 
 def test_what_both_caches_can_hold_is_a_figure_without_advice(console):
