@@ -13,7 +13,7 @@
 #include "base/rows.h"
 #include "sampler/hours.h"
 
-#define HOURS_COLS			11
+#define HOURS_COLS			10
 
 PG_FUNCTION_INFO_V1(pgbufprobe_hours);
 
