@@ -7,7 +7,7 @@ INSERT INTO compared SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i;
 CREATE SEQUENCE compared_sequence;
 SELECT nextval('compared_sequence');
 
-SELECT r.name, h.usagecount, h.buffers, b.buffers AS in_pg_buffercache, h.fraction
+SELECT r.name, h.usagecount, h.buffers, b.buffers AS in_pg_buffercache
 FROM (VALUES ('compared'::regclass), ('compared_pkey'), ('compared_sequence'), ('pg_class'), ('pg_database')) r(name),
      LATERAL pgbufprobe_usagecount_histogram(r.name) h,
      LATERAL (SELECT count(*) AS buffers FROM pg_buffercache b

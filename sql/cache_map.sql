@@ -12,19 +12,22 @@ CREATE TABLE mapped_parted (i integer) PARTITION BY RANGE (i);
 CREATE TABLE mapped_empty ();
 CREATE UNLOGGED TABLE mapped_unlogged (i integer PRIMARY KEY);
 CREATE TABLE "Mapped, too" AS SELECT 1 AS i;
-CREATE TABLE maps AS SELECT pgbufprobe_cache_map('mapped') AS map;
+CREATE TABLE maps AS SELECT map FROM pgbufprobe_cache_map('mapped', 'main');
 
 -- what a map is: a header, runs of blocks, a checksum
 SELECT substr(map, 1, 8) = 'pbpcache'::bytea AS magic, length(map) > 52 AS has_runs, length(map) <= 52 + pg_relation_size('mapped') / 8192 AS small
 FROM maps;
-SELECT length(pgbufprobe_cache_map('mapped_empty')) AS empty;
-SELECT pgbufprobe_cache_map(NULL) IS NULL AS nothing;
+-- one fork that is named has a map in any case
+SELECT relation, fork, length(map) AS empty FROM pgbufprobe_cache_map('mapped_empty', 'main');
+SELECT * FROM pgbufprobe_cache_map('mapped_empty');
 -- of indexes and all forks
-SELECT length(pgbufprobe_cache_map('mapped_pkey')) > 52 AS index, length(pgbufprobe_cache_map('mapped_unlogged_pkey', 'init')) > 52 AS init;
+SELECT relation, fork, length(map) > 52 AS has_runs FROM pgbufprobe_cache_map('mapped_unlogged_pkey') ORDER BY fork;
+SELECT relation, fork, map = (SELECT map FROM pgbufprobe_cache_map('mapped', 'main')) AS same_as_alone FROM pgbufprobe_cache_map('mapped') ORDER BY fork;
 SELECT count(*) > 50 AS relations, count(DISTINCT (relation, fork)) = count(*) AS once,
-       count(*) FILTER (WHERE to_regclass(relation) IS NULL) AS unnamed
-FROM pgbufprobe_cache_maps();
-SELECT relation, fork FROM pgbufprobe_cache_maps() WHERE relation ~ 'mapped|Mapped' AND fork = 'main' ORDER BY relation COLLATE "C";
+       count(*) FILTER (WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = relation)) AS unknown
+FROM pgbufprobe_cache_map();
+SELECT relation FROM pgbufprobe_cache_map(fork => 'main') WHERE relation::text ~* 'mapped' ORDER BY relation::text COLLATE "C";
+SELECT DISTINCT fork FROM pgbufprobe_cache_map(NULL, 'fsm');
 
 -- all of it is there
 SELECT requested > 100 AS requested, already_present = requested AS present, read, skipped
@@ -33,7 +36,7 @@ SELECT requested > 100 AS requested, already_present + read = requested AS there
 FROM maps, pgbufprobe_cache_restore('mapped', map, mb_per_second => 100000);
 -- a block past the end is skipped; the map of a relation that was dropped applies to another one
 CREATE TABLE mapped_before AS SELECT * FROM mapped;
-CREATE TABLE maps_before AS SELECT pgbufprobe_cache_map('mapped_before') AS map;
+CREATE TABLE maps_before AS SELECT map FROM pgbufprobe_cache_map('mapped_before', 'main');
 DROP TABLE mapped_before;
 SELECT requested > 100 AS requested, already_present, read, skipped = requested AS skipped
 FROM maps_before, pgbufprobe_cache_restore('mapped_empty', map);
@@ -53,8 +56,8 @@ SELECT pgbufprobe_cache_restore('mapped', substr(map, 1, 52)) FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', map || '\x00') FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', set_byte(map, 24, 1 - get_byte(map, 24) % 2)) FROM maps;
 SELECT pgbufprobe_cache_restore('mapped_empty', map) FROM maps;
-SELECT pgbufprobe_cache_restore('mapped', pgbufprobe_cache_map('"Mapped, too"'));
-SELECT pgbufprobe_cache_restore('mapped', pgbufprobe_cache_map('pg_database'), target => 'os_cache');
+SELECT pgbufprobe_cache_restore('mapped', map) FROM pgbufprobe_cache_map('"Mapped, too"', 'main');
+SELECT pgbufprobe_cache_restore('mapped', map, target => 'os_cache') FROM pgbufprobe_cache_map('pg_database', 'main');
 SELECT pgbufprobe_cache_restore('mapped', map, 'fsm') FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', map, 'init') FROM maps;
 SELECT pgbufprobe_cache_restore('mapped', map, 'nonsense') FROM maps;
@@ -67,14 +70,17 @@ SELECT pgbufprobe_cache_restore('mapped_parted', map) FROM maps;
 SELECT pgbufprobe_cache_restore(0, map) FROM maps;
 -- an index that a concurrent build has left, or still writes
 CREATE UNIQUE INDEX CONCURRENTLY mapped_filler ON mapped (length(filler));
-SELECT pgbufprobe_cache_restore('mapped_filler', pgbufprobe_cache_map('mapped_filler'));
+SELECT pgbufprobe_cache_restore('mapped_filler', map) FROM pgbufprobe_cache_map('mapped_filler', 'main');
 SELECT * FROM pgbufprobe_read_cost('mapped_filler');
 DROP INDEX mapped_filler;
-SELECT pgbufprobe_cache_map('mapped', 'init');
-SELECT pgbufprobe_cache_map('mapped_view');
-SELECT pgbufprobe_cache_map('mapped_temp');
-SELECT pgbufprobe_cache_map('mapped_parted');
-SELECT pgbufprobe_cache_map(0);
+SELECT * FROM pgbufprobe_cache_map('mapped', 'init');
+SELECT * FROM pgbufprobe_cache_map('mapped', 'nonsense');
+SELECT * FROM pgbufprobe_cache_map(NULL, 'nonsense');
+SELECT * FROM pgbufprobe_cache_map('mapped_view');
+SELECT * FROM pgbufprobe_cache_map('mapped_temp');
+SELECT * FROM pgbufprobe_cache_map('mapped_parted', 'main');
+SELECT * FROM pgbufprobe_cache_map('mapped_parted');
+SELECT * FROM pgbufprobe_cache_map(0);
 
 -- damaged at random: one kind of error only
 CREATE FUNCTION damaged(OUT attempts bigint, OUT refused bigint, OUT states text) LANGUAGE plpgsql AS $$
@@ -103,11 +109,10 @@ SELECT * FROM damaged();
 -- privileges
 SET ROLE regress_pgbufprobe_plain;
 SELECT pgbufprobe_cache_map('mapped');
-SELECT * FROM pgbufprobe_cache_maps();
 SELECT pgbufprobe_cache_restore('mapped', '');
 SET ROLE regress_pgbufprobe_monitor;
-SELECT length(pgbufprobe_cache_map('mapped')) > 52 AS answers;
-SELECT count(*) > 50 AS answers FROM pgbufprobe_cache_maps();
+SELECT length(map) > 52 AS answers FROM pgbufprobe_cache_map('mapped', 'main');
+SELECT count(*) > 50 AS answers FROM pgbufprobe_cache_map();
 SELECT pgbufprobe_cache_restore('mapped', '');
 RESET ROLE;
 

@@ -11,15 +11,13 @@ CREATE TABLE kept (label text PRIMARY KEY, state jsonb);
 INSERT INTO kept VALUES ('first', pgbufprobe_snapshot());
 SELECT array_agg(key ORDER BY key COLLATE "C") AS fields FROM kept, jsonb_object_keys(state) AS key;
 SELECT (state->>'format')::integer AS format, (state->>'shared_buffers')::integer = :pool AS pool,
-       (state->>'ticks')::bigint = (state->>'passes')::bigint * :pool + (state->>'hand')::bigint AS ticks_add_up,
        (state->>'hand')::integer BETWEEN 0 AND :pool - 1 AS hand_in_pool,
        (state->>'taken_at')::timestamptz BETWEEN pg_postmaster_start_time() AND clock_timestamp() AS taken_just_now,
        (state->>'statistics_reset_at')::timestamptz = pg_stat_get_bgwriter_stat_reset_time() AS reset,
        state->>'database' = current_database() AS here
 FROM kept;
 SELECT jsonb_agg(level->'usagecount') AS usagecounts, sum((level->>'buffers')::bigint) = :pool AS whole_pool,
-       bool_and((level->>'dirty')::bigint <= (level->>'buffers')::bigint AND
-                (level->>'pinned')::bigint <= (level->>'buffers')::bigint) AS among_them
+       bool_and((level->>'dirty')::bigint <= (level->>'buffers')::bigint) AS among_them
 FROM kept, jsonb_array_elements(state->'usagecounts') AS level;
 
 -- It says what the functions say that look at the pool now.  The second look counts: the first one of a session at
@@ -30,30 +28,28 @@ WITH taken AS MATERIALIZED (
 ), clock AS MATERIALIZED (
     SELECT * FROM pgbufprobe_clock()
 ), histogram AS MATERIALIZED (
-    SELECT usagecount, buffers, dirty, pinned FROM pgbufprobe_usagecount_histogram()
+    SELECT usagecount, buffers, dirty FROM pgbufprobe_usagecount_histogram()
 ), relations AS MATERIALIZED (
-    SELECT relation, fork, buffers, dirty, usagecounts FROM pgbufprobe_relations()
+    SELECT relation, fork, buffers, dirty FROM pgbufprobe_relations()
     WHERE database IS NULL OR database = current_database()
 ), named AS (
     SELECT r.* FROM taken, jsonb_to_recordset(state->'relations')
-        AS r(relation text, oid oid, fork text, buffers bigint, dirty bigint, usagecounts bigint[])
+        AS r(relation text, oid oid, fork text, buffers bigint, dirty bigint)
 ), other AS (
-    SELECT o.* FROM taken, jsonb_to_record(state->'other_relations') AS o(forks bigint, buffers bigint, dirty bigint, usagecounts bigint[])
+    SELECT o.* FROM taken, jsonb_to_record(state->'other_relations') AS o(forks bigint, buffers bigint, dirty bigint)
 )
-SELECT (SELECT (state->>'hand', state->>'passes', state->>'ticks', state->>'allocations')
-             = (hand::text, passes::text, ticks::text, allocations::text) FROM taken, clock) AS same_clock,
+SELECT (SELECT (state->>'hand', state->>'passes', state->>'allocations')
+             = (hand::text, passes::text, allocations::text) FROM taken, clock) AS same_clock,
        (SELECT array_agg(l ORDER BY usagecount) FROM taken,
-               jsonb_to_recordset(state->'usagecounts') AS l(usagecount integer, buffers bigint, dirty bigint, pinned bigint))
+               jsonb_to_recordset(state->'usagecounts') AS l(usagecount integer, buffers bigint, dirty bigint))
        = (SELECT array_agg(h ORDER BY usagecount) FROM histogram h) AS same_histogram,
-       (SELECT count(*) > 20 AND bool_and((r.buffers, r.dirty, r.usagecounts) = (n.buffers, n.dirty, n.usagecounts))
+       (SELECT count(*) > 20 AND bool_and((r.buffers, r.dirty) = (n.buffers, n.dirty))
           FROM named n LEFT JOIN relations r ON r.relation = n.oid AND r.fork = n.fork) AS same_relations,
        (SELECT bool_and(to_regclass(relation)::oid = oid) FROM named) AS qualified_names,
        (SELECT count(*) FROM named) <= 200 AS not_too_many,
        (SELECT (SELECT count(*) FROM named) + forks = (SELECT count(*) FROM relations) AND
                (SELECT sum(buffers) FROM named) + buffers = (SELECT sum(buffers) FROM relations) AND
-               (SELECT sum(dirty) FROM named) + dirty = (SELECT sum(dirty) FROM relations) FROM other) AS others_are_the_rest,
-       (SELECT bool_and(buffers = (SELECT sum(n) FROM unnest(usagecounts) n))
-          FROM (SELECT buffers, usagecounts FROM named UNION ALL SELECT buffers, usagecounts FROM other) a) AS usagecounts_add_up;
+               (SELECT sum(dirty) FROM named) + dirty = (SELECT sum(dirty) FROM relations) FROM other) AS others_are_the_rest;
 -- The background writer may publish allocations between the snapshot and the clock, so there are further looks.
 CREATE FUNCTION snapshot_and_pool_again() RETURNS snapshot_and_pool LANGUAGE plpgsql AS $$
 DECLARE
@@ -68,20 +64,19 @@ END $$;
 SELECT * FROM snapshot_and_pool_again();
 
 -- Nothing has changed between a snapshot and itself.
-SELECT usagecount, seconds, passes, allocations,
-       from_buffers = to_buffers AND from_dirty = to_dirty AS same
+SELECT relation, fork, usagecount, from_buffers = to_buffers AND from_dirty = to_dirty AS same, passes
 FROM kept, pgbufprobe_snapshot_diff(state, state);
-SELECT count(*) > 20 AS many, bool_and((from_buffers, from_dirty, from_usagecounts) = (to_buffers, to_dirty, to_usagecounts)) AS same
-FROM kept, pgbufprobe_snapshot_diff_relations(state, state);
+SELECT count(*) > 20 AS many, bool_and((from_buffers, from_dirty) = (to_buffers, to_dirty)) AS same, count(usagecount) AS usagecounts,
+       min(passes) AS from_passes, max(passes) AS to_passes
+FROM kept, pgbufprobe_snapshot_diff(state, state, true);
 
 -- A sweep.  After a search, the hand stands behind a buffer whose count is 0, and as many searches as there
 -- are such buffers, beside those that the free list serves, bring it back there: one whole turn.
 CREATE TABLE swept (id integer, filler text) WITH (autovacuum_enabled = off);
 SELECT pgbufprobe_snapshot() AS before \gset
 INSERT INTO swept SELECT i, repeat('x', 500) FROM generate_series(1, 20000) i;
-SELECT ordinality, coalesce(from_buffers, 0) AS from_buffers, to_buffers * current_setting('block_size')::bigint = pg_relation_size('swept') AS all_of_it,
-       (SELECT sum(n) FROM unnest(to_usagecounts) n) = to_buffers AS usagecounts
-FROM pgbufprobe_snapshot_diff_relations(:'before') WITH ORDINALITY WHERE relation = 'public.swept' AND fork = 'main';
+SELECT ordinality, coalesce(from_buffers, 0) AS from_buffers, to_buffers * current_setting('block_size')::bigint = pg_relation_size('swept') AS all_of_it
+FROM pgbufprobe_snapshot_diff(:'before', by_relation => true) WITH ORDINALITY WHERE relation = 'public.swept' AND fork = 'main';
 
 CREATE VIEW pool AS
 SELECT from_freelist AS free, sum(buffers) AS unused
@@ -101,15 +96,15 @@ INSERT INTO kept VALUES ('before', :'before'), ('after', :'after');
 
 -- every usage count has gone one to the left
 SELECT usagecount, abs(to_buffers - shifted) < 16 AS one_to_the_left,
-       round(passes::numeric, 1) AS passes, seconds > 0 AS seconds
+       round(passes::numeric, 1) AS passes
 FROM (SELECT *, CASE WHEN coalesce(usagecount, 0) = 0 THEN from_buffers ELSE 0 END
                 + coalesce(lead(from_buffers) OVER (PARTITION BY usagecount IS NULL ORDER BY usagecount), 0) AS shifted
       FROM pgbufprobe_snapshot_diff(:'before', :'after')) AS diff
 ORDER BY usagecount;
 SELECT count(*) AS rows, max(from_buffers) FILTER (WHERE usagecount > 0) > 1000 AS many_moved, sum(to_buffers - from_buffers) AS lost,
-       count(DISTINCT (seconds, passes, allocations)) AS ways,
-       round(min(passes) * :pool) = (:'after'::jsonb->>'ticks')::bigint - (:'before'::jsonb->>'ticks')::bigint AS ticks_add_up,
-       min(allocations) = (:'after'::jsonb->>'allocations')::bigint - (:'before'::jsonb->>'allocations')::bigint AS allocations_add_up
+       count(DISTINCT passes) AS ways,
+       round(min(passes) * :pool) = ((:'after'::jsonb->>'passes')::bigint - (:'before'::jsonb->>'passes')::bigint) * :pool
+                                    + (:'after'::jsonb->>'hand')::bigint - (:'before'::jsonb->>'hand')::bigint AS passes_add_up
 FROM pgbufprobe_snapshot_diff(:'before', :'after');
 
 -- of relations: the same sums, largest change first
@@ -117,11 +112,10 @@ SELECT sum(from_buffers) = (SELECT sum((r->>'buffers')::bigint)
                             FROM kept, jsonb_array_elements((state->'relations') || (state->'other_relations')) AS r WHERE label = 'before') AS from_adds_up,
        sum(to_buffers) = (SELECT sum((r->>'buffers')::bigint)
                           FROM kept, jsonb_array_elements((state->'relations') || (state->'other_relations')) AS r WHERE label = 'after') AS to_adds_up,
-       bool_and(from_buffers = (SELECT sum(n) FROM unnest(from_usagecounts) n) AND
-                to_buffers = (SELECT sum(n) FROM unnest(to_usagecounts) n)) AS usagecounts_add_up,
-       bool_and(change <= previous) FILTER (WHERE relation IS NOT NULL) AS in_order
+       bool_and(change <= previous) FILTER (WHERE relation IS NOT NULL) AS in_order,
+       bool_and(passes = (SELECT max(passes) FROM pgbufprobe_snapshot_diff(:'before', :'after'))) AS same_passes
 FROM (SELECT *, lag(change) OVER (ORDER BY ordinality) AS previous
-      FROM pgbufprobe_snapshot_diff_relations(:'before', :'after') WITH ORDINALITY,
+      FROM pgbufprobe_snapshot_diff(:'before', :'after', true) WITH ORDINALITY,
            LATERAL (SELECT abs(coalesce(to_buffers, 0) - coalesce(from_buffers, 0)) AS change) l) d;
 
 -- with one of them from a table, and from one to now
@@ -129,26 +123,23 @@ SELECT count(*) AS rows, bool_and(d = n) AS same
 FROM pgbufprobe_snapshot_diff(:'before', :'after') d
 JOIN (SELECT n.* FROM kept b, kept a, pgbufprobe_snapshot_diff(b.state, a.state) n WHERE b.label = 'before' AND a.label = 'after') n
      ON d.usagecount IS NOT DISTINCT FROM n.usagecount;
-SELECT count(*) AS rows, bool_and(d.from_buffers = n.from_buffers AND d.seconds < n.seconds AND d.passes <= n.passes) AS later
+SELECT count(*) AS rows, bool_and(d.from_buffers = n.from_buffers AND d.passes <= n.passes) AS later
 FROM pgbufprobe_snapshot_diff(:'before', :'after') d JOIN pgbufprobe_snapshot_diff(:'before') n
      ON d.usagecount IS NOT DISTINCT FROM n.usagecount;
 
 -- back to front, whether the hand has moved between them or not
 SELECT * FROM pgbufprobe_snapshot_diff(:'after', :'before');
-SELECT * FROM pgbufprobe_snapshot_diff_relations(:'after', :'before');
+SELECT * FROM pgbufprobe_snapshot_diff(:'after', :'before', true);
 SELECT * FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), :'after'::jsonb || jsonb_build_object('hand', (pgbufprobe_clock()).hand, 'passes', (pgbufprobe_clock()).passes));
 SELECT * FROM pgbufprobe_snapshot_diff(:'after'::jsonb || '{"run": "later"}', :'before');
 
 -- What can be known of the way from one to the other.
-CREATE FUNCTION way(before jsonb, after jsonb, OUT seconds boolean, OUT passes double precision, OUT allocations bigint)
-RETURNS SETOF record LANGUAGE sql AS $$
-    SELECT DISTINCT seconds >= 0, passes, allocations
-    FROM pgbufprobe_snapshot_diff($1, (SELECT state FROM kept WHERE label = 'before') || $2)
+CREATE FUNCTION way(before jsonb, after jsonb, OUT passes double precision) RETURNS SETOF double precision LANGUAGE sql AS $$
+    SELECT DISTINCT passes FROM pgbufprobe_snapshot_diff($1, (SELECT state FROM kept WHERE label = 'before') || $2)
 $$;
-CREATE FUNCTION way_to(after jsonb, OUT seconds boolean, OUT passes double precision, OUT allocations bigint)
-RETURNS SETOF record LANGUAGE sql AS $$
-    SELECT w.* FROM kept, way(state || jsonb_build_object('passes', 10, 'hand', 100, 'allocations', 1000, 'shared_buffers', 1000),
-                              jsonb_build_object('passes', 12, 'hand', 50, 'allocations', 1500, 'shared_buffers', 1000) || after) w
+CREATE FUNCTION way_to(after jsonb, OUT passes double precision) RETURNS SETOF double precision LANGUAGE sql AS $$
+    SELECT w.* FROM kept, way(state || jsonb_build_object('passes', 10, 'hand', 100, 'shared_buffers', 1000),
+                              jsonb_build_object('passes', 12, 'hand', 50, 'shared_buffers', 1000) || after) w
     WHERE label = 'before'
 $$;
 SELECT * FROM way_to('{}');
@@ -156,9 +147,6 @@ SELECT * FROM way_to('{}');
 SELECT * FROM way_to('{"run": "another"}');
 SELECT * FROM way_to('{"shared_buffers": 2000}');
 SELECT * FROM way_to('{"shared_buffers": 0}');
--- the statistics have been reset, so their counts start again from zero, whether they are larger now or not
-SELECT * FROM way_to('{"allocations": 999}');
-SELECT * FROM way_to('{"statistics_reset_at": "2000-01-01 00:00:00+00"}');
 -- the clock of the machine was put back
 SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00"}');
 SELECT * FROM way_to('{"taken_at": "2000-01-01 00:00:00+00", "passes": 10, "hand": 99}');
@@ -167,38 +155,34 @@ SELECT round(passes * :pool) = 2 * :pool + 7 AS all_of_it FROM kept, way(state |
 WHERE label = 'before';
 -- years of a large pool apart
 SELECT * FROM way_to('{"passes": 2147483657, "hand": 2147483647}');
-SELECT * FROM way_to('{"hand": 9223372036854775807, "passes": 9223372036854775807, "allocations": 9223372036854775807}');
-
--- Statistics that were never reset begin with the server.
-SELECT DISTINCT allocations FROM kept, pgbufprobe_snapshot_diff(state - 'statistics_reset_at', state - 'statistics_reset_at') WHERE label = 'before';
-SELECT DISTINCT allocations FROM kept, pgbufprobe_snapshot_diff(state - 'statistics_reset_at', state) WHERE label = 'before';
+SELECT * FROM way_to('{"hand": 9223372036854775807, "passes": 9223372036854775807}');
 
 -- A relation that one snapshot names and the other does not: that one had no page of it if it names all relations.
 CREATE FUNCTION of_relations(others integer, VARIADIC relations jsonb[] DEFAULT '{}') RETURNS jsonb LANGUAGE sql AS $$
     SELECT state || jsonb_build_object('relations', relations, 'other_relations',
-                                       jsonb_build_object('forks', others, 'buffers', 10 * others, 'dirty', others, 'usagecounts', array[10 * others, 0, 0, 0, 0, 0]))
+                                       jsonb_build_object('forks', others, 'buffers', 10 * others, 'dirty', others))
     FROM kept WHERE label = 'first' $$;
 CREATE FUNCTION relation(name text, buffers integer, oid bigint DEFAULT 1, fork text DEFAULT 'main') RETURNS jsonb LANGUAGE sql AS $$
-    SELECT jsonb_build_object('relation', name, 'oid', oid, 'fork', fork, 'buffers', buffers, 'dirty', 1, 'usagecounts', array[0, buffers, 0, 0, 0, 0]) $$;
-SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0, relation('public.one', 5)));
-SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0, relation('public.one', 5)), of_relations(0));
-SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(3), of_relations(0, relation('public.one', 5)));
-SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0, relation('public.one', 5)), of_relations(3));
+    SELECT jsonb_build_object('relation', name, 'oid', oid, 'fork', fork, 'buffers', buffers, 'dirty', 1) $$;
+SELECT * FROM pgbufprobe_snapshot_diff(of_relations(0), of_relations(0, relation('public.one', 5)), true);
+SELECT * FROM pgbufprobe_snapshot_diff(of_relations(0, relation('public.one', 5)), of_relations(0), true);
+SELECT * FROM pgbufprobe_snapshot_diff(of_relations(3), of_relations(0, relation('public.one', 5)), true);
+SELECT * FROM pgbufprobe_snapshot_diff(of_relations(0, relation('public.one', 5)), of_relations(3), true);
 -- the largest change first, up or down, which counts from or to nothing where it is unknown; a relation with another
 -- name is the same, one with another number is not
-SELECT * FROM pgbufprobe_snapshot_diff_relations(
+SELECT * FROM pgbufprobe_snapshot_diff(
     of_relations(2, relation('public.old', 5), relation('public.less', 50, 2), relation('public.gone', 1000, 4), relation('public.fork', 7, 5, 'fsm')),
-    of_relations(1, relation('public.new', 9), relation('public.less', 20, 2), relation('public.old', 900, 3), relation('public.fork', 8, 5, 'fsm')));
-SELECT relation, from_buffers, to_buffers FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0));
+    of_relations(1, relation('public.new', 9), relation('public.less', 20, 2), relation('public.old', 900, 3), relation('public.fork', 8, 5, 'fsm')), true);
+SELECT relation, from_buffers, to_buffers FROM pgbufprobe_snapshot_diff(of_relations(0), of_relations(0), true);
 -- several that are gone, and several that have come, by the same number of pages
-SELECT relation, fork, to_buffers - from_buffers AS change FROM pgbufprobe_snapshot_diff_relations(
-    of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')), of_relations(0));
-SELECT relation, fork, to_buffers - from_buffers AS change FROM pgbufprobe_snapshot_diff_relations(
-    of_relations(0), of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')));
-SELECT * FROM pgbufprobe_snapshot_diff_relations(of_relations(0), of_relations(0) || '{"database": "elsewhere"}');
+SELECT relation, fork, to_buffers - from_buffers AS change FROM pgbufprobe_snapshot_diff(
+    of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')), of_relations(0), true);
+SELECT relation, fork, to_buffers - from_buffers AS change FROM pgbufprobe_snapshot_diff(
+    of_relations(0), of_relations(0, relation('public.b', 5, 2), relation('public.a', 5, 1), relation('public.a', 5, 1, 'fsm')), true);
+SELECT * FROM pgbufprobe_snapshot_diff(of_relations(0), of_relations(0) || '{"database": "elsewhere"}', true);
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(of_relations(0), of_relations(0) || '{"database": "elsewhere"}');
 
--- What is no snapshot: each kind of damage, as either argument of either function, has an error that names it.
+-- What is no snapshot: each kind of damage, as either argument of both kinds of difference, has an error that names it.
 CREATE FUNCTION complaint(bad jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     good jsonb := (SELECT state FROM kept WHERE label = 'first');
@@ -210,7 +194,7 @@ DECLARE
     said text[];
 BEGIN
     FOREACH call IN ARRAY '{"pgbufprobe_snapshot_diff($1, $2)", "pgbufprobe_snapshot_diff($2, $1)",
-                            "pgbufprobe_snapshot_diff_relations($1, $2)", "pgbufprobe_snapshot_diff_relations($2, $1)"}'::text[] LOOP
+                            "pgbufprobe_snapshot_diff($1, $2, true)", "pgbufprobe_snapshot_diff($2, $1, true)"}'::text[] LOOP
         BEGIN
             EXECUTE 'SELECT count(*) FROM ' || call USING bad, good;
             said := said || 'accepted'::text;
@@ -236,7 +220,7 @@ SELECT bad, complaint(bad) FROM (VALUES
 SELECT complaint(jsonb_build_array(state)) FROM good;
 SELECT complaint(to_jsonb(state::text)) FROM good;
 
--- each field missing in turn; of one only a server knows whether there is something to say
+-- each field missing in turn; a difference does not use two of them
 SELECT key, complaint(state - key) FROM good, jsonb_object_keys(state) AS key ORDER BY key COLLATE "C";
 SELECT key, complaint(jsonb_set(state, '{usagecounts,2}', (state #> '{usagecounts,2}') - key))
 FROM good, jsonb_object_keys(state #> '{usagecounts,2}') AS key ORDER BY key COLLATE "C";
@@ -248,40 +232,35 @@ FROM good, jsonb_object_keys(state->'other_relations') AS key ORDER BY key COLLA
 -- each count as something else
 SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a non-negative integer'), count(*)
 FROM good,
-     (VALUES ('{format}', 'format'), ('{shared_buffers}', 'shared_buffers'), ('{hand}', 'hand'), ('{passes}', 'passes'), ('{ticks}', 'ticks'),
-             ('{allocations}', 'allocations'), ('{usagecounts,0,buffers}', 'buffers'), ('{usagecounts,6,dirty}', 'dirty'),
-             ('{usagecounts,3,pinned}', 'pinned'), ('{relations,0,oid}', 'oid'), ('{relations,1,buffers}', 'buffers'),
-             ('{relations,2,dirty}', 'dirty'), ('{relations,0,usagecounts,5}', 'usagecounts'), ('{other_relations,forks}', 'forks'),
-             ('{other_relations,buffers}', 'buffers'), ('{other_relations,dirty}', 'dirty'), ('{other_relations,usagecounts,0}', 'usagecounts'))
+     (VALUES ('{format}', 'format'), ('{shared_buffers}', 'shared_buffers'), ('{hand}', 'hand'), ('{passes}', 'passes'),
+             ('{usagecounts,0,buffers}', 'buffers'), ('{usagecounts,6,dirty}', 'dirty'), ('{relations,0,oid}', 'oid'), ('{relations,1,buffers}', 'buffers'),
+             ('{relations,2,dirty}', 'dirty'), ('{other_relations,forks}', 'forks'),
+             ('{other_relations,buffers}', 'buffers'), ('{other_relations,dirty}', 'dirty'))
        AS p(path, field),
      (VALUES ('null'::jsonb), ('true'), ('"5"'), ('"NaN"'), ('""'), ('[]'), ('[5]'), ('{}'), ('-1'), ('-1e-10'), ('0.5'), ('1.0'), ('1e400'), ('-1e400'),
              ('9223372036854775808'), ('18446744073709551616')) AS b(bad)
 GROUP BY 1;
-SELECT complaint(jsonb_set(state, '{ticks}', '9223372036854775807')) AS largest, complaint(jsonb_set(state, '{ticks}', '-0')) AS smallest FROM good;
+SELECT complaint(jsonb_set(state, '{relations,0,buffers}', '9223372036854775807')) AS largest, complaint(jsonb_set(state, '{relations,0,buffers}', '-0')) AS smallest FROM good;
 
 SELECT complaint(jsonb_set(state, '{relations,0,oid}', '4294967295')) AS largest,
        complaint(jsonb_set(state, '{relations,0,oid}', '4294967296')) AS too_large FROM good;
 
 -- each text, each time, each array and object
 SELECT names(complaint(jsonb_set(state, path::text[], bad)), field, 'a string'), count(*)
-FROM good, (VALUES ('{run}', 'run'), ('{database}', 'database'), ('{taken_at}', 'taken_at'), ('{statistics_reset_at}', 'statistics_reset_at'),
+FROM good, (VALUES ('{run}', 'run'), ('{database}', 'database'), ('{taken_at}', 'taken_at'),
                    ('{relations,0,relation}', 'relation'), ('{relations,0,fork}', 'fork')) AS p(path, field),
            (VALUES ('null'::jsonb), ('false'), ('5'), ('["text"]'), ('{}')) AS b(bad)
 GROUP BY 1;
-SELECT field, bad, complaint(jsonb_set(state, ARRAY[field], to_jsonb(bad)))
-FROM good, (VALUES ('taken_at'), ('statistics_reset_at')) AS f(field),
-           (VALUES ('infinity'), ('-infinity'), (''), ('soon'), ('2026-13-01'), ('999999-01-01'), ('2026-01-01 00:00:00 Nowhere/Land')) AS b(bad);
+SELECT bad, complaint(jsonb_set(state, '{taken_at}', to_jsonb(bad)))
+FROM good, (VALUES ('infinity'), ('-infinity'), (''), ('soon'), ('2026-13-01'), ('999999-01-01'), ('2026-01-01 00:00:00 Nowhere/Land')) AS b(bad);
 SELECT field, bad, complaint(jsonb_set(state, ARRAY[field], bad))
 FROM good, (VALUES ('usagecounts'), ('relations'), ('other_relations')) AS f(field),
            (VALUES ('null'::jsonb), ('5'), ('"text"'), ('{}'), ('[5, 5, 5, 5, 5, 5, 5]'), ('[[], [], [], [], [], [], []]'),
                    ('[null, null, null, null, null, null, null]')) AS b(bad);
-SELECT complaint(jsonb_set(state, '{relations,0,usagecounts}', '{}')) AS object, complaint(jsonb_set(state, '{relations,0,usagecounts}', '5')) AS number FROM good;
 
 -- lengths
 SELECT complaint(jsonb_set(state, '{usagecounts}', '[]')) AS none, complaint(state #- '{usagecounts,0}') AS one_less,
        complaint(jsonb_insert(state, '{usagecounts,0}', state #> '{usagecounts,0}')) AS one_more FROM good;
-SELECT complaint(state #- '{relations,0,usagecounts,0}') AS one_less,
-       complaint(jsonb_insert(state, '{other_relations,usagecounts,0}', '0')) AS one_more FROM good;
 SELECT complaint(state || jsonb_build_object('relations', (SELECT jsonb_agg(relation('r', 1, i)) FROM generate_series(1, 200) i))) AS most,
        complaint(state || jsonb_build_object('relations', (SELECT jsonb_agg(relation('r', 1, i)) FROM generate_series(1, 201) i))) AS too_many
 FROM good;
@@ -293,62 +272,40 @@ SELECT complaint(state || '{"label": "mine", "nested": [{}]}') FROM good;
 
 SELECT * FROM pgbufprobe_snapshot_diff(NULL);
 SELECT * FROM pgbufprobe_snapshot_diff(:'after', NULL);
-SELECT * FROM pgbufprobe_snapshot_diff_relations(NULL, :'after');
-
--- How long pages stay, by relation; nothing moves the hand here.
-SELECT count(*) > 0 AS some FROM pgbufprobe_page_lifetime('1 ms');
-SELECT sum(buffers) = (SELECT sum(buffers) FROM pgbufprobe_relations()) AS all_pages,
-       num_nonnulls(min(min_seconds), min(avg_seconds), min(max_seconds), min(seconds_per_pass)) AS moved,
-       min(watched_seconds) = max(watched_seconds) AND min(watched_seconds) >= 0.02 AS watched
-FROM pgbufprobe_page_lifetime('20 ms');
-SELECT database = current_database() AS here, tablespace, fork,
-       relfilenode = pg_relation_filenode('swept') AS file,
-       buffers = pg_relation_size('swept') / current_setting('block_size')::integer AS all_of_it
-FROM pgbufprobe_page_lifetime('1 ms') WHERE relation = 'swept'::regclass AND fork = 'main';
-SELECT max(buffers_error) AS exact, count(avg_seconds_error) AS moved FROM pgbufprobe_page_lifetime('1 ms');
-SELECT bool_and(buffers_error > 0) AS estimated FROM pgbufprobe_page_lifetime('1 ms', 0.5);
-SELECT * FROM pgbufprobe_page_lifetime(NULL);
-SELECT * FROM pgbufprobe_page_lifetime('1 ms', NULL);
-SELECT * FROM pgbufprobe_page_lifetime('1 ms', 2);
-SELECT * FROM pgbufprobe_page_lifetime('0');
-SELECT * FROM pgbufprobe_page_lifetime('-1 s');
-SELECT * FROM pgbufprobe_page_lifetime('2 days');
+SELECT * FROM pgbufprobe_snapshot_diff(NULL, :'after', true);
+SELECT count(*) AS usagecounts FROM pgbufprobe_snapshot_diff(:'before', :'after', NULL);
 
 -- Nobody has watched: what the sampler does is an error, advice says why there is none.
 SELECT * FROM pgbufprobe_status();
 SELECT * FROM pgbufprobe_history();
 SELECT * FROM pgbufprobe_hours();
 SELECT * FROM pgbufprobe_predictions();
-SELECT * FROM pgbufprobe_carry_over_progress();
 SELECT pgbufprobe_history_reset();
 SELECT size_factor, shared_buffers_bytes = size_factor * :pool * current_setting('block_size')::integer AS bytes,
-       num_nonnulls(os_cache_bytes, fits, estd_miss_ratio, estd_storage_ratio, estd_read_ms_per_second,
-                    read_ms_low, read_ms_high, estd_write_ratio, window_seconds, reads_seen, self_error, storage_self_error, missed_loads) AS figures, note
+       num_nonnulls(os_cache_bytes, fits, miss_ratio, miss_ratio_low, miss_ratio_high, storage_ratio, storage_ratio_low,
+                    storage_ratio_high, read_ms_per_second, read_ms_low, read_ms_high) AS figures, note
 FROM pgbufprobe_advice();
 
 -- The checkup.
 CREATE TABLE checkup AS SELECT * FROM pgbufprobe_checkup() WITH ORDINALITY;
-SELECT key, question, unit, verdict IN ('fine', 'consider', 'change', 'unknown') AS verdict, (action IS NULL) = (verdict = 'fine') AS action, look_at,
-       answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*[.;]$' AS sentences,
-       CASE WHEN verdict = 'unknown' THEN answer ~ '^(Unknown: |Too early )' AND value IS NULL
-            WHEN key = 'page_lifetime' THEN value IS NULL OR value > 0
-            ELSE value >= 0 AND value < 'Infinity' END AS value
+SELECT topic, verdict IN ('fine', 'consider', 'change', 'unknown') AS verdict, (action IS NULL) = (verdict = 'fine') AS action,
+       answer ~ '^[A-Z0-9].*\.$' AND coalesce(action, 'A.') ~ '^[A-Z].*[.;]$' AND coalesce(detail, 'A.') ~ '^[A-Z0-9].*\.$' AS sentences,
+       length(answer) <= 72 AS short, (verdict = 'unknown') = (answer ~ '^(Unknown: |Too early)') AS known
 FROM checkup ORDER BY ordinality;
-SELECT value = (SELECT round(1 - buffers::numeric / :pool, 4) FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL)
-       AS full_by_histogram
-FROM pgbufprobe_checkup() WHERE key = 'pool_full';
+SELECT abs(coalesce(pg_size_bytes(substring(answer FROM ': (.*) of ')), 0) - buffers * current_setting('block_size')::integer)
+       <= 0.01 * :pool * current_setting('block_size')::integer AS free_by_histogram
+FROM pgbufprobe_checkup(), pgbufprobe_usagecount_histogram() WHERE topic = 'pool' AND usagecount IS NULL;
 -- no answer promises forever, and none is about one database only
-SELECT key, answer FROM checkup WHERE concat(answer, action) ~* 'for ever|forever|database';
--- what it says to look at can be looked at, and what to do is done with what there is
-SELECT DISTINCT function FROM checkup, regexp_matches(concat_ws(' ', look_at, action), '(pgbufprobe_\w+)', 'g') AS m,
+SELECT topic, answer FROM checkup WHERE concat(answer, action, detail) ~* 'for ever|forever|database';
+-- what it names is there
+SELECT DISTINCT function FROM checkup, regexp_matches(concat_ws(' ', answer, action, detail), '(pgbufprobe_\w+)', 'g') AS m,
        LATERAL (SELECT m[1] AS function) f
 WHERE to_regproc(function) IS NULL;
 
 -- all of this only reads
 BEGIN READ ONLY;
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
-SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(pgbufprobe_snapshot());
-SELECT count(*) > 0 AS some FROM pgbufprobe_page_lifetime('1 ms');
+SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), by_relation => true);
 SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
 ROLLBACK;
@@ -356,8 +313,7 @@ ROLLBACK;
 -- for members of pg_monitor only
 SET ROLE regress_pgbufprobe_monitor;
 SELECT count(*) AS rows FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
-SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff_relations(:'before');
-SELECT count(*) > 0 AS some FROM pgbufprobe_page_lifetime('1 ms');
+SELECT count(*) > 0 AS some FROM pgbufprobe_snapshot_diff(:'before', by_relation => true);
 SELECT count(*) AS rows FROM pgbufprobe_advice();
 SELECT count(*) AS rows FROM pgbufprobe_checkup();
 SELECT * FROM pgbufprobe_history();
@@ -365,8 +321,7 @@ SELECT pgbufprobe_history_reset();
 SET ROLE regress_pgbufprobe_plain;
 SELECT pgbufprobe_snapshot();
 SELECT * FROM pgbufprobe_snapshot_diff(:'before', :'after');
-SELECT * FROM pgbufprobe_snapshot_diff_relations(:'before', :'after');
-SELECT * FROM pgbufprobe_page_lifetime();
+SELECT * FROM pgbufprobe_snapshot_diff(:'before', :'after', true);
 SELECT * FROM pgbufprobe_history();
 SELECT * FROM pgbufprobe_advice();
 SELECT * FROM pgbufprobe_checkup();
