@@ -4,7 +4,7 @@ A report extends base.html.j2 with a template of its own and calls render(); pic
 SVG files. A page fetches nothing: style, chart library and charts are in the file. All text is escaped.
 """
 
-from pgbufprobe_page.model import Chart, Table
+from pgbufprobe_page.model import Chart, Picture, Table
 from pgbufprobe_page.page import render
 
-__all__ = ["Chart", "Table", "render"]
+__all__ = ["Chart", "Picture", "Table", "render"]

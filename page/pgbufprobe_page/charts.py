@@ -1,5 +1,5 @@
-"""Builds charts: lines, curves, areas, bars, spans, stacks, dots. Rows are dictionaries with x, y, series and what a
-function names.
+"""Builds charts of Vega-Lite: lines, bars, stacks, dots. Rows are dictionaries with x, y, series and what a function
+names.
 
 Colours are CSS variables of the page, which defines them for light, dark and print. Each series also has its own
 shape and dash, for readers who cannot distinguish the colours and for black-and-white print.
@@ -31,13 +31,6 @@ LABEL = "abs(datum.value) >= 10000 ? format(datum.value, '~s') : format(datum.va
 # Break the line between a pool's name and its size.
 NAME_LABEL = "split(replace(datum.label, ')', ''), ' (')"
 FIGURE = ",.4~r"
-# Bytes as 96 MB or 1.5 GB.
-BYTES_LABEL = (
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GB' "
-    ": format(datum.value / 1048576, '.3~r') + ' MB'"
-)
-# The day at midnight, otherwise the time.
-CLOCK_LABEL = "utcFormat(datum.value, utchours(datum.value) || utcminutes(datum.value) ? '%H:%M' : '%b %d')"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif'
 CONFIG: Spec = {
     "background": "transparent",
@@ -71,18 +64,12 @@ CONFIG: Spec = {
 
 @dataclass(frozen=True)
 class Axis:
-    """A title with its unit, and the scale. With `order`, the axis shows these names in this order.
-
-    With `sizes`, the scale is logarithmic, and the axis shows these numbers of bytes. With `clock`, values are
-    milliseconds since 1970, and the axis shows them as times and days.
-    """
+    """A title with its unit, and the scale. With `order`, the axis shows these names in this order."""
 
     title: str
     order: tuple[Any, ...] | None = None
     log: bool = False
     zero: bool = True
-    sizes: tuple[int, ...] = ()
-    clock: bool = False
 
     def channel(self, kind: type, **options: Any) -> Any:
         """Returns the channel alt.X or alt.Y of this axis."""
@@ -90,14 +77,6 @@ class Axis:
         if self.order is not None:
             axis = alt.Axis(labelAngle=0, labelExpr=NAME_LABEL)
             return kind(f"{field}:O", **{"sort": list(self.order), "title": self.title, "axis": axis} | options)
-        if self.sizes:
-            scale = alt.Scale(type="log", domain=[min(self.sizes), max(self.sizes)], nice=False)
-            axis = alt.Axis(values=list(self.sizes), labelExpr=BYTES_LABEL, grid=False, labelSeparation=8)
-            return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
-        if self.clock:
-            axis = alt.Axis(labelExpr=CLOCK_LABEL, tickCount=12)
-            scale = alt.Scale(type="utc", nice=False)
-            return kind(f"{field}:T", **{"title": self.title, "scale": scale, "axis": axis} | options)
         scale = alt.Scale(type="log") if self.log else alt.Scale(zero=self.zero, nice=True)
         axis = alt.Axis(tickCount=6) if self.log else alt.Axis(tickCount=6, labelExpr=LABEL)
         return kind(f"{field}:Q", **{"title": self.title, "scale": scale, "axis": axis} | options)
@@ -197,61 +176,6 @@ def lines(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 2
     return _spec(_lines(x, y, series, height, _differ(rows)), rows)
 
 
-def _marker(name: str, axis: Axis, line: int, left: bool) -> list[alt.Chart]:
-    """Returns a vertical rule with its text."""
-    base = _chart(name).encode(axis.channel(alt.X))
-    place = {"align": "right", "dx": -5} if left else {"align": "left", "dx": 5}
-    label = base.mark_text(baseline="top", y=2 + 15 * line, fontSize=12, fontWeight="bold", fill="var(--ink)", **place)
-    return [base.mark_rule(stroke="var(--ink)", strokeDash=[5, 4], strokeWidth=1.5), label.encode(alt.Text("text:N"))]
-
-
-@cache
-def _curve(x: Axis, y: Axis, series: Series, lefts: tuple[bool, ...], grey: bool) -> Spec:
-    base = _chart().encode(x.channel(alt.X), y.channel(alt.Y), series.colour())
-    band = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.22)
-    line = base.mark_line(strokeWidth=2.5)
-    points = base.mark_point(filled=True, size=60, opacity=1)
-    size = alt.Tooltip("size:N", title=x.title)
-    shown = [alt.Tooltip("series:N", title="line"), size, *_tooltip(x, y, ("low", "high"))[2:]]
-    layers = [
-        band.encode(alt.Y("low:Q", title=y.title), alt.Y2("high")),
-        line.encode(series.dash()),
-        points.encode(series.shape(), tooltip=shown),
-    ]
-    if grey:
-        ends = _chart("grey").encode(x.channel(alt.X), alt.X2("end"))
-        layers.insert(0, ends.mark_rect(fill="var(--s0)", opacity=0.45))
-    for number, left in enumerate(lefts):
-        layers += _marker(f"marker{number}", x, number, left)
-    # The legend would take over how faint the bands are.
-    return _shape(alt.layer(*layers), 320) | {"config": CONFIG | {"legend": CONFIG["legend"] | {"symbolOpacity": 1}}}
-
-
-def curve(
-    rows: Sequence[Row], x: Axis, y: Axis, series: Series, markers: dict[str, float], grey: float | None = None
-) -> Spec:
-    """Draws lines over sizes with bands from low to high, and markers. Sizes from `grey` on are greyed out."""
-    first, last = min(x.sizes), max(x.sizes)
-    others = {f"marker{number}": [{"x": at, "text": text}] for number, (text, at) in enumerate(markers.items())}
-    # The text of a marker is on the side where there is more room.
-    lefts = tuple(at * at > first * last for at in markers.values())
-    others["grey"] = [{"x": grey, "end": last}]
-    return _spec(_curve(x, y, series, lefts, grey is not None), rows, **others)
-
-
-@cache
-def _areas(x: Axis, y: Axis, names: tuple[str, ...], palette: tuple[str, ...]) -> Spec:
-    colour = alt.Color("series:N", scale=alt.Scale(domain=list(names), range=list(palette)), sort=list(names))
-    area = _chart().mark_area(strokeWidth=0.5, stroke="var(--paper)")
-    area = area.encode(x.channel(alt.X), y.channel(alt.Y, stack="zero"), colour, alt.Order("place:Q"))
-    return _shape(area.encode(tooltip=_tooltip(x, y)), 220)
-
-
-def areas(rows: Sequence[Row], x: Axis, y: Axis, names: Sequence[str], palette: Sequence[str]) -> Spec:
-    """Draws stacked areas, the first name at the bottom. Rows have the position of their series as `place`."""
-    return _spec(_areas(x, y, tuple(names), tuple(palette)), rows)
-
-
 def _dots(x: Axis, y: Axis, series: Series, size: int) -> alt.Chart:
     chart = _chart().mark_point(filled=True, size=size, opacity=0.75)
     chart = chart.encode(x.channel(alt.X), y.channel(alt.Y), series.colour(), series.shape(), tooltip=_tooltip(x, y))
@@ -298,23 +222,6 @@ def bars(rows: Sequence[Row], x: Axis, y: Axis, series: Series, height: int = 26
     """Draws bars side by side with their labels, and a rule from the lowest to the highest trial."""
     rows = [{**row, "top": max(row["y"], row.get("high", row["y"]))} for row in rows]
     return _spec(_bars(x, y, series, height, _differ(rows)), rows)
-
-
-@cache
-def _spans(x: Axis, y: Axis, series: Series, label: str) -> Spec:
-    bar = _chart().mark_rect(stroke="var(--paper)", strokeWidth=0.5)
-    bar = bar.encode(x.channel(alt.X), alt.X2("end"), y.channel(alt.Y), alt.Y2("base"), series.colour())
-    shown = [
-        alt.Tooltip("name:N", title="from"),
-        alt.Tooltip("label:N", title=label),
-        *_tooltip(x, y)[::2],
-    ]
-    return _shape(bar.encode(tooltip=shown), 220)
-
-
-def spans(rows: Sequence[Row], x: Axis, y: Axis, series: Series, label: str) -> Spec:
-    """Draws a bar from x to `end` for each row, with its name and its label, whose title is `label`."""
-    return _spec(_spans(x, y, series, label), [{**row, "base": 0} for row in rows])
 
 
 @cache

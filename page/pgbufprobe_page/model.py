@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
 Spec = dict[str, Any]  # a Vega-Lite specification
 
 
@@ -42,3 +44,17 @@ class Chart:
     spec: Spec
     wide: bool = False
     name: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart that is drawn: in one size, or also in one for narrow screens."""
+
+    title: str
+    caption: str
+    drawn: tuple[Markup, ...]
+    legend: Markup
+
+    @property
+    def wide(self) -> bool:
+        return len(self.drawn) > 1

@@ -16,11 +16,11 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pgbufprobe_page.model import Chart, spec_text
+from pgbufprobe_page.svg import palette
 
 # The page may fetch nothing. Vega compiles its expressions, which needs unsafe-eval.
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:; "
-    "base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -76,13 +76,20 @@ def environment(package: str) -> Environment:
     return made
 
 
-def render(package: str, template: str, charts: Sequence[Chart], bundle: str = "", **context: object) -> str:
-    """Renders a template of the package. `bundle` replaces the chart library, which is included if there are charts."""
+def render(
+    package: str, template: str, charts: Sequence[Chart] = (), bundle: str = "", script: bool = False, **context: object
+) -> str:
+    """Renders a template of the package, which may have a script of its own.
+
+    `bundle` replaces the chart library, which is included if there are charts.
+    """
+    scripts = "'unsafe-inline' 'unsafe-eval'" if charts else "'unsafe-inline'" if script else "'none'"
     return (
         environment(package)
         .get_template(template)
         .render(
-            policy=POLICY,
+            policy=POLICY.format(scripts),
+            palette=palette(),
             embedded=charts,
             bundle=bundle or (vega_bundle() if charts else ""),
             **context,

@@ -1,43 +1,23 @@
-"""The parts about what both caches hold: as a bar, as maps and as tables, all sorted by what is wasted."""
+"""The parts about what both caches hold: maps and tables, sorted by what is wasted."""
 
 from __future__ import annotations
 
-from pgbufprobe_page import Chart
-from pgbufprobe_page.charts import Axis, Series, stacks
-from pgbufprobe_page.formatting import number, size
-from pgbufprobe_report.facts import Cached, Cell, Facts
-from pgbufprobe_report.view import MB, Blocks, Part, joined, known, share_of, table, tables, with_error
+from pgbufprobe_page.formatting import duration, size
+from pgbufprobe_page.svg import steps
+from pgbufprobe_report.facts import Cell, Facts
+from pgbufprobe_report.view import UNKNOWN, Blocks, Part, figure, joined, known, share_of, sized, table, tables
 
-SHARED, BOTH, OS = "only in shared_buffers", "in both caches", "only in the page cache"
-
-
-def both_chart(row: Cached) -> tuple[Chart, ...]:
-    whole = row.distinct
-    if not whole:
-        return ()
-    shared, os, both = row.shared_bytes or 0, row.os_bytes or 0, row.both_bytes or 0
-    sizes = {SHARED: shared - both, BOTH: both, OS: os - both}
-    points = [
-        {
-            "x": value / MB,
-            "y": "caches",
-            "series": name,
-            "place": place,
-            "label": size(value),
-            "wide": value > whole / 8,
-        }
-        for place, (name, value) in enumerate(sizes.items())
-    ]
-    spec = stacks(points, Axis("MB"), Axis("", ("caches",)), Series(tuple(sizes)), bar=44)
-    caption = f"{size(both)} are cached twice: {share_of(both, whole)} of the data that is in any cache."
-    return (Chart("This database in both caches", caption, spec, wide=True, name="chart-caches"),)
+SHARED, BOTH, OS = "c1", "c2", "c3"  # colours: only in shared_buffers, in both, only in the page cache
 
 
-def css(cell: Cell) -> str:
-    """Returns the upper ends of the states of a range of blocks. What is unknown is in neither cache."""
-    shared, os, both = cell.shared_blocks or 0, cell.os_blocks or 0, cell.both_blocks or 0
-    ends = (both, shared, shared + os - both)
-    return ";".join(f"--{name}:{100 * end / cell.blocks:.0f}%" for name, end in zip("bso", ends, strict=True))
+def layers(cells: list[Cell]) -> dict[str, list[float]]:
+    """Returns the upper ends of the states of each range of blocks, in percent. What is unknown is in neither cache."""
+    found: dict[str, list[float]] = {OS: [], SHARED: [], BOTH: []}
+    for cell in cells:
+        shared, os, both = cell.shared_blocks or 0, cell.os_blocks or 0, cell.both_blocks or 0
+        for name, end in ((OS, shared + os - both), (SHARED, shared), (BOTH, both)):
+            found[name].append(100 * end / (cell.blocks or 1))
+    return found
 
 
 def maps(facts: Facts) -> tuple[Blocks, ...]:
@@ -45,63 +25,79 @@ def maps(facts: Facts) -> tuple[Blocks, ...]:
     cached = {(row.oid, row.fork): row for row in facts.caches.found}
     made = []
     for row in facts.maps.found:
-        of = cached.get((row.oid, row.fork))
-        both = of.both_bytes if of else None
-        cells = row.cells or []
-        unknown = f"The map is unknown: {row.unknown}." if row.unknown else ""
-        if any(cell.os_blocks is None for cell in cells):
-            unknown = "What the page cache holds is unknown; the map shows shared_buffers alone."
-        text = f"{known(both, size)} cached twice, {share_of(both, of.distinct if of else None)} of what is cached"
-        made.append(Blocks(f"{row}, {size(row.bytes)}", text, tuple(map(css, cells)), unknown, both))
+        if row.cells:
+            of = cached.get((row.oid, row.fork))
+            both = of.both_bytes if of else None
+            text = f"{known(both, size)} cached twice, {share_of(both, of.distinct if of else None)} of what is cached"
+            if any(cell.os_blocks is None for cell in row.cells):
+                text = "What the page cache holds is unknown; the map shows shared_buffers alone"
+            made.append(
+                Blocks(f"{row}, {size(row.bytes)}", text, steps(layers(row.cells), f"Map of {row}: {text}"), both)
+            )
     return tuple(sorted(made, key=lambda each: -(each.both or 0)))
 
 
 def both(facts: Facts) -> Part:
     total = facts.database
-    found = [row for row in facts.caches.found if row.oid is not None]
-    columns = [("Relation", False), ("Cached twice", True), ("Share of what is cached", True)]
-    columns += [("shared_buffers", True), ("Page cache", True), ("Size", True)]
+    found = sorted((row for row in facts.caches.found if row.oid is not None), key=lambda row: -(row.both_bytes or 0))
     made = table(
         "Relations of this database, most bytes cached twice first",
-        columns,
+        [
+            ("Relation", False),
+            ("Cached twice", True),
+            ("Share of what is cached", True),
+            ("shared_buffers", True),
+            ("Page cache", True),
+            ("Size", True),
+        ],
         [
             (
                 str(row),
-                with_error(row.both_bytes, row.both_bytes_error),
+                sized(row.both_bytes, row.both_bytes_low, row.both_bytes_high),
                 share_of(row.both_bytes, row.distinct),
                 known(row.shared_bytes, size),
                 known(row.os_bytes, size),
-                size(row.bytes),
+                known(row.bytes, size),
             )
-            for row in sorted(found, key=lambda row: -(row.both_bytes or 0))
+            for row in found
         ],
         long=True,
     )
-    text: tuple[str, ...] = ()
-    if total and not total.trustworthy:
-        text = ("What the page cache holds of this database is unknown for at least one file.",)
+    text = "What the page cache holds of this database is unknown."
+    if total and total.both_bytes is not None:
+        twice = sized(total.both_bytes, total.both_bytes_low, total.both_bytes_high)
+        share = share_of(total.both_bytes, total.distinct)
+        text = f"Of this database, shared_buffers hold {known(total.shared_bytes, size)}, the page cache "
+        text += f"{known(total.os_bytes, size)}. Cached twice: {twice}, {share} of what is cached."
     missing = joined(facts.caches.why, facts.maps.why)
-    charts = both_chart(total) if total else ()
-    return Part("caches", "Both caches", text, missing, charts=charts, maps=maps(facts), tables=tables(made))
+    return Part("caches", "Both caches", (text,), missing, maps=maps(facts), tables=tables(made), folded=True)
 
 
 def pool(facts: Facts) -> Part:
-    columns = [("Relation", False), ("Unused since the last pass", True), ("Share of its pages", True)]
-    columns += [("In shared_buffers", True), ("Dirty", True), ("Average usage count", True)]
     made = table(
         "Relations of all databases, most bytes at usage count 0 first",
-        columns,
+        [
+            ("Relation", False),
+            ("Unused since the last pass", True),
+            ("Share of its pages", True),
+            ("In shared_buffers", True),
+            ("Dirty", True),
+            ("Average usage count", True),
+            ("An unused page stays", True),
+        ],
         [
             (
                 str(row),
                 known(row.idle_bytes, size),
                 share_of(row.idle_bytes, row.bytes),
-                with_error(row.bytes, row.bytes_error),
+                sized(row.bytes, row.bytes_low, row.bytes_high),
                 size(row.dirty_bytes),
-                known(row.usagecount_avg, number),
+                known(row.usagecount_avg, figure),
+                known(row.stay_seconds, duration),
             )
             for row in sorted(facts.pool.found, key=lambda row: -(row.idle_bytes or 0))
+            if sized(row.bytes, row.bytes_low, row.bytes_high) != UNKNOWN
         ],
         long=True,
     )
-    return Part("pool", "What the pool holds", unknown=facts.pool.why, tables=tables(made))
+    return Part("pool", "What the pool holds", unknown=facts.pool.why, tables=tables(made), folded=True)

@@ -11,9 +11,10 @@ from dataclasses import asdict
 from typing import TextIO
 
 from pgbufprobe_report import dsn
-from pgbufprobe_report.facts import Report, parsed
-from pgbufprobe_report.gather import FORMAT, GatherError, gather
+from pgbufprobe_report.facts import GatherError
+from pgbufprobe_report.gather import gather
 from pgbufprobe_report.redact import redact
+from pgbufprobe_report.saved import load
 
 EPILOG = """examples:
   report/run "host=db1 dbname=shop user=monitor" > report.html
@@ -65,26 +66,6 @@ def parse(made: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Nam
 def is_saved(source: str) -> bool:
     """Returns whether this names a file of --json. A connection string may end like one."""
     return source.endswith(".json") and (os.path.isfile(source) or not dsn.may_be_one(source))
-
-
-def load(path: str) -> Report:
-    """Reads what --json has written."""
-    if os.path.exists(path) and not os.path.isfile(path):  # to open a named pipe would wait for its writer
-        raise GatherError(f"{path} is not a file")
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-    except OSError as error:
-        raise GatherError(f"could not read {path}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise GatherError(f"{path} is not JSON") from None
-    if not isinstance(data, dict) or data.get("pgbufprobe_report") != FORMAT:
-        raise GatherError(f"{path} is not a report of format {FORMAT}, as report/run --json writes it")
-    try:
-        report: Report = parsed(Report, data)
-    except ValueError as error:
-        raise GatherError(f"{path} is not a report of format {FORMAT}: {error}") from None
-    return report
 
 
 def write(arguments: argparse.Namespace, progress: Progress) -> str:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pgbufprobe_page import Chart
-from pgbufprobe_page.charts import Axis, Series, curve
-from pgbufprobe_page.formatting import MISSING, number, percent, size
+from pgbufprobe_page import Picture
+from pgbufprobe_page.formatting import MISSING, number, size
+from pgbufprobe_page.svg import Line
 from pgbufprobe_report import decision, page
-from pgbufprobe_report.decision import READS, WAITS
-from pgbufprobe_report.facts import Answer, Cached, Prediction, Ratios, Report, Word
-from pgbufprobe_report.view import UNKNOWN, Part, interval, known, moment, share_of, table, tables
+from pgbufprobe_report.decision import KINDS, READS, STORAGE, WAITING, Kind
+from pgbufprobe_report.details import outcome
+from pgbufprobe_report.facts import VICTIMS, Answer, Cached, Prediction, Ratios, Report, Word
+from pgbufprobe_report.view import (
+    UNKNOWN,
+    Part,
+    figure,
+    interval,
+    known,
+    milliseconds,
+    moment,
+    share_of,
+    table,
+    tables,
+)
 
-HELD = {True: "The prediction held.", False: "The prediction did not hold."}
+MEASURED = {STORAGE: "measured_storage_ratio", READS: "measured_miss_ratio"}
 
 
 def warnings(before: Report, after: Report) -> str:
@@ -36,29 +48,37 @@ def predicted(before: Report, after: Report) -> Ratios | None:
     return next((row for row in before.facts.sizes.found if row.shared_buffers_bytes == sizes[1]), None)
 
 
-def held(row: Ratios | None) -> str:
-    return HELD.get(row.held, "") if isinstance(row, Prediction) and row.held is not None else ""
-
-
-def today(report: Report, series: str) -> float | None:
+def today(report: Report, kind: Kind) -> float | None:
     row = report.facts.today
-    return decision.ratio(row, series)[0] if row else None
+    return kind.values(row)[0] if row else None
 
 
-def headline(before: Report, after: Report) -> Answer:
+def done(before: Report, after: Report) -> str:
     """Returns in a sentence what the change did."""
     one, two = (report.server.shared_buffers_bytes for report in (before, after))
     sizes = f"From {size(one)} to {size(two)}" if one != two else f"At {size(one)} both times"
-    verdict, text = UNKNOWN, f"{sizes}: which block accesses are reads was unknown."
-    for series, what in ((READS, "are reads"), (WAITS, "wait for storage")):
-        was, now = today(before, series), today(after, series)
-        if was is not None and now is not None:
-            text = f"{sizes}: {percent(now)} of block accesses {what}, instead of {percent(was)}."
-            verdict = "fine" if now <= was else "consider"
-        elif now is not None and verdict == UNKNOWN:
-            text = f"{sizes}: {percent(now)} of block accesses {what}; before, that was unknown."
-    text = f"{text} {held(predicted(before, after))}".rstrip()
-    return Answer("size", "What did the change do?", text, None, Word(verdict), None)
+    for kind, what in ((WAITING, "of waiting in each second"), (STORAGE, "wait for storage"), (READS, "are reads")):
+        was, now = today(before, kind), today(after, kind)
+        if now is not None:
+            then = "before, that was unknown" if was is None else f"before, {kind.form(was)}"
+            of = "" if kind is WAITING else "of block accesses "
+            return f"{sizes}: {kind.form(now)} {of}{what}; {then}"
+    return f"{sizes}: what it did is unknown"
+
+
+def headline(before: Report, after: Report) -> Answer:
+    """Returns whether the prediction held; without one, what the change did."""
+    row = predicted(before, after)
+    if not isinstance(row, Prediction):
+        return Answer("size", Word(UNKNOWN), done(before, after), None)
+    verdict = UNKNOWN if row.held is None else "fine" if row.held else "consider"
+    return Answer("size", Word(verdict), outcome(row), None)
+
+
+def lines(before: Report, after: Report) -> tuple[tuple[str, str], ...]:
+    """Returns what the change did below a headline about its prediction."""
+    row = predicted(before, after)
+    return (("What changed", done(before, after)),) if isinstance(row, Prediction) else ()
 
 
 Figure = tuple[str, Callable[[float], str], float | None]
@@ -77,16 +97,16 @@ def key_figures(report: Report) -> list[Figure]:
     return [
         ("shared_buffers", size, report.server.shared_buffers_bytes),
         ("Advised size", size, decided.advised_bytes if decided else None),
-        ("Block accesses that are reads", percent, now.estd_miss_ratio if now else None),
-        ("Block accesses that wait for storage", percent, now.estd_storage_ratio if now else None),
-        ("Waiting for reads, ms per second", number, now.estd_read_ms_per_second if now else None),
+        ("Waiting for reads, per second", milliseconds, now.read_ms_per_second if now else None),
+        ("Block accesses that wait for storage", interval, now.storage_ratio if now else None),
+        ("Block accesses that are reads", interval, now.miss_ratio if now else None),
         ("This database in shared_buffers", size, total.shared_bytes if total else None),
         ("This database in the page cache", size, total.os_bytes if total else None),
         ("Cached twice", size, total.both_bytes if total else None),
-        ("A pass of the clock hand, s", number, clock.seconds_per_pass if clock else None),
-        ("Buffers inspected for each allocation", number, clock.inspected_per_allocation if clock else None),
-        ("A search for a buffer to evict, median, µs", number, victims.p50_us if victims else None),
-        ("Dirty among the next victims", number, victims.dirty_victims if victims else None),
+        ("A pass of the clock hand, s", figure, clock.seconds_per_pass if clock else None),
+        ("Buffers inspected for each allocation", figure, clock.inspected_per_allocation if clock else None),
+        ("A search for a buffer to evict, µs", figure, victims.avg_us if victims else None),
+        (f"Dirty among the next {number(VICTIMS)} victims", number, victims.dirty_victims if victims else None),
     ]
 
 
@@ -107,53 +127,46 @@ def figures(before: Report, after: Report) -> Part:
     return Part("figures", "Before and after", unknown=warnings(before, after), tables=made, after=about)
 
 
-def curves(before: Report, after: Report) -> Part:
-    """Returns both curves in one chart, and what had been predicted for the new size."""
+def chart(before: Report, after: Report) -> tuple[Picture, ...]:
+    """Returns both curves in one chart, of what is known both times."""
     both = {"before": before, "after": after}
-    sizes = [report.facts.sizes.found for report in both.values()]
-    kind = WAITS if all(decision.points(rows, WAITS) for rows in sizes) else READS
-    points = [point for rows, name in zip(sizes, both, strict=True) for point in decision.points(rows, kind, name)]
-    charts: tuple[Chart, ...] = ()
-    if {point["series"] for point in points} == set(both):
-        shown = tuple(sorted({point["x"] for point in points}))
-        bytes_of = {name: report.server.shared_buffers_bytes for name, report in both.items()}
-        marks = {f"{name}: {size(count)}": float(count) for name, count in bytes_of.items()}
-        x, y = Axis("shared_buffers", sizes=shown), Axis("% of block accesses")
-        spec = curve(points, x, y, Series(tuple(both)), marks)
-        title = f"Block accesses that are {kind}"
-        charts = (Chart(title, "Bands are 95 % intervals.", spec, wide=True, name="chart-curve"),)
+    for kind in KINDS:
+        found = {name: decision.points(report.facts.sizes.found, kind) for name, report in both.items()}
+        if all(len(points) > 1 for points in found.values()):
+            lines = [Line(name, colour, found[name]) for name, colour in zip(both, ("c1", "c2"), strict=True)]
+            sizes = {name: report.server.shared_buffers_bytes for name, report in both.items()}
+            marks = {f"{name}: {size(count)}": float(count) for name, count in sizes.items()}
+            return (decision.picture(lines, kind, marks, wide=True),)
+    return ()
+
+
+def curves(before: Report, after: Report) -> Part:
+    """Returns both curves, and what had been predicted for the new size."""
+    charts = chart(before, after)
     row = predicted(before, after)
     rows = []
-    for series, name in ((READS, "that are reads"), (WAITS, "that wait for storage")):
-        ratio = decision.ratio(row, series) if row else (None, None, None)
-        found = measured(row, after, series)
-        if ratio[0] is not None or found is not None:
-            rows.append((name, interval(*ratio), known(found, percent)))
+    for kind, column in MEASURED.items():
+        values = kind.values(row) if row else (None, None, None)
+        found = getattr(row, column) if isinstance(row, Prediction) else today(after, kind)
+        if values[0] is not None or found is not None:
+            rows.append((kind.title, kind.form(*values), kind.form(found)))
     columns = [("Share of block accesses", False), ("Predicted", True), ("Measured", True)]
     made = tables(table("What was predicted for the size after", columns, rows))
-    note = f"{row.note}." if row and row.note else ""
+    note = (f"{row.note}.",) if row and row.note else ()
     unknown = "" if charts else "The curve was unknown in at least one of the reports."
-    after_text = tuple(filter(None, (held(row), note)))
-    return Part("curves", "Prediction and measurement", unknown=unknown, charts=charts, tables=made, after=after_text)
-
-
-def measured(row: Ratios | None, after: Report, series: str) -> float | None:
-    """Returns what was measured for a prediction; without one, the ratio of today."""
-    if isinstance(row, Prediction):
-        return row.measured_miss_ratio if series == READS else row.measured_storage_ratio
-    return today(after, series)
+    return Part("curves", "Prediction and measurement", unknown=unknown, charts=charts, tables=made, after=note)
 
 
 def answers(before: Report, after: Report) -> Part:
     rows, same = [], []
     for new in after.facts.checkup.found:
-        old = before.facts.answer(new.key)
+        old = before.facts.answer(new.topic)
         was, said = (old.word, old.answer) if old else (UNKNOWN, UNKNOWN)
         if (was, said) == (new.word, new.answer):
-            same.append(new.question)
+            same.append(new.topic)
         else:
-            rows.append((new.question, was, new.word, said, new.answer))
-    columns = [(name, False) for name in ("Question", "Before", "After", "Answer before", "Answer after")]
+            rows.append((new.topic, was, new.word, said, new.answer))
+    columns = [(name, False) for name in ("Topic", "Before", "After", "Answer before", "Answer after")]
     made = tables(table("Verdicts", columns, rows))
     text = (f"{number(len(same))} answers are the same both times.",) if same else ()
     return Part("checkup", "All answers", unknown=after.facts.checkup.why, tables=made, after=text)
@@ -186,10 +199,11 @@ def relations(before: Report, after: Report) -> Part:
     shares = " and ".join(share_of(t.both_bytes, t.shared_bytes) if t else UNKNOWN for t in totals)
     text = (f"Of the pages of this database in shared_buffers, {shares} were also in the page cache.",) if rows else ()
     about = (f"Of {number(same)} relations, both caches hold the same.",) if same else ()
-    return Part("caches", "Both caches", text, tables=made, after=about)
+    return Part("caches", "Both caches", text, tables=made, after=about, folded=True)
 
 
-def render(before: Report, after: Report, bundle: str = "") -> str:
+def render(before: Report, after: Report) -> str:
     about = f"Before: {moment(before.taken_at)}. After: {moment(after.taken_at)}."
     parts = tuple(make(before, after) for make in (curves, figures, answers, relations))
-    return page.show(f"{page.title(after)}, before and after", headline(before, after), (), parts, bundle, about)
+    name = f"{page.title(after)}, before and after"
+    return page.show(name, headline(before, after), lines(before, after), parts, about)

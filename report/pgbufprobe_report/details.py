@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pgbufprobe_page import Chart
-from pgbufprobe_page.charts import Axis, Series, areas, bars, lines
-from pgbufprobe_page.formatting import number, percent, size
+from pgbufprobe_page import Picture
+from pgbufprobe_page.formatting import duration, number, size
+from pgbufprobe_page.svg import SMALL, Axis, Line, Point, areas, curve, legend
 from pgbufprobe_report import caches
-from pgbufprobe_report.decision import READS, WAITS, ratio
-from pgbufprobe_report.facts import Facts, Report, Usage
+from pgbufprobe_report.decision import READS, STORAGE
+from pgbufprobe_report.facts import VICTIMS, Facts, Prediction, Report
 from pgbufprobe_report.view import (
-    MB,
     UNKNOWN,
     Part,
+    figure,
     interval,
     joined,
     known,
@@ -21,15 +21,18 @@ from pgbufprobe_report.view import (
     moment,
     said,
     share_of,
+    sized,
     table,
     tables,
-    with_error,
 )
 
 UNUSED = "unused"
-PALETTE = [f"var(--s{i})" for i in range(6)]
-MINUTES = Axis("minutes before this report", zero=False)
-HISTORY = "From the history of the worker."
+MINUTES = Axis("minutes before this report")
+SCANS = {
+    "read": "reading each",
+    "lock": "locking each, as a checkpoint does",
+    "match": "matching each, as DROP and TRUNCATE do",
+}
 
 
 def answers(facts: Facts) -> Part:
@@ -42,100 +45,84 @@ def ago(then: str, report: Report) -> float:
     return round((taken - now).total_seconds() / 60, 2)
 
 
-def usage_chart(rows: list[Usage]) -> Chart:
-    names = tuple(UNUSED if row.usagecount is None else str(row.usagecount) for row in rows)
-    points = [
-        {"x": name, "y": row.bytes / MB, "series": "buffers", "label": size(row.bytes) if row.bytes else ""}
-        for name, row in zip(names, rows, strict=True)
-    ]
-    spec = bars(points, Axis("usage count", names), Axis("MB"), Series(("buffers",)), height=220)
-    return Chart("Now", "The clock hand evicts pages whose usage count is 0.", spec, name="chart-usage-now")
-
-
-def usage_over_time(report: Report) -> tuple[Chart, ...]:
+def usage_chart(report: Report) -> tuple[Picture, ...]:
+    """Returns how the buffers in use were divided; samples may be those of a pool of another size."""
     samples = report.facts.history.found
     if len(samples) < 2:
         return ()
-    names = [*(str(count) for count in range(len(samples[0].usagecounts))), UNUSED]
-    points = []
-    for row in samples:
-        counts = [*row.usagecounts, row.unused]
-        points += [
-            {"x": ago(row.taken_at, report), "y": 100 * count / sum(counts), "series": name, "place": place}
-            for place, (name, count) in enumerate(zip(names, counts, strict=True))
-        ]
-    palette = [*(PALETTE[min(i, 5)] for i in range(len(names) - 1)), "var(--grid)"]
-    spec = areas(points, MINUTES, Axis("% of the pool"), names, palette)
-    caption = "Buffers at each usage count, from the history of the worker."
-    return (Chart("Over time", caption, spec, name="chart-usage-time"),)
+    levels = range(len(samples[0].usagecounts))
+    rows = [(ago(row.taken_at, report), row.usagecounts) for row in samples]
+    colours = [f"s{min(level, 5)}" for level in levels]
+    drawn = areas(colours, rows, MINUTES, "% of the buffers in use", "Usage counts over time")
+    names = legend([(str(level), colour) for level, colour in zip(levels, colours, strict=True)])
+    return (Picture("Usage counts over time", "From the history of the sampler.", (drawn,), names),)
 
 
 def usage(report: Report) -> Part:
     facts, block = report.facts, report.server.block_bytes
-    rows = facts.usage.found
-    columns = [("Usage count", False), ("Size", True), ("Share", True), ("Dirty", True), ("Pinned buffers", True)]
+    whole = sum(row.buffers for row in facts.usage.found)
     made = table(
-        "Buffers at each usage count",
-        columns,
+        "Buffers at each usage count; the clock hand evicts pages whose usage count is 0",
+        [("Usage count", False), ("Size", True), ("Share", True), ("Dirty", True)],
         [
             (
                 UNUSED if row.usagecount is None else str(row.usagecount),
-                with_error(row.bytes, (row.buffers_error or 0) * block),
-                known(row.fraction, percent),
+                sized(*(count * block for count in (row.buffers, row.buffers_low, row.buffers_high))),
+                share_of(row.buffers, whole),
                 size(row.dirty * block),
-                number(row.pinned),
             )
-            for row in rows
+            for row in facts.usage.found
         ],
-        long=True,
     )
-    charts = ((usage_chart(rows),) if rows else ()) + usage_over_time(report)
-    return Part(
-        "usage", "Usage counts", unknown=joined(facts.usage.why, facts.history.why), charts=charts, tables=tables(made)
-    )
+    missing = joined(facts.usage.why, facts.history.why)
+    return Part("usage", "Usage counts", unknown=missing, charts=usage_chart(report), tables=tables(made), folded=True)
+
+
+def clock_chart(report: Report) -> tuple[Picture, ...]:
+    found = [(ago(row.taken_at, report), row.seconds_per_pass) for row in report.facts.history.found]
+    points = [Point(x, y) for x, y in found if y is not None]
+    if len(points) < 2:
+        return ()
+    title = "Seconds for each pass of the clock hand"
+    drawn = curve([Line(title, "c1", points)], MINUTES, "s", {}, title, SMALL)
+    return (Picture(title, "From the history of the sampler.", (drawn,), legend(())),)
 
 
 def clock(report: Report) -> Part:
     facts = report.facts
-    if not facts.clock.found:
-        return Part("clock", "Clock hand", unknown=facts.clock.why)
-    row = facts.clock.found[0]
-    still = f"the hand did not move in {number(row.seconds)} s"
-    inspected = row.inspected_per_allocation
-    pairs = (
-        ("Position", f"{share_of(row.hand, row.buffers)} of the pool, after {number(row.passes)} passes"),
-        ("A pass takes", still if row.seconds_per_pass is None else f"{number(row.seconds_per_pass)} s"),
-        (
-            "Inspected for each allocation",
-            "nothing was allocated" if inspected is None else f"{number(inspected)} buffers",
-        ),
-        ("Allocations", measured(row.allocations_per_second, "per second")),
-        ("Watched for", f"{number(row.seconds)} s"),
-    )
-    points = [
-        {"x": ago(sample.taken_at, report), "y": sample.seconds_per_pass, "series": "pass"}
-        for sample in facts.history.found
-        if sample.seconds_per_pass is not None
-    ]
-    charts: tuple[Chart, ...] = ()
-    if len(points) > 1:
-        spec = lines(points, MINUTES, Axis("s"), Series(("pass",)), height=220)
-        charts = (Chart("Seconds for each pass of the clock hand", HISTORY, spec, name="chart-clock"),)
-    return Part("clock", "Clock hand", unknown=facts.clock.why, pairs=pairs, charts=charts)
+    pairs: tuple[tuple[str, str], ...] = ()
+    for row in facts.clock.found:
+        inspected = known(row.inspected_per_allocation, lambda count: f"{figure(count)} buffers")
+        pairs = (
+            ("Position", f"{share_of(row.hand, row.buffers)} of the pool, after {number(row.passes)} passes"),
+            (
+                "A pass takes",
+                "the hand did not move" if row.seconds_per_pass is None else duration(row.seconds_per_pass),
+            ),
+            ("Inspected for each allocation", inspected),
+            ("Allocations", measured(row.allocations_per_second, "per second")),
+        )
+    return Part("clock", "Clock hand", unknown=facts.clock.why, pairs=pairs, charts=clock_chart(report), folded=True)
 
 
 def costs(facts: Facts) -> Part:
-    columns = [("Usage counts", False), ("Median", True), ("95 %", True), ("Longest", True)]
-    columns += [("Inspected for each", True), ("Dirty victims", True), ("A whole pass", True)]
     victims = table(
         "Searches for a buffer to evict, replayed without changing anything",
-        columns,
+        [
+            ("Usage counts", False),
+            ("Average", True),
+            ("99 %", True),
+            ("Longest", True),
+            ("Inspected for each", True),
+            ("Dirty victims", True),
+            ("A whole pass", True),
+        ],
         [
             (
                 {"current": "as now", "worst": "all at the highest"}.get(row.scenario, row.scenario),
-                *(measured(us, "µs") for us in (row.p50_us, row.p95_us, row.max_us)),
-                known(row.inspected_per_victim, number),
-                f"{number(row.dirty_victims)} of {number(row.victims)}",
+                *(measured(us, "µs") for us in (row.avg_us, row.p99_us, row.max_us)),
+                figure(row.inspected / VICTIMS),
+                f"{number(row.dirty_victims)} of {number(VICTIMS)}",
                 measured(row.ms_per_pass, "ms"),
             )
             for row in facts.victims.found
@@ -143,68 +130,86 @@ def costs(facts: Facts) -> Part:
     )
     scans = table(
         "Scans of all buffer descriptors",
-        [("Scan", False), ("Average", True), ("Best", True), ("Slowest", True), ("For each GB of the pool", True)],
+        [("Scan", False), ("Fastest", True), ("Slowest", True)],
         [
-            (
-                f"{row.method}: {row.models}",
-                *(measured(ms, "ms") for ms in (row.avg_ms, row.min_ms, row.max_ms, row.ms_per_gb)),
-            )
+            (SCANS.get(row.method, row.method), *(measured(ms, "ms") for ms in (row.min_ms, row.max_ms)))
             for row in facts.scans.found
         ],
     )
     missing = joined(facts.victims.why, facts.scans.why)
-    return Part("costs", "Victims and scans", unknown=missing, tables=tables(victims, scans))
+    return Part("costs", "Victims and scans", unknown=missing, tables=tables(victims, scans), folded=True)
 
 
 def gains(report: Report) -> Part:
     facts, block = report.facts, report.server.block_bytes
 
-    def read(blocks: float | None, error: float | None) -> str:
-        return UNKNOWN if blocks is None else with_error(blocks * block, (error or 0) * block)
+    def read(*blocks: float | None) -> str:
+        return sized(*(None if count is None else count * block for count in blocks))
 
-    rows = sorted(facts.gains.found, key=lambda row: -(row.estd_reads_saved or 0))
-    rows = [row for row in rows if row.estd_loads is not None]
-    columns = [("Relation", False), ("Wasted: reads that twice the size would save", True)]
-    columns += [("Share of its reads", True), ("Of these, wait for storage", True)]
-    columns += [("Reads that half the size would add", True), ("Working set", True)]
-    window = facts.sizes.found[0].window_seconds if facts.sizes.found else None
     made = table(
-        f"Reads{'' if window is None else f' in the last {number(window)} s'}, and what other sizes would change",
-        columns,
+        "Relations with the most reads, and what other sizes would change",
+        [
+            ("Relation", False),
+            ("Twice the size would save", True),
+            ("Of these, storage reads", True),
+            ("Half the size would add", True),
+            ("Share of all reads", True),
+            ("Working set", True),
+        ],
         [
             (
                 str(row),
-                read(row.estd_reads_saved, row.estd_reads_saved_error),
-                share_of(row.estd_reads_saved, row.estd_loads),
-                read(row.estd_storage_reads_saved, row.estd_storage_reads_saved_error),
-                read(row.estd_reads_added, row.estd_reads_added_error),
-                with_error(row.working_set_bytes, row.working_set_bytes_error),
+                read(row.reads_saved, row.reads_saved_low, row.reads_saved_high),
+                read(row.storage_reads_saved, row.storage_reads_saved_low, row.storage_reads_saved_high),
+                read(row.reads_added, row.reads_added_low, row.reads_added_high),
+                interval(row.read_fraction),
+                sized(row.working_set_bytes, row.working_set_bytes_low, row.working_set_bytes_high),
             )
-            for row in rows
+            for row in sorted(facts.gains.found, key=lambda row: -(row.reads_saved or 0))
         ],
         long=True,
     )
     notes = said([(str(row), row.note) for row in facts.gains.found], "All relations")
-    text = ("Reads that wait for storage may be negative: a larger pool leaves less to the page cache.",)
-    return Part("gains", "Who gains", text if rows else (), facts.gains.why, tables=tables(made), after=notes)
+    text = ("Storage reads may be negative: a larger pool leaves less to the page cache.",)
+    shown = tables(made)
+    return Part("gains", "Who gains", text if shown else (), facts.gains.why, tables=shown, after=notes, folded=True)
+
+
+def outcome(row: Prediction) -> str:
+    """Returns what was predicted beside what was measured, of storage reads if these are known."""
+    kind, measured = STORAGE, row.measured_storage_ratio
+    if measured is None or row.storage_ratio is None:
+        kind, measured = READS, row.measured_miss_ratio
+    predicted = kind.values(row)[0]
+    if measured is None or predicted is None:
+        return "Not measured yet" if row.held is None else {True: "Held", False: "Did not hold"}[row.held]
+    word = {True: "Held", False: "Did not hold", None: "Undecided"}[row.held]
+    return f"{word}: {interval(predicted)} predicted, {interval(measured)} measured"
 
 
 def predictions(facts: Facts) -> Part:
     rows = facts.predictions.found
-    columns = [("Made", False), ("Sizes", False), ("Held", False), ("Reads predicted", True), ("Measured", True)]
-    columns += [("Storage predicted", True), ("Measured", True), ("Note", False)]
     made = table(
         "Predictions before restarts with another size, newest first",
-        columns,
+        [
+            ("Made", False),
+            ("Sizes", False),
+            ("Outcome", False),
+            ("Reads predicted", True),
+            ("Measured", True),
+            ("Storage reads predicted", True),
+            ("Measured", True),
+            ("Note", False),
+        ],
         [
             (
                 moment(row.made_at),
                 f"{size(row.from_bytes)} to {size(row.to_bytes)}",
-                {True: "yes", False: "no", None: "undecided"}[row.held],
-                interval(*ratio(row, READS)),
-                known(row.measured_miss_ratio, percent),
-                interval(*ratio(row, WAITS)),
-                known(row.measured_storage_ratio, percent),
+                outcome(row).split(":")[0],
+                READS.cell(row),
+                interval(row.measured_miss_ratio),
+                STORAGE.cell(row),
+                interval(row.measured_storage_ratio),
                 row.note or "",
             )
             for row in rows
@@ -212,7 +217,7 @@ def predictions(facts: Facts) -> Part:
     )
     missing = facts.predictions.why
     text = () if rows or missing else ("The server has not been restarted with another size.",)
-    return Part("predictions", "Predictions, and whether they held", text, missing, tables=tables(made))
+    return Part("predictions", "Predictions, and whether they held", text, missing, tables=tables(made), folded=True)
 
 
 LIMITS = (
@@ -226,29 +231,32 @@ LIMITS = (
 
 def learned(facts: Facts) -> list[tuple[str, str]]:
     """Returns on what the curve rests."""
-    today = facts.today
-    if today is None or today.reads_seen is None:
+    row = next(iter(facts.status.found), None)
+    if row is None or row.reads_seen is None:
         return [("The curve learned from", UNKNOWN)]
-    reads, storage = (known(error, number) for error in (today.self_error, today.storage_self_error))
+    reads, storage = (interval(error) for error in (row.self_error, row.storage_self_error))
     return [
-        ("The curve learned from", f"{number(today.reads_seen)} reads in {measured(today.window_seconds, 's')}"),
+        ("The curve learned from", f"{number(row.reads_seen)} reads, of {interval(row.sampled_fraction)} of the pages"),
         ("Error of the curve", f"reads {reads}, storage reads {storage}; 0 is perfect"),
-        ("Loads missed", known(today.missed_loads, percent)),
+        ("Reads missed", interval(row.missed_fraction)),
     ]
 
 
 def method(report: Report) -> Part:
     server, facts = report.server, report.facts
-    pool, files = percent(report.sampled.pool), percent(report.sampled.files)
+    taken = f"{moment(report.taken_at)}, in a read-only transaction"
     pairs = [
         ("Server", server.version),
         ("Extension", f"pgbufprobe {server.extension_version}"),
         ("Database", server.database + (f" of {server.cluster_name}" if server.cluster_name else "")),
         ("Role of the server", "standby" if server.standby else "primary"),
         ("Running since", moment(server.started_at)),
-        ("Taken", f"{moment(report.taken_at)}, in {number(report.seconds)} s, in a read-only transaction"),
+        ("Taken", taken if report.seconds is None else f"{taken} of {figure(report.seconds)} s"),
         *learned(facts),
-        ("Sampled", f"{pool} of the buffers, {files} of the blocks in files"),
+        (
+            "Sampled",
+            f"{interval(report.sampled.pool)} of the buffers, {interval(report.sampled.files)} of the blocks in files",
+        ),
     ]
     if report.redacted:
         pairs.append(("Names", "replaced by the OIDs of relations and databases"))
@@ -257,35 +265,21 @@ def method(report: Report) -> Part:
         [("Setting", False), ("Value", False)],
         [(row.name, row.setting or "") for row in facts.settings.found],
     )
-    queries = table(
-        "What was asked",
-        [("Function", False), ("Rows", True), ("Time", True)],
-        [
-            (fact.call, UNKNOWN if fact.rows is None else number(len(fact.rows)), f"{number(fact.seconds)} s")
-            for fact in vars(facts).values()
-        ],
-        long=True,
-    )
+    missing = joined(facts.settings.why, facts.status.why)
     return Part(
-        "method",
-        "How this was measured",
-        unknown=facts.settings.why,
-        pairs=tuple(pairs),
-        tables=tables(queries, settings),
-        after=LIMITS,
+        "method", "How this was measured", (), missing, tuple(pairs), tables=tables(settings), after=LIMITS, folded=True
     )
 
 
 def parts(report: Report) -> tuple[Part, ...]:
     facts = report.facts
     return (
-        answers(facts),
+        predictions(facts),
+        gains(report),
+        caches.both(facts),
+        caches.pool(facts),
         usage(report),
         clock(report),
         costs(facts),
-        caches.both(facts),
-        caches.pool(facts),
-        gains(report),
-        predictions(facts),
         method(report),
     )

@@ -1,4 +1,7 @@
-"""The facts of a report: rows of the extension's functions, with the columns that pages show, as --json writes them."""
+"""The facts of a report: rows of the extension's functions, with the columns that pages show, as --json writes them.
+
+What earlier versions have written is in other columns; earlier.py knows them.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,16 @@ Word = NewType("Word", str)  # of a verdict
 
 # Larger figures are not those of a server, and could not be calculated with.
 LIMIT = 1e18
+FORMAT = 2  # of the files of --json
+VICTIMS = 1000  # searches that facts.sql asks for
+
+
+class GatherError(Exception):
+    """There is nothing to report."""
+
 
 # Class and sign of each verdict.
 BADGES = {"fine": ("holds", "✓"), "consider": ("consider", "!"), "change": ("fails", "!")}
-EARLIER_WORDS = {"look": "consider", "act": "change"}
 LATER = "The verdict is a word of a later version of pgbufprobe, which is not known here"
 
 
@@ -29,12 +38,11 @@ def understood(verdict: str) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    key: str
-    question: str
-    answer: str
-    value: float | None
+    topic: str
     verdict: Word
+    answer: str
     action: str | None
+    detail: str | None = None
 
     @property
     def word(self) -> str:
@@ -56,12 +64,11 @@ class Verdict:
     equal_from_bytes: int | None
     equal_to_bytes: int | None
     read_ms_per_second: float | None
-    advised_read_ms_per_second: float | None
     saved_ms_per_second: float | None
     saved_ms_low: float | None
     saved_ms_high: float | None
     work_ms_per_second: float | None
-    seen_seconds: float | None
+    seconds: float | None
     note: str | None
 
 
@@ -88,15 +95,14 @@ class Consumer:
 
 @dataclass(frozen=True)
 class Ratios:
-    """Estimates of both shares of block accesses, with their 95 % intervals, and on what they rest."""
+    """Estimates of both shares of block accesses, with their 95 % intervals."""
 
-    estd_miss_ratio: float | None
+    miss_ratio: float | None
     miss_ratio_low: float | None
     miss_ratio_high: float | None
-    estd_storage_ratio: float | None
+    storage_ratio: float | None
     storage_ratio_low: float | None
     storage_ratio_high: float | None
-    reads_seen: int | None
     note: str | None
 
 
@@ -107,13 +113,9 @@ class Size(Ratios):
     os_cache_bytes: int | None
     fits: str | None
     mark: str | None
-    estd_read_ms_per_second: float | None
+    read_ms_per_second: float | None
     read_ms_low: float | None
     read_ms_high: float | None
-    window_seconds: float | None
-    self_error: float | None
-    storage_self_error: float | None
-    missed_loads: float | None
 
     @property
     def may_fit(self) -> bool:
@@ -132,32 +134,32 @@ class Prediction(Ratios):
 
 
 @dataclass(frozen=True)
-class AddedSize:
-    """A size if the memory for it were added."""
+class Status:
+    """What the estimates rest on."""
 
-    size_factor: float
-    shared_buffers_bytes: int
-    estd_miss_ratio: float | None
+    sampler: str
+    sampled_fraction: float | None
+    learned_fraction: float | None
+    reads_seen: int | None
+    self_error: float | None
+    storage_self_error: float | None
+    missed_fraction: float | None
 
 
 @dataclass(frozen=True)
 class Memory:
     """A total of memory, and its best split."""
 
-    memory_factor: float
     memory_bytes: int
     shared_buffers_bytes: int | None
     os_cache_bytes: int | None
     mark: str | None
-    estd_storage_ratio: float | None
+    storage_ratio: float | None
     storage_ratio_low: float | None
     storage_ratio_high: float | None
-    estd_read_ms_per_second: float | None
+    read_ms_per_second: float | None
     read_ms_low: float | None
     read_ms_high: float | None
-    estd_work_ms_per_second: float | None
-    work_ms_low: float | None
-    work_ms_high: float | None
     note: str | None
 
     def has(self, mark: str) -> bool:
@@ -167,31 +169,30 @@ class Memory:
 @dataclass(frozen=True)
 class Usage:
     usagecount: int | None
-    bytes: int
+    buffers: int
+    buffers_low: int
+    buffers_high: int
     dirty: int
-    pinned: int
-    fraction: float | None
-    buffers_error: float | None
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A row of the worker's history."""
+    """An entry of the sampler's history."""
 
     taken_at: Time
     seconds_per_pass: float | None
     usagecounts: list[int]
-    unused: int
 
 
 @dataclass(frozen=True)
 class Victims:
+    """Searches for VICTIMS buffers."""
+
     scenario: str
-    victims: int
-    p50_us: float | None
-    p95_us: float | None
+    avg_us: float | None
+    p99_us: float | None
     max_us: float | None
-    inspected_per_victim: float | None
+    inspected: float
     dirty_victims: int
     ms_per_pass: float | None
 
@@ -199,11 +200,8 @@ class Victims:
 @dataclass(frozen=True)
 class Scan:
     method: str
-    models: str
-    avg_ms: float | None
     min_ms: float | None
     max_ms: float | None
-    ms_per_gb: float | None
 
 
 @dataclass(frozen=True)
@@ -211,10 +209,14 @@ class Clock:
     buffers: int
     hand: int
     passes: int
-    seconds: float
-    allocations_per_second: float | None
     inspected_per_allocation: float | None
     seconds_per_pass: float | None
+
+    @property
+    def allocations_per_second(self) -> float | None:
+        if not self.seconds_per_pass or not self.inspected_per_allocation:
+            return None
+        return self.buffers / self.seconds_per_pass / self.inspected_per_allocation
 
 
 @dataclass(frozen=True)
@@ -255,37 +257,43 @@ class AnyFork(Fork):
 
 @dataclass(frozen=True)
 class Gain(AnyFork):
-    estd_loads: float | None
-    estd_reads_saved: float | None
-    estd_reads_saved_error: float | None
-    estd_reads_added: float | None
-    estd_reads_added_error: float | None
-    estd_storage_reads_saved: float | None
-    estd_storage_reads_saved_error: float | None
+    read_fraction: float | None
+    reads_saved: float | None
+    reads_saved_low: float | None
+    reads_saved_high: float | None
+    reads_added: float | None
+    reads_added_low: float | None
+    reads_added_high: float | None
+    storage_reads_saved: float | None
+    storage_reads_saved_low: float | None
+    storage_reads_saved_high: float | None
     working_set_bytes: float | None
-    working_set_bytes_error: float | None
+    working_set_bytes_low: float | None
+    working_set_bytes_high: float | None
     note: str | None
 
 
 @dataclass(frozen=True)
 class Pooled(AnyFork):
     bytes: int
+    bytes_low: float | None
+    bytes_high: float | None
     idle_bytes: int | None
     dirty_bytes: int
     usagecount_avg: float | None
-    bytes_error: float | None
+    stay_seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Cached(Fork):
     """What both caches hold of a fork, or of the whole database."""
 
-    bytes: int
+    bytes: int | None
     shared_bytes: int | None
     os_bytes: int | None
     both_bytes: int | None
-    both_bytes_error: float | None
-    trustworthy: bool
+    both_bytes_low: float | None
+    both_bytes_high: float | None
 
     @property
     def distinct(self) -> int | None:
@@ -299,7 +307,7 @@ class Cached(Fork):
 class Cell:
     """A range of blocks."""
 
-    blocks: int
+    blocks: int | None
     shared_blocks: int | None
     os_blocks: int | None
     both_blocks: int | None
@@ -309,8 +317,6 @@ class Cell:
 class Map(Fork):
     bytes: int
     cells: list[Cell] | None
-    unknown: str | None
-    sqlstate: str | None = None
 
 
 @dataclass(frozen=True)
@@ -342,7 +348,6 @@ class Fact(Generic[R]):
     rows: list[R] | None
     unknown: str | None
     notes: list[str]
-    seconds: float
     sqlstate: str | None = None
 
     @property
@@ -362,7 +367,6 @@ class Facts:
     checkup: Fact[Answer]
     hours: Fact[Hour]
     sizes: Fact[Size]
-    sizes_added: Fact[AddedSize]
     usage: Fact[Usage]
     history: Fact[Moment]
     victims: Fact[Victims]
@@ -375,8 +379,9 @@ class Facts:
     caches: Fact[Cached]
     maps: Fact[Map]
     # Not in earlier reports.
-    consumers: Fact[Consumer] = Fact("pgbufprobe_memory_plan()", None, None, [], 0.0)
-    memory: Fact[Memory] = Fact("pgbufprobe_memory()", None, None, [], 0.0)
+    consumers: Fact[Consumer] = Fact("pgbufprobe_memory_consumers()", None, None, [])
+    memory: Fact[Memory] = Fact("pgbufprobe_memory()", None, None, [])
+    status: Fact[Status] = Fact("pgbufprobe_status()", None, None, [])
 
     @property
     def today(self) -> Size | None:
@@ -400,8 +405,8 @@ class Facts:
             return row
         return replace(row, verdict=Word("unknown"), advised_bytes=None, note=LATER)
 
-    def answer(self, key: str) -> Answer | None:
-        return next((row for row in self.checkup.found if row.key == key), None)
+    def answer(self, topic: str) -> Answer | None:
+        return next((row for row in self.checkup.found if row.topic == topic), None)
 
 
 @dataclass(frozen=True)
@@ -417,15 +422,10 @@ class Report:
     pgbufprobe_report: int
     redacted: bool
     taken_at: Time
-    seconds: float
+    seconds: float | None
     sampled: Sampled
     server: Server
     facts: Facts
-
-
-def columns(kind: type) -> str:
-    """Returns the columns of a row, for SELECT."""
-    return ", ".join(field.name for field in fields(kind))
 
 
 def parsed(kind: Any, value: Any, name: str = "it") -> Any:
@@ -440,8 +440,7 @@ def parsed(kind: Any, value: Any, name: str = "it") -> Any:
     if kind is Time:
         return _time(value, name)
     if kind is Word:
-        word = parsed(str, value, name)
-        return Word(EARLIER_WORDS.get(word, word))
+        kind = str
     if kind is float and type(value) is int:
         value = float(value) if abs(value) < LIMIT else math.inf
     if type(value) is not kind or (kind in (int, float) and not abs(value) < LIMIT):

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from urllib.parse import quote
 
 from pgbufprobe_page import render as render_page
-from pgbufprobe_page.formatting import number, percent, size
+from pgbufprobe_page.formatting import number, size
 from pgbufprobe_report import verdict
 from pgbufprobe_report.facts import BADGES, Report, Verdict
 from pgbufprobe_report.servers import Answered
 from pgbufprobe_report.sparkline import HEIGHT, WIDTH, Sparkline, sparkline
-from pgbufprobe_report.view import UNKNOWN, milliseconds, moment
+from pgbufprobe_report.view import UNKNOWN, figure, milliseconds, moment
 
 NO_ANSWER = "no answer"
-VERDICTS = ("change", "consider", "fine", UNKNOWN, NO_ANSWER)  # of those that gain the same, these come first
+VERDICTS = ("change", "consider", "fine", UNKNOWN, NO_ANSWER)
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,12 @@ def spare(row: Verdict) -> int | None:
 
 def gain(row: Verdict) -> str:
     """Returns the time that the advised size saves in each second."""
-    saved, work, waited = row.saved_ms_per_second, row.work_ms_per_second, row.read_ms_per_second
     if row.advised_bytes is None:
         return UNKNOWN
     if row.advised_bytes == row.today_bytes:
         return "nothing"
-    if saved is None:
-        return f"unknown in time; compared by {row.basis}"
-    text = milliseconds(saved, row.saved_ms_low, row.saved_ms_high)
-    return text if not work or waited is None or work < waited else f"{text}, {percent(saved / work)} of their work"
+    saved = milliseconds(row.saved_ms_per_second, row.saved_ms_low, row.saved_ms_high)
+    return "not certain yet" if saved == UNKNOWN else saved
 
 
 def about(report: Report) -> str:
@@ -86,9 +84,9 @@ def answered(each: Answered) -> Row:
     return Row(each.name, href, of, row.verdict, sizes, saved, gain(row), spare(row), curve, "")
 
 
-def by_time(rows: list[Row]) -> list[Row]:
-    """Orders servers by the time they would gain. Of equal gains, what is not settled comes first."""
-    return sorted(rows, key=lambda row: (-(row.saved or 0), VERDICTS.index(row.verdict), row.name))
+def by_verdict(rows: list[Row]) -> list[Row]:
+    """Orders servers by what is to be done, and then by the time that they would gain."""
+    return sorted(rows, key=lambda row: (VERDICTS.index(row.verdict), -(row.saved or 0), row.name))
 
 
 def by_memory(rows: list[Row]) -> list[Row]:
@@ -115,14 +113,18 @@ def lines(rows: list[Row]) -> tuple[tuple[str, str], ...]:
 
     def worth(found: list[Row]) -> str:
         saved = sum(row.saved or 0 for row in found)
-        wait = f"{number(saved)} ms" if saved < 1000 else f"{number(saved / 1000)} s"
+        wait = f"{figure(saved)} ms" if saved < 1000 else f"{figure(saved / 1000)} s"
         return f": all their users together would wait {wait} less in each second" if saved else ""
 
     pairs = [
         ("Change the size", servers(len(of["change"])) + worth(of["change"])),
         ("Perhaps change it", servers(len(of["consider"])) + worth(of["consider"]) + "; not certain yet"),
         ("Keep the size", servers(len(of["fine"]))),
-        ("Could give back", f"{servers(len(spares))}: {size(sum(spares))} to their page caches"),
+        (
+            "Could give back",
+            f"{servers(len(spares))}: {size(sum(spares))}. It is not free until shared_buffers is changed there; then "
+            "the page cache uses it, and the times count on that",
+        ),
         ("Unknown", servers(len(of[UNKNOWN])) + "; their reports have the reason"),
         ("No answer", servers(len(of[NO_ANSWER]))),
     ]
@@ -131,10 +133,10 @@ def lines(rows: list[Row]) -> tuple[tuple[str, str], ...]:
 
 def render(found: list[Answered]) -> str:
     """Returns the page, which links to the reports of its servers."""
-    rows = by_time([answered(each) for each in found])
+    rows = by_verdict([answered(each) for each in found])
     memory = {id(row): place for place, row in enumerate(by_memory(rows))}
     taken = sorted((each.report.taken_at for each in found if each.report), key=datetime.fromisoformat)
-    values = {
+    values: dict[str, Any] = {
         "title": f"shared_buffers of {servers(len(rows))}",
         "headline": headline(rows),
         "lines": lines(rows),
@@ -142,4 +144,4 @@ def render(found: list[Answered]) -> str:
         "taken": " to ".join(dict.fromkeys((moment(taken[0]), moment(taken[-1])))) if taken else "",
         "box": (WIDTH, HEIGHT),
     }
-    return render_page(__package__, "fleet.html.j2", (), "", **values)
+    return render_page(__package__, "fleet.html.j2", script=True, **values)

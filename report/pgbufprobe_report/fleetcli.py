@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pgbufprobe_report import fleet, page, servers
 from pgbufprobe_report.cli import Progress, parse
-from pgbufprobe_report.gather import GatherError
+from pgbufprobe_report.facts import GatherError
 from pgbufprobe_report.servers import WITHHELD, Answered
 
 EPILOG = """examples:

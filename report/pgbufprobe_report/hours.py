@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from pgbufprobe_page import Chart
-from pgbufprobe_page.charts import Axis, Row, Series, spans
+from pgbufprobe_page import Picture
 from pgbufprobe_page.formatting import number, size
+from pgbufprobe_page.svg import HOUR, NARROW, WIDE, Axis, bars, legend
 from pgbufprobe_report.facts import Hour, Report
-from pgbufprobe_report.view import UNKNOWN, Part, known, measured, table, tables
+from pgbufprobe_report.view import UNKNOWN, Part, known, milliseconds, table, tables
 
-# Which size would have been best, with the position in the palette.
-BEST = {"the size was best": 0, "a larger one was better": 1, "a smaller one was better": 2, UNKNOWN: 4}
-HOUR = 3_600_000  # milliseconds
-SAME, LARGER, SMALLER = list(BEST)[:3]
+# Which size would have been best, with its colour.
+SAME, LARGER, SMALLER = "the size was best", "a larger one was better", "a smaller one was better"
+BEST = {SAME: "c1", LARGER: "c2", SMALLER: "c3", UNKNOWN: "c5"}
 
 
 def best(row: Hour) -> str:
@@ -24,29 +23,28 @@ def best(row: Hour) -> str:
     return LARGER if row.best_bytes > row.shared_buffers_bytes else SMALLER
 
 
-def points(report: Report) -> list[Row]:
-    """Returns a bar for each hour in which waiting is known."""
-    made = []
-    for row in report.facts.hours.found:
-        begun = datetime.fromisoformat(row.hour)
+def groups(rows: list[Hour]) -> dict[str, list[tuple[float, float, float]]]:
+    """Returns a bar for each hour in which waiting is known, by what was best."""
+    made: dict[str, list[tuple[float, float, float]]] = {}
+    for row in rows:
         if row.read_ms_per_second is not None:
             # The chart shows times as UTC.
-            x = round(begun.replace(tzinfo=UTC).timestamp() * 1000)
-            of = {"x": x, "end": x + HOUR, "y": row.read_ms_per_second, "series": best(row)}
-            made.append(of | {"name": f"{begun:%Y-%m-%d %H:%M}", "label": known(row.best_bytes, size)})
-    return made
+            begun = datetime.fromisoformat(row.hour).replace(tzinfo=UTC).timestamp()
+            made.setdefault(best(row), []).append((begun, begun + HOUR, row.read_ms_per_second))
+    return {name: made[name] for name in BEST if name in made}
 
 
-def chart(report: Report) -> tuple[Chart, ...]:
-    rows = points(report)
-    if len(rows) < 2:
+def charts(rows: list[Hour]) -> tuple[Picture, ...]:
+    found = groups(rows)
+    if sum(map(len, found.values())) < 2:
         return ()
-    names = tuple(name for name in BEST if any(row["series"] == name for row in rows))
-    series = Series(names, tuple(BEST[name] for name in names))
-    zone = datetime.fromisoformat(report.facts.hours.found[-1].hour).strftime("%Z")
-    spec = spans(rows, Axis(f"time, {zone}", clock=True), Axis("ms in each second"), series, "best size")
-    caption = "Time that all sessions together waited, and whether another size would have been better in that hour."
-    return (Chart("Waiting for reads, by hour", caption, spec, wide=True, name="chart-hours"),)
+    axis = Axis(f"time, {datetime.fromisoformat(rows[-1].hour):%Z}", "clock")
+    coloured = {BEST[name]: group for name, group in found.items()}
+    drawn = tuple(
+        bars(coloured, axis, "ms in each second", "Waiting for reads, by hour", box) for box in (WIDE, NARROW)
+    )
+    names = legend([(name, BEST[name]) for name in found])
+    return (Picture("Waiting of all sessions together, by hour", "", drawn, names),)
 
 
 def average(rows: list[Hour], column: str) -> float | None:
@@ -64,18 +62,16 @@ def part(report: Report) -> tuple[Part, ...]:
     by_size: dict[int | None, list[Hour]] = {}
     for row in hours.found:
         by_size.setdefault(row.best_bytes, []).append(row)
-    columns = [("Best size", False), ("Hours", True), ("Waiting in each second", True), ("It would have saved", True)]
     made = table(
         "Hours by the size that would have been best in them",
-        columns,
+        [("Best size", False), ("Hours", True), ("Waiting per second", True), ("It would have saved", True)],
         [
             (
                 known(count, size),
                 number(len(rows)),
-                measured(average(rows, "read_ms_per_second"), "ms"),
-                measured(average(rows, "saved_ms_per_second"), "ms"),
+                *(milliseconds(average(rows, column)) for column in ("read_ms_per_second", "saved_ms_per_second")),
             )
             for count, rows in sorted(by_size.items(), key=lambda item: -len(item[1]))
         ],
     )
-    return (Part("hours", "The last days", unknown=hours.why, charts=chart(report), tables=tables(made)),)
+    return (Part("hours", "The last days", unknown=hours.why, charts=charts(hours.found), details=tables(made)),)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pgbufprobe_page import Chart
-from pgbufprobe_page.charts import Axis, Row, Series, curve, stacks
+from pgbufprobe_page import Picture
 from pgbufprobe_page.formatting import size
+from pgbufprobe_page.svg import Axis, Line, Point
+from pgbufprobe_report.decision import STORAGE, WAITING, picture
 from pgbufprobe_report.facts import Memory, Report
-from pgbufprobe_report.view import MB, Part, interval, known, milliseconds, said, table, tables
-
-WAITING = "waiting with the best split"
-CACHES = Series(("shared_buffers", "page cache"), (0, 2))  # as in the chart of what both hold
-LABELLED = (0.25, 0.5, 1, 2, 4)  # totals on the axis
+from pgbufprobe_report.view import UNKNOWN, Part, known, said, table, tables
 
 
 def best(rows: list[Memory]) -> list[Memory]:
@@ -19,77 +16,62 @@ def best(rows: list[Memory]) -> list[Memory]:
     return [row for row in rows if not (advised and row.has("today"))]
 
 
-def points(rows: list[Memory]) -> list[Row]:
+def points(rows: list[Memory]) -> list[Point]:
     """Returns the known totals."""
-    made = []
-    for row in rows:
-        if row.estd_read_ms_per_second is not None:
-            split = f"{size(row.memory_bytes)}, with {known(row.shared_buffers_bytes, size)} of shared_buffers"
-            of = {"x": row.memory_bytes, "size": split, "series": WAITING, "y": row.estd_read_ms_per_second}
-            made.append(of | {"low": row.read_ms_low, "high": row.read_ms_high})
-    return made
+    return [
+        Point(
+            row.memory_bytes,
+            row.read_ms_per_second,
+            row.read_ms_low,
+            row.read_ms_high,
+            f"{size(row.memory_bytes)}, {known(row.shared_buffers_bytes, size)} of shared_buffers: {WAITING.cell(row)}",
+        )
+        for row in rows
+        if row.read_ms_per_second is not None
+    ]
 
 
-def named(row: Memory) -> str:
-    return size(row.memory_bytes) + (f", {row.mark}" if row.mark else "")
-
-
-def splits(rows: list[Memory]) -> Chart:
-    """Returns the chart of how each known total is divided."""
-    made: list[Row] = []
-    names = []
-    largest = max(row.memory_bytes for row in rows)
-    for row in rows:
-        if row.shared_buffers_bytes is None or row.os_cache_bytes is None:
-            continue
-        names.append(named(row))
-        for place, cache in enumerate((row.shared_buffers_bytes, row.os_cache_bytes)):
-            of = {"x": cache / MB, "y": names[-1], "series": CACHES.names[place], "place": place}
-            made.append(of | {"label": size(cache), "wide": cache > largest / 12})
-    spec = stacks(made, Axis("MB"), Axis("", tuple(names)), CACHES, bar=22)
-    caption = "The rest of the memory is the server's own, the kernel's and that of others."
-    return Chart("How both caches divide it", caption, spec, wide=True, name="chart-splits")
-
-
-def charts(rows: list[Memory]) -> tuple[Chart, ...]:
+def charts(rows: list[Memory]) -> tuple[Picture, ...]:
     found = points(best(rows))
     if len(found) < 2:
         return ()
-    markers: dict[str, float] = {
-        f"today: {size(row.memory_bytes)}": row.memory_bytes for row in rows if row.has("today")
-    }
-    markers |= {f"enough: {size(row.memory_bytes)}": row.memory_bytes for row in rows if row.has("target")}
-    shown = tuple(row.memory_bytes for row in best(rows) if row.memory_factor in LABELLED)
-    x, y = Axis("memory of the machine or container", sizes=shown), Axis("ms in each second")
-    spec = curve(found, x, y, Series((WAITING,), (1,)), markers)
-    caption = "Bands are 95 % intervals. Enough is the least memory that is no worse than today's as it is divided."
-    return (Chart("Waiting for reads, by memory", caption, spec, wide=True, name="chart-memory"), splits(rows))
-
-
-def cells(row: Memory) -> tuple[str, ...]:
-    return (
-        named(row),
-        known(row.shared_buffers_bytes, size),
-        known(row.os_cache_bytes, size),
-        interval(row.estd_storage_ratio, row.storage_ratio_low, row.storage_ratio_high),
-        milliseconds(row.estd_read_ms_per_second, row.read_ms_low, row.read_ms_high),
-        milliseconds(row.estd_work_ms_per_second, row.work_ms_low, row.work_ms_high),
-    )
+    markers: dict[str, float] = {}
+    for mark, word in (("today", "today"), ("target", "enough")):
+        markers |= {f"{word}: {size(row.memory_bytes)}": row.memory_bytes for row in rows if row.has(mark)}
+    line = Line("waiting with the best split", WAITING.colour, found)
+    return (picture([line], WAITING, markers, wide=True, axis=Axis("memory of the machine or container", "sizes")),)
 
 
 def part(report: Report) -> tuple[Part, ...]:
     """Returns nothing if no total of memory is known."""
-    rows = report.facts.memory.found
-    columns = [("Memory", False), ("shared_buffers", True), ("Page cache", True)]
-    columns += [("Wait for storage", True), ("Waiting per second", True), ("Work per second", True)]
+    fact = report.facts.memory
+    rows = fact.found
+    if not points(rows) and not fact.why:
+        return ()
     made = table(
-        "Other memory of this machine or container, with its best split",
-        columns,
-        [cells(row) for row in rows],
+        "Other memory, with its best split",
+        [
+            ("Memory", False),
+            ("Waiting per second", True),
+            ("Storage reads", True),
+            ("shared_buffers", True),
+            ("Page cache", True),
+        ],
+        [
+            (
+                size(row.memory_bytes) + (f", {row.mark}" if row.mark else ""),
+                WAITING.cell(row),
+                STORAGE.cell(row),
+                known(row.shared_buffers_bytes, size),
+                known(row.os_cache_bytes, size),
+            )
+            for row in rows
+            if {WAITING.cell(row), STORAGE.cell(row)} != {UNKNOWN}
+        ],
         long=True,
     )
     notes = said([(size(row.memory_bytes), row.note) for row in rows], "All totals")
-    if not points(rows) and not report.facts.memory.why:
-        return ()
-    why = report.facts.memory.why
-    return (Part("memory", "More or less memory", unknown=why, charts=charts(rows), tables=tables(made), after=notes),)
+    text = ("Enough is the least memory that is no worse than today's as it is divided.",) if points(rows) else ()
+    return (
+        Part("memory", "More or less memory", text, fact.why, charts=charts(rows), details=tables(made), after=notes),
+    )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pgbufprobe_page import render as render_page
 from pgbufprobe_page.formatting import size
-from pgbufprobe_report import decision, details, hours, memory, verdict
+from pgbufprobe_page.svg import legend
+from pgbufprobe_report import caches, decision, details, hours, memory, verdict
 from pgbufprobe_report.facts import Answer, Report
 from pgbufprobe_report.view import Part, moment
+
+STATES = (
+    ("in both caches", caches.BOTH),
+    ("only in shared_buffers", caches.SHARED),
+    ("only in the page cache", caches.OS),
+)
 
 
 def title(report: Report) -> str:
@@ -28,17 +37,30 @@ def show(
     first: Answer,
     lines: tuple[tuple[str, str], ...],
     parts: tuple[Part, ...],
-    bundle: str,
     about: str,
     back: str = "",
 ) -> str:
-    """Renders parts below the first answer and its lines. `bundle` replaces the chart library, `back` is a link."""
-    charts = tuple(chart for part in parts for chart in part.charts)
-    values = {"title": name, "first": first, "lines": lines, "parts": parts, "about": about, "back": back}
-    return render_page(__package__, "page.html.j2", charts, bundle, **values)
+    """Renders parts below the first answer and its lines. `back` is a link."""
+    states = legend([*STATES, ("in neither", "grid")])
+    values: dict[str, Any] = {
+        "title": name,
+        "first": first,
+        "lines": lines,
+        "parts": parts,
+        "about": about,
+        "back": back,
+        "states": states,
+    }
+    return render_page(__package__, "page.html.j2", **values)
 
 
-def render(report: Report, bundle: str = "", back: str = "") -> str:
+def render(report: Report, back: str = "") -> str:
     facts = report.facts
-    parts = (*hours.part(report), decision.part(report), *memory.part(report), *details.parts(report))
-    return show(title(report), verdict.headline(facts), verdict.lines(facts), parts, bundle, about(report), back)
+    parts = (
+        decision.part(report),
+        *hours.part(report),
+        *memory.part(report),
+        details.answers(facts),
+        *details.parts(report),
+    )
+    return show(title(report), verdict.headline(facts), verdict.lines(facts), parts, about(report), back)

@@ -31,7 +31,7 @@ def _reason(sqlstate: str | None) -> str:
 
 def _row(row: R) -> R:
     found: dict[str, Any] = vars(row)
-    new = {key: _text(found[key]) for key in ("note", "answer", "action") if found.get(key)}
+    new = {key: _text(found[key]) for key in ("note", "answer", "action", "detail") if found.get(key)}
     if isinstance(row, Fork) and row.relation is not None:
         new["relation"] = f"relation {row.oid}"
     if isinstance(row, AnyFork | Server) and row.database is not None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgbufprobe_report import dsn
-from pgbufprobe_report.cli import load
-from pgbufprobe_report.facts import Report
-from pgbufprobe_report.gather import GatherError, gather
+from pgbufprobe_report.facts import GatherError, Report
+from pgbufprobe_report.gather import gather
 from pgbufprobe_report.redact import redact
+from pgbufprobe_report.saved import load
 
 Show = Callable[[str], None]
 

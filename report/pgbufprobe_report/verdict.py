@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from pgbufprobe_page.formatting import duration, percent, size
+from pgbufprobe_page.formatting import duration, size
+from pgbufprobe_report.details import outcome
 from pgbufprobe_report.facts import LATER, Answer, Facts, Hour, Verdict, Word
-from pgbufprobe_report.view import UNKNOWN, measured, milliseconds
+from pgbufprobe_report.view import UNKNOWN, milliseconds, share_of
 
 BY_HOURS = "waiting in hours"
 
@@ -14,7 +15,6 @@ BY_HOURS = "waiting in hours"
 def headline(facts: Facts) -> Answer:
     """Returns the verdict in a sentence. While it is unknown, the checkup has the reason."""
     row, said = facts.decided, facts.answer("size")
-    question, action = (said.question, said.action) if said else ("", None)
     if row is not None and row.note == LATER:
         text = LATER
     elif row is None or row.advised_bytes is None:
@@ -23,25 +23,26 @@ def headline(facts: Facts) -> Answer:
         text = f"Keep {size(row.today_bytes)}"
     else:
         text = f"Take {size(row.advised_bytes)} instead of {size(row.today_bytes)}"
-    return Answer("size", question, text, None, row.verdict if row else Word(UNKNOWN), action)
+    return Answer("size", row.verdict if row else Word(UNKNOWN), text, said.action if said else None)
 
 
 def gained(row: Verdict) -> str:
     """Returns what users would gain from the advised size."""
-    saved, work, waited = row.saved_ms_per_second, row.work_ms_per_second, row.read_ms_per_second
+    waited, work = row.read_ms_per_second, row.work_ms_per_second
     if row.advised_bytes is None:
         return UNKNOWN
     if row.advised_bytes == row.today_bytes:
-        return "nothing that is certain and matters" + (
-            "" if waited is None else f"; sessions wait {measured(waited, 'ms')} for reads in each second"
-        )
-    if saved is None:
-        return f"unknown in time; sizes are compared by {row.basis}"
-    text = (
-        f"{milliseconds(saved, row.saved_ms_low, row.saved_ms_high)} of waiting for reads in each second, all together"
-    )
+        now = "" if waited is None else f"; sessions wait {milliseconds(waited)} for reads in each second"
+        return f"nothing that is certain and matters{now}"
+    if row.saved_ms_per_second is None:
+        return f"unknown in time; compared by {row.basis}"
+    saved = milliseconds(row.saved_ms_per_second, row.saved_ms_low, row.saved_ms_high)
+    if saved == UNKNOWN:
+        return "less waiting, but how much is not certain yet"
+    text = f"{saved} less waiting for reads in each second, all sessions together"
     # Work is counted when transactions end, so it may be less than the waiting meanwhile.
-    return text if not work or waited is None or work < waited else f"{text}: {percent(saved / work)} of their work"
+    known = work and waited is not None and work >= waited
+    return f"{text}: {share_of(row.saved_ms_per_second, work)} of their work" if known else text
 
 
 def deciding(seconds: float, hours: list[Hour]) -> list[Hour]:
@@ -58,10 +59,10 @@ def deciding(seconds: float, hours: list[Hour]) -> list[Hour]:
 
 def seen(row: Verdict, hours: list[Hour]) -> str:
     """Returns the time on which the verdict stands."""
-    text = duration(row.seen_seconds) if row.seen_seconds else "no whole hour yet"
+    text = duration(row.seconds) if row.seconds else "no whole hour yet"
     if row.basis is not None and row.basis != BY_HOURS:
         return f"{text}; the recent workload decides"
-    last = deciding(row.seen_seconds or 0, hours)
+    last = deciding(row.seconds or 0, hours)
     if last:
         begun, ended = (datetime.fromisoformat(each.hour) for each in (last[-1], last[0]))
         text += f", from {begun:%Y-%m-%d %H:%M} to {ended + timedelta(hours=1):%Y-%m-%d %H:%M %Z}"
@@ -97,4 +98,7 @@ def lines(facts: Facts) -> tuple[tuple[str, str], ...]:
     low, high = row.equal_from_bytes, row.equal_to_bytes
     if low is not None and high is not None and low < high:
         pairs.append(("Equally good", f"{size(low)} to {size(high)}"))
+    last = next(iter(facts.predictions.found), None)
+    if last and last.to_bytes == row.today_bytes:
+        pairs.append(("Last prediction", f"{outcome(last)}, from {size(last.from_bytes)} to {size(last.to_bytes)}"))
     return tuple(pairs)

@@ -7,76 +7,91 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from pgbufprobe_page import Chart, Table
-from pgbufprobe_page.formatting import number, percent, size
+from markupsafe import Markup
+
+from pgbufprobe_page import Picture, Table
+from pgbufprobe_page.formatting import number, size
 from pgbufprobe_report.facts import Answer
 
 T = TypeVar("T")
 
 UNKNOWN = "unknown"
-MB = 1024**2
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """A map of the blocks of a relation. Cells are CSS."""
+    """A map of the blocks of a relation."""
 
     title: str
     text: str
-    cells: tuple[str, ...]
-    unknown: str
+    drawn: Markup
     both: int | None
 
 
 @dataclass(frozen=True)
 class Part:
-    """A section. `unknown` is the reason why something is missing."""
+    """A section. `unknown` is the reason why something is missing. `details` are tables that are folded."""
 
     key: str
     title: str
     text: tuple[str, ...] = ()
     unknown: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
-    charts: tuple[Chart, ...] = ()
+    charts: tuple[Picture, ...] = ()
     maps: tuple[Blocks, ...] = ()
     tables: tuple[Table, ...] = ()
+    details: tuple[Table, ...] = ()
     answers: tuple[Answer, ...] = ()
     after: tuple[str, ...] = ()
+    folded: bool = False
 
 
 def known(value: T | None, form: Callable[[T], str] = str) -> str:
     return UNKNOWN if value is None else form(value)
 
 
+def figure(value: float) -> str:
+    """Returns at most one digit after the point, unless it would be the first that is not zero."""
+    return number(value, 2) if 0 < abs(value) < 1 else number(round(value, 1 if abs(value) < 100 else None))
+
+
 def measured(value: float | None, unit: str) -> str:
-    return known(value, lambda v: f"{number(v)} {unit}")
+    return known(value, lambda v: f"{figure(v)} {unit}")
 
 
-def with_error(value: float | None, error: float | None) -> str:
-    """Returns a size with the error of its estimate, if it has one."""
-    return f"{size(value)} ± {size(error)}" if value is not None and error else known(value, size)
+def _spread(value: float | None, low: float | None, high: float | None, form: Callable[[float], str], unit: str) -> str:
+    """Returns a figure with its 95 % interval; unknown if the interval says that it may as well be nothing."""
+    if value is None:
+        return UNKNOWN
+    if low is None or high is None or low == high:
+        return form(value) + unit
+    if high - low > 2 * abs(value):
+        return UNKNOWN
+    return f"{form(value)}{unit} ({form(low)} to {form(high)})"
 
 
-def interval(value: float | None, low: float | None, high: float | None) -> str:
-    """Returns a share with its 95 % interval."""
-    ends = "" if low is None or high is None else f" ({number(100 * low)} to {number(100 * high)})"
-    return UNKNOWN if value is None else percent(value) + ends
+def sized(value: float | None, low: float | None, high: float | None) -> str:
+    return _spread(value, low, high, size, "")
 
 
-def milliseconds(value: float | None, low: float | None, high: float | None) -> str:
-    """Returns a time with its 95 % interval."""
-    ends = "" if low is None or high is None else f" ({number(low)} to {number(high)})"
-    return measured(value, "ms") + ends
+def interval(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Returns a share in percent."""
+    return _spread(value, low, high, lambda share: figure(100 * share), " %")
+
+
+def milliseconds(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    return _spread(value, low, high, figure, " ms")
 
 
 def share_of(part: float | None, whole: float | None) -> str:
-    return UNKNOWN if part is None or not whole else percent(part / whole)
+    return UNKNOWN if part is None or not whole else interval(part / whole)
 
 
 def table(caption: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], **options: Any) -> Table:
-    """Returns a table. Each column has a title, and whether it has figures."""
-    names, numeric = zip(*columns, strict=True)
-    return Table(caption, names, tuple(tuple(row) for row in rows), numeric, **options)
+    """Returns a table without the columns of which nothing is known. Each has a title, and whether it has figures."""
+    shown = [place for place in range(len(columns)) if not rows or any(row[place] != UNKNOWN for row in rows)]
+    names, numeric = zip(*(columns[place] for place in shown), strict=True)
+    return Table(caption, names, tuple(tuple(row[place] for place in shown) for row in rows), numeric, **options)
 
 
 def tables(*made: Table) -> tuple[Table, ...]:

@@ -12,16 +12,16 @@ NAMES = (EVIL, WIDE, "public.orders")
 SIZES = (0.25, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5, 2, 3, 4)
 MISSES = (0.2515, 0.2125, 0.199, 0.1877, 0.1767, 0.1664, 0.1481, 0.1335, 0.1121, 0.0812, 0.0601)
 WAITS = (0.1183, 0.131, 0.136, 0.1425, 0.1469, 0.1482, 0.148, 0.1335)
-QUESTIONS = {
-    "size": ("Which size should shared_buffers have?", "change", 0.5),
-    "pool_full": ("Is the pool full?", "fine", 1.0),
-    "page_lifetime": ("How long does an unused page stay?", "fine", 9.9),
-    "victim_cost": ("What does finding a victim buffer cost, now and at worst?", "fine", 0.04),
-    "dirty_victims": ("Do sessions have to write before they can read?", "consider", 0.6),
-    "scan_cost": ("How long does each DROP or checkpoint scan the pool?", "unknown", None),
-    "cached_twice": ("How much of the pool is cached twice?", "consider", 0.585),
-    "planner_cache": ("Does the planner know how much is cached?", "fine", 0.9),
-    "memory": ("How much memory does the load need?", "consider", 2.0),
+TOPICS = {
+    "size": "change",
+    "pool": "fine",
+    "page lifetime": "fine",
+    "victim search": "fine",
+    "dirty victims": "consider",
+    "pool scans": "unknown",
+    "cached twice": "consider",
+    "planner cache": "fine",
+    "memory": "consider",
 }
 
 
@@ -34,12 +34,11 @@ def verdict(**replaced):
         "equal_from_bytes": 96 * MB,
         "equal_to_bytes": 120 * MB,
         "read_ms_per_second": 296.4,
-        "advised_read_ms_per_second": 262.0,
         "saved_ms_per_second": 34.4,
         "saved_ms_low": 30.0,
         "saved_ms_high": 38.8,
         "work_ms_per_second": 688.0,
-        "seen_seconds": 84600.0,
+        "seconds": 84600.0,
         "note": None,
     } | replaced
 
@@ -60,13 +59,26 @@ def hours():
 
 
 def checkup():
-    for key, (question, verdict, value) in QUESTIONS.items():
-        answer = "Take 96 MB of the 369 MB that both caches have." if key == "size" else f"The answer about {key}."
-        action = f"What to do about {key}." if verdict in ("consider", "change") else None
-        yield {"key": key, "question": question, "answer": answer, "value": value} | {
+    for topic, verdict in TOPICS.items():
+        yield {
+            "topic": topic,
             "verdict": verdict,
-            "action": action,
+            "answer": "Take 96 MB of the 369 MB of both caches" if topic == "size" else f"The answer about {topic}",
+            "action": f"What to do about {topic}." if verdict in ("consider", "change") else None,
+            "detail": f"The figures of {topic}." if verdict != "fine" else None,
         }
+
+
+def status():
+    yield {
+        "sampler": "running",
+        "sampled_fraction": 0.05,
+        "learned_fraction": 1.0,
+        "reads_seen": 91628,
+        "self_error": -0.031,
+        "storage_self_error": 0.002,
+        "missed_fraction": 0.01,
+    }
 
 
 def sizes(pool=192 * MB, advised=0.5, known=True):
@@ -79,30 +91,20 @@ def sizes(pool=192 * MB, advised=0.5, known=True):
             "os_cache_bytes": int(369 * MB - pool * factor) if fits else None,
             "fits": "yes" if fits else "cgroup",
             "mark": {1: "today", advised: "advised"}.get(factor),
-            "estd_miss_ratio": miss if known and fits else None,
+            "miss_ratio": miss if known and fits else None,
             "miss_ratio_low": miss - 0.005 if known and fits else None,
             "miss_ratio_high": miss + 0.005 if known and fits else None,
-            "estd_storage_ratio": wait if known else None,
+            "storage_ratio": wait if known else None,
             "storage_ratio_low": wait - 0.009 if known and fits else None,
             "storage_ratio_high": wait + 0.009 if known and fits else None,
-            "estd_read_ms_per_second": 2000 * wait if known and fits else None,
+            "read_ms_per_second": 2000 * wait if known and fits else None,
             "read_ms_low": 1800 * wait if known and fits else None,
             "read_ms_high": 2200 * wait if known and fits else None,
-            "window_seconds": 55.4 if known else None,
-            "reads_seen": 91628 if known else None,
-            "self_error": -0.031 if known else None,
-            "storage_self_error": 0.002 if known else None,
-            "missed_loads": 0.01 if known else None,
             "note": None
             if known or not fits
             else "nothing watches this server, because no sampler is running; "
             "SELECT pgbufprobe_start() starts one without a restart",
         }
-
-
-def sizes_added(pool=192 * MB):
-    for factor, miss in zip(SIZES, MISSES, strict=True):
-        yield {"size_factor": factor, "shared_buffers_bytes": int(pool * factor), "estd_miss_ratio": miss}
 
 
 def memory():
@@ -120,20 +122,16 @@ def memory():
         wait = 0.1 / factor if factor < 4 else None
         pool = 192 * MB if mark == "today" else 96 * MB
         yield {
-            "memory_factor": factor,
             "memory_bytes": int((400 + (factor - 1) * 369) * MB),
             "shared_buffers_bytes": pool if wait else None,
             "os_cache_bytes": int(factor * 369 * MB - pool) if wait else None,
             "mark": mark,
-            "estd_storage_ratio": wait,
+            "storage_ratio": wait,
             "storage_ratio_low": wait and wait - 0.01,
             "storage_ratio_high": wait and wait + 0.01,
-            "estd_read_ms_per_second": wait and (2500 if mark == "today" else 2000) * wait,
+            "read_ms_per_second": wait and (2500 if mark == "today" else 2000) * wait,
             "read_ms_low": wait and 1800 * wait,
             "read_ms_high": wait and 2700 * wait,
-            "estd_work_ms_per_second": wait and 400 + 2000 * wait,
-            "work_ms_low": wait and 400 + 1900 * wait,
-            "work_ms_high": wait and 400 + 2100 * wait,
             "note": None if wait else "54 % of the reads have been seen that are needed",
         }
 
@@ -142,11 +140,10 @@ def usage():
     for count, buffers in (*enumerate((2000, 9000, 4000, 3000, 2000, 4476)), (None, 100)):
         yield {
             "usagecount": count,
-            "bytes": buffers * BLOCK,
+            "buffers": buffers,
+            "buffers_low": buffers,
+            "buffers_high": buffers,
             "dirty": buffers // 10,
-            "pinned": 0,
-            "fraction": buffers / 24576,
-            "buffers_error": 0,
         }
 
 
@@ -156,22 +153,28 @@ def history():
             "taken_at": f"2026-11-22T11:{minute:02}:00.5+00:00",
             "seconds_per_pass": 6.7 + minute / 60 if minute else None,
             "usagecounts": [2000 + 10 * minute, 9000 - 10 * minute, 4000, 3000, 2000, 4476],
-            "unused": 100,
         }
 
 
 def victims():
     for scenario, us in (("current", 0.0378), ("worst", 1930.0)):
-        costs = dict.fromkeys(("p50_us", "p95_us", "max_us"), us)
-        yield {"scenario": scenario, "victims": 1000, **costs, "inspected_per_victim": 2.4} | {
-            "dirty_victims": 600,
-            "ms_per_pass": 0.37,
-        }
+        costs = dict.fromkeys(("avg_us", "p99_us", "max_us"), us)
+        yield {"scenario": scenario, **costs, "inspected": 2400, "dirty_victims": 600, "ms_per_pass": 0.37}
 
 
 def scans():
-    for method, models in (("read", "nothing"), ("lock", "checkpoint"), ("match", "DROP, TRUNCATE")):
-        yield {"method": method, "models": models, "avg_ms": 0.06, "min_ms": 0.0537, "max_ms": 0.21, "ms_per_gb": 0.3}
+    for method in ("read", "lock", "match"):
+        yield {"method": method, "min_ms": 0.0537, "max_ms": 0.21}
+
+
+def interval(name, value, error):
+    """Returns a column and the ends of its interval."""
+    known = value is not None
+    return {
+        name: value,
+        f"{name}_low": value - error if known else None,
+        f"{name}_high": value + error if known else None,
+    }
 
 
 def names():
@@ -186,15 +189,11 @@ def gains():
     for number, name in enumerate(names()):
         yield name | {
             "fork": "main",
-            "estd_loads": 24166 // (number + 1),
-            "estd_reads_saved": 1000 * number,
-            "estd_reads_saved_error": 50,
-            "estd_reads_added": 900,
-            "estd_reads_added_error": 50,
-            "estd_storage_reads_saved": -200 if number else None,
-            "estd_storage_reads_saved_error": 80 if number else None,
-            "working_set_bytes": 50 * MB,
-            "working_set_bytes_error": MB,
+            "read_fraction": 0.4 / (number + 1),
+            **interval("reads_saved", 1000 * number, 50),
+            **interval("reads_added", 900, 50),
+            **interval("storage_reads_saved", -200 if number else None, 80),
+            **interval("working_set_bytes", 50 * MB, MB),
             "note": f'about "{name["relation"]}"' if number == 0 else None,
         }
 
@@ -205,23 +204,21 @@ def predictions():
             "made_at": "2026-11-22T10:00:00.123456+00:00",
             "from_bytes": 192 * MB,
             "to_bytes": {True: 96, False: 128, None: 256}[held] * MB,
-            "estd_miss_ratio": 0.2125,
+            "miss_ratio": 0.2125,
             "miss_ratio_low": 0.207,
             "miss_ratio_high": 0.218,
             "measured_miss_ratio": None if held is None else 0.2154,
-            "estd_storage_ratio": None,
+            "storage_ratio": None,
             "storage_ratio_low": None,
             "storage_ratio_high": None,
             "measured_storage_ratio": None,
-            "reads_seen": 138171,
             "held": held,
             "note": "the pool is warming up" if held is None else None,
         }
 
 
 def clock():
-    yield {"buffers": 24576, "hand": 6144, "passes": 42, "seconds": 0.5} | {
-        "allocations_per_second": 1500.0,
+    yield {"buffers": 24576, "hand": 6144, "passes": 42} | {
         "inspected_per_allocation": 2.4,
         "seconds_per_pass": 6.7,
     }
@@ -231,27 +228,23 @@ def pool():
     for number, name in enumerate(list(names())[:4]):
         yield name | {
             "fork": "main" if number else "fsm",
-            "bytes": 40 * MB,
+            **interval("bytes", 40 * MB, 0),
             "idle_bytes": 7 * number * MB,
             "dirty_bytes": MB,
             "usagecount_avg": 2.5,
-            "bytes_error": 0,
+            "stay_seconds": 42.0,
         }
 
 
 def caches():
     yield {"relation": None, "oid": None, "fork": None, "bytes": 1500 * MB, "shared_bytes": 180 * MB} | {
         "os_bytes": 170 * MB,
-        "both_bytes": 112 * MB,
-        "both_bytes_error": 0,
-        "trustworthy": True,
+        **interval("both_bytes", 112 * MB, 0),
     }
     for number, name in enumerate(NAMES):
         yield {"relation": name, "oid": 16384 + number, "fork": "main", "bytes": 500 * MB, "shared_bytes": 60 * MB} | {
             "os_bytes": 55 * MB,
-            "both_bytes": (number + 1) * 18 * MB,
-            "both_bytes_error": 0,
-            "trustworthy": True,
+            **interval("both_bytes", (number + 1) * 18 * MB, 0),
         }
 
 
@@ -261,11 +254,8 @@ def maps():
             {"blocks": 600, "shared_blocks": 6 * (i % 50), "os_blocks": 300 - 2 * i, "both_blocks": i % 50}
             for i in range(96)
         ]
-        failed = number == 2
         yield {"relation": name, "oid": 16384 + number, "fork": "main", "bytes": 500 * MB} | {
-            "cells": None if failed else cells,
-            "unknown": f'could not open file of "{EVIL}"' if failed else None,
-            "sqlstate": "58P01" if failed else None,
+            "cells": cells,
         }
 
 
@@ -284,9 +274,9 @@ MAKERS = {
     for f in (
         verdict,
         checkup,
+        status,
         hours,
         sizes,
-        sizes_added,
         memory,
         usage,
         history,
@@ -306,7 +296,7 @@ MAKERS = {
 
 def fact(rows=None, unknown=None, notes=()):
     about = {"unknown": unknown, "sqlstate": unknown and "55000", "notes": list(notes)}
-    return {"call": "pgbufprobe_x()", "rows": rows, **about, "seconds": 0.012}
+    return {"call": "pgbufprobe_x()", "rows": rows, **about}
 
 
 def report(**replaced):
@@ -327,7 +317,7 @@ def report(**replaced):
         "host": "db1.example",
     }
     return {
-        "pgbufprobe_report": 1,
+        "pgbufprobe_report": 2,
         "redacted": False,
         "taken_at": "2026-11-22T12:00:00+00:00",
         "seconds": 0.9,
@@ -345,7 +335,7 @@ def unknown_report():
             "verdict",
             "checkup",
             "hours",
-            "sizes_added",
+            "status",
             "memory",
             "history",
             "predictions",
@@ -357,7 +347,7 @@ def unknown_report():
         )
     )
     missing = {name: fact(None, reason, [f'about "{EVIL}"']) for name in lost}
-    blind = [row | {"os_bytes": None, "both_bytes": None, "trustworthy": False} for row in caches()]
+    blind = [row | {"os_bytes": None} | interval("both_bytes", None, 0) for row in caches()]
     dark = [
         row | {"cells": [c | {"os_blocks": None, "both_blocks": None} for c in row["cells"] or []]} for row in maps()
     ]

@@ -59,7 +59,7 @@ def pages(tmp_path, capfd):
         assert fleetcli.main(["--json", *arguments]) == 0
         written = {path.name: path.read_text() for path in (tmp_path / "pages").iterdir()}
         assert "known.html" in written
-        assert written["index.html"].count("<tr data-time=") == len(lines) + 1
+        assert written["index.html"].count("<tr data-verdict=") == len(lines) + 1
         said = capfd.readouterr()
         assert said.out == ""
         return said.err, written

@@ -65,7 +65,7 @@ def texts():
 def table(folder):
     """Returns the text of the row of each server by its name."""
     text = (folder / "index.html").read_text()
-    body = re.findall(r"(?s)<tr data-time=.*?</tr>", text)
+    body = re.findall(r"(?s)<tr data-verdict=.*?</tr>", text)
     found = {re.search(r'(?s)<th scope="row">(?:<a href=".*?">)?(.*?)(?:</a>|\n|</th>)', row)[1]: row for row in body}
     assert len(found) == len(body)
     return {name: " ".join(Page(row).text.split()) for name, row in found.items()}
@@ -105,7 +105,7 @@ def test_what_is_no_file_or_cannot_be_read(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe.json")
     names = ["known.json", "known.json", "folder.json", "bytes", "empty.json", "loop.json", "pipe.json", "absent"]
     assert fleetcli.main([str(tmp_path / "pages"), *(str(tmp_path / name) for name in names)]) == 0
-    rows = re.findall(r"(?s)<tr data-time=.*?</tr>", (tmp_path / "pages" / "index.html").read_text())
+    rows = re.findall(r"(?s)<tr data-verdict=.*?</tr>", (tmp_path / "pages" / "index.html").read_text())
     said = [" ".join(Page(row).text.split()) for row in rows]
     assert len(said) == len(names)
     assert sum(row.startswith("known") for row in said) == 2

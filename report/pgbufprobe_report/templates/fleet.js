@@ -1,5 +1,5 @@
 "use strict";
-// Filters and orders the rows, which the page shows by time without this.
+// Filters and orders the rows, which the page shows by verdict without this.
 const body = document.querySelector("#servers tbody"), rows = [...body.rows];
 const [controls, filter, order, count] = ["controls", "filter", "order", "count"].map((id) => document.getElementById(id));
 
