@@ -51,8 +51,7 @@ sub ask
 
 # Page cache counts are left out, since other programs need memory, too, and what is in shared buffers of
 # catalogs, which each session reads.
-my $counts = q{relation, fork, blocks, CASE WHEN relation::oid < 16384 THEN -1 ELSE shared_blocks END,
-	CASE WHEN relation::oid < 16384 THEN -1 ELSE shared_dirty_blocks END, os_blocks IS NULL, trustworthy};
+my $counts = 'relation, fork, blocks, CASE WHEN relation::oid < 16384 THEN -1 ELSE shared_blocks END, os_blocks IS NULL';
 my $everything = "SELECT $counts FROM pgbufprobe_residency() ORDER BY relation::text, fork";
 
 # In any order; only rows that differ are shown.
@@ -66,7 +65,7 @@ sub same_rows
 	return is_deeply([ grep { $rows{$_} > 0 } sort keys %rows ], [ grep { $rows{$_} < 0 } sort keys %rows ], $what);
 }
 
-sub unknown { return map { join '|', @$_, '', '', '', 't', 'f' } @_ }
+sub unknown { return map { join '|', @$_, '', '', 't' } @_ }
 
 # All relations but some are reported as before, and these are unknown. A warning names the first of their files.
 sub answers_for_the_others
@@ -90,14 +89,17 @@ sub answers_for_the_others
 		[ @unreadable > 1 ? 'DETAIL:  Files of ' . (@unreadable - 1) . ' other relations could not be opened either.' : () ],
 		"$what: and nothing else is said, but how many there are");
 
-	($after, @said) = ask("SELECT $counts FROM pgbufprobe_residency('$relation') WHERE fork = '$fork'");
-	is($after, (unknown([ $relation, $fork ]))[0], "$what: the relation alone: NULLs");
-	like("@said", qr/^WARNING:  $error->{code}: could not open file "$file": $error->{text}$/, "$what: the relation alone: one warning");
+	for my $buckets (1, 10)
+	{
+		($after, @said) = ask("SELECT $counts FROM pgbufprobe_residency('$relation', $buckets) WHERE fork = '$fork'");
+		is($after, (unknown([ $relation, $fork ]))[0], "$what: the relation alone, buckets: $buckets: NULLs");
+		like("@said", qr/^WARNING:  $error->{code}: could not open file "$file": $error->{text}$/,
+			"$what: the relation alone, buckets: $buckets: one warning");
+	}
 
-	($after, @said) = ask(
-		'SELECT database, shared_bytes, os_bytes, both_bytes, distinct_bytes, duplicate_fraction, trustworthy FROM pgbufprobe_double_buffering');
-	is($after, 'postgres||||||f', "$what: the sums of the database are unknown");
-	($after, @said) = ask(q{SELECT count(*), count(question), count(answer), count(verdict) FROM pgbufprobe_checkup()});
+	($after, @said) = ask('SELECT database, shared_bytes, os_bytes, both_bytes, duplicate_fraction FROM pgbufprobe_double_buffering');
+	is($after, 'postgres||||', "$what: the sums of the database are unknown");
+	($after, @said) = ask(q{SELECT count(*), count(topic), count(answer), count(verdict) FROM pgbufprobe_checkup()});
 	is("$after @said", '9|9|9|9 ', "$what: the checkup answers all questions and says nothing else");
 	return;
 }
@@ -112,7 +114,7 @@ sub fails_for_the_file
 	for my $call (
 		"pgbufprobe_os_cache('$relation', '$fork')",
 		"pgbufprobe_os_cache('$relation', '$fork', 'mincore')",
-		"pgbufprobe_residency_map('$relation', 10, '$fork')",
+		"pgbufprobe_cache_map('$relation', '$fork')",
 		"pgbufprobe_os_advise('$relation', 'willneed', '$fork')")
 	{
 		my ($out, @said) = ask("SELECT * FROM $call");
@@ -136,7 +138,7 @@ my %is_special = (code => 'XX000', text => 'No such device or address');
 my @in_space = map { [ $_, 'main', 'all forks' ] } 'far', 'far_pkey', 'far_part';
 
 my ($before) = ask($everything);
-like($before, qr/^far\|main\|\d+\|\d+\|0\|f\|t\n.*^near\|vm\|/ms, 'at first all is known');
+like($before, qr/^far\|main\|\d+\|\d+\|f\n.*^near\|vm\|/ms, 'at first all is known');
 unlike($before, qr/\|\|/, 'of each relation');
 
 # ---------------------------------------------------------------------------
@@ -145,7 +147,7 @@ unlike($before, qr/\|\|/, 'of each relation');
 chmod 0000, $directory or die $!;
 answers_for_the_others('directory', $before, \%denied, @in_space);
 fails_for_the_file('directory', \%denied, 'far', 'main');
-my ($parts, @said) = ask(q{SELECT relation, blocks > 0, trustworthy FROM pgbufprobe_residency('parts') WHERE fork = 'main' ORDER BY 1});
+my ($parts, @said) = ask(q{SELECT relation, blocks > 0, os_blocks IS NOT NULL FROM pgbufprobe_residency('parts') WHERE fork = 'main' ORDER BY 1});
 is($parts, "far_part||f\nnear_part|t|t", 'directory: one partition is unknown, the other is not');
 is(scalar(grep { /^WARNING/ } @said), 1, 'directory: which is one warning');
 chmod 0700, $directory or die $!;

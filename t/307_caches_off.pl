@@ -36,41 +36,37 @@ sub ask { return answer_and_messages($node, $_[0], on_error_stop => 0) }
 my $answers_nothing = 'pgbufprobe.os_cache" is off';
 my %readers = (
 	pgbufprobe_os_cache => [
-		[ q{SELECT bytes, num_nulls(cached_bytes, cached_fraction, dirty_pages, method), trustworthy
-			FROM pgbufprobe_os_cache('pages')}, "$bytes|4|f", 1 ],
-		[ q{SELECT bytes, cached_bytes, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'mincore')}, "$bytes|||f", 1 ],
-		[ q{SELECT bytes, cached_bytes, method, trustworthy FROM pgbufprobe_os_cache('pages', method => 'cachestat')}, "$bytes|||f", 1 ] ],
+		[ q{SELECT bytes, num_nulls(cached_bytes, method) FROM pgbufprobe_os_cache('pages')}, "$bytes|2", 1 ],
+		[ q{SELECT bytes, cached_bytes, method FROM pgbufprobe_os_cache('pages', method => 'mincore')}, "$bytes||", 1 ],
+		[ q{SELECT bytes, cached_bytes, method FROM pgbufprobe_os_cache('pages', method => 'cachestat')}, "$bytes||", 1 ] ],
 	pgbufprobe_residency => [
-		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, shared_dirty_blocks <= shared_blocks,
-				num_nulls(os_blocks, both_blocks, neither_blocks, os_partial_blocks, method), trustworthy
-			FROM pgbufprobe_residency('pages') WHERE fork = 'main'}, "$pages|t|t|5|f", 1 ],
-		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, blocks_error IS NULL, os_blocks IS NULL, trustworthy
-			FROM pgbufprobe_residency('pages', 0.1) WHERE fork = 'main'}, "$pages|t|f|t|f", 1 ],
-		[ q{SELECT count(*) > 100, count(blocks) = count(*), count(shared_blocks) = count(*), count(os_blocks), count(both_blocks),
-				bool_or(trustworthy) FROM pgbufprobe_residency()}, 't|t|t|0|0|f', 1 ] ],
-	pgbufprobe_residency_map => [
-		[ q{SELECT count(*), count(shared_blocks), count(os_blocks), count(both_blocks) FROM pgbufprobe_residency_map('pages', 10)},
+		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, num_nulls(os_blocks, both_blocks, both_blocks_low, both_blocks_high)
+			FROM pgbufprobe_residency('pages') WHERE fork = 'main'}, "$pages|t|4", 1 ],
+		[ q{SELECT blocks, shared_blocks BETWEEN 0 AND blocks, num_nulls(os_blocks, both_blocks, both_blocks_low, both_blocks_high)
+			FROM pgbufprobe_residency('pages', 1, 0.1) WHERE fork = 'main'}, "$pages|t|4", 1 ],
+		[ q{SELECT count(*) > 100, count(blocks) = count(*), count(shared_blocks) = count(*), count(os_blocks), count(both_blocks)
+			FROM pgbufprobe_residency()}, 't|t|t|0|0', 1 ],
+		[ q{SELECT count(*), count(shared_blocks), count(os_blocks), count(both_blocks) FROM pgbufprobe_residency('pages', 10) WHERE fork = 'main'},
 			'10|10|0|0', 1 ] ],
 	pgbufprobe_cache_map => [
-		[ q{SELECT length(pgbufprobe_cache_map('pages')) > 52}, 't', 1 ] ],
-	pgbufprobe_cache_maps => [ [ q{SELECT count(*) > 10 FROM pgbufprobe_cache_maps()}, 't', 1 ] ],
+		[ q{SELECT length(map) > 52 FROM pgbufprobe_cache_map('pages', 'main')}, 't', 1 ],
+		[ q{SELECT count(*) > 10 FROM pgbufprobe_cache_map()}, 't', 1 ] ],
 	pgbufprobe_double_buffering => [
-		[ q{SELECT shared_bytes > 0, num_nulls(os_bytes, both_bytes, distinct_bytes, duplicate_fraction), trustworthy
-			FROM pgbufprobe_double_buffering}, 't|4|f', 1 ] ],
+		[ q{SELECT shared_bytes > 0, num_nulls(os_bytes, both_bytes, duplicate_fraction) FROM pgbufprobe_double_buffering}, 't|3', 1 ] ],
 	pgbufprobe_checkup => [
-		[ q{SELECT count(*), count(answer), count(value) FILTER (WHERE key = 'cached_twice'),
-				min(answer) FILTER (WHERE key = 'cached_twice'), min(verdict) FILTER (WHERE key = 'cached_twice')
-			FROM pgbufprobe_checkup()}, qq{9|9|0|Unknown: The setting "$answers_nothing.|unknown}, 0 ] ],
-	pgbufprobe_memory_plan => [ [ q{SELECT count(*), count(today_bytes), count(most_bytes) >= 8, min(note) FILTER (WHERE consumer = 'total') FROM pgbufprobe_memory_plan()},
+		[ q{SELECT count(*), count(answer) FROM pgbufprobe_checkup()}, '9|9', 0 ],
+		[ q{SELECT verdict, answer, detail FROM pgbufprobe_checkup() WHERE topic = 'cached twice'},
+			qq{unknown|Unknown: the state of the page cache is unavailable.|The setting "$answers_nothing.}, 0 ] ],
+	pgbufprobe_memory_consumers => [ [ q{SELECT count(*), count(today_bytes), count(most_bytes) >= 8, min(note) FILTER (WHERE consumer = 'total') FROM pgbufprobe_memory_consumers()},
 		'13|1|t|pgbufprobe.os_cache is off', 0 ] ],
-	pgbufprobe_memory => [ [ q{SELECT count(*), count(estd_storage_ratio), count(note) FROM pgbufprobe_memory('today')}, '1|0|1', 0 ] ],
-	pgbufprobe_advice => [ [ q{SELECT count(estd_storage_ratio), count(fits), count(os_cache_bytes) FROM pgbufprobe_advice()}, '0|0|0', 0 ] ],
-	pgbufprobe_carry_over_progress => [ [ 'SELECT phase FROM pgbufprobe_carry_over_progress()', 'off', 0 ] ],
-	pgbufprobe_hours => [ [ 'SELECT count(*) = count(hour) AND count(storage_ratio) + count(best_bytes) = 0 FROM pgbufprobe_hours()', 't', 0 ] ],
+	pgbufprobe_memory => [ [ q{SELECT count(*), count(storage_ratio), count(note) FROM pgbufprobe_memory('today')}, '1|0|1', 0 ] ],
+	pgbufprobe_advice => [ [ q{SELECT count(storage_ratio), count(fits), count(os_cache_bytes) FROM pgbufprobe_advice()}, '0|0|0', 0 ] ],
+	pgbufprobe_status => [ [ 'SELECT carry_over FROM pgbufprobe_status()', 'off', 0 ] ],
+	pgbufprobe_hours => [ [ 'SELECT count(*) = count(hour) AND count(best_bytes) = 0 FROM pgbufprobe_hours()', 't', 0 ] ],
 	pgbufprobe_predictions => [ [ 'SELECT count(*) FROM pgbufprobe_predictions()', '0', 0 ] ]);
 $readers{$_} //= [ [ $query{$_}, 't', 0 ] ] for grep { $is_reader{$_} } keys %query;
 # Without the worker these are errors.
-my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_hours', 'pgbufprobe_predictions', 'pgbufprobe_carry_over_progress';
+my %needs_worker = map { $_ => 1 } 'pgbufprobe_advice', 'pgbufprobe_history', 'pgbufprobe_hours', 'pgbufprobe_predictions';
 
 sub is_off
 {
@@ -101,7 +97,7 @@ sub is_off
 		my ($out, $said) = ask("SELECT pgbufprobe_os_advise('pages', '$advice')");
 		like($said, qr/\AERROR:  55000: .*pgbufprobe\.os_cache" is off\z/, "$what: advice $advice is an error");
 	}
-	my (undef, $restored) = ask(q{SELECT pgbufprobe_cache_restore('pages', pgbufprobe_cache_map('pages'), target => 'os_cache')});
+	my (undef, $restored) = ask(q{SELECT pgbufprobe_cache_restore('pages', (SELECT map FROM pgbufprobe_cache_map('pages', 'main')), target => 'os_cache')});
 	like($restored, qr/ERROR:  55000: .*pgbufprobe\.os_cache" is off\z/, "$what: a restore of the page cache is an error");
 	my ($out, $said) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 1200) WHERE tier IS DISTINCT FROM 'shared_buffers'});
 	like($out, qr/\A\|\d+\z/, "$what: reads from below shared buffers are of no tier");
@@ -119,14 +115,14 @@ sub is_on
 {
 	my ($what) = @_;
 	my ($out, $said) = ask(q{
-SELECT blocks, os_blocks IS NOT NULL, both_blocks IS NOT NULL, trustworthy FROM pgbufprobe_residency('pages') WHERE fork = 'main';
-SELECT cached_bytes IS NOT NULL, trustworthy FROM pgbufprobe_os_cache('pages');
-SELECT count(os_blocks) FROM pgbufprobe_residency_map('pages', 10);
-SELECT trustworthy FROM pgbufprobe_double_buffering;
-SELECT value IS NOT NULL, answer LIKE '% page cache%' FROM pgbufprobe_checkup() WHERE key = 'cached_twice';
+SELECT blocks, os_blocks IS NOT NULL, both_blocks IS NOT NULL FROM pgbufprobe_residency('pages') WHERE fork = 'main';
+SELECT cached_bytes IS NOT NULL FROM pgbufprobe_os_cache('pages');
+SELECT count(os_blocks) FROM pgbufprobe_residency('pages', 10) WHERE fork = 'main';
+SELECT num_nulls(os_bytes, both_bytes) FROM pgbufprobe_double_buffering;
+SELECT verdict <> 'unknown', detail LIKE '% in the page cache%' FROM pgbufprobe_checkup() WHERE topic = 'cached twice';
 SELECT pgbufprobe_os_advise('small', 'willneed') > 0});
 
-	is($out, "$pages|t|t|t\nt|t\n10\nt\nt|t\nt", "$what: everything is known");
+	is($out, "$pages|t|t\nt\n10\n0\nt|t\nt", "$what: everything is known");
 	is($said, '', "$what: without reserve");
 	return;
 }
@@ -219,9 +215,9 @@ pgbufprobe.advice_memory = 256kB
 			is($node->safe_psql('postgres', $find_worker), $worker,
 				"$what: the worker survives it");
 			# It publishes once a second.
-			ok($node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL'),
+			ok($node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE miss_ratio IS NOT NULL'),
 				"$what: and gives advice");
-			is($node->safe_psql('postgres', q{SELECT count(estd_storage_ratio), count(*) FILTER (WHERE estd_miss_ratio IS NOT NULL
+			is($node->safe_psql('postgres', q{SELECT count(storage_ratio), count(*) FILTER (WHERE miss_ratio IS NOT NULL
 					AND note NOT LIKE '%storage reads are unknown, because pgbufprobe.os_cache is off') FROM pgbufprobe_advice()}),
 				'0|0', "$what: without the page cache, and why");
 		  SKIP:

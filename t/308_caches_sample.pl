@@ -9,7 +9,7 @@ use Server;
 use Test::More;
 
 my $nblocks = 3000;
-my @counts = map { "${_}_blocks" } qw(shared os both neither os_partial shared_dirty);
+my @counts = map { "${_}_blocks" } qw(shared os both);
 
 my $node = start_cache_server('main', 'shared_buffers = 32MB');
 $node->safe_psql('postgres', one_row_a_page('pages', $nblocks) . one_row_a_page('few', 20) . 'VACUUM pages, few');
@@ -29,31 +29,34 @@ sub with_blocks
 			FROM generate_series(0, $nblocks - 1) block WHERE $condition))");
 }
 
-# Of a thousand estimates, whether enough are within their error, which is meant for 95 %, and whether the mean of none
-# of the counts is too far off: no failure of these is ever by chance.
+# Of a thousand estimates, whether enough intervals, which are meant for 95 %, have the count in both caches, and whether the
+# mean of none of the counts is too far off: no failure of these is ever by chance.
 sub judge
 {
 	my ($fraction) = @_;
-	my $pairs = join ', ', map { "('$_', x.$_, e.$_, e.blocks_error)" } @counts;
-	my $sum = 'shared_blocks + os_blocks - both_blocks + neither_blocks';
+	my $pairs = join ', ', map { "('$_', x.$_, e.$_)" } @counts, 'neither_blocks';
+	my $columns = '*, blocks - shared_blocks - os_blocks + both_blocks AS neither_blocks';
 
 	return qq{
 		WITH x AS MATERIALIZED (
-			SELECT * FROM pgbufprobe_residency('pages') WHERE fork = 'main'
+			SELECT $columns FROM pgbufprobe_residency('pages') WHERE fork = 'main'
 		), e AS MATERIALIZED (
-			SELECT r.* FROM generate_series(1, 1000) i, pgbufprobe_residency('pages', $fraction + 0 * i) r WHERE fork = 'main'
+			SELECT $columns FROM generate_series(1, 1000) i, pgbufprobe_residency('pages', 1, $fraction + 0 * i) r WHERE fork = 'main'
 		), judged AS (
-			SELECT name, exact, min(estimate) < max(estimate) AS estimated, max(estimate) > 0 AS found, max(error) AS error, stddev(estimate) AS stddev,
-				avg((abs(estimate - exact) <= error)::integer) AS share, avg(estimate) - exact AS bias
-			  FROM x, e, LATERAL (VALUES $pairs) v(name, exact, estimate, error) GROUP BY name, exact
+			SELECT name, exact, min(estimate) < max(estimate) AS estimated, max(estimate) > 0 AS found, stddev(estimate) AS stddev,
+				avg(estimate) - exact AS bias
+			  FROM x, e, LATERAL (VALUES $pairs) v(name, exact, estimate) GROUP BY name, exact
+		), intervals AS (
+			SELECT avg((x.both_blocks BETWEEN e.both_blocks_low AND e.both_blocks_high)::integer) AS share,
+				min(e.both_blocks_high - e.both_blocks_low) AS shortest, max(e.both_blocks_high - e.both_blocks_low) AS longest
+			  FROM x, e
 		)
 		SELECT bool_or(estimated), min(share) >= 0.9, bool_and(abs(bias) < 1 + stddev / 4),
-			bool_and(found = (exact > 0)), max(error) < 0.07 * $nblocks, min(error) > 0,
-			(SELECT count(*) FROM e WHERE $sum <> blocks OR blocks <> $nblocks OR both_blocks > least(shared_blocks, os_blocks)
-				OR neither_blocks < 0 OR shared_dirty_blocks > shared_blocks OR os_blocks + os_partial_blocks > blocks
-				OR NOT trustworthy),
-			string_agg(format('%s: exact %s, bias %s, error %s, within %s', name, exact, round(bias, 1), error, round(share, 3)), '; ')
-		  FROM judged};
+			bool_and(found = (exact > 0)), max(longest) < 0.14 * $nblocks, min(shortest) > 0,
+			(SELECT count(*) FROM e WHERE coalesce(blocks <> $nblocks OR both_blocks > least(shared_blocks, os_blocks)
+				OR neither_blocks < 0 OR both_blocks NOT BETWEEN both_blocks_low AND both_blocks_high, true)),
+			string_agg(format('%s: exact %s, bias %s', name, exact, round(bias, 1)), '; '), min(intervals::text)
+		  FROM judged, intervals};
 }
 
 sub is_estimated
@@ -97,27 +100,26 @@ SKIP:
 # Files that are read as a whole, and all relations
 
 # What two queries have in common is what is asked for; the session's first use of a catalog reads it.
-my $columns = join ', ', 'relation, fork, blocks, method', @counts;
+my $columns = join ', ', 'relation, fork, blocks', @counts;
 $session->query_safe("SELECT $columns FROM pgbufprobe_residency()") for 1 .. 2;
 
-is( $session->query_safe("SELECT count(*) FROM pgbufprobe_residency('few', 0.01) WHERE blocks_error > 0"),
+is( $session->query_safe("SELECT count(*) FROM pgbufprobe_residency('few', 1, 0.01) WHERE both_blocks_low < both_blocks_high"),
 	0, 'of a small table, all blocks are looked up');
 is( undisturbed(
 		'small table',
 		sub { return join "\n", map { cached_pages(segment_files($node, $session, 'few', $_)) } 'main', 'fsm', 'vm' },
 		sub {
 			return $session->query_safe("SELECT count(*) FROM (
-				SELECT $columns FROM pgbufprobe_residency('few') EXCEPT SELECT $columns FROM pgbufprobe_residency('few', 1e-300)) d");
+				SELECT $columns FROM pgbufprobe_residency('few') EXCEPT SELECT $columns FROM pgbufprobe_residency('few', 1, 1e-300)) d");
 		}),
 	0, 'and the counts are exact');
 is( $session->query_safe(
 		"SELECT count(*) FROM (
 			SELECT relation, fork, blocks FROM pgbufprobe_residency() EXCEPT ALL
-			SELECT relation, fork, blocks FROM pgbufprobe_residency(NULL, 0.1)) d"),
+			SELECT relation, fork, blocks FROM pgbufprobe_residency(sample_fraction => 0.1)) d"),
 	0, 'all relations and forks are estimated');
-is( $session->query_safe("SELECT count(*) FILTER (WHERE blocks_error > 0), count(*) FILTER (WHERE blocks_error IS NULL)
-		FROM pgbufprobe_residency(NULL, 1)"),
-	'0|0', 'exact counts have an error of 0');
+is( $session->query_safe("SELECT count(*) FROM pgbufprobe_residency() WHERE (both_blocks_low = both_blocks AND both_blocks_high = both_blocks) IS NOT TRUE"),
+	0, 'the interval of an exact count is this count');
 
 $session->quit;
 $node->stop;
