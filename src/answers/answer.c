@@ -24,7 +24,7 @@ name_of_verdict(PbpVerdict verdict)
 char *
 pretty_waiting(const PbpCompared *waiting)
 {
-	return pretty_interval(waiting->value, Max(waiting->value - waiting->error, 0), waiting->value + waiting->error);
+	return pretty_interval(waiting->value, Max(waiting->value - waiting->error, 0), waiting->value + waiting->error, "ms");
 }
 
 /* Either may be NULL. */

@@ -37,7 +37,7 @@ size_of(const PbpAdviceReport *report, int size)
 static char *
 pretty_share(double share, double uncertainty)
 {
-	return pretty_interval(100 * share, 100 * Max(share - uncertainty, 0), 100 * Min(share + uncertainty, 1));
+	return pretty_interval(100 * share, 100 * Max(share - uncertainty, 0), 100 * Min(share + uncertainty, 1), "%");
 }
 
 /* The figure by which sizes were compared. */
@@ -135,12 +135,12 @@ avoided_reads(const PbpAdviceReport *report, const char *but)
 
 /* What the advised size saves, as a share of this, with the interval. */
 static char *
-saved_of(const PbpCompared *choice, double whole)
+saved_share(const PbpCompared *choice, double whole)
 {
-	double		saved = -choice->change / whole;
-	double		error = choice->change_error / whole;
+	double		saved = -100 * choice->change / whole;
+	double		error = 100 * choice->change_error / whole;
 
-	return pretty_interval(saved, saved - error, saved + error);
+	return pretty_interval(Min(saved, 100), saved - error, Min(saved + error, 100), "%");
 }
 
 static char *
@@ -150,10 +150,11 @@ say_take(const PbpDecision *decision, const char *size)
 	double		today = decision->choices[PBP_ADVICE_BASELINE].value;
 
 	if (decision->basis < PBP_BY_WAITING)
-		return psprintf(decision->basis == PBP_BY_STORAGE ? SAY_TAKE_STORAGE : SAY_TAKE_READS, size, saved_of(choice, today / 100));
+		return psprintf(decision->basis == PBP_BY_STORAGE ? SAY_TAKE_STORAGE : SAY_TAKE_READS, size, saved_share(choice, today));
 	if (decision->active_ms > 0)
-		return psprintf(SAY_TAKE_WORK, size, saved_of(choice, decision->active_ms / 100));
-	return psprintf(SAY_TAKE_WAIT, size, saved_of(choice, 1));
+		return psprintf(SAY_TAKE_WORK, size, saved_share(choice, decision->active_ms));
+	return psprintf(SAY_TAKE_WAIT, size, pretty_interval(-choice->change, -choice->change - choice->change_error,
+														 -choice->change + choice->change_error, "ms/s"));
 }
 
 static const char *
@@ -318,7 +319,7 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 
 	answer->text = psprintf(SAY_UNSURE, exact_size(report->nbuffers));
 	answer->detail = psprintf(MORE_UNSURE, size_of(report, decision->best),
-							  pretty_interval(100 + best->change * share, least, most), what_is_saved(decision),
+							  pretty_interval(100 + best->change * share, least, most, "%"), what_is_saved(decision),
 							  best->change_error < -best->change ? BEST_OF_MANY : "");
 	answer->detail = join_sentences(join_sentences(answer->detail, today_is(decision)), join_sentences(doubts(report), evidence(report)));
 	judge(answer, "unknown", decision->times_decide ? THEN_ASK : ASK_AGAIN);

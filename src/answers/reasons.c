@@ -144,8 +144,8 @@ caveat_of_advice(const PbpAdviceReport *report)
 		return "the load has changed, and the estimates follow it: other relations are read than before";
 	if (totals->self_error < -LARGE_SELF_ERROR)
 		return psprintf(PBP_COUNTS_APART ?
-						"the worker saw only %.0f %% of the reads, because large scans or a fast clock hand evicted pages between two looks" :
-						"the worker saw only %.0f %% of the reads; the others may be those of large scans and temporary tables",
+						"the sampler saw only %.0f %% of the reads, because large scans or a fast clock hand evicted pages between two looks" :
+						"the sampler saw only %.0f %% of the reads; the others may be those of large scans and temporary tables",
 						100 * (1 + totals->self_error));
 	if (totals->self_error < -NOTABLE_SELF_ERROR)
 		return psprintf(PBP_COUNTS_APART ?

@@ -65,14 +65,14 @@ pretty_number(double value)
 	return psprintf("%.*f", Min(decimals, 6), value);
 }
 
-/* With as many digits as the interval needs: "15.5 (14.1 to 16.9)". */
+/* With as many digits as the interval needs: "15.5 % (14.1 to 16.9)". */
 char *
-pretty_interval(double value, double low, double high)
+pretty_interval(double value, double low, double high, const char *unit)
 {
 	double		half = (high - low) / 2;
 	int			decimals = half > 0 ? (int) Max(0, Min(1 - floor(log10(half)), 6)) : 2;
 
-	return psprintf("%.*f (%.*f to %.*f)", decimals, value, decimals, low, decimals, high);
+	return psprintf("%.*f %s (%.*f to %.*f)", decimals, value, unit, decimals, low, decimals, high);
 }
 
 char *
