@@ -27,14 +27,14 @@ $primary->wait_for_catchup($standby);
 for (1 .. 10)
 {
 	ask($standby, 'CALL load(12)');
-	last if $standby->poll_query_until('postgres', 'SELECT count(reads_seen) > 0 FROM pgbufprobe_advice()');
+	last if $standby->poll_query_until('postgres', 'SELECT coalesce(reads_seen > 0, false) FROM pgbufprobe_status()');
 }
 my $pid = worker_pid($standby);
 my $from = -s $standby->logfile;
 my $learned;
-wait_for { ($learned = ask($standby, 'SELECT max(reads_seen) FROM pgbufprobe_advice()')) ne '' };
+wait_for { ($learned = ask($standby, 'SELECT reads_seen FROM pgbufprobe_status()')) ne '' };
 cmp_ok($learned, '>', 0, 'the worker has learned something');
-becomes_true($standby, q{count(*) = 1 FROM pgbufprobe_advice_relations() WHERE relation = 'pages'::regclass AND estd_loads > 0},
+becomes_true($standby, q{count(*) = 1 FROM pgbufprobe_advice_relations() WHERE relation = 'pages'::regclass AND read_fraction > 0},
 	'and knows of which table');
 append_to_file($slow, '');
 for my $i (1 .. $rounds)
@@ -54,7 +54,7 @@ is( join("\n", grep { /\[$pid\]|pgbufprobe sampler/ } split /\n/, slurp_file($st
 	'', "$rounds tablespaces are dropped: the worker has no conflict with that, and does not end");
 is(worker_pid($standby), $pid, 'it is the same worker');
 # Older reads count less.
-becomes_true($standby, "max(reads_seen) > 0.9 * $learned FROM pgbufprobe_advice()", 'and has forgotten nothing');
+becomes_true($standby, "reads_seen > 0.9 * $learned FROM pgbufprobe_status()", 'and has forgotten nothing');
 $standby->stop;
 $primary->stop;
 

@@ -8,10 +8,10 @@ use Sampler;
 use Server;
 use Test::More;
 
-my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
-my $unknown = q{coalesce(estd_miss_ratio IS NULL AND self_error IS NULL
+my $today = 'FROM pgbufprobe_advice(), pgbufprobe_status() WHERE size_factor = 1';
+my $unknown = q{coalesce(miss_ratio IS NULL AND self_error IS NULL
 	AND (note LIKE 'more pages are loaded than%' OR note LIKE 'reads are not counted%'), false)};
-my $known = 'coalesce(estd_miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
+my $known = 'coalesce(miss_ratio > 0.05 AND abs(self_error) < 1.5, false)';
 my $reads = 4 * $pool;
 
 # Sessions publish what they have read ten seconds later at most.
@@ -27,10 +27,10 @@ sub read_in_one_transaction
 		SET LOCAL enable_bitmapscan = off;
 		DO \$\$
 		DECLARE
-			start bigint := ticks FROM pgbufprobe_clock();
+			start bigint := $ticks;
 			some_id int;
 		BEGIN
-			WHILE (SELECT ticks FROM pgbufprobe_clock()) < start + 8 * $pool LOOP
+			WHILE $ticks < start + 8 * $pool LOOP
 				FOR i IN 1..$pool / 16 LOOP
 					some_id := 1 + floor(random() * 3 * $pool);
 					PERFORM length(page) FROM pages WHERE id = some_id;
@@ -57,7 +57,7 @@ for (1 .. 5)
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	read_in_one_transaction($session);
 	$is_unknown = within($soon, sub { ask($node, "SELECT $unknown $today") eq 't' });
-	$others = ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL OR note IS NULL});
+	$others = ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE miss_ratio IS NOT NULL OR note IS NULL});
 	# In a session that has been there: a new one moves the hand, and so brings a scan.
 	$session->query_safe('COMMIT');
 	$is_known = within($soon, sub { $session->query_safe("SELECT $known $today") eq 't' });
@@ -91,7 +91,7 @@ my $fill_and_read = q{
 		PERFORM pg_sleep(0.01);
 	END $$;};
 # A worker that had to wait for a processor may have lost some loads, which later ones outweigh.
-my $agrees = "coalesce(estd_miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) $today";
+my $agrees = "coalesce(miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) $today";
 for (1 .. 5)
 {
 	ask($node, $fill_and_read x 500);
@@ -109,7 +109,7 @@ SKIP:
 	skip 'from 16 on reads are counted whatever track_counts is', 1
 	  if $node->pg_version->major >= 16;
 	make_pages($node);
-	ok(load_until($node, 8, "coalesce(note LIKE 'reads are not counted, because track_counts is off%', false) $today"),
+	ok(load_until($node, 8, "coalesce(note LIKE 'reads are not counted; track_counts is off%', false) $today"),
 		'track_counts off: the advice says so');
 }
 $node->stop;

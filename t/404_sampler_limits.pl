@@ -15,13 +15,13 @@ use Time::HiRes qw(stat time usleep);
 
 my $node = sampler_node('full', "max_worker_processes = 0\n");
 is(ask($node, "SELECT count(*) $worker"), 0, 'no background workers: there is none');
-is( ask($node, 'SELECT count(estd_miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
+is( ask($node, 'SELECT count(miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
 	'0|nothing watches this server, because no sampler is running; SELECT pgbufprobe_start() starts one without a restart|t',
 	'no background workers: no advice, and why');
 has_error($node, 'SELECT pgbufprobe_start()', '53400: could not start the sampler, because no background worker slot is free\nDETAIL:  max_worker_processes is 0\. Running background workers: none\.',
 	'no background workers: a start says so');
-is(ask($node, q{SELECT count(*) > 0 FROM pgbufprobe_page_lifetime('10 ms') WHERE watched_seconds < 60}), 't',
-	'no background workers: the hand is watched');
+is(ask($node, 'SELECT count(*) > 0, count(stay_seconds) FROM pgbufprobe_relations()'), 't|0',
+	'no background workers: how long pages stay is unknown');
 $node->append_conf('postgresql.conf', 'max_worker_processes = 2');
 $node->restart;
 await_samples($node, 1);
@@ -83,7 +83,7 @@ is(worker_pid($node), $pid, 'and it goes on');
 my $work = q{
 	CHECKPOINT;
 	SELECT count(*) FROM filled;
-	SELECT count(*) FROM pgbufprobe_page_lifetime('1 ms');
+	SELECT count(*) FROM pgbufprobe_relations();
 	SELECT count(*) FROM pgbufprobe_history();
 	SELECT count(*) FROM pgbufprobe_advice();
 	SELECT count(*) FROM pgbufprobe_predictions();

@@ -8,9 +8,9 @@ use Sampler;
 use Server;
 use Test::More;
 
-my $today = 'FROM pgbufprobe_advice() WHERE size_factor = 1';
+my $status = 'FROM pgbufprobe_status()';
 # Many loads, as many as the server counts, of which checks have found hardly any that looks had missed.
-my $seen = "coalesce(reads_seen > 500 AND abs(self_error) < 0.1 AND missed_loads < 0.01, false) $today";
+my $seen = "coalesce(reads_seen > 500 AND abs(self_error) < 0.1 AND missed_fraction < 0.01, false) $status";
 
 # A worker that had to wait for a processor may have lost some, which later loads outweigh. It counts once a second.
 sub loads_are_seen
@@ -21,7 +21,7 @@ sub loads_are_seen
 		ask($node, "CALL $load");
 		return pass($what) if within(5, sub { ask($node, "SELECT $condition") eq 't' });
 	}
-	diag(ask($node, "SELECT reads_seen, self_error, missed_loads, note $today"));
+	diag(ask($node, "SELECT reads_seen, self_error, missed_fraction $status"));
 	return fail($what);
 }
 
@@ -29,7 +29,7 @@ my $node = sampler_node('main');
 make_pages($node);
 # A slow machine has had a check by now: one comes with every sample of passes, so there have to be some more.
 ask($node, 'SELECT pgbufprobe_history_reset()');
-is(ask($node, "SELECT missed_loads $today"), '', 'before a check it is unknown whether looks miss loads');
+is(ask($node, "SELECT missed_fraction $status"), '', 'before a check it is unknown whether looks miss loads');
 loads_are_seen($node, 'load(60)', $seen, 'looks see the loads behind the hand');
 
 # ---------------------------------------------------------------------------
@@ -58,7 +58,7 @@ ask($node, q{
 		END LOOP;
 	END $$});
 ask($node, 'SELECT pgbufprobe_history_reset()');
-loads_are_seen($node, 'storm(600)', "coalesce(reads_seen > 500 AND abs(self_error) < 0.25, false) $today",
+loads_are_seen($node, 'storm(600)', "coalesce(reads_seen > 500 AND abs(self_error) < 0.25, false) $status",
 	'looks see the loads into free buffers');
 
 # ---------------------------------------------------------------------------
