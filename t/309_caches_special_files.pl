@@ -43,7 +43,7 @@ sub make_socket
 
 # The workers are off until all is there.
 set($node, sampler => 'off', carry_over => 'off');
-becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'carry-over is off');
+becomes_true($node, q{carry_over = 'off' FROM pgbufprobe_status()}, 'carry-over is off');
 my $number = 4_000_000_000;
 for my $suffix ('', '.1', '_fsm', '_vm.1')
 {
@@ -71,11 +71,11 @@ make_fifo("$data/pg_tblspc/" . $number++);
 ok((wait_for { !grep { slurp_file("/proc/$_->[0]/stat") !~ /\) S / } @writers }), 'writers wait at each FIFO');
 
 set($node, sampler => 'on', carry_over_interval => '1s', carry_over => 'on');
-becomes_true($node, 'saved_at IS NOT NULL FROM pgbufprobe_carry_over_progress()', 'both caches are saved');
+becomes_true($node, 'saved_at IS NOT NULL FROM pgbufprobe_status()', 'both caches are saved');
 # Files are counted and file systems asked about between two samples.
 await_samples($node, 30);
 my $saved = progress($node, 'saved_at');
-becomes_true($node, "saved_at > '$saved' FROM pgbufprobe_carry_over_progress()", 'and once more, beside the sampler');
+becomes_true($node, "saved_at > '$saved' FROM pgbufprobe_status()", 'and once more, beside the sampler');
 my @released = grep { waitpid($_->[0], POSIX::WNOHANG) != 0 } @writers;
 is(join(' ', map { $_->[1] } @released), '', 'nobody has opened a FIFO');
 

@@ -57,7 +57,7 @@ sub in_map
 
 sub unused_buffers { return ask('SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL') }
 
-sub map_of { return read_map(ask("SELECT encode(pgbufprobe_cache_map('$_[0]'), 'hex')")) }
+sub map_of { return read_map(ask("SELECT encode(map, 'hex') FROM pgbufprobe_cache_map('$_[0]', 'main')")) }
 
 # Uses blocks of a table so many times each, in a new session.
 sub use_blocks
@@ -96,8 +96,9 @@ is( join('|', @$map{qw(system database relation)}),
 	ask(q{SELECT concat_ws('|', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()), 'pages'::regclass::oid)
 		FROM pg_control_system()}), 'and of which relation');
 is(scalar @{ $map->{blocks} }, $nblocks, 'and has all blocks');
-is( $node->safe_psql('postgres', q{SELECT map = pgbufprobe_cache_map('pages') FROM pgbufprobe_cache_maps() WHERE relation = 'public.pages' AND fork = 'main'}),
-	't', 'the maps of the database are the same, by qualified names');
+is( $node->safe_psql('postgres', q{SELECT a.map = one.map FROM pgbufprobe_cache_map() a, pgbufprobe_cache_map('pages', 'main') one
+		WHERE a.relation = 'pages'::regclass AND a.fork = 'main'}),
+	't', 'the maps of the database are the same');
 
 SKIP:
 {
@@ -124,7 +125,7 @@ SKIP:
 	undef $session;
 }
 
-$node->safe_psql('postgres', q{INSERT INTO kept VALUES ('used', pgbufprobe_cache_map('pages'))});
+$node->safe_psql('postgres', q{INSERT INTO kept SELECT 'used', map FROM pgbufprobe_cache_map('pages', 'main')});
 my $kept = q{(SELECT map FROM kept WHERE label = 'used')};
 
 # ---------------------------------------------------------------------------
@@ -161,7 +162,7 @@ SKIP:
 	ok( wait_for
 		{
 			read_file($file);
-			ask(q{UPDATE kept SET map = pgbufprobe_cache_map('pages') WHERE label = 'all'});
+			ask(q{UPDATE kept SET map = pages.map FROM pgbufprobe_cache_map('pages', 'main') pages WHERE label = 'all'});
 			cached_in(read_map(ask("SELECT encode($of_all, 'hex')"))) == $nblocks;
 		},
 		'a map has all blocks');
@@ -193,7 +194,7 @@ SKIP:
 with_pool(400);
 $session = $node->background_psql('postgres');
 # Once before, so that what the session reads of the catalog is there.
-ask("$restore('others', pgbufprobe_cache_map('others'))");
+ask("$restore('others', (SELECT map FROM pgbufprobe_cache_map('others', 'main')))");
 ask("SELECT $kept");
 $_->() for \&unused_buffers, sub { in_buffers('pages') };
 use_blocks('others', 0, 99, 1);
@@ -240,7 +241,7 @@ is($node->safe_psql('postgres', "$restore('pages', $kept)"), "$all|0|0|$all", 't
 
 my $applies = 'SELECT requested > 0 AND already_present = requested FROM pgbufprobe_cache_restore';
 $node->safe_psql('postgres', q{CREATE INDEX others_id ON others (id);
-	INSERT INTO kept VALUES ('index', pgbufprobe_cache_map('others_id'))});
+	INSERT INTO kept SELECT 'index', map FROM pgbufprobe_cache_map('others_id', 'main')});
 like(
 	($node->psql('postgres', q{SELECT pgbufprobe_cache_restore('others', map) FROM kept WHERE label = 'index'}))[2],
 	qr/cache map does not belong to relation "others"\n.*of relation public\.others_id, which still exists/,
@@ -251,7 +252,7 @@ isnt($node->safe_psql('postgres', q{SELECT 'others_id'::regclass::oid}), $oid, '
 is( $node->safe_psql('postgres', qq{$applies('others_id', (SELECT map FROM kept WHERE label = 'index'), target => 'shared_buffers')}),
 	't', 'whose map applies to the new one');
 
-$node->safe_psql('postgres', q{INSERT INTO kept VALUES ('shared', pgbufprobe_cache_map('pg_database'))});
+$node->safe_psql('postgres', q{INSERT INTO kept SELECT 'shared', map FROM pgbufprobe_cache_map('pg_database', 'main')});
 my $dumped = $node->safe_psql('postgres', q{SELECT encode(map, 'hex') FROM kept WHERE label = 'shared'});
 $node->safe_psql('postgres', 'CREATE DATABASE clone TEMPLATE postgres');
 $node->safe_psql('clone', 'CREATE TABLE elsewhere AS TABLE others; SELECT count(*) FROM elsewhere');
@@ -267,7 +268,7 @@ like(
 # Interrupted
 
 use_blocks('others', 0, 299, 1);
-$node->safe_psql('postgres', q{INSERT INTO kept VALUES ('others', pgbufprobe_cache_map('others'))});
+$node->safe_psql('postgres', q{INSERT INTO kept SELECT 'others', map FROM pgbufprobe_cache_map('others', 'main')});
 $node->restart;
 my $slow = start_psql($node, 'restoring', '-c',
 	"$restore('others', (SELECT map FROM kept WHERE label = 'others'), mb_per_second => 1e-6)");

@@ -17,7 +17,7 @@ $node->safe_psql(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO kept SELECT i, repeat('k', 1000) FROM generate_series(1, 3000) i;
-CREATE TABLE maps AS SELECT pgbufprobe_cache_map('kept') AS map;
+CREATE TABLE maps AS SELECT map FROM pgbufprobe_cache_map('kept', 'main');
 -- As long as it exists, its map belongs to it alone.
 DROP TABLE kept;
 ));
@@ -25,7 +25,7 @@ DROP TABLE kept;
 my $counts = 'SELECT count(*) FILTER (WHERE requested <> already_present + read + skipped) FROM maps,';
 my $ask = write_asking_script(
 	$node, $seconds,
-	'its own map' => "$counts pgbufprobe_cache_restore(one, pgbufprobe_cache_map(one))",
+	'its own map' => "$counts pgbufprobe_cache_map(one, 'main') own, pgbufprobe_cache_restore(one, own.map)",
 	'shared buffers' => "$counts pgbufprobe_cache_restore(one, map, target => 'shared_buffers')",
 	'another map' => "$counts pgbufprobe_cache_restore(one, map)");
 my @expected = map { ("$_|42P01", "$_|adds up") } 'another map', 'its own map', 'shared buffers';

@@ -30,7 +30,7 @@ my $session = $node->background_psql('postgres');
 sub header_of
 {
 	my ($relation) = @_;
-	return read_map($session->query_safe("SELECT encode(pgbufprobe_cache_map('$relation'), 'hex')"));
+	return read_map($session->query_safe("SELECT encode(map, 'hex') FROM pgbufprobe_cache_map('$relation', 'main')"));
 }
 
 my $pages = header_of('pages');

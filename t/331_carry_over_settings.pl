@@ -14,6 +14,7 @@ my $file = maps_file($node);
 my $nblocks = 2800;
 my $table = make_table($node, 'postgres', 'pages', $nblocks);
 my $from;
+my $restores_postgres = "EXISTS (SELECT $carry_load AND datname = 'postgres')";
 
 sub start_without_file
 {
@@ -40,9 +41,10 @@ set($node, carry_over_interval => '1s');
 ok(wait_for { file_time() != $before }, 'an interval: it saves');
 $before = file_time();
 ok(wait_for { file_time() != $before }, 'again and again');
-like(progress($node, 'phase, save_ms > 0, map_bytes > 1000'), qr/^(waiting|saving)\|t\|t$/, 'the progress says what was saved');
+like(progress($node, 'carry_over, saved_at > pg_postmaster_start_time()'), qr/^(waiting|saving)\|t$/, 'the progress says when it has');
+cmp_ok(-s $file, '>', 1000, 'and there are maps');
 set($node, carry_over => 'off');
-becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'off: it says so');
+becomes_true($node, q{carry_over = 'off' FROM pgbufprobe_status()}, 'off: it says so');
 $before = file_time();
 sleep 2;
 is(file_time(), $before, 'off: it saves no more');
@@ -50,7 +52,7 @@ $node->stop;
 is(file_time(), $before, 'off: neither at the stop');
 $node->start;
 is(in_buffers($node, $table), '', 'off: nothing is restored');
-is(progress($node, 'phase, blocks_done, saved_at'), 'off||', 'off: the progress is empty');
+is(progress($node, 'carry_over, restored_fraction, saved_at'), 'off||', 'off: the progress is empty');
 set($node, carry_over => 'on', carry_over_interval => '1d');
 ok(wait_for { file_time() != $before }, 'turned on: it saves at once');
 is(in_buffers($node, $table), '', 'turned on: nothing is restored');
@@ -92,12 +94,12 @@ for my $phase ('waits', 'saves', 'restores')
 		use_blocks($node, 'postgres', 'pages', 200, $nblocks - 1, 3);
 		set($node, carry_over_rate => '1MB');
 		$node->restart;
-		becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a slow restore');
+		becomes_true($node, q{carry_over = 'restoring' AND restored_fraction > 0 FROM pgbufprobe_status()}, 'a slow restore');
 	}
 	if ($phase eq 'saves')
 	{
 		set($node, carry_over_interval => '1s', max_cpu_fraction => '0.0001');
-		becomes_true($node, q{phase = 'saving' FROM pgbufprobe_carry_over_progress()}, 'a slow save');
+		becomes_true($node, q{carry_over = 'saving' FROM pgbufprobe_status()}, 'a slow save');
 	}
 	my ($pid) = split /\n/, ask($node, "SELECT pid $carry_worker ORDER BY backend_start DESC");
 	ok(wait_for { !open_folders($pid) }, 'a slow save: no folder is open while it sleeps') if $phase eq 'saves';
@@ -111,7 +113,7 @@ for my $phase ('waits', 'saves', 'restores')
 my $pid = ask($node, "SELECT pid $carry_worker");
 ask($node, "SELECT pg_terminate_backend($pid)");
 becomes_true($node, "count(*) = 1 $carry_worker AND pid <> $pid", 'the worker alone ends: another one is started');
-is(progress($node, 'phase'), 'done', 'which restores nothing again');
+is(progress($node, 'carry_over'), 'done', 'which restores nothing again');
 
 # ---------------------------------------------------------------------------
 # A restore that ends in a crash each time is given up
@@ -121,13 +123,13 @@ use_blocks($node, 'postgres', 'pages', 0, $nblocks - 1, 5);
 $node->restart;
 for my $crash (1 .. 3)
 {
-	becomes_true($node, q{phase = 'restoring' FROM pgbufprobe_carry_over_progress()}, "crash $crash: a restore was begun");
+	becomes_true($node, q{carry_over = 'restoring' FROM pgbufprobe_status()}, "crash $crash: a restore was begun");
 	$node->stop('immediate');
 	is(unpack('x8 Q', slurp_file("$file.restoring")), $crash, "crash $crash: it is remembered");
 	$from = -s $node->logfile;
 	$node->start;
 }
-becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'after three crashes, nothing is restored');
+becomes_true($node, q{carry_over = 'waiting' FROM pgbufprobe_status()}, 'after three crashes, nothing is restored');
 like(log_since($node, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because a crash or an immediate shutdown has ended/, 'and the log says so');
 set($node, carry_over_rate => '0');
 use_blocks($node, 'postgres', 'pages', 0, 99, 1);
@@ -143,22 +145,22 @@ my $pages = 'SELECT count(*) FROM pg_buffercache WHERE ' . $table;
 use_blocks($node, 'postgres', 'pages', 0, $nblocks - 1, 5);
 $node->restart;
 # The first megabyte is read at once.
-becomes_true($node, q{phase = 'restoring' AND database = 'postgres' AND blocks_done > 0 AND mb_per_second BETWEEN 0.01 AND 1.5
-	FROM pgbufprobe_carry_over_progress()}, 'a restore at 1 MB/s');
-like(progress($node, q{database, blocks_remaining > 0, seconds_left > 0, save_ms IS NULL}), qr/^(postgres|)\|t\|t\|t$/, 'its progress');
+becomes_true($node, qq{carry_over = 'restoring' AND $restores_postgres AND restored_fraction > 0
+	AND restore_seconds_left / (1 - restored_fraction) BETWEEN 14 AND 2200 FROM pgbufprobe_status()}, 'a restore at 1 MB/s');
+is(progress($node, q{restored_fraction < 1, restore_seconds_left > 0}), 't|t', 'its progress');
 is( ask($node, q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE pages IN ACCESS EXCLUSIVE MODE; SELECT 'locked'; COMMIT}),
 	'locked', 'it keeps no lock');
 set($node, carry_over => 'off');
-becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'turned off: the restore stops');
+becomes_true($node, q{carry_over = 'off' FROM pgbufprobe_status()}, 'turned off: the restore stops');
 becomes_true($node, "count(*) = 1 $carry_worker", 'turned off: and so does the worker in the database');
 cmp_ok(ask($node, $pages), '<', $nblocks, 'turned off: before it was complete');
-is(progress($node, 'blocks_done'), '', 'turned off: there is no progress any more');
+is(progress($node, 'restored_fraction'), '', 'turned off: there is no progress any more');
 
 set($node, carry_over => 'on');
-becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'turned on: it waits');
+becomes_true($node, q{carry_over = 'waiting' FROM pgbufprobe_status()}, 'turned on: it waits');
 use_blocks($node, 'postgres', 'pages', 0, $nblocks - 1, 5);
 $node->restart;
-becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'another one');
+becomes_true($node, q{carry_over = 'restoring' AND restored_fraction > 0 FROM pgbufprobe_status()}, 'another one');
 $before = file_time();
 $from = -s $node->logfile;
 my $stopped = time;
@@ -174,14 +176,14 @@ is(ask($node, $pages), $nblocks, 'which begins again');
 
 set($node, carry_over_rate => '1MB');
 $node->restart;
-becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'once more');
-becomes_true($node, q{database = 'postgres' AND blocks_done > 500 FROM pgbufprobe_carry_over_progress()}, 'workers take turns');
+becomes_true($node, q{carry_over = 'restoring' AND restored_fraction > 0 FROM pgbufprobe_status()}, 'once more');
+becomes_true($node, "$restores_postgres AND ($pages) > 500", 'workers take turns');
 # Those of the database that is worked on wait until it is free.
 is(ask($node, 'CREATE DATABASE copy TEMPLATE postgres', 'template1'), '', 'a database can be copied while it is restored');
 ask($node, 'DROP DATABASE copy');
 # By now, little may be left to restore.
 $node->restart;
-becomes_true($node, q{phase = 'restoring' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a third time');
+becomes_true($node, q{carry_over = 'restoring' AND restored_fraction > 0 FROM pgbufprobe_status()}, 'a third time');
 $before = ask($node, "SELECT min(pid) $carry_worker AND datname IS NULL");
 ask($node, "SELECT pg_cancel_backend(pid) $carry_worker");
 is(ask($node, "SELECT count(*) $carry_worker AND datname IS NULL AND pid = $before"), 1, 'a cancel does nothing');
@@ -190,7 +192,7 @@ my $ended = ask($node, "SELECT now() FROM pg_terminate_backend($before)");
 becomes_true($node,
 	"count(*) = 0 FROM pg_stat_activity WHERE backend_type LIKE 'pgbufprobe carry-over%' AND backend_start < '$ended'",
 	'an end of the worker ends the one in the database');
-becomes_true($node, "(SELECT database = 'postgres' FROM pgbufprobe_carry_over_progress()) AND count(*) > 0 $carry_worker AND pid <> $before",
+becomes_true($node, "$restores_postgres AND count(*) > 0 $carry_worker AND pid <> $before",
 	'and another one begins again');
 $node->restart;
 my $session = $node->background_psql('postgres');
@@ -236,10 +238,10 @@ $from = -s $node->logfile;
 $node->restart;
 ok(wait_for { slurp_file($node->logfile, $from) =~ /LOG:  the restore of both caches waits for a background worker slot/ },
 	'without a slot for the restore, the log says so');
-like(progress($node, 'phase'), qr/^restoring/, 'and it waits');
+like(progress($node, 'carry_over'), qr/^restoring/, 'and it waits');
 $node->append_conf('postgresql.conf', "max_worker_processes = 2\n");
 $node->restart;
-is(progress($node, 'phase'), 'no background worker slot', 'without one for the worker, the progress says so');
+is(progress($node, 'carry_over'), 'no background worker slot', 'without one for the worker, the progress says so');
 
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP:/, 'no process has crashed but those that were killed');
 done_testing();

@@ -137,7 +137,7 @@ for my $case (@cases)
 	write_maps($node, $content);
 	$from = -s $node->logfile;
 	$node->start;
-	becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, "a file $what: nothing is restored");
+	becomes_true($node, q{carry_over = 'waiting' FROM pgbufprobe_status()}, "a file $what: nothing is restored");
 	my @lines = grep { /pgbufprobe\.maps|ERROR|FATAL/ } split /\n/, slurp_file($node->logfile, $from);
 	is(scalar @lines, 1, "a file $what: there is one message");
 	like($lines[0], qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because \Q$reason\E$/, "a file $what: with the reason");
@@ -152,7 +152,7 @@ for my $what ('a FIFO', 'a directory', 'a sparse file')
 	$what eq 'a FIFO' ? mkfifo($file, 0600) : $what eq 'a directory' ? mkdir($file) : truncate($file, 100 * 2**30) or die $!;
 	$from = -s $node->logfile;
 	$node->start;
-	becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, "$what: nothing is restored");
+	becomes_true($node, q{carry_over = 'waiting' FROM pgbufprobe_status()}, "$what: nothing is restored");
 	like(log_since($node, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because it is @{[ $what eq 'a sparse file' ? 'damaged' : 'not a regular file' ]}$/m,
 		"$what: with the reason");
 	$node->stop('immediate');
@@ -206,7 +206,7 @@ $from = -s $node->logfile;
 $node->start;
 is_restored($node, 'other relations');
 is(scalar(() = in_buffers($node, $table) =~ /:/g), 100, 'the table has the blocks that it still has');
-is(progress($node, 'blocks_remaining'), 0, 'what is gone counts as done');
+is(progress($node, 'restored_fraction'), 1, 'what is gone counts as done');
 is(scalar(() = in_buffers($node, $hasty) =~ /:/g), 300, 'a database that has a timeout for transactions is restored');
 unlike(log_since($node, $from), qr/ERROR|FATAL|WARNING/, 'a table and a database that are gone, and one that is closed, are left out');
 

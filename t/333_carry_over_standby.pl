@@ -27,7 +27,7 @@ append_to_file(maps_file($standby) . '.restoring', substr(slurp_file(maps_file($
 
 my $from = -s $standby->logfile // 0;
 $standby->start;
-becomes_true($standby, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'a standby restores nothing of its primary');
+becomes_true($standby, q{carry_over = 'waiting' FROM pgbufprobe_status()}, 'a standby restores nothing of its primary');
 is(ask($standby, 'SELECT pg_is_in_recovery()'), 't', 'which is in recovery');
 like(log_since($standby, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because it was copied from another server, or restored/, 'and says so');
 
@@ -75,7 +75,7 @@ $from = -s $standby->logfile;
 $standby->promote;
 ok($standby->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()'), 'it is promoted');
 is(in_buffers($standby, $table), $used, 'it keeps its blocks');
-is(progress($standby, 'phase'), 'done', 'and the worker goes on');
+is(progress($standby, 'carry_over'), 'done', 'and the worker goes on');
 $standby->restart;
 is_restored($standby, 'the new primary');
 is(in_buffers($standby, $table), $used, 'it restores them, too');
@@ -87,7 +87,7 @@ $other->stop;
 copy(maps_file($primary), maps_file($other)) or die $!;
 $from = -s $other->logfile;
 $other->start;
-becomes_true($other, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'another cluster restores nothing');
+becomes_true($other, q{carry_over = 'waiting' FROM pgbufprobe_status()}, 'another cluster restores nothing');
 like(log_since($other, $from), qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.maps", because it is that of another database cluster/, 'and says so');
 
 has_no_crash($_) for $primary, $standby, $other;

@@ -38,7 +38,7 @@ set($node, carry_over_rate => '1MB');
 $node->stop;
 $from = -s $node->logfile;
 start_with_faults($node);
-becomes_true($node, q{database IS NOT NULL AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a slow restore');
+becomes_true($node, q{restored_fraction > 0 FROM pgbufprobe_status()}, 'a slow restore');
 fail_reads($file, fail_rate => 1);
 logs($node, $from, $will_try_again, 'all reads fail: the database is tried again');
 clear_faults();
@@ -86,7 +86,7 @@ for my $error ('Permission denied', 'Input/output error')
 	$from = -s $node->logfile;
 	start_with_faults($node);
 	logs($node, $from, qr/LOG:  could not read file "pg_stat\/pgbufprobe\.maps": $error/, "$error: the log says so");
-	becomes_true($node, q{phase = 'waiting' FROM pgbufprobe_carry_over_progress()}, 'and nothing is restored');
+	becomes_true($node, q{carry_over = 'waiting' FROM pgbufprobe_status()}, 'and nothing is restored');
 	set($node, carry_over_interval => '1s');
 	sleep(2);
 	is(progress($node, 'saved_at'), '', 'nothing is saved, although that is due');

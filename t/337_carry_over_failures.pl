@@ -36,7 +36,7 @@ ok(wait_for { slurp_file($other->logfile, $other_log) =~ /LOG:  could not write 
 is(progress($other, 'saved_at'), '', 'nothing is saved');
 unlink "$in_the_way/file" or die $!;
 rmdir $in_the_way or die $!;
-becomes_true($other, 'saved_at IS NOT NULL FROM pgbufprobe_carry_over_progress(), pg_reload_conf()', 'the save is tried again before its interval');
+becomes_true($other, 'saved_at IS NOT NULL FROM pgbufprobe_status(), pg_reload_conf()', 'the save is tried again before its interval');
 $other->stop;
 
 # ---------------------------------------------------------------------------
@@ -50,7 +50,7 @@ $node->start;
 logs($node, $from, $will_try_again, 'no connection: the log says that it is tried again');
 ok($node->poll_query_until('postgres', "SELECT count(*) = 700 FROM pg_buffercache WHERE $tables->{postgres}"),
 	'no connection: meanwhile, other databases are restored');
-like(progress($node, 'phase'), qr/^restoring/, 'no connection: the restore has not ended');
+like(progress($node, 'carry_over'), qr/^restoring/, 'no connection: the restore has not ended');
 my $saved = maps_identity($node);
 $node->stop;
 is(maps_identity($node), $saved, 'no connection: a stop keeps the file');
@@ -88,7 +88,7 @@ set($node, carry_over_rate => '1MB');
 $from = -s $node->logfile;
 $node->restart;
 my $session = $node->background_psql('postgres');
-becomes_true($node, q{database = 'postgres' AND blocks_done > 0 FROM pgbufprobe_carry_over_progress()}, 'a slow restore');
+becomes_true($node, qq{EXISTS (SELECT $carry_load AND datname = 'postgres') AND restored_fraction > 0 FROM pgbufprobe_status()}, 'a slow restore');
 $session->query_safe('BEGIN; LOCK pg_class IN ACCESS EXCLUSIVE MODE');
 set_in_file(carry_over_rate => '0');
 logs($node, $from, $will_try_again, 'a catalog is locked: its worker does not wait for long');
@@ -99,8 +99,9 @@ $session->quit;
 set($node, carry_over_rate => '1MB');
 $from = -s $node->logfile;
 $node->restart;
-becomes_true($node, q{database IS NOT NULL FROM pgbufprobe_carry_over_progress()}, 'another slow restore');
-my ($name) = grep { $_ ne progress($node, 'database') } 'renamed', 'moved';
+my $database;
+ok(wait_for { ($database = ask($node, "SELECT max(datname) $carry_load")) ne '' }, 'another slow restore');
+my ($name) = grep { $_ ne $database } 'renamed', 'moved';
 $session = $node->background_psql('postgres');
 $session->query_safe("BEGIN; ALTER DATABASE $name RENAME TO other");
 set_in_file(carry_over_rate => '0');
@@ -113,7 +114,7 @@ set($node, carry_over_rate => '1MB');
 $from = -s $node->logfile;
 $node->restart;
 $session = $node->background_psql('postgres');
-becomes_true($node, q{database IS NOT NULL FROM pgbufprobe_carry_over_progress()}, 'a third slow restore');
+becomes_true($node, "count(*) > 0 $carry_load AND datname IS NOT NULL", 'a third slow restore');
 $session->query_safe('BEGIN; LOCK pg_database IN ACCESS EXCLUSIVE MODE');
 set_in_file(carry_over_rate => '0');
 logs($node, $from, qr/LOG:  the restore of both caches waits until "pg_database" is not locked/, 'pg_database is locked: the log says so');

@@ -103,8 +103,8 @@ for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 48) . pack('q L', 60
 	write_maps($node, $content);
 	slow_reads($file);
 	start_with_faults($node);
-	# it reads by now: the phase says so of a plan
-	becomes_true($node, "phase = '" . ($what eq 'planned' ? 'restoring' : 'off') . "' FROM pgbufprobe_carry_over_progress()", "a file is being $what");
+	# it reads by now: the status says so of a plan
+	becomes_true($node, "carry_over = '" . ($what eq 'planned' ? 'restoring' : 'off') . "' FROM pgbufprobe_status()", "a file is being $what");
 	stops_at_once("a stop does not wait until it is $what");
 	clear_faults();
 }

@@ -101,9 +101,9 @@ sub open_directories
 }
 
 set($node, max_cpu_fraction => '0.0001', carry_over => 'off');
-becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'it is off');
+becomes_true($node, q{carry_over = 'off' FROM pgbufprobe_status()}, 'it is off');
 set($node, carry_over => 'on');
-my $sleeps = qq{$carry_worker AND wait_event_type = 'Extension' AND (SELECT phase = 'saving' FROM pgbufprobe_carry_over_progress())};
+my $sleeps = qq{$carry_worker AND wait_event_type = 'Extension' AND (SELECT carry_over = 'saving' FROM pgbufprobe_status())};
 becomes_true($node, "count(*) = 1 $sleeps", 'the worker sleeps during a save');
 my $pid = ask($node, "SELECT pid $carry_worker");
 # Between two sleeps it has one.
@@ -113,7 +113,7 @@ ok(wait_for { !open_directories($pid) }, 'without an open directory');
 # All processes are terminated, and the worker first
 
 set($node, carry_over_interval => '0', max_cpu_fraction => '1');
-becomes_true($node, q{phase <> 'saving' FROM pgbufprobe_carry_over_progress()}, 'that save ends');
+becomes_true($node, q{carry_over <> 'saving' FROM pgbufprobe_status()}, 'that save ends');
 my $saved = maps_identity($node);
 my $postmaster = $node->{_pid};
 kill 'TERM', $pid, $postmaster or die $!;

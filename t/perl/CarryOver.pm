@@ -36,13 +36,13 @@ sub carry_node
 	return create_if_available($node, 'pg_buffercache') ? $node : undef;
 }
 
-# Waits until the worker of a server that was just started has begun, unless it is off. Before, its phase is "off", too, a stop
-# saves nothing, and it does not notice that it is turned off and on.
+# Waits until the worker of a server that was just started has begun, unless it is off. Before, it says "no worker" or "off", a
+# stop saves nothing, and it does not notice that it is turned off and on.
 sub has_begun
 {
 	my ($node) = @_;
 	$node->poll_query_until('postgres',
-		q{SELECT phase <> 'off' OR NOT current_setting('pgbufprobe.carry_over')::boolean FROM pgbufprobe_carry_over_progress()})
+		q{SELECT carry_over NOT IN ('no worker', 'off') OR NOT current_setting('pgbufprobe.carry_over')::boolean FROM pgbufprobe_status()})
 	  or die 'the worker does not begin';
 	return;
 }
@@ -101,14 +101,14 @@ sub why_not_droppable
 sub progress
 {
 	my ($node, $columns) = @_;
-	return ask($node, "SELECT $columns FROM pgbufprobe_carry_over_progress()");
+	return ask($node, "SELECT $columns FROM pgbufprobe_status()");
 }
 
 # Waits until the restore is complete.
 sub restored
 {
 	my ($node) = @_;
-	return $node->poll_query_until('postgres', q{SELECT phase = 'done' FROM pgbufprobe_carry_over_progress()});
+	return $node->poll_query_until('postgres', q{SELECT carry_over = 'done' FROM pgbufprobe_status()});
 }
 
 sub is_restored { return ok(restored($_[0]), "$_[1]: the restore completes") }
@@ -166,9 +166,9 @@ sub save
 	my $before = progress($node, 'saved_at');
 
 	set($node, carry_over => 'off');
-	becomes_true($node, q{phase = 'off' FROM pgbufprobe_carry_over_progress()}, 'it is off');
+	becomes_true($node, q{carry_over = 'off' FROM pgbufprobe_status()}, 'it is off');
 	set($node, carry_over => 'on', carry_over_interval => '1d');
-	return becomes_true($node, "saved_at IS DISTINCT FROM nullif('$before', '')::timestamptz AND phase <> 'saving' FROM pgbufprobe_carry_over_progress()",
+	return becomes_true($node, "saved_at IS DISTINCT FROM nullif('$before', '')::timestamptz AND carry_over <> 'saving' FROM pgbufprobe_status()",
 		'turned on: it saves');
 }
 
