@@ -147,6 +147,10 @@ is_deeply([ broken_links('docs/x.md', '[a](none.md) [b](cost.md#none) [c](cost.m
 is_deeply([ broken_links($_, slurp_file($_)) ], [], "$_: links lead somewhere")
 	for @documents, 'bench/RESULTS.md', 'lab/README.md', 'report/README.md', 'monitoring/README.md';
 
+# reference.md has each column of each function in a table.
+my %in_tables = map { $_ => 1 } map { /\w+/g } map { /`([^`]+)`/g } slurp_file('docs/reference.md') =~ /^\|.*/mg;
+is_deeply([ grep { !$in_tables{$_} } map { slurp_file($_) =~ /^ *OUT (\w+)/mg } glob('pgbufprobe--*.sql') ], [], 'reference.md explains each column');
+
 # architecture.md has each folder of src.
 my $architecture = slurp_file('docs/architecture.md');
 is_deeply([ sort $architecture =~ m{^\*\*`(src/\w+)/`\*\*}mg ], [ glob('src/*') ], 'architecture.md has a paragraph about each folder of src/');

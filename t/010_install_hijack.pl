@@ -53,8 +53,8 @@ is(ask($taken_in), '', 'nobody uses the decoys');
 ask('CREATE EXTENSION pgbufprobe SCHEMA public');
 is(ask($taken_in), '', 'nor do the functions and the views of the extension');
 is(ask("SELECT extname FROM pg_extension WHERE extname = 'pgbufprobe'::name"), 'pgbufprobe', 'the script calls none');
-is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), pgbufprobe_snapshot())'), 7, 'which answer');
-is(ask('SELECT trustworthy IS NOT NULL FROM pgbufprobe_double_buffering'), 't', 'the view too');
+is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), pgbufprobe_snapshot(), false)'), 7, 'which answer');
+is(ask('SELECT duplicate_fraction IS NOT NULL FROM pgbufprobe_double_buffering'), 't', 'the view too');
 is(ask('SELECT pg_catalog.count(bytes) FROM pgbufprobe_metrics_pool'), 7, 'and those for collectors');
 is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 9, 'as they should');
 

@@ -141,7 +141,7 @@ for my $change (
 	'GRANT EXECUTE ON FUNCTION pgbufprobe_clock(interval) TO PUBLIC',
 	'REVOKE EXECUTE ON FUNCTION pgbufprobe_clock(interval) FROM pg_monitor',
 	'REVOKE SELECT ON pgbufprobe_double_buffering FROM pg_monitor',
-	'GRANT SELECT (trustworthy) ON pgbufprobe_double_buffering TO PUBLIC',
+	'GRANT SELECT (os_bytes) ON pgbufprobe_double_buffering TO PUBLIC',
 	q{DELETE FROM pg_init_privs WHERE objoid = 'pgbufprobe_clock'::regproc},
 	$view)
 {

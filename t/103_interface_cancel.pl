@@ -16,10 +16,9 @@ my %long = (
 	live => q{SELECT count(*) FROM pgbufprobe_sweep_cost(100000000, 'live')},
 	scan => q{SELECT count(*) FROM generate_series(9901, 10000) n, pgbufprobe_scan_cost(n)},
 	watch => q{SELECT count(*) FROM pgbufprobe_clock('1 h')},
-	page_lifetime => q{SELECT count(*) FROM pgbufprobe_page_lifetime('1 h')},
-	cache_map => q{SELECT count(pgbufprobe_cache_map('pg_class')) FROM generate_series(1, 1000000)},
+	cache_map => q{SELECT count(*) FROM (SELECT pgbufprobe_cache_map('pg_class', 'main') FROM generate_series(1, 1000000) OFFSET 0) m},
 	snapshots => q{SELECT count(pgbufprobe_snapshot()) FROM generate_series(1, 1000000)},
-	differences => q{SELECT count(*) FROM (SELECT pgbufprobe_snapshot_diff_relations(state, state)
+	differences => q{SELECT count(*) FROM (SELECT pgbufprobe_snapshot_diff(state, state, true)
 		FROM (SELECT pgbufprobe_snapshot() AS state OFFSET 0) s, generate_series(1, 1000000) OFFSET 0) d},
 	checkup => q{SELECT count(*) FROM generate_series(1, 1000) n, LATERAL (SELECT n, * FROM pgbufprobe_checkup() OFFSET 0) c});
 
@@ -92,8 +91,12 @@ ok( $node->poll_query_until('postgres',
 is( $node->safe_psql('postgres',
 		q{SELECT matched >= 0 FROM pgbufprobe_scan_cost(1) WHERE method = 'lock'}),
 	't', 'no buffer is left locked');
-# But for a moment, by who writes pages.
-ok($node->poll_query_until('postgres', 'SELECT sum(pinned) = 0 FROM pgbufprobe_usagecount_histogram()'), 'no buffer is left pinned');
+SKIP:
+{
+	skip 'this server has no pg_buffercache', 1 unless create_if_available($node, 'pg_buffercache');
+	# But for a moment, by who writes pages.
+	ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_buffercache WHERE pinning_backends > 0'), 'no buffer is left pinned');
+}
 
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'),
 	$started_at, 'the server has not been restarted');

@@ -34,7 +34,7 @@ sub growth
 	return $growth;
 }
 
-my @calls = (q{pgbufprobe_residency('small')}, q{pgbufprobe_residency_map('small')}, 'pgbufprobe_residency()', 'pgbufprobe_relations()');
+my @calls = (q{pgbufprobe_residency('small')}, q{pgbufprobe_residency('small', 100)}, 'pgbufprobe_residency()', 'pgbufprobe_relations()');
 my %growth;
 for my $pool ('16MB', '4GB')
 {

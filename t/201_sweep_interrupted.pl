@@ -18,17 +18,13 @@ my $node = start_server('main', "shared_buffers = $pool\nmax_logical_replication
 # Enough pages to fill the pool.
 $node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe;' . keyed_pages('pages', $pool + 500, 'UNLOGGED'));
 
-# Where there is no pg_buffercache, the histogram says the same, as oracle.sql
+# Where there is no pg_buffercache, the histogram says how many are unused, as oracle.sql
 # proves on servers that have it.
 my $has_buffercache = create_if_available($node, 'pg_buffercache');
 my $unused_query =
   $has_buffercache
   ? q{SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL}
   : q{SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL};
-my $pinned_query =
-  $has_buffercache
-  ? q{SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0}
-  : q{SELECT sum(pinned) FROM pgbufprobe_usagecount_histogram()};
 
 # With an empty pool.
 $node->restart;
@@ -178,7 +174,11 @@ read_pages(1, 2000);
 end_live($session, 'pg_cancel_backend', qr/due to user request/);
 cmp_ok(unused_buffers('read meanwhile'), '<', $unused,
 	'buffers that are used meanwhile stay used');
-is($node->safe_psql('postgres', $pinned_query), 0, 'no buffer is left pinned');
+SKIP:
+{
+	skip 'this server has no pg_buffercache', 1 unless $has_buffercache;
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0'), 0, 'no buffer is left pinned');
+}
 
 # All that was given back can be used.
 read_pages(1, $pool + 500);

@@ -15,7 +15,6 @@ my %value_of = (
 	regclass => q{'pg_class'},
 	jsonb => 'state',
 	bytea => 'map',
-	boolean => 'true',
 	text => q{'willneed'});
 
 # Name => whether pg_monitor may call it.
@@ -32,7 +31,7 @@ sub keep_values
 	my ($node) = @_;
 
 	$node->safe_psql('postgres', q{
-		CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state, pgbufprobe_cache_map('pg_class') AS map;
+		CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state, map FROM pgbufprobe_cache_map('pg_class', 'main');
 		GRANT SELECT ON kept TO PUBLIC});
 	return;
 }
