@@ -42,14 +42,7 @@ def both(facts: Facts) -> Part:
     found = sorted((row for row in facts.caches.found if row.oid is not None), key=lambda row: -(row.both_bytes or 0))
     made = table(
         "Relations of this database, most bytes cached twice first",
-        [
-            ("Relation", False),
-            ("Cached twice", True),
-            ("Share of what is cached", True),
-            ("shared_buffers", True),
-            ("Page cache", True),
-            ("Size", True),
-        ],
+        ["Relation", "Cached twice", "Share of what is cached", "shared_buffers", "Page cache", "Size"],
         [
             (
                 str(row),
@@ -77,13 +70,13 @@ def pool(facts: Facts) -> Part:
     made = table(
         "Relations of all databases, most bytes at usage count 0 first",
         [
-            ("Relation", False),
-            ("Unused since the last pass", True),
-            ("Share of its pages", True),
-            ("In shared_buffers", True),
-            ("Dirty", True),
-            ("Average usage count", True),
-            ("An unused page stays", True),
+            "Relation",
+            "Unused since the last pass",
+            "Share of its pages",
+            "In shared_buffers",
+            "Dirty",
+            "Average usage count",
+            "An unused page stays",
         ],
         [
             (

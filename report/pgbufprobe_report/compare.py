@@ -121,7 +121,7 @@ def figures(before: Report, after: Report) -> Part:
             continue
         change = MISSING if one is None or two is None else f"× {two / one:.3g}" if one else "from 0"
         rows.append((name, known(one, form), known(two, form), change))
-    columns = [("Figure", False), ("Before", True), ("After", True), ("Change", True)]
+    columns = ["Figure", "Before", "After", "Change"]
     made = tables(table("Figures", columns, rows))
     about = others(same, "The same both times") + others(unknown, "Unknown both times")
     return Part("figures", "Before and after", unknown=warnings(before, after), tables=made, after=about)
@@ -150,7 +150,7 @@ def curves(before: Report, after: Report) -> Part:
         found = getattr(row, column) if isinstance(row, Prediction) else today(after, kind)
         if values[0] is not None or found is not None:
             rows.append((kind.title, kind.form(*values), kind.form(found)))
-    columns = [("Share of block accesses", False), ("Predicted", True), ("Measured", True)]
+    columns = ["Share of block accesses", "Predicted", "Measured"]
     made = tables(table("What was predicted for the size after", columns, rows))
     note = (f"{row.note}.",) if row and row.note else ()
     unknown = "" if charts else "The curve was unknown in at least one of the reports."
@@ -166,8 +166,8 @@ def answers(before: Report, after: Report) -> Part:
             same.append(new.topic)
         else:
             rows.append((new.topic, was, new.word, said, new.answer))
-    columns = [(name, False) for name in ("Topic", "Before", "After", "Answer before", "Answer after")]
-    made = tables(table("Verdicts", columns, rows))
+    columns = ["Topic", "Before", "After", "Answer before", "Answer after"]
+    made = tables(table("Verdicts", columns, rows, words=columns))
     text = (f"{number(len(same))} answers are the same both times.",) if same else ()
     return Part("checkup", "All answers", unknown=after.facts.checkup.why, tables=made, after=text)
 
@@ -192,8 +192,7 @@ def relations(before: Report, after: Report) -> Part:
     ]
     changed = [row for row in rows if row[1] != row[2] or row[3] != row[4]]
     same = len(rows) - len(changed)
-    columns = [("Relation", False), ("Cached twice, before", True), ("After", True)]
-    columns += [("In shared_buffers, before", True), ("After", True)]
+    columns = ["Relation", "Cached twice, before", "After", "In shared_buffers, before", "After"]
     made = tables(table("Relations of this database, most bytes cached twice first", columns, changed))
     totals = [report.facts.database for report in (before, after)]
     shares = " and ".join(share_of(t.both_bytes, t.shared_bytes) if t else UNKNOWN for t in totals)

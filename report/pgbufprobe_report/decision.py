@@ -9,7 +9,7 @@ from pgbufprobe_page import Picture
 from pgbufprobe_page.formatting import size
 from pgbufprobe_page.svg import NARROW, SMALL, WIDE, Axis, Line, Point, curve, legend
 from pgbufprobe_report.facts import Report, Size
-from pgbufprobe_report.view import Part, interval, known, milliseconds, said, table, tables
+from pgbufprobe_report.view import UNKNOWN, Part, interval, known, milliseconds, said, table, tables
 
 SIZES = Axis("shared_buffers", "sizes")
 ABOUT_ALL = "all sizes: "  # begins what a note of today's size says about all
@@ -101,24 +101,19 @@ def notes(sizes: list[Size]) -> tuple[str, ...]:
 
 def part(report: Report) -> Part:
     sizes = report.facts.sizes.found
+    rows = [
+        (
+            size(row.shared_buffers_bytes) + (f", {row.mark}" if row.mark else ""),
+            *(kind.cell(row) for kind in KINDS),
+            known(row.os_cache_bytes, size),
+        )
+        for row in sizes
+        if row.may_fit
+    ]
     made = table(
         "All sizes that fit, with 95 % intervals",
-        [
-            ("shared_buffers", False),
-            ("Waiting per second", True),
-            ("Storage reads", True),
-            ("Reads", True),
-            ("Page cache", True),
-        ],
-        [
-            (
-                size(row.shared_buffers_bytes) + (f", {row.mark}" if row.mark else ""),
-                *(kind.cell(row) for kind in KINDS),
-                known(row.os_cache_bytes, size),
-            )
-            for row in sizes
-            if row.may_fit
-        ],
+        ["shared_buffers", "Waiting per second", "Storage reads", "Reads", "Page cache"],
+        [row for row in rows if set(row[1:4]) != {UNKNOWN}],
         long=True,
     )
     after = (*notes(sizes), *too_large(sizes))

@@ -63,7 +63,7 @@ def usage(report: Report) -> Part:
     whole = sum(row.buffers for row in facts.usage.found)
     made = table(
         "Buffers at each usage count; the clock hand evicts pages whose usage count is 0",
-        [("Usage count", False), ("Size", True), ("Share", True), ("Dirty", True)],
+        ["Usage count", "Size", "Share", "Dirty"],
         [
             (
                 UNUSED if row.usagecount is None else str(row.usagecount),
@@ -73,6 +73,7 @@ def usage(report: Report) -> Part:
             )
             for row in facts.usage.found
         ],
+        long=True,
     )
     missing = joined(facts.usage.why, facts.history.why)
     return Part("usage", "Usage counts", unknown=missing, charts=usage_chart(report), tables=tables(made), folded=True)
@@ -108,15 +109,7 @@ def clock(report: Report) -> Part:
 def costs(facts: Facts) -> Part:
     victims = table(
         "Searches for a buffer to evict, replayed without changing anything",
-        [
-            ("Usage counts", False),
-            ("Average", True),
-            ("99 %", True),
-            ("Longest", True),
-            ("Inspected for each", True),
-            ("Dirty victims", True),
-            ("A whole pass", True),
-        ],
+        ["Usage counts", "Average", "99 %", "Longest", "Inspected for each", "Dirty victims", "A whole pass"],
         [
             (
                 {"current": "as now", "worst": "all at the highest"}.get(row.scenario, row.scenario),
@@ -130,7 +123,7 @@ def costs(facts: Facts) -> Part:
     )
     scans = table(
         "Scans of all buffer descriptors",
-        [("Scan", False), ("Fastest", True), ("Slowest", True)],
+        ["Scan", "Fastest", "Slowest"],
         [
             (SCANS.get(row.method, row.method), *(measured(ms, "ms") for ms in (row.min_ms, row.max_ms)))
             for row in facts.scans.found
@@ -146,30 +139,34 @@ def gains(report: Report) -> Part:
     def read(*blocks: float | None) -> str:
         return sized(*(None if count is None else count * block for count in blocks))
 
+    rows = [
+        (
+            str(row),
+            read(row.reads_saved, row.reads_saved_low, row.reads_saved_high),
+            read(row.storage_reads_saved, row.storage_reads_saved_low, row.storage_reads_saved_high),
+            read(row.reads_added, row.reads_added_low, row.reads_added_high),
+            interval(row.read_fraction),
+            sized(row.working_set_bytes, row.working_set_bytes_low, row.working_set_bytes_high),
+        )
+        for row in sorted(facts.gains.found, key=lambda row: -(row.reads_saved or 0))
+    ]
+    rows = [row for row in rows if set(row[1:4]) != {UNKNOWN}]
     made = table(
         "Relations with the most reads, and what other sizes would change",
         [
-            ("Relation", False),
-            ("Twice the size would save", True),
-            ("Of these, storage reads", True),
-            ("Half the size would add", True),
-            ("Share of all reads", True),
-            ("Working set", True),
+            "Relation",
+            "Twice the size would save",
+            "Of these, storage reads",
+            "Half the size would add",
+            "Share of all reads",
+            "Working set",
         ],
-        [
-            (
-                str(row),
-                read(row.reads_saved, row.reads_saved_low, row.reads_saved_high),
-                read(row.storage_reads_saved, row.storage_reads_saved_low, row.storage_reads_saved_high),
-                read(row.reads_added, row.reads_added_low, row.reads_added_high),
-                interval(row.read_fraction),
-                sized(row.working_set_bytes, row.working_set_bytes_low, row.working_set_bytes_high),
-            )
-            for row in sorted(facts.gains.found, key=lambda row: -(row.reads_saved or 0))
-        ],
+        rows,
         long=True,
     )
-    notes = said([(str(row), row.note) for row in facts.gains.found], "All relations")
+    # While nothing is known, the notes say why.
+    about = [row for row in facts.gains.found if not rows or str(row) in {name for name, *_ in rows}]
+    notes = said([(str(row), row.note) for row in about], "All relations")
     text = ("Storage reads may be negative: a larger pool leaves less to the page cache.",)
     shown = tables(made)
     return Part("gains", "Who gains", text if shown else (), facts.gains.why, tables=shown, after=notes, folded=True)
@@ -192,14 +189,14 @@ def predictions(facts: Facts) -> Part:
     made = table(
         "Predictions before restarts with another size, newest first",
         [
-            ("Made", False),
-            ("Sizes", False),
-            ("Outcome", False),
-            ("Reads predicted", True),
-            ("Measured", True),
-            ("Storage reads predicted", True),
-            ("Measured", True),
-            ("Note", False),
+            "Made",
+            "Sizes",
+            "Outcome",
+            "Reads predicted",
+            "Reads measured",
+            "Storage reads predicted",
+            "Storage reads measured",
+            "Note",
         ],
         [
             (
@@ -214,6 +211,7 @@ def predictions(facts: Facts) -> Part:
             )
             for row in rows
         ],
+        words=("Sizes", "Outcome", "Note"),
     )
     missing = facts.predictions.why
     text = () if rows or missing else ("The server has not been restarted with another size.",)
@@ -262,8 +260,9 @@ def method(report: Report) -> Part:
         pairs.append(("Names", "replaced by the OIDs of relations and databases"))
     settings = table(
         "Settings",
-        [("Setting", False), ("Value", False)],
+        ["Setting", "Value"],
         [(row.name, row.setting or "") for row in facts.settings.found],
+        words=("Value",),
     )
     missing = joined(facts.settings.why, facts.status.why)
     return Part(

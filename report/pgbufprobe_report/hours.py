@@ -64,7 +64,7 @@ def part(report: Report) -> tuple[Part, ...]:
         by_size.setdefault(row.best_bytes, []).append(row)
     made = table(
         "Hours by the size that would have been best in them",
-        [("Best size", False), ("Hours", True), ("Waiting per second", True), ("It would have saved", True)],
+        ["Best size", "Hours", "Waiting per second", "It would have saved"],
         [
             (
                 known(count, size),
@@ -73,5 +73,6 @@ def part(report: Report) -> tuple[Part, ...]:
             )
             for count, rows in sorted(by_size.items(), key=lambda item: -len(item[1]))
         ],
+        long=True,
     )
     return (Part("hours", "The last days", unknown=hours.why, charts=charts(hours.found), details=tables(made)),)

@@ -50,13 +50,7 @@ def part(report: Report) -> tuple[Part, ...]:
         return ()
     made = table(
         "Other memory, with its best split",
-        [
-            ("Memory", False),
-            ("Waiting per second", True),
-            ("Storage reads", True),
-            ("shared_buffers", True),
-            ("Page cache", True),
-        ],
+        ["Memory", "Waiting per second", "Storage reads", "shared_buffers", "Page cache"],
         [
             (
                 size(row.memory_bytes) + (f", {row.mark}" if row.mark else ""),

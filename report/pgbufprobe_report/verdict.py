@@ -29,8 +29,6 @@ def headline(facts: Facts) -> Answer:
 def gained(row: Verdict) -> str:
     """Returns what users would gain from the advised size."""
     waited, work = row.read_ms_per_second, row.work_ms_per_second
-    if row.advised_bytes is None:
-        return UNKNOWN
     if row.advised_bytes == row.today_bytes:
         now = "" if waited is None else f"; sessions wait {milliseconds(waited)} for reads in each second"
         return f"nothing that is certain and matters{now}"
@@ -88,8 +86,8 @@ def lines(facts: Facts) -> tuple[tuple[str, str], ...]:
     if row is None:
         return ()
     nothing = "nothing yet" if row.advised_bytes is None else "nothing"
-    pairs = [
-        ("Users would gain", gained(row)),
+    pairs = [("Users would gain", gained(row))] if row.advised_bytes is not None else []
+    pairs += [
         ("Seen", seen(row, facts.hours.found)),
         ("What to do", (said.action if said else None) or nothing),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from markupsafe import Markup
 
@@ -87,11 +87,14 @@ def share_of(part: float | None, whole: float | None) -> str:
     return UNKNOWN if part is None or not whole else interval(part / whole)
 
 
-def table(caption: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]], **options: Any) -> Table:
-    """Returns a table without the columns of which nothing is known. Each has a title, and whether it has figures."""
+def table(
+    caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[str] = (), long: bool = False
+) -> Table:
+    """Returns a table without columns of which nothing is known. The first and those of `words` have no figures."""
     shown = [place for place in range(len(columns)) if not rows or any(row[place] != UNKNOWN for row in rows)]
-    names, numeric = zip(*(columns[place] for place in shown), strict=True)
-    return Table(caption, names, tuple(tuple(row[place] for place in shown) for row in rows), numeric, **options)
+    names = tuple(columns[place] for place in shown)
+    numeric = tuple(place > 0 and columns[place] not in words for place in shown)
+    return Table(caption, names, tuple(tuple(row[place] for place in shown) for row in rows), numeric, long=long)
 
 
 def tables(*made: Table) -> tuple[Table, ...]:

@@ -328,7 +328,7 @@ def report(**replaced):
 
 
 def unknown_report():
-    """Returns a report about a server without the worker, where what can be unknown is."""
+    """Returns a report about a server without the sampler, where what can be unknown is."""
     reason = "nothing watches this server, because no sampler is running"
     lost = dict.fromkeys(
         (

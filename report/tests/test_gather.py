@@ -1,10 +1,13 @@
-"""What a real server answers: to a role with only pg_monitor, read-only, in time, with the worker and without."""
+"""What a real server answers: to a role with only pg_monitor, read-only, in time, with the sampler and without."""
 
 import json
+import os
 import platform
 import re
+import shutil
+import subprocess
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import psycopg
@@ -14,10 +17,12 @@ from psycopg.sql import SQL, Identifier
 
 from pgbufprobe_report import gather as gathering
 from pgbufprobe_report import page
-from pgbufprobe_report.facts import Report, parsed
+from pgbufprobe_report.facts import GatherError, Report, parsed
 from pgbufprobe_report.fleetcli import main as fleet_main
-from pgbufprobe_report.gather import Bytes, GatherError, Query, gather
+from pgbufprobe_report.gather import gather
+from pgbufprobe_report.queries import FILE, Statement
 from pgbufprobe_report.redact import redact
+from pgbufprobe_report.saved import load
 
 MB = 1024**2
 
@@ -33,7 +38,7 @@ def use(server, times=1):
 
 @pytest.fixture(scope="module")
 def idle(cluster):
-    """A server without the worker."""
+    """A server without the sampler."""
     with cluster.server(16 * MB) as server:
         use(server)
         with server.connect("bytes") as connection:
@@ -61,8 +66,8 @@ def unknown(report):
 def check_identities(report):
     """Facts about the same thing from different functions agree."""
     facts = report.facts
-    assert sum(row.bytes for row in facts.usage.found) == report.server.shared_buffers_bytes == 16 * MB
-    assert facts.checkup.found[0].key == "size"
+    assert sum(row.buffers for row in facts.usage.found) * 8192 == report.server.shared_buffers_bytes == 16 * MB
+    assert facts.checkup.found[0].topic == "size"
     (decided,) = facts.verdict.found
     assert decided.today_bytes == 16 * MB
     assert (decided.advised_bytes is None) == (decided.verdict == "unknown")
@@ -86,7 +91,7 @@ def check_shape(found):
     assert parsed(Report, json.loads(json.dumps(data))) == found
 
 
-def test_the_worker_adds_sizes_and_history(cluster):
+def test_the_sampler_adds_sizes_and_history(cluster):
     with cluster.server(
         16 * MB, {"shared_preload_libraries": "pgbufprobe", "pgbufprobe.history_interval": "1s"}
     ) as server:
@@ -94,7 +99,7 @@ def test_the_worker_adds_sizes_and_history(cluster):
             use(server, 40)
             data = gather_in_time(dsn(server))
             if not unknown(data) and len(data.facts.history.found) > 1:
-                break  # the worker may have been kept from taking samples
+                break  # the sampler may have been kept from taking samples
         assert unknown(data) == set()
         assert len(data.facts.history.found) > 1
         assert [row.size_factor for row in data.facts.sizes.found][:2] == [0.25, 0.5]
@@ -102,7 +107,7 @@ def test_the_worker_adds_sizes_and_history(cluster):
         check_shape(data)
 
 
-def test_without_the_worker_the_rest_is_known(idle):
+def test_without_the_sampler_the_rest_is_known(idle):
     shown = []
     data = gather_in_time(dsn(idle), shown.append)
     assert unknown(data) == {"history", "hours", "predictions"}
@@ -132,7 +137,7 @@ def test_a_fleet_of_servers_that_answer_and_one_that_does_not(idle, tmp_path, ca
 
 
 def test_nothing_can_be_written(idle, monkeypatch):
-    writing = Query(Bytes, "nextval()", "SELECT nextval('public.written') AS bytes")
+    writing = Statement("SELECT nextval('public.written')", "nextval()")
     monkeypatch.setitem(gathering.QUERIES, "settings", writing)
     data = gather_in_time(dsn(idle, user="postgres"))
     assert data.facts.settings.unknown == "cannot execute nextval() in a read-only transaction"
@@ -141,13 +146,33 @@ def test_nothing_can_be_written(idle, monkeypatch):
 
 
 def test_rows_that_no_page_can_show_are_unknown(idle, monkeypatch):
-    for number, odd in enumerate(("'NaN'::float8", "'Infinity'::float8", "1e30::numeric", "'word'::text")):
-        name = list(gathering.QUERIES)[number]
-        monkeypatch.setitem(gathering.QUERIES, name, Query(Bytes, "x()", f"SELECT {odd} AS bytes"))
-    data = gather_in_time(dsn(idle))
-    for name in list(gathering.QUERIES)[:4]:
-        assert getattr(data.facts, name).unknown == "it.bytes is not of type int, or out of range"
-    assert data.facts.usage.found
+    for odd in ("'NaN'::float8", "'Infinity'::float8", "1e30::numeric", "'word'::text"):
+        row = f"jsonb_build_array(jsonb_build_object('consumer', 'x', 'today_bytes', {odd}))"
+        statement = Statement(f"SELECT jsonb_build_object('consumers', {row})", "x()")
+        monkeypatch.setitem(gathering.QUERIES, "consumers", statement)
+        data = gather_in_time(dsn(idle))
+        assert data.facts.consumers.unknown == "it.today_bytes is not of type int, or out of range"
+        assert data.facts.usage.found
+
+
+def test_psql_writes_the_same_facts(idle, tmp_path):
+    if shutil.which("psql") is None:
+        pytest.skip("psql is not installed")
+
+    def psql(database):
+        command = ["psql", "-X", "-d", dsn(idle, database), "-f", str(FILE)]
+        return subprocess.run(command, env=os.environ | {"PGCLIENTENCODING": "LATIN1"}, capture_output=True)
+
+    done = psql("shop")
+    (tmp_path / "shop.json").write_bytes(done.stdout)
+    found, data = load(str(tmp_path / "shop.json")), gather_in_time(dsn(idle))
+    assert unknown(found) == unknown(data) == {"history", "hours", "predictions"}
+    assert b"no sampler is running" in done.stderr
+    check_identities(found)
+    assert {row.relation for row in found.facts.maps.found} >= {EVIL, WIDE}
+    assert found.server == replace(data.server, host=None)
+    absent = psql("plain")
+    assert (absent.stdout, b"is not in this database" in absent.stderr) == (b"", True)
 
 
 def test_a_report_takes_no_longer_than_it_may(idle, monkeypatch):
@@ -183,7 +208,7 @@ def test_what_is_missing_is_named(idle):
 
 DECOYS = Path(__file__).resolve().parents[2] / "t" / "perl" / "decoys.sql"
 # Functions with defaults could be hidden, or made ambiguous, by these in the extension's own schema.
-OVERLOADS = ("advice()", "sweep_cost(int)", "scan_cost(int)", "relations()", "residency(regclass)", "clock()")
+OVERLOADS = ("advice(text)", "sweep_cost(int)", "scan_cost(int)", "relations()", "residency(regclass)", "clock()")
 
 
 def test_nothing_that_others_created_is_run(idle):
@@ -196,7 +221,7 @@ def test_nothing_that_others_created_is_run(idle):
         connection.execute("GRANT USAGE ON SCHEMA probes TO pg_monitor")
         connection.execute("GRANT CREATE ON SCHEMA probes TO landlord")
         connection.execute("SET ROLE landlord")
-        words = set(re.findall(r"\b([a-z_]+)\(", Path(gathering.__file__).read_text()))
+        words = set(re.findall(r"\b([a-z_]+)\(", FILE.read_text()))
         connection.execute(SQL("SET decoys.words = {}").format(" ".join(sorted(words))))
         connection.execute(DECOYS.read_text())
         for function in OVERLOADS:
