@@ -28,15 +28,6 @@
 #define WRITE_ERROR			0.5
 
 /*
- * Reads from storage that nobody has timed take from hardly anything to twice this.
- * That is precise enough where they take at most this share of the time of all reads:
- * without it, nothing was known of a server whose data are all in the page cache,
- * where twice the pool gave 1.9 times as many transactions.
- */
-#define ANY_STORAGE_NS		5e6
-#define SMALL_STORAGE_PART	0.25
-
-/*
  * While a device writes a page, it may not read one.  But the kernel writes once
  * what was evicted twice, and many devices do both at once, so that anything from
  * nothing to a whole read is possible.
@@ -130,8 +121,6 @@ scale_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_
 PbpReadTimes
 pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
 {
-	if (isnan(storage.value) && storage_share * ANY_STORAGE_NS <= SMALL_STORAGE_PART * measured_ns)
-		storage = (PbpFigure) {ANY_STORAGE_NS, ANY_STORAGE_NS};
 	if (!isnan(measured_ns) && !isnan(storage_share) &&
 		times(1 - storage_share, os.value) + times(storage_share, storage.value) > 0)
 		return scale_times(os, storage, measured_ns, storage_share);

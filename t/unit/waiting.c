@@ -90,12 +90,7 @@ measured_times(void)
 	ok(times.storage.error < 0.1 * times.storage.value, "what takes most of the time is known best");
 	ok(times.os.error > 0.3 * times.os.value, "and what takes little is not");
 	times = pbp_read_times(os_time, unknown, 3000, 0);
-	ok(times.os.value == 3000 && times.os.error == 0 && times.storage.error > times.storage.value,
-	   "if storage serves no read, all have the measured time, and one from there may take any time");
-	times = pbp_read_times(os_time, unknown, 3000, 1e-4);
-	ok(near(0.9999 * times.os.value + 1e-4 * times.storage.value, 3000) && times.os.error < 0.3 * times.os.value,
-	   "few reads from storage that nobody has timed: those of the page cache are known roughly");
-	ok(isnan(pbp_read_times(os_time, unknown, 3000, 0.01).storage.value), "but not if they may take most of the time");
+	ok(times.os.value == 3000 && times.os.error == 0 && isnan(times.storage.value), "if storage serves no read, all have the measured time");
 	times = pbp_read_times(unknown, storage_time, 3000, 1);
 	ok(times.storage.value == 3000 && times.storage.error == 0 && isnan(times.os.value), "likewise if it serves all");
 }
@@ -163,7 +158,7 @@ unknown_errors(void)
 	waiting = pbp_waiting(&input, &today, &waits);
 	ok(near(waiting.value, 300) && near(waiting.error, 30), "measured times: today's waiting is known, and its error");
 	waiting = pbp_waiting(&input, &other, &other_waits);
-	ok(waiting.change < 0 && waiting.change_error > 3 * -waiting.change, "but that of another size may be anything");
+	ok(isnan(waiting.value) && isnan(waiting.change), "but not that of another size");
 }
 
 static void
