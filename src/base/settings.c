@@ -35,7 +35,7 @@ define_page_cache_settings(void)
 {
 	DefineCustomBoolVariable("pgbufprobe.os_cache",
 							 "Enables queries of the kernel about its page cache.",
-							 "If off, columns about the page cache are null, and neither functions nor the worker read files for them.",
+							 "If off, columns about the page cache are null, and neither functions nor the sampler read files for them.",
 							 &pbp_os_cache_on, true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 }
@@ -49,7 +49,7 @@ define_sampler_settings(void)
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("pgbufprobe.history_interval",
 							"Sets the time between two samples of the history.",
-							"If the clock hand moves fast, the worker looks at the buffer pool more often for the advice.",
+							"If the clock hand moves fast, the sampler looks at the buffer pool more often for the advice.",
 							&pbp_history_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",
