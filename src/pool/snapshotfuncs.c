@@ -373,7 +373,7 @@ counts_in(const PoolSnapshot *snapshot, const NamedFork *sought)
 static int64
 size_of(const Change *change)
 {
-	return Abs(change->after.buffers - change->before.buffers);
+	return llabs(change->after.buffers - change->before.buffers);
 }
 
 static int
