@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         description="Writes a self-contained page about the shared_buffers of one server to standard output.",
     )
-    made.add_argument("source", metavar="DSN", help="the server; or FILE.json, written by --json")
+    made.add_argument("source", metavar="DSN", help="the server; or FILE.json, written by --json or facts.sql")
     made.add_argument(
         "after", nargs="?", metavar="FILE.json", help="a later report, to compare the first FILE.json with"
     )

@@ -18,7 +18,7 @@ EPILOG = """examples:
   report/fleet fleet servers.txt                       connection strings, one a line
   report/fleet fleet ~/.pg_service.conf                all services of the file
   report/fleet --json --redact fleet servers.txt       to send on, with the facts as data
-  report/fleet fleet reports/*.json                    what --json has written
+  report/fleet fleet reports/*.json                    what --json or facts.sql has written
 
 Then open fleet/index.html. Each role needs pg_monitor."""
 
