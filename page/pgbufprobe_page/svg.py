@@ -105,7 +105,7 @@ class Frame:
         self, axis: Axis, ends: tuple[float, float], most: float, unit: str, box: tuple[int, int], marks: int = 0
     ):
         self.axis, self.box, self.ends, self.most = axis, box, ends, most or 1.0
-        beside = _numbers(0, self.most, 4)
+        beside = _numbers(0, self.most, 5)
         self.left = 10 + CHARACTER * max(map(len, beside.values()))
         self.right, self.top, self.bottom = box[0] - 12, 24 + LINE * marks, box[1] - BASE
         self.parts = [f'<text y="12" fill="{palette()["soft"]}">{escape(unit)}</text>']
@@ -137,9 +137,9 @@ class Frame:
         self.parts.append(f'<g text-anchor="{anchor}" fill="{palette()["soft"]}">{found}</g>')
 
     def mark(self, place: int, value: float, text: str) -> None:
-        """Draws a vertical line with its text, which is on the side where there is more room."""
+        """Draws a vertical line with its text, which is on the left if there is no room on the right."""
         x, ink = self.x(value), palette()["ink"]
-        left = 2 * x > self.left + self.right
+        left = x + 5 + CHARACTER * len(text) > self.box[0]
         where = f'x="{_at(x - 5 if left else x + 5)}" y="{_at(28 + LINE * place)}"'
         anchor = ' text-anchor="end"' if left else ""
         self.parts.append(

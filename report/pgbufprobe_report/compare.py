@@ -9,7 +9,7 @@ from pgbufprobe_page.formatting import MISSING, number, size
 from pgbufprobe_page.svg import Line
 from pgbufprobe_report import decision, page
 from pgbufprobe_report.decision import KINDS, READS, STORAGE, WAITING, Kind
-from pgbufprobe_report.details import outcome
+from pgbufprobe_report.details import foretold, outcome
 from pgbufprobe_report.facts import VICTIMS, Answer, Cached, Prediction, Ratios, Report, Word
 from pgbufprobe_report.view import (
     UNKNOWN,
@@ -78,7 +78,9 @@ def headline(before: Report, after: Report) -> Answer:
 def lines(before: Report, after: Report) -> tuple[tuple[str, str], ...]:
     """Returns what the change did below a headline about its prediction."""
     row = predicted(before, after)
-    return (("What changed", done(before, after)),) if isinstance(row, Prediction) else ()
+    if not isinstance(row, Prediction):
+        return ()
+    return (("Predicted", f"{foretold(row).title}, in {foretold(row).unit}"), ("What changed", done(before, after)))
 
 
 Figure = tuple[str, Callable[[float], str], float | None]
@@ -119,10 +121,10 @@ def figures(before: Report, after: Report) -> Part:
         if one == two:
             (unknown if one is None else same).append(name)
             continue
-        change = MISSING if one is None or two is None else f"× {two / one:.3g}" if one else "from 0"
+        change = MISSING if one is None or two is None else f"× {figure(two / one)}" if one else "from 0"
         rows.append((name, known(one, form), known(two, form), change))
     columns = ["Figure", "Before", "After", "Change"]
-    made = tables(table("Figures", columns, rows))
+    made = tables(table("Figures", columns, rows, long=True))
     about = others(same, "The same both times") + others(unknown, "Unknown both times")
     return Part("figures", "Before and after", unknown=warnings(before, after), tables=made, after=about)
 
@@ -134,9 +136,8 @@ def chart(before: Report, after: Report) -> tuple[Picture, ...]:
         found = {name: decision.points(report.facts.sizes.found, kind) for name, report in both.items()}
         if all(len(points) > 1 for points in found.values()):
             lines = [Line(name, colour, found[name]) for name, colour in zip(both, ("c1", "c2"), strict=True)]
-            sizes = {name: report.server.shared_buffers_bytes for name, report in both.items()}
-            marks = {f"{name}: {size(count)}": float(count) for name, count in sizes.items()}
-            return (decision.picture(lines, kind, marks, wide=True),)
+            sizes: dict[str, int | None] = {name: report.server.shared_buffers_bytes for name, report in both.items()}
+            return (decision.picture(lines, kind, decision.markers(sizes), wide=True),)
     return ()
 
 
@@ -168,8 +169,8 @@ def answers(before: Report, after: Report) -> Part:
             rows.append((new.topic, was, new.word, said, new.answer))
     columns = ["Topic", "Before", "After", "Answer before", "Answer after"]
     made = tables(table("Verdicts", columns, rows, words=columns))
-    text = (f"{number(len(same))} answers are the same both times.",) if same else ()
-    return Part("checkup", "All answers", unknown=after.facts.checkup.why, tables=made, after=text)
+    about = others(same, "The same both times")
+    return Part("checkup", "All answers", unknown=after.facts.checkup.why, tables=made, after=about)
 
 
 def relations(before: Report, after: Report) -> Part:

@@ -9,7 +9,7 @@ from pgbufprobe_page import Picture
 from pgbufprobe_page.formatting import size
 from pgbufprobe_page.svg import NARROW, SMALL, WIDE, Axis, Line, Point, curve, legend
 from pgbufprobe_report.facts import Report, Size
-from pgbufprobe_report.view import UNKNOWN, Part, interval, known, milliseconds, said, table, tables
+from pgbufprobe_report.view import UNKNOWN, Part, certain, interval, known, milliseconds, said, table, tables
 
 SIZES = Axis("shared_buffers", "sizes")
 ABOUT_ALL = "all sizes: "  # begins what a note of today's size says about all
@@ -49,7 +49,7 @@ def points(rows: Sequence[Size], kind: Kind) -> list[Point]:
     made = []
     for row in rows:
         value, *ends = kind.values(row)
-        if value is not None and row.may_fit and row.size_factor <= 4:
+        if value is not None and certain(value, *ends) and row.may_fit and row.size_factor <= 4:
             low, high = (None if end is None else kind.factor * end for end in ends)
             text = f"{size(row.shared_buffers_bytes)}: {kind.cell(row)}"
             made.append(Point(row.shared_buffers_bytes, kind.factor * value, low, high, text))
@@ -63,21 +63,21 @@ def picture(lines: list[Line], kind: Kind, markers: dict[str, float], wide: bool
     return Picture(f"{kind.title}, by {axis.title}", "Bands are 95 % intervals." if wide else "", drawn, names)
 
 
-def markers(report: Report) -> dict[str, float]:
-    """Returns today's size and the advised one."""
-    today = report.server.shared_buffers_bytes
-    advised = report.facts.decided.advised_bytes if report.facts.decided else None
-    if advised is None:
-        return {f"today: {size(today)}": today}
-    if advised == today:
-        return {f"today, and advised: {size(today)}": today}
-    return {f"today: {size(today)}": today, f"advised: {size(advised)}": advised}
+def markers(sizes: dict[str, int | None]) -> dict[str, float]:
+    """Returns sizes by their texts. Names of the same size are one."""
+    names: dict[int, list[str]] = {}
+    for name, count in sizes.items():
+        if count is not None:
+            names.setdefault(count, []).append(name)
+    return {f"{', and '.join(found)}: {size(count)}": count for count, found in names.items()}
 
 
 def charts(report: Report) -> tuple[Picture, ...]:
     """Returns a large chart of what decides, and small ones of the rest."""
     found = [(kind, made) for kind in KINDS if len(made := points(report.facts.sizes.found, kind)) > 1]
-    marks = markers(report)
+    decided = report.facts.decided
+    sizes = {"today": report.server.shared_buffers_bytes, "advised": decided.advised_bytes if decided else None}
+    marks = markers(sizes)
     return tuple(
         picture([Line(kind.title, kind.colour, made)], kind, marks, wide=not place)
         for place, (kind, made) in enumerate(found)

@@ -8,11 +8,12 @@ from pgbufprobe_page import Picture
 from pgbufprobe_page.formatting import duration, number, size
 from pgbufprobe_page.svg import SMALL, Axis, Line, Point, areas, curve, legend
 from pgbufprobe_report import caches
-from pgbufprobe_report.decision import READS, STORAGE
+from pgbufprobe_report.decision import READS, STORAGE, Kind
 from pgbufprobe_report.facts import VICTIMS, Facts, Prediction, Report
 from pgbufprobe_report.view import (
     UNKNOWN,
     Part,
+    certain,
     figure,
     interval,
     joined,
@@ -172,12 +173,16 @@ def gains(report: Report) -> Part:
     return Part("gains", "Who gains", text if shown else (), facts.gains.why, tables=shown, after=notes, folded=True)
 
 
+def foretold(row: Prediction) -> Kind:
+    """Returns what a prediction was about: storage reads if it was certain of these."""
+    return STORAGE if row.measured_storage_ratio is not None and certain(*STORAGE.values(row)) else READS
+
+
 def outcome(row: Prediction) -> str:
-    """Returns what was predicted beside what was measured, of storage reads if these are known."""
-    kind, measured = STORAGE, row.measured_storage_ratio
-    if measured is None or row.storage_ratio is None:
-        kind, measured = READS, row.measured_miss_ratio
+    """Returns what was predicted beside what was measured."""
+    kind = foretold(row)
     predicted = kind.values(row)[0]
+    measured = row.measured_storage_ratio if kind is STORAGE else row.measured_miss_ratio
     if measured is None or predicted is None:
         return "Not measured yet" if row.held is None else {True: "Held", False: "Did not hold"}[row.held]
     word = {True: "Held", False: "Did not hold", None: "Undecided"}[row.held]

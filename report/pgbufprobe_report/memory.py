@@ -5,9 +5,9 @@ from __future__ import annotations
 from pgbufprobe_page import Picture
 from pgbufprobe_page.formatting import size
 from pgbufprobe_page.svg import Axis, Line, Point
-from pgbufprobe_report.decision import STORAGE, WAITING, picture
+from pgbufprobe_report.decision import STORAGE, WAITING, markers, picture
 from pgbufprobe_report.facts import Memory, Report
-from pgbufprobe_report.view import UNKNOWN, Part, known, said, table, tables
+from pgbufprobe_report.view import UNKNOWN, Part, certain, known, said, table, tables
 
 
 def best(rows: list[Memory]) -> list[Memory]:
@@ -27,7 +27,7 @@ def points(rows: list[Memory]) -> list[Point]:
             f"{size(row.memory_bytes)}, {known(row.shared_buffers_bytes, size)} of shared_buffers: {WAITING.cell(row)}",
         )
         for row in rows
-        if row.read_ms_per_second is not None
+        if row.read_ms_per_second is not None and certain(*WAITING.values(row))
     ]
 
 
@@ -35,11 +35,16 @@ def charts(rows: list[Memory]) -> tuple[Picture, ...]:
     found = points(best(rows))
     if len(found) < 2:
         return ()
-    markers: dict[str, float] = {}
-    for mark, word in (("today", "today"), ("target", "enough")):
-        markers |= {f"{word}: {size(row.memory_bytes)}": row.memory_bytes for row in rows if row.has(mark)}
+    marks = markers(
+        {
+            word: row.memory_bytes
+            for mark, word in (("today", "today"), ("target", "enough"))
+            for row in rows
+            if row.has(mark)
+        }
+    )
     line = Line("waiting with the best split", WAITING.colour, found)
-    return (picture([line], WAITING, markers, wide=True, axis=Axis("memory of the machine or container", "sizes")),)
+    return (picture([line], WAITING, marks, wide=True, axis=Axis("memory of the machine or container", "sizes")),)
 
 
 def part(report: Report) -> tuple[Part, ...]:

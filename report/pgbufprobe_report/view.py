@@ -59,14 +59,17 @@ def measured(value: float | None, unit: str) -> str:
     return known(value, lambda v: f"{figure(v)} {unit}")
 
 
+def certain(value: float | None, low: float | None, high: float | None) -> bool:
+    """Returns whether a value is known, and its 95 % interval does not say that it may as well be nothing."""
+    return value is not None and (low is None or high is None or low == high or high - low <= 2 * abs(value))
+
+
 def _spread(value: float | None, low: float | None, high: float | None, form: Callable[[float], str], unit: str) -> str:
-    """Returns a figure with its 95 % interval; unknown if the interval says that it may as well be nothing."""
-    if value is None:
+    """Returns a figure with its 95 % interval, if it is certain."""
+    if value is None or not certain(value, low, high):
         return UNKNOWN
     if low is None or high is None or low == high:
         return form(value) + unit
-    if high - low > 2 * abs(value):
-        return UNKNOWN
     return f"{form(value)}{unit} ({form(low)} to {form(high)})"
 
 
@@ -76,6 +79,8 @@ def sized(value: float | None, low: float | None, high: float | None) -> str:
 
 def interval(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """Returns a share in percent."""
+    if value is not None and 0 < value < 1e-4 and (high is None or high < 1e-3):
+        return "< 0.01 %"
     return _spread(value, low, high, lambda share: figure(100 * share), " %")
 
 
@@ -121,7 +126,7 @@ def said(notes: Sequence[tuple[str, str | None]], everything: str) -> tuple[str,
         if rest := "; ".join(each[len(common) :]):
             found.setdefault(rest, []).append(name)
     lines = [f"{everything}: {'; '.join(common)}."] if common else []
-    return (*lines, *(f"{', '.join(names)}: {note}." for note, names in found.items()))
+    return (*lines, *(f"{', '.join(dict.fromkeys(names))}: {note}." for note, names in found.items()))
 
 
 def joined(*reasons: str) -> str:

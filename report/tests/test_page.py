@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import cache
 from html.parser import HTMLParser
@@ -254,9 +254,8 @@ def test_keep_consider_and_unknown_have_other_first_lines():
         first_lines.lines(keep)[0][1]
         == "nothing that is certain and matters; sessions wait 296 ms for reads in each second"
     )
-    assert list(decision.markers(made(report(verdict=fact(list(verdict(advised_bytes=192 * MB))))))) == [
-        "today, and advised: 192 MB"
-    ]
+    assert decision.markers({"today": 192 * MB, "advised": 192 * MB}) == {"today, and advised: 192 MB": 192 * MB}
+    assert decision.markers({"today": 192 * MB, "advised": None}) == {"today: 192 MB": 192 * MB}
     now = decided(verdict="consider", basis="storage reads", **nothing)
     assert first_lines.headline(now).badge[0] == "consider"
     assert dict(first_lines.lines(now))["Users would gain"] == "unknown in time; compared by storage reads"
@@ -266,6 +265,17 @@ def test_keep_consider_and_unknown_have_other_first_lines():
     unknown = decided(verdict="unknown", basis=None, advised_bytes=None, seconds=0.0, **nothing)
     assert first_lines.headline(unknown).answer == unknown.answer("size").answer
     assert "Users would gain" not in dict(first_lines.lines(unknown))
+
+
+def test_a_prediction_is_about_storage_reads_if_it_was_certain_of_them():
+    (row, *_) = made().facts.predictions.found
+    stored = replace(
+        row, storage_ratio=0.1, storage_ratio_low=0.09, storage_ratio_high=0.11, measured_storage_ratio=0.104
+    )
+    assert details.outcome(stored) == "Held: 10 % predicted, 10.4 % measured"
+    assert details.outcome(replace(stored, storage_ratio_high=0.9)) == details.outcome(row)
+    assert details.outcome(row) == "Held: 21.2 % predicted, 21.5 % measured"
+    assert details.outcome(replace(row, held=None, measured_miss_ratio=None)) == "Not measured yet"
 
 
 def test_the_last_prediction_is_among_the_first_lines():
@@ -346,7 +356,7 @@ def test_a_note_that_repeats_is_said_once():
 def test_a_comparison_lists_no_equal_lines():
     same = Page(compare.render(made(), made()))
     assert EVIL not in same.text
-    assert f"{len(made().facts.checkup.found)} answers are the same both times." in same.text
+    assert "The same both times: size; pool; page lifetime; " in same.text
     assert "The same both times: shared_buffers; Advised size; " in same.text
     blank = Page(compare.render(made(unknown_report()), made(unknown_report()))).text
     assert "Unknown both times: Advised size; " in blank
