@@ -34,7 +34,6 @@ typedef enum PbpCarryPart
 typedef struct PbpCarryProgress
 {
 	PbpCarryPhase phase;
-	Oid			database;		/* that is being restored, or InvalidOid */
 
 	/* of the part that is being restored */
 	uint32		part_number;	/* of all since the start; a worker knows its own */
@@ -65,8 +64,6 @@ typedef struct PbpCarryProgress
 
 	/* of the last file that was saved, perhaps before the start */
 	TimestampTz saved_at;		/* 0: none */
-	int64		map_bytes;
-	int64		save_ns;		/* 0: before the start */
 
 	bool		both_logged;	/* that autoprewarm is enabled as well */
 } PbpCarryProgress;

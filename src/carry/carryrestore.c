@@ -341,7 +341,6 @@ restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
 	PbpCarryPart part;
 
 	job->part_number = ++progress->part_number;
-	progress->database = job->connect_to;
 	progress->part = PBP_PART_BEGUN;
 	progress->is_lost = false;
 	progress->resume = job->first = maps->resume;
@@ -402,7 +401,6 @@ end_band(Plan *plan, DatabaseMaps *maps, int band)
 
 	plan->done += maps->bands[band];
 	progress->done = plan->done;
-	progress->database = InvalidOid;
 	pbp_carry_unlock();
 	maps->bands[band] = 0;
 	maps->resume = maps->first;
@@ -470,13 +468,12 @@ restore_all(Plan *plan)
 /* ---- all of it ---- */
 
 static void
-begin_progress(const PbpCarryHeader *header, int64 file_bytes)
+begin_progress(const PbpCarryHeader *header)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
 
 	progress->phase = PBP_CARRY_RESTORING;
 	progress->saved_at = header->saved_at;
-	progress->map_bytes = file_bytes;
 	progress->done = 0;
 	progress->read = 0;
 	progress->next_read_ns = 0;
@@ -509,7 +506,6 @@ end_progress(bool ended, int nfailed)
 	double		seconds = (double) (pbp_now_ns() - progress->begun_ns) / 1e9;
 	int64		read = progress->read;
 
-	progress->database = InvalidOid;
 	progress->incomplete = ended && nfailed > 0;
 	if (ended)
 		progress->ended_ns = pbp_now_ns();
@@ -549,7 +545,7 @@ pbp_carry_restore(void)
 		return;
 	}
 	before_shmem_exit(end_running, PointerGetDatum(NULL));
-	begin_progress(&plan.reader.header, plan.reader.file_bytes);
+	begin_progress(&plan.reader.header);
 	ended = read_plan(&plan);
 	if (ended)
 	{

@@ -289,14 +289,12 @@ wait_until_written(const Save *save, int file)
 }
 
 static void
-publish(const Save *save, TimestampTz saved_at)
+publish(TimestampTz saved_at)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
 
 	progress->saved_at = saved_at;
 	progress->incomplete = false;
-	progress->map_bytes = save->file.bytes;
-	progress->save_ns = pbp_now_ns() - save->begun_ns;
 	pbp_carry_unlock();
 }
 
@@ -338,7 +336,7 @@ pbp_carry_save(bool quick)
 	if (saved)
 	{
 		pbp_carry_unmark_restore();
-		publish(&save, saved_at);
+		publish(saved_at);
 	}
 	return saved;
 }
