@@ -242,7 +242,7 @@ answer_more(const MemoryNeed *need, const PbpTotal *more, Answer *answer)
 	double		high = Min(100 * saved_share(need, saved + more->waiting.change_error), 100);
 
 	answer->text = psprintf(SAY_MORE_MEMORY, pretty_bytes(machine_bytes(need, more->factor) - machine_bytes(need, 1)),
-							pretty_interval(100 * saved_share(need, saved), low, high, "%"), need->input.active_ms > 0 ? "work" : "wait");
+							pretty_interval(100 * saved_share(need, saved), low, high, "%"), need->input.active_ms > 0 ? "working" : "waiting");
 	answer->detail = psprintf(MORE_MORE_MEMORY, pretty_waiting(&more->waiting), pretty_waiting(&today->waiting));
 	judge(answer, "consider", psprintf(CONSIDER_MACHINE, pretty_machine(need, more)));
 }

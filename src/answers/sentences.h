@@ -34,8 +34,8 @@
 
 #define SAY_TAKE_WORK		"Take %s: sessions would work %s less time."
 #define SAY_TAKE_WAIT		"Take %s: sessions would wait %s less for reads."
-#define SAY_TAKE_STORAGE	"Take %s: %s fewer accesses would wait for storage."
-#define SAY_TAKE_READS		"Perhaps take %s: %s fewer accesses would be reads."
+#define SAY_TAKE_STORAGE	"Take %s: %s fewer accesses wait for storage."
+#define SAY_TAKE_READS		"Perhaps take %s: %s fewer accesses are reads."
 #define MORE_TAKE			"Of the %s that the pool and the page cache have."
 #define MORE_TAKE_TIME		"Sessions would wait %s for reads in each second instead of %s."
 #define MORE_TAKE_SHARE		"%s of block accesses would %s instead of %s."
@@ -49,7 +49,7 @@
 #define SAY_KEEP_ALONE		"Keep %s: no other size has an estimate."
 #define SAY_KEEP_EQUAL		"Keep %s: %s to %s are equally good."
 #define SAY_KEEP_LITTLE		"Keep %s: no size that fits saves enough %s to matter."
-#define SAY_KEEP_ERROR		"Keep %s: no size that fits saves more %s than the error."
+#define SAY_KEEP_ERROR		"Keep %s: no size saves more %s than the error."
 #define MORE_BEST			"With %s it would be %s."
 
 #define TODAY_TIME			"Today sessions wait %s for reads in each second."
@@ -118,7 +118,7 @@
 #define WRITE_SOONER		"If sessions do write pages (\"buffers_backend\" in pg_stat_bgwriter; from PostgreSQL 17 on, " \
 	"\"writes\" of client backends in pg_stat_io), raise bgwriter_lru_maxpages or lower bgwriter_delay."
 
-#define SAY_SCANS			"%s%s ms for each DROP, %s ms for a checkpoint."
+#define SAY_SCANS			"%s%s ms for each DROP, %s for a checkpoint."
 #define MORE_SCANS			"Each DROP or TRUNCATE of a table, and each checkpoint, scans all %d buffer descriptors " \
 	"(best of %d runs; slowest: %s and %s ms)."
 #define DROP_TOGETHER		"If you drop or truncate many tables, do so in one transaction, which scans the pool once for all of them."
@@ -144,7 +144,7 @@
 #define SAY_LESS_MEMORY		"Less would do: %s."
 #define MORE_LESS_MEMORY	"That leaves %.0f %% of the memory that both caches have today; sessions would wait %s for reads in each second instead of %s."
 #define LOWER_IN_STEPS		"If the memory is needed elsewhere, lower the limit in steps and ask again after each."
-#define SAY_MORE_MEMORY		"%s more would save %s of the time that sessions %s."
+#define SAY_MORE_MEMORY		"%s more would save %s of the %s time."
 #define MORE_MORE_MEMORY	"No split of today's memory helps as much: sessions would wait %s for reads in each second instead of %s."
 #define CONSIDER_MACHINE	"Consider %s."
 #define SAY_SAME_MEMORY		"Keep today's memory: much less costs time, and more saves little."
