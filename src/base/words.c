@@ -65,12 +65,14 @@ pretty_number(double value)
 	return psprintf("%.*f", Min(decimals, 6), value);
 }
 
-/* With as many digits as the interval needs: "15.5 % (14.1 to 16.9)". */
+/* With as many digits as the interval needs, and at most three: "15.5 % (14.1 to 16.9)". */
 char *
 pretty_interval(double value, double low, double high, const char *unit)
 {
 	double		half = (high - low) / 2;
-	int			decimals = half > 0 ? (int) Max(0, Min(1 - floor(log10(half)), 6)) : 2;
+	double		needed = half > 0 ? 1 - floor(log10(half)) : 6;
+	double		most = high > 0 ? 2 - floor(log10(high)) : 0;
+	int			decimals = (int) Max(0, Min(Min(needed, most), 6));
 
 	return psprintf("%.*f %s (%.*f to %.*f)", decimals, value, unit, decimals, low, decimals, high);
 }
