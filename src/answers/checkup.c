@@ -265,7 +265,6 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 	const PbpDuplicates *duplicates = &checkup->duplicates;
 	bool		decided = verdict_of_size(checkup->advice) != PBP_VERDICT_UNKNOWN;
 	double		twice;			/* buffers */
-	double		share;			/* of the pool */
 
 	if (duplicates->sampled == 0)
 	{
@@ -279,11 +278,9 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 	}
 
 	twice = (double) duplicates->cached / (double) duplicates->sampled * (double) checkup->used;
-	share = twice / NBuffers;
-	answer->text = psprintf(SAY_TWICE, share > 0.995 ? "All" : share > 0 ? psprintf("%s %%", pretty_number(100 * share)) : "None",
-							pretty_size((int64) twice), exact_size(NBuffers), decided ? SIZE_COUNTS_IT : "");
+	answer->text = psprintf(SAY_TWICE, pretty_size((int64) twice), exact_size(NBuffers), decided ? SIZE_COUNTS_IT : "");
 	answer->detail = precision_of(duplicates);
-	if (!decided && share > MOSTLY_TWICE)
+	if (!decided && twice > MOSTLY_TWICE * NBuffers)
 		judge(answer, "consider", start_action(checkup->function, ASK_AGAIN));
 }
 

@@ -90,7 +90,7 @@
 #define SAY_NOT_FULL		"Not full: %s of %s are free."
 #define NEVER_EVICTED		"No page has been evicted since the server started."
 
-#define SAY_STAY			"An unused page stays %s on average."
+#define SAY_STAY			"A page that is not used again stays %s on average."
 #define MORE_STAY			"The clock hand completes a pass in %s, and each pass lowers the usage count of a page by one."
 #define SAY_FREE_FIRST		"No page is evicted before %s of free buffers are used."
 #define SAY_NOT_EVICTED		"No page was evicted in the last %s."
@@ -125,15 +125,15 @@
 
 /* ---- memory used twice ---- */
 
-#define SAY_TWICE			"%s of it (%s of %s)%s."
-#define SIZE_COUNTS_IT		"; the size above counts that"
+#define SAY_TWICE			"%s of %s is in the page cache, too%s."
+#define SIZE_COUNTS_IT		"; the size counts that"
 #define MORE_TWICE_SAMPLE	"%.1f to %.1f %% of the pages in use are also in the page cache, from a sample of " INT64_FORMAT "."
 #define MORE_TWICE_ALL		"All pages in use were looked up in the page cache."
 #define NO_PAGES			"the pool holds no page"
 #define NO_CACHE_STATE		"the state of the page cache is unavailable"
 #define NOT_SHOWN			"None: this kernel or file system does not show its page cache."
 
-#define SAY_PLANNER			"%s: effective_cache_size is %s, and both caches can hold %s."
+#define SAY_PLANNER			"effective_cache_size (%s) %s: both caches hold %s."
 #define MORE_PLANNER		"%s in the pool and %s in the page cache, of which %s are in both."
 #define MORE_THAN_ALL		"Both are more than all relations have."
 #define SET_PLANNER			"Set effective_cache_size to %s and reload the settings. " \
@@ -147,7 +147,7 @@
 #define SAY_MORE_MEMORY		"%s more would save %s of the %s time."
 #define MORE_MORE_MEMORY	"No split of today's memory helps as much: sessions would wait %s for reads in each second instead of %s."
 #define CONSIDER_MACHINE	"Consider %s."
-#define SAY_SAME_MEMORY		"Keep today's memory: much less costs time, and more saves little."
+#define SAY_SAME_MEMORY		"Right: much less memory would cost time, and more would save little."
 #define MORE_SAME_MEMORY	"Both caches have %s."
 #define MORE_UNKNOWN_TOTAL	"What a total of %s would do is unknown: %s."
 #define MORE_SEEN			"Seen: %s."
