@@ -26,16 +26,16 @@ sub becomes
 		ask($node, 'CALL load(2)');
 		ask($node, 'SELECT count(*) FROM scanned') for 1 .. $scans;
 	}
-	diag(ask($node, 'SELECT size_factor, estd_miss_ratio, self_error, note FROM pgbufprobe_advice()'));
+	diag(ask($node, 'SELECT size_factor, miss_ratio, self_error, note FROM pgbufprobe_advice(), pgbufprobe_status()'));
 	return fail($what);
 }
 
 # Of the sizes from one to another, how many are known or unknown for a reason.
 sub sizes { return "(SELECT count(*) FROM pgbufprobe_advice() WHERE size_factor BETWEEN $_[0] AND 4 AND $_[1])" }
 
-my $known = 'estd_miss_ratio IS NOT NULL';
+my $known = 'miss_ratio IS NOT NULL';
 my $not_seen = q{note LIKE '%the sampler saw only % of the reads; the others are of large scans,%'};
-my $scanned = q{note LIKE '%large scans read past shared buffers today, and a pool of this size might hold their tables%'};
+my $scanned = q{note LIKE '%a pool of this size might hold the tables of large scans; today these are read past shared buffers%'};
 
 # the largest may take longer
 becomes(sizes(0.5, $known) . ' >= 9', 0, 'lookups alone: sizes are known');
