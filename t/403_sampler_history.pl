@@ -59,7 +59,7 @@ is( known_answer(q{
 ask($node, "$by_index SELECT sum(length(page)) FROM pages WHERE id <= $pool / 2") for 1 .. 4;
 is( known_answer(q{
 		WITH all_relations AS MATERIALIZED (SELECT sum(stay_seconds * buffers) / sum(buffers) AS seconds FROM pgbufprobe_relations()),
-			checkup AS MATERIALIZED (SELECT extract(epoch FROM substring(answer FROM '^An unused page stays (.*) on average\.$')::interval) AS seconds
+			checkup AS MATERIALIZED (SELECT extract(epoch FROM substring(answer FROM '^A page that is not used again stays (.*) on average\.$')::interval) AS seconds
 				FROM pgbufprobe_checkup() WHERE topic = 'page lifetime')
 		SELECT checkup.seconds / all_relations.seconds BETWEEN 0.5 AND 2 FROM all_relations, checkup}),
 	't', 'the lifetime in the checkup is that of all relations');
