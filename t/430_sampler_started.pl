@@ -59,12 +59,12 @@ for my $function (qw(history hours predictions history_reset))
 }
 is( ask($node, 'SELECT string_agg(DISTINCT note, E\'\n\') FROM pgbufprobe_advice()'),
 	"$nothing; SELECT pgbufprobe_start() starts one without a restart", 'advice: a note');
-is( ask($node, q{SELECT key, verdict, action FROM pgbufprobe_checkup() WHERE key IN ('size', 'memory')}),
+is( ask($node, q{SELECT topic, verdict, action FROM pgbufprobe_checkup() WHERE topic IN ('size', 'memory')}),
 	"size|unknown|SELECT pgbufprobe_start();\nmemory|unknown|SELECT pgbufprobe_start();", 'checkup: unknown, and what to do');
 is(ask($node, 'SELECT verdict, note FROM pgbufprobe_verdict()'), "unknown|$nothing; SELECT pgbufprobe_start() starts one without a restart", 'verdict: unknown');
 ask($node, 'CREATE SCHEMA aside; CREATE ROLE watcher IN ROLE pg_monitor; CREATE ROLE starter IN ROLE pg_monitor');
 ask($node, 'GRANT EXECUTE ON FUNCTION pgbufprobe_start() TO starter');
-my $action = q{SELECT action FROM pgbufprobe_checkup() WHERE key = 'size'};
+my $action = q{SELECT action FROM pgbufprobe_checkup() WHERE topic = 'size'};
 like(as_role($node, 'watcher', $action), qr/^SELECT pgbufprobe_start\(\); starts the sampler without a restart\. A superuser may call it, or a role to which "\w+" has granted EXECUTE\.$/,
 	'who may not start it learns who may');
 is(as_role($node, 'starter', $action), 'SELECT pgbufprobe_start();', 'a role with the privilege gets the call');
@@ -104,7 +104,7 @@ for (1 .. 10)
 {
 	wait_for
 	{
-		$answers = ask($node, q{SELECT string_agg(concat_ws(' ', verdict, answer, action), E'\n' ORDER BY key DESC) FROM pgbufprobe_checkup() WHERE key IN ('size', 'memory')});
+		$answers = ask($node, q{SELECT string_agg(concat_ws(' ', verdict, answer, action), E'\n' ORDER BY topic DESC) FROM pgbufprobe_checkup() WHERE topic IN ('size', 'memory')});
 		$answers !~ /has not taken its first sample/;
 	};
 	last if $answers =~ /watched for/;
@@ -120,7 +120,7 @@ is( ask($node, 'SELECT sum(size) FROM pg_shmem_allocations WHERE name ILIKE \'%p
 my ($segment) = segments_of(worker_pid($node));
 ok(-e $segment, 'the history is in dynamic shared memory');
 is(join(' ', grep { $_ eq $segment } segments_of($session->query_safe('SELECT pg_backend_pid()'))), '', 'of which that session has nothing mapped any more');
-ok(load_until($node, 10, 'count(estd_miss_ratio) > 0 FROM pgbufprobe_advice()'), 'there is advice');
+ok(load_until($node, 10, 'count(miss_ratio) > 0 FROM pgbufprobe_advice()'), 'there is advice');
 is(ask($node, 'SELECT pg_postmaster_start_time()'), $started_at, 'and no restart was needed');
 
 # The settings of a file, although no library was loaded when the server read it.
@@ -131,7 +131,6 @@ set($node, history_interval => '100ms');
 # ---------------------------------------------------------------------------
 # Ended, by others and by a crash
 
-my $learned = ask($node, 'SELECT max(reads_seen) FROM pgbufprobe_advice()');
 my $pid = worker_pid($node);
 ask($node, "SELECT pg_terminate_backend($pid)");
 becomes_true($node, "pid <> $pid $worker", 'terminated: the postmaster starts it again');
@@ -218,7 +217,7 @@ $from = -s $node->logfile;
 is(start(), $runs, 'with one slot, the sampler starts');
 log_has($from, qr/WARNING:  could not start the worker that carries both caches over a restart, because no background worker slot is free/,
 	'and the log says that there is none for the carry-over');
-is(ask($node, 'SELECT phase FROM pgbufprobe_carry_over_progress()'), 'no worker', 'the progress, too');
+is(ask($node, 'SELECT carry_over FROM pgbufprobe_status()'), 'no worker', 'the status, too');
 await_samples($node, 5);
 is(scalar(() = slurp_file($node->logfile, $from) =~ /could not start the worker/g), 1, 'it is tried once, and at each reload');
 $node->reload;

@@ -59,14 +59,14 @@ sub action_like
 	my ($pattern, $what, $role) = @_;
 	my $action;
 
-	ok(wait_for { ($action = as_role($node, $role // 'NONE', q{SELECT action FROM pgbufprobe_checkup() WHERE key = 'size'})) =~ $pattern }, $what)
+	ok(wait_for { ($action = as_role($node, $role // 'NONE', q{SELECT action FROM pgbufprobe_checkup() WHERE topic = 'size'})) =~ $pattern }, $what)
 	  or diag($action);
 	return $action;
 }
 
 ask($node, 'SELECT pgbufprobe_start()');
 ask($node, 'CREATE ROLE watcher IN ROLE pg_monitor');
-ok(load_until($node, 20, q{verdict = 'consider' AND answer LIKE 'Perhaps take %' FROM pgbufprobe_checkup() WHERE key = 'size'}),
+ok(load_until($node, 20, q{verdict = 'consider' AND answer LIKE 'Perhaps take %' FROM pgbufprobe_checkup() WHERE topic = 'size'}),
 	'a larger pool is advised, without a restart');
 # The restart ends it.
 my $bench = start_pgbench($node, 'load', 600, '-f', write_script($node, 'load', "CALL load(1);\n"));
@@ -105,7 +105,7 @@ $node->restart;
 is(ask($node, 'SHOW shared_buffers'), $size, 'restarted with the advised size');
 is(ask($node, 'SHOW shared_preload_libraries'), $has_prewarm ? 'pg_prewarm, pgbufprobe' : 'pgbufprobe', 'with each library');
 becomes_true($node, "sampler = 'running' AND preloaded FROM pgbufprobe_status()", 'the sampler has started with the server');
-becomes_true($node, "phase = 'done' FROM pgbufprobe_carry_over_progress()", 'and both caches were carried over');
+becomes_true($node, "carry_over = 'done' AND restored_fraction = 1 FROM pgbufprobe_status()", 'and both caches were carried over');
 cmp_ok(ask($node, q{SELECT sum(buffers) FROM pgbufprobe_relations() WHERE relation = 'pages'::regclass}), '>', $pool / 2, 'so the pool is warm');
 becomes_true($node, "count(*) = 1 FROM pgbufprobe_predictions() WHERE from_bytes = $pool * 8192", 'what the size would do was predicted');
 has_error($node, 'SELECT pgbufprobe_stop()',
@@ -119,7 +119,7 @@ $node->append_conf('postgresql.auto.conf', "shared_preload_libraries = ''\n");
 PostgreSQL::Test::Utils::system_or_bail('pg_ctl', '-w', '-D', $node->data_dir, '-l', $node->logfile, '-o', "-c shared_buffers=$pool", 'start');
 $node->_update_pid(1);
 ask($node, 'SELECT pgbufprobe_start()');
-ok(load_until($node, 20, qq{action ~ '\nIn the command line, set shared_buffers to ' FROM pgbufprobe_checkup() WHERE key = 'size'}),
+ok(load_until($node, 20, qq{action ~ '\nIn the command line, set shared_buffers to ' FROM pgbufprobe_checkup() WHERE topic = 'size'}),
 	'a size of the command line is named');
 $node->stop;
 

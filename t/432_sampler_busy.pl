@@ -29,13 +29,13 @@ sub true_ratio
 sub figures
 {
 	return map { my ($factor, @rest) = split /\|/; ($factor + 0, \@rest) } split /\n/,
-	  ask($node, 'SELECT size_factor, estd_miss_ratio, miss_ratio_low, miss_ratio_high FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL');
+	  ask($node, 'SELECT size_factor, miss_ratio, miss_ratio_low, miss_ratio_high FROM pgbufprobe_advice() WHERE miss_ratio IS NOT NULL');
 }
 
 my $script = write_script($node, 'lookup', "\\set id random(1, $npages)\nSELECT length(page) FROM pages WHERE id = :id;\n");
 my $bench = start_pgbench($node, 'lookups', 600, '-M', 'prepared', '-R', $reads, '-f', $script);
 ask($node, 'SELECT pgbufprobe_start()');
-ok( wait_for { ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE size_factor IN (0.25, 0.5, 1, 2) AND estd_miss_ratio IS NOT NULL}) == 4 },
+ok( wait_for { ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE size_factor IN (0.25, 0.5, 1, 2) AND miss_ratio IS NOT NULL}) == 4 },
 	'a quarter to twice the size become known') or diag(ask($node, 'SELECT size_factor, note FROM pgbufprobe_advice()'));
 
 my %figures = figures();

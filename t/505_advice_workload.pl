@@ -35,26 +35,20 @@ sub is_seen
 	return $is_true;
 }
 
-# Rows add up, but for rounding to four digits. The worker publishes once a second, so the two functions may answer from different times.
-my $saved = q{SELECT reads_seen * (1 - estd_miss_ratio / (SELECT estd_miss_ratio FROM pgbufprobe_advice() WHERE size_factor = 1)) AS saved, reads_seen
-	FROM pgbufprobe_advice()};
-my $adds_up = qq{
-	(SELECT bool_and(abs(r.saved - a.saved) <= n + 0.0002 * a.reads_seen AND abs(share - 1) < 0.01 AND n > 2)
-	   FROM (SELECT count(*) AS n, sum(estd_reads_saved) AS saved, sum(read_fraction) AS share
-	           FROM pgbufprobe_advice_relations()) AS r,
-	        ($saved WHERE size_factor = 2) AS a)
-	AND
-	(SELECT bool_and(abs(added + a.saved) <= n + 0.0002 * a.reads_seen)
-	   FROM (SELECT count(*) AS n, sum(estd_reads_added) AS added FROM pgbufprobe_advice_relations()) AS r,
-	        ($saved WHERE size_factor = 0.5) AS a)
-	AND
-	(SELECT bool_and((saved IS NULL) = (today.estd_storage_ratio IS NULL OR a.estd_storage_ratio IS NULL)
-	                 AND coalesce(abs(saved - (today.estd_storage_ratio - a.estd_storage_ratio) * accesses)
+# Rows add up, but for rounding to four digits. The worker publishes once a second, so functions may answer from different times.
+my $reads_seen = '(SELECT reads_seen FROM pgbufprobe_status())';
+my $adds_up = join ' AND ', (map { qq{
+	(SELECT bool_and(abs(r.saved - $reads_seen * (1 - a.miss_ratio / today.miss_ratio)) <= n + 0.0002 * $reads_seen AND abs(share - 1) < 0.01 AND n > 2)
+	   FROM (SELECT count(*) AS n, sum(reads_saved) AS saved, sum(read_fraction) AS share FROM pgbufprobe_advice_relations($_)) AS r,
+	        pgbufprobe_advice() AS today, pgbufprobe_advice() AS a
+	  WHERE today.size_factor = 1 AND a.size_factor = $_)} } 2, 0.5), qq{
+	(SELECT bool_and((saved IS NULL) = (today.storage_ratio IS NULL OR a.storage_ratio IS NULL)
+	                 AND coalesce(abs(saved - (today.storage_ratio - a.storage_ratio) * accesses)
 	                              <= n + 0.0002 * accesses, true) OR noise > 0)
-	   FROM (SELECT count(*) AS n, sum(estd_storage_reads_saved) AS saved,
+	   FROM (SELECT count(*) AS n, sum(storage_reads_saved) AS saved,
 	                count(*) FILTER (WHERE note LIKE '%storage reads: the change is smaller than its error%') AS noise
 	         FROM pgbufprobe_advice_relations()) AS r,
-	        (SELECT *, reads_seen / estd_miss_ratio AS accesses FROM pgbufprobe_advice() WHERE size_factor = 1) AS today,
+	        (SELECT *, $reads_seen / miss_ratio AS accesses FROM pgbufprobe_advice() WHERE size_factor = 1) AS today,
 	        (SELECT * FROM pgbufprobe_advice() WHERE size_factor = 2) AS a)};
 
 # ---------------------------------------------------------------------------
@@ -78,11 +72,11 @@ for my $first (1001, 2001, 3001)
 	becomes_true($node, "bytes IS NOT NULL AND coalesce((SELECT working_set_bytes $from_pages), 0) = 0 $five",
 		'the workload has stopped: no page of the table is in use');
 	read_pages($node, $first, $first + 699);
-	$is_seen = is_seen(20, "working_set_bytes = 700 * 8192 AND working_set_bytes_error = 0 $from_pages",
+	$is_seen = is_seen(20, "working_set_bytes = 700 * 8192 AND working_set_bytes_low = working_set_bytes_high $from_pages",
 		'700 pages were read: they are the working set of the table');
 	read_pages($node, $first + 500, $first + 899);
 	$is_seen &&= is_seen(20, "working_set_bytes = 900 * 8192 $from_pages", '200 others and 200 of these: there are 900 now')
-	  && is_seen(20, "bytes BETWEEN 900 * 8192 AND 1300 * 8192 AND bytes_error = 0 AND bytes % 8192 = 0 $five",
+	  && is_seen(20, "bytes BETWEEN 900 * 8192 AND 1300 * 8192 AND bytes_low = bytes_high AND bytes % 8192 = 0 $five",
 		'the whole working set has these, and some pages of indexes and catalogs')
 	  && is_seen(20, "$sum = bytes $five", 'relations add up to the whole working set')
 	  && is_seen(20, qq{bytes - 900 * 8192 = (SELECT sum(working_set_bytes) FROM pgbufprobe_advice_relations()
@@ -106,7 +100,7 @@ for (1 .. 3)
 	last if $is_in_use;
 }
 ok($is_in_use, 'a table in constant use: its pages are in use');
-becomes_true($node, q{working_set_bytes IS NULL AND working_set_bytes_error IS NULL
+becomes_true($node, q{num_nulls(working_set_bytes, working_set_bytes_low, working_set_bytes_high) = 3
 	AND note LIKE '%working set: no use shows, but usage counts at the maximum hide uses%' FROM pgbufprobe_advice_relations()
 	WHERE relation = 'constant'::regclass AND fork = 'main'}, 'after five minutes it is unknown whether they still are, and why');
 
@@ -120,25 +114,25 @@ my ($is_advice, $is_gain);
 for (1 .. 20)
 {
 	ask($node, 'CALL load(16)');
-	next if ask($node, 'SELECT count(estd_miss_ratio) FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)') < 3;
+	next if ask($node, 'SELECT count(miss_ratio) FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)') < 3;
 	$is_advice = comes_true(10, $adds_up);
 	$is_gain = comes_true(10, "read_fraction > 0.8 AND read_fraction = (SELECT max(read_fraction) FROM pgbufprobe_advice_relations())
-		AND estd_reads_saved > estd_reads_saved_error AND estd_reads_added > estd_reads_added_error AND estd_loads > 1000
-		AND database = 'postgres' AND tablespace = 'pg_default' AND relfilenode = pg_relation_filenode('pages') $from_pages");
+		AND reads_saved_low > 0 AND (SELECT reads_saved_high < 0 FROM pgbufprobe_advice_relations(0.5) WHERE relation = 'pages'::regclass AND fork = 'main')
+		AND read_fraction * $reads_seen > 1000 AND database = 'postgres' AND relfilenode = pg_relation_filenode('pages') $from_pages");
 	last if $is_advice && $is_gain;
 }
 ok($is_advice, 'relations add up to the advice');
 ok($is_gain, 'the table whose random pages are read is the one that gains');
 is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice_relations()
-		WHERE estd_reads_added_error < 0 OR estd_reads_saved_error < 0 OR working_set_bytes_error < 0 OR read_fraction_error < 0
-		   OR num_nulls(estd_reads_saved, estd_reads_saved_error) = 1 OR num_nulls(read_fraction, read_fraction_error) = 1}),
-	0, 'each figure has its error');
-is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice_relations()
-		WHERE abs(estd_storage_reads_saved) < estd_storage_reads_saved_error AND estd_storage_reads_saved_error > 0.1 * estd_loads + 2
-		   OR abs(estd_storage_reads_added) < estd_storage_reads_added_error AND estd_storage_reads_added_error > 0.1 * estd_loads + 2}),
+		WHERE NOT (reads_saved BETWEEN reads_saved_low AND reads_saved_high AND working_set_bytes BETWEEN working_set_bytes_low AND working_set_bytes_high)
+		   OR num_nulls(reads_saved, reads_saved_low, reads_saved_high) NOT IN (0, 3)}),
+	0, 'each figure has its interval');
+is( ask($node, qq{SELECT count(*) FROM pgbufprobe_advice_relations()
+		WHERE storage_reads_saved_low < 0 AND storage_reads_saved_high > 0 AND storage_reads_saved_high - storage_reads_saved > 0.12 * read_fraction * $reads_seen + 2}),
 	0, 'no change of storage reads is noise');
+has_error($node, 'SELECT * FROM pgbufprobe_advice_relations(3)', qr/invalid size_factor 3\nHINT:  Valid factors are 2 and 0\.5\./, 'no other size');
 is( ask($node, q{SELECT count(*) FROM (SELECT note, row_number() OVER () AS number FROM pgbufprobe_advice_relations()) AS r
-		WHERE number > 1 AND note ~ '(twice|half) the size:|observed without'}), 0, 'what is unknown of all relations is said once');
+		WHERE number > 1 AND note ~ 'still learning|too few recent reads|working set: observed without'}), 0, 'what is unknown of all relations is said once');
 # Less than a quarter of the pool, which is not read through a ring.
 my $is_listed;
 for (1 .. 10)
@@ -146,7 +140,7 @@ for (1 .. 10)
 	$node->safe_psql('another', 'SELECT count(*) FROM there');
 	$is_listed = comes_true(10, q{count(*) = 1 AND count(relation) = 0 AND min(relfilenode) > 0
 		FROM pgbufprobe_advice_relations()
-		WHERE database = 'another' AND estd_loads > 100 AND note LIKE 'of another database%'});
+		WHERE database = 'another' AND read_fraction > 0 AND note LIKE 'of another database%'});
 	last if $is_listed;
 	# The worker has not looked in time, so there is another load.
 	ask($node, 'CALL load(16)');
@@ -154,7 +148,7 @@ for (1 .. 10)
 ok($is_listed, 'a table of another database has its number, and no name');
 drop_database($node, 'another');
 becomes_true($node, q{count(*) = 1 AND count(database) = 0
-	FROM pgbufprobe_advice_relations() WHERE note LIKE 'its database was dropped%' AND estd_loads > 100},
+	FROM pgbufprobe_advice_relations() WHERE note LIKE 'its database was dropped%' AND read_fraction > 0},
 	'a table of a database that was dropped: not even that name');
 my $filenode = ask($node, q{SELECT pg_relation_filenode('pages')});
 ask($node, 'DROP TABLE pages CASCADE');
@@ -165,7 +159,7 @@ becomes_true($node, "count(*) = 1 FROM pgbufprobe_advice_relations()
 
 ask($node, 'SELECT pgbufprobe_history_reset()');
 becomes_true($node, q{count(bytes) = 0 AND bool_and(note IS NOT NULL) FROM pgbufprobe_working_set()}, 'reset: no working set is known');
-becomes_true($node, q{count(estd_reads_saved) = 0 AND bool_and(note IS NOT NULL) FROM pgbufprobe_advice_relations()},
+becomes_true($node, q{count(reads_saved) = 0 AND bool_and(note IS NOT NULL) FROM pgbufprobe_advice_relations()},
 	'reset: of no relation it is known what it would gain');
 $node->stop;
 
@@ -175,16 +169,16 @@ $node->stop;
 $node = sampler_node('sample', "pgbufprobe.advice_memory = 80kB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", 'fast_clock');
 make_pages($node);
 becomes_true($node, 'bytes IS NOT NULL FROM pgbufprobe_working_set() WHERE minutes = 1', 'a small sample: a minute is known first');
-is( ask($node, "SELECT count(*) FROM pgbufprobe_working_set() WHERE bytes_error = 0 AND bytes IS NOT NULL"), 0,
-	'a small sample: each figure has an error');
+is( ask($node, "SELECT count(*) FROM pgbufprobe_working_set() WHERE bytes_low = bytes_high"), 0,
+	'a small sample: each figure has an interval');
 # They are forgotten after six seconds, in which the worker must not pause.
 my $is_within;
 for my $first (1, 1001, 2001, 3001, 4001)
 {
-	becomes_true($node, 'bytes + bytes_error < 1000 * 8192 FROM pgbufprobe_working_set() WHERE minutes = 1',
+	becomes_true($node, 'bytes_high < 1000 * 8192 FROM pgbufprobe_working_set() WHERE minutes = 1',
 		'a small sample: fewer pages are in use');
 	read_pages($node, $first, $first + 999);
-	$is_within = comes_true(6, q{bytes + bytes_error > 1000 * 8192 AND bytes - bytes_error < 1300 * 8192
+	$is_within = comes_true(6, q{bytes_high > 1000 * 8192 AND bytes_low < 1300 * 8192
 		FROM pgbufprobe_working_set() WHERE minutes = 1});
 	last if $is_within;
 }

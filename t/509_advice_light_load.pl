@@ -34,7 +34,7 @@ sub comes_true
 
 my $run = start_pgbench($node, 'heavy', 30, '-c', 2, '-M', 'prepared', '-R', 500, '-f', $heavy);
 ok(within(30, sub { ask($node, "SELECT count(*) >= 8 AND count(*) FILTER (WHERE size_factor = 1) = 1
-	FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL") eq 't' }), 'heavy: sizes are known');
+	FROM pgbufprobe_advice() WHERE miss_ratio IS NOT NULL") eq 't' }), 'heavy: sizes are known');
 finish_pgbench($run);
 my $learned = ask($node, "SELECT miss_ratio_low $today");
 cmp_ok($learned, '>', 0.1, 'and many accesses are reads');
@@ -48,7 +48,7 @@ comes_true(3, "miss_ratio_low < 0.01 $today", 'the interval includes the load no
 $before = ask($node, "SELECT reads || ', ' || accesses FROM ($counts) AS c");
 comes_true(3, "c.accesses - n.accesses > 3000 FROM ($counts) AS c, (VALUES ($before)) AS n (reads, accesses)", 'the light load goes on');
 my ($within, $known, $why, $note) = split /\|/, ask($node, "SELECT (c.reads - n.reads) / (c.accesses - n.accesses) BETWEEN a.miss_ratio_low AND a.miss_ratio_high,
-	(SELECT count(*) FROM pgbufprobe_advice() WHERE estd_miss_ratio IS NOT NULL AND size_factor > 1 AND mark IS DISTINCT FROM 'all data'),
+	(SELECT count(*) FROM pgbufprobe_advice() WHERE miss_ratio IS NOT NULL AND size_factor > 1 AND mark IS DISTINCT FROM 'all data'),
 	(SELECT note FROM pgbufprobe_advice() WHERE size_factor = 2), (SELECT note FROM pgbufprobe_verdict())
 	FROM ($counts) AS c, (VALUES ($before)) AS n (reads, accesses), (SELECT * $today) AS a");
 is($within, 't', 'what the server has measured is within');

@@ -1,4 +1,4 @@
-# The checkup, for readers and for programs: the same questions under the same keys, verdicts of a fixed set, an
+# The checkup, for readers and for programs: the same topics, verdicts of a fixed set, answers that fit into a line, an
 # action where one is needed, no promise about the future, and answers about the whole pool in every database.
 
 use strict;
@@ -8,38 +8,37 @@ use PageCache;
 use Server;
 use Test::More;
 
-my @keys = qw(size pool_full page_lifetime victim_cost dirty_victims scan_cost cached_twice planner_cache memory);
+my @topics = ('size', 'pool', 'page lifetime', 'victim search', 'dirty victims', 'pool scans', 'cached twice', 'planner cache', 'memory');
 
 my $node = start_server('main', "shared_buffers = 2048\n$no_background_writes");
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql($_, 'CREATE EXTENSION pgbufprobe') for 'postgres', 'other';
 $node->safe_psql('postgres', one_row_a_page('pages', 1600) . 'CHECKPOINT');
 
-# The rows by their keys. They are made as they have to be, or the test fails.
+# The rows by their topics. They are made as they have to be, or the test fails.
 sub checkup
 {
 	my ($what, $database) = @_;
 	my (%rows, @seen, @odd);
 
-	for (split /\n/, $node->safe_psql($database, 'SELECT key, question, answer, value, unit, verdict, action, look_at FROM pgbufprobe_checkup()'))
+	for (split /\n/, $node->safe_psql($database, 'SELECT topic, verdict, answer, action, detail FROM pgbufprobe_checkup()'))
 	{
 		my %row;
-		@row{qw(key question answer value unit verdict action look_at)} = split /\|/, $_, -1;
-		$rows{ $row{key} } = \%row;
-		push @seen, $row{key};
+		@row{qw(topic verdict answer action detail)} = split /\|/, $_, -1;
+		$rows{ $row{topic} } = \%row;
+		push @seen, $row{topic};
 		push @odd, $_
 		  unless $row{verdict} =~ /^(fine|consider|change|unknown)$/
 		  && ($row{action} ne '') == ($row{verdict} ne 'fine')
-		  && $row{question} =~ /^[A-Z].*\?$/
-		  && $row{answer} =~ /^[A-Z0-9].*\.$/
-		  && $row{unit} ne ''
-		  && $row{look_at} =~ /^pgbufprobe_\w+\(\)$/
-		  && "$row{answer}$row{action}" !~ /for ?ever|database|nan|infinity|\(null\)/i
-		  && ($row{verdict} ne 'unknown' || $row{value} eq '');
+		  && length($row{topic}) <= 14
+		  && length($row{answer}) <= 72
+		  && $row{answer} =~ /^\w.*[^.]\.$/
+		  && $row{detail} =~ /^(|[A-Z0-9].*[^.]\.)$/
+		  && "$row{answer}$row{action}$row{detail}" !~ /for ?ever|database|nan|infinity|\(null\)/i;
 	}
-	is("@seen", "@keys", "$what: the questions");
+	is_deeply(\@seen, \@topics, "$what: the topics");
 	is_deeply(\@odd, [], "$what: the answers");
-	note("$_->{key}: $_->{answer} $_->{action}") for @rows{@seen};
+	note("$_->{topic}: $_->{answer} $_->{action} $_->{detail}") for @rows{@seen};
 	return \%rows;
 }
 
@@ -49,17 +48,17 @@ sub checkup
 $node->restart;
 my $rows = checkup('idle', 'postgres');
 
-like($rows->{pool_full}{answer}, qr/^No: \d+ (kB|MB) of 16 MB are free, and no page has been evicted since the server started\.$/, 'idle: the pool is not full');
-cmp_ok($rows->{pool_full}{value}, '<', 0.5, 'idle: by far');
+my ($free) = $rows->{pool}{answer} =~ /^Not full: ([\d.]+) MB of 16 MB are free\.$/;
+cmp_ok($free, '>', 8, 'idle: the pool is not full, by far');
 is("$rows->{$_}{verdict} $rows->{$_}{action}", 'unknown SELECT pgbufprobe_start();', "idle, and nobody watches: $_") for qw(size memory);
-is("$rows->{page_lifetime}{verdict} $rows->{page_lifetime}{value}", 'fine ', 'idle: no page had to go');
-is($rows->{page_lifetime}{answer}, 'No page has been evicted since the server started.', 'idle: which is all that is said');
+is("$rows->{'page lifetime'}{verdict} $rows->{'page lifetime'}{answer}$rows->{'page lifetime'}{detail}", 'fine No page has been evicted since the server started.',
+	'idle: no page had to go, which is all that is said');
 
 # ---------------------------------------------------------------------------
 # A role with this function and nothing else
 
 $node->safe_psql('postgres', 'CREATE ROLE plain LOGIN; GRANT EXECUTE ON FUNCTION pgbufprobe_checkup TO plain');
-is($node->safe_psql('postgres', q{SET ROLE plain; SELECT string_agg(key, ' ') FROM pgbufprobe_checkup()}), "@keys",
+is($node->safe_psql('postgres', q{SET ROLE plain; SELECT string_agg(topic, ' ') FROM pgbufprobe_checkup()}), "@topics",
 	'a role needs no other privilege');
 
 # ---------------------------------------------------------------------------
@@ -80,6 +79,15 @@ sub read_all_files
 
 my $fill = q{SELECT sum(reads) FROM pgbufprobe_read_cost('pages', 10000)};
 
+# In the larger unit of both answers.
+sub mb_twice
+{
+	my ($mb, $unit) = $_[0]->{'cached twice'}{answer} =~ /^([\d.]+) ([kM])B of \d+ MB is in the page cache, too/;
+	return $unit eq 'k' ? $mb / 1024 : $mb;
+}
+
+sub mb_used { return $node->safe_psql('postgres', 'SELECT sum(buffers) / 128.0 FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NOT NULL') }
+
 # The share of the pool's pages that belong to that table.
 sub share_of_table
 {
@@ -89,15 +97,16 @@ sub share_of_table
 
 SKIP:
 {
-	my $trusted = $node->safe_psql('postgres', q{SELECT bool_and(trustworthy) FROM pgbufprobe_os_cache('pages')}) eq 't';
+	my $trusted = $node->safe_psql('postgres', q{SELECT count(*) = count(cached_bytes) FROM pgbufprobe_os_cache('pages')}) eq 't';
 	if (!$trusted)
 	{
-		is("$rows->{cached_twice}{verdict} $rows->{cached_twice}{value}", 'unknown ', 'where the page cache is not to be seen, that is unknown');
-		like($rows->{cached_twice}{answer}, qr/^Unknown: ./, 'and the answer says why');
+		is("$rows->{'cached twice'}{verdict} $rows->{'cached twice'}{answer}", 'unknown Unknown: the state of the page cache is unavailable.',
+			'where the page cache is not to be seen, that is unknown');
+		like($rows->{'cached twice'}{detail}, qr/./, 'and the detail says why');
 		skip 'the page cache is not to be seen', 25;
 	}
 
-	is($rows->{cached_twice}{verdict}, 'fine', 'idle: a few pages that are cached twice do no harm');
+	is($rows->{'cached twice'}{verdict}, 'fine', 'idle: a few pages that are cached twice do no harm');
 	for my $buffers (2048, 16384)
 	{
 		$node->append_conf('postgresql.conf', "shared_buffers = $buffers");
@@ -116,17 +125,17 @@ SKIP:
 			for (1 .. 10)
 			{
 				my $all = checkup("$buffers buffers, cached twice, in $database", $database);
-				$twice = $all->{cached_twice};
-				$share = $twice->{value} / $all->{pool_full}{value};
+				$twice = $all->{'cached twice'};
+				$share = mb_twice($all) / mb_used();
 				last if $share > 0.97;
 				read_all_files();
 			}
 			cmp_ok($share, '>', 0.97, "$buffers buffers, in $database: all that is in use");
-			is($twice->{verdict}, 'consider', "$buffers buffers, in $database: something to look at");
-			my ($low, $high) = $twice->{answer} =~ /\(([\d.]+) to ([\d.]+) % of the pages in use, from a sample of \d+\)/;
-			ok($buffers < 4000 ? $twice->{answer} =~ /\(all pages were checked\)/ : $low - 0.1 < 100 * $share && 100 * $share < $high + 0.1,
+			is($twice->{verdict}, 'consider', "$buffers buffers, in $database: something to look at, while no size is decided");
+			my ($low, $high) = $twice->{detail} =~ /^([\d.]+) to ([\d.]+) % of the pages in use are also in the page cache, from a sample of \d+\.$/;
+			ok($buffers < 4000 ? $twice->{detail} eq 'All pages in use were looked up in the page cache.' : $low - 1 < 100 * $share && 100 * $share < $high + 1,
 				"$buffers buffers, in $database: how many pages were looked up")
-			  or diag($twice->{answer});
+			  or diag($twice->{detail});
 		}
 	}
 
@@ -142,8 +151,8 @@ SKIP:
 		read_all_files();
 		skip 'pages do not leave the page cache', 4 if drop_files($file) > 0;
 		my $all = checkup('cached once', 'other');
-		$twice = $all->{cached_twice};
-		$difference = abs((1 - share_of_table()) * $all->{pool_full}{value} - $twice->{value});
+		$twice = $all->{'cached twice'};
+		$difference = abs(1 - share_of_table() - mb_twice($all) / mb_used());
 		last if $difference < 0.03;
 	}
 	cmp_ok($difference, '<', 0.03, 'cached once: the share of all others');
