@@ -59,6 +59,17 @@ value_of(const char *query)
 	return value;
 }
 
+/* As SHOW has it: exact, and without a space. */
+static char *
+setting_of(int64 buffers)
+{
+	char	   *size = exact_size(buffers);
+	char	   *space = strchr(size, ' ');
+
+	memmove(space, space + 1, strlen(space));
+	return size;
+}
+
 /* Each library as a string of its own: in one string, they are the name of one. */
 static char *
 libraries_with_ours(const char *configured)
@@ -93,7 +104,7 @@ statements(int64 buffers)
 	initStringInfo(&lines);
 	if (PBP_SERVER_MAJOR < 17 && !pbp_carry_over_on)
 		appendStringInfoString(&lines, "LOAD 'pgbufprobe';\n");
-	appendStringInfo(&lines, "ALTER SYSTEM SET shared_buffers = '%s';\n", exact_size(buffers));
+	appendStringInfo(&lines, "ALTER SYSTEM SET shared_buffers = '%s';\n", setting_of(buffers));
 	if (libraries != NULL)
 		appendStringInfo(&lines, "ALTER SYSTEM SET shared_preload_libraries = %s;\n", libraries);
 	if (!pbp_carry_over_on)
@@ -107,7 +118,7 @@ statements(int64 buffers)
 static char *
 settings_by_name(int64 buffers, const char *origin)
 {
-	return psprintf("In %s, set shared_buffers to %s%s%s, and restart the server.", origin, exact_size(buffers),
+	return psprintf("In %s, set shared_buffers to %s%s%s, and restart the server.", origin, setting_of(buffers),
 					pbp_sampler_is_preloaded() ? "" : ", add pgbufprobe to shared_preload_libraries",
 					pbp_carry_over_on ? "" : ", set pgbufprobe.carry_over to on");
 }
