@@ -108,7 +108,7 @@ is(ask($node, q{SELECT a.memory_bytes = p.today_bytes FROM answer AS a, pgbufpro
 is(ask($node, q{SELECT a.memory_bytes, b.memory_bytes, a.shared_buffers_bytes, a.storage_ratio, b.storage_ratio
 	FROM answer AS a JOIN answer AS b ON a.memory_bytes < b.memory_bytes AND a.shared_buffers_bytes = b.shared_buffers_bytes
 	WHERE a.storage_ratio < b.storage_ratio * 0.9999}), '', 'more memory below the same pool never waits more');
-like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/the server's own memory takes \d+ [kM]B more, \d+ [kM]B of it for WAL, others and the kernel \d+ [kM]B/,
+like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/the server's own memory takes [\d.]+ [kM]B more, [\d.]+ [kM]B of it for WAL, others and the kernel [\d.]+ [kM]B/,
 	'what takes memory beside both caches is said');
 
 # ---------------------------------------------------------------------------
