@@ -130,7 +130,7 @@ is( ask($node, q{SELECT count(*) FROM pgbufprobe_advice_relations()
 is( ask($node, qq{SELECT count(*) FROM pgbufprobe_advice_relations()
 		WHERE storage_reads_saved_low < 0 AND storage_reads_saved_high > 0 AND storage_reads_saved_high - storage_reads_saved > 0.12 * read_fraction * $reads_seen + 2}),
 	0, 'no change of storage reads is noise');
-has_error($node, 'SELECT * FROM pgbufprobe_advice_relations(3)', qr/invalid size_factor 3\nHINT:  Valid factors are 2 and 0\.5\./, 'no other size');
+has_error($node, 'SELECT * FROM pgbufprobe_advice_relations(3)', qr/22023: invalid size_factor 3\nHINT:  Valid factors are 2 and 0\.5\./, 'no other size');
 is( ask($node, q{SELECT count(*) FROM (SELECT note, row_number() OVER () AS number FROM pgbufprobe_advice_relations()) AS r
 		WHERE number > 1 AND note ~ 'still learning|too few recent reads|working set: observed without'}), 0, 'what is unknown of all relations is said once');
 # Less than a quarter of the pool, which is not read through a ring.
