@@ -95,8 +95,8 @@ answer_planner_cache(const Checkup *checkup, Answer *answer)
 	ratio = (double) effective_cache_size / (double) caches.distinct;
 	is_near = ratio <= TOLERATED_FACTOR && ratio >= 1 / TOLERATED_FACTOR;
 	is_enough = !is_near && hold_all(checkup->advice, &caches);
-	answer->text = psprintf(SAY_PLANNER, pretty_size(effective_cache_size),
-							is_near || is_enough ? "is right" : ratio > 1 ? "is too high" : "is too low", pretty_size(caches.distinct));
+	answer->text = psprintf(SAY_PLANNER, is_near || is_enough ? "Right" : ratio > 1 ? "Too high" : "Too low",
+							pretty_size(effective_cache_size), pretty_size(caches.distinct));
 	answer->detail = join_sentences(psprintf(MORE_PLANNER, pretty_size(NBuffers), pretty_size(caches.os_cache), pretty_size(caches.twice)),
 									is_enough ? MORE_THAN_ALL : NULL);
 	if (!is_near && !is_enough)

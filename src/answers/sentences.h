@@ -133,7 +133,7 @@
 #define NO_CACHE_STATE		"the state of the page cache is unavailable"
 #define NOT_SHOWN			"None: this kernel or file system does not show its page cache."
 
-#define SAY_PLANNER			"effective_cache_size (%s) %s: both caches hold %s."
+#define SAY_PLANNER			"%s: effective_cache_size is %s, and both caches hold %s."
 #define MORE_PLANNER		"%s in the pool and %s in the page cache, of which %s are in both."
 #define MORE_THAN_ALL		"Both are more than all relations have."
 #define SET_PLANNER			"Set effective_cache_size to %s and reload the settings. " \
