@@ -77,7 +77,7 @@ like(answer('pool'), qr/^fine\|Not full: /, 'checkup: now it is not');
 like(answer('page lifetime'),
 	$node->pg_version->major < 19 ?
 	  qr/^fine\|No page is evicted before \S+ MB of free buffers are used\.$/ :
-	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|An unused page stays ))/,
+	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|A page that is not used again stays ))/,
 	'checkup: free buffers serve first, where there is a list of them');
 $node->stop;
 my $log = slurp_file($node->logfile);
