@@ -79,9 +79,9 @@ add_trust(Row *row, const PbpAdviceReport *report)
 
 /* carry_over: what the worker does; none is needed while pgbufprobe.carry_over is off. */
 static const char *
-phase_of(const PbpCarryProgress *progress)
+phase_of(const PbpSharedHeader *header, const PbpCarryProgress *progress)
 {
-	if (pbp_read_shared_header().pids[PBP_CARRY_OVER] != 0)
+	if (header->pids[PBP_CARRY_OVER] != 0)
 		return phase_names[progress->phase];
 	return pbp_carry_has_no_slot() ? "no background worker slot" : pbp_carry_over_on ? "no worker" : phase_names[PBP_CARRY_OFF];
 }
@@ -124,7 +124,7 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 		add_trust(&row, report);
 	else
 		add_nulls(&row, SAMPLER_COLS);
-	add_text(&row, phase_of(&progress));
+	add_text(&row, phase_of(&header, &progress));
 	add_restore(&row, &progress);
 	add_time(&row, progress.saved_at);
 	return row_datum(fcinfo, &row, STATUS_COLS);

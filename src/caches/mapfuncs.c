@@ -145,14 +145,15 @@ pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 {
 	RelationList relations;
 	AllMaps		maps = {0};
+	ForkNumber	only = PG_ARGISNULL(1) ? InvalidForkNumber : fork_arg(fcinfo, 1);
 
-	for (ForkNumber fork = 0; fork <= MAX_FORKNUM; fork++)
-		maps.forks[fork] = PG_ARGISNULL(1) || fork == fork_arg(fcinfo, 1);
-	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1))
+	if (!PG_ARGISNULL(0) && only != InvalidForkNumber)
 	{
-		emit_one_map(fcinfo, PG_GETARG_OID(0), fork_arg(fcinfo, 1));
+		emit_one_map(fcinfo, PG_GETARG_OID(0), only);
 		return (Datum) 0;
 	}
+	for (ForkNumber fork = 0; fork <= MAX_FORKNUM; fork++)
+		maps.forks[fork] = only == InvalidForkNumber || fork == only;
 	if (PG_ARGISNULL(0))
 		list_all_relations(&relations);
 	else

@@ -66,7 +66,7 @@ pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk)
 
 /* ---- relations ---- */
 
-/* Adds a segment that begins with this block of the fork to the range that has all of it. */
+/* Adds a segment to the range that has all blocks of its fork. */
 static void
 add_segment(PbpResidency *range, const PbpSegment *segment)
 {

@@ -38,8 +38,8 @@ typedef struct PbpResidency
 	PbpOsVerdict verdict;		/* on the counts below */
 	int64		os;				/* in the page cache, with all pages */
 	int64		both;
-	double		nread;			/* blocks, or size of the sample; it would be as
-								 * exact if all of its blocks counted the same */
+	double		nread;			/* size of the sample, if all of its blocks counted
+								 * the same; INFINITY: all were looked up */
 } PbpResidency;
 
 typedef struct PbpResidencyList

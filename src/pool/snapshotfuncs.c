@@ -325,48 +325,43 @@ add_counts(Row *row, const Counts *before, const Counts *after, double passes)
 		add_datum(row, Float8GetDatum(rint(passes * 1e6) / 1e6));
 }
 
+/* Of the pool if the change has no relation, where -1 is no usage count. */
 static void
-emit_level(ReturnSetInfo *rsinfo, int usagecount, const Counts *before, const Counts *after, double passes)
-{
-	Row			row = {0};
-
-	add_null(&row);
-	add_null(&row);
-	if (usagecount < PBP_USAGE_LEVELS)
-		add_datum(&row, Int32GetDatum(usagecount));
-	else
-		add_null(&row);
-	add_counts(&row, before, after, passes);
-	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
-}
-
-static void
-emit_change(ReturnSetInfo *rsinfo, const Change *change, double passes)
+emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double passes)
 {
 	Row			row = {0};
 
 	add_text(&row, change->relation ? change->relation->name : NULL);
 	add_text(&row, change->relation ? change->relation->fork : NULL);
-	add_null(&row);
+	if (usagecount >= 0)
+		add_datum(&row, Int32GetDatum(usagecount));
+	else
+		add_null(&row);
 	add_counts(&row, &change->before, &change->after, passes);
 	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
 }
 
-/*
- * What another snapshot says of a fork.  One that names all relations had no buffer
- * of those that it does not name.
- */
-static Counts
-counts_in(const PoolSnapshot *snapshot, const NamedFork *sought)
+/* NULL: the snapshot does not name it. */
+static const NamedFork *
+find_named_fork(const PoolSnapshot *snapshot, const NamedFork *sought)
 {
 	for (int i = 0; i < snapshot->nrelations; i++)
 	{
 		const NamedFork *found = &snapshot->relations[i];
 
 		if (found->oid == sought->oid && strcmp(found->fork, sought->fork) == 0)
-			return found->counts;
+			return found;
 	}
-	return (Counts) {.known = snapshot->nothers == 0};
+	return NULL;
+}
+
+/* A snapshot that names all relations had no buffer of those that it does not name. */
+static Counts
+counts_in(const PoolSnapshot *snapshot, const NamedFork *sought)
+{
+	const NamedFork *found = find_named_fork(snapshot, sought);
+
+	return found ? found->counts : (Counts) {.known = snapshot->nothers == 0};
 }
 
 /* A snapshot omits only the smallest relations, so an unknown count is ordered like 0. */
@@ -404,18 +399,15 @@ emit_relations_of(ReturnSetInfo *rsinfo, const PoolSnapshot *before, const PoolS
 	for (int i = 0; i < before->nrelations; i++)
 	{
 		const NamedFork *relation = &before->relations[i];
-		bool		seen = false;
 
-		for (int j = 0; j < after->nrelations && !seen; j++)
-			seen = changes[j].relation->oid == relation->oid && strcmp(changes[j].relation->fork, relation->fork) == 0;
-		if (!seen)
+		if (find_named_fork(after, relation) == NULL)
 			changes[nchanges++] = (Change) {relation, relation->counts, counts_in(after, relation)};
 	}
 	qsort(changes, nchanges, sizeof(Change), compare_changes);
 	for (int i = 0; i < nchanges; i++)
-		emit_change(rsinfo, &changes[i], passes);
+		emit_change(rsinfo, &changes[i], -1, passes);
 	if (before->nothers > 0 || after->nothers > 0)
-		emit_change(rsinfo, &(Change) {NULL, before->others, after->others}, passes);
+		emit_change(rsinfo, &(Change) {NULL, before->others, after->others}, -1, passes);
 }
 
 Datum
@@ -436,6 +428,7 @@ pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
 		emit_relations_of((ReturnSetInfo *) fcinfo->resultinfo, before, after, passes);
 	else
 		for (int i = 0; i < LEVELS; i++)
-			emit_level((ReturnSetInfo *) fcinfo->resultinfo, i, &before->levels[i], &after->levels[i], passes);
+			emit_change((ReturnSetInfo *) fcinfo->resultinfo, &(Change) {NULL, before->levels[i], after->levels[i]},
+						i < PBP_USAGE_LEVELS ? i : -1, passes);
 	return (Datum) 0;
 }
