@@ -36,6 +36,13 @@ join_sentences(const char *one, const char *other)
 	return psprintf("%s %s", one, other);
 }
 
+/* NULL: there is nothing to add. */
+void
+add_detail(Answer *answer, const char *sentence)
+{
+	answer->detail = join_sentences(answer->detail, sentence);
+}
+
 void
 judge(Answer *answer, const char *verdict, const char *action)
 {

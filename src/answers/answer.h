@@ -44,6 +44,7 @@ extern const char *name_of_verdict(PbpVerdict verdict);
 extern PbpVerdict verdict_of_size(const PbpAdviceReport *report);
 extern char *pretty_waiting(const PbpCompared *waiting);
 extern const char *join_sentences(const char *one, const char *other);
+extern void add_detail(Answer *answer, const char *sentence);
 extern void judge(Answer *answer, const char *verdict, const char *action);
 extern void answer_unknown(Answer *answer, const char *reason);
 

@@ -208,7 +208,9 @@ take(const PbpAdviceReport *report, Answer *answer)
 	answer->text = say_take(decision, size_of(report, decision->size));
 	answer->detail = join_sentences(more_about_take(report), decision->basis == PBP_BY_MISSES ? NULL :
 									psprintf(MORE_TAKE, pretty_size(report->nbuffers + cache)));
-	answer->detail = join_sentences(answer->detail, join_sentences(equals(report), join_sentences(doubts(report), evidence(report))));
+	add_detail(answer, equals(report));
+	add_detail(answer, doubts(report));
+	add_detail(answer, evidence(report));
 	judge(answer, name_of_verdict(decision->verdict),
 		  decision->verdict == PBP_VERDICT_CHANGE ? action : psprintf("%s\n%s", what_first(report), action));
 }
@@ -268,14 +270,20 @@ keep(const Checkup *checkup, Answer *answer)
 	else if (decision->kind == PBP_KEEP_CACHED)
 	{
 		answer->text = psprintf(decision->basis == PBP_BY_STORAGE ? SAY_KEEP_CACHED : SAY_KEEP_SHORT_WAIT, today);
-		answer->detail = join_sentences(join_sentences(known, avoided_reads(report, BUT_WAIT)),
-										join_sentences(join_sentences(smaller, doubt_about_storage(report)), evidence(report)));
+		add_detail(answer, known);
+		add_detail(answer, avoided_reads(report, BUT_WAIT));
+		add_detail(answer, smaller);
+		add_detail(answer, doubt_about_storage(report));
+		add_detail(answer, evidence(report));
 	}
 	else
 	{
 		answer->text = say_keep(report, today);
-		answer->detail = join_sentences(join_sentences(known, with_best(report)),
-										join_sentences(join_sentences(smaller, doubts(report)), evidence(report)));
+		add_detail(answer, known);
+		add_detail(answer, with_best(report));
+		add_detail(answer, smaller);
+		add_detail(answer, doubts(report));
+		add_detail(answer, evidence(report));
 	}
 	judge(answer, name_of_verdict(decision->verdict), NULL);
 }
@@ -321,7 +329,9 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 	answer->detail = psprintf(MORE_UNSURE, size_of(report, decision->best),
 							  pretty_interval(100 + best->change * share, least, most, "%"), what_is_saved(decision),
 							  best->change_error < -best->change ? BEST_OF_MANY : "");
-	answer->detail = join_sentences(join_sentences(answer->detail, today_is(decision)), join_sentences(doubts(report), evidence(report)));
+	add_detail(answer, today_is(decision));
+	add_detail(answer, doubts(report));
+	add_detail(answer, evidence(report));
 	judge(answer, "unknown", decision->times_decide ? THEN_ASK : ASK_AGAIN);
 }
 

@@ -256,8 +256,7 @@ answer_same(const MemoryNeed *need, Answer *answer)
 	for (int i = PBP_TOTAL_TODAY + 1; i < PBP_TOTALS; i++)
 		if (isnan(need->totals[i].waiting.value))
 		{
-			answer->detail = join_sentences(answer->detail, psprintf(MORE_UNKNOWN_TOTAL, pretty_bytes(machine_bytes(need, need->totals[i].factor)),
-																	 unknown_total(need, i)));
+			add_detail(answer, psprintf(MORE_UNKNOWN_TOTAL, pretty_bytes(machine_bytes(need, need->totals[i].factor)), unknown_total(need, i)));
 			break;
 		}
 }
@@ -300,5 +299,5 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	}
 	answer_need(need, answer);
 	if (need->input.hours)
-		answer->detail = join_sentences(answer->detail, psprintf(MORE_SEEN, pretty_hours(need->hours.seconds, need->hours.wanted_seconds)));
+		add_detail(answer, psprintf(MORE_SEEN, pretty_hours(need->hours.seconds, need->hours.wanted_seconds)));
 }
