@@ -140,7 +140,7 @@ compare_caches(Load load, Tally *all)
 
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			PbpAdviceStorageRow row = storage_row_of(run.advice[j], i, PBP_ADVICE_FIXED);
+			PbpAdviceStorageRow row = storage_row_of(run.advice[j], i);
 
 			add_figure(&tally, row.reason == PBP_STORAGE_KNOWN, row.storage_ratio, row.uncertainty, truth);
 		}

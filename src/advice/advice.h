@@ -54,7 +54,6 @@ typedef struct PbpAdviceRow
 								 * difference to today's; NaN: unknown */
 	double		write_ratio;	/* dirty pages that are evicted, per access; NaN:
 								 * unknown */
-	double		checkpoint_ratio;	/* pages that checkpoints write, likewise */
 	double		learned_share;	/* of what must be seen before it is known, or
 								 * of reads that were seen; 1 unless that is
 								 * the reason */
@@ -74,16 +73,6 @@ typedef enum PbpStorageReason
 	PBP_STORAGE_LITTLE_EVIDENCE,	/* too few recent misses for a figure */
 	PBP_LAST_STORAGE_REASON = PBP_STORAGE_LITTLE_EVIDENCE
 } PbpStorageReason;
-
-/*
- * Where a larger pool takes its memory from.  What a smaller one leaves goes to
- * the page cache.
- */
-typedef enum PbpAdviceMemory
-{
-	PBP_ADVICE_FIXED,			/* from the page cache */
-	PBP_ADVICE_ADDED			/* there is more than today */
-} PbpAdviceMemory;
 
 typedef struct PbpAdviceStorageRow
 {
@@ -296,11 +285,9 @@ extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
 
 /*
  * Simulates page caches below the pools, in a block of memory of their own that
- * is aligned for any type.  The first function returns the size of a block for a
- * number of pages, at most 65535; larger caches have a lower sampling rate.  The
- * second returns false if no page fits.
+ * is aligned for any type.  At most 65535 pages are simulated; larger caches have a
+ * lower sampling rate.  Returns false if no page fits.
  */
-extern size_t pbp_advice_storage_bytes(uint32_t pages);
 extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes);
 
 /* The same for other totals of memory, after it. */
@@ -332,8 +319,7 @@ extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, 
  */
 extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share, double error);
 
-extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceMemory memory,
-								   PbpAdviceStorageRow *row);
+extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceStorageRow *row);
 extern void pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split);
 extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
 

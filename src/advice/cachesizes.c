@@ -90,8 +90,8 @@ pbp_pages_left(const Advice *advice, int cache, double os_cache)
 	int			size = size_above(advice, cache);
 	double		total = pool_pages(advice, BASELINE) + advice->storages[0]->os_cache;
 
-	if (cache < CACHES)
-		return cache >= FACTORS ? os_cache : os_cache - pages_taken(advice, size);
+	if (has_todays_memory(cache))
+		return os_cache - pages_taken(advice, size);
 	return os_cache + (pbp_total_factor(total_of(cache)) - 1) * total -
 		(pool_pages(advice, size) - pool_pages(advice, BASELINE));
 }
@@ -120,7 +120,7 @@ resize_cache(Advice *advice, int cache, double pages)
 	if (simulated->nlearned > known)
 		simulated->nlearned = (uint32_t) known;
 	simulated->ratio = active_ratio(pages * storage->block_bytes);
-	pbp_resize_cache(storage, cache % CACHES, capacity);
+	pbp_resize_cache(storage, slot_of(cache), capacity);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);
 }
@@ -130,7 +130,7 @@ static void
 begin_below(Advice *advice, int cache, int size)
 {
 	Storage    *storage = storage_of(advice, cache);
-	int			i = cache % CACHES;
+	int			i = slot_of(cache);
 
 	if (storage->sizes[i] == size)
 		return;
@@ -194,8 +194,9 @@ fitting_share(const Advice *advice, int which)
 	double		largest = 1;
 	double		needed;
 
-	for (int i = 0; i < CACHES; i++)
-		largest = fmax(largest, pbp_pages_left(advice, which * CACHES + i, today->os_cache * today->correction));
+	for (int cache = 0; cache < ALL_CACHES; cache++)
+		if (storage_of(advice, cache) == advice->storages[which])
+			largest = fmax(largest, pbp_pages_left(advice, cache, today->os_cache * today->correction));
 	needed = fmin(RECORDS_PER_PAGE * largest, fmax(1, DATA_GROWTH * today->data_pages));
 	return fmin(most, advice->storages[which]->max_pages / (needed * advice->sampling_rate));
 }
@@ -211,7 +212,7 @@ set_share(const Advice *advice, Storage *storage, double share)
 static void
 keep_records(Storage *storage, double share)
 {
-	for (int cache = 0; cache < CACHES; cache++)
+	for (int cache = 0; cache < storage->ncaches; cache++)
 		storage->caches[cache].nlearned = (uint32_t) (storage->caches[cache].nlearned * share);
 	scale_counters(storage->counters, sizeof(storage->counters), share);
 	scale_counters(storage->doubtful_reads, sizeof(storage->doubtful_reads), share);
@@ -267,7 +268,7 @@ add_records(const Advice *advice, Storage *storage, double share)
 
 	set_share(advice, storage, share);
 	scale_counters(storage->counters, sizeof(storage->counters), more);
-	for (int cache = 0; cache < CACHES; cache++)
+	for (int cache = 0; cache < storage->ncaches; cache++)
 		must_refill(&storage->caches[cache]);
 	storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
 }
@@ -281,38 +282,25 @@ begin_again(const Advice *advice, Storage *storage, double share)
 	set_share(advice, storage, share);
 }
 
-size_t
-pbp_advice_storage_bytes(uint32_t pages)
-{
-	uint32_t	npages = pages < NO_RECORD ? pages : NO_RECORD;
-
-	return sizeof(Storage) + npages * sizeof(CachedPage) + (npages / 2 + 1) * sizeof(uint16_t);
-}
-
-/* Without the sizes of the pools above. */
+/* Without the sizes of the pools above.  Each record needs half a head of a chain, and there is one more. */
 static Storage *
-init_storage(const Advice *advice, void *memory, size_t bytes, int block_bytes)
+init_storage(const Advice *advice, void *memory, size_t bytes, int block_bytes, int ncaches)
 {
 	Storage    *storage = memory;
-	uint32_t	low = 0;
-	uint32_t	high = NO_RECORD;
+	size_t		page_bytes = offsetof(CachedPage, entries) + (size_t) ncaches * sizeof(CacheEntry);
+	size_t		fixed_bytes = sizeof(*storage) + sizeof(uint16_t);
+	size_t		npages;
 
-	while (low < high)
-	{
-		uint32_t	middle = (low + high + 1) / 2;
-
-		if (pbp_advice_storage_bytes(middle) <= bytes)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	if (low == 0)
+	if (bytes < fixed_bytes + page_bytes + sizeof(uint16_t) / 2)
 		return NULL;
+	npages = 2 * (bytes - fixed_bytes) / (2 * page_bytes + sizeof(uint16_t));
 	memset(storage, 0, sizeof(*storage));
-	storage->max_pages = low;
-	storage->nheads = low / 2 + 1;
-	storage->pages = (CachedPage *) (storage + 1);
-	storage->heads = (uint16_t *) (storage->pages + low);
+	storage->max_pages = npages < NO_RECORD ? (uint32_t) npages : NO_RECORD;
+	storage->nheads = storage->max_pages / 2 + 1;
+	storage->ncaches = ncaches;
+	storage->pages = (char *) (storage + 1);
+	storage->page_bytes = page_bytes;
+	storage->heads = (uint16_t *) cached_page(storage, storage->max_pages);
 	storage->block_bytes = block_bytes;
 	storage->os_cache = NAN;
 	storage->data_pages = INFINITY;
@@ -326,10 +314,10 @@ init_storage(const Advice *advice, void *memory, size_t bytes, int block_bytes)
 bool
 pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_bytes)
 {
-	Storage    *storage = init_storage((Advice *) base, memory, bytes, block_bytes);
+	Storage    *storage = init_storage((Advice *) base, memory, bytes, block_bytes, FACTORS);
 
-	for (int cache = 0; storage != NULL && cache < CACHES; cache++)
-		storage->sizes[cache] = (uint8_t) (cache < FACTORS ? cache : cache - FACTORS + BASELINE + 1);
+	for (int size = 0; storage != NULL && size < FACTORS; size++)
+		storage->sizes[size] = (uint8_t) size;
 	((Advice *) base)->storages[0] = storage;
 	return storage != NULL;
 }
@@ -340,8 +328,8 @@ pbp_advice_init_totals(PbpAdvice *base, void *memory, size_t bytes)
 	Advice	   *advice = (Advice *) base;
 	int			block_bytes = (int) advice->storages[0]->block_bytes;
 	size_t		half = bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
-	Storage    *less = init_storage(advice, memory, half, block_bytes);
-	Storage    *more = init_storage(advice, (char *) memory + half, half, block_bytes);
+	Storage    *less = init_storage(advice, memory, half, block_bytes, MOST_CACHES);
+	Storage    *more = init_storage(advice, (char *) memory + half, half, block_bytes, MOST_CACHES);
 
 	if (less == NULL || more == NULL)
 		return false;

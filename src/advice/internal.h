@@ -135,7 +135,6 @@ typedef struct SizeCounters
 	double		near_this;		/* of these, a slightly larger one, too */
 	double		near_next;		/* or only one that is hardly smaller */
 	double		dirty_evictions;
-	double		checkpoint_writes;
 } SizeCounters;
 
 /* What decays; nothing but doubles. */

@@ -280,7 +280,6 @@ set_estimate(const Advice *advice, int i, const PbpMissErrors *errors, PbpAdvice
 
 	row->miss_ratio = errors->miss_ratio;
 	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
-	row->checkpoint_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].checkpoint_writes);
 	row->change_error = fmin(1, error + errors->moved_share * fabs(errors->miss_ratio - advice->answers->estimates[BASELINE]));
 	row->uncertainty = fmin(1, hypot(error, errors->variation) + errors->moved);
 }
@@ -290,7 +289,7 @@ row_of(const Advice *advice, int i)
 {
 	PbpAdviceReason reason = advice->answers->reasons[i];
 	PbpAdviceRow row = {
-		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.write_ratio = NAN,.checkpoint_ratio = NAN,
+		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.write_ratio = NAN,
 		.learned_share = 1,.seconds_left = NAN,
 		.reason = reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ? PBP_ADVICE_CLIFF : reason,
 	};

@@ -37,30 +37,30 @@ in_set(uint16_t set, int cache)
 static void
 unlink_from_list(Storage *storage, CacheList *list, int cache, uint16_t page)
 {
-	CacheEntry	entry = storage->pages[page].entries[cache];
+	CacheEntry	entry = cached_page(storage, page)->entries[cache];
 
 	if (entry.newer == NO_RECORD)
 		list->newest = entry.older;
 	else
-		storage->pages[entry.newer].entries[cache].older = entry.older;
+		cached_page(storage, entry.newer)->entries[cache].older = entry.older;
 	if (entry.older == NO_RECORD)
 		list->oldest = entry.newer;
 	else
-		storage->pages[entry.older].entries[cache].newer = entry.newer;
+		cached_page(storage, entry.older)->entries[cache].newer = entry.newer;
 	list->npages--;
 }
 
 static void
 add_to_list(Storage *storage, CacheList *list, int cache, uint16_t page)
 {
-	CacheEntry *entry = &storage->pages[page].entries[cache];
+	CacheEntry *entry = &cached_page(storage, page)->entries[cache];
 
 	entry->newer = NO_RECORD;
 	entry->older = list->newest;
 	if (list->newest == NO_RECORD)
 		list->oldest = page;
 	else
-		storage->pages[list->newest].entries[cache].newer = page;
+		cached_page(storage, list->newest)->entries[cache].newer = page;
 	list->newest = page;
 	list->npages++;
 }
@@ -72,7 +72,7 @@ activate(Storage *storage, int cache, uint16_t page)
 
 	unlink_from_list(storage, &simulated->inactive, cache, page);
 	add_to_list(storage, &simulated->active, cache, page);
-	storage->pages[page].active |= (uint16_t) (1 << cache);
+	cached_page(storage, page)->active |= (uint16_t) (1 << cache);
 	simulated->age++;
 }
 
@@ -90,13 +90,13 @@ evict(Storage *storage, int cache)
 		page = simulated->active.oldest;
 		unlink_from_list(storage, &simulated->active, cache, page);
 		add_to_list(storage, &simulated->inactive, cache, page);
-		storage->pages[page].active &= (uint16_t) ~bit;
+		cached_page(storage, page)->active &= (uint16_t) ~bit;
 	}
 	page = simulated->inactive.oldest;
 	unlink_from_list(storage, &simulated->inactive, cache, page);
-	storage->pages[page].resident &= (uint16_t) ~bit;
-	storage->pages[page].evicted |= bit;
-	storage->pages[page].entries[cache].evicted_at = simulated->age++;
+	cached_page(storage, page)->resident &= (uint16_t) ~bit;
+	cached_page(storage, page)->evicted |= bit;
+	cached_page(storage, page)->entries[cache].evicted_at = simulated->age++;
 }
 
 /* Makes room for npages more pages. */
@@ -121,7 +121,7 @@ refault_distance(const SimulatedCache *simulated, const CachedPage *page, int ca
 static void
 insert(Storage *storage, int cache, uint16_t page, bool active)
 {
-	CachedPage *record = &storage->pages[page];
+	CachedPage *record = cached_page(storage, page);
 
 	if (storage->caches[cache].capacity == 0)
 		return;
@@ -144,7 +144,7 @@ CacheRead
 pbp_read_cached_page(Storage *storage, int cache, uint16_t page)
 {
 	const SimulatedCache *simulated = &storage->caches[cache];
-	const CachedPage *record = &storage->pages[page];
+	const CachedPage *record = cached_page(storage, page);
 	uint32_t	nactive = simulated->active.npages;
 	uint32_t	distance;
 
@@ -163,7 +163,7 @@ pbp_read_cached_page(Storage *storage, int cache, uint16_t page)
 void
 pbp_write_cached_page(Storage *storage, int cache, uint16_t page)
 {
-	if (!in_set(storage->pages[page].resident, cache))
+	if (!in_set(cached_page(storage, page)->resident, cache))
 		insert(storage, cache, page, false);
 }
 
@@ -182,7 +182,7 @@ pbp_forget_cached_pages(Storage *storage)
 	storage->npages = storage->reclaimer = 0;
 	for (uint32_t i = 0; i < storage->nheads; i++)
 		storage->heads[i] = NO_RECORD;
-	for (int cache = 0; cache < CACHES; cache++)
+	for (int cache = 0; cache < storage->ncaches; cache++)
 		storage->caches[cache] = (SimulatedCache)
 		{
 			.learning = true,
@@ -202,19 +202,19 @@ head_of(const Storage *storage, uint32_t fingerprint)
 static void
 unlink_from_chain(Storage *storage, uint16_t page)
 {
-	uint16_t   *link = head_of(storage, storage->pages[page].fingerprint);
+	uint16_t   *link = head_of(storage, cached_page(storage, page)->fingerprint);
 
 	while (*link != page)
-		link = &storage->pages[*link].next;
-	*link = storage->pages[page].next;
+		link = &cached_page(storage, *link)->next;
+	*link = cached_page(storage, page)->next;
 }
 
 static void
 add_to_chain(Storage *storage, uint16_t page)
 {
-	uint16_t   *head = head_of(storage, storage->pages[page].fingerprint);
+	uint16_t   *head = head_of(storage, cached_page(storage, page)->fingerprint);
 
-	storage->pages[page].next = *head;
+	cached_page(storage, page)->next = *head;
 	*head = page;
 }
 
@@ -222,7 +222,7 @@ add_to_chain(Storage *storage, uint16_t page)
 static bool
 may_return_soon(const Storage *storage, const CachedPage *page)
 {
-	for (int cache = 0; cache < CACHES; cache++)
+	for (int cache = 0; cache < storage->ncaches; cache++)
 		if (refault_distance(&storage->caches[cache], page, cache) <= storage->caches[cache].capacity)
 			return true;
 	return false;
@@ -238,7 +238,7 @@ free_record(Storage *storage)
 		return (uint16_t) storage->npages++;
 	for (uint32_t tried = 0; tried < storage->max_pages; tried++)
 	{
-		const CachedPage *page = &storage->pages[storage->reclaimer];
+		const CachedPage *page = cached_page(storage, storage->reclaimer);
 
 		if (page->resident == 0)
 		{
@@ -264,8 +264,8 @@ pbp_find_cached_page(Storage *storage, uint32_t fingerprint)
 {
 	uint16_t	page = *head_of(storage, fingerprint);
 
-	while (page != NO_RECORD && storage->pages[page].fingerprint != fingerprint)
-		page = storage->pages[page].next;
+	while (page != NO_RECORD && cached_page(storage, page)->fingerprint != fingerprint)
+		page = cached_page(storage, page)->next;
 	if (page != NO_RECORD)
 		return page;
 
@@ -275,7 +275,7 @@ pbp_find_cached_page(Storage *storage, uint32_t fingerprint)
 		storage->ndropped++;
 		return NO_RECORD;
 	}
-	storage->pages[page] = (CachedPage){.fingerprint = fingerprint};
+	*cached_page(storage, page) = (CachedPage) {.fingerprint = fingerprint};
 	add_to_chain(storage, page);
 	return page;
 }
@@ -286,12 +286,12 @@ pbp_thin_out_records(Storage *storage)
 {
 	for (uint32_t i = 0; i < storage->npages; i++)
 	{
-		CachedPage *page = &storage->pages[i];
+		CachedPage *page = cached_page(storage, i);
 
 		check_interrupts(i);
 		if (page->fingerprint <= storage->threshold)
 			continue;
-		for (int cache = 0; cache < CACHES; cache++)
+		for (int cache = 0; cache < storage->ncaches; cache++)
 		{
 			SimulatedCache *simulated = &storage->caches[cache];
 

@@ -89,14 +89,7 @@ pbp_advice_checkpoint(PbpAdvice *base)
 	Advice	   *advice = (Advice *) base;
 
 	for (uint32_t page = 0; page < advice->table.npages; page++)
-	{
-		PageState  *state = &advice->table.pages[page].state;
-		uint64_t	absent = absent_sizes(*state);
-
-		for (int i = 0; state->dirty && i < FACTORS; i++)
-			advice->counters.sizes[i].checkpoint_writes += !is_absent(absent | advice->refilling, i);
-		state->dirty = false;
-	}
+		advice->table.pages[page].state.dirty = false;
 	outdate_answers(advice);
 }
 

@@ -94,8 +94,8 @@ estimate_waits(const Advice *advice, int size, double counted, Effect *effect)
 	PbpAdviceStorageRow then;
 	const CacheCounters *caches;
 
-	pbp_advice_storage_row(&advice->base, BASELINE, PBP_ADVICE_FIXED, &today);
-	pbp_advice_storage_row(&advice->base, size, PBP_ADVICE_FIXED, &then);
+	pbp_advice_storage_row(&advice->base, BASELINE, &today);
+	pbp_advice_storage_row(&advice->base, size, &then);
 	if (today.reason != PBP_STORAGE_KNOWN || then.reason != PBP_STORAGE_KNOWN)
 		return;
 	caches = advice->storages[0]->counters;

@@ -51,20 +51,20 @@ play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64
 	page = pbp_find_cached_page(storage, fingerprint);
 	if (page == NO_RECORD)
 		return 0;
-	for (int cache = 0; cache < CACHES; cache++)
+	for (int cache = 0; cache < storage->ncaches; cache++)
 	{
 		bool		adds = !storage->caches[cache].refilling && !is_absent(advice->refilling, storage->sizes[cache]);
 		CacheRead	read;
 
-		if (cache < FACTORS && !adds)
-			refilling |= size_bit(cache);
+		if (!adds)
+			refilling |= size_bit(storage->sizes[cache]);
 		if (counts)
 			*(adds ? &storage->counters[cache].baseline_misses : &storage->counters[cache].skipped) += baseline_missed;
 		if (!is_absent(absent, storage->sizes[cache]))
 			continue;
 		read = pbp_read_cached_page(storage, cache, page);
-		if (cache < FACTORS && read != CACHE_HIT)
-			waits |= size_bit(cache);
+		if (read != CACHE_HIT)
+			waits |= size_bit(storage->sizes[cache]);
 		if (counts)
 			count_miss(storage, cache, group_of(fingerprint), read, adds);
 	}
@@ -96,7 +96,7 @@ play_write(Storage *storage, uint32_t fingerprint, int size)
 	if (storage == NULL || fingerprint > storage->threshold || isnan(storage->os_cache))
 		return;
 	page = pbp_find_cached_page(storage, fingerprint);
-	for (int cache = 0; page != NO_RECORD && cache < CACHES; cache++)
+	for (int cache = 0; page != NO_RECORD && cache < storage->ncaches; cache++)
 		if (storage->sizes[cache] == size)
 			pbp_write_cached_page(storage, cache, page);
 }
@@ -117,7 +117,7 @@ write_block(Storage *storage, uint32_t fingerprint)
 	if (storage == NULL || fingerprint > storage->threshold)
 		return;
 	page = pbp_find_cached_page(storage, fingerprint);
-	for (int cache = 0; page != NO_RECORD && cache < CACHES; cache++)
+	for (int cache = 0; page != NO_RECORD && cache < storage->ncaches; cache++)
 		pbp_write_cached_page(storage, cache, page);
 }
 
@@ -193,7 +193,7 @@ pbp_doubt_caches(Advice *advice)
 	{
 		if (storage_of(advice, cache) == NULL)
 			continue;
-		storage_of(advice, cache)->doubtful_reads[cache % CACHES] = 0;
+		storage_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
 		must_refill(simulated_cache(advice, cache));
 	}
 }
@@ -209,7 +209,7 @@ pbp_doubtful_reads_share(const Advice *advice, int cache)
 
 	if (advice->recent.recent_accesses <= 0)
 		return 1;
-	return storage->doubtful_reads[cache % CACHES] / (pbp_share_of_pool(advice) * storage->share) /
+	return storage->doubtful_reads[slot_of(cache)] / (pbp_share_of_pool(advice) * storage->share) /
 		advice->recent.recent_accesses;
 }
 
@@ -228,20 +228,20 @@ learn_cache(Advice *advice, int cache)
 	if (is_filled && simulated->refilling && !is_absent(advice->refilling, size_above(advice, cache)))
 	{
 		simulated->refilling = false;
-		storage_of(advice, cache)->doubtful_reads[cache % CACHES] = 0;
+		storage_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
 	}
 	if (is_filled && simulated->learning)
 	{
 		simulated->learning = false;
 		memset(counters, 0, sizeof(*counters));
-		if (cache < CACHES)
+		if (has_todays_memory(cache))
 			pbp_reduce_effects(advice->relations, cache, true, 0);
 	}
 	if (!simulated->settled && simulated->nlearned + 1 > SETTLED_SHARE * simulated->capacity)
 	{
 		simulated->settled = true;
 		scale_counters(counters, sizeof(*counters), UNSETTLED_WEIGHT);
-		if (cache < CACHES)
+		if (has_todays_memory(cache))
 			pbp_reduce_effects(advice->relations, cache, true, UNSETTLED_WEIGHT);
 	}
 }

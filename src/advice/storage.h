@@ -12,21 +12,19 @@
 #include "advice/internal.h"
 
 /*
- * One cache below each pool while memory is fixed, by size, and one below each
- * larger pool if memory is added.  The baseline and smaller sizes add none.
- *
- * As many of less memory, and of more: those of each total, and one of today's
- * memory below today's pool, which they are compared with.  Each storage has a
- * sampling rate of its own, so that small caches are not too small.
+ * The grid of caches.  The first storage has today's memory: one cache below each
+ * pool, by size.  The others have less memory, and more: the splits of each total,
+ * and a reference of today's memory below today's pool, which they are compared
+ * with.  Each storage has a sampling rate of its own, so that small caches are not
+ * too small.
  *
  * Outside of pagecaches.c, caches are numbered through all storages.
  */
-#define CACHES				(FACTORS + FACTORS - 1 - BASELINE)
-#define ALL_CACHES			(STORAGES * CACHES)
-#define REFERENCE			(CACHES - 1)
+#define REFERENCE			(PBP_TOTAL_TODAY * PBP_SPLITS)
+#define MOST_CACHES			(REFERENCE + 1)
+#define ALL_CACHES			(FACTORS + (STORAGES - 1) * MOST_CACHES)
 
-_Static_assert(PBP_TOTAL_TODAY * PBP_SPLITS == REFERENCE, "as many caches of less memory");
-_Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE, "as many caches of more memory");
+_Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE, "as many caches of more memory as of less");
 
 /* Records are named by 16 bits, which halves their size. */
 #define NO_RECORD			UINT16_MAX
@@ -50,10 +48,10 @@ typedef struct CachedPage
 	uint16_t	resident;
 	uint16_t	active;			/* of these, in the active list */
 	uint16_t	evicted;		/* not resident, but was */
-	CacheEntry	entries[CACHES];
+	CacheEntry	entries[];	/* of each cache of the storage */
 } CachedPage;
 
-_Static_assert(CACHES <= 16, "the sets of caches have 16 bits");
+_Static_assert(FACTORS <= 16 && MOST_CACHES <= 16, "the sets of caches have 16 bits");
 
 typedef struct CacheList
 {
@@ -106,8 +104,10 @@ typedef struct Storage
 	uint32_t	nheads;
 	uint32_t	reclaimer;		/* where the search for a free record stands */
 	uint32_t	threshold;		/* fingerprints up to this one have records */
-	uint8_t		sizes[CACHES];	/* of the pools above */
-	CachedPage *pages;
+	int			ncaches;
+	uint8_t		sizes[MOST_CACHES]; /* of the pools above */
+	char	   *pages;			/* records of page_bytes each */
+	size_t		page_bytes;
 	uint16_t   *heads;
 
 	double		share;			/* of the sampled pages, that have records */
@@ -122,10 +122,10 @@ typedef struct Storage
 	double		measured_share; /* of the baseline's misses, that the real
 								 * cache serves; NaN: unknown */
 	double		measuring_error;	/* of this */
-	SimulatedCache caches[CACHES];
-	CacheCounters counters[CACHES];
-	double		doubtful_reads[CACHES]; /* perhaps warm-up artifacts; decay
-										 * sooner */
+	SimulatedCache caches[MOST_CACHES];
+	CacheCounters counters[MOST_CACHES];
+	double		doubtful_reads[MOST_CACHES];	/* perhaps warm-up artifacts; decay
+												 * sooner */
 	int64_t		ndropped;		/* pages that were forgotten too early */
 } Storage;
 
@@ -138,53 +138,72 @@ typedef struct Storage
 /* The same until its lists are as long as they will be, by the exact model. */
 #define SETTLED_SHARE		2.5
 
+static inline CachedPage *
+cached_page(const Storage *storage, uint32_t i)
+{
+	return (CachedPage *) (storage->pages + i * storage->page_bytes);
+}
+
+static inline bool
+has_todays_memory(int cache)
+{
+	return cache < FACTORS;
+}
+
 static inline Storage *
 storage_of(const Advice *advice, int cache)
 {
-	return advice->storages[cache / CACHES];
+	return advice->storages[has_todays_memory(cache) ? 0 : 1 + (cache - FACTORS) / MOST_CACHES];
+}
+
+/* Its number in its storage. */
+static inline int
+slot_of(int cache)
+{
+	return has_todays_memory(cache) ? cache : (cache - FACTORS) % MOST_CACHES;
 }
 
 static inline SimulatedCache *
 simulated_cache(const Advice *advice, int cache)
 {
-	return &storage_of(advice, cache)->caches[cache % CACHES];
+	return &storage_of(advice, cache)->caches[slot_of(cache)];
 }
 
 static inline CacheCounters *
 cache_counters(const Advice *advice, int cache)
 {
-	return &storage_of(advice, cache)->counters[cache % CACHES];
+	return &storage_of(advice, cache)->counters[slot_of(cache)];
 }
 
 /* The size of the pool above the cache. */
 static inline int
 size_above(const Advice *advice, int cache)
 {
-	return storage_of(advice, cache)->sizes[cache % CACHES];
+	return storage_of(advice, cache)->sizes[slot_of(cache)];
 }
 
 /* The cache of the same sample below today's pool, with today's memory. */
 static inline int
 reference_of(int cache)
 {
-	return cache < CACHES ? BASELINE : cache / CACHES * CACHES + REFERENCE;
+	return has_todays_memory(cache) ? BASELINE : cache - slot_of(cache) + REFERENCE;
 }
 
 /* The first cache of a total of memory that is not today's. */
 static inline int
 first_cache(int total)
 {
-	return total < PBP_TOTAL_TODAY ? CACHES + total * PBP_SPLITS :
-		2 * CACHES + (total - PBP_TOTAL_TODAY - 1) * PBP_SPLITS;
+	return FACTORS + (total < PBP_TOTAL_TODAY ? total * PBP_SPLITS :
+					  MOST_CACHES + (total - PBP_TOTAL_TODAY - 1) * PBP_SPLITS);
 }
 
 /* The memory of both caches, as a total of today's. */
 static inline int
 total_of(int cache)
 {
-	if (cache < CACHES || cache % CACHES == REFERENCE)
+	if (has_todays_memory(cache) || slot_of(cache) == REFERENCE)
 		return PBP_TOTAL_TODAY;
-	return cache % CACHES / PBP_SPLITS + (cache < 2 * CACHES ? 0 : PBP_TOTAL_TODAY + 1);
+	return slot_of(cache) / PBP_SPLITS + (cache < FACTORS + MOST_CACHES ? 0 : PBP_TOTAL_TODAY + 1);
 }
 
 static inline bool

@@ -151,9 +151,7 @@ jump(const Advice *advice, int cache, int step)
 	int			other = cache + step;
 	double		difference;
 
-	if (cache == FACTORS && step < 0)
-		other = BASELINE;		/* below the smallest size with memory added */
-	if (cache >= CACHES || other < 0 || other >= CACHES || (other == FACTORS && step > 0) ||
+	if (!has_todays_memory(cache) || other < 0 || !has_todays_memory(other) ||
 		simulated_cache(advice, other)->learning || sum_of_groups(cache_counters(advice, other)->misses) < ENOUGH_CACHE_MISSES)
 		return 0;
 	difference = fabs(pbp_waiting_share(advice, cache) - pbp_waiting_share(advice, other));
@@ -211,26 +209,14 @@ other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + skipped_error(advice, cache, share) + edge + fabs(pbp_beyond_error(advice)));
 }
 
-static int
-cache_below(int size, PbpAdviceMemory memory)
-{
-	return memory == PBP_ADVICE_ADDED && size > BASELINE ? FACTORS + size - BASELINE - 1 : size;
-}
-
 /* NaN: unknown. */
 static double
-estimate_of(const Advice *advice, int cache)
+estimate(const Advice *advice, int cache)
 {
 	const PbpAdviceRow *row = &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
 
 	return reason_of(advice, cache, row->reason) == PBP_STORAGE_KNOWN ?
 		row->miss_ratio * pbp_waiting_share(advice, cache) : NAN;
-}
-
-static double
-estimate(const Advice *advice, int size, PbpAdviceMemory memory)
-{
-	return estimate_of(advice, cache_below(size, memory));
 }
 
 /*
@@ -239,16 +225,12 @@ estimate(const Advice *advice, int size, PbpAdviceMemory memory)
  * the same full cache may do so in truth: its pages return to the cache later.
  */
 static double
-bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
+bounded_estimate(const Advice *advice, int size)
 {
-	double		ratio = estimate(advice, size, memory);
+	double		ratio = estimate(advice, size);
 
-	if (isnan(ratio))
-		return ratio;
-	if (memory == PBP_ADVICE_ADDED)
-		ratio = fmin(ratio, estimate(advice, size, PBP_ADVICE_FIXED));
-	for (int i = 0; i < size && !simulated_cache(advice, cache_below(size, memory))->was_full; i++)
-		ratio = fmin(ratio, estimate(advice, i, PBP_ADVICE_FIXED));
+	for (int i = 0; !isnan(ratio) && i < size && !simulated_cache(advice, size)->was_full; i++)
+		ratio = fmin(ratio, estimate(advice, i));
 	return ratio;
 }
 
@@ -260,9 +242,9 @@ bounded_estimate(const Advice *advice, int size, PbpAdviceMemory memory)
 static double
 estimate_of_split(const Advice *advice, int cache)
 {
-	double		today = bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED);
-	double		reference = estimate_of(advice, reference_of(cache));
-	double		here = estimate_of(advice, cache);
+	double		today = bounded_estimate(advice, BASELINE);
+	double		reference = estimate(advice, reference_of(cache));
+	double		here = estimate(advice, cache);
 
 	return here < reference ? today * here / reference : today + here - reference;
 }
@@ -279,7 +261,7 @@ bounded_split(const Advice *advice, int cache)
 	int			step = total < PBP_TOTAL_TODAY ? -1 : 1;
 	int			size = size_above(advice, cache);
 	double		ratio = estimate_of_split(advice, cache);
-	double		bound = bounded_estimate(advice, size, PBP_ADVICE_FIXED);
+	double		bound = bounded_estimate(advice, size);
 
 	for (int i = PBP_TOTAL_TODAY + step; i != total; i += step)
 		for (int other = first_cache(i); other < first_cache(i) + PBP_SPLITS; other++)
@@ -306,7 +288,7 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 	for (int group = 0; group < GROUPS; group++)
 		ratios[group] -= today[group];
 	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, errors) + others +
-		errors->moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE, PBP_ADVICE_FIXED));
+		errors->moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE));
 }
 
 static int64_t
@@ -341,12 +323,12 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 }
 
 void
-pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, PbpAdviceStorageRow *row)
+pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceStorageRow *row)
 {
 	const Advice *advice = (const Advice *) base;
 
 	if (advice->storages[0] != NULL)
-		set_row(advice, cache_below(i, memory), bounded_estimate(advice, i, memory), row);
+		set_row(advice, i, bounded_estimate(advice, i), row);
 	else
 		*row = (PbpAdviceStorageRow) {.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = NAN,.seconds_left = NAN,.reason = PBP_STORAGE_NO_CAPACITY};
 }
@@ -359,7 +341,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceMemory memory, Pbp
 static int
 first_unknown(const Advice *advice, int total, int cache)
 {
-	int			below_same = cache_below(size_above(advice, cache), PBP_ADVICE_FIXED);
+	int			below_same = size_above(advice, cache);
 	int			needed[] = {cache, BASELINE, reference_of(cache), below_same};
 	int			nneeded = total < PBP_TOTAL_TODAY ? 3 : 4;
 
@@ -400,7 +382,7 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 	totals->sampling_rate = advice->sampling_rate * storage->share;
 	totals->correction = storage->correction;
 	totals->dropped = storage->ndropped;
-	pbp_advice_storage_row(base, BASELINE, PBP_ADVICE_FIXED, &row);
+	pbp_advice_storage_row(base, BASELINE, &row);
 	if (row.reason == PBP_STORAGE_KNOWN)
 	{
 		PbpAdviceRow miss_row;

@@ -206,7 +206,7 @@ advice_of_all_data(const PbpAdviceReport *report)
 		if (report->rows[i].reason == PBP_ADVICE_KNOWN)
 			advice.misses.uncertainty = Min(advice.misses.uncertainty,
 											report->rows[i].miss_ratio + report->rows[i].uncertainty);
-	advice.misses.miss_ratio = advice.misses.write_ratio = advice.misses.checkpoint_ratio = 0;
+	advice.misses.miss_ratio = advice.misses.write_ratio = 0;
 	advice.misses.change_error = advice.misses.uncertainty;
 	if (advice.storage.reason == PBP_STORAGE_KNOWN)
 	{

@@ -133,8 +133,7 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 	{
 		report->fits[i] = pbp_size_fits(&capacity->memory,
 										(int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ);
-		pbp_advice_storage_row(advice, i, PBP_ADVICE_FIXED, &report->fixed[i]);
-		pbp_advice_storage_row(advice, i, PBP_ADVICE_ADDED, &report->added[i]);
+		pbp_advice_storage_row(advice, i, &report->fixed[i]);
 	}
 }
 
@@ -507,7 +506,7 @@ calibrate(PbpLearner *learner)
 	PbpFigure	served;
 
 	pbp_advice_totals(learner->advice, &totals);
-	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED, &today);
+	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, &today);
 	if (today.reason != PBP_STORAGE_KNOWN)
 		pbp_forget_probed_loads(learner->probing);
 	if (!pbp_probed_share(learner->probing, &totals, &served))

@@ -27,7 +27,6 @@ static const PbpField row_fields[] = {
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, uncertainty, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, change_error, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, write_ratio, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, checkpoint_ratio, 0, PBP_MANY),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, learned_share, 0, PBP_MAX_RATIO),
 	PBP_FIELD(PBP_REAL_OR_NAN, PbpAdviceRow, seconds_left, 0, PBP_MANY),
 	PBP_FIELD(PBP_UNSIGNED, PbpAdviceRow, reason, 0, PBP_LAST_ADVICE_REASON),
@@ -84,7 +83,6 @@ static const PbpField storage_fields[] = {
 	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpStorageReport, fits, 0, PBP_LAST_FIT, NULL),
 	PBP_FIELD(PBP_UNSIGNED, PbpStorageReport, data_fit, 0, PBP_LAST_FIT),
 	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, fixed, 0, 0, storage_row_fields),
-	PBP_ARRAY_FIELD(PBP_STRUCT, PbpStorageReport, added, 0, 0, storage_row_fields),
 	PBP_END_OF_FIELDS
 };
 

@@ -28,11 +28,10 @@ typedef struct PbpStorageReport
 	PbpFit		fits[PBP_ADVICE_FACTORS];
 	PbpFit		data_fit;		/* of a pool for all data */
 	PbpOsMemory memory;			/* of which these are; not saved */
-	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, if memory is
-													 * fixed */
+	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, with today's
+													 * memory */
 	bool		has_totals;		/* memory to simulate others; not saved */
 	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];	/* likewise */
-	PbpAdviceStorageRow added[PBP_ADVICE_FACTORS];	/* if it is added */
 } PbpStorageReport;
 
 typedef struct PbpAdviceReport

@@ -127,7 +127,7 @@ extern double true_miss_ratio(const Run *run, double factor);
 extern void start(Run *run, int samples, size_t bytes, double rate);
 extern void finish(Run *run);
 extern PbpAdviceRow row_of(const PbpAdvice *advice, int i);
-extern PbpAdviceStorageRow storage_row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory);
+extern PbpAdviceStorageRow storage_row_of(const PbpAdvice *advice, int i);
 extern PbpAdviceTotals totals_of(const PbpAdvice *advice);
 extern double worst_error(const Run *run, int from, int to);
 extern void watch_relations(Run *run, uint32_t (*relation_of) (int page), size_t bytes);

@@ -205,11 +205,11 @@ row_of(const PbpAdvice *advice, int i)
 }
 
 PbpAdviceStorageRow
-storage_row_of(const PbpAdvice *advice, int i, PbpAdviceMemory memory)
+storage_row_of(const PbpAdvice *advice, int i)
 {
 	PbpAdviceStorageRow row;
 
-	pbp_advice_storage_row(advice, i, memory, &row);
+	pbp_advice_storage_row(advice, i, &row);
 	return row;
 }
 

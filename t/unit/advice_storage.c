@@ -80,21 +80,15 @@ compare_splits(Load load, int today_mb, const double *fixed, Errors *errors, Loa
 
 			if (pbp_advice_factor(i) * run.nbuffers != nbuffers)
 				continue;
-			for (int added = 0; added < 1 + (i > TODAY); added++)
+			printf("# %-13s %d to %d MB: true %.4f, predicted", load_names[load], today_mb, splits_mb[split], fixed[split]);
+			for (int j = 0; j < SAMPLES; j++)
 			{
-				double		truth = added ? true_storage_ratio(load, nbuffers, os_today) : fixed[split];
+				PbpAdviceStorageRow row = storage_row_of(run.advice[j], i);
+				PbpAdviceRow miss_row = row_of(run.advice[j], i);
 
-				printf("# %-13s %d to %d MB%s: true %.4f, predicted", load_names[load], today_mb,
-					   splits_mb[split], added ? ", added" : "", truth);
-				for (int j = 0; j < SAMPLES; j++)
-				{
-					PbpAdviceStorageRow row = storage_row_of(run.advice[j], i, (PbpAdviceMemory) added);
-					PbpAdviceRow miss_row = row_of(run.advice[j], i);
-
-					note_error(&row, &miss_row, truth, errors, of_load);
-				}
-				printf("\n");
+				note_error(&row, &miss_row, fixed[split], errors, of_load);
 			}
+			printf("\n");
 		}
 	}
 	finish(&run);

@@ -104,11 +104,11 @@ thin_caches(Load load)
 		int			lost = 0;
 
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			before[i] = storage_row_of(advice, i, PBP_ADVICE_FIXED);
+			before[i] = storage_row_of(advice, i);
 		pbp_advice_thin(advice, 0.5);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		{
-			PbpAdviceStorageRow after = storage_row_of(advice, i, PBP_ADVICE_FIXED);
+			PbpAdviceStorageRow after = storage_row_of(advice, i);
 
 			if (before[i].reason != PBP_STORAGE_KNOWN)
 				continue;
@@ -124,7 +124,7 @@ thin_caches(Load load)
 	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
 	{
 		int			nbuffers = (int) (pbp_advice_factor(i) * megabytes(MB));
-		PbpAdviceStorageRow row = storage_row_of(advice, i, PBP_ADVICE_FIXED);
+		PbpAdviceStorageRow row = storage_row_of(advice, i);
 		double		truth;
 
 		if (row.reason != PBP_STORAGE_KNOWN)
@@ -196,19 +196,19 @@ widen_caches(Load load)
 	for (int step = 0; step < 4; step++)
 	{
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			before[i] = storage_row_of(advice, i, PBP_ADVICE_FIXED);
+			before[i] = storage_row_of(advice, i);
 		(void) pbp_advice_widen(advice, 2);
 		pbp_advice_set_os_cache(advice, os_pages(megabytes(MB)));
 		scene_run(&scene, 2);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			lost += before[i].reason == PBP_STORAGE_KNOWN && storage_row_of(advice, i, PBP_ADVICE_FIXED).reason != PBP_STORAGE_KNOWN;
+			lost += before[i].reason == PBP_STORAGE_KNOWN && storage_row_of(advice, i).reason != PBP_STORAGE_KNOWN;
 		scene_run(&scene, WARM_UP);
 	}
 	okf(before[TODAY].reason == PBP_STORAGE_KNOWN && lost == 0, "%s: storage reads that were known still are", load_names[load]);
 	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
 	{
 		int			nbuffers = (int) (pbp_advice_factor(i) * megabytes(MB));
-		PbpAdviceStorageRow row = storage_row_of(advice, i, PBP_ADVICE_FIXED);
+		PbpAdviceStorageRow row = storage_row_of(advice, i);
 
 		if (row.reason != PBP_STORAGE_KNOWN)
 			continue;

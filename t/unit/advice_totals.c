@@ -43,7 +43,7 @@ least_below(const PbpAdvice *advice, int total, int size)
 	{
 		split.size = size;
 		if (i / PBP_SPLITS == PBP_TOTAL_TODAY)
-			pbp_advice_storage_row(advice, size, PBP_ADVICE_FIXED, &split.storage);
+			pbp_advice_storage_row(advice, size, &split.storage);
 		else
 			pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
 		if (split.size == size && split.storage.reason == PBP_STORAGE_KNOWN)
@@ -193,7 +193,7 @@ is_early(const PbpAdvice *advice, int total, const PbpAdviceSplit *split)
 {
 	PbpAdviceStorageRow today;
 
-	pbp_advice_storage_row(advice, split->size, PBP_ADVICE_FIXED, &today);
+	pbp_advice_storage_row(advice, split->size, &today);
 	return total > PBP_TOTAL_TODAY && today.reason != PBP_STORAGE_KNOWN && today.reason != PBP_STORAGE_NO_ROOM;
 }
 

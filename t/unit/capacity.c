@@ -69,7 +69,7 @@ row_of(double factor)
 
 	while (pbp_advice_factor(size) < factor)
 		size++;
-	pbp_advice_storage_row(advice, size, PBP_ADVICE_FIXED, &row);
+	pbp_advice_storage_row(advice, size, &row);
 	return row;
 }
 

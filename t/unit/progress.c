@@ -79,7 +79,7 @@ never_fall_below(Load load)
 		scene_run(&scene, 0.2);
 		for (int j = 0; j < PBP_ADVICE_FACTORS; j++)
 		{
-			PbpAdviceStorageRow row = storage_row_of(scene.run.advice[0], j, PBP_ADVICE_FIXED);
+			PbpAdviceStorageRow row = storage_row_of(scene.run.advice[0], j);
 
 			note_share(&shares, j, row.learned_share < 1, row.learned_share);
 		}

@@ -82,8 +82,8 @@ static double
 more_by_advice(const PbpAdvice *advice, int size)
 {
 	PbpAdviceTotals totals = totals_of(advice);
-	PbpAdviceStorageRow today = storage_row_of(advice, PBP_ADVICE_BASELINE, PBP_ADVICE_FIXED);
-	PbpAdviceStorageRow then = storage_row_of(advice, size, PBP_ADVICE_FIXED);
+	PbpAdviceStorageRow today = storage_row_of(advice, PBP_ADVICE_BASELINE);
+	PbpAdviceStorageRow then = storage_row_of(advice, size);
 
 	return (then.storage_ratio - today.storage_ratio) * totals.accesses;
 }

@@ -288,8 +288,8 @@ correct_by_probes(double factor)
 		least = fmin(least, totals.correction);
 		most = fmax(most, totals.correction);
 	}
-	row = storage_row_of(probed.scene.run.advice[0], TODAY, PBP_ADVICE_FIXED);
-	larger_row = storage_row_of(probed.scene.run.advice[0], TODAY + 2, PBP_ADVICE_FIXED);
+	row = storage_row_of(probed.scene.run.advice[0], TODAY);
+	larger_row = storage_row_of(probed.scene.run.advice[0], TODAY + 2);
 	printf("# %.2f times the page cache: corrected by %.3f (%.3f to %.3f), self error %+.4f (+- %.4f)\n"
 		   "# today %.4f +- %.4f, true %.4f; at 1.5 times %.4f +- %.4f, true %.4f\n",
 		   factor, totals.correction, least, most, totals.self_error, totals.measuring_error,
