@@ -1,7 +1,7 @@
 /*
  * oracle.c
  *	  Replays a trace through an exact clock sweep of each size, and through the
- *	  simulated pools of src/advice/, which see one pool by looks.
+ *	  simulated pools of src/simulator/, which see one pool by looks.
  *
  * Usage: oracle TRACE BUFFERS BYTES LOOKS SALT.  TRACE has 32-bit page numbers
  * from 0 on.  The first line of output is where the window begins: the last reads

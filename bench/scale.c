@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice/advice.h"
-#include "advice/look.h"
+#include "simulator/simulator.h"
+#include "statistics/figures.h"
+#include "simulator/look.h"
 #include "base/latency.h"
 
 #define USAGE_MAX		5

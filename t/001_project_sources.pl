@@ -55,7 +55,7 @@ is_deeply(
 is_deeply([ grep { !/ TO pg_monitor;$/ } $grants =~ /^(GRANT.*)/mg ], [], 'and nothing to anybody else');
 
 # Differences between versions stand in one file; and each layer keeps to itself.
-my @folders = qw(base os pool caches advice memory carry sampler answers);
+my @folders = qw(base os pool caches simulator statistics memory carry sampler answers);
 my %code = map { $_ => slurp($_) =~ s{/\*.*?\*/}{}gsr } 'pgbufprobe.c', glob('src/*/*.[ch]');
 is_deeply([ grep { !m{^(?:pgbufprobe\.c|src/(?:@{[ join '|', @folders ]})/[a-z]+\.[ch])$} } sort keys %code ],
 	[], 'each file stands in one of the folders, and has a name of small letters');
@@ -85,7 +85,7 @@ for my $file (sort keys %code)
 	for my $included ($code{$file} =~ m{#include "((?:@{[ join '|', @folders ]})/\w+\.h)"}g)
 	{
 		push @wrong_way, "$file includes $included" if $place{ $included =~ s{/.*}{}r } > $place{$folder};
-		$includes{ $file =~ s/\.[ch]$//r }{ "src/$included" =~ s/\.h$//r } = 1 unless $included =~ m{^advice/};
+		$includes{ $file =~ s/\.[ch]$//r }{ "src/$included" =~ s/\.h$//r } = 1;
 	}
 }
 is_deeply(\@wrong_way, [], 'no folder includes one after it');
@@ -96,7 +96,7 @@ while (my @done = grep { !grep { $includes{$_} } keys %{ $includes{$_} } } keys 
 {
 	delete @includes{@done};
 }
-is_deeply([ sort keys %includes ], [], 'no files include each other in a circle, but for those of the advice');
+is_deeply([ sort keys %includes ], [], 'no files include each other in a circle');
 
 my @face = ('pgbufprobe.c', glob('src/base/{args,relations,rows,words}.[ch] src/*/*funcs.[ch] src/answers/*.[ch]'));
 my %is_face = map { $_ => 1 } @face;
@@ -105,7 +105,7 @@ is_deeply(
 	[], 'no engine sees a Datum or a tuple, but for the argument that the worker and a callback must take');
 is_deeply([ grep { $code{$_} && $code{$_} =~ /GetBufferDescriptor|BufferDesc\b/ } @face ],
 	[], 'the SQL face touches no descriptor');
-for my $alone (glob('src/advice/*.[ch]'))
+for my $alone (glob('src/{simulator,statistics}/*.[ch]'))
 {
 	unlike($code{$alone}, qr/postgres\.h|palloc|ereport/, "$alone compiles without PostgreSQL");
 }

@@ -9,7 +9,7 @@
 #ifndef PBP_SERVERMEMORY_H
 #define PBP_SERVERMEMORY_H
 
-#include "advice/capacity.h"
+#include "memory/capacity.h"
 #include "memory/memoryplan.h"
 
 /* Who takes memory, and what the kernel says of it. */

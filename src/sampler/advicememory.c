@@ -12,7 +12,7 @@
 #include "storage/buf_internals.h"
 #include "utils/memutils.h"
 
-#include "advice/relationreads.h"
+#include "statistics/figures.h"
 #include "base/compat.h"
 #include "base/settings.h"
 #include "sampler/advicememory.h"

@@ -8,7 +8,7 @@
 #ifndef PBP_ADVICEMEMORY_H
 #define PBP_ADVICEMEMORY_H
 
-#include "advice/advice.h"
+#include "simulator/simulator.h"
 
 /* 0: none is wanted. */
 extern Size pbp_advice_bytes(void);

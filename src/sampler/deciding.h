@@ -8,7 +8,7 @@
 #ifndef PBP_DECIDING_H
 #define PBP_DECIDING_H
 
-#include "advice/hoursum.h"
+#include "statistics/hoursum.h"
 #include "sampler/report.h"
 
 typedef struct PbpDecider

@@ -9,7 +9,7 @@
 #ifndef PBP_HISTORY_H
 #define PBP_HISTORY_H
 
-#include "advice/hoursum.h"
+#include "statistics/hoursum.h"
 #include "sampler/report.h"
 #include "sampler/sample.h"
 

@@ -18,7 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "advice/look.h"
+#include "simulator/look.h"
 #include "base/latency.h"
 #include "base/settings.h"
 #include "memory/memoryfacts.h"

@@ -8,7 +8,7 @@
 #ifndef PBP_PAGESAMPLE_H
 #define PBP_PAGESAMPLE_H
 
-#include "advice/advice.h"
+#include "simulator/simulator.h"
 #include "base/compat.h"
 
 /*

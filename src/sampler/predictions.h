@@ -9,7 +9,7 @@
 #ifndef PBP_PREDICTIONS_H
 #define PBP_PREDICTIONS_H
 
-#include "advice/prediction.h"
+#include "statistics/prediction.h"
 #include "sampler/history.h"
 
 /* for readers */

@@ -9,7 +9,7 @@
 #ifndef PBP_PROBING_H
 #define PBP_PROBING_H
 
-#include "advice/served.h"
+#include "statistics/served.h"
 #include "sampler/history.h"
 
 typedef struct PbpProbing PbpProbing;

@@ -10,10 +10,10 @@
 
 #include "datatype/timestamp.h"
 
-#include "advice/decision.h"
-#include "advice/relationreads.h"
-#include "advice/totals.h"
-#include "advice/waiting.h"
+#include "statistics/decision.h"
+#include "statistics/figures.h"
+#include "statistics/totals.h"
+#include "statistics/waiting.h"
 #include "base/fields.h"
 #include "memory/servermemory.h"
 

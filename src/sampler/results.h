@@ -8,8 +8,8 @@
 #ifndef PBP_RESULTS_H
 #define PBP_RESULTS_H
 
-#include "advice/hoursum.h"
-#include "advice/prediction.h"
+#include "statistics/hoursum.h"
+#include "statistics/prediction.h"
 #include "base/shared.h"
 #include "sampler/report.h"
 #include "sampler/sample.h"

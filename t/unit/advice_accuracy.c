@@ -1,6 +1,6 @@
 /*
  * advice_accuracy.c
- *	  Compares estimates of src/advice/ for other sizes with pools of those
+ *	  Compares estimates of src/statistics/ for other sizes with pools of those
  *	  sizes that run the same trace.  Prints TAP.
  */
 #include <math.h>

@@ -6,7 +6,7 @@
 #ifndef ADVICE_MODEL_H
 #define ADVICE_MODEL_H
 
-#include "advice/relationreads.h"
+#include "statistics/figures.h"
 #include "random.h"
 #include "tap.h"
 

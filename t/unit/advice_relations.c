@@ -1,6 +1,6 @@
 /*
  * advice_relations.c
- *	  Compares the figures of src/advice/relation*.c for each relation with
+ *	  Compares the figures of src/statistics/relationrows.c for each relation with
  *	  pools of half and twice the size that run the same trace, and with the
  *	  figures of the advice.  Prints TAP.
  */

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "advice/capacity.h"
+#include "memory/capacity.h"
+#include "statistics/figures.h"
 #include "base/latency.h"
 #include "machine_tree.h"
 

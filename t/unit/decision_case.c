@@ -1,6 +1,6 @@
 /*
  * decision_case.c
- *	  Tables of estimates, and what src/advice/decision.c says about them.
+ *	  Tables of estimates, and what src/statistics/decision.c says about them.
  */
 #include "decision_case.h"
 

@@ -1,11 +1,11 @@
 /*
  * decision_case.h
- *	  Tables of estimates, and what src/advice/decision.c says about them.
+ *	  Tables of estimates, and what src/statistics/decision.c says about them.
  */
 #ifndef DECISION_CASE_H
 #define DECISION_CASE_H
 
-#include "advice/decision.h"
+#include "statistics/decision.h"
 #include "advice_model.h"
 
 #define SIZES	PBP_ADVICE_FACTORS

@@ -5,7 +5,7 @@
 #ifndef FIGURES_H
 #define FIGURES_H
 
-#include "advice/drift.h"
+#include "statistics/drift.h"
 
 extern bool near(double one, double other);
 extern PbpReadMix mix_of(double first, double second, double third);

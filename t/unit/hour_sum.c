@@ -1,13 +1,13 @@
 /*
  * hour_sum.c
- *	  Cases of src/advice/hoursum.c: what is counted in an hour, hours of other sizes of the pool, and sums of hours.
+ *	  Cases of src/statistics/hoursum.c: what is counted in an hour, hours of other sizes of the pool, and sums of hours.
  *	  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "advice/hoursum.h"
+#include "statistics/hoursum.h"
 #include "tap.h"
 
 #define SIZES			PBP_ADVICE_FACTORS

@@ -2,7 +2,7 @@
  * look.c
  *	  A look sees every page that it should, without reading every buffer.
  *
- * Runs src/advice/look.c over a model of the buffer pool and compares what each look
+ * Runs src/simulator/look.c over a model of the buffer pool and compares what each look
  * sees with all that the pool holds.  Prints TAP.
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice/look.h"
+#include "simulator/look.h"
 #include "advice_model.h"
 
 #define BUFFERS			3000

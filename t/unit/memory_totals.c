@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "advice/totals.h"
+#include "statistics/totals.h"
 #include "tap.h"
 
 #define ACCESSES	10000.0		/* in a second */

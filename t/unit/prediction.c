@@ -1,12 +1,12 @@
 /*
  * prediction.c
- *	  Cases of src/advice/predictioncheck.c and forecast.c: what is predicted between the sizes of the
+ *	  Cases of src/statistics/predictioncheck.c and forecast.c: what is predicted between the sizes of the
  *	  advice, and when a prediction held, did not, or is undecided.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
 
-#include "advice/prediction.h"
+#include "statistics/prediction.h"
 #include "figures.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /*
  * relations_storage.c
- *	  Compares the storage reads that src/advice/relation*.c predicts for each
+ *	  Compares the storage reads that src/statistics/relationrows.c predicts for each
  *	  relation with exact models of half and twice the pool above the page cache
  *	  that memory leaves, and with the figures of the advice.  Prints TAP.
  */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice/served.h"
+#include "statistics/served.h"
 #include "storage_model.h"
 
 #define POOL			(MEMORY / 4)

@@ -1,6 +1,6 @@
 /*
  * size_decision.c
- *	  From tables of estimates to the size that src/advice/decision.c advises, and how
+ *	  From tables of estimates to the size that src/statistics/decision.c advises, and how
  *	  much the advice says that it has learned before that.  Prints TAP.
  */
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
  * time_decision.c
- *	  From tables of estimated waiting to the size that src/advice/decision.c advises.
+ *	  From tables of estimated waiting to the size that src/statistics/decision.c advises.
  *	  Prints TAP.
  */
 #include <math.h>

@@ -1,12 +1,12 @@
 /*
  * waiting.c
- *	  Cases of src/advice/waiting.c: how long sessions wait at each size, by known times and by draws.  Prints TAP.
+ *	  Cases of src/statistics/waiting.c: how long sessions wait at each size, by known times and by draws.  Prints TAP.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "advice/waiting.h"
+#include "statistics/waiting.h"
 #include "figures.h"
 #include "random.h"
 #include "tap.h"

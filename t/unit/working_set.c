@@ -1,12 +1,12 @@
 /*
  * working_set.c
- *	  Compares the estimates of src/advice/workingset.c with the true number
+ *	  Compares the estimates of src/simulator/workingset.c with the true number
  *	  of distinct pages of a trace.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
 
-#include "advice/workingset.h"
+#include "simulator/workingset.h"
 #include "advice_model.h"
 
 #define PAGES			2000000

@@ -1,0 +1,261 @@
+/*-------------------------------------------------------------------------
+ *
+ * accesses.c
+ *	  Block accesses that the server counts: which belong to the load and to
+ *	  what looks saw, and how fast they are forgotten.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/internal.h"
+
+#include <math.h>
+
+/*
+ * Counters lose half their weight in this many pools' worth of reads, or of
+ * accesses: a load that hardly reads is another load, too.  An idle server
+ * forgets nothing.
+ */
+#define HALF_LIFE_POOLS		3.0
+#define HALF_LIFE_ACCESSES	150.0
+
+/*
+ * Counters halve in so many seconds of load, too, of which an idle server has none, while this many
+ * sampled loads are remembered.
+ */
+#define HALF_LIFE_SECONDS	3600.0
+#define LOADS_TO_REMEMBER	1000.0
+
+#define RECENT_HALF_LIFE_POOLS	0.5
+
+/*
+ * Sessions publish their reads once a second or later, long after the loads
+ * were seen.  No look reduces a weight by more than this, so that a large batch
+ * of reads does not outweigh its own loads.
+ */
+#define LEAST_WEIGHT		0.98
+#define LEAST_RECENT_WEIGHT	0.8
+
+/*
+ * Half-life in seconds of what was counted lately.  Less than this share of the
+ * usual accesses is no part of the load: who asks an idle server makes only hits.
+ */
+#define HALF_LIFE_LATELY	5.0
+#define QUIET_SHARE			0.1
+
+/*
+ * A light load becomes the usual one if it lasts: what it is compared with is
+ * halved in this time, down to a share.  It has to read: other accesses may be
+ * those of who monitors an idle server, and where nothing is read, no size matters.
+ */
+#define HALF_LIFE_PACE		900.0
+#define LEAST_PACE			0.01
+#define LEAST_MISS_RATIO	0.001
+
+/* Sums of a light load halve in this time; each second at the usual pace cancels so many of it. */
+#define HALF_LIFE_LIGHT		300.0
+#define TAKEN_BACK			10.0
+
+/*
+ * On an idle server, at most this share of the last seconds has accesses.  With a
+ * larger share, lookups that come about once a second would be no load at times.
+ * With a shorter half-life, who asks several times in a row would be one; with a
+ * longer one, a light load after idle hours would go unnoticed for minutes.
+ */
+#define LEAST_BUSY			0.4
+#define HALF_LIFE_BUSY		20.0
+
+/* In a second, as the average access that is remembered met them. */
+static double
+usual_pace(const Advice *advice)
+{
+	return advice->counters.paces / fmax(1, advice->counters.accesses);
+}
+
+static bool
+is_light(const Advice *advice, const PbpAdviceCounts *counts)
+{
+	return accesses_of(counts) <= QUIET_SHARE * usual_pace(advice) * counts->seconds;
+}
+
+static void
+follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
+{
+	LightLoad  *light = &advice->light;
+	double		weight = exp2(-counts->seconds / HALF_LIFE_LIGHT);
+	double		busy_weight = exp2(-counts->seconds / HALF_LIFE_BUSY);
+
+	light->busy = busy_weight * light->busy + (accesses_of(counts) > 0 ? 1 - busy_weight : 0);
+	if (!is_light(advice, counts))
+	{
+		light->lasted = fmax(0, light->lasted - TAKEN_BACK * counts->seconds);
+		return;
+	}
+	light->accesses = weight * light->accesses + accesses_of(counts);
+	light->reads = weight * light->reads + (double) counts->reads;
+	light->seconds = weight * light->seconds + counts->seconds;
+	light->lasted = fmin(light->lasted + counts->seconds, -log2(LEAST_PACE) * HALF_LIFE_PACE);
+}
+
+/* True if the light load has lasted for so long that it is the load. */
+static bool
+has_light_load(const Advice *advice)
+{
+	const LightLoad *light = &advice->light;
+	double		pace = usual_pace(advice) * exp2(-light->lasted / HALF_LIFE_PACE);
+
+	return light->reads > LEAST_MISS_RATIO * light->accesses && light->accesses > QUIET_SHARE * pace * light->seconds;
+}
+
+/* True if these accesses are no part of the load, or it is unknown how many a second there are. */
+static bool
+is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
+{
+	return counts->seconds <= 0 || (is_light(advice, counts) && !has_light_load(advice));
+}
+
+/* Half-lives of what was learned, by pools' worth of reads, hits and time. */
+static double
+half_lives(const Advice *advice, const PbpAdviceCounts *counts, double pools)
+{
+	double		halves = pools / HALF_LIFE_POOLS;
+
+	if (is_quiet(advice, counts))
+		return halves;
+	halves += (double) counts->hits / advice->nbuffers / HALF_LIFE_ACCESSES;
+	return all_loads(advice) < LOADS_TO_REMEMBER ? halves : halves + counts->seconds / HALF_LIFE_SECONDS;
+}
+
+static void
+decay(Advice *advice, const PbpAdviceCounts *counts)
+{
+	double		haste = pbp_haste(&advice->variation);
+	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
+	double		halves = half_lives(advice, counts, pools) * haste;
+	double		weight = fmax(pow(LEAST_WEIGHT, haste), exp2(-halves));
+	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
+
+	scale_counters(&advice->counters, sizeof(advice->counters), weight);
+	pbp_count_variation(&advice->variation, counts, -log2(weight), advice->light.quiet ? 0 : pbp_moved(advice));
+	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
+	if (advice->relations != NULL)
+		pbp_decay_relations(advice->relations, weight);
+	pbp_decay_storage(advice, weight, recent_weight);
+}
+
+/*
+ * Accesses are reported more rarely than looks come, some of which follow a gap.  The
+ * share of the buffers passed meanwhile whose events count is that of the accesses, too.
+ */
+static double
+counted_share(const LookState *look)
+{
+	return look->passed > 0 ? look->passed_counted / look->passed : look->counted;
+}
+
+/* Add such a share of these accesses to the counters, or subtract it if it is below 0. */
+static void
+count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
+{
+	Counters   *counters = &advice->counters;
+	double		accesses = share * accesses_of(counts);
+
+	counters->accesses += accesses;
+	counters->reads += share * (double) counts->reads;
+	counters->extends += share * (double) counts->extends;
+	counters->ring_reads += share * (double) counts->ring_reads;
+	counters->scan_reads += share * (double) counts->scan_reads;
+	counters->ring_extends += share * (double) counts->ring_extends;
+	counters->seconds += share * counts->seconds;
+	for (int i = 0; i < FACTORS; i++)
+		*(is_absent(advice->refilling, i) ? &counters->sizes[i].skipped : &counters->sizes[i].accesses) += accesses;
+	advice->recent.recent_accesses += accesses;
+}
+
+void
+pbp_count_look(Advice *advice)
+{
+	const LookState *look = &advice->look;
+	double		accesses = accesses_of(&look->fresh);
+	double		nresidents = 0;
+
+	for (int i = 0; i < GROUPS; i++)
+	{
+		nresidents += look->found.nresidents[i];
+		advice->counters.residents[i] += look->found.nresidents[i];
+		advice->counters.loads[i] += look->found.nloads[i];
+		advice->nsampled_loads += look->found.nloads[i];
+	}
+	advice->counters.new_loads += look->found.nnew_loads;
+	advice->counters.nlooks++;
+	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
+	if (nresidents > 0)
+		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
+	if (look->fresh.seconds > 0)
+		advice->counters.paces += accesses * accesses / look->fresh.seconds;
+	/* last, so that reads weigh no more than the loads that they are */
+	decay(advice, &look->fresh);
+}
+
+static void
+count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
+{
+	LatelyCounted *lately = advice->light.quiet ? &advice->light.lately : &advice->lately;
+
+	if (counts->seconds <= 0 || advice->light.idle)
+		return;
+	/* a light load has become the load */
+	if (was_quiet && !advice->light.quiet && is_light(advice, counts))
+		advice->lately = advice->light.lately;
+	scale_counters(lately, sizeof(*lately), exp2(-counts->seconds / HALF_LIFE_LATELY));
+	lately->accesses += accesses_of(counts);
+	lately->reads += (double) counts->reads;
+}
+
+double
+pbp_advice_accesses_apart(const PbpAdvice *base, const PbpAdviceCounts *counts)
+{
+	const Advice *advice = (const Advice *) base;
+	const Counters *counters = &advice->counters;
+	double		hits = (double) counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
+
+	return advice->light.quiet ? fmax(0, (double) counts->hits - fmax(0, hits)) : 0;
+}
+
+/*
+ * While the figures count, these accesses are included at once.  The end of the
+ * next look confirms them, or finds that they do not belong to what it saw.
+ */
+void
+pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
+{
+	Advice	   *advice = (Advice *) base;
+	bool		was_quiet = advice->light.quiet;
+	PbpAdviceCounts counted = *counts;
+
+	follow_light_load(advice, counts);
+	advice->light.quiet = counts->seconds > 0 && is_quiet(advice, counts);
+	advice->light.idle = advice->light.quiet && advice->light.busy <= LEAST_BUSY;
+	if (advice->light.quiet)
+		counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(base, counts));
+	pbp_add_counts(&advice->look.fresh, &counted);
+	advice->look.fresh_share = counted_share(&advice->look);
+	count_accesses(advice, &counted, advice->look.fresh_share);
+	count_lately(advice, counts, was_quiet);
+	outdate_answers(advice);
+}
+
+/* The time since the last look counts or not, and with it a share of the fresh accesses. */
+void
+pbp_confirm_accesses(Advice *advice, bool counts)
+{
+	LookState  *look = &advice->look;
+	double		passed = (double) (look->now.ticks - look->last.ticks);
+
+	look->counted = counts;
+	look->passed += passed;
+	look->passed_counted += counts ? passed : 0;
+	if (accesses_of(&look->fresh) <= 0 && look->fresh.seconds <= 0)
+		return;
+	count_accesses(advice, &look->fresh, counted_share(look) - look->fresh_share);
+	look->passed = look->passed_counted = 0;
+}

@@ -1,0 +1,336 @@
+/*-------------------------------------------------------------------------
+ *
+ * advice.c
+ *	  Miss ratio at other sizes of the buffer pool: what is learned, look by
+ *	  look at the real one.
+ *
+ * Looks at the pool see nearly every load, since a page that is loaded stays
+ * for two passes of the clock hand.  A usage count that is higher than
+ * the hand has left it shows uses.  These events, of a sample of pages chosen
+ * by a hash of their tag, are replayed against a simulated clock sweep of each
+ * size, with as many slots as the sample's share of such a pool.  The
+ * difference of its misses from those of the simulated baseline, scaled back by
+ * that share, is added to the measured miss ratio.  What sampling and looks
+ * distort, they distort in both.  The caller decides when to look.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double factors[FACTORS] = {
+	0.25, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5, 2, 3, 4
+};
+
+/*
+ * Memory for each resident page of the sample.  There are records for a little
+ * more than the largest pool holds, since a small pool may hold a page that a
+ * large one does not.  The slack covers chance in the number of sampled pages.
+ */
+#define PAGES_PER_RESIDENT	5.0
+#define EVENTS_PER_RESIDENT	1.6
+#define MEETINGS_PER_RESIDENT	1.1
+#define SLACK_DEVIATIONS	2.0
+
+/* Weights in the moving averages: of a pass of the hand, and of one look. */
+#define RESIDENTS_GAIN		0.1
+#define LOST_GAIN			0.1
+
+/* Levels of use: from 2^-7 to 2^8.75 uses in a pass of the hand. */
+#define LEVEL_OF_1			28
+
+void		(*pbp_advice_check_interrupts) (void) = NULL;
+uint64_t	pbp_advice_version = 0;
+
+double
+pbp_advice_factor(int i)
+{
+	return factors[i];
+}
+
+/* ---- memory ---- */
+
+/* Sets all sizes for a sampling rate, and returns the memory that this takes. */
+static size_t
+set_sizes(Advice *advice, double rate)
+{
+	double		residents = rate * advice->nbuffers;
+	double		most = residents + SLACK_DEVIATIONS * sqrt(residents);
+	size_t		table_bytes = pbp_set_table_size(&advice->table, PAGES_PER_RESIDENT * most);
+	size_t		nslots = 0;
+
+	if (table_bytes == SIZE_MAX)
+		return SIZE_MAX;
+	for (int i = 0; i < FACTORS; i++)
+	{
+		SimulatedPool *pool = &advice->pools[i];
+
+		pool->max_slots = pool->nslots = (uint32_t) (factors[i] * most + 1);
+		nslots += pool->max_slots;
+	}
+	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * most) + 1;
+	advice->max_meetings = (uint32_t) (MEETINGS_PER_RESIDENT * most) + 1;
+	return sizeof(Advice) + table_bytes +
+		2 * sizeof(Meeting) * advice->max_meetings +
+		2 * sizeof(Event) * advice->max_events +
+		sizeof(uint32_t) * nslots;
+}
+
+/* The highest rate, within a millionth, whose memory fits; -1 if none does. */
+static double
+fitting_rate(Advice *advice, size_t bytes, double limit)
+{
+	double		low = 0;
+	double		high = limit;
+
+	if (set_sizes(advice, high) <= bytes)
+		return high;
+	if (set_sizes(advice, low) > bytes)
+		return -1;
+	while (high - low > 1e-6 * high)
+	{
+		double		middle = (low + high) / 2;
+
+		if (set_sizes(advice, middle) <= bytes)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Divide the memory behind the struct. */
+static void
+place_lists(Advice *advice)
+{
+	void	   *memory = pbp_place_table(&advice->table, advice + 1);
+	Meeting    *meetings = memory;
+	Event	   *events = (Event *) (meetings + 2 * (size_t) advice->max_meetings);
+	uint32_t   *slots = (uint32_t *) (events + 2 * (size_t) advice->max_events);
+
+	for (int i = 0; i < 2; i++)
+	{
+		advice->meetings[i].meetings = meetings + i * (size_t) advice->max_meetings;
+		advice->events[i].events = events + i * (size_t) advice->max_events;
+	}
+	for (int i = 0; i < FACTORS; i++)
+	{
+		advice->pools[i].slots = slots;
+		slots += advice->pools[i].max_slots;
+	}
+}
+
+PbpAdvice *
+pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
+				double rate_limit, bool rings_apart)
+{
+	Advice	   *advice = memory;
+	double		rate;
+
+	if (bytes < sizeof(Advice) || nbuffers < 1)
+		return NULL;
+	memset(advice, 0, sizeof(*advice));
+	advice->nbuffers = nbuffers;
+	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
+	advice->rings_apart = rings_apart;
+	rate = fitting_rate(advice, bytes, rate_limit > 0 && rate_limit < 1 ? rate_limit : 1);
+	if (rate <= 0)
+		return NULL;
+	set_sizes(advice, rate);
+	place_lists(advice);
+
+	advice->sampling_rate = rate;
+	advice->base.kept = UINT32_MAX;
+	advice->base.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
+	advice->random = UINT64_C(0x9E3779B97F4A7C15);
+	outdate_answers(advice);
+	advice->look.lost = true;
+	for (int i = 0; i < FACTORS; i++)
+		advice->pools[i].learning = true;
+	for (int i = 0; i < LEVELS; i++)
+		advice->use_rates[i] = exp2((i - LEVEL_OF_1) / LEVELS_PER_OCTAVE);
+	return &advice->base;
+}
+
+double
+pbp_advice_rate(const PbpAdvice *base)
+{
+	return ((const Advice *) base)->sampling_rate;
+}
+
+/* ---- facts ---- */
+
+void
+pbp_advice_set_smallest_scanned(PbpAdvice *base, int64_t pages)
+{
+	((Advice *) base)->smallest_scanned = pages;
+	outdate_answers((Advice *) base);
+}
+
+void
+pbp_advice_set_other_mix(PbpAdvice *base, double share)
+{
+	((Advice *) base)->other_mix = share;
+	outdate_answers((Advice *) base);
+}
+
+/* ---- looks ---- */
+
+void
+pbp_advice_gap(PbpAdvice *base)
+{
+	Advice	   *advice = (Advice *) base;
+
+	if (!advice->look.lost && advice->nlooks > 0)
+		advice->ngaps++;
+	advice->look.lost = true;
+	outdate_answers(advice);
+}
+
+/*
+ * What the larger pools would hold now is unknown.  What was learned of them stays,
+ * but nothing is added until they have been filled again.
+ */
+static void
+forget_past(Advice *advice)
+{
+	pbp_confirm_accesses(advice, false);
+	for (uint32_t i = 0; i < advice->table.npages; i++)
+	{
+		check_interrupts(i);
+		advice->table.pages[i].state.used = false;
+	}
+	for (int i = 0; i < FACTORS; i++)
+	{
+		advice->pools[i].nlearned = 0;
+		if (i > BASELINE && !advice->pools[i].learning)
+			advice->refilling |= size_bit(i);
+	}
+	memset(advice->progress, 0, sizeof(advice->progress));
+	pbp_doubt_caches(advice);
+	/* what was not in doubt before says nothing about what follows */
+	memset(&advice->recent, 0, sizeof(advice->recent));
+}
+
+void
+pbp_advice_begin(PbpAdvice *base, int64_t ticks)
+{
+	Advice	   *advice = (Advice *) base;
+	LookState  *look = &advice->look;
+
+	/* a page stays for two passes: after more, loads may have come and gone */
+	if (ticks < look->last.ticks || ticks - look->last.ticks > 2 * (int64_t) advice->nbuffers)
+		pbp_advice_gap(base);
+	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
+	advice->averages.lost_share += LOST_GAIN * (look->lost - advice->averages.lost_share);
+	if (look->lost)
+	{
+		look->first_ticks = ticks;
+		forget_past(advice);
+		if (advice->relations != NULL)
+			pbp_forget_uses(&advice->relations->working_set);
+	}
+	base->lost = look->lost;
+	look->looking = true;
+	look->number++;
+	look->next_meeting = 0;
+	memset(&look->found, 0, sizeof(look->found));
+	advice->table.exhausted = false;
+	events_of(advice, look->number)->nevents = 0;
+	meetings_of(advice, look->number)->nmeetings = 0;
+	outdate_answers(advice);
+}
+
+/*
+ * Chance has put more or fewer pages into the sample than the rate says.  Follow
+ * that slowly, within limits: few residents may also mean a dropped table.
+ */
+static void
+follow_residents(Advice *advice)
+{
+	double	   *average = &advice->averages.residents;
+	double		expected = advice->sampling_rate * advice->nbuffers;
+	double		slack = SLACK_DEVIATIONS * sqrt(expected);
+	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
+	double		found = 0;
+
+	if (advice->look.now.ticks < advice->nbuffers)
+		return;					/* the pool may not have been full */
+	for (int i = 0; i < GROUPS; i++)
+		found += advice->look.found.nresidents[i];
+	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found - *average);
+	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
+	pbp_resize_pools(advice, *average);
+	pbp_resize_caches(advice);
+}
+
+/*
+ * Replay events, and count them if they and the accesses belong together.
+ * Neither does so in the first pass after a loss, when the simulated pools are
+ * not in order yet, nor between a loss and the next look.
+ */
+static void
+replay(Advice *advice)
+{
+	LookState  *look = &advice->look;
+	bool		counts = !look->lost && passes_watched(advice) >= 1;
+
+	/* these are of the look before, whose reads must count, too */
+	pbp_play_events(advice, look->number - 1, counts && look->counted);
+	if (look->lost)
+	{
+		pbp_play_events(advice, look->number, false);
+		events_of(advice, look->number)->nevents = 0;
+	}
+	if (!advice->base.lost)
+		pbp_confirm_accesses(advice, counts);
+	if (counts)
+		pbp_count_look(advice);
+	if (counts && passes_watched(advice) >= IN_ORDER_PASSES)
+		pbp_learn(advice);
+	/* counts come much more rarely than looks */
+	if (look->fresh.seconds > 0 || accesses_of(&look->fresh) > 0)
+		pbp_follow_learning(advice);
+	memset(&look->fresh, 0, sizeof(look->fresh));
+}
+
+/* Pages that have left: the last look met them, and this one did not. */
+static void
+clear_gone(Advice *advice)
+{
+	uint64_t	look = advice->look.number;
+	const MeetingList *last = meetings_of(advice, look - 1);
+
+	for (uint32_t i = 0; i < last->nmeetings; i++)
+	{
+		PageState  *state = &advice->table.pages[last->meetings[i].page].state;
+
+		check_interrupts(i);
+		if (!met_in_look(*state, look))
+			state->look = 0;
+	}
+}
+
+bool
+pbp_advice_end(PbpAdvice *base, int64_t ticks)
+{
+	Advice	   *advice = (Advice *) base;
+	LookState  *look = &advice->look;
+	bool		too_long = ticks - look->now.ticks > advice->nbuffers;
+
+	if (!look->looking)
+		return look->lost;
+	if (too_long)
+		pbp_advice_gap(base);
+	follow_residents(advice);
+	replay(advice);
+	clear_gone(advice);
+	advice->nlooks++;
+	look->last = look->now;
+	look->lost = too_long;		/* the next one starts over */
+	look->looking = false;
+	outdate_answers(advice);
+	return look->lost || meetings_of(advice, look->number)->nmeetings == advice->max_meetings;
+}

@@ -1,0 +1,530 @@
+/*-------------------------------------------------------------------------
+ *
+ * internal.h
+ *	  What the simulator has counted, and what its files offer each other.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_INTERNAL_H
+#define PBP_INTERNAL_H
+
+#include <math.h>
+
+#include "simulator/pagestate.h"
+#include "simulator/workingset.h"
+
+#define FACTORS				PBP_ADVICE_FACTORS
+#define BASELINE			PBP_ADVICE_BASELINE	/* the size that runs */
+
+/*
+ * Parts of the sample, by hash.  How a figure varies when each is left out shows
+ * its error by chance.
+ */
+#define GROUPS				16
+
+#define HALF				PBP_ADVICE_HALF
+#define DOUBLE				PBP_ADVICE_DOUBLE
+
+/* Simulated page caches: of today's memory, of less and of more. */
+#define STORAGES			3
+
+#define PAGE_BITS			27
+#define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
+#define EPOCH_BITS			(32 - PAGE_BITS)
+#define LEVELS				(1 << LEVEL_BITS)
+#define LEVELS_PER_OCTAVE	4.0
+
+/* Passes of the hand until it shows how many misses are doubtful. */
+#define IN_ORDER_PASSES		2
+
+/* Between two checks for interrupts: some milliseconds, if each is a load. */
+#define STEPS_PER_CHECK		2048
+
+/* A larger size is unknown above this share of doubtful misses. */
+#define TOLERATED_DOUBT		0.01
+
+/* Sampled loads below which there is no figure. */
+#define ENOUGH_LOADS		50.0
+
+typedef struct PageRecord
+{
+	uint32_t	fingerprint;	/* tells it from others of its chain */
+	uint32_t	next:PAGE_BITS; /* in its chain */
+	uint32_t	epoch:EPOCH_BITS;	/* that knows it as used; 0: none */
+	PageState	state;
+} PageRecord;
+
+/* Records in a hash table.  Pages are named by their index. */
+typedef struct PageTable
+{
+	uint32_t	max_pages;
+	uint32_t	npages;			/* records that were ever in use */
+	uint32_t	nheads;
+	uint32_t	reclaimer;		/* where the search for a free record stands */
+	bool		exhausted;		/* this look cannot find a free record */
+	PageRecord *pages;
+	uint32_t   *heads;
+} PageTable;
+
+/* Where a look met a page. */
+typedef struct Meeting
+{
+	int32_t		buffer;
+	uint32_t	page;
+} Meeting;
+
+/* All that one look met, in the order of buffers. */
+typedef struct MeetingList
+{
+	uint32_t	nmeetings;
+	Meeting    *meetings;
+} MeetingList;
+
+/* What happened to a page, and how often; "again" if the same look found another use of it. */
+typedef struct Event
+{
+	uint32_t	page:PAGE_BITS;
+	uint32_t	load:1;
+	uint32_t	again:1;
+	uint32_t	amount:COUNT_BITS - 1;
+} Event;
+
+/* All that one look found. */
+typedef struct EventList
+{
+	uint32_t	nevents;
+	Event	   *events;
+} EventList;
+
+/*
+ * A page that returns after so many phases would have stayed in a pool of the
+ * next size.  If it returns in one of the first of these, it would have stayed
+ * in a pool that is slightly larger; in one of the last, only in one that is
+ * hardly smaller than the next size.
+ */
+#define PHASES_TO_NEXT		5
+
+/* A clock sweep over the sample's share of a pool of one size. */
+typedef struct SimulatedPool
+{
+	uint32_t	max_slots;
+	uint32_t	nslots;
+	uint32_t	nfilled;
+	uint32_t	hand;
+	uint32_t	nlearned;		/* pages used since knowledge was lost, at
+								 * most nslots */
+	bool		learning;		/* some misses may be warm-up artifacts */
+	uint64_t	phase;			/* of evictions; see PHASES_TO_NEXT */
+	double		evictions;		/* in this phase */
+	uint32_t   *slots;			/* their pages */
+} SimulatedPool;
+
+/* What decays of one size. */
+typedef struct SizeCounters
+{
+	double		accesses;		/* by the server, while the rest was counted */
+	double		skipped;		/* those while its pool was filled again */
+	double		baseline_misses[GROUPS];
+	double		extra_misses[GROUPS];	/* more than those of the baseline */
+	double		misses_again;	/* none if uses between two looks come together */
+	double		steps;			/* of the simulated hand */
+	double		to_next;		/* misses that a pool of the next size avoids */
+	double		near_this;		/* of these, a slightly larger one, too */
+	double		near_next;		/* or only one that is hardly smaller */
+	double		dirty_evictions;
+} SizeCounters;
+
+/* What decays; nothing but doubles. */
+typedef struct Counters
+{
+	double		accesses;
+	double		saturated_accesses; /* accesses times the share of residents at
+									 * the maximum usage count */
+	double		paces;			/* accesses times their number in a second */
+	double		reads;
+	double		extends;
+	double		ring_reads;
+	double		scan_reads;
+	double		ring_extends;
+	double		seconds;
+	double		loads[GROUPS];
+	double		new_loads;
+	double		residents[GROUPS];	/* that looks found */
+	double		nlooks;
+	double		ticks;
+	SizeCounters sizes[FACTORS];
+} Counters;
+
+/* What decays sooner; nothing but doubles. */
+typedef struct RecentCounters
+{
+	double		recent_accesses;
+	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
+} RecentCounters;
+
+/* Miss ratios of parts of the time, by accesses; nothing but doubles, which decay. */
+typedef struct VariationSums
+{
+	double		nparts;
+	double		accesses;
+	double		ratios;
+	double		squares;
+	double		changes;		/* squares of the change from part to part */
+} VariationSums;
+
+/*
+ * How the measured miss ratio varies: of parts of the time, between which all
+ * that decays loses the same share of its weight.
+ */
+typedef struct Variation
+{
+	double		halves;			/* of this part, in half-lives */
+	double		accesses;		/* of this part */
+	double		reads;
+	double		last_ratio;		/* of the part before */
+	int64_t		ended;			/* parts, ever */
+	int64_t		last_change;	/* the same when the load last changed */
+	double		halves_left;	/* to follow another load */
+	VariationSums sums;
+} Variation;
+
+/* What was counted in the last seconds. */
+typedef struct LatelyCounted
+{
+	double		accesses;
+	double		reads;
+} LatelyCounted;
+
+/* A load at a small share of the pace that is remembered; sums decay. */
+typedef struct LightLoad
+{
+	double		accesses;
+	double		reads;
+	double		seconds;
+	double		lasted;			/* seconds */
+	double		busy;			/* share of the last seconds, of any load, with
+								 * accesses */
+	bool		quiet;			/* the load now is no part of what is learned */
+	bool		idle;			/* and not even a light load */
+	LatelyCounted lately;		/* of light loads alone */
+} LightLoad;
+
+/* How much of learning is done. */
+typedef struct Progress
+{
+	double		share;			/* of what must be seen; the largest so far */
+	double		first_share;	/* that was above 0 */
+	double		seconds;		/* since then */
+} Progress;
+
+/* Where the clock hand stands.  Computed once, and not for each buffer. */
+typedef struct HandPosition
+{
+	int64_t		ticks;
+	int64_t		passes;
+	int			buffer;
+} HandPosition;
+
+/* What one look found, in numbers of sampled pages. */
+typedef struct Findings
+{
+	uint32_t	nresidents[GROUPS];
+	uint32_t	nsaturated;		/* of them, at the maximum usage count */
+	uint32_t	nloads[GROUPS];
+	uint32_t	nnew_loads;
+} Findings;
+
+/* This look and the last. */
+typedef struct LookState
+{
+	uint64_t	number;
+	bool		looking;
+	bool		lost;			/* what happened since the last is unknown */
+	bool		counted;		/* the last one's figures count */
+	double		passed;			/* ticks, since a look with fresh accesses */
+	double		passed_counted; /* of these, with events that count */
+	double		fresh_share;	/* of the fresh accesses that have been counted */
+	uint32_t	next_meeting;	/* of the last look, to compare with */
+	HandPosition now;
+	HandPosition last;
+	int64_t		first_ticks;	/* since knowledge was lost */
+	Findings	found;
+	PbpAdviceCounts fresh;		/* reported since the last look's end */
+} LookState;
+
+/* Moving averages over looks. */
+typedef struct Averages
+{
+	double		residents;		/* 0: none yet */
+	double		lost_share;		/* of looks */
+} Averages;
+
+/* What is compared with the baseline for each relation. */
+enum
+{
+	MISSES_AT_HALF,
+	MISSES_AT_DOUBLE,
+	WAITS_AT_HALF,				/* for storage, below the simulated pool */
+	WAITS_AT_DOUBLE,
+	EFFECTS
+};
+
+/* What is counted of one relation, with weights that grow instead of decaying. */
+typedef struct RelationCounters
+{
+	double		loads;
+	double		waits;			/* of these, for storage, by the simulation */
+	double		sampled_loads;	/* of equal weight */
+	double		extra[EFFECTS]; /* more than the baseline has */
+	double		differing[EFFECTS]; /* only one of both has these */
+} RelationCounters;
+
+typedef struct RelationRecord
+{
+	bool		used;
+	PbpRelationKey key;
+	RelationCounters counters;
+	uint32_t	nhidden;		/* for answers: pages whose uses do not show */
+} RelationRecord;
+
+#define PBP_MAX_RELATIONS	512
+
+/*
+ * An event that waits for its relation to be fetched into the caches.  Each size
+ * has a bit for a miss of its pool, and another one for a wait for storage.
+ */
+typedef struct WaitingEvent
+{
+	Event		event;
+	uint64_t	missed;
+} WaitingEvent;
+
+#define WAITS_SHIFT			1
+
+#define WAITING_EVENTS		16
+
+/* The first record stands for all relations that have none. */
+typedef struct Relations
+{
+	uint32_t	nrecords;
+	uint32_t	nused;
+	uint32_t	nheads;			/* of the hash table */
+	RelationRecord *records;
+	uint16_t   *heads;			/* numbers of records; 0: none */
+	uint16_t   *of_page;		/* by page record */
+	uint32_t   *npages;			/* for answers: pages in use, by relation */
+	double		weight;			/* of what is counted now */
+	uint32_t	epoch;			/* of the uses that are counted now, as in page
+								 * records */
+	int64_t		cycle;			/* of epochs, in which each has another number */
+	uint32_t	observed;		/* page whose relation is wanted */
+	bool		counting_uses;	/* events that are played are uses */
+	bool		refused;		/* a relation has found no room */
+	int64_t		evicted_second;
+	PbpWorkingSet working_set;
+	uint32_t	nwaiting;
+	WaitingEvent waiting[WAITING_EVENTS];
+} Relations;
+
+typedef struct Advice
+{
+	PbpAdvice	base;
+	Relations  *relations;		/* NULL: none are watched */
+	double		sampling_rate;
+	int			nbuffers;
+	int			usage_max;
+	bool		rings_apart;	/* the server counts their reads apart */
+	int64_t		smallest_scanned;	/* relation, in pages; 0: unknown */
+	double		other_mix;		/* share of the last reads that is of other
+								 * relations than were learned */
+	bool		relations_crowded;	/* a relation has found no room, ever */
+	bool		all_relations_wanted;	/* by this look */
+	uint64_t	random;
+	double		use_rates[LEVELS];	/* uses in a pass, by level */
+
+	PageTable	table;
+	SimulatedPool pools[FACTORS];
+	uint64_t	refilling;		/* sizes that were learned, but whose pools do not
+								 * hold yet what came while no look did; nothing
+								 * is counted of them meanwhile */
+	uint32_t	max_meetings;
+	uint32_t	max_events;
+	MeetingList meetings[2];	/* of this look and the last */
+	EventList	events[2];
+
+	LookState	look;
+	Averages	averages;
+	Counters	counters;
+	RecentCounters recent;
+	LatelyCounted lately;
+	LightLoad	light;
+	Variation	variation;
+	Progress	progress[FACTORS];
+	uint64_t	version;		/* another one after each change */
+	struct Storage *storages[STORAGES]; /* simulated page caches, or NULL */
+	int64_t		nsampled_loads; /* these four do not decay */
+	int64_t		nlooks;
+	int64_t		ngaps;
+	int64_t		ndropped;
+} Advice;
+
+/* The latest version of any advice. */
+extern uint64_t pbp_advice_version;
+
+/* What was answered until now is outdated. */
+static inline void
+outdate_answers(Advice *advice)
+{
+	advice->version = ++pbp_advice_version;
+}
+
+static inline MeetingList *
+meetings_of(Advice *advice, uint64_t look)
+{
+	return &advice->meetings[look % 2];
+}
+
+static inline EventList *
+events_of(Advice *advice, uint64_t look)
+{
+	return &advice->events[look % 2];
+}
+
+/* For a loop, in its i-th step. */
+static inline void
+check_interrupts(uint32_t i)
+{
+	if (i % STEPS_PER_CHECK == 0 && pbp_advice_check_interrupts != NULL)
+		pbp_advice_check_interrupts();
+}
+
+static inline unsigned
+group_of(uint32_t fingerprint)
+{
+	return fingerprint % GROUPS;
+}
+
+static inline double
+sum_of_groups(const double *counts)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < GROUPS; i++)
+		sum += counts[i];
+	return sum;
+}
+
+/* Of the sample. */
+static inline double
+all_loads(const Advice *advice)
+{
+	return sum_of_groups(advice->counters.loads);
+}
+
+/* The share of the pool that is in the sample, by chance and rate. */
+static inline double
+share_of_pool(const Advice *advice)
+{
+	return advice->averages.residents > 0 ?
+		advice->averages.residents / advice->nbuffers : advice->sampling_rate;
+}
+
+/* Passes of the hand since knowledge was lost. */
+static inline double
+passes_watched(const Advice *advice)
+{
+	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
+}
+
+/* For structs of nothing but doubles. */
+static inline void
+scale_counters(void *counters, size_t bytes, double weight)
+{
+	double	   *counter = counters;
+
+	for (size_t i = 0; i < bytes / sizeof(double); i++)
+		counter[i] *= weight;
+}
+
+static inline uint64_t
+next_random(Advice *advice)
+{
+	uint64_t	x = advice->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	advice->random = x;
+	return x;
+}
+
+static inline double
+next_share(Advice *advice)
+{
+	return (double) (next_random(advice) >> 11) / 9007199254740992.0;
+}
+
+static inline double
+accesses_of(const PbpAdviceCounts *counts)
+{
+	return (double) counts->hits + (double) counts->reads;
+}
+
+/* One of the two integers around the mean, so that this is the expectation. */
+static inline double
+rounded(Advice *advice, double mean)
+{
+	return floor(mean + next_share(advice));
+}
+
+/* accesses.c */
+extern void pbp_confirm_accesses(Advice *advice, bool counts);
+extern void pbp_count_look(Advice *advice);
+
+/* pages.c */
+extern size_t pbp_set_table_size(PageTable *table, double npages);
+extern void *pbp_place_table(PageTable *table, void *memory);
+extern uint32_t pbp_find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved);
+extern uint32_t pbp_add_page(Advice *advice, uint64_t key);
+
+/* pools.c */
+extern void pbp_thin_pools(Advice *advice, double share);
+extern void pbp_resize_pools(Advice *advice, double residents);
+extern unsigned pbp_near_phases(const Advice *advice, int i);
+extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
+
+/* variation.c */
+extern void pbp_count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves,
+								double moved);
+extern double pbp_variation_error(const Variation *variation);
+extern bool pbp_is_usual(const Variation *variation, double difference);
+extern double pbp_haste(const Variation *variation);
+extern bool pbp_load_has_changed(const Variation *variation);
+extern double pbp_moved(const Advice *advice);
+
+/* relationreads.c */
+extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);
+extern void pbp_count_waiting(Relations *relations);
+extern void pbp_decay_relations(Relations *relations, double weight);
+extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
+extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
+
+/* cachesizes.c; returns the share of the records of today's memory that remain */
+extern double pbp_scale_caches(Advice *advice, double share);
+
+/* storage.c; without storage, these do nothing */
+extern uint64_t pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts);
+extern void pbp_play_write(Advice *advice, uint32_t fingerprint, int size);
+extern void pbp_forget_misses(Advice *advice, int size);
+extern void pbp_doubt_caches(Advice *advice);
+extern void pbp_resize_caches(Advice *advice);
+extern void pbp_decay_storage(Advice *advice, double weight, double recent_weight);
+
+/* learning.c */
+extern double pbp_seconds_left(const Progress *progress);
+extern double pbp_counted_doubt(const Advice *advice, int i);
+extern bool pbp_size_is_learning(const Advice *advice, int i);
+extern void pbp_learn(Advice *advice);
+extern void pbp_follow_learning(Advice *advice);
+
+#endif							/* PBP_INTERNAL_H */

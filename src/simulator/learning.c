@@ -1,0 +1,261 @@
+/*-------------------------------------------------------------------------
+ *
+ * learning.c
+ *	  When simulated pools and page caches hold what real ones would, and how much
+ *	  of that is done.
+ *
+ * A larger pool, or a page cache, is learned when it has read as many pages as it
+ * holds, or hardly any that a real one may have held before the first look.  What
+ * was counted before that is worth nothing.  After a time without a look, it is
+ * filled again in the same way, what was learned stays, and nothing is added until
+ * then.
+ *
+ * The share of learning is followed by shares that chance lets fall at times.  The
+ * largest one counts until knowledge is lost, or learning has ended.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/storage.h"
+
+#include <string.h>
+
+/* Share of learning that is reported at most before it ends. */
+#define MOST_PROGRESS		0.99
+
+/* Learning less than this says nothing about its pace. */
+#define ENOUGH_PROGRESS		0.05
+
+/* Misses of the baseline that follow learning, as pools' worth. */
+#define MATURE_POOLS		0.05
+
+/* Once a pool is filled, its size is known after about so many pools' worth of reads. */
+#define POOLS_AFTER_FILLING	1.3
+
+/* Of what was counted before a cache was settled. */
+#define UNSETTLED_WEIGHT	0.1
+
+/* ---- progress ---- */
+
+/* Learning has come so far, so many seconds later. */
+static void
+follow_progress(Progress *progress, double share, double seconds)
+{
+	if (progress->share <= 0)
+		*progress = (Progress) {.first_share = share};
+	else
+		progress->seconds += seconds;
+	progress->share = fmax(progress->share, share);
+}
+
+/* At the pace since learning began.  NaN: unknown. */
+double
+pbp_seconds_left(const Progress *progress)
+{
+	double		done = progress->share - progress->first_share;
+
+	if (done < ENOUGH_PROGRESS || progress->seconds <= 0 || progress->share >= MOST_PROGRESS)
+		return NAN;
+	return progress->seconds * (1 - progress->share) / done;
+}
+
+/*
+ * How much of learning is done when doubt has fallen from all to this share.  It
+ * is halved by equal numbers of reads.
+ */
+static inline double
+doubt_progress(double doubtful_share, double tolerated_share)
+{
+	return doubtful_share <= tolerated_share ? 1 :
+		fmax(0, log(doubtful_share) / log(tolerated_share));
+}
+
+/* ---- pools ---- */
+
+/*
+ * Maximum share of recent accesses whose misses may be warm-up artifacts: a
+ * larger pool that is not full yet may have held these pages before the first
+ * look.
+ */
+static double
+doubtful_share(const Advice *advice, int i)
+{
+	const RecentCounters *recent = &advice->recent;
+
+	if (recent->recent_accesses <= 0)
+		return 1;
+	return recent->doubtful_misses[i] / share_of_pool(advice) / recent->recent_accesses;
+}
+
+/* Of what is counted; smaller pools hold nothing that was used before. */
+double
+pbp_counted_doubt(const Advice *advice, int i)
+{
+	return i <= BASELINE || is_absent(advice->refilling, i) ? 0 : doubtful_share(advice, i);
+}
+
+/* Misses of the baseline that follow learning before there is a figure. */
+static double
+needed_misses(const Advice *advice)
+{
+	return fmax(ENOUGH_LOADS, MATURE_POOLS * advice->averages.residents);
+}
+
+/* True if too little has been seen of what a larger pool holds. */
+bool
+pbp_size_is_learning(const Advice *advice, int i)
+{
+	return advice->pools[i].learning ||
+		sum_of_groups(advice->counters.sizes[i].baseline_misses) < needed_misses(advice) ||
+		pbp_counted_doubt(advice, i) > TOLERATED_DOUBT;
+}
+
+/*
+ * How much has been seen of what a size needs now: a pool of pages, or few
+ * doubtful misses; then misses that count, few of them doubtful.  Smaller sizes
+ * need but some loads.  Below 1 until the size is known.
+ */
+static double
+learned_share_of_pool(const Advice *advice, int i)
+{
+	const SimulatedPool *pool = &advice->pools[i];
+	double		misses = sum_of_groups(advice->counters.sizes[i].baseline_misses) / needed_misses(advice);
+	double		doubtful = passes_watched(advice) >= IN_ORDER_PASSES ? doubtful_share(advice, i) : 1;
+	double		filled = (double) pool->nlearned / pool->nslots;
+	double		filling = pbp_advice_factor(i) / (pbp_advice_factor(i) + POOLS_AFTER_FILLING);
+
+	/* the pools have no size yet */
+	if (advice->averages.residents <= 0)
+		return 0;
+	if (i <= BASELINE)
+		return fmin(filling * filled + (1 - filling) * all_loads(advice) / ENOUGH_LOADS, MOST_PROGRESS);
+	if (pool->learning)
+		return filling * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
+	return fmin(filling + (1 - filling) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
+				MOST_PROGRESS);
+}
+
+static void
+learn_pools(Advice *advice)
+{
+	for (int i = BASELINE + 1; i < FACTORS; i++)
+	{
+		SimulatedPool *pool = &advice->pools[i];
+
+		if (pool->nlearned < pool->nslots && doubtful_share(advice, i) > TOLERATED_DOUBT / 2)
+			continue;
+		if (is_absent(advice->refilling, i))
+		{
+			advice->refilling &= ~size_bit(i);
+			advice->recent.doubtful_misses[i] = 0;
+		}
+		if (!pool->learning)
+			continue;
+		pool->learning = false;
+		memset(&advice->counters.sizes[i], 0, sizeof(SizeCounters));
+		pbp_reduce_effects(advice->relations, i, false, 0);
+		pbp_forget_misses(advice, i);
+	}
+}
+
+/* ---- page caches ---- */
+
+/*
+ * Maximum share of recent accesses whose storage reads may be warm-up artifacts:
+ * the real cache may have held these pages before the first look.
+ */
+double
+pbp_doubtful_reads_share(const Advice *advice, int cache)
+{
+	const Storage *storage = storage_of(advice, cache);
+
+	if (advice->recent.recent_accesses <= 0)
+		return 1;
+	return storage->doubtful_reads[slot_of(cache)] / (share_of_pool(advice) * storage->share) /
+		advice->recent.recent_accesses;
+}
+
+/* Before a cache was settled, what it counted is worth little. */
+static void
+learn_cache(Advice *advice, int cache)
+{
+	SimulatedCache *simulated = simulated_cache(advice, cache);
+	CacheCounters *counters = cache_counters(advice, cache);
+	bool		is_filled = is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2;
+
+	if (is_filled && simulated->refilling && !is_absent(advice->refilling, size_above(advice, cache)))
+	{
+		simulated->refilling = false;
+		storage_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
+	}
+	if (is_filled && simulated->learning)
+	{
+		simulated->learning = false;
+		memset(counters, 0, sizeof(*counters));
+		if (has_todays_memory(cache))
+			pbp_reduce_effects(advice->relations, cache, true, 0);
+	}
+	if (!simulated->settled && simulated->nlearned + 1 > SETTLED_SHARE * simulated->capacity)
+	{
+		simulated->settled = true;
+		scale_counters(counters, sizeof(*counters), UNSETTLED_WEIGHT);
+		if (has_todays_memory(cache))
+			pbp_reduce_effects(advice->relations, cache, true, UNSETTLED_WEIGHT);
+	}
+}
+
+/* Of a cache that is learning: it has been filled, or few reads are doubtful. */
+static double
+learned_share_of_cache(const Advice *advice, int cache)
+{
+	const SimulatedCache *simulated = simulated_cache(advice, cache);
+	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
+	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
+
+	return fmin(fmax(filled, certain), MOST_PROGRESS);
+}
+
+static void
+learn_caches(Advice *advice)
+{
+	for (int cache = 0; cache < ALL_CACHES; cache++)
+	{
+		SimulatedCache *simulated;
+
+		if (storage_of(advice, cache) == NULL)
+			continue;
+		simulated = simulated_cache(advice, cache);
+		learn_cache(advice, cache);
+		if (simulated->learning)
+			follow_progress(&simulated->progress, learned_share_of_cache(advice, cache), advice->look.fresh.seconds);
+		else
+			simulated->progress = (Progress) {0};
+	}
+}
+
+/* ---- all ---- */
+
+void
+pbp_learn(Advice *advice)
+{
+	learn_pools(advice);
+	learn_caches(advice);
+}
+
+/* True if a figure of this size needs no more than other reasons allow. */
+static bool
+is_learned(const Advice *advice, int i)
+{
+	return all_loads(advice) >= ENOUGH_LOADS && advice->counters.sizes[i].accesses > 0 &&
+		(i <= BASELINE || !pbp_size_is_learning(advice, i));
+}
+
+/* At the end of a look. */
+void
+pbp_follow_learning(Advice *advice)
+{
+	for (int i = 0; i < FACTORS; i++)
+		if (is_learned(advice, i))
+			advice->progress[i] = (Progress) {0};
+		else
+			follow_progress(&advice->progress[i], learned_share_of_pool(advice, i), advice->look.fresh.seconds);
+}

@@ -1,0 +1,229 @@
+/*-------------------------------------------------------------------------
+ *
+ * look.c
+ *	  A look at the pool: which buffers are read.
+ *
+ * A page enters the pool in a buffer that the clock hand has just passed, from
+ * the free list, or through a ring.  The buffer of a victim keeps its old page
+ * until that has been written, and is pinned meanwhile.  So buffers that were
+ * passed and pinned are read again by the next look.
+ *
+ * Loads from the free list and after a loss of knowledge can be anywhere: then
+ * the whole pool is read.  Loads through rings are none that the advice wants.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/look.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+/*
+ * Sessions that the hand has served may not have pinned their victims yet, so
+ * that many buffers are read a second time.
+ */
+#define OVERLAP				256
+
+/* Buffers that are read by one call. */
+#define BATCH				256
+
+/*
+ * Passes between two checks.  Each is two whole scans within a pass: a page
+ * that entered after the first cannot have left before the second.
+ */
+#define PASSES_PER_CHECK	32
+#define CHECK_GAIN			0.1
+
+void
+pbp_look_init(PbpLook *look, PbpAdvice *advice, int nbuffers, const PbpLookReader *reader)
+{
+	memset(look, 0, sizeof(*look));
+	look->advice = advice;
+	look->nbuffers = nbuffers;
+	look->reader = *reader;
+	look->incomplete = true;
+	look->whole_ticks = -1;
+}
+
+void
+pbp_look_is_incomplete(PbpLook *look)
+{
+	look->incomplete = true;
+}
+
+static PbpPinnedList *
+pinned_of(PbpLook *look, uint64_t number)
+{
+	return &look->pinned[number % 2];
+}
+
+/* The next buffer of the last look, without advancing; INT_MAX: no more. */
+static int
+next_known(const PbpLook *look)
+{
+	int			buffer = pbp_advice_known_buffer(look->advice, look->next_known);
+
+	return buffer >= 0 ? buffer : INT_MAX;
+}
+
+static int
+next_pinned(PbpLook *look)
+{
+	const PbpPinnedList *last = pinned_of(look, look->number - 1);
+
+	return look->next_pinned < last->nbuffers ? last->buffers[look->next_pinned] : INT_MAX;
+}
+
+/* The same of both lists, advancing past it.  INT_MAX: none before end. */
+static int
+take_next(PbpLook *look, int end)
+{
+	int			known = next_known(look);
+	int			pinned = next_pinned(look);
+	int			buffer = known < pinned ? known : pinned;
+
+	if (buffer >= end)
+		return INT_MAX;
+	look->next_known += known == buffer;
+	look->next_pinned += pinned == buffer;
+	return buffer;
+}
+
+static void
+skip_to(PbpLook *look, int first)
+{
+	while (take_next(look, first) != INT_MAX)
+		 /* not again */ ;
+}
+
+/* Read the last look's buffers from first to before end. */
+static void
+read_again(PbpLook *look, int first, int end)
+{
+	int			buffers[BATCH];
+	int			nbuffers;
+
+	skip_to(look, first);
+	do
+	{
+		nbuffers = 0;
+		while (nbuffers < BATCH && (buffers[nbuffers] = take_next(look, end)) != INT_MAX)
+			nbuffers++;
+		look->reader.read_buffers(look->reader.arg, buffers, nbuffers);
+	} while (nbuffers == BATCH);
+}
+
+/*
+ * True if a look that does not read the whole pool would have read this buffer.
+ * Buffers are asked for in their order.
+ */
+static bool
+is_expected(PbpLook *look, int buffer)
+{
+	int64_t		behind = (look->ticks - 1 - buffer + look->nbuffers) % look->nbuffers;
+
+	if (behind < look->ticks - look->last_ticks + OVERLAP)
+		return true;
+	skip_to(look, buffer);
+	return next_known(look) == buffer || next_pinned(look) == buffer;
+}
+
+static void
+read_range(PbpLook *look, int64_t passed)
+{
+	int			end = (int) (look->ticks % look->nbuffers);
+	int			first = (int) ((look->ticks - passed) % look->nbuffers);
+
+	if (first <= end)
+	{
+		read_again(look, 0, first);
+		look->reader.read_range(look->reader.arg, first, end);
+		read_again(look, end, look->nbuffers);
+	}
+	else
+	{
+		look->reader.read_range(look->reader.arg, 0, end);
+		read_again(look, end, first);
+		look->reader.read_range(look->reader.arg, first, look->nbuffers);
+	}
+}
+
+void
+pbp_look_begin(PbpLook *look, int64_t ticks)
+{
+	int64_t		passed = ticks - look->ticks + OVERLAP;
+
+	look->last_ticks = look->ticks;
+	look->ticks = ticks;
+	look->number++;
+	look->next_known = 0;
+	look->next_pinned = 0;
+	look->missed = 0;
+	pinned_of(look, look->number)->nbuffers = 0;
+	look->whole = look->incomplete || ticks >= look->check_ticks ||
+		passed < OVERLAP || passed >= look->nbuffers || ticks < passed;
+
+	pbp_advice_begin(look->advice, ticks);
+	if (look->whole)
+		look->reader.read_range(look->reader.arg, 0, look->nbuffers);
+	else
+		read_range(look, passed);
+}
+
+/* Counts what was missed since the pool was read as a whole, if none of it has left. */
+static void
+check(PbpLook *look)
+{
+	bool		counts = !look->incomplete && look->whole_ticks >= 0 &&
+		look->ticks - look->whole_ticks <= look->nbuffers;
+
+	if (counts)
+	{
+		look->checked_loads += look->loads - CHECK_GAIN * look->checked_loads;
+		look->missed_loads += look->missed - CHECK_GAIN * look->missed_loads;
+	}
+	look->check_ticks = look->ticks +
+		(counts ? (int64_t) PASSES_PER_CHECK * look->nbuffers : look->nbuffers / 2);
+	look->whole_ticks = look->ticks;
+	look->loads = 0;
+	look->incomplete = false;
+}
+
+void
+pbp_look_end(PbpLook *look, int64_t ticks)
+{
+	if (look->whole)
+		check(look);
+	if (pinned_of(look, look->number)->nbuffers == PBP_MAX_PINNED)
+		look->incomplete = true;
+	if (pbp_advice_end(look->advice, ticks))
+		look->incomplete = true;
+}
+
+/* Returns true if the page is known to have been loaded since the last look. */
+bool
+pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty)
+{
+	if (!pbp_advice_observe(look->advice, key, buffer, usage, dirty))
+		return false;
+	look->loads++;
+	if (look->whole && !is_expected(look, buffer))
+		look->missed++;
+	return true;
+}
+
+void
+pbp_look_pinned(PbpLook *look, int buffer)
+{
+	PbpPinnedList *list = pinned_of(look, look->number);
+
+	if (list->nbuffers < PBP_MAX_PINNED)
+		list->buffers[list->nbuffers++] = buffer;
+}
+
+double
+pbp_look_missed_share(const PbpLook *look)
+{
+	return look->checked_loads > 0 ? look->missed_loads / look->checked_loads : NAN;
+}

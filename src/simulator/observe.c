@@ -1,0 +1,205 @@
+/*-------------------------------------------------------------------------
+ *
+ * observe.c
+ *	  From one observation of a sampled page to events: its load, and its uses
+ *	  since it was last observed.
+ *
+ * Which buffers are read, and when, is not known here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/internal.h"
+
+#include <math.h>
+
+#define LOG2_E				1.4426950408889634
+
+/* The level that a loaded page begins with. */
+#define LEVEL_UNKNOWN		36
+
+/* Weight of one use against all before. */
+#define LEVEL_GAIN			0.09
+
+/* Unlike fmin() and fmax(), this is no call. */
+static inline double
+within(double low, double high, double value)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+/* A random number of independent events (Poisson), at most this many. */
+static int
+some_events(Advice *advice, double mean, int most)
+{
+	double		limit;
+	double		product;
+	int			nevents = 0;
+
+	if (mean <= 0)
+		return 0;
+	if (mean > 2 * most)
+		return most;
+	product = next_share(advice);
+	if (product <= 1 - mean)
+		return 0;				/* as it would be below, without exp() */
+	limit = exp(-mean);
+	for (; product > limit && nevents < most; product *= next_share(advice))
+		nevents++;
+	return nevents;
+}
+
+/* How often the hand has visited a buffer. */
+static inline int64_t
+visits(HandPosition hand, int buffer)
+{
+	return hand.passes + (buffer < hand.buffer);
+}
+
+/* The share of the time between the looks in which uses raised the count. */
+static double
+visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
+{
+	const LookState *look = &advice->look;
+	double		share = 1;
+
+	if (before == advice->usage_max)
+	{
+		int64_t		nvisits = visits(look->now, buffer);
+		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
+
+		share = nvisits == visits(look->last, buffer) ? 0 :
+			within(0, 1, (double) (look->now.ticks - last_visit) /
+				   (double) (look->now.ticks - look->last.ticks));
+	}
+	if (usage == advice->usage_max && seen > 0)
+		share /= 2;				/* until it reached the maximum */
+	return share;
+}
+
+/*
+ * Uses of a page that stayed since the last look.  Each visit of the hand took
+ * one from its usage count, and would have evicted it at 0.
+ *
+ * Uses do not show while the count is at the maximum.  They are assumed to
+ * continue at the rate that was learned while they showed.
+ */
+static int
+estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
+{
+	int64_t		new_visits = visits(advice->look.now, buffer) - visits(advice->look.last, buffer);
+	int			before = (int) state->usage;
+	int			seen = usage - before + (int) new_visits;
+	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
+	double		uses = advice->use_rates[state->level] * passed;
+	double		visible;
+
+	if (seen < 0)
+		return 0;
+	visible = visible_share(advice, before, usage, seen, buffer);
+	if (visible > 0)
+	{
+		double		level = (double) state->level + LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * uses);
+
+		state->level = (unsigned) within(0, LEVELS - 1, rounded(advice, level));
+		uses = advice->use_rates[state->level] * passed;
+	}
+	return seen + some_events(advice, (1 - visible) * uses, usage);
+}
+
+/*
+ * Uses happen at separate times, so each becomes an event while there is room.
+ * Pages in constant use need no such precision, nor do the uses after a load.
+ */
+static void
+add_events(Advice *advice, uint32_t page, bool load, int amount)
+{
+	EventList  *list = events_of(advice, advice->look.number);
+	uint32_t	room = advice->max_events - list->nevents;
+	int			usage_max = advice->usage_max;
+
+	if (amount <= 0)
+		return;
+	if (room == 0)
+		advice->ndropped++;
+	else if (!load && amount < usage_max && (uint32_t) amount <= room / 4)
+	{
+		for (int i = 0; i < amount; i++)
+			list->events[list->nevents++] = (Event){page, false, i > 0, 1};
+	}
+	else
+		list->events[list->nevents++] = (Event){page, load, false, (unsigned) (amount < usage_max ? amount : usage_max)};
+}
+
+/* Where relations have found no room, not only new records need one. */
+static void
+ask_for_relation(Advice *advice, uint32_t page)
+{
+	if (advice->relations == NULL || page == INVALID_PAGE)
+		return;
+	__builtin_prefetch(&advice->relations->of_page[page], 1);
+	advice->relations->observed = page;
+	advice->base.wants_relation = true;
+}
+
+/* Learns from a page that this look has not met yet.  Returns true if it was loaded. */
+static bool
+learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
+{
+	PageState  *state = &advice->table.pages[page].state;
+	uint64_t	look = advice->look.number;
+	MeetingList *list = meetings_of(advice, look);
+	bool		load = advice->look.lost || moved || !met_in_look(*state, look - 1);
+	int			amount;
+
+	if (list->nmeetings < advice->max_meetings)
+		list->meetings[list->nmeetings++] = (Meeting){buffer, page};
+	if (load)
+	{
+		state->level = LEVEL_UNKNOWN;
+		if (advice->relations_crowded)
+			ask_for_relation(advice, page);
+		amount = usage > 0 ? usage : 1;
+	}
+	else
+		amount = estimate_uses(advice, state, buffer, usage);
+	state->usage = (unsigned) usage;
+	state->look = look_field(look);
+	add_events(advice, page, load, amount);
+	return load && !advice->look.lost;
+}
+
+/* A page that moves during the look may come twice. */
+bool
+pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage, bool dirty)
+{
+	Advice	   *advice = (Advice *) base;
+	bool		moved;
+	uint32_t	page = pbp_find_page_at(advice, key, buffer, &moved);
+
+	base->wants_relation = false;
+	if (usage > advice->usage_max)
+		usage = advice->usage_max;
+	advice->look.found.nresidents[group_of((uint32_t) key)]++;
+	advice->look.found.nsaturated += usage == advice->usage_max;
+	if (page == INVALID_PAGE)
+	{
+		page = pbp_add_page(advice, key);
+		ask_for_relation(advice, page);
+	}
+	else if (advice->all_relations_wanted)
+		ask_for_relation(advice, page);
+	if (page == INVALID_PAGE)
+		return false;
+	advice->table.pages[page].state.dirty = dirty;
+	return !met_in_look(advice->table.pages[page].state, advice->look.number) &&
+		learn(advice, page, buffer, moved, usage);
+}
+
+int
+pbp_advice_known_buffer(const PbpAdvice *base, uint32_t i)
+{
+	const Advice *advice = (const Advice *) base;
+	const MeetingList *last = &advice->meetings[(advice->look.number - advice->look.looking) % 2];
+
+	return i < last->nmeetings ? last->meetings[i].buffer : -1;
+}

@@ -1,0 +1,309 @@
+/*-------------------------------------------------------------------------
+ *
+ * pools.c
+ *	  Simulated pools, one for each size, and the events that they live
+ *	  through.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/stats.h"
+
+/*
+ * Share of its size by which a simulated pool may hold pages too long or too
+ * short, because looks do not show in which order they were used.
+ */
+#define UNSEEN_ORDER		0.05
+
+/* A phase is a share of what the next size has more, in slots. */
+static double
+phase_length(const SimulatedPool *pool, int i)
+{
+	double		more = i + 1 < FACTORS ? pbp_advice_factor(i + 1) / pbp_advice_factor(i) - 1 : 1;
+
+	return more * pool->nslots / PHASES_TO_NEXT;
+}
+
+/* How many phases chance in the sample and the order of unseen uses are worth. */
+unsigned
+pbp_near_phases(const Advice *advice, int i)
+{
+	const SimulatedPool *pool = &advice->pools[i];
+	double		nslots = PBP_DEVIATIONS * sqrt(pool->nslots) + UNSEEN_ORDER * pool->nslots;
+	double		phases = nslots / phase_length(pool, i);
+
+	return phases < PHASES_TO_NEXT ? (unsigned) ceil(phases) : PHASES_TO_NEXT;
+}
+
+static inline uint64_t
+phase_of_eviction(SimulatedPool *pool, int i)
+{
+	if (++pool->evictions >= phase_length(pool, i))
+	{
+		pool->phase++;
+		pool->evictions = 0;
+	}
+	return pool->phase % PHASES;
+}
+
+/* A slot for a page that is not in the pool, by the server's algorithm. */
+static uint32_t
+victim_slot(Advice *advice, int i, bool counts)
+{
+	SimulatedPool *pool = &advice->pools[i];
+
+	if (pool->nfilled < pool->nslots)
+		return pool->nfilled++;
+
+	for (;;)
+	{
+		uint32_t	hand = pool->hand;
+		PageState  *state = &advice->table.pages[pool->slots[hand]].state;
+		unsigned	usage = count_in_pool(*state, i);
+
+		pool->hand = hand + 1 < pool->nslots ? hand + 1 : 0;
+		advice->counters.sizes[i].steps++;
+		if (usage == 0)
+		{
+			set_count_in_pool(state, i, EVICTED + phase_of_eviction(pool, i));
+			advice->counters.sizes[i].dirty_evictions += counts && state->dirty && !is_absent(advice->refilling, i);
+			if (state->dirty)
+				pbp_play_write(advice, advice->table.pages[pool->slots[hand]].fingerprint, i);
+			return hand;
+		}
+		set_count_in_pool(state, i, usage - 1);
+	}
+}
+
+/*
+ * A page that a larger pool still holds has been written when the real one evicted
+ * it, but would be dirty until now.
+ */
+void
+pbp_advice_checkpoint(PbpAdvice *base)
+{
+	Advice	   *advice = (Advice *) base;
+
+	for (uint32_t page = 0; page < advice->table.npages; page++)
+		advice->table.pages[page].state.dirty = false;
+	outdate_answers(advice);
+}
+
+/*
+ * Give each pool as many slots as there are sampled pages in such a share of
+ * the real pool.  Chance puts more or fewer pages into the sample than its rate
+ * says.
+ */
+void
+pbp_resize_pools(Advice *advice, double residents)
+{
+	for (int i = 0; i < FACTORS; i++)
+	{
+		SimulatedPool *pool = &advice->pools[i];
+		double		wanted = fmax(1, pbp_advice_factor(i) * residents + 0.5);
+		bool		was_full = pool->nlearned == pool->nslots;
+
+		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;
+		while (pool->nfilled > pool->nslots)
+			set_count_in_pool(&advice->table.pages[pool->slots[--pool->nfilled]].state, i, ABSENT);
+		if (pool->hand >= pool->nslots)
+			pool->hand = 0;
+		if (was_full || pool->nlearned > pool->nslots)
+			pool->nlearned = pool->nslots;
+	}
+}
+
+/* The page that the hand would look at next leaves. */
+static void
+remove_next(Advice *advice, int i)
+{
+	SimulatedPool *pool = &advice->pools[i];
+
+	set_count_in_pool(&advice->table.pages[pool->slots[pool->hand]].state, i, ABSENT);
+	pool->nfilled--;
+	memmove(&pool->slots[pool->hand], &pool->slots[pool->hand + 1], (pool->nfilled - pool->hand) * sizeof(uint32_t));
+	if (pool->hand >= pool->nfilled)
+		pool->hand = 0;
+}
+
+/* The pages that remain in the sample keep their order. */
+static void
+thin_pool(Advice *advice, int i, double share)
+{
+	SimulatedPool *pool = &advice->pools[i];
+	uint32_t	nslots = (uint32_t) (share * pool->nslots);
+	uint32_t	nkept = 0;
+	uint32_t	hand = 0;
+
+	for (uint32_t slot = 0; slot < pool->nfilled; slot++)
+	{
+		if (slot == pool->hand)
+			hand = nkept;
+		if (advice->table.pages[pool->slots[slot]].fingerprint <= advice->base.kept)
+			pool->slots[nkept++] = pool->slots[slot];
+	}
+	pool->nfilled = nkept;
+	pool->hand = hand < nkept ? hand : 0;
+	while (pool->nfilled > 0 && pool->nfilled > nslots)
+		remove_next(advice, i);
+	if (pool->nlearned < pool->nslots)
+		pool->nlearned = (uint32_t) (share * pool->nlearned);
+	pool->evictions *= share;
+}
+
+/* Such a share of the sampled pages remains. */
+void
+pbp_thin_pools(Advice *advice, double share)
+{
+	for (int i = 0; i < FACTORS; i++)
+		thin_pool(advice, i, share);
+}
+
+/* Of a page that a pool of the next size holds: how much would have sufficed. */
+static void
+count_distance(Advice *advice, int i, PageState before)
+{
+	SizeCounters *counters = &advice->counters.sizes[i];
+	unsigned	phases = phases_absent(before, i, advice->pools[i].phase);
+	unsigned	near = pbp_near_phases(advice, i);
+
+	counters->to_next++;
+	counters->near_this += phases < near;
+	counters->near_next += phases >= PHASES_TO_NEXT - near;
+}
+
+static void
+count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState before, uint64_t absent)
+{
+	SizeCounters *counters = &advice->counters.sizes[i];
+	const SimulatedPool *pool = &advice->pools[i];
+	bool		missed = is_absent(absent, i);
+	bool		baseline_missed = is_absent(absent, BASELINE);
+	bool		doubtful = missed && i > BASELINE && pool->nlearned < pool->nslots;
+
+	advice->recent.doubtful_misses[i] += doubtful;
+	if (is_absent(advice->refilling, i))
+		return;
+	counters->baseline_misses[group_of(fingerprint)] += baseline_missed;
+	counters->extra_misses[group_of(fingerprint)] += missed - baseline_missed;
+	counters->misses_again += missed && event.again;
+	if (missed && i + 1 < FACTORS && !is_absent(absent, i + 1))
+		count_distance(advice, i, before);
+}
+
+/* True if this set has some, but not all, of the sizes that are compared. */
+static inline bool
+differ_from_baseline(uint64_t sizes)
+{
+	const uint64_t compared = size_bit(HALF) | size_bit(BASELINE) | size_bit(DOUBLE);
+
+	return (sizes & compared) != 0 && (sizes & compared) != compared;
+}
+
+/* Count the page as used in this epoch, and what happened for its relation. */
+static inline void
+count_for_relation(Advice *advice, Event event, uint64_t absent, uint64_t waits, bool counts)
+{
+	Relations  *relations = advice->relations;
+	PageRecord *page = &advice->table.pages[event.page];
+
+	if (page->epoch != relations->epoch && relations->counting_uses)
+	{
+		page->epoch = relations->epoch;
+		pbp_report_use(&relations->working_set, page->fingerprint, &relations->of_page[event.page]);
+	}
+	if (counts && (event.load || differ_from_baseline(absent) || differ_from_baseline(waits)))
+	{
+		__builtin_prefetch(&relations->of_page[event.page]);
+		relations->waiting[relations->nwaiting++] = (WaitingEvent){event, absent | waits << WAITS_SHIFT};
+		if (relations->nwaiting == WAITING_EVENTS)
+			pbp_count_waiting(relations);
+	}
+}
+
+/* Play what a look found of one page to all pools. */
+static void
+play_event(Advice *advice, Event event, bool counts)
+{
+	PageState  *state = &advice->table.pages[event.page].state;
+	uint32_t	fingerprint = advice->table.pages[event.page].fingerprint;
+	PageState	before = *state;
+	uint64_t	absent = absent_sizes(before);
+	uint64_t	waits = 0;
+	bool		is_new = !state->used;
+
+	state->used = true;
+	if (absent != 0)
+		waits = pbp_play_misses(advice, fingerprint, absent, counts);
+	if (advice->relations != NULL)
+		count_for_relation(advice, event, as_today(absent, advice->refilling), waits, counts);
+	for (int i = 0; i < FACTORS; i++)
+		if (is_absent(absent, i))
+			advice->pools[i].slots[victim_slot(advice, i, counts)] = event.page;
+	raise_counts(state, absent, event.amount, (uint64_t) advice->usage_max);
+	if (absent == 0 && !is_new)
+		return;					/* nothing to count */
+
+	for (int i = 0; i < FACTORS; i++)
+	{
+		SimulatedPool *pool = &advice->pools[i];
+
+		if (counts)
+			count_use(advice, i, event, fingerprint, before, absent);
+		pool->nlearned += is_new && pool->nlearned < pool->nslots;
+	}
+}
+
+static void
+shuffle(Advice *advice, EventList *list)
+{
+	for (uint32_t left = list->nevents; left > 0; left--)
+	{
+		uint32_t	chosen = (uint32_t) ((next_random(advice) >> 32) * left >> 32);
+		Event		last = list->events[left - 1];
+
+		check_interrupts(left);
+		list->events[left - 1] = list->events[chosen];
+		list->events[chosen] = last;
+	}
+}
+
+/*
+ * Play all events of a look, in random order.  Their true order is unknown,
+ * and the order of buffers would favor those behind the hand.
+ *
+ * A look's events are played at the end of the next one.  A page that was
+ * loaded and has left the pool by then was read through a ring, as by a large
+ * look or vacuum.  It would not stay in any pool, and does not count.
+ */
+void
+pbp_play_events(Advice *advice, uint64_t look, bool counts)
+{
+	EventList  *list = events_of(advice, look);
+
+	shuffle(advice, list);
+	/* the last look's own events are played only where they are none */
+	if (advice->relations != NULL)
+		advice->relations->counting_uses = look != advice->look.number;
+	for (uint32_t i = list->nevents; i-- > 0;)
+	{
+		Event		event = list->events[i];
+		PageState	state = advice->table.pages[event.page].state;
+
+		check_interrupts(i);
+		if (event.load)
+		{
+			if (!met_in_look(state, advice->look.number))
+				continue;
+			advice->look.found.nloads[group_of(advice->table.pages[event.page].fingerprint)] += counts;
+			advice->look.found.nnew_loads += counts && absent_everywhere(state);
+		}
+		play_event(advice, event, counts);
+	}
+	if (advice->relations != NULL)
+		pbp_count_waiting(advice->relations);
+}

@@ -1,0 +1,397 @@
+/*-------------------------------------------------------------------------
+ *
+ * relationreads.c
+ *	  Which relations read the most, and which would gain or lose by another
+ *	  size of the pool.
+ *
+ * The relation of a page is asked for when the page is loaded, and kept beside
+ * its record as a small number.  Events are counted for this number as they
+ * are for all pages in pools.c.  So the relations add up to the figures
+ * of the advice.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Page records for each relation's record, within limits. */
+#define PAGES_PER_RELATION	40
+#define MIN_RELATIONS		16
+
+/* If there is no room, this share of the relations has to leave. */
+#define EVICTED_SHARE		0.25
+#define WEIGHT_OF_PAGE		0.1
+
+/* While a relation has no record, one look in this many asks for all relations. */
+#define LOOKS_PER_ROUND		64
+
+/* Weights do not grow beyond this. */
+#define MAX_WEIGHT			1e100
+
+/* Pages at the maximum usage count that are counted for an answer. */
+#define MAX_COUNTED			4096
+
+/* ---- memory ---- */
+
+/* Divide the memory.  Sizes come first, what is aligned most before the rest. */
+static bool
+place_relations(Advice *advice, Relations *relations, size_t bytes)
+{
+	uint32_t	max_pages = advice->table.max_pages;
+	uint32_t	n = max_pages / PAGES_PER_RELATION;
+	size_t		taken;
+
+	n = n < MIN_RELATIONS ? MIN_RELATIONS : n > PBP_MAX_RELATIONS ? PBP_MAX_RELATIONS : n;
+	relations->nrecords = n + 1;
+	relations->nheads = 2 * n;
+	relations->records = (RelationRecord *) (relations + 1);
+	relations->npages = (uint32_t *) (relations->records + relations->nrecords);
+	relations->heads = (uint16_t *) (relations->npages + relations->nrecords);
+	relations->of_page = relations->heads + relations->nheads;
+	taken = (size_t) ((char *) (relations->of_page + max_pages) - (char *) relations);
+	taken = (taken + sizeof(PbpUsedPage) - 1) / sizeof(PbpUsedPage) * sizeof(PbpUsedPage);
+	if (taken >= bytes)
+		return false;
+	memset(relations->records, 0, taken - sizeof(Relations));
+	return pbp_init_working_set(&relations->working_set, (char *) relations + taken,
+								bytes - taken, advice->sampling_rate);
+}
+
+bool
+pbp_advice_watch_relations(PbpAdvice *base, void *memory, size_t bytes)
+{
+	Advice	   *advice = (Advice *) base;
+	Relations  *relations = memory;
+
+	if (bytes < sizeof(Relations))
+		return false;
+	memset(relations, 0, sizeof(Relations));
+	if (!place_relations(advice, relations, bytes))
+		return false;
+	relations->weight = 1;
+	relations->epoch = 1;
+	advice->relations = relations;
+	return true;
+}
+
+/* ---- numbers of relations ---- */
+
+/* The place of a relation in the hash table, or the empty one where it belongs. */
+static uint16_t *
+find_head(const Relations *relations, const PbpRelationKey *key)
+{
+	uint64_t	hash = (uint64_t) key->database << 32 | key->relfilenode;
+	uint32_t	head;
+
+	hash = (hash ^ ((uint64_t) key->tablespace << 8 | key->fork)) * UINT64_C(0x9E3779B97F4A7C15);
+	hash = (hash ^ hash >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+	head = (uint32_t) ((hash >> 32) * relations->nheads >> 32);
+	while (relations->heads[head] != 0 &&
+		   memcmp(&relations->records[relations->heads[head]].key, key, sizeof(*key)) != 0)
+		head = head + 1 < relations->nheads ? head + 1 : 0;
+	return &relations->heads[head];
+}
+
+/* Returns the number of a relation; 0 if there is no room for it. */
+static uint16_t
+number_of(Relations *relations, const PbpRelationKey *key)
+{
+	uint16_t   *head = find_head(relations, key);
+	uint16_t	number = 1;
+
+	if (*head != 0)
+		return *head;
+	if (relations->nused == relations->nrecords - 1)
+	{
+		relations->refused = true;
+		return 0;
+	}
+	while (relations->records[number].used)
+		number++;
+	relations->records[number] = (RelationRecord) {.used = true,.key = *key};
+	relations->nused++;
+	*head = number;
+	return number;
+}
+
+void
+pbp_advice_set_relation(PbpAdvice *base, const PbpRelationKey *key)
+{
+	Relations  *relations = ((Advice *) base)->relations;
+
+	if (base->wants_relation && relations->of_page[relations->observed] == 0)
+		relations->of_page[relations->observed] = number_of(relations, key);
+}
+
+/* ---- eviction ---- */
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		one = *(const double *) a;
+	double		other = *(const double *) b;
+
+	return (one > other) - (one < other);
+}
+
+void
+pbp_add_counters(RelationCounters *sum, const RelationCounters *counters)
+{
+	sum->loads += counters->loads;
+	sum->waits += counters->waits;
+	sum->sampled_loads += counters->sampled_loads;
+	for (int i = 0; i < EFFECTS; i++)
+	{
+		sum->extra[i] += counters->extra[i];
+		sum->differing[i] += counters->differing[i];
+	}
+}
+
+/*
+ * How much each relation matters.  A page that has a record is worth less than
+ * one that was loaded, but its relation is more likely to be read than another.
+ */
+static void
+weigh_relations(const Advice *advice, double *weights)
+{
+	const Relations *relations = advice->relations;
+
+	for (uint32_t i = 0; i < relations->nrecords; i++)
+	{
+		const RelationCounters *counters = &relations->records[i].counters;
+
+		weights[i] = (counters->loads + counters->differing[MISSES_AT_HALF]) / relations->weight;
+	}
+	for (uint32_t i = 0; i < advice->table.npages; i++)
+		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
+}
+
+/* The least important relations, of which at most a share leaves. */
+static void
+choose_victims(const Advice *advice, bool *victims)
+{
+	const Relations *relations = advice->relations;
+	double		weights[PBP_MAX_RELATIONS + 1];
+	double		sorted[PBP_MAX_RELATIONS];
+	uint32_t	wanted = (uint32_t) (EVICTED_SHARE * relations->nused);
+	uint32_t	n = 0;
+
+	weigh_relations(advice, weights);
+	for (uint32_t i = 1; i < relations->nrecords; i++)
+		if (relations->records[i].used)
+			sorted[n++] = weights[i];
+	qsort(sorted, n, sizeof(double), compare_doubles);
+	for (uint32_t i = 1; i < relations->nrecords && wanted > 0; i++)
+	{
+		victims[i] = relations->records[i].used && weights[i] <= sorted[(uint32_t) (EVICTED_SHARE * n)];
+		wanted -= victims[i];
+	}
+}
+
+/* Make room: the least important relations count among the others. */
+static void
+evict_relations(Advice *advice)
+{
+	Relations  *relations = advice->relations;
+	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
+
+	choose_victims(advice, victims);
+	for (uint32_t i = 1; i < relations->nrecords; i++)
+		if (victims[i])
+		{
+			pbp_add_counters(&relations->records[0].counters, &relations->records[i].counters);
+			relations->records[i] = (RelationRecord) {0};
+			relations->nused--;
+		}
+	memset(relations->heads, 0, sizeof(uint16_t) * relations->nheads);
+	for (uint32_t i = 1; i < relations->nrecords; i++)
+		if (relations->records[i].used)
+			*find_head(relations, &relations->records[i].key) = (uint16_t) i;
+	for (uint32_t i = 0; i < advice->table.npages; i++)
+		if (victims[relations->of_page[i]])
+			relations->of_page[i] = 0;
+	pbp_forget_relations(&relations->working_set, victims);
+}
+
+/* ---- epochs ---- */
+
+/*
+ * Pages in the pool whose uses do not show, since their count is at the maximum
+ * and the hand has not lowered it during the window.
+ */
+static void
+count_hidden(Advice *advice)
+{
+	Relations  *relations = advice->relations;
+	PbpWorkingSet *set = &relations->working_set;
+	const MeetingList *met = meetings_of(advice, advice->look.number);
+	uint32_t	step = met->nmeetings / MAX_COUNTED + 1;
+
+	for (uint32_t i = 0; i < relations->nrecords; i++)
+		relations->records[i].nhidden = 0;
+	for (uint32_t i = 0; i < met->nmeetings; i += step)
+	{
+		const PageRecord *page = &advice->table.pages[met->meetings[i].page];
+
+		if ((int) page->state.usage < advice->usage_max)
+			continue;
+		for (int j = pbp_shortest_window(set, page->fingerprint) - 1; j >= 0; j--)
+		{
+			if (!pbp_is_kept(page->fingerprint, set->windows[j].halvings))
+				continue;
+			set->windows[j].hidden += ldexp(step / advice->sampling_rate, set->windows[j].halvings);
+			if (j == PBP_WINDOW_OF_RELATIONS)
+				relations->records[relations->of_page[met->meetings[i].page]].nhidden += step;
+		}
+	}
+}
+
+/* Page records have few bits for epochs, so all are cleared once in a cycle. */
+static void
+begin_epoch(Advice *advice)
+{
+	Relations  *relations = advice->relations;
+	int64_t		epoch = relations->working_set.epoch;
+	const int	epochs_per_cycle = (1 << EPOCH_BITS) - 1;
+
+	relations->epoch = 1 + (uint32_t) (epoch % epochs_per_cycle);
+	if (epoch / epochs_per_cycle == relations->cycle)
+		return;
+	relations->cycle = epoch / epochs_per_cycle;
+	for (uint32_t i = 0; i < advice->table.npages; i++)
+		advice->table.pages[i].epoch = 0;
+}
+
+void
+pbp_advice_look_time(PbpAdvice *base, int64_t second)
+{
+	Advice	   *advice = (Advice *) base;
+	Relations  *relations = advice->relations;
+
+	if (relations == NULL)
+		return;
+	if (pbp_begin_uses(&relations->working_set, second, relations->npages, relations->nrecords))
+	{
+		count_hidden(advice);
+		begin_epoch(advice);
+	}
+	advice->relations_crowded |= relations->refused;
+	advice->all_relations_wanted = advice->relations_crowded && advice->look.number % LOOKS_PER_ROUND == 0;
+	if (relations->refused && second > relations->evicted_second)
+	{
+		relations->evicted_second = second;
+		relations->refused = false;
+		evict_relations(advice);
+	}
+}
+
+/* ---- another sample ---- */
+
+/* It has so many times as many pages, and of those with records of page caches. */
+void
+pbp_scale_relations(Advice *advice, double share, double share_of_records)
+{
+	Relations  *relations = advice->relations;
+
+	if (relations == NULL)
+		return;
+	pbp_count_waiting(relations);
+	pbp_decay_relations(relations, share);
+	pbp_reduce_effects(relations, BASELINE, true, share_of_records / share);
+	pbp_scale_uses(&relations->working_set, advice->base.kept, share);
+	for (uint32_t page = 0; page < advice->table.npages; page++)
+		if (advice->table.pages[page].fingerprint > advice->base.kept)
+			relations->of_page[page] = 0;
+}
+
+/* ---- counters ---- */
+
+static inline void
+count_effect(Relations *relations, RelationCounters *counters, int effect, bool then, bool today)
+{
+	if (then == today)
+		return;
+	counters->extra[effect] += then ? relations->weight : -relations->weight;
+	counters->differing[effect] += relations->weight;
+}
+
+static void
+count_event(Relations *relations, Event event, uint64_t missed)
+{
+	RelationCounters *counters = &relations->records[relations->of_page[event.page]].counters;
+	uint64_t	waits = missed >> WAITS_SHIFT;
+
+	if (event.load)
+	{
+		counters->loads += relations->weight;
+		counters->waits += is_absent(waits, BASELINE) ? relations->weight : 0;
+		counters->sampled_loads++;
+	}
+	count_effect(relations, counters, MISSES_AT_HALF, is_absent(missed, HALF), is_absent(missed, BASELINE));
+	count_effect(relations, counters, MISSES_AT_DOUBLE, is_absent(missed, DOUBLE), is_absent(missed, BASELINE));
+	count_effect(relations, counters, WAITS_AT_HALF, is_absent(waits, HALF), is_absent(waits, BASELINE));
+	count_effect(relations, counters, WAITS_AT_DOUBLE, is_absent(waits, DOUBLE), is_absent(waits, BASELINE));
+}
+
+/* The counters are fetched into the caches before they are used, too. */
+void
+pbp_count_waiting(Relations *relations)
+{
+	for (uint32_t i = 0; i < relations->nwaiting; i++)
+		__builtin_prefetch(&relations->records[relations->of_page[relations->waiting[i].event.page]].counters, 1);
+	for (uint32_t i = 0; i < relations->nwaiting; i++)
+		count_event(relations, relations->waiting[i].event, relations->waiting[i].missed);
+	relations->nwaiting = 0;
+}
+
+/* Instead of reducing all counters, what is counted from now on weighs more. */
+void
+pbp_decay_relations(Relations *relations, double weight)
+{
+	relations->weight /= weight;
+	if (relations->weight < MAX_WEIGHT)
+		return;
+	for (uint32_t i = 0; i < relations->nrecords; i++)
+	{
+		RelationCounters *counters = &relations->records[i].counters;
+
+		counters->loads /= relations->weight;
+		counters->waits /= relations->weight;
+		for (int j = 0; j < EFFECTS; j++)
+		{
+			counters->extra[j] /= relations->weight;
+			counters->differing[j] /= relations->weight;
+		}
+	}
+	relations->weight = 1;
+}
+
+static void
+reduce_effect(Relations *relations, int effect, double weight)
+{
+	for (uint32_t i = 0; i < relations->nrecords; i++)
+	{
+		relations->records[i].counters.extra[effect] *= weight;
+		relations->records[i].counters.differing[effect] *= weight;
+	}
+}
+
+/*
+ * This size has been learned: what was counted of its pool and of the page cache
+ * below, or only of the latter, is worth less.
+ */
+void
+pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight)
+{
+	if (relations == NULL)
+		return;
+	if (size == DOUBLE && !only_waits)
+		reduce_effect(relations, MISSES_AT_DOUBLE, weight);
+	if (size == DOUBLE || size == BASELINE)
+		reduce_effect(relations, WAITS_AT_DOUBLE, weight);
+	if (size == HALF || size == BASELINE)
+		reduce_effect(relations, WAITS_AT_HALF, weight);
+}

@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * simulator.h
+ *	  Simulated buffer pools and page caches of other sizes, which learn from
+ *	  periodic looks at what the real pool holds.
+ *
+ * A look is pbp_advice_begin(), pbp_advice_observe() for each resident page of
+ * the sample, pbp_advice_end().  Nothing in this folder needs PostgreSQL, so
+ * that tests and simulators can compile it alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_SIMULATOR_H
+#define PBP_SIMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Estimated sizes, as multiples of the size that runs. */
+#define PBP_ADVICE_FACTORS	11
+#define PBP_ADVICE_BASELINE	5	/* the one that is 1 */
+
+/* Sizes that are compared with today's for each relation. */
+#define PBP_ADVICE_HALF		1
+#define PBP_ADVICE_DOUBLE	8
+
+/*
+ * Memory of both caches together, as multiples of today's, and how many splits of
+ * each are simulated: with the smallest pool, with the largest that leaves enough
+ * to the page cache, and with one between them, which is today's if it can be.
+ */
+#define PBP_TOTALS			11
+#define PBP_TOTAL_TODAY		5	/* is not among those simulated */
+#define PBP_SPLITS			3
+
+/* A fork of a relation.  The numbers mean nothing here. */
+typedef struct PbpRelationKey
+{
+	uint32_t	database;
+	uint32_t	tablespace;
+	uint32_t	relfilenode;
+	uint32_t	fork;
+} PbpRelationKey;
+
+/*
+ * Requests for blocks, as counted by the server.  Where it does not count
+ * requests through rings apart, they are among the others.
+ */
+typedef struct PbpAdviceCounts
+{
+	int64_t		hits;
+	int64_t		reads;
+	int64_t		extends;		/* new blocks, which enter the pool unread */
+	int64_t		ring_reads;
+	int64_t		scan_reads;		/* of these, by large scans */
+	int64_t		ring_extends;
+	double		seconds;		/* in which all this happened */
+} PbpAdviceCounts;
+
+static inline void
+pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
+{
+	sum->hits += counts->hits;
+	sum->reads += counts->reads;
+	sum->extends += counts->extends;
+	sum->ring_reads += counts->ring_reads;
+	sum->scan_reads += counts->scan_reads;
+	sum->ring_extends += counts->ring_extends;
+	sum->seconds += counts->seconds;
+}
+
+/*
+ * The beginning of the caller's block of memory, for the inline function.  The
+ * rest of the block is private and points into itself, so it cannot move.
+ */
+typedef struct PbpAdvice
+{
+	uint64_t	threshold;		/* keys up to this one are sampled */
+	uint32_t	kept;			/* if their lower half is not above this */
+	uint64_t	salt;			/* for the caller's hash: another sample */
+	bool		wants_relation; /* of the page that was just observed */
+	bool		lost;			/* what happened before this look is unknown */
+} PbpAdvice;
+
+/*
+ * True if this page is in the sample.  The key is a well-mixed 64-bit hash of
+ * the page's tag.
+ */
+static inline bool
+pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
+{
+	return key <= advice->threshold && (uint32_t) key <= advice->kept;
+}
+
+/* Called every few thousand pages if it is not NULL; need not return. */
+extern void (*pbp_advice_check_interrupts) (void);
+
+extern double pbp_advice_factor(int i);
+extern double pbp_total_factor(int total);
+
+/*
+ * Begins to learn in a block of memory aligned for any type.  The sampling rate
+ * is the highest that fits, and at most rate_limit if that is not 0.  Returns
+ * NULL if no page fits.
+ */
+extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
+								  double rate_limit, bool rings_apart);
+extern double pbp_advice_rate(const PbpAdvice *advice);
+
+/*
+ * Between two looks: keeps at most this share of the sampled pages, and what was
+ * learned of them, but for the least that is of use.  Figures remain, with the
+ * error of a smaller sample.  Returns false if none leaves.
+ */
+extern bool pbp_advice_thin(PbpAdvice *advice, double share);
+
+/*
+ * The opposite, up to the sample at the beginning.  If it returns true, the next
+ * look must read all buffers.
+ */
+extern bool pbp_advice_widen(PbpAdvice *advice, double factor);
+
+/*
+ * Learns from a look, which need not read all buffers, but all where the last
+ * one observed pages.  Ticks are buffers that the hand has passed, ever.
+ * Pages are observed in the order of buffers.  pbp_advice_observe() returns true
+ * if the page was loaded since the last look, and pbp_advice_end() if the next
+ * look must read all buffers.
+ */
+extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
+extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
+extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
+
+/* True if the last look met this page. */
+extern bool pbp_advice_holds(const PbpAdvice *advice, uint64_t key);
+
+/* The i-th buffer where the last look observed a page; -1: there are fewer. */
+extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
+
+/* What the server has counted since the last call, at any time. */
+extern void pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts);
+
+/*
+ * Of what was counted last, accesses that are no part of the load that the figures
+ * are about: those of a light load, or of who monitors an idle server, but for as
+ * many as the load has for so many reads.
+ */
+extern double pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdviceCounts *counts);
+
+/* A checkpoint has begun: it writes all dirty pages of the pool. */
+extern void pbp_advice_checkpoint(PbpAdvice *advice);
+
+/*
+ * The smallest relation that a scan reads through a ring, in pages.  INT64_MAX:
+ * none.  As long as it is unknown, it may be any.
+ */
+extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
+
+/*
+ * So much of what is read now is of other relations than what was learned; 0: it
+ * is the same load.
+ */
+extern void pbp_advice_set_other_mix(PbpAdvice *advice, double share);
+
+/*
+ * What happened since the last look is unknown: nothing that the next look finds
+ * may count, and larger sizes must be learned again.
+ */
+extern void pbp_advice_gap(PbpAdvice *advice);
+
+/*
+ * Simulates page caches below the pools, in a block of memory of their own that
+ * is aligned for any type.  At most 65535 pages are simulated; larger caches have a
+ * lower sampling rate.  Returns false if no page fits.
+ */
+extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes);
+
+/* The same for other totals of memory, after it. */
+extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes);
+
+/*
+ * The size of the page cache today, in blocks, whenever it changes.  Negative:
+ * unknown.
+ */
+extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
+
+/* All blocks that the server has; negative: unknown. */
+extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
+
+/*
+ * Blocks that fit into free huge pages, if the pool is in huge pages: they stay
+ * reserved with a smaller pool, and a larger one takes them before it takes
+ * anything of the page cache.  Negative: it is in normal pages.  To be called
+ * before pbp_advice_set_os_cache().
+ */
+extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
+
+/* WAL was written between these positions, to files of this size together. */
+extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t file_bytes);
+
+/*
+ * Counts by relation, too, and how many distinct pages are in use, in a block of
+ * memory aligned for any type.  Returns false if
+ * it is too small.
+ */
+extern bool pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes);
+
+/* To be called before each look: a time that only moves forward. */
+extern void pbp_advice_look_time(PbpAdvice *advice, int64_t second);
+
+/* The relation of the page that was just observed, if the advice wants it. */
+extern void pbp_advice_set_relation(PbpAdvice *advice, const PbpRelationKey *key);
+
+#endif							/* PBP_SIMULATOR_H */

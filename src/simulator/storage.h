@@ -1,0 +1,246 @@
+/*-------------------------------------------------------------------------
+ *
+ * storage.h
+ *	  Simulated page caches below the simulated pools: what pagecaches.c and
+ *	  storage.c offer each other and the rest of the advice.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_STORAGE_H
+#define PBP_STORAGE_H
+
+#include "simulator/internal.h"
+
+/*
+ * The grid of caches.  The first storage has today's memory: one cache below each
+ * pool, by size.  The others have less memory, and more: the splits of each total,
+ * and a reference of today's memory below today's pool, which they are compared
+ * with.  Each storage has a sampling rate of its own, so that small caches are not
+ * too small.
+ *
+ * Outside of pagecaches.c, caches are numbered through all storages.
+ */
+#define REFERENCE			(PBP_TOTAL_TODAY * PBP_SPLITS)
+#define MOST_CACHES			(REFERENCE + 1)
+#define ALL_CACHES			(FACTORS + (STORAGES - 1) * MOST_CACHES)
+
+_Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE, "as many caches of more memory as of less");
+
+/* Records are named by 16 bits, which halves their size. */
+#define NO_RECORD			UINT16_MAX
+
+/* While resident, the neighbors in its list; then, the cache's age. */
+typedef union CacheEntry
+{
+	struct
+	{
+		uint16_t	newer;
+		uint16_t	older;
+	};
+	uint32_t	evicted_at;
+} CacheEntry;
+
+/* A page in all caches: one bit of each set, and one entry, for each cache. */
+typedef struct CachedPage
+{
+	uint32_t	fingerprint;	/* that of its PageRecord */
+	uint16_t	next;			/* in its chain */
+	uint16_t	resident;
+	uint16_t	active;			/* of these, in the active list */
+	uint16_t	evicted;		/* not resident, but was */
+	CacheEntry	entries[];	/* of each cache of the storage */
+} CachedPage;
+
+_Static_assert(FACTORS <= 16 && MOST_CACHES <= 16, "the sets of caches have 16 bits");
+
+typedef struct CacheList
+{
+	uint32_t	npages;
+	uint16_t	newest;
+	uint16_t	oldest;
+} CacheList;
+
+/* The sample's share of the kernel's page cache. */
+typedef struct SimulatedCache
+{
+	uint32_t	capacity;
+	uint32_t	ratio;			/* active pages for each inactive one, at most */
+	uint32_t	age;			/* evictions and activations, ever */
+	uint32_t	nlearned;		/* pages read since knowledge was lost, at most
+								 * SETTLED_SHARE of its capacity */
+	bool		learning;		/* it does not hold yet what the real one may */
+	bool		refilling;		/* nor any more; what was learned stays, and
+								 * nothing is added */
+	bool		settled;		/* and it is active where it is in the real one */
+	bool		was_full;		/* ever: it has evicted a page */
+	Progress	progress;
+	CacheList	inactive;
+	CacheList	active;
+} SimulatedCache;
+
+/* What decays of one cache; nothing but doubles. */
+typedef struct CacheCounters
+{
+	double		baseline_misses;	/* of the pool of today's size */
+	double		skipped;		/* more of these, while it was filled again */
+	double		misses[GROUPS]; /* of the pool above */
+	double		storage_reads[GROUPS];	/* misses of both */
+	double		close_calls;	/* of these, pages that chance could have kept */
+} CacheCounters;
+
+/* What a read of a simulated cache finds. */
+typedef enum CacheRead
+{
+	CACHE_HIT,
+	CACHE_MISS,
+	CACHE_CLOSE_CALL			/* a miss of a page that chance could have kept */
+} CacheRead;
+
+/* Memory of its own, behind which are the records. */
+typedef struct Storage
+{
+	uint32_t	max_pages;
+	uint32_t	npages;			/* records that were ever in use */
+	uint32_t	nheads;
+	uint32_t	reclaimer;		/* where the search for a free record stands */
+	uint32_t	threshold;		/* fingerprints up to this one have records */
+	int			ncaches;
+	uint8_t		sizes[MOST_CACHES]; /* of the pools above */
+	char	   *pages;			/* records of page_bytes each */
+	size_t		page_bytes;
+	uint16_t   *heads;
+
+	double		share;			/* of the sampled pages, that have records */
+	double		block_bytes;
+	double		os_cache;		/* pages, as the caller says; NaN: unknown */
+	double		data_pages;		/* of all relations, in blocks; INFINITY: unknown */
+	double		huge_pages;		/* free, in blocks; negative: the pool is in
+								 * normal pages */
+	double		correction;		/* factor by calibration */
+	double		uncalibrated_misses;	/* of the baseline, since */
+	double		uncalibrated_reads; /* of these, from storage */
+	double		measured_share; /* of the baseline's misses, that the real
+								 * cache serves; NaN: unknown */
+	double		measuring_error;	/* of this */
+	SimulatedCache caches[MOST_CACHES];
+	CacheCounters counters[MOST_CACHES];
+	double		doubtful_reads[MOST_CACHES];	/* perhaps warm-up artifacts; decay
+												 * sooner */
+	int64_t		ndropped;		/* pages that were forgotten too early */
+} Storage;
+
+/* Simulated misses of the baseline below which there is no figure. */
+#define ENOUGH_CACHE_MISSES		50.0
+
+/* The share of its capacity that a cache must have read. */
+#define LEARNED_SHARE		0.9
+
+/* The same until its lists are as long as they will be, by the exact model. */
+#define SETTLED_SHARE		2.5
+
+static inline CachedPage *
+cached_page(const Storage *storage, uint32_t i)
+{
+	return (CachedPage *) (storage->pages + i * storage->page_bytes);
+}
+
+static inline bool
+has_todays_memory(int cache)
+{
+	return cache < FACTORS;
+}
+
+static inline Storage *
+storage_of(const Advice *advice, int cache)
+{
+	return advice->storages[has_todays_memory(cache) ? 0 : 1 + (cache - FACTORS) / MOST_CACHES];
+}
+
+/* Its number in its storage. */
+static inline int
+slot_of(int cache)
+{
+	return has_todays_memory(cache) ? cache : (cache - FACTORS) % MOST_CACHES;
+}
+
+static inline SimulatedCache *
+simulated_cache(const Advice *advice, int cache)
+{
+	return &storage_of(advice, cache)->caches[slot_of(cache)];
+}
+
+static inline CacheCounters *
+cache_counters(const Advice *advice, int cache)
+{
+	return &storage_of(advice, cache)->counters[slot_of(cache)];
+}
+
+/* The size of the pool above the cache. */
+static inline int
+size_above(const Advice *advice, int cache)
+{
+	return storage_of(advice, cache)->sizes[slot_of(cache)];
+}
+
+/* The cache of the same sample below today's pool, with today's memory. */
+static inline int
+reference_of(int cache)
+{
+	return has_todays_memory(cache) ? BASELINE : cache - slot_of(cache) + REFERENCE;
+}
+
+/* The first cache of a total of memory that is not today's. */
+static inline int
+first_cache(int total)
+{
+	return FACTORS + (total < PBP_TOTAL_TODAY ? total * PBP_SPLITS :
+					  MOST_CACHES + (total - PBP_TOTAL_TODAY - 1) * PBP_SPLITS);
+}
+
+/* The memory of both caches, as a total of today's. */
+static inline int
+total_of(int cache)
+{
+	if (has_todays_memory(cache) || slot_of(cache) == REFERENCE)
+		return PBP_TOTAL_TODAY;
+	return slot_of(cache) / PBP_SPLITS + (cache < FACTORS + MOST_CACHES ? 0 : PBP_TOTAL_TODAY + 1);
+}
+
+static inline bool
+is_full(const SimulatedCache *simulated)
+{
+	return simulated->nlearned >= LEARNED_SHARE * simulated->capacity;
+}
+
+static inline void
+must_learn(SimulatedCache *simulated)
+{
+	simulated->learning = true;
+	simulated->settled = simulated->refilling = false;
+}
+
+/* It does not hold what the real one may. */
+static inline void
+must_refill(SimulatedCache *simulated)
+{
+	simulated->nlearned = 0;
+	simulated->progress = (Progress) {0};
+	simulated->refilling = !simulated->learning;
+}
+
+/* pagecaches.c */
+extern void pbp_forget_cached_pages(Storage *storage);
+extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);
+extern void pbp_thin_out_records(Storage *storage);
+extern CacheRead pbp_read_cached_page(Storage *storage, int cache, uint16_t page);
+extern void pbp_write_cached_page(Storage *storage, int cache, uint16_t page);
+extern void pbp_resize_cache(Storage *storage, int cache, uint32_t capacity);
+
+/* cachesizes.c */
+extern double pbp_pages_left(const Advice *advice, int cache, double os_cache);
+extern void pbp_correct_caches(Advice *advice, double factor);
+
+/* learning.c */
+extern double pbp_doubtful_reads_share(const Advice *advice, int cache);
+
+#endif							/* PBP_STORAGE_H */

@@ -1,0 +1,193 @@
+/*-------------------------------------------------------------------------
+ *
+ * figures.h
+ *	  What is known of other sizes: miss ratio and storage reads with their
+ *	  errors, or why they are unknown.
+ *
+ * Nothing in this folder needs PostgreSQL, so that tests can compile it alone.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_FIGURES_H
+#define PBP_FIGURES_H
+
+#include "simulator/simulator.h"
+#include "simulator/workingset.h"
+
+/* Why a size's miss ratio is known or not. */
+typedef enum PbpAdviceReason
+{
+	PBP_ADVICE_KNOWN,
+	PBP_ADVICE_NOTHING_EVICTED, /* the hand has not completed a pass yet */
+	PBP_ADVICE_LEARNING,		/* too little seen of what such a pool holds */
+	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
+	PBP_ADVICE_RARE_LOOKS,		/* too much happens between two looks */
+	PBP_ADVICE_UNPUBLISHED,		/* the server has counted no access */
+	PBP_ADVICE_UNCOUNTED,		/* more pages were loaded than the server
+								 * counted as read */
+	PBP_ADVICE_UNSEEN,			/* looks saw too few of the pages that the
+								 * server counted as read */
+	PBP_ADVICE_SATURATED,		/* most usage counts are at the maximum, which
+								 * hides uses */
+	PBP_ADVICE_SCANS,			/* may hold tables that scans read past the
+								 * pool today */
+	PBP_ADVICE_CLIFF,			/* slightly more or less memory would change
+								 * much */
+	PBP_ADVICE_CHANGED,			/* the load is another one than was learned */
+	PBP_LAST_ADVICE_REASON = PBP_ADVICE_CHANGED
+} PbpAdviceReason;
+
+typedef struct PbpAdviceRow
+{
+	double		factor;
+	double		miss_ratio;		/* NaN: unknown */
+	double		uncertainty;	/* half the width of a 95 % interval; NaN:
+								 * unknown */
+	double		change_error;	/* half the width of a 95 % interval of the
+								 * difference to today's; NaN: unknown */
+	double		write_ratio;	/* dirty pages that are evicted, per access; NaN:
+								 * unknown */
+	double		learned_share;	/* of what must be seen before it is known, or
+								 * of reads that were seen; 1 unless that is
+								 * the reason */
+	double		seconds_left;	/* of learning, at the pace until now; NaN:
+								 * unknown, or it has ended */
+	PbpAdviceReason reason;
+} PbpAdviceRow;
+
+/* Why the share of accesses that wait for storage is known or not. */
+typedef enum PbpStorageReason
+{
+	PBP_STORAGE_KNOWN,
+	PBP_STORAGE_NO_CAPACITY,	/* the size of the page cache is unknown */
+	PBP_STORAGE_NO_ROOM,		/* the pool would take more than all of it */
+	PBP_STORAGE_NO_MISS_RATIO,	/* for the reason that PbpAdviceRow has */
+	PBP_STORAGE_LEARNING,		/* too little seen of what it would hold */
+	PBP_STORAGE_LITTLE_EVIDENCE,	/* too few recent misses for a figure */
+	PBP_LAST_STORAGE_REASON = PBP_STORAGE_LITTLE_EVIDENCE
+} PbpStorageReason;
+
+typedef struct PbpAdviceStorageRow
+{
+	int64_t		os_cache_pages; /* left to the page cache; negative: too few */
+	double		storage_ratio;	/* accesses that wait for storage; NaN: unknown */
+	double		uncertainty;	/* half the width of a 95 % interval; NaN:
+								 * unknown */
+	double		change_error;	/* half the width of a 95 % interval of the
+								 * difference to today's; NaN: unknown */
+	double		learned_share;	/* of what must be seen before it is known */
+	double		seconds_left;	/* of learning, likewise */
+	PbpStorageReason reason;
+} PbpAdviceStorageRow;
+
+typedef struct PbpAdviceSplit
+{
+	int			size;			/* of the pool */
+	bool		fits;			/* set by the caller */
+	PbpAdviceStorageRow storage;
+} PbpAdviceSplit;
+
+typedef struct PbpAdviceStorageTotals
+{
+	double		sampling_rate;	/* of pages in the simulated page caches */
+	double		correction;		/* of their size, by calibration */
+	double		self_error;		/* of the storage ratio today: simulated less
+								 * measured; NaN: unknown */
+	double		measuring_error;	/* of this, what may be the measurement's:
+									 * half the width of a 95 % interval */
+	int64_t		dropped;		/* pages that were forgotten too early */
+} PbpAdviceStorageTotals;
+
+/* How the load differs from what was learned. */
+typedef enum PbpAdviceChange
+{
+	PBP_NO_CHANGE,
+	PBP_OTHER_MISSES,			/* its miss ratio */
+	PBP_OTHER_RELATIONS,		/* which relations are read */
+	PBP_LIGHT_LOAD,				/* it is at a small share of the pace, and not
+								 * learned unless that lasts */
+	PBP_LAST_ADVICE_CHANGE = PBP_LIGHT_LOAD
+} PbpAdviceChange;
+
+/*
+ * What was counted.  Counts of type double decay.  Loads are of sampled pages;
+ * divide by the sampling rate to compare them with the server's counts.
+ */
+typedef struct PbpAdviceTotals
+{
+	double		accesses;		/* hits and reads, not through rings */
+	double		reads;
+	double		extends;
+	double		ring_reads;
+	double		ring_extends;
+	double		seconds;		/* that these took */
+	double		loads;			/* sampled pages that entered the pool */
+	double		new_loads;		/* of these, never met before */
+	double		dirty_evictions;	/* of sampled pages, from a pool of today's
+									 * size */
+	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
+								 * without any */
+	double		looks_per_pass; /* NaN while the hand stands still */
+	double		sampling_rate;	/* share of all pages that are in the sample */
+	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
+	PbpAdviceChange change;		/* figures follow it, but for a light load */
+	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
+	int64_t		looks;
+	int64_t		gaps;			/* times that knowledge was lost */
+	int64_t		dropped;		/* pages and events that found no room */
+} PbpAdviceTotals;
+
+/* Relations that are reported, and one row for all others. */
+#define PBP_TOP_RELATIONS		50
+#define PBP_RELATION_ROWS		(PBP_TOP_RELATIONS + 1)
+
+/* More or fewer reads at another size; NaN: unknown. */
+typedef struct PbpChange
+{
+	double		reads;
+	double		error;
+} PbpChange;
+
+/* Figures of one relation; each error is half the width of a 95 % interval. */
+typedef struct PbpRelationRow
+{
+	PbpRelationKey key;
+	bool		others;			/* all relations that have no row */
+	double		read_share;		/* NaN, here and below: unknown, by the
+								 * reason of that size */
+	double		read_share_error;
+	double		loads;			/* reads and new pages */
+	PbpChange	saved;			/* at twice the size */
+	PbpChange	added;			/* at half the size */
+	PbpChange	storage_saved;	/* of the storage reads, while memory is fixed */
+	PbpChange	storage_added;
+	double		pages;			/* in use, in PBP_WINDOW_OF_RELATIONS */
+	double		pages_error;
+	double		sampled_loads;
+} PbpRelationRow;
+
+typedef struct PbpRelationsReport
+{
+	bool		has_memory;
+	PbpWindow	windows[PBP_WINDOWS];
+	int			nrows;
+	PbpRelationRow rows[PBP_RELATION_ROWS];
+} PbpRelationsReport;
+
+/* Answers: what a pool of the i-th size would miss, and what was counted. */
+extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
+extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
+
+/*
+ * The share of today's misses that the page cache serves, as measured, and half
+ * the width of its 95 % interval.  NaN: unknown.
+ */
+extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share, double error);
+
+extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceStorageRow *row);
+extern void pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split);
+extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
+
+extern void pbp_advice_report_relations(const PbpAdvice *advice, PbpRelationsReport *report);
+
+#endif							/* PBP_FIGURES_H */

@@ -1,0 +1,371 @@
+/*-------------------------------------------------------------------------
+ *
+ * missratios.c
+ *	  Miss ratio at other sizes of the buffer pool, from the counters, and its
+ *	  errors.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "statistics/misses.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+
+/*
+ * Error of the extra misses, as a share of them, by the simulator; and of smaller
+ * sizes, if as much is read through rings as otherwise.  Where a scan finds a page in
+ * the pool, a smaller pool would read it through the ring, but this use looks like any
+ * other.
+ */
+#define EXTRA_SHARE			0.02
+#define SCANNED_SHARE		0.15
+
+/* The same as a share of misses that there are unless uses come together. */
+#define TOGETHER_SHARE		0.5
+
+/* Of what a larger pool avoids, for each read that no look saw. */
+#define LATE_LOOKS			2.0
+
+/* Deviations of groups of ten accesses, by those of single ones. */
+#define ACCESSES_TOGETHER	3.0
+
+/*
+ * A curve that falls from one size to the next so much more steeply than before
+ * has a cliff.  If it is higher than this, both sizes are unknown.
+ */
+#define STEEPER				2.0
+#define TOLERATED_CLIFF		0.02
+
+/* The latest answers, and the version of the advice that they are of. */
+static MissAnswers answers;
+static uint64_t answered;
+
+/* What the sample has counted, all of it or without one group. */
+typedef struct Sums
+{
+	double		share;			/* of the sample */
+	double		share_of_residents;
+	double		loads;
+	double		baseline_misses;
+	double		extra_misses;
+} Sums;
+
+static Sums
+sums_of(const Advice *advice, int i)
+{
+	const SizeCounters *size = &advice->counters.sizes[i];
+
+	return (Sums)
+	{
+		.share = 1,
+		.share_of_residents = 1,
+		.loads = sum_of_groups(advice->counters.loads),
+		.baseline_misses = sum_of_groups(size->baseline_misses),
+		.extra_misses = sum_of_groups(size->extra_misses),
+	};
+}
+
+/* The sums without a group. */
+static Sums
+sums_without(const Advice *advice, int i, const Sums *all, int group)
+{
+	const SizeCounters *size = &advice->counters.sizes[i];
+	double		residents = sum_of_groups(advice->counters.residents);
+
+	return (Sums)
+	{
+		.share = 1 - 1.0 / GROUPS,
+		.share_of_residents = 1 - (residents > 0 ? advice->counters.residents[group] / residents : 1.0 / GROUPS),
+		.loads = all->loads - advice->counters.loads[group],
+		.baseline_misses = all->baseline_misses - size->baseline_misses[group],
+		.extra_misses = all->extra_misses - size->extra_misses[group],
+	};
+}
+
+/* A number of events of these sampled pages as a share of all accesses. */
+static double
+scaled(const Advice *advice, int i, const Sums *sums, double count)
+{
+	return count / (share_of_pool(advice) * sums->share_of_residents) / advice->counters.sizes[i].accesses;
+}
+
+/*
+ * The measured miss ratio and the extra misses, scaled back.  Where a larger
+ * pool avoids misses of the baseline, their share is more precise than their
+ * number: a pool that avoids all has none left.  Where large scans are not
+ * counted apart, the reads that no look saw are theirs, and remain at any size.
+ */
+static double
+estimate_from(const Advice *advice, int i, const Sums *sums)
+{
+	const Counters *counters = &advice->counters;
+	double		measured = counters->reads / counters->accesses;
+	double		found = pbp_seen_share(advice, sums->loads / sums->share);
+	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
+	double		extra = scaled(advice, i, sums, sums->extra_misses);
+	double		by_number = measured + (i > BASELINE ? extra / pbp_found_share(advice, found) : extra);
+	double		avoided = 0;
+
+	if (i > BASELINE && sums->baseline_misses > 0)
+		avoided = fmax(0, -sums->extra_misses / sums->baseline_misses);
+	return fmin(1, fmax(0, avoided * (measured - avoided * seen) + (1 - avoided) * by_number));
+}
+
+/* Estimates of all the sample, and without each group. */
+static void
+set_estimates(const Advice *advice, int i)
+{
+	Sums		all = sums_of(advice, i);
+
+	answers.estimates[i] = estimate_from(advice, i, &all);
+	for (int group = 0; group < GROUPS; group++)
+	{
+		Sums		sums = sums_without(advice, i, &all, group);
+
+		answers.without[i][group] = estimate_from(advice, i, &sums);
+	}
+	/* half the width of a 95 % interval of the extra misses, by chance in the sample */
+	answers.chance[i] = pbp_jackknife_error(answers.without[i], GROUPS);
+}
+
+/* ---- answers ---- */
+
+/*
+ * A larger pool may miss slightly more often by bad luck.  Where a figure says
+ * so, chance in the sample is more likely, so the figure of each size bounds
+ * those further from the baseline.
+ */
+static double
+bounded_estimate(int i)
+{
+	int			step = i < BASELINE ? -1 : 1;
+	double		bound = answers.estimates[BASELINE];
+
+	for (int j = BASELINE; j != i; j += step)
+		if (answers.reasons[j + step] == PBP_ADVICE_KNOWN)
+			bound = step > 0 ? fmin(bound, answers.estimates[j + step]) : fmax(bound, answers.estimates[j + step]);
+	return bound;
+}
+
+static inline bool
+can_estimate(int i)
+{
+	return i >= 0 && i < FACTORS && answers.reasons[i] == PBP_ADVICE_KNOWN;
+}
+
+static double
+fall_to_next(int i)
+{
+	return answers.bounded[i] - answers.bounded[i + 1];
+}
+
+/*
+ * How far the curve falls between this size and the next one, close to either
+ * of them, if that is much steeper than before.  Where pages are read in turn,
+ * all of them fit or none does, and the sample does not know to the page which.
+ */
+static double
+cliff(const Advice *advice, int i, bool near_next)
+{
+	const SizeCounters *counters;
+	double		near;
+	double		before;
+	double		fall;
+
+	if (!can_estimate(i - 1) || !can_estimate(i) || !can_estimate(i + 1))
+		return 0;
+	counters = &advice->counters.sizes[i];
+	near = near_next ? counters->near_next : counters->near_this;
+	before = fall_to_next(i - 1) * (pbp_advice_factor(i + 1) - pbp_advice_factor(i)) /
+		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) / PHASES_TO_NEXT;
+	fall = fall_to_next(i) * near / fmax(1, counters->to_next);
+	return fall > STEEPER * before + fmax(answers.chance[i], answers.chance[i + 1]) ? fall : 0;
+}
+
+/* Height of the cliffs close to this size. */
+static double
+cliffs(const Advice *advice, int i)
+{
+	return i == BASELINE ? 0 : fmax(cliff(advice, i, false), cliff(advice, i - 1, true));
+}
+
+/*
+ * How the miss ratio varies with time, as far as that is known.  Otherwise by
+ * chance, as if accesses came in groups, such as those of a range scan.
+ */
+static double
+variation(const Advice *advice)
+{
+	const Counters *counters = &advice->counters;
+	double		by_parts = pbp_variation_error(&advice->variation);
+	double		hits = counters->accesses - counters->reads;
+
+	return isnan(by_parts) ?
+		ACCESSES_TOGETHER * PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) / counters->accesses : by_parts;
+}
+
+/*
+ * Reads that no look saw count as those of large scans where these are not counted apart.
+ * But the worker may have been late, and then larger pools avoid them, too; and what
+ * came and went between two looks is no use of a larger pool, which seems to miss more.
+ */
+static double
+late_looks(const Advice *advice, int i)
+{
+	double		unseen = fmax(0, 1 - pbp_seen_share(advice, all_loads(advice)));
+
+	return i > BASELINE ? LATE_LOOKS * unseen * fmax(0, answers.estimates[BASELINE] - answers.bounded[i]) : 0;
+}
+
+/* The share of today's accesses in which the load may have been another one for this size. */
+static double
+skipped_share(const Advice *advice, int i)
+{
+	const SizeCounters *size = &advice->counters.sizes[i];
+
+	return size->skipped > 0 ? size->skipped / (size->skipped + size->accesses) : 0;
+}
+
+/*
+ * Uses between two looks are taken to be spread over that time.  If those of a page
+ * came together, a smaller pool would miss once only.  The error is up to about half of
+ * that, by bench/truth with one to ten looks in a pass.
+ */
+static double
+uses_together(const Advice *advice, int i)
+{
+	Sums		sums = sums_of(advice, i);
+
+	return i < BASELINE ? TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
+}
+
+/* What neither chance nor time explains. */
+static double
+error_of_method(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
+	double		share = EXTRA_SHARE + (i < BASELINE ? SCANNED_SHARE * scanned : 0);
+
+	return (share + advice->other_mix + skipped_share(advice, i)) * fabs(answers.bounded[i] - answers.estimates[BASELINE]) +
+		late_looks(advice, i) + uses_together(advice, i);
+}
+
+/* Errors of today's miss ratio are larger where more is missed. */
+static PbpMissErrors
+errors_of(const Advice *advice, int i)
+{
+	double		ratio = answers.bounded[i];
+	double		today = fmax(1e-9, answers.estimates[BASELINE]);
+	double		growth = fmax(1, ratio / today);
+	double		moved = pbp_moved(advice);
+
+	return (PbpMissErrors)
+	{
+		.miss_ratio = ratio,
+		.chance = answers.chance[i],
+		.method = error_of_method(advice, i),
+		.edge = cliffs(advice, i) + pbp_counted_doubt(advice, i),
+		.variation = growth * variation(advice),
+		.moved = growth * moved,
+		.moved_share = fmin(1, moved / today),
+	};
+}
+
+static void
+set_estimate(const Advice *advice, int i, const PbpMissErrors *errors, PbpAdviceRow *row)
+{
+	Sums		sums = sums_of(advice, i);
+	double		error = i == BASELINE ? 0 : hypot(errors->chance, errors->method) + errors->edge;
+
+	row->miss_ratio = errors->miss_ratio;
+	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
+	row->change_error = fmin(1, error + errors->moved_share * fabs(errors->miss_ratio - answers.estimates[BASELINE]));
+	row->uncertainty = fmin(1, hypot(error, errors->variation) + errors->moved);
+}
+
+static PbpAdviceRow
+row_of(const Advice *advice, int i)
+{
+	PbpAdviceReason reason = answers.reasons[i];
+	PbpAdviceRow row = {
+		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.write_ratio = NAN,
+		.learned_share = 1,.seconds_left = NAN,
+		.reason = reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ? PBP_ADVICE_CLIFF : reason,
+	};
+
+	if (row.reason == PBP_ADVICE_UNSEEN)
+		row.learned_share = pbp_seen_share(advice, all_loads(advice));
+	else if (row.reason == PBP_ADVICE_LEARNING || row.reason == PBP_ADVICE_LITTLE_EVIDENCE)
+	{
+		row.learned_share = advice->progress[i].share;
+		row.seconds_left = pbp_seconds_left(&advice->progress[i]);
+	}
+	if (row.reason == PBP_ADVICE_KNOWN)
+		set_estimate(advice, i, &answers.errors[i], &row);
+	return row;
+}
+
+/* All is answered at once, since each figure is asked for again and again. */
+const MissAnswers *
+pbp_miss_answers(const Advice *advice)
+{
+	if (answered == advice->version)
+		return &answers;
+	for (int i = 0; i < FACTORS; i++)
+	{
+		answers.reasons[i] = pbp_learning_reason(advice, i);
+		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
+			set_estimates(advice, i);
+	}
+	for (int i = 0; i < FACTORS; i++)
+		answers.bounded[i] = bounded_estimate(i);
+	for (int i = 0; i < FACTORS; i++)
+	{
+		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
+			answers.errors[i] = errors_of(advice, i);
+		answers.rows[i] = row_of(advice, i);
+	}
+	answered = advice->version;
+	return &answers;
+}
+
+void
+pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
+{
+	*row = pbp_miss_answers((const Advice *) base)->rows[i];
+}
+
+void
+pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
+{
+	const Advice *advice = (const Advice *) base;
+	const Counters *counters = &advice->counters;
+
+	*totals = (PbpAdviceTotals)
+	{
+		.accesses = counters->accesses,
+		.reads = counters->reads,
+		.extends = counters->extends,
+		.ring_reads = counters->ring_reads,
+		.ring_extends = counters->ring_extends,
+		.seconds = counters->seconds,
+		.loads = all_loads(advice),
+		.new_loads = counters->new_loads,
+		.dirty_evictions = counters->sizes[BASELINE].dirty_evictions,
+		.self_error = counters->reads + counters->extends > 0 ?
+			pbp_seen_share(advice, all_loads(advice)) - 1 : NAN,
+		.looks_per_pass = counters->ticks > 0 ?
+			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
+		.sampling_rate = advice->sampling_rate,
+		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,
+		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
+			pbp_load_has_changed(&advice->variation) ? PBP_OTHER_MISSES :
+			advice->other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,
+		.sampled_loads = advice->nsampled_loads,
+		.looks = advice->nlooks,
+		.gaps = advice->ngaps,
+		.dropped = advice->ndropped,
+	};
+}

@@ -1,0 +1,279 @@
+/*-------------------------------------------------------------------------
+ *
+ * predictioncheck.c
+ *	  Whether a prediction came true.
+ *
+ * What is measured counts while the workload is as it was when the prediction
+ * was made.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "statistics/prediction.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+
+/*
+ * When it is full and its pages have been evicted in turn, the pool is warm after
+ * it has read its size once more.  A pool that holds all data never evicts a
+ * page; it is warm after as many accesses as would have read this many pools
+ * before the restart.
+ */
+#define WARM_POOLS			1.0
+#define WARM_POOLS_AT_MOST	6.0
+
+/* Pools' worth of reads that a verdict needs, and intervals. */
+#define ENOUGH_POOLS		2.0
+#define ENOUGH_INTERVALS	10.0
+
+/*
+ * An error of the measured ratio up to this prevents no verdict.  After so many
+ * pools' worth of reads and intervals, no error does.
+ */
+#define SMALL_ERROR			0.002
+#define MOST_POOLS			20.0
+#define MOST_INTERVALS		600.0
+
+/* A page cache of another size, by this share of all memory, is another case. */
+#define OTHER_MEMORY		0.2
+
+/* ---- measuring ---- */
+
+/*
+ * Half the width of a 95 % interval of the miss ratio, by how much it differs
+ * from interval to interval.
+ */
+static double
+measured_error(const PbpMeasured *measured)
+{
+	double		ratio = measured->reads / measured->accesses;
+	double		residuals = measured->reads_squared - 2 * ratio * measured->reads_accesses +
+		ratio * ratio * measured->accesses_squared;
+
+	return PBP_DEVIATIONS * sqrt(fmax(0, residuals)) / measured->accesses;
+}
+
+/* The measured storage ratio; NaN: unknown for most of the time. */
+double
+pbp_measured_storage(const PbpMeasured *measured)
+{
+	return measured->accesses > 0 && measured->storage_accesses > measured->accesses / 2 ?
+		measured->storage_reads / measured->storage_accesses : NAN;
+}
+
+/* True if the page cache has another size than the forecast assumes. */
+static bool
+has_other_memory(const PbpPrediction *prediction, const PbpObservation *observation)
+{
+	double		pages = prediction->os_cache_pages;
+
+	return !(fabs(observation->os_cache_pages - pages) <=
+			 OTHER_MEMORY * (fmax(0, pages) + (double) prediction->to_buffers));
+}
+
+static void
+measure(PbpPrediction *prediction, const PbpObservation *observation)
+{
+	PbpMeasured *measured = &prediction->measured;
+	double		accesses = observation->counts.accesses;
+	double		reads = observation->counts.reads;
+
+	if (prediction->measured_since == 0)
+		prediction->measured_since = observation->now;
+	measured->intervals++;
+	measured->accesses += accesses;
+	measured->reads += reads;
+	measured->accesses_squared += accesses * accesses;
+	measured->reads_squared += reads * reads;
+	measured->reads_accesses += reads * accesses;
+	if (isnan(observation->storage_ratio) || has_other_memory(prediction, observation))
+		return;
+	measured->storage_accesses += accesses;
+	measured->storage_reads += observation->storage_ratio * accesses;
+	measured->storage_error = observation->storage_error;
+}
+
+/* The larger of these reads and those that these accesses had before the restart, in pools. */
+static double
+pools_worth(const PbpPredictionWatch *watch, int64_t buffers, double accesses, double reads)
+{
+	double		before = isnan(watch->drift.miss_ratio) ? 0 : watch->drift.miss_ratio * accesses;
+
+	return fmax(reads, before) / (double) buffers;
+}
+
+/* Follow a pool that is filled after a restart. */
+static void
+warm_up(PbpPredictionWatch *watch, const PbpObservation *observation)
+{
+	watch->pools_read += pools_worth(watch, observation->buffers, observation->counts.accesses, observation->counts.reads);
+	if (observation->settled && isnan(watch->pools_read_cold))
+		watch->pools_read_cold = watch->pools_read;
+	watch->warm = watch->pools_read - watch->pools_read_cold >= WARM_POOLS ||
+		watch->pools_read >= WARM_POOLS_AT_MOST;
+}
+
+/* ---- the verdict ---- */
+
+static bool
+within(const PbpForecast *forecast, double measured, double error)
+{
+	return measured >= forecast->low - error && measured <= forecast->high + error;
+}
+
+/* The error of the measured ratio by the one that a verdict needs. */
+static double
+excess_of_error(const PbpPrediction *prediction)
+{
+	double		interval = prediction->misses.high - prediction->misses.low;
+
+	return measured_error(&prediction->measured) / fmax(interval, SMALL_ERROR);
+}
+
+/* True if the error of the measured ratio is larger than its interval is wide. */
+bool
+pbp_measured_roughly(const PbpPrediction *prediction)
+{
+	return prediction->measured.accesses > 0 && excess_of_error(prediction) > 1;
+}
+
+/* Pools' worth of reads that are missing so that the error is small enough, or does not count. */
+static double
+missing_for_error(const PbpPrediction *prediction, double pools)
+{
+	double		intervals = prediction->measured.intervals;
+	double		precise = intervals * excess_of_error(prediction) * excess_of_error(prediction);
+	double		most = fmax(MOST_INTERVALS, intervals * MOST_POOLS / pools);
+
+	return pbp_measured_roughly(prediction) ? fmax(0, fmin(precise, most) - intervals) * pools / intervals : 0;
+}
+
+/* Pools' worth of reads that are missing until there is a verdict, if so much was measured. */
+static double
+missing_pools(const PbpPrediction *prediction, double pools)
+{
+	double		intervals = prediction->measured.intervals;
+	double		for_intervals = fmax(0, ENOUGH_INTERVALS - intervals) * pools / intervals;
+
+	return fmax(fmax(ENOUGH_POOLS - pools, for_intervals), missing_for_error(prediction, pools));
+}
+
+/* The same of a cold pool. */
+static double
+missing_pools_cold(const PbpPredictionWatch *watch)
+{
+	double		warm_up = WARM_POOLS_AT_MOST - watch->pools_read;
+
+	if (!isnan(watch->pools_read_cold))
+		warm_up = fmin(warm_up, WARM_POOLS + watch->pools_read_cold - watch->pools_read);
+	return warm_up + ENOUGH_POOLS;
+}
+
+/* The figure only falls, although the error may grow at times. */
+static void
+note_missing(PbpPrediction *prediction, double pools, int64_t buffers)
+{
+	prediction->missing_reads = fmin(prediction->missing_reads, fmax(0, pools) * (double) buffers);
+}
+
+static bool
+has_enough(const PbpPrediction *prediction, double pools)
+{
+	return missing_pools(prediction, pools) <= 0;
+}
+
+static PbpPredictionState
+judge(const PbpPrediction *prediction, double pools)
+{
+	const PbpMeasured *measured = &prediction->measured;
+	const PbpForecast *storage = &prediction->storage;
+	double		ratio = pbp_measured_storage(measured);
+
+	if (isnan(prediction->misses.value))
+		return PBP_PREDICTION_NONE;
+	if (!has_enough(prediction, pools))
+		return PBP_PREDICTION_FEW_READS;
+	if (!within(&prediction->misses, measured->reads / measured->accesses, measured_error(measured)))
+		return PBP_PREDICTION_OTHER_MISSES;
+	if (!isnan(storage->value) && !isnan(ratio) && !within(storage, ratio, measured->storage_error))
+		return PBP_PREDICTION_OTHER_STORAGE;
+	return PBP_PREDICTION_HELD;
+}
+
+static void
+check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObservation *observation)
+{
+	PbpDrift	drift = pbp_find_drift(&watch->drift, &observation->counts, &observation->mix);
+	double		pools;
+
+	if (prediction->state == PBP_PREDICTION_WARMING)
+		prediction->state = PBP_PREDICTION_FEW_READS;
+	if (drift.kind == PBP_QUIET_LOAD)
+		return;
+	if (drift.kind != PBP_SAME_LOAD && !isnan(prediction->misses.value))
+	{
+		prediction->state = drift.kind == PBP_OTHER_MIX ? PBP_PREDICTION_OTHER_MIX : PBP_PREDICTION_OTHER_RATE;
+		prediction->change = drift.change;
+		return;
+	}
+	measure(prediction, observation);
+	pools = pools_worth(watch, observation->buffers, prediction->measured.accesses, prediction->measured.reads);
+	prediction->seen_share = fmin(1, pools / ENOUGH_POOLS);
+	prediction->state = judge(prediction, pools);
+	/* a verdict may be lost again */
+	if (prediction->state != PBP_PREDICTION_FEW_READS)
+		prediction->missing_reads = NAN;
+	else
+		note_missing(prediction, missing_pools(prediction, pools), observation->buffers);
+}
+
+static void
+begin_cold(PbpPredictionWatch *watch)
+{
+	watch->warm = false;
+	watch->pools_read = 0;
+	watch->pools_read_cold = NAN;
+}
+
+/*
+ * The server was restarted, perhaps with the same size.  The prediction is NULL if
+ * there is none.
+ */
+void
+pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction)
+{
+	begin_cold(watch);
+	if (prediction != NULL)
+		prediction->missing_reads = NAN;
+}
+
+/*
+ * The server was restarted with another size.  What happens from now on is
+ * compared with the pace that was kept until now, and with this miss ratio.
+ */
+void
+pbp_watch_new_size(PbpPredictionWatch *watch, double miss_ratio)
+{
+	begin_cold(watch);
+	pbp_set_reference(&watch->drift, miss_ratio);
+}
+
+/* Adds what happened since the last call.  The prediction is NULL if there is none. */
+void
+pbp_observe_workload(PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObservation *observation)
+{
+	bool		was_warm = watch->warm;
+
+	if (observation->counts.accesses <= 0)
+		return;
+	if (!watch->warm)
+		warm_up(watch, observation);
+	if (watch->warm && !was_warm)
+		watch->drift.pace = (PbpPace) {0};
+	pbp_add_load(&watch->drift.pace, &observation->counts, observation->buffers);
+	if (was_warm && prediction != NULL)
+		check(watch, prediction, observation);
+	else if (prediction != NULL && prediction->state == PBP_PREDICTION_WARMING)
+		note_missing(prediction, missing_pools_cold(watch), observation->buffers);
+}

@@ -1,0 +1,293 @@
+/*-------------------------------------------------------------------------
+ *
+ * relationrows.c
+ *	  Rows about relations, made from what relationreads.c has counted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "statistics/misses.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "simulator/storage.h"
+
+/* A relation with fewer events, after decay, is among the others. */
+#define WORTH_A_ROW			0.5
+
+/* Error of the extra reads at a smaller size, as a share of them, by the simulator. */
+#define UNSEEN_SHARE		0.05
+
+/* How counts of one effect become reads of a relation. */
+typedef struct Effect
+{
+	bool		known;
+	double		reads_per_count;
+	double		rest;			/* reads that no count explains */
+	double		differing;		/* counts of all relations */
+	double		warm_up_doubt;	/* reads that may be warm-up artifacts */
+	double		model_doubt;	/* reads, by all errors of the whole */
+	double		unseen_share;	/* of the effect, that is a guess */
+} Effect;
+
+/* All that a row is made of. */
+typedef struct Summary
+{
+	double		loads;			/* of all relations */
+	double		waits;
+	double		reads;			/* and new pages, of all relations */
+	Effect		effects[EFFECTS];
+	const PbpWindow *window;
+} Summary;
+
+/* A relation that may get a row. */
+typedef struct Candidate
+{
+	double		loads;
+	uint32_t	npages;
+	uint32_t	nhidden;
+	uint32_t	number;
+} Candidate;
+
+/*
+ * The effect of a size on all relations is that on the whole, so that they add
+ * up.  Chance and what looks miss may make the counted events more or less than
+ * that; if by far, reads are distributed as loads are.
+ */
+static void
+scale_effect(Effect *effect, double reads, double counted)
+{
+	if (counted != 0)
+		effect->reads_per_count *= fmin(2, fmax(0.5, reads / (counted * effect->reads_per_count)));
+	effect->rest = reads - counted * effect->reads_per_count;
+	effect->known = true;
+}
+
+/* More reads at this size. */
+static void
+estimate_misses(const Advice *advice, int size, double counted, Effect *effect)
+{
+	const Counters *counters = &advice->counters;
+	PbpAdviceRow row;
+
+	pbp_advice_row(&advice->base, size, &row);
+	if (row.reason != PBP_ADVICE_KNOWN)
+		return;
+	effect->reads_per_count = counters->accesses / share_of_pool(advice) / counters->sizes[size].accesses;
+	scale_effect(effect, row.miss_ratio * counters->accesses - counters->reads, counted);
+	if (size > BASELINE)
+		effect->warm_up_doubt = pbp_counted_doubt(advice, size) * counters->accesses;
+	else
+		effect->unseen_share = UNSEEN_SHARE;
+}
+
+/*
+ * More storage reads.  Only some pages of the sample are in the
+ * simulated page caches; the baseline's misses of these say how many.
+ */
+static void
+estimate_waits(const Advice *advice, int size, double counted, Effect *effect)
+{
+	const Counters *counters = &advice->counters;
+	PbpAdviceStorageRow today;
+	PbpAdviceStorageRow then;
+	const CacheCounters *caches;
+
+	pbp_advice_storage_row(&advice->base, BASELINE, &today);
+	pbp_advice_storage_row(&advice->base, size, &then);
+	if (today.reason != PBP_STORAGE_KNOWN || then.reason != PBP_STORAGE_KNOWN)
+		return;
+	caches = advice->storages[0]->counters;
+	effect->reads_per_count = (counters->reads + counters->extends) /
+		fmin(caches[BASELINE].baseline_misses, caches[size].baseline_misses);
+	scale_effect(effect, (then.storage_ratio - today.storage_ratio) * counters->accesses, counted);
+	effect->model_doubt = fmax(today.uncertainty, then.uncertainty) * counters->accesses;
+}
+
+static void
+summarize(const Advice *advice, const PbpRelationsReport *report, Summary *summary)
+{
+	const Relations *relations = advice->relations;
+	RelationCounters sum = {0};
+	double		counted[EFFECTS];
+
+	memset(summary, 0, sizeof(*summary));
+	for (uint32_t i = 0; i < relations->nrecords; i++)
+		pbp_add_counters(&sum, &relations->records[i].counters);
+	summary->loads = sum.loads / relations->weight;
+	summary->waits = sum.waits / relations->weight;
+	summary->reads = advice->counters.reads + advice->counters.extends;
+	for (int i = 0; i < EFFECTS; i++)
+	{
+		counted[i] = sum.extra[i] / relations->weight;
+		summary->effects[i].differing = sum.differing[i] / relations->weight;
+	}
+	estimate_misses(advice, HALF, counted[MISSES_AT_HALF], &summary->effects[MISSES_AT_HALF]);
+	estimate_misses(advice, DOUBLE, counted[MISSES_AT_DOUBLE], &summary->effects[MISSES_AT_DOUBLE]);
+	estimate_waits(advice, HALF, counted[WAITS_AT_HALF], &summary->effects[WAITS_AT_HALF]);
+	estimate_waits(advice, DOUBLE, counted[WAITS_AT_DOUBLE], &summary->effects[WAITS_AT_DOUBLE]);
+	summary->window = &report->windows[PBP_WINDOW_OF_RELATIONS];
+}
+
+/* A relation's share of what no count explains. */
+static double
+share_of_rest(const Summary *summary, const RelationCounters *counters, int effect, double weight)
+{
+	if ((effect == WAITS_AT_HALF || effect == WAITS_AT_DOUBLE) && summary->waits > 0)
+		return counters->waits / weight / summary->waits;
+	return summary->loads > 0 ? counters->loads / weight / summary->loads : 0;
+}
+
+/* More reads of a relation. */
+static PbpChange
+change_of(const Summary *summary, const RelationCounters *counters, int i, double weight)
+{
+	const Effect *effect = &summary->effects[i];
+	double		share = share_of_rest(summary, counters, i, weight);
+	double		differing = counters->differing[i] / weight;
+	PbpChange	change = {NAN, NAN};
+
+	if (!effect->known)
+		return change;
+	change.reads = effect->reads_per_count * counters->extra[i] / weight + effect->rest * share;
+	change.error = effect->reads_per_count * pbp_count_error(differing, 0);
+	if (differing > 0)
+		change.error = hypot(change.error, effect->model_doubt * differing / effect->differing);
+	change.error += effect->warm_up_doubt * share + effect->unseen_share * fabs(change.reads);
+	return change;
+}
+
+/* No more can wait for storage than are read at either size. */
+static void
+bound_waits(PbpChange *waits, const PbpChange *misses, double reads)
+{
+	waits->error = fmin(waits->error, fabs(waits->reads) + reads + fmax(0, misses->reads + misses->error));
+}
+
+static inline PbpChange
+negated(PbpChange change)
+{
+	return (PbpChange) {-change.reads, change.error};
+}
+
+static void
+fill_changes(const Summary *summary, const RelationCounters *counters, double weight, PbpRelationRow *row)
+{
+	double		reads = (row->read_share + row->read_share_error) * summary->reads;
+	PbpChange	changes[EFFECTS];
+
+	for (int i = 0; i < EFFECTS; i++)
+		changes[i] = change_of(summary, counters, i, weight);
+	bound_waits(&changes[WAITS_AT_HALF], &changes[MISSES_AT_HALF], reads);
+	bound_waits(&changes[WAITS_AT_DOUBLE], &changes[MISSES_AT_DOUBLE], reads);
+	row->saved = negated(changes[MISSES_AT_DOUBLE]);
+	row->added = changes[MISSES_AT_HALF];
+	row->storage_saved = negated(changes[WAITS_AT_DOUBLE]);
+	row->storage_added = changes[WAITS_AT_HALF];
+}
+
+static void
+fill_row(const Advice *advice, const Summary *summary, const RelationCounters *counters,
+		 uint32_t npages, uint32_t nhidden, PbpRelationRow *row)
+{
+	double		weight = advice->relations->weight;
+	double		share = summary->loads > 0 ? counters->loads / weight / summary->loads : NAN;
+
+	row->read_share = share;
+	row->read_share_error = summary->loads > 0 ? pbp_share_error(share, summary->loads) : NAN;
+	row->loads = share * summary->reads;
+	row->sampled_loads = counters->sampled_loads;
+	fill_changes(summary, counters, weight, row);
+	row->pages = row->pages_error = NAN;
+	/* no use of pages at the maximum count shows, so none is not known to be none */
+	if (summary->window->known && (npages > 0 || nhidden == 0))
+		pbp_estimate_pages(&advice->relations->working_set, summary->window->halvings, npages,
+						   &row->pages, &row->pages_error);
+}
+
+/* Most reads first, then most pages in use, or whose uses do not show, then as they were found. */
+static int
+compare_candidates(const void *a, const void *b)
+{
+	const Candidate *one = a;
+	const Candidate *other = b;
+
+	if (one->loads != other->loads)
+		return one->loads < other->loads ? 1 : -1;
+	if (one->npages != other->npages)
+		return one->npages < other->npages ? 1 : -1;
+	if (one->nhidden != other->nhidden)
+		return one->nhidden < other->nhidden ? 1 : -1;
+	return (one->number > other->number) - (one->number < other->number);
+}
+
+/* Lists all relations in this order, and returns their number. */
+static int
+list_candidates(const Relations *relations, Candidate *candidates)
+{
+	int			n = 0;
+
+	for (uint32_t i = 1; i < relations->nrecords; i++)
+		if (relations->records[i].used)
+			candidates[n++] = (Candidate) {relations->records[i].counters.loads, relations->npages[i], relations->records[i].nhidden, i};
+	qsort(candidates, (size_t) n, sizeof(Candidate), compare_candidates);
+	return n;
+}
+
+/* True if there is still something to say: what was counted long ago has decayed. */
+static bool
+has_news(const Relations *relations, const RelationRecord *record, uint32_t npages)
+{
+	const RelationCounters *counters = &record->counters;
+
+	return npages > 0 || record->nhidden > 0 || counters->loads / relations->weight >= WORTH_A_ROW ||
+		counters->differing[MISSES_AT_HALF] / relations->weight >= WORTH_A_ROW;
+}
+
+static void
+fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *report)
+{
+	const Relations *relations = advice->relations;
+	Candidate	candidates[PBP_MAX_RELATIONS];
+	int			ncandidates = list_candidates(relations, candidates);
+	RelationCounters others = relations->records[0].counters;
+	uint32_t	others_npages = relations->npages[0];
+	uint32_t	others_nhidden = relations->records[0].nhidden;
+
+	for (int i = 0; i < ncandidates; i++)
+	{
+		const RelationRecord *record = &relations->records[candidates[i].number];
+
+		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, record, candidates[i].npages))
+		{
+			report->rows[report->nrows].key = record->key;
+			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden, &report->rows[report->nrows++]);
+			continue;
+		}
+		pbp_add_counters(&others, &record->counters);
+		others_npages += candidates[i].npages;
+		others_nhidden += record->nhidden;
+	}
+	if (others.sampled_loads == 0 && others.differing[MISSES_AT_HALF] == 0 && others_npages == 0)
+		return;
+	report->rows[report->nrows].others = true;
+	fill_row(advice, summary, &others, others_npages, others_nhidden, &report->rows[report->nrows++]);
+}
+
+void
+pbp_advice_report_relations(const PbpAdvice *base, PbpRelationsReport *report)
+{
+	const Advice *advice = (const Advice *) base;
+	const Relations *relations = advice->relations;
+	Summary		summary;
+
+	memset(report, 0, sizeof(*report));
+	report->has_memory = relations != NULL;
+	if (relations == NULL)
+		return;
+	memcpy(report->windows, relations->working_set.windows, sizeof(report->windows));
+	summarize(advice, report, &summary);
+	fill_rows(advice, &summary, report);
+}

@@ -1,0 +1,295 @@
+/*-------------------------------------------------------------------------
+ *
+ * waiting.c
+ *	  How long sessions wait for reads at each size.
+ *
+ * A read that the page cache serves takes microseconds, one that waits for
+ * storage up to milliseconds.  So a size that saves misses may still make
+ * sessions wait longer, and shares of accesses do not show that; time does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "statistics/waiting.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+
+#define ENOUGH_TIMES		5
+
+/*
+ * Half the width of a 95 % interval, as a share, for what probes do not show.
+ * They read one block at a time into memory that is in the processor's caches,
+ * and of pages that nobody reads at this moment.
+ */
+#define PROBE_ERROR			0.5
+
+/* The same for the share of dirty pages among those evicted at other sizes. */
+#define WRITE_ERROR			0.5
+
+/*
+ * While a device writes a page, it may not read one.  But the kernel writes once
+ * what was evicted twice, and many devices do both at once, so that anything from
+ * nothing to a whole read is possible.
+ */
+#define HELD_UP				0.5
+
+/* Times of reads that were bounded by the time that sessions work are as long as that. */
+#define WORKS_LONGER		1.01
+
+/*
+ * What was counted is another time than active_time if it differs by this factor, and
+ * by more than chance.  It is longer if it is enough: chance makes a third of that
+ * many, 3 / sqrt(80).  Where more sessions than processors were busy, the worker
+ * counted 0.78 of them.
+ */
+#define COUNTED_OTHERWISE	1.5
+#define ENOUGH_WORK_MS		80e3
+#define CHANCE_DEVIATIONS	3.0
+
+/* dirty pages of the sample that were evicted */
+#define ENOUGH_DIRTY		100.0
+
+/* An unknown time does not matter where nothing takes it. */
+static inline double
+times(double share, double ns)
+{
+	return share == 0 ? 0 : share * ns;
+}
+
+/*
+ * The mean, not the median: of many reads, the slow ones make up most of the
+ * time that sessions wait.
+ */
+PbpFigure
+pbp_mean_time(const int64_t *ns, int ntimes)
+{
+	double		mean = 0;
+	double		squares = 0;
+
+	if (ntimes < ENOUGH_TIMES)
+		return (PbpFigure) {NAN, NAN};
+	for (int i = 0; i < ntimes; i++)
+		mean += (double) ns[i] / ntimes;
+	for (int i = 0; i < ntimes; i++)
+		squares += ((double) ns[i] - mean) * ((double) ns[i] - mean);
+	return (PbpFigure) {mean, PBP_DEVIATIONS * sqrt(squares / (ntimes - 1) / ntimes)};
+}
+
+double
+pbp_working_ms(double active_ms, double counted_ms)
+{
+	bool		longer = counted_ms >= ENOUGH_WORK_MS && counted_ms > COUNTED_OTHERWISE * active_ms;
+	bool		shorter = active_ms > COUNTED_OTHERWISE * counted_ms &&
+		active_ms - counted_ms > CHANCE_DEVIATIONS * sqrt(active_ms * 1e3);
+
+	return longer || shorter ? counted_ms : active_ms;
+}
+
+double
+pbp_working_beside(double working_ms, double waiting_ms)
+{
+	return working_ms > WORKS_LONGER * waiting_ms ? working_ms : NAN;
+}
+
+static double
+relative_error(PbpFigure figure)
+{
+	return hypot(figure.error / figure.value, PROBE_ERROR);
+}
+
+/*
+ * The server's own mean leaves only the ratio between both kinds uncertain: the
+ * more of the time one kind takes today, the less uncertain is its time.
+ */
+static PbpReadTimes
+scale_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
+{
+	double		mean = times(1 - storage_share, os.value) + times(storage_share, storage.value);
+	double		scale = measured_ns / mean;
+	double		storage_part = times(storage_share, storage.value) / mean;
+	double		ratio_error = hypot(relative_error(os), relative_error(storage));
+
+	return (PbpReadTimes)
+	{
+		.os = {scale * os.value, scale * times(storage_part, os.value * ratio_error)},
+		.storage = {scale * storage.value, scale * times(1 - storage_part, storage.value * ratio_error)},
+		.measured = true,
+	};
+}
+
+PbpReadTimes
+pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
+{
+	if (!isnan(measured_ns) && !isnan(storage_share) &&
+		times(1 - storage_share, os.value) + times(storage_share, storage.value) > 0)
+		return scale_times(os, storage, measured_ns, storage_share);
+	return (PbpReadTimes)
+	{
+		.os = {os.value, os.value * relative_error(os)},
+		.storage = {storage.value, storage.value * relative_error(storage)},
+	};
+}
+
+static inline void
+scale_figure(PbpFigure *figure, double factor)
+{
+	figure->value *= factor;
+	figure->error *= factor;
+}
+
+void
+pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
+{
+	if (read_times->measured || !(mean_ns > most_ns))
+		return;
+	scale_figure(&read_times->os, most_ns / mean_ns);
+	scale_figure(&read_times->storage, most_ns / mean_ns);
+}
+
+void
+pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting, const PbpAdviceRow *today,
+				double dirty_evictions)
+{
+	double		ns = today->write_ratio > 0 ? ns_per_access / today->write_ratio : NAN;
+	double		held_up = HELD_UP * fmin(1, waiting) * read_times->storage.value;
+
+	if (!(dirty_evictions >= ENOUGH_DIRTY))
+		return;
+	if (ns > 0)
+		read_times->write = (PbpFigure) {ns, ns * WRITE_ERROR};
+	if (waiting > 0 && held_up > 0)
+		read_times->held_up = (PbpFigure) {held_up, held_up};
+}
+
+/* The share of misses that wait for storage; NaN: unknown. */
+double
+pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	if (misses->miss_ratio > 0 && !isnan(storage->storage_ratio))
+		return fmin(1, storage->storage_ratio / misses->miss_ratio);
+	return misses->miss_ratio == 0 && storage->storage_ratio == 0 ? 0 : NAN;
+}
+
+/* What a read takes at this size, on average. */
+double
+pbp_mean_read_ns(const PbpReadTimes *read_times, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	double		share = pbp_storage_share(misses, storage);
+
+	return times(1 - share, read_times->os.value) + times(share, read_times->storage.value);
+}
+
+/* Shares of accesses. */
+typedef struct ReadShares
+{
+	double		served;			/* by the page cache */
+	double		storage;
+	double		written;		/* from the pool */
+} ReadShares;
+
+static ReadShares
+shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	return (ReadShares)
+	{
+		isnan(storage->storage_ratio) ? NAN : fmax(0, misses->miss_ratio - storage->storage_ratio),
+		storage->storage_ratio,
+		misses->write_ratio
+	};
+}
+
+static double
+ns_of_reads(const PbpReadTimes *read_times, ReadShares shares)
+{
+	return times(shares.served, read_times->os.value) + times(shares.storage, read_times->storage.value);
+}
+
+static double
+ns_of(const PbpReadTimes *read_times, ReadShares shares)
+{
+	return ns_of_reads(read_times, shares) + times(read_times->write.value, shares.written);
+}
+
+/* Errors of all times may have the same sign. */
+static double
+error_by_times(const PbpReadTimes *read_times, ReadShares shares)
+{
+	return times(fabs(shares.served), read_times->os.error) + times(fabs(shares.storage), read_times->storage.error) +
+		times(read_times->write.error, fabs(shares.written));
+}
+
+/*
+ * By what is written more than today.  What is written less may relieve reads, no
+ * more than there are, but that is not counted on: where it was measured, it did not.
+ */
+static PbpFigure
+ns_held_up(const PbpReadTimes *read_times, ReadShares here, ReadShares today)
+{
+	double		more = fmax(here.written - today.written, -here.storage);
+
+	return (PbpFigure) {times(read_times->held_up.value, fmax(0, more)), times(read_times->held_up.error, fabs(more))};
+}
+
+/*
+ * A miss too many takes the time of the page cache, and a storage read too many
+ * what it takes more.  Both errors come from the same sample, so they add up.
+ */
+static double
+error_by_shares(const PbpReadTimes *read_times, double miss_error, double storage_error)
+{
+	return times(miss_error, read_times->os.value) +
+		times(storage_error, fabs(read_times->storage.value - read_times->os.value));
+}
+
+/*
+ * If the server has timed its reads, the times of both kinds follow from the share
+ * of misses that waits for storage today, and have its error: what is uncertain of
+ * the storage ratio beside the miss ratio.
+ */
+static double
+error_of_scale(const PbpWaitingInput *input)
+{
+	double		today = times(input->misses->miss_ratio, pbp_mean_read_ns(&input->times, input->misses, input->storage));
+	double		all = input->storage->uncertainty;
+	double		by_misses = pbp_storage_share(input->misses, input->storage) * input->misses->uncertainty;
+
+	if (!(today > 0) || !input->times.measured)
+		return 0;
+	return error_by_shares(&input->times, 0, sqrt(fmax(0, all * all - by_misses * by_misses))) / today;
+}
+
+/* Of what sessions wait today by the server's own times: that of the miss ratio. */
+static double
+error_of_measured(const PbpWaitingInput *input)
+{
+	return times(input->misses->uncertainty, pbp_mean_read_ns(&input->times, input->misses, input->storage));
+}
+
+/*
+ * If the server has timed its reads, today's waiting is known, and errors of the
+ * model and of the times are those of the difference to it.  Where an error is
+ * unknown, so is the figure: reads may come from storage, of which none was timed.
+ */
+PbpCompared
+pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+{
+	const PbpReadTimes *read_times = &input->times;
+	ReadShares	today = shares_of(input->misses, input->storage);
+	ReadShares	here = shares_of(misses, storage);
+	ReadShares	more = {here.served - today.served, here.storage - today.storage, here.written - today.written};
+	PbpFigure	held_up = ns_held_up(read_times, here, today);
+	double		change = ns_of(read_times, more) + held_up.value;
+	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
+										   error_by_times(read_times, more) + held_up.error),
+									 times(ns_of_reads(read_times, more), error_of_scale(input)));
+	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
+		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here) + held_up.error);
+	double		ms = input->accesses / 1e6;
+
+	return (PbpCompared)
+	{
+		isnan(error) ? NAN : ms * (ns_of(read_times, here) + held_up.value), ms * error,
+		isnan(change_error) ? NAN : ms * change, ms * change_error
+	};
+}

@@ -1,0 +1,84 @@
+/*-------------------------------------------------------------------------
+ *
+ * waiting.h
+ *	  How long sessions wait for reads at each size: misses that the page cache
+ *	  serves and misses that it does not, each with the time that one takes, and
+ *	  the writes of dirty pages that are evicted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PBP_WAITING_H
+#define PBP_WAITING_H
+
+#include "base/stats.h"
+#include "statistics/figures.h"
+
+/* How long a read of one block takes, in nanoseconds, on average. */
+typedef struct PbpReadTimes
+{
+	PbpFigure	os;				/* if the page cache serves it */
+	PbpFigure	storage;
+	bool		measured;		/* the server has timed its reads, so that the
+								 * mean of both kinds is certain today */
+	PbpFigure	write;			/* of a dirty page that is evicted, as far as
+								 * sessions write it; 0 unless the server has
+								 * timed that */
+	PbpFigure	held_up;		/* reads, by each page that is written more than
+								 * today; 0 unless sessions wait for storage */
+} PbpReadTimes;
+
+/* What all sizes are compared with. */
+typedef struct PbpWaitingInput
+{
+	double		accesses;		/* in the time that the result is about */
+	PbpReadTimes times;
+	const PbpAdviceRow *misses; /* of today's size */
+	const PbpAdviceStorageRow *storage; /* likewise */
+} PbpWaitingInput;
+
+/*
+ * Times of reads, from those of the probes.  If the server has timed its reads,
+ * their mean replaces that of the probes, which then only have the ratio between
+ * both kinds.  NaN: it has not, or the share of reads that wait for storage
+ * is unknown.
+ */
+extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share);
+
+/*
+ * Sessions cannot wait longer for a read than they work for one: where probes are
+ * slower on average than that, both times are reduced alike.
+ */
+extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns);
+
+/*
+ * From the time that sessions write for each access, and from how many of them wait
+ * for storage, on average.  Writes remain without effect if few dirty pages of the
+ * sample were evicted: chance would decide between sizes.
+ */
+extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double waiting, const PbpAdviceRow *today,
+							double dirty_evictions);
+
+/*
+ * Time that sessions wait for reads, in milliseconds, and for the writes of dirty
+ * pages that are evicted, at the size that these rows are of.
+ */
+extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
+							   const PbpAdviceStorageRow *storage);
+
+/*
+ * Time that sessions work, by the server's active_time and by counting once a
+ * second who works.  The first is exact, but has of a pipeline of statements the
+ * last one alone, of others nothing before their end, no parallel workers, and all
+ * the time that a statement sleeps or waits for a lock.
+ */
+extern double pbp_working_ms(double active_ms, double counted_ms);
+
+/* The same, beside their waiting for reads.  NaN: unknown, since nobody waits longer than he works. */
+extern double pbp_working_beside(double working_ms, double waiting_ms);
+
+extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
+extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);
+extern double pbp_mean_read_ns(const PbpReadTimes *times, const PbpAdviceRow *misses,
+							   const PbpAdviceStorageRow *storage);
+
+#endif							/* PBP_WAITING_H */

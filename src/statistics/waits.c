@@ -1,0 +1,462 @@
+/*-------------------------------------------------------------------------
+ *
+ * waits.c
+ *	  Storage reads as a share of accesses: what is answered from the
+ *	  simulated page caches, or why nothing is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "statistics/misses.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+#include "simulator/storage.h"
+#include "statistics/served.h"
+
+/* How much the share of misses that a cache serves depends on its size. */
+#define CAPACITY_WEIGHT		0.5
+
+/*
+ * Where pages are read in turn, as by scans, all of them may return just before
+ * or just after something decides, and a little more memory would change much.
+ * Up to this share of the storage reads is normal.  Each one above it adds
+ * CLOSE_CALL_WEIGHT storage reads to the error.
+ */
+#define USUAL_CLOSE_CALLS	0.13
+#define CLOSE_CALL_WEIGHT	2.0
+
+/* From one size to the next, of the misses that wait. */
+#define TOLERATED_JUMP		0.2
+
+/*
+ * Error of the storage reads as a share of them, by the exact model: before the
+ * lists of the cache are settled, and later, when they still move slightly.
+ * The latter is bounded, as a share of all accesses.
+ */
+#define UNSETTLED_ERROR		0.1
+#define SETTLED_ERROR		0.02
+#define MOST_SETTLED_ERROR	0.003
+
+/*
+ * Calibration follows an error in the share of misses that the baseline's cache
+ * serves by all of it for as many misses as this cache has pages, or so many times
+ * as many as the pool has.
+ */
+#define CORRECTED_POOLS		3.0
+
+/* A correction of the page cache's size from here on is more than chance. */
+#define LARGE_CORRECTION	0.1
+
+static inline double
+square(double value)
+{
+	return value * value;
+}
+
+/*
+ * The share of so many misses that wait for storage, while the baseline missed so
+ * many.  New pages are misses of all caches that do not wait, so they are
+ * subtracted.
+ */
+static double
+share_of(const Advice *advice, int cache, double baseline_misses, double misses, double storage_reads)
+{
+	const Counters *counters = &advice->counters;
+	double		loads = counters->reads + counters->extends;
+	double		new_pages = loads > 0 ? baseline_misses * counters->extends / loads : 0;
+
+	if (simulated_cache(advice, cache)->capacity == 0)
+		return 1;
+	if (misses - new_pages <= 0)
+		return 0;
+	return fmin(1, fmax(0, storage_reads - new_pages) / (misses - new_pages));
+}
+
+static double
+waiting_share(const Advice *advice, int cache)
+{
+	const CacheCounters *counted = cache_counters(advice, cache);
+
+	return share_of(advice, cache, counted->baseline_misses, sum_of_groups(counted->misses), sum_of_groups(counted->storage_reads));
+}
+
+/* The same of so many misses of the baseline. */
+static double
+waiting_share_of(const Advice *advice, double misses, double storage_reads)
+{
+	return share_of(advice, BASELINE, misses, misses, storage_reads);
+}
+
+/*
+ * By how much more than a standard deviation of the measurement the simulation
+ * differs from it, as a share of today's misses.  Positive: too few misses are
+ * served.
+ */
+static double
+beyond_error(const Storage *storage, double waiting_share)
+{
+	double		difference = storage->measured_share - (1 - waiting_share);
+
+	if (isnan(difference))
+		return 0;
+	return copysign(fmax(0, fabs(difference) - storage->measuring_error / PBP_DEVIATIONS), difference);
+}
+
+/* The same of all that was counted. */
+static double
+beyond_error_of_all(const Advice *advice)
+{
+	return beyond_error(advice->storages[0], waiting_share(advice, BASELINE));
+}
+
+/* Storage ratios without each group of the sample. */
+static void
+ratios_without(const Advice *advice, int cache, double *ratios)
+{
+	const CacheCounters *counted = cache_counters(advice, cache);
+	double		misses = sum_of_groups(counted->misses);
+	double		storage_reads = sum_of_groups(counted->storage_reads);
+	const double *without = pbp_miss_answers(advice)->without[size_above(advice, cache)];
+
+	for (int group = 0; group < GROUPS; group++)
+		ratios[group] = without[group] * share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses, misses - counted->misses[group],
+								  storage_reads - counted->storage_reads[group]);
+}
+
+static PbpStorageReason
+reason_of(const Advice *advice, int cache, PbpAdviceReason of_misses)
+{
+	const Storage *storage = storage_of(advice, cache);
+
+	if (storage == NULL || isnan(storage->os_cache))
+		return PBP_STORAGE_NO_CAPACITY;
+	if (pbp_pages_left(advice, cache, storage->os_cache) < 0)
+		return PBP_STORAGE_NO_ROOM;
+	if (of_misses != PBP_ADVICE_KNOWN)
+		return PBP_STORAGE_NO_MISS_RATIO;
+	if (simulated_cache(advice, cache)->learning)
+		return PBP_STORAGE_LEARNING;
+	if (cache_counters(advice, cache)->baseline_misses < ENOUGH_CACHE_MISSES)
+		return PBP_STORAGE_LITTLE_EVIDENCE;
+	return PBP_STORAGE_KNOWN;
+}
+
+static PbpStorageReason
+reason_at(const Advice *advice, int cache)
+{
+	return reason_of(advice, cache, pbp_miss_answers(advice)->rows[size_above(advice, cache)].reason);
+}
+
+static double
+model_error(const SimulatedCache *simulated, double storage_ratio)
+{
+	return simulated->settled ?
+		fmin(MOST_SETTLED_ERROR, SETTLED_ERROR * storage_ratio) : UNSETTLED_ERROR * storage_ratio;
+}
+
+/*
+ * Variance of the share of misses that wait, by calibration: a size that had to
+ * be corrected much is known only as well as the probes have measured, or could
+ * have.
+ */
+static double
+calibration_variance(const Storage *storage)
+{
+	double		corrected = fmin(1, fabs(log(storage->correction)) / LARGE_CORRECTION);
+	double		error = isnan(storage->measuring_error) ? PBP_SERVED_LARGEST_ERROR : storage->measuring_error;
+
+	return square(corrected * error / PBP_DEVIATIONS);
+}
+
+/*
+ * How much the share of misses that wait differs from that of the nearest other
+ * size of fixed memory, if it jumps there: between both, something begins to fit into the cache
+ * that is read in turn, and the exact model jumps there and back.  A share of hardly
+ * any misses is none.
+ */
+static double
+jump(const Advice *advice, int cache, int step)
+{
+	int			other = cache + step;
+	double		difference;
+
+	if (!has_todays_memory(cache) || other < 0 || !has_todays_memory(other) ||
+		simulated_cache(advice, other)->learning || sum_of_groups(cache_counters(advice, other)->misses) < ENOUGH_CACHE_MISSES)
+		return 0;
+	difference = fabs(waiting_share(advice, cache) - waiting_share(advice, other));
+	return difference > TOLERATED_JUMP ? difference : 0;
+}
+
+/*
+ * What chance in the sample explains: which misses it has, and how many pages of
+ * those that the real cache would hold.
+ */
+static double
+chance_of(const Advice *advice, int cache, const double *ratios, const PbpMissErrors *errors)
+{
+	double		share = waiting_share(advice, cache);
+	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated_cache(advice, cache)->capacity);
+
+	return hypot(pbp_jackknife_error(ratios, GROUPS),
+				 errors->miss_ratio * PBP_DEVIATIONS * sqrt(pages + calibration_variance(advice->storages[0])));
+}
+
+/* No look saw what large scans read, so how much of it waits is unknown. */
+static double
+error_of_unseen(const Advice *advice, double share)
+{
+	return pbp_unseen_share(advice) * fmax(share, 1 - share) * advice->counters.reads / advice->counters.accesses;
+}
+
+static double
+counted_doubt(const Advice *advice, int cache)
+{
+	return simulated_cache(advice, cache)->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
+}
+
+/* While the cache was filled again, the load may have been one for which it is no other than today's. */
+static double
+skipped_error(const Advice *advice, int cache, double share)
+{
+	const CacheCounters *counted = cache_counters(advice, cache);
+
+	return counted->skipped > 0 ? counted->skipped / (counted->skipped + counted->baseline_misses) *
+		fabs(share - waiting_share(advice, reference_of(cache))) : 0;
+}
+
+/* What neither chance nor time explains.  Where today is not reproduced, other sizes are not either. */
+static double
+other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
+{
+	const CacheCounters *counted = cache_counters(advice, cache);
+	double		share = waiting_share(advice, cache);
+	double		close_calls = counted->close_calls / fmax(1, sum_of_groups(counted->storage_reads)) - USUAL_CLOSE_CALLS;
+	double		edge = cache == BASELINE ? 0 : fmax(jump(advice, cache, -1), jump(advice, cache, 1));
+
+	return share * (errors->method + errors->edge) + counted_doubt(advice, cache) + error_of_unseen(advice, share) +
+		model_error(simulated_cache(advice, cache), share * errors->miss_ratio) +
+		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + skipped_error(advice, cache, share) + edge + fabs(beyond_error_of_all(advice)));
+}
+
+/* NaN: unknown. */
+static double
+estimate(const Advice *advice, int cache)
+{
+	const PbpAdviceRow *row = &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
+
+	return reason_of(advice, cache, row->reason) == PBP_STORAGE_KNOWN ?
+		row->miss_ratio * waiting_share(advice, cache) : NAN;
+}
+
+/*
+ * Where a larger cache below the same pool would wait more often, or one that
+ * has never been full below a larger pool, that is chance in the sample.  A larger pool above
+ * the same full cache may do so in truth: its pages return to the cache later.
+ */
+static double
+bounded_estimate(const Advice *advice, int size)
+{
+	double		ratio = estimate(advice, size);
+
+	for (int i = 0; !isnan(ratio) && i < size && !simulated_cache(advice, size)->was_full; i++)
+		ratio = fmin(ratio, estimate(advice, i));
+	return ratio;
+}
+
+/*
+ * With another total of memory.  What its sample has more than the reference, which
+ * is today's memory, is added to the estimate for that; what it has less is a share
+ * of it, so that nothing is left where nothing waits.
+ */
+static double
+estimate_of_split(const Advice *advice, int cache)
+{
+	double		today = bounded_estimate(advice, BASELINE);
+	double		reference = estimate(advice, reference_of(cache));
+	double		here = estimate(advice, cache);
+
+	return here < reference ? today * here / reference : today + here - reference;
+}
+
+/*
+ * More memory never makes more accesses wait below the same pool.  Where a figure
+ * says so, chance in the sample is more likely, so that figures of totals between
+ * this one and today's bound it.
+ */
+static double
+bounded_split(const Advice *advice, int cache)
+{
+	int			total = total_of(cache);
+	int			step = total < PBP_TOTAL_TODAY ? -1 : 1;
+	int			size = size_above(advice, cache);
+	double		ratio = estimate_of_split(advice, cache);
+	double		bound = bounded_estimate(advice, size);
+
+	for (int i = PBP_TOTAL_TODAY + step; i != total; i += step)
+		for (int other = first_cache(i); other < first_cache(i) + PBP_SPLITS; other++)
+			if (size_above(advice, other) == size)
+				bound = step > 0 ? fmin(bound, estimate_of_split(advice, other)) : fmax(bound, estimate_of_split(advice, other));
+	return isnan(ratio) ? NAN : step > 0 ? fmin(ratio, bound) : fmax(ratio, bound);
+}
+
+/* Errors of the storage ratio, and of its difference to today's. */
+static void
+set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
+{
+	double		share = waiting_share(advice, cache);
+	double		ratios[GROUPS];
+	double		today[GROUPS];
+	double		others;
+	const PbpMissErrors *errors = &pbp_miss_answers(advice)->errors[size_above(advice, cache)];
+
+	ratios_without(advice, cache, ratios);
+	ratios_without(advice, reference_of(cache), today);
+	others = other_errors(advice, cache, errors);
+	row->uncertainty = hypot(chance_of(advice, cache, ratios, errors), share * errors->variation) + others +
+		share * errors->moved;
+	for (int group = 0; group < GROUPS; group++)
+		ratios[group] -= today[group];
+	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, errors) + others +
+		errors->moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE));
+}
+
+static int64_t
+pages_of(const Advice *advice, int cache)
+{
+	return (int64_t) floor(pbp_pages_left(advice, cache, storage_of(advice, cache)->os_cache));
+}
+
+/* At most all misses wait. */
+static void
+set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
+{
+	const SimulatedCache *simulated = simulated_cache(advice, cache);
+	const PbpAdviceRow *miss_row = &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
+
+	*row = (PbpAdviceStorageRow)
+	{
+		.storage_ratio = isnan(storage_ratio) ? NAN : fmin(storage_ratio, miss_row->miss_ratio),
+		.uncertainty = NAN,
+		.change_error = NAN,
+		.learned_share = NAN,
+		.seconds_left = NAN,
+		.reason = reason_of(advice, cache, miss_row->reason),
+	};
+	if (row->reason == PBP_STORAGE_NO_CAPACITY)
+		return;
+	row->os_cache_pages = pages_of(advice, cache);
+	row->learned_share = simulated->learning ? simulated->progress.share : 1;
+	row->seconds_left = pbp_seconds_left(&simulated->progress);
+	if (row->reason == PBP_STORAGE_KNOWN)
+		set_errors(advice, cache, row);
+}
+
+void
+pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceStorageRow *row)
+{
+	const Advice *advice = (const Advice *) base;
+
+	if (advice->storages[0] != NULL)
+		set_row(advice, i, bounded_estimate(advice, i), row);
+	else
+		*row = (PbpAdviceStorageRow) {.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = NAN,.seconds_left = NAN,.reason = PBP_STORAGE_NO_CAPACITY};
+}
+
+/*
+ * What is unknown yet of all that a split is estimated from: its own cache, those
+ * that it is compared with, and a larger cache is not known before today's below
+ * the same pool.  The cache itself if all are known.
+ */
+static int
+first_unknown(const Advice *advice, int total, int cache)
+{
+	int			below_same = size_above(advice, cache);
+	int			needed[] = {cache, BASELINE, reference_of(cache), below_same};
+	int			nneeded = total < PBP_TOTAL_TODAY ? 3 : 4;
+
+	for (int i = 0; i < nneeded; i++)
+	{
+		PbpStorageReason reason = reason_at(advice, needed[i]);
+
+		if (reason != PBP_STORAGE_KNOWN && !(needed[i] == below_same && reason == PBP_STORAGE_NO_ROOM))
+			return needed[i];
+	}
+	return cache;
+}
+
+/* Of another total of memory than today's. */
+void
+pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
+{
+	const Advice *advice = (const Advice *) base;
+	int			cache = first_cache(total) + i;
+	int			unknown = first_unknown(advice, total, cache);
+
+	*split = (PbpAdviceSplit) {.size = size_above(advice, cache)};
+	set_row(advice, unknown, unknown == cache ? bounded_split(advice, cache) : NAN, &split->storage);
+	if (split->storage.reason != PBP_STORAGE_NO_CAPACITY)
+		split->storage.os_cache_pages = pages_of(advice, cache);
+}
+
+void
+pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
+{
+	const Advice *advice = (const Advice *) base;
+	const Storage *storage = advice->storages[0];
+	PbpAdviceStorageRow row;
+
+	*totals = (PbpAdviceStorageTotals) {.self_error = NAN,.measuring_error = NAN};
+	if (storage == NULL)
+		return;
+	totals->sampling_rate = advice->sampling_rate * storage->share;
+	totals->correction = storage->correction;
+	totals->dropped = storage->ndropped;
+	pbp_advice_storage_row(base, BASELINE, &row);
+	if (row.reason == PBP_STORAGE_KNOWN)
+	{
+		PbpAdviceRow miss_row;
+
+		pbp_advice_row(base, BASELINE, &miss_row);
+		totals->self_error = row.storage_ratio - miss_row.miss_ratio * (1 - storage->measured_share);
+		totals->measuring_error = miss_row.miss_ratio * storage->measuring_error;
+	}
+}
+
+/* ---- calibration ---- */
+
+/*
+ * The real cache also holds what the pool did not read, and the caller may not
+ * know its size exactly.  So the simulated ones have the size at which the
+ * baseline's serves as many misses as the real one, within the error.  Only the
+ * misses since the last time show what the latest correction has done: while all
+ * that was counted follows, the size would go too far.
+ */
+void
+pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
+{
+	Advice	   *advice = (Advice *) base;
+	Storage    *storage = advice->storages[0];
+	double		misses;
+	double		pages;
+	double		too_few;
+
+	if (storage == NULL)
+		return;
+	storage->measured_share = served_share;
+	storage->measuring_error = error;
+	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning || storage->caches[BASELINE].refilling ||
+		sum_of_groups(storage->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
+	{
+		storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
+		return;
+	}
+	misses = storage->uncalibrated_misses;
+	if (misses < ENOUGH_CACHE_MISSES)
+		return;
+	too_few = beyond_error(storage, waiting_share_of(advice, misses, storage->uncalibrated_reads));
+	storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
+	pages = fmax(storage->caches[BASELINE].capacity,
+				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * storage->share);
+	pbp_correct_caches(advice, exp(too_few * fmin(1, misses / fmax(1, pages))));
+}
