@@ -67,5 +67,6 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
 	capacity->cache_bytes = is_modelled(capacity) ?
 		averaged(capacity->cache_bytes, (double) capacity->memory.cache_bytes) : 0;
 	pbp_advice_set_huge_pages(advice, free_huge_blocks(&capacity->memory, block_bytes));
-	pbp_advice_set_os_cache(advice, is_modelled(capacity) ? (int64_t) (capacity->cache_bytes / block_bytes) : -1);
+	pbp_advice_set_os_cache(advice, is_modelled(capacity) ?
+							(int64_t) (capacity->cache_bytes / block_bytes) : -1);
 }

@@ -103,7 +103,8 @@ has_light_load(const Advice *advice)
 	const LightLoad *light = &advice->light;
 	double		pace = usual_pace(advice) * exp2(-light->lasted / HALF_LIFE_PACE);
 
-	return light->reads > LEAST_MISS_RATIO * light->accesses && light->accesses > QUIET_SHARE * pace * light->seconds;
+	return light->reads > LEAST_MISS_RATIO * light->accesses &&
+		light->accesses > QUIET_SHARE * pace * light->seconds;
 }
 
 /* True if these accesses are no part of the load, or it is unknown how many a second there are. */
@@ -122,7 +123,8 @@ half_lives(const Advice *advice, const PbpAdviceCounts *counts, double pools)
 	if (is_quiet(advice, counts))
 		return halves;
 	halves += (double) counts->hits / advice->nbuffers / HALF_LIFE_ACCESSES;
-	return all_loads(advice) < LOADS_TO_REMEMBER ? halves : halves + counts->seconds / HALF_LIFE_SECONDS;
+	return all_loads(advice) < LOADS_TO_REMEMBER ? halves :
+		halves + counts->seconds / HALF_LIFE_SECONDS;
 }
 
 static void
@@ -135,7 +137,8 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
 
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
-	pbp_count_variation(&advice->variation, counts, -log2(weight), advice->light.quiet ? 0 : pbp_moved(advice));
+	pbp_count_variation(&advice->variation, counts, -log2(weight),
+						advice->light.quiet ? 0 : pbp_moved(advice));
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
@@ -167,7 +170,11 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	counters->ring_extends += share * (double) counts->ring_extends;
 	counters->seconds += share * counts->seconds;
 	for (int i = 0; i < FACTORS; i++)
-		*(is_absent(advice->refilling, i) ? &counters->sizes[i].skipped : &counters->sizes[i].accesses) += accesses;
+	{
+		SizeCounters *size = &counters->sizes[i];
+
+		*(is_absent(advice->refilling, i) ? &size->skipped : &size->accesses) += accesses;
+	}
 	advice->recent.recent_accesses += accesses;
 }
 

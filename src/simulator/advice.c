@@ -253,7 +253,8 @@ follow_residents(Advice *advice)
 	double	   *average = &advice->averages.residents;
 	double		expected = advice->sampling_rate * advice->nbuffers;
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
-	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
+	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
+		advice->nbuffers;
 	double		found = 0;
 
 	if (advice->look.now.ticks < advice->nbuffers)

@@ -63,7 +63,9 @@ pool_pages(const Advice *advice, int size)
 {
 	double		block_bytes = advice->storages[0]->block_bytes;
 
-	return (double) pbp_pool_bytes((int64_t) (pbp_advice_factor(size) * advice->nbuffers * block_bytes)) / block_bytes;
+	double		bytes = pbp_advice_factor(size) * advice->nbuffers * block_bytes;
+
+	return (double) pbp_pool_bytes((int64_t) bytes) / block_bytes;
 }
 
 /* Pages that a pool of this size takes from the cache, or leaves to it. */
@@ -104,7 +106,8 @@ resize_cache(Advice *advice, int cache, double pages)
 {
 	Storage    *storage = storage_of(advice, cache);
 	SimulatedCache *simulated = simulated_cache(advice, cache);
-	uint32_t	capacity = (uint32_t) (pages * share_of_pool(advice) * storage->share + 0.5);
+	double		sampled = fmax(0, pages) * share_of_pool(advice) * storage->share;
+	uint32_t	capacity = (uint32_t) (sampled + 0.5);
 	double		known = SETTLED_SHARE * capacity;
 	bool		was_full = is_full(simulated);
 
@@ -152,11 +155,13 @@ largest_size(const Advice *advice, double share, double pages)
 static void
 choose_sizes(Advice *advice, int total)
 {
-	double		pages = pbp_total_factor(total) * (pool_pages(advice, BASELINE) + advice->storages[0]->os_cache);
+	double		pages = pbp_total_factor(total) *
+		(pool_pages(advice, BASELINE) + advice->storages[0]->os_cache);
 	int			first = first_cache(total);
 	int			largest = size_above(advice, first + PBP_SPLITS - 1);
 
-	if (largest < largest_size(advice, LEAST_LARGEST_POOL, pages) || largest > largest_size(advice, MOST_LARGEST_POOL, pages))
+	if (largest < largest_size(advice, LEAST_LARGEST_POOL, pages) ||
+		largest > largest_size(advice, MOST_LARGEST_POOL, pages))
 		largest = largest_size(advice, LARGEST_POOL, pages);
 	begin_below(advice, first + 1, largest > BASELINE ? BASELINE : largest / 2);
 	begin_below(advice, first + PBP_SPLITS - 1, largest);
@@ -175,10 +180,14 @@ pbp_resize_caches(Advice *advice)
 			choose_sizes(advice, total);
 	for (int cache = 0; cache < ALL_CACHES; cache++)
 		if (storage_of(advice, cache) != NULL)
-			resize_cache(advice, cache, fmax(0, pbp_pages_left(advice, cache, storage->os_cache * storage->correction)));
+			resize_cache(advice, cache, pbp_pages_left(advice, cache,
+													   storage->os_cache * storage->correction));
 }
 
-/* The share of the sample whose records fit.  Caches that are larger than all data need no records for the rest. */
+/*
+ * The share of the sample whose records fit.  Caches that are larger than all
+ * data need no records for the rest.
+ */
 static double
 fitting_share(const Advice *advice, int which)
 {
@@ -189,7 +198,8 @@ fitting_share(const Advice *advice, int which)
 
 	for (int cache = 0; cache < ALL_CACHES; cache++)
 		if (storage_of(advice, cache) == advice->storages[which])
-			largest = fmax(largest, pbp_pages_left(advice, cache, today->os_cache * today->correction));
+			largest = fmax(largest,
+						   pbp_pages_left(advice, cache, today->os_cache * today->correction));
 	needed = fmin(RECORDS_PER_PAGE * largest, fmax(1, DATA_GROWTH * today->data_pages));
 	return fmin(most, advice->storages[which]->max_pages / (needed * advice->sampling_rate));
 }
@@ -230,7 +240,10 @@ fit_records(Advice *advice, int which)
 		pbp_reduce_effects(advice->relations, BASELINE, true, share / before);
 }
 
-/* The sample has so many times as many pages.  Records are of sampled pages; without storage, all would remain. */
+/*
+ * The sample has so many times as many pages.  Records are of sampled pages;
+ * without storage, all would remain.
+ */
 double
 pbp_scale_caches(Advice *advice, double share)
 {
@@ -275,7 +288,10 @@ begin_again(const Advice *advice, Storage *storage, double share)
 	set_share(advice, storage, share);
 }
 
-/* Without the sizes of the pools above.  Each record needs half a head of a chain, and there is one more. */
+/*
+ * Without the sizes of the pools above.  Each record needs half a head of a
+ * chain, and there is one more.
+ */
 static Storage *
 init_storage(const Advice *advice, void *memory, size_t bytes, int block_bytes, int ncaches)
 {

@@ -118,8 +118,9 @@ static double
 learned_share_of_pool(const Advice *advice, int i)
 {
 	const SimulatedPool *pool = &advice->pools[i];
-	double		misses = sum_of_groups(advice->counters.sizes[i].baseline_misses) / needed_misses(advice);
-	double		doubtful = passes_watched(advice) >= IN_ORDER_PASSES ? doubtful_share(advice, i) : 1;
+	double		misses = sum_of_groups(advice->counters.sizes[i].baseline_misses) /
+		needed_misses(advice);
+	double		doubtful = passes_watched(advice) < IN_ORDER_PASSES ? 1 : doubtful_share(advice, i);
 	double		filled = (double) pool->nlearned / pool->nslots;
 	double		filling = pbp_advice_factor(i) / (pbp_advice_factor(i) + POOLS_AFTER_FILLING);
 
@@ -127,7 +128,8 @@ learned_share_of_pool(const Advice *advice, int i)
 	if (advice->averages.residents <= 0)
 		return 0;
 	if (i <= BASELINE)
-		return fmin(filling * filled + (1 - filling) * all_loads(advice) / ENOUGH_LOADS, MOST_PROGRESS);
+		return fmin(filling * filled + (1 - filling) * all_loads(advice) / ENOUGH_LOADS,
+					MOST_PROGRESS);
 	if (pool->learning)
 		return filling * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
 	return fmin(filling + (1 - filling) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
@@ -180,9 +182,11 @@ learn_cache(Advice *advice, int cache)
 {
 	SimulatedCache *simulated = simulated_cache(advice, cache);
 	CacheCounters *counters = cache_counters(advice, cache);
-	bool		is_filled = is_full(simulated) || pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2;
+	bool		is_filled = is_full(simulated) ||
+		pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2;
 
-	if (is_filled && simulated->refilling && !is_absent(advice->refilling, size_above(advice, cache)))
+	if (is_filled && simulated->refilling &&
+		!is_absent(advice->refilling, size_above(advice, cache)))
 	{
 		simulated->refilling = false;
 		storage_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
@@ -209,7 +213,8 @@ learned_share_of_cache(const Advice *advice, int cache)
 {
 	const SimulatedCache *simulated = simulated_cache(advice, cache);
 	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
-	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache), TOLERATED_DOUBT / 2);
+	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache),
+										 TOLERATED_DOUBT / 2);
 
 	return fmin(fmax(filled, certain), MOST_PROGRESS);
 }
@@ -226,7 +231,8 @@ learn_caches(Advice *advice)
 		simulated = simulated_cache(advice, cache);
 		learn_cache(advice, cache);
 		if (simulated->learning)
-			follow_progress(&simulated->progress, learned_share_of_cache(advice, cache), advice->look.fresh.seconds);
+			follow_progress(&simulated->progress, learned_share_of_cache(advice, cache),
+							advice->look.fresh.seconds);
 		else
 			simulated->progress = (Progress) {0};
 	}
@@ -257,5 +263,6 @@ pbp_follow_learning(Advice *advice)
 		if (is_learned(advice, i))
 			advice->progress[i] = (Progress) {0};
 		else
-			follow_progress(&advice->progress[i], learned_share_of_pool(advice, i), advice->look.fresh.seconds);
+			follow_progress(&advice->progress[i], learned_share_of_pool(advice, i),
+							advice->look.fresh.seconds);
 }

@@ -89,7 +89,8 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 	int64_t		new_visits = visits(advice->look.now, buffer) - visits(advice->look.last, buffer);
 	int			before = (int) state->usage;
 	int			seen = usage - before + (int) new_visits;
-	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) / advice->nbuffers;
+	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
+		advice->nbuffers;
 	double		uses = advice->use_rates[state->level] * passed;
 	double		visible;
 
@@ -98,7 +99,8 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 	visible = visible_share(advice, before, usage, seen, buffer);
 	if (visible > 0)
 	{
-		double		level = (double) state->level + LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * uses);
+		double		level = (double) state->level +
+			LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * uses);
 
 		state->level = (unsigned) within(0, LEVELS - 1, rounded(advice, level));
 		uses = advice->use_rates[state->level] * passed;
@@ -127,7 +129,11 @@ add_events(Advice *advice, uint32_t page, bool load, int amount)
 			list->events[list->nevents++] = (Event){page, false, i > 0, 1};
 	}
 	else
-		list->events[list->nevents++] = (Event){page, load, false, (unsigned) (amount < usage_max ? amount : usage_max)};
+	{
+		unsigned	most = (unsigned) (amount < usage_max ? amount : usage_max);
+
+		list->events[list->nevents++] = (Event){page, load, false, most};
+	}
 }
 
 /* Where relations have found no room, not only new records need one. */

@@ -114,7 +114,8 @@ make_room(Storage *storage, int cache, uint32_t npages)
 static inline uint32_t
 refault_distance(const SimulatedCache *simulated, const CachedPage *page, int cache)
 {
-	return in_set(page->evicted, cache) ? simulated->age - page->entries[cache].evicted_at : UINT32_MAX;
+	return in_set(page->evicted, cache) ?
+		simulated->age - page->entries[cache].evicted_at : UINT32_MAX;
 }
 
 /* Add a page that is not resident. */
@@ -223,8 +224,12 @@ static bool
 may_return_soon(const Storage *storage, const CachedPage *page)
 {
 	for (int cache = 0; cache < storage->ncaches; cache++)
-		if (refault_distance(&storage->caches[cache], page, cache) <= storage->caches[cache].capacity)
+	{
+		const SimulatedCache *simulated = &storage->caches[cache];
+
+		if (refault_distance(simulated, page, cache) <= simulated->capacity)
 			return true;
+	}
 	return false;
 }
 
@@ -246,7 +251,7 @@ free_record(Storage *storage)
 			if (!may_return_soon(storage, page))
 				break;
 		}
-		storage->reclaimer = storage->reclaimer + 1 < storage->max_pages ? storage->reclaimer + 1 : 0;
+		storage->reclaimer = (storage->reclaimer + 1) % storage->max_pages;
 		if (found != NO_RECORD && tried >= ENOUGH_TRIES)
 		{
 			storage->ndropped++;
@@ -294,9 +299,10 @@ pbp_thin_out_records(Storage *storage)
 		for (int cache = 0; cache < storage->ncaches; cache++)
 		{
 			SimulatedCache *simulated = &storage->caches[cache];
+			bool		is_active = in_set(page->active, cache);
 
 			if (in_set(page->resident, cache))
-				unlink_from_list(storage, in_set(page->active, cache) ? &simulated->active : &simulated->inactive,
+				unlink_from_list(storage, is_active ? &simulated->active : &simulated->inactive,
 								 cache, (uint16_t) i);
 		}
 		page->resident = page->active = page->evicted = 0;

@@ -59,7 +59,8 @@ pbp_advice_holds(const PbpAdvice *base, uint64_t key)
 	const Advice *advice = (const Advice *) base;
 	uint32_t	page = find_page(&advice->table, key);
 
-	return page != INVALID_PAGE && met_in_look(advice->table.pages[page].state, advice->look.number);
+	return page != INVALID_PAGE &&
+		met_in_look(advice->table.pages[page].state, advice->look.number);
 }
 
 /*

@@ -122,7 +122,8 @@ static inline void
 raise_counts(PageState *state, uint64_t absent, uint64_t amount, uint64_t usage_max)
 {
 	uint64_t	sums = (state->counts & ~(absent * ABSENT)) + amount * EACH_SIZE;
-	uint64_t	excess = (sums + (USAGE_LIMIT - usage_max) * EACH_SIZE) >> (COUNT_BITS - 1) & EACH_SIZE;
+	uint64_t	raised = sums + (USAGE_LIMIT - usage_max) * EACH_SIZE;
+	uint64_t	excess = raised >> (COUNT_BITS - 1) & EACH_SIZE;
 
 	excess *= ABSENT;
 	state->counts = (sums & ~excess) | (usage_max * EACH_SIZE & excess);

@@ -70,7 +70,8 @@ victim_slot(Advice *advice, int i, bool counts)
 		if (usage == 0)
 		{
 			set_count_in_pool(state, i, EVICTED + phase_of_eviction(pool, i));
-			advice->counters.sizes[i].dirty_evictions += counts && state->dirty && !is_absent(advice->refilling, i);
+			advice->counters.sizes[i].dirty_evictions += counts && state->dirty &&
+				!is_absent(advice->refilling, i);
 			if (state->dirty)
 				pbp_play_write(advice, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
@@ -125,7 +126,8 @@ remove_next(Advice *advice, int i)
 
 	set_count_in_pool(&advice->table.pages[pool->slots[pool->hand]].state, i, ABSENT);
 	pool->nfilled--;
-	memmove(&pool->slots[pool->hand], &pool->slots[pool->hand + 1], (pool->nfilled - pool->hand) * sizeof(uint32_t));
+	memmove(&pool->slots[pool->hand], &pool->slots[pool->hand + 1],
+			(pool->nfilled - pool->hand) * sizeof(uint32_t));
 	if (pool->hand >= pool->nfilled)
 		pool->hand = 0;
 }
@@ -177,7 +179,8 @@ count_distance(Advice *advice, int i, PageState before)
 }
 
 static void
-count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState before, uint64_t absent)
+count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState before,
+		  uint64_t absent)
 {
 	SizeCounters *counters = &advice->counters.sizes[i];
 	const SimulatedPool *pool = &advice->pools[i];
@@ -219,7 +222,8 @@ count_for_relation(Advice *advice, Event event, uint64_t absent, uint64_t waits,
 	if (counts && (event.load || differ_from_baseline(absent) || differ_from_baseline(waits)))
 	{
 		__builtin_prefetch(&relations->of_page[event.page]);
-		relations->waiting[relations->nwaiting++] = (WaitingEvent){event, absent | waits << WAITS_SHIFT};
+		relations->waiting[relations->nwaiting++] =
+			(WaitingEvent){event, absent | waits << WAITS_SHIFT};
 		if (relations->nwaiting == WAITING_EVENTS)
 			pbp_count_waiting(relations);
 	}
@@ -297,9 +301,11 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 		check_interrupts(i);
 		if (event.load)
 		{
+			uint32_t	fingerprint = advice->table.pages[event.page].fingerprint;
+
 			if (!met_in_look(state, advice->look.number))
 				continue;
-			advice->look.found.nloads[group_of(advice->table.pages[event.page].fingerprint)] += counts;
+			advice->look.found.nloads[group_of(fingerprint)] += counts;
 			advice->look.found.nnew_loads += counts && absent_everywhere(state);
 		}
 		play_event(advice, event, counts);

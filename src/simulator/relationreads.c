@@ -186,7 +186,8 @@ choose_victims(const Advice *advice, bool *victims)
 	qsort(sorted, n, sizeof(double), compare_doubles);
 	for (uint32_t i = 1; i < relations->nrecords && wanted > 0; i++)
 	{
-		victims[i] = relations->records[i].used && weights[i] <= sorted[(uint32_t) (EVICTED_SHARE * n)];
+		victims[i] = relations->records[i].used &&
+			weights[i] <= sorted[(uint32_t) (EVICTED_SHARE * n)];
 		wanted -= victims[i];
 	}
 }
@@ -279,7 +280,8 @@ pbp_advice_look_time(PbpAdvice *base, int64_t second)
 		begin_epoch(advice);
 	}
 	advice->relations_crowded |= relations->refused;
-	advice->all_relations_wanted = advice->relations_crowded && advice->look.number % LOOKS_PER_ROUND == 0;
+	advice->all_relations_wanted = advice->relations_crowded &&
+		advice->look.number % LOOKS_PER_ROUND == 0;
 	if (relations->refused && second > relations->evicted_second)
 	{
 		relations->evicted_second = second;
@@ -330,10 +332,14 @@ count_event(Relations *relations, Event event, uint64_t missed)
 		counters->waits += is_absent(waits, BASELINE) ? relations->weight : 0;
 		counters->sampled_loads++;
 	}
-	count_effect(relations, counters, MISSES_AT_HALF, is_absent(missed, HALF), is_absent(missed, BASELINE));
-	count_effect(relations, counters, MISSES_AT_DOUBLE, is_absent(missed, DOUBLE), is_absent(missed, BASELINE));
-	count_effect(relations, counters, WAITS_AT_HALF, is_absent(waits, HALF), is_absent(waits, BASELINE));
-	count_effect(relations, counters, WAITS_AT_DOUBLE, is_absent(waits, DOUBLE), is_absent(waits, BASELINE));
+	count_effect(relations, counters, MISSES_AT_HALF, is_absent(missed, HALF),
+				 is_absent(missed, BASELINE));
+	count_effect(relations, counters, MISSES_AT_DOUBLE, is_absent(missed, DOUBLE),
+				 is_absent(missed, BASELINE));
+	count_effect(relations, counters, WAITS_AT_HALF, is_absent(waits, HALF),
+				 is_absent(waits, BASELINE));
+	count_effect(relations, counters, WAITS_AT_DOUBLE, is_absent(waits, DOUBLE),
+				 is_absent(waits, BASELINE));
 }
 
 /* The counters are fetched into the caches before they are used, too. */
@@ -341,7 +347,11 @@ void
 pbp_count_waiting(Relations *relations)
 {
 	for (uint32_t i = 0; i < relations->nwaiting; i++)
-		__builtin_prefetch(&relations->records[relations->of_page[relations->waiting[i].event.page]].counters, 1);
+	{
+		uint16_t	relation = relations->of_page[relations->waiting[i].event.page];
+
+		__builtin_prefetch(&relations->records[relation].counters, 1);
+	}
 	for (uint32_t i = 0; i < relations->nwaiting; i++)
 		count_event(relations, relations->waiting[i].event, relations->waiting[i].missed);
 	relations->nwaiting = 0;

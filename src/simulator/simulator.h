@@ -197,7 +197,8 @@ extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
 extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
 
 /* WAL was written between these positions, to files of this size together. */
-extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t file_bytes);
+extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,
+								 uint64_t file_bytes);
 
 /*
  * Counts by relation, too, and how many distinct pages are in use, in a block of

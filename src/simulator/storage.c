@@ -36,7 +36,8 @@ count_miss(Storage *storage, int cache, unsigned group, CacheRead read, bool add
 }
 
 static uint64_t
-play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64_t absent, bool counts)
+play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64_t absent,
+			bool counts)
 {
 	bool		baseline_missed = is_absent(absent, BASELINE);
 	uint64_t	waits = 0;
@@ -50,13 +51,15 @@ play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64
 		return 0;
 	for (int cache = 0; cache < storage->ncaches; cache++)
 	{
-		bool		adds = !storage->caches[cache].refilling && !is_absent(advice->refilling, storage->sizes[cache]);
+		CacheCounters *counters = &storage->counters[cache];
+		bool		adds = !storage->caches[cache].refilling &&
+			!is_absent(advice->refilling, storage->sizes[cache]);
 		CacheRead	read;
 
 		if (!adds)
 			refilling |= size_bit(storage->sizes[cache]);
 		if (counts)
-			*(adds ? &storage->counters[cache].baseline_misses : &storage->counters[cache].skipped) += baseline_missed;
+			*(adds ? &counters->baseline_misses : &counters->skipped) += baseline_missed;
 		if (!is_absent(absent, storage->sizes[cache]))
 			continue;
 		read = pbp_read_cached_page(storage, cache, page);

@@ -24,7 +24,8 @@
 #define MOST_CACHES			(REFERENCE + 1)
 #define ALL_CACHES			(FACTORS + (STORAGES - 1) * MOST_CACHES)
 
-_Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE, "as many caches of more memory as of less");
+_Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE,
+			   "as many caches of more memory as of less");
 
 /* Records are named by 16 bits, which halves their size. */
 #define NO_RECORD			UINT16_MAX

@@ -59,7 +59,8 @@ variance_of_parts(const VariationSums *sums)
 	if (sums->nparts < ENOUGH_PARTS)
 		return NAN;
 	mean = sums->ratios / sums->accesses;
-	return fmax(0, sums->squares / sums->accesses - mean * mean) * sums->nparts / (sums->nparts - 1);
+	return fmax(0, sums->squares / sums->accesses - mean * mean) * sums->nparts /
+		(sums->nparts - 1);
 }
 
 static void
@@ -72,7 +73,8 @@ end_part(Variation *variation)
 	variation->ended++;
 	if (variation->ended > SKIPPED_PARTS && variation->halves_left <= 0)
 	{
-		scale_counters(&variation->sums, sizeof(variation->sums), exp2(-variation->halves / HALF_LIFE));
+		scale_counters(&variation->sums, sizeof(variation->sums),
+					   exp2(-variation->halves / HALF_LIFE));
 		variation->sums.nparts++;
 		variation->sums.accesses += accesses;
 		variation->sums.ratios += accesses * ratio;
@@ -116,7 +118,8 @@ detect_change(Variation *variation, double moved)
  * ratio differs from what was learned by more than chance explains, or by 0.
  */
 void
-pbp_count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves, double moved)
+pbp_count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves,
+					double moved)
 {
 	detect_change(variation, moved);
 	if (moved <= 0)
@@ -138,7 +141,8 @@ slowness(const VariationSums *sums, double variance)
 {
 	double		by_changes = sums->changes / sums->accesses / 2;
 
-	return by_changes < variance ? fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
+	return by_changes < variance ?
+		fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
 }
 
 /* A variance of few parts may be much too small: about Student's distribution. */
@@ -159,7 +163,8 @@ pbp_variation_error(const Variation *variation)
 
 	if (!(variance > 0))
 		return variance;
-	return doubt_of_few(variation->sums.nparts) * PBP_DEVIATIONS * sqrt((1 + 1 / LONGER) * variance * slowness(&variation->sums, variance) / PARTS_OF_MEAN);
+	return doubt_of_few(variation->sums.nparts) * PBP_DEVIATIONS *
+		sqrt((1 + 1 / LONGER) * variance * slowness(&variation->sums, variance) / PARTS_OF_MEAN);
 }
 
 /* How many times faster than usual the past is to be forgotten. */
@@ -194,5 +199,6 @@ pbp_moved(const Advice *advice)
 	if (lately->accesses <= 0 || counters->accesses <= 0)
 		return 0;
 	difference = fabs(lately->reads / lately->accesses - counters->reads / counters->accesses);
-	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ? difference : 0;
+	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ?
+		difference : 0;
 }

@@ -170,7 +170,8 @@ pbp_shortest_window(const PbpWorkingSet *set, uint32_t page)
  * From a number of sampled pages to one of all pages, with its error.
  */
 void
-pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages, double *error)
+pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages,
+				   double *error)
 {
 	double		rate = ldexp(set->sampling_rate, -halvings);
 
@@ -184,7 +185,8 @@ halvings_of_window(const PbpWorkingSet *set, int window)
 {
 	int			halvings = set->halvings;
 
-	while (halvings < PBP_MAX_HALVINGS && set->kept_since[halvings] > set->epoch - window_epochs(window))
+	while (halvings < PBP_MAX_HALVINGS &&
+		   set->kept_since[halvings] > set->epoch - window_epochs(window))
 		halvings++;
 	return halvings;
 }
@@ -215,7 +217,8 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 		const PbpUsedPage *used = &set->slots[slot];
 
 		/* what is in no window is in no shorter one */
-		for (int i = LONGEST; i >= 0 && used->page != 0 && was_used_in(used, i, set->epoch - 1); i--)
+		for (int i = LONGEST; i >= 0 && used->page != 0 &&
+			 was_used_in(used, i, set->epoch - 1); i--)
 			if (pbp_is_kept(used->page, windows[i].halvings))
 			{
 				windows[i].nsampled++;
@@ -224,7 +227,8 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 			}
 	}
 	for (int i = 0; i < PBP_WINDOWS; i++)
-		pbp_estimate_pages(set, windows[i].halvings, windows[i].nsampled, &windows[i].pages, &windows[i].error);
+		pbp_estimate_pages(set, windows[i].halvings, windows[i].nsampled, &windows[i].pages,
+						   &windows[i].error);
 }
 
 /* ---- uses ---- */

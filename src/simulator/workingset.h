@@ -76,7 +76,8 @@ typedef struct PbpWorkingSet
 extern int	pbp_window_seconds(int window);
 
 /* Has room for at least one page per 16 bytes.  Returns false if these are too few. */
-extern bool pbp_init_working_set(PbpWorkingSet *set, void *memory, size_t bytes, double sampling_rate);
+extern bool pbp_init_working_set(PbpWorkingSet *set, void *memory, size_t bytes,
+								 double sampling_rate);
 
 /*
  * A look begins.  Uses that are reported next were found by the one before.
@@ -84,7 +85,8 @@ extern bool pbp_init_working_set(PbpWorkingSet *set, void *memory, size_t bytes,
  * and if by_relation is not NULL, the pages of each relation in the window
  * PBP_WINDOW_OF_RELATIONS.
  */
-extern bool pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation, size_t nrelations);
+extern bool pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation,
+						   size_t nrelations);
 
 /* What happened before the look that has begun is unknown. */
 extern void pbp_forget_uses(PbpWorkingSet *set);
@@ -94,7 +96,8 @@ extern void pbp_keep_uses(PbpWorkingSet *set);
 /* From now on pages up to this one are reported, which are so many times as many. */
 extern void pbp_scale_uses(PbpWorkingSet *set, uint32_t last_page, double share);
 
-extern void pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages, double *error);
+extern void pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled,
+							   double *pages, double *error);
 extern int	pbp_shortest_window(const PbpWorkingSet *set, uint32_t page);
 
 /* From now on these pages are of no known relation, which is 0. */

@@ -84,11 +84,13 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 			return input->waiting[i];
 		case PBP_BY_STORAGE:
 			return choice_of_ratio(input->storage[i].storage_ratio, input->storage[i].uncertainty,
-								   input->storage[PBP_ADVICE_BASELINE].storage_ratio, input->storage[i].change_error);
+								   input->storage[PBP_ADVICE_BASELINE].storage_ratio,
+								   input->storage[i].change_error);
 		case PBP_BY_MISSES:
 			break;
 	}
-	return choice_of_ratio(misses->miss_ratio, misses->uncertainty, input->misses[PBP_ADVICE_BASELINE].miss_ratio, misses->change_error);
+	return choice_of_ratio(misses->miss_ratio, misses->uncertainty,
+						   input->misses[PBP_ADVICE_BASELINE].miss_ratio, misses->change_error);
 }
 
 /*
@@ -117,11 +119,13 @@ static PbpDecisionBasis
 basis_of(const PbpDecisionInput *input)
 {
 	if (input->hours != NULL && input->hours->seconds >= PBP_SECONDS_PER_HOUR &&
-		!isnan(pbp_waiting_of_sum(input->hours, &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).value))
+		!isnan(pbp_waiting_of_sum(input->hours,
+								  &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).value))
 		return PBP_BY_HOURS;
 	if (input->waiting != NULL && !isnan(input->waiting[PBP_ADVICE_BASELINE].value))
 		return PBP_BY_WAITING;
-	return input->storage != NULL && input->storage[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_KNOWN ?
+	return input->storage != NULL &&
+		input->storage[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_KNOWN ?
 		PBP_BY_STORAGE : PBP_BY_MISSES;
 }
 
@@ -129,9 +133,11 @@ basis_of(const PbpDecisionInput *input)
 static double
 working_ms(const PbpDecisionInput *input, const PbpDecision *decision)
 {
-	double		active = decision->basis == PBP_BY_HOURS ? pbp_working_of_sum(input->hours) : input->active_ms;
+	double		active = decision->basis == PBP_BY_HOURS ? pbp_working_of_sum(input->hours) :
+		input->active_ms;
 
-	return decision->basis < PBP_BY_WAITING ? active : pbp_working_beside(active, decision->choices[PBP_ADVICE_BASELINE].value);
+	return decision->basis < PBP_BY_WAITING ? active :
+		pbp_working_beside(active, decision->choices[PBP_ADVICE_BASELINE].value);
 }
 
 static Threshold
@@ -149,7 +155,8 @@ threshold_of(const PbpDecision *decision)
 	}
 	return (Threshold)
 	{
-		SHARE_OF_WAITING, decision->active_ms > 0 ? SHARE_OF_WORK * decision->active_ms : LEAST_WAITING
+		SHARE_OF_WAITING,
+		decision->active_ms > 0 ? SHARE_OF_WORK * decision->active_ms : LEAST_WAITING
 	};
 }
 
@@ -188,7 +195,8 @@ error_between(const PbpDecision *decision, int i, int other)
 	double		one_error = decision->choices[i].change_error;
 	double		other_error = decision->choices[other].change_error;
 
-	return (i < PBP_ADVICE_BASELINE) == (other < PBP_ADVICE_BASELINE) ? fmax(one_error, other_error) : hypot(one_error, other_error);
+	return (i < PBP_ADVICE_BASELINE) == (other < PBP_ADVICE_BASELINE) ?
+		fmax(one_error, other_error) : hypot(one_error, other_error);
 }
 
 /* True if this size is not certainly worse than another one. */
@@ -197,9 +205,10 @@ is_equal(const PbpDecision *decision, int i, int best)
 {
 	const PbpCompared *choice = &decision->choices[i];
 
-	return !isnan(choice->change) &&
-		choice->change - decision->choices[best].change <= fmax(error_between(decision, i, best),
-																TOLERATED_LOSS * decision->choices[PBP_ADVICE_BASELINE].value);
+	double		today = decision->choices[PBP_ADVICE_BASELINE].value;
+
+	return !isnan(choice->change) && choice->change - decision->choices[best].change <=
+		fmax(error_between(decision, i, best), TOLERATED_LOSS * today);
 }
 
 /* The other size with the lowest figure; -1: none is known. */
@@ -244,7 +253,8 @@ set_equals(PbpDecision *decision)
 	decision->equal_from = decision->equal_to = best;
 	while (decision->equal_from > 0 && is_equal(decision, decision->equal_from - 1, best))
 		decision->equal_from--;
-	while (decision->equal_to + 1 < PBP_ADVICE_FACTORS && is_equal(decision, decision->equal_to + 1, best))
+	while (decision->equal_to + 1 < PBP_ADVICE_FACTORS &&
+		   is_equal(decision, decision->equal_to + 1, best))
 		decision->equal_to++;
 }
 
@@ -381,7 +391,8 @@ compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 		return PBP_DECIDE_UNKNOWN;
 	if (decision->best >= 0 && decision->choices[decision->best].change < -least_saving(decision))
 		return PBP_DECIDE_UNSURE;
-	decision->matters_too_little = decision->best >= 0 && is_certainly_better(&decision->choices[decision->best]);
+	decision->matters_too_little = decision->best >= 0 &&
+		is_certainly_better(&decision->choices[decision->best]);
 	return PBP_KEEP;
 }
 
@@ -394,7 +405,8 @@ static bool
 reads_little(const PbpDecision *decision, double miss_ratio)
 {
 	return miss_ratio < FEW_MISSES &&
-		(decision->basis < PBP_BY_WAITING || decision->choices[PBP_ADVICE_BASELINE].value <= fmax(LEAST_WAITING, threshold_of(decision).least));
+		(decision->basis < PBP_BY_WAITING || decision->choices[PBP_ADVICE_BASELINE].value <=
+		 fmax(LEAST_WAITING, threshold_of(decision).least));
 }
 
 /* Nothing of today has to be known where the hours before decide. */
@@ -436,8 +448,12 @@ static bool
 may_save(const PbpDecision *decision)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (decision->choices[i].change - decision->choices[i].change_error < -least_saving(decision))
+	{
+		const PbpCompared *choice = &decision->choices[i];
+
+		if (choice->change - choice->change_error < -least_saving(decision))
 			return true;
+	}
 	return false;
 }
 
@@ -450,7 +466,8 @@ times_decide(const PbpDecisionInput *input, const PbpDecision *decision)
 {
 	const PbpCompared *taken = &decision->choices[decision->size];
 
-	if (!input->probed || decision->basis < PBP_BY_WAITING || decision->choices[PBP_ADVICE_BASELINE].value <= 0)
+	if (!input->probed || decision->basis < PBP_BY_WAITING ||
+		decision->choices[PBP_ADVICE_BASELINE].value <= 0)
 		return false;
 	if (decision->kind == PBP_TAKE)
 		return taken->change + taken->change_error > -least_saving(decision);
@@ -469,22 +486,26 @@ none_can_be_better(const PbpDecisionInput *input, const PbpDecision *decision)
 
 	if (today->value + today->error <= least_saving(decision))
 		return true;
-	return !may_save(decision) && (!input->fits[PBP_ADVICE_DOUBLE] || !isnan(decision->choices[PBP_ADVICE_DOUBLE].change));
+	return !may_save(decision) &&
+		(!input->fits[PBP_ADVICE_DOUBLE] || !isnan(decision->choices[PBP_ADVICE_DOUBLE].change));
 }
 
 static PbpConfidence
 confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 {
-	bool		is_certain = decision->kind == PBP_TAKE ? is_certainly_better(&decision->choices[decision->size]) :
+	bool		is_certain = decision->kind == PBP_TAKE ?
+		is_certainly_better(&decision->choices[decision->size]) :
 		none_can_be_better(input, decision);
 
 	/* hours that do not count need not have been seen */
-	double		wanted = fmin(PBP_SECONDS_PER_HOUR * input->wanted_hours, fmax(PBP_SECONDS_PER_HOUR, decision->wanted_seconds));
+	double		wanted = fmin(PBP_SECONDS_PER_HOUR * input->wanted_hours,
+							  fmax(PBP_SECONDS_PER_HOUR, decision->wanted_seconds));
 
 	if (decision->kind <= PBP_DECIDE_UNSURE)
 		return PBP_UNSURE;
 	return is_certain && !input->doubtful &&
-		(decision->basis == PBP_BY_HOURS || (decision->basis == PBP_BY_WAITING && !input->unsettled)) &&
+		(decision->basis == PBP_BY_HOURS ||
+		 (decision->basis == PBP_BY_WAITING && !input->unsettled)) &&
 		decision->seen_seconds >= SEEN_HOURS * wanted ? PBP_SURE : PBP_LIKELY;
 }
 
@@ -499,7 +520,8 @@ verdict_of(const PbpDecisionInput *input, const PbpDecision *decision)
 		return PBP_VERDICT_UNKNOWN;
 	if (decision->kind != PBP_TAKE)
 		return PBP_VERDICT_FINE;
-	return is_certain && !(is_smaller && input->spare_memory) ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER;
+	return is_certain && !(is_smaller && input->spare_memory) ? PBP_VERDICT_CHANGE :
+		PBP_VERDICT_CONSIDER;
 }
 
 PbpDecision
@@ -520,7 +542,8 @@ pbp_decide(const PbpDecisionInput *input)
 	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
 		set_equals(&decision);
 	decision.best = lowest_of(&decision);
-	decision.kind = decision.basis == PBP_BY_HOURS ? kind_by_hours(input, &decision) : kind_by_now(input, &decision);
+	decision.kind = decision.basis == PBP_BY_HOURS ? kind_by_hours(input, &decision) :
+		kind_by_now(input, &decision);
 	decision.times_decide = times_decide(input, &decision);
 	if (decision.times_decide && decision.kind != PBP_TAKE)
 		decision.kind = PBP_DECIDE_UNSURE;

@@ -137,7 +137,8 @@ changed_rate(const PbpDriftWatch *watch)
 	fewer = watch->miss_ratio * watch->pace.accesses / watch->pace.reads;
 	if (!(isfinite(fewer) && fewer > 0))
 		fewer = 1;
-	return factor > TOLERATED_RATE * fmax(1, fewer) || factor < fmin(1, fewer) / TOLERATED_RATE ? factor : 1;
+	return factor > TOLERATED_RATE * fmax(1, fewer) || factor < fmin(1, fewer) / TOLERATED_RATE ?
+		factor : 1;
 }
 
 PbpDrift

@@ -81,9 +81,13 @@ extern double pbp_pace_rate(const PbpPace *pace);
 extern void pbp_set_reference(PbpDriftWatch *watch, double miss_ratio);
 
 /* Compares with the reference: the newest counts, which were added, and mix. */
-extern PbpDrift pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts, const PbpReadMix *mix);
+extern PbpDrift pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts,
+							   const PbpReadMix *mix);
 
-/* Share of the reads that are of other relations than expected: any, and as far as that makes another load. */
+/*
+ * Share of the reads that are of other relations than expected: any, and as far
+ * as that makes another load.
+ */
 extern double pbp_mix_distance(const PbpReadMix *expected, const PbpReadMix *mix);
 extern double pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix);
 

@@ -116,8 +116,10 @@ pbp_forecast(const PbpCurvePoint *points, double factor, bool falls)
 		const PbpCurvePoint *below = &points[place.below];
 		const PbpCurvePoint *above = &points[place.above];
 
-		forecast.low = fmax(forecast.low, fmin(below->value - below->error, above->value - above->error));
-		forecast.high = fmin(forecast.high, fmax(below->value + below->error, above->value + above->error));
+		forecast.low = fmax(forecast.low,
+							fmin(below->value - below->error, above->value - above->error));
+		forecast.high = fmin(forecast.high,
+							 fmax(below->value + below->error, above->value + above->error));
 	}
 	forecast.low = fmax(0, forecast.low);
 	forecast.high = fmin(1, forecast.high);

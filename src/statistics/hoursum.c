@@ -18,11 +18,15 @@
 /* The same of the accesses of all hours. */
 #define KNOWN_HOURS			0.8
 
-/* A share of memory that makes no other total of it: less than half of the least step between two totals. */
+/*
+ * A share of memory that makes no other total of it: less than half of the
+ * least step between two totals.
+ */
 #define SAME_MEMORY			0.08
 
 _Static_assert(sizeof(PbpSizeSum) == 2 * sizeof(PbpHourSize), "a sum has the figures of an hour");
-_Static_assert(sizeof(PbpWaitingSum) == 2 * sizeof(PbpHourWaiting), "a sum has the figures of an hour");
+_Static_assert(sizeof(PbpWaitingSum) == 2 * sizeof(PbpHourWaiting),
+			   "a sum has the figures of an hour");
 
 /* ---- counting ---- */
 
@@ -49,14 +53,17 @@ add_misses(PbpHourSize *size, const PbpHourShare *share, int i)
 }
 
 static void
-add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size, const PbpAdviceStorageRow *storage)
+add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size,
+			const PbpAdviceStorageRow *storage)
 {
 	double		accesses = accesses_of_load(share);
-	PbpWaitingInput input = {accesses, share->times, &share->misses[PBP_ADVICE_BASELINE], &share->storage[PBP_ADVICE_BASELINE]};
+	PbpWaitingInput input = {accesses, share->times, &share->misses[PBP_ADVICE_BASELINE],
+							 &share->storage[PBP_ADVICE_BASELINE]};
 	PbpCompared waiting = pbp_waiting(&input, &share->misses[size], storage);
 
 	/* a sum with an unknown figure is unknown */
-	if (isnan(waiting.error + waiting.change_error + waiting.value + waiting.change + storage->uncertainty))
+	if (isnan(waiting.error + waiting.change_error + waiting.value + waiting.change +
+			  storage->uncertainty))
 		return;
 	sum->accesses += (float) accesses;
 	sum->storage_reads += (float) (accesses * storage->storage_ratio);
@@ -157,7 +164,8 @@ curve_of(const PbpHour *hour, size_t accesses, size_t figure, size_t error, PbpC
 		const float *figures = (const float *) &hour->sizes[i];
 		double		n = figures[accesses];
 
-		points[i] = n > 0 ? (PbpCurvePoint) {figures[figure] / n, figures[error] / n} : (PbpCurvePoint) {NAN, NAN};
+		points[i] = n > 0 ? (PbpCurvePoint) {figures[figure] / n, figures[error] / n} :
+			(PbpCurvePoint) {NAN, NAN};
 	}
 }
 
@@ -194,7 +202,8 @@ static void
 move_misses(const PbpHour *hour, double today, double factor, PbpHourSize *size)
 {
 	PbpCurvePoint points[PBP_ADVICE_FACTORS];
-	double		accesses = fmin(accesses_at(hour, FIGURE(accesses), today), accesses_at(hour, FIGURE(accesses), factor));
+	double		accesses = fmin(accesses_at(hour, FIGURE(accesses), today),
+								accesses_at(hour, FIGURE(accesses), factor));
 	double		misses;
 	PbpCurvePoint change;
 
@@ -220,11 +229,13 @@ move_waiting(const PbpHour *hour, double today, double factor, PbpHourWaiting *m
 	PbpCurvePoint change;
 	PbpCurvePoint storage;
 
-	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.storage_reads), FIGURE(waiting.storage_error), points);
+	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.storage_reads),
+			 FIGURE(waiting.storage_error), points);
 	storage = pbp_curve_at(points, factor);
 	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.ms), FIGURE(waiting.error), points);
 	waiting = pbp_curve_at(points, factor);
-	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.change), FIGURE(waiting.change_error), points);
+	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.change), FIGURE(waiting.change_error),
+			 points);
 	change = change_between(points, today, factor);
 	if (isnan(waiting.value + change.value))
 		return;
@@ -314,13 +325,15 @@ pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting)
 	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * accesses))
 		return (PbpCompared) {NAN, NAN, NAN, NAN};
 	scale = accesses / waiting->accesses / sum->seconds;
-	return (PbpCompared) {waiting->ms * scale, waiting->error * scale, waiting->change * scale, waiting->change_error * scale};
+	return (PbpCompared) {waiting->ms * scale, waiting->error * scale, waiting->change * scale,
+						  waiting->change_error * scale};
 }
 
 static bool
 is_known(const PbpHour *hour, int i)
 {
-	return hour->sizes[i].waiting.accesses > 0 && hour->sizes[i].waiting.accesses >= ENOUGH_KNOWN * (hour->accesses - hour->apart);
+	return hour->sizes[i].waiting.accesses > 0 &&
+		hour->sizes[i].waiting.accesses >= ENOUGH_KNOWN * (hour->accesses - hour->apart);
 }
 
 int
@@ -333,7 +346,8 @@ pbp_best_of_hour(const PbpHour *hour)
 	{
 		const PbpHourWaiting *waiting = &hour->sizes[i].waiting;
 
-		if (!is_known(hour, i) || waiting->change + waiting->change_error >= 0 || waiting->change / waiting->accesses >= least)
+		if (!is_known(hour, i) || waiting->change + waiting->change_error >= 0 ||
+			waiting->change / waiting->accesses >= least)
 			continue;
 		least = waiting->change / waiting->accesses;
 		best = i;

@@ -132,21 +132,28 @@ typedef struct PbpHourShare
 
 extern void pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share);
 
-/* The sizes become multiples of another one, as far as they are known.  Splits of other totals do not. */
+/*
+ * The sizes become multiples of another one, as far as they are known.  Splits
+ * of other totals do not.
+ */
 extern void pbp_move_hour(PbpHour *hour, int64_t nbuffers);
 
 /* The hour must be about the same size as the sum. */
 extern void pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour);
 
 /* Splits with the same pools as these, and whether they are about so much memory. */
-extern void pbp_sum_splits(PbpHoursSum *sum, const PbpHour *hour, const PbpAdviceSplit (*splits)[PBP_SPLITS]);
+extern void pbp_sum_splits(PbpHoursSum *sum, const PbpHour *hour,
+						   const PbpAdviceSplit (*splits)[PBP_SPLITS]);
 extern bool pbp_is_of_memory(const PbpHour *hour, double memory);
 
 /* In a second of all hours, as if it had always been known; NaN: it was for too little of them. */
 extern double pbp_working_of_sum(const PbpHoursSum *sum);
 extern PbpCompared pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting);
 
-/* The size with the shortest waiting of all that are certainly better than the one that ran; -1: unknown. */
+/*
+ * The size with the shortest waiting of all that are certainly better than the
+ * one that ran; -1: unknown.
+ */
 extern int	pbp_best_of_hour(const PbpHour *hour);
 
 #endif							/* PBP_HOURSUM_H */

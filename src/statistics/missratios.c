@@ -76,7 +76,8 @@ sums_without(const Advice *advice, int i, const Sums *all, int group)
 	return (Sums)
 	{
 		.share = 1 - 1.0 / GROUPS,
-		.share_of_residents = 1 - (residents > 0 ? advice->counters.residents[group] / residents : 1.0 / GROUPS),
+		.share_of_residents = 1 -
+			(residents > 0 ? advice->counters.residents[group] / residents : 1.0 / GROUPS),
 		.loads = all->loads - advice->counters.loads[group],
 		.baseline_misses = all->baseline_misses - size->baseline_misses[group],
 		.extra_misses = all->extra_misses - size->extra_misses[group],
@@ -87,7 +88,8 @@ sums_without(const Advice *advice, int i, const Sums *all, int group)
 static double
 scaled(const Advice *advice, int i, const Sums *sums, double count)
 {
-	return count / (share_of_pool(advice) * sums->share_of_residents) / advice->counters.sizes[i].accesses;
+	return count / (share_of_pool(advice) * sums->share_of_residents) /
+		advice->counters.sizes[i].accesses;
 }
 
 /*
@@ -104,7 +106,8 @@ estimate_from(const Advice *advice, int i, const Sums *sums)
 	double		found = pbp_seen_share(advice, sums->loads / sums->share);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
 	double		extra = scaled(advice, i, sums, sums->extra_misses);
-	double		by_number = measured + (i > BASELINE ? extra / pbp_found_share(advice, found) : extra);
+	double		by_number = measured +
+		(i > BASELINE ? extra / pbp_found_share(advice, found) : extra);
 	double		avoided = 0;
 
 	if (i > BASELINE && sums->baseline_misses > 0)
@@ -144,7 +147,8 @@ bounded_estimate(int i)
 
 	for (int j = BASELINE; j != i; j += step)
 		if (answers.reasons[j + step] == PBP_ADVICE_KNOWN)
-			bound = step > 0 ? fmin(bound, answers.estimates[j + step]) : fmax(bound, answers.estimates[j + step]);
+			bound = step > 0 ? fmin(bound, answers.estimates[j + step]) :
+				fmax(bound, answers.estimates[j + step]);
 	return bound;
 }
 
@@ -178,7 +182,8 @@ cliff(const Advice *advice, int i, bool near_next)
 	counters = &advice->counters.sizes[i];
 	near = near_next ? counters->near_next : counters->near_this;
 	before = fall_to_next(i - 1) * (pbp_advice_factor(i + 1) - pbp_advice_factor(i)) /
-		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) / PHASES_TO_NEXT;
+		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) /
+		PHASES_TO_NEXT;
 	fall = fall_to_next(i) * near / fmax(1, counters->to_next);
 	return fall > STEEPER * before + fmax(answers.chance[i], answers.chance[i + 1]) ? fall : 0;
 }
@@ -202,7 +207,8 @@ variation(const Advice *advice)
 	double		hits = counters->accesses - counters->reads;
 
 	return isnan(by_parts) ?
-		ACCESSES_TOGETHER * PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) / counters->accesses : by_parts;
+		ACCESSES_TOGETHER * PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) /
+			counters->accesses : by_parts;
 }
 
 /*
@@ -215,7 +221,8 @@ late_looks(const Advice *advice, int i)
 {
 	double		unseen = fmax(0, 1 - pbp_seen_share(advice, all_loads(advice)));
 
-	return i > BASELINE ? LATE_LOOKS * unseen * fmax(0, answers.estimates[BASELINE] - answers.bounded[i]) : 0;
+	return i > BASELINE ?
+		LATE_LOOKS * unseen * fmax(0, answers.estimates[BASELINE] - answers.bounded[i]) : 0;
 }
 
 /* The share of today's accesses in which the load may have been another one for this size. */
@@ -237,7 +244,8 @@ uses_together(const Advice *advice, int i)
 {
 	Sums		sums = sums_of(advice, i);
 
-	return i < BASELINE ? TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
+	return i < BASELINE ?
+		TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
 }
 
 /* What neither chance nor time explains. */
@@ -248,7 +256,8 @@ error_of_method(const Advice *advice, int i)
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = EXTRA_SHARE + (i < BASELINE ? SCANNED_SHARE * scanned : 0);
 
-	return (share + advice->other_mix + skipped_share(advice, i)) * fabs(answers.bounded[i] - answers.estimates[BASELINE]) +
+	return (share + advice->other_mix + skipped_share(advice, i)) *
+		fabs(answers.bounded[i] - answers.estimates[BASELINE]) +
 		late_looks(advice, i) + uses_together(advice, i);
 }
 
@@ -281,7 +290,8 @@ set_estimate(const Advice *advice, int i, const PbpMissErrors *errors, PbpAdvice
 
 	row->miss_ratio = errors->miss_ratio;
 	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
-	row->change_error = fmin(1, error + errors->moved_share * fabs(errors->miss_ratio - answers.estimates[BASELINE]));
+	row->change_error = fmin(1, error + errors->moved_share *
+							 fabs(errors->miss_ratio - answers.estimates[BASELINE]));
 	row->uncertainty = fmin(1, hypot(error, errors->variation) + errors->moved);
 }
 
@@ -290,9 +300,10 @@ row_of(const Advice *advice, int i)
 {
 	PbpAdviceReason reason = answers.reasons[i];
 	PbpAdviceRow row = {
-		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.write_ratio = NAN,
-		.learned_share = 1,.seconds_left = NAN,
-		.reason = reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ? PBP_ADVICE_CLIFF : reason,
+		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,
+		.change_error = NAN,.write_ratio = NAN,.learned_share = 1,.seconds_left = NAN,
+		.reason = reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ?
+			PBP_ADVICE_CLIFF : reason,
 	};
 
 	if (row.reason == PBP_ADVICE_UNSEEN)
@@ -359,7 +370,8 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.looks_per_pass = counters->ticks > 0 ?
 			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
 		.sampling_rate = advice->sampling_rate,
-		.lately = advice->lately.accesses > 0 ? advice->lately.reads / advice->lately.accesses : NAN,
+		.lately = advice->lately.accesses > 0 ?
+			advice->lately.reads / advice->lately.accesses : NAN,
 		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
 			pbp_load_has_changed(&advice->variation) ? PBP_OTHER_MISSES :
 			advice->other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,

@@ -98,9 +98,11 @@ static bool
 too_few_seen(const Advice *advice)
 {
 	const Counters *counters = &advice->counters;
-	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) * advice->sampling_rate;
+	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) *
+		advice->sampling_rate;
 
-	return expected >= ENOUGH_LOADS && all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
+	return expected >= ENOUGH_LOADS &&
+		all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
 }
 
 /*
@@ -120,10 +122,12 @@ static bool
 may_hold_scanned(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		scans = advice->rings_apart ? counters->scan_reads : pbp_unseen_share(advice) * counters->reads;
+	double		scans = advice->rings_apart ? counters->scan_reads :
+		pbp_unseen_share(advice) * counters->reads;
 
 	return scans > NEGLIGIBLE_SCANS * (counters->accesses + counters->scan_reads) &&
-		(double) advice->smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) * advice->nbuffers;
+		(double) advice->smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) *
+			advice->nbuffers;
 }
 
 /* Returns why nothing is known of any size, not even of the baseline. */
@@ -140,7 +144,8 @@ reason_of_all(const Advice *advice)
 		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (too_few_counted(advice, all_loads(advice),
-						counters->reads + counters->extends + counters->ring_reads + counters->ring_extends,
+						counters->reads + counters->extends + counters->ring_reads +
+							counters->ring_extends,
 						WORTHLESS_UNCOUNTED))
 		return PBP_ADVICE_UNCOUNTED;
 	return PBP_ADVICE_KNOWN;
@@ -165,7 +170,8 @@ pbp_learning_reason(const Advice *advice, int i)
 		return PBP_ADVICE_UNCOUNTED;
 	/* which of the saturated pages are used more is unknown */
 	if (i < BASELINE && (saturated_share > TOLERATED_SATURATION * pbp_advice_factor(i) ||
-						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS * (1 - saturated_share)))
+						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS *
+							 (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
 	if (all_loads(advice) < ENOUGH_LOADS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;

@@ -104,7 +104,8 @@ typedef struct PbpObservation
 extern PbpCurvePoint pbp_curve_at(const PbpCurvePoint *points, double factor);
 extern PbpForecast pbp_forecast(const PbpCurvePoint *points, double factor, bool falls);
 extern int	pbp_unknown_point(const PbpCurvePoint *points, double factor);
-extern void pbp_expect_mix(const PbpRelationsReport *report, double reads, double factor, PbpReadMix *mix);
+extern void pbp_expect_mix(const PbpRelationsReport *report, double reads, double factor,
+						   PbpReadMix *mix);
 
 /* predictioncheck.c */
 extern double pbp_measured_storage(const PbpMeasured *measured);

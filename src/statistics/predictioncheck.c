@@ -107,7 +107,8 @@ pools_worth(const PbpPredictionWatch *watch, int64_t buffers, double accesses, d
 static void
 warm_up(PbpPredictionWatch *watch, const PbpObservation *observation)
 {
-	watch->pools_read += pools_worth(watch, observation->buffers, observation->counts.accesses, observation->counts.reads);
+	watch->pools_read += pools_worth(watch, observation->buffers, observation->counts.accesses,
+									 observation->counts.reads);
 	if (observation->settled && isnan(watch->pools_read_cold))
 		watch->pools_read_cold = watch->pools_read;
 	watch->warm = watch->pools_read - watch->pools_read_cold >= WARM_POOLS ||
@@ -146,7 +147,8 @@ missing_for_error(const PbpPrediction *prediction, double pools)
 	double		precise = intervals * excess_of_error(prediction) * excess_of_error(prediction);
 	double		most = fmax(MOST_INTERVALS, intervals * MOST_POOLS / pools);
 
-	return pbp_measured_roughly(prediction) ? fmax(0, fmin(precise, most) - intervals) * pools / intervals : 0;
+	return pbp_measured_roughly(prediction) ?
+		fmax(0, fmin(precise, most) - intervals) * pools / intervals : 0;
 }
 
 /* Pools' worth of reads that are missing until there is a verdict, if so much was measured. */
@@ -194,7 +196,8 @@ judge(const PbpPrediction *prediction, double pools)
 		return PBP_PREDICTION_NONE;
 	if (!has_enough(prediction, pools))
 		return PBP_PREDICTION_FEW_READS;
-	if (!within(&prediction->misses, measured->reads / measured->accesses, measured_error(measured)))
+	if (!within(&prediction->misses, measured->reads / measured->accesses,
+				measured_error(measured)))
 		return PBP_PREDICTION_OTHER_MISSES;
 	if (!isnan(storage->value) && !isnan(ratio) && !within(storage, ratio, measured->storage_error))
 		return PBP_PREDICTION_OTHER_STORAGE;
@@ -213,12 +216,14 @@ check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObser
 		return;
 	if (drift.kind != PBP_SAME_LOAD && !isnan(prediction->misses.value))
 	{
-		prediction->state = drift.kind == PBP_OTHER_MIX ? PBP_PREDICTION_OTHER_MIX : PBP_PREDICTION_OTHER_RATE;
+		prediction->state = drift.kind == PBP_OTHER_MIX ? PBP_PREDICTION_OTHER_MIX :
+			PBP_PREDICTION_OTHER_RATE;
 		prediction->change = drift.change;
 		return;
 	}
 	measure(prediction, observation);
-	pools = pools_worth(watch, observation->buffers, prediction->measured.accesses, prediction->measured.reads);
+	pools = pools_worth(watch, observation->buffers, prediction->measured.accesses,
+						prediction->measured.reads);
 	prediction->seen_share = fmin(1, pools / ENOUGH_POOLS);
 	prediction->state = judge(prediction, pools);
 	/* a verdict may be lost again */
@@ -261,7 +266,8 @@ pbp_watch_new_size(PbpPredictionWatch *watch, double miss_ratio)
 
 /* Adds what happened since the last call.  The prediction is NULL if there is none. */
 void
-pbp_observe_workload(PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObservation *observation)
+pbp_observe_workload(PbpPredictionWatch *watch, PbpPrediction *prediction,
+					 const PbpObservation *observation)
 {
 	bool		was_warm = watch->warm;
 

@@ -75,7 +75,8 @@ estimate_misses(const Advice *advice, int size, double counted, Effect *effect)
 	pbp_advice_row(&advice->base, size, &row);
 	if (row.reason != PBP_ADVICE_KNOWN)
 		return;
-	effect->reads_per_count = counters->accesses / share_of_pool(advice) / counters->sizes[size].accesses;
+	effect->reads_per_count = counters->accesses / share_of_pool(advice) /
+		counters->sizes[size].accesses;
 	scale_effect(effect, row.miss_ratio * counters->accesses - counters->reads, counted);
 	if (size > BASELINE)
 		effect->warm_up_doubt = pbp_counted_doubt(advice, size) * counters->accesses;
@@ -163,7 +164,8 @@ change_of(const Summary *summary, const RelationCounters *counters, int i, doubl
 static void
 bound_waits(PbpChange *waits, const PbpChange *misses, double reads)
 {
-	waits->error = fmin(waits->error, fabs(waits->reads) + reads + fmax(0, misses->reads + misses->error));
+	waits->error = fmin(waits->error,
+						fabs(waits->reads) + reads + fmax(0, misses->reads + misses->error));
 }
 
 static inline PbpChange
@@ -173,7 +175,8 @@ negated(PbpChange change)
 }
 
 static void
-fill_changes(const Summary *summary, const RelationCounters *counters, double weight, PbpRelationRow *row)
+fill_changes(const Summary *summary, const RelationCounters *counters, double weight,
+			 PbpRelationRow *row)
 {
 	double		reads = (row->read_share + row->read_share_error) * summary->reads;
 	PbpChange	changes[EFFECTS];
@@ -231,7 +234,8 @@ list_candidates(const Relations *relations, Candidate *candidates)
 
 	for (uint32_t i = 1; i < relations->nrecords; i++)
 		if (relations->records[i].used)
-			candidates[n++] = (Candidate) {relations->records[i].counters.loads, relations->npages[i], relations->records[i].nhidden, i};
+			candidates[n++] = (Candidate) {relations->records[i].counters.loads,
+										   relations->npages[i], relations->records[i].nhidden, i};
 	qsort(candidates, (size_t) n, sizeof(Candidate), compare_candidates);
 	return n;
 }
@@ -242,7 +246,8 @@ has_news(const Relations *relations, const RelationRecord *record, uint32_t npag
 {
 	const RelationCounters *counters = &record->counters;
 
-	return npages > 0 || record->nhidden > 0 || counters->loads / relations->weight >= WORTH_A_ROW ||
+	return npages > 0 || record->nhidden > 0 ||
+		counters->loads / relations->weight >= WORTH_A_ROW ||
 		counters->differing[MISSES_AT_HALF] / relations->weight >= WORTH_A_ROW;
 }
 
@@ -263,7 +268,8 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, record, candidates[i].npages))
 		{
 			report->rows[report->nrows].key = record->key;
-			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden, &report->rows[report->nrows++]);
+			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden,
+					 &report->rows[report->nrows++]);
 			continue;
 		}
 		pbp_add_counters(&others, &record->counters);
@@ -273,7 +279,8 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 	if (others.sampled_loads == 0 && others.differing[MISSES_AT_HALF] == 0 && others_npages == 0)
 		return;
 	report->rows[report->nrows].others = true;
-	fill_row(advice, summary, &others, others_npages, others_nhidden, &report->rows[report->nrows++]);
+	fill_row(advice, summary, &others, others_npages, others_nhidden,
+			 &report->rows[report->nrows++]);
 }
 
 void

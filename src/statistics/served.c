@@ -73,7 +73,8 @@ count_load(PbpServed *served, PbpServedPage *page, int64_t now_ns)
 
 	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
 		scale_loads(served, 0.5f);
-	if (!page->known || (page->cached && !(served->answers >= ENOUGH_ANSWERS && served->cached_ns > 0)))
+	if (!page->known ||
+		(page->cached && !(served->answers >= ENOUGH_ANSWERS && served->cached_ns > 0)))
 	{
 		served->unknown_loads++;
 		return;
@@ -215,7 +216,8 @@ pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result)
 	unknown = fmax(0, served->unknown_loads - new_share * (loads + served->unknown_loads));
 	unknown /= loads + unknown;
 	result->value = served_loads / loads;
-	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, served_loads)) + DOUBTFUL_SHARE * doubtful / loads +
+	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, served_loads)) +
+		DOUBTFUL_SHARE * doubtful / loads +
 		unknown * fmax(result->value, 1 - result->value);
 	return result->error <= PBP_SERVED_LARGEST_ERROR;
 }

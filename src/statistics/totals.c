@@ -83,7 +83,8 @@ excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *tot
 
 /* By the load now. */
 static void
-set_by_now(const PbpTotalsInput *input, int size, const PbpAdviceStorageRow *storage, PbpTotal *total)
+set_by_now(const PbpTotalsInput *input, int size, const PbpAdviceStorageRow *storage,
+		   PbpTotal *total)
 {
 	total->misses = (PbpFigure) {input->misses[size].miss_ratio, input->misses[size].uncertainty};
 	total->storage = (PbpFigure) {storage->storage_ratio, storage->uncertainty};
@@ -96,21 +97,27 @@ set_by_hours(const PbpHoursSum *hours, int size, const PbpWaitingSum *waiting, P
 {
 	const PbpSizeSum *sum = &hours->sizes[size];
 
-	total->misses = (PbpFigure) {sum->misses / sum->accesses, sum->misses_change_error / sum->accesses};
-	total->storage = (PbpFigure) {waiting->storage_reads / waiting->accesses, waiting->storage_error / waiting->accesses};
+	total->misses = (PbpFigure) {sum->misses / sum->accesses,
+								 sum->misses_change_error / sum->accesses};
+	total->storage = (PbpFigure) {waiting->storage_reads / waiting->accesses,
+								  waiting->storage_error / waiting->accesses};
 	total->waiting = pbp_waiting_of_sum(hours, waiting);
 }
 
 /* A size of the pool with so much page cache, now and in the hours, if these count. */
 static PbpTotal
-total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits, const PbpAdviceStorageRow *storage,
+total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits,
+			   const PbpAdviceStorageRow *storage,
 			   const PbpWaitingSum *waiting)
 {
 	PbpTotal	total = {
-		.factor = factor,.pool = NAN,.size = -1,.misses = {NAN, NAN},.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
+		.factor = factor,.pool = NAN,.size = -1,
+		.misses = {NAN, NAN},.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
 	};
 
-	if (!fits || (waiting ? isnan(pbp_waiting_of_sum(input->hours, waiting).value) : storage->reason != PBP_STORAGE_KNOWN))
+	if (!fits || (waiting ?
+				  isnan(pbp_waiting_of_sum(input->hours, waiting).value) :
+				  storage->reason != PBP_STORAGE_KNOWN))
 		return total;
 	total.pool = pbp_advice_factor(size);
 	total.size = size;
@@ -137,10 +144,12 @@ kind_of_split(const PbpTotalsInput *input, int i, int kind)
 
 	if (i != PBP_TOTAL_TODAY)
 		return total_of_split(input, pbp_total_factor(i), split->size, split->fits, &split->storage,
-							  input->hours ? &input->hours->splits[pbp_other_split(i, kind)] : NULL);
+							  input->hours ?
+							  &input->hours->splits[pbp_other_split(i, kind)] : NULL);
 	if (kind < PBP_SPLITS - 1)
 		return total_of_today(input, kind == 0 ? 0 : PBP_ADVICE_BASELINE);
-	return total_of_today(input, input->fits[larger] ? larger : input->splits[PBP_TOTAL_TODAY - 1][PBP_SPLITS - 1].size);
+	return total_of_today(input, input->fits[larger] ?
+						  larger : input->splits[PBP_TOTAL_TODAY - 1][PBP_SPLITS - 1].size);
 }
 
 /* What splits are compared by. */
@@ -156,10 +165,14 @@ is_certainly_better(const PbpTotal *one, const PbpTotal *other)
 {
 	if (isnan(one->waiting.value) || isnan(other->waiting.value))
 		return figure_of(one) + fmax(one->storage.error, other->storage.error) < figure_of(other);
-	return one->waiting.change + fmax(one->waiting.change_error, other->waiting.change_error) < other->waiting.change;
+	return one->waiting.change +
+		fmax(one->waiting.change_error, other->waiting.change_error) < other->waiting.change;
 }
 
-/* True if the first one is better.  The advised pool is, unless the other one is better for certain. */
+/*
+ * True if the first one is better.  The advised pool is, unless the other one
+ * is better for certain.
+ */
 static bool
 is_better(const PbpTotalsInput *input, const PbpTotal *one, const PbpTotal *other)
 {
@@ -169,7 +182,8 @@ is_better(const PbpTotalsInput *input, const PbpTotal *one, const PbpTotal *othe
 		return true;
 	if (one->size == input->advised)
 		return !is_certainly_better(other, one);
-	return other->size == input->advised ? is_certainly_better(one, other) : figure_of(one) < figure_of(other);
+	return other->size == input->advised ? is_certainly_better(one, other) :
+		figure_of(one) < figure_of(other);
 }
 
 /* Today's memory as it is divided today. */
@@ -209,7 +223,8 @@ pbp_totals(const PbpTotalsInput *input, PbpTotal *totals)
 
 	for (int i = 0; i < PBP_TOTALS; i++)
 	{
-		totals[i] = i == PBP_TOTAL_TODAY ? total_of_today(input, input->advised) : best_of_total(input, i, best_of_less);
+		totals[i] = i == PBP_TOTAL_TODAY ? total_of_today(input, input->advised) :
+			best_of_total(input, i, best_of_less);
 		best_of_less = fmin(best_of_less, figure_of(&totals[i]));
 	}
 }
@@ -234,7 +249,8 @@ figure_between(PbpFigure one, PbpFigure other, double share)
 {
 	return (PbpFigure)
 	{
-		between(one.value, other.value, share), error_between(one.error, other.error, other.value - one.value, share)
+		between(one.value, other.value, share),
+		error_between(one.error, other.error, other.value - one.value, share)
 	};
 }
 
@@ -253,9 +269,11 @@ interpolate(const PbpTotal *less, const PbpTotal *more, double share)
 		.misses = figure_between(less->misses, more->misses, share),
 		.storage = figure_between(less->storage, more->storage, share),
 		.waiting = {
-			between(one->value, other->value, share), error_between(one->error, other->error, other->value - one->value, share),
+			between(one->value, other->value, share),
+			error_between(one->error, other->error, other->value - one->value, share),
 			between(one->change, other->change, share),
-			error_between(one->change_error, other->change_error, other->change - one->change, share)
+			error_between(one->change_error, other->change_error, other->change - one->change,
+						  share)
 		},
 	};
 }
@@ -265,7 +283,8 @@ interpolate(const PbpTotal *less, const PbpTotal *more, double share)
  * meet the target.  Returns false if the larger one does not.
  */
 static bool
-least_of_kind(const PbpTotalsInput *input, const PbpTarget *target, int i, int kind, PbpTotal *least)
+least_of_kind(const PbpTotalsInput *input, const PbpTarget *target, int i, int kind,
+			  PbpTotal *least)
 {
 	double		here;
 	double		below = NAN;
@@ -321,12 +340,14 @@ pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target, PbpTotal *
 	unknown_above = isnan(excess(input, target, &totals[PBP_TOTALS - 1]));
 	for (int i = 0; i < PBP_TOTALS; i++)
 	{
-		bool		met = may_be_named(input, target, &totals[i]) && excess(input, target, &totals[i]) <= 0;
+		bool		met = may_be_named(input, target, &totals[i]) &&
+			excess(input, target, &totals[i]) <= 0;
 
 		if (met)
 			*found = totals[i];
 		for (int kind = 0; kind < PBP_SPLITS; kind++)
-			if (least_of_kind(input, target, i, kind, &least) && may_be_named(input, target, &least) &&
+			if (least_of_kind(input, target, i, kind, &least) &&
+				may_be_named(input, target, &least) &&
 				(!met || least.factor < found->factor))
 			{
 				*found = least;

@@ -63,7 +63,8 @@ typedef enum PbpTargetResult
 extern bool pbp_parse_target(const char *text, PbpTarget *target);
 extern void pbp_totals(const PbpTotalsInput *input, PbpTotal *totals);
 extern PbpTotal pbp_today_total(const PbpTotalsInput *input);
-extern PbpTargetResult pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target, PbpTotal *found);
+extern PbpTargetResult pbp_least_total(const PbpTotalsInput *input, const PbpTarget *target,
+									   PbpTotal *found);
 extern int	pbp_knee_of_totals(const PbpTotal *totals);
 
 #endif							/* PBP_TOTALS_H */

@@ -113,7 +113,8 @@ scale_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_
 	return (PbpReadTimes)
 	{
 		.os = {scale * os.value, scale * times(storage_part, os.value * ratio_error)},
-		.storage = {scale * storage.value, scale * times(1 - storage_part, storage.value * ratio_error)},
+		.storage = {scale * storage.value,
+					scale * times(1 - storage_part, storage.value * ratio_error)},
 		.measured = true,
 	};
 }
@@ -148,7 +149,8 @@ pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
 }
 
 void
-pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting, const PbpAdviceRow *today,
+pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting,
+				const PbpAdviceRow *today,
 				double dirty_evictions)
 {
 	double		ns = today->write_ratio > 0 ? ns_per_access / today->write_ratio : NAN;
@@ -173,7 +175,8 @@ pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage
 
 /* What a read takes at this size, on average. */
 double
-pbp_mean_read_ns(const PbpReadTimes *read_times, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+pbp_mean_read_ns(const PbpReadTimes *read_times, const PbpAdviceRow *misses,
+				 const PbpAdviceStorageRow *storage)
 {
 	double		share = pbp_storage_share(misses, storage);
 
@@ -202,7 +205,8 @@ shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 static double
 ns_of_reads(const PbpReadTimes *read_times, ReadShares shares)
 {
-	return times(shares.served, read_times->os.value) + times(shares.storage, read_times->storage.value);
+	return times(shares.served, read_times->os.value) +
+		times(shares.storage, read_times->storage.value);
 }
 
 static double
@@ -215,7 +219,8 @@ ns_of(const PbpReadTimes *read_times, ReadShares shares)
 static double
 error_by_times(const PbpReadTimes *read_times, ReadShares shares)
 {
-	return times(fabs(shares.served), read_times->os.error) + times(fabs(shares.storage), read_times->storage.error) +
+	return times(fabs(shares.served), read_times->os.error) +
+		times(fabs(shares.storage), read_times->storage.error) +
 		times(read_times->write.error, fabs(shares.written));
 }
 
@@ -228,7 +233,8 @@ ns_held_up(const PbpReadTimes *read_times, ReadShares here, ReadShares today)
 {
 	double		more = fmax(here.written - today.written, -here.storage);
 
-	return (PbpFigure) {times(read_times->held_up.value, fmax(0, more)), times(read_times->held_up.error, fabs(more))};
+	return (PbpFigure) {times(read_times->held_up.value, fmax(0, more)),
+						times(read_times->held_up.error, fabs(more))};
 }
 
 /*
@@ -250,20 +256,24 @@ error_by_shares(const PbpReadTimes *read_times, double miss_error, double storag
 static double
 error_of_scale(const PbpWaitingInput *input)
 {
-	double		today = times(input->misses->miss_ratio, pbp_mean_read_ns(&input->times, input->misses, input->storage));
+	double		today = times(input->misses->miss_ratio,
+							  pbp_mean_read_ns(&input->times, input->misses, input->storage));
 	double		all = input->storage->uncertainty;
-	double		by_misses = pbp_storage_share(input->misses, input->storage) * input->misses->uncertainty;
+	double		by_misses = pbp_storage_share(input->misses, input->storage) *
+		input->misses->uncertainty;
 
 	if (!(today > 0) || !input->times.measured)
 		return 0;
-	return error_by_shares(&input->times, 0, sqrt(fmax(0, all * all - by_misses * by_misses))) / today;
+	return error_by_shares(&input->times, 0, sqrt(fmax(0, all * all - by_misses * by_misses))) /
+		today;
 }
 
 /* Of what sessions wait today by the server's own times: that of the miss ratio. */
 static double
 error_of_measured(const PbpWaitingInput *input)
 {
-	return times(input->misses->uncertainty, pbp_mean_read_ns(&input->times, input->misses, input->storage));
+	return times(input->misses->uncertainty,
+				 pbp_mean_read_ns(&input->times, input->misses, input->storage));
 }
 
 /*
@@ -272,19 +282,23 @@ error_of_measured(const PbpWaitingInput *input)
  * unknown, so is the figure: reads may come from storage, of which none was timed.
  */
 PbpCompared
-pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
+pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
+			const PbpAdviceStorageRow *storage)
 {
 	const PbpReadTimes *read_times = &input->times;
 	ReadShares	today = shares_of(input->misses, input->storage);
 	ReadShares	here = shares_of(misses, storage);
-	ReadShares	more = {here.served - today.served, here.storage - today.storage, here.written - today.written};
+	ReadShares	more = {here.served - today.served, here.storage - today.storage,
+						here.written - today.written};
 	PbpFigure	held_up = ns_held_up(read_times, here, today);
 	double		change = ns_of(read_times, more) + held_up.value;
-	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error, storage->change_error),
+	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error,
+														   storage->change_error),
 										   error_by_times(read_times, more) + held_up.error),
 									 times(ns_of_reads(read_times, more), error_of_scale(input)));
 	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
-		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty), error_by_times(read_times, here) + held_up.error);
+		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty),
+			  error_by_times(read_times, here) + held_up.error);
 	double		ms = input->accesses / 1e6;
 
 	return (PbpCompared)

@@ -42,7 +42,8 @@ typedef struct PbpWaitingInput
  * both kinds.  NaN: it has not, or the share of reads that wait for storage
  * is unknown.
  */
-extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share);
+extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns,
+								   double storage_share);
 
 /*
  * Sessions cannot wait longer for a read than they work for one: where probes are
@@ -55,7 +56,8 @@ extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns)
  * for storage, on average.  Writes remain without effect if few dirty pages of the
  * sample were evicted: chance would decide between sizes.
  */
-extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double waiting, const PbpAdviceRow *today,
+extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double waiting,
+							const PbpAdviceRow *today,
 							double dirty_evictions);
 
 /*
@@ -73,7 +75,10 @@ extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow 
  */
 extern double pbp_working_ms(double active_ms, double counted_ms);
 
-/* The same, beside their waiting for reads.  NaN: unknown, since nobody waits longer than he works. */
+/*
+ * The same, beside their waiting for reads.  NaN: unknown, since nobody waits
+ * longer than he works.
+ */
 extern double pbp_working_beside(double working_ms, double waiting_ms);
 
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);

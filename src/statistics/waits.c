@@ -60,7 +60,8 @@ square(double value)
  * subtracted.
  */
 static double
-share_of(const Advice *advice, int cache, double baseline_misses, double misses, double storage_reads)
+share_of(const Advice *advice, int cache, double baseline_misses, double misses,
+		 double storage_reads)
 {
 	const Counters *counters = &advice->counters;
 	double		loads = counters->reads + counters->extends;
@@ -78,7 +79,8 @@ waiting_share(const Advice *advice, int cache)
 {
 	const CacheCounters *counted = cache_counters(advice, cache);
 
-	return share_of(advice, cache, counted->baseline_misses, sum_of_groups(counted->misses), sum_of_groups(counted->storage_reads));
+	return share_of(advice, cache, counted->baseline_misses, sum_of_groups(counted->misses),
+					sum_of_groups(counted->storage_reads));
 }
 
 /* The same of so many misses of the baseline. */
@@ -100,7 +102,8 @@ beyond_error(const Storage *storage, double waiting_share)
 
 	if (isnan(difference))
 		return 0;
-	return copysign(fmax(0, fabs(difference) - storage->measuring_error / PBP_DEVIATIONS), difference);
+	return copysign(fmax(0, fabs(difference) - storage->measuring_error / PBP_DEVIATIONS),
+					difference);
 }
 
 /* The same of all that was counted. */
@@ -120,7 +123,9 @@ ratios_without(const Advice *advice, int cache, double *ratios)
 	const double *without = pbp_miss_answers(advice)->without[size_above(advice, cache)];
 
 	for (int group = 0; group < GROUPS; group++)
-		ratios[group] = without[group] * share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses, misses - counted->misses[group],
+		ratios[group] = without[group] *
+			share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses,
+					 misses - counted->misses[group],
 								  storage_reads - counted->storage_reads[group]);
 }
 
@@ -145,7 +150,8 @@ reason_of(const Advice *advice, int cache, PbpAdviceReason of_misses)
 static PbpStorageReason
 reason_at(const Advice *advice, int cache)
 {
-	return reason_of(advice, cache, pbp_miss_answers(advice)->rows[size_above(advice, cache)].reason);
+	return reason_of(advice, cache,
+					 pbp_miss_answers(advice)->rows[size_above(advice, cache)].reason);
 }
 
 static double
@@ -164,7 +170,8 @@ static double
 calibration_variance(const Storage *storage)
 {
 	double		corrected = fmin(1, fabs(log(storage->correction)) / LARGE_CORRECTION);
-	double		error = isnan(storage->measuring_error) ? PBP_SERVED_LARGEST_ERROR : storage->measuring_error;
+	double		error = isnan(storage->measuring_error) ? PBP_SERVED_LARGEST_ERROR :
+		storage->measuring_error;
 
 	return square(corrected * error / PBP_DEVIATIONS);
 }
@@ -182,7 +189,8 @@ jump(const Advice *advice, int cache, int step)
 	double		difference;
 
 	if (!has_todays_memory(cache) || other < 0 || !has_todays_memory(other) ||
-		simulated_cache(advice, other)->learning || sum_of_groups(cache_counters(advice, other)->misses) < ENOUGH_CACHE_MISSES)
+		simulated_cache(advice, other)->learning ||
+			sum_of_groups(cache_counters(advice, other)->misses) < ENOUGH_CACHE_MISSES)
 		return 0;
 	difference = fabs(waiting_share(advice, cache) - waiting_share(advice, other));
 	return difference > TOLERATED_JUMP ? difference : 0;
@@ -196,17 +204,20 @@ static double
 chance_of(const Advice *advice, int cache, const double *ratios, const PbpMissErrors *errors)
 {
 	double		share = waiting_share(advice, cache);
-	double		pages = square(CAPACITY_WEIGHT * (1 - share)) / fmax(1, simulated_cache(advice, cache)->capacity);
+	double		pages = square(CAPACITY_WEIGHT * (1 - share)) /
+		fmax(1, simulated_cache(advice, cache)->capacity);
 
 	return hypot(pbp_jackknife_error(ratios, GROUPS),
-				 errors->miss_ratio * PBP_DEVIATIONS * sqrt(pages + calibration_variance(advice->storages[0])));
+				 errors->miss_ratio * PBP_DEVIATIONS *
+					 sqrt(pages + calibration_variance(advice->storages[0])));
 }
 
 /* No look saw what large scans read, so how much of it waits is unknown. */
 static double
 error_of_unseen(const Advice *advice, double share)
 {
-	return pbp_unseen_share(advice) * fmax(share, 1 - share) * advice->counters.reads / advice->counters.accesses;
+	return pbp_unseen_share(advice) * fmax(share, 1 - share) * advice->counters.reads /
+		advice->counters.accesses;
 }
 
 static double
@@ -215,7 +226,10 @@ counted_doubt(const Advice *advice, int cache)
 	return simulated_cache(advice, cache)->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
 }
 
-/* While the cache was filled again, the load may have been one for which it is no other than today's. */
+/*
+ * While the cache was filled again, the load may have been one for which it is
+ * no other than today's.
+ */
 static double
 skipped_error(const Advice *advice, int cache, double share)
 {
@@ -225,18 +239,26 @@ skipped_error(const Advice *advice, int cache, double share)
 		fabs(share - waiting_share(advice, reference_of(cache))) : 0;
 }
 
-/* What neither chance nor time explains.  Where today is not reproduced, other sizes are not either. */
+/*
+ * What neither chance nor time explains.  Where today is not reproduced, other
+ * sizes are not either.
+ */
 static double
 other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 {
 	const CacheCounters *counted = cache_counters(advice, cache);
 	double		share = waiting_share(advice, cache);
-	double		close_calls = counted->close_calls / fmax(1, sum_of_groups(counted->storage_reads)) - USUAL_CLOSE_CALLS;
-	double		edge = cache == BASELINE ? 0 : fmax(jump(advice, cache, -1), jump(advice, cache, 1));
+	double		storage_reads = fmax(1, sum_of_groups(counted->storage_reads));
+	double		close_calls = fmax(0, counted->close_calls / storage_reads - USUAL_CLOSE_CALLS);
+	double		edge = cache == BASELINE ? 0 :
+		fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
-	return share * (errors->method + errors->edge) + counted_doubt(advice, cache) + error_of_unseen(advice, share) +
+	return share * (errors->method + errors->edge) +
+		counted_doubt(advice, cache) + error_of_unseen(advice, share) +
 		model_error(simulated_cache(advice, cache), share * errors->miss_ratio) +
-		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * fmax(0, close_calls) + skipped_error(advice, cache, share) + edge + fabs(beyond_error_of_all(advice)));
+		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * close_calls + edge +
+							  skipped_error(advice, cache, share) +
+							  fabs(beyond_error_of_all(advice)));
 }
 
 /* NaN: unknown. */
@@ -296,7 +318,8 @@ bounded_split(const Advice *advice, int cache)
 	for (int i = PBP_TOTAL_TODAY + step; i != total; i += step)
 		for (int other = first_cache(i); other < first_cache(i) + PBP_SPLITS; other++)
 			if (size_above(advice, other) == size)
-				bound = step > 0 ? fmin(bound, estimate_of_split(advice, other)) : fmax(bound, estimate_of_split(advice, other));
+				bound = step > 0 ? fmin(bound, estimate_of_split(advice, other)) :
+					fmax(bound, estimate_of_split(advice, other));
 	return isnan(ratio) ? NAN : step > 0 ? fmin(ratio, bound) : fmax(ratio, bound);
 }
 
@@ -313,8 +336,8 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 	ratios_without(advice, cache, ratios);
 	ratios_without(advice, reference_of(cache), today);
 	others = other_errors(advice, cache, errors);
-	row->uncertainty = hypot(chance_of(advice, cache, ratios, errors), share * errors->variation) + others +
-		share * errors->moved;
+	row->uncertainty = hypot(chance_of(advice, cache, ratios, errors), share * errors->variation) +
+		others + share * errors->moved;
 	for (int group = 0; group < GROUPS; group++)
 		ratios[group] -= today[group];
 	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, errors) + others +
@@ -360,7 +383,11 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceStorageRow *row)
 	if (advice->storages[0] != NULL)
 		set_row(advice, i, bounded_estimate(advice, i), row);
 	else
-		*row = (PbpAdviceStorageRow) {.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = NAN,.seconds_left = NAN,.reason = PBP_STORAGE_NO_CAPACITY};
+		*row = (PbpAdviceStorageRow)
+		{
+			.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,
+			.learned_share = NAN,.seconds_left = NAN,.reason = PBP_STORAGE_NO_CAPACITY,
+		};
 }
 
 /*
@@ -379,7 +406,8 @@ first_unknown(const Advice *advice, int total, int cache)
 	{
 		PbpStorageReason reason = reason_at(advice, needed[i]);
 
-		if (reason != PBP_STORAGE_KNOWN && !(needed[i] == below_same && reason == PBP_STORAGE_NO_ROOM))
+		if (reason != PBP_STORAGE_KNOWN &&
+			!(needed[i] == below_same && reason == PBP_STORAGE_NO_ROOM))
 			return needed[i];
 	}
 	return cache;
@@ -394,7 +422,8 @@ pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
 	int			unknown = first_unknown(advice, total, cache);
 
 	*split = (PbpAdviceSplit) {.size = size_above(advice, cache)};
-	set_row(advice, unknown, unknown == cache ? bounded_split(advice, cache) : NAN, &split->storage);
+	set_row(advice, unknown,
+			unknown == cache ? bounded_split(advice, cache) : NAN, &split->storage);
 	if (split->storage.reason != PBP_STORAGE_NO_CAPACITY)
 		split->storage.os_cache_pages = pages_of(advice, cache);
 }
@@ -418,7 +447,8 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 		PbpAdviceRow miss_row;
 
 		pbp_advice_row(base, BASELINE, &miss_row);
-		totals->self_error = row.storage_ratio - miss_row.miss_ratio * (1 - storage->measured_share);
+		totals->self_error = row.storage_ratio -
+			miss_row.miss_ratio * (1 - storage->measured_share);
 		totals->measuring_error = miss_row.miss_ratio * storage->measuring_error;
 	}
 }
@@ -445,7 +475,8 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 		return;
 	storage->measured_share = served_share;
 	storage->measuring_error = error;
-	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning || storage->caches[BASELINE].refilling ||
+	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning ||
+		storage->caches[BASELINE].refilling ||
 		sum_of_groups(storage->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
 	{
 		storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
