@@ -3,8 +3,8 @@
  * reasons.c
  *	  Words for what is unknown or uncertain in a report of the advice.
  *
- * Each function returns NULL where there is nothing to say.  src/advice finds
- * the reasons: missreasons.c those of miss ratios, waits.c those of storage reads.
+ * Each function returns NULL where there is nothing to say.  src/statistics finds
+ * the reasons: missreasons.c those of miss ratios, storageratios.c those of storage reads.
  * docs/troubleshooting.md explains them.
  *
  *-------------------------------------------------------------------------

@@ -32,7 +32,7 @@
 /* Restores that end by an error before no other one is tried. */
 #define MAX_ATTEMPTS	3
 
-/* A save that has failed is tried again after this time, or after the interval if that is shorter. */
+/* A save that has failed is tried again after this time, or the interval if that is shorter. */
 #define TRY_AGAIN_S		60
 
 /* No background worker slot was left. */

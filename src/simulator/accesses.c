@@ -142,7 +142,7 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
-	pbp_decay_storage(advice, weight, recent_weight);
+	pbp_decay_caches(advice, weight, recent_weight);
 }
 
 /*

@@ -6,7 +6,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "simulator/storage.h"
+#include "simulator/cachesets.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,7 +61,7 @@ pbp_total_factor(int total)
 static double
 pool_pages(const Advice *advice, int size)
 {
-	double		block_bytes = advice->storages[0]->block_bytes;
+	double		block_bytes = advice->cache_sets[0]->block_bytes;
 
 	double		bytes = pbp_advice_factor(size) * advice->nbuffers * block_bytes;
 
@@ -73,7 +73,7 @@ static double
 pages_taken(const Advice *advice, int size)
 {
 	double		more = pool_pages(advice, size) - pool_pages(advice, BASELINE);
-	double		huge_pages = advice->storages[0]->huge_pages;
+	double		huge_pages = advice->cache_sets[0]->huge_pages;
 
 	return huge_pages < 0 ? more : fmax(0, more - huge_pages);
 }
@@ -83,7 +83,7 @@ double
 pbp_pages_left(const Advice *advice, int cache, double os_cache)
 {
 	int			size = size_above(advice, cache);
-	double		total = pool_pages(advice, BASELINE) + advice->storages[0]->os_cache;
+	double		total = pool_pages(advice, BASELINE) + advice->cache_sets[0]->os_cache;
 
 	if (has_todays_memory(cache))
 		return os_cache - pages_taken(advice, size);
@@ -104,9 +104,9 @@ active_ratio(double bytes)
 static void
 resize_cache(Advice *advice, int cache, double pages)
 {
-	Storage    *storage = storage_of(advice, cache);
+	CacheSet   *set = set_of(advice, cache);
 	SimulatedCache *simulated = simulated_cache(advice, cache);
-	double		sampled = fmax(0, pages) * share_of_pool(advice) * storage->share;
+	double		sampled = fmax(0, pages) * share_of_pool(advice) * set->share;
 	uint32_t	capacity = (uint32_t) (sampled + 0.5);
 	double		known = SETTLED_SHARE * capacity;
 	bool		was_full = is_full(simulated);
@@ -115,8 +115,8 @@ resize_cache(Advice *advice, int cache, double pages)
 		known = simulated->capacity;	/* it held no more, however much it read */
 	if (simulated->nlearned > known)
 		simulated->nlearned = (uint32_t) known;
-	simulated->ratio = active_ratio(pages * storage->block_bytes);
-	pbp_resize_cache(storage, slot_of(cache), capacity);
+	simulated->ratio = active_ratio(pages * set->block_bytes);
+	pbp_resize_cache(set, slot_of(cache), capacity);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);
 }
@@ -125,19 +125,19 @@ resize_cache(Advice *advice, int cache, double pages)
 static void
 begin_below(Advice *advice, int cache, int size)
 {
-	Storage    *storage = storage_of(advice, cache);
+	CacheSet   *set = set_of(advice, cache);
 	int			i = slot_of(cache);
 
-	if (storage->sizes[i] == size)
+	if (set->sizes[i] == size)
 		return;
-	pbp_resize_cache(storage, i, 0);
-	memset(&storage->counters[i], 0, sizeof(storage->counters[i]));
-	storage->doubtful_reads[i] = 0;
-	storage->caches[i].nlearned = 0;
-	storage->caches[i].was_full = false;
-	storage->caches[i].progress = (Progress) {0};
-	must_learn(&storage->caches[i]);
-	storage->sizes[i] = (uint8_t) size;
+	pbp_resize_cache(set, i, 0);
+	memset(&set->counters[i], 0, sizeof(set->counters[i]));
+	set->doubtful_reads[i] = 0;
+	set->caches[i].nlearned = 0;
+	set->caches[i].was_full = false;
+	set->caches[i].progress = (Progress) {0};
+	must_learn(&set->caches[i]);
+	set->sizes[i] = (uint8_t) size;
 }
 
 /* The largest size of the pool that takes at most this share of so many pages. */
@@ -156,7 +156,7 @@ static void
 choose_sizes(Advice *advice, int total)
 {
 	double		pages = pbp_total_factor(total) *
-		(pool_pages(advice, BASELINE) + advice->storages[0]->os_cache);
+		(pool_pages(advice, BASELINE) + advice->cache_sets[0]->os_cache);
 	int			first = first_cache(total);
 	int			largest = size_above(advice, first + PBP_SPLITS - 1);
 
@@ -171,17 +171,17 @@ choose_sizes(Advice *advice, int total)
 void
 pbp_resize_caches(Advice *advice)
 {
-	const Storage *storage = advice->storages[0];
+	const CacheSet *set = advice->cache_sets[0];
 
-	if (storage == NULL || isnan(storage->os_cache))
+	if (set == NULL || isnan(set->os_cache))
 		return;
 	for (int total = 0; total < PBP_TOTALS; total++)
-		if (total != PBP_TOTAL_TODAY && storage_of(advice, first_cache(total)) != NULL)
+		if (total != PBP_TOTAL_TODAY && set_of(advice, first_cache(total)) != NULL)
 			choose_sizes(advice, total);
 	for (int cache = 0; cache < ALL_CACHES; cache++)
-		if (storage_of(advice, cache) != NULL)
+		if (set_of(advice, cache) != NULL)
 			resize_cache(advice, cache, pbp_pages_left(advice, cache,
-													   storage->os_cache * storage->correction));
+													   set->os_cache * set->correction));
 }
 
 /*
@@ -191,51 +191,51 @@ pbp_resize_caches(Advice *advice)
 static double
 fitting_share(const Advice *advice, int which)
 {
-	const Storage *today = advice->storages[0];
+	const CacheSet *today = advice->cache_sets[0];
 	double		most = which == 0 ? 1 : SHARE_OF_TOTALS * today->share;
 	double		largest = 1;
 	double		needed;
 
 	for (int cache = 0; cache < ALL_CACHES; cache++)
-		if (storage_of(advice, cache) == advice->storages[which])
+		if (set_of(advice, cache) == advice->cache_sets[which])
 			largest = fmax(largest,
 						   pbp_pages_left(advice, cache, today->os_cache * today->correction));
 	needed = fmin(RECORDS_PER_PAGE * largest, fmax(1, DATA_GROWTH * today->data_pages));
-	return fmin(most, advice->storages[which]->max_pages / (needed * advice->sampling_rate));
+	return fmin(most, advice->cache_sets[which]->max_pages / (needed * advice->sampling_rate));
 }
 
 static void
-set_share(const Advice *advice, Storage *storage, double share)
+set_share(const Advice *advice, CacheSet *set, double share)
 {
-	storage->share = share;
-	storage->threshold = share >= 1 ? advice->base.kept : (uint32_t) (share * advice->base.kept);
+	set->share = share;
+	set->threshold = share >= 1 ? advice->base.kept : (uint32_t) (share * advice->base.kept);
 }
 
 /* So many of its records remain, as a share. */
 static void
-keep_records(Storage *storage, double share)
+keep_records(CacheSet *set, double share)
 {
-	for (int cache = 0; cache < storage->ncaches; cache++)
-		storage->caches[cache].nlearned = (uint32_t) (storage->caches[cache].nlearned * share);
-	scale_counters(storage->counters, sizeof(storage->counters), share);
-	scale_counters(storage->doubtful_reads, sizeof(storage->doubtful_reads), share);
-	storage->uncalibrated_misses *= share;
-	storage->uncalibrated_reads *= share;
-	pbp_thin_out_records(storage);
+	for (int cache = 0; cache < set->ncaches; cache++)
+		set->caches[cache].nlearned = (uint32_t) (set->caches[cache].nlearned * share);
+	scale_counters(set->counters, sizeof(set->counters), share);
+	scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), share);
+	set->uncalibrated_misses *= share;
+	set->uncalibrated_reads *= share;
+	pbp_thin_out_records(set);
 }
 
 /* Fewer pages, if they no longer fit: what is known of the others remains. */
 static void
 fit_records(Advice *advice, int which)
 {
-	Storage    *storage = advice->storages[which];
+	CacheSet   *set = advice->cache_sets[which];
 	double		share = fitting_share(advice, which);
-	double		before = storage->share;
+	double		before = set->share;
 
 	if (share >= before)
 		return;
-	set_share(advice, storage, share);
-	keep_records(storage, share / before);
+	set_share(advice, set, share);
+	keep_records(set, share / before);
 	if (which == 0)
 		pbp_reduce_effects(advice->relations, BASELINE, true, share / before);
 }
@@ -249,17 +249,17 @@ pbp_scale_caches(Advice *advice, double share)
 {
 	double		share_of_records = 1;
 
-	for (int i = 0; i < STORAGES; i++)
+	for (int i = 0; i < CACHE_SETS; i++)
 	{
-		Storage    *storage = advice->storages[i];
+		CacheSet   *set = advice->cache_sets[i];
 		double		kept;
 
-		if (storage == NULL)
+		if (set == NULL)
 			continue;
-		kept = fmin(1, share / storage->share);
-		set_share(advice, storage, fmin(1, storage->share / share));
+		kept = fmin(1, share / set->share);
+		set_share(advice, set, fmin(1, set->share / share));
 		if (kept < 1)
-			keep_records(storage, kept);
+			keep_records(set, kept);
 		if (i == 0)
 			share_of_records = kept;
 	}
@@ -268,102 +268,102 @@ pbp_scale_caches(Advice *advice, double share)
 
 /* More pages have records from now on.  What was learned of the others stays. */
 static void
-add_records(const Advice *advice, Storage *storage, double share)
+add_records(const Advice *advice, CacheSet *set, double share)
 {
-	double		more = share / storage->share;
+	double		more = share / set->share;
 
-	set_share(advice, storage, share);
-	scale_counters(storage->counters, sizeof(storage->counters), more);
-	for (int cache = 0; cache < storage->ncaches; cache++)
-		must_refill(&storage->caches[cache]);
-	storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
+	set_share(advice, set, share);
+	scale_counters(set->counters, sizeof(set->counters), more);
+	for (int cache = 0; cache < set->ncaches; cache++)
+		must_refill(&set->caches[cache]);
+	set->uncalibrated_misses = set->uncalibrated_reads = 0;
 }
 
 static void
-begin_again(const Advice *advice, Storage *storage, double share)
+begin_again(const Advice *advice, CacheSet *set, double share)
 {
-	pbp_forget_cached_pages(storage);
-	memset(storage->counters, 0, sizeof(storage->counters));
-	memset(storage->doubtful_reads, 0, sizeof(storage->doubtful_reads));
-	set_share(advice, storage, share);
+	pbp_forget_cached_pages(set);
+	memset(set->counters, 0, sizeof(set->counters));
+	memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
+	set_share(advice, set, share);
 }
 
 /*
  * Without the sizes of the pools above.  Each record needs half a head of a
  * chain, and there is one more.
  */
-static Storage *
-init_storage(const Advice *advice, void *memory, size_t bytes, int block_bytes, int ncaches)
+static CacheSet *
+init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int ncaches)
 {
-	Storage    *storage = memory;
+	CacheSet   *set = memory;
 	size_t		page_bytes = offsetof(CachedPage, entries) + (size_t) ncaches * sizeof(CacheEntry);
-	size_t		fixed_bytes = sizeof(*storage) + sizeof(uint16_t);
+	size_t		fixed_bytes = sizeof(*set) + sizeof(uint16_t);
 	size_t		npages;
 
 	if (bytes < fixed_bytes + page_bytes + sizeof(uint16_t) / 2)
 		return NULL;
 	npages = 2 * (bytes - fixed_bytes) / (2 * page_bytes + sizeof(uint16_t));
-	memset(storage, 0, sizeof(*storage));
-	storage->max_pages = npages < NO_RECORD ? (uint32_t) npages : NO_RECORD;
-	storage->nheads = storage->max_pages / 2 + 1;
-	storage->ncaches = ncaches;
-	storage->pages = (char *) (storage + 1);
-	storage->page_bytes = page_bytes;
-	storage->heads = (uint16_t *) cached_page(storage, storage->max_pages);
-	storage->block_bytes = block_bytes;
-	storage->os_cache = NAN;
-	storage->data_pages = INFINITY;
-	storage->huge_pages = -1;
-	storage->correction = 1;
-	storage->measured_share = storage->measuring_error = NAN;
-	begin_again(advice, storage, 1);
-	return storage;
+	memset(set, 0, sizeof(*set));
+	set->max_pages = npages < NO_RECORD ? (uint32_t) npages : NO_RECORD;
+	set->nheads = set->max_pages / 2 + 1;
+	set->ncaches = ncaches;
+	set->pages = (char *) (set + 1);
+	set->page_bytes = page_bytes;
+	set->heads = (uint16_t *) cached_page(set, set->max_pages);
+	set->block_bytes = block_bytes;
+	set->os_cache = NAN;
+	set->data_pages = INFINITY;
+	set->huge_pages = -1;
+	set->correction = 1;
+	set->measured_share = set->measuring_error = NAN;
+	begin_again(advice, set, 1);
+	return set;
 }
 
 bool
 pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_bytes)
 {
-	Storage    *storage = init_storage((Advice *) base, memory, bytes, block_bytes, FACTORS);
+	CacheSet   *set = init_set((Advice *) base, memory, bytes, block_bytes, FACTORS);
 
-	for (int size = 0; storage != NULL && size < FACTORS; size++)
-		storage->sizes[size] = (uint8_t) size;
-	((Advice *) base)->storages[0] = storage;
-	return storage != NULL;
+	for (int size = 0; set != NULL && size < FACTORS; size++)
+		set->sizes[size] = (uint8_t) size;
+	((Advice *) base)->cache_sets[0] = set;
+	return set != NULL;
 }
 
 bool
 pbp_advice_init_totals(PbpAdvice *base, void *memory, size_t bytes)
 {
 	Advice	   *advice = (Advice *) base;
-	int			block_bytes = (int) advice->storages[0]->block_bytes;
+	int			block_bytes = (int) advice->cache_sets[0]->block_bytes;
 	size_t		half = bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
-	Storage    *less = init_storage(advice, memory, half, block_bytes, MOST_CACHES);
-	Storage    *more = init_storage(advice, (char *) memory + half, half, block_bytes, MOST_CACHES);
+	CacheSet    *less = init_set(advice, memory, half, block_bytes, MOST_CACHES);
+	CacheSet    *more = init_set(advice, (char *) memory + half, half, block_bytes, MOST_CACHES);
 
 	if (less == NULL || more == NULL)
 		return false;
 	less->sizes[REFERENCE] = more->sizes[REFERENCE] = BASELINE;
-	advice->storages[1] = less;
-	advice->storages[2] = more;
+	advice->cache_sets[1] = less;
+	advice->cache_sets[2] = more;
 	return true;
 }
 
 void
 pbp_advice_set_huge_pages(PbpAdvice *base, int64_t free_blocks)
 {
-	Storage    *storage = ((Advice *) base)->storages[0];
+	CacheSet   *set = ((Advice *) base)->cache_sets[0];
 
-	if (storage != NULL)
-		storage->huge_pages = (double) free_blocks;
+	if (set != NULL)
+		set->huge_pages = (double) free_blocks;
 }
 
 void
 pbp_advice_set_data(PbpAdvice *base, int64_t pages)
 {
-	Storage    *storage = ((Advice *) base)->storages[0];
+	CacheSet   *set = ((Advice *) base)->cache_sets[0];
 
-	if (storage != NULL)
-		storage->data_pages = pages < 0 ? INFINITY : (double) pages;
+	if (set != NULL)
+		set->data_pages = pages < 0 ? INFINITY : (double) pages;
 }
 
 void
@@ -371,18 +371,18 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 {
 	Advice	   *advice = (Advice *) base;
 
-	for (int i = 0; i < STORAGES; i++)
-		if (advice->storages[i] != NULL)
-			advice->storages[i]->os_cache = pages < 0 ? NAN : (double) pages;
-	for (int i = 0; pages >= 0 && i < STORAGES; i++)
+	for (int i = 0; i < CACHE_SETS; i++)
+		if (advice->cache_sets[i] != NULL)
+			advice->cache_sets[i]->os_cache = pages < 0 ? NAN : (double) pages;
+	for (int i = 0; pages >= 0 && i < CACHE_SETS; i++)
 	{
-		if (advice->storages[i] == NULL)
+		if (advice->cache_sets[i] == NULL)
 			continue;
-		if (fitting_share(advice, i) >= MUCH_LARGER * advice->storages[i]->share)
+		if (fitting_share(advice, i) >= MUCH_LARGER * advice->cache_sets[i]->share)
 		{
-			double		more = fitting_share(advice, i) / advice->storages[i]->share;
+			double		more = fitting_share(advice, i) / advice->cache_sets[i]->share;
 
-			add_records(advice, advice->storages[i], fitting_share(advice, i));
+			add_records(advice, advice->cache_sets[i], fitting_share(advice, i));
 			if (i == 0)
 				pbp_reduce_effects(advice->relations, BASELINE, true, more);
 		}
@@ -395,11 +395,11 @@ pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
 void
 pbp_correct_caches(Advice *advice, double factor)
 {
-	double	   *correction = &advice->storages[0]->correction;
+	double	   *correction = &advice->cache_sets[0]->correction;
 
 	*correction = fmin(fmax(*correction * factor, LEAST_CORRECTION), MOST_CORRECTION);
-	for (int i = 0; i < STORAGES; i++)
-		if (advice->storages[i] != NULL)
+	for (int i = 0; i < CACHE_SETS; i++)
+		if (advice->cache_sets[i] != NULL)
 			fit_records(advice, i);
 	pbp_resize_caches(advice);
 }

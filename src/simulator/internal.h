@@ -26,7 +26,7 @@
 #define DOUBLE				PBP_ADVICE_DOUBLE
 
 /* Simulated page caches: of today's memory, of less and of more. */
-#define STORAGES			3
+#define CACHE_SETS			3
 
 #define PAGE_BITS			27
 #define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
@@ -293,15 +293,15 @@ typedef struct RelationRecord
  * An event that waits for its relation to be fetched into the caches.  Each size
  * has a bit for a miss of its pool, and another one for a wait for storage.
  */
-typedef struct WaitingEvent
+typedef struct PendingEvent
 {
 	Event		event;
 	uint64_t	missed;
-} WaitingEvent;
+} PendingEvent;
 
 #define WAITS_SHIFT			1
 
-#define WAITING_EVENTS		16
+#define PENDING_EVENTS		16
 
 /* The first record stands for all relations that have none. */
 typedef struct Relations
@@ -322,8 +322,8 @@ typedef struct Relations
 	bool		refused;		/* a relation has found no room */
 	int64_t		evicted_second;
 	PbpWorkingSet working_set;
-	uint32_t	nwaiting;
-	WaitingEvent waiting[WAITING_EVENTS];
+	uint32_t	npending;
+	PendingEvent pending[PENDING_EVENTS];
 } Relations;
 
 typedef struct Advice
@@ -361,7 +361,7 @@ typedef struct Advice
 	Variation	variation;
 	Progress	progress[FACTORS];
 	uint64_t	version;		/* another one after each change */
-	struct Storage *storages[STORAGES]; /* simulated page caches, or NULL */
+	struct CacheSet *cache_sets[CACHE_SETS]; /* simulated page caches, or NULL */
 	int64_t		nsampled_loads; /* these four do not decay */
 	int64_t		nlooks;
 	int64_t		ngaps;
@@ -497,14 +497,14 @@ extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 extern void pbp_count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves,
 								double moved);
 extern double pbp_variation_error(const Variation *variation);
-extern bool pbp_is_usual(const Variation *variation, double difference);
+extern double pbp_usual_difference(const Variation *variation);
 extern double pbp_haste(const Variation *variation);
 extern bool pbp_load_has_changed(const Variation *variation);
 extern double pbp_moved(const Advice *advice);
 
 /* relationreads.c */
 extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);
-extern void pbp_count_waiting(Relations *relations);
+extern void pbp_count_pending(Relations *relations);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
@@ -512,13 +512,13 @@ extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *coun
 /* cachesizes.c; returns the share of the records of today's memory that remain */
 extern double pbp_scale_caches(Advice *advice, double share);
 
-/* storage.c; without storage, these do nothing */
+/* cachesets.c; without caches, these do nothing */
 extern uint64_t pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts);
 extern void pbp_play_write(Advice *advice, uint32_t fingerprint, int size);
 extern void pbp_forget_misses(Advice *advice, int size);
 extern void pbp_doubt_caches(Advice *advice);
 extern void pbp_resize_caches(Advice *advice);
-extern void pbp_decay_storage(Advice *advice, double weight, double recent_weight);
+extern void pbp_decay_caches(Advice *advice, double weight, double recent_weight);
 
 /* learning.c */
 extern double pbp_seconds_left(const Progress *progress);

@@ -15,7 +15,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "simulator/storage.h"
+#include "simulator/cachesets.h"
 
 #include <string.h>
 
@@ -168,11 +168,11 @@ learn_pools(Advice *advice)
 double
 pbp_doubtful_reads_share(const Advice *advice, int cache)
 {
-	const Storage *storage = storage_of(advice, cache);
+	const CacheSet *set = set_of(advice, cache);
 
 	if (advice->recent.recent_accesses <= 0)
 		return 1;
-	return storage->doubtful_reads[slot_of(cache)] / (share_of_pool(advice) * storage->share) /
+	return set->doubtful_reads[slot_of(cache)] / (share_of_pool(advice) * set->share) /
 		advice->recent.recent_accesses;
 }
 
@@ -189,7 +189,7 @@ learn_cache(Advice *advice, int cache)
 		!is_absent(advice->refilling, size_above(advice, cache)))
 	{
 		simulated->refilling = false;
-		storage_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
+		set_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
 	}
 	if (is_filled && simulated->learning)
 	{
@@ -226,7 +226,7 @@ learn_caches(Advice *advice)
 	{
 		SimulatedCache *simulated;
 
-		if (storage_of(advice, cache) == NULL)
+		if (set_of(advice, cache) == NULL)
 			continue;
 		simulated = simulated_cache(advice, cache);
 		learn_cache(advice, cache);

@@ -75,7 +75,7 @@ next_pinned(PbpLook *look)
 	return look->next_pinned < last->nbuffers ? last->buffers[look->next_pinned] : INT_MAX;
 }
 
-/* The same of both lists, advancing past it.  INT_MAX: none before end. */
+/* Takes the next buffer of both lists.  INT_MAX: there is none before end. */
 static int
 take_next(PbpLook *look, int end)
 {

@@ -13,7 +13,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "simulator/storage.h"
+#include "simulator/cachesets.h"
 
 /* Records that are tried before one is taken that may be needed. */
 #define ENOUGH_TRIES		64
@@ -35,52 +35,52 @@ in_set(uint16_t set, int cache)
 }
 
 static void
-unlink_from_list(Storage *storage, CacheList *list, int cache, uint16_t page)
+unlink_from_list(CacheSet *set, CacheList *list, int cache, uint16_t page)
 {
-	CacheEntry	entry = cached_page(storage, page)->entries[cache];
+	CacheEntry	entry = cached_page(set, page)->entries[cache];
 
 	if (entry.newer == NO_RECORD)
 		list->newest = entry.older;
 	else
-		cached_page(storage, entry.newer)->entries[cache].older = entry.older;
+		cached_page(set, entry.newer)->entries[cache].older = entry.older;
 	if (entry.older == NO_RECORD)
 		list->oldest = entry.newer;
 	else
-		cached_page(storage, entry.older)->entries[cache].newer = entry.newer;
+		cached_page(set, entry.older)->entries[cache].newer = entry.newer;
 	list->npages--;
 }
 
 static void
-add_to_list(Storage *storage, CacheList *list, int cache, uint16_t page)
+add_to_list(CacheSet *set, CacheList *list, int cache, uint16_t page)
 {
-	CacheEntry *entry = &cached_page(storage, page)->entries[cache];
+	CacheEntry *entry = &cached_page(set, page)->entries[cache];
 
 	entry->newer = NO_RECORD;
 	entry->older = list->newest;
 	if (list->newest == NO_RECORD)
 		list->oldest = page;
 	else
-		cached_page(storage, list->newest)->entries[cache].newer = page;
+		cached_page(set, list->newest)->entries[cache].newer = page;
 	list->newest = page;
 	list->npages++;
 }
 
 static void
-activate(Storage *storage, int cache, uint16_t page)
+activate(CacheSet *set, int cache, uint16_t page)
 {
-	SimulatedCache *simulated = &storage->caches[cache];
+	SimulatedCache *simulated = &set->caches[cache];
 
-	unlink_from_list(storage, &simulated->inactive, cache, page);
-	add_to_list(storage, &simulated->active, cache, page);
-	cached_page(storage, page)->active |= (uint16_t) (1 << cache);
+	unlink_from_list(set, &simulated->inactive, cache, page);
+	add_to_list(set, &simulated->active, cache, page);
+	cached_page(set, page)->active |= (uint16_t) (1 << cache);
 	simulated->age++;
 }
 
 /* The kernel restores the ratio of the lists only when it evicts. */
 static void
-evict(Storage *storage, int cache)
+evict(CacheSet *set, int cache)
 {
-	SimulatedCache *simulated = &storage->caches[cache];
+	SimulatedCache *simulated = &set->caches[cache];
 	uint16_t	bit = (uint16_t) (1 << cache);
 	uint16_t	page;
 
@@ -88,26 +88,26 @@ evict(Storage *storage, int cache)
 	while (simulated->inactive.npages * simulated->ratio < simulated->active.npages)
 	{
 		page = simulated->active.oldest;
-		unlink_from_list(storage, &simulated->active, cache, page);
-		add_to_list(storage, &simulated->inactive, cache, page);
-		cached_page(storage, page)->active &= (uint16_t) ~bit;
+		unlink_from_list(set, &simulated->active, cache, page);
+		add_to_list(set, &simulated->inactive, cache, page);
+		cached_page(set, page)->active &= (uint16_t) ~bit;
 	}
 	page = simulated->inactive.oldest;
-	unlink_from_list(storage, &simulated->inactive, cache, page);
-	cached_page(storage, page)->resident &= (uint16_t) ~bit;
-	cached_page(storage, page)->evicted |= bit;
-	cached_page(storage, page)->entries[cache].evicted_at = simulated->age++;
+	unlink_from_list(set, &simulated->inactive, cache, page);
+	cached_page(set, page)->resident &= (uint16_t) ~bit;
+	cached_page(set, page)->evicted |= bit;
+	cached_page(set, page)->entries[cache].evicted_at = simulated->age++;
 }
 
 /* Makes room for npages more pages. */
 static void
-make_room(Storage *storage, int cache, uint32_t npages)
+make_room(CacheSet *set, int cache, uint32_t npages)
 {
-	SimulatedCache *simulated = &storage->caches[cache];
+	SimulatedCache *simulated = &set->caches[cache];
 
 	while (simulated->inactive.npages + simulated->active.npages + npages > simulated->capacity &&
 		   simulated->inactive.npages + simulated->active.npages > 0)
-		evict(storage, cache);
+		evict(set, cache);
 }
 
 /* How much the cache has aged since it evicted the page.  UINT32_MAX: it never did. */
@@ -120,18 +120,18 @@ refault_distance(const SimulatedCache *simulated, const CachedPage *page, int ca
 
 /* Add a page that is not resident. */
 static void
-insert(Storage *storage, int cache, uint16_t page, bool active)
+insert(CacheSet *set, int cache, uint16_t page, bool active)
 {
-	CachedPage *record = cached_page(storage, page);
+	CachedPage *record = cached_page(set, page);
 
-	if (storage->caches[cache].capacity == 0)
+	if (set->caches[cache].capacity == 0)
 		return;
-	make_room(storage, cache, 1);
+	make_room(set, cache, 1);
 	record->evicted &= (uint16_t) ~(1 << cache);
 	record->resident |= (uint16_t) (1 << cache);
-	add_to_list(storage, &storage->caches[cache].inactive, cache, page);
+	add_to_list(set, &set->caches[cache].inactive, cache, page);
 	if (active)
-		activate(storage, cache, page);
+		activate(set, cache, page);
 }
 
 static bool
@@ -142,49 +142,49 @@ is_close_call(uint32_t distance, uint32_t nactive)
 }
 
 CacheRead
-pbp_read_cached_page(Storage *storage, int cache, uint16_t page)
+pbp_read_cached_page(CacheSet *set, int cache, uint16_t page)
 {
-	const SimulatedCache *simulated = &storage->caches[cache];
-	const CachedPage *record = cached_page(storage, page);
+	const SimulatedCache *simulated = &set->caches[cache];
+	const CachedPage *record = cached_page(set, page);
 	uint32_t	nactive = simulated->active.npages;
 	uint32_t	distance;
 
 	if (in_set(record->resident, cache))
 	{
 		if (!in_set(record->active, cache))
-			activate(storage, cache, page);
+			activate(set, cache, page);
 		return CACHE_HIT;
 	}
 	distance = refault_distance(simulated, record, cache);
-	insert(storage, cache, page, distance <= nactive);
+	insert(set, cache, page, distance <= nactive);
 	return is_close_call(distance, nactive) ? CACHE_CLOSE_CALL : CACHE_MISS;
 }
 
 /* Unlike a read, a write activates no page, not even one that returns soon. */
 void
-pbp_write_cached_page(Storage *storage, int cache, uint16_t page)
+pbp_write_cached_page(CacheSet *set, int cache, uint16_t page)
 {
-	if (!in_set(cached_page(storage, page)->resident, cache))
-		insert(storage, cache, page, false);
+	if (!in_set(cached_page(set, page)->resident, cache))
+		insert(set, cache, page, false);
 }
 
 void
-pbp_resize_cache(Storage *storage, int cache, uint32_t capacity)
+pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity)
 {
-	storage->caches[cache].capacity = capacity;
-	make_room(storage, cache, 0);
+	set->caches[cache].capacity = capacity;
+	make_room(set, cache, 0);
 }
 
 /* ---- records ---- */
 
 void
-pbp_forget_cached_pages(Storage *storage)
+pbp_forget_cached_pages(CacheSet *set)
 {
-	storage->npages = storage->reclaimer = 0;
-	for (uint32_t i = 0; i < storage->nheads; i++)
-		storage->heads[i] = NO_RECORD;
-	for (int cache = 0; cache < storage->ncaches; cache++)
-		storage->caches[cache] = (SimulatedCache)
+	set->npages = set->reclaimer = 0;
+	for (uint32_t i = 0; i < set->nheads; i++)
+		set->heads[i] = NO_RECORD;
+	for (int cache = 0; cache < set->ncaches; cache++)
+		set->caches[cache] = (SimulatedCache)
 		{
 			.learning = true,
 			.inactive = {0, NO_RECORD, NO_RECORD},
@@ -193,39 +193,39 @@ pbp_forget_cached_pages(Storage *storage)
 }
 
 static inline uint16_t *
-head_of(const Storage *storage, uint32_t fingerprint)
+head_of(const CacheSet *set, uint32_t fingerprint)
 {
 	uint64_t	mixed = (fingerprint * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
 
-	return &storage->heads[mixed * storage->nheads >> 32];
+	return &set->heads[mixed * set->nheads >> 32];
 }
 
 static void
-unlink_from_chain(Storage *storage, uint16_t page)
+unlink_from_chain(CacheSet *set, uint16_t page)
 {
-	uint16_t   *link = head_of(storage, cached_page(storage, page)->fingerprint);
+	uint16_t   *link = head_of(set, cached_page(set, page)->fingerprint);
 
 	while (*link != page)
-		link = &cached_page(storage, *link)->next;
-	*link = cached_page(storage, page)->next;
+		link = &cached_page(set, *link)->next;
+	*link = cached_page(set, page)->next;
 }
 
 static void
-add_to_chain(Storage *storage, uint16_t page)
+add_to_chain(CacheSet *set, uint16_t page)
 {
-	uint16_t   *head = head_of(storage, cached_page(storage, page)->fingerprint);
+	uint16_t   *head = head_of(set, cached_page(set, page)->fingerprint);
 
-	cached_page(storage, page)->next = *head;
+	cached_page(set, page)->next = *head;
 	*head = page;
 }
 
 /* True if its return may matter to a cache, whose active list may grow by then. */
 static bool
-may_return_soon(const Storage *storage, const CachedPage *page)
+may_return_soon(const CacheSet *set, const CachedPage *page)
 {
-	for (int cache = 0; cache < storage->ncaches; cache++)
+	for (int cache = 0; cache < set->ncaches; cache++)
 	{
-		const SimulatedCache *simulated = &storage->caches[cache];
+		const SimulatedCache *simulated = &set->caches[cache];
 
 		if (refault_distance(simulated, page, cache) <= simulated->capacity)
 			return true;
@@ -235,74 +235,74 @@ may_return_soon(const Storage *storage, const CachedPage *page)
 
 /* Returns a record for one more page; NO_RECORD if all are of resident pages. */
 static uint16_t
-free_record(Storage *storage)
+free_record(CacheSet *set)
 {
 	uint16_t	found = NO_RECORD;
 
-	if (storage->npages < storage->max_pages)
-		return (uint16_t) storage->npages++;
-	for (uint32_t tried = 0; tried < storage->max_pages; tried++)
+	if (set->npages < set->max_pages)
+		return (uint16_t) set->npages++;
+	for (uint32_t tried = 0; tried < set->max_pages; tried++)
 	{
-		const CachedPage *page = cached_page(storage, storage->reclaimer);
+		const CachedPage *page = cached_page(set, set->reclaimer);
 
 		if (page->resident == 0)
 		{
-			found = (uint16_t) storage->reclaimer;
-			if (!may_return_soon(storage, page))
+			found = (uint16_t) set->reclaimer;
+			if (!may_return_soon(set, page))
 				break;
 		}
-		storage->reclaimer = (storage->reclaimer + 1) % storage->max_pages;
+		set->reclaimer = (set->reclaimer + 1) % set->max_pages;
 		if (found != NO_RECORD && tried >= ENOUGH_TRIES)
 		{
-			storage->ndropped++;
+			set->ndropped++;
 			break;
 		}
 	}
 	if (found != NO_RECORD)
-		unlink_from_chain(storage, found);
+		unlink_from_chain(set, found);
 	return found;
 }
 
 /* Find the record of a page, or add one. */
 uint16_t
-pbp_find_cached_page(Storage *storage, uint32_t fingerprint)
+pbp_find_cached_page(CacheSet *set, uint32_t fingerprint)
 {
-	uint16_t	page = *head_of(storage, fingerprint);
+	uint16_t	page = *head_of(set, fingerprint);
 
-	while (page != NO_RECORD && cached_page(storage, page)->fingerprint != fingerprint)
-		page = cached_page(storage, page)->next;
+	while (page != NO_RECORD && cached_page(set, page)->fingerprint != fingerprint)
+		page = cached_page(set, page)->next;
 	if (page != NO_RECORD)
 		return page;
 
-	page = free_record(storage);
+	page = free_record(set);
 	if (page == NO_RECORD)
 	{
-		storage->ndropped++;
+		set->ndropped++;
 		return NO_RECORD;
 	}
-	*cached_page(storage, page) = (CachedPage) {.fingerprint = fingerprint};
-	add_to_chain(storage, page);
+	*cached_page(set, page) = (CachedPage) {.fingerprint = fingerprint};
+	add_to_chain(set, page);
 	return page;
 }
 
 /* Forget the pages above a lower threshold.  Their records become free. */
 void
-pbp_thin_out_records(Storage *storage)
+pbp_thin_out_records(CacheSet *set)
 {
-	for (uint32_t i = 0; i < storage->npages; i++)
+	for (uint32_t i = 0; i < set->npages; i++)
 	{
-		CachedPage *page = cached_page(storage, i);
+		CachedPage *page = cached_page(set, i);
 
 		check_interrupts(i);
-		if (page->fingerprint <= storage->threshold)
+		if (page->fingerprint <= set->threshold)
 			continue;
-		for (int cache = 0; cache < storage->ncaches; cache++)
+		for (int cache = 0; cache < set->ncaches; cache++)
 		{
-			SimulatedCache *simulated = &storage->caches[cache];
+			SimulatedCache *simulated = &set->caches[cache];
 			bool		is_active = in_set(page->active, cache);
 
 			if (in_set(page->resident, cache))
-				unlink_from_list(storage, is_active ? &simulated->active : &simulated->inactive,
+				unlink_from_list(set, is_active ? &simulated->active : &simulated->inactive,
 								 cache, (uint16_t) i);
 		}
 		page->resident = page->active = page->evicted = 0;

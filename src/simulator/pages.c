@@ -64,8 +64,8 @@ pbp_advice_holds(const PbpAdvice *base, uint64_t key)
 }
 
 /*
- * The same during a look.  Nearly every page is still in the buffer where the
- * last look met it.  That look's list spares the hash table and names the
+ * Finds a page during a look.  Nearly every page is still in the buffer where
+ * the last look met it.  That look's list spares the hash table and names the
  * records to prefetch, which more than halves the time.  A page that the last
  * look met in another buffer has left the pool and returned.
  */

@@ -75,7 +75,7 @@ is_absent(uint64_t absent, int size)
 	return absent >> (COUNT_BITS * size) & 1;
 }
 
-/* The same, if what happens at some sizes were what happens today. */
+/* As if what happens at some sizes were what happens today. */
 static inline uint64_t
 as_today(uint64_t absent, uint64_t sizes)
 {

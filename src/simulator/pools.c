@@ -222,10 +222,10 @@ count_for_relation(Advice *advice, Event event, uint64_t absent, uint64_t waits,
 	if (counts && (event.load || differ_from_baseline(absent) || differ_from_baseline(waits)))
 	{
 		__builtin_prefetch(&relations->of_page[event.page]);
-		relations->waiting[relations->nwaiting++] =
-			(WaitingEvent){event, absent | waits << WAITS_SHIFT};
-		if (relations->nwaiting == WAITING_EVENTS)
-			pbp_count_waiting(relations);
+		relations->pending[relations->npending++] =
+			(PendingEvent){event, absent | waits << WAITS_SHIFT};
+		if (relations->npending == PENDING_EVENTS)
+			pbp_count_pending(relations);
 	}
 }
 
@@ -311,5 +311,5 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 		play_event(advice, event, counts);
 	}
 	if (advice->relations != NULL)
-		pbp_count_waiting(advice->relations);
+		pbp_count_pending(advice->relations);
 }

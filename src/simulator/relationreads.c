@@ -300,7 +300,7 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 
 	if (relations == NULL)
 		return;
-	pbp_count_waiting(relations);
+	pbp_count_pending(relations);
 	pbp_decay_relations(relations, share);
 	pbp_reduce_effects(relations, BASELINE, true, share_of_records / share);
 	pbp_scale_uses(&relations->working_set, advice->base.kept, share);
@@ -344,17 +344,17 @@ count_event(Relations *relations, Event event, uint64_t missed)
 
 /* The counters are fetched into the caches before they are used, too. */
 void
-pbp_count_waiting(Relations *relations)
+pbp_count_pending(Relations *relations)
 {
-	for (uint32_t i = 0; i < relations->nwaiting; i++)
+	for (uint32_t i = 0; i < relations->npending; i++)
 	{
-		uint16_t	relation = relations->of_page[relations->waiting[i].event.page];
+		uint16_t	relation = relations->of_page[relations->pending[i].event.page];
 
 		__builtin_prefetch(&relations->records[relation].counters, 1);
 	}
-	for (uint32_t i = 0; i < relations->nwaiting; i++)
-		count_event(relations, relations->waiting[i].event, relations->waiting[i].missed);
-	relations->nwaiting = 0;
+	for (uint32_t i = 0; i < relations->npending; i++)
+		count_event(relations, relations->pending[i].event, relations->pending[i].missed);
+	relations->npending = 0;
 }
 
 /* Instead of reducing all counters, what is counted from now on weighs more. */

@@ -176,7 +176,7 @@ extern void pbp_advice_gap(PbpAdvice *advice);
  */
 extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes);
 
-/* The same for other totals of memory, after it. */
+/* Simulates page caches of other totals of memory; to be called after it. */
 extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes);
 
 /*

@@ -21,7 +21,7 @@
 /* Their variation loses half its weight in so many half-lives of the rest. */
 #define HALF_LIFE			8.0
 
-/* Independent parts that a figure whose weight decays is the mean of. */
+/* Effective sample size: a figure whose weight decays is the mean of so many independent parts. */
 #define PARTS_OF_MEAN		5.8
 
 /* Fewer parts than this do not show how they vary. */
@@ -85,25 +85,18 @@ end_part(Variation *variation)
 	variation->halves = variation->accesses = variation->reads = 0;
 }
 
-/* True if a miss ratio differs so much from that of the time before. */
-static bool
-is_unusual(const Variation *variation, double difference)
+/* By how much the miss ratio usually differs from that of the time before.  NaN: unknown. */
+double
+pbp_usual_difference(const Variation *variation)
 {
-	return difference > USUAL_DEVIATIONS * sqrt(variance_of_parts(&variation->sums));
-}
-
-/* True if the miss ratio is known to vary by so much. */
-bool
-pbp_is_usual(const Variation *variation, double difference)
-{
-	return difference <= USUAL_DEVIATIONS * sqrt(variance_of_parts(&variation->sums));
+	return USUAL_DEVIATIONS * sqrt(variance_of_parts(&variation->sums));
 }
 
 /* Begins to follow another load, by how much it differs from what was learned. */
 static void
 detect_change(Variation *variation, double moved)
 {
-	if (variation->halves_left > 0 || !is_unusual(variation, moved))
+	if (variation->halves_left > 0 || !(moved > pbp_usual_difference(variation)))
 		return;
 	if (variation->ended - variation->last_change >= CALM_PARTS)
 	{

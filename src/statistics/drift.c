@@ -84,7 +84,7 @@ pbp_mix_distance(const PbpReadMix *expected, const PbpReadMix *mix)
 	return fmin(1, (sum + missing_share(expected, mix) + missing_share(mix, expected)) / 2);
 }
 
-/* The same if it is another load; otherwise 0. */
+/* The distance of two mixes that are of different loads; otherwise 0. */
 double
 pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix)
 {

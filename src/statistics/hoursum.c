@@ -15,7 +15,7 @@
 /* Of the accesses of an hour, those in which a size must have been known. */
 #define ENOUGH_KNOWN		0.5
 
-/* The same of the accesses of all hours. */
+/* Of the accesses of all hours, those in which it must have been known. */
 #define KNOWN_HOURS			0.8
 
 /*

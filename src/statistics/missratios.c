@@ -21,7 +21,7 @@
 #define EXTRA_SHARE			0.02
 #define SCANNED_SHARE		0.15
 
-/* The same as a share of misses that there are unless uses come together. */
+/* Error as a share of the misses that there are unless uses come together. */
 #define TOGETHER_SHARE		0.5
 
 /* Of what a larger pool avoids, for each read that no look saw. */

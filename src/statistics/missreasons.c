@@ -178,7 +178,7 @@ pbp_learning_reason(const Advice *advice, int i)
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
 	if (pbp_moved(advice) > TOLERATED_MOVE * counters->reads / counters->accesses &&
-		!pbp_is_usual(&advice->variation, pbp_moved(advice)))
+		!(pbp_moved(advice) <= pbp_usual_difference(&advice->variation)))
 		return PBP_ADVICE_CHANGED;
 	return i > BASELINE && pbp_size_is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
 }

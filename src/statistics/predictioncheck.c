@@ -161,7 +161,7 @@ missing_pools(const PbpPrediction *prediction, double pools)
 	return fmax(fmax(ENOUGH_POOLS - pools, for_intervals), missing_for_error(prediction, pools));
 }
 
-/* The same of a cold pool. */
+/* Of a cold pool, reads that are missing until there is a verdict, as its worth. */
 static double
 missing_pools_cold(const PbpPredictionWatch *watch)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/stats.h"
-#include "simulator/storage.h"
+#include "simulator/cachesets.h"
 
 /* A relation with fewer events, after decay, is among the others. */
 #define WORTH_A_ROW			0.5
@@ -100,7 +100,7 @@ estimate_waits(const Advice *advice, int size, double counted, Effect *effect)
 	pbp_advice_storage_row(&advice->base, size, &then);
 	if (today.reason != PBP_STORAGE_KNOWN || then.reason != PBP_STORAGE_KNOWN)
 		return;
-	caches = advice->storages[0]->counters;
+	caches = advice->cache_sets[0]->counters;
 	effect->reads_per_count = (counters->reads + counters->extends) /
 		fmin(caches[BASELINE].baseline_misses, caches[size].baseline_misses);
 	scale_effect(effect, (then.storage_ratio - today.storage_ratio) * counters->accesses, counted);

@@ -24,7 +24,7 @@
  */
 #define PROBE_ERROR			0.5
 
-/* The same for the share of dirty pages among those evicted at other sizes. */
+/* Half the width of an interval of the share of dirty pages among those evicted at other sizes. */
 #define WRITE_ERROR			0.5
 
 /*

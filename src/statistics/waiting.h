@@ -76,7 +76,7 @@ extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow 
 extern double pbp_working_ms(double active_ms, double counted_ms);
 
 /*
- * The same, beside their waiting for reads.  NaN: unknown, since nobody waits
+ * Time that sessions work beside waiting for reads.  NaN: unknown, since nobody waits
  * longer than he works.
  */
 extern double pbp_working_beside(double working_ms, double waiting_ms);

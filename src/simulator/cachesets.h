@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * storage.h
- *	  Simulated page caches below the simulated pools: what pagecaches.c and
- *	  storage.c offer each other and the rest of the advice.
+ * cachesets.h
+ *	  Simulated page caches below the simulated pools: what pagecaches.c,
+ *	  cachesets.c and cachesizes.c offer each other and the statistics.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PBP_STORAGE_H
-#define PBP_STORAGE_H
+#ifndef PBP_CACHESETS_H
+#define PBP_CACHESETS_H
 
 #include "simulator/internal.h"
 
@@ -22,7 +22,7 @@
  */
 #define REFERENCE			(PBP_TOTAL_TODAY * PBP_SPLITS)
 #define MOST_CACHES			(REFERENCE + 1)
-#define ALL_CACHES			(FACTORS + (STORAGES - 1) * MOST_CACHES)
+#define ALL_CACHES			(FACTORS + (CACHE_SETS - 1) * MOST_CACHES)
 
 _Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE,
 			   "as many caches of more memory as of less");
@@ -98,7 +98,7 @@ typedef enum CacheRead
 } CacheRead;
 
 /* Memory of its own, behind which are the records. */
-typedef struct Storage
+typedef struct CacheSet
 {
 	uint32_t	max_pages;
 	uint32_t	npages;			/* records that were ever in use */
@@ -128,7 +128,7 @@ typedef struct Storage
 	double		doubtful_reads[MOST_CACHES];	/* perhaps warm-up artifacts; decay
 												 * sooner */
 	int64_t		ndropped;		/* pages that were forgotten too early */
-} Storage;
+} CacheSet;
 
 /* Simulated misses of the baseline below which there is no figure. */
 #define ENOUGH_CACHE_MISSES		50.0
@@ -136,13 +136,13 @@ typedef struct Storage
 /* The share of its capacity that a cache must have read. */
 #define LEARNED_SHARE		0.9
 
-/* The same until its lists are as long as they will be, by the exact model. */
+/* Capacities that it must have read until its lists are as long as they will be, by the exact model. */
 #define SETTLED_SHARE		2.5
 
 static inline CachedPage *
-cached_page(const Storage *storage, uint32_t i)
+cached_page(const CacheSet *set, uint32_t i)
 {
-	return (CachedPage *) (storage->pages + i * storage->page_bytes);
+	return (CachedPage *) (set->pages + i * set->page_bytes);
 }
 
 static inline bool
@@ -151,10 +151,10 @@ has_todays_memory(int cache)
 	return cache < FACTORS;
 }
 
-static inline Storage *
-storage_of(const Advice *advice, int cache)
+static inline CacheSet *
+set_of(const Advice *advice, int cache)
 {
-	return advice->storages[has_todays_memory(cache) ? 0 : 1 + (cache - FACTORS) / MOST_CACHES];
+	return advice->cache_sets[has_todays_memory(cache) ? 0 : 1 + (cache - FACTORS) / MOST_CACHES];
 }
 
 /* Its number in its storage. */
@@ -167,20 +167,20 @@ slot_of(int cache)
 static inline SimulatedCache *
 simulated_cache(const Advice *advice, int cache)
 {
-	return &storage_of(advice, cache)->caches[slot_of(cache)];
+	return &set_of(advice, cache)->caches[slot_of(cache)];
 }
 
 static inline CacheCounters *
 cache_counters(const Advice *advice, int cache)
 {
-	return &storage_of(advice, cache)->counters[slot_of(cache)];
+	return &set_of(advice, cache)->counters[slot_of(cache)];
 }
 
 /* The size of the pool above the cache. */
 static inline int
 size_above(const Advice *advice, int cache)
 {
-	return storage_of(advice, cache)->sizes[slot_of(cache)];
+	return set_of(advice, cache)->sizes[slot_of(cache)];
 }
 
 /* The cache of the same sample below today's pool, with today's memory. */
@@ -230,12 +230,12 @@ must_refill(SimulatedCache *simulated)
 }
 
 /* pagecaches.c */
-extern void pbp_forget_cached_pages(Storage *storage);
-extern uint16_t pbp_find_cached_page(Storage *storage, uint32_t fingerprint);
-extern void pbp_thin_out_records(Storage *storage);
-extern CacheRead pbp_read_cached_page(Storage *storage, int cache, uint16_t page);
-extern void pbp_write_cached_page(Storage *storage, int cache, uint16_t page);
-extern void pbp_resize_cache(Storage *storage, int cache, uint32_t capacity);
+extern void pbp_forget_cached_pages(CacheSet *set);
+extern uint16_t pbp_find_cached_page(CacheSet *set, uint32_t fingerprint);
+extern void pbp_thin_out_records(CacheSet *set);
+extern CacheRead pbp_read_cached_page(CacheSet *set, int cache, uint16_t page);
+extern void pbp_write_cached_page(CacheSet *set, int cache, uint16_t page);
+extern void pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity);
 
 /* cachesizes.c */
 extern double pbp_pages_left(const Advice *advice, int cache, double os_cache);
@@ -244,4 +244,4 @@ extern void pbp_correct_caches(Advice *advice, double factor);
 /* learning.c */
 extern double pbp_doubtful_reads_share(const Advice *advice, int cache);
 
-#endif							/* PBP_STORAGE_H */
+#endif							/* PBP_CACHESETS_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * waits.c
+ * storageratios.c
  *	  Storage reads as a share of accesses: what is answered from the
  *	  simulated page caches, or why nothing is.
  *
@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "base/stats.h"
-#include "simulator/storage.h"
+#include "simulator/cachesets.h"
 #include "statistics/served.h"
 
 /* How much the share of misses that a cache serves depends on its size. */
@@ -83,7 +83,7 @@ waiting_share(const Advice *advice, int cache)
 					sum_of_groups(counted->storage_reads));
 }
 
-/* The same of so many misses of the baseline. */
+/* Of so many misses of the baseline, the share that waits for storage. */
 static double
 waiting_share_of(const Advice *advice, double misses, double storage_reads)
 {
@@ -96,21 +96,21 @@ waiting_share_of(const Advice *advice, double misses, double storage_reads)
  * served.
  */
 static double
-beyond_error(const Storage *storage, double waiting_share)
+beyond_error(const CacheSet *set, double waiting_share)
 {
-	double		difference = storage->measured_share - (1 - waiting_share);
+	double		difference = set->measured_share - (1 - waiting_share);
 
 	if (isnan(difference))
 		return 0;
-	return copysign(fmax(0, fabs(difference) - storage->measuring_error / PBP_DEVIATIONS),
+	return copysign(fmax(0, fabs(difference) - set->measuring_error / PBP_DEVIATIONS),
 					difference);
 }
 
-/* The same of all that was counted. */
+/* By how much the simulation differs from the measurement, by all that was counted. */
 static double
 beyond_error_of_all(const Advice *advice)
 {
-	return beyond_error(advice->storages[0], waiting_share(advice, BASELINE));
+	return beyond_error(advice->cache_sets[0], waiting_share(advice, BASELINE));
 }
 
 /* Storage ratios without each group of the sample. */
@@ -132,11 +132,11 @@ ratios_without(const Advice *advice, int cache, double *ratios)
 static PbpStorageReason
 reason_of(const Advice *advice, int cache, PbpAdviceReason of_misses)
 {
-	const Storage *storage = storage_of(advice, cache);
+	const CacheSet *set = set_of(advice, cache);
 
-	if (storage == NULL || isnan(storage->os_cache))
+	if (set == NULL || isnan(set->os_cache))
 		return PBP_STORAGE_NO_CAPACITY;
-	if (pbp_pages_left(advice, cache, storage->os_cache) < 0)
+	if (pbp_pages_left(advice, cache, set->os_cache) < 0)
 		return PBP_STORAGE_NO_ROOM;
 	if (of_misses != PBP_ADVICE_KNOWN)
 		return PBP_STORAGE_NO_MISS_RATIO;
@@ -167,11 +167,11 @@ model_error(const SimulatedCache *simulated, double storage_ratio)
  * have.
  */
 static double
-calibration_variance(const Storage *storage)
+calibration_variance(const CacheSet *set)
 {
-	double		corrected = fmin(1, fabs(log(storage->correction)) / LARGE_CORRECTION);
-	double		error = isnan(storage->measuring_error) ? PBP_SERVED_LARGEST_ERROR :
-		storage->measuring_error;
+	double		corrected = fmin(1, fabs(log(set->correction)) / LARGE_CORRECTION);
+	double		error = isnan(set->measuring_error) ? PBP_SERVED_LARGEST_ERROR :
+		set->measuring_error;
 
 	return square(corrected * error / PBP_DEVIATIONS);
 }
@@ -209,7 +209,7 @@ chance_of(const Advice *advice, int cache, const double *ratios, const PbpMissEr
 
 	return hypot(pbp_jackknife_error(ratios, GROUPS),
 				 errors->miss_ratio * PBP_DEVIATIONS *
-					 sqrt(pages + calibration_variance(advice->storages[0])));
+					 sqrt(pages + calibration_variance(advice->cache_sets[0])));
 }
 
 /* No look saw what large scans read, so how much of it waits is unknown. */
@@ -347,7 +347,7 @@ set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 static int64_t
 pages_of(const Advice *advice, int cache)
 {
-	return (int64_t) floor(pbp_pages_left(advice, cache, storage_of(advice, cache)->os_cache));
+	return (int64_t) floor(pbp_pages_left(advice, cache, set_of(advice, cache)->os_cache));
 }
 
 /* At most all misses wait. */
@@ -380,7 +380,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceStorageRow *row)
 {
 	const Advice *advice = (const Advice *) base;
 
-	if (advice->storages[0] != NULL)
+	if (advice->cache_sets[0] != NULL)
 		set_row(advice, i, bounded_estimate(advice, i), row);
 	else
 		*row = (PbpAdviceStorageRow)
@@ -432,15 +432,15 @@ void
 pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 {
 	const Advice *advice = (const Advice *) base;
-	const Storage *storage = advice->storages[0];
+	const CacheSet *set = advice->cache_sets[0];
 	PbpAdviceStorageRow row;
 
 	*totals = (PbpAdviceStorageTotals) {.self_error = NAN,.measuring_error = NAN};
-	if (storage == NULL)
+	if (set == NULL)
 		return;
-	totals->sampling_rate = advice->sampling_rate * storage->share;
-	totals->correction = storage->correction;
-	totals->dropped = storage->ndropped;
+	totals->sampling_rate = advice->sampling_rate * set->share;
+	totals->correction = set->correction;
+	totals->dropped = set->ndropped;
 	pbp_advice_storage_row(base, BASELINE, &row);
 	if (row.reason == PBP_STORAGE_KNOWN)
 	{
@@ -448,8 +448,8 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 
 		pbp_advice_row(base, BASELINE, &miss_row);
 		totals->self_error = row.storage_ratio -
-			miss_row.miss_ratio * (1 - storage->measured_share);
-		totals->measuring_error = miss_row.miss_ratio * storage->measuring_error;
+			miss_row.miss_ratio * (1 - set->measured_share);
+		totals->measuring_error = miss_row.miss_ratio * set->measuring_error;
 	}
 }
 
@@ -466,28 +466,28 @@ void
 pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 {
 	Advice	   *advice = (Advice *) base;
-	Storage    *storage = advice->storages[0];
+	CacheSet   *set = advice->cache_sets[0];
 	double		misses;
 	double		pages;
 	double		too_few;
 
-	if (storage == NULL)
+	if (set == NULL)
 		return;
-	storage->measured_share = served_share;
-	storage->measuring_error = error;
-	if (isnan(storage->os_cache) || storage->caches[BASELINE].learning ||
-		storage->caches[BASELINE].refilling ||
-		sum_of_groups(storage->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
+	set->measured_share = served_share;
+	set->measuring_error = error;
+	if (isnan(set->os_cache) || set->caches[BASELINE].learning ||
+		set->caches[BASELINE].refilling ||
+		sum_of_groups(set->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
 	{
-		storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
+		set->uncalibrated_misses = set->uncalibrated_reads = 0;
 		return;
 	}
-	misses = storage->uncalibrated_misses;
+	misses = set->uncalibrated_misses;
 	if (misses < ENOUGH_CACHE_MISSES)
 		return;
-	too_few = beyond_error(storage, waiting_share_of(advice, misses, storage->uncalibrated_reads));
-	storage->uncalibrated_misses = storage->uncalibrated_reads = 0;
-	pages = fmax(storage->caches[BASELINE].capacity,
-				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * storage->share);
+	too_few = beyond_error(set, waiting_share_of(advice, misses, set->uncalibrated_reads));
+	set->uncalibrated_misses = set->uncalibrated_reads = 0;
+	pages = fmax(set->caches[BASELINE].capacity,
+				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * set->share);
 	pbp_correct_caches(advice, exp(too_few * fmin(1, misses / fmax(1, pages))));
 }

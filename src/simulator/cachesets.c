@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * storage.c
+ * cachesets.c
  *	  Which misses of the simulated pools wait for storage: a simulated page
  *	  cache below each of them.
  *
@@ -10,7 +10,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "simulator/storage.h"
+#include "simulator/cachesets.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,10 +18,10 @@
 /* ---- misses ---- */
 
 static void
-count_miss(Storage *storage, int cache, unsigned group, CacheRead read, bool adds)
+count_miss(CacheSet *set, int cache, unsigned group, CacheRead read, bool adds)
 {
-	SimulatedCache *simulated = &storage->caches[cache];
-	CacheCounters *counters = &storage->counters[cache];
+	SimulatedCache *simulated = &set->caches[cache];
+	CacheCounters *counters = &set->counters[cache];
 
 	if (adds)
 	{
@@ -31,12 +31,12 @@ count_miss(Storage *storage, int cache, unsigned group, CacheRead read, bool add
 	}
 	if (read == CACHE_HIT || simulated->nlearned >= SETTLED_SHARE * simulated->capacity)
 		return;
-	storage->doubtful_reads[cache] += simulated->learning || simulated->refilling;
+	set->doubtful_reads[cache] += simulated->learning || simulated->refilling;
 	simulated->nlearned++;
 }
 
 static uint64_t
-play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64_t absent,
+play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t absent,
 			bool counts)
 {
 	bool		baseline_missed = is_absent(absent, BASELINE);
@@ -44,34 +44,34 @@ play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64
 	uint64_t	refilling = advice->refilling;
 	uint16_t	page;
 
-	if (storage == NULL || fingerprint > storage->threshold || isnan(storage->os_cache))
+	if (set == NULL || fingerprint > set->threshold || isnan(set->os_cache))
 		return 0;
-	page = pbp_find_cached_page(storage, fingerprint);
+	page = pbp_find_cached_page(set, fingerprint);
 	if (page == NO_RECORD)
 		return 0;
-	for (int cache = 0; cache < storage->ncaches; cache++)
+	for (int cache = 0; cache < set->ncaches; cache++)
 	{
-		CacheCounters *counters = &storage->counters[cache];
-		bool		adds = !storage->caches[cache].refilling &&
-			!is_absent(advice->refilling, storage->sizes[cache]);
+		CacheCounters *counters = &set->counters[cache];
+		bool		adds = !set->caches[cache].refilling &&
+			!is_absent(advice->refilling, set->sizes[cache]);
 		CacheRead	read;
 
 		if (!adds)
-			refilling |= size_bit(storage->sizes[cache]);
+			refilling |= size_bit(set->sizes[cache]);
 		if (counts)
 			*(adds ? &counters->baseline_misses : &counters->skipped) += baseline_missed;
-		if (!is_absent(absent, storage->sizes[cache]))
+		if (!is_absent(absent, set->sizes[cache]))
 			continue;
-		read = pbp_read_cached_page(storage, cache, page);
+		read = pbp_read_cached_page(set, cache, page);
 		if (read != CACHE_HIT)
-			waits |= size_bit(storage->sizes[cache]);
+			waits |= size_bit(set->sizes[cache]);
 		if (counts)
-			count_miss(storage, cache, group_of(fingerprint), read, adds);
+			count_miss(set, cache, group_of(fingerprint), read, adds);
 	}
 	if (counts && !is_absent(refilling, BASELINE))
 	{
-		storage->uncalibrated_misses += baseline_missed;
-		storage->uncalibrated_reads += (waits & size_bit(BASELINE)) != 0;
+		set->uncalibrated_misses += baseline_missed;
+		set->uncalibrated_reads += (waits & size_bit(BASELINE)) != 0;
 	}
 	return as_today(waits, refilling);
 }
@@ -83,42 +83,42 @@ play_misses(const Advice *advice, Storage *storage, uint32_t fingerprint, uint64
 uint64_t
 pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts)
 {
-	for (int i = 1; i < STORAGES; i++)
-		(void) play_misses(advice, advice->storages[i], fingerprint, absent, counts);
-	return play_misses(advice, advice->storages[0], fingerprint, absent, counts);
+	for (int i = 1; i < CACHE_SETS; i++)
+		(void) play_misses(advice, advice->cache_sets[i], fingerprint, absent, counts);
+	return play_misses(advice, advice->cache_sets[0], fingerprint, absent, counts);
 }
 
 static void
-play_write(Storage *storage, uint32_t fingerprint, int size)
+play_write(CacheSet *set, uint32_t fingerprint, int size)
 {
 	uint16_t	page;
 
-	if (storage == NULL || fingerprint > storage->threshold || isnan(storage->os_cache))
+	if (set == NULL || fingerprint > set->threshold || isnan(set->os_cache))
 		return;
-	page = pbp_find_cached_page(storage, fingerprint);
-	for (int cache = 0; page != NO_RECORD && cache < storage->ncaches; cache++)
-		if (storage->sizes[cache] == size)
-			pbp_write_cached_page(storage, cache, page);
+	page = pbp_find_cached_page(set, fingerprint);
+	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
+		if (set->sizes[cache] == size)
+			pbp_write_cached_page(set, cache, page);
 }
 
 /* The pool of this size has evicted a dirty page. */
 void
 pbp_play_write(Advice *advice, uint32_t fingerprint, int size)
 {
-	for (int i = 0; i < STORAGES; i++)
-		play_write(advice->storages[i], fingerprint, size);
+	for (int i = 0; i < CACHE_SETS; i++)
+		play_write(advice->cache_sets[i], fingerprint, size);
 }
 
 static void
-write_block(Storage *storage, uint32_t fingerprint)
+write_block(CacheSet *set, uint32_t fingerprint)
 {
 	uint16_t	page;
 
-	if (storage == NULL || fingerprint > storage->threshold)
+	if (set == NULL || fingerprint > set->threshold)
 		return;
-	page = pbp_find_cached_page(storage, fingerprint);
-	for (int cache = 0; page != NO_RECORD && cache < storage->ncaches; cache++)
-		pbp_write_cached_page(storage, cache, page);
+	page = pbp_find_cached_page(set, fingerprint);
+	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
+		pbp_write_cached_page(set, cache, page);
 }
 
 /* A block of the WAL's files as a page of its own. */
@@ -140,16 +140,16 @@ void
 pbp_advice_write_wal(PbpAdvice *base, uint64_t from, uint64_t to, uint64_t file_bytes)
 {
 	const Advice *advice = (const Advice *) base;
-	const Storage *storage = advice->storages[0];
+	const CacheSet *set = advice->cache_sets[0];
 	uint64_t	nblocks;
 	uint64_t	first;
 	uint64_t	end;
 
-	if (storage == NULL || isnan(storage->os_cache))
+	if (set == NULL || isnan(set->os_cache))
 		return;
-	nblocks = file_bytes / (uint64_t) storage->block_bytes;
-	first = from / (uint64_t) storage->block_bytes;
-	end = to / (uint64_t) storage->block_bytes;
+	nblocks = file_bytes / (uint64_t) set->block_bytes;
+	first = from / (uint64_t) set->block_bytes;
+	end = to / (uint64_t) set->block_bytes;
 	if (first < end && end - first > nblocks)
 		first = end - nblocks;
 	for (uint64_t block = first; block < end; block++)
@@ -157,22 +157,22 @@ pbp_advice_write_wal(PbpAdvice *base, uint64_t from, uint64_t to, uint64_t file_
 		uint64_t	key = key_of_wal_block(block % nblocks);
 
 		check_interrupts((uint32_t) (block - first));
-		for (int i = 0; i < STORAGES && pbp_advice_sampled(base, key); i++)
-			write_block(advice->storages[i], (uint32_t) key);
+		for (int i = 0; i < CACHE_SETS && pbp_advice_sampled(base, key); i++)
+			write_block(advice->cache_sets[i], (uint32_t) key);
 	}
 }
 
 void
-pbp_decay_storage(Advice *advice, double weight, double recent_weight)
+pbp_decay_caches(Advice *advice, double weight, double recent_weight)
 {
-	for (int i = 0; i < STORAGES; i++)
+	for (int i = 0; i < CACHE_SETS; i++)
 	{
-		Storage    *storage = advice->storages[i];
+		CacheSet   *set = advice->cache_sets[i];
 
-		if (storage == NULL)
+		if (set == NULL)
 			continue;
-		scale_counters(storage->counters, sizeof(storage->counters), weight);
-		scale_counters(storage->doubtful_reads, sizeof(storage->doubtful_reads), recent_weight);
+		scale_counters(set->counters, sizeof(set->counters), weight);
+		scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), recent_weight);
 	}
 }
 
@@ -181,7 +181,7 @@ void
 pbp_forget_misses(Advice *advice, int size)
 {
 	for (int cache = 0; cache < ALL_CACHES; cache++)
-		if (storage_of(advice, cache) != NULL && size_above(advice, cache) == size)
+		if (set_of(advice, cache) != NULL && size_above(advice, cache) == size)
 			memset(cache_counters(advice, cache), 0, sizeof(CacheCounters));
 }
 
@@ -191,9 +191,9 @@ pbp_doubt_caches(Advice *advice)
 {
 	for (int cache = 0; cache < ALL_CACHES; cache++)
 	{
-		if (storage_of(advice, cache) == NULL)
+		if (set_of(advice, cache) == NULL)
 			continue;
-		storage_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
+		set_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;
 		must_refill(simulated_cache(advice, cache));
 	}
 }
