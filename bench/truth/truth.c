@@ -3,20 +3,23 @@
  *	  How true the advice is on a frozen set of loads, by exact models of the
  *	  caches at other sizes: one line for each load.
  *
- * "coverage" is the share of the errors that are within their intervals, "width"
- * the median of half an interval.  The last column is what an interval of 95 %
- * would have about 2 to 4 of.
+ * Arguments are those of bench/truth/run.  "coverage" is the share of the errors
+ * that are within their intervals, "width" the median of half an interval.  The
+ * last column is about 2 to 4 for an interval of 95 %.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/osmemory.h"
 #include "storage_model.h"
 
 #define SEEDS			4
 #define NBUFFERS		16384
 #define MOST_FIGURES	8192
+#define MOST_ACCESSES	100000000
+#define MOST_TRUTHS		4096
 
 typedef struct Tally
 {
@@ -39,6 +42,101 @@ typedef enum Hindrance
 
 static const char *const hindrances[] = {"", "few looks", "rare looks", "small sample", "pauses"};
 
+static bool quick;				/* only a part of the figures */
+
+static void
+die(const char *what, const char *name)
+{
+	fprintf(stderr, "truth: could not %s \"%s\"\n", what, name);
+	exit(1);
+}
+
+/* ---- exact models ---- */
+
+/* What an exact model has found; it does not depend on the method. */
+typedef struct Truth
+{
+	char		model[100];		/* the model's parameters, all in one word each */
+	double		miss_ratio;		/* NaN: this model has none */
+	double		storage_ratio;
+} Truth;
+
+static Truth truths[MOST_TRUTHS];
+static int	ntruths;
+static FILE *truths_file;		/* keeps them for the next run; NULL: nobody does */
+
+/* Returns NULL if the model has not run yet. */
+static const Truth *
+find_truth(const char *model)
+{
+	for (int i = 0; i < ntruths; i++)
+		if (strcmp(truths[i].model, model) == 0)
+			return &truths[i];
+	return NULL;
+}
+
+static const Truth *
+add_truth(const char *model, double miss_ratio, double storage_ratio)
+{
+	Truth	   *truth = &truths[ntruths++];
+
+	if (ntruths == MOST_TRUTHS)
+		die("keep", model);
+	*truth = (Truth) {.miss_ratio = miss_ratio,.storage_ratio = storage_ratio};
+	snprintf(truth->model, sizeof(truth->model), "%s", model);
+	return truth;
+}
+
+static const Truth *
+keep_truth(const char *model, double miss_ratio, double storage_ratio)
+{
+	if (truths_file)
+		fprintf(truths_file, "%a %a %s\n", miss_ratio, storage_ratio, model);
+	return add_truth(model, miss_ratio, storage_ratio);
+}
+
+static void
+read_truths(const char *name)
+{
+	char		model[100];
+	double		miss_ratio;
+	double		storage_ratio;
+
+	truths_file = fopen(name, "a+");
+	if (truths_file == NULL)
+		die("open", name);
+	while (fscanf(truths_file, "%la %la %99[^\n]", &miss_ratio, &storage_ratio, model) == 3)
+		add_truth(model, miss_ratio, storage_ratio);
+}
+
+static double
+true_misses(const Run *run, double factor)
+{
+	char		model[100];
+	const Truth *truth;
+
+	snprintf(model, sizeof(model), "%s, seed %d, %g", kind_names[run->kind], (int) run->seed, factor);
+	truth = find_truth(model);
+	if (truth == NULL)
+		truth = keep_truth(model, true_miss_ratio(run, factor), NAN);
+	return truth->miss_ratio;
+}
+
+static double
+true_storage(Load load, int nbuffers, int os_cache)
+{
+	char		model[100];
+	const Truth *truth;
+
+	snprintf(model, sizeof(model), "%s, %d + %d", load_names[load], nbuffers, os_cache);
+	truth = find_truth(model);
+	if (truth == NULL)
+		truth = keep_truth(model, NAN, true_storage_ratio(load, nbuffers, os_cache));
+	return truth->storage_ratio;
+}
+
+/* ---- tallies ---- */
+
 static void
 add_figure(Tally *tally, bool known, double value, double uncertainty, double truth)
 {
@@ -53,23 +151,25 @@ add_figure(Tally *tally, bool known, double value, double uncertainty, double tr
 static void
 print_heading(void)
 {
-	printf("%-34s %7s %6s %9s %8s %8s %8s %12s\n", "load", "figures", "known", "coverage", "mean", "largest", "width", "width/mean");
+	printf("%-34s %7s %6s %9s %8s %8s %8s %12s\n", "load", "figures", "known", "coverage", "mean", "largest", "width",
+		   "width/mean");
 }
 
 static void
 print_tally(const char *what, const char *load, Tally *tally)
 {
 	char		name[64];
-	double		sum = 0;
+	double		nknown = fmax(1, tally->nknown);
+	double		mean = 0;
 	double		width;
 
 	snprintf(name, sizeof(name), "%s%s%s", what, *what && *load ? ", " : "", load);
 	for (int i = 0; i < tally->nknown; i++)
-		sum += tally->errors[i];
+		mean += tally->errors[i] / nknown;
 	width = quantile(tally->widths, tally->nknown, 0.5);
 	printf("%-34s %7d %6.3f %9.3f %8.4f %8.4f %8.4f %12.1f\n", name, tally->nasked,
-		   (double) tally->nknown / fmax(1, tally->nasked), tally->ncovered / fmax(1, tally->nknown), sum / fmax(1, tally->nknown),
-		   quantile(tally->errors, tally->nknown, 1), width, width / fmax(1e-6, sum / fmax(1, tally->nknown)));
+		   tally->nknown / fmax(1, tally->nasked), tally->ncovered / nknown, mean,
+		   quantile(tally->errors, tally->nknown, 1), width, width / fmax(1e-6, mean));
 	fflush(stdout);
 }
 
@@ -104,10 +204,11 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 	static Tally tally;
 
 	memset(&tally, 0, sizeof(tally));
-	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+	for (uint64_t seed = 1; seed <= (quick ? 1 : SEEDS); seed++)
 	{
 		Run			run = {
-			.kind = kind,.nbuffers = NBUFFERS,.seed = seed * 100 + (uint64_t) kind,.sample_seed = 1000 * seed,.looks_per_pass = hindrance == FEW_LOOKS ? 4 : hindrance == RARE_LOOKS ? 1 : 10,
+			.kind = kind,.nbuffers = NBUFFERS,.seed = seed * 100 + (uint64_t) kind,.sample_seed = 1000 * seed,
+			.looks_per_pass = hindrance == FEW_LOOKS ? 4 : hindrance == RARE_LOOKS ? 1 : 10,
 			.thin_at = hindrance == SMALL_SAMPLE ? NBUFFERS * 2 : 0,.pauses = hindrance == PAUSES
 		};
 
@@ -115,7 +216,7 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 		run_today(&run);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			if (i != TODAY)
-				compare_rows(&run, i, true_miss_ratio(&run, pbp_advice_factor(i)), &tally);
+				compare_rows(&run, i, true_misses(&run, pbp_advice_factor(i)), &tally);
 		finish(&run);
 	}
 	print_tally(hindrances[hindrance], kind_names[kind], &tally);
@@ -125,125 +226,235 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 /* ---- page caches ---- */
 
 static void
-compare_caches(Load load, Tally *all)
+add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally *tally)
 {
-	static Tally tally;
-	Run			run = {.nbuffers = megabytes(256),.looks_per_pass = 8};
+	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->storage_ratio, row->uncertainty, truth);
+}
 
-	memset(&tally, 0, sizeof(tally));
-	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
-	learn_storage(&run, load, os_pages(run.nbuffers), 1, NULL);
+/* Today's memory, divided in other ways. */
+static void
+compare_divisions(const Run *run, Load load, Tally *tally)
+{
 	for (int i = 0; i < PBP_ADVICE_FACTORS - 1; i++)
 	{
-		int			nbuffers = (int) (pbp_advice_factor(i) * run.nbuffers);
-		double		truth = true_storage_ratio(load, nbuffers, os_pages(nbuffers));
+		int			nbuffers = (int) (pbp_advice_factor(i) * run->nbuffers);
+		double		truth = true_storage(load, nbuffers, os_pages(nbuffers));
 
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			PbpAdviceStorageRow row = storage_row_of(run.advice[j], i);
+			PbpAdviceStorageRow row = storage_row_of(run->advice[j], i);
 
-			add_figure(&tally, row.reason == PBP_STORAGE_KNOWN, row.storage_ratio, row.uncertainty, truth);
+			add_storage_row(&row, truth, tally);
 		}
 	}
-	finish(&run);
+}
+
+/* More and less memory than today: a cache has what the total leaves to it. */
+static void
+compare_totals(const Run *run, Load load, Tally *tally)
+{
+	for (int i = 0; i < PBP_TOTALS * PBP_SPLITS; i++)
+		for (int j = 0; j < SAMPLES && i / PBP_SPLITS % 2 == 0; j++)
+		{
+			PbpAdviceSplit split;
+
+			pbp_advice_split(run->advice[j], i / PBP_SPLITS, i % PBP_SPLITS, &split);
+			if (split.storage.os_cache_pages >= 0)
+				add_storage_row(&split.storage, true_storage(load, (int) (pbp_advice_factor(split.size) * run->nbuffers),
+															 (int) split.storage.os_cache_pages), tally);
+		}
+}
+
+static void
+compare_caches(Load load, Tally *all, Tally *of_totals)
+{
+	static Tally tally;
+	Run			run = {.nbuffers = megabytes(256),.looks_per_pass = 8,.totals = !quick || load == ZIPF_PAGES || load == SCAN_AND_ZIPF};
+
+	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
+	learn_storage(&run, load, os_pages(run.nbuffers), 1, NULL);
+	memset(&tally, 0, sizeof(tally));
+	compare_divisions(&run, load, &tally);
 	print_tally("storage", load_names[load], &tally);
 	add_all(all, &tally);
+	memset(&tally, 0, sizeof(tally));
+	if (run.totals)
+	{
+		compare_totals(&run, load, &tally);
+		print_tally("other memory", load_names[load], &tally);
+		add_all(of_totals, &tally);
+	}
+	finish(&run);
 }
 
 /* ---- recorded traces ---- */
 
 typedef struct Recording
 {
+	char		name[100];
 	int			naccesses;
+	int			compared_from;	/* the second half of the last file */
 	int			npages;
 	int		   *pages;
+	int		   *numbers;		/* by key: one more than its page */
 } Recording;
 
-/* Keys of 32 bits, big-endian; each is a page, numbered in the order in which they come. */
-static bool
-read_recording(const char *name, Recording *recording)
+/* What today's pool is, as a share of all pages, in percent. */
+static const int shares[] = {1, 2, 5, 10, 20, 50};
+
+/*
+ * Adds a file to those that were read before.  Keys have 32 bits, big-endian; each
+ * is a page, numbered in the order in which they come.
+ */
+static void
+read_recording(const char *path, Recording *recording)
 {
-	static int	numbers[1 << 24];	/* by key: one more than its page */
-	FILE	   *file = fopen(name, "rb");
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	FILE	   *file = fopen(path, "rb");
 	unsigned char key[4];
+	int			before = recording->naccesses;
 
 	if (file == NULL)
-		return false;
-	memset(numbers, 0, sizeof(numbers));
-	*recording = (Recording) {.pages = malloc(sizeof(int) * 100000000)};
-	while (fread(key, 1, 4, file) == 4 && recording->naccesses < 100000000)
+		die("open", path);
+	if (before == 0)
 	{
-		uint32_t	at = (((uint32_t) key[0] << 24 | (uint32_t) key[1] << 16 | (uint32_t) key[2] << 8 | key[3]) * UINT32_C(0x9E3779B1)) >> 8;
+		recording->pages = malloc(sizeof(int) * MOST_ACCESSES);
+		recording->numbers = calloc(1 << 24, sizeof(int));
+	}
+	while (fread(key, 1, 4, file) == 4 && recording->naccesses < MOST_ACCESSES)
+	{
+		uint32_t	number = (uint32_t) key[0] << 24 | (uint32_t) key[1] << 16 | (uint32_t) key[2] << 8 | key[3];
+		int		   *page = &recording->numbers[number * UINT32_C(0x9E3779B1) >> 8];
 
-		if (numbers[at] == 0)
-			numbers[at] = ++recording->npages;
-		recording->pages[recording->naccesses++] = numbers[at] - 1;
+		if (*page == 0)
+			*page = ++recording->npages;
+		recording->pages[recording->naccesses++] = *page - 1;
 	}
 	fclose(file);
-	return true;
+	recording->compared_from = before + (recording->naccesses - before) / 2;
+	snprintf(recording->name + strlen(recording->name), sizeof(recording->name) - strlen(recording->name), "%s%.*s",
+			 before ? ", " : "", (int) strcspn(name, "."), name);
 }
 
-/* What a pool misses in the second half. */
-static double
-replay(const Recording *recording, int nbuffers)
+/* Pages that a pool leaves of four times today's. */
+static int
+pages_beside(const Run *run, int nbuffers)
 {
-	Pool		pool;
-	int64_t		reads = 0;
-	int			half = recording->naccesses / 2;
+	return 4 * run->nbuffers - (int) (pbp_pool_bytes((int64_t) nbuffers * BLOCK_BYTES) / BLOCK_BYTES);
+}
 
-	pool_init(&pool, nbuffers, recording->npages);
+/* Without room for a page cache, all misses wait. */
+static const Truth *
+replay(const Recording *recording, int nbuffers, int os_cache)
+{
+	char		model[100];
+	const Truth *truth;
+	Memory		memory;
+	Memory		before = {0};
+	double		accesses = recording->naccesses - recording->compared_from;
+
+	snprintf(model, sizeof(model), "%.40s, %d accesses, %d + %d", recording->name, recording->naccesses, nbuffers, os_cache);
+	truth = find_truth(model);
+	if (truth)
+		return truth;
+	memory_init(&memory, recording->npages, nbuffers, os_cache, BLOCK_BYTES);
 	for (int i = 0; i < recording->naccesses; i++)
 	{
-		pool_access(&pool, recording->pages[i], false);
-		if (i == half)
-			reads = pool.reads;
+		if (i == recording->compared_from)
+			before = memory;
+		memory_access(&memory, recording->pages[i]);
 	}
-	reads = pool.reads - reads;
-	pool_free(&pool);
-	return (double) reads / (recording->naccesses - half);
+	memory_free(&memory);
+	return keep_truth(model, (double) (memory.reads - before.reads) / accesses,
+					  (double) (memory.storage_reads - before.storage_reads) / accesses);
 }
 
-/* Today's pool has room for such a share of all pages. */
+/* All samples see today's pool, and know of the page cache. */
 static void
-compare_recording(const Recording *recording, double share, Tally *tally)
+observe_recording(Run *run, const Recording *recording)
 {
-	Run			run = {.nbuffers = (int) (share * recording->npages),.looks_per_pass = 10};
-	Pool		pool;
+	Memory		memory;
 	Watch		watch = {0};
 	Trace		clock = {0};
 
-	start(&run, SAMPLES, (size_t) run.nbuffers * 60, fmin(1, 4000.0 / run.nbuffers));
-	pool_init(&pool, run.nbuffers, recording->npages);
+	start(run, SAMPLES, (size_t) run->nbuffers * 60, fmin(1, 4000.0 / run->nbuffers));
+	for (int j = 0; j < SAMPLES; j++)
+	{
+		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
+		pbp_advice_set_os_cache(run->advice[j], pages_beside(run, run->nbuffers));
+	}
+	memory_init(&memory, recording->npages, run->nbuffers, pages_beside(run, run->nbuffers), BLOCK_BYTES);
 	for (int i = 0; i < recording->naccesses; i++)
 	{
-		pool_access(&pool, recording->pages[i], false);
+		memory_access(&memory, recording->pages[i]);
 		clock.count = i + 1;
-		watch_pool(&run, &pool, &clock, &watch);
+		watch_pool(run, &memory.pool, &clock, &watch);
 	}
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (i != TODAY)
-			compare_rows(&run, i, replay(recording, (int) (pbp_advice_factor(i) * run.nbuffers)), tally);
-	pool_free(&pool);
-	finish(&run);
+	memory_free(&memory);
 }
 
 static void
-compare_file(const char *name)
+compare_share(const Recording *recording, int percent, Tally *all, Tally *all_storage)
 {
 	static Tally tally;
-	Recording	recording;
-	const char *slash = strrchr(name, '/');
+	static Tally storage;
+	Run			run = {.nbuffers = (int) (percent / 100.0 * recording->npages),.looks_per_pass = 10};
+	char		name[64];
 
-	if (!read_recording(name, &recording))
-	{
-		fprintf(stderr, "could not read \"%s\"\n", name);
-		exit(1);
-	}
 	memset(&tally, 0, sizeof(tally));
-	for (double share = 0.05; share < 0.5; share *= 2)
-		compare_recording(&recording, share, &tally);
+	memset(&storage, 0, sizeof(storage));
+	observe_recording(&run, recording);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		int			nbuffers = (int) (pbp_advice_factor(i) * run.nbuffers);
+		int			os_cache = pages_beside(&run, nbuffers);
+		const Truth *truth = replay(recording, nbuffers, os_cache);
+
+		if (i != TODAY)
+			compare_rows(&run, i, truth->miss_ratio, &tally);
+		for (int j = 0; j < SAMPLES && os_cache >= 0; j++)
+		{
+			PbpAdviceStorageRow row = storage_row_of(run.advice[j], i);
+
+			add_storage_row(&row, truth->storage_ratio, &storage);
+		}
+	}
+	finish(&run);
+	snprintf(name, sizeof(name), "%.24s, %d %%", recording->name, percent);
+	print_tally("misses", name, &tally);
+	print_tally("storage", name, &storage);
+	add_all(all, &tally);
+	add_all(all_storage, &storage);
+}
+
+static void
+compare_recording(char **paths, int npaths, Tally *all, Tally *all_storage)
+{
+	Recording	recording = {0};
+
+	for (int i = 0; i < npaths; i++)
+		read_recording(paths[i], &recording);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		if (!quick || shares[i] == 10)
+			compare_share(&recording, shares[i], all, all_storage);
 	free(recording.pages);
-	print_tally("recorded", slash ? slash + 1 : name, &tally);
+	free(recording.numbers);
+}
+
+/* Each alone, and two one after the other. */
+static void
+compare_recordings(char **paths, int npaths)
+{
+	static Tally all;
+	static Tally storage;
+
+	for (int i = 0; i < npaths; i++)
+		compare_recording(&paths[i], 1, &all, &storage);
+	if (npaths == 2)
+		compare_recording(paths, 2, &all, &storage);
+	print_tally("all recorded misses", "", &all);
+	print_tally("all recorded storage reads", "", &storage);
 }
 
 int
@@ -251,16 +462,30 @@ main(int argc, char **argv)
 {
 	static Tally all;
 	static Tally storage;
+	static Tally totals;
+	int			i = 1;
 
+	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++)
+	{
+		if (strcmp(argv[i], "--quick") == 0)
+			quick = true;
+		else if (strcmp(argv[i], "--truths") == 0 && i + 1 < argc)
+			read_truths(argv[++i]);
+		else
+			die("use", argv[i]);
+	}
 	print_heading();
 	for (int hindrance = 0; hindrance <= PAUSES; hindrance++)
 		for (int kind = 0; kind < KINDS; kind++)
 			compare_kind((Kind) kind, (Hindrance) hindrance, &all);
 	print_tally("all misses", "", &all);
 	for (int load = 0; load < LOADS; load++)
-		compare_caches((Load) load, &storage);
+		compare_caches((Load) load, &storage, &totals);
 	print_tally("all storage reads", "", &storage);
-	for (int i = 1; i < argc; i++)
-		compare_file(argv[i]);
+	print_tally("all with other memory", "", &totals);
+	if (i < argc)
+		compare_recordings(argv + i, argc - i);
+	if (truths_file && fclose(truths_file) != 0)
+		die("write", "truths");
 	return 0;
 }
