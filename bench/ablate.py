@@ -46,7 +46,7 @@ class Source:
         self.line_starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         self.macros = {match[1]: match for match in MACRO.finditer(self.code)}
         self.functions = [(match[1], match.span(2)) for match in FUNCTION.finditer(self.code)]
-        self.data = [(match[1], match.span(2)) for match in STATIC_DATA.finditer(self.code)]
+        self.data = {match[1]: match for match in STATIC_DATA.finditer(self.code)}
 
     def line_of(self, position):
         return bisect.bisect(self.line_starts, position)
@@ -113,8 +113,8 @@ def constants_of(source):
         if len(numbers) > 1 or macro[2]:
             numbers = [match for match in numbers if not is_plain(match)]
         found += [(name + (f" ({match[0]})" if len(numbers) > 1 else ""), match, name) for match in numbers]
-    for name, span in source.data:
-        found += [(f"{name} {match[0]}", match, name) for match in numbers_in(source, span) if not is_plain(match)]
+    for name, data in source.data.items():
+        found += [(f"{name} {match[0]}", match, name) for match in numbers_in(source, data.span(2)) if not is_plain(match)]
     for name, span in source.functions:
         found += [(f"{name}() {match[0]}", match, None) for match in numbers_in(source, span) if not is_plain(match)]
     times = Counter()
@@ -255,12 +255,12 @@ class Reach:
         return True
 
     def uses(self, source, name, seen):
-        """Yields where code has this name, or that of a macro which has it."""
+        """Yields where code has this name, or that of a macro or of data which has it."""
         seen.add(name)
         for other in [source] if source.path.suffix == ".c" else self.sources:
-            macros = [(macro.span(), macro[1]) for macro in other.macros.values()]
+            definitions = [*other.macros.values(), *other.data.values()]
             for match in re.finditer(rf"\b{name}\b", other.code):
-                within = next((macro for span, macro in macros if span[0] <= match.start() < span[1]), None)
+                within = next((d[1] for d in definitions if d.start() <= match.start() < d.end()), None)
                 if within is None:
                     yield other, match.start()
                 elif within not in seen:
@@ -269,9 +269,8 @@ class Reach:
     def reaches(self, change):
         if change.user is None:
             return self.runs(change.source, change.span[0])
-        own = [span for name, span in change.source.data if name == change.user]
-        return any(self.runs(source, position) for source, position in self.uses(change.source, change.user, set())
-                   if not any(span[0] - 200 < position < span[1] and not source.function_at(position) for span in own))
+        uses = self.uses(change.source, change.user, set())
+        return any(self.runs(source, position) for source, position in uses)
 
 
 # ---- the table ----
