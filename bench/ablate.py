@@ -73,14 +73,15 @@ class Change:
 
 
 def is_of_method(path):
-    """True of all of src/advice, and of what uses it or compiles without a server beside it."""
+    """True of all of two folders, and of what uses them or compiles without a server in two others."""
     text = (ROOT / path).read_text()
-    return path.parent.name == "advice" or '#include "advice/' in text or (path.suffix == ".c" and "postgres.h" not in text)
+    return path.parts[1] in ("simulator", "statistics") or path.parts[1] in ("sampler", "answers") and (
+        re.search('#include "(simulator|statistics)/', text) or (path.suffix == ".c" and "postgres.h" not in text))
 
 
 def read_sources():
     paths = sorted(path.relative_to(ROOT) for path in (ROOT / "src").glob("*/*.[ch]"))
-    return [Source(path) for path in paths if path.parts[1] in ("advice", "sampler", "answers") and is_of_method(path)]
+    return [Source(path) for path in paths if is_of_method(path)]
 
 
 def other_values(number, suffix):
