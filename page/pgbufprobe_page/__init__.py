@@ -1,10 +1,10 @@
 """Self-contained pages with tables and charts, for any report. Knows nothing of experiments or results.
 
-A report extends base.html.j2 with a template of its own and calls render(); pictures.py draws the same charts as
-SVG files. A page fetches nothing: style, chart library and charts are in the file. All text is escaped.
+A report extends base.html.j2 with a template of its own and calls render(). A page fetches nothing: style and charts
+are in the file. All text is escaped.
 """
 
-from pgbufprobe_page.model import Chart, Picture, Table
+from pgbufprobe_page.model import Legend, Picture, Table
 from pgbufprobe_page.page import render
 
-__all__ = ["Chart", "Picture", "Table", "render"]
+__all__ = ["Legend", "Picture", "Table", "render"]

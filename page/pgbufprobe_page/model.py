@@ -1,27 +1,18 @@
-"""Tables and charts, independent of the format that they are written in."""
+"""Tables and charts, independent of the page that shows them."""
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-Spec = dict[str, Any]  # a Vega-Lite specification
-
-
-def spec_text(spec: Spec) -> str:
-    """Returns a specification as JSON. Vega-Lite cannot parse Unicode line separators in names; they become spaces."""
-    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return re.sub("[\u2028\u2029]", " ", text)
+from pgbufprobe_page.svg import CHARACTER, LINE, palette, samples, svg
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells are plain text, and the first column names the row. `numeric` marks the columns with figures, `faded` the
-    rows that are greyed out.
+    """Cells are plain text, and the first column names the row. `numeric` marks the columns with figures.
 
     On a narrow screen, a long table scrolls sideways, and others show the cells of a row below each other.
     """
@@ -32,18 +23,22 @@ class Table:
     numeric: tuple[bool, ...]
     failed: bool = False
     long: bool = False
-    faded: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A Vega-Lite specification with its title and caption. `name` is its element and its file."""
+class Legend:
+    """Names with their colours, for a chart of areas ("area"), lines ("line") or marks ("mark"). One needs none."""
 
-    title: str
-    caption: str
-    spec: Spec
-    wide: bool = False
-    name: str = ""
+    entries: tuple[tuple[str, str], ...] = ()
+    kind: str = "area"
+
+    def __html__(self) -> str:
+        """Returns a paragraph, which the template includes as it is."""
+        found = (
+            f'<span><svg width="24" height="12" aria-hidden="true">{sample}</svg> {escape(name)}</span>'
+            for name, sample in samples(self.entries, self.kind)
+        )
+        return f'<p class="legend">{" ".join(found)}</p>' if len(self.entries) > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -53,8 +48,24 @@ class Picture:
     title: str
     caption: str
     drawn: tuple[Markup, ...]
-    legend: Markup
+    legend: Legend
 
     @property
     def wide(self) -> bool:
         return len(self.drawn) > 1
+
+    def file(self) -> str:
+        """Returns the larger size as an SVG file, with the legend above it and one element on each line."""
+        width, height = map(int, re.findall(r"\d+", self.drawn[0].split("viewBox")[1])[2:4])
+        parts, x, y = [], 0, 0
+        for name, sample in samples(self.legend.entries, self.legend.kind) if self.legend.entries[1:] else ():
+            room = 40 + CHARACTER * len(name)
+            if x + room > width:
+                x, y = 0, y + LINE
+            text = f'<text x="30" y="10" fill="{palette()["ink"]}">{escape(name)}</text>'
+            parts.append(f'<g transform="translate({x + 8},{y + 8})">{sample}{text}</g>')
+            x += room
+        top = y + LINE + 14 if parts else 8
+        parts.append(f'<g transform="translate(8,{top})">{self.drawn[0]}</g>')
+        paper = f'<rect width="100%" height="100%" fill="{palette()["paper"]}"/>'
+        return str(svg((width + 16, top + height + 8), self.title, [paper, *parts])).replace("><", ">\n<") + "\n"

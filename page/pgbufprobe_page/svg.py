@@ -1,4 +1,4 @@
-"""Draws charts as SVG, without JavaScript: curves, bars over time, stacked areas, and maps of blocks.
+"""Draws charts as SVG, without JavaScript: curves, marks, bars, stacks, stacked areas, and maps of blocks.
 
 Colours are those of page.css in light, so that a picture can leave the page. In the page, they are those of the
 reader's scheme (see base.html.j2).
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -27,8 +27,17 @@ CHARACTER = 8  # width of most, in pixels
 ROOM = 64  # of a label on the x axis
 BASE = 42  # height of the x axis with its title
 LINE = 15  # height of a line of text
+ROW = 24  # height of a row with its name
 HOUR = 3600
-DASHES = ("", "7 4", "2 3")
+# Of the first series, the second and so on, for readers who cannot distinguish the colours, and for print.
+DASHES = ("", "7 4", "2 3", "9 3 2 3")
+SHAPES = ("m-4,0a4,4 0 1 0 8,0a4,4 0 1 0-8,0z", "m-4,-4h8v8h-8z", "m0,-5l5,9h-10z")
+# Logarithmic axes: the base, how many of its powers suffice, which multiples are ticks otherwise, and their labels.
+LOGARITHMIC: dict[str, tuple[int, int, tuple[float, ...], Callable[[float], str]]] = {
+    "sizes": (2, 4, (1, 1.5), size),
+    "doublings": (2, 1, (1,), number),
+    "decades": (10, 2, (1, 2, 5), number),
+}
 
 
 @cache
@@ -58,18 +67,33 @@ class Line:
 
 @dataclass(frozen=True)
 class Axis:
-    """The x axis: of "numbers", of "sizes" on a logarithmic scale, or of a "clock" that shows seconds since 1970."""
+    """An axis of "numbers", one of LOGARITHMIC, a "clock" that shows seconds since 1970, or rows with names."""
 
-    title: str
+    title: str = ""
     kind: str = "numbers"
+    names: Sequence[str] = ()
 
     def ticks(self, low: float, high: float, most: int) -> dict[float, str]:
-        """Returns at most so many round values between the ends, with their labels."""
-        if self.kind == "sizes":
-            return _sizes(low, high, most)
-        if self.kind == "clock":
-            return _times(low, high, most)
-        return _numbers(low, high, most)
+        """Returns about so many round values between the ends, with their labels; or all names."""
+        if self.names:
+            return dict(enumerate(self.names))
+        if self.kind in LOGARITHMIC:
+            return _powers(low, high, most, *LOGARITHMIC[self.kind])
+        return _times(low, high, most) if self.kind == "clock" else _numbers(low, high, most)
+
+    def part(self, value: float, low: float, high: float) -> float:
+        """Returns where a value is between the ends, from 0 to 1."""
+        if self.kind in LOGARITHMIC:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return min(max((value - low) / (high - low), 0), 1) if low != high else 0.5
+
+    def ends(self, values: Sequence[float]) -> tuple[float, float]:
+        """Returns the ends that show marks at these values: numbers from zero on, and the first row at the top."""
+        if self.names:
+            return len(self.names) - 0.5, -0.5
+        low, high = min(values), max(values)
+        beyond = (high / low) ** 0.05 if self.kind in LOGARITHMIC else 1
+        return (low / beyond, high * beyond) if self.kind in LOGARITHMIC else (0, high)
 
 
 def _numbers(low: float, high: float, most: int) -> dict[float, str]:
@@ -79,12 +103,15 @@ def _numbers(low: float, high: float, most: int) -> dict[float, str]:
     return {place * step: number(round(place * step, 10)) for place in range(first, last + 1)}
 
 
-def _sizes(low: float, high: float, most: int) -> dict[float, str]:
-    """Returns powers of two, or if these are few also those and a half."""
-    powers = [2.0**power for power in range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)]
-    halves = [1.5 * 2.0**power for power in range(math.ceil(math.log2(low)) - 1, math.floor(math.log2(high)) + 1)]
-    found = powers if len(powers) > 3 else sorted(powers + [each for each in halves if low <= each <= high])
-    return {each: size(each) for each in found[:: math.ceil(len(found) / most) or 1]} or {low: size(low)}
+def _powers(
+    low: float, high: float, most: int, base: int, enough: int, multiples: Sequence[float], form: Callable[[float], str]
+) -> dict[float, str]:
+    """Returns powers of the base, or if these are few also multiples."""
+    exponents = range(math.floor(math.log(low, base)), math.floor(math.log(high, base) + 1e-9) + 1)
+    powers = [power for exponent in exponents if low <= (power := float(base) ** exponent) <= high]
+    found = [each for exponent in exponents for times in multiples if low <= (each := times * base**exponent) <= high]
+    found = powers if len(powers) >= enough else found
+    return {each: form(each) for each in found[:: math.ceil(len(found) / most) or 1]} or {low: form(low)}
 
 
 def _times(low: float, high: float, most: int) -> dict[float, str]:
@@ -99,21 +126,29 @@ def _at(*values: float) -> str:
 
 
 class Frame:
-    """A chart with its axes. Values of y begin at zero, and are cut at `most`."""
+    """A chart with its axes. What is beyond the ends of an axis is drawn at the end."""
 
     def __init__(
-        self, axis: Axis, ends: tuple[float, float], most: float, unit: str, box: tuple[int, int], marks: int = 0
+        self,
+        axis: Axis,
+        ends: tuple[float, float],
+        up: Axis,
+        span: tuple[float, float],
+        box: tuple[int, int],
+        markers: int = 0,
     ):
-        self.axis, self.box, self.ends, self.most = axis, box, ends, most or 1.0
-        beside = _numbers(0, self.most, 5)
+        self.axis, self.ends, self.up, self.span, self.box = axis, ends, up, span, box
+        beside = up.ticks(*span, 5)
         self.left = 10 + CHARACTER * max(map(len, beside.values()))
-        self.right, self.top, self.bottom = box[0] - 12, 24 + LINE * marks, box[1] - BASE
-        self.parts = [f'<text y="12" fill="{palette()["soft"]}">{escape(unit)}</text>']
+        self.right, self.top, self.bottom = box[0] - 12, 24 + LINE * markers if up.title else 6, box[1] - BASE
+        self.parts = [f'<text y="12" fill="{palette()["soft"]}">{escape(up.title)}</text>'] if up.title else []
+        room = ROOM if axis.kind in ("sizes", "clock") else max(40, 10 + CHARACTER * len(number(round(ends[1]))))
+        below = axis.ticks(*ends, max(2, int((self.right - self.left) / room)))
         grid = "".join(f"M{_at(self.left, self.y(value))}H{_at(self.right)}" for value in beside)
+        if up.names:
+            grid = "".join(f"M{_at(self.x(value), self.top)}V{_at(self.bottom)}" for value in below)
         self.parts.append(f'<path d="{grid}" stroke="{palette()["grid"]}"/>')
         self._labels("end", ((self.left - 6, self.y(value) + 4, text) for value, text in beside.items()))
-        room = ROOM if axis.kind != "numbers" else 40
-        below = axis.ticks(*ends, max(2, int((self.right - self.left) / room)))
         base = "".join(f"M{_at(self.x(value), self.bottom)}v5" for value in below)
         self.parts.append(
             f'<path d="M{_at(self.left, self.bottom)}H{_at(self.right)}{base}" stroke="{palette()["line"]}"/>'
@@ -124,13 +159,10 @@ class Frame:
         self._labels("middle", [((self.left + self.right) / 2, box[1] - 4, axis.title)])
 
     def x(self, value: float) -> float:
-        low, high = self.ends
-        if self.axis.kind == "sizes":
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return self.left + (self.right - self.left) * ((value - low) / (high - low) if high > low else 0.5)
+        return self.left + (self.right - self.left) * self.axis.part(value, *self.ends)
 
     def y(self, value: float) -> float:
-        return self.bottom - (self.bottom - self.top) * min(max(value, 0), self.most) / self.most
+        return self.bottom - (self.bottom - self.top) * self.up.part(value, *self.span)
 
     def _labels(self, anchor: str, texts: Iterable[tuple[float, float, str]]) -> None:
         found = "".join(f'<text x="{_at(x)}" y="{_at(y)}">{escape(text)}</text>' for x, y, text in texts)
@@ -166,6 +198,19 @@ class Frame:
         )
         self.parts.append(f'<g fill="{colour}">{dots}</g>')
 
+    def marks(self, line: Line, place: int) -> None:
+        """Draws a shape at each point with a text, and a small dot at each other one."""
+        colour = palette()[line.colour]
+        dots = "".join(f"M{_at(self.x(p.x), self.y(p.y))}h0" for p in line.points if not p.text)
+        self.parts.append(f'<path d="{dots}" stroke="{colour}" stroke-width="3" stroke-linecap="round" opacity=".4"/>')
+        shape = SHAPES[place % len(SHAPES)]
+        shapes = "".join(
+            f'<path d="M{_at(self.x(p.x), self.y(p.y))}{shape}"><title>{escape(p.text)}</title></path>'
+            for p in line.points
+            if p.text
+        )
+        self.parts.append(f'<g fill="{colour}" fill-opacity=".75">{shapes}</g>')
+
     def svg(self, name: str) -> Markup:
         return svg(self.box, name, self.parts)
 
@@ -180,20 +225,80 @@ def svg(box: tuple[int, int], name: str, parts: Sequence[str], options: str = ""
 
 
 def curve(
-    lines: Sequence[Line], axis: Axis, unit: str, markers: dict[str, float], name: str, box: tuple[int, int]
+    lines: Sequence[Line],
+    axis: Axis,
+    unit: str,
+    markers: dict[str, float],
+    name: str,
+    box: tuple[int, int],
+    marks: Sequence[Line] = (),
 ) -> Markup:
-    """Draws lines with the bands of their intervals, and markers at values of x."""
-    points = [point for line in lines for point in line.points]
+    """Draws lines with the bands of their intervals, markers at values of x, and marks."""
+    points = [point for line in (*lines, *marks) for point in line.points]
     highest = max(point.y for point in points)
     # Where nearly nothing is known, an interval would leave no room for the line.
     most = min(max(point.high or point.y for point in points), 3 * highest) or highest
     across = [point.x for point in points]
-    frame = Frame(axis, (min(across), max(across)), most, unit, box, len(markers))
+    frame = Frame(axis, (min(across), max(across)), Axis(unit), (0, most or 1), box, len(markers))
     for place, line in enumerate(lines):
         frame.line(line, DASHES[place % len(DASHES)])
+    for place, line in enumerate(marks):
+        frame.marks(line, place)
     for place, (text, value) in enumerate(markers.items()):
         if min(across) <= value <= max(across):
             frame.mark(place, value, text)
+    return frame.svg(name)
+
+
+def rows_box(names: Sequence[str]) -> tuple[int, int]:
+    return (SMALL[0], 6 + ROW * len(names) + BASE)
+
+
+def dots(lines: Sequence[Line], axis: Axis, up: Axis, name: str, box: tuple[int, int] | None = None) -> Markup:
+    """Draws marks, over numbers or in rows."""
+    across, values = zip(*((point.x, point.y) for line in lines for point in line.points), strict=True)
+    frame = Frame(axis, axis.ends(across), up, up.ends(values), box or rows_box(up.names))
+    for place, line in enumerate(lines):
+        frame.marks(line, place)
+    return frame.svg(name)
+
+
+def stacks(lines: Sequence[Line], axis: Axis, names: Sequence[str], name: str, form: Callable[[float], str]) -> Markup:
+    """Draws a bar in each row: a part for each point, as long as its x, in the row of its y.
+
+    A part has its label inside if it fits, or beside it if it is alone. An interval is a line from end to end.
+    """
+    ends = [sum(point.x for line in lines for point in line.points if point.y == row) for row in range(len(names))]
+    most = max(*ends, *(point.high or 0 for line in lines for point in line.points)) or 1
+    rows = Axis(names=names)
+    frame = Frame(axis, (0, most), rows, rows.ends(()), rows_box(names))
+    begun = [0.0] * len(names)
+    for line in lines:
+        for point in line.points:
+            row = int(point.y)
+            if not point.x and ends[row]:
+                continue
+            left, y, label = frame.x(begun[row]), frame.y(row), form(point.x)
+            begun[row] += point.x
+            right = frame.x(begun[row])
+            frame.parts.append(
+                f'<path d="M{_at(left, y - 10)}h{_at(max(right - left - 1, 0.5))}v20H{_at(left)}z" '
+                f'fill="{palette()[line.colour]}"><title>{escape(point.text)}</title></path>'
+            )
+            beyond = right
+            if point.low is not None and point.high is not None and point.low < point.high:
+                beyond = frame.x(point.high)
+                interval = f"M{_at(frame.x(point.low), y + 8)}H{_at(beyond)}"
+                frame.parts.append(f'<path d="{interval}" stroke="{palette()["ink"]}" stroke-width="2"/>')
+            room = CHARACTER * len(label)
+            if room <= right - left:
+                colour = "ink" if line.colour in ("s0", "s1", "s2") else "paper"  # on light colours, dark
+                where = f'x="{_at((left + right) / 2)}" text-anchor="middle"'
+            elif point.x == ends[row] and beyond + 4 + room <= frame.box[0]:
+                where, colour = f'x="{_at(beyond + 4)}"', "ink"
+            else:
+                continue
+            frame.parts.append(f'<text {where} y="{_at(y + 4)}" fill="{palette()[colour]}">{escape(label)}</text>')
     return frame.svg(name)
 
 
@@ -203,7 +308,7 @@ def bars(
     """Draws bars by colour, each from x to an end."""
     found = [bar for group in groups.values() for bar in group]
     ends = (min(bar[0] for bar in found), max(bar[1] for bar in found))
-    frame = Frame(axis, ends, max(bar[2] for bar in found), unit, box)
+    frame = Frame(axis, ends, Axis(unit), (0, max(bar[2] for bar in found) or 1), box)
     gap = 1 if (frame.right - frame.left) / len(found) > 3 else 0
     for colour, group in groups.items():
         path = "".join(
@@ -218,7 +323,7 @@ def areas(
     colours: Sequence[str], rows: Sequence[tuple[float, Sequence[float]]], axis: Axis, unit: str, name: str
 ) -> Markup:
     """Draws the percentages of each value of its row, stacked, the first at the bottom."""
-    frame = Frame(axis, (rows[0][0], rows[-1][0]), 100, unit, SMALL)
+    frame = Frame(axis, (rows[0][0], rows[-1][0]), Axis(unit), (0, 100), SMALL)
     top = [0.0] * len(rows)
     for place, colour in enumerate(colours):
         bottom = top
@@ -240,15 +345,15 @@ def steps(layers: Mapping[str, Sequence[float]], name: str) -> Markup:
     return svg((count, 100), name, parts, ' preserveAspectRatio="none"')
 
 
-def legend(entries: Sequence[tuple[str, str]], dashed: bool = False) -> Markup:
-    """Returns the names of colours, each with a sample: of a line if lines are dashed."""
+def samples(entries: Sequence[tuple[str, str]], kind: str) -> list[tuple[str, str]]:
+    """Returns the names of colours, each with a sample of 24 x 12: of an area, a line or a mark."""
     found = []
     for place, (name, colour) in enumerate(entries):
-        dash = DASHES[place % len(DASHES)]
-        path = "M0,6H24" if dashed else "M5,6H19"
-        style = f'stroke-dasharray="{dash}" stroke-width="3"' if dashed else 'stroke-width="12"'
-        found.append(
-            f'<span><svg width="24" height="12" aria-hidden="true">'
-            f'<path d="{path}" stroke="{palette()[colour]}" {style}/></svg> {escape(name)}</span>'
-        )
-    return Markup(f'<p class="legend">{" ".join(found)}</p>') if len(entries) > 1 else Markup("")
+        path, style = "M5,6H19", f'stroke="{palette()[colour]}" stroke-width="12"'
+        if kind == "line":
+            dash = DASHES[place % len(DASHES)]
+            path, style = "M0,6H24", f'stroke="{palette()[colour]}" stroke-dasharray="{dash}" stroke-width="3"'
+        elif kind == "mark":
+            path, style = f"M12,6{SHAPES[place % len(SHAPES)]}", f'fill="{palette()[colour]}"'
+        found.append((name, f'<path d="{path}" {style}/>'))
+    return found

@@ -1,21 +1,20 @@
 """Pages for any report: a second one needs only a template of its own."""
 
-import json
-import re
 import sys
 from importlib import resources
+from xml.etree import ElementTree
 
 import pytest
 
-from pgbufprobe_page import Chart, Table, pictures, render
-from pgbufprobe_page.charts import Axis, Series, bars
+from pgbufprobe_page import Legend, Picture, Table, render
+from pgbufprobe_page.svg import Axis, Line, Point, stacks
 
 EVIL = "</script><b>&\u2028"
-TEMPLATE = """{% extends "base.html.j2" %}{% from "parts.html.j2" import charts, facts, table %}
-{% block main %}{{ facts(pairs) }}{{ charts(drawn) }}{{ table(relations) }}{% endblock %}
+TEMPLATE = """{% extends "base.html.j2" %}{% from "parts.html.j2" import facts, pictures, table %}
+{% block main %}{{ facts(pairs) }}{{ pictures(drawn) }}{{ table(relations) }}{% endblock %}
 """
-ROWS = [{"x": EVIL, "y": 1.0, "series": "buffers", "label": "1"}]
-CHART = Chart(EVIL, EVIL, bars(ROWS, Axis("relation", (EVIL,)), Axis("buffers"), Series(("buffers",))), name="chart-1")
+DRAWN = stacks([Line(EVIL, "c1", [Point(1, 0, text=EVIL)])], Axis(EVIL), (EVIL,), EVIL, lambda _: EVIL)
+PICTURE = Picture(EVIL, EVIL, (DRAWN,), Legend(((EVIL, "c1"), (EVIL, "c2"))))
 RELATIONS = Table(EVIL, ("Relation", EVIL), ((EVIL, EVIL),), (False, True))
 
 
@@ -30,29 +29,24 @@ def second(tmp_path, monkeypatch):
     sys.modules.pop("second", None)
 
 
-def page_of(package, charts=(CHART,)):
-    context = {"title": EVIL, "pairs": [(EVIL, EVIL)], "drawn": charts, "relations": RELATIONS}
-    return render(package, "server.html.j2", charts, "/* drawn by the library */", **context)
+def page_of(package):
+    context = {"title": EVIL, "pairs": [(EVIL, EVIL)], "drawn": [PICTURE], "relations": RELATIONS}
+    return render(package, "server.html.j2", **context)
 
 
 def test_a_second_report_has_style_facts_charts_and_tables(second):
     page = page_of(second)
     assert page.startswith("<!DOCTYPE html>")
     assert "prefers-color-scheme: dark" in page
-    assert 'id="chart-1"' in page
     assert page.count("<table") == page.count("<dl") == page.count("<figure") == 1
 
 
 def test_names_of_relations_are_never_markup(second):
     page = page_of(second)
     assert "<b>" not in page
-    assert page.count("&lt;/script&gt;&lt;b&gt;&amp;") == 13
-    specs = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.S)[1])
-    assert specs["chart-1"]["data"]["values"][0]["x"] == EVIL.replace("\u2028", " ")
-
-
-def test_a_page_without_charts_has_no_script(second):
-    assert "<script" not in page_of(second, ())
+    assert page.count("&lt;/script&gt;&lt;b&gt;&amp;") == 18
+    assert "script-src &#39;none&#39;" in page
+    assert "<script" not in page
 
 
 @pytest.mark.parametrize(
@@ -66,6 +60,8 @@ def test_styles_load_nothing(package, name):
     assert "url(" not in style
 
 
-def test_pictures_are_named_after_their_charts(tmp_path):
-    pictures.draw([CHART], tmp_path / "pictures")
-    assert [path.name for path in (tmp_path / "pictures").iterdir()] == ["chart-1.svg"]
+def test_a_file_has_its_legend_and_is_well_formed():
+    root = ElementTree.fromstring(PICTURE.file())
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[:2] == [EVIL, EVIL]
+    assert "var(" not in PICTURE.file()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pgbufprobe_page import Picture
+from pgbufprobe_page import Legend, Picture
 from pgbufprobe_page.formatting import size
-from pgbufprobe_page.svg import NARROW, SMALL, WIDE, Axis, Line, Point, curve, legend
+from pgbufprobe_page.svg import NARROW, SMALL, WIDE, Axis, Line, Point, curve
 from pgbufprobe_report.facts import Report, Size
 from pgbufprobe_report.view import UNKNOWN, Part, certain, interval, known, milliseconds, said, table, tables
 
@@ -59,7 +59,7 @@ def points(rows: Sequence[Size], kind: Kind) -> list[Point]:
 def picture(lines: list[Line], kind: Kind, markers: dict[str, float], wide: bool, axis: Axis = SIZES) -> Picture:
     boxes = (WIDE, NARROW) if wide else (SMALL,)
     drawn = tuple(curve(lines, axis, kind.unit, markers, kind.title, box) for box in boxes)
-    names = legend([(line.name, line.colour) for line in lines], dashed=True)
+    names = Legend(tuple((line.name, line.colour) for line in lines), "line")
     return Picture(f"{kind.title}, by {axis.title}", "Bands are 95 % intervals." if wide else "", drawn, names)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pgbufprobe_page import Picture
+from pgbufprobe_page import Legend, Picture
 from pgbufprobe_page.formatting import duration, number, size
-from pgbufprobe_page.svg import SMALL, Axis, Line, Point, areas, curve, legend
+from pgbufprobe_page.svg import SMALL, Axis, Line, Point, areas, curve
 from pgbufprobe_report import caches
 from pgbufprobe_report.decision import READS, STORAGE, Kind
 from pgbufprobe_report.facts import VICTIMS, Facts, Prediction, Report
@@ -55,7 +55,7 @@ def usage_chart(report: Report) -> tuple[Picture, ...]:
     rows = [(ago(row.taken_at, report), row.usagecounts) for row in samples]
     colours = [f"s{min(level, 5)}" for level in levels]
     drawn = areas(colours, rows, MINUTES, "% of the buffers in use", "Usage counts over time")
-    names = legend([(str(level), colour) for level, colour in zip(levels, colours, strict=True)])
+    names = Legend(tuple((str(level), colour) for level, colour in zip(levels, colours, strict=True)))
     return (Picture("Usage counts over time", "From the history of the sampler.", (drawn,), names),)
 
 
@@ -87,7 +87,7 @@ def clock_chart(report: Report) -> tuple[Picture, ...]:
         return ()
     title = "Seconds for each pass of the clock hand"
     drawn = curve([Line(title, "c1", points)], MINUTES, "s", {}, title, SMALL)
-    return (Picture(title, "From the history of the sampler.", (drawn,), legend(())),)
+    return (Picture(title, "From the history of the sampler.", (drawn,), Legend()),)
 
 
 def clock(report: Report) -> Part:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from pgbufprobe_page import Picture
+from pgbufprobe_page import Legend, Picture
 from pgbufprobe_page.formatting import number, size
-from pgbufprobe_page.svg import HOUR, NARROW, WIDE, Axis, bars, legend
+from pgbufprobe_page.svg import HOUR, NARROW, WIDE, Axis, bars
 from pgbufprobe_report.facts import Hour, Report
 from pgbufprobe_report.view import UNKNOWN, Part, known, milliseconds, table, tables
 
@@ -43,7 +43,7 @@ def charts(rows: list[Hour]) -> tuple[Picture, ...]:
     drawn = tuple(
         bars(coloured, axis, "ms in each second", "Waiting for reads, by hour", box) for box in (WIDE, NARROW)
     )
-    names = legend([(name, BEST[name]) for name in found])
+    names = Legend(tuple((name, BEST[name]) for name in found))
     return (Picture("Waiting of all sessions together, by hour", "", drawn, names),)
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from pgbufprobe_page import Legend
 from pgbufprobe_page import render as render_page
 from pgbufprobe_page.formatting import size
-from pgbufprobe_page.svg import legend
 from pgbufprobe_report import caches, decision, details, hours, memory, verdict
 from pgbufprobe_report.facts import Answer, Report
 from pgbufprobe_report.view import Part, moment
 
-STATES = (
-    ("in both caches", caches.BOTH),
-    ("only in shared_buffers", caches.SHARED),
-    ("only in the page cache", caches.OS),
+STATES = Legend(
+    (
+        ("in both caches", caches.BOTH),
+        ("only in shared_buffers", caches.SHARED),
+        ("only in the page cache", caches.OS),
+        ("in neither", "grid"),
+    )
 )
 
 
@@ -41,7 +44,6 @@ def show(
     back: str = "",
 ) -> str:
     """Renders parts below the first answer and its lines. `back` is a link."""
-    states = legend([*STATES, ("in neither", "grid")])
     values: dict[str, Any] = {
         "title": name,
         "first": first,
@@ -49,7 +51,7 @@ def show(
         "parts": parts,
         "about": about,
         "back": back,
-        "states": states,
+        "states": STATES,
     }
     return render_page(__package__, "page.html.j2", **values)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,13 +10,11 @@ from pgbufprobe_lab.analysis.conclusion import conclude
 from pgbufprobe_lab.analysis.load import Result
 from pgbufprobe_lab.analysis.published import EXPERIMENTS
 from pgbufprobe_lab.analysis.verdicts import judge
-from pgbufprobe_lab.report import charts_a, charts_b_to_e
+from pgbufprobe_lab.report.charts import CHARTS
 from pgbufprobe_lab.report.details import details, discarded, failures
 from pgbufprobe_lab.report.model import Report, Section
 from pgbufprobe_lab.report.tables import tables
 from pgbufprobe_page.formatting import duration, number, size, words
-
-CHARTS = charts_a.CHARTS | charts_b_to_e.CHARTS
 
 
 def _problem(result: Result) -> str:
@@ -45,13 +42,12 @@ def _section(name: str, result: Result) -> Section:
         failed += (discarded(result),)
     if not result.measured:
         return Section(experiment, result, tables=failed, problem=_problem(result))
-    charts = enumerate(CHARTS[name](samples))
     return Section(
         experiment,
         result,
         verdicts=tuple(judge(name, samples, _cpus(result))),
         tables=(*failed, *tables(name, samples)),
-        charts=tuple(replace(chart, name=f"chart-{name}-{index}") for index, chart in charts),
+        charts=tuple(CHARTS[name](samples)),
         details=details(samples),
         problem=_problem(result),
     )

@@ -11,12 +11,10 @@ TITLE = "What shared_buffers costs on this machine"
 BADGES = {HOLDS: ("holds", "✓"), FAILS: ("fails", "✗"), UNKNOWN: ("unknown", "?")}
 
 
-def render(report: Report, bundle: str = "") -> str:
+def render(report: Report) -> str:
     return render_page(
         __package__,
         "report.html.j2",
-        report.charts,
-        bundle,
         title=TITLE,
         report=report,
         badges=BADGES,

@@ -53,10 +53,9 @@ def _section(section: Section) -> list[str]:
     ]
     if section.problem:
         lines += [f"> {text(section.problem)}", ""]
-    for chart in section.charts:
+    for name, chart in section.files.items():
         title = text(chart.title)
-        picture = f"![{title}]({PICTURES}/{chart.name}.svg)"
-        lines += [f"**{title}**: {text(chart.caption)}", "", picture, ""]
+        lines += [f"**{title}**: {text(chart.caption)}", "", f"![{title}]({PICTURES}/{name})", ""]
     for verdict in section.verdicts:
         lines += [
             f"- **{verdict.outcome}**: {text(verdict.finding)} Here: {text(verdict.why)}. (Rule: {text(verdict.rule)}.)"

@@ -8,7 +8,7 @@ from pgbufprobe_lab.analysis.conclusion import Conclusion
 from pgbufprobe_lab.analysis.load import Result
 from pgbufprobe_lab.analysis.published import Experiment
 from pgbufprobe_lab.analysis.rules import Verdict
-from pgbufprobe_page.model import Chart, Table
+from pgbufprobe_page import Picture, Table
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,14 @@ class Section:
     result: Result
     verdicts: tuple[Verdict, ...] = ()
     tables: tuple[Table, ...] = ()
-    charts: tuple[Chart, ...] = ()
+    charts: tuple[Picture, ...] = ()
     details: Table | None = None
     problem: str = ""
+
+    @property
+    def files(self) -> dict[str, Picture]:
+        """Returns the charts by the names of their files."""
+        return {f"chart-{self.experiment.name}-{index}.svg": chart for index, chart in enumerate(self.charts)}
 
     @property
     def was_run(self) -> bool:
@@ -37,7 +42,3 @@ class Report:
     @property
     def sections(self) -> tuple[Section, ...]:
         return tuple(entry for entry in self.entries if entry.was_run)
-
-    @property
-    def charts(self) -> tuple[Chart, ...]:
-        return tuple(chart for entry in self.entries for chart in entry.charts)
