@@ -5,6 +5,7 @@ Each rule compares medians over trials. A difference counts only if the ranges o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,8 +23,8 @@ class Verdict:
     """One finding of a write-up, and whether it holds on this machine."""
 
     finding: str
-    outcome: str
     rule: str
+    outcome: str
     why: str
 
 
@@ -77,28 +78,24 @@ def above(high: Summary | None, low: Summary | None, factor: float, names: tuple
     return FAILS, text
 
 
-def at_most(value: Summary | None, limit: float, name: str, unit: str) -> Judged:
-    """Holds if all trials are at most the limit, fails if all are above it."""
+def within(value: Summary | None, least: float, most: float, name: str, unit: str) -> Judged:
+    """Holds if all trials are within the limits, fails if all are beyond one of them."""
     if value is None:
         return UNKNOWN, f"not measured: {name}"
     text = f"{name} {with_unit(value.median, unit)}"
-    if value.high <= limit:
+    if least <= value.low and value.high <= most:
         return HOLDS, text
-    if value.low > limit:
+    if value.high < least or value.low > most:
         return FAILS, text
     return UNKNOWN, f"{text}, but the trials are on both sides of the limit"
+
+
+def at_most(value: Summary | None, limit: float, name: str, unit: str) -> Judged:
+    return within(value, -math.inf, limit, name, unit)
 
 
 def at_least(value: Summary | None, limit: float, name: str, unit: str) -> Judged:
-    """Holds if all trials are at least the limit, fails if all are below it."""
-    if value is None:
-        return UNKNOWN, f"not measured: {name}"
-    text = f"{name} {with_unit(value.median, unit)}"
-    if value.low >= limit:
-        return HOLDS, text
-    if value.high < limit:
-        return FAILS, text
-    return UNKNOWN, f"{text}, but the trials are on both sides of the limit"
+    return within(value, limit, math.inf, name, unit)
 
 
 def all_of(judged: Sequence[Judged]) -> Judged:

@@ -15,19 +15,19 @@ from pgbufprobe_lab.analysis.rules import (
     at_least,
     at_most,
     proportional,
+    within,
 )
 from pgbufprobe_page.formatting import number
 
 
 def judge_a1(samples: Samples) -> list[Verdict]:
-    outcome, why = alike(derive.by_pool(samples, what="hit_ms"), "ms")
+    judged = alike(derive.by_pool(samples, what="hit_ms"), "ms")
     return [
         Verdict(
             "A hit takes the same time in a small and in a large pool.",
-            outcome,
             "the medians of the pools are within 25 % of each other; a larger difference counts only if the trials do "
             "not overlap",
-            why,
+            *judged,
         )
     ]
 
@@ -35,42 +35,38 @@ def judge_a1(samples: Samples) -> list[Verdict]:
 def judge_a2(samples: Samples) -> list[Verdict]:
     method = derive.pass_method(samples)
     passes = derive.by_pool(samples, what="pass_ms", method=method) if method else {}
-    outcome, why = proportional(passes, derive.pool_sizes(samples), "ms")
-    moved_outcome, moved_why = at_least(derive.moved_left(samples), 0.95, "at the predicted usage count:", "share")
+    judged = proportional(passes, derive.pool_sizes(samples), "ms")
+    moved = at_least(derive.moved_left(samples), 0.95, "at the predicted usage count:", "share")
     return [
         Verdict(
             "The cost of a pass is proportional to the pool.",
-            outcome,
             f"the costs per GB of the pools are within a factor of 1.5 (method: {method or 'none'})",
-            why,
+            *judged,
         ),
         Verdict(
             "Each pass moves the histogram of usage counts one to the left.",
-            moved_outcome,
             "after each search that takes a whole number of passes, within a tenth of one, 95 % of the buffers are at "
             "the usage count that these passes predict",
-            moved_why,
+            *moved,
         ),
     ]
 
 
 def judge_a3(samples: Samples) -> list[Verdict]:
     page_cache_hits, pool_hits = summarize(derive.page_cache_hit(samples)), summarize(derive.pool_hit(samples))
-    slower, slower_why = above(page_cache_hits, pool_hits, 1.0, ("page cache", "pool"), "ms")
+    slower = above(page_cache_hits, pool_hits, 1.0, ("page cache", "pool"), "ms")
     gap = derive.page_cache_minus_pool(samples)
-    judged = all_of([at_least(gap, 0.010, "difference:", "ms"), at_most(gap, 0.100, "difference:", "ms")])
+    judged = within(gap, 0.010, 0.100, "difference:", "ms")
     return [
         Verdict(
             "A hit in the pool is faster than one in the page cache.",
-            slower,
             "every trial's median in the page cache is above every trial's in the pool",
-            slower_why,
+            *slower,
         ),
         Verdict(
             "The difference is tens of microseconds.",
-            judged[0],
             "the difference of the medians of each trial is between 0.010 and 0.100 ms",
-            judged[1].split("; ")[0],
+            *judged,
         ),
     ]
 
@@ -88,29 +84,26 @@ def judge_a4(samples: Samples) -> list[Verdict]:
     return [
         Verdict(
             "Neither an update nor its commit depends on the pool's size.",
-            both[0],
             "for each of the two, the medians of the pools are within 25 % of each other; a larger difference counts "
             "only if the trials do not overlap",
-            both[1],
+            *both,
         ),
         Verdict(
             "The commit, which waits for the WAL, takes longer than the update.",
-            longer[0],
             "every trial's median COMMIT is above every trial's median UPDATE, over all pools",
-            longer[1],
+            *longer,
         ),
     ]
 
 
 def judge_a5(samples: Samples) -> list[Verdict]:
     scans = derive.by_pool(samples, what="scan_ms", method="lock", stat="min")
-    outcome, why = proportional(scans, derive.pool_sizes(samples), "ms")
+    judged = proportional(scans, derive.pool_sizes(samples), "ms")
     return [
         Verdict(
             "The cost of a search of the whole pool for dirty pages is proportional to the pool.",
-            outcome,
             "the costs per GB of the pools are within a factor of 1.5, with each header locked as by a checkpoint",
-            why,
+            *judged,
         )
     ]
 
@@ -140,14 +133,13 @@ def judge_a6(samples: Samples) -> list[Verdict]:
         ("hit", "with all pages in the pool"),
         ("os", "with a table that the page cache holds, but not the small pool"),
     ):
-        outcome, why = curve_shapes(samples, case)
+        judged = curve_shapes(samples, case)
         verdicts.append(
             Verdict(
                 f"Throughput grows equally in both pools, {text}.",
-                outcome,
                 "throughput relative to one client in the same trial is within 25 % for each number of clients; a "
                 "larger difference counts only if the trials do not overlap",
-                why,
+                *judged,
             )
         )
     return verdicts
@@ -164,8 +156,8 @@ def judge_a7(samples: Samples) -> list[Verdict]:
         "is before every trial of the other"
     )
     return [
-        Verdict("Storage reads begin first with the middle size.", first[0], rule, first[1]),
-        Verdict("Storage reads begin later with the large size than with the small one.", last[0], rule, last[1]),
+        Verdict("Storage reads begin first with the middle size.", rule, *first),
+        Verdict("Storage reads begin later with the large size than with the small one.", rule, *last),
     ]
 
 
@@ -181,14 +173,12 @@ def judge_a8(samples: Samples) -> list[Verdict]:
     return [
         Verdict(
             "The pool keeps its pages, because the scan uses a ring.",
-            kept[0],
             "every trial keeps 95 % of the blocks that the pool served before",
-            kept[1],
+            *kept,
         ),
         Verdict(
             "The page cache keeps nothing.",
-            lost[0],
             "small pool: of all pages read one by one afterwards, the page cache serves at most 5 % in every trial",
-            lost[1],
+            *lost,
         ),
     ]

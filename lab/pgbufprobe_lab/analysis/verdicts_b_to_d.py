@@ -21,21 +21,18 @@ def judge_b(samples: Samples) -> list[Verdict]:
     return [
         Verdict(
             "With a larger ring, VACUUM writes less.",
-            writes[0],
             "with the smallest ring, VACUUM writes at least 1.5 times as often as with the largest",
-            writes[1],
+            *writes,
         ),
         Verdict(
             "The next checkpoint writes the pages that VACUUM did not.",
-            checkpoint[0],
             "after the largest ring the checkpoint writes at least 1.5 times as many buffers as after the smallest",
-            checkpoint[1],
+            *checkpoint,
         ),
         Verdict(
             "A larger ring shortens VACUUM.",
-            time[0],
             "with the smallest ring, VACUUM takes at least 1.1 times as long as with the largest",
-            time[1],
+            *time,
         ),
     ]
 
@@ -63,17 +60,11 @@ def judge_c(samples: Samples) -> list[Verdict]:
     return [
         Verdict(
             "With a pool smaller than the indexes, reads multiply.",
-            reads[0],
             "random values, all indexes: the small pool reads at least 10 times as many blocks as the large pool",
-            reads[1],
+            *reads,
         ),
-        Verdict(
-            "With such a pool, time grows faster than linearly with the indexes.",
-            faster[0],
-            rule + "at least 1.5",
-            faster[1],
-        ),
-        Verdict("With a pool that holds them, time stays nearly linear.", linear[0], rule + "at most 1.5", linear[1]),
+        Verdict("With such a pool, time grows faster than linearly with the indexes.", rule + "at least 1.5", *faster),
+        Verdict("With a pool that holds them, time stays nearly linear.", rule + "at most 1.5", *linear),
     ]
 
 
@@ -97,20 +88,17 @@ def judge_d(samples: Samples) -> list[Verdict]:
     return [
         Verdict(
             "The second run reads nothing.",
-            again[0],
             "c_id = 1, small pool: no trial reads a block of the table in the second run",
-            again[1],
+            *again,
         ),
         Verdict(
             "The physical order determines how much cache a query needs.",
-            order[0],
             "c_id = 1 uses at least 5 times as many blocks where its rows are scattered",
-            order[1],
+            *order,
         ),
         Verdict(
             "A query that needs more than the pool reads in each run; with a pool that holds its blocks, it does not.",
-            many[0],
             "c_id < 150, second run: every trial with the small pool reads blocks, none with the large pool does",
-            many[1],
+            *many,
         ),
     ]

@@ -23,9 +23,9 @@ from pgbufprobe_lab.analysis.rules import (
     Verdict,
     above,
     alike,
-    all_of,
     at_least,
     at_most,
+    within,
 )
 from pgbufprobe_page.formatting import number
 
@@ -44,21 +44,19 @@ def judge_e1(samples: Samples, cpus: int | None = None) -> list[Verdict]:
     return [
         Verdict(
             "Read throughput grows with the number of clients.",
-            grows[0],
             "the best number of clients reaches 1.25 times the throughput of one",
-            grows[1],
+            *grows,
         ),
         Verdict(
             "When all CPUs are busy, throughput stays constant.",
-            flat[0],
             "with 1.4 clients per CPU and more, as published, the medians are within 25 % of each other; a larger "
             "difference counts only if the trials do not overlap",
-            flat[1],
+            *flat,
         ),
         Verdict(
             "9.5 is faster than 9.4 from 64 clients on.",
-            UNKNOWN,
             "needs both versions, and CPUs for 64 clients",
+            UNKNOWN,
             "neither version is supported any more, and all supported versions have the change to the lock code",
         ),
     ]
@@ -78,15 +76,13 @@ def judge_e2(samples: Samples) -> list[Verdict]:
     return [
         Verdict(
             "Ten updates in one transaction reach about twice the throughput.",
-            twice[0],
             "write10 reaches at least 1.5 times the updates of write1 with every number of clients",
-            twice[1],
+            *twice,
         ),
         Verdict(
             "Prepared statements help.",
-            gain[0],
             "-M prepared is at least 1.05 times as fast, for each script that was run both ways",
-            gain[1],
+            *gain,
         ),
     ]
 
@@ -105,18 +101,16 @@ def judge_e3(samples: Samples) -> list[Verdict]:
     jobs = max(distinct(late, "x"), default=None)
     spread = above(summarize(pick(late, x=jobs)), by_jobs.get(jobs), 1.25, ("target 0.9", "target 0.5"), "s")
     return [
-        Verdict("More jobs shorten the run.", more[0], "the best number of jobs is 1.25 times as fast as one", more[1]),
+        Verdict("More jobs shorten the run.", "the best number of jobs is 1.25 times as fast as one", *more),
         Verdict(
             "The gain is less than proportional to the number of jobs.",
-            less[0],
             "with the most jobs, the speed-up of the medians is below 0.9 times their number",
-            less[1],
+            *less,
         ),
         Verdict(
             "With checkpoint_completion_target 0.9 instead of 0.5, vacuumdb is slower.",
-            spread[0],
             "it takes at least 1.25 times as long, with the same number of jobs (published: 245 and 500 s)",
-            spread[1],
+            *spread,
         ),
     ]
 
@@ -134,25 +128,22 @@ def judge_e4(samples: Samples) -> list[Verdict]:
         "x",
     )
     ratio = paired_ratio(derive.best_brin(samples, "range_ms", "random"), reads("none", "random"))
-    scan = all_of([at_least(ratio, 0.5, "BRIN / no index:", "x"), at_most(ratio, 2.0, "BRIN / no index:", "x")])
+    scan = within(ratio, 0.5, 2.0, "BRIN / no index:", "x")
     return [
         Verdict(
             "A BRIN index is built in a fraction of the B-tree's time.",
-            build[0],
             "every BRIN index takes at most a quarter of the B-tree's time (published: 9 to 15 %)",
-            build[1],
+            *build,
         ),
         Verdict(
             "On sorted data BRIN reads are near the B-tree's.",
-            near[0],
             "1 % of the keys, best pages_per_range: at most 3 times the B-tree's time",
-            near[1],
+            *near,
         ),
         Verdict(
             "On random data BRIN is like a sequential scan.",
-            scan[0],
             "1 % of the keys, best pages_per_range: 0.5 to 2 times the time without an index",
-            scan[1].split("; ")[0],
+            *scan,
         ),
     ]
 
@@ -183,9 +174,9 @@ def judge_e5(samples: Samples) -> list[Verdict]:
         verdicts.append(
             Verdict(
                 f"The best storage for {load} depends on whether the data fits memory.",
-                outcome,
                 "one data directory is best inside memory and another one outside, each by 10 % and with trials that "
                 "do not overlap; needs two data directories, and two runs of each",
+                outcome,
                 f"{one}; {other}",
             )
         )
