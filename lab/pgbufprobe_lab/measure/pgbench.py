@@ -1,4 +1,4 @@
-"""Runs pgbench and parses its output."""
+"""Runs pgbench, parses its output, and records it."""
 
 import re
 import threading
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import psycopg
 
 from pgbufprobe_lab.measure.server import Server
+from pgbufprobe_lab.measure.trial import Trial
 
 
 @dataclass
@@ -43,24 +44,8 @@ def run(server: Server, clients: int, seconds: float, *arguments: str, progress:
     return parse(output, log)
 
 
-@dataclass
-class ClockRate:
-    """The clock sweep during a run, from pgbufprobe_clock()."""
-
-    passed_per_second: float
-    allocations_per_second: float | None
-    inspected_per_allocation: float | None
-
-    def samples(self) -> list[tuple[str, float, str]]:
-        found = [("passed_per_second", self.passed_per_second, "1/s")]
-        if self.allocations_per_second is not None:
-            found.append(("allocations_per_second", self.allocations_per_second, "1/s"))
-        if self.inspected_per_allocation is not None:
-            found.append(("inspected_per_allocation", self.inspected_per_allocation, "buffers"))
-        return found
-
-
-def clock_rate(server: Server, seconds: float) -> ClockRate:
+def clock_rate(server: Server, seconds: float) -> list[tuple[str, float, str]]:
+    """Returns what is known of the clock sweep during these seconds, as samples with their units."""
     with server.connect() as connection:
         row = connection.execute(
             "SELECT coalesce(buffers / seconds_per_pass, 0), buffers / seconds_per_pass / inspected_per_allocation, "
@@ -68,17 +53,18 @@ def clock_rate(server: Server, seconds: float) -> ClockRate:
             [seconds],
         ).fetchone()
     assert row
-    return ClockRate(*row)
+    names = (("passed_per_second", "1/s"), ("allocations_per_second", "1/s"), ("inspected_per_allocation", "buffers"))
+    return [(what, value, unit) for (what, unit), value in zip(names, row, strict=True) if value is not None]
 
 
-def run_watched(server: Server, clients: int, seconds: float, *arguments: str) -> tuple[Result, ClockRate]:
-    """Runs pgbench and measures the clock sweep during the middle of the run."""
-    found: list[ClockRate] = []
+def record(trial: Trial, server: Server, clients: int, seconds: float, *arguments: str, **fields: str) -> None:
+    """Runs pgbench, and records its rate and the clock sweep during the middle of the run."""
+    found: list[tuple[str, float, str]] = []
     errors: list[Exception] = []
 
     def watch() -> None:
         try:
-            found.append(clock_rate(server, max(0.3, 0.7 * max(1, round(seconds)))))
+            found.extend(clock_rate(server, max(0.3, 0.7 * max(1, round(seconds)))))
         except (psycopg.Error, AssertionError) as error:
             errors.append(error)
 
@@ -90,4 +76,5 @@ def run_watched(server: Server, clients: int, seconds: float, *arguments: str) -
         thread.join()
     if errors:
         raise errors[0]
-    return result, found[0]
+    for what, value, unit in (("tps", result.tps, "1/s"), ("latency_ms", result.latency_ms, "ms"), *found):
+        trial.sample(what, value, unit, clients, **fields)

@@ -73,15 +73,11 @@ class A6:
             server, "a6", f"\\set block random(0, {pages - 1})\nSELECT filler FROM pages WHERE ctid = '(:block,1)';\n"
         )
         hit, read = self._hits(server)
-        result, clock = pgbench.run_watched(server, clients, trial.plan.profile.seconds, "-f", script)
+        pgbench.record(trial, server, clients, trial.plan.profile.seconds, "-f", script, case=case)
         hit_after, read_after = self._hits(server)
-        trial.sample("tps", result.tps, "1/s", clients, case=case)
-        trial.sample("latency_ms", result.latency_ms, "ms", clients, case=case)
         hits, misses = hit_after - hit, read_after - read
         if hits + misses:
             trial.sample("hit_share", hits / (hits + misses), "share", clients, case=case)
-        for what, value, unit in clock.samples():
-            trial.sample(what, value, unit, clients, case=case)
 
 
 SCENARIO = A6()

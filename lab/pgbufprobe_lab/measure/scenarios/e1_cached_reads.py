@@ -71,11 +71,7 @@ class E1:
                 f"SELECT count(abalance) FROM pgbench_accounts WHERE aid BETWEEN :first AND :first + {SPAN - 1};\n",
             )
             for clients in self._clients(trial.plan):
-                result, clock = pgbench.run_watched(server, clients, trial.plan.profile.e_seconds, "-f", script)
-                trial.sample("tps", result.tps, "1/s", clients)
-                trial.sample("latency_ms", result.latency_ms, "ms", clients)
-                for what, value, unit in clock.samples():
-                    trial.sample(what, value, unit, clients)
+                pgbench.record(trial, server, clients, trial.plan.profile.e_seconds, "-f", script)
 
 
 def warm(server: Server) -> None:

@@ -106,14 +106,8 @@ class E2:
             warm(server)
             for name, clients in self._cases(trial.plan, variant):
                 script = pgbench.script_file(server, name, script_text(name, accounts, isolation))
-                result, clock = pgbench.run_watched(
-                    server, clients, trial.plan.profile.e_seconds, *options, "-f", script
-                )
-                fields = {"script": name, "variant": variant}
-                trial.sample("tps", result.tps, "1/s", clients, **fields)
-                trial.sample("latency_ms", result.latency_ms, "ms", clients, **fields)
-                for what, value, unit in clock.samples():
-                    trial.sample(what, value, unit, clients, **fields)
+                seconds, arguments = trial.plan.profile.e_seconds, [*options, "-f", script]
+                pgbench.record(trial, server, clients, seconds, *arguments, script=name, variant=variant)
 
 
 SCENARIO = E2()
