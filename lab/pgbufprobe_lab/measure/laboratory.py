@@ -1,9 +1,11 @@
 """The data directory of a run, and the conditions that it is measured under."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
@@ -14,14 +16,8 @@ from pgbufprobe_lab.measure.plan import Plan
 from pgbufprobe_lab.measure.server import LOADING, Cluster, Server
 from pgbufprobe_lab.sizes import MB
 
-
-class Described(Protocol):
-    """The part of a scenario that its results describe."""
-
-    asks: str
-    limited: bool
-
-    def parameters(self, plan: Plan) -> dict[str, Any]: ...
+if TYPE_CHECKING:  # trial.py imports this module
+    from pgbufprobe_lab.measure.trial import Scenario
 
 
 class Laboratory:
@@ -75,7 +71,7 @@ class Laboratory:
 
     # --- conditions ---
 
-    def limit(self, scenario: Described) -> Limit:
+    def limit(self, scenario: Scenario) -> Limit:
         if not scenario.limited:
             return Limit(None, "none", "published without a limit; it uses little of the RAM")
         if not self.plan.limit_memory:
@@ -84,7 +80,7 @@ class Laboratory:
             return Limit(None, "none", self.cgroups.why)
         return Limit(self.plan.memory, self.cgroups.how, None)
 
-    def about(self, scenario: Described) -> dict[str, Any]:
+    def about(self, scenario: Scenario) -> dict[str, Any]:
         return {
             "asks": scenario.asks,
             "profile": self.plan.profile.name,
@@ -95,7 +91,7 @@ class Laboratory:
             "parameters": self.parameters(scenario),
         }
 
-    def parameters(self, scenario: Described) -> dict[str, Any]:
+    def parameters(self, scenario: Scenario) -> dict[str, Any]:
         common = {
             "memory_bytes": self.plan.memory,
             "trials": self.plan.trials,
@@ -103,7 +99,7 @@ class Laboratory:
         }
         return {**common, **scenario.parameters(self.plan)}
 
-    def conditions(self, scenario: Described) -> dict[str, Any]:
+    def conditions(self, scenario: Scenario) -> dict[str, Any]:
         """Returns what must be equal before a run is continued."""
         about = self.about(scenario)
         return {key: about[key] for key in ("profile", "version", "memory_limit", "parameters")}

@@ -97,16 +97,15 @@ class E4:
         how: str,
         keys: list[tuple[int, int]],
         pages: int | None,
-        order: str,
-        index: str,
+        **fields: str,
     ) -> None:
         begun = time.monotonic()
-        connection.execute(f"CREATE INDEX key_index ON plain_{order} USING {how}")
-        trial.sample("build_seconds", time.monotonic() - begun, "s", pages, order=order, index=index)
+        connection.execute(f"CREATE INDEX key_index ON plain_{fields['order']} USING {how}")
+        trial.sample("build_seconds", time.monotonic() - begun, "s", pages, **fields)
         row = connection.execute("SELECT pg_relation_size('key_index')").fetchone()
         assert row
-        trial.sample("index_bytes", row[0], "bytes", pages, order=order, index=index)
-        self._read(trial, connection, f"plain_{order}", keys, pages, order=order, index=index)
+        trial.sample("index_bytes", row[0], "bytes", pages, **fields)
+        self._read(trial, connection, f"plain_{fields['order']}", keys, pages, **fields)
         connection.execute("DROP INDEX key_index")
 
     @staticmethod
@@ -116,13 +115,12 @@ class E4:
         table: str,
         keys: list[tuple[int, int]],
         pages: int | None,
-        order: str,
-        index: str,
+        **fields: str,
     ) -> None:
         for first, last in keys:
             for what, condition in (("point_ms", f"key = {first}"), ("range_ms", f"key BETWEEN {first} AND {last}")):
                 plan = reads.explain_analyze(connection, f"SELECT count(filler) FROM {table} WHERE {condition}")
-                trial.sample(what, plan["Execution Time"], "ms", pages, order=order, index=index)
+                trial.sample(what, plan["Execution Time"], "ms", pages, **fields)
 
 
 SCENARIO = E4()
