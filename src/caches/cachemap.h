@@ -6,6 +6,11 @@
  *
  * A header, runs of blocks in the same state, and a CRC-32C of both.  All
  * numbers are little-endian, so that a map can be carried to another machine.
+ *
+ * Storage needs nearly as long for a few blocks as for some more.  So the unit
+ * of a restore is not a block but an extent: all that the caches held of some
+ * neighbors.
+ *
  * Needs nothing of PostgreSQL and compiles alone.
  *
  *-------------------------------------------------------------------------
@@ -28,6 +33,29 @@
 #define PBP_MAP_MAX_USAGE		5
 #define PBP_MAP_LEVELS			(PBP_MAP_MAX_USAGE + 2)
 #define PBP_MAP_STATES			(3 * PBP_MAP_LEVELS)
+
+/*
+ * Blocks of an extent.  4 MB of blocks of 8 kB: enough to keep a disk busy, and
+ * sessions wait no longer than that takes to read.  A segment has a whole number
+ * of extents.
+ */
+#define PBP_EXTENT_BLOCKS	512
+
+/* A request takes as long as reading this many further blocks. */
+#define PBP_REQUEST_BLOCKS	8
+
+/*
+ * Extents of a band are worth about twice as much as those of the next lower one.
+ * The lowest band has the blocks that are probably not missed: those that the
+ * page cache alone held, and not yet at the save before.
+ */
+#define PBP_EXTENT_BANDS	8
+#define PBP_LAST_BAND		0
+
+/* States of blocks, a bit for each. */
+#define PBP_STATE_BIT(state)	(UINT32_C(1) << (state))
+#define PBP_STATES_LAST_BAND	PBP_STATE_BIT(PBP_MAP_LEVELS * PBP_MAP_OS_CACHED)
+#define PBP_STATES_OTHER_BANDS	(~PBP_STATES_LAST_BAND & ~PBP_STATE_BIT(0))
 
 /* What the page cache has of a block. */
 typedef enum PbpMapOs
@@ -72,6 +100,22 @@ typedef struct PbpMapReader
 	const uint8_t *end;
 } PbpMapReader;
 
+typedef struct PbpExtent
+{
+	uint32_t	first;			/* place of its first block in the map */
+	int			nblocks;
+	int			nwanted;
+	uint8_t		states[PBP_EXTENT_BLOCKS];	/* 0: not wanted */
+} PbpExtent;
+
+typedef struct PbpExtentReader
+{
+	uint32_t	wanted;			/* states, without 0 */
+	PbpMapReader reader;
+	PbpMapRun	run;			/* what is left of the present one */
+	uint64_t	next;			/* place of its first block */
+} PbpExtentReader;
+
 static inline int
 pbp_map_state(int level, PbpMapOs os)
 {
@@ -99,5 +143,11 @@ extern const char *pbp_map_check(const uint8_t *map, size_t bytes, uint32_t chec
 								 uint32_t block_bytes, PbpMapHeader *header);
 extern void pbp_map_read(PbpMapReader *reader, const uint8_t *map, size_t bytes);
 extern bool pbp_map_next(PbpMapReader *reader, PbpMapRun *run);
+
+extern void pbp_extents_read(PbpExtentReader *reader, const uint8_t *map, size_t bytes,
+							 uint32_t wanted);
+extern bool pbp_extent_next(PbpExtentReader *reader, PbpExtent *extent);
+extern bool pbp_extent_run(const PbpExtent *extent, int *first, int *end);
+extern int	pbp_extent_band(const PbpExtent *extent, bool last);
 
 #endif							/* PBP_CACHEMAP_H */

@@ -12,7 +12,7 @@
 #define PBP_CACHERESTORE_H
 
 #include "base/compat.h"
-#include "caches/extent.h"
+#include "caches/cachemap.h"
 
 typedef enum PbpRestoreTarget
 {

@@ -14,7 +14,7 @@
 #define PBP_EXTENTRESTORE_H
 
 #include "base/bitmap.h"
-#include "caches/extent.h"
+#include "caches/cachemap.h"
 #include "os/osfile.h"
 
 typedef struct PbpExtentRestore

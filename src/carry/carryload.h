@@ -15,7 +15,7 @@ typedef struct PbpCarryJob
 {
 	Oid			database;		/* whose maps; InvalidOid: the shared ones */
 	Oid			connect_to;
-	int			band;			/* of the extents; see extent.h */
+	int			band;			/* of the extents; see cachemap.h */
 	int			border;			/* the lowest level of blocks for which shared
 								 * buffers may have room */
 	bool		may_fail;		/* by errors that may pass; otherwise these end no

@@ -24,7 +24,7 @@
 #include "base/latency.h"
 #include "base/relations.h"
 #include "base/worker.h"
-#include "caches/extent.h"
+#include "caches/cachemap.h"
 #include "carry/carry.h"
 #include "carry/carryfile.h"
 #include "carry/carryload.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "caches/extent.h"
+#include "caches/cachemap.h"
 #include "random.h"
 #include "tap.h"
 
