@@ -18,7 +18,6 @@
 #include "base/rows.h"
 #include "base/settings.h"
 #include "caches/cachefuncs.h"
-#include "caches/readcost.h"
 #include "caches/residency.h"
 #include "pool/estimate.h"
 

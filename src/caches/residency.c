@@ -21,7 +21,6 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 
-#include "base/latency.h"
 #include "caches/residency.h"
 #include "pool/descriptors.h"
 
@@ -79,21 +78,17 @@ add_segment(PbpResidency *range, const PbpSegment *segment)
 		range->both += (segment->levels[i] != 0) & pbp_bit_is_set(segment->os, i);
 }
 
-/* Ranges of equal length, give or take one block, at most one per block. */
-typedef struct Ranges
-{
-	PbpResidency *rows;
-	int			nrows;
-	int64		nblocks;
-} Ranges;
-
-/* Blocks that were added to the fork since its ranges were made are left out. */
+/*
+ * Adds a segment, whose first block this is, to the ranges of a fork of nblocks.  Blocks
+ * that were added to the fork since its ranges were made are left out.
+ */
 static void
-add_to_ranges(const Ranges *ranges, const PbpSegment *segment, int64 first)
+add_to_ranges(PbpResidency *ranges, int nranges, int64 nblocks, const PbpSegment *segment,
+			  int64 first)
 {
-	for (int64 i = 0; i < segment->nblocks && first + i < ranges->nblocks; i++)
+	for (int64 i = 0; i < Min(segment->nblocks, nblocks - first); i++)
 	{
-		PbpResidency *range = &ranges->rows[(first + i) * ranges->nrows / ranges->nblocks];
+		PbpResidency *range = &ranges[(first + i) * nranges / nblocks];
 		bool		shared = segment->levels[i] != 0;
 		bool		os = pbp_bit_is_set(segment->os, i);
 
@@ -104,36 +99,10 @@ add_to_ranges(const Ranges *ranges, const PbpSegment *segment, int64 first)
 	}
 }
 
-static void
-look_up_block(const PbpOsWalk *walk, int block, PbpResidency *sample)
-{
-	bool		os = pbp_os_block(&walk->file, block);
-	bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
-										 (BlockNumber) walk->segment * RELSEG_SIZE + block);
-
-	sample->shared += shared;
-	sample->os += os;
-	sample->both += shared && os;
-}
-
 /*
- * Adds what the sample says about its segment.  A block is in both caches, in
- * one of them, or in neither; these counts are scaled so that they add up.
- */
-static void
-add_scaled(PbpResidency *residency, const PbpResidency *sample, PbpScale *scale)
-{
-	int64		both = pbp_scale_next(scale, sample->both);
-
-	residency->blocks += scale->nitems;
-	residency->both += both;
-	residency->shared += both + pbp_scale_next(scale, sample->shared - sample->both);
-	residency->os += both + pbp_scale_next(scale, sample->os - sample->both);
-}
-
-/*
- * Adds estimates for the open segment, from random blocks of it.  Returns the
- * sum of the squares of what each of them stands for: the variance of the
+ * Adds estimates for the open segment, from random blocks of it.  A block is in both
+ * caches, in one of them, or in neither; these counts are scaled so that they add up.
+ * Returns the sum of the squares of what each block stands for: the variance of the
  * estimates grows with this sum.
  */
 static double
@@ -142,7 +111,10 @@ sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
 	int			nblocks = (int) Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
 	int			nread = Max((int) ceil(fraction * nblocks), Min(nblocks, MIN_SAMPLE));
 	PbpScale	scale = {.nread = nread,.nitems = nblocks};
-	PbpResidency sample = {0};
+	int			both = 0;
+	int			shared_only = 0;
+	int			os_only = 0;
+	int64		scaled_both;
 	PbpDraw		draw;
 
 	if (nblocks == 0)
@@ -150,100 +122,102 @@ sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
 	pbp_draw_begin(&draw, nread, nblocks);
 	for (int i = 0; i < nread; i++)
 	{
+		int			block = pbp_draw_next(&draw);
+		bool		os = pbp_os_block(&walk->file, block);
+		bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
+											 (BlockNumber) walk->segment * RELSEG_SIZE + block);
+
 		CHECK_FOR_INTERRUPTS();
-		look_up_block(walk, pbp_draw_next(&draw), &sample);
+		both += shared && os;
+		shared_only += shared && !os;
+		os_only += os && !shared;
 	}
-	add_scaled(residency, &sample, &scale);
+	scaled_both = pbp_scale_next(&scale, both);
+	residency->blocks += nblocks;
+	residency->both += scaled_both;
+	residency->shared += scaled_both + pbp_scale_next(&scale, shared_only);
+	residency->os += scaled_both + pbp_scale_next(&scale, os_only);
 	return (double) nblocks * nblocks / nread;
 }
 
 /*
- * Counts a fork's blocks in both caches, or estimates them without a segment.
- * Returns false if the fork has no file.  If one of its files cannot be opened,
- * no count is known.
+ * Counts a fork's blocks in both caches, or estimates them without a segment, in rows
+ * behind those of the list.  Returns their number: at most as many as there are buckets
+ * and blocks, and 0 if the fork has no file.  If one of its files cannot be opened, no
+ * count is known, and it has one row.
  */
-static bool
-count_fork(PbpSegment *segment, const PbpLocator *locator, double fraction, const Ranges *ranges)
+static int
+count_fork(PbpSegment *segment, const RelationStorage *relation, ForkNumber fork, int buckets,
+		   double fraction, PbpResidencyList *list)
 {
-	PbpResidency *fork = &ranges->rows[0];
+	int64		nblocks = buckets > 1 ? pbp_os_fork_blocks(&relation->locator, fork) : 0;
+	int			nranges = (int) Max(Min(buckets, nblocks), 1);
+	int64		nrows = list->nrows + nranges;
+	PbpResidency *ranges;
 	PbpOsWalk	walk;
 	double		squares = 0;
 	bool		found = false;
-
-	pbp_os_walk(&walk, locator, fork->fork, PBP_OS_AUTO);
-	while (pbp_os_next(&walk))
-	{
-		found = true;
-		if (!pbp_os_judge(&fork->verdict, &walk.file))
-			continue;
-		if (segment == NULL)
-			squares += sample_segment(&walk, fraction, fork);
-		else
-		{
-			pbp_segment_load(segment, &walk);
-			if (ranges->nrows == 1)
-				add_segment(fork, segment);
-			else
-				add_to_ranges(ranges, segment, (int64) walk.segment * RELSEG_SIZE);
-		}
-	}
-	for (int i = 0; i < ranges->nrows; i++)
-		ranges->rows[i].verdict = fork->verdict;
-	fork->nread = squares > 0 ? (double) fork->blocks * (double) fork->blocks / squares : INFINITY;
-	return found;
-}
-
-/* Room for the ranges of a fork, behind what was found before. */
-static Ranges
-append_ranges(PbpResidencyList *list, const RelationStorage *relation, ForkNumber fork, int buckets)
-{
-	int64		nblocks = buckets > 1 ? pbp_os_fork_blocks(&relation->locator, fork) : 0;
-	Ranges		ranges = {.nrows = (int) Max(Min(buckets, nblocks), 1),.nblocks = nblocks};
-	int64		nrows = list->nrows + ranges.nrows;
 
 	if (nrows > list->max_rows)
 	{
 		list->max_rows = Max(2 * list->max_rows, nrows);
 		list->rows = repalloc_huge(list->rows, (Size) list->max_rows * sizeof(PbpResidency));
 	}
-	ranges.rows = &list->rows[list->nrows];
-	for (int64 i = 0; i < ranges.nrows; i++)
-		ranges.rows[i] = (PbpResidency) {
+	ranges = &list->rows[list->nrows];
+	for (int64 i = 0; i < nranges; i++)
+		ranges[i] = (PbpResidency) {
 			.relid = relation->relid,.fork = fork,
-			.first = (i * nblocks + ranges.nrows - 1) / ranges.nrows,
-			.nread = INFINITY
+			.first = (i * nblocks + nranges - 1) / nranges,.nread = INFINITY
 		};
-	return ranges;
+
+	pbp_os_walk(&walk, &relation->locator, fork, PBP_OS_AUTO);
+	while (pbp_os_next(&walk))
+	{
+		found = true;
+		if (!pbp_os_judge(&ranges[0].verdict, &walk.file))
+			continue;
+		if (segment == NULL)
+		{
+			squares += sample_segment(&walk, fraction, &ranges[0]);
+			continue;
+		}
+		pbp_segment_load(segment, &walk);
+		if (nranges == 1)
+			add_segment(&ranges[0], segment);
+		else
+			add_to_ranges(ranges, nranges, nblocks, segment, (int64) walk.segment * RELSEG_SIZE);
+	}
+	if (squares > 0)
+		ranges[0].nread = (double) ranges[0].blocks * (double) ranges[0].blocks / squares;
+	for (int i = 1; i < nranges; i++)
+		ranges[i].verdict = ranges[0].verdict;
+	return !found ? 0 : ranges[0].verdict.trust == PBP_OS_UNREADABLE ? 1 : nranges;
 }
 
 /*
  * If the main fork cannot be opened, another fork that cannot be opened either
- * may not exist, so it is left out.  A fork that cannot be opened has one row.
+ * may not exist, so it is left out.
  */
 static void
 count_relation(PbpSegment *segment, const RelationStorage *relation, int buckets, double fraction,
 			   PbpResidencyList *result)
 {
-	bool		readable = true;
+	bool		main_is_unreadable = false;
 
 	for (ForkNumber fork = MAIN_FORKNUM; fork <= MAX_FORKNUM; fork++)
 	{
-		Ranges		ranges;
+		int			nrows;
+		bool		unreadable;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!relation->forks[fork])
 			continue;
-		ranges = append_ranges(result, relation, fork, buckets);
-		if (!count_fork(segment, &relation->locator, fraction, &ranges))
-			continue;
-		if (ranges.rows[0].verdict.trust == PBP_OS_UNREADABLE)
-		{
-			if (!readable)
-				continue;
-			readable = fork != MAIN_FORKNUM;
-			ranges.nrows = 1;
-		}
-		result->nrows += ranges.nrows;
+		nrows = count_fork(segment, relation, fork, buckets, fraction, result);
+		unreadable = nrows > 0 && result->rows[result->nrows].verdict.trust == PBP_OS_UNREADABLE;
+		if (!unreadable || !main_is_unreadable)
+			result->nrows += nrows;
+		if (fork == MAIN_FORKNUM)
+			main_is_unreadable = unreadable;
 	}
 }
 
@@ -284,6 +258,46 @@ pbp_residency(const RelationList *relations, int buckets, double fraction, PbpRe
 		pbp_segment_end(segment);
 }
 
+/* ---- single blocks ---- */
+
+/* The file of the last block stays open for the next one; segment -1: none is open. */
+static void
+close_file(PbpOsWalk *walk)
+{
+	if (walk->segment >= 0)
+		pbp_os_close(&walk->file);
+	walk->segment = -1;
+}
+
+/*
+ * Determines whether the page cache has a block.  Returns false if that is unknown, and
+ * sets why, unless the file does not exist.
+ */
+static bool
+ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, BlockNumber block,
+			   bool *cached, PbpOsTrust *trust)
+{
+	int			segment = block / RELSEG_SIZE;
+
+	if (walk->segment != segment || walk->fork != fork ||
+		!RelFileLocatorEquals(walk->locator, *locator))
+	{
+		close_file(walk);
+		if (!pbp_os_open(locator, fork, segment, PBP_OS_AUTO, &walk->file))
+			return false;
+		walk->locator = *locator;
+		walk->fork = fork;
+		walk->segment = segment;
+	}
+	if (walk->file.trust != PBP_OS_TRUSTED)
+	{
+		*trust = walk->file.trust;
+		return false;
+	}
+	*cached = pbp_os_block(&walk->file, block % RELSEG_SIZE);
+	return true;
+}
+
 /* ---- a sample of the pool ---- */
 
 typedef struct SampledPage
@@ -291,18 +305,6 @@ typedef struct SampledPage
 	BufferTag	tag;
 	uint32		file_hash;		/* pages of one file are looked up together */
 } SampledPage;
-
-static uint32
-file_hash(const BufferTag *tag)
-{
-	PbpLocator	locator = BufTagGetRelFileLocator(tag);
-	uint32		file[] = {
-		locator.spcOid, locator.dbOid, locator.relNumber, (uint32) BufTagGetForkNum(tag),
-		tag->blockNum / RELSEG_SIZE
-	};
-
-	return hash_bytes((const unsigned char *) file, sizeof(file));
-}
 
 static int
 compare_file_hash(const void *a, const void *b)
@@ -313,7 +315,7 @@ compare_file_hash(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* Pages in random buffers, or all of them. */
+/* Pages in random buffers, or all of them, in the order of the hashes of their files. */
 static int
 choose_pages(SampledPage *pages, int max_pages, bool all)
 {
@@ -326,60 +328,26 @@ choose_pages(SampledPage *pages, int max_pages, bool all)
 			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
 		SampledPage *page = &pages[npages];
 		PbpBufState state;
+		BufferTag	file;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &page->tag))
 			continue;
-		page->file_hash = file_hash(&page->tag);
+		file = page->tag;
+		file.blockNum /= RELSEG_SIZE;
+		page->file_hash = hash_bytes((const unsigned char *) &file, sizeof(file));
 		npages++;
 	}
 	qsort(pages, npages, sizeof(*pages), compare_file_hash);
 	return npages;
 }
 
-static void
-look_up_page(const PbpOsFile *file, BlockNumber block, PbpDuplicates *duplicates)
-{
-	if (file->trust != PBP_OS_TRUSTED)
-	{
-		duplicates->trust = file->trust;
-		return;
-	}
-	duplicates->sampled++;
-	duplicates->cached += pbp_os_block(file, block % RELSEG_SIZE);
-}
-
-/* Looks up the first page and those behind it in the same file; returns how many. */
-static int
-look_up_file(const SampledPage *pages, int npages, PbpDuplicates *duplicates)
-{
-	const BufferTag *tag = &pages[0].tag;
-	PbpLocator	locator = BufTagGetRelFileLocator(tag);
-	PbpOsFile	file;
-	bool		found = pbp_os_open(&locator, BufTagGetForkNum(tag),
-									tag->blockNum / RELSEG_SIZE, PBP_OS_AUTO, &file);
-	int			i = 0;
-
-	do
-	{
-		/* a page whose file was removed is left out */
-		CHECK_FOR_INTERRUPTS();
-		if (found)
-			look_up_page(&file, pages[i].tag.blockNum, duplicates);
-	}
-	while (++i < npages && BufTagMatchesRelFileLocator(&pages[i].tag, &locator) &&
-		   BufTagGetForkNum(&pages[i].tag) == BufTagGetForkNum(tag) &&
-		   pages[i].tag.blockNum / RELSEG_SIZE == tag->blockNum / RELSEG_SIZE);
-	if (found)
-		pbp_os_close(&file);
-	return i;
-}
-
 /*
  * Looks up a sample of the pool's pages, of all databases, in the page cache:
  * max_pages in random buffers, or all pages if no more buffers than that are used.
- * A page may be in the sample twice.  Stops when the time is up; since files are visited
- * in the order of a hash, the pages looked up by then are of random files.
+ * A page may be in the sample twice; one whose file was removed is left out.  Stops when
+ * the time is up; since files are visited in the order of a hash, the pages looked up by
+ * then are of random files.
  *
  * Locks the header of each of these pages, one at a time.  Opens each segment
  * once, and takes a microsecond or two per page.
@@ -391,12 +359,96 @@ pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *du
 	int64		end_ns = pbp_now_ns() + max_ns;
 	SampledPage *pages = palloc(max_pages * sizeof(SampledPage));
 	int			npages = choose_pages(pages, max_pages, all);
-	int			looked_up = 0;
+	PbpOsWalk	walk = {.segment = -1};
+	int			looked_up;
 
 	memset(duplicates, 0, sizeof(*duplicates));
-	while (looked_up < npages && pbp_now_ns() <= end_ns)
-		looked_up += look_up_file(&pages[looked_up], npages - looked_up, duplicates);
+	for (looked_up = 0; looked_up < npages && pbp_now_ns() <= end_ns; looked_up++)
+	{
+		const BufferTag *tag = &pages[looked_up].tag;
+		PbpLocator	locator = BufTagGetRelFileLocator(tag);
+		bool		cached;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!ask_page_cache(&walk, &locator, BufTagGetForkNum(tag), tag->blockNum, &cached,
+							&duplicates->trust))
+			continue;
+		duplicates->sampled++;
+		duplicates->cached += cached;
+	}
+	close_file(&walk);
 	pfree(pages);
 	duplicates->complete = all && npages < max_pages && looked_up == npages &&
 		duplicates->trust == PBP_OS_TRUSTED;
+}
+
+/* ---- times of reads ---- */
+
+/*
+ * Chooses a random block of each of as many equal parts of the fork, in random
+ * order: no part is left out, and the kernel detects no sequential read.
+ */
+static BlockNumber *
+choose_blocks(BlockNumber nblocks, int samples)
+{
+	BlockNumber *blocks = palloc(samples * sizeof(BlockNumber));
+
+	for (int i = 0; i < samples; i++)
+	{
+		uint64		first = (uint64) nblocks * i / samples;
+		uint64		end = (uint64) nblocks * (i + 1) / samples;
+		uint64		place = pg_prng_uint64_range(&pg_global_prng_state, 0, i);
+
+		CHECK_FOR_INTERRUPTS();
+		blocks[i] = blocks[place];
+		blocks[place] = (BlockNumber) pg_prng_uint64_range(&pg_global_prng_state, first, end - 1);
+	}
+	return blocks;
+}
+
+/*
+ * Reads random blocks of a fork through the buffer manager, each at most once,
+ * and counts the times by the tier that was found just before.
+ *
+ * Like all reads, these evict other pages and warm both caches.  The caller
+ * holds a lock that keeps the relation from being truncated.  A block's lookup
+ * locks one partition of the server's table of buffers, shared.  Memory: 4 bytes
+ * per sample.
+ */
+void
+pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocksInFork(relation, fork);
+	PbpOsWalk	walk = {.segment = -1};
+	BlockNumber *blocks;
+
+	cost->trust = PBP_OS_TRUSTED;
+	for (int tier = 0; tier < PBP_TIERS; tier++)
+		pbp_latency_init(&cost->tiers[tier]);
+
+	samples = (int) Min((BlockNumber) samples, nblocks);
+	blocks = choose_blocks(nblocks, samples);
+	for (int i = 0; i < samples; i++)
+	{
+		PbpTier		tier = PBP_UNKNOWN_TIER;
+		bool		cached;
+		int64		start_ns;
+		Buffer		buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		if (pbp_pool_lookup(&relation->rd_locator, fork, blocks[i]))
+			tier = PBP_SHARED_BUFFERS;
+		else if (ask_page_cache(&walk, &relation->rd_locator, fork, blocks[i], &cached,
+								&cost->trust))
+			tier = cached ? PBP_OS_CACHE : PBP_STORAGE;
+		start_ns = pbp_now_ns();
+		buffer = ReadBufferExtended(relation, fork, blocks[i], RBM_NORMAL, NULL);
+		pbp_latency_add(&cost->tiers[tier], pbp_now_ns() - start_ns);
+		ReleaseBuffer(buffer);
+	}
+	close_file(&walk);
+	pfree(blocks);
+
+	for (int tier = 0; tier < PBP_TIERS; tier++)
+		pbp_latency_finish(&cost->tiers[tier]);
 }

@@ -4,14 +4,15 @@
  *	  Shared buffers and page cache compared block by block.
  *
  * Offers the blocks of a segment in both caches, one by one; their counts for each
- * fork of a list of relations, perhaps by ranges of blocks; and a sample of the whole
- * pool.
+ * fork of a list of relations, perhaps by ranges of blocks; a sample of the whole
+ * pool; and times of reads by the cache that serves them.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_RESIDENCY_H
 #define PBP_RESIDENCY_H
 
+#include "base/latency.h"
 #include "base/relations.h"
 #include "os/oscache.h"
 #include "pool/poolindex.h"
@@ -58,11 +59,28 @@ typedef struct PbpDuplicates
 	PbpOsTrust	trust;			/* of the last page whose state is unknown */
 } PbpDuplicates;
 
+typedef enum PbpTier
+{
+	PBP_SHARED_BUFFERS,
+	PBP_OS_CACHE,
+	PBP_STORAGE,
+	PBP_UNKNOWN_TIER			/* page cache or storage */
+} PbpTier;
+
+#define PBP_TIERS			(PBP_UNKNOWN_TIER + 1)
+
+typedef struct PbpReadCost
+{
+	PbpLatency	tiers[PBP_TIERS];
+	PbpOsTrust	trust;			/* of the last read whose tier is unknown */
+} PbpReadCost;
+
 extern void pbp_segment_begin(PbpSegment *segment, const PbpLocator *only);
 extern void pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk);
 extern void pbp_segment_end(PbpSegment *segment);
 extern void pbp_residency(const RelationList *relations, int buckets, double fraction,
 						  PbpResidencyList *result);
 extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *duplicates);
+extern void pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost);
 
 #endif							/* PBP_RESIDENCY_H */
