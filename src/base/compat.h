@@ -218,6 +218,7 @@ pbp_guc_alloc(size_t size)
 #define BufTagGetRelFileLocator(tag)	((tag)->rnode)
 #define BufTagGetForkNum(tag)			((tag)->forkNum)
 #define BufTagMatchesRelFileLocator(tag, locator) RelFileNodeEquals((tag)->rnode, *(locator))
+#define BufferTagsEqual(one, other)		BUFFERTAGS_EQUAL(*(one), *(other))
 #define InitBufferTag(tag, locator, fork, block) INIT_BUFFERTAG(*(tag), *(locator), fork, block)
 #endif
 

@@ -1,23 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * cachefuncs.c
- *	  SQL functions that say which cache holds what, and what reads from it take.
+ *	  SQL functions that say which cache holds what, what reads from it take, and
+ *	  that take cache maps and restore what they say.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_index.h"
 #include "miscadmin.h"
 #include "storage/smgr.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "base/args.h"
 #include "base/relations.h"
 #include "base/rows.h"
 #include "base/settings.h"
-#include "caches/cachefuncs.h"
+#include "caches/cacherestore.h"
+#include "caches/cachetake.h"
 #include "caches/residency.h"
 #include "pool/estimate.h"
 
@@ -28,11 +33,15 @@
 #define OS_CACHE_COLS		4
 #define RESIDENCY_COLS		9
 #define READ_COST_COLS		5
+#define CACHE_MAP_COLS		3
+#define CACHE_RESTORE_COLS	4
 
 PG_FUNCTION_INFO_V1(pgbufprobe_os_cache);
 PG_FUNCTION_INFO_V1(pgbufprobe_residency);
 PG_FUNCTION_INFO_V1(pgbufprobe_os_advise);
 PG_FUNCTION_INFO_V1(pgbufprobe_read_cost);
+PG_FUNCTION_INFO_V1(pgbufprobe_cache_map);
+PG_FUNCTION_INFO_V1(pgbufprobe_cache_restore);
 
 static const char *const os_method_names[PBP_OS_METHODS] = {
 	[PBP_OS_AUTO] = "auto",
@@ -52,52 +61,89 @@ static const char *const tier_names[PBP_TIERS] = {
 	[PBP_UNKNOWN_TIER] = NULL,
 };
 
+static const char *const target_names[PBP_RESTORE_TARGETS] = {
+	[PBP_RESTORE_BOTH] = "both",
+	[PBP_RESTORE_SHARED_BUFFERS] = "shared_buffers",
+	[PBP_RESTORE_OS_CACHE] = "os_cache",
+};
+
+/* ---- what is unknown about the page cache ---- */
+
+/* The first fork of which something is unknown for a reason, and the number of such forks. */
+typedef struct Unknown
+{
+	Oid			relid;
+	PbpOsVerdict verdict;
+	int64		number;
+} Unknown;
+
+static void
+note_unknown(Unknown *unknown, Oid relid, const PbpOsVerdict *verdict)
+{
+	Unknown    *reason = &unknown[verdict->trust];
+
+	if (reason->number++ == 0)
+	{
+		reason->relid = relid;
+		reason->verdict = *verdict;
+	}
+}
+
 /*
  * Says why counts are NULL.  The first of several forks stands for all that
  * have the same reason.
  */
-void
+static void
 report_reason(PbpOsTrust trust, Oid relid, int64 others)
 {
 	char	   *name = get_rel_name(relid);
 
 	if (trust == PBP_OS_TRUSTED || name == NULL)
 		return;
-	if (others == 0)
-		ereport(NOTICE,
-				(errmsg("page cache state of \"%s\" is unavailable", name),
-				 errdetail_internal("%s", pbp_os_reason(trust))));
-	else
-		ereport(NOTICE,
-				(errmsg_plural("page cache state of \"%s\" and " INT64_FORMAT " other fork is unavailable",
-							   "page cache state of \"%s\" and " INT64_FORMAT " other forks is unavailable",
-							   (unsigned long) others, name, others),
-				 errdetail_internal("%s", pbp_os_reason(trust))));
+	ereport(NOTICE,
+			(others == 0 ? errmsg("page cache state of \"%s\" is unavailable", name) :
+			 errmsg_plural("page cache state of \"%s\" and " INT64_FORMAT " other fork is unavailable",
+						   "page cache state of \"%s\" and " INT64_FORMAT " other forks is unavailable",
+						   (unsigned long) others, name, others),
+			 errdetail_internal("%s", pbp_os_reason(trust))));
 }
 
 /*
  * A file that cannot be opened is an error if its relation was asked for, and
  * a warning if many were.
  */
-void
-report_unreadable(int elevel, const PbpOsVerdict *verdict, int64 others)
+static void
+report_unreadable(int elevel, const char *path, int error, int64 others)
 {
-	errno = verdict->error;
+	errno = error;
 	ereport(elevel,
 			(errcode_for_file_access(),
-			 errmsg("could not open file \"%s\": %m", verdict->path),
+			 errmsg("could not open file \"%s\": %m", path),
 			 others > 0 ?
 			 errdetail("Files of " INT64_FORMAT " other relations could not be opened either.", others) : 0));
+}
+
+/* One message for all forks that have something unknown for the same reason. */
+static void
+report_unknown(const Unknown *unknown)
+{
+	for (PbpOsTrust trust = PBP_OS_TRUSTED + 1; trust < PBP_OS_TRUSTS; trust++)
+	{
+		const Unknown *reason = &unknown[trust];
+
+		if (reason->number > 0 && trust == PBP_OS_UNREADABLE)
+			report_unreadable(WARNING, reason->verdict.path, reason->verdict.error, reason->number - 1);
+		else if (reason->number > 0)
+			report_reason(trust, reason->relid, reason->number - 1);
+	}
 }
 
 /* Raises an error for a file that cannot be asked about at all. */
 static void
 check_file(const PbpOsFile *file)
 {
-	PbpOsVerdict verdict = {0};
-
-	if (!pbp_os_judge(&verdict, file))
-		report_unreadable(ERROR, &verdict, 0);
+	if (file->trust == PBP_OS_UNREADABLE)
+		report_unreadable(ERROR, file->path, file->error, 0);
 	if (file->trust == PBP_OS_UNSUPPORTED || file->trust == PBP_OS_NO_CACHESTAT)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -108,7 +154,7 @@ check_file(const PbpOsFile *file)
 				 errhint("Use the method \"mincore\" or \"auto\".")));
 }
 
-void
+static void
 check_may_advise(void)
 {
 	if (!pbp_os_cache_on)
@@ -119,7 +165,7 @@ check_may_advise(void)
 
 /* ---- relations that others drop or rewrite ---- */
 
-RelationStorage
+static RelationStorage
 find_fork(Oid relid, ForkNumber fork)
 {
 	RelationStorage relation;
@@ -136,7 +182,7 @@ find_fork(Oid relid, ForkNumber fork)
  * built concurrently is refused: its build writes pages past shared buffers, which
  * would keep older ones.
  */
-Relation
+static Relation
 open_fork(Oid relid, ForkNumber fork)
 {
 	Relation	relation = try_relation_open(relid, AccessShareLock);
@@ -155,14 +201,14 @@ open_fork(Oid relid, ForkNumber fork)
 }
 
 /* A rewritten relation has other files, which the caller has to read instead. */
-bool
+static bool
 must_repeat(RelationStorage *relation, int *attempts)
 {
 	return ++*attempts < MAX_ATTEMPTS && was_rewritten(relation);
 }
 
 /* A relation without this fork is an error, one that was dropped meanwhile is not. */
-void
+static void
 check_found(bool found, Oid relid, ForkNumber fork)
 {
 	RelationStorage relation;
@@ -171,21 +217,7 @@ check_found(bool found, Oid relid, ForkNumber fork)
 		report_no_fork(relid, fork);
 }
 
-/* ---- SQL functions ---- */
-
-static void
-emit_os_cache(ReturnSetInfo *rsinfo, int number, const PbpOsSegment *segment)
-{
-	const PbpOsFile *file = &segment->file;
-	Row			row = {0};
-
-	add_datum(&row, Int32GetDatum(number));
-	add_count(&row, file->bytes);
-	add_known_count(&row, segment->cached >= 0, segment->cached * pbp_os_page_bytes());
-	/* NULL: none was used */
-	add_text(&row, file->method != PBP_OS_AUTO ? os_method_names[file->method] : NULL);
-	emit_row(rsinfo, &row, OS_CACHE_COLS);
-}
+/* ---- the page cache ---- */
 
 Datum
 pgbufprobe_os_cache(PG_FUNCTION_ARGS)
@@ -208,15 +240,56 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 	foreach(lc, segments)
 	{
 		const PbpOsSegment *segment = lfirst(lc);
+		const PbpOsFile *file = &segment->file;
+		Row			row = {0};
 
-		check_file(&segment->file);
+		check_file(file);
 		if (trust == PBP_OS_TRUSTED)
-			trust = segment->file.trust;
-		emit_os_cache((ReturnSetInfo *) fcinfo->resultinfo, foreach_current_index(lc), segment);
+			trust = file->trust;
+		add_datum(&row, Int32GetDatum(foreach_current_index(lc)));
+		add_count(&row, file->bytes);
+		add_known_count(&row, segment->cached >= 0, segment->cached * pbp_os_page_bytes());
+		/* NULL: none was used */
+		add_text(&row, file->method != PBP_OS_AUTO ? os_method_names[file->method] : NULL);
+		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, OS_CACHE_COLS);
 	}
 	report_reason(trust, relid, 0);
 	return (Datum) 0;
 }
+
+Datum
+pgbufprobe_os_advise(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, PBP_OS_ADVICES);
+	ForkNumber	fork = fork_arg(fcinfo, 2);
+	RelationStorage relation;
+	int			attempts = 0;
+	int64		advised;
+	bool		found;
+
+	check_may_advise();
+	relation = find_fork(relid, fork);
+	do
+	{
+		PbpOsWalk	walk;
+
+		advised = 0;
+		found = false;
+		pbp_os_walk(&walk, &relation.locator, fork, PBP_OS_AUTO);
+		while (pbp_os_next(&walk))
+		{
+			found = true;
+			check_file(&walk.file);
+			pbp_os_advise(&walk.file, 0, walk.file.bytes, advice);
+			advised += walk.file.bytes;
+		}
+	} while (must_repeat(&relation, &attempts));
+	check_found(found, relid, fork);
+	PG_RETURN_INT64(advised);
+}
+
+/* ---- both caches ---- */
 
 /*
  * What is in both caches first, then the largest, then in the order of the
@@ -260,32 +333,6 @@ emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_u
 	emit_row(rsinfo, &row, RESIDENCY_COLS);
 }
 
-/* One message for all forks that have something unknown for the same reason. */
-static void
-report_unknown(const PbpResidencyList *list)
-{
-	const PbpResidency *first[PBP_OS_TRUSTS] = {NULL};
-	int64		number[PBP_OS_TRUSTS] = {0};
-
-	for (int64 i = 0; i < list->nrows; i++)
-	{
-		const PbpResidency *row = &list->rows[i];
-		PbpOsTrust	trust = row->verdict.trust;
-
-		if (row->first == 0 && number[trust]++ == 0)
-			first[trust] = row;
-	}
-	for (int i = 0; i < PBP_OS_TRUSTS; i++)
-	{
-		if (first[i] == NULL)
-			continue;
-		if (i == PBP_OS_UNREADABLE)
-			report_unreadable(WARNING, &first[i]->verdict, number[i] - 1);
-		else
-			report_reason((PbpOsTrust) i, first[i]->relid, number[i] - 1);
-	}
-}
-
 Datum
 pgbufprobe_residency(PG_FUNCTION_ARGS)
 {
@@ -293,6 +340,7 @@ pgbufprobe_residency(PG_FUNCTION_ARGS)
 	double		fraction = fraction_arg(fcinfo, 2);
 	RelationList relations;
 	PbpResidencyList found;
+	Unknown		unknown[PBP_OS_TRUSTS] = {0};
 	int			attempts = 0;
 
 	if (buckets > 1 && fraction < 1)
@@ -312,47 +360,13 @@ pgbufprobe_residency(PG_FUNCTION_ARGS)
 		qsort(found.rows, found.nrows, sizeof(PbpResidency), compare_residency);
 
 	emit_rows(fcinfo, found.rows, found.nrows, sizeof(PbpResidency), emit_residency, NULL);
-	report_unknown(&found);
-	return (Datum) 0;
-}
-
-/* Returns false if the fork has no file. */
-static bool
-advise_fork(const PbpLocator *locator, ForkNumber fork, PbpOsAdvice advice, int64 *advised)
-{
-	PbpOsWalk	walk;
-	bool		found = false;
-
-	*advised = 0;
-	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
-	while (pbp_os_next(&walk))
+	for (int64 i = 0; i < found.nrows; i++)
 	{
-		found = true;
-		check_file(&walk.file);
-		pbp_os_advise(&walk.file, 0, walk.file.bytes, advice);
-		*advised += walk.file.bytes;
+		if (found.rows[i].first == 0)
+			note_unknown(unknown, found.rows[i].relid, &found.rows[i].verdict);
 	}
-	return found;
-}
-
-Datum
-pgbufprobe_os_advise(PG_FUNCTION_ARGS)
-{
-	Oid			relid = PG_GETARG_OID(0);
-	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, PBP_OS_ADVICES);
-	ForkNumber	fork = fork_arg(fcinfo, 2);
-	RelationStorage relation;
-	int			attempts = 0;
-	int64		advised;
-	bool		found;
-
-	check_may_advise();
-	relation = find_fork(relid, fork);
-	do
-		found = advise_fork(&relation.locator, fork, advice, &advised);
-	while (must_repeat(&relation, &attempts));
-	check_found(found, relid, fork);
-	PG_RETURN_INT64(advised);
+	report_unknown(unknown);
+	return (Datum) 0;
 }
 
 Datum
@@ -383,4 +397,202 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 	report_reason(cost->trust, relid, 0);
 	pfree(cost);
 	return (Datum) 0;
+}
+
+/* ---- cache maps ---- */
+
+static void
+emit_map(ReturnSetInfo *rsinfo, Oid relid, ForkNumber fork, const PbpTakenMap *map)
+{
+	Row			row = {0};
+
+	add_datum(&row, ObjectIdGetDatum(relid));
+	add_text(&row, forkNames[fork]);
+	/* a bytea has the form of a text */
+	add_datum(&row, PointerGetDatum(cstring_to_text_with_len(map->bytes.data, map->bytes.len)));
+	emit_row(rsinfo, &row, CACHE_MAP_COLS);
+}
+
+/* One fork that the caller has named has a row at any rate, unless it is dropped meanwhile. */
+static void
+emit_one_map(FunctionCallInfo fcinfo, Oid relid, ForkNumber fork)
+{
+	RelationStorage relation = find_fork(relid, fork);
+	int			attempts = 0;
+	PbpTakenMap map;
+	bool		found;
+
+	do
+	{
+		PbpSegment	segment;
+
+		pbp_segment_begin(&segment, &relation.locator);
+		found = pbp_take_map(&segment, relid, &relation.locator, fork, PBP_ALL_SEGMENTS, NULL, &map);
+		pbp_segment_end(&segment);
+	} while (must_repeat(&relation, &attempts));
+	check_found(found, relid, fork);
+	InitMaterializedSRF(fcinfo, 0);
+	if (!found)
+		return;
+	if (map.verdict.trust == PBP_OS_UNREADABLE)
+		report_unreadable(ERROR, map.verdict.path, map.verdict.error, 0);
+	report_reason(map.verdict.trust, relid, 0);
+	emit_map((ReturnSetInfo *) fcinfo->resultinfo, relid, fork, &map);
+}
+
+typedef struct AllMaps
+{
+	PbpSegment	segment;
+	Unknown		unknown[PBP_OS_TRUSTS];
+	ForkNumber	only;			/* InvalidForkNumber: all forks */
+} AllMaps;
+
+/*
+ * A fork of which neither cache has a block has no row.  A file that cannot be opened is
+ * reported at once; other forks have their maps.
+ */
+static void
+emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
+{
+	const RelationStorage *relation = item;
+	AllMaps    *maps = arg;
+
+	for (ForkNumber fork = 0; fork <= MAX_FORKNUM; fork++)
+	{
+		PbpTakenMap map;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!relation->forks[fork] || (maps->only != InvalidForkNumber && maps->only != fork) ||
+			!pbp_take_map(&maps->segment, relation->relid, &relation->locator, fork,
+						  PBP_ALL_SEGMENTS, NULL, &map))
+			continue;
+		if (map.verdict.trust == PBP_OS_UNREADABLE)
+		{
+			report_unreadable(WARNING, map.verdict.path, map.verdict.error, 0);
+			continue;
+		}
+		note_unknown(maps->unknown, relation->relid, &map.verdict);
+		if (map.any)
+			emit_map(rsinfo, relation->relid, fork, &map);
+	}
+}
+
+Datum
+pgbufprobe_cache_map(PG_FUNCTION_ARGS)
+{
+	RelationList relations;
+	AllMaps		maps = {.only = PG_ARGISNULL(1) ? InvalidForkNumber : fork_arg(fcinfo, 1)};
+
+	if (!PG_ARGISNULL(0) && maps.only != InvalidForkNumber)
+	{
+		emit_one_map(fcinfo, PG_GETARG_OID(0), maps.only);
+		return (Datum) 0;
+	}
+	if (PG_ARGISNULL(0))
+		list_all_relations(&relations);
+	else
+		list_relation(&relations, PG_GETARG_OID(0));
+	pbp_segment_begin(&maps.segment, relations.nrelations == 1 ? &relations.relations[0].locator : NULL);
+	emit_rows(fcinfo, relations.relations, relations.nrelations, sizeof(RelationStorage),
+			  emit_maps, &maps);
+	pbp_segment_end(&maps.segment);
+	report_unknown(maps.unknown);
+	return (Datum) 0;
+}
+
+/* Megabytes per second; 0 without a limit. */
+static double
+rate_arg(FunctionCallInfo fcinfo, int argno)
+{
+	double		rate;
+
+	if (PG_ARGISNULL(argno))
+		return 0;
+	rate = PG_GETARG_FLOAT8(argno);
+	if (!(rate > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("mb_per_second must be greater than 0"),
+				 errdetail("The given value is %g.", rate),
+				 errhint("NULL sets no limit.")));
+	return rate;
+}
+
+/*
+ * A map of this database belongs to its own relation, as long as that exists.  A
+ * standby has the same identity.  In a clone with other OIDs, and after REINDEX
+ * CONCURRENTLY, which replaces the index, the name that the caller gave decides.
+ */
+static void
+check_relation(const PbpMapHeader *header, Relation relation)
+{
+	ObjectAddress taken_of = {.classId = RelationRelationId,.objectId = header->relation};
+	bool		here = header->system == GetSystemIdentifier() &&
+		(header->database == MyDatabaseId || header->database == InvalidOid);
+	char	   *name;
+
+	if (!here || header->relation == InvalidOid || header->relation == RelationGetRelid(relation))
+		return;
+	name = getObjectIdentity(&taken_of, true);
+	if (name != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cache map does not belong to relation \"%s\"", RelationGetRelationName(relation)),
+				 errdetail("It was taken of relation %s, which still exists.", name),
+				 errhint("Restore it to that relation.")));
+}
+
+static void
+check_map(const uint8 *map, Size bytes, Relation relation, ForkNumber fork)
+{
+	PbpMapHeader header;
+	const char *reason = pbp_verify_map(map, bytes, &header);
+
+	if (reason == NULL && header.fork > MAX_FORKNUM)
+		reason = "It is of a fork that does not exist.";
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid cache map"),
+				 errdetail_internal("%s", reason),
+				 errhint("Use the value that pgbufprobe_cache_map() returned.")));
+	if (header.fork != (uint32) fork)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cache map does not belong to fork \"%s\"", forkNames[fork]),
+				 errdetail("It was taken of fork \"%s\".", forkNames[header.fork])));
+	check_relation(&header, relation);
+}
+
+Datum
+pgbufprobe_cache_restore(PG_FUNCTION_ARGS)
+{
+	PbpRestoreTarget target;
+	ForkNumber	fork;
+	double		rate;
+	Relation	relation;
+	const bytea *value;
+	const uint8 *map;
+	PbpRestoreCounts counts;
+	Row			row = {0};
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		PG_RETURN_NULL();
+	fork = fork_arg(fcinfo, 2);
+	target = parse_name(fcinfo, 3, "target", target_names, PBP_RESTORE_TARGETS);
+	rate = rate_arg(fcinfo, 4);
+	if (target == PBP_RESTORE_OS_CACHE)
+		check_may_advise();
+	relation = open_fork(PG_GETARG_OID(0), fork);
+	value = PG_GETARG_BYTEA_PP(1);
+	map = (const uint8 *) VARDATA_ANY(value);
+	check_map(map, VARSIZE_ANY_EXHDR(value), relation, fork);
+	pbp_restore_map(relation, fork, map, VARSIZE_ANY_EXHDR(value), target, rate, &counts);
+	relation_close(relation, AccessShareLock);
+
+	add_count(&row, counts.requested);
+	add_count(&row, counts.present);
+	add_count(&row, counts.read);
+	add_count(&row, counts.skipped);
+	PG_RETURN_DATUM(row_datum(fcinfo, &row, CACHE_RESTORE_COLS));
 }

@@ -3,9 +3,6 @@
  * cachetake.h
  *	  Takes cache maps: what both caches hold of a fork, block by block.
  *
- * Offers the maps of one relation, or of all relations of the database by one
- * scan of the descriptors; and those of single segments.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_CACHETAKE_H
@@ -13,20 +10,20 @@
 
 #include "lib/stringinfo.h"
 
+#include "caches/cachemap.h"
 #include "caches/residency.h"
+
+#define PBP_ALL_SEGMENTS	(-1)
 
 typedef struct PbpTakenMap
 {
 	StringInfoData bytes;
-	int64		nblocks;
-	int64		shared;			/* in shared buffers */
-	int64		os;				/* in the page cache */
-	PbpOsVerdict verdict;		/* on "os"; if unreadable, there is no map */
+	bool		any;			/* one of the caches has a block */
+	PbpOsVerdict verdict;		/* on the page cache; if unreadable, there is no map */
 } PbpTakenMap;
 
 extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator,
-						 ForkNumber fork, PbpTakenMap *map);
-extern bool pbp_take_segment_map(PbpSegment *segment, const PbpLocator *locator, ForkNumber fork,
-								 int number, const uint8 *os_before, PbpTakenMap *map);
+						 ForkNumber fork, int only, const uint8 *os_before, PbpTakenMap *map);
+extern const char *pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header);
 
 #endif							/* PBP_CACHETAKE_H */

@@ -24,7 +24,7 @@
 
 #include "base/ownfile.h"
 #include "base/worker.h"
-#include "caches/cacherestore.h"
+#include "caches/cachetake.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
 

@@ -27,7 +27,7 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
-#include "caches/extentrestore.h"
+#include "caches/cacherestore.h"
 #include "carry/carryfile.h"
 #include "carry/carryload.h"
 #include "carry/carryprogress.h"

@@ -148,13 +148,13 @@ save_file(Save *save, const PbpCarryFile *file)
 	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
 	const uint8 *os_before = pbp_carry_os_before(&save->before, file);
 
-	if (!pbp_take_segment_map(&save->segment, &locator, (ForkNumber) file->fork, (int) file->segment,
-							  os_before, &map))
+	if (!pbp_take_map(&save->segment, InvalidOid, &locator, (ForkNumber) file->fork,
+					  (int) file->segment, os_before, &map))
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
 	if (map.verdict.trust == PBP_OS_UNREADABLE)
 		keep_map(save, file, &map);
-	else if (map.shared > 0 || map.os > 0)
+	else if (map.any)
 		put_map(save, &entry, map.bytes.data);
 }
 
