@@ -22,7 +22,6 @@
 #include "base/rows.h"
 #include "base/settings.h"
 #include "caches/cacherestore.h"
-#include "caches/cachetake.h"
 #include "caches/residency.h"
 #include "pool/estimate.h"
 

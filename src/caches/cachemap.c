@@ -9,7 +9,7 @@
  * another byte follows.  So up to six blocks take one byte.
  *
  * Nothing in a map leads beyond its end, whether or not it was checked.  How to
- * get the states of blocks belongs in cachetake.c, what to do with them in
+ * get the states of blocks belongs in residency.c, what to do with them in
  * extentrestore.c and its callers.  Compiles without PostgreSQL.
  *
  *-------------------------------------------------------------------------

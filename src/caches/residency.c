@@ -17,9 +17,10 @@
 
 #include <math.h>
 
-#include "common/hashfn.h"
+#include "access/xlog.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
+#include "port/pg_crc32c.h"
 
 #include "caches/residency.h"
 #include "pool/descriptors.h"
@@ -53,8 +54,8 @@ pbp_segment_end(PbpSegment *segment)
 }
 
 /* Looks up the blocks of the open segment in both caches. */
-void
-pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk)
+static void
+load_segment(PbpSegment *segment, const PbpOsWalk *walk)
 {
 	segment->nblocks = Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
 	segment->cached = pbp_os_map(&walk->file, 0, segment->nblocks, segment->os);
@@ -67,7 +68,7 @@ pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk)
 
 /* Adds a segment to the range that has all blocks of its fork. */
 static void
-add_segment(PbpResidency *range, const PbpSegment *segment)
+add_counts(PbpResidency *range, const PbpSegment *segment)
 {
 	range->blocks += segment->nblocks;
 	range->shared += segment->shared;
@@ -181,9 +182,9 @@ count_fork(PbpSegment *segment, const RelationStorage *relation, ForkNumber fork
 			squares += sample_segment(&walk, fraction, &ranges[0]);
 			continue;
 		}
-		pbp_segment_load(segment, &walk);
+		load_segment(segment, &walk);
 		if (nranges == 1)
-			add_segment(&ranges[0], segment);
+			add_counts(&ranges[0], segment);
 		else
 			add_to_ranges(ranges, nranges, nblocks, segment, (int64) walk.segment * RELSEG_SIZE);
 	}
@@ -258,6 +259,107 @@ pbp_residency(const RelationList *relations, int buckets, double fraction, PbpRe
 		pbp_segment_end(segment);
 }
 
+/* ---- maps ---- */
+
+static void
+append_bytes(void *arg, const void *bytes, size_t nbytes)
+{
+	appendBinaryStringInfo((StringInfo) arg, bytes, (int) nbytes);
+}
+
+static pg_crc32c
+checksum_of(const void *bytes, Size nbytes)
+{
+	pg_crc32c	checksum;
+
+	INIT_CRC32C(checksum);
+	COMP_CRC32C(checksum, bytes, nbytes);
+	FIN_CRC32C(checksum);
+	return checksum;
+}
+
+/* Adds the loaded segment. */
+static void
+add_to_map(const PbpSegment *segment, const uint8 *os_before, PbpMapWriter *writer)
+{
+	if (segment->shared == 0 && segment->cached == 0)
+	{
+		pbp_map_add(writer, pbp_map_state(0, PBP_MAP_OS_NOT), segment->nblocks);
+		return;
+	}
+	for (int64 i = 0; i < segment->nblocks; i++)
+	{
+		PbpMapOs	os = !pbp_bit_is_set(segment->os, i) ? PBP_MAP_OS_NOT :
+			os_before != NULL && pbp_bit_is_set(os_before, i) ? PBP_MAP_OS_KEPT : PBP_MAP_OS_CACHED;
+
+		pbp_map_add(writer, pbp_map_state(Min(segment->levels[i], PBP_MAP_LEVELS - 1), os), 1);
+	}
+}
+
+/*
+ * Takes the map of a fork, or only of one segment, whose first block is the map's block 0:
+ * so a map of a large relation needs not fit into memory.  Returns false if there is no
+ * such file.  The relation may be InvalidOid if only its files are known.  os_before has
+ * a bit for each block of the only segment that the page cache held some time before, or
+ * is NULL.
+ *
+ * If the page cache's state of one segment is unknown, that of the fork is.  A
+ * segment that cannot be opened ends the map, which is then of no use.
+ *
+ * Opens each segment once.  2 to 7 ns per block of a segment that one of the
+ * caches has a part of; memory: a byte and a bit for each block of a segment.
+ */
+bool
+pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumber fork,
+			 int only, const uint8 *os_before, PbpTakenMap *map)
+{
+	bool		all = only == PBP_ALL_SEGMENTS;
+	PbpMapHeader header = {
+		.block_bytes = BLCKSZ,.fork = fork,.system = GetSystemIdentifier(),
+		.database = locator->dbOid,.relation = relid
+	};
+	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
+	uint8		end[PBP_MAP_CHECKSUM_BYTES];
+	PbpOsWalk	walk;
+	bool		found;
+
+	memset(map, 0, sizeof(*map));
+	initStringInfo(&map->bytes);
+	appendStringInfoSpaces(&map->bytes, PBP_MAP_HEADER_BYTES);
+
+	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
+	if (!all)
+		walk.segment = only;
+	found = all ? pbp_os_next(&walk) : pbp_os_open(locator, fork, only, PBP_OS_AUTO, &walk.file);
+	for (bool more = found; more; more = all && pbp_os_next(&walk))
+	{
+		if (!pbp_os_judge(&map->verdict, &walk.file))
+			continue;
+		load_segment(segment, &walk);
+		add_to_map(segment, os_before, &writer);
+		header.nblocks += segment->nblocks;
+		map->any = map->any || segment->shared > 0 || segment->cached > 0;
+	}
+	if (found && !all)
+		pbp_os_close(&walk.file);
+
+	pbp_map_end(&writer);
+	header.os_known = map->verdict.trust == PBP_OS_TRUSTED;
+	pbp_map_put_header((uint8 *) map->bytes.data, &header);
+	pbp_map_put_checksum(end, checksum_of(map->bytes.data, map->bytes.len));
+	append_bytes(&map->bytes, end, sizeof(end));
+	return found;
+}
+
+/* Returns a sentence that says why a map cannot be used; NULL if it can.  Sets the header then. */
+const char *
+pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header)
+{
+	Size		before = bytes < PBP_MAP_CHECKSUM_BYTES ? 0 : bytes - PBP_MAP_CHECKSUM_BYTES;
+
+	return pbp_map_check(map, bytes, checksum_of(map, before), BLCKSZ, header);
+}
+
 /* ---- single blocks ---- */
 
 /* The file of the last block stays open for the next one; segment -1: none is open. */
@@ -300,86 +402,49 @@ ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, Bloc
 
 /* ---- a sample of the pool ---- */
 
-typedef struct SampledPage
-{
-	BufferTag	tag;
-	uint32		file_hash;		/* pages of one file are looked up together */
-} SampledPage;
-
-static int
-compare_file_hash(const void *a, const void *b)
-{
-	uint32		one = ((const SampledPage *) a)->file_hash;
-	uint32		other = ((const SampledPage *) b)->file_hash;
-
-	return one < other ? -1 : one > other;
-}
-
-/* Pages in random buffers, or all of them, in the order of the hashes of their files. */
-static int
-choose_pages(SampledPage *pages, int max_pages, bool all)
-{
-	int			tries = all ? NBuffers : MAX_TRIES;
-	int			npages = 0;
-
-	for (int i = 0; i < tries && npages < max_pages; i++)
-	{
-		int			buffer = all ? i :
-			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
-		SampledPage *page = &pages[npages];
-		PbpBufState state;
-		BufferTag	file;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &page->tag))
-			continue;
-		file = page->tag;
-		file.blockNum /= RELSEG_SIZE;
-		page->file_hash = hash_bytes((const unsigned char *) &file, sizeof(file));
-		npages++;
-	}
-	qsort(pages, npages, sizeof(*pages), compare_file_hash);
-	return npages;
-}
-
 /*
  * Looks up a sample of the pool's pages, of all databases, in the page cache:
  * max_pages in random buffers, or all pages if no more buffers than that are used.
  * A page may be in the sample twice; one whose file was removed is left out.  Stops when
- * the time is up; since files are visited in the order of a hash, the pages looked up by
- * then are of random files.
+ * the time is up.
  *
- * Locks the header of each of these pages, one at a time.  Opens each segment
- * once, and takes a microsecond or two per page.
+ * Locks the header of each of these pages, one at a time, and mostly opens a file for each.
  */
 void
 pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *duplicates)
 {
 	bool		all = used < max_pages;
+	int			ntries = all ? NBuffers : MAX_TRIES;
+	int			npages = 0;
+	int			i;
 	int64		end_ns = pbp_now_ns() + max_ns;
-	SampledPage *pages = palloc(max_pages * sizeof(SampledPage));
-	int			npages = choose_pages(pages, max_pages, all);
 	PbpOsWalk	walk = {.segment = -1};
-	int			looked_up;
 
 	memset(duplicates, 0, sizeof(*duplicates));
-	for (looked_up = 0; looked_up < npages && pbp_now_ns() <= end_ns; looked_up++)
+	for (i = 0; i < ntries && npages < max_pages; i++)
 	{
-		const BufferTag *tag = &pages[looked_up].tag;
-		PbpLocator	locator = BufTagGetRelFileLocator(tag);
+		int			buffer = all ? i :
+			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
+		PbpBufState state;
+		BufferTag	tag;
+		PbpLocator	locator;
 		bool		cached;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!ask_page_cache(&walk, &locator, BufTagGetForkNum(tag), tag->blockNum, &cached,
+		if (!pbp_read_page(GetBufferDescriptor(buffer), &state, &tag))
+			continue;
+		if (pbp_now_ns() > end_ns)
+			break;
+		npages++;
+		locator = BufTagGetRelFileLocator(&tag);
+		if (!ask_page_cache(&walk, &locator, BufTagGetForkNum(&tag), tag.blockNum, &cached,
 							&duplicates->trust))
 			continue;
 		duplicates->sampled++;
 		duplicates->cached += cached;
 	}
 	close_file(&walk);
-	pfree(pages);
-	duplicates->complete = all && npages < max_pages && looked_up == npages &&
-		duplicates->trust == PBP_OS_TRUSTED;
+	duplicates->complete = all && i == ntries && duplicates->trust == PBP_OS_TRUSTED;
 }
 
 /* ---- times of reads ---- */

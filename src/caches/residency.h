@@ -3,17 +3,19 @@
  * residency.h
  *	  Shared buffers and page cache compared block by block.
  *
- * Offers the blocks of a segment in both caches, one by one; their counts for each
- * fork of a list of relations, perhaps by ranges of blocks; a sample of the whole
- * pool; and times of reads by the cache that serves them.
+ * Offers counts for each fork of a list of relations, perhaps by ranges of blocks; cache
+ * maps; a sample of the whole pool; and times of reads by the cache that serves them.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_RESIDENCY_H
 #define PBP_RESIDENCY_H
 
+#include "lib/stringinfo.h"
+
 #include "base/latency.h"
 #include "base/relations.h"
+#include "caches/cachemap.h"
 #include "os/oscache.h"
 #include "pool/poolindex.h"
 
@@ -50,6 +52,15 @@ typedef struct PbpResidencyList
 	int64		max_rows;
 } PbpResidencyList;
 
+#define PBP_ALL_SEGMENTS	(-1)
+
+typedef struct PbpTakenMap
+{
+	StringInfoData bytes;
+	bool		any;			/* one of the caches has a block */
+	PbpOsVerdict verdict;		/* on the page cache; if unreadable, there is no map */
+} PbpTakenMap;
+
 /* How many pages of a sample of the pool are in the page cache. */
 typedef struct PbpDuplicates
 {
@@ -76,11 +87,14 @@ typedef struct PbpReadCost
 } PbpReadCost;
 
 extern void pbp_segment_begin(PbpSegment *segment, const PbpLocator *only);
-extern void pbp_segment_load(PbpSegment *segment, const PbpOsWalk *walk);
 extern void pbp_segment_end(PbpSegment *segment);
 extern void pbp_residency(const RelationList *relations, int buckets, double fraction,
 						  PbpResidencyList *result);
-extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *duplicates);
+extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator,
+						 ForkNumber fork, int only, const uint8 *os_before, PbpTakenMap *map);
+extern const char *pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header);
+extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used,
+								  PbpDuplicates *duplicates);
 extern void pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost);
 
 #endif							/* PBP_RESIDENCY_H */

@@ -24,7 +24,7 @@
 
 #include "base/ownfile.h"
 #include "base/worker.h"
-#include "caches/cachetake.h"
+#include "caches/residency.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
 

@@ -20,7 +20,7 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
-#include "caches/cachetake.h"
+#include "caches/residency.h"
 #include "carry/carry.h"
 #include "carry/carrybefore.h"
 #include "carry/carryfile.h"
