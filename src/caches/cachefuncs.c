@@ -199,21 +199,18 @@ open_fork(Oid relid, ForkNumber fork)
 	return relation;
 }
 
-/* A rewritten relation has other files, which the caller has to read instead. */
+/*
+ * True if the relation was rewritten, so that the caller has to read its other files
+ * instead.  A relation without this fork is an error, one that was dropped meanwhile is not.
+ */
 static bool
-must_repeat(RelationStorage *relation, int *attempts)
+must_repeat(RelationStorage *relation, ForkNumber fork, bool found, int *attempts)
 {
-	return ++*attempts < MAX_ATTEMPTS && was_rewritten(relation);
-}
-
-/* A relation without this fork is an error, one that was dropped meanwhile is not. */
-static void
-check_found(bool found, Oid relid, ForkNumber fork)
-{
-	RelationStorage relation;
-
-	if (!found && find_relation(relid, &relation))
-		report_no_fork(relid, fork);
+	if (++*attempts < MAX_ATTEMPTS && was_rewritten(relation))
+		return true;
+	if (!found && find_relation(relation->relid, relation))
+		report_no_fork(relation->relid, fork);
+	return false;
 }
 
 /* ---- the page cache ---- */
@@ -232,8 +229,7 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 
 	do
 		segments = pbp_os_count(&relation.locator, fork, method);
-	while (must_repeat(&relation, &attempts));
-	check_found(segments != NIL, relid, fork);
+	while (must_repeat(&relation, fork, segments != NIL, &attempts));
 
 	InitMaterializedSRF(fcinfo, 0);
 	foreach(lc, segments)
@@ -283,8 +279,7 @@ pgbufprobe_os_advise(PG_FUNCTION_ARGS)
 			pbp_os_advise(&walk.file, 0, walk.file.bytes, advice);
 			advised += walk.file.bytes;
 		}
-	} while (must_repeat(&relation, &attempts));
-	check_found(found, relid, fork);
+	} while (must_repeat(&relation, fork, found, &attempts));
 	PG_RETURN_INT64(advised);
 }
 
@@ -354,7 +349,8 @@ pgbufprobe_residency(PG_FUNCTION_ARGS)
 
 	do
 		pbp_residency(&relations, buckets, fraction, &found);
-	while (relations.nrelations == 1 && must_repeat(&relations.relations[0], &attempts));
+	while (relations.nrelations == 1 &&
+		   must_repeat(&relations.relations[0], MAIN_FORKNUM, true, &attempts));
 	if (buckets == 1)
 		qsort(found.rows, found.nrows, sizeof(PbpResidency), compare_residency);
 
@@ -428,8 +424,7 @@ emit_one_map(FunctionCallInfo fcinfo, Oid relid, ForkNumber fork)
 		pbp_segment_begin(&segment, &relation.locator);
 		found = pbp_take_map(&segment, relid, &relation.locator, fork, PBP_ALL_SEGMENTS, NULL, &map);
 		pbp_segment_end(&segment);
-	} while (must_repeat(&relation, &attempts));
-	check_found(found, relid, fork);
+	} while (must_repeat(&relation, fork, found, &attempts));
 	InitMaterializedSRF(fcinfo, 0);
 	if (!found)
 		return;

@@ -127,13 +127,12 @@ pbp_extent_want_buffer(PbpExtentRestore *restore, int block)
 static void
 fill_buffer(PbpExtentRestore *restore, Relation relation, int block)
 {
-	BlockNumber number = extent_start(restore) + block;
-	Buffer		buffer = ReadBufferExtended(relation, restore->fork, number, RBM_NORMAL, NULL);
-	BufferTag	tag;
+	Buffer		buffer = ReadBufferExtended(relation, restore->fork, extent_start(restore) + block,
+											RBM_NORMAL, NULL);
+	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
 
-	InitBufferTag(&tag, &restore->locator, restore->fork, number);
-	(void) set_usage(GetBufferDescriptor(buffer - 1), &tag, usage_of(restore, block),
-					 USAGE_WHEN_READ);
+	/* while it is pinned, it has this page */
+	(void) set_usage(desc, &desc->tag, usage_of(restore, block), USAGE_WHEN_READ);
 	ReleaseBuffer(buffer);
 	restore->is_shared[block] = true;
 	restore->wants_buffer[block] = false;
@@ -180,7 +179,8 @@ pbp_extent_open(PbpExtentRestore *restore)
 {
 	PbpOsTrust	trust;
 
-	if (!pbp_os_open(&restore->locator, restore->fork, restore->segment, PBP_OS_AUTO, &restore->file))
+	if (!pbp_os_open(&restore->locator, restore->fork, restore->segment, PBP_OS_AUTO,
+					 &restore->file))
 		return false;
 	trust = restore->file.trust;
 	restore->has_page_cache = trust != PBP_OS_UNSUPPORTED && trust != PBP_OS_DIRECT_IO &&
@@ -415,7 +415,8 @@ pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map, Size bytes
 			part.extent.nblocks = (int) Min(part.extent.nblocks, end - part.extent.first);
 			part.segment = part.extent.first / RELSEG_SIZE;
 			part.extent.first %= RELSEG_SIZE;
-			restore_extent(&part, relation, level > 0, target != PBP_RESTORE_SHARED_BUFFERS, counts);
+			restore_extent(&part, relation, level > 0, target != PBP_RESTORE_SHARED_BUFFERS,
+						   counts);
 			wait_for_rate(counts->read, start_ns, mb_per_second);
 		}
 	}
