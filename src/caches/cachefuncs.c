@@ -119,7 +119,8 @@ report_unreadable(int elevel, const char *path, int error, int64 others)
 			(errcode_for_file_access(),
 			 errmsg("could not open file \"%s\": %m", path),
 			 others > 0 ?
-			 errdetail("Files of " INT64_FORMAT " other relations could not be opened either.", others) : 0));
+			 errdetail("Files of " INT64_FORMAT " other relations could not be opened either.",
+					   others) : 0));
 }
 
 /* One message for all forks that have something unknown for the same reason. */
@@ -131,7 +132,8 @@ report_unknown(const Unknown *unknown)
 		const Unknown *reason = &unknown[trust];
 
 		if (reason->number > 0 && trust == PBP_OS_UNREADABLE)
-			report_unreadable(WARNING, reason->verdict.path, reason->verdict.error, reason->number - 1);
+			report_unreadable(WARNING, reason->verdict.path, reason->verdict.error,
+							  reason->number - 1);
 		else if (reason->number > 0)
 			report_reason(trust, reason->relid, reason->number - 1);
 	}
@@ -192,7 +194,8 @@ open_fork(Oid relid, ForkNumber fork)
 	if (relation->rd_index != NULL && !relation->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot read index \"%s\", because it is not valid", RelationGetRelationName(relation)),
+				 errmsg("cannot read index \"%s\", because it is not valid",
+						RelationGetRelationName(relation)),
 				 errhint("Wait until it is built, or use REINDEX.")));
 	if (!smgrexists(RelationGetSmgr(relation), fork))
 		report_no_fork(relid, fork);
@@ -320,7 +323,8 @@ emit_residency(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_u
 	if (found->verdict.trust == PBP_OS_TRUSTED)
 	{
 		add_count(&row, found->os);
-		add_counted(&row, found->both, pbp_estimate_error(found->nread, found->blocks, found->both), found->blocks);
+		add_counted(&row, found->both,
+					pbp_estimate_error(found->nread, found->blocks, found->both), found->blocks);
 	}
 	else
 		add_nulls(&row, RESIDENCY_COLS);
@@ -373,10 +377,10 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 	Relation	relation = open_fork(relid, fork);
 	PbpReadCost *cost = palloc(sizeof(*cost));
 
-	InitMaterializedSRF(fcinfo, 0);
 	pbp_read_cost(relation, fork, samples, cost);
 	relation_close(relation, AccessShareLock);
 
+	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_TIERS; i++)
 	{
 		const PbpLatency *latency = &cost->tiers[i];
@@ -419,11 +423,11 @@ emit_one_map(FunctionCallInfo fcinfo, Oid relid, ForkNumber fork)
 
 	do
 	{
-		PbpSegment	segment;
+		PbpSegment *segment = pbp_segment_begin(&relation.locator);
 
-		pbp_segment_begin(&segment, &relation.locator);
-		found = pbp_take_map(&segment, relid, &relation.locator, fork, PBP_ALL_SEGMENTS, NULL, &map);
-		pbp_segment_end(&segment);
+		found = pbp_take_map(segment, relid, &relation.locator, fork, PBP_ALL_SEGMENTS, NULL,
+							 &map);
+		pbp_segment_end(segment);
 	} while (must_repeat(&relation, fork, found, &attempts));
 	InitMaterializedSRF(fcinfo, 0);
 	if (!found)
@@ -436,7 +440,7 @@ emit_one_map(FunctionCallInfo fcinfo, Oid relid, ForkNumber fork)
 
 typedef struct AllMaps
 {
-	PbpSegment	segment;
+	PbpSegment *segment;
 	Unknown		unknown[PBP_OS_TRUSTS];
 	ForkNumber	only;			/* InvalidForkNumber: all forks */
 } AllMaps;
@@ -457,7 +461,7 @@ emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!relation->forks[fork] || (maps->only != InvalidForkNumber && maps->only != fork) ||
-			!pbp_take_map(&maps->segment, relation->relid, &relation->locator, fork,
+			!pbp_take_map(maps->segment, relation->relid, &relation->locator, fork,
 						  PBP_ALL_SEGMENTS, NULL, &map))
 			continue;
 		if (map.verdict.trust == PBP_OS_UNREADABLE)
@@ -486,10 +490,11 @@ pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 		list_all_relations(&relations);
 	else
 		list_relation(&relations, PG_GETARG_OID(0));
-	pbp_segment_begin(&maps.segment, relations.nrelations == 1 ? &relations.relations[0].locator : NULL);
+	maps.segment = pbp_segment_begin(relations.nrelations == 1 ?
+									 &relations.relations[0].locator : NULL);
 	emit_rows(fcinfo, relations.relations, relations.nrelations, sizeof(RelationStorage),
 			  emit_maps, &maps);
-	pbp_segment_end(&maps.segment);
+	pbp_segment_end(maps.segment);
 	report_unknown(maps.unknown);
 	return (Datum) 0;
 }
@@ -531,7 +536,8 @@ check_relation(const PbpMapHeader *header, Relation relation)
 	if (name != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cache map does not belong to relation \"%s\"", RelationGetRelationName(relation)),
+				 errmsg("cache map does not belong to relation \"%s\"",
+						RelationGetRelationName(relation)),
 				 errdetail("It was taken of relation %s, which still exists.", name),
 				 errhint("Restore it to that relation.")));
 }

@@ -24,6 +24,7 @@
 
 #include "caches/residency.h"
 #include "pool/descriptors.h"
+#include "pool/poolindex.h"
 
 /* random buffers that are tried for a sample of pages */
 #define MAX_TRIES		1000000
@@ -36,21 +37,31 @@
 
 /* ---- a segment ---- */
 
-/* Scans the descriptors, for all relations or for one only. */
-void
-pbp_segment_begin(PbpSegment *segment, const PbpLocator *only)
+struct PbpSegment
 {
+	PbpPoolIndex *index;
+	int64		nblocks;
+	int64		shared;			/* in shared buffers */
+	int64		cached;			/* in the page cache; none if it is not trusted */
+	uint8		levels[RELSEG_SIZE];	/* for each block; 0: not in shared buffers */
+	uint8		os[PBP_BITMAP_BYTES(RELSEG_SIZE)];	/* a bit for each block */
+};
+
+/* Scans the descriptors, for all relations or for one only. */
+PbpSegment *
+pbp_segment_begin(const PbpLocator *only)
+{
+	PbpSegment *segment = palloc(sizeof(*segment));
+
 	segment->index = pbp_pool_index(only);
-	segment->levels = palloc(RELSEG_SIZE);
-	segment->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+	return segment;
 }
 
 void
 pbp_segment_end(PbpSegment *segment)
 {
 	pbp_pool_index_free(segment->index);
-	pfree(segment->levels);
-	pfree(segment->os);
+	pfree(segment);
 }
 
 /* Looks up the blocks of the open segment in both caches. */
@@ -240,19 +251,13 @@ count_relation(PbpSegment *segment, const RelationStorage *relation, int buckets
 void
 pbp_residency(const RelationList *relations, int buckets, double fraction, PbpResidencyList *result)
 {
-	PbpSegment	exact;
-	PbpSegment *segment = NULL;
+	PbpSegment *segment = fraction < 1 ? NULL :
+		pbp_segment_begin(relations->nrelations == 1 ? &relations->relations[0].locator : NULL);
 
 	result->nrows = 0;
 	result->max_rows = Max(relations->nrelations, 1);
 	result->rows = MemoryContextAllocHuge(CurrentMemoryContext,
 										  (Size) result->max_rows * sizeof(PbpResidency));
-	if (fraction == 1)
-	{
-		segment = &exact;
-		pbp_segment_begin(segment, relations->nrelations == 1 ?
-						  &relations->relations[0].locator : NULL);
-	}
 	for (int64 i = 0; i < relations->nrelations; i++)
 		count_relation(segment, &relations->relations[i], buckets, fraction, result);
 	if (segment != NULL)
@@ -267,13 +272,15 @@ append_bytes(void *arg, const void *bytes, size_t nbytes)
 	appendBinaryStringInfo((StringInfo) arg, bytes, (int) nbytes);
 }
 
+/* The checksum of a map, which is that of all but its last bytes. */
 static pg_crc32c
-checksum_of(const void *bytes, Size nbytes)
+checksum_of(const void *map, Size bytes)
 {
 	pg_crc32c	checksum;
 
 	INIT_CRC32C(checksum);
-	COMP_CRC32C(checksum, bytes, nbytes);
+	if (bytes > PBP_MAP_CHECKSUM_BYTES)
+		COMP_CRC32C(checksum, map, bytes - PBP_MAP_CHECKSUM_BYTES);
 	FIN_CRC32C(checksum);
 	return checksum;
 }
@@ -319,7 +326,7 @@ pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumb
 		.database = locator->dbOid,.relation = relid
 	};
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
-	uint8		end[PBP_MAP_CHECKSUM_BYTES];
+	uint8	   *bytes;
 	PbpOsWalk	walk;
 	bool		found;
 
@@ -344,10 +351,12 @@ pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumb
 		pbp_os_close(&walk.file);
 
 	pbp_map_end(&writer);
+	appendStringInfoSpaces(&map->bytes, PBP_MAP_CHECKSUM_BYTES);
 	header.os_known = map->verdict.trust == PBP_OS_TRUSTED;
-	pbp_map_put_header((uint8 *) map->bytes.data, &header);
-	pbp_map_put_checksum(end, checksum_of(map->bytes.data, map->bytes.len));
-	append_bytes(&map->bytes, end, sizeof(end));
+	bytes = (uint8 *) map->bytes.data;
+	pbp_map_put_header(bytes, &header);
+	pbp_map_put_checksum(bytes + map->bytes.len - PBP_MAP_CHECKSUM_BYTES,
+						 checksum_of(bytes, map->bytes.len));
 	return found;
 }
 
@@ -355,9 +364,7 @@ pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumb
 const char *
 pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header)
 {
-	Size		before = bytes < PBP_MAP_CHECKSUM_BYTES ? 0 : bytes - PBP_MAP_CHECKSUM_BYTES;
-
-	return pbp_map_check(map, bytes, checksum_of(map, before), BLCKSZ, header);
+	return pbp_map_check(map, bytes, checksum_of(map, bytes), BLCKSZ, header);
 }
 
 /* ---- single blocks ---- */

@@ -17,18 +17,9 @@
 #include "base/relations.h"
 #include "caches/cachemap.h"
 #include "os/oscache.h"
-#include "pool/poolindex.h"
 
-/* What both caches hold of a segment. */
-typedef struct PbpSegment
-{
-	PbpPoolIndex *index;		/* of the whole call */
-	int64		nblocks;
-	int64		shared;			/* in shared buffers */
-	int64		cached;			/* in the page cache; none if it is not trusted */
-	uint8	   *levels;			/* for each block; 0: not in shared buffers */
-	uint8	   *os;				/* a bit for each block */
-} PbpSegment;
+/* What both caches hold of a segment, and an index of the pool for all segments. */
+typedef struct PbpSegment PbpSegment;
 
 /* A fork's blocks in both caches, or those of one range of blocks. */
 typedef struct PbpResidency
@@ -86,7 +77,7 @@ typedef struct PbpReadCost
 	PbpOsTrust	trust;			/* of the last read whose tier is unknown */
 } PbpReadCost;
 
-extern void pbp_segment_begin(PbpSegment *segment, const PbpLocator *only);
+extern PbpSegment *pbp_segment_begin(const PbpLocator *only);
 extern void pbp_segment_end(PbpSegment *segment);
 extern void pbp_residency(const RelationList *relations, int buckets, double fraction,
 						  PbpResidencyList *result);

@@ -44,7 +44,7 @@
 
 typedef struct Save
 {
-	PbpSegment	segment;
+	PbpSegment *segment;
 	PbpNewFile	file;
 	PbpCarryBefore before;
 	bool		quick;
@@ -148,7 +148,7 @@ save_file(Save *save, const PbpCarryFile *file)
 	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
 	const uint8 *os_before = pbp_carry_os_before(&save->before, file);
 
-	if (!pbp_take_map(&save->segment, InvalidOid, &locator, (ForkNumber) file->fork,
+	if (!pbp_take_map(save->segment, InvalidOid, &locator, (ForkNumber) file->fork,
 					  (int) file->segment, os_before, &map))
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
@@ -315,7 +315,7 @@ pbp_carry_save(bool quick)
 	pbp_carry_unlock();
 	/* what was found out about file systems may have changed since the last time */
 	SetCurrentStatementStartTimestamp();
-	pbp_segment_begin(&save.segment, NULL);
+	save.segment = pbp_segment_begin(NULL);
 	in_time = pbp_carry_open_before(&save.before, save.deadline_ns);
 	if (!in_time)
 		log_too_slow(false);
@@ -332,7 +332,7 @@ pbp_carry_save(bool quick)
 		pbp_discard_new_file(&save.file);
 	}
 	pbp_carry_close_before(&save.before);
-	pbp_segment_end(&save.segment);
+	pbp_segment_end(save.segment);
 	if (saved)
 	{
 		pbp_carry_unmark_restore();
