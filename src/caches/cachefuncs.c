@@ -375,26 +375,25 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 	int			samples = positive_arg(fcinfo, 1, "samples", MAX_SAMPLES);
 	ForkNumber	fork = fork_arg(fcinfo, 2);
 	Relation	relation = open_fork(relid, fork);
-	PbpReadCost *cost = palloc(sizeof(*cost));
+	PbpLatency *tiers = palloc(PBP_TIERS * sizeof(PbpLatency));
+	PbpOsTrust	trust = pbp_read_cost(relation, fork, samples, tiers);
 
-	pbp_read_cost(relation, fork, samples, cost);
 	relation_close(relation, AccessShareLock);
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_TIERS; i++)
 	{
-		const PbpLatency *latency = &cost->tiers[i];
 		Row			row = {0};
 
-		if (latency->count == 0)
+		if (tiers[i].count == 0)
 			continue;
 		add_text(&row, tier_names[i]);
-		add_count(&row, latency->count);
-		add_latency(&row, latency);
+		add_count(&row, tiers[i].count);
+		add_latency(&row, &tiers[i]);
 		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, READ_COST_COLS);
 	}
-	report_reason(cost->trust, relid, 0);
-	pfree(cost);
+	report_reason(trust, relid, 0);
+	pfree(tiers);
 	return (Datum) 0;
 }
 

@@ -233,24 +233,23 @@ pbp_extent_next(PbpExtentReader *reader, PbpExtent *extent)
 }
 
 /*
- * Finds the next run of blocks to be read, from *end on, which is 0 at first:
- * from *first to before *end.  A gap that takes less time to read than another
- * request belongs to the run.
+ * Finds the next run of marks, from *end on, which is 0 at first: from *first to before
+ * *end.  Gaps of up to max_gap belong to the run.
  */
 bool
-pbp_extent_run(const PbpExtent *extent, int *first, int *end)
+pbp_next_run(const uint8_t *marks, int nmarks, int max_gap, int *first, int *end)
 {
-	int			block = *end;
+	int			i = *end;
 
-	while (block < extent->nblocks && extent->states[block] == 0)
-		block++;
-	if (block == extent->nblocks)
+	while (i < nmarks && marks[i] == 0)
+		i++;
+	if (i == nmarks)
 		return false;
-	*first = *end = block;
-	for (; block < extent->nblocks && block - *end < PBP_REQUEST_BLOCKS; block++)
+	*first = *end = i;
+	for (; i < nmarks && i - *end <= max_gap; i++)
 	{
-		if (extent->states[block] != 0)
-			*end = block + 1;
+		if (marks[i] != 0)
+			*end = i + 1;
 	}
 	return true;
 }
@@ -275,7 +274,8 @@ pbp_extent_band(const PbpExtent *extent, bool last)
 		if (extent->states[i] != 0)
 			worth += pbp_map_level(extent->states[i]) + 1;
 	}
-	for (int first, end = 0; pbp_extent_run(extent, &first, &end);)
+	for (int first, end = 0;
+		 pbp_next_run(extent->states, extent->nblocks, PBP_MAX_GAP, &first, &end);)
 		cost += PBP_REQUEST_BLOCKS + end - first;
 	/* A block that only the page cache held, without neighbors, is worth a ninth of its cost. */
 	while (band < PBP_EXTENT_BANDS - 1 && 16 * worth >= cost << band)

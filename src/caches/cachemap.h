@@ -41,8 +41,12 @@
  */
 #define PBP_EXTENT_BLOCKS	512
 
-/* A request takes as long as reading this many further blocks. */
+/*
+ * A request takes as long as reading this many further blocks, so smaller gaps are read
+ * with their neighbors.
+ */
 #define PBP_REQUEST_BLOCKS	8
+#define PBP_MAX_GAP			(PBP_REQUEST_BLOCKS - 1)
 
 /*
  * Extents of a band are worth about twice as much as those of the next lower one.
@@ -147,7 +151,7 @@ extern bool pbp_map_next(PbpMapReader *reader, PbpMapRun *run);
 extern void pbp_extents_read(PbpExtentReader *reader, const uint8_t *map, size_t bytes,
 							 uint32_t wanted);
 extern bool pbp_extent_next(PbpExtentReader *reader, PbpExtent *extent);
-extern bool pbp_extent_run(const PbpExtent *extent, int *first, int *end);
+extern bool pbp_next_run(const uint8_t *marks, int nmarks, int max_gap, int *first, int *end);
 extern int	pbp_extent_band(const PbpExtent *extent, bool last);
 
 #endif							/* PBP_CACHEMAP_H */

@@ -32,8 +32,6 @@
 /* a page that was just read and has not been used since */
 #define USAGE_WHEN_READ		1
 
-#define MAX_WAIT_MS			1000	/* then the rate is computed again */
-
 StaticAssertDecl(RELSEG_SIZE % PBP_EXTENT_BLOCKS == 0, "an extent must not cross segments");
 
 static bool
@@ -188,19 +186,6 @@ pbp_extent_open(PbpExtentRestore *restore)
 	return true;
 }
 
-/* Finds the next run of blocks that are marked, from *end on, which is 0 at first. */
-static bool
-next_marked(const bool *marks, int *first, int *end)
-{
-	*first = *end;
-	while (*first < PBP_EXTENT_BLOCKS && !marks[*first])
-		(*first)++;
-	*end = *first;
-	while (*end < PBP_EXTENT_BLOCKS && marks[*end])
-		(*end)++;
-	return *first < *end;
-}
-
 /*
  * True if the page cache is to have a block: it is wanted, and not in shared
  * buffers, unless the page cache had kept it nevertheless.
@@ -238,7 +223,7 @@ pbp_extent_read(PbpExtentRestore *restore)
 			end = i + 1;
 		}
 	}
-	for (int first, last = 0; next_marked(restore->was_read, &first, &last);)
+	for (int first, last = 0; pbp_next_run(restore->was_read, PBP_EXTENT_BLOCKS, 0, &first, &last);)
 		pbp_os_advise(&restore->file, (int64) (start + first) * BLCKSZ,
 					  (int64) (last - first) * BLCKSZ, PBP_OS_WILLNEED);
 }
@@ -247,7 +232,7 @@ pbp_extent_read(PbpExtentRestore *restore)
 void
 pbp_extent_wait(PbpExtentRestore *restore)
 {
-	for (int first, end = 0; next_marked(restore->was_read, &first, &end);)
+	for (int first, end = 0; pbp_next_run(restore->was_read, PBP_EXTENT_BLOCKS, 0, &first, &end);)
 	{
 		restore->is_left = !has_time(restore);
 		if (restore->is_left)
@@ -265,7 +250,7 @@ pbp_extent_wait(PbpExtentRestore *restore)
 void
 pbp_extent_settle(PbpExtentRestore *restore)
 {
-	bool		drops[PBP_EXTENT_BLOCKS] = {0};
+	uint8		drops[PBP_EXTENT_BLOCKS] = {0};
 	bool		known = restore->file.trust == PBP_OS_TRUSTED;
 
 	for (int i = 0; i < restore->extent.nblocks; i++)
@@ -279,7 +264,7 @@ pbp_extent_settle(PbpExtentRestore *restore)
 		restore->nkept += keep;
 		restore->spare_room -= spare && !drops[i];
 	}
-	for (int first, end = 0; next_marked(drops, &first, &end);)
+	for (int first, end = 0; pbp_next_run(drops, PBP_EXTENT_BLOCKS, 0, &first, &end);)
 		pbp_os_drop_blocks(&restore->file, restore->extent.first + first, end - first);
 
 	/* The kernel keeps pages that were used twice longer than others. */
@@ -374,7 +359,7 @@ wait_for_rate(int64 nread, int64 start_ns, double mb_per_second)
 		return;
 	due_ms = (double) nread * BLCKSZ / (1024 * 1024) / mb_per_second * 1000;
 	while ((left_ms = due_ms - (double) (pbp_now_ns() - start_ns) / 1e6) > 0)
-		pbp_worker_wait((int64) Min(ceil(left_ms), MAX_WAIT_MS));
+		pbp_worker_wait((int64) Min(ceil(left_ms), PG_INT32_MAX));
 }
 
 /*

@@ -41,7 +41,7 @@ typedef struct PbpExtentRestore
 
 	PbpOsFile	file;
 	bool		wants_buffer[PBP_EXTENT_BLOCKS];
-	bool		was_read[PBP_EXTENT_BLOCKS];	/* into the page cache */
+	uint8		was_read[PBP_EXTENT_BLOCKS];	/* into the page cache */
 } PbpExtentRestore;
 
 typedef enum PbpRestoreTarget

@@ -480,23 +480,24 @@ choose_blocks(BlockNumber nblocks, int samples)
 
 /*
  * Reads random blocks of a fork through the buffer manager, each at most once,
- * and counts the times by the tier that was found just before.
+ * and counts the times by the tier that was found just before, of PBP_TIERS.  Returns
+ * the trust of the last read whose tier is unknown.
  *
  * Like all reads, these evict other pages and warm both caches.  The caller
  * holds a lock that keeps the relation from being truncated.  A block's lookup
  * locks one partition of the server's table of buffers, shared.  Memory: 4 bytes
  * per sample.
  */
-void
-pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost)
+PbpOsTrust
+pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpLatency *tiers)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocksInFork(relation, fork);
+	PbpOsTrust	trust = PBP_OS_TRUSTED;
 	PbpOsWalk	walk = {.segment = -1};
 	BlockNumber *blocks;
 
-	cost->trust = PBP_OS_TRUSTED;
 	for (int tier = 0; tier < PBP_TIERS; tier++)
-		pbp_latency_init(&cost->tiers[tier]);
+		pbp_latency_init(&tiers[tier]);
 
 	samples = (int) Min((BlockNumber) samples, nblocks);
 	blocks = choose_blocks(nblocks, samples);
@@ -510,17 +511,17 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost
 		CHECK_FOR_INTERRUPTS();
 		if (pbp_pool_lookup(&relation->rd_locator, fork, blocks[i]))
 			tier = PBP_SHARED_BUFFERS;
-		else if (ask_page_cache(&walk, &relation->rd_locator, fork, blocks[i], &cached,
-								&cost->trust))
+		else if (ask_page_cache(&walk, &relation->rd_locator, fork, blocks[i], &cached, &trust))
 			tier = cached ? PBP_OS_CACHE : PBP_STORAGE;
 		start_ns = pbp_now_ns();
 		buffer = ReadBufferExtended(relation, fork, blocks[i], RBM_NORMAL, NULL);
-		pbp_latency_add(&cost->tiers[tier], pbp_now_ns() - start_ns);
+		pbp_latency_add(&tiers[tier], pbp_now_ns() - start_ns);
 		ReleaseBuffer(buffer);
 	}
 	close_file(&walk);
 	pfree(blocks);
 
 	for (int tier = 0; tier < PBP_TIERS; tier++)
-		pbp_latency_finish(&cost->tiers[tier]);
+		pbp_latency_finish(&tiers[tier]);
+	return trust;
 }

@@ -71,12 +71,6 @@ typedef enum PbpTier
 
 #define PBP_TIERS			(PBP_UNKNOWN_TIER + 1)
 
-typedef struct PbpReadCost
-{
-	PbpLatency	tiers[PBP_TIERS];
-	PbpOsTrust	trust;			/* of the last read whose tier is unknown */
-} PbpReadCost;
-
 extern PbpSegment *pbp_segment_begin(const PbpLocator *only);
 extern void pbp_segment_end(PbpSegment *segment);
 extern void pbp_residency(const RelationList *relations, int buckets, double fraction,
@@ -86,6 +80,7 @@ extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locat
 extern const char *pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header);
 extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used,
 								  PbpDuplicates *duplicates);
-extern void pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpReadCost *cost);
+extern PbpOsTrust pbp_read_cost(Relation relation, ForkNumber fork, int samples,
+								PbpLatency *tiers);
 
 #endif							/* PBP_RESIDENCY_H */

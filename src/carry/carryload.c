@@ -255,7 +255,7 @@ restore_extent(Load *load, const PbpExtent *extent)
 		.extent = *extent,
 		.locator = pbp_locator(file->tablespace, file->database, file->relfilenode),
 		.fork = (ForkNumber) file->fork,.segment = (int) file->segment,
-		.max_gap = PBP_REQUEST_BLOCKS - 1,.spare_room = before.spare_room,
+		.max_gap = PBP_MAX_GAP,.spare_room = before.spare_room,
 		.until_ns = load->until_ns
 	};
 	int64		begun_ns = pbp_now_ns();

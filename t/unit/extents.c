@@ -92,7 +92,7 @@ runs_are_right(const PbpExtent *extent)
 	int			before = -PBP_EXTENT_BLOCKS;	/* end of the run before */
 	int			covered = 0;
 
-	for (int first, end = 0; pbp_extent_run(extent, &first, &end); before = end)
+	for (int first, end = 0; pbp_next_run(extent->states, extent->nblocks, PBP_MAX_GAP, &first, &end); before = end)
 	{
 		int			gap = 0;
 
