@@ -10,7 +10,7 @@
  *
  * Nothing in a map leads beyond its end, whether or not it was checked.  How to
  * get the states of blocks belongs in residency.c, what to do with them in
- * extentrestore.c and its callers.  Compiles without PostgreSQL.
+ * cacherestore.c.  Compiles without PostgreSQL.
  *
  *-------------------------------------------------------------------------
  */
