@@ -50,7 +50,6 @@ typedef struct Replay
 typedef struct HeldBuffers
 {
 	int			nheld;
-	int			max_held;
 	int		   *buf_ids;
 	uint8	   *is_held;		/* one bit per buffer */
 } HeldBuffers;
@@ -105,12 +104,12 @@ pbp_has_evicted(void)
 int64
 pbp_ticks_between(PbpClock from, PbpClock to)
 {
-	return (int64) (uint32) (to.passes - from.passes) * NBuffers +
-		(to.hand - from.hand);
+	return (int64) (uint32) (to.passes - from.passes) * NBuffers + (to.hand - from.hand);
 }
 
+/* The state is that of the victim, or 0 if the search was stopped. */
 static void
-add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
+add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected, PbpBufState state)
 {
 	if (!cost->stopped)
 	{
@@ -123,6 +122,7 @@ add_search(PbpSweepCost *cost, int64 elapsed_ns, int64 inspected)
 		cost->sweep_ns += (double) elapsed_ns;
 	}
 	cost->inspected += inspected;
+	cost->dirty_victims += (state & BM_DIRTY) != 0;
 }
 
 /* ---- replay ---- */
@@ -154,18 +154,19 @@ mark_free_buffers(Replay *replay)
 static void
 init_replay(Replay *replay, const PbpSweepPlan *plan)
 {
-	memset(replay, 0, sizeof(*replay));
-	replay->worst = (plan->scenario == PBP_WORST);
-	replay->left = plan->max_inspected;
-	replay->overlay = MemoryContextAllocExtended(CurrentMemoryContext, NBuffers,
-												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	*replay = (Replay) {
+		.worst = plan->scenario == PBP_WORST,
+		.left = plan->max_inspected,
+		.overlay = palloc_extended(NBuffers, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO),
+	};
 	pg_atomic_init_u32(&replay->allocations, 0);
 	SpinLockInit(&replay->free_list_lock);
 
 	pbp_map_descriptors(0, NBuffers);
 	if (!replay->worst && pbp_have_free_buffer())
 		mark_free_buffers(replay);
-	pg_atomic_init_u32(&replay->hand, (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
+	pg_atomic_init_u32(&replay->hand,
+					   (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
 }
 
 /* Takes the next buffer from the replayed free list, as the server does. */
@@ -190,11 +191,8 @@ replay_free_buffer(Replay *replay, PbpSweepCost *cost)
 	SpinLockAcquire(&replay->free_list_lock);
 	SpinLockRelease(&replay->free_list_lock);
 	state = pbp_inspect_header(desc);
-	add_search(cost, pbp_now_ns() - start, 0);
-
+	add_search(cost, pbp_now_ns() - start, 0, state);
 	cost->from_freelist++;
-	if (state & BM_DIRTY)
-		cost->dirty_victims++;
 }
 
 /* Moves the replayed hand by one buffer; returns the buffer that it was at. */
@@ -209,15 +207,6 @@ replay_tick(Replay *replay)
 		pg_atomic_write_u32(&replay->hand, 1);
 	}
 	return victim;
-}
-
-static void
-report_all_pinned(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-			 errmsg("no unpinned buffers available"),
-			 errdetail("Every buffer was pinned when the replay inspected it.")));
 }
 
 /*
@@ -247,7 +236,10 @@ replay_search(Replay *replay, PbpBufState *victim_state, int64 *inspected)
 		if (BUF_STATE_GET_REFCOUNT(state) != 0)
 		{
 			if (--without_change == 0)
-				report_all_pinned();
+				ereport(ERROR,
+						(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+						 errmsg("no unpinned buffers available"),
+						 errdetail("Every buffer was pinned when the replay inspected it.")));
 		}
 		else if (usage > (*decrements & OVERLAY_DECREMENTS))
 		{
@@ -285,26 +277,13 @@ replay_victims(const PbpSweepPlan *plan, PbpSweepCost *cost)
 			PbpBufState state = 0;
 
 			cost->stopped = !replay_search(&replay, &state, &inspected);
-			add_search(cost, pbp_now_ns() - start, inspected);
-			if (state & BM_DIRTY)
-				cost->dirty_victims++;
+			add_search(cost, pbp_now_ns() - start, inspected, state);
 		}
 	}
 	pfree(replay.overlay);
 }
 
 /* ---- live ---- */
-
-/* To be called before the search, since nothing may fail after it. */
-static void
-reserve_held(HeldBuffers *held)
-{
-	if (held->nheld < held->max_held)
-		return;
-	held->max_held *= 2;
-	held->buf_ids = repalloc_huge(held->buf_ids,
-								  (Size) held->max_held * sizeof(int));
-}
 
 /*
  * A victim without a tag came from the free list, unless the hand has just
@@ -317,12 +296,8 @@ came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
 {
 	int			id = desc->buf_id;
 
-	if (!PBP_HAS_FREE_LIST || (state & BM_TAG_VALID))
-		return false;
-	if (pbp_bit_is_set(held->is_held, id))
-		return false;
-	return pbp_ticks_between(before, after) == 0 ||
-		(after.hand + NBuffers - 1) % NBuffers != id;
+	return PBP_HAS_FREE_LIST && !(state & BM_TAG_VALID) && !pbp_bit_is_set(held->is_held, id) &&
+		(pbp_ticks_between(before, after) == 0 || (after.hand + NBuffers - 1) % NBuffers != id);
 }
 
 /*
@@ -360,9 +335,8 @@ live_search(HeldBuffers *held, PbpSweepCost *cost)
 	BufferDesc *desc;
 	int64		start;
 	int64		elapsed_ns;
-	int64		inspected;
+	int64		inspected = 0;
 
-	reserve_held(held);
 	pbp_prepare_victim();
 	before = pbp_read_clock();
 
@@ -375,35 +349,28 @@ live_search(HeldBuffers *held, PbpSweepCost *cost)
 
 	if (came_from_free_list(held, desc, state, before, after))
 	{
-		int			id = desc->buf_id;
-
-		held->buf_ids[held->nheld++] = id;
-		pbp_set_bit(held->is_held, id);
+		held->buf_ids[held->nheld++] = desc->buf_id;
+		pbp_set_bit(held->is_held, desc->buf_id);
 		cost->from_freelist++;
-		inspected = 0;
 	}
 	else
 		inspected = pbp_ticks_between(before, after);
-
-	add_search(cost, elapsed_ns, inspected);
-	if (state & BM_DIRTY)
-		cost->dirty_victims++;
+	add_search(cost, elapsed_ns, inspected, state);
 }
 
 /*
  * Buffers from the free list go back to its head, where the next search would
  * find them again.  So they are held until the end, which may be an error, a
- * cancel or the end of this process.
+ * cancel or the end of this process.  Nothing may fail after a search, so there is
+ * room for all of them from the beginning.
  */
 static void
 live_victims(int victims, PbpSweepCost *cost)
 {
-	HeldBuffers held;
-
-	held.nheld = 0;
-	held.max_held = 1024;
-	held.buf_ids = palloc(held.max_held * sizeof(int));
-	held.is_held = palloc0(PBP_BITMAP_BYTES(NBuffers));
+	HeldBuffers held = {
+		.buf_ids = palloc_extended(Min(victims, NBuffers) * sizeof(int), MCXT_ALLOC_HUGE),
+		.is_held = palloc0(PBP_BITMAP_BYTES(NBuffers)),
+	};
 
 	pbp_map_descriptors(0, NBuffers);
 	PG_ENSURE_ERROR_CLEANUP(give_back_held, PointerGetDatum(&held));
@@ -434,7 +401,7 @@ live_victims(int victims, PbpSweepCost *cost)
  * same time.  While it holds buffers from the free list, other sessions do not
  * find them there.  It cannot be interrupted within a search, nor while it puts
  * buffers back, and ignores max_inspected.  Memory: one bit per buffer, and 4
- * bytes for each buffer from the free list.
+ * bytes for each buffer from the free list; address space as if all were from there.
  */
 void
 pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost)
