@@ -69,7 +69,7 @@ gather(Checkup *checkup)
 	};
 	PbpRecent	recent;
 
-	pbp_histogram(NBuffers, &checkup->histogram);
+	pbp_histogram(NULL, NBuffers, &checkup->histogram);
 	/* a pinned buffer without a valid page is being read into */
 	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
 	checkup->used = NBuffers - checkup->unused;

@@ -22,7 +22,7 @@ compare_relations(const void *a, const void *b)
 {
 	const PbpRelationCount *one = a;
 	const PbpRelationCount *other = b;
-	int64		difference = pbp_relation_buffers(other) - pbp_relation_buffers(one);
+	int64		difference = other->buffers - one->buffers;
 
 	CHECK_FOR_INTERRUPTS();
 	if (difference != 0)
@@ -35,7 +35,6 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const PbpRelationCount *count = item;
 	const PbpRecent *recent = arg;
-	int64		buffers = pbp_relation_buffers(count);
 	int64		usage_sum = 0;
 	Row			row = {0};
 
@@ -43,11 +42,11 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 		usage_sum += i * count->usage[i];
 
 	add_storage(&row, &count->locator, count->fork);
-	add_counted(&row, buffers, count->buffers_error, NBuffers);
+	add_counted(&row, count->buffers, count->buffers_error, NBuffers);
 	add_count(&row, count->dirty);
-	add_quotient(&row, (double) usage_sum, (double) buffers);
+	add_quotient(&row, (double) usage_sum, (double) count->buffers);
 	add_datum(&row, usagecounts_array(count->usage));
-	add_quotient(&row, count->stay_avg * recent->seconds, recent->ticks);
+	add_quotient(&row, count->stay * recent->seconds, recent->ticks);
 	emit_row(rsinfo, &row, RELATIONS_COLS);
 }
 

@@ -60,8 +60,7 @@ decode_slots(const SlotCounts *counts, PbpHistogram *histogram)
 	{
 		PbpBufState state = (PbpBufState) slot << BUF_USAGECOUNT_SHIFT;
 		int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
-		PbpBufferCount *count = pbp_holds_page(state) ?
-			&histogram->usage[usage] : &histogram->unused;
+		PbpBufferCount *count = pbp_holds_page(state) ? &histogram->usage[usage] : &histogram->unused;
 		int			buffers = 0;
 
 		for (int lane = 0; lane < LANES; lane++)
@@ -95,57 +94,7 @@ count_slots(SlotCounts *counts, int first, int end)
 		count_slot(counts, 0, pbp_read_state(GetBufferDescriptor(i)));
 }
 
-static void
-scale_count(PbpScale *scale, PbpBufferCount *count)
-{
-	count->buffers = (int) pbp_scale_next(scale, count->buffers);
-	count->dirty = (int) pbp_scaled(scale, count->dirty);
-	count->pinned = (int) pbp_scaled(scale, count->pinned);
-}
-
-static void
-form_histogram(const SlotCounts *counts, int nread, PbpHistogram *histogram)
-{
-	PbpScale	scale = {.nread = nread,.nitems = NBuffers};
-
-	memset(histogram, 0, sizeof(*histogram));
-	histogram->nread = nread;
-	decode_slots(counts, histogram);
-	if (nread == NBuffers)
-		return;
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		scale_count(&scale, &histogram->usage[i]);
-	scale_count(&scale, &histogram->unused);
-}
-
-/*
- * Counts the usage counts of the whole pool, or estimates them from a sample
- * of nread buffers.  Takes no lock; about 3 ns per buffer, and 15 to 60 ns for each of a
- * sample.  The counts always add up to the size of the pool.
- */
-void
-pbp_histogram(int nread, PbpHistogram *histogram)
-{
-	SlotCounts	counts;
-	PbpWalk		walk;
-
-	memset(&counts, 0, sizeof(counts));
-	pbp_walk_begin(&walk, nread);
-	while (pbp_walk_next(&walk))
-		count_slots(&counts, walk.first, walk.end);
-	form_histogram(&counts, walk.nread, histogram);
-}
-
-/* The sum of all its counts. */
-int64
-pbp_histogram_buffers(const PbpHistogram *histogram)
-{
-	int64		buffers = histogram->unused.buffers;
-
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		buffers += histogram->usage[i].buffers;
-	return buffers;
-}
+/* ---- pages ---- */
 
 /*
  * Reads a buffer's state and tag at one instant.  Returns false if the buffer
@@ -166,112 +115,97 @@ pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
 	return pbp_holds_page(*state);
 }
 
-static void
-count_of_relation(SlotCounts *counts, const PbpLocator *locator, BufferDesc *desc)
+/*
+ * Goes to the next page of the walk, of one relation or, if that is NULL, of any.
+ * Returns false if there is none.  May process interrupts.
+ *
+ * For one relation the tag is first read without a lock, so that only headers of
+ * its pages are locked, one at a time.  About 3 ns per buffer, and 20 ns more for
+ * each page.  A page that is replaced during the walk may be missed, or found twice.
+ */
+bool
+pbp_walk_page(PbpWalk *walk, const PbpLocator *only, PbpPage *page)
 {
-	PbpBufState state;
-	BufferTag	tag;
+	do
+	{
+		while (walk->first < walk->end)
+		{
+			BufferDesc *desc = GetBufferDescriptor(walk->first);
 
-	if (BufTagMatchesRelFileLocator(&desc->tag, locator) &&
-		pbp_read_page(desc, &state, &tag) && BufTagMatchesRelFileLocator(&tag, locator))
-		count_slot(counts, 0, state);
+			page->buffer = walk->first++;
+			if ((only == NULL || BufTagMatchesRelFileLocator(&desc->tag, only)) &&
+				pbp_read_page(desc, &page->state, &page->tag) &&
+				(only == NULL || BufTagMatchesRelFileLocator(&page->tag, only)))
+				return true;
+		}
+	} while (pbp_walk_next(walk));
+	return false;
+}
+
+/* ---- counts ---- */
+
+static void
+scale_count(PbpScale *scale, PbpBufferCount *count)
+{
+	count->buffers = (int) pbp_scale_next(scale, count->buffers);
+	count->dirty = (int) pbp_scaled(scale, count->dirty);
+	count->pinned = (int) pbp_scaled(scale, count->pinned);
 }
 
 /*
- * Counts the usage counts of one relation, of all its forks, or estimates them
- * from a sample of nread buffers of the pool.
+ * Counts the usage counts of one relation, of all its forks, or of the whole pool,
+ * or estimates them from a sample of nread buffers of the pool.
  *
- * A tag is first read without a lock.  Only headers of the relation's pages are
- * locked, one at a time, and read again.  About 3 ns per buffer, and 10 ns more
- * for each of the relation's.
+ * For the whole pool, it takes no lock, and about 3 ns per buffer, or 15 to 60 ns for
+ * each of a sample; these counts always add up to the size of the pool.
  */
 void
-pbp_relation_histogram(const PbpLocator *locator, int nread, PbpHistogram *histogram)
+pbp_histogram(const PbpLocator *only, int nread, PbpHistogram *histogram)
 {
-	SlotCounts	counts;
+	SlotCounts	counts = {0};
+	PbpScale	scale = {.nread = Min(nread, NBuffers),.nitems = NBuffers};
 	PbpWalk		walk;
+	PbpPage		page;
 
-	memset(&counts, 0, sizeof(counts));
-	pbp_walk_begin(&walk, nread);
-	while (pbp_walk_next(&walk))
-	{
-		for (int i = walk.first; i < walk.end; i++)
-			count_of_relation(&counts, locator, GetBufferDescriptor(i));
-	}
-	form_histogram(&counts, walk.nread, histogram);
+	pbp_walk_begin(&walk, scale.nread);
+	if (only == NULL)
+		while (pbp_walk_next(&walk))
+			count_slots(&counts, walk.first, walk.end);
+	else
+		while (pbp_walk_page(&walk, only, &page))
+			count_slot(&counts, 0, page.state);
+
+	memset(histogram, 0, sizeof(*histogram));
+	histogram->nread = scale.nread;
+	decode_slots(&counts, histogram);
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		scale_count(&scale, &histogram->usage[i]);
+	scale_count(&scale, &histogram->unused);
 }
 
-/* What a count begins with identifies it; that is hashed as bytes. */
-#define KEY_BYTES		offsetof(PbpRelationCount, dirty)
-
-static HTAB *
-create_relation_table(void)
+/* The sum of all its counts. */
+int64
+pbp_histogram_buffers(const PbpHistogram *histogram)
 {
-	HASHCTL		ctl = {
-		.keysize = KEY_BYTES,.entrysize = sizeof(PbpRelationCount),.hcxt = CurrentMemoryContext
-	};
+	int64		buffers = histogram->unused.buffers;
 
-	return hash_create("pgbufprobe relations", 1024, &ctl,
-					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		buffers += histogram->usage[i].buffers;
+	return buffers;
 }
 
 /* Finds or adds the entry of a page's relation and fork. */
 static PbpRelationCount *
 relation_entry(HTAB *table, const BufferTag *tag)
 {
-	PbpRelationCount key = {0};
+	PbpRelationCount key = {.locator = BufTagGetRelFileLocator(tag),.fork = BufTagGetForkNum(tag)};
 	PbpRelationCount *entry;
 	bool		found;
-
-	key.locator = BufTagGetRelFileLocator(tag);
-	key.fork = BufTagGetForkNum(tag);
 
 	entry = hash_search(table, &key, HASH_ENTER, &found);
 	if (!found)
 		*entry = key;
 	return entry;
-}
-
-int64
-pbp_relation_buffers(const PbpRelationCount *count)
-{
-	int64		buffers = 0;
-
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		buffers += count->usage[i];
-	return buffers;
-}
-
-/* From what a scan counted to the results. */
-static void
-finish_relation(PbpRelationCount *count, PbpScale *scale)
-{
-	count->stay_avg = count->stay_sum / (double) pbp_relation_buffers(count);
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		count->usage[i] = pbp_scale_next(scale, count->usage[i]);
-	count->dirty = pbp_scaled(scale, count->dirty);
-	count->buffers_error = pbp_estimate_error(scale->nread, scale->nitems, pbp_relation_buffers(count));
-}
-
-static PbpRelationCount *
-collect_relations(HTAB *table, int nread, int *nrelations)
-{
-	HASH_SEQ_STATUS scan;
-	PbpScale	scale = {.nread = nread,.nitems = NBuffers};
-	PbpRelationCount *entry;
-	PbpRelationCount *result;
-
-	*nrelations = 0;
-	result = MemoryContextAllocHuge(CurrentMemoryContext,
-									Max(hash_get_num_entries(table), 1) * sizeof(*result));
-	hash_seq_init(&scan, table);
-	while ((entry = hash_seq_search(&scan)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		result[*nrelations] = *entry;
-		finish_relation(&result[(*nrelations)++], &scale);
-	}
-	return result;
 }
 
 /*
@@ -286,15 +220,19 @@ ticks_to_stay(int buffer, int usage, int hand)
 	return (distance >= 0 ? distance : distance + NBuffers) + (int64) usage * NBuffers + 1;
 }
 
+/* From what a scan counted to the results. */
 static void
-count_buffer(PbpRelationCount *entry, PbpBufState state, int buffer, int hand)
+finish_relation(PbpRelationCount *count, PbpScale *scale)
 {
-	int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
-
-	entry->usage[usage]++;
-	if (state & BM_DIRTY)
-		entry->dirty++;
-	entry->stay_sum += (double) ticks_to_stay(buffer, usage, hand);
+	count->stay /= (double) count->buffers;
+	count->buffers = 0;
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+	{
+		count->usage[i] = pbp_scale_next(scale, count->usage[i]);
+		count->buffers += count->usage[i];
+	}
+	count->dirty = pbp_scaled(scale, count->dirty);
+	count->buffers_error = pbp_estimate_error(scale->nread, scale->nitems, count->buffers);
 }
 
 /*
@@ -308,36 +246,49 @@ count_buffer(PbpRelationCount *entry, PbpBufState state, int buffer, int hand)
 PbpRelationCount *
 pbp_count_relations(int nread, int *nrelations)
 {
-	HTAB	   *table = create_relation_table();
+	HASHCTL		ctl = {
+		.keysize = offsetof(PbpRelationCount, dirty),.entrysize = sizeof(PbpRelationCount),
+		.hcxt = CurrentMemoryContext
+	};
+	HTAB	   *table = hash_create("pgbufprobe relations", 1024, &ctl,
+									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	PbpScale	scale = {.nread = Min(nread, NBuffers),.nitems = NBuffers};
+	int			hand = pbp_read_clock().hand;
 	PbpRelationCount *entry = NULL;
 	PbpRelationCount *result;
-	int			hand = pbp_read_clock().hand;
+	HASH_SEQ_STATUS entries;
 	PbpWalk		walk;
+	PbpPage		page;
 
-	pbp_walk_begin(&walk, nread);
-	while (pbp_walk_next(&walk))
+	pbp_walk_begin(&walk, scale.nread);
+	while (pbp_walk_page(&walk, NULL, &page))
 	{
-		for (int i = walk.first; i < walk.end; i++)
+		int			usage = Min(BUF_STATE_GET_USAGECOUNT(page.state), BM_MAX_USAGE_COUNT);
+
+		/* neighbors mostly belong to the same relation */
+		if (entry == NULL || entry->fork != BufTagGetForkNum(&page.tag) ||
+			!BufTagMatchesRelFileLocator(&page.tag, &entry->locator))
 		{
-			PbpBufState state;
-			BufferTag	tag;
-
-			if (!pbp_read_page(GetBufferDescriptor(i), &state, &tag))
-				continue;
-
-			/* neighbors mostly belong to the same relation */
-			if (entry == NULL || entry->fork != BufTagGetForkNum(&tag) ||
-				!BufTagMatchesRelFileLocator(&tag, &entry->locator))
-			{
-				/* in a large table each lookup waits for memory */
-				CHECK_FOR_INTERRUPTS();
-				entry = relation_entry(table, &tag);
-			}
-			count_buffer(entry, state, i, hand);
+			/* in a large table each lookup waits for memory */
+			CHECK_FOR_INTERRUPTS();
+			entry = relation_entry(table, &page.tag);
 		}
+		entry->usage[usage]++;
+		entry->buffers++;
+		entry->dirty += (page.state & BM_DIRTY) != 0;
+		entry->stay += (double) ticks_to_stay(page.buffer, usage, hand);
 	}
 
-	result = collect_relations(table, walk.nread, nrelations);
+	*nrelations = 0;
+	result = MemoryContextAllocHuge(CurrentMemoryContext,
+									Max(hash_get_num_entries(table), 1) * sizeof(*result));
+	hash_seq_init(&entries, table);
+	while ((entry = hash_seq_search(&entries)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		result[*nrelations] = *entry;
+		finish_relation(&result[(*nrelations)++], &scale);
+	}
 	hash_destroy(table);
 	return result;
 }
@@ -376,8 +327,7 @@ scan_lock(int first, int end)
 		BufferDesc *desc = GetBufferDescriptor(i);
 		PbpBufState state = LockBufHdr(desc);
 
-		if (state & BM_DIRTY)
-			dirty++;
+		dirty += (state & BM_DIRTY) != 0;
 		pbp_unlock_header(desc, state);
 		if (i % PBP_BUFFERS_PER_CHECK == 0)
 			CHECK_FOR_INTERRUPTS();

@@ -32,17 +32,25 @@ typedef struct PbpHistogram
 	PbpBufferCount usage[PBP_USAGE_LEVELS];
 } PbpHistogram;
 
+/* What a buffer held at one instant. */
+typedef struct PbpPage
+{
+	int			buffer;
+	PbpBufState state;
+	BufferTag	tag;
+} PbpPage;
+
+/* What a count begins with identifies it. */
 typedef struct PbpRelationCount
 {
 	PbpLocator	locator;
 	ForkNumber	fork;
 	int64		dirty;
 	int64		usage[PBP_USAGE_LEVELS];	/* buffers at each usage count */
-	int64		buffers_error;	/* of their sum */
-
-	/* ticks of the hand until a page is evicted */
-	double		stay_sum;
-	double		stay_avg;
+	int64		buffers;		/* their sum */
+	int64		buffers_error;
+	double		stay;			/* ticks of the hand until a page is evicted,
+								 * on average */
 } PbpRelationCount;
 
 typedef enum PbpScanMethod
@@ -69,12 +77,10 @@ pbp_holds_page(PbpBufState state)
 }
 
 extern bool pbp_read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag);
-extern void pbp_histogram(int nread, PbpHistogram *histogram);
+extern bool pbp_walk_page(PbpWalk *walk, const PbpLocator *only, PbpPage *page);
+extern void pbp_histogram(const PbpLocator *only, int nread, PbpHistogram *histogram);
 extern int64 pbp_histogram_buffers(const PbpHistogram *histogram);
-extern void pbp_relation_histogram(const PbpLocator *locator, int nread,
-								   PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int nread, int *nrelations);
-extern int64 pbp_relation_buffers(const PbpRelationCount *count);
 extern void pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost);
 
 #endif							/* PBP_DESCRIPTORS_H */

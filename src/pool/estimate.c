@@ -73,11 +73,8 @@ pbp_walk_begin(PbpWalk *walk, int nread)
 	memset(walk, 0, sizeof(*walk));
 	walk->nread = Min(nread, NBuffers);
 	pbp_draw_begin(&walk->draw, walk->nread, NBuffers);
-	if (walk->nread < NBuffers)
-	{
-		while (walk->draw.ndrawn < Min(walk->nread, PBP_FETCHED_AHEAD))
-			draw_buffer(walk);
-	}
+	while (walk->nread < NBuffers && walk->draw.ndrawn < Min(walk->nread, PBP_FETCHED_AHEAD))
+		draw_buffer(walk);
 }
 
 /*
@@ -113,8 +110,8 @@ pbp_scaled(const PbpScale *scale, int64 count)
 }
 
 /*
- * The same for each of several counts, rounded up or down so that the results
- * add up.  Never less than pbp_scaled().
+ * Scales each of several counts, rounded up or down so that the results add up.
+ * Never less than pbp_scaled().
  */
 int64
 pbp_scale_next(PbpScale *scale, int64 count)
@@ -127,24 +124,17 @@ pbp_scale_next(PbpScale *scale, int64 count)
 }
 
 /*
- * What the sample would have to be of an infinite number of items: of a finite
- * number, those that were read cannot be wrong.
- */
-static double
-effective_size(double nread, int64 nitems)
-{
-	return nread * (double) (nitems - 1) / ((double) nitems - nread);
-}
-
-/*
  * The exact count of items differs from the estimate by no more than this, with
  * a probability of about 95 % or more.
  */
 int64
 pbp_estimate_error(double nread, int64 nitems, int64 estimate)
 {
-	if (nread >= (double) nitems)
+	double		all = (double) nitems;
+
+	if (nread >= all)
 		return 0;
-	return (int64) ceil(pbp_share_error((double) estimate / (double) nitems, effective_size(nread, nitems)) *
-						(double) nitems);
+	/* as a sample of an infinite number of items, since those that were read cannot be wrong */
+	return (int64) ceil(pbp_share_error((double) estimate / all,
+										nread * (all - 1) / (all - nread)) * all);
 }

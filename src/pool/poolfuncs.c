@@ -49,16 +49,12 @@ pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			nread = sample_arg(fcinfo, 1);
+	PbpLocator	locator;
 	PbpHistogram histogram;
 
-	if (PG_ARGISNULL(0))
-		pbp_histogram(nread, &histogram);
-	else
-	{
-		PbpLocator	locator = relation_locator(PG_GETARG_OID(0));
-
-		pbp_relation_histogram(&locator, nread, &histogram);
-	}
+	if (!PG_ARGISNULL(0))
+		locator = relation_locator(PG_GETARG_OID(0));
+	pbp_histogram(PG_ARGISNULL(0) ? NULL : &locator, nread, &histogram);
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)

@@ -203,10 +203,10 @@ count_buffers(Sampler *sampler, PbpHistogram *histogram)
 		sampler->scan_ns = predicted_scan_ns();
 	if (sampler->scan_ns > allowed_ns)
 	{
-		pbp_histogram((int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)), histogram);
+		pbp_histogram(NULL, (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)), histogram);
 		return;
 	}
-	pbp_histogram(NBuffers, histogram);
+	pbp_histogram(NULL, NBuffers, histogram);
 	sampler->scan_ns = (double) (pbp_cpu_now_ns() - start);
 }
 
