@@ -76,10 +76,10 @@ if (-e $node->config_data('--pgxs'))
 {
 	mkdir $copy;
 	system('cp', '-a', 'Makefile', 'pgbufprobe.c', 'pgbufprobe.control', glob('*.sql'), 'src', $copy) == 0 or die 'could not copy the sources';
-	my $source = slurp_file("$copy/src/pool/costfuncs.c");
-	$source =~ s/^(#define SMALL_TOTAL\s+INT64CONST)\(100000000\)$/$1(100000)/m or die 'there is no bound in src/pool/costfuncs.c';
-	unlink "$copy/src/pool/costfuncs.c", "$copy/src/costfuncs.o";
-	append_to_file("$copy/src/pool/costfuncs.c", $source);
+	my $source = slurp_file("$copy/src/pool/poolfuncs.c");
+	$source =~ s/^(#define SMALL_TOTAL\s+INT64CONST)\(100000000\)$/$1(100000)/m or die 'there is no bound in src/pool/poolfuncs.c';
+	unlink "$copy/src/pool/poolfuncs.c", "$copy/src/poolfuncs.o";
+	append_to_file("$copy/src/pool/poolfuncs.c", $source);
 	my ($out, $err) = run_command([ 'make', '-s', '-C', $copy, "PG_CONFIG=$pg_config", 'with_llvm=no', 'pgbufprobe.so' ]);
 	$built = -e "$copy/pgbufprobe.so";
 	diag("$out\n$err") unless $built;

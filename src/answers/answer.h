@@ -22,7 +22,7 @@ typedef struct Checkup
 	int64		used;			/* buffers */
 	int64		unused;
 	bool		evicted;		/* any page since server start */
-	ClockRate	rate;
+	PbpClockRate rate;
 	const PbpAdviceReport *advice;
 	PbpSweepCost next;			/* a replay of the next searches */
 	PbpDuplicates duplicates;	/* of a sample of the pool */

@@ -67,14 +67,14 @@ gather(Checkup *checkup)
 	PbpSweepPlan plan = {
 		.scenario = PBP_CURRENT,.victims = VICTIMS,.max_inspected = inspection_limit()
 	};
-	PbpRecent	recent;
 
 	pbp_histogram(NULL, NBuffers, &checkup->histogram);
 	/* a pinned buffer without a valid page is being read into */
 	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
 	checkup->used = NBuffers - checkup->unused;
 	checkup->evicted = pbp_has_evicted();
-	checkup->rate = pbp_recent_history(&recent) ? (ClockRate) {recent.seconds, recent.ticks} : watch_clock(WATCHED_MS);
+	if (!pbp_recent_history(&checkup->rate))
+		checkup->rate = pbp_watch_clock(WATCHED_MS);
 	checkup->advice = pbp_read_advice();
 	pbp_sweep_cost(&plan, &checkup->next);
 	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, checkup->used, &checkup->duplicates);
@@ -111,7 +111,7 @@ answer_pool_full(const Checkup *checkup, Answer *answer)
 static void
 answer_page_lifetime(const Checkup *checkup, Answer *answer)
 {
-	const ClockRate *rate = &checkup->rate;
+	const PbpClockRate *rate = &checkup->rate;
 
 	if (!checkup->evicted)
 		answer->text = NEVER_EVICTED;

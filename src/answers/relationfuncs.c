@@ -34,7 +34,7 @@ static void
 emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const PbpRelationCount *count = item;
-	const PbpRecent *recent = arg;
+	const PbpClockRate *recent = arg;
 	int64		usage_sum = 0;
 	Row			row = {0};
 
@@ -56,7 +56,7 @@ pgbufprobe_relations(PG_FUNCTION_ARGS)
 	int			nread = sample_arg(fcinfo, 0);
 	int			nrelations;
 	PbpRelationCount *counts = pbp_count_relations(nread, &nrelations);
-	PbpRecent	recent;
+	PbpClockRate recent;
 
 	(void) pbp_recent_history(&recent);
 	qsort(counts, nrelations, sizeof(*counts), compare_relations);

@@ -48,7 +48,7 @@ state_of_sampler(const PbpSharedHeader *header)
 static void
 add_cpu_fraction(Row *row)
 {
-	PbpRecent	recent;
+	PbpClockRate recent;
 
 	(void) pbp_recent_history(&recent);
 	add_quotient(row, recent.cpu_seconds, recent.seconds);

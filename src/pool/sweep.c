@@ -17,6 +17,7 @@
 
 #include "base/bitmap.h"
 #include "base/compat.h"
+#include "base/worker.h"
 #include "pool/sweep.h"
 
 /* buffers inspected between two checks for interrupts, about a millisecond */
@@ -105,6 +106,22 @@ int64
 pbp_ticks_between(PbpClock from, PbpClock to)
 {
 	return (int64) (uint32) (to.passes - from.passes) * NBuffers + (to.hand - from.hand);
+}
+
+/* Measures the speed of the clock hand, for at least this long. */
+PbpClockRate
+pbp_watch_clock(int64 duration_ms)
+{
+	PbpClock	from = pbp_read_clock();
+	int64		from_ns = pbp_now_ns();
+	int64		left_ns;
+	PbpClockRate rate = {0};
+
+	while ((left_ns = from_ns + duration_ms * 1000000 - pbp_now_ns()) > 0)
+		pbp_worker_wait(left_ns / 1000000 + 1);
+	rate.seconds = (double) (pbp_now_ns() - from_ns) / 1e9;
+	rate.ticks = (double) pbp_ticks_between(from, pbp_read_clock());
+	return rate;
 }
 
 /* The state is that of the victim, or 0 if the search was stopped. */

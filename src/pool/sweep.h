@@ -50,11 +50,20 @@ typedef struct PbpClock
 	int			hand;			/* the next buffer to be inspected */
 } PbpClock;
 
+/* How far the clock hand moved in a time. */
+typedef struct PbpClockRate
+{
+	double		seconds;
+	double		ticks;
+	double		cpu_seconds;	/* that the sampler took meanwhile */
+} PbpClockRate;
+
 extern void pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost);
 extern PbpClock pbp_read_clock(void);
 extern int64 pbp_ticks(PbpClock clock);
 extern bool pbp_has_evicted(void);
 extern int64 pbp_ticks_between(PbpClock from, PbpClock to);
+extern PbpClockRate pbp_watch_clock(int64 duration_ms);
 extern void pbp_map_descriptors(int first, int end);
 
 #endif							/* PBP_SWEEP_H */

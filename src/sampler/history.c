@@ -133,11 +133,11 @@ history_is_current(void)
  * has taken only one.
  */
 bool
-pbp_recent_history(PbpRecent *recent)
+pbp_recent_history(PbpClockRate *recent)
 {
 	int64		oldest;
 
-	*recent = (PbpRecent) {0};
+	*recent = (PbpClockRate) {0};
 	if (!open_shared(LW_SHARED))
 		return false;
 	/* none counts unless samples are being taken */

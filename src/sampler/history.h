@@ -9,22 +9,15 @@
 #ifndef PBP_HISTORY_H
 #define PBP_HISTORY_H
 
-#include "statistics/hoursum.h"
+#include "pool/sweep.h"
 #include "sampler/report.h"
 #include "sampler/sample.h"
-
-/* Sums of the last minutes. */
-typedef struct PbpRecent
-{
-	double		seconds;
-	double		ticks;			/* of the clock hand */
-	double		cpu_seconds;	/* that the sampler took */
-} PbpRecent;
+#include "statistics/hoursum.h"
 
 /* for readers */
 extern PbpSample *pbp_history(PbpHistory history, int *nsamples);
 extern PbpHour *pbp_hours(int *nhours);
-extern bool pbp_recent_history(PbpRecent *recent);
+extern bool pbp_recent_history(PbpClockRate *recent);
 extern void pbp_history_reset(void);
 extern PbpAdviceReport *pbp_read_advice(void);
 
