@@ -150,34 +150,14 @@ read_time(const char *argument, JsonbContainer *object, const char *field)
 	return time;
 }
 
+/* JB_FARRAY or JB_FOBJECT; "wanted" names it in the error. */
 static JsonbContainer *
-read_array(const char *argument, JsonbContainer *object, const char *field)
+container_of(const char *argument, const char *field, const JsonbValue *value, uint32 kind,
+			 const char *wanted)
 {
-	JsonbValue *value = find_field(object, field);
-
-	if (value == NULL || value->type != jbvBinary || !JsonContainerIsArray(value->val.binary.data))
-		report_bad_field(argument, field, "an array");
-	return value->val.binary.data;
-}
-
-static JsonbContainer *
-object_of(const char *argument, const char *field, const char *wanted, const JsonbValue *value)
-{
-	if (value == NULL || value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
+	if (value == NULL || value->type != jbvBinary || !(value->val.binary.data->header & kind))
 		report_bad_field(argument, field, wanted);
 	return value->val.binary.data;
-}
-
-/* Each element names its usage count, which must match its position. */
-static void
-check_usagecount(const char *argument, const JsonbValue *value, int level)
-{
-	bool		in_order = level < PBP_USAGE_LEVELS ?
-		value != NULL && value->type == jbvNumeric && count_of(argument, "usagecount", value) == level :
-		value != NULL && value->type == jbvNull;
-
-	if (!in_order)
-		report_bad_field(argument, "usagecounts", "in the order of usage counts, and end with unused buffers");
 }
 
 static Counts
@@ -190,19 +170,27 @@ read_counts(const char *argument, JsonbContainer *object)
 	};
 }
 
+/* Each element names its usage count, which must match its position. */
 static void
 read_levels(const char *argument, JsonbContainer *object, Counts *levels)
 {
-	JsonbContainer *array = read_array(argument, object, "usagecounts");
+	const char *field = "usagecounts";
+	JsonbContainer *array = container_of(argument, field, find_field(object, field), JB_FARRAY,
+										 "an array");
 
 	if ((int) JsonContainerSize(array) != LEVELS)
-		report_bad_field(argument, "usagecounts", psprintf("an array of %d elements", LEVELS));
+		report_bad_field(argument, field, psprintf("an array of %d elements", LEVELS));
 	for (int i = 0; i < LEVELS; i++)
 	{
-		JsonbContainer *level = object_of(argument, "usagecounts", "an array of objects",
-										  getIthJsonbValueFromContainer(array, i));
+		JsonbContainer *level = container_of(argument, field, getIthJsonbValueFromContainer(array, i),
+											 JB_FOBJECT, "an array of objects");
+		const JsonbValue *usage = find_field(level, "usagecount");
+		enum jbvType type = i < PBP_USAGE_LEVELS ? jbvNumeric : jbvNull;
 
-		check_usagecount(argument, find_field(level, "usagecount"), i);
+		if (usage == NULL || usage->type != type ||
+			(type == jbvNumeric && count_of(argument, "usagecount", usage) != i))
+			report_bad_field(argument, field,
+							 "in the order of usage counts, and end with unused buffers");
 		levels[i] = read_counts(argument, level);
 	}
 }
@@ -210,15 +198,17 @@ read_levels(const char *argument, JsonbContainer *object, Counts *levels)
 static void
 read_relations(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot)
 {
-	JsonbContainer *array = read_array(argument, object, "relations");
+	const char *field = "relations";
+	JsonbContainer *array = container_of(argument, field, find_field(object, field), JB_FARRAY,
+										 "an array");
 
 	snapshot->nrelations = (int) JsonContainerSize(array);
 	if (snapshot->nrelations > MAX_RELATIONS)
-		report_bad_field(argument, "relations", psprintf("an array of at most %d elements", MAX_RELATIONS));
+		report_bad_field(argument, field, psprintf("an array of at most %d elements", MAX_RELATIONS));
 	for (int i = 0; i < snapshot->nrelations; i++)
 	{
-		JsonbContainer *relation = object_of(argument, "relations", "an array of objects",
-											 getIthJsonbValueFromContainer(array, i));
+		JsonbContainer *relation = container_of(argument, field, getIthJsonbValueFromContainer(array, i),
+												JB_FOBJECT, "an array of objects");
 
 		snapshot->relations[i] = (NamedFork) {
 			.name = read_string(argument, relation, "relation"),
@@ -271,24 +261,16 @@ snapshot_arg(FunctionCallInfo fcinfo, int argno, const char *argument)
 	snapshot->database = read_string(argument, object, "database");
 	read_levels(argument, object, snapshot->levels);
 	read_relations(argument, object, snapshot);
-	others = object_of(argument, "other_relations", "an object", find_field(object, "other_relations"));
+	others = container_of(argument, "other_relations", find_field(object, "other_relations"),
+						  JB_FOBJECT, "an object");
 	snapshot->others = read_counts(argument, others);
 	snapshot->nothers = read_count(argument, others, "forks");
 	return snapshot;
 }
 
-/* True if both are of one run of a server, with one size of the pool. */
-static bool
-is_same_run(const PoolSnapshot *before, const PoolSnapshot *after)
-{
-	return strcmp(before->run, after->run) == 0 &&
-		before->shared_buffers == after->shared_buffers && after->shared_buffers > 0 &&
-		after->shared_buffers <= INT_MAX && before->hand <= INT_MAX && after->hand <= INT_MAX;
-}
-
 /*
  * Passes of the clock hand from one snapshot to another, NaN if they are not of
- * the same run.
+ * one run of a server, with one size of the pool.
  *
  * The system clock may have been set back.  Then the position of the clock
  * hand shows which snapshot is older.  The server's count of passes wraps at
@@ -297,7 +279,9 @@ is_same_run(const PoolSnapshot *before, const PoolSnapshot *after)
 static double
 passes_between(const PoolSnapshot *before, const PoolSnapshot *after)
 {
-	bool		same_run = is_same_run(before, after);
+	bool		same_run = strcmp(before->run, after->run) == 0 &&
+		before->shared_buffers == after->shared_buffers && after->shared_buffers > 0 &&
+		after->shared_buffers <= INT_MAX && before->hand <= INT_MAX && after->hand <= INT_MAX;
 	int32		passes = (int32) ((uint32) after->passes - (uint32) before->passes);
 	int64		ticks = same_run ? passes * after->shared_buffers + (after->hand - before->hand) : 0;
 
@@ -311,20 +295,6 @@ passes_between(const PoolSnapshot *before, const PoolSnapshot *after)
 
 /* ---- rows ---- */
 
-/* from_buffers, to_buffers, from_dirty, to_dirty, passes */
-static void
-add_counts(Row *row, const Counts *before, const Counts *after, double passes)
-{
-	add_known_count(row, before->known, before->buffers);
-	add_known_count(row, after->known, after->buffers);
-	add_known_count(row, before->known, before->dirty);
-	add_known_count(row, after->known, after->dirty);
-	if (isnan(passes))
-		add_null(row);
-	else
-		add_datum(row, Float8GetDatum(rint(passes * 1e6) / 1e6));
-}
-
 /* Of the pool if the change has no relation, where -1 is no usage count. */
 static void
 emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double passes)
@@ -337,7 +307,14 @@ emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double 
 		add_datum(&row, Int32GetDatum(usagecount));
 	else
 		add_null(&row);
-	add_counts(&row, &change->before, &change->after, passes);
+	add_known_count(&row, change->before.known, change->before.buffers);
+	add_known_count(&row, change->after.known, change->after.buffers);
+	add_known_count(&row, change->before.known, change->before.dirty);
+	add_known_count(&row, change->after.known, change->after.dirty);
+	if (isnan(passes))
+		add_null(&row);
+	else
+		add_datum(&row, Float8GetDatum(rint(passes * 1e6) / 1e6));
 	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
 }
 
