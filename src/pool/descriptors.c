@@ -60,7 +60,8 @@ decode_slots(const SlotCounts *counts, PbpHistogram *histogram)
 	{
 		PbpBufState state = (PbpBufState) slot << BUF_USAGECOUNT_SHIFT;
 		int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
-		PbpBufferCount *count = pbp_holds_page(state) ? &histogram->usage[usage] : &histogram->unused;
+		PbpBufferCount *count = pbp_holds_page(state) ?
+			&histogram->usage[usage] : &histogram->unused;
 		int			buffers = 0;
 
 		for (int lane = 0; lane < LANES; lane++)

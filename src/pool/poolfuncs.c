@@ -56,7 +56,8 @@ emit_buffer_count(ReturnSetInfo *rsinfo, int usage, const PbpBufferCount *count,
 		add_datum(&row, Int32GetDatum(usage));
 	else
 		add_null(&row);
-	add_counted(&row, count->buffers, pbp_estimate_error(nread, NBuffers, count->buffers), NBuffers);
+	add_counted(&row, count->buffers, pbp_estimate_error(nread, NBuffers, count->buffers),
+				NBuffers);
 	add_count(&row, count->dirty);
 	emit_row(rsinfo, &row, HISTOGRAM_COLS);
 }
@@ -139,7 +140,8 @@ pgbufprobe_clock(PG_FUNCTION_ARGS)
 	add_count(&row, published.allocations);
 	add_time(&row, published.reset_at);
 	/* fewer allocations than before: the statistics were reset */
-	add_quotient(&row, rate.ticks, watches ? (double) (published.allocations - from_allocations) : 0);
+	add_quotient(&row, rate.ticks,
+				 watches ? (double) (published.allocations - from_allocations) : 0);
 	add_quotient(&row, NBuffers * rate.seconds, rate.ticks);
 	return row_datum(fcinfo, &row, CLOCK_COLS);
 }
@@ -169,7 +171,8 @@ report_too_much(const char *what, int64 most)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("cannot inspect more than " INT64_FORMAT " buffer descriptors in one call", max_inspected()),
+			 errmsg("cannot inspect more than " INT64_FORMAT " buffer descriptors in one call",
+					max_inspected()),
 			 most > 0 ?
 			 errhint("With %d shared buffers, the number of %s can be at most " INT64_FORMAT
 					 ". Superusers are not limited.", NBuffers, what, most) :

@@ -10,9 +10,6 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
-#include "access/xlogrecovery.h"
-
 #include "base/compat.h"
 #include "pool/serverstats.h"
 
@@ -99,46 +96,6 @@ ring_blocks(const PbpIO *io, IOOp op)
 		pbp_io_blocks(io, IOCONTEXT_VACUUM, op);
 }
 
-static PbpAccessCounts
-accesses_of_server(void)
-{
-	const PbpIO *io = pbp_fetch_io();
-
-	return (PbpAccessCounts)
-	{
-		.hits = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_HIT),
-		.reads = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_READ),
-		.extends = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_EXTEND),
-		.ring_reads = ring_blocks(io, IOOP_READ),
-		.scan_reads = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_READ),
-		.ring_extends = ring_blocks(io, IOOP_EXTEND),
-		.read_us = pbp_io_read_us(io, IOCONTEXT_NORMAL),
-		.write_us = pbp_io_write_us(io),
-	};
-}
-
-/* What only databases count; and accesses, where the server does not count them. */
-static void
-add_databases(const PbpDatabases *databases, PbpAccessCounts *counts)
-{
-	for (int i = 0; i < databases->ndatabases; i++)
-	{
-		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(databases->oids[i]);
-
-		/* dropped in the meantime */
-		if (database == NULL)
-			continue;
-		counts->active_us += database->active_time;
-		if (!PBP_COUNTS_APART)
-		{
-			counts->hits += database->blocks_hit;
-			counts->reads += database->blocks_fetched - database->blocks_hit;
-			counts->read_us += database->blk_read_time;
-		}
-		pfree(database);
-	}
-}
-
 /*
  * Accesses that sessions have published.  Discards the statistics that this
  * process has cached, so only a process that keeps none for its own use may
@@ -151,16 +108,37 @@ pbp_access_counts(const PbpDatabases *databases)
 
 	if (PBP_COUNTS_APART)
 	{
-		pgstat_clear_snapshot();
-		counts = accesses_of_server();
-	}
-	add_databases(databases, &counts);
-	return counts;
-}
+		const PbpIO *io;
 
-/* Bytes of WAL up to the end of what has been written, or replayed on a standby. */
-uint64
-pbp_wal_position(void)
-{
-	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetXLogWriteRecPtr();
+		pgstat_clear_snapshot();
+		io = pbp_fetch_io();
+		counts = (PbpAccessCounts) {
+			.hits = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_HIT),
+			.reads = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_READ),
+			.extends = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_EXTEND),
+			.ring_reads = ring_blocks(io, IOOP_READ),
+			.scan_reads = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_READ),
+			.ring_extends = ring_blocks(io, IOOP_EXTEND),
+			.read_us = pbp_io_read_us(io, IOCONTEXT_NORMAL),
+			.write_us = pbp_io_write_us(io),
+		};
+	}
+	/* what only databases count, and accesses, where the server does not count them */
+	for (int i = 0; i < databases->ndatabases; i++)
+	{
+		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(databases->oids[i]);
+
+		/* dropped in the meantime */
+		if (database == NULL)
+			continue;
+		counts.active_us += database->active_time;
+		if (!PBP_COUNTS_APART)
+		{
+			counts.hits += database->blocks_hit;
+			counts.reads += database->blocks_fetched - database->blocks_hit;
+			counts.read_us += database->blk_read_time;
+		}
+		pfree(database);
+	}
+	return counts;
 }

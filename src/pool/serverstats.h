@@ -49,7 +49,6 @@ typedef struct PbpDatabases
 
 extern PbpPublished pbp_read_published(void);
 extern void pbp_find_databases(PbpDatabases *databases);
-extern uint64 pbp_wal_position(void);
 extern PbpAccessCounts pbp_access_counts(const PbpDatabases *databases);
 
 #endif							/* PBP_SERVERSTATS_H */

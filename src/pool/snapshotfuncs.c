@@ -95,7 +95,8 @@ count_of(const char *argument, const char *field, const JsonbValue *value)
 
 	if (value != NULL && value->type == jbvNumeric)
 	{
-		char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+		char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out,
+															   NumericGetDatum(value->val.numeric)));
 		char	   *end;
 
 		errno = 0;
@@ -138,12 +139,14 @@ read_time(const char *argument, JsonbContainer *object, const char *field)
 	char	   *text = read_string(argument, object, field);
 	TimestampTz time;
 	ErrorContextCallback context = {
-		.previous = error_context_stack,.callback = add_time_context,.arg = unconstify(char *, field)
+		.previous = error_context_stack,.callback = add_time_context,
+		.arg = unconstify(char *, field)
 	};
 
 	error_context_stack = &context;
 	time = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in, CStringGetDatum(text),
-												   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+												   ObjectIdGetDatum(InvalidOid),
+												   Int32GetDatum(-1)));
 	error_context_stack = context.previous;
 	if (TIMESTAMP_NOT_FINITE(time))
 		report_bad_field(argument, field, "a finite time");
@@ -182,7 +185,8 @@ read_levels(const char *argument, JsonbContainer *object, Counts *levels)
 		report_bad_field(argument, field, psprintf("an array of %d elements", LEVELS));
 	for (int i = 0; i < LEVELS; i++)
 	{
-		JsonbContainer *level = container_of(argument, field, getIthJsonbValueFromContainer(array, i),
+		JsonbContainer *level = container_of(argument, field,
+											 getIthJsonbValueFromContainer(array, i),
 											 JB_FOBJECT, "an array of objects");
 		const JsonbValue *usage = find_field(level, "usagecount");
 		enum jbvType type = i < PBP_USAGE_LEVELS ? jbvNumeric : jbvNull;
@@ -204,10 +208,12 @@ read_relations(const char *argument, JsonbContainer *object, PoolSnapshot *snaps
 
 	snapshot->nrelations = (int) JsonContainerSize(array);
 	if (snapshot->nrelations > MAX_RELATIONS)
-		report_bad_field(argument, field, psprintf("an array of at most %d elements", MAX_RELATIONS));
+		report_bad_field(argument, field,
+						 psprintf("an array of at most %d elements", MAX_RELATIONS));
 	for (int i = 0; i < snapshot->nrelations; i++)
 	{
-		JsonbContainer *relation = container_of(argument, field, getIthJsonbValueFromContainer(array, i),
+		JsonbContainer *relation = container_of(argument, field,
+												getIthJsonbValueFromContainer(array, i),
 												JB_FOBJECT, "an array of objects");
 
 		snapshot->relations[i] = (NamedFork) {
@@ -236,7 +242,8 @@ check_format(const char *argument, JsonbContainer *object)
 	if (format != FORMAT)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("snapshot \"%s\" has format " INT64_FORMAT ", which is not supported", argument, format),
+				 errmsg("snapshot \"%s\" has format " INT64_FORMAT ", which is not supported",
+						argument, format),
 				 errdetail("This version of pgbufprobe reads format %d.", FORMAT)));
 }
 
@@ -283,7 +290,8 @@ passes_between(const PoolSnapshot *before, const PoolSnapshot *after)
 		before->shared_buffers == after->shared_buffers && after->shared_buffers > 0 &&
 		after->shared_buffers <= INT_MAX && before->hand <= INT_MAX && after->hand <= INT_MAX;
 	int32		passes = (int32) ((uint32) after->passes - (uint32) before->passes);
-	int64		ticks = same_run ? passes * after->shared_buffers + (after->hand - before->hand) : 0;
+	int64		ticks = same_run ?
+		passes * after->shared_buffers + (after->hand - before->hand) : 0;
 
 	if (ticks < 0 || (ticks == 0 && after->taken_at < before->taken_at))
 		ereport(ERROR,
@@ -362,7 +370,8 @@ compare_changes(const void *a, const void *b)
 }
 
 static void
-emit_relations_of(ReturnSetInfo *rsinfo, const PoolSnapshot *before, const PoolSnapshot *after, double passes)
+emit_relations_of(ReturnSetInfo *rsinfo, const PoolSnapshot *before, const PoolSnapshot *after,
+				  double passes)
 {
 	Change	   *changes = palloc(2 * MAX_RELATIONS * sizeof(Change));
 	int			nchanges = 0;
@@ -399,13 +408,15 @@ pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot compare the relations of different databases"),
-				 errdetail("The snapshots were taken in \"%s\" and \"%s\".", before->database, after->database)));
+				 errdetail("The snapshots were taken in \"%s\" and \"%s\".",
+						   before->database, after->database)));
 	InitMaterializedSRF(fcinfo, 0);
 	if (by_relation)
 		emit_relations_of((ReturnSetInfo *) fcinfo->resultinfo, before, after, passes);
 	else
 		for (int i = 0; i < LEVELS; i++)
-			emit_change((ReturnSetInfo *) fcinfo->resultinfo, &(Change) {NULL, before->levels[i], after->levels[i]},
+			emit_change((ReturnSetInfo *) fcinfo->resultinfo,
+						&(Change) {NULL, before->levels[i], after->levels[i]},
 						i < PBP_USAGE_LEVELS ? i : -1, passes);
 	return (Datum) 0;
 }

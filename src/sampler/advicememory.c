@@ -41,26 +41,31 @@
 #define STORAGE_BYTES	((Size) 4 * 1024 * 1024)
 #define STORAGE_SHARE	0.01
 
-/* As a share of that: for those of other totals of memory.  All take half as much again as without. */
+/* As a share of that: for those of other totals.  All take half as much again as without. */
 #define TOTALS_SHARE	0.58
 
-Size
-pbp_advice_bytes(void)
-{
-	if (pbp_advice_memory_kb >= 0)
-		return (Size) pbp_advice_memory_kb * 1024;
-	return Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES);
-}
-
-/* Without memory, the history continues without advice. */
+/*
+ * Returns NULL if none is wanted, or if there is not enough memory: the history
+ * continues without advice.  Without memory for page caches it does not know what
+ * waits for storage, and without that for other totals, what more or less memory is
+ * worth.
+ */
 PbpAdvice *
-pbp_create_advice(MemoryContext context, Size bytes)
+pbp_create_advice(MemoryContext context, bool *has_storage, bool *has_totals)
 {
-	char	   *memory = MemoryContextAllocExtended(context, bytes,
-													MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	Size		advice_size = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
+	const int	flags = MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM;
+	Size		bytes = pbp_advice_memory_kb >= 0 ? (Size) pbp_advice_memory_kb * 1024 :
+		Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES);
+	Size		advice_bytes = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
+	Size		storage_bytes = Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES);
+	Size		totals_bytes = (Size) (TOTALS_SHARE * (double) storage_bytes);
+	char	   *memory;
 	PbpAdvice  *advice;
 
+	*has_storage = *has_totals = false;
+	if (bytes == 0)
+		return NULL;
+	memory = MemoryContextAllocExtended(context, bytes, flags);
 	if (memory == NULL)
 	{
 		ereport(WARNING,
@@ -70,33 +75,21 @@ pbp_create_advice(MemoryContext context, Size bytes)
 				 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
 		return NULL;
 	}
-	advice = pbp_advice_init(memory, advice_size, NBuffers, BM_MAX_USAGE_COUNT,
+	advice = pbp_advice_init(memory, advice_bytes, NBuffers, BM_MAX_USAGE_COUNT,
 							 pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
 							 PBP_COUNTS_APART);
 	if (advice == NULL)
 		return NULL;
 	/* so that servers with equal data do not share the errors of one sample */
 	advice->salt = pg_prng_uint64(&pg_global_prng_state);
-	pbp_advice_watch_relations(advice, memory + advice_size, bytes - advice_size);
+	pbp_advice_watch_relations(advice, memory + advice_bytes, bytes - advice_bytes);
+
+	memory = MemoryContextAllocExtended(context, storage_bytes, flags);
+	*has_storage = memory != NULL && pbp_advice_init_storage(advice, memory, storage_bytes, BLCKSZ);
+	if (*has_storage)
+	{
+		memory = MemoryContextAllocExtended(context, totals_bytes, flags);
+		*has_totals = memory != NULL && pbp_advice_init_totals(advice, memory, totals_bytes);
+	}
 	return advice;
-}
-
-/* Without memory for it, the advice does not know what waits for storage. */
-bool
-pbp_create_storage(MemoryContext context, PbpAdvice *advice)
-{
-	Size		bytes = Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES);
-	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
-
-	return memory != NULL && pbp_advice_init_storage(advice, memory, bytes, BLCKSZ);
-}
-
-/* Without memory for it, the advice does not know what more or less memory is worth. */
-bool
-pbp_create_totals(MemoryContext context, PbpAdvice *advice)
-{
-	Size		bytes = (Size) (TOTALS_SHARE * Min(STORAGE_SHARE * NBuffers * BLCKSZ, STORAGE_BYTES));
-	void	   *memory = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_NO_OOM);
-
-	return memory != NULL && pbp_advice_init_totals(advice, memory, bytes);
 }

@@ -10,14 +10,6 @@
 
 #include "simulator/simulator.h"
 
-/* 0: none is wanted. */
-extern Size pbp_advice_bytes(void);
-
-/* NULL: there is not enough memory. */
-extern PbpAdvice *pbp_create_advice(MemoryContext context, Size bytes);
-
-/* Of today's memory, and after that of other totals.  False: there is not enough. */
-extern bool pbp_create_storage(MemoryContext context, PbpAdvice *advice);
-extern bool pbp_create_totals(MemoryContext context, PbpAdvice *advice);
+extern PbpAdvice *pbp_create_advice(MemoryContext context, bool *has_storage, bool *has_totals);
 
 #endif							/* PBP_ADVICEMEMORY_H */

@@ -5,7 +5,7 @@
  *
  * The advice learns from looks at the pool, from the server's counts of
  * accesses, and from probes of the page cache.  When to look is decided in
- * sampler.c, and which buffers a look reads in look.c.
+ * sampler.c, and which buffers a look reads in look.c; they are read here.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,8 @@
 #include <math.h>
 
 #include "access/xlog.h"
-#include "storage/bufmgr.h"
+#include "access/xlogrecovery.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -29,7 +30,6 @@
 #include "sampler/deciding.h"
 #include "sampler/hours.h"
 #include "sampler/learner.h"
-#include "sampler/pagesample.h"
 #include "sampler/predictions.h"
 #include "sampler/probing.h"
 #include "sampler/sessiontimes.h"
@@ -62,6 +62,9 @@ typedef struct FreshCounts
 	PbpReadCounts reads;
 } FreshCounts;
 
+/* Buffers that a look prefetches. */
+#define FETCHED_AHEAD		48
+
 struct PbpLearner
 {
 	MemoryContext context;
@@ -81,11 +84,10 @@ struct PbpLearner
 	XLogRecPtr	checkpoint;		/* the latest that has begun */
 	FreshCounts fresh;
 	PbpSessionTimes sessions;
-	PbpSample	interval;		/* counts for the next sample */
-	PbpReadCounts read_counts;	/* likewise */
+	PbpNextSample *interval;	/* counts for it */
 	PbpReadCounts lately_read;	/* these decay */
 
-	PbpProbing *probing;
+	PbpProbing	probing;
 	PbpCapacity *capacity;
 	PbpDecider	decider;
 	bool		has_storage;	/* memory to simulate page caches */
@@ -93,15 +95,21 @@ struct PbpLearner
 };
 
 PbpLearner *
-pbp_create_learner(void)
+pbp_create_learner(PbpNextSample *interval)
 {
 	PbpLearner *learner = MemoryContextAllocZero(TopMemoryContext, sizeof(PbpLearner));
 
 	learner->context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
 											 ALLOCSET_DEFAULT_SIZES);
-	learner->probing = pbp_create_probing();
+	learner->interval = interval;
 	learner->capacity = pbp_create_capacity();
 	return learner;
+}
+
+static int64
+bytes_of_size(int i)
+{
+	return (int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ;
 }
 
 static void
@@ -115,8 +123,9 @@ report_totals(const PbpCapacity *capacity, const PbpAdvice *advice, PbpAdviceRep
 			PbpAdviceSplit *split = &report->storage.splits[i][j];
 
 			pbp_advice_split(advice, i, j, split);
-			split->fits = pbp_fits_other_memory(&capacity->memory, (int64) ((pbp_total_factor(i) - 1) * both),
-												(int64) (pbp_advice_factor(split->size) * NBuffers) * BLCKSZ);
+			split->fits = pbp_fits_other_memory(&capacity->memory,
+												(int64) ((pbp_total_factor(i) - 1) * both),
+												bytes_of_size(split->size));
 		}
 }
 
@@ -131,24 +140,12 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 	pbp_advice_storage_totals(advice, &report->totals);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		report->fits[i] = pbp_size_fits(&capacity->memory,
-										(int64) (pbp_advice_factor(i) * NBuffers) * BLCKSZ);
+		report->fits[i] = pbp_size_fits(&capacity->memory, bytes_of_size(i));
 		pbp_advice_storage_row(advice, i, &report->fixed[i]);
 	}
 }
 
 /* ---- counts ---- */
-
-static void
-add_to_interval(PbpSample *interval, const PbpHourShare *share)
-{
-	interval->accesses += (int64) share->accesses;
-	interval->reads += (int64) share->reads;
-	if (isnan(share->read_ms))
-		return;
-	interval->read_ms += share->read_ms;
-	interval->read_ms_seconds += share->seconds;
-}
 
 /* Whether other relations are read now than was learned. */
 static void
@@ -156,9 +153,10 @@ follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 {
 	PbpReadMix *lately = palloc(sizeof(PbpReadMix));
 	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
+	double		pools = (double) fresh->reads / NBuffers;
 
 	pbp_fade_read_counts(&learner->lately_read,
-						 exp2(-fresh->seconds / HALF_LIFE_MIX - (double) fresh->reads / NBuffers / HALF_LIFE_MIX_POOLS));
+						 exp2(-fresh->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&learner->lately_read, &learner->fresh.reads);
 	pbp_mix_of_reads(&learner->lately_read, lately);
 	pbp_advice_set_other_mix(learner->advice, pbp_other_mix(learned, lately));
@@ -167,9 +165,11 @@ follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 
 /* What was counted since the last report goes into this hour and the next sample. */
 static void
-use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned, uint32 resets)
+use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned,
+				 uint32 resets)
 {
 	const FreshCounts *fresh = &learner->fresh;
+	PbpSample  *sample = &learner->interval->sample;
 	bool		fits[PBP_ADVICE_FACTORS];
 	PbpHourShare share = {
 		.seconds = fresh->accesses.seconds,
@@ -178,7 +178,8 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		.reads = (double) fresh->accesses.reads,
 		.active_ms = fresh->sessions.active_ms,
 		.counted_ms = fresh->sessions.counted_ms,
-		.read_ms = pbp_waited_ms(&learner->sessions, &fresh->sessions, (double) fresh->accesses.reads, report),
+		.read_ms = pbp_waited_ms(&learner->sessions, &fresh->sessions,
+								 (double) fresh->accesses.reads, report),
 		.times = report->times,
 		.misses = report->rows,
 		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
@@ -190,25 +191,20 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		return;
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		fits[i] = pbp_may_fit(report, i);
-	if (report->storage.has_totals && report->storage.fixed[PBP_ADVICE_BASELINE].reason != PBP_STORAGE_NO_CAPACITY)
+	if (report->storage.has_totals &&
+		report->storage.fixed[PBP_ADVICE_BASELINE].reason != PBP_STORAGE_NO_CAPACITY)
 		share.splits = report->storage.splits;
 	pbp_count_hour(report->made_at, &share, resets);
-	add_to_interval(&learner->interval, &share);
-	pbp_add_read_counts(&learner->read_counts, &fresh->reads);
+	sample->accesses += (int64) share.accesses;
+	sample->reads += (int64) share.reads;
+	if (!isnan(share.read_ms))
+	{
+		sample->read_ms += share.read_ms;
+		sample->read_ms_seconds += share.seconds;
+	}
+	pbp_add_read_counts(&learner->interval->reads, &fresh->reads);
 	follow_mix(learner, learned);
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
-}
-
-void
-pbp_learner_take_counts(PbpLearner *learner, PbpSample *sample, PbpReadCounts *read_counts)
-{
-	sample->accesses += learner->interval.accesses;
-	sample->reads += learner->interval.reads;
-	sample->read_ms += learner->interval.read_ms;
-	sample->read_ms_seconds += learner->interval.read_ms_seconds;
-	pbp_add_read_counts(read_counts, &learner->read_counts);
-	memset(&learner->interval, 0, sizeof(learner->interval));
-	memset(&learner->read_counts, 0, sizeof(learner->read_counts));
 }
 
 /* ---- reports ---- */
@@ -232,13 +228,13 @@ publish(PbpLearner *learner, uint32 resets)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
 		pbp_advice_report_relations(learner->advice, &report.relations);
 		report.storage.has_memory = learner->has_storage;
+		report.storage.has_totals = learner->has_totals;
 		if (learner->has_storage)
 			report_storage(learner->capacity, learner->advice, &report.storage);
-		report.storage.has_totals = learner->has_totals;
 		if (learner->has_totals)
 			report_totals(learner->capacity, learner->advice, &report);
 	}
-	pbp_report_times(&learner->sessions, learner->probing, &report);
+	pbp_report_times(&learner->sessions, &learner->probing, &report);
 	pbp_expect_mix(&report.relations, report.totals.reads, 1, learned);
 	if (learner->advice != NULL)
 	{
@@ -250,91 +246,163 @@ publish(PbpLearner *learner, uint32 resets)
 	pfree(learned);
 }
 
-static PbpRelationKey
-relation_of_tag(const BufferTag *tag)
+/* ---- looks ---- */
+
+/*
+ * A hash of a page's tag, of which each range has a random share of the pages.
+ * It takes a third of the scan's time, so it mixes no better than necessary.
+ */
+static inline uint64
+page_key(const BufferTag *tag, uint64 salt)
 {
 	PbpLocator	locator = BufTagGetRelFileLocator(tag);
+	uint64		file = (uint64) locator.dbOid << 32 |
+		locator.relNumber;
+	uint64		key = (uint64) tag->blockNum << 32 |
+		(locator.spcOid * (MAX_FORKNUM + 1) + BufTagGetForkNum(tag));
 
-	return (PbpRelationKey)
-	{
-		.database = locator.dbOid,
-		.tablespace = locator.spcOid,
-		.relfilenode = locator.relNumber,
-		.fork = (uint32) BufTagGetForkNum(tag),
-	};
+	key += file * UINT64CONST(0x9e3779b97f4a7c15) + salt;
+
+	/* the final steps of MurmurHash3, which map no two keys to one */
+	key ^= key >> 33;
+	key *= UINT64CONST(0xff51afd7ed558ccd);
+	key ^= key >> 33;
+	key *= UINT64CONST(0xc4ceb9fe1a85ec53);
+	key ^= key >> 33;
+	return key;
 }
 
-static void
-visit_page(void *arg, uint64 key, int buffer, int usage, bool dirty, const BufferTag *tag)
+/*
+ * A session pins its victim while it writes the old page.  A session that uses
+ * a page raises the usage count, unless it reads through a ring.
+ */
+static inline bool
+is_victim(PbpBufState state)
 {
-	PbpLearner *learner = arg;
-
-	if (tag == NULL)
-		pbp_look_pinned(&learner->look, buffer);
-	else
-	{
-		bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, dirty);
-
-		if (learner->advice->wants_relation || loaded)
-		{
-			PbpRelationKey relation = relation_of_tag(tag);
-
-			if (learner->advice->wants_relation)
-				pbp_advice_set_relation(learner->advice, &relation);
-			if (loaded)
-				pbp_count_reads(&learner->fresh.reads, &relation, 1);
-		}
-		if (loaded)
-			pbp_remember_load(learner->probing, key, tag, learner->look_ns);
-	}
+	return BUF_STATE_GET_REFCOUNT(state) != 0 && BUF_STATE_GET_USAGECOUNT(state) == 0;
 }
 
+/*
+ * Reads a page without its header's lock, which sessions want, too.  A tag
+ * changes only under that lock.  Another page that entered, under it, during
+ * the few nanoseconds in between, would not be noticed; the tag might then be
+ * half of each page's, and the advice would know one page that does not exist.
+ */
+static pg_attribute_always_inline bool
+read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
+{
+	*state = pbp_read_state(desc);
+	if (!pbp_holds_page(*state))
+		return false;
+	if (unlikely(*state & BM_LOCKED))
+		return pbp_read_page(desc, state, tag);
+	pg_read_barrier();
+	*tag = desc->tag;
+	pg_read_barrier();
+	return pbp_holds_page(pbp_read_state(desc));
+}
+
+/* Takes note of a page of the sample. */
+static void
+visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const BufferTag *tag)
+{
+	int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
+	bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, (state & BM_DIRTY) != 0);
+
+	if (learner->advice->wants_relation || loaded)
+	{
+		PbpLocator	locator = BufTagGetRelFileLocator(tag);
+		PbpRelationKey relation = {
+			.database = locator.dbOid,
+			.tablespace = locator.spcOid,
+			.relfilenode = locator.relNumber,
+			.fork = (uint32) BufTagGetForkNum(tag),
+		};
+
+		if (learner->advice->wants_relation)
+			pbp_advice_set_relation(learner->advice, &relation);
+		if (loaded)
+			pbp_count_reads(&learner->fresh.reads, &relation, 1);
+	}
+	if (loaded)
+		pbp_remember_load(&learner->probing, key, tag, learner->look_ns);
+}
+
+/* The page of any other buffer that is pinned may be about to be replaced. */
+static pg_attribute_always_inline void
+visit_buffer(PbpLearner *learner, int buffer)
+{
+	const PbpAdvice *advice = learner->advice;
+	BufferDesc *desc = GetBufferDescriptor(buffer);
+	PbpBufState state = pbp_read_state(desc);
+	BufferTag	tag;
+
+	if (pbp_holds_page(state) && pbp_advice_sampled(advice, page_key(&desc->tag, advice->salt)) &&
+		read_page(desc, &state, &tag))
+	{
+		uint64		key = page_key(&tag, advice->salt);
+
+		if (pbp_advice_sampled(advice, key) && !is_victim(state))
+		{
+			visit_page(learner, key, buffer, state, &tag);
+			return;
+		}
+	}
+	if (unlikely(BUF_STATE_GET_REFCOUNT(state) != 0))
+		pbp_look_pinned(&learner->look, buffer);
+}
+
+/*
+ * Reads the buffers from first to before end: about 5 ns each.  Those that sessions
+ * have just used are in the caches of other processors, and are fetched ahead.
+ */
 static void
 read_range(void *arg, int first, int end)
 {
-	PbpLearner *learner = arg;
-
-	pbp_sample_range(learner->advice, first, end, visit_page, learner);
+	for (int i = first; i < end; i++)
+	{
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
+		__builtin_prefetch(GetBufferDescriptor(Min(i + FETCHED_AHEAD, end - 1)));
+		visit_buffer(arg, i);
+	}
 }
 
+/*
+ * Reads some buffers, which mostly hold pages of the sample.  Each is on another
+ * page of memory, and prefetching them all first takes a third of the time.
+ */
 static void
 read_buffers(void *arg, const int *buffers, int nbuffers)
 {
-	PbpLearner *learner = arg;
-
-	pbp_sample_buffers(learner->advice, buffers, nbuffers, visit_page, learner);
+	CHECK_FOR_INTERRUPTS();
+	for (int i = 0; i < nbuffers; i++)
+		__builtin_prefetch(GetBufferDescriptor(buffers[i]));
+	for (int i = 0; i < nbuffers; i++)
+		visit_buffer(arg, buffers[i]);
 }
 
 /* Forgets all, and publishes that. */
 void
 pbp_restart_learner(PbpLearner *learner, uint32 resets)
 {
-	Size		bytes = pbp_advice_bytes();
-
 	MemoryContextReset(learner->context);
-	learner->advice = NULL;
-	learner->has_storage = learner->has_totals = false;
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->begun_ns = pbp_now_ns();
 	learner->counted_ns = 0;
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
-	memset(&learner->interval, 0, sizeof(learner->interval));
-	memset(&learner->read_counts, 0, sizeof(learner->read_counts));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
-	pbp_reset_probing(learner->probing);
+	pbp_reset_probing(&learner->probing);
 	pbp_reset_decider(&learner->decider);
-	if (bytes > 0)
-		learner->advice = pbp_create_advice(learner->context, bytes);
+	learner->advice = pbp_create_advice(learner->context, &learner->has_storage,
+										&learner->has_totals);
+	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
 	{
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
-		learner->has_storage = pbp_create_storage(learner->context, learner->advice);
-		learner->has_totals = learner->has_storage && pbp_create_totals(learner->context, learner->advice);
-	}
-	pbp_reset_capacity(learner->capacity);
-	if (learner->advice != NULL)
 		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
+	}
 	publish(learner, resets);
 }
 
@@ -382,14 +450,14 @@ pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 	pbp_advice_look_time(learner->advice, learner->look_ns / PBP_NS_PER_S);
 	pbp_look_begin(&learner->look, ticks);
 	if (learner->advice->lost)
-		pbp_forget_probes(learner->probing);
+		pbp_served_forget_answers(&learner->probing.served);
 }
 
 void
 pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 {
 	pbp_look_end(&learner->look, ticks);
-	pbp_probe_pages(learner->probing, learner->advice, true);
+	pbp_probe_pages(&learner->probing, learner->advice, true);
 }
 
 /*
@@ -403,53 +471,57 @@ pbp_learner_notice_free_buffers(PbpLearner *learner)
 		pbp_look_is_incomplete(&learner->look);
 }
 
-/* True if no count has become less, as by a reset of statistics. */
-static bool
-have_grown(const PbpAdviceCounts *counts)
-{
-	return counts->hits >= 0 && counts->reads >= 0 && counts->extends >= 0 &&
-		counts->ring_reads >= 0 && counts->scan_reads >= 0 && counts->ring_extends >= 0;
-}
-
+/* What has been counted since the last time, by the server's counts now. */
 static void
-count_fresh(PbpLearner *learner, const PbpAdviceCounts *counts, const PbpAccessCounts *now)
+use_counts(PbpLearner *learner, const PbpAccessCounts *now, double seconds)
 {
 	const PbpAccessCounts *before = &learner->accesses;
+	PbpAdviceCounts counts = {
+		.hits = now->hits - before->hits,
+		.reads = now->reads - before->reads,
+		.extends = now->extends - before->extends,
+		.ring_reads = now->ring_reads - before->ring_reads,
+		.scan_reads = now->scan_reads - before->scan_reads,
+		.ring_extends = now->ring_extends - before->ring_extends,
+		.seconds = seconds,
+	};
 
 	/* less than before after a reset of other statistics */
 	PbpSessionTime time = {
 		.read_us = Max(0, now->read_us - before->read_us),
 		.write_us = Max(0, now->write_us - before->write_us),
 		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
-		.counted_ms = pbp_count_working() * counts->seconds * 1e3,
+		.counted_ms = pbp_count_working() * seconds * 1e3,
 	};
 
-	pbp_add_counts(&learner->fresh.accesses, counts);
+	/* after a reset of these statistics */
+	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
+		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.ring_extends < 0)
+		return;
+	pbp_advice_accesses(learner->advice, &counts);
+	pbp_add_counts(&learner->counted, &counts);
+	pbp_add_counts(&learner->fresh.accesses, &counts);
 	pbp_add_session_time(&learner->fresh.sessions, &time);
-	pbp_count_session_time(&learner->sessions, counts, &time);
+	pbp_count_session_time(&learner->sessions, &counts, &time);
 }
 
-/* It goes through the page cache as well. */
+/*
+ * Notes the WAL that was written, which goes through the page cache as well, and
+ * whether a checkpoint or restartpoint has begun, each at another place of WAL.
+ */
 static void
 note_wal(PbpLearner *learner)
 {
-	uint64		before = learner->wal_position;
+	uint64		position = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetXLogWriteRecPtr();
+	XLogRecPtr	checkpoint = GetRedoRecPtr();
 	int64		file_bytes = pbp_own_bytes().wal;
 
-	learner->wal_position = pbp_wal_position();
-	if (before != 0 && file_bytes > 0)
-		pbp_advice_write_wal(learner->advice, before, learner->wal_position, (uint64) file_bytes);
-}
-
-/* Each checkpoint begins at another place of WAL; so does each restartpoint. */
-static void
-note_checkpoint(PbpLearner *learner)
-{
-	XLogRecPtr	before = learner->checkpoint;
-
-	learner->checkpoint = GetRedoRecPtr();
-	if (before != InvalidXLogRecPtr && learner->checkpoint != before)
+	if (learner->wal_position != 0 && file_bytes > 0)
+		pbp_advice_write_wal(learner->advice, learner->wal_position, position, (uint64) file_bytes);
+	if (learner->checkpoint != InvalidXLogRecPtr && learner->checkpoint != checkpoint)
 		pbp_advice_checkpoint(learner->advice);
+	learner->wal_position = position;
+	learner->checkpoint = checkpoint;
 }
 
 /*
@@ -460,9 +532,8 @@ void
 pbp_learner_count(PbpLearner *learner, bool at_once)
 {
 	int64		start = pbp_now_ns();
-	const PbpAccessCounts *before = &learner->accesses;
+	int64		data = pbp_own_bytes().data;
 	PbpAccessCounts now;
-	PbpAdviceCounts counts;
 
 	if (learner->advice == NULL ||
 		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once))
@@ -473,23 +544,11 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 		learner->find_databases_ns = start + FIND_DATABASES_RARELY * (pbp_now_ns() - start);
 	}
 	now = pbp_access_counts(&learner->databases);
-	counts.hits = now.hits - before->hits;
-	counts.reads = now.reads - before->reads;
-	counts.extends = now.extends - before->extends;
-	counts.ring_reads = now.ring_reads - before->ring_reads;
-	counts.scan_reads = now.scan_reads - before->scan_reads;
-	counts.ring_extends = now.ring_extends - before->ring_extends;
-	counts.seconds = (double) (start - learner->counted_ns) / 1e9;
-	if (learner->counted_ns != 0 && have_grown(&counts))
-	{
-		pbp_advice_accesses(learner->advice, &counts);
-		pbp_add_counts(&learner->counted, &counts);
-		count_fresh(learner, &counts, &now);
-	}
+	if (learner->counted_ns != 0)
+		use_counts(learner, &now, (double) (start - learner->counted_ns) / 1e9);
 	note_wal(learner);
-	note_checkpoint(learner);
 	pbp_advice_set_smallest_scanned(learner->advice, pbp_own_bytes().smallest_scanned / BLCKSZ);
-	pbp_advice_set_data(learner->advice, pbp_own_bytes().data < 0 ? -1 : pbp_own_bytes().data / BLCKSZ);
+	pbp_advice_set_data(learner->advice, data < 0 ? -1 : data / BLCKSZ);
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();
 }
@@ -508,8 +567,8 @@ calibrate(PbpLearner *learner)
 	pbp_advice_totals(learner->advice, &totals);
 	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, &today);
 	if (today.reason != PBP_STORAGE_KNOWN)
-		pbp_forget_probed_loads(learner->probing);
-	if (!pbp_probed_share(learner->probing, &totals, &served))
+		pbp_served_forget_loads(&learner->probing.served);
+	if (!pbp_probed_share(&learner->probing, &totals, &served))
 		served = (PbpFigure) {NAN, NAN};
 	pbp_advice_calibrate(learner->advice, served.value, served.error);
 }
@@ -522,7 +581,7 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
-	pbp_probe_pages(learner->probing, learner->advice, false);
+	pbp_probe_pages(&learner->probing, learner->advice, false);
 	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
 	publish(learner, resets);

@@ -14,7 +14,15 @@
 
 typedef struct PbpLearner PbpLearner;
 
-extern PbpLearner *pbp_create_learner(void);
+/* A sample that is not taken yet, and the reads of relations since the one before. */
+typedef struct PbpNextSample
+{
+	PbpSample	sample;
+	PbpReadCounts reads;
+} PbpNextSample;
+
+/* Adds to the interval what it counts. */
+extern PbpLearner *pbp_create_learner(PbpNextSample *interval);
 extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
 extern bool pbp_learner_is_outdated(const PbpLearner *learner);
 extern void pbp_learner_resize(PbpLearner *learner, double factor);
@@ -27,9 +35,6 @@ extern void pbp_learner_begin_look(PbpLearner *learner, int64 ticks);
 extern void pbp_learner_end_look(PbpLearner *learner, int64 ticks);
 
 extern void pbp_learner_notice_free_buffers(PbpLearner *learner);
-
-/* Adds what was counted since the last call. */
-extern void pbp_learner_take_counts(PbpLearner *learner, PbpSample *sample, PbpReadCounts *read_counts);
 
 /* These two do nothing unless they are due. */
 extern void pbp_learner_count(PbpLearner *learner, bool at_once);

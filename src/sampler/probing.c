@@ -32,35 +32,12 @@
  */
 #define UNCACHED_ROUNDS	8
 
-#define READ_TIMES		120		/* latest reads whose times are kept */
-
 /*
  * Between two calls.  In each, at most one block is read from storage and one
  * from the page cache, since a read keeps the block there.
  */
 #define PROBE_NS		INT64CONST(1000000000)
 #define AFTER_ERROR_NS	(300 * PROBE_NS)
-
-/* Times of the latest reads. */
-typedef struct ReadTimes
-{
-	int64		ns[READ_TIMES];
-	int64		nreads;			/* ever */
-	bool		may_read;		/* in this call, still */
-} ReadTimes;
-
-struct PbpProbing
-{
-	PbpServed	served;
-	const PbpAdvice *advice;	/* which knows what is in the pool */
-	BufferTag	tags[PBP_SERVED_PAGES];
-	int			next;			/* page to be looked up */
-	uint32		round;			/* of all pages */
-	int64		probed_ns;		/* later after an error */
-	int64		reading_ns;		/* spent on timed reads in this call */
-	ReadTimes	os_reads;
-	ReadTimes	storage_reads;
-};
 
 /* A page to be looked up.  The first three fields name a file. */
 typedef struct Probe
@@ -71,12 +48,6 @@ typedef struct Probe
 	BlockNumber block;			/* of the segment */
 	int			page;
 } Probe;
-
-PbpProbing *
-pbp_create_probing(void)
-{
-	return MemoryContextAllocZero(TopMemoryContext, sizeof(PbpProbing));
-}
 
 /* Forgets all pages and figures, but not when probes are due. */
 void
@@ -96,13 +67,6 @@ pbp_remember_load(PbpProbing *probing, uint64 key, const BufferTag *tag, int64 n
 		probing->tags[page] = *tag;
 }
 
-/* Pages may have been loaded that no look saw. */
-void
-pbp_forget_probes(PbpProbing *probing)
-{
-	pbp_served_forget_answers(&probing->served);
-}
-
 /* ---- looking up pages ---- */
 
 /*
@@ -112,15 +76,16 @@ pbp_forget_probes(PbpProbing *probing)
 static void
 time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool cached)
 {
-	ReadTimes  *reads = cached ? &probing->os_reads : &probing->storage_reads;
+	PbpTimedReads  *reads = cached ? &probing->os_reads : &probing->storage_reads;
 	int64		start = pbp_now_ns();
 	int64		read_ns;
 
-	if (!reads->may_read || pbp_advice_holds(probing->advice, probing->served.pages[probe->page].key))
+	if (!reads->may_read ||
+		pbp_advice_holds(probing->advice, probing->served.pages[probe->page].key))
 		return;
 	if (pbp_os_time_read(file, probe->block, &read_ns))
 	{
-		reads->ns[reads->nreads++ % READ_TIMES] = read_ns;
+		reads->ns[reads->nreads++ % PBP_READ_TIMES] = read_ns;
 		reads->may_read = false;
 		if (!cached)
 			pbp_os_drop_blocks(file, probe->block, 1);
@@ -151,7 +116,8 @@ static void
 probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 {
 	PbpOsFile	file;
-	bool		found = pbp_os_open(&probes->locator, probes->fork, probes->segment, PBP_OS_AUTO, &file);
+	bool		found = pbp_os_open(&probes->locator, probes->fork, probes->segment, PBP_OS_AUTO,
+									&file);
 	bool		trusted = found && file.trust == PBP_OS_TRUSTED;
 
 	PG_TRY();
@@ -185,7 +151,8 @@ next_probes(PbpProbing *probing, Probe *probes)
 		const PbpServedPage *page = &probing->served.pages[number];
 		const BufferTag *tag = &probing->tags[number];
 
-		if (pbp_served_has_page(&probing->served, number) && (!page->known || page->cached || (number + probing->round) % UNCACHED_ROUNDS == 0))
+		if (pbp_served_has_page(&probing->served, number) &&
+			(!page->known || page->cached || (number + probing->round) % UNCACHED_ROUNDS == 0))
 			probes[nprobes++] = (Probe) {
 				.locator = BufTagGetRelFileLocator(tag),
 				.fork = BufTagGetForkNum(tag),
@@ -227,7 +194,8 @@ probe_pages(PbpProbing *probing)
 	}
 	do
 		probe_batch(probing);
-	while (probing->next < PBP_SERVED_PAGES && pbp_now_ns() - start - probing->reading_ns < allowed_ns);
+	while (probing->next < PBP_SERVED_PAGES &&
+		   pbp_now_ns() - start - probing->reading_ns < allowed_ns);
 }
 
 /*
@@ -267,25 +235,11 @@ pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look)
 
 /* ---- figures ---- */
 
-static PbpFigure
-mean_time(const ReadTimes *reads)
-{
-	return pbp_mean_time(reads->ns, (int) Min(reads->nreads, READ_TIMES));
-}
-
 /* What a read takes; NaN: unknown. */
-void
-pbp_probed_times(const PbpProbing *probing, PbpFigure *os, PbpFigure *storage)
+PbpFigure
+pbp_probed_time(const PbpTimedReads *reads)
 {
-	*os = mean_time(&probing->os_reads);
-	*storage = mean_time(&probing->storage_reads);
-}
-
-/* The share below is of loads from now on. */
-void
-pbp_forget_probed_loads(PbpProbing *probing)
-{
-	pbp_served_forget_loads(&probing->served);
+	return pbp_mean_time(reads->ns, (int) Min(reads->nreads, PBP_READ_TIMES));
 }
 
 /*

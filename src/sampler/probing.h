@@ -12,15 +12,35 @@
 #include "statistics/served.h"
 #include "sampler/history.h"
 
-typedef struct PbpProbing PbpProbing;
+#define PBP_READ_TIMES		120		/* latest reads whose times are kept */
 
-extern PbpProbing *pbp_create_probing(void);
+/* Times of the latest reads. */
+typedef struct PbpTimedReads
+{
+	int64		ns[PBP_READ_TIMES];
+	int64		nreads;			/* ever */
+	bool		may_read;		/* in this call, still */
+} PbpTimedReads;
+
+/* All of it may be zero to begin. */
+typedef struct PbpProbing
+{
+	PbpServed	served;
+	const PbpAdvice *advice;	/* which knows what is in the pool */
+	BufferTag	tags[PBP_SERVED_PAGES];
+	int			next;			/* page to be looked up */
+	uint32		round;			/* of all pages */
+	int64		probed_ns;		/* later after an error */
+	int64		reading_ns;		/* spent on timed reads in this call */
+	PbpTimedReads os_reads;
+	PbpTimedReads storage_reads;
+} PbpProbing;
+
 extern void pbp_reset_probing(PbpProbing *probing);
 extern void pbp_remember_load(PbpProbing *probing, uint64 key, const BufferTag *tag, int64 now_ns);
-extern void pbp_forget_probes(PbpProbing *probing);
 extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look);
-extern void pbp_forget_probed_loads(PbpProbing *probing);
-extern bool pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals, PbpFigure *result);
-extern void pbp_probed_times(const PbpProbing *probing, PbpFigure *os, PbpFigure *storage);
+extern bool pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals,
+							 PbpFigure *result);
+extern PbpFigure pbp_probed_time(const PbpTimedReads *reads);
 
 #endif							/* PBP_PROBING_H */

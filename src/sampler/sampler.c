@@ -28,7 +28,6 @@
 #include "carry/carry.h"
 #include "pool/serverstats.h"
 #include "pool/sweep.h"
-#include "sampler/budget.h"
 #include "sampler/learner.h"
 #include "sampler/pace.h"
 #include "sampler/results.h"
@@ -85,12 +84,9 @@ typedef struct Sampler
 	PbpClock	clock;			/* when last read */
 	PbpHandPace pace;
 
-	PbpSample	interval;		/* since the last sample */
-	PbpSample	step;			/* of the coarse history: since its last sample */
-	PbpReadCounts step_reads;	/* likewise */
-	int64		sample_ns;
-	int64		sample_ticks;	/* -1: none yet */
-	int64		sample_allocations;
+	PbpNextSample interval;		/* since the last sample, of which it has time,
+								 * ticks and allocations; time 0: none yet */
+	PbpNextSample step;			/* of the coarse history: since its last sample */
 	double		scan_ns;		/* what reading every buffer takes; 0: unknown */
 
 	int64		save_ns;		/* when to save the next time */
@@ -99,8 +95,6 @@ typedef struct Sampler
 	int64		cpu_ns;			/* used up to the end of the last sleep */
 	double		owed_ns;		/* of that, without what was slept for it */
 	bool		resting;		/* until all of that is paid */
-	int64		nlooks;
-	PbpBudget	budget;
 	uint32		resets;			/* that it has noticed */
 } Sampler;
 
@@ -133,63 +127,35 @@ static void
 read_clock(Sampler *sampler)
 {
 	PbpClock	clock = pbp_read_clock();
+	PbpMoment  *now = &sampler->pace.now;
 
-	sampler->pace.ticks += pbp_ticks_between(sampler->clock, clock);
+	now->ns = pbp_now_ns();
+	now->cpu_ns = pbp_cpu_now_ns();
+	now->ticks += pbp_ticks_between(sampler->clock, clock);
 	sampler->clock = clock;
 }
 
 static void
 look_at_pool(Sampler *sampler)
 {
-	pbp_pace_look(&sampler->pace, pbp_now_ns());
-	pbp_learner_begin_look(sampler->learner, sampler->pace.ticks);
+	pbp_pace_look(&sampler->pace);
+	pbp_learner_begin_look(sampler->learner, sampler->pace.now.ticks);
 	read_clock(sampler);
-	pbp_learner_end_look(sampler->learner, sampler->pace.ticks);
-	sampler->interval.looks++;
-	sampler->nlooks++;
-}
-
-static PbpSpending
-spent(const Sampler *sampler)
-{
-	return (PbpSpending) {pbp_now_ns(), pbp_cpu_now_ns(), sampler->nlooks, sampler->pace.ticks};
-}
-
-/* Makes the sample as large as there is time for. */
-static void
-fit_sample(Sampler *sampler)
-{
-	PbpSpending now = spent(sampler);
-
-	if (pbp_is_learning(sampler->learner))
-		pbp_learner_resize(sampler->learner, pbp_fit_sample(&sampler->budget, &now, &(PbpAllowance)
-															{
-																pbp_max_cpu_fraction, (double) PBP_LOOKS_NEEDED / NBuffers, pbp_learner_rate(sampler->learner)
-															}));
+	pbp_learner_end_look(sampler->learner, sampler->pace.now.ticks);
+	sampler->interval.sample.looks++;
 }
 
 /* True if a look must wait until the speed of the hand is known. */
 static bool
 must_wait(const Sampler *sampler)
 {
-	return pbp_is_learning(sampler->learner) && sampler->budget.njudged == 0;
+	return pbp_is_learning(sampler->learner) && sampler->pace.njudged == 0;
 }
 
 static int64
 history_interval_ns(void)
 {
 	return (int64) pbp_history_interval_ms * 1000000;
-}
-
-/* What reading every buffer would take, from reading some. */
-static double
-predicted_scan_ns(void)
-{
-	int64		start = pbp_cpu_now_ns();
-	PbpScanCost cost;
-
-	pbp_scan_cost(PBP_SCAN_READ, TIMED_READ, 1, &cost);
-	return (double) (pbp_cpu_now_ns() - start) * NBuffers / cost.nread;
 }
 
 /* Counts all buffers if there is time for that, and otherwise estimates. */
@@ -199,102 +165,93 @@ count_buffers(Sampler *sampler, PbpHistogram *histogram)
 	double		allowed_ns = SAMPLE_SHARE * pbp_max_cpu_fraction * (double) history_interval_ns();
 	int64		start = pbp_cpu_now_ns();
 
+	/* what reading every buffer would take, from reading some */
 	if (sampler->scan_ns == 0 || sampler->scan_ns > allowed_ns)
-		sampler->scan_ns = predicted_scan_ns();
+	{
+		PbpScanCost cost;
+
+		pbp_scan_cost(PBP_SCAN_READ, TIMED_READ, 1, &cost);
+		sampler->scan_ns = (double) (pbp_cpu_now_ns() - start) * NBuffers / cost.nread;
+		start = pbp_cpu_now_ns();
+	}
 	if (sampler->scan_ns > allowed_ns)
 	{
-		pbp_histogram(NULL, (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)), histogram);
+		pbp_histogram(NULL, (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)),
+					  histogram);
 		return;
 	}
 	pbp_histogram(NULL, NBuffers, histogram);
 	sampler->scan_ns = (double) (pbp_cpu_now_ns() - start);
 }
 
-/* Adds a sample to the step of the coarse history that it ends in. */
+/*
+ * Adds a sample to the step of the coarse history that it ends in.  Steps end at
+ * multiples of their length, so that those of all servers can be compared.
+ */
 static void
-add_to_step(PbpSample *step, const PbpSample *sample)
-{
-	step->taken_at = sample->taken_at;
-	step->taken_ns = sample->taken_ns;
-	step->ticks = sample->ticks;
-	step->allocations = sample->allocations;
-	step->histogram = sample->histogram;
-	step->elapsed_ns += sample->elapsed_ns;
-	step->new_ticks += sample->new_ticks;
-	step->new_allocations += sample->new_allocations;
-	step->looks += sample->looks;
-	step->cpu_ns += sample->cpu_ns;
-	step->accesses += sample->accesses;
-	step->reads += sample->reads;
-	step->read_ms += sample->read_ms;
-	step->read_ms_seconds += sample->read_ms_seconds;
-}
-
-/* Steps end at multiples of their length, so that those of all servers can be compared. */
-static void
-follow_step(Sampler *sampler, const PbpSample *sample, const PbpReadCounts *reads)
+follow_step(Sampler *sampler)
 {
 	const int64 length = PBP_COARSE_SECONDS * USECS_PER_SEC;
-	PbpSample  *step = &sampler->step;
-	bool		ends = step->taken_at != 0 && step->taken_at / length != sample->taken_at / length;
+	const PbpSample *sample = &sampler->interval.sample;
+	PbpSample  *step = &sampler->step.sample;
+	PbpSample	before = *step;
 
-	add_to_step(step, sample);
-	pbp_add_read_counts(&sampler->step_reads, reads);
-	if (!ends)
+	*step = *sample;
+	step->elapsed_ns += before.elapsed_ns;
+	step->new_ticks += before.new_ticks;
+	step->new_allocations += before.new_allocations;
+	step->looks += before.looks;
+	step->cpu_ns += before.cpu_ns;
+	step->accesses += before.accesses;
+	step->reads += before.reads;
+	step->read_ms += before.read_ms;
+	step->read_ms_seconds += before.read_ms_seconds;
+	pbp_add_read_counts(&sampler->step.reads, &sampler->interval.reads);
+	if (before.taken_at == 0 || before.taken_at / length == sample->taken_at / length)
 		return;
-	pbp_top_reads(&sampler->step_reads, step->top_reads);
+	pbp_top_reads(&sampler->step.reads, step->top_reads);
 	pbp_put_sample(PBP_COARSE_HISTORY, step, sampler->resets);
-	memset(step, 0, sizeof(*step));
+	memset(&sampler->step, 0, sizeof(sampler->step));
 	step->taken_at = sample->taken_at;
-	memset(&sampler->step_reads, 0, sizeof(sampler->step_reads));
 }
 
 /* The pool now, and what happened since the last sample. */
 static void
 take_sample(Sampler *sampler)
 {
-	PbpReadCounts reads = {0};
-	PbpSample  *sample = &sampler->interval;
-	int64		now_ns = pbp_now_ns();
-	int64		allocations = pbp_read_published().allocations;
+	PbpSample  *sample = &sampler->interval.sample;
+	PbpSample	last = *sample;
 
 	sample->taken_at = GetCurrentTimestamp();
-	sample->taken_ns = now_ns;
-	sample->ticks = pbp_ticks(sampler->clock);
-	sample->allocations = allocations;
+	sample->taken_ns = pbp_now_ns();
+	sample->ticks = sampler->pace.now.ticks;
+	sample->allocations = pbp_read_published().allocations;
 	count_buffers(sampler, &sample->histogram);
-	if (sampler->sample_ticks >= 0)
+	if (last.taken_ns != 0)
 	{
-		sample->elapsed_ns = now_ns - sampler->sample_ns;
-		sample->new_ticks = sampler->pace.ticks - sampler->sample_ticks;
+		sample->elapsed_ns = sample->taken_ns - last.taken_ns;
+		sample->new_ticks = sample->ticks - last.ticks;
 		/* fewer than before after a reset of statistics */
-		sample->new_allocations = Max(0, allocations - sampler->sample_allocations);
+		sample->new_allocations = Max(0, sample->allocations - last.allocations);
 	}
-	pbp_learner_take_counts(sampler->learner, sample, &reads);
-	pbp_top_reads(&reads, sample->top_reads);
+	pbp_top_reads(&sampler->interval.reads, sample->top_reads);
 	pbp_put_sample(PBP_FINE_HISTORY, sample, sampler->resets);
-	follow_step(sampler, sample, &reads);
+	follow_step(sampler);
 
-	memset(sample, 0, sizeof(*sample));
-	sampler->sample_ns = now_ns;
-	sampler->sample_ticks = sampler->pace.ticks;
-	sampler->sample_allocations = allocations;
+	last = *sample;
+	memset(&sampler->interval, 0, sizeof(sampler->interval));
+	sample->taken_ns = last.taken_ns;
+	sample->ticks = last.ticks;
+	sample->allocations = last.allocations;
 }
 
-static bool
-sample_is_due(const Sampler *sampler)
+/* When the next sample is due; 0: none has been taken. */
+static int64
+next_sample_ns(const Sampler *sampler)
 {
-	if (must_wait(sampler))
-		return false;
-	return sampler->sample_ticks < 0 ||
-		pbp_now_ns() - sampler->sample_ns >= history_interval_ns();
-}
+	int64		last_ns = sampler->interval.sample.taken_ns;
 
-static bool
-look_is_due(const Sampler *sampler)
-{
-	return pbp_is_learning(sampler->learner) && !must_wait(sampler) &&
-		pbp_look_is_due(&sampler->pace, pbp_learner_expects_whole_look(sampler->learner), pbp_now_ns());
+	return last_ns == 0 ? 0 : last_ns + history_interval_ns();
 }
 
 static double
@@ -307,7 +264,8 @@ sleep_to_latest_look(const Sampler *sampler)
 static double
 owed_now(const Sampler *sampler)
 {
-	return (double) (pbp_cpu_now_ns() - sampler->cpu_ns) + Min(sampler->owed_ns, MAX_DELAY_NS * pbp_max_cpu_fraction);
+	return (double) (pbp_cpu_now_ns() - sampler->cpu_ns) +
+		Min(sampler->owed_ns, MAX_DELAY_NS * pbp_max_cpu_fraction);
 }
 
 /* What has been seen so far counts, with its accesses; what follows will be unknown. */
@@ -324,20 +282,27 @@ begin_rest(Sampler *sampler)
 static void
 work(Sampler *sampler)
 {
+	PbpLearner *learner = sampler->learner;
+	bool		learning = pbp_is_learning(learner);
+	bool		waits;
 	bool		samples;
 
 	sampler->resting = false;
 	read_clock(sampler);
-	pbp_follow_speed(&sampler->pace, pbp_now_ns());
-	fit_sample(sampler);
-	samples = sample_is_due(sampler);
-	pbp_learner_count(sampler->learner, false);
-	pbp_learner_notice_free_buffers(sampler->learner);
-	if (look_is_due(sampler) || (samples && pbp_is_learning(sampler->learner)))
+	pbp_follow_speed(&sampler->pace);
+	if (learning)
+		pbp_learner_resize(learner, pbp_fit_sample(&sampler->pace, pbp_max_cpu_fraction,
+												   pbp_learner_rate(learner)));
+	waits = must_wait(sampler);
+	samples = !waits && pbp_now_ns() >= next_sample_ns(sampler);
+	pbp_learner_count(learner, false);
+	pbp_learner_notice_free_buffers(learner);
+	if (learning && !waits &&
+		(samples || pbp_look_is_due(&sampler->pace, pbp_learner_expects_whole_look(learner))))
 		look_at_pool(sampler);
 	/* the next report would come a second after one that knows of no look */
-	if (!must_wait(sampler))
-		pbp_learner_publish(sampler->learner, sampler->resets);
+	if (!waits)
+		pbp_learner_publish(learner, sampler->resets);
 	if (samples)
 		take_sample(sampler);
 	if (pbp_must_rest(owed_now(sampler), pbp_max_cpu_fraction, sleep_to_latest_look(sampler)))
@@ -354,18 +319,12 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 	if (must_wait(sampler))
 		to_look = PBP_FIRST_LOOK_NS;
 	else if (pbp_is_learning(sampler->learner))
-		to_look = pbp_sleep_to_look(&sampler->pace, pbp_learner_expects_whole_look(sampler->learner),
+		to_look = pbp_sleep_to_look(&sampler->pace,
+									pbp_learner_expects_whole_look(sampler->learner),
 									(double) used_ns, pbp_max_cpu_fraction);
 	sleep = (int64) Min(to_look, (double) MAX_SLEEP_NS);
-	sleep = Min(sleep, sampler->sample_ns + history_interval_ns() - pbp_now_ns());
+	sleep = Min(sleep, next_sample_ns(sampler) - pbp_now_ns());
 	return Max(sleep, MIN_SLEEP_NS);
-}
-
-static int64
-owed_sleep_ns(const Sampler *sampler, double owed_ns)
-{
-	return (int64) (sampler->resting ? owed_ns / pbp_rest_fraction(pbp_max_cpu_fraction) :
-					pbp_sleep_for_debt(owed_ns, pbp_max_cpu_fraction, sleep_to_latest_look(sampler)));
 }
 
 /* ---- settings, resets and restarts ---- */
@@ -378,7 +337,8 @@ save(Sampler *sampler)
 
 	pbp_save_state();
 	end_ns = pbp_now_ns();
-	sampler->may_save_ns = end_ns + (int64) ((double) (end_ns - start_ns) / (SAVE_SHARE * pbp_max_cpu_fraction));
+	sampler->may_save_ns = end_ns +
+		(int64) ((double) (end_ns - start_ns) / (SAVE_SHARE * pbp_max_cpu_fraction));
 	sampler->save_ns = Max(end_ns + SAVE_NS, sampler->may_save_ns);
 }
 
@@ -413,19 +373,14 @@ reload_settings(Sampler *sampler)
 static void
 begin(Sampler *sampler)
 {
-	PbpSpending now;
-
 	sampler->resets = pbp_count_resets();
 	sampler->clock = pbp_read_clock();
-	pbp_begin_pace(&sampler->pace, NBuffers, pbp_ticks(sampler->clock), pbp_now_ns());
-	sampler->sample_ticks = -1;
 	sampler->cpu_ns = pbp_cpu_now_ns();
-	sampler->nlooks = 0;
-	now = spent(sampler);
-	pbp_begin_budget(&sampler->budget, &now);
+	pbp_begin_pace(&sampler->pace, NBuffers, &(PbpMoment) {
+				   .ns = pbp_now_ns(),.cpu_ns = sampler->cpu_ns,.ticks = pbp_ticks(sampler->clock)
+	});
 	memset(&sampler->interval, 0, sizeof(sampler->interval));
 	memset(&sampler->step, 0, sizeof(sampler->step));
-	memset(&sampler->step_reads, 0, sizeof(sampler->step_reads));
 }
 
 /* Forget all; what was saved is outdated, too. */
@@ -475,7 +430,8 @@ join(Datum arg)
 	{
 		EmitErrorReport();
 		ereport(LOG,
-				(errmsg("the sampler of pgbufprobe has ended, because it could not allocate %zu bytes of dynamic shared memory", sizeof(PbpResults)),
+				(errmsg("the sampler of pgbufprobe has ended, because it could not allocate %zu bytes of dynamic shared memory",
+						sizeof(PbpResults)),
 				 errhint("When there is room, pgbufprobe_start() starts it without a restart.")));
 		proc_exit(0);
 	}
@@ -510,29 +466,34 @@ sleep_until_due(Sampler *sampler)
 {
 	const int64 start_ns = pbp_now_ns();
 	const int64 start_cpu_ns = pbp_cpu_now_ns();
-	const int64 used_ns = start_cpu_ns - sampler->cpu_ns;
 	const double owed_ns = owed_now(sampler);
-	int64		wanted_ns = wanted_sleep_ns(sampler, used_ns);
+	int64		wanted_ns = wanted_sleep_ns(sampler, start_cpu_ns - sampler->cpu_ns);
+	int64		cpu_ns;
+	double		paid_ns;
 
 	for (;;)
 	{
+		double		owed_sleep_ns;
 		int64		end_ns;
 		int64		left_ns;
 
 		if (reload_settings(sampler))
 			wanted_ns = 0;
-		end_ns = start_ns + Max(wanted_ns, owed_sleep_ns(sampler, owed_ns));
+		owed_sleep_ns = sampler->resting ? owed_ns / pbp_rest_fraction(pbp_max_cpu_fraction) :
+			pbp_sleep_for_debt(owed_ns, pbp_max_cpu_fraction, sleep_to_latest_look(sampler));
+		end_ns = start_ns + Max(wanted_ns, (int64) owed_sleep_ns);
 		left_ns = end_ns - pbp_now_ns();
 		if (left_ns <= 0 || !pbp_sampler_on)
 			break;
-		pbp_announce_sample(Max(end_ns, sampler->sample_ns + history_interval_ns()));
+		pbp_announce_sample(Max(end_ns, next_sample_ns(sampler)));
 		wait_for_latch(sampler, left_ns);
 	}
-	sampler->owed_ns = Max(0, owed_ns - (double) (pbp_now_ns() - start_ns) *
-							 (sampler->resting ? pbp_rest_fraction(pbp_max_cpu_fraction) : pbp_max_cpu_fraction));
-	sampler->cpu_ns = pbp_cpu_now_ns();
-	sampler->owed_ns += (double) (sampler->cpu_ns - start_cpu_ns);
-	sampler->interval.cpu_ns += used_ns + sampler->cpu_ns - start_cpu_ns;
+	cpu_ns = pbp_cpu_now_ns();
+	paid_ns = (double) (pbp_now_ns() - start_ns) *
+		(sampler->resting ? pbp_rest_fraction(pbp_max_cpu_fraction) : pbp_max_cpu_fraction);
+	sampler->owed_ns = Max(0, owed_ns - paid_ns) + (double) (cpu_ns - start_cpu_ns);
+	sampler->interval.sample.cpu_ns += cpu_ns - sampler->cpu_ns;
+	sampler->cpu_ns = cpu_ns;
 }
 
 /* Wait until pgbufprobe.sampler is on. */
@@ -564,7 +525,7 @@ pbp_sampler_main(Datum arg)
 	pbp_advice_check_interrupts = pbp_check_interrupts_of_look;
 
 	sampler = MemoryContextAllocZero(TopMemoryContext, sizeof(Sampler));
-	sampler->learner = pbp_create_learner();
+	sampler->learner = pbp_create_learner(&sampler->interval);
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);

@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * sampler.h
- *	  The background worker: its registration and its entry point.  What it publishes is in results.h.
+ *	  The background worker: its registration and its entry point.
+ *
+ * What it publishes is in results.h.
  *
  *-------------------------------------------------------------------------
  */

@@ -26,38 +26,30 @@ pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
 	sum->counted_ms += time->counted_ms;
 }
 
-static inline void
-add_faded(double *sum, double weight, double value)
-{
-	*sum = weight * *sum + value;
-}
-
 void
-pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts, const PbpSessionTime *time)
+pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
+					   const PbpSessionTime *time)
 {
 	double		weight = exp2(-counts->seconds / HALF_LIFE);
 	double		accesses = (double) (counts->hits + counts->reads);
 
-	add_faded(&times->seconds, weight, counts->seconds);
-	add_faded(&times->reads, weight, (double) counts->reads);
-	add_faded(&times->active_ms, weight, time->active_ms);
-	add_faded(&times->counted_ms, weight, time->counted_ms);
+	times->seconds = weight * times->seconds + counts->seconds;
+	times->reads = weight * times->reads + (double) counts->reads;
+	times->active_ms = weight * times->active_ms + time->active_ms;
+	times->counted_ms = weight * times->counted_ms + time->counted_ms;
 	/* the server's own times count only while all sessions measure them */
 	if (!track_io_timing)
 		times->timed_reads = times->read_ns = times->timed_accesses = times->write_ns = 0;
-	else
+	/* without any, the last ones remain */
+	if (track_io_timing && counts->reads > 0)
 	{
-		/* without any, the last ones remain */
-		if (counts->reads > 0)
-		{
-			add_faded(&times->timed_reads, weight, (double) counts->reads);
-			add_faded(&times->read_ns, weight, (double) time->read_us * 1e3);
-		}
-		if (accesses > 0)
-		{
-			add_faded(&times->timed_accesses, weight, accesses);
-			add_faded(&times->write_ns, weight, (double) time->write_us * 1e3);
-		}
+		times->timed_reads = weight * times->timed_reads + (double) counts->reads;
+		times->read_ns = weight * times->read_ns + (double) time->read_us * 1e3;
+	}
+	if (track_io_timing && accesses > 0)
+	{
+		times->timed_accesses = weight * times->timed_accesses + accesses;
+		times->write_ns = weight * times->write_ns + (double) time->write_us * 1e3;
 	}
 }
 
@@ -73,42 +65,39 @@ mean_read_ns(const PbpSessionTimes *times)
 	return mean_ns(times->timed_reads, times->read_ns);
 }
 
-/*
- * All the time that sessions worked, for each read; NaN: unknown.  At least what was
- * counted: the server publishes the time of a statement after its reads.
- */
-static double
-longest_read_ns(const PbpSessionTimes *times)
-{
-	return mean_ns(times->reads, fmax(pbp_working_ms(times->active_ms, times->counted_ms), times->counted_ms) * 1e6);
-}
-
 void
 pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdviceReport *report)
 {
 	PbpWaitingInput today = pbp_waiting_input(report);
-	double		storage_share = pbp_knows_storage(report) ? pbp_storage_share(today.misses, today.storage) : NAN;
+	double		storage_share = pbp_knows_storage(report) ?
+		pbp_storage_share(today.misses, today.storage) : NAN;
+	double		working_ms = pbp_working_ms(times->active_ms, times->counted_ms);
 	double		waiting;
-	PbpFigure	os;
-	PbpFigure	storage;
 
-	pbp_probed_times(probing, &os, &storage);
-	report->active_ms = times->seconds > 0 ? pbp_working_ms(times->active_ms, times->counted_ms) / times->seconds : NAN;
-	report->times = pbp_read_times(os, storage, mean_read_ns(times), storage_share);
-	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage), longest_read_ns(times));
+	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;
+	report->times = pbp_read_times(pbp_probed_time(&probing->os_reads),
+								   pbp_probed_time(&probing->storage_reads),
+								   mean_read_ns(times), storage_share);
+	/*
+	 * A read takes at most all the time that sessions worked.  That is at least what was
+	 * counted: the server publishes the time of a statement after its reads.
+	 */
+	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
+					mean_ns(times->reads, fmax(working_ms, times->counted_ms) * 1e6));
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
-	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting, today.misses,
-					report->totals.dirty_evictions);
+	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting,
+					today.misses, report->totals.dirty_evictions);
 }
 
 double
-pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads, const PbpAdviceReport *report)
+pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads,
+			  const PbpAdviceReport *report)
 {
 	if (!isnan(mean_read_ns(times)))
 		return (double) (time->read_us + time->write_us) / 1e3;
 	if (reads == 0)
 		return 0;
 	return pbp_knows_storage(report) ?
-		reads * pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE], &report->storage.fixed[PBP_ADVICE_BASELINE]) / 1e6 :
-		NAN;
+		reads * pbp_mean_read_ns(&report->times, &report->rows[PBP_ADVICE_BASELINE],
+								 &report->storage.fixed[PBP_ADVICE_BASELINE]) / 1e6 : NAN;
 }

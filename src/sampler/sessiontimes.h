@@ -37,10 +37,12 @@ typedef struct PbpSessionTimes
 } PbpSessionTimes;
 
 extern void pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time);
-extern void pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts, const PbpSessionTime *time);
+extern void pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
+								   const PbpSessionTime *time);
 
 /* Sets times and active_ms of a report whose other figures are set. */
-extern void pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdviceReport *report);
+extern void pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing,
+							 PbpAdviceReport *report);
 
 /* How long sessions have waited for so many reads; NaN: unknown. */
 extern double pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads,

@@ -5,76 +5,75 @@
  */
 #include <math.h>
 
-#include "sampler/budget.h"
+#include "sampler/pace.h"
 #include "tap.h"
 
 #define SECOND			INT64_C(1000000000)
 #define FRACTION		0.01
-#define LOOKS_PER_TICK	(10.0 / 16384)
-
-static const PbpAllowance allowance = {FRACTION, LOOKS_PER_TICK, 0.25};
+#define RATE			0.25
+#define NBUFFERS		8192
+#define LOOKS_PER_TICK	((double) PBP_LOOKS_NEEDED / NBUFFERS)
 
 /* So many seconds, in which the worker took a share of what is allowed, and had a share of the looks that are needed. */
 static double
-judge(PbpBudget *budget, double seconds, double ticks, double taken, double looks)
+judge(PbpHandPace *pace, double seconds, double ticks, double taken, double looks)
 {
-	PbpSpending now = budget->judged;
-
-	now.now_ns += (int64_t) (seconds * SECOND);
-	now.cpu_ns += (int64_t) (seconds * taken * FRACTION * SECOND);
-	now.nlooks += (int64_t) (seconds * looks * LOOKS_PER_TICK * ticks);
-	now.ticks += (int64_t) (seconds * ticks);
-	return pbp_fit_sample(budget, &now, &allowance);
+	pace->now = pace->judged;
+	pace->now.ns += (int64_t) (seconds * SECOND);
+	pace->now.cpu_ns += (int64_t) (seconds * taken * FRACTION * SECOND);
+	pace->now.nlooks += (int64_t) (seconds * looks * LOOKS_PER_TICK * ticks);
+	pace->now.ticks += (int64_t) (seconds * ticks);
+	return pbp_fit_sample(pace, FRACTION, RATE);
 }
 
 /* After the first judgment, which the hand has passed. */
 static void
-begin(PbpBudget *budget)
+begin(PbpHandPace *pace)
 {
-	pbp_begin_budget(budget, &(PbpSpending) {.now_ns = 7 * SECOND,.cpu_ns = SECOND,.nlooks = 100,.ticks = 1000000});
-	(void) judge(budget, 0.05, 0, 0, 0);
+	pbp_begin_pace(pace, NBUFFERS, &(PbpMoment) {.ns = 7 * SECOND,.cpu_ns = SECOND,.nlooks = 100,.ticks = 1000000});
+	(void) judge(pace, 0.05, 0, 0, 0);
 }
 
 /* The same twice in turn, which is what acts. */
 static double
 kept_after(double ticks, double taken, double looks)
 {
-	PbpBudget	budget;
+	PbpHandPace pace;
 
-	begin(&budget);
-	if (judge(&budget, 3, ticks, taken, looks) != 1)
+	begin(&pace);
+	if (judge(&pace, 3, ticks, taken, looks) != 1)
 		return NAN;
-	return judge(&budget, 3, ticks, taken, looks);
+	return judge(&pace, 3, ticks, taken, looks);
 }
 
 /* Before the first look, by the speed of the hand. */
 static double
 kept_at_first(double ticks_per_second, double rate)
 {
-	PbpBudget	budget;
+	PbpHandPace pace;
 
-	pbp_begin_budget(&budget, &(PbpSpending) {0});
-	return pbp_fit_sample(&budget, &(PbpSpending) {.now_ns = SECOND / 20,.ticks = (int64_t) (ticks_per_second / 20)},
-						  &(PbpAllowance) {FRACTION, LOOKS_PER_TICK, rate});
+	pbp_begin_pace(&pace, NBUFFERS, &(PbpMoment) {0});
+	pace.now = (PbpMoment) {.ns = SECOND / 20,.ticks = (int64_t) (ticks_per_second / 20)};
+	return pbp_fit_sample(&pace, FRACTION, rate);
 }
 
 /* There is time for a larger sample only if that lasts. */
 static void
 grow(void)
 {
-	PbpBudget	budget;
+	PbpHandPace pace;
 	double		grown = 1;
 	int			seconds = 0;
 
-	begin(&budget);
+	begin(&pace);
 	for (; grown == 1 && seconds < 1000; seconds += 3)
-		grown = judge(&budget, 3, 60000, 0.3, 1);
+		grown = judge(&pace, 3, 60000, 0.3, 1);
 	okf(grown == 2 && seconds >= 300 && seconds < 340, "with much time for five minutes, twice the sample (%d s)", seconds);
 	for (seconds = 0, grown = 1; grown == 1 && seconds < 3000; seconds += 3)
-		grown = judge(&budget, 3, 60000, seconds % 240 == 0 ? 0.7 : 0.3, 1);
+		grown = judge(&pace, 3, 60000, seconds % 240 == 0 ? 0.7 : 0.3, 1);
 	ok(grown == 1, "but not if it is needed again and again");
 	for (seconds = 0; grown == 1 && seconds < 1000; seconds += 3)
-		grown = judge(&budget, 3, 60000, 0.3, 0.5);
+		grown = judge(&pace, 3, 60000, 0.3, 0.5);
 	ok(grown == 1, "nor where looks are late nevertheless");
 }
 

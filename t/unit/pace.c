@@ -18,11 +18,13 @@ hand_at(double ticks_per_second, int64_t ticks_since_look)
 {
 	PbpHandPace pace = {0};
 
-	pbp_begin_pace(&pace, NBUFFERS, 0, 0);
-	pbp_pace_look(&pace, 0);
-	pace.ticks = (int64_t) ticks_per_second;
-	pbp_follow_speed(&pace, SECOND);
-	pace.ticks = ticks_since_look;
+	pbp_begin_pace(&pace, NBUFFERS, &(PbpMoment) {0});
+	pbp_pace_look(&pace);
+	pace.now.ticks = (int64_t) ticks_per_second;
+	pace.now.ns = SECOND;
+	pbp_follow_speed(&pace);
+	pace.now.ticks = ticks_since_look;
+	pace.now.ns = 0;
 	return pace;
 }
 
@@ -31,19 +33,20 @@ look_in_time(void)
 {
 	PbpHandPace pace = hand_at(1000, 0);
 
-	ok(!pbp_look_is_due(&pace, false, 0), "just after a look, none is due");
-	pace.ticks = NBUFFERS / 40;
-	ok(pbp_look_is_due(&pace, false, 0), "after a fortieth of a pass, one is");
-	ok(!pbp_look_is_due(&pace, true, 0), "but none that reads the whole pool");
-	pace.ticks = NBUFFERS / 5;
-	ok(pbp_look_is_due(&pace, true, 0), "after a fifth of a pass, that is due, too");
-	pace.ticks = 0;
-	ok(pbp_look_is_due(&pace, false, 5 * SECOND), "and any, after five seconds");
+	ok(!pbp_look_is_due(&pace, false), "just after a look, none is due");
+	pace.now.ticks = NBUFFERS / 40;
+	ok(pbp_look_is_due(&pace, false), "after a fortieth of a pass, one is");
+	ok(!pbp_look_is_due(&pace, true), "but none that reads the whole pool");
+	pace.now.ticks = NBUFFERS / 5;
+	ok(pbp_look_is_due(&pace, true), "after a fifth of a pass, that is due, too");
+	pace.now.ticks = 0;
+	pace.now.ns = 5 * SECOND;
+	ok(pbp_look_is_due(&pace, false), "and any, after five seconds");
 	ok(fabs(pbp_sleep_to_look(&pace, false, 0, FRACTION) - 0.025 * SECOND) < 1e3, "what costs nothing is as frequent as wanted");
 	ok(fabs(pbp_sleep_to_look(&pace, false, 1e9, FRACTION) - 0.2 * SECOND) < 1e3, "and what costs much as is needed");
 	ok(fabs(pbp_sleep_to_look(&pace, false, 0.25e6, FRACTION) - 0.1 * SECOND) < 1e3, "between, looks take a quarter of what is allowed");
 	ok(fabs(pbp_sleep_to_latest_look(&pace) - 0.9 * SECOND) < 1e3, "a look is late after nine tenths of a pass");
-	pace.ticks = 2 * NBUFFERS;
+	pace.now.ticks = 2 * NBUFFERS;
 	ok(pbp_sleep_to_latest_look(&pace) == 0, "or at once");
 	pace = hand_at(0, 0);
 	ok(isinf(pbp_sleep_to_look(&pace, false, 0, FRACTION)) && isinf(pbp_sleep_to_latest_look(&pace)), "while the hand stands still, none is late");
@@ -54,8 +57,8 @@ begin(void)
 {
 	PbpHandPace pace = {0};
 
-	pbp_begin_pace(&pace, NBUFFERS, 12345, 7 * SECOND);
-	ok(pbp_look_is_due(&pace, true, 7 * SECOND), "the first look is due at once");
+	pbp_begin_pace(&pace, NBUFFERS, &(PbpMoment) {.ns = 7 * SECOND,.ticks = 12345});
+	ok(pbp_look_is_due(&pace, true), "the first look is due at once");
 }
 
 static void
@@ -63,10 +66,12 @@ follow_speed(void)
 {
 	PbpHandPace pace = hand_at(1000, 1000);
 
-	pace.ticks += 5000;
-	pbp_follow_speed(&pace, 2 * SECOND);
+	pace.now.ns = 2 * SECOND;
+	pace.now.ticks = 6000;
+	pbp_follow_speed(&pace);
 	ok(fabs(pace.ticks_per_ns * SECOND - 5000) < 1, "a higher speed is followed at once");
-	pbp_follow_speed(&pace, 3 * SECOND);
+	pace.now.ns = 3 * SECOND;
+	pbp_follow_speed(&pace);
 	ok(fabs(pace.ticks_per_ns * SECOND - 3500) < 1, "a lower one gradually");
 }
 
