@@ -15,24 +15,19 @@
 
 #include "access/xlog.h"
 #include "access/xlogrecovery.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "simulator/look.h"
 #include "base/latency.h"
 #include "base/settings.h"
 #include "memory/memoryfacts.h"
 #include "memory/ownfiles.h"
 #include "memory/servermemory.h"
-#include "pool/serverstats.h"
-#include "sampler/advicememory.h"
-#include "sampler/deciding.h"
 #include "sampler/hours.h"
 #include "sampler/learner.h"
 #include "sampler/predictions.h"
-#include "sampler/probing.h"
-#include "sampler/sessiontimes.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -54,57 +49,37 @@
 #define HALF_LIFE_MIX		20.0
 #define HALF_LIFE_MIX_POOLS	0.75
 
-/* What was counted since the last report. */
-typedef struct FreshCounts
-{
-	PbpAdviceCounts accesses;
-	PbpSessionTime sessions;
-	PbpReadCounts reads;
-} FreshCounts;
+/*
+ * Of the pool; a larger sample takes more time and hardly improves the figures.
+ * To keep the most used pages apart from the sample does not improve them either:
+ * chance matters among those that a smaller pool barely holds.
+ */
+#define ENOUGH_PAGES	4000.0
+
+/* A sample of 2,000 pages; a thousandth of a pool of 16 MB has 50, and four times the error */
+#define LEAST_BYTES		((Size) 512 * 1024)
+
+/* For as many, and some more; most of it is never touched */
+#define ENOUGH_BYTES	((Size) 4 * 1024 * 1024)
+
+/* This part of the memory is for relations and pages in use. */
+#define RELATIONS_SHARE	6
+
+/*
+ * Memory for the simulated page caches: records of 50,000 pages.  A page cache
+ * of 256 GB above which a pool of 16 GB runs has 31,000 of these, one page in
+ * 1,100.  It is at most this share of the pool, too.
+ */
+#define STORAGE_BYTES	((Size) 4 * 1024 * 1024)
+#define STORAGE_SHARE	0.01
+
+/* As a share of that: for those of other totals.  All take half as much again as without. */
+#define TOTALS_SHARE	0.58
 
 /* Buffers that a look prefetches. */
 #define FETCHED_AHEAD		48
 
-struct PbpLearner
-{
-	MemoryContext context;
-	PbpAdvice  *advice;			/* NULL: none is wanted, or no memory for it */
-	int			memory_kb;		/* the setting when that was decided */
-	int64		begun_ns;		/* when learning began */
-	PbpLook		look;
-	int64		look_ns;		/* when it began */
-	int64		published_ns;
-
-	PbpDatabases databases;		/* whose accesses are counted */
-	int64		find_databases_ns;	/* when to search for others */
-	PbpAccessCounts accesses;	/* when last counted */
-	int64		counted_ns;		/* 0: never */
-	PbpAdviceCounts counted;	/* all of them, since the worker started */
-	uint64		wal_position;	/* when last counted; 0: never */
-	XLogRecPtr	checkpoint;		/* the latest that has begun */
-	FreshCounts fresh;
-	PbpSessionTimes sessions;
-	PbpNextSample *interval;	/* counts for it */
-	PbpReadCounts lately_read;	/* these decay */
-
-	PbpProbing	probing;
-	PbpCapacity *capacity;
-	PbpDecider	decider;
-	bool		has_storage;	/* memory to simulate page caches */
-	bool		has_totals;		/* and those of other totals of memory */
-};
-
-PbpLearner *
-pbp_create_learner(PbpNextSample *interval)
-{
-	PbpLearner *learner = MemoryContextAllocZero(TopMemoryContext, sizeof(PbpLearner));
-
-	learner->context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
-											 ALLOCSET_DEFAULT_SIZES);
-	learner->interval = interval;
-	learner->capacity = pbp_create_capacity();
-	return learner;
-}
+/* ---- reports ---- */
 
 static int64
 bytes_of_size(int i)
@@ -145,8 +120,6 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 	}
 }
 
-/* ---- counts ---- */
-
 /* Whether other relations are read now than was learned. */
 static void
 follow_mix(PbpLearner *learner, const PbpReadMix *learned)
@@ -168,7 +141,7 @@ static void
 use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned,
 				 uint32 resets)
 {
-	const FreshCounts *fresh = &learner->fresh;
+	const PbpFreshCounts *fresh = &learner->fresh;
 	PbpSample  *sample = &learner->interval->sample;
 	bool		fits[PBP_ADVICE_FACTORS];
 	PbpHourShare share = {
@@ -206,8 +179,6 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	follow_mix(learner, learned);
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 }
-
-/* ---- reports ---- */
 
 static void
 publish(PbpLearner *learner, uint32 resets)
@@ -382,6 +353,68 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 		visit_buffer(arg, buffers[i]);
 }
 
+/* ---- the beginning ---- */
+
+/*
+ * Returns NULL if none is wanted, or if there is not enough memory: the history
+ * continues without advice.  Without memory for page caches it does not know what
+ * waits for storage, and without that for other totals, what more or less memory is
+ * worth.
+ */
+static PbpAdvice *
+create_advice(MemoryContext context, bool *has_storage, bool *has_totals)
+{
+	const int	flags = MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM;
+	Size		bytes = pbp_advice_memory_kb >= 0 ? (Size) pbp_advice_memory_kb * 1024 :
+		Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES);
+	Size		advice_bytes = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
+	Size		storage_bytes = Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES);
+	Size		totals_bytes = (Size) (TOTALS_SHARE * (double) storage_bytes);
+	char	   *memory;
+	PbpAdvice  *advice;
+
+	*has_storage = *has_totals = false;
+	if (bytes == 0)
+		return NULL;
+	memory = MemoryContextAllocExtended(context, bytes, flags);
+	if (memory == NULL)
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory for the advice"),
+				 errdetail("Failed on request of size %zu.", bytes),
+				 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
+		return NULL;
+	}
+	advice = pbp_advice_init(memory, advice_bytes, NBuffers, BM_MAX_USAGE_COUNT,
+							 pbp_advice_memory_kb < 0 ? ENOUGH_PAGES / NBuffers : 0,
+							 PBP_COUNTS_APART);
+	if (advice == NULL)
+		return NULL;
+	/* so that servers with equal data do not share the errors of one sample */
+	advice->salt = pg_prng_uint64(&pg_global_prng_state);
+	pbp_advice_watch_relations(advice, memory + advice_bytes, bytes - advice_bytes);
+
+	memory = MemoryContextAllocExtended(context, storage_bytes, flags);
+	*has_storage = memory != NULL && pbp_advice_init_storage(advice, memory, storage_bytes, BLCKSZ);
+	if (*has_storage)
+	{
+		memory = MemoryContextAllocExtended(context, totals_bytes, flags);
+		*has_totals = memory != NULL && pbp_advice_init_totals(advice, memory, totals_bytes);
+	}
+	return advice;
+}
+
+void
+pbp_init_learner(PbpLearner *learner, PbpNextSample *interval)
+{
+	memset(learner, 0, sizeof(*learner));
+	learner->context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
+											 ALLOCSET_DEFAULT_SIZES);
+	learner->interval = interval;
+	learner->capacity = pbp_create_capacity();
+}
+
 /* Forgets all, and publishes that. */
 void
 pbp_restart_learner(PbpLearner *learner, uint32 resets)
@@ -394,8 +427,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
 	pbp_reset_probing(&learner->probing);
 	pbp_reset_decider(&learner->decider);
-	learner->advice = pbp_create_advice(learner->context, &learner->has_storage,
-										&learner->has_totals);
+	learner->advice = create_advice(learner->context, &learner->has_storage, &learner->has_totals);
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
 	{
@@ -406,20 +438,6 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	publish(learner, resets);
 }
 
-/* True if pgbufprobe.advice_memory has changed. */
-bool
-pbp_learner_is_outdated(const PbpLearner *learner)
-{
-	return learner->memory_kb != pbp_advice_memory_kb;
-}
-
-/* If not, there is no need to look. */
-bool
-pbp_is_learning(const PbpLearner *learner)
-{
-	return learner->advice != NULL;
-}
-
 /* The sample becomes smaller or larger by this factor. */
 void
 pbp_learner_resize(PbpLearner *learner, double factor)
@@ -428,19 +446,6 @@ pbp_learner_resize(PbpLearner *learner, double factor)
 		(void) pbp_advice_thin(learner->advice, factor);
 	else if (factor > 1 && pbp_advice_widen(learner->advice, factor))
 		pbp_look_is_incomplete(&learner->look);
-}
-
-double
-pbp_learner_rate(const PbpLearner *learner)
-{
-	return pbp_advice_rate(learner->advice);
-}
-
-/* True if the next look will read the whole pool. */
-bool
-pbp_learner_expects_whole_look(const PbpLearner *learner)
-{
-	return learner->look.incomplete;
 }
 
 void
@@ -460,16 +465,7 @@ pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 	pbp_probe_pages(&learner->probing, learner->advice, true);
 }
 
-/*
- * Free buffers take pages anywhere in the pool.  To be called often: there may
- * be some for a short time only.
- */
-void
-pbp_learner_notice_free_buffers(PbpLearner *learner)
-{
-	if (learner->advice != NULL && pbp_have_free_buffer())
-		pbp_look_is_incomplete(&learner->look);
-}
+/* ---- counts ---- */
 
 /* What has been counted since the last time, by the server's counts now. */
 static void

@@ -10,9 +10,11 @@
 #ifndef PBP_LEARNER_H
 #define PBP_LEARNER_H
 
-#include "sampler/history.h"
-
-typedef struct PbpLearner PbpLearner;
+#include "pool/serverstats.h"
+#include "sampler/deciding.h"
+#include "sampler/probing.h"
+#include "sampler/sessiontimes.h"
+#include "simulator/look.h"
 
 /* A sample that is not taken yet, and the reads of relations since the one before. */
 typedef struct PbpNextSample
@@ -21,20 +23,50 @@ typedef struct PbpNextSample
 	PbpReadCounts reads;
 } PbpNextSample;
 
-/* Adds to the interval what it counts. */
-extern PbpLearner *pbp_create_learner(PbpNextSample *interval);
-extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
-extern bool pbp_learner_is_outdated(const PbpLearner *learner);
-extern void pbp_learner_resize(PbpLearner *learner, double factor);
-extern double pbp_learner_rate(const PbpLearner *learner);
-extern bool pbp_is_learning(const PbpLearner *learner);
+/* What was counted since the last report. */
+typedef struct PbpFreshCounts
+{
+	PbpAdviceCounts accesses;
+	PbpSessionTime sessions;
+	PbpReadCounts reads;
+} PbpFreshCounts;
 
-/* A look at the pool; only while learning. */
-extern bool pbp_learner_expects_whole_look(const PbpLearner *learner);
+typedef struct PbpLearner
+{
+	MemoryContext context;
+	PbpAdvice  *advice;			/* NULL: none is wanted, or no memory for it */
+	int			memory_kb;		/* the setting when that was decided */
+	int64		begun_ns;		/* when learning began */
+	PbpLook		look;
+	int64		look_ns;		/* when it began */
+	int64		published_ns;
+
+	PbpDatabases databases;		/* whose accesses are counted */
+	int64		find_databases_ns;	/* when to search for others */
+	PbpAccessCounts accesses;	/* when last counted */
+	int64		counted_ns;		/* 0: never */
+	PbpAdviceCounts counted;	/* all of them, since the worker started */
+	uint64		wal_position;	/* when last counted; 0: never */
+	XLogRecPtr	checkpoint;		/* the latest that has begun */
+	PbpFreshCounts fresh;
+	PbpSessionTimes sessions;
+	PbpNextSample *interval;	/* counts for it */
+	PbpReadCounts lately_read;	/* these decay */
+
+	PbpProbing	probing;
+	PbpCapacity *capacity;
+	PbpDecider	decider;
+	bool		has_storage;	/* memory to simulate page caches */
+	bool		has_totals;		/* and those of other totals of memory */
+} PbpLearner;
+
+extern void pbp_init_learner(PbpLearner *learner, PbpNextSample *interval);
+extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
+
+/* A look at the pool; only while learning, as the size of its sample. */
+extern void pbp_learner_resize(PbpLearner *learner, double factor);
 extern void pbp_learner_begin_look(PbpLearner *learner, int64 ticks);
 extern void pbp_learner_end_look(PbpLearner *learner, int64 ticks);
-
-extern void pbp_learner_notice_free_buffers(PbpLearner *learner);
 
 /* These two do nothing unless they are due. */
 extern void pbp_learner_count(PbpLearner *learner, bool at_once);

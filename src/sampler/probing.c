@@ -93,15 +93,6 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 	probing->reading_ns += pbp_now_ns() - start;
 }
 
-static void
-look_up(PbpProbing *probing, const PbpOsFile *file, const Probe *probe)
-{
-	bool		cached = pbp_os_block(file, probe->block);
-
-	pbp_served_answer(&probing->served, probe->page, cached, pbp_now_ns());
-	time_read(probing, file, probe, cached);
-}
-
 static int
 compare_files(const void *one, const void *other)
 {
@@ -125,7 +116,12 @@ probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 		for (int i = 0; i < nprobes; i++)
 		{
 			if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
-				look_up(probing, &file, &probes[i]);
+			{
+				bool		cached = pbp_os_block(&file, probes[i].block);
+
+				pbp_served_answer(&probing->served, probes[i].page, cached, pbp_now_ns());
+				time_read(probing, &file, &probes[i], cached);
+			}
 			else
 				pbp_served_forget_page(&probing->served, probes[i].page);
 		}

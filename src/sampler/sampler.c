@@ -80,7 +80,7 @@ static bool is_preloaded = false;
 
 typedef struct Sampler
 {
-	PbpLearner *learner;
+	PbpLearner	learner;
 	PbpClock	clock;			/* when last read */
 	PbpHandPace pace;
 
@@ -139,17 +139,24 @@ static void
 look_at_pool(Sampler *sampler)
 {
 	pbp_pace_look(&sampler->pace);
-	pbp_learner_begin_look(sampler->learner, sampler->pace.now.ticks);
+	pbp_learner_begin_look(&sampler->learner, sampler->pace.now.ticks);
 	read_clock(sampler);
-	pbp_learner_end_look(sampler->learner, sampler->pace.now.ticks);
+	pbp_learner_end_look(&sampler->learner, sampler->pace.now.ticks);
 	sampler->interval.sample.looks++;
+}
+
+/* If not, there is no need to look. */
+static bool
+is_learning(const Sampler *sampler)
+{
+	return sampler->learner.advice != NULL;
 }
 
 /* True if a look must wait until the speed of the hand is known. */
 static bool
 must_wait(const Sampler *sampler)
 {
-	return pbp_is_learning(sampler->learner) && sampler->pace.njudged == 0;
+	return is_learning(sampler) && sampler->pace.njudged == 0;
 }
 
 static int64
@@ -257,7 +264,7 @@ next_sample_ns(const Sampler *sampler)
 static double
 sleep_to_latest_look(const Sampler *sampler)
 {
-	return pbp_is_learning(sampler->learner) ? pbp_sleep_to_latest_look(&sampler->pace) : INFINITY;
+	return is_learning(sampler) ? pbp_sleep_to_latest_look(&sampler->pace) : INFINITY;
 }
 
 /* What signals take while the worker sleeps is owed up to a limit. */
@@ -273,7 +280,7 @@ static void
 begin_rest(Sampler *sampler)
 {
 	sampler->resting = true;
-	pbp_learner_count(sampler->learner, true);
+	pbp_learner_count(&sampler->learner, true);
 	read_clock(sampler);
 	look_at_pool(sampler);
 }
@@ -282,8 +289,8 @@ begin_rest(Sampler *sampler)
 static void
 work(Sampler *sampler)
 {
-	PbpLearner *learner = sampler->learner;
-	bool		learning = pbp_is_learning(learner);
+	PbpLearner *learner = &sampler->learner;
+	bool		learning = is_learning(sampler);
 	bool		waits;
 	bool		samples;
 
@@ -292,13 +299,15 @@ work(Sampler *sampler)
 	pbp_follow_speed(&sampler->pace);
 	if (learning)
 		pbp_learner_resize(learner, pbp_fit_sample(&sampler->pace, pbp_max_cpu_fraction,
-												   pbp_learner_rate(learner)));
+												   pbp_advice_rate(learner->advice)));
 	waits = must_wait(sampler);
 	samples = !waits && pbp_now_ns() >= next_sample_ns(sampler);
 	pbp_learner_count(learner, false);
-	pbp_learner_notice_free_buffers(learner);
+	/* free buffers take pages anywhere in the pool; there may be some for a short time only */
+	if (learning && pbp_have_free_buffer())
+		pbp_look_is_incomplete(&learner->look);
 	if (learning && !waits &&
-		(samples || pbp_look_is_due(&sampler->pace, pbp_learner_expects_whole_look(learner))))
+		(samples || pbp_look_is_due(&sampler->pace, learner->look.incomplete)))
 		look_at_pool(sampler);
 	/* the next report would come a second after one that knows of no look */
 	if (!waits)
@@ -318,9 +327,8 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 
 	if (must_wait(sampler))
 		to_look = PBP_FIRST_LOOK_NS;
-	else if (pbp_is_learning(sampler->learner))
-		to_look = pbp_sleep_to_look(&sampler->pace,
-									pbp_learner_expects_whole_look(sampler->learner),
+	else if (is_learning(sampler))
+		to_look = pbp_sleep_to_look(&sampler->pace, sampler->learner.look.incomplete,
 									(double) used_ns, pbp_max_cpu_fraction);
 	sleep = (int64) Min(to_look, (double) MAX_SLEEP_NS);
 	sleep = Min(sleep, next_sample_ns(sampler) - pbp_now_ns());
@@ -388,7 +396,7 @@ static void
 start_over(Sampler *sampler)
 {
 	begin(sampler);
-	pbp_restart_learner(sampler->learner, sampler->resets);
+	pbp_restart_learner(&sampler->learner, sampler->resets);
 	sampler->save_ns = sampler->may_save_ns;
 }
 
@@ -409,7 +417,7 @@ start(Sampler *sampler)
 
 		sampler->save_ns = other_size ? 0 : pbp_now_ns() + SAVE_RESTORED_NS;
 	}
-	pbp_restart_learner(sampler->learner, sampler->resets);
+	pbp_restart_learner(&sampler->learner, sampler->resets);
 }
 
 /* ---- the worker ---- */
@@ -525,7 +533,7 @@ pbp_sampler_main(Datum arg)
 	pbp_advice_check_interrupts = pbp_check_interrupts_of_look;
 
 	sampler = MemoryContextAllocZero(TopMemoryContext, sizeof(Sampler));
-	sampler->learner = pbp_create_learner(&sampler->interval);
+	pbp_init_learner(&sampler->learner, &sampler->interval);
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);
@@ -537,8 +545,8 @@ pbp_sampler_main(Datum arg)
 			wait_while_off(sampler);
 		if (sampler->resets != pbp_count_resets())
 			start_over(sampler);
-		if (pbp_learner_is_outdated(sampler->learner))
-			pbp_restart_learner(sampler->learner, sampler->resets);
+		if (sampler->learner.memory_kb != pbp_advice_memory_kb)
+			pbp_restart_learner(&sampler->learner, sampler->resets);
 		work(sampler);
 		save_if_due(sampler);
 		MemoryContextReset(round_context);
