@@ -9,8 +9,8 @@
 #ifndef PBP_PROBING_H
 #define PBP_PROBING_H
 
-#include "statistics/served.h"
 #include "sampler/history.h"
+#include "statistics/served.h"
 
 #define PBP_READ_TIMES		120		/* latest reads whose times are kept */
 
