@@ -40,15 +40,6 @@ typedef struct Counts
 	int64		dirty;
 } Counts;
 
-/* A fork of a relation. */
-typedef struct NamedFork
-{
-	char	   *name;
-	char	   *fork;
-	int64		oid;
-	Counts		counts;
-} NamedFork;
-
 typedef struct PoolSnapshot
 {
 	char	   *run;
@@ -58,19 +49,24 @@ typedef struct PoolSnapshot
 	int64		hand;
 	int64		passes;
 	Counts		levels[LEVELS];
-	int			nrelations;
-	NamedFork	relations[MAX_RELATIONS];
 	int64		nothers;		/* forks that it does not name */
 	Counts		others;
 } PoolSnapshot;
 
-/* What changed of one fork; without a name, of all that a snapshot does not name. */
+/* A fork of a relation in both snapshots; without a name, all that a snapshot does not name. */
 typedef struct Change
 {
-	const NamedFork *relation;
-	Counts		before;
-	Counts		after;
+	char	   *name;
+	char	   *fork;
+	int64		oid;
+	Counts		counts[2];		/* by the number of the snapshot's argument */
 } Change;
+
+typedef struct Changes
+{
+	int			nforks;
+	Change		forks[2 * MAX_RELATIONS];
+} Changes;
 
 pg_noreturn static void
 report_bad_field(const char *argument, const char *field, const char *wanted)
@@ -95,8 +91,8 @@ count_of(const char *argument, const char *field, const JsonbValue *value)
 
 	if (value != NULL && value->type == jbvNumeric)
 	{
-		char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out,
-															   NumericGetDatum(value->val.numeric)));
+		Datum		number = NumericGetDatum(value->val.numeric);
+		char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, number));
 		char	   *end;
 
 		errno = 0;
@@ -200,30 +196,36 @@ read_levels(const char *argument, JsonbContainer *object, Counts *levels)
 }
 
 static void
-read_relations(const char *argument, JsonbContainer *object, PoolSnapshot *snapshot)
+read_relations(const char *argument, JsonbContainer *object, int argno, Changes *changes)
 {
 	const char *field = "relations";
 	JsonbContainer *array = container_of(argument, field, find_field(object, field), JB_FARRAY,
 										 "an array");
+	int			nrelations = (int) JsonContainerSize(array);
 
-	snapshot->nrelations = (int) JsonContainerSize(array);
-	if (snapshot->nrelations > MAX_RELATIONS)
+	if (nrelations > MAX_RELATIONS)
 		report_bad_field(argument, field,
 						 psprintf("an array of at most %d elements", MAX_RELATIONS));
-	for (int i = 0; i < snapshot->nrelations; i++)
+	for (int i = 0; i < nrelations; i++)
 	{
 		JsonbContainer *relation = container_of(argument, field,
 												getIthJsonbValueFromContainer(array, i),
 												JB_FOBJECT, "an array of objects");
+		char	   *name = read_string(argument, relation, "relation");
+		char	   *fork = read_string(argument, relation, "fork");
+		int64		oid = read_count(argument, relation, "oid");
+		Counts		counts = read_counts(argument, relation);
+		int			j = 0;
 
-		snapshot->relations[i] = (NamedFork) {
-			.name = read_string(argument, relation, "relation"),
-			.fork = read_string(argument, relation, "fork"),
-			.oid = read_count(argument, relation, "oid"),
-			.counts = read_counts(argument, relation)
-		};
-		if (snapshot->relations[i].oid > OID_MAX)
+		if (oid > OID_MAX)
 			report_bad_field(argument, "oid", "an OID");
+		while (j < changes->nforks &&
+			   (changes->forks[j].oid != oid || strcmp(changes->forks[j].fork, fork) != 0))
+			j++;
+		if (j == changes->nforks)
+			changes->forks[changes->nforks++] = (Change) {.fork = fork,.oid = oid};
+		changes->forks[j].name = name;
+		changes->forks[j].counts[argno] = counts;
 	}
 }
 
@@ -248,7 +250,7 @@ check_format(const char *argument, JsonbContainer *object)
 }
 
 static PoolSnapshot *
-snapshot_arg(FunctionCallInfo fcinfo, int argno, const char *argument)
+snapshot_arg(FunctionCallInfo fcinfo, int argno, const char *argument, Changes *changes)
 {
 	PoolSnapshot *snapshot = palloc(sizeof(PoolSnapshot));
 	JsonbContainer *object;
@@ -267,7 +269,7 @@ snapshot_arg(FunctionCallInfo fcinfo, int argno, const char *argument)
 	snapshot->passes = read_count(argument, object, "passes");
 	snapshot->database = read_string(argument, object, "database");
 	read_levels(argument, object, snapshot->levels);
-	read_relations(argument, object, snapshot);
+	read_relations(argument, object, argno, changes);
 	others = container_of(argument, "other_relations", find_field(object, "other_relations"),
 						  JB_FOBJECT, "an object");
 	snapshot->others = read_counts(argument, others);
@@ -303,22 +305,22 @@ passes_between(const PoolSnapshot *before, const PoolSnapshot *after)
 
 /* ---- rows ---- */
 
-/* Of the pool if the change has no relation, where -1 is no usage count. */
+/* Of the pool if the change has no name, where -1 is no usage count. */
 static void
 emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double passes)
 {
 	Row			row = {0};
 
-	add_text(&row, change->relation ? change->relation->name : NULL);
-	add_text(&row, change->relation ? change->relation->fork : NULL);
+	add_text(&row, change->name);
+	add_text(&row, change->fork);
 	if (usagecount >= 0)
 		add_datum(&row, Int32GetDatum(usagecount));
 	else
 		add_null(&row);
-	add_known_count(&row, change->before.known, change->before.buffers);
-	add_known_count(&row, change->after.known, change->after.buffers);
-	add_known_count(&row, change->before.known, change->before.dirty);
-	add_known_count(&row, change->after.known, change->after.dirty);
+	for (int i = 0; i < 2; i++)
+		add_known_count(&row, change->counts[i].known, change->counts[i].buffers);
+	for (int i = 0; i < 2; i++)
+		add_known_count(&row, change->counts[i].known, change->counts[i].dirty);
 	if (isnan(passes))
 		add_null(&row);
 	else
@@ -326,34 +328,11 @@ emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double 
 	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
 }
 
-/* NULL: the snapshot does not name it. */
-static const NamedFork *
-find_named_fork(const PoolSnapshot *snapshot, const NamedFork *sought)
-{
-	for (int i = 0; i < snapshot->nrelations; i++)
-	{
-		const NamedFork *found = &snapshot->relations[i];
-
-		if (found->oid == sought->oid && strcmp(found->fork, sought->fork) == 0)
-			return found;
-	}
-	return NULL;
-}
-
-/* A snapshot that names all relations had no buffer of those that it does not name. */
-static Counts
-counts_in(const PoolSnapshot *snapshot, const NamedFork *sought)
-{
-	const NamedFork *found = find_named_fork(snapshot, sought);
-
-	return found ? found->counts : (Counts) {.known = snapshot->nothers == 0};
-}
-
 /* A snapshot omits only the smallest relations, so an unknown count is ordered like 0. */
 static int64
 size_of(const Change *change)
 {
-	return llabs(change->after.buffers - change->before.buffers);
+	return llabs(change->counts[1].buffers - change->counts[0].buffers);
 }
 
 static int
@@ -364,43 +343,36 @@ compare_changes(const void *a, const void *b)
 
 	if (size_of(one) != size_of(other))
 		return size_of(one) < size_of(other) ? 1 : -1;
-	if (one->relation->oid != other->relation->oid)
-		return one->relation->oid > other->relation->oid ? 1 : -1;
-	return strcmp(one->relation->fork, other->relation->fork);
+	if (one->oid != other->oid)
+		return one->oid > other->oid ? 1 : -1;
+	return strcmp(one->fork, other->fork);
 }
 
+/* A snapshot that names all relations had no buffer of those that it does not name. */
 static void
-emit_relations_of(ReturnSetInfo *rsinfo, const PoolSnapshot *before, const PoolSnapshot *after,
-				  double passes)
+emit_changes(ReturnSetInfo *rsinfo, Changes *changes, const PoolSnapshot *before,
+			 const PoolSnapshot *after, double passes)
 {
-	Change	   *changes = palloc(2 * MAX_RELATIONS * sizeof(Change));
-	int			nchanges = 0;
-
-	for (int i = 0; i < after->nrelations; i++)
+	qsort(changes->forks, changes->nforks, sizeof(Change), compare_changes);
+	for (int i = 0; i < changes->nforks; i++)
 	{
-		const NamedFork *relation = &after->relations[i];
+		Change	   *change = &changes->forks[i];
 
-		changes[nchanges++] = (Change) {relation, counts_in(before, relation), relation->counts};
+		change->counts[0].known |= before->nothers == 0;
+		change->counts[1].known |= after->nothers == 0;
+		emit_change(rsinfo, change, -1, passes);
 	}
-	for (int i = 0; i < before->nrelations; i++)
-	{
-		const NamedFork *relation = &before->relations[i];
-
-		if (find_named_fork(after, relation) == NULL)
-			changes[nchanges++] = (Change) {relation, relation->counts, counts_in(after, relation)};
-	}
-	qsort(changes, nchanges, sizeof(Change), compare_changes);
-	for (int i = 0; i < nchanges; i++)
-		emit_change(rsinfo, &changes[i], -1, passes);
 	if (before->nothers > 0 || after->nothers > 0)
-		emit_change(rsinfo, &(Change) {NULL, before->others, after->others}, -1, passes);
+		emit_change(rsinfo, &(Change) {.counts = {before->others, after->others}}, -1, passes);
 }
 
 Datum
 pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
 {
-	const PoolSnapshot *before = snapshot_arg(fcinfo, 0, "before");
-	const PoolSnapshot *after = snapshot_arg(fcinfo, 1, "after");
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Changes    *changes = palloc0(sizeof(Changes));
+	const PoolSnapshot *before = snapshot_arg(fcinfo, 0, "before", changes);
+	const PoolSnapshot *after = snapshot_arg(fcinfo, 1, "after", changes);
 	bool		by_relation = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	double		passes = passes_between(before, after);
 
@@ -412,11 +384,9 @@ pgbufprobe_snapshot_diff(PG_FUNCTION_ARGS)
 						   before->database, after->database)));
 	InitMaterializedSRF(fcinfo, 0);
 	if (by_relation)
-		emit_relations_of((ReturnSetInfo *) fcinfo->resultinfo, before, after, passes);
-	else
-		for (int i = 0; i < LEVELS; i++)
-			emit_change((ReturnSetInfo *) fcinfo->resultinfo,
-						&(Change) {NULL, before->levels[i], after->levels[i]},
-						i < PBP_USAGE_LEVELS ? i : -1, passes);
+		emit_changes(rsinfo, changes, before, after, passes);
+	for (int i = 0; i < LEVELS && !by_relation; i++)
+		emit_change(rsinfo, &(Change) {.counts = {before->levels[i], after->levels[i]}},
+					i < PBP_USAGE_LEVELS ? i : -1, passes);
 	return (Datum) 0;
 }
