@@ -28,17 +28,15 @@ random_below(int limit)
 
 /*
  * The first part begins anywhere, and if the items cannot be divided evenly, some
- * random parts have one item more.  Otherwise some items would always be in a
- * smaller part, and read more often than others.
+ * random parts have one item more.  If these came at regular intervals, items that
+ * are alike at such intervals would be read too often or too rarely.
  */
 void
 pbp_draw_begin(PbpDraw *draw, int nread, int nitems)
 {
-	memset(draw, 0, sizeof(*draw));
-	draw->nread = nread;
-	draw->nitems = nitems;
-	draw->nlarger = nitems % nread;
-	draw->shift = random_below(nitems);
+	*draw = (PbpDraw) {
+		.nread = nread,.nitems = nitems,.nlarger = nitems % nread,.shift = random_below(nitems)
+	};
 }
 
 /* Draws an item of the next part. */
@@ -66,14 +64,13 @@ draw_buffer(PbpWalk *walk)
 	__builtin_prefetch(GetBufferDescriptor(walk->drawn[slot]));
 }
 
-/* Begins before the first range. */
+/* Begins before the first range; nread is at most NBuffers. */
 void
 pbp_walk_begin(PbpWalk *walk, int nread)
 {
 	memset(walk, 0, sizeof(*walk));
-	walk->nread = Min(nread, NBuffers);
-	pbp_draw_begin(&walk->draw, walk->nread, NBuffers);
-	while (walk->nread < NBuffers && walk->draw.ndrawn < Min(walk->nread, PBP_FETCHED_AHEAD))
+	pbp_draw_begin(&walk->draw, nread, NBuffers);
+	while (nread < NBuffers && walk->draw.ndrawn < Min(nread, PBP_FETCHED_AHEAD))
 		draw_buffer(walk);
 }
 
@@ -85,17 +82,17 @@ bool
 pbp_walk_next(PbpWalk *walk)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (walk->nread == NBuffers)
+	if (walk->draw.nread == NBuffers)
 	{
 		walk->first = walk->end;
 		walk->end += Min(PBP_BUFFERS_PER_CHECK, NBuffers - walk->end);
 		return walk->first < walk->end;
 	}
-	if (walk->nwalked == walk->nread)
+	if (walk->nwalked == walk->draw.nread)
 		return false;
 	walk->first = walk->drawn[walk->nwalked++ % PBP_FETCHED_AHEAD];
 	walk->end = walk->first + 1;
-	if (walk->draw.ndrawn < walk->nread)
+	if (walk->draw.ndrawn < walk->draw.nread)
 		draw_buffer(walk);
 	return true;
 }

@@ -37,7 +37,6 @@ typedef struct PbpWalk
 	int			first;			/* the current range */
 	int			end;			/* the buffer behind it */
 
-	int			nread;
 	PbpDraw		draw;
 	int			nwalked;
 	int			drawn[PBP_FETCHED_AHEAD];
