@@ -454,6 +454,7 @@ pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 	learner->look_ns = pbp_now_ns();
 	pbp_advice_look_time(learner->advice, learner->look_ns / PBP_NS_PER_S);
 	pbp_look_begin(&learner->look, ticks);
+	/* pages may have been loaded that no look saw */
 	if (learner->advice->lost)
 		pbp_served_forget_answers(&learner->probing.served);
 }

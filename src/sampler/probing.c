@@ -76,7 +76,7 @@ pbp_remember_load(PbpProbing *probing, uint64 key, const BufferTag *tag, int64 n
 static void
 time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool cached)
 {
-	PbpTimedReads  *reads = cached ? &probing->os_reads : &probing->storage_reads;
+	PbpTimedReads *reads = cached ? &probing->os_reads : &probing->storage_reads;
 	int64		start = pbp_now_ns();
 	int64		read_ns;
 
