@@ -246,7 +246,8 @@ SKIP:
 	# What was watched, and when a sample was taken, is not measured by that clock.
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	shift_clock(3600);
-	await_samples($node, 2);
+	# The first one may have been taken before the clock was put back.
+	becomes_true($node, 'count(*) > 2 FROM pgbufprobe_history()', 'the clock is put back: samples are taken');
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	await_samples($node, 2);
 	shift_clock(0);
