@@ -1,27 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * checkup.c
- *	  Common questions about shared_buffers, each answered in a
- *	  sentence.
+ *	  Common questions about shared_buffers, each answered in a sentence.
  *
- * There is one answer_*() per topic, which inspects at most as many
- * descriptors as the pool has (MIN_INSPECTED in a smaller pool) and takes
- * about a second, so a checkup is safe on any server.
+ * There is one answer_*() per topic, which inspects at most as many descriptors
+ * as the pool has (MIN_INSPECTED in a smaller pool) and takes about a second, so a
+ * checkup is safe on any server.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
+#include <math.h>
 
-#include "answers/answer.h"
-#include "answers/memoryneed.h"
-#include "answers/sentences.h"
-#include "answers/startfuncs.h"
-#include "base/rows.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+
+#include "answers/answers.h"
 #include "base/settings.h"
-#include "base/stats.h"
-#include "base/words.h"
 
 #define CHECKUP_COLS		5
 
@@ -50,34 +46,65 @@
 #define SLOW_SCAN_MS		5
 #define VERY_SLOW_SCAN_MS	50
 #define MOSTLY_TWICE		0.5
+#define TOLERATED_FACTOR	2.0 /* of effective_cache_size, in either direction */
+
+#define NOTHING_TO_NOTICE	"Nothing to notice: "
+#define NEVER_EVICTED		"No page has been evicted since the server started."
+#define TURN_OS_CACHE_ON	"Set pgbufprobe.os_cache to on and reload the settings."
 
 PG_FUNCTION_INFO_V1(pgbufprobe_checkup);
 
-/* ---- facts ---- */
+/* in the order of PbpVerdict */
+const char *const verdict_names[] = {"unknown", "fine", "consider", "change"};
 
-static int64
-inspection_limit(void)
+/* ---- answers ---- */
+
+/* Milliseconds in each second, with the interval. */
+char *
+pretty_waiting(const PbpCompared *waiting)
 {
-	return Max(Min(NBuffers, MAX_INSPECTED), MIN_INSPECTED);
+	return pretty_interval(waiting->value, Max(waiting->value - waiting->error, 0),
+						   waiting->value + waiting->error, "ms");
 }
 
-static void
-gather(Checkup *checkup)
+void
+judge(Answer *answer, PbpVerdict verdict, const char *action)
 {
-	PbpSweepPlan plan = {
-		.scenario = PBP_CURRENT,.victims = VICTIMS,.max_inspected = inspection_limit()
-	};
+	answer->verdict = verdict;
+	answer->action = action;
+}
 
-	pbp_histogram(NULL, NBuffers, &checkup->histogram);
-	/* a pinned buffer without a valid page is being read into */
-	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
-	checkup->used = NBuffers - checkup->unused;
-	checkup->evicted = pbp_has_evicted();
-	if (!pbp_recent_history(&checkup->rate))
-		checkup->rate = pbp_watch_clock(WATCHED_MS);
-	checkup->advice = pbp_read_advice();
-	pbp_sweep_cost(&plan, &checkup->next);
-	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, checkup->used, &checkup->duplicates);
+/* What comes behind a semicolon is detail. */
+void
+answer_unknown(Answer *answer, const char *reason)
+{
+	const char *rest = strstr(reason, "; ");
+
+	judge(answer, PBP_VERDICT_UNKNOWN, ASK_AGAIN);
+	answer->text = psprintf("Unknown: %.*s.",
+							rest ? (int) (rest - reason) : (int) strlen(reason), reason);
+	if (rest != NULL)
+	{
+		char	   *detail = psprintf("%s.", rest + 2);
+
+		detail[0] = pg_toupper((unsigned char) detail[0]);
+		answer->detail = detail;
+	}
+}
+
+/* ---- the pool ---- */
+
+static void
+answer_pool_full(const Checkup *checkup, Answer *answer)
+{
+	bool		nearly = checkup->evicted && checkup->unused <= NBuffers / 2;
+
+	answer->text = checkup->unused == 0 ?
+		psprintf("Full: all %s are in use.", exact_size(NBuffers)) :
+		psprintf("%s full: %s of %s are free.", nearly ? "Nearly" : "Not",
+				 pretty_size(checkup->unused), exact_size(NBuffers));
+	if (!checkup->evicted)
+		answer->detail = NEVER_EVICTED;
 }
 
 /* Ticks of the clock hand until an unused page is evicted, on average. */
@@ -95,37 +122,32 @@ ticks_until_eviction(const PbpHistogram *histogram)
 	return pages > 0 ? (passes / pages + 0.5) * NBuffers : 0;
 }
 
-/* ---- the pool ---- */
-
-static void
-answer_pool_full(const Checkup *checkup, Answer *answer)
-{
-	bool		nearly = checkup->evicted && checkup->unused <= NBuffers / 2;
-
-	answer->text = checkup->unused == 0 ? psprintf(SAY_FULL, exact_size(NBuffers)) :
-		psprintf(nearly ? SAY_NEARLY_FULL : SAY_NOT_FULL, pretty_size(checkup->unused), exact_size(NBuffers));
-	if (!checkup->evicted)
-		answer->detail = NEVER_EVICTED;
-}
-
 static void
 answer_page_lifetime(const Checkup *checkup, Answer *answer)
 {
-	const PbpClockRate *rate = &checkup->rate;
+	double		seconds = checkup->rate.seconds;
+	double		ticks = checkup->rate.ticks;
 
 	if (!checkup->evicted)
 		answer->text = NEVER_EVICTED;
 	else if (PBP_HAS_FREE_LIST && checkup->unused > MANY_FREE * NBuffers)
-		answer->text = psprintf(SAY_FREE_FIRST, pretty_size(checkup->unused));
-	else if (rate->ticks > 0)
+		answer->text = psprintf("No page is evicted before %s of free buffers are used.",
+								pretty_size(checkup->unused));
+	else if (ticks > 0)
 	{
-		answer->text = psprintf(SAY_STAY, pretty_duration(ticks_until_eviction(&checkup->histogram) * rate->seconds / rate->ticks));
-		answer->detail = psprintf(MORE_STAY, pretty_duration(NBuffers * rate->seconds / rate->ticks));
+		double		stay = ticks_until_eviction(&checkup->histogram) * seconds / ticks;
+
+		answer->text = psprintf("A page that is not used again stays %s on average.",
+								pretty_duration(stay));
+		answer->detail = psprintf("The clock hand completes a pass in %s, and each pass lowers the "
+								  "usage count of a page by one.",
+								  pretty_duration(NBuffers * seconds / ticks));
 	}
-	else if (rate->seconds >= LONG_WATCH_S)
-		answer->text = psprintf(SAY_NOT_EVICTED, pretty_duration(rate->seconds));
+	else if (seconds >= LONG_WATCH_S)
+		answer->text = psprintf("No page was evicted in the last %s.", pretty_duration(seconds));
 	else
-		answer_unknown(answer, psprintf(TOO_SHORT, pretty_duration(rate->seconds)));
+		answer_unknown(answer, psprintf("no page was evicted in %s, too short for an estimate",
+										pretty_duration(seconds)));
 }
 
 /* ---- what it costs ---- */
@@ -137,11 +159,10 @@ typedef struct Timing
 	double		slowest_ms;
 } Timing;
 
-static void
-add_run(Timing *timing, int run, double ms)
+static int64
+inspection_limit(void)
 {
-	timing->best_ms = run == 0 ? ms : Min(timing->best_ms, ms);
-	timing->slowest_ms = Max(timing->slowest_ms, ms);
+	return Max(Min(NBuffers, MAX_INSPECTED), MIN_INSPECTED);
 }
 
 /*
@@ -162,10 +183,14 @@ time_longest_search(void)
 			.start = part < longest ? (int) (run * part % NBuffers) : 0
 		};
 		PbpSweepCost cost;
+		double		ms;
 
 		pbp_sweep_cost(&plan, &cost);
-		if (cost.inspected > 0)
-			add_run(&timing, run, cost.sweep_ns / 1e6 / (double) cost.inspected * (double) longest);
+		if (cost.inspected == 0)
+			continue;
+		ms = cost.sweep_ns / 1e6 / (double) cost.inspected * (double) longest;
+		timing.best_ms = run == 0 ? ms : Min(timing.best_ms, ms);
+		timing.slowest_ms = Max(timing.slowest_ms, ms);
 	}
 	return timing;
 }
@@ -175,46 +200,60 @@ answer_victim_cost(const Checkup *checkup, Answer *answer)
 {
 	const PbpSweepCost *next = &checkup->next;
 	Timing		longest = time_longest_search();
-	double		us = next->victims > 0 ? pbp_latency_avg_ns(&next->latency) / 1e3 : next->sweep_ns / 1e3;
+	double		ns = next->victims > 0 ? pbp_latency_avg_ns(&next->latency) : next->sweep_ns;
+	double		us = ns / 1e3;
 	bool		slow = us > SLOW_SEARCH_US;
 	const char *more = NULL;
 
-	if (next->from_freelist == next->victims && next->victims > 0)
-		answer->text = SAY_SEARCH_FREE;
-	else if (next->victims == 0)
+	if (next->victims == 0)
 	{
-		answer->text = psprintf(SAY_SEARCH_LONG, pretty_number(next->sweep_ns / 1e6));
-		more = psprintf(MORE_SEARCH_LONG, next->inspected);
+		answer->text = psprintf("The next search takes more than %s ms.",
+								pretty_number(next->sweep_ns / 1e6));
+		more = psprintf("It inspects more than " INT64_FORMAT " buffers.", next->inspected);
 	}
+	else if (next->from_freelist == next->victims)
+		answer->text = NOTHING_TO_NOTICE "the next searches take free buffers.";
 	else
 	{
-		answer->text = psprintf(SAY_SEARCH, slow ? "" : NOTHING_TO_NOTICE, pretty_number(us), pretty_number(longest.best_ms));
-		more = psprintf(MORE_SEARCH, next->victims, pretty_number(pbp_latency_max_ns(&next->latency) / 1e3));
+		answer->text = psprintf("%s%s us for each search now, %s ms at worst.",
+								slow ? "" : NOTHING_TO_NOTICE,
+								pretty_number(us), pretty_number(longest.best_ms));
+		more = psprintf("The longest of the next " INT64_FORMAT " searches takes %s us.",
+						next->victims, pretty_number(pbp_latency_max_ns(&next->latency) / 1e3));
 	}
-	answer->detail = join_sentences(more, psprintf(MORE_WORST, pretty_number(longest.best_ms), RUNS, pretty_number(longest.slowest_ms)));
+	answer->detail = join_sentences(more, psprintf(
+		"At worst, with every page at the highest usage count, one search would take %s ms "
+		"(best of %d runs; slowest: %s ms).",
+		pretty_number(longest.best_ms), RUNS, pretty_number(longest.slowest_ms)));
 	if (slow)
-		judge(answer, us > VERY_SLOW_SEARCH_US ? "change" : "consider", ALL_IN_USE);
+		judge(answer, us > VERY_SLOW_SEARCH_US ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER,
+			  "Nearly all pages are in constant use, so each search inspects many buffers. "
+			  "Enlarge the pool until it holds all of these pages, or shrink it to shorten a pass. "
+			  "pgbufprobe_advice() estimates the reads at each size.");
 }
 
 static void
 answer_dirty_victims(const Checkup *checkup, Answer *answer)
 {
-	const PbpSweepCost *next = &checkup->next;
+	int64		victims = checkup->next.victims;
+	int64		dirty = checkup->next.dirty_victims;
 
-	if (next->victims == 0)
+	if (victims == 0)
+		answer_unknown(answer, "the next victim is too far ahead of the clock hand");
+	else if (dirty == 0)
+		answer->text = psprintf("No: none of the next " INT64_FORMAT " victims is dirty.", victims);
+	else
 	{
-		answer_unknown(answer, VICTIM_TOO_FAR);
-		return;
+		answer->text = psprintf("Perhaps: " INT64_FORMAT " of the next " INT64_FORMAT
+								" victims are dirty.", dirty, victims);
+		answer->detail = "A session that needs such a buffer must write the page first, "
+			"unless the background writer or a checkpoint already has.";
+		if ((double) dirty > MANY_DIRTY * (double) victims)
+			judge(answer, PBP_VERDICT_CONSIDER,
+				  "If sessions do write pages (\"buffers_backend\" in pg_stat_bgwriter; from "
+				  "PostgreSQL 17 on, \"writes\" of client backends in pg_stat_io), raise "
+				  "bgwriter_lru_maxpages or lower bgwriter_delay.");
 	}
-	if (next->dirty_victims == 0)
-	{
-		answer->text = psprintf(SAY_CLEAN, next->victims);
-		return;
-	}
-	answer->text = psprintf(SAY_DIRTY, next->dirty_victims, next->victims);
-	answer->detail = MORE_DIRTY;
-	if ((double) next->dirty_victims > MANY_DIRTY * (double) next->victims)
-		judge(answer, "consider", WRITE_SOONER);
 }
 
 /* In a large pool, each run scans a different part of it. */
@@ -223,12 +262,12 @@ time_scan(PbpScanMethod method)
 {
 	int			part = (int) Min(NBuffers, inspection_limit() / RUNS / 2);
 	PbpScanCost cost;
-	Timing		timing;
 
 	pbp_scan_cost(method, part, RUNS, &cost);
-	timing.best_ms = (double) cost.min_ns / 1e6 / cost.nread * NBuffers;
-	timing.slowest_ms = (double) cost.max_ns / 1e6 / cost.nread * NBuffers;
-	return timing;
+	return (Timing) {
+		.best_ms = (double) cost.min_ns / 1e6 / cost.nread * NBuffers,
+		.slowest_ms = (double) cost.max_ns / 1e6 / cost.nread * NBuffers,
+	};
 }
 
 static void
@@ -238,61 +277,137 @@ answer_scan_cost(const Checkup *checkup pg_attribute_unused(), Answer *answer)
 	Timing		lock = time_scan(PBP_SCAN_LOCK);
 	bool		slow = match.best_ms > SLOW_SCAN_MS;
 
-	answer->text = psprintf(SAY_SCANS, slow ? "" : NOTHING_TO_NOTICE, pretty_number(match.best_ms), pretty_number(lock.best_ms));
-	answer->detail = psprintf(MORE_SCANS, NBuffers, RUNS, pretty_number(match.slowest_ms), pretty_number(lock.slowest_ms));
+	answer->text = psprintf("%s%s ms for each DROP, %s for a checkpoint.",
+							slow ? "" : NOTHING_TO_NOTICE,
+							pretty_number(match.best_ms), pretty_number(lock.best_ms));
+	answer->detail = psprintf(
+		"Each DROP or TRUNCATE of a table, and each checkpoint, scans all %d buffer descriptors "
+		"(best of %d runs; slowest: %s and %s ms).",
+		NBuffers, RUNS, pretty_number(match.slowest_ms), pretty_number(lock.slowest_ms));
 	if (slow)
-		judge(answer, match.best_ms > VERY_SLOW_SCAN_MS ? "change" : "consider", DROP_TOGETHER);
+		judge(answer,
+			  match.best_ms > VERY_SLOW_SCAN_MS ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER,
+			  "If you drop or truncate many tables, do so in one transaction, which scans the pool "
+			  "once for all of them.");
 }
 
-/* ---- memory used twice ---- */
-
-/* With the 95 % interval of a sample's share. */
-static const char *
-precision_of(const PbpDuplicates *duplicates)
-{
-	double		n = (double) duplicates->sampled;
-	PbpInterval interval = pbp_share_interval((double) duplicates->cached / n, n);
-
-	if (duplicates->complete)
-		return MORE_TWICE_ALL;
-	return psprintf(MORE_TWICE_SAMPLE, 100 * Max(interval.middle - interval.half, 0),
-					100 * Min(interval.middle + interval.half, 1), duplicates->sampled);
-}
+/* ---- the page cache ---- */
 
 static void
 answer_cached_twice(const Checkup *checkup, Answer *answer)
 {
 	const PbpDuplicates *duplicates = &checkup->duplicates;
 	bool		decided = verdict_of_size(checkup->advice) != PBP_VERDICT_UNKNOWN;
-	double		twice;			/* buffers */
+	double		n = (double) duplicates->sampled;
+	PbpInterval interval;
 
 	if (duplicates->sampled == 0)
 	{
 		const char *reason = pbp_os_reason(duplicates->trust);
 
-		answer_unknown(answer, reason ? NO_CACHE_STATE : NO_PAGES);
+		answer_unknown(answer, reason ? "the state of the page cache is unavailable" :
+					   "the pool holds no page");
 		answer->detail = reason;
 		if (reason != NULL)
-			answer->action = pbp_os_cache_on ? NOT_SHOWN : TURN_OS_CACHE_ON;
+			answer->action = !pbp_os_cache_on ? TURN_OS_CACHE_ON :
+				"None: this kernel or file system does not show its page cache.";
 		return;
 	}
+	answer->text = psprintf("%s of %s is in the page cache, too%s.",
+							pretty_size((int64) checkup->twice), exact_size(NBuffers),
+							decided ? "; the size counts that" : "");
+	interval = pbp_share_interval((double) duplicates->cached / n, n);
+	answer->detail = duplicates->complete ?
+		"All pages in use were looked up in the page cache." :
+		psprintf("%.1f to %.1f %% of the pages in use are also in the page cache, from a sample of "
+				 INT64_FORMAT ".",
+				 100 * Max(interval.middle - interval.half, 0),
+				 100 * Min(interval.middle + interval.half, 1), duplicates->sampled);
+	if (!decided && checkup->twice > MOSTLY_TWICE * NBuffers)
+		judge(answer, PBP_VERDICT_CONSIDER, start_action(checkup->function, ASK_AGAIN));
+}
 
-	twice = (double) duplicates->cached / (double) duplicates->sampled * (double) checkup->used;
-	answer->text = psprintf(SAY_TWICE, pretty_size((int64) twice), exact_size(NBuffers), decided ? SIZE_COUNTS_IT : "");
-	answer->detail = precision_of(duplicates);
-	if (!decided && twice > MOSTLY_TWICE * NBuffers)
-		judge(answer, "consider", start_action(checkup->function, ASK_AGAIN));
+/*
+ * How many buffers the page cache can hold: by the worker, which knows what other
+ * programs hold there, or else by the kernel alone.  Returns why that or what both
+ * caches hold is unknown; NULL: it is known.
+ */
+static const char *
+capacity_of_page_cache(const Checkup *checkup, int64 *capacity)
+{
+	const PbpAdviceReport *report = checkup->advice;
+	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
+
+	if (!pbp_os_cache_on)
+		return "pgbufprobe.os_cache is off";
+	if (pbp_direct_io())
+		return "the server bypasses the page cache";
+	if (missing_advice(report) == NULL && !report->is_from_before &&
+		unknown_storage_model(report) == NULL && today->reason != PBP_STORAGE_NO_CAPACITY)
+		*capacity = Max(today->os_cache_pages, 0);
+	else
+	{
+		PbpMemoryFacts facts;
+
+		pbp_read_memory_facts(&facts);
+		if (!facts.memory.known)
+			return "the kernel does not report its memory";
+		*capacity = facts.memory.cache_bytes / BLCKSZ;
+	}
+	return isnan(checkup->twice) ? "it is unknown which pages both caches hold" : NULL;
+}
+
+/*
+ * The planner takes effective_cache_size for what all caches hold of the tables
+ * of a query, each page once.
+ */
+static void
+answer_planner_cache(const Checkup *checkup, Answer *answer)
+{
+	const PbpAdviceReport *report = checkup->advice;
+	int64		data = report->storage.data_bytes;
+	int64		os_cache = 0;
+	int64		distinct;		/* pages that both caches can hold */
+	const char *unknown = capacity_of_page_cache(checkup, &os_cache);
+	double		ratio;
+	bool		is_near;
+	bool		has_all;
+
+	if (unknown != NULL)
+	{
+		answer_unknown(answer, unknown);
+		if (!pbp_os_cache_on)
+			answer->action = TURN_OS_CACHE_ON;
+		return;
+	}
+	distinct = NBuffers + Max(os_cache - (int64) checkup->twice, 0);
+	ratio = (double) effective_cache_size / (double) distinct;
+	is_near = ratio <= TOLERATED_FACTOR && ratio >= 1 / TOLERATED_FACTOR;
+	/* the planner may assume that all files of relations are cached, and they can be */
+	has_all = !is_near && missing_advice(report) == NULL && report->storage.has_memory &&
+		!report->is_from_before && data > 0 &&
+		Min(distinct, (int64) effective_cache_size) * BLCKSZ >= data;
+	answer->text = psprintf("%s: effective_cache_size is %s, and both caches hold %s.",
+							is_near || has_all ? "Right" : ratio > 1 ? "Too high" : "Too low",
+							pretty_size(effective_cache_size), pretty_size(distinct));
+	answer->detail = psprintf("%s in the pool and %s in the page cache, of which %s are in both.%s",
+							  pretty_size(NBuffers), pretty_size(os_cache),
+							  pretty_size((int64) checkup->twice),
+							  has_all ? " Both are more than all relations have." : "");
+	if (!is_near && !has_all)
+		judge(answer, PBP_VERDICT_CONSIDER, psprintf(
+			"Set effective_cache_size to %s and reload the settings. "
+			"It takes no memory; the planner then knows how likely a page is cached.",
+			pretty_size(distinct)));
 }
 
 /* ---- all topics ---- */
 
-typedef struct Topic
+static const struct
 {
 	const char *name;
 	void		(*answer) (const Checkup *checkup, Answer *answer);
-} Topic;
-
-static const Topic topics[] = {
+}			topics[] = {
 	{"size", answer_size},
 	{"pool", answer_pool_full},
 	{"page lifetime", answer_page_lifetime},
@@ -305,17 +420,25 @@ static const Topic topics[] = {
 };
 
 static void
-emit_answer(ReturnSetInfo *rsinfo, const char *topic, const Answer *answer)
+gather(Checkup *checkup)
 {
-	Row			row = {0};
+	PbpSweepPlan plan = {
+		.scenario = PBP_CURRENT,.victims = VICTIMS,.max_inspected = inspection_limit()
+	};
+	PbpDuplicates *duplicates = &checkup->duplicates;
 
-	Assert(strlen(answer->text) <= MAX_ANSWER);
-	add_text(&row, topic);
-	add_text(&row, answer->verdict);
-	add_text(&row, answer->text);
-	add_text(&row, answer->action);
-	add_text(&row, answer->detail);
-	emit_row(rsinfo, &row, CHECKUP_COLS);
+	pbp_histogram(NULL, NBuffers, &checkup->histogram);
+	/* a pinned buffer without a valid page is being read into */
+	checkup->unused = checkup->histogram.unused.buffers - checkup->histogram.unused.pinned;
+	checkup->used = NBuffers - checkup->unused;
+	checkup->evicted = pbp_has_evicted();
+	if (!pbp_recent_history(&checkup->rate))
+		checkup->rate = pbp_watch_clock(WATCHED_MS);
+	checkup->advice = pbp_read_advice();
+	pbp_sweep_cost(&plan, &checkup->next);
+	pbp_sample_duplicates(SAMPLED_PAGES, SAMPLED_NS, checkup->used, duplicates);
+	checkup->twice = duplicates->sampled == 0 ? NAN :
+		(double) duplicates->cached / (double) duplicates->sampled * (double) checkup->used;
 }
 
 Datum
@@ -328,10 +451,17 @@ pgbufprobe_checkup(PG_FUNCTION_ARGS)
 	gather(checkup);
 	for (int i = 0; i < (int) lengthof(topics); i++)
 	{
-		Answer		answer = {.verdict = "fine"};
+		Answer		answer = {.verdict = PBP_VERDICT_FINE};
+		Row			row = {0};
 
 		topics[i].answer(checkup, &answer);
-		emit_answer((ReturnSetInfo *) fcinfo->resultinfo, topics[i].name, &answer);
+		Assert(strlen(answer.text) <= MAX_ANSWER);
+		add_text(&row, topics[i].name);
+		add_text(&row, verdict_names[answer.verdict]);
+		add_text(&row, answer.text);
+		add_text(&row, answer.action);
+		add_text(&row, answer.detail);
+		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, CHECKUP_COLS);
 	}
 	return (Datum) 0;
 }

@@ -1,8 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * checkupsize.c
- *	  The first answer of the checkup, which size shared_buffers should have:
- *	  the decision, its figures, and how certain they are.
+ *	  Which size shared_buffers should have: the first answer of the checkup, with
+ *	  its figures and how certain they are, and the SQL function that has the
+ *	  verdict in figures alone.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,14 +13,10 @@
 
 #include "miscadmin.h"
 
-#include "answers/answer.h"
-#include "answers/reasons.h"
-#include "answers/resize.h"
-#include "answers/sentences.h"
-#include "answers/startfuncs.h"
+#include "answers/answers.h"
 #include "base/settings.h"
-#include "base/words.h"
-#include "sampler/results.h"
+
+#define VERDICT_COLS		13
 
 /* Share of block accesses that half the pool may add where it is enough. */
 #define ADDED_ACCESSES		0.001
@@ -27,26 +24,42 @@
 /* Share of the reads that twice the pool saves where that is worth a word. */
 #define SAVED_READS			0.1
 
+/* Needs no restart; what follows is a comment of its own line. */
+#define TIME_READS \
+	"-- The server's own times are more precise than those of probes:\n" \
+	"ALTER SYSTEM SET track_io_timing = on;\nSELECT pg_reload_conf();\n"
+
+PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
+
+/* in the order of PbpDecisionBasis */
+static const char *const basis_names[] = {
+	"misses", "storage reads", "waiting now", "waiting in hours"
+};
+
+/* ---- figures ---- */
+
+static double
+bytes_of(const PbpAdviceReport *report, int size)
+{
+	return pbp_advice_factor(size) * (double) report->nbuffers * BLCKSZ;
+}
+
 static char *
 size_of(const PbpAdviceReport *report, int size)
 {
-	return exact_size((int64) (pbp_advice_factor(size) * (double) report->nbuffers));
+	return exact_size((int64) (bytes_of(report, size) / BLCKSZ));
 }
 
-/* Percent of accesses, with the interval. */
-static char *
-pretty_share(double share, double uncertainty)
-{
-	return pretty_interval(100 * share, 100 * Max(share - uncertainty, 0), 100 * Min(share + uncertainty, 1), "%");
-}
-
-/* The figure by which sizes were compared. */
+/* The figure by which sizes were compared, with its interval. */
 static char *
 figure_of(const PbpDecision *decision, int size)
 {
 	const PbpCompared *choice = &decision->choices[size];
 
-	return decision->basis <= PBP_BY_STORAGE ? pretty_share(choice->value, choice->error) : pretty_waiting(choice);
+	if (decision->basis > PBP_BY_STORAGE)
+		return pretty_waiting(choice);
+	return pretty_interval(100 * choice->value, 100 * Max(choice->value - choice->error, 0),
+						   100 * Min(choice->value + choice->error, 1), "%");
 }
 
 /* What there is today, of that by which sizes were compared. */
@@ -55,15 +68,18 @@ today_is(const PbpDecision *decision)
 {
 	const char *figure = figure_of(decision, PBP_ADVICE_BASELINE);
 
-	return decision->basis == PBP_BY_MISSES ? psprintf(TODAY_READS, figure) :
-		decision->basis == PBP_BY_STORAGE ? psprintf(TODAY_STORAGE, figure) : psprintf(TODAY_TIME, figure);
+	return psprintf(decision->basis == PBP_BY_MISSES ? "Today %s of block accesses are reads." :
+					decision->basis == PBP_BY_STORAGE ?
+					"Today %s of block accesses wait for storage." :
+					"Today sessions wait %s for reads in each second.", figure);
 }
 
-/* Where the server does not time its reads, probes say how long these take. */
+/* What another size may save. */
 static const char *
-source_of_times(const PbpAdviceReport *report)
+what_is_saved(const PbpDecision *decision)
 {
-	return report->decision.basis >= PBP_BY_WAITING && !report->times.measured ? MORE_PROBED : NULL;
+	return decision->basis == PBP_BY_MISSES ? "reads" :
+		decision->basis == PBP_BY_STORAGE ? "storage reads" : "waiting";
 }
 
 /* On what the figures stand. */
@@ -72,12 +88,21 @@ evidence(const PbpAdviceReport *report)
 {
 	const PbpAdviceTotals *totals = &report->totals;
 	const PbpDecision *decision = &report->decision;
-	const char *caveat = totals->change != PBP_NO_CHANGE || fabs(totals->self_error) > LARGE_SELF_ERROR ? caveat_of_advice(report) : NULL;
+	const char *probed = decision->basis >= PBP_BY_WAITING && !report->times.measured ?
+		"Times are those of probes, and less certain than the server's own with track_io_timing." :
+		NULL;
+	const char *caveat = NULL;
 
 	if (decision->basis == PBP_BY_HOURS)
-		return join_sentences(psprintf(MORE_HOURS, pretty_hours(decision->seen_seconds, decision->wanted_seconds)), source_of_times(report));
-	return join_sentences(psprintf(MORE_EVIDENCE, totals->reads, pretty_duration(totals->seconds), 100 * totals->sampling_rate),
-						  join_sentences(source_of_times(report), caveat ? psprintf(MORE_UNCERTAIN, caveat) : NULL));
+		return join_sentences(psprintf("Ranges are 95 %% intervals. Seen: %s.",
+									   pretty_hours(decision->seen_seconds,
+													decision->wanted_seconds)), probed);
+	if (totals->change != PBP_NO_CHANGE || fabs(totals->self_error) > LARGE_SELF_ERROR)
+		caveat = caveat_of_advice(report);
+	return join_sentences(
+		psprintf("Ranges are 95 %% intervals, from %.0f reads in %s and %.2g %% of the pages.",
+				 totals->reads, pretty_duration(totals->seconds), 100 * totals->sampling_rate),
+		probed, caveat ? psprintf("They are uncertain: %s.", caveat) : NULL);
 }
 
 /* Reads from storage are unknown, or their model is unproven; NULL: they are known. */
@@ -86,23 +111,29 @@ doubt_about_storage(const PbpAdviceReport *report)
 {
 	const char *unknown = unknown_storage_model(report);
 
-	if (report->decision.basis != PBP_BY_MISSES)
-		return report->storage.model == PBP_STORAGE_UNPROVEN ? MORE_MGLRU : NULL;
-	return psprintf(MORE_NO_STORAGE, unknown ? ", because " : "", unknown ? unknown : "");
+	if (report->decision.basis == PBP_BY_MISSES)
+		return psprintf("It is unknown which reads wait for storage%s%s.",
+						unknown ? ", because " : "", unknown ? unknown : "");
+	return report->storage.model != PBP_STORAGE_UNPROVEN ? NULL : "This kernel evicts by MGLRU, "
+		"for which the simulation of the page cache is unproven.";
 }
 
 static const char *
 doubts(const PbpAdviceReport *report)
 {
 	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
-	const char *about_storage = doubt_about_storage(report);
+	const char *about_twice = NULL;
 
 	if (report->decision.basis == PBP_BY_HOURS)
-		return join_sentences(about_storage,
-							  pbp_may_fit(report, PBP_ADVICE_DOUBLE) && isnan(report->decision.choices[PBP_ADVICE_DOUBLE].value) ?
-							  psprintf(MORE_TWICE, size_of(report, PBP_ADVICE_DOUBLE)) : NULL);
-	return join_sentences(about_storage,
-						  twice->reason == PBP_ADVICE_SCANS ? psprintf(MORE_LARGER, unknown_advice(report, twice)) : NULL);
+	{
+		if (pbp_may_fit(report, PBP_ADVICE_DOUBLE) &&
+			isnan(report->decision.choices[PBP_ADVICE_DOUBLE].value))
+			about_twice = psprintf("%s was known in too little of these hours.",
+								   size_of(report, PBP_ADVICE_DOUBLE));
+	}
+	else if (twice->reason == PBP_ADVICE_SCANS)
+		about_twice = psprintf("Larger sizes are unknown: %s.", unknown_advice(report, twice));
+	return join_sentences(doubt_about_storage(report), about_twice);
 }
 
 /* What a smaller pool would cost now, if nearly nothing. */
@@ -112,10 +143,11 @@ smaller_is_enough(const PbpAdviceReport *report)
 	const PbpAdviceRow *half = &report->rows[PBP_ADVICE_HALF];
 	double		added = half->miss_ratio - report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
-	if (report->decision.basis == PBP_BY_HOURS || !pbp_may_fit(report, PBP_ADVICE_HALF) || half->reason != PBP_ADVICE_KNOWN ||
-		added + half->change_error > ADDED_ACCESSES)
+	if (report->decision.basis == PBP_BY_HOURS || !pbp_may_fit(report, PBP_ADVICE_HALF) ||
+		half->reason != PBP_ADVICE_KNOWN || added + half->change_error > ADDED_ACCESSES)
 		return NULL;
-	return psprintf(MORE_SMALLER, size_of(report, PBP_ADVICE_HALF));
+	return psprintf("If the memory is needed elsewhere, %s is enough.",
+					size_of(report, PBP_ADVICE_HALF));
 }
 
 /* What twice the pool would avoid now, if that is much but does not decide. */
@@ -126,103 +158,93 @@ avoided_reads(const PbpAdviceReport *report, const char *but)
 	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
 	double		avoided = today > 0 ? 1 - twice->miss_ratio / today : 0;
 
-	if (report->decision.basis == PBP_BY_HOURS || twice->reason != PBP_ADVICE_KNOWN || !(avoided > SAVED_READS))
+	if (report->decision.basis == PBP_BY_HOURS || twice->reason != PBP_ADVICE_KNOWN ||
+		!(avoided > SAVED_READS))
 		return NULL;
-	return psprintf(MORE_AVOIDED, size_of(report, PBP_ADVICE_DOUBLE), 100 * avoided, but);
+	return psprintf("%s would avoid %.0f %% of the reads, but %s.",
+					size_of(report, PBP_ADVICE_DOUBLE), 100 * avoided, but);
 }
 
 /* ---- another size ---- */
-
-/* What the advised size saves, as a share of this, with the interval. */
-static char *
-saved_share(const PbpCompared *choice, double whole)
-{
-	double		saved = -100 * choice->change / whole;
-	double		error = 100 * choice->change_error / whole;
-
-	return pretty_interval(Min(saved, 100), saved - error, Min(saved + error, 100), "%");
-}
 
 static char *
 say_take(const PbpDecision *decision, const char *size)
 {
 	const PbpCompared *choice = &decision->choices[decision->size];
-	double		today = decision->choices[PBP_ADVICE_BASELINE].value;
+	bool		by_time = decision->basis >= PBP_BY_WAITING;
+	double		whole = by_time ? decision->active_ms :
+		decision->choices[PBP_ADVICE_BASELINE].value;
+	double		saved = -100 * choice->change / whole;
+	double		error = 100 * choice->change_error / whole;
 
-	if (decision->basis < PBP_BY_WAITING)
-		return psprintf(decision->basis == PBP_BY_STORAGE ? SAY_TAKE_STORAGE : SAY_TAKE_READS, size, saved_share(choice, today));
-	if (decision->active_ms > 0)
-		return psprintf(SAY_TAKE_WORK, size, saved_share(choice, decision->active_ms));
-	return psprintf(SAY_TAKE_WAIT, size, pretty_interval(-choice->change, -choice->change - choice->change_error,
-														 -choice->change + choice->change_error, "ms/s"));
+	if (by_time && !(whole > 0))
+		return psprintf("Take %s: sessions would wait %s less for reads.", size,
+						pretty_interval(-choice->change, -choice->change - choice->change_error,
+										-choice->change + choice->change_error, "ms/s"));
+	return psprintf(by_time ? "Take %s: sessions would work %s less time." :
+					decision->basis == PBP_BY_STORAGE ?
+					"Take %s: %s fewer accesses wait for storage." :
+					"Perhaps take %s: %s fewer accesses are reads.", size,
+					pretty_interval(Min(saved, 100), saved - error, Min(saved + error, 100), "%"));
 }
 
-static const char *
-more_about_take(const PbpAdviceReport *report)
-{
-	const PbpDecision *decision = &report->decision;
-	const char *then = figure_of(decision, decision->size);
-	const char *today = figure_of(decision, PBP_ADVICE_BASELINE);
-
-	if (decision->basis >= PBP_BY_WAITING)
-		return psprintf(MORE_TAKE_TIME, then, today);
-	return psprintf(MORE_TAKE_SHARE, then, decision->basis == PBP_BY_STORAGE ? "wait for storage" : "be reads", today);
-}
-
-/* Sizes that are as good as the best, unless today's is one of them. */
-static const char *
-equals(const PbpAdviceReport *report)
-{
-	const PbpDecision *decision = &report->decision;
-
-	if (decision->equal_from >= decision->equal_to ||
-		(decision->equal_from <= PBP_ADVICE_BASELINE && decision->equal_to >= PBP_ADVICE_BASELINE))
-		return NULL;
-	return psprintf(MORE_EQUAL, size_of(report, decision->equal_from), size_of(report, decision->equal_to));
-}
-
-/* What to do first if it is not certain enough to be done at once, as a comment above the statements. */
+/* What to do before that if it is not certain enough, as a comment above the statements. */
 static const char *
 what_first(const PbpAdviceReport *report)
 {
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->basis == PBP_BY_MISSES)
-		return CHECK_READS;
+		return "-- Check with pgbufprobe_read_cost() whether reads wait for storage.\n"
+			"-- If they do, and the machine has the memory:";
 	if (decision->times_decide)
-		return IF_IT_REMAINS;
+		return TIME_READS "-- Let the real workload run, and ask again.  If the answer remains:";
 	if (decision->confidence == PBP_SURE)
-		return IF_MEMORY_IS_NEEDED;
+		return "-- The page cache could hold all data, so the pool need not give memory back.\n"
+			"-- If the memory is needed elsewhere:";
 	if (decision->seen_seconds < pbp_decision_hours * PBP_SECONDS_PER_HOUR)
-		return psprintf(SEE_MORE_HOURS, pbp_decision_hours);
-	return SEE_MORE;
+		return psprintf("-- Let the real workload run until %d hours have been seen\n"
+						"-- (pgbufprobe.decision_hours). If the answer remains:",
+						pbp_decision_hours);
+	return "-- Let the real workload run longer and ask again. If the answer remains:";
+}
+
+/* Whether some sizes are equally good; false: only one is, or none is known. */
+static bool
+has_equals(const PbpDecision *decision, bool with_today)
+{
+	return decision->equal_from < decision->equal_to &&
+		with_today == (decision->equal_from <= PBP_ADVICE_BASELINE &&
+					   decision->equal_to >= PBP_ADVICE_BASELINE);
 }
 
 static void
 take(const PbpAdviceReport *report, Answer *answer)
 {
 	const PbpDecision *decision = &report->decision;
-	int64		cache = report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages;
-	char	   *action = resize_action((int64) rint(pbp_advice_factor(decision->size) * (double) report->nbuffers));
+	const char *then = figure_of(decision, decision->size);
+	const char *today = figure_of(decision, PBP_ADVICE_BASELINE);
+	int64		os_cache = report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages;
+	char	   *action = resize_action((int64) rint(bytes_of(report, decision->size) / BLCKSZ));
 
 	answer->text = say_take(decision, size_of(report, decision->size));
-	answer->detail = join_sentences(more_about_take(report), decision->basis == PBP_BY_MISSES ? NULL :
-									psprintf(MORE_TAKE, pretty_size(report->nbuffers + cache)));
-	add_detail(answer, equals(report));
-	add_detail(answer, doubts(report));
-	add_detail(answer, evidence(report));
-	judge(answer, name_of_verdict(decision->verdict),
-		  decision->verdict == PBP_VERDICT_CHANGE ? action : psprintf("%s\n%s", what_first(report), action));
+	answer->detail = join_sentences(
+		decision->basis >= PBP_BY_WAITING ?
+		psprintf("Sessions would wait %s for reads in each second instead of %s.", then, today) :
+		psprintf("%s of block accesses would %s instead of %s.", then,
+				 decision->basis == PBP_BY_STORAGE ? "wait for storage" : "be reads", today),
+		decision->basis == PBP_BY_MISSES ? NULL :
+		psprintf("Of the %s that the pool and the page cache have.",
+				 pretty_size(report->nbuffers + os_cache)),
+		has_equals(decision, false) ?
+		psprintf("%s to %s are equally good.", size_of(report, decision->equal_from),
+				 size_of(report, decision->equal_to)) : NULL,
+		doubts(report), evidence(report));
+	judge(answer, decision->verdict, decision->verdict == PBP_VERDICT_CHANGE ? action :
+		  psprintf("%s\n%s", what_first(report), action));
 }
 
 /* ---- today's size ---- */
-
-/* What another size may save. */
-static const char *
-what_is_saved(const PbpDecision *decision)
-{
-	return decision->basis == PBP_BY_MISSES ? "reads" : decision->basis == PBP_BY_STORAGE ? "storage reads" : "waiting";
-}
 
 /* Why today's size is kept although there are reads. */
 static char *
@@ -231,20 +253,15 @@ say_keep(const PbpAdviceReport *report, const char *today)
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->best < 0)
-		return psprintf(SAY_KEEP_ALONE, today);
-	if (decision->equal_from < decision->equal_to &&
-		decision->equal_from <= PBP_ADVICE_BASELINE && decision->equal_to >= PBP_ADVICE_BASELINE)
-		return psprintf(SAY_KEEP_EQUAL, today, size_of(report, decision->equal_from), size_of(report, decision->equal_to));
-	return psprintf(decision->matters_too_little ? SAY_KEEP_LITTLE : SAY_KEEP_ERROR, today, what_is_saved(decision));
-}
-
-static const char *
-with_best(const PbpAdviceReport *report)
-{
-	const PbpDecision *decision = &report->decision;
-
-	return decision->best < 0 ? NULL :
-		psprintf(MORE_BEST, size_of(report, decision->best), figure_of(decision, decision->best));
+		return psprintf("Keep %s: no other size has an estimate.", today);
+	if (has_equals(decision, true))
+		return psprintf("Keep %s: %s to %s are equally good.", today,
+						size_of(report, decision->equal_from),
+						size_of(report, decision->equal_to));
+	return psprintf(decision->matters_too_little ?
+					"Keep %s: no size that fits saves enough %s to matter." :
+					"Keep %s: no size saves more %s than the error.",
+					today, what_is_saved(decision));
 }
 
 static void
@@ -253,39 +270,44 @@ keep(const Checkup *checkup, Answer *answer)
 	const PbpAdviceReport *report = checkup->advice;
 	const PbpDecision *decision = &report->decision;
 	const char *today = exact_size(report->nbuffers);
-	const char *known = decision->kind == PBP_KEEP_UNUSED ? NULL : today_is(decision);
-	const char *smaller = decision->kind == PBP_KEEP_UNUSED ? NULL : smaller_is_enough(report);
 
+	judge(answer, decision->verdict, NULL);
 	if (decision->kind == PBP_KEEP_UNUSED)
 	{
-		answer->text = psprintf(SAY_KEEP_UNUSED, today);
-		answer->detail = psprintf(MORE_KEEP_UNUSED, pretty_size(checkup->used));
+		answer->text = psprintf("Keep %s so far: no page has been evicted yet.", today);
+		answer->detail = psprintf("%s are in use; only large scans have evicted pages, from their "
+								  "ring buffers.", pretty_size(checkup->used));
 	}
 	else if (decision->kind == PBP_KEEP_FEW_READS)
 	{
-		answer->text = psprintf(SAY_KEEP_FEW, today);
-		answer->detail = decision->basis == PBP_BY_HOURS ? join_sentences(known, evidence(report)) :
-			join_sentences(psprintf(MORE_KEEP_FEW, pretty_percent(report->rows[PBP_ADVICE_BASELINE].miss_ratio)), smaller);
+		double		miss_ratio = report->rows[PBP_ADVICE_BASELINE].miss_ratio;
+
+		answer->text = psprintf("Keep %s: hardly anything is read.", today);
+		answer->detail = decision->basis == PBP_BY_HOURS ?
+			join_sentences(today_is(decision), evidence(report)) :
+			join_sentences(psprintf("Only %s of block accesses are reads.",
+									pretty_percent(miss_ratio)), smaller_is_enough(report));
 	}
 	else if (decision->kind == PBP_KEEP_CACHED)
 	{
-		answer->text = psprintf(decision->basis == PBP_BY_STORAGE ? SAY_KEEP_CACHED : SAY_KEEP_SHORT_WAIT, today);
-		add_detail(answer, known);
-		add_detail(answer, avoided_reads(report, BUT_WAIT));
-		add_detail(answer, smaller);
-		add_detail(answer, doubt_about_storage(report));
-		add_detail(answer, evidence(report));
+		answer->text = psprintf(decision->basis == PBP_BY_STORAGE ?
+								"Keep %s: the page cache serves nearly all reads already." :
+								"Keep %s: sessions hardly wait for reads.", today);
+		answer->detail = join_sentences(today_is(decision),
+										avoided_reads(report, "sessions would hardly wait less"),
+										smaller_is_enough(report), doubt_about_storage(report),
+										evidence(report));
 	}
 	else
 	{
 		answer->text = say_keep(report, today);
-		add_detail(answer, known);
-		add_detail(answer, with_best(report));
-		add_detail(answer, smaller);
-		add_detail(answer, doubts(report));
-		add_detail(answer, evidence(report));
+		answer->detail = join_sentences(today_is(decision), decision->best < 0 ? NULL :
+										psprintf("With %s it would be %s.",
+												 size_of(report, decision->best),
+												 figure_of(decision, decision->best)),
+										smaller_is_enough(report), doubts(report),
+										evidence(report));
 	}
-	judge(answer, name_of_verdict(decision->verdict), NULL);
 }
 
 /* ---- no decision ---- */
@@ -297,21 +319,24 @@ too_early(const PbpAdviceReport *report, Answer *answer)
 	int			watched = (int) Min(report->watched_seconds, PBP_ENOUGH_SECONDS - 1);
 	double		left = seconds_left(report);
 
-	judge(answer, "unknown", ASK_AGAIN);
+	judge(answer, PBP_VERDICT_UNKNOWN, ASK_AGAIN);
 	if (decision->kind == PBP_DECIDE_SHORT)
 	{
 		/* in whole seconds, of which at least one is left */
-		answer->text = psprintf(SAY_WATCHED, watched, PBP_ENOUGH_SECONDS);
-		answer->action = psprintf(ASK_IN_SECONDS, PBP_ENOUGH_SECONDS - watched);
+		answer->text = psprintf("Too early: watched for %d s of at least %d.", watched,
+								PBP_ENOUGH_SECONDS);
+		answer->action = psprintf("Ask again in %d s.", PBP_ENOUGH_SECONDS - watched);
 	}
 	else if (decision->kind == PBP_DECIDE_IDLE)
-		answer->text = SAY_IDLE;
+		answer->text = "Too early: hardly any load yet, and no page has been evicted.";
 	else
 	{
-		answer->text = psprintf(SAY_EARLY, floor(100 * decision->learned_share));
-		answer->detail = avoided_reads(report, BUT_UNKNOWN);
+		answer->text = psprintf("Too early: %.0f %% of the reads needed have been seen.",
+								floor(100 * decision->learned_share));
+		answer->detail = avoided_reads(report,
+									   "it is unknown yet how many of these wait for storage");
 		if (!report->is_from_before && left > 0)
-			answer->action = psprintf(ASK_IN, pretty_duration(left));
+			answer->action = psprintf("Ask again in about %s.", pretty_duration(left));
 	}
 }
 
@@ -325,59 +350,30 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 	double		least = Max(100 + (best->change - best->change_error) * share, 0);
 	double		most = 100 + (best->change + best->change_error) * share;
 
-	answer->text = psprintf(SAY_UNSURE, exact_size(report->nbuffers));
-	answer->detail = psprintf(MORE_UNSURE, size_of(report, decision->best),
-							  pretty_interval(100 + best->change * share, least, most, "%"), what_is_saved(decision),
-							  best->change_error < -best->change ? BEST_OF_MANY : "");
-	add_detail(answer, today_is(decision));
-	add_detail(answer, doubts(report));
-	add_detail(answer, evidence(report));
-	judge(answer, "unknown", decision->times_decide ? THEN_ASK : ASK_AGAIN);
+	answer->text = psprintf("Not certain enough to change: keep %s for now.",
+							exact_size(report->nbuffers));
+	answer->detail = join_sentences(
+		psprintf("With %s, there would be %s as much %s as today%s.",
+				 size_of(report, decision->best),
+				 pretty_interval(100 + best->change * share, least, most, "%"),
+				 what_is_saved(decision), best->change_error < -best->change ?
+				 ", but chance favors the best of many sizes" : ""),
+		today_is(decision), doubts(report), evidence(report));
+	judge(answer, PBP_VERDICT_UNKNOWN, !decision->times_decide ? ASK_AGAIN :
+		  TIME_READS "-- Let the real workload run, and ask again.");
 }
 
 /* Why nothing is decided, now or by the hours. */
 static const char *
 why_unknown(const PbpAdviceReport *report)
 {
-	bool		today = report->rows[PBP_ADVICE_BASELINE].reason == PBP_ADVICE_KNOWN;
-	const char *unknown = unknown_advice(report, &report->rows[today ? PBP_ADVICE_DOUBLE : PBP_ADVICE_BASELINE]);
+	const PbpAdviceRow *today = &report->rows[PBP_ADVICE_BASELINE];
+	const char *unknown = unknown_advice(report, today->reason != PBP_ADVICE_KNOWN ? today :
+										 &report->rows[PBP_ADVICE_DOUBLE]);
 
 	if (report->decision.basis == PBP_BY_HOURS)
 		return "other sizes were known in too little of the hours";
 	return unknown != NULL ? unknown : "no other size that fits has an estimate";
-}
-
-static void
-answer_decision(const Checkup *checkup, Answer *answer)
-{
-	const PbpAdviceReport *report = checkup->advice;
-	const PbpDecision *decision = &report->decision;
-
-	if (decision->kind == PBP_DECIDE_UNKNOWN)
-		answer_unknown(answer, why_unknown(report));
-	else if (decision->kind < PBP_DECIDE_UNSURE)
-		too_early(report, answer);
-	else if (decision->kind == PBP_DECIDE_UNSURE)
-		not_certain(report, answer);
-	else if (decision->kind == PBP_TAKE)
-		take(report, answer);
-	else
-		keep(checkup, answer);
-}
-
-/* What the answer was before a restart.  It says nothing for certain about the server now. */
-static void
-answer_from_before(const Checkup *checkup, Answer *answer)
-{
-	const PbpAdviceReport *report = checkup->advice;
-
-	answer_decision(checkup, answer);
-	answer->detail = join_sentences(psprintf(MORE_RESTARTED, origin_of_report(report), answer->text), answer->detail);
-	answer->text = SAY_RESTARTED;
-	if (report->nbuffers != NBuffers)
-		judge(answer, "unknown", ASK_AGAIN);
-	else if (report->decision.kind == PBP_TAKE)
-		judge(answer, "consider", ASK_AGAIN);
 }
 
 /*
@@ -389,14 +385,89 @@ answer_size(const Checkup *checkup, Answer *answer)
 {
 	const PbpAdviceReport *report = checkup->advice;
 	const char *missing = missing_advice(report);
+	PbpDecisionKind kind = report->decision.kind;
 
 	if (missing != NULL)
 	{
 		answer_unknown(answer, missing);
 		answer->action = start_action(checkup->function, ASK_AGAIN);
+		return;
 	}
-	else if (report->is_from_before)
-		answer_from_before(checkup, answer);
+	if (kind == PBP_DECIDE_UNKNOWN)
+		answer_unknown(answer, why_unknown(report));
+	else if (kind < PBP_DECIDE_UNSURE)
+		too_early(report, answer);
+	else if (kind == PBP_DECIDE_UNSURE)
+		not_certain(report, answer);
+	else if (kind == PBP_TAKE)
+		take(report, answer);
 	else
-		answer_decision(checkup, answer);
+		keep(checkup, answer);
+	if (!report->is_from_before)
+		return;
+
+	/* What the answer was before a restart says nothing for certain about the server now. */
+	answer->detail = join_sentences(psprintf("The answer %s: %s", origin_of_report(report),
+											 answer->text), answer->detail);
+	answer->text = "Too early after the restart; the detail has the answer before it.";
+	if (report->nbuffers != NBuffers)
+		judge(answer, PBP_VERDICT_UNKNOWN, ASK_AGAIN);
+	else if (kind == PBP_TAKE)
+		judge(answer, PBP_VERDICT_CONSIDER, ASK_AGAIN);
+}
+
+/* ---- the verdict in figures ---- */
+
+/* In the order of the checkup.  The decision may be of before a restart. */
+PbpVerdict
+verdict_of_size(const PbpAdviceReport *report)
+{
+	PbpVerdict	verdict = report->decision.verdict;
+
+	if (missing_advice(report) != NULL)
+		return PBP_VERDICT_UNKNOWN;
+	if (!report->is_from_before)
+		return verdict;
+	return report->nbuffers == NBuffers ? Min(verdict, PBP_VERDICT_CONSIDER) : PBP_VERDICT_UNKNOWN;
+}
+
+/* As pgbufprobe_advice() has it; NULL: unknown. */
+static void
+add_bytes(Row *row, const PbpAdviceReport *report, bool known, int size)
+{
+	add_rounded(row, known && size >= 0 ? bytes_of(report, size) : NAN);
+}
+
+Datum
+pgbufprobe_verdict(PG_FUNCTION_ARGS)
+{
+	PbpAdviceReport *report = pbp_read_advice();
+	const PbpDecision *decision = &report->decision;
+	const PbpCompared *choice = &decision->choices[decision->size];
+	const char *missing = missing_advice(report);
+	PbpVerdict	verdict = verdict_of_size(report);
+	bool		known = verdict != PBP_VERDICT_UNKNOWN;
+	bool		compared = known || (missing == NULL && decision->kind == PBP_DECIDE_UNSURE);
+	bool		by_time = compared && decision->basis >= PBP_BY_WAITING;
+	bool		saves_time = known && by_time && decision->kind == PBP_TAKE;
+	Row			row = {0};
+
+	add_text(&row, verdict_names[verdict]);
+	add_text(&row, compared ? basis_names[decision->basis] : NULL);
+	add_count(&row, (int64) NBuffers * BLCKSZ);
+	add_bytes(&row, report, known, decision->size);
+	add_bytes(&row, report, known, decision->equal_from);
+	add_bytes(&row, report, known, decision->equal_to);
+	add_number(&row, by_time ? decision->choices[PBP_ADVICE_BASELINE].value : NAN);
+	/* what the advised size saves, at least and at most */
+	add_number(&row, saves_time ? -choice->change : NAN);
+	add_number(&row, saves_time ? -choice->change - choice->change_error : NAN);
+	add_number(&row, saves_time ? -choice->change + choice->change_error : NAN);
+	add_number(&row, compared && decision->active_ms > 0 ? decision->active_ms : NAN);
+	add_measure(&row, decision->seen_seconds);
+	/* what the load does now says nothing about hours */
+	add_text(&row, missing ? missing :
+			 join_notes(origin_of_report(report), decision->basis == PBP_BY_HOURS ? NULL :
+						caveat_of_advice(report)));
+	return row_datum(fcinfo, &row, VERDICT_COLS);
 }

@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * historyfuncs.c
- *	  SQL functions about the history of the pool.
+ *	  SQL functions about what the sampler keeps: the history of the pool, the hours
+ *	  of the last days, and predictions that were followed by a restart with the
+ *	  predicted size; and about how long the pages of each relation stay.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,66 +11,100 @@
 
 #include <math.h>
 
+#include "catalog/pg_type_d.h"
+#include "commands/dbcommands.h"
 #include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/regproc.h"
+#include "utils/timestamp.h"
 
-#include "answers/historyfuncs.h"
-#include "answers/readnames.h"
-#include "answers/startfuncs.h"
+#include "answers/answers.h"
 #include "base/args.h"
-#include "base/latency.h"
-#include "base/rows.h"
-#include "base/worker.h"
-#include "pool/poolfuncs.h"
-#include "sampler/results.h"
-#include "sampler/sampler.h"
+#include "sampler/hours.h"
+#include "sampler/predictions.h"
 #include "sampler/statefile.h"
 
 #define HISTORY_COLS		14
+#define HOURS_COLS			10
+#define PREDICTIONS_COLS	13
+#define RELATIONS_COLS		11
 
-/* how long those who ask wait for a preloaded sampler, and how often they see whether it is there */
-#define STARTS_WITHIN_MS	5000
-#define POLL_MS				10
-
-/* in the order of PbpHistory */
-static const char *const resolution_names[] = {"fine", "coarse"};
+#define FEW_NAMES			64
 
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
+PG_FUNCTION_INFO_V1(pgbufprobe_hours);
+PG_FUNCTION_INFO_V1(pgbufprobe_predictions);
+PG_FUNCTION_INFO_V1(pgbufprobe_relations);
+
+/* ---- history ---- */
+
+/* A relation whose name was looked up, so that each is once. */
+typedef struct ReadName
+{
+	PbpRelationKey key;
+	Datum		name;
+} ReadName;
 
 /*
- * What the sampler records is in shared memory as long as it runs.  One that is
- * preloaded starts just after the server accepts connections.
+ * A relation of this database has its name.  Others, and those that were
+ * rewritten or dropped since, have their file.
  */
-void
-check_sampler_runs(void)
+static char *
+find_name(const PbpRelationKey *key)
 {
-	for (int i = 0; i < STARTS_WITHIN_MS / POLL_MS && pbp_sampler_is_preloaded() && !pbp_sampler_has_results(); i++)
-		pbp_worker_wait(POLL_MS);
-	if (!pbp_sampler_has_results())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg(NO_SAMPLER),
-				 errhint(HOW_TO_START ".")));
+	PbpLocator	locator = pbp_locator(key->tablespace, key->database, key->relfilenode);
+	ForkNumber	fork = (ForkNumber) key->fork;
+	Oid			relation = relation_of(&locator);
+	char	   *database;
+	char	   *name;
+
+	if (OidIsValid(relation))
+	{
+		name = DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation)));
+		return fork == MAIN_FORKNUM ? name : psprintf("%s (%s)", name, forkNames[fork]);
+	}
+	name = pbp_relation_path(&locator, fork);
+	database = key->database == MyDatabaseId ? NULL : get_database_name(key->database);
+	return !database ? name : psprintf("%s in database %s", name, quote_identifier(database));
 }
 
-/* accesses, miss_ratio, read_ms_per_second, top_relations, top_read_fractions */
+/* Names of the relations with the most reads, and their shares; NULLs if nothing was read. */
 static void
-add_reads(Row *row, const PbpSample *sample, ReadNames *names)
+add_top_reads(Row *row, const PbpTopRead *top, HTAB *names)
 {
-	add_count(row, sample->accesses);
-	add_quotient(row, (double) sample->reads, (double) sample->accesses);
-	add_quotient(row, sample->read_ms, sample->read_ms_seconds);
-	add_top_reads(row, sample->top_reads, names);
-}
+	Datum		relations[PBP_TOP_READS];
+	Datum		shares[PBP_TOP_READS];
+	int			n = 0;
 
-/* age_seconds */
-static void
-add_age(Row *row, const PbpSample *sample)
-{
-	if (sample->taken_ns > 0)
-		add_measure(row, (double) (pbp_now_ns() - sample->taken_ns) / PBP_NS_PER_S);
-	else
-		add_null(row);
+	for (; n < PBP_TOP_READS && top[n].key.relfilenode != 0; n++)
+	{
+		bool		found;
+		ReadName   *entry = hash_search(names, &top[n].key, HASH_ENTER, &found);
+
+		if (!found)
+		{
+			MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(names));
+
+			entry->name = CStringGetTextDatum(find_name(&entry->key));
+			MemoryContextSwitchTo(caller);
+		}
+		relations[n] = entry->name;
+		shares[n] = Float8GetDatum(rint(1e4 * top[n].read_share) / 1e4);
+	}
+	if (n == 0)
+	{
+		add_nulls(row, row->ncols + 2);
+		return;
+	}
+	add_datum(row, PointerGetDatum(construct_array(relations, n, TEXTOID, -1, false,
+												   TYPALIGN_INT)));
+	add_datum(row, PointerGetDatum(construct_array(shares, n, FLOAT8OID, sizeof(float8),
+												   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
 }
 
 static void
@@ -78,6 +114,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	const PbpHistogram *histogram = &sample->histogram;
 	double		seconds = (double) sample->elapsed_ns / 1e9;
 	double		ticks = (double) sample->new_ticks;
+	double		age = (double) (pbp_now_ns() - sample->taken_ns) / PBP_NS_PER_S;
 	int64		pool = pbp_histogram_buffers(histogram);	/* it may have been another */
 	int64		usage[PBP_USAGE_LEVELS];
 	int64		dirty = histogram->unused.dirty;
@@ -90,7 +127,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	}
 
 	add_time(&row, sample->taken_at);
-	add_age(&row, sample);
+	add_number(&row, sample->taken_ns > 0 ? age : NAN);
 	add_number(&row, sample->elapsed_ns > 0 ? seconds : NAN);
 	add_quotient(&row, ticks, (double) sample->new_allocations);
 	add_quotient(&row, (double) pool * seconds, ticks);
@@ -98,21 +135,29 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_count(&row, dirty);
 	add_count(&row, sample->looks);
 	add_quotient(&row, (double) sample->cpu_ns / 1e9, seconds);
-	add_reads(&row, sample, arg);
+	add_count(&row, sample->accesses);
+	add_quotient(&row, (double) sample->reads, (double) sample->accesses);
+	add_quotient(&row, sample->read_ms, sample->read_ms_seconds);
+	add_top_reads(&row, sample->top_reads, arg);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }
 
 Datum
 pgbufprobe_history(PG_FUNCTION_ARGS)
 {
-	PbpHistory	history = parse_name(fcinfo, 0, "resolution", resolution_names, lengthof(resolution_names));
+	static const char *const names[] = {"fine", "coarse"};	/* in the order of PbpHistory */
+	PbpHistory	history = parse_name(fcinfo, 0, "resolution", names, lengthof(names));
+	HASHCTL		ctl = {
+		.keysize = sizeof(PbpRelationKey),.entrysize = sizeof(ReadName),.hcxt = CurrentMemoryContext
+	};
 	PbpSample  *samples;
 	int			nsamples;
 
 	check_sampler_runs();
 	samples = pbp_history(history, &nsamples);
-	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, create_read_names());
-	pfree(samples);
+	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample,
+			  hash_create("pgbufprobe names of relations", FEW_NAMES, &ctl,
+						  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT));
 	return (Datum) 0;
 }
 
@@ -123,4 +168,186 @@ pgbufprobe_history_reset(PG_FUNCTION_ARGS pg_attribute_unused())
 	pbp_history_reset();
 	pbp_remove_state_file();
 	PG_RETURN_VOID();
+}
+
+/* ---- hours ---- */
+
+static void
+emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
+{
+	const PbpHour *hour = item;
+	int			best = pbp_best_of_hour(hour);
+	Row			row = {0};
+
+	add_time(&row, hour->begins_at);
+	add_measure(&row, hour->seconds);
+	add_datum(&row, BoolGetDatum(!pbp_skips_hour(hour->begins_at)));
+	add_count(&row, hour->nbuffers * BLCKSZ);
+	add_quotient(&row, pbp_working_ms(hour->active_ms, hour->counted_ms), hour->seconds);
+	add_quotient(&row, hour->read_ms, hour->read_ms_seconds);
+	if (best < 0)
+		add_nulls(&row, HOURS_COLS);
+	else
+	{
+		/* the size that would have been best, and what it would have saved */
+		const PbpHourWaiting *waiting = &hour->sizes[best].waiting;
+		double		scale = (hour->accesses - hour->apart) / waiting->accesses;
+
+		add_rounded(&row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
+		add_quotient(&row, -waiting->change * scale, hour->seconds);
+		add_quotient(&row, (-waiting->change - waiting->change_error) * scale, hour->seconds);
+		add_quotient(&row, (-waiting->change + waiting->change_error) * scale, hour->seconds);
+	}
+	emit_row(rsinfo, &row, HOURS_COLS);
+}
+
+Datum
+pgbufprobe_hours(PG_FUNCTION_ARGS)
+{
+	PbpHour    *hours;
+	int			nhours;
+
+	check_sampler_runs();
+	hours = pbp_last_hours(PBP_HOURS - 1, GetCurrentTimestamp(), &nhours);
+	emit_rows(fcinfo, hours, nhours, sizeof(*hours), emit_hour, NULL);
+	return (Datum) 0;
+}
+
+/* ---- predictions ---- */
+
+/* Why there is no verdict, what limits it, or what differs; NULL if there is nothing to say. */
+static const char *
+note_of(const PbpPrediction *prediction)
+{
+	const char *missing = isnan(prediction->missing_reads) ? "" :
+		psprintf("; a verdict needs %.0f more reads, or accesses that would have read as much "
+				 "before the restart", ceil(prediction->missing_reads));
+
+	switch (prediction->state)
+	{
+		case PBP_PREDICTION_NONE:
+			if (prediction->outside)
+				return "not predicted: estimates are for 0.25 to 4 times the size";
+			if (!prediction->had_advice)
+				return "not predicted: the sampler had estimated nothing before the restart";
+			return psprintf("not predicted: before the restart, the advice said \"%s\"",
+							words_of_reason(prediction->reason, NAN));
+		case PBP_PREDICTION_WARMING:
+			return psprintf("the pool is still warming up after the restart%s", missing);
+		case PBP_PREDICTION_FEW_READS:
+			if (prediction->seen_share >= 1)
+				return psprintf("more seconds of load are needed for a precise miss ratio%s",
+								missing);
+			return psprintf("only %.0f %% of the reads needed have been seen%s",
+							floor(100 * prediction->seen_share), missing);
+		case PBP_PREDICTION_OTHER_RATE:
+			return psprintf("the workload has changed: %.2g times as many block accesses "
+							"per second", prediction->change);
+		case PBP_PREDICTION_OTHER_MIX:
+			return psprintf("the workload has changed: %.0f %% of the reads are of other relations "
+							"than expected", 100 * prediction->change);
+		case PBP_PREDICTION_HELD:
+			return join_notes(
+				pbp_measured_roughly(prediction) ?
+				"the miss ratio varies so much that its error is larger than the interval" : NULL,
+				isnan(prediction->storage.value) ?
+				"judged by the miss ratio alone, because no storage ratio was predicted" :
+				isnan(pbp_measured_storage(&prediction->measured)) ?
+				"judged by the miss ratio alone, because the storage ratio is not measured" : NULL);
+		case PBP_PREDICTION_OTHER_MISSES:
+			return "the measured miss ratio is outside its interval";
+		case PBP_PREDICTION_OTHER_STORAGE:
+			return "the measured storage ratio is outside its interval";
+	}
+	return NULL;
+}
+
+static void
+add_forecast(Row *row, const PbpForecast *forecast, double measured)
+{
+	add_number(row, forecast->value);
+	add_number(row, forecast->low);
+	add_number(row, forecast->high);
+	add_number(row, measured);
+}
+
+static void
+emit_prediction(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
+{
+	const PbpPrediction *prediction = item;
+	const PbpMeasured *measured = &prediction->measured;
+	double		misses = measured->accesses > 0 ? measured->reads / measured->accesses : NAN;
+	Row			row = {0};
+
+	add_time(&row, prediction->made_at);
+	add_count(&row, prediction->from_buffers * BLCKSZ);
+	add_count(&row, prediction->to_buffers * BLCKSZ);
+	add_forecast(&row, &prediction->misses, misses);
+	add_forecast(&row, &prediction->storage, pbp_measured_storage(measured));
+	if (prediction->state < PBP_PREDICTION_HELD)
+		add_null(&row);
+	else
+		add_datum(&row, BoolGetDatum(prediction->state == PBP_PREDICTION_HELD));
+	add_text(&row, note_of(prediction));
+	emit_row(rsinfo, &row, PREDICTIONS_COLS);
+}
+
+Datum
+pgbufprobe_predictions(PG_FUNCTION_ARGS)
+{
+	PbpPrediction *predictions;
+	int			npredictions;
+
+	check_sampler_runs();
+	predictions = pbp_predictions(&npredictions);
+	emit_rows(fcinfo, predictions, npredictions, sizeof(*predictions), emit_prediction, NULL);
+	return (Datum) 0;
+}
+
+/* ---- relations ---- */
+
+/* Largest first, then by OIDs for a stable order. */
+static int
+compare_relations(const void *a, const void *b)
+{
+	int64		one = ((const PbpRelationCount *) a)->buffers;
+	int64		other = ((const PbpRelationCount *) b)->buffers;
+
+	CHECK_FOR_INTERRUPTS();
+	if (one != other)
+		return one < other ? 1 : -1;
+	return memcmp(a, b, offsetof(PbpRelationCount, dirty));
+}
+
+static void
+emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
+{
+	const PbpRelationCount *count = item;
+	const PbpClockRate *recent = arg;
+	int64		usage_sum = 0;
+	Row			row = {0};
+
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		usage_sum += i * count->usage[i];
+
+	add_storage(&row, &count->locator, count->fork);
+	add_counted(&row, count->buffers, count->buffers_error, NBuffers);
+	add_count(&row, count->dirty);
+	add_quotient(&row, (double) usage_sum, (double) count->buffers);
+	add_datum(&row, usagecounts_array(count->usage));
+	add_quotient(&row, count->stay * recent->seconds, recent->ticks);
+	emit_row(rsinfo, &row, RELATIONS_COLS);
+}
+
+Datum
+pgbufprobe_relations(PG_FUNCTION_ARGS)
+{
+	int			nrelations;
+	PbpRelationCount *counts = pbp_count_relations(sample_arg(fcinfo, 0), &nrelations);
+	PbpClockRate recent;
+
+	(void) pbp_recent_history(&recent);
+	qsort(counts, nrelations, sizeof(*counts), compare_relations);
+	emit_rows(fcinfo, counts, nrelations, sizeof(*counts), emit_relation, &recent);
+	return (Datum) 0;
 }

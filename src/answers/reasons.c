@@ -16,22 +16,22 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
-#include "answers/reasons.h"
-#include "answers/startfuncs.h"
+#include "answers/answers.h"
 #include "base/settings.h"
-#include "base/words.h"
 #include "sampler/results.h"
 
 /* Reads that no look saw, as a share of all, that are worth a note. */
 #define NOTABLE_SELF_ERROR	0.1
 
-/* Either may be NULL. */
 const char *
-join_notes(const char *one, const char *other)
+join_texts(const char *separator, const char *const *texts, int ntexts)
 {
-	if (one == NULL || other == NULL)
-		return one ? one : other;
-	return psprintf("%s; %s", one, other);
+	const char *joined = NULL;
+
+	for (int i = 0; i < ntexts; i++)
+		if (texts[i] != NULL)
+			joined = joined ? psprintf("%s%s%s", joined, separator, texts[i]) : texts[i];
+	return joined;
 }
 
 /* ---- sizes ---- */
@@ -49,7 +49,8 @@ missing_advice(const PbpAdviceReport *report)
 	if (report->has_memory)
 		return NULL;
 	return pbp_advice_memory_kb == 0 ? "pgbufprobe.advice_memory is 0" :
-		pbp_advice_memory_kb < 0 ? "the pool is too small for estimates, or memory is not available" :
+		pbp_advice_memory_kb < 0 ?
+		"the pool is too small for estimates, or memory is not available" :
 		"pgbufprobe.advice_memory is too small, or not available";
 }
 
@@ -65,29 +66,37 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 			return "the clock hand has not completed a pass yet";
 		case PBP_ADVICE_LEARNING:
 			return isnan(learned_share) ? "too few pages had been evicted and read again" :
-				psprintf("still learning: %.0f %% of the reads needed have been seen", floor(100 * learned_share));
+				psprintf("still learning: %.0f %% of the reads needed have been seen",
+						 floor(100 * learned_share));
 		case PBP_ADVICE_LITTLE_EVIDENCE:
 			return "too few recent reads for an estimate";
 		case PBP_ADVICE_RARE_LOOKS:
 			return "the clock hand is too fast for the sampler";
 		case PBP_ADVICE_UNPUBLISHED:
 			return PBP_COUNTS_APART ?
-				"reads are not counted; transactions have not reported their statistics yet, or WAL is being replayed" :
-				"reads are not counted; track_counts is off, transactions have not reported their statistics yet, or WAL is being replayed";
+				"reads are not counted; transactions have not reported their statistics yet, "
+				"or WAL is being replayed" :
+				"reads are not counted; track_counts is off, transactions have not reported "
+				"their statistics yet, or WAL is being replayed";
 		case PBP_ADVICE_UNCOUNTED:
-			return "more pages are loaded than the server counts as reads; WAL is being replayed, or statistics have not been reported yet";
+			return "more pages are loaded than the server counts as reads; WAL is being replayed, "
+				"or statistics have not been reported yet";
 		case PBP_ADVICE_UNSEEN:
 			return isnan(learned_share) ? "too few of the reads were seen" :
-				psprintf("the sampler saw only %.0f %% of the reads; the others are of large scans, temporary tables, or pages evicted before its next look",
+				psprintf("the sampler saw only %.0f %% of the reads; the others are of large "
+						 "scans, temporary tables, or pages evicted before its next look",
 						 floor(100 * learned_share));
 		case PBP_ADVICE_SATURATED:
-			return "more pages are in constant use than this size can hold; usage counts do not show which are used most";
+			return "more pages are in constant use than this size can hold; "
+				"usage counts do not show which are used most";
 		case PBP_ADVICE_SCANS:
-			return "a pool of this size might hold the tables of large scans; today these are read past shared buffers";
+			return "a pool of this size might hold the tables of large scans; "
+				"today these are read past shared buffers";
 		case PBP_ADVICE_CHANGED:
 			return "the load has changed, and too little of it has been seen";
 		case PBP_ADVICE_CLIFF:
-			return "near this size, slightly more memory would change much; many pages are read in turn";
+			return "near this size, slightly more memory would change much; "
+				"many pages are read in turn";
 	}
 	return "unknown";
 }
@@ -125,8 +134,10 @@ unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row)
 	if (missing != NULL || row->reason == PBP_ADVICE_KNOWN)
 		return missing;
 	if (row->reason == PBP_ADVICE_CHANGED && report->totals.change == PBP_LIGHT_LOAD)
-		return "the load has less than a tenth of its usual pace; it is learned only if it reads and lasts";
-	return psprintf("%s%s", words_of_reason(row->reason, row->learned_share), rest_of_learning(report, row->seconds_left));
+		return "the load has less than a tenth of its usual pace; "
+			"it is learned only if it reads and lasts";
+	return psprintf("%s%s", words_of_reason(row->reason, row->learned_share),
+					rest_of_learning(report, row->seconds_left));
 }
 
 /* What limits the value of a known estimate; NULL if nothing. */
@@ -136,27 +147,31 @@ caveat_of_advice(const PbpAdviceReport *report)
 	const PbpAdviceTotals *totals = &report->totals;
 
 	if (totals->change == PBP_LIGHT_LOAD)
-		return "figures are those of the load before, and intervals include the one now, which has less than a tenth of its pace";
+		return "figures are those of the load before, and intervals include the one now, "
+			"which has less than a tenth of its pace";
 	if (totals->change == PBP_OTHER_MISSES)
-		return psprintf("the load has changed, and the estimates follow it: %s of the last block accesses were reads",
+		return psprintf("the load has changed, and the estimates follow it: "
+						"%s of the last block accesses were reads",
 						pretty_percent(totals->lately));
 	if (totals->change == PBP_OTHER_RELATIONS)
-		return "the load has changed, and the estimates follow it: other relations are read than before";
+		return "the load has changed, and the estimates follow it: "
+			"other relations are read than before";
 	if (totals->self_error < -LARGE_SELF_ERROR)
-		return psprintf(PBP_COUNTS_APART ?
-						"the sampler saw only %.0f %% of the reads, because large scans or a fast clock hand evicted pages between two looks" :
-						"the sampler saw only %.0f %% of the reads; the others may be those of large scans and temporary tables",
-						100 * (1 + totals->self_error));
+		return psprintf("the sampler saw only %.0f %% of the reads%s",
+						100 * (1 + totals->self_error),
+						PBP_COUNTS_APART ? ", because large scans or a fast clock hand evicted "
+						"pages between two looks" :
+						"; the others may be those of large scans and temporary tables");
 	if (totals->self_error < -NOTABLE_SELF_ERROR)
-		return psprintf(PBP_COUNTS_APART ?
-						"no look saw %.0f %% of the reads, which are taken for reads like the others" :
-						"no look saw %.0f %% of the reads, which are taken for those of large scans, and remain at any size",
-						-100 * totals->self_error);
+		return psprintf("no look saw %.0f %% of the reads, which are taken for %s",
+						-100 * totals->self_error, PBP_COUNTS_APART ? "reads like the others" :
+						"those of large scans, and remain at any size");
 	if (totals->self_error > LARGE_SELF_ERROR)
-		return psprintf(PBP_COUNTS_APART ?
-						"%.0f %% more pages were loaded than the server counts as reads, because COPY added pages, WAL is being replayed, or statistics have not been reported yet" :
-						"%.0f %% more pages were loaded than the server counts as reads, because WAL is being replayed or statistics have not been reported yet",
-						100 * totals->self_error);
+		return psprintf("%.0f %% more pages were loaded than the server counts as reads, because "
+						"%s have not been reported yet", 100 * totals->self_error,
+						PBP_COUNTS_APART ?
+						"COPY added pages, WAL is being replayed, or statistics" :
+						"WAL is being replayed or statistics");
 	if (totals->ring_reads > totals->reads)
 		return "large scans read even more through ring buffers, which is not counted here";
 	return NULL;
@@ -201,19 +216,22 @@ unknown_storage_model(const PbpAdviceReport *report)
 	return "unknown";
 }
 
-/* Why storage reads are unknown below a pool whose miss ratio is known; NULL if they are known. */
+/* Why storage reads are unknown below a pool whose miss ratio is known. */
 const char *
 unknown_waits_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *row)
 {
 	if (row->reason == PBP_STORAGE_NO_ROOM)
 		return "takes more than the page cache has";
 	if (row->reason == PBP_STORAGE_LEARNING)
-		return psprintf("too few reads to know which wait for storage; %.0f %% of those needed have been seen%s",
-						floor(100 * row->learned_share), rest_of_learning(report, row->seconds_left));
-	return row->reason == PBP_STORAGE_KNOWN ? NULL : "too few recent reads to know which wait for storage";
+		return psprintf("too few reads to know which wait for storage; "
+						"%.0f %% of those needed have been seen%s",
+						floor(100 * row->learned_share),
+						rest_of_learning(report, row->seconds_left));
+	return row->reason == PBP_STORAGE_KNOWN ? NULL :
+		"too few recent reads to know which wait for storage";
 }
 
-/* Why storage reads of one size are unknown; NULL if they are known, or the miss ratio is not. */
+/* Why storage reads of one size are unknown, unless its miss ratio is unknown, too. */
 const char *
 unknown_waits(const PbpAdviceReport *report, int size)
 {
@@ -224,14 +242,12 @@ unknown_waits(const PbpAdviceReport *report, int size)
 		return NULL;
 	if (!report->storage.has_memory || row->reason == PBP_STORAGE_NO_CAPACITY)
 		return "unknown which reads wait for storage; see the notes of pgbufprobe_advice()";
-	if (today->reason != PBP_STORAGE_KNOWN)
-		row = today;
-	return unknown_waits_of(report, row);
+	return unknown_waits_of(report, today->reason != PBP_STORAGE_KNOWN ? today : row);
 }
 
 /* ---- pages and relations ---- */
 
-/* Why nothing is known of any relation; NULL if something is. */
+/* Why nothing is known of any relation. */
 const char *
 missing_relations(const PbpAdviceReport *report)
 {
@@ -242,7 +258,7 @@ missing_relations(const PbpAdviceReport *report)
 	return missing;
 }
 
-/* Why the pages in use are unknown in this time; NULL if they are known. */
+/* Why the pages in use are unknown in this time. */
 const char *
 unknown_window(const PbpAdviceReport *report, const PbpWindow *window)
 {

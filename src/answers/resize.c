@@ -15,29 +15,32 @@
 #include "utils/guc.h"
 #include "utils/varlena.h"
 
-#include "answers/resize.h"
-#include "base/compat.h"
+#include "answers/answers.h"
 #include "base/settings.h"
-#include "base/words.h"
-#include "sampler/sampler.h"
 
 /*
- * Where the settings come from.  Managers of clusters, such as Patroni and
- * CloudNativePG, write files of these names and undo ALTER SYSTEM.
+ * What ALTER SYSTEM would have no effect on, or who would undo it: managers of
+ * clusters, such as Patroni and CloudNativePG, write files of these names.
  */
-static const char *const settings_query =
-	"SELECT CASE WHEN EXISTS (SELECT FROM pg_settings WHERE name IN ('shared_buffers', 'shared_preload_libraries')"
-	"                         AND source IN ('command line', 'environment variable')) THEN 'the command line'"
-	"            WHEN EXISTS (SELECT FROM pg_settings WHERE name = 'allow_alter_system' AND setting = 'off')"
-	"              OR EXISTS (SELECT FROM pg_settings WHERE sourcefile ~ '/(postgresql\\.base|custom|override|patroni.*)\\.conf$')"
+static const char *const origin_query =
+	"SELECT CASE WHEN EXISTS (SELECT FROM pg_settings"
+	"                          WHERE name IN ('shared_buffers', 'shared_preload_libraries')"
+	"                            AND source IN ('command line', 'environment variable'))"
+	"            THEN 'the command line'"
+	"            WHEN EXISTS (SELECT FROM pg_settings"
+	"                          WHERE (name = 'allow_alter_system' AND setting = 'off')"
+	"                             OR sourcefile"
+	"                                ~ '/(postgresql\\.base|custom|override|patroni.*)\\.conf$')"
 	"            THEN 'the manager of this server'"
 	"            WHEN NOT has_table_privilege('pg_file_settings', 'SELECT')"
-	"              OR NOT has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN 'the configuration'"
+	"              OR NOT has_function_privilege('pg_show_all_file_settings()', 'EXECUTE')"
+	"            THEN 'the configuration'"
 	"       END";
 
 /* The last one counts, also if the server has not been restarted since. */
 static const char *const libraries_query =
-	"SELECT setting FROM pg_file_settings WHERE name = 'shared_preload_libraries' ORDER BY seqno DESC LIMIT 1";
+	"SELECT setting FROM pg_file_settings WHERE name = 'shared_preload_libraries'"
+	" ORDER BY seqno DESC LIMIT 1";
 
 /* The only value of a query, which is resolved in pg_catalog; NULL: none, or null. */
 static char *
@@ -47,7 +50,8 @@ value_of(const char *query)
 	int			nesting = NewGUCNestLevel();
 	char	   *value = NULL;
 
-	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
 	if (SPI_connect() != SPI_OK_CONNECT || SPI_execute(query, true, 1) != SPI_OK_SELECT)
 		elog(ERROR, "could not read the settings");
 	if (SPI_processed > 0)
@@ -94,13 +98,22 @@ libraries_with_ours(const char *configured)
 	return list.data;
 }
 
-static char *
-statements(int64 buffers)
+/* What to do to give the pool another size. */
+char *
+resize_action(int64 buffers)
 {
-	const char *configured = value_of(libraries_query);
-	const char *libraries = libraries_with_ours(configured ? configured : "");
+	const char *origin = value_of(origin_query);
+	const char *configured;
+	const char *libraries;
 	StringInfoData lines;
 
+	if (origin != NULL)
+		return psprintf("In %s, set shared_buffers to %s%s%s, and restart the server.",
+						origin, setting_of(buffers), pbp_sampler_is_preloaded() ? "" :
+						", add pgbufprobe to shared_preload_libraries",
+						pbp_carry_over_on ? "" : ", set pgbufprobe.carry_over to on");
+	configured = value_of(libraries_query);
+	libraries = libraries_with_ours(configured ? configured : "");
 	initStringInfo(&lines);
 	if (PBP_SERVER_MAJOR < 17 && !pbp_carry_over_on)
 		appendStringInfoString(&lines, "LOAD 'pgbufprobe';\n");
@@ -109,25 +122,7 @@ statements(int64 buffers)
 		appendStringInfo(&lines, "ALTER SYSTEM SET shared_preload_libraries = %s;\n", libraries);
 	if (!pbp_carry_over_on)
 		appendStringInfoString(&lines, "ALTER SYSTEM SET pgbufprobe.carry_over = on;\n");
-	appendStringInfoString(&lines, "SELECT pg_reload_conf();\n");
-	appendStringInfo(&lines, "-- Then restart the server on port %d.", PostPortNumber);
+	appendStringInfo(&lines, "SELECT pg_reload_conf();\n-- Then restart the server on port %d.",
+					 PostPortNumber);
 	return lines.data;
-}
-
-/* Where ALTER SYSTEM would have no effect, or might lose a library: the settings by name. */
-static char *
-settings_by_name(int64 buffers, const char *origin)
-{
-	return psprintf("In %s, set shared_buffers to %s%s%s, and restart the server.", origin, setting_of(buffers),
-					pbp_sampler_is_preloaded() ? "" : ", add pgbufprobe to shared_preload_libraries",
-					pbp_carry_over_on ? "" : ", set pgbufprobe.carry_over to on");
-}
-
-/* What to do to give the pool another size. */
-char *
-resize_action(int64 buffers)
-{
-	const char *origin = value_of(settings_query);
-
-	return origin ? settings_by_name(buffers, origin) : statements(buffers);
 }
