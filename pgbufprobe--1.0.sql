@@ -134,16 +134,16 @@ COMMENT ON FUNCTION pgbufprobe_residency(regclass, integer, double precision) IS
 
 CREATE VIEW pgbufprobe_double_buffering AS
 SELECT pg_catalog.current_database() AS database,
-       shared_bytes, os_bytes, both_bytes,
-       CASE WHEN both_bytes = shared_bytes + os_bytes - both_bytes AND both_bytes > 0 THEN 1
-            ELSE pg_catalog.trunc(both_bytes::numeric / nullif(shared_bytes + os_bytes - both_bytes, 0)::numeric, 4)
+       shared * block AS shared_bytes,
+       os * block AS os_bytes,
+       twice * block AS both_bytes,
+       CASE WHEN twice = shared + os - twice AND twice > 0::bigint THEN 1
+            ELSE pg_catalog.trunc(twice::numeric / nullif(shared + os - twice, 0::bigint)::numeric, 4)
        END::double precision AS duplicate_fraction      -- 1 means all, so round down
-FROM (SELECT CASE WHEN pg_catalog.count(*) = pg_catalog.count(shared_blocks)
-                  THEN pg_catalog.sum(shared_blocks)::bigint * pg_catalog.current_setting('block_size')::bigint END AS shared_bytes,
-             CASE WHEN pg_catalog.count(*) = pg_catalog.count(os_blocks)
-                  THEN pg_catalog.sum(os_blocks)::bigint * pg_catalog.current_setting('block_size')::bigint END AS os_bytes,
-             CASE WHEN pg_catalog.count(*) = pg_catalog.count(os_blocks)
-                  THEN pg_catalog.sum(both_blocks)::bigint * pg_catalog.current_setting('block_size')::bigint END AS both_bytes
+FROM (SELECT CASE WHEN pg_catalog.bool_and(shared_blocks IS NOT NULL) THEN pg_catalog.sum(shared_blocks)::bigint END AS shared,
+             CASE WHEN pg_catalog.bool_and(os_blocks IS NOT NULL) THEN pg_catalog.sum(os_blocks)::bigint END AS os,
+             CASE WHEN pg_catalog.bool_and(os_blocks IS NOT NULL) THEN pg_catalog.sum(both_blocks)::bigint END AS twice,
+             pg_catalog.current_setting('block_size')::bigint AS block
       FROM pgbufprobe_residency(NULL::regclass, 1, 1::double precision)) AS total;
 COMMENT ON VIEW pgbufprobe_double_buffering IS
 'bytes of this database in shared buffers, in the page cache, and in both';
