@@ -248,15 +248,15 @@ cache_bytes_of(const MemoryNeed *need, const PbpTotal *total)
 static const char *
 unknown_need(const PbpAdviceReport *report)
 {
-	const char *missing = missing_advice(report);
+	const char *unknown = missing_advice(report);
 
-	if (missing != NULL)
-		return missing;
+	if (unknown != NULL)
+		return unknown;
 	if (report->is_from_before || report->nbuffers != NBuffers)
 		return "the advice is from before the restart";
-	missing = unknown_storage_model(report);
-	if (missing != NULL)
-		return missing;
+	unknown = unknown_storage_model(report);
+	if (unknown != NULL)
+		return unknown;
 	if (!report->storage.has_totals)
 		return "memory to simulate other page caches could not be allocated";
 	return report->storage.fixed[PBP_ADVICE_BASELINE].reason == PBP_STORAGE_NO_CAPACITY ||
