@@ -108,7 +108,7 @@ $node->stop;
 my $good = slurp_file($file);
 
 my $body = substr $good, 0, -4;
-my $header = 48;
+my $header = 56;
 ok(with_checksum($body) eq $good, 'the checksum of a file is as expected');
 
 my @cases = (
@@ -117,9 +117,9 @@ my @cases = (
 	[ 'with a changed byte', changed($good, length($good) - 1000, chr(ord(substr $good, -1000, 1) ^ 1)), 'it is damaged' ],
 	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
 	[ 'of something else', $good =~ s/^......../not ours/sr, 'it is damaged' ],
-	[ 'of another format', with_checksum(changed($body, 8, pack 'L', 4)), 'it was written by another version of pgbufprobe' ],
-	[ 'of another block size', with_checksum(changed($body, 12, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
-	[ 'of another cluster', with_checksum(changed($body, 24, pack 'Q', 1)), 'it is that of another database cluster' ],
+	[ 'of another format', with_checksum(changed($body, 8, pack 'L', 3)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another block size', with_checksum(changed($body, 20, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
+	[ 'of another cluster', with_checksum(changed($body, 32, pack 'Q', 1)), 'it is that of another database cluster' ],
 	[ 'of another copy of the cluster', with_checksum(changed($body, 40, pack 'Q', 1)), 'it was copied from another server, or restored' ],
 	[ 'with an impossible fork', with_checksum(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
 	[ 'with a database of shared relations', with_checksum(changed($body, $header, pack 'L2', 5, 1664)), 'it has an impossible entry' ],

@@ -90,13 +90,13 @@ unlike(slurp_file($node->logfile), qr/ERROR.*carry|PANIC|TRAP:/, 'nothing has fa
 
 $node->stop;
 my $good = slurp_file($file);
-my $header = substr $good, 0, 48;
-my $map_bytes = unpack 'x68 L', $good;
-my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 68, 4 + $map_bytes } 0 .. 599;
+my $header = substr $good, 0, 56;
+my $map_bytes = unpack 'x76 L', $good;
+my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 76, 4 + $map_bytes } 0 .. 599;
 
 sub whole { my $body = $header . join '', @_; return with_checksum($body . pack 'q', length($body) + 12) }
 
-for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 48) . pack('q L', 600 * 65536 + 12, 0) ], [ 'planned', whole(@maps) ])
+for my $case ([ 'verified', $header . "\0" x (600 * 65536 - 56) . pack('q L', 600 * 65536 + 12, 0) ], [ 'planned', whole(@maps) ])
 {
 	my ($what, $content) = @$case;
 

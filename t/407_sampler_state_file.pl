@@ -27,29 +27,26 @@ $node->stop;
 ok(!-e $mark, 'after a stop, there is no mark');
 my $bytes_of_stop = slurp_file($file);
 
-# By their position among the values.
-my ($nhours, $nsamples, $ncoarse) = unpack 'q3', substr $bytes_of_stop, value_at(1), 24;
-my $hours = $state_hours;
-my $fine = $hours + $hour_values * $nhours;
-my $sample_values = 59;
-cmp_ok($nhours, '>', 0, 'the file has hours');
+my ($nsamples, $ncoarse) = map { value_of($bytes_of_stop, "nsamples[$_]") } 0, 1;
+cmp_ok(value_of($bytes_of_stop, 'nhours'), '>', 0, 'the file has hours');
 cmp_ok($nsamples, '>', 2, 'and samples');
 
 # More seconds than a server of this test runs, so that they tell whether the hour goes on.
 my $seconds_before = 1000;
-my ($nan, $minus, $zero) = (pack('d', -sin(9**9**9)), pack('q', -1), pack 'q', 0);
+my ($nan, $infinity, $huge, $tiny) = (-sin(9**9**9), 9**9**9, 1 << 62, 1e-310);
 
-# Two predictions, the newer of which is about the size that runs. By the number of the first value.
-my ($older, $newer) = (1368, 1395);
-my %predictions = (1367 => pack 'q', 2);
-for my $first ($older, $newer)
+# Two predictions, the newer of which is about the size that runs.
+my ($older, $newer) = ('predictions.ring[0]', 'predictions.ring[1]');
+my %predictions = ('predictions.nmade' => 2);
+for my $one ($older, $newer)
 {
-	my %values = (0 => pack('q', 7e14), 1 => pack('q', 1024), 2 => pack('q', $first == $newer ? $pool : 512),
-		3 => pack('d', 0.2), 4 => pack('d', 0.1), 5 => pack('d', 0.3), (map { $_ => $nan } 6 .. 9), 11 => pack('q', 1),
-		14 => pack('d', 100), 15 => pack('d', 20), 23 => pack('q', 1), 24 => pack('d', 0), 25 => pack('d', 0.5), 26 => $nan);
-	@predictions{ map { $first + $_ } keys %values } = values %values;
+	my %values = (made_at => 7e14, from_buffers => 1024, to_buffers => $one eq $newer ? $pool : 512,
+		(map { ("misses.$_->[0]" => $_->[1]) } [ value => 0.2 ], [ low => 0.1 ], [ high => 0.3 ]), (map { ("storage.$_" => $nan) } qw(value low high)),
+		os_cache_pages => $nan, had_advice => 1, 'measured.accesses' => 100, 'measured.reads' => 20, state => 1, change => 0, seen_share => 0.5,
+		missing_reads => $nan);
+	@predictions{ map { "$one.$_" } keys %values } = values %values;
 }
-my $good = with_checksum(with_values($bytes_of_stop, $hours + 2 => pack('d', $seconds_before), %predictions));
+my $good = with_values($bytes_of_stop, 'hours.seconds' => $seconds_before, %predictions);
 
 sub write_file
 {
@@ -96,97 +93,100 @@ is(messages('the file of a stop', ''), '', 'it is used without a message');
 # ---------------------------------------------------------------------------
 # Wrong values, with the right checksum, cost the part that they are in
 
-my $huge = pack 'q', 1 << 62;
-my $minus_one = pack 'd', -1;
-my $infinity = pack 'd', 9**9**9;
-
-# The number of a value, the value, and the field that the log names; and other values.
+# The value, another one, what the log names, and other values.
 my %wrong = (
 	all => [
-		[ 0, $zero, 'nbuffers' ],
-		[ 1, pack('q', 193), 'nhours' ],
-		[ 2, $minus, 'nsamples' ],
-		[ 2, pack('q', 1_000_000), 'nsamples' ],
-		[ 3, pack('q', $ncoarse + 1), 'nsamples' ] ],
+		[ nhours => 193, 'nhours' ],
+		[ 'nsamples[0]' => -1, 'nsamples' ],
+		[ 'nsamples[0]' => 1_000_000, 'nsamples' ],
+		[ 'nsamples[1]' => $ncoarse + 1, 'nsamples' ] ],
 	# the report, which has no row while the new one knows as much
 	'' => [
-		[ 4, $huge, 'report.made_at' ],
-		[ 6, $minus_one, 'report.watched_seconds' ],
-		[ 7, pack('q', 2), 'report.has_memory' ],
-		[ 9, $nan, 'report.totals.reads' ],
-		[ 9, $infinity, 'report.totals.reads' ],
-		[ 13, pack('d', 1e-300), 'report.totals.accesses' ],
-		[ 73, pack('d', 1.5), 'report.rows.miss_ratio' ],
-		[ 80, pack('q', 1 << 32), 'report.rows.reason' ],
-		[ 126, $minus_one, 'report.times.os.value' ],
-		[ 130, pack('q', 2), 'report.times.measured' ],
-		[ 141, $infinity, 'report.relations.windows.pages' ],
-		[ 165, pack('q', 52), 'report.relations.nrows' ],
-		[ 168, $zero, 'report.relations.rows.key' ],
-		[ 169, pack('q', 4), 'report.relations.rows.key.fork' ],
-		[ 169, $minus, 'report.relations.rows.key.fork' ],
-		[ 1137, $huge, 'report.storage.data_bytes' ],
-		[ 1155, $huge, 'report.storage.fixed.os_cache_pages' ],
-		[ 1313, pack('q', 7), 'report.decision.size' ],
-		[ 1315, pack('q', 10), 'report.decision.equal_from' ] ],
-	predictions => [ [ 1367, $minus, 'predictions.nmade' ] ],
+		[ 'report.made_at' => $huge, 'report.made_at' ],
+		[ 'report.watched_seconds' => -1, 'report.watched_seconds' ],
+		[ 'report.has_memory' => 7, 'report.has_memory' ],
+		[ 'report.totals.reads' => $nan, 'report.totals' ],
+		[ 'report.totals.reads' => $infinity, 'report.totals' ],
+		[ 'report.totals.seconds' => 1e-300, 'report.totals' ],
+		[ 'report.rows[5].miss_ratio' => 1.5, 'report.rows' ],
+		[ 'report.rows[5].reason' => 12, 'report.rows' ],
+		[ 'report.times.os.value' => -1, 'report.times' ],
+		[ 'report.times.measured' => 2, 'report.times' ],
+		[ 'report.relations.has_memory' => 255, 'report.relations' ],
+		[ 'report.relations.windows[1].pages' => $infinity, 'report.relations' ],
+		[ 'report.relations.nrows' => 52, 'report.relations' ],
+		[ 'report.relations.rows[0].key.relfilenode' => 0, 'report.relations' ],
+		[ 'report.relations.rows[0].key.fork' => 4, 'report.relations' ],
+		[ 'report.relations.rows[0].key.fork' => -1, 'report.relations' ],
+		[ 'report.relations.rows[0].others' => 2, 'report.relations' ],
+		[ 'report.storage.data_bytes' => $huge, 'report.storage' ],
+		[ 'report.storage.fixed[0].os_cache_pages' => $huge, 'report.storage' ],
+		[ 'report.decision.size' => 7, 'report.decision' ],
+		[ 'report.decision.size' => 11, 'report.decision' ],
+		[ 'report.decision.best' => -2, 'report.decision' ],
+		[ 'report.decision.times_decide' => 7, 'report.decision' ],
+		[ 'report.decision.equal_from' => 10, 'report.decision' ] ],
+	predictions => [ [ 'predictions.nmade' => -1, 'predictions.nmade' ] ],
 	prediction => [
-		[ $older, $huge, 'predictions.made_at' ],
-		[ $older + 4, pack('d', 0.25), 'predictions.forecast' ],
-		[ $older + 15, pack('d', 279.7 * 100), 'predictions.measured.reads' ],
-		[ $newer + 21, pack('d', 1e-300), 'predictions.measured.storage_reads' ],
-		[ $newer + 24, $nan, 'predictions.change', $newer + 23 => pack('q', 3) ],
-		[ $newer + 25, $nan, 'predictions.seen_share', $newer + 23 => pack('q', 2) ],
-		[ 4073, pack('q', 51), 'predictions.drift.mix.nrelations' ] ],
+		[ "$older.made_at" => $huge, 'predictions.made_at' ],
+		[ "$older.misses.low" => 0.25, 'predictions.forecast' ],
+		[ "$older.measured.reads" => 279.7 * 100, 'predictions.measured' ],
+		[ "$older.outside" => 7, 'predictions.state' ],
+		[ "$newer.measured.storage_reads" => 1e-300, 'predictions.measured' ],
+		[ "$newer.change" => $nan, 'predictions.change', "$newer.state" => 3 ],
+		[ "$newer.seen_share" => $nan, 'predictions.seen_share', "$newer.state" => 2 ],
+		[ 'predictions.watch.warm' => 2, 'predictions.watch' ],
+		[ 'predictions.watch.drift.mix.nrelations' => 51, 'predictions.drift.mix' ] ],
 	hours => [
-		[ $hours, pack('q', 1_000_000), 'hours.begins_at' ],
-		[ $hours + 1, $zero, 'hours.nbuffers' ],
-		[ $hours + 2, $nan, 'hours.seconds' ],
-		[ $hours + 4, pack('d', 1e15), 'hours.reads' ],
-		[ $hours + 10, $minus_one, 'hours.sizes.misses' ],
-		[ $hours + 14, pack('d', 1e15), 'hours.waiting.storage_reads' ],
-		[ $hours + 18, $infinity, 'hours.sizes.waiting.change' ],
-		[ $hours + 129, $nan, 'hours.sizes.waiting.change_error' ],
-		[ $hours + 130, $minus_one, 'hours.memory' ],
-		[ $hours + 132, pack('q', 11), 'hours.split_sizes' ],
-		[ $hours + 162, $nan, 'hours.splits.accesses' ],
-		[ $hours + 371, $infinity, 'hours.splits.change_error' ] ]);
+		[ 'hours.begins_at' => 1_000_000, 'hours.begins_at' ],
+		[ 'hours.nbuffers' => 0, 'hours.nbuffers' ],
+		[ 'hours.seconds' => $nan, 'hours.seconds' ],
+		[ 'hours.reads' => 1e15, 'hours.reads' ],
+		[ 'hours.sizes[0].misses' => -1, 'hours.sizes' ],
+		[ 'hours.sizes[0].waiting.storage_reads' => 1e15, 'hours.sizes' ],
+		[ 'hours.sizes[0].waiting.change' => $infinity, 'hours.sizes' ],
+		[ 'hours.sizes[10].waiting.change_error' => $nan, 'hours.sizes' ],
+		[ 'hours.memory' => -1, 'hours.memory' ],
+		[ 'hours.split_sizes[0]' => 11, 'hours.splits' ],
+		[ 'hours.splits[0].accesses' => $nan, 'hours.splits' ],
+		[ 'hours.splits[29].change_error' => $infinity, 'hours.splits' ] ]);
+locate(map { $_->[0] } map { @$_ } values %wrong);
 
 for my $lost (sort keys %wrong)
 {
 	for (@{ $wrong{$lost} })
 	{
-		my ($number, $value, $field, @others) = @$_;
+		my ($name, $value, $field, @others) = @$_;
 		my $part = $lost eq 'all' ? '' : 'part of ';
 
-		write_file($file, with_checksum(with_values($good, $number => $value, @others)));
-		is(messages("an impossible $field", $lost), qq(ignoring ${part}file "$its_name", because the value of "$field" is impossible),
-			"an impossible $field: the log says so");
+		write_file($file, with_values($good, $name => $value, @others));
+		is(messages("an impossible $name", $lost), qq(ignoring ${part}file "$its_name", because the value of "$field" is impossible),
+			"an impossible $name: the log says so");
 	}
 }
 
 # Each sample is a part, also several with impossible values.
 my @samples = (
-	[ 0, $huge, 'taken_at' ],
-	[ 3, $zero, 'histogram.nread' ],
-	[ 7, $minus, 'histogram.usage.buffers' ],
-	[ 8, pack('q', $pool + 1), 'histogram' ],
-	[ 31, pack('q', 1e15), 'reads' ],
-	[ 32, $nan, 'read_ms' ],
-	[ 37, pack('q', 4), 'top_reads.key.fork' ],
-	[ 38, pack('d', 1.5), 'top_reads.read_share' ]);
+	[ 'taken_at' => $huge, 'taken_at' ],
+	[ 'ticks' => -1, 'ticks' ],
+	[ 'histogram.nread' => 0, 'histogram' ],
+	[ 'histogram.usage[0].buffers' => -1, 'histogram' ],
+	[ 'histogram.usage[0].dirty' => $pool + 1, 'histogram' ],
+	[ 'reads' => 1e15, 'reads' ],
+	[ 'read_ms' => $nan, 'read_ms' ],
+	[ 'top_reads[0].key.fork' => 4, 'top_reads', 'samples.top_reads[0].key.relfilenode' => 1 ],
+	[ 'top_reads[0].read_share' => 1.5, 'top_reads', 'samples.top_reads[0].key.relfilenode' => 1, 'samples.top_reads[0].key.tablespace' => 1664 ]);
 for (@samples)
 {
-	my ($number, $value, $field) = @$_;
+	my ($name, $value, $field, @others) = @$_;
 
-	write_file($file, with_checksum(with_values($good, $fine + $number => $value, $fine + $sample_values + 3 => $zero)));
-	is(messages("an impossible $field", ''), qq(ignoring part of file "$its_name", because the value of "samples.$field" is impossible),
-		"an impossible $field: the log says so, once");
+	write_file($file, with_values($good, "samples.$name" => $value, @others, 'samples[1].histogram.nread' => 0));
+	is(messages("an impossible $name", ''), qq(ignoring part of file "$its_name", because the value of "samples.$field" is impossible),
+		"an impossible $name: the log says so, once");
 }
 
 # A value that is too small for a scale of four digits.
-my $tiny = pack 'd', 1e-310;
-write_file($file, with_checksum(with_values($good, $fine + 32 => $tiny, $fine + 33 => pack('d', 1), $older + 3 => $tiny, $older + 4 => $zero)));
+write_file($file, with_values($good, 'samples.read_ms' => $tiny, 'samples.read_ms_seconds' => 1, "$older.misses.value" => $tiny, "$older.misses.low" => 0));
 is(messages('tiny values', ''), '', 'tiny values: they are used');
 
 # ---------------------------------------------------------------------------
@@ -202,41 +202,48 @@ for my $header (glob 'src/*/*.h')
 		$enum{$name} = () = $values =~ /,/g;
 	}
 }
-my %numbers = (PbpAdviceReason => [ 35, $older + 12 ], PbpAdviceChange => [21], PbpStorageReason => [1161], PbpStorageModel => [1136],
-	PbpFit => [ 1143, 1154 ], PbpDecisionKind => [1309], PbpDecisionBasis => [1310], PbpConfidence => [1311], PbpVerdict => [1312],
-	PbpPredictionState => [ $newer + 23 ]);
-is_deeply([ sort keys %enum ], [ sort keys %numbers ], 'the enums that are saved have a last value');
+my %names = (PbpAdviceReason => [ 'report.rows[0].reason', "$older.reason" ], PbpAdviceChange => ['report.totals.change'],
+	PbpStorageReason => ['report.storage.fixed[0].reason'], PbpStorageModel => ['report.storage.model'],
+	PbpFit => [ 'report.storage.fits[0]', 'report.storage.data_fit' ], PbpDecisionKind => ['report.decision.kind'],
+	PbpDecisionBasis => ['report.decision.basis'], PbpConfidence => ['report.decision.confidence'], PbpVerdict => ['report.decision.verdict'],
+	PbpPredictionState => ["$newer.state"]);
+is_deeply([ sort keys %enum ], [ sort keys %names ], 'the enums that are saved have a last value');
 
-# All fields of enums have the value of this number, or the last one, and others agree with them.
+# All enums have the value of this number, or the last one, and other values agree with them.
 sub with_enums
 {
 	my ($value) = @_;
-	my %values = map { my $enum = $_; map { $_ => pack 'q', $value < $enum{$enum} ? $value : $enum{$enum} - 1 } @{ $numbers{$enum} } } keys %numbers;
-	my $is_take = unpack('q', $values{1309}) == $enum{PbpDecisionKind} - 1;
+	my %values = map { my $enum = $_; map { $_ => $value < $enum{$enum} ? $value : $enum{$enum} - 1 } @{ $names{$enum} } } keys %names;
+	my $is_take = $values{'report.decision.kind'} == $enum{PbpDecisionKind} - 1;
 
 	# today's size of all is 5
-	return (%values, 20 => pack('d', 0.1), 28 => $value ? $nan : pack('d', 0.5), (map { $_ => pack('d', 1) } 1322 .. 1366),
-		1313 => pack('q', $is_take ? 0 : 5), 1314 => $zero, 1315 => $minus, 1316 => $minus,
-		$older + 3 => $nan, $older + 4 => $nan, $older + 5 => $nan, $older + 11 => pack('q', $value ? 1 : 0), $older + 23 => $zero,
-		$newer + 10 => pack('q', $value ? 0 : 1), (map { $newer + $_ => $value ? pack('d', 0.2) : $nan } 3 .. 5));
+	return (%values, 'report.totals.lately' => 0.1, 'report.rows[0].miss_ratio' => $value ? $nan : 0.5,
+		(map { my $size = $_; map { ("report.decision.choices[$size].$_" => 1) } qw(value error change change_error) } 0 .. 10),
+		'report.decision.size' => $is_take ? 0 : 5, 'report.decision.best' => 0, 'report.decision.equal_from' => -1, 'report.decision.equal_to' => -1,
+		(map { ("$older.misses.$_" => $nan) } qw(value low high)), "$older.had_advice" => $value ? 1 : 0, "$older.state" => 0,
+		"$newer.outside" => $value ? 0 : 1, (map { ("$newer.misses.$_" => $value ? 0.2 : $nan) } qw(value low high)));
 }
 
 my ($most) = sort { $b <=> $a } values %enum;
 for my $value (0 .. $most - 1)
 {
-	my $bytes = with_checksum(with_values($good, with_enums($value)));
+	my $bytes = with_values($good, with_enums($value));
 
 	write_file($file, $bytes);
 	is(messages("enums of $value", ''), '', "enums of $value: no message");
 	my $saved = slurp_file($file);
-	is(substr($saved, value_at($_), 8), substr($bytes, value_at($_), 8), "enums of $value: that of $_ is saved again") for $older + 12, $newer + 23;
+	is(value_of($saved, $_), value_of($bytes, $_), "enums of $value: that of $_ is saved again") for "$older.reason", "$newer.state";
 }
-for my $enum (sort keys %numbers)
+for my $enum (sort keys %names)
 {
-	write_file($file, with_checksum(with_values($good, map { $_ => pack 'q', $enum{$enum} } @{ $numbers{$enum} })));
+	write_file($file, with_values($good, map { $_ => $enum{$enum} } @{ $names{$enum} }));
 	like(messages("no $enum", $enum eq 'PbpPredictionState' || $enum eq 'PbpAdviceReason' ? 'prediction' : ''),
-		qr/^ignoring part of file "$its_name", because the value of "\w+\.[\w.]+" is impossible/, "no $enum: the log says so");
+		qr/^ignoring part of file "$its_name", because the value of "\w+\.\w+" is impossible/, "no $enum: the log says so");
 }
+
+# A size of the pool that no server has.
+write_file($file, with_values($good, 'stamp.nbuffers' => 0));
+is(messages('no size of the pool', 'all'), qq(ignoring file "$its_name", because it is damaged), 'no size of the pool: the log says so');
 
 # ---------------------------------------------------------------------------
 # Other things at the names
@@ -277,7 +284,7 @@ chmod 0600, "$file.bad" or die $!;
 ok(slurp_file("$file.bad") eq $good, 'a file that cannot be opened: it is kept under another name');
 write_file($file, $good);
 # The first file to be opened is the mark.
-for my $call ('open', 'read')
+for my $call ('open', 'pread')
 {
 	set_faults('pgbufprobe sampler', 'pgbufprobe.stat', $call => { fail_at => $call eq 'open' ? 2 : 1, error => 'EIO' });
 	is(messages("$call() that fails", ''), '', "$call() that fails: it is tried again");
@@ -356,19 +363,18 @@ is(messages('a directory instead of a mark', ''), '', 'a directory instead of a 
 # More samples than are copied at a time
 
 my $nmany = 5000;
-my $sample = substr $good, value_at($fine), 8 * $sample_values;
-my $fine_end = value_at($fine + $sample_values * $nsamples);
-my $many = substr($good, 0, value_at($fine)) . join('', map { pack('q', 7e14 + 1e6 * $_) . substr $sample, 8 } 1 .. $nmany) . substr $good, $fine_end, -4;
-substr $many, value_at(2), 8, pack 'q', $nmany;
-substr $many, 40, 8, pack 'q', 4 + length $many;
-write_file($file, with_checksum($many));
+my ($first, $second) = map { (place_of($good, "samples[$_].taken_at"))[0] } 0, 1;
+my $sample = substr $good, $first, $second - $first;
+my $many = with_values($good, 'nsamples[0]' => $nmany);
+my $last = (place_of($good, "samples[$nsamples].taken_at"))[0];
+substr $many, $first, $last - $first, join('', map { pack('q', 7e14 + 1e6 * $_) . substr $sample, 8 } 1 .. $nmany);
+write_file($file, whole_state(substr $many, 0, -$end_bytes));
 $node->start;
 await_samples($node, 1);
 is(ask($node, q{SELECT count(*), count(DISTINCT taken_at), array_agg(taken_at) = array_agg(taken_at ORDER BY taken_at), max(age_seconds) FILTER (WHERE taken_at < '2025-01-01')
 		FROM pgbufprobe_history()}), '4320|4320|t|', 'the newest of many samples are there, in order, and not of this start');
 $node->stop;
-my $nsaved = unpack 'q', substr slurp_file($file), value_at(2), 8;
-is($nsaved, 4320, 'and are saved again');
+is(value_of(slurp_file($file), 'nsamples[0]'), 4320, 'and are saved again');
 
 # ---------------------------------------------------------------------------
 # A stop does not wait for long; what was saved before remains

@@ -3,7 +3,6 @@
 use strict;
 use warnings;
 
-use CacheMap;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -19,19 +18,16 @@ await_samples($node, 5);
 $node->stop;
 my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
 my $saved = slurp_file($file);
-my ($nhours, $nsamples, $ncoarse) = unpack 'q3', substr $saved, value_at(1), 24;
-my $first = value_at($state_hours + $hour_values * $nhours);
-my $bytes = (length($saved) - 4 - $first) / ($nsamples + $ncoarse);
-my $sample = substr $saved, $first + $bytes, $bytes;
-my $taken_at = unpack 'q', $sample;
+my $nsamples = value_of($saved, 'nsamples[0]');
+my ($second) = place_of($saved, 'samples[1].taken_at');
+my $sample = substr $saved, $second, (place_of($saved, 'samples[2].taken_at'))[0] - $second;
+my $taken_at = value_of($saved, 'samples[1].taken_at');
 my $added = $size - 3 - $nsamples;
 my $samples_before = join '', map { pack('q', $taken_at - 1e6 * $_) . substr $sample, 8 } reverse 1 .. $added;
-substr $saved, -4, 4, '';
-substr $saved, $first + $bytes, 0, $samples_before;
-substr $saved, value_at(2), 8, pack 'q', $nsamples + $added;
-substr $saved, 40, 8, pack 'q', length($saved) + 4;
+$saved = with_values($saved, 'nsamples[0]' => $nsamples + $added);
+substr $saved, $second, 0, $samples_before;
 unlink $file;
-append_to_file($file, with_checksum($saved));
+append_to_file($file, whole_state(substr $saved, 0, -$end_bytes));
 chmod 0600, $file;
 $node->start;
 becomes_true($node, "count(*) = $size AND min(taken_at) >= to_timestamp(946684800 + " . ($taken_at / 1e6) . " - $added + 20) FROM pgbufprobe_history()",

@@ -4,7 +4,6 @@
 use strict;
 use warnings;
 
-use CacheMap;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -165,6 +164,10 @@ like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the lo
 # The hour is about the memory that lasts longest in it, and that is found only after the first seconds; all the more where the
 # worker had to wait, or a new hour has begun.
 my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my @waiting = qw(accesses storage_reads storage_error ms error change change_error);
+my @size = (qw(accesses misses misses_change misses_change_error), map { "waiting.$_" } @waiting);
+my @hour = (qw(seconds accesses reads active_ms counted_ms read_ms read_ms_seconds memory memory_seconds),
+	map({ my $size = $_; map { "sizes[$size].$_" } @size } 0 .. 10), map { my $split = $_; map { "splits[$split].$_" } @waiting } 0 .. 29);
 my ($bytes, $accesses, $storage_reads, $known);
 for (1 .. 5)
 {
@@ -174,28 +177,29 @@ for (1 .. 5)
 		sleep 1;
 	}
 	$node->stop;
-	$bytes = substr slurp_file($file), 0, -4;
+	$bytes = slurp_file($file);
 	($accesses, $storage_reads, $known) = (0, 0, 0);
-	for my $hour (map { $state_hours + $hour_values * $_ } 0 .. unpack('q', substr $bytes, value_at(1), 8) - 1)
+	for my $number (0 .. value_of($bytes, 'nhours') - 1)
 	{
-		my @values = unpack 'd*', substr $bytes, value_at($hour), 8 * $hour_values;
+		my %hour = map { ($_ => value_of($bytes, "hours[$number].$_")) } @hour;
 		# What was learned last was not known from the beginning.
-		next if $values[130] == 0;
-		my @split_accesses = sort { $a <=> $b } @values[ map { 162 + 7 * $_ } 0 .. 29 ];
+		next if $hour{memory} == 0;
+		my @split_accesses = sort { $a <=> $b } map { $hour{"splits[$_].accesses"} } 0 .. 29;
+		my $today = 'sizes[5].waiting';
 
-		$values[3] = $split_accesses[-1];
-		$known = grep { $_ > 0.8 * $values[3] } @split_accesses;
-		$accesses += $values[68];
-		$storage_reads += $values[69];
-		for my $first (map { 13 + 11 * $_ } grep { $values[ 13 + 11 * $_ ] > 0 } 0 .. 10)
+		$hour{accesses} = $split_accesses[-1];
+		$known = grep { $_ > 0.8 * $hour{accesses} } @split_accesses;
+		$accesses += $hour{"$today.accesses"};
+		$storage_reads += $hour{"$today.storage_reads"};
+		for my $size (grep { $hour{"sizes[$_].waiting.accesses"} > 0 } 0 .. 10)
 		{
-			my $scale = $values[68] / $values[$first];
-			$_ *= $scale for @values[ $first .. $first + 6 ];
+			my $scale = $hour{"$today.accesses"} / $hour{"sizes[$size].waiting.accesses"};
+			$hour{"sizes[$size].waiting.$_"} *= $scale for @waiting;
+			@hour{"sizes[$size].waiting.change", "sizes[$size].waiting.change_error"} = (-0.3 * $hour{"$today.ms"}, $hour{"$today.ms"}) if $size != 5;
 		}
-		$values[$_] *= 1000 for 3 .. 129, 162 .. 371;
-		@values[ 18 + 11 * $_, 19 + 11 * $_ ] = (-0.3 * $values[71], $values[71]) for grep { $values[ 13 + 11 * $_ ] > 0 } 0 .. 4, 6 .. 10;
-		$values[2] = $values[131] = 7200;
-		substr $bytes, value_at($hour + $_), 8, pack 'd', $values[$_] for 2 .. 131, 162 .. 371;
+		$hour{$_} *= 1000 for grep { !/^(?:seconds|memory)/ } @hour;
+		$hour{seconds} = $hour{memory_seconds} = 7200;
+		$bytes = with_values($bytes, map { ("hours[$number].$_" => $hour{$_}) } @hour);
 	}
 	last if $known > 1;
 	start_on_machine();
@@ -203,7 +207,7 @@ for (1 .. 5)
 }
 cmp_ok($known, '>', 1, 'the hour has splits of other totals');
 unlink $file or die $!;
-append_to_file($file, with_checksum($bytes));
+append_to_file($file, $bytes);
 chmod 0600, $file or die $!;
 start_on_machine();
 # Until it has been used, shared memory counts as taken from what seems to be free.

@@ -1,38 +1,39 @@
 /*-------------------------------------------------------------------------
  *
  * ownfile.c
- *	  Files that this extension keeps in the data directory: which of them can
- *	  be used, and which were in use when the server crashed.
+ *	  Files that this extension keeps in pg_stat: how they are written, which of
+ *	  them can be used, and which were in use when the server crashed.
  *
- * How they are written is in newfile.c.
+ * What is in a file is known to those who call this.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "common/hashfn.h"
-#include "port/pg_crc32c.h"
-#include "storage/fd.h"
+#include "miscadmin.h"
+#include "utils/wait_event.h"
 
 #include "base/compat.h"
 #include "base/latency.h"
 #include "base/ownfile.h"
-#include "base/regularfile.h"
 #include "base/worker.h"
 
-/* Larger than any, so that nobody waits long for a damaged one. */
-#define MAX_BYTES		(INT64CONST(1024) * 1024 * 1024)
+/* After an error of the system, reading is tried again these many times. */
+#define MAX_FAILURES		6
+#define AFTER_FAILURE_MS	500
 
-/* A reason for which errno says more. */
-static const char unreadable[] = "it could not be read";
+/* At the end: how long the file is, and a checksum of all before. */
+#define END_BYTES			(sizeof(int64) + sizeof(pg_crc32c))
 
-/* Crashes in a row while the file was in use; or one while it was read. */
-#define MAX_CRASHES		2
+/* Read at a time to verify the checksum. */
+#define CHUNK_BYTES			65536
 
 /* Beside a file that is being read, or in use. */
 typedef struct CrashMark
@@ -61,8 +62,8 @@ birth_time(const char *path)
  * file system may give it the same inode, but at another time.  Of a copy of the
  * whole volume, block by block, nothing differs.
  */
-uint64
-pbp_copy_of_cluster(void)
+static uint64
+copy_of_cluster(void)
 {
 	struct stat status;
 
@@ -71,36 +72,106 @@ pbp_copy_of_cluster(void)
 	return hash_combine64((uint64) status.st_ino, birth_time(XLOG_CONTROL_FILE));
 }
 
-PbpFileStamp
-pbp_own_stamp(uint64 magic, uint32 version, uint32 layout)
+static PbpFileStamp
+own_stamp(const PbpFileKind *kind, TimestampTz now)
 {
 	PbpFileStamp stamp = {
-		.magic = magic,
-		.version = version,
-		.layout = layout,
-		.server_version = PBP_SERVER_MAJOR,
-		.block_bytes = BLCKSZ,
-		.cluster = GetSystemIdentifier(),
-		.copy = pbp_copy_of_cluster(),
+		.magic = kind->magic,.version = kind->version,.layout = kind->layout,
+		.server_version = PBP_SERVER_MAJOR,.block_bytes = BLCKSZ,.segment_blocks = RELSEG_SIZE,
+		.nbuffers = NBuffers,.cluster = GetSystemIdentifier(),.copy = copy_of_cluster(),
+		.written_at = now
 	};
 
 	return stamp;
 }
 
-/* Returns why a file that is whole cannot be used; NULL if it can. */
-static const char *
-check_stamp(const PbpFileStamp *stamp, const PbpFileStamp *expected)
+/* ---- writing ---- */
+
+void
+pbp_begin_new_file(PbpNewFile *file, const PbpFileKind *kind, TimestampTz now)
 {
-	if (stamp->version != expected->version || stamp->layout != expected->layout)
-		return "it was written by another version of pgbufprobe";
-	if (stamp->server_version != expected->server_version || stamp->block_bytes != expected->block_bytes)
-		return "it was written by another version of PostgreSQL";
-	if (stamp->cluster != expected->cluster)
-		return "it is that of another database cluster";
-	if (stamp->copy != expected->copy)
-		return "it was copied from another server, or restored";
-	return NULL;
+	PbpFileStamp stamp = own_stamp(kind, now);
+	struct stat status;
+
+	memset(file, 0, sizeof(*file));
+	file->kind = kind;
+	INIT_CRC32C(file->checksum);
+	/* opening a FIFO would wait for a reader */
+	if (stat(kind->temporary, &status) == 0 && S_ISFIFO(status.st_mode))
+		(void) unlink(kind->temporary);
+	file->file = AllocateFile(kind->temporary, PG_BINARY_W);
+	if (file->file == NULL)
+		file->error = errno;
+	pbp_put_in_new_file(file, &stamp, sizeof(stamp));
 }
+
+void
+pbp_put_in_new_file(PbpNewFile *file, const void *bytes, size_t nbytes)
+{
+	if (file->error != 0)
+		return;
+	COMP_CRC32C(file->checksum, bytes, nbytes);
+	errno = 0;
+	if (nbytes > 0 && fwrite(bytes, nbytes, 1, file->file) != 1)
+		file->error = errno != 0 ? errno : ENOSPC;
+	file->bytes += (int64) nbytes;
+}
+
+/* Returns the descriptor of the file, which is complete; or -1 after an error. */
+int
+pbp_end_new_file(PbpNewFile *file)
+{
+	int64		bytes = file->bytes + (int64) END_BYTES;
+	pg_crc32c	checksum;
+
+	pbp_put_in_new_file(file, &bytes, sizeof(bytes));
+	checksum = file->checksum;
+	FIN_CRC32C(checksum);
+	pbp_put_in_new_file(file, &checksum, sizeof(checksum));
+	if (file->error == 0 && fflush(file->file) != 0)
+		file->error = errno;
+	return file->error == 0 ? fileno(file->file) : -1;
+}
+
+static void
+close_file(PbpNewFile *file)
+{
+	if (file->file != NULL && FreeFile(file->file) != 0 && file->error == 0)
+		file->error = errno;
+	file->file = NULL;
+}
+
+/* After pbp_end_new_file().  If that fails, the old file remains. */
+bool
+pbp_replace_by_new_file(PbpNewFile *file)
+{
+	const PbpFileKind *kind = file->kind;
+
+	close_file(file);
+	errno = file->error;
+	if (errno != 0)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", kind->temporary)));
+	else if (rename(kind->temporary, kind->path) == 0)
+		return true;
+	else
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not rename file \"%s\" to \"%s\": %m", kind->temporary, kind->path)));
+	(void) unlink(kind->temporary);
+	return false;
+}
+
+/* The old file remains. */
+void
+pbp_discard_new_file(PbpNewFile *file)
+{
+	close_file(file);
+	(void) unlink(file->kind->temporary);
+}
+
+/* ---- reading ---- */
 
 void
 pbp_log_ignored_file(const char *path, const char *why)
@@ -110,166 +181,142 @@ pbp_log_ignored_file(const char *path, const char *why)
 			 errmsg("ignoring file \"%s\", because %s", path, why)));
 }
 
-/* ---- reading ---- */
-
-static void
-log_unreadable(const char *path)
-{
-	ereport(LOG,
-			(errcode_for_file_access(),
-			 errmsg("could not read file \"%s\": %m", path)));
-}
-
-/* Returns -1 if the file cannot be used, and why; NULL: there is none. */
-static int
-open_file(const char *path, int64 *bytes, const char **why)
-{
-	struct stat status;
-	int			file = pbp_open_regular_file(path, &status);
-
-	if (file >= 0)
-		*bytes = status.st_size;
-	else if (errno == EISDIR || errno == PBP_NOT_REGULAR)
-		*why = "it is not a regular file";
-	else
-		*why = errno == ENOENT ? NULL : unreadable;
-	return file;
-}
-
 static bool
-read_exactly(int file, char *to, int64 nbytes)
+goes_on(const PbpOwnFile *file)
 {
-	while (nbytes > 0)
-	{
-		ssize_t		done = read(file, to, (size_t) Min(nbytes, MAX_BYTES / 4));
+	return file->kind->goes_on == NULL || file->kind->goes_on();
+}
 
-		if (done == 0)
-			errno = EIO;
-		if (done <= 0)
-			return false;
-		to += done;
-		nbytes -= done;
+/*
+ * After an error of the system, which says nothing about the file.  Returns true if
+ * that is to be tried again; false if nothing more is to be read.
+ */
+static bool
+try_again(PbpOwnFile *file)
+{
+	int			error = errno;
+
+	if (file->failures++ >= MAX_FAILURES || !goes_on(file))
+	{
+		file->error = error;
+		return false;
 	}
+	pbp_worker_wait(AFTER_FAILURE_MS);
 	return true;
 }
 
-static bool
-has_checksum(const char *contents, int64 bytes)
+/* Returns false after an error, or if the file has become shorter. */
+bool
+pbp_read_own_file(PbpOwnFile *file, void *bytes, size_t nbytes, int64 at)
 {
-	size_t		checked = (size_t) bytes - sizeof(pg_crc32c);
+	size_t		done = 0;
+
+	while (done < nbytes && file->error == 0)
+	{
+		int			nread = FileRead(file->file, (char *) bytes + done, (int) (nbytes - done),
+									 (off_t) at + (off_t) done, PG_WAIT_EXTENSION);
+
+		if (nread == 0 || (nread < 0 && !try_again(file)))
+			return false;
+		done += (size_t) Max(nread, 0);
+	}
+	return done == nbytes;
+}
+
+/* True if the checksum at the end is that of all before; false if reading is to end, too. */
+static bool
+is_whole(PbpOwnFile *file)
+{
+	int64		end = file->end + (int64) sizeof(int64);
 	pg_crc32c	checksum;
+	pg_crc32c	written;
+	char	   *chunk = palloc(CHUNK_BYTES);
+	bool		readable = true;
 
 	INIT_CRC32C(checksum);
-	COMP_CRC32C(checksum, contents, checked);
+	for (int64 at = 0; readable && at < end; at += CHUNK_BYTES)
+	{
+		size_t		nbytes = (size_t) Min(CHUNK_BYTES, end - at);
+
+		readable = goes_on(file) && pbp_read_own_file(file, chunk, nbytes, at);
+		COMP_CRC32C(checksum, chunk, nbytes);
+	}
 	FIN_CRC32C(checksum);
-	return memcmp(contents + checked, &checksum, sizeof(checksum)) == 0;
+	pfree(chunk);
+	return readable && pbp_read_own_file(file, &written, sizeof(written), end) &&
+		EQ_CRC32C(written, checksum);
 }
 
-/*
- * Reads the rest of a file whose size is that in its stamp.  The checksum is
- * verified first, since a damaged stamp may say anything.
- */
+/* Returns why the file cannot be used; NULL if it can. */
 static const char *
-read_rest(int file, char *contents, int64 bytes, const PbpFileStamp *expected)
+check_file(PbpOwnFile *file, bool verify)
 {
-	PbpFileStamp stamp;
-
-	memcpy(&stamp, contents, sizeof(stamp));
-	if (!read_exactly(file, contents + sizeof(stamp), bytes - (int64) sizeof(stamp)))
-		return unreadable;
-	return has_checksum(contents, bytes) ? check_stamp(&stamp, expected) : "it is damaged";
-}
-
-/* Returns why the file cannot be used; NULL if its contents are whole. */
-static const char *
-read_open_file(int file, int64 bytes, const PbpFileStamp *expected, char **contents)
-{
-	PbpFileStamp stamp;
-
-	if (bytes < (int64) (sizeof(stamp) + sizeof(pg_crc32c)))
-		return "it is too short";
-	if (!read_exactly(file, (char *) &stamp, sizeof(stamp)))
-		return unreadable;
-	if (stamp.magic != expected->magic)
-		return "it is damaged";
-	if (stamp.version == expected->version && (stamp.file_bytes != bytes || bytes > MAX_BYTES))
-		return "it is damaged";
-	if (bytes > MAX_BYTES)
-		return "its size is impossible";
-	*contents = MemoryContextAllocExtended(CurrentMemoryContext, (Size) bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	if (*contents == NULL)
-		return "there is not enough memory to read it";
-	memcpy(*contents, &stamp, sizeof(stamp));
-	return read_rest(file, *contents, bytes, expected);
-}
-
-/* The same for one that is not open.  There are no contents if there is no file. */
-static const char *
-read_file(const char *path, const PbpFileStamp *expected, char **contents, int64 *bytes)
-{
-	const char *why;
-	int			file = open_file(path, bytes, &why);
-	int			error;
-
-	*contents = NULL;
-	if (file < 0)
-		return why;
-	why = read_open_file(file, *bytes, expected, contents);
-	error = errno;
-	(void) CloseTransientFile(file);
-	if (why != NULL && *contents != NULL)
-		pfree(*contents);
-	errno = error;
-	return why;
-}
-
-static void
-set_aside(const char *path, const char *why)
-{
-	const char *bad = psprintf("%s.bad", path);
-
-	if (rename(path, bad) == 0)
-	{
-		pbp_unguard_file(path);
-		ereport(LOG,
-				(errmsg("renamed file \"%s\" to \"%s\", because %s", path, bad, why)));
-	}
-	else
-		ereport(LOG,
-				(errcode_for_file_access(),
-				 errmsg("could not rename file \"%s\" to \"%s\": %m", path, bad)));
-}
-
-/*
- * Returns what is between the stamp and the checksum, palloc'd with both; NULL:
- * there is no file, or it cannot be used, which is logged.  One that cannot be read
- * may be good, so it is set aside before another one replaces it.
- */
-char *
-pbp_read_own_file(const char *path, const PbpFileStamp *expected, Size *bytes)
-{
-	char	   *contents;
+	PbpFileStamp expected = own_stamp(file->kind, 0);
+	const PbpFileStamp *stamp = &file->stamp;
 	int64		file_bytes;
-	const char *why = read_file(path, expected, &contents, &file_bytes);
+	struct stat status;
 
-	for (int i = 0; why == unreadable && i < PBP_MAX_FAILURES && !pbp_must_end(); i++)
-	{
-		pbp_worker_wait(PBP_AFTER_FAILURE_MS);
-		why = read_file(path, expected, &contents, &file_bytes);
-	}
-	if (why == NULL && contents != NULL)
-	{
-		*bytes = (Size) file_bytes - sizeof(PbpFileStamp) - sizeof(pg_crc32c);
-		return contents + sizeof(PbpFileStamp);
-	}
-	if (why == unreadable)
-	{
-		log_unreadable(path);
-		set_aside(path, why);
-	}
-	else if (why != NULL)
-		pbp_log_ignored_file(path, why);
+	while (fstat(FileGetRawDesc(file->file), &status) != 0)
+		if (!try_again(file))
+			return "its size is unknown";
+	if (!S_ISREG(status.st_mode))
+		return "it is not a regular file";
+	file->next = sizeof(*stamp);
+	file->end = status.st_size - (int64) END_BYTES;
+	if (file->end < file->next)
+		return "it is too short";
+	/* before anything in the stamp is believed */
+	if (!pbp_read_own_file(file, &file_bytes, sizeof(file_bytes), file->end) ||
+		file_bytes != status.st_size ||
+		!pbp_read_own_file(file, &file->stamp, sizeof(*stamp), 0) ||
+		stamp->magic != expected.magic || (verify && !is_whole(file)) ||
+		stamp->nbuffers <= 0 || stamp->nbuffers > INT_MAX / 2)
+		return "it is damaged";
+	if (stamp->version != expected.version || stamp->layout != expected.layout)
+		return "it was written by another version of pgbufprobe";
+	if (stamp->server_version != expected.server_version)
+		return "it was written by another version of PostgreSQL";
+	if (stamp->block_bytes != expected.block_bytes || stamp->segment_blocks != expected.segment_blocks)
+		return "it was written by a server with another block or segment size";
+	if (stamp->cluster != expected.cluster)
+		return "it is that of another database cluster";
+	if (stamp->copy != expected.copy)
+		return "it was copied from another server, or restored";
 	return NULL;
+}
+
+/*
+ * Returns false if there is none, or if it cannot be used, which is logged if it was
+ * to be verified; or after an error of the system, which is not.  To be closed by
+ * FileClose().
+ */
+bool
+pbp_open_own_file(PbpOwnFile *file, const PbpFileKind *kind, bool verify)
+{
+	const char *why = "it is not a regular file";
+	struct stat status;
+
+	memset(file, 0, sizeof(*file));
+	file->kind = kind;
+	file->file = -1;
+	/* opening a device may have any effect, and a FIFO that takes the file's place must not block */
+	if (stat(kind->path, &status) != 0 || S_ISREG(status.st_mode))
+	{
+		/* not closed at the end of a transaction, as other kinds of files are */
+		do
+			file->file = PathNameOpenFile(kind->path, O_RDONLY | O_NONBLOCK | PG_BINARY);
+		while (file->file < 0 && errno != ENOENT && try_again(file));
+		if (file->file < 0)
+			return false;
+		why = check_file(file, verify);
+	}
+	if (why == NULL)
+		return true;
+	if (verify && file->error == 0 && goes_on(file))
+		pbp_log_ignored_file(kind->path, why);
+	if (file->file >= 0)
+		FileClose(file->file);
+	return false;
 }
 
 /* Also removes a directory if it is empty. */
@@ -284,41 +331,35 @@ pbp_remove_own_file(const char *path)
 
 /* ---- crashes ---- */
 
-static char *
-mark_of(const char *path)
-{
-	return psprintf("%s.reading", path);
-}
-
 /* The crashes of this server that a mark counts. */
 uint64
 pbp_count_crashes(const char *mark_path)
 {
 	struct stat status;
-	CrashMark	mark = {0};
-	const char *why;
-	int64		bytes;
+	CrashMark	mark;
+	ssize_t		nread;
 	int			file;
 
 	/* what is no mark is replaced */
 	if (lstat(mark_path, &status) != 0 || !S_ISREG(status.st_mode))
 		return 0;
-	file = open_file(mark_path, &bytes, &why);
+	file = OpenTransientFile(mark_path, O_RDONLY | O_NONBLOCK | PG_BINARY);
 	if (file < 0)
 	{
-		log_unreadable(mark_path);
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", mark_path)));
 		return 0;
 	}
-	if (!read_exactly(file, (char *) &mark, sizeof(mark)) || mark.copy != pbp_copy_of_cluster())
-		mark.crashes = 0;
+	nread = read(file, &mark, sizeof(mark));
 	(void) CloseTransientFile(file);
-	return mark.crashes;
+	return nread == sizeof(mark) && mark.copy == copy_of_cluster() ? mark.crashes : 0;
 }
 
 void
 pbp_write_mark(const char *mark_path, uint64 crashes)
 {
-	CrashMark	mark = {.copy = pbp_copy_of_cluster(),.crashes = crashes};
+	CrashMark	mark = {.copy = copy_of_cluster(),.crashes = crashes};
 	int			file;
 
 	pbp_remove_own_file(mark_path);
@@ -329,44 +370,4 @@ pbp_write_mark(const char *mark_path, uint64 crashes)
 				 errmsg("could not write file \"%s\": %m", mark_path)));
 	if (file >= 0)
 		(void) CloseTransientFile(file);
-}
-
-/*
- * To be called before a file is read.  Returns false if there is none, or if the
- * server has crashed because of it, perhaps, which sets it aside.  Otherwise, sets
- * how many crashes in a row there were while it was in use.
- */
-bool
-pbp_guard_reading(const char *path, uint64 *crashes)
-{
-	const char *mark_path = mark_of(path);
-	struct stat status;
-
-	if (lstat(path, &status) != 0)
-		return false;
-	*crashes = pbp_count_crashes(mark_path);
-	if (*crashes >= MAX_CRASHES)
-	{
-		set_aside(path, "the server crashed while the file was in use");
-		return false;
-	}
-	pbp_write_mark(mark_path, MAX_CRASHES);
-	return true;
-}
-
-/*
- * To be called when what was read has been checked, and begins to be used.  Most
- * crashes have other causes, so the first one does not set the file aside.
- */
-void
-pbp_guard_use(const char *path, uint64 crashes)
-{
-	pbp_write_mark(mark_of(path), crashes + 1);
-}
-
-/* To be called when the file is no longer in use, or was replaced. */
-void
-pbp_unguard_file(const char *path)
-{
-	(void) unlink(mark_of(path));
 }

@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -225,7 +227,8 @@ pbp_carry_main(Datum arg)
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);
 	log_autoprewarm();
-	pbp_carry_remove_leftover();
+	/* what an immediate shutdown has left incomplete */
+	(void) unlink(pbp_carry_kind.temporary);
 	if (pbp_is_preloaded_worker())
 		restore();
 	else

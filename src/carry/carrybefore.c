@@ -43,7 +43,7 @@ pbp_carry_open_before(PbpCarryBefore *before, int64 deadline_ns)
 	before->is_open = pbp_carry_open(&before->reader, false);
 	if (!before->is_open)
 		return true;
-	before->is_young = is_young(before->reader.header.saved_at);
+	before->is_young = is_young(before->reader.file.stamp.written_at);
 	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
 	before->places = hash_create("pgbufprobe files", 1024, &ctl,
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -53,7 +53,7 @@ pbp_carry_open_before(PbpCarryBefore *before, int64 deadline_ns)
 
 		CHECK_FOR_INTERRUPTS();
 		place->entry = entry;
-		place->end = before->reader.next;
+		place->end = before->reader.file.next;
 		place->visited = false;
 		if (pbp_now_ns() >= deadline_ns)
 			return false;
@@ -79,7 +79,7 @@ pbp_carry_map_before(PbpCarryBefore *before, const PbpCarryFile *file, PbpCarryE
 	if (place == NULL)
 		return NULL;
 	place->visited = true;
-	before->reader.next = place->end;
+	before->reader.file.next = place->end;
 	*entry = place->entry;
 	return pbp_carry_map(&before->reader, entry);
 }

@@ -4,32 +4,17 @@
  *	  The file pg_stat/pgbufprobe.maps: a cache map for each file of each
  *	  relation of which a cache has a block.
  *
- * A header, entries with their maps, the length of all, and a CRC-32C.  A file is a
- * segment, so that one map at a time fits into little memory.  Nothing in it is
- * trusted before it is checked.
+ * Entries, each followed by its map.  A file is a segment, so that one map at a time
+ * fits into little memory.  Nothing in it is trusted before it is checked.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_CARRYFILE_H
 #define PBP_CARRYFILE_H
 
-#include "datatype/timestamp.h"
-
 #include "base/compat.h"
-#include "base/newfile.h"
+#include "base/ownfile.h"
 #include "caches/cachemap.h"
-
-typedef struct PbpCarryHeader
-{
-	uint64		magic;
-	uint32		version;
-	uint32		block_bytes;
-	uint32		segment_blocks;
-	int32		nbuffers;
-	uint64		cluster;
-	TimestampTz saved_at;
-	uint64		copy;			/* of the cluster: a base backup is another */
-} PbpCarryHeader;
 
 typedef struct PbpCarryFile
 {
@@ -52,29 +37,16 @@ typedef struct PbpCarryEntry
 
 typedef struct PbpCarryReader
 {
-	File		file;
-	int64		next;			/* where the next entry begins */
-	int64		end;			/* where the last entry ends */
-	int64		file_bytes;
-	PbpCarryHeader header;
-	bool		is_damaged;
-	int			failures;		/* errors of the system */
-	int			error;			/* the errno of the last one, after which nothing was
-								 * read; 0: none */
+	PbpOwnFile	file;
+	bool		is_damaged;		/* it has something impossible */
 	uint8	   *map;			/* room for one */
 	int64		ahead_at;		/* what was read of the file at once */
 	int64		ahead_end;
 	char		ahead[PBP_CARRY_AHEAD];
 } PbpCarryReader;
 
-extern void pbp_carry_begin_file(PbpNewFile *file, TimestampTz saved_at);
-extern int	pbp_carry_end_file(PbpNewFile *file);
-extern void pbp_carry_remove_leftover(void);
+extern const PbpFileKind pbp_carry_kind;
 
-/*
- * Returns false if there is none, or if it cannot be used, which is logged; or after
- * an error of the system, which is not.
- */
 extern bool pbp_carry_open(PbpCarryReader *reader, bool verify);
 extern bool pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry);
 extern const uint8 *pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry);

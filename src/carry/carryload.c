@@ -329,9 +329,9 @@ restore_maps(Load *load, PbpCarryReader *reader)
 {
 	int64		skip = load->job.skip;
 
-	reader->next = load->job.first;
-	reader->end = Min(reader->end, load->job.end);
-	for (load->at = reader->next; pbp_carry_next(reader, &load->entry); load->at = reader->next)
+	reader->file.next = load->job.first;
+	reader->file.end = Min(reader->file.end, load->job.end);
+	for (load->at = reader->file.next; pbp_carry_next(reader, &load->entry); load->at = reader->file.next)
 	{
 		const uint8 *map = NULL;
 
@@ -339,10 +339,10 @@ restore_maps(Load *load, PbpCarryReader *reader)
 			return false;
 		if (load->entry.file.database == load->job.database)
 			map = pbp_carry_map(reader, &load->entry);
-		if (reader->error != 0 || (map != NULL && !restore_map(load, map, skip)))
+		if (reader->file.error != 0 || (map != NULL && !restore_map(load, map, skip)))
 			return false;
 		skip = 0;
-		report(load, PBP_PART_BEGUN, reader->next, 0);
+		report(load, PBP_PART_BEGUN, reader->file.next, 0);
 	}
 	return true;
 }
@@ -384,7 +384,7 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	{
 		bool		done = restore_maps(&load, &reader);
 
-		if (reader.error == 0)
+		if (reader.file.error == 0)
 			report_end(&load, done);
 		pbp_carry_close(&reader);
 	}

@@ -147,11 +147,11 @@ read_plan(Plan *plan)
 		.keysize = sizeof(Oid),.entrysize = sizeof(DatabasePlace),.hcxt = CurrentMemoryContext
 	};
 	PbpCarryEntry entry;
-	int64		at = plan->reader.next;
+	int64		at = plan->reader.file.next;
 	int64		blocks = 0;
 
 	plan->places = hash_create("pgbufprobe databases", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.next)
+	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.file.next)
 	{
 		DatabaseMaps *maps = database_maps(plan, entry.file.database);
 		const uint8 *map = pbp_carry_map(&plan->reader, &entry);
@@ -160,13 +160,13 @@ read_plan(Plan *plan)
 			return false;
 		if (maps->first < 0)
 			maps->first = maps->resume = at;
-		maps->end = plan->reader.next;
+		maps->end = plan->reader.file.next;
 		if (map != NULL)
 			blocks += count_blocks(maps, map, entry.map_bytes);
 	}
 	if (plan->reader.is_damaged)
 		pbp_carry_log_ignored("it has an impossible entry");
-	if (plan->reader.is_damaged || plan->reader.error != 0)
+	if (plan->reader.is_damaged || plan->reader.file.error != 0)
 		return false;
 	pbp_carry_lock()->blocks = blocks;
 	pbp_carry_unlock();
@@ -252,7 +252,7 @@ find_border(Plan *plan)
 	progress = pbp_carry_lock();
 	progress->wanted_buffers = plan->border > 0 ? NBuffers : NBuffers - room;
 	if (plan->border == 0)
-		room = Min(room, Max(NBuffers - plan->reader.header.nbuffers, 0));
+		room = Min(room, Max(NBuffers - plan->reader.file.stamp.nbuffers, 0));
 	progress->border_room = room;
 	pbp_carry_unlock();
 }
@@ -468,12 +468,12 @@ restore_all(Plan *plan)
 /* ---- all of it ---- */
 
 static void
-begin_progress(const PbpCarryHeader *header)
+begin_progress(TimestampTz saved_at)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
 
 	progress->phase = PBP_CARRY_RESTORING;
-	progress->saved_at = header->saved_at;
+	progress->saved_at = saved_at;
 	progress->done = 0;
 	progress->read = 0;
 	progress->next_read_ns = 0;
@@ -520,7 +520,7 @@ end_progress(bool ended, int nfailed)
 static void
 keep_unreadable(const PbpCarryReader *reader)
 {
-	if (reader->error == 0)
+	if (reader->file.error == 0)
 		return;
 	pbp_carry_lock()->incomplete = true;
 	pbp_carry_unlock();
@@ -545,7 +545,7 @@ pbp_carry_restore(void)
 		return;
 	}
 	before_shmem_exit(end_running, PointerGetDatum(NULL));
-	begin_progress(&plan.reader.header);
+	begin_progress(plan.reader.file.stamp.written_at);
 	ended = read_plan(&plan);
 	if (ended)
 	{

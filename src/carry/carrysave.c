@@ -274,7 +274,7 @@ save_files(Save *save)
 /*
  * Waits until the kernel has written the file, so that the one before stays until
  * a crash of the operating system cannot damage this one.  Does not wait where
- * that is unknown.  For why this is not fsync(), see newfile.h.
+ * that is unknown.  For why this is not fsync(), see ownfile.h.
  */
 static void
 wait_until_written(const Save *save, int file)
@@ -319,15 +319,15 @@ pbp_carry_save(bool quick)
 	in_time = pbp_carry_open_before(&save.before, save.deadline_ns);
 	if (!in_time)
 		log_too_slow(false);
-	pbp_carry_begin_file(&save.file, saved_at);
-	if (in_time && save.before.reader.error == 0 && save_files(&save) && save.before.reader.error == 0)
+	pbp_begin_new_file(&save.file, &pbp_carry_kind, saved_at);
+	if (in_time && save.before.reader.file.error == 0 && save_files(&save) && save.before.reader.file.error == 0)
 	{
-		wait_until_written(&save, pbp_carry_end_file(&save.file));
+		wait_until_written(&save, pbp_end_new_file(&save.file));
 		saved = pbp_replace_by_new_file(&save.file);
 	}
 	else
 	{
-		if (save.before.reader.error != 0)
+		if (save.before.reader.file.error != 0)
 			pbp_carry_log_unreadable(&save.before.reader);
 		pbp_discard_new_file(&save.file);
 	}

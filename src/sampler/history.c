@@ -243,35 +243,7 @@ pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *sampl
 	pbp_close_results();
 }
 
-/* The newest of samples of before a restart, unless there was a reset since. */
-void
-pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples, uint32 resets)
-{
-	Size		room = Min(nsamples, (Size) ring_size(history));
-
-	open_shared(LW_EXCLUSIVE);
-	if (shared->nresets == resets && shared->nsamples[history] == 0)
-	{
-		memcpy(sample_at(history, 0), samples + (nsamples - room), sizeof(PbpSample) * room);
-		shared->nsamples[history] = (int64) room;
-	}
-	pbp_close_results();
-}
-
-/* Likewise. */
-void
-pbp_restore_hours(const PbpHour *hours, int nhours, uint32 resets)
-{
-	open_shared(LW_EXCLUSIVE);
-	if (shared->nresets == resets && shared->nhours == 0)
-	{
-		memcpy(shared->hours, hours, nhours * sizeof(*hours));
-		shared->nhours = nhours;
-	}
-	pbp_close_results();
-}
-
-/* Likewise. */
+/* Of before a restart, unless there was a reset since. */
 void
 pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
 {

@@ -26,8 +26,6 @@ extern uint32 pbp_count_resets(void);
 extern bool pbp_history_begins(void);
 extern int	pbp_count_samples(PbpHistory history, int64 *oldest);
 extern void pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples);
-extern void pbp_restore_samples(PbpHistory history, const PbpSample *samples, Size nsamples, uint32 resets);
-extern void pbp_restore_hours(const PbpHour *hours, int nhours, uint32 resets);
 extern void pbp_restore_report(const PbpAdviceReport *report, uint32 resets);
 extern void pbp_announce_sample(int64 next_sample_ns);
 extern void pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets);

@@ -10,9 +10,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-#include <math.h>
-
 #include "miscadmin.h"
 #include "pgtime.h"
 #include "utils/timestamp.h"
@@ -67,101 +64,6 @@ pbp_count_hour(TimestampTz now, const PbpHourShare *share, uint32 resets)
 	current_resets = resets;
 	pbp_add_to_hour(&current, share);
 	pbp_put_hour(&current, resets);
-}
-
-/* ---- saved ---- */
-
-static const PbpField waiting_fields[] = {
-	PBP_FIELD(PBP_REAL, PbpHourWaiting, accesses, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourWaiting, storage_reads, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourWaiting, storage_error, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourWaiting, ms, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourWaiting, error, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourWaiting, change, -PBP_MANY, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourWaiting, change_error, 0, PBP_MANY),
-	PBP_END_OF_FIELDS
-};
-
-static const PbpField size_fields[] = {
-	PBP_FIELD(PBP_REAL, PbpHourSize, accesses, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, misses, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, misses_change, -PBP_MANY, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHourSize, misses_change_error, 0, PBP_MANY),
-	PBP_STRUCT_FIELD(PbpHourSize, waiting, waiting_fields),
-	PBP_END_OF_FIELDS
-};
-
-const PbpField pbp_hour_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpHour, begins_at, PBP_FIRST_TIME, PBP_LAST_TIME),
-	PBP_FIELD(PBP_SIGNED, PbpHour, nbuffers, 1, INT_MAX / 2),
-	PBP_FIELD(PBP_REAL, PbpHour, seconds, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHour, accesses, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHour, reads, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHour, active_ms, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHour, counted_ms, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHour, read_ms, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpHour, read_ms_seconds, 0, PBP_MANY),
-	PBP_ARRAY_FIELD(PBP_STRUCT, PbpHour, sizes, 0, 0, size_fields),
-	PBP_FIELD(PBP_REAL, PbpHour, memory, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_REAL, PbpHour, memory_seconds, 0, PBP_MANY),
-	PBP_ARRAY_FIELD(PBP_UNSIGNED, PbpHour, split_sizes, 0, PBP_ADVICE_FACTORS - 1, NULL),
-	PBP_ARRAY_FIELD(PBP_STRUCT, PbpHour, splits, 0, 0, waiting_fields),
-	PBP_FIELD(PBP_REAL, PbpHour, apart, 0, PBP_MANY),
-	PBP_END_OF_FIELDS
-};
-
-/*
- * A sum of floats is rounded each second, so that a part may become slightly more
- * than all of it.
- */
-#define MOST_ROUNDED		1.01
-
-/* For an access, as for a second, nothing is more than can be counted. */
-static const char *
-check_waiting(const PbpHourWaiting *waiting)
-{
-	double		most = PBP_MANY * waiting->accesses;
-
-	if (waiting->storage_reads > MOST_ROUNDED * waiting->accesses)
-		return "waiting.storage_reads";
-	return waiting->storage_error > most || waiting->ms > most || waiting->error > most ||
-		fabsf(waiting->change) > most || waiting->change_error > most ? "waiting" : NULL;
-}
-
-static const char *
-check_size(const PbpHourSize *size)
-{
-	if (size->misses > MOST_ROUNDED * size->accesses)
-		return "sizes.misses";
-	return check_waiting(&size->waiting);
-}
-
-/*
- * Returns the field that contradicts another one in an hour whose values are
- * possible; NULL if there is none.
- */
-const char *
-pbp_check_hour(const PbpHour *hour)
-{
-	const char *wrong = NULL;
-
-	if (hour->begins_at % USECS_PER_HOUR != 0)
-		return "begins_at";
-	if (hour->reads > hour->accesses)
-		return "reads";
-	if (hour->apart > hour->accesses)
-		return "apart";
-	if (hour->seconds == 0 || hour->accesses > PBP_MANY * hour->seconds)
-		return "seconds";
-	if (hour->active_ms > PBP_MANY * hour->seconds || hour->counted_ms > PBP_MANY * hour->seconds)
-		return "active_ms";
-	if (hour->read_ms > PBP_MANY * hour->read_ms_seconds)
-		return "read_ms";
-	for (int i = 0; wrong == NULL && i < PBP_ADVICE_FACTORS; i++)
-		wrong = check_size(&hour->sizes[i]);
-	for (int i = 0; wrong == NULL && i < PBP_OTHER_SPLITS; i++)
-		wrong = check_waiting(&hour->splits[i]);
-	return wrong;
 }
 
 /* ---- for readers ---- */

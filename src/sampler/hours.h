@@ -21,8 +21,4 @@ extern bool pbp_skips_hour(TimestampTz begins_at);
 
 extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share, uint32 resets);
 
-/* What is saved of an hour. */
-extern const PbpField pbp_hour_fields[];
-extern const char *pbp_check_hour(const PbpHour *hour);
-
 #endif							/* PBP_HOURS_H */

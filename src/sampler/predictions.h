@@ -9,18 +9,15 @@
 #ifndef PBP_PREDICTIONS_H
 #define PBP_PREDICTIONS_H
 
+#include "sampler/results.h"
 #include "statistics/prediction.h"
-#include "sampler/history.h"
 
 /* for readers */
 extern PbpPrediction *pbp_predictions(int *npredictions);
 
 /* for the worker */
-extern Size pbp_predictions_bytes(void);
-extern uint32 pbp_predictions_layout(void);
-extern void pbp_put_predictions(PbpNewFile *file);
-extern const char *pbp_get_predictions(PbpFieldReader *reader, void **result);
-extern void pbp_restore_predictions(const void *book);
+extern void pbp_copy_predictions(PbpPredictionBook *book);
+extern const char *pbp_restore_predictions(const PbpPredictionBook *saved);
 extern void pbp_predict_after_restart(const PbpAdviceReport *last);
 extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix);
 

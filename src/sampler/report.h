@@ -14,7 +14,6 @@
 #include "statistics/figures.h"
 #include "statistics/totals.h"
 #include "statistics/waiting.h"
-#include "base/fields.h"
 #include "memory/servermemory.h"
 
 /* Which accesses wait for storage, and which sizes fit into memory. */
@@ -56,15 +55,9 @@ typedef struct PbpAdviceReport
 /* From here on, the looks see another number of reads than the server counts. */
 #define LARGE_SELF_ERROR	0.2
 
-/* What is saved of a report, and of the key of a relation. */
-extern const PbpField pbp_relation_key_fields[];
-extern const PbpField pbp_report_fields[];
-
 extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);
 extern PbpTotalsInput pbp_totals_input(const PbpAdviceReport *report, bool *fits);
 extern int64 pbp_both_caches(const PbpAdviceReport *report);
-extern bool pbp_is_possible_key(const PbpRelationKey *key);
-extern const char *pbp_check_report(const PbpAdviceReport *report);
 extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
 extern bool pbp_knows_storage(const PbpAdviceReport *report);
 extern bool pbp_knows_more(const PbpAdviceReport *one, const PbpAdviceReport *other);

@@ -4,14 +4,19 @@
  *	  The file that survives a restart: the history, hours, the latest report of
  *	  the advice, and predictions.
  *
- * Values are checked when they are read, before any is used.  An impossible one
- * costs the sample, hour, prediction or report that it is in, and nothing else.
- * How the file is written and recognized is in newfile.c and ownfile.c.
+ * Structs are saved as they are in memory, and checked when they are read, before
+ * any value is used (savedvalues.c).  An impossible one costs the sample, hour,
+ * prediction or report that it is in, and nothing else.  How the file is written and
+ * recognized is in ownfile.c.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/ipc.h"
@@ -21,15 +26,20 @@
 
 #include "base/ownfile.h"
 #include "base/worker.h"
-#include "sampler/hours.h"
+#include "sampler/history.h"
 #include "sampler/predictions.h"
+#include "sampler/savedvalues.h"
 #include "sampler/statefile.h"
 
 #define STATE_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.stat"
-#define NEW_STATE_FILE	STATE_FILE ".tmp"
+#define MARK_FILE		STATE_FILE ".reading"
+#define BAD_FILE		STATE_FILE ".bad"
 
 #define MAGIC			UINT64CONST(0x7062707374617465)
-#define VERSION			5
+#define VERSION			6
+
+/* Crashes in a row while the file was in use; or one while it was read. */
+#define MAX_CRASHES		2
 
 /* Copied at a time, so that a long history needs no memory. */
 #define SAMPLES_AT_ONCE 64
@@ -40,105 +50,21 @@
  */
 #define STOP_NS			INT64CONST(2000000000)
 
-/* What comes first; the samples come last. */
-typedef struct StateSizes
+/* Another version of the extension may mean something else by the same structs. */
+static PbpFileKind
+state_kind(void)
 {
-	int64		nbuffers;		/* of the server that wrote the file */
-	int64		nhours;
-	int64		nsamples[PBP_HISTORIES];
-} StateSizes;
+	static const uint32 sizes[] = {sizeof(PbpSavedState), sizeof(PbpHour), sizeof(PbpSample)};
+	PbpFileKind kind = {
+		.path = STATE_FILE,.temporary = STATE_FILE ".tmp",.magic = MAGIC,.version = VERSION
+	};
 
-/* All that is in a file. */
-typedef struct State
-{
-	StateSizes	sizes;
-	PbpAdviceReport report;
-	void	   *predictions;
-	PbpHour    *hours;
-	int			nhours;			/* that can be used */
-	PbpSample  *samples[PBP_HISTORIES];
-	Size		nsamples[PBP_HISTORIES];	/* likewise */
-} State;
-
-static const PbpField sizes_fields[] = {
-	PBP_FIELD(PBP_SIGNED, StateSizes, nbuffers, 1, INT_MAX / 2),
-	PBP_FIELD(PBP_SIGNED, StateSizes, nhours, 0, PBP_HOURS),
-	PBP_ARRAY_FIELD(PBP_SIGNED, StateSizes, nsamples, 0, INT_MAX, NULL),
-	PBP_END_OF_FIELDS
-};
-
-static const PbpField count_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpBufferCount, buffers, 0, INT_MAX),
-	PBP_FIELD(PBP_SIGNED, PbpBufferCount, dirty, 0, INT_MAX),
-	PBP_FIELD(PBP_SIGNED, PbpBufferCount, pinned, 0, INT_MAX),
-	PBP_END_OF_FIELDS
-};
-
-static const PbpField histogram_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpHistogram, nread, 1, INT_MAX / 2),
-	PBP_STRUCT_FIELD(PbpHistogram, unused, count_fields),
-	PBP_ARRAY_FIELD(PBP_STRUCT, PbpHistogram, usage, 0, 0, count_fields),
-	PBP_END_OF_FIELDS
-};
-
-static const PbpField top_read_fields[] = {
-	PBP_STRUCT_FIELD(PbpTopRead, key, pbp_relation_key_fields),
-	PBP_FIELD(PBP_REAL, PbpTopRead, read_share, 0, PBP_MAX_RATIO),
-	PBP_END_OF_FIELDS
-};
-
-static const PbpField sample_fields[] = {
-	PBP_FIELD(PBP_SIGNED, PbpSample, taken_at, PBP_FIRST_TIME, PBP_LAST_TIME),
-	PBP_FIELD(PBP_SIGNED, PbpSample, ticks, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_SIGNED, PbpSample, allocations, 0, PBP_MAX_BYTES),
-	PBP_STRUCT_FIELD(PbpSample, histogram, histogram_fields),
-	PBP_FIELD(PBP_SIGNED, PbpSample, elapsed_ns, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_SIGNED, PbpSample, new_ticks, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_SIGNED, PbpSample, new_allocations, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_SIGNED, PbpSample, looks, 0, PBP_MANY),
-	PBP_FIELD(PBP_SIGNED, PbpSample, cpu_ns, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_SIGNED, PbpSample, accesses, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_SIGNED, PbpSample, reads, 0, PBP_MAX_BYTES),
-	PBP_FIELD(PBP_REAL, PbpSample, read_ms, 0, PBP_MANY),
-	PBP_FIELD(PBP_REAL, PbpSample, read_ms_seconds, 0, PBP_MANY),
-	PBP_ARRAY_FIELD(PBP_STRUCT, PbpSample, top_reads, 0, 0, top_read_fields),
-	PBP_END_OF_FIELDS
-};
-
-/* Another version of the extension may mean something else by the same fields. */
-static PbpFileStamp
-own_stamp(void)
-{
-	uint32		layout = pbp_fields_layout(pbp_report_fields);
-
-	layout = layout * 31 + pbp_predictions_layout();
-	layout = layout * 31 + pbp_fields_layout(pbp_hour_fields);
-	layout = layout * 31 + pbp_fields_layout(sample_fields);
-	for (const char *version = PBP_VERSION; *version != '\0'; version++)
-		layout = layout * 31 + (unsigned char) *version;
-	return pbp_own_stamp(MAGIC, VERSION, layout);
+	kind.layout = hash_combine(hash_bytes((const unsigned char *) PBP_VERSION, sizeof(PBP_VERSION)),
+							   hash_bytes((const unsigned char *) sizes, sizeof(sizes)));
+	return kind;
 }
 
 /* ---- saving ---- */
-
-/* What comes last: the hours, and the samples of each history. */
-static Size
-arrays_bytes(const StateSizes *sizes)
-{
-	Size		nsamples = 0;
-
-	for (int i = 0; i < PBP_HISTORIES; i++)
-		nsamples = add_size(nsamples, (Size) sizes->nsamples[i]);
-	return add_size(mul_size((Size) sizes->nhours, pbp_fields_bytes(pbp_hour_fields)),
-					mul_size(nsamples, pbp_fields_bytes(sample_fields)));
-}
-
-static Size
-state_bytes(const StateSizes *sizes)
-{
-	return sizeof(PbpFileStamp) + pbp_fields_bytes(sizes_fields) + pbp_fields_bytes(pbp_report_fields) +
-		pbp_predictions_bytes() + arrays_bytes(sizes) + sizeof(pg_crc32c);
-}
 
 /* True if a save that goes on would delay a stop for too long. */
 static bool
@@ -161,39 +87,36 @@ put_samples(PbpNewFile *file, PbpHistory history, int64 next, int64 left)
 		if (is_late())
 			return false;
 		pbp_copy_samples(history, next, n, samples);
-		for (int i = 0; i < n; i++)
-			pbp_put_fields(file, sample_fields, &samples[i]);
+		pbp_put_in_new_file(file, samples, n * sizeof(PbpSample));
 		next += n;
 		left -= n;
 	}
 	return true;
 }
 
-/* Likewise. */
+/* Returns false if it is late. */
 static bool
 put_state(PbpNewFile *file)
 {
+	PbpSavedState *state = palloc0(sizeof(*state));
 	PbpAdviceReport *report = pbp_read_advice();
 	int			nhours;
 	PbpHour    *hours = pbp_hours(&nhours);
 	int64		oldest[PBP_HISTORIES];
-	StateSizes	sizes = {.nbuffers = NBuffers,.nhours = nhours};
-	PbpFileStamp stamp = own_stamp();
 	bool		in_time = true;
 
+	state->nhours = nhours;
 	for (int i = 0; i < PBP_HISTORIES; i++)
-		sizes.nsamples[i] = pbp_count_samples(i, &oldest[i]);
-	stamp.file_bytes = (int64) state_bytes(&sizes);
-	pbp_put_in_new_file(file, &stamp, sizeof(stamp));
-	pbp_put_fields(file, sizes_fields, &sizes);
-	pbp_put_fields(file, pbp_report_fields, report);
-	pbp_put_predictions(file);
-	for (int i = 0; i < nhours; i++)
-		pbp_put_fields(file, pbp_hour_fields, &hours[i]);
+		state->nsamples[i] = pbp_count_samples(i, &oldest[i]);
+	state->report = *report;
+	pbp_copy_predictions(&state->predictions);
+	pbp_put_in_new_file(file, state, sizeof(*state));
+	pbp_put_in_new_file(file, hours, nhours * sizeof(PbpHour));
 	for (int i = 0; in_time && i < PBP_HISTORIES; i++)
-		in_time = put_samples(file, i, oldest[i], sizes.nsamples[i]);
+		in_time = put_samples(file, i, oldest[i], state->nsamples[i]);
 	pfree(hours);
 	pfree(report);
+	pfree(state);
 	return in_time;
 }
 
@@ -201,11 +124,12 @@ put_state(PbpNewFile *file)
 void
 pbp_save_state(void)
 {
+	PbpFileKind kind = state_kind();
 	PbpNewFile	file;
 	uint32		resets = pbp_count_resets();
 	bool		in_time;
 
-	pbp_begin_new_file(&file, STATE_FILE, NEW_STATE_FILE);
+	pbp_begin_new_file(&file, &kind, GetCurrentTimestamp());
 	in_time = !is_late() && put_state(&file);
 	(void) pbp_end_new_file(&file);
 	if (pbp_count_resets() != resets)
@@ -221,7 +145,7 @@ pbp_save_state(void)
 				 errdetail("It remains as it was saved before.")));
 	}
 	else if (pbp_replace_by_new_file(&file))
-		pbp_unguard_file(STATE_FILE);
+		(void) unlink(MARK_FILE);
 	if (pbp_count_resets() != resets)
 		pbp_remove_state_file();
 }
@@ -230,158 +154,157 @@ pbp_save_state(void)
 
 /* Of parts of one kind that are left out, the first is logged.  NULL: there is none. */
 static void
-log_wrong_part(const char *kind, const char *wrong)
+log_wrong_part(const char *wrong)
 {
 	if (wrong != NULL)
 		ereport(LOG,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("ignoring part of file \"%s\", because the value of \"%s\" is impossible",
-						STATE_FILE, psprintf("%s.%s", kind, wrong))));
-}
-
-static void
-get_report(PbpFieldReader *reader, PbpAdviceReport *report)
-{
-	const char *wrong = pbp_get_fields(reader, pbp_report_fields, report);
-
-	if (wrong == NULL)
-		wrong = pbp_check_report(report);
-	if (wrong != NULL)
-		memset(report, 0, sizeof(*report));
-	log_wrong_part("report", wrong);
-}
-
-static void
-get_hours(PbpFieldReader *reader, State *state)
-{
-	const char *first_wrong = NULL;
-
-	state->hours = palloc0((state->sizes.nhours + 1) * sizeof(PbpHour));
-	for (int64 i = 0; i < state->sizes.nhours; i++)
-	{
-		PbpHour    *hour = &state->hours[state->nhours];
-		const char *wrong = pbp_get_fields(reader, pbp_hour_fields, hour);
-
-		if (wrong == NULL)
-			wrong = pbp_check_hour(hour);
-		if (wrong == NULL)
-			state->nhours++;
-		else if (first_wrong == NULL)
-			first_wrong = wrong;
-	}
-	log_wrong_part("hours", first_wrong);
+						STATE_FILE, wrong)));
 }
 
 static bool
-is_possible_count(const PbpBufferCount *count)
+read_next(PbpOwnFile *file, void *bytes, Size nbytes)
 {
-	return count->dirty <= count->buffers && count->pinned <= count->buffers;
-}
-
-/*
- * Returns the field that contradicts another one in a sample whose values are
- * possible; NULL if there is none.
- */
-static const char *
-check_sample(const PbpSample *sample)
-{
-	const PbpHistogram *histogram = &sample->histogram;
-	bool		is_possible = is_possible_count(&histogram->unused);
-
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		is_possible = is_possible && is_possible_count(&histogram->usage[i]);
-	if (!is_possible || pbp_histogram_buffers(histogram) < histogram->nread)
-		return "histogram";
-	if (sample->reads > sample->accesses)
-		return "reads";
-	if (sample->read_ms > PBP_MANY * sample->read_ms_seconds)
-		return "read_ms";
-	for (int i = 0; i < PBP_TOP_READS && sample->top_reads[i].key.relfilenode != 0; i++)
-		if (!pbp_is_possible_key(&sample->top_reads[i].key))
-			return "top_reads.key";
-	return NULL;
-}
-
-static void
-get_samples(PbpFieldReader *reader, State *state, PbpHistory history)
-{
-	int64		nsamples = state->sizes.nsamples[history];
-	PbpSample  *samples = MemoryContextAllocExtended(CurrentMemoryContext,
-													 mul_size(nsamples + 1, sizeof(PbpSample)),
-													 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	const char *first_wrong = NULL;
-
-	for (int64 i = 0; i < nsamples; i++)
-	{
-		PbpSample  *sample = &samples[state->nsamples[history]];
-		const char *wrong = pbp_get_fields(reader, sample_fields, sample);
-
-		CHECK_FOR_INTERRUPTS();
-		if (wrong == NULL)
-			wrong = check_sample(sample);
-		if (wrong == NULL)
-			state->nsamples[history]++;
-		else if (first_wrong == NULL)
-			first_wrong = wrong;
-	}
-	state->samples[history] = samples;
-	log_wrong_part("samples", first_wrong);
+	file->next += (int64) nbytes;
+	return pbp_read_own_file(file, bytes, nbytes, file->next - (int64) nbytes);
 }
 
 /* Returns the field that says nothing of what follows it; NULL: none does. */
 static const char *
-get_state(PbpFieldReader *reader, State *state, Size bytes)
+check_counts(const PbpOwnFile *file, const PbpSavedState *state)
 {
-	const char *wrong = pbp_get_fields(reader, sizes_fields, &state->sizes);
+	int64		nsamples = 0;
 
-	bytes += sizeof(PbpFileStamp) + sizeof(pg_crc32c);
-	if (wrong == NULL && state_bytes(&state->sizes) != bytes)
-		wrong = "nsamples";
-	if (wrong != NULL)
-		return wrong;
-	get_report(reader, &state->report);
-	log_wrong_part("predictions", pbp_get_predictions(reader, &state->predictions));
-	get_hours(reader, state);
+	if (state->nhours < 0 || state->nhours > PBP_HOURS)
+		return "nhours";
 	for (int i = 0; i < PBP_HISTORIES; i++)
-		get_samples(reader, state, i);
-	return NULL;
+	{
+		if (state->nsamples[i] < 0 || state->nsamples[i] > INT_MAX)
+			return "nsamples";
+		nsamples += state->nsamples[i];
+	}
+	return file->end - file->next == state->nhours * (int64) sizeof(PbpHour) + nsamples * (int64) sizeof(PbpSample) ?
+		NULL : "nsamples";
+}
+
+/* What is about the memory and the counts of now has no meaning after a restart. */
+static void
+restore_report(PbpAdviceReport *report, uint32 resets)
+{
+	const char *wrong = pbp_check_report(report);
+
+	log_wrong_part(wrong);
+	if (wrong != NULL)
+		memset(report, 0, sizeof(*report));
+	memset(&report->counted, 0, sizeof(report->counted));
+	memset(&report->storage.memory, 0, sizeof(report->storage.memory));
+	memset(&report->storage.has_totals, 0, sizeof(report->storage.has_totals));
+	memset(report->storage.splits, 0, sizeof(report->storage.splits));
+	report->is_from_before = true;
+	pbp_restore_report(report, resets);
+}
+
+static void
+restore_hours(PbpOwnFile *file, int nhours, uint32 resets)
+{
+	PbpHour    *hours = palloc(nhours * sizeof(PbpHour));
+	const char *first_wrong = NULL;
+
+	if (!read_next(file, hours, nhours * sizeof(PbpHour)))
+		return;
+	for (int i = 0; i < nhours; i++)
+	{
+		const char *wrong = pbp_check_hour(&hours[i]);
+
+		if (wrong == NULL)
+			pbp_put_hour(&hours[i], resets);
+		else if (first_wrong == NULL)
+			first_wrong = wrong;
+	}
+	log_wrong_part(first_wrong);
+}
+
+/* Of more than there is room for, the newest remain. */
+static void
+restore_samples(PbpOwnFile *file, PbpHistory history, int64 left, uint32 resets)
+{
+	PbpSample	samples[SAMPLES_AT_ONCE];
+	const char *first_wrong = NULL;
+
+	while (left > 0)
+	{
+		int			n = (int) Min(left, SAMPLES_AT_ONCE);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!read_next(file, samples, n * sizeof(PbpSample)))
+			return;
+		for (int i = 0; i < n; i++)
+		{
+			const char *wrong = pbp_check_sample(&samples[i]);
+
+			samples[i].taken_ns = 0;
+			if (wrong == NULL)
+				pbp_put_sample(history, &samples[i], resets);
+			else if (first_wrong == NULL)
+				first_wrong = wrong;
+		}
+		left -= n;
+	}
+	log_wrong_part(first_wrong);
 }
 
 /* The last report is a prediction for the size that runs now. */
 static void
-predict(State *state)
+predict(PbpAdviceReport *report, int64 nbuffers)
 {
-	if (state->report.nbuffers != state->sizes.nbuffers)
+	if (report->nbuffers != nbuffers)
 	{
-		memset(&state->report, 0, sizeof(state->report));
-		state->report.made_at = GetCurrentTimestamp();
-		state->report.nbuffers = state->sizes.nbuffers;
+		memset(report, 0, sizeof(*report));
+		report->made_at = GetCurrentTimestamp();
+		report->nbuffers = nbuffers;
 	}
-	pbp_predict_after_restart(&state->report);
+	pbp_predict_after_restart(report);
 }
 
 /* Returns true if the file was written with another size of the pool. */
 static bool
-restore(const char *contents, Size bytes, uint32 resets)
+restore(PbpOwnFile *file, uint32 resets)
 {
-	State	   *state = palloc0(sizeof(*state));
-	PbpFieldReader reader = {contents, contents + bytes};
-	const char *wrong = get_state(&reader, state, bytes);
+	PbpSavedState *state = palloc(sizeof(*state));
+	const char *wrong;
 
+	if (!read_next(file, state, sizeof(*state)))
+		return false;
+	wrong = check_counts(file, state);
 	if (wrong != NULL)
 	{
 		pbp_log_ignored_file(STATE_FILE, psprintf("the value of \"%s\" is impossible", wrong));
 		return false;
 	}
-	pbp_restore_hours(state->hours, state->nhours, resets);
+	restore_report(&state->report, resets);
+	log_wrong_part(pbp_restore_predictions(&state->predictions));
+	restore_hours(file, (int) state->nhours, resets);
 	for (int i = 0; i < PBP_HISTORIES; i++)
-		pbp_restore_samples(i, state->samples[i], state->nsamples[i], resets);
-	pbp_restore_predictions(state->predictions);
-	state->report.is_from_before = true;
-	pbp_restore_report(&state->report, resets);
-	if (state->sizes.nbuffers != NBuffers)
-		predict(state);
-	return state->sizes.nbuffers != NBuffers;
+		restore_samples(file, i, state->nsamples[i], resets);
+	if (file->stamp.nbuffers != NBuffers)
+		predict(&state->report, file->stamp.nbuffers);
+	return file->stamp.nbuffers != NBuffers;
+}
+
+static void
+set_aside(const char *why)
+{
+	if (rename(STATE_FILE, BAD_FILE) == 0)
+	{
+		(void) unlink(MARK_FILE);
+		ereport(LOG,
+				(errmsg("renamed file \"%s\" to \"%s\", because %s", STATE_FILE, BAD_FILE, why)));
+	}
+	else
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not rename file \"%s\" to \"%s\": %m", STATE_FILE, BAD_FILE)));
 }
 
 /* A worker that ends in order has not crashed, unless the postmaster has. */
@@ -389,7 +312,49 @@ static void
 end_use(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
 	if (PostmasterIsAlive())
-		pbp_unguard_file(STATE_FILE);
+		(void) unlink(MARK_FILE);
+}
+
+/*
+ * Most crashes while what was read is in use have other causes, so the first one does
+ * not set the file aside.  One that cannot be read may be good, so it is set aside
+ * before another one replaces it.
+ */
+static bool
+read_and_restore(uint32 resets)
+{
+	PbpFileKind kind = state_kind();
+	PbpOwnFile	file;
+	struct stat status;
+	uint64		crashes;
+	bool		other_size = false;
+
+	pbp_remove_own_file(kind.temporary);
+	if (lstat(STATE_FILE, &status) != 0)
+		return false;
+	crashes = pbp_count_crashes(MARK_FILE);
+	if (crashes >= MAX_CRASHES)
+	{
+		set_aside("the server crashed while the file was in use");
+		return false;
+	}
+	on_proc_exit(end_use, 0);
+	pbp_write_mark(MARK_FILE, MAX_CRASHES);
+	if (pbp_open_own_file(&file, &kind, true))
+	{
+		other_size = restore(&file, resets);
+		FileClose(file.file);
+	}
+	if (file.error != 0)
+	{
+		errno = file.error;
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", STATE_FILE)));
+		set_aside("it could not be read");
+	}
+	pbp_write_mark(MARK_FILE, crashes + 1);
+	return other_size;
 }
 
 /*
@@ -400,24 +365,10 @@ end_use(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 bool
 pbp_restore_state(uint32 resets)
 {
-	MemoryContext old = CurrentMemoryContext;
-	MemoryContext context = AllocSetContextCreate(old, "pgbufprobe state", ALLOCSET_DEFAULT_SIZES);
-	PbpFileStamp expected = own_stamp();
-	bool		other_size = false;
-	uint64		crashes;
-	char	   *contents;
-	Size		bytes;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe state", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool		other_size = read_and_restore(resets);
 
-	MemoryContextSwitchTo(context);
-	pbp_remove_own_file(NEW_STATE_FILE);
-	if (pbp_guard_reading(STATE_FILE, &crashes))
-	{
-		on_proc_exit(end_use, 0);
-		contents = pbp_read_own_file(STATE_FILE, &expected, &bytes);
-		if (contents != NULL)
-			other_size = restore(contents, bytes, resets);
-		pbp_guard_use(STATE_FILE, crashes);
-	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return other_size;

@@ -135,7 +135,7 @@ sub saved_maps
 	my $saved = slurp_file(maps_file($node));
 	my @maps;
 
-	for (my $at = 48; $at < length($saved) - 12; $at += 24 + length $maps[-1][5])
+	for (my $at = 56; $at < length($saved) - 12; $at += 24 + length $maps[-1][5])
 	{
 		push @maps, [ unpack 'L5 L/a', substr $saved, $at ];
 	}

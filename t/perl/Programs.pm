@@ -8,7 +8,7 @@ use warnings;
 use Exporter 'import';
 use File::Temp qw(tempdir);
 
-our @EXPORT = qw(build_program build_library);
+our @EXPORT = qw(build_program build_library build_from);
 
 my $directory = tempdir(CLEANUP => 1);
 chmod 0755, $directory;
@@ -31,6 +31,15 @@ sub build_program
 {
 	my ($name) = @_;
 	return compile($name, "t/tools/$name.c");
+}
+
+# A program that a test has written.
+my $nsources = 0;
+
+sub build_from
+{
+	my ($source, @options) = @_;
+	return compile('source' . $nsources++, @options, $source);
 }
 
 # A library for LD_PRELOAD.
