@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * carryfile.c
- *	  The file that carries cache maps over a restart: its entries, and the crashes
- *	  while it was restored.
+ *	  The file that carries cache maps over a restart: how its entries are read.
  *
  * How the file is written and recognized is in ownfile.c, what is saved is decided in
  * carrysave.c, and what is done with it in carryrestore.c and carryload.c.
@@ -11,20 +10,11 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "catalog/pg_tablespace_d.h"
-#include "pgstat.h"
 
 #include "caches/residency.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
-
-#define CARRY_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.maps"
-
-/* Counts the restores that a crash has ended. */
-#define MARK_FILE		CARRY_FILE ".restoring"
-#define MAX_CRASHES		3
 
 #define MAGIC			UINT64CONST(0x7062706361727279)
 #define VERSION			4
@@ -34,15 +24,9 @@
 #define MAX_MAP_BYTES	(MIN_MAP_BYTES + RELSEG_SIZE)
 
 const PbpFileKind pbp_carry_kind = {
-	.path = CARRY_FILE,.temporary = CARRY_FILE ".tmp",.magic = MAGIC,.version = VERSION,
+	.path = PBP_CARRY_FILE,.temporary = PBP_CARRY_FILE ".tmp",.magic = MAGIC,.version = VERSION,
 	.goes_on = pbp_carry_goes_on
 };
-
-void
-pbp_carry_log_ignored(const char *why)
-{
-	pbp_log_ignored_file(CARRY_FILE, why);
-}
 
 void
 pbp_carry_log_unreadable(const PbpCarryReader *reader)
@@ -50,7 +34,7 @@ pbp_carry_log_unreadable(const PbpCarryReader *reader)
 	errno = reader->file.error;
 	ereport(LOG,
 			(errcode_for_file_access(),
-			 errmsg("could not read file \"%s\": %m", CARRY_FILE),
+			 errmsg("could not read file \"%s\": %m", PBP_CARRY_FILE),
 			 errdetail("It remains, and nothing is saved.")));
 }
 
@@ -132,32 +116,4 @@ pbp_carry_close(PbpCarryReader *reader)
 {
 	FileClose(reader->file.file);
 	pfree(reader->map);
-}
-
-/* ---- restores that end in a crash ---- */
-
-/*
- * To be called before a restore, so that one that crashes the server, for
- * example for lack of memory, does not do so at each start.  Returns false if it has done
- * so too often, which is logged.
- */
-bool
-pbp_carry_mark_restore(void)
-{
-	uint64		crashes = pbp_count_crashes(MARK_FILE);
-
-	if (crashes >= MAX_CRASHES)
-	{
-		pbp_carry_log_ignored("a crash or an immediate shutdown has ended each of its last restores");
-		return false;
-	}
-	pbp_write_mark(MARK_FILE, crashes + 1);
-	return true;
-}
-
-/* To be called when a restore has ended without a crash, or the file was replaced. */
-void
-pbp_carry_unmark_restore(void)
-{
-	(void) unlink(MARK_FILE);
 }

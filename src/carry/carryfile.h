@@ -12,9 +12,16 @@
 #ifndef PBP_CARRYFILE_H
 #define PBP_CARRYFILE_H
 
+#include "pgstat.h"
+
 #include "base/compat.h"
 #include "base/ownfile.h"
 #include "caches/cachemap.h"
+
+#define PBP_CARRY_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.maps"
+
+/* Counts the restores that a crash has ended. */
+#define PBP_CARRY_MARK		PBP_CARRY_FILE ".restoring"
 
 typedef struct PbpCarryFile
 {
@@ -50,10 +57,7 @@ extern const PbpFileKind pbp_carry_kind;
 extern bool pbp_carry_open(PbpCarryReader *reader, bool verify);
 extern bool pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry);
 extern const uint8 *pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry);
-extern void pbp_carry_log_ignored(const char *why);
 extern void pbp_carry_log_unreadable(const PbpCarryReader *reader);
-extern bool pbp_carry_mark_restore(void);
-extern void pbp_carry_unmark_restore(void);
 extern void pbp_carry_close(PbpCarryReader *reader);
 
 #endif							/* PBP_CARRYFILE_H */

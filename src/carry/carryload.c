@@ -28,8 +28,8 @@
 #include "base/settings.h"
 #include "base/worker.h"
 #include "caches/cacherestore.h"
+#include "carry/carry.h"
 #include "carry/carryfile.h"
-#include "carry/carryload.h"
 #include "carry/carryprogress.h"
 
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
@@ -43,6 +43,8 @@
 
 /* The last band is read in this share of the time, to leave the disk to sessions. */
 #define LAST_BAND_SHARE		0.1
+
+StaticAssertDecl(sizeof(PbpCarryJob) <= BGW_EXTRALEN, "a worker must be able to get its job");
 
 typedef struct Load
 {

@@ -14,12 +14,13 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "access/xact.h"
 #include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/lmgr.h"
-#include "utils/hsearch.h"
 
 #include "base/latency.h"
 #include "base/relations.h"
@@ -27,9 +28,11 @@
 #include "caches/cachemap.h"
 #include "carry/carry.h"
 #include "carry/carryfile.h"
-#include "carry/carryload.h"
 #include "carry/carryprogress.h"
 #include "memory/servermemory.h"
+
+/* Restores in a row that a crash has ended before no other one is tried. */
+#define MAX_CRASHES			3
 
 #define WAIT_FOR_WORKER_MS	1000
 #define WAIT_FOR_SLOT_MS	1000
@@ -63,20 +66,13 @@ typedef struct DatabaseMaps
 	bool		is_lost;		/* a part is, by an error that did not pass */
 } DatabaseMaps;
 
-/* Finds the maps of a database by its OID, the key. */
-typedef struct DatabasePlace
-{
-	Oid			database;
-	int			place;
-} DatabasePlace;
-
 typedef struct Plan
 {
 	PbpCarryReader reader;
-	HTAB	   *places;
 	DatabaseMaps *databases;
 	int			ndatabases;
 	int			max_databases;
+	int			last;			/* the one that was found last */
 	int			border;			/* as in PbpCarryJob */
 	int64		done;			/* blocks whose turn is over */
 	int			round;
@@ -90,16 +86,17 @@ static BackgroundWorkerHandle *running = NULL;
 
 /* ---- what there is to restore ---- */
 
+/* Most entries that follow each other are of one database. */
 static DatabaseMaps *
 database_maps(Plan *plan, Oid database)
 {
-	bool		found;
-	DatabasePlace *place = hash_search(plan->places, &database, HASH_ENTER, &found);
 	DatabaseMaps *maps;
 
-	if (found)
-		return &plan->databases[place->place];
-	place->place = plan->ndatabases;
+	if (plan->ndatabases > 0 && plan->databases[plan->last].database == database)
+		return &plan->databases[plan->last];
+	for (plan->last = 0; plan->last < plan->ndatabases; plan->last++)
+		if (plan->databases[plan->last].database == database)
+			return &plan->databases[plan->last];
 	if (plan->ndatabases == plan->max_databases)
 	{
 		plan->max_databases = Max(16, 2 * plan->max_databases);
@@ -143,14 +140,10 @@ count_blocks(DatabaseMaps *maps, const uint8 *map, Size map_bytes)
 static bool
 read_plan(Plan *plan)
 {
-	HASHCTL		ctl = {
-		.keysize = sizeof(Oid),.entrysize = sizeof(DatabasePlace),.hcxt = CurrentMemoryContext
-	};
 	PbpCarryEntry entry;
 	int64		at = plan->reader.file.next;
 	int64		blocks = 0;
 
-	plan->places = hash_create("pgbufprobe databases", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.file.next)
 	{
 		DatabaseMaps *maps = database_maps(plan, entry.file.database);
@@ -165,7 +158,7 @@ read_plan(Plan *plan)
 			blocks += count_blocks(maps, map, entry.map_bytes);
 	}
 	if (plan->reader.is_damaged)
-		pbp_carry_log_ignored("it has an impossible entry");
+		pbp_log_ignored_file(PBP_CARRY_FILE, "it has an impossible entry");
 	if (plan->reader.is_damaged || plan->reader.file.error != 0)
 		return false;
 	pbp_carry_lock()->blocks = blocks;
@@ -280,7 +273,7 @@ find_cache_room(void)
 static void
 end_running(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
-	pbp_carry_unmark_restore();
+	(void) unlink(PBP_CARRY_MARK);
 	if (running != NULL)
 		TerminateBackgroundWorker(running);
 }
@@ -532,6 +525,7 @@ void
 pbp_carry_restore(void)
 {
 	Plan		plan = {0};
+	uint64		crashes = pbp_count_crashes(PBP_CARRY_MARK);
 	bool		ended;
 
 	if (!pbp_carry_open(&plan.reader, true))
@@ -539,11 +533,14 @@ pbp_carry_restore(void)
 		keep_unreadable(&plan.reader);
 		return;
 	}
-	if (!pbp_carry_mark_restore())
+	/* one that crashes the server, for lack of memory, must not do so at each start */
+	if (crashes >= MAX_CRASHES)
 	{
+		pbp_log_ignored_file(PBP_CARRY_FILE, "a crash or an immediate shutdown has ended each of its last restores");
 		pbp_carry_close(&plan.reader);
 		return;
 	}
+	pbp_write_mark(PBP_CARRY_MARK, crashes + 1);
 	before_shmem_exit(end_running, PointerGetDatum(NULL));
 	begin_progress(plan.reader.file.stamp.written_at);
 	ended = read_plan(&plan);
@@ -556,6 +553,6 @@ pbp_carry_restore(void)
 	}
 	end_progress(ended, count_failed(&plan, true));
 	keep_unreadable(&plan.reader);
-	pbp_carry_unmark_restore();
+	(void) unlink(PBP_CARRY_MARK);
 	pbp_carry_close(&plan.reader);
 }

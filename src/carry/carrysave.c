@@ -11,18 +11,21 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "access/xact.h"
 #include "catalog/pg_tablespace_d.h"
 #include "miscadmin.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/bitmap.h"
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
 #include "caches/residency.h"
 #include "carry/carry.h"
-#include "carry/carrybefore.h"
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
 #include "os/datafiles.h"
@@ -42,17 +45,131 @@
 
 #define NAME_BYTES		64
 
+/* Of the file that was saved before. */
+typedef struct Place
+{
+	PbpCarryEntry entry;		/* begins with the key */
+	int64		end;			/* of its map */
+	bool		visited;		/* its map was asked for */
+} Place;
+
+/*
+ * What the page cache held at the save before, which tells pages that are used from
+ * those that were read once.
+ */
+typedef struct Before
+{
+	bool		is_open;		/* false: there was no save */
+	bool		is_young;		/* what it had says little about what is used */
+	PbpCarryReader reader;
+	HTAB	   *places;			/* of entries: Place */
+	uint8	   *os;				/* a bit for each block of a segment */
+} Before;
+
 typedef struct Save
 {
 	PbpSegment *segment;
 	PbpNewFile	file;
-	PbpCarryBefore before;
+	Before		before;
 	bool		quick;
 	bool		unreadable_logged;	/* that a file could not be opened */
 	int64		begun_ns;
 	int64		deadline_ns;	/* of a save at a stop */
 	int64		cpu_ns;			/* used up to the last rest */
 } Save;
+
+/* ---- the save before ---- */
+
+/*
+ * True if it is younger than half of the interval between two saves, as at most
+ * stops.  One of the future is not: the machine's clock was set back.
+ */
+static bool
+is_young(TimestampTz saved_at)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	return pbp_carry_over_interval_s != 0 && saved_at <= now &&
+		!TimestampDifferenceExceeds(saved_at, now, pbp_carry_over_interval_s * 1000 / 2);
+}
+
+/*
+ * Returns false if that takes too long.  Memory: about 100 bytes for each file that
+ * the caches had a part of.
+ */
+static bool
+open_before(Before *before, int64 deadline_ns)
+{
+	HASHCTL		ctl = {
+		.keysize = sizeof(PbpCarryFile),.entrysize = sizeof(Place),.hcxt = CurrentMemoryContext
+	};
+	PbpCarryEntry entry;
+
+	before->is_open = pbp_carry_open(&before->reader, false);
+	if (!before->is_open)
+		return true;
+	before->is_young = is_young(before->reader.file.stamp.written_at);
+	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+	before->places = hash_create("pgbufprobe files", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	while (pbp_carry_next(&before->reader, &entry))
+	{
+		Place	   *place = hash_search(before->places, &entry.file, HASH_ENTER, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		place->entry = entry;
+		place->end = before->reader.file.next;
+		place->visited = false;
+		if (pbp_now_ns() >= deadline_ns)
+			return false;
+	}
+	return true;
+}
+
+/* True if the save before saw the block in the page cache twice, or once some time ago. */
+static bool
+counts(const Before *before, int state)
+{
+	PbpMapOs	os = pbp_map_os(state);
+
+	return os == PBP_MAP_OS_KEPT || (os == PBP_MAP_OS_CACHED && !before->is_young);
+}
+
+/* Returns the map of a segment and its entry, valid until the next call; NULL if there is none. */
+static const uint8 *
+map_before(Before *before, const PbpCarryFile *file, PbpCarryEntry *entry)
+{
+	Place	   *place = before->is_open ? hash_search(before->places, file, HASH_FIND, NULL) : NULL;
+
+	if (place == NULL)
+		return NULL;
+	place->visited = true;
+	before->reader.file.next = place->end;
+	*entry = place->entry;
+	return pbp_carry_map(&before->reader, entry);
+}
+
+/* Returns a bit for each block of a segment, valid until the next call; NULL if it held none. */
+static const uint8 *
+cached_before(Before *before, const PbpCarryFile *file)
+{
+	PbpCarryEntry entry;
+	PbpMapReader reader;
+	PbpMapRun	run;
+	const uint8 *map = map_before(before, file, &entry);
+	uint64		block = 0;
+
+	if (map == NULL)
+		return NULL;
+	memset(before->os, 0, PBP_BITMAP_BYTES(RELSEG_SIZE));
+	pbp_map_read(&reader, map, entry.map_bytes);
+	while (pbp_map_next(&reader, &run))
+	{
+		for (uint64 i = 0; i < run.nblocks && counts(before, run.state); i++)
+			pbp_set_bit(before->os, block + i);
+		block += run.nblocks;
+	}
+	return before->os;
+}
 
 /* ---- names ---- */
 
@@ -125,7 +242,7 @@ static void
 keep_map(Save *save, const PbpCarryFile *file, const PbpTakenMap *unreadable)
 {
 	PbpCarryEntry entry;
-	const uint8 *map = pbp_carry_map_before(&save->before, file, &entry);
+	const uint8 *map = map_before(&save->before, file, &entry);
 
 	if (map != NULL)
 		put_map(save, &entry, map);
@@ -146,7 +263,7 @@ save_file(Save *save, const PbpCarryFile *file)
 	PbpTakenMap map;
 	PbpCarryEntry entry = {.file = *file};
 	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
-	const uint8 *os_before = pbp_carry_os_before(&save->before, file);
+	const uint8 *os_before = cached_before(&save->before, file);
 
 	if (!pbp_take_map(save->segment, InvalidOid, &locator, (ForkNumber) file->fork,
 					  (int) file->segment, os_before, &map))
@@ -191,7 +308,7 @@ static bool
 keep_rest(Save *save)
 {
 	HASH_SEQ_STATUS status;
-	PbpCarryPlace *place;
+	Place	   *place;
 
 	if (!save->before.is_open)
 		return true;
@@ -200,7 +317,7 @@ keep_rest(Save *save)
 	{
 		PbpCarryEntry entry;
 		const uint8 *map = place->visited ? NULL :
-			pbp_carry_map_before(&save->before, &place->entry.file, &entry);
+			map_before(&save->before, &place->entry.file, &entry);
 
 		if (map != NULL)
 			put_map(save, &entry, map);
@@ -316,7 +433,7 @@ pbp_carry_save(bool quick)
 	/* what was found out about file systems may have changed since the last time */
 	SetCurrentStatementStartTimestamp();
 	save.segment = pbp_segment_begin(NULL);
-	in_time = pbp_carry_open_before(&save.before, save.deadline_ns);
+	in_time = open_before(&save.before, save.deadline_ns);
 	if (!in_time)
 		log_too_slow(false);
 	pbp_begin_new_file(&save.file, &pbp_carry_kind, saved_at);
@@ -331,11 +448,12 @@ pbp_carry_save(bool quick)
 			pbp_carry_log_unreadable(&save.before.reader);
 		pbp_discard_new_file(&save.file);
 	}
-	pbp_carry_close_before(&save.before);
+	if (save.before.is_open)
+		pbp_carry_close(&save.before.reader);
 	pbp_segment_end(save.segment);
 	if (saved)
 	{
-		pbp_carry_unmark_restore();
+		(void) unlink(PBP_CARRY_MARK);
 		publish(saved_at);
 	}
 	return saved;
