@@ -26,7 +26,7 @@
 #include "base/settings.h"
 #include "carry/carry.h"
 #include "carry/carryprogress.h"
-#include "sampler/results.h"
+#include "sampler/history.h"
 
 #define STATUS_COLS			15
 #define SAMPLER_COLS		11

@@ -123,14 +123,6 @@ restore(void)
 	pbp_carry_unlock();
 }
 
-/* Nothing is to be restored. */
-static void
-settle(void)
-{
-	pbp_carry_lock()->settled = true;
-	pbp_carry_unlock();
-}
-
 /*
  * After a restore that has failed in part, or if the file cannot be read, it
  * remains until the load has brought as many pages into shared buffers as the
@@ -232,7 +224,11 @@ pbp_carry_main(Datum arg)
 	if (pbp_is_preloaded_worker())
 		restore();
 	else
-		settle();
+	{
+		/* the caches are warm */
+		pbp_carry_lock()->settled = true;
+		pbp_carry_unlock();
+	}
 	MemoryContextSwitchTo(round_context);
 	MemoryContextReset(round_context);
 	run(round_context);

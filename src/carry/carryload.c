@@ -291,10 +291,7 @@ has_time(const Load *load)
 static bool
 wait_for_turn(const Load *load)
 {
-	int64		left_ns;
-
-	while (has_time(load) && (left_ns = pbp_carry_progress().next_read_ns - pbp_now_ns()) > 0)
-		pbp_worker_wait(left_ns / 1000000 + 1);
+	pbp_carry_sleep_until(Min(pbp_carry_progress().next_read_ns, load->until_ns));
 	return has_time(load);
 }
 

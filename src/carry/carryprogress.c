@@ -10,6 +10,7 @@
 
 #include "miscadmin.h"
 
+#include "base/latency.h"
 #include "base/settings.h"
 #include "base/shared.h"
 #include "base/worker.h"
@@ -46,4 +47,14 @@ pbp_carry_goes_on(void)
 	CHECK_FOR_INTERRUPTS();
 	(void) pbp_reload_settings();
 	return !pbp_must_end() && pbp_carry_over_on;
+}
+
+/* Sleeps until a time by pbp_now_ns(), unless the worker must end or carry_over is off. */
+void
+pbp_carry_sleep_until(int64 until_ns)
+{
+	int64		left_ns;
+
+	while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
+		pbp_worker_wait(left_ns / 1000000 + 1);
 }

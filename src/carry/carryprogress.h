@@ -75,5 +75,6 @@ extern void pbp_carry_unlock(void);
 extern PbpCarryProgress pbp_carry_progress(void);
 
 extern bool pbp_carry_goes_on(void);
+extern void pbp_carry_sleep_until(int64 until_ns);
 
 #endif							/* PBP_CARRYPROGRESS_H */

@@ -40,7 +40,7 @@
 #define WAIT_FOR_LOCK_MS	1000
 
 /* A database whose worker fails, or waits too long for a lock, is tried again in the next round. */
-#define BETWEEN_ROUNDS_MS	5000
+#define BETWEEN_ROUNDS_NS	INT64CONST(5000000000)
 #define MAX_ROUNDS			12
 
 /* In later rounds, an error of storage, for example, ends no more than a map. */
@@ -445,11 +445,8 @@ restore_all(Plan *plan)
 {
 	for (; plan->round < MAX_ROUNDS && !plan->no_slot; plan->round++)
 	{
-		int64		until_ns = pbp_now_ns() + BETWEEN_ROUNDS_MS * INT64CONST(1000000);
-		int64		left_ns;
-
-		while (plan->round > 0 && pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
-			pbp_worker_wait(left_ns / 1000000 + 1);
+		if (plan->round > 0)
+			pbp_carry_sleep_until(pbp_now_ns() + BETWEEN_ROUNDS_NS);
 		if (!restore_round(plan))
 			return false;
 		if (count_failed(plan, false) == 0)

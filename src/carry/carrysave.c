@@ -283,17 +283,13 @@ static bool
 rest(Save *save, PbpDataFiles *files)
 {
 	int64		used_ns = pbp_cpu_now_ns() - save->cpu_ns;
-	int64		until_ns;
-	int64		left_ns;
 
 	if (save->quick)
 		return pbp_now_ns() < save->begun_ns + VISIT_S * PBP_NS_PER_S;
 	if (used_ns >= REST_NS)
 	{
 		pbp_pause_data_files(files);
-		until_ns = pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1));
-		while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
-			pbp_worker_wait(left_ns / 1000000 + 1);
+		pbp_carry_sleep_until(pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1)));
 		/* what signals took meanwhile is paid for by the next rest */
 		save->cpu_ns += used_ns;
 	}

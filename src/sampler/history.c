@@ -4,6 +4,7 @@
  *	  What the sampler publishes in shared memory: rings of samples, hours, and
  *	  the latest advice.
  *
+ * The worker keeps the segment attached; other processes attach it to read from it.
  * The lock of shared.c protects all.  Samples are copied a few at a time, since the
  * worker waits for the lock, and others wait for the worker.
  *
@@ -11,13 +12,14 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
 #include "base/latency.h"
 #include "base/settings.h"
 #include "sampler/history.h"
-#include "sampler/results.h"
 
 /* how far back the speed of the hand is averaged */
 #define RATE_SECONDS	300
@@ -28,14 +30,50 @@
 /* how late a sample may come on a busy machine */
 #define GRACE_NS		INT64CONST(5000000000)
 
-/* Between open_shared() and pbp_close_results(). */
+/* In the worker, always; in other processes, between open and close. */
 static PbpResults *shared = NULL;
 
-static bool
-open_shared(LWLockMode mode)
+static bool is_publisher = false;
+
+/* The prediction of a size that was never predicted has no figure. */
+static void
+init_results(void *address)
 {
-	shared = pbp_open_results(mode);
-	return shared != NULL;
+	pbp_watch_new_size(&((PbpResults *) address)->predictions.watch, NAN);
+}
+
+/* To be called first by the worker. */
+void
+pbp_keep_results(void)
+{
+	shared = pbp_keep_segment(sizeof(PbpResults), init_results);
+	is_publisher = true;
+}
+
+/* Locks what is published until pbp_close_results(); NULL: nothing is, and nothing is locked. */
+PbpResults *
+pbp_open_results(LWLockMode mode)
+{
+	if (!is_publisher)
+		shared = pbp_attach_segment(sizeof(PbpResults));
+	if (shared != NULL)
+		pbp_lock_shared(mode);
+	return shared;
+}
+
+void
+pbp_close_results(void)
+{
+	pbp_unlock_shared();
+	if (!is_publisher)
+		pbp_detach_segment();
+}
+
+/* True if there is a sampler, or one that is being restarted. */
+bool
+pbp_sampler_has_results(void)
+{
+	return pbp_read_shared_header().segment != DSM_HANDLE_INVALID;
 }
 
 static int
@@ -75,7 +113,7 @@ copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsample
 	int			most = Min(room, *nsamples + SAMPLES_AT_ONCE);
 	bool		has_more;
 
-	if (!open_shared(LW_SHARED))
+	if (pbp_open_results(LW_SHARED) == NULL)
 		return false;
 	if (*next < oldest_sample(history) || *resets != shared->nresets)
 	{
@@ -113,7 +151,7 @@ pbp_hours(int *nhours)
 	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
 
 	*nhours = 0;
-	if (!open_shared(LW_SHARED))
+	if (pbp_open_results(LW_SHARED) == NULL)
 		return hours;
 	*nhours = shared->nhours;
 	memcpy(hours, shared->hours, shared->nhours * sizeof(*hours));
@@ -138,7 +176,7 @@ pbp_recent_history(PbpClockRate *recent)
 	int64		oldest;
 
 	*recent = (PbpClockRate) {0};
-	if (!open_shared(LW_SHARED))
+	if (pbp_open_results(LW_SHARED) == NULL)
 		return false;
 	/* none counts unless samples are being taken */
 	oldest = history_is_current() ? oldest_sample(PBP_FINE_HISTORY) : shared->nsamples[PBP_FINE_HISTORY];
@@ -163,7 +201,7 @@ pbp_recent_history(PbpClockRate *recent)
 void
 pbp_history_reset(void)
 {
-	if (!open_shared(LW_EXCLUSIVE))
+	if (pbp_open_results(LW_EXCLUSIVE) == NULL)
 		return;
 	memset(shared->nsamples, 0, sizeof(shared->nsamples));
 	shared->nhours = 0;
@@ -183,7 +221,7 @@ pbp_read_advice(void)
 	PbpAdviceReport *report = palloc0(sizeof(*report));
 	PbpAdviceReport *before = palloc(sizeof(*before));
 
-	if (!open_shared(LW_SHARED))
+	if (pbp_open_results(LW_SHARED) == NULL)
 		return report;
 	*report = shared->advice;
 	*before = shared->advice_before;
@@ -201,7 +239,7 @@ pbp_count_resets(void)
 {
 	uint32		nresets;
 
-	open_shared(LW_SHARED);
+	(void) pbp_open_results(LW_SHARED);
 	nresets = shared->nresets;
 	pbp_close_results();
 	return nresets;
@@ -213,7 +251,7 @@ pbp_history_begins(void)
 {
 	bool		begins;
 
-	open_shared(LW_EXCLUSIVE);
+	(void) pbp_open_results(LW_EXCLUSIVE);
 	begins = !shared->has_begun;
 	shared->has_begun = true;
 	pbp_close_results();
@@ -226,7 +264,7 @@ pbp_count_samples(PbpHistory history, int64 *oldest)
 {
 	int64		nsamples;
 
-	open_shared(LW_SHARED);
+	(void) pbp_open_results(LW_SHARED);
 	nsamples = shared->nsamples[history];
 	*oldest = oldest_sample(history);
 	pbp_close_results();
@@ -237,7 +275,7 @@ pbp_count_samples(PbpHistory history, int64 *oldest)
 void
 pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples)
 {
-	open_shared(LW_SHARED);
+	(void) pbp_open_results(LW_SHARED);
 	for (int i = 0; i < nsamples; i++)
 		samples[i] = *sample_at(history, first + i);
 	pbp_close_results();
@@ -247,7 +285,7 @@ pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *sampl
 void
 pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
 {
-	open_shared(LW_EXCLUSIVE);
+	(void) pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 		shared->advice_before = *report;
 	pbp_close_results();
@@ -257,7 +295,7 @@ pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
 void
 pbp_announce_sample(int64 next_sample_ns)
 {
-	open_shared(LW_EXCLUSIVE);
+	(void) pbp_open_results(LW_EXCLUSIVE);
 	shared->next_sample_ns = next_sample_ns;
 	pbp_close_results();
 }
@@ -266,7 +304,7 @@ pbp_announce_sample(int64 next_sample_ns)
 void
 pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 {
-	open_shared(LW_EXCLUSIVE);
+	(void) pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
 		*sample_at(history, shared->nsamples[history]) = *sample;
@@ -294,7 +332,7 @@ place_of_hour(TimestampTz begins_at)
 void
 pbp_put_hour(const PbpHour *hour, uint32 resets)
 {
-	open_shared(LW_EXCLUSIVE);
+	(void) pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 		*place_of_hour(hour->begins_at) = *hour;
 	pbp_close_results();
@@ -304,7 +342,7 @@ pbp_put_hour(const PbpHour *hour, uint32 resets)
 void
 pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
 {
-	open_shared(LW_EXCLUSIVE);
+	(void) pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == resets)
 	{
 		shared->advice = *report;

@@ -17,7 +17,7 @@
 
 #include "pool/sweep.h"
 #include "sampler/predictions.h"
-#include "sampler/results.h"
+#include "sampler/history.h"
 #include "sampler/savedvalues.h"
 
 /* Passes of the hand since the server started.  From 19 on, the first fills the pool. */

@@ -9,7 +9,7 @@
 #ifndef PBP_PREDICTIONS_H
 #define PBP_PREDICTIONS_H
 
-#include "sampler/results.h"
+#include "sampler/history.h"
 #include "statistics/prediction.h"
 
 /* for readers */

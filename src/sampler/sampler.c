@@ -30,7 +30,7 @@
 #include "pool/sweep.h"
 #include "sampler/learner.h"
 #include "sampler/pace.h"
-#include "sampler/results.h"
+#include "sampler/history.h"
 #include "sampler/sampler.h"
 #include "sampler/statefile.h"
 

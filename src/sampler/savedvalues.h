@@ -11,7 +11,7 @@
 #ifndef PBP_SAVEDVALUES_H
 #define PBP_SAVEDVALUES_H
 
-#include "sampler/results.h"
+#include "sampler/history.h"
 
 extern const char *pbp_check_report(const PbpAdviceReport *report);
 extern const char *pbp_check_prediction(const PbpPrediction *prediction);

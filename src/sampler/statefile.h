@@ -11,7 +11,7 @@
 #ifndef PBP_STATEFILE_H
 #define PBP_STATEFILE_H
 
-#include "sampler/results.h"
+#include "sampler/history.h"
 
 /* Followed by the hours, and the samples of each history. */
 typedef struct PbpSavedState
