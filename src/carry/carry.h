@@ -21,7 +21,7 @@ extern bool pbp_carry_save(bool quick);
 
 extern void pbp_carry_restore(void);
 
-/* What a worker restores that is connected to a database. */
+/* What a worker restores that is connected to a database, in its bgw_extra. */
 typedef struct PbpCarryJob
 {
 	Oid			database;		/* whose maps; InvalidOid: the shared ones */
@@ -37,7 +37,6 @@ typedef struct PbpCarryJob
 	uint32		part_number;	/* as in PbpCarryProgress */
 } PbpCarryJob;
 
-extern void pbp_carry_load_worker(BackgroundWorker *worker, const PbpCarryJob *job);
 extern PGDLLEXPORT void pbp_carry_load_main(Datum arg);
 
 #endif							/* PBP_CARRY_H */

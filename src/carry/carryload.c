@@ -57,15 +57,6 @@ typedef struct Load
 	PbpCarryEntry entry;
 } Load;
 
-void
-pbp_carry_load_worker(BackgroundWorker *worker, const PbpCarryJob *job)
-{
-	pbp_describe_worker(worker, "pgbufprobe carry-over restore", "pbp_carry_load_main");
-	worker->bgw_restart_time = BGW_NEVER_RESTART;
-	memcpy(worker->bgw_extra, job, sizeof(*job));
-	worker->bgw_notify_pid = MyProcPid;
-}
-
 /* ---- an extent ---- */
 
 /*
@@ -113,29 +104,19 @@ leave_out(const Load *load, PbpExtentRestore *part, int64 *border_room)
 	return any;
 }
 
-static Relation
-open_if_unlocked(Oid relid)
-{
-	Relation	relation;
-
-	if (!OidIsValid(relid) || !ConditionalLockRelationOid(relid, AccessShareLock))
-		return NULL;
-	relation = try_relation_open(relid, NoLock);
-	if (relation == NULL)
-		UnlockRelationOid(relid, AccessShareLock);
-	return relation;
-}
-
 /* Returns true if there are more blocks to read, after others could lock the relation. */
 static bool
 lock_and_fill_buffers(PbpExtentRestore *part)
 {
-	Relation	relation;
+	Oid			relid;
+	Relation	relation = NULL;
 	bool		more = false;
 
 	/* catalogs may be locked */
 	pbp_let_die(true);
-	relation = open_if_unlocked(RelidByRelfilenumber(part->locator.spcOid, part->locator.relNumber));
+	relid = RelidByRelfilenumber(part->locator.spcOid, part->locator.relNumber);
+	if (OidIsValid(relid) && ConditionalLockRelationOid(relid, AccessShareLock))
+		relation = try_relation_open(relid, NoLock);
 	pbp_let_die(false);
 	if (relation == NULL)
 		return false;
@@ -287,14 +268,6 @@ has_time(const Load *load)
 	return pbp_carry_goes_on() && !load->failed && pbp_now_ns() < load->until_ns;
 }
 
-/* Waits until the next extent may be read; false: there is no time for that. */
-static bool
-wait_for_turn(const Load *load)
-{
-	pbp_carry_sleep_until(Min(pbp_carry_progress().next_read_ns, load->until_ns));
-	return has_time(load);
-}
-
 /* Returns false if the rest of the map is left to another worker. */
 static bool
 restore_map(Load *load, const uint8 *map, int64 skip)
@@ -310,7 +283,8 @@ restore_map(Load *load, const uint8 *map, int64 skip)
 		if (number < skip || extent.nwanted == 0 ||
 			pbp_extent_band(&extent, last) != load->job.band)
 			continue;
-		if (!wait_for_turn(load))
+		pbp_carry_sleep_until(Min(pbp_carry_progress().next_read_ns, load->until_ns));
+		if (!has_time(load))
 			return false;
 		if (!restore_extent(load, &extent) || load->is_left)
 			return !load->is_left;

@@ -219,16 +219,11 @@ PbpAdviceReport *
 pbp_read_advice(void)
 {
 	PbpAdviceReport *report = palloc0(sizeof(*report));
-	PbpAdviceReport *before = palloc(sizeof(*before));
 
 	if (pbp_open_results(LW_SHARED) == NULL)
 		return report;
-	*report = shared->advice;
-	*before = shared->advice_before;
+	*report = pbp_knows_more(&shared->advice_before, &shared->advice) ? shared->advice_before : shared->advice;
 	pbp_close_results();
-	if (pbp_knows_more(before, report))
-		*report = *before;
-	pfree(before);
 	return report;
 }
 
@@ -326,7 +321,7 @@ place_of_hour(TimestampTz begins_at)
 }
 
 /*
- * Likewise, in place of the same hour.  The machine's clock may have been set, for
+ * Adds to the hours, in place of the same one.  The machine's clock may have been set, for
  * some moments or for good, so no other is discarded because of its time.
  */
 void
@@ -338,7 +333,7 @@ pbp_put_hour(const PbpHour *hour, uint32 resets)
 	pbp_close_results();
 }
 
-/* Likewise.  That of before a restart does not come back once this knows as much. */
+/* A report of before a restart does not come back once this knows as much. */
 void
 pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
 {

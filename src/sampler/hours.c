@@ -149,7 +149,7 @@ sum_hours(int hours, const PbpAdviceReport *report, PbpHoursSum *sum)
 	return sum->seconds > 0;
 }
 
-/* The last day, or as many hours as are wanted, or a week if nearly all of it was seen.  Likewise. */
+/* The last day, or as many hours as are wanted, or a week if nearly all of it was seen. */
 bool
 pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum)
 {

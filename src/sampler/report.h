@@ -30,7 +30,7 @@ typedef struct PbpStorageReport
 	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, with today's
 													 * memory */
 	bool		has_totals;		/* memory to simulate others; not saved */
-	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];	/* likewise */
+	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];	/* not saved, either */
 } PbpStorageReport;
 
 typedef struct PbpAdviceReport
