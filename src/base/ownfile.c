@@ -276,7 +276,8 @@ check_file(PbpOwnFile *file, bool verify)
 		return "it was written by another version of pgbufprobe";
 	if (stamp->server_version != expected.server_version)
 		return "it was written by another version of PostgreSQL";
-	if (stamp->block_bytes != expected.block_bytes || stamp->segment_blocks != expected.segment_blocks)
+	if (stamp->block_bytes != expected.block_bytes ||
+		stamp->segment_blocks != expected.segment_blocks)
 		return "it was written by a server with another block or segment size";
 	if (stamp->cluster != expected.cluster)
 		return "it is that of another database cluster";
@@ -299,7 +300,7 @@ pbp_open_own_file(PbpOwnFile *file, const PbpFileKind *kind, bool verify)
 	memset(file, 0, sizeof(*file));
 	file->kind = kind;
 	file->file = -1;
-	/* opening a device may have any effect, and a FIFO that takes the file's place must not block */
+	/* opening a device may have any effect, and a FIFO in its place now must not block */
 	if (stat(kind->path, &status) != 0 || S_ISREG(status.st_mode))
 	{
 		/* not closed at the end of a transaction, as other kinds of files are */

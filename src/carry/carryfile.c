@@ -104,7 +104,8 @@ pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry)
 	uint8	   *map = reader->map;
 	PbpMapHeader header;
 
-	if (!pbp_read_own_file(&reader->file, map, entry->map_bytes, reader->file.next - entry->map_bytes) ||
+	if (!pbp_read_own_file(&reader->file, map, entry->map_bytes,
+						   reader->file.next - entry->map_bytes) ||
 		pbp_verify_map(map, entry->map_bytes, &header) != NULL ||
 		header.fork != entry->file.fork || header.nblocks > RELSEG_SIZE)
 		return NULL;

@@ -176,7 +176,8 @@ judge_error(Load *load, PbpExtentRestore *part)
 {
 	int			code = geterrcode();
 
-	part->is_left = code == ERRCODE_T_R_SERIALIZATION_FAILURE || code == ERRCODE_T_R_DEADLOCK_DETECTED;
+	part->is_left = code == ERRCODE_T_R_SERIALIZATION_FAILURE ||
+		code == ERRCODE_T_R_DEADLOCK_DETECTED;
 	load->failed = code == ERRCODE_LOCK_NOT_AVAILABLE ||
 		(!part->is_left && code != ERRCODE_DATA_CORRUPTED && load->job.may_fail);
 	load->is_lost = !part->is_left && !load->failed && code != ERRCODE_DATA_CORRUPTED;
@@ -304,7 +305,8 @@ restore_maps(Load *load, PbpCarryReader *reader)
 
 	reader->file.next = load->job.first;
 	reader->file.end = Min(reader->file.end, load->job.end);
-	for (load->at = reader->file.next; pbp_carry_next(reader, &load->entry); load->at = reader->file.next)
+	load->at = reader->file.next;
+	for (; pbp_carry_next(reader, &load->entry); load->at = reader->file.next)
 	{
 		const uint8 *map = NULL;
 

@@ -536,7 +536,8 @@ pbp_carry_restore(void)
 	/* one that crashes the server, for lack of memory, must not do so at each start */
 	if (crashes >= MAX_CRASHES)
 	{
-		pbp_log_ignored_file(PBP_CARRY_FILE, "a crash or an immediate shutdown has ended each of its last restores");
+		pbp_log_ignored_file(PBP_CARRY_FILE, "a crash or an immediate shutdown has ended each"
+							 " of its last restores");
 		pbp_carry_close(&plan.reader);
 		return;
 	}

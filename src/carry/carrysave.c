@@ -110,7 +110,8 @@ open_before(Before *before, int64 deadline_ns)
 		return true;
 	before->is_young = is_young(before->reader.file.stamp.written_at);
 	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
-	before->places = hash_create("pgbufprobe files", 1024, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	before->places = hash_create("pgbufprobe files", 1024, &ctl,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	while (pbp_carry_next(&before->reader, &entry))
 	{
 		Place	   *place = hash_search(before->places, &entry.file, HASH_ENTER, NULL);
@@ -289,7 +290,8 @@ rest(Save *save, PbpDataFiles *files)
 	if (used_ns >= REST_NS)
 	{
 		pbp_pause_data_files(files);
-		pbp_carry_sleep_until(pbp_now_ns() + (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1)));
+		pbp_carry_sleep_until(pbp_now_ns() +
+							  (int64) ((double) used_ns * (1 / pbp_max_cpu_fraction - 1)));
 		/* what signals took meanwhile is paid for by the next rest */
 		save->cpu_ns += used_ns;
 	}
@@ -420,6 +422,7 @@ pbp_carry_save(bool quick)
 {
 	Save		save = {.quick = quick,.begun_ns = pbp_now_ns(),.cpu_ns = pbp_cpu_now_ns()};
 	TimestampTz saved_at = GetCurrentTimestamp();
+	const PbpOwnFile *file_before = &save.before.reader.file;
 	bool		in_time;
 	bool		saved = false;
 
@@ -433,14 +436,14 @@ pbp_carry_save(bool quick)
 	if (!in_time)
 		log_too_slow(false);
 	pbp_begin_new_file(&save.file, &pbp_carry_kind, saved_at);
-	if (in_time && save.before.reader.file.error == 0 && save_files(&save) && save.before.reader.file.error == 0)
+	if (in_time && file_before->error == 0 && save_files(&save) && file_before->error == 0)
 	{
 		wait_until_written(&save, pbp_end_new_file(&save.file));
 		saved = pbp_replace_by_new_file(&save.file);
 	}
 	else
 	{
-		if (save.before.reader.file.error != 0)
+		if (file_before->error != 0)
 			pbp_carry_log_unreadable(&save.before.reader);
 		pbp_discard_new_file(&save.file);
 	}

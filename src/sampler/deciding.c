@@ -34,7 +34,8 @@ pbp_reset_decider(PbpDecider *decider)
 
 	memset(decider, 0, sizeof(*decider));
 	if (report->has_memory)
-		decider->advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * (double) report->nbuffers);
+		decider->advised_buffers =
+			(int64) (pbp_advice_factor(report->decision.size) * (double) report->nbuffers);
 	pfree(report);
 }
 
@@ -71,31 +72,25 @@ has_spare_memory(const PbpAdviceReport *report)
 		storage->data_bytes <= storage->fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
 }
 
-/* Each size now; false if it is unknown which reads wait for storage. */
-static bool
-waiting_now(const PbpAdviceReport *report, PbpCompared *waiting)
-{
-	PbpWaitingInput input = pbp_waiting_input(report);
-
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		waiting[i] = pbp_waiting(&input, &report->rows[i], &report->storage.fixed[i]);
-	return pbp_knows_storage(report);
-}
-
 void
 pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 {
 	bool		fits[PBP_ADVICE_FACTORS];
 	PbpCompared waiting[PBP_ADVICE_FACTORS];
+	PbpWaitingInput now = pbp_waiting_input(report);
 	PbpDecisionInput input = {.fits = fits,.misses = report->rows};
 
 	sum_hours(decider);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
 		fits[i] = pbp_may_fit(report, i);
+		waiting[i] = pbp_waiting(&now, &report->rows[i], &report->storage.fixed[i]);
+	}
 	if (pbp_knows_storage(report))
+	{
 		input.storage = report->storage.fixed;
-	if (waiting_now(report, waiting))
 		input.waiting = waiting;
+	}
 	input.active_ms = report->active_ms;
 	input.hours = &decider->sum;
 	input.watched_seconds = report->watched_seconds;
@@ -106,7 +101,8 @@ pbp_decide_report(PbpDecider *decider, PbpAdviceReport *report)
 	input.probed = !report->times.measured;
 	input.spare_memory = has_spare_memory(report);
 	input.doubtful = report->storage.model == PBP_STORAGE_UNPROVEN;
-	input.unsettled = report->totals.change != PBP_NO_CHANGE || fabs(report->totals.self_error) > LARGE_SELF_ERROR;
+	input.unsettled = report->totals.change != PBP_NO_CHANGE ||
+		fabs(report->totals.self_error) > LARGE_SELF_ERROR;
 	report->decision = pbp_decide(&input);
 	/* while nothing is known, what was advised before remains */
 	if (report->decision.verdict != PBP_VERDICT_UNKNOWN)

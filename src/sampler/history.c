@@ -163,7 +163,8 @@ pbp_hours(int *nhours)
 static bool
 history_is_current(void)
 {
-	return pbp_sampler_on && shared->next_sample_ns != 0 && pbp_now_ns() <= shared->next_sample_ns + GRACE_NS;
+	return pbp_sampler_on && shared->next_sample_ns != 0 &&
+		pbp_now_ns() <= shared->next_sample_ns + GRACE_NS;
 }
 
 /*
@@ -173,14 +174,16 @@ history_is_current(void)
 bool
 pbp_recent_history(PbpClockRate *recent)
 {
+	int64		newest;
 	int64		oldest;
 
 	*recent = (PbpClockRate) {0};
 	if (pbp_open_results(LW_SHARED) == NULL)
 		return false;
 	/* none counts unless samples are being taken */
-	oldest = history_is_current() ? oldest_sample(PBP_FINE_HISTORY) : shared->nsamples[PBP_FINE_HISTORY];
-	for (int64 i = shared->nsamples[PBP_FINE_HISTORY] - 1; i >= oldest && recent->seconds < RATE_SECONDS; i--)
+	newest = shared->nsamples[PBP_FINE_HISTORY] - 1;
+	oldest = history_is_current() ? oldest_sample(PBP_FINE_HISTORY) : newest + 1;
+	for (int64 i = newest; i >= oldest && recent->seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = sample_at(PBP_FINE_HISTORY, i);
 
@@ -222,7 +225,8 @@ pbp_read_advice(void)
 
 	if (pbp_open_results(LW_SHARED) == NULL)
 		return report;
-	*report = pbp_knows_more(&shared->advice_before, &shared->advice) ? shared->advice_before : shared->advice;
+	*report = pbp_knows_more(&shared->advice_before, &shared->advice) ?
+		shared->advice_before : shared->advice;
 	pbp_close_results();
 	return report;
 }
@@ -308,7 +312,7 @@ pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
 	pbp_close_results();
 }
 
-/* The place of an hour: its own, or that behind all, which may cost the one that was begun first. */
+/* The place of an hour: its own, or that behind all, which may cost the one begun first. */
 static PbpHour *
 place_of_hour(TimestampTz begins_at)
 {

@@ -114,7 +114,8 @@ pbp_skips_hour(TimestampTz begins_at)
 static bool
 is_of_memory(const PbpHour *hour, const PbpAdviceReport *report)
 {
-	return pbp_is_of_memory(hour, (double) pbp_both_caches(report)) && hour->memory_seconds >= MOST_OF_HOUR * hour->seconds;
+	return pbp_is_of_memory(hour, (double) pbp_both_caches(report)) &&
+		hour->memory_seconds >= MOST_OF_HOUR * hour->seconds;
 }
 
 /*
@@ -155,7 +156,8 @@ pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum)
 {
 	int			hours = Max(HOURS_OF_DAY, pbp_decision_hours);
 
-	if (sum_hours(HOURS_OF_WEEK, NULL, sum) && sum->seconds >= NEARLY_ALL_HOURS * sum->wanted_seconds)
+	if (sum_hours(HOURS_OF_WEEK, NULL, sum) &&
+		sum->seconds >= NEARLY_ALL_HOURS * sum->wanted_seconds)
 	{
 		if (report == NULL)
 			return true;

@@ -131,7 +131,8 @@ os_cache_pages(const PbpStorageReport *report)
 {
 	const PbpAdviceStorageRow *today = &report->fixed[PBP_ADVICE_BASELINE];
 
-	return !report->has_memory || today->reason == PBP_STORAGE_NO_CAPACITY ? NAN : (double) today->os_cache_pages;
+	return !report->has_memory || today->reason == PBP_STORAGE_NO_CAPACITY ?
+		NAN : (double) today->os_cache_pages;
 }
 
 /* The memory of the machine is the same, so the page cache loses what the pool gains. */
@@ -153,7 +154,8 @@ predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 	prediction->storage = pbp_forecast(points, factor, false);
 	prediction->os_cache_pages = os_cache_pages(&last->storage) -
 		(double) (prediction->to_buffers - prediction->from_buffers);
-	prediction->state = isnan(prediction->misses.value) ? PBP_PREDICTION_NONE : PBP_PREDICTION_WARMING;
+	prediction->state = isnan(prediction->misses.value) ?
+		PBP_PREDICTION_NONE : PBP_PREDICTION_WARMING;
 	prediction->missing_reads = NAN;
 }
 
@@ -164,14 +166,17 @@ predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 void
 pbp_predict_after_restart(const PbpAdviceReport *last)
 {
-	PbpPrediction prediction = {.made_at = last->made_at,.from_buffers = last->nbuffers,.to_buffers = NBuffers};
+	PbpPrediction prediction = {
+		.made_at = last->made_at,.from_buffers = last->nbuffers,.to_buffers = NBuffers
+	};
 	PbpPredictionBook *book;
 	const PbpAdviceTotals *totals = &last->totals;
 	PbpReadMix *mix = palloc0(sizeof(PbpReadMix));
 
 	predict(last, &prediction);
 	if (last->has_memory)
-		pbp_expect_mix(&last->relations, totals->reads, (double) NBuffers / (double) last->nbuffers, mix);
+		pbp_expect_mix(&last->relations, totals->reads,
+					   (double) NBuffers / (double) last->nbuffers, mix);
 
 	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;
 	book->ring[book->nmade % PBP_MAX_PREDICTIONS] = prediction;
@@ -195,7 +200,8 @@ observe_storage(const PbpStorageReport *report, PbpObservation *observation)
 	observation->storage_ratio = observation->storage_error = NAN;
 	if (!report->has_memory || isnan(report->totals.self_error))
 		return;
-	observation->storage_ratio = report->fixed[PBP_ADVICE_BASELINE].storage_ratio - report->totals.self_error;
+	observation->storage_ratio = report->fixed[PBP_ADVICE_BASELINE].storage_ratio -
+		report->totals.self_error;
 	observation->storage_error = report->fixed[PBP_ADVICE_BASELINE].uncertainty;
 }
 
@@ -211,7 +217,8 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 	observation->now = GetCurrentTimestamp();
 	observation->buffers = NBuffers;
 	observation->counts.reads = (double) (counted->reads - checked.reads);
-	observation->counts.accesses = observation->counts.reads + (double) (counted->hits - checked.hits);
+	observation->counts.accesses = observation->counts.reads +
+		(double) (counted->hits - checked.hits);
 	observation->counts.seconds = counted->seconds - checked.seconds;
 	observation->settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers;
 	observe_storage(&report->storage, observation);

@@ -33,7 +33,8 @@ pbp_waiting_input(const PbpAdviceReport *report)
 int64
 pbp_both_caches(const PbpAdviceReport *report)
 {
-	return pbp_pool_bytes(report->nbuffers * BLCKSZ) + report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
+	return pbp_pool_bytes(report->nbuffers * BLCKSZ) +
+		report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
 }
 
 /* Which sizes fit is set in an array of the caller. */
@@ -62,7 +63,8 @@ pbp_may_fit(const PbpAdviceReport *report, int size)
 {
 	PbpFit		fit = report->storage.fits[size];
 
-	return size == PBP_ADVICE_BASELINE || !report->storage.has_memory || fit == PBP_FITS || fit == PBP_FIT_UNKNOWN;
+	return size == PBP_ADVICE_BASELINE || !report->storage.has_memory ||
+		fit == PBP_FITS || fit == PBP_FIT_UNKNOWN;
 }
 
 /* Returns true if storage reads are, or will become, known. */
@@ -70,7 +72,8 @@ bool
 pbp_knows_storage(const PbpAdviceReport *report)
 {
 	return report->storage.has_memory && pbp_os_cache_on &&
-		(report->storage.model == PBP_STORAGE_MODELLED || report->storage.model == PBP_STORAGE_UNPROVEN);
+		(report->storage.model == PBP_STORAGE_MODELLED ||
+		 report->storage.model == PBP_STORAGE_UNPROVEN);
 }
 
 /* 0: nothing; 1: today's miss ratio; 2: enough for a decision */

@@ -88,7 +88,8 @@ is_total(const PbpAdviceTotals *totals)
 		REALS(0, 1, totals->sampling_rate) &&
 		REALS_OR_NAN(0, MAX_RATIO, totals->lately) &&
 		NUMBERS(0, PBP_LAST_ADVICE_CHANGE, totals->change) &&
-		NUMBERS(0, (int64) MANY, totals->sampled_loads, totals->looks, totals->gaps, totals->dropped);
+		NUMBERS(0, (int64) MANY, totals->sampled_loads, totals->looks, totals->gaps,
+				totals->dropped);
 }
 
 static bool
@@ -193,7 +194,8 @@ is_decision(const PbpDecision *decision)
 		NUMBERS(0, PBP_LAST_CONFIDENCE, decision->confidence) &&
 		NUMBERS(0, PBP_LAST_VERDICT, decision->verdict) &&
 		NUMBERS(0, PBP_ADVICE_FACTORS - 1, decision->size) &&
-		NUMBERS(-1, PBP_ADVICE_FACTORS - 1, decision->best, decision->equal_from, decision->equal_to) &&
+		NUMBERS(-1, PBP_ADVICE_FACTORS - 1, decision->best, decision->equal_from,
+				decision->equal_to) &&
 		is_bool(&decision->times_decide) && is_bool(&decision->matters_too_little) &&
 		REALS(0, MAX_RATIO, decision->learned_share) &&
 		REALS(0, MANY, decision->seen_seconds, decision->wanted_seconds, decision->active_ms);
@@ -316,7 +318,8 @@ pbp_check_prediction(const PbpPrediction *prediction)
 		prediction->had_advice && !prediction->outside && prediction->reason == PBP_ADVICE_KNOWN :
 		isnan(prediction->misses.value))
 		return "predictions.state";
-	if (!REALS_OR_NAN(0, MANY, prediction->change, prediction->seen_share, prediction->missing_reads))
+	if (!REALS_OR_NAN(0, MANY, prediction->change, prediction->seen_share,
+					  prediction->missing_reads))
 		return "predictions.change";
 	if ((state == PBP_PREDICTION_OTHER_RATE || state == PBP_PREDICTION_OTHER_MIX) &&
 		isnan(prediction->change))
@@ -342,8 +345,9 @@ pbp_check_watch(const PbpPredictionWatch *watch)
 	for (int i = 0; i < mix->nrelations; i++)
 		if (!REALS_OR_NAN(0, MANY, mix->relations[i].share, mix->relations[i].error))
 			return "predictions.drift.mix";
-	return is_bool(&watch->warm) && REALS_OR_NAN(0, MANY, watch->pools_read, watch->pools_read_cold) ?
-		NULL : "predictions.watch";
+	if (!is_bool(&watch->warm) || !REALS_OR_NAN(0, MANY, watch->pools_read, watch->pools_read_cold))
+		return "predictions.watch";
+	return NULL;
 }
 
 /* ---- an hour ---- */
@@ -352,12 +356,13 @@ pbp_check_watch(const PbpPredictionWatch *watch)
 static bool
 is_waiting(const PbpHourWaiting *waiting)
 {
-	double		most = MANY * waiting->accesses;
+	double		most = MANY * Min(waiting->accesses, 1);
 
 	return REALS(0, MANY, waiting->accesses, waiting->storage_reads) &&
 		waiting->storage_reads <= MAX_RATIO_OF_SUMS * waiting->accesses &&
-		REALS(0, Min(most, MANY), waiting->storage_error, waiting->ms, waiting->error, waiting->change_error) &&
-		REALS(-Min(most, MANY), Min(most, MANY), waiting->change);
+		REALS(0, most, waiting->storage_error, waiting->ms, waiting->error,
+			  waiting->change_error) &&
+		REALS(-most, most, waiting->change);
 }
 
 static bool
@@ -401,7 +406,8 @@ pbp_check_hour(const PbpHour *hour)
 static bool
 is_count(const PbpBufferCount *count)
 {
-	return NUMBERS(0, INT_MAX, count->buffers) && NUMBERS(0, count->buffers, count->dirty, count->pinned);
+	return NUMBERS(0, INT_MAX, count->buffers) &&
+		NUMBERS(0, count->buffers, count->dirty, count->pinned);
 }
 
 const char *
@@ -412,8 +418,8 @@ pbp_check_sample(const PbpSample *sample)
 
 	if (!NUMBERS(FIRST_TIME, LAST_TIME, sample->taken_at))
 		return "samples.taken_at";
-	if (!NUMBERS(0, MAX_BYTES, sample->ticks, sample->allocations, sample->elapsed_ns, sample->new_ticks,
-				 sample->new_allocations, sample->cpu_ns, sample->accesses) ||
+	if (!NUMBERS(0, MAX_BYTES, sample->ticks, sample->allocations, sample->elapsed_ns,
+				 sample->new_ticks, sample->new_allocations, sample->cpu_ns, sample->accesses) ||
 		!NUMBERS(0, (int64) MANY, sample->looks))
 		return "samples.ticks";
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
@@ -427,7 +433,8 @@ pbp_check_sample(const PbpSample *sample)
 		sample->read_ms > MANY * sample->read_ms_seconds)
 		return "samples.read_ms";
 	for (int i = 0; i < PBP_TOP_READS && sample->top_reads[i].key.relfilenode != 0; i++)
-		if (!is_key(&sample->top_reads[i].key) || !REALS(0, MAX_RATIO, sample->top_reads[i].read_share))
+		if (!is_key(&sample->top_reads[i].key) ||
+			!REALS(0, MAX_RATIO, sample->top_reads[i].read_share))
 			return "samples.top_reads";
 	return NULL;
 }

@@ -184,8 +184,8 @@ check_counts(const PbpOwnFile *file, const PbpSavedState *state)
 			return "nsamples";
 		nsamples += state->nsamples[i];
 	}
-	return file->end - file->next == state->nhours * (int64) sizeof(PbpHour) + nsamples * (int64) sizeof(PbpSample) ?
-		NULL : "nsamples";
+	return file->end - file->next == state->nhours * (int64) sizeof(PbpHour) +
+		nsamples * (int64) sizeof(PbpSample) ? NULL : "nsamples";
 }
 
 /* What is about the memory and the counts of now has no meaning after a restart. */
@@ -365,7 +365,8 @@ read_and_restore(uint32 resets)
 bool
 pbp_restore_state(uint32 resets)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe state", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe state",
+												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	bool		other_size = read_and_restore(resets);
 

@@ -67,20 +67,20 @@ pbp_count_reads(PbpReadCounts *counts, const PbpRelationKey *key, double reads)
 	move_up(counts, i);
 }
 
+static double
+certain_reads(const PbpReadCount *count)
+{
+	return count->reads - count->others;
+}
+
 void
 pbp_add_read_counts(PbpReadCounts *sum, const PbpReadCounts *counts)
 {
 	double		reads = sum->reads + counts->reads;
 
 	for (int i = 0; i < counts->ncounts; i++)
-		pbp_count_reads(sum, &counts->counts[i].key, counts->counts[i].reads - counts->counts[i].others);
+		pbp_count_reads(sum, &counts->counts[i].key, certain_reads(&counts->counts[i]));
 	sum->reads = reads;
-}
-
-static double
-certain_reads(const PbpReadCount *count)
-{
-	return count->reads - count->others;
 }
 
 void
@@ -99,14 +99,17 @@ void
 pbp_mix_of_reads(const PbpReadCounts *counts, PbpReadMix *mix)
 {
 	*mix = (PbpReadMix) {.others = 1};
-	for (int i = 0; i < counts->ncounts && i < PBP_TOP_RELATIONS && counts->reads >= ENOUGH_READS; i++)
+	if (counts->reads < ENOUGH_READS)
+		return;
+	for (int i = 0; i < counts->ncounts && i < PBP_TOP_RELATIONS; i++)
 	{
 		double		share = certain_reads(&counts->counts[i]) / counts->reads;
 
 		mix->others -= share;
 		mix->relations[mix->nrelations++] = (PbpReadShare)
 		{
-			counts->counts[i].key, share, PBP_DEVIATIONS * sqrt(READS_TOGETHER * share * (1 - share) / counts->reads)
+			counts->counts[i].key, share,
+			PBP_DEVIATIONS * sqrt(READS_TOGETHER * share * (1 - share) / counts->reads)
 		};
 	}
 }
@@ -115,6 +118,7 @@ pbp_mix_of_reads(const PbpReadCounts *counts, PbpReadMix *mix)
 void
 pbp_top_reads(const PbpReadCounts *counts, PbpTopRead *top)
 {
+	const PbpReadCount *all = counts->counts;
 	bool		taken[PBP_COUNTED_READS] = {false};
 
 	memset(top, 0, PBP_TOP_READS * sizeof(*top));
@@ -123,10 +127,10 @@ pbp_top_reads(const PbpReadCounts *counts, PbpTopRead *top)
 		int			most = -1;
 
 		for (int i = 0; i < counts->ncounts; i++)
-			if (!taken[i] && (most < 0 || certain_reads(&counts->counts[i]) > certain_reads(&counts->counts[most])))
+			if (!taken[i] && (most < 0 || certain_reads(&all[i]) > certain_reads(&all[most])))
 				most = i;
 		taken[most] = true;
-		top[n].key = counts->counts[most].key;
-		top[n].read_share = (float) (certain_reads(&counts->counts[most]) / counts->reads);
+		top[n].key = all[most].key;
+		top[n].read_share = (float) (certain_reads(&all[most]) / counts->reads);
 	}
 }
