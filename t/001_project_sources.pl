@@ -72,7 +72,7 @@ for my $file (sort keys %code)
 	$last{$2} = $1 eq $3 or push @not_last, "$file: $2" while $bare =~ /(\w+),\s*(PBP_LAST_\w+) = (\w+)\s*\}/g;
 }
 is_deeply(\@not_last, [], 'PBP_LAST_ is the last value of its enum');
-my @bounds = map { /PBP_FIELD\(PBP_UNSIGNED, \w+, \w+, 0, (PBP_\w+)[,)]/g } values %code;
+my @bounds = $code{'src/sampler/savedvalues.c'} =~ /NUMBERS\(0, (PBP_LAST_\w+),/g;
 cmp_ok(scalar @bounds, '>', 9, 'enums are saved');
 is_deeply([ grep { !$last{$_} } @bounds ], [], 'and bounded by that');
 
