@@ -239,7 +239,8 @@ is_whole(PbpOwnFile *file)
 		size_t		nbytes = (size_t) Min(CHUNK_BYTES, end - at);
 
 		readable = goes_on(file) && pbp_read_own_file(file, chunk, nbytes, at);
-		COMP_CRC32C(checksum, chunk, nbytes);
+		if (readable)
+			COMP_CRC32C(checksum, chunk, nbytes);
 	}
 	FIN_CRC32C(checksum);
 	pfree(chunk);

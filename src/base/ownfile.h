@@ -26,7 +26,7 @@ typedef struct PbpFileKind
 	bool		(*goes_on) (void);	/* false: reading is to end; NULL: it never is */
 } PbpFileKind;
 
-/* All but the last must agree between those who write and read. */
+/* Those who write and read must agree, but for nbuffers and written_at. */
 typedef struct PbpFileStamp
 {
 	uint64		magic;
@@ -35,7 +35,7 @@ typedef struct PbpFileStamp
 	uint32		server_version; /* the major one */
 	uint32		block_bytes;
 	uint32		segment_blocks;
-	int32		nbuffers;		/* of the server that wrote the file; may differ */
+	int32		nbuffers;		/* of the server that wrote the file */
 	uint64		cluster;
 	uint64		copy;			/* of the cluster: a base backup is another */
 	TimestampTz written_at;

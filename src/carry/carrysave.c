@@ -403,16 +403,6 @@ wait_until_written(const Save *save, int file)
 		pbp_worker_wait(UNTIL_WRITTEN_MS);
 }
 
-static void
-publish(TimestampTz saved_at)
-{
-	PbpCarryProgress *progress = pbp_carry_lock();
-
-	progress->saved_at = saved_at;
-	progress->incomplete = false;
-	pbp_carry_unlock();
-}
-
 /*
  * Returns false if the file of before remains.  Memory: 8 bytes per buffer in use, and
  * the map of one file.
@@ -422,6 +412,7 @@ pbp_carry_save(bool quick)
 {
 	Save		save = {.quick = quick,.begun_ns = pbp_now_ns(),.cpu_ns = pbp_cpu_now_ns()};
 	TimestampTz saved_at = GetCurrentTimestamp();
+	PbpCarryProgress *progress;
 	const PbpOwnFile *file_before = &save.before.reader.file;
 	bool		in_time;
 	bool		saved = false;
@@ -453,7 +444,10 @@ pbp_carry_save(bool quick)
 	if (saved)
 	{
 		(void) unlink(PBP_CARRY_MARK);
-		publish(saved_at);
+		progress = pbp_carry_lock();
+		progress->saved_at = saved_at;
+		progress->incomplete = false;
+		pbp_carry_unlock();
 	}
 	return saved;
 }

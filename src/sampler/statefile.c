@@ -170,7 +170,7 @@ read_next(PbpOwnFile *file, void *bytes, Size nbytes)
 	return pbp_read_own_file(file, bytes, nbytes, file->next - (int64) nbytes);
 }
 
-/* Returns the field that says nothing of what follows it; NULL: none does. */
+/* Returns the count that does not agree with the length of the file; NULL: all do. */
 static const char *
 check_counts(const PbpOwnFile *file, const PbpSavedState *state)
 {
@@ -199,7 +199,7 @@ restore_report(PbpAdviceReport *report, uint32 resets)
 		memset(report, 0, sizeof(*report));
 	memset(&report->counted, 0, sizeof(report->counted));
 	memset(&report->storage.memory, 0, sizeof(report->storage.memory));
-	memset(&report->storage.has_totals, 0, sizeof(report->storage.has_totals));
+	report->storage.has_totals = false;
 	memset(report->storage.splits, 0, sizeof(report->storage.splits));
 	report->is_from_before = true;
 	pbp_restore_report(report, resets);
