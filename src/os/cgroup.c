@@ -9,9 +9,12 @@
  *
  *-------------------------------------------------------------------------
  */
+#ifndef _GNU_SOURCE
+#define _DEFAULT_SOURCE			/* strsep() */
+#endif
+
 #include "os/cgroup.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The parts of a line of mountinfo. */
@@ -25,20 +28,16 @@ typedef struct Mount
 
 /* ---- finding the group ---- */
 
-/* True if the word is an element of this list, which has commas between. */
+/* True if the word is an element of this list, of which this leaves nothing. */
 static bool
-list_has(const char *list, const char *word)
+list_has(char *list, const char *word)
 {
-	size_t		length = strlen(word);
+	char	   *element;
 
-	for (;;)
-	{
-		if (strcspn(list, ",") == length && strncmp(list, word, length) == 0)
+	while ((element = strsep(&list, ",")) != NULL)
+		if (strcmp(element, word) == 0)
 			return true;
-		list += strcspn(list, ",");
-		if (*list++ == '\0')
-			return false;
-	}
+	return false;
 }
 
 /*
@@ -67,30 +66,31 @@ path_below(const char *path, const char *ancestor)
 static bool
 read_group_path(PbpCgroupWalk *walk, char *path)
 {
-	PbpLines	lines;
-	char	   *line;
+	char		line[PBP_LINE_BYTES];
+	FILE	   *file = pbp_open_lines(walk->root, "/proc/self/cgroup");
 	bool		found = false;
 
 	walk->v2 = true;
-	if (!pbp_open_lines(&lines, walk->root, "/proc/self/cgroup"))
-		return false;
-	while (walk->v2 && (line = pbp_next_line(&lines)) != NULL)
+	while (file && walk->v2 && pbp_next_line(file, line))
 	{
-		char	   *controllers = strchr(line, ':');
-		char	   *group = controllers ? strchr(controllers + 1, ':') : NULL;
+		char	   *group = line;
+		char	   *controllers;
+		bool		unnamed;
 
-		if (!group || strlen(group + 1) >= PBP_PATH_BYTES)
+		(void) strsep(&group, ":");
+		controllers = strsep(&group, ":");
+		if (!group || strlen(group) >= PBP_PATH_BYTES)
 			continue;
-		*group++ = '\0';
-		controllers++;
+		unnamed = *controllers == '\0';
 		walk->v2 = !list_has(controllers, "memory");
-		if (!walk->v2 || *controllers == '\0')
+		if (!walk->v2 || unnamed)
 		{
 			memcpy(path, group, strlen(group) + 1);
 			found = true;
 		}
 	}
-	pbp_close_lines(&lines);
+	if (file)
+		(void) fclose(file);
 	return found;
 }
 
@@ -113,19 +113,6 @@ unescape(char *text)
 	*to = '\0';
 }
 
-/* Cuts off the next field, which may be empty; NULL: there is none. */
-static char *
-next_field(char **rest)
-{
-	char	   *field = *rest;
-	char	   *blank = field ? strchr(field, ' ') : NULL;
-
-	if (blank)
-		*blank = '\0';
-	*rest = blank ? blank + 1 : NULL;
-	return field;
-}
-
 /*
  * Splits a line such as "35 31 0:32 /group /folder rw shared:7 - cgroup name
  * rw,memory", where the number of fields before the hyphen varies.
@@ -139,14 +126,14 @@ split_mount(char *line, Mount *mount)
 		return false;
 	*rest = '\0';
 	rest += 3;
-	mount->type = next_field(&rest);
-	(void) next_field(&rest);
-	mount->options = next_field(&rest);
+	mount->type = strsep(&rest, " ");
+	(void) strsep(&rest, " ");
+	mount->options = strsep(&rest, " ");
 
 	for (int i = 0; i < 3; i++)
-		(void) next_field(&line);
-	mount->root = next_field(&line);
-	mount->folder = next_field(&line);
+		(void) strsep(&line, " ");
+	mount->root = strsep(&line, " ");
+	mount->folder = strsep(&line, " ");
 	if (!mount->options || !mount->folder)
 		return false;
 	unescape(mount->root);
@@ -161,13 +148,11 @@ split_mount(char *line, Mount *mount)
 static bool
 find_folder(PbpCgroupWalk *walk, const char *path)
 {
-	PbpLines	lines;
-	char	   *line;
+	char		line[PBP_LINE_BYTES];
+	FILE	   *file = pbp_open_lines(walk->root, "/proc/self/mountinfo");
 	size_t		shortest = SIZE_MAX;
 
-	if (!pbp_open_lines(&lines, walk->root, "/proc/self/mountinfo"))
-		return false;
-	while ((line = pbp_next_line(&lines)) != NULL)
+	while (file && pbp_next_line(file, line))
 	{
 		Mount		mount;
 		const char *below;
@@ -184,6 +169,8 @@ find_folder(PbpCgroupWalk *walk, const char *path)
 		shortest = strlen(mount.root);
 		walk->top = strlen(mount.folder);
 	}
+	if (file)
+		(void) fclose(file);
 	return shortest < SIZE_MAX;
 }
 
@@ -204,20 +191,7 @@ pbp_cgroup_walk(PbpCgroupWalk *walk, const char *root)
 
 /* ---- reading a group ---- */
 
-static bool
-file_path(const PbpCgroupWalk *walk, const char *file, char *path)
-{
-	return snprintf(path, PBP_PATH_BYTES, "%s/%s", walk->folder, file) < PBP_PATH_BYTES;
-}
-
-static int64_t
-read_number(const PbpCgroupWalk *walk, const char *file)
-{
-	char		path[PBP_PATH_BYTES];
-
-	return file_path(walk, file, path) ? pbp_read_number(walk->root, path) : PBP_UNKNOWN;
-}
-
+/* One that is unknown does not limit. */
 static int64_t
 smaller_limit(int64_t one, int64_t other)
 {
@@ -229,46 +203,42 @@ smaller_limit(int64_t one, int64_t other)
 }
 
 static int64_t
-sum_of(int64_t one, int64_t other)
+read_number(const PbpCgroupWalk *walk, const char *file)
 {
-	if (one == PBP_UNKNOWN || other == PBP_UNKNOWN || one > INT64_MAX - other)
+	char		path[PBP_PATH_BYTES];
+
+	if (snprintf(path, sizeof(path), "%s/%s", walk->folder, file) >= (int) sizeof(path))
 		return PBP_UNKNOWN;
-	return one + other;
+	return pbp_read_number(walk->root, path);
 }
 
 /*
  * Processes are slowed down above memory.high until they are below again, so it
  * is as much a limit as memory.max.
+ *
+ * In v1, the smallest limit of all ancestors is known, also of those that cannot
+ * be seen.  Such an ancestor holds at least what the topmost visible one does.
  */
 static void
-read_v2(const PbpCgroupWalk *walk, const char *stat, PbpMemoryUse *group)
+read_group(PbpCgroupWalk *walk, const char *stat, PbpMemoryUse *group)
 {
-	PbpNamedNumber numbers[] = {{"active_file", 0}, {"inactive_file", 0}, {"anon", 0}};
-
-	group->limit = smaller_limit(read_number(walk, "memory.max"), read_number(walk, "memory.high"));
-	group->used = read_number(walk, "memory.current");
-	pbp_read_named_numbers(walk->root, stat, numbers, 3);
-	group->file = sum_of(numbers[0].value, numbers[1].value);
-	group->active_file = numbers[0].value;
-	group->anon = numbers[2].value;
-}
-
-/*
- * The smallest limit of all ancestors is known, also of those that cannot be
- * seen.  Such an ancestor holds at least what the topmost visible one does.
- */
-static void
-read_v1(PbpCgroupWalk *walk, const char *stat, PbpMemoryUse *group)
-{
-	PbpNamedNumber numbers[] = {{"total_active_file", 0}, {"total_inactive_file", 0},
-	{"total_rss", 0}, {"hierarchical_memory_limit", 0}};
+	bool		v2 = walk->v2;
+	PbpNamedNumber numbers[] = {{v2 ? "active_file" : "total_active_file", 0},
+	{v2 ? "inactive_file" : "total_inactive_file", 0}, {v2 ? "anon" : "total_rss", 0},
+	{"hierarchical_memory_limit", 0}};
+	int64_t		inactive;
 
 	pbp_read_named_numbers(walk->root, stat, numbers, 4);
-	group->limit = smaller_limit(read_number(walk, "memory.limit_in_bytes"), PBP_NO_LIMIT);
-	group->used = read_number(walk, "memory.usage_in_bytes");
-	group->file = sum_of(numbers[0].value, numbers[1].value);
 	group->active_file = numbers[0].value;
+	inactive = numbers[1].value;
 	group->anon = numbers[2].value;
+	group->file = group->active_file == PBP_UNKNOWN || inactive == PBP_UNKNOWN ||
+		group->active_file > INT64_MAX - inactive ? PBP_UNKNOWN : group->active_file + inactive;
+	group->used = read_number(walk, v2 ? "memory.current" : "memory.usage_in_bytes");
+	group->limit = smaller_limit(read_number(walk, v2 ? "memory.max" : "memory.limit_in_bytes"),
+								 v2 ? read_number(walk, "memory.high") : PBP_NO_LIMIT);
+	if (v2)
+		return;
 	walk->inherited = smaller_limit(walk->inherited, numbers[3].value);
 	walk->tightest = smaller_limit(walk->tightest, group->limit);
 	if (strlen(walk->folder) == walk->top && walk->inherited < walk->tightest)
@@ -298,12 +268,10 @@ pbp_next_cgroup(PbpCgroupWalk *walk, PbpMemoryUse *group)
 {
 	char		stat[PBP_PATH_BYTES];
 
-	if (walk->at_end || !file_path(walk, "memory.stat", stat))
+	if (walk->at_end ||
+		snprintf(stat, sizeof(stat), "%s/memory.stat", walk->folder) >= (int) sizeof(stat))
 		return false;
-	if (walk->v2)
-		read_v2(walk, stat, group);
-	else
-		read_v1(walk, stat, group);
+	read_group(walk, stat, group);
 	move_up(walk);
 	return true;
 }

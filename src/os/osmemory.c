@@ -11,7 +11,6 @@
  */
 #include "os/osmemory.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,20 +64,23 @@ promisable(const char *root, int64_t limit, int64_t promised)
 	return bounded(limit) - bounded(promised);
 }
 
+static int64_t
+huge_pages(const char *root, int64_t page_bytes, const char *which)
+{
+	char		path[PBP_PATH_BYTES];
+
+	(void) snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%lldkB/%s_hugepages",
+					(long long) (page_bytes / 1024), which);
+	return bounded(pbp_read_number(root, path));
+}
+
 /* Free huge pages of this size, without those that are promised to somebody. */
 static int64_t
 huge_page_room(const char *root, int64_t page_bytes)
 {
-	char		path[PBP_PATH_BYTES];
-	int64_t		room;
+	int64_t		pages = bounded(huge_pages(root, page_bytes, "free") - huge_pages(root, page_bytes, "resv"));
 
-	(void) snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%lldkB/free_hugepages",
-					(long long) (page_bytes / 1024));
-	room = bounded(pbp_read_number(root, path));
-	(void) snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%lldkB/resv_hugepages",
-					(long long) (page_bytes / 1024));
-	room = bounded(room - bounded(pbp_read_number(root, path)));
-	return room > PBP_MAX_MEMORY / page_bytes ? PBP_MAX_MEMORY : room * page_bytes;
+	return pages > PBP_MAX_MEMORY / page_bytes ? PBP_MAX_MEMORY : pages * page_bytes;
 }
 
 /*
@@ -119,18 +121,6 @@ read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise, int64_t 
 
 /* ---- capacity ---- */
 
-/*
- * What other files hold.  Pages that were used once do not count: the kernel
- * evicts them before others, whoever reads.
- */
-static int64_t
-held_by_others(const PbpMemoryUse *memory, const PbpServerMemory *server)
-{
-	if (server->own_file_bytes == PBP_UNKNOWN)
-		return 0;
-	return between(memory->file - server->own_file_bytes, 0, memory->active_file);
-}
-
 /* Negative if more is in use than the limit. */
 static int64_t
 available(const PbpMemoryUse *memory, const PbpServerMemory *server)
@@ -138,18 +128,26 @@ available(const PbpMemoryUse *memory, const PbpServerMemory *server)
 	return memory->limit - memory->used + memory->file - server->unused_bytes;
 }
 
-/* What the page cache of the server's files can grow to. */
+/*
+ * What the page cache of the server's files can grow to.  Of other files, pages
+ * that were used once do not count: the kernel evicts them before others, whoever
+ * reads.
+ */
 static int64_t
 capacity(const PbpMemoryUse *memory, const PbpServerMemory *server)
 {
-	return between(available(memory, server) - held_by_others(memory, server), 0, memory->limit);
+	int64_t		others = server->own_file_bytes == PBP_UNKNOWN ? 0 :
+		between(memory->file - server->own_file_bytes, 0, memory->active_file);
+
+	return between(available(memory, server) - others, 0, memory->limit);
 }
 
 /* What is left of each memory as a rule, whatever the server needs. */
 int64_t
 pbp_usual_reserve(int64_t limit_bytes, int64_t private_bytes)
 {
-	return (int64_t) ((double) limit_bytes * PBP_RESERVE_SHARE + (double) private_bytes * PBP_RESERVE_OF_PRIVATE);
+	return (int64_t) ((double) limit_bytes * PBP_RESERVE_SHARE +
+					  (double) private_bytes * PBP_RESERVE_OF_PRIVATE);
 }
 
 /*
@@ -157,12 +155,12 @@ pbp_usual_reserve(int64_t limit_bytes, int64_t private_bytes)
  * evicted, less the reserve.  Negative if even today's size leaves less.
  */
 static void
-limit_growth(int64_t available_bytes, int64_t reserve_bytes, int64_t *room, int64_t *most)
+limit_growth(int64_t available_bytes, int64_t reserve_bytes, PbpMemoryRoom *room)
 {
-	if (available_bytes - reserve_bytes < *room)
-		*room = available_bytes - reserve_bytes;
-	if (available_bytes < *most)
-		*most = available_bytes;
+	if (available_bytes - reserve_bytes < room->less_reserve)
+		room->less_reserve = available_bytes - reserve_bytes;
+	if (available_bytes < room->available)
+		room->available = available_bytes;
 }
 
 /*
@@ -194,7 +192,7 @@ add_group(const PbpMemoryUse *group, const PbpMemoryUse *machine, PbpOsMemory *m
 		memory->holder = PBP_HELD_BY_CGROUP;
 	}
 	limit_growth(available(&limited, &memory->server), pbp_usual_reserve(limited.limit, limited.anon),
-				 &memory->cgroup_room, &memory->cgroup_available);
+				 &memory->rooms[PBP_HELD_BY_CGROUP]);
 	return true;
 }
 
@@ -236,9 +234,10 @@ own_by_now(const char *root, const PbpServerMemory *server)
 static bool
 read_memory(const char *root, PbpOsMemory *memory)
 {
+	PbpMemoryRoom *room = &memory->rooms[PBP_HELD_BY_MACHINE];
 	PbpMemoryUse machine;
-	PbpCgroupWalk walk;
 	PbpMemoryUse group;
+	PbpCgroupWalk walk;
 	int64_t		promise;
 	int64_t		reserve;
 
@@ -248,9 +247,9 @@ read_memory(const char *root, PbpOsMemory *memory)
 	memory->limit_bytes = machine.limit;
 	memory->private_bytes = machine.anon;
 	memory->cache_bytes = capacity(&machine, &memory->server);
-	limit_growth(available(&machine, &memory->server), reserve, &memory->machine_room, &memory->machine_available);
+	limit_growth(available(&machine, &memory->server), reserve, room);
 	if (promise != PBP_NO_LIMIT)
-		limit_growth(promise, reserve, &memory->machine_room, &memory->machine_available);
+		limit_growth(promise, reserve, room);
 
 	pbp_cgroup_walk(&walk, root);
 	while (pbp_next_cgroup(&walk, &group))
@@ -260,8 +259,8 @@ read_memory(const char *root, PbpOsMemory *memory)
 }
 
 /*
- * Reads all about the memory of the server of this process.  Takes no lock and
- * allocates no memory; opens up to 14 small files, and 4 for each cgroup.
+ * Reads all about the memory of the server of this process.  Takes no lock;
+ * opens up to 14 small files, and 4 for each cgroup.
  *
  * The figures are not read at one time.  While memory is allocated quickly, the
  * capacity may be off by what was allocated meanwhile.
@@ -271,10 +270,7 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 {
 	*memory = (PbpOsMemory) {
 		.server = *server,
-			.machine_room = PBP_NO_LIMIT,
-			.cgroup_room = PBP_NO_LIMIT,
-			.machine_available = PBP_NO_LIMIT,
-			.cgroup_available = PBP_NO_LIMIT,
+			.rooms = {{PBP_NO_LIMIT, PBP_NO_LIMIT}, {PBP_NO_LIMIT, PBP_NO_LIMIT}},
 			.huge_page_room = PBP_NO_LIMIT,
 			.huge_bytes = PBP_UNKNOWN,
 	};
@@ -288,6 +284,21 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 }
 
 /* ---- other sizes ---- */
+
+/*
+ * What depends on the pool's size, in bytes: a buffer's descriptor, hash table
+ * entry and the like are 2.3 % of it.  By default, the buffers for WAL grow with
+ * the pool up to 16 MB, and three buffers for transactions up to 8 MB each (from
+ * 17 on).
+ */
+int64_t
+pbp_pool_bytes(int64_t shared_buffers)
+{
+	const int64_t mb = 1024 * 1024;
+
+	return shared_buffers + shared_buffers / 1000 * 23 + between(shared_buffers / 32, 0, 16 * mb) +
+		3 * between(shared_buffers / 512, 0, 8 * mb);
+}
 
 /* What shared memory grows by, if shared_buffers has this size. */
 static int64_t
@@ -310,22 +321,24 @@ pbp_page_tables(const PbpServerMemory *server, int64_t pool_bytes)
 	return bounded((int64_t) tables - bounded(server->page_table_bytes));
 }
 
-/* What must be left for the needs of the server's processes. */
+/*
+ * What shared memory can grow by with so much more memory: what is left beyond the
+ * needs of the server's processes, or beyond the usual reserve if that is more.
+ * The usual reserve grows with the memory.
+ */
 static int64_t
-needed(const PbpMemoryNeeds *needs)
+room_in(const PbpOsMemory *memory, PbpMemoryHolder holder, int64_t more_bytes)
 {
-	return bounded(needs->processes) + bounded(needs->queries) + bounded(needs->vacuum) + bounded(needs->decoding);
-}
+	const PbpMemoryRoom *room = &memory->rooms[holder];
+	const PbpMemoryNeeds *needs = &memory->server.needs;
+	int64_t		needed = bounded(needs->processes) + bounded(needs->queries) +
+		bounded(needs->vacuum) + bounded(needs->decoding);
+	int64_t		reserved = room->available - room->less_reserve +
+		(int64_t) ((double) more_bytes * PBP_RESERVE_SHARE);
 
-static int64_t
-smaller_room(int64_t room, int64_t available_bytes, const PbpMemoryNeeds *needs)
-{
-	int64_t		left;
-
-	if (available_bytes == PBP_NO_LIMIT)
+	if (room->available == PBP_NO_LIMIT)
 		return PBP_NO_LIMIT;
-	left = available_bytes - needed(needs);
-	return room < left ? room : left;
+	return room->available + more_bytes - (needed > reserved ? needed : reserved);
 }
 
 /*
@@ -346,8 +359,8 @@ pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 {
 	const PbpServerMemory *server = &memory->server;
 	int64_t		more = growth(memory, pool_bytes);
-	int64_t		machine = smaller_room(memory->machine_room, memory->machine_available, &server->needs);
-	int64_t		cgroup = smaller_room(memory->cgroup_room, memory->cgroup_available, &server->needs);
+	int64_t		machine = room_in(memory, PBP_HELD_BY_MACHINE, 0);
+	int64_t		cgroup = room_in(memory, PBP_HELD_BY_CGROUP, 0);
 
 	if (more <= 0)
 		return more < 0 && pool_bytes < server->least_pool_bytes ? PBP_BELOW_CONNECTIONS : PBP_FITS;
@@ -363,22 +376,14 @@ pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes)
 
 /*
  * True if the pool would fit with so much more memory, or less if that is
- * negative, of the machine or of the cgroup that limits the page cache.  The usual
- * reserve grows with it.
+ * negative, of the machine or of the cgroup that limits the page cache.
  */
 bool
 pbp_fits_other_memory(const PbpOsMemory *memory, int64_t more_bytes, int64_t pool_bytes)
 {
-	const PbpServerMemory *server = &memory->server;
-	bool		in_cgroup = memory->holder == PBP_HELD_BY_CGROUP;
-	int64_t		room = in_cgroup ? memory->cgroup_room : memory->machine_room;
-	int64_t		most = in_cgroup ? memory->cgroup_available : memory->machine_available;
-	int64_t		reserve = (int64_t) ((double) more_bytes * PBP_RESERVE_SHARE);
-
-	if (!memory->known || pool_bytes < server->least_pool_bytes)
-		return false;
-	return growth(memory, pool_bytes) + pbp_page_tables(server, pool_bytes) <=
-		smaller_room(room + more_bytes - reserve, most + more_bytes, &server->needs);
+	return memory->known && pool_bytes >= memory->server.least_pool_bytes &&
+		growth(memory, pool_bytes) + pbp_page_tables(&memory->server, pool_bytes) <=
+		room_in(memory, memory->holder, more_bytes);
 }
 
 /*
@@ -388,13 +393,11 @@ pbp_fits_other_memory(const PbpOsMemory *memory, int64_t more_bytes, int64_t poo
 bool
 pbp_in_huge_pages(const char *root, const void *address)
 {
-	PbpLines	lines;
-	char	   *line;
+	char		line[PBP_LINE_BYTES];
+	FILE	   *file = pbp_open_lines(root, "/proc/self/maps");
 	bool		found = false;
 
-	if (!pbp_open_lines(&lines, root, "/proc/self/maps"))
-		return false;
-	while ((line = pbp_next_line(&lines)) != NULL)
+	while (file && pbp_next_line(file, line))
 	{
 		char	   *end;
 		unsigned long long from = strtoull(line, &end, 16);
@@ -406,6 +409,7 @@ pbp_in_huge_pages(const char *root, const void *address)
 			break;
 		}
 	}
-	pbp_close_lines(&lines);
+	if (file)
+		(void) fclose(file);
 	return found;
 }

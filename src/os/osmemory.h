@@ -74,6 +74,13 @@ typedef enum PbpMemoryHolder
 	PBP_HELD_BY_CGROUP
 } PbpMemoryHolder;
 
+/* What shared memory can grow by; PBP_NO_LIMIT possible. */
+typedef struct PbpMemoryRoom
+{
+	int64_t		available;
+	int64_t		less_reserve;	/* without the usual reserve */
+} PbpMemoryRoom;
+
 typedef struct PbpOsMemory
 {
 	bool		known;			/* false: the kernel gives no information */
@@ -84,15 +91,7 @@ typedef struct PbpOsMemory
 	int64_t		huge_bytes;		/* huge pages of the machine, in use or not;
 								 * PBP_UNKNOWN possible */
 	int64_t		cache_bytes;	/* capacity of the page cache */
-
-	/*
-	 * What shared memory can grow by, less the usual reserve; and before that is
-	 * taken off.  PBP_NO_LIMIT possible.
-	 */
-	int64_t		machine_room;
-	int64_t		cgroup_room;
-	int64_t		machine_available;
-	int64_t		cgroup_available;
+	PbpMemoryRoom rooms[PBP_HELD_BY_CGROUP + 1];
 	int64_t		huge_page_room;
 	PbpServerMemory server;
 } PbpOsMemory;
@@ -110,29 +109,9 @@ typedef enum PbpFit
 	PBP_LAST_FIT = PBP_BELOW_CONNECTIONS
 } PbpFit;
 
-/* The smaller of both, in bytes. */
-static inline int64_t
-pbp_at_most_mb(int64_t bytes, int64_t megabytes)
-{
-	return bytes < megabytes << 20 ? bytes : megabytes << 20;
-}
-
-/*
- * What depends on the pool's size, in bytes: a buffer's descriptor, hash table
- * entry and the like are 2.3 % of it.  By default, the buffers for WAL grow with
- * the pool up to 16 MB, and three buffers for transactions up to 8 MB each (from
- * 17 on).
- */
-static inline int64_t
-pbp_pool_bytes(int64_t shared_buffers)
-{
-	return shared_buffers + shared_buffers / 1000 * 23 + pbp_at_most_mb(shared_buffers / 32, 16) +
-		3 * pbp_at_most_mb(shared_buffers / 512, 8);
-}
-
+extern int64_t pbp_pool_bytes(int64_t shared_buffers);
 extern int64_t pbp_file_bytes(const char *root);
-extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,
-							   PbpOsMemory *memory);
+extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory *memory);
 extern int64_t pbp_usual_reserve(int64_t limit_bytes, int64_t private_bytes);
 extern int64_t pbp_page_tables(const PbpServerMemory *server, int64_t pool_bytes);
 extern PbpFit pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes);

@@ -5,8 +5,7 @@
  *	  numbers with names.
  *
  * Paths are relative to a root folder, which is "" but for tests.  What is
- * missing, unreadable or no number is unknown: nothing fails, allocates memory
- * or leaves a descriptor open.
+ * missing, unreadable or no number is unknown: nothing fails.
  *
  * Needs nothing of PostgreSQL and compiles alone.
  *
@@ -16,8 +15,8 @@
 #define PBP_PROCFILE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define PBP_PATH_BYTES		4096
 #define PBP_LINE_BYTES		8192
@@ -26,17 +25,6 @@
 #define PBP_UNKNOWN			INT64_C(-1)
 #define PBP_NO_LIMIT		INT64_MAX
 
-/* A file that is read line by line. */
-typedef struct PbpLines
-{
-	int			fd;				/* -1 after the last line */
-	size_t		start;			/* of the next line */
-	size_t		end;			/* of what was read */
-	int64_t		bytes;			/* read in all */
-	bool		overlong;		/* within a line that is too long */
-	char		buffer[PBP_LINE_BYTES];
-} PbpLines;
-
 /* A number to be found by its name. */
 typedef struct PbpNamedNumber
 {
@@ -44,12 +32,11 @@ typedef struct PbpNamedNumber
 	int64_t		value;
 } PbpNamedNumber;
 
-extern bool pbp_open_lines(PbpLines *lines, const char *root, const char *path);
-extern char *pbp_next_line(PbpLines *lines);
-extern void pbp_close_lines(PbpLines *lines);
+extern FILE *pbp_open_lines(const char *root, const char *path);
+extern bool pbp_next_line(FILE *file, char *line);
 extern int64_t pbp_parse_number(const char *text);
 extern int64_t pbp_read_number(const char *root, const char *path);
-extern void pbp_read_named_numbers(const char *root, const char *path,
-								   PbpNamedNumber *numbers, int nnumbers);
+extern void pbp_read_named_numbers(const char *root, const char *path, PbpNamedNumber *numbers,
+								   int nnumbers);
 
 #endif							/* PBP_PROCFILE_H */

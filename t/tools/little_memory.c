@@ -5,39 +5,27 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int
-open(const char *path, int flags, ...)
+FILE *
+fopen(const char *path, const char *mode)
 {
-	static int	(*original) (const char *, int, ...) = NULL;
+	static FILE *(*original) (const char *, const char *) = NULL;
 	const char *name = getenv("LITTLE_MEMORY");
-	va_list		arguments;
-	int			mode;
 
-	va_start(arguments, flags);
-	mode = va_arg(arguments, int);
-	va_end(arguments);
 	if (!original)
-		original = (int (*) (const char *, int, ...)) dlsym(RTLD_NEXT, "open");
+		original = (FILE *(*) (const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
 	if (name && strcmp(path, "/proc/meminfo") == 0 && access(name, F_OK) == 0)
 		path = name;
-	return original(path, flags, mode);
+	return original(path, mode);
 }
 
 /* the same function where off_t has 64 bits anyway */
-int
-open64(const char *path, int flags, ...)
+FILE *
+fopen64(const char *path, const char *mode)
 {
-	va_list		arguments;
-	int			mode;
-
-	va_start(arguments, flags);
-	mode = va_arg(arguments, int);
-	va_end(arguments);
-	return open(path, flags, mode);
+	return fopen(path, mode);
 }

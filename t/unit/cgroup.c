@@ -184,7 +184,7 @@ is_consistent(void)
 	return !memory.known ||
 		(memory.cache_bytes >= 0 && memory.cache_bytes <= memory.limit_bytes &&
 		 pbp_size_fits(&memory, POOL) == PBP_FITS &&
-		 (memory.holder == PBP_HELD_BY_MACHINE) >= (memory.cgroup_room == PBP_NO_LIMIT));
+		 (memory.holder == PBP_HELD_BY_MACHINE) >= (memory.rooms[PBP_HELD_BY_CGROUP].available == PBP_NO_LIMIT));
 }
 
 static size_t

@@ -178,7 +178,7 @@ is_machine(const char *what)
 {
 	read_as(&plain);
 	ok(memory.known && memory.holder == PBP_HELD_BY_MACHINE && memory.limit_bytes == TOTAL &&
-	   memory.cache_bytes == MACHINE_CACHE && memory.cgroup_room == PBP_NO_LIMIT, what);
+	   memory.cache_bytes == MACHINE_CACHE && memory.rooms[PBP_HELD_BY_CGROUP].available == PBP_NO_LIMIT, what);
 }
 
 void

@@ -38,20 +38,19 @@ static void
 test_lines(void)
 {
 	char		content[3 * PBP_LINE_BYTES];
-	PbpLines	lines;
-	const char *line;
+	char		line[PBP_LINE_BYTES];
+	FILE	   *file;
 
 	memset(content, 'x', sizeof(content));
 	strcpy(content + sizeof(content) - 10, "\nnext\n\nz");
 	put("/lines", "first\n%s", content);
-	ok(pbp_open_lines(&lines, tree, "/lines") && strcmp(pbp_next_line(&lines), "first") == 0, "a line");
-	line = pbp_next_line(&lines);
-	ok(line && strcmp(line, "next") == 0, "a line that is too long is left out to its end");
-	line = pbp_next_line(&lines);
-	ok(line && *line == '\0', "an empty line is one");
-	line = pbp_next_line(&lines);
-	ok(line && strcmp(line, "z") == 0, "so is a last line without an end");
-	ok(!pbp_next_line(&lines) && lines.fd < 0 && !pbp_next_line(&lines), "after it there is none");
+	file = pbp_open_lines(tree, "/lines");
+	ok(file && pbp_next_line(file, line) && strcmp(line, "first") == 0, "a line");
+	ok(pbp_next_line(file, line) && strcmp(line, "next") == 0, "a line that is too long is left out to its end");
+	ok(pbp_next_line(file, line) && *line == '\0', "an empty line is one");
+	ok(pbp_next_line(file, line) && strcmp(line, "z") == 0, "so is a last line without an end");
+	ok(!pbp_next_line(file, line) && !pbp_next_line(file, line), "after it there is none");
+	fclose(file);
 }
 
 /* Beyond the usual reserve, which is 2 GB here. */
