@@ -17,7 +17,7 @@
 
 #include "answers/answers.h"
 #include "base/settings.h"
-#include "os/oskernel.h"
+#include "os/oscache.h"
 #include "sampler/hours.h"
 
 #define CONSUMERS_COLS		5

@@ -15,7 +15,7 @@
 
 #include "base/bitmap.h"
 #include "caches/cachemap.h"
-#include "os/osfile.h"
+#include "os/oscache.h"
 
 typedef struct PbpExtentRestore
 {

@@ -29,7 +29,7 @@
 #include "carry/carryfile.h"
 #include "carry/carryprogress.h"
 #include "os/datafiles.h"
-#include "os/oskernel.h"
+#include "os/oscache.h"
 
 /*
  * At a stop, no more files are visited after the first time, and what was saved of
@@ -396,7 +396,7 @@ wait_until_written(const Save *save, int file)
 {
 	PbpCachestat pages;
 
-	if (file < 0 || !pbp_os_cache_on || !pbp_kernel_begin_write_back(file))
+	if (file < 0 || !pbp_os_cache_on || !pbp_kernel_write_back(file, 0, 0, false))
 		return;
 	while (pbp_now_ns() < save->deadline_ns && (save->quick || pbp_carry_goes_on()) &&
 		   pbp_kernel_cachestat(file, 0, 0, &pages) && pages.dirty + pages.writeback > 0)

@@ -17,8 +17,7 @@
 #include "base/regularfile.h"
 #include "memory/ownfiles.h"
 #include "os/datafiles.h"
-#include "os/osfile.h"
-#include "os/oskernel.h"
+#include "os/oscache.h"
 #include "os/osmemory.h"
 
 /* Asked about at a time: at most 0.3 ms, if each page is a folio of its own. */

@@ -25,8 +25,7 @@
 #include "memory/memoryfacts.h"
 #include "memory/ownfiles.h"
 #include "memory/servermemory.h"
-#include "os/osfile.h"
-#include "os/oskernel.h"
+#include "os/oscache.h"
 
 /* Shares of the allowed processor time for counting own files: during a round, and on average. */
 #define ROUND_SHARE			0.5

@@ -24,8 +24,7 @@
  */
 #define COUNT_WINDOW		(256 * MEGABYTE)
 #define MINCORE_WINDOW		(16 * MEGABYTE)
-#define SMALLEST_PAGE		4096
-#define WINDOW_PAGES		(MINCORE_WINDOW / SMALLEST_PAGE)
+#define WINDOW_PAGES		(MINCORE_WINDOW / 4096)	/* of the smallest size */
 
 /* ranges of a map, see pbp_os_map() */
 #define SMALLEST_STEP		(512 * KILOBYTE)
@@ -42,78 +41,72 @@
 
 /* ---- requests ---- */
 
+/* Of a range that begins at the start of a page. */
+static int64
+pages_of(int64 bytes)
+{
+	return (bytes + pbp_os_page_bytes() - 1) / pbp_os_page_bytes();
+}
+
 static void
 report_no_answer(const PbpOsFile *file)
 {
 	ereport(ERROR,
 			(errcode_for_file_access(),
-			 errmsg("could not get page cache state of file \"%s\": %m",
-					file->path)));
+			 errmsg("could not get page cache state of file \"%s\": %m", file->path)));
 }
 
-static void
-ask_cachestat(const PbpOsFile *file, int64 offset, int64 bytes, PbpCachestat *answer)
+static int64
+ask_cachestat(const PbpOsFile *file, int64 offset, int64 bytes)
 {
-	if (!pbp_kernel_cachestat(file->fd, offset, bytes, answer))
+	PbpCachestat answer;
+
+	if (!pbp_kernel_cachestat(file->fd, offset, bytes, &answer))
 		report_no_answer(file);
+	return (int64) answer.cached;
 }
 
-static void
+/* Sets the lowest bit for each page that is cached, and returns how many these are. */
+static int64
 ask_mincore(const PbpOsFile *file, int64 offset, int64 bytes, uint8 *pages)
 {
+	int64		npages = pages_of(bytes);
+	int64		cached = 0;
+
 	if (!pbp_kernel_mincore(file->fd, offset, bytes, pages))
 		report_no_answer(file);
+	for (int64 i = 0; i < npages; i++)
+		cached += pages[i] & 1;
+	return cached;
 }
 
 /* ---- counts ---- */
-
-static int64
-count_by_cachestat(const PbpOsFile *file)
-{
-	int64		cached = 0;
-
-	for (int64 offset = 0; offset < file->bytes; offset += COUNT_WINDOW)
-	{
-		PbpCachestat answer;
-
-		CHECK_FOR_INTERRUPTS();
-		ask_cachestat(file, offset, Min(COUNT_WINDOW, file->bytes - offset), &answer);
-		cached += (int64) answer.cached;
-	}
-	return cached;
-}
-
-static int64
-count_by_mincore(const PbpOsFile *file)
-{
-	int64		cached = 0;
-
-	for (int64 offset = 0; offset < file->bytes; offset += MINCORE_WINDOW)
-	{
-		int64		bytes = Min(MINCORE_WINDOW, file->bytes - offset);
-		uint8		pages[WINDOW_PAGES];
-
-		CHECK_FOR_INTERRUPTS();
-		ask_mincore(file, offset, bytes, pages);
-		for (int i = 0; i < pbp_os_pages(bytes); i++)
-			cached += pages[i] & 1;
-	}
-	return cached;
-}
 
 /* -1: unknown. */
 static int64
 count_file(const PbpOsFile *file)
 {
+	bool		by_cachestat = file->method == PBP_OS_CACHESTAT;
+	int64		window = by_cachestat ? COUNT_WINDOW : MINCORE_WINDOW;
+	int64		cached = 0;
+
 	if (file->trust != PBP_OS_TRUSTED)
 		return -1;
-	return file->method == PBP_OS_CACHESTAT ? count_by_cachestat(file) : count_by_mincore(file);
+	for (int64 offset = 0; offset < file->bytes; offset += window)
+	{
+		int64		bytes = Min(window, file->bytes - offset);
+		uint8		pages[WINDOW_PAGES];
+
+		CHECK_FOR_INTERRUPTS();
+		cached += by_cachestat ? ask_cachestat(file, offset, bytes) : ask_mincore(file, offset, bytes, pages);
+	}
+	return cached;
 }
 
 /*
  * Counts the cached pages of each segment of a fork.  Returns a PbpOsSegment for
- * each, or NIL if the fork has no file.  A segment's length is that of the moment when it was opened; what
- * has been truncated since is not cached.
+ * each, or NIL if the fork has no file.  A segment's length is that of the moment
+ * when it was opened; what has been truncated since is not cached.
  *
  * cachestat counts a page from the moment when its read begins, mincore when
  * it has ended.  Opens each segment once, one at a time.
@@ -149,49 +142,26 @@ typedef struct BlockMap
 	int64		cached;
 } BlockMap;
 
-static void
-set_bits(uint8 *bitmap, int64 bit, int64 end)
-{
-	for (; bit < end && bit % 8 != 0; bit++)
-		pbp_set_bit(bitmap, bit);
-	memset(bitmap + bit / 8, 0xFF, (end - bit) / 8);
-	for (bit += (end - bit) / 8 * 8; bit < end; bit++)
-		pbp_set_bit(bitmap, bit);
-}
-
-/* All blocks that begin in this range are cached. */
-static void
-mark_cached(BlockMap *map, int64 offset, int64 bytes)
-{
-	int64		first = Max(offset / BLCKSZ, map->first);
-	int64		end = Min((offset + bytes) / BLCKSZ, map->end);
-
-	set_bits(map->bitmap, first - map->first, end - map->first);
-	map->cached += end - first;
-}
-
 /*
- * Blocks may be larger or smaller than pages.  A block is cached if every page
- * that has a part of it is cached.
+ * Marks the cached blocks that begin in a range, by its pages, or all if that is
+ * NULL.  Blocks may be larger or smaller than pages.  A block is cached if every
+ * page that has a part of it is cached.
  */
 static void
-mark_pages(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
+mark_blocks(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
 {
-	int			shift = pbp_os_page_shift();
+	int			page_bytes = (int) pbp_os_page_bytes();
 	int64		first = Max(offset / BLCKSZ, map->first);
 	int64		end = Min((offset + bytes) / BLCKSZ, map->end);
 
 	for (int64 block = first; block < end; block++)
 	{
-		int64		start = block * BLCKSZ - offset;
-		int			page = (int) (start >> shift);
-		int			last = (int) ((start + BLCKSZ - 1) >> shift);
-		int			npages = last - page + 1;
-		int			ncached = 0;
+		int			start = (int) (block * BLCKSZ - offset);
+		bool		cached = true;
 
-		for (; page <= last; page++)
-			ncached += pages[page] & 1;
-		if (ncached == npages)
+		for (int page = start / page_bytes; pages && page <= (start + BLCKSZ - 1) / page_bytes; page++)
+			cached = cached && (pages[page] & 1);
+		if (cached)
 		{
 			pbp_set_bit(map->bitmap, block - map->first);
 			map->cached++;
@@ -206,31 +176,17 @@ mark_pages(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
 static bool
 map_as_a_whole(const PbpOsFile *file, BlockMap *map, int64 offset, int64 bytes)
 {
-	PbpCachestat answer;
+	int64		cached;
 
 	if (file->method != PBP_OS_CACHESTAT)
 		return false;
-	ask_cachestat(file, offset, bytes, &answer);
-	if (answer.cached == 0)
-		return true;
-	if (answer.cached < (uint64) pbp_os_pages(bytes))
-		return false;
-	mark_cached(map, offset, bytes);
-	return true;
+	cached = ask_cachestat(file, offset, bytes);
+	if (cached >= pages_of(bytes))
+		mark_blocks(map, offset, bytes, NULL);
+	return cached == 0 || cached >= pages_of(bytes);
 }
 
-static void
-map_page_by_page(const PbpOsFile *file, BlockMap *map, int64 offset, int64 bytes)
-{
-	uint8		pages[WINDOW_PAGES];
-
-	ask_mincore(file, offset, bytes, pages);
-	mark_pages(map, offset, bytes, pages);
-}
-
-/*
- * Maps the blocks from an offset on, as pbp_os_map() describes, to the end.
- */
+/* Maps the blocks from an offset on, as pbp_os_map() describes, to the end. */
 static void
 map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
 {
@@ -254,8 +210,11 @@ map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
 		}
 		else
 		{
+			uint8		pages[WINDOW_PAGES];
+
 			bytes = Min(mixed_step, end - offset);
-			map_page_by_page(file, map, offset, bytes);
+			(void) ask_mincore(file, offset, bytes, pages);
+			mark_blocks(map, offset, bytes, pages);
 			mixed_step = Min(mixed_step * 2, MINCORE_WINDOW);
 		}
 		offset += bytes;
@@ -313,7 +272,7 @@ pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
 	PGAlignedBlock page;
 	int64		start;
 
-	(void) pbp_kernel_stop_readahead(file->fd);
+	(void) pbp_kernel_advise(file->fd, 0, 0, PBP_OS_RANDOM);
 	start = pbp_now_ns();
 	if (pg_pread(file->fd, page.data, BLCKSZ, (off_t) block * BLCKSZ) != BLCKSZ)
 		return false;
@@ -328,8 +287,7 @@ pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
 void
 pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
 {
-	(void) pbp_kernel_advise(file->fd, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ,
-							 PBP_OS_DONTNEED);
+	(void) pbp_kernel_advise(file->fd, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_DONTNEED);
 }
 
 /* ---- advice ---- */
@@ -344,7 +302,7 @@ write_back(const PbpOsFile *file, int64 offset, int64 bytes)
 {
 	int			elevel = ERROR;
 
-	if (pbp_kernel_write_back(file->fd, offset, bytes))
+	if (pbp_kernel_write_back(file->fd, offset, bytes, true))
 		return;
 	if (errno == EIO || errno == ENOSPC || errno == EDQUOT)
 		elevel = data_sync_elevel(ERROR);
@@ -370,14 +328,12 @@ pbp_os_advise(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advi
 	{
 		bytes = Min(step, end - offset);
 		CHECK_FOR_INTERRUPTS();
-
 		if (advice == PBP_OS_DONTNEED)
 			write_back(file, offset, bytes);
 		if (!pbp_kernel_advise(file->fd, offset, bytes, advice))
 			ereport(ERROR,
 					(errcode_for_file_access(),
-					 errmsg("could not advise the kernel about file \"%s\": %m",
-							file->path)));
+					 errmsg("could not advise the kernel about file \"%s\": %m", file->path)));
 	}
 }
 

@@ -19,8 +19,7 @@
 
 #include "base/regularfile.h"
 #include "base/settings.h"
-#include "os/osfile.h"
-#include "os/oskernel.h"
+#include "os/oscache.h"
 
 /*
  * This far past its end, no file has a cached page: neither by growing in the
@@ -57,11 +56,11 @@ pbp_os_file_system_trust(int fd)
 {
 	uint32		type;
 
-	if (!PBP_ON_LINUX)
-		return PBP_OS_UNSUPPORTED;
+#ifndef __linux__
+	return PBP_OS_UNSUPPORTED;
+#endif
 	if (!pbp_kernel_file_system(fd, &type))
 		return PBP_OS_UNREADABLE;
-
 	switch (type)
 	{
 		case 0x2fc12fc1:		/* ZFS */
@@ -133,10 +132,8 @@ choose_method(PbpOsFile *file, PbpOsMethod wanted)
 		return;
 
 	mincore = mincore_trust(file);
-	cachestat = file_system == PBP_OS_STACKED ?
-		PBP_OS_STACKED : cachestat_trust(file, mincore);
-	if (wanted == PBP_OS_AUTO &&
-		cachestat == PBP_OS_TRUSTED && mincore == PBP_OS_TRUSTED)
+	cachestat = file_system == PBP_OS_STACKED ? PBP_OS_STACKED : cachestat_trust(file, mincore);
+	if (wanted == PBP_OS_AUTO && cachestat == PBP_OS_TRUSTED && mincore == PBP_OS_TRUSTED)
 		file->method = PBP_OS_CACHESTAT;
 	file->trust = file->method == PBP_OS_CACHESTAT ? cachestat : mincore;
 }
@@ -163,37 +160,29 @@ set_unreadable(PbpOsFile *file)
 static void
 choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
 {
-	static struct
+	static struct choice
 	{
 		TimestampTz statement;
 		dev_t		device;
-		uid_t		owner;
 		PbpOsMethod wanted;
 		PbpOsMethod method;
 		PbpOsTrust	trust;
 	}			last = {.statement = -1};
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	bool		is_own = info->st_uid == geteuid();
 
-	file->method = PBP_OS_AUTO;
-	if (last.statement == statement && last.device == info->st_dev &&
-		last.owner == info->st_uid && last.wanted == wanted)
+	if (is_own && last.statement == statement && last.device == info->st_dev && last.wanted == wanted)
 	{
 		file->method = last.method;
 		file->trust = last.trust;
 		return;
 	}
-
+	file->method = PBP_OS_AUTO;
 	choose_method(file, wanted);
 	if (file->trust == PBP_OS_UNREADABLE)
 		set_unreadable(file);
-	if (file->trust == PBP_OS_UNREADABLE || info->st_uid != geteuid())
-		return;
-	last.statement = statement;
-	last.device = info->st_dev;
-	last.owner = info->st_uid;
-	last.wanted = wanted;
-	last.method = file->method;
-	last.trust = file->trust;
+	else if (is_own)
+		last = (struct choice) {statement, info->st_dev, wanted, file->method, file->trust};
 }
 
 /* ---- segments ---- */
@@ -203,11 +192,8 @@ static char *
 segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
 {
 	char	   *base = pbp_relation_path(locator, fork);
-	char	   *path;
+	char	   *path = segment == 0 ? pstrdup(base) : psprintf("%s.%d", base, segment);
 
-	if (segment == 0)
-		return base;
-	path = psprintf("%s.%d", base, segment);
 	pfree(base);
 	return path;
 }
@@ -229,19 +215,19 @@ pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
 
 	file->path = segment_path(locator, fork, segment);
 	file->fd = pbp_open_regular_file(file->path, &info);
-	if (file->fd < 0 && errno == ENOENT)
+	if (file->fd >= 0)
+	{
+		file->error = 0;
+		file->bytes = info.st_size;
+		choose_method_once(file, &info, wanted);
+	}
+	else if (errno != ENOENT)
+		set_unreadable(file);
+	else
 	{
 		pfree(file->path);
 		return false;
 	}
-	if (file->fd < 0)
-	{
-		set_unreadable(file);
-		return true;
-	}
-	file->error = 0;
-	file->bytes = info.st_size;
-	choose_method_once(file, &info, wanted);
 	return true;
 }
 
@@ -275,13 +261,9 @@ pbp_os_judge(PbpOsVerdict *verdict, const PbpOsFile *file)
 
 /* Begins a walk; pbp_os_next() opens each segment, also the first. */
 void
-pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork,
-			PbpOsMethod wanted)
+pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted)
 {
-	walk->locator = *locator;
-	walk->fork = fork;
-	walk->method = wanted;
-	walk->segment = -1;
+	*walk = (PbpOsWalk) {.locator = *locator,.fork = fork,.method = wanted,.segment = -1};
 }
 
 /*
@@ -312,18 +294,18 @@ int64
 pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork)
 {
 	int64		nblocks = 0;
-	struct stat info = {.st_size = PBP_SEGMENT_BYTES};
 
-	for (int segment = 0; info.st_size >= PBP_SEGMENT_BYTES; segment++)
+	for (int segment = 0;; segment++)
 	{
 		char	   *path = segment_path(locator, fork, segment);
+		struct stat info;
 		bool		found = stat(path, &info) == 0;
 
 		pfree(path);
-		if (!found)
-			break;
-		nblocks += info.st_size / BLCKSZ;
 		CHECK_FOR_INTERRUPTS();
+		if (found)
+			nblocks += info.st_size / BLCKSZ;
+		if (!found || info.st_size < PBP_SEGMENT_BYTES)
+			return nblocks;
 	}
-	return nblocks;
 }

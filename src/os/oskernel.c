@@ -26,31 +26,16 @@
 #include <sys/vfs.h>
 #endif
 
-#include "port/pg_bitutils.h"
-
-#include "os/oskernel.h"
-
-int
-pbp_os_page_shift(void)
-{
-	static int	shift = 0;
-
-	if (shift == 0)
-		shift = pg_leftmost_one_pos64((uint64) sysconf(_SC_PAGESIZE));
-	return shift;
-}
+#include "os/oscache.h"
 
 int64
 pbp_os_page_bytes(void)
 {
-	return INT64CONST(1) << pbp_os_page_shift();
-}
+	static int64 bytes = 0;
 
-/* Pages of a range that begins at the start of a page. */
-int64
-pbp_os_pages(int64 bytes)
-{
-	return (bytes + pbp_os_page_bytes() - 1) >> pbp_os_page_shift();
+	if (bytes == 0)
+		bytes = sysconf(_SC_PAGESIZE);
+	return bytes;
 }
 
 #ifdef __linux__
@@ -65,17 +50,14 @@ pbp_os_pages(int64 bytes)
 #define CACHESTAT_NUMBER	451
 #endif
 
-/* What the system call takes. */
-typedef struct CachestatRange
-{
-	uint64		offset;
-	uint64		bytes;
-} CachestatRange;
-
 bool
 pbp_kernel_cachestat(int fd, int64 offset, int64 bytes, PbpCachestat *answer)
 {
-	CachestatRange range = {.offset = offset,.bytes = bytes};
+	struct
+	{
+		uint64		offset;
+		uint64		bytes;
+	}			range = {offset, bytes};
 
 	return syscall(CACHESTAT_NUMBER, fd, &range, answer, 0) == 0;
 }
@@ -105,34 +87,23 @@ pbp_kernel_mincore(int fd, int64 offset, int64 bytes, uint8 *pages)
  * the device's own cache: the checkpointer provides durability.
  */
 bool
-pbp_kernel_write_back(int fd, int64 offset, int64 bytes)
+pbp_kernel_write_back(int fd, int64 offset, int64 bytes, bool wait)
 {
-	return sync_file_range(fd, offset, bytes,
-						   SYNC_FILE_RANGE_WAIT_BEFORE |
-						   SYNC_FILE_RANGE_WRITE |
-						   SYNC_FILE_RANGE_WAIT_AFTER) == 0;
+	return sync_file_range(fd, offset, bytes, SYNC_FILE_RANGE_WRITE |
+						   (wait ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER : 0)) == 0;
 }
 
-/* The same for a whole file, without waiting until it is done. */
-bool
-pbp_kernel_begin_write_back(int fd)
-{
-	return sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) == 0;
-}
-
+/* Advice about readahead is for this descriptor only. */
 bool
 pbp_kernel_advise(int fd, int64 offset, int64 bytes, PbpOsAdvice advice)
 {
-	errno = posix_fadvise(fd, offset, bytes, advice == PBP_OS_WILLNEED ?
-						  POSIX_FADV_WILLNEED : POSIX_FADV_DONTNEED);
-	return errno == 0;
-}
+	static const int numbers[] = {
+		[PBP_OS_WILLNEED] = POSIX_FADV_WILLNEED,
+		[PBP_OS_DONTNEED] = POSIX_FADV_DONTNEED,
+		[PBP_OS_RANDOM] = POSIX_FADV_RANDOM,
+	};
 
-/* Reads through this descriptor no longer read ahead. */
-bool
-pbp_kernel_stop_readahead(int fd)
-{
-	errno = posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	errno = posix_fadvise(fd, offset, bytes, numbers[advice]);
 	return errno == 0;
 }
 
