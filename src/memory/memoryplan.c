@@ -18,16 +18,10 @@
 /* Sessions, and queries, that may come at once, even if fewer were seen. */
 #define LEAST_SESSIONS			4
 
-static inline int
-smaller(int one, int other)
+static inline int64_t
+less(int64_t one, int64_t other)
 {
 	return one < other ? one : other;
-}
-
-static inline int
-larger(int one, int other)
-{
-	return one > other ? one : other;
 }
 
 static inline int64_t
@@ -50,23 +44,15 @@ pbp_multiple(double number, int64_t bytes)
 int
 pbp_expected_processes(const PbpMemorySettings *settings, const PbpProcesses *processes)
 {
-	return smaller(processes->peak.processes + larger(processes->peak.sessions, LEAST_SESSIONS),
-				   settings->max_processes);
+	return (int) less(processes->peak.processes + more(processes->peak.sessions, LEAST_SESSIONS),
+					  settings->max_processes);
 }
 
 int
 pbp_expected_queries(const PbpMemorySettings *settings, const PbpProcesses *processes)
 {
-	return smaller(larger(processes->peak.active, LEAST_SESSIONS),
-				   settings->max_sessions + settings->max_parallel_workers);
-}
-
-/* All workers of autovacuum may come at once, and somebody may create an index beside them. */
-static int64_t
-expected_vacuum(const PbpMemorySettings *settings)
-{
-	return pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes) +
-		pbp_multiple(1, settings->maintenance_bytes);
+	return (int) less(more(processes->peak.active, LEAST_SESSIONS),
+					  settings->max_sessions + settings->max_parallel_workers);
 }
 
 /* Private memory of these processes, if they are as large as today's on average. */
@@ -78,11 +64,11 @@ usual_private(const PbpProcesses *processes, int nprocesses)
 	return pbp_multiple((double) nprocesses / processes->now.processes, processes->private_bytes);
 }
 
-/* Page tables of these processes, if each has used all shared memory. */
-static int64_t
-page_tables(int nprocesses, int64_t shared_bytes, int64_t os_page_bytes)
+/* What page tables take of each byte of shared memory that all these processes use. */
+static double
+table_share(int nprocesses, int64_t page_bytes)
 {
-	return pbp_multiple((double) nprocesses * sizeof(void *) / (double) os_page_bytes, shared_bytes);
+	return (double) nprocesses * sizeof(void *) / (double) page_bytes;
 }
 
 /*
@@ -106,13 +92,14 @@ pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processe
 	int			nprocesses = pbp_expected_processes(settings, processes);
 
 	server->least_pool_bytes = pbp_least_pool_bytes(settings);
-	server->page_tables = server->huge_page_bytes > 0 ? 0 :
-		(double) settings->max_processes * sizeof(void *) / (double) os_page_bytes;
+	server->page_tables = server->huge_page_bytes > 0 ? 0 : table_share(settings->max_processes, os_page_bytes);
 	server->page_table_bytes = more(processes->page_table_bytes, 0);
 	server->needs = (PbpMemoryNeeds) {
 		.processes = usual_private(processes, nprocesses - processes->now.processes),
 			.queries = pbp_multiple(pbp_expected_queries(settings, processes), settings->query_bytes),
-			.vacuum = expected_vacuum(settings),
+	/* All workers of autovacuum may come at once, and somebody may create an index beside them. */
+			.vacuum = pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes) +
+			pbp_multiple(1, settings->maintenance_bytes),
 			.decoding = pbp_multiple(processes->peak.decoders, settings->decoding_bytes),
 	};
 }
@@ -129,30 +116,25 @@ consumption(int64_t today, int64_t most)
 	return (PbpConsumption) {.today = pbp_multiple(1, today),.most = pbp_multiple(1, more(today, most)),.reserved = 0};
 }
 
+/* For which purpose processes take private memory today is unknown. */
 static void
-plan_shared_memory(const PbpMemorySettings *settings, const PbpProcesses *processes,
-				   const PbpOsMemory *memory, int64_t os_page_bytes, PbpConsumption *rows)
+plan_server(const PbpMemorySettings *settings, const PbpProcesses *processes,
+			const PbpOsMemory *memory, int64_t os_page_bytes, PbpConsumption *rows)
 {
-	int64_t		other = more(settings->shared_bytes - settings->pool_bytes, 0);
+	int64_t		shared_page_bytes = more(memory->server.huge_page_bytes, os_page_bytes);
+	int64_t		other_shared = more(settings->shared_bytes - settings->pool_bytes, 0);
+	int64_t		private = processes->private_bytes;
+	int64_t		to_come = usual_private(processes, settings->max_processes - processes->now.processes);
+	int			max_queries = settings->max_sessions + settings->max_parallel_workers;
 
 	rows[PBP_POOL] = consumption(memory->known ? settings->pool_bytes - memory->server.unused_bytes : PBP_UNKNOWN,
 								 settings->pool_bytes);
-	rows[PBP_OTHER_SHARED] = consumption(other, other);
+	rows[PBP_OTHER_SHARED] = consumption(other_shared, other_shared);
 	rows[PBP_PAGE_TABLES] = consumption(processes->page_table_bytes,
-										page_tables(settings->max_processes, settings->shared_bytes,
-													more(memory->server.huge_page_bytes, os_page_bytes)));
-}
-
-/* What they take today for which purpose is unknown. */
-static void
-plan_private_memory(const PbpMemorySettings *settings, const PbpProcesses *processes, PbpConsumption *rows)
-{
-	int64_t		private = processes->private_bytes;
-	int64_t		to_come = usual_private(processes, settings->max_processes - processes->now.processes);
-
+										pbp_multiple(table_share(settings->max_processes, shared_page_bytes),
+													 settings->shared_bytes));
 	rows[PBP_PROCESSES] = consumption(private, private == PBP_UNKNOWN ? PBP_UNKNOWN : private + to_come);
-	rows[PBP_QUERIES] = consumption(PBP_UNKNOWN, pbp_multiple(settings->max_sessions + settings->max_parallel_workers,
-															  settings->query_bytes));
+	rows[PBP_QUERIES] = consumption(PBP_UNKNOWN, pbp_multiple(max_queries, settings->query_bytes));
 	rows[PBP_TEMP_BUFFERS] = consumption(PBP_UNKNOWN, pbp_multiple(settings->max_sessions, settings->temp_bytes));
 	rows[PBP_AUTOVACUUM] = consumption(PBP_UNKNOWN, pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes));
 	rows[PBP_MAINTENANCE] = consumption(PBP_UNKNOWN, settings->maintenance_bytes);
@@ -198,7 +180,7 @@ plan_reserves(const PbpOsMemory *memory, const PbpServerMemory *reserved, int64_
 
 	rows[PBP_PROCESSES].reserved = reserved->needs.processes;
 	rows[PBP_QUERIES].reserved = reserved->needs.queries;
-	rows[PBP_MAINTENANCE].reserved = reserved->needs.vacuum < maintenance ? reserved->needs.vacuum : maintenance;
+	rows[PBP_MAINTENANCE].reserved = less(reserved->needs.vacuum, maintenance);
 	rows[PBP_AUTOVACUUM].reserved = reserved->needs.vacuum - rows[PBP_MAINTENANCE].reserved;
 	rows[PBP_DECODING].reserved = reserved->needs.decoding;
 	for (int i = PBP_POOL; i < PBP_PAGE_CACHE; i++)
@@ -219,8 +201,7 @@ pbp_plan_memory(const PbpMemorySettings *settings, const PbpProcesses *processes
 				int64_t os_page_bytes, PbpMemoryPlan *plan)
 {
 	*plan = (PbpMemoryPlan) {.missing = 0};
-	plan_shared_memory(settings, processes, memory, os_page_bytes, plan->rows);
-	plan_private_memory(settings, processes, plan->rows);
+	plan_server(settings, processes, memory, os_page_bytes, plan->rows);
 	if (memory->known)
 		plan_rest(settings, memory, plan);
 	else

@@ -15,16 +15,23 @@
 
 #include "base/latency.h"
 #include "base/regularfile.h"
-#include "memory/ownfiles.h"
+#include "base/settings.h"
+#include "memory/servermemory.h"
 #include "os/datafiles.h"
 #include "os/oscache.h"
-#include "os/osmemory.h"
+
+/* Shares of the allowed processor time for counting: during a round, and on average. */
+#define ROUND_SHARE			0.5
+#define COUNTING_SHARE		0.05
 
 /* Asked about at a time: at most 0.3 ms, if each page is a folio of its own. */
 #define RANGE_BYTES			(INT64CONST(32) * 1024 * 1024)
 
 /* A round is a walk through all files. */
 static bool in_round = false;
+static int64 began_ns;
+static int64 spent_ns;			/* in this round */
+static int64 next_round_ns = 0;
 static PbpDataFiles files;
 static const char *path;		/* of the file that is being counted, or NULL */
 static int64 offset;			/* in this file */
@@ -34,10 +41,12 @@ static PbpOwnBytes last_round = {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKN
 static void
 begin_round(void)
 {
+	in_round = true;
+	began_ns = pbp_now_ns();
+	spent_ns = 0;
 	pbp_begin_data_files(&files, ".");
 	path = NULL;
 	counted = (PbpOwnBytes) {.all_cached = pbp_file_bytes(""),.smallest_scanned = PG_INT64_MAX};
-	in_round = true;
 }
 
 /*
@@ -142,15 +151,22 @@ count_file(int64 until_ns)
 }
 
 /*
- * Goes on counting for about this long.  Ends early, and returns true, at the end
- * of a round.  A file takes about 10 us, and each of its cached folios 30 ns.
- * Between two calls, nothing stays open.
+ * Goes on counting for a part of the time until the next call.  A file takes about
+ * 10 us, and each of its cached folios 30 ns.  Between two calls, nothing stays
+ * open.
+ *
+ * A round should be short, since the page cache changes meanwhile: pages leave
+ * files that are still to be counted for files that have been.  The rest after it
+ * is the longer for that.
  */
-bool
-pbp_count_own_files(int64 budget_ns)
+void
+pbp_count_own_files(void)
 {
-	int64		until_ns = pbp_now_ns() + budget_ns;
+	int64		start_ns = pbp_now_ns();
+	int64		until_ns = start_ns + (int64) (ROUND_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS);
 
+	if (!in_round && start_ns < next_round_ns)
+		return;
 	if (!in_round)
 		begin_round();
 	while (in_round && pbp_now_ns() < until_ns)
@@ -166,7 +182,9 @@ pbp_count_own_files(int64 budget_ns)
 			end_round();
 	}
 	pbp_pause_data_files(&files);
-	return !in_round;
+	spent_ns += pbp_now_ns() - start_ns;
+	if (!in_round)
+		next_round_ns = began_ns + (int64) ((double) spent_ns / (COUNTING_SHARE * pbp_max_cpu_fraction));
 }
 
 /* By the last complete round; PBP_UNKNOWN: there is none. */

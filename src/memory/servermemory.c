@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * servermemory.c
- *	  The memory of this server.
+ *	  The memory of this server: its settings, its processes, its pool, and what
+ *	  the kernel leaves for its page cache.
  *
  * What the kernel reports of memory is read in osmemory.c, which needs to know
- * what is here: the pool, how much of it takes memory, and in pages of which
- * size.
+ * what is here; what follows from all of it is planned in memoryplan.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,20 +16,30 @@
 #include <sys/mman.h>
 #endif
 
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "replication/reorderbuffer.h"
+#include "replication/slot.h"
+#include "replication/walsender.h"
 #include "utils/memutils.h"
 
 #include "base/compat.h"
-#include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
-#include "memory/memoryfacts.h"
-#include "memory/ownfiles.h"
 #include "memory/servermemory.h"
 #include "os/oscache.h"
 
-/* Shares of the allowed processor time for counting own files: during a round, and on average. */
-#define ROUND_SHARE			0.5
-#define COUNTING_SHARE		0.05
+/* Processes whose memory is read; more of them are taken for as large. */
+#define MAX_READ			64
+
+/* A join of four tables by their indexes pins a page of each. */
+#define USUAL_PINS			8
+
+#define KILOBYTE			INT64CONST(1024)
+
+/* The part of a wait event that is its class. */
+#define WAIT_CLASS			0xFF000000U
 
 /* Pages of the pool that are asked about. */
 #define POOL_PROBES			256
@@ -40,6 +50,178 @@
 /* File systems, as statfs(2) numbers them. */
 #define TMPFS				0x01021994
 #define RAMFS				0x858458f6
+
+/* ---- settings ---- */
+
+static int
+slots_for_decoding(void)
+{
+	int			nslots = 0;
+
+	for (int i = 0; i < max_replication_slots; i++)
+	{
+		const ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+
+		nslots += slot->in_use && SlotIsLogical(slot);
+	}
+	return nslots;
+}
+
+/* As they are in this process: a role or a database may have others. */
+static PbpMemorySettings
+memory_settings(void)
+{
+	int			vacuum_kb = autovacuum_work_mem >= 0 ? autovacuum_work_mem : maintenance_work_mem;
+
+	return (PbpMemorySettings) {
+		.pool_bytes = (int64) NBuffers * BLCKSZ,
+			.shared_bytes = pbp_shared_memory_bytes(),
+			.wal_buffers_bytes = (int64) XLOGbuffers * XLOG_BLCKSZ,
+			.query_bytes = pbp_multiple(Max(hash_mem_multiplier, 1), work_mem * KILOBYTE),
+			.temp_bytes = (int64) num_temp_buffers * BLCKSZ,
+			.vacuum_bytes = vacuum_kb * KILOBYTE,
+			.maintenance_bytes = maintenance_work_mem * KILOBYTE,
+			.decoding_bytes = logical_decoding_work_mem * KILOBYTE,
+			.block_bytes = BLCKSZ,
+			.session_pins = USUAL_PINS + pbp_stream_pins(),
+			.max_processes = MaxBackends + NUM_AUXILIARY_PROCS,
+			.max_sessions = MaxConnections,
+			.max_parallel_workers = Min(max_parallel_workers, max_worker_processes),
+			.max_vacuum_workers = autovacuum_start_daemon ? autovacuum_max_workers : 0,
+			.max_decoders = wal_level >= WAL_LEVEL_LOGICAL || slots_for_decoding() > 0 ? max_wal_senders : 0,
+	};
+}
+
+/* ---- processes ---- */
+
+/* 0: no process has it.  Before 17, its pid remains after the end of a session. */
+static inline int
+pid_of(const PGPROC *proc)
+{
+	return proc->procLatch.owner_pid;
+}
+
+/*
+ * Adds up the private memory and the page tables of all processes, from at most
+ * MAX_READ that are spread evenly over the list.
+ */
+static void
+read_processes(PbpProcesses *processes)
+{
+	int			nprocesses = processes->now.processes;
+	int			place = 0;
+	int			nread = 0;
+	int64		private = 0;
+	int64		page_tables = 0;
+
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+	{
+		int			pid = pid_of(&ProcGlobal->allProcs[i]);
+		PbpNamedNumber numbers[] = {{"RssAnon", 0}, {"VmPTE", 0}};
+		char		path[64];
+
+		if (pid == 0 || place++ % (nprocesses / MAX_READ + 1) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/status", pid);
+		pbp_read_named_numbers("", path, numbers, lengthof(numbers));
+		/* It may have ended. */
+		if (numbers[0].value == PBP_UNKNOWN || numbers[1].value == PBP_UNKNOWN)
+			continue;
+		private += numbers[0].value;
+		page_tables += numbers[1].value;
+		nread++;
+	}
+	if (nread == 0)
+		return;
+	processes->private_bytes = pbp_multiple((double) nprocesses / nread, private);
+	processes->page_table_bytes = pbp_multiple((double) nprocesses / nread, page_tables);
+}
+
+/*
+ * Counts the processes, and reads the memory of at most 64 of them: 20 us each.
+ * Takes no lock, so processes that begin or end meanwhile may be missing.  One
+ * that has a snapshot executes a query.
+ */
+static PbpProcesses
+count_processes(void)
+{
+	static PbpProcessCounts peak = {0};
+	PbpProcesses processes = {.private_bytes = PBP_UNKNOWN,.page_table_bytes = PBP_UNKNOWN};
+	PbpProcessCounts *now = &processes.now;
+
+	now->decoders = slots_for_decoding();
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+	{
+		const PGPROC *proc = &ProcGlobal->allProcs[i];
+
+		if (pid_of(proc) == 0)
+			continue;
+		now->processes++;
+		if (proc->databaseId == InvalidOid || (proc->statusFlags & PROC_IS_AUTOVACUUM) != 0)
+			continue;
+		now->sessions++;
+		now->active += TransactionIdIsValid(proc->xmin);
+	}
+	peak.processes = Max(peak.processes, now->processes);
+	peak.sessions = Max(peak.sessions, now->sessions);
+	peak.active = Max(peak.active, now->active);
+	peak.decoders = Max(peak.decoders, now->decoders);
+	processes.peak = peak;
+	if (pbp_os_cache_on)
+		read_processes(&processes);
+	return processes;
+}
+
+static bool
+is_idle(BackendState state)
+{
+	return state == STATE_IDLE || state == STATE_IDLEINTRANSACTION || state == STATE_IDLEINTRANSACTION_ABORTED;
+}
+
+/* True if a process sleeps until somebody else has done something, which takes as long as they like. */
+static bool
+waits_for_others(uint32 wait_event)
+{
+	switch (wait_event & WAIT_CLASS)
+	{
+		case PG_WAIT_ACTIVITY:
+		case PG_WAIT_CLIENT:
+		case PG_WAIT_EXTENSION:
+		case PG_WAIT_LOCK:
+		case PG_WAIT_TIMEOUT:
+			return true;
+	}
+	return false;
+}
+
+/*
+ * True of a session that executes something, and of each parallel worker of one.
+ * Within a pipeline of statements, a session may wait for its client before it is
+ * idle; and when it is, it may be long until it waits.  One in pg_sleep() or behind
+ * a lock does nothing that another size would shorten.
+ */
+static bool
+works(const PGPROC *proc)
+{
+	uint32		wait_event = *(const volatile uint32 *) &proc->wait_event_info;
+	const volatile PgBackendStatus *status = pbp_status_of(proc);
+	bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
+
+	return pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
+		(in_parallel || status->st_backendType == B_BACKEND) &&
+		!is_idle(status->st_state) && !waits_for_others(wait_event);
+}
+
+/* Counts who works now, for pbp_working_ms().  Takes no lock. */
+int
+pbp_count_working(void)
+{
+	int			working = 0;
+
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+		working += works(&ProcGlobal->allProcs[i]);
+	return working;
+}
 
 /* ---- the pool ---- */
 
@@ -99,48 +281,56 @@ huge_page_bytes(void)
 	return bytes;
 }
 
+/* ---- all of it ---- */
+
 /*
  * Reads all about the memory of this server; the page cache of its files and of
- * all files is as counted in ownfiles.c, or PBP_UNKNOWN.  Takes no lock and
- * allocates no memory; 0.3 to 2 ms of processor time.
+ * all files is as counted in ownfiles.c, or PBP_UNKNOWN.  With pgbufprobe.os_cache
+ * off, the kernel is not asked about anything.  Takes no lock; 0.3 to 2 ms of
+ * processor time.
  */
 static void
-read_server_memory(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
+read_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
 {
-	PbpServerMemory server = {
-		.pool_bytes = (int64) NBuffers * BLCKSZ,
-		.huge_page_bytes = huge_page_bytes(),
-		.own_file_bytes = own_file_bytes,
-		.all_file_bytes = all_file_bytes,
-	};
+	PbpServerMemory server;
 
+	*facts = (PbpMemoryFacts) {.settings = memory_settings(),.processes = count_processes()};
+	if (!pbp_os_cache_on)
+		return;
+	server = (PbpServerMemory) {
+		.pool_bytes = facts->settings.pool_bytes,
+			.huge_page_bytes = huge_page_bytes(),
+			.own_file_bytes = own_file_bytes,
+			.all_file_bytes = all_file_bytes,
+	};
 	/* Huge pages are taken from the memory when they are reserved. */
 	if (server.huge_page_bytes == 0)
 		server.unused_bytes = unused_pool_bytes();
 	pbp_os_memory_read("", &server, &facts->memory);
-	facts->settings = pbp_memory_settings();
-	facts->processes = pbp_count_processes(true);
 	/* What processes share since they were forked was counted for each. */
 	if (facts->memory.known)
 		facts->processes.private_bytes = Min(facts->processes.private_bytes, facts->memory.private_bytes);
 	pbp_expect_needs(&facts->settings, &facts->processes, pbp_os_page_bytes(), &facts->memory.server);
 }
 
-/*
- * The same for a plan of memory.  With pgbufprobe.os_cache off, the kernel is not
- * asked about anything.
- */
+/* For a plan of memory. */
 void
 pbp_read_memory_facts(PbpMemoryFacts *facts)
 {
-	if (pbp_os_cache_on)
-		read_server_memory(PBP_UNKNOWN, PBP_UNKNOWN, facts);
-	else
-		*facts = (PbpMemoryFacts) {
-			.settings = pbp_memory_settings(),
-				.processes = pbp_count_processes(false),
-				.memory = {.known = false},
-		};
+	read_facts(PBP_UNKNOWN, PBP_UNKNOWN, facts);
+}
+
+/*
+ * What the page cache can take at present without evicting pages that were used
+ * more than once, by this server or others; PBP_UNKNOWN possible.
+ */
+int64
+pbp_page_cache_room(void)
+{
+	PbpMemoryFacts facts;
+
+	read_facts(0, PBP_UNKNOWN, &facts);
+	return facts.memory.known ? facts.memory.cache_bytes : PBP_UNKNOWN;
 }
 
 /* ---- file systems ---- */
@@ -196,6 +386,8 @@ all_have_page_cache(void)
 static PbpStorageModel
 storage_model(const PbpOsMemory *memory)
 {
+	if (!pbp_os_cache_on)
+		return PBP_STORAGE_SWITCHED_OFF;
 	if (pbp_direct_io())
 		return PBP_STORAGE_DIRECT_IO;
 	if (!memory->known)
@@ -207,63 +399,16 @@ storage_model(const PbpOsMemory *memory)
 
 /* ---- for the advice ---- */
 
-/*
- * A round should be short, since the page cache changes meanwhile: pages leave
- * files that are still to be counted for files that have been.  The rest after it
- * is the longer for that.
- */
-static void
-count_own_files(void)
-{
-	static int64 next_round_ns = 0;
-	static int64 began_ns = 0;
-	static int64 spent_ns = 0;	/* in this round */
-	int64		now_ns = pbp_now_ns();
-	bool		ended;
-
-	if (now_ns < next_round_ns)
-		return;
-	if (spent_ns == 0)
-		began_ns = now_ns;
-	ended = pbp_count_own_files((int64) (ROUND_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS));
-	spent_ns += pbp_now_ns() - now_ns;
-	if (ended)
-	{
-		next_round_ns = began_ns + (int64) ((double) spent_ns / (COUNTING_SHARE * pbp_max_cpu_fraction));
-		spent_ns = 0;
-	}
-}
-
-/* With pgbufprobe.os_cache off, the kernel is not asked about anything. */
 static PbpStorageModel
 read_capacity(PbpOsMemory *memory)
 {
 	PbpMemoryFacts facts;
 
-	if (!pbp_os_cache_on)
-	{
-		*memory = (PbpOsMemory) {.known = false};
-		return PBP_STORAGE_SWITCHED_OFF;
-	}
-	count_own_files();
-	read_server_memory(pbp_own_bytes().cached, pbp_own_bytes().all_cached, &facts);
+	if (pbp_os_cache_on)
+		pbp_count_own_files();
+	read_facts(pbp_own_bytes().cached, pbp_own_bytes().all_cached, &facts);
 	*memory = facts.memory;
 	return storage_model(memory);
-}
-
-/*
- * What the page cache can take at present without evicting pages that were used
- * more than once, by this server or others; PBP_UNKNOWN possible.
- */
-int64
-pbp_page_cache_room(void)
-{
-	PbpMemoryFacts facts;
-
-	if (!pbp_os_cache_on)
-		return PBP_UNKNOWN;
-	read_server_memory(0, PBP_UNKNOWN, &facts);
-	return facts.memory.known ? facts.memory.cache_bytes : PBP_UNKNOWN;
 }
 
 PbpCapacity *

@@ -22,8 +22,6 @@
 
 #include "base/latency.h"
 #include "base/settings.h"
-#include "memory/memoryfacts.h"
-#include "memory/ownfiles.h"
 #include "memory/servermemory.h"
 #include "sampler/hours.h"
 #include "sampler/learner.h"
