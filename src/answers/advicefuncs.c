@@ -120,7 +120,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 
 	if (has_cache)
 		waiting = pbp_waiting(&input, &advice->misses, storage);
-	add_measure(&row, advice->factor * (double) report->nbuffers / NBuffers);
+	add_number(&row, advice->factor * (double) report->nbuffers / NBuffers);
 	add_rounded(&row, advice->factor * (double) report->nbuffers * BLCKSZ);
 	add_known_count(&row, has_cache && storage->os_cache_pages >= 0,
 					storage->os_cache_pages * BLCKSZ);

@@ -464,7 +464,7 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	add_number(&row, saves_time ? -choice->change - choice->change_error : NAN);
 	add_number(&row, saves_time ? -choice->change + choice->change_error : NAN);
 	add_number(&row, compared && decision->active_ms > 0 ? decision->active_ms : NAN);
-	add_measure(&row, decision->seen_seconds);
+	add_number(&row, decision->seen_seconds);
 	/* what the load does now says nothing about hours */
 	add_text(&row, missing ? missing :
 			 join_notes(origin_of_report(report), decision->basis == PBP_BY_HOURS ? NULL :

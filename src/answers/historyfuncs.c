@@ -180,7 +180,7 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 	Row			row = {0};
 
 	add_time(&row, hour->begins_at);
-	add_measure(&row, hour->seconds);
+	add_number(&row, hour->seconds);
 	add_datum(&row, BoolGetDatum(!pbp_skips_hour(hour->begins_at)));
 	add_count(&row, hour->nbuffers * BLCKSZ);
 	add_quotient(&row, pbp_working_ms(hour->active_ms, hour->counted_ms), hour->seconds);

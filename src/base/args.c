@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "common/relpath.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -20,24 +19,27 @@
 
 #define MAX_DURATION_MS		(INT64CONST(24) * 3600 * 1000)
 
+static void
+report_null(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s must not be null", what)));
+}
+
 /* Index of the argument in a list of names; the error lists the valid ones. */
 int
-parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
-		   const char *const *names, int nnames)
+parse_name(FunctionCallInfo fcinfo, int argno, const char *what, const char *const *names, int nnames)
 {
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
 	StringInfoData valid;
 
 	for (int i = 0; i < nnames; i++)
-	{
 		if (strcmp(name, names[i]) == 0)
 			return i;
-	}
-
 	initStringInfo(&valid);
 	for (int i = 0; i < nnames; i++)
-		appendStringInfo(&valid, "%s\"%s\"",
-						 i == 0 ? "" : i == nnames - 1 ? " and " : ", ", names[i]);
+		appendStringInfo(&valid, "%s\"%s\"", i == 0 ? "" : i == nnames - 1 ? " and " : ", ", names[i]);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unrecognized %s: \"%s\"", what, name),
@@ -52,10 +54,7 @@ positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max)
 	int			value;
 
 	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("number of %s must not be null", what)));
-
+		report_null(psprintf("number of %s", what));
 	value = PG_GETARG_INT32(argno);
 	if (value < 1 || value > max)
 		ereport(ERROR,
@@ -72,10 +71,7 @@ fraction_arg(FunctionCallInfo fcinfo, int argno)
 	double		fraction;
 
 	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("sample fraction must not be null")));
-
+		report_null("sample fraction");
 	fraction = PG_GETARG_FLOAT8(argno);
 	if (!(fraction > 0 && fraction <= 1))
 		ereport(ERROR,
@@ -86,7 +82,7 @@ fraction_arg(FunctionCallInfo fcinfo, int argno)
 	return fraction;
 }
 
-/* The same in buffers of the pool. */
+/* The buffers of the pool that such an argument says to read. */
 int
 sample_arg(FunctionCallInfo fcinfo, int argno)
 {
@@ -107,10 +103,7 @@ duration_arg_ms(FunctionCallInfo fcinfo, int argno)
 	double		ms;
 
 	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("duration must not be null")));
-
+		report_null("duration");
 	interval = PG_GETARG_INTERVAL_P(argno);
 	ms = (double) interval->time / 1000 +
 		((double) interval->month * DAYS_PER_MONTH + interval->day) * SECS_PER_DAY * 1000;

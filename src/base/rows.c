@@ -19,11 +19,18 @@
 
 #include "base/rows.h"
 
+static void
+add_value(Row *row, bool known, Datum value)
+{
+	Assert(row->ncols < MAX_COLS);
+	row->values[row->ncols] = value;
+	row->nulls[row->ncols++] = !known;
+}
+
 void
 add_null(Row *row)
 {
-	Assert(row->ncols < MAX_COLS);
-	row->nulls[row->ncols++] = true;
+	add_value(row, false, (Datum) 0);
 }
 
 /* Up to the column of this number. */
@@ -37,8 +44,28 @@ add_nulls(Row *row, int ncols)
 void
 add_datum(Row *row, Datum value)
 {
-	Assert(row->ncols < MAX_COLS);
-	row->values[row->ncols++] = value;
+	add_value(row, true, value);
+}
+
+/* NULL if there is none. */
+void
+add_name(Row *row, const char *name)
+{
+	add_value(row, name != NULL, name ? DirectFunctionCall1(namein, CStringGetDatum(name)) : (Datum) 0);
+}
+
+/* NULL if there is none. */
+void
+add_text(Row *row, const char *text)
+{
+	add_value(row, text != NULL, text ? CStringGetTextDatum(text) : (Datum) 0);
+}
+
+/* NULL if it is 0. */
+void
+add_time(Row *row, TimestampTz time)
+{
+	add_value(row, time != 0, TimestampTzGetDatum(time));
 }
 
 void
@@ -47,22 +74,51 @@ add_count(Row *row, int64 count)
 	add_datum(row, Int64GetDatum(count));
 }
 
+void
+add_known_count(Row *row, bool known, int64 count)
+{
+	add_value(row, known, Int64GetDatum(count));
+}
+
+/* A count that came from a double, rounded.  NaN: unknown. */
+void
+add_rounded(Row *row, double count)
+{
+	add_known_count(row, !isnan(count), isnan(count) ? 0 : (int64) rint(count));
+}
+
+/* A count of so many items at most, and its interval, which has whole items. */
+void
+add_counted(Row *row, int64 count, int64 error, int64 most)
+{
+	add_count(row, count);
+	add_count(row, Max(count - error, 0));
+	add_count(row, Min(count + error, most));
+}
+
 /*
- * Round to four significant digits, since no measurement is more precise, but
- * keep all digits before the decimal point.
+ * Rounds to four significant digits, since no measurement is more precise, but
+ * keeps all digits before the decimal point.  NaN and infinity: unknown.
  */
 void
-add_measure(Row *row, double value)
+add_number(Row *row, double number)
 {
-	if (value != 0 && isfinite(value))
-	{
-		/* without a limit, the scale of a tiny value is infinite, and the result no number */
-		double		decimals = Max(0, Min(3 - floor(log10(fabs(value))), DBL_MAX_10_EXP));
-		double		scale = pow(10, decimals);
+	/* Without a limit, the scale of a tiny value is infinite, and the result no number. */
+	double		decimals = Max(0, Min(3 - floor(log10(fabs(number))), DBL_MAX_10_EXP));
+	double		scale = pow(10, decimals);
 
-		value = rint(value * scale) / scale;
-	}
-	add_datum(row, Float8GetDatum(value));
+	add_value(row, isfinite(number), Float8GetDatum(rint(number * scale) / scale));
+}
+
+/* A figure and its interval, as far as that is between 0 and the most.  NaN: unknown. */
+void
+add_interval(Row *row, double value, double error, double most)
+{
+	bool		known = !isnan(value) && !isnan(error);
+
+	add_number(row, value);
+	add_number(row, known ? Max(value - error, 0) : NAN);
+	add_number(row, known ? Min(value + error, most) : NAN);
 }
 
 /* A quotient; NULL if the divisor is zero. */
@@ -76,48 +132,17 @@ add_quotient(Row *row, double dividend, double divisor)
 void
 add_share(Row *row, int64 part, int64 whole)
 {
-	if (part < whole)
-		add_quotient(row, Min((double) part, 0.9999 * (double) whole), (double) whole);
-	else
-		add_quotient(row, (double) part, (double) whole);
+	add_quotient(row, part < whole ? Min((double) part, 0.9999 * (double) whole) : (double) part,
+				 (double) whole);
 }
 
 /* avg_us, p99_us, max_us */
 void
 add_latency(Row *row, const PbpLatency *latency)
 {
-	add_measure(row, pbp_latency_avg_ns(latency) / 1e3);
-	add_measure(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
-	add_measure(row, pbp_latency_max_ns(latency) / 1e3);
-}
-
-void
-add_name(Row *row, const char *name)
-{
-	if (name != NULL)
-		add_datum(row, DirectFunctionCall1(namein, CStringGetDatum(name)));
-	else
-		add_null(row);
-}
-
-/* A text; NULL if there is none. */
-void
-add_text(Row *row, const char *text)
-{
-	if (text != NULL)
-		add_datum(row, CStringGetTextDatum(text));
-	else
-		add_null(row);
-}
-
-/* A time; NULL if it is 0. */
-void
-add_time(Row *row, TimestampTz time)
-{
-	if (time != 0)
-		add_datum(row, TimestampTzGetDatum(time));
-	else
-		add_null(row);
+	add_number(row, pbp_latency_avg_ns(latency) / 1e3);
+	add_number(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
+	add_number(row, pbp_latency_max_ns(latency) / 1e3);
 }
 
 /* Functions that were created by another script may have other columns. */
@@ -127,7 +152,8 @@ check_columns(const Row *row, TupleDesc tupdesc)
 	if (row->ncols != tupdesc->natts)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("function returns %d columns, but was created with %d", row->ncols, tupdesc->natts),
+				 errmsg("function returns %d columns, but was created with %d",
+						row->ncols, tupdesc->natts),
 				 errhint("Create the extension again: it is not of this version of the library.")));
 }
 
@@ -137,8 +163,7 @@ emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
 	CHECK_FOR_INTERRUPTS();
 	Assert(row->ncols == ncols);
 	check_columns(row, rsinfo->setDesc);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc,
-						 row->values, row->nulls);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values, row->nulls);
 }
 
 /* The only row of a function that returns no set. */
@@ -154,65 +179,15 @@ row_datum(FunctionCallInfo fcinfo, Row *row, int ncols PG_USED_FOR_ASSERTS_ONLY)
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, row->values, row->nulls));
 }
 
-void
-add_known_count(Row *row, bool known, int64 count)
-{
-	if (known)
-		add_count(row, count);
-	else
-		add_null(row);
-}
-
-/* A count that came from a double, rounded.  NaN: unknown. */
-void
-add_rounded(Row *row, double count)
-{
-	if (isnan(count))
-		add_null(row);
-	else
-		add_count(row, (int64) rint(count));
-}
-
-/* NaN: unknown, like infinity. */
-void
-add_number(Row *row, double number)
-{
-	if (isfinite(number))
-		add_measure(row, number);
-	else
-		add_null(row);
-}
-
-/* A figure and its interval, as far as that is between 0 and the most.  NaN: unknown. */
-void
-add_interval(Row *row, double value, double error, double most)
-{
-	bool		known = !isnan(value) && !isnan(error);
-
-	add_number(row, value);
-	add_number(row, known ? Max(value - error, 0) : NAN);
-	add_number(row, known ? Min(value + error, most) : NAN);
-}
-
-/* A count of so many items at most, and its interval, which has whole items. */
-void
-add_counted(Row *row, int64 count, int64 error, int64 most)
-{
-	add_count(row, count);
-	add_count(row, Max(count - error, 0));
-	add_count(row, Min(count + error, most));
-}
-
 /* One row per item of an array.  Frees each row's memory before the next one. */
 void
 emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 		  RowEmitter emit, void *arg)
 {
-	MemoryContext row_context;
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe row",
+													  ALLOCSET_SMALL_SIZES);
 
 	InitMaterializedSRF(fcinfo, 0);
-	row_context = AllocSetContextCreate(CurrentMemoryContext,
-										"pgbufprobe row", ALLOCSET_SMALL_SIZES);
 	for (int64 i = 0; i < nitems; i++)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(row_context);

@@ -38,7 +38,6 @@ extern void add_datum(Row *row, Datum value);
 extern void add_count(Row *row, int64 count);
 extern void add_known_count(Row *row, bool known, int64 count);
 extern void add_rounded(Row *row, double count);
-extern void add_measure(Row *row, double value);
 extern void add_number(Row *row, double number);
 extern void add_interval(Row *row, double value, double error, double most);
 extern void add_counted(Row *row, int64 count, int64 error, int64 most);

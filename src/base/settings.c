@@ -7,8 +7,6 @@
  */
 #include "postgres.h"
 
-#include <ctype.h>
-
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
@@ -30,102 +28,37 @@ bool		pbp_carry_over_on = false;
 int			pbp_carry_over_interval_s = 300;
 int			pbp_carry_over_rate_mb = 0;
 
-static void
-define_page_cache_settings(void)
-{
-	DefineCustomBoolVariable("pgbufprobe.os_cache",
-							 "Enables queries of the kernel about its page cache.",
-							 "If off, columns about the page cache are null, and neither functions nor the sampler read files for them.",
-							 &pbp_os_cache_on, true,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-}
-
-static void
-define_sampler_settings(void)
-{
-	DefineCustomBoolVariable("pgbufprobe.sampler",
-							 "Enables sampling of the buffer pool by a background worker.",
-							 NULL, &pbp_sampler_on, true,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.history_interval",
-							"Sets the time between two samples of the history.",
-							"If the clock hand moves fast, the sampler looks at the buffer pool more often for the advice.",
-							&pbp_history_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
-							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
-	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",
-							 "Sets the maximum fraction of one CPU that the background worker uses.",
-							 NULL, &pbp_max_cpu_fraction, 0.01, 0.0001, 1,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("pgbufprobe.advice_memory",
-							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",
-							"-1 uses as much as needed, up to a thousandth of shared_buffers, or 512 kB if that is more; 0 disables the estimates.",
-							&pbp_advice_memory_kb, -1, -1, PBP_MAX_ADVICE_KB,
-							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
-}
-
-/* ---- hours of the day ---- */
-
-/* Reads a number of hours at the cursor; -1: there is none. */
-static int
-read_hour(const char **cursor)
-{
-	int			hour = 0;
-	const char *digit = *cursor;
-
-	while (isdigit((unsigned char) *digit) && digit - *cursor < 2)
-		hour = 10 * hour + (*digit++ - '0');
-	if (digit == *cursor || hour > HOURS_PER_DAY)
-		return -1;
-	*cursor = digit;
-	return hour;
-}
-
-static void
-skip_spaces(const char **cursor)
-{
-	while (**cursor == ' ')
-		(*cursor)++;
-}
-
-/* From one hour, up to another one that is not included; perhaps past midnight. */
-static bool
-read_range(const char **cursor, uint32 *mask)
-{
-	int			from = read_hour(cursor);
-	int			to;
-
-	skip_spaces(cursor);
-	if (from < 0 || **cursor != '-')
-		return false;
-	(*cursor)++;
-	skip_spaces(cursor);
-	to = read_hour(cursor);
-	if (to < 0 || from % HOURS_PER_DAY == to % HOURS_PER_DAY)
-		return false;
-	for (int hour = from % HOURS_PER_DAY; hour != to % HOURS_PER_DAY; hour = (hour + 1) % HOURS_PER_DAY)
-		*mask |= UINT32_C(1) << hour;
-	return true;
-}
-
-/* A list such as "2-5, 22-24".  Returns false if it is none. */
+/*
+ * Reads a list such as "2-5, 22-24": each element begins with one hour and goes up
+ * to another one that is not included, perhaps past midnight.  Returns false if it
+ * is no such list, or leaves no hour.
+ */
 static bool
 read_hours(const char *list, uint32 *mask)
 {
 	*mask = 0;
-	skip_spaces(&list);
-	while (*list != '\0')
+	if (list[strspn(list, " ")] == '\0')
+		return true;
+	if (list[strspn(list, "0123456789-, ")] != '\0')
+		return false;
+	for (;;)
 	{
-		if (!read_range(&list, mask))
+		char		from[3];
+		char		to[3];
+		int			length = 0;
+
+		if (sscanf(list, " %2[0-9] - %2[0-9] %n", from, to, &length) != 2 ||
+			atoi(from) > HOURS_PER_DAY || atoi(to) > HOURS_PER_DAY ||
+			atoi(from) % HOURS_PER_DAY == atoi(to) % HOURS_PER_DAY)
 			return false;
-		skip_spaces(&list);
-		if (*list != ',')
-			break;
-		list++;
-		skip_spaces(&list);
+		for (int hour = atoi(from); hour % HOURS_PER_DAY != atoi(to) % HOURS_PER_DAY; hour++)
+			*mask |= UINT32_C(1) << hour % HOURS_PER_DAY;
+		list += length;
 		if (*list == '\0')
+			return *mask != (UINT32_C(1) << HOURS_PER_DAY) - 1;
+		if (*list++ != ',')
 			return false;
 	}
-	return *list == '\0' && *mask != (UINT32_C(1) << HOURS_PER_DAY) - 1;
 }
 
 static bool
@@ -151,9 +84,35 @@ assign_skip_hours(const char *value pg_attribute_unused(), void *extra)
 	memcpy(&pbp_decision_skip_mask, extra, sizeof(pbp_decision_skip_mask));
 }
 
-static void
-define_decision_settings(void)
+/* All can be changed by a reload, so a library that is loaded late defines them as well. */
+void
+pbp_define_settings(void)
 {
+	DefineCustomBoolVariable("pgbufprobe.os_cache",
+							 "Enables queries of the kernel about its page cache.",
+							 "If off, columns about the page cache are null, and neither functions nor the sampler read files for them.",
+							 &pbp_os_cache_on, true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pgbufprobe.sampler",
+							 "Enables sampling of the buffer pool by a background worker.",
+							 NULL, &pbp_sampler_on, true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("pgbufprobe.history_interval",
+							"Sets the time between two samples of the history.",
+							"If the clock hand moves fast, the sampler looks at the buffer pool more often for the advice.",
+							&pbp_history_interval_ms, 10000, 100, SECS_PER_HOUR * 1000,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomRealVariable("pgbufprobe.max_cpu_fraction",
+							 "Sets the maximum fraction of one CPU that the background worker uses.",
+							 NULL, &pbp_max_cpu_fraction, 0.01, 0.0001, 1,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("pgbufprobe.advice_memory",
+							"Sets the maximum memory for estimating the effect of other shared_buffers sizes.",
+							"-1 uses as much as needed, up to a thousandth of shared_buffers, or 512 kB if that is more; 0 disables the estimates.",
+							&pbp_advice_memory_kb, -1, -1, PBP_MAX_ADVICE_KB,
+							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
+
 	DefineCustomIntVariable("pgbufprobe.decision_hours",
 							"Sets the number of hours that must have been seen before another shared_buffers size is advised.",
 							"The decision is about so many last hours; 0 decides as soon as enough has been learned.",
@@ -164,11 +123,7 @@ define_decision_settings(void)
 							   "For example, \"2-5\" leaves out what happens from 02:00 to 05:00, in the time zone of log_timezone.",
 							   &decision_skip_hours, "",
 							   PGC_SIGHUP, 0, check_skip_hours, assign_skip_hours, NULL);
-}
 
-static void
-define_carry_over_settings(void)
-{
 	DefineCustomBoolVariable("pgbufprobe.carry_over",
 							 "Enables saving what both caches hold, and restoring it after a restart.",
 							 NULL, &pbp_carry_over_on, false,
@@ -183,16 +138,7 @@ define_carry_over_settings(void)
 							"0 sets no limit.",
 							&pbp_carry_over_rate_mb, 0, 0, 1000000,
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
-}
 
-/* All of them can be changed by a reload, so a library that is loaded late defines them as well. */
-void
-pbp_define_settings(void)
-{
-	define_page_cache_settings();
-	define_sampler_settings();
-	define_decision_settings();
-	define_carry_over_settings();
 	MarkGUCPrefixReserved("pgbufprobe");
 }
 

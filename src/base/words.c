@@ -13,31 +13,20 @@
 
 #include "base/words.h"
 
-/* In the unit of which there are 1 to 1024, with three significant digits but no zeros at the end. */
+/* In the unit of which there are 1 to 1024, with three significant digits and no final zeros. */
 char *
 pretty_bytes(int64 bytes)
 {
 	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
 	double		value = (double) bytes;
 	int			unit = 0;
-	char	   *number;
 
 	while (value >= 1023.5 && unit < (int) lengthof(units) - 1)
 	{
 		value /= 1024;
 		unit++;
 	}
-	number = pretty_number(value);
-	if (strchr(number, '.'))
-	{
-		char	   *end = number + strlen(number);
-
-		while (end[-1] == '0')
-			*--end = '\0';
-		if (end[-1] == '.')
-			end[-1] = '\0';
-	}
-	return psprintf("%s %s", number, units[unit]);
+	return psprintf(value > 0 && value < 999.5 ? "%.3g %s" : "%.0f %s", value, units[unit]);
 }
 
 char *
@@ -97,5 +86,6 @@ pretty_duration(double seconds)
 char *
 pretty_hours(double seen_seconds, double wanted_seconds)
 {
-	return psprintf("%g of the last %g hours", floor(seen_seconds / (SECS_PER_HOUR / 10)) / 10, ceil(wanted_seconds / SECS_PER_HOUR));
+	return psprintf("%g of the last %g hours", floor(seen_seconds / (SECS_PER_HOUR / 10)) / 10,
+					ceil(wanted_seconds / SECS_PER_HOUR));
 }

@@ -260,8 +260,8 @@ pgbufprobe_scan_cost(PG_FUNCTION_ARGS)
 		pbp_scan_cost((PbpScanMethod) i, nread, rounds, &cost);
 		parts = (double) NBuffers / cost.nread;
 		add_text(&row, scan_methods[i]);
-		add_measure(&row, (double) cost.min_ns / 1e6 * parts);
-		add_measure(&row, (double) cost.max_ns / 1e6 * parts);
+		add_number(&row, (double) cost.min_ns / 1e6 * parts);
+		add_number(&row, (double) cost.max_ns / 1e6 * parts);
 		add_known_count(&row, cost.matched >= 0 && cost.nread == NBuffers, cost.matched);
 		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, SCAN_COST_COLS);
 	}
