@@ -36,10 +36,8 @@ class_locator(Form_pg_class form)
 
 	if (!OidIsValid(relfilenode))
 		relfilenode = RelationMapOidToFilenumber(form->oid, form->relisshared);
-	return pbp_locator(OidIsValid(form->reltablespace) ?
-					   form->reltablespace : MyDatabaseTableSpace,
-					   form->relisshared ? InvalidOid : MyDatabaseId,
-					   relfilenode);
+	return pbp_locator(OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace,
+					   form->relisshared ? InvalidOid : MyDatabaseId, relfilenode);
 }
 
 void

@@ -79,7 +79,8 @@ pbp_read_shared_header(void)
 static bool
 is_ours(const PbpSharedHeader *copy, Size bytes)
 {
-	return strncmp(copy->version, PBP_VERSION, sizeof(copy->version)) == 0 && copy->segment_bytes == bytes;
+	return strncmp(copy->version, PBP_VERSION, sizeof(copy->version)) == 0 &&
+		copy->segment_bytes == bytes;
 }
 
 /*

@@ -93,8 +93,7 @@ pbp_register_worker(const char *name, const char *function)
 	worker.bgw_restart_time = RESTART_S;
 	worker.bgw_main_arg = UInt32GetDatum(PBP_PRELOADED);
 	RegisterBackgroundWorker(&worker);
-	return BackgroundWorkerList.head.next != last ||
-		IsUnderPostmaster || !IsPostmasterEnvironment;
+	return BackgroundWorkerList.head.next != last || IsUnderPostmaster || !IsPostmasterEnvironment;
 }
 
 /*
@@ -102,7 +101,8 @@ pbp_register_worker(const char *name, const char *function)
  * stopped.  Returns false if no background worker slot is left.
  */
 bool
-pbp_launch_worker(const char *name, const char *function, uint32 stops, BackgroundWorkerHandle **handle)
+pbp_launch_worker(const char *name, const char *function, uint32 stops,
+				  BackgroundWorkerHandle **handle)
 {
 	BackgroundWorker worker;
 
@@ -185,47 +185,30 @@ handle_alarm(int signo pg_attribute_unused())
 {
 }
 
-static void
-interrupt_calls(void)
-{
-	const struct sigaction action = {.sa_handler = handle_alarm};
-	const struct itimerval timer = {.it_value.tv_sec = INTERRUPT_S,.it_interval.tv_sec = 1};
-
-	(void) sigaction(SIGALRM, &action, NULL);
-	(void) setitimer(ITIMER_REAL, &timer, NULL);
-}
-
 /*
  * The postmaster sends SIGTERM when the server shuts down.  Others may send it to
  * this worker alone, as pg_terminate_backend() does, or to all processes; of two
  * signals, only one may arrive.  So the sender decides no more than the exit code.
  */
 static void
-handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
-				   void *context pg_attribute_unused())
+handle_termination(int signo pg_attribute_unused(), siginfo_t *info, void *context pg_attribute_unused())
 {
+	const struct sigaction action = {.sa_handler = handle_alarm};
+	const struct itimerval timer = {.it_value.tv_sec = INTERRUPT_S,.it_interval.tv_sec = 1};
 	int			save_errno = errno;
 
 	if (info->si_pid == PostmasterPid)
 		server_is_stopping = true;
 	if (!ShutdownRequestPending)
-		interrupt_calls();
+	{
+		(void) sigaction(SIGALRM, &action, NULL);
+		(void) setitimer(ITIMER_REAL, &timer, NULL);
+	}
 	ShutdownRequestPending = true;
 	if (may_die)
 		ProcDiePending = InterruptPending = true;
 	SetLatch(MyLatch);
 	errno = save_errno;
-}
-
-/* Without SA_RESTART, so that calls that wait return. */
-static void
-expect_shutdown(void)
-{
-	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO};
-
-	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGTERM, &action, NULL) != 0)
-		elog(FATAL, "could not install signal handler: %m");
 }
 
 /*
@@ -250,8 +233,13 @@ pbp_let_die(bool let)
 void
 pbp_start_worker(Oid database)
 {
+	/* Without SA_RESTART, so that calls that wait return. */
+	struct sigaction action = {.sa_sigaction = handle_termination,.sa_flags = SA_SIGINFO};
+
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGTERM, &action, NULL) != 0)
+		elog(FATAL, "could not install signal handler: %m");
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	expect_shutdown();
 	pbp_let_die(OidIsValid(database));
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
@@ -268,17 +256,16 @@ block_reloads(int how)
 	(void) sigprocmask(how, &signals, NULL);
 }
 
-/* Returns after how many milliseconds a reload is possible, as it is now if that is 0. */
+/* Allows a reload, or returns after how many milliseconds it will be possible. */
 static int64
 allow_reloads(void)
 {
-	int64		left_ns = next_reload_ns - pbp_now_ns();
+	int64		left_ns = next_reload_ns == 0 ? 0 : next_reload_ns - pbp_now_ns();
 
-	if (next_reload_ns == 0)
-		return 0;
 	if (left_ns > 0)
 		return left_ns / 1000000 + 1;
-	block_reloads(SIG_UNBLOCK);
+	if (next_reload_ns != 0)
+		block_reloads(SIG_UNBLOCK);
 	next_reload_ns = 0;
 	return 0;
 }
@@ -300,7 +287,7 @@ pbp_reload_settings(void)
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	next_reload_ns = pbp_now_ns() +
-		(int64) ((double) (pbp_cpu_now_ns() - start_cpu_ns) / (RELOAD_SHARE * pbp_max_cpu_fraction));
+		(int64) ((pbp_cpu_now_ns() - start_cpu_ns) / (RELOAD_SHARE * pbp_max_cpu_fraction));
 	return true;
 }
 
@@ -356,9 +343,7 @@ pbp_end_worker(void)
 void
 pbp_check_interrupts_of_look(void)
 {
-	int64		ending_ns = pbp_ending_ns();
-
-	if (ending_ns >= FINISH_NS)
+	if (pbp_ending_ns() >= FINISH_NS)
 		pbp_end_worker();
 	CHECK_FOR_INTERRUPTS();
 }

@@ -18,7 +18,8 @@
 
 extern void pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function);
 extern bool pbp_register_worker(const char *name, const char *function);
-extern bool pbp_launch_worker(const char *name, const char *function, uint32 stops, BackgroundWorkerHandle **handle);
+extern bool pbp_launch_worker(const char *name, const char *function, uint32 stops,
+							  BackgroundWorkerHandle **handle);
 extern void pbp_start_worker(Oid database);
 extern void pbp_take_place(PbpPlace place, Datum arg);
 extern bool pbp_is_preloaded_worker(void);
