@@ -191,13 +191,6 @@ emit_consumer(ReturnSetInfo *rsinfo, const MemoryNeed *need, PbpConsumer consume
 	emit_row(rsinfo, &row, CONSUMERS_COLS);
 }
 
-static void
-plan_memory(MemoryNeed *need, const PbpServerMemory *reserved)
-{
-	pbp_plan_memory(&need->facts.settings, &need->facts.processes, &need->facts.memory, reserved,
-					pbp_os_page_bytes(), &need->plan);
-}
-
 /* Bounded: at most 64 processes are read, and 256 pages of the pool. */
 Datum
 pgbufprobe_memory_consumers(PG_FUNCTION_ARGS)
@@ -208,7 +201,8 @@ pgbufprobe_memory_consumers(PG_FUNCTION_ARGS)
 
 	need->report = report;
 	pbp_read_memory_facts(&need->facts);
-	plan_memory(need, missing_advice(report) == NULL && reserved->pool_bytes > 0 ? reserved : NULL);
+	pbp_plan_memory(&need->facts, missing_advice(report) == NULL && reserved->pool_bytes > 0 ?
+					reserved : NULL, &need->plan);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_CONSUMERS; i++)
 		emit_consumer((ReturnSetInfo *) fcinfo->resultinfo, need, i);
@@ -308,7 +302,7 @@ find_memory_need(const PbpAdviceReport *report)
 	/* The limit that the report's caches were found with: one of now may be less than these. */
 	if (need->unknown == NULL)
 		need->facts.memory = report->storage.memory;
-	plan_memory(need, NULL);
+	pbp_plan_memory(&need->facts, NULL, &need->plan);
 	if (need->unknown == NULL && machine_bytes(need, pbp_total_factor(0)) <= 0)
 		need->unknown = "both caches are larger than all memory";
 	if (need->unknown != NULL || use_hours(need))

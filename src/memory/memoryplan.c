@@ -9,7 +9,7 @@
  * settings allow; of processes and queries, the most that was seen at once, with a
  * least number where nothing was seen yet.
  *
- * What settings and processes there are belongs in memoryfacts.c.
+ * What settings and processes there are belongs in servermemory.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,17 +42,19 @@ pbp_multiple(double number, int64_t bytes)
 
 /* As many sessions may come as there were. */
 int
-pbp_expected_processes(const PbpMemorySettings *settings, const PbpProcesses *processes)
+pbp_expected_processes(const PbpMemoryFacts *facts)
 {
-	return (int) less(processes->peak.processes + more(processes->peak.sessions, LEAST_SESSIONS),
-					  settings->max_processes);
+	const PbpProcessCounts *peak = &facts->processes.peak;
+
+	return (int) less(peak->processes + more(peak->sessions, LEAST_SESSIONS),
+					  facts->settings.max_processes);
 }
 
 int
-pbp_expected_queries(const PbpMemorySettings *settings, const PbpProcesses *processes)
+pbp_expected_queries(const PbpMemoryFacts *facts)
 {
-	return (int) less(more(processes->peak.active, LEAST_SESSIONS),
-					  settings->max_sessions + settings->max_parallel_workers);
+	return (int) less(more(facts->processes.peak.active, LEAST_SESSIONS),
+					  facts->settings.max_sessions + facts->settings.max_parallel_workers);
 }
 
 /* Private memory of these processes, if they are as large as today's on average. */
@@ -64,44 +66,36 @@ usual_private(const PbpProcesses *processes, int nprocesses)
 	return pbp_multiple((double) nprocesses / processes->now.processes, processes->private_bytes);
 }
 
-/* What page tables take of each byte of shared memory that all these processes use. */
+/* What page tables take of each byte of shared memory if all processes that may exist use it. */
 static double
-table_share(int nprocesses, int64_t page_bytes)
+page_tables(const PbpMemorySettings *settings, int64_t page_bytes)
 {
-	return (double) nprocesses * sizeof(void *) / (double) page_bytes;
+	return (double) settings->max_processes * sizeof(void *) / (double) page_bytes;
 }
 
 /*
- * Each session must find a buffer to read into while all others have pinned as
- * many as they may need.
- */
-int64_t
-pbp_least_pool_bytes(const PbpMemorySettings *settings)
-{
-	return pbp_multiple((double) settings->max_sessions * settings->session_pins, settings->block_bytes);
-}
-
-/*
- * Sets what sizes that fit must leave.  The size of huge pages must be set.  Page
- * tables are those of all processes that settings allow: each only grows.
+ * Sets what sizes that fit must leave.  Page tables are those of all processes that
+ * settings allow: each only grows.  Each session must find a buffer to read into
+ * while all others have pinned as many as they may need.
  */
 void
-pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processes,
-				 int64_t os_page_bytes, PbpServerMemory *server)
+pbp_expect_needs(PbpMemoryFacts *facts)
 {
-	int			nprocesses = pbp_expected_processes(settings, processes);
+	const PbpMemorySettings *settings = &facts->settings;
+	const PbpProcesses *processes = &facts->processes;
+	PbpServerMemory *server = &facts->memory.server;
+	int			to_come = pbp_expected_processes(facts) - processes->now.processes;
 
-	server->least_pool_bytes = pbp_least_pool_bytes(settings);
-	server->page_tables = server->huge_page_bytes > 0 ? 0 : table_share(settings->max_processes, os_page_bytes);
+	server->least_pool_bytes = pbp_multiple(settings->max_sessions, settings->pinned_bytes);
+	server->page_tables = server->huge_page_bytes > 0 ? 0 :
+		page_tables(settings, settings->os_page_bytes);
 	server->page_table_bytes = more(processes->page_table_bytes, 0);
-	server->needs = (PbpMemoryNeeds) {
-		.processes = usual_private(processes, nprocesses - processes->now.processes),
-			.queries = pbp_multiple(pbp_expected_queries(settings, processes), settings->query_bytes),
+	server->needs.processes = usual_private(processes, to_come);
+	server->needs.queries = pbp_multiple(pbp_expected_queries(facts), settings->query_bytes);
 	/* All workers of autovacuum may come at once, and somebody may create an index beside them. */
-			.vacuum = pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes) +
-			pbp_multiple(1, settings->maintenance_bytes),
-			.decoding = pbp_multiple(processes->peak.decoders, settings->decoding_bytes),
-	};
+	server->needs.vacuum = pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes) +
+		pbp_multiple(1, settings->maintenance_bytes);
+	server->needs.decoding = pbp_multiple(processes->peak.decoders, settings->decoding_bytes);
 }
 
 /* ---- the plan ---- */
@@ -113,42 +107,51 @@ pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processe
 static PbpConsumption
 consumption(int64_t today, int64_t most)
 {
-	return (PbpConsumption) {.today = pbp_multiple(1, today),.most = pbp_multiple(1, more(today, most)),.reserved = 0};
+	return (PbpConsumption) {pbp_multiple(1, today), pbp_multiple(1, more(today, most)), 0};
 }
 
 /* For which purpose processes take private memory today is unknown. */
-static void
-plan_server(const PbpMemorySettings *settings, const PbpProcesses *processes,
-			const PbpOsMemory *memory, int64_t os_page_bytes, PbpConsumption *rows)
+static PbpConsumption
+multiple_of_unknown(int number, int64_t bytes)
 {
-	int64_t		shared_page_bytes = more(memory->server.huge_page_bytes, os_page_bytes);
+	return consumption(PBP_UNKNOWN, pbp_multiple(number, bytes));
+}
+
+static void
+plan_server(const PbpMemoryFacts *facts, PbpConsumption *rows)
+{
+	const PbpMemorySettings *settings = &facts->settings;
+	const PbpProcesses *processes = &facts->processes;
+	const PbpServerMemory *server = &facts->memory.server;
 	int64_t		other_shared = more(settings->shared_bytes - settings->pool_bytes, 0);
+	double		tables = page_tables(settings, more(server->huge_page_bytes, settings->os_page_bytes));
 	int64_t		private = processes->private_bytes;
 	int64_t		to_come = usual_private(processes, settings->max_processes - processes->now.processes);
-	int			max_queries = settings->max_sessions + settings->max_parallel_workers;
 
-	rows[PBP_POOL] = consumption(memory->known ? settings->pool_bytes - memory->server.unused_bytes : PBP_UNKNOWN,
+	rows[PBP_POOL] = consumption(facts->memory.known ?
+								 settings->pool_bytes - server->unused_bytes : PBP_UNKNOWN,
 								 settings->pool_bytes);
 	rows[PBP_OTHER_SHARED] = consumption(other_shared, other_shared);
 	rows[PBP_PAGE_TABLES] = consumption(processes->page_table_bytes,
-										pbp_multiple(table_share(settings->max_processes, shared_page_bytes),
-													 settings->shared_bytes));
-	rows[PBP_PROCESSES] = consumption(private, private == PBP_UNKNOWN ? PBP_UNKNOWN : private + to_come);
-	rows[PBP_QUERIES] = consumption(PBP_UNKNOWN, pbp_multiple(max_queries, settings->query_bytes));
-	rows[PBP_TEMP_BUFFERS] = consumption(PBP_UNKNOWN, pbp_multiple(settings->max_sessions, settings->temp_bytes));
-	rows[PBP_AUTOVACUUM] = consumption(PBP_UNKNOWN, pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes));
-	rows[PBP_MAINTENANCE] = consumption(PBP_UNKNOWN, settings->maintenance_bytes);
-	rows[PBP_DECODING] = consumption(PBP_UNKNOWN, pbp_multiple(settings->max_decoders, settings->decoding_bytes));
+										pbp_multiple(tables, settings->shared_bytes));
+	rows[PBP_PROCESSES] = consumption(private, private == PBP_UNKNOWN ? private : private + to_come);
+	rows[PBP_QUERIES] = multiple_of_unknown(settings->max_sessions + settings->max_parallel_workers,
+											settings->query_bytes);
+	rows[PBP_TEMP_BUFFERS] = multiple_of_unknown(settings->max_sessions, settings->temp_bytes);
+	rows[PBP_AUTOVACUUM] = multiple_of_unknown(settings->max_vacuum_workers, settings->vacuum_bytes);
+	rows[PBP_MAINTENANCE] = multiple_of_unknown(1, settings->maintenance_bytes);
+	rows[PBP_DECODING] = multiple_of_unknown(settings->max_decoders, settings->decoding_bytes);
 }
 
 /* What the server leaves: of the machine, or of a cgroup, which does not limit huge pages. */
 static void
-plan_rest(const PbpMemorySettings *settings, const PbpOsMemory *memory, PbpMemoryPlan *plan)
+plan_rest(const PbpMemoryFacts *facts, PbpMemoryPlan *plan)
 {
+	const PbpOsMemory *memory = &facts->memory;
 	PbpConsumption *rows = plan->rows;
-	bool		huge = memory->server.huge_page_bytes > 0;
 	bool		in_cgroup = memory->holder == PBP_HELD_BY_CGROUP;
-	int64_t		shared_huge = huge ? pbp_multiple(1, settings->shared_bytes) : 0;
+	int64_t		shared_huge = memory->server.huge_page_bytes > 0 ?
+		pbp_multiple(1, facts->settings.shared_bytes) : 0;
 	int64_t		limit = memory->limit_bytes + (in_cgroup ? shared_huge : 0);
 	int64_t		free_huge = in_cgroup ? 0 : memory->huge_bytes == PBP_UNKNOWN ? PBP_UNKNOWN :
 		more(memory->huge_bytes - shared_huge, 0);
@@ -172,21 +175,21 @@ plan_rest(const PbpMemorySettings *settings, const PbpOsMemory *memory, PbpMemor
 
 /* What sizes that fit leave for each: as pbp_size_fits() sees it, at today's size. */
 static void
-plan_reserves(const PbpOsMemory *memory, const PbpServerMemory *reserved, int64_t pool_bytes,
-			  int64_t maintenance, PbpConsumption *rows)
+plan_reserves(const PbpMemoryFacts *facts, const PbpServerMemory *reserved, PbpConsumption *rows)
 {
-	int64_t		usual = pbp_usual_reserve(memory->limit_bytes, memory->private_bytes);
+	int64_t		usual = pbp_usual_reserve(facts->memory.limit_bytes, facts->memory.private_bytes);
+	int64_t		maintenance = less(reserved->needs.vacuum, facts->settings.maintenance_bytes);
 	int64_t		sum = 0;
 
 	rows[PBP_PROCESSES].reserved = reserved->needs.processes;
 	rows[PBP_QUERIES].reserved = reserved->needs.queries;
-	rows[PBP_MAINTENANCE].reserved = less(reserved->needs.vacuum, maintenance);
-	rows[PBP_AUTOVACUUM].reserved = reserved->needs.vacuum - rows[PBP_MAINTENANCE].reserved;
+	rows[PBP_MAINTENANCE].reserved = maintenance;
+	rows[PBP_AUTOVACUUM].reserved = reserved->needs.vacuum - maintenance;
 	rows[PBP_DECODING].reserved = reserved->needs.decoding;
 	for (int i = PBP_POOL; i < PBP_PAGE_CACHE; i++)
 		sum += rows[i].reserved;
 	rows[PBP_PAGE_CACHE].reserved = more(usual - sum, 0);
-	rows[PBP_PAGE_TABLES].reserved = pbp_page_tables(reserved, pool_bytes);
+	rows[PBP_PAGE_TABLES].reserved = pbp_page_tables(reserved, facts->settings.pool_bytes);
 	rows[PBP_ALL_MEMORY].reserved = more(usual, sum) + rows[PBP_PAGE_TABLES].reserved;
 }
 
@@ -196,19 +199,18 @@ plan_reserves(const PbpOsMemory *memory, const PbpServerMemory *reserved, int64_
  * reserved if that is NULL.
  */
 void
-pbp_plan_memory(const PbpMemorySettings *settings, const PbpProcesses *processes,
-				const PbpOsMemory *memory, const PbpServerMemory *reserved,
-				int64_t os_page_bytes, PbpMemoryPlan *plan)
+pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *reserved, PbpMemoryPlan *plan)
 {
+	bool		known = facts->memory.known;
+
 	*plan = (PbpMemoryPlan) {.missing = 0};
-	plan_server(settings, processes, memory, os_page_bytes, plan->rows);
-	if (memory->known)
-		plan_rest(settings, memory, plan);
-	else
-		for (int i = PBP_FREE_HUGE_PAGES; i < PBP_CONSUMERS; i++)
-			plan->rows[i] = (PbpConsumption) {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN};
-	if (memory->known && reserved)
-		plan_reserves(memory, reserved, settings->pool_bytes, settings->maintenance_bytes, plan->rows);
+	plan_server(facts, plan->rows);
+	if (known)
+		plan_rest(facts, plan);
+	for (int i = PBP_FREE_HUGE_PAGES; i < PBP_CONSUMERS && !known; i++)
+		plan->rows[i].today = plan->rows[i].most = PBP_UNKNOWN;
+	if (known && reserved)
+		plan_reserves(facts, reserved, plan->rows);
 	else
 		for (int i = 0; i < PBP_CONSUMERS; i++)
 			plan->rows[i].reserved = PBP_UNKNOWN;

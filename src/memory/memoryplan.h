@@ -24,8 +24,8 @@ typedef struct PbpMemorySettings
 	int64_t		vacuum_bytes;	/* of one autovacuum worker */
 	int64_t		maintenance_bytes;
 	int64_t		decoding_bytes; /* of one decoding of WAL */
-	int			block_bytes;
-	int			session_pins;	/* buffers that a session may pin at once */
+	int64_t		pinned_bytes;	/* buffers that a session may pin at once */
+	int			os_page_bytes;
 	int			max_processes;
 	int			max_sessions;
 	int			max_parallel_workers;
@@ -50,6 +50,14 @@ typedef struct PbpProcesses
 								 * below */
 	int64_t		page_table_bytes;
 } PbpProcesses;
+
+/* Who takes memory, and what the kernel says of it. */
+typedef struct PbpMemoryFacts
+{
+	PbpMemorySettings settings;
+	PbpProcesses processes;
+	PbpOsMemory memory;
+} PbpMemoryFacts;
 
 typedef enum PbpConsumer
 {
@@ -85,13 +93,10 @@ typedef struct PbpMemoryPlan
 } PbpMemoryPlan;
 
 extern int64_t pbp_multiple(double number, int64_t bytes);
-extern int	pbp_expected_processes(const PbpMemorySettings *settings, const PbpProcesses *processes);
-extern int	pbp_expected_queries(const PbpMemorySettings *settings, const PbpProcesses *processes);
-extern int64_t pbp_least_pool_bytes(const PbpMemorySettings *settings);
-extern void pbp_expect_needs(const PbpMemorySettings *settings, const PbpProcesses *processes,
-							 int64_t os_page_bytes, PbpServerMemory *server);
-extern void pbp_plan_memory(const PbpMemorySettings *settings, const PbpProcesses *processes,
-							const PbpOsMemory *memory, const PbpServerMemory *reserved,
-							int64_t os_page_bytes, PbpMemoryPlan *plan);
+extern int	pbp_expected_processes(const PbpMemoryFacts *facts);
+extern int	pbp_expected_queries(const PbpMemoryFacts *facts);
+extern void pbp_expect_needs(PbpMemoryFacts *facts);
+extern void pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *reserved,
+							PbpMemoryPlan *plan);
 
 #endif							/* PBP_MEMORYPLAN_H */

@@ -82,8 +82,8 @@ memory_settings(void)
 			.vacuum_bytes = vacuum_kb * KILOBYTE,
 			.maintenance_bytes = maintenance_work_mem * KILOBYTE,
 			.decoding_bytes = logical_decoding_work_mem * KILOBYTE,
-			.block_bytes = BLCKSZ,
-			.session_pins = USUAL_PINS + pbp_stream_pins(),
+			.pinned_bytes = (USUAL_PINS + pbp_stream_pins()) * BLCKSZ,
+			.os_page_bytes = (int) pbp_os_page_bytes(),
 			.max_processes = MaxBackends + NUM_AUXILIARY_PROCS,
 			.max_sessions = MaxConnections,
 			.max_parallel_workers = Min(max_parallel_workers, max_worker_processes),
@@ -310,7 +310,7 @@ read_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
 	/* What processes share since they were forked was counted for each. */
 	if (facts->memory.known)
 		facts->processes.private_bytes = Min(facts->processes.private_bytes, facts->memory.private_bytes);
-	pbp_expect_needs(&facts->settings, &facts->processes, pbp_os_page_bytes(), &facts->memory.server);
+	pbp_expect_needs(facts);
 }
 
 /* For a plan of memory. */

@@ -12,14 +12,6 @@
 #include "memory/capacity.h"
 #include "memory/memoryplan.h"
 
-/* Who takes memory, and what the kernel says of it. */
-typedef struct PbpMemoryFacts
-{
-	PbpMemorySettings settings;
-	PbpProcesses processes;
-	PbpOsMemory memory;
-} PbpMemoryFacts;
-
 typedef struct PbpOwnBytes
 {
 	int64		cached;			/* in the page cache */

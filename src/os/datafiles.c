@@ -46,7 +46,7 @@ is_foreign(const char *path)
 	return (*name < '0' || *name > '9') && strncmp(name, "PG_", 3) != 0;
 }
 
-/* Opens the folder of this path as the innermost; one that is gone, or not the server's, is empty. */
+/* Opens the folder of this path as the innermost; one that is gone or foreign is empty. */
 static bool
 push_folder(PbpDataFiles *files)
 {
@@ -148,7 +148,8 @@ pbp_next_data_file(PbpDataFiles *files)
 			pbp_end_data_files(files);
 		else if (files->depth == 0)
 		{
-			(void) snprintf(files->path, sizeof(files->path), "%s/%s", files->root, areas[files->area].folder);
+			(void) snprintf(files->path, sizeof(files->path), "%s/%s", files->root,
+							areas[files->area].folder);
 			if (!push_folder(files))
 				files->area++;
 		}

@@ -98,7 +98,8 @@ count_file(const PbpOsFile *file)
 		uint8		pages[WINDOW_PAGES];
 
 		CHECK_FOR_INTERRUPTS();
-		cached += by_cachestat ? ask_cachestat(file, offset, bytes) : ask_mincore(file, offset, bytes, pages);
+		cached += by_cachestat ? ask_cachestat(file, offset, bytes) :
+			ask_mincore(file, offset, bytes, pages);
 	}
 	return cached;
 }
@@ -158,8 +159,9 @@ mark_blocks(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
 	{
 		int			start = (int) (block * BLCKSZ - offset);
 		bool		cached = true;
+		int			last = (start + BLCKSZ - 1) / page_bytes;
 
-		for (int page = start / page_bytes; pages && page <= (start + BLCKSZ - 1) / page_bytes; page++)
+		for (int page = start / page_bytes; pages && page <= last; page++)
 			cached = cached && (pages[page] & 1);
 		if (cached)
 		{
@@ -287,7 +289,8 @@ pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns)
 void
 pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks)
 {
-	(void) pbp_kernel_advise(file->fd, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ, PBP_OS_DONTNEED);
+	(void) pbp_kernel_advise(file->fd, (int64) first * BLCKSZ, (int64) nblocks * BLCKSZ,
+							 PBP_OS_DONTNEED);
 }
 
 /* ---- advice ---- */

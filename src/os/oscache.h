@@ -71,7 +71,6 @@ typedef struct PbpOsFile
 /* What is true of all files of a fork: one that is not trusted makes all untrusted. */
 typedef struct PbpOsVerdict
 {
-	PbpOsMethod method;
 	PbpOsTrust	trust;
 	char	   *path;			/* of a file that is unreadable; NULL if none is.
 								 * Palloc'd. */
@@ -134,8 +133,8 @@ pbp_unsupported(void)
 /* in osfile.c: files, and whether the kernel's answers about them can be trusted */
 extern const char *pbp_os_reason(PbpOsTrust trust);
 extern PbpOsTrust pbp_os_file_system_trust(int fd);
-extern bool pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
-						PbpOsMethod wanted, PbpOsFile *file);
+extern bool pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment, PbpOsMethod wanted,
+						PbpOsFile *file);
 extern void pbp_os_close(PbpOsFile *file);
 extern bool pbp_os_judge(PbpOsVerdict *verdict, const PbpOsFile *file);
 extern void pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork,
@@ -145,7 +144,8 @@ extern int64 pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork);
 
 /* in oscache.c: what is cached of a file, reads, and advice */
 extern List *pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted);
-extern int64 pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks, uint8 *bitmap);
+extern int64 pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
+						uint8 *bitmap);
 extern bool pbp_os_block(const PbpOsFile *file, BlockNumber block);
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
 extern void pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);

@@ -171,7 +171,8 @@ choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	bool		is_own = info->st_uid == geteuid();
 
-	if (is_own && last.statement == statement && last.device == info->st_dev && last.wanted == wanted)
+	if (is_own && last.statement == statement && last.device == info->st_dev &&
+		last.wanted == wanted)
 	{
 		file->method = last.method;
 		file->trust = last.trust;
@@ -247,10 +248,7 @@ pbp_os_judge(PbpOsVerdict *verdict, const PbpOsFile *file)
 	bool		readable = file->trust != PBP_OS_UNREADABLE;
 
 	if (verdict->trust == PBP_OS_TRUSTED || !readable)
-	{
-		verdict->method = file->method;
 		verdict->trust = file->trust;
-	}
 	if (!readable)
 	{
 		verdict->path = pstrdup(file->path);

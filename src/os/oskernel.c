@@ -89,8 +89,9 @@ pbp_kernel_mincore(int fd, int64 offset, int64 bytes, uint8 *pages)
 bool
 pbp_kernel_write_back(int fd, int64 offset, int64 bytes, bool wait)
 {
-	return sync_file_range(fd, offset, bytes, SYNC_FILE_RANGE_WRITE |
-						   (wait ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER : 0)) == 0;
+	unsigned	waits = wait ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER : 0;
+
+	return sync_file_range(fd, offset, bytes, SYNC_FILE_RANGE_WRITE | waits) == 0;
 }
 
 /* Advice about readahead is for this descriptor only. */

@@ -78,7 +78,8 @@ huge_pages(const char *root, int64_t page_bytes, const char *which)
 static int64_t
 huge_page_room(const char *root, int64_t page_bytes)
 {
-	int64_t		pages = bounded(huge_pages(root, page_bytes, "free") - huge_pages(root, page_bytes, "resv"));
+	int64_t		pages = bounded(huge_pages(root, page_bytes, "free") -
+								huge_pages(root, page_bytes, "resv"));
 
 	return pages > PBP_MAX_MEMORY / page_bytes ? PBP_MAX_MEMORY : pages * page_bytes;
 }
@@ -191,8 +192,8 @@ add_group(const PbpMemoryUse *group, const PbpMemoryUse *machine, PbpOsMemory *m
 		memory->private_bytes = limited.anon;
 		memory->holder = PBP_HELD_BY_CGROUP;
 	}
-	limit_growth(available(&limited, &memory->server), pbp_usual_reserve(limited.limit, limited.anon),
-				 &memory->rooms[PBP_HELD_BY_CGROUP]);
+	limit_growth(available(&limited, &memory->server),
+				 pbp_usual_reserve(limited.limit, limited.anon), &memory->rooms[PBP_HELD_BY_CGROUP]);
 	return true;
 }
 

@@ -111,11 +111,13 @@ typedef enum PbpFit
 
 extern int64_t pbp_pool_bytes(int64_t shared_buffers);
 extern int64_t pbp_file_bytes(const char *root);
-extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory *memory);
+extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,
+							   PbpOsMemory *memory);
 extern int64_t pbp_usual_reserve(int64_t limit_bytes, int64_t private_bytes);
 extern int64_t pbp_page_tables(const PbpServerMemory *server, int64_t pool_bytes);
 extern PbpFit pbp_size_fits(const PbpOsMemory *memory, int64_t pool_bytes);
-extern bool pbp_fits_other_memory(const PbpOsMemory *memory, int64_t more_bytes, int64_t pool_bytes);
+extern bool pbp_fits_other_memory(const PbpOsMemory *memory, int64_t more_bytes,
+								  int64_t pool_bytes);
 extern bool pbp_in_huge_pages(const char *root, const void *address);
 
 #endif							/* PBP_OSMEMORY_H */

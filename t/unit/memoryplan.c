@@ -11,25 +11,31 @@
 #define PAGE		4096
 #define PROCESSES	20
 
-static PbpMemorySettings settings;
-static PbpProcesses processes;
+static PbpMemoryFacts facts;
 static PbpMemoryPlan plan;
 
 /* A server with 100 sessions at most, of which few are there. */
 static void
 begin_server(void)
 {
-	settings = (PbpMemorySettings) {
+	facts.settings = (PbpMemorySettings) {
 		.pool_bytes = POOL,.shared_bytes = POOL + 48 * MB,.wal_buffers_bytes = 16 * MB,
 			.query_bytes = 8 * MB,.temp_bytes = 8 * MB,.vacuum_bytes = 32 * MB,.maintenance_bytes = 64 * MB,
-			.decoding_bytes = 64 * MB,.block_bytes = 8192,.session_pins = 8,
+			.decoding_bytes = 64 * MB,.pinned_bytes = 8 * 8192,.os_page_bytes = PAGE,
 			.max_processes = 130,.max_sessions = 100,.max_parallel_workers = 8,.max_vacuum_workers = 3,.max_decoders = 10,
 	};
-	processes = (PbpProcesses) {
+	facts.processes = (PbpProcesses) {
 		.now = {.processes = PROCESSES,.sessions = 10,.active = 2},
 			.private_bytes = 100 * MB,.page_table_bytes = 5 * MB,
 	};
-	processes.peak = processes.now;
+	facts.processes.peak = facts.processes.now;
+}
+
+static void
+make_plan(const PbpServerMemory *reserved)
+{
+	facts.memory = memory;
+	pbp_plan_memory(&facts, reserved, &plan);
 }
 
 /* What the kernel shows, with the needs that follow. */
@@ -37,8 +43,10 @@ static void
 read_server(void)
 {
 	pbp_os_memory_read(tree, &plain, &memory);
-	pbp_expect_needs(&settings, &processes, PAGE, &memory.server);
-	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+	facts.memory = memory;
+	pbp_expect_needs(&facts);
+	memory = facts.memory;
+	make_plan(&memory.server);
 }
 
 static int64_t
@@ -82,12 +90,12 @@ test_rows(void)
 	is(plan.rows[PBP_OTHERS].most, PBP_UNKNOWN, "what others may take is unknown");
 	is(plan.missing, 0, "this machine has the most");
 
-	settings.query_bytes = GB;
+	facts.settings.query_bytes = GB;
 	read_server();
 	ok(plan.rows[PBP_PAGE_CACHE].most == 0 && plan.missing > 90 * GB, "more than there is is missing");
 	is(sum_of_today(), TOTAL, "... and today's rows add up all the same");
 
-	settings.pool_bytes = settings.shared_bytes = 32 * GB;
+	facts.settings.pool_bytes = facts.settings.shared_bytes = 32 * GB;
 	read_server();
 	ok(plan.rows[PBP_OTHERS].today == 0 && plan.rows[PBP_PAGE_CACHE].today == 0, "nothing is negative, even if memory was counted elsewhere");
 }
@@ -102,10 +110,10 @@ test_cgroup(void)
 	is(sum_of_today(), 4 * GB, "... to which the rows add up");
 	is(plan.rows[PBP_FREE_HUGE_PAGES].today, 0, "... without huge pages");
 	memory.server.huge_page_bytes = 2 * MB;
-	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+	make_plan(&memory.server);
 	is(sum_of_today(), 4 * GB + POOL + 48 * MB, "... but those of its own shared memory");
 	is(sum_of_today(), plan.rows[PBP_ALL_MEMORY].today, "... to which the rows add up");
-	is(plan.rows[PBP_PAGE_TABLES].most, processes.page_table_bytes, "huge pages need hardly any page tables");
+	is(plan.rows[PBP_PAGE_TABLES].most, facts.processes.page_table_bytes, "huge pages need hardly any page tables");
 }
 
 static void
@@ -119,7 +127,7 @@ test_huge_pages(void)
 	is(plan.rows[PBP_FREE_HUGE_PAGES].today, 2 * GB, "huge pages that this server does not use");
 	is(sum_of_today(), TOTAL, "... are a part of all memory");
 	memory.server.huge_page_bytes = 2 * MB;
-	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+	make_plan(&memory.server);
 	is(plan.rows[PBP_FREE_HUGE_PAGES].today, 2 * GB - POOL - 48 * MB, "... and what it leaves of those that it uses");
 	is(sum_of_today(), TOTAL, "... and nothing is counted twice");
 }
@@ -131,7 +139,7 @@ test_unknown(void)
 
 	remove_tree();
 	begin_server();
-	processes.private_bytes = processes.page_table_bytes = PBP_UNKNOWN;
+	facts.processes.private_bytes = facts.processes.page_table_bytes = PBP_UNKNOWN;
 	read_server();
 	for (int i = 0; i < PBP_CONSUMERS; i++)
 		known += (plan.rows[i].today != PBP_UNKNOWN && i != PBP_OTHER_SHARED) || plan.rows[i].reserved != PBP_UNKNOWN;
@@ -140,7 +148,7 @@ test_unknown(void)
 	put_machine();
 	read_server();
 	is(sum_of_today(), TOTAL, "if processes cannot be read, their memory is that of others");
-	pbp_plan_memory(&settings, &processes, &memory, NULL, PAGE, &plan);
+	make_plan(NULL);
 	is(plan.rows[PBP_QUERIES].reserved, PBP_UNKNOWN, "what is reserved is known to the worker alone");
 }
 
@@ -159,26 +167,27 @@ sum_of_reserved(void)
 static void
 test_expectations(void)
 {
-	PbpServerMemory server = plain;
+	const PbpServerMemory *server = &facts.memory.server;
 
 	begin_server();
-	is(pbp_expected_queries(&settings, &processes), 4, "a few queries may come, even if fewer were seen");
-	processes.peak.active = 30;
-	is(pbp_expected_queries(&settings, &processes), 30, "as many as were seen at once");
-	processes.peak.active = 1000;
-	is(pbp_expected_queries(&settings, &processes), 108, "no more than are allowed");
-	is(pbp_expected_processes(&settings, &processes), PROCESSES + 10, "as many sessions may come as there were");
-	processes.peak.sessions = 0;
-	is(pbp_expected_processes(&settings, &processes), PROCESSES + 4, "... or a few");
-	processes.peak.sessions = 10000;
-	is(pbp_expected_processes(&settings, &processes), 130, "... but no more than are allowed");
-	pbp_expect_needs(&settings, &processes, PAGE, &server);
-	is(server.needs.vacuum, 3 * 32 * MB + 64 * MB, "all workers of autovacuum may come at once, beside who creates an index");
-	settings.max_vacuum_workers = 0;
-	pbp_expect_needs(&settings, &processes, PAGE, &server);
-	is(server.needs.vacuum, 64 * MB, "... or that one alone, if autovacuum is off");
-	is((int64_t) (server.page_tables * PAGE), 130 * 8, "all processes that may exist may use all shared memory");
-	is(pbp_least_pool_bytes(&settings), 100 * 8 * 8192, "each session pins a few buffers");
+	facts.memory.server = plain;
+	is(pbp_expected_queries(&facts), 4, "a few queries may come, even if fewer were seen");
+	facts.processes.peak.active = 30;
+	is(pbp_expected_queries(&facts), 30, "as many as were seen at once");
+	facts.processes.peak.active = 1000;
+	is(pbp_expected_queries(&facts), 108, "no more than are allowed");
+	is(pbp_expected_processes(&facts), PROCESSES + 10, "as many sessions may come as there were");
+	facts.processes.peak.sessions = 0;
+	is(pbp_expected_processes(&facts), PROCESSES + 4, "... or a few");
+	facts.processes.peak.sessions = 10000;
+	is(pbp_expected_processes(&facts), 130, "... but no more than are allowed");
+	pbp_expect_needs(&facts);
+	is(server->needs.vacuum, 3 * 32 * MB + 64 * MB, "all workers of autovacuum may come at once, beside who creates an index");
+	facts.settings.max_vacuum_workers = 0;
+	pbp_expect_needs(&facts);
+	is(server->needs.vacuum, 64 * MB, "... or that one alone, if autovacuum is off");
+	is((int64_t) (server->page_tables * PAGE), 130 * 8, "all processes that may exist may use all shared memory");
+	is(server->least_pool_bytes, 100 * 8 * 8192, "each session pins a few buffers");
 }
 
 /* For any server: the largest size that fits leaves what is reserved, and the next one does not. */
@@ -193,11 +202,11 @@ test_reserves(void)
 
 		put_v2("max", "5368709120");
 		begin_server();
-		processes.peak.active = (int) draw(80);
-		settings.max_vacuum_workers = (int) draw(4);
-		processes.peak.decoders = (int) draw(4);
-		processes.peak.sessions = 10 + (int) draw(100);
-		settings.query_bytes = (int64_t) draw(32) * MB;
+		facts.processes.peak.active = (int) draw(80);
+		facts.settings.max_vacuum_workers = (int) draw(4);
+		facts.processes.peak.decoders = (int) draw(4);
+		facts.processes.peak.sessions = 10 + (int) draw(100);
+		facts.settings.query_bytes = (int64_t) draw(32) * MB;
 		read_server();
 		wrong += sum_of_reserved() != plan.rows[PBP_ALL_MEMORY].reserved;
 		for (int j = 0; j < PBP_CONSUMERS; j++)
@@ -223,18 +232,18 @@ test_extremes(void)
 {
 	put_v2("max", "4294967296");
 	begin_server();
-	settings = (PbpMemorySettings) {
+	facts.settings = (PbpMemorySettings) {
 		INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
-		INT_MAX, INT_MAX, INT_MAX, INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX
+		INT64_MAX, PAGE, INT_MAX, INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX
 	};
-	settings.pool_bytes = POOL;
-	processes.peak = (PbpProcessCounts) {INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX};
+	facts.settings.pool_bytes = POOL;
+	facts.processes.peak = (PbpProcessCounts) {INT_MAX / 2, INT_MAX / 2, INT_MAX, INT_MAX};
 	read_server();
 	is(plan.rows[PBP_QUERIES].most, PBP_MAX_MEMORY, "numbers beyond any memory do not overflow");
 	is(pbp_size_fits(&memory, POOL + MB), PBP_EXCEEDS_CGROUP, "... and leave no room");
 	ok(plan.missing > 0 && plan.rows[PBP_PAGE_CACHE].most == 0, "... nor page cache");
 	memory.server.huge_page_bytes = 2 * MB;
-	pbp_plan_memory(&settings, &processes, &memory, &memory.server, PAGE, &plan);
+	make_plan(&memory.server);
 	is(plan.rows[PBP_ALL_MEMORY].today, PBP_MAX_MEMORY, "... nor do they in huge pages, beside the limit of the cgroup");
 }
 
