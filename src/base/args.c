@@ -29,7 +29,8 @@ report_null(const char *what)
 
 /* Index of the argument in a list of names; the error lists the valid ones. */
 int
-parse_name(FunctionCallInfo fcinfo, int argno, const char *what, const char *const *names, int nnames)
+parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
+		   const char *const *names, int nnames)
 {
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
 	StringInfoData valid;
@@ -39,7 +40,8 @@ parse_name(FunctionCallInfo fcinfo, int argno, const char *what, const char *con
 			return i;
 	initStringInfo(&valid);
 	for (int i = 0; i < nnames; i++)
-		appendStringInfo(&valid, "%s\"%s\"", i == 0 ? "" : i == nnames - 1 ? " and " : ", ", names[i]);
+		appendStringInfo(&valid, "%s\"%s\"",
+						 i == 0 ? "" : i == nnames - 1 ? " and " : ", ", names[i]);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unrecognized %s: \"%s\"", what, name),

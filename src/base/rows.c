@@ -51,7 +51,8 @@ add_datum(Row *row, Datum value)
 void
 add_name(Row *row, const char *name)
 {
-	add_value(row, name != NULL, name ? DirectFunctionCall1(namein, CStringGetDatum(name)) : (Datum) 0);
+	add_value(row, name != NULL,
+			  name ? DirectFunctionCall1(namein, CStringGetDatum(name)) : (Datum) 0);
 }
 
 /* NULL if there is none. */

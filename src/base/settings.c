@@ -148,8 +148,8 @@ pbp_sampler_settings_changed(void)
 {
 	static double known[7];
 	const double now[lengthof(known)] = {
-		pbp_os_cache_on, pbp_sampler_on, pbp_history_interval_ms, pbp_max_cpu_fraction, pbp_advice_memory_kb,
-		pbp_decision_hours, pbp_decision_skip_mask
+		pbp_os_cache_on, pbp_sampler_on, pbp_history_interval_ms, pbp_max_cpu_fraction,
+		pbp_advice_memory_kb, pbp_decision_hours, pbp_decision_skip_mask
 	};
 	bool		changed = memcmp(known, now, sizeof(now)) != 0;
 

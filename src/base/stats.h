@@ -64,7 +64,7 @@ pbp_share_error(double share, double n)
 }
 
 /*
- * The same for a number of events that were sampled at this rate: 0 for
+ * The error of a number of events that were sampled at this rate: 0 for
  * independent events, and at 1 nothing is uncertain.
  */
 static inline double

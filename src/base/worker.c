@@ -191,7 +191,8 @@ handle_alarm(int signo pg_attribute_unused())
  * signals, only one may arrive.  So the sender decides no more than the exit code.
  */
 static void
-handle_termination(int signo pg_attribute_unused(), siginfo_t *info, void *context pg_attribute_unused())
+handle_termination(int signo pg_attribute_unused(), siginfo_t *info,
+				   void *context pg_attribute_unused())
 {
 	const struct sigaction action = {.sa_handler = handle_alarm};
 	const struct itimerval timer = {.it_value.tv_sec = INTERRUPT_S,.it_interval.tv_sec = 1};

@@ -40,7 +40,7 @@ pbp_multiple(double number, int64_t bytes)
 
 /* ---- what is expected ---- */
 
-/* As many sessions may come as there were. */
+/* So many sessions may come as there were. */
 int
 pbp_expected_processes(const PbpMemoryFacts *facts)
 {
@@ -124,21 +124,24 @@ plan_server(const PbpMemoryFacts *facts, PbpConsumption *rows)
 	const PbpProcesses *processes = &facts->processes;
 	const PbpServerMemory *server = &facts->memory.server;
 	int64_t		other_shared = more(settings->shared_bytes - settings->pool_bytes, 0);
-	double		tables = page_tables(settings, more(server->huge_page_bytes, settings->os_page_bytes));
+	int64_t		page_bytes = more(server->huge_page_bytes, settings->os_page_bytes);
 	int64_t		private = processes->private_bytes;
-	int64_t		to_come = usual_private(processes, settings->max_processes - processes->now.processes);
+	int			to_come = settings->max_processes - processes->now.processes;
 
 	rows[PBP_POOL] = consumption(facts->memory.known ?
 								 settings->pool_bytes - server->unused_bytes : PBP_UNKNOWN,
 								 settings->pool_bytes);
 	rows[PBP_OTHER_SHARED] = consumption(other_shared, other_shared);
 	rows[PBP_PAGE_TABLES] = consumption(processes->page_table_bytes,
-										pbp_multiple(tables, settings->shared_bytes));
-	rows[PBP_PROCESSES] = consumption(private, private == PBP_UNKNOWN ? private : private + to_come);
+										pbp_multiple(page_tables(settings, page_bytes),
+													 settings->shared_bytes));
+	rows[PBP_PROCESSES] = consumption(private, private == PBP_UNKNOWN ? private :
+									  private + usual_private(processes, to_come));
 	rows[PBP_QUERIES] = multiple_of_unknown(settings->max_sessions + settings->max_parallel_workers,
 											settings->query_bytes);
 	rows[PBP_TEMP_BUFFERS] = multiple_of_unknown(settings->max_sessions, settings->temp_bytes);
-	rows[PBP_AUTOVACUUM] = multiple_of_unknown(settings->max_vacuum_workers, settings->vacuum_bytes);
+	rows[PBP_AUTOVACUUM] = multiple_of_unknown(settings->max_vacuum_workers,
+											   settings->vacuum_bytes);
 	rows[PBP_MAINTENANCE] = multiple_of_unknown(1, settings->maintenance_bytes);
 	rows[PBP_DECODING] = multiple_of_unknown(settings->max_decoders, settings->decoding_bytes);
 }
@@ -164,7 +167,8 @@ plan_rest(const PbpMemoryFacts *facts, PbpMemoryPlan *plan)
 		today += more(rows[i].today, 0);
 		most += more(rows[i].most, 0);
 	}
-	rows[PBP_OTHERS].today = more(limit - today - memory->cache_bytes - memory->server.unused_bytes, 0);
+	rows[PBP_OTHERS].today = more(limit - today - memory->cache_bytes -
+								  memory->server.unused_bytes, 0);
 	rows[PBP_OTHERS].most = PBP_UNKNOWN;
 	most += rows[PBP_OTHERS].today;
 	rows[PBP_PAGE_CACHE].today = more(limit - today - rows[PBP_OTHERS].today, 0);

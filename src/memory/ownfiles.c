@@ -83,8 +83,8 @@ count_range(int fd, int64 bytes)
 }
 
 /*
- * As count_range(), until the time or the end of the file.  If that is unknown of
- * one file, only sizes are counted until the round ends.
+ * Counts ranges until the time or the end of the file.  If what is cached is
+ * unknown of one file, only sizes are counted until the round ends.
  */
 static void
 count_cached(int fd, int64 bytes, int64 until_ns)
@@ -163,7 +163,8 @@ void
 pbp_count_own_files(void)
 {
 	int64		start_ns = pbp_now_ns();
-	int64		until_ns = start_ns + (int64) (ROUND_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS);
+	double		budget_ns = ROUND_SHARE * pbp_max_cpu_fraction * PBP_CAPACITY_NS;
+	int64		until_ns = start_ns + (int64) budget_ns;
 
 	if (!in_round && start_ns < next_round_ns)
 		return;
@@ -184,7 +185,7 @@ pbp_count_own_files(void)
 	pbp_pause_data_files(&files);
 	spent_ns += pbp_now_ns() - start_ns;
 	if (!in_round)
-		next_round_ns = began_ns + (int64) ((double) spent_ns / (COUNTING_SHARE * pbp_max_cpu_fraction));
+		next_round_ns = began_ns + (int64) (spent_ns / (COUNTING_SHARE * pbp_max_cpu_fraction));
 }
 
 /* By the last complete round; PBP_UNKNOWN: there is none. */

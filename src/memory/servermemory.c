@@ -67,7 +67,7 @@ slots_for_decoding(void)
 	return nslots;
 }
 
-/* As they are in this process: a role or a database may have others. */
+/* Those of this process: a role or a database may have others. */
 static PbpMemorySettings
 memory_settings(void)
 {
@@ -88,7 +88,8 @@ memory_settings(void)
 			.max_sessions = MaxConnections,
 			.max_parallel_workers = Min(max_parallel_workers, max_worker_processes),
 			.max_vacuum_workers = autovacuum_start_daemon ? autovacuum_max_workers : 0,
-			.max_decoders = wal_level >= WAL_LEVEL_LOGICAL || slots_for_decoding() > 0 ? max_wal_senders : 0,
+			.max_decoders = wal_level >= WAL_LEVEL_LOGICAL || slots_for_decoding() > 0 ?
+			max_wal_senders : 0,
 	};
 }
 
@@ -175,10 +176,11 @@ count_processes(void)
 static bool
 is_idle(BackendState state)
 {
-	return state == STATE_IDLE || state == STATE_IDLEINTRANSACTION || state == STATE_IDLEINTRANSACTION_ABORTED;
+	return state == STATE_IDLE || state == STATE_IDLEINTRANSACTION ||
+		state == STATE_IDLEINTRANSACTION_ABORTED;
 }
 
-/* True if a process sleeps until somebody else has done something, which takes as long as they like. */
+/* True if a process sleeps until somebody else has done something, for as long as they like. */
 static bool
 waits_for_others(uint32 wait_event)
 {
@@ -309,7 +311,8 @@ read_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
 	pbp_os_memory_read("", &server, &facts->memory);
 	/* What processes share since they were forked was counted for each. */
 	if (facts->memory.known)
-		facts->processes.private_bytes = Min(facts->processes.private_bytes, facts->memory.private_bytes);
+		facts->processes.private_bytes = Min(facts->processes.private_bytes,
+											 facts->memory.private_bytes);
 	pbp_expect_needs(facts);
 }
 

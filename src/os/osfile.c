@@ -152,8 +152,8 @@ set_unreadable(PbpOsFile *file)
 }
 
 /*
- * As choose_method(), but keeps the result for other files of the statement on
- * the same file system, if the server's user owns them: nothing else could
+ * Keeps the result of choose_method() for other files of the statement on the
+ * same file system, if the server's user owns them: nothing else could
  * make a difference.  Choosing takes five of the ten system calls for a small
  * file, and a database has hundreds of files.
  */

@@ -193,7 +193,8 @@ add_group(const PbpMemoryUse *group, const PbpMemoryUse *machine, PbpOsMemory *m
 		memory->holder = PBP_HELD_BY_CGROUP;
 	}
 	limit_growth(available(&limited, &memory->server),
-				 pbp_usual_reserve(limited.limit, limited.anon), &memory->rooms[PBP_HELD_BY_CGROUP]);
+				 pbp_usual_reserve(limited.limit, limited.anon),
+				 &memory->rooms[PBP_HELD_BY_CGROUP]);
 	return true;
 }
 
