@@ -42,8 +42,6 @@ typedef struct Answer
 /* So that topic, verdict and answer fit into 100 columns. */
 #define MAX_ANSWER			72
 
-#define ASK_AGAIN			"Let the real workload run longer and ask again."
-
 /* Texts with a separator between them, but for those that are NULL; NULL: all are. */
 #define join(separator, ...) \
 	join_texts(separator, (const char *const[]) {__VA_ARGS__}, \

@@ -23,6 +23,7 @@
 #include "utils/syscache.h"
 
 #include "answers/answers.h"
+#include "answers/sentences.h"
 #include "base/settings.h"
 #include "carry/carry.h"
 #include "carry/carryprogress.h"
@@ -321,14 +322,14 @@ start_action(Oid neighbor, const char *otherwise)
 	bool		allowed;
 
 	if (!pbp_sampler_on)
-		return "Set pgbufprobe.sampler to on and reload the settings.";
+		return TURN_SAMPLER_ON;
 	if (pbp_sampler_has_results())
 		return otherwise;
 	tuple = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum("pgbufprobe_start"),
 							PointerGetDatum(buildoidvector(NULL, 0)),
 							ObjectIdGetDatum(get_func_namespace(neighbor)));
 	if (!HeapTupleIsValid(tuple))
-		return "Start the sampler by pgbufprobe_start(), which needs no restart.";
+		return START_SAMPLER;
 	form = (Form_pg_proc) GETSTRUCT(tuple);
 	call = psprintf("SELECT %s();",
 					quote_qualified_identifier(FunctionIsVisible(form->oid) ? NULL :
@@ -339,7 +340,5 @@ start_action(Oid neighbor, const char *otherwise)
 	ReleaseSysCache(tuple);
 	if (allowed)
 		return call;
-	return psprintf("%s starts the sampler without a restart. A superuser may call it, "
-					"or a role to which %s has granted EXECUTE.",
-					call, owner ? psprintf("\"%s\"", owner) : "its owner");
+	return psprintf(ASK_TO_START, call, owner ? psprintf("\"%s\"", owner) : "its owner");
 }
