@@ -8,7 +8,7 @@ use warnings;
 use Exporter 'import';
 use PageCache;
 use PostgreSQL::Test::Utils;
-use Server qw(:DEFAULT ask set becomes_true);
+use Server;
 use Test::More;
 use Time::HiRes qw(stat);
 
@@ -31,7 +31,7 @@ sub carry_node
 	my $node = start_server($name, "shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.carry_over = on\n"
 		  . "pgbufprobe.carry_over_interval = 0\nlog_statement = none\n$no_background_writes\n" . ($more // ''), allows_streaming => 1, %init_options);
 
-	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	ask($node, 'CREATE EXTENSION pgbufprobe');
 	has_begun($node);
 	return create_if_available($node, 'pg_buffercache') ? $node : undef;
 }

@@ -1,4 +1,4 @@
-# The functions of the extension, as t/sql/interface.sql documents them and as the catalog has them.
+# The functions of the extension, as expected/interface.out documents them and as the catalog has them.
 
 package Interface;
 
@@ -7,6 +7,7 @@ use warnings;
 
 use Exporter 'import';
 use PostgreSQL::Test::Utils;
+use Server;
 
 our @EXPORT = qw(is_documented_reader keep_values members simple_calls);
 
@@ -20,9 +21,8 @@ my %value_of = (
 # Name => whether pg_monitor may call it.
 sub is_documented_reader
 {
-	my %documented = slurp_file('t/sql/interface.sql') =~ /^    \('(pgbufprobe_\w+)\([^']*\)', '\w', \w+, '\w', (true|false),/mg;
-
-	return map { $_ => $documented{$_} eq 'true' } keys %documented;
+	my %granted = slurp_file('expected/interface.out') =~ /^(pgbufprobe_\w+)\|[^|]+\|(.*?)\|/mg;
+	return map { $_ => $granted{$_} ne '' } keys %granted;
 }
 
 # What calls of functions can be given that only other functions make.
@@ -30,7 +30,7 @@ sub keep_values
 {
 	my ($node) = @_;
 
-	$node->safe_psql('postgres', q{
+	ask($node, q{
 		CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state, map FROM pgbufprobe_cache_map('pg_class', 'main');
 		GRANT SELECT ON kept TO PUBLIC});
 	return;
@@ -41,7 +41,7 @@ sub members
 {
 	my ($node) = @_;
 
-	return split /\n/, $node->safe_psql('postgres', q{
+	return split /\n/, ask($node, q{
 		SELECT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
 		  JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 		 WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe' ORDER BY proname COLLATE "C"});
@@ -58,7 +58,7 @@ sub simple_calls
 	{
 		my @arguments;
 
-		for (split /\n/, $node->safe_psql('postgres', qq{
+		for (split /\n/, ask($node, qq{
 			SELECT proargnames[n], proargtypes[n - 1]::regtype, n <= pronargs - pronargdefaults
 			  FROM pg_proc, generate_series(1, pronargs) n WHERE proname = '$name' ORDER BY n}))
 		{

@@ -213,7 +213,7 @@ sub start_cache_server
 	my ($name, $conf, %init_options) = @_;
 	my $node = start_server($name, "$conf\n$no_background_writes", %init_options);
 
-	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	ask($node, 'CREATE EXTENSION pgbufprobe');
 	create_if_available($node, $_) or note("no $_: nothing is compared with it") for 'pg_buffercache', 'pgfincore';
 	return $node;
 }

@@ -8,7 +8,7 @@ use warnings;
 
 use Exporter 'import';
 use PostgreSQL::Test::Utils;
-use Server qw(:DEFAULT ask set becomes_true);
+use Server;
 use Test::More;
 use Time::HiRes qw(stat);
 
@@ -43,7 +43,7 @@ sub sampler_node
 	my $node = init_server($name, $conf . ($more // ''), allows_streaming => 1);
 
 	start_with($node, $library);
-	$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+	ask($node, 'CREATE EXTENSION pgbufprobe');
 	return $node;
 }
 

@@ -19,13 +19,10 @@ our @EXPORT = qw(
   $no_background_writes $by_index
   init_server start_server init_standby start_with start_through can_upgrade upgrades_ok
   create_if_available keyed_pages write_script
-  answer_and_messages as_role has_error
+  ask set becomes_true answer_and_messages as_role has_error
   start_psql has_ended start_pgbench finish_pgbench drop_database
   wait_for within poll_through_crash has_no_crash
 );
-
-# Some tests have other functions of these names.
-our @EXPORT_OK = qw(ask set becomes_true);
 
 # Only sessions write pages.
 our $no_background_writes = "bgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h";
@@ -153,8 +150,8 @@ sub create_if_available
 	my ($node, $extension) = @_;
 
 	return 0
-	  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'") == 0;
-	$node->safe_psql('postgres', "CREATE EXTENSION IF NOT EXISTS $extension");
+	  if ask($node, "SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'") == 0;
+	ask($node, "CREATE EXTENSION IF NOT EXISTS $extension");
 	return 1;
 }
 
