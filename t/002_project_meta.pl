@@ -50,8 +50,7 @@ my $custom = form(qr/\Ax_./i, 'known key, and does not begin with x_');
 my $license = form(
 	qr/\A(?:agpl_3|apache_(?:1_1|2_0)|artistic_[12]|bsd|freebsd|gfdl_1_[23]|gpl_[123]|lgpl_(?:2_1|3_0)|mit
 	   |mozilla_1_[01]|openssl|perl_5|postgresql|qpl_1_0|ssleay|sun|zlib|open_source|restricted|unrestricted
-	   |unknown)\z/x,
-	'name of a license');
+	   |unknown)\z/x, 'name of a license');
 # The documents are this repository's, so that what they name must be in it.
 my $file = form(qr{\A(?!/)(?!.*\.\.)\S+\z}, 'path in the archive');
 
@@ -211,8 +210,7 @@ my @breaks = (
 	[ '/prereqs/runtime/needs', { PostgreSQL => '15.0.0' } ],
 	[ '/prereqs/run', { requires => { PostgreSQL => '15.0.0' } } ],
 	[ '/resources/repository/url', 'here' ],
-	[ '/resources/bugtracker/mailto', 'nobody' ],
-	[ '/keywords', ['cache'] ]);
+	[ '/resources/bugtracker/mailto', 'nobody' ], [ '/keywords', ['cache'] ]);
 for (@breaks)
 {
 	my ($place, @value) = @$_;

@@ -20,8 +20,8 @@ sub new_database
 {
 	my ($with_extension) = @_;
 	my $name = 'db' . ++$databases;
-	$node->safe_psql('postgres', "CREATE DATABASE $name");
-	$node->safe_psql($name, q{
+	ask($node, "CREATE DATABASE $name");
+	ask($node, q{
 		CREATE SCHEMA pgbufprobe;
 		CREATE EXTENSION pgbufprobe SCHEMA pgbufprobe;
 		SELECT pgbufprobe.pgbufprobe_start();
@@ -31,7 +31,7 @@ sub new_database
 		CREATE TABLE pgbench_accounts AS SELECT i AS aid, repeat('a', 90) AS filler FROM generate_series(1, 20000) i;
 		CREATE TABLE orders AS SELECT i AS id FROM generate_series(1, 1000) i;
 		CREATE TABLE x (i int) PARTITION BY LIST (i);
-	}) if $with_extension;
+	}, $name) if $with_extension;
 	return $name;
 }
 

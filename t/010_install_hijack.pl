@@ -12,14 +12,13 @@ use Server;
 use Test::More;
 
 my $node = start_server('main', 'shared_buffers = 16MB');
-$node->safe_psql('postgres', 'CREATE ROLE mallory');
+ask($node, 'CREATE ROLE mallory');
 
-sub ask { return $node->safe_psql('trap', $_[0]) }
+sub trap { return $node->safe_psql('trap', $_[0]) }
 
 # Of our own, those that can be called with fewer arguments than they have.
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
-my @ours = split /\n/, $node->safe_psql(
-	'postgres', q{
+ask($node, 'CREATE EXTENSION pgbufprobe');
+my @ours = split /\n/, ask($node, q{
 	SELECT format('%s(%s)', proname, (SELECT coalesce(string_agg(format_type(t, NULL), ', ' ORDER BY n), '')
 	         FROM unnest(proargtypes::oid[]) WITH ORDINALITY AS a(t, n) WHERE n <= given))
 	  FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e'
@@ -30,14 +29,13 @@ cmp_ok(scalar @ours, '>', 10, 'there are functions with defaults');
 # All that may be called.
 my @words = called_in(glob 'pgbufprobe--*.sql');
 my $words = join ', ', map { "'$_'" } @words;
-my $theirs = $node->safe_psql('postgres',
-	"SELECT string_agg(DISTINCT quote_literal(proname), ', ') FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
+my $theirs = ask($node, "SELECT string_agg(DISTINCT quote_literal(proname), ', ') FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
 	  AND prokind IN ('f', 'a', 'w') AND proname IN ($words)");
 like($theirs, qr/'aclexplode', .*'format', .*'string_agg', .*'sum', .*'trunc'/, 'and functions of the server that are called');
 
-$node->safe_psql('postgres', 'CREATE DATABASE trap');
-ask('GRANT CREATE ON SCHEMA public TO mallory');
-ask('SET ROLE mallory; ' . join ' ', map { "CREATE FUNCTION public.$_ RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''caught''; END';" } @ours);
+ask($node, 'CREATE DATABASE trap');
+trap('GRANT CREATE ON SCHEMA public TO mallory');
+trap('SET ROLE mallory; ' . join ' ', map { "CREATE FUNCTION public.$_ RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''caught''; END';" } @ours);
 create_decoys($node, 'trap', 'mallory', @words);
 
 # Of an operator or a function of the server's own no dependency is kept; that on a decoy is.
@@ -49,20 +47,20 @@ my $taken_in = q{
 		SELECT oid FROM pg_proc WHERE proowner = 'mallory'::regrole::oid
 		UNION ALL SELECT oid FROM pg_operator WHERE oprowner = 'mallory'::regrole::oid)};
 
-is(ask($taken_in), '', 'nobody uses the decoys');
-ask('CREATE EXTENSION pgbufprobe SCHEMA public');
-is(ask($taken_in), '', 'nor do the functions and the views of the extension');
-is(ask("SELECT extname FROM pg_extension WHERE extname = 'pgbufprobe'::name"), 'pgbufprobe', 'the script calls none');
-is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), pgbufprobe_snapshot(), false)'), 7, 'which answer');
-is(ask('SELECT duplicate_fraction IS NOT NULL FROM pgbufprobe_double_buffering'), 't', 'the view too');
-is(ask('SELECT pg_catalog.count(bytes) FROM pgbufprobe_metrics_pool'), 7, 'and those for collectors');
-is(ask('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 9, 'as they should');
+is(trap($taken_in), '', 'nobody uses the decoys');
+trap('CREATE EXTENSION pgbufprobe SCHEMA public');
+is(trap($taken_in), '', 'nor do the functions and the views of the extension');
+is(trap("SELECT extname FROM pg_extension WHERE extname = 'pgbufprobe'::name"), 'pgbufprobe', 'the script calls none');
+is(trap('SELECT pg_catalog.count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), pgbufprobe_snapshot(), false)'), 7, 'which answer');
+is(trap('SELECT duplicate_fraction IS NOT NULL FROM pgbufprobe_double_buffering'), 't', 'the view too');
+is(trap('SELECT pg_catalog.count(bytes) FROM pgbufprobe_metrics_pool'), 7, 'and those for collectors');
+is(trap('SELECT pg_catalog.count(*) FROM pgbufprobe_checkup()'), 9, 'as they should');
 
 # Who is less careful gets caught.
-ask(q{
+trap(q{
 	CREATE FUNCTION careless(x double precision) RETURNS boolean BEGIN ATOMIC SELECT x < 1; END;
 	CREATE VIEW careless AS SELECT format('%s', relname) AS one FROM pg_class});
-my $caught = ask($taken_in);
+my $caught = trap($taken_in);
 like($caught, qr/^function careless\(double precision\) uses operator <\(double precision,integer\)$/m, 'decoys of operators work');
 my (undef, undef, $error) = $node->psql('trap', 'SELECT quote_ident(extname) FROM pg_extension');
 like($error, qr/ERROR:  caught/, 'and a decoy that is called raises an error');

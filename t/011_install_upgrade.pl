@@ -33,7 +33,7 @@ sub ways
 }
 
 my $node = start_server('main', 'shared_buffers = 2048');
-$node->safe_psql('postgres', 'CREATE ROLE auditor');
+ask($node, 'CREATE ROLE auditor');
 
 # All there is of the extension, a line each, without the OIDs.
 my $catalog = q{
@@ -95,14 +95,14 @@ sub catalog
 {
 	my ($database, $before) = @_;
 	$before //= '';
-	return [ sort split /\n/, $node->safe_psql($database, "BEGIN; $before; $catalog ROLLBACK;") ];
+	return [ sort split /\n/, ask($node, "BEGIN; $before; $catalog ROLLBACK;", $database) ];
 }
 
 sub database
 {
 	my ($database, $commands) = @_;
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, $commands);
+	ask($node, "CREATE DATABASE $database");
+	ask($node, $commands, $database);
 	return $database;
 }
 
@@ -120,7 +120,7 @@ ok(scalar(grep { $_ eq $default } @installable), "there is a script that install
 
 my $fresh = database('fresh', "CREATE EXTENSION $name");
 my $expected = catalog($fresh);
-is($node->safe_psql($fresh, "SELECT extversion FROM pg_extension WHERE extname = '$name'"),
+is(ask($node, "SELECT extversion FROM pg_extension WHERE extname = '$name'", $fresh),
 	$default, 'a plain CREATE EXTENSION gives the default version');
 is( $node->safe_psql($fresh,
 		"SELECT count(*) FROM pg_extension_update_paths('$name') WHERE target = '$default' AND path IS NULL"),
@@ -162,9 +162,9 @@ for my $version (@installable)
 		my $route = join ' to ', $version, @$way;
 		my $database = database('updated', "CREATE EXTENSION $name VERSION '$version'");
 
-		$node->safe_psql($database, "ALTER EXTENSION $name UPDATE TO '$_'") for @$way;
+		ask($node, "ALTER EXTENSION $name UPDATE TO '$_'", $database) for @$way;
 		is_deeply(catalog($database), $expected, "$route: as freshly installed");
-		is($node->safe_psql($database, 'SELECT buffers FROM pgbufprobe_clock()'), 2048, "$route: answers");
+		is(ask($node, 'SELECT buffers FROM pgbufprobe_clock()', $database), 2048, "$route: answers");
 		drop_database($node, $database);
 	}
 
@@ -186,18 +186,18 @@ is_deeply(catalog($fresh), $expected, 'and nothing has changed');
 # ---------------------------------------------------------------------------
 # Moved, dropped, created again
 
-$node->safe_psql($fresh, "CREATE SCHEMA probes; ALTER EXTENSION $name SET SCHEMA probes");
-is($node->safe_psql($fresh, 'SELECT count(*) FROM probes.pgbufprobe_clock(), probes.pgbufprobe_double_buffering'),
+ask($node, "CREATE SCHEMA probes; ALTER EXTENSION $name SET SCHEMA probes", $fresh);
+is(ask($node, 'SELECT count(*) FROM probes.pgbufprobe_clock(), probes.pgbufprobe_double_buffering', $fresh),
 	1, 'in another schema: answers, the view too');
 is(scalar(grep { /\bpublic\./ } @{ catalog($fresh) }), 0, 'and nothing is left behind in the old one');
-$node->safe_psql($fresh, "ALTER EXTENSION $name SET SCHEMA public");
+ask($node, "ALTER EXTENSION $name SET SCHEMA public", $fresh);
 is_deeply(catalog($fresh), $expected, 'moved back: as before');
 
-$node->safe_psql($fresh, 'CREATE VIEW hand AS SELECT hand FROM pgbufprobe_clock()');
+ask($node, 'CREATE VIEW hand AS SELECT hand FROM pgbufprobe_clock()', $fresh);
 fails($fresh, "DROP EXTENSION $name",
 	qr/ERROR:  2BP01: cannot drop extension $name because other objects depend on it/,
 	'not dropped while something depends on it');
-$node->safe_psql($fresh, "DROP VIEW hand; DROP EXTENSION $name");
+ask($node, "DROP VIEW hand; DROP EXTENSION $name", $fresh);
 is( $node->safe_psql(
 		$fresh, q{
 		SELECT (SELECT count(*) FROM pg_proc WHERE proname LIKE 'pgbufprobe%' OR probin LIKE '%pgbufprobe%')
@@ -206,7 +206,7 @@ is( $node->safe_psql(
 		     + (SELECT count(*) FROM pg_init_privs WHERE classoid = 'pg_proc'::regclass
 		           AND NOT EXISTS (SELECT FROM pg_proc WHERE oid = objoid))}),
 	0, 'dropped: nothing is left');
-$node->safe_psql($fresh, "CREATE EXTENSION $name");
+ask($node, "CREATE EXTENSION $name", $fresh);
 is_deeply(catalog($fresh), $expected, 'created again: as before');
 
 # ---------------------------------------------------------------------------
@@ -227,10 +227,10 @@ my ($script) = run_command([ 'pg_restore', '-f', '-', $dump ]);
 like($script, qr/^CREATE EXTENSION IF NOT EXISTS $name WITH SCHEMA probes;$/m, 'the dump has the extension');
 unlike($script, qr/CREATE (FUNCTION|VIEW) probes/, 'and nothing of what it brings itself');
 
-$node->safe_psql('postgres', 'CREATE DATABASE restored');
+ask($node, 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '-d', 'restored', $dump ], 'and restored');
 is_deeply(catalog('restored'), catalog($dumped), 'restored: as before, with what was granted and revoked');
-is($node->safe_psql('restored', 'SELECT buffers FROM hand'), 2048, 'restored: what was built on it answers');
+is(ask($node, 'SELECT buffers FROM hand', 'restored'), 2048, 'restored: what was built on it answers');
 
 $node->stop;
 done_testing();

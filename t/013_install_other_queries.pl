@@ -30,7 +30,7 @@ is_deeply([ queries_in(qq{x("SELECT a " "FROM pgbufprobe_b()"); y("SELECT 1"); z
 	[ 'SELECT a FROM pgbufprobe_b()', qq{SELECT "c"\nFROM pgbufprobe_d(%s)} ], 'queries are found');
 
 my $node = start_server('main');
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+ask($node, 'CREATE EXTENSION pgbufprobe');
 
 my @files = map { "bench/$_" } qw(advice carry-over scale split);
 find({ no_chdir => 1, wanted => sub { push @files, $_ if /\.py$/ } }, 'lab/pgbufprobe_lab/measure');

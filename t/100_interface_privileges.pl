@@ -13,8 +13,7 @@ my $live = q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')};
 
 my $node = start_server('main',
 	"shared_buffers = 2048\nshared_preload_libraries = pgbufprobe\npgbufprobe.history_interval = 100ms");
-$node->safe_psql(
-	'postgres', q(
+ask($node, q(
 CREATE ROLE plain;
 CREATE ROLE monitor IN ROLE pg_monitor;
 CREATE ROLE granted;
@@ -44,7 +43,7 @@ sub answer
 		# What the worker has learned, or after a reset, may come between both.
 		wait_for
 		{
-			($got, $expected) = (as_role($node, $role, $query{$function}), $node->safe_psql('postgres', $query{$function}));
+			($got, $expected) = (as_role($node, $role, $query{$function}), ask($node, $query{$function}));
 			$got eq $expected;
 		};
 		is($got, $expected, "$role: $function answers as for a superuser");
@@ -58,7 +57,7 @@ for my $function (@functions)
 		qr/ERROR:  42501: permission denied for function $function\b/,
 		"plain role: $function is denied");
 }
-my @views = split /\n/, $node->safe_psql('postgres', q{SELECT relname FROM pg_class WHERE relname LIKE 'pgbufprobe%' AND relkind = 'v'});
+my @views = split /\n/, ask($node, q{SELECT relname FROM pg_class WHERE relname LIKE 'pgbufprobe%' AND relkind = 'v'});
 for my $view (@views)
 {
 	like(as_role($node, 'plain', "SELECT * FROM $view"), qr/ERROR:  42501: permission denied for view $view/, "plain role: $view is denied");
@@ -85,8 +84,7 @@ for my $function (@movers)
 }
 
 # They need nothing but each other.
-$node->safe_psql('postgres',
-	join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } @functions);
+ask($node, join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } @functions);
 # A sampler that starts with the server cannot be stopped.
 my $stop = 'pgbufprobe_stop';
 answer('granted', grep { $_ ne $stop } @functions);
@@ -95,11 +93,11 @@ like(as_role($node, 'granted', $query{$stop}), qr/ERROR:  55000: cannot stop a s
 like(as_role($node, 'granted', $live),
 	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
 	'granted: the live search is for superusers');
-is($node->safe_psql('postgres', $live), 'live', 'a superuser may');
+is(ask($node, $live), 'live', 'a superuser may');
 
-$node->safe_psql('postgres', 'GRANT SELECT ON pgbufprobe_double_buffering TO granted');
+ask($node, 'GRANT SELECT ON pgbufprobe_double_buffering TO granted');
 is(as_role($node, 'granted', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'granted: the view answers');
-$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION pgbufprobe_residency, pgbufprobe_snapshot FROM granted');
+ask($node, 'REVOKE EXECUTE ON FUNCTION pgbufprobe_residency, pgbufprobe_snapshot FROM granted');
 like(as_role($node, 'granted', 'SELECT * FROM pgbufprobe_double_buffering'),
 	qr/ERROR:  42501: permission denied for function pgbufprobe_residency$/m, 'granted: the view reads a function, which has to be granted, too');
 like(as_role($node, 'granted', 'SELECT * FROM kept, pgbufprobe_snapshot_diff(state)'),
@@ -108,8 +106,7 @@ is(as_role($node, 'granted', 'SELECT count(*) FROM kept, pgbufprobe_snapshot_dif
 
 # A relation's pages in the pool are counted without its table being read, so
 # that monitoring needs no privilege on users' tables.
-$node->safe_psql(
-	'postgres', q(
+ask($node, q(
 CREATE TABLE secret AS SELECT 1 AS n;
 REVOKE ALL ON secret FROM PUBLIC;
 ));
@@ -128,7 +125,7 @@ like($err, qr/permission denied to create extension "pgbufprobe"/,
 # Default privileges
 
 my $obrien = q{"O'Brien, ""Flann"""};
-$node->safe_psql('postgres', qq{CREATE ROLE boss SUPERUSER; CREATE ROLE "PUBLIC"; CREATE ROLE $obrien IN ROLE plain});
+ask($node, qq{CREATE ROLE boss SUPERUSER; CREATE ROLE "PUBLIC"; CREATE ROLE $obrien IN ROLE plain});
 
 # Every privilege of everything that the extension has made, and what pg_dump takes for given.
 my $grants = q{
@@ -156,10 +153,10 @@ sub grants_after
 	my ($commands, $options) = @_;
 	my $database = 'defaults' . ++$databases;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	ask($node, "CREATE DATABASE $database");
 	$node->safe_psql($database, "$commands; CREATE EXTENSION pgbufprobe " . ($options // ''));
 	my ($dump) = run_command([ 'pg_dump', '--schema-only', '-d', $node->connstr($database) ]);
-	return ([ sort split /\n/, $node->safe_psql($database, $grants) =~ s/\bprobes\./public./gr ],
+	return ([ sort split /\n/, ask($node, $grants, $database) =~ s/\bprobes\./public./gr ],
 		[ $dump =~ /^(?:GRANT|REVOKE).*pgbufprobe.*/mg ]);
 }
 
@@ -242,27 +239,27 @@ sub create_fails
 {
 	my ($taken, $error) = @_;
 
-	$node->safe_psql('taken', "CREATE $taken");
+	ask($node, "CREATE $taken", 'taken');
 	my (undef, $got) = answer_and_messages($node, 'CREATE EXTENSION pgbufprobe', database => 'taken');
 	my ($what) = $taken =~ /^(\w+ \w+(?:\(.*?\))?)/;
 	like($got, $error, "CREATE EXTENSION says that there is a $what");
-	$node->safe_psql('taken', "DROP $what");
+	ask($node, "DROP $what", 'taken');
 	return;
 }
 
-$node->safe_psql('postgres', 'CREATE DATABASE taken');
-for my $member (split /\n/, $node->safe_psql('postgres', q{SELECT p.oid::regprocedure FROM pg_proc p WHERE proname LIKE 'pgbufprobe%' ORDER BY 1}))
+ask($node, 'CREATE DATABASE taken');
+for my $member (split /\n/, ask($node, q{SELECT p.oid::regprocedure FROM pg_proc p WHERE proname LIKE 'pgbufprobe%' ORDER BY 1}))
 {
 	my ($name) = $member =~ /^(\w+)/;
 	create_fails("FUNCTION $member RETURNS integer LANGUAGE sql AS 'SELECT 1'", qr/ERROR:  42723: function "$name" already exists with same argument types/);
 }
 create_fails($_, qr/ERROR:  42P07: relation "pgbufprobe_double_buffering" already exists/)
   for 'VIEW pgbufprobe_double_buffering AS SELECT 1', 'TABLE pgbufprobe_double_buffering ()', 'SEQUENCE pgbufprobe_double_buffering';
-is($node->safe_psql('taken', q{SELECT count(*) FROM pg_proc WHERE proname LIKE 'pgbufprobe%'}), 0, 'of what failed nothing is left');
+is(ask($node, q{SELECT count(*) FROM pg_proc WHERE proname LIKE 'pgbufprobe%'}, 'taken'), 0, 'of what failed nothing is left');
 
-$node->safe_psql('taken', q{CREATE FUNCTION pgbufprobe_clock(integer) RETURNS integer LANGUAGE sql AS 'SELECT $1'; CREATE EXTENSION pgbufprobe});
-is($node->safe_psql('taken', 'SELECT pgbufprobe_clock(5), (pgbufprobe_clock()).buffers'), '5|2048', 'one with other arguments stays beside ours');
-is($node->safe_psql('taken', q{SELECT proacl IS NULL FROM pg_proc WHERE oid = 'pgbufprobe_clock(integer)'::regprocedure}), 't', 'with its privileges');
+ask($node, q{CREATE FUNCTION pgbufprobe_clock(integer) RETURNS integer LANGUAGE sql AS 'SELECT $1'; CREATE EXTENSION pgbufprobe}, 'taken');
+is(ask($node, 'SELECT pgbufprobe_clock(5), (pgbufprobe_clock()).buffers', 'taken'), '5|2048', 'one with other arguments stays beside ours');
+is(ask($node, q{SELECT proacl IS NULL FROM pg_proc WHERE oid = 'pgbufprobe_clock(integer)'::regprocedure}, 'taken'), 't', 'with its privileges');
 
 $node->stop;
 done_testing();

@@ -22,17 +22,14 @@ log_statement = none
 # With history and advice; the sampler does not care who calls what.
 shared_preload_libraries = pgbufprobe
 pgbufprobe.history_interval = 100ms
-),
-	extra => [ '--encoding=UTF8', '--no-locale' ]);
-my $started_at =
-  $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
-my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
+), extra => [ '--encoding=UTF8', '--no-locale' ]);
+my $started_at = ask($node, 'SELECT pg_postmaster_start_time()');
+my $version = ask($node, 'SHOW server_version_num');
 
 # ---------------------------------------------------------------------------
 # What there is to ask about
 
-$node->safe_psql(
-	'postgres', q(
+ask($node, q(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE plain (id int PRIMARY KEY, t text);
 INSERT INTO plain SELECT i, repeat('p', 500) FROM generate_series(1, 2000) i;
@@ -56,12 +53,10 @@ CREATE FOREIGN TABLE a_foreign (id int) SERVER nowhere;
 CREATE TABLE dropped_table ();
 ));
 my $has_buffercache = create_if_available($node, 'pg_buffercache');
-my $dropped = $node->safe_psql('postgres', q{SELECT 'dropped_table'::regclass::oid});
-my $toast = $node->safe_psql('postgres',
-	q{SELECT reltoastrelid FROM pg_class WHERE oid = 'plain'::regclass});
-my $toast_index = $node->safe_psql('postgres',
-	"SELECT indexrelid FROM pg_index WHERE indrelid = $toast");
-$node->safe_psql('postgres', 'DROP TABLE dropped_table');
+my $dropped = ask($node, q{SELECT 'dropped_table'::regclass::oid});
+my $toast = ask($node, q{SELECT reltoastrelid FROM pg_class WHERE oid = 'plain'::regclass});
+my $toast_index = ask($node, "SELECT indexrelid FROM pg_index WHERE indrelid = $toast");
+ask($node, 'DROP TABLE dropped_table');
 
 my $session = $node->background_psql('postgres');
 $session->query_safe('CREATE TEMP TABLE their_temp AS SELECT generate_series(1, 1000) AS id');
@@ -74,8 +69,7 @@ my @relations = map { "'$_'::regclass" } (
 	  pg_class pg_class_oid_index pg_proc pg_statistic pg_database pg_authid
 	  pg_shdepend_reference_index information_schema.tables pg_locks
 	  pgbufprobe_double_buffering),
-	'"Ünïcode "" %s"', $their_temp, $toast, $toast_index, $dropped, 0, 1, 2147483648,
-	4294967295);
+	'"Ünïcode "" %s"', $their_temp, $toast, $toast_index, $dropped, 0, 1, 2147483648, 4294967295);
 
 # In each type, what is at the edges and beyond, and some of what is valid.
 my %values = (
@@ -138,8 +132,7 @@ $values{bytea} = [
 my @functions = map {
 	my ($name, $defaults, $types) = split /\|/, $_, -1;
 	{ name => $name, defaults => $defaults, types => [ split /;/, $types ] }
-} split /\n/, $node->safe_psql(
-	'postgres', q(
+} split /\n/, ask($node, q(
 	SELECT p.oid::regproc, p.pronargdefaults,
 	       (SELECT coalesce(string_agg(format_type(t, NULL), ';' ORDER BY n), '')
 	          FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS a(t, n))
@@ -256,9 +249,7 @@ my ($out, $err) = ('', '');
 local $ENV{PGCLIENTENCODING} = 'UTF8';
 my $survived = IPC::Run::run(
 	[ 'psql', '-XAtq', '-f', $file, '-d', $node->connstr('postgres') ],
-	'>', \$out,
-	'2>', \$err,
-	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	'>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 
 # ---------------------------------------------------------------------------
 # What came of it
@@ -284,8 +275,7 @@ for my $class ('00000', '22023', '22003', '42P01', '42809', '57014', '0A000')
 
 # A resource that is left is a warning at the end of the transaction.
 is(join("\n", grep { /WARNING|FATAL|PANIC/ } split /\n/, $err),
-	'',
-	'nothing was left open at the end of a transaction');
+	'', 'nothing was left open at the end of a transaction');
 like($out, qr/^locks\|0$/m, 'no lock is left in the transaction');
 SKIP:
 {
@@ -307,16 +297,16 @@ SKIP:
 $session->quit;
 
 # Functions of another script may have other columns.
-my $library = $node->safe_psql('postgres', q{SELECT probin FROM pg_proc WHERE proname = 'pgbufprobe_status'});
+my $library = ask($node, q{SELECT probin FROM pg_proc WHERE proname = 'pgbufprobe_status'});
 for my $function ('status', 'checkup', 'working_set')
 {
 	my $set = $function eq 'status' ? '' : 'SETOF';
 
-	$node->safe_psql('postgres', "CREATE FUNCTION other_$function(OUT a text, OUT b text) RETURNS $set record AS '$library', 'pgbufprobe_$function' LANGUAGE C");
+	ask($node, "CREATE FUNCTION other_$function(OUT a text, OUT b text) RETURNS $set record AS '$library', 'pgbufprobe_$function' LANGUAGE C");
 	has_error($node, "SELECT * FROM other_$function()", '55000: function returns \d+ columns, but was created with 2\nHINT:  Create the extension again',
 		"$function with other columns: an error");
 }
-is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'),
+is(ask($node, 'SELECT pg_postmaster_start_time()'),
 	$started_at, 'the server has not been restarted');
 has_no_crash($node);
 

@@ -42,8 +42,7 @@ sub is_limited
 	return;
 }
 
-$node->safe_psql(
-	'postgres', q{
+ask($node, q{
 	CREATE ROLE super SUPERUSER;
 	CREATE ROLE monitor IN ROLE pg_monitor;
 	CREATE EXTENSION pgbufprobe;
@@ -90,11 +89,11 @@ SKIP:
 	skip 'the library cannot be built here', 30 unless $built;
 
 	# Functions of the copy beside those of the extension: a session has one or the other, by the first that it calls.
-	$node->safe_psql('postgres', join '', map {
+	ask($node, join '', map {
 		my ($name, $arguments) = @$_;
 		"CREATE FUNCTION bounded_$name($arguments) RETURNS SETOF record AS '$copy/pgbufprobe', 'pgbufprobe_$name' LANGUAGE C;
 		 GRANT EXECUTE ON FUNCTION bounded_$name TO monitor;"
-	} split_definitions($node->safe_psql('postgres', q{
+	} split_definitions(ask($node, q{
 		SELECT proname, regexp_replace(pg_get_function_arguments(oid), E'\\n', ' ', 'g') FROM pg_proc
 		 WHERE proname IN ('pgbufprobe_sweep_cost', 'pgbufprobe_scan_cost')})));
 	my $sweep = 'SELECT count(*) FROM bounded_sweep_cost';

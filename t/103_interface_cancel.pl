@@ -27,9 +27,8 @@ my $check = q{SELECT 'buffers', sum(buffers) FROM pgbufprobe_usagecount_histogra
 my $usable = "buffers|$pool\n";
 
 my $node = start_server('main', "shared_buffers = $pool");
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
-my $started_at =
-  $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
+ask($node, 'CREATE EXTENSION pgbufprobe');
+my $started_at = ask($node, 'SELECT pg_postmaster_start_time()');
 
 # A session that runs these queries, one after the other.
 sub start_session
@@ -52,7 +51,7 @@ sub ended_by
 		$session = start_session($name, $long{$name}, $check);
 		wait_for
 		{
-			$found = $node->safe_psql('postgres', "SELECT $function(pid) $running");
+			$found = ask($node, "SELECT $function(pid) $running");
 			return $found ne '' || has_ended($session);
 		} or die "\"$name\" did not start";
 		$session->{run}->finish;
@@ -65,15 +64,13 @@ sub ended_by
 for my $name (sort keys %long)
 {
 	my $session = ended_by('pg_cancel_backend', $name);
-	like($session->{err}, qr/canceling statement due to user request/,
-		"$name: cancelled");
+	like($session->{err}, qr/canceling statement due to user request/, "$name: cancelled");
 	is($session->{out}, $usable, "$name: the session can be used after a cancel");
 
 	# Both at once, so that the setting is gone with the error.
 	$session = start_session($name, "SET statement_timeout = '300 ms'; $long{$name}", $check);
 	$session->{run}->finish;
-	like($session->{err}, qr/canceling statement due to statement timeout/,
-		"$name: timed out");
+	like($session->{err}, qr/canceling statement due to statement timeout/, "$name: timed out");
 	is($session->{out}, $usable, "$name: the session can be used after a timeout");
 
 	$session = ended_by('pg_terminate_backend', $name);
@@ -86,10 +83,8 @@ for my $name (sort keys %long)
 # would show.
 ok( $node->poll_query_until('postgres',
 		q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('}
-		  . join(q{', '}, keys %long) . q{')}),
-	'no session is left');
-is( $node->safe_psql('postgres',
-		q{SELECT matched >= 0 FROM pgbufprobe_scan_cost(1) WHERE method = 'lock'}),
+		  . join(q{', '}, keys %long) . q{')}), 'no session is left');
+is( ask($node, q{SELECT matched >= 0 FROM pgbufprobe_scan_cost(1) WHERE method = 'lock'}),
 	't', 'no buffer is left locked');
 SKIP:
 {
@@ -98,7 +93,7 @@ SKIP:
 	ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_buffercache WHERE pinning_backends > 0'), 'no buffer is left pinned');
 }
 
-is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'),
+is(ask($node, 'SELECT pg_postmaster_start_time()'),
 	$started_at, 'the server has not been restarted');
 
 # A shutdown does not wait for a sweep either. A sweep that has ended before says nothing.
@@ -108,8 +103,7 @@ for (1 .. 5)
 	$session = start_session('last', $long{live});
 	wait_for
 	{
-		return has_ended($session) || $node->safe_psql('postgres',
-			q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'last' AND state = 'active'}) == 1;
+		return has_ended($session) || ask($node, q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'last' AND state = 'active'}) == 1;
 	};
 	$node->stop('fast');
 	$session->{run}->finish;

@@ -22,7 +22,7 @@ checkpoint_timeout = 30s
 max_wal_size = 64MB
 ),
 	extra => ['--data-checksums']);
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
+ask($node, 'CREATE EXTENSION pgbufprobe');
 # Four times the pool.
 $node->command_ok(
 	[ 'pgbench', '-i', '-q', '-s', '5', $node->connstr('postgres') ],
@@ -103,8 +103,7 @@ my %always = (
 	  "bool_and(hand BETWEEN 0 AND $pool - 1)",
 	q{pgbufprobe_clock('20 ms')} =>
 	  "bool_and(clock_timestamp() - statement_timestamp() >= '20 ms' AND (seconds_per_pass > 0) IS NOT FALSE AND hand BETWEEN 0 AND $pool - 1)",
-	'pgbufprobe_scan_cost(5)' =>
-	  "bool_and(min_ms <= max_ms AND coalesce(matched, 0) <= $pool)");
+	'pgbufprobe_scan_cost(5)' => "bool_and(min_ms <= max_ms AND coalesce(matched, 0) <= $pool)");
 
 # Each search that is not served by the free list inspects one buffer or more. From 19 on there is no such list.
 my $no_list = $node->pg_version->major >= 19 ? 'AND from_freelist = 0' : '';
@@ -119,11 +118,9 @@ my $probes = write_script(
 	join '',
 	map {
 		(my $condition = $always{$_}) =~ s/\s+/ /g;
-		"SELECT 1 / coalesce($condition, false)::int FROM $_;\n"
-	} sort keys %always);
+		"SELECT 1 / coalesce($condition, false)::int FROM $_;\n" } sort keys %always);
 # Gives buffers back to the free list, again and again.
-my $churn = write_script(
-	$node, 'churn', q{DROP TABLE IF EXISTS churn;
+my $churn = write_script($node, 'churn', q{DROP TABLE IF EXISTS churn;
 CREATE TABLE churn AS SELECT generate_series(1, 30000) AS n;
 TRUNCATE churn;
 });
@@ -161,8 +158,7 @@ for my $name (sort keys %transactions)
 	note("$name: $transactions{$name} transactions");
 }
 
-is( $node->safe_psql(
-		'postgres', q(
+is( ask($node, q(
 		SELECT count(DISTINCT balance) FROM (
 			SELECT sum(abalance) FROM pgbench_accounts
 			UNION ALL SELECT sum(bbalance) FROM pgbench_branches
@@ -172,10 +168,8 @@ is( $node->safe_psql(
 
 SKIP:
 {
-	skip 'no amcheck', 1
-	  unless create_if_available($node, 'amcheck');
-	is( $node->safe_psql(
-			'postgres', q(
+	skip 'no amcheck', 1 unless create_if_available($node, 'amcheck');
+	is( ask($node, q(
 			SELECT relname, count(bt_index_check(oid, true)) FROM pg_class
 			 WHERE relname LIKE 'pgbench%' AND relkind = 'i' GROUP BY relname ORDER BY relname;
 			SELECT count(*) FROM pg_class c, verify_heapam(c.oid)
@@ -187,13 +181,11 @@ SKIP:
 # Autovacuum may give a few back to the free list, or be about to use one.
 ok( wait_for
 	{
-		$node->safe_psql(
-			'postgres', $by_index . q(
+		ask($node, $by_index . q(
 			SELECT sum(abalance) FROM pgbench_accounts WHERE aid > 0;
 		));
-		$node->safe_psql('postgres', 'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL') == 0;
-	},
-	'every buffer can still be used');
+		ask($node, 'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL') == 0;
+	}, 'every buffer can still be used');
 has_no_crash($node);
 
 $node->stop;

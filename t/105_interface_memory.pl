@@ -11,7 +11,7 @@ use Test::More;
 plan skip_all => 'the kernel does not say how much memory a process has' unless -r '/proc/self/status';
 
 my $node = start_server('main', 'huge_pages = off');
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe; CREATE TABLE small AS SELECT 1 AS n; CHECKPOINT');
+ask($node, 'CREATE EXTENSION pgbufprobe; CREATE TABLE small AS SELECT 1 AS n; CHECKPOINT');
 $node->stop;
 
 # Kilobytes of address space that a call takes at its peak beyond what its session has had before, in a

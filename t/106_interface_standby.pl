@@ -65,8 +65,7 @@ my @answers = (
 my $primary = start_server('primary', "shared_buffers = $pool\n$no_background_writes", allows_streaming => 1);
 
 # Enough pages to fill the pool.
-$primary->safe_psql(
-	'postgres', keyed_pages('pages', $pool + 500) . qq(
+ask($primary, keyed_pages('pages', $pool + 500) . qq(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept AS SELECT pgbufprobe_snapshot() AS state, map FROM pgbufprobe_cache_map('pages', 'main');
 -- What must agree of a replay and the live search after it. All is done once
@@ -96,7 +95,7 @@ $primary->wait_for_catchup($standby);
 # sure that all of it is sent.
 sub replay_all
 {
-	$primary->safe_psql('postgres', 'CHECKPOINT');
+	ask($primary, 'CHECKPOINT');
 	$primary->wait_for_catchup($standby);
 	return;
 }
@@ -110,8 +109,7 @@ sub all_answer
 		my ($what, $expected, $query) = @$_;
 
 		# Asked twice: the first use of a catalog may evict what is counted.
-		my @got = split /\n/,
-		  $node->safe_psql('postgres', "$begin; $query; $query; COMMIT");
+		my @got = split /\n/, ask($node, "$begin; $query; $query; COMMIT");
 		is($got[1], $expected, "$where: $what");
 	}
 }
@@ -122,8 +120,7 @@ sub all_as_announced
 
 	for my $victims (1, 300, 2 * $pool)
 	{
-		my ($announced, $done) = split /\|/, $standby->safe_psql('postgres',
-			"SELECT * FROM announced_and_done($victims)");
+		my ($announced, $done) = split /\|/, ask($standby, "SELECT * FROM announced_and_done($victims)");
 		is($done, $announced, "$where: as announced; victims: $victims");
 	}
 }
@@ -135,21 +132,18 @@ all_answer($primary, 'read-only transaction', 'BEGIN READ ONLY');
 for (@answers)
 {
 	my ($what, undef, $query) = @$_;
-	unlike(
-		$primary->safe_psql('postgres', "$query; EXPLAIN (ANALYZE, WAL) $query"),
-		qr/WAL:/, "no WAL: $what");
+	unlike(ask($primary, "$query; EXPLAIN (ANALYZE, WAL) $query"), qr/WAL:/, "no WAL: $what");
 }
 
-is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
-	't', 'the standby is one');
+is(ask($standby, 'SELECT pg_is_in_recovery()'), 't', 'the standby is one');
 replay_all();
 all_answer($standby, 'standby', 'BEGIN');
 all_as_announced('standby, unused buffers left');
 
 # The server of a snapshot from the primary was another.
-is( $standby->safe_psql('postgres', 'SELECT DISTINCT passes FROM kept, pgbufprobe_snapshot_diff(state)'),
+is( ask($standby, 'SELECT DISTINCT passes FROM kept, pgbufprobe_snapshot_diff(state)'),
 	'', 'standby: how the hand moved since a snapshot of the primary is unknown');
-is( $primary->safe_psql('postgres', 'SELECT DISTINCT passes >= 0 FROM kept, pgbufprobe_snapshot_diff(state)'),
+is( ask($primary, 'SELECT DISTINCT passes >= 0 FROM kept, pgbufprobe_snapshot_diff(state)'),
 	't', 'on the primary it is known');
 
 # What asks for a sampler says why it cannot.
@@ -163,9 +157,8 @@ for (
 	has_error($standby, $query, $error, "standby: $query says why not");
 }
 
-$standby->safe_psql('postgres', $by_index . 'SELECT sum(length(page)) FROM pages WHERE id > 0');
-is( $standby->safe_psql('postgres',
-		'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL'),
+ask($standby, $by_index . 'SELECT sum(length(page)) FROM pages WHERE id > 0');
+is( ask($standby, 'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL'),
 	0, 'the standby has filled its pool');
 replay_all();
 all_answer($standby, 'standby with a full pool', 'BEGIN');

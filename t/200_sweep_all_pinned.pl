@@ -13,8 +13,7 @@ my $pool = 128;
 # a catalog when it starts.
 my $node = start_server('main', "$no_background_writes\nmax_logical_replication_workers = 0");
 create_if_available($node, 'pg_buffercache') or plan skip_all => 'no pg_buffercache, which knows what is pinned';
-$node->safe_psql(
-	'postgres', qq(
+ask($node, qq(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE pages (page text);
 ALTER TABLE pages ALTER page SET STORAGE PLAIN;
@@ -60,10 +59,7 @@ sub all_sweeps
 		"$all_once BEGIN; SAVEPOINT pinned; ROLLBACK TO pinned; $settings;\n"
 		  . pin($pages)
 		  . "SAVEPOINT pinned;\n$sweeps $pinned ROLLBACK;\n$all_once",
-		stdout => \$out,
-		stderr => \$err,
-		on_error_stop => 0,
-		timeout => 60);
+		stdout => \$out, stderr => \$err, on_error_stop => 0, timeout => 60);
 	return ($out, [ $err =~ /ERROR:  (.*)/g ]);
 }
 
@@ -77,8 +73,7 @@ is_deeply(
 is("$out\n", "$as_usual$pool\n$as_usual",
 	'all pinned: only the cursors have pinned anything, and all is well afterwards');
 
-($out, $errors) =
-  all_sweeps($pool - 1, 100000000, "SET LOCAL statement_timeout = '200 ms'");
+($out, $errors) = all_sweeps($pool - 1, 100000000, "SET LOCAL statement_timeout = '200 ms'");
 is_deeply(
 	$errors,
 	[ ('canceling statement due to statement timeout') x 3 ],
@@ -86,8 +81,7 @@ is_deeply(
 is("$out\n", "$as_usual@{[ $pool - 1 ]}\n$as_usual",
 	'all but one pinned: only the cursors have pinned anything, and all is well afterwards');
 
-is($node->safe_psql('postgres', 'SELECT count(*) FROM pages'),
-	$pool, 'another session can use the pool');
+is(ask($node, 'SELECT count(*) FROM pages'), $pool, 'another session can use the pool');
 has_no_crash($node);
 
 $node->stop;

@@ -16,7 +16,7 @@ my $live = q{SELECT count(*) FROM pgbufprobe_sweep_cost(100000000, 'live')};
 my $node = start_server('main', "shared_buffers = $pool\nmax_logical_replication_workers = 0\n$no_background_writes");
 
 # Enough pages to fill the pool.
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe;' . keyed_pages('pages', $pool + 500, 'UNLOGGED'));
+ask($node, 'CREATE EXTENSION pgbufprobe;' . keyed_pages('pages', $pool + 500, 'UNLOGGED'));
 
 # Where there is no pg_buffercache, the histogram says how many are unused, as oracle.sql
 # proves on servers that have it.
@@ -40,10 +40,9 @@ my $free_query = qq{
 sub unused_buffers
 {
 	my ($after) = @_;
-	my ($listed, $unused) = split /\|/, $node->safe_psql('postgres', $free_query);
+	my ($listed, $unused) = split /\|/, ask($node, $free_query);
 
-	is($listed, $has_free_list ? $unused : 0,
-		"$after: every unused buffer is on the free list");
+	is($listed, $has_free_list ? $unused : 0, "$after: every unused buffer is on the free list");
 	return $unused;
 }
 
@@ -64,8 +63,7 @@ sub read_pages
 {
 	my ($from, $to) = @_;
 
-	$node->safe_psql(
-		'postgres', qq(
+	ask($node, qq(
 		SET enable_seqscan = off;
 		SET enable_bitmapscan = off;
 		SELECT sum(length(page)) FROM pages WHERE id BETWEEN $from AND $to));
@@ -81,8 +79,7 @@ sub start_live
 			'-d', $node->connstr('postgres') . ' application_name=live'
 		],
 		'>', \$session->{out},
-		'2>', \$session->{err},
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		'2>', \$session->{err}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	$node->poll_query_until('postgres',
 		q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'live'
 		  AND state = 'active' AND now() - query_start > '100 ms')})
@@ -97,8 +94,7 @@ sub end_live
 {
 	my ($session, $function, $error) = @_;
 
-	$node->safe_psql('postgres',
-		"SELECT $function(pid) FROM pg_stat_activity WHERE application_name = 'live'");
+	ask($node, "SELECT $function(pid) FROM pg_stat_activity WHERE application_name = 'live'");
 	$session->{run}->finish;
 	like($session->{err}, $error, "it is ended by $function()");
 }
@@ -106,8 +102,7 @@ sub end_live
 # Two sessions that read the same page of a catalog for the first time at once
 # take a buffer each, and up to 15 the server forgets to put the spare one on
 # its list again. So what is used below is used here, in one session.
-$node->safe_psql(
-	'postgres', qq(
+ask($node, qq(
 SELECT pg_cancel_backend(pid), pg_terminate_backend(pid), now() - query_start > '100 ms', state
   FROM pg_stat_activity WHERE application_name = 'nobody';
 SELECT EXISTS (SELECT FROM pg_stat_activity);
@@ -162,8 +157,7 @@ loses_none(
 			last if $status == 0;
 		}
 		my ($listed, $unused) = split /\|/, $out;
-		is($listed, $has_free_list ? $unused : 0,
-			'the list is complete in the same transaction');
+		is($listed, $has_free_list ? $unused : 0, 'the list is complete in the same transaction');
 	});
 
 my $unused = unused_buffers('before reading');
@@ -172,12 +166,11 @@ my $unused = unused_buffers('before reading');
 my $session = start_live();
 read_pages(1, 2000);
 end_live($session, 'pg_cancel_backend', qr/due to user request/);
-cmp_ok(unused_buffers('read meanwhile'), '<', $unused,
-	'buffers that are used meanwhile stay used');
+cmp_ok(unused_buffers('read meanwhile'), '<', $unused, 'buffers that are used meanwhile stay used');
 SKIP:
 {
 	skip 'this server has no pg_buffercache', 1 unless $has_buffercache;
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0'), 0, 'no buffer is left pinned');
+	is(ask($node, 'SELECT count(*) FROM pg_buffercache WHERE pinning_backends > 0'), 0, 'no buffer is left pinned');
 }
 
 # All that was given back can be used.

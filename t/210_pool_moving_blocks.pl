@@ -25,8 +25,7 @@ log_statement = none
 ));
 
 # A row for each writer in each page: to lock it makes the page dirty, and no larger.
-$node->safe_psql(
-	'postgres', qq(
+ask($node, qq(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE moving (writer integer, filler text);
 ALTER TABLE moving ALTER filler SET STORAGE PLAIN;
@@ -60,7 +59,7 @@ BEGIN
 	END LOOP;
 END \$\$;
 ));
-is($node->safe_psql('postgres', "SELECT pg_relation_size('moving') / current_setting('block_size')::integer"),
+is(ask($node, "SELECT pg_relation_size('moving') / current_setting('block_size')::integer"),
 	$pages, 'the table is larger than the pool');
 
 sub start { return start_psql($node, 'moving', '-c', $_[0]) }
@@ -69,7 +68,7 @@ my @writers = map { start("CALL write_pages($_)") } 1 .. $writers;
 my $asking = start('CALL ask()');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity
 	WHERE application_name = 'moving' AND query = 'CALL ask()' AND now() - backend_start > '1 s'}) or die 'nobody asks';
-my $pid = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity
+my $pid = ask($node, q{SELECT pid FROM pg_stat_activity
 	WHERE application_name = 'moving' AND query = 'CALL ask()'});
 
 # While it is stopped, the writers replace a part of the pool.
@@ -90,14 +89,14 @@ $locking->query_safe('SELECT pg_advisory_lock(1)');
 $asking->{run}->finish;
 is("$asking->{out}$asking->{err}", '', 'it was asked to the end');
 $locking->quit;
-$node->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'moving'});
+ask($node, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'moving'});
 for my $writer (@writers)
 {
 	$writer->{run}->finish;
 	like($writer->{err}, qr/\A.*terminating connection due to administrator command/, 'a writer wrote to the end');
 }
 
-my ($shared, $cached, $broken) = split /\|/, $node->safe_psql('postgres', 'SELECT sum(shared) / sum(scans), sum(cached), sum(broken) FROM said');
+my ($shared, $cached, $broken) = split /\|/, ask($node, 'SELECT sum(shared) / sum(scans), sum(cached), sum(broken) FROM said');
 note("$cached scans, with $shared blocks in the pool on average");
 cmp_ok($cached, '>', $stopped, 'it was asked many times with all blocks in the page cache');
 cmp_ok($shared, '>', $pool / 2, 'when they took most of the pool');

@@ -12,8 +12,7 @@ my $pool = 2048;
 my $seconds = 4;
 
 my $node = start_server('main', "shared_buffers = $pool");
-$node->safe_psql(
-	'postgres', q(
+ask($node, q(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept (id int PRIMARY KEY, t text);
 INSERT INTO kept SELECT i, repeat('k', 100) FROM generate_series(1, 10000) i;
@@ -24,26 +23,22 @@ CREATE DATABASE other;
 # One at a time
 
 # No lock is taken that outlasts the call, let alone kept.
-is( $node->safe_psql(
-		'postgres', q(
+is( ask($node, q(
 		BEGIN;
 		SELECT sum(buffers) > 0 FROM pgbufprobe_usagecount_histogram('kept');
 		SELECT count(*) > 0 FROM pgbufprobe_relations();
 		SELECT count(*) FROM pg_locks
 		 WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation <> 'pg_locks'::regclass;
-		COMMIT)),
-	"t\nt\n0", 'neither function leaves a lock on a relation');
+		COMMIT)), "t\nt\n0", 'neither function leaves a lock on a relation');
 
 # Nor does it wait for one.
 my $session = $node->background_psql('postgres');
 $session->query_safe('BEGIN; LOCK TABLE kept IN ACCESS EXCLUSIVE MODE;');
-is( $node->safe_psql(
-		'postgres', q(
+is( ask($node, q(
 		SET lock_timeout = '10 s';
 		SELECT sum(buffers) > 0 FROM pgbufprobe_usagecount_histogram('kept'))),
 	't', 'a locked table is counted without waiting');
-is( $node->safe_psql(
-		'postgres', q(
+is( ask($node, q(
 		SET lock_timeout = '10 s';
 		SELECT sum(buffers) > 0 FROM pgbufprobe_relations() WHERE relation = 'kept'::regclass)),
 	't', 'and listed');
@@ -54,8 +49,7 @@ $session->query_safe('CREATE TEMP TABLE theirs AS SELECT generate_series(1, 1000
 my $theirs = $session->query_safe(q{SELECT 'theirs'::regclass::oid});
 has_error($node, "SELECT * FROM pgbufprobe_usagecount_histogram($theirs)", qr/42809: relation "theirs" is temporary/,
 	q{another session's temporary table is refused});
-is( $node->safe_psql('postgres',
-		"SELECT count(*) FROM pgbufprobe_relations() WHERE relation = $theirs"),
+is( ask($node, "SELECT count(*) FROM pgbufprobe_relations() WHERE relation = $theirs"),
 	0, 'and not listed');
 
 # Of a mapped catalog, only the map knows the file; it is another one after this.
@@ -68,15 +62,14 @@ SKIP:
 {
 	skip 'this server has no pg_buffercache', 1 unless create_if_available($node, 'pg_buffercache');
 	$session->query_safe($catalog);
-	$node->safe_psql('postgres', 'VACUUM FULL pg_class');
-	is($session->query_safe($catalog), 't',
-		'a mapped catalog is found again in its new file');
+	ask($node, 'VACUUM FULL pg_class');
+	is($session->query_safe($catalog), 't', 'a mapped catalog is found again in its new file');
 }
 
 # Pages of another database are listed under its name. Its catalogs have files
 # of the same number as those of this one.
-$node->safe_psql('other', 'CREATE TABLE there AS SELECT generate_series(1, 1000)');
-my $file = $node->safe_psql('other', q{SELECT pg_relation_filenode('there')});
+ask($node, 'CREATE TABLE there AS SELECT generate_series(1, 1000)', 'other');
+my $file = ask($node, q{SELECT pg_relation_filenode('there')}, 'other');
 is( $session->query_safe(
 		"SELECT buffers > 0 FROM pgbufprobe_relations()
 		  WHERE database = 'other' AND relfilenode = $file AND fork = 'main'"),
@@ -84,7 +77,7 @@ is( $session->query_safe(
 is( $session->query_safe(
 		q{SELECT count(*) > 1, count(relation) FROM pgbufprobe_relations() WHERE database = 'other'}),
 	't|0', 'but none is given the name of one of this database');
-$node->safe_psql('postgres', 'DROP DATABASE other');
+ask($node, 'DROP DATABASE other');
 is( $session->query_safe(q{SELECT count(*) FROM pgbufprobe_relations()
 	WHERE NOT (database IS NULL OR database IN (SELECT datname FROM pg_database))}),
 	0, 'a dropped database is listed no more');
@@ -120,8 +113,7 @@ for my $round (1 .. 10)
 	last unless grep { keys %$_ < @expected } @seen;
 }
 is_deeply([ sort keys %$_ ], \@expected,
-	'a relation has rows, or is said not to exist any more, and no lock stays')
-  for @seen;
+	'a relation has rows, or is said not to exist any more, and no lock stays') for @seen;
 
 $session->quit;
 # The end of that session drops its temporary table, and psql does not wait for that.

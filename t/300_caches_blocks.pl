@@ -17,7 +17,7 @@ srand $seed;
 note("seed $seed");
 
 my $node = start_cache_server('main', "shared_buffers = 100MB\nmax_wal_size = 4GB");
-$node->safe_psql('postgres', one_row_a_page('pages', $nblocks));
+ask($node, one_row_a_page('pages', $nblocks));
 # With an empty pool.
 $node->restart;
 
@@ -87,8 +87,7 @@ my @os_states = (
 	[ 'all but one block',
 		pages('read', 0, $npages, 'drop', $pages_per_block * int rand $nblocks, $pages_per_block) ],
 	[ 'the first page and the last', pages('read', 0, 1, 'read', $npages - 1, 1) ],
-	[ 'some being dirty', pages(random_runs('read', 1, 3000), random_runs('dirty', 1, 500)) ],
-);
+	[ 'some being dirty', pages(random_runs('read', 1, 3000), random_runs('dirty', 1, 500)) ],);
 
 # The blocks of a query, by their row.
 sub with_blocks
@@ -148,9 +147,7 @@ sub counts
 			return $session->query_safe(
 				q{SELECT shared_blocks, os_blocks, both_blocks, blocks - shared_blocks - os_blocks + both_blocks
 					FROM pgbufprobe_residency('pages') WHERE fork = 'main'});
-		},
-		reach => $reach,
-		wanted => $digit x $npages);
+		}, reach => $reach, wanted => $digit x $npages);
 }
 
 SKIP:
@@ -206,8 +203,7 @@ SKIP:
 		sub {
 			is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'dontneed')}),
 				-s $file, 'advice is given for the whole file');
-		},
-		$file);
+		}, $file);
 	note('pages cached|dirty|writeback|evicted|recently evicted: ' . ($counts // 'unknown'));
   SKIP:
 	{
@@ -221,10 +217,7 @@ SKIP:
 			sub {
 				is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'willneed')}),
 					-s $file, 'advice is given for the whole file');
-			},
-			$file),
-		0,
-		'all pages come back');
+			}, $file), 0, 'all pages come back');
 	is_compared('after "willneed"');
 }
 

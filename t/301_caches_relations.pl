@@ -17,11 +17,10 @@ my $node = start_cache_server('main', 'shared_buffers = 32MB');
 # With modules of another version it may be relative.
 my $elsewhere = File::Spec->rel2abs($node->basedir) . '/elsewhere';
 mkdir $elsewhere or die $!;
-$node->safe_psql('postgres', "CREATE TABLESPACE elsewhere LOCATION '$elsewhere'");
+ask($node, "CREATE TABLESPACE elsewhere LOCATION '$elsewhere'");
 
 # Some rows are too long for a page, and do not compress.
-$node->safe_psql(
-	'postgres', q{
+ask($node, q{
 CREATE TABLE kept (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO kept SELECT i, repeat('k', 400) FROM generate_series(1, 5000) i;
 DELETE FROM kept WHERE id % 10 = 0;
@@ -66,12 +65,11 @@ SELECT txid_current();
 VACUUM logged_indexed, unlogged_indexed;
 VACUUM kept, kept_toasted, kept_copy, kept_unlogged, kept_elsewhere;
 });
-$node->safe_psql('postgres', 'CREATE DATABASE other TABLESPACE elsewhere');
+ask($node, 'CREATE DATABASE other TABLESPACE elsewhere');
 $node->safe_psql('other',
 	'CREATE EXTENSION pgbufprobe; CREATE TABLE kept AS SELECT generate_series(1, 10000)');
-$node->safe_psql('other', 'CREATE EXTENSION pg_buffercache')
-  if $node->safe_psql('postgres',
-	q{SELECT count(*) FROM pg_extension WHERE extname = 'pg_buffercache'}) > 0;
+ask($node, 'CREATE EXTENSION pg_buffercache', 'other')
+  if ask($node, q{SELECT count(*) FROM pg_extension WHERE extname = 'pg_buffercache'}) > 0;
 # With an empty pool.
 $node->restart;
 
@@ -142,8 +140,7 @@ for (@relations)
 
 		compare_caches(
 			$node, $session, $relation, $fork,
-			"$kind $relation, $fork",
-			reach => sub { thin_out($_) for @files });
+			"$kind $relation, $fork", reach => sub { thin_out($_) for @files });
 	}
 	for my $fork (@fork_names)
 	{
@@ -173,12 +170,12 @@ is( scalar undisturbed(
 	't|t|t', 'there are relations in both caches, in part of one, in neither');
 
 # A mapped catalog gets another file.
-$node->safe_psql('postgres', 'VACUUM FULL pg_class');
+ask($node, 'VACUUM FULL pg_class');
 $session->query_safe('SELECT count(*) FROM pg_class');
 compare_caches($node, $session, 'pg_class', 'main', 'mapped catalog in its new file');
 
 # So does a table, seen by a session that knew the old one.
-$node->safe_psql('postgres', 'VACUUM FULL kept');
+ask($node, 'VACUUM FULL kept');
 is_deeply(has_forks($session, 'kept'), ['main'], 'a rewritten table has lost its forks');
 compare_caches($node, $session, 'kept', 'main', 'rewritten table');
 
@@ -300,15 +297,15 @@ SKIP:
 	  if !-w '/dev/shm' || `stat -f -c %T /dev/shm` ne "tmpfs\n";
 	my $memory = File::Temp->newdir(DIR => '/dev/shm');
 
-	$node->safe_psql('postgres', "CREATE TABLESPACE memory LOCATION '$memory'");
-	$node->safe_psql('postgres', one_row_a_page('kept_in_memory', 300, '', 'memory') . 'CHECKPOINT');
+	ask($node, "CREATE TABLESPACE memory LOCATION '$memory'");
+	ask($node, one_row_a_page('kept_in_memory', 300, '', 'memory') . 'CHECKPOINT');
 	compare_caches($node, $session, 'kept_in_memory', 'main', 'tmpfs');
 	$session->query_safe(q{SELECT pgbufprobe_os_advise('kept_in_memory', 'dontneed')});
 	is( $session->query_safe(
 			q{SELECT cached_bytes = bytes FROM pgbufprobe_os_cache('kept_in_memory')}),
 		't', 'tmpfs: all pages stay in memory, as reported');
-	$node->safe_psql('postgres', 'DROP TABLE kept_in_memory');
-	$node->safe_psql('postgres', 'DROP TABLESPACE memory');
+	ask($node, 'DROP TABLE kept_in_memory');
+	ask($node, 'DROP TABLESPACE memory');
 }
 
 $session->quit;

@@ -29,8 +29,7 @@ if ($segment_blocks * $block_bytes > 1 << 30)
 
 # A tail of fewer pages would not be cut by VACUUM.
 my $nblocks = $segment_blocks + 1200;
-$node->safe_psql('postgres',
-	one_row_a_page('big', $nblocks, 'UNLOGGED') . 'VACUUM (FREEZE) big;');
+ask($node, one_row_a_page('big', $nblocks, 'UNLOGGED') . 'VACUUM (FREEZE) big;');
 is($session->query_safe(q{SELECT pg_relation_size('big')}) / $block_bytes,
 	$nblocks, 'there is a row on each page');
 
@@ -87,18 +86,12 @@ SKIP:
 			sub {
 				is($session->query_safe(q{SELECT pgbufprobe_os_advise('big', 'dontneed')}),
 					$nblocks * $block_bytes, 'advice is given for both segments');
-			},
-			@files),
-		0,
-		'no page of either remains, though some were dirty');
+			}, @files), 0, 'no page of either remains, though some were dirty');
 	is( bring_back(
 			sub {
 				is($session->query_safe(q{SELECT pgbufprobe_os_advise('big', 'willneed')}),
 					$nblocks * $block_bytes, 'advice is given for both segments');
-			},
-			@files),
-		0,
-		'all pages of both come back');
+			}, @files), 0, 'all pages of both come back');
 	compare_caches($node, $session, 'big', 'main', 'after "willneed"');
 }
 
@@ -278,8 +271,7 @@ for my $cut ($segment_blocks, $segment_blocks - 1100)
 }
 
 $session->quit;
-is( $node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'),
-	0, 'no lock is left');
+is(ask($node, 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'), 0, 'no lock is left');
 $node->stop;
 has_no_crash($node);
 

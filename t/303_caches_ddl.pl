@@ -12,8 +12,7 @@ use Test::More;
 my $seconds = 8;
 
 my $node = start_server('main', "shared_buffers = 16MB\ncheckpoint_timeout = 30s\nmax_wal_size = 128MB");
-$node->safe_psql(
-	'postgres', q(
+ask($node, q(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO kept SELECT i, repeat('k', 100) FROM generate_series(1, 10000) i;
@@ -60,13 +59,10 @@ $session->query_safe('BEGIN; LOCK TABLE kept IN ACCESS EXCLUSIVE MODE');
 for my $call (sort keys %calls)
 {
 	like(
-		$node->safe_psql(
-			'postgres',
-			"SET lock_timeout = '10 s'; SET statement_timeout = '60 s'; " . judged($call, $kept)),
-		qr/^[1-9]\d*\|0$/,
-		"$call does not wait for an exclusive lock");
+		ask($node, "SET lock_timeout = '10 s'; SET statement_timeout = '60 s'; " . judged($call, $kept)),
+		qr/^[1-9]\d*\|0$/, "$call does not wait for an exclusive lock");
 }
-is($node->safe_psql('postgres', q{SET lock_timeout = '10 s'; SELECT pgbufprobe_os_advise('kept', 'willneed') > 0}),
+is(ask($node, q{SET lock_timeout = '10 s'; SELECT pgbufprobe_os_advise('kept', 'willneed') > 0}),
 	't', 'nor does advice');
 my ($rc, $out, $err) = $node->psql('postgres',
 	q{SET lock_timeout = '100 ms'; SELECT * FROM pgbufprobe_read_cost('kept')});
@@ -83,8 +79,7 @@ is( $session->query_safe(
 		  WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation = ANY(
 			ARRAY(SELECT oid FROM pg_class WHERE relname LIKE 'kept%'))"),
 	'', 'no lock on the relation remains');
-is( $node->safe_psql('postgres',
-		q{SET lock_timeout = '10 s'; ALTER TABLE kept ADD COLUMN more integer; VACUUM FULL kept; TRUNCATE kept;
+is( ask($node, q{SET lock_timeout = '10 s'; ALTER TABLE kept ADD COLUMN more integer; VACUUM FULL kept; TRUNCATE kept;
 		  INSERT INTO kept SELECT i, repeat('k', 100) FROM generate_series(1, 10000) i}),
 	'', 'others can change it as they like');
 is($session->query_safe("SELECT blocks > 0 FROM pgbufprobe_residency($kept) WHERE fork = 'main'"),
@@ -104,8 +99,7 @@ my $probe = write_script(
 	join '',
 	map {
 		my $wrong = wrong_rows($_, q{'pgbench_accounts'}) =~ s/\s+/ /gr;
-		"SELECT 1 / (count = 0)::integer FROM ($wrong) AS w(count);\n"
-	} sort keys %calls);
+		"SELECT 1 / (count = 0)::integer FROM ($wrong) AS w(count);\n" } sort keys %calls);
 
 $node->command_ok([ 'pgbench', '-i', '-q', '-s', '3', $node->connstr('postgres') ],
 	'pgbench has made its tables');
@@ -168,15 +162,14 @@ for my $case (
 	my $reached = ok(wait_for { -e "$pause.reached" }, "$call: waits with its file open");
 
 	# All its pages in shared buffers; the checkpoint removes the old file.
-	$node->safe_psql('postgres', 'VACUUM FULL kept; SELECT count(*) FROM kept; CHECKPOINT');
+	ask($node, 'VACUUM FULL kept; SELECT count(*) FROM kept; CHECKPOINT');
 	unlink $pause or die $!;
 	$asking->{run}->finish;
-	is("$asking->{out}$asking->{err}", $node->safe_psql('postgres', $expected) . "\n", "$call: is about the file that the relation has now");
+	is("$asking->{out}$asking->{err}", ask($node, $expected) . "\n", "$call: is about the file that the relation has now");
 	unlink "$pause.reached" or die $! if $reached;
 }
 
-is( $node->safe_psql('postgres', 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'),
-	0, 'no lock is left');
+is(ask($node, 'SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid()'), 0, 'no lock is left');
 my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|TRAP:|terminated by signal|Bus error/, 'no process has crashed');
 unlike($log, qr/temporary file leak|were not closed|leaked/i, 'nor left a file open');

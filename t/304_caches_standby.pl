@@ -12,7 +12,7 @@ use Test::More;
 my $nblocks = 600;
 
 my $primary = start_cache_server('primary', 'shared_buffers = 16MB', allows_streaming => 1);
-$primary->safe_psql('postgres', one_row_a_page('pages', $nblocks) . 'VACUUM pages; CHECKPOINT');
+ask($primary, one_row_a_page('pages', $nblocks) . 'VACUUM pages; CHECKPOINT');
 
 my $standby = init_standby($primary);
 $standby->start;
@@ -23,7 +23,7 @@ my ($file) = segment_files($standby, $session, 'pages', 'main');
 my $npages = length cached_pages($file);
 
 # What is replayed comes into shared buffers, and there it is dirty.
-$primary->safe_psql('postgres', q{UPDATE pages SET id = -id WHERE ctid < '(100,0)'});
+ask($primary, q{UPDATE pages SET id = -id WHERE ctid < '(100,0)'});
 $primary->wait_for_catchup($standby);
 
 SKIP:
@@ -44,10 +44,7 @@ SKIP:
 			sub {
 				is($session->query_safe(q{SELECT pgbufprobe_os_advise('pages', 'dontneed')}),
 					-s $file, 'standby: advice is given');
-			},
-			$file),
-		0,
-		'standby: and followed');
+			}, $file), 0, 'standby: and followed');
 }
 
 for my $fork ('fsm', 'vm')
@@ -56,8 +53,7 @@ for my $fork ('fsm', 'vm')
 }
 is( $session->query_safe(
 		q{SELECT count(*) > 100, bool_and(shared_blocks + os_blocks - both_blocks <= blocks), count(*) = count(os_blocks)
-			FROM pgbufprobe_residency()}),
-	't|t|t', 'standby: all relations are reported');
+			FROM pgbufprobe_residency()}), 't|t|t', 'standby: all relations are reported');
 is( $session->query_safe(
 		'SELECT database, both_bytes <= least(shared_bytes, os_bytes) FROM pgbufprobe_double_buffering'),
 	'postgres|t', 'standby: so is the database');
@@ -72,10 +68,8 @@ for my $call (
 {
 	my $query = "SELECT count(*) > 0 FROM $call";
 
-	is($primary->safe_psql('postgres', "BEGIN READ ONLY; $query; COMMIT"),
-		't', "read-only transaction: $call");
-	unlike($primary->safe_psql('postgres', "$query; EXPLAIN (ANALYZE, WAL) $query"),
-		qr/WAL:/, "no WAL: $call");
+	is(ask($primary, "BEGIN READ ONLY; $query; COMMIT"), 't', "read-only transaction: $call");
+	unlike(ask($primary, "$query; EXPLAIN (ANALYZE, WAL) $query"), qr/WAL:/, "no WAL: $call");
 }
 
 $session->quit;

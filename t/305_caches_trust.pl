@@ -14,7 +14,7 @@ my $nblocks = 700;
 my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
 
 my $node = start_cache_server('main', 'shared_buffers = 16MB');
-$node->safe_psql('postgres', one_row_a_page('pages', $nblocks) . one_row_a_page('replaced', 10));
+ask($node, one_row_a_page('pages', $nblocks) . one_row_a_page('replaced', 10));
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 my ($file) = segment_files($node, $session, 'pages', 'main');
 my ($replaced) = segment_files($node, $session, 'replaced', 'main');
@@ -23,14 +23,14 @@ my $block_bytes = $session->query_safe(q{SELECT current_setting('block_size')::i
 $session->quit;
 $node->stop;
 
-sub ask { return answer_and_messages($node, @_) }
+sub asked { return answer_and_messages($node, @_) }
 
 my $notice = qr/^NOTICE:  00000: page cache state of .* is unavailable\nDETAIL:  .*/;
 
 sub is_unknown
 {
 	my ($query, $answer, $reason, $what) = @_;
-	my ($out, $err) = ask($query);
+	my ($out, $err) = asked($query);
 
 	is($out, $answer, "$what: counts are NULL");
 	like($err, qr/$notice$reason/, "$what: a notice says why");
@@ -80,8 +80,7 @@ SKIP:
 			next;
 		}
 		is_unknown("SELECT $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
-			"$bytes||$used", qr/neither own the file nor may write to it/,
-			"not ours, $method");
+			"$bytes||$used", qr/neither own the file nor may write to it/, "not ours, $method");
 	}
 	is_unknown(
 		"SELECT $residency_counts FROM pgbufprobe_residency('replaced') WHERE fork = 'main'",
@@ -92,9 +91,9 @@ SKIP:
 	is_unknown(
 		'SELECT shared_bytes > 0, os_bytes, both_bytes, duplicate_fraction FROM pgbufprobe_double_buffering',
 		't|||', qr/neither own/, 'not ours, database');
-	my ($out, $err) = ask('SELECT count(*) FROM pgbufprobe_residency() WHERE os_blocks IS NULL');
+	my ($out, $err) = asked('SELECT count(*) FROM pgbufprobe_residency() WHERE os_blocks IS NULL');
 	is($out, 1, 'all other relations are known');
-	($out, $err) = ask(q{SELECT * FROM pgbufprobe_read_cost('replaced')});
+	($out, $err) = asked(q{SELECT * FROM pgbufprobe_read_cost('replaced')});
 	like($err, qr/ERROR:  42501: could not open file "$path": Permission denied/,
 		'the server does not read it either');
 
@@ -148,7 +147,7 @@ for my $error ('EPERM', 'ENOSYS')
 		}
 		else
 		{
-			my ($out, $err) = ask($explicit);
+			my ($out, $err) = asked($explicit);
 			like($err, qr/^ERROR:  0A000: .*\nDETAIL:  .*no cachestat.*\nHINT:  .*"mincore"/,
 				'ENOSYS, cachestat: an error that says what to do');
 			is($out, '', 'ENOSYS, cachestat: and no rows');
@@ -176,7 +175,7 @@ SKIP:
 		my $count = undisturbed(
 			'no mincore',
 			sub { return $pages = cached_pages($file) },
-			sub { return $node->safe_psql('postgres', $query) });
+			sub { return ask($node, $query) });
 		is($count, $pages =~ tr/1//, 'no mincore: cachestat counts');
 	}
 	$node->stop;
@@ -209,7 +208,7 @@ SKIP:
 	is_unknown(
 		q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100)},
 		'|100', $reason, 'direct I/O, reads');
-	my ($out, $err) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100000)});
+	my ($out, $err) = asked(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 100000)});
 	my %tiers = map { split /\|/ } split /\n/, $out;
 	is_deeply(\%tiers, { shared_buffers => 100, '' => $nblocks - 100 },
 		'direct I/O: what is in shared buffers is known all the same');

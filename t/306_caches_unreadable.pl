@@ -21,9 +21,8 @@ my $node = start_server('main', "shared_buffers = $pool\n$no_background_writes")
 # Two relations and an index in the tablespace, the partition of a third, and some elsewhere.
 my $directory = PostgreSQL::Test::Utils::tempdir_short() . '/space';
 mkdir $directory or die $!;
-$node->safe_psql('postgres', "CREATE TABLESPACE space LOCATION '$directory'");
-$node->safe_psql(
-	'postgres', q(
+ask($node, "CREATE TABLESPACE space LOCATION '$directory'");
+ask($node, q(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE far (n integer PRIMARY KEY USING INDEX TABLESPACE space) TABLESPACE space;
 CREATE TABLE parts (n integer) PARTITION BY RANGE (n);
@@ -38,12 +37,11 @@ VACUUM (FREEZE, ANALYZE) parts;
 VACUUM (FREEZE, ANALYZE) near;
 CHECKPOINT;
 ));
-my %path = map { split /\|/ } split /\n/, $node->safe_psql('postgres',
-	q{SELECT oid::regclass, pg_relation_filepath(oid) FROM pg_class WHERE relname IN ('far', 'far_pkey', 'far_part', 'near')});
+my %path = map { split /\|/ } split /\n/, ask($node, q{SELECT oid::regclass, pg_relation_filepath(oid) FROM pg_class WHERE relname IN ('far', 'far_pkey', 'far_part', 'near')});
 my $data = $node->data_dir;
 
 # The answer, and the lines that were said beside it, of a new session.
-sub ask
+sub asked
 {
 	my ($out, $messages) = answer_and_messages($node, @_);
 	return ($out, split /\n/, $messages);
@@ -72,7 +70,7 @@ sub answers_for_the_others
 {
 	my ($what, $before, $error, @unreadable) = @_;
 	my ($relation, $fork) = @{ $unreadable[0] };
-	my ($after, @said) = ask($everything);
+	my ($after, @said) = asked($everything);
 	my %unreadable = map { ("$_->[0]|$_->[1]" => 1, $_->[2] ? ("$_->[0]|*" => 1) : ()) } @unreadable;
 	my @others = grep {
 		my ($one, $its_fork) = split /\|/;
@@ -91,15 +89,15 @@ sub answers_for_the_others
 
 	for my $buckets (1, 10)
 	{
-		($after, @said) = ask("SELECT $counts FROM pgbufprobe_residency('$relation', $buckets) WHERE fork = '$fork'");
+		($after, @said) = asked("SELECT $counts FROM pgbufprobe_residency('$relation', $buckets) WHERE fork = '$fork'");
 		is($after, (unknown([ $relation, $fork ]))[0], "$what: the relation alone, buckets: $buckets: NULLs");
 		like("@said", qr/^WARNING:  $error->{code}: could not open file "$file": $error->{text}$/,
 			"$what: the relation alone, buckets: $buckets: one warning");
 	}
 
-	($after, @said) = ask('SELECT database, shared_bytes, os_bytes, both_bytes, duplicate_fraction FROM pgbufprobe_double_buffering');
+	($after, @said) = asked('SELECT database, shared_bytes, os_bytes, both_bytes, duplicate_fraction FROM pgbufprobe_double_buffering');
 	is($after, 'postgres||||', "$what: the sums of the database are unknown");
-	($after, @said) = ask(q{SELECT count(*), count(topic), count(answer), count(verdict) FROM pgbufprobe_checkup()});
+	($after, @said) = asked(q{SELECT count(*), count(topic), count(answer), count(verdict) FROM pgbufprobe_checkup()});
 	is("$after @said", '9|9|9|9 ', "$what: the checkup answers all questions and says nothing else");
 	return;
 }
@@ -117,15 +115,15 @@ sub fails_for_the_file
 		"pgbufprobe_cache_map('$relation', '$fork')",
 		"pgbufprobe_os_advise('$relation', 'willneed', '$fork')")
 	{
-		my ($out, @said) = ask("SELECT * FROM $call");
+		my ($out, @said) = asked("SELECT * FROM $call");
 		like(join("\n", @said), $failure, "$what: $call: an error that names the file");
 		is($out, '', "$what: $call: no rows");
 	}
-	my ($out, @said) = ask(
+	my ($out, @said) = asked(
 		"SELECT count(*), sum(buffers) > 0 FROM pgbufprobe_usagecount_histogram('$relation');
 		 SELECT count(*) > 1 FROM pgbufprobe_relations();
 		 SELECT pgbufprobe_snapshot() IS NOT NULL");
-	is("$out @said", (split /\|/, $node->safe_psql('postgres', 'SELECT count(*) FROM pgbufprobe_usagecount_histogram()'))[0]
+	is("$out @said", (split /\|/, ask($node, 'SELECT count(*) FROM pgbufprobe_usagecount_histogram()'))[0]
 		  . "|t\nt\nt ", "$what: what is in shared buffers is still known");
 	return;
 }
@@ -137,7 +135,7 @@ my %is_special = (code => 'XX000', text => 'No such device or address');
 # Nobody can know which other forks these have.
 my @in_space = map { [ $_, 'main', 'all forks' ] } 'far', 'far_pkey', 'far_part';
 
-my ($before) = ask($everything);
+my ($before) = asked($everything);
 like($before, qr/^far\|main\|\d+\|\d+\|f\n.*^near\|vm\|/ms, 'at first all is known');
 unlike($before, qr/\|\|/, 'of each relation');
 
@@ -147,11 +145,11 @@ unlike($before, qr/\|\|/, 'of each relation');
 chmod 0000, $directory or die $!;
 answers_for_the_others('directory', $before, \%denied, @in_space);
 fails_for_the_file('directory', \%denied, 'far', 'main');
-my ($parts, @said) = ask(q{SELECT relation, blocks > 0, os_blocks IS NOT NULL FROM pgbufprobe_residency('parts') WHERE fork = 'main' ORDER BY 1});
+my ($parts, @said) = asked(q{SELECT relation, blocks > 0, os_blocks IS NOT NULL FROM pgbufprobe_residency('parts') WHERE fork = 'main' ORDER BY 1});
 is($parts, "far_part||f\nnear_part|t|t", 'directory: one partition is unknown, the other is not');
 is(scalar(grep { /^WARNING/ } @said), 1, 'directory: which is one warning');
 chmod 0700, $directory or die $!;
-same_rows((ask($everything))[0], $before, 'directory: all is known again');
+same_rows((asked($everything))[0], $before, 'directory: all is known again');
 
 rename $directory, "$directory.kept" or die $!;
 append_to_file($directory, "not a directory\n");
@@ -159,7 +157,7 @@ answers_for_the_others('plain file', $before, \%no_directory, @in_space);
 fails_for_the_file('plain file', \%no_directory, 'far', 'main');
 unlink $directory or die $!;
 rename "$directory.kept", $directory or die $!;
-same_rows((ask($everything))[0], $before, 'plain file: all is known again');
+same_rows((asked($everything))[0], $before, 'plain file: all is known again');
 
 # ---------------------------------------------------------------------------
 # A file
@@ -197,11 +195,11 @@ for my $fork ('main', 'fsm')
 	}
 	rename "$file.kept", $file or die $!;
 }
-same_rows((ask($everything))[0], $before, 'file: all is known again');
+same_rows((asked($everything))[0], $before, 'file: all is known again');
 
 # The second file of a relation, of which the first can be read: no count is known, nor is it when the page
 # cache is unknown for another reason.
-my $segment_bytes = $node->safe_psql('postgres', q{SELECT pg_size_bytes(current_setting('segment_size'))});
+my $segment_bytes = ask($node, q{SELECT pg_size_bytes(current_setting('segment_size'))});
 my $bytes = -s "$data/$path{near}";
 truncate "$data/$path{near}", $segment_bytes or die $!;
 append_to_file("$data/$path{near}.1", 'x');
@@ -210,7 +208,7 @@ for my $os_cache ('on', 'off')
 {
 	$node->append_conf('postgresql.conf', "pgbufprobe.os_cache = $os_cache");
 	$node->restart;
-	my ($out) = ask("SELECT $counts FROM pgbufprobe_residency('near') WHERE fork = 'main'");
+	my ($out) = asked("SELECT $counts FROM pgbufprobe_residency('near') WHERE fork = 'main'");
 	is($out, (unknown([ 'near', 'main' ]))[0], "second file, os_cache $os_cache: NULLs");
 }
 chmod 0600, "$data/$path{near}.1" or die $!;
@@ -235,8 +233,8 @@ pgbufprobe.advice_memory = 256kB
 # Its processes would open the files again.
 $node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version->major >= 18;
 $node->start;
-$node->safe_psql('postgres', one_row_a_page('far_pages', $pages, '', 'space') . one_row_a_page('near_pages', $pages));
-$node->safe_psql('postgres', 'VACUUM FREEZE far_pages, near_pages; CHECKPOINT; SELECT pgbufprobe_history_reset()');
+ask($node, one_row_a_page('far_pages', $pages, '', 'space') . one_row_a_page('near_pages', $pages));
+ask($node, 'VACUUM FREEZE far_pages, near_pages; CHECKPOINT; SELECT pgbufprobe_history_reset()');
 
 # Sessions that read pages of both at random, and so have opened both.
 my $script = write_script($node, 'read', "\\set n random(0, $pages - 1)\n"
@@ -249,7 +247,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) = 2 FROM pg_stat_activity
 chmod 0000, $directory or die $!;
 
 # Bytes that the worker has read: of pages that it looked up, it also reads one now and then.
-my $worker = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'});
+my $worker = ask($node, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'});
 sub bytes_read { return slurp_file("/proc/$worker/io") =~ /^rchar: (\d+)/m ? $1 : die }
 
 SKIP:
@@ -268,7 +266,7 @@ SKIP:
 	}
 	is($reads, 5, 'the worker goes on with the pages of the other table');
 }
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'load'}), 2,
+is(ask($node, q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'load'}), 2,
 	'while both are read') or diag($load->{out});
 $load->{run}->signal('TERM');
 $load->{run}->finish;

@@ -18,8 +18,7 @@ my $node = init_server('main', "shared_buffers = 4MB\nlog_statement = none\n$no_
 # Its processes would read in place of a session.
 $node->append_conf('postgresql.conf', 'io_method = sync') if $node->pg_version->major >= 18;
 $node->start;
-$node->safe_psql('postgres',
-	'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $pages) . one_row_a_page('small', 10)
+ask($node, 'CREATE EXTENSION pgbufprobe;' . one_row_a_page('pages', $pages) . one_row_a_page('small', 10)
 	  . 'VACUUM FREEZE pages, small; CHECKPOINT; CREATE ROLE monitor IN ROLE pg_monitor');
 my ($file) = segment_files($node, my $session = $node->background_psql('postgres'), 'pages', 'main');
 $session->quit;
@@ -29,7 +28,7 @@ my %query = simple_calls($node);
 my %is_reader = is_documented_reader();
 $node->stop;
 
-sub ask { return answer_and_messages($node, $_[0], on_error_stop => 0) }
+sub asked { return answer_and_messages($node, $_[0], on_error_stop => 0) }
 
 # What must be answered while the page cache is not asked: the query, the answer, and whether something is said beside it.
 # All else that a monitor may call answers as ever.
@@ -78,7 +77,7 @@ sub is_off
 		for my $case (@{ $readers{$name} })
 		{
 			my ($query, $answer, $has_reason) = @$case;
-			my ($out, $said) = ask($query);
+			my ($out, $said) = asked($query);
 
 			is($out, $answer, "$what: $name: " . ($has_reason ? 'NULL for the page cache' : 'an answer'));
 			if ($has_reason)
@@ -94,19 +93,19 @@ sub is_off
 	}
 	for my $advice ('willneed', 'dontneed')
 	{
-		my ($out, $said) = ask("SELECT pgbufprobe_os_advise('pages', '$advice')");
+		my ($out, $said) = asked("SELECT pgbufprobe_os_advise('pages', '$advice')");
 		like($said, qr/\AERROR:  55000: .*pgbufprobe\.os_cache" is off\z/, "$what: advice $advice is an error");
 	}
-	my (undef, $restored) = ask(q{SELECT pgbufprobe_cache_restore('pages', (SELECT map FROM pgbufprobe_cache_map('pages', 'main')), target => 'os_cache')});
+	my (undef, $restored) = asked(q{SELECT pgbufprobe_cache_restore('pages', (SELECT map FROM pgbufprobe_cache_map('pages', 'main')), target => 'os_cache')});
 	like($restored, qr/ERROR:  55000: .*pgbufprobe\.os_cache" is off\z/, "$what: a restore of the page cache is an error");
-	my ($out, $said) = ask(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 1200) WHERE tier IS DISTINCT FROM 'shared_buffers'});
+	my ($out, $said) = asked(q{SELECT tier, reads FROM pgbufprobe_read_cost('pages', 1200) WHERE tier IS DISTINCT FROM 'shared_buffers'});
 	like($out, qr/\A\|\d+\z/, "$what: reads from below shared buffers are of no tier");
 	like($said, qr/\Q$answers_nothing\E/, "$what: and the reason is said");
 
 	# Nobody but the administrator of the server switches it on.
-	($out, $said) = ask("SET pgbufprobe.os_cache = on;\nSELECT count(os_blocks) FROM pgbufprobe_residency('pages')");
+	($out, $said) = asked("SET pgbufprobe.os_cache = on;\nSELECT count(os_blocks) FROM pgbufprobe_residency('pages')");
 	is($out, '0', "$what: a session cannot switch it on");
-	($out, $said) = ask("LOAD 'pgbufprobe';\nSET pgbufprobe.os_cache = on");
+	($out, $said) = asked("LOAD 'pgbufprobe';\nSET pgbufprobe.os_cache = on");
 	like($said, qr/ERROR:  55P02: parameter "pgbufprobe\.os_cache" cannot be changed now/, "$what: nor when the library is loaded");
 	return;
 }
@@ -114,7 +113,7 @@ sub is_off
 sub is_on
 {
 	my ($what) = @_;
-	my ($out, $said) = ask(q{
+	my ($out, $said) = asked(q{
 SELECT blocks, os_blocks IS NOT NULL, both_blocks IS NOT NULL FROM pgbufprobe_residency('pages') WHERE fork = 'main';
 SELECT cached_bytes IS NOT NULL FROM pgbufprobe_os_cache('pages');
 SELECT count(os_blocks) FROM pgbufprobe_residency('pages', 10) WHERE fork = 'main';
@@ -133,7 +132,7 @@ sub set_os_cache
 	my ($value) = @_;
 
 	# Before 17 a setting must be known to the session that changes it.
-	$node->safe_psql('postgres', "LOAD 'pgbufprobe';\nALTER SYSTEM SET pgbufprobe.os_cache = $value");
+	ask($node, "LOAD 'pgbufprobe';\nALTER SYSTEM SET pgbufprobe.os_cache = $value");
 	$node->reload;
 	$node->poll_query_until('postgres', "SELECT coalesce(current_setting('pgbufprobe.os_cache', true), '') = '$value'")
 	  or die 'the setting is not in force';
@@ -162,7 +161,7 @@ for my $preloaded (0, 1)
 	is($old->query($known), 't', "$what: known there again");
 	$old->quit;
 	is_on("$what, on again");
-	$node->safe_psql('postgres', "LOAD 'pgbufprobe';\nALTER SYSTEM RESET pgbufprobe.os_cache");
+	ask($node, "LOAD 'pgbufprobe';\nALTER SYSTEM RESET pgbufprobe.os_cache");
 	$node->stop;
 }
 
@@ -198,13 +197,13 @@ pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 )) if $preloaded;
 		start_through($node, $launcher, 'page_cache');
-		my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
+		my $started_at = ask($node, 'SELECT pg_postmaster_start_time()');
 		my $find_worker = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'pgbufprobe sampler'};
 		if ($preloaded)
 		{
 			$node->poll_query_until('postgres', "SELECT EXISTS ($find_worker)") or die 'there is no worker';
 		}
-		my $worker = $node->safe_psql('postgres', $find_worker);
+		my $worker = ask($node, $find_worker);
 		is_off($what, $preloaded);
 		if ($preloaded)
 		{
@@ -212,12 +211,11 @@ pgbufprobe.advice_memory = 256kB
 			my $before = $counted ? bytes_read($worker) : 0;
 
 			finish_pgbench(start_pgbench($node, 'load', 8, '-R', '200', '-c', '2', '-f', $script));
-			is($node->safe_psql('postgres', $find_worker), $worker,
-				"$what: the worker survives it");
+			is(ask($node, $find_worker), $worker, "$what: the worker survives it");
 			# It publishes once a second.
 			ok($node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pgbufprobe_advice() WHERE miss_ratio IS NOT NULL'),
 				"$what: and gives advice");
-			is($node->safe_psql('postgres', q{SELECT count(storage_ratio), count(*) FILTER (WHERE miss_ratio IS NOT NULL
+			is(ask($node, q{SELECT count(storage_ratio), count(*) FILTER (WHERE miss_ratio IS NOT NULL
 					AND note NOT LIKE '%storage reads are unknown, because pgbufprobe.os_cache is off') FROM pgbufprobe_advice()}),
 				'0|0', "$what: without the page cache, and why");
 		  SKIP:
@@ -249,7 +247,7 @@ pgbufprobe.advice_memory = 256kB
 		}
 		$session->quit;
 
-		is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started_at, "$what: the server is the same");
+		is(ask($node, 'SELECT pg_postmaster_start_time()'), $started_at, "$what: the server is the same");
 		$node->stop;
 		is_deeply([ substr(slurp_file($node->logfile), $log_before) =~ /(.*(?:PANIC|TRAP:|terminated by signal|reinitializing).*)/g ],
 			[], "$what: and has not crashed");
@@ -258,8 +256,7 @@ pgbufprobe.advice_memory = 256kB
 
 # All that a monitor may call was called.
 $node->start;
-my @granted = split /\n/, $node->safe_psql(
-	'postgres', q{
+my @granted = split /\n/, ask($node, q{
 SELECT DISTINCT proname FROM pg_proc p, pg_depend d, pg_extension e
  WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
    AND extname = 'pgbufprobe' AND has_function_privilege('monitor', p.oid, 'EXECUTE') ORDER BY 1});

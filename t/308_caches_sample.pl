@@ -12,7 +12,7 @@ my $nblocks = 3000;
 my @counts = map { "${_}_blocks" } qw(shared os both);
 
 my $node = start_cache_server('main', 'shared_buffers = 32MB');
-$node->safe_psql('postgres', one_row_a_page('pages', $nblocks) . one_row_a_page('few', 20) . 'VACUUM pages, few');
+ask($node, one_row_a_page('pages', $nblocks) . one_row_a_page('few', 20) . 'VACUUM pages, few');
 # With an empty pool.
 $node->restart;
 
@@ -111,8 +111,7 @@ is( undisturbed(
 		sub {
 			return $session->query_safe("SELECT count(*) FROM (
 				SELECT $columns FROM pgbufprobe_residency('few') EXCEPT SELECT $columns FROM pgbufprobe_residency('few', 1, 1e-300)) d");
-		}),
-	0, 'and the counts are exact');
+		}), 0, 'and the counts are exact');
 is( $session->query_safe(
 		"SELECT count(*) FROM (
 			SELECT relation, fork, blocks FROM pgbufprobe_residency() EXCEPT ALL

@@ -12,7 +12,7 @@ my $nblocks = 6000;
 my $samples = 1000;
 
 my $node = start_cache_server('main', 'shared_buffers = 100MB');
-$node->safe_psql('postgres', one_row_a_page('pages', $nblocks));
+ask($node, one_row_a_page('pages', $nblocks));
 my ($session, $file, $npages);
 
 # An empty pool, and nothing of the table in the page cache.
@@ -35,10 +35,7 @@ sub in_state
 	return undisturbed(
 		$what,
 		sub { return cached_pages($file) },
-		$ask,
-		reach => $reach,
-		wanted => $wanted,
-		reads => $reads);
+		$ask, reach => $reach, wanted => $wanted, reads => $reads);
 }
 
 sub blocks_in

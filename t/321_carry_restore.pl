@@ -16,27 +16,26 @@ my $has_buffercache = create_if_available($node, 'pg_buffercache');
 plan skip_all => 'no pg_buffercache, with which the results are compared' unless $has_buffercache;
 my $has_free_list = $node->pg_version->major < 19;
 
-$node->safe_psql('postgres',
-	one_row_a_page('pages', $nblocks) . one_row_a_page('others', 300) . 'VACUUM pages, others; CHECKPOINT;
+ask($node, one_row_a_page('pages', $nblocks) . one_row_a_page('others', 300) . 'VACUUM pages, others; CHECKPOINT;
 	CREATE TABLE kept (label text PRIMARY KEY, map bytea)');
-my $block_bytes = $node->safe_psql('postgres', 'SHOW block_size');
+my $block_bytes = ask($node, 'SHOW block_size');
 my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
 my $restore = 'SELECT requested, already_present, read, skipped FROM pgbufprobe_cache_restore';
 
 # Sessions come and go, unless their catalog reads would matter.
 my $session;
 
-sub ask
+sub asked
 {
 	my ($query) = @_;
-	return $session ? $session->query_safe($query) : $node->safe_psql('postgres', $query);
+	return $session ? $session->query_safe($query) : ask($node, $query);
 }
 
 # "block:usage count" of all blocks of a relation in shared buffers.
 sub in_buffers
 {
 	my ($relation) = @_;
-	return ask("SELECT coalesce(string_agg(relblocknumber || ':' || usagecount, ' ' ORDER BY relblocknumber), '')
+	return asked("SELECT coalesce(string_agg(relblocknumber || ':' || usagecount, ' ' ORDER BY relblocknumber), '')
 		FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('$relation') AND relforknumber = 0
 		AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())");
 }
@@ -55,15 +54,15 @@ sub in_map
 	return join ' ', map { "$_:$blocks[$_][0]" } grep { defined $blocks[$_][0] } 0 .. $#blocks;
 }
 
-sub unused_buffers { return ask('SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL') }
+sub unused_buffers { return asked('SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL') }
 
-sub map_of { return read_map(ask("SELECT encode(map, 'hex') FROM pgbufprobe_cache_map('$_[0]', 'main')")) }
+sub map_of { return read_map(asked("SELECT encode(map, 'hex') FROM pgbufprobe_cache_map('$_[0]', 'main')")) }
 
 # Uses blocks of a table so many times each, in a new session.
 sub use_blocks
 {
 	my ($relation, $first, $last, $times) = @_;
-	$node->safe_psql('postgres', "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP FOR b IN $first .. $last LOOP
+	ask($node, "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP FOR b IN $first .. $last LOOP
 		PERFORM id FROM $relation WHERE ctid = format('(%s,1)', b)::tid; END LOOP; END LOOP; END \$\$");
 	return;
 }
@@ -93,10 +92,10 @@ like($used, qr/^0:1 .* 99:1 100:2 .* 150:3 .* 500:5 .* 549:5$/, 'with the usage 
 is(in_map($map), $used, 'and so has the map');
 is_deeply([ @$map{qw(nblocks block_bytes fork)} ], [ $nblocks, $block_bytes, 0 ], 'it says of what it is');
 is( join('|', @$map{qw(system database relation)}),
-	ask(q{SELECT concat_ws('|', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()), 'pages'::regclass::oid)
+	asked(q{SELECT concat_ws('|', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()), 'pages'::regclass::oid)
 		FROM pg_control_system()}), 'and of which relation');
 is(scalar @{ $map->{blocks} }, $nblocks, 'and has all blocks');
-is( $node->safe_psql('postgres', q{SELECT a.map = one.map FROM pgbufprobe_cache_map() a, pgbufprobe_cache_map('pages', 'main') one
+is( ask($node, q{SELECT a.map = one.map FROM pgbufprobe_cache_map() a, pgbufprobe_cache_map('pages', 'main') one
 		WHERE a.relation = 'pages'::regclass AND a.fork = 'main'}),
 	't', 'the maps of the database are the same');
 
@@ -125,7 +124,7 @@ SKIP:
 	undef $session;
 }
 
-$node->safe_psql('postgres', q{INSERT INTO kept SELECT 'used', map FROM pgbufprobe_cache_map('pages', 'main')});
+ask($node, q{INSERT INTO kept SELECT 'used', map FROM pgbufprobe_cache_map('pages', 'main')});
 my $kept = q{(SELECT map FROM kept WHERE label = 'used')};
 
 # ---------------------------------------------------------------------------
@@ -133,20 +132,20 @@ my $kept = q{(SELECT map FROM kept WHERE label = 'used')};
 
 $node->restart;
 is(in_buffers('pages'), '', 'after a restart, no block is there');
-is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|250|0', 'the restore reads all blocks');
+is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|250|0', 'the restore reads all blocks');
 is(in_buffers('pages'), $used, 'the same blocks are there again, with the same usage counts');
-is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|250|0|0', 'a second restore finds them');
+is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"), '250|250|0|0', 'a second restore finds them');
 is(in_buffers('pages'), $used, 'and changes nothing');
 
 use_blocks('pages', 0, 9, 3);
 my $more = in_buffers('pages');
 like($more, qr/^0:4 .* 9:4 10:1 /, 'some are used more often');
-$node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')");
+ask($node, "$restore('pages', $kept, target => 'shared_buffers')");
 is(in_buffers('pages'), $more, 'and keep the higher usage count');
 
 $node->restart;
 use_blocks('pages', 500, 509, 1);
-is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|10|240|0', 'what sessions have loaded is present');
+is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"), '250|10|240|0', 'what sessions have loaded is present');
 is(in_buffers('pages'), $used, 'and gets the usage count of the map, if that is higher');
 
 SKIP:
@@ -157,17 +156,16 @@ SKIP:
 	$session = $node->background_psql('postgres');
 	my ($file) = segment_files($node, $session, 'pages', 'main');
 	my $of_all = q{(SELECT map FROM kept WHERE label = 'all')};
-	ask(q{INSERT INTO kept VALUES ('all', NULL)});
+	asked(q{INSERT INTO kept VALUES ('all', NULL)});
 	# The kernel may drop pages before the map is taken.
 	ok( wait_for
 		{
 			read_file($file);
-			ask(q{UPDATE kept SET map = pages.map FROM pgbufprobe_cache_map('pages', 'main') pages WHERE label = 'all'});
-			cached_in(read_map(ask("SELECT encode($of_all, 'hex')"))) == $nblocks;
-		},
-		'a map has all blocks');
+			asked(q{UPDATE kept SET map = pages.map FROM pgbufprobe_cache_map('pages', 'main') pages WHERE label = 'all'});
+			cached_in(read_map(asked("SELECT encode($of_all, 'hex')"))) == $nblocks;
+		}, 'a map has all blocks');
 	is(drop_files($file), 0, 'the file is dropped from the page cache');
-	is(bring_back(sub { ask("$restore('pages', $of_all, target => 'os_cache')") }, $file), 0, 'the page cache has it again');
+	is(bring_back(sub { asked("$restore('pages', $of_all, target => 'os_cache')") }, $file), 0, 'the page cache has it again');
 	$session->quit;
 	undef $session;
 
@@ -179,11 +177,8 @@ SKIP:
 				$node->stop;
 				$undropped = drop_files($file);
 				$node->start;
-				$node->safe_psql('postgres', "$restore('pages', $of_all)");
-			},
-			$file),
-		0,
-		'both caches: the page cache has all of it');
+				ask($node, "$restore('pages', $of_all)");
+			}, $file), 0, 'both caches: the page cache has all of it');
 	is($undropped, 0, 'the file was dropped while the server was stopped');
 	is(in_buffers('pages'), $used, 'and shared buffers have what they had');
 }
@@ -194,13 +189,13 @@ SKIP:
 with_pool(400);
 $session = $node->background_psql('postgres');
 # Once before, so that what the session reads of the catalog is there.
-ask("$restore('others', (SELECT map FROM pgbufprobe_cache_map('others', 'main')))");
-ask("SELECT $kept");
+asked("$restore('others', (SELECT map FROM pgbufprobe_cache_map('others', 'main')))");
+asked("SELECT $kept");
 $_->() for \&unused_buffers, sub { in_buffers('pages') };
 use_blocks('others', 0, 99, 1);
 my $others = in_buffers('others');
 my $free = unused_buffers();
-my ($requested, $present, $read, $skipped) = split /\|/, ask("$restore('pages', $kept, target => 'shared_buffers')");
+my ($requested, $present, $read, $skipped) = split /\|/, asked("$restore('pages', $kept, target => 'shared_buffers')");
 is("$requested|$present", '250|0', 'a smaller pool: all blocks are requested');
 cmp_ok($read, '<', 250, 'but there are not enough free buffers');
 is($read + $skipped, 250, 'the rest is skipped');
@@ -211,7 +206,7 @@ my @restored = map { s/:.*//r } split / /, in_buffers('pages');
 my @best = sort { $usage{$b} <=> $usage{$a} || $a <=> $b } keys %usage;
 is_deeply(\@restored, [ sort { $a <=> $b } @best[ 0 .. $read - 1 ] ], 'the most useful blocks came first');
 note("$free buffers were free, $read blocks were read");
-is( ask("SELECT requested = already_present + read AND skipped = 0 FROM pgbufprobe_cache_restore('pages', $kept)"),
+is( asked("SELECT requested = already_present + read AND skipped = 0 FROM pgbufprobe_cache_restore('pages', $kept)"),
 	't', 'with both targets, the page cache gets the rest') if $map->{os_known};
 $session->quit;
 undef $session;
@@ -220,42 +215,42 @@ undef $session;
 # Another relation by now
 
 with_pool(2048);
-$node->safe_psql('postgres', q{INSERT INTO pages SELECT i, repeat('x', current_setting('block_size')::integer / 16) FROM generate_series(1, 50) i; CHECKPOINT});
+ask($node, q{INSERT INTO pages SELECT i, repeat('x', current_setting('block_size')::integer / 16) FROM generate_series(1, 50) i; CHECKPOINT});
 $node->restart;
-is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|250|0', 'grown: the same blocks');
-$node->safe_psql('postgres', q{DELETE FROM pages WHERE ctid >= '(520,0)'; VACUUM pages});
+is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|250|0', 'grown: the same blocks');
+ask($node, q{DELETE FROM pages WHERE ctid >= '(520,0)'; VACUUM pages});
 $node->restart;
-is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|220|30', 'shrunk: blocks past the end are skipped');
-$node->safe_psql('postgres', 'DELETE FROM pages WHERE id >= 300; VACUUM FULL pages; CHECKPOINT');
+is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"), '250|0|220|30', 'shrunk: blocks past the end are skipped');
+ask($node, 'DELETE FROM pages WHERE id >= 300; VACUUM FULL pages; CHECKPOINT');
 $node->restart;
-my $length = $node->safe_psql('postgres', "SELECT pg_relation_size('pages') / $block_bytes");
+my $length = ask($node, "SELECT pg_relation_size('pages') / $block_bytes");
 my $within = grep { $_ < $length } keys %usage;
-is($node->safe_psql('postgres', "$restore('pages', $kept, target => 'shared_buffers')"),
+is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"),
 	"250|0|$within|" . (250 - $within), 'rewritten: what applies by block number');
-$node->safe_psql('postgres', 'TRUNCATE pages');
-my $all = cached_in(read_map($node->safe_psql('postgres', "SELECT encode($kept, 'hex')")));
-is($node->safe_psql('postgres', "$restore('pages', $kept)"), "$all|0|0|$all", 'truncated: everything is skipped');
+ask($node, 'TRUNCATE pages');
+my $all = cached_in(read_map(ask($node, "SELECT encode($kept, 'hex')")));
+is(ask($node, "$restore('pages', $kept)"), "$all|0|0|$all", 'truncated: everything is skipped');
 
 # ---------------------------------------------------------------------------
 # The same relation by another identity
 
 my $applies = 'SELECT requested > 0 AND already_present = requested FROM pgbufprobe_cache_restore';
-$node->safe_psql('postgres', q{CREATE INDEX others_id ON others (id);
+ask($node, q{CREATE INDEX others_id ON others (id);
 	INSERT INTO kept SELECT 'index', map FROM pgbufprobe_cache_map('others_id', 'main')});
 like(
 	($node->psql('postgres', q{SELECT pgbufprobe_cache_restore('others', map) FROM kept WHERE label = 'index'}))[2],
 	qr/cache map does not belong to relation "others"\n.*of relation public\.others_id, which still exists/,
 	'the map of another relation is refused');
-my $oid = $node->safe_psql('postgres', q{SELECT 'others_id'::regclass::oid});
-$node->safe_psql('postgres', 'REINDEX INDEX CONCURRENTLY others_id; SELECT count(*) FROM others WHERE id > 0');
-isnt($node->safe_psql('postgres', q{SELECT 'others_id'::regclass::oid}), $oid, 'REINDEX CONCURRENTLY replaces an index');
-is( $node->safe_psql('postgres', qq{$applies('others_id', (SELECT map FROM kept WHERE label = 'index'), target => 'shared_buffers')}),
+my $oid = ask($node, q{SELECT 'others_id'::regclass::oid});
+ask($node, 'REINDEX INDEX CONCURRENTLY others_id; SELECT count(*) FROM others WHERE id > 0');
+isnt(ask($node, q{SELECT 'others_id'::regclass::oid}), $oid, 'REINDEX CONCURRENTLY replaces an index');
+is( ask($node, qq{$applies('others_id', (SELECT map FROM kept WHERE label = 'index'), target => 'shared_buffers')}),
 	't', 'whose map applies to the new one');
 
-$node->safe_psql('postgres', q{INSERT INTO kept SELECT 'shared', map FROM pgbufprobe_cache_map('pg_database', 'main')});
-my $dumped = $node->safe_psql('postgres', q{SELECT encode(map, 'hex') FROM kept WHERE label = 'shared'});
-$node->safe_psql('postgres', 'CREATE DATABASE clone TEMPLATE postgres');
-$node->safe_psql('clone', 'CREATE TABLE elsewhere AS TABLE others; SELECT count(*) FROM elsewhere');
+ask($node, q{INSERT INTO kept SELECT 'shared', map FROM pgbufprobe_cache_map('pg_database', 'main')});
+my $dumped = ask($node, q{SELECT encode(map, 'hex') FROM kept WHERE label = 'shared'});
+ask($node, 'CREATE DATABASE clone TEMPLATE postgres');
+ask($node, 'CREATE TABLE elsewhere AS TABLE others; SELECT count(*) FROM elsewhere', 'clone');
 is( $node->safe_psql('clone', qq{SELECT requested FROM pgbufprobe_cache_restore('elsewhere', $kept, target => 'shared_buffers')}),
 	250, 'in another database, the name decides');
 is( $node->safe_psql('clone', qq{$applies('pg_database', decode('$dumped', 'hex'), target => 'shared_buffers')}),
@@ -268,16 +263,16 @@ like(
 # Interrupted
 
 use_blocks('others', 0, 299, 1);
-$node->safe_psql('postgres', q{INSERT INTO kept SELECT 'others', map FROM pgbufprobe_cache_map('others', 'main')});
+ask($node, q{INSERT INTO kept SELECT 'others', map FROM pgbufprobe_cache_map('others', 'main')});
 $node->restart;
 my $slow = start_psql($node, 'restoring', '-c',
 	"$restore('others', (SELECT map FROM kept WHERE label = 'others'), mb_per_second => 1e-6)");
 my $waiting = q{FROM pg_stat_activity WHERE application_name = 'restoring' AND wait_event_type = 'Extension'};
 ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $waiting"), 'a slow restore waits');
-is($node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $waiting"), 't', 'and is cancelled');
+is(ask($node, "SELECT pg_cancel_backend(pid) $waiting"), 't', 'and is cancelled');
 $slow->{run}->finish;
 like($slow->{err}, qr/canceling statement due to user request/, 'which ends it');
-is( $node->safe_psql('postgres', q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE others IN ACCESS EXCLUSIVE MODE; SELECT 'locked'; COMMIT}),
+is( ask($node, q{BEGIN; SET lock_timeout = '10 s'; LOCK TABLE others IN ACCESS EXCLUSIVE MODE; SELECT 'locked'; COMMIT}),
 	'locked', 'and leaves no lock');
 
 has_no_crash($node);

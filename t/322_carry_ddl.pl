@@ -12,8 +12,7 @@ use Test::More;
 my $seconds = 5;
 my $node = start_server('main', "shared_buffers = 16MB\ncheckpoint_timeout = 30s\nmax_wal_size = 128MB");
 
-$node->safe_psql(
-	'postgres', q(
+ask($node, q(
 CREATE EXTENSION pgbufprobe;
 CREATE TABLE kept (id integer PRIMARY KEY, filler text) WITH (autovacuum_enabled = off);
 INSERT INTO kept SELECT i, repeat('k', 1000) FROM generate_series(1, 3000) i;

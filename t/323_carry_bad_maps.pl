@@ -15,7 +15,7 @@ srand(20261122);
 
 my $nmaps = 10_000;
 my $node = start_server('main', 'shared_buffers = 16MB');
-$node->safe_psql('postgres', one_row_a_page('pages', 60) . one_row_a_page('others', 40) . q{
+ask($node, one_row_a_page('pages', 60) . one_row_a_page('others', 40) . q{
 CREATE EXTENSION pgbufprobe;
 CREATE INDEX pages_id ON pages (id);
 VACUUM pages;

@@ -138,8 +138,7 @@ SKIP:
 		{
 			ask($node, 'CALL load(1)');
 			slurp_file($node->logfile) =~ /ERROR:  could not get page cache state of file/;
-		},
-		'a probe fails');
+		}, 'a probe fails');
 	await_samples($node, 1);
 	is(worker_pid($node), $pid, 'a probe failed: the worker goes on');
 	@open = map { readlink // '' } glob "/proc/$pid/fd/*";

@@ -24,18 +24,17 @@ sub new_node
 
 my $node = new_node('main');
 $node->start;
-$node->safe_psql(
-	'postgres', q{
+ask($node, q{
 	CREATE ROLE owner LOGIN;
 	CREATE ROLE monitor LOGIN IN ROLE pg_monitor;
 	CREATE ROLE plain LOGIN;
 	CREATE DATABASE original OWNER owner});
 
 # Nothing is found by its name alone.
-sub ask
+sub bare
 {
 	my ($node, $database, $query) = @_;
-	return (split /\n/, $node->safe_psql($database, "SET search_path = ''; $query"))[-1] // '';
+	return (split /\n/, ask($node, "SET search_path = ''; $query", $database))[-1] // '';
 }
 
 sub as_user
@@ -47,29 +46,29 @@ sub as_user
 sub contents
 {
 	my ($node, $database) = @_;
-	return $node->safe_psql($database, 'SELECT * FROM kept ORDER BY label');
+	return ask($node, 'SELECT * FROM kept ORDER BY label', $database);
 }
 
 sub difference
 {
 	my ($node, $database) = @_;
-	return $node->safe_psql($database, q{
+	return ask($node, q{
 		SELECT d.* FROM kept b, kept a, probes.pgbufprobe_snapshot_diff(b.state, a.state) d WHERE b.label = 'one' AND a.label = 'two';
 		SELECT d.* FROM kept b, kept a, probes.pgbufprobe_snapshot_diff(b.state, a.state, by_relation => true) d
-		WHERE b.label = 'one' AND a.label = 'two'});
+		WHERE b.label = 'one' AND a.label = 'two'}, $database);
 }
 
 # ---------------------------------------------------------------------------
 # Kept in a table, dumped and restored
 
-$node->safe_psql('original', q{
+ask($node, q{
 	CREATE SCHEMA probes;
 	CREATE EXTENSION pgbufprobe SCHEMA probes;
 	CREATE TABLE kept (label text PRIMARY KEY, state jsonb NOT NULL);
 	INSERT INTO kept VALUES ('one', probes.pgbufprobe_snapshot());
 	CREATE TABLE "Grown ""%s"" Ünïcode" AS SELECT repeat('x', 500) FROM generate_series(1, 5000);
 	SELECT count(*) FROM probes.pgbufprobe_sweep_cost(5000, 'live');
-	INSERT INTO kept VALUES ('two', probes.pgbufprobe_snapshot())});
+	INSERT INTO kept VALUES ('two', probes.pgbufprobe_snapshot())}, 'original');
 my $contents = contents($node, 'original');
 my $difference = difference($node, 'original');
 
@@ -83,7 +82,7 @@ for my $way (sort keys %restore)
 {
 	my ($save, $load) = @{ $restore{$way} };
 
-	$node->safe_psql('postgres', "CREATE DATABASE $way");
+	ask($node, "CREATE DATABASE $way");
 	$node->command_ok([ @$save, 'original' ], "$way: dumped");
 	$node->command_ok([ @$load, '-d', $way ], "$way: restored");
 	is(contents($node, $way), $contents, "$way: every snapshot is there, as it was");
@@ -94,8 +93,8 @@ unlike(slurp_file($dump), qr/(COPY|setval).*pgbufprobe/, 'the dump has no data o
 # By the owner of a database, in which a superuser has made the extension: nothing of it is for a superuser alone.
 for my $database ('owned', 'owned_restored')
 {
-	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER owner");
-	$node->safe_psql($database, "CREATE EXTENSION pgbufprobe; GRANT EXECUTE ON FUNCTION $needed TO owner");
+	ask($node, "CREATE DATABASE $database OWNER owner");
+	ask($node, "CREATE EXTENSION pgbufprobe; GRANT EXECUTE ON FUNCTION $needed TO owner", $database);
 }
 as_user('owner', 'owned', 'CREATE TABLE kept AS SELECT 1 AS label, pgbufprobe_snapshot() AS state');
 $node->command_ok([ 'pg_dump', '-U', 'owner', '--no-comments', '--no-privileges', '-f', $dump, 'owned' ], 'the owner of a database dumps it');
@@ -103,16 +102,16 @@ $node->command_ok([ 'psql', '-X', '-q', '-U', 'owner', '-v', 'ON_ERROR_STOP=1', 
 is(contents($node, 'owned_restored'), contents($node, 'owned'), 'with the snapshots');
 is(as_user('owner', 'owned_restored', 'SELECT count(*), count(passes) FROM kept, pgbufprobe_snapshot_diff(state, pgbufprobe_snapshot())'), '7|7',
 	'which the owner compares');
-is(ask($node, 'plain', 'SELECT count(*), count(passes) FROM public.kept, probes.pgbufprobe_snapshot_diff(state)'), '14|14',
+is(bare($node, 'plain', 'SELECT count(*), count(passes) FROM public.kept, probes.pgbufprobe_snapshot_diff(state)'), '14|14',
 	'in another database of the server, it is the same pool');
 
 # ---------------------------------------------------------------------------
 # Published
 
-$node->safe_psql('original', 'CREATE PUBLICATION everything FOR ALL TABLES');
-is(ask($node, 'original', q{SELECT string_agg(schemaname || '.' || tablename, ' ' ORDER BY tablename COLLATE "C") FROM pg_publication_tables}),
+ask($node, 'CREATE PUBLICATION everything FOR ALL TABLES', 'original');
+is(bare($node, 'original', q{SELECT string_agg(schemaname || '.' || tablename, ' ' ORDER BY tablename COLLATE "C") FROM pg_publication_tables}),
 	'public.Grown "%s" Ünïcode public.kept', 'a publication of all tables has nothing of the extension');
-is(ask($node, 'original', 'SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot())'), 7,
+is(bare($node, 'original', 'SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot())'), 7,
 	'and changes nothing for it');
 
 # ---------------------------------------------------------------------------
@@ -124,27 +123,27 @@ sub run_by
 	return as_user($role, 'postgres', q{SELECT pgbufprobe_snapshot()->>'run'});
 }
 
-$node->safe_psql('postgres', 'CREATE EXTENSION pgbufprobe');
-$node->safe_psql('postgres', "GRANT EXECUTE ON FUNCTION $needed TO plain");
-my $run = $node->safe_psql('postgres', q{SELECT pgbufprobe_snapshot()->>'run'});
+ask($node, 'CREATE EXTENSION pgbufprobe');
+ask($node, "GRANT EXECUTE ON FUNCTION $needed TO plain");
+my $run = ask($node, q{SELECT pgbufprobe_snapshot()->>'run'});
 is(run_by('monitor'), $run, 'a member of pg_monitor sees the same run of the server');
 is(run_by('plain'), $run, 'so does a role with the function and nothing else');
-is($node->safe_psql('postgres', q{SET debug_parallel_query = on; SET parallel_setup_cost = 0; SELECT pgbufprobe_snapshot()->>'run'}
-	=~ s/debug_parallel_query/$node->safe_psql('postgres', 'SHOW server_version_num') >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode'/er),
+is(ask($node, q{SET debug_parallel_query = on; SET parallel_setup_cost = 0; SELECT pgbufprobe_snapshot()->>'run'}
+	=~ s/debug_parallel_query/ask($node, 'SHOW server_version_num') >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode'/er),
 	$run, 'and a parallel worker');
 
 # What is known after a restart or a crash, of what was before; and that all agree on the new run.
 sub is_another_run
 {
 	my ($how) = @_;
-	my $now = $node->safe_psql('postgres', q{SELECT pgbufprobe_snapshot()->>'run'});
+	my $now = ask($node, q{SELECT pgbufprobe_snapshot()->>'run'});
 
 	isnt($now, $run, "$how: another run");
 	is(run_by($_), $now, "$how: also for $_") for 'monitor', 'plain';
-	is(ask($node, 'original', q{SELECT count(*), count(to_buffers - from_buffers), count(passes)
+	is(bare($node, 'original', q{SELECT count(*), count(to_buffers - from_buffers), count(passes)
 			FROM public.kept, probes.pgbufprobe_snapshot_diff(state) WHERE label = 'two'}),
 		'7|7|0', "$how: how the hand came here is unknown");
-	is(ask($node, 'original', q{SELECT count(*) > 100, bool_or(to_buffers < from_buffers)
+	is(bare($node, 'original', q{SELECT count(*) > 100, bool_or(to_buffers < from_buffers)
 			FROM public.kept, probes.pgbufprobe_snapshot_diff(state, by_relation => true) WHERE label = 'two'}),
 		't|t', "$how: relations can be compared");
 	is(difference($node, 'original'), $difference, "$how: snapshots of the old run compare as before");
@@ -155,13 +154,13 @@ sub is_another_run
 $node->restart;
 is_another_run('restart');
 
-my $checkpointer = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'});
-my $before_crash = $node->safe_psql('postgres', 'SELECT pgbufprobe_snapshot()');
-my $started_at = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
+my $checkpointer = ask($node, q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'});
+my $before_crash = ask($node, 'SELECT pgbufprobe_snapshot()');
+my $started_at = ask($node, 'SELECT pg_postmaster_start_time()');
 kill 'KILL', $checkpointer;
 poll_through_crash($node, "SELECT pid <> $checkpointer FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
   or die 'the server did not come back';
-is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started_at, 'crash: the postmaster is the same');
+is(ask($node, 'SELECT pg_postmaster_start_time()'), $started_at, 'crash: the postmaster is the same');
 is_another_run('crash');
 is(as_user('plain', 'postgres', "SELECT count(*), count(passes) FROM pgbufprobe_snapshot_diff('$before_crash', pgbufprobe_snapshot())"),
 	'7|0', 'crash: a role without privileges does not compare counts across it');
@@ -169,8 +168,7 @@ is(as_user('plain', 'postgres', "SELECT count(*), count(passes) FROM pgbufprobe_
 # ---------------------------------------------------------------------------
 # Reset statistics: the hand does not start at 0
 
-is( $node->safe_psql(
-		'postgres', q{
+is( ask($node, q{
 		CREATE TEMP TABLE before AS SELECT pgbufprobe_snapshot() AS state;
 		SELECT pg_stat_reset_shared('bgwriter');
 		SELECT count(*), count(passes) FROM before, pgbufprobe_snapshot_diff(state)}),
@@ -179,7 +177,7 @@ is( $node->safe_psql(
 # ---------------------------------------------------------------------------
 # More relations than a snapshot names
 
-$node->safe_psql('postgres', 'CREATE DATABASE many');
+ask($node, 'CREATE DATABASE many');
 $node->safe_psql(
 	'many', q{
 	CREATE EXTENSION pgbufprobe;
@@ -213,13 +211,11 @@ is($session->query_safe(
 is($session->query_safe(
 		"SELECT count(*) FILTER (WHERE relation IS NULL), max(ordinality) FILTER (WHERE relation IS NULL) = count(*),
 		        count(from_buffers) - count(*) FILTER (WHERE relation IS NULL), count(to_buffers) - count(*) FILTER (WHERE relation IS NULL)
-		   FROM $changes"),
-	'1|t|200|200', 'both name 200, and the sum of the others comes last');
+		   FROM $changes"), '1|t|200|200', 'both name 200, and the sum of the others comes last');
 is($session->query_safe(
 		"SELECT sum(from_buffers) = (SELECT sum((r->>'buffers')::bigint) FROM before, jsonb_array_elements((state->'relations') || (state->'other_relations')) r),
 		        sum(to_buffers) = (SELECT sum((r->>'buffers')::bigint) FROM after, jsonb_array_elements((state->'relations') || (state->'other_relations')) r)
-		   FROM $changes"),
-	't|t', 'nothing is lost between them');
+		   FROM $changes"), 't|t', 'nothing is lost between them');
 $session->quit;
 
 # ---------------------------------------------------------------------------
@@ -274,7 +270,7 @@ sub replace_digits
 }
 
 # Of two relations, so that more of what is replaced is something else than another relation.
-$node->safe_psql('postgres', q{
+ask($node, q{
 	CREATE TABLE good AS SELECT jsonb_set(state, '{relations}', jsonb_build_array(state->'relations'->0, state->'relations'->1)) AS state
 		FROM pgbufprobe_snapshot() AS state;
 	CREATE TABLE bad (n serial, value text);
@@ -298,27 +294,26 @@ $node->safe_psql('postgres', q{
 			END;
 		END LOOP;
 	END $$});
-my $good = $node->safe_psql('postgres', 'SELECT state FROM good');
-is($node->safe_psql('postgres', 'SELECT j.* FROM good, judge(state::text) j'), '00000 00000|t', 'what nothing was done to is a snapshot');
+my $good = ask($node, 'SELECT state FROM good');
+is(ask($node, 'SELECT j.* FROM good, judge(state::text) j'), '00000 00000|t', 'what nothing was done to is a snapshot');
 
 my @ways = (\&replace_place, \&replace_bytes, \&replace_digits);
 my $file = "${PostgreSQL::Test::Utils::tmp_check}/bad";
 append_to_file($file, join '', map { $ways[ $_ % @ways ]->($good) =~ s/\\/\\\\/gr . "\n" } 1 .. 10_000);
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c', "\\copy bad(value) FROM '$file'" ],
 	'10,000 bad values');
-$node->safe_psql('postgres', 'CREATE TABLE judged AS SELECT b.*, j.* FROM bad b, judge(value) j');
-note($node->safe_psql('postgres',
-		"SELECT count(*), state FROM judged, regexp_split_to_table(states, ' ') AS state GROUP BY 2 ORDER BY 1 DESC"));
-is($node->safe_psql('postgres', q{SELECT count(*), bool_and(states ~ '^(00000|22...|0A...) (00000|22...|0A...)$'), bool_and(adds_up) FROM judged}),
+ask($node, 'CREATE TABLE judged AS SELECT b.*, j.* FROM bad b, judge(value) j');
+note(ask($node, "SELECT count(*), state FROM judged, regexp_split_to_table(states, ' ') AS state GROUP BY 2 ORDER BY 1 DESC"));
+is(ask($node, q{SELECT count(*), bool_and(states ~ '^(00000|22...|0A...) (00000|22...|0A...)$'), bool_and(adds_up) FROM judged}),
 	'10000|t|t', 'each is a snapshot that adds up, or a mistake of the user');
-cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM judged WHERE states ~ '$_'"), '>', 100, "often enough: $_") for '00000', '22023', '22P02';
+cmp_ok(ask($node, "SELECT count(*) FROM judged WHERE states ~ '$_'"), '>', 100, "often enough: $_") for '00000', '22023', '22P02';
 unlike(slurp_file($node->logfile), qr/TRAP:|terminated by signal (?!9)/, 'no process has crashed');
 
 # ---------------------------------------------------------------------------
 # While a relation is rewritten, its old file and its new one may both be found to be its own
 
-$node->safe_psql('postgres', 'CREATE DATABASE rewritten');
-$node->safe_psql('rewritten', q{
+ask($node, 'CREATE DATABASE rewritten');
+ask($node, q{
 	CREATE EXTENSION pgbufprobe;
 	CREATE TABLE own AS SELECT generate_series(1, 20000);
 	DO $$
@@ -328,21 +323,21 @@ $node->safe_psql('rewritten', q{
 		EXECUTE regexp_replace(it, 'pgbufprobe_relations', 'each_once');
 		EXECUTE regexp_replace(it, '\mLANGUAGE c\M.*', 'LANGUAGE sql VOLATILE PARALLEL SAFE ROWS 500 COST 10000
 			AS ''SELECT r.* FROM each_once(1) AS r, generate_series(1, CASE WHEN r.relation = ''''own''''::regclass THEN 2 ELSE 1 END)''');
-	END $$});
-is( $node->safe_psql('rewritten', q{
+	END $$}, 'rewritten');
+is( ask($node, q{
 		SELECT count(*), count(*) FILTER (WHERE relation IS NULL AND to_buffers >= 80), bool_and(from_buffers <= 2048 AND to_buffers <= 2048)
-		  FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), by_relation => true) WHERE relation = 'public.own' AND fork = 'main' OR relation IS NULL}),
+		  FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot(), by_relation => true) WHERE relation = 'public.own' AND fork = 'main' OR relation IS NULL}, 'rewritten'),
 	'2|1|t', 'two files of one relation: one has its name, the other is one of the others');
 
 # ---------------------------------------------------------------------------
 # Moved to another schema
 
-$node->safe_psql('original', 'CREATE SCHEMA "Other ""place"; ALTER EXTENSION pgbufprobe SET SCHEMA "Other ""place"');
+ask($node, 'CREATE SCHEMA "Other ""place"; ALTER EXTENSION pgbufprobe SET SCHEMA "Other ""place"', 'original');
 my $there = '"Other ""place"';
-is(ask($node, 'original', "SELECT count(*), count(passes) FROM $there.pgbufprobe_snapshot_diff($there.pgbufprobe_snapshot())"), '7|7', 'moved: compared');
-is(ask($node, 'original', "SELECT count(*) > 0 FROM $there.pgbufprobe_snapshot_diff($there.pgbufprobe_snapshot(), by_relation => true)"), 't', 'moved: relations, too');
-is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_advice()"), 11, 'moved: advice answers');
-is(ask($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 9, 'moved: so does the checkup');
+is(bare($node, 'original', "SELECT count(*), count(passes) FROM $there.pgbufprobe_snapshot_diff($there.pgbufprobe_snapshot())"), '7|7', 'moved: compared');
+is(bare($node, 'original', "SELECT count(*) > 0 FROM $there.pgbufprobe_snapshot_diff($there.pgbufprobe_snapshot(), by_relation => true)"), 't', 'moved: relations, too');
+is(bare($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_advice()"), 11, 'moved: advice answers');
+is(bare($node, 'original', "SELECT count(*) FROM $there.pgbufprobe_checkup()"), 9, 'moved: so does the checkup');
 for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
 {
 	my ($rc, $out, $err) = $node->psql('original', "SET search_path = ''; SELECT $there.$function");
@@ -350,15 +345,15 @@ for my $function ('pgbufprobe_history()', 'pgbufprobe_history_reset()')
 }
 
 # Objects of the same names in another schema are not used.
-$node->safe_psql('plain', q{
+ask($node, q{
 	CREATE SCHEMA evil;
 	CREATE FUNCTION evil.pgbufprobe_clock(watch interval DEFAULT NULL) RETURNS int LANGUAGE sql AS 'SELECT 1/0';
 	CREATE FUNCTION evil.pgbufprobe_snapshot() RETURNS jsonb LANGUAGE sql AS 'SELECT jsonb_build_array(1/0)';
-	CREATE TABLE evil.pg_stat_activity ()});
-is( $node->safe_psql('plain', q{
+	CREATE TABLE evil.pg_stat_activity ()}, 'plain');
+is( ask($node, q{
 		SET search_path = evil, pg_catalog;
 		SELECT count(*) FROM probes.pgbufprobe_checkup();
-		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot())}),
+		SELECT count(*) FROM probes.pgbufprobe_snapshot_diff(probes.pgbufprobe_snapshot())}, 'plain'),
 	"9\n7", 'the search path changes nothing');
 
 # ---------------------------------------------------------------------------
@@ -373,10 +368,10 @@ SKIP:
 	upgrades_ok($node, $upgraded);
 	$upgraded->start;
 	is(contents($upgraded, 'custom'), $contents, 'upgraded: every snapshot is there, as it was');
-	is(ask($upgraded, 'custom', q{SELECT count(*), count(passes), count(to_buffers - from_buffers) FROM public.kept, probes.pgbufprobe_snapshot_diff(state) WHERE label = 'one'}),
+	is(bare($upgraded, 'custom', q{SELECT count(*), count(passes), count(to_buffers - from_buffers) FROM public.kept, probes.pgbufprobe_snapshot_diff(state) WHERE label = 'one'}),
 		'7|0|7', 'upgraded: the next one is of another run');
 	is(difference($upgraded, 'custom'), $difference, 'upgraded: those of the old run compare as before');
-	is(ask($upgraded, 'custom', 'SELECT count(*) FROM probes.pgbufprobe_checkup()'), 9, 'upgraded: the checkup answers');
+	is(bare($upgraded, 'custom', 'SELECT count(*) FROM probes.pgbufprobe_checkup()'), 9, 'upgraded: the checkup answers');
 	$upgraded->stop;
 }
 

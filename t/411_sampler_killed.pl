@@ -23,7 +23,7 @@ is(worker_pid($node), $pid, 'cancelled: the worker continues');
 is(ask($node, "SELECT $beginnings"), $begun, 'cancelled: no sample is lost');
 
 ask($node, "CREATE DATABASE another");
-$node->safe_psql('another', 'CREATE TABLE filled AS SELECT generate_series(1, 10000) AS i');
+ask($node, 'CREATE TABLE filled AS SELECT generate_series(1, 10000) AS i', 'another');
 await_samples($node, 3);
 becomes_true($node, q{count(*) = 0 FROM pg_stat_activity WHERE datname = 'another'}, 'nobody is left in a database');
 ask($node, "DROP DATABASE another");

@@ -300,9 +300,9 @@ ask($standby, "$by_index SELECT sum(length(page)) FROM pages");
 becomes_true($standby, 'sum(read_ms_per_second) > 0 FROM pgbufprobe_hours()', 'with what it has read');
 $standby->stop;
 
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION pgbufprobe');
-is($node->safe_psql('other', 'BEGIN READ ONLY; SELECT count(*) > 0 FROM pgbufprobe_hours()'), 't', 'another database, read-only: the same hours');
+ask($node, 'CREATE DATABASE other');
+ask($node, 'CREATE EXTENSION pgbufprobe', 'other');
+is(ask($node, 'BEGIN READ ONLY; SELECT count(*) > 0 FROM pgbufprobe_hours()', 'other'), 't', 'another database, read-only: the same hours');
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
 $node->restart;

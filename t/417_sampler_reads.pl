@@ -44,13 +44,13 @@ is(ask($node, q{SELECT bool_and(miss_ratio BETWEEN 0 AND 1 AND accesses > 0) FRO
 	't', 'which are shares of the accesses');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_history() WHERE (accesses = 0) <> (miss_ratio IS NULL)}), '0', 'if there were accesses');
 
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION pgbufprobe');
+ask($node, 'CREATE DATABASE other');
+ask($node, 'CREATE EXTENSION pgbufprobe', 'other');
 # Who asks reads other relations, and the accesses of a load come at its end.
 my $its_entry = ask($node, q{SELECT max(taken_at) FROM pgbufprobe_history()
 	WHERE top_relations[1] = 'pages' AND top_read_fractions[1] > 0.8});
 my $first = "SELECT top_relations[1] FROM pgbufprobe_history() WHERE taken_at = '$its_entry'";
-like($node->safe_psql('other', $first),
+like(ask($node, $first, 'other'),
 	qr{^base/\d+/\d+ in database postgres$}, 'in another database: its file and its database');
 my $file = ask($node, q{SELECT pg_relation_filepath('pages')});
 ask($node, 'CREATE SCHEMA "Of Mine"; ALTER TABLE pages SET SCHEMA "Of Mine"');

@@ -101,8 +101,7 @@ run_until($usual, "coalesce((regexp_match(note, 'needs (\\d+) more'))[1]::int < 
 is( run_until($usual, "CASE WHEN held IS NOT NULL THEN concat_ws('|', held, measured_miss_ratio < 0.02,
 		coalesce(note LIKE 'judged by the miss ratio alone%', true)) END $newest",
 		'and leads to a verdict'),
-	't|t|t', 'the prediction held')
-  or diag(ask($node, "SELECT * $newest"));
+	't|t|t', 'the prediction held') or diag(ask($node, "SELECT * $newest"));
 
 # ---------------------------------------------------------------------------
 # What is kept

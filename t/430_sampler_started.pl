@@ -232,9 +232,7 @@ my @objects = grep { $_ ne 'src/base/shared.o' } glob('*.o src/*/*.o');
 command_ok(
 	[
 		'cc', '-shared', '-fPIC', '-D_GNU_SOURCE', '-DPBP_VERSION="0.9"', '-Isrc', '-I' . $node->config_data('--includedir-server'),
-		'-o', $other, 'src/base/shared.c', @objects
-	],
-	'a library of another version');
+		'-o', $other, 'src/base/shared.c', @objects], 'a library of another version');
 chmod 0755, $directory, $other;
 my $old = "CREATE FUNCTION old_reset() RETURNS void LANGUAGE C STRICT AS '$other', 'pgbufprobe_history_reset';"
   . "CREATE FUNCTION old_stop() RETURNS text LANGUAGE C STRICT AS '$other', 'pgbufprobe_stop';"

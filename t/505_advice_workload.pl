@@ -108,7 +108,7 @@ becomes_true($node, q{num_nulls(working_set_bytes, working_set_bytes_low, workin
 # Who gains
 
 ask($node, 'CREATE DATABASE another');
-$node->safe_psql('another', "CREATE TABLE there AS SELECT i, repeat('x', 1000) FROM generate_series(1, 2500) i");
+ask($node, "CREATE TABLE there AS SELECT i, repeat('x', 1000) FROM generate_series(1, 2500) i", 'another');
 # A busy machine may let the hand go too far between two looks.
 my ($is_advice, $is_gain);
 for (1 .. 20)
@@ -141,7 +141,7 @@ is( ask($node, q{SELECT count(*) FROM (SELECT note, row_number() OVER () AS numb
 my $is_listed;
 for (1 .. 10)
 {
-	$node->safe_psql('another', 'SELECT count(*) FROM there');
+	ask($node, 'SELECT count(*) FROM there', 'another');
 	$is_listed = comes_true(10, qq{count(*) = 1 AND count(relation) = 0 AND min(relfilenode) > 0
 		FROM pgbufprobe_advice_relations()
 		WHERE database = 'another' AND read_fraction * $reads_seen > 100 AND note LIKE 'of another database%'});

@@ -11,9 +11,9 @@ use Test::More;
 my @topics = ('size', 'pool', 'page lifetime', 'victim search', 'dirty victims', 'pool scans', 'cached twice', 'planner cache', 'memory');
 
 my $node = start_server('main', "shared_buffers = 2048\n$no_background_writes");
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql($_, 'CREATE EXTENSION pgbufprobe') for 'postgres', 'other';
-$node->safe_psql('postgres', one_row_a_page('pages', 1600) . 'CHECKPOINT');
+ask($node, 'CREATE DATABASE other');
+ask($node, 'CREATE EXTENSION pgbufprobe', $_) for 'postgres', 'other';
+ask($node, one_row_a_page('pages', 1600) . 'CHECKPOINT');
 
 # The rows by their topics. They are made as they have to be, or the test fails.
 sub checkup
@@ -21,7 +21,7 @@ sub checkup
 	my ($what, $database) = @_;
 	my (%rows, @seen, @odd);
 
-	for (split /\n/, $node->safe_psql($database, 'SELECT topic, verdict, answer, action, detail FROM pgbufprobe_checkup()'))
+	for (split /\n/, ask($node, 'SELECT topic, verdict, answer, action, detail FROM pgbufprobe_checkup()', $database))
 	{
 		my %row;
 		@row{qw(topic verdict answer action detail)} = split /\|/, $_, -1;
@@ -57,8 +57,8 @@ is("$rows->{'page lifetime'}{verdict} $rows->{'page lifetime'}{answer}$rows->{'p
 # ---------------------------------------------------------------------------
 # A role with this function and nothing else
 
-$node->safe_psql('postgres', 'CREATE ROLE plain LOGIN; GRANT EXECUTE ON FUNCTION pgbufprobe_checkup TO plain');
-is($node->safe_psql('postgres', q{SET ROLE plain; SELECT string_agg(topic, ' ') FROM pgbufprobe_checkup()}), "@topics",
+ask($node, 'CREATE ROLE plain LOGIN; GRANT EXECUTE ON FUNCTION pgbufprobe_checkup TO plain');
+is(ask($node, q{SET ROLE plain; SELECT string_agg(topic, ' ') FROM pgbufprobe_checkup()}), "@topics",
 	'a role needs no other privilege');
 
 # ---------------------------------------------------------------------------
@@ -86,18 +86,17 @@ sub mb_twice
 	return $unit eq 'k' ? $mb / 1024 : $mb;
 }
 
-sub mb_used { return $node->safe_psql('postgres', 'SELECT sum(buffers) / 128.0 FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NOT NULL') }
+sub mb_used { return ask($node, 'SELECT sum(buffers) / 128.0 FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NOT NULL') }
 
 # The share of the pool's pages that belong to that table.
 sub share_of_table
 {
-	return $node->safe_psql('postgres',
-		q{SELECT sum(buffers) FILTER (WHERE relation = 'pages'::regclass)::float8 / sum(buffers) FROM pgbufprobe_relations()});
+	return ask($node, q{SELECT sum(buffers) FILTER (WHERE relation = 'pages'::regclass)::float8 / sum(buffers) FROM pgbufprobe_relations()});
 }
 
 SKIP:
 {
-	my $trusted = $node->safe_psql('postgres', q{SELECT count(*) = count(cached_bytes) FROM pgbufprobe_os_cache('pages')}) eq 't';
+	my $trusted = ask($node, q{SELECT count(*) = count(cached_bytes) FROM pgbufprobe_os_cache('pages')}) eq 't';
 	if (!$trusted)
 	{
 		is("$rows->{'cached twice'}{verdict} $rows->{'cached twice'}{answer}", 'unknown Unknown: the state of the page cache is unavailable.',
@@ -111,10 +110,10 @@ SKIP:
 	{
 		$node->append_conf('postgresql.conf', "shared_buffers = $buffers");
 		# More pages than are looked up, in the larger one.
-		$node->safe_psql('postgres', 'INSERT INTO pages SELECT n.i, filler FROM (SELECT filler FROM pages LIMIT 1) p, generate_series(1, 8000) n(i); CHECKPOINT')
+		ask($node, 'INSERT INTO pages SELECT n.i, filler FROM (SELECT filler FROM pages LIMIT 1) p, generate_series(1, 8000) n(i); CHECKPOINT')
 		  if $buffers > 4000;
 		$node->restart;
-		$node->safe_psql('postgres', $fill);
+		ask($node, $fill);
 		skip 'pages do not stay in the page cache', $buffers < 4000 ? 24 : 14 if !read_all_files();
 
 		for my $database ('postgres', 'other')

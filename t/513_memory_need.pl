@@ -96,8 +96,7 @@ my $without_reason = q{SELECT count(*) FROM answer WHERE num_nonnulls(storage_ra
 is(ask($node, $without_reason), '0', 'all figures of a total, or a note that says why not');
 is(ask($node, q{SELECT count(*) FROM answer WHERE NOT (storage_ratio BETWEEN storage_ratio_low AND storage_ratio_high
 		AND storage_ratio BETWEEN 0 AND 1 AND read_ms_per_second BETWEEN read_ms_low AND read_ms_high)}), '0',
-	'each within its interval')
-  or diag(ask($node, 'SELECT a FROM answer AS a'));
+	'each within its interval') or diag(ask($node, 'SELECT a FROM answer AS a'));
 # Buffers have descriptors and the like, 2.3 %, and WAL has buffers: at most 4 % and 16 MB of the pool.
 is(ask($node, q{SELECT max(rest) - min(rest) < 0.1 * max(shared_buffers_bytes) FROM (
 	SELECT *, memory_bytes - shared_buffers_bytes - os_cache_bytes AS rest FROM answer WHERE shared_buffers_bytes IS NOT NULL) AS a}), 't',
@@ -216,8 +215,7 @@ ok( wait_for
 	{
 		ask($node, q{DROP TABLE answer; CREATE TABLE answer AS SELECT * FROM pgbufprobe_memory()});
 		ask($node, q{SELECT count(*) > 0 FROM answer WHERE mark ~ 'today' AND note ~ 'seen: [24]\S* of the last 2[45] hours'}) eq 't';
-	},
-	'after a restart, the answer is that of the hours, and says so');
+	}, 'after a restart, the answer is that of the hours, and says so');
 is(ask($node, $without_reason), '0', '... with all figures, or a note that says why not');
 note(ask($node, "SELECT read_ms_per_second, note FROM answer"));
 is(ask($node, 'SELECT count(storage_ratio) FROM pgbufprobe_advice() WHERE size_factor = 1'), '0', '... although nothing is known of the load now');

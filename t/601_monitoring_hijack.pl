@@ -35,13 +35,13 @@ is(scalar keys %queries, 8, 'files with queries');
 # A database whose owner is hostile, and who lets another role create objects in it, too
 
 my $node = start_server('main', "shared_buffers = 16MB\nshared_preload_libraries = pgbufprobe");
-$node->safe_psql('postgres', $_) for 'CREATE ROLE landlord', 'CREATE ROLE mallory', 'CREATE DATABASE shop OWNER landlord';
-$node->safe_psql('shop', q{
+ask($node, $_) for 'CREATE ROLE landlord', 'CREATE ROLE mallory', 'CREATE DATABASE shop OWNER landlord';
+ask($node, q{
 	CREATE SCHEMA pgbufprobe;
 	CREATE EXTENSION pgbufprobe SCHEMA pgbufprobe;
 	GRANT USAGE ON SCHEMA pgbufprobe TO pg_monitor;
 	SET ROLE landlord;
-	GRANT CREATE ON SCHEMA public TO mallory});
+	GRANT CREATE ON SCHEMA public TO mallory}, 'shop');
 
 my @names = called_in(glob('pgbufprobe--*.sql'), 'monitoring/role.sql');
 create_decoys($node, 'shop', 'mallory', @names, qw(extract now));
@@ -63,7 +63,7 @@ sub run_all
 	is(errors($role, $before, @{ $queries{$_} }), '', "$who: $_ runs nothing of them") for sort keys %queries;
 }
 
-my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
+my $superuser = ask($node, 'SELECT current_user');
 my $old = q{SELECT avg_us / 1e6, dirty_victims::double precision / inspected FROM pgbufprobe.pgbufprobe_sweep_cost(10, NULL::text)};
 my $exact = q{SELECT 1::bigint * 1::bigint};
 
@@ -80,18 +80,18 @@ like(errors($superuser, 'SET ROLE pg_monitor', $old), qr/caught/, 'a query that 
 is(errors($superuser, 'SET ROLE pg_monitor', $exact), '', 'one that does is not');
 
 # The owner decides about the search path of all others.
-$node->safe_psql('shop', 'SET ROLE landlord; ALTER DATABASE shop SET search_path = public, pg_catalog');
+ask($node, 'SET ROLE landlord; ALTER DATABASE shop SET search_path = public, pg_catalog', 'shop');
 unlike((role_sql('shop'))[1], qr/ERROR/, "role.sql, the server's last");
 run_all("monitor, the server's last", 'monitor', 'SET search_path = public, pg_catalog');
 run_all("superuser as pg_monitor, the server's last", $superuser, 'SET ROLE pg_monitor');
 like(errors($superuser, 'SET ROLE pg_monitor', $exact), qr/caught/, 'each other query is caught');
 
 # Where the extension is not, somebody else can make views of these names.
-$node->safe_psql('postgres', 'CREATE DATABASE empty OWNER landlord');
-$node->safe_psql('empty', 'SET ROLE landlord; CREATE SCHEMA pgbufprobe; CREATE VIEW pgbufprobe.pgbufprobe_metrics_pool AS SELECT 1');
+ask($node, 'CREATE DATABASE empty OWNER landlord');
+ask($node, 'SET ROLE landlord; CREATE SCHEMA pgbufprobe; CREATE VIEW pgbufprobe.pgbufprobe_metrics_pool AS SELECT 1', 'empty');
 my %predicates = map { $_ => 1 } grep { /AS predicate$/ } @{ $queries{'monitoring/cloudnativepg/configmap.yaml'} };
-is(join(' ', map { $node->safe_psql('empty', $_) } keys %predicates), 'f', 'the predicate is false without the extension');
-is(join(' ', map { $node->safe_psql('shop', $_) } keys %predicates), 't', 'and true with it');
+is(join(' ', map { ask($node, $_, 'empty') } keys %predicates), 'f', 'the predicate is false without the extension');
+is(join(' ', map { ask($node, $_, 'shop') } keys %predicates), 't', 'and true with it');
 like((role_sql('empty'))[1], qr/the extension "pgbufprobe" is not in this database/, 'role.sql says so');
 
 $node->stop;
