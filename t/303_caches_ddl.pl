@@ -142,13 +142,10 @@ $session->quit;
 # ---------------------------------------------------------------------------
 # Rewritten while a call has its old file open: the answer is about the new file
 
-my $pause = PostgreSQL::Test::Utils::tempdir_short() . '/pause';
+my $pause = temp_path('pause');
 
 $node->stop;
-{
-	local $ENV{PAUSE_PROBE} = $pause;
-	start_with($node, 'pause_probe');
-}
+start_with($node, PAUSE_PROBE => $pause);
 for my $case (
 	[ 'os_cache', 'SELECT bytes FROM pgbufprobe_os_cache(%s)', q{SELECT pg_relation_size('kept')} ],
 	[ 'residency', q{SELECT blocks > 0 AND shared_blocks = blocks FROM pgbufprobe_residency(%s) WHERE fork = 'main'}, q{SELECT true} ],

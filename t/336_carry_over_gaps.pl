@@ -33,7 +33,7 @@ sub restore_and_count
 	ask($node, q{DO $$ BEGIN FOR b IN 0 .. 300 BY 4 LOOP PERFORM id FROM pages WHERE ctid = format('(%s,1)', b)::tid; END LOOP; END $$});
 	is(drop_files($path), 0, "$what: the page cache has nothing at the stop");
 	$node->stop;
-	start_with($node, 'little_memory');
+	start_with($node, LITTLE_MEMORY => $ENV{LITTLE_MEMORY});
 	is_restored($node, $what);
 	my $pages = cached_pages($path);
 	my @blocks = map { substr $pages, $_ * $pages_of_block, $pages_of_block } 0 .. 300;

@@ -26,7 +26,7 @@ sub set_in_file
 
 my $other = carry_node('other', "pgbufprobe.carry_over = off\n");
 $other->stop;
-start_with($other, 'fast_clock');
+start_with($other, FAST_CLOCK => 1);
 my $other_log = -s $other->logfile;
 my $in_the_way = maps_file($other) . '.tmp';
 mkdir $in_the_way or die $!;

@@ -38,21 +38,16 @@ isnt(maps_identity($node), $saved, 'but hold as many pages: the file is replaced
 
 # or for a day
 $saved = maps_identity($node);
-my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
-{
-	local $ENV{SHIFT_MONOTONIC} = $shift;
-	$from = -s $node->logfile;
-	start_with($node, 'shift_clock');
-}
+my $shift = temp_path('seconds');
+$from = -s $node->logfile;
+start_with($node, SHIFT_MONOTONIC => $shift);
 logs($node, $from, qr/LOG:  restored both caches without a part of/, 'a last time');
-append_to_file($shift, '86000');
+put_file($shift, 86000);
 set($node, carry_over => 'off');
 set($node, carry_over => 'on', carry_over_interval => '1s');
 sleep(2);
 is(maps_identity($node), $saved, 'on the same day, the file remains');
-# At no time there is none, which would set the clock back by a day.
-append_to_file("$shift.new", '87000');
-rename "$shift.new", $shift or die $!;
+put_file($shift, 87000);
 ok(wait_for { maps_identity($node) ne $saved }, 'a day later, it is replaced');
 
 has_no_crash($node);

@@ -18,11 +18,8 @@ make_pages($primary);
 # One of its reads is under way most of the time, later.
 my $standby = init_standby($primary);
 $standby->append_conf('postgresql.conf', "pgbufprobe.max_cpu_fraction = 1\n");
-my $slow = PostgreSQL::Test::Utils::tempdir() . '/slow';
-{
-	local $ENV{SLOW_PROBES} = $slow;
-	start_with($standby, 'slow_probes');
-}
+my $slow = temp_path('slow');
+start_with($standby, SLOW_PROBES => $slow);
 $primary->wait_for_catchup($standby);
 for (1 .. 10)
 {

@@ -101,11 +101,8 @@ $node->stop;
 # ---------------------------------------------------------------------------
 # The wall clock
 
-my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
-{
-	local $ENV{SHIFT_CLOCK} = $shift;
-	$node = sampler_node('clock', '', 'shift_clock');
-}
+my $shift = temp_path('seconds');
+$node = sampler_node('clock', '', SHIFT_CLOCK => $shift);
 await_samples($node, 5);
 save_history($node, history_interval => '10min');
 becomes_true($node, q{max(taken_at) < now() - interval '1 s' FROM pgbufprobe_history()}, 'no sample comes for ten minutes');
@@ -113,25 +110,20 @@ my $before = ask($node, "SELECT $share");
 cmp_ok($before, '>', 0, 'the samples before count');
 SKIP:
 {
-	append_to_file($shift, '400');
+	put_file($shift, 400);
 	# As where a library cannot be preloaded.
 	skip 'the clock of this server cannot be shifted', 7
 	  if ask($node, q{SELECT max(taken_at) > now() - interval '390 s' FROM pgbufprobe_history()}) eq 't';
 	is(ask($node, "SELECT $share"), $before, 'six minutes later: the newest samples still count, the next one is not due');
-	unlink $shift or die $!;
-	append_to_file($shift, '36000');
+	put_file($shift, 36000);
 	is(ask($node, q{SELECT max(taken_at) < now() - interval '9 h' FROM pgbufprobe_history()}), 't', 'the clock is put forward');
 	is(ask($node, "SELECT $share"), $before, 'and the same samples count');
 	is(ask($node, 'SELECT sample_age_seconds BETWEEN 0 AND 600 FROM pgbufprobe_metrics_sampler'), 't', 'the newest is no older than it was');
 
 	# Those of before a restart are about another pool, also if they are of a later time by the clock.
-	unlink $shift or die $!;
-	append_to_file($shift, '-36000');
+	put_file($shift, -36000);
 	$node->stop;
-	{
-		local $ENV{SHIFT_CLOCK} = $shift;
-		start_with($node, 'shift_clock');
-	}
+	start_with($node, SHIFT_CLOCK => $shift);
 	becomes_true($node, 'count(*) = 1 FROM pgbufprobe_history() WHERE age_seconds >= 0', 'restarted at an earlier time: there is one sample of this start');
 	is(ask($node, 'SELECT count(*), count(sample_age_seconds) FROM pgbufprobe_metrics_sampler'), '1|0', 'which says nothing of a time yet');
 	set($node, history_interval => '1s');

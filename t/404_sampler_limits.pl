@@ -126,14 +126,14 @@ $node->stop;
 # ---------------------------------------------------------------------------
 # An error in a probe of the page cache
 
-$ENV{OTHER_FILE} = PostgreSQL::Test::Utils::tempdir() . '/other_file';
-$node = sampler_node('error', '', 'other_file');
+my $other_file = temp_path('other_file');
+$node = sampler_node('error', '', OTHER_FILE => $other_file);
 SKIP:
 {
 	skip 'the kernel has no cachestat', 4 if ask($node, q{SELECT count(cached_bytes) FROM pgbufprobe_os_cache('pg_class', method => 'cachestat')}) == 0;
 	make_pages($node);
 	$pid = worker_pid($node);
-	append_to_file($ENV{OTHER_FILE}, '');
+	put_file($other_file, '');
 	ok( wait_for
 		{
 			ask($node, 'CALL load(1)');

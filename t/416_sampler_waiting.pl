@@ -9,12 +9,9 @@ use Sampler;
 use Server;
 use Test::More;
 
-my $node;
-{
-	local $ENV{LITTLE_MEMORY} = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
-	append_to_file($ENV{LITTLE_MEMORY}, "MemTotal: 300000 kB\nMemFree: 60000 kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
-	$node = sampler_node('main', "track_io_timing = on\n", 'little_memory');
-}
+my $meminfo = temp_path('meminfo');
+put_file($meminfo, "MemTotal: 300000 kB\nMemFree: 60000 kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+my $node = sampler_node('main', "track_io_timing = on\n", LITTLE_MEMORY => $meminfo);
 make_pages($node);
 
 my $today = q{FROM pgbufprobe_advice() WHERE size_factor = 1};

@@ -9,21 +9,11 @@ use Sampler;
 use Server;
 use Test::More;
 
-my $shift = PostgreSQL::Test::Utils::tempdir() . '/seconds';
-my $node;
-{
-	local $ENV{SHIFT_CLOCK} = $shift;
-	$node = sampler_node('main', "pgbufprobe.history_interval = 1s\npgbufprobe.advice_memory = 1MB\n", 'shift_clock');
-}
+my $shift = temp_path('seconds');
+my $node = sampler_node('main', "pgbufprobe.history_interval = 1s\npgbufprobe.advice_memory = 1MB\n", SHIFT_CLOCK => $shift);
 
-# Puts the clock of the server forward by as many seconds in all. At no moment, it is anything else.
-sub shift_clock
-{
-	my ($seconds) = @_;
-	append_to_file("$shift.new", $seconds);
-	rename "$shift.new", $shift or die $!;
-	return;
-}
+# Puts the clock of the server forward by as many seconds in all.
+sub shift_clock { return put_file($shift, $_[0]) }
 
 # ---------------------------------------------------------------------------
 # The relations with the most reads

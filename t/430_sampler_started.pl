@@ -13,7 +13,7 @@ use Test::More;
 my $nothing = 'nothing watches this server, because no sampler is running';
 my $runs = 'The sampler runs until the server stops. Ask pgbufprobe_checkup() in some minutes.';
 my $running = "sampler = 'running' FROM pgbufprobe_status()";
-my $small_shm = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir() . '/small_shm');
+my $small_shm = temp_path('small_shm');
 my $node = init_server('stock', qq(
 shared_buffers = $pool
 pgbufprobe.history_interval = 100ms
@@ -21,10 +21,7 @@ pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 restart_after_crash = on
 ), allows_streaming => 1);
-{
-	local $ENV{SMALL_SHM} = $small_shm;
-	start_with($node, 'small_shm');
-}
+start_with($node, SMALL_SHM => $small_shm);
 ask($node, 'CREATE EXTENSION pgbufprobe');
 make_pages($node);
 my $started_at = ask($node, 'SELECT pg_postmaster_start_time()');
@@ -196,7 +193,7 @@ stop();
 SKIP:
 {
 	skip 'this server allocates shared memory by another call', 3 unless slurp_file($node->config_data('--bindir') . '/postgres') =~ /posix_fallocate/;
-	append_to_file($small_shm, '');
+	put_file($small_shm, '');
 	has_error($node, 'SELECT pgbufprobe_start()', '53100: could not resize shared memory segment "[^"]*" to \d{7} bytes: No space left on device', 'no room: an error with the size');
 	is(ask($node, 'SELECT sampler FROM pgbufprobe_status()'), 'stopped', 'nothing was started');
 	unlink $small_shm;

@@ -54,7 +54,7 @@ my $adds_up = join ' AND ', (map { qq{
 # ---------------------------------------------------------------------------
 # Everything is in the sample
 
-$node = sampler_node('exact', "pgbufprobe.advice_memory = 2MB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", 'fast_clock');
+$node = sampler_node('exact', "pgbufprobe.advice_memory = 2MB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", FAST_CLOCK => 1);
 make_pages($node);
 becomes_true($node, "bytes IS NULL AND note LIKE 'observed without a gap for only % s' $five",
 	'at first the working set of five minutes is unknown, and why');
@@ -170,7 +170,7 @@ $node->stop;
 # ---------------------------------------------------------------------------
 # A sample of a sixth
 
-$node = sampler_node('sample', "pgbufprobe.advice_memory = 80kB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", 'fast_clock');
+$node = sampler_node('sample', "pgbufprobe.advice_memory = 80kB\npgbufprobe.history_interval = 1s\nautovacuum = off\n", FAST_CLOCK => 1);
 make_pages($node);
 becomes_true($node, 'bytes IS NOT NULL FROM pgbufprobe_working_set() WHERE minutes = 1', 'a small sample: a minute is known first');
 is( ask($node, "SELECT count(*) FROM pgbufprobe_working_set() WHERE bytes_low = bytes_high"), 0,

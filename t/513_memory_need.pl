@@ -10,31 +10,21 @@ use Server;
 use StateFile;
 use Test::More;
 
-my $meminfo = PostgreSQL::Test::Utils::tempdir() . '/meminfo';
+my $meminfo = temp_path('meminfo');
 
 # With so many free kB, and so many in all.
 sub set_memory
 {
 	my ($free, $total) = @_;
 	$total //= 300000;
-	append_to_file("$meminfo.new", "MemTotal: $total kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
-	rename "$meminfo.new", $meminfo or die $!;
-	return;
+	return put_file($meminfo, "MemTotal: $total kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
 }
 
-my $node;
 set_memory(90000);
-{
-	local $ENV{LITTLE_MEMORY} = $meminfo;
-	$node = sampler_node('main', "track_io_timing = on\nmax_connections = 10\nmax_worker_processes = 2\nmax_wal_senders = 2\nwork_mem = 64kB\nmaintenance_work_mem = 1MB\n", 'little_memory');
-}
+my $node = sampler_node('main', "track_io_timing = on\nmax_connections = 10\nmax_worker_processes = 2\nmax_wal_senders = 2\n"
+	  . "work_mem = 64kB\nmaintenance_work_mem = 1MB\n", LITTLE_MEMORY => $meminfo);
 
-sub start_on_machine
-{
-	local $ENV{LITTLE_MEMORY} = $meminfo;
-	start_with($node, 'little_memory');
-	return;
-}
+sub start_on_machine { return start_with($node, LITTLE_MEMORY => $meminfo) }
 
 # ---------------------------------------------------------------------------
 # Targets

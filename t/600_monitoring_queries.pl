@@ -1,184 +1,14 @@
-# The queries of every file for a collector run as they are: as a role with pg_monitor alone, on primary and standby, with
-# and without the sampler, and wherever the extension is. The columns are those that the file declares, no value is NULL
-# where the collector would make NaN of it, and all files have the same series.
+# The queries of every file for a collector run as they are, as a role with pg_monitor alone. The columns are those that the
+# file declares, no value is NULL where the collector would make NaN of it, and all files have the same series.
 
 use strict;
 use warnings;
 use utf8;
 
-use CPAN::Meta::YAML;
-use JSON::PP;
-use PostgreSQL::Test::Utils;
+use Collectors;
 use Sampler;
 use Server;
 use Test::More;
-
-# ---------------------------------------------------------------------------
-# The files
-
-# What these formats have in common: entries with a query, and the usage of each column.
-sub entries_with_usage
-{
-	my ($entries) = @_;
-	my @queries;
-
-	for my $key (sort keys %$entries)
-	{
-		my ($entry, %columns) = ($entries->{$key}, map { %$_ } @{ $entries->{$key}{metrics} });
-		my $name = $entry->{name} // $key;
-		push @queries, {
-			name => $key,
-			sql => $entry->{query},
-			labels => { map { $_ => $_ } grep { $columns{$_}{usage} eq 'LABEL' } keys %columns },
-			series => { map { $_ => "${name}_$_" } grep { $columns{$_}{usage} ne 'LABEL' } keys %columns } };
-	}
-	return @queries;
-}
-
-# The text within the ConfigMap is YAML, too.
-sub text_in_config_map
-{
-	my ($text) = $_[0] =~ /^  queries: \|\n(.*)/ms;
-	return $text =~ s/^ {4}//mgr;
-}
-
-sub sql_exporter_queries
-{
-	my ($collector) = @_;
-	my %queries = map { $_->{query_name} => { name => $_->{query_name}, sql => $_->{query} } } @{ $collector->{queries} };
-
-	for my $metric (@{ $collector->{metrics} })
-	{
-		my $query = $queries{ $metric->{query_ref} };
-		$query->{labels} = { map { $_ => $_ } @{ $metric->{key_labels} // [] } };
-		$query->{series}{ $metric->{values}[0] } = $metric->{metric_name};
-	}
-	return map { $queries{$_} } sort keys %queries;
-}
-
-# A file says nothing about counters, whose names end in _total, and labels begin with tag_.
-sub pgwatch_queries
-{
-	my ($file) = @_;
-	my @queries;
-
-	for my $name (sort keys %{ $file->{metrics} })
-	{
-		my $sql = $file->{metrics}{$name}{sqls}{15};
-		push @queries, {
-			name => $name,
-			sql => $sql,
-			labels => { map { ("tag_$_" => $_) } $sql =~ /AS tag_(\w+)/g },
-			ignored => { epoch_ns => 1 },
-			series => { map { $_ => "${name}_$_" } @{ $file->{metrics}{$name}{gauges} }, $sql =~ /(\w+_total)\b/g } };
-	}
-	return @queries;
-}
-
-sub otel_queries
-{
-	my ($file) = @_;
-	my @queries;
-
-	for my $receiver (sort keys %{ $file->{receivers} })
-	{
-		for my $query (@{ $file->{receivers}{$receiver}{queries} })
-		{
-			my @metrics = @{ $query->{metrics} };
-			push @queries, {
-				name => $metrics[0]{metric_name},
-				sql => $query->{sql},
-				labels => { map { $_ => $_ } @{ $metrics[0]{attribute_columns} // [] } },
-				series => { map { $_->{value_column} => $_->{metric_name} } @metrics } };
-		}
-	}
-	return @queries;
-}
-
-sub yaml { return CPAN::Meta::YAML->read_string($_[0])->[0] }
-
-my %files = map { my $text = slurp_file("monitoring/$_"); utf8::decode($text); $_ => $text }
-  map { s{^monitoring/}{}r } glob('monitoring/*/*.{yaml,yml}');
-my %queries = (
-	postgres_exporter => [ entries_with_usage(yaml($files{'postgres_exporter/queries.yaml'})) ],
-	pg_exporter => [ entries_with_usage(yaml($files{'pg_exporter/pgbufprobe.yml'})) ],
-	cloudnativepg => [ entries_with_usage(yaml(text_in_config_map($files{'cloudnativepg/configmap.yaml'}))) ],
-	sql_exporter => [ map { sql_exporter_queries(yaml($files{$_})) } grep { m{^sql_exporter/} } sort keys %files ],
-	pgwatch => [ pgwatch_queries(yaml($files{'pgwatch/pgbufprobe.yaml'})) ],
-	opentelemetry => [ otel_queries(yaml($files{'opentelemetry/pgbufprobe.yaml'})) ]);
-# These collectors leave a NULL out; the others make NaN of it, or report an error.
-my %leaves_null_out = map { $_ => 1 } 'pgwatch', 'sql_exporter';
-
-# ---------------------------------------------------------------------------
-# Asked
-
-# As the files are for an extension in this schema.
-my $schema = 'pgbufprobe';
-
-# The answers to some queries: the types of the columns, and the rows.
-sub answers
-{
-	my ($node, $role, @queries) = @_;
-	my $script = join "\n", 'BEGIN READ ONLY;',
-	  map { ('\echo @', "$_->{sql} \\gdesc", "SELECT coalesce(jsonb_agg(q), '[]') FROM (\n$_->{sql}\n) AS q;") } @queries;
-	my ($status, $out, $error) = $node->psql('postgres', $script, extra_params => [ '-U', $role ], on_error_stop => 1);
-	is($status, 0, "$role: all queries run") or diag($error);
-
-	my ($begin, @parts) = split /^\@\n/m, $out;
-	return map {
-		my @lines = split /\n/;
-		my $rows = pop @lines;
-		{ rows => decode_json($rows), types => { map { split /\|/ } @lines } };
-	} @parts;
-}
-
-# All series that a collector would export, with their labels: the value of each. Tests that the columns are as declared.
-sub exported
-{
-	my ($node, $role, $format) = @_;
-	my @queries = map { { %$_, sql => $_->{sql} =~ s/\bpgbufprobe\.(?=pgbufprobe_)/$schema./gr } } @{ $queries{$format} };
-	my @answers = answers($node, $role, @queries);
-	my (%values, @wrong);
-
-	for my $query (@queries)
-	{
-		my $answer = shift @answers // last;
-		my %declared = ((map { $_ => 'text' } keys %{ $query->{labels} }), map { $_ => 'number' } keys %{ $query->{series} });
-		my %found = map { $_ => $answer->{types}{$_} =~ /^(bigint|integer|double precision)$/ ? 'number' : $answer->{types}{$_} }
-		  grep { !$query->{ignored}{$_} } keys %{ $answer->{types} };
-		is_deeply(\%found, \%declared, "$format, $query->{name}: the columns are as declared");
-		for my $row (@{ $answer->{rows} })
-		{
-			my $labels = join ',', sort map { "$query->{labels}{$_}=" . ($row->{$_} // 'NULL') } keys %{ $query->{labels} };
-			for my $column (sort keys %{ $query->{series} })
-			{
-				my $series = "$query->{series}{$column}\{$labels}";
-				push @wrong, "$series is there twice" if exists $values{$series};
-				push @wrong, "$series is NULL" if !defined $row->{$column} && !$leaves_null_out{$format};
-				$values{$series} = $row->{$column} if defined $row->{$column};
-			}
-		}
-	}
-	push @wrong, grep { /=(NULL)?[,}]/ } keys %values;
-	is_deeply(\@wrong, [], "$format: each series is there once, with a value, and with all labels");
-	return \%values;
-}
-
-sub names_of { my %names = map { s/\{.*//sr => 1 } keys %{ $_[0] }; return sort keys %names }
-sub queries_of { my %names = map { /^(pgbufprobe_(?:working_set|[a-z]+))/ => 1 } keys %{ $_[0] }; return join ' ', sort keys %names }
-
-sub give_role
-{
-	my ($node, $role) = @_;
-	$node->command_ok([ 'psql', '-X', '-v', "role=$role", '-f', 'monitoring/role.sql', $node->connstr('postgres') ],
-		"role.sql for $role");
-}
-
-# ---------------------------------------------------------------------------
-# A server where as much as possible is known
-
-my $of_sampler = 'pgbufprobe_advice pgbufprobe_gain pgbufprobe_prediction pgbufprobe_sampler pgbufprobe_size';
-my $of_pool = 'pgbufprobe_caches pgbufprobe_clock pgbufprobe_pool pgbufprobe_relation pgbufprobe_scan pgbufprobe_verdict pgbufprobe_victim';
 
 my $node = sampler_node('main', "autovacuum = off\n");
 ask($node, q{
@@ -259,7 +89,7 @@ sub comparable
 
 # An estimate may become known or unknown between two questions.
 my $all;
-for my $format (grep { $_ ne 'pgwatch' } sort keys %queries)
+for my $format (grep { $_ ne 'pgwatch' } @formats)
 {
 	my ($these, $those);
 
@@ -299,50 +129,20 @@ for my $name (@odd)
 is((grep { /^pgbufprobe_relation_bytes/ } keys %$all) <= 20, 1, 'at most 20 relations');
 
 # ---------------------------------------------------------------------------
-# Elsewhere
+# In another schema
 
 set($node, history_interval => '100ms');
-my $standby = init_standby($node);
-$standby->start;
-await_samples($standby, 2);
-my $there = exported($standby, 'monitor', 'pgwatch');
-is_deeply([ grep { !/^(pgbufprobe_(advice|gain|memory|size|prediction|working_set))$/ } split / /, queries_of($there) ],
-	[ sort split / /, "$of_pool pgbufprobe_sampler" ], 'standby: all but what its own workload has to show');
-is($there->{'pgbufprobe_sampler_running{}'}, 1, 'standby: it has a sampler of its own');
-$standby->stop;
-
-$schema = '"odd.schema"';
+my $schema = '"odd.schema"';
 ask($node, "ALTER EXTENSION pgbufprobe SET SCHEMA $schema");
 give_role($node, 'monitor');
 my $names;
 for (1 .. 10)
 {
-	$names = queries_of(exported($node, 'monitor', 'pgwatch')) =~ s/ pgbufprobe_(working_set|memory)//gr;
+	$names = queries_of(exported($node, 'monitor', 'pgwatch', $schema)) =~ s/ pgbufprobe_(working_set|memory)//gr;
 	last if $names eq join ' ', sort split / /, "$of_sampler $of_pool";
 	ask($node, "SET search_path = public, $schema;\nCALL load(20);");
 }
 is($names, join(' ', sort split / /, "$of_sampler $of_pool"), 'in another schema: each query has series');
-
-set($node, sampler => 'off');
-for my $format ('pgwatch', 'postgres_exporter')
-{
-	my $without = exported($node, 'monitor', $format);
-	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, sampler switched off: its series are absent");
-	is_deeply([ grep { /sampler/ } names_of($without) ], ['pgbufprobe_sampler_running'], "$format: but for one");
-	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: which says so");
-	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine consider change advised_bytes) ], [ 1, 0, 0, 0, undef ],
-		"$format: the verdict is unknown, and names no size");
-}
-
-$node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
-$node->restart;
-for my $format ('pgwatch', 'postgres_exporter')
-{
-	my $without = exported($node, 'monitor', $format);
-	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, not preloaded: the same");
-	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: no sampler runs");
-	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine) ], [ 1, 0 ], "$format: nothing is fine that nobody watches");
-}
 
 $node->stop;
 has_no_crash($node);

@@ -24,7 +24,7 @@ sub file
 {
 	if (!$path)
 	{
-		$path = PostgreSQL::Test::Utils::tempdir() . '/faults';
+		$path = temp_path('faults');
 		append_to_file($path, "\0" x ($calls_at + $call_bytes * @calls));
 	}
 	return $path;
@@ -85,13 +85,6 @@ sub fault_counts
 }
 
 # Starts a server whose faults are those of the file.
-sub start_with_faults
-{
-	my ($node) = @_;
-
-	local $ENV{FAULTS} = file();
-	start_with($node, 'faults');
-	return;
-}
+sub start_with_faults { return start_with($_[0], FAULTS => file()) }
 
 1;

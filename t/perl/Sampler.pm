@@ -36,13 +36,13 @@ pgbufprobe.max_cpu_fraction = 1
 pgbufprobe.advice_memory = 256kB
 );
 
-# A started server with the sampler, and with a library of t/tools in all its processes, if one is named.
+# A started server with the sampler, perhaps by start_with() these variables.
 sub sampler_node
 {
-	my ($name, $more, $library) = @_;
+	my ($name, $more, %variables) = @_;
 	my $node = init_server($name, $conf . ($more // ''), allows_streaming => 1);
 
-	start_with($node, $library);
+	%variables ? start_with($node, %variables) : $node->start;
 	ask($node, 'CREATE EXTENSION pgbufprobe');
 	return $node;
 }

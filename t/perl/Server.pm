@@ -17,7 +17,7 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   $no_background_writes $by_index
-  init_server start_server init_standby start_with start_through can_upgrade upgrades_ok
+  init_server start_server init_standby start_with temp_path put_file start_through can_upgrade upgrades_ok
   create_if_available keyed_pages write_script
   ask set becomes_true answer_and_messages as_role has_error
   start_psql has_ended start_pgbench finish_pgbench drop_database
@@ -89,13 +89,28 @@ sub set
 	return;
 }
 
-# Starts a server with a library of t/tools in all its processes, if one is named.
+# Starts a server in an environment with these variables, which t/tools/switches.c or faults.c, preloaded, reads.
 sub start_with
 {
-	my ($node, $library) = @_;
+	my ($node, %variables) = @_;
+	local @ENV{ keys %variables } = values %variables;
+	local $ENV{LD_PRELOAD} = build_library($variables{FAULTS} ? 'faults' : 'switches');
 
-	local $ENV{LD_PRELOAD} = $library ? build_library($library) : $ENV{LD_PRELOAD} // '';
 	$node->start;
+	return;
+}
+
+# The path of a file for a server to read, which there is not yet.
+sub temp_path { return File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir()) . "/$_[0]" }
+
+# At no moment, such a file has anything else in it, or is missing.
+sub put_file
+{
+	my ($path, $content) = @_;
+
+	append_to_file("$path.new", $content);
+	rename "$path.new", $path or die "$path: $!";
+	return;
 }
 
 # Starts a server by a program that sets up its process, such as a filter on system calls, and runs the rest of its
@@ -181,11 +196,11 @@ sub write_script
 # ---------------------------------------------------------------------------
 # Asked
 
-# The answer to a query, in the database postgres unless it is said otherwise.
+# The answer to a query, in the database postgres, and by its superuser, unless it is said otherwise.
 sub ask
 {
-	my ($node, $query, $database) = @_;
-	return $node->safe_psql($database // 'postgres', $query);
+	my ($node, $query, $database, $user) = @_;
+	return $node->safe_psql($database // 'postgres', $query, $user ? (extra_params => [ '-U', $user ]) : ());
 }
 
 # What a new session prints, what messages it gets beside that with their SQLSTATEs, and psql's exit status.

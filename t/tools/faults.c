@@ -330,42 +330,10 @@ fork(void)
 	return control && control->active && is_postmaster() && fails(control, FORK, 1) ? -1 : real();
 }
 
-/* The same functions under other names: off_t has 64 bits anyway, and sizes were checked. */
-
-int
-open64(const char *path, int flags,...)
-{
-	va_list		arguments;
-	int			mode;
-
-	va_start(arguments, flags);
-	mode = va_arg(arguments, int);
-	va_end(arguments);
-	return open(path, flags, mode);
-}
-
-FILE *
-fopen64(const char *path, const char *mode)
-{
-	return fopen(path, mode);
-}
-
 ssize_t
 __read_chk(int fd, void *buffer, size_t length, size_t size __attribute__((unused)))
 {
 	return read(fd, buffer, length);
-}
-
-ssize_t
-pread64(int fd, void *buffer, size_t length, off64_t offset)
-{
-	return pread(fd, buffer, length, offset);
-}
-
-ssize_t
-preadv64(int fd, const struct iovec *parts, int nparts, off64_t offset)
-{
-	return preadv(fd, parts, nparts, offset);
 }
 
 struct dirent64 *
@@ -373,3 +341,9 @@ readdir64(DIR *folder)
 {
 	return (struct dirent64 *) readdir(folder);
 }
+
+/* These are the same where off_t has 64 bits anyway. */
+int			open64(const char *path, int flags,...) __attribute__((alias("open")));
+FILE	   *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));
+ssize_t		pread64(int fd, void *buffer, size_t length, off64_t offset) __attribute__((alias("pread")));
+ssize_t		preadv64(int fd, const struct iovec *parts, int nparts, off64_t offset) __attribute__((alias("preadv")));
