@@ -6,147 +6,62 @@ use warnings;
 use JSON::PP;
 use Test::More;
 
-my @faults;    # of the document that is checked; each begins with the place
-
-sub fault
-{
-	my ($place, $what) = @_;
-	push @faults, "$place: $what";
-}
-
-# --- forms ------------------------------------------------------------------------------------------
-
-sub is_text
-{
-	my ($value) = @_;
-	return defined $value && !ref $value && $value =~ /\S/;
-}
-
-sub form
-{
-	my ($pattern, $name) = @_;
-	return sub {
-		my ($place, $value) = @_;
-		fault($place, "no $name") unless is_text($value) && $value =~ $pattern;
-	};
-}
-
 my $number = qr/(?:0|[1-9][0-9]*)/;
 my $semver = qr/$number\.$number\.$number(?:-?[a-zA-Z][-0-9A-Za-z]*)?/;
 my $condition = qr/(?:(?:[<>]=?|[!=]=)\s*)?(?:$semver|0)/;
-
-my $text = form(qr//, 'text');
-my $version = form(qr/\A$semver\z/, 'semantic version');
-my $range = form(qr/\A$condition(?:\s*,\s*$condition)*\z/, 'version range');
-my $term = form(qr{\A[^\s/\\[:cntrl:]]{2,}\z}, 'term');
-my $tag = form(qr{\A[^/\\[:cntrl:]]{1,256}\z}, 'tag');
-my $url = form(qr{\A[a-z][-+.a-z0-9]*://[^/?#\s]+\S*\z}i, 'URL');
-my $email = form(qr/\A\S+@\S+\z/, 'e-mail address');
-my $lower_case = form(qr/\A[^[:upper:]]+\z/, 'lower case text');
-my $status = form(qr/\A(?:stable|testing|unstable)\z/, 'release status');
-my $phase = form(qr/\A(?:configure|build|test|runtime|develop)\z/, 'phase');
-my $relationship = form(qr/\A(?:requires|recommends|suggests|conflicts)\z/, 'relationship');
-my $custom = form(qr/\Ax_./i, 'known key, and does not begin with x_');
-my $license = form(
-	qr/\A(?:agpl_3|apache_(?:1_1|2_0)|artistic_[12]|bsd|freebsd|gfdl_1_[23]|gpl_[123]|lgpl_(?:2_1|3_0)|mit
-	   |mozilla_1_[01]|openssl|perl_5|postgresql|qpl_1_0|ssleay|sun|zlib|open_source|restricted|unrestricted
-	   |unknown)\z/x, 'name of a license');
+my $text = qr/.*\S.*/s;
+my $term = qr{[^\s/\\[:cntrl:]]{2,}};
+my $url = qr{[a-z][-+.a-z0-9]*://[^/?#\s]+\S*}i;
 # The documents are this repository's, so that what they name must be in it.
-my $file = form(qr{\A(?!/)(?!.*\.\.)\S+\z}, 'path in the archive');
+my $file = qr{(?!/)(?!.*\.\.)\S+};
+my $license = qr/agpl_3|apache_(?:1_1|2_0)|artistic_[12]|bsd|freebsd|gfdl_1_[23]|gpl_[123]|lgpl_(?:2_1|3_0)|mit|mozilla_1_[01]|openssl
+	|perl_5|postgresql|qpl_1_0|ssleay|sun|zlib|open_source|restricted|unrestricted|unknown/x;
 
-sub one_or_more
+# The forms that the specification has for the values at each place. "[]" is an element of a list, which may stand alone.
+my %forms = (
+	'/name' => $term,
+	'/(?:abstract|description|generated_by)' => $text,
+	'/version' => $semver,
+	'/maintainer(?:\[\])?' => $text,
+	'/license(?:\[\])?' => $license,
+	"/license/$text" => $url,
+	"/provides/$term/(?:file|docfile)" => $file,
+	"/provides/$term/version" => $semver,
+	"/provides/$term/abstract" => $text,
+	'/meta-spec/version' => qr/1\.0\.0/,
+	'/meta-spec/url' => $url,
+	'/tags(?:\[\])?' => qr{[^/\\[:cntrl:]]{1,256}},
+	'/release_status' => qr/stable|testing|unstable/,
+	'/no_index/(?:file|directory)(?:\[\])?' => $file,
+	"/prereqs/(?:configure|build|test|runtime|develop)/(?:requires|recommends|suggests|conflicts)/$term" => qr/$condition(?:\s*,\s*$condition)*/,
+	'/resources/(?:homepage|bugtracker/web|repository/(?:url|web))' => $url,
+	'/resources/bugtracker/mailto' => qr/\S+@\S+/,
+	'/resources/repository/type' => qr/[^[:upper:]]+/,
+	'(?:/.+)?/[Xx]_.+' => qr/.*/s);
+my @required = qw(/name /abstract /version /maintainer /license /provides /meta-spec/version);
+
+# Each value below a place, with its place; undef is an empty list or object.
+sub values_below
 {
-	my ($element) = @_;
-	return sub {
-		my ($place, $value) = @_;
-		my @list = ref $value eq 'ARRAY' ? @$value : $value;
-		fault($place, 'empty') unless @list;
-		$element->("$place\[$_\]", $list[$_]) for 0 .. $#list;
-	};
+	my ($place, $value) = @_;
+	my @below = ref $value eq 'HASH' ? map { values_below("$place/$_", $value->{$_}) } sort keys %$value
+	  : ref $value eq 'ARRAY' ? map { values_below("$place\[]", $_) } @$value : [ $place, $value ];
+	return @below ? @below : [ $place, undef ];
 }
-
-# Any keys of one form, with values of one form; at least one.
-sub keyed
-{
-	my ($key, $element) = @_;
-	return sub {
-		my ($place, $value) = @_;
-		return fault($place, 'no object') unless ref $value eq 'HASH';
-		fault($place, 'empty') unless %$value;
-		for my $name (sort keys %$value)
-		{
-			$key->("$place/$name", $name);
-			$element->("$place/$name", $value->{$name});
-		}
-	};
-}
-
-# These keys, of which those marked with an asterisk must be there, and custom ones.
-sub object
-{
-	my (%known) = @_;
-	my @required = map { s/\*\z//r } grep { /\*\z/ } sort keys %known;
-	%known = map { s/\*\z//r => $known{$_} } keys %known;
-	return sub {
-		my ($place, $value) = @_;
-		return fault($place, 'no object') unless ref $value eq 'HASH';
-		for my $name (@required)
-		{
-			fault("$place/$name", 'missing') unless exists $value->{$name};
-		}
-		for my $name (sort keys %$value)
-		{
-			my $check = $known{$name};
-			$check ? $check->("$place/$name", $value->{$name}) : $custom->("$place/$name", $name);
-		}
-	};
-}
-
-sub either
-{
-	my ($if_object, $otherwise) = @_;
-	return sub {
-		my ($place, $value) = @_;
-		(ref $value eq 'HASH' ? $if_object : $otherwise)->($place, $value);
-	};
-}
-
-# --- the specification ------------------------------------------------------------------------------
-
-my $specification = object(
-	'name*' => $term,
-	'abstract*' => $text,
-	'version*' => $version,
-	'maintainer*' => one_or_more($text),
-	'license*' => either(keyed($text, $url), one_or_more($license)),
-	'provides*' => keyed(
-		$term,
-		object(
-			'file*' => $file,
-			'version*' => $version,
-			'abstract' => $text,
-			'docfile' => $file)),
-	'meta-spec*' => object('version*' => form(qr/\A1\.0\.0\z/, 'version of this specification'), 'url' => $url),
-	'description' => $text,
-	'generated_by' => $text,
-	'tags' => one_or_more($tag),
-	'release_status' => $status,
-	'no_index' => object('file' => one_or_more($file), 'directory' => one_or_more($file)),
-	'prereqs' => keyed($phase, keyed($relationship, keyed($term, $range))),
-	'resources' => object(
-		'homepage' => $url,
-		'bugtracker' => object('web' => $url, 'mailto' => $email),
-		'repository' => object('url' => $url, 'web' => $url, 'type' => $lower_case)));
 
 sub faults_of
 {
 	my ($document) = @_;
-	@faults = ();
-	$specification->('', $document);
+	my @values = values_below('', $document);
+	my @missing = grep { my $place = $_; !grep { $_->[0] =~ m{\A\Q$place\E(?:[/\[]|\z)} } @values }
+	  @required, map { ("/provides/$_/file", "/provides/$_/version") } ref $document->{provides} eq 'HASH' ? sort keys %{ $document->{provides} } : ();
+	my @wrong = grep { my ($place, $value) = @$_; !defined $value || !grep { $place =~ /\A$_\z/ && $value =~ /\A(?:$forms{$_})\z/ } keys %forms } @values;
+	my @faults = (map({ "$_: missing" } @missing), map { "$_->[0]: " . ($_->[1] // 'nothing') } @wrong);
 	return @faults;
 }
 
-# --- META.json --------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
+# META.json
 
 open my $handle, '<:raw', 'META.json' or die "META.json: $!";
 my $json = do { local $/; <$handle> };
@@ -168,7 +83,8 @@ for my $extension (sort keys %{ $meta->{provides} })
 }
 ok($meta->{provides}{ $meta->{name} }, 'the archive has the name of an extension in it');
 
-# --- the checker ------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------
+# The checker
 
 # Sets what stands at a place, or removes it.
 sub broken

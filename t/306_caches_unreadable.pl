@@ -5,7 +5,6 @@
 use strict;
 use warnings;
 
-use IO::Socket::UNIX;
 use PageCache;
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
@@ -180,12 +179,7 @@ for my $fork ('main', 'fsm')
 	my %made = (
 		FIFO => sub { mkfifo($file, 0600) or die $! },
 		device => sub { symlink '/dev/zero', $file or die $! },
-		socket => sub {
-			# Its path must be short.
-			my $short = PostgreSQL::Test::Utils::tempdir_short() . '/socket';
-			IO::Socket::UNIX->new(Local => $short, Listen => 1) or die $!;
-			rename $short, $file or die $!;
-		});
+		socket => sub { make_socket($file) });
 	for my $kind (sort keys %made)
 	{
 		$made{$kind}->();

@@ -54,8 +54,8 @@ my %readers = (
 		[ q{SELECT shared_bytes > 0, num_nulls(os_bytes, both_bytes, duplicate_fraction) FROM pgbufprobe_double_buffering}, 't|3', 1 ] ],
 	pgbufprobe_checkup => [
 		[ q{SELECT count(*), count(answer) FROM pgbufprobe_checkup()}, '9|9', 0 ],
-		[ q{SELECT verdict, answer, detail FROM pgbufprobe_checkup() WHERE topic = 'cached twice'},
-			qq{unknown|Unknown: the state of the page cache is unavailable.|The setting "$answers_nothing.}, 0 ] ],
+		[ q{SELECT verdict, detail FROM pgbufprobe_checkup() WHERE topic = 'cached twice'},
+			qq{unknown|The setting "$answers_nothing.}, 0 ] ],
 	pgbufprobe_memory_consumers => [ [ q{SELECT count(*), count(today_bytes), count(most_bytes) >= 8, min(note) FILTER (WHERE consumer = 'total') FROM pgbufprobe_memory_consumers()},
 		'13|1|t|pgbufprobe.os_cache is off', 0 ] ],
 	pgbufprobe_memory => [ [ q{SELECT count(*), count(storage_ratio), count(note) FROM pgbufprobe_memory('today')}, '1|0|1', 0 ] ],

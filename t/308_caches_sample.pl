@@ -21,14 +21,6 @@ my ($file) = segment_files($node, $session, 'pages', 'main');
 my $npages = length cached_pages($file);
 my $pages_per_block = $npages / $nblocks;
 
-sub with_blocks
-{
-	my ($query, $condition) = @_;
-	return $session->query_safe(
-		"$query WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', block)::tid
-			FROM generate_series(0, $nblocks - 1) block WHERE $condition))");
-}
-
 # Of a thousand estimates, whether enough intervals, which are meant for 95 %, have the count in both caches, and whether the
 # mean of none of the counts is too far off: no failure of these is ever by chance.
 sub judge
@@ -79,8 +71,8 @@ SKIP:
 	skip $reason, 1 if $reason;
 
 	# Some blocks are in each of the caches, in both and in none; some in part.
-	with_blocks('SELECT count(*) FROM pages', 'block % 1000 < 400');
-	with_blocks('UPDATE pages SET id = -id', 'block % 300 < 50');
+	with_blocks($session, 'SELECT count(*) FROM pages', $nblocks, 'block % 1000 < 400');
+	with_blocks($session, 'UPDATE pages SET id = -id', $nblocks, 'block % 300 < 50');
 	is_estimated(
 		'runs of blocks', 0.1,
 		sub {

@@ -6,7 +6,7 @@ use warnings;
 
 use CarryOver;
 use Fcntl;
-use IO::Socket::UNIX;
+use PageCache qw(make_socket);
 use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Sampler qw(await_samples worker_pid);
@@ -28,16 +28,6 @@ sub make_fifo
 	my ($path) = @_;
 	mkfifo($path, 0600) or die "$path: $!";
 	push @fifos, $path;
-	return;
-}
-
-# The path of a socket must be short.
-sub make_socket
-{
-	my ($path) = @_;
-	my $short = PostgreSQL::Test::Utils::tempdir_short() . '/socket';
-	IO::Socket::UNIX->new(Local => $short, Listen => 1) or die $!;
-	rename $short, $path or die $!;
 	return;
 }
 

@@ -67,15 +67,7 @@ sub most_are_in
 	return;
 }
 
-sub with_blocks
-{
-	my ($condition) = @_;
-
-	$session->query_safe(
-		"SELECT count(*) FROM pages WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', block)::tid
-			FROM generate_series(0, $nblocks - 1) block WHERE $condition))");
-	return;
-}
+sub read_blocks { return with_blocks($session, 'SELECT count(*) FROM pages', $nblocks, $_[0]) }
 
 SKIP:
 {
@@ -104,7 +96,7 @@ SKIP:
 	my $third = join '', map { ($_ % 3 == 1 ? '1' : '0') x $pages_per_block } 0 .. $nblocks - 1;
 	my $thirds = sub {
 		restart();
-		with_blocks('block % 3 = 0');
+		read_blocks('block % 3 = 0');
 		drop_files($file);
 		set_pages($file, map { ('read', $_ * $pages_per_block, $pages_per_block) }
 			  grep { $_ % 3 == 1 } 0 .. $nblocks - 1);
@@ -123,7 +115,7 @@ SKIP:
 }
 
 restart();
-with_blocks('true');
+read_blocks('true');
 is((split /\|/, blocks_in())[0], $nblocks, 'the table is in shared buffers');
 drop_files($file);
 most_are_in(tiers($samples), 'shared_buffers', 'shared buffers');

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -27,8 +28,8 @@ is(ask($node, "SELECT $beginnings"), 1, 'and the others have');
 is( ask($node, 'SELECT count(miss_ratio), min(note), max(note) = min(note) FROM pgbufprobe_advice()'),
 	'0|the clock hand has not completed a pass yet|t',
 	'a hand that was never round: no advice, and why');
-becomes_true($node, q{string_agg(verdict, ' ') = 'fine fine fine' AND bool_or(answer = 'Keep 16 MB so far: no page has been evicted yet.')
-	FROM (SELECT * FROM pgbufprobe_checkup() LIMIT 3) AS first_three}, 'after half a minute, the checkup says so');
+ok(wait_for { join(' ', map { $_->{says} =~ /^(fine KEEP_UNUSED 16 MB|\w+)/ } @{ checkup($node) }{ 'size', 'pool', 'page lifetime' }) eq 'fine KEEP_UNUSED 16 MB fine fine' },
+	'after half a minute, the checkup says so');
 becomes_true($node, "$ticks > 0 OR count(seconds_per_pass) = 0 FROM pgbufprobe_history()", 'a hand that stands still has no speed');
 
 # ---------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -57,11 +58,9 @@ is( known_answer(q{
 	't', 'half of the buffers are enough for an estimate');
 # Some pages are used more, so that usage counts make most of the lifetime. The speed of the hand is that of the last seconds.
 ask($node, "$by_index SELECT sum(length(page)) FROM pages WHERE id <= $pool / 2") for 1 .. 4;
-is( known_answer(q{
-		WITH all_relations AS MATERIALIZED (SELECT sum(stay_seconds * buffers) / sum(buffers) AS seconds FROM pgbufprobe_relations()),
-			checkup AS MATERIALIZED (SELECT extract(epoch FROM substring(answer FROM '^A page that is not used again stays (.*) on average\.$')::interval) AS seconds
-				FROM pgbufprobe_checkup() WHERE topic = 'page lifetime')
-		SELECT checkup.seconds / all_relations.seconds BETWEEN 0.5 AND 2 FROM all_relations, checkup}),
+my $lifetime;
+wait_for { ($lifetime) = checkup($node)->{'page lifetime'}{says} =~ / STAY (.*)/ };
+is(known_answer("SELECT extract(epoch FROM '$lifetime'::interval) / (sum(stay_seconds * buffers) / sum(buffers)) BETWEEN 0.5 AND 2 FROM pgbufprobe_relations()"),
 	't', 'the lifetime in the checkup is that of all relations');
 $node->stop;
 

@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -63,21 +64,13 @@ is(ask($node, 'SELECT count(passes) FROM pgbufprobe_snapshot_diff(pgbufprobe_sna
 # ---------------------------------------------------------------------------
 # What the checkup says of a pool that was full, and of which most is free now
 
-sub answer
-{
-	my ($topic) = @_;
-	return ask($node, "SELECT verdict, answer FROM pgbufprobe_checkup() WHERE topic = '$topic'");
-}
-
 ask($node, 'CREATE TABLE dropped (LIKE pages INCLUDING STORAGE)');
 ask($node, "INSERT INTO dropped SELECT i, repeat('x', 5000) FROM generate_series(1, 2 * $pool) i");
-like(answer('pool'), qr/^fine\|(Full: all 16 MB are in use\.|Nearly full: \S+ [kM]B of 16 MB are free\.)$/, 'checkup: the pool is full');
+like(checkup($node)->{pool}{says}, qr/^fine (FULL|NEARLY_FULL \S+ [kM]B,) 16 MB$/, 'checkup: the pool is full');
 ask($node, 'DROP TABLE dropped');
-like(answer('pool'), qr/^fine\|Not full: /, 'checkup: now it is not');
-like(answer('page lifetime'),
-	$node->pg_version->major < 19 ?
-	  qr/^fine\|No page is evicted before \S+ MB of free buffers are used\.$/ :
-	  qr/^(unknown\|Unknown: no page was evicted in|fine\|(No page was evicted in|A page that is not used again stays ))/,
+like(checkup($node)->{pool}{says}, qr/^fine NOT_FULL /, 'checkup: now it is not');
+like(checkup($node)->{'page lifetime'}{says},
+	$node->pg_version->major < 19 ? qr/^fine FREE_FIRST \S+ MB$/ : qr/^(unknown UNKNOWN|fine (NOT_EVICTED|STAY)) /,
 	'checkup: free buffers serve first, where there is a list of them');
 $node->stop;
 my $log = slurp_file($node->logfile);

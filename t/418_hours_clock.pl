@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -134,8 +135,8 @@ SKIP:
 	await_samples($node, 2);
 	shift_clock(0);
 	becomes_true($node, 'sample_age_seconds BETWEEN 0 AND 60 FROM pgbufprobe_metrics_sampler', 'the clock is put back: a sample is not of the future');
-	ok(load_until($node, 4, q{verdict <> 'unknown' OR answer ~ '^(Not certain enough|Unknown: no other size)' FROM pgbufprobe_checkup() WHERE topic = 'size'}),
-		'the clock is put back: the worker decides when it has watched for long enough') or diag(ask($node, q{SELECT answer FROM pgbufprobe_checkup() WHERE topic = 'size'}));
+	ok(load_until($node, 4, sub { checkup($node)->{size}{says} =~ /^(?!unknown)|UNSURE|UNKNOWN no other size/ }),
+		'the clock is put back: the worker decides when it has watched for long enough') or diag(checkup($node)->{size}{answer});
 }
 
 $node->stop;

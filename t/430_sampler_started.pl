@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use File::Spec;
 use PostgreSQL::Test::Utils;
 use Programs;
@@ -99,18 +100,15 @@ is(ask($node, 'SELECT running FROM pgbufprobe_metrics_sampler'), '1', 'collector
 my $answers;
 for (1 .. 10)
 {
-	wait_for
-	{
-		$answers = ask($node, q{SELECT string_agg(concat_ws(' ', verdict, answer, action), E'\n' ORDER BY topic DESC) FROM pgbufprobe_checkup() WHERE topic IN ('size', 'memory')});
-		$answers !~ /has not taken its first sample/;
-	};
-	last if $answers =~ /watched for/;
+	wait_for { ($answers = checkup($node))->{size}{says} !~ /has not taken its first sample/ };
+	last if $answers->{size}{says} =~ /WATCHED/;
 	# more than half a minute has passed
 	stop();
 	start();
 }
-like($answers, qr/^unknown Too early: watched for [12]?\d s of at least 30\. Ask again in [123]?\d s\.\nunknown Unknown: [^\n]+ again\.$/,
-	'in the first half minute, nothing is decided');
+like($answers->{size}{says}, qr/^unknown WATCHED [12]?\d, 30$/, 'in the first half minute, nothing is decided');
+like($answers->{size}{action}, sentence('ASK_IN_SECONDS'), 'but when to ask again is said');
+like("$answers->{memory}{says} $answers->{memory}{action}", qr/^unknown UNKNOWN .* again\.$/, 'nor is how much memory is needed');
 cmp_ok($session->query_safe('SELECT count(*) FROM pgbufprobe_history()'), '>', 2, 'that session reads the history');
 is( ask($node, 'SELECT sum(size) FROM pg_shmem_allocations WHERE name ILIKE \'%pgbufprobe%\''),
 	$node->pg_version < 17 ? '512' : '', 'the main segment has a header, and no more');

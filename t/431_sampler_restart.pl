@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -66,7 +67,7 @@ sub action_like
 
 ask($node, 'SELECT pgbufprobe_start()');
 ask($node, 'CREATE ROLE watcher IN ROLE pg_monitor');
-ok(load_until($node, 20, q{verdict = 'consider' AND answer LIKE 'Perhaps take %' FROM pgbufprobe_checkup() WHERE topic = 'size'}),
+ok(load_until($node, 20, sub { checkup($node)->{size}{says} =~ /^consider TAKE_READS / }),
 	'a larger pool is advised, without a restart');
 # The restart ends it.
 my $bench = start_pgbench($node, 'load', 600, '-f', write_script($node, 'load', "CALL load(1);\n"));

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use PageCache;
 use Server;
 use Test::More;
@@ -15,43 +16,39 @@ ask($node, 'CREATE DATABASE other');
 ask($node, 'CREATE EXTENSION pgbufprobe', $_) for 'postgres', 'other';
 ask($node, one_row_a_page('pages', 1600) . 'CHECKPOINT');
 
-# The rows by their topics. They are made as they have to be, or the test fails.
-sub checkup
+# The rows are made as they have to be, or the test fails.
+sub checked
 {
 	my ($what, $database) = @_;
-	my (%rows, @seen, @odd);
+	my $rows = checkup($node, $database);
+	my @seen = sort { $rows->{$a}{order} <=> $rows->{$b}{order} } keys %$rows;
+	my @odd = grep {
+		my %row = %$_;
+		!(     $row{says} =~ /^(fine|consider|change|unknown) [A-Z]/
+			&& ($row{action} ne '') == ($row{verdict} ne 'fine')
+			&& length($row{topic}) <= 14
+			&& length($row{answer}) <= 72
+			&& $row{answer} =~ /^\w.*[^.]\.$/
+			&& $row{detail} =~ /^(|[A-Z0-9].*[^.]\.)$/
+			&& "$row{answer}$row{action}$row{detail}" !~ /for ?ever|database|nan|infinity|\(null\)/i)
+	} values %$rows;
 
-	for (split /\n/, ask($node, 'SELECT topic, verdict, answer, action, detail FROM pgbufprobe_checkup()', $database))
-	{
-		my %row;
-		@row{qw(topic verdict answer action detail)} = split /\|/, $_, -1;
-		$rows{ $row{topic} } = \%row;
-		push @seen, $row{topic};
-		push @odd, $_
-		  unless $row{verdict} =~ /^(fine|consider|change|unknown)$/
-		  && ($row{action} ne '') == ($row{verdict} ne 'fine')
-		  && length($row{topic}) <= 14
-		  && length($row{answer}) <= 72
-		  && $row{answer} =~ /^\w.*[^.]\.$/
-		  && $row{detail} =~ /^(|[A-Z0-9].*[^.]\.)$/
-		  && "$row{answer}$row{action}$row{detail}" !~ /for ?ever|database|nan|infinity|\(null\)/i;
-	}
 	is_deeply(\@seen, \@topics, "$what: the topics");
 	is_deeply(\@odd, [], "$what: the answers");
-	note("$_->{topic}: $_->{answer} $_->{action} $_->{detail}") for @rows{@seen};
-	return \%rows;
+	note("$_->{topic}: $_->{answer} $_->{action} $_->{detail}") for @$rows{@seen};
+	return $rows;
 }
 
 # ---------------------------------------------------------------------------
 # A server that has just started, and has nothing to do
 
 $node->restart;
-my $rows = checkup('idle', 'postgres');
+my $rows = checked('idle', 'postgres');
 
-my ($free) = $rows->{pool}{answer} =~ /^Not full: ([\d.]+) MB of 16 MB are free\.$/;
+my ($free) = $rows->{pool}{says} =~ /^fine NOT_FULL ([\d.]+) MB, 16 MB$/;
 cmp_ok($free, '>', 8, 'idle: the pool is not full, by far');
 is("$rows->{$_}{verdict} $rows->{$_}{action}", 'unknown SELECT pgbufprobe_start();', "idle, and nobody watches: $_") for qw(size memory);
-is("$rows->{'page lifetime'}{verdict} $rows->{'page lifetime'}{answer}$rows->{'page lifetime'}{detail}", 'fine No page has been evicted since the server started.',
+is("$rows->{'page lifetime'}{says}$rows->{'page lifetime'}{detail}", 'fine NEVER_EVICTED',
 	'idle: no page had to go, which is all that is said');
 
 # ---------------------------------------------------------------------------
@@ -82,7 +79,7 @@ my $fill = q{SELECT sum(reads) FROM pgbufprobe_read_cost('pages', 10000)};
 # In the larger unit of both answers.
 sub mb_twice
 {
-	my ($mb, $unit) = $_[0]->{'cached twice'}{answer} =~ /^([\d.]+) ([kM])B of \d+ MB is in the page cache, too/;
+	my ($mb, $unit) = $_[0]->{'cached twice'}{says} =~ / TWICE ([\d.]+) ([kM])B, \d+ MB/;
 	return $unit eq 'k' ? $mb / 1024 : $mb;
 }
 
@@ -99,7 +96,7 @@ SKIP:
 	my $trusted = ask($node, q{SELECT count(*) = count(cached_bytes) FROM pgbufprobe_os_cache('pages')}) eq 't';
 	if (!$trusted)
 	{
-		is("$rows->{'cached twice'}{verdict} $rows->{'cached twice'}{answer}", 'unknown Unknown: the state of the page cache is unavailable.',
+		like($rows->{'cached twice'}{says}, qr/^unknown UNKNOWN /,
 			'where the page cache is not to be seen, that is unknown');
 		like($rows->{'cached twice'}{detail}, qr/./, 'and the detail says why');
 		skip 'the page cache is not to be seen', 25;
@@ -123,7 +120,7 @@ SKIP:
 			# Under pressure, the kernel may drop a few in between; or all that was not used for some seconds.
 			for (1 .. 10)
 			{
-				my $all = checkup("$buffers buffers, cached twice, in $database", $database);
+				my $all = checked("$buffers buffers, cached twice, in $database", $database);
 				$twice = $all->{'cached twice'};
 				$share = mb_twice($all) / mb_used();
 				last if $share > 0.97;
@@ -131,8 +128,8 @@ SKIP:
 			}
 			cmp_ok($share, '>', 0.97, "$buffers buffers, in $database: all that is in use");
 			is($twice->{verdict}, 'consider', "$buffers buffers, in $database: something to look at, while no size is decided");
-			my ($low, $high) = $twice->{detail} =~ /^([\d.]+) to ([\d.]+) % of the pages in use are also in the page cache, from a sample of \d+\.$/;
-			ok($buffers < 4000 ? $twice->{detail} eq 'All pages in use were looked up in the page cache.' : $low - 1 < 100 * $share && 100 * $share < $high + 1,
+			my ($low, $high) = $twice->{detail} =~ sentence('MORE_TWICE_SAMPLE');
+			ok($buffers < 4000 ? $twice->{detail} =~ sentence('MORE_TWICE_ALL') : $low - 1 < 100 * $share && 100 * $share < $high + 1,
 				"$buffers buffers, in $database: how many pages were looked up")
 			  or diag($twice->{detail});
 		}
@@ -149,7 +146,7 @@ SKIP:
 	{
 		read_all_files();
 		skip 'pages do not leave the page cache', 4 if drop_files($file) > 0;
-		my $all = checkup('cached once', 'other');
+		my $all = checked('cached once', 'other');
 		$twice = $all->{'cached twice'};
 		$difference = abs(1 - share_of_table() - mb_twice($all) / mb_used());
 		last if $difference < 0.03;

@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use Sampler;
 use Server;
 use Test::More;
@@ -131,36 +132,33 @@ is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE fits = 'connectio
 # ---------------------------------------------------------------------------
 # What the planner assumes
 
-sub planner
-{
-	my ($size, $column) = @_;
-	return ask($node, "SET effective_cache_size = '$size'; SELECT $column FROM pgbufprobe_checkup() WHERE topic = 'planner cache'");
-}
+sub planner { return checkup($node, undef, "SET effective_cache_size = '$_[0]'")->{'planner cache'} }
 
 SKIP:
 {
-	skip 'what the page cache holds is unknown', 9 if planner('1GB', 'verdict') eq 'unknown';
-	is(planner('1MB', 'verdict'), 'consider', 'effective_cache_size is far too small');
-	like(planner('1MB', 'answer'), qr/^Too low: effective_cache_size is 1 MB, and both caches hold [\d.]+ [MGT]B\.$/, '... and the answer says how far');
-	like(planner('1MB', 'detail'), qr/^16 MB in the pool and [\d.]+ [MGT]B in the page cache, of which /, '... and the detail which caches');
+	skip 'what the page cache holds is unknown', 7 if planner('1GB')->{verdict} eq 'unknown';
+	my $small = planner('1MB');
+	like($small->{says}, qr/^consider PLANNER Too low, 1 MB, [\d.]+ [MGT]B$/, 'effective_cache_size is far too small, and the answer says how far');
+	is(($small->{detail} =~ sentence('MORE_PLANNER'))[0], '16 MB', '... and the detail which caches');
 	# Others may have taken memory in between.
 	my ($advised, $is_near);
 	for (1 .. 10)
 	{
-		($advised) = planner('1MB', 'action') =~ /^Set effective_cache_size to ([\d.]+ \w+) and reload the settings\. /;
-		$is_near = planner($advised, "pg_size_bytes(substring(answer FROM 'both caches hold (.*)\\.\$')) / pg_size_bytes('$advised')::float8 BETWEEN 0.9 AND 1.1");
+		($advised) = planner('1MB')->{action} =~ sentence('SET_PLANNER');
+		my ($held) = planner($advised)->{says} =~ /, ([^,]*)$/;
+		$is_near = ask($node, "SELECT pg_size_bytes('$held') / pg_size_bytes('$advised')::float8 BETWEEN 0.9 AND 1.1");
 		last if $is_near eq 't';
 	}
-	is(planner($advised, 'verdict'), 'fine', "with $advised, as advised, it is not");
+	is(planner($advised)->{verdict}, 'fine', "with $advised, as advised, it is not");
 	is($is_near, 't', '... and near what both caches can hold');
-	my $answer;
-	wait_for { ($answer = planner('10TB', q{concat_ws(' ', answer, detail)})) =~ /^Right: / };
-	like($answer, qr/^Right: effective_cache_size is 10 TB, .* Both are more than all relations have\.$/, 'where all relations fit, too much does no harm');
-	is(planner('10TB', 'verdict'), 'fine', '... and is fine');
+	my $large;
+	wait_for { ($large = planner('10TB'))->{says} =~ / Right, / };
+	like($large->{says}, qr/^fine PLANNER Right, 10 TB, /, 'where all relations fit, too much is fine');
+	like($large->{detail}, sentence('MORE_THAN_ALL'), '... as it does no harm');
 	# Without the worker it is unknown how large all relations are.
 	set($node, sampler => 'off');
-	is(planner('10TB', 'verdict'), 'consider', 'where their size is unknown, less is something to consider');
-	is(planner($advised, 'verdict'), 'fine', '... and what was advised is not');
+	is(planner('10TB')->{verdict}, 'consider', 'where their size is unknown, less is something to consider');
+	is(planner($advised)->{verdict}, 'fine', '... and what was advised is not');
 	set($node, sampler => 'on');
 }
 
@@ -171,7 +169,7 @@ set($node, os_cache => 'off');
 becomes_true($node, q{count(today_bytes) = 1 AND count(reserved_bytes) = 0 AND count(*) FILTER (WHERE note LIKE '%pgbufprobe.os_cache is off%') = 7 FROM pgbufprobe_memory_consumers()},
 	'without the kernel: what only the kernel knows is unknown, and why');
 is(plan_of('most_bytes', 'work_mem'), 104 * 8 * 1024 * 1024, '... but not what settings allow');
-is(planner('1MB', q{verdict || ' ' || answer}), 'unknown Unknown: pgbufprobe.os_cache is off.', '... and what the caches can hold is unknown');
+is(planner('1MB')->{says}, 'unknown UNKNOWN pgbufprobe.os_cache is off', '... and what the caches can hold is unknown');
 
 $node->stop;
 done_testing();

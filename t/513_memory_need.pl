@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Checkup;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -114,8 +115,7 @@ sub becomes_like
 	{
 		$answer = ask($node, $query);
 		last if $answer =~ $pattern;
-		ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
-		ask($node, 'CALL load(4)');
+		load_from_storage_once($node);
 	}
 	return like($answer, $pattern, $what);
 }
@@ -140,10 +140,15 @@ becomes_true($node, q{count(*) > 0 AND bool_and(v.needed_bytes = m.memory_bytes 
 # ---------------------------------------------------------------------------
 # The checkup
 
-my $answer = q{FROM pgbufprobe_checkup() WHERE topic = 'memory'};
-becomes_like("SELECT verdict, (action IS NULL) = (verdict = 'fine'), answer $answer",
-	qr/^(fine\|t\|Right: much less memory |consider\|t\|(Less would do: a machine of |[\d.]+ [kMG]B more would save ))/, 'the checkup answers from the same figures');
-unlike(ask($node, "SELECT detail $answer"), qr/Seen:/, '... which are of the load now');
+my $memory;
+ok( wait_for
+	{
+		load_from_storage_once($node);
+		($memory = checkup($node)->{memory})->{says} =~ /^(fine SAME_MEMORY|consider (LESS_MEMORY|MORE_MEMORY [\d.]+ [kMG]B,))/;
+	},
+	'the checkup answers from the same figures');
+is($memory->{action} eq '', $memory->{verdict} eq 'fine', '... with an action unless all is fine');
+unlike($memory->{detail}, sentence('MORE_SEEN'), '... of the load now');
 like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the load now/, '... as the note of today says');
 
 # ---------------------------------------------------------------------------
@@ -215,16 +220,17 @@ is(ask($node, sprintf(q{SELECT abs(storage_ratio - %s) <= 0.01 * storage_ratio F
 	'... and the storage reads of the hours');
 becomes_true($node, q{a.read_ms_per_second BETWEEN 0.99 * v.waiting AND 1.01 * v.waiting FROM answer AS a,
 	(SELECT read_ms_per_second AS waiting FROM pgbufprobe_verdict() WHERE basis = 'waiting in hours') AS v WHERE a.mark ~ 'today'}, '... and the waiting of the verdict');
-becomes_true($node, "detail ~ '\\. Seen: [24]\\S* of the last 2[45] hours\\.\$' $answer", '... as the checkup says');
-becomes_true($node, q{verdict = 'unknown' AND answer = 'Not certain enough to change: keep 16 MB for now.'
-		AND detail ~ '^With [\d.]+ [kM]B, there would be \S+ % \(\S+ to \S+\) as much waiting as today\. ' AND action ~ 'ALTER SYSTEM SET track_io_timing = on;' FROM pgbufprobe_checkup() WHERE topic = 'size'},
-	'... and that no size is better for certain');
+ok(wait_for { ($memory = checkup($node)->{memory})->{detail} =~ sentence('MORE_SEEN') }, '... as the checkup says');
+like(($memory->{detail} =~ sentence('MORE_SEEN'))[0], qr/^[24]\S* of the last 2[45] hours$/, '... and how many hours');
+my $size;
+ok(wait_for { ($size = checkup($node)->{size})->{says} eq 'unknown UNSURE 16 MB' }, '... and that no size is better for certain');
+like(join('|', $size->{detail} =~ sentence('MORE_UNSURE')), qr/^[\d.]+ [kM]B\|\S+ % \(\S+ to \S+\)\|waiting\|/, '... with the best one');
+like($size->{action}, qr/ALTER SYSTEM SET track_io_timing = on;/, '... and what would be more certain');
 is(ask($node, 'SELECT verdict, basis, num_nulls(advised_bytes, equal_from_bytes, saved_ms_per_second) FROM pgbufprobe_verdict()'),
 	'unknown|waiting in hours|3', '... so that none is advised');
 $node->stop;
 start_on_machine();
-becomes_true($node, q{size.verdict = 'unknown' AND size.answer ~ '^Not certain enough' AND lifetime.answer ~ '^No page has been evicted'
-	FROM pgbufprobe_checkup() AS size, pgbufprobe_checkup() AS lifetime WHERE size.topic = 'size' AND lifetime.topic = 'page lifetime'},
+ok(wait_for { my $rows = checkup($node); "$rows->{size}{says}|$rows->{'page lifetime'}{says}" =~ /^unknown UNSURE .*\|fine NEVER_EVICTED$/ },
 	'... which decide before any page is evicted');
 ask($node, 'CALL load(1)');
 set_memory(190000);
@@ -248,7 +254,7 @@ is($impossible, 0, '... and at no time, both caches take more than there is');
 
 set($node, os_cache => 'off');
 becomes_true($node, q{count(*) = 1 AND min(note) = 'pgbufprobe.os_cache is off' FROM pgbufprobe_memory('today')}, 'without the page cache, nothing is known');
-is(ask($node, "SELECT verdict, answer $answer"), 'unknown|Unknown: pgbufprobe.os_cache is off.', '... as the checkup says');
+is(checkup($node)->{memory}{says}, 'unknown UNKNOWN pgbufprobe.os_cache is off', '... as the checkup says');
 
 $node->stop;
 has_no_crash($node);

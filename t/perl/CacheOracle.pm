@@ -10,7 +10,7 @@ use JSON::PP;
 use PageCache;
 use Test::More;
 
-our @EXPORT = qw(compare_caches compare_with_fincore compare_with_pgfincore);
+our @EXPORT = qw(compare_caches compare_with_fincore);
 
 my $page_bytes = run_or_die('getconf', 'PAGE_SIZE');
 my $canonical = JSON::PP->new->canonical;
@@ -285,54 +285,6 @@ sub compare_with_fincore
 		is($fincore, join("\n", map { tr/1// } @pages),
 			"$what: fincore agrees with the oracle")
 		  if defined $fincore;
-	}
-	return;
-}
-
-# The same again by the SQL join of pg_buffercache and pgfincore, inside the
-# server; which blocks differ.
-sub compare_with_pgfincore
-{
-	my ($node, $session, $relation, $what) = @_;
-
-  SKIP:
-	{
-		skip 'no pgfincore and pg_buffercache', 1
-		  if $session->query_safe(
-			q{SELECT count(*) FROM pg_extension WHERE extname IN ('pgfincore', 'pg_buffercache')}) < 2;
-		my @files = segment_files($node, $session, $relation, 'main');
-		my $query =
-			"WITH mine AS MATERIALIZED (
-				SELECT * FROM pgbufprobe_residency('$relation', 1000000) WHERE fork = 'main'
-			), page AS MATERIALIZED (
-				SELECT segment, os_page_size, n - 1 AS n, bit = '1' AS cached
-				  FROM pgfincore('$relation', true),
-					   unnest(string_to_array(databit::text, NULL)) WITH ORDINALITY u(bit, n)
-			), size AS (
-				SELECT current_setting('block_size')::integer AS block,
-					   pg_size_bytes(current_setting('segment_size')) AS segment
-			), os AS (
-				SELECT (page.segment * size.segment + n * os_page_size) / block AS block, bool_and(cached) AS cached
-				  FROM page, size GROUP BY 1
-			), shared AS MATERIALIZED (
-				SELECT relblocknumber FROM pg_buffercache
-				 WHERE relfilenode = pg_relation_filenode('$relation') AND relforknumber = 0
-				   AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
-			)
-			SELECT coalesce(string_agg(coalesce(first_block, os.block)::text, ' '), 'none')
-			  FROM os LEFT JOIN shared ON relblocknumber = os.block
-			  FULL JOIN mine ON first_block = os.block
-			 WHERE (shared_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL)
-				OR (os_blocks = 1) IS DISTINCT FROM os.cached
-				OR (both_blocks = 1) IS DISTINCT FROM (relblocknumber IS NOT NULL AND os.cached)";
-		# The session's first use of a catalog reads it.
-		$session->query_safe($query);
-		my $unlike = undisturbed(
-			"$what, pgfincore",
-			sub { return join "\n", cached_pages(@files) },
-			sub { return $session->query_safe($query) });
-		is($unlike, 'none', "$what: blocks unlike the join of pg_buffercache and pgfincore")
-		  if defined $unlike;
 	}
 	return;
 }

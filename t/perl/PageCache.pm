@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IO::Socket::UNIX;
 use IPC::Open2;
 use PostgreSQL::Test::Utils;
 use Programs;
@@ -16,7 +17,7 @@ use Time::HiRes qw(usleep);
 our @EXPORT = qw(
   run_or_die start_cache_server one_row_a_page segment_files why_not_evictable
   cached_pages cachestat_counts set_pages read_file
-  drop_files bring_back advised_away undisturbed
+  drop_files bring_back advised_away undisturbed with_blocks make_socket
 );
 
 # How often something is tried that anything else on the machine may disturb.
@@ -204,18 +205,37 @@ sub segment_files
 	return @files;
 }
 
+# The path of a socket is short where it is made.
+sub make_socket
+{
+	my ($path) = @_;
+	my $short = PostgreSQL::Test::Utils::tempdir_short() . '/socket';
+
+	IO::Socket::UNIX->new(Local => $short, Listen => 1) or die $!;
+	rename $short, $path or die $!;
+	return;
+}
+
 # ---------------------------------------------------------------------------
 # Relations
 
-# A server with the extension, and with those that it can be compared with.
+# A server with the extension, and with what it can be compared with.
 sub start_cache_server
 {
 	my ($name, $conf, %init_options) = @_;
 	my $node = start_server($name, "$conf\n$no_background_writes", %init_options);
 
 	ask($node, 'CREATE EXTENSION pgbufprobe');
-	create_if_available($node, $_) or note("no $_: nothing is compared with it") for 'pg_buffercache', 'pgfincore';
+	create_if_available($node, 'pg_buffercache') or note('no pg_buffercache: nothing is compared with it');
 	return $node;
+}
+
+# Runs a query on those of so many blocks that a condition on "block" names, by the row in each.
+sub with_blocks
+{
+	my ($session, $query, $nblocks, $condition) = @_;
+	return $session->query_safe("$query WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', block)::tid
+		FROM generate_series(0, $nblocks - 1) block WHERE $condition))");
 }
 
 # A table of so many pages, one row in each, and room to update it there.

@@ -15,7 +15,7 @@ use Time::HiRes qw(stat);
 our @EXPORT = qw(
   $pool $worker $samples $beginnings $ticks $passed
   sampler_node ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right
-  make_pages load_after_reset load_until load_from_storage_until sampler_log
+  make_pages load_after_reset load_until load_from_storage_once load_from_storage_until sampler_log
 );
 
 our $pool = 2048;
@@ -157,30 +157,36 @@ sub load_after_reset
 	return \%first;
 }
 
-# Loads until something is so. Whoever asks again may hear that it is so no longer.
+# Loads until a condition in SQL, or a function, is true. Whoever asks again may hear that it is so no longer.
 sub load_until
 {
-	my ($node, $load, $query) = @_;
+	my ($node, $load, $condition) = @_;
 	my $until = time + $PostgreSQL::Test::Utils::timeout_default;
 
 	# Some answers need so many loads, others so much time.
 	for (my $loads = 0; $loads < 60 || time < $until; $loads++)
 	{
 		ask($node, "CALL load($load)");
-		return 1 if ask($node, "SELECT $query") eq 't';
+		return 1 if ref $condition ? $condition->() : ask($node, "SELECT $condition") eq 't';
 	}
 	return 0;
 }
 
-# Loads, with pages that come from storage now and then, until something is so.
+# Loads, with pages that come from storage now and then, once or until something is so.
+sub load_from_storage_once
+{
+	my ($node) = @_;
+	ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
+	return ask($node, 'CALL load(4)');
+}
+
 sub load_from_storage_until
 {
 	my ($node, $query) = @_;
 	for (1 .. 60)
 	{
 		return 1 if ask($node, "SELECT $query") eq 't';
-		ask($node, q{SELECT pgbufprobe_os_advise('pages', 'dontneed')});
-		ask($node, 'CALL load(4)');
+		load_from_storage_once($node);
 	}
 	return 0;
 }
