@@ -36,8 +36,7 @@ my %forms = (
 	"/prereqs/(?:configure|build|test|runtime|develop)/(?:requires|recommends|suggests|conflicts)/$term" => qr/$condition(?:\s*,\s*$condition)*/,
 	'/resources/(?:homepage|bugtracker/web|repository/(?:url|web))' => $url,
 	'/resources/bugtracker/mailto' => qr/\S+@\S+/,
-	'/resources/repository/type' => qr/[^[:upper:]]+/,
-	'(?:/.+)?/[Xx]_.+' => qr/.*/s);
+	'/resources/repository/type' => qr/[^[:upper:]]+/, '(?:/.+)?/[Xx]_.+' => qr/.*/s);
 my @required = qw(/name /abstract /version /maintainer /license /provides /meta-spec/version);
 
 # Each value below a place, with its place; undef is an empty list or object.

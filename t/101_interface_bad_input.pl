@@ -85,9 +85,7 @@ my %values = (
 	'double precision' => [
 		map { "'$_'::float8" } 'NaN', 'Infinity', '-Infinity', '-0', 0, '5e-324', 0.5,
 		1, 4, '1.7e308' ],
-	numeric => [
-		map { "'$_'::numeric" } 'NaN', 'Infinity', '-Infinity', 0, '1e-1000', 1,
-		'1e1000' ],
+	numeric => [map { "'$_'::numeric" } 'NaN', 'Infinity', '-Infinity', 0, '1e-1000', 1, '1e1000' ],
 	interval => [
 		map { "'$_'::interval" } '0', '1 us', '0.999 ms', '1 ms', '1 s', '-1 s',
 		'24 h', '24:00:00.001', '1 mon -719 h', '-1 mon 721 h', '178000000 years',

@@ -12,20 +12,16 @@ my $pool = 2048;
 my @answers = (
 	[ 'replay', 'current worst',
 		q{SELECT string_agg(scenario, ' ') FROM pgbufprobe_sweep_cost(10)} ],
-	[ 'live search', 'live',
-		q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')} ],
-	[ 'scans', 'read lock match',
-		q{SELECT string_agg(method, ' ') FROM pgbufprobe_scan_cost(1)} ],
-	[ 'histogram', $pool,
-		q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram()} ],
+	[ 'live search', 'live', q{SELECT scenario FROM pgbufprobe_sweep_cost(10, 'live')} ],
+	[ 'scans', 'read lock match', q{SELECT string_agg(method, ' ') FROM pgbufprobe_scan_cost(1)} ],
+	[ 'histogram', $pool, q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram()} ],
 	[ 'histogram of a relation and list of relations', 't',
 		q{SELECT (SELECT coalesce(sum(buffers), 0) FROM pgbufprobe_relations() WHERE relation = 'pages'::regclass)
 		       = (SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('pages'))} ],
 	[ 'clock', "$pool|t",
 		q{SELECT buffers, hand BETWEEN 0 AND buffers - 1 FROM pgbufprobe_clock()} ],
 	# Nobody else is there to move the hand.
-	[ 'clock rate', 't',
-		q{SELECT seconds_per_pass IS NULL FROM pgbufprobe_clock('10 ms')} ],
+	[ 'clock rate', 't', q{SELECT seconds_per_pass IS NULL FROM pgbufprobe_clock('10 ms')} ],
 	# From now to now.
 	[ 'snapshot', 't',
 		qq{SELECT sum((level->>'buffers')::bigint) = $pool FROM jsonb_array_elements(pgbufprobe_snapshot()->'usagecounts') level} ],
@@ -147,15 +143,8 @@ is( ask($primary, 'SELECT DISTINCT passes >= 0 FROM kept, pgbufprobe_snapshot_di
 	't', 'on the primary it is known');
 
 # What asks for a sampler says why it cannot.
-for (
-	[ q{SELECT * FROM pgbufprobe_history()}, '55000: nothing watches this server, because no sampler is running' ],
-	[ q{SELECT * FROM pgbufprobe_hours()}, '55000: nothing watches this server, because no sampler is running' ],
-	[ q{SELECT * FROM pgbufprobe_predictions()}, '55000: nothing watches this server, because no sampler is running' ],
-	[ q{SELECT pgbufprobe_history_reset()}, '55000: nothing watches this server, because no sampler is running' ])
-{
-	my ($query, $error) = @$_;
-	has_error($standby, $query, $error, "standby: $query says why not");
-}
+has_error($standby, "SELECT pgbufprobe_$_()", '55000: nothing watches this server, because no sampler is running', "standby: $_ says why not")
+  for qw(history hours predictions history_reset);
 
 ask($standby, $by_index . 'SELECT sum(length(page)) FROM pages WHERE id > 0');
 is( ask($standby, 'SELECT buffers FROM pgbufprobe_usagecount_histogram() WHERE usagecount IS NULL'),

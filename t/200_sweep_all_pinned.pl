@@ -26,7 +26,6 @@ $node->restart;
 sub sweep
 {
 	my ($victims, $scenario) = @_;
-
 	return "SELECT scenario FROM pgbufprobe_sweep_cost($victims, '$scenario');\n";
 }
 

@@ -4,8 +4,6 @@
 use strict;
 use warnings;
 
-use IPC::Run;
-use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
 
@@ -58,34 +56,19 @@ sub loses_none
 	cmp_ok($before, '>', $pool / 2, "$what: most of the pool is unused");
 }
 
-# By the index and not by a scan, which would go through a ring of few buffers.
 sub read_pages
 {
 	my ($from, $to) = @_;
-
-	ask($node, qq(
-		SET enable_seqscan = off;
-		SET enable_bitmapscan = off;
-		SELECT sum(length(page)) FROM pages WHERE id BETWEEN $from AND $to));
+	return ask($node, $by_index . "SELECT sum(length(page)) FROM pages WHERE id BETWEEN $from AND $to");
 }
 
 sub start_live
 {
-	my $session = { out => '', err => '' };
+	my $session = start_psql($node, 'live', '-c', $live);
 
-	$session->{run} = IPC::Run::start(
-		[
-			'psql', '-XAtq', '-c', $live,
-			'-d', $node->connstr('postgres') . ' application_name=live'
-		],
-		'>', \$session->{out},
-		'2>', \$session->{err}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	$node->poll_query_until('postgres',
-		q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'live'
-		  AND state = 'active' AND now() - query_start > '100 ms')})
-	  or die 'the live sweep did not start';
 	# Though its query is active, it may not have begun.
-	ok( $node->poll_query_until('postgres', q{SELECT from_freelist = 0 FROM pgbufprobe_sweep_cost(1, 'current')}),
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 AND (SELECT from_freelist = 0 FROM pgbufprobe_sweep_cost(1, 'current'))
+			FROM pg_stat_activity WHERE application_name = 'live' AND state = 'active' AND now() - query_start > '100 ms'}),
 		'the live sweep is on, and holds what was on the free list');
 	return $session;
 }

@@ -61,7 +61,6 @@ sub alternating
 sub pages
 {
 	my @states = @_;
-
 	return sub { set_pages($file, @states) };
 }
 

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use CacheMap;
+use CarryOver qw(use_blocks);
 use PageCache;
 use PostgreSQL::Test::Utils;
 use Server;
@@ -58,15 +59,6 @@ sub unused_buffers { return asked('SELECT count(*) FROM pg_buffercache WHERE rel
 
 sub map_of { return read_map(asked("SELECT encode(map, 'hex') FROM pgbufprobe_cache_map('$_[0]', 'main')")) }
 
-# Uses blocks of a table so many times each, in a new session.
-sub use_blocks
-{
-	my ($relation, $first, $last, $times) = @_;
-	ask($node, "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP FOR b IN $first .. $last LOOP
-		PERFORM id FROM $relation WHERE ctid = format('(%s,1)', b)::tid; END LOOP; END LOOP; END \$\$");
-	return;
-}
-
 sub with_pool
 {
 	my ($buffers) = @_;
@@ -80,10 +72,10 @@ sub with_pool
 
 $node->restart;
 is(in_map(map_of('pages')), '', 'after a start, no block is in shared buffers');
-use_blocks('pages', 0, 99, 1);
-use_blocks('pages', 100, 149, 2);
-use_blocks('pages', 150, 199, 3);
-use_blocks('pages', 500, 549, 9);
+use_blocks($node, 'postgres', 'pages', 0, 99, 1);
+use_blocks($node, 'postgres', 'pages', 100, 149, 2);
+use_blocks($node, 'postgres', 'pages', 150, 199, 3);
+use_blocks($node, 'postgres', 'pages', 500, 549, 9);
 my $used = in_buffers('pages');
 my @used = split / /, $used;
 my $map = map_of('pages');
@@ -137,14 +129,14 @@ is(in_buffers('pages'), $used, 'the same blocks are there again, with the same u
 is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"), '250|250|0|0', 'a second restore finds them');
 is(in_buffers('pages'), $used, 'and changes nothing');
 
-use_blocks('pages', 0, 9, 3);
+use_blocks($node, 'postgres', 'pages', 0, 9, 3);
 my $more = in_buffers('pages');
 like($more, qr/^0:4 .* 9:4 10:1 /, 'some are used more often');
 ask($node, "$restore('pages', $kept, target => 'shared_buffers')");
 is(in_buffers('pages'), $more, 'and keep the higher usage count');
 
 $node->restart;
-use_blocks('pages', 500, 509, 1);
+use_blocks($node, 'postgres', 'pages', 500, 509, 1);
 is(ask($node, "$restore('pages', $kept, target => 'shared_buffers')"), '250|10|240|0', 'what sessions have loaded is present');
 is(in_buffers('pages'), $used, 'and gets the usage count of the map, if that is higher');
 
@@ -192,7 +184,7 @@ $session = $node->background_psql('postgres');
 asked("$restore('others', (SELECT map FROM pgbufprobe_cache_map('others', 'main')))");
 asked("SELECT $kept");
 $_->() for \&unused_buffers, sub { in_buffers('pages') };
-use_blocks('others', 0, 99, 1);
+use_blocks($node, 'postgres', 'others', 0, 99, 1);
 my $others = in_buffers('others');
 my $free = unused_buffers();
 my ($requested, $present, $read, $skipped) = split /\|/, asked("$restore('pages', $kept, target => 'shared_buffers')");
@@ -262,7 +254,7 @@ like(
 # ---------------------------------------------------------------------------
 # Interrupted
 
-use_blocks('others', 0, 299, 1);
+use_blocks($node, 'postgres', 'others', 0, 299, 1);
 ask($node, q{INSERT INTO kept SELECT 'others', map FROM pgbufprobe_cache_map('others', 'main')});
 $node->restart;
 my $slow = start_psql($node, 'restoring', '-c',

@@ -7,8 +7,9 @@ use warnings;
 
 use Exporter 'import';
 use Server;
+use Test::More;
 
-our @EXPORT = qw(write_ddl_script write_asking_script);
+our @EXPORT = qw(outcomes_are);
 
 # For pgbench. Each client has tables of its own. VACUUM cuts the file in use, all others make a new one.
 sub write_ddl_script
@@ -69,6 +70,40 @@ $attempts
 END \$\$;
 SELECT DISTINCT query, outcome FROM outcomes ORDER BY 1, 2;
 });
+}
+
+# Tests that these are the outcomes of the queries, while clients of pgbench change relations, and run more: for each name, its
+# arguments. That is repeated until all has come up, and each client has run often enough: a slow machine needs longer.
+sub outcomes_are
+{
+	my ($node, $seconds, $expected, $queries, %runs) = @_;
+	my $ask = write_asking_script($node, $seconds, %$queries);
+	my (%seen, %transactions);
+
+	$runs{ddl} = [ '-c', 2, '-f', write_ddl_script($node) ];
+	for my $round (1 .. 10)
+	{
+		my @changing = map { start_pgbench($node, $_, $seconds + 2, @{ $runs{$_} }) } sort keys %runs;
+		my $aborted = 0;
+
+		for my $asking (map { start_psql($node, 'asking', '-f', $ask) } 1 .. 2)
+		{
+			$asking->{run}->finish;
+			is($asking->{err}, '', 'there is no other error');
+			$seen{$_} = 1 for split /\n/, $asking->{out};
+		}
+		for my $run (@changing)
+		{
+			my $count = finish_pgbench($run);
+
+			$aborted = 1 unless defined $count;
+			$transactions{ $run->{name} } += $count // 0;
+		}
+		last if $aborted || keys %seen >= @$expected && !grep { $_ <= 3 } values %transactions;
+	}
+	is_deeply([ sort keys %seen ], [ sort @$expected ], 'a relation has an answer, or is said not to exist any more; no lock remains');
+	cmp_ok($transactions{$_}, '>', 3, "$_: ran again and again") for sort keys %transactions;
+	return;
 }
 
 1;

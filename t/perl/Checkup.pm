@@ -34,7 +34,7 @@ sub sentence { return qr/$pattern{ $_[0] }/ }
 sub checkup
 {
 	my ($node, $database, $before) = @_;
-	my $rows = decode_json((split /\n/, ask($node, ($before // '') . ';SELECT json_agg(c) FROM pgbufprobe_checkup() AS c', $database))[-1]);
+	my $rows = decode_json((split /\n/, ask($node, ($before // '') . ';SELECT jsonb_agg(c) FROM pgbufprobe_checkup() AS c', $database))[-1]);
 	my %by_topic;
 
 	for my $i (0 .. $#$rows)

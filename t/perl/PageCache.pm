@@ -53,7 +53,6 @@ sub cachestat_counts
 {
 	my @files = @_;
 	my @counts = split /\n/, run_or_die(build_program('cachestat_oracle'), @files);
-
 	return $counts[0] =~ /^\d+\|/ ? @counts : ();
 }
 
@@ -105,7 +104,6 @@ sub pages_left
 sub drop_files
 {
 	my @files = @_;
-
 	return pages_left(sub { set_pages($_, 'drop', 0, length cached_pages($_)) for @files }, '1', 1, @files);
 }
 
@@ -113,7 +111,6 @@ sub drop_files
 sub advised_away
 {
 	my ($prepare, $advise, @files) = @_;
-
 	return pages_left(sub { $prepare->(); $advise->() }, '1', 1, @files);
 }
 
@@ -122,7 +119,6 @@ sub advised_away
 sub bring_back
 {
 	my ($advise, @files) = @_;
-
 	return pages_left($advise, '0', 20, @files);
 }
 
@@ -179,7 +175,6 @@ sub why_not_evictable
 {
 	my ($path) = @_;
 	my $type = run_or_die('stat', '-f', '-c', '%T', $path);
-
 	return $type =~ /^(tmpfs|ramfs|overlayfs|zfs)$/ ? "$type keeps its pages" : undef;
 }
 

@@ -83,7 +83,6 @@ my $changes = 0;
 sub ask_for_save
 {
 	my ($node) = @_;
-
 	return set($node, max_cpu_fraction => 1 - ++$changes / 1e6);
 }
 

@@ -219,7 +219,6 @@ sub as_role
 {
 	my ($node, $role, $query) = @_;
 	my ($out, $messages, $status) = answer_and_messages($node, "SET ROLE $role;\n$query;");
-
 	return $status == 0 ? $out : $messages;
 }
 
@@ -227,7 +226,6 @@ sub has_error
 {
 	my ($node, $query, $error, $what) = @_;
 	my ($out, $messages) = answer_and_messages($node, "$query;");
-
 	return like($messages, qr/ERROR:  $error/, $what);
 }
 
@@ -337,7 +335,6 @@ sub poll_through_crash
 sub has_no_crash
 {
 	my ($node, $what) = @_;
-
 	return unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/, $what // 'no process has crashed');
 }
 
