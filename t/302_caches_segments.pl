@@ -93,14 +93,6 @@ my ($filenode) = $files[0] =~ m{(\d+)$};
 
 my $usable = "SELECT blocks FROM pgbufprobe_residency('big') WHERE fork = 'main'";
 
-sub open_files
-{
-	opendir my $directory, "/proc/$backend/fd" or die "/proc/$backend/fd: $!";
-	my @links = map { readlink "/proc/$backend/fd/$_" } grep { /^\d+$/ } readdir $directory;
-	closedir $directory;
-	return sort grep { defined } @links;
-}
-
 sub mappings
 {
 	my @mappings = split /\n/, slurp_file("/proc/$backend/maps");
@@ -136,10 +128,10 @@ sub leaves_nothing
 	my ($what, $do) = @_;
 
 	$do->() for 1 .. 2;
-	my @files_before = open_files();
+	my @files_before = open_files($backend);
 	my $mapped_before = mappings();
 	$do->() for 1 .. 5;
-	is_deeply([ open_files() ], \@files_before, "$what: the same files are open as before");
+	is_deeply([ open_files($backend) ], \@files_before, "$what: the same files are open as before");
 	is(scalar(grep { m{/$filenode} } mappings()), 0, "$what: the relation is not mapped");
 	cmp_ok(scalar(mappings()), '<=', $mapped_before, "$what: there are no more mappings");
 	return;
@@ -232,12 +224,12 @@ for my $call (sort keys %calls)
 			}
 		});
 
-	my @files_before = open_files();
+	my @files_before = open_files($backend);
 	cancelled_meanwhile(
 		sub {
 			failing(loop($call, 1000000), qr/ERROR:  57014: canceling statement due to user request/);
 		});
-	is_deeply([ open_files() ], \@files_before, "$call, cancelled: the same files are open as before");
+	is_deeply([ open_files($backend) ], \@files_before, "$call, cancelled: the same files are open as before");
 	is($session->query_safe($usable), $nblocks, "$call, cancelled: the session can be used");
 }
 

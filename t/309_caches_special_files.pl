@@ -38,7 +38,7 @@ my $number = 4_000_000_000;
 for my $suffix ('', '.1', '_fsm', '_vm.1')
 {
 	make_fifo("$database/" . $number++ . $suffix);
-	make_socket("$database/" . $number++ . $suffix);
+	make_socket("$database/" . $number++ . $suffix) or die $!;
 	mkdir "$database/" . $number++ . $suffix or die $!;
 	symlink $_, "$database/" . $number++ . $suffix or die $! for '/dev/zero', '/dev/tty', '/dev/ptmx', 'nowhere', $fifos[-1];
 }

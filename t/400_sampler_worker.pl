@@ -170,21 +170,20 @@ has_error($node, 'SET pgbufprobe.nonsense = 1',
 # ---------------------------------------------------------------------------
 # Its processor time, next to what the kernel counts
 
-sub processor_seconds { return (split ' ', slurp_file("/proc/$pid/schedstat"))[0] / 1e9 }
 sub newest_sample { return ask($node, 'SELECT max(taken_at) FROM pgbufprobe_history()') }
 
 SKIP:
 {
 	skip 'the kernel does not count the time of a process in nanoseconds', 2
-	  if !-r "/proc/$pid/schedstat" || processor_seconds() == 0;
+	  if !processor_seconds($pid);
 	$pid = worker_pid($node);
 	await_samples($node, 1);
 	my $from = newest_sample();
-	my $started = processor_seconds();
+	my $started = processor_seconds($pid);
 	my $first = newest_sample();
 	ask($node, 'CALL load(10)');
 	my $last = newest_sample();
-	my $used = processor_seconds() - $started;
+	my $used = processor_seconds($pid) - $started;
 	await_samples($node, 2);
 	# A sample has what was used up to the last sleep before it. So the first two after the start may have some of the time before.
 	my ($within, $around) = split /\|/, ask($node, qq{

@@ -84,12 +84,7 @@ is( ask($node, qq{
 my $pid = worker_pid($node);
 # It counts the server's files a little at a time. An open folder would keep a tablespace from being unmounted.
 my @folders;
-for (1 .. 3)
-{
-	@folders = map { readlink } grep { -d } glob "/proc/$pid/fd/*" or last;
-	sleep 1;
-}
-is("@folders", '', 'a worker that sleeps has no folder open');
+ok(wait_for { !(@folders = grep { -d } open_files($pid)) }, 'a worker that sleeps has no folder open') or diag("@folders");
 kill 'STOP', $pid;
 becomes_true($node, "cpu_fraction IS NULL FROM pgbufprobe_status()", 'a worker that does not come back: they do not count');
 kill 'CONT', $pid;

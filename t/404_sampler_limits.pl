@@ -7,6 +7,7 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
+use StateFile;
 use Test::More;
 use Time::HiRes qw(stat time usleep);
 
@@ -33,19 +34,18 @@ $node->stop;
 # Reloads
 
 $node = sampler_node('reloads', "pgbufprobe.max_cpu_fraction = 0.01\npgbufprobe.history_interval = 10min\n");
-my $saved = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my $saved = state_file($node);
 ok(save_history($node, history_interval => '11min'), 'a setting has changed: all is saved');
 my $pid = worker_pid($node);
 my $reloads = q{DO $$ BEGIN FOR i IN 1..2000 LOOP PERFORM pg_reload_conf(), pg_sleep(0.005); END LOOP; END $$};
-sub processor_seconds { return (split ' ', slurp_file("/proc/$pid/schedstat"))[0] / 1e9 }
 SKIP:
 {
 	skip 'the kernel does not count the time of a process in nanoseconds', 1
-	  if !-r "/proc/$pid/schedstat" || processor_seconds() == 0;
-	my ($used, $begun) = (processor_seconds(), time);
+	  if !processor_seconds($pid);
+	my ($used, $begun) = (processor_seconds($pid), time);
 	my @file = (stat $saved)[ 1, 9 ];
 	ask($node, $reloads);
-	my $share = (processor_seconds() - $used) / (time - $begun);
+	my $share = (processor_seconds($pid) - $used) / (time - $begun);
 	# It may have been about to look when this began.
 	cmp_ok($share, '<', 0.015, 'reloads: the share of a processor is kept');
 	is(join(' ', (stat $saved)[ 1, 9 ]), "@file", 'reloads that change nothing: nothing is saved');
@@ -119,7 +119,7 @@ sub works_beside_stopped_worker
 }
 # It copies what it has found in a microsecond, under a lock that others need.
 cmp_ok(scalar(grep { works_beside_stopped_worker() } 1 .. 12), '>=', 11, 'whenever it is stopped, it holds nothing that others need');
-my @open = grep { m{/(base|global|pg_wal|pg_tblspc)\b} } map { readlink // '' } glob "/proc/$pid/fd/*";
+my @open = grep { m{/(base|global|pg_wal|pg_tblspc)\b} } open_files($pid);
 cmp_ok(scalar @open, '<', 20, 'it has few files open, after having counted all') or diag(join "\n", @open);
 $node->stop;
 
@@ -141,7 +141,7 @@ SKIP:
 		}, 'a probe fails');
 	await_samples($node, 1);
 	is(worker_pid($node), $pid, 'a probe failed: the worker goes on');
-	@open = map { readlink // '' } glob "/proc/$pid/fd/*";
+	@open = open_files($pid);
 	is(scalar(grep { m{/base/} } @open), 0, 'a probe failed: its file is closed');
 	is(scalar(grep { m{/PG_VERSION$} } @open), 1, 'a probe failed: what another library opened is still open');
 }

@@ -7,12 +7,11 @@ use File::Copy qw(copy);
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
+use StateFile;
 use Test::More;
 
 my $old = sampler_node('old');
 plan skip_all => 'pg_upgrade of 18 looks for libraries in $libdir only' unless can_upgrade($old);
-
-sub state_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.stat' }
 
 make_pages($old);
 ask($old, 'CALL load(4)');

@@ -16,7 +16,7 @@ my $size = 4320;
 my $node = sampler_node('ring');
 await_samples($node, 5);
 $node->stop;
-my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my $file = state_file($node);
 my $saved = slurp_file($file);
 my $nsamples = value_of($saved, 'nsamples[0]');
 my ($second) = place_of($saved, 'samples[1].taken_at');

@@ -157,7 +157,7 @@ like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the lo
 
 # The hour is about the memory that lasts longest in it, and that is found only after the first seconds; all the more where the
 # worker had to wait, or a new hour has begun.
-my $file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+my $file = state_file($node);
 my @waiting = qw(accesses storage_reads storage_error ms error change change_error);
 my @size = (qw(accesses misses misses_change misses_change_error), map { "waiting.$_" } @waiting);
 my @hour = (qw(seconds accesses reads active_ms counted_ms read_ms read_ms_seconds memory memory_seconds),

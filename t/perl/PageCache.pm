@@ -207,8 +207,7 @@ sub make_socket
 	my $short = PostgreSQL::Test::Utils::tempdir_short() . '/socket';
 
 	IO::Socket::UNIX->new(Local => $short, Listen => 1) or die $!;
-	rename $short, $path or die $!;
-	return;
+	return rename $short, $path;
 }
 
 # ---------------------------------------------------------------------------

@@ -9,6 +9,7 @@ use warnings;
 use Exporter 'import';
 use PostgreSQL::Test::Utils;
 use Server;
+use StateFile;
 use Test::More;
 use Time::HiRes qw(stat);
 
@@ -91,14 +92,12 @@ sub ask_for_save
 sub save_history
 {
 	my ($node, %settings) = @_;
-	my $its_file = $node->data_dir . '/pg_stat/pgbufprobe.stat';
+	my $its_file = state_file($node);
 	my $which = sub { return join ' ', map { $_ // '' } (stat $its_file)[ 1, 9 ] };
 	my $before = $which->();
-	my $saved;
 
 	%settings ? set($node, %settings) : ask_for_save($node);
-	$saved = wait_for { -e $its_file && $which->() ne $before };
-	return $saved;
+	return wait_for { -e $its_file && $which->() ne $before };
 }
 
 # Samples that contradict themselves or the one before.

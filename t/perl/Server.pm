@@ -21,7 +21,7 @@ our @EXPORT = qw(
   create_if_available keyed_pages write_script
   ask set becomes_true answer_and_messages as_role has_error
   start_psql has_ended start_pgbench finish_pgbench drop_database
-  wait_for within poll_through_crash has_no_crash
+  wait_for within poll_through_crash has_no_crash bytes_read processor_seconds open_files
 );
 
 # Only sessions write pages.
@@ -337,5 +337,16 @@ sub has_no_crash
 	my ($node, $what) = @_;
 	return unlike(slurp_file($node->logfile), qr/PANIC|TRAP:|terminated by signal/, $what // 'no process has crashed');
 }
+
+# ---------------------------------------------------------------------------
+# What the kernel knows of a process
+
+# Bytes that it has read, files of /proc included; nothing where the kernel does not count them.
+sub bytes_read { return -r "/proc/$_[0]/io" ? slurp_file("/proc/$_[0]/io") =~ /^rchar: (\d+)/m : () }
+
+# Its processor time, to the nanosecond; 0 where the kernel does not count that.
+sub processor_seconds { return -r "/proc/$_[0]/schedstat" ? (split ' ', slurp_file("/proc/$_[0]/schedstat"))[0] / 1e9 : 0 }
+
+sub open_files { return sort grep { defined } map { readlink } glob "/proc/$_[0]/fd/*" }
 
 1;

@@ -13,7 +13,9 @@ use Exporter 'import';
 use PostgreSQL::Test::Utils;
 use Programs;
 
-our @EXPORT = qw(locate place_of value_of with_values whole_state copy_of_cluster $end_bytes);
+our @EXPORT = qw(state_file locate place_of value_of with_values whole_state copy_of_cluster $end_bytes);
+
+sub state_file { return $_[0]->data_dir . '/pg_stat/pgbufprobe.stat' }
 
 # The length and the checksum.
 our $end_bytes = 12;
