@@ -50,76 +50,55 @@ sub answer
 	}
 }
 
-is_deeply([ sort keys %is_reader ], \@functions, 'each function is a reader or a mover');
-for my $function (@functions)
+sub is_denied
 {
-	like(as_role($node, 'plain', $query{$function}),
-		qr/ERROR:  42501: permission denied for function $function\b/,
-		"plain role: $function is denied");
+	my ($role, $query, $error, $what) = @_;
+	return has_error($node, "SET ROLE $role;\n$query", "42501: $error", "$role: $what");
 }
+
+is_deeply([ sort keys %is_reader ], \@functions, 'each function is a reader or a mover');
 my @views = split /\n/, ask($node, q{SELECT relname FROM pg_class WHERE relname LIKE 'pgbufprobe%' AND relkind = 'v'});
+is_denied('plain', $query{$_}, "permission denied for function $_\\b", "$_ is denied") for @functions;
+is_denied('monitor', $query{$_}, "permission denied for function $_\\b", "$_ is denied") for @movers;
 for my $view (@views)
 {
-	like(as_role($node, 'plain', "SELECT * FROM $view"), qr/ERROR:  42501: permission denied for view $view/, "plain role: $view is denied");
+	is_denied('plain', "SELECT * FROM $view", "permission denied for view $view", "$view is denied");
 	like(as_role($node, 'monitor', "SELECT count(*) FROM $view"), qr/^\d+$/, "monitor: $view answers");
 }
-# Privileges are checked before arguments.
-like(as_role($node, 'plain', q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}),
-	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
-	'plain role: wrong arguments are denied all the same');
-like(as_role($node, 'plain', $live),
-	qr/ERROR:  42501: permission denied for function pgbufprobe_sweep_cost/,
-	'plain role: the live search is denied');
-
 answer('monitor', @readers);
-like(as_role($node, 'monitor', $live),
-	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
-	'monitor: the live search is for superusers');
 
-for my $function (@movers)
-{
-	like(as_role($node, 'monitor', $query{$function}),
-		qr/ERROR:  42501: permission denied for function $function\b/,
-		"monitor: $function is denied");
-}
+# Privileges are checked before arguments.
+is_denied('plain', $_, 'permission denied for function pgbufprobe_sweep_cost', "$_ is denied") for q{SELECT * FROM pgbufprobe_sweep_cost(-1, 'nonsense')}, $live;
+is_denied('monitor', $live, 'must be superuser to run the "live" scenario', 'the live search is for superusers');
 
 # They need nothing but each other.
 ask($node, join '', map { "GRANT EXECUTE ON FUNCTION $_ TO granted;\n" } @functions);
 # A sampler that starts with the server cannot be stopped.
 my $stop = 'pgbufprobe_stop';
 answer('granted', grep { $_ ne $stop } @functions);
-like(as_role($node, 'granted', $query{$stop}), qr/ERROR:  55000: cannot stop a sampler that starts with the server/, "granted: $stop may be called");
+has_error($node, "SET ROLE granted;\n$query{$stop}", '55000: cannot stop a sampler that starts with the server', "granted: $stop may be called");
 # The function itself checks this, whatever was granted.
-like(as_role($node, 'granted', $live),
-	qr/ERROR:  42501: must be superuser to run the "live" scenario/,
-	'granted: the live search is for superusers');
+is_denied('granted', $live, 'must be superuser to run the "live" scenario', 'the live search is for superusers');
 is(ask($node, $live), 'live', 'a superuser may');
 
 ask($node, 'GRANT SELECT ON pgbufprobe_double_buffering TO granted');
 is(as_role($node, 'granted', 'SELECT count(*) FROM pgbufprobe_double_buffering'), 1, 'granted: the view answers');
 ask($node, 'REVOKE EXECUTE ON FUNCTION pgbufprobe_residency, pgbufprobe_snapshot FROM granted');
-like(as_role($node, 'granted', 'SELECT * FROM pgbufprobe_double_buffering'),
-	qr/ERROR:  42501: permission denied for function pgbufprobe_residency$/m, 'granted: the view reads a function, which has to be granted, too');
-like(as_role($node, 'granted', 'SELECT * FROM kept, pgbufprobe_snapshot_diff(state)'),
-	qr/ERROR:  42501: permission denied for function pgbufprobe_snapshot$/m, 'granted: a difference to now takes a snapshot');
+is_denied('granted', 'SELECT * FROM pgbufprobe_double_buffering',
+	'(?m:permission denied for function pgbufprobe_residency$)', 'the view reads a function, which has to be granted, too');
+is_denied('granted', 'SELECT * FROM kept, pgbufprobe_snapshot_diff(state)',
+	'(?m:permission denied for function pgbufprobe_snapshot$)', 'a difference to now takes a snapshot');
 is(as_role($node, 'granted', 'SELECT count(*) FROM kept, pgbufprobe_snapshot_diff(state, state)'), 7, 'granted: one between two that are there does not');
 
-# A relation's pages in the pool are counted without its table being read, so
-# that monitoring needs no privilege on users' tables.
-ask($node, q(
-CREATE TABLE secret AS SELECT 1 AS n;
-REVOKE ALL ON secret FROM PUBLIC;
-));
-is( as_role($node, 'monitor',
-		q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('secret')}),
-	1, 'monitor: counts the pages of a table that it may not read');
-like(as_role($node, 'monitor', 'SELECT * FROM secret'),
-	qr/permission denied for table secret/, 'and that it may not read');
+# A relation's pages in the pool are counted without its table being read, so that monitoring needs no privilege on users' tables.
+ask($node, 'CREATE TABLE secret AS SELECT 1 AS n; REVOKE ALL ON secret FROM PUBLIC');
+is(as_role($node, 'monitor', q{SELECT sum(buffers) FROM pgbufprobe_usagecount_histogram('secret')}), 1,
+	'monitor: counts the pages of a table that it may not read');
+is_denied('monitor', 'SELECT * FROM secret', 'permission denied for table secret', 'and that it may not read');
 
 # It is C code in the server: not for owners of databases.
-my ($rc, $out, $err) = $node->psql('mine', 'SET ROLE plain; CREATE EXTENSION pgbufprobe;');
-like($err, qr/permission denied to create extension "pgbufprobe"/,
-	'the owner of a database may not create the extension');
+has_error($node, 'SET ROLE plain; CREATE EXTENSION pgbufprobe', '42501: permission denied to create extension "pgbufprobe"',
+	'the owner of a database may not create the extension', 'mine');
 
 # ---------------------------------------------------------------------------
 # Default privileges
@@ -232,17 +211,15 @@ is( $node->safe_psql("defaults$databases", q{
 		SELECT count(*) FROM pgbufprobe_snapshot_diff(pgbufprobe_snapshot());
 		SELECT count(*) FROM pgbufprobe_double_buffering}),
 	"7\n7\n1", 'in a schema of its own it answers by its full name, and by a search path');
-my (undef, undef, $unknown) = $node->psql("defaults$databases", 'SELECT pgbufprobe_snapshot()');
-like($unknown, qr/function pgbufprobe_snapshot\(\) does not exist/, 'and is not found otherwise');
+has_error($node, 'SELECT pgbufprobe_snapshot()', '42883: function pgbufprobe_snapshot\(\) does not exist', 'and is not found otherwise', "defaults$databases");
 
 sub create_fails
 {
 	my ($taken, $error) = @_;
 
 	ask($node, "CREATE $taken", 'taken');
-	my (undef, $got) = answer_and_messages($node, 'CREATE EXTENSION pgbufprobe', database => 'taken');
 	my ($what) = $taken =~ /^(\w+ \w+(?:\(.*?\))?)/;
-	like($got, $error, "CREATE EXTENSION says that there is a $what");
+	has_error($node, 'CREATE EXTENSION pgbufprobe', $error, "CREATE EXTENSION says that there is a $what", 'taken');
 	ask($node, "DROP $what", 'taken');
 	return;
 }
@@ -251,9 +228,9 @@ ask($node, 'CREATE DATABASE taken');
 for my $member (split /\n/, ask($node, q{SELECT p.oid::regprocedure FROM pg_proc p WHERE proname LIKE 'pgbufprobe%' ORDER BY 1}))
 {
 	my ($name) = $member =~ /^(\w+)/;
-	create_fails("FUNCTION $member RETURNS integer LANGUAGE sql AS 'SELECT 1'", qr/ERROR:  42723: function "$name" already exists with same argument types/);
+	create_fails("FUNCTION $member RETURNS integer LANGUAGE sql AS 'SELECT 1'", qr/42723: function "$name" already exists with same argument types/);
 }
-create_fails($_, qr/ERROR:  42P07: relation "pgbufprobe_double_buffering" already exists/)
+create_fails($_, qr/42P07: relation "pgbufprobe_double_buffering" already exists/)
   for 'VIEW pgbufprobe_double_buffering AS SELECT 1', 'TABLE pgbufprobe_double_buffering ()', 'SEQUENCE pgbufprobe_double_buffering';
 is(ask($node, q{SELECT count(*) FROM pg_proc WHERE proname LIKE 'pgbufprobe%'}, 'taken'), 0, 'of what failed nothing is left');
 

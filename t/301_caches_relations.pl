@@ -147,8 +147,7 @@ for (@relations)
 		next if grep { $_ eq $fork } @$forks;
 		for my $call ("os_cache('$relation', '$fork')", "cache_map('$relation', '$fork')")
 		{
-			my ($rc, $out, $error) = $node->psql('postgres', "SELECT count(*) FROM pgbufprobe_$call");
-			like($error, qr/ERROR:  relation "[^"]+" has no fork "$fork"/, "$kind $relation: $call is an error");
+			has_error($node, "SELECT count(*) FROM pgbufprobe_$call", qr/\w+: relation "[^"]+" has no fork "$fork"/, "$kind $relation: $call is an error");
 		}
 	}
 }

@@ -64,9 +64,7 @@ for my $call (sort keys %calls)
 }
 is(ask($node, q{SET lock_timeout = '10 s'; SELECT pgbufprobe_os_advise('kept', 'willneed') > 0}),
 	't', 'nor does advice');
-my ($rc, $out, $err) = $node->psql('postgres',
-	q{SET lock_timeout = '100 ms'; SELECT * FROM pgbufprobe_read_cost('kept')});
-like($err, qr/ERROR:  canceling statement due to lock timeout/,
+has_error($node, q{SET lock_timeout = '100 ms'; SELECT * FROM pgbufprobe_read_cost('kept')}, '55P03: canceling statement due to lock timeout',
 	'reads through the pool do, as they need the relation to stay');
 $session->query_safe('ROLLBACK');
 

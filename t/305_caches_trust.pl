@@ -25,6 +25,7 @@ $node->stop;
 
 sub asked { return answer_and_messages($node, @_) }
 
+my $os_counts = 'bytes, cached_bytes, method';
 my $notice = qr/^NOTICE:  00000: page cache state of .* is unavailable\nDETAIL:  .*/;
 
 sub is_unknown
@@ -38,7 +39,19 @@ sub is_unknown
 	return;
 }
 
-my $os_counts = 'bytes, cached_bytes, method';
+# Of a file alone, by these methods.
+sub is_unknown_by
+{
+	my ($relation, $bytes, $reason, $what, @methods) = @_;
+
+	for my $method (@methods)
+	{
+		my $used = $method eq 'auto' ? 'mincore' : $method;
+
+		is_unknown("SELECT $os_counts FROM pgbufprobe_os_cache('$relation', method => '$method')", "$bytes||$used", $reason, "$what, $method");
+	}
+	return;
+}
 my $residency_counts = 'blocks, shared_blocks, os_blocks, both_blocks, both_blocks_low, both_blocks_high';
 
 # ---------------------------------------------------------------------------
@@ -70,18 +83,7 @@ SKIP:
 	symlink $foreign, $replaced or die $!;
 	$node->start;
 
-	for my $method ('auto', 'mincore', 'cachestat')
-	{
-		my $used = $method eq 'auto' ? 'mincore' : $method;
-
-		if ($method eq 'cachestat' && !cachestat_counts($file))
-		{
-			note('no cachestat');
-			next;
-		}
-		is_unknown("SELECT $os_counts FROM pgbufprobe_os_cache('replaced', method => '$method')",
-			"$bytes||$used", qr/neither own the file nor may write to it/, "not ours, $method");
-	}
+	is_unknown_by('replaced', $bytes, qr/neither own the file nor may write to it/, 'not ours', 'auto', 'mincore', cachestat_counts($file) ? 'cachestat' : ());
 	is_unknown(
 		"SELECT $residency_counts FROM pgbufprobe_residency('replaced') WHERE fork = 'main'",
 		"$blocks|0||||", qr/neither own/, 'not ours, residency');
@@ -91,10 +93,8 @@ SKIP:
 	is_unknown(
 		'SELECT shared_bytes > 0, os_bytes, both_bytes, duplicate_fraction FROM pgbufprobe_double_buffering',
 		't|||', qr/neither own/, 'not ours, database');
-	my ($out, $err) = asked('SELECT count(*) FROM pgbufprobe_residency() WHERE os_blocks IS NULL');
-	is($out, 1, 'all other relations are known');
-	($out, $err) = asked(q{SELECT * FROM pgbufprobe_read_cost('replaced')});
-	like($err, qr/ERROR:  42501: could not open file "$path": Permission denied/,
+	is((asked('SELECT count(*) FROM pgbufprobe_residency() WHERE os_blocks IS NULL'))[0], 1, 'all other relations are known');
+	has_error($node, q{SELECT * FROM pgbufprobe_read_cost('replaced')}, qr/42501: could not open file "$path": Permission denied/,
 		'the server does not read it either');
 
 	$node->stop;
@@ -192,13 +192,7 @@ SKIP:
 
 	my $reason = qr/bypasses the page cache/;
 
-	for my $method ('auto', 'mincore', 'cachestat')
-	{
-		my $used = $method eq 'auto' ? 'mincore' : $method;
-
-		is_unknown("SELECT $os_counts FROM pgbufprobe_os_cache('pages', method => '$method')",
-			"@{[ -s $file ]}||$used", $reason, "direct I/O, $method");
-	}
+	is_unknown_by('pages', -s $file, $reason, 'direct I/O', 'auto', 'mincore', 'cachestat');
 	is_unknown(
 		q{SELECT count(*) > 0, bool_and(os_blocks IS NULL AND shared_blocks <= blocks) FROM pgbufprobe_residency()},
 		't|t', $reason, 'direct I/O, residency');

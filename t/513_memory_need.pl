@@ -30,16 +30,9 @@ sub start_on_machine { return start_with($node, LITTLE_MEMORY => $meminfo) }
 # ---------------------------------------------------------------------------
 # Targets
 
-sub error_of
-{
-	my ($target) = @_;
-	my ($status, undef, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM pgbufprobe_memory('$target')");
-	return $status == 0 ? '' : $stderr;
-}
-
 for my $target ('much', '', 'storage', 'storage 101 %', '50', '-1 ms/s', '20 % time', 'today x', 'nan ms/s')
 {
-	like(error_of($target), qr/22023: invalid target "\Q$target\E"\nHINT:  Valid targets are like "storage 0\.5 %" \(0 to 100\), "50 ms\/s", "today", and "-20 % time" \(-99 to 0\)\./,
+	has_error($node, "SELECT * FROM pgbufprobe_memory('$target')", qr/22023: invalid target "\Q$target\E"\nHINT:  Valid targets are like "storage 0\.5 %" \(0 to 100\), "50 ms\/s", "today", and "-20 % time" \(-99 to 0\)\./,
 		"target \"$target\": which would be right");
 }
 

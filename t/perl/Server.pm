@@ -222,10 +222,11 @@ sub as_role
 	return $status == 0 ? $out : $messages;
 }
 
+# That a query fails with this SQLSTATE and message.
 sub has_error
 {
-	my ($node, $query, $error, $what) = @_;
-	my ($out, $messages) = answer_and_messages($node, "$query;");
+	my ($node, $query, $error, $what, $database) = @_;
+	my ($out, $messages) = answer_and_messages($node, "$query;", database => $database // 'postgres');
 	return like($messages, qr/ERROR:  $error/, $what);
 }
 
