@@ -7,6 +7,7 @@ use strict;
 use warnings;
 
 use Decoys;
+use Interface '$members';
 use PostgreSQL::Test::Utils;
 use Server;
 use Test::More;
@@ -18,11 +19,10 @@ sub trap { return $node->safe_psql('trap', $_[0]) }
 
 # Of our own, those that can be called with fewer arguments than they have.
 ask($node, 'CREATE EXTENSION pgbufprobe');
-my @ours = split /\n/, ask($node, q{
+my @ours = split /\n/, ask($node, qq{
 	SELECT format('%s(%s)', proname, (SELECT coalesce(string_agg(format_type(t, NULL), ', ' ORDER BY n), '')
 	         FROM unnest(proargtypes::oid[]) WITH ORDINALITY AS a(t, n) WHERE n <= given))
-	  FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e'
-	  JOIN pg_extension e ON refclassid = 'pg_extension'::regclass AND refobjid = e.oid AND extname = 'pgbufprobe',
+	  FROM pg_proc JOIN $members AS m ON classid = 'pg_proc'::regclass AND objid = oid,
 	       generate_series(pronargs - pronargdefaults, pronargs - 1) AS given});
 cmp_ok(scalar @ours, '>', 10, 'there are functions with defaults');
 

@@ -107,10 +107,8 @@ my $obrien = q{"O'Brien, ""Flann"""};
 ask($node, qq{CREATE ROLE boss SUPERUSER; CREATE ROLE "PUBLIC"; CREATE ROLE $obrien IN ROLE plain});
 
 # Every privilege of everything that the extension has made, and what pg_dump takes for given.
-my $grants = q{
-	WITH member AS (
-		SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-		 WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe'),
+my $grants = qq{
+	WITH member AS $members,
 	acl AS (
 		SELECT 'now' AS origin, p.tableoid AS classid, p.oid AS objid, proowner AS owner, coalesce(proacl, acldefault('f', proowner)) AS list
 		  FROM pg_proc p JOIN member m ON m.classid = p.tableoid AND m.objid = p.oid

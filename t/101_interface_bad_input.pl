@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use Interface '$members';
 use IPC::Run;
 use PostgreSQL::Test::Utils;
 use Server;
@@ -130,15 +131,11 @@ $values{bytea} = [
 my @functions = map {
 	my ($name, $defaults, $types) = split /\|/, $_, -1;
 	{ name => $name, defaults => $defaults, types => [ split /;/, $types ] }
-} split /\n/, ask($node, q(
+} split /\n/, ask($node, qq(
 	SELECT p.oid::regproc, p.pronargdefaults,
 	       (SELECT coalesce(string_agg(format_type(t, NULL), ';' ORDER BY n), '')
 	          FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS a(t, n))
-	  FROM pg_proc p
-	  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-	  JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-	 WHERE e.extname = 'pgbufprobe'
-	   AND NOT p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype)
+	  FROM pg_proc p JOIN $members m ON classid = 'pg_proc'::regclass AND objid = p.oid
 	 ORDER BY p.proname, p.oid));
 my %made = map { $_ => 1 } map { slurp_file($_) =~ /^CREATE FUNCTION (\w+)/mg } glob 'pgbufprobe--*.sql';
 is(scalar @functions, scalar keys %made, 'the catalog knows the functions');

@@ -9,7 +9,11 @@ use Exporter 'import';
 use PostgreSQL::Test::Utils;
 use Server;
 
-our @EXPORT = qw(is_documented_reader keep_values members simple_calls);
+our @EXPORT = qw($members is_documented_reader keep_values members simple_calls);
+
+# What the extension has made: classid and objid.
+our $members = q{(SELECT d.classid, d.objid FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+	WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe')};
 
 # A value for each argument that a call cannot leave out; what is kept is in the table of keep_values().
 my %value_of = (
@@ -41,10 +45,8 @@ sub members
 {
 	my ($node) = @_;
 
-	return split /\n/, ask($node, q{
-		SELECT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-		  JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-		 WHERE d.deptype = 'e' AND e.extname = 'pgbufprobe' ORDER BY proname COLLATE "C"});
+	return split /\n/, ask($node, qq{SELECT proname FROM pg_proc p JOIN $members m ON classid = 'pg_proc'::regclass AND objid = p.oid
+		ORDER BY proname COLLATE "C"});
 }
 
 # For each function a query that is true if the function returns a row. Arguments have their defaults if there are some,

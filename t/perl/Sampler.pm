@@ -15,7 +15,7 @@ use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
   $pool $worker $samples $beginnings $ticks $passed
-  sampler_node ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right
+  sampler_node ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right knows_nothing
   make_pages load_after_reset load_until load_from_storage_once load_from_storage_until sampler_log
 );
 
@@ -115,6 +115,14 @@ sub samples_are_right
 		    OR (seconds IS NOT NULL AND NOT (seconds > 0 AND cpu_fraction > 0 AND coalesce(seconds_per_pass > 0, true)
 		        AND coalesce((inspected_per_allocation > 0) = (seconds_per_pass IS NOT NULL), true)))}),
 		'', "$what: every sample agrees with itself and the one before");
+}
+
+# That no size has advice, for this reason, and that it is unknown how long pages stay.
+sub knows_nothing
+{
+	my ($node, $why, $what) = @_;
+	return is(ask($node, 'SELECT count(*), count(miss_ratio), min(note), max(note) = min(note), (SELECT count(*) > 0 FROM pgbufprobe_relations()),
+			(SELECT count(stay_seconds) FROM pgbufprobe_relations()) FROM pgbufprobe_advice()'), "11|0|$why|t|t|0", "$what: no advice, and why");
 }
 
 # A table of more pages than the pool has buffers, a row a page, and reads of random ones.
