@@ -118,8 +118,7 @@ $values{jsonb} = [
 		'{"usagecounts": []}', '{"relations": [null]}', '{"other_relations": []}', '{"database": "\\u20ac"}'),
 	map { "jsonb_set(:'state', '$_')" } '{relations,0,oid}\', \'4294967297', '{relations,0,buffers}\', \'[1, 2, 3]',
 	'{usagecounts,0,buffers}\', \'9223372036854775807', '{relations,1}\', :\'state' ];
-$values{boolean} = [ 'true', 'false' ];
-# The same of cache maps.
+# What is no cache map, what was one, and what is one.
 $values{bytea} = [
 	(map { "'$_'::bytea" } '', '\\x00', 'pgbufprobe', '%s%n'), q{decode(repeat('00', 1048576), 'hex')},
 	(map { ":'map'::bytea$_" } ('') x 5, q{ || '\\x00'}),

@@ -102,8 +102,7 @@ outcomes_are(
 	$node, $seconds,
 	[ map { /all|view/ ? "$_|adds up" : ("$_|42P01", "$_|adds up") } keys %calls ],
 	{ map { $_ => wrong_rows($_, 'one') } keys %calls },
-	load => [ '-c', 2, '-N' ],
-	probe => [ '-c', 1, '-f', $probe ]);
+	load => [ '-c', 2, '-N' ], probe => [ '-c', 1, '-f', $probe ]);
 $session->quit;
 
 # ---------------------------------------------------------------------------

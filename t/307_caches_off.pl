@@ -231,16 +231,9 @@ pgbufprobe.advice_memory = 256kB
 		{
 			skip 'the kernel does not count reads', 1 unless bytes_read($pid);
 			$session->query($_) for (@queries) x 2;
-			my ($before) = bytes_read($pid);
-			my %reading;
-			for my $query (@queries)
-			{
-				$session->query($query);
-				my ($now) = bytes_read($pid);
-				$reading{$query} = $now - $before if $now > $before;
-				$before = $now;
-			}
-			is_deeply(\%reading, {}, "$what: no function reads a file");
+			my $reads = sub { my ($before) = bytes_read($pid); $session->query($_[0]); return (bytes_read($pid))[0] > $before };
+			# The signal that wakes a session counts as well, but does not come each time.
+			is_deeply([ grep { my $query = $_; !grep { !$reads->($query) } 1 .. 3 } @queries ], [], "$what: no function reads a file");
 		}
 		$session->quit;
 

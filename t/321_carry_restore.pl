@@ -224,7 +224,7 @@ my $all = cached_in(read_map(ask($node, "SELECT encode($kept, 'hex')")));
 is(ask($node, "$restore('pages', $kept)"), "$all|0|0|$all", 'truncated: everything is skipped');
 
 # ---------------------------------------------------------------------------
-# The same relation by another identity
+# A relation that has got another identity
 
 my $applies = 'SELECT requested > 0 AND already_present = requested FROM pgbufprobe_cache_restore';
 ask($node, q{CREATE INDEX others_id ON others (id);

@@ -56,7 +56,7 @@ for (1 .. 5)
 {
 	ask($node, 'SELECT pgbufprobe_history_reset()');
 	read_in_one_transaction($session);
-	$is_unknown = within($soon, sub { ask($node, "SELECT $unknown $today") eq 't' });
+	$is_unknown = comes_true($node, $soon, "$unknown $today");
 	$others = ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE miss_ratio IS NOT NULL OR note IS NULL});
 	# In a session that has been there: a new one moves the hand, and so brings a scan.
 	$session->query_safe('COMMIT');
@@ -95,7 +95,7 @@ my $agrees = "coalesce(miss_ratio IS NOT NULL AND abs(self_error) < 0.5, false) 
 for (1 .. 5)
 {
 	ask($node, $fill_and_read x 500);
-	last if within($soon, sub { ask($node, "SELECT $agrees") eq 't' });
+	last if comes_true($node, $soon, $agrees);
 }
 becomes_true($node, $agrees, 'INSERT: new pages are not taken for uncounted reads');
 $node->stop;

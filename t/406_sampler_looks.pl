@@ -19,7 +19,7 @@ sub loads_are_seen
 	for (1 .. 12)
 	{
 		ask($node, "CALL $load");
-		return pass($what) if within(5, sub { ask($node, "SELECT $condition") eq 't' });
+		return pass($what) if comes_true($node, 5, $condition);
 	}
 	diag(ask($node, "SELECT reads_seen, self_error, missed_fraction $status"));
 	return fail($what);

@@ -15,7 +15,7 @@ my $node = sampler_node('main', "track_io_timing = on\ntimezone = 'UTC'\nlog_tim
 # Puts the clock of the server forward by as many seconds in all; 0 puts it right.
 sub shift_clock { return put_file($shift, $_[0]) }
 
-# The same clock goes on.
+# The clock goes on as it is.
 sub start_again
 {
 	my ($mode) = @_;

@@ -51,7 +51,7 @@ sub run_until
 	return '';
 }
 
-# The same, of what a restart would save: the answer remains when all of the load has been counted. If not, loads again.
+# The answer to what a restart would save, which remains when all of the load has been counted. If not, loads again.
 sub settled_answer
 {
 	my ($script, $condition) = @_;

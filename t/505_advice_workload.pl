@@ -19,18 +19,11 @@ sub read_pages
 	ask($node, $by_index . "SELECT count(length(page)) FROM pages WHERE id BETWEEN $first AND $last");
 }
 
-# Whether this becomes true within some seconds.
-sub comes_true
-{
-	my ($seconds, $query) = @_;
-	return within($seconds, sub { ask($node, "SELECT $query") eq 't' });
-}
-
-# The same; keeps that with what it means.
+# Whether this comes true in time; keeps that with what it means.
 sub is_seen
 {
 	my ($seconds, $query, $what) = @_;
-	my $is_true = comes_true($seconds, $query);
+	my $is_true = comes_true($node, $seconds, $query);
 	push @seen, [ $is_true, $what ];
 	return $is_true;
 }
@@ -95,7 +88,7 @@ for (1 .. 3)
 	ask($node, q{DROP TABLE IF EXISTS constant; CREATE TABLE constant (filler text)});
 	ask($node, q{INSERT INTO constant SELECT repeat('x', 1000) FROM generate_series(1, 500)});
 	ask($node, 'SELECT count(*) FROM constant') for 1 .. 10;
-	$is_in_use = comes_true(20, q{working_set_bytes > 0 FROM pgbufprobe_advice_relations()
+	$is_in_use = comes_true($node, 20, q{working_set_bytes > 0 FROM pgbufprobe_advice_relations()
 		WHERE relation = 'constant'::regclass AND fork = 'main'});
 	last if $is_in_use;
 }
@@ -115,8 +108,8 @@ for (1 .. 20)
 {
 	ask($node, 'CALL load(16)');
 	next if ask($node, 'SELECT count(miss_ratio) FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)') < 3;
-	$is_advice = comes_true(10, $adds_up);
-	$is_gain = comes_true(10, "read_fraction > 0.8 AND read_fraction = (SELECT max(read_fraction) FROM pgbufprobe_advice_relations())
+	$is_advice = comes_true($node, 10, $adds_up);
+	$is_gain = comes_true($node, 10, "read_fraction > 0.8 AND read_fraction = (SELECT max(read_fraction) FROM pgbufprobe_advice_relations())
 		AND reads_saved_low > 0 AND (SELECT reads_saved_high < 0 FROM pgbufprobe_advice_relations(0.5) WHERE relation = 'pages'::regclass AND fork = 'main')
 		AND read_fraction * $reads_seen > 1000 AND database = 'postgres' AND relfilenode = pg_relation_filenode('pages') $from_pages");
 	last if $is_advice && $is_gain;
@@ -142,7 +135,7 @@ my $is_listed;
 for (1 .. 10)
 {
 	ask($node, 'SELECT count(*) FROM there', 'another');
-	$is_listed = comes_true(10, qq{count(*) = 1 AND count(relation) = 0 AND min(relfilenode) > 0
+	$is_listed = comes_true($node, 10, qq{count(*) = 1 AND count(relation) = 0 AND min(relfilenode) > 0
 		FROM pgbufprobe_advice_relations()
 		WHERE database = 'another' AND read_fraction * $reads_seen > 100 AND note LIKE 'of another database%'});
 	last if $is_listed;
@@ -182,7 +175,7 @@ for my $first (1, 1001, 2001, 3001, 4001)
 	becomes_true($node, 'bytes_high < 1000 * 8192 FROM pgbufprobe_working_set() WHERE minutes = 1',
 		'a small sample: fewer pages are in use');
 	read_pages($node, $first, $first + 999);
-	$is_within = comes_true(6, q{bytes_high > 1000 * 8192 AND bytes_low < 1300 * 8192
+	$is_within = comes_true($node, 6, q{bytes_high > 1000 * 8192 AND bytes_low < 1300 * 8192
 		FROM pgbufprobe_working_set() WHERE minutes = 1});
 	last if $is_within;
 }

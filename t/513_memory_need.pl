@@ -138,8 +138,7 @@ ok( wait_for
 	{
 		load_from_storage_once($node);
 		($memory = checkup($node)->{memory})->{says} =~ /^(fine SAME_MEMORY|consider (LESS_MEMORY|MORE_MEMORY [\d.]+ [kMG]B,))/;
-	},
-	'the checkup answers from the same figures');
+	}, 'the checkup answers from the same figures');
 is($memory->{action} eq '', $memory->{verdict} eq 'fine', '... with an action unless all is fine');
 unlike($memory->{detail}, sentence('MORE_SEEN'), '... of the load now');
 like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the load now/, '... as the note of today says');

@@ -123,8 +123,8 @@ sub expected
 	};
 }
 
-# The same by parts, which must follow each other and be of equal length, give or
-# take one. Where exactly they begin is up to the extension.
+# The counts of parts, which must follow each other and be of equal length, give or take one. Where exactly they begin is up to
+# the extension.
 sub parts
 {
 	my ($where, @bits) = @_;

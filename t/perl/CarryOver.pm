@@ -47,7 +47,7 @@ sub has_begun
 	return;
 }
 
-# The same with a table in each of three databases, of which all blocks are in use. Returns it and the conditions for these
+# A server with a table in each of three databases, of which all blocks are in use. Returns it and the conditions for these
 # blocks by database.
 sub three_databases
 {
@@ -113,7 +113,7 @@ sub restored
 
 sub is_restored { return ok(restored($_[0]), "$_[1]: the restore completes") }
 
-# The same for the blocks of three databases, after a restore with failures that went on.
+# That the blocks of three databases are back, after a restore with failures that went on.
 sub all_are_back
 {
 	my ($node, $tables, $from, $what) = @_;

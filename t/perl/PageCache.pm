@@ -107,7 +107,7 @@ sub drop_files
 	return pages_left(sub { set_pages($_, 'drop', 0, length cached_pages($_)) for @files }, '1', 1, @files);
 }
 
-# The same by advice. What is to be dropped is prepared each time, so that the advice has to drop all of it at once.
+# Drops files by advice. What is to be dropped is prepared each time, so that the advice has to drop all of it at once.
 sub advised_away
 {
 	my ($prepare, $advise, @files) = @_;

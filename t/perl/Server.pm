@@ -21,7 +21,7 @@ our @EXPORT = qw(
   create_if_available keyed_pages write_script
   ask set becomes_true answer_and_messages as_role has_error
   start_psql has_ended start_pgbench finish_pgbench drop_database
-  wait_for within poll_through_crash has_no_crash bytes_read processor_seconds open_files
+  wait_for within comes_true poll_through_crash has_no_crash bytes_read processor_seconds open_files
 );
 
 # Only sessions write pages.
@@ -291,7 +291,7 @@ sub wait_for(&)
 	return 0;
 }
 
-# The same within so many seconds of the clock.
+# Repeats a function until it is true, or so many seconds of the clock have passed.
 sub within
 {
 	my ($seconds, $condition) = @_;
@@ -313,13 +313,20 @@ sub drop_database
 	return;
 }
 
+# Whether this becomes true within some seconds.
+sub comes_true
+{
+	my ($node, $seconds, $query) = @_;
+	return within($seconds, sub { ask($node, "SELECT $query") eq 't' });
+}
+
 sub becomes_true
 {
 	my ($node, $query, $what) = @_;
 	return ok($node->poll_query_until('postgres', "SELECT $query"), $what);
 }
 
-# The same with a query, while the server recovers from a crash. poll_query_until() passes its query to psql as a
+# Repeats a query while the server recovers from a crash. poll_query_until() passes its query to psql as a
 # file, and IPC::Run dies if psql ends before it has read that, because there is no server.
 sub poll_through_crash
 {

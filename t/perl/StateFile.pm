@@ -77,7 +77,7 @@ sub value_of
 	return (unpack $packed, substr $bytes, $at, 8)[0];
 }
 
-# The same file with other values.
+# The file with other values.
 sub with_values
 {
 	my ($bytes, %values) = @_;
