@@ -23,19 +23,11 @@ give_role($node, 'monitor');
 give_role($node, 'monitor');
 make_pages($node);
 
-sub learn
-{
-	for (1 .. 60)
-	{
-		ask($node, 'CALL load(20)');
-		return 1 if ask($node, 'SELECT count(miss_ratio) >= 6 FROM pgbufprobe_advice()') eq 't';
-	}
-	return 0;
-}
-ok(learn(), 'the advice knows sizes');
+my $learned = 'count(miss_ratio) >= 6 FROM pgbufprobe_advice()';
+ok(load_until($node, 20, $learned), 'the advice knows sizes');
 $node->adjust_conf('postgresql.conf', 'shared_buffers', 3072);
 $node->restart;
-ok(learn(), 'again after a restart with another size');
+ok(load_until($node, 20, $learned), 'again after a restart with another size');
 
 # What the series say, as the checkup and the verdict do.
 sub verdict_of

@@ -25,25 +25,21 @@ is_deeply([ grep { !/^(pgbufprobe_(advice|gain|memory|size|prediction|working_se
 is($there->{'pgbufprobe_sampler_running{}'}, 1, 'standby: it has a sampler of its own');
 $standby->stop;
 
-set($node, sampler => 'off');
-for my $format ('pgwatch', 'postgres_exporter')
+ok(load_until($node, 20, 'count(miss_ratio) >= 6 FROM pgbufprobe_advice()'), 'the advice knows sizes');
+ok(wait_for { queries_of(exported($node, 'monitor', 'pgwatch')) =~ /_advice .*_gain .*_sampler .*_size/ }, 'and there are series about it');
+for my $state ('switched off', 'not preloaded')
 {
-	my $without = exported($node, 'monitor', $format);
-	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, sampler switched off: its series are absent");
-	is_deeply([ grep { /sampler/ } names_of($without) ], ['pgbufprobe_sampler_running'], "$format: but for one");
-	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: which says so");
-	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine consider change advised_bytes) ], [ 1, 0, 0, 0, undef ],
-		"$format: the verdict is unknown, and names no size");
-}
-
-$node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
-$node->restart;
-for my $format ('pgwatch', 'postgres_exporter')
-{
-	my $without = exported($node, 'monitor', $format);
-	is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, not preloaded: the same");
-	is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: no sampler runs");
-	is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine) ], [ 1, 0 ], "$format: nothing is fine that nobody watches");
+	$state eq 'switched off' ? set($node, sampler => 'off') : $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
+	$node->restart if $state eq 'not preloaded';
+	for my $format ('pgwatch', 'postgres_exporter')
+	{
+		my $without = exported($node, 'monitor', $format);
+		is(queries_of($without), join(' ', sort split / /, "$of_pool pgbufprobe_sampler"), "$format, sampler $state: its series are absent");
+		is_deeply([ grep { /sampler/ } names_of($without) ], ['pgbufprobe_sampler_running'], "$format: but for one");
+		is($without->{'pgbufprobe_sampler_running{}'}, 0, "$format: which says so");
+		is_deeply([ map { $without->{"pgbufprobe_verdict_${_}{}"} } qw(unknown fine consider change advised_bytes) ], [ 1, 0, 0, 0, undef ],
+			"$format: the verdict is unknown, and names no size");
+	}
 }
 
 $node->stop;
