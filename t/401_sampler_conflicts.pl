@@ -21,11 +21,7 @@ $standby->append_conf('postgresql.conf', "pgbufprobe.max_cpu_fraction = 1\n");
 my $slow = temp_path('slow');
 start_with($standby, SLOW_PROBES => $slow);
 $primary->wait_for_catchup($standby);
-for (1 .. 10)
-{
-	ask($standby, 'CALL load(12)');
-	last if $standby->poll_query_until('postgres', 'SELECT coalesce(reads_seen > 0, false) FROM pgbufprobe_status()');
-}
+load_until($standby, 12, 'coalesce(reads_seen > 0, false) FROM pgbufprobe_status()');
 my $pid = worker_pid($standby);
 my $from = -s $standby->logfile;
 my $learned;

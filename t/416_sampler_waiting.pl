@@ -10,20 +10,12 @@ use Server;
 use Test::More;
 
 my $meminfo = temp_path('meminfo');
-put_file($meminfo, "MemTotal: 300000 kB\nMemFree: 60000 kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+put_memory($meminfo, 60000, 300000);
 my $node = sampler_node('main', "track_io_timing = on\n", LITTLE_MEMORY => $meminfo);
 make_pages($node);
 
 my $today = q{FROM pgbufprobe_advice() WHERE size_factor = 1};
-# As on some file systems, or where a library cannot be preloaded.
-my $believes = q{coalesce(os_cache_bytes < 300e6, false) FROM pgbufprobe_advice() WHERE size_factor = 1};
-my $can_know = ask($node, q{SELECT cached_bytes IS NOT NULL FROM pgbufprobe_os_cache('pages')}) eq 't' &&
-  wait_for { ask($node, "SELECT num_nonnulls(os_cache_bytes) > 0 $today") eq 't' } && ask($node, "SELECT $believes") eq 't';
-if (!$can_know)
-{
-	$node->stop;
-	plan skip_all => 'the page cache of this server is unknown, or that of a large machine';
-}
+plan skip_all => 'the page cache of this server is unknown, or that of a large machine' unless knows_little_memory($node);
 
 # The answer to a query, which is empty while something is unknown. Then more is loaded.
 sub known_answer

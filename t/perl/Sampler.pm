@@ -15,7 +15,7 @@ use Time::HiRes qw(stat);
 
 our @EXPORT = qw(
   $pool $worker $samples $beginnings $ticks $passed
-  sampler_node ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right knows_nothing
+  sampler_node put_memory knows_little_memory ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right knows_nothing
   make_pages load_after_reset load_until load_from_storage_once load_from_storage_until sampler_log
 );
 
@@ -46,6 +46,24 @@ sub sampler_node
 	%variables ? start_with($node, %variables) : $node->start;
 	ask($node, 'CREATE EXTENSION pgbufprobe');
 	return $node;
+}
+
+# Puts into this file, for LITTLE_MEMORY, a machine with so many free kB, and so many in all.
+sub put_memory
+{
+	my ($path, $free, $total) = @_;
+	return put_file($path, "MemTotal: $total kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+}
+
+# Whether the sampler knows the page cache of such a machine: not on some file systems, or where a library cannot be preloaded.
+sub knows_little_memory
+{
+	my ($node) = @_;
+	my $bytes = '';
+
+	return 0 if ask($node, q{SELECT count(cached_bytes) FROM pgbufprobe_os_cache('pages')}) == 0;
+	wait_for { ($bytes = ask($node, 'SELECT os_cache_bytes FROM pgbufprobe_advice() WHERE size_factor = 1')) ne '' };
+	return $bytes ne '' && $bytes < 300e6;
 }
 
 sub stop_sampler
