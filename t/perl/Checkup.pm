@@ -1,4 +1,4 @@
-# What the checkup says, by the names of its sentences in src/answers/, which alone has their words.
+# What the checkup says, by the names of its sentences in t/perl/sentences, where alone the tests have their words.
 
 package Checkup;
 
@@ -17,8 +17,8 @@ my %placeholder = (s => '((?:[^.]|\.(?=\w))*?)', d => '(-?\d+)', f => '(-?[\d.]+
 
 # Each template as a pattern, whose groups are what it was given.
 my %pattern;
-my $source = join('', map { slurp_file($_) } glob 'src/answers/*.h') =~ s/\\\n//gr =~ s/INT64_FORMAT/"%d"/gr;
-while ($source =~ /^#define (\w+)\s+(".*")$/mg)
+my $source = slurp_file('t/perl/sentences');
+while ($source =~ /^(\w+)\s+(".*")$/mg)
 {
 	my ($name, $literals) = ($1, $2);
 	my $template = join '', map { s/\\(.)/$1 eq 'n' ? "\n" : $1/ger } $literals =~ /"((?:[^"\\]|\\.)*)"/g;
