@@ -161,11 +161,13 @@ choose_server() {
 	as_server=(env -C "$work" "PGBUFPROBE_WORK=$work" HOME="$work" TMPDIR="$sock" PATH="$bin:$PATH" "${as_server[@]}")
 }
 
+# pgTAP is SQL alone, so that Debian's serves any server.
 copy_server() {
 	[[ ! $(realpath "$bin/..") =~ ^/(usr(/local)?)?$ ]] || die "this server shares its folder with other programs; choose another"
 	cp -a "$bin/.." "$work/server"
 	bin=$work/server/bin
 	pg_config=$bin/pg_config
+	cp -n "/usr/share/postgresql/$debian/extension/pgtap"* "$("$pg_config" --sharedir)/extension" 2>/dev/null || :
 	as_server+=(env "PATH=$bin:$PATH" "LD_LIBRARY_PATH=$("$pg_config" --libdir)")
 }
 

@@ -1,4 +1,4 @@
-# The functions of the extension, as expected/interface.out documents them and as the catalog has them.
+# The functions of the extension, as t/sql/interface.sql documents them and as the catalog has them.
 
 package Interface;
 
@@ -25,8 +25,9 @@ my %value_of = (
 # Name => whether pg_monitor may call it.
 sub is_documented_reader
 {
-	my %granted = slurp_file('expected/interface.out') =~ /^(pgbufprobe_\w+)\|[^|]+\|(.*?)\|/mg;
-	return map { $_ => $granted{$_} ne '' } keys %granted;
+	my %documented = slurp_file('t/sql/interface.sql') =~ /^    \('(pgbufprobe_\w+)\([^']*\)', '\w', \w+, '\w', (true|false),/mg;
+
+	return map { $_ => $documented{$_} eq 'true' } keys %documented;
 }
 
 # What calls of functions can be given that only other functions make.
