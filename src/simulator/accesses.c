@@ -193,7 +193,6 @@ pbp_count_look(Advice *advice)
 		advice->nsampled_loads += look->found.nloads[i];
 	}
 	advice->counters.new_loads += look->found.nnew_loads;
-	advice->counters.nlooks++;
 	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
 	if (nresidents > 0)
 		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;

@@ -150,7 +150,6 @@ typedef struct Counters
 	double		loads[GROUPS];
 	double		new_loads;
 	double		residents[GROUPS];	/* that looks found */
-	double		nlooks;
 	double		ticks;
 	SizeCounters sizes[FACTORS];
 } Counters;

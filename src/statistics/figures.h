@@ -127,7 +127,6 @@ typedef struct PbpAdviceTotals
 									 * size */
 	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
 								 * without any */
-	double		looks_per_pass; /* NaN while the hand stands still */
 	double		sampling_rate;	/* share of all pages that are in the sample */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
 	PbpAdviceChange change;		/* figures follow it, but for a light load */

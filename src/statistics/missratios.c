@@ -367,8 +367,6 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.dirty_evictions = counters->sizes[BASELINE].dirty_evictions,
 		.self_error = counters->reads + counters->extends > 0 ?
 			pbp_seen_share(advice, all_loads(advice)) - 1 : NAN,
-		.looks_per_pass = counters->ticks > 0 ?
-			counters->nlooks * advice->nbuffers / counters->ticks : NAN,
 		.sampling_rate = advice->sampling_rate,
 		.lately = advice->lately.accesses > 0 ?
 			advice->lately.reads / advice->lately.accesses : NAN,
