@@ -196,7 +196,7 @@ try_again(PbpOwnFile *file)
 {
 	int			error = errno;
 
-	if (file->failures++ >= MAX_FAILURES || !goes_on(file))
+	if (file->failures++ >= MAX_FAILURES || pbp_must_end() || !goes_on(file))
 	{
 		file->error = error;
 		return false;
@@ -270,8 +270,7 @@ check_file(PbpOwnFile *file, bool verify)
 	if (!pbp_read_own_file(file, &file_bytes, sizeof(file_bytes), file->end) ||
 		file_bytes != status.st_size ||
 		!pbp_read_own_file(file, &file->stamp, sizeof(*stamp), 0) ||
-		stamp->magic != expected.magic || (verify && !is_whole(file)) ||
-		stamp->nbuffers <= 0 || stamp->nbuffers > INT_MAX / 2)
+		stamp->magic != expected.magic || (verify && !is_whole(file)))
 		return "it is damaged";
 	if (stamp->version != expected.version || stamp->layout != expected.layout)
 		return "it was written by another version of pgbufprobe";
@@ -284,6 +283,9 @@ check_file(PbpOwnFile *file, bool verify)
 		return "it is that of another database cluster";
 	if (stamp->copy != expected.copy)
 		return "it was copied from another server, or restored";
+	if (stamp->nbuffers <= 0 || stamp->nbuffers > INT_MAX / 2 ||
+		!IS_VALID_TIMESTAMP(stamp->written_at))
+		return "it is damaged";
 	return NULL;
 }
 

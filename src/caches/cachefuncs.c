@@ -376,11 +376,11 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 	ForkNumber	fork = fork_arg(fcinfo, 2);
 	Relation	relation = open_fork(relid, fork);
 	PbpLatency *tiers = palloc(PBP_TIERS * sizeof(PbpLatency));
-	PbpOsTrust	trust = pbp_read_cost(relation, fork, samples, tiers);
-
-	relation_close(relation, AccessShareLock);
+	PbpOsTrust	trust;
 
 	InitMaterializedSRF(fcinfo, 0);
+	trust = pbp_read_cost(relation, fork, samples, tiers);
+	relation_close(relation, AccessShareLock);
 	for (int i = 0; i < PBP_TIERS; i++)
 	{
 		Row			row = {0};

@@ -410,6 +410,12 @@ ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, Bloc
 /* ---- a sample of the pool ---- */
 
 /*
+ * Multiples of this prime, which is larger than any pool, scatter all buffers once.  Pages
+ * that were loaded together are in neighboring buffers, and time may be up at any.
+ */
+#define SCATTERING_PRIME	UINT64CONST(2654435761)
+
+/*
  * Looks up a sample of the pool's pages, of all databases, in the page cache:
  * max_pages in random buffers, or all pages if no more buffers than that are used.
  * A page may be in the sample twice; one whose file was removed is left out.  Stops when
@@ -430,7 +436,7 @@ pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *du
 	memset(duplicates, 0, sizeof(*duplicates));
 	for (i = 0; i < ntries && npages < max_pages; i++)
 	{
-		int			buffer = all ? i :
+		int			buffer = all ? (int) (i * SCATTERING_PRIME % NBuffers) :
 			(int) pg_prng_uint64_range(&pg_global_prng_state, 0, NBuffers - 1);
 		PbpBufState state;
 		BufferTag	tag;

@@ -86,7 +86,10 @@ static BackgroundWorkerHandle *running = NULL;
 
 /* ---- what there is to restore ---- */
 
-/* Most entries that follow each other are of one database. */
+/*
+ * Entries of a complete save follow each other by database.  Those of an interrupted
+ * one do not, and are searched for among all databases.
+ */
 static DatabaseMaps *
 database_maps(Plan *plan, Oid database)
 {

@@ -50,7 +50,10 @@
  */
 #define STOP_NS			INT64CONST(2000000000)
 
-/* Another version of the extension may mean something else by the same structs. */
+/*
+ * Another version of the extension may mean something else by the same structs.  A
+ * change of their meaning that leaves their sizes needs another VERSION.
+ */
 static PbpFileKind
 state_kind(void)
 {
@@ -163,11 +166,18 @@ log_wrong_part(const char *wrong)
 						STATE_FILE, wrong)));
 }
 
+/* The file is whole, so that it cannot be shorter than what is read of it. */
 static bool
 read_next(PbpOwnFile *file, void *bytes, Size nbytes)
 {
+	int64		at = file->next;
+
 	file->next += (int64) nbytes;
-	return pbp_read_own_file(file, bytes, nbytes, file->next - (int64) nbytes);
+	if (pbp_read_own_file(file, bytes, nbytes, at))
+		return true;
+	if (file->error == 0)
+		file->error = EIO;
+	return false;
 }
 
 /* Returns the count that does not agree with the length of the file; NULL: all do. */

@@ -37,7 +37,7 @@
 #define STEEPER				2.0
 #define TOLERATED_CLIFF		0.02
 
-/* The latest answers, and the version of the advice that they are of. */
+/* The latest answers, valid until another advice is asked, and the version that they are of. */
 static MissAnswers answers;
 static uint64_t answered;
 
@@ -324,6 +324,7 @@ pbp_miss_answers(const Advice *advice)
 {
 	if (answered == advice->version)
 		return &answers;
+	answered = 0;
 	for (int i = 0; i < FACTORS; i++)
 	{
 		answers.reasons[i] = pbp_learning_reason(advice, i);

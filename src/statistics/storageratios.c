@@ -96,9 +96,9 @@ waiting_share_of(const Advice *advice, double misses, double storage_reads)
  * served.
  */
 static double
-beyond_error(const CacheSet *set, double waiting_share)
+beyond_error(const CacheSet *set, double share)
 {
-	double		difference = set->measured_share - (1 - waiting_share);
+	double		difference = set->measured_share - (1 - share);
 
 	if (isnan(difference))
 		return 0;
