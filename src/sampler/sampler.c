@@ -326,8 +326,8 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 	int64		sleep;
 
 	if (must_wait(sampler))
-		to_look = PBP_FIRST_LOOK_NS;
-	else if (is_learning(sampler))
+		return PBP_FIRST_LOOK_NS;
+	if (is_learning(sampler))
 		to_look = pbp_sleep_to_look(&sampler->pace, sampler->learner.look.incomplete,
 									(double) used_ns, pbp_max_cpu_fraction);
 	sleep = (int64) Min(to_look, (double) MAX_SLEEP_NS);

@@ -3,7 +3,7 @@
  * sampler.h
  *	  The background worker: its registration and its entry point.
  *
- * What it publishes is in results.h.
+ * What it publishes is in history.h.
  *
  *-------------------------------------------------------------------------
  */
