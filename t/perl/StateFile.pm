@@ -46,7 +46,7 @@ sub locate
 		'int main(void) {', (map { "MEMBER($_->[0], $_->[1])" } @new),
 		(map { qq{printf("$_  %zu -\\n", sizeof($_));} } values %struct_of, 'PbpSavedState'), 'return 0; }', '');
 	chomp(my $include = `pg_config --includedir-server`);
-	my $program = build_from($source, '-D_GNU_SOURCE', '-Isrc', '-isystem', $include);
+	my $program = build_from($source, '-std=gnu11', '-Isrc', '-isystem', $include);
 	for (split /\n/, `$program`)
 	{
 		my ($struct, $member, $at, $packed) = split / /;

@@ -50,8 +50,8 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 
 		worst_self = fmax(worst_self, fabs(totals.self_error));
 		dropped += totals.dropped;
-		printf("# %-10s sample %d: rate 1/%.1f, %.1f looks per pass, self error %+.3f\n", kind_names[kind], j,
-			   1 / pbp_advice_rate(run.advice[j]), totals.looks_per_pass, totals.self_error);
+		printf("# %-10s sample %d: rate 1/%.1f, self error %+.3f\n", kind_names[kind], j,
+			   1 / pbp_advice_rate(run.advice[j]), totals.self_error);
 	}
 	finish(&run);
 
