@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cachesets.h
- *	  Simulated page caches below the simulated pools: what pagecaches.c,
- *	  cachesets.c and cachesizes.c offer each other and the statistics.
+ *	  Simulated page caches below the simulated pools: what pagecaches.c
+ *	  and cachesizes.c offer each other and the statistics.
  *
  *-------------------------------------------------------------------------
  */
@@ -231,10 +231,7 @@ must_refill(SimulatedCache *simulated)
 
 /* pagecaches.c */
 extern void pbp_forget_cached_pages(CacheSet *set);
-extern uint16_t pbp_find_cached_page(CacheSet *set, uint32_t fingerprint);
 extern void pbp_thin_out_records(CacheSet *set);
-extern CacheRead pbp_read_cached_page(CacheSet *set, int cache, uint16_t page);
-extern void pbp_write_cached_page(CacheSet *set, int cache, uint16_t page);
 extern void pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity);
 
 /* cachesizes.c */

@@ -8,7 +8,6 @@
  */
 #include "simulator/cachesets.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "os/osmemory.h"

@@ -8,7 +8,6 @@
  */
 #include "simulator/internal.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/stats.h"

@@ -13,7 +13,6 @@
  */
 #include "simulator/internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
