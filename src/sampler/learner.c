@@ -278,7 +278,7 @@ visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const
 	int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
 	bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, (state & BM_DIRTY) != 0);
 
-	if (learner->advice->wants_relation || loaded)
+	if (pbp_advice_head(learner->advice)->wants_relation || loaded)
 	{
 		PbpLocator	locator = BufTagGetRelFileLocator(tag);
 		PbpRelationKey relation = {
@@ -288,7 +288,7 @@ visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const
 			.fork = (uint32) BufTagGetForkNum(tag),
 		};
 
-		if (learner->advice->wants_relation)
+		if (pbp_advice_head(learner->advice)->wants_relation)
 			pbp_advice_set_relation(learner->advice, &relation);
 		if (loaded)
 			pbp_count_reads(&learner->fresh.reads, &relation, 1);
@@ -301,15 +301,16 @@ visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const
 static pg_attribute_always_inline void
 visit_buffer(PbpLearner *learner, int buffer)
 {
-	const PbpAdvice *advice = learner->advice;
+	PbpAdvice  *advice = learner->advice;
 	BufferDesc *desc = GetBufferDescriptor(buffer);
 	PbpBufState state = pbp_read_state(desc);
 	BufferTag	tag;
 
-	if (pbp_holds_page(state) && pbp_advice_sampled(advice, page_key(&desc->tag, advice->salt)) &&
+	if (pbp_holds_page(state) &&
+		pbp_advice_sampled(advice, page_key(&desc->tag, pbp_advice_head(advice)->salt)) &&
 		read_page(desc, &state, &tag))
 	{
-		uint64		key = page_key(&tag, advice->salt);
+		uint64		key = page_key(&tag, pbp_advice_head(advice)->salt);
 
 		if (pbp_advice_sampled(advice, key) && !is_victim(state))
 		{
@@ -390,7 +391,7 @@ create_advice(MemoryContext context, bool *has_storage, bool *has_totals)
 	if (advice == NULL)
 		return NULL;
 	/* so that servers with equal data do not share the errors of one sample */
-	advice->salt = pg_prng_uint64(&pg_global_prng_state);
+	pbp_advice_head(advice)->salt = pg_prng_uint64(&pg_global_prng_state);
 	pbp_advice_watch_relations(advice, memory + advice_bytes, bytes - advice_bytes);
 
 	memory = MemoryContextAllocExtended(context, storage_bytes, flags);
@@ -453,7 +454,7 @@ pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 	pbp_advice_look_time(learner->advice, learner->look_ns / PBP_NS_PER_S);
 	pbp_look_begin(&learner->look, ticks);
 	/* pages may have been loaded that no look saw */
-	if (learner->advice->lost)
+	if (pbp_advice_head(learner->advice)->lost)
 		pbp_served_forget_answers(&learner->probing.served);
 }
 

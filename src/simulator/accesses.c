@@ -410,9 +410,8 @@ count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 }
 
 double
-pbp_advice_accesses_apart(const PbpAdvice *base, const PbpAdviceCounts *counts)
+pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdviceCounts *counts)
 {
-	const Advice *advice = (const Advice *) base;
 	const Counters *counters = &advice->counters;
 	double		hits = (double) counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
 
@@ -424,9 +423,8 @@ pbp_advice_accesses_apart(const PbpAdvice *base, const PbpAdviceCounts *counts)
  * next look confirms them, or finds that they do not belong to what it saw.
  */
 void
-pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
+pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts)
 {
-	Advice	   *advice = (Advice *) base;
 	bool		was_quiet = advice->light.quiet;
 	PbpAdviceCounts counted = *counts;
 
@@ -434,7 +432,7 @@ pbp_advice_accesses(PbpAdvice *base, const PbpAdviceCounts *counts)
 	advice->light.quiet = counts->seconds > 0 && is_quiet(advice, counts);
 	advice->light.idle = advice->light.quiet && advice->light.busy <= LEAST_BUSY;
 	if (advice->light.quiet)
-		counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(base, counts));
+		counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(advice, counts));
 	pbp_add_counts(&advice->look.fresh, &counted);
 	advice->look.fresh_share = counted_share(&advice->look);
 	count_accesses(advice, &counted, advice->look.fresh_share);

@@ -141,8 +141,8 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 	place_lists(advice);
 
 	advice->sampling_rate = rate;
-	advice->base.kept = UINT32_MAX;
-	advice->base.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
+	advice->head.kept = UINT32_MAX;
+	advice->head.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
 	advice->random = UINT64_C(0x9E3779B97F4A7C15);
 	outdate_answers(advice);
 	advice->look.lost = true;
@@ -150,38 +150,36 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 		advice->pools[i].learning = true;
 	for (int i = 0; i < LEVELS; i++)
 		advice->use_rates[i] = exp2((i - LEVEL_OF_1) / LEVELS_PER_OCTAVE);
-	return &advice->base;
+	return advice;
 }
 
 double
-pbp_advice_rate(const PbpAdvice *base)
+pbp_advice_rate(const PbpAdvice *advice)
 {
-	return ((const Advice *) base)->sampling_rate;
+	return advice->sampling_rate;
 }
 
 /* ---- facts ---- */
 
 void
-pbp_advice_set_smallest_scanned(PbpAdvice *base, int64_t pages)
+pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages)
 {
-	((Advice *) base)->smallest_scanned = pages;
-	outdate_answers((Advice *) base);
+	advice->smallest_scanned = pages;
+	outdate_answers(advice);
 }
 
 void
-pbp_advice_set_other_mix(PbpAdvice *base, double share)
+pbp_advice_set_other_mix(PbpAdvice *advice, double share)
 {
-	((Advice *) base)->other_mix = share;
-	outdate_answers((Advice *) base);
+	advice->other_mix = share;
+	outdate_answers(advice);
 }
 
 /* ---- looks ---- */
 
 void
-pbp_advice_gap(PbpAdvice *base)
+pbp_advice_gap(PbpAdvice *advice)
 {
-	Advice	   *advice = (Advice *) base;
-
 	if (!advice->look.lost && advice->nlooks > 0)
 		advice->ngaps++;
 	advice->look.lost = true;
@@ -214,14 +212,13 @@ forget_past(Advice *advice)
 }
 
 void
-pbp_advice_begin(PbpAdvice *base, int64_t ticks)
+pbp_advice_begin(PbpAdvice *advice, int64_t ticks)
 {
-	Advice	   *advice = (Advice *) base;
 	LookState  *look = &advice->look;
 
 	/* a page stays for two passes: after more, loads may have come and gone */
 	if (ticks < look->last.ticks || ticks - look->last.ticks > 2 * (int64_t) advice->nbuffers)
-		pbp_advice_gap(base);
+		pbp_advice_gap(advice);
 	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
 	advice->averages.lost_share += LOST_GAIN * (look->lost - advice->averages.lost_share);
 	if (look->lost)
@@ -231,7 +228,7 @@ pbp_advice_begin(PbpAdvice *base, int64_t ticks)
 		if (advice->relations != NULL)
 			pbp_forget_uses(&advice->relations->working_set);
 	}
-	base->lost = look->lost;
+	advice->head.lost = look->lost;
 	look->looking = true;
 	look->number++;
 	look->next_meeting = 0;
@@ -284,7 +281,7 @@ replay(Advice *advice)
 		pbp_play_events(advice, look->number, false);
 		events_of(advice, look->number)->nevents = 0;
 	}
-	if (!advice->base.lost)
+	if (!advice->head.lost)
 		pbp_confirm_accesses(advice, counts);
 	if (counts)
 		pbp_count_look(advice);
@@ -314,16 +311,15 @@ clear_gone(Advice *advice)
 }
 
 bool
-pbp_advice_end(PbpAdvice *base, int64_t ticks)
+pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 {
-	Advice	   *advice = (Advice *) base;
 	LookState  *look = &advice->look;
 	bool		too_long = ticks - look->now.ticks > advice->nbuffers;
 
 	if (!look->looking)
 		return look->lost;
 	if (too_long)
-		pbp_advice_gap(base);
+		pbp_advice_gap(advice);
 	follow_residents(advice);
 	replay(advice);
 	clear_gone(advice);
@@ -350,7 +346,7 @@ pbp_advice_end(PbpAdvice *base, int64_t ticks)
 static inline bool
 remains(const Advice *advice, uint32_t page)
 {
-	return advice->table.pages[page].fingerprint <= advice->base.kept;
+	return advice->table.pages[page].fingerprint <= advice->head.kept;
 }
 
 /* What the last look found. */
@@ -418,22 +414,21 @@ scale_all(Advice *advice, double share)
 static double
 keep(Advice *advice, double kept)
 {
-	uint32_t	before = advice->base.kept;
+	uint32_t	before = advice->head.kept;
 
-	advice->base.kept = kept < UINT32_MAX ? (uint32_t) kept : UINT32_MAX;
-	return (double) advice->base.kept / before;
+	advice->head.kept = kept < UINT32_MAX ? (uint32_t) kept : UINT32_MAX;
+	return (double) advice->head.kept / before;
 }
 
 bool
-pbp_advice_thin(PbpAdvice *base, double share)
+pbp_advice_thin(PbpAdvice *advice, double share)
 {
-	Advice	   *advice = (Advice *) base;
 	double		least = LEAST_PAGES / (advice->sampling_rate * advice->nbuffers);
 
 	share = fmax(share, least);
 	if (advice->look.looking || share >= 1)
 		return false;
-	share = keep(advice, share * base->kept);
+	share = keep(advice, share * advice->head.kept);
 	thin_lists(advice);
 	pbp_thin_pools(advice, share);
 	thin_records(advice);
@@ -446,14 +441,12 @@ pbp_advice_thin(PbpAdvice *base, double share)
  * like a time without a look: nothing counts until the pools are in order.
  */
 bool
-pbp_advice_widen(PbpAdvice *base, double factor)
+pbp_advice_widen(PbpAdvice *advice, double factor)
 {
-	Advice	   *advice = (Advice *) base;
-
 	/* but for rounding, it is that of the beginning */
-	if (advice->look.looking || base->kept >= 0.99 * UINT32_MAX)
+	if (advice->look.looking || advice->head.kept >= 0.99 * UINT32_MAX)
 		return false;
-	scale_all(advice, keep(advice, factor * base->kept));
+	scale_all(advice, keep(advice, factor * advice->head.kept));
 	advice->look.lost = true;
 	return true;
 }

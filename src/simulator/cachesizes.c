@@ -207,7 +207,7 @@ static void
 set_share(const Advice *advice, CacheSet *set, double share)
 {
 	set->share = share;
-	set->threshold = share >= 1 ? advice->base.kept : (uint32_t) (share * advice->base.kept);
+	set->threshold = share >= 1 ? advice->head.kept : (uint32_t) (share * advice->head.kept);
 }
 
 /* So many of its records remain, as a share. */
@@ -320,20 +320,19 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 }
 
 bool
-pbp_advice_init_storage(PbpAdvice *base, void *memory, size_t bytes, int block_bytes)
+pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes)
 {
-	CacheSet   *set = init_set((Advice *) base, memory, bytes, block_bytes, FACTORS);
+	CacheSet   *set = init_set(advice, memory, bytes, block_bytes, FACTORS);
 
 	for (int size = 0; set != NULL && size < FACTORS; size++)
 		set->sizes[size] = (uint8_t) size;
-	((Advice *) base)->cache_sets[0] = set;
+	advice->cache_sets[0] = set;
 	return set != NULL;
 }
 
 bool
-pbp_advice_init_totals(PbpAdvice *base, void *memory, size_t bytes)
+pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes)
 {
-	Advice	   *advice = (Advice *) base;
 	int			block_bytes = (int) advice->cache_sets[0]->block_bytes;
 	size_t		half = bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
 	CacheSet    *less = init_set(advice, memory, half, block_bytes, MOST_CACHES);
@@ -348,28 +347,26 @@ pbp_advice_init_totals(PbpAdvice *base, void *memory, size_t bytes)
 }
 
 void
-pbp_advice_set_huge_pages(PbpAdvice *base, int64_t free_blocks)
+pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks)
 {
-	CacheSet   *set = ((Advice *) base)->cache_sets[0];
+	CacheSet   *set = advice->cache_sets[0];
 
 	if (set != NULL)
 		set->huge_pages = (double) free_blocks;
 }
 
 void
-pbp_advice_set_data(PbpAdvice *base, int64_t pages)
+pbp_advice_set_data(PbpAdvice *advice, int64_t pages)
 {
-	CacheSet   *set = ((Advice *) base)->cache_sets[0];
+	CacheSet   *set = advice->cache_sets[0];
 
 	if (set != NULL)
 		set->data_pages = pages < 0 ? INFINITY : (double) pages;
 }
 
 void
-pbp_advice_set_os_cache(PbpAdvice *base, int64_t pages)
+pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages)
 {
-	Advice	   *advice = (Advice *) base;
-
 	for (int i = 0; i < CACHE_SETS; i++)
 		if (advice->cache_sets[i] != NULL)
 			advice->cache_sets[i]->os_cache = pages < 0 ? NAN : (double) pages;

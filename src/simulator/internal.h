@@ -451,7 +451,7 @@ typedef struct Relations
 
 typedef struct Advice
 {
-	PbpAdvice	base;
+	PbpAdviceHead head;
 	Relations  *relations;		/* NULL: none are watched */
 	double		sampling_rate;
 	int			nbuffers;

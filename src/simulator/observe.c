@@ -67,9 +67,8 @@ find_page(const PageTable *table, uint64_t key)
 }
 
 bool
-pbp_advice_holds(const PbpAdvice *base, uint64_t key)
+pbp_advice_holds(const PbpAdvice *advice, uint64_t key)
 {
-	const Advice *advice = (const Advice *) base;
 	uint32_t	page = find_page(&advice->table, key);
 
 	return page != INVALID_PAGE &&
@@ -306,7 +305,7 @@ ask_for_relation(Advice *advice, uint32_t page)
 		return;
 	__builtin_prefetch(&advice->relations->of_page[page], 1);
 	advice->relations->observed = page;
-	advice->base.wants_relation = true;
+	advice->head.wants_relation = true;
 }
 
 /* Learns from a page that this look has not met yet.  Returns true if it was loaded. */
@@ -338,13 +337,12 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 
 /* A page that moves during the look may come twice. */
 bool
-pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage, bool dirty)
+pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty)
 {
-	Advice	   *advice = (Advice *) base;
 	bool		moved;
 	uint32_t	page = find_page_at(advice, key, buffer, &moved);
 
-	base->wants_relation = false;
+	advice->head.wants_relation = false;
 	if (usage > advice->usage_max)
 		usage = advice->usage_max;
 	advice->look.found.nresidents[group_of((uint32_t) key)]++;
@@ -364,9 +362,8 @@ pbp_advice_observe(PbpAdvice *base, uint64_t key, int buffer, int usage, bool di
 }
 
 int
-pbp_advice_known_buffer(const PbpAdvice *base, uint32_t i)
+pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i)
 {
-	const Advice *advice = (const Advice *) base;
 	const MeetingList *last = &advice->meetings[(advice->look.number - advice->look.looking) % 2];
 
 	return i < last->nmeetings ? last->meetings[i].buffer : -1;

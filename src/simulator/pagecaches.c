@@ -437,9 +437,8 @@ key_of_wal_block(uint64_t block)
  * Its files, which are so large together, are written again and again.
  */
 void
-pbp_advice_write_wal(PbpAdvice *base, uint64_t from, uint64_t to, uint64_t file_bytes)
+pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t file_bytes)
 {
-	const Advice *advice = (const Advice *) base;
 	const CacheSet *set = advice->cache_sets[0];
 	uint64_t	nblocks;
 	uint64_t	first;
@@ -457,7 +456,7 @@ pbp_advice_write_wal(PbpAdvice *base, uint64_t from, uint64_t to, uint64_t file_
 		uint64_t	key = key_of_wal_block(block % nblocks);
 
 		check_interrupts((uint32_t) (block - first));
-		for (int i = 0; i < CACHE_SETS && pbp_advice_sampled(base, key); i++)
+		for (int i = 0; i < CACHE_SETS && pbp_advice_sampled(advice, key); i++)
 			write_block(advice->cache_sets[i], (uint32_t) key);
 	}
 }

@@ -84,10 +84,8 @@ victim_slot(Advice *advice, int i, bool counts)
  * it, but would be dirty until now.
  */
 void
-pbp_advice_checkpoint(PbpAdvice *base)
+pbp_advice_checkpoint(PbpAdvice *advice)
 {
-	Advice	   *advice = (Advice *) base;
-
 	for (uint32_t page = 0; page < advice->table.npages; page++)
 		advice->table.pages[page].state.dirty = false;
 	outdate_answers(advice);
@@ -144,7 +142,7 @@ thin_pool(Advice *advice, int i, double share)
 	{
 		if (slot == pool->hand)
 			hand = nkept;
-		if (advice->table.pages[pool->slots[slot]].fingerprint <= advice->base.kept)
+		if (advice->table.pages[pool->slots[slot]].fingerprint <= advice->head.kept)
 			pool->slots[nkept++] = pool->slots[slot];
 	}
 	pool->nfilled = nkept;

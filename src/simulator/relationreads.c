@@ -60,9 +60,8 @@ place_relations(Advice *advice, Relations *relations, size_t bytes)
 }
 
 bool
-pbp_advice_watch_relations(PbpAdvice *base, void *memory, size_t bytes)
+pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
 {
-	Advice	   *advice = (Advice *) base;
 	Relations  *relations = memory;
 
 	if (bytes < sizeof(Relations))
@@ -117,11 +116,11 @@ number_of(Relations *relations, const PbpRelationKey *key)
 }
 
 void
-pbp_advice_set_relation(PbpAdvice *base, const PbpRelationKey *key)
+pbp_advice_set_relation(PbpAdvice *advice, const PbpRelationKey *key)
 {
-	Relations  *relations = ((Advice *) base)->relations;
+	Relations  *relations = advice->relations;
 
-	if (base->wants_relation && relations->of_page[relations->observed] == 0)
+	if (advice->head.wants_relation && relations->of_page[relations->observed] == 0)
 		relations->of_page[relations->observed] = number_of(relations, key);
 }
 
@@ -266,9 +265,8 @@ begin_epoch(Advice *advice)
 }
 
 void
-pbp_advice_look_time(PbpAdvice *base, int64_t second)
+pbp_advice_look_time(PbpAdvice *advice, int64_t second)
 {
-	Advice	   *advice = (Advice *) base;
 	Relations  *relations = advice->relations;
 
 	if (relations == NULL)
@@ -302,9 +300,9 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 	pbp_count_pending(relations);
 	pbp_decay_relations(relations, share);
 	pbp_reduce_effects(relations, BASELINE, true, share_of_records / share);
-	pbp_scale_uses(&relations->working_set, advice->base.kept, share);
+	pbp_scale_uses(&relations->working_set, advice->head.kept, share);
 	for (uint32_t page = 0; page < advice->table.npages; page++)
-		if (advice->table.pages[page].fingerprint > advice->base.kept)
+		if (advice->table.pages[page].fingerprint > advice->head.kept)
 			relations->of_page[page] = 0;
 }
 

@@ -70,27 +70,32 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->seconds += counts->seconds;
 }
 
-/*
- * The beginning of the caller's block of memory, for the inline function.  The
- * rest of the block is private and points into itself, so it cannot move.
- */
-typedef struct PbpAdvice
+/* What was learned, in the caller's block of memory.  It points into itself, so it cannot move. */
+typedef struct Advice PbpAdvice;
+
+/* How it begins, for the inline functions. */
+typedef struct PbpAdviceHead
 {
 	uint64_t	threshold;		/* keys up to this one are sampled */
 	uint32_t	kept;			/* if their lower half is not above this */
 	uint64_t	salt;			/* for the caller's hash: another sample */
 	bool		wants_relation; /* of the page that was just observed */
 	bool		lost;			/* what happened before this look is unknown */
-} PbpAdvice;
+} PbpAdviceHead;
 
-/*
- * True if this page is in the sample.  The key is a well-mixed 64-bit hash of
- * the page's tag.
- */
+static inline PbpAdviceHead *
+pbp_advice_head(PbpAdvice *advice)
+{
+	return (PbpAdviceHead *) advice;
+}
+
+/* True if the page of this key, a well-mixed 64-bit hash of its tag, is in the sample. */
 static inline bool
 pbp_advice_sampled(const PbpAdvice *advice, uint64_t key)
 {
-	return key <= advice->threshold && (uint32_t) key <= advice->kept;
+	const PbpAdviceHead *head = (const PbpAdviceHead *) advice;
+
+	return key <= head->threshold && (uint32_t) key <= head->kept;
 }
 
 /* Called every few thousand pages if it is not NULL; need not return. */

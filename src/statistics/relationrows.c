@@ -72,7 +72,7 @@ estimate_misses(const Advice *advice, int size, double counted, Effect *effect)
 	const Counters *counters = &advice->counters;
 	PbpAdviceRow row;
 
-	pbp_advice_row(&advice->base, size, &row);
+	pbp_advice_row(advice, size, &row);
 	if (row.reason != PBP_ADVICE_KNOWN)
 		return;
 	effect->reads_per_count = counters->accesses / share_of_pool(advice) /
@@ -96,8 +96,8 @@ estimate_waits(const Advice *advice, int size, double counted, Effect *effect)
 	PbpAdviceStorageRow then;
 	const CacheCounters *caches;
 
-	pbp_advice_storage_row(&advice->base, BASELINE, &today);
-	pbp_advice_storage_row(&advice->base, size, &then);
+	pbp_advice_storage_row(advice, BASELINE, &today);
+	pbp_advice_storage_row(advice, size, &then);
 	if (today.reason != PBP_STORAGE_KNOWN || then.reason != PBP_STORAGE_KNOWN)
 		return;
 	caches = advice->cache_sets[0]->counters;

@@ -46,7 +46,7 @@ look_only(Run *run, int sample, const Pool *pool)
 		if (!pbp_advice_sampled(advice, key))
 			continue;
 		pbp_advice_observe(advice, key, i, pool->usage[i], run->written_from > 0 && page >= run->written_from);
-		if (run->relation_of != NULL && advice->wants_relation)
+		if (run->relation_of != NULL && pbp_advice_head(advice)->wants_relation)
 			pbp_advice_set_relation(advice, &(PbpRelationKey) {.relfilenode = run->relation_of(page)});
 	}
 	pbp_advice_end(advice, pool->ticks);
