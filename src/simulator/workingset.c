@@ -78,46 +78,32 @@ find_slot(const PbpWorkingSet *set, uint32_t page)
 	return &set->slots[slot];
 }
 
-static inline uint32_t
-slots_between(uint32_t from, uint32_t to, uint32_t nslots)
-{
-	return to >= from ? to - from : to + nslots - from;
-}
-
-/* Empty a slot, and move pages there that it kept from their places. */
+/*
+ * Remove pages above this one, and those that no window needs.  From an empty slot
+ * on, all others are inserted again in their order, at their old place or before it.
+ */
 static void
-empty_slot(PbpWorkingSet *set, uint32_t hole)
+purge(PbpWorkingSet *set, uint32_t last_page)
 {
-	const uint32_t n = set->nslots;
-	uint32_t	slot = hole;
+	uint32_t	slot = 0;
 
-	for (;;)
+	while (set->slots[slot].page != 0)
+		slot++;
+	for (uint32_t i = 1; i < set->nslots; i++)
 	{
-		uint32_t	home;
+		PbpUsedPage used;
 
-		slot = slot + 1 < n ? slot + 1 : 0;
-		if (set->slots[slot].page == 0)
-			break;
-		home = pbp_home_of(set, set->slots[slot].page);
-		if (slots_between(home, slot, n) >= slots_between(hole, slot, n))
-		{
-			set->slots[hole] = set->slots[slot];
-			hole = slot;
-		}
+		slot = slot + 1 < set->nslots ? slot + 1 : 0;
+		used = set->slots[slot];
+		if (used.page == 0)
+			continue;
+		set->slots[slot].page = 0;
+		if (used.page <= last_page && pbp_is_kept(used.page, set->halvings) &&
+			was_used_in(&used, LONGEST, set->epoch))
+			*find_slot(set, used.page) = used;
+		else
+			set->npages--;
 	}
-	set->slots[hole].page = 0;
-	set->npages--;
-}
-
-/* Remove what no window needs. */
-static void
-purge(PbpWorkingSet *set)
-{
-	for (uint32_t slot = 0; slot < set->nslots; slot++)
-		while (set->slots[slot].page != 0 &&
-			   !(pbp_is_kept(set->slots[slot].page, set->halvings) &&
-				 was_used_in(&set->slots[slot], LONGEST, set->epoch)))
-			empty_slot(set, slot);
 	set->purged_epoch = set->epoch;
 }
 
@@ -131,12 +117,12 @@ max_pages(const PbpWorkingSet *set)
 static void
 make_room(PbpWorkingSet *set)
 {
-	purge(set);
+	purge(set, UINT32_MAX);
 	while (set->npages > max_pages(set) / 8 * 7 && set->halvings < PBP_MAX_HALVINGS)
 	{
 		set->halvings++;
 		set->halved_epoch = set->epoch;
-		purge(set);
+		purge(set, UINT32_MAX);
 	}
 }
 
@@ -146,7 +132,7 @@ use_room(PbpWorkingSet *set)
 {
 	if (set->halvings == 0 || set->epoch - set->halved_epoch < window_epochs(LONGEST))
 		return;
-	purge(set);
+	purge(set, UINT32_MAX);
 	set->halved_epoch = set->epoch;
 	if (set->npages < max_pages(set) / 3)
 		set->kept_since[--set->halvings] = set->epoch;
@@ -166,9 +152,7 @@ pbp_shortest_window(const PbpWorkingSet *set, uint32_t page)
 	return window;
 }
 
-/*
- * From a number of sampled pages to one of all pages, with its error.
- */
+/* From a number of sampled pages to one of all pages, with its error. */
 void
 pbp_estimate_pages(const PbpWorkingSet *set, int halvings, double nsampled, double *pages,
 				   double *error)
@@ -271,9 +255,7 @@ pbp_scale_uses(PbpWorkingSet *set, uint32_t last_page, double share)
 {
 	pbp_keep_uses(set);
 	set->sampling_rate *= share;
-	for (uint32_t slot = 0; slot < set->nslots; slot++)
-		while (set->slots[slot].page > last_page)
-			empty_slot(set, slot);
+	purge(set, last_page);
 }
 
 static int64_t
@@ -322,7 +304,7 @@ pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation, size_t
 		set->epoch = epoch;
 		count_windows(set, by_relation, nrelations);
 		if (epoch - set->purged_epoch > PURGE_EPOCHS)
-			purge(set);
+			purge(set, UINT32_MAX);
 		use_room(set);
 	}
 	set->look_second = second;
