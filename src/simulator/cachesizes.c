@@ -61,7 +61,6 @@ static double
 pool_pages(const Advice *advice, int size)
 {
 	double		block_bytes = advice->cache_sets[0]->block_bytes;
-
 	double		bytes = pbp_advice_factor(size) * advice->nbuffers * block_bytes;
 
 	return (double) pbp_pool_bytes((int64_t) bytes) / block_bytes;
@@ -223,20 +222,35 @@ keep_records(CacheSet *set, double share)
 	pbp_thin_out_records(set);
 }
 
-/* Fewer pages, if they no longer fit: what is known of the others remains. */
+/*
+ * Fewer pages have records, if they no longer fit, or if many more fit and that is
+ * allowed, more from now on.  What is known of the others remains.
+ */
 static void
-fit_records(Advice *advice, int which)
+fit_records(Advice *advice, int which, bool may_grow)
 {
 	CacheSet   *set = advice->cache_sets[which];
-	double		share = fitting_share(advice, which);
-	double		before = set->share;
+	double		share;
+	double		times;
 
-	if (share >= before)
+	if (set == NULL)
+		return;
+	share = fitting_share(advice, which);
+	times = share / set->share;
+	if (share >= set->share && !(may_grow && share >= MUCH_LARGER * set->share))
 		return;
 	set_share(advice, set, share);
-	keep_records(set, share / before);
+	if (times < 1)
+		keep_records(set, times);
+	else
+	{
+		scale_counters(set->counters, sizeof(set->counters), times);
+		for (int cache = 0; cache < set->ncaches; cache++)
+			must_refill(&set->caches[cache]);
+		set->uncalibrated_misses = set->uncalibrated_reads = 0;
+	}
 	if (which == 0)
-		pbp_reduce_effects(advice->relations, BASELINE, true, share / before);
+		pbp_reduce_effects(advice->relations, BASELINE, true, times);
 }
 
 /*
@@ -263,28 +277,6 @@ pbp_scale_caches(Advice *advice, double share)
 			share_of_records = kept;
 	}
 	return share_of_records;
-}
-
-/* More pages have records from now on.  What was learned of the others stays. */
-static void
-add_records(const Advice *advice, CacheSet *set, double share)
-{
-	double		more = share / set->share;
-
-	set_share(advice, set, share);
-	scale_counters(set->counters, sizeof(set->counters), more);
-	for (int cache = 0; cache < set->ncaches; cache++)
-		must_refill(&set->caches[cache]);
-	set->uncalibrated_misses = set->uncalibrated_reads = 0;
-}
-
-static void
-begin_again(const Advice *advice, CacheSet *set, double share)
-{
-	pbp_forget_cached_pages(set);
-	memset(set->counters, 0, sizeof(set->counters));
-	memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
-	set_share(advice, set, share);
 }
 
 /*
@@ -315,7 +307,8 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 	set->huge_pages = -1;
 	set->correction = 1;
 	set->measured_share = set->measuring_error = NAN;
-	begin_again(advice, set, 1);
+	pbp_forget_cached_pages(set);
+	set_share(advice, set, 1);
 	return set;
 }
 
@@ -371,19 +364,7 @@ pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages)
 		if (advice->cache_sets[i] != NULL)
 			advice->cache_sets[i]->os_cache = pages < 0 ? NAN : (double) pages;
 	for (int i = 0; pages >= 0 && i < CACHE_SETS; i++)
-	{
-		if (advice->cache_sets[i] == NULL)
-			continue;
-		if (fitting_share(advice, i) >= MUCH_LARGER * advice->cache_sets[i]->share)
-		{
-			double		more = fitting_share(advice, i) / advice->cache_sets[i]->share;
-
-			add_records(advice, advice->cache_sets[i], fitting_share(advice, i));
-			if (i == 0)
-				pbp_reduce_effects(advice->relations, BASELINE, true, more);
-		}
-		fit_records(advice, i);
-	}
+		fit_records(advice, i, true);
 	pbp_resize_caches(advice);
 }
 
@@ -395,7 +376,6 @@ pbp_correct_caches(Advice *advice, double factor)
 
 	*correction = fmin(fmax(*correction * factor, LEAST_CORRECTION), MOST_CORRECTION);
 	for (int i = 0; i < CACHE_SETS; i++)
-		if (advice->cache_sets[i] != NULL)
-			fit_records(advice, i);
+		fit_records(advice, i, false);
 	pbp_resize_caches(advice);
 }

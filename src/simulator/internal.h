@@ -385,14 +385,14 @@ typedef struct Averages
 /* What is compared with the baseline for each relation. */
 enum
 {
-	MISSES_AT_HALF,
+	MISSES_AT_HALF,				/* of the pool; at half and double the size in turn */
 	MISSES_AT_DOUBLE,
 	WAITS_AT_HALF,				/* for storage, below the simulated pool */
 	WAITS_AT_DOUBLE,
 	EFFECTS
 };
 
-/* What is counted of one relation, with weights that grow instead of decaying. */
+/* What is counted of one relation, with weights that grow; nothing but doubles. */
 typedef struct RelationCounters
 {
 	double		loads;

@@ -140,13 +140,6 @@ insert(CacheSet *set, int cache, uint16_t page, bool active)
 		activate(set, cache, page);
 }
 
-static bool
-is_close_call(uint32_t distance, uint32_t nactive)
-{
-	return distance < JUST_EVICTED * nactive ||
-		(distance > LEAST_NEAR_SOON * nactive && distance < MOST_NEAR_SOON * nactive);
-}
-
 static CacheRead
 read_cached_page(CacheSet *set, int cache, uint16_t page)
 {
@@ -163,7 +156,9 @@ read_cached_page(CacheSet *set, int cache, uint16_t page)
 	}
 	distance = refault_distance(simulated, record, cache);
 	insert(set, cache, page, distance <= nactive);
-	return is_close_call(distance, nactive) ? CACHE_CLOSE_CALL : CACHE_MISS;
+	return distance < JUST_EVICTED * nactive ||
+		(distance > LEAST_NEAR_SOON * nactive && distance < MOST_NEAR_SOON * nactive) ?
+		CACHE_CLOSE_CALL : CACHE_MISS;
 }
 
 /* Unlike a read, a write activates no page, not even one that returns soon. */
@@ -206,36 +201,13 @@ head_of(const CacheSet *set, uint32_t fingerprint)
 	return &set->heads[mixed * set->nheads >> 32];
 }
 
-static void
-unlink_from_chain(CacheSet *set, uint16_t page)
-{
-	uint16_t   *link = head_of(set, cached_page(set, page)->fingerprint);
-
-	while (*link != page)
-		link = &cached_page(set, *link)->next;
-	*link = cached_page(set, page)->next;
-}
-
-static void
-add_to_chain(CacheSet *set, uint16_t page)
-{
-	uint16_t   *head = head_of(set, cached_page(set, page)->fingerprint);
-
-	cached_page(set, page)->next = *head;
-	*head = page;
-}
-
 /* True if its return may matter to a cache, whose active list may grow by then. */
 static bool
 may_return_soon(const CacheSet *set, const CachedPage *page)
 {
 	for (int cache = 0; cache < set->ncaches; cache++)
-	{
-		const SimulatedCache *simulated = &set->caches[cache];
-
-		if (refault_distance(simulated, page, cache) <= simulated->capacity)
+		if (refault_distance(&set->caches[cache], page, cache) <= set->caches[cache].capacity)
 			return true;
-	}
 	return false;
 }
 
@@ -265,29 +237,37 @@ free_record(CacheSet *set)
 		}
 	}
 	if (found != NO_RECORD)
-		unlink_from_chain(set, found);
+	{
+		uint16_t   *link = head_of(set, cached_page(set, found)->fingerprint);
+
+		while (*link != found)
+			link = &cached_page(set, *link)->next;
+		*link = cached_page(set, found)->next;
+	}
 	return found;
 }
 
-/* Find the record of a page, or add one. */
+/* Finds the record of a page, or adds one.  NO_RECORD: the page has none here. */
 static uint16_t
-find_cached_page(CacheSet *set, uint32_t fingerprint)
+record_of(CacheSet *set, uint32_t fingerprint)
 {
-	uint16_t	page = *head_of(set, fingerprint);
+	uint16_t   *head;
+	uint16_t	page;
 
-	while (page != NO_RECORD && cached_page(set, page)->fingerprint != fingerprint)
-		page = cached_page(set, page)->next;
-	if (page != NO_RECORD)
-		return page;
-
+	if (set == NULL || fingerprint > set->threshold || isnan(set->os_cache))
+		return NO_RECORD;
+	head = head_of(set, fingerprint);
+	for (page = *head; page != NO_RECORD; page = cached_page(set, page)->next)
+		if (cached_page(set, page)->fingerprint == fingerprint)
+			return page;
 	page = free_record(set);
 	if (page == NO_RECORD)
-	{
 		set->ndropped++;
-		return NO_RECORD;
+	else
+	{
+		*cached_page(set, page) = (CachedPage) {.fingerprint = fingerprint, .next = *head};
+		*head = page;
 	}
-	*cached_page(set, page) = (CachedPage) {.fingerprint = fingerprint};
-	add_to_chain(set, page);
 	return page;
 }
 
@@ -342,11 +322,8 @@ play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t 
 	bool		baseline_missed = is_absent(absent, BASELINE);
 	uint64_t	waits = 0;
 	uint64_t	refilling = advice->refilling;
-	uint16_t	page;
+	uint16_t	page = record_of(set, fingerprint);
 
-	if (set == NULL || fingerprint > set->threshold || isnan(set->os_cache))
-		return 0;
-	page = find_cached_page(set, fingerprint);
 	if (page == NO_RECORD)
 		return 0;
 	for (int cache = 0; cache < set->ncaches; cache++)
@@ -388,16 +365,14 @@ pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool coun
 	return play_misses(advice, advice->cache_sets[0], fingerprint, absent, counts);
 }
 
+/* Writes a page to the caches below pools of this size, or to all if it is negative. */
 static void
 play_write(CacheSet *set, uint32_t fingerprint, int size)
 {
-	uint16_t	page;
+	uint16_t	page = record_of(set, fingerprint);
 
-	if (set == NULL || fingerprint > set->threshold || isnan(set->os_cache))
-		return;
-	page = find_cached_page(set, fingerprint);
 	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
-		if (set->sizes[cache] == size)
+		if (size < 0 || set->sizes[cache] == size)
 			write_cached_page(set, cache, page);
 }
 
@@ -407,18 +382,6 @@ pbp_play_write(Advice *advice, uint32_t fingerprint, int size)
 {
 	for (int i = 0; i < CACHE_SETS; i++)
 		play_write(advice->cache_sets[i], fingerprint, size);
-}
-
-static void
-write_block(CacheSet *set, uint32_t fingerprint)
-{
-	uint16_t	page;
-
-	if (set == NULL || fingerprint > set->threshold)
-		return;
-	page = find_cached_page(set, fingerprint);
-	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
-		write_cached_page(set, cache, page);
 }
 
 /* A block of the WAL's files as a page of its own. */
@@ -457,7 +420,7 @@ pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t fil
 
 		check_interrupts((uint32_t) (block - first));
 		for (int i = 0; i < CACHE_SETS && pbp_advice_sampled(advice, key); i++)
-			write_block(advice->cache_sets[i], (uint32_t) key);
+			play_write(advice->cache_sets[i], (uint32_t) key, -1);
 	}
 }
 

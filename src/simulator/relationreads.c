@@ -138,14 +138,8 @@ compare_doubles(const void *a, const void *b)
 void
 pbp_add_counters(RelationCounters *sum, const RelationCounters *counters)
 {
-	sum->loads += counters->loads;
-	sum->waits += counters->waits;
-	sum->sampled_loads += counters->sampled_loads;
-	for (int i = 0; i < EFFECTS; i++)
-	{
-		sum->extra[i] += counters->extra[i];
-		sum->differing[i] += counters->differing[i];
-	}
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
+		((double *) sum)[i] += ((const double *) counters)[i];
 }
 
 /*
@@ -308,15 +302,6 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 
 /* ---- counters ---- */
 
-static inline void
-count_effect(Relations *relations, RelationCounters *counters, int effect, bool then, bool today)
-{
-	if (then == today)
-		return;
-	counters->extra[effect] += then ? relations->weight : -relations->weight;
-	counters->differing[effect] += relations->weight;
-}
-
 static void
 count_event(Relations *relations, Event event, uint64_t missed)
 {
@@ -329,14 +314,16 @@ count_event(Relations *relations, Event event, uint64_t missed)
 		counters->waits += is_absent(waits, BASELINE) ? relations->weight : 0;
 		counters->sampled_loads++;
 	}
-	count_effect(relations, counters, MISSES_AT_HALF, is_absent(missed, HALF),
-				 is_absent(missed, BASELINE));
-	count_effect(relations, counters, MISSES_AT_DOUBLE, is_absent(missed, DOUBLE),
-				 is_absent(missed, BASELINE));
-	count_effect(relations, counters, WAITS_AT_HALF, is_absent(waits, HALF),
-				 is_absent(waits, BASELINE));
-	count_effect(relations, counters, WAITS_AT_DOUBLE, is_absent(waits, DOUBLE),
-				 is_absent(waits, BASELINE));
+	for (int effect = 0; effect < EFFECTS; effect++)
+	{
+		uint64_t	sizes = effect < WAITS_AT_HALF ? missed : waits;
+		bool		today = is_absent(sizes, BASELINE);
+
+		if (is_absent(sizes, effect % 2 == 0 ? HALF : DOUBLE) == today)
+			continue;
+		counters->extra[effect] += today ? -relations->weight : relations->weight;
+		counters->differing[effect] += relations->weight;
+	}
 }
 
 /* The counters are fetched into the caches before they are used, too. */
@@ -364,26 +351,12 @@ pbp_decay_relations(Relations *relations, double weight)
 	for (uint32_t i = 0; i < relations->nrecords; i++)
 	{
 		RelationCounters *counters = &relations->records[i].counters;
+		double		sampled_loads = counters->sampled_loads;
 
-		counters->loads /= relations->weight;
-		counters->waits /= relations->weight;
-		for (int j = 0; j < EFFECTS; j++)
-		{
-			counters->extra[j] /= relations->weight;
-			counters->differing[j] /= relations->weight;
-		}
+		scale_counters(counters, sizeof(*counters), 1 / relations->weight);
+		counters->sampled_loads = sampled_loads;
 	}
 	relations->weight = 1;
-}
-
-static void
-reduce_effect(Relations *relations, int effect, double weight)
-{
-	for (uint32_t i = 0; i < relations->nrecords; i++)
-	{
-		relations->records[i].counters.extra[effect] *= weight;
-		relations->records[i].counters.differing[effect] *= weight;
-	}
 }
 
 /*
@@ -393,12 +366,17 @@ reduce_effect(Relations *relations, int effect, double weight)
 void
 pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight)
 {
-	if (relations == NULL)
-		return;
-	if (size == DOUBLE && !only_waits)
-		reduce_effect(relations, MISSES_AT_DOUBLE, weight);
-	if (size == DOUBLE || size == BASELINE)
-		reduce_effect(relations, WAITS_AT_DOUBLE, weight);
-	if (size == HALF || size == BASELINE)
-		reduce_effect(relations, WAITS_AT_HALF, weight);
+	const bool	reduced[EFFECTS] = {
+		[MISSES_AT_DOUBLE] = size == DOUBLE && !only_waits,
+		[WAITS_AT_HALF] = size == HALF || size == BASELINE,
+		[WAITS_AT_DOUBLE] = size == DOUBLE || size == BASELINE,
+	};
+
+	for (uint32_t i = 0; relations != NULL && i < relations->nrecords; i++)
+		for (int effect = 0; effect < EFFECTS; effect++)
+			if (reduced[effect])
+			{
+				relations->records[i].counters.extra[effect] *= weight;
+				relations->records[i].counters.differing[effect] *= weight;
+			}
 }
