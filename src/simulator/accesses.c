@@ -122,7 +122,7 @@ count_variation(Variation *variation, const PbpAdviceCounts *counts, double halv
 	if (moved <= 0)
 		variation->halves_left -= halves;
 	variation->halves += halves;
-	variation->accesses += (double) counts->hits + (double) counts->reads;
+	variation->accesses += accesses_of(counts);
 	variation->reads += (double) counts->reads;
 	if (variation->halves >= PART_OF_HALF_LIFE && variation->accesses > 0)
 		end_part(variation);
@@ -142,13 +142,6 @@ slowness(const VariationSums *sums, double variance)
 		fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
 }
 
-/* A variance of few parts may be much too small: about Student's distribution. */
-static double
-doubt_of_few(double nparts)
-{
-	return 1 + FEW_PARTS / (nparts - 1);
-}
-
 /*
  * Half the width of a 95 % interval of the difference between the miss ratio that
  * was measured and that of a longer time to come.  NaN: unknown.
@@ -160,17 +153,9 @@ pbp_variation_error(const Variation *variation)
 
 	if (!(variance > 0))
 		return variance;
-	return doubt_of_few(variation->sums.nparts) * PBP_DEVIATIONS *
+	/* a variance of few parts may be much too small: about Student's distribution */
+	return (1 + FEW_PARTS / (variation->sums.nparts - 1)) * PBP_DEVIATIONS *
 		sqrt((1 + 1 / LONGER) * variance * slowness(&variation->sums, variance) / PARTS_OF_MEAN);
-}
-
-/* How many times faster than usual the past is to be forgotten. */
-static double
-haste_of(const Variation *variation)
-{
-	if (variation->halves_left > 0)
-		return HASTE;
-	return variation->ended < SKIPPED_PARTS ? HASTE_AT_FIRST : 1;
 }
 
 /* True while another load than before is followed. */
@@ -322,7 +307,8 @@ half_lives(const Advice *advice, const PbpAdviceCounts *counts, double pools)
 static void
 decay(Advice *advice, const PbpAdviceCounts *counts)
 {
-	double		haste = haste_of(&advice->variation);
+	double		haste = pbp_load_has_changed(&advice->variation) ? HASTE :
+		advice->variation.ended < SKIPPED_PARTS ? HASTE_AT_FIRST : 1;
 	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
 	double		halves = half_lives(advice, counts, pools) * haste;
 	double		weight = fmax(pow(LEAST_WEIGHT, haste), exp2(-halves));

@@ -343,12 +343,6 @@ pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 /* Fewer pages in the pool than this have figures of no use. */
 #define LEAST_PAGES			150.0
 
-static inline bool
-remains(const Advice *advice, uint32_t page)
-{
-	return advice->table.pages[page].fingerprint <= advice->head.kept;
-}
-
 /* What the last look found. */
 static void
 thin_lists(Advice *advice)
@@ -368,37 +362,21 @@ thin_lists(Advice *advice)
 	events->nevents = nevents;
 }
 
-/* A record that is of no page of the sample is reused when one is needed. */
-static void
-thin_records(Advice *advice)
-{
-	for (uint32_t page = 0; page < advice->table.npages; page++)
-		if (!remains(advice, page))
-			advice->table.pages[page].state = (PageState) {.counts = ALL_ABSENT};
-}
-
-static void
-scale_sizes(Advice *advice, double share)
-{
-	for (int i = 0; i < FACTORS; i++)
-	{
-		SizeCounters *size = &advice->counters.sizes[i];
-		double		accesses = size->accesses;
-		double		skipped = size->skipped;
-
-		scale_counters(size, sizeof(*size), share);
-		size->accesses = accesses;
-		size->skipped = skipped;
-	}
-}
-
 /* The sample has so many times as many pages from now on. */
 static void
 scale_all(Advice *advice, double share)
 {
 	advice->sampling_rate *= share;
 	advice->averages.residents *= share;
-	scale_sizes(advice, share);
+	for (int i = 0; i < FACTORS; i++)
+	{
+		SizeCounters *size = &advice->counters.sizes[i];
+		const SizeCounters before = *size;
+
+		scale_counters(size, sizeof(*size), share);
+		size->accesses = before.accesses;
+		size->skipped = before.skipped;
+	}
 	scale_counters(advice->counters.loads, sizeof(advice->counters.loads), share);
 	scale_counters(advice->counters.residents, sizeof(advice->counters.residents), share);
 	advice->counters.new_loads *= share;
@@ -431,7 +409,10 @@ pbp_advice_thin(PbpAdvice *advice, double share)
 	share = keep(advice, share * advice->head.kept);
 	thin_lists(advice);
 	pbp_thin_pools(advice, share);
-	thin_records(advice);
+	/* a record that is of no page of the sample is reused when one is needed */
+	for (uint32_t page = 0; page < advice->table.npages; page++)
+		if (!remains(advice, page))
+			advice->table.pages[page].state = (PageState) {.counts = ALL_ABSENT};
 	scale_all(advice, share);
 	return true;
 }

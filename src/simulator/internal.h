@@ -527,6 +527,13 @@ group_of(uint32_t fingerprint)
 	return fingerprint % GROUPS;
 }
 
+/* Still in the sample. */
+static inline bool
+remains(const Advice *advice, uint32_t page)
+{
+	return advice->table.pages[page].fingerprint <= advice->head.kept;
+}
+
 static inline double
 sum_of_groups(const double *counts)
 {

@@ -58,10 +58,7 @@ pbp_seconds_left(const Progress *progress)
 	return progress->seconds * (1 - progress->share) / done;
 }
 
-/*
- * How much of learning is done when doubt has fallen from all to this share.  It
- * is halved by equal numbers of reads.
- */
+/* How much of learning is done: doubt falls from 1 and is halved by equal numbers of reads. */
 static inline double
 doubt_progress(double doubtful_share, double tolerated_share)
 {
@@ -69,21 +66,25 @@ doubt_progress(double doubtful_share, double tolerated_share)
 		fmax(0, log(doubtful_share) / log(tolerated_share));
 }
 
+/* So many counted events of a sample of this share, as a share of recent accesses at most. */
+static double
+share_of_recent(const Advice *advice, double counted, double sampled_share)
+{
+	double		accesses = advice->recent.recent_accesses;
+
+	return accesses > 0 ? counted / sampled_share / accesses : 1;
+}
+
 /* ---- pools ---- */
 
 /*
- * Maximum share of recent accesses whose misses may be warm-up artifacts: a
- * larger pool that is not full yet may have held these pages before the first
- * look.
+ * Maximum share of misses that may be warm-up artifacts:
+ * a larger pool that is not full yet may have held these pages before the first look.
  */
 static double
 doubtful_share(const Advice *advice, int i)
 {
-	const RecentCounters *recent = &advice->recent;
-
-	if (recent->recent_accesses <= 0)
-		return 1;
-	return recent->doubtful_misses[i] / share_of_pool(advice) / recent->recent_accesses;
+	return share_of_recent(advice, advice->recent.doubtful_misses[i], share_of_pool(advice));
 }
 
 /* Of what is counted; smaller pools hold nothing that was used before. */
@@ -124,9 +125,8 @@ learned_share_of_pool(const Advice *advice, int i)
 	double		filled = (double) pool->nlearned / pool->nslots;
 	double		filling = pbp_advice_factor(i) / (pbp_advice_factor(i) + POOLS_AFTER_FILLING);
 
-	/* the pools have no size yet */
 	if (advice->averages.residents <= 0)
-		return 0;
+		return 0;				/* the pools have no size yet */
 	if (i <= BASELINE)
 		return fmin(filling * filled + (1 - filling) * all_loads(advice) / ENOUGH_LOADS,
 					MOST_PROGRESS);
@@ -162,18 +162,16 @@ learn_pools(Advice *advice)
 /* ---- page caches ---- */
 
 /*
- * Maximum share of recent accesses whose storage reads may be warm-up artifacts:
- * the real cache may have held these pages before the first look.
+ * Maximum share of storage reads that may be warm-up artifacts: the real cache may have
+ * held these pages before the first look.
  */
 double
 pbp_doubtful_reads_share(const Advice *advice, int cache)
 {
 	const CacheSet *set = set_of(advice, cache);
 
-	if (advice->recent.recent_accesses <= 0)
-		return 1;
-	return set->doubtful_reads[slot_of(cache)] / (share_of_pool(advice) * set->share) /
-		advice->recent.recent_accesses;
+	return share_of_recent(advice, set->doubtful_reads[slot_of(cache)],
+						   share_of_pool(advice) * set->share);
 }
 
 /* Before a cache was settled, what it counted is worth little. */
@@ -208,34 +206,19 @@ learn_cache(Advice *advice, int cache)
 }
 
 /* Of a cache that is learning: it has been filled, or few reads are doubtful. */
-static double
-learned_share_of_cache(const Advice *advice, int cache)
+static void
+follow_cache(Advice *advice, int cache)
 {
-	const SimulatedCache *simulated = simulated_cache(advice, cache);
+	SimulatedCache *simulated = simulated_cache(advice, cache);
 	double		filled = simulated->nlearned / fmax(1, LEARNED_SHARE * simulated->capacity);
 	double		certain = doubt_progress(pbp_doubtful_reads_share(advice, cache),
 										 TOLERATED_DOUBT / 2);
 
-	return fmin(fmax(filled, certain), MOST_PROGRESS);
-}
-
-static void
-learn_caches(Advice *advice)
-{
-	for (int cache = 0; cache < ALL_CACHES; cache++)
-	{
-		SimulatedCache *simulated;
-
-		if (set_of(advice, cache) == NULL)
-			continue;
-		simulated = simulated_cache(advice, cache);
-		learn_cache(advice, cache);
-		if (simulated->learning)
-			follow_progress(&simulated->progress, learned_share_of_cache(advice, cache),
-							advice->look.fresh.seconds);
-		else
-			simulated->progress = (Progress) {0};
-	}
+	if (simulated->learning)
+		follow_progress(&simulated->progress, fmin(fmax(filled, certain), MOST_PROGRESS),
+						advice->look.fresh.seconds);
+	else
+		simulated->progress = (Progress) {0};
 }
 
 /* ---- all ---- */
@@ -244,23 +227,21 @@ void
 pbp_learn(Advice *advice)
 {
 	learn_pools(advice);
-	learn_caches(advice);
+	for (int cache = 0; cache < ALL_CACHES; cache++)
+		if (set_of(advice, cache) != NULL)
+		{
+			learn_cache(advice, cache);
+			follow_cache(advice, cache);
+		}
 }
 
-/* True if a figure of this size needs no more than other reasons allow. */
-static bool
-is_learned(const Advice *advice, int i)
-{
-	return all_loads(advice) >= ENOUGH_LOADS && advice->counters.sizes[i].accesses > 0 &&
-		(i <= BASELINE || !pbp_size_is_learning(advice, i));
-}
-
-/* At the end of a look. */
+/* At the end of a look.  What has been learned has no progress. */
 void
 pbp_follow_learning(Advice *advice)
 {
 	for (int i = 0; i < FACTORS; i++)
-		if (is_learned(advice, i))
+		if (all_loads(advice) >= ENOUGH_LOADS && advice->counters.sizes[i].accesses > 0 &&
+			(i <= BASELINE || !pbp_size_is_learning(advice, i)))
 			advice->progress[i] = (Progress) {0};
 		else
 			follow_progress(&advice->progress[i], learned_share_of_pool(advice, i),

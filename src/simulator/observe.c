@@ -120,16 +120,9 @@ unlink_page(PageTable *table, uint32_t page)
 	table->pages[before].next = table->pages[page].next;
 }
 
-/* In no simulated pool, and not in the real one by the last two looks. */
-static inline bool
-is_forgotten(PageState state, uint64_t look)
-{
-	return absent_everywhere(state) && !met_in_look(state, look) && !met_in_look(state, look - 1);
-}
-
 /*
- * A record for one more page.  The search for a forgotten page continues where
- * the last one stopped.  If it fails, it would fail for the rest of the look:
+ * A record for one more page.  The search for one that is in no simulated pool, nor
+ * was in the real one by two looks, continues where the last stopped.  If it fails, it would fail for the rest of the look:
  * simulated pools change at the look's end only.
  */
 static uint32_t
@@ -143,9 +136,10 @@ free_page(PageTable *table, uint64_t look)
 	for (uint32_t tried = 0; tried < table->max_pages; tried++)
 	{
 		uint32_t	page = table->reclaimer;
+		PageState	state = table->pages[page].state;
 
 		table->reclaimer = page + 1 < table->max_pages ? page + 1 : 0;
-		if (is_forgotten(table->pages[page].state, look))
+		if (absent_everywhere(state) && !met_in_look(state, look) && !met_in_look(state, look - 1))
 		{
 			unlink_page(table, page);
 			return page;

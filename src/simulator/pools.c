@@ -38,17 +38,6 @@ pbp_near_phases(const Advice *advice, int i)
 	return phases < PHASES_TO_NEXT ? (unsigned) ceil(phases) : PHASES_TO_NEXT;
 }
 
-static inline uint64_t
-phase_of_eviction(SimulatedPool *pool, int i)
-{
-	if (++pool->evictions >= phase_length(pool, i))
-	{
-		pool->phase++;
-		pool->evictions = 0;
-	}
-	return pool->phase % PHASES;
-}
-
 /* A slot for a page that is not in the pool, by the server's algorithm. */
 static uint32_t
 victim_slot(Advice *advice, int i, bool counts)
@@ -68,7 +57,12 @@ victim_slot(Advice *advice, int i, bool counts)
 		advice->counters.sizes[i].steps++;
 		if (usage == 0)
 		{
-			set_count_in_pool(state, i, EVICTED + phase_of_eviction(pool, i));
+			if (++pool->evictions >= phase_length(pool, i))
+			{
+				pool->phase++;
+				pool->evictions = 0;
+			}
+			set_count_in_pool(state, i, EVICTED + pool->phase % PHASES);
 			advice->counters.sizes[i].dirty_evictions += counts && state->dirty &&
 				!is_absent(advice->refilling, i);
 			if (state->dirty)
@@ -115,64 +109,40 @@ pbp_resize_pools(Advice *advice, double residents)
 	}
 }
 
-/* The page that the hand would look at next leaves. */
-static void
-remove_next(Advice *advice, int i)
-{
-	SimulatedPool *pool = &advice->pools[i];
-
-	set_count_in_pool(&advice->table.pages[pool->slots[pool->hand]].state, i, ABSENT);
-	pool->nfilled--;
-	memmove(&pool->slots[pool->hand], &pool->slots[pool->hand + 1],
-			(pool->nfilled - pool->hand) * sizeof(uint32_t));
-	if (pool->hand >= pool->nfilled)
-		pool->hand = 0;
-}
-
-/* The pages that remain in the sample keep their order. */
-static void
-thin_pool(Advice *advice, int i, double share)
-{
-	SimulatedPool *pool = &advice->pools[i];
-	uint32_t	nslots = (uint32_t) (share * pool->nslots);
-	uint32_t	nkept = 0;
-	uint32_t	hand = 0;
-
-	for (uint32_t slot = 0; slot < pool->nfilled; slot++)
-	{
-		if (slot == pool->hand)
-			hand = nkept;
-		if (advice->table.pages[pool->slots[slot]].fingerprint <= advice->head.kept)
-			pool->slots[nkept++] = pool->slots[slot];
-	}
-	pool->nfilled = nkept;
-	pool->hand = hand < nkept ? hand : 0;
-	while (pool->nfilled > 0 && pool->nfilled > nslots)
-		remove_next(advice, i);
-	if (pool->nlearned < pool->nslots)
-		pool->nlearned = (uint32_t) (share * pool->nlearned);
-	pool->evictions *= share;
-}
-
-/* Such a share of the sampled pages remains. */
+/* Such a share of the sampled pages remains, in their order. */
 void
 pbp_thin_pools(Advice *advice, double share)
 {
 	for (int i = 0; i < FACTORS; i++)
-		thin_pool(advice, i, share);
-}
+	{
+		SimulatedPool *pool = &advice->pools[i];
+		uint32_t	nslots = (uint32_t) (share * pool->nslots);
+		uint32_t	nkept = 0;
+		uint32_t	hand = 0;
 
-/* Of a page that a pool of the next size holds: how much would have sufficed. */
-static void
-count_distance(Advice *advice, int i, PageState before)
-{
-	SizeCounters *counters = &advice->counters.sizes[i];
-	unsigned	phases = phases_absent(before, i, advice->pools[i].phase);
-	unsigned	near = pbp_near_phases(advice, i);
+		for (uint32_t slot = 0; slot < pool->nfilled; slot++)
+		{
+			if (slot == pool->hand)
+				hand = nkept;
+			if (remains(advice, pool->slots[slot]))
+				pool->slots[nkept++] = pool->slots[slot];
+		}
+		pool->hand = hand < nkept ? hand : 0;
+		/* the pages that the hand would visit next leave, where too many remain */
+		for (pool->nfilled = nkept; pool->nfilled > 0 && pool->nfilled > nslots;)
+		{
+			uint32_t   *next = &pool->slots[pool->hand];
 
-	counters->to_next++;
-	counters->near_this += phases < near;
-	counters->near_next += phases >= PHASES_TO_NEXT - near;
+			set_count_in_pool(&advice->table.pages[*next].state, i, ABSENT);
+			pool->nfilled--;
+			memmove(next, next + 1, (pool->nfilled - pool->hand) * sizeof(uint32_t));
+			if (pool->hand >= pool->nfilled)
+				pool->hand = 0;
+		}
+		if (pool->nlearned < pool->nslots)
+			pool->nlearned = (uint32_t) (share * pool->nlearned);
+		pool->evictions *= share;
+	}
 }
 
 static void
@@ -192,7 +162,15 @@ count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState be
 	counters->extra_misses[group_of(fingerprint)] += missed - baseline_missed;
 	counters->misses_again += missed && event.again;
 	if (missed && i + 1 < FACTORS && !is_absent(absent, i + 1))
-		count_distance(advice, i, before);
+	{
+		/* how much of the next size would have sufficed */
+		unsigned	phases = phases_absent(before, i, pool->phase);
+		unsigned	near = pbp_near_phases(advice, i);
+
+		counters->to_next++;
+		counters->near_this += phases < near;
+		counters->near_next += phases >= PHASES_TO_NEXT - near;
+	}
 }
 
 /* True if this set has some, but not all, of the sizes that are compared. */

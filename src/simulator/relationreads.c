@@ -296,7 +296,7 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 	pbp_reduce_effects(relations, BASELINE, true, share_of_records / share);
 	pbp_scale_uses(&relations->working_set, advice->head.kept, share);
 	for (uint32_t page = 0; page < advice->table.npages; page++)
-		if (advice->table.pages[page].fingerprint > advice->head.kept)
+		if (!remains(advice, page))
 			relations->of_page[page] = 0;
 }
 
