@@ -115,8 +115,7 @@ detect_change(Variation *variation, double moved)
  * ratio differs from what was learned by more than chance explains, or by 0.
  */
 static void
-count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves,
-					double moved)
+count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves, double moved)
 {
 	detect_change(variation, moved);
 	if (moved <= 0)
@@ -129,9 +128,8 @@ count_variation(Variation *variation, const PbpAdviceCounts *counts, double halv
 }
 
 /*
- * By how many times the variance of a mean is larger than that of independent
- * parts.  Where neighbors are alike, the load moves slowly, and as many parts say
- * less.
+ * By how many times the variance of a mean is larger than that of independent parts.  Where
+ * neighbors are alike, the load moves slowly, and as many parts say less.
  */
 static double
 slowness(const VariationSums *sums, double variance)
@@ -166,9 +164,8 @@ pbp_load_has_changed(const Variation *variation)
 }
 
 /*
- * By how much the miss ratio of the last seconds differs from the figure, if not
- * by chance: while the load moves, or a light one runs that is not learned, no size
- * is known better than that.
+ * By how much the miss ratio of the last seconds differs from the figure, if not by chance: while
+ * the load moves, or a light one runs that is not learned, no size is known better than that.
  */
 double
 pbp_moved(const Advice *advice)
@@ -188,9 +185,8 @@ pbp_moved(const Advice *advice)
 /* ---- light loads ---- */
 
 /*
- * Counters lose half their weight in this many pools' worth of reads, or of
- * accesses: a load that hardly reads is another load, too.  An idle server
- * forgets nothing.
+ * Counters lose half their weight in this many pools' worth of reads, or of accesses: a load that
+ * hardly reads is another load, too.  An idle server forgets nothing.
  */
 #define HALF_LIFE_POOLS		3.0
 #define HALF_LIFE_ACCESSES	150.0

@@ -71,10 +71,8 @@ set_sizes(Advice *advice, double rate)
 	}
 	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * most) + 1;
 	advice->max_meetings = (uint32_t) (MEETINGS_PER_RESIDENT * most) + 1;
-	return sizeof(Advice) + table_bytes +
-		2 * sizeof(Meeting) * advice->max_meetings +
-		2 * sizeof(Event) * advice->max_events +
-		sizeof(uint32_t) * nslots;
+	return sizeof(Advice) + table_bytes + 2 * sizeof(Meeting) * advice->max_meetings +
+		2 * sizeof(Event) * advice->max_events + sizeof(uint32_t) * nslots;
 }
 
 /* The highest rate, within a millionth, whose memory fits; -1 if none does. */
@@ -334,10 +332,9 @@ pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 /* ---- another sample ---- */
 
 /*
- * Where the worker has no time for the sample, pages whose fingerprint is above a
- * threshold leave it, and what was counted is scaled to those that remain.  So
- * figures stay as they are and as certain as they are, and what is counted from
- * now on adds the chance of the smaller sample.
+ * Where the worker has no time for the sample, pages whose fingerprint is above a threshold leave
+ * it, and what was counted is scaled to those that remain.  So figures stay as they are and as
+ * certain as they are, and what is counted from now on adds the chance of the smaller sample.
  */
 
 /* Fewer pages in the pool than this have figures of no use. */

@@ -12,11 +12,10 @@
 #include "simulator/internal.h"
 
 /*
- * The grid of caches.  The first storage has today's memory: one cache below each
- * pool, by size.  The others have less memory, and more: the splits of each total,
- * and a reference of today's memory below today's pool, which they are compared
- * with.  Each storage has a sampling rate of its own, so that small caches are not
- * too small.
+ * The grid of caches.  The first storage has today's memory: one cache below each pool, by
+ * size.  The others have less memory, and more: the splits of each total, and a reference of
+ * today's memory below today's pool, which they are compared with.  Each storage has a sampling
+ * rate of its own, so that small caches are not too small.
  *
  * Outside of pagecaches.c, caches are numbered through all storages.
  */
@@ -70,8 +69,7 @@ typedef struct SimulatedCache
 	uint32_t	nlearned;		/* pages read since knowledge was lost, at most
 								 * SETTLED_SHARE of its capacity */
 	bool		learning;		/* it does not hold yet what the real one may */
-	bool		refilling;		/* nor any more; what was learned stays, and
-								 * nothing is added */
+	bool		refilling;		/* nor any more; what was learned stays, and nothing is added */
 	bool		settled;		/* and it is active where it is in the real one */
 	bool		was_full;		/* ever: it has evicted a page */
 	Progress	progress;
@@ -115,8 +113,7 @@ typedef struct CacheSet
 	double		block_bytes;
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
 	double		data_pages;		/* of all relations, in blocks; INFINITY: unknown */
-	double		huge_pages;		/* free, in blocks; negative: the pool is in
-								 * normal pages */
+	double		huge_pages;		/* free, in blocks; negative: the pool is in normal pages */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
 	double		uncalibrated_reads; /* of these, from storage */
@@ -125,8 +122,7 @@ typedef struct CacheSet
 	double		measuring_error;	/* of this */
 	SimulatedCache caches[MOST_CACHES];
 	CacheCounters counters[MOST_CACHES];
-	double		doubtful_reads[MOST_CACHES];	/* perhaps warm-up artifacts; decay
-												 * sooner */
+	double		doubtful_reads[MOST_CACHES];	/* perhaps warm-up artifacts; decay sooner */
 	int64_t		ndropped;		/* pages that were forgotten too early */
 } CacheSet;
 

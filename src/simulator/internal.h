@@ -69,8 +69,7 @@
  */
 typedef struct PageState
 {
-	uint64_t	counts:COUNT_BITS * PBP_ADVICE_FACTORS; /* usage in each
-														 * simulated pool */
+	uint64_t	counts:COUNT_BITS * PBP_ADVICE_FACTORS; /* usage in each simulated pool */
 	uint64_t	usage:COUNT_BITS;	/* in the real pool, at the last look */
 	uint64_t	level:LEVEL_BITS;	/* of its uses in a pass of the hand */
 	uint64_t	used:1;			/* since knowledge was lost */
@@ -128,9 +127,8 @@ absent_everywhere(PageState state)
 }
 
 /*
- * How many phases of evictions have begun since this pool evicted the page, by
- * the number of the phase now; PHASES: it is not known to have done so.  Wraps
- * around.
+ * How many phases of evictions have begun since this pool evicted the page, by the number of the
+ * phase now; PHASES: it is not known to have done so.  Wraps around.
  */
 static inline unsigned
 phases_absent(PageState state, int size, uint64_t phase)
@@ -153,9 +151,8 @@ met_in_look(PageState state, uint64_t look)
 }
 
 /*
- * Raise all counts at once, those of absent pages from 0.  No sum leaves its
- * bits, and one above the maximum shows in the highest bit after another
- * addition.
+ * Raise all counts at once, those of absent pages from 0.  No sum leaves its bits, and one above
+ * the maximum shows in the highest bit after another addition.
  */
 static inline void
 raise_counts(PageState *state, uint64_t absent, uint64_t amount, uint64_t usage_max)
@@ -221,10 +218,9 @@ typedef struct EventList
 } EventList;
 
 /*
- * A page that returns after so many phases would have stayed in a pool of the
- * next size.  If it returns in one of the first of these, it would have stayed
- * in a pool that is slightly larger; in one of the last, only in one that is
- * hardly smaller than the next size.
+ * A page that returns after so many phases would have stayed in a pool of the next size.  If it
+ * returns in one of the first of these, it would have stayed in a pool that is slightly larger; in
+ * one of the last, only in one that is hardly smaller than the next size.
  */
 #define PHASES_TO_NEXT		5
 
@@ -235,8 +231,7 @@ typedef struct SimulatedPool
 	uint32_t	nslots;
 	uint32_t	nfilled;
 	uint32_t	hand;
-	uint32_t	nlearned;		/* pages used since knowledge was lost, at
-								 * most nslots */
+	uint32_t	nlearned;		/* pages used since knowledge was lost, at most nslots */
 	bool		learning;		/* some misses may be warm-up artifacts */
 	uint64_t	phase;			/* of evictions; see PHASES_TO_NEXT */
 	double		evictions;		/* in this phase */
@@ -325,8 +320,7 @@ typedef struct LightLoad
 	double		reads;
 	double		seconds;
 	double		lasted;			/* seconds */
-	double		busy;			/* share of the last seconds, of any load, with
-								 * accesses */
+	double		busy;			/* share of the last seconds, of any load, with accesses */
 	bool		quiet;			/* the load now is no part of what is learned */
 	bool		idle;			/* and not even a light load */
 	LatelyCounted lately;		/* of light loads alone */
@@ -437,8 +431,7 @@ typedef struct Relations
 	uint16_t   *of_page;		/* by page record */
 	uint32_t   *npages;			/* for answers: pages in use, by relation */
 	double		weight;			/* of what is counted now */
-	uint32_t	epoch;			/* of the uses that are counted now, as in page
-								 * records */
+	uint32_t	epoch;			/* of the uses that are counted now, as in page records */
 	int64_t		cycle;			/* of epochs, in which each has another number */
 	uint32_t	observed;		/* page whose relation is wanted */
 	bool		counting_uses;	/* events that are played are uses */

@@ -19,9 +19,8 @@
 #define PBP_MAX_PINNED		4096
 
 /*
- * How buffers are read, in the order given.  For each one whose page is in the
- * sample, the reader calls pbp_look_page(); for any other that is pinned,
- * pbp_look_pinned().
+ * How buffers are read, in the order given.  For each one whose page is in the sample, the reader
+ * calls pbp_look_page(); for any other that is pinned, pbp_look_pinned().
  */
 typedef struct PbpLookReader
 {
@@ -44,8 +43,7 @@ typedef struct PbpLook
 
 	int64_t		ticks;			/* of this look, between looks of the last */
 	int64_t		last_ticks;
-	bool		incomplete;		/* pages may have entered where the next look
-								 * would not read */
+	bool		incomplete;		/* pages may have entered where the next look would not read */
 	bool		whole;			/* this look reads the whole pool */
 	PbpPinnedList pinned[2];	/* of this look and the last */
 	uint64_t	number;
@@ -56,8 +54,7 @@ typedef struct PbpLook
 
 	/* checks of what looks miss */
 	int64_t		check_ticks;	/* when the next one is due */
-	int64_t		whole_ticks;	/* the last time the whole pool was read; -1:
-								 * never */
+	int64_t		whole_ticks;	/* the last time the whole pool was read; -1: never */
 	double		loads;			/* since then */
 	double		missed;
 	double		checked_loads;	/* by all checks, older ones weigh less */

@@ -86,9 +86,8 @@ pbp_advice_checkpoint(PbpAdvice *advice)
 }
 
 /*
- * Give each pool as many slots as there are sampled pages in such a share of
- * the real pool.  Chance puts more or fewer pages into the sample than its rate
- * says.
+ * Give each pool as many slots as there are sampled pages in such a share of the real pool.
+ * Chance puts more or fewer pages into the sample than its rate says.
  */
 void
 pbp_resize_pools(Advice *advice, double residents)

@@ -105,9 +105,8 @@ extern double pbp_advice_factor(int i);
 extern double pbp_total_factor(int total);
 
 /*
- * Begins to learn in a block of memory aligned for any type.  The sampling rate
- * is the highest that fits, and at most rate_limit if that is not 0.  Returns
- * NULL if no page fits.
+ * Begins to learn in a block of memory aligned for any type.  The sampling rate is the highest
+ * that fits, and at most rate_limit if that is not 0.  Returns NULL if no page fits.
  */
 extern PbpAdvice *pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 								  double rate_limit, bool rings_apart);
@@ -127,11 +126,10 @@ extern bool pbp_advice_thin(PbpAdvice *advice, double share);
 extern bool pbp_advice_widen(PbpAdvice *advice, double factor);
 
 /*
- * Learns from a look, which need not read all buffers, but all where the last
- * one observed pages.  Ticks are buffers that the hand has passed, ever.
- * Pages are observed in the order of buffers.  pbp_advice_observe() returns true
- * if the page was loaded since the last look, and pbp_advice_end() if the next
- * look must read all buffers.
+ * Learns from a look, which need not read all buffers, but all where the last one observed
+ * pages.  Ticks are buffers that the hand has passed, ever.  Pages are observed in the order of
+ * buffers.  pbp_advice_observe() returns true if the page was loaded since the last look, and
+ * pbp_advice_end() if the next look must read all buffers.
  */
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
 extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
@@ -163,8 +161,7 @@ extern void pbp_advice_checkpoint(PbpAdvice *advice);
 extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
 
 /*
- * So much of what is read now is of other relations than what was learned; 0: it
- * is the same load.
+ * So much of what is read now is of other relations than what was learned; 0: it is the same load.
  */
 extern void pbp_advice_set_other_mix(PbpAdvice *advice, double share);
 
@@ -184,20 +181,16 @@ extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t byte
 /* Simulates page caches of other totals of memory; to be called after it. */
 extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes);
 
-/*
- * The size of the page cache today, in blocks, whenever it changes.  Negative:
- * unknown.
- */
+/* The size of the page cache today, in blocks, whenever it changes.  Negative: unknown. */
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
 
 /* All blocks that the server has; negative: unknown. */
 extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
 
 /*
- * Blocks that fit into free huge pages, if the pool is in huge pages: they stay
- * reserved with a smaller pool, and a larger one takes them before it takes
- * anything of the page cache.  Negative: it is in normal pages.  To be called
- * before pbp_advice_set_os_cache().
+ * Blocks that fit into free huge pages, if the pool is in huge pages: they stay reserved with a
+ * smaller pool, and a larger one takes them before it takes anything of the page cache.
+ * Negative: it is in normal pages.  To be called before pbp_advice_set_os_cache().
  */
 extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
 
@@ -206,9 +199,8 @@ extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,
 								 uint64_t file_bytes);
 
 /*
- * Counts by relation, too, and how many distinct pages are in use, in a block of
- * memory aligned for any type.  Returns false if
- * it is too small.
+ * Counts by relation, too, and how many distinct pages are in use, in a block of memory aligned
+ * for any type.  Returns false if it is too small.
  */
 extern bool pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes);
 

@@ -60,8 +60,7 @@ typedef struct PbpWorkingSet
 	PbpUsedPage *slots;			/* a hash table */
 	uint32_t	nslots;
 	uint32_t	npages;
-	int			halvings;		/* pages are kept whose hash ends with this
-								 * number of zero bits */
+	int			halvings;		/* pages are kept whose hash ends with this number of zero bits */
 	int64_t		halved_epoch;	/* when that changed */
 	int64_t		kept_since[PBP_MAX_HALVINGS + 1];	/* all pages that a number of them leaves */
 	int64_t		watched_since[PBP_WINDOWS];
@@ -80,10 +79,9 @@ extern bool pbp_init_working_set(PbpWorkingSet *set, void *memory, size_t bytes,
 								 double sampling_rate);
 
 /*
- * A look begins.  Uses that are reported next were found by the one before.
- * Returns true if an epoch has ended with that.  Then the windows are counted,
- * and if by_relation is not NULL, the pages of each relation in the window
- * PBP_WINDOW_OF_RELATIONS.
+ * A look begins.  Uses that are reported next were found by the one before.  Returns true if an
+ * epoch has ended with that.  Then the windows are counted, and if by_relation is not NULL, the
+ * pages of each relation in the window PBP_WINDOW_OF_RELATIONS.
  */
 extern bool pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation,
 						   size_t nrelations);
