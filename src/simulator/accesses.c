@@ -40,10 +40,7 @@
 /* How long the time to come is, compared with the time of the figure. */
 #define LONGER				2.0
 
-/*
- * Outside of so many standard deviations of the parts, it is another load, unless
- * the load has changed within the last parts, as one of turns does.
- */
+/* Outside of so many deviations of the parts, it is another load, unless it changed just before. */
 #define USUAL_DEVIATIONS	3.0
 #define CALM_PARTS			16
 
@@ -140,10 +137,7 @@ slowness(const VariationSums *sums, double variance)
 		fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
 }
 
-/*
- * Half the width of a 95 % interval of the difference between the miss ratio that
- * was measured and that of a longer time to come.  NaN: unknown.
- */
+/* The 95 % error of the measured miss ratio, for a longer time to come.  NaN: unknown. */
 double
 pbp_variation_error(const Variation *variation)
 {
@@ -191,10 +185,7 @@ pbp_moved(const Advice *advice)
 #define HALF_LIFE_POOLS		3.0
 #define HALF_LIFE_ACCESSES	150.0
 
-/*
- * Counters halve in so many seconds of load, too, of which an idle server has none, while this many
- * sampled loads are remembered.
- */
+/* Once so many sampled loads are remembered, counters also halve in so many seconds of load. */
 #define HALF_LIFE_SECONDS	3600.0
 #define LOADS_TO_REMEMBER	1000.0
 

@@ -184,10 +184,7 @@ pbp_advice_gap(PbpAdvice *advice)
 	outdate_answers(advice);
 }
 
-/*
- * What the larger pools would hold now is unknown.  What was learned of them stays,
- * but nothing is added until they have been filled again.
- */
+/* Larger pools must be filled again before anything is added to what was learned of them. */
 static void
 forget_past(Advice *advice)
 {

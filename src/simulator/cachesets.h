@@ -132,7 +132,7 @@ typedef struct CacheSet
 /* The share of its capacity that a cache must have read. */
 #define LEARNED_SHARE		0.9
 
-/* Capacities that it must have read until its lists are as long as they will be, by the exact model. */
+/* Capacities that it must have read until its lists stay as long, by the exact model. */
 #define SETTLED_SHARE		2.5
 
 static inline CachedPage *

@@ -12,16 +12,10 @@
 
 #include "os/osmemory.h"
 
-/*
- * Records for each page of the largest cache.  Caches hold different pages, and
- * evicted ones are remembered as long as their return would matter.
- */
+/* Records for each page of the largest cache.  Caches differ, and remember evicted pages. */
 #define RECORDS_PER_PAGE	1.7
 
-/*
- * Of the pages that have records of today's memory, the share that has records of
- * other totals: all of them would take half of the worker's time.
- */
+/* Of pages with records of today's memory.  All of them would take half of the worker's time. */
 #define SHARE_OF_TOTALS		0.5
 
 /* All data may grow by this factor before it is known. */
@@ -36,10 +30,7 @@
 
 #define GIGABYTE			1073741824.0
 
-/*
- * Shares of a total of memory that the largest simulated pool takes: it is chosen
- * by the first, and again when it is outside of the others.
- */
+/* The largest pool's share of a total when it is chosen, and within which it stays chosen. */
 #define LARGEST_POOL		0.75
 #define LEAST_LARGEST_POOL	0.65
 #define MOST_LARGEST_POOL	0.8
@@ -182,10 +173,7 @@ pbp_resize_caches(Advice *advice)
 													   set->os_cache * set->correction));
 }
 
-/*
- * The share of the sample whose records fit.  Caches that are larger than all
- * data need no records for the rest.
- */
+/* The share of the sample whose records fit.  Those of all data are enough for any cache. */
 static double
 fitting_share(const Advice *advice, int which)
 {
@@ -222,10 +210,7 @@ keep_records(CacheSet *set, double share)
 	pbp_thin_out_records(set);
 }
 
-/*
- * Fewer pages have records, if they no longer fit, or if many more fit and that is
- * allowed, more from now on.  What is known of the others remains.
- */
+/* Fewer pages have records if they no longer fit, more if many more do and that is allowed. */
 static void
 fit_records(Advice *advice, int which, bool may_grow)
 {
@@ -253,10 +238,7 @@ fit_records(Advice *advice, int which, bool may_grow)
 		pbp_reduce_effects(advice->relations, BASELINE, true, times);
 }
 
-/*
- * The sample has so many times as many pages.  Records are of sampled pages;
- * without storage, all would remain.
- */
+/* The sample has so many times as many pages.  Returns the share of the records that remain. */
 double
 pbp_scale_caches(Advice *advice, double share)
 {
@@ -279,10 +261,7 @@ pbp_scale_caches(Advice *advice, double share)
 	return share_of_records;
 }
 
-/*
- * Without the sizes of the pools above.  Each record needs half a head of a
- * chain, and there is one more.
- */
+/* But for the sizes of pools above.  Each record has half a head of a chain, with one more. */
 static CacheSet *
 init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int ncaches)
 {

@@ -16,10 +16,7 @@
 #define FACTORS				PBP_ADVICE_FACTORS
 #define BASELINE			PBP_ADVICE_BASELINE	/* the size that runs */
 
-/*
- * Parts of the sample, by hash.  How a figure varies when each is left out shows
- * its error by chance.
- */
+/* Parts of the sample, by hash.  Leaving out one after the other shows errors by chance. */
 #define GROUPS				16
 
 #define HALF				PBP_ADVICE_HALF
@@ -63,10 +60,7 @@
 #define LEVEL_BITS			6
 #define LOOK_BITS			8
 
-/*
- * The number of the look wraps around, so it is cleared when a look does not
- * meet the page any more.
- */
+/* The number of the look wraps around.  A look that does not meet the page clears it. */
 typedef struct PageState
 {
 	uint64_t	counts:COUNT_BITS * PBP_ADVICE_FACTORS; /* usage in each simulated pool */
@@ -290,10 +284,7 @@ typedef struct VariationSums
 	double		changes;		/* squares of the change from part to part */
 } VariationSums;
 
-/*
- * How the measured miss ratio varies: of parts of the time, between which all
- * that decays loses the same share of its weight.
- */
+/* How the measured miss ratio varies: of parts in which all that decays loses equal shares. */
 typedef struct Variation
 {
 	double		halves;			/* of this part, in half-lives */
@@ -518,6 +509,13 @@ static inline unsigned
 group_of(uint32_t fingerprint)
 {
 	return fingerprint % GROUPS;
+}
+
+/* The chain of a page in a hash table.  Keys of sampled pages are small numbers, so mix them. */
+static inline uint32_t
+chain_of(uint32_t fingerprint, uint32_t nchains)
+{
+	return (uint32_t) ((fingerprint * UINT64_C(0x9E3779B97F4A7C15) >> 32) * nchains >> 32);
 }
 
 /* Still in the sample. */

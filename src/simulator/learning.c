@@ -77,10 +77,7 @@ share_of_recent(const Advice *advice, double counted, double sampled_share)
 
 /* ---- pools ---- */
 
-/*
- * Maximum share of misses that may be warm-up artifacts:
- * a larger pool that is not full yet may have held these pages before the first look.
- */
+/* Maximum share of misses of pages that a pool which is not full yet may have held before. */
 static double
 doubtful_share(const Advice *advice, int i)
 {
@@ -161,10 +158,7 @@ learn_pools(Advice *advice)
 
 /* ---- page caches ---- */
 
-/*
- * Maximum share of storage reads that may be warm-up artifacts: the real cache may have
- * held these pages before the first look.
- */
+/* Maximum share of storage reads of pages that the real cache may have held before. */
 double
 pbp_doubtful_reads_share(const Advice *advice, int cache)
 {

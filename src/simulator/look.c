@@ -19,19 +19,13 @@
 #include <math.h>
 #include <string.h>
 
-/*
- * Sessions that the hand has served may not have pinned their victims yet, so
- * that many buffers are read a second time.
- */
+/* Many are read twice: sessions may not have pinned the victims that the hand gave them yet. */
 #define OVERLAP				256
 
 /* Buffers that are read by one call. */
 #define BATCH				256
 
-/*
- * Passes between two checks.  Each is two whole scans within a pass: a page
- * that entered after the first cannot have left before the second.
- */
+/* Passes between checks: two whole scans in a pass.  A page cannot come and go between them. */
 #define PASSES_PER_CHECK	32
 #define CHECK_GAIN			0.1
 
@@ -114,10 +108,7 @@ read_again(PbpLook *look, int first, int end)
 	} while (nbuffers == BATCH);
 }
 
-/*
- * True if a look that does not read the whole pool would have read this buffer.
- * Buffers are asked for in their order.
- */
+/* True if a partial look would have read this buffer.  To be called in the order of buffers. */
 static bool
 is_expected(PbpLook *look, int buffer)
 {

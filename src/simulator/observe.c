@@ -46,20 +46,11 @@ pbp_place_table(PageTable *table, void *memory)
 	return table->heads + table->nheads;
 }
 
-/* Keys of sampled pages are small numbers: mix them, to use all heads. */
-static inline uint32_t *
-head_of(const PageTable *table, uint32_t fingerprint)
-{
-	uint64_t	mixed = (fingerprint * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
-
-	return &table->heads[mixed * table->nheads >> 32];
-}
-
 static uint32_t
 find_page(const PageTable *table, uint64_t key)
 {
 	uint32_t	fingerprint = (uint32_t) key;
-	uint32_t	page = *head_of(table, fingerprint);
+	uint32_t	page = table->heads[chain_of(fingerprint, table->nheads)];
 
 	while (page != INVALID_PAGE && table->pages[page].fingerprint != fingerprint)
 		page = table->pages[page].next;
@@ -107,7 +98,7 @@ find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved)
 static void
 unlink_page(PageTable *table, uint32_t page)
 {
-	uint32_t   *head = head_of(table, table->pages[page].fingerprint);
+	uint32_t   *head = &table->heads[chain_of(table->pages[page].fingerprint, table->nheads)];
 	uint32_t	before = *head;
 
 	if (before == page)
@@ -121,9 +112,9 @@ unlink_page(PageTable *table, uint32_t page)
 }
 
 /*
- * A record for one more page.  The search for one that is in no simulated pool, nor
- * was in the real one by two looks, continues where the last stopped.  If it fails, it would fail for the rest of the look:
- * simulated pools change at the look's end only.
+ * A record for one more page.  The search for one that is in no simulated pool, nor was in the
+ * real one by two looks, continues where the last one stopped.  If it fails, it would fail for the
+ * rest of the look: simulated pools change at the look's end only.
  */
 static uint32_t
 free_page(PageTable *table, uint64_t look)
@@ -162,7 +153,7 @@ add_page(Advice *advice, uint64_t key)
 		advice->ndropped++;
 		return INVALID_PAGE;
 	}
-	head = head_of(table, (uint32_t) key);
+	head = &table->heads[chain_of((uint32_t) key, table->nheads)];
 	table->pages[page].fingerprint = (uint32_t) key;
 	table->pages[page].next = *head;
 	table->pages[page].epoch = 0;
@@ -263,10 +254,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 	return seen + some_events(advice, (1 - visible) * uses, usage);
 }
 
-/*
- * Uses happen at separate times, so each becomes an event while there is room.
- * Pages in constant use need no such precision, nor do the uses after a load.
- */
+/* Uses at separate times become separate events, but for constant use and uses after a load. */
 static void
 add_events(Advice *advice, uint32_t page, bool load, int amount)
 {

@@ -24,10 +24,7 @@
 /* Records that are tried before one is taken that may be needed. */
 #define ENOUGH_TRIES		64
 
-/*
- * Distances of refaults at which little decides, relative to the active list:
- * the page was evicted just before, or nearly became active or inactive.
- */
+/* Refaults at which little decides, relative to the active list: just evicted, or nearly soon. */
 #define JUST_EVICTED		0.2
 #define LEAST_NEAR_SOON		0.85
 #define MOST_NEAR_SOON		1.2
@@ -193,14 +190,6 @@ pbp_forget_cached_pages(CacheSet *set)
 		};
 }
 
-static inline uint16_t *
-head_of(const CacheSet *set, uint32_t fingerprint)
-{
-	uint64_t	mixed = (fingerprint * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
-
-	return &set->heads[mixed * set->nheads >> 32];
-}
-
 /* True if its return may matter to a cache, whose active list may grow by then. */
 static bool
 may_return_soon(const CacheSet *set, const CachedPage *page)
@@ -238,7 +227,7 @@ free_record(CacheSet *set)
 	}
 	if (found != NO_RECORD)
 	{
-		uint16_t   *link = head_of(set, cached_page(set, found)->fingerprint);
+		uint16_t   *link = &set->heads[chain_of(cached_page(set, found)->fingerprint, set->nheads)];
 
 		while (*link != found)
 			link = &cached_page(set, *link)->next;
@@ -256,7 +245,7 @@ record_of(CacheSet *set, uint32_t fingerprint)
 
 	if (set == NULL || fingerprint > set->threshold || isnan(set->os_cache))
 		return NO_RECORD;
-	head = head_of(set, fingerprint);
+	head = &set->heads[chain_of(fingerprint, set->nheads)];
 	for (page = *head; page != NO_RECORD; page = cached_page(set, page)->next)
 		if (cached_page(set, page)->fingerprint == fingerprint)
 			return page;
@@ -353,10 +342,7 @@ play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t 
 	return as_today(waits, refilling);
 }
 
-/*
- * Pools of these sizes have missed the page.  Those whose reads wait for storage,
- * while memory is fixed.
- */
+/* Pools of these sizes have missed the page.  Returns those that wait for storage today. */
 uint64_t
 pbp_play_misses(Advice *advice, uint32_t fingerprint, uint64_t absent, bool counts)
 {

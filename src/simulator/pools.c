@@ -12,10 +12,7 @@
 
 #include "base/stats.h"
 
-/*
- * Share of its size by which a simulated pool may hold pages too long or too
- * short, because looks do not show in which order they were used.
- */
+/* Share of its size by which a pool may err, since looks do not show the order of uses. */
 #define UNSEEN_ORDER		0.05
 
 /* A phase is a share of what the next size has more, in slots. */
@@ -73,10 +70,7 @@ victim_slot(Advice *advice, int i, bool counts)
 	}
 }
 
-/*
- * A page that a larger pool still holds has been written when the real one evicted
- * it, but would be dirty until now.
- */
+/* A page that only a larger pool still holds would be dirty until now, but has been written. */
 void
 pbp_advice_checkpoint(PbpAdvice *advice)
 {

@@ -161,11 +161,12 @@ weigh_relations(const Advice *advice, double *weights)
 		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
 }
 
-/* The least important relations, of which at most a share leaves. */
+/* Make room: a share of the relations, the least important ones, counts among the others. */
 static void
-choose_victims(const Advice *advice, bool *victims)
+evict_relations(Advice *advice)
 {
-	const Relations *relations = advice->relations;
+	Relations  *relations = advice->relations;
+	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
 	double		weights[PBP_MAX_RELATIONS + 1];
 	double		sorted[PBP_MAX_RELATIONS];
 	uint32_t	wanted = (uint32_t) (EVICTED_SHARE * relations->nused);
@@ -178,27 +179,14 @@ choose_victims(const Advice *advice, bool *victims)
 	qsort(sorted, n, sizeof(double), compare_doubles);
 	for (uint32_t i = 1; i < relations->nrecords && wanted > 0; i++)
 	{
-		victims[i] = relations->records[i].used &&
-			weights[i] <= sorted[(uint32_t) (EVICTED_SHARE * n)];
-		wanted -= victims[i];
+		if (!relations->records[i].used || weights[i] > sorted[(uint32_t) (EVICTED_SHARE * n)])
+			continue;
+		victims[i] = true;
+		wanted--;
+		pbp_add_counters(&relations->records[0].counters, &relations->records[i].counters);
+		relations->records[i] = (RelationRecord) {0};
+		relations->nused--;
 	}
-}
-
-/* Make room: the least important relations count among the others. */
-static void
-evict_relations(Advice *advice)
-{
-	Relations  *relations = advice->relations;
-	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
-
-	choose_victims(advice, victims);
-	for (uint32_t i = 1; i < relations->nrecords; i++)
-		if (victims[i])
-		{
-			pbp_add_counters(&relations->records[0].counters, &relations->records[i].counters);
-			relations->records[i] = (RelationRecord) {0};
-			relations->nused--;
-		}
 	memset(relations->heads, 0, sizeof(uint16_t) * relations->nheads);
 	for (uint32_t i = 1; i < relations->nrecords; i++)
 		if (relations->records[i].used)
@@ -211,10 +199,7 @@ evict_relations(Advice *advice)
 
 /* ---- epochs ---- */
 
-/*
- * Pages in the pool whose uses do not show, since their count is at the maximum
- * and the hand has not lowered it during the window.
- */
+/* Pages whose uses do not show: the hand has not lowered their maximum count in the window. */
 static void
 count_hidden(Advice *advice)
 {
@@ -359,10 +344,7 @@ pbp_decay_relations(Relations *relations, double weight)
 	relations->weight = 1;
 }
 
-/*
- * This size has been learned: what was counted of its pool and of the page cache
- * below, or only of the latter, is worth less.
- */
+/* This size has been learned: its misses, or only its waits, count less from before. */
 void
 pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight)
 {

@@ -43,10 +43,7 @@ typedef struct PbpRelationKey
 	uint32_t	fork;
 } PbpRelationKey;
 
-/*
- * Requests for blocks, as counted by the server.  Where it does not count
- * requests through rings apart, they are among the others.
- */
+/* Requests counted by the server, which may count those through rings among the others. */
 typedef struct PbpAdviceCounts
 {
 	int64_t		hits;
@@ -119,10 +116,7 @@ extern double pbp_advice_rate(const PbpAdvice *advice);
  */
 extern bool pbp_advice_thin(PbpAdvice *advice, double share);
 
-/*
- * The opposite, up to the sample at the beginning.  If it returns true, the next
- * look must read all buffers.
- */
+/* The opposite, up to the first sample.  If true, the next look must read all buffers. */
 extern bool pbp_advice_widen(PbpAdvice *advice, double factor);
 
 /*
@@ -154,21 +148,13 @@ extern double pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdvice
 /* A checkpoint has begun: it writes all dirty pages of the pool. */
 extern void pbp_advice_checkpoint(PbpAdvice *advice);
 
-/*
- * The smallest relation that a scan reads through a ring, in pages.  INT64_MAX:
- * none.  As long as it is unknown, it may be any.
- */
+/* Pages of the smallest relation that is scanned through a ring.  INT64_MAX: none; 0: unknown. */
 extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
 
-/*
- * So much of what is read now is of other relations than what was learned; 0: it is the same load.
- */
+/* So much of what is read now is of other relations than was learned; 0: nothing is. */
 extern void pbp_advice_set_other_mix(PbpAdvice *advice, double share);
 
-/*
- * What happened since the last look is unknown: nothing that the next look finds
- * may count, and larger sizes must be learned again.
- */
+/* What happened since the last look is unknown.  Larger sizes must be learned again. */
 extern void pbp_advice_gap(PbpAdvice *advice);
 
 /*
@@ -198,10 +184,7 @@ extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
 extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,
 								 uint64_t file_bytes);
 
-/*
- * Counts by relation, too, and how many distinct pages are in use, in a block of memory aligned
- * for any type.  Returns false if it is too small.
- */
+/* Counts by relation and distinct pages in use, too.  False if the aligned memory is too small. */
 extern bool pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes);
 
 /* To be called before each look: a time that only moves forward. */

@@ -18,10 +18,7 @@ static const int window_seconds[PBP_WINDOWS] = {60, 300, 900, 3600};
 
 #define LONGEST				(PBP_WINDOWS - 1)
 
-/*
- * Fewer slots are not worth their memory.  More take time, and hardly improve the
- * figures: those of the longest window come from 4,000 to 9,000 pages.
- */
+/* Fewer are not worth their memory.  More hardly improve on 4,000 to 9,000 pages an hour. */
 #define MIN_SLOTS			64
 #define MAX_SLOTS			12288
 

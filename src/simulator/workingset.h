@@ -113,10 +113,7 @@ pbp_is_kept(uint32_t page, int halvings)
 	return (page & ((UINT32_C(1) << halvings) - 1)) == 0;
 }
 
-/*
- * A page was used.  Once in an epoch is enough.  Its relation is read, some time
- * before the next look, only if the page is new here.
- */
+/* A page was used, at least once in this epoch.  Its relation is read before the next look. */
 static inline void
 pbp_report_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
 {
