@@ -101,14 +101,12 @@ unlink_page(PageTable *table, uint32_t page)
 	uint32_t   *head = &table->heads[chain_of(table->pages[page].fingerprint, table->nheads)];
 	uint32_t	before = *head;
 
-	if (before == page)
-	{
-		*head = table->pages[page].next;
-		return;
-	}
-	while (table->pages[before].next != page)
+	while (before != page && table->pages[before].next != page)
 		before = table->pages[before].next;
-	table->pages[before].next = table->pages[page].next;
+	if (before == page)
+		*head = table->pages[page].next;
+	else
+		table->pages[before].next = table->pages[page].next;
 }
 
 /*
