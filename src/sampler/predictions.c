@@ -103,10 +103,10 @@ pbp_restore_predictions(const PbpPredictionBook *saved)
 /* ---- made ---- */
 
 static void
-miss_curve(const PbpAdviceReport *report, PbpCurvePoint *points)
+miss_curve(const PbpAdviceReport *report, PbpFigure *points)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		points[i] = (PbpCurvePoint)
+		points[i] = (PbpFigure)
 	{
 		report->has_memory ? report->rows[i].miss_ratio : NAN, report->rows[i].uncertainty
 	};
@@ -114,13 +114,13 @@ miss_curve(const PbpAdviceReport *report, PbpCurvePoint *points)
 
 /* Models for which the advice gives no figures have none here, either. */
 static void
-storage_curve(const PbpStorageReport *report, PbpCurvePoint *points)
+storage_curve(const PbpStorageReport *report, PbpFigure *points)
 {
 	bool		known = report->has_memory &&
 		(report->model == PBP_STORAGE_MODELLED || report->model == PBP_STORAGE_UNPROVEN);
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		points[i] = (PbpCurvePoint)
+		points[i] = (PbpFigure)
 	{
 		known ? report->fixed[i].storage_ratio : NAN, report->fixed[i].uncertainty
 	};
@@ -140,7 +140,7 @@ static void
 predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 {
 	double		factor = (double) prediction->to_buffers / (double) prediction->from_buffers;
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 	int			unknown;
 
 	miss_curve(last, points);

@@ -11,7 +11,7 @@
 #ifndef PBP_TOPREADS_H
 #define PBP_TOPREADS_H
 
-#include "statistics/drift.h"
+#include "statistics/prediction.h"
 
 /* That are kept. */
 #define PBP_TOP_READS		5

@@ -45,7 +45,7 @@ find_place(double factor)
 
 /* NaN: unknown, or there is no such line. */
 static double
-slope(const PbpCurvePoint *points, int i)
+slope(const PbpFigure *points, int i)
 {
 	if (i < 0 || i + 1 >= PBP_ADVICE_FACTORS)
 		return NAN;
@@ -59,7 +59,7 @@ slope(const PbpCurvePoint *points, int i)
  * curve, or next to an unknown size, it is taken for a parabola.
  */
 static double
-bend(const PbpCurvePoint *points, const Place *place)
+bend(const PbpFigure *points, const Place *place)
 {
 	double		here = slope(points, place->below);
 	double		below = here - slope(points, place->below - 1);
@@ -80,22 +80,22 @@ bend(const PbpCurvePoint *points, const Place *place)
  * The line between the next points by the logarithm of the size, with the larger
  * of their errors and how far the curve may be from that line.
  */
-PbpCurvePoint
-pbp_curve_at(const PbpCurvePoint *points, double factor)
+PbpFigure
+pbp_curve_at(const PbpFigure *points, double factor)
 {
 	Place		place = find_place(factor);
-	const PbpCurvePoint *below;
-	const PbpCurvePoint *above;
+	const PbpFigure *below;
+	const PbpFigure *above;
 	double		error;
 
 	if (pbp_unknown_point(points, factor) >= 0)
-		return (PbpCurvePoint) {NAN, NAN};
+		return (PbpFigure) {NAN, NAN};
 	below = &points[place.below];
 	above = &points[place.above];
 	error = fmax(below->error, above->error);
 	if (place.below != place.above)
 		error += bend(points, &place);
-	return (PbpCurvePoint) {below->value + place.share * (above->value - below->value), error};
+	return (PbpFigure) {below->value + place.share * (above->value - below->value), error};
 }
 
 /*
@@ -103,9 +103,9 @@ pbp_curve_at(const PbpCurvePoint *points, double factor)
  * both points.
  */
 PbpForecast
-pbp_forecast(const PbpCurvePoint *points, double factor, bool falls)
+pbp_forecast(const PbpFigure *points, double factor, bool falls)
 {
-	PbpCurvePoint point = pbp_curve_at(points, factor);
+	PbpFigure	point = pbp_curve_at(points, factor);
 	PbpForecast forecast = {point.value, point.value - point.error, point.value + point.error};
 
 	if (isnan(point.value))
@@ -113,8 +113,8 @@ pbp_forecast(const PbpCurvePoint *points, double factor, bool falls)
 	if (falls)
 	{
 		Place		place = find_place(factor);
-		const PbpCurvePoint *below = &points[place.below];
-		const PbpCurvePoint *above = &points[place.above];
+		const PbpFigure *below = &points[place.below];
+		const PbpFigure *above = &points[place.above];
 
 		forecast.low = fmax(forecast.low,
 							fmin(below->value - below->error, above->value - above->error));
@@ -131,7 +131,7 @@ pbp_forecast(const PbpCurvePoint *points, double factor, bool falls)
  * lies outside.
  */
 int
-pbp_unknown_point(const PbpCurvePoint *points, double factor)
+pbp_unknown_point(const PbpFigure *points, double factor)
 {
 	Place		place = find_place(factor);
 

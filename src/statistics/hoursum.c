@@ -157,25 +157,25 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 
 /* A figure of all sizes for each access, and its error.  NaN: unknown. */
 static void
-curve_of(const PbpHour *hour, size_t accesses, size_t figure, size_t error, PbpCurvePoint *points)
+curve_of(const PbpHour *hour, size_t accesses, size_t figure, size_t error, PbpFigure *points)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		const float *figures = (const float *) &hour->sizes[i];
 		double		n = figures[accesses];
 
-		points[i] = n > 0 ? (PbpCurvePoint) {figures[figure] / n, figures[error] / n} :
-			(PbpCurvePoint) {NAN, NAN};
+		points[i] = n > 0 ? (PbpFigure) {figures[figure] / n, figures[error] / n} :
+			(PbpFigure) {NAN, NAN};
 	}
 }
 
 static double
 accesses_at(const PbpHour *hour, size_t accesses, double factor)
 {
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		points[i] = (PbpCurvePoint) {((const float *) &hour->sizes[i])[accesses], 0};
+		points[i] = (PbpFigure) {((const float *) &hour->sizes[i])[accesses], 0};
 	return pbp_curve_at(points, factor).value;
 }
 
@@ -186,13 +186,13 @@ accesses_at(const PbpHour *hour, size_t accesses, double factor)
  * What changes from one size to another.  Of the same size, nothing does, for
  * certain.
  */
-static PbpCurvePoint
-change_between(const PbpCurvePoint *points, double from, double to)
+static PbpFigure
+change_between(const PbpFigure *points, double from, double to)
 {
-	PbpCurvePoint one = pbp_curve_at(points, from);
-	PbpCurvePoint other = pbp_curve_at(points, to);
+	PbpFigure one = pbp_curve_at(points, from);
+	PbpFigure other = pbp_curve_at(points, to);
 
-	return (PbpCurvePoint)
+	return (PbpFigure)
 	{
 		other.value - one.value, from == to ? 0 : hypot(one.error, other.error)
 	};
@@ -201,11 +201,11 @@ change_between(const PbpCurvePoint *points, double from, double to)
 static void
 move_misses(const PbpHour *hour, double today, double factor, PbpHourSize *size)
 {
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 	double		accesses = fmin(accesses_at(hour, FIGURE(accesses), today),
 								accesses_at(hour, FIGURE(accesses), factor));
 	double		misses;
-	PbpCurvePoint change;
+	PbpFigure change;
 
 	curve_of(hour, FIGURE(accesses), FIGURE(misses), FIGURE(misses_change_error), points);
 	misses = pbp_curve_at(points, factor).value;
@@ -222,12 +222,12 @@ move_misses(const PbpHour *hour, double today, double factor, PbpHourSize *size)
 static void
 move_waiting(const PbpHour *hour, double today, double factor, PbpHourWaiting *moved)
 {
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 	double		accesses = fmin(accesses_at(hour, FIGURE(waiting.accesses), today),
 								accesses_at(hour, FIGURE(waiting.accesses), factor));
-	PbpCurvePoint waiting;
-	PbpCurvePoint change;
-	PbpCurvePoint storage;
+	PbpFigure waiting;
+	PbpFigure change;
+	PbpFigure storage;
 
 	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.storage_reads),
 			 FIGURE(waiting.storage_error), points);

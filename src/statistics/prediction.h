@@ -2,14 +2,76 @@
  *
  * prediction.h
  *	  What the advice predicts for a size that the server is then restarted
- *	  with, and whether that came true.
+ *	  with, whether that came true, and whether the load is still the same.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_PREDICTION_H
 #define PBP_PREDICTION_H
 
-#include "statistics/drift.h"
+#include "base/stats.h"
+#include "statistics/figures.h"
+
+/* ---- the load that a figure was made for: the reference ---- */
+
+/* Share of the reads that one relation has. */
+typedef struct PbpReadShare
+{
+	PbpRelationKey key;
+	double		share;
+	double		error;			/* half the width of a 95 % interval */
+} PbpReadShare;
+
+/* Which relations are read. */
+typedef struct PbpReadMix
+{
+	int			nrelations;		/* 0: unknown */
+	PbpReadShare relations[PBP_TOP_RELATIONS];
+	double		others;			/* share of all other relations */
+} PbpReadMix;
+
+/* Block accesses, those that were reads, and the time in which they happened. */
+typedef struct PbpLoadCounts
+{
+	double		accesses;
+	double		reads;
+	double		seconds;
+} PbpLoadCounts;
+
+/*
+ * Accesses per second, as the average read meets them, so that an idle time
+ * does not matter.
+ */
+typedef struct PbpPace
+{
+	double		accesses;		/* these decay */
+	double		reads;
+	double		weighted_rates; /* by reads */
+} PbpPace;
+
+typedef struct PbpDriftWatch
+{
+	PbpPace		pace;			/* of the load now */
+	double		rate;			/* of the reference; NaN: unknown */
+	double		miss_ratio;		/* likewise */
+	PbpReadMix	mix;			/* likewise */
+} PbpDriftWatch;
+
+typedef enum PbpDriftKind
+{
+	PBP_SAME_LOAD,
+	PBP_QUIET_LOAD,				/* hardly any: says nothing */
+	PBP_OTHER_MIX,
+	PBP_OTHER_RATE
+} PbpDriftKind;
+
+typedef struct PbpDrift
+{
+	PbpDriftKind kind;
+	double		change;			/* share of the mix, or factor of the rate */
+} PbpDrift;
+
+/* ---- predictions ---- */
 
 /* A 95 % interval. */
 typedef struct PbpForecast
@@ -18,13 +80,6 @@ typedef struct PbpForecast
 	double		low;
 	double		high;
 } PbpForecast;
-
-/* What the advice says about one size. */
-typedef struct PbpCurvePoint
-{
-	double		value;			/* NaN: unknown */
-	double		error;			/* half the width of a 95 % interval */
-} PbpCurvePoint;
 
 typedef enum PbpPredictionState
 {
@@ -101,13 +156,31 @@ typedef struct PbpObservation
 } PbpObservation;
 
 /* forecast.c */
-extern PbpCurvePoint pbp_curve_at(const PbpCurvePoint *points, double factor);
-extern PbpForecast pbp_forecast(const PbpCurvePoint *points, double factor, bool falls);
-extern int	pbp_unknown_point(const PbpCurvePoint *points, double factor);
+extern PbpFigure pbp_curve_at(const PbpFigure *points, double factor);
+extern PbpForecast pbp_forecast(const PbpFigure *points, double factor, bool falls);
+extern int	pbp_unknown_point(const PbpFigure *points, double factor);
 extern void pbp_expect_mix(const PbpRelationsReport *report, double reads, double factor,
 						   PbpReadMix *mix);
 
-/* predictioncheck.c */
+/* predictioncheck.c: loads.  Counts are added about once a second. */
+
+/* Older counts lose half their weight with as many reads as in the advice. */
+extern void pbp_add_load(PbpPace *pace, const PbpLoadCounts *counts, int64_t buffers);
+extern double pbp_pace_rate(const PbpPace *pace);
+
+/*
+ * The load until now becomes the reference, except that its miss ratio is the one
+ * given, and its mix is left to the caller.
+ */
+extern void pbp_set_reference(PbpDriftWatch *watch, double miss_ratio);
+
+/* Compares with the reference: the newest counts, which were added, and mix. */
+extern PbpDrift pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts,
+							   const PbpReadMix *mix);
+extern double pbp_mix_distance(const PbpReadMix *expected, const PbpReadMix *mix);
+extern double pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix);
+
+/* predictioncheck.c: predictions */
 extern double pbp_measured_storage(const PbpMeasured *measured);
 extern bool pbp_measured_roughly(const PbpPrediction *prediction);
 extern void pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction);

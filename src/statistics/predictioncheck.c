@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * predictioncheck.c
- *	  Whether a prediction came true.
+ *	  Whether a prediction came true, and whether the load is still the one that
+ *	  a figure was made for.
  *
  * What is measured counts while the workload is as it was when the prediction
  * was made.
@@ -11,8 +12,7 @@
 #include "statistics/prediction.h"
 
 #include <math.h>
-
-#include "base/stats.h"
+#include <string.h>
 
 /*
  * When it is full and its pages have been evicted in turn, the pool is warm after
@@ -38,6 +38,147 @@
 /* A page cache of another size, by this share of all memory, is another case. */
 #define OTHER_MEMORY		0.2
 
+/* As in the advice; see HALF_LIFE_POOLS. */
+#define HALF_LIFE_POOLS		3.0
+
+/*
+ * Factor by which the rate may change.  The peak of a day is commonly twice or
+ * three times its mean.
+ */
+#define TOLERATED_RATE		3.0
+
+/*
+ * So many reads show how fast the load is.  Where it hardly reads, those of a
+ * monitoring query would.
+ */
+#define ENOUGH_READS		100.0
+
+/* Share of the reads that may be of other relations than expected. */
+#define TOLERATED_MIX		0.2
+
+/*
+ * Below this share of the reference's rate, a second is no part of the load: a
+ * monitoring query on an idle server is all hits.
+ */
+#define QUIET_SHARE			0.1
+
+/* ---- loads ---- */
+
+static const PbpReadShare *
+find_relation(const PbpReadMix *mix, const PbpRelationKey *key)
+{
+	for (int i = 0; i < mix->nrelations; i++)
+		if (memcmp(&mix->relations[i].key, key, sizeof(*key)) == 0)
+			return &mix->relations[i];
+	return NULL;
+}
+
+/* Share of the reads of relations that the other mix does not have, or has among its others. */
+static double
+missing_share(const PbpReadMix *mix, const PbpReadMix *from)
+{
+	double		missing = 0;
+
+	for (int i = 0; i < mix->nrelations; i++)
+		if (find_relation(from, &mix->relations[i].key) == NULL)
+			missing += fmax(0, mix->relations[i].share - mix->relations[i].error);
+	return fmax(0, missing - from->others);
+}
+
+/*
+ * Share of the reads that are of other relations than expected, less what chance
+ * explains.  0 if either mix is unknown.
+ */
+double
+pbp_mix_distance(const PbpReadMix *expected, const PbpReadMix *mix)
+{
+	double		sum = 0;
+
+	if (expected->nrelations == 0 || mix->nrelations == 0)
+		return 0;
+	for (int i = 0; i < mix->nrelations; i++)
+	{
+		const PbpReadShare *now = &mix->relations[i];
+		const PbpReadShare *before = find_relation(expected, &now->key);
+
+		if (before != NULL)
+			sum += fmax(0, fabs(now->share - before->share) - hypot(now->error, before->error));
+	}
+	return fmin(1, (sum + missing_share(expected, mix) + missing_share(mix, expected)) / 2);
+}
+
+/* The distance of two mixes if that makes another load; otherwise 0. */
+double
+pbp_other_mix(const PbpReadMix *expected, const PbpReadMix *mix)
+{
+	double		distance = pbp_mix_distance(expected, mix);
+
+	return distance > TOLERATED_MIX ? distance : 0;
+}
+
+/* NaN: unknown. */
+double
+pbp_pace_rate(const PbpPace *pace)
+{
+	return pace->reads > 0 ? pace->weighted_rates / pace->reads : NAN;
+}
+
+void
+pbp_add_load(PbpPace *pace, const PbpLoadCounts *counts, int64_t buffers)
+{
+	double		weight = exp2(-counts->reads / (double) buffers / HALF_LIFE_POOLS);
+
+	if (counts->reads <= 0 || counts->seconds <= 0)
+		return;
+	pace->accesses = pace->accesses * weight + counts->accesses;
+	pace->reads = pace->reads * weight + counts->reads;
+	pace->weighted_rates = pace->weighted_rates * weight +
+		counts->reads * counts->accesses / counts->seconds;
+}
+
+void
+pbp_set_reference(PbpDriftWatch *watch, double miss_ratio)
+{
+	watch->rate = pbp_pace_rate(&watch->pace);
+	watch->miss_ratio = miss_ratio;
+	watch->pace = (PbpPace) {0};
+}
+
+/*
+ * The factor by which the rate has changed if that is another load; otherwise 1.
+ * Sessions that wait for reads have more accesses per second where there are
+ * fewer reads among them, at most by the factor by which these are fewer.
+ */
+static double
+changed_rate(const PbpDriftWatch *watch)
+{
+	double		factor = pbp_pace_rate(&watch->pace) / watch->rate;
+	double		fewer;
+
+	if (!isfinite(factor) || watch->pace.reads < ENOUGH_READS)
+		return 1;
+	fewer = watch->miss_ratio * watch->pace.accesses / watch->pace.reads;
+	if (!(isfinite(fewer) && fewer > 0))
+		fewer = 1;
+	return factor > TOLERATED_RATE * fmax(1, fewer) || factor < fmin(1, fewer) / TOLERATED_RATE ?
+		factor : 1;
+}
+
+PbpDrift
+pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts, const PbpReadMix *mix)
+{
+	double		distance = pbp_other_mix(&watch->mix, mix);
+	double		factor = changed_rate(watch);
+
+	if (counts->accesses < QUIET_SHARE * watch->rate * counts->seconds)
+		return (PbpDrift) {PBP_QUIET_LOAD, 0};
+	if (distance > 0)
+		return (PbpDrift) {PBP_OTHER_MIX, distance};
+	if (factor != 1)
+		return (PbpDrift) {PBP_OTHER_RATE, factor};
+	return (PbpDrift) {PBP_SAME_LOAD, 0};
+}
+
 /* ---- measuring ---- */
 
 /*
@@ -62,22 +203,13 @@ pbp_measured_storage(const PbpMeasured *measured)
 		measured->storage_reads / measured->storage_accesses : NAN;
 }
 
-/* True if the page cache has another size than the forecast assumes. */
-static bool
-has_other_memory(const PbpPrediction *prediction, const PbpObservation *observation)
-{
-	double		pages = prediction->os_cache_pages;
-
-	return !(fabs(observation->os_cache_pages - pages) <=
-			 OTHER_MEMORY * (fmax(0, pages) + (double) prediction->to_buffers));
-}
-
 static void
 measure(PbpPrediction *prediction, const PbpObservation *observation)
 {
 	PbpMeasured *measured = &prediction->measured;
 	double		accesses = observation->counts.accesses;
 	double		reads = observation->counts.reads;
+	double		pages = prediction->os_cache_pages;
 
 	if (prediction->measured_since == 0)
 		prediction->measured_since = observation->now;
@@ -87,7 +219,10 @@ measure(PbpPrediction *prediction, const PbpObservation *observation)
 	measured->accesses_squared += accesses * accesses;
 	measured->reads_squared += reads * reads;
 	measured->reads_accesses += reads * accesses;
-	if (isnan(observation->storage_ratio) || has_other_memory(prediction, observation))
+	/* not with a page cache of another size than the forecast assumes; NaN: unknown */
+	if (isnan(observation->storage_ratio) ||
+		!(fabs(observation->os_cache_pages - pages) <=
+		  OTHER_MEMORY * (fmax(0, pages) + (double) prediction->to_buffers)))
 		return;
 	measured->storage_accesses += accesses;
 	measured->storage_reads += observation->storage_ratio * accesses;
@@ -179,14 +314,9 @@ note_missing(PbpPrediction *prediction, double pools, int64_t buffers)
 	prediction->missing_reads = fmin(prediction->missing_reads, fmax(0, pools) * (double) buffers);
 }
 
-static bool
-has_enough(const PbpPrediction *prediction, double pools)
-{
-	return missing_pools(prediction, pools) <= 0;
-}
-
+/* With so many pools' worth of reads missing. */
 static PbpPredictionState
-judge(const PbpPrediction *prediction, double pools)
+judge(const PbpPrediction *prediction, double missing)
 {
 	const PbpMeasured *measured = &prediction->measured;
 	const PbpForecast *storage = &prediction->storage;
@@ -194,7 +324,7 @@ judge(const PbpPrediction *prediction, double pools)
 
 	if (isnan(prediction->misses.value))
 		return PBP_PREDICTION_NONE;
-	if (!has_enough(prediction, pools))
+	if (!(missing <= 0))
 		return PBP_PREDICTION_FEW_READS;
 	if (!within(&prediction->misses, measured->reads / measured->accesses,
 				measured_error(measured)))
@@ -209,6 +339,7 @@ check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObser
 {
 	PbpDrift	drift = pbp_find_drift(&watch->drift, &observation->counts, &observation->mix);
 	double		pools;
+	double		missing;
 
 	if (prediction->state == PBP_PREDICTION_WARMING)
 		prediction->state = PBP_PREDICTION_FEW_READS;
@@ -225,20 +356,13 @@ check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObser
 	pools = pools_worth(watch, observation->buffers, prediction->measured.accesses,
 						prediction->measured.reads);
 	prediction->seen_share = fmin(1, pools / ENOUGH_POOLS);
-	prediction->state = judge(prediction, pools);
+	missing = missing_pools(prediction, pools);
+	prediction->state = judge(prediction, missing);
 	/* a verdict may be lost again */
 	if (prediction->state != PBP_PREDICTION_FEW_READS)
 		prediction->missing_reads = NAN;
 	else
-		note_missing(prediction, missing_pools(prediction, pools), observation->buffers);
-}
-
-static void
-begin_cold(PbpPredictionWatch *watch)
-{
-	watch->warm = false;
-	watch->pools_read = 0;
-	watch->pools_read_cold = NAN;
+		note_missing(prediction, missing, observation->buffers);
 }
 
 /*
@@ -248,7 +372,9 @@ begin_cold(PbpPredictionWatch *watch)
 void
 pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction)
 {
-	begin_cold(watch);
+	watch->warm = false;
+	watch->pools_read = 0;
+	watch->pools_read_cold = NAN;
 	if (prediction != NULL)
 		prediction->missing_reads = NAN;
 }
@@ -260,7 +386,7 @@ pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction)
 void
 pbp_watch_new_size(PbpPredictionWatch *watch, double miss_ratio)
 {
-	begin_cold(watch);
+	pbp_watch_cold_pool(watch, NULL);
 	pbp_set_reference(&watch->drift, miss_ratio);
 }
 

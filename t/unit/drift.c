@@ -1,12 +1,12 @@
 /*
  * drift.c
- *	  Cases of src/statistics/drift.c: which loads are taken for another one than the
+ *	  Cases of src/statistics/predictioncheck.c: which loads are taken for another one than the
  *	  reference, and why.  Prints TAP.
  */
 #include <math.h>
 #include <stdio.h>
 
-#include "statistics/drift.h"
+#include "statistics/prediction.h"
 #include "figures.h"
 #include "tap.h"
 

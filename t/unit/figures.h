@@ -5,7 +5,7 @@
 #ifndef FIGURES_H
 #define FIGURES_H
 
-#include "statistics/drift.h"
+#include "statistics/prediction.h"
 
 extern bool near(double one, double other);
 extern PbpReadMix mix_of(double first, double second, double third);

@@ -42,16 +42,16 @@ hill(double factor)
 }
 
 static void
-fill(PbpCurvePoint *points, Curve curve, double error)
+fill(PbpFigure *points, Curve curve, double error)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		points[i] = (PbpCurvePoint) {curve(pbp_advice_factor(i)), error};
+		points[i] = (PbpFigure) {curve(pbp_advice_factor(i)), error};
 }
 
 static void
 forecast_at_estimated_sizes(void)
 {
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 	bool		exact = true;
 
 	fill(points, hyperbola, 0.003);
@@ -69,7 +69,7 @@ forecast_at_estimated_sizes(void)
 static void
 forecast_between(Curve curve, bool falls, double widest, const char *what)
 {
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 	double		most = 0;
 	bool		covered = true;
 	bool		ordered = true;
@@ -94,7 +94,7 @@ forecast_between(Curve curve, bool falls, double widest, const char *what)
 static void
 forecast_unknown(void)
 {
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 
 	fill(points, straight, 0.01);
 	points[PBP_ADVICE_DOUBLE].value = NAN;
@@ -118,7 +118,7 @@ forecast_unknown(void)
 static void
 forecast_limits(void)
 {
-	PbpCurvePoint points[PBP_ADVICE_FACTORS];
+	PbpFigure points[PBP_ADVICE_FACTORS];
 	PbpForecast forecast;
 
 	fill(points, hyperbola, 0.5);
