@@ -140,7 +140,7 @@ like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the lo
 # worker had to wait, or a new hour has begun.
 my $file = state_file($node);
 my @waiting = qw(accesses storage_reads storage_error ms error change change_error);
-my @size = (qw(accesses misses misses_change misses_change_error), map { "waiting.$_" } @waiting);
+my @size = (qw(accesses misses misses_error), map { "waiting.$_" } @waiting);
 my @hour = (qw(seconds accesses reads active_ms counted_ms read_ms read_ms_seconds memory memory_seconds),
 	map({ my $size = $_; map { "sizes[$size].$_" } @size } 0 .. 10), map { my $split = $_; map { "splits[$split].$_" } @waiting } 0 .. 29);
 my ($bytes, $accesses, $storage_reads, $known);

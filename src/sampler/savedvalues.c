@@ -367,8 +367,7 @@ is_waiting(const PbpHourWaiting *waiting)
 static bool
 is_size(const PbpHourSize *size)
 {
-	return REALS(0, MANY, size->accesses, size->misses, size->misses_change_error) &&
-		REALS(-MANY, MANY, size->misses_change) &&
+	return REALS(0, MANY, size->accesses, size->misses, size->misses_error) &&
 		size->misses <= MAX_RATIO_OF_SUMS * size->accesses && is_waiting(&size->waiting);
 }
 

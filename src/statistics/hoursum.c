@@ -41,15 +41,13 @@ static void
 add_misses(PbpHourSize *size, const PbpHourShare *share, int i)
 {
 	const PbpAdviceRow *row = &share->misses[i];
-	double		today = share->misses[PBP_ADVICE_BASELINE].miss_ratio;
 	double		accesses = accesses_of_load(share);
 
-	if (isnan(row->miss_ratio) || isnan(today) || isnan(row->change_error))
+	if (isnan(row->miss_ratio + share->misses[PBP_ADVICE_BASELINE].miss_ratio + row->change_error))
 		return;
 	size->accesses += (float) accesses;
 	size->misses += (float) (accesses * row->miss_ratio);
-	size->misses_change += (float) (accesses * (row->miss_ratio - today));
-	size->misses_change_error += (float) (accesses * row->change_error);
+	size->misses_error += (float) (accesses * row->change_error);
 }
 
 static void
@@ -155,97 +153,35 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 
 /* ---- other sizes ---- */
 
-/* A figure of all sizes for each access, and its error.  NaN: unknown. */
-static void
-curve_of(const PbpHour *hour, size_t accesses, size_t figure, size_t error, PbpFigure *points)
-{
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		const float *figures = (const float *) &hour->sizes[i];
-		double		n = figures[accesses];
+/* A figure of each size. */
+typedef PbpFigure Curve[PBP_ADVICE_FACTORS];
 
-		points[i] = n > 0 ? (PbpFigure) {figures[figure] / n, figures[error] / n} :
-			(PbpFigure) {NAN, NAN};
-	}
-}
-
-static double
-accesses_at(const PbpHour *hour, size_t accesses, double factor)
-{
-	PbpFigure points[PBP_ADVICE_FACTORS];
-
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		points[i] = (PbpFigure) {((const float *) &hour->sizes[i])[accesses], 0};
-	return pbp_curve_at(points, factor).value;
-}
-
-/* By their places in PbpHourSize. */
-#define FIGURE(member)		(offsetof(PbpHourSize, member) / sizeof(float))
-
-/*
- * What changes from one size to another.  Of the same size, nothing does, for
- * certain.
- */
+/* NaN: unknown. */
 static PbpFigure
-change_between(const PbpFigure *points, double from, double to)
+per_access(double figure, double error, double accesses)
 {
-	PbpFigure one = pbp_curve_at(points, from);
-	PbpFigure other = pbp_curve_at(points, to);
+	return accesses > 0 ? (PbpFigure) {figure / accesses, error / accesses} :
+		(PbpFigure) {NAN, NAN};
+}
+
+/* Both sizes must have been known, so these are the fewer ones. */
+static double
+accesses_at(const Curve accesses, double from, double to)
+{
+	return fmin(pbp_curve_at(accesses, from).value, pbp_curve_at(accesses, to).value);
+}
+
+/* What changes from one size to another.  Of the same size, nothing does, for certain. */
+static PbpFigure
+change_between(const Curve curve, double from, double to)
+{
+	PbpFigure	one = pbp_curve_at(curve, from);
+	PbpFigure	other = pbp_curve_at(curve, to);
 
 	return (PbpFigure)
 	{
 		other.value - one.value, from == to ? 0 : hypot(one.error, other.error)
 	};
-}
-
-static void
-move_misses(const PbpHour *hour, double today, double factor, PbpHourSize *size)
-{
-	PbpFigure points[PBP_ADVICE_FACTORS];
-	double		accesses = fmin(accesses_at(hour, FIGURE(accesses), today),
-								accesses_at(hour, FIGURE(accesses), factor));
-	double		misses;
-	PbpFigure change;
-
-	curve_of(hour, FIGURE(accesses), FIGURE(misses), FIGURE(misses_change_error), points);
-	misses = pbp_curve_at(points, factor).value;
-	curve_of(hour, FIGURE(accesses), FIGURE(misses_change), FIGURE(misses_change_error), points);
-	change = change_between(points, today, factor);
-	if (isnan(misses + change.value))
-		return;
-	size->accesses = (float) accesses;
-	size->misses = (float) (accesses * misses);
-	size->misses_change = (float) (accesses * change.value);
-	size->misses_change_error = (float) (accesses * change.error);
-}
-
-static void
-move_waiting(const PbpHour *hour, double today, double factor, PbpHourWaiting *moved)
-{
-	PbpFigure points[PBP_ADVICE_FACTORS];
-	double		accesses = fmin(accesses_at(hour, FIGURE(waiting.accesses), today),
-								accesses_at(hour, FIGURE(waiting.accesses), factor));
-	PbpFigure waiting;
-	PbpFigure change;
-	PbpFigure storage;
-
-	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.storage_reads),
-			 FIGURE(waiting.storage_error), points);
-	storage = pbp_curve_at(points, factor);
-	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.ms), FIGURE(waiting.error), points);
-	waiting = pbp_curve_at(points, factor);
-	curve_of(hour, FIGURE(waiting.accesses), FIGURE(waiting.change), FIGURE(waiting.change_error),
-			 points);
-	change = change_between(points, today, factor);
-	if (isnan(waiting.value + change.value))
-		return;
-	moved->accesses = (float) accesses;
-	moved->storage_reads = (float) (accesses * storage.value);
-	moved->storage_error = (float) (accesses * storage.error);
-	moved->ms = (float) (accesses * waiting.value);
-	moved->error = (float) (accesses * waiting.error);
-	moved->change = (float) (accesses * change.value);
-	moved->change_error = (float) (accesses * change.error);
 }
 
 /*
@@ -256,19 +192,59 @@ void
 pbp_move_hour(PbpHour *hour, int64_t nbuffers)
 {
 	double		today = (double) nbuffers / (double) hour->nbuffers;
-	PbpHourSize sizes[PBP_ADVICE_FACTORS] = {0};
+	Curve		accesses;
+	Curve		misses;
+	Curve		waiting_accesses;
+	Curve		storage_reads;
+	Curve		ms;
+	Curve		changes;
 
 	if (nbuffers == hour->nbuffers)
 		return;
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		double		factor = i == PBP_ADVICE_BASELINE ? today : pbp_advice_factor(i) * today;
+		const PbpHourSize *size = &hour->sizes[i];
+		const PbpHourWaiting *waiting = &size->waiting;
 
-		move_misses(hour, today, factor, &sizes[i]);
-		move_waiting(hour, today, factor, &sizes[i].waiting);
+		accesses[i] = (PbpFigure) {size->accesses, 0};
+		misses[i] = per_access(size->misses, size->misses_error, size->accesses);
+		waiting_accesses[i] = (PbpFigure) {waiting->accesses, 0};
+		storage_reads[i] = per_access(waiting->storage_reads, waiting->storage_error,
+									  waiting->accesses);
+		ms[i] = per_access(waiting->ms, waiting->error, waiting->accesses);
+		changes[i] = per_access(waiting->change, waiting->change_error, waiting->accesses);
+	}
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		double		factor = i == PBP_ADVICE_BASELINE ? today : pbp_advice_factor(i) * today;
+		PbpFigure	more_misses = change_between(misses, today, factor);
+		PbpFigure	change = change_between(changes, today, factor);
+		PbpFigure	storage = pbp_curve_at(storage_reads, factor);
+		PbpFigure	waiting = pbp_curve_at(ms, factor);
+		double		n = accesses_at(accesses, today, factor);
+		PbpHourSize size = {0};
+
+		if (!isnan(more_misses.value))
+		{
+			size.accesses = (float) n;
+			size.misses = (float) (n * pbp_curve_at(misses, factor).value);
+			size.misses_error = (float) (n * more_misses.error);
+		}
+		n = accesses_at(waiting_accesses, today, factor);
+		if (!isnan(change.value))
+			size.waiting = (PbpHourWaiting)
+		{
+			.accesses = (float) n,
+			.storage_reads = (float) (n * storage.value),
+			.storage_error = (float) (n * storage.error),
+			.ms = (float) (n * waiting.value),
+			.error = (float) (n * waiting.error),
+			.change = (float) (n * change.value),
+			.change_error = (float) (n * change.error),
+		};
+		hour->sizes[i] = size;
 	}
 	forget_splits(hour);
-	memcpy(hour->sizes, sizes, sizeof(sizes));
 	hour->nbuffers = nbuffers;
 }
 
@@ -284,15 +260,11 @@ add_figures(void *sum, const void *figures, size_t bytes)
 void
 pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour)
 {
-	sum->nhours++;
 	sum->seconds += hour->seconds;
 	sum->accesses += hour->accesses;
 	sum->apart += hour->apart;
-	sum->reads += hour->reads;
 	sum->active_ms += hour->active_ms;
 	sum->counted_ms += hour->counted_ms;
-	sum->read_ms += hour->read_ms;
-	sum->read_ms_seconds += hour->read_ms_seconds;
 	add_figures(sum->sizes, hour->sizes, sizeof(hour->sizes));
 }
 
@@ -309,7 +281,6 @@ pbp_sum_splits(PbpHoursSum *sum, const PbpHour *hour, const PbpAdviceSplit (*spl
 		}
 }
 
-/* In a second. */
 double
 pbp_working_of_sum(const PbpHoursSum *sum)
 {

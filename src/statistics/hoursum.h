@@ -32,14 +32,12 @@ typedef struct PbpHourWaiting
 	float		change_error;
 } PbpHourWaiting;
 
-/* Of one size, with today's memory.  Likewise. */
+/* Of one size, with today's memory.  Nothing but floats. */
 typedef struct PbpHourSize
 {
-	/* While the miss ratio of this size was known: */
-	float		accesses;
+	float		accesses;		/* while its miss ratio was known, like the next two */
 	float		misses;
-	float		misses_change;
-	float		misses_change_error;
+	float		misses_error;	/* of the difference to the size that ran */
 	PbpHourWaiting waiting;
 } PbpHourSize;
 
@@ -75,7 +73,7 @@ typedef struct PbpHour
 								 * sizes[] and splits[] are about */
 } PbpHour;
 
-/* In several hours; like PbpHourWaiting and PbpHourSize. */
+/* In several hours; the members of PbpHourWaiting and PbpHourSize, in their order. */
 typedef struct PbpWaitingSum
 {
 	double		accesses;
@@ -91,23 +89,18 @@ typedef struct PbpSizeSum
 {
 	double		accesses;
 	double		misses;
-	double		misses_change;
-	double		misses_change_error;
+	double		misses_error;
 	PbpWaitingSum waiting;
 } PbpSizeSum;
 
 typedef struct PbpHoursSum
 {
-	int			nhours;			/* with anything seen */
 	double		seconds;		/* seen */
 	double		wanted_seconds; /* in the hours that count, up to now */
 	double		accesses;
 	double		apart;
-	double		reads;
 	double		active_ms;
 	double		counted_ms;
-	double		read_ms;		/* in read_ms_seconds */
-	double		read_ms_seconds;
 	PbpSizeSum	sizes[PBP_ADVICE_FACTORS];	/* multiples of today's size */
 	PbpWaitingSum splits[PBP_OTHER_SPLITS]; /* of today's memory */
 } PbpHoursSum;
@@ -132,10 +125,7 @@ typedef struct PbpHourShare
 
 extern void pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share);
 
-/*
- * The sizes become multiples of another one, as far as they are known.  Splits
- * of other totals do not.
- */
+/* The sizes become multiples of another one, as far as they are known. */
 extern void pbp_move_hour(PbpHour *hour, int64_t nbuffers);
 
 /* The hour must be about the same size as the sum. */

@@ -98,7 +98,7 @@ set_by_hours(const PbpHoursSum *hours, int size, const PbpWaitingSum *waiting, P
 	const PbpSizeSum *sum = &hours->sizes[size];
 
 	total->misses = (PbpFigure) {sum->misses / sum->accesses,
-								 sum->misses_change_error / sum->accesses};
+								 sum->misses_error / sum->accesses};
 	total->storage = (PbpFigure) {waiting->storage_reads / waiting->accesses,
 								  waiting->storage_error / waiting->accesses};
 	total->waiting = pbp_waiting_of_sum(hours, waiting);

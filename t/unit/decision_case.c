@@ -99,7 +99,7 @@ new_hours(const Curve ms, double error, double hours, double active_ms)
 	double		seconds = 3600 * hours;
 
 	one.hours = (PbpHoursSum) {
-		.nhours = (int) ceil(hours),.seconds = seconds,.wanted_seconds = 24 * 3600.0,.accesses = 1000 * seconds,
+		.seconds = seconds,.wanted_seconds = 24 * 3600.0,.accesses = 1000 * seconds,
 		.active_ms = active_ms * seconds,.counted_ms = active_ms * seconds
 	};
 	for (int i = 0; i < SIZES; i++)

@@ -286,7 +286,7 @@ wait_for_the_best(void)
 static PbpHoursSum
 hours_of(const Case *one, double scale)
 {
-	PbpHoursSum sum = {.nhours = 2,.seconds = 7200,.accesses = 7200 * ACCESSES};
+	PbpHoursSum sum = {.seconds = 7200,.accesses = 7200 * ACCESSES};
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
