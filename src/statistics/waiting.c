@@ -13,8 +13,6 @@
 
 #include <math.h>
 
-#include "base/stats.h"
-
 #define ENOUGH_TIMES		5
 
 /*
@@ -102,33 +100,26 @@ relative_error(PbpFigure figure)
  * The server's own mean leaves only the ratio between both kinds uncertain: the
  * more of the time one kind takes today, the less uncertain is its time.
  */
-static PbpReadTimes
-scale_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
+PbpReadTimes
+pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
 {
 	double		mean = times(1 - storage_share, os.value) + times(storage_share, storage.value);
 	double		scale = measured_ns / mean;
 	double		storage_part = times(storage_share, storage.value) / mean;
 	double		ratio_error = hypot(relative_error(os), relative_error(storage));
 
+	if (isnan(scale) || !(mean > 0))
+		return (PbpReadTimes)
+	{
+		.os = {os.value, os.value * relative_error(os)},
+		.storage = {storage.value, storage.value * relative_error(storage)},
+	};
 	return (PbpReadTimes)
 	{
 		.os = {scale * os.value, scale * times(storage_part, os.value * ratio_error)},
 		.storage = {scale * storage.value,
 					scale * times(1 - storage_part, storage.value * ratio_error)},
 		.measured = true,
-	};
-}
-
-PbpReadTimes
-pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
-{
-	if (!isnan(measured_ns) && !isnan(storage_share) &&
-		times(1 - storage_share, os.value) + times(storage_share, storage.value) > 0)
-		return scale_times(os, storage, measured_ns, storage_share);
-	return (PbpReadTimes)
-	{
-		.os = {os.value, os.value * relative_error(os)},
-		.storage = {storage.value, storage.value * relative_error(storage)},
 	};
 }
 
@@ -150,8 +141,7 @@ pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
 
 void
 pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting,
-				const PbpAdviceRow *today,
-				double dirty_evictions)
+				const PbpAdviceRow *today, double dirty_evictions)
 {
 	double		ns = today->write_ratio > 0 ? ns_per_access / today->write_ratio : NAN;
 	double		held_up = HELD_UP * fmin(1, waiting) * read_times->storage.value;
@@ -164,7 +154,6 @@ pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting,
 		read_times->held_up = (PbpFigure) {held_up, held_up};
 }
 
-/* The share of misses that wait for storage; NaN: unknown. */
 double
 pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 {
@@ -173,14 +162,19 @@ pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage
 	return misses->miss_ratio == 0 && storage->storage_ratio == 0 ? 0 : NAN;
 }
 
-/* What a read takes at this size, on average. */
+static double
+ns_of_reads(const PbpReadTimes *read_times, double served, double storage)
+{
+	return times(served, read_times->os.value) + times(storage, read_times->storage.value);
+}
+
 double
 pbp_mean_read_ns(const PbpReadTimes *read_times, const PbpAdviceRow *misses,
 				 const PbpAdviceStorageRow *storage)
 {
 	double		share = pbp_storage_share(misses, storage);
 
-	return times(1 - share, read_times->os.value) + times(share, read_times->storage.value);
+	return ns_of_reads(read_times, 1 - share, share);
 }
 
 /* Shares of accesses. */
@@ -203,16 +197,10 @@ shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 }
 
 static double
-ns_of_reads(const PbpReadTimes *read_times, ReadShares shares)
-{
-	return times(shares.served, read_times->os.value) +
-		times(shares.storage, read_times->storage.value);
-}
-
-static double
 ns_of(const PbpReadTimes *read_times, ReadShares shares)
 {
-	return ns_of_reads(read_times, shares) + times(read_times->write.value, shares.written);
+	return ns_of_reads(read_times, shares.served, shares.storage) +
+		times(read_times->write.value, shares.written);
 }
 
 /* Errors of all times may have the same sign. */
@@ -268,14 +256,6 @@ error_of_scale(const PbpWaitingInput *input)
 		today;
 }
 
-/* Of what sessions wait today by the server's own times: that of the miss ratio. */
-static double
-error_of_measured(const PbpWaitingInput *input)
-{
-	return times(input->misses->uncertainty,
-				 pbp_mean_read_ns(&input->times, input->misses, input->storage));
-}
-
 /*
  * If the server has timed its reads, today's waiting is known, and errors of the
  * model and of the times are those of the difference to it.  Where an error is
@@ -295,8 +275,12 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error,
 														   storage->change_error),
 										   error_by_times(read_times, more) + held_up.error),
-									 times(ns_of_reads(read_times, more), error_of_scale(input)));
-	double		error = read_times->measured ? hypot(change_error, error_of_measured(input)) :
+									 times(ns_of_reads(read_times, more.served, more.storage),
+										   error_of_scale(input)));
+	/* of what sessions wait today by the server's own times: that of the miss ratio */
+	double		error_today = times(input->misses->uncertainty,
+									pbp_mean_read_ns(read_times, input->misses, input->storage));
+	double		error = read_times->measured ? hypot(change_error, error_today) :
 		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty),
 			  error_by_times(read_times, here) + held_up.error);
 	double		ms = input->accesses / 1e6;

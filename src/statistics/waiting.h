@@ -57,8 +57,7 @@ extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns)
  * sample were evicted: chance would decide between sizes.
  */
 extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double waiting,
-							const PbpAdviceRow *today,
-							double dirty_evictions);
+							const PbpAdviceRow *today, double dirty_evictions);
 
 /*
  * Time that sessions wait for reads, in milliseconds, and for the writes of dirty
@@ -82,6 +81,8 @@ extern double pbp_working_ms(double active_ms, double counted_ms);
 extern double pbp_working_beside(double working_ms, double waiting_ms);
 
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
+
+/* At one size: the share of misses that wait for storage, and what a read takes; NaN: unknown. */
 extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);
 extern double pbp_mean_read_ns(const PbpReadTimes *times, const PbpAdviceRow *misses,
 							   const PbpAdviceStorageRow *storage);
