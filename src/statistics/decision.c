@@ -16,8 +16,6 @@
 
 #include <math.h>
 
-#include "statistics/figures.h"
-
 /* Below this miss ratio, no other size matters. */
 #define FEW_MISSES			0.001
 
@@ -66,15 +64,10 @@ static const Threshold miss_threshold = {0.2, 0.01};
 /* ---- figures ---- */
 
 static PbpCompared
-choice_of_ratio(double ratio, double error, double today, double change_error)
-{
-	return (PbpCompared) {ratio, error, ratio - today, change_error};
-}
-
-static PbpCompared
 choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 {
-	const PbpAdviceRow *misses = &input->misses[i];
+	const PbpAdviceRow *misses = input->misses;
+	const PbpAdviceStorageRow *storage = input->storage;
 
 	switch (basis)
 	{
@@ -83,14 +76,16 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 		case PBP_BY_WAITING:
 			return input->waiting[i];
 		case PBP_BY_STORAGE:
-			return choice_of_ratio(input->storage[i].storage_ratio, input->storage[i].uncertainty,
-								   input->storage[PBP_ADVICE_BASELINE].storage_ratio,
-								   input->storage[i].change_error);
+			return (PbpCompared) {storage[i].storage_ratio, storage[i].uncertainty,
+								  storage[i].storage_ratio -
+									  storage[PBP_ADVICE_BASELINE].storage_ratio,
+								  storage[i].change_error};
 		case PBP_BY_MISSES:
 			break;
 	}
-	return choice_of_ratio(misses->miss_ratio, misses->uncertainty,
-						   input->misses[PBP_ADVICE_BASELINE].miss_ratio, misses->change_error);
+	return (PbpCompared) {misses[i].miss_ratio, misses[i].uncertainty,
+						  misses[i].miss_ratio - misses[PBP_ADVICE_BASELINE].miss_ratio,
+						  misses[i].change_error};
 }
 
 /*
@@ -105,14 +100,6 @@ may_be_advised(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 	int			smallest = basis < PBP_BY_WAITING ? PBP_ADVICE_BASELINE : 0;
 
 	return i == PBP_ADVICE_BASELINE || (i >= smallest && i <= largest && input->fits[i]);
-}
-
-static void
-set_choices(const PbpDecisionInput *input, PbpDecision *decision)
-{
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		decision->choices[i] = may_be_advised(input, decision->basis, i) ?
-			choice_of(input, decision->basis, i) : (PbpCompared) {NAN, NAN, NAN, NAN};
 }
 
 static PbpDecisionBasis
@@ -143,16 +130,8 @@ working_ms(const PbpDecisionInput *input, const PbpDecision *decision)
 static Threshold
 threshold_of(const PbpDecision *decision)
 {
-	switch (decision->basis)
-	{
-		case PBP_BY_MISSES:
-			return miss_threshold;
-		case PBP_BY_STORAGE:
-			return storage_threshold;
-		case PBP_BY_WAITING:
-		case PBP_BY_HOURS:
-			break;
-	}
+	if (decision->basis < PBP_BY_WAITING)
+		return decision->basis == PBP_BY_STORAGE ? storage_threshold : miss_threshold;
 	return (Threshold)
 	{
 		SHARE_OF_WAITING,
@@ -178,12 +157,6 @@ is_better_by(double errors, const PbpCompared *choice)
 	return choice->change < -errors * choice->change_error;
 }
 
-static bool
-is_certainly_better(const PbpCompared *choice)
-{
-	return is_better_by(1, choice);
-}
-
 /*
  * How uncertain the difference of two sizes is.  All come from one sample: on one
  * side of today's size, that of the farther one consists of that of the nearer one
@@ -204,7 +177,6 @@ static bool
 is_equal(const PbpDecision *decision, int i, int best)
 {
 	const PbpCompared *choice = &decision->choices[i];
-
 	double		today = decision->choices[PBP_ADVICE_BASELINE].value;
 
 	return !isnan(choice->change) && choice->change - decision->choices[best].change <=
@@ -233,11 +205,12 @@ best_of(const PbpDecision *decision)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpCompared *choice = &decision->choices[i];
+		double		most = decision->choices[i].change +
+			FIRST_CERTAINTY * decision->choices[i].change_error;
 
-		if (choice->change + FIRST_CERTAINTY * choice->change_error < lowest)
+		if (most < lowest)
 		{
-			lowest = choice->change + FIRST_CERTAINTY * choice->change_error;
+			lowest = most;
 			best = i;
 		}
 	}
@@ -356,26 +329,14 @@ waits_for_little(const PbpDecision *decision)
 		decision->choices[PBP_ADVICE_BASELINE].value <= threshold_of(decision).least;
 }
 
-/*
- * True if the page cache serves nearly all misses.  Of times, those of its reads
- * are a part: whether they matter, these show themselves.
- */
-static bool
-serves_nearly_all(const PbpDecisionInput *input, const PbpDecision *decision)
-{
-	return decision->basis == PBP_BY_STORAGE && decision->choices[PBP_ADVICE_BASELINE].value <=
-		(1 - NEARLY_ALL) * input->misses[PBP_ADVICE_BASELINE].miss_ratio;
-}
-
 /* True if other sizes may be advised, but none is known. */
 static bool
 others_are_unknown(const PbpDecisionInput *input, const PbpDecision *decision)
 {
-	bool		others = false;
-
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		others |= i != PBP_ADVICE_BASELINE && may_be_advised(input, decision->basis, i);
-	return others && decision->best < 0;
+	for (int i = 0; decision->best < 0 && i < PBP_ADVICE_FACTORS; i++)
+		if (i != PBP_ADVICE_BASELINE && may_be_advised(input, decision->basis, i))
+			return true;
+	return false;
 }
 
 /* When today's size can be compared with others. */
@@ -385,14 +346,16 @@ compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 	decision->size = advised_size(decision, input->advised_before);
 	if (decision->size != PBP_ADVICE_BASELINE)
 		return PBP_TAKE;
-	if (serves_nearly_all(input, decision))
+	/* of times, those of reads that the page cache serves are a part */
+	if (decision->basis == PBP_BY_STORAGE && decision->choices[PBP_ADVICE_BASELINE].value <=
+		(1 - NEARLY_ALL) * input->misses[PBP_ADVICE_BASELINE].miss_ratio)
 		return PBP_KEEP_CACHED;
 	if (others_are_unknown(input, decision))
 		return PBP_DECIDE_UNKNOWN;
 	if (decision->best >= 0 && decision->choices[decision->best].change < -least_saving(decision))
 		return PBP_DECIDE_UNSURE;
 	decision->matters_too_little = decision->best >= 0 &&
-		is_certainly_better(&decision->choices[decision->best]);
+		is_better_by(1, &decision->choices[decision->best]);
 	return PBP_KEEP;
 }
 
@@ -448,12 +411,9 @@ static bool
 may_save(const PbpDecision *decision)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		const PbpCompared *choice = &decision->choices[i];
-
-		if (choice->change - choice->change_error < -least_saving(decision))
+		if (decision->choices[i].change - decision->choices[i].change_error <
+			-least_saving(decision))
 			return true;
-	}
 	return false;
 }
 
@@ -494,7 +454,7 @@ static PbpConfidence
 confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 {
 	bool		is_certain = decision->kind == PBP_TAKE ?
-		is_certainly_better(&decision->choices[decision->size]) :
+		is_better_by(1, &decision->choices[decision->size]) :
 		none_can_be_better(input, decision);
 
 	/* hours that do not count need not have been seen */
@@ -513,15 +473,13 @@ confidence_of(const PbpDecisionInput *input, const PbpDecision *decision)
 static PbpVerdict
 verdict_of(const PbpDecisionInput *input, const PbpDecision *decision)
 {
-	bool		is_smaller = decision->size < PBP_ADVICE_BASELINE;
-	bool		is_certain = decision->confidence == PBP_SURE && !decision->times_decide;
-
 	if (decision->confidence == PBP_UNSURE)
 		return PBP_VERDICT_UNKNOWN;
 	if (decision->kind != PBP_TAKE)
 		return PBP_VERDICT_FINE;
-	return is_certain && !(is_smaller && input->spare_memory) ? PBP_VERDICT_CHANGE :
-		PBP_VERDICT_CONSIDER;
+	return decision->confidence == PBP_SURE && !decision->times_decide &&
+		!(decision->size < PBP_ADVICE_BASELINE && input->spare_memory) ?
+		PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER;
 }
 
 PbpDecision
@@ -537,7 +495,9 @@ pbp_decide(const PbpDecisionInput *input)
 		decision.seen_seconds = input->hours->seconds;
 		decision.wanted_seconds = input->hours->wanted_seconds;
 	}
-	set_choices(input, &decision);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		decision.choices[i] = may_be_advised(input, decision.basis, i) ?
+			choice_of(input, decision.basis, i) : (PbpCompared) {NAN, NAN, NAN, NAN};
 	decision.active_ms = fmax(0, working_ms(input, &decision));
 	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
 		set_equals(&decision);

@@ -23,16 +23,15 @@
 /* ---- targets ---- */
 
 /* A number in words, and the values that it may have. */
-typedef struct TargetForm
+static const struct
 {
 	const char *words;			/* as for sscanf(3) */
 	PbpTargetKind kind;
 	double		unit;
 	double		low;
 	double		high;
-} TargetForm;
-
-static const TargetForm forms[] = {
+}			forms[] =
+{
 	{" storage %lf %% %n", PBP_TARGET_STORAGE, 0.01, 0, 1},
 	{" %lf ms/s %n", PBP_TARGET_WAITING, 1, 0, 1e9},
 	{" %lf %% time %n", PBP_TARGET_TIME, 0.01, -0.99, 0},
@@ -81,51 +80,42 @@ excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *tot
 
 /* ---- splits ---- */
 
-/* By the load now. */
-static void
-set_by_now(const PbpTotalsInput *input, int size, const PbpAdviceStorageRow *storage,
-		   PbpTotal *total)
-{
-	total->misses = (PbpFigure) {input->misses[size].miss_ratio, input->misses[size].uncertainty};
-	total->storage = (PbpFigure) {storage->storage_ratio, storage->uncertainty};
-	total->waiting = pbp_waiting(&input->waiting, &input->misses[size], storage);
-}
-
-/* Today's misses were counted, so those of other sizes have the error of the difference. */
-static void
-set_by_hours(const PbpHoursSum *hours, int size, const PbpWaitingSum *waiting, PbpTotal *total)
-{
-	const PbpSizeSum *sum = &hours->sizes[size];
-
-	total->misses = (PbpFigure) {sum->misses / sum->accesses,
-								 sum->misses_error / sum->accesses};
-	total->storage = (PbpFigure) {waiting->storage_reads / waiting->accesses,
-								  waiting->storage_error / waiting->accesses};
-	total->waiting = pbp_waiting_of_sum(hours, waiting);
-}
-
-/* A size of the pool with so much page cache, now and in the hours, if these count. */
 static PbpTotal
-total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits,
-			   const PbpAdviceStorageRow *storage,
-			   const PbpWaitingSum *waiting)
+unknown_total(double factor)
 {
-	PbpTotal	total = {
+	return (PbpTotal)
+	{
 		.factor = factor,.pool = NAN,.size = -1,
 		.misses = {NAN, NAN},.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
 	};
+}
 
-	if (!fits || (waiting ?
-				  isnan(pbp_waiting_of_sum(input->hours, waiting).value) :
-				  storage->reason != PBP_STORAGE_KNOWN))
-		return total;
-	total.pool = pbp_advice_factor(size);
-	total.size = size;
-	if (waiting)
-		set_by_hours(input->hours, size, waiting, &total);
-	else
-		set_by_now(input, size, storage, &total);
-	return total;
+/* A size of the pool with so much page cache, now or in the hours, if these count. */
+static PbpTotal
+total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits,
+			   const PbpAdviceStorageRow *storage, const PbpWaitingSum *waits)
+{
+	const PbpAdviceRow *misses = &input->misses[size];
+	const PbpSizeSum *sum = waits ? &input->hours->sizes[size] : NULL;
+	PbpCompared waiting = waits ? pbp_waiting_of_sum(input->hours, waits) :
+		pbp_waiting(&input->waiting, misses, storage);
+
+	if (!fits || (waits ? isnan(waiting.value) : storage->reason != PBP_STORAGE_KNOWN))
+		return unknown_total(factor);
+	/* today's misses were counted, so those of the hours have the error of the difference */
+	return (PbpTotal)
+	{
+		.factor = factor,.pool = pbp_advice_factor(size),.size = size,
+		.misses = {
+			waits ? sum->misses / sum->accesses : misses->miss_ratio,
+			waits ? sum->misses_error / sum->accesses : misses->uncertainty
+		},
+		.storage = {
+			waits ? waits->storage_reads / waits->accesses : storage->storage_ratio,
+			waits ? waits->storage_error / waits->accesses : storage->uncertainty
+		},
+		.waiting = waiting
+	};
 }
 
 static PbpTotal
@@ -197,7 +187,7 @@ pbp_today_total(const PbpTotalsInput *input)
 static PbpTotal
 best_of_total(const PbpTotalsInput *input, int i, double best_of_less)
 {
-	const PbpTotal unknown = total_of_split(input, pbp_total_factor(i), 0, false, NULL, NULL);
+	const PbpTotal unknown = unknown_total(pbp_total_factor(i));
 	PbpTotal	best = unknown;
 	bool		all_known = true;
 
