@@ -83,13 +83,6 @@ waiting_share(const Advice *advice, int cache)
 					sum_of_groups(counted->storage_reads));
 }
 
-/* Of so many misses of the baseline, the share that waits for storage. */
-static double
-waiting_share_of(const Advice *advice, double misses, double storage_reads)
-{
-	return share_of(advice, BASELINE, misses, misses, storage_reads);
-}
-
 /*
  * By how much more than a standard deviation of the measurement the simulation
  * differs from it, as a share of today's misses.  Positive: too few misses are
@@ -104,13 +97,6 @@ beyond_error(const CacheSet *set, double share)
 		return 0;
 	return copysign(fmax(0, fabs(difference) - set->measuring_error / PBP_DEVIATIONS),
 					difference);
-}
-
-/* By how much the simulation differs from the measurement, by all that was counted. */
-static double
-beyond_error_of_all(const Advice *advice)
-{
-	return beyond_error(advice->cache_sets[0], waiting_share(advice, BASELINE));
 }
 
 /* Storage ratios without each group of the sample. */
@@ -129,8 +115,14 @@ ratios_without(const Advice *advice, int cache, double *ratios)
 								  storage_reads - counted->storage_reads[group]);
 }
 
+static inline const PbpAdviceRow *
+miss_row_of(const Advice *advice, int cache)
+{
+	return &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
+}
+
 static PbpStorageReason
-reason_of(const Advice *advice, int cache, PbpAdviceReason of_misses)
+reason_of(const Advice *advice, int cache)
 {
 	const CacheSet *set = set_of(advice, cache);
 
@@ -138,20 +130,13 @@ reason_of(const Advice *advice, int cache, PbpAdviceReason of_misses)
 		return PBP_STORAGE_NO_CAPACITY;
 	if (pbp_pages_left(advice, cache, set->os_cache) < 0)
 		return PBP_STORAGE_NO_ROOM;
-	if (of_misses != PBP_ADVICE_KNOWN)
+	if (miss_row_of(advice, cache)->reason != PBP_ADVICE_KNOWN)
 		return PBP_STORAGE_NO_MISS_RATIO;
 	if (simulated_cache(advice, cache)->learning)
 		return PBP_STORAGE_LEARNING;
 	if (cache_counters(advice, cache)->baseline_misses < ENOUGH_CACHE_MISSES)
 		return PBP_STORAGE_LITTLE_EVIDENCE;
 	return PBP_STORAGE_KNOWN;
-}
-
-static PbpStorageReason
-reason_at(const Advice *advice, int cache)
-{
-	return reason_of(advice, cache,
-					 pbp_miss_answers(advice)->rows[size_above(advice, cache)].reason);
 }
 
 static double
@@ -220,12 +205,6 @@ error_of_unseen(const Advice *advice, double share)
 		advice->counters.accesses;
 }
 
-static double
-counted_doubt(const Advice *advice, int cache)
-{
-	return simulated_cache(advice, cache)->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
-}
-
 /*
  * While the cache was filled again, the load may have been one for which it is
  * no other than today's.
@@ -246,7 +225,9 @@ skipped_error(const Advice *advice, int cache, double share)
 static double
 other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 {
+	const SimulatedCache *simulated = simulated_cache(advice, cache);
 	const CacheCounters *counted = cache_counters(advice, cache);
+	double		doubt = simulated->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
 	double		share = waiting_share(advice, cache);
 	double		storage_reads = fmax(1, sum_of_groups(counted->storage_reads));
 	double		close_calls = fmax(0, counted->close_calls / storage_reads - USUAL_CLOSE_CALLS);
@@ -254,21 +235,20 @@ other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 		fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
 	return share * (errors->method + errors->edge) +
-		counted_doubt(advice, cache) + error_of_unseen(advice, share) +
-		model_error(simulated_cache(advice, cache), share * errors->miss_ratio) +
+		doubt + error_of_unseen(advice, share) +
+		model_error(simulated, share * errors->miss_ratio) +
 		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * close_calls + edge +
 							  skipped_error(advice, cache, share) +
-							  fabs(beyond_error_of_all(advice)));
+							  fabs(beyond_error(advice->cache_sets[0],
+												waiting_share(advice, BASELINE))));
 }
 
 /* NaN: unknown. */
 static double
 estimate(const Advice *advice, int cache)
 {
-	const PbpAdviceRow *row = &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
-
-	return reason_of(advice, cache, row->reason) == PBP_STORAGE_KNOWN ?
-		row->miss_ratio * waiting_share(advice, cache) : NAN;
+	return reason_of(advice, cache) == PBP_STORAGE_KNOWN ?
+		miss_row_of(advice, cache)->miss_ratio * waiting_share(advice, cache) : NAN;
 }
 
 /*
@@ -354,20 +334,18 @@ pages_of(const Advice *advice, int cache)
 static void
 set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
 {
-	const SimulatedCache *simulated = simulated_cache(advice, cache);
-	const PbpAdviceRow *miss_row = &pbp_miss_answers(advice)->rows[size_above(advice, cache)];
+	const SimulatedCache *simulated;
 
 	*row = (PbpAdviceStorageRow)
 	{
-		.storage_ratio = isnan(storage_ratio) ? NAN : fmin(storage_ratio, miss_row->miss_ratio),
-		.uncertainty = NAN,
-		.change_error = NAN,
-		.learned_share = NAN,
-		.seconds_left = NAN,
-		.reason = reason_of(advice, cache, miss_row->reason),
+		.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = NAN,
+		.seconds_left = NAN,.reason = reason_of(advice, cache),
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
+	simulated = simulated_cache(advice, cache);
+	if (!isnan(storage_ratio))
+		row->storage_ratio = fmin(storage_ratio, miss_row_of(advice, cache)->miss_ratio);
 	row->os_cache_pages = pages_of(advice, cache);
 	row->learned_share = simulated->learning ? simulated->progress.share : 1;
 	row->seconds_left = pbp_seconds_left(&simulated->progress);
@@ -380,14 +358,7 @@ pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceStorageRow *row)
 {
 	const Advice *advice = (const Advice *) base;
 
-	if (advice->cache_sets[0] != NULL)
-		set_row(advice, i, bounded_estimate(advice, i), row);
-	else
-		*row = (PbpAdviceStorageRow)
-		{
-			.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,
-			.learned_share = NAN,.seconds_left = NAN,.reason = PBP_STORAGE_NO_CAPACITY,
-		};
+	set_row(advice, i, bounded_estimate(advice, i), row);
 }
 
 /*
@@ -404,7 +375,7 @@ first_unknown(const Advice *advice, int total, int cache)
 
 	for (int i = 0; i < nneeded; i++)
 	{
-		PbpStorageReason reason = reason_at(advice, needed[i]);
+		PbpStorageReason reason = reason_of(advice, needed[i]);
 
 		if (reason != PBP_STORAGE_KNOWN &&
 			!(needed[i] == below_same && reason == PBP_STORAGE_NO_ROOM))
@@ -434,6 +405,7 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 	const Advice *advice = (const Advice *) base;
 	const CacheSet *set = advice->cache_sets[0];
 	PbpAdviceStorageRow row;
+	PbpAdviceRow misses;
 
 	*totals = (PbpAdviceStorageTotals) {.self_error = NAN,.measuring_error = NAN};
 	if (set == NULL)
@@ -442,15 +414,11 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 	totals->correction = set->correction;
 	totals->dropped = set->ndropped;
 	pbp_advice_storage_row(base, BASELINE, &row);
-	if (row.reason == PBP_STORAGE_KNOWN)
-	{
-		PbpAdviceRow miss_row;
-
-		pbp_advice_row(base, BASELINE, &miss_row);
-		totals->self_error = row.storage_ratio -
-			miss_row.miss_ratio * (1 - set->measured_share);
-		totals->measuring_error = miss_row.miss_ratio * set->measuring_error;
-	}
+	if (row.reason != PBP_STORAGE_KNOWN)
+		return;
+	pbp_advice_row(base, BASELINE, &misses);
+	totals->self_error = row.storage_ratio - misses.miss_ratio * (1 - set->measured_share);
+	totals->measuring_error = misses.miss_ratio * set->measuring_error;
 }
 
 /* ---- calibration ---- */
@@ -485,7 +453,8 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 	misses = set->uncalibrated_misses;
 	if (misses < ENOUGH_CACHE_MISSES)
 		return;
-	too_few = beyond_error(set, waiting_share_of(advice, misses, set->uncalibrated_reads));
+	too_few = beyond_error(set, share_of(advice, BASELINE, misses, misses,
+										 set->uncalibrated_reads));
 	set->uncalibrated_misses = set->uncalibrated_reads = 0;
 	pages = fmax(set->caches[BASELINE].capacity,
 				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * set->share);

@@ -221,26 +221,16 @@ pbp_totals(const PbpTotalsInput *input, PbpTotal *totals)
 
 /* ---- the least total ---- */
 
-static inline double
-between(double one, double other, double share)
-{
-	return one + share * (other - one);
-}
-
-/* The line between two points, which the curve may leave by up to a quarter of its fall. */
-static double
-error_between(double one, double other, double fall, double share)
-{
-	return fmax(one, other) + share * (1 - share) * fabs(fall);
-}
-
+/* On the line between two points, which the curve may leave by up to a quarter of its fall. */
 static PbpFigure
 figure_between(PbpFigure one, PbpFigure other, double share)
 {
+	double		fall = other.value - one.value;
+
 	return (PbpFigure)
 	{
-		between(one.value, other.value, share),
-		error_between(one.error, other.error, other.value - one.value, share)
+		one.value + share * fall,
+		fmax(one.error, other.error) + share * (1 - share) * fabs(fall)
 	};
 }
 
@@ -250,6 +240,10 @@ interpolate(const PbpTotal *less, const PbpTotal *more, double share)
 {
 	const PbpCompared *one = &less->waiting;
 	const PbpCompared *other = &more->waiting;
+	PbpFigure	waiting = figure_between((PbpFigure) {one->value, one->error},
+										 (PbpFigure) {other->value, other->error}, share);
+	PbpFigure	change = figure_between((PbpFigure) {one->change, one->change_error},
+										(PbpFigure) {other->change, other->change_error}, share);
 
 	return (PbpTotal)
 	{
@@ -258,13 +252,7 @@ interpolate(const PbpTotal *less, const PbpTotal *more, double share)
 		.size = less->size == more->size ? less->size : -1,
 		.misses = figure_between(less->misses, more->misses, share),
 		.storage = figure_between(less->storage, more->storage, share),
-		.waiting = {
-			between(one->value, other->value, share),
-			error_between(one->error, other->error, other->value - one->value, share),
-			between(one->change, other->change, share),
-			error_between(one->change_error, other->change_error, other->change - one->change,
-						  share)
-		},
+		.waiting = {waiting.value, waiting.error, change.value, change.error},
 	};
 }
 
