@@ -24,9 +24,10 @@
 typedef struct Effect
 {
 	bool		known;
+	double		counted;		/* of all relations, here and below */
+	double		differing;
 	double		reads_per_count;
 	double		rest;			/* reads that no count explains */
-	double		differing;		/* counts of all relations */
 	double		warm_up_doubt;	/* reads that may be warm-up artifacts */
 	double		model_doubt;	/* reads, by all errors of the whole */
 	double		unseen_share;	/* of the effect, that is a guess */
@@ -45,10 +46,8 @@ typedef struct Summary
 /* A relation that may get a row. */
 typedef struct Candidate
 {
-	double		loads;
+	const RelationRecord *record;
 	uint32_t	npages;
-	uint32_t	nhidden;
-	uint32_t	number;
 } Candidate;
 
 /*
@@ -57,17 +56,19 @@ typedef struct Candidate
  * that; if by far, reads are distributed as loads are.
  */
 static void
-scale_effect(Effect *effect, double reads, double counted)
+scale_effect(Effect *effect, double reads)
 {
-	if (counted != 0)
-		effect->reads_per_count *= fmin(2, fmax(0.5, reads / (counted * effect->reads_per_count)));
-	effect->rest = reads - counted * effect->reads_per_count;
+	double		counted = effect->counted * effect->reads_per_count;
+
+	if (effect->counted != 0)
+		effect->reads_per_count *= fmin(2, fmax(0.5, reads / counted));
+	effect->rest = reads - effect->counted * effect->reads_per_count;
 	effect->known = true;
 }
 
 /* More reads at this size. */
 static void
-estimate_misses(const Advice *advice, int size, double counted, Effect *effect)
+estimate_misses(const Advice *advice, int size, Effect *effect)
 {
 	const Counters *counters = &advice->counters;
 	PbpAdviceRow row;
@@ -77,7 +78,7 @@ estimate_misses(const Advice *advice, int size, double counted, Effect *effect)
 		return;
 	effect->reads_per_count = counters->accesses / share_of_pool(advice) /
 		counters->sizes[size].accesses;
-	scale_effect(effect, row.miss_ratio * counters->accesses - counters->reads, counted);
+	scale_effect(effect, row.miss_ratio * counters->accesses - counters->reads);
 	if (size > BASELINE)
 		effect->warm_up_doubt = pbp_counted_doubt(advice, size) * counters->accesses;
 	else
@@ -89,7 +90,7 @@ estimate_misses(const Advice *advice, int size, double counted, Effect *effect)
  * simulated page caches; the baseline's misses of these say how many.
  */
 static void
-estimate_waits(const Advice *advice, int size, double counted, Effect *effect)
+estimate_waits(const Advice *advice, int size, Effect *effect)
 {
 	const Counters *counters = &advice->counters;
 	PbpAdviceStorageRow today;
@@ -103,7 +104,7 @@ estimate_waits(const Advice *advice, int size, double counted, Effect *effect)
 	caches = advice->cache_sets[0]->counters;
 	effect->reads_per_count = (counters->reads + counters->extends) /
 		fmin(caches[BASELINE].baseline_misses, caches[size].baseline_misses);
-	scale_effect(effect, (then.storage_ratio - today.storage_ratio) * counters->accesses, counted);
+	scale_effect(effect, (then.storage_ratio - today.storage_ratio) * counters->accesses);
 	effect->model_doubt = fmax(today.uncertainty, then.uncertainty) * counters->accesses;
 }
 
@@ -112,7 +113,7 @@ summarize(const Advice *advice, const PbpRelationsReport *report, Summary *summa
 {
 	const Relations *relations = advice->relations;
 	RelationCounters sum = {0};
-	double		counted[EFFECTS];
+	Effect	   *effects = summary->effects;
 
 	memset(summary, 0, sizeof(*summary));
 	for (uint32_t i = 0; i < relations->nrecords; i++)
@@ -122,13 +123,13 @@ summarize(const Advice *advice, const PbpRelationsReport *report, Summary *summa
 	summary->reads = advice->counters.reads + advice->counters.extends;
 	for (int i = 0; i < EFFECTS; i++)
 	{
-		counted[i] = sum.extra[i] / relations->weight;
-		summary->effects[i].differing = sum.differing[i] / relations->weight;
+		effects[i].counted = sum.extra[i] / relations->weight;
+		effects[i].differing = sum.differing[i] / relations->weight;
 	}
-	estimate_misses(advice, HALF, counted[MISSES_AT_HALF], &summary->effects[MISSES_AT_HALF]);
-	estimate_misses(advice, DOUBLE, counted[MISSES_AT_DOUBLE], &summary->effects[MISSES_AT_DOUBLE]);
-	estimate_waits(advice, HALF, counted[WAITS_AT_HALF], &summary->effects[WAITS_AT_HALF]);
-	estimate_waits(advice, DOUBLE, counted[WAITS_AT_DOUBLE], &summary->effects[WAITS_AT_DOUBLE]);
+	estimate_misses(advice, HALF, &effects[MISSES_AT_HALF]);
+	estimate_misses(advice, DOUBLE, &effects[MISSES_AT_DOUBLE]);
+	estimate_waits(advice, HALF, &effects[WAITS_AT_HALF]);
+	estimate_waits(advice, DOUBLE, &effects[WAITS_AT_DOUBLE]);
 	summary->window = &report->windows[PBP_WINDOW_OF_RELATIONS];
 }
 
@@ -168,12 +169,6 @@ bound_waits(PbpChange *waits, const PbpChange *misses, double reads)
 						fabs(waits->reads) + reads + fmax(0, misses->reads + misses->error));
 }
 
-static inline PbpChange
-negated(PbpChange change)
-{
-	return (PbpChange) {-change.reads, change.error};
-}
-
 static void
 fill_changes(const Summary *summary, const RelationCounters *counters, double weight,
 			 PbpRelationRow *row)
@@ -185,9 +180,10 @@ fill_changes(const Summary *summary, const RelationCounters *counters, double we
 		changes[i] = change_of(summary, counters, i, weight);
 	bound_waits(&changes[WAITS_AT_HALF], &changes[MISSES_AT_HALF], reads);
 	bound_waits(&changes[WAITS_AT_DOUBLE], &changes[MISSES_AT_DOUBLE], reads);
-	row->saved = negated(changes[MISSES_AT_DOUBLE]);
+	row->saved = (PbpChange) {-changes[MISSES_AT_DOUBLE].reads, changes[MISSES_AT_DOUBLE].error};
 	row->added = changes[MISSES_AT_HALF];
-	row->storage_saved = negated(changes[WAITS_AT_DOUBLE]);
+	row->storage_saved = (PbpChange) {-changes[WAITS_AT_DOUBLE].reads,
+									  changes[WAITS_AT_DOUBLE].error};
 	row->storage_added = changes[WAITS_AT_HALF];
 }
 
@@ -214,30 +210,18 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 static int
 compare_candidates(const void *a, const void *b)
 {
-	const Candidate *one = a;
-	const Candidate *other = b;
+	const RelationRecord *one = ((const Candidate *) a)->record;
+	const RelationRecord *other = ((const Candidate *) b)->record;
+	uint32_t	npages = ((const Candidate *) a)->npages;
+	uint32_t	other_npages = ((const Candidate *) b)->npages;
 
-	if (one->loads != other->loads)
-		return one->loads < other->loads ? 1 : -1;
-	if (one->npages != other->npages)
-		return one->npages < other->npages ? 1 : -1;
+	if (one->counters.loads != other->counters.loads)
+		return one->counters.loads < other->counters.loads ? 1 : -1;
+	if (npages != other_npages)
+		return npages < other_npages ? 1 : -1;
 	if (one->nhidden != other->nhidden)
 		return one->nhidden < other->nhidden ? 1 : -1;
-	return (one->number > other->number) - (one->number < other->number);
-}
-
-/* Lists all relations in this order, and returns their number. */
-static int
-list_candidates(const Relations *relations, Candidate *candidates)
-{
-	int			n = 0;
-
-	for (uint32_t i = 1; i < relations->nrecords; i++)
-		if (relations->records[i].used)
-			candidates[n++] = (Candidate) {relations->records[i].counters.loads,
-										   relations->npages[i], relations->records[i].nhidden, i};
-	qsort(candidates, (size_t) n, sizeof(Candidate), compare_candidates);
-	return n;
+	return (one > other) - (one < other);
 }
 
 /* True if there is still something to say: what was counted long ago has decayed. */
@@ -256,14 +240,18 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 {
 	const Relations *relations = advice->relations;
 	Candidate	candidates[PBP_MAX_RELATIONS];
-	int			ncandidates = list_candidates(relations, candidates);
+	int			ncandidates = 0;
 	RelationCounters others = relations->records[0].counters;
 	uint32_t	others_npages = relations->npages[0];
 	uint32_t	others_nhidden = relations->records[0].nhidden;
 
+	for (uint32_t i = 1; i < relations->nrecords; i++)
+		if (relations->records[i].used)
+			candidates[ncandidates++] = (Candidate) {&relations->records[i], relations->npages[i]};
+	qsort(candidates, (size_t) ncandidates, sizeof(Candidate), compare_candidates);
 	for (int i = 0; i < ncandidates; i++)
 	{
-		const RelationRecord *record = &relations->records[candidates[i].number];
+		const RelationRecord *record = candidates[i].record;
 
 		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, record, candidates[i].npages))
 		{
