@@ -158,9 +158,8 @@ is_better_by(double errors, const PbpCompared *choice)
 }
 
 /*
- * How uncertain the difference of two sizes is.  All come from one sample: on one
- * side of today's size, that of the farther one consists of that of the nearer one
- * and of what lies between both.
+ * How uncertain the difference of two sizes is.  All come from one sample: on one side of today's
+ * size, that of the farther one consists of that of the nearer one and of what lies between both.
  */
 static double
 error_between(const PbpDecision *decision, int i, int other)
@@ -258,9 +257,8 @@ stays_advised(const PbpDecision *decision, int before)
 }
 
 /*
- * Of the sizes that are as good as the best and hardly worse in their figures,
- * the one closest to today's that is certainly better than that.  The baseline if
- * there is none.
+ * Of the sizes that are as good as the best and hardly worse in their figures, the one closest to
+ * today's that is certainly better than that.  The baseline if there is none.
  */
 static int
 advised_size(const PbpDecision *decision, int before)

@@ -18,12 +18,10 @@ typedef struct PbpDecisionInput
 	const PbpAdviceStorageRow *storage; /* while memory is fixed; NULL: this
 										 * will not become known */
 	const PbpCompared *waiting;	/* in a second; NULL: unknown */
-	double		active_ms;		/* that sessions work in a second now; NaN:
-								 * unknown */
+	double		active_ms;		/* that sessions work in a second now; NaN: unknown */
 	const PbpHoursSum *hours;	/* of today's size; NULL: none were seen */
 	double		watched_seconds;	/* since learning began */
-	bool		loaded;			/* meanwhile, as many block accesses as the pool
-								 * has buffers */
+	bool		loaded;			/* meanwhile, as many block accesses as the pool has buffers */
 	double		wanted_hours;	/* that must have been seen */
 	int			advised_before; /* size; -1: nothing was */
 	bool		evicted;		/* any page since the server started */
@@ -43,8 +41,7 @@ typedef enum PbpDecisionKind
 	PBP_DECIDE_SHORT,			/* too early, by the time watched */
 	PBP_DECIDE_IDLE,			/* too early: hardly any load yet */
 	PBP_DECIDE_EARLY,			/* too early, by what was learned */
-	PBP_DECIDE_UNSURE,			/* the best size saves enough to matter, but not
-								 * for certain */
+	PBP_DECIDE_UNSURE,			/* the best size saves enough to matter, but not for certain */
 	PBP_KEEP_UNUSED,			/* today's size; no page has been evicted yet */
 	PBP_KEEP_FEW_READS,			/* today's size; hardly anything is read */
 	PBP_KEEP_CACHED,			/* sessions hardly wait for storage */
@@ -86,8 +83,7 @@ typedef struct PbpDecision
 	PbpDecisionBasis basis;
 	PbpConfidence confidence;
 	PbpVerdict	verdict;
-	int			size;			/* that is advised; the baseline, unless
-								 * PBP_TAKE */
+	int			size;			/* that is advised; the baseline, unless PBP_TAKE */
 	int			best;			/* other size that fits, with the lowest
 								 * figure; -1: there is none */
 	int			equal_from;		/* sizes that cannot be told apart from the best */

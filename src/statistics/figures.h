@@ -23,16 +23,11 @@ typedef enum PbpAdviceReason
 	PBP_ADVICE_LITTLE_EVIDENCE, /* the sample is too small for a figure */
 	PBP_ADVICE_RARE_LOOKS,		/* too much happens between two looks */
 	PBP_ADVICE_UNPUBLISHED,		/* the server has counted no access */
-	PBP_ADVICE_UNCOUNTED,		/* more pages were loaded than the server
-								 * counted as read */
-	PBP_ADVICE_UNSEEN,			/* looks saw too few of the pages that the
-								 * server counted as read */
-	PBP_ADVICE_SATURATED,		/* most usage counts are at the maximum, which
-								 * hides uses */
-	PBP_ADVICE_SCANS,			/* may hold tables that scans read past the
-								 * pool today */
-	PBP_ADVICE_CLIFF,			/* slightly more or less memory would change
-								 * much */
+	PBP_ADVICE_UNCOUNTED,		/* more pages were loaded than the server counted as read */
+	PBP_ADVICE_UNSEEN,			/* looks saw too few of the pages that the server counted as read */
+	PBP_ADVICE_SATURATED,		/* most usage counts are at the maximum, which hides uses */
+	PBP_ADVICE_SCANS,			/* may hold tables that scans read past the pool today */
+	PBP_ADVICE_CLIFF,			/* slightly more or less memory would change much */
 	PBP_ADVICE_CHANGED,			/* the load is another one than was learned */
 	PBP_LAST_ADVICE_REASON = PBP_ADVICE_CHANGED
 } PbpAdviceReason;
@@ -41,15 +36,12 @@ typedef struct PbpAdviceRow
 {
 	double		factor;
 	double		miss_ratio;		/* NaN: unknown */
-	double		uncertainty;	/* half the width of a 95 % interval; NaN:
-								 * unknown */
+	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
 	double		change_error;	/* half the width of a 95 % interval of the
 								 * difference to today's; NaN: unknown */
-	double		write_ratio;	/* dirty pages that are evicted, per access; NaN:
-								 * unknown */
-	double		learned_share;	/* of what must be seen before it is known, or
-								 * of reads that were seen; 1 unless that is
-								 * the reason */
+	double		write_ratio;	/* dirty pages that are evicted, per access; NaN: unknown */
+	double		learned_share;	/* of what must be seen before it is known, or of reads that were
+								 * seen; 1 unless that is the reason */
 	double		seconds_left;	/* of learning, at the pace until now; NaN:
 								 * unknown, or it has ended */
 	PbpAdviceReason reason;
@@ -71,8 +63,7 @@ typedef struct PbpAdviceStorageRow
 {
 	int64_t		os_cache_pages; /* left to the page cache; negative: too few */
 	double		storage_ratio;	/* accesses that wait for storage; NaN: unknown */
-	double		uncertainty;	/* half the width of a 95 % interval; NaN:
-								 * unknown */
+	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
 	double		change_error;	/* half the width of a 95 % interval of the
 								 * difference to today's; NaN: unknown */
 	double		learned_share;	/* of what must be seen before it is known */
@@ -123,10 +114,8 @@ typedef struct PbpAdviceTotals
 	double		seconds;		/* that these took */
 	double		loads;			/* sampled pages that entered the pool */
 	double		new_loads;		/* of these, never met before */
-	double		dirty_evictions;	/* of sampled pages, from a pool of today's
-									 * size */
-	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN
-								 * without any */
+	double		dirty_evictions;	/* of sampled pages, from a pool of today's size */
+	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN without any */
 	double		sampling_rate;	/* share of all pages that are in the sample */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
 	PbpAdviceChange change;		/* figures follow it, but for a light load */
@@ -152,8 +141,7 @@ typedef struct PbpRelationRow
 {
 	PbpRelationKey key;
 	bool		others;			/* all relations that have no row */
-	double		read_share;		/* NaN, here and below: unknown, by the
-								 * reason of that size */
+	double		read_share;		/* NaN, here and below: unknown, by the reason of that size */
 	double		read_share_error;
 	double		loads;			/* reads and new pages */
 	PbpChange	saved;			/* at twice the size */

@@ -98,10 +98,7 @@ pbp_curve_at(const PbpFigure *points, double factor)
 	return (PbpFigure) {below->value + place.share * (above->value - below->value), error};
 }
 
-/*
- * For a share.  A curve that falls with the size stays between the intervals of
- * both points.
- */
+/* For a share.  A curve that falls with the size stays between the intervals of both points. */
 PbpForecast
 pbp_forecast(const PbpFigure *points, double factor, bool falls)
 {
@@ -126,10 +123,7 @@ pbp_forecast(const PbpFigure *points, double factor, bool falls)
 	return forecast;
 }
 
-/*
- * Which of the next points is unknown.  -1: none; PBP_ADVICE_FACTORS: the size
- * lies outside.
- */
+/* Which of the next points is unknown.  -1: none; PBP_ADVICE_FACTORS: the size lies outside. */
 int
 pbp_unknown_point(const PbpFigure *points, double factor)
 {

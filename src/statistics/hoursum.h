@@ -54,8 +54,7 @@ pbp_other_split(int total, int kind)
 typedef struct PbpHour
 {
 	int64_t		begins_at;		/* in the server's own time; a multiple of an hour */
-	int64_t		nbuffers;		/* the size that ran last, and that sizes[] are
-								 * multiples of */
+	int64_t		nbuffers;		/* the size that ran last, and that sizes[] are multiples of */
 	double		seconds;		/* in which the worker has counted */
 	double		accesses;		/* by the server's counts, like reads */
 	double		reads;
@@ -64,8 +63,7 @@ typedef struct PbpHour
 	double		read_ms;		/* time that sessions waited for reads */
 	double		read_ms_seconds;	/* in which that was known */
 	PbpHourSize sizes[PBP_ADVICE_FACTORS];
-	double		memory;			/* of both caches, that splits[] are about; 0:
-								 * none is known */
+	double		memory;			/* of both caches, that splits[] are about; 0: none is known */
 	double		memory_seconds; /* by which it has lasted longer than others */
 	uint8_t		split_sizes[PBP_OTHER_SPLITS];	/* of the pools */
 	PbpHourWaiting splits[PBP_OTHER_SPLITS];

@@ -13,10 +13,9 @@
 #include "base/stats.h"
 
 /*
- * Error of the extra misses, as a share of them, by the simulator; and of smaller
- * sizes, if as much is read through rings as otherwise.  Where a scan finds a page in
- * the pool, a smaller pool would read it through the ring, but this use looks like any
- * other.
+ * Error of the extra misses, as a share of them, by the simulator; and of smaller sizes, if as much
+ * is read through rings as otherwise.  Where a scan finds a page in the pool, a smaller pool would
+ * read it through the ring, but this use looks like any other.
  */
 #define EXTRA_SHARE			0.02
 #define SCANNED_SHARE		0.15
@@ -135,9 +134,8 @@ set_estimates(const Advice *advice, int i)
 /* ---- answers ---- */
 
 /*
- * A larger pool may miss slightly more often by bad luck.  Where a figure says
- * so, chance in the sample is more likely, so the figure of each size bounds
- * those further from the baseline.
+ * A larger pool may miss slightly more often by bad luck.  Where a figure says so, chance in the
+ * sample is more likely, so the figure of each size bounds those further from the baseline.
  */
 static double
 bounded_estimate(int i)

@@ -25,9 +25,8 @@
 #define TOLERATED_LOSSES	0.5
 
 /*
- * A page that returns was read, through a ring or not.  If many more return
- * than the server counts, then reads of some processes are not counted, such as
- * those of the replay of WAL.
+ * A page that returns was read, through a ring or not.  If many more return than the server counts,
+ * then reads of some processes are not counted, such as those of the replay of WAL.
  */
 #define TOLERATED_UNCOUNTED	1.5
 
@@ -52,9 +51,8 @@
 #define SHARE_OF_RING_SCANS	0.25
 
 /*
- * While the miss ratio of the last seconds differs from that of the time before by
- * more than this share, and more than usual, nothing is known of other sizes under
- * the load now.
+ * While the miss ratio of the last seconds differs from that of the time before by more than this
+ * share, and more than usual, nothing is known of other sizes under the load now.
  */
 #define TOLERATED_MOVE		0.5
 
@@ -68,9 +66,8 @@ pbp_seen_share(const Advice *advice, double loads)
 }
 
 /*
- * The share of the loads in the sample, by chance and looks, which is that of
- * the misses that a larger pool avoids.  Without a count of them, large scans
- * may have the rest.
+ * The share of the loads in the sample, by chance and looks, which is that of the misses that a
+ * larger pool avoids.  Without a count of them, large scans may have the rest.
  */
 double
 pbp_found_share(const Advice *advice, double seen)

@@ -38,10 +38,7 @@ typedef struct PbpLoadCounts
 	double		seconds;
 } PbpLoadCounts;
 
-/*
- * Accesses per second, as the average read meets them, so that an idle time
- * does not matter.
- */
+/* Accesses per second, as the average read meets them, so that an idle time does not matter. */
 typedef struct PbpPace
 {
 	double		accesses;		/* these decay */
@@ -100,8 +97,7 @@ typedef struct PbpMeasured
 	double		accesses;
 	double		reads;
 	double		intervals;		/* of about a second */
-	double		accesses_squared;	/* sums of squares and products, by
-									 * interval */
+	double		accesses_squared;	/* sums of squares and products, by interval */
 	double		reads_squared;
 	double		reads_accesses;
 	double		storage_accesses;	/* while the storage ratio was known */
@@ -126,9 +122,8 @@ typedef struct PbpPrediction
 	PbpPredictionState state;
 	double		change;			/* factor of the rate, or share of the mix */
 	double		seen_share;		/* of the reads that a verdict needs */
-	double		missing_reads;	/* reads, or accesses that are worth as many,
-								 * until there is a verdict; only falls until
-								 * the server restarts; NaN: unknown */
+	double		missing_reads;	/* reads, or accesses that are worth as many, until there is a
+								 * verdict; only falls until the server restarts; NaN: unknown */
 } PbpPrediction;
 
 /* What the newest prediction is checked against. */
@@ -138,8 +133,7 @@ typedef struct PbpPredictionWatch
 								 * mix expected at the size that runs */
 	bool		warm;
 	double		pools_read;		/* since the restart, or worth as much */
-	double		pools_read_cold;	/* of these, before it was settled; NaN: it
-									 * is not */
+	double		pools_read_cold;	/* of these, before it was settled; NaN: it is not */
 } PbpPredictionWatch;
 
 /* What happened in about a second. */

@@ -15,10 +15,9 @@
 #include <string.h>
 
 /*
- * When it is full and its pages have been evicted in turn, the pool is warm after
- * it has read its size once more.  A pool that holds all data never evicts a
- * page; it is warm after as many accesses as would have read this many pools
- * before the restart.
+ * When it is full and its pages have been evicted in turn, the pool is warm after it has read its
+ * size once more.  A pool that holds all data never evicts a page; it is warm after as many
+ * accesses as would have read this many pools before the restart.
  */
 #define WARM_POOLS			1.0
 #define WARM_POOLS_AT_MOST	6.0
@@ -366,8 +365,7 @@ check(const PbpPredictionWatch *watch, PbpPrediction *prediction, const PbpObser
 }
 
 /*
- * The server was restarted, perhaps with the same size.  The prediction is NULL if
- * there is none.
+ * The server was restarted, perhaps with the same size.  The prediction is NULL if there is none.
  */
 void
 pbp_watch_cold_pool(PbpPredictionWatch *watch, PbpPrediction *prediction)

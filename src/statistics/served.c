@@ -23,8 +23,7 @@
 #define ENOUGH_ANSWERS		50.0
 
 /*
- * Of the loads that were corrected for what was evicted since the answer, this
- * share is uncertain.
+ * Of the loads that were corrected for what was evicted since the answer, this share is uncertain.
  */
 #define DOUBTFUL_SHARE		0.5
 
@@ -102,9 +101,8 @@ forget_old_pages(PbpServed *served, int64_t now_ns)
 }
 
 /*
- * The pool has loaded a page.  Returns its number if it is to be remembered from
- * now on, otherwise -1.  Of all pages that belong at the same place, the one of
- * the highest precedence stays.
+ * The pool has loaded a page.  Returns its number if it is to be remembered from now on, otherwise
+ * -1.  Of all pages that belong at the same place, the one of the highest precedence stays.
  */
 int
 pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
@@ -192,10 +190,9 @@ variance(const PbpServed *served, double loads, double served_loads)
 }
 
 /*
- * The share of misses that the page cache serves.  Of the loads, new_share is
- * of pages that were not read because they are new.  Loads without an answer are
- * most often those of pages that the pool has never held before.  Returns false
- * if too little is known.
+ * The share of misses that the page cache serves.  Of the loads, new_share is of pages that were
+ * not read because they are new.  Loads without an answer are most often those of pages that the
+ * pool has never held before.  Returns false if too little is known.
  */
 bool
 pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result)

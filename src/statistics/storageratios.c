@@ -18,10 +18,9 @@
 #define CAPACITY_WEIGHT		0.5
 
 /*
- * Where pages are read in turn, as by scans, all of them may return just before
- * or just after something decides, and a little more memory would change much.
- * Up to this share of the storage reads is normal.  Each one above it adds
- * CLOSE_CALL_WEIGHT storage reads to the error.
+ * Where pages are read in turn, as by scans, all of them may return just before or just after
+ * something decides, and a little more memory would change much.  Up to this share of the storage
+ * reads is normal.  Each one above it adds CLOSE_CALL_WEIGHT storage reads to the error.
  */
 #define USUAL_CLOSE_CALLS	0.13
 #define CLOSE_CALL_WEIGHT	2.0
@@ -39,9 +38,8 @@
 #define MOST_SETTLED_ERROR	0.003
 
 /*
- * Calibration follows an error in the share of misses that the baseline's cache
- * serves by all of it for as many misses as this cache has pages, or so many times
- * as many as the pool has.
+ * Calibration follows an error in the share of misses that the baseline's cache serves by all of it
+ * for as many misses as this cache has pages, or so many times as many as the pool has.
  */
 #define CORRECTED_POOLS		3.0
 
@@ -55,9 +53,8 @@ square(double value)
 }
 
 /*
- * The share of so many misses that wait for storage, while the baseline missed so
- * many.  New pages are misses of all caches that do not wait, so they are
- * subtracted.
+ * The share of so many misses that wait for storage, while the baseline missed so many.  New pages
+ * are misses of all caches that do not wait, so they are subtracted.
  */
 static double
 share_of(const Advice *advice, int cache, double baseline_misses, double misses,
@@ -84,9 +81,8 @@ waiting_share(const Advice *advice, int cache)
 }
 
 /*
- * By how much more than a standard deviation of the measurement the simulation
- * differs from it, as a share of today's misses.  Positive: too few misses are
- * served.
+ * By how much more than a standard deviation of the measurement the simulation differs from it, as
+ * a share of today's misses.  Positive: too few misses are served.
  */
 static double
 beyond_error(const CacheSet *set, double share)
@@ -147,9 +143,8 @@ model_error(const SimulatedCache *simulated, double storage_ratio)
 }
 
 /*
- * Variance of the share of misses that wait, by calibration: a size that had to
- * be corrected much is known only as well as the probes have measured, or could
- * have.
+ * Variance of the share of misses that wait, by calibration: a size that had to be corrected much
+ * is known only as well as the probes have measured, or could have.
  */
 static double
 calibration_variance(const CacheSet *set)
@@ -162,10 +157,9 @@ calibration_variance(const CacheSet *set)
 }
 
 /*
- * How much the share of misses that wait differs from that of the nearest other
- * size of fixed memory, if it jumps there: between both, something begins to fit into the cache
- * that is read in turn, and the exact model jumps there and back.  A share of hardly
- * any misses is none.
+ * How much the share of misses that wait differs from that of the nearest other size of fixed
+ * memory, if it jumps there: between both, something begins to fit into the cache that is read in
+ * turn, and the exact model jumps there and back.  A share of hardly any misses is none.
  */
 static double
 jump(const Advice *advice, int cache, int step)
@@ -282,9 +276,8 @@ estimate_of_split(const Advice *advice, int cache)
 }
 
 /*
- * More memory never makes more accesses wait below the same pool.  Where a figure
- * says so, chance in the sample is more likely, so that figures of totals between
- * this one and today's bound it.
+ * More memory never makes more accesses wait below the same pool.  Where a figure says so, chance
+ * in the sample is more likely, so that figures of totals between this one and today's bound it.
  */
 static double
 bounded_split(const Advice *advice, int cache)
@@ -424,11 +417,10 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 /* ---- calibration ---- */
 
 /*
- * The real cache also holds what the pool did not read, and the caller may not
- * know its size exactly.  So the simulated ones have the size at which the
- * baseline's serves as many misses as the real one, within the error.  Only the
- * misses since the last time show what the latest correction has done: while all
- * that was counted follows, the size would go too far.
+ * The real cache also holds what the pool did not read, and the caller may not know its size
+ * exactly.  So the simulated ones have the size at which the baseline's serves as many misses as
+ * the real one, within the error.  Only the misses since the last time show what the latest
+ * correction has done: while all that was counted follows, the size would go too far.
  */
 void
 pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)

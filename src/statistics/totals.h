@@ -34,10 +34,8 @@ typedef struct PbpTotalsInput
 	const PbpAdviceSplit (*splits)[PBP_SPLITS]; /* by total, but today's */
 	PbpWaitingInput waiting;
 	const PbpHoursSum *hours;	/* that count instead of the load now; NULL: none */
-	double		active_ms;		/* that sessions work in a second; NaN:
-								 * unknown */
-	int			advised;		/* size, of today's memory; the baseline: none is
-								 * better */
+	double		active_ms;		/* that sessions work in a second; NaN: unknown */
+	int			advised;		/* size, of today's memory; the baseline: none is better */
 } PbpTotalsInput;
 
 /* A total of memory, and its best split; figures are NaN if none is known. */
@@ -45,8 +43,7 @@ typedef struct PbpTotal
 {
 	double		factor;			/* of both caches together today */
 	double		pool;			/* factor of today's pool */
-	int			size;			/* the same, of those simulated; -1: between two, or
-								 * unknown */
+	int			size;			/* the same, of those simulated; -1: between two, or unknown */
 	PbpFigure	misses;			/* share of accesses */
 	PbpFigure	storage;		/* likewise */
 	PbpCompared waiting;		/* in a second */

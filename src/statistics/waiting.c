@@ -36,10 +36,9 @@
 #define WORKS_LONGER		1.01
 
 /*
- * What was counted is another time than active_time if it differs by this factor, and
- * by more than chance.  It is longer if it is enough: chance makes a third of that
- * many, 3 / sqrt(80).  Where more sessions than processors were busy, the worker
- * counted 0.78 of them.
+ * What was counted is another time than active_time if it differs by this factor, and by more than
+ * chance.  It is longer if it is enough: chance makes a third of that many, 3 / sqrt(80).  Where
+ * more sessions than processors were busy, the worker counted 0.78 of them.
  */
 #define COUNTED_OTHERWISE	1.5
 #define ENOUGH_WORK_MS		80e3

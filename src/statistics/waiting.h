@@ -20,9 +20,8 @@ typedef struct PbpReadTimes
 	PbpFigure	storage;
 	bool		measured;		/* the server has timed its reads, so that the
 								 * mean of both kinds is certain today */
-	PbpFigure	write;			/* of a dirty page that is evicted, as far as
-								 * sessions write it; 0 unless the server has
-								 * timed that */
+	PbpFigure	write;			/* of a dirty page that is evicted, as far as sessions write it; 0
+								 * unless the server has timed that */
 	PbpFigure	held_up;		/* reads, by each page that is written more than
 								 * today; 0 unless sessions wait for storage */
 } PbpReadTimes;
@@ -37,10 +36,9 @@ typedef struct PbpWaitingInput
 } PbpWaitingInput;
 
 /*
- * Times of reads, from those of the probes.  If the server has timed its reads,
- * their mean replaces that of the probes, which then only have the ratio between
- * both kinds.  NaN: it has not, or the share of reads that wait for storage
- * is unknown.
+ * Times of reads, from those of the probes.  If the server has timed its reads, their mean replaces
+ * that of the probes, which then only have the ratio between both kinds.  NaN: it has not, or the
+ * share of reads that wait for storage is unknown.
  */
 extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns,
 								   double storage_share);
