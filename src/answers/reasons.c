@@ -4,7 +4,7 @@
  *	  Words for what is unknown or uncertain in a report of the advice.
  *
  * Each function returns NULL where there is nothing to say.  src/statistics finds
- * the reasons: missreasons.c those of miss ratios, storageratios.c those of storage reads.
+ * the reasons: missratios.c those of miss ratios, storageratios.c those of storage reads.
  * docs/troubleshooting.md explains them.
  *
  *-------------------------------------------------------------------------

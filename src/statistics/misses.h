@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * misses.h
- *	  Miss ratios and their errors: what missratios.c and missreasons.c offer
- *	  storage reads and relations.
+ *	  Miss ratios and their errors: what missratios.c offers storage reads and
+ *	  relations.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,13 +36,8 @@ typedef struct MissAnswers
 	PbpAdviceRow rows[FACTORS];
 } MissAnswers;
 
-/* missreasons.c */
 extern double pbp_seen_share(const Advice *advice, double loads);
-extern double pbp_found_share(const Advice *advice, double seen);
 extern double pbp_unseen_share(const Advice *advice);
-extern PbpAdviceReason pbp_learning_reason(const Advice *advice, int i);
-
-/* missratios.c */
 extern const MissAnswers *pbp_miss_answers(const Advice *advice);
 
 #endif							/* PBP_MISSES_H */
