@@ -64,19 +64,24 @@ class Change:
         self.title = f"{source.path.name} {name}"
 
     def result_name(self, value):
-        return re.sub(r"[^\w.]+", "_", f"{self.source.path.parent.name}_{self.title}")[:120] + \
-            "_" + hashlib.sha256(f"{self.title} {value}".encode()).hexdigest()[:8]
+        return (
+            re.sub(r"[^\w.]+", "_", f"{self.source.path.parent.name}_{self.title}")[:120]
+            + "_"
+            + hashlib.sha256(f"{self.title} {value}".encode()).hexdigest()[:8]
+        )
 
     def apply(self, value):
         text = self.source.text
-        return text[:self.span[0]] + value + text[self.span[1]:]
+        return text[: self.span[0]] + value + text[self.span[1] :]
 
 
 def is_of_method(path):
     """True of all of two folders, and of what uses them or compiles without a server in two others."""
     text = (ROOT / path).read_text()
-    return path.parts[1] in ("simulator", "statistics") or path.parts[1] in ("sampler", "answers") and (
-        re.search('#include "(simulator|statistics)/', text) or (path.suffix == ".c" and "postgres.h" not in text))
+    return path.parts[1] in ("simulator", "statistics") or (
+        path.parts[1] in ("sampler", "answers")
+        and (re.search('#include "(simulator|statistics)/', text) or (path.suffix == ".c" and "postgres.h" not in text))
+    )
 
 
 def read_sources():
@@ -107,7 +112,7 @@ def is_plain(match):
 
 
 def constants_of(source):
-    """Returns all constants of a file, in their order; user is the name by which code has them, if it is not the place itself."""
+    """Returns all constants of a file, in their order; user is the name by which code has them, unless in place."""
     found = []
     for name, macro in source.macros.items():
         numbers = list(numbers_in(source, macro.span(3)))
@@ -115,7 +120,9 @@ def constants_of(source):
             numbers = [match for match in numbers if not is_plain(match)]
         found += [(name + (f" ({match[0]})" if len(numbers) > 1 else ""), match, name) for match in numbers]
     for name, data in source.data.items():
-        found += [(f"{name} {match[0]}", match, name) for match in numbers_in(source, data.span(2)) if not is_plain(match)]
+        found += [
+            (f"{name} {match[0]}", match, name) for match in numbers_in(source, data.span(2)) if not is_plain(match)
+        ]
     for name, span in source.functions:
         found += [(f"{name}() {match[0]}", match, None) for match in numbers_in(source, span) if not is_plain(match)]
     times = Counter()
@@ -123,7 +130,9 @@ def constants_of(source):
     for name, match, user in sorted(found, key=lambda item: item[1].start()):
         times[name] += 1
         values = other_values(match[1], match[2])
-        changes.append(Change(source, name + (f" #{times[name]}" if times[name] > 1 else ""), match.span(), user, values))
+        changes.append(
+            Change(source, name + (f" #{times[name]}" if times[name] > 1 else ""), match.span(), user, values)
+        )
     return changes
 
 
@@ -137,11 +146,19 @@ def read_terms(sources):
         name, function = place.split()
         expression, _, value = expression.partition(" => ")
         pattern = re.compile(r"\s+".join(re.escape(word) for word in expression.split()))
-        matches = [(source, match) for source in sources if source.path.name == name
-                   for of, span in source.functions if of == function for match in pattern.finditer(source.text, *span)]
+        matches = [
+            (source, match)
+            for source in sources
+            if source.path.name == name
+            for of, span in source.functions
+            if of == function
+            for match in pattern.finditer(source.text, *span)
+        ]
         if len(matches) == 1:
             source, match = matches[0]
-            found.append(Change(source, f"{function}() {expression} => {value or 0}", match.span(), None, [value or "0"]))
+            found.append(
+                Change(source, f"{function}() {expression} => {value or 0}", match.span(), None, [value or "0"])
+            )
         else:
             lost.append(line)
     return found, lost
@@ -161,9 +178,29 @@ class Tree:
     def build(self):
         library = self.folder / "unit" / "library.a"
         for command in (
-            ["make", "-s", "-C", self.folder / "t/unit", f"FOLDER={library.parent}", f"UNIT_CFLAGS=-O2 -w {self.flags}", library],
-            ["cc", "-O2", "-std=c11", "-w", *self.flags.split(), f"-I{self.folder}/src", f"-I{self.folder}/t/unit",
-             "-o", self.folder / "truth", self.folder / "bench/truth/truth.c", library, "-lm"],
+            [
+                "make",
+                "-s",
+                "-C",
+                self.folder / "t/unit",
+                f"FOLDER={library.parent}",
+                f"UNIT_CFLAGS=-O2 -w {self.flags}",
+                library,
+            ],
+            [
+                "cc",
+                "-O2",
+                "-std=c11",
+                "-w",
+                *self.flags.split(),
+                f"-I{self.folder}/src",
+                f"-I{self.folder}/t/unit",
+                "-o",
+                self.folder / "truth",
+                self.folder / "bench/truth/truth.c",
+                library,
+                "-lm",
+            ],
         ):
             subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
 
@@ -174,12 +211,18 @@ class Tree:
         (self.folder / change.source.path).write_text(change.apply(value))
 
     def run(self, loads):
-        """Returns what the program prints. It works on a copy of what the exact models have found, as others run beside it."""
+        """Returns what the program prints. It works on a copy of what the exact models found, as others run beside it."""
         truths, own = loads.truths, self.folder / "truths"
         if truths.exists():
             shutil.copyfile(truths, own)
-        done = subprocess.run([self.folder / "truth", "--quick", "--truths", own, *loads.traces], check=True, capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
+        done = subprocess.run(
+            [self.folder / "truth", "--quick", "--truths", own, *loads.traces],
+            check=True,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE,
+        )
         if not truths.exists():
             os.replace(own, truths)
         return done.stdout
@@ -225,9 +268,11 @@ def executed_lines(folder, loads):
     tree.run(loads)
     lines = defaultdict(dict)
     for data in folder.glob("unit/objects/src/**/*.gcda"):
-        report = subprocess.run(["gcov", "-t", data], check=True, capture_output=True, text=True, cwd=folder / "t/unit").stdout
+        report = subprocess.run(
+            ["gcov", "-t", data], check=True, capture_output=True, text=True, cwd=folder / "t/unit"
+        ).stdout
         for line in report.splitlines():
-            count, number, text = (line.split(":", 2) + ["", ""])[:3]
+            count, number, text = [*line.split(":", 2), "", ""][:3]
             if text.startswith("Source:"):
                 name = text.split("src/")[-1]
             elif count.strip() not in ("-", "") and number.strip().isdigit():
@@ -243,7 +288,7 @@ class Reach:
         self.sources, self.executed = sources, executed
 
     def runs(self, source, position):
-        """True if it stands in a line that was executed, of which another may be the first, or in none of a function."""
+        """True if it stands in a line that was executed, of which another may be first, or in none of a function."""
         function = source.function_at(position)
         lines = self.executed.get(str(source.path.relative_to("src")))
         if not lines:
@@ -281,7 +326,7 @@ def figures_of(outcome):
     """Returns the measures of each load."""
     lines = outcome.splitlines()
     names = lines[0].split()[1:]
-    return {line[:34].strip(): dict(zip(names, map(float, line[34:].split()))) for line in lines[1:]}
+    return {line[:34].strip(): dict(zip(names, map(float, line[34:].split()), strict=False)) for line in lines[1:]}
 
 
 def largest_change(before, after):
@@ -362,7 +407,9 @@ def prepare(work, folder, loads):
         write_whole(before, tree.run(loads))
     if not executed.exists():
         lines = executed_lines(work / "executed", loads)
-        write_whole(executed, "".join(f"{name} {line} {int(done)}\n" for name in lines for line, done in lines[name].items()))
+        write_whole(
+            executed, "".join(f"{name} {line} {int(done)}\n" for name in lines for line, done in lines[name].items())
+        )
     read = defaultdict(dict)
     for name, line, done in map(str.split, executed.read_text().splitlines()):
         read[name][int(line)] = done == "1"
@@ -392,8 +439,12 @@ def main():
         loads = Loads(arguments.results, arguments.trace)
         results, before, executed = prepare(Path(work), arguments.results, loads)
         reach = Reach(sources, executed)
-        tasks = [(change, value) for change in changes for value in change.values
-                 if not (results / change.result_name(value)).exists() and reach.reaches(change)]
+        tasks = [
+            (change, value)
+            for change in changes
+            for value in change.values
+            if not (results / change.result_name(value)).exists() and reach.reaches(change)
+        ]
         trees = SimpleQueue()
         for i in range(0 if arguments.table else arguments.j):
             trees.put(Tree(Path(work) / f"tree{i}"))
