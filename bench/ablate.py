@@ -211,7 +211,7 @@ class Tree:
         (self.folder / change.source.path).write_text(change.apply(value))
 
     def run(self, loads):
-        """Returns what the program prints. It works on a copy of what the exact models found, as others run beside it."""
+        """Returns what the program prints. It works on a copy of what the exact models found, since others run, too."""
         truths, own = loads.truths, self.folder / "truths"
         if truths.exists():
             shutil.copyfile(truths, own)
