@@ -36,7 +36,6 @@ typedef struct MissAnswers
 	PbpAdviceRow rows[FACTORS];
 } MissAnswers;
 
-extern double pbp_seen_share(const Advice *advice, double loads);
 extern double pbp_unseen_share(const Advice *advice);
 extern const MissAnswers *pbp_miss_answers(const Advice *advice);
 

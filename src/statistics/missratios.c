@@ -87,8 +87,8 @@ static uint64_t answered;
 /* ---- how much of the reads was seen, and why a size is unknown ---- */
 
 /* Loads that looks saw against the counted reads and new pages; 1 if there are none. */
-double
-pbp_seen_share(const Advice *advice, double loads)
+static double
+seen_share(const Advice *advice, double loads)
 {
 	double		counted = advice->counters.reads + advice->counters.extends;
 
@@ -139,7 +139,7 @@ too_few_seen(const Advice *advice)
 double
 pbp_unseen_share(const Advice *advice)
 {
-	double		unseen = 1 - pbp_seen_share(advice, all_loads(advice));
+	double		unseen = 1 - seen_share(advice, all_loads(advice));
 
 	return !advice->rings_apart && unseen > NEGLIGIBLE_UNSEEN ? unseen : 0;
 }
@@ -274,7 +274,7 @@ estimate_from(const Advice *advice, int i, const Sums *sums)
 {
 	const Counters *counters = &advice->counters;
 	double		measured = counters->reads / counters->accesses;
-	double		found = pbp_seen_share(advice, sums->loads / sums->share);
+	double		found = seen_share(advice, sums->loads / sums->share);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
 	double		extra = scaled(advice, i, sums, sums->extra_misses);
 	double		by_number = measured +
@@ -389,7 +389,7 @@ variation(const Advice *advice)
 static double
 late_looks(const Advice *advice, int i)
 {
-	double		unseen = fmax(0, 1 - pbp_seen_share(advice, all_loads(advice)));
+	double		unseen = fmax(0, 1 - seen_share(advice, all_loads(advice)));
 
 	return i > BASELINE ?
 		LATE_LOOKS * unseen * fmax(0, answers.estimates[BASELINE] - answers.bounded[i]) : 0;
@@ -477,7 +477,7 @@ row_of(const Advice *advice, int i)
 	};
 
 	if (row.reason == PBP_ADVICE_UNSEEN)
-		row.learned_share = pbp_seen_share(advice, all_loads(advice));
+		row.learned_share = seen_share(advice, all_loads(advice));
 	else if (row.reason == PBP_ADVICE_LEARNING || row.reason == PBP_ADVICE_LITTLE_EVIDENCE)
 	{
 		row.learned_share = advice->progress[i].share;
@@ -514,15 +514,14 @@ pbp_miss_answers(const Advice *advice)
 }
 
 void
-pbp_advice_row(const PbpAdvice *base, int i, PbpAdviceRow *row)
+pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row)
 {
-	*row = pbp_miss_answers((const Advice *) base)->rows[i];
+	*row = pbp_miss_answers(advice)->rows[i];
 }
 
 void
-pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
+pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals)
 {
-	const Advice *advice = (const Advice *) base;
 	const Counters *counters = &advice->counters;
 
 	*totals = (PbpAdviceTotals)
@@ -537,7 +536,7 @@ pbp_advice_totals(const PbpAdvice *base, PbpAdviceTotals *totals)
 		.new_loads = counters->new_loads,
 		.dirty_evictions = counters->sizes[BASELINE].dirty_evictions,
 		.self_error = counters->reads + counters->extends > 0 ?
-			pbp_seen_share(advice, all_loads(advice)) - 1 : NAN,
+			seen_share(advice, all_loads(advice)) - 1 : NAN,
 		.sampling_rate = advice->sampling_rate,
 		.lately = advice->lately.accesses > 0 ?
 			advice->lately.reads / advice->lately.accesses : NAN,

@@ -272,9 +272,8 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 }
 
 void
-pbp_advice_report_relations(const PbpAdvice *base, PbpRelationsReport *report)
+pbp_advice_report_relations(const PbpAdvice *advice, PbpRelationsReport *report)
 {
-	const Advice *advice = (const Advice *) base;
 	const Relations *relations = advice->relations;
 	Summary		summary;
 

@@ -347,10 +347,8 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 }
 
 void
-pbp_advice_storage_row(const PbpAdvice *base, int i, PbpAdviceStorageRow *row)
+pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceStorageRow *row)
 {
-	const Advice *advice = (const Advice *) base;
-
 	set_row(advice, i, bounded_estimate(advice, i), row);
 }
 
@@ -379,9 +377,8 @@ first_unknown(const Advice *advice, int total, int cache)
 
 /* Of another total of memory than today's. */
 void
-pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
+pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split)
 {
-	const Advice *advice = (const Advice *) base;
 	int			cache = first_cache(total) + i;
 	int			unknown = first_unknown(advice, total, cache);
 
@@ -393,9 +390,8 @@ pbp_advice_split(const PbpAdvice *base, int total, int i, PbpAdviceSplit *split)
 }
 
 void
-pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
+pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals)
 {
-	const Advice *advice = (const Advice *) base;
 	const CacheSet *set = advice->cache_sets[0];
 	PbpAdviceStorageRow row;
 	PbpAdviceRow misses;
@@ -406,10 +402,10 @@ pbp_advice_storage_totals(const PbpAdvice *base, PbpAdviceStorageTotals *totals)
 	totals->sampling_rate = advice->sampling_rate * set->share;
 	totals->correction = set->correction;
 	totals->dropped = set->ndropped;
-	pbp_advice_storage_row(base, BASELINE, &row);
+	pbp_advice_storage_row(advice, BASELINE, &row);
 	if (row.reason != PBP_STORAGE_KNOWN)
 		return;
-	pbp_advice_row(base, BASELINE, &misses);
+	pbp_advice_row(advice, BASELINE, &misses);
 	totals->self_error = row.storage_ratio - misses.miss_ratio * (1 - set->measured_share);
 	totals->measuring_error = misses.miss_ratio * set->measuring_error;
 }
