@@ -34,11 +34,8 @@
 /* The first parts, in which a pool is filled, say nothing of the load. */
 #define SKIPPED_PARTS		4
 
-/* By 1 / (n - 1), how much more than the usual deviations the interval must have. */
-#define FEW_PARTS			2.4
-
-/* How long the time to come is, compared with the time of the figure. */
-#define LONGER				2.0
+/* Before that, accesses vary as if so many came together, such as those of a range scan. */
+#define GROUP_OF_ACCESSES	9.0
 
 /* Outside of so many deviations of the parts, it is another load, unless it changed just before. */
 #define USUAL_DEVIATIONS	3.0
@@ -69,7 +66,6 @@ end_part(Variation *variation)
 {
 	double		accesses = variation->accesses;
 	double		ratio = variation->reads / accesses;
-	double		change = ratio - variation->last_ratio;
 
 	variation->ended++;
 	if (variation->ended > SKIPPED_PARTS && variation->halves_left <= 0)
@@ -80,15 +76,13 @@ end_part(Variation *variation)
 		variation->sums.accesses += accesses;
 		variation->sums.ratios += accesses * ratio;
 		variation->sums.squares += accesses * ratio * ratio;
-		variation->sums.changes += accesses * change * change;
 	}
-	variation->last_ratio = ratio;
 	variation->halves = variation->accesses = variation->reads = 0;
 }
 
 /* By how much the miss ratio usually differs from that of the time before.  NaN: unknown. */
-double
-pbp_usual_difference(const Variation *variation)
+static double
+usual_difference(const Variation *variation)
 {
 	return USUAL_DEVIATIONS * sqrt(variance_of_parts(&variation->sums));
 }
@@ -97,7 +91,7 @@ pbp_usual_difference(const Variation *variation)
 static void
 detect_change(Variation *variation, double moved)
 {
-	if (variation->halves_left > 0 || !(moved > pbp_usual_difference(variation)))
+	if (variation->halves_left > 0 || !(moved > usual_difference(variation)))
 		return;
 	if (variation->ended - variation->last_change >= CALM_PARTS)
 	{
@@ -109,7 +103,7 @@ detect_change(Variation *variation, double moved)
 
 /*
  * Counts accesses by which all that decays loses so many half-lives.  The miss
- * ratio differs from what was learned by more than chance explains, or by 0.
+ * ratio has moved by so much.
  */
 static void
 count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves, double moved)
@@ -124,30 +118,17 @@ count_variation(Variation *variation, const PbpAdviceCounts *counts, double halv
 		end_part(variation);
 }
 
-/*
- * By how many times the variance of a mean is larger than that of independent parts.  Where
- * neighbors are alike, the load moves slowly, and as many parts say less.
- */
-static double
-slowness(const VariationSums *sums, double variance)
-{
-	double		by_changes = sums->changes / sums->accesses / 2;
-
-	return by_changes < variance ?
-		fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
-}
-
-/* The 95 % error of the measured miss ratio, for a longer time to come.  NaN: unknown. */
+/* Half a 95 % interval of the measured miss ratio, as the mean of a load that varies. */
 double
-pbp_variation_error(const Variation *variation)
+pbp_variation_error(const Advice *advice)
 {
-	double		variance = variance_of_parts(&variation->sums);
+	const Counters *counters = &advice->counters;
+	double		variance = variance_of_parts(&advice->variation.sums) / PARTS_OF_MEAN;
+	double		hits = counters->accesses - counters->reads;
 
-	if (!(variance > 0))
-		return variance;
-	/* a variance of few parts may be much too small: about Student's distribution */
-	return (1 + FEW_PARTS / (variation->sums.nparts - 1)) * PBP_DEVIATIONS *
-		sqrt((1 + 1 / LONGER) * variance * slowness(&variation->sums, variance) / PARTS_OF_MEAN);
+	if (isnan(variance))
+		variance = GROUP_OF_ACCESSES * counters->reads * hits / pow(counters->accesses, 3);
+	return PBP_DEVIATIONS * sqrt(variance);
 }
 
 /* True while another load than before is followed. */
@@ -158,8 +139,8 @@ pbp_load_has_changed(const Variation *variation)
 }
 
 /*
- * By how much the miss ratio of the last seconds differs from the figure, if not by chance: while
- * the load moves, or a light one runs that is not learned, no size is known better than that.
+ * By how much the miss ratio of the last seconds differs from the figure, if neither chance nor the
+ * usual variation explains it: the load moves, or a light one runs that is not learned.
  */
 double
 pbp_moved(const Advice *advice)
@@ -168,12 +149,13 @@ pbp_moved(const Advice *advice)
 	const LatelyCounted *lately = is_light ? &advice->light.lately : &advice->lately;
 	const Counters *counters = &advice->counters;
 	double		difference;
+	double		by_chance;
 
 	if (lately->accesses <= 0 || counters->accesses <= 0)
 		return 0;
 	difference = fabs(lately->reads / lately->accesses - counters->reads / counters->accesses);
-	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ?
-		difference : 0;
+	by_chance = PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
+	return difference > fmax(by_chance, usual_difference(&advice->variation)) ? difference : 0;
 }
 
 /* ---- light loads ---- */

@@ -281,7 +281,6 @@ typedef struct VariationSums
 	double		accesses;
 	double		ratios;
 	double		squares;
-	double		changes;		/* squares of the change from part to part */
 } VariationSums;
 
 /* How the measured miss ratio varies: of parts in which all that decays loses equal shares. */
@@ -290,7 +289,6 @@ typedef struct Variation
 	double		halves;			/* of this part, in half-lives */
 	double		accesses;		/* of this part */
 	double		reads;
-	double		last_ratio;		/* of the part before */
 	int64_t		ended;			/* parts, ever */
 	int64_t		last_change;	/* the same when the load last changed */
 	double		halves_left;	/* to follow another load */
@@ -601,8 +599,7 @@ rounded(Advice *advice, double mean)
 /* accesses.c */
 extern void pbp_confirm_accesses(Advice *advice, bool counts);
 extern void pbp_count_look(Advice *advice);
-extern double pbp_variation_error(const Variation *variation);
-extern double pbp_usual_difference(const Variation *variation);
+extern double pbp_variation_error(const Advice *advice);
 extern bool pbp_load_has_changed(const Variation *variation);
 extern double pbp_moved(const Advice *advice);
 

@@ -26,9 +26,6 @@
 /* Of what a larger pool avoids, for each read that no look saw. */
 #define LATE_LOOKS			2.0
 
-/* Deviations of groups of ten accesses, by those of single ones. */
-#define ACCESSES_TOGETHER	3.0
-
 /*
  * A curve that falls from one size to the next so much more steeply than before
  * has a cliff.  If it is higher than this, both sizes are unknown.
@@ -75,8 +72,8 @@
 #define SHARE_OF_RING_SCANS	0.25
 
 /*
- * While the miss ratio of the last seconds differs from that of the time before by more than this
- * share, and more than usual, nothing is known of other sizes under the load now.
+ * While the miss ratio of the last seconds has moved from that of the time before by more than this
+ * share of it, nothing is known of other sizes under the load now.
  */
 #define TOLERATED_MOVE		0.5
 
@@ -204,8 +201,7 @@ learning_reason(const Advice *advice, int i)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
-	if (pbp_moved(advice) > TOLERATED_MOVE * counters->reads / counters->accesses &&
-		!(pbp_moved(advice) <= pbp_usual_difference(&advice->variation)))
+	if (pbp_moved(advice) > TOLERATED_MOVE * counters->reads / counters->accesses)
 		return PBP_ADVICE_CHANGED;
 	return i > BASELINE && pbp_size_is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
 }
@@ -286,21 +282,19 @@ estimate_from(const Advice *advice, int i, const Sums *sums)
 	return fmin(1, fmax(0, avoided * (measured - avoided * seen) + (1 - avoided) * by_number));
 }
 
-/* Estimates of all the sample, and without each group. */
-static void
-set_estimates(const Advice *advice, int i)
+static PbpEstimate
+estimate_size(const Advice *advice, int i)
 {
 	Sums		all = sums_of(advice, i);
+	PbpEstimate estimate = {.value = estimate_from(advice, i, &all)};
 
-	answers.estimates[i] = estimate_from(advice, i, &all);
 	for (int group = 0; group < GROUPS; group++)
 	{
 		Sums		sums = sums_without(advice, i, &all, group);
 
-		answers.without[i][group] = estimate_from(advice, i, &sums);
+		estimate.without[group] = estimate_from(advice, i, &sums);
 	}
-	/* half the width of a 95 % interval of the extra misses, by chance in the sample */
-	answers.chance[i] = pbp_jackknife_error(answers.without[i], GROUPS);
+	return estimate;
 }
 
 /* ---- answers ---- */
@@ -309,17 +303,18 @@ set_estimates(const Advice *advice, int i)
  * A larger pool may miss slightly more often by bad luck.  Where a figure says so, chance in the
  * sample is more likely, so the figure of each size bounds those further from the baseline.
  */
-static double
-bounded_estimate(int i)
+static void
+bound_estimates(int step)
 {
-	int			step = i < BASELINE ? -1 : 1;
-	double		bound = answers.estimates[BASELINE];
+	double		bound = answers.estimates[BASELINE].value;
 
-	for (int j = BASELINE; j != i; j += step)
-		if (answers.reasons[j + step] == PBP_ADVICE_KNOWN)
-			bound = step > 0 ? fmin(bound, answers.estimates[j + step]) :
-				fmax(bound, answers.estimates[j + step]);
-	return bound;
+	for (int i = BASELINE + step; i >= 0 && i < FACTORS; i += step)
+		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
+		{
+			bound = step > 0 ? fmin(bound, answers.estimates[i].value) :
+				fmax(bound, answers.estimates[i].value);
+			answers.estimates[i].value = bound;
+		}
 }
 
 static inline bool
@@ -331,7 +326,7 @@ can_estimate(int i)
 static double
 fall_to_next(int i)
 {
-	return answers.bounded[i] - answers.bounded[i + 1];
+	return answers.estimates[i].value - answers.estimates[i + 1].value;
 }
 
 /*
@@ -355,7 +350,9 @@ cliff(const Advice *advice, int i, bool near_next)
 		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) /
 		PHASES_TO_NEXT;
 	fall = fall_to_next(i) * near / fmax(1, counters->to_next);
-	return fall > STEEPER * before + fmax(answers.chance[i], answers.chance[i + 1]) ? fall : 0;
+	return fall > STEEPER * before + fmax(pbp_jackknife_error(answers.estimates[i].without, GROUPS),
+										  pbp_jackknife_error(answers.estimates[i + 1].without,
+															  GROUPS)) ? fall : 0;
 }
 
 /* Height of the cliffs close to this size. */
@@ -363,22 +360,6 @@ static double
 cliffs(const Advice *advice, int i)
 {
 	return i == BASELINE ? 0 : fmax(cliff(advice, i, false), cliff(advice, i - 1, true));
-}
-
-/*
- * How the miss ratio varies with time, as far as that is known.  Otherwise by
- * chance, as if accesses came in groups, such as those of a range scan.
- */
-static double
-variation(const Advice *advice)
-{
-	const Counters *counters = &advice->counters;
-	double		by_parts = pbp_variation_error(&advice->variation);
-	double		hits = counters->accesses - counters->reads;
-
-	return isnan(by_parts) ?
-		ACCESSES_TOGETHER * PBP_DEVIATIONS * sqrt(counters->reads * hits / counters->accesses) /
-			counters->accesses : by_parts;
 }
 
 /*
@@ -392,7 +373,8 @@ late_looks(const Advice *advice, int i)
 	double		unseen = fmax(0, 1 - seen_share(advice, all_loads(advice)));
 
 	return i > BASELINE ?
-		LATE_LOOKS * unseen * fmax(0, answers.estimates[BASELINE] - answers.bounded[i]) : 0;
+		LATE_LOOKS * unseen *
+		fmax(0, answers.estimates[BASELINE].value - answers.estimates[i].value) : 0;
 }
 
 /* The share of today's accesses in which the load may have been another one for this size. */
@@ -418,51 +400,49 @@ uses_together(const Advice *advice, int i)
 		TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
 }
 
-/* What neither chance nor time explains. */
+/* As a share of today's misses: another load runs now, or others have run, than was learned. */
 static double
-error_of_method(const Advice *advice, int i)
+other_load(const Advice *advice, int i)
+{
+	double		moved = pbp_moved(advice) / fmax(1e-9, answers.estimates[BASELINE].value);
+
+	return fmin(1, moved) + advice->other_mix + skipped_share(advice, i);
+}
+
+/* What neither chance nor time shows: shares of the difference to today, and what may be missed. */
+static double
+error_of_model(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = EXTRA_SHARE + (i < BASELINE ? SCANNED_SHARE * scanned : 0);
 
-	return (share + advice->other_mix + skipped_share(advice, i)) *
-		fabs(answers.bounded[i] - answers.estimates[BASELINE]) +
-		late_looks(advice, i) + uses_together(advice, i);
+	return (share + other_load(advice, i)) *
+		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
+		late_looks(advice, i) + uses_together(advice, i) + cliffs(advice, i) +
+		pbp_counted_doubt(advice, i);
 }
 
-/* Errors of today's miss ratio are larger where more is missed. */
-static PbpMissErrors
-errors_of(const Advice *advice, int i)
+/* Today's miss ratio varies, and that of a pool that misses more varies by more. */
+static double
+error_by_time(const Advice *advice, int i)
 {
-	double		ratio = answers.bounded[i];
-	double		today = fmax(1e-9, answers.estimates[BASELINE]);
-	double		growth = fmax(1, ratio / today);
-	double		moved = pbp_moved(advice);
+	double		today = fmax(1e-9, answers.estimates[BASELINE].value);
 
-	return (PbpMissErrors)
-	{
-		.miss_ratio = ratio,
-		.chance = answers.chance[i],
-		.method = error_of_method(advice, i),
-		.edge = cliffs(advice, i) + pbp_counted_doubt(advice, i),
-		.variation = growth * variation(advice),
-		.moved = growth * moved,
-		.moved_share = fmin(1, moved / today),
-	};
+	return fmax(1, answers.estimates[i].value / today) *
+		(pbp_variation_error(advice) + pbp_moved(advice));
 }
 
 static void
-set_estimate(const Advice *advice, int i, const PbpMissErrors *errors, PbpAdviceRow *row)
+set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
 {
+	const PbpEstimate *estimate = &answers.estimates[i];
 	Sums		sums = sums_of(advice, i);
-	double		error = i == BASELINE ? 0 : hypot(errors->chance, errors->method) + errors->edge;
 
-	row->miss_ratio = errors->miss_ratio;
+	row->miss_ratio = estimate->value;
 	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
-	row->change_error = fmin(1, error + errors->moved_share *
-							 fabs(errors->miss_ratio - answers.estimates[BASELINE]));
-	row->uncertainty = fmin(1, hypot(error, errors->variation) + errors->moved);
+	row->uncertainty = fmin(1, error_of(estimate));
+	row->change_error = fmin(1, error_of_difference(estimate, &answers.estimates[BASELINE]));
 }
 
 static PbpAdviceRow
@@ -484,7 +464,7 @@ row_of(const Advice *advice, int i)
 		row.seconds_left = pbp_seconds_left(&advice->progress[i]);
 	}
 	if (row.reason == PBP_ADVICE_KNOWN)
-		set_estimate(advice, i, &answers.errors[i], &row);
+		set_estimate(advice, i, &row);
 	return row;
 }
 
@@ -499,14 +479,17 @@ pbp_miss_answers(const Advice *advice)
 	{
 		answers.reasons[i] = learning_reason(advice, i);
 		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
-			set_estimates(advice, i);
+			answers.estimates[i] = estimate_size(advice, i);
 	}
-	for (int i = 0; i < FACTORS; i++)
-		answers.bounded[i] = bounded_estimate(i);
+	bound_estimates(-1);
+	bound_estimates(1);
 	for (int i = 0; i < FACTORS; i++)
 	{
 		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
-			answers.errors[i] = errors_of(advice, i);
+		{
+			answers.estimates[i].time = error_by_time(advice, i);
+			answers.estimates[i].model = error_of_model(advice, i);
+		}
 		answers.rows[i] = row_of(advice, i);
 	}
 	answered = advice->version;

@@ -14,9 +14,6 @@
 #include "simulator/cachesets.h"
 #include "statistics/served.h"
 
-/* How much the share of misses that a cache serves depends on its size. */
-#define CAPACITY_WEIGHT		0.5
-
 /*
  * Where pages are read in turn, as by scans, all of them may return just before or just after
  * something decides, and a little more memory would change much.  Up to this share of the storage
@@ -25,32 +22,23 @@
 #define USUAL_CLOSE_CALLS	0.13
 #define CLOSE_CALL_WEIGHT	2.0
 
+/*
+ * By chance, the sample has more or less of the pages that are used often than the real cache: so
+ * many deviations of their number are 95 % of what it serves.
+ */
+#define CAPACITY_DEVIATIONS	1.0
+
 /* From one size to the next, of the misses that wait. */
 #define TOLERATED_JUMP		0.2
 
-/*
- * Error of the storage reads as a share of them, by the exact model: before the
- * lists of the cache are settled, and later, when they still move slightly.
- * The latter is bounded, as a share of all accesses.
- */
+/* Error of the storage reads, as a share of them, before the lists of the cache are settled. */
 #define UNSETTLED_ERROR		0.1
-#define SETTLED_ERROR		0.02
-#define MOST_SETTLED_ERROR	0.003
 
 /*
  * Calibration follows an error in the share of misses that the baseline's cache serves by all of it
  * for as many misses as this cache has pages, or so many times as many as the pool has.
  */
 #define CORRECTED_POOLS		3.0
-
-/* A correction of the page cache's size from here on is more than chance. */
-#define LARGE_CORRECTION	0.1
-
-static inline double
-square(double value)
-{
-	return value * value;
-}
 
 /*
  * The share of so many misses that wait for storage, while the baseline missed so many.  New pages
@@ -81,34 +69,21 @@ waiting_share(const Advice *advice, int cache)
 }
 
 /*
- * By how much more than a standard deviation of the measurement the simulation differs from it, as
- * a share of today's misses.  Positive: too few misses are served.
+ * By how much the simulation differs from the measurement, as a share of today's misses.  Positive:
+ * too few misses are served.
  */
 static double
-beyond_error(const CacheSet *set, double share)
+self_error(const CacheSet *set, double share)
 {
 	double		difference = set->measured_share - (1 - share);
 
-	if (isnan(difference))
-		return 0;
-	return copysign(fmax(0, fabs(difference) - set->measuring_error / PBP_DEVIATIONS),
-					difference);
+	return isnan(difference) ? 0 : difference;
 }
 
-/* Storage ratios without each group of the sample. */
-static void
-ratios_without(const Advice *advice, int cache, double *ratios)
+static inline const PbpEstimate *
+misses_above(const Advice *advice, int cache)
 {
-	const CacheCounters *counted = cache_counters(advice, cache);
-	double		misses = sum_of_groups(counted->misses);
-	double		storage_reads = sum_of_groups(counted->storage_reads);
-	const double *without = pbp_miss_answers(advice)->without[size_above(advice, cache)];
-
-	for (int group = 0; group < GROUPS; group++)
-		ratios[group] = without[group] *
-			share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses,
-					 misses - counted->misses[group],
-								  storage_reads - counted->storage_reads[group]);
+	return &pbp_miss_answers(advice)->estimates[size_above(advice, cache)];
 }
 
 static inline const PbpAdviceRow *
@@ -135,27 +110,6 @@ reason_of(const Advice *advice, int cache)
 	return PBP_STORAGE_KNOWN;
 }
 
-static double
-model_error(const SimulatedCache *simulated, double storage_ratio)
-{
-	return simulated->settled ?
-		fmin(MOST_SETTLED_ERROR, SETTLED_ERROR * storage_ratio) : UNSETTLED_ERROR * storage_ratio;
-}
-
-/*
- * Variance of the share of misses that wait, by calibration: a size that had to be corrected much
- * is known only as well as the probes have measured, or could have.
- */
-static double
-calibration_variance(const CacheSet *set)
-{
-	double		corrected = fmin(1, fabs(log(set->correction)) / LARGE_CORRECTION);
-	double		error = isnan(set->measuring_error) ? PBP_SERVED_LARGEST_ERROR :
-		set->measuring_error;
-
-	return square(corrected * error / PBP_DEVIATIONS);
-}
-
 /*
  * How much the share of misses that wait differs from that of the nearest other size of fixed
  * memory, if it jumps there: between both, something begins to fit into the cache that is read in
@@ -173,22 +127,6 @@ jump(const Advice *advice, int cache, int step)
 		return 0;
 	difference = fabs(waiting_share(advice, cache) - waiting_share(advice, other));
 	return difference > TOLERATED_JUMP ? difference : 0;
-}
-
-/*
- * What chance in the sample explains: which misses it has, and how many pages of
- * those that the real cache would hold.
- */
-static double
-chance_of(const Advice *advice, int cache, const double *ratios, const PbpMissErrors *errors)
-{
-	double		share = waiting_share(advice, cache);
-	double		pages = square(CAPACITY_WEIGHT * (1 - share)) /
-		fmax(1, simulated_cache(advice, cache)->capacity);
-
-	return hypot(pbp_jackknife_error(ratios, GROUPS),
-				 errors->miss_ratio * PBP_DEVIATIONS *
-					 sqrt(pages + calibration_variance(advice->cache_sets[0])));
 }
 
 /* No look saw what large scans read, so how much of it waits is unknown. */
@@ -213,14 +151,14 @@ skipped_error(const Advice *advice, int cache, double share)
 }
 
 /*
- * What neither chance nor time explains.  Where today is not reproduced, other
- * sizes are not either.
+ * What neither chance nor time shows.  Where today is not reproduced, other sizes are not either.
  */
 static double
-other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
+error_of_model(const Advice *advice, int cache)
 {
 	const SimulatedCache *simulated = simulated_cache(advice, cache);
 	const CacheCounters *counted = cache_counters(advice, cache);
+	const PbpEstimate *misses = misses_above(advice, cache);
 	double		doubt = simulated->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
 	double		share = waiting_share(advice, cache);
 	double		storage_reads = fmax(1, sum_of_groups(counted->storage_reads));
@@ -228,13 +166,13 @@ other_errors(const Advice *advice, int cache, const PbpMissErrors *errors)
 	double		edge = cache == BASELINE ? 0 :
 		fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
-	return share * (errors->method + errors->edge) +
-		doubt + error_of_unseen(advice, share) +
-		model_error(simulated, share * errors->miss_ratio) +
-		errors->miss_ratio * (CLOSE_CALL_WEIGHT * share * close_calls + edge +
-							  skipped_error(advice, cache, share) +
-							  fabs(beyond_error(advice->cache_sets[0],
-												waiting_share(advice, BASELINE))));
+	return share * misses->model + doubt + error_of_unseen(advice, share) +
+		misses->value * (CAPACITY_DEVIATIONS * (1 - share) / sqrt(fmax(1, simulated->capacity)) +
+						 CLOSE_CALL_WEIGHT * share * close_calls + edge +
+						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
+						 skipped_error(advice, cache, share) +
+						 fabs(self_error(advice->cache_sets[0],
+										 waiting_share(advice, BASELINE))));
 }
 
 /* NaN: unknown. */
@@ -242,7 +180,7 @@ static double
 estimate(const Advice *advice, int cache)
 {
 	return reason_of(advice, cache) == PBP_STORAGE_KNOWN ?
-		miss_row_of(advice, cache)->miss_ratio * waiting_share(advice, cache) : NAN;
+		misses_above(advice, cache)->value * waiting_share(advice, cache) : NAN;
 }
 
 /*
@@ -296,25 +234,25 @@ bounded_split(const Advice *advice, int cache)
 	return isnan(ratio) ? NAN : step > 0 ? fmin(ratio, bound) : fmax(ratio, bound);
 }
 
-/* Errors of the storage ratio, and of its difference to today's. */
-static void
-set_errors(const Advice *advice, int cache, PbpAdviceStorageRow *row)
+/* Not bounded by other sizes. */
+static PbpEstimate
+estimate_cache(const Advice *advice, int cache)
 {
+	const PbpEstimate *misses = misses_above(advice, cache);
+	const CacheCounters *counted = cache_counters(advice, cache);
 	double		share = waiting_share(advice, cache);
-	double		ratios[GROUPS];
-	double		today[GROUPS];
-	double		others;
-	const PbpMissErrors *errors = &pbp_miss_answers(advice)->errors[size_above(advice, cache)];
+	PbpEstimate estimate = {
+		.value = misses->value * share,
+		.time = misses->time * share,
+		.model = error_of_model(advice, cache),
+	};
 
-	ratios_without(advice, cache, ratios);
-	ratios_without(advice, reference_of(cache), today);
-	others = other_errors(advice, cache, errors);
-	row->uncertainty = hypot(chance_of(advice, cache, ratios, errors), share * errors->variation) +
-		others + share * errors->moved;
 	for (int group = 0; group < GROUPS; group++)
-		ratios[group] -= today[group];
-	row->change_error = cache == BASELINE ? 0 : chance_of(advice, cache, ratios, errors) + others +
-		errors->moved_share * fabs(row->storage_ratio - bounded_estimate(advice, BASELINE));
+		estimate.without[group] = misses->without[group] *
+			share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses,
+					 sum_of_groups(counted->misses) - counted->misses[group],
+					 sum_of_groups(counted->storage_reads) - counted->storage_reads[group]);
+	return estimate;
 }
 
 static int64_t
@@ -343,7 +281,13 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 	row->learned_share = simulated->learning ? simulated->progress.share : 1;
 	row->seconds_left = pbp_seconds_left(&simulated->progress);
 	if (row->reason == PBP_STORAGE_KNOWN)
-		set_errors(advice, cache, row);
+	{
+		PbpEstimate here = estimate_cache(advice, cache);
+		PbpEstimate today = estimate_cache(advice, reference_of(cache));
+
+		row->uncertainty = error_of(&here);
+		row->change_error = cache == BASELINE ? 0 : error_of_difference(&here, &today);
+	}
 }
 
 void
@@ -441,8 +385,8 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 	misses = set->uncalibrated_misses;
 	if (misses < ENOUGH_CACHE_MISSES)
 		return;
-	too_few = beyond_error(set, share_of(advice, BASELINE, misses, misses,
-										 set->uncalibrated_reads));
+	too_few = self_error(set, share_of(advice, BASELINE, misses, misses, set->uncalibrated_reads));
+	too_few = copysign(fmax(0, fabs(too_few) - error / PBP_DEVIATIONS), too_few);
 	set->uncalibrated_misses = set->uncalibrated_reads = 0;
 	pages = fmax(set->caches[BASELINE].capacity,
 				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * set->share);

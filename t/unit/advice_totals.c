@@ -10,7 +10,7 @@
 #include "os/osmemory.h"
 #include "storage_model.h"
 
-#define UNSURE		0.025		/* an uncertainty */
+#define UNSURE		0.02
 #define LARGE_ERROR	0.01
 
 /* What was estimated of one load, of all totals, splits and samples. */
