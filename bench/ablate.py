@@ -326,7 +326,8 @@ def figures_of(outcome):
     """Returns the measures of each load."""
     lines = outcome.splitlines()
     names = lines[0].split()[1:]
-    return {line[:34].strip(): dict(zip(names, map(float, line[34:].split()), strict=False)) for line in lines[1:]}
+    rows = (line.rsplit(None, len(names)) for line in lines[1:])
+    return {row[0]: dict(zip(names, map(float, row[1:]), strict=True)) for row in rows}
 
 
 def largest_change(before, after):

@@ -6,6 +6,11 @@
  * Arguments are those of bench/truth/run.  "coverage" is the share of the errors
  * that are within their intervals, "width" the median of half an interval.  The
  * last column is about 2 to 4 for an interval of 95 %.
+ *
+ * A figure of a recorded trace is about the time that is remembered at its end, so
+ * it is compared with the exact model's ratio of that time: each part of the trace
+ * weighs what is left of its accesses in the counters.  "half" compares it with the
+ * second half, which may be much longer.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +25,9 @@
 #define MOST_FIGURES	8192
 #define MOST_ACCESSES	100000000
 #define MOST_TRUTHS		4096
+
+/* Of a recorded trace, for what it had in the time that is remembered. */
+#define PARTS			1000
 
 /* The pace of recorded traces, which have no times: five million accesses are 83 minutes. */
 #define ACCESSES_PER_SECOND	1000.0
@@ -62,6 +70,8 @@ typedef struct Truth
 	char		model[100];		/* the model's parameters, all in one word each */
 	double		miss_ratio;		/* NaN: this model has none */
 	double		storage_ratio;
+	int		   *misses;			/* in each part, if it has both by part; or NULL */
+	int		   *waits;			/* for storage */
 } Truth;
 
 static Truth truths[MOST_TRUTHS];
@@ -69,7 +79,7 @@ static int	ntruths;
 static FILE *truths_file;		/* keeps them for the next run; NULL: nobody does */
 
 /* Returns NULL if the model has not run yet. */
-static const Truth *
+static Truth *
 find_truth(const char *model)
 {
 	for (int i = 0; i < ntruths; i++)
@@ -78,7 +88,7 @@ find_truth(const char *model)
 	return NULL;
 }
 
-static const Truth *
+static Truth *
 add_truth(const char *model, double miss_ratio, double storage_ratio)
 {
 	Truth	   *truth = &truths[ntruths++];
@@ -90,12 +100,28 @@ add_truth(const char *model, double miss_ratio, double storage_ratio)
 	return truth;
 }
 
-static const Truth *
+static Truth *
 keep_truth(const char *model, double miss_ratio, double storage_ratio)
 {
 	if (truths_file)
 		fprintf(truths_file, "%a %a %s\n", miss_ratio, storage_ratio, model);
 	return add_truth(model, miss_ratio, storage_ratio);
+}
+
+static void
+make_parts(Truth *truth)
+{
+	truth->misses = calloc(PARTS, sizeof(int));
+	truth->waits = calloc(PARTS, sizeof(int));
+}
+
+static void
+read_parts(Truth *truth)
+{
+	make_parts(truth);
+	for (int i = 0; i < PARTS; i++)
+		if (fscanf(truths_file, "%d %d", &truth->misses[i], &truth->waits[i]) != 2)
+			die("read", truth->model);
 }
 
 static void
@@ -109,7 +135,19 @@ read_truths(const char *name)
 	if (truths_file == NULL)
 		die("open", name);
 	while (fscanf(truths_file, "%la %la %99[^\n]", &miss_ratio, &storage_ratio, model) == 3)
-		add_truth(model, miss_ratio, storage_ratio);
+	{
+		Truth	   *truth = add_truth(model, miss_ratio, storage_ratio);
+
+		if (isnan(miss_ratio) && isnan(storage_ratio))
+			read_parts(truth);
+	}
+}
+
+static void
+keep_parts(const Truth *truth)
+{
+	for (int i = 0; i < PARTS && truths_file; i++)
+		fprintf(truths_file, "%d %d\n", truth->misses[i], truth->waits[i]);
 }
 
 static double
@@ -154,7 +192,7 @@ add_figure(Tally *tally, bool known, double value, double uncertainty, double tr
 static void
 print_heading(void)
 {
-	printf("%-34s %7s %6s %9s %8s %8s %8s %12s\n", "load", "figures", "known", "coverage", "mean", "largest", "width",
+	printf("%-46s %7s %6s %9s %8s %8s %8s %12s\n", "load", "figures", "known", "coverage", "mean", "largest", "width",
 		   "width/mean");
 }
 
@@ -170,7 +208,7 @@ print_tally(const char *what, const char *load, Tally *tally)
 	for (int i = 0; i < tally->nknown; i++)
 		mean += tally->errors[i] / nknown;
 	width = quantile(tally->widths, tally->nknown, 0.5);
-	printf("%-34s %7d %6.3f %9.3f %8.4f %8.4f %8.4f %12.1f\n", name, tally->nasked,
+	printf("%-46s %7d %6.3f %9.3f %8.4f %8.4f %8.4f %12.1f\n", name, tally->nasked,
 		   tally->nknown / fmax(1, tally->nasked), tally->ncovered / nknown, mean,
 		   quantile(tally->errors, tally->nknown, 1), width, width / fmax(1e-6, mean));
 	fflush(stdout);
@@ -189,14 +227,15 @@ add_all(Tally *sum, const Tally *tally)
 }
 
 static void
-compare_rows(const Run *run, int i, double truth, Tally *tally)
+add_row(const PbpAdviceRow *row, double truth, Tally *tally)
 {
-	for (int j = 0; j < SAMPLES && run->advice[j] != NULL; j++)
-	{
-		PbpAdviceRow row = row_of(run->advice[j], i);
+	add_figure(tally, row->reason == PBP_ADVICE_KNOWN, row->miss_ratio, row->uncertainty, truth);
+}
 
-		add_figure(tally, row.reason == PBP_ADVICE_KNOWN, row.miss_ratio, row.uncertainty, truth);
-	}
+static void
+add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally *tally)
+{
+	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->storage_ratio, row->uncertainty, truth);
 }
 
 /* ---- pools ---- */
@@ -218,8 +257,12 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 		start(&run, SAMPLES, (size_t) NBUFFERS * 20, 1.0 / 10);
 		run_today(&run);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			if (i != TODAY)
-				compare_rows(&run, i, true_misses(&run, pbp_advice_factor(i)), &tally);
+			for (int j = 0; j < SAMPLES && i != TODAY; j++)
+			{
+				PbpAdviceRow row = row_of(run.advice[j], i);
+
+				add_row(&row, true_misses(&run, pbp_advice_factor(i)), &tally);
+			}
 		finish(&run);
 	}
 	print_tally(hindrances[hindrance], kind_names[kind], &tally);
@@ -227,12 +270,6 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 }
 
 /* ---- page caches ---- */
-
-static void
-add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally *tally)
-{
-	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->storage_ratio, row->uncertainty, truth);
-}
 
 /* Today's memory, divided in other ways. */
 static void
@@ -347,30 +384,85 @@ pages_beside(const Run *run, int nbuffers)
 	return 4 * run->nbuffers - (int) (pbp_pool_bytes((int64_t) nbuffers * BLOCK_BYTES) / BLOCK_BYTES);
 }
 
+static int
+part_of(const Recording *recording, int access)
+{
+	return (int) ((int64_t) access * PARTS / recording->naccesses);
+}
+
 /* Without room for a page cache, all misses wait. */
 static const Truth *
 replay(const Recording *recording, int nbuffers, int os_cache)
 {
 	char		model[100];
-	const Truth *truth;
+	Truth	   *truth;
 	Memory		memory;
-	Memory		before = {0};
-	double		accesses = recording->naccesses - recording->compared_from;
 
-	snprintf(model, sizeof(model), "%.40s, %d accesses, %d + %d", recording->name, recording->naccesses, nbuffers, os_cache);
+	snprintf(model, sizeof(model), "%.40s, %d accesses by part, %d + %d", recording->name,
+			 recording->naccesses, nbuffers, os_cache);
 	truth = find_truth(model);
 	if (truth)
 		return truth;
+	truth = keep_truth(model, NAN, NAN);
+	make_parts(truth);
 	memory_init(&memory, recording->npages, nbuffers, os_cache, BLOCK_BYTES);
 	for (int i = 0; i < recording->naccesses; i++)
 	{
-		if (i == recording->compared_from)
-			before = memory;
+		int			part = part_of(recording, i);
+		int64_t		reads = memory.reads;
+		int64_t		storage_reads = memory.storage_reads;
+
 		memory_access(&memory, recording->pages[i]);
+		truth->misses[part] += memory.reads > reads;
+		truth->waits[part] += memory.storage_reads > storage_reads;
 	}
 	memory_free(&memory);
-	return keep_truth(model, (double) (memory.reads - before.reads) / accesses,
-					  (double) (memory.storage_reads - before.storage_reads) / accesses);
+	keep_parts(truth);
+	return truth;
+}
+
+/* Of counts in each part, as a share of the accesses there. */
+static double
+weighted_ratio(const Recording *recording, const int *counts, const double *weights)
+{
+	double		sum = 0;
+	double		weight = 0;
+
+	for (int i = 0; i < PARTS; i++)
+	{
+		sum += weights[i] * counts[i];
+		weight += weights[i];
+	}
+	return sum / weight / recording->naccesses * PARTS;
+}
+
+/*
+ * A look reduces what is left of the parts before by as much as all that is counted,
+ * and adds what it counts of its own accesses.  One that leaves the counters as they
+ * were has counted nothing.
+ */
+static void
+look_and_weigh(Run *run, const Pool *pool, int64_t count, double seconds, Watch *watch, int part,
+			   double weights[SAMPLES][PARTS])
+{
+	PbpAdviceCounts counts = count_accesses(run, pool, watch);
+	double		before[SAMPLES];
+
+	for (int j = 0; j < SAMPLES; j++)
+		before[j] = totals_of(run->advice[j]).accesses;
+	look_and_watch(run, pool, count, seconds, watch);
+	for (int j = 0; j < SAMPLES; j++)
+	{
+		double		after = totals_of(run->advice[j]).accesses;
+		double		counted = (double) (counts.hits + counts.reads) -
+			pbp_advice_accesses_apart(run->advice[j], &counts);
+
+		if (fabs(after - before[j]) <= 1e-9 * after)
+			continue;
+		weights[j][part] += counted;
+		for (int i = 0; i <= part; i++)
+			weights[j][i] *= after / (before[j] + counted);
+	}
 }
 
 /*
@@ -378,7 +470,7 @@ replay(const Recording *recording, int nbuffers, int os_cache)
  * tenth of a pass, or after five seconds, as the worker would do it.
  */
 static void
-observe_recording(Run *run, const Recording *recording)
+observe_recording(Run *run, const Recording *recording, double weights[SAMPLES][PARTS])
 {
 	Memory		memory;
 	Watch		watch = {0};
@@ -396,47 +488,75 @@ observe_recording(Run *run, const Recording *recording)
 
 		memory_access(&memory, recording->pages[i]);
 		if (memory.pool.ticks - watch.ticks >= run->nbuffers / 10 || seconds >= 5)
-			look_and_watch(run, &memory.pool, i + 1, seconds, &watch);
+			look_and_weigh(run, &memory.pool, i + 1, seconds, &watch, part_of(recording, i), weights);
 	}
 	memory_free(&memory);
 }
 
-static void
-compare_share(const Recording *recording, int percent, Tally *all, Tally *all_storage)
+/* What figures are compared with, and their tallies. */
+typedef struct Time
 {
-	static Tally tally;
-	static Tally storage;
-	Run			run = {.nbuffers = (int) (percent / 100.0 * recording->npages)};
-	char		name[64];
+	const char *name;
+	double		weights[SAMPLES][PARTS];
+	Tally		misses;
+	Tally		storage;
+} Time;
 
-	memset(&tally, 0, sizeof(tally));
-	memset(&storage, 0, sizeof(storage));
-	observe_recording(&run, recording);
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+enum
+{
+	REMEMBERED,
+	HALF,
+	TIMES
+};
+
+static void
+compare_with(const Run *run, const Recording *recording, int i, Time *time)
+{
+	int			nbuffers = (int) (pbp_advice_factor(i) * run->nbuffers);
+	int			os_cache = pages_beside(run, nbuffers);
+	const Truth *truth = replay(recording, nbuffers, os_cache);
+
+	for (int j = 0; j < SAMPLES; j++)
 	{
-		int			nbuffers = (int) (pbp_advice_factor(i) * run.nbuffers);
-		int			os_cache = pages_beside(&run, nbuffers);
-		const Truth *truth = replay(recording, nbuffers, os_cache);
+		PbpAdviceRow row = row_of(run->advice[j], i);
+		PbpAdviceStorageRow storage = storage_row_of(run->advice[j], i);
 
 		if (i != TODAY)
-			compare_rows(&run, i, truth->miss_ratio, &tally);
-		for (int j = 0; j < SAMPLES && os_cache >= 0; j++)
-		{
-			PbpAdviceStorageRow row = storage_row_of(run.advice[j], i);
-
-			add_storage_row(&row, truth->storage_ratio, &storage);
-		}
+			add_row(&row, weighted_ratio(recording, truth->misses, time->weights[j]), &time->misses);
+		if (os_cache >= 0)
+			add_storage_row(&storage, weighted_ratio(recording, truth->waits, time->weights[j]),
+							&time->storage);
 	}
-	finish(&run);
-	snprintf(name, sizeof(name), "%.24s, %d %%", recording->name, percent);
-	print_tally("misses", name, &tally);
-	print_tally("storage", name, &storage);
-	add_all(all, &tally);
-	add_all(all_storage, &storage);
 }
 
 static void
-compare_recording(char **paths, int npaths, Tally *all, Tally *all_storage)
+compare_share(const Recording *recording, int percent, Time *sums)
+{
+	static Time times[TIMES];
+	Run			run = {.nbuffers = (int) (percent / 100.0 * recording->npages)};
+
+	memset(times, 0, sizeof(times));
+	observe_recording(&run, recording, times[REMEMBERED].weights);
+	for (int j = 0; j < SAMPLES; j++)
+		for (int part = part_of(recording, recording->compared_from); part < PARTS; part++)
+			times[HALF].weights[j][part] = 1;
+	for (int time = 0; time < TIMES; time++)
+	{
+		char		name[64];
+
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			compare_with(&run, recording, i, &times[time]);
+		snprintf(name, sizeof(name), "%s, %.24s, %d %%", sums[time].name, recording->name, percent);
+		print_tally("misses", name, &times[time].misses);
+		print_tally("storage", name, &times[time].storage);
+		add_all(&sums[time].misses, &times[time].misses);
+		add_all(&sums[time].storage, &times[time].storage);
+	}
+	finish(&run);
+}
+
+static void
+compare_recording(char **paths, int npaths, Time *sums)
 {
 	Recording	recording = {0};
 
@@ -444,7 +564,7 @@ compare_recording(char **paths, int npaths, Tally *all, Tally *all_storage)
 		read_recording(paths[i], &recording);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 		if (!quick || shares[i] == 10)
-			compare_share(&recording, shares[i], all, all_storage);
+			compare_share(&recording, shares[i], sums);
 	free(recording.pages);
 	free(recording.numbers);
 }
@@ -453,15 +573,17 @@ compare_recording(char **paths, int npaths, Tally *all, Tally *all_storage)
 static void
 compare_recordings(char **paths, int npaths)
 {
-	static Tally all;
-	static Tally storage;
+	static Time sums[TIMES] = {{.name = "remembered"}, {.name = "half"}};
 
 	for (int i = 0; i < npaths; i++)
-		compare_recording(&paths[i], 1, &all, &storage);
+		compare_recording(&paths[i], 1, sums);
 	if (npaths == 2)
-		compare_recording(paths, 2, &all, &storage);
-	print_tally("all recorded misses", "", &all);
-	print_tally("all recorded storage reads", "", &storage);
+		compare_recording(paths, 2, sums);
+	for (int time = 0; time < TIMES; time++)
+	{
+		print_tally("all recorded misses", sums[time].name, &sums[time].misses);
+		print_tally("all recorded storage reads", sums[time].name, &sums[time].storage);
+	}
 }
 
 int
