@@ -57,14 +57,15 @@
 #define ALL_ABSENT			((UINT64_C(1) << (COUNT_BITS * PBP_ADVICE_FACTORS)) - 1)
 #define EACH_SIZE			(ALL_ABSENT / ABSENT)	/* 1 in each count */
 
+#define USAGE_BITS			3
 #define LEVEL_BITS			6
-#define LOOK_BITS			8
+#define LOOK_BITS			(64 - COUNT_BITS * PBP_ADVICE_FACTORS - USAGE_BITS - LEVEL_BITS - 2)
 
 /* The number of the look wraps around.  A look that does not meet the page clears it. */
 typedef struct PageState
 {
 	uint64_t	counts:COUNT_BITS * PBP_ADVICE_FACTORS; /* usage in each simulated pool */
-	uint64_t	usage:COUNT_BITS;	/* in the real pool, at the last look */
+	uint64_t	usage:USAGE_BITS;	/* in the real pool, at the last look */
 	uint64_t	level:LEVEL_BITS;	/* of its uses in a pass of the hand */
 	uint64_t	used:1;			/* since knowledge was lost */
 	uint64_t	dirty:1;		/* in the real pool, when last observed */
