@@ -28,7 +28,7 @@ static const double factors[FACTORS] = {PBP_ADVICE_SIZES(FACTOR_OF_SIZE)};
  * more than the largest pool holds, since a small pool may hold a page that a
  * large one does not.  The slack covers chance in the number of sampled pages.
  */
-#define PAGES_PER_RESIDENT	5.0
+#define PAGES_PER_RESIDENT	(factors[FACTORS - 1] + 1)
 #define EVENTS_PER_RESIDENT	1.6
 #define MEETINGS_PER_RESIDENT	1.1
 #define SLACK_DEVIATIONS	2.0
