@@ -228,6 +228,13 @@ must_refill(SimulatedCache *simulated)
 /* pagecaches.c */
 extern void pbp_forget_cached_pages(CacheSet *set);
 extern void pbp_thin_out_records(CacheSet *set);
+
+/* kernellists.c: the policy */
+extern void pbp_begin_cache(SimulatedCache *simulated);
+extern CacheRead pbp_read_cached_page(CacheSet *set, int cache, uint16_t page);
+extern void pbp_write_cached_page(CacheSet *set, int cache, uint16_t page);
+extern void pbp_remove_cached_page(CacheSet *set, int cache, uint16_t page);
+extern bool pbp_may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cache);
 extern void pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity);
 
 /* cachesizes.c */

@@ -8,12 +8,7 @@
  * that this cache does not hold, times the miss ratio of that size, is the
  * share of accesses that wait for storage.
  *
- * The kernel has two lists.  A page that is read for the first time enters the
- * inactive one, and the active one when it is read again.  The oldest inactive
- * page is evicted; when too few pages are inactive, the oldest active ones
- * become so.  A page that returns soon after its eviction becomes active at
- * once: soon is within as many evictions and activations as there are active
- * pages.
+ * Which pages a cache keeps is a matter of its policy, in kernellists.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,155 +19,6 @@
 /* Records that are tried before one is taken that may be needed. */
 #define ENOUGH_TRIES		64
 
-/* Refaults at which little decides, relative to the active list: just evicted, or nearly soon. */
-#define JUST_EVICTED		0.2
-#define LEAST_NEAR_SOON		0.85
-#define MOST_NEAR_SOON		1.2
-
-/* ---- lists ---- */
-
-static inline bool
-in_set(uint16_t set, int cache)
-{
-	return set >> cache & 1;
-}
-
-static void
-unlink_from_list(CacheSet *set, CacheList *list, int cache, uint16_t page)
-{
-	CacheEntry	entry = cached_page(set, page)->entries[cache];
-
-	if (entry.newer == NO_RECORD)
-		list->newest = entry.older;
-	else
-		cached_page(set, entry.newer)->entries[cache].older = entry.older;
-	if (entry.older == NO_RECORD)
-		list->oldest = entry.newer;
-	else
-		cached_page(set, entry.older)->entries[cache].newer = entry.newer;
-	list->npages--;
-}
-
-static void
-add_to_list(CacheSet *set, CacheList *list, int cache, uint16_t page)
-{
-	CacheEntry *entry = &cached_page(set, page)->entries[cache];
-
-	entry->newer = NO_RECORD;
-	entry->older = list->newest;
-	if (list->newest == NO_RECORD)
-		list->oldest = page;
-	else
-		cached_page(set, list->newest)->entries[cache].newer = page;
-	list->newest = page;
-	list->npages++;
-}
-
-static void
-activate(CacheSet *set, int cache, uint16_t page)
-{
-	SimulatedCache *simulated = &set->caches[cache];
-
-	unlink_from_list(set, &simulated->inactive, cache, page);
-	add_to_list(set, &simulated->active, cache, page);
-	cached_page(set, page)->active |= (uint16_t) (1 << cache);
-	simulated->age++;
-}
-
-/* The kernel restores the ratio of the lists only when it evicts. */
-static void
-evict(CacheSet *set, int cache)
-{
-	SimulatedCache *simulated = &set->caches[cache];
-	uint16_t	bit = (uint16_t) (1 << cache);
-	uint16_t	page;
-
-	simulated->was_full = true;
-	while (simulated->inactive.npages * simulated->ratio < simulated->active.npages)
-	{
-		page = simulated->active.oldest;
-		unlink_from_list(set, &simulated->active, cache, page);
-		add_to_list(set, &simulated->inactive, cache, page);
-		cached_page(set, page)->active &= (uint16_t) ~bit;
-	}
-	page = simulated->inactive.oldest;
-	unlink_from_list(set, &simulated->inactive, cache, page);
-	cached_page(set, page)->resident &= (uint16_t) ~bit;
-	cached_page(set, page)->evicted |= bit;
-	cached_page(set, page)->entries[cache].evicted_at = simulated->age++;
-}
-
-/* Makes room for npages more pages. */
-static void
-make_room(CacheSet *set, int cache, uint32_t npages)
-{
-	SimulatedCache *simulated = &set->caches[cache];
-
-	while (simulated->inactive.npages + simulated->active.npages + npages > simulated->capacity &&
-		   simulated->inactive.npages + simulated->active.npages > 0)
-		evict(set, cache);
-}
-
-/* How much the cache has aged since it evicted the page.  UINT32_MAX: it never did. */
-static inline uint32_t
-refault_distance(const SimulatedCache *simulated, const CachedPage *page, int cache)
-{
-	return in_set(page->evicted, cache) ?
-		simulated->age - page->entries[cache].evicted_at : UINT32_MAX;
-}
-
-/* Add a page that is not resident. */
-static void
-insert(CacheSet *set, int cache, uint16_t page, bool active)
-{
-	CachedPage *record = cached_page(set, page);
-
-	if (set->caches[cache].capacity == 0)
-		return;
-	make_room(set, cache, 1);
-	record->evicted &= (uint16_t) ~(1 << cache);
-	record->resident |= (uint16_t) (1 << cache);
-	add_to_list(set, &set->caches[cache].inactive, cache, page);
-	if (active)
-		activate(set, cache, page);
-}
-
-static CacheRead
-read_cached_page(CacheSet *set, int cache, uint16_t page)
-{
-	const SimulatedCache *simulated = &set->caches[cache];
-	const CachedPage *record = cached_page(set, page);
-	uint32_t	nactive = simulated->active.npages;
-	uint32_t	distance;
-
-	if (in_set(record->resident, cache))
-	{
-		if (!in_set(record->active, cache))
-			activate(set, cache, page);
-		return CACHE_HIT;
-	}
-	distance = refault_distance(simulated, record, cache);
-	insert(set, cache, page, distance <= nactive);
-	return distance < JUST_EVICTED * nactive ||
-		(distance > LEAST_NEAR_SOON * nactive && distance < MOST_NEAR_SOON * nactive) ?
-		CACHE_CLOSE_CALL : CACHE_MISS;
-}
-
-/* Unlike a read, a write activates no page, not even one that returns soon. */
-static void
-write_cached_page(CacheSet *set, int cache, uint16_t page)
-{
-	if (!in_set(cached_page(set, page)->resident, cache))
-		insert(set, cache, page, false);
-}
-
-void
-pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity)
-{
-	set->caches[cache].capacity = capacity;
-	make_room(set, cache, 0);
-}
-
 /* ---- records ---- */
 
 void
@@ -182,20 +28,15 @@ pbp_forget_cached_pages(CacheSet *set)
 	for (uint32_t i = 0; i < set->nheads; i++)
 		set->heads[i] = NO_RECORD;
 	for (int cache = 0; cache < set->ncaches; cache++)
-		set->caches[cache] = (SimulatedCache)
-		{
-			.learning = true,
-			.inactive = {0, NO_RECORD, NO_RECORD},
-			.active = {0, NO_RECORD, NO_RECORD},
-		};
+		pbp_begin_cache(&set->caches[cache]);
 }
 
-/* True if its return may matter to a cache, whose active list may grow by then. */
+/* True if its return may matter to a cache. */
 static bool
 may_return_soon(const CacheSet *set, const CachedPage *page)
 {
 	for (int cache = 0; cache < set->ncaches; cache++)
-		if (refault_distance(&set->caches[cache], page, cache) <= set->caches[cache].capacity)
+		if (pbp_may_return_soon(&set->caches[cache], page, cache))
 			return true;
 	return false;
 }
@@ -272,14 +113,7 @@ pbp_thin_out_records(CacheSet *set)
 		if (page->fingerprint <= set->threshold)
 			continue;
 		for (int cache = 0; cache < set->ncaches; cache++)
-		{
-			SimulatedCache *simulated = &set->caches[cache];
-			bool		is_active = in_set(page->active, cache);
-
-			if (in_set(page->resident, cache))
-				unlink_from_list(set, is_active ? &simulated->active : &simulated->inactive,
-								 cache, (uint16_t) i);
-		}
+			pbp_remove_cached_page(set, cache, (uint16_t) i);
 		page->resident = page->active = page->evicted = 0;
 	}
 }
@@ -328,7 +162,7 @@ play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t 
 			*(adds ? &counters->baseline_misses : &counters->skipped) += baseline_missed;
 		if (!is_absent(absent, set->sizes[cache]))
 			continue;
-		read = read_cached_page(set, cache, page);
+		read = pbp_read_cached_page(set, cache, page);
 		if (read != CACHE_HIT)
 			waits |= size_bit(set->sizes[cache]);
 		if (counts)
@@ -359,7 +193,7 @@ play_write(CacheSet *set, uint32_t fingerprint, int size)
 
 	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
 		if (size < 0 || set->sizes[cache] == size)
-			write_cached_page(set, cache, page);
+			pbp_write_cached_page(set, cache, page);
 }
 
 /* The pool of this size has evicted a dirty page. */
