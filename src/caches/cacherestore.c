@@ -212,7 +212,7 @@ pbp_extent_read(PbpExtentRestore *restore)
 	(void) pbp_os_map(&restore->file, start, restore->extent.nblocks, restore->cached);
 	for (int i = 0; i < restore->extent.nblocks; i++)
 	{
-		if (pbp_bit_is_set(restore->cached, i))
+		if (restore->cached[i])
 			end = -1;
 		else if (is_to_be_kept(restore, i))
 		{
@@ -341,7 +341,7 @@ restore_extent(PbpExtentRestore *part, Relation relation, bool wants_buffers, bo
 	{
 		if (part->extent.states[i] == 0 || part->is_shared[i])
 			continue;
-		if (pbp_bit_is_set(part->cached, i))
+		if (part->cached[i])
 			counts->present++;
 		else
 			counts->read++;

@@ -13,7 +13,6 @@
 #ifndef PBP_CACHERESTORE_H
 #define PBP_CACHERESTORE_H
 
-#include "base/bitmap.h"
 #include "caches/cachemap.h"
 #include "os/oscache.h"
 
@@ -37,7 +36,7 @@ typedef struct PbpExtentRestore
 	int			nread;			/* read from the page cache or storage */
 	int			nkept;			/* of these, to be kept by the page cache */
 	bool		is_shared[PBP_EXTENT_BLOCKS];	/* found or filled */
-	uint8		cached[PBP_BITMAP_BYTES(PBP_EXTENT_BLOCKS)];	/* by the kernel, before */
+	bool		cached[PBP_EXTENT_BLOCKS];	/* by the kernel, before */
 
 	PbpOsFile	file;
 	bool		wants_buffer[PBP_EXTENT_BLOCKS];

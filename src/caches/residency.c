@@ -44,7 +44,7 @@ struct PbpSegment
 	int64		shared;			/* in shared buffers */
 	int64		cached;			/* in the page cache; none if it is not trusted */
 	uint8		levels[RELSEG_SIZE];	/* for each block; 0: not in shared buffers */
-	uint8		os[PBP_BITMAP_BYTES(RELSEG_SIZE)];	/* a bit for each block */
+	bool		os[RELSEG_SIZE];	/* for each block */
 };
 
 /* Scans the descriptors, for all relations or for one only. */
@@ -87,7 +87,7 @@ add_counts(PbpResidency *range, const PbpSegment *segment)
 	if (segment->shared == 0 || segment->cached == 0)
 		return;
 	for (int64 i = 0; i < segment->nblocks; i++)
-		range->both += (segment->levels[i] != 0) & pbp_bit_is_set(segment->os, i);
+		range->both += (segment->levels[i] != 0) & segment->os[i];
 }
 
 /*
@@ -102,7 +102,7 @@ add_to_ranges(PbpResidency *ranges, int nranges, int64 nblocks, const PbpSegment
 	{
 		PbpResidency *range = &ranges[(first + i) * nranges / nblocks];
 		bool		shared = segment->levels[i] != 0;
-		bool		os = pbp_bit_is_set(segment->os, i);
+		bool		os = segment->os[i];
 
 		range->blocks++;
 		range->shared += shared;
@@ -239,8 +239,8 @@ count_relation(PbpSegment *segment, const RelationStorage *relation, int buckets
  *
  * One scan of the descriptors, which locks the headers of these relations'
  * pages, one at a time; then each segment is opened once.  The counts of a
- * fork are taken from the same bits, so they add up.  Memory: 8 bytes for each
- * of these relations' buffers, and a byte and a bit for each block of one
+ * fork are taken from the same bytes, so they add up.  Memory: 8 bytes for each
+ * of these relations' buffers, and two bytes for each block of one
  * segment.
  *
  * With a fraction below 1, which needs one bucket, no descriptor is scanned: the
@@ -287,7 +287,7 @@ checksum_of(const void *map, Size bytes)
 
 /* Adds the loaded segment. */
 static void
-add_to_map(const PbpSegment *segment, const uint8 *os_before, PbpMapWriter *writer)
+add_to_map(const PbpSegment *segment, const bool *os_before, PbpMapWriter *writer)
 {
 	if (segment->shared == 0 && segment->cached == 0)
 	{
@@ -296,8 +296,8 @@ add_to_map(const PbpSegment *segment, const uint8 *os_before, PbpMapWriter *writ
 	}
 	for (int64 i = 0; i < segment->nblocks; i++)
 	{
-		PbpMapOs	os = !pbp_bit_is_set(segment->os, i) ? PBP_MAP_OS_NOT :
-			os_before != NULL && pbp_bit_is_set(os_before, i) ? PBP_MAP_OS_KEPT : PBP_MAP_OS_CACHED;
+		PbpMapOs	os = !segment->os[i] ? PBP_MAP_OS_NOT :
+			os_before != NULL && os_before[i] ? PBP_MAP_OS_KEPT : PBP_MAP_OS_CACHED;
 
 		pbp_map_add(writer, pbp_map_state(Min(segment->levels[i], PBP_MAP_LEVELS - 1), os), 1);
 	}
@@ -306,19 +306,18 @@ add_to_map(const PbpSegment *segment, const uint8 *os_before, PbpMapWriter *writ
 /*
  * Takes the map of a fork, or only of one segment, whose first block is the map's block 0:
  * so a map of a large relation needs not fit into memory.  Returns false if there is no
- * such file.  The relation may be InvalidOid if only its files are known.  os_before has
- * a bit for each block of the only segment that the page cache held some time before, or
- * is NULL.
+ * such file.  The relation may be InvalidOid if only its files are known.  os_before says
+ * which blocks of the only segment the page cache held some time before, or is NULL.
  *
  * If the page cache's state of one segment is unknown, that of the fork is.  A
  * segment that cannot be opened ends the map, which is then of no use.
  *
  * Opens each segment once.  2 to 7 ns per block of a segment that one of the
- * caches has a part of; memory: a byte and a bit for each block of a segment.
+ * caches has a part of; memory: two bytes for each block of a segment.
  */
 bool
 pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumber fork,
-			 int only, const uint8 *os_before, PbpTakenMap *map)
+			 int only, const bool *os_before, PbpTakenMap *map)
 {
 	bool		all = only == PBP_ALL_SEGMENTS;
 	PbpMapHeader header = {

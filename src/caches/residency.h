@@ -76,7 +76,7 @@ extern void pbp_segment_end(PbpSegment *segment);
 extern void pbp_residency(const RelationList *relations, int buckets, double fraction,
 						  PbpResidencyList *result);
 extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator,
-						 ForkNumber fork, int only, const uint8 *os_before, PbpTakenMap *map);
+						 ForkNumber fork, int only, const bool *os_before, PbpTakenMap *map);
 extern const char *pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header);
 extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used,
 								  PbpDuplicates *duplicates);

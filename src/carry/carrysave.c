@@ -20,7 +20,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "base/bitmap.h"
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
@@ -63,7 +62,7 @@ typedef struct Before
 	bool		is_young;		/* what it had says little about what is used */
 	PbpCarryReader reader;
 	HTAB	   *places;			/* of entries: Place */
-	uint8	   *os;				/* a bit for each block of a segment */
+	bool	   *os;				/* for each block of a segment */
 } Before;
 
 typedef struct Save
@@ -109,7 +108,7 @@ open_before(Before *before, int64 deadline_ns)
 	if (!before->is_open)
 		return true;
 	before->is_young = is_young(before->reader.file.stamp.written_at);
-	before->os = palloc(PBP_BITMAP_BYTES(RELSEG_SIZE));
+	before->os = palloc(RELSEG_SIZE * sizeof(bool));
 	before->places = hash_create("pgbufprobe files", 1024, &ctl,
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	while (pbp_carry_next(&before->reader, &entry))
@@ -149,8 +148,8 @@ map_before(Before *before, const PbpCarryFile *file, PbpCarryEntry *entry)
 	return pbp_carry_map(&before->reader, entry);
 }
 
-/* Returns a bit for each block of a segment, valid until the next call; NULL if it held none. */
-static const uint8 *
+/* Says of each block of a segment, until the next call, whether it held it; NULL: none. */
+static const bool *
 cached_before(Before *before, const PbpCarryFile *file)
 {
 	PbpCarryEntry entry;
@@ -161,12 +160,11 @@ cached_before(Before *before, const PbpCarryFile *file)
 
 	if (map == NULL)
 		return NULL;
-	memset(before->os, 0, PBP_BITMAP_BYTES(RELSEG_SIZE));
+	memset(before->os, false, RELSEG_SIZE * sizeof(bool));
 	pbp_map_read(&reader, map, entry.map_bytes);
 	while (pbp_map_next(&reader, &run))
 	{
-		for (uint64 i = 0; i < run.nblocks && counts(before, run.state); i++)
-			pbp_set_bit(before->os, block + i);
+		memset(before->os + block, counts(before, run.state), run.nblocks);
 		block += run.nblocks;
 	}
 	return before->os;
@@ -264,7 +262,7 @@ save_file(Save *save, const PbpCarryFile *file)
 	PbpTakenMap map;
 	PbpCarryEntry entry = {.file = *file};
 	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
-	const uint8 *os_before = cached_before(&save->before, file);
+	const bool *os_before = cached_before(&save->before, file);
 
 	if (!pbp_take_map(save->segment, InvalidOid, &locator, (ForkNumber) file->fork,
 					  (int) file->segment, os_before, &map))

@@ -139,7 +139,7 @@ typedef struct BlockMap
 {
 	int64		first;
 	int64		end;
-	uint8	   *bitmap;
+	bool	   *is_cached;		/* for each block from the first on */
 	int64		cached;
 } BlockMap;
 
@@ -165,7 +165,7 @@ mark_blocks(BlockMap *map, int64 offset, int64 bytes, const uint8 *pages)
 			cached = cached && (pages[page] & 1);
 		if (cached)
 		{
-			pbp_set_bit(map->bitmap, block - map->first);
+			map->is_cached[block - map->first] = true;
 			map->cached++;
 		}
 	}
@@ -224,13 +224,12 @@ map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
 }
 
 /*
- * Sets the bit of each block of a segment that is cached with all its pages, and
- * returns how many these are.
+ * Sets which blocks of a segment are cached with all their pages, and returns how
+ * many these are.
  *
- * first and nblocks count within the segment; bit 0 of the bitmap, which has
- * PBP_BITMAP_BYTES(nblocks) bytes, is the first block.  Blocks past the end of
- * the file are not cached, and no block of a file that is not trusted.  The file
- * must not have been opened for cachestat only.
+ * first and nblocks count within the segment.  Blocks past the end of the file are
+ * not cached, and no block of a file that is not trusted.  The file must not have
+ * been opened for cachestat only.
  *
  * cachestat answers for a range that is cached as a whole or not at all; after
  * each such range the next one is twice as long.  Within the smallest range
@@ -240,12 +239,12 @@ map_range(const PbpOsFile *file, BlockMap *map, int64 offset, int64 end)
  * mincore alone, which is about 50 ns per page.
  */
 int64
-pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks, uint8 *bitmap)
+pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks, bool *is_cached)
 {
 	int64		unit = Max(pbp_os_page_bytes(), BLCKSZ);
-	BlockMap	map = {.first = first,.bitmap = bitmap};
+	BlockMap	map = {.first = first,.is_cached = is_cached};
 
-	memset(bitmap, 0, PBP_BITMAP_BYTES(nblocks));
+	memset(is_cached, false, nblocks);
 	if (file->trust != PBP_OS_TRUSTED)
 		return 0;
 	map.end = Max(first, Min((int64) first + nblocks, file->bytes / BLCKSZ));
@@ -257,9 +256,9 @@ pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks, uint8 
 bool
 pbp_os_block(const PbpOsFile *file, BlockNumber block)
 {
-	uint8		bitmap[PBP_BITMAP_BYTES(1)];
+	bool		is_cached;
 
-	return pbp_os_map(file, block, 1, bitmap) > 0;
+	return pbp_os_map(file, block, 1, &is_cached) > 0;
 }
 
 /* ---- reads ---- */

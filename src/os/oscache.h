@@ -4,7 +4,7 @@
  *	  What the kernel's page cache holds of a relation's files.
  *
  * Offers a relation's files, opened one at a time; counts of their cached pages,
- * and a bitmap of their cached blocks; timed reads, and advice to the kernel.
+ * and which of their blocks are cached; timed reads, and advice to the kernel.
  *
  * Opening a file determines how to ask, and whether the answer can be trusted:
  * only if the file's trust is PBP_OS_TRUSTED.  Otherwise pbp_os_reason() says
@@ -17,7 +17,6 @@
 
 #include "nodes/pg_list.h"
 
-#include "base/bitmap.h"
 #include "base/compat.h"
 
 typedef enum PbpOsMethod
@@ -145,7 +144,7 @@ extern int64 pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork);
 /* in oscache.c: what is cached of a file, reads, and advice */
 extern List *pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted);
 extern int64 pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
-						uint8 *bitmap);
+						bool *is_cached);
 extern bool pbp_os_block(const PbpOsFile *file, BlockNumber block);
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
 extern void pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);

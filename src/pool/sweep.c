@@ -15,7 +15,6 @@
 #include "storage/ipc.h"
 #include "storage/spin.h"
 
-#include "base/bitmap.h"
 #include "base/compat.h"
 #include "base/worker.h"
 #include "pool/sweep.h"
@@ -52,7 +51,7 @@ typedef struct HeldBuffers
 {
 	int			nheld;
 	int		   *buf_ids;
-	uint8	   *is_held;		/* one bit per buffer */
+	bool	   *is_held;		/* for each buffer */
 } HeldBuffers;
 
 /*
@@ -313,7 +312,7 @@ came_from_free_list(const HeldBuffers *held, const BufferDesc *desc,
 {
 	int			id = desc->buf_id;
 
-	return PBP_HAS_FREE_LIST && !(state & BM_TAG_VALID) && !pbp_bit_is_set(held->is_held, id) &&
+	return PBP_HAS_FREE_LIST && !(state & BM_TAG_VALID) && !held->is_held[id] &&
 		(pbp_ticks_between(before, after) == 0 || (after.hand + NBuffers - 1) % NBuffers != id);
 }
 
@@ -367,7 +366,7 @@ live_search(HeldBuffers *held, PbpSweepCost *cost)
 	if (came_from_free_list(held, desc, state, before, after))
 	{
 		held->buf_ids[held->nheld++] = desc->buf_id;
-		pbp_set_bit(held->is_held, desc->buf_id);
+		held->is_held[desc->buf_id] = true;
 		cost->from_freelist++;
 	}
 	else
@@ -386,7 +385,7 @@ live_victims(int victims, PbpSweepCost *cost)
 {
 	HeldBuffers held = {
 		.buf_ids = palloc_extended(Min(victims, NBuffers) * sizeof(int), MCXT_ALLOC_HUGE),
-		.is_held = palloc0(PBP_BITMAP_BYTES(NBuffers)),
+		.is_held = palloc0(NBuffers * sizeof(bool)),
 	};
 
 	pbp_map_descriptors(0, NBuffers);
@@ -417,7 +416,7 @@ live_victims(int victims, PbpSweepCost *cost)
  * inspected buffers include those that other sessions' searches pass at the
  * same time.  While it holds buffers from the free list, other sessions do not
  * find them there.  It cannot be interrupted within a search, nor while it puts
- * buffers back, and ignores max_inspected.  Memory: one bit per buffer, and 4
+ * buffers back, and ignores max_inspected.  Memory: one byte per buffer, and 4
  * bytes for each buffer from the free list; address space as if all were from there.
  */
 void
