@@ -14,7 +14,6 @@
 #include "storage/fd.h"
 
 #include "base/latency.h"
-#include "base/regularfile.h"
 #include "base/settings.h"
 #include "memory/servermemory.h"
 #include "os/datafiles.h"

@@ -15,6 +15,8 @@
 #ifndef PBP_OSCACHE_H
 #define PBP_OSCACHE_H
 
+#include <sys/stat.h>
+
 #include "nodes/pg_list.h"
 
 #include "base/compat.h"
@@ -132,6 +134,7 @@ pbp_unsupported(void)
 /* in osfile.c: files, and whether the kernel's answers about them can be trusted */
 extern const char *pbp_os_reason(PbpOsTrust trust);
 extern PbpOsTrust pbp_os_file_system_trust(int fd);
+extern int	pbp_open_regular_file(const char *path, struct stat *status);
 extern bool pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment, PbpOsMethod wanted,
 						PbpOsFile *file);
 extern void pbp_os_close(PbpOsFile *file);

@@ -11,13 +11,13 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 
-#include "base/regularfile.h"
 #include "base/settings.h"
 #include "os/oscache.h"
 
@@ -187,6 +187,38 @@ choose_method_once(PbpOsFile *file, const struct stat *info, PbpOsMethod wanted)
 }
 
 /* ---- segments ---- */
+
+/* Sets errno if it is not; open(2) has ENXIO for a socket. */
+static bool
+is_regular(const struct stat *status)
+{
+	errno = S_ISDIR(status->st_mode) ? EISDIR : ENXIO;
+	return S_ISREG(status->st_mode);
+}
+
+/*
+ * Opens a file as a transient one, and sets its status.  Returns -1 and sets errno
+ * if it cannot be opened, or is not regular: opening a FIFO waits for its writer,
+ * and opening a device may have any effect.  Symbolic links are followed, because
+ * tablespaces are such links.  O_NONBLOCK matters if a FIFO takes the file's place
+ * between both calls.
+ */
+int
+pbp_open_regular_file(const char *path, struct stat *status)
+{
+	int			file;
+	int			error;
+
+	if (stat(path, status) != 0 || !is_regular(status))
+		return -1;
+	file = OpenTransientFile(path, O_RDONLY | O_NONBLOCK | PG_BINARY);
+	if (file < 0 || (fstat(file, status) == 0 && is_regular(status)))
+		return file;
+	error = errno;
+	(void) CloseTransientFile(file);
+	errno = error;
+	return -1;
+}
 
 /* Path relative to the data directory, where the server runs.  Palloc'd. */
 static char *
