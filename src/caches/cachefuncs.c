@@ -225,32 +225,37 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 	ForkNumber	fork = fork_arg(fcinfo, 1);
 	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names, PBP_OS_METHODS);
 	RelationStorage relation = find_fork(relid, fork);
-	PbpOsTrust	trust = PBP_OS_TRUSTED;
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	PbpOsTrust	trust;
+	PbpOsWalk	walk;
 	int			attempts = 0;
-	List	   *segments;
-	ListCell   *lc;
-
-	do
-		segments = pbp_os_count(&relation.locator, fork, method);
-	while (must_repeat(&relation, fork, segments != NIL, &attempts));
+	bool		found;
 
 	InitMaterializedSRF(fcinfo, 0);
-	foreach(lc, segments)
+	do
 	{
-		const PbpOsSegment *segment = lfirst(lc);
-		const PbpOsFile *file = &segment->file;
-		Row			row = {0};
+		trust = PBP_OS_TRUSTED;
+		found = false;
+		tuplestore_clear(rsinfo->setResult);
+		pbp_os_walk(&walk, &relation.locator, fork, method);
+		while (pbp_os_next(&walk))
+		{
+			const PbpOsFile *file = &walk.file;
+			int64		cached = pbp_os_count(file);
+			Row			row = {0};
 
-		check_file(file);
-		if (trust == PBP_OS_TRUSTED)
-			trust = file->trust;
-		add_datum(&row, Int32GetDatum(foreach_current_index(lc)));
-		add_count(&row, file->bytes);
-		add_known_count(&row, segment->cached >= 0, segment->cached * pbp_os_page_bytes());
-		/* NULL: none was used */
-		add_text(&row, file->method != PBP_OS_AUTO ? os_method_names[file->method] : NULL);
-		emit_row((ReturnSetInfo *) fcinfo->resultinfo, &row, OS_CACHE_COLS);
-	}
+			found = true;
+			check_file(file);
+			if (trust == PBP_OS_TRUSTED)
+				trust = file->trust;
+			add_datum(&row, Int32GetDatum(walk.segment));
+			add_count(&row, file->bytes);
+			add_known_count(&row, cached >= 0, cached * pbp_os_page_bytes());
+			/* NULL: none was used */
+			add_text(&row, file->method != PBP_OS_AUTO ? os_method_names[file->method] : NULL);
+			emit_row(rsinfo, &row, OS_CACHE_COLS);
+		}
+	} while (must_repeat(&relation, fork, found, &attempts));
 	report_reason(trust, relid, 0);
 	return (Datum) 0;
 }

@@ -82,9 +82,15 @@ ask_mincore(const PbpOsFile *file, int64 offset, int64 bytes, uint8 *pages)
 
 /* ---- counts ---- */
 
-/* -1: unknown. */
-static int64
-count_file(const PbpOsFile *file)
+/*
+ * Counts the cached pages of a segment; -1: unknown.  Its length is that of the
+ * moment when it was opened; what has been truncated since is not cached.
+ *
+ * cachestat counts a page from the moment when its read begins, mincore when
+ * it has ended.
+ */
+int64
+pbp_os_count(const PbpOsFile *file)
 {
 	bool		by_cachestat = file->method == PBP_OS_CACHESTAT;
 	int64		window = by_cachestat ? COUNT_WINDOW : MINCORE_WINDOW;
@@ -102,34 +108,6 @@ count_file(const PbpOsFile *file)
 			ask_mincore(file, offset, bytes, pages);
 	}
 	return cached;
-}
-
-/*
- * Counts the cached pages of each segment of a fork.  Returns a PbpOsSegment for
- * each, or NIL if the fork has no file.  A segment's length is that of the moment
- * when it was opened; what has been truncated since is not cached.
- *
- * cachestat counts a page from the moment when its read begins, mincore when
- * it has ended.  Opens each segment once, one at a time.
- */
-List *
-pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted)
-{
-	List	   *segments = NIL;
-	PbpOsWalk	walk;
-
-	pbp_os_walk(&walk, locator, fork, wanted);
-	while (pbp_os_next(&walk))
-	{
-		PbpOsSegment *segment = palloc(sizeof(PbpOsSegment));
-
-		segment->cached = count_file(&walk.file);
-		segment->file = walk.file;
-		segment->file.fd = -1;
-		segment->file.path = pstrdup(walk.file.path);
-		segments = lappend(segments, segment);
-	}
-	return segments;
 }
 
 /* ---- block by block ---- */

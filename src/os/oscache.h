@@ -17,8 +17,6 @@
 
 #include <sys/stat.h>
 
-#include "nodes/pg_list.h"
-
 #include "base/compat.h"
 
 typedef enum PbpOsMethod
@@ -88,13 +86,6 @@ typedef struct PbpOsWalk
 	PbpOsFile	file;
 } PbpOsWalk;
 
-/* A segment that was counted. */
-typedef struct PbpOsSegment
-{
-	PbpOsFile	file;			/* closed */
-	int64		cached;			/* pages of the operating system; -1: unknown */
-} PbpOsSegment;
-
 /* In pages, as cachestat(2) returns them. */
 typedef struct PbpCachestat
 {
@@ -145,7 +136,7 @@ extern bool pbp_os_next(PbpOsWalk *walk);
 extern int64 pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork);
 
 /* in oscache.c: what is cached of a file, reads, and advice */
-extern List *pbp_os_count(const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted);
+extern int64 pbp_os_count(const PbpOsFile *file);
 extern int64 pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 						bool *is_cached);
 extern bool pbp_os_block(const PbpOsFile *file, BlockNumber block);
