@@ -404,101 +404,77 @@ pgbufprobe_read_cost(PG_FUNCTION_ARGS)
 
 /* ---- cache maps ---- */
 
-static void
-emit_map(ReturnSetInfo *rsinfo, Oid relid, ForkNumber fork, const PbpTakenMap *map)
-{
-	Row			row = {0};
-
-	add_datum(&row, ObjectIdGetDatum(relid));
-	add_text(&row, forkNames[fork]);
-	/* a bytea has the form of a text */
-	add_datum(&row, PointerGetDatum(cstring_to_text_with_len(map->bytes.data, map->bytes.len)));
-	emit_row(rsinfo, &row, CACHE_MAP_COLS);
-}
-
-/* One fork that the caller has named has a row at any rate, unless it is dropped meanwhile. */
-static void
-emit_one_map(FunctionCallInfo fcinfo, Oid relid, ForkNumber fork)
-{
-	RelationStorage relation = find_fork(relid, fork);
-	int			attempts = 0;
-	PbpTakenMap map;
-	bool		found;
-
-	do
-	{
-		PbpSegment *segment = pbp_segment_begin(&relation.locator);
-
-		found = pbp_take_map(segment, relid, &relation.locator, fork, PBP_ALL_SEGMENTS, NULL,
-							 &map);
-		pbp_segment_end(segment);
-	} while (must_repeat(&relation, fork, found, &attempts));
-	InitMaterializedSRF(fcinfo, 0);
-	if (!found)
-		return;
-	if (map.verdict.trust == PBP_OS_UNREADABLE)
-		report_unreadable(ERROR, map.verdict.path, map.verdict.error, 0);
-	report_reason(map.verdict.trust, relid, 0);
-	emit_map((ReturnSetInfo *) fcinfo->resultinfo, relid, fork, &map);
-}
-
-typedef struct AllMaps
+typedef struct Maps
 {
 	PbpSegment *segment;
+	ForkNumber	fork;			/* InvalidForkNumber: all forks */
+	bool		one;			/* the caller has named this fork of a relation */
+	bool		found;			/* it has a file */
 	Unknown		unknown[PBP_OS_TRUSTS];
-	ForkNumber	only;			/* InvalidForkNumber: all forks */
-} AllMaps;
+} Maps;
 
 /*
- * A fork of which neither cache has a block has no row.  A file that cannot be opened is
- * reported at once; other forks have their maps.
+ * A fork of which neither cache has a block has no row, unless the caller has named it.
+ * Of many forks, a file that cannot be opened is reported at once; others have their maps.
  */
 static void
 emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 {
 	const RelationStorage *relation = item;
-	AllMaps    *maps = arg;
+	Maps	   *maps = arg;
 
 	for (ForkNumber fork = 0; fork <= MAX_FORKNUM; fork++)
 	{
 		PbpTakenMap map;
+		Row			row = {0};
 
 		CHECK_FOR_INTERRUPTS();
-		if (!relation->forks[fork] || (maps->only != InvalidForkNumber && maps->only != fork) ||
+		if (!relation->forks[fork] || (maps->fork != InvalidForkNumber && maps->fork != fork) ||
 			!pbp_take_map(maps->segment, relation->relid, &relation->locator, fork,
 						  PBP_ALL_SEGMENTS, NULL, &map))
 			continue;
+		maps->found = true;
 		if (map.verdict.trust == PBP_OS_UNREADABLE)
 		{
-			report_unreadable(WARNING, map.verdict.path, map.verdict.error, 0);
+			report_unreadable(maps->one ? ERROR : WARNING, map.verdict.path, map.verdict.error, 0);
 			continue;
 		}
 		note_unknown(maps->unknown, relation->relid, &map.verdict);
-		if (map.any)
-			emit_map(rsinfo, relation->relid, fork, &map);
+		if (!map.any && !maps->one)
+			continue;
+		add_datum(&row, ObjectIdGetDatum(relation->relid));
+		add_text(&row, forkNames[fork]);
+		/* a bytea has the form of a text */
+		add_datum(&row, PointerGetDatum(cstring_to_text_with_len(map.bytes.data, map.bytes.len)));
+		emit_row(rsinfo, &row, CACHE_MAP_COLS);
 	}
 }
 
 Datum
 pgbufprobe_cache_map(PG_FUNCTION_ARGS)
 {
-	RelationList relations;
-	AllMaps		maps = {.only = PG_ARGISNULL(1) ? InvalidForkNumber : fork_arg(fcinfo, 1)};
+	Maps		maps = {.fork = PG_ARGISNULL(1) ? InvalidForkNumber : fork_arg(fcinfo, 1)};
+	RelationStorage relation;
+	RelationList relations = {.relations = &relation,.nrelations = 1};
+	int			attempts = 0;
 
-	if (!PG_ARGISNULL(0) && maps.only != InvalidForkNumber)
-	{
-		emit_one_map(fcinfo, PG_GETARG_OID(0), maps.only);
-		return (Datum) 0;
-	}
-	if (PG_ARGISNULL(0))
+	maps.one = !PG_ARGISNULL(0) && maps.fork != InvalidForkNumber;
+	if (maps.one)
+		relation = find_fork(PG_GETARG_OID(0), maps.fork);
+	else if (PG_ARGISNULL(0))
 		list_all_relations(&relations);
 	else
 		list_relation(&relations, PG_GETARG_OID(0));
-	maps.segment = pbp_segment_begin(relations.nrelations == 1 ?
-									 &relations.relations[0].locator : NULL);
-	emit_rows(fcinfo, relations.relations, relations.nrelations, sizeof(RelationStorage),
-			  emit_maps, &maps);
-	pbp_segment_end(maps.segment);
+	do
+	{
+		maps.found = false;
+		memset(maps.unknown, 0, sizeof(maps.unknown));
+		maps.segment = pbp_segment_begin(relations.nrelations == 1 ?
+										 &relations.relations[0].locator : NULL);
+		emit_rows(fcinfo, relations.relations, relations.nrelations, sizeof(RelationStorage),
+				  emit_maps, &maps);
+		pbp_segment_end(maps.segment);
+	} while (maps.one && must_repeat(&relation, maps.fork, maps.found, &attempts));
 	report_unknown(maps.unknown);
 	return (Datum) 0;
 }
