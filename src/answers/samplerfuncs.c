@@ -94,9 +94,9 @@ holders_of_slots(void)
 	initStringInfo(&list);
 	for (int i = 1; i <= nbackends; i++)
 	{
-		const PgBackendStatus *status = pbp_backend_status(i);
-		const char *type = status && status->st_backendType == B_BG_WORKER ?
-			GetBackgroundWorkerTypeByPid(status->st_procpid) : NULL;
+		const LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
+		const char *type = local && local->backendStatus.st_backendType == B_BG_WORKER ?
+			GetBackgroundWorkerTypeByPid(local->backendStatus.st_procpid) : NULL;
 
 		if (type != NULL)
 			appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", type);
@@ -336,7 +336,8 @@ start_action(Oid neighbor, const char *otherwise)
 											   get_namespace_name(form->pronamespace),
 											   "pgbufprobe_start"));
 	owner = GetUserNameFromId(form->proowner, true);
-	allowed = pbp_may_execute(form->oid);
+	allowed = object_aclcheck(ProcedureRelationId, form->oid, GetUserId(),
+							  ACL_EXECUTE) == ACLCHECK_OK;
 	ReleaseSysCache(tuple);
 	if (allowed)
 		return call;

@@ -95,103 +95,49 @@ pbp_status_of(const volatile PGPROC *proc)
 	return status->st_procpid == proc->pid ? status : NULL;
 }
 
-/* What pg_stat_activity shows of a process, by its number from 1 on; a copy. */
-static inline const PgBackendStatus *
-pbp_backend_status(int number)
-{
-#if PG_VERSION_NUM >= 160000
-	const LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(number);
-#else
-	const LocalPgBackendStatus *local = pgstat_fetch_stat_local_beentry(number);
+/* Up to 15, other names and arguments. */
+#if PG_VERSION_NUM < 160000
+#define pgstat_get_local_beentry_by_index pgstat_fetch_stat_local_beentry
+#define object_aclcheck(class, object, role, mode)	pg_proc_aclcheck(object, role, mode)
+#define guc_malloc(elevel, size)	malloc(size)
 #endif
-
-	return local ? &local->backendStatus : NULL;
-}
-
-/* ---- privileges ---- */
-
-static inline bool
-pbp_may_execute(Oid function)
-{
-#if PG_VERSION_NUM >= 160000
-	return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
-#else
-	return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
-#endif
-}
 
 /* ---- shared memory ---- */
-
-#if PG_VERSION_NUM >= 170000
-#include "storage/dsm_registry.h"
-#else
-#include "storage/lwlock.h"
-#include "storage/shmem.h"
-#endif
-
-#if PG_VERSION_NUM >= 190000
-static inline void
-pbp_init_named(void *address, void *init)
-{
-	((void (*) (void *)) init) (address);
-}
-#endif
 
 /*
  * Memory that all processes share once the first of them has asked for it, for as
  * long as the server runs.  Before 17, there is room for a few kilobytes.
  */
-static inline void *
-pbp_named_shared_memory(const char *name, Size bytes, void (*init) (void *))
-{
-	bool		found;
-#if PG_VERSION_NUM >= 190000
-	return GetNamedDSMSegment(name, bytes, pbp_init_named, &found, (void *) init);
-#elif PG_VERSION_NUM >= 170000
-	return GetNamedDSMSegment(name, bytes, init, &found);
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
 #else
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+static inline void *
+GetNamedDSMSegment(const char *name, Size bytes, void (*init) (void *), bool *found)
+{
 	void	   *address;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	address = ShmemInitStruct(name, bytes, &found);
-	if (!found)
+	address = ShmemInitStruct(name, bytes, found);
+	if (!*found)
 		init(address);
 	LWLockRelease(AddinShmemInitLock);
 	return address;
-#endif
 }
+#endif
 
-static inline int
-pbp_new_tranche(const char *name pg_attribute_unused())
-{
+/* Up to 18, init() has one argument, and each process learns the name of a tranche by itself. */
 #if PG_VERSION_NUM >= 190000
-	return LWLockNewTrancheId(name);
+#define PBP_INIT_ARGS(address)	void *address, void *arg pg_attribute_unused()
+#define LWLockRegisterTranche(tranche, name)	((void) (tranche))
 #else
-	return LWLockNewTrancheId();
+#define PBP_INIT_ARGS(address)	void *address
+#define GetNamedDSMSegment(name, bytes, init, found, arg) \
+	GetNamedDSMSegment(name, bytes, init, found)
+#define LWLockNewTrancheId(name)	LWLockNewTrancheId()
 #endif
-}
-
-/* Up to 18, each process learns the name of a tranche by itself. */
-static inline void
-pbp_register_tranche(int tranche pg_attribute_unused(), const char *name pg_attribute_unused())
-{
-#if PG_VERSION_NUM < 190000
-	LWLockRegisterTranche(tranche, name);
-#endif
-}
-
-/* ---- settings ---- */
-
-/* What a check hook hands to the assign hook; NULL: out of memory. */
-static inline void *
-pbp_guc_alloc(size_t size)
-{
-#if PG_VERSION_NUM >= 160000
-	return guc_malloc(LOG, size);
-#else
-	return malloc(size);
-#endif
-}
 
 /* ---- a relation's storage ---- */
 
@@ -260,30 +206,13 @@ pbp_direct_io(void)
 
 #if PG_VERSION_NUM >= 190000
 typedef uint64 PbpBufState;
+#define pbp_read_state(desc)	pg_atomic_read_u64(&(desc)->state)
+#define pbp_unlock_header(desc, found)	UnlockBufHdr(desc)
 #else
 typedef uint32 PbpBufState;
+#define pbp_read_state(desc)	pg_atomic_read_u32(&(desc)->state)
+#define pbp_unlock_header(desc, found)	UnlockBufHdr(desc, found)
 #endif
-
-static inline PbpBufState
-pbp_read_state(BufferDesc *desc)
-{
-#if PG_VERSION_NUM >= 190000
-	return pg_atomic_read_u64(&desc->state);
-#else
-	return pg_atomic_read_u32(&desc->state);
-#endif
-}
-
-/* Unlocks the header, which stays as LockBufHdr() found it. */
-static inline void
-pbp_unlock_header(BufferDesc *desc, PbpBufState state pg_attribute_unused())
-{
-#if PG_VERSION_NUM >= 190000
-	UnlockBufHdr(desc);
-#else
-	UnlockBufHdr(desc, state);
-#endif
-}
 
 /* Unlocks the header with another usage count. */
 static inline void
@@ -330,42 +259,16 @@ pbp_inspect_header(BufferDesc *desc)
 
 /* ---- the free list, up to 18 ---- */
 
+/* pbp_on_free_list() reads without a lock, so its answer may be out of date. */
 #if PG_VERSION_NUM >= 190000
 #define PBP_HAS_FREE_LIST	false
+#define pbp_on_free_list(desc)	((void) (desc), false)
+#define have_free_buffer()		false
+#define StrategyFreeBuffer(desc)	Assert(false)
 #else
 #define PBP_HAS_FREE_LIST	true
+#define pbp_on_free_list(desc)	((desc)->freeNext != FREENEXT_NOT_IN_LIST)
 #endif
-
-static inline bool
-pbp_have_free_buffer(void)
-{
-#if PG_VERSION_NUM >= 190000
-	return false;
-#else
-	return have_free_buffer();
-#endif
-}
-
-/* Read without a lock, so the answer may be out of date. */
-static inline bool
-pbp_on_free_list(const BufferDesc *desc pg_attribute_unused())
-{
-#if PG_VERSION_NUM >= 190000
-	return false;
-#else
-	return desc->freeNext != FREENEXT_NOT_IN_LIST;
-#endif
-}
-
-static inline void
-pbp_push_free_buffer(BufferDesc *desc pg_attribute_unused())
-{
-#if PG_VERSION_NUM >= 190000
-	Assert(false);
-#else
-	StrategyFreeBuffer(desc);
-#endif
-}
 
 /* ---- the server's own search for a victim ---- */
 
@@ -393,11 +296,6 @@ pbp_prepare_victim(void)
 static inline BufferDesc *
 pbp_find_victim(PbpBufState *state)
 {
-#if PG_VERSION_NUM >= 190000
-	bool		from_ring;
-
-	return StrategyGetBuffer(NULL, state, &from_ring);
-#else
 	BufferDesc *desc;
 #if PG_VERSION_NUM >= 160000
 	bool		from_ring;
@@ -406,9 +304,10 @@ pbp_find_victim(PbpBufState *state)
 #else
 	desc = StrategyGetBuffer(NULL, state);
 #endif
+#if PG_VERSION_NUM < 190000
 	UnlockBufHdr(desc, *state);
-	return desc;
 #endif
+	return desc;
 }
 
 /* Unpins a victim, which is pinned from 19 on. */
@@ -455,49 +354,42 @@ pbp_stream_pins(void)
 
 /*
  * True if the server counts reads through rings, and new blocks, separately.  Up
- * to 15 there is no pg_stat_io, so pbp_fetch_io() is NULL.
+ * to 15 there is no pg_stat_io, so nothing of it is read.
  */
 #if PG_VERSION_NUM >= 160000
 #define PBP_COUNTS_APART	true
-typedef PgStat_IO PbpIO;
 #else
 #define PBP_COUNTS_APART	false
-typedef struct PbpIO PbpIO;
+#define IOOBJECT_RELATION	0
+#define BACKEND_NUM_TYPES	(B_LOGGER + 1)
+#define pgstat_fetch_stat_io()	((const PgStat_IO *) NULL)
 
 typedef enum IOContext
 {
-	IOCONTEXT_BULKREAD,
-	IOCONTEXT_BULKWRITE,
-	IOCONTEXT_NORMAL,
-	IOCONTEXT_VACUUM
+	IOCONTEXT_BULKREAD, IOCONTEXT_BULKWRITE, IOCONTEXT_NORMAL, IOCONTEXT_VACUUM, CONTEXTS
 } IOContext;
 
 typedef enum IOOp
 {
-	IOOP_EXTEND,
-	IOOP_HIT,
-	IOOP_READ
+	IOOP_EXTEND, IOOP_HIT, IOOP_READ, IOOP_WRITE, OPS
 } IOOp;
-#endif
 
-static inline const PbpIO *
-pbp_fetch_io(void)
+typedef struct PgStat_IO
 {
-#if PG_VERSION_NUM >= 160000
-	return pgstat_fetch_stat_io();
-#else
-	return NULL;
+	struct
+	{
+		int64		counts[1][CONTEXTS][OPS];
+		int64		times[1][CONTEXTS][OPS];
+	}			stats[BACKEND_NUM_TYPES];
+} PgStat_IO;
 #endif
-}
 
 /* Blocks of relations, of processes of all kinds: one operation may have several. */
 static inline int64
-pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
-			  IOContext context pg_attribute_unused(), IOOp op pg_attribute_unused())
+pbp_io_blocks(const PgStat_IO *io, IOContext context, IOOp op)
 {
 	int64		blocks = 0;
 
-#if PG_VERSION_NUM >= 160000
 	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
 #if PG_VERSION_NUM >= 180000
 		blocks += op == IOOP_HIT ?
@@ -506,32 +398,7 @@ pbp_io_blocks(const PbpIO *io pg_attribute_unused(),
 #else
 		blocks += io->stats[i].counts[IOOBJECT_RELATION][context][op];
 #endif
-#endif
 	return blocks;
-}
-
-/* Microseconds that processes of all kinds waited for reads; both stand still while track_io_timing is off. */
-static inline int64
-pbp_io_read_us(const PbpIO *io pg_attribute_unused(), IOContext context pg_attribute_unused())
-{
-	int64		us = 0;
-
-#if PG_VERSION_NUM >= 160000
-	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
-		us += io->stats[i].times[IOOBJECT_RELATION][context][IOOP_READ];
-#endif
-	return us;
-}
-
-/* Microseconds that sessions wrote pages, most of which they evicted. */
-static inline int64
-pbp_io_write_us(const PbpIO *io pg_attribute_unused())
-{
-#if PG_VERSION_NUM >= 160000
-	return io->stats[B_BACKEND].times[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_WRITE];
-#else
-	return 0;
-#endif
 }
 
 #endif							/* PBP_COMPAT_H */

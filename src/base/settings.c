@@ -71,7 +71,7 @@ check_skip_hours(char **value, void **extra, GucSource source pg_attribute_unuse
 		GUC_check_errdetail("Valid values are lists of hours such as \"2-5, 22-24\" that leave some hours of the day.");
 		return false;
 	}
-	*extra = pbp_guc_alloc(sizeof(mask));
+	*extra = guc_malloc(LOG, sizeof(mask));
 	if (*extra == NULL)
 		return false;
 	memcpy(*extra, &mask, sizeof(mask));

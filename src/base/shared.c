@@ -26,23 +26,25 @@ static PbpSharedHeader *header = NULL;
 static dsm_segment *attached = NULL;
 
 static void
-init_header(void *address)
+init_header(PBP_INIT_ARGS(address))
 {
 	PbpSharedHeader *new_header = address;
 
 	memset(new_header, 0, PBP_HEADER_BYTES);
 	new_header->segment = DSM_HANDLE_INVALID;
-	LWLockInitialize(&new_header->lock, pbp_new_tranche(NAME));
+	LWLockInitialize(&new_header->lock, LWLockNewTrancheId(NAME));
 }
 
 /* NULL: this process shares nothing, as in single-user mode. */
 PbpSharedHeader *
 pbp_shared_header(void)
 {
+	bool		found;
+
 	if (header == NULL && IsUnderPostmaster)
 	{
-		header = pbp_named_shared_memory(NAME, PBP_HEADER_BYTES, init_header);
-		pbp_register_tranche(header->lock.tranche, NAME);
+		header = GetNamedDSMSegment(NAME, PBP_HEADER_BYTES, init_header, &found, NULL);
+		LWLockRegisterTranche(header->lock.tranche, NAME);
 	}
 	return header;
 }

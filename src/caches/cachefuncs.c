@@ -16,6 +16,7 @@
 #include "storage/smgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/tuplestore.h"
 
 #include "base/args.h"
 #include "base/relations.h"

@@ -57,7 +57,7 @@ has_free_buffer(void)
 	int			hand;
 
 	if (PBP_HAS_FREE_LIST)
-		return pbp_have_free_buffer();
+		return have_free_buffer();
 	hand = (int) pbp_read_clock().hand;
 	for (int i = 0; i < Min(MAX_PINNED, NBuffers); i++)
 	{

@@ -89,7 +89,7 @@ pbp_find_databases(PbpDatabases *databases)
 }
 
 static int64
-ring_blocks(const PbpIO *io, IOOp op)
+ring_blocks(const PgStat_IO *io, IOOp op)
 {
 	return pbp_io_blocks(io, IOCONTEXT_BULKREAD, op) +
 		pbp_io_blocks(io, IOCONTEXT_BULKWRITE, op) +
@@ -108,10 +108,10 @@ pbp_access_counts(const PbpDatabases *databases)
 
 	if (PBP_COUNTS_APART)
 	{
-		const PbpIO *io;
+		const PgStat_IO *io;
 
 		pgstat_clear_snapshot();
-		io = pbp_fetch_io();
+		io = pgstat_fetch_stat_io();
 		counts = (PbpAccessCounts) {
 			.hits = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_HIT),
 			.reads = pbp_io_blocks(io, IOCONTEXT_NORMAL, IOOP_READ),
@@ -119,9 +119,11 @@ pbp_access_counts(const PbpDatabases *databases)
 			.ring_reads = ring_blocks(io, IOOP_READ),
 			.scan_reads = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_READ),
 			.ring_extends = ring_blocks(io, IOOP_EXTEND),
-			.read_us = pbp_io_read_us(io, IOCONTEXT_NORMAL),
-			.write_us = pbp_io_write_us(io),
+			/* of pages that sessions wrote, most of which they evicted */
+			.write_us = io->stats[B_BACKEND].times[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_WRITE],
 		};
+		for (int i = 0; i < BACKEND_NUM_TYPES; i++)
+			counts.read_us += io->stats[i].times[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_READ];
 	}
 	/* what only databases count, and accesses, where the server does not count them */
 	for (int i = 0; i < databases->ndatabases; i++)

@@ -179,7 +179,7 @@ init_replay(Replay *replay, const PbpSweepPlan *plan)
 	SpinLockInit(&replay->free_list_lock);
 
 	pbp_map_descriptors(0, NBuffers);
-	if (!replay->worst && pbp_have_free_buffer())
+	if (!replay->worst && have_free_buffer())
 		mark_free_buffers(replay);
 	pg_atomic_init_u32(&replay->hand,
 					   (uint32) (((int64) pbp_read_clock().hand + plan->start) % NBuffers));
@@ -337,7 +337,7 @@ give_back_held(int code pg_attribute_unused(), Datum arg)
 
 		pbp_unlock_header(desc, state);
 		if (still_free)
-			pbp_push_free_buffer(desc);
+			StrategyFreeBuffer(desc);
 	}
 }
 

@@ -304,7 +304,7 @@ work(Sampler *sampler)
 	samples = !waits && pbp_now_ns() >= next_sample_ns(sampler);
 	pbp_learner_count(learner, false);
 	/* free buffers take pages anywhere in the pool; there may be some for a short time only */
-	if (learning && pbp_have_free_buffer())
+	if (learning && have_free_buffer())
 		pbp_look_is_incomplete(&learner->look);
 	if (learning && !waits &&
 		(samples || pbp_look_is_due(&sampler->pace, learner->look.incomplete)))
