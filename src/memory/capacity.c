@@ -8,7 +8,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "memory/capacity.h"
+#include "memory/servermemory.h"
 
 #include <math.h>
 

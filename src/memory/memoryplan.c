@@ -13,7 +13,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "memory/memoryplan.h"
+#include "memory/servermemory.h"
 
 /* Sessions, and queries, that may come at once, even if fewer were seen. */
 #define LEAST_SESSIONS			4

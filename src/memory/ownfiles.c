@@ -61,44 +61,28 @@ end_round(void)
 }
 
 /*
- * Counts a range of the open file and moves to the next range or file.  Returns
- * false if the kernel does not report what it caches.
- */
-static bool
-count_range(int fd, int64 bytes)
-{
-	PbpCachestat pages;
-
-	if (offset < bytes)
-	{
-		if (!pbp_kernel_cachestat(fd, offset, RANGE_BYTES, &pages))
-			return false;
-		counted.cached += (int64) pages.cached * pbp_os_page_bytes();
-		offset += RANGE_BYTES;
-	}
-	if (offset >= bytes)
-		path = NULL;
-	return true;
-}
-
-/*
- * Counts ranges until the time or the end of the file.  If what is cached is
- * unknown of one file, only sizes are counted until the round ends.
+ * Counts ranges of the open file until the time or the end of the file.  If the kernel
+ * does not report what it caches of one file, only sizes are counted until the round ends.
  */
 static void
 count_cached(int fd, int64 bytes, int64 until_ns)
 {
 	bool		known = counted.cached != PBP_UNKNOWN &&
 		pbp_os_file_system_trust(fd) == PBP_OS_TRUSTED;
+	PbpCachestat pages;
 
-	do
-		known = known && count_range(fd, bytes);
-	while (path && known && pbp_now_ns() < until_ns);
-	if (!known)
+	while (known && offset < bytes)
 	{
-		counted.cached = PBP_UNKNOWN;
-		path = NULL;
+		known = pbp_kernel_cachestat(fd, offset, RANGE_BYTES, &pages);
+		if (known)
+			counted.cached += (int64) pages.cached * pbp_os_page_bytes();
+		offset += RANGE_BYTES;
+		if (known && offset < bytes && pbp_now_ns() >= until_ns)
+			return;
 	}
+	if (!known)
+		counted.cached = PBP_UNKNOWN;
+	path = NULL;
 }
 
 /*

@@ -5,7 +5,8 @@
  *
  * /proc/self/cgroup names the group, /proc/self/mountinfo the folder where its
  * hierarchy is mounted.  In a container, that mount may begin at the
- * container's own group; its ancestors cannot be seen then.
+ * container's own group; its ancestors cannot be seen then.  What the figures mean
+ * for the page cache belongs in osmemory.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +14,7 @@
 #define _DEFAULT_SOURCE			/* strsep() */
 #endif
 
-#include "os/cgroup.h"
+#include "os/osmemory.h"
 
 #include <string.h>
 

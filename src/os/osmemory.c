@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/cgroup.h"
-
 static int64_t
 between(int64_t value, int64_t low, int64_t high)
 {

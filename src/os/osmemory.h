@@ -40,6 +40,29 @@
 /* No figure is larger, so that sums of a few cannot overflow. */
 #define PBP_MAX_MEMORY			(INT64_C(1) << 56)
 
+/* Of the machine, or of a cgroup with all descendants, in bytes. */
+typedef struct PbpMemoryUse
+{
+	int64_t		limit;			/* without one, beyond any memory */
+	int64_t		used;			/* by memory of any kind; PBP_UNKNOWN possible */
+	int64_t		file;			/* page cache that can be dropped, so no shared
+								 * memory; PBP_UNKNOWN possible */
+	int64_t		active_file;	/* of this, used more than once */
+	int64_t		anon;			/* private memory; PBP_UNKNOWN possible */
+} PbpMemoryUse;
+
+/* From a group up to its ancestors, as far as they can be seen from here. */
+typedef struct PbpCgroupWalk
+{
+	const char *root;
+	bool		v2;
+	bool		at_end;
+	size_t		top;			/* length of the topmost folder */
+	int64_t		tightest;		/* limit so far */
+	int64_t		inherited;		/* tightest limit of all ancestors, by v1 */
+	char		folder[PBP_PATH_BYTES];
+} PbpCgroupWalk;
+
 /* What the server's processes may need beyond what they have, in bytes. */
 typedef struct PbpMemoryNeeds
 {
@@ -109,6 +132,11 @@ typedef enum PbpFit
 	PBP_LAST_FIT = PBP_BELOW_CONNECTIONS
 } PbpFit;
 
+/* in cgroup.c: the memory cgroups, v1 or v2, that this process is in */
+extern void pbp_cgroup_walk(PbpCgroupWalk *walk, const char *root);
+extern bool pbp_next_cgroup(PbpCgroupWalk *walk, PbpMemoryUse *group);
+
+/* in osmemory.c */
 extern int64_t pbp_pool_bytes(int64_t shared_buffers);
 extern int64_t pbp_file_bytes(const char *root);
 extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,

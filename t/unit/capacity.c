@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "memory/capacity.h"
+#include "memory/servermemory.h"
 #include "statistics/figures.h"
 #include "base/latency.h"
 #include "machine_tree.h"

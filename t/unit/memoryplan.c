@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "machine_tree.h"
-#include "memory/memoryplan.h"
+#include "memory/servermemory.h"
 
 #define PAGE		4096
 #define PROCESSES	20
