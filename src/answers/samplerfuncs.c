@@ -26,7 +26,6 @@
 #include "answers/sentences.h"
 #include "base/settings.h"
 #include "carry/carry.h"
-#include "carry/carryprogress.h"
 #include "sampler/history.h"
 
 #define STATUS_COLS			15

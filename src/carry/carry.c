@@ -24,8 +24,6 @@
 #include "base/settings.h"
 #include "base/worker.h"
 #include "carry/carry.h"
-#include "carry/carryfile.h"
-#include "carry/carryprogress.h"
 #include "pool/descriptors.h"
 
 #define NAME			"pgbufprobe carry-over"
@@ -71,6 +69,45 @@ pbp_carry_has_no_slot(void)
 	return not_registered;
 }
 
+/* ---- how far it is, and whether it goes on ---- */
+
+StaticAssertDecl(sizeof(PbpCarryProgress) <= PBP_CARRY_BYTES, "the header must have room for it");
+
+PbpCarryProgress *
+pbp_carry_lock(void)
+{
+	return (PbpCarryProgress *) pbp_lock_shared(LW_EXCLUSIVE)->carry;
+}
+
+PbpCarryProgress
+pbp_carry_progress(void)
+{
+	PbpSharedHeader header = pbp_read_shared_header();
+	PbpCarryProgress progress;
+
+	memcpy(&progress, header.carry, sizeof(progress));
+	return progress;
+}
+
+/* Reloads settings; false if the worker must end or carry_over is off. */
+bool
+pbp_carry_goes_on(void)
+{
+	CHECK_FOR_INTERRUPTS();
+	(void) pbp_reload_settings();
+	return !pbp_must_end() && pbp_carry_over_on;
+}
+
+/* Sleeps until a time by pbp_now_ns(), unless the worker must end or carry_over is off. */
+void
+pbp_carry_sleep_until(int64 until_ns)
+{
+	int64		left_ns;
+
+	while (pbp_carry_goes_on() && (left_ns = until_ns - pbp_now_ns()) > 0)
+		pbp_worker_wait(left_ns / 1000000 + 1);
+}
+
 /* ---- the schedule ---- */
 
 /*
@@ -91,7 +128,7 @@ log_autoprewarm(void)
 	progress = pbp_carry_lock();
 	logged = progress->both_logged;
 	progress->both_logged = true;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	if (!logged)
 		ereport(LOG,
 				(errmsg("both \"pgbufprobe.carry_over\" and \"pg_prewarm.autoprewarm\" are enabled"),
@@ -112,7 +149,7 @@ restore(void)
 		progress->wanted_buffers = NBuffers;
 	if (wanted && progress->wanted_ns == 0)
 		progress->wanted_ns = pbp_now_ns();
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	if (wanted && !given_up)
 		pbp_carry_restore();
 	progress = pbp_carry_lock();
@@ -120,7 +157,7 @@ restore(void)
 	/* given up after errors */
 	if (progress->ended_ns == 0)
 		progress->begun_ns = 0;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 }
 
 /*
@@ -161,7 +198,7 @@ enter_idle_phase(void)
 
 	progress->phase = !pbp_carry_over_on ? PBP_CARRY_OFF :
 		progress->ended_ns != 0 ? PBP_CARRY_DONE : PBP_CARRY_WAITING;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 }
 
 /* A restore that is not complete keeps its file, so that the next start begins it again. */
@@ -227,7 +264,7 @@ pbp_carry_main(Datum arg)
 	{
 		/* the caches are warm */
 		pbp_carry_lock()->settled = true;
-		pbp_carry_unlock();
+		pbp_unlock_shared();
 	}
 	MemoryContextSwitchTo(round_context);
 	MemoryContextReset(round_context);

@@ -9,17 +9,70 @@
 #ifndef PBP_CARRY_H
 #define PBP_CARRY_H
 
+#include "pgstat.h"
 #include "postmaster/bgworker.h"
 
-extern void pbp_carry_register(void);
-extern void pbp_carry_launch(uint32 stops);
-extern bool pbp_carry_has_no_slot(void);
-extern PGDLLEXPORT void pbp_carry_main(Datum arg);
+#include "base/ownfile.h"
+#include "caches/cachemap.h"
 
-/* Returns false if nothing was saved.  A quick save does not sleep. */
-extern bool pbp_carry_save(bool quick);
+/* ---- how far they are, in shared memory: written by them, read by any process ---- */
 
-extern void pbp_carry_restore(void);
+typedef enum PbpCarryPhase
+{
+	PBP_CARRY_OFF,
+	PBP_CARRY_WAITING,			/* nothing was restored since the start */
+	PBP_CARRY_SAVING,
+	PBP_CARRY_RESTORING,
+	PBP_CARRY_DONE
+} PbpCarryPhase;
+
+#define PBP_CARRY_PHASES	(PBP_CARRY_DONE + 1)
+
+/* What the worker that restores a part of the file says of it, at its end. */
+typedef enum PbpCarryPart
+{
+	PBP_PART_BEGUN,				/* nothing; if the worker is gone, it has failed */
+	PBP_PART_FAILED,			/* by an error that may pass */
+	PBP_PART_LEFT,				/* it had no more time */
+	PBP_PART_DONE
+} PbpCarryPart;
+
+typedef struct PbpCarryProgress
+{
+	PbpCarryPhase phase;
+
+	/* of the part that is being restored */
+	uint32		part_number;	/* of all since the start; a worker knows its own */
+	PbpCarryPart part;
+	bool		is_lost;		/* something of it is, by an error */
+	int64		resume;			/* place in the file where the next worker goes on */
+	int64		resume_extents; /* to be left out of that map */
+
+	int64		next_read_ns;	/* when the rate allows to read the next extent */
+
+	/* blocks for which there is room */
+	int64		border_room;	/* in shared buffers, for those of level "border" */
+	int64		cache_room;		/* in the page cache */
+	int64		spare_room;		/* in there, for gaps between what is wanted, and for
+								 * what shared buffers have */
+
+	/* of the restore after the start of the server */
+	int			attempts;
+	bool		settled;		/* it has ended, or there is none */
+	bool		incomplete;		/* it has ended without a part of the blocks */
+	int64		wanted_buffers; /* that were to be in use at its end */
+	int64		wanted_ns;		/* when it was first tried; 0: not */
+	int64		blocks;			/* to be restored */
+	int64		done;			/* of these */
+	int64		read;			/* from the kernel, or by it */
+	int64		begun_ns;		/* 0: not */
+	int64		ended_ns;		/* 0: not */
+
+	/* of the last file that was saved, perhaps before the start */
+	TimestampTz saved_at;		/* 0: none */
+
+	bool		both_logged;	/* that autoprewarm is enabled as well */
+} PbpCarryProgress;
 
 /* What a worker restores that is connected to a database, in its bgw_extra. */
 typedef struct PbpCarryJob
@@ -37,6 +90,76 @@ typedef struct PbpCarryJob
 	uint32		part_number;	/* as in PbpCarryProgress */
 } PbpCarryJob;
 
+/* ---- in carry.c ---- */
+
+extern void pbp_carry_register(void);
+extern void pbp_carry_launch(uint32 stops);
+extern bool pbp_carry_has_no_slot(void);
+extern PGDLLEXPORT void pbp_carry_main(Datum arg);
+
+/* Locks the progress for a few instructions, until pbp_unlock_shared(). */
+extern PbpCarryProgress *pbp_carry_lock(void);
+extern PbpCarryProgress pbp_carry_progress(void);
+
+extern bool pbp_carry_goes_on(void);
+extern void pbp_carry_sleep_until(int64 until_ns);
+
+/*
+ * ---- in carryfile.c: the file pg_stat/pgbufprobe.maps ----
+ *
+ * A cache map for each file of each relation of which a cache has a block: entries,
+ * each followed by its map.  A file is a segment, so that one map at a time fits into
+ * little memory.  Nothing in it is trusted before it is checked.
+ */
+
+#define PBP_CARRY_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.maps"
+
+/* Counts the restores that a crash has ended. */
+#define PBP_CARRY_MARK		PBP_CARRY_FILE ".restoring"
+
+typedef struct PbpCarryFile
+{
+	Oid			database;		/* InvalidOid: shared by all */
+	Oid			tablespace;
+	Oid			relfilenode;
+	uint32		fork;
+	uint32		segment;
+} PbpCarryFile;
+
+/* Followed by the map. */
+typedef struct PbpCarryEntry
+{
+	PbpCarryFile file;
+	uint32		map_bytes;
+} PbpCarryEntry;
+
+/* Most maps are short, so that so many bytes have several entries. */
+#define PBP_CARRY_AHEAD		8192
+
+typedef struct PbpCarryReader
+{
+	PbpOwnFile	file;
+	bool		is_damaged;		/* it has something impossible */
+	uint8	   *map;			/* room for one */
+	int64		ahead_at;		/* what was read of the file at once */
+	int64		ahead_end;
+	char		ahead[PBP_CARRY_AHEAD];
+} PbpCarryReader;
+
+extern const PbpFileKind pbp_carry_kind;
+
+extern bool pbp_carry_open(PbpCarryReader *reader, bool verify);
+extern bool pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry);
+extern const uint8 *pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry);
+extern void pbp_carry_log_unreadable(const PbpCarryReader *reader);
+extern void pbp_carry_close(PbpCarryReader *reader);
+
+/* ---- in carrysave.c, carryrestore.c and carryload.c ---- */
+
+/* Returns false if nothing was saved.  A quick save does not sleep. */
+extern bool pbp_carry_save(bool quick);
+
+extern void pbp_carry_restore(void);
 extern PGDLLEXPORT void pbp_carry_load_main(Datum arg);
 
 #endif							/* PBP_CARRY_H */

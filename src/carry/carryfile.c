@@ -13,8 +13,7 @@
 #include "catalog/pg_tablespace_d.h"
 
 #include "caches/residency.h"
-#include "carry/carryfile.h"
-#include "carry/carryprogress.h"
+#include "carry/carry.h"
 
 #define MAGIC			UINT64CONST(0x7062706361727279)
 #define VERSION			4

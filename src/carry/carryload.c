@@ -29,8 +29,6 @@
 #include "base/worker.h"
 #include "caches/cacherestore.h"
 #include "carry/carry.h"
-#include "carry/carryfile.h"
-#include "carry/carryprogress.h"
 
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
 #define CONNECTED_NS		INT64CONST(4000000000)
@@ -163,7 +161,7 @@ report(const Load *load, PbpCarryPart part, int64 at, int64 extents)
 		progress->resume = at;
 		progress->resume_extents = extents;
 	}
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 }
 
 /*
@@ -257,7 +255,7 @@ restore_extent(Load *load, const PbpExtent *extent)
 		progress->cache_room -= part.nkept;
 		progress->spare_room -= before.spare_room - part.spare_room;
 	}
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	return done;
 }
 

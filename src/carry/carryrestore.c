@@ -27,8 +27,6 @@
 #include "base/worker.h"
 #include "caches/cachemap.h"
 #include "carry/carry.h"
-#include "carry/carryfile.h"
-#include "carry/carryprogress.h"
 #include "memory/servermemory.h"
 
 /* Restores in a row that a crash has ended before no other one is tried. */
@@ -165,7 +163,7 @@ read_plan(Plan *plan)
 	if (plan->reader.is_damaged || plan->reader.file.error != 0)
 		return false;
 	pbp_carry_lock()->blocks = blocks;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	return true;
 }
 
@@ -250,7 +248,7 @@ find_border(Plan *plan)
 	if (plan->border == 0)
 		room = Min(room, Max(NBuffers - plan->reader.file.stamp.nbuffers, 0));
 	progress->border_room = room;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 }
 
 /*
@@ -267,7 +265,7 @@ find_cache_room(void)
 	progress->cache_room = bytes == PBP_UNKNOWN ? PG_INT64_MAX : bytes / BLCKSZ;
 	progress->spare_room = bytes == PBP_UNKNOWN ? 0 :
 		progress->cache_room - Max(progress->blocks - NBuffers, 0);
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 }
 
 /* ---- by workers ---- */
@@ -344,7 +342,7 @@ restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
 	progress->is_lost = false;
 	progress->resume = job->first = maps->resume;
 	progress->resume_extents = job->skip = maps->resume_extents;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	if (register_worker(plan, job))
 		wait_for_worker();
 	progress = pbp_carry_lock();
@@ -352,7 +350,7 @@ restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
 	maps->resume_extents = progress->resume_extents;
 	maps->is_lost = maps->is_lost || progress->is_lost;
 	part = progress->part;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	return part;
 }
 
@@ -400,7 +398,7 @@ end_band(Plan *plan, DatabaseMaps *maps, int band)
 
 	plan->done += maps->bands[band];
 	progress->done = plan->done;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	maps->bands[band] = 0;
 	maps->resume = maps->first;
 	maps->resume_extents = 0;
@@ -475,7 +473,7 @@ begin_progress(TimestampTz saved_at)
 	progress->next_read_ns = 0;
 	progress->begun_ns = pbp_now_ns();
 	progress->ended_ns = 0;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 }
 
 static void
@@ -507,7 +505,7 @@ end_progress(bool ended, int nfailed)
 		progress->ended_ns = pbp_now_ns();
 	else
 		progress->begun_ns = 0;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	if (ended)
 		log_end(seconds, read, nfailed);
 }
@@ -519,7 +517,7 @@ keep_unreadable(const PbpCarryReader *reader)
 	if (reader->file.error == 0)
 		return;
 	pbp_carry_lock()->incomplete = true;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	pbp_carry_log_unreadable(reader);
 }
 

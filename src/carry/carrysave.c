@@ -25,8 +25,6 @@
 #include "base/worker.h"
 #include "caches/residency.h"
 #include "carry/carry.h"
-#include "carry/carryfile.h"
-#include "carry/carryprogress.h"
 #include "os/datafiles.h"
 #include "os/oscache.h"
 
@@ -417,7 +415,7 @@ pbp_carry_save(bool quick)
 
 	save.deadline_ns = quick ? save.begun_ns + STOP_S * PBP_NS_PER_S : PG_INT64_MAX;
 	pbp_carry_lock()->phase = PBP_CARRY_SAVING;
-	pbp_carry_unlock();
+	pbp_unlock_shared();
 	/* what was found out about file systems may have changed since the last time */
 	SetCurrentStatementStartTimestamp();
 	save.segment = pbp_segment_begin(NULL);
@@ -445,7 +443,7 @@ pbp_carry_save(bool quick)
 		progress = pbp_carry_lock();
 		progress->saved_at = saved_at;
 		progress->incomplete = false;
-		pbp_carry_unlock();
+		pbp_unlock_shared();
 	}
 	return saved;
 }
