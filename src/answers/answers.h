@@ -8,7 +8,7 @@
 #ifndef PBP_ANSWERS_H
 #define PBP_ANSWERS_H
 
-#include "base/rows.h"
+#include "base/sqlvalues.h"
 #include "base/words.h"
 #include "caches/residency.h"
 #include "pool/poolfuncs.h"

@@ -23,7 +23,6 @@
 #include "utils/timestamp.h"
 
 #include "answers/answers.h"
-#include "base/args.h"
 #include "sampler/hours.h"
 #include "sampler/predictions.h"
 #include "sampler/statefile.h"

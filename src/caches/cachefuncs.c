@@ -18,9 +18,8 @@
 #include "utils/lsyscache.h"
 #include "utils/tuplestore.h"
 
-#include "base/args.h"
 #include "base/relations.h"
-#include "base/rows.h"
+#include "base/sqlvalues.h"
 #include "base/settings.h"
 #include "caches/cacherestore.h"
 #include "caches/residency.h"

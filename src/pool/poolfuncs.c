@@ -15,10 +15,9 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "base/args.h"
 #include "base/compat.h"
 #include "base/relations.h"
-#include "base/rows.h"
+#include "base/sqlvalues.h"
 #include "pool/descriptors.h"
 #include "pool/poolfuncs.h"
 #include "pool/serverstats.h"
@@ -52,10 +51,7 @@ emit_buffer_count(ReturnSetInfo *rsinfo, int usage, const PbpBufferCount *count,
 {
 	Row			row = {0};
 
-	if (usage >= 0)
-		add_datum(&row, Int32GetDatum(usage));
-	else
-		add_null(&row);
+	add_value(&row, usage >= 0, Int32GetDatum(usage));
 	add_counted(&row, count->buffers, pbp_estimate_error(nread, NBuffers, count->buffers),
 				NBuffers);
 	add_count(&row, count->dirty);
@@ -111,10 +107,7 @@ add_storage(Row *row, const PbpLocator *locator, ForkNumber fork)
 	add_name(row, get_database_name(locator->dbOid));
 	add_datum(row, ObjectIdGetDatum(locator->relNumber));
 	add_text(row, forkNames[fork]);
-	if (OidIsValid(relation))
-		add_datum(row, ObjectIdGetDatum(relation));
-	else
-		add_null(row);
+	add_value(row, OidIsValid(relation), ObjectIdGetDatum(relation));
 }
 
 /* Where the hand is at the end of the watch, if there is one. */

@@ -8,7 +8,7 @@
 #ifndef PBP_POOLFUNCS_H
 #define PBP_POOLFUNCS_H
 
-#include "base/rows.h"
+#include "base/sqlvalues.h"
 #include "pool/descriptors.h"
 
 /* Columns of add_storage(). */

@@ -18,7 +18,7 @@
 #include "utils/jsonb.h"
 #include "utils/timestamp.h"
 
-#include "base/rows.h"
+#include "base/sqlvalues.h"
 #include "pool/descriptors.h"
 
 #define SNAPSHOT_DIFF_COLS	8
@@ -313,18 +313,12 @@ emit_change(ReturnSetInfo *rsinfo, const Change *change, int usagecount, double 
 
 	add_text(&row, change->name);
 	add_text(&row, change->fork);
-	if (usagecount >= 0)
-		add_datum(&row, Int32GetDatum(usagecount));
-	else
-		add_null(&row);
+	add_value(&row, usagecount >= 0, Int32GetDatum(usagecount));
 	for (int i = 0; i < 2; i++)
 		add_known_count(&row, change->counts[i].known, change->counts[i].buffers);
 	for (int i = 0; i < 2; i++)
 		add_known_count(&row, change->counts[i].known, change->counts[i].dirty);
-	if (isnan(passes))
-		add_null(&row);
-	else
-		add_datum(&row, Float8GetDatum(rint(passes * 1e6) / 1e6));
+	add_value(&row, !isnan(passes), Float8GetDatum(rint(passes * 1e6) / 1e6));
 	emit_row(rsinfo, &row, SNAPSHOT_DIFF_COLS);
 }
 

@@ -1,7 +1,9 @@
 /*-------------------------------------------------------------------------
  *
- * rows.h
- *	  Result rows of SQL functions, filled column by column.
+ * sqlvalues.h
+ *	  Arguments of SQL functions: each function returns a valid value or
+ *	  raises an error that says which values are valid.  Their result rows,
+ *	  filled column by column.
  *
  * Each column of the script's OUT list has one call, in the same order.  Counts
  * are exact; quotients, shares and other measures are rounded to four
@@ -9,8 +11,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PBP_ROWS_H
-#define PBP_ROWS_H
+#ifndef PBP_SQLVALUES_H
+#define PBP_SQLVALUES_H
 
 #include "datatype/timestamp.h"
 #include "fmgr.h"
@@ -18,6 +20,18 @@
 
 #include "base/compat.h"
 #include "base/latency.h"
+
+/* ---- arguments ---- */
+
+extern int	parse_name(FunctionCallInfo fcinfo, int argno, const char *what,
+					   const char *const *names, int nnames);
+extern int	positive_arg(FunctionCallInfo fcinfo, int argno, const char *what, int max);
+extern double fraction_arg(FunctionCallInfo fcinfo, int argno);
+extern int	sample_arg(FunctionCallInfo fcinfo, int argno);
+extern ForkNumber fork_arg(FunctionCallInfo fcinfo, int argno);
+extern int64 duration_arg_ms(FunctionCallInfo fcinfo, int argno);
+
+/* ---- rows ---- */
 
 #define MAX_COLS			16
 
@@ -29,12 +43,14 @@ typedef struct Row
 	bool		nulls[MAX_COLS];
 } Row;
 
+#define add_datum(row, value)	add_value(row, true, value)
+
 /* Emits the row of one array item. */
 typedef void (*RowEmitter) (ReturnSetInfo *rsinfo, const void *item, void *arg);
 
 extern void add_null(Row *row);
 extern void add_nulls(Row *row, int ncols);
-extern void add_datum(Row *row, Datum value);
+extern void add_value(Row *row, bool known, Datum value);
 extern void add_count(Row *row, int64 count);
 extern void add_known_count(Row *row, bool known, int64 count);
 extern void add_rounded(Row *row, double count);
@@ -52,4 +68,4 @@ extern void emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols);
 extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,
 					  RowEmitter emit, void *arg);
 
-#endif							/* PBP_ROWS_H */
+#endif							/* PBP_SQLVALUES_H */
