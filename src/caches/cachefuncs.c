@@ -23,7 +23,7 @@
 #include "base/settings.h"
 #include "caches/cacherestore.h"
 #include "caches/residency.h"
-#include "pool/estimate.h"
+#include "pool/descriptors.h"
 
 #define MAX_BUCKETS			1000000
 #define MAX_SAMPLES			1000000

@@ -23,7 +23,6 @@
 #include "caches/cacherestore.h"
 #include "os/oscache.h"
 #include "pool/descriptors.h"
-#include "pool/poolindex.h"
 #include "pool/sweep.h"
 
 /* buffers at the clock hand that may be pinned while it is not known to be free */

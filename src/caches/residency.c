@@ -4,7 +4,7 @@
  *	  Shared buffers and page cache compared block by block: which blocks are
  *	  in one of them, in both, or in neither.
  *
- * How to ask each cache belongs in poolindex.c and oscache.c.
+ * How to ask each cache belongs in descriptors.c and oscache.c.
  *
  * No relation is locked: a file that is truncated or removed at the same time
  * has fewer blocks.  Each segment is seen at its own instant, and shared
@@ -21,10 +21,10 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
+#include "utils/hsearch.h"
 
 #include "caches/residency.h"
 #include "pool/descriptors.h"
-#include "pool/poolindex.h"
 
 /* random buffers that are tried for a sample of pages */
 #define MAX_TRIES		1000000
@@ -35,11 +35,47 @@
  */
 #define MIN_SAMPLE		32
 
+#define NO_ENTRY		(-1)
+
+#define FIRST_BUFFERS	1024	/* that an index has memory for at first */
+
 /* ---- a segment ---- */
+
+/* One file.  It is hashed as bytes, so it must have no padding. */
+typedef struct FileKey
+{
+	PbpLocator	locator;
+	ForkNumber	fork;
+	uint32		segment;
+} FileKey;
+
+StaticAssertDecl(sizeof(FileKey) == sizeof(PbpLocator) + 2 * sizeof(uint32), "no padding");
+
+typedef struct FileEntry
+{
+	FileKey		key;
+	int			newest;			/* head of the list of its buffers */
+} FileEntry;
+
+typedef struct BufferEntry
+{
+	int			next;			/* of the same file */
+	uint32		block:27;		/* within its segment */
+	uint32		usage:4;
+} BufferEntry;
+
+StaticAssertDecl(RELSEG_SIZE <= 1 << 27, "an entry must hold a block of a segment");
+StaticAssertDecl(BM_MAX_USAGE_COUNT < 16, "an entry must hold a usage count");
 
 struct PbpSegment
 {
-	PbpPoolIndex *index;
+	/* an index of the pool */
+	HTAB	   *files;			/* FileEntry */
+	BufferEntry *buffers;
+	int			nbuffers;
+	int			max_buffers;
+
+	/* the segment that was loaded last */
 	int64		nblocks;
 	int64		shared;			/* in shared buffers */
 	int64		cached;			/* in the page cache; none if it is not trusted */
@@ -47,32 +83,115 @@ struct PbpSegment
 	bool		os[RELSEG_SIZE];	/* for each block */
 };
 
-/* Scans the descriptors, for all relations or for one only. */
+/* Shared catalogs belong to every database.  A process without one wants those of all. */
+static bool
+is_of_this_database(const PbpLocator *locator)
+{
+	return locator->dbOid == MyDatabaseId || !OidIsValid(locator->dbOid) ||
+		!OidIsValid(MyDatabaseId);
+}
+
+static void
+add_buffer(PbpSegment *segment, FileEntry *file, const PbpPage *page)
+{
+	if (segment->nbuffers == segment->max_buffers)
+	{
+		segment->max_buffers = (int) Min((int64) segment->max_buffers * 2, NBuffers);
+		segment->buffers = repalloc_huge(segment->buffers,
+										 (Size) segment->max_buffers * sizeof(BufferEntry));
+	}
+	segment->buffers[segment->nbuffers] = (BufferEntry) {
+		.next = file->newest,.block = page->tag.blockNum % RELSEG_SIZE,
+		.usage = (uint32) BUF_STATE_GET_USAGECOUNT(page->state)
+	};
+	file->newest = segment->nbuffers++;
+}
+
+/*
+ * Scans the descriptors once for the pages of one relation or, without one, of
+ * all relations of this database, or of all if the process has none.
+ *
+ * Locks the headers of these pages, one at a time.  A page that is replaced during the
+ * scan may be missed, or found twice.  About 3 ns per buffer, and 20 ns more for each
+ * buffer found.  Memory: 8 bytes for each buffer found.
+ */
 PbpSegment *
 pbp_segment_begin(const PbpLocator *only)
 {
 	PbpSegment *segment = palloc(sizeof(*segment));
+	HASHCTL		ctl = {
+		.keysize = sizeof(FileKey),.entrysize = sizeof(FileEntry),.hcxt = CurrentMemoryContext
+	};
+	FileEntry  *file = NULL;
+	PbpWalk		walk;
+	PbpPage		page;
 
-	segment->index = pbp_pool_index(only);
+	segment->files = hash_create("pgbufprobe files", 1024, &ctl,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	segment->nbuffers = 0;
+	segment->max_buffers = Min(NBuffers, FIRST_BUFFERS);
+	segment->buffers = palloc(segment->max_buffers * sizeof(BufferEntry));
+	pbp_walk_begin(&walk, NBuffers);
+	while (pbp_walk_page(&walk, only, &page))
+	{
+		FileKey		key = {
+			BufTagGetRelFileLocator(&page.tag), BufTagGetForkNum(&page.tag),
+			page.tag.blockNum / RELSEG_SIZE
+		};
+
+		if (only == NULL && !is_of_this_database(&key.locator))
+			continue;
+		/* neighbors mostly belong to the same file */
+		if (file == NULL || memcmp(&file->key, &key, sizeof(key)) != 0)
+		{
+			bool		found;
+
+			/* in a large table each lookup waits for memory */
+			CHECK_FOR_INTERRUPTS();
+			file = hash_search(segment->files, &key, HASH_ENTER, &found);
+			if (!found)
+				file->newest = NO_ENTRY;
+		}
+		add_buffer(segment, file, &page);
+	}
 	return segment;
 }
 
 void
 pbp_segment_end(PbpSegment *segment)
 {
-	pbp_pool_index_free(segment->index);
+	hash_destroy(segment->files);
+	pfree(segment->buffers);
 	pfree(segment);
 }
 
-/* Looks up the blocks of the open segment in both caches. */
+/*
+ * Looks up the blocks of the open segment in both caches.  The level of a block is its
+ * usage count plus one.
+ *
+ * A block that moved to another buffer during the scan may have been found in
+ * both; it counts once, with the state that was found last.  Those past the end of a
+ * file that has become shorter are left out.
+ */
 static void
 load_segment(PbpSegment *segment, const PbpOsWalk *walk)
 {
+	FileKey		key = {walk->locator, walk->fork, walk->segment};
+	FileEntry  *file = hash_search(segment->files, &key, HASH_FIND, NULL);
+
 	segment->nblocks = Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
 	segment->cached = pbp_os_map(&walk->file, 0, segment->nblocks, segment->os);
+	segment->shared = 0;
 	memset(segment->levels, 0, segment->nblocks);
-	segment->shared = pbp_pool_levels(segment->index, &walk->locator, walk->fork, walk->segment,
-									  segment->levels, segment->nblocks);
+	for (int i = file ? file->newest : NO_ENTRY; i != NO_ENTRY; i = segment->buffers[i].next)
+	{
+		const BufferEntry *entry = &segment->buffers[i];
+
+		if (entry->block >= segment->nblocks || segment->levels[entry->block] != 0)
+			continue;
+		segment->levels[entry->block] = (uint8) (entry->usage + 1);
+		segment->shared++;
+	}
 }
 
 /* ---- relations ---- */

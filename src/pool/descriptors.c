@@ -4,8 +4,8 @@
  *	  Scans of the buffer descriptors: usage counts, buffers of each relation,
  *	  and the cost of such scans.
  *
- * A scan reads all buffers or, if it counts, a sample of them (estimate.c); if
- * it is timed, a part of them.
+ * A scan reads all buffers or, if it counts, a random sample of them; if it is
+ * timed, a part of them.
  *
  * No scan locks the whole buffer pool or changes a descriptor.  Each descriptor
  * is read at its own instant: every buffer is counted once, with its state
@@ -15,13 +15,141 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "common/pg_prng.h"
 #include "miscadmin.h"
+#include "storage/lwlock.h"
 #include "utils/hsearch.h"
 
 #include "base/latency.h"
+#include "base/stats.h"
 #include "pool/descriptors.h"
 #include "pool/sweep.h"
+
+/* ---- random samples ---- */
+
+static int
+random_below(int limit)
+{
+	return (int) ((uint64) pg_prng_uint32(&pg_global_prng_state) * (uint64) limit >> 32);
+}
+
+/*
+ * The items are divided into as many parts as items are read, and one item of each
+ * part is read.  Neighbors are often alike, so such a sample is more exact than one of
+ * items from anywhere.
+ *
+ * The first part begins anywhere, and if the items cannot be divided evenly, some
+ * random parts have one item more.  If these came at regular intervals, items that
+ * are alike at such intervals would be read too often or too rarely.
+ */
+void
+pbp_draw_begin(PbpDraw *draw, int nread, int nitems)
+{
+	*draw = (PbpDraw) {
+		.nread = nread,.nitems = nitems,.nlarger = nitems % nread,.shift = random_below(nitems)
+	};
+}
+
+/* Draws an item of the next part. */
+int
+pbp_draw_next(PbpDraw *draw)
+{
+	bool		larger = random_below(draw->nread - draw->ndrawn) < draw->nlarger;
+	int			size = draw->nitems / draw->nread + larger;
+	int64		item = (int64) draw->shift + draw->start + random_below(size);
+
+	draw->ndrawn++;
+	draw->nlarger -= larger;
+	draw->start += size;
+	return (int) (item < draw->nitems ? item : item - draw->nitems);
+}
+
+/* ---- samples of the pool ---- */
+
+static void
+draw_buffer(PbpWalk *walk)
+{
+	int			slot = walk->draw.ndrawn % PBP_FETCHED_AHEAD;
+
+	walk->drawn[slot] = pbp_draw_next(&walk->draw);
+	__builtin_prefetch(GetBufferDescriptor(walk->drawn[slot]));
+}
+
+/* Begins before the first range; nread is at most NBuffers. */
+void
+pbp_walk_begin(PbpWalk *walk, int nread)
+{
+	memset(walk, 0, sizeof(*walk));
+	pbp_draw_begin(&walk->draw, nread, NBuffers);
+	while (nread < NBuffers && walk->draw.ndrawn < Min(nread, PBP_FETCHED_AHEAD))
+		draw_buffer(walk);
+}
+
+/*
+ * Goes to the next range of buffers to read, which is one buffer unless all are
+ * read.  Returns false if there is none.  May process interrupts.
+ */
+bool
+pbp_walk_next(PbpWalk *walk)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (walk->draw.nread == NBuffers)
+	{
+		walk->first = walk->end;
+		walk->end += Min(PBP_BUFFERS_PER_CHECK, NBuffers - walk->end);
+		return walk->first < walk->end;
+	}
+	if (walk->nwalked == walk->draw.nread)
+		return false;
+	walk->first = walk->drawn[walk->nwalked++ % PBP_FETCHED_AHEAD];
+	walk->end = walk->first + 1;
+	if (walk->draw.ndrawn < walk->draw.nread)
+		draw_buffer(walk);
+	return true;
+}
+
+/* ---- estimates ---- */
+
+/* From a count in the sample to one of all items, rounded down. */
+int64
+pbp_scaled(const PbpScale *scale, int64 count)
+{
+	return count * scale->nitems / scale->nread;
+}
+
+/*
+ * Scales each of several counts, rounded up or down so that the results add up.
+ * Never less than pbp_scaled().
+ */
+int64
+pbp_scale_next(PbpScale *scale, int64 count)
+{
+	int64		before = scale->scaled;
+
+	scale->counted += count;
+	scale->scaled = pbp_scaled(scale, scale->counted);
+	return scale->scaled - before;
+}
+
+/*
+ * The exact count of items differs from the estimate by no more than this, with
+ * a probability of about 95 % or more.
+ */
+int64
+pbp_estimate_error(double nread, int64 nitems, int64 estimate)
+{
+	double		all = (double) nitems;
+
+	if (nread >= all)
+		return 0;
+	/* as a sample of an infinite number of items, since those that were read cannot be wrong */
+	return (int64) ceil(pbp_share_error((double) estimate / all,
+										nread * (all - 1) / (all - nread)) * all);
+}
+
+/* ---- counts of states ---- */
 
 /*
  * The usage count and the flags that a histogram needs are in the eight lowest
@@ -141,6 +269,45 @@ pbp_walk_page(PbpWalk *walk, const PbpLocator *only, PbpPage *page)
 		}
 	} while (pbp_walk_next(walk));
 	return false;
+}
+
+/*
+ * The buffer that has the block, or NULL, and its state, or 0.  It may hold
+ * another one by now, and the block may still be on its way.  Locks one
+ * partition of the server's table of buffers, shared, as each read of a block
+ * does: 100 to 500 ns.
+ */
+BufferDesc *
+pbp_pool_find(const BufferTag *tag, PbpBufState *state)
+{
+	BufferTag	sought = *tag;
+	uint32		hash = BufTableHashCode(&sought);
+	LWLock	   *partition_lock = BufMappingPartitionLock(hash);
+	BufferDesc *desc = NULL;
+	int			buffer;
+
+	*state = 0;
+	LWLockAcquire(partition_lock, LW_SHARED);
+	buffer = BufTableLookup(&sought, hash);
+	if (buffer >= 0)
+	{
+		desc = GetBufferDescriptor(buffer);
+		*state = pbp_read_state(desc);
+	}
+	LWLockRelease(partition_lock);
+	return desc;
+}
+
+/* True if the block is in shared buffers. */
+bool
+pbp_pool_lookup(const PbpLocator *locator, ForkNumber fork, BlockNumber block)
+{
+	BufferTag	tag;
+	PbpBufState state;
+
+	InitBufferTag(&tag, locator, fork, block);
+	(void) pbp_pool_find(&tag, &state);
+	return pbp_holds_page(state);
 }
 
 /* ---- counts ---- */
