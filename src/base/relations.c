@@ -124,26 +124,6 @@ find_relation(Oid relid, RelationStorage *relation)
 	return true;
 }
 
-/* True if the relation has got new files since it was looked up.  Sets them. */
-bool
-was_rewritten(RelationStorage *relation)
-{
-	PbpLocator	before = relation->locator;
-
-	return find_relation(relation->relid, relation) &&
-		!RelFileLocatorEquals(before, relation->locator);
-}
-
-PbpLocator
-relation_locator(Oid relid)
-{
-	RelationStorage relation;
-
-	if (!find_relation(relid, &relation))
-		report_no_relation(relid);
-	return relation.locator;
-}
-
 /* ---- lists ---- */
 
 /* Temporary relations, and those without pages, are left out. */
@@ -180,36 +160,27 @@ list_all_relations(RelationList *list)
 	table_close(pg_class, AccessShareLock);
 }
 
-static void
-list_partitions(RelationList *list, Oid relid)
-{
-	ListCell   *lc;
-
-	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
-	{
-		FormData_pg_class form;
-
-		CHECK_FOR_INTERRUPTS();
-		if (lfirst_oid(lc) != relid && read_class(lfirst_oid(lc), &form))
-			append_class(list, &form);
-	}
-}
-
 /* One relation, or the partitions of a partitioned one. */
 void
 list_relation(RelationList *list, Oid relid)
 {
 	FormData_pg_class form;
+	ListCell   *lc;
 
 	memset(list, 0, sizeof(*list));
 	if (!read_class(relid, &form))
 		report_no_relation(relid);
-	if (RELKIND_HAS_PARTITIONS(form.relkind))
-		list_partitions(list, relid);
-	else
+	if (!RELKIND_HAS_PARTITIONS(form.relkind))
 	{
 		check_has_pages(&form);
 		append_class(list, &form);
+		return;
+	}
+	foreach(lc, find_all_inheritors(relid, NoLock, NULL))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (lfirst_oid(lc) != relid && read_class(lfirst_oid(lc), &form))
+			append_class(list, &form);
 	}
 }
 

@@ -4,8 +4,7 @@
  *	  From the OID of a relation to its storage.
  *
  * Offers the place of one relation's pages, and lists of relations and of
- * databases; errors for relations that have none; and a check for a concurrent
- * rewrite.
+ * databases; and errors for relations that have none.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,8 +35,6 @@ extern void check_has_pages(Form_pg_class form);
 extern _Noreturn void report_no_relation(Oid relid);
 extern _Noreturn void report_no_fork(Oid relid, ForkNumber fork);
 extern bool find_relation(Oid relid, RelationStorage *relation);
-extern bool was_rewritten(RelationStorage *relation);
-extern PbpLocator relation_locator(Oid relid);
 extern void list_all_relations(RelationList *list);
 extern void list_relation(RelationList *list, Oid relid);
 extern List *list_open_databases(void);

@@ -63,12 +63,16 @@ static volatile sig_atomic_t may_die = false;
 
 /* ---- registration ---- */
 
+/* One that a session or another worker registers lets that know when it starts and ends. */
 void
-pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function)
+pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function,
+					int restart_s, uint32 arg)
 {
-	memset(worker, 0, sizeof(*worker));
-	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker->bgw_start_time = BgWorkerStart_ConsistentState;
+	*worker = (BackgroundWorker) {
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_ConsistentState,.bgw_restart_time = restart_s,
+		.bgw_main_arg = UInt32GetDatum(arg),.bgw_notify_pid = IsUnderPostmaster ? MyProcPid : 0
+	};
 	strlcpy(worker->bgw_library_name, "pgbufprobe", BGW_MAXLEN);
 	strlcpy(worker->bgw_function_name, function, BGW_MAXLEN);
 	strlcpy(worker->bgw_name, name, BGW_MAXLEN);
@@ -89,9 +93,7 @@ pbp_register_worker(const char *name, const char *function)
 
 	if (IsBinaryUpgrade)
 		return true;
-	pbp_describe_worker(&worker, name, function);
-	worker.bgw_restart_time = RESTART_S;
-	worker.bgw_main_arg = UInt32GetDatum(PBP_PRELOADED);
+	pbp_describe_worker(&worker, name, function, RESTART_S, PBP_PRELOADED);
 	RegisterBackgroundWorker(&worker);
 	return BackgroundWorkerList.head.next != last || IsUnderPostmaster || !IsPostmasterEnvironment;
 }
@@ -106,10 +108,7 @@ pbp_launch_worker(const char *name, const char *function, uint32 stops,
 {
 	BackgroundWorker worker;
 
-	pbp_describe_worker(&worker, name, function);
-	worker.bgw_restart_time = RESTART_S;
-	worker.bgw_main_arg = UInt32GetDatum(stops);
-	worker.bgw_notify_pid = MyProcPid;
+	pbp_describe_worker(&worker, name, function, RESTART_S, stops);
 	return RegisterDynamicBackgroundWorker(&worker, handle);
 }
 

@@ -16,7 +16,8 @@
 /* The argument of a worker that pgbufprobe_stop() does not end. */
 #define PBP_PRELOADED		PG_UINT32_MAX
 
-extern void pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function);
+extern void pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function,
+								int restart_s, uint32 arg);
 extern bool pbp_register_worker(const char *name, const char *function);
 extern bool pbp_launch_worker(const char *name, const char *function, uint32 stops,
 							  BackgroundWorkerHandle **handle);

@@ -209,9 +209,12 @@ open_fork(Oid relid, ForkNumber fork)
 static bool
 must_repeat(RelationStorage *relation, ForkNumber fork, bool found, int *attempts)
 {
-	if (++*attempts < MAX_ATTEMPTS && was_rewritten(relation))
+	PbpLocator	before = relation->locator;
+	bool		exists = find_relation(relation->relid, relation);
+
+	if (++*attempts < MAX_ATTEMPTS && exists && !RelFileLocatorEquals(before, relation->locator))
 		return true;
-	if (!found && find_relation(relation->relid, relation))
+	if (!found && exists)
 		report_no_fork(relation->relid, fork);
 	return false;
 }

@@ -284,10 +284,9 @@ register_worker(Plan *plan, const PbpCarryJob *job)
 {
 	BackgroundWorker worker;
 
-	pbp_describe_worker(&worker, "pgbufprobe carry-over restore", "pbp_carry_load_main");
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	pbp_describe_worker(&worker, "pgbufprobe carry-over restore", "pbp_carry_load_main",
+						BGW_NEVER_RESTART, 0);
 	memcpy(worker.bgw_extra, job, sizeof(*job));
-	worker.bgw_notify_pid = MyProcPid;
 	for (int waits = 0; pbp_carry_goes_on() && !plan->no_slot; waits++)
 	{
 		if (RegisterDynamicBackgroundWorker(&worker, &running))

@@ -63,12 +63,12 @@ pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			nread = sample_arg(fcinfo, 1);
-	PbpLocator	locator;
+	RelationStorage relation;
 	PbpHistogram histogram;
 
-	if (!PG_ARGISNULL(0))
-		locator = relation_locator(PG_GETARG_OID(0));
-	pbp_histogram(PG_ARGISNULL(0) ? NULL : &locator, nread, &histogram);
+	if (!PG_ARGISNULL(0) && !find_relation(PG_GETARG_OID(0), &relation))
+		report_no_relation(PG_GETARG_OID(0));
+	pbp_histogram(PG_ARGISNULL(0) ? NULL : &relation.locator, nread, &histogram);
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
