@@ -52,6 +52,7 @@ typedef struct Load
 	bool		is_left;		/* the present extent is, to another worker */
 	bool		is_lost;		/* the rest of the present map is, by another error */
 	int64		at;				/* place of the present map in the file */
+	int64		extents;		/* of it, that are done */
 	PbpCarryEntry entry;
 } Load;
 
@@ -151,15 +152,15 @@ restore_both_caches(const Load *load, PbpExtentRestore *part, int64 *border_room
  * its leader was replaced, which has started others.
  */
 static void
-report(const Load *load, PbpCarryPart part, int64 at, int64 extents)
+report(const Load *load, PbpCarryPart part)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
 
 	if (progress->part_number == load->job.part_number)
 	{
 		progress->part = part;
-		progress->resume = at;
-		progress->resume_extents = extents;
+		progress->resume = load->at;
+		progress->resume_extents = load->extents;
 	}
 	pbp_unlock_shared();
 }
@@ -269,7 +270,7 @@ has_time(const Load *load)
 
 /* Returns false if the rest of the map is left to another worker. */
 static bool
-restore_map(Load *load, const uint8 *map, int64 skip)
+restore_map(Load *load, const uint8 *map)
 {
 	PbpExtentReader reader;
 	PbpExtent	extent;
@@ -279,7 +280,7 @@ restore_map(Load *load, const uint8 *map, int64 skip)
 					 last ? PBP_STATES_LAST_BAND : PBP_STATES_OTHER_BANDS);
 	for (int64 number = 0; pbp_extent_next(&reader, &extent); number++)
 	{
-		if (number < skip || extent.nwanted == 0 ||
+		if (number < load->extents || extent.nwanted == 0 ||
 			pbp_extent_band(&extent, last) != load->job.band)
 			continue;
 		pbp_carry_sleep_until(Min(pbp_carry_progress().next_read_ns, load->until_ns));
@@ -287,7 +288,8 @@ restore_map(Load *load, const uint8 *map, int64 skip)
 			return false;
 		if (!restore_extent(load, &extent) || load->is_left)
 			return !load->is_left;
-		report(load, PBP_PART_BEGUN, load->at, number + 1);
+		load->extents = number + 1;
+		report(load, PBP_PART_BEGUN);
 	}
 	return true;
 }
@@ -299,12 +301,10 @@ restore_map(Load *load, const uint8 *map, int64 skip)
 static bool
 restore_maps(Load *load, PbpCarryReader *reader)
 {
-	int64		skip = load->job.skip;
-
-	reader->file.next = load->job.first;
+	reader->file.next = load->at = load->job.first;
 	reader->file.end = Min(reader->file.end, load->job.end);
-	load->at = reader->file.next;
-	for (; pbp_carry_next(reader, &load->entry); load->at = reader->file.next)
+	load->extents = load->job.skip;
+	while (pbp_carry_next(reader, &load->entry))
 	{
 		const uint8 *map = NULL;
 
@@ -312,23 +312,13 @@ restore_maps(Load *load, PbpCarryReader *reader)
 			return false;
 		if (load->entry.file.database == load->job.database)
 			map = pbp_carry_map(reader, &load->entry);
-		if (reader->file.error != 0 || (map != NULL && !restore_map(load, map, skip)))
+		if (reader->file.error != 0 || (map != NULL && !restore_map(load, map)))
 			return false;
-		skip = 0;
-		report(load, PBP_PART_BEGUN, reader->file.next, 0);
+		load->at = reader->file.next;
+		load->extents = 0;
+		report(load, PBP_PART_BEGUN);
 	}
 	return true;
-}
-
-/* Says how this worker has ended, unless it was terminated. */
-static void
-report_end(const Load *load, bool done)
-{
-	PbpCarryProgress progress = pbp_carry_progress();
-
-	if (pbp_carry_goes_on())
-		report(load, done ? PBP_PART_DONE : load->failed ? PBP_PART_FAILED : PBP_PART_LEFT,
-			   progress.resume, progress.resume_extents);
 }
 
 /* A database may have settings that are meant for its sessions. */
@@ -357,8 +347,9 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	{
 		bool		done = restore_maps(&load, &reader);
 
-		if (reader.file.error == 0)
-			report_end(&load, done);
+		/* a worker that was terminated says nothing of how it has ended */
+		if (reader.file.error == 0 && pbp_carry_goes_on())
+			report(&load, done ? PBP_PART_DONE : load.failed ? PBP_PART_FAILED : PBP_PART_LEFT);
 		pbp_carry_close(&reader);
 	}
 	proc_exit(0);

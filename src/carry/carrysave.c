@@ -172,40 +172,35 @@ cached_before(Before *before, const PbpCarryFile *file)
 
 /* Digits up to a character that is none. */
 static bool
-parse_number(char **text, unsigned long *number)
+parse_number(char **text, uint32 *number)
 {
-	char	   *end;
+	size_t		ndigits = strspn(*text, "0123456789");
+	uint64		value = strtou64(*text, text, 10);
 
-	if (**text < '0' || **text > '9')
-		return false;
-	errno = 0;
-	*number = strtoul(*text, &end, 10);
-	*text = end;
-	return errno == 0 && *number <= PG_UINT32_MAX;
+	*number = (uint32) value;
+	return ndigits > 0 && ndigits <= 10 && value <= PG_UINT32_MAX;
 }
 
 /* 16384_fsm.1, for example.  Temporary relations begin with a letter. */
 static bool
 parse_name(char *name, PbpCarryFile *file)
 {
-	unsigned long number;
 	ForkNumber	fork = MAIN_FORKNUM;
 
-	if (!parse_number(&name, &number) || number == 0)
+	file->segment = 0;
+	if (!parse_number(&name, &file->relfilenode) || file->relfilenode == 0)
 		return false;
-	file->relfilenode = (Oid) number;
 	if (*name == '_')
 		name += 1 + forkname_chars(name + 1, &fork);
 	file->fork = fork;
-	number = 0;
 	if (*name == '.')
 	{
 		name++;
-		if (!parse_number(&name, &number))
+		if (!parse_number(&name, &file->segment))
 			return false;
 	}
-	file->segment = (uint32) number;
-	return *name == '\0' && fork != InvalidForkNumber && number <= MaxBlockNumber / RELSEG_SIZE;
+	return *name == '\0' && fork != InvalidForkNumber &&
+		file->segment <= MaxBlockNumber / RELSEG_SIZE;
 }
 
 /* What a path within the data directory is; false: no file of a relation of this server. */
