@@ -438,7 +438,6 @@ bool
 pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumber fork,
 			 int only, const bool *os_before, PbpTakenMap *map)
 {
-	bool		all = only == PBP_ALL_SEGMENTS;
 	PbpMapHeader header = {
 		.block_bytes = BLCKSZ,.fork = fork,.system = GetSystemIdentifier(),
 		.database = locator->dbOid,.relation = relid
@@ -446,18 +445,21 @@ pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumb
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
 	uint8	   *bytes;
 	PbpOsWalk	walk;
-	bool		found;
+	bool		found = false;
 
 	memset(map, 0, sizeof(*map));
 	initStringInfo(&map->bytes);
 	appendStringInfoSpaces(&map->bytes, PBP_MAP_HEADER_BYTES);
 
 	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
-	if (!all)
-		walk.segment = only;
-	found = all ? pbp_os_next(&walk) : pbp_os_open(locator, fork, only, PBP_OS_AUTO, &walk.file);
-	for (bool more = found; more; more = all && pbp_os_next(&walk))
+	if (only != PBP_ALL_SEGMENTS)
 	{
+		walk.segment = only - 1;
+		walk.last = only;
+	}
+	while (pbp_os_next(&walk))
+	{
+		found = true;
 		if (!pbp_os_judge(&map->verdict, &walk.file))
 			continue;
 		load_segment(segment, &walk);
@@ -465,8 +467,6 @@ pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumb
 		header.nblocks += segment->nblocks;
 		map->any = map->any || segment->shared > 0 || segment->cached > 0;
 	}
-	if (found && !all)
-		pbp_os_close(&walk.file);
 
 	pbp_map_end(&writer);
 	appendStringInfoSpaces(&map->bytes, PBP_MAP_CHECKSUM_BYTES);
@@ -487,18 +487,9 @@ pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header)
 
 /* ---- single blocks ---- */
 
-/* The file of the last block stays open for the next one; segment -1: none is open. */
-static void
-close_file(PbpOsWalk *walk)
-{
-	if (walk->segment >= 0)
-		pbp_os_close(&walk->file);
-	walk->segment = -1;
-}
-
 /*
- * Determines whether the page cache has a block.  Returns false if that is unknown, and
- * sets why, unless the file does not exist.
+ * Determines whether the page cache has a block, whose file stays open for the next one.
+ * Returns false if that is unknown, and sets why, unless the file does not exist.
  */
 static bool
 ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, BlockNumber block,
@@ -506,10 +497,10 @@ ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, Bloc
 {
 	int			segment = block / RELSEG_SIZE;
 
-	if (walk->segment != segment || walk->fork != fork ||
+	if (walk->file.path == NULL || walk->segment != segment || walk->fork != fork ||
 		!RelFileLocatorEquals(walk->locator, *locator))
 	{
-		close_file(walk);
+		pbp_os_close(&walk->file);
 		if (!pbp_os_open(locator, fork, segment, PBP_OS_AUTO, &walk->file))
 			return false;
 		walk->locator = *locator;
@@ -549,7 +540,7 @@ pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *du
 	int			npages = 0;
 	int			i;
 	int64		end_ns = pbp_now_ns() + max_ns;
-	PbpOsWalk	walk = {.segment = -1};
+	PbpOsWalk	walk = {0};
 
 	memset(duplicates, 0, sizeof(*duplicates));
 	for (i = 0; i < ntries && npages < max_pages; i++)
@@ -574,7 +565,7 @@ pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *du
 		duplicates->sampled++;
 		duplicates->cached += cached;
 	}
-	close_file(&walk);
+	pbp_os_close(&walk.file);
 	duplicates->complete = all && i == ntries && duplicates->trust == PBP_OS_TRUSTED;
 }
 
@@ -617,7 +608,7 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpLatency *tiers
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocksInFork(relation, fork);
 	PbpOsTrust	trust = PBP_OS_TRUSTED;
-	PbpOsWalk	walk = {.segment = -1};
+	PbpOsWalk	walk = {0};
 	BlockNumber *blocks;
 
 	for (int tier = 0; tier < PBP_TIERS; tier++)
@@ -642,7 +633,7 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpLatency *tiers
 		pbp_latency_add(&tiers[tier], pbp_now_ns() - start_ns);
 		ReleaseBuffer(buffer);
 	}
-	close_file(&walk);
+	pbp_os_close(&walk.file);
 	pfree(blocks);
 
 	for (int tier = 0; tier < PBP_TIERS; tier++)

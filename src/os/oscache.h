@@ -61,7 +61,7 @@ typedef struct PbpOsFile
 {
 	int			fd;				/* -1 if PBP_OS_UNREADABLE */
 	int			error;			/* why, an errno */
-	char	   *path;			/* relative to the data directory */
+	char	   *path;			/* relative to the data directory; NULL: closed */
 	int64		bytes;			/* when it was opened; 0 if unreadable */
 	PbpOsMethod method;			/* PBP_OS_AUTO: none was chosen */
 	PbpOsTrust	trust;
@@ -83,6 +83,7 @@ typedef struct PbpOsWalk
 	ForkNumber	fork;
 	PbpOsMethod method;
 	int			segment;		/* the open one */
+	int			last;			/* or before, if one is not full */
 	PbpOsFile	file;
 } PbpOsWalk;
 

@@ -259,18 +259,20 @@ pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
 	else
 	{
 		pfree(file->path);
-		return false;
+		file->path = NULL;
 	}
-	return true;
+	return file->path != NULL;
 }
 
 void
 pbp_os_close(PbpOsFile *file)
 {
+	if (file->path == NULL)
+		return;
 	if (file->fd >= 0)
 		(void) CloseTransientFile(file->fd);
-	file->fd = -1;
 	pfree(file->path);
+	file->path = NULL;
 }
 
 /* Adds a file to those judged before.  Returns false if it is unreadable. */
@@ -289,28 +291,27 @@ pbp_os_judge(PbpOsVerdict *verdict, const PbpOsFile *file)
 	return readable;
 }
 
-/* Begins a walk; pbp_os_next() opens each segment, also the first. */
+/* Begins a walk through all segments; pbp_os_next() opens each of them, also the first. */
 void
 pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted)
 {
-	*walk = (PbpOsWalk) {.locator = *locator,.fork = fork,.method = wanted,.segment = -1};
+	*walk = (PbpOsWalk) {
+		.locator = *locator,.fork = fork,.method = wanted,.segment = -1,.last = PG_INT32_MAX
+	};
 }
 
 /*
  * Closes the open segment and opens the next.  Returns false after the last,
- * which is the first one that is not full: the server may leave empty files
- * behind it.
+ * which unless the caller has set it is the first one that is not full: the server
+ * may leave empty files behind it.
  */
 bool
 pbp_os_next(PbpOsWalk *walk)
 {
-	bool		was_last = false;
+	bool		was_last = walk->segment == walk->last ||
+		(walk->file.path != NULL && walk->file.bytes < PBP_SEGMENT_BYTES);
 
-	if (walk->segment >= 0)
-	{
-		was_last = walk->file.bytes < PBP_SEGMENT_BYTES;
-		pbp_os_close(&walk->file);
-	}
+	pbp_os_close(&walk->file);
 	CHECK_FOR_INTERRUPTS();
 	return !was_last &&
 		pbp_os_open(&walk->locator, walk->fork, ++walk->segment, walk->method, &walk->file);
