@@ -12,7 +12,7 @@
 #include "base/words.h"
 #include "caches/residency.h"
 #include "pool/poolfuncs.h"
-#include "pool/sweep.h"
+#include "pool/pool.h"
 #include "sampler/sampler.h"
 
 /* Facts gathered before the first question of the checkup. */

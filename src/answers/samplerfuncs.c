@@ -242,7 +242,7 @@ phase_of(const PbpSharedHeader *header, const PbpCarryProgress *progress)
 
 	if (header->pids[PBP_CARRY_OVER] != 0)
 		return names[progress->phase];
-	return pbp_carry_has_no_slot() ? "no background worker slot" :
+	return pbp_carry_has_no_slot ? "no background worker slot" :
 		pbp_carry_over_on ? "no worker" : "off";
 }
 

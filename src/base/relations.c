@@ -29,17 +29,6 @@
 
 #define FIRST_RELATIONS		64	/* that a list has memory for at first */
 
-static PbpLocator
-class_locator(Form_pg_class form)
-{
-	Oid			relfilenode = form->relfilenode;
-
-	if (!OidIsValid(relfilenode))
-		relfilenode = RelationMapOidToFilenumber(form->oid, form->relisshared);
-	return pbp_locator(OidIsValid(form->reltablespace) ? form->reltablespace : MyDatabaseTableSpace,
-					   form->relisshared ? InvalidOid : MyDatabaseId, relfilenode);
-}
-
 void
 check_has_pages(Form_pg_class form)
 {
@@ -85,8 +74,14 @@ report_no_fork(Oid relid, ForkNumber fork)
 static void
 set_storage(RelationStorage *relation, Form_pg_class form)
 {
+	Oid			relfilenode = form->relfilenode;
+
+	if (!OidIsValid(relfilenode))
+		relfilenode = RelationMapOidToFilenumber(form->oid, form->relisshared);
 	relation->relid = form->oid;
-	relation->locator = class_locator(form);
+	relation->locator = pbp_locator(OidIsValid(form->reltablespace) ? form->reltablespace :
+									MyDatabaseTableSpace,
+									form->relisshared ? InvalidOid : MyDatabaseId, relfilenode);
 	relation->forks[MAIN_FORKNUM] = true;
 	relation->forks[FSM_FORKNUM] = form->relkind != RELKIND_SEQUENCE && form->relam != HASH_AM_OID;
 	relation->forks[VISIBILITYMAP_FORKNUM] = RELKIND_HAS_TABLE_AM(form->relkind);

@@ -23,7 +23,7 @@
 #include "base/settings.h"
 #include "caches/cacherestore.h"
 #include "caches/residency.h"
-#include "pool/descriptors.h"
+#include "pool/pool.h"
 
 #define MAX_BUCKETS			1000000
 #define MAX_SAMPLES			1000000
@@ -42,13 +42,13 @@ PG_FUNCTION_INFO_V1(pgbufprobe_read_cost);
 PG_FUNCTION_INFO_V1(pgbufprobe_cache_map);
 PG_FUNCTION_INFO_V1(pgbufprobe_cache_restore);
 
-static const char *const os_method_names[PBP_OS_METHODS] = {
+static const char *const os_method_names[] = {
 	[PBP_OS_AUTO] = "auto",
 	[PBP_OS_CACHESTAT] = "cachestat",
 	[PBP_OS_MINCORE] = "mincore",
 };
 
-static const char *const os_advice_names[PBP_OS_ADVICES] = {
+static const char *const os_advice_names[] = {
 	[PBP_OS_WILLNEED] = "willneed",
 	[PBP_OS_DONTNEED] = "dontneed",
 };
@@ -60,7 +60,7 @@ static const char *const tier_names[PBP_TIERS] = {
 	[PBP_UNKNOWN_TIER] = NULL,
 };
 
-static const char *const target_names[PBP_RESTORE_TARGETS] = {
+static const char *const target_names[] = {
 	[PBP_RESTORE_BOTH] = "both",
 	[PBP_RESTORE_SHARED_BUFFERS] = "shared_buffers",
 	[PBP_RESTORE_OS_CACHE] = "os_cache",
@@ -226,7 +226,7 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
 	ForkNumber	fork = fork_arg(fcinfo, 1);
-	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names, PBP_OS_METHODS);
+	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names, lengthof(os_method_names));
 	RelationStorage relation = find_fork(relid, fork);
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	PbpOsTrust	trust;
@@ -267,7 +267,7 @@ Datum
 pgbufprobe_os_advise(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
-	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, PBP_OS_ADVICES);
+	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, lengthof(os_advice_names));
 	ForkNumber	fork = fork_arg(fcinfo, 2);
 	RelationStorage relation;
 	int			attempts = 0;
@@ -562,7 +562,7 @@ pgbufprobe_cache_restore(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
 	fork = fork_arg(fcinfo, 2);
-	target = parse_name(fcinfo, 3, "target", target_names, PBP_RESTORE_TARGETS);
+	target = parse_name(fcinfo, 3, "target", target_names, lengthof(target_names));
 	rate = rate_arg(fcinfo, 4);
 	if (target == PBP_RESTORE_OS_CACHE)
 		check_may_advise();

@@ -22,8 +22,7 @@
 #include "base/worker.h"
 #include "caches/cacherestore.h"
 #include "os/oscache.h"
-#include "pool/descriptors.h"
-#include "pool/sweep.h"
+#include "pool/pool.h"
 
 /* buffers at the clock hand that may be pinned while it is not known to be free */
 #define MAX_PINNED			64

@@ -50,8 +50,6 @@ typedef enum PbpRestoreTarget
 	PBP_RESTORE_OS_CACHE
 } PbpRestoreTarget;
 
-#define PBP_RESTORE_TARGETS	(PBP_RESTORE_OS_CACHE + 1)
-
 /* Each block that was requested counts once among the others. */
 typedef struct PbpRestoreCounts
 {

@@ -24,7 +24,7 @@
 #include "utils/hsearch.h"
 
 #include "caches/residency.h"
-#include "pool/descriptors.h"
+#include "pool/pool.h"
 
 /* random buffers that are tried for a sample of pages */
 #define MAX_TRIES		1000000

@@ -24,7 +24,7 @@
 #include "base/settings.h"
 #include "base/worker.h"
 #include "carry/carry.h"
-#include "pool/descriptors.h"
+#include "pool/pool.h"
 
 #define NAME			"pgbufprobe carry-over"
 #define MAIN			"pbp_carry_main"
@@ -35,13 +35,12 @@
 /* A save that has failed is tried again after this time, or the interval if that is shorter. */
 #define TRY_AGAIN_S		60
 
-/* No background worker slot was left. */
-static bool not_registered = false;
+bool		pbp_carry_has_no_slot = false;
 
 void
 pbp_carry_register(void)
 {
-	not_registered = !pbp_register_worker(NAME, MAIN);
+	pbp_carry_has_no_slot = !pbp_register_worker(NAME, MAIN);
 }
 
 /*
@@ -60,13 +59,6 @@ pbp_carry_launch(uint32 stops)
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("could not start the worker that carries both caches over a restart, because no background worker slot is free"),
 				 errhint("When one of the %d slots of max_worker_processes is free, reload the settings.", max_worker_processes)));
-}
-
-/* Returns true if no background worker slot was left; false in single-user mode. */
-bool
-pbp_carry_has_no_slot(void)
-{
-	return not_registered;
 }
 
 /* ---- how far it is, and whether it goes on ---- */

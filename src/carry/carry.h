@@ -92,9 +92,11 @@ typedef struct PbpCarryJob
 
 /* ---- in carry.c ---- */
 
+/* No background worker slot was left for it; false in single-user mode. */
+extern bool pbp_carry_has_no_slot;
+
 extern void pbp_carry_register(void);
 extern void pbp_carry_launch(uint32 stops);
-extern bool pbp_carry_has_no_slot(void);
 extern PGDLLEXPORT void pbp_carry_main(Datum arg);
 
 /* Locks the progress for a few instructions, until pbp_unlock_shared(). */

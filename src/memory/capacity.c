@@ -43,13 +43,6 @@ averaged(double before, double now)
 	return before + CHANGE_GAIN * (now - before);
 }
 
-/* Negative: the pool is in normal pages. */
-static int64_t
-free_huge_blocks(const PbpOsMemory *memory, int block_bytes)
-{
-	return memory->server.huge_page_bytes > 0 ? memory->huge_page_room / block_bytes : -1;
-}
-
 /* Unless that was done a few seconds ago: 0.5 to 3 ms. */
 void
 pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
@@ -66,7 +59,9 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
 		capacity->cache_bytes = 0;
 	capacity->cache_bytes = is_modelled(capacity) ?
 		averaged(capacity->cache_bytes, (double) capacity->memory.cache_bytes) : 0;
-	pbp_advice_set_huge_pages(advice, free_huge_blocks(&capacity->memory, block_bytes));
+	/* negative: the pool is in normal pages */
+	pbp_advice_set_huge_pages(advice, capacity->memory.server.huge_page_bytes > 0 ?
+							  capacity->memory.huge_page_room / block_bytes : -1);
 	pbp_advice_set_os_cache(advice, is_modelled(capacity) ?
 							(int64_t) (capacity->cache_bytes / block_bytes) : -1);
 }

@@ -49,18 +49,6 @@ begin_round(void)
 }
 
 /*
- * What the page cache grew by during the round may have been counted or not.  It
- * is the server's rather than others'.
- */
-static void
-end_round(void)
-{
-	counted.all_cached = Min(counted.all_cached, pbp_file_bytes(""));
-	last_round = counted;
-	in_round = false;
-}
-
-/*
  * Counts ranges of the open file until the time or the end of the file.  If the kernel
  * does not report what it caches of one file, only sizes are counted until the round ends.
  */
@@ -163,7 +151,15 @@ pbp_count_own_files(void)
 		if (path)
 			count_file(until_ns);
 		else
-			end_round();
+		{
+			/*
+			 * What the page cache grew by during the round may have been counted or
+			 * not.  It is the server's rather than others'.
+			 */
+			counted.all_cached = Min(counted.all_cached, pbp_file_bytes(""));
+			last_round = counted;
+			in_round = false;
+		}
 	}
 	pbp_pause_data_files(&files);
 	spent_ns += pbp_now_ns() - start_ns;

@@ -26,16 +26,12 @@ typedef enum PbpOsMethod
 	PBP_OS_MINCORE
 } PbpOsMethod;
 
-#define PBP_OS_METHODS		(PBP_OS_MINCORE + 1)
-
 typedef enum PbpOsAdvice
 {
 	PBP_OS_WILLNEED,
 	PBP_OS_DONTNEED,
 	PBP_OS_RANDOM				/* no readahead; not for users */
 } PbpOsAdvice;
-
-#define PBP_OS_ADVICES		(PBP_OS_DONTNEED + 1)
 
 /* Why an answer cannot be trusted. */
 typedef enum PbpOsTrust

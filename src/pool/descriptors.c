@@ -22,10 +22,8 @@
 #include "storage/lwlock.h"
 #include "utils/hsearch.h"
 
-#include "base/latency.h"
 #include "base/stats.h"
-#include "pool/descriptors.h"
-#include "pool/sweep.h"
+#include "pool/pool.h"
 
 /* ---- random samples ---- */
 
@@ -91,8 +89,8 @@ pbp_walk_begin(PbpWalk *walk, int nread)
  * Goes to the next range of buffers to read, which is one buffer unless all are
  * read.  Returns false if there is none.  May process interrupts.
  */
-bool
-pbp_walk_next(PbpWalk *walk)
+static bool
+walk_next(PbpWalk *walk)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (walk->draw.nread == NBuffers)
@@ -113,15 +111,15 @@ pbp_walk_next(PbpWalk *walk)
 /* ---- estimates ---- */
 
 /* From a count in the sample to one of all items, rounded down. */
-int64
-pbp_scaled(const PbpScale *scale, int64 count)
+static int64
+scaled(const PbpScale *scale, int64 count)
 {
 	return count * scale->nitems / scale->nread;
 }
 
 /*
  * Scales each of several counts, rounded up or down so that the results add up.
- * Never less than pbp_scaled().
+ * Never less than scaled().
  */
 int64
 pbp_scale_next(PbpScale *scale, int64 count)
@@ -129,7 +127,7 @@ pbp_scale_next(PbpScale *scale, int64 count)
 	int64		before = scale->scaled;
 
 	scale->counted += count;
-	scale->scaled = pbp_scaled(scale, scale->counted);
+	scale->scaled = scaled(scale, scale->counted);
 	return scale->scaled - before;
 }
 
@@ -267,7 +265,7 @@ pbp_walk_page(PbpWalk *walk, const PbpLocator *only, PbpPage *page)
 				(only == NULL || BufTagMatchesRelFileLocator(&page->tag, only)))
 				return true;
 		}
-	} while (pbp_walk_next(walk));
+	} while (walk_next(walk));
 	return false;
 }
 
@@ -316,8 +314,8 @@ static void
 scale_count(PbpScale *scale, PbpBufferCount *count)
 {
 	count->buffers = (int) pbp_scale_next(scale, count->buffers);
-	count->dirty = (int) pbp_scaled(scale, count->dirty);
-	count->pinned = (int) pbp_scaled(scale, count->pinned);
+	count->dirty = (int) scaled(scale, count->dirty);
+	count->pinned = (int) scaled(scale, count->pinned);
 }
 
 /*
@@ -337,7 +335,7 @@ pbp_histogram(const PbpLocator *only, int nread, PbpHistogram *histogram)
 
 	pbp_walk_begin(&walk, scale.nread);
 	if (only == NULL)
-		while (pbp_walk_next(&walk))
+		while (walk_next(&walk))
 			count_slots(&counts, walk.first, walk.end);
 	else
 		while (pbp_walk_page(&walk, only, &page))
@@ -399,7 +397,7 @@ finish_relation(PbpRelationCount *count, PbpScale *scale)
 		count->usage[i] = pbp_scale_next(scale, count->usage[i]);
 		count->buffers += count->usage[i];
 	}
-	count->dirty = pbp_scaled(scale, count->dirty);
+	count->dirty = scaled(scale, count->dirty);
 	count->buffers_error = pbp_estimate_error(scale->nread, scale->nitems, count->buffers);
 }
 

@@ -15,13 +15,10 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "base/compat.h"
 #include "base/relations.h"
 #include "base/sqlvalues.h"
-#include "pool/descriptors.h"
+#include "pool/pool.h"
 #include "pool/poolfuncs.h"
-#include "pool/serverstats.h"
-#include "pool/sweep.h"
 
 #define MAX_VICTIMS			100000000
 #define MAX_ROUNDS			10000

@@ -9,7 +9,7 @@
 #define PBP_POOLFUNCS_H
 
 #include "base/sqlvalues.h"
-#include "pool/descriptors.h"
+#include "pool/pool.h"
 
 /* Columns of add_storage(). */
 #define STORAGE_COLS		4

@@ -10,8 +10,7 @@
  */
 #include "postgres.h"
 
-#include "base/compat.h"
-#include "pool/serverstats.h"
+#include "pool/pool.h"
 
 /*
  * Allocations that the background writer has published by now.

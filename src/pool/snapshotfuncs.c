@@ -19,7 +19,7 @@
 #include "utils/timestamp.h"
 
 #include "base/sqlvalues.h"
-#include "pool/descriptors.h"
+#include "pool/pool.h"
 
 #define SNAPSHOT_DIFF_COLS	8
 

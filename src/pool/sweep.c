@@ -15,9 +15,8 @@
 #include "storage/ipc.h"
 #include "storage/spin.h"
 
-#include "base/compat.h"
 #include "base/worker.h"
-#include "pool/sweep.h"
+#include "pool/pool.h"
 
 /* buffers inspected between two checks for interrupts, about a millisecond */
 #define INSPECTED_PER_CHECK		32768

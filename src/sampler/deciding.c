@@ -16,7 +16,7 @@
 
 #include "base/latency.h"
 #include "base/settings.h"
-#include "pool/sweep.h"
+#include "pool/pool.h"
 #include "sampler/deciding.h"
 #include "sampler/hours.h"
 

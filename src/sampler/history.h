@@ -13,8 +13,7 @@
 #include "datatype/timestamp.h"
 
 #include "base/shared.h"
-#include "pool/descriptors.h"
-#include "pool/sweep.h"
+#include "pool/pool.h"
 #include "sampler/report.h"
 #include "sampler/topreads.h"
 #include "statistics/hoursum.h"

@@ -10,7 +10,7 @@
 #ifndef PBP_LEARNER_H
 #define PBP_LEARNER_H
 
-#include "pool/serverstats.h"
+#include "pool/pool.h"
 #include "sampler/deciding.h"
 #include "sampler/probing.h"
 #include "sampler/sessiontimes.h"

@@ -15,7 +15,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
-#include "pool/sweep.h"
+#include "pool/pool.h"
 #include "sampler/predictions.h"
 #include "sampler/history.h"
 #include "sampler/savedvalues.h"

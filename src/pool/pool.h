@@ -1,20 +1,24 @@
 /*-------------------------------------------------------------------------
  *
- * descriptors.h
- *	  Scans of the buffer descriptors, of all of them or of a random sample.
+ * pool.h
+ *	  The buffer pool: scans of its descriptors, of all of them or of a random
+ *	  sample; the clock sweep and its hand; and what the server's own statistics
+ *	  count of it.
  *
- * Offers histograms of usage counts, buffers of each relation, and the cost of
- * scans; and random samples of other items, with estimates and their errors.
- *
- * "nread" is the size of the sample.  If it is the number of all items, every
- * one is read, the estimate is the count, and its error is 0.
+ * "nread" is the size of a sample.  If it is the number of all items, every one
+ * is read, the estimate is the count, and its error is 0.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PBP_DESCRIPTORS_H
-#define PBP_DESCRIPTORS_H
+#ifndef PBP_POOL_H
+#define PBP_POOL_H
+
+#include "datatype/timestamp.h"
 
 #include "base/compat.h"
+#include "base/latency.h"
+
+/* ---- in descriptors.c ---- */
 
 /* buffers between two checks for interrupts, a fraction of a millisecond */
 #define PBP_BUFFERS_PER_CHECK	16384
@@ -118,9 +122,6 @@ pbp_holds_page(PbpBufState state)
 extern void pbp_draw_begin(PbpDraw *draw, int nread, int nitems);
 extern int	pbp_draw_next(PbpDraw *draw);
 extern void pbp_walk_begin(PbpWalk *walk, int nread);
-extern bool pbp_walk_next(PbpWalk *walk);
-
-extern int64 pbp_scaled(const PbpScale *scale, int64 count);
 extern int64 pbp_scale_next(PbpScale *scale, int64 count);
 extern int64 pbp_estimate_error(double nread, int64 nitems, int64 estimate);
 
@@ -133,4 +134,99 @@ extern int64 pbp_histogram_buffers(const PbpHistogram *histogram);
 extern PbpRelationCount *pbp_count_relations(int nread, int *nrelations);
 extern void pbp_scan_cost(PbpScanMethod method, int nread, int rounds, PbpScanCost *cost);
 
-#endif							/* PBP_DESCRIPTORS_H */
+/* ---- in sweep.c ---- */
+
+typedef enum PbpScenario
+{
+	PBP_CURRENT,
+	PBP_WORST,
+	PBP_LIVE
+} PbpScenario;
+
+#define PBP_SCENARIOS		(PBP_LIVE + 1)
+
+/* The searches to time. */
+typedef struct PbpSweepPlan
+{
+	PbpScenario scenario;
+	int			victims;
+	int64		max_inspected;	/* a replay stops after this number of buffers */
+	int			start;			/* distance of a replay's hand ahead of the
+								 * server's */
+} PbpSweepPlan;
+
+typedef struct PbpSweepCost
+{
+	PbpLatency	latency;		/* of every search that found a victim */
+	int64		victims;		/* that were found */
+	bool		stopped;		/* within a search, by max_inspected */
+	int64		sweeps;			/* searches that moved the hand */
+	double		sweep_ns;		/* their time, of a stopped one too */
+	int64		inspected;		/* buffers that the hand passed */
+	int64		from_freelist;	/* victims found without moving the hand */
+	int64		dirty_victims;
+} PbpSweepCost;
+
+typedef struct PbpClock
+{
+	uint32		passes;			/* the server's counter, which wraps */
+	int			hand;			/* the next buffer to be inspected */
+} PbpClock;
+
+/* How far the clock hand moved in a time. */
+typedef struct PbpClockRate
+{
+	double		seconds;
+	double		ticks;
+	double		cpu_seconds;	/* that the sampler took meanwhile */
+} PbpClockRate;
+
+extern void pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost);
+extern PbpClock pbp_read_clock(void);
+extern int64 pbp_ticks(PbpClock clock);
+extern bool pbp_has_evicted(void);
+extern int64 pbp_ticks_between(PbpClock from, PbpClock to);
+extern PbpClockRate pbp_watch_clock(int64 duration_ms);
+extern void pbp_map_descriptors(int first, int end);
+
+/* ---- in serverstats.c ---- */
+
+/* What the background writer has published since its statistics were reset. */
+typedef struct PbpPublished
+{
+	int64		allocations;
+	TimestampTz reset_at;		/* 0: never */
+} PbpPublished;
+
+/*
+ * Accesses to blocks since the server started or its statistics were reset.
+ * Without PBP_COUNTS_APART, "reads" has all of them but the hits.
+ */
+typedef struct PbpAccessCounts
+{
+	int64		hits;
+	int64		reads;
+	int64		extends;		/* blocks added to relations */
+	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
+	int64		scan_reads;		/* of these, by large scans */
+	int64		ring_extends;
+	int64		read_us;		/* that "reads" took, where track_io_timing is on */
+	int64		write_us;		/* that sessions wrote; likewise, and 0 without
+								 * PBP_COUNTS_APART */
+	int64		active_us;		/* that sessions were active; of a pipeline of
+								 * statements, the last one */
+} PbpAccessCounts;
+
+/* Databases with statistics of their own. */
+typedef struct PbpDatabases
+{
+	Oid		   *oids;			/* InvalidOid: relations shared by all databases */
+	int			ndatabases;
+	int			max_databases;
+} PbpDatabases;
+
+extern PbpPublished pbp_read_published(void);
+extern void pbp_find_databases(PbpDatabases *databases);
+extern PbpAccessCounts pbp_access_counts(const PbpDatabases *databases);
+
+#endif							/* PBP_POOL_H */
