@@ -8,10 +8,10 @@
 #ifndef PBP_ANSWERS_H
 #define PBP_ANSWERS_H
 
+#include "base/relations.h"
 #include "base/sqlvalues.h"
 #include "base/words.h"
 #include "caches/residency.h"
-#include "pool/poolfuncs.h"
 #include "pool/pool.h"
 #include "sampler/sampler.h"
 

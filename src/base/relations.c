@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * relations.c
- *	  From the OID of a relation to its storage.
+ *	  From the OID of a relation to its storage, and back.
  *
  * Reads the catalog only.  Neither descriptors nor files require an open
  * relation, so nothing here locks one or waits for DDL.
@@ -117,6 +117,15 @@ find_relation(Oid relid, RelationStorage *relation)
 	check_has_pages(&form);
 	set_storage(relation, &form);
 	return true;
+}
+
+/* The relation that owns these pages; InvalidOid if this database does not know it. */
+Oid
+relation_of(const PbpLocator *locator)
+{
+	if (OidIsValid(locator->dbOid) && locator->dbOid != MyDatabaseId)
+		return InvalidOid;
+	return RelidByRelfilenumber(locator->spcOid, locator->relNumber);
 }
 
 /* ---- lists ---- */

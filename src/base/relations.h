@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * relations.h
- *	  From the OID of a relation to its storage.
+ *	  From the OID of a relation to its storage, and back.
  *
  * Offers the place of one relation's pages, and lists of relations and of
  * databases; and errors for relations that have none.
@@ -35,6 +35,7 @@ extern void check_has_pages(Form_pg_class form);
 extern _Noreturn void report_no_relation(Oid relid);
 extern _Noreturn void report_no_fork(Oid relid, ForkNumber fork);
 extern bool find_relation(Oid relid, RelationStorage *relation);
+extern Oid	relation_of(const PbpLocator *locator);
 extern void list_all_relations(RelationList *list);
 extern void list_relation(RelationList *list, Oid relid);
 extern List *list_open_databases(void);

@@ -13,13 +13,17 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "base/relations.h"
 #include "base/sqlvalues.h"
 
 #define MAX_DURATION_MS		(INT64CONST(24) * 3600 * 1000)
@@ -247,6 +251,29 @@ add_latency(Row *row, const PbpLatency *latency)
 	add_number(row, pbp_latency_avg_ns(latency) / 1e3);
 	add_number(row, pbp_latency_percentile_ns(latency, 0.99) / 1e3);
 	add_number(row, pbp_latency_max_ns(latency) / 1e3);
+}
+
+Datum
+usagecounts_array(const int64 *usage)
+{
+	Datum		elements[BM_MAX_USAGE_COUNT + 1];
+
+	for (int i = 0; i < (int) lengthof(elements); i++)
+		elements[i] = Int64GetDatum(usage[i]);
+	return PointerGetDatum(construct_array(elements, lengthof(elements), INT8OID,
+										   sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+/* database, relfilenode, fork, relation */
+void
+add_storage(Row *row, const PbpLocator *locator, ForkNumber fork)
+{
+	Oid			relation = relation_of(locator);
+
+	add_name(row, get_database_name(locator->dbOid));
+	add_datum(row, ObjectIdGetDatum(locator->relNumber));
+	add_text(row, forkNames[fork]);
+	add_value(row, OidIsValid(relation), ObjectIdGetDatum(relation));
 }
 
 /* Functions that were created by another script may have other columns. */

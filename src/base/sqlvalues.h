@@ -35,6 +35,9 @@ extern int64 duration_arg_ms(FunctionCallInfo fcinfo, int argno);
 
 #define MAX_COLS			16
 
+/* Columns of add_storage(). */
+#define STORAGE_COLS		4
+
 /* One row under construction. */
 typedef struct Row
 {
@@ -63,6 +66,8 @@ extern void add_latency(Row *row, const PbpLatency *latency);
 extern void add_name(Row *row, const char *name);
 extern void add_text(Row *row, const char *text);
 extern void add_time(Row *row, TimestampTz time);
+extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);
+extern Datum usagecounts_array(const int64 *usage);
 extern Datum row_datum(FunctionCallInfo fcinfo, Row *row, int ncols);
 extern void emit_row(ReturnSetInfo *rsinfo, Row *row, int ncols);
 extern void emit_rows(FunctionCallInfo fcinfo, const void *items, int64 nitems, Size size,

@@ -13,7 +13,7 @@
 
 #include <dirent.h>
 
-#include "os/procfile.h"
+#include "os/osmemory.h"
 
 /* pg_tblspc / tablespace / version / database */
 #define PBP_MAX_FOLDERS		4

@@ -26,7 +26,23 @@
 #ifndef PBP_OSMEMORY_H
 #define PBP_OSMEMORY_H
 
-#include "os/procfile.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define PBP_PATH_BYTES		4096
+#define PBP_LINE_BYTES		8192
+
+/* Numbers are at least 0. */
+#define PBP_UNKNOWN			INT64_C(-1)
+#define PBP_NO_LIMIT		INT64_MAX
+
+/* A number to be found by its name. */
+typedef struct PbpNamedNumber
+{
+	const char *name;
+	int64_t		value;
+} PbpNamedNumber;
 
 /*
  * What a size that fits must leave of the capacity: this share of all memory or
@@ -131,6 +147,18 @@ typedef enum PbpFit
 								 * pins of all sessions */
 	PBP_LAST_FIT = PBP_BELOW_CONNECTIONS
 } PbpFit;
+
+/*
+ * in procfile.c: small text files of the kernel, as in /proc and /sys.  Paths are
+ * relative to a root folder, which is "" but for tests.  What is missing, unreadable or
+ * no number is unknown: nothing fails.
+ */
+extern FILE *pbp_open_lines(const char *root, const char *path);
+extern bool pbp_next_line(FILE *file, char *line);
+extern int64_t pbp_parse_number(const char *text);
+extern int64_t pbp_read_number(const char *root, const char *path);
+extern void pbp_read_named_numbers(const char *root, const char *path, PbpNamedNumber *numbers,
+								   int nnumbers);
 
 /* in cgroup.c: the memory cgroups, v1 or v2, that this process is in */
 extern void pbp_cgroup_walk(PbpCgroupWalk *walk, const char *root);

@@ -7,7 +7,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "os/procfile.h"
+#include "os/osmemory.h"
 
 #include <stdlib.h>
 #include <string.h>

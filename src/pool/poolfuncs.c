@@ -8,17 +8,12 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
-#include "commands/dbcommands.h"
 #include "miscadmin.h"
-#include "utils/array.h"
-#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "base/relations.h"
 #include "base/sqlvalues.h"
 #include "pool/pool.h"
-#include "pool/poolfuncs.h"
 
 #define MAX_VICTIMS			100000000
 #define MAX_ROUNDS			10000
@@ -72,39 +67,6 @@ pgbufprobe_usagecount_histogram(PG_FUNCTION_ARGS)
 		emit_buffer_count(rsinfo, i, &histogram.usage[i], nread);
 	emit_buffer_count(rsinfo, -1, &histogram.unused, nread);
 	return (Datum) 0;
-}
-
-/* The relation that owns these pages; InvalidOid if this database does not know it. */
-Oid
-relation_of(const PbpLocator *locator)
-{
-	if (OidIsValid(locator->dbOid) && locator->dbOid != MyDatabaseId)
-		return InvalidOid;
-	return RelidByRelfilenumber(locator->spcOid, locator->relNumber);
-}
-
-Datum
-usagecounts_array(const int64 *usage)
-{
-	Datum		elements[PBP_USAGE_LEVELS];
-
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		elements[i] = Int64GetDatum(usage[i]);
-	return PointerGetDatum(construct_array(elements, PBP_USAGE_LEVELS, INT8OID,
-										   sizeof(int64), FLOAT8PASSBYVAL,
-										   TYPALIGN_DOUBLE));
-}
-
-/* database, relfilenode, fork, relation */
-void
-add_storage(Row *row, const PbpLocator *locator, ForkNumber fork)
-{
-	Oid			relation = relation_of(locator);
-
-	add_name(row, get_database_name(locator->dbOid));
-	add_datum(row, ObjectIdGetDatum(locator->relNumber));
-	add_text(row, forkNames[fork]);
-	add_value(row, OidIsValid(relation), ObjectIdGetDatum(relation));
 }
 
 /* Where the hand is at the end of the watch, if there is one. */
