@@ -193,16 +193,7 @@ enter_idle_phase(void)
 	pbp_unlock_shared();
 }
 
-/* A restore that is not complete keeps its file, so that the next start begins it again. */
-static void
-end_worker(void)
-{
-	if (pbp_carry_over_on && pbp_carry_progress().settled && may_save())
-		(void) pbp_carry_save(true);
-	pbp_end_worker();
-}
-
-/* Saves when that is due, and sleeps in between. */
+/* Saves when that is due and at the end, and sleeps in between. */
 static void
 run(MemoryContext round_context)
 {
@@ -214,9 +205,10 @@ run(MemoryContext round_context)
 		int64		next_ns;
 		int64		left_ns;
 
+		MemoryContextReset(round_context);
 		(void) pbp_carry_goes_on();
 		if (pbp_must_end())
-			end_worker();
+			break;
 		log_autoprewarm();
 		/* turned on: save at once */
 		if (!pbp_carry_over_on)
@@ -226,14 +218,15 @@ run(MemoryContext round_context)
 		if (next_ns >= 0 && left_ns <= 0)
 		{
 			saved = may_save() && pbp_carry_save(false);
-			MemoryContextReset(round_context);
 			last_ns = pbp_now_ns();
 			continue;
 		}
 		enter_idle_phase();
-		MemoryContextReset(round_context);
 		pbp_worker_wait(next_ns < 0 ? -1 : left_ns / 1000000 + 1);
 	}
+	/* A restore that is not complete keeps its file, so that the next start begins it again. */
+	if (pbp_carry_over_on && pbp_carry_progress().settled && may_save())
+		(void) pbp_carry_save(true);
 }
 
 void
@@ -259,6 +252,6 @@ pbp_carry_main(Datum arg)
 		pbp_unlock_shared();
 	}
 	MemoryContextSwitchTo(round_context);
-	MemoryContextReset(round_context);
 	run(round_context);
+	pbp_end_worker();
 }

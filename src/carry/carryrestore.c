@@ -475,38 +475,30 @@ begin_progress(TimestampTz saved_at)
 	pbp_unlock_shared();
 }
 
-static void
-log_end(double seconds, int64 read, int ndatabases)
-{
-	double		mb = (double) read * BLCKSZ / (1024 * 1024);
-
-	if (ndatabases == 0)
-		ereport(LOG,
-				(errmsg("restored both caches: %.0f MB read in %.1f s", mb, seconds)));
-	else
-		ereport(LOG,
-				(errmsg_plural("restored both caches without a part of %d database: %.0f MB read in %.1f s",
-							   "restored both caches without a part of %d databases: %.0f MB read in %.1f s",
-							   (unsigned long) ndatabases, ndatabases, mb, seconds),
-				 errdetail("What was saved remains until shared buffers hold as many pages as it has, or for a day.")));
-}
-
-/* The restore was not stopped; in some databases, a part may have failed. */
+/* If it has ended, the restore was not stopped; in some databases, a part may have failed. */
 static void
 end_progress(bool ended, int nfailed)
 {
 	PbpCarryProgress *progress = pbp_carry_lock();
-	double		seconds = (double) (pbp_now_ns() - progress->begun_ns) / 1e9;
-	int64		read = progress->read;
+	int64		end_ns = pbp_now_ns();
+	double		seconds = (double) (end_ns - progress->begun_ns) / 1e9;
+	double		mb = (double) progress->read * BLCKSZ / (1024 * 1024);
 
 	progress->incomplete = ended && nfailed > 0;
 	if (ended)
-		progress->ended_ns = pbp_now_ns();
+		progress->ended_ns = end_ns;
 	else
 		progress->begun_ns = 0;
 	pbp_unlock_shared();
-	if (ended)
-		log_end(seconds, read, nfailed);
+	if (ended && nfailed == 0)
+		ereport(LOG,
+				(errmsg("restored both caches: %.0f MB read in %.1f s", mb, seconds)));
+	else if (ended)
+		ereport(LOG,
+				(errmsg_plural("restored both caches without a part of %d database: %.0f MB read in %.1f s",
+							   "restored both caches without a part of %d databases: %.0f MB read in %.1f s",
+							   (unsigned long) nfailed, nfailed, mb, seconds),
+				 errdetail("What was saved remains until shared buffers hold as many pages as it has, or for a day.")));
 }
 
 /* The file may be better than what can be saved now. */
