@@ -197,7 +197,7 @@ class Tree:
                 f"-I{self.folder}/t/unit",
                 "-o",
                 self.folder / "truth",
-                self.folder / "bench/truth/truth.c",
+                *sorted((self.folder / "bench/truth").glob("*.c")),
                 library,
                 "-lm",
             ],

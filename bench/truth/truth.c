@@ -6,40 +6,17 @@
  * Arguments are those of bench/truth/run.  "coverage" is the share of the errors
  * that are within their intervals, "width" the median of half an interval.  The
  * last column is about 2 to 4 for an interval of 95 %.
- *
- * A figure of a recorded trace is about the time that is remembered at its end, so
- * it is compared with the exact model's ratio of that time: each part of the trace
- * weighs what is left of its accesses in the counters.  "half" compares it with the
- * second half, which may be much longer.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/osmemory.h"
-#include "storage_model.h"
+#include "truth.h"
 
 #define SEEDS			4
 #define NBUFFERS		16384
-#define MOST_FIGURES	8192
-#define MOST_ACCESSES	100000000
 #define MOST_TRUTHS		4096
-
-/* Of a recorded trace, for what it had in the time that is remembered. */
-#define PARTS			1000
-
-/* The pace of recorded traces, which have no times: five million accesses are 83 minutes. */
-#define ACCESSES_PER_SECOND	1000.0
-
-typedef struct Tally
-{
-	int			nasked;
-	int			nknown;
-	int			ncovered;
-	double		errors[MOST_FIGURES];
-	double		widths[MOST_FIGURES];
-} Tally;
 
 /* How the sampler of a run is hindered. */
 typedef enum Hindrance
@@ -53,9 +30,9 @@ typedef enum Hindrance
 
 static const char *const hindrances[] = {"", "few looks", "rare looks", "small sample", "pauses"};
 
-static bool quick;				/* only a part of the figures */
+bool		quick;
 
-static void
+void
 die(const char *what, const char *name)
 {
 	fprintf(stderr, "truth: could not %s \"%s\"\n", what, name);
@@ -64,22 +41,12 @@ die(const char *what, const char *name)
 
 /* ---- exact models ---- */
 
-/* What an exact model has found; it does not depend on the method. */
-typedef struct Truth
-{
-	char		model[100];		/* the model's parameters, all in one word each */
-	double		miss_ratio;		/* NaN: this model has none */
-	double		storage_ratio;
-	int		   *misses;			/* in each part, if it has both by part; or NULL */
-	int		   *waits;			/* for storage */
-} Truth;
-
 static Truth truths[MOST_TRUTHS];
 static int	ntruths;
 static FILE *truths_file;		/* keeps them for the next run; NULL: nobody does */
 
 /* Returns NULL if the model has not run yet. */
-static Truth *
+Truth *
 find_truth(const char *model)
 {
 	for (int i = 0; i < ntruths; i++)
@@ -100,7 +67,7 @@ add_truth(const char *model, double miss_ratio, double storage_ratio)
 	return truth;
 }
 
-static Truth *
+Truth *
 keep_truth(const char *model, double miss_ratio, double storage_ratio)
 {
 	if (truths_file)
@@ -108,7 +75,7 @@ keep_truth(const char *model, double miss_ratio, double storage_ratio)
 	return add_truth(model, miss_ratio, storage_ratio);
 }
 
-static void
+void
 make_parts(Truth *truth)
 {
 	truth->misses = calloc(PARTS, sizeof(int));
@@ -143,7 +110,7 @@ read_truths(const char *name)
 	}
 }
 
-static void
+void
 keep_parts(const Truth *truth)
 {
 	for (int i = 0; i < PARTS && truths_file; i++)
@@ -156,7 +123,8 @@ true_misses(const Run *run, double factor)
 	char		model[100];
 	const Truth *truth;
 
-	snprintf(model, sizeof(model), "%s, seed %d, %g", kind_names[run->kind], (int) run->seed, factor);
+	snprintf(model, sizeof(model), "%s, seed %d, %g", kind_names[run->kind], (int) run->seed,
+			 factor);
 	truth = find_truth(model);
 	if (truth == NULL)
 		truth = keep_truth(model, true_miss_ratio(run, factor), NAN);
@@ -192,11 +160,11 @@ add_figure(Tally *tally, bool known, double value, double uncertainty, double tr
 static void
 print_heading(void)
 {
-	printf("%-46s %7s %6s %9s %8s %8s %8s %12s\n", "load", "figures", "known", "coverage", "mean", "largest", "width",
-		   "width/mean");
+	printf("%-46s %7s %6s %9s %8s %8s %8s %12s\n", "load", "figures", "known", "coverage", "mean",
+		   "largest", "width", "width/mean");
 }
 
-static void
+void
 print_tally(const char *what, const char *load, Tally *tally)
 {
 	char		name[64];
@@ -214,7 +182,7 @@ print_tally(const char *what, const char *load, Tally *tally)
 	fflush(stdout);
 }
 
-static void
+void
 add_all(Tally *sum, const Tally *tally)
 {
 	sum->nasked += tally->nasked;
@@ -226,16 +194,17 @@ add_all(Tally *sum, const Tally *tally)
 	}
 }
 
-static void
+void
 add_row(const PbpAdviceRow *row, double truth, Tally *tally)
 {
 	add_figure(tally, row->reason == PBP_ADVICE_KNOWN, row->miss_ratio, row->uncertainty, truth);
 }
 
-static void
+void
 add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally *tally)
 {
-	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->storage_ratio, row->uncertainty, truth);
+	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->storage_ratio, row->uncertainty,
+			   truth);
 }
 
 /* ---- pools ---- */
@@ -249,7 +218,8 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 	for (uint64_t seed = 1; seed <= (quick ? 1 : SEEDS); seed++)
 	{
 		Run			run = {
-			.kind = kind,.nbuffers = NBUFFERS,.seed = seed * 100 + (uint64_t) kind,.sample_seed = 1000 * seed,
+			.kind = kind,.nbuffers = NBUFFERS,
+			.seed = seed * 100 + (uint64_t) kind,.sample_seed = 1000 * seed,
 			.looks_per_pass = hindrance == FEW_LOOKS ? 4 : hindrance == RARE_LOOKS ? 1 : 10,
 			.thin_at = hindrance == SMALL_SAMPLE ? NBUFFERS * 2 : 0,.pauses = hindrance == PAUSES
 		};
@@ -300,16 +270,27 @@ compare_totals(const Run *run, Load load, Tally *tally)
 
 			pbp_advice_split(run->advice[j], i / PBP_SPLITS, i % PBP_SPLITS, &split);
 			if (split.storage.os_cache_pages >= 0)
-				add_storage_row(&split.storage, true_storage(load, (int) (pbp_advice_factor(split.size) * run->nbuffers),
-															 (int) split.storage.os_cache_pages), tally);
+			{
+				int			nbuffers = (int) (pbp_advice_factor(split.size) * run->nbuffers);
+				int			os_cache = (int) split.storage.os_cache_pages;
+
+				add_storage_row(&split.storage, true_storage(load, nbuffers, os_cache), tally);
+			}
 		}
+}
+
+/* For what takes long. */
+static bool
+is_chosen(Load load)
+{
+	return !quick || load == ZIPF_PAGES || load == SCAN_AND_ZIPF;
 }
 
 static void
 compare_caches(Load load, Tally *all, Tally *of_totals)
 {
 	static Tally tally;
-	Run			run = {.nbuffers = megabytes(256),.looks_per_pass = 8,.totals = !quick || load == ZIPF_PAGES || load == SCAN_AND_ZIPF};
+	Run			run = {.nbuffers = megabytes(256),.looks_per_pass = 8,.totals = is_chosen(load)};
 
 	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
 	learn_storage(&run, load, os_pages(run.nbuffers), 1, NULL);
@@ -325,265 +306,6 @@ compare_caches(Load load, Tally *all, Tally *of_totals)
 		add_all(of_totals, &tally);
 	}
 	finish(&run);
-}
-
-/* ---- recorded traces ---- */
-
-typedef struct Recording
-{
-	char		name[100];
-	int			naccesses;
-	int			compared_from;	/* the second half of the last file */
-	int			npages;
-	int		   *pages;
-	int		   *numbers;		/* by key: one more than its page */
-} Recording;
-
-/* What today's pool is, as a share of all pages, in percent. */
-static const int shares[] = {1, 2, 5, 10, 20, 50};
-
-/*
- * Adds a file to those that were read before.  Keys have 32 bits, big-endian; each
- * is a page, numbered in the order in which they come.
- */
-static void
-read_recording(const char *path, Recording *recording)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	FILE	   *file = fopen(path, "rb");
-	unsigned char key[4];
-	int			before = recording->naccesses;
-
-	if (file == NULL)
-		die("open", path);
-	if (before == 0)
-	{
-		recording->pages = malloc(sizeof(int) * MOST_ACCESSES);
-		recording->numbers = calloc(1 << 24, sizeof(int));
-	}
-	while (fread(key, 1, 4, file) == 4 && recording->naccesses < MOST_ACCESSES)
-	{
-		uint32_t	number = (uint32_t) key[0] << 24 | (uint32_t) key[1] << 16 | (uint32_t) key[2] << 8 | key[3];
-		int		   *page = &recording->numbers[number * UINT32_C(0x9E3779B1) >> 8];
-
-		if (*page == 0)
-			*page = ++recording->npages;
-		recording->pages[recording->naccesses++] = *page - 1;
-	}
-	fclose(file);
-	recording->compared_from = before + (recording->naccesses - before) / 2;
-	snprintf(recording->name + strlen(recording->name), sizeof(recording->name) - strlen(recording->name), "%s%.*s",
-			 before ? ", " : "", (int) strcspn(name, "."), name);
-}
-
-/* Pages that a pool leaves of four times today's. */
-static int
-pages_beside(const Run *run, int nbuffers)
-{
-	return 4 * run->nbuffers - (int) (pbp_pool_bytes((int64_t) nbuffers * BLOCK_BYTES) / BLOCK_BYTES);
-}
-
-static int
-part_of(const Recording *recording, int access)
-{
-	return (int) ((int64_t) access * PARTS / recording->naccesses);
-}
-
-/* Without room for a page cache, all misses wait. */
-static const Truth *
-replay(const Recording *recording, int nbuffers, int os_cache)
-{
-	char		model[100];
-	Truth	   *truth;
-	Memory		memory;
-
-	snprintf(model, sizeof(model), "%.40s, %d accesses by part, %d + %d", recording->name,
-			 recording->naccesses, nbuffers, os_cache);
-	truth = find_truth(model);
-	if (truth)
-		return truth;
-	truth = keep_truth(model, NAN, NAN);
-	make_parts(truth);
-	memory_init(&memory, recording->npages, nbuffers, os_cache, BLOCK_BYTES);
-	for (int i = 0; i < recording->naccesses; i++)
-	{
-		int			part = part_of(recording, i);
-		int64_t		reads = memory.reads;
-		int64_t		storage_reads = memory.storage_reads;
-
-		memory_access(&memory, recording->pages[i]);
-		truth->misses[part] += memory.reads > reads;
-		truth->waits[part] += memory.storage_reads > storage_reads;
-	}
-	memory_free(&memory);
-	keep_parts(truth);
-	return truth;
-}
-
-/* Of counts in each part, as a share of the accesses there. */
-static double
-weighted_ratio(const Recording *recording, const int *counts, const double *weights)
-{
-	double		sum = 0;
-	double		weight = 0;
-
-	for (int i = 0; i < PARTS; i++)
-	{
-		sum += weights[i] * counts[i];
-		weight += weights[i];
-	}
-	return sum / weight / recording->naccesses * PARTS;
-}
-
-/*
- * A look reduces what is left of the parts before by as much as all that is counted,
- * and adds what it counts of its own accesses.  One that leaves the counters as they
- * were has counted nothing.
- */
-static void
-look_and_weigh(Run *run, const Pool *pool, int64_t count, double seconds, Watch *watch, int part,
-			   double weights[SAMPLES][PARTS])
-{
-	PbpAdviceCounts counts = count_accesses(run, pool, watch);
-	double		before[SAMPLES];
-
-	for (int j = 0; j < SAMPLES; j++)
-		before[j] = totals_of(run->advice[j]).accesses;
-	look_and_watch(run, pool, count, seconds, watch);
-	for (int j = 0; j < SAMPLES; j++)
-	{
-		double		after = totals_of(run->advice[j]).accesses;
-		double		counted = (double) (counts.hits + counts.reads) -
-			pbp_advice_accesses_apart(run->advice[j], &counts);
-
-		if (fabs(after - before[j]) <= 1e-9 * after)
-			continue;
-		weights[j][part] += counted;
-		for (int i = 0; i <= part; i++)
-			weights[j][i] *= after / (before[j] + counted);
-	}
-}
-
-/*
- * All samples see today's pool, and know of the page cache.  A look comes after a
- * tenth of a pass, or after five seconds, as the worker would do it.
- */
-static void
-observe_recording(Run *run, const Recording *recording, double weights[SAMPLES][PARTS])
-{
-	Memory		memory;
-	Watch		watch = {0};
-
-	start(run, SAMPLES, (size_t) run->nbuffers * 60, fmin(1, 4000.0 / run->nbuffers));
-	for (int j = 0; j < SAMPLES; j++)
-	{
-		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
-		pbp_advice_set_os_cache(run->advice[j], pages_beside(run, run->nbuffers));
-	}
-	memory_init(&memory, recording->npages, run->nbuffers, pages_beside(run, run->nbuffers), BLOCK_BYTES);
-	for (int i = 0; i < recording->naccesses; i++)
-	{
-		double		seconds = (double) (i + 1 - watch.count) / ACCESSES_PER_SECOND;
-
-		memory_access(&memory, recording->pages[i]);
-		if (memory.pool.ticks - watch.ticks >= run->nbuffers / 10 || seconds >= 5)
-			look_and_weigh(run, &memory.pool, i + 1, seconds, &watch, part_of(recording, i), weights);
-	}
-	memory_free(&memory);
-}
-
-/* What figures are compared with, and their tallies. */
-typedef struct Time
-{
-	const char *name;
-	double		weights[SAMPLES][PARTS];
-	Tally		misses;
-	Tally		storage;
-} Time;
-
-enum
-{
-	REMEMBERED,
-	HALF,
-	TIMES
-};
-
-static void
-compare_with(const Run *run, const Recording *recording, int i, Time *time)
-{
-	int			nbuffers = (int) (pbp_advice_factor(i) * run->nbuffers);
-	int			os_cache = pages_beside(run, nbuffers);
-	const Truth *truth = replay(recording, nbuffers, os_cache);
-
-	for (int j = 0; j < SAMPLES; j++)
-	{
-		PbpAdviceRow row = row_of(run->advice[j], i);
-		PbpAdviceStorageRow storage = storage_row_of(run->advice[j], i);
-
-		if (i != TODAY)
-			add_row(&row, weighted_ratio(recording, truth->misses, time->weights[j]), &time->misses);
-		if (os_cache >= 0)
-			add_storage_row(&storage, weighted_ratio(recording, truth->waits, time->weights[j]),
-							&time->storage);
-	}
-}
-
-static void
-compare_share(const Recording *recording, int percent, Time *sums)
-{
-	static Time times[TIMES];
-	Run			run = {.nbuffers = (int) (percent / 100.0 * recording->npages)};
-
-	memset(times, 0, sizeof(times));
-	observe_recording(&run, recording, times[REMEMBERED].weights);
-	for (int j = 0; j < SAMPLES; j++)
-		for (int part = part_of(recording, recording->compared_from); part < PARTS; part++)
-			times[HALF].weights[j][part] = 1;
-	for (int time = 0; time < TIMES; time++)
-	{
-		char		name[64];
-
-		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			compare_with(&run, recording, i, &times[time]);
-		snprintf(name, sizeof(name), "%s, %.24s, %d %%", sums[time].name, recording->name, percent);
-		print_tally("misses", name, &times[time].misses);
-		print_tally("storage", name, &times[time].storage);
-		add_all(&sums[time].misses, &times[time].misses);
-		add_all(&sums[time].storage, &times[time].storage);
-	}
-	finish(&run);
-}
-
-static void
-compare_recording(char **paths, int npaths, Time *sums)
-{
-	Recording	recording = {0};
-
-	for (int i = 0; i < npaths; i++)
-		read_recording(paths[i], &recording);
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		if (!quick || shares[i] == 10)
-			compare_share(&recording, shares[i], sums);
-	free(recording.pages);
-	free(recording.numbers);
-}
-
-/* Each alone, and two one after the other. */
-static void
-compare_recordings(char **paths, int npaths)
-{
-	static Time sums[TIMES] = {{.name = "remembered"}, {.name = "half"}};
-
-	for (int i = 0; i < npaths; i++)
-		compare_recording(&paths[i], 1, sums);
-	if (npaths == 2)
-		compare_recording(paths, 2, sums);
-	for (int time = 0; time < TIMES; time++)
-	{
-		print_tally("all recorded misses", sums[time].name, &sums[time].misses);
-		print_tally("all recorded storage reads", sums[time].name, &sums[time].storage);
-	}
 }
 
 int
@@ -612,6 +334,7 @@ main(int argc, char **argv)
 		compare_caches((Load) load, &storage, &totals);
 	print_tally("all storage reads", "", &storage);
 	print_tally("all with other memory", "", &totals);
+	compare_stories();
 	if (i < argc)
 		compare_recordings(argv + i, argc - i);
 	if (truths_file && fclose(truths_file) != 0)

@@ -152,13 +152,13 @@ memory_access(Memory *memory, int page)
 {
 	int		   *evicted;
 
-	pool_access(&memory->pool, page, false);
+	pool_access(&memory->pool, page, memory->rings_from > 0 && page >= memory->rings_from);
 	memory->accesses++;
 	if (memory->wal_from > 0 && memory->accesses % ACCESSES_PER_WAL == 0)
 		cache_write(&memory->cache, memory->wal_from + (int) (memory->wal_pages++ % WAL_PAGES));
-	if (memory->pool.reads == memory->reads)
+	if (memory->pool.reads + memory->pool.ring_reads == memory->reads)
 		return;
-	memory->reads = memory->pool.reads;
+	memory->reads = memory->pool.reads + memory->pool.ring_reads;
 	evicted = &memory->evictable[memory->pool.buffer[page]];
 	if (memory->written_from > 0 && *evicted >= memory->written_from)
 		cache_write(&memory->cache, *evicted);
