@@ -12,11 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "truth.h"
 
 #define SEEDS			4
 #define NBUFFERS		16384
 #define MOST_TRUTHS		4096
+
+/* Half the width of the interval of what probes find, in looks, and how much it lasts. */
+#define PROBE_ERROR		0.05
+#define LOOKS_PER_PROBE	5
+#define SAME_ERROR		0.95
 
 /* How the sampler of a run is hindered. */
 typedef enum Hindrance
@@ -286,6 +292,55 @@ is_chosen(Load load)
 	return !quick || load == ZIPF_PAGES || load == SCAN_AND_ZIPF;
 }
 
+/* What probes have found, with an error that lasts. */
+typedef struct Probes
+{
+	double		reads;
+	double		storage_reads;
+	double		errors[SAMPLES];
+	Random		random;
+	int			nlooks;
+} Probes;
+
+static Probes probes;
+
+static void
+calibrate(Run *run, int64_t reads, int64_t storage_reads)
+{
+	probes.reads += (double) reads - 0.01 * probes.reads;
+	probes.storage_reads += (double) storage_reads - 0.01 * probes.storage_reads;
+	if (++probes.nlooks % LOOKS_PER_PROBE != 0 || probes.reads <= 0)
+		return;
+	for (int j = 0; j < SAMPLES; j++)
+	{
+		double		chance = sqrt(1 - SAME_ERROR * SAME_ERROR) * normal(&probes.random);
+		double		served = 1 - probes.storage_reads / probes.reads;
+
+		probes.errors[j] = SAME_ERROR * probes.errors[j] + PROBE_ERROR / PBP_DEVIATIONS * chance;
+		pbp_advice_calibrate(run->advice[j], fmin(1, fmax(0, served + probes.errors[j])),
+							 PROBE_ERROR);
+	}
+}
+
+/* The page cache has this share of the pages that the advice knows of. */
+static void
+compare_real_size(Load load, double share, Tally *all)
+{
+	static Tally tally;
+	char		name[64];
+	Run			run = {.nbuffers = megabytes(256),.looks_per_pass = 8};
+
+	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
+	probes = (Probes) {.random = {1}};
+	learn_storage(&run, load, os_pages(run.nbuffers), 1 / share, calibrate);
+	memset(&tally, 0, sizeof(tally));
+	compare_divisions(&run, load, &tally);
+	snprintf(name, sizeof(name), "storage, %g times the cache", share);
+	print_tally(name, load_names[load], &tally);
+	add_all(all, &tally);
+	finish(&run);
+}
+
 static void
 compare_caches(Load load, Tally *all, Tally *of_totals)
 {
@@ -314,6 +369,7 @@ main(int argc, char **argv)
 	static Tally all;
 	static Tally storage;
 	static Tally totals;
+	static Tally probed;
 	int			i = 1;
 
 	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++)
@@ -334,6 +390,10 @@ main(int argc, char **argv)
 		compare_caches((Load) load, &storage, &totals);
 	print_tally("all storage reads", "", &storage);
 	print_tally("all with other memory", "", &totals);
+	for (int load = 0; load < LOADS; load++)
+		for (int larger = 0; larger < 2 && is_chosen((Load) load); larger++)
+			compare_real_size((Load) load, larger ? 1.4 : 0.7, &probed);
+	print_tally("all with probes", "", &probed);
 	compare_stories();
 	if (i < argc)
 		compare_recordings(argv + i, argc - i);
