@@ -31,10 +31,15 @@ typedef enum Hindrance
 	FEW_LOOKS,					/* four in a pass */
 	RARE_LOOKS,					/* one */
 	SMALL_SAMPLE,				/* an eighth of it, from early on */
-	PAUSES						/* without a look, of three pools' worth of reads in six */
+	PAUSES,						/* without a look, of three pools' worth of reads in six */
+	LATE_LOOKS					/* two in a pass, of which a third is missed by chance */
 } Hindrance;
 
-static const char *const hindrances[] = {"", "few looks", "rare looks", "small sample", "pauses"};
+static const char *const hindrances[] = {
+	"", "few looks", "rare looks", "small sample", "pauses", "late looks"
+};
+
+static const double looks_per_pass[] = {10, 4, 1, 10, 10, 2};
 
 bool		quick;
 
@@ -226,8 +231,9 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 		Run			run = {
 			.kind = kind,.nbuffers = NBUFFERS,
 			.seed = seed * 100 + (uint64_t) kind,.sample_seed = 1000 * seed,
-			.looks_per_pass = hindrance == FEW_LOOKS ? 4 : hindrance == RARE_LOOKS ? 1 : 10,
-			.thin_at = hindrance == SMALL_SAMPLE ? NBUFFERS * 2 : 0,.pauses = hindrance == PAUSES
+			.looks_per_pass = looks_per_pass[hindrance],
+			.thin_at = hindrance == SMALL_SAMPLE ? NBUFFERS * 2 : 0,.pauses = hindrance == PAUSES,
+			.missed_percent = hindrance == LATE_LOOKS ? 33 : 0,.chance = {seed}
 		};
 
 		start(&run, SAMPLES, (size_t) NBUFFERS * 20, 1.0 / 10);
@@ -382,7 +388,7 @@ main(int argc, char **argv)
 			die("use", argv[i]);
 	}
 	print_heading();
-	for (int hindrance = 0; hindrance <= PAUSES; hindrance++)
+	for (int hindrance = 0; hindrance <= LATE_LOOKS; hindrance++)
 		for (int kind = 0; kind < KINDS; kind++)
 			compare_kind((Kind) kind, (Hindrance) hindrance, &all);
 	print_tally("all misses", "", &all);

@@ -81,6 +81,9 @@ typedef struct Run
 	int64_t		thin_at;		/* after so many reads, an eighth of the sample
 								 * remains; 0: all of it */
 	bool		pauses;			/* no look in three of six pools' worth of reads */
+	int			missed_percent; /* of the looks, by chance */
+	int			missed;			/* in turn, before the next look */
+	Random		chance;
 	int64_t		window_start;	/* in accesses */
 	int64_t		window_end;
 	int64_t		move_at;

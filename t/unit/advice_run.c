@@ -80,10 +80,12 @@ look_and_watch(Run *run, const Pool *pool, int64_t count, double seconds, Watch 
 void
 watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 {
-	if (pool->ticks - watch->ticks < run->nbuffers / run->looks_per_pass &&
+	if (pool->ticks - watch->ticks < (1 + run->missed) * run->nbuffers / run->looks_per_pass &&
 		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
 		return;
 	look_and_watch(run, pool, trace->count, 0, watch);
+	for (run->missed = 0; below(&run->chance, 100) < run->missed_percent;)
+		run->missed++;
 }
 
 static void
