@@ -39,6 +39,8 @@ typedef struct Answer
 	const char *detail;			/* NULL: there is no more to say */
 } Answer;
 
+#define ASK_AGAIN			"Let the real workload run longer and ask again."
+
 /* So that topic, verdict and answer fit into 100 columns. */
 #define MAX_ANSWER			72
 

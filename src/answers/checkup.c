@@ -17,7 +17,6 @@
 #include "optimizer/optimizer.h"
 
 #include "answers/answers.h"
-#include "answers/sentences.h"
 #include "base/settings.h"
 
 #define CHECKUP_COLS		5
@@ -37,6 +36,10 @@
 /* pages to look up in the page cache, and the time limit */
 #define SAMPLED_PAGES		4000
 #define SAMPLED_NS			INT64CONST(1000000000)
+
+#define NEVER_EVICTED		"No page has been evicted since the server started."
+#define NOTHING_TO_NOTICE	"Nothing to notice: "
+#define TURN_OS_CACHE_ON	"Set pgbufprobe.os_cache to on and reload the settings."
 
 /* thresholds of the verdicts */
 #define MANY_FREE			0.1 /* share of free buffers that lasts for a while */
@@ -78,8 +81,8 @@ answer_unknown(Answer *answer, const char *reason)
 	const char *rest = strstr(reason, "; ");
 
 	judge(answer, PBP_VERDICT_UNKNOWN, ASK_AGAIN);
-	answer->text = psprintf(SAY_UNKNOWN, rest ? (int) (rest - reason) : (int) strlen(reason),
-							reason);
+	answer->text =
+		psprintf("Unknown: %.*s.", rest ? (int) (rest - reason) : (int) strlen(reason), reason);
 	if (rest != NULL)
 	{
 		char	   *detail = psprintf("%s.", rest + 2);
@@ -97,9 +100,9 @@ answer_pool_full(const Checkup *checkup, Answer *answer)
 	bool		nearly = checkup->evicted && checkup->unused <= NBuffers / 2;
 
 	answer->text = checkup->unused == 0 ?
-		psprintf(SAY_FULL, exact_size(NBuffers)) :
-		psprintf(SAY_NOT_FULL, nearly ? "Nearly" : "Not", pretty_size(checkup->unused),
-				 exact_size(NBuffers));
+		psprintf("Full: all %s are in use.", exact_size(NBuffers)) :
+		psprintf("%s full: %s of %s are free.", nearly ? "Nearly" : "Not",
+				 pretty_size(checkup->unused), exact_size(NBuffers));
 	if (!checkup->evicted)
 		answer->detail = NEVER_EVICTED;
 }
@@ -128,18 +131,23 @@ answer_page_lifetime(const Checkup *checkup, Answer *answer)
 	if (!checkup->evicted)
 		answer->text = NEVER_EVICTED;
 	else if (PBP_HAS_FREE_LIST && checkup->unused > MANY_FREE * NBuffers)
-		answer->text = psprintf(SAY_FREE_FIRST, pretty_size(checkup->unused));
+		answer->text = psprintf("No page is evicted before %s of free buffers are used.",
+								pretty_size(checkup->unused));
 	else if (ticks > 0)
 	{
 		double		stay = ticks_until_eviction(&checkup->histogram) * seconds / ticks;
 
-		answer->text = psprintf(SAY_STAY, pretty_duration(stay));
-		answer->detail = psprintf(MORE_STAY, pretty_duration(NBuffers * seconds / ticks));
+		answer->text =
+			psprintf("A page that is not used again stays %s on average.", pretty_duration(stay));
+		answer->detail = psprintf("The clock hand completes a pass in %s, and each pass lowers the "
+								  "usage count of a page by one.",
+								  pretty_duration(NBuffers * seconds / ticks));
 	}
 	else if (seconds >= LONG_WATCH_S)
-		answer->text = psprintf(SAY_NOT_EVICTED, pretty_duration(seconds));
+		answer->text = psprintf("No page was evicted in the last %s.", pretty_duration(seconds));
 	else
-		answer_unknown(answer, psprintf(TOO_SHORT, pretty_duration(seconds)));
+		answer_unknown(answer, psprintf("no page was evicted in %s, too short for an estimate",
+										pretty_duration(seconds)));
 }
 
 /* ---- what it costs ---- */
@@ -199,23 +207,30 @@ answer_victim_cost(const Checkup *checkup, Answer *answer)
 
 	if (next->victims == 0)
 	{
-		answer->text = psprintf(SAY_SEARCH_LONG, pretty_number(next->sweep_ns / 1e6));
-		more = psprintf(MORE_SEARCH_LONG, next->inspected);
+		answer->text =
+			psprintf("The next search takes more than %s ms.", pretty_number(next->sweep_ns / 1e6));
+		more = psprintf("It inspects more than " INT64_FORMAT " buffers.", next->inspected);
 	}
 	else if (next->from_freelist == next->victims)
-		answer->text = SAY_SEARCH_FREE;
+		answer->text = NOTHING_TO_NOTICE "the next searches take free buffers.";
 	else
 	{
-		answer->text = psprintf(SAY_SEARCH, slow ? "" : NOTHING_TO_NOTICE, pretty_number(us),
-								pretty_number(longest.best_ms));
-		more = psprintf(MORE_SEARCH, next->victims,
-						pretty_number(pbp_latency_max_ns(&next->latency) / 1e3));
+		answer->text =
+			psprintf("%s%s us for each search now, %s ms at worst.", slow ? "" : NOTHING_TO_NOTICE,
+					 pretty_number(us), pretty_number(longest.best_ms));
+		more = psprintf("The longest of the next " INT64_FORMAT " searches takes %s us.",
+						next->victims, pretty_number(pbp_latency_max_ns(&next->latency) / 1e3));
 	}
-	answer->detail = join_sentences(more, psprintf(MORE_WORST, pretty_number(longest.best_ms),
-												   RUNS, pretty_number(longest.slowest_ms)));
+	answer->detail = join_sentences(
+		more,
+		psprintf("At worst, with every page at the highest usage count, one search would take %s "
+				 "ms (best of %d runs; slowest: %s ms).",
+				 pretty_number(longest.best_ms), RUNS, pretty_number(longest.slowest_ms)));
 	if (slow)
 		judge(answer, us > VERY_SLOW_SEARCH_US ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER,
-			  ALL_IN_USE);
+			  "Nearly all pages are in constant use, so each search inspects many buffers. Enlarge "
+			  "the pool until it holds all of these pages, or shrink it to shorten a pass. "
+			  "pgbufprobe_advice() estimates the reads at each size.");
 }
 
 static void
@@ -225,15 +240,21 @@ answer_dirty_victims(const Checkup *checkup, Answer *answer)
 	int64		dirty = checkup->next.dirty_victims;
 
 	if (victims == 0)
-		answer_unknown(answer, VICTIM_TOO_FAR);
+		answer_unknown(answer, "the next victim is too far ahead of the clock hand");
 	else if (dirty == 0)
-		answer->text = psprintf(SAY_CLEAN, victims);
+		answer->text = psprintf("No: none of the next " INT64_FORMAT " victims is dirty.", victims);
 	else
 	{
-		answer->text = psprintf(SAY_DIRTY, dirty, victims);
-		answer->detail = MORE_DIRTY;
+		answer->text =
+			psprintf("Perhaps: " INT64_FORMAT " of the next " INT64_FORMAT " victims are dirty.",
+					 dirty, victims);
+		answer->detail = "A session that needs such a buffer must write the page first, unless the "
+						 "background writer or a checkpoint already has.";
 		if ((double) dirty > MANY_DIRTY * (double) victims)
-			judge(answer, PBP_VERDICT_CONSIDER, WRITE_SOONER);
+			judge(answer, PBP_VERDICT_CONSIDER,
+				  "If sessions do write pages (\"buffers_backend\" in pg_stat_bgwriter; from "
+				  "PostgreSQL 17 on, \"writes\" of client backends in pg_stat_io), raise "
+				  "bgwriter_lru_maxpages or lower bgwriter_delay.");
 	}
 }
 
@@ -258,14 +279,17 @@ answer_scan_cost(const Checkup *checkup pg_attribute_unused(), Answer *answer)
 	Timing		lock = time_scan(PBP_SCAN_LOCK);
 	bool		slow = match.best_ms > SLOW_SCAN_MS;
 
-	answer->text = psprintf(SAY_SCANS, slow ? "" : NOTHING_TO_NOTICE,
-							pretty_number(match.best_ms), pretty_number(lock.best_ms));
-	answer->detail = psprintf(MORE_SCANS, NBuffers, RUNS, pretty_number(match.slowest_ms),
-							  pretty_number(lock.slowest_ms));
+	answer->text =
+		psprintf("%s%s ms for each DROP, %s for a checkpoint.", slow ? "" : NOTHING_TO_NOTICE,
+				 pretty_number(match.best_ms), pretty_number(lock.best_ms));
+	answer->detail =
+		psprintf("Each DROP or TRUNCATE of a table, and each checkpoint, scans all %d buffer "
+				 "descriptors (best of %d runs; slowest: %s and %s ms).",
+				 NBuffers, RUNS, pretty_number(match.slowest_ms), pretty_number(lock.slowest_ms));
 	if (slow)
-		judge(answer,
-			  match.best_ms > VERY_SLOW_SCAN_MS ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER,
-			  DROP_TOGETHER);
+		judge(answer, match.best_ms > VERY_SLOW_SCAN_MS ? PBP_VERDICT_CHANGE : PBP_VERDICT_CONSIDER,
+			  "If you drop or truncate many tables, do so in one transaction, which scans the pool "
+			  "once for all of them.");
 }
 
 /* ---- the page cache ---- */
@@ -282,17 +306,23 @@ answer_cached_twice(const Checkup *checkup, Answer *answer)
 	{
 		const char *reason = pbp_os_reason(duplicates->trust);
 
-		answer_unknown(answer, reason ? NO_CACHE_STATE : NO_PAGES);
+		answer_unknown(answer, reason ? "the state of the page cache is unavailable" :
+					   "the pool holds no page");
 		answer->detail = reason;
 		if (reason != NULL)
-			answer->action = !pbp_os_cache_on ? TURN_OS_CACHE_ON : NOT_SHOWN;
+			answer->action = !pbp_os_cache_on ? TURN_OS_CACHE_ON :
+				"None: this kernel or file system does not show its page cache.";
 		return;
 	}
-	answer->text = psprintf(SAY_TWICE, pretty_size((int64) checkup->twice), exact_size(NBuffers),
-							decided ? SIZE_COUNTS_IT : "");
+	answer->text =
+		psprintf("%s of %s is in the page cache, too%s.", pretty_size((int64) checkup->twice),
+				 exact_size(NBuffers), decided ? "; the size counts that" : "");
 	interval = pbp_share_interval((double) duplicates->cached / n, n);
-	answer->detail = duplicates->complete ? MORE_TWICE_ALL :
-		psprintf(MORE_TWICE_SAMPLE, 100 * Max(interval.middle - interval.half, 0),
+	answer->detail = duplicates->complete ?
+		"All pages in use were looked up in the page cache." :
+		psprintf("%.1f to %.1f %% of the pages in use are also in the page cache, from a sample "
+				 "of " INT64_FORMAT ".",
+				 100 * Max(interval.middle - interval.half, 0),
 				 100 * Min(interval.middle + interval.half, 1), duplicates->sampled);
 	if (!decided && checkup->twice > MOSTLY_TWICE * NBuffers)
 		judge(answer, PBP_VERDICT_CONSIDER, start_action(checkup->function, ASK_AGAIN));
@@ -310,9 +340,9 @@ capacity_of_page_cache(const Checkup *checkup, int64 *capacity)
 	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
 
 	if (!pbp_os_cache_on)
-		return OS_CACHE_IS_OFF;
+		return "pgbufprobe.os_cache is off";
 	if (pbp_direct_io())
-		return CACHE_IS_BYPASSED;
+		return "the server bypasses the page cache";
 	if (missing_advice(report) == NULL && !report->is_from_before &&
 		unknown_storage_model(report) == NULL && today->reason != PBP_STORAGE_NO_CAPACITY)
 		*capacity = Max(today->os_cache_pages, 0);
@@ -322,10 +352,10 @@ capacity_of_page_cache(const Checkup *checkup, int64 *capacity)
 
 		pbp_read_memory_facts(&facts);
 		if (!facts.memory.known)
-			return NO_KERNEL_MEMORY;
+			return "the kernel does not report its memory";
 		*capacity = facts.memory.cache_bytes / BLCKSZ;
 	}
-	return isnan(checkup->twice) ? TWICE_UNKNOWN : NULL;
+	return isnan(checkup->twice) ? "it is unknown which pages both caches hold" : NULL;
 }
 
 /*
@@ -358,13 +388,18 @@ answer_planner_cache(const Checkup *checkup, Answer *answer)
 	has_all = !is_near && missing_advice(report) == NULL && report->storage.has_memory &&
 		!report->is_from_before && data > 0 &&
 		Min(distinct, (int64) effective_cache_size) * BLCKSZ >= data;
-	answer->text = psprintf(SAY_PLANNER, is_near || has_all ? "Right" :
-							ratio > 1 ? "Too high" : "Too low",
+	answer->text = psprintf("%s: effective_cache_size is %s, and both caches hold %s.",
+							is_near || has_all ? "Right" : ratio > 1 ? "Too high" : "Too low",
 							pretty_size(effective_cache_size), pretty_size(distinct));
-	answer->detail = psprintf(MORE_PLANNER, pretty_size(NBuffers), pretty_size(os_cache),
-							  pretty_size((int64) checkup->twice), has_all ? MORE_THAN_ALL : "");
+	answer->detail =
+		psprintf("%s in the pool and %s in the page cache, of which %s are in both.%s",
+				 pretty_size(NBuffers), pretty_size(os_cache), pretty_size((int64) checkup->twice),
+				 has_all ? " Both are more than all relations have." : "");
 	if (!is_near && !has_all)
-		judge(answer, PBP_VERDICT_CONSIDER, psprintf(SET_PLANNER, pretty_size(distinct)));
+		judge(answer, PBP_VERDICT_CONSIDER,
+			  psprintf("Set effective_cache_size to %s and reload the settings. It takes no "
+					   "memory; the planner then knows how likely a page is cached.",
+					   pretty_size(distinct)));
 }
 
 /* ---- all topics ---- */

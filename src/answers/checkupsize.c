@@ -14,7 +14,6 @@
 #include "miscadmin.h"
 
 #include "answers/answers.h"
-#include "answers/sentences.h"
 #include "base/settings.h"
 
 #define VERDICT_COLS		13
@@ -27,9 +26,28 @@
 
 PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 
-/* in the order of PbpDecisionBasis */
-static const char *const basis_names[] = {
-	"misses", "storage reads", "waiting now", "waiting in hours"
+#define THEN_ASK \
+	"-- The server's own times are more precise than those of probes:\n" \
+	"ALTER SYSTEM SET track_io_timing = on;\nSELECT pg_reload_conf();\n" \
+	"-- Let the real workload run, and ask again."
+
+#define TODAY_TIME	"Today sessions wait %s for reads in each second."
+#define LESS_TIME	"Take %s: sessions would work %s less time."
+
+/* What sizes were compared by, in the order of PbpDecisionBasis. */
+static const struct
+{
+	const char *name;
+	const char *saved;			/* by a better size */
+	const char *today;			/* sentences about it */
+	const char *take;
+}			bases[] = {
+	{"misses", "reads", "Today %s of block accesses are reads.",
+		"Perhaps take %s: %s fewer accesses are reads."},
+	{"storage reads", "storage reads", "Today %s of block accesses wait for storage.",
+		"Take %s: %s fewer accesses wait for storage."},
+	{"waiting now", "waiting", TODAY_TIME, LESS_TIME},
+	{"waiting in hours", "waiting", TODAY_TIME, LESS_TIME},
 };
 
 /* ---- figures ---- */
@@ -62,18 +80,7 @@ figure_of(const PbpDecision *decision, int size)
 static char *
 today_is(const PbpDecision *decision)
 {
-	const char *figure = figure_of(decision, PBP_ADVICE_BASELINE);
-
-	return psprintf(decision->basis == PBP_BY_MISSES ? TODAY_READS :
-					decision->basis == PBP_BY_STORAGE ? TODAY_STORAGE : TODAY_TIME, figure);
-}
-
-/* What another size may save. */
-static const char *
-what_is_saved(const PbpDecision *decision)
-{
-	return decision->basis == PBP_BY_MISSES ? "reads" :
-		decision->basis == PBP_BY_STORAGE ? "storage reads" : "waiting";
+	return psprintf(bases[decision->basis].today, figure_of(decision, PBP_ADVICE_BASELINE));
 }
 
 /* On what the figures stand. */
@@ -83,19 +90,20 @@ evidence(const PbpAdviceReport *report)
 	const PbpAdviceTotals *totals = &report->totals;
 	const PbpDecision *decision = &report->decision;
 	const char *probed = decision->basis >= PBP_BY_WAITING && !report->times.measured ?
-		MORE_PROBED : NULL;
+		"Times are those of probes, and less certain than the server's own with track_io_timing." :
+		NULL;
 	const char *caveat = NULL;
 
 	if (decision->basis == PBP_BY_HOURS)
-		return join_sentences(psprintf(MORE_HOURS,
+		return join_sentences(psprintf("Ranges are 95 %% intervals. Seen: %s.",
 									   pretty_hours(decision->seen_seconds,
 													decision->wanted_seconds)), probed);
 	if (totals->change != PBP_NO_CHANGE || fabs(totals->self_error) > LARGE_SELF_ERROR)
 		caveat = caveat_of_advice(report);
 	return join_sentences(
-		psprintf(MORE_EVIDENCE, totals->reads, pretty_duration(totals->seconds),
-				 100 * totals->sampling_rate),
-		probed, caveat ? psprintf(MORE_UNCERTAIN, caveat) : NULL);
+		psprintf("Ranges are 95 %% intervals, from %.0f reads in %s and %.2g %% of the pages.",
+				 totals->reads, pretty_duration(totals->seconds), 100 * totals->sampling_rate),
+		probed, caveat ? psprintf("They are uncertain: %s.", caveat) : NULL);
 }
 
 /* Reads from storage are unknown, or their model is unproven; NULL: they are known. */
@@ -105,8 +113,10 @@ doubt_about_storage(const PbpAdviceReport *report)
 	const char *unknown = unknown_storage_model(report);
 
 	if (report->decision.basis == PBP_BY_MISSES)
-		return psprintf(MORE_NO_STORAGE, unknown ? ", because " : "", unknown ? unknown : "");
-	return report->storage.model != PBP_STORAGE_UNPROVEN ? NULL : MORE_MGLRU;
+		return psprintf("It is unknown which reads wait for storage%s%s.",
+						unknown ? ", because " : "", unknown ? unknown : "");
+	return report->storage.model != PBP_STORAGE_UNPROVEN ? NULL :
+		"This kernel evicts by MGLRU, for which the simulation of the page cache is unproven.";
 }
 
 static const char *
@@ -119,10 +129,11 @@ doubts(const PbpAdviceReport *report)
 	{
 		if (pbp_may_fit(report, PBP_ADVICE_DOUBLE) &&
 			isnan(report->decision.choices[PBP_ADVICE_DOUBLE].value))
-			about_twice = psprintf(MORE_TOO_LITTLE, size_of(report, PBP_ADVICE_DOUBLE));
+			about_twice = psprintf("%s was known in too little of these hours.",
+								   size_of(report, PBP_ADVICE_DOUBLE));
 	}
 	else if (twice->reason == PBP_ADVICE_SCANS)
-		about_twice = psprintf(MORE_LARGER, unknown_advice(report, twice));
+		about_twice = psprintf("Larger sizes are unknown: %s.", unknown_advice(report, twice));
 	return join_sentences(doubt_about_storage(report), about_twice);
 }
 
@@ -136,7 +147,8 @@ smaller_is_enough(const PbpAdviceReport *report)
 	if (report->decision.basis == PBP_BY_HOURS || !pbp_may_fit(report, PBP_ADVICE_HALF) ||
 		half->reason != PBP_ADVICE_KNOWN || added + half->change_error > ADDED_ACCESSES)
 		return NULL;
-	return psprintf(MORE_SMALLER, size_of(report, PBP_ADVICE_HALF));
+	return psprintf("If the memory is needed elsewhere, %s is enough.",
+					size_of(report, PBP_ADVICE_HALF));
 }
 
 /* What twice the pool would avoid now, if that is much but does not decide. */
@@ -150,7 +162,8 @@ avoided_reads(const PbpAdviceReport *report, const char *but)
 	if (report->decision.basis == PBP_BY_HOURS || twice->reason != PBP_ADVICE_KNOWN ||
 		!(avoided > SAVED_READS))
 		return NULL;
-	return psprintf(MORE_AVOIDED, size_of(report, PBP_ADVICE_DOUBLE), 100 * avoided, but);
+	return psprintf("%s would avoid %.0f %% of the reads, but %s.",
+					size_of(report, PBP_ADVICE_DOUBLE), 100 * avoided, but);
 }
 
 /* ---- another size ---- */
@@ -166,11 +179,10 @@ say_take(const PbpDecision *decision, const char *size)
 	double		error = 100 * choice->change_error / whole;
 
 	if (by_time && !(whole > 0))
-		return psprintf(SAY_TAKE_WAIT, size,
+		return psprintf("Take %s: sessions would wait %s less for reads.", size,
 						pretty_interval(-choice->change, -choice->change - choice->change_error,
 										-choice->change + choice->change_error, "ms/s"));
-	return psprintf(by_time ? SAY_TAKE_WORK : decision->basis == PBP_BY_STORAGE ?
-					SAY_TAKE_STORAGE : SAY_TAKE_READS, size,
+	return psprintf(bases[decision->basis].take, size,
 					pretty_interval(Min(saved, 100), saved - error, Min(saved + error, 100), "%"));
 }
 
@@ -181,14 +193,18 @@ what_first(const PbpAdviceReport *report)
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->basis == PBP_BY_MISSES)
-		return IF_THEY_WAIT;
+		return "-- Check with pgbufprobe_read_cost() whether reads wait for storage.\n"
+			   "-- If they do, and the machine has the memory:";
 	if (decision->times_decide)
-		return IF_IT_REMAINS;
+		return THEN_ASK "  If the answer remains:";
 	if (decision->confidence == PBP_SURE)
-		return IF_MEMORY_IS_NEEDED;
+		return "-- The page cache could hold all data, so the pool need not give memory back.\n"
+			   "-- If the memory is needed elsewhere:";
 	if (decision->seen_seconds < pbp_decision_hours * PBP_SECONDS_PER_HOUR)
-		return psprintf(SEE_MORE_HOURS, pbp_decision_hours);
-	return SEE_MORE;
+		return psprintf("-- Let the real workload run until %d hours have been seen\n"
+						"-- (pgbufprobe.decision_hours). If the answer remains:",
+						pbp_decision_hours);
+	return "-- Let the real workload run longer and ask again. If the answer remains:";
 }
 
 /* Whether some sizes are equally good; false: only one is, or none is known. */
@@ -212,14 +228,15 @@ take(const PbpAdviceReport *report, Answer *answer)
 	answer->text = say_take(decision, size_of(report, decision->size));
 	answer->detail = join_sentences(
 		decision->basis >= PBP_BY_WAITING ?
-		psprintf(MORE_TAKE_TIME, then, today) :
-		psprintf(MORE_TAKE_SHARE, then,
+		psprintf("Sessions would wait %s for reads in each second instead of %s.", then, today) :
+		psprintf("%s of block accesses would %s instead of %s.", then,
 				 decision->basis == PBP_BY_STORAGE ? "wait for storage" : "be reads", today),
 		decision->basis == PBP_BY_MISSES ? NULL :
-		psprintf(MORE_TAKE, pretty_size(report->nbuffers + os_cache)),
-		has_equals(decision, false) ?
-		psprintf(MORE_EQUAL, size_of(report, decision->equal_from),
-				 size_of(report, decision->equal_to)) : NULL,
+		psprintf("Of the %s that the pool and the page cache have.",
+				 pretty_size(report->nbuffers + os_cache)),
+		!has_equals(decision, false) ? NULL :
+		psprintf("%s to %s are equally good.", size_of(report, decision->equal_from),
+				 size_of(report, decision->equal_to)),
 		doubts(report), evidence(report));
 	judge(answer, decision->verdict, decision->verdict == PBP_VERDICT_CHANGE ? action :
 		  psprintf("%s\n%s", what_first(report), action));
@@ -234,12 +251,14 @@ say_keep(const PbpAdviceReport *report, const char *today)
 	const PbpDecision *decision = &report->decision;
 
 	if (decision->best < 0)
-		return psprintf(SAY_KEEP_ALONE, today);
+		return psprintf("Keep %s: no other size has an estimate.", today);
 	if (has_equals(decision, true))
-		return psprintf(SAY_KEEP_EQUAL, today, size_of(report, decision->equal_from),
-						size_of(report, decision->equal_to));
-	return psprintf(decision->matters_too_little ? SAY_KEEP_LITTLE : SAY_KEEP_ERROR,
-					today, what_is_saved(decision));
+		return psprintf("Keep %s: %s to %s are equally good.", today,
+						size_of(report, decision->equal_from), size_of(report, decision->equal_to));
+	return psprintf(decision->matters_too_little ?
+					"Keep %s: no size that fits saves enough %s to matter." :
+					"Keep %s: no size saves more %s than the error.",
+					today, bases[decision->basis].saved);
 }
 
 static void
@@ -252,35 +271,38 @@ keep(const Checkup *checkup, Answer *answer)
 	judge(answer, decision->verdict, NULL);
 	if (decision->kind == PBP_KEEP_UNUSED)
 	{
-		answer->text = psprintf(SAY_KEEP_UNUSED, today);
-		answer->detail = psprintf(MORE_KEEP_UNUSED, pretty_size(checkup->used));
+		answer->text = psprintf("Keep %s so far: no page has been evicted yet.", today);
+		answer->detail =
+			psprintf("%s are in use; only large scans have evicted pages, from their ring buffers.",
+					 pretty_size(checkup->used));
 	}
 	else if (decision->kind == PBP_KEEP_FEW_READS)
 	{
 		double		miss_ratio = report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
-		answer->text = psprintf(SAY_KEEP_FEW, today);
+		answer->text = psprintf("Keep %s: hardly anything is read.", today);
 		answer->detail = decision->basis == PBP_BY_HOURS ?
 			join_sentences(today_is(decision), evidence(report)) :
-			join_sentences(psprintf(MORE_KEEP_FEW, pretty_percent(miss_ratio)),
-						   smaller_is_enough(report));
+			join_sentences(psprintf("Only %s of block accesses are reads.",
+									pretty_percent(miss_ratio)), smaller_is_enough(report));
 	}
 	else if (decision->kind == PBP_KEEP_CACHED)
 	{
-		answer->text = psprintf(decision->basis == PBP_BY_STORAGE ? SAY_KEEP_CACHED :
-								SAY_KEEP_SHORT_WAIT, today);
-		answer->detail = join_sentences(today_is(decision), avoided_reads(report, BUT_WAIT),
-										smaller_is_enough(report), doubt_about_storage(report),
-										evidence(report));
+		answer->text = psprintf(decision->basis == PBP_BY_STORAGE ?
+								"Keep %s: the page cache serves nearly all reads already." :
+								"Keep %s: sessions hardly wait for reads.", today);
+		answer->detail = join_sentences(
+			today_is(decision), avoided_reads(report, "sessions would hardly wait less"),
+			smaller_is_enough(report), doubt_about_storage(report), evidence(report));
 	}
 	else
 	{
 		answer->text = say_keep(report, today);
-		answer->detail = join_sentences(today_is(decision), decision->best < 0 ? NULL :
-										psprintf(MORE_BEST, size_of(report, decision->best),
-												 figure_of(decision, decision->best)),
-										smaller_is_enough(report), doubts(report),
-										evidence(report));
+		answer->detail = join_sentences(
+			today_is(decision), decision->best < 0 ? NULL :
+			psprintf("With %s it would be %s.", size_of(report, decision->best),
+					 figure_of(decision, decision->best)),
+			smaller_is_enough(report), doubts(report), evidence(report));
 	}
 }
 
@@ -297,17 +319,20 @@ too_early(const PbpAdviceReport *report, Answer *answer)
 	if (decision->kind == PBP_DECIDE_SHORT)
 	{
 		/* in whole seconds, of which at least one is left */
-		answer->text = psprintf(SAY_WATCHED, watched, PBP_ENOUGH_SECONDS);
-		answer->action = psprintf(ASK_IN_SECONDS, PBP_ENOUGH_SECONDS - watched);
+		answer->text =
+			psprintf("Too early: watched for %d s of at least %d.", watched, PBP_ENOUGH_SECONDS);
+		answer->action = psprintf("Ask again in %d s.", PBP_ENOUGH_SECONDS - watched);
 	}
 	else if (decision->kind == PBP_DECIDE_IDLE)
-		answer->text = SAY_IDLE;
+		answer->text = "Too early: hardly any load yet, and no page has been evicted.";
 	else
 	{
-		answer->text = psprintf(SAY_EARLY, floor(100 * decision->learned_share));
-		answer->detail = avoided_reads(report, BUT_UNKNOWN);
+		answer->text = psprintf("Too early: %.0f %% of the reads needed have been seen.",
+								floor(100 * decision->learned_share));
+		answer->detail =
+			avoided_reads(report, "it is unknown yet how many of these wait for storage");
 		if (!report->is_from_before && left > 0)
-			answer->action = psprintf(ASK_IN, pretty_duration(left));
+			answer->action = psprintf("Ask again in about %s.", pretty_duration(left));
 	}
 }
 
@@ -321,12 +346,14 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 	double		least = Max(100 + (best->change - best->change_error) * share, 0);
 	double		most = 100 + (best->change + best->change_error) * share;
 
-	answer->text = psprintf(SAY_UNSURE, exact_size(report->nbuffers));
+	answer->text =
+		psprintf("Not certain enough to change: keep %s for now.", exact_size(report->nbuffers));
 	answer->detail = join_sentences(
-		psprintf(MORE_UNSURE, size_of(report, decision->best),
+		psprintf("With %s, there would be %s as much %s as today%s.",
+				 size_of(report, decision->best),
 				 pretty_interval(100 + best->change * share, least, most, "%"),
-				 what_is_saved(decision),
-				 best->change_error < -best->change ? BEST_OF_MANY : ""),
+				 bases[decision->basis].saved, best->change_error < -best->change ?
+				 ", but chance favors the best of many sizes" : ""),
 		today_is(decision), doubts(report), evidence(report));
 	judge(answer, PBP_VERDICT_UNKNOWN, !decision->times_decide ? ASK_AGAIN : THEN_ASK);
 }
@@ -340,8 +367,8 @@ why_unknown(const PbpAdviceReport *report)
 										 &report->rows[PBP_ADVICE_DOUBLE]);
 
 	if (report->decision.basis == PBP_BY_HOURS)
-		return HOURS_UNKNOWN;
-	return unknown != NULL ? unknown : NO_OTHER_SIZE;
+		return "other sizes were known in too little of the hours";
+	return unknown != NULL ? unknown : "no other size that fits has an estimate";
 }
 
 /*
@@ -375,9 +402,9 @@ answer_size(const Checkup *checkup, Answer *answer)
 		return;
 
 	/* What the answer was before a restart says nothing for certain about the server now. */
-	answer->detail = join_sentences(psprintf(MORE_RESTARTED, origin_of_report(report),
-											 answer->text), answer->detail);
-	answer->text = SAY_RESTARTED;
+	answer->detail = join_sentences(
+		psprintf("The answer %s: %s", origin_of_report(report), answer->text), answer->detail);
+	answer->text = "Too early after the restart; the detail has the answer before it.";
 	if (report->nbuffers != NBuffers)
 		judge(answer, PBP_VERDICT_UNKNOWN, ASK_AGAIN);
 	else if (kind == PBP_TAKE)
@@ -421,7 +448,7 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	Row			row = {0};
 
 	add_text(&row, verdict_names[verdict]);
-	add_text(&row, compared ? basis_names[decision->basis] : NULL);
+	add_text(&row, compared ? bases[decision->basis].name : NULL);
 	add_count(&row, (int64) NBuffers * BLCKSZ);
 	add_bytes(&row, report, known, decision->size);
 	add_bytes(&row, report, known, decision->equal_from);

@@ -16,7 +16,6 @@
 #include "utils/builtins.h"
 
 #include "answers/answers.h"
-#include "answers/sentences.h"
 #include "base/settings.h"
 #include "os/oscache.h"
 #include "sampler/hours.h"
@@ -511,7 +510,7 @@ worth_more(const MemoryNeed *need)
 static const char *
 pretty_machine(const MemoryNeed *need, const PbpTotal *total)
 {
-	return psprintf(THIS_MACHINE,
+	return psprintf("a %s of %s with shared_buffers = %s",
 					need->facts.memory.holder == PBP_HELD_BY_CGROUP ? "container" : "machine",
 					pretty_bytes(machine_bytes(need, total->factor)),
 					exact_size(pool_bytes_of(need, total) / BLCKSZ));
@@ -525,29 +524,32 @@ answer_more(const MemoryNeed *need, const PbpTotal *more, Answer *answer)
 	double		low = 100 * saved_share(need, saved - more->waiting.change_error);
 	double		high = Min(100 * saved_share(need, saved + more->waiting.change_error), 100);
 
-	answer->text = psprintf(SAY_MORE_MEMORY, pretty_bytes(machine_bytes(need, more->factor) -
-														  machine_bytes(need, 1)),
-							pretty_interval(100 * saved_share(need, saved), low, high, "%"),
-							need->input.active_ms > 0 ? "working" : "waiting");
-	answer->detail = psprintf(MORE_MORE_MEMORY, pretty_waiting(&more->waiting),
-							  pretty_waiting(today));
-	judge(answer, PBP_VERDICT_CONSIDER, psprintf(CONSIDER_MACHINE, pretty_machine(need, more)));
+	answer->text =
+		psprintf("%s more would save %s of the %s time.",
+				 pretty_bytes(machine_bytes(need, more->factor) - machine_bytes(need, 1)),
+				 pretty_interval(100 * saved_share(need, saved), low, high, "%"),
+				 need->input.active_ms > 0 ? "working" : "waiting");
+	answer->detail = psprintf("No split of today's memory helps as much: sessions would wait %s "
+							  "for reads in each second instead of %s.",
+							  pretty_waiting(&more->waiting), pretty_waiting(today));
+	judge(answer, PBP_VERDICT_CONSIDER, psprintf("Consider %s.", pretty_machine(need, more)));
 }
 
 /* Neither more nor less is worth a word, as far as it is known. */
 static void
 answer_same(const MemoryNeed *need, Answer *answer)
 {
-	const char *both = pretty_bytes(pbp_both_caches(need->report));
 	int			i = PBP_TOTAL_TODAY + 1;
 
 	while (i < PBP_TOTALS && !isnan(need->totals[i].waiting.value))
 		i++;
-	answer->text = SAY_SAME_MEMORY;
-	answer->detail = i == PBP_TOTALS ? psprintf(MORE_SAME_MEMORY, both) :
-		psprintf(MORE_SAME_MEMORY " " MORE_UNKNOWN_TOTAL, both,
+	answer->text = "Right: much less memory would cost time, and more would save little.";
+	answer->detail = join_sentences(
+		psprintf("Both caches have %s.", pretty_bytes(pbp_both_caches(need->report))),
+		i == PBP_TOTALS ? NULL :
+		psprintf("What a total of %s would do is unknown: %s.",
 				 pretty_bytes(machine_bytes(need, need->totals[i].factor)),
-				 unknown_total(need, i));
+				 unknown_total(need, i)));
 }
 
 /* What was not simulated for long enough does not count. */
@@ -568,27 +570,31 @@ answer_memory(const Checkup *checkup, Answer *answer)
 	}
 	if (checkup->advice->decision.kind < PBP_DECIDE_UNSURE)
 	{
-		answer_unknown(answer, SIZE_UNKNOWN);
+		answer_unknown(answer, "it is unknown yet which size of the pool is best");
 		return;
 	}
 	more = worth_more(need);
 	if (isnan(today->value))
-		answer_unknown(answer, WAITING_UNKNOWN);
+		answer_unknown(answer, "it is unknown how long sessions wait for reads");
 	else if (more != NULL)
 		answer_more(need, more, answer);
 	else if (pbp_least_total(&need->input, &no_worse, &less) >= PBP_TARGET_MET &&
 			 less.factor <= MUCH_LESS && !isnan(less.waiting.value))
 	{
-		answer->text = psprintf(SAY_LESS_MEMORY, pretty_machine(need, &less));
-		answer->detail = psprintf(MORE_LESS_MEMORY, 100 * less.factor,
-								  pretty_waiting(&less.waiting), pretty_waiting(today));
-		judge(answer, PBP_VERDICT_CONSIDER, LOWER_IN_STEPS);
+		answer->text = psprintf("Less would do: %s.", pretty_machine(need, &less));
+		answer->detail =
+			psprintf("That leaves %.0f %% of the memory that both caches have today; sessions "
+					 "would wait %s for reads in each second instead of %s.",
+					 100 * less.factor, pretty_waiting(&less.waiting), pretty_waiting(today));
+		judge(answer, PBP_VERDICT_CONSIDER,
+			  "If the memory is needed elsewhere, "
+			  "lower the limit in steps and ask again after each.");
 	}
 	else
 		answer_same(need, answer);
 	if (need->input.hours)
 		answer->detail = join_sentences(answer->detail,
-										psprintf(MORE_SEEN,
+										psprintf("Seen: %s.",
 												 pretty_hours(need->hours.seconds,
 															  need->hours.wanted_seconds)));
 }

@@ -16,7 +16,6 @@
 #include "utils/varlena.h"
 
 #include "answers/answers.h"
-#include "answers/sentences.h"
 #include "base/settings.h"
 
 /*
@@ -109,9 +108,10 @@ resize_action(int64 buffers)
 	StringInfoData lines;
 
 	if (origin != NULL)
-		return psprintf(SET_BY_OTHERS, origin, setting_of(buffers),
-						pbp_sampler_is_preloaded() ? "" : AND_PRELOAD,
-						pbp_carry_over_on ? "" : AND_CARRY_OVER);
+		return psprintf("In %s, set shared_buffers to %s%s%s, and restart the server.", origin,
+						setting_of(buffers), pbp_sampler_is_preloaded() ? "" :
+						", add pgbufprobe to shared_preload_libraries",
+						pbp_carry_over_on ? "" : ", set pgbufprobe.carry_over to on");
 	configured = value_of(libraries_query);
 	libraries = libraries_with_ours(configured ? configured : "");
 	initStringInfo(&lines);
@@ -122,6 +122,7 @@ resize_action(int64 buffers)
 		appendStringInfo(&lines, "ALTER SYSTEM SET shared_preload_libraries = %s;\n", libraries);
 	if (!pbp_carry_over_on)
 		appendStringInfoString(&lines, "ALTER SYSTEM SET pgbufprobe.carry_over = on;\n");
-	appendStringInfo(&lines, "SELECT pg_reload_conf();\n" THEN_RESTART, PostPortNumber);
+	appendStringInfo(&lines, "SELECT pg_reload_conf();\n-- Then restart the server on port %d.",
+					 PostPortNumber);
 	return lines.data;
 }

@@ -23,7 +23,6 @@
 #include "utils/syscache.h"
 
 #include "answers/answers.h"
-#include "answers/sentences.h"
 #include "base/settings.h"
 #include "carry/carry.h"
 #include "sampler/history.h"
@@ -321,14 +320,14 @@ start_action(Oid neighbor, const char *otherwise)
 	bool		allowed;
 
 	if (!pbp_sampler_on)
-		return TURN_SAMPLER_ON;
+		return "Set pgbufprobe.sampler to on and reload the settings.";
 	if (pbp_sampler_has_results())
 		return otherwise;
 	tuple = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum("pgbufprobe_start"),
 							PointerGetDatum(buildoidvector(NULL, 0)),
 							ObjectIdGetDatum(get_func_namespace(neighbor)));
 	if (!HeapTupleIsValid(tuple))
-		return START_SAMPLER;
+		return "Start the sampler by pgbufprobe_start(), which needs no restart.";
 	form = (Form_pg_proc) GETSTRUCT(tuple);
 	call = psprintf("SELECT %s();",
 					quote_qualified_identifier(FunctionIsVisible(form->oid) ? NULL :
@@ -340,5 +339,7 @@ start_action(Oid neighbor, const char *otherwise)
 	ReleaseSysCache(tuple);
 	if (allowed)
 		return call;
-	return psprintf(ASK_TO_START, call, owner ? psprintf("\"%s\"", owner) : "its owner");
+	return psprintf("%s starts the sampler without a restart. A superuser may call it, or a role "
+					"to which %s has granted EXECUTE.",
+					call, owner ? psprintf("\"%s\"", owner) : "its owner");
 }
