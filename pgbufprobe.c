@@ -16,7 +16,7 @@
 #include "base/compat.h"
 #include "base/settings.h"
 #include "carry/carry.h"
-#include "sampler/sampler.h"
+#include "sampler/history.h"
 
 PBP_MODULE_MAGIC;
 

@@ -13,7 +13,7 @@
 #include "base/words.h"
 #include "caches/residency.h"
 #include "pool/pool.h"
-#include "sampler/sampler.h"
+#include "sampler/history.h"
 
 /* Facts gathered before the first question of the checkup. */
 typedef struct Checkup

@@ -23,9 +23,6 @@
 #include "utils/timestamp.h"
 
 #include "answers/answers.h"
-#include "sampler/hours.h"
-#include "sampler/predictions.h"
-#include "sampler/statefile.h"
 
 #define HISTORY_COLS		14
 #define HOURS_COLS			10

@@ -18,7 +18,6 @@
 #include "answers/answers.h"
 #include "base/settings.h"
 #include "os/oscache.h"
-#include "sampler/hours.h"
 
 #define CONSUMERS_COLS		5
 #define MEMORY_COLS			11

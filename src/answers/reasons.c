@@ -18,7 +18,6 @@
 
 #include "answers/answers.h"
 #include "base/settings.h"
-#include "sampler/history.h"
 
 /* Reads that no look saw, as a share of all, that are worth a note. */
 #define NOTABLE_SELF_ERROR	0.1

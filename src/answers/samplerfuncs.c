@@ -25,7 +25,6 @@
 #include "answers/answers.h"
 #include "base/settings.h"
 #include "carry/carry.h"
-#include "sampler/history.h"
 
 #define STATUS_COLS			15
 #define SAMPLER_COLS		11

@@ -35,6 +35,9 @@ static PbpResults *shared = NULL;
 
 static bool is_publisher = false;
 
+/* The worker adds nothing between a reset and the time when it notices that. */
+uint32		pbp_noticed_resets;
+
 /* The prediction of a size that was never predicted has no figure. */
 static void
 init_results(void *address)
@@ -257,35 +260,12 @@ pbp_history_begins(void)
 	return begins;
 }
 
-/* How many samples there are, and the number of the oldest, which may change only by a reset. */
-int
-pbp_count_samples(PbpHistory history, int64 *oldest)
-{
-	int64		nsamples;
-
-	(void) pbp_open_results(LW_SHARED);
-	nsamples = shared->nsamples[history];
-	*oldest = oldest_sample(history);
-	pbp_close_results();
-	return (int) (nsamples - *oldest);
-}
-
-/* Copies samples by their numbers; those that a reset has removed have no meaning. */
+/* Of before a restart. */
 void
-pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples)
-{
-	(void) pbp_open_results(LW_SHARED);
-	for (int i = 0; i < nsamples; i++)
-		samples[i] = *sample_at(history, first + i);
-	pbp_close_results();
-}
-
-/* Of before a restart, unless there was a reset since. */
-void
-pbp_restore_report(const PbpAdviceReport *report, uint32 resets)
+pbp_restore_report(const PbpAdviceReport *report)
 {
 	(void) pbp_open_results(LW_EXCLUSIVE);
-	if (shared->nresets == resets)
+	if (shared->nresets == pbp_noticed_resets)
 		shared->advice_before = *report;
 	pbp_close_results();
 }
@@ -299,12 +279,11 @@ pbp_announce_sample(int64 next_sample_ns)
 	pbp_close_results();
 }
 
-/* Discards a sample taken before a reset that the worker has not noticed. */
 void
-pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets)
+pbp_put_sample(PbpHistory history, const PbpSample *sample)
 {
 	(void) pbp_open_results(LW_EXCLUSIVE);
-	if (shared->nresets == resets)
+	if (shared->nresets == pbp_noticed_resets)
 	{
 		*sample_at(history, shared->nsamples[history]) = *sample;
 		shared->nsamples[history]++;
@@ -329,20 +308,20 @@ place_of_hour(TimestampTz begins_at)
  * some moments or for good, so no other is discarded because of its time.
  */
 void
-pbp_put_hour(const PbpHour *hour, uint32 resets)
+pbp_put_hour(const PbpHour *hour)
 {
 	(void) pbp_open_results(LW_EXCLUSIVE);
-	if (shared->nresets == resets)
+	if (shared->nresets == pbp_noticed_resets)
 		*place_of_hour(hour->begins_at) = *hour;
 	pbp_close_results();
 }
 
 /* A report of before a restart does not come back once this knows as much. */
 void
-pbp_put_advice(const PbpAdviceReport *report, uint32 resets)
+pbp_put_advice(const PbpAdviceReport *report)
 {
 	(void) pbp_open_results(LW_EXCLUSIVE);
-	if (shared->nresets == resets)
+	if (shared->nresets == pbp_noticed_resets)
 	{
 		shared->advice = *report;
 		if (!pbp_knows_more(&shared->advice_before, report))

@@ -5,6 +5,9 @@
  *	  hours, predictions, and the latest advice.  Any process may read them; the
  *	  worker alone adds to them.
  *
+ * The functions are those of all files of this folder but what the worker alone
+ * needs to learn.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_HISTORY_H
@@ -12,12 +15,55 @@
 
 #include "datatype/timestamp.h"
 
-#include "base/shared.h"
+#include "base/worker.h"
+#include "memory/servermemory.h"
 #include "pool/pool.h"
-#include "sampler/report.h"
 #include "sampler/topreads.h"
-#include "statistics/hoursum.h"
 #include "statistics/prediction.h"
+#include "statistics/totals.h"
+
+/* ---- a report of the advice ---- */
+
+/* Which accesses wait for storage, and which sizes fit into memory. */
+typedef struct PbpStorageReport
+{
+	bool		has_memory;		/* to simulate page caches; false: nothing
+								 * below is known */
+	PbpStorageModel model;
+	int64		data_bytes;		/* of all files of relations; negative: unknown */
+	PbpAdviceStorageTotals totals;
+	PbpFit		fits[PBP_ADVICE_FACTORS];
+	PbpFit		data_fit;		/* of a pool for all data */
+	PbpOsMemory memory;			/* of which these are; not saved */
+	PbpAdviceStorageRow fixed[PBP_ADVICE_FACTORS];	/* by size, with today's
+													 * memory */
+	bool		has_totals;		/* memory to simulate others; not saved */
+	PbpAdviceSplit splits[PBP_TOTALS][PBP_SPLITS];	/* not saved, either */
+} PbpStorageReport;
+
+typedef struct PbpAdviceReport
+{
+	TimestampTz made_at;		/* 0: never */
+	int64		nbuffers;		/* the size that it is about */
+	bool		is_from_before; /* a restart of the server */
+	double		watched_seconds;	/* since learning began */
+	bool		has_memory;		/* to learn */
+	PbpAdviceTotals totals;
+	PbpAdviceCounts counted;	/* all that the worker has, which only grows;
+								 * not saved */
+	double		missed_loads;	/* share, by checks; NaN: none yet */
+	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
+	PbpReadTimes times;
+	double		active_ms;		/* that sessions work in a second; NaN: unknown */
+	PbpRelationsReport relations;
+	PbpStorageReport storage;
+	PbpDecision decision;		/* by this and by the hours that were seen */
+} PbpAdviceReport;
+
+/* From here on, the looks see another number of reads than the server counts. */
+#define LARGE_SELF_ERROR	0.2
+
+/* ---- the history ---- */
 
 /* The pool at one time, and what happened since the previous sample. */
 typedef struct PbpSample
@@ -59,6 +105,8 @@ typedef enum PbpHistory
 /* Hours that are kept: eight days. */
 #define PBP_HOURS			192
 
+/* ---- predictions ---- */
+
 /* The last ones are kept. */
 #define PBP_MAX_PREDICTIONS	100
 
@@ -69,6 +117,8 @@ typedef struct PbpPredictionBook
 	PbpPrediction ring[PBP_MAX_PREDICTIONS];
 	PbpPredictionWatch watch;
 } PbpPredictionBook;
+
+/* ---- all of it ---- */
 
 typedef struct PbpResults
 {
@@ -86,6 +136,16 @@ typedef struct PbpResults
 	PbpSample	coarse[PBP_COARSE_SAMPLES];
 } PbpResults;
 
+/* Followed in the file by the hours, and the samples of each history. */
+typedef struct PbpSavedState
+{
+	int64		nhours;
+	int64		nsamples[PBP_HISTORIES];
+	PbpAdviceReport report;
+	PbpPredictionBook predictions;
+} PbpSavedState;
+
+/* history.c */
 extern void pbp_keep_results(void);
 extern PbpResults *pbp_open_results(LWLockMode mode);
 extern void pbp_close_results(void);
@@ -99,14 +159,53 @@ extern void pbp_history_reset(void);
 extern PbpAdviceReport *pbp_read_advice(void);
 
 /* for the worker */
+extern uint32 pbp_noticed_resets;
 extern uint32 pbp_count_resets(void);
 extern bool pbp_history_begins(void);
-extern int	pbp_count_samples(PbpHistory history, int64 *oldest);
-extern void pbp_copy_samples(PbpHistory history, int64 first, int nsamples, PbpSample *samples);
-extern void pbp_restore_report(const PbpAdviceReport *report, uint32 resets);
+extern void pbp_restore_report(const PbpAdviceReport *report);
 extern void pbp_announce_sample(int64 next_sample_ns);
-extern void pbp_put_sample(PbpHistory history, const PbpSample *sample, uint32 resets);
-extern void pbp_put_hour(const PbpHour *hour, uint32 resets);
-extern void pbp_put_advice(const PbpAdviceReport *report, uint32 resets);
+extern void pbp_put_sample(PbpHistory history, const PbpSample *sample);
+extern void pbp_put_hour(const PbpHour *hour);
+extern void pbp_put_advice(const PbpAdviceReport *report);
+
+/* hours.c */
+extern PbpHour *pbp_last_hours(int before, TimestampTz now, int *nhours);
+extern bool pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum);
+extern bool pbp_skips_hour(TimestampTz begins_at);
+extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share);
+
+/* predictions.c */
+extern PbpPrediction *pbp_predictions(int *npredictions);
+extern const char *pbp_restore_predictions(const PbpPredictionBook *saved);
+extern void pbp_predict_after_restart(const PbpAdviceReport *last);
+extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix);
+
+/* report.c */
+extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);
+extern PbpTotalsInput pbp_totals_input(const PbpAdviceReport *report, bool *fits);
+extern int64 pbp_both_caches(const PbpAdviceReport *report);
+extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
+extern bool pbp_knows_storage(const PbpAdviceReport *report);
+extern bool pbp_knows_more(const PbpAdviceReport *one, const PbpAdviceReport *other);
+extern void pbp_reset_decisions(void);
+extern void pbp_decide_report(PbpAdviceReport *report);
+
+/* sampler.c */
+extern void pbp_sampler_register(void);
+extern bool pbp_sampler_is_preloaded(void);
+extern bool pbp_sampler_launch(uint32 stops, BackgroundWorkerHandle **handle);
+extern PGDLLEXPORT void pbp_sampler_main(Datum arg);
+
+/* savedvalues.c: each returns which value is impossible; NULL: none is */
+extern const char *pbp_check_report(const PbpAdviceReport *report);
+extern const char *pbp_check_prediction(const PbpPrediction *prediction);
+extern const char *pbp_check_watch(const PbpPredictionWatch *watch);
+extern const char *pbp_check_hour(const PbpHour *hour);
+extern const char *pbp_check_sample(const PbpSample *sample);
+
+/* statefile.c: nothing fails with more than a message in the log */
+extern void pbp_save_state(void);
+extern bool pbp_restore_state(void);
+extern void pbp_remove_state_file(void);
 
 #endif							/* PBP_HISTORY_H */

@@ -15,7 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "base/settings.h"
-#include "sampler/hours.h"
+#include "sampler/history.h"
 
 #define HOURS_OF_DAY	24
 #define HOURS_OF_WEEK	168
@@ -28,7 +28,7 @@
 
 /* What the worker adds to; nbuffers is 0 before the first second. */
 static PbpHour current;
-static uint32 current_resets;
+static uint32 current_resets;	/* before it */
 
 /* Times before 2000 are negative. */
 static TimestampTz
@@ -57,13 +57,14 @@ begin_hour(TimestampTz begins_at)
 }
 
 void
-pbp_count_hour(TimestampTz now, const PbpHourShare *share, uint32 resets)
+pbp_count_hour(TimestampTz now, const PbpHourShare *share)
 {
-	if (current.nbuffers == 0 || current.begins_at != hour_of(now) || current_resets != resets)
+	if (current.nbuffers == 0 || current.begins_at != hour_of(now) ||
+		current_resets != pbp_noticed_resets)
 		begin_hour(hour_of(now));
-	current_resets = resets;
+	current_resets = pbp_noticed_resets;
 	pbp_add_to_hour(&current, share);
-	pbp_put_hour(&current, resets);
+	pbp_put_hour(&current);
 }
 
 /* ---- for readers ---- */

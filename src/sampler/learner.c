@@ -23,9 +23,7 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "memory/servermemory.h"
-#include "sampler/hours.h"
 #include "sampler/learner.h"
-#include "sampler/predictions.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -136,8 +134,7 @@ follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 
 /* What was counted since the last report goes into this hour and the next sample. */
 static void
-use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned,
-				 uint32 resets)
+use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned)
 {
 	const PbpFreshCounts *fresh = &learner->fresh;
 	PbpSample  *sample = &learner->interval->sample;
@@ -165,7 +162,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	if (report->storage.has_totals &&
 		report->storage.fixed[PBP_ADVICE_BASELINE].reason != PBP_STORAGE_NO_CAPACITY)
 		share.splits = report->storage.splits;
-	pbp_count_hour(report->made_at, &share, resets);
+	pbp_count_hour(report->made_at, &share);
 	sample->accesses += (int64) share.accesses;
 	sample->reads += (int64) share.reads;
 	if (!isnan(share.read_ms))
@@ -179,7 +176,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 }
 
 static void
-publish(PbpLearner *learner, uint32 resets)
+publish(PbpLearner *learner)
 {
 	PbpAdviceReport report = {0};
 	PbpReadMix *learned = palloc0(sizeof(PbpReadMix));
@@ -207,10 +204,10 @@ publish(PbpLearner *learner, uint32 resets)
 	pbp_expect_mix(&report.relations, report.totals.reads, 1, learned);
 	if (learner->advice != NULL)
 	{
-		use_fresh_counts(learner, &report, learned, resets);
-		pbp_decide_report(&learner->decider, &report);
+		use_fresh_counts(learner, &report, learned);
+		pbp_decide_report(&report);
 	}
-	pbp_put_advice(&report, resets);
+	pbp_put_advice(&report);
 	pbp_check_predictions(&report, learned);
 	pfree(learned);
 }
@@ -416,7 +413,7 @@ pbp_init_learner(PbpLearner *learner, PbpNextSample *interval)
 
 /* Forgets all, and publishes that. */
 void
-pbp_restart_learner(PbpLearner *learner, uint32 resets)
+pbp_restart_learner(PbpLearner *learner)
 {
 	MemoryContextReset(learner->context);
 	learner->memory_kb = pbp_advice_memory_kb;
@@ -425,7 +422,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
 	pbp_reset_probing(&learner->probing);
-	pbp_reset_decider(&learner->decider);
+	pbp_reset_decisions();
 	learner->advice = create_advice(learner->context, &learner->has_storage, &learner->has_totals);
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
@@ -434,7 +431,7 @@ pbp_restart_learner(PbpLearner *learner, uint32 resets)
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	}
-	publish(learner, resets);
+	publish(learner);
 }
 
 /* The sample becomes smaller or larger by this factor. */
@@ -570,7 +567,7 @@ calibrate(PbpLearner *learner)
 }
 
 void
-pbp_learner_publish(PbpLearner *learner, uint32 resets)
+pbp_learner_publish(PbpLearner *learner)
 {
 	int64		now_ns = pbp_now_ns();
 
@@ -580,5 +577,5 @@ pbp_learner_publish(PbpLearner *learner, uint32 resets)
 	pbp_probe_pages(&learner->probing, learner->advice, false);
 	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	calibrate(learner);
-	publish(learner, resets);
+	publish(learner);
 }

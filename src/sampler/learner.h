@@ -11,7 +11,6 @@
 #define PBP_LEARNER_H
 
 #include "pool/pool.h"
-#include "sampler/deciding.h"
 #include "sampler/probing.h"
 #include "sampler/sessiontimes.h"
 #include "simulator/look.h"
@@ -55,13 +54,12 @@ typedef struct PbpLearner
 
 	PbpProbing	probing;
 	PbpCapacity *capacity;
-	PbpDecider	decider;
 	bool		has_storage;	/* memory to simulate page caches */
 	bool		has_totals;		/* and those of other totals of memory */
 } PbpLearner;
 
 extern void pbp_init_learner(PbpLearner *learner, PbpNextSample *interval);
-extern void pbp_restart_learner(PbpLearner *learner, uint32 resets);
+extern void pbp_restart_learner(PbpLearner *learner);
 
 /* A look at the pool; only while learning, as the size of its sample. */
 extern void pbp_learner_resize(PbpLearner *learner, double factor);
@@ -70,6 +68,6 @@ extern void pbp_learner_end_look(PbpLearner *learner, int64 ticks);
 
 /* These two do nothing unless they are due. */
 extern void pbp_learner_count(PbpLearner *learner, bool at_once);
-extern void pbp_learner_publish(PbpLearner *learner, uint32 resets);
+extern void pbp_learner_publish(PbpLearner *learner);
 
 #endif							/* PBP_LEARNER_H */

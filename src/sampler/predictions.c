@@ -15,10 +15,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
-#include "pool/pool.h"
-#include "sampler/predictions.h"
 #include "sampler/history.h"
-#include "sampler/savedvalues.h"
 
 /* Passes of the hand since the server started.  From 19 on, the first fills the pool. */
 #define SETTLED_PASSES	2
@@ -49,13 +46,6 @@ pbp_predictions(int *npredictions)
 }
 
 /* ---- saved and restored ---- */
-
-void
-pbp_copy_predictions(PbpPredictionBook *book)
-{
-	*book = pbp_open_results(LW_SHARED)->predictions;
-	pbp_close_results();
-}
 
 static PbpPrediction *
 newest_of(PbpPredictionBook *book)

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * report.c
- *	  A report of the advice: what it knows, and what follows from it.
+ *	  A report of the advice: what it knows, what follows from it, and which size is
+ *	  best by it and by the hours that were seen.
+ *
+ * The worker decides, and not whoever asks: what was advised before counts, and
+ * all who ask must have the same answer.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,8 +13,17 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
+
+#include "base/latency.h"
 #include "base/settings.h"
-#include "sampler/report.h"
+#include "sampler/history.h"
+
+/* Hours are added up as often. */
+#define SUM_NS			INT64CONST(60000000000)
+
+/* Sizes closer than this are the same: page counts are rounded. */
+#define SAME_SIZE		0.001
 
 /* ---- waiting ---- */
 
@@ -55,7 +68,7 @@ pbp_totals_input(const PbpAdviceReport *report, bool *fits)
 	};
 }
 
-/* ---- decisions ---- */
+/* ---- what is known ---- */
 
 /* Returns true if this size fits, as far as known. */
 bool
@@ -102,4 +115,77 @@ pbp_knows_more(const PbpAdviceReport *before, const PbpAdviceReport *latest)
 	if (latest->made_at != 0 && !latest->has_memory)
 		return false;
 	return knowledge_of(before) > knowledge_of(latest);
+}
+
+/* ---- decisions, for the worker ---- */
+
+static PbpHoursSum last_hours;
+static int64 summed_ns;			/* when these were added up; 0: never */
+static int64 advised_buffers;	/* 0: nothing yet */
+
+/* Begins with what is published, which may be of before a restart. */
+void
+pbp_reset_decisions(void)
+{
+	PbpAdviceReport *report = pbp_read_advice();
+
+	summed_ns = 0;
+	advised_buffers = !report->has_memory ? 0 :
+		(int64) (pbp_advice_factor(report->decision.size) * (double) report->nbuffers);
+	pfree(report);
+}
+
+/* What was advised before, as a size of today's pool; -1: nothing, or another one. */
+static int
+advised_before(void)
+{
+	double		factor = (double) advised_buffers / NBuffers;
+
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (fabs(factor / pbp_advice_factor(i) - 1) <= SAME_SIZE)
+			return i;
+	return -1;
+}
+
+void
+pbp_decide_report(PbpAdviceReport *report)
+{
+	bool		fits[PBP_ADVICE_FACTORS];
+	PbpCompared waiting[PBP_ADVICE_FACTORS];
+	PbpWaitingInput now = pbp_waiting_input(report);
+	bool		known = pbp_knows_storage(report);
+	PbpDecisionInput input = {
+		.fits = fits,
+		.misses = report->rows,
+		.storage = known ? report->storage.fixed : NULL,
+		.waiting = known ? waiting : NULL,
+		.active_ms = report->active_ms,
+		.hours = &last_hours,
+		.watched_seconds = report->watched_seconds,
+		.wanted_hours = pbp_decision_hours,
+		.advised_before = advised_before(),
+		.loaded = report->counted.hits + report->counted.reads >= NBuffers,
+		.evicted = pbp_has_evicted(),
+		.probed = !report->times.measured,
+		.spare_memory = known && report->storage.data_bytes <=
+		report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ,
+		.doubtful = report->storage.model == PBP_STORAGE_UNPROVEN,
+		.unsettled = report->totals.change != PBP_NO_CHANGE ||
+		fabs(report->totals.self_error) > LARGE_SELF_ERROR,
+	};
+
+	if (summed_ns == 0 || pbp_now_ns() - summed_ns >= SUM_NS)
+	{
+		summed_ns = pbp_now_ns();
+		(void) pbp_sum_decision_hours(NULL, &last_hours);
+	}
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		fits[i] = pbp_may_fit(report, i);
+		waiting[i] = pbp_waiting(&now, &report->rows[i], &report->storage.fixed[i]);
+	}
+	report->decision = pbp_decide(&input);
+	/* while nothing is known, what was advised before remains */
+	if (report->decision.verdict != PBP_VERDICT_UNKNOWN)
+		advised_buffers = (int64) (pbp_advice_factor(report->decision.size) * NBuffers);
 }

@@ -24,14 +24,10 @@
 #include "utils/timestamp.h"
 
 #include "base/settings.h"
-#include "base/worker.h"
 #include "carry/carry.h"
 #include "pool/pool.h"
 #include "sampler/learner.h"
 #include "sampler/pace.h"
-#include "sampler/history.h"
-#include "sampler/sampler.h"
-#include "sampler/statefile.h"
 
 /*
  * The maximum is how late the start of a load is noticed.  The worker sleeps
@@ -94,7 +90,6 @@ typedef struct Sampler
 	int64		cpu_ns;			/* used up to the end of the last sleep */
 	double		owed_ns;		/* of that, without what was slept for it */
 	bool		resting;		/* until all of that is paid */
-	uint32		resets;			/* that it has noticed */
 } Sampler;
 
 /* ---- registration ---- */
@@ -216,7 +211,7 @@ follow_step(Sampler *sampler)
 	if (before.taken_at == 0 || before.taken_at / length == sample->taken_at / length)
 		return;
 	pbp_top_reads(&sampler->step.reads, step->top_reads);
-	pbp_put_sample(PBP_COARSE_HISTORY, step, sampler->resets);
+	pbp_put_sample(PBP_COARSE_HISTORY, step);
 	memset(&sampler->step, 0, sizeof(sampler->step));
 	step->taken_at = sample->taken_at;
 }
@@ -241,7 +236,7 @@ take_sample(Sampler *sampler)
 		sample->new_allocations = Max(0, sample->allocations - last.allocations);
 	}
 	pbp_top_reads(&sampler->interval.reads, sample->top_reads);
-	pbp_put_sample(PBP_FINE_HISTORY, sample, sampler->resets);
+	pbp_put_sample(PBP_FINE_HISTORY, sample);
 	follow_step(sampler);
 
 	last = *sample;
@@ -310,7 +305,7 @@ work(Sampler *sampler)
 		look_at_pool(sampler);
 	/* the next report would come a second after one that knows of no look */
 	if (!waits)
-		pbp_learner_publish(learner, sampler->resets);
+		pbp_learner_publish(learner);
 	if (samples)
 		take_sample(sampler);
 	if (pbp_must_rest(owed_now(sampler), pbp_max_cpu_fraction, sleep_to_latest_look(sampler)))
@@ -380,7 +375,7 @@ reload_settings(Sampler *sampler)
 static void
 begin(Sampler *sampler)
 {
-	sampler->resets = pbp_count_resets();
+	pbp_noticed_resets = pbp_count_resets();
 	sampler->clock = pbp_read_clock();
 	sampler->cpu_ns = pbp_cpu_now_ns();
 	pbp_begin_pace(&sampler->pace, NBuffers, &(PbpMoment) {
@@ -395,7 +390,7 @@ static void
 start_over(Sampler *sampler)
 {
 	begin(sampler);
-	pbp_restart_learner(&sampler->learner, sampler->resets);
+	pbp_restart_learner(&sampler->learner);
 	sampler->save_ns = sampler->may_save_ns;
 }
 
@@ -412,11 +407,11 @@ start(Sampler *sampler)
 	sampler->save_ns = pbp_now_ns() + SAVE_NS;
 	if (pbp_history_begins())
 	{
-		bool		other_size = pbp_restore_state(sampler->resets);
+		bool		other_size = pbp_restore_state();
 
 		sampler->save_ns = other_size ? 0 : pbp_now_ns() + SAVE_RESTORED_NS;
 	}
-	pbp_restart_learner(&sampler->learner, sampler->resets);
+	pbp_restart_learner(&sampler->learner);
 }
 
 /* ---- the worker ---- */
@@ -542,10 +537,10 @@ pbp_sampler_main(Datum arg)
 		check_interrupts(sampler);
 		if (!pbp_sampler_on)
 			wait_while_off(sampler);
-		if (sampler->resets != pbp_count_resets())
+		if (pbp_noticed_resets != pbp_count_resets())
 			start_over(sampler);
 		if (sampler->learner.memory_kb != pbp_advice_memory_kb)
-			pbp_restart_learner(&sampler->learner, sampler->resets);
+			pbp_restart_learner(&sampler->learner);
 		work(sampler);
 		save_if_due(sampler);
 		MemoryContextReset(round_context);

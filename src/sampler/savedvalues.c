@@ -17,7 +17,7 @@
 #include "catalog/pg_tablespace_d.h"
 #include "common/relpath.h"
 
-#include "sampler/savedvalues.h"
+#include "sampler/history.h"
 
 /* What a server can count, and what can be a time. */
 #define MANY				1e15

@@ -11,7 +11,6 @@
 #define PBP_SESSIONTIMES_H
 
 #include "sampler/probing.h"
-#include "sampler/report.h"
 
 /* In about a second, or since the last report. */
 typedef struct PbpSessionTime

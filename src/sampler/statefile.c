@@ -25,11 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "base/ownfile.h"
-#include "base/worker.h"
 #include "sampler/history.h"
-#include "sampler/predictions.h"
-#include "sampler/savedvalues.h"
-#include "sampler/statefile.h"
 
 #define STATE_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/pgbufprobe.stat"
 #define MARK_FILE		STATE_FILE ".reading"
@@ -41,7 +37,7 @@
 /* Crashes in a row while the file was in use; or one while it was read. */
 #define MAX_CRASHES		2
 
-/* Copied at a time, so that a long history needs no memory. */
+/* Written or read at a time. */
 #define SAMPLES_AT_ONCE 64
 
 /*
@@ -78,21 +74,15 @@ is_late(void)
 
 /* Returns false if it is late. */
 static bool
-put_samples(PbpNewFile *file, PbpHistory history, int64 next, int64 left)
+put_samples(PbpNewFile *file, const PbpSample *samples, int nsamples)
 {
-	PbpSample	samples[SAMPLES_AT_ONCE];
-
-	while (left > 0)
+	for (int i = 0; i < nsamples; i += SAMPLES_AT_ONCE)
 	{
-		int			n = (int) Min(left, SAMPLES_AT_ONCE);
-
 		CHECK_FOR_INTERRUPTS();
 		if (is_late())
 			return false;
-		pbp_copy_samples(history, next, n, samples);
-		pbp_put_in_new_file(file, samples, n * sizeof(PbpSample));
-		next += n;
-		left -= n;
+		pbp_put_in_new_file(file, samples + i,
+							Min(nsamples - i, SAMPLES_AT_ONCE) * sizeof(PbpSample));
 	}
 	return true;
 }
@@ -104,19 +94,27 @@ put_state(PbpNewFile *file)
 	PbpSavedState *state = palloc0(sizeof(*state));
 	PbpAdviceReport *report = pbp_read_advice();
 	int			nhours;
+	int			nsamples[PBP_HISTORIES];
 	PbpHour    *hours = pbp_hours(&nhours);
-	int64		oldest[PBP_HISTORIES];
+	PbpSample  *samples[PBP_HISTORIES];
 	bool		in_time = true;
 
 	state->nhours = nhours;
-	for (int i = 0; i < PBP_HISTORIES; i++)
-		state->nsamples[i] = pbp_count_samples(i, &oldest[i]);
 	state->report = *report;
-	pbp_copy_predictions(&state->predictions);
+	state->predictions = pbp_open_results(LW_SHARED)->predictions;
+	pbp_close_results();
+	for (int i = 0; i < PBP_HISTORIES; i++)
+	{
+		samples[i] = pbp_history(i, &nsamples[i]);
+		state->nsamples[i] = nsamples[i];
+	}
 	pbp_put_in_new_file(file, state, sizeof(*state));
 	pbp_put_in_new_file(file, hours, nhours * sizeof(PbpHour));
-	for (int i = 0; in_time && i < PBP_HISTORIES; i++)
-		in_time = put_samples(file, i, oldest[i], state->nsamples[i]);
+	for (int i = 0; i < PBP_HISTORIES; i++)
+	{
+		in_time = in_time && put_samples(file, samples[i], nsamples[i]);
+		pfree(samples[i]);
+	}
 	pfree(hours);
 	pfree(report);
 	pfree(state);
@@ -200,7 +198,7 @@ check_counts(const PbpOwnFile *file, const PbpSavedState *state)
 
 /* What is about the memory and the counts of now has no meaning after a restart. */
 static void
-restore_report(PbpAdviceReport *report, uint32 resets)
+restore_report(PbpAdviceReport *report)
 {
 	const char *wrong = pbp_check_report(report);
 
@@ -212,11 +210,11 @@ restore_report(PbpAdviceReport *report, uint32 resets)
 	report->storage.has_totals = false;
 	memset(report->storage.splits, 0, sizeof(report->storage.splits));
 	report->is_from_before = true;
-	pbp_restore_report(report, resets);
+	pbp_restore_report(report);
 }
 
 static void
-restore_hours(PbpOwnFile *file, int nhours, uint32 resets)
+restore_hours(PbpOwnFile *file, int nhours)
 {
 	PbpHour    *hours = palloc(nhours * sizeof(PbpHour));
 	const char *first_wrong = NULL;
@@ -228,7 +226,7 @@ restore_hours(PbpOwnFile *file, int nhours, uint32 resets)
 		const char *wrong = pbp_check_hour(&hours[i]);
 
 		if (wrong == NULL)
-			pbp_put_hour(&hours[i], resets);
+			pbp_put_hour(&hours[i]);
 		else if (first_wrong == NULL)
 			first_wrong = wrong;
 	}
@@ -237,7 +235,7 @@ restore_hours(PbpOwnFile *file, int nhours, uint32 resets)
 
 /* Of more than there is room for, the newest remain. */
 static void
-restore_samples(PbpOwnFile *file, PbpHistory history, int64 left, uint32 resets)
+restore_samples(PbpOwnFile *file, PbpHistory history, int64 left)
 {
 	PbpSample	samples[SAMPLES_AT_ONCE];
 	const char *first_wrong = NULL;
@@ -255,7 +253,7 @@ restore_samples(PbpOwnFile *file, PbpHistory history, int64 left, uint32 resets)
 
 			samples[i].taken_ns = 0;
 			if (wrong == NULL)
-				pbp_put_sample(history, &samples[i], resets);
+				pbp_put_sample(history, &samples[i]);
 			else if (first_wrong == NULL)
 				first_wrong = wrong;
 		}
@@ -279,7 +277,7 @@ predict(PbpAdviceReport *report, int64 nbuffers)
 
 /* Returns true if the file was written with another size of the pool. */
 static bool
-restore(PbpOwnFile *file, uint32 resets)
+restore(PbpOwnFile *file)
 {
 	PbpSavedState *state = palloc(sizeof(*state));
 	const char *wrong;
@@ -292,11 +290,11 @@ restore(PbpOwnFile *file, uint32 resets)
 		pbp_log_ignored_file(STATE_FILE, psprintf("the value of \"%s\" is impossible", wrong));
 		return false;
 	}
-	restore_report(&state->report, resets);
+	restore_report(&state->report);
 	log_wrong_part(pbp_restore_predictions(&state->predictions));
-	restore_hours(file, (int) state->nhours, resets);
+	restore_hours(file, (int) state->nhours);
 	for (int i = 0; i < PBP_HISTORIES; i++)
-		restore_samples(file, i, state->nsamples[i], resets);
+		restore_samples(file, i, state->nsamples[i]);
 	if (file->stamp.nbuffers != NBuffers)
 		predict(&state->report, file->stamp.nbuffers);
 	return file->stamp.nbuffers != NBuffers;
@@ -331,7 +329,7 @@ end_use(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
  * before another one replaces it.
  */
 static bool
-read_and_restore(uint32 resets)
+read_and_restore(void)
 {
 	PbpFileKind kind = state_kind();
 	PbpOwnFile	file;
@@ -352,7 +350,7 @@ read_and_restore(uint32 resets)
 	pbp_write_mark(MARK_FILE, MAX_CRASHES);
 	if (pbp_open_own_file(&file, &kind, true))
 	{
-		other_size = restore(&file, resets);
+		other_size = restore(&file);
 		FileClose(file.file);
 	}
 	if (file.error != 0)
@@ -373,12 +371,12 @@ read_and_restore(uint32 resets)
  * prediction a second time.
  */
 bool
-pbp_restore_state(uint32 resets)
+pbp_restore_state(void)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe state",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	bool		other_size = read_and_restore(resets);
+	bool		other_size = read_and_restore();
 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

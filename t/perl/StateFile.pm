@@ -39,7 +39,7 @@ sub locate
 	my @new = map { $wanted{$_} } grep { !$member{$_} } sort keys %wanted or return;
 	my $source = PostgreSQL::Test::Utils::tempdir() . '/layout.c';
 
-	append_to_file($source, join "\n", '#include "postgres.h"', '#include <stdio.h>', '#include "base/ownfile.h"', '#include "sampler/statefile.h"',
+	append_to_file($source, join "\n", '#include "postgres.h"', '#include <stdio.h>', '#include "base/ownfile.h"', '#include "sampler/history.h"',
 		'#undef printf',
 		'#define PACKED(m) _Generic(m, double: "d", float: "f", int64: "q", uint64: "Q", int: "l", uint32: "L", bool: "C", uint8: "C")',
 		'#define MEMBER(s, m) printf(#s " " #m " %zu %s\n", offsetof(s, m), PACKED(((s *) 0)->m));',
