@@ -53,29 +53,24 @@ typedef struct AdviceOfSize
 static const char *
 unknown_storage(const AdviceOfSize *advice)
 {
+	static const char *const words[] = {
+		[PBP_STORAGE_NO_CAPACITY] = ", because the size of the page cache is",
+		[PBP_STORAGE_NO_MISS_RATIO] = ", because the miss ratio is",
+		[PBP_STORAGE_LITTLE_EVIDENCE] = ", because there were too few recent misses",
+	};
+	const PbpAdviceStorageRow *row = &advice->storage;
 	const char *unknown = unknown_storage_model(advice->report);
 
-	if (unknown != NULL)
-		return psprintf("storage reads are unknown, because %s", unknown);
-	switch (advice->storage.reason)
-	{
-		case PBP_STORAGE_KNOWN:
-			return NULL;
-		case PBP_STORAGE_NO_CAPACITY:
-			return "storage reads are unknown, because the size of the page cache is";
-		case PBP_STORAGE_NO_ROOM:
-			return "this size takes more than the page cache has";
-		case PBP_STORAGE_NO_MISS_RATIO:
-			return "storage reads are unknown, because the miss ratio is";
-		case PBP_STORAGE_LEARNING:
-			return psprintf("storage reads are unknown: "
-							"%.0f %% of the reads needed have been seen%s",
-							floor(100 * advice->storage.learned_share),
-							rest_of_learning(advice->report, advice->storage.seconds_left));
-		case PBP_STORAGE_LITTLE_EVIDENCE:
-			return "storage reads are unknown, because there were too few recent misses";
-	}
-	return "unknown";
+	if (unknown == NULL && row->reason == PBP_STORAGE_KNOWN)
+		return NULL;
+	if (unknown == NULL && row->reason == PBP_STORAGE_NO_ROOM)
+		return "this size takes more than the page cache has";
+	return psprintf("storage reads are unknown%s",
+					unknown ? psprintf(", because %s", unknown) :
+					row->reason != PBP_STORAGE_LEARNING ? words[row->reason] :
+					psprintf(": %.0f %% of the reads needed have been seen%s",
+							 floor(100 * row->learned_share),
+							 rest_of_learning(advice->report, row->seconds_left)));
 }
 
 /* What to keep in mind about a size with figures.  Today's has what concerns all sizes. */

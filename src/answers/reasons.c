@@ -57,47 +57,37 @@ missing_advice(const PbpAdviceReport *report)
 const char *
 words_of_reason(PbpAdviceReason reason, double learned_share)
 {
-	switch (reason)
-	{
-		case PBP_ADVICE_KNOWN:
-			return NULL;
-		case PBP_ADVICE_NOTHING_EVICTED:
-			return "the clock hand has not completed a pass yet";
-		case PBP_ADVICE_LEARNING:
-			return isnan(learned_share) ? "too few pages had been evicted and read again" :
-				psprintf("still learning: %.0f %% of the reads needed have been seen",
-						 floor(100 * learned_share));
-		case PBP_ADVICE_LITTLE_EVIDENCE:
-			return "too few recent reads for an estimate";
-		case PBP_ADVICE_RARE_LOOKS:
-			return "the clock hand is too fast for the sampler";
-		case PBP_ADVICE_UNPUBLISHED:
-			return PBP_COUNTS_APART ?
-				"reads are not counted; transactions have not reported their statistics yet, "
-				"or WAL is being replayed" :
-				"reads are not counted; track_counts is off, transactions have not reported "
-				"their statistics yet, or WAL is being replayed";
-		case PBP_ADVICE_UNCOUNTED:
-			return "more pages are loaded than the server counts as reads; WAL is being replayed, "
-				"or statistics have not been reported yet";
-		case PBP_ADVICE_UNSEEN:
-			return isnan(learned_share) ? "too few of the reads were seen" :
-				psprintf("the sampler saw only %.0f %% of the reads; the others are of large "
-						 "scans, temporary tables, or pages evicted before its next look",
-						 floor(100 * learned_share));
-		case PBP_ADVICE_SATURATED:
-			return "more pages are in constant use than this size can hold; "
-				"usage counts do not show which are used most";
-		case PBP_ADVICE_SCANS:
-			return "a pool of this size might hold the tables of large scans; "
-				"today these are read past shared buffers";
-		case PBP_ADVICE_CHANGED:
-			return "the load has changed, and too little of it has been seen";
-		case PBP_ADVICE_CLIFF:
-			return "near this size, slightly more memory would change much; "
-				"many pages are read in turn";
-	}
-	return "unknown";
+	static const char *const words[] = {
+		[PBP_ADVICE_NOTHING_EVICTED] = "the clock hand has not completed a pass yet",
+		[PBP_ADVICE_LEARNING] = "too few pages had been evicted and read again",
+		[PBP_ADVICE_LITTLE_EVIDENCE] = "too few recent reads for an estimate",
+		[PBP_ADVICE_RARE_LOOKS] = "the clock hand is too fast for the sampler",
+		[PBP_ADVICE_UNPUBLISHED] = PBP_COUNTS_APART ?
+		"reads are not counted; transactions have not reported their statistics yet, "
+		"or WAL is being replayed" :
+		"reads are not counted; track_counts is off, transactions have not reported "
+		"their statistics yet, or WAL is being replayed",
+		[PBP_ADVICE_UNCOUNTED] = "more pages are loaded than the server counts as reads; "
+		"WAL is being replayed, or statistics have not been reported yet",
+		[PBP_ADVICE_UNSEEN] = "too few of the reads were seen",
+		[PBP_ADVICE_SATURATED] = "more pages are in constant use than this size can hold; "
+		"usage counts do not show which are used most",
+		[PBP_ADVICE_SCANS] = "a pool of this size might hold the tables of large scans; "
+		"today these are read past shared buffers",
+		[PBP_ADVICE_CLIFF] = "near this size, slightly more memory would change much; "
+		"many pages are read in turn",
+		[PBP_ADVICE_CHANGED] = "the load has changed, and too little of it has been seen",
+	};
+
+	StaticAssertStmt(lengthof(words) == PBP_LAST_ADVICE_REASON + 1, "each reason has its words");
+	if (reason == PBP_ADVICE_LEARNING && !isnan(learned_share))
+		return psprintf("still learning: %.0f %% of the reads needed have been seen",
+						floor(100 * learned_share));
+	if (reason == PBP_ADVICE_UNSEEN && !isnan(learned_share))
+		return psprintf("the sampler saw only %.0f %% of the reads; the others are of large "
+						"scans, temporary tables, or pages evicted before its next look",
+						floor(100 * learned_share));
+	return words[reason];
 }
 
 /* How long the rest of learning takes; an empty string if that is unknown. */
@@ -193,26 +183,20 @@ origin_of_report(const PbpAdviceReport *report)
 const char *
 unknown_storage_model(const PbpAdviceReport *report)
 {
+	static const char *const words[] = {
+		[PBP_STORAGE_SWITCHED_OFF] = "pgbufprobe.os_cache is off",
+		[PBP_STORAGE_DIRECT_IO] = "the server bypasses the page cache",
+		[PBP_STORAGE_FILE_SYSTEM] = "a file system is in memory or has a cache of its own",
+		[PBP_STORAGE_NO_INFORMATION] = "the kernel does not report its memory",
+	};
+
+	StaticAssertStmt(lengthof(words) == PBP_LAST_STORAGE_MODEL + 1, "each model has its words");
 	if (!report->storage.has_memory)
 		return "memory to simulate the page cache could not be allocated";
 	/* the worker may not know that yet */
 	if (!pbp_os_cache_on)
 		return "pgbufprobe.os_cache is off";
-	switch (report->storage.model)
-	{
-		case PBP_STORAGE_MODELLED:
-		case PBP_STORAGE_UNPROVEN:
-			return NULL;
-		case PBP_STORAGE_SWITCHED_OFF:
-			return "pgbufprobe.os_cache is off";
-		case PBP_STORAGE_DIRECT_IO:
-			return "the server bypasses the page cache";
-		case PBP_STORAGE_FILE_SYSTEM:
-			return "a file system is in memory or has a cache of its own";
-		case PBP_STORAGE_NO_INFORMATION:
-			return "the kernel does not report its memory";
-	}
-	return "unknown";
+	return words[report->storage.model];
 }
 
 /* Why storage reads are unknown below a pool whose miss ratio is known. */

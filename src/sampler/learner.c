@@ -120,16 +120,15 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 static void
 follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 {
-	PbpReadMix *lately = palloc(sizeof(PbpReadMix));
+	PbpReadMix	lately;
 	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
 	double		pools = (double) fresh->reads / NBuffers;
 
 	pbp_fade_read_counts(&learner->lately_read,
 						 exp2(-fresh->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&learner->lately_read, &learner->fresh.reads);
-	pbp_mix_of_reads(&learner->lately_read, lately);
-	pbp_advice_set_other_mix(learner->advice, pbp_other_mix(learned, lately));
-	pfree(lately);
+	pbp_mix_of_reads(&learner->lately_read, &lately);
+	pbp_advice_set_other_mix(learner->advice, pbp_other_mix(learned, &lately));
 }
 
 /* What was counted since the last report goes into this hour and the next sample. */
@@ -179,7 +178,7 @@ static void
 publish(PbpLearner *learner)
 {
 	PbpAdviceReport report = {0};
-	PbpReadMix *learned = palloc0(sizeof(PbpReadMix));
+	PbpReadMix	learned = {0};
 
 	report.made_at = GetCurrentTimestamp();
 	report.nbuffers = NBuffers;
@@ -201,15 +200,14 @@ publish(PbpLearner *learner)
 			report_totals(learner->capacity, learner->advice, &report);
 	}
 	pbp_report_times(&learner->sessions, &learner->probing, &report);
-	pbp_expect_mix(&report.relations, report.totals.reads, 1, learned);
+	pbp_expect_mix(&report.relations, report.totals.reads, 1, &learned);
 	if (learner->advice != NULL)
 	{
-		use_fresh_counts(learner, &report, learned);
+		use_fresh_counts(learner, &report, &learned);
 		pbp_decide_report(&report);
 	}
 	pbp_put_advice(&report);
-	pbp_check_predictions(&report, learned);
-	pfree(learned);
+	pbp_check_predictions(&report, &learned);
 }
 
 /* ---- looks ---- */

@@ -92,28 +92,23 @@ pbp_restore_predictions(const PbpPredictionBook *saved)
 
 /* ---- made ---- */
 
+/* By size.  Models for which the advice gives no figures have none here, either. */
 static void
-miss_curve(const PbpAdviceReport *report, PbpFigure *points)
+curves_of(const PbpAdviceReport *report, PbpFigure *misses, PbpFigure *storage)
 {
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		points[i] = (PbpFigure)
-	{
-		report->has_memory ? report->rows[i].miss_ratio : NAN, report->rows[i].uncertainty
-	};
-}
-
-/* Models for which the advice gives no figures have none here, either. */
-static void
-storage_curve(const PbpStorageReport *report, PbpFigure *points)
-{
-	bool		known = report->has_memory &&
-		(report->model == PBP_STORAGE_MODELLED || report->model == PBP_STORAGE_UNPROVEN);
+	const PbpAdviceRow *rows = report->rows;
+	const PbpAdviceStorageRow *fixed = report->storage.fixed;
+	bool		known = report->storage.has_memory &&
+		(report->storage.model == PBP_STORAGE_MODELLED ||
+		 report->storage.model == PBP_STORAGE_UNPROVEN);
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		points[i] = (PbpFigure)
 	{
-		known ? report->fixed[i].storage_ratio : NAN, report->fixed[i].uncertainty
-	};
+		misses[i].value = report->has_memory ? rows[i].miss_ratio : NAN;
+		misses[i].error = rows[i].uncertainty;
+		storage[i].value = known ? fixed[i].storage_ratio : NAN;
+		storage[i].error = fixed[i].uncertainty;
+	}
 }
 
 static double
@@ -130,18 +125,18 @@ static void
 predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 {
 	double		factor = (double) prediction->to_buffers / (double) prediction->from_buffers;
-	PbpFigure points[PBP_ADVICE_FACTORS];
+	PbpFigure	misses[PBP_ADVICE_FACTORS];
+	PbpFigure	storage[PBP_ADVICE_FACTORS];
 	int			unknown;
 
-	miss_curve(last, points);
-	unknown = pbp_unknown_point(points, factor);
+	curves_of(last, misses, storage);
+	unknown = pbp_unknown_point(misses, factor);
 	prediction->had_advice = last->has_memory;
 	prediction->outside = unknown == PBP_ADVICE_FACTORS;
 	if (unknown >= 0 && unknown < PBP_ADVICE_FACTORS)
 		prediction->reason = last->rows[unknown].reason;
-	prediction->misses = pbp_forecast(points, factor, true);
-	storage_curve(&last->storage, points);
-	prediction->storage = pbp_forecast(points, factor, false);
+	prediction->misses = pbp_forecast(misses, factor, true);
+	prediction->storage = pbp_forecast(storage, factor, false);
 	prediction->os_cache_pages = os_cache_pages(&last->storage) -
 		(double) (prediction->to_buffers - prediction->from_buffers);
 	prediction->state = isnan(prediction->misses.value) ?
@@ -161,58 +156,52 @@ pbp_predict_after_restart(const PbpAdviceReport *last)
 	};
 	PbpPredictionBook *book;
 	const PbpAdviceTotals *totals = &last->totals;
-	PbpReadMix *mix = palloc0(sizeof(PbpReadMix));
+	PbpReadMix	mix = {0};
 
 	predict(last, &prediction);
 	if (last->has_memory)
 		pbp_expect_mix(&last->relations, totals->reads,
-					   (double) NBuffers / (double) last->nbuffers, mix);
+					   (double) NBuffers / (double) last->nbuffers, &mix);
 
 	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;
 	book->ring[book->nmade % PBP_MAX_PREDICTIONS] = prediction;
 	book->nmade++;
 	pbp_watch_new_size(&book->watch, totals->accesses > 0 ? totals->reads / totals->accesses : NAN);
-	book->watch.drift.mix = *mix;
+	book->watch.drift.mix = mix;
 	pbp_close_results();
-	pfree(mix);
 }
 
 /* ---- checked ---- */
-
-/*
- * The simulated page cache is calibrated by measured reads, and what still
- * differs is subtracted.
- */
-static void
-observe_storage(const PbpStorageReport *report, PbpObservation *observation)
-{
-	observation->os_cache_pages = os_cache_pages(report);
-	observation->storage_ratio = observation->storage_error = NAN;
-	if (!report->has_memory || isnan(report->totals.self_error))
-		return;
-	observation->storage_ratio = report->fixed[PBP_ADVICE_BASELINE].storage_ratio -
-		report->totals.self_error;
-	observation->storage_error = report->fixed[PBP_ADVICE_BASELINE].uncertainty;
-}
 
 /* What happened since the worker last checked, at least a second ago. */
 void
 pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 {
 	const PbpAdviceCounts *counted = &report->counted;
+	const PbpStorageReport *storage = &report->storage;
+	const PbpAdviceStorageRow *today = &storage->fixed[PBP_ADVICE_BASELINE];
+	double		reads = (double) (counted->reads - checked.reads);
+	PbpObservation observation = {
+		.now = GetCurrentTimestamp(),
+		.buffers = NBuffers,
+		.counts.reads = reads,
+		.counts.accesses = reads + (double) (counted->hits - checked.hits),
+		.counts.seconds = counted->seconds - checked.seconds,
+		.settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers,
+		.mix = *mix,
+		.os_cache_pages = os_cache_pages(storage),
+		.storage_ratio = NAN,
+		.storage_error = NAN,
+	};
 	PbpPredictionBook *book;
-	PbpObservation *observation = palloc0(sizeof(PbpObservation));
 	PbpPrediction *newest;
 
-	observation->now = GetCurrentTimestamp();
-	observation->buffers = NBuffers;
-	observation->counts.reads = (double) (counted->reads - checked.reads);
-	observation->counts.accesses = observation->counts.reads +
-		(double) (counted->hits - checked.hits);
-	observation->counts.seconds = counted->seconds - checked.seconds;
-	observation->settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers;
-	observe_storage(&report->storage, observation);
-	observation->mix = *mix;
+	/* the simulated page cache is calibrated, and what still differs is subtracted */
+	if (storage->has_memory && !isnan(storage->totals.self_error))
+	{
+		observation.storage_ratio = today->storage_ratio - storage->totals.self_error;
+		observation.storage_error = today->uncertainty;
+	}
 	checked = *counted;
 
 	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;
@@ -220,7 +209,6 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 	/* that of this size may have been left out when the file was read */
 	if (newest != NULL && newest->to_buffers != NBuffers)
 		newest = NULL;
-	pbp_observe_workload(&book->watch, newest, observation);
+	pbp_observe_workload(&book->watch, newest, &observation);
 	pbp_close_results();
-	pfree(observation);
 }

@@ -162,19 +162,17 @@ is_storage(const PbpStorageReport *storage)
 {
 	const PbpAdviceStorageTotals *totals = &storage->totals;
 
-	if (!is_bool(&storage->has_memory) ||
-		!NUMBERS(0, PBP_LAST_STORAGE_MODEL, storage->model) ||
-		!NUMBERS(-1, MAX_BYTES, storage->data_bytes) ||
-		!NUMBERS(0, PBP_LAST_FIT, storage->data_fit) ||
-		!REALS(0, MAX_RATIO, totals->sampling_rate) ||
-		!REALS_OR_NAN(0, MANY, totals->correction, totals->measuring_error) ||
-		!REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, totals->self_error) ||
-		!NUMBERS(0, (int64) MANY, totals->dropped))
-		return false;
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		if (!NUMBERS(0, PBP_LAST_FIT, storage->fits[i]) || !is_storage_row(&storage->fixed[i]))
 			return false;
-	return true;
+	return is_bool(&storage->has_memory) &&
+		NUMBERS(0, PBP_LAST_STORAGE_MODEL, storage->model) &&
+		NUMBERS(-1, MAX_BYTES, storage->data_bytes) &&
+		NUMBERS(0, PBP_LAST_FIT, storage->data_fit) &&
+		REALS(0, MAX_RATIO, totals->sampling_rate) &&
+		REALS_OR_NAN(0, MANY, totals->correction, totals->measuring_error) &&
+		REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, totals->self_error) &&
+		NUMBERS(0, (int64) MANY, totals->dropped);
 }
 
 static bool
@@ -205,68 +203,55 @@ static bool
 decision_agrees(const PbpDecision *decision)
 {
 	const PbpCompared *choices = decision->choices;
+	const PbpCompared *today = &choices[PBP_ADVICE_BASELINE];
 	bool		unsure = decision->kind == PBP_DECIDE_UNSURE;
 
-	if (decision->equal_from > decision->equal_to ||
-		(decision->equal_from < 0) != (decision->equal_to < 0))
-		return false;
-	if (decision->best < 0 ? unsure : isnan(choices[decision->best].change))
-		return false;
-	if ((decision->kind == PBP_TAKE) != (decision->size != PBP_ADVICE_BASELINE))
-		return false;
-	if ((unsure || decision->kind >= PBP_KEEP_CACHED) &&
-		isnan(choices[PBP_ADVICE_BASELINE].value + choices[decision->size].change))
-		return false;
-	return !unsure || choices[PBP_ADVICE_BASELINE].value != 0;
+	return decision->equal_from <= decision->equal_to &&
+		(decision->equal_from < 0) == (decision->equal_to < 0) &&
+		(decision->best < 0 ? !unsure : !isnan(choices[decision->best].change)) &&
+		(decision->kind == PBP_TAKE) == (decision->size != PBP_ADVICE_BASELINE) &&
+		!((unsure || decision->kind >= PBP_KEEP_CACHED) &&
+		  isnan(today->value + choices[decision->size].change)) &&
+		!(unsure && today->value == 0);
 }
 
-/* Of a report that has memory. */
-static const char *
-check_learned(const PbpAdviceReport *report)
+static bool
+are_rows(const PbpAdviceReport *report)
 {
-	const PbpAdviceTotals *totals = &report->totals;
-
-	if (report->nbuffers == 0)
-		return "report.nbuffers";
-	if (totals->accesses > MANY * totals->seconds ||
-		(totals->change == PBP_OTHER_MISSES && isnan(totals->lately)))
-		return "report.totals";
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (report->rows[i].factor != pbp_advice_factor(i) ||
-			isnan(report->rows[i].miss_ratio) == (report->rows[i].reason == PBP_ADVICE_KNOWN))
-			return "report.rows";
-	return decision_agrees(&report->decision) ? NULL : "report.decision";
+	{
+		const PbpAdviceRow *row = &report->rows[i];
+
+		if (!is_row(row) ||
+			(report->has_memory && (row->factor != pbp_advice_factor(i) ||
+									isnan(row->miss_ratio) == (row->reason == PBP_ADVICE_KNOWN))))
+			return false;
+	}
+	return true;
 }
 
+/* One that has memory has learned something. */
 const char *
 pbp_check_report(const PbpAdviceReport *report)
 {
-	if (!NUMBERS(FIRST_TIME, LAST_TIME, report->made_at))
-		return "report.made_at";
-	if (!NUMBERS(0, MAX_BUFFERS, report->nbuffers))
-		return "report.nbuffers";
-	if (!REALS(0, MANY, report->watched_seconds))
-		return "report.watched_seconds";
-	if (!is_bool(&report->has_memory))
-		return "report.has_memory";
-	if (!is_total(&report->totals))
-		return "report.totals";
-	if (!REALS_OR_NAN(0, MAX_RATIO, report->missed_loads))
-		return "report.missed_loads";
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (!is_row(&report->rows[i]))
-			return "report.rows";
-	if (!are_times(&report->times))
-		return "report.times";
-	if (!REALS_OR_NAN(0, MANY, report->active_ms))
-		return "report.active_ms";
-	if (!are_relations(&report->relations))
-		return "report.relations";
-	if (!is_storage(&report->storage))
-		return "report.storage";
-	if (!is_decision(&report->decision))
-		return "report.decision";
-	return report->has_memory ? check_learned(report) : NULL;
+	const PbpAdviceTotals *totals = &report->totals;
+
+	return !NUMBERS(FIRST_TIME, LAST_TIME, report->made_at) ? "report.made_at" :
+		!is_bool(&report->has_memory) ? "report.has_memory" :
+		!NUMBERS(report->has_memory ? 1 : 0, MAX_BUFFERS, report->nbuffers) ? "report.nbuffers" :
+		!REALS(0, MANY, report->watched_seconds) ? "report.watched_seconds" :
+		!is_total(totals) || (report->has_memory &&
+							  (totals->accesses > MANY * totals->seconds ||
+							   (totals->change == PBP_OTHER_MISSES && isnan(totals->lately)))) ?
+		"report.totals" :
+		!REALS_OR_NAN(0, MAX_RATIO, report->missed_loads) ? "report.missed_loads" :
+		!are_rows(report) ? "report.rows" :
+		!are_times(&report->times) ? "report.times" :
+		!REALS_OR_NAN(0, MANY, report->active_ms) ? "report.active_ms" :
+		!are_relations(&report->relations) ? "report.relations" :
+		!is_storage(&report->storage) ? "report.storage" :
+		!is_decision(&report->decision) ||
+		(report->has_memory && !decision_agrees(&report->decision)) ? "report.decision" : NULL;
 }
 
 /* ---- predictions ---- */
@@ -300,53 +285,51 @@ pbp_check_prediction(const PbpPrediction *prediction)
 {
 	PbpPredictionState state = prediction->state;
 
-	if (!NUMBERS(FIRST_TIME, LAST_TIME, prediction->made_at, prediction->measured_since))
-		return "predictions.made_at";
-	if (!NUMBERS(1, MAX_BUFFERS, prediction->from_buffers, prediction->to_buffers))
-		return "predictions.buffers";
-	if (!is_forecast(&prediction->misses) || !is_forecast(&prediction->storage) ||
-		!REALS_OR_NAN(-MANY, MANY, prediction->os_cache_pages))
-		return "predictions.forecast";
-	if (!is_measured(&prediction->measured))
-		return "predictions.measured";
-	if (!is_bool(&prediction->outside) || !is_bool(&prediction->had_advice) ||
+	return !NUMBERS(FIRST_TIME, LAST_TIME, prediction->made_at, prediction->measured_since) ?
+		"predictions.made_at" :
+		!NUMBERS(1, MAX_BUFFERS, prediction->from_buffers, prediction->to_buffers) ?
+		"predictions.buffers" :
+		!is_forecast(&prediction->misses) || !is_forecast(&prediction->storage) ||
+		!REALS_OR_NAN(-MANY, MANY, prediction->os_cache_pages) ? "predictions.forecast" :
+		!is_measured(&prediction->measured) ? "predictions.measured" :
+		!is_bool(&prediction->outside) || !is_bool(&prediction->had_advice) ||
 		!NUMBERS(0, PBP_LAST_ADVICE_REASON, prediction->reason) ||
-		!NUMBERS(0, PBP_LAST_PREDICTION_STATE, state))
-		return "predictions.state";
-	if (state == PBP_PREDICTION_NONE ?
-		prediction->had_advice && !prediction->outside && prediction->reason == PBP_ADVICE_KNOWN :
-		isnan(prediction->misses.value))
-		return "predictions.state";
-	if (!REALS_OR_NAN(0, MANY, prediction->change, prediction->seen_share,
-					  prediction->missing_reads))
-		return "predictions.change";
-	if ((state == PBP_PREDICTION_OTHER_RATE || state == PBP_PREDICTION_OTHER_MIX) &&
-		isnan(prediction->change))
-		return "predictions.change";
-	return state == PBP_PREDICTION_FEW_READS && isnan(prediction->seen_share) ?
+		!NUMBERS(0, PBP_LAST_PREDICTION_STATE, state) ||
+		(state != PBP_PREDICTION_NONE ? isnan(prediction->misses.value) :
+		 prediction->had_advice && !prediction->outside &&
+		 prediction->reason == PBP_ADVICE_KNOWN) ? "predictions.state" :
+		!REALS_OR_NAN(0, MANY, prediction->change, prediction->seen_share,
+					  prediction->missing_reads) ||
+		((state == PBP_PREDICTION_OTHER_RATE || state == PBP_PREDICTION_OTHER_MIX) &&
+		 isnan(prediction->change)) ? "predictions.change" :
+		state == PBP_PREDICTION_FEW_READS && isnan(prediction->seen_share) ?
 		"predictions.seen_share" : NULL;
+}
+
+static bool
+is_mix(const PbpReadMix *mix)
+{
+	if (!NUMBERS(0, PBP_TOP_RELATIONS, mix->nrelations))
+		return false;
+	for (int i = 0; i < mix->nrelations; i++)
+		if (!REALS_OR_NAN(0, MANY, mix->relations[i].share, mix->relations[i].error))
+			return false;
+	return REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, mix->others);
 }
 
 const char *
 pbp_check_watch(const PbpPredictionWatch *watch)
 {
 	const PbpDriftWatch *drift = &watch->drift;
-	const PbpReadMix *mix = &drift->mix;
 
-	if (!REALS(0, MANY, drift->pace.accesses, drift->pace.reads) ||
+	return !REALS(0, MANY, drift->pace.accesses, drift->pace.reads) ||
 		!REALS(0, MANY * MANY, drift->pace.weighted_rates) ||
 		!REALS_OR_NAN(0, MANY, drift->rate) ||
-		!REALS_OR_NAN(0, MAX_RATIO, drift->miss_ratio))
-		return "predictions.drift";
-	if (!NUMBERS(0, PBP_TOP_RELATIONS, mix->nrelations) ||
-		!REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, mix->others))
-		return "predictions.drift.mix";
-	for (int i = 0; i < mix->nrelations; i++)
-		if (!REALS_OR_NAN(0, MANY, mix->relations[i].share, mix->relations[i].error))
-			return "predictions.drift.mix";
-	if (!is_bool(&watch->warm) || !REALS_OR_NAN(0, MANY, watch->pools_read, watch->pools_read_cold))
-		return "predictions.watch";
-	return NULL;
+		!REALS_OR_NAN(0, MAX_RATIO, drift->miss_ratio) ? "predictions.drift" :
+		!is_mix(&drift->mix) ? "predictions.drift.mix" :
+		!is_bool(&watch->warm) ||
+		!REALS_OR_NAN(0, MANY, watch->pools_read, watch->pools_read_cold) ?
+		"predictions.watch" : NULL;
 }
 
 /* ---- an hour ---- */
@@ -374,29 +357,24 @@ is_size(const PbpHourSize *size)
 const char *
 pbp_check_hour(const PbpHour *hour)
 {
-	if (!NUMBERS(FIRST_TIME, LAST_TIME, hour->begins_at) || hour->begins_at % USECS_PER_HOUR != 0)
-		return "hours.begins_at";
-	if (!NUMBERS(1, MAX_BUFFERS, hour->nbuffers))
-		return "hours.nbuffers";
-	if (!REALS(0, MANY, hour->seconds, hour->accesses) || hour->seconds == 0 ||
-		hour->accesses > MANY * hour->seconds)
-		return "hours.seconds";
-	if (!REALS(0, hour->accesses, hour->reads, hour->apart))
-		return "hours.reads";
-	if (!REALS(0, MANY * Min(hour->seconds, 1), hour->active_ms, hour->counted_ms))
-		return "hours.active_ms";
-	if (!REALS(0, MANY, hour->read_ms, hour->read_ms_seconds) ||
-		hour->read_ms > MANY * hour->read_ms_seconds)
-		return "hours.read_ms";
-	if (!REALS(0, (double) MAX_BYTES, hour->memory) || !REALS(0, MANY, hour->memory_seconds))
-		return "hours.memory";
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		if (!is_size(&hour->sizes[i]))
 			return "hours.sizes";
 	for (int i = 0; i < PBP_OTHER_SPLITS; i++)
 		if (hour->split_sizes[i] >= PBP_ADVICE_FACTORS || !is_waiting(&hour->splits[i]))
 			return "hours.splits";
-	return NULL;
+	return !NUMBERS(FIRST_TIME, LAST_TIME, hour->begins_at) ||
+		hour->begins_at % USECS_PER_HOUR != 0 ? "hours.begins_at" :
+		!NUMBERS(1, MAX_BUFFERS, hour->nbuffers) ? "hours.nbuffers" :
+		!REALS(0, MANY, hour->seconds, hour->accesses) || hour->seconds == 0 ||
+		hour->accesses > MANY * hour->seconds ? "hours.seconds" :
+		!REALS(0, hour->accesses, hour->reads, hour->apart) ? "hours.reads" :
+		!REALS(0, MANY * Min(hour->seconds, 1), hour->active_ms, hour->counted_ms) ?
+		"hours.active_ms" :
+		!REALS(0, MANY, hour->read_ms, hour->read_ms_seconds) ||
+		hour->read_ms > MANY * hour->read_ms_seconds ? "hours.read_ms" :
+		!REALS(0, (double) MAX_BYTES, hour->memory) ||
+		!REALS(0, MANY, hour->memory_seconds) ? "hours.memory" : NULL;
 }
 
 /* ---- a sample ---- */
@@ -408,31 +386,30 @@ is_count(const PbpBufferCount *count)
 		NUMBERS(0, count->buffers, count->dirty, count->pinned);
 }
 
+static bool
+is_histogram(const PbpHistogram *histogram)
+{
+	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
+		if (!is_count(&histogram->usage[i]))
+			return false;
+	return is_count(&histogram->unused) && NUMBERS(1, MAX_BUFFERS, histogram->nread) &&
+		pbp_histogram_buffers(histogram) >= histogram->nread;
+}
+
 const char *
 pbp_check_sample(const PbpSample *sample)
 {
-	const PbpHistogram *histogram = &sample->histogram;
-	bool		is_possible = is_count(&histogram->unused);
+	const PbpTopRead *top = sample->top_reads;
 
-	if (!NUMBERS(FIRST_TIME, LAST_TIME, sample->taken_at))
-		return "samples.taken_at";
-	if (!NUMBERS(0, MAX_BYTES, sample->ticks, sample->allocations, sample->elapsed_ns,
-				 sample->new_ticks, sample->new_allocations, sample->cpu_ns, sample->accesses) ||
-		!NUMBERS(0, (int64) MANY, sample->looks))
-		return "samples.ticks";
-	for (int i = 0; i < PBP_USAGE_LEVELS; i++)
-		is_possible = is_possible && is_count(&histogram->usage[i]);
-	if (!is_possible || !NUMBERS(1, MAX_BUFFERS, histogram->nread) ||
-		pbp_histogram_buffers(histogram) < histogram->nread)
-		return "samples.histogram";
-	if (!NUMBERS(0, sample->accesses, sample->reads))
-		return "samples.reads";
-	if (!REALS(0, MANY, sample->read_ms, sample->read_ms_seconds) ||
-		sample->read_ms > MANY * sample->read_ms_seconds)
-		return "samples.read_ms";
-	for (int i = 0; i < PBP_TOP_READS && sample->top_reads[i].key.relfilenode != 0; i++)
-		if (!is_key(&sample->top_reads[i].key) ||
-			!REALS(0, MAX_RATIO, sample->top_reads[i].read_share))
+	for (int i = 0; i < PBP_TOP_READS && top[i].key.relfilenode != 0; i++)
+		if (!is_key(&top[i].key) || !REALS(0, MAX_RATIO, top[i].read_share))
 			return "samples.top_reads";
-	return NULL;
+	return !NUMBERS(FIRST_TIME, LAST_TIME, sample->taken_at) ? "samples.taken_at" :
+		!NUMBERS(0, MAX_BYTES, sample->ticks, sample->allocations, sample->elapsed_ns,
+				 sample->new_ticks, sample->new_allocations, sample->cpu_ns, sample->accesses) ||
+		!NUMBERS(0, (int64) MANY, sample->looks) ? "samples.ticks" :
+		!is_histogram(&sample->histogram) ? "samples.histogram" :
+		!NUMBERS(0, sample->accesses, sample->reads) ? "samples.reads" :
+		!REALS(0, MANY, sample->read_ms, sample->read_ms_seconds) ||
+		sample->read_ms > MANY * sample->read_ms_seconds ? "samples.read_ms" : NULL;
 }
