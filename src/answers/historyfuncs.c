@@ -16,9 +16,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/timestamp.h"
 
@@ -29,8 +27,6 @@
 #define PREDICTIONS_COLS	13
 #define RELATIONS_COLS		11
 
-#define FEW_NAMES			64
-
 PG_FUNCTION_INFO_V1(pgbufprobe_history);
 PG_FUNCTION_INFO_V1(pgbufprobe_history_reset);
 PG_FUNCTION_INFO_V1(pgbufprobe_hours);
@@ -38,13 +34,6 @@ PG_FUNCTION_INFO_V1(pgbufprobe_predictions);
 PG_FUNCTION_INFO_V1(pgbufprobe_relations);
 
 /* ---- history ---- */
-
-/* A relation whose name was looked up, so that each is once. */
-typedef struct ReadName
-{
-	PbpRelationKey key;
-	Datum		name;
-} ReadName;
 
 /*
  * A relation of this database has its name.  Others, and those that were
@@ -71,7 +60,7 @@ find_name(const PbpRelationKey *key)
 
 /* Names of the relations with the most reads, and their shares; NULLs if nothing was read. */
 static void
-add_top_reads(Row *row, const PbpTopRead *top, HTAB *names)
+add_top_reads(Row *row, const PbpTopRead *top)
 {
 	Datum		relations[PBP_TOP_READS];
 	Datum		shares[PBP_TOP_READS];
@@ -79,17 +68,7 @@ add_top_reads(Row *row, const PbpTopRead *top, HTAB *names)
 
 	for (; n < PBP_TOP_READS && top[n].key.relfilenode != 0; n++)
 	{
-		bool		found;
-		ReadName   *entry = hash_search(names, &top[n].key, HASH_ENTER, &found);
-
-		if (!found)
-		{
-			MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(names));
-
-			entry->name = CStringGetTextDatum(find_name(&entry->key));
-			MemoryContextSwitchTo(caller);
-		}
-		relations[n] = entry->name;
+		relations[n] = CStringGetTextDatum(find_name(&top[n].key));
 		shares[n] = Float8GetDatum(rint(1e4 * top[n].read_share) / 1e4);
 	}
 	if (n == 0)
@@ -104,7 +83,7 @@ add_top_reads(Row *row, const PbpTopRead *top, HTAB *names)
 }
 
 static void
-emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
+emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
 {
 	const PbpSample *sample = item;
 	const PbpHistogram *histogram = &sample->histogram;
@@ -134,7 +113,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_count(&row, sample->accesses);
 	add_quotient(&row, (double) sample->reads, (double) sample->accesses);
 	add_quotient(&row, sample->read_ms, sample->read_ms_seconds);
-	add_top_reads(&row, sample->top_reads, arg);
+	add_top_reads(&row, sample->top_reads);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }
 
@@ -143,17 +122,12 @@ pgbufprobe_history(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"fine", "coarse"};	/* in the order of PbpHistory */
 	PbpHistory	history = parse_name(fcinfo, 0, "resolution", names, lengthof(names));
-	HASHCTL		ctl = {
-		.keysize = sizeof(PbpRelationKey),.entrysize = sizeof(ReadName),.hcxt = CurrentMemoryContext
-	};
 	PbpSample  *samples;
 	int			nsamples;
 
 	check_sampler_runs();
 	samples = pbp_history(history, &nsamples);
-	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample,
-			  hash_create("pgbufprobe names of relations", FEW_NAMES, &ctl,
-						  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT));
+	emit_rows(fcinfo, samples, nsamples, sizeof(*samples), emit_sample, NULL);
 	return (Datum) 0;
 }
 

@@ -5,8 +5,7 @@
  *	  the latest advice.
  *
  * The worker keeps the segment attached; other processes attach it to read from it.
- * The lock of shared.c protects all.  Samples are copied a few at a time, since the
- * worker waits for the lock, and others wait for the worker.
+ * The lock of shared.c protects all.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,9 +23,6 @@
 /* how far back the speed of the hand is averaged */
 #define RATE_SECONDS	300
 
-/* samples that are copied while the lock is held, in about 0.1 ms */
-#define SAMPLES_AT_ONCE	1000
-
 /* how late a sample may come on a busy machine */
 #define GRACE_NS		INT64CONST(5000000000)
 
@@ -34,6 +30,9 @@
 static PbpResults *shared = NULL;
 
 static bool is_publisher = false;
+
+/* This worker has created it: what others left there would be newer than any file. */
+static bool is_first = false;
 
 /* The worker adds nothing between a reset and the time when it notices that. */
 uint32		pbp_noticed_resets;
@@ -43,6 +42,7 @@ static void
 init_results(void *address)
 {
 	pbp_watch_new_size(&((PbpResults *) address)->predictions.watch, NAN);
+	is_first = true;
 }
 
 /* To be called first by the worker. */
@@ -51,6 +51,12 @@ pbp_keep_results(void)
 {
 	shared = pbp_keep_segment(sizeof(PbpResults), init_results);
 	is_publisher = true;
+}
+
+bool
+pbp_history_begins(void)
+{
+	return is_first;
 }
 
 /* Locks what is published until pbp_close_results(); NULL: nothing is, and nothing is locked. */
@@ -103,63 +109,20 @@ oldest_sample(PbpHistory history)
 
 /* ---- for readers ---- */
 
-/*
- * Copies the next samples, no more than there is room for, and counts them.  If
- * the ring has overwritten some of these since, all that were copied before are
- * discarded: they are older.  So are those of before a reset.  Returns false if
- * there are no more.
- */
-static bool
-copy_next_samples(PbpHistory history, PbpSample *samples, int room, int *nsamples,
-				  int64 *next, uint32 *resets)
-{
-	int			most = Min(room, *nsamples + SAMPLES_AT_ONCE);
-	bool		has_more;
-
-	if (pbp_open_results(LW_SHARED) == NULL)
-		return false;
-	if (*next < oldest_sample(history) || *resets != shared->nresets)
-	{
-		*nsamples = 0;
-		*next = oldest_sample(history);
-		*resets = shared->nresets;
-	}
-	while (*nsamples < most && *next < shared->nsamples[history])
-		samples[(*nsamples)++] = *sample_at(history, (*next)++);
-	has_more = *nsamples < room && *next < shared->nsamples[history];
-	pbp_close_results();
-	return has_more;
-}
-
 /* Copies of the samples in the ring, oldest first; palloc'd. */
 PbpSample *
 pbp_history(PbpHistory history, int *nsamples)
 {
-	int			room = ring_size(history);
 	PbpSample  *samples = MemoryContextAllocHuge(CurrentMemoryContext,
-												 mul_size(room, sizeof(*samples)));
-	uint32		resets = 0;
-	int64		next = -1;
+												 mul_size(ring_size(history), sizeof(*samples)));
 
 	*nsamples = 0;
-	while (copy_next_samples(history, samples, room, nsamples, &next, &resets))
-		CHECK_FOR_INTERRUPTS();
-	return samples;
-}
-
-/* Copies of the hours that are kept, of any time; palloc'd.  None if there is no worker. */
-PbpHour *
-pbp_hours(int *nhours)
-{
-	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
-
-	*nhours = 0;
 	if (pbp_open_results(LW_SHARED) == NULL)
-		return hours;
-	*nhours = shared->nhours;
-	memcpy(hours, shared->hours, shared->nhours * sizeof(*hours));
+		return samples;
+	for (int64 i = oldest_sample(history); i < shared->nsamples[history]; i++)
+		samples[(*nsamples)++] = *sample_at(history, i);
 	pbp_close_results();
-	return hours;
+	return samples;
 }
 
 /* True if samples are being taken; by the settings, the newest may be an hour old. */
@@ -247,19 +210,6 @@ pbp_count_resets(void)
 	return nresets;
 }
 
-/* True for the first worker: what others left in shared memory is newer than any file. */
-bool
-pbp_history_begins(void)
-{
-	bool		begins;
-
-	(void) pbp_open_results(LW_EXCLUSIVE);
-	begins = !shared->has_begun;
-	shared->has_begun = true;
-	pbp_close_results();
-	return begins;
-}
-
 /* Of before a restart. */
 void
 pbp_restore_report(const PbpAdviceReport *report)
@@ -288,31 +238,6 @@ pbp_put_sample(PbpHistory history, const PbpSample *sample)
 		*sample_at(history, shared->nsamples[history]) = *sample;
 		shared->nsamples[history]++;
 	}
-	pbp_close_results();
-}
-
-/* The place of an hour: its own, or that behind all, which may cost the one begun first. */
-static PbpHour *
-place_of_hour(TimestampTz begins_at)
-{
-	for (int i = shared->nhours - 1; i >= 0; i--)
-		if (shared->hours[i].begins_at == begins_at)
-			return &shared->hours[i];
-	if (shared->nhours == PBP_HOURS)
-		memmove(shared->hours, shared->hours + 1, --shared->nhours * sizeof(PbpHour));
-	return &shared->hours[shared->nhours++];
-}
-
-/*
- * Adds to the hours, in place of the same one.  The machine's clock may have been set, for
- * some moments or for good, so no other is discarded because of its time.
- */
-void
-pbp_put_hour(const PbpHour *hour)
-{
-	(void) pbp_open_results(LW_EXCLUSIVE);
-	if (shared->nresets == pbp_noticed_resets)
-		*place_of_hour(hour->begins_at) = *hour;
 	pbp_close_results();
 }
 

@@ -125,7 +125,6 @@ typedef struct PbpResults
 	int64		next_sample_ns; /* when one will have been taken, by
 								 * pbp_now_ns(); 0: never */
 	uint32		nresets;
-	bool		has_begun;		/* a worker has run since this was created */
 	PbpPredictionBook predictions;
 	PbpAdviceReport advice;
 	PbpAdviceReport advice_before;	/* the last one before a restart */
@@ -153,7 +152,6 @@ extern void pbp_close_results(void);
 /* for readers */
 extern bool pbp_sampler_has_results(void);
 extern PbpSample *pbp_history(PbpHistory history, int *nsamples);
-extern PbpHour *pbp_hours(int *nhours);
 extern bool pbp_recent_history(PbpClockRate *recent);
 extern void pbp_history_reset(void);
 extern PbpAdviceReport *pbp_read_advice(void);
@@ -165,18 +163,19 @@ extern bool pbp_history_begins(void);
 extern void pbp_restore_report(const PbpAdviceReport *report);
 extern void pbp_announce_sample(int64 next_sample_ns);
 extern void pbp_put_sample(PbpHistory history, const PbpSample *sample);
-extern void pbp_put_hour(const PbpHour *hour);
 extern void pbp_put_advice(const PbpAdviceReport *report);
 
 /* hours.c */
+extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share);
+extern void pbp_restore_hour(const PbpHour *hour);
+extern PbpHour *pbp_hours(int *nhours);
 extern PbpHour *pbp_last_hours(int before, TimestampTz now, int *nhours);
 extern bool pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum);
 extern bool pbp_skips_hour(TimestampTz begins_at);
-extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share);
 
 /* predictions.c */
 extern PbpPrediction *pbp_predictions(int *npredictions);
-extern const char *pbp_restore_predictions(const PbpPredictionBook *saved);
+extern void pbp_restore_predictions(const PbpPredictionBook *saved);
 extern void pbp_predict_after_restart(const PbpAdviceReport *last);
 extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix);
 
@@ -207,5 +206,6 @@ extern const char *pbp_check_sample(const PbpSample *sample);
 extern void pbp_save_state(void);
 extern bool pbp_restore_state(void);
 extern void pbp_remove_state_file(void);
+extern bool pbp_is_possible(const char *wrong, bool *logged);
 
 #endif							/* PBP_HISTORY_H */

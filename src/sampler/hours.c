@@ -24,12 +24,6 @@
 /* Of an hour, what must have had the same memory. */
 #define MOST_OF_HOUR		0.5
 
-/* ---- for the worker ---- */
-
-/* What the worker adds to; nbuffers is 0 before the first second. */
-static PbpHour current;
-static uint32 current_resets;	/* before it */
-
 /* Times before 2000 are negative. */
 static TimestampTz
 hour_of(TimestampTz time)
@@ -39,35 +33,70 @@ hour_of(TimestampTz time)
 	return time - (into < 0 ? into + USECS_PER_HOUR : into);
 }
 
-/* A restart of the server within an hour continues it, and so does a clock that is set back. */
-static void
-begin_hour(TimestampTz begins_at)
-{
-	int			nhours;
-	PbpHour    *hours = pbp_hours(&nhours);
+/* ---- for the worker ---- */
 
-	memset(&current, 0, sizeof(current));
-	current.begins_at = begins_at;
-	current.nbuffers = NBuffers;
-	for (int i = 0; i < nhours; i++)
+/*
+ * The place of an hour: its own, or that behind all, which may cost the one begun first.
+ * A restart of the server within an hour continues it, and so does a clock that is set
+ * back.  That may be for some moments or for good, so no other is discarded because of
+ * its time.
+ */
+static PbpHour *
+place_of_hour(PbpResults *results, TimestampTz begins_at)
+{
+	PbpHour    *hours = results->hours;
+
+	for (int i = results->nhours - 1; i >= 0; i--)
 		if (hours[i].begins_at == begins_at)
-			current = hours[i];
-	pbp_move_hour(&current, NBuffers);
-	pfree(hours);
+			return &hours[i];
+	if (results->nhours == PBP_HOURS)
+		memmove(hours, hours + 1, --results->nhours * sizeof(PbpHour));
+	hours[results->nhours] = (PbpHour) {.begins_at = begins_at,.nbuffers = NBuffers};
+	return &hours[results->nhours++];
 }
 
 void
 pbp_count_hour(TimestampTz now, const PbpHourShare *share)
 {
-	if (current.nbuffers == 0 || current.begins_at != hour_of(now) ||
-		current_resets != pbp_noticed_resets)
-		begin_hour(hour_of(now));
-	current_resets = pbp_noticed_resets;
-	pbp_add_to_hour(&current, share);
-	pbp_put_hour(&current);
+	PbpResults *results = pbp_open_results(LW_EXCLUSIVE);
+
+	if (results->nresets == pbp_noticed_resets)
+	{
+		PbpHour    *hour = place_of_hour(results, hour_of(now));
+
+		pbp_move_hour(hour, NBuffers);
+		pbp_add_to_hour(hour, share);
+	}
+	pbp_close_results();
+}
+
+void
+pbp_restore_hour(const PbpHour *hour)
+{
+	PbpResults *results = pbp_open_results(LW_EXCLUSIVE);
+
+	if (results->nresets == pbp_noticed_resets)
+		*place_of_hour(results, hour->begins_at) = *hour;
+	pbp_close_results();
 }
 
 /* ---- for readers ---- */
+
+/* Copies of the hours that are kept, of any time; palloc'd.  None if there is no worker. */
+PbpHour *
+pbp_hours(int *nhours)
+{
+	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
+	const PbpResults *results = pbp_open_results(LW_SHARED);
+
+	*nhours = 0;
+	if (results == NULL)
+		return hours;
+	*nhours = results->nhours;
+	memcpy(hours, results->hours, *nhours * sizeof(*hours));
+	pbp_close_results();
+	return hours;
+}
 
 static int
 compare_hours(const void *one, const void *other)

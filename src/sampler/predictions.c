@@ -55,28 +55,24 @@ newest_of(PbpPredictionBook *book)
 
 /*
  * After a start of the server.  A prediction with an impossible value is left out,
- * and the newest one also if what it is checked against has one.  Returns the first
- * such value; NULL: there is none.
+ * and the newest one also if what it is checked against has one.
  */
-const char *
+void
 pbp_restore_predictions(const PbpPredictionBook *saved)
 {
 	PbpPredictionBook *book = palloc0(sizeof(*book));
-	bool		is_possible = saved->nmade >= 0 && saved->nmade <= MAX_MADE;
-	const char *first_wrong = is_possible ? NULL : "predictions.nmade";
-	const char *wrong_watch = pbp_check_watch(&saved->watch);
+	bool		logged = false;
+	bool		is_count = pbp_is_possible(saved->nmade >= 0 && saved->nmade <= MAX_MADE ? NULL :
+										   "predictions.nmade", &logged);
 
-	for (int64 i = Max(0, saved->nmade - PBP_MAX_PREDICTIONS); is_possible && i < saved->nmade; i++)
+	for (int64 i = Max(0, saved->nmade - PBP_MAX_PREDICTIONS); is_count && i < saved->nmade; i++)
 	{
 		const PbpPrediction *prediction = &saved->ring[i % PBP_MAX_PREDICTIONS];
-		const char *wrong = pbp_check_prediction(prediction);
 
-		if (wrong == NULL)
+		if (pbp_is_possible(pbp_check_prediction(prediction), &logged))
 			book->ring[book->nmade++] = *prediction;
-		else if (first_wrong == NULL)
-			first_wrong = wrong;
 	}
-	if (wrong_watch == NULL)
+	if (pbp_is_possible(pbp_check_watch(&saved->watch), &logged))
 		book->watch = saved->watch;
 	else
 	{
@@ -87,7 +83,6 @@ pbp_restore_predictions(const PbpPredictionBook *saved)
 	pbp_open_results(LW_EXCLUSIVE)->predictions = *book;
 	pbp_close_results();
 	pfree(book);
-	return first_wrong != NULL ? first_wrong : wrong_watch;
 }
 
 /* ---- made ---- */

@@ -21,7 +21,6 @@
 #include "pgstat.h"
 #include "storage/ipc.h"
 #include "storage/pmsignal.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "base/ownfile.h"
@@ -153,15 +152,20 @@ pbp_save_state(void)
 
 /* ---- restoring ---- */
 
-/* Of parts of one kind that are left out, the first is logged.  NULL: there is none. */
-static void
-log_wrong_part(const char *wrong)
+/*
+ * Returns true if no value is wrong.  Of parts of one kind that have one, and are left
+ * out, the first is logged.
+ */
+bool
+pbp_is_possible(const char *wrong, bool *logged)
 {
-	if (wrong != NULL)
+	if (wrong != NULL && !*logged)
 		ereport(LOG,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("ignoring part of file \"%s\", because the value of \"%s\" is impossible",
 						STATE_FILE, wrong)));
+	*logged |= wrong != NULL;
+	return wrong == NULL;
 }
 
 /* The file is whole, so that it cannot be shorter than what is read of it. */
@@ -200,10 +204,9 @@ check_counts(const PbpOwnFile *file, const PbpSavedState *state)
 static void
 restore_report(PbpAdviceReport *report)
 {
-	const char *wrong = pbp_check_report(report);
+	bool		logged = false;
 
-	log_wrong_part(wrong);
-	if (wrong != NULL)
+	if (!pbp_is_possible(pbp_check_report(report), &logged))
 		memset(report, 0, sizeof(*report));
 	memset(&report->counted, 0, sizeof(report->counted));
 	memset(&report->storage.memory, 0, sizeof(report->storage.memory));
@@ -217,20 +220,13 @@ static void
 restore_hours(PbpOwnFile *file, int nhours)
 {
 	PbpHour    *hours = palloc(nhours * sizeof(PbpHour));
-	const char *first_wrong = NULL;
+	bool		logged = false;
 
 	if (!read_next(file, hours, nhours * sizeof(PbpHour)))
 		return;
 	for (int i = 0; i < nhours; i++)
-	{
-		const char *wrong = pbp_check_hour(&hours[i]);
-
-		if (wrong == NULL)
-			pbp_put_hour(&hours[i]);
-		else if (first_wrong == NULL)
-			first_wrong = wrong;
-	}
-	log_wrong_part(first_wrong);
+		if (pbp_is_possible(pbp_check_hour(&hours[i]), &logged))
+			pbp_restore_hour(&hours[i]);
 }
 
 /* Of more than there is room for, the newest remain. */
@@ -238,7 +234,7 @@ static void
 restore_samples(PbpOwnFile *file, PbpHistory history, int64 left)
 {
 	PbpSample	samples[SAMPLES_AT_ONCE];
-	const char *first_wrong = NULL;
+	bool		logged = false;
 
 	while (left > 0)
 	{
@@ -249,17 +245,12 @@ restore_samples(PbpOwnFile *file, PbpHistory history, int64 left)
 			return;
 		for (int i = 0; i < n; i++)
 		{
-			const char *wrong = pbp_check_sample(&samples[i]);
-
 			samples[i].taken_ns = 0;
-			if (wrong == NULL)
+			if (pbp_is_possible(pbp_check_sample(&samples[i]), &logged))
 				pbp_put_sample(history, &samples[i]);
-			else if (first_wrong == NULL)
-				first_wrong = wrong;
 		}
 		left -= n;
 	}
-	log_wrong_part(first_wrong);
 }
 
 /* The last report is a prediction for the size that runs now. */
@@ -291,7 +282,7 @@ restore(PbpOwnFile *file)
 		return false;
 	}
 	restore_report(&state->report);
-	log_wrong_part(pbp_restore_predictions(&state->predictions));
+	pbp_restore_predictions(&state->predictions);
 	restore_hours(file, (int) state->nhours);
 	for (int i = 0; i < PBP_HISTORIES; i++)
 		restore_samples(file, i, state->nsamples[i]);
@@ -324,12 +315,16 @@ end_use(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 }
 
 /*
+ * To be called once in the life of a server, before any sample is taken.  Returns
+ * true if the file must be replaced soon, since a crash before that would make a
+ * prediction a second time.
+ *
  * Most crashes while what was read is in use have other causes, so the first one does
  * not set the file aside.  One that cannot be read may be good, so it is set aside
  * before another one replaces it.
  */
-static bool
-read_and_restore(void)
+bool
+pbp_restore_state(void)
 {
 	PbpFileKind kind = state_kind();
 	PbpOwnFile	file;
@@ -362,24 +357,6 @@ read_and_restore(void)
 		set_aside("it could not be read");
 	}
 	pbp_write_mark(MARK_FILE, crashes + 1);
-	return other_size;
-}
-
-/*
- * To be called once in the life of a server, before any sample is taken.  Returns
- * true if the file must be replaced soon, since a crash before that would make a
- * prediction a second time.
- */
-bool
-pbp_restore_state(void)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pgbufprobe state",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	bool		other_size = read_and_restore();
-
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
 	return other_size;
 }
 
