@@ -79,9 +79,6 @@ extern const char *unknown_waits(const PbpAdviceReport *report, int size);
 extern const char *missing_relations(const PbpAdviceReport *report);
 extern const char *unknown_window(const PbpAdviceReport *report, const PbpWindow *window);
 
-/* resize.c */
-extern char *resize_action(int64 buffers);
-
 /* samplerfuncs.c */
 #define NO_SAMPLER			"nothing watches this server, because no sampler is running"
 #define HOW_TO_START		"SELECT pgbufprobe_start() starts one without a restart"

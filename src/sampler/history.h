@@ -49,8 +49,8 @@ typedef struct PbpAdviceReport
 	double		watched_seconds;	/* since learning began */
 	bool		has_memory;		/* to learn */
 	PbpAdviceTotals totals;
-	PbpAdviceCounts counted;	/* all that the worker has, which only grows;
-								 * not saved */
+	bool		loaded;			/* since the worker started, as many accesses were counted as the
+								 * pool has buffers; not saved */
 	double		missed_loads;	/* share, by checks; NaN: none yet */
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
 	PbpReadTimes times;
@@ -177,7 +177,8 @@ extern bool pbp_skips_hour(TimestampTz begins_at);
 extern PbpPrediction *pbp_predictions(int *npredictions);
 extern void pbp_restore_predictions(const PbpPredictionBook *saved);
 extern void pbp_predict_after_restart(const PbpAdviceReport *last);
-extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix);
+extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *counts,
+								  const PbpReadMix *mix);
 
 /* report.c */
 extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);

@@ -178,13 +178,14 @@ static void
 publish(PbpLearner *learner)
 {
 	PbpAdviceReport report = {0};
+	PbpAdviceCounts counts = learner->fresh.accesses;
 	PbpReadMix	learned = {0};
 
 	report.made_at = GetCurrentTimestamp();
 	report.nbuffers = NBuffers;
 	report.watched_seconds = (double) (pbp_now_ns() - learner->begun_ns) / PBP_NS_PER_S;
 	report.has_memory = learner->advice != NULL;
-	report.counted = learner->counted;
+	report.loaded = learner->naccesses >= NBuffers;
 	if (learner->advice != NULL)
 	{
 		pbp_advice_totals(learner->advice, &report.totals);
@@ -207,7 +208,7 @@ publish(PbpLearner *learner)
 		pbp_decide_report(&report);
 	}
 	pbp_put_advice(&report);
-	pbp_check_predictions(&report, &learned);
+	pbp_check_predictions(&report, &counts, &learned);
 }
 
 /* ---- looks ---- */
@@ -356,7 +357,7 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
  * worth.
  */
 static PbpAdvice *
-create_advice(MemoryContext context, bool *has_storage, bool *has_totals)
+create_advice(PbpLearner *learner)
 {
 	const int	flags = MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM;
 	Size		bytes = pbp_advice_memory_kb >= 0 ? (Size) pbp_advice_memory_kb * 1024 :
@@ -367,10 +368,10 @@ create_advice(MemoryContext context, bool *has_storage, bool *has_totals)
 	char	   *memory;
 	PbpAdvice  *advice;
 
-	*has_storage = *has_totals = false;
+	learner->has_storage = learner->has_totals = false;
 	if (bytes == 0)
 		return NULL;
-	memory = MemoryContextAllocExtended(context, bytes, flags);
+	memory = MemoryContextAllocExtended(learner->context, bytes, flags);
 	if (memory == NULL)
 	{
 		ereport(WARNING,
@@ -389,13 +390,13 @@ create_advice(MemoryContext context, bool *has_storage, bool *has_totals)
 	pbp_advice_head(advice)->salt = pg_prng_uint64(&pg_global_prng_state);
 	pbp_advice_watch_relations(advice, memory + advice_bytes, bytes - advice_bytes);
 
-	memory = MemoryContextAllocExtended(context, storage_bytes, flags);
-	*has_storage = memory != NULL && pbp_advice_init_storage(advice, memory, storage_bytes, BLCKSZ);
-	if (*has_storage)
-	{
-		memory = MemoryContextAllocExtended(context, totals_bytes, flags);
-		*has_totals = memory != NULL && pbp_advice_init_totals(advice, memory, totals_bytes);
-	}
+	memory = MemoryContextAllocExtended(learner->context, storage_bytes, flags);
+	learner->has_storage = memory != NULL &&
+		pbp_advice_init_storage(advice, memory, storage_bytes, BLCKSZ);
+	if (learner->has_storage)
+		memory = MemoryContextAllocExtended(learner->context, totals_bytes, flags);
+	learner->has_totals = learner->has_storage && memory != NULL &&
+		pbp_advice_init_totals(advice, memory, totals_bytes);
 	return advice;
 }
 
@@ -421,7 +422,7 @@ pbp_restart_learner(PbpLearner *learner)
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
 	pbp_reset_probing(&learner->probing);
 	pbp_reset_decisions();
-	learner->advice = create_advice(learner->context, &learner->has_storage, &learner->has_totals);
+	learner->advice = create_advice(learner);
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
 	{
@@ -490,7 +491,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, double seconds)
 		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.ring_extends < 0)
 		return;
 	pbp_advice_accesses(learner->advice, &counts);
-	pbp_add_counts(&learner->counted, &counts);
+	learner->naccesses += counts.hits + counts.reads;
 	pbp_add_counts(&learner->fresh.accesses, &counts);
 	pbp_add_session_time(&learner->fresh.sessions, &time);
 	pbp_count_session_time(&learner->sessions, &counts, &time);

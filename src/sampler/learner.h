@@ -44,7 +44,7 @@ typedef struct PbpLearner
 	int64		find_databases_ns;	/* when to search for others */
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		counted_ns;		/* 0: never */
-	PbpAdviceCounts counted;	/* all of them, since the worker started */
+	int64		naccesses;		/* since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */
 	XLogRecPtr	checkpoint;		/* the latest that has begun */
 	PbpFreshCounts fresh;

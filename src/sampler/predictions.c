@@ -23,9 +23,6 @@
 /* Predictions that a file may count. */
 #define MAX_MADE		INT64CONST(1000000000000000)
 
-/* What the worker has counted when it last checked. */
-static PbpAdviceCounts checked;
-
 /* Copies, newest first; palloc'd. */
 PbpPrediction *
 pbp_predictions(int *npredictions)
@@ -168,20 +165,19 @@ pbp_predict_after_restart(const PbpAdviceReport *last)
 
 /* ---- checked ---- */
 
-/* What happened since the worker last checked, at least a second ago. */
+/* By the counts since the worker last checked, at least a second ago. */
 void
-pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
+pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *counts,
+					  const PbpReadMix *mix)
 {
-	const PbpAdviceCounts *counted = &report->counted;
 	const PbpStorageReport *storage = &report->storage;
 	const PbpAdviceStorageRow *today = &storage->fixed[PBP_ADVICE_BASELINE];
-	double		reads = (double) (counted->reads - checked.reads);
 	PbpObservation observation = {
 		.now = GetCurrentTimestamp(),
 		.buffers = NBuffers,
-		.counts.reads = reads,
-		.counts.accesses = reads + (double) (counted->hits - checked.hits),
-		.counts.seconds = counted->seconds - checked.seconds,
+		.counts.reads = (double) counts->reads,
+		.counts.accesses = (double) (counts->reads + counts->hits),
+		.counts.seconds = counts->seconds,
 		.settled = pbp_ticks(pbp_read_clock()) >= SETTLED_PASSES * (int64) NBuffers,
 		.mix = *mix,
 		.os_cache_pages = os_cache_pages(storage),
@@ -197,7 +193,6 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpReadMix *mix)
 		observation.storage_ratio = today->storage_ratio - storage->totals.self_error;
 		observation.storage_error = today->uncertainty;
 	}
-	checked = *counted;
 
 	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;
 	newest = newest_of(book);

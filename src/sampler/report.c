@@ -164,7 +164,7 @@ pbp_decide_report(PbpAdviceReport *report)
 		.watched_seconds = report->watched_seconds,
 		.wanted_hours = pbp_decision_hours,
 		.advised_before = advised_before(),
-		.loaded = report->counted.hits + report->counted.reads >= NBuffers,
+		.loaded = report->loaded,
 		.evicted = pbp_has_evicted(),
 		.probed = !report->times.measured,
 		.spare_memory = known && report->storage.data_bytes <=

@@ -208,7 +208,6 @@ restore_report(PbpAdviceReport *report)
 
 	if (!pbp_is_possible(pbp_check_report(report), &logged))
 		memset(report, 0, sizeof(*report));
-	memset(&report->counted, 0, sizeof(report->counted));
 	memset(&report->storage.memory, 0, sizeof(report->storage.memory));
 	report->storage.has_totals = false;
 	memset(report->storage.splits, 0, sizeof(report->storage.splits));
