@@ -267,7 +267,7 @@ resize_action(int64 buffers)
 
 	if (origin != NULL)
 		return psprintf("In %s, set shared_buffers to %s%s%s, and restart the server.", origin,
-						setting_of(buffers), pbp_sampler_is_preloaded() ? "" :
+						setting_of(buffers), pbp_sampler_is_preloaded ? "" :
 						", add pgbufprobe to shared_preload_libraries",
 						pbp_carry_over_on ? "" : ", set pgbufprobe.carry_over to on");
 	configured = value_of(libraries_query);

@@ -48,7 +48,7 @@ PG_FUNCTION_INFO_V1(pgbufprobe_status);
 void
 check_sampler_runs(void)
 {
-	for (int ms = 0; ms < STARTS_WITHIN_MS && pbp_sampler_is_preloaded() &&
+	for (int ms = 0; ms < STARTS_WITHIN_MS && pbp_sampler_is_preloaded &&
 		 !pbp_sampler_has_results(); ms += POLL_MS)
 		pbp_worker_wait(POLL_MS);
 	if (!pbp_sampler_has_results())
@@ -155,7 +155,7 @@ pgbufprobe_start(PG_FUNCTION_ARGS pg_attribute_unused())
 	if (pbp_read_shared_header().pids[PBP_SAMPLER] != 0)
 		result = !pbp_sampler_on ? "A sampler is running already, but pgbufprobe.sampler is off, "
 			"so it waits until that is on." :
-			pbp_sampler_is_preloaded() ?
+			pbp_sampler_is_preloaded ?
 			"The sampler is running already. It starts with the server." :
 			"The sampler is running already, until the server stops.";
 	else if (!pbp_sampler_on)
@@ -181,7 +181,7 @@ pgbufprobe_stop(PG_FUNCTION_ARGS pg_attribute_unused())
 	LOCKTAG		lock;
 
 	check_can_start();
-	if (pbp_sampler_is_preloaded())
+	if (pbp_sampler_is_preloaded)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot stop a sampler that starts with the server"),
@@ -222,7 +222,7 @@ state_of_sampler(const PbpSharedHeader *header)
 		return pbp_sampler_on ? "running" : "off";
 	if (header->stopped)
 		return "stopped";
-	return header->segment != DSM_HANDLE_INVALID || pbp_sampler_is_preloaded() ?
+	return header->segment != DSM_HANDLE_INVALID || pbp_sampler_is_preloaded ?
 		"ended" : "not started";
 }
 
@@ -278,7 +278,7 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 
 	add_text(&row, state_of_sampler(&header));
 	add_time(&row, runs ? header.since[PBP_SAMPLER] : 0);
-	add_datum(&row, BoolGetDatum(pbp_sampler_is_preloaded()));
+	add_datum(&row, BoolGetDatum(pbp_sampler_is_preloaded));
 	(void) pbp_recent_history(&recent);
 	add_quotient(&row, recent.cpu_seconds, recent.seconds);
 	if (report != NULL && report->has_memory && !report->is_from_before)

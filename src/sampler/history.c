@@ -32,7 +32,7 @@ static PbpResults *shared = NULL;
 static bool is_publisher = false;
 
 /* This worker has created it: what others left there would be newer than any file. */
-static bool is_first = false;
+bool		pbp_history_begins = false;
 
 /* The worker adds nothing between a reset and the time when it notices that. */
 uint32		pbp_noticed_resets;
@@ -42,7 +42,7 @@ static void
 init_results(void *address)
 {
 	pbp_watch_new_size(&((PbpResults *) address)->predictions.watch, NAN);
-	is_first = true;
+	pbp_history_begins = true;
 }
 
 /* To be called first by the worker. */
@@ -51,12 +51,6 @@ pbp_keep_results(void)
 {
 	shared = pbp_keep_segment(sizeof(PbpResults), init_results);
 	is_publisher = true;
-}
-
-bool
-pbp_history_begins(void)
-{
-	return is_first;
 }
 
 /* Locks what is published until pbp_close_results(); NULL: nothing is, and nothing is locked. */
@@ -125,14 +119,6 @@ pbp_history(PbpHistory history, int *nsamples)
 	return samples;
 }
 
-/* True if samples are being taken; by the settings, the newest may be an hour old. */
-static bool
-history_is_current(void)
-{
-	return pbp_sampler_on && shared->next_sample_ns != 0 &&
-		pbp_now_ns() <= shared->next_sample_ns + GRACE_NS;
-}
-
 /*
  * By the newest samples and at least one.  False: the sampler takes none now, or
  * has taken only one.
@@ -142,13 +128,16 @@ pbp_recent_history(PbpClockRate *recent)
 {
 	int64		newest;
 	int64		oldest;
+	bool		is_current;
 
 	*recent = (PbpClockRate) {0};
 	if (pbp_open_results(LW_SHARED) == NULL)
 		return false;
-	/* none counts unless samples are being taken */
+	/* none counts unless samples are being taken; by the settings, it may be an hour old */
+	is_current = pbp_sampler_on && shared->next_sample_ns != 0 &&
+		pbp_now_ns() <= shared->next_sample_ns + GRACE_NS;
 	newest = shared->nsamples[PBP_FINE_HISTORY] - 1;
-	oldest = history_is_current() ? oldest_sample(PBP_FINE_HISTORY) : newest + 1;
+	oldest = is_current ? oldest_sample(PBP_FINE_HISTORY) : newest + 1;
 	for (int64 i = newest; i >= oldest && recent->seconds < RATE_SECONDS; i--)
 	{
 		const PbpSample *sample = sample_at(PBP_FINE_HISTORY, i);

@@ -158,8 +158,8 @@ extern PbpAdviceReport *pbp_read_advice(void);
 
 /* for the worker */
 extern uint32 pbp_noticed_resets;
+extern bool pbp_history_begins;
 extern uint32 pbp_count_resets(void);
-extern bool pbp_history_begins(void);
 extern void pbp_restore_report(const PbpAdviceReport *report);
 extern void pbp_announce_sample(int64 next_sample_ns);
 extern void pbp_put_sample(PbpHistory history, const PbpSample *sample);
@@ -191,8 +191,8 @@ extern void pbp_reset_decisions(void);
 extern void pbp_decide_report(PbpAdviceReport *report);
 
 /* sampler.c */
+extern bool pbp_sampler_is_preloaded;
 extern void pbp_sampler_register(void);
-extern bool pbp_sampler_is_preloaded(void);
 extern bool pbp_sampler_launch(uint32 stops, BackgroundWorkerHandle **handle);
 extern PGDLLEXPORT void pbp_sampler_main(Datum arg);
 

@@ -141,13 +141,6 @@ pbp_skips_hour(TimestampTz begins_at)
 	return local != NULL && (pbp_decision_skip_mask >> local->tm_hour & 1) != 0;
 }
 
-static bool
-is_of_memory(const PbpHour *hour, const PbpAdviceReport *report)
-{
-	return pbp_is_of_memory(hour, (double) pbp_both_caches(report)) &&
-		hour->memory_seconds >= MOST_OF_HOUR * hour->seconds;
-}
-
 /*
  * Adds up the last hours and the one that runs, at multiples of the size that
  * runs.  With a report, only hours with its memory, and its splits.  Returns false
@@ -170,7 +163,9 @@ sum_hours(int hours, const PbpAdviceReport *report, PbpHoursSum *sum)
 		if (pbp_skips_hour(last[i].begins_at))
 			continue;
 		pbp_move_hour(&last[i], NBuffers);
-		if (report != NULL && !is_of_memory(&last[i], report))
+		if (report != NULL &&
+			(!pbp_is_of_memory(&last[i], (double) pbp_both_caches(report)) ||
+			 last[i].memory_seconds < MOST_OF_HOUR * last[i].seconds))
 			continue;
 		pbp_sum_hour(sum, &last[i]);
 		if (report != NULL)

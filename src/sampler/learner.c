@@ -238,16 +238,6 @@ page_key(const BufferTag *tag, uint64 salt)
 }
 
 /*
- * A session pins its victim while it writes the old page.  A session that uses
- * a page raises the usage count, unless it reads through a ring.
- */
-static inline bool
-is_victim(PbpBufState state)
-{
-	return BUF_STATE_GET_REFCOUNT(state) != 0 && BUF_STATE_GET_USAGECOUNT(state) == 0;
-}
-
-/*
  * Reads a page without its header's lock, which sessions want, too.  A tag
  * changes only under that lock.  Another page that entered, under it, during
  * the few nanoseconds in between, would not be noticed; the tag might then be
@@ -293,7 +283,11 @@ visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const
 		pbp_remember_load(&learner->probing, key, tag, learner->look_ns);
 }
 
-/* The page of any other buffer that is pinned may be about to be replaced. */
+/*
+ * A session pins its victim while it writes the old page.  A session that uses a page
+ * raises the usage count, unless it reads through a ring.  The page of any other buffer
+ * that is pinned may be about to be replaced.
+ */
 static pg_attribute_always_inline void
 visit_buffer(PbpLearner *learner, int buffer)
 {
@@ -307,8 +301,10 @@ visit_buffer(PbpLearner *learner, int buffer)
 		read_page(desc, &state, &tag))
 	{
 		uint64		key = page_key(&tag, pbp_advice_head(advice)->salt);
+		bool		is_victim = BUF_STATE_GET_REFCOUNT(state) != 0 &&
+			BUF_STATE_GET_USAGECOUNT(state) == 0;
 
-		if (pbp_advice_sampled(advice, key) && !is_victim(state))
+		if (pbp_advice_sampled(advice, key) && !is_victim)
 		{
 			visit_page(learner, key, buffer, state, &tag);
 			return;

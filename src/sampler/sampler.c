@@ -70,8 +70,8 @@
 #define NAME			"pgbufprobe sampler"
 #define MAIN			"pbp_sampler_main"
 
-/* By the server when it started. */
-static bool is_preloaded = false;
+/* pgbufprobe is in shared_preload_libraries. */
+bool		pbp_sampler_is_preloaded = false;
 
 typedef struct Sampler
 {
@@ -97,15 +97,8 @@ typedef struct Sampler
 void
 pbp_sampler_register(void)
 {
-	is_preloaded = true;
+	pbp_sampler_is_preloaded = true;
 	(void) pbp_register_worker(NAME, MAIN);
-}
-
-/* True if pgbufprobe is in shared_preload_libraries. */
-bool
-pbp_sampler_is_preloaded(void)
-{
-	return is_preloaded;
 }
 
 /* Starts one on a running server.  Returns false if no background worker slot is left. */
@@ -405,7 +398,7 @@ start(Sampler *sampler)
 	begin(sampler);
 	(void) pbp_sampler_settings_changed();
 	sampler->save_ns = pbp_now_ns() + SAVE_NS;
-	if (pbp_history_begins())
+	if (pbp_history_begins)
 	{
 		bool		other_size = pbp_restore_state();
 
@@ -452,13 +445,6 @@ check_interrupts(Sampler *sampler)
 	CHECK_FOR_INTERRUPTS();
 }
 
-static void
-wait_for_latch(Sampler *sampler, int64 timeout_ns)
-{
-	pbp_worker_wait(timeout_ns < 0 ? -1 : (timeout_ns + 999999) / 1000000);
-	check_interrupts(sampler);
-}
-
 /*
  * Sleeps until a round is due: by the time, or because a setting has changed, and in either
  * case not before the processor time used is the allowed share.
@@ -488,7 +474,8 @@ sleep_until_due(Sampler *sampler)
 		if (left_ns <= 0 || !pbp_sampler_on)
 			break;
 		pbp_announce_sample(Max(end_ns, next_sample_ns(sampler)));
-		wait_for_latch(sampler, left_ns);
+		pbp_worker_wait((left_ns + 999999) / 1000000);
+		check_interrupts(sampler);
 	}
 	cpu_ns = pbp_cpu_now_ns();
 	paid_ns = (double) (pbp_now_ns() - start_ns) *
@@ -506,7 +493,8 @@ wait_while_off(Sampler *sampler)
 	save_if_due(sampler);
 	while (!pbp_sampler_on)
 	{
-		wait_for_latch(sampler, -1);
+		pbp_worker_wait(-1);
+		check_interrupts(sampler);
 		(void) reload_settings(sampler);
 		MemoryContextReset(CurrentMemoryContext);
 	}

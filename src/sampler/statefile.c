@@ -64,21 +64,14 @@ state_kind(void)
 
 /* ---- saving ---- */
 
-/* True if a save that goes on would delay a stop for too long. */
-static bool
-is_late(void)
-{
-	return pbp_ending_ns() >= STOP_NS;
-}
-
-/* Returns false if it is late. */
+/* Returns false if a save that goes on would delay a stop for too long. */
 static bool
 put_samples(PbpNewFile *file, const PbpSample *samples, int nsamples)
 {
 	for (int i = 0; i < nsamples; i += SAMPLES_AT_ONCE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_late())
+		if (pbp_ending_ns() >= STOP_NS)
 			return false;
 		pbp_put_in_new_file(file, samples + i,
 							Min(nsamples - i, SAMPLES_AT_ONCE) * sizeof(PbpSample));
@@ -130,7 +123,7 @@ pbp_save_state(void)
 	bool		in_time;
 
 	pbp_begin_new_file(&file, &kind, GetCurrentTimestamp());
-	in_time = !is_late() && put_state(&file);
+	in_time = pbp_ending_ns() < STOP_NS && put_state(&file);
 	(void) pbp_end_new_file(&file);
 	if (pbp_count_resets() != resets)
 	{

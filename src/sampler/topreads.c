@@ -18,12 +18,6 @@
 /* So many reads of one relation come together, as those of a range. */
 #define READS_TOGETHER		4.0
 
-static inline bool
-is_same(const PbpRelationKey *one, const PbpRelationKey *other)
-{
-	return memcmp(one, other, sizeof(*one)) == 0;
-}
-
 /* What is read often moves to the front, where it is found soon. */
 static void
 move_up(PbpReadCounts *counts, int i)
@@ -53,7 +47,7 @@ pbp_count_reads(PbpReadCounts *counts, const PbpRelationKey *key, double reads)
 	int			i = 0;
 
 	counts->reads += reads;
-	while (i < counts->ncounts && !is_same(&counts->counts[i].key, key))
+	while (i < counts->ncounts && memcmp(&counts->counts[i].key, key, sizeof(*key)) != 0)
 		i++;
 	if (i == PBP_COUNTED_READS)
 	{
