@@ -213,7 +213,7 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 			.fit = storage->fits[i],
 			.mark = join(", ", is_today ? "today" : is_advised ? "advised" : NULL,
 						 i == knee ? "knee" : NULL),
-			.has_room = pbp_may_fit(report, i) || storage->fits[i] == PBP_BELOW_CONNECTIONS,
+			.has_room = report->may_fit[i] || storage->fits[i] == PBP_BELOW_CONNECTIONS,
 			.misses = report->rows[i],
 			.storage = storage->fixed[i],
 		});

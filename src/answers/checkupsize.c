@@ -132,7 +132,7 @@ doubts(const PbpAdviceReport *report)
 
 	if (report->decision.basis == PBP_BY_HOURS)
 	{
-		if (pbp_may_fit(report, PBP_ADVICE_DOUBLE) &&
+		if (report->may_fit[PBP_ADVICE_DOUBLE] &&
 			isnan(report->decision.choices[PBP_ADVICE_DOUBLE].value))
 			about_twice = psprintf("%s was known in too little of these hours.",
 								   size_of(report, PBP_ADVICE_DOUBLE));
@@ -149,7 +149,7 @@ smaller_is_enough(const PbpAdviceReport *report)
 	const PbpAdviceRow *half = &report->rows[PBP_ADVICE_HALF];
 	double		added = half->miss_ratio - report->rows[PBP_ADVICE_BASELINE].miss_ratio;
 
-	if (report->decision.basis == PBP_BY_HOURS || !pbp_may_fit(report, PBP_ADVICE_HALF) ||
+	if (report->decision.basis == PBP_BY_HOURS || !report->may_fit[PBP_ADVICE_HALF] ||
 		half->reason != PBP_ADVICE_KNOWN || added + half->change_error > ADDED_ACCESSES)
 		return NULL;
 	return psprintf("If the memory is needed elsewhere, %s is enough.",

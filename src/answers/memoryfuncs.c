@@ -43,7 +43,6 @@ typedef struct MemoryNeed
 
 	/* how much the load needs */
 	const char *unknown;		/* why nothing is known; NULL if something is */
-	bool		fits[PBP_ADVICE_FACTORS];
 	PbpTotalsInput input;
 	PbpHoursSum hours;			/* if these count, as in the input */
 	PbpTotal	totals[PBP_TOTALS];
@@ -276,7 +275,7 @@ use_hours(MemoryNeed *need)
 	const PbpAdviceReport *report = need->report;
 	bool		known = false;
 
-	need->input = pbp_totals_input(report, need->fits);
+	need->input = pbp_totals_input(report);
 	if (report->decision.basis != PBP_BY_HOURS || !pbp_sum_decision_hours(report, &need->hours) ||
 		need->hours.seconds < PBP_SECONDS_PER_HOUR)
 		return false;
@@ -308,7 +307,7 @@ find_memory_need(const PbpAdviceReport *report)
 		return need;
 
 	/* by the load now */
-	need->input = pbp_totals_input(report, need->fits);
+	need->input = pbp_totals_input(report);
 	need->unknown = unknown_advice(report, &report->rows[PBP_ADVICE_BASELINE]);
 	if (need->unknown == NULL)
 		need->unknown = unknown_waits_of(report, today);

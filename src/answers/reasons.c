@@ -79,7 +79,7 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 		[PBP_ADVICE_CHANGED] = "the load has changed, and too little of it has been seen",
 	};
 
-	StaticAssertStmt(lengthof(words) == PBP_LAST_ADVICE_REASON + 1, "each reason has its words");
+	StaticAssertDecl(lengthof(words) == PBP_LAST_ADVICE_REASON + 1, "words_of_reason");
 	if (reason == PBP_ADVICE_LEARNING && !isnan(learned_share))
 		return psprintf("still learning: %.0f %% of the reads needed have been seen",
 						floor(100 * learned_share));
@@ -108,7 +108,7 @@ seconds_left(const PbpAdviceReport *report)
 	for (size_t i = 0; i < lengthof(needed); i++)
 	{
 		seconds = fmax(seconds, report->rows[needed[i]].seconds_left);
-		if (pbp_knows_storage(report) && pbp_may_fit(report, needed[i]))
+		if (pbp_knows_storage(report) && report->may_fit[needed[i]])
 			seconds = fmax(seconds, report->storage.fixed[needed[i]].seconds_left);
 	}
 	return seconds;
@@ -190,7 +190,7 @@ unknown_storage_model(const PbpAdviceReport *report)
 		[PBP_STORAGE_NO_INFORMATION] = "the kernel does not report its memory",
 	};
 
-	StaticAssertStmt(lengthof(words) == PBP_LAST_STORAGE_MODEL + 1, "each model has its words");
+	StaticAssertDecl(lengthof(words) == PBP_LAST_STORAGE_MODEL + 1, "unknown_storage_model");
 	if (!report->storage.has_memory)
 		return "memory to simulate the page cache could not be allocated";
 	/* the worker may not know that yet */

@@ -57,6 +57,7 @@ typedef struct PbpAdviceReport
 	double		active_ms;		/* that sessions work in a second; NaN: unknown */
 	PbpRelationsReport relations;
 	PbpStorageReport storage;
+	bool		may_fit[PBP_ADVICE_FACTORS];	/* into memory, as far as known */
 	PbpDecision decision;		/* by this and by the hours that were seen */
 } PbpAdviceReport;
 
@@ -182,9 +183,8 @@ extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpAdvice
 
 /* report.c */
 extern PbpWaitingInput pbp_waiting_input(const PbpAdviceReport *report);
-extern PbpTotalsInput pbp_totals_input(const PbpAdviceReport *report, bool *fits);
+extern PbpTotalsInput pbp_totals_input(const PbpAdviceReport *report);
 extern int64 pbp_both_caches(const PbpAdviceReport *report);
-extern bool pbp_may_fit(const PbpAdviceReport *report, int size);
 extern bool pbp_knows_storage(const PbpAdviceReport *report);
 extern bool pbp_knows_more(const PbpAdviceReport *one, const PbpAdviceReport *other);
 extern void pbp_reset_decisions(void);

@@ -137,7 +137,6 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 {
 	const PbpFreshCounts *fresh = &learner->fresh;
 	PbpSample  *sample = &learner->interval->sample;
-	bool		fits[PBP_ADVICE_FACTORS];
 	PbpHourShare share = {
 		.seconds = fresh->accesses.seconds,
 		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
@@ -150,14 +149,12 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		.times = report->times,
 		.misses = report->rows,
 		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
-		.fits = fits,
+		.fits = report->may_fit,
 		.memory = (double) pbp_both_caches(report),
 	};
 
 	if (share.seconds <= 0)
 		return;
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		fits[i] = pbp_may_fit(report, i);
 	if (report->storage.has_totals &&
 		report->storage.fixed[PBP_ADVICE_BASELINE].reason != PBP_STORAGE_NO_CAPACITY)
 		share.splits = report->storage.splits;
@@ -197,6 +194,9 @@ publish(PbpLearner *learner)
 		report.storage.has_totals = learner->has_totals;
 		if (learner->has_storage)
 			report_storage(learner->capacity, learner->advice, &report.storage);
+		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+			report.may_fit[i] = i == PBP_ADVICE_BASELINE || !learner->has_storage ||
+				report.storage.fits[i] == PBP_FITS || report.storage.fits[i] == PBP_FIT_UNKNOWN;
 		if (learner->has_totals)
 			report_totals(learner->capacity, learner->advice, &report);
 	}

@@ -50,17 +50,14 @@ pbp_both_caches(const PbpAdviceReport *report)
 		report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
 }
 
-/* Which sizes fit is set in an array of the caller. */
 PbpTotalsInput
-pbp_totals_input(const PbpAdviceReport *report, bool *fits)
+pbp_totals_input(const PbpAdviceReport *report)
 {
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		fits[i] = pbp_may_fit(report, i);
 	return (PbpTotalsInput)
 	{
 		.misses = report->rows,
 		.fixed = report->storage.fixed,
-		.fits = fits,
+		.fits = report->may_fit,
 		.splits = report->storage.splits,
 		.waiting = pbp_waiting_input(report),
 		.active_ms = report->active_ms,
@@ -69,16 +66,6 @@ pbp_totals_input(const PbpAdviceReport *report, bool *fits)
 }
 
 /* ---- what is known ---- */
-
-/* Returns true if this size fits, as far as known. */
-bool
-pbp_may_fit(const PbpAdviceReport *report, int size)
-{
-	PbpFit		fit = report->storage.fits[size];
-
-	return size == PBP_ADVICE_BASELINE || !report->storage.has_memory ||
-		fit == PBP_FITS || fit == PBP_FIT_UNKNOWN;
-}
 
 /* Returns true if storage reads are, or will become, known. */
 bool
@@ -150,12 +137,11 @@ advised_before(void)
 void
 pbp_decide_report(PbpAdviceReport *report)
 {
-	bool		fits[PBP_ADVICE_FACTORS];
 	PbpCompared waiting[PBP_ADVICE_FACTORS];
 	PbpWaitingInput now = pbp_waiting_input(report);
 	bool		known = pbp_knows_storage(report);
 	PbpDecisionInput input = {
-		.fits = fits,
+		.fits = report->may_fit,
 		.misses = report->rows,
 		.storage = known ? report->storage.fixed : NULL,
 		.waiting = known ? waiting : NULL,
@@ -180,10 +166,7 @@ pbp_decide_report(PbpAdviceReport *report)
 		(void) pbp_sum_decision_hours(NULL, &last_hours);
 	}
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		fits[i] = pbp_may_fit(report, i);
 		waiting[i] = pbp_waiting(&now, &report->rows[i], &report->storage.fixed[i]);
-	}
 	report->decision = pbp_decide(&input);
 	/* while nothing is known, what was advised before remains */
 	if (report->decision.verdict != PBP_VERDICT_UNKNOWN)

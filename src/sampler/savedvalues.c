@@ -222,7 +222,7 @@ are_rows(const PbpAdviceReport *report)
 	{
 		const PbpAdviceRow *row = &report->rows[i];
 
-		if (!is_row(row) ||
+		if (!is_row(row) || !is_bool(&report->may_fit[i]) ||
 			(report->has_memory && (row->factor != pbp_advice_factor(i) ||
 									isnan(row->miss_ratio) == (row->reason == PBP_ADVICE_KNOWN))))
 			return false;
