@@ -136,7 +136,7 @@ static void
 use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpReadMix *learned)
 {
 	const PbpFreshCounts *fresh = &learner->fresh;
-	PbpSample  *sample = &learner->interval->sample;
+	PbpSample  *sample = &learner->interval.sample;
 	PbpHourShare share = {
 		.seconds = fresh->accesses.seconds,
 		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
@@ -166,7 +166,7 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 		sample->read_ms += share.read_ms;
 		sample->read_ms_seconds += share.seconds;
 	}
-	pbp_add_read_counts(&learner->interval->reads, &fresh->reads);
+	pbp_add_read_counts(&learner->interval.reads, &fresh->reads);
 	follow_mix(learner, learned);
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 }
@@ -394,16 +394,6 @@ create_advice(PbpLearner *learner)
 	learner->has_totals = learner->has_storage && memory != NULL &&
 		pbp_advice_init_totals(advice, memory, totals_bytes);
 	return advice;
-}
-
-void
-pbp_init_learner(PbpLearner *learner, PbpNextSample *interval)
-{
-	memset(learner, 0, sizeof(*learner));
-	learner->context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
-											 ALLOCSET_DEFAULT_SIZES);
-	learner->interval = interval;
-	learner->capacity = pbp_create_capacity();
 }
 
 /* Forgets all, and publishes that. */

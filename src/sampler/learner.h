@@ -49,7 +49,8 @@ typedef struct PbpLearner
 	XLogRecPtr	checkpoint;		/* the latest that has begun */
 	PbpFreshCounts fresh;
 	PbpSessionTimes sessions;
-	PbpNextSample *interval;	/* counts for it */
+	PbpNextSample interval;		/* since the last sample, of which it has time,
+								 * ticks and allocations; time 0: none yet */
 	PbpReadCounts lately_read;	/* these decay */
 
 	PbpProbing	probing;
@@ -58,7 +59,6 @@ typedef struct PbpLearner
 	bool		has_totals;		/* and those of other totals of memory */
 } PbpLearner;
 
-extern void pbp_init_learner(PbpLearner *learner, PbpNextSample *interval);
 extern void pbp_restart_learner(PbpLearner *learner);
 
 /* A look at the pool; only while learning, as the size of its sample. */

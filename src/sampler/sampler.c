@@ -79,8 +79,6 @@ typedef struct Sampler
 	PbpClock	clock;			/* when last read */
 	PbpHandPace pace;
 
-	PbpNextSample interval;		/* since the last sample, of which it has time,
-								 * ticks and allocations; time 0: none yet */
 	PbpNextSample step;			/* of the coarse history: since its last sample */
 	double		scan_ns;		/* what reading every buffer takes; 0: unknown */
 
@@ -129,7 +127,7 @@ look_at_pool(Sampler *sampler)
 	pbp_learner_begin_look(&sampler->learner, sampler->pace.now.ticks);
 	read_clock(sampler);
 	pbp_learner_end_look(&sampler->learner, sampler->pace.now.ticks);
-	sampler->interval.sample.looks++;
+	sampler->learner.interval.sample.looks++;
 }
 
 /* If not, there is no need to look. */
@@ -186,7 +184,7 @@ static void
 follow_step(Sampler *sampler)
 {
 	const int64 length = PBP_COARSE_SECONDS * USECS_PER_SEC;
-	const PbpSample *sample = &sampler->interval.sample;
+	const PbpSample *sample = &sampler->learner.interval.sample;
 	PbpSample  *step = &sampler->step.sample;
 	PbpSample	before = *step;
 
@@ -200,7 +198,7 @@ follow_step(Sampler *sampler)
 	step->reads += before.reads;
 	step->read_ms += before.read_ms;
 	step->read_ms_seconds += before.read_ms_seconds;
-	pbp_add_read_counts(&sampler->step.reads, &sampler->interval.reads);
+	pbp_add_read_counts(&sampler->step.reads, &sampler->learner.interval.reads);
 	if (before.taken_at == 0 || before.taken_at / length == sample->taken_at / length)
 		return;
 	pbp_top_reads(&sampler->step.reads, step->top_reads);
@@ -213,7 +211,7 @@ follow_step(Sampler *sampler)
 static void
 take_sample(Sampler *sampler)
 {
-	PbpSample  *sample = &sampler->interval.sample;
+	PbpSample  *sample = &sampler->learner.interval.sample;
 	PbpSample	last = *sample;
 
 	sample->taken_at = GetCurrentTimestamp();
@@ -228,12 +226,12 @@ take_sample(Sampler *sampler)
 		/* fewer than before after a reset of statistics */
 		sample->new_allocations = Max(0, sample->allocations - last.allocations);
 	}
-	pbp_top_reads(&sampler->interval.reads, sample->top_reads);
+	pbp_top_reads(&sampler->learner.interval.reads, sample->top_reads);
 	pbp_put_sample(PBP_FINE_HISTORY, sample);
 	follow_step(sampler);
 
 	last = *sample;
-	memset(&sampler->interval, 0, sizeof(sampler->interval));
+	memset(&sampler->learner.interval, 0, sizeof(sampler->learner.interval));
 	sample->taken_ns = last.taken_ns;
 	sample->ticks = last.ticks;
 	sample->allocations = last.allocations;
@@ -243,7 +241,7 @@ take_sample(Sampler *sampler)
 static int64
 next_sample_ns(const Sampler *sampler)
 {
-	int64		last_ns = sampler->interval.sample.taken_ns;
+	int64		last_ns = sampler->learner.interval.sample.taken_ns;
 
 	return last_ns == 0 ? 0 : last_ns + history_interval_ns();
 }
@@ -374,7 +372,7 @@ begin(Sampler *sampler)
 	pbp_begin_pace(&sampler->pace, NBuffers, &(PbpMoment) {
 				   .ns = pbp_now_ns(),.cpu_ns = sampler->cpu_ns,.ticks = pbp_ticks(sampler->clock)
 	});
-	memset(&sampler->interval, 0, sizeof(sampler->interval));
+	memset(&sampler->learner.interval, 0, sizeof(sampler->learner.interval));
 	memset(&sampler->step, 0, sizeof(sampler->step));
 }
 
@@ -481,7 +479,7 @@ sleep_until_due(Sampler *sampler)
 	paid_ns = (double) (pbp_now_ns() - start_ns) *
 		(sampler->resting ? pbp_rest_fraction(pbp_max_cpu_fraction) : pbp_max_cpu_fraction);
 	sampler->owed_ns = Max(0, owed_ns - paid_ns) + (double) (cpu_ns - start_cpu_ns);
-	sampler->interval.sample.cpu_ns += cpu_ns - sampler->cpu_ns;
+	sampler->learner.interval.sample.cpu_ns += cpu_ns - sampler->cpu_ns;
 	sampler->cpu_ns = cpu_ns;
 }
 
@@ -515,7 +513,9 @@ pbp_sampler_main(Datum arg)
 	pbp_advice_check_interrupts = pbp_check_interrupts_of_look;
 
 	sampler = MemoryContextAllocZero(TopMemoryContext, sizeof(Sampler));
-	pbp_init_learner(&sampler->learner, &sampler->interval);
+	sampler->learner.context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
+													 ALLOCSET_DEFAULT_SIZES);
+	sampler->learner.capacity = pbp_create_capacity();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);
