@@ -2,8 +2,8 @@
  *
  * checkupsize.c
  *	  Which size shared_buffers should have: the first answer of the checkup, with
- *	  its figures and how certain they are, and the SQL function that has the
- *	  verdict in figures alone.
+ *	  its figures, how certain they are, and the statements that set it; and the SQL
+ *	  function that has the verdict in figures alone.
  *
  *-------------------------------------------------------------------------
  */

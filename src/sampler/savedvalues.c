@@ -347,19 +347,17 @@ is_waiting(const PbpHourWaiting *waiting)
 		REALS(-most, most, waiting->change);
 }
 
-static bool
-is_size(const PbpHourSize *size)
-{
-	return REALS(0, MANY, size->accesses, size->misses, size->misses_error) &&
-		size->misses <= MAX_RATIO_OF_SUMS * size->accesses && is_waiting(&size->waiting);
-}
-
 const char *
 pbp_check_hour(const PbpHour *hour)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (!is_size(&hour->sizes[i]))
+	{
+		const PbpHourSize *size = &hour->sizes[i];
+
+		if (!REALS(0, MANY, size->accesses, size->misses, size->misses_error) ||
+			size->misses > MAX_RATIO_OF_SUMS * size->accesses || !is_waiting(&size->waiting))
 			return "hours.sizes";
+	}
 	for (int i = 0; i < PBP_OTHER_SPLITS; i++)
 		if (hour->split_sizes[i] >= PBP_ADVICE_FACTORS || !is_waiting(&hour->splits[i]))
 			return "hours.splits";
