@@ -29,8 +29,6 @@
 /* Share of the reads that twice the pool saves where that is worth a word. */
 #define SAVED_READS			0.1
 
-PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
-
 #define THEN_ASK \
 	"-- The server's own times are more precise than those of probes:\n" \
 	"ALTER SYSTEM SET track_io_timing = on;\nSELECT pg_reload_conf();\n" \
@@ -38,6 +36,8 @@ PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 
 #define TODAY_TIME	"Today sessions wait %s for reads in each second."
 #define LESS_TIME	"Take %s: sessions would work %s less time."
+
+PG_FUNCTION_INFO_V1(pgbufprobe_verdict);
 
 /* What sizes were compared by, in the order of PbpDecisionBasis. */
 static const struct
