@@ -177,7 +177,7 @@ extern bool pbp_skips_hour(TimestampTz begins_at);
 /* predictions.c */
 extern PbpPrediction *pbp_predictions(int *npredictions);
 extern void pbp_restore_predictions(const PbpPredictionBook *saved);
-extern void pbp_predict_after_restart(const PbpAdviceReport *last);
+extern void pbp_predict_after_restart(const PbpAdviceReport *report, int64 nbuffers);
 extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *counts,
 								  const PbpReadMix *mix);
 

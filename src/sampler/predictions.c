@@ -137,17 +137,19 @@ predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 }
 
 /*
- * Once after a start of the server with another size than that of the last
- * report.
+ * Once after a start of the server with another size than it had.  The last report, if
+ * it is about that, is a prediction for the size that runs now.
  */
 void
-pbp_predict_after_restart(const PbpAdviceReport *last)
+pbp_predict_after_restart(const PbpAdviceReport *report, int64 nbuffers)
 {
+	const PbpAdviceReport nothing = {.made_at = GetCurrentTimestamp(),.nbuffers = nbuffers};
+	const PbpAdviceReport *last = report->nbuffers == nbuffers ? report : &nothing;
+	const PbpAdviceTotals *totals = &last->totals;
 	PbpPrediction prediction = {
-		.made_at = last->made_at,.from_buffers = last->nbuffers,.to_buffers = NBuffers
+		.made_at = last->made_at,.from_buffers = nbuffers,.to_buffers = NBuffers
 	};
 	PbpPredictionBook *book;
-	const PbpAdviceTotals *totals = &last->totals;
 	PbpReadMix	mix = {0};
 
 	predict(last, &prediction);

@@ -245,19 +245,6 @@ restore_samples(PbpOwnFile *file, PbpHistory history, int64 left)
 	}
 }
 
-/* The last report is a prediction for the size that runs now. */
-static void
-predict(PbpAdviceReport *report, int64 nbuffers)
-{
-	if (report->nbuffers != nbuffers)
-	{
-		memset(report, 0, sizeof(*report));
-		report->made_at = GetCurrentTimestamp();
-		report->nbuffers = nbuffers;
-	}
-	pbp_predict_after_restart(report);
-}
-
 /* Returns true if the file was written with another size of the pool. */
 static bool
 restore(PbpOwnFile *file)
@@ -279,7 +266,7 @@ restore(PbpOwnFile *file)
 	for (int i = 0; i < PBP_HISTORIES; i++)
 		restore_samples(file, i, state->nsamples[i]);
 	if (file->stamp.nbuffers != NBuffers)
-		predict(&state->report, file->stamp.nbuffers);
+		pbp_predict_after_restart(&state->report, file->stamp.nbuffers);
 	return file->stamp.nbuffers != NBuffers;
 }
 
