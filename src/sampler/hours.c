@@ -55,6 +55,10 @@ place_of_hour(PbpResults *results, TimestampTz begins_at)
 	return &hours[results->nhours++];
 }
 
+/*
+ * Adds a second or so to the hour that runs, in place: nothing of that allocates memory
+ * or raises an error.
+ */
 void
 pbp_count_hour(TimestampTz now, const PbpHourShare *share)
 {
@@ -70,6 +74,7 @@ pbp_count_hour(TimestampTz now, const PbpHourShare *share)
 	pbp_close_results();
 }
 
+/* One that was saved, in place of the same one. */
 void
 pbp_restore_hour(const PbpHour *hour)
 {

@@ -171,6 +171,10 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 }
 
+/*
+ * All that is known now.  Without advice, the report says why there is none.  Times and
+ * the decision are made of the other figures, so they come last.
+ */
 static void
 publish(PbpLearner *learner)
 {

@@ -44,6 +44,7 @@ pbp_predictions(int *npredictions)
 
 /* ---- saved and restored ---- */
 
+/* NULL: none was made. */
 static PbpPrediction *
 newest_of(PbpPredictionBook *book)
 {

@@ -50,6 +50,7 @@ pbp_both_caches(const PbpAdviceReport *report)
 		report->storage.fixed[PBP_ADVICE_BASELINE].os_cache_pages * BLCKSZ;
 }
 
+/* With the report's own arrays, so it must remain. */
 PbpTotalsInput
 pbp_totals_input(const PbpAdviceReport *report)
 {
@@ -134,6 +135,7 @@ advised_before(void)
 	return -1;
 }
 
+/* Sets the decision of a report that is complete otherwise. */
 void
 pbp_decide_report(PbpAdviceReport *report)
 {

@@ -79,7 +79,10 @@ put_samples(PbpNewFile *file, const PbpSample *samples, int nsamples)
 	return true;
 }
 
-/* Returns false if it is late. */
+/*
+ * Copies all before it writes anything, so that the counts at the beginning are those of
+ * what follows.  Returns false if it is late.
+ */
 static bool
 put_state(PbpNewFile *file)
 {
