@@ -47,6 +47,18 @@
 /* dirty pages of the sample that were evicted */
 #define ENOUGH_DIRTY		100.0
 
+/*
+ * One of so many reads finds no queue, if any does.  With a limit of operations a second, reads are
+ * quick for a part of each slice of time, even if sessions wait nine tenths of theirs.
+ */
+#define QUICK_READS			10
+
+/*
+ * How busy storage may be.  Towards 1, queues grow without limit, and beyond this, only a bound of
+ * what one more storage read costs is known: ten times its own time.
+ */
+#define MOST_BUSY			0.9
+
 /* An unknown time does not matter where nothing takes it. */
 static inline double
 times(double share, double ns)
@@ -71,6 +83,31 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 	for (int i = 0; i < ntimes; i++)
 		squares += ((double) ns[i] - mean) * ((double) ns[i] - mean);
 	return (PbpFigure) {mean, PBP_DEVIATIONS * sqrt(squares / (ntimes - 1) / ntimes)};
+}
+
+/*
+ * A read that waits for no other one takes the longest of the quickest times.  Reads that differ
+ * for other reasons seem to wait, too.  But before a device that serves one after the other, a read
+ * finds as many as wait on average, and takes as many times longer.
+ */
+double
+pbp_queued_share(const int64_t *ns, int ntimes, double waiting)
+{
+	double		mean = pbp_mean_time(ns, ntimes).value;
+	int64_t		quick = 0;
+
+	if (!(mean > 0 && waiting > 0))
+		return 0;
+	for (int i = 0; i < ntimes; i++)
+	{
+		int			quicker = 0;
+
+		for (int j = 0; j < ntimes; j++)
+			quicker += ns[j] < ns[i];
+		if (quicker <= ntimes / QUICK_READS && ns[i] > quick)
+			quick = ns[i];
+	}
+	return fmax(0, fmin(1 - (double) quick / mean, 1 - 1 / (1 + waiting)));
 }
 
 double
@@ -225,6 +262,30 @@ ns_held_up(const PbpReadTimes *read_times, ReadShares here, ReadShares today)
 }
 
 /*
+ * What a queue adds to the storage reads here, as a number of today's.  If sessions do as much work
+ * as today, a read that would take s without a queue takes t = s / (1 - queued) today and
+ * s / (1 - r * queued) with r times as many reads, so that each one more costs all of them
+ * t / (1 - r * queued).  If sessions use all the time that they save for more work, the queue stays
+ * as long as it is, and each one more costs t.  The truth is anything between, so this is half of
+ * the difference, and as uncertain as it is large.
+ */
+static double
+reads_queued(double queued, double today, double here)
+{
+	double		busy = fmin(MOST_BUSY, here / today * queued);
+
+	return queued == 0 ? 0 : (here - today) * busy / (1 - busy) / 2;
+}
+
+/* What it adds to an error of the storage reads here. */
+static double
+error_queued(double queued, double today, double here, double error)
+{
+	return (reads_queued(queued, today, here + error) -
+			reads_queued(queued, today, fmax(0, here - error))) / 2;
+}
+
+/*
  * A miss too many takes the time of the page cache, and a storage read too many
  * what it takes more.  Both errors come from the same sample, so they add up.
  */
@@ -266,22 +327,28 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 {
 	const PbpReadTimes *read_times = &input->times;
 	ReadShares	today = shares_of(input->misses, input->storage);
-	ReadShares	here = shares_of(misses, storage);
+	ReadShares	reads = shares_of(misses, storage);
+	double		queued = reads_queued(read_times->queued, today.storage, reads.storage);
+	double		steeper = error_queued(read_times->queued, today.storage, reads.storage,
+									   storage->change_error);
+	ReadShares	here = {reads.served, reads.storage + queued, reads.written};
 	ReadShares	more = {here.served - today.served, here.storage - today.storage,
 						here.written - today.written};
-	PbpFigure	held_up = ns_held_up(read_times, here, today);
+	PbpFigure	held_up = ns_held_up(read_times, reads, today);
+	double		queue_error = times(queued, read_times->storage.value);
 	double		change = ns_of(read_times, more) + held_up.value;
 	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error,
-														   storage->change_error),
+														   storage->change_error + steeper),
 										   error_by_times(read_times, more) + held_up.error),
-									 times(ns_of_reads(read_times, more.served, more.storage),
-										   error_of_scale(input)));
+									 hypot(times(ns_of_reads(read_times, more.served, more.storage),
+												 error_of_scale(input)), queue_error));
 	/* of what sessions wait today by the server's own times: that of the miss ratio */
 	double		error_today = times(input->misses->uncertainty,
 									pbp_mean_read_ns(read_times, input->misses, input->storage));
 	double		error = read_times->measured ? hypot(change_error, error_today) :
-		hypot(error_by_shares(read_times, misses->uncertainty, storage->uncertainty),
-			  error_by_times(read_times, here) + held_up.error);
+		hypot(hypot(error_by_shares(read_times, misses->uncertainty,
+									storage->uncertainty + steeper),
+					error_by_times(read_times, here) + held_up.error), queue_error);
 	double		ms = input->accesses / 1e6;
 
 	return (PbpCompared)

@@ -24,6 +24,7 @@ typedef struct PbpReadTimes
 								 * unless the server has timed that */
 	PbpFigure	held_up;		/* reads, by each page that is written more than
 								 * today; 0 unless sessions wait for storage */
+	double		queued;			/* share of a storage read's time, see pbp_queued_share() */
 } PbpReadTimes;
 
 /* What all sizes are compared with. */
@@ -79,6 +80,12 @@ extern double pbp_working_ms(double active_ms, double counted_ms);
 extern double pbp_working_beside(double working_ms, double waiting_ms);
 
 extern PbpFigure pbp_mean_time(const int64_t *ns, int ntimes);
+
+/*
+ * The share of a storage read's time in which it waits for other reads, from times of some, and
+ * from how many sessions wait for storage, on average.  0: none, or unknown.
+ */
+extern double pbp_queued_share(const int64_t *ns, int ntimes, double waiting);
 
 /* At one size: the share of misses that wait for storage, and what a read takes; NaN: unknown. */
 extern double pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage);
