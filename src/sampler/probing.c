@@ -238,6 +238,13 @@ pbp_probed_time(const PbpTimedReads *reads)
 	return pbp_mean_time(reads->ns, (int) Min(reads->nreads, PBP_READ_TIMES));
 }
 
+/* See pbp_queued_share(). */
+double
+pbp_probed_queue(const PbpTimedReads *reads, double waiting)
+{
+	return pbp_queued_share(reads->ns, (int) Min(reads->nreads, PBP_READ_TIMES), waiting);
+}
+
 /*
  * The share of today's misses that the page cache serves.  Returns false if too
  * little is known.

@@ -42,5 +42,6 @@ extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool a
 extern bool pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals,
 							 PbpFigure *result);
 extern PbpFigure pbp_probed_time(const PbpTimedReads *reads);
+extern double pbp_probed_queue(const PbpTimedReads *reads, double waiting);
 
 #endif							/* PBP_PROBING_H */

@@ -108,7 +108,7 @@ are_times(const PbpReadTimes *times)
 						times->storage.value, times->storage.error,
 						times->write.value, times->write.error,
 						times->held_up.value, times->held_up.error) &&
-		is_bool(&times->measured);
+		REALS(0, 1, times->queued) && is_bool(&times->measured);
 }
 
 static bool

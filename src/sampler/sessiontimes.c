@@ -85,6 +85,7 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
 					mean_ns(times->reads, fmax(working_ms, times->counted_ms) * 1e6));
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
+	report->times.queued = pbp_probed_queue(&probing->storage_reads, waiting);
 	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting,
 					today.misses, report->totals.dirty_evictions);
 }
