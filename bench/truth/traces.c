@@ -6,7 +6,10 @@
  * A figure is about the time that is remembered when it is asked for.  So it is
  * compared with the exact model's ratio of that time: each part of the trace weighs
  * what is left of its accesses in the counters.  Where the load has changed, figures
- * are compared with a time in which the load is what it is when they are asked for.
+ * are compared with the second half of the load that runs when they are asked for.
+ *
+ * "half" compares figures of a recorded trace with its second half, which may be
+ * hundreds of times as long as what is remembered.
  */
 #include <math.h>
 #include <stdio.h>
@@ -61,6 +64,9 @@ typedef struct Observer
 	double		fresh[RELATIONS];	/* reads since the last look */
 	double		lately[RELATIONS];
 	double		learned[RELATIONS]; /* those that are remembered */
+	bool		probing;
+	int64_t		seen_reads;		/* by looks, since the last one */
+	int64_t		seen_waits;		/* of these, for storage */
 } Observer;
 
 /* ---- exact models ---- */
@@ -229,6 +235,9 @@ observer_look(Observer *observer, const Recording *recording, int access)
 	for (int j = 0; j < SAMPLES; j++)
 		weight = weigh_look(observer, j, before[j], &counts, part_of(recording, access));
 	follow_mix(observer, &counts, weight);
+	if (observer->probing)
+		calibrate(run, observer->seen_reads, observer->seen_waits);
+	observer->seen_reads = observer->seen_waits = 0;
 	observer->seconds = 0;
 }
 
@@ -236,15 +245,23 @@ static void
 observe_access(Observer *observer, const Recording *recording, int access)
 {
 	const Stretch *stretch;
-	const Pool *pool = &observer->memory.pool;
-	int64_t		reads = observer->memory.reads;
+	const Memory *memory = &observer->memory;
+	const Pool *pool = &memory->pool;
+	int64_t		reads = memory->reads;
+	int64_t		pool_reads = pool->reads;	/* without those through rings */
+	int64_t		waits = memory->storage_reads;
 
 	while (access >= recording->stretches[observer->stretch].end)
 		observer->stretch++;
 	stretch = &recording->stretches[observer->stretch];
 	memory_access(&observer->memory, recording->pages[access]);
 	observer->seconds += 1 / stretch->pace;
-	observer->fresh[stretch->relation] += (double) (observer->memory.reads - reads);
+	observer->fresh[stretch->relation] += (double) (memory->reads - reads);
+	if (!stretch->unwatched && pool->reads > pool_reads)
+	{
+		observer->seen_reads++;
+		observer->seen_waits += memory->storage_reads - waits;
+	}
 	if (!stretch->unwatched &&
 		(pool->ticks - observer->watch.ticks >= pool->nbuffers / 10 || observer->seconds >= 5))
 		observer_look(observer, recording, access);
@@ -428,6 +445,8 @@ compare_story(const Story *story)
 
 	record_story(&recording, story);
 	observer_start(&observer, &recording, POOL, POOL_RATE);
+	observer.probing = true;
+	start_probes();
 	for (int i = 0; i < recording.naccesses && asking->phase > 0; i++)
 	{
 		int			stretch = observer.stretch;

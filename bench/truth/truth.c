@@ -251,6 +251,45 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 	add_all(all, &tally);
 }
 
+/* ---- probes ---- */
+
+/* What probes have found, with an error that lasts. */
+typedef struct Probes
+{
+	double		reads;
+	double		storage_reads;
+	double		errors[SAMPLES];
+	Random		random;
+	int			nlooks;
+} Probes;
+
+static Probes probes;
+
+void
+start_probes(void)
+{
+	probes = (Probes) {.random = {1}};
+}
+
+/* To be called after each look, with what has happened since the last. */
+void
+calibrate(Run *run, int64_t reads, int64_t storage_reads)
+{
+	probes.reads += (double) reads - 0.01 * probes.reads;
+	probes.storage_reads += (double) storage_reads - 0.01 * probes.storage_reads;
+	if (++probes.nlooks % LOOKS_PER_PROBE != 0 || probes.reads <= 0)
+		return;
+	for (int j = 0; j < SAMPLES; j++)
+	{
+		double		chance = sqrt(1 - SAME_ERROR * SAME_ERROR) * normal(&probes.random);
+		double		served = 1 - probes.storage_reads / probes.reads;
+
+		probes.errors[j] = SAME_ERROR * probes.errors[j] + PROBE_ERROR / PBP_DEVIATIONS * chance;
+		pbp_advice_calibrate(run->advice[j], fmin(1, fmax(0, served + probes.errors[j])),
+							 PROBE_ERROR);
+	}
+}
+
 /* ---- page caches ---- */
 
 /* Today's memory, divided in other ways. */
@@ -298,36 +337,6 @@ is_chosen(Load load)
 	return !quick || load == ZIPF_PAGES || load == SCAN_AND_ZIPF;
 }
 
-/* What probes have found, with an error that lasts. */
-typedef struct Probes
-{
-	double		reads;
-	double		storage_reads;
-	double		errors[SAMPLES];
-	Random		random;
-	int			nlooks;
-} Probes;
-
-static Probes probes;
-
-static void
-calibrate(Run *run, int64_t reads, int64_t storage_reads)
-{
-	probes.reads += (double) reads - 0.01 * probes.reads;
-	probes.storage_reads += (double) storage_reads - 0.01 * probes.storage_reads;
-	if (++probes.nlooks % LOOKS_PER_PROBE != 0 || probes.reads <= 0)
-		return;
-	for (int j = 0; j < SAMPLES; j++)
-	{
-		double		chance = sqrt(1 - SAME_ERROR * SAME_ERROR) * normal(&probes.random);
-		double		served = 1 - probes.storage_reads / probes.reads;
-
-		probes.errors[j] = SAME_ERROR * probes.errors[j] + PROBE_ERROR / PBP_DEVIATIONS * chance;
-		pbp_advice_calibrate(run->advice[j], fmin(1, fmax(0, served + probes.errors[j])),
-							 PROBE_ERROR);
-	}
-}
-
 /* The page cache has this share of the pages that the advice knows of. */
 static void
 compare_real_size(Load load, double share, Tally *all)
@@ -337,7 +346,7 @@ compare_real_size(Load load, double share, Tally *all)
 	Run			run = {.nbuffers = megabytes(256),.looks_per_pass = 8};
 
 	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
-	probes = (Probes) {.random = {1}};
+	start_probes();
 	learn_storage(&run, load, os_pages(run.nbuffers), 1 / share, calibrate);
 	memset(&tally, 0, sizeof(tally));
 	compare_divisions(&run, load, &tally);
