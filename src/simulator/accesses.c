@@ -34,7 +34,10 @@
 /* The first parts, in which a pool is filled, say nothing of the load. */
 #define SKIPPED_PARTS		4
 
-/* Before that, accesses vary as if so many came together, such as those of a range scan. */
+/* By 1 / (n - 1), how much more than the usual deviations the interval must have. */
+#define FEW_PARTS			2.4
+
+/* Accesses that are taken to come together. */
 #define GROUP_OF_ACCESSES	9.0
 
 /* Outside of so many deviations of the parts, it is another load, unless it changed just before. */
@@ -66,6 +69,7 @@ end_part(Variation *variation)
 {
 	double		accesses = variation->accesses;
 	double		ratio = variation->reads / accesses;
+	double		change = ratio - variation->last_ratio;
 
 	variation->ended++;
 	if (variation->ended > SKIPPED_PARTS && variation->halves_left <= 0)
@@ -76,7 +80,9 @@ end_part(Variation *variation)
 		variation->sums.accesses += accesses;
 		variation->sums.ratios += accesses * ratio;
 		variation->sums.squares += accesses * ratio * ratio;
+		variation->sums.changes += accesses * change * change;
 	}
+	variation->last_ratio = ratio;
 	variation->halves = variation->accesses = variation->reads = 0;
 }
 
@@ -118,17 +124,37 @@ count_variation(Variation *variation, const PbpAdviceCounts *counts, double halv
 		end_part(variation);
 }
 
-/* Half a 95 % interval of the measured miss ratio, as the mean of a load that varies. */
+/*
+ * By how many times the variance of a mean is larger than that of independent parts.  Where
+ * neighbors are alike, the load moves slowly, and as many parts say less.
+ */
+static double
+slowness(const VariationSums *sums, double variance)
+{
+	double		by_changes = sums->changes / sums->accesses / 2;
+
+	return by_changes < variance ?
+		fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
+}
+
+/*
+ * Half a 95 % interval of the measured miss ratio, as the mean of a load that varies.  While that
+ * is not known, accesses are taken to come in groups, such as those of a range scan.
+ */
 double
 pbp_variation_error(const Advice *advice)
 {
 	const Counters *counters = &advice->counters;
-	double		variance = variance_of_parts(&advice->variation.sums) / PARTS_OF_MEAN;
+	const VariationSums *sums = &advice->variation.sums;
+	double		variance = variance_of_parts(sums);
 	double		hits = counters->accesses - counters->reads;
 
 	if (isnan(variance))
-		variance = GROUP_OF_ACCESSES * counters->reads * hits / pow(counters->accesses, 3);
-	return PBP_DEVIATIONS * sqrt(variance);
+		return PBP_DEVIATIONS *
+			sqrt(GROUP_OF_ACCESSES * counters->reads * hits / pow(counters->accesses, 3));
+	/* a variance of few parts may be much too small: about Student's distribution */
+	return (1 + FEW_PARTS / (sums->nparts - 1)) * PBP_DEVIATIONS *
+		sqrt(variance * slowness(sums, variance) / PARTS_OF_MEAN);
 }
 
 /* True while another load than before is followed. */
@@ -139,8 +165,8 @@ pbp_load_has_changed(const Variation *variation)
 }
 
 /*
- * By how much the miss ratio of the last seconds differs from the figure, if neither chance nor the
- * usual variation explains it: the load moves, or a light one runs that is not learned.
+ * By how much the miss ratio of the last seconds differs from the figure, if not by chance: while
+ * the load moves, or a light one runs that is not learned, no size is known better than that.
  */
 double
 pbp_moved(const Advice *advice)
@@ -149,13 +175,21 @@ pbp_moved(const Advice *advice)
 	const LatelyCounted *lately = is_light ? &advice->light.lately : &advice->lately;
 	const Counters *counters = &advice->counters;
 	double		difference;
-	double		by_chance;
 
 	if (lately->accesses <= 0 || counters->accesses <= 0)
 		return 0;
 	difference = fabs(lately->reads / lately->accesses - counters->reads / counters->accesses);
-	by_chance = PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
-	return difference > fmax(by_chance, usual_difference(&advice->variation)) ? difference : 0;
+	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ?
+		difference : 0;
+}
+
+/* As above, if it is neither usual: another load runs. */
+double
+pbp_changed(const Advice *advice)
+{
+	double		moved = pbp_moved(advice);
+
+	return moved <= usual_difference(&advice->variation) ? 0 : moved;
 }
 
 /* ---- light loads ---- */

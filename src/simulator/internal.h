@@ -282,6 +282,7 @@ typedef struct VariationSums
 	double		accesses;
 	double		ratios;
 	double		squares;
+	double		changes;		/* squares of the change from part to part */
 } VariationSums;
 
 /* How the measured miss ratio varies: of parts in which all that decays loses equal shares. */
@@ -290,6 +291,7 @@ typedef struct Variation
 	double		halves;			/* of this part, in half-lives */
 	double		accesses;		/* of this part */
 	double		reads;
+	double		last_ratio;		/* of the part before */
 	int64_t		ended;			/* parts, ever */
 	int64_t		last_change;	/* the same when the load last changed */
 	double		halves_left;	/* to follow another load */
@@ -603,6 +605,7 @@ extern void pbp_count_look(Advice *advice);
 extern double pbp_variation_error(const Advice *advice);
 extern bool pbp_load_has_changed(const Variation *variation);
 extern double pbp_moved(const Advice *advice);
+extern double pbp_changed(const Advice *advice);
 
 /* observe.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);

@@ -201,7 +201,7 @@ learning_reason(const Advice *advice, int i)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
-	if (pbp_moved(advice) > TOLERATED_MOVE * counters->reads / counters->accesses)
+	if (pbp_changed(advice) > TOLERATED_MOVE * counters->reads / counters->accesses)
 		return PBP_ADVICE_CHANGED;
 	return i > BASELINE && pbp_size_is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
 }
@@ -430,7 +430,7 @@ error_by_time(const Advice *advice, int i)
 	double		today = fmax(1e-9, answers.estimates[BASELINE].value);
 
 	return fmax(1, answers.estimates[i].value / today) *
-		(pbp_variation_error(advice) + pbp_moved(advice));
+		fmax(pbp_variation_error(advice), pbp_moved(advice));
 }
 
 static void

@@ -70,14 +70,22 @@ waiting_share(const Advice *advice, int cache)
 
 /*
  * By how much the simulation differs from the measurement, as a share of today's misses.  Positive:
- * too few misses are served.
+ * too few misses are served.  NaN: nothing was measured.
  */
 static double
 self_error(const CacheSet *set, double share)
 {
-	double		difference = set->measured_share - (1 - share);
+	return set->measured_share - (1 - share);
+}
 
-	return isnan(difference) ? 0 : difference;
+/* Where today is not reproduced, or not for certain, other sizes are not either. */
+static double
+error_by_probes(const Advice *advice)
+{
+	const CacheSet *set = advice->cache_sets[0];
+	double		error = self_error(set, waiting_share(advice, BASELINE));
+
+	return isnan(error) ? 0 : fabs(error) + set->measuring_error;
 }
 
 static inline const PbpEstimate *
@@ -150,9 +158,7 @@ skipped_error(const Advice *advice, int cache, double share)
 		fabs(share - waiting_share(advice, reference_of(cache))) : 0;
 }
 
-/*
- * What neither chance nor time shows.  Where today is not reproduced, other sizes are not either.
- */
+/* What neither chance nor time shows. */
 static double
 error_of_model(const Advice *advice, int cache)
 {
@@ -171,8 +177,7 @@ error_of_model(const Advice *advice, int cache)
 						 CLOSE_CALL_WEIGHT * share * close_calls + edge +
 						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
 						 skipped_error(advice, cache, share) +
-						 fabs(self_error(advice->cache_sets[0],
-										 waiting_share(advice, BASELINE))));
+						 error_by_probes(advice));
 }
 
 /* NaN: unknown. */
@@ -386,8 +391,10 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 	if (misses < ENOUGH_CACHE_MISSES)
 		return;
 	too_few = self_error(set, share_of(advice, BASELINE, misses, misses, set->uncalibrated_reads));
-	too_few = copysign(fmax(0, fabs(too_few) - error / PBP_DEVIATIONS), too_few);
 	set->uncalibrated_misses = set->uncalibrated_reads = 0;
+	if (!(fabs(too_few) > error / PBP_DEVIATIONS))
+		return;
+	too_few -= copysign(error / PBP_DEVIATIONS, too_few);
 	pages = fmax(set->caches[BASELINE].capacity,
 				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * set->share);
 	pbp_correct_caches(advice, exp(too_few * fmin(1, misses / fmax(1, pages))));
