@@ -71,11 +71,8 @@
 /* The server scans a table of more than this share of its pool through a ring. */
 #define SHARE_OF_RING_SCANS	0.25
 
-/*
- * While the miss ratio of the last seconds has moved from that of the time before by more than this
- * share of it, nothing is known of other sizes under the load now.
- */
-#define TOLERATED_MOVE		0.5
+/* Nothing is known of other sizes while the load is another one than was learned by so much. */
+#define TOLERATED_CHANGE	0.5
 
 /* The latest answers, valid until another advice is asked, and the version that they are of. */
 static MissAnswers answers;
@@ -175,6 +172,15 @@ reason_of_all(const Advice *advice)
 	return PBP_ADVICE_KNOWN;
 }
 
+/* By how much another load runs than was learned: of the misses, and of the relations read. */
+static double
+other_load(const Advice *advice)
+{
+	const Counters *counters = &advice->counters;
+
+	return pbp_changed(advice) * counters->accesses / fmax(1, counters->reads) + advice->other_mix;
+}
+
 /* Why a size is unknown, but for cliffs of the curve. */
 static PbpAdviceReason
 learning_reason(const Advice *advice, int i)
@@ -201,7 +207,7 @@ learning_reason(const Advice *advice, int i)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
-	if (pbp_changed(advice) > TOLERATED_MOVE * counters->reads / counters->accesses)
+	if (other_load(advice) > TOLERATED_CHANGE)
 		return PBP_ADVICE_CHANGED;
 	return i > BASELINE && pbp_size_is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
 }
@@ -400,15 +406,6 @@ uses_together(const Advice *advice, int i)
 		TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
 }
 
-/* As a share of today's misses: another load runs now, or others have run, than was learned. */
-static double
-other_load(const Advice *advice, int i)
-{
-	double		moved = pbp_moved(advice) / fmax(1e-9, answers.estimates[BASELINE].value);
-
-	return fmin(1, moved) + advice->other_mix + skipped_share(advice, i);
-}
-
 /* What neither chance nor time shows: shares of the difference to today, and what may be missed. */
 static double
 error_of_model(const Advice *advice, int i)
@@ -417,7 +414,7 @@ error_of_model(const Advice *advice, int i)
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
 	double		share = EXTRA_SHARE + (i < BASELINE ? SCANNED_SHARE * scanned : 0);
 
-	return (share + other_load(advice, i)) *
+	return (share + fmin(1, other_load(advice)) + skipped_share(advice, i)) *
 		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
 		late_looks(advice, i) + uses_together(advice, i) + cliffs(advice, i) +
 		pbp_counted_doubt(advice, i);
