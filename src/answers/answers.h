@@ -11,7 +11,7 @@
 #include "base/relations.h"
 #include "base/sqlvalues.h"
 #include "base/words.h"
-#include "caches/residency.h"
+#include "caches/caches.h"
 #include "pool/pool.h"
 #include "sampler/history.h"
 

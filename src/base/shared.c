@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 
 #include "base/compat.h"
-#include "base/shared.h"
+#include "base/worker.h"
 
 #define NAME			"pgbufprobe"
 

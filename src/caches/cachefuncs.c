@@ -21,8 +21,7 @@
 #include "base/relations.h"
 #include "base/sqlvalues.h"
 #include "base/settings.h"
-#include "caches/cacherestore.h"
-#include "caches/residency.h"
+#include "caches/caches.h"
 #include "pool/pool.h"
 
 #define MAX_BUCKETS			1000000

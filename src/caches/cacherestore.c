@@ -20,7 +20,7 @@
 
 #include "base/latency.h"
 #include "base/worker.h"
-#include "caches/cacherestore.h"
+#include "caches/caches.h"
 #include "os/oscache.h"
 #include "pool/pool.h"
 

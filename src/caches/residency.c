@@ -23,7 +23,7 @@
 #include "port/pg_crc32c.h"
 #include "utils/hsearch.h"
 
-#include "caches/residency.h"
+#include "caches/caches.h"
 #include "pool/pool.h"
 
 /* random buffers that are tried for a sample of pages */

@@ -12,7 +12,7 @@
 
 #include "catalog/pg_tablespace_d.h"
 
-#include "caches/residency.h"
+#include "caches/caches.h"
 #include "carry/carry.h"
 
 #define MAGIC			UINT64CONST(0x7062706361727279)

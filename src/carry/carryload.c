@@ -27,7 +27,7 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
-#include "caches/cacherestore.h"
+#include "caches/caches.h"
 #include "carry/carry.h"
 
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */

@@ -23,7 +23,7 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
-#include "caches/residency.h"
+#include "caches/caches.h"
 #include "carry/carry.h"
 #include "os/datafiles.h"
 #include "os/oscache.h"
