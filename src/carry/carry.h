@@ -37,6 +37,13 @@ typedef enum PbpCarryPart
 	PBP_PART_DONE
 } PbpCarryPart;
 
+/* Where a worker goes on in the file: at the map at this place, without some extents. */
+typedef struct PbpCarryPlace
+{
+	int64		at;
+	int64		extents;
+} PbpCarryPlace;
+
 typedef struct PbpCarryProgress
 {
 	PbpCarryPhase phase;
@@ -45,8 +52,7 @@ typedef struct PbpCarryProgress
 	uint32		part_number;	/* of all since the start; a worker knows its own */
 	PbpCarryPart part;
 	bool		is_lost;		/* something of it is, by an error */
-	int64		resume;			/* place in the file where the next worker goes on */
-	int64		resume_extents; /* to be left out of that map */
+	PbpCarryPlace place;		/* where the next worker goes on */
 
 	int64		next_read_ns;	/* when the rate allows to read the next extent */
 
@@ -84,9 +90,8 @@ typedef struct PbpCarryJob
 								 * buffers may have room */
 	bool		may_fail;		/* by errors that may pass; otherwise these end no
 								 * more than a map */
-	int64		first;			/* part of the file that has the maps */
+	PbpCarryPlace from;			/* part of the file that has the maps */
 	int64		end;
-	int64		skip;			/* extents of the first map, which are done */
 	uint32		part_number;	/* as in PbpCarryProgress */
 } PbpCarryJob;
 

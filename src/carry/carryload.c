@@ -51,8 +51,7 @@ typedef struct Load
 	bool		failed;			/* by an error that may pass; end this worker */
 	bool		is_left;		/* the present extent is, to another worker */
 	bool		is_lost;		/* the rest of the present map is, by another error */
-	int64		at;				/* place of the present map in the file */
-	int64		extents;		/* of it, that are done */
+	PbpCarryPlace place;		/* how far it is */
 	PbpCarryEntry entry;
 } Load;
 
@@ -159,8 +158,7 @@ report(const Load *load, PbpCarryPart part)
 	if (progress->part_number == load->job.part_number)
 	{
 		progress->part = part;
-		progress->resume = load->at;
-		progress->resume_extents = load->extents;
+		progress->place = load->place;
 	}
 	pbp_unlock_shared();
 }
@@ -280,7 +278,7 @@ restore_map(Load *load, const uint8 *map)
 					 last ? PBP_STATES_LAST_BAND : PBP_STATES_OTHER_BANDS);
 	for (int64 number = 0; pbp_extent_next(&reader, &extent); number++)
 	{
-		if (number < load->extents || extent.nwanted == 0 ||
+		if (number < load->place.extents || extent.nwanted == 0 ||
 			pbp_extent_band(&extent, last) != load->job.band)
 			continue;
 		pbp_carry_sleep_until(Min(pbp_carry_progress().next_read_ns, load->until_ns));
@@ -288,7 +286,7 @@ restore_map(Load *load, const uint8 *map)
 			return false;
 		if (!restore_extent(load, &extent) || load->is_left)
 			return !load->is_left;
-		load->extents = number + 1;
+		load->place.extents = number + 1;
 		report(load, PBP_PART_BEGUN);
 	}
 	return true;
@@ -301,9 +299,9 @@ restore_map(Load *load, const uint8 *map)
 static bool
 restore_maps(Load *load, PbpCarryReader *reader)
 {
-	reader->file.next = load->at = load->job.first;
+	load->place = load->job.from;
+	reader->file.next = load->place.at;
 	reader->file.end = Min(reader->file.end, load->job.end);
-	load->extents = load->job.skip;
 	while (pbp_carry_next(reader, &load->entry))
 	{
 		const uint8 *map = NULL;
@@ -314,8 +312,7 @@ restore_maps(Load *load, PbpCarryReader *reader)
 			map = pbp_carry_map(reader, &load->entry);
 		if (reader->file.error != 0 || (map != NULL && !restore_map(load, map)))
 			return false;
-		load->at = reader->file.next;
-		load->extents = 0;
+		load->place = (PbpCarryPlace) {.at = reader->file.next};
 		report(load, PBP_PART_BEGUN);
 	}
 	return true;

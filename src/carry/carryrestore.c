@@ -58,8 +58,7 @@ typedef struct DatabaseMaps
 	int64		levels[PBP_MAP_LEVELS]; /* the same blocks by their level */
 
 	/* of the band that is being restored, the highest that has blocks */
-	int64		resume;			/* place in the file where the next worker goes on */
-	int64		resume_extents; /* to be left out of that map */
+	PbpCarryPlace place;		/* where the next worker goes on */
 	bool		has_failed;		/* in this round */
 	bool		is_lost;		/* a part is, by an error that did not pass */
 } DatabaseMaps;
@@ -153,7 +152,7 @@ read_plan(Plan *plan)
 		if (!pbp_carry_goes_on())
 			return false;
 		if (maps->first < 0)
-			maps->first = maps->resume = at;
+			maps->first = maps->place.at = at;
 		maps->end = plan->reader.file.next;
 		if (map != NULL)
 			blocks += count_blocks(maps, map, entry.map_bytes);
@@ -329,31 +328,10 @@ wait_for_worker(void)
 	running = NULL;
 }
 
-/* Runs one worker.  Returns what it has reported at its end. */
-static PbpCarryPart
-restore_part(Plan *plan, DatabaseMaps *maps, PbpCarryJob *job)
-{
-	PbpCarryProgress *progress = pbp_carry_lock();
-	PbpCarryPart part;
-
-	job->part_number = ++progress->part_number;
-	progress->part = PBP_PART_BEGUN;
-	progress->is_lost = false;
-	progress->resume = job->first = maps->resume;
-	progress->resume_extents = job->skip = maps->resume_extents;
-	pbp_unlock_shared();
-	if (register_worker(plan, job))
-		wait_for_worker();
-	progress = pbp_carry_lock();
-	maps->resume = progress->resume;
-	maps->resume_extents = progress->resume_extents;
-	maps->is_lost = maps->is_lost || progress->is_lost;
-	part = progress->part;
-	pbp_unlock_shared();
-	return part;
-}
-
-/* One worker after the other, so that none is connected for long. */
+/*
+ * Runs one worker after the other, so that none is connected for long.  Returns what the
+ * last one has reported at its end.
+ */
 static PbpCarryPart
 restore_database(Plan *plan, DatabaseMaps *maps, int band)
 {
@@ -365,11 +343,25 @@ restore_database(Plan *plan, DatabaseMaps *maps, int band)
 
 	while (part == PBP_PART_LEFT && pbp_carry_goes_on())
 	{
+		PbpCarryProgress *progress;
+
 		find_databases(plan);
 		job.connect_to = database_to_connect(plan, maps);
 		if (!OidIsValid(job.connect_to))
 			return PBP_PART_DONE;
-		part = restore_part(plan, maps, &job);
+		progress = pbp_carry_lock();
+		job.part_number = ++progress->part_number;
+		job.from = progress->place = maps->place;
+		progress->part = PBP_PART_BEGUN;
+		progress->is_lost = false;
+		pbp_unlock_shared();
+		if (register_worker(plan, &job))
+			wait_for_worker();
+		progress = pbp_carry_lock();
+		maps->place = progress->place;
+		maps->is_lost = maps->is_lost || progress->is_lost;
+		part = progress->part;
+		pbp_unlock_shared();
 		if (part == PBP_PART_LEFT)
 			pbp_worker_wait(BETWEEN_WORKERS_MS);
 	}
@@ -399,8 +391,7 @@ end_band(Plan *plan, DatabaseMaps *maps, int band)
 	progress->done = plan->done;
 	pbp_unlock_shared();
 	maps->bands[band] = 0;
-	maps->resume = maps->first;
-	maps->resume_extents = 0;
+	maps->place = (PbpCarryPlace) {.at = maps->first};
 }
 
 /* Returns false if the restore was stopped. */
