@@ -2,7 +2,8 @@
  *
  * memoryplan.c
  *	  Who takes memory: what each consumer takes today, may take at most, and
- *	  what the advice leaves for it.
+ *	  what the advice leaves for it.  For the advice: how much the page cache can
+ *	  hold.
  *
  * The most is what settings allow.  Hardly any server ever takes all of it, so a
  * size that fits need not leave it.  Page tables and maintenance are expected as
@@ -15,8 +16,19 @@
  */
 #include "memory/servermemory.h"
 
+#include <math.h>
+
+#include "base/latency.h"
+
 /* Sessions, and queries, that may come at once, even if fewer were seen. */
 #define LEAST_SESSIONS			4
+
+/*
+ * Private memory comes and goes with queries, so small changes of the capacity
+ * are averaged.  A change by a larger share is other servers.
+ */
+#define SMALL_CHANGE			0.1
+#define CHANGE_GAIN			0.125
 
 static inline int64_t
 less(int64_t one, int64_t other)
@@ -218,4 +230,54 @@ pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *reserved, Pb
 	else
 		for (int i = 0; i < PBP_CONSUMERS; i++)
 			plan->rows[i].reserved = PBP_UNKNOWN;
+}
+
+/* ---- the capacity of the page cache ---- */
+
+/* The next call follows at once. */
+void
+pbp_reset_capacity(PbpCapacity *capacity)
+{
+	capacity->read_ns = 0;
+	capacity->cache_bytes = 0;
+}
+
+static bool
+is_modelled(const PbpCapacity *capacity)
+{
+	return capacity->model == PBP_STORAGE_MODELLED || capacity->model == PBP_STORAGE_UNPROVEN;
+}
+
+static double
+averaged(double before, double now)
+{
+	if (fabs(now - before) > SMALL_CHANGE * before)
+		return now;
+	return before + CHANGE_GAIN * (now - before);
+}
+
+/*
+ * Reads it, since limits of cgroups may change at any time, unless that was done a few
+ * seconds ago: 0.5 to 3 ms.
+ */
+void
+pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
+{
+	int64_t		now_ns = pbp_now_ns();
+	int64_t		limit = capacity->memory.limit_bytes;
+
+	if (capacity->read_ns != 0 && now_ns - capacity->read_ns < PBP_CAPACITY_NS)
+		return;
+	capacity->read_ns = now_ns;
+	capacity->model = capacity->read(&capacity->memory);
+	/* With a new limit, an average would be of memory that may not exist. */
+	if (capacity->memory.limit_bytes != limit)
+		capacity->cache_bytes = 0;
+	capacity->cache_bytes = is_modelled(capacity) ?
+		averaged(capacity->cache_bytes, (double) capacity->memory.cache_bytes) : 0;
+	/* negative: the pool is in normal pages */
+	pbp_advice_set_huge_pages(advice, capacity->memory.server.huge_page_bytes > 0 ?
+							  capacity->memory.huge_page_room / block_bytes : -1);
+	pbp_advice_set_os_cache(advice, is_modelled(capacity) ?
+							(int64_t) (capacity->cache_bytes / block_bytes) : -1);
 }

@@ -103,7 +103,7 @@ extern void pbp_expect_needs(PbpMemoryFacts *facts);
 extern void pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *reserved,
 							PbpMemoryPlan *plan);
 
-/* ---- in capacity.c: how much the page cache can hold, for the advice ---- */
+/* ---- in memoryplan.c: how much the page cache can hold, for the advice ---- */
 
 /* How often the capacity is read. */
 #define PBP_CAPACITY_NS		(INT64_C(5) * 1000000000)
