@@ -116,7 +116,8 @@ start_sampler(void)
 {
 	BackgroundWorkerHandle *handle;
 
-	pbp_try_segment(sizeof(PbpResults));
+	/* raises an error that has the size if there is no room for a segment */
+	dsm_detach(dsm_create(sizeof(PbpResults), 0));
 	if (!pbp_sampler_launch(pbp_read_shared_header().stops, &handle))
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),

@@ -121,13 +121,6 @@ pbp_detach_segment(void)
 
 /* ---- for the sampler, and those who start and stop it ---- */
 
-/* Raises an error that has the size if there is no room for a segment. */
-void
-pbp_try_segment(Size bytes)
-{
-	dsm_detach(dsm_create(bytes, 0));
-}
-
 /*
  * Attaches the segment until the process ends.  If there is none, or one of another
  * version, it is new, and init() has filled what is not zero.

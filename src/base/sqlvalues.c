@@ -157,14 +157,6 @@ add_nulls(Row *row, int ncols)
 
 /* NULL if there is none. */
 void
-add_name(Row *row, const char *name)
-{
-	add_value(row, name != NULL,
-			  name ? DirectFunctionCall1(namein, CStringGetDatum(name)) : (Datum) 0);
-}
-
-/* NULL if there is none. */
-void
 add_text(Row *row, const char *text)
 {
 	add_value(row, text != NULL, text ? CStringGetTextDatum(text) : (Datum) 0);
@@ -270,8 +262,10 @@ void
 add_storage(Row *row, const PbpLocator *locator, ForkNumber fork)
 {
 	Oid			relation = relation_of(locator);
+	char	   *database = get_database_name(locator->dbOid);
 
-	add_name(row, get_database_name(locator->dbOid));
+	add_value(row, database != NULL,
+			  database ? DirectFunctionCall1(namein, CStringGetDatum(database)) : (Datum) 0);
 	add_datum(row, ObjectIdGetDatum(locator->relNumber));
 	add_text(row, forkNames[fork]);
 	add_value(row, OidIsValid(relation), ObjectIdGetDatum(relation));

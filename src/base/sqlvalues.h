@@ -63,7 +63,6 @@ extern void add_counted(Row *row, int64 count, int64 error, int64 most);
 extern void add_quotient(Row *row, double dividend, double divisor);
 extern void add_share(Row *row, int64 part, int64 whole);
 extern void add_latency(Row *row, const PbpLatency *latency);
-extern void add_name(Row *row, const char *name);
 extern void add_text(Row *row, const char *text);
 extern void add_time(Row *row, TimestampTz time);
 extern void add_storage(Row *row, const PbpLocator *locator, ForkNumber fork);

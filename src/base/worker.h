@@ -62,7 +62,6 @@ extern void *pbp_attach_segment(Size bytes);
 extern void pbp_detach_segment(void);
 
 /* for the sampler, and those who start and stop it */
-extern void pbp_try_segment(Size bytes);
 extern void *pbp_keep_segment(Size bytes, void (*init) (void *));
 extern void pbp_drop_segment(void);
 

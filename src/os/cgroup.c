@@ -247,32 +247,24 @@ read_group(PbpCgroupWalk *walk, const char *stat, PbpMemoryUse *group)
 }
 
 /*
- * Moves up to the parent.  Until Linux 5.11, a v1 group may not be limited by
- * its ancestors.
+ * Reads the next group, and moves up to its parent.  Returns false after the topmost.
+ * Opens 3 to 4 files.  Until Linux 5.11, a v1 group may not be limited by its ancestors.
  */
-static void
-move_up(PbpCgroupWalk *walk)
-{
-	char	   *slash = strrchr(walk->folder, '/');
-
-	walk->at_end = strlen(walk->folder) <= walk->top || !slash;
-	if (walk->at_end)
-		return;
-	*slash = '\0';
-	if (!walk->v2 && read_number(walk, "memory.use_hierarchy") == 0)
-		walk->at_end = true;
-}
-
-/* Reads the next group.  Returns false after the topmost.  Opens 3 to 4 files. */
 bool
 pbp_next_cgroup(PbpCgroupWalk *walk, PbpMemoryUse *group)
 {
 	char		stat[PBP_PATH_BYTES];
+	char	   *slash;
 
 	if (walk->at_end ||
 		snprintf(stat, sizeof(stat), "%s/memory.stat", walk->folder) >= (int) sizeof(stat))
 		return false;
 	read_group(walk, stat, group);
-	move_up(walk);
+	slash = strrchr(walk->folder, '/');
+	walk->at_end = strlen(walk->folder) <= walk->top || !slash;
+	if (walk->at_end)
+		return true;
+	*slash = '\0';
+	walk->at_end = !walk->v2 && read_number(walk, "memory.use_hierarchy") == 0;
 	return true;
 }
