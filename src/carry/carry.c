@@ -50,11 +50,9 @@ pbp_carry_register(void)
 void
 pbp_carry_launch(uint32 stops)
 {
-	BackgroundWorkerHandle *handle;
-
 	if (!pbp_carry_over_on || pbp_read_shared_header().pids[PBP_CARRY_OVER] != 0)
 		return;
-	if (!pbp_launch_worker(NAME, MAIN, stops, &handle))
+	if (!pbp_launch_worker(NAME, MAIN, stops, NULL))
 		ereport(WARNING,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("could not start the worker that carries both caches over a restart, because no background worker slot is free"),
@@ -183,16 +181,6 @@ next_save_ns(int64 last_ns, bool saved)
 	return last_ns == 0 ? 0 : last_ns + after_s * PBP_NS_PER_S;
 }
 
-static void
-enter_idle_phase(void)
-{
-	PbpCarryProgress *progress = pbp_carry_lock();
-
-	progress->phase = !pbp_carry_over_on ? PBP_CARRY_OFF :
-		progress->ended_ns != 0 ? PBP_CARRY_DONE : PBP_CARRY_WAITING;
-	pbp_unlock_shared();
-}
-
 /* Saves when that is due and at the end, and sleeps in between. */
 static void
 run(MemoryContext round_context)
@@ -204,6 +192,7 @@ run(MemoryContext round_context)
 	{
 		int64		next_ns;
 		int64		left_ns;
+		PbpCarryProgress *progress;
 
 		MemoryContextReset(round_context);
 		(void) pbp_carry_goes_on();
@@ -221,7 +210,10 @@ run(MemoryContext round_context)
 			last_ns = pbp_now_ns();
 			continue;
 		}
-		enter_idle_phase();
+		progress = pbp_carry_lock();
+		progress->phase = !pbp_carry_over_on ? PBP_CARRY_OFF :
+			progress->ended_ns != 0 ? PBP_CARRY_DONE : PBP_CARRY_WAITING;
+		pbp_unlock_shared();
 		pbp_worker_wait(next_ns < 0 ? -1 : left_ns / 1000000 + 1);
 	}
 	/* A restore that is not complete keeps its file, so that the next start begins it again. */

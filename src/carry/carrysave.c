@@ -329,16 +329,6 @@ log_too_slow(bool kept_rest)
 			 errdetail("What was saved before remains.")));
 }
 
-static void
-log_unreadable(int error)
-{
-	errno = error;
-	ereport(LOG,
-			(errcode_for_file_access(),
-			 errmsg("could not read each directory of relations: %m"),
-			 errdetail("What was saved before of the other relations remains.")));
-}
-
 /* Returns false if the worker must do something else. */
 static bool
 save_files(Save *save)
@@ -369,7 +359,11 @@ save_files(Save *save)
 	}
 	else if (goes_on && files.error != 0)
 	{
-		log_unreadable(files.error);
+		errno = files.error;
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not read each directory of relations: %m"),
+				 errdetail("What was saved before of the other relations remains.")));
 		goes_on = keep_rest(save);
 	}
 	MemoryContextSwitchTo(old_context);
