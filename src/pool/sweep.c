@@ -384,7 +384,7 @@ live_victims(int victims, PbpSweepCost *cost)
 {
 	HeldBuffers held = {
 		.buf_ids = palloc_extended(Min(victims, NBuffers) * sizeof(int), MCXT_ALLOC_HUGE),
-		.is_held = palloc0(NBuffers * sizeof(bool)),
+		.is_held = palloc_extended(NBuffers, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO),
 	};
 
 	pbp_map_descriptors(0, NBuffers);
