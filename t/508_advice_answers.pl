@@ -19,7 +19,9 @@ sub figures_agree
 	my %rules = (
 		'pool and page cache add up' => 'f.fits = $$yes$$ AND abs(f.os_cache_bytes + f.shared_buffers_bytes
 			- (SELECT os_cache_bytes + shared_buffers_bytes FROM pgbufprobe_advice() WHERE size_factor = 1)) > 100e6',
-		'sizes that do not fit have no figures' => 'f.fits NOT IN ($$yes$$, $$connections$$) AND f.miss_ratio IS NOT NULL',
+		'sizes that leave no page cache have no figures' => 'f.fits IN ($$machine$$, $$cgroup$$) AND f.os_cache_bytes IS NULL
+			AND f.miss_ratio IS NOT NULL',
+		'sizes that leave too little have a note' => 'f.fits IN ($$machine$$, $$cgroup$$) AND f.note IS NULL',
 		'no more reads wait for storage than there are' => 'f.storage_ratio > f.miss_ratio',
 		'estimates lie within their intervals' => 'NOT (f.miss_ratio BETWEEN f.miss_ratio_low AND f.miss_ratio_high
 			AND coalesce(f.storage_ratio BETWEEN f.storage_ratio_low AND f.storage_ratio_high, true))',

@@ -44,7 +44,7 @@ typedef struct AdviceOfSize
 	bool		is_all_data;	/* of the server, at a size that has all */
 	PbpFit		fit;
 	const char *mark;
-	bool		has_room;		/* it fits into memory */
+	bool		has_room;		/* for both caches, though perhaps not for what may come */
 	PbpAdviceRow misses;
 	PbpAdviceStorageRow storage;
 } AdviceOfSize;
@@ -86,6 +86,11 @@ note_of(const AdviceOfSize *advice, bool has_times)
 			"the intervals end where those of smaller sizes do";
 	else if (caveat != NULL)
 		caveat = psprintf("all sizes: %s", caveat);
+	else if (advice->fit == PBP_EXCEEDS_MACHINE || advice->fit == PBP_EXCEEDS_CGROUP)
+		caveat = "leaves less memory than may be needed: "
+			"see reserved_bytes of pgbufprobe_memory_consumers()";
+	else if (advice->fit == PBP_EXCEEDS_HUGE_PAGES)
+		caveat = "needs more huge pages";
 	if (about_storage != NULL)
 		return join_notes(origin_of_report(report), caveat, about_storage);
 	if (report->storage.model == PBP_STORAGE_UNPROVEN && advice->factor == 1)
@@ -213,7 +218,8 @@ pgbufprobe_advice(PG_FUNCTION_ARGS)
 			.fit = storage->fits[i],
 			.mark = join(", ", is_today ? "today" : is_advised ? "advised" : NULL,
 						 i == knee ? "knee" : NULL),
-			.has_room = report->may_fit[i] || storage->fits[i] == PBP_BELOW_CONNECTIONS,
+			.has_room = report->may_fit[i] || storage->fits[i] == PBP_BELOW_CONNECTIONS ||
+				storage->fixed[i].os_cache_pages > 0,
 			.misses = report->rows[i],
 			.storage = storage->fixed[i],
 		});
