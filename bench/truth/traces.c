@@ -321,6 +321,7 @@ typedef enum Line
 	LIGHT_LOAD,
 	AFTER_LIGHT_LOAD,
 	LOOPS,
+	LONE_LOOPS,
 	OTHER_WHILE_PAUSING,
 	OTHER_AFTER_PAUSES,
 	EARLY,
@@ -331,7 +332,8 @@ typedef enum Line
 static const char *const line_names[LINES] = {
 	"small scans", "large scans", "half a pool after a change", "two pools after a change",
 	"eight pools after a change", "light load", "after a light load", "loops",
-	"another load in pauses", "another load after pauses", "early", "little data"
+	"loops nearly alone", "another load in pauses", "another load after pauses", "early",
+	"little data"
 };
 
 /* A stretch of a load. */
@@ -341,7 +343,7 @@ typedef struct Phase
 	int			relation;
 	double		accesses;		/* in pools' worth */
 	double		looped;			/* pools' worth of pages that are read in turn */
-	int			one_in;			/* so many accesses is to these; 0: one in three */
+	int			percent;		/* of the accesses are to these */
 	double		pace;			/* 0: PACE */
 	bool		unwatched;
 } Phase;
@@ -373,7 +375,6 @@ record_phase(Recording *recording, const Phase *phase)
 {
 	Trace		trace;
 	int			looped = 0;
-	int			one_in = phase->one_in > 0 ? phase->one_in : 3;
 	int			end = recording->naccesses + (int) (phase->accesses * POOL);
 
 	trace_init(&trace, phase->kind, POOL, 1 + (uint64_t) recording->nstretches, INT64_MAX);
@@ -382,7 +383,7 @@ record_phase(Recording *recording, const Phase *phase)
 		bool		bulk;
 		int			page = phase->relation * trace_pages(POOL) + next_page(&trace, &bulk);
 
-		if (phase->looped > 0 && below(&trace.random, one_in) == 0)
+		if (phase->looped > 0 && below(&trace.random, 100) < phase->percent)
 			page = RELATIONS * trace_pages(POOL) + looped++ % (int) (phase->looped * POOL);
 		recording->pages[recording->naccesses++] = page;
 	}
@@ -468,11 +469,12 @@ static void
 compare_scans(Kind kind, double scanned, Line line)
 {
 	char		name[100];
+	int			percent = kind == ZIPF ? 3 : 8;
 
-	snprintf(name, sizeof(name), "%s, scans of %g", kind_names[kind], scanned);
+	snprintf(name, sizeof(name), "%s, %d %% scans of %g", kind_names[kind], percent, scanned);
 	compare_story(&(Story) {
 		.name = name,.rings = true,
-		.phases = {{kind,.accesses = 80,.looped = scanned,.one_in = kind == ZIPF ? 30 : 12}},
+		.phases = {{kind,.accesses = 80,.looped = scanned,.percent = percent}},
 		.askings = {{line, 1,.remembered = true}}
 	});
 }
@@ -511,17 +513,18 @@ compare_light_load(Kind heavy, Kind light)
 	});
 }
 
-/* Of nearly the size of a pool. */
+/* Of nearly the size of a pool, beside lookups or nearly alone, where all of it fits or nothing. */
 static void
-compare_loop(double size)
+compare_loop(double size, bool lone)
 {
 	char		name[100];
+	int			percent = lone ? 98 : 33;
 
-	snprintf(name, sizeof(name), "loop of %g", size);
+	snprintf(name, sizeof(name), "%d %% loop of %g", percent, size);
 	compare_story(&(Story) {
 		.name = name,
-		.phases = {{ZIPF,.accesses = 60,.looped = size}},
-		.askings = {{LOOPS, 1,.remembered = true}}
+		.phases = {{ZIPF,.accesses = lone ? 30 : 60,.looped = size,.percent = percent}},
+		.askings = {{lone ? LONE_LOOPS : LOOPS, 1,.remembered = true}}
 	});
 }
 
@@ -583,8 +586,13 @@ compare_stories(void)
 	compare_change(UNIFORM, ZIPF, 60);
 	for (int i = 0; i < (quick ? 2 : 6); i++)
 	{
-		compare_loop(0.98 * sizes[i]);
-		compare_loop(1.02 * sizes[i]);
+		compare_loop(0.98 * sizes[i], false);
+		compare_loop(1.02 * sizes[i], false);
+		if (sizes[i] > 1)
+		{
+			compare_loop(0.98 * sizes[i], true);
+			compare_loop(1.02 * sizes[i], true);
+		}
 	}
 	compare_light_load(ZIPF, UNIFORM);
 	compare_pauses(ZIPF, UNIFORM);
