@@ -354,7 +354,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	{
 		SizeCounters *size = &counters->sizes[i];
 
-		*(is_absent(advice->refilling, i) ? &size->skipped : &size->accesses) += accesses;
+		*(has_size(advice->refilling, i) ? &size->skipped : &size->accesses) += accesses;
 	}
 	advice->recent.recent_accesses += accesses;
 }

@@ -12,12 +12,12 @@
 #include "simulator/internal.h"
 
 /*
- * The grid of caches.  The first storage has today's memory: one cache below each pool, by
- * size.  The others have less memory, and more: the splits of each total, and a reference of
- * today's memory below today's pool, which they are compared with.  Each storage has a sampling
- * rate of its own, so that small caches are not too small.
+ * The grid of caches.  The first set has today's memory: one cache below each pool, by size.
+ * The others have less memory, and more: the splits of each total, and a reference of today's
+ * memory below today's pool, which they are compared with.  Each set has a sampling rate of its
+ * own, so that small caches are not too small.
  *
- * Outside of pagecaches.c, caches are numbered through all storages.
+ * A cache is numbered through all sets, and by its slot in its own.
  */
 #define REFERENCE			(PBP_TOTAL_TODAY * PBP_SPLITS)
 #define MOST_CACHES			(REFERENCE + 1)
@@ -68,9 +68,9 @@ typedef struct SimulatedCache
 	uint32_t	age;			/* evictions and activations, ever */
 	uint32_t	nlearned;		/* pages read since knowledge was lost, at most
 								 * SETTLED_SHARE of its capacity */
-	bool		learning;		/* it does not hold yet what the real one may */
-	bool		refilling;		/* nor any more; what was learned stays, and nothing is added */
-	bool		settled;		/* and it is active where it is in the real one */
+	bool		learning;		/* never full yet: there is no figure */
+	bool		refilling;		/* full before time without looks: its figure stays, and waits */
+	bool		settled;		/* it has read so much that its lists stay as long */
 	bool		was_full;		/* ever: it has evicted a page */
 	Progress	progress;
 	CacheList	inactive;
@@ -117,7 +117,7 @@ typedef struct CacheSet
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
 	double		uncalibrated_reads; /* of these, from storage */
-	double		measured_share; /* of the baseline's misses, that the real
+	double		served_share_measured; /* of the baseline's misses, that the real
 								 * cache serves; NaN: unknown */
 	double		measuring_error;	/* of this */
 	SimulatedCache caches[MOST_CACHES];

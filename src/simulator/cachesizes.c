@@ -285,7 +285,7 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 	set->data_pages = INFINITY;
 	set->huge_pages = -1;
 	set->correction = 1;
-	set->measured_share = set->measuring_error = NAN;
+	set->served_share_measured = set->measuring_error = NAN;
 	pbp_forget_cached_pages(set);
 	set_share(advice, set, 1);
 	return set;

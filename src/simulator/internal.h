@@ -73,6 +73,7 @@ typedef struct PageState
 } PageState;
 
 _Static_assert(sizeof(PageState) == sizeof(uint64_t), "the state of a page has 64 bits");
+_Static_assert(LOOK_BITS > 2, "a look differs from those before it");
 
 static inline unsigned
 count_in_pool(PageState state, int size)
@@ -103,16 +104,16 @@ size_bit(int size)
 }
 
 static inline bool
-is_absent(uint64_t absent, int size)
+has_size(uint64_t sizes, int size)
 {
-	return absent >> (COUNT_BITS * size) & 1;
+	return sizes >> (COUNT_BITS * size) & 1;
 }
 
 /* As if what happens at some sizes were what happens today. */
 static inline uint64_t
 as_today(uint64_t absent, uint64_t sizes)
 {
-	return is_absent(absent, PBP_ADVICE_BASELINE) ? absent | sizes : absent & ~sizes;
+	return has_size(absent, PBP_ADVICE_BASELINE) ? absent | sizes : absent & ~sizes;
 }
 
 static inline bool

@@ -88,7 +88,7 @@ doubtful_share(const Advice *advice, int i)
 double
 pbp_counted_doubt(const Advice *advice, int i)
 {
-	return i <= BASELINE || is_absent(advice->refilling, i) ? 0 : doubtful_share(advice, i);
+	return i <= BASELINE || has_size(advice->refilling, i) ? 0 : doubtful_share(advice, i);
 }
 
 /* Misses of the baseline that follow learning before there is a figure. */
@@ -142,7 +142,7 @@ learn_pools(Advice *advice)
 
 		if (pool->nlearned < pool->nslots && doubtful_share(advice, i) > TOLERATED_DOUBT / 2)
 			continue;
-		if (is_absent(advice->refilling, i))
+		if (has_size(advice->refilling, i))
 		{
 			advice->refilling &= ~size_bit(i);
 			advice->recent.doubtful_misses[i] = 0;
@@ -178,7 +178,7 @@ learn_cache(Advice *advice, int cache)
 		pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2;
 
 	if (is_filled && simulated->refilling &&
-		!is_absent(advice->refilling, size_above(advice, cache)))
+		!has_size(advice->refilling, size_above(advice, cache)))
 	{
 		simulated->refilling = false;
 		set_of(advice, cache)->doubtful_reads[slot_of(cache)] = 0;

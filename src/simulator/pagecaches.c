@@ -142,7 +142,7 @@ static uint64_t
 play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t absent,
 			bool counts)
 {
-	bool		baseline_missed = is_absent(absent, BASELINE);
+	bool		baseline_missed = has_size(absent, BASELINE);
 	uint64_t	waits = 0;
 	uint64_t	refilling = advice->refilling;
 	uint16_t	page = record_of(set, fingerprint);
@@ -153,14 +153,14 @@ play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t 
 	{
 		CacheCounters *counters = &set->counters[cache];
 		bool		adds = !set->caches[cache].refilling &&
-			!is_absent(advice->refilling, set->sizes[cache]);
+			!has_size(advice->refilling, set->sizes[cache]);
 		CacheRead	read;
 
 		if (!adds)
 			refilling |= size_bit(set->sizes[cache]);
 		if (counts)
 			*(adds ? &counters->baseline_misses : &counters->skipped) += baseline_missed;
-		if (!is_absent(absent, set->sizes[cache]))
+		if (!has_size(absent, set->sizes[cache]))
 			continue;
 		read = pbp_read_cached_page(set, cache, page);
 		if (read != CACHE_HIT)
@@ -168,7 +168,7 @@ play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t 
 		if (counts)
 			count_miss(set, cache, group_of(fingerprint), read, adds);
 	}
-	if (counts && !is_absent(refilling, BASELINE))
+	if (counts && !has_size(refilling, BASELINE))
 	{
 		set->uncalibrated_misses += baseline_missed;
 		set->uncalibrated_reads += (waits & size_bit(BASELINE)) != 0;

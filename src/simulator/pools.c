@@ -61,7 +61,7 @@ victim_slot(Advice *advice, int i, bool counts)
 			}
 			set_count_in_pool(state, i, EVICTED + pool->phase % PHASES);
 			advice->counters.sizes[i].dirty_evictions += counts && state->dirty &&
-				!is_absent(advice->refilling, i);
+				!has_size(advice->refilling, i);
 			if (state->dirty)
 				pbp_play_write(advice, advice->table.pages[pool->slots[hand]].fingerprint, i);
 			return hand;
@@ -144,17 +144,17 @@ count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState be
 {
 	SizeCounters *counters = &advice->counters.sizes[i];
 	const SimulatedPool *pool = &advice->pools[i];
-	bool		missed = is_absent(absent, i);
-	bool		baseline_missed = is_absent(absent, BASELINE);
+	bool		missed = has_size(absent, i);
+	bool		baseline_missed = has_size(absent, BASELINE);
 	bool		doubtful = missed && i > BASELINE && pool->nlearned < pool->nslots;
 
 	advice->recent.doubtful_misses[i] += doubtful;
-	if (is_absent(advice->refilling, i))
+	if (has_size(advice->refilling, i))
 		return;
 	counters->baseline_misses[group_of(fingerprint)] += baseline_missed;
 	counters->extra_misses[group_of(fingerprint)] += missed - baseline_missed;
 	counters->misses_again += missed && event.again;
-	if (missed && i + 1 < FACTORS && !is_absent(absent, i + 1))
+	if (missed && i + 1 < FACTORS && !has_size(absent, i + 1))
 	{
 		/* how much of the next size would have sufficed */
 		unsigned	phases = phases_absent(before, i, pool->phase);
@@ -214,7 +214,7 @@ play_event(Advice *advice, Event event, bool counts)
 	if (advice->relations != NULL)
 		count_for_relation(advice, event, as_today(absent, advice->refilling), waits, counts);
 	for (int i = 0; i < FACTORS; i++)
-		if (is_absent(absent, i))
+		if (has_size(absent, i))
 			advice->pools[i].slots[victim_slot(advice, i, counts)] = event.page;
 	raise_counts(state, absent, event.amount, (uint64_t) advice->usage_max);
 	if (absent == 0 && !is_new)
@@ -250,7 +250,7 @@ shuffle(Advice *advice, EventList *list)
  *
  * A look's events are played at the end of the next one.  A page that was
  * loaded and has left the pool by then was read through a ring, as by a large
- * look or vacuum.  It would not stay in any pool, and does not count.
+ * scan or VACUUM.  It would not stay in any pool, and does not count.
  */
 void
 pbp_play_events(Advice *advice, uint64_t look, bool counts)

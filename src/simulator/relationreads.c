@@ -296,15 +296,15 @@ count_event(Relations *relations, Event event, uint64_t missed)
 	if (event.load)
 	{
 		counters->loads += relations->weight;
-		counters->waits += is_absent(waits, BASELINE) ? relations->weight : 0;
+		counters->waits += has_size(waits, BASELINE) ? relations->weight : 0;
 		counters->sampled_loads++;
 	}
 	for (int effect = 0; effect < EFFECTS; effect++)
 	{
 		uint64_t	sizes = effect < WAITS_AT_HALF ? missed : waits;
-		bool		today = is_absent(sizes, BASELINE);
+		bool		today = has_size(sizes, BASELINE);
 
-		if (is_absent(sizes, effect % 2 == 0 ? HALF : DOUBLE) == today)
+		if (has_size(sizes, effect % 2 == 0 ? HALF : DOUBLE) == today)
 			continue;
 		counters->extra[effect] += today ? -relations->weight : relations->weight;
 		counters->differing[effect] += relations->weight;

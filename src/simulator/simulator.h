@@ -18,8 +18,9 @@
 #include <stdint.h>
 
 /*
- * Estimated sizes, as multiples of the size that runs, in ascending order.  Sizes of half and of
- * double are also compared with today's for each relation.
+ * Estimated sizes, as multiples of the size that runs, in ascending order; at most 12.  The larger
+ * the last one, the fewer pages have room in the sample.  Sizes of half and of double are also
+ * compared with today's for each relation.
  */
 #define PBP_ADVICE_SIZES(size) \
 	size(PBP_ADVICE_QUARTER, 0.25) \

@@ -408,7 +408,7 @@ uses_together(const Advice *advice, int i)
 
 /* What neither chance nor time shows: shares of the difference to today, and what may be missed. */
 static double
-error_of_model(const Advice *advice, int i)
+error_of_miss_model(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
 	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
@@ -485,7 +485,7 @@ pbp_miss_answers(const Advice *advice)
 		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
 		{
 			answers.estimates[i].time = error_by_time(advice, i);
-			answers.estimates[i].model = error_of_model(advice, i);
+			answers.estimates[i].model = error_of_miss_model(advice, i);
 		}
 		answers.rows[i] = row_of(advice, i);
 	}

@@ -75,7 +75,7 @@ waiting_share(const Advice *advice, int cache)
 static double
 self_error(const CacheSet *set, double share)
 {
-	return set->measured_share - (1 - share);
+	return set->served_share_measured - (1 - share);
 }
 
 /* Where today is not reproduced, or not for certain, other sizes are not either. */
@@ -160,7 +160,7 @@ skipped_error(const Advice *advice, int cache, double share)
 
 /* What neither chance nor time shows. */
 static double
-error_of_model(const Advice *advice, int cache)
+error_of_storage_model(const Advice *advice, int cache)
 {
 	const SimulatedCache *simulated = simulated_cache(advice, cache);
 	const CacheCounters *counted = cache_counters(advice, cache);
@@ -249,7 +249,7 @@ estimate_cache(const Advice *advice, int cache)
 	PbpEstimate estimate = {
 		.value = misses->value * share,
 		.time = misses->time * share,
-		.model = error_of_model(advice, cache),
+		.model = error_of_storage_model(advice, cache),
 	};
 
 	for (int group = 0; group < GROUPS; group++)
@@ -355,7 +355,7 @@ pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *total
 	if (row.reason != PBP_STORAGE_KNOWN)
 		return;
 	pbp_advice_row(advice, BASELINE, &misses);
-	totals->self_error = row.storage_ratio - misses.miss_ratio * (1 - set->measured_share);
+	totals->self_error = row.storage_ratio - misses.miss_ratio * (1 - set->served_share_measured);
 	totals->measuring_error = misses.miss_ratio * set->measuring_error;
 }
 
@@ -378,7 +378,7 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 
 	if (set == NULL)
 		return;
-	set->measured_share = served_share;
+	set->served_share_measured = served_share;
 	set->measuring_error = error;
 	if (isnan(set->os_cache) || set->caches[BASELINE].learning ||
 		set->caches[BASELINE].refilling ||
