@@ -416,8 +416,7 @@ error_of_miss_model(const Advice *advice, int i)
 
 	return (share + fmin(1, other_load(advice)) + skipped_share(advice, i)) *
 		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
-		late_looks(advice, i) + uses_together(advice, i) + cliffs(advice, i) +
-		pbp_counted_doubt(advice, i);
+		late_looks(advice, i) + uses_together(advice, i) + pbp_counted_doubt(advice, i);
 }
 
 /* Today's miss ratio varies, and that of a pool that misses more varies by more. */
