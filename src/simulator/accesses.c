@@ -164,30 +164,42 @@ pbp_load_has_changed(const Variation *variation)
 	return variation->halves_left > 0;
 }
 
-/*
- * By how much the miss ratio of the last seconds differs from the figure, if not by chance: while
- * the load moves, or a light one runs that is not learned, no size is known better than that.
- */
-double
-pbp_moved(const Advice *advice)
+/* By how much the miss ratio of the last seconds differs from the figure, if not by chance. */
+static double
+moved_by(const Advice *advice, double *chance)
 {
 	bool		is_light = advice->light.quiet && !advice->light.idle;
 	const LatelyCounted *lately = is_light ? &advice->light.lately : &advice->lately;
 	const Counters *counters = &advice->counters;
 	double		difference;
 
+	*chance = 0;
 	if (lately->accesses <= 0 || counters->accesses <= 0)
 		return 0;
+	*chance = PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
 	difference = fabs(lately->reads / lately->accesses - counters->reads / counters->accesses);
-	return difference > PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses ?
-		difference : 0;
+	return difference > *chance ? difference : 0;
+}
+
+/*
+ * Half of an interval that has the miss ratio of the last seconds, if this differs from the figure.
+ * While the load moves, or a light one runs that is not learned, no size is known better than that.
+ */
+double
+pbp_moved(const Advice *advice)
+{
+	double		chance;
+	double		moved = moved_by(advice, &chance);
+
+	return moved > 0 ? moved + chance : 0;
 }
 
 /* As above, if it is neither usual: another load runs. */
 double
 pbp_changed(const Advice *advice)
 {
-	double		moved = pbp_moved(advice);
+	double		chance;
+	double		moved = moved_by(advice, &chance);
 
 	return moved <= usual_difference(&advice->variation) ? 0 : moved;
 }
@@ -316,10 +328,11 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 	double		halves = half_lives(advice, counts, pools) * haste;
 	double		weight = fmax(pow(LEAST_WEIGHT, haste), exp2(-halves));
 	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
+	double		chance;
 
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
 	count_variation(&advice->variation, counts, -log2(weight),
-						advice->light.quiet ? 0 : pbp_moved(advice));
+					advice->light.quiet ? 0 : moved_by(advice, &chance));
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
