@@ -225,7 +225,8 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
 	ForkNumber	fork = fork_arg(fcinfo, 1);
-	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names, lengthof(os_method_names));
+	PbpOsMethod method = parse_name(fcinfo, 2, "method", os_method_names,
+									lengthof(os_method_names));
 	RelationStorage relation = find_fork(relid, fork);
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	PbpOsTrust	trust;
@@ -266,7 +267,8 @@ Datum
 pgbufprobe_os_advise(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
-	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names, lengthof(os_advice_names));
+	PbpOsAdvice advice = parse_name(fcinfo, 1, "advice", os_advice_names,
+									lengthof(os_advice_names));
 	ForkNumber	fork = fork_arg(fcinfo, 2);
 	RelationStorage relation;
 	int			attempts = 0;
