@@ -164,21 +164,32 @@ pbp_load_has_changed(const Variation *variation)
 	return variation->halves_left > 0;
 }
 
+/* What was counted of the load now, which may be a light one. */
+static const LatelyCounted *
+counted_lately(const Advice *advice)
+{
+	return advice->light.quiet && !advice->light.idle ? &advice->light.lately : &advice->lately;
+}
+
+/* Half a 95 % interval of its miss ratio, by chance. */
+static double
+chance_lately(const LatelyCounted *lately)
+{
+	return PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
+}
+
 /* By how much the miss ratio of the last seconds differs from the figure, if not by chance. */
 static double
-moved_by(const Advice *advice, double *chance)
+moved_by(const Advice *advice)
 {
-	bool		is_light = advice->light.quiet && !advice->light.idle;
-	const LatelyCounted *lately = is_light ? &advice->light.lately : &advice->lately;
+	const LatelyCounted *lately = counted_lately(advice);
 	const Counters *counters = &advice->counters;
 	double		difference;
 
-	*chance = 0;
 	if (lately->accesses <= 0 || counters->accesses <= 0)
 		return 0;
-	*chance = PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
 	difference = fabs(lately->reads / lately->accesses - counters->reads / counters->accesses);
-	return difference > *chance ? difference : 0;
+	return difference > chance_lately(lately) ? difference : 0;
 }
 
 /*
@@ -188,18 +199,16 @@ moved_by(const Advice *advice, double *chance)
 double
 pbp_moved(const Advice *advice)
 {
-	double		chance;
-	double		moved = moved_by(advice, &chance);
+	double		moved = moved_by(advice);
 
-	return moved > 0 ? moved + chance : 0;
+	return moved > 0 ? moved + chance_lately(counted_lately(advice)) : 0;
 }
 
-/* As above, if it is neither usual: another load runs. */
+/* By how much the miss ratio differs if neither chance nor its usual variation explains that. */
 double
 pbp_changed(const Advice *advice)
 {
-	double		chance;
-	double		moved = moved_by(advice, &chance);
+	double		moved = moved_by(advice);
 
 	return moved <= usual_difference(&advice->variation) ? 0 : moved;
 }
@@ -328,11 +337,10 @@ decay(Advice *advice, const PbpAdviceCounts *counts)
 	double		halves = half_lives(advice, counts, pools) * haste;
 	double		weight = fmax(pow(LEAST_WEIGHT, haste), exp2(-halves));
 	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
-	double		chance;
 
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
 	count_variation(&advice->variation, counts, -log2(weight),
-					advice->light.quiet ? 0 : moved_by(advice, &chance));
+					advice->light.quiet ? 0 : moved_by(advice));
 	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);

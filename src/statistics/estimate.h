@@ -20,11 +20,18 @@ typedef struct PbpEstimate
 	double		model;			/* half a 95 % interval of what neither of them shows */
 } PbpEstimate;
 
+/* Half a 95 % interval, by chance in the sample. */
+static inline double
+chance_of(const PbpEstimate *estimate)
+{
+	return pbp_jackknife_error(estimate->without, GROUPS);
+}
+
 /* Half of the 95 % interval. */
 static inline double
 error_of(const PbpEstimate *estimate)
 {
-	return hypot(pbp_jackknife_error(estimate->without, GROUPS), estimate->time) + estimate->model;
+	return hypot(chance_of(estimate), estimate->time) + estimate->model;
 }
 
 /* Of its difference to another one of the same sample and time, which the model does not doubt. */

@@ -356,9 +356,8 @@ cliff(const Advice *advice, int i, bool near_next)
 		(pbp_advice_factor(i) - pbp_advice_factor(i - 1)) * pbp_near_phases(advice, i) /
 		PHASES_TO_NEXT;
 	fall = fall_to_next(i) * near / fmax(1, counters->to_next);
-	return fall > STEEPER * before + fmax(pbp_jackknife_error(answers.estimates[i].without, GROUPS),
-										  pbp_jackknife_error(answers.estimates[i + 1].without,
-															  GROUPS)) ? fall : 0;
+	return fall > STEEPER * before + fmax(chance_of(&answers.estimates[i]),
+										  chance_of(&answers.estimates[i + 1])) ? fall : 0;
 }
 
 /* Height of the cliffs close to this size. */
