@@ -31,7 +31,7 @@ group_server() {
 # Starts a server with both caches filled as a long run of the workload would. Readahead would make large folios, which stay
 # in the page cache as long as any of their pages is used. More settings may follow.
 filled_server() {
-	set_readahead 0
+	set_readahead "$([ "$1" = scans ] && echo 128 || echo 0)"
 	group_server "${@:2}"
 	fill_pool "$1" "$scale" $((limit * 128))
 }
@@ -43,7 +43,11 @@ make_data() {
 	set_readahead 1024
 	group_server $((limit / 4))
 	sql -c "CREATE TABLESPACE scans LOCATION '$work/scans'"
-	create_tables "$workload" "$scale" $((limit / 4)) scans
+	if [ "$workload" = scans ]; then
+		create_tables "$workload" "$scale" $((limit / 2))
+	else
+		create_tables "$workload" "$scale" $((limit / 4)) scans
+	fi
 	sql -c CHECKPOINT
 	progress "$workload: $(sql -c "SELECT pg_size_pretty(sum(pg_total_relation_size(oid))) FROM pg_class WHERE relname ~ '^pgbench_' AND relkind = 'r'") of tables"
 	stop_server

@@ -67,7 +67,7 @@ create_tables() {
 	# Otherwise their indexes grow under updates, and a transaction accesses more blocks later.
 	sql -c "ALTER TABLE pgbench_branches SET (fillfactor = 10)" -c "ALTER TABLE pgbench_tellers SET (fillfactor = 10)" \
 		-c "VACUUM FULL pgbench_branches" -c "VACUUM FULL pgbench_tellers"
-	[ "$workload" != ranges ] ||
+	[[ ! $workload =~ ^(ranges|scans)$ ]] ||
 		sql -c "CREATE TABLE bench.scanned (page text) TABLESPACE $tablespace" \
 			-c "ALTER TABLE bench.scanned ALTER page SET STORAGE PLAIN" \
 			-c "INSERT INTO bench.scanned SELECT repeat('x', 7000) FROM generate_series(1, $((scanned * 128)))" \
@@ -102,6 +102,8 @@ load() {
 	# Even in the largest pool, the clock hand must complete a pass between two scans. Otherwise each scan would find the
 	# pages that the last one left behind, and keep them, which cannot be seen in a smaller pool.
 	[ "$workload" != ranges ] || scripts=(-f "$work/ranges.sql@$((scale * 750))" -f "$work/scan.sql@1")
+	# Sessions that wait for storage wait about as long for scans as for lookups.
+	[ "$workload" != scans ] || scripts=(-f "$work/zipf.sql@$((limit * 10))" -f "$work/scan.sql@1")
 	quietly "pgbench" "${as_server[@]}" "$bin/pgbench" -n -M prepared -c "$clients" -j "$clients" -D default_seed=1 -D "scale=$scale" \
 		"${scripts[@]}" -T "$seconds"
 }

@@ -34,20 +34,12 @@ sub becomes
 sub sizes { return "(SELECT count(*) FROM pgbufprobe_advice() WHERE size_factor BETWEEN $_[0] AND 4 AND $_[1])" }
 
 my $known = 'miss_ratio IS NOT NULL';
-my $not_seen = q{note LIKE '%the sampler saw only % of the reads; the others are of large scans,%'};
 my $scanned = q{note LIKE '%a pool of this size might hold the tables of large scans; today these are read past shared buffers%'};
 
 # the largest may take longer
 becomes(sizes(0.5, $known) . ' >= 9', 0, 'lookups alone: sizes are known');
-if (ask($node, 'SHOW server_version_num') < 160000)
-{
-	becomes(sizes(0.5, "NOT $known AND $not_seen") . ' = 9', 8, 'with large scans, which are not counted apart: other sizes are unknown');
-}
-else
-{
-	becomes(sizes(1.5, "NOT $known AND $scanned") . ' = 4 AND ' . sizes(0.5, $known) . ' = 6',
-		8, 'with large scans: sizes that may hold the table are unknown, and smaller ones are known');
-}
+becomes(sizes(1.5, "NOT $known AND $scanned") . ' = 4 AND ' . sizes(0.5, $known) . ' = 6',
+	8, 'with large scans: sizes that may hold the table are unknown, and smaller ones are known');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE mark LIKE 'advised%' AND size_factor > 1}), 0, 'no larger size is advised');
 
 done_testing();

@@ -75,7 +75,7 @@ unknown_storage(const AdviceOfSize *advice)
 
 /* What to keep in mind about a size with figures.  Today's has what concerns all sizes. */
 static const char *
-note_of(const AdviceOfSize *advice, bool has_times)
+note_of(const AdviceOfSize *advice, double scans_share, bool has_times)
 {
 	const PbpAdviceReport *report = advice->report;
 	const char *caveat = advice->factor == 1 ? caveat_of_advice(report) : NULL;
@@ -100,6 +100,8 @@ note_of(const AdviceOfSize *advice, bool has_times)
 		about_storage = isnan(report->times.storage.value) ?
 			"times are unknown, because too few reads from storage have been timed" :
 			"times are unknown, because too few reads from the page cache have been timed";
+	else if (scans_share >= NOTABLE_SCANS)
+		about_storage = psprintf("%.0f %% of this time is for large scans", 100 * scans_share);
 	return join_notes(origin_of_report(report), caveat, about_storage);
 }
 
@@ -136,7 +138,8 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 		add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty, 1);
 		add_interval(&row, has_cache ? storage->storage_ratio : NAN, storage->uncertainty, 1);
 		add_interval(&row, waiting.value, waiting.error, INFINITY);
-		add_text(&row, note_of(advice, !isnan(waiting.value)));
+		add_text(&row, note_of(advice, pbp_share_of_scans(&input, storage, waiting.value),
+								  !isnan(waiting.value)));
 	}
 	emit_row(rsinfo, &row, ADVICE_COLS);
 }
@@ -188,6 +191,8 @@ advice_of_all_data(const PbpAdviceReport *report)
 	{
 		advice.storage.storage_ratio = 0;
 		advice.storage.uncertainty = advice.storage.change_error = most;
+		advice.storage.scan_ratio = advice.storage.scan_error = 0;
+		advice.storage.scan_change_error = 0;
 	}
 	return advice;
 }

@@ -39,6 +39,9 @@ typedef struct Answer
 	const char *detail;			/* NULL: there is no more to say */
 } Answer;
 
+/* Share of the waiting from which that of large scans is worth a word. */
+#define NOTABLE_SCANS		0.1
+
 #define ASK_AGAIN			"Let the real workload run longer and ask again."
 
 /* So that topic, verdict and answer fit into 100 columns. */

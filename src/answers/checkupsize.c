@@ -88,6 +88,19 @@ today_is(const PbpDecision *decision)
 	return psprintf(bases[decision->basis].today, figure_of(decision, PBP_ADVICE_BASELINE));
 }
 
+/* How much of the waiting no size of the pool avoids, by the load now; NULL: hardly any. */
+static const char *
+about_scans(const PbpAdviceReport *report)
+{
+	PbpWaitingInput input = pbp_waiting_input(report);
+	PbpCompared now = pbp_waiting(&input, input.misses, input.storage);
+	double		share = pbp_share_of_scans(&input, input.storage, now.value);
+
+	return report->decision.basis < PBP_BY_WAITING || !(share >= NOTABLE_SCANS) ? NULL :
+		psprintf("Now, %.0f %% of the waiting is for large scans, which read past shared buffers.",
+				 100 * share);
+}
+
 /* On what the figures stand. */
 static const char *
 evidence(const PbpAdviceReport *report)
@@ -100,12 +113,14 @@ evidence(const PbpAdviceReport *report)
 	const char *caveat = NULL;
 
 	if (decision->basis == PBP_BY_HOURS)
-		return join_sentences(psprintf("Ranges are 95 %% intervals. Seen: %s.",
+		return join_sentences(about_scans(report),
+							  psprintf("Ranges are 95 %% intervals. Seen: %s.",
 									   pretty_hours(decision->seen_seconds,
 													decision->wanted_seconds)), probed);
 	if (totals->change != PBP_NO_CHANGE || fabs(totals->self_error) > LARGE_SELF_ERROR)
 		caveat = caveat_of_advice(report);
 	return join_sentences(
+		about_scans(report),
 		psprintf("Ranges are 95 %% intervals, from %.0f reads in %s and %.2g %% of the pages.",
 				 totals->reads, pretty_duration(totals->seconds), 100 * totals->sampling_rate),
 		probed, caveat ? psprintf("They are uncertain: %s.", caveat) : NULL);

@@ -162,7 +162,8 @@ caveat_of_advice(const PbpAdviceReport *report)
 						"COPY added pages, WAL is being replayed, or statistics" :
 						"WAL is being replayed or statistics");
 	if (totals->ring_reads > totals->reads)
-		return "large scans read even more through ring buffers, which is not counted here";
+		return "large scans, VACUUM or COPY read even more through ring buffers, "
+			"which is no part of the miss ratio";
 	return NULL;
 }
 

@@ -157,8 +157,6 @@ GetNamedDSMSegment(const char *name, Size bytes, void (*init) (void *), bool *fo
 #define RelFileLocatorEquals RelFileNodeEquals
 #define RelationMapOidToFilenumber RelationMapOidToFilenode
 #define RelidByRelfilenumber RelidByRelfilenode
-#define blocks_hit			n_blocks_hit
-#define blocks_fetched		n_blocks_fetched
 #define blk_read_time		n_block_read_time
 #define active_time			total_active_time
 #define BufTagGetRelFileLocator(tag)	((tag)->rnode)
@@ -349,6 +347,27 @@ pbp_stream_pins(void)
 	return io_combine_limit * (effective_io_concurrency > 0 ? 2 : 1);
 #else
 	return 0;
+#endif
+}
+
+/* Block accesses of a database. */
+#if PG_VERSION_NUM >= 160000
+#define PBP_HITS_OF(database)		((database)->blocks_hit)
+#define PBP_FETCHED_OF(database)	((database)->blocks_fetched)
+#else
+#define PBP_HITS_OF(database)		((database)->n_blocks_hit)
+#define PBP_FETCHED_OF(database)	((database)->n_blocks_fetched)
+#define live_tuples					n_live_tuples
+#endif
+
+/* The table or index that statistics are of. */
+static inline Oid
+pbp_object_of(const PgStat_HashKey *key)
+{
+#if PG_VERSION_NUM >= 180000
+	return (Oid) key->objid;
+#else
+	return key->objoid;
 #endif
 }
 

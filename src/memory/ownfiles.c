@@ -35,7 +35,7 @@ static PbpDataFiles files;
 static const char *path;		/* of the file that is being counted, or NULL */
 static int64 offset;			/* in this file */
 static PbpOwnBytes counted;		/* in this round */
-static PbpOwnBytes last_round = {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN};
+static PbpOwnBytes last_round = {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN};
 
 static void
 begin_round(void)
@@ -45,7 +45,7 @@ begin_round(void)
 	spent_ns = 0;
 	pbp_begin_data_files(&files, ".");
 	path = NULL;
-	counted = (PbpOwnBytes) {.all_cached = pbp_file_bytes(""),.smallest_scanned = PG_INT64_MAX};
+	counted = (PbpOwnBytes) {.all_cached = pbp_file_bytes("")};
 }
 
 /*
@@ -73,33 +73,13 @@ count_cached(int fd, int64 bytes, int64 until_ns)
 	path = NULL;
 }
 
-/*
- * The last segment of a main fork tells the relation's size.  Scans of a table
- * use a ring above a quarter of the pool; whether it is a table, the file does
- * not tell.
- */
-static void
-note_relation(const char *name, int64 bytes)
-{
-	size_t		digits = strspn(name, "0123456789");
-	int64		segment = name[digits] == '.' ? atoi(name + digits + 1) : 0;
-	int64		relation_bytes = segment * RELSEG_SIZE * BLCKSZ + bytes;
-
-	if (digits > 0 && (name[digits] == '.' || name[digits] == '\0') &&
-		bytes < (int64) RELSEG_SIZE * BLCKSZ && relation_bytes / BLCKSZ > NBuffers / 4)
-		counted.smallest_scanned = Min(counted.smallest_scanned, relation_bytes);
-}
-
 static void
 note_size(int64 bytes)
 {
 	if (pbp_is_wal_file(&files))
 		counted.wal += bytes;
 	else
-	{
 		counted.data += bytes;
-		note_relation(strrchr(path, '/') + 1, bytes);
-	}
 }
 
 static void

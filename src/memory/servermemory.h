@@ -142,8 +142,6 @@ typedef struct PbpOwnBytes
 	int64_t		all_cached;		/* beside files of others, at that time */
 	int64_t		data;			/* files of relations */
 	int64_t		wal;			/* and of WAL */
-	int64_t		smallest_scanned;	/* relation that scans read through a ring;
-								 * PG_INT64_MAX: none */
 } PbpOwnBytes;
 
 extern void pbp_count_own_files(void);

@@ -211,22 +211,50 @@ typedef struct PbpAccessCounts
 	int64		scan_reads;		/* of these, by large scans */
 	int64		ring_extends;
 	int64		read_us;		/* that "reads" took, where track_io_timing is on */
+	int64		scan_us;		/* that "scan_reads" took; likewise, and 0 without
+								 * PBP_COUNTS_APART */
 	int64		write_us;		/* that sessions wrote; likewise, and 0 without
 								 * PBP_COUNTS_APART */
 	int64		active_us;		/* that sessions were active; of a pipeline of
 								 * statements, the last one */
 } PbpAccessCounts;
 
-/* Databases with statistics of their own. */
-typedef struct PbpDatabases
+/* A table of which scans have read much, by its statistics. */
+typedef struct PbpScannedTable
 {
-	Oid		   *oids;			/* InvalidOid: relations shared by all databases */
+	Oid			database;
+	Oid			table;
+	int64		fetched;		/* blocks, ever, when last counted; likewise below */
+	int64		hits;			/* of these */
+	int64		by_index;		/* rows, each from a block at most */
+	int64		by_scans;		/* rows */
+	double		npages;			/* that a scan reads; 0: unknown */
+	int64		scanned;		/* blocks that scans have read since it was found */
+} PbpScannedTable;
+
+#define PBP_SCANNED_TABLES	32
+
+/* What has statistics of its own that are read again and again. */
+typedef struct PbpCounted
+{
+	Oid		   *databases;		/* InvalidOid: relations shared by all databases */
 	int			ndatabases;
 	int			max_databases;
-} PbpDatabases;
+	int			ntables;
+	PbpScannedTable tables[PBP_SCANNED_TABLES]; /* of which scans have read the most, ever */
+} PbpCounted;
+
+/* Blocks of tables that scans have read through a ring. */
+typedef struct PbpScannedBlocks
+{
+	int64		hits;
+	int64		reads;
+} PbpScannedBlocks;
 
 extern PbpPublished pbp_read_published(void);
-extern void pbp_find_databases(PbpDatabases *databases);
-extern PbpAccessCounts pbp_access_counts(const PbpDatabases *databases);
+extern void pbp_find_counted(PbpCounted *counted);
+extern PbpAccessCounts pbp_access_counts(const PbpCounted *counted);
+extern PbpScannedBlocks pbp_count_scans(PbpScannedTable *table);
+extern bool pbp_needs_ring(const PbpScannedTable *table);
 
 #endif							/* PBP_POOL_H */

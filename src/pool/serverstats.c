@@ -12,6 +12,9 @@
 
 #include "pool/pool.h"
 
+/* Of the moving average of the pages of a table, for each scan. */
+#define PAGES_GAIN			0.25
+
 /*
  * Allocations that the background writer has published by now.
  *
@@ -39,52 +42,169 @@ pbp_read_published(void)
 	};
 }
 
-/*
- * Collects as many databases as fit; returns how many there are.  Nothing may
- * fail during the walk, which holds locks.
- */
-static int
-walk_databases(PbpDatabases *databases)
+/* The counts of a table at this moment. */
+static PbpScannedTable
+counts_of(Oid database, Oid table, const PgStat_StatTabEntry *stats)
 {
-	dshash_seq_status walk;
-	PgStatShared_HashEntry *entry;
-	int			found = 0;
-
-	dshash_seq_init(&walk, pgStatLocal.shared_hash, false);
-	while ((entry = dshash_seq_next(&walk)) != NULL)
+	return (PbpScannedTable)
 	{
-		if (entry->key.kind != PGSTAT_KIND_DATABASE || entry->dropped)
-			continue;
-		if (found < databases->max_databases)
-			databases->oids[found] = entry->key.dboid;
-		found++;
-	}
-	dshash_seq_term(&walk);
-	return found;
+		.database = database,.table = table,.fetched = stats->blocks_fetched,
+		.hits = stats->blocks_hit,.by_index = stats->tuples_fetched,
+		.by_scans = stats->tuples_returned,
+	};
+}
+
+/* What scans may have read of a table, in blocks, ever. */
+static inline int64
+blocks_of_scans(const PbpScannedTable *table)
+{
+	return table->fetched - table->by_index;
+}
+
+static int
+compare_scanned(const void *one, const void *other)
+{
+	int64		blocks = blocks_of_scans(one);
+	int64		other_blocks = blocks_of_scans(other);
+
+	return (blocks < other_blocks) - (blocks > other_blocks);
+}
+
+/* Indexes have no live rows. */
+static void
+note_table(PbpCounted *found, Oid database, Oid table, const PgStat_StatTabEntry *stats)
+{
+	PbpScannedTable counts = counts_of(database, table, stats);
+	PbpScannedTable *last = &found->tables[PBP_SCANNED_TABLES - 1];
+
+	if (stats->live_tuples <= 0 || counts.by_scans < stats->live_tuples ||
+		blocks_of_scans(&counts) <= NBuffers / 4)
+		return;
+	if (found->ntables < PBP_SCANNED_TABLES)
+		found->tables[found->ntables++] = counts;
+	else if (blocks_of_scans(&counts) > blocks_of_scans(last))
+		*last = counts;
+	qsort(found->tables, found->ntables, sizeof(PbpScannedTable), compare_scanned);
 }
 
 /*
- * Finds the databases that pbp_access_counts() adds up.  The struct must be
- * zeroed before the first call; its array stays until the process ends.
+ * Collects as many databases as fit, and tables; returns how many databases there are.  Nothing
+ * may fail during the walk, which holds locks.  A count that changes meanwhile is exact enough
+ * for a choice.
+ */
+static int
+walk_statistics(PbpCounted *found)
+{
+	dshash_seq_status walk;
+	PgStatShared_HashEntry *entry;
+	int			ndatabases = 0;
+
+	found->ntables = 0;
+	dshash_seq_init(&walk, pgStatLocal.shared_hash, false);
+	while ((entry = dshash_seq_next(&walk)) != NULL)
+	{
+		if (entry->dropped)
+			continue;
+		if (entry->key.kind == PGSTAT_KIND_RELATION)
+			note_table(found, entry->key.dboid, pbp_object_of(&entry->key),
+					   &((PgStatShared_Relation *) dsa_get_address(pgStatLocal.dsa,
+																   entry->body))->stats);
+		if (entry->key.kind != PGSTAT_KIND_DATABASE)
+			continue;
+		if (ndatabases < found->max_databases)
+			found->databases[ndatabases] = entry->key.dboid;
+		ndatabases++;
+	}
+	dshash_seq_term(&walk);
+	return ndatabases;
+}
+
+/* What is known of a table from before remains. */
+static void
+keep_counts(PbpCounted *found, const PbpScannedTable *before, int nbefore)
+{
+	for (int i = 0; i < found->ntables; i++)
+		for (int j = 0; j < nbefore; j++)
+			if (found->tables[i].table == before[j].table &&
+				found->tables[i].database == before[j].database)
+				found->tables[i] = before[j];
+}
+
+/*
+ * Finds the databases that pbp_access_counts() adds up, and tables for pbp_count_scans().  The
+ * struct must be zeroed before the first call; its array stays until the process ends.
  *
  * Walks through the statistics of all tables and functions, and locks one
  * partition of them at a time, shared.
  */
 void
-pbp_find_databases(PbpDatabases *databases)
+pbp_find_counted(PbpCounted *counted)
 {
+	PbpScannedTable before[PBP_SCANNED_TABLES];
+	int			nbefore = counted->ntables;
 	int			found;
 
-	while ((found = walk_databases(databases)) > databases->max_databases)
+	memcpy(before, counted->tables, sizeof(before));
+	while ((found = walk_statistics(counted)) > counted->max_databases)
 	{
 		Size		bytes = 2 * found * sizeof(Oid);
 
-		databases->oids = databases->oids == NULL ?
+		counted->databases = counted->databases == NULL ?
 			MemoryContextAlloc(TopMemoryContext, bytes) :
-			repalloc(databases->oids, bytes);
-		databases->max_databases = 2 * found;
+			repalloc(counted->databases, bytes);
+		counted->max_databases = 2 * found;
 	}
-	databases->ndatabases = found;
+	counted->ndatabases = found;
+	keep_counts(counted, before, nbefore);
+}
+
+/* The server scans a table of more than a quarter of the pool through a ring. */
+bool
+pbp_needs_ring(const PbpScannedTable *table)
+{
+	return table->npages > NBuffers / 4;
+}
+
+/*
+ * What scans have read of a table since the last call.  Nothing if it was dropped, or its statistics
+ * were reset.  Parallel workers count as scans of their own, so that the rows of all tell how many
+ * whole scans there were.  Other blocks than those of scans and indexes are hardly any at such a
+ * time.
+ */
+PbpScannedBlocks
+pbp_count_scans(PbpScannedTable *table)
+{
+	PgStat_StatTabEntry *stats = pgstat_fetch_entry(PGSTAT_KIND_RELATION, table->database,
+													table->table);
+	PbpScannedTable now;
+	double		scans;
+	int64		blocks;
+	int64		reads;
+
+	if (stats == NULL)
+		return (PbpScannedBlocks) {0};
+	now = counts_of(table->database, table->table, stats);
+	scans = stats->live_tuples > 0 ?
+		(double) (now.by_scans - table->by_scans) / (double) stats->live_tuples : 0;
+	pfree(stats);
+	now.npages = table->npages;
+	now.scanned = table->scanned;
+	blocks = blocks_of_scans(&now) - blocks_of_scans(table);
+	reads = now.fetched - table->fetched - (now.hits - table->hits);
+	*table = now;
+	if (!(scans > 0) || blocks <= 0)
+		return (PbpScannedBlocks) {0};
+
+	if (table->npages == 0)
+		table->npages = (double) blocks / scans;
+	else
+		table->npages += PAGES_GAIN * Min(1, scans) * ((double) blocks / scans - table->npages);
+	table->npages = Min(table->npages, MaxBlockNumber);
+	table->scanned += blocks;
+	if (!pbp_needs_ring(table))
+		return (PbpScannedBlocks) {0};
+	reads = Max(0, Min(blocks, reads));
+	return (PbpScannedBlocks) {.hits = blocks - reads,.reads = reads};
 }
 
 static int64
@@ -101,7 +221,7 @@ ring_blocks(const PgStat_IO *io, IOOp op)
  * call this, with "stats_fetch_consistency" set to "none".
  */
 PbpAccessCounts
-pbp_access_counts(const PbpDatabases *databases)
+pbp_access_counts(const PbpCounted *counted)
 {
 	PbpAccessCounts counts = {0};
 
@@ -122,12 +242,15 @@ pbp_access_counts(const PbpDatabases *databases)
 			.write_us = io->stats[B_BACKEND].times[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_WRITE],
 		};
 		for (int i = 0; i < BACKEND_NUM_TYPES; i++)
+		{
 			counts.read_us += io->stats[i].times[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_READ];
+			counts.scan_us += io->stats[i].times[IOOBJECT_RELATION][IOCONTEXT_BULKREAD][IOOP_READ];
+		}
 	}
 	/* what only databases count, and accesses, where the server does not count them */
-	for (int i = 0; i < databases->ndatabases; i++)
+	for (int i = 0; i < counted->ndatabases; i++)
 	{
-		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(databases->oids[i]);
+		PgStat_StatDBEntry *database = pgstat_fetch_stat_dbentry(counted->databases[i]);
 
 		/* dropped in the meantime */
 		if (database == NULL)
@@ -135,8 +258,8 @@ pbp_access_counts(const PbpDatabases *databases)
 		counts.active_us += database->active_time;
 		if (!PBP_COUNTS_APART)
 		{
-			counts.hits += database->blocks_hit;
-			counts.reads += database->blocks_fetched - database->blocks_hit;
+			counts.hits += PBP_HITS_OF(database);
+			counts.reads += PBP_FETCHED_OF(database) - PBP_HITS_OF(database);
 			counts.read_us += database->blk_read_time;
 		}
 		pfree(database);

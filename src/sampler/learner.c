@@ -32,10 +32,10 @@
 #define PUBLISH_NS		INT64CONST(1000000000)
 
 /*
- * Databases are searched again after this many times the duration of a search,
+ * Databases and tables are searched again after this many times the duration of a search,
  * which takes tenths of a second where there are millions of tables.
  */
-#define FIND_DATABASES_RARELY	1000
+#define FIND_RARELY		1000
 
 /*
  * Half-life, in seconds and in pools' worth of reads, of the reads that show
@@ -453,9 +453,52 @@ pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 
 /* ---- counts ---- */
 
+/*
+ * Pages of the smallest table that scans read through a ring; 0: unknown.  They may have read others
+ * than the statistics tell.
+ */
+static int64
+smallest_scanned(const PbpCounted *counted)
+{
+	int64		smallest = PG_INT64_MAX;
+
+	for (int i = 0; i < counted->ntables; i++)
+		if (pbp_needs_ring(&counted->tables[i]))
+			smallest = Min(smallest, (int64) counted->tables[i].npages);
+	return smallest < PG_INT64_MAX ? smallest : 0;
+}
+
+/*
+ * What large scans have read since the last time goes through the page cache, past the pool.  Without
+ * a look, tables are told apart by where their statistics are.
+ */
+static PbpScannedBlocks
+note_scans(PbpLearner *learner)
+{
+	PbpScannedBlocks sum = {0};
+
+	for (int i = 0; i < learner->counted.ntables; i++)
+	{
+		PbpScannedTable *table = &learner->counted.tables[i];
+		PbpScan		scan = {
+			.table = (uint64) table->database << 32 | table->table,
+			.first = table->scanned,
+		};
+		PbpScannedBlocks scanned = pbp_count_scans(table);
+
+		scan.npages = Max(1, (int64) table->npages);
+		scan.reads = scanned.reads;
+		pbp_advice_scan(learner->advice, &scan);
+		sum.hits += scanned.hits;
+		sum.reads += scanned.reads;
+	}
+	return sum;
+}
+
 /* What has been counted since the last time, by the server's counts now. */
 static void
-use_counts(PbpLearner *learner, const PbpAccessCounts *now, double seconds)
+use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBlocks *scanned,
+		   double seconds)
 {
 	const PbpAccessCounts *before = &learner->accesses;
 	PbpAdviceCounts counts = {
@@ -471,6 +514,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, double seconds)
 	/* less than before after a reset of other statistics */
 	PbpSessionTime time = {
 		.read_us = Max(0, now->read_us - before->read_us),
+		.scan_us = Max(0, now->scan_us - before->scan_us),
 		.write_us = Max(0, now->write_us - before->write_us),
 		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
 		.counted_ms = pbp_count_working() * seconds * 1e3,
@@ -480,6 +524,12 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, double seconds)
 	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
 		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.ring_extends < 0)
 		return;
+	if (!PBP_COUNTS_APART)
+	{
+		counts.scan_reads = counts.ring_reads = Min(scanned->reads, counts.reads);
+		counts.reads -= counts.scan_reads;
+		counts.hits -= Min(scanned->hits, counts.hits);
+	}
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.hits + counts.reads;
 	pbp_add_counts(&learner->fresh.accesses, &counts);
@@ -515,21 +565,24 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 {
 	int64		start = pbp_now_ns();
 	int64		data = pbp_own_bytes().data;
+	PbpScannedBlocks scanned;
 	PbpAccessCounts now;
 
 	if (learner->advice == NULL ||
 		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once))
 		return;
-	if (start >= learner->find_databases_ns)
+	if (start >= learner->find_counted_ns)
 	{
-		pbp_find_databases(&learner->databases);
-		learner->find_databases_ns = start + FIND_DATABASES_RARELY * (pbp_now_ns() - start);
+		pbp_find_counted(&learner->counted);
+		learner->find_counted_ns = start + FIND_RARELY * (pbp_now_ns() - start);
 	}
-	now = pbp_access_counts(&learner->databases);
+	/* first, so that no scan of a table is not among the reads of its database yet */
+	scanned = note_scans(learner);
+	now = pbp_access_counts(&learner->counted);
 	if (learner->counted_ns != 0)
-		use_counts(learner, &now, (double) (start - learner->counted_ns) / 1e9);
+		use_counts(learner, &now, &scanned, (double) (start - learner->counted_ns) / 1e9);
 	note_wal(learner);
-	pbp_advice_set_smallest_scanned(learner->advice, pbp_own_bytes().smallest_scanned / BLCKSZ);
+	pbp_advice_set_smallest_scanned(learner->advice, smallest_scanned(&learner->counted));
 	pbp_advice_set_data(learner->advice, data < 0 ? -1 : data / BLCKSZ);
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();

@@ -40,8 +40,8 @@ typedef struct PbpLearner
 	int64		look_ns;		/* when it began */
 	int64		published_ns;
 
-	PbpDatabases databases;		/* whose accesses are counted */
-	int64		find_databases_ns;	/* when to search for others */
+	PbpCounted	counted;		/* databases and tables, whose accesses are */
+	int64		find_counted_ns;	/* when to search for others */
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		counted_ns;		/* 0: never */
 	int64		naccesses;		/* since the worker started */

@@ -80,7 +80,7 @@ is_key(const PbpRelationKey *key)
 static bool
 is_total(const PbpAdviceTotals *totals)
 {
-	return REALS(0, MANY, totals->accesses, totals->reads, totals->extends, totals->ring_reads,
+	return REALS(0, MANY, totals->accesses, totals->reads, totals->extends, totals->ring_reads, totals->scan_reads,
 				 totals->ring_extends, totals->seconds, totals->loads, totals->new_loads,
 				 totals->dirty_evictions) &&
 		REALS_OR_NAN(-1, MANY, totals->self_error) &&
@@ -106,6 +106,7 @@ are_times(const PbpReadTimes *times)
 {
 	return REALS_OR_NAN(0, MANY, times->os.value, times->os.error,
 						times->storage.value, times->storage.error,
+						times->scan.value, times->scan.error,
 						times->write.value, times->write.error,
 						times->held_up.value, times->held_up.error) &&
 		REALS(0, 1, times->queued) && is_bool(&times->measured);
@@ -153,7 +154,8 @@ is_storage_row(const PbpAdviceStorageRow *row)
 {
 	return NUMBERS(-MAX_BLOCKS, MAX_BLOCKS, row->os_cache_pages) &&
 		REALS_OR_NAN(0, MAX_RATIO, row->storage_ratio, row->learned_share) &&
-		REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->seconds_left) &&
+		REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->scan_ratio,
+					 row->scan_error, row->scan_change_error, row->seconds_left) &&
 		NUMBERS(0, PBP_LAST_STORAGE_REASON, row->reason);
 }
 

@@ -21,6 +21,7 @@ void
 pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
 {
 	sum->read_us += time->read_us;
+	sum->scan_us += time->scan_us;
 	sum->write_us += time->write_us;
 	sum->active_ms += time->active_ms;
 	sum->counted_ms += time->counted_ms;
@@ -39,12 +40,18 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	times->counted_ms = weight * times->counted_ms + time->counted_ms;
 	/* the server's own times count only while all sessions measure them */
 	if (!track_io_timing)
-		times->timed_reads = times->read_ns = times->timed_accesses = times->write_ns = 0;
-	/* without any, the last ones remain */
-	if (track_io_timing && counts->reads > 0)
+		times->timed_reads = times->read_ns = times->timed_scans = times->scan_ns =
+			times->timed_accesses = times->write_ns = 0;
+	/* without any, the last ones remain, and with scans that are not timed apart */
+	if (track_io_timing && counts->reads > 0 && (PBP_COUNTS_APART || counts->scan_reads == 0))
 	{
 		times->timed_reads = weight * times->timed_reads + (double) counts->reads;
 		times->read_ns = weight * times->read_ns + (double) time->read_us * 1e3;
+	}
+	if (track_io_timing && counts->scan_reads > 0)
+	{
+		times->timed_scans = weight * times->timed_scans + (double) counts->scan_reads;
+		times->scan_ns = weight * times->scan_ns + (double) time->scan_us * 1e3;
 	}
 	if (track_io_timing && accesses > 0)
 	{
@@ -63,6 +70,16 @@ static double
 mean_read_ns(const PbpSessionTimes *times)
 {
 	return mean_ns(times->timed_reads, times->read_ns);
+}
+
+/* Of what large scans read, the share that is from storage. */
+static PbpFigure
+share_of_scans(const PbpAdviceReport *report)
+{
+	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
+	double		reads = report->totals.scan_reads / report->totals.accesses;
+
+	return (PbpFigure) {today->scan_ratio / reads, today->scan_error / reads};
 }
 
 void
@@ -84,6 +101,9 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	 */
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
 					mean_ns(times->reads, fmax(working_ms, times->counted_ms) * 1e6));
+	report->times.scan = pbp_scan_time(report->times.storage,
+									   mean_ns(times->timed_scans, times->scan_ns),
+									   share_of_scans(report));
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
 	report->times.queued = pbp_probed_queue(&probing->storage_reads, waiting);
 	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting,

@@ -16,6 +16,7 @@
 typedef struct PbpSessionTime
 {
 	int64		read_us;
+	int64		scan_us;
 	int64		write_us;
 	double		active_ms;		/* see pbp_working_ms(), likewise below */
 	double		counted_ms;
@@ -31,6 +32,8 @@ typedef struct PbpSessionTimes
 	/* While the server times reads and writes: */
 	double		timed_reads;
 	double		read_ns;
+	double		timed_scans;	/* blocks that large scans read */
+	double		scan_ns;
 	double		timed_accesses;
 	double		write_ns;
 } PbpSessionTimes;

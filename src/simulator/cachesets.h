@@ -85,6 +85,8 @@ typedef struct CacheCounters
 	double		misses[GROUPS]; /* of the pool above */
 	double		storage_reads[GROUPS];	/* misses of both */
 	double		close_calls;	/* of these, pages that chance could have kept */
+	double		scan_reads;		/* by large scans, past the pool */
+	double		scan_storage_reads; /* of these, misses */
 } CacheCounters;
 
 /* What a read of a simulated cache finds. */

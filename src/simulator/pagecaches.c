@@ -120,6 +120,16 @@ pbp_thin_out_records(CacheSet *set)
 
 /* ---- misses ---- */
 
+/* Returns true if the cache has not read enough yet, so that this counts. */
+static bool
+learn_read(SimulatedCache *simulated, CacheRead read)
+{
+	if (read == CACHE_HIT || simulated->nlearned >= SETTLED_SHARE * simulated->capacity)
+		return false;
+	simulated->nlearned++;
+	return true;
+}
+
 static void
 count_miss(CacheSet *set, int cache, unsigned group, CacheRead read, bool adds)
 {
@@ -132,10 +142,8 @@ count_miss(CacheSet *set, int cache, unsigned group, CacheRead read, bool adds)
 		counters->storage_reads[group] += read != CACHE_HIT;
 		counters->close_calls += read == CACHE_CLOSE_CALL;
 	}
-	if (read == CACHE_HIT || simulated->nlearned >= SETTLED_SHARE * simulated->capacity)
-		return;
-	set->doubtful_reads[cache] += simulated->learning || simulated->refilling;
-	simulated->nlearned++;
+	if (learn_read(simulated, read))
+		set->doubtful_reads[cache] += simulated->learning || simulated->refilling;
 }
 
 static uint64_t
@@ -204,14 +212,49 @@ pbp_play_write(Advice *advice, uint32_t fingerprint, int size)
 		play_write(advice->cache_sets[i], fingerprint, size);
 }
 
-/* A block of the WAL's files as a page of its own. */
+/* A block that no pool has read as a page of its own.  The WAL's files are number 0. */
 static inline uint64_t
-key_of_wal_block(uint64_t block)
+key_of_block(uint64_t file, uint64_t block)
 {
-	uint64_t	key = (block + 1) * UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t	key = (block + 1) * UINT64_C(0x9E3779B97F4A7C15) + file;
 
 	key = (key ^ key >> 32) * UINT64_C(0xD6E8FEB86659FD93);
 	return key ^ key >> 32;
+}
+
+static void
+play_scanned(CacheSet *set, uint32_t fingerprint)
+{
+	uint16_t	page = record_of(set, fingerprint);
+
+	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
+	{
+		CacheCounters *counters = &set->counters[cache];
+		CacheRead	read = pbp_read_cached_page(set, cache, page);
+
+		(void) learn_read(&set->caches[cache], read);
+		if (set->caches[cache].refilling)
+			continue;
+		counters->scan_reads++;
+		counters->scan_storage_reads += read != CACHE_HIT;
+	}
+}
+
+void
+pbp_advice_scan(PbpAdvice *advice, const PbpScan *scan)
+{
+	const CacheSet *set = advice->cache_sets[0];
+
+	if (set == NULL || isnan(set->os_cache))
+		return;
+	for (int64_t i = 0; i < scan->reads; i++)
+	{
+		uint64_t	key = key_of_block(scan->table, (uint64_t) ((scan->first + i) % scan->npages));
+
+		check_interrupts((uint32_t) i);
+		for (int j = 0; j < CACHE_SETS && pbp_advice_sampled(advice, key); j++)
+			play_scanned(advice->cache_sets[j], (uint32_t) key);
+	}
 }
 
 /*
@@ -236,7 +279,7 @@ pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t fil
 		first = end - nblocks;
 	for (uint64_t block = first; block < end; block++)
 	{
-		uint64_t	key = key_of_wal_block(block % nblocks);
+		uint64_t	key = key_of_block(0, block % nblocks);
 
 		check_interrupts((uint32_t) (block - first));
 		for (int i = 0; i < CACHE_SETS && pbp_advice_sampled(advice, key); i++)

@@ -66,6 +66,10 @@ typedef struct PbpAdviceStorageRow
 	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
 	double		change_error;	/* half the width of a 95 % interval of the
 								 * difference to today's; NaN: unknown */
+	double		scan_ratio;		/* storage reads of large scans, which are no accesses, for each
+								 * access; NaN: unknown */
+	double		scan_error;		/* half the width of a 95 % interval; NaN: unknown */
+	double		scan_change_error;	/* the same of the difference to today's */
 	double		learned_share;	/* of what must be seen before it is known */
 	double		seconds_left;	/* of learning, likewise */
 	PbpStorageReason reason;
@@ -110,6 +114,7 @@ typedef struct PbpAdviceTotals
 	double		reads;
 	double		extends;
 	double		ring_reads;
+	double		scan_reads;		/* of these, by large scans */
 	double		ring_extends;
 	double		seconds;		/* that these took */
 	double		loads;			/* sampled pages that entered the pool */

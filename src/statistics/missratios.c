@@ -143,8 +143,7 @@ static bool
 may_hold_scanned(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		scans = advice->rings_apart ? counters->scan_reads :
-		pbp_unseen_share(advice) * counters->reads;
+	double		scans = counters->scan_reads + pbp_unseen_share(advice) * counters->reads;
 
 	return scans > NEGLIGIBLE_SCANS * (counters->accesses + counters->scan_reads) &&
 		(double) advice->smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) *
@@ -508,6 +507,7 @@ pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals)
 		.reads = counters->reads,
 		.extends = counters->extends,
 		.ring_reads = counters->ring_reads,
+		.scan_reads = counters->scan_reads,
 		.ring_extends = counters->ring_extends,
 		.seconds = counters->seconds,
 		.loads = all_loads(advice),

@@ -31,6 +31,9 @@
 /* From one size to the next, of the misses that wait. */
 #define TOLERATED_JUMP		0.2
 
+/* Where all that scans read may wait or none, so much of the storage reads of others depends on it. */
+#define SCANS_WEIGHT		0.5
+
 /* Error of the storage reads, as a share of them, before the lists of the cache are settled. */
 #define UNSETTLED_ERROR		0.1
 
@@ -158,6 +161,60 @@ skipped_error(const Advice *advice, int cache, double share)
 		fabs(share - waiting_share(advice, reference_of(cache))) : 0;
 }
 
+/* ---- large scans ---- */
+
+/* The share of what they read that waits for storage.  NaN: too little was played. */
+static double
+scans_waiting(const Advice *advice, int cache)
+{
+	const CacheCounters *counted = cache_counters(advice, cache);
+
+	if (simulated_cache(advice, cache)->learning || counted->scan_reads < ENOUGH_CACHE_MISSES)
+		return NAN;
+	return counted->scan_storage_reads / counted->scan_reads;
+}
+
+/*
+ * What is read in turn fits into a cache or does not, and neither the sample nor the kernel knows
+ * to the page which.  So this share may be that of the next smaller or larger cache, too.
+ */
+static double
+error_of_scans(const Advice *advice, int cache)
+{
+	int			step = has_todays_memory(cache) ? 1 : PBP_SPLITS;
+	double		share = scans_waiting(advice, cache);
+	double		error = 0;
+
+	for (int other = cache - step; other <= cache + step; other += step)
+		if (other >= 0 && other < ALL_CACHES && set_of(advice, other) == set_of(advice, cache))
+			error = fmax(error, fabs(share - scans_waiting(advice, other)));
+	return error;
+}
+
+/* Where nothing was played, any share of them may wait. */
+static PbpFigure
+share_of_scans(const Advice *advice, int cache)
+{
+	double		share = scans_waiting(advice, cache);
+
+	return isnan(share) ? (PbpFigure) {0.5, 0.5} :
+		(PbpFigure) {share, error_of_scans(advice, cache)};
+}
+
+static void
+set_scans(const Advice *advice, int cache, PbpAdviceStorageRow *row)
+{
+	double		reads = advice->counters.scan_reads / advice->counters.accesses;
+	PbpFigure	here = share_of_scans(advice, cache);
+	PbpFigure	today = share_of_scans(advice, reference_of(cache));
+
+	row->scan_ratio = reads * here.value;
+	row->scan_error = reads * here.error;
+	row->scan_change_error = cache == BASELINE ? 0 : reads * fmax(here.error, today.error);
+}
+
+/* ---- rows ---- */
+
 /* What neither chance nor time shows. */
 static double
 error_of_storage_model(const Advice *advice, int cache)
@@ -176,6 +233,7 @@ error_of_storage_model(const Advice *advice, int cache)
 		misses->value * (CAPACITY_DEVIATIONS * (1 - share) / sqrt(fmax(1, simulated->capacity)) +
 						 CLOSE_CALL_WEIGHT * share * close_calls + edge +
 						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
+						 SCANS_WEIGHT * share * error_of_scans(advice, cache) +
 						 skipped_error(advice, cache, share) +
 						 error_by_probes(advice));
 }
@@ -275,7 +333,8 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 	*row = (PbpAdviceStorageRow)
 	{
 		.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = NAN,
-		.seconds_left = NAN,.reason = reason_of(advice, cache),
+		.seconds_left = NAN,.scan_ratio = NAN,.scan_error = NAN,.scan_change_error = NAN,
+		.reason = reason_of(advice, cache),
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
@@ -292,6 +351,7 @@ set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageR
 
 		row->uncertainty = error_of(&here);
 		row->change_error = cache == BASELINE ? 0 : error_of_difference(&here, &today);
+		set_scans(advice, cache, row);
 	}
 }
 

@@ -59,6 +59,16 @@
  */
 #define MOST_BUSY			0.9
 
+/*
+ * A scan is read ahead, so that one of its blocks takes a part of the time of a read by itself:
+ * hardly any of it, where each read takes milliseconds, or up to this share, where a device is
+ * limited in operations and in bytes.
+ */
+#define SHARE_OF_READ		0.125
+
+/* Below this share of a scan's blocks, their mean time says nothing about storage. */
+#define LEAST_STORAGE_SHARE	0.1
+
 /* An unknown time does not matter where nothing takes it. */
 static inline double
 times(double share, double ns)
@@ -175,6 +185,17 @@ pbp_bound_times(PbpReadTimes *read_times, double mean_ns, double most_ns)
 	scale_figure(&read_times->storage, most_ns / mean_ns);
 }
 
+PbpFigure
+pbp_scan_time(PbpFigure storage, double measured_ns, PbpFigure storage_share)
+{
+	double		ns = measured_ns / storage_share.value;
+
+	if (storage_share.value >= LEAST_STORAGE_SHARE && ns > 0)
+		return (PbpFigure) {ns, ns * fmin(1, storage_share.error / storage_share.value)};
+	ns = SHARE_OF_READ * storage.value / 2;
+	return (PbpFigure) {ns, ns};
+}
+
 void
 pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting,
 				const PbpAdviceRow *today, double dirty_evictions)
@@ -218,6 +239,7 @@ typedef struct ReadShares
 {
 	double		served;			/* by the page cache */
 	double		storage;
+	double		scanned;		/* from storage by large scans, which are no accesses */
 	double		written;		/* from the pool */
 } ReadShares;
 
@@ -228,6 +250,7 @@ shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 	{
 		isnan(storage->storage_ratio) ? NAN : fmax(0, misses->miss_ratio - storage->storage_ratio),
 		storage->storage_ratio,
+		storage->scan_ratio,
 		misses->write_ratio
 	};
 }
@@ -236,6 +259,7 @@ static double
 ns_of(const PbpReadTimes *read_times, ReadShares shares)
 {
 	return ns_of_reads(read_times, shares.served, shares.storage) +
+		times(shares.scanned, read_times->scan.value) +
 		times(read_times->write.value, shares.written);
 }
 
@@ -245,6 +269,7 @@ error_by_times(const PbpReadTimes *read_times, ReadShares shares)
 {
 	return times(fabs(shares.served), read_times->os.error) +
 		times(fabs(shares.storage), read_times->storage.error) +
+		times(fabs(shares.scanned), read_times->scan.error) +
 		times(read_times->write.error, fabs(shares.written));
 }
 
@@ -259,6 +284,14 @@ ns_held_up(const PbpReadTimes *read_times, ReadShares here, ReadShares today)
 
 	return (PbpFigure) {times(read_times->held_up.value, fmax(0, more)),
 						times(read_times->held_up.error, fabs(more))};
+}
+
+/* What storage does, as a number of reads of single blocks. */
+static double
+storage_work(const PbpReadTimes *read_times, ReadShares shares)
+{
+	return shares.storage + (shares.scanned == 0 ? 0 :
+							 shares.scanned * read_times->scan.value / read_times->storage.value);
 }
 
 /*
@@ -328,17 +361,21 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	const PbpReadTimes *read_times = &input->times;
 	ReadShares	today = shares_of(input->misses, input->storage);
 	ReadShares	reads = shares_of(misses, storage);
-	double		queued = reads_queued(read_times->queued, today.storage, reads.storage);
-	double		steeper = error_queued(read_times->queued, today.storage, reads.storage,
+	double		work_today = storage_work(read_times, today);
+	double		work_here = storage_work(read_times, reads);
+	double		queued = reads_queued(read_times->queued, work_today, work_here);
+	double		steeper = error_queued(read_times->queued, work_today, work_here,
 									   storage->change_error);
-	ReadShares	here = {reads.served, reads.storage + queued, reads.written};
+	ReadShares	here = {reads.served, reads.storage + queued, reads.scanned, reads.written};
 	ReadShares	more = {here.served - today.served, here.storage - today.storage,
-						here.written - today.written};
+						here.scanned - today.scanned, here.written - today.written};
 	PbpFigure	held_up = ns_held_up(read_times, reads, today);
 	double		queue_error = times(queued, read_times->storage.value);
 	double		change = ns_of(read_times, more) + held_up.value;
 	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error,
-														   storage->change_error + steeper),
+														   storage->change_error + steeper) +
+										   times(storage->scan_change_error,
+												 read_times->scan.value),
 										   error_by_times(read_times, more) + held_up.error),
 									 hypot(times(ns_of_reads(read_times, more.served, more.storage),
 												 error_of_scale(input)), queue_error));
@@ -347,7 +384,8 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 									pbp_mean_read_ns(read_times, input->misses, input->storage));
 	double		error = read_times->measured ? hypot(change_error, error_today) :
 		hypot(hypot(error_by_shares(read_times, misses->uncertainty,
-									storage->uncertainty + steeper),
+									storage->uncertainty + steeper) +
+					times(storage->scan_error, read_times->scan.value),
 					error_by_times(read_times, here) + held_up.error), queue_error);
 	double		ms = input->accesses / 1e6;
 
@@ -356,4 +394,13 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 		isnan(error) ? NAN : ms * (ns_of(read_times, here) + held_up.value), ms * error,
 		isnan(change_error) ? NAN : ms * change, ms * change_error
 	};
+}
+
+double
+pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceStorageRow *storage,
+				   double waiting_ms)
+{
+	double		ms = input->accesses * storage->scan_ratio * input->times.scan.value / 1e6;
+
+	return ms > 0 ? fmin(1, ms / waiting_ms) : 0;
 }

@@ -24,6 +24,7 @@ typedef struct PbpReadTimes
 								 * unless the server has timed that */
 	PbpFigure	held_up;		/* reads, by each page that is written more than
 								 * today; 0 unless sessions wait for storage */
+	PbpFigure	scan;			/* of a block that a large scan reads from storage */
 	double		queued;			/* share of a storage read's time, see pbp_queued_share() */
 } PbpReadTimes;
 
@@ -51,6 +52,13 @@ extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measu
 extern void pbp_bound_times(PbpReadTimes *times, double mean_ns, double most_ns);
 
 /*
+ * The time of a block that a large scan reads from storage, where one read by itself takes so long.
+ * If the server has timed what scans read, their mean time tells it, unless hardly any of these
+ * blocks is from storage.  NaN: it has not.
+ */
+extern PbpFigure pbp_scan_time(PbpFigure storage, double measured_ns, PbpFigure storage_share);
+
+/*
  * From the time that sessions write for each access, and from how many of them wait
  * for storage, on average.  Writes remain without effect if few dirty pages of the
  * sample were evicted: chance would decide between sizes.
@@ -59,11 +67,15 @@ extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double wa
 							const PbpAdviceRow *today, double dirty_evictions);
 
 /*
- * Time that sessions wait for reads, in milliseconds, and for the writes of dirty
- * pages that are evicted, at the size that these rows are of.
+ * Time that sessions wait for reads, those of large scans from storage included, in milliseconds,
+ * and for the writes of dirty pages that are evicted, at the size that these rows are of.
  */
 extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 							   const PbpAdviceStorageRow *storage);
+
+/* Of its value, what large scans wait, as a share. */
+extern double pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceStorageRow *storage,
+								 double waiting_ms);
 
 /*
  * Time that sessions work, by the server's active_time and by counting once a
