@@ -84,8 +84,8 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 		return psprintf("still learning: %.0f %% of the reads needed have been seen",
 						floor(100 * learned_share));
 	if (reason == PBP_ADVICE_UNSEEN && !isnan(learned_share))
-		return psprintf("the sampler saw only %.0f %% of the reads; the others are of large "
-						"scans, temporary tables, or pages evicted before its next look",
+		return psprintf("the sampler saw only %.0f %% of the reads; the others are of VACUUM, "
+						"temporary tables, or pages evicted before its next look",
 						floor(100 * learned_share));
 	return words[reason];
 }
@@ -150,11 +150,11 @@ caveat_of_advice(const PbpAdviceReport *report)
 						100 * (1 + totals->self_error),
 						PBP_COUNTS_APART ? ", because large scans or a fast clock hand evicted "
 						"pages between two looks" :
-						"; the others may be those of large scans and temporary tables");
+						"; the others may be those of VACUUM and temporary tables");
 	if (totals->self_error < -NOTABLE_SELF_ERROR)
 		return psprintf("no look saw %.0f %% of the reads, which are taken for %s",
 						-100 * totals->self_error, PBP_COUNTS_APART ? "reads like the others" :
-						"those of large scans, and remain at any size");
+						"those of VACUUM or temporary tables, and remain at any size");
 	if (totals->self_error > LARGE_SELF_ERROR)
 		return psprintf("%.0f %% more pages were loaded than the server counts as reads, because "
 						"%s have not been reported yet", 100 * totals->self_error,

@@ -95,6 +95,20 @@ measured_times(void)
 	ok(times.storage.value == 3000 && times.storage.error == 0 && isnan(times.os.value), "likewise if it serves all");
 }
 
+static void
+times_of_scans(void)
+{
+	PbpFigure	time = pbp_scan_time(storage_time, 5000, (PbpFigure) {0.5, 0.1});
+
+	ok(near(time.value, 10000) && near(time.error, 2000), "scans: the server's mean time is that of the blocks from storage");
+	time = pbp_scan_time(storage_time, 5000, (PbpFigure) {0.5, 0.5});
+	ok(near(time.error, 10000), "scans: if any share may be from storage, they may take no time");
+	time = pbp_scan_time(storage_time, 5000, (PbpFigure) {0.05, 0.01});
+	ok(near(time.value + time.error, 12500) && near(time.value, time.error), "scans: hardly any from storage: at most an eighth of a read by itself");
+	time = pbp_scan_time(storage_time, NAN, (PbpFigure) {0.5, 0.1});
+	ok(near(time.value + time.error, 12500) && near(time.value, time.error), "scans that are not timed: likewise");
+}
+
 /* ---- waiting ---- */
 
 static PbpCompared
@@ -127,6 +141,38 @@ waiting_of_sizes(void)
 	   "unknown shares: the waiting is unknown");
 	ok(isnan(compare(exact, 0.1, NAN, 0.05, 0.03).change) && !isnan(compare(exact, 0.1, NAN, 0.05, 0.03).value),
 	   "today unknown: only the change is");
+}
+
+/* Half of what scans read is from storage today, and all of it with a larger pool, which saves misses. */
+static void
+waiting_of_scans(void)
+{
+	PbpAdviceRow today = misses(0.1, 0, 0);
+	PbpAdviceRow other = misses(0.05, 0, 0);
+	PbpAdviceStorageRow waits = storage(0.02, 0, 0);
+	PbpAdviceStorageRow other_waits = storage(0.02, 0, 0);
+	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	double		lookups = pbp_waiting(&input, &today, &waits).value;
+	double		saved = pbp_waiting(&input, &other, &other_waits).change;
+	PbpCompared waiting;
+
+	input.times.scan = (PbpFigure) {10000, 0};
+	waits.scan_ratio = 0.5;
+	other_waits.scan_ratio = 1;
+	waiting = pbp_waiting(&input, &today, &waits);
+	ok(near(waiting.value, lookups + 5000) && waiting.change == 0 && waiting.error == 0, "what scans wait is a part of today's waiting");
+	ok(near(pbp_share_of_scans(&input, &waits, waiting.value), 5000 / waiting.value), "a share that is known");
+	waiting = pbp_waiting(&input, &other, &other_waits);
+	ok(near(waiting.change, saved + 5000) && waiting.change_error == 0, "if scans lose their place in the page cache, that is added to what misses save");
+	other_waits.scan_change_error = 0.5;
+	other_waits.scan_error = 0.5;
+	waiting = pbp_waiting(&input, &other, &other_waits);
+	ok(near(waiting.change_error, 5000) && near(waiting.error, 5000), "unless it is known to the page whether they do");
+	input.times.scan.error = 10000;
+	other_waits.scan_change_error = 0;
+	ok(near(pbp_waiting(&input, &other, &other_waits).change_error, 5000), "and what a block of them takes");
+	input.times.queued = 0.5;
+	ok(pbp_waiting(&input, &other, &other_waits).change > saved + 5000, "reads queue up behind those of scans, too");
 }
 
 static void
@@ -598,7 +644,9 @@ main(void)
 	covered_means();
 	times_of_probes();
 	measured_times();
+	times_of_scans();
 	waiting_of_sizes();
+	waiting_of_scans();
 	unknown_times();
 	unknown_errors();
 	writes_of_sessions();
