@@ -155,15 +155,15 @@ caveat_of_advice(const PbpAdviceReport *report)
 		return psprintf("no look saw %.0f %% of the reads, which are taken for %s",
 						-100 * totals->self_error, PBP_COUNTS_APART ? "reads like the others" :
 						"those of VACUUM or temporary tables, and remain at any size");
+	if (totals->ring_reads > totals->reads)
+		return "large scans, VACUUM or COPY read even more through ring buffers, "
+			"which is no part of the miss ratio";
 	if (totals->self_error > LARGE_SELF_ERROR)
 		return psprintf("%.0f %% more pages were loaded than the server counts as reads, because "
 						"%s have not been reported yet", 100 * totals->self_error,
 						PBP_COUNTS_APART ?
 						"COPY added pages, WAL is being replayed, or statistics" :
 						"WAL is being replayed or statistics");
-	if (totals->ring_reads > totals->reads)
-		return "large scans, VACUUM or COPY read even more through ring buffers, "
-			"which is no part of the miss ratio";
 	return NULL;
 }
 
