@@ -70,20 +70,21 @@ compare_scanned(const void *one, const void *other)
 	return (blocks < other_blocks) - (blocks > other_blocks);
 }
 
-/* Indexes have no live rows. */
+/* Keeps those of which scans have read the most.  Indexes have no live rows. */
 static void
 note_table(PbpCounted *found, Oid database, Oid table, const PgStat_StatTabEntry *stats)
 {
 	PbpScannedTable counts = counts_of(database, table, stats);
-	PbpScannedTable *last = &found->tables[PBP_SCANNED_TABLES - 1];
+	int64		least = NBuffers / 4;
 
+	if (found->ntables == PBP_SCANNED_TABLES)
+		least = blocks_of_scans(&found->tables[PBP_SCANNED_TABLES - 1]);
 	if (stats->live_tuples <= 0 || counts.by_scans < stats->live_tuples ||
-		blocks_of_scans(&counts) <= NBuffers / 4)
+		blocks_of_scans(&counts) <= least)
 		return;
 	if (found->ntables < PBP_SCANNED_TABLES)
-		found->tables[found->ntables++] = counts;
-	else if (blocks_of_scans(&counts) > blocks_of_scans(last))
-		*last = counts;
+		found->ntables++;
+	found->tables[found->ntables - 1] = counts;
 	qsort(found->tables, found->ntables, sizeof(PbpScannedTable), compare_scanned);
 }
 

@@ -409,7 +409,7 @@ static double
 error_of_miss_model(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		scanned = fmin(1, counters->ring_reads / fmax(1, counters->reads));
+	double		scanned = counters->ring_reads / fmax(1, counters->reads);
 	double		share = EXTRA_SHARE + (i < BASELINE ? SCANNED_SHARE * scanned : 0);
 
 	return (share + fmin(1, other_load(advice)) + skipped_share(advice, i)) *
