@@ -200,12 +200,12 @@ see_less(void)
 		for (int most = 0; most < 2; most++)
 		{
 			Bench		bench;
+			const Run	run = {
+				.kind = ZIPF, .nbuffers = 8192, .seed = 7, .looks_per_pass = 8, .rings_together = together,
+				.uncounted = most ? -0.6 : -0.15
+			};
 
-			bench_start(&bench, ZIPF, 8192, 8192 * 10, 1.0 / 20);
-			finish(&bench.run);
-			bench.run.rings_together = together;
-			start(&bench.run, 1, 8192 * 10, 1.0 / 20);
-			bench.run.uncounted = most ? -0.6 : -0.15;
+			bench_start_run(&bench, &run, 1, 8192 * 10, 1.0 / 20);
 			bench_run(&bench, 12, true);
 			if (most)
 				ok(count_known(bench.run.advice[0], 0) == 1 && count_reason(bench.run.advice[0], 0, PBP_ADVICE_UNSEEN) == 10,
@@ -222,14 +222,13 @@ scan_past_the_pool(bool together, Kind kind)
 {
 	Bench		bench;
 	PbpAdvice  *advice;
+	const Run	run = {
+		.kind = kind, .nbuffers = 8192, .seed = 7, .looks_per_pass = 8, .rings_together = together,
+		.uncounted = together ? -0.15 : 0
+	};
 
-	bench_start(&bench, kind, 8192, 8192 * 10, 1.0 / 20);
-	finish(&bench.run);
-	bench.run.rings_together = together;
-	start(&bench.run, 1, 8192 * 10, 1.0 / 20);
+	bench_start_run(&bench, &run, 1, 8192 * 10, 1.0 / 20);
 	advice = bench.run.advice[0];
-	if (together)
-		bench.run.uncounted = -0.15;
 	bench_run(&bench, 12, true);
 	ok(count_known(advice, TODAY) == 6, "scans through a ring: known if no larger pool would hold the tables");
 	pbp_advice_set_smallest_scanned(advice, 8192 / 4 * 3);

@@ -1,42 +1,28 @@
 /*
  * advice_model.h
- *	  A model of the server's buffer pool that runs traces, observed by the
- *	  advice as the sampler would do it.
+ *	  A bench: one exact pool that runs a load, observed by the advice as the sampler
+ *	  would do it.
+ *
+ * Tests of miss ratios use it.  Loads are in proportion to the pool, and the truth is
+ * what pools of other sizes miss in the same load.  Tests of storage reads have scenes,
+ * see storage_model.h; there is no third harness.
  */
 #ifndef ADVICE_MODEL_H
 #define ADVICE_MODEL_H
 
 #include "statistics/figures.h"
+#include "exact_caches.h"
 #include "random.h"
 #include "tap.h"
-
-#define USAGE_MAX	5
-#define RING		32
-#define NONE		(-1)
 
 #define SAMPLES			3		/* drawn of the pages, in the same run */
 #define SETTLE_POOLS	7		/* pools' worth of reads before the window */
 #define MOVED_POOLS		12		/* and after the working set has moved */
 #define WINDOW_POOLS	6
 #define IDLE_POOLS		20		/* of accesses, to a look while nothing moves */
+#define IDLE_SECONDS	5		/* instead, if the load takes time */
 #define SMALLEST		1		/* index of the smallest size that must be right */
 #define TODAY			5
-
-typedef struct Pool
-{
-	int			nbuffers;
-	int			used;			/* the others are free */
-	int			hand;
-	int64_t		ticks;
-	int		   *page;			/* of each buffer */
-	uint8_t    *usage;			/* of each buffer */
-	int		   *buffer;			/* of each page, or NONE */
-	int			ring[RING];
-	int			ring_next;
-	int64_t		hits;			/* both without the bulk reads */
-	int64_t		reads;
-	int64_t		ring_reads;
-} Pool;
 
 typedef enum Kind
 {
@@ -49,8 +35,21 @@ typedef enum Kind
 	PGBENCH,
 	KINDS,
 	NEARLY_FITS = KINDS,		/* these are for tests of their own */
-	NEW_PAGES
+	NEW_PAGES,
+	WIDE,						/* all pages of six pools alike */
+	LOOP,						/* over 1.3 pools */
+	SLOW_TURNS,					/* of two sets of 0.85 pools */
+	FAST_TURNS,
+	NIGHT_AND_DAY,
+	PERIODIC_SCAN				/* of 1.5 pools, not through a ring */
 } Kind;
+
+/* Accesses in a second of loads that take time; and the night before a day. */
+#define NIGHT_PACE		50000
+#define DAY_PACE		7500
+#define PHASE			240		/* seconds of a night, and of a day */
+#define NIGHT			((int64_t) PHASE * NIGHT_PACE)
+#define DAY				((int64_t) PHASE * DAY_PACE)
 
 typedef struct Trace
 {
@@ -58,6 +57,8 @@ typedef struct Trace
 	int			nbuffers;		/* of today's pool */
 	Random		random;
 	int64_t		count;
+	bool		timed;
+	double		seconds;		/* 0 if it takes no time */
 	int64_t		move_at;		/* the working set moves, or never */
 	int			scanned;
 	int			step;			/* of a transaction */
@@ -69,6 +70,7 @@ typedef struct Run
 	Kind		kind;
 	int			nbuffers;
 	uint64_t	seed;
+	bool		timed;			/* the load takes time */
 	double		looks_per_pass;
 	uint64_t	sample_seed;	/* of the first sample; 0: the usual one */
 	PbpAdvice  *advice[SAMPLES];
@@ -96,6 +98,7 @@ typedef struct Watch
 	int64_t		hits;
 	int64_t		reads;
 	int64_t		ring_reads;
+	double		seconds;
 } Watch;
 
 /* A pool that runs a trace in steps, observed by one advice. */
@@ -109,10 +112,7 @@ typedef struct Bench
 
 extern const char *const kind_names[KINDS];
 
-/* advice_pool.c */
-extern void pool_init(Pool *pool, int nbuffers, int npages);
-extern void pool_free(Pool *pool);
-extern void pool_access(Pool *pool, int page, bool bulk);
+/* advice_traces.c */
 extern int trace_pages(int nbuffers);
 extern void trace_init(Trace *trace, Kind kind, int nbuffers, uint64_t seed, int64_t move_at);
 extern int next_page(Trace *trace, bool *bulk);
@@ -138,7 +138,9 @@ extern int count_known(const PbpAdvice *advice, int from);
 extern int count_reason(const PbpAdvice *advice, int from, PbpAdviceReason reason);
 extern bool all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason);
 extern double quantile(double *values, int nvalues, double share);
+extern void bench_start_run(Bench *bench, const Run *run, int samples, size_t bytes, double rate);
 extern void bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate);
+extern void bench_step(Bench *bench, bool watched);
 extern void bench_run(Bench *bench, double pools, bool watched);
 extern void bench_learn(Bench *bench, Kind kind, double pools);
 extern void bench_finish(Bench *bench);

@@ -35,11 +35,10 @@ relation_of(int page)
 static void
 begin(Bench *bench, Kind kind, int relations)
 {
+	const Run	run = {.kind = kind, .nbuffers = BUFFERS, .seed = TRACE_SEED, .looks_per_pass = 10, .sample_seed = 1};
+
 	nrelations = relations;
-	bench_start(bench, kind, BUFFERS, ADVICE_BYTES, 1.0 / 8);
-	trace_init(&bench->trace, kind, BUFFERS, TRACE_SEED, INT64_MAX);
-	bench->run.looks_per_pass = 10;
-	bench->run.sample_seed = 1;
+	bench_start_run(bench, &run, 1, ADVICE_BYTES, 1.0 / 8);
 	watch_relations(&bench->run, relation_of, 100000);
 }
 

@@ -1,7 +1,6 @@
 /*
  * advice_run.c
- *	  Pools that run a trace: the baseline, observed by the advice, and pools
- *	  of other sizes.
+ *	  Benches, and pools of other sizes that run their loads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -73,20 +72,93 @@ look_and_watch(Run *run, const Pool *pool, int64_t count, double seconds, Watch 
 		pbp_advice_accesses(run->advice[i], &counts);
 		look_only(run, i, pool);
 	}
-	*watch = (Watch) {pool->ticks, count, pool->hits, pool->reads, pool->ring_reads};
+	*watch = (Watch) {pool->ticks, count, pool->hits, pool->reads, pool->ring_reads, watch->seconds + seconds};
+}
+
+static bool
+is_idle(const Run *run, const Trace *trace, const Watch *watch)
+{
+	if (trace->timed)
+		return trace->seconds - watch->seconds >= IDLE_SECONDS;
+	return trace->count - watch->count >= (int64_t) IDLE_POOLS * run->nbuffers;
 }
 
 /* Scan whenever the sampler would. */
 void
 watch_pool(Run *run, const Pool *pool, const Trace *trace, Watch *watch)
 {
-	if (pool->ticks - watch->ticks < (1 + run->missed) * run->nbuffers / run->looks_per_pass &&
-		trace->count - watch->count < (int64_t) IDLE_POOLS * run->nbuffers)
+	if (pool->ticks - watch->ticks < (1 + run->missed) * run->nbuffers / run->looks_per_pass && !is_idle(run, trace, watch))
 		return;
-	look_and_watch(run, pool, trace->count, 0, watch);
+	look_and_watch(run, pool, trace->count, trace->seconds - watch->seconds, watch);
 	for (run->missed = 0; below(&run->chance, 100) < run->missed_percent;)
 		run->missed++;
 }
+
+/* ---- benches ---- */
+
+/* The pool is empty, and the load begins.  The run is given. */
+static void
+bench_begin(Bench *bench)
+{
+	const Run  *run = &bench->run;
+
+	pool_init(&bench->pool, run->nbuffers, trace_pages(run->nbuffers));
+	trace_init(&bench->trace, run->kind, run->nbuffers, run->seed, INT64_MAX);
+	bench->trace.timed = run->timed;
+}
+
+void
+bench_start_run(Bench *bench, const Run *run, int samples, size_t bytes, double rate)
+{
+	*bench = (Bench) {.run = *run};
+	start(&bench->run, samples, bytes, rate);
+	bench_begin(bench);
+}
+
+void
+bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate)
+{
+	bench_start_run(bench, &(Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .looks_per_pass = 8}, 1, bytes, rate);
+}
+
+/* One access, and a look if one is due. */
+void
+bench_step(Bench *bench, bool watched)
+{
+	bool		bulk;
+	int			page = next_page(&bench->trace, &bulk);
+
+	pool_access(&bench->pool, page, bulk);
+	if (watched)
+		watch_pool(&bench->run, &bench->pool, &bench->trace, &bench->watch);
+}
+
+/* For a number of pools' worth of reads, with or without looks. */
+void
+bench_run(Bench *bench, double pools, bool watched)
+{
+	int64_t		reads = bench->pool.reads + (int64_t) (pools * bench->run.nbuffers);
+
+	while (bench->pool.reads < reads)
+		bench_step(bench, watched);
+}
+
+/* 8192 buffers, observed from the start for a number of pools' worth of reads. */
+void
+bench_learn(Bench *bench, Kind kind, double pools)
+{
+	bench_start(bench, kind, 8192, 8192 * 10, 1.0 / 20);
+	bench_run(bench, pools, true);
+}
+
+void
+bench_finish(Bench *bench)
+{
+	pool_free(&bench->pool);
+	finish(&bench->run);
+}
+
+/* ---- pools of all sizes in one load ---- */
 
 static void
 thin_samples(Run *run)
@@ -100,41 +172,38 @@ thin_samples(Run *run)
 void
 run_today(Run *run)
 {
-	Pool		pool;
-	Trace		trace;
-	Watch		watch = {0};
+	Bench		bench = {.run = *run};
+	const Pool *pool = &bench.pool;
+	Trace	   *trace = &bench.trace;
 	int64_t		reads = (int64_t) SETTLE_POOLS * run->nbuffers;
 
-	pool_init(&pool, run->nbuffers, trace_pages(run->nbuffers));
-	trace_init(&trace, run->kind, run->nbuffers, run->seed, INT64_MAX);
-	run->window_start = run->window_end = 0;
-	while (run->window_end == 0)
+	bench_begin(&bench);
+	bench.run.window_start = bench.run.window_end = 0;
+	while (bench.run.window_end == 0)
 	{
-		bool		bulk;
-		int			page = next_page(&trace, &bulk);
-
-		pool_access(&pool, page, bulk);
-		if (!run->pauses || pool.reads / run->nbuffers % 6 < 3)
-			watch_pool(run, &pool, &trace, &watch);
-		if (pool.reads == run->thin_at)
-			thin_samples(run);
-		if (pool.reads < reads)
+		bench_step(&bench, false);
+		if (!run->pauses || pool->reads / run->nbuffers % 6 < 3)
+			watch_pool(&bench.run, pool, trace, &bench.watch);
+		if (pool->reads == bench.run.thin_at)
+			thin_samples(&bench.run);
+		if (pool->reads < reads)
 			continue;
-		if (run->kind == MOVING && trace.move_at == INT64_MAX)
+		if (run->kind == MOVING && trace->move_at == INT64_MAX)
 		{
-			trace.move_at = trace.count;
+			trace->move_at = trace->count;
 			reads += (int64_t) MOVED_POOLS * run->nbuffers;
 		}
-		else if (run->window_start == 0)
+		else if (bench.run.window_start == 0)
 		{
-			run->window_start = trace.count;
+			bench.run.window_start = trace->count;
 			reads += (int64_t) WINDOW_POOLS * run->nbuffers;
 		}
 		else
-			run->window_end = trace.count;
+			bench.run.window_end = trace->count;
 	}
-	run->move_at = trace.move_at;
-	pool_free(&pool);
+	bench.run.move_at = trace->move_at;
+	*run = bench.run;
+	pool_free(&bench.pool);
 }
 
 /* What a pool of another size misses in the same window. */
@@ -291,46 +360,4 @@ all_unknown(const PbpAdvice *advice, int from, PbpAdviceReason reason)
 {
 	return count_known(advice, from) == 0 &&
 		count_reason(advice, from, reason) == PBP_ADVICE_FACTORS - from;
-}
-
-void
-bench_start(Bench *bench, Kind kind, int nbuffers, size_t bytes, double rate)
-{
-	memset(bench, 0, sizeof(*bench));
-	bench->run = (Run) {.kind = kind, .nbuffers = nbuffers, .seed = 7, .looks_per_pass = 8};
-	start(&bench->run, 1, bytes, rate);
-	pool_init(&bench->pool, nbuffers, trace_pages(nbuffers));
-	trace_init(&bench->trace, kind, nbuffers, bench->run.seed, INT64_MAX);
-}
-
-/* For a number of pools' worth of reads, with or without looks. */
-void
-bench_run(Bench *bench, double pools, bool watched)
-{
-	int64_t		reads = bench->pool.reads + (int64_t) (pools * bench->run.nbuffers);
-
-	while (bench->pool.reads < reads)
-	{
-		bool		bulk;
-		int			page = next_page(&bench->trace, &bulk);
-
-		pool_access(&bench->pool, page, bulk);
-		if (watched)
-			watch_pool(&bench->run, &bench->pool, &bench->trace, &bench->watch);
-	}
-}
-
-/* 8192 buffers, observed from the start for a number of pools' worth of reads. */
-void
-bench_learn(Bench *bench, Kind kind, double pools)
-{
-	bench_start(bench, kind, 8192, 8192 * 10, 1.0 / 20);
-	bench_run(bench, pools, true);
-}
-
-void
-bench_finish(Bench *bench)
-{
-	pool_free(&bench->pool);
-	finish(&bench->run);
 }

@@ -9,8 +9,7 @@
 #include "advice_model.h"
 
 #define BUFFERS		4096
-#define NIGHT_PACE	50000
-#define DAY_PACE	400
+#define LIGHT_PACE	400
 #define HOUR		3600
 
 /* Accesses to so many pages from the first one on, in so many seconds, and a look at the end. */
@@ -54,7 +53,7 @@ static void
 follow_light_day(void)
 {
 	static const Load day[] = {
-		{DAY_PACE * 199 / 200, 7 * BUFFERS, BUFFERS / 2, 1}, {DAY_PACE / 200, 8 * BUFFERS, 4 * BUFFERS, 1}
+		{LIGHT_PACE * 199 / 200, 7 * BUFFERS, BUFFERS / 2, 1}, {LIGHT_PACE / 200, 8 * BUFFERS, 4 * BUFFERS, 1}
 	};
 	Bench		bench;
 	double		after_minutes = NAN;
@@ -69,7 +68,7 @@ follow_light_day(void)
 		for (int i = 0; i < day[0].accesses; i++)
 			pool_access(&bench.pool, day[0].first + below(&bench.trace.random, day[0].npages), false);
 		run_load(&bench, &day[1]);
-		truth += second >= 2 * HOUR ? (double) (bench.pool.reads - reads) / DAY_PACE / HOUR : 0;
+		truth += second >= 2 * HOUR ? (double) (bench.pool.reads - reads) / LIGHT_PACE / HOUR : 0;
 		if (second == 600)
 			early = miss_ratio_of(&bench, TODAY);
 		if (isnan(after_minutes) && miss_ratio_of(&bench, TODAY) < 0.03)

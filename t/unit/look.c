@@ -3,7 +3,9 @@
  *	  A look sees every page that it should, without reading every buffer.
  *
  * Runs src/simulator/look.c over a model of the buffer pool and compares what each look
- * sees with all that the pool holds.  Prints TAP.
+ * sees with all that the pool holds.  Prints TAP.  This pool is not that of
+ * exact_caches.c, because here reads overlap: buffers are pinned, and pages arrive in
+ * another order than the hand has passed their buffers.
  */
 #include <math.h>
 #include <stdio.h>

@@ -32,9 +32,7 @@ static void
 begin_split(Scene *scene, Load load, int nbuffers, PbpAdvice *advice)
 {
 	*scene = (Scene) {.run = {.nbuffers = nbuffers,.looks_per_pass = 10,.sample_seed = 1,.advice = {advice}}};
-	memory_init(&scene->memory, load_pages(MEMORY), nbuffers, os_pages(nbuffers), BLOCK_BYTES);
-	scene->memory.written_from = scene->run.written_from = load_written_from(load, MEMORY);
-	load_init(&scene->trace, load, MEMORY, 7);
+	scene_begin(scene, load, os_pages(nbuffers));
 	if (advice != NULL)
 		watch_relations(&scene->run, relation_of, RELATION_BYTES);
 }

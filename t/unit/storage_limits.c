@@ -86,7 +86,7 @@ answer_early(void)
 	scene_start(&scene, ACCOUNTS, nbuffers, os_pages(nbuffers), 0);
 	while (scene.memory.accesses < (int64_t) WARM_UP * MEMORY)
 		memory_access(&scene.memory, load_next(&scene.trace));
-	scene.watch = (Watch) {scene.memory.pool.ticks, scene.memory.accesses, scene.memory.pool.hits, scene.memory.pool.reads, 0};
+	scene.watch = (Watch) {scene.memory.pool.ticks, scene.memory.accesses, scene.memory.pool.hits, scene.memory.pool.reads, 0, 0};
 	pbp_advice_init_storage(scene.run.advice[0], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(nbuffers));
 	for (int step = 0; step < 60; step++)

@@ -1,170 +1,12 @@
 /*
  * storage_model.c
- *	  The kernel's page cache below the server's buffer pool, page by page.
+ *	  Scenes, and their loads.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/osmemory.h"
 #include "storage_model.h"
-
-#define INACTIVE	0
-#define ACTIVE		1
-
-/* ---- the page cache ---- */
-
-static void
-take_out(KernelCache *cache, int page)
-{
-	KernelPage *record = &cache->pages[page];
-	KernelList *list = &cache->lists[record->list];
-
-	if (record->newer == NONE)
-		list->newest = record->older;
-	else
-		cache->pages[record->newer].older = record->older;
-	if (record->older == NONE)
-		list->oldest = record->newer;
-	else
-		cache->pages[record->older].newer = record->newer;
-	list->npages--;
-	record->list = NONE;
-}
-
-static void
-put_in(KernelCache *cache, int page, int which)
-{
-	KernelPage *record = &cache->pages[page];
-	KernelList *list = &cache->lists[which];
-
-	record->list = which;
-	record->newer = NONE;
-	record->older = list->newest;
-	if (list->newest == NONE)
-		list->oldest = page;
-	else
-		cache->pages[list->newest].newer = page;
-	list->newest = page;
-	list->npages++;
-}
-
-static void
-reclaim(KernelCache *cache)
-{
-	int			page;
-
-	while (cache->lists[INACTIVE].npages * cache->ratio < cache->lists[ACTIVE].npages)
-	{
-		page = cache->lists[ACTIVE].oldest;
-		take_out(cache, page);
-		put_in(cache, page, INACTIVE);
-	}
-	page = cache->lists[INACTIVE].oldest;
-	take_out(cache, page);
-	cache->pages[page].evicted_at = cache->age++;
-}
-
-/* True if the read waits for storage. */
-static bool
-cache_read(KernelCache *cache, int page)
-{
-	KernelPage *record = &cache->pages[page];
-
-	if (record->list == ACTIVE)
-		return false;
-	if (record->list == INACTIVE)
-	{
-		take_out(cache, page);
-		put_in(cache, page, ACTIVE);
-		cache->age++;
-		return false;
-	}
-	if (cache->capacity <= 0)
-		return true;
-	if (record->evicted_at >= 0 && cache->age - record->evicted_at <= cache->lists[ACTIVE].npages)
-	{
-		record->list = ACTIVE;
-		cache->age++;
-	}
-	while (cache->lists[INACTIVE].npages + cache->lists[ACTIVE].npages >= cache->capacity)
-		reclaim(cache);
-	put_in(cache, page, record->list == ACTIVE ? ACTIVE : INACTIVE);
-	return true;
-}
-
-/* A write takes no page to the active list. */
-static void
-cache_write(KernelCache *cache, int page)
-{
-	if (cache->pages[page].list != NONE || cache->capacity <= 0)
-		return;
-	while (cache->lists[INACTIVE].npages + cache->lists[ACTIVE].npages >= cache->capacity)
-		reclaim(cache);
-	put_in(cache, page, INACTIVE);
-}
-
-/* ---- both caches ---- */
-
-int
-megabytes(int n)
-{
-	return n * (MEMORY / 1024);
-}
-
-/* What a pool leaves to the page cache. */
-int
-os_pages(int nbuffers)
-{
-	return MEMORY - RESERVED - (int) (pbp_pool_bytes((int64_t) nbuffers * BLOCK_BYTES) / BLOCK_BYTES);
-}
-
-void
-memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_bytes)
-{
-	int			nfile_pages = npages + WAL_PAGES;
-	KernelCache *cache = &memory->cache;
-	int			gigabytes = (int) ((int64_t) os_pages * block_bytes >> 30);
-
-	memset(memory, 0, sizeof(*memory));
-	pool_init(&memory->pool, nbuffers, npages);
-	cache->capacity = os_pages;
-	cache->ratio = gigabytes < 1 ? 1 : (int) sqrt(10 * gigabytes);
-	cache->lists[0] = cache->lists[1] = (KernelList) {0, NONE, NONE};
-	memory->evictable = malloc(sizeof(int) * (size_t) nbuffers);
-	for (int i = 0; i < nbuffers; i++)
-		memory->evictable[i] = NONE;
-	cache->pages = malloc(sizeof(KernelPage) * (size_t) nfile_pages);
-	for (int i = 0; i < nfile_pages; i++)
-		cache->pages[i] = (KernelPage) {NONE, NONE, NONE, -1};
-}
-
-void
-memory_free(Memory *memory)
-{
-	pool_free(&memory->pool);
-	free(memory->evictable);
-	free(memory->cache.pages);
-}
-
-void
-memory_access(Memory *memory, int page)
-{
-	int		   *evicted;
-
-	pool_access(&memory->pool, page, memory->rings_from > 0 && page >= memory->rings_from);
-	memory->accesses++;
-	if (memory->wal_from > 0 && memory->accesses % ACCESSES_PER_WAL == 0)
-		cache_write(&memory->cache, memory->wal_from + (int) (memory->wal_pages++ % WAL_PAGES));
-	if (memory->pool.reads + memory->pool.ring_reads == memory->reads)
-		return;
-	memory->reads = memory->pool.reads + memory->pool.ring_reads;
-	evicted = &memory->evictable[memory->pool.buffer[page]];
-	if (memory->written_from > 0 && *evicted >= memory->written_from)
-		cache_write(&memory->cache, *evicted);
-	*evicted = page;
-	memory->storage_reads += cache_read(&memory->cache, page);
-}
 
 /* Storage reads as a share of the accesses, by both caches at full size. */
 double
@@ -204,6 +46,15 @@ pass_on_wal(Run *run, const Memory *memory, int64_t *wal_pages)
 
 /* ---- scenes ---- */
 
+/* Both caches are empty, and the load begins.  The run is given. */
+void
+scene_begin(Scene *scene, Load load, int os_cache)
+{
+	memory_init(&scene->memory, load_pages(MEMORY), scene->run.nbuffers, os_cache, BLOCK_BYTES);
+	scene->memory.written_from = scene->run.written_from = load_written_from(load, MEMORY);
+	load_init(&scene->trace, load, MEMORY, 7);
+}
+
 /* Without storage_bytes, the advice simulates no page caches. */
 void
 scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes)
@@ -211,8 +62,7 @@ scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_
 	memset(scene, 0, sizeof(*scene));
 	scene->run = (Run) {.nbuffers = nbuffers, .looks_per_pass = 8};
 	start(&scene->run, 1, (size_t) nbuffers * 20, 1.0 / 10);
-	memory_init(&scene->memory, load_pages(MEMORY), nbuffers, os_cache, BLOCK_BYTES);
-	load_init(&scene->trace, load, MEMORY, 7);
+	scene_begin(scene, load, os_cache);
 	if (storage_bytes > 0)
 		pbp_advice_init_storage(scene->run.advice[0], malloc(storage_bytes), storage_bytes, BLOCK_BYTES);
 }
@@ -257,10 +107,8 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	int64_t		storage_reads = 0;
 	int64_t		wal_pages = 0;
 
-	memory_init(memory, load_pages(MEMORY), run->nbuffers, os_pages, BLOCK_BYTES);
-	memory->written_from = scene.run.written_from = load_written_from(load, MEMORY);
+	scene_begin(&scene, load, os_pages);
 	memory->wal_from = load_wal_from(load, MEMORY);
-	load_init(&scene.trace, load, MEMORY, 7);
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);

@@ -1,12 +1,14 @@
 /*
- * advice_pool.c
- *	  The server's buffer pool, and traces of pages that are asked of it.
+ * advice_traces.c
+ *	  Loads of a bench: traces of pages that are asked of a pool.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "advice_model.h"
+
+#define SLOW_TURN	(20 * NIGHT_PACE)	/* accesses */
+#define FAST_TURN	(NIGHT_PACE / 2)
 
 /* The sampler's hash of a tag. */
 uint64_t
@@ -18,94 +20,6 @@ key_of(int page, uint64_t seed)
 	x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
 	return x ^ (x >> 31);
 }
-
-/* ----------------------------------------------------------------
- *		The server's buffer pool
- * ----------------------------------------------------------------
- */
-
-void
-pool_init(Pool *pool, int nbuffers, int npages)
-{
-	memset(pool, 0, sizeof(*pool));
-	pool->nbuffers = nbuffers;
-	pool->page = malloc(sizeof(int) * (size_t) nbuffers);
-	pool->usage = calloc((size_t) nbuffers, 1);
-	pool->buffer = malloc(sizeof(int) * (size_t) npages);
-	for (int i = 0; i < npages; i++)
-		pool->buffer[i] = NONE;
-	for (int i = 0; i < RING; i++)
-		pool->ring[i] = NONE;
-}
-
-void
-pool_free(Pool *pool)
-{
-	free(pool->page);
-	free(pool->usage);
-	free(pool->buffer);
-}
-
-/* StrategyGetBuffer: the free list, then the clock sweep */
-static int
-clock_victim(Pool *pool)
-{
-	if (pool->used < pool->nbuffers)
-	{
-		pool->page[pool->used] = NONE;
-		return pool->used++;
-	}
-	for (;;)
-	{
-		int			buffer = pool->hand;
-
-		pool->hand = buffer + 1 < pool->nbuffers ? buffer + 1 : 0;
-		pool->ticks++;
-		if (pool->usage[buffer] == 0)
-			return buffer;
-		pool->usage[buffer]--;
-	}
-}
-
-/* GetBufferFromRing and AddBufferToRing */
-static int
-ring_victim(Pool *pool)
-{
-	int		   *entry = &pool->ring[pool->ring_next];
-
-	pool->ring_next = (pool->ring_next + 1) % RING;
-	if (*entry == NONE || pool->usage[*entry] > 1)
-		*entry = clock_victim(pool);
-	return *entry;
-}
-
-/* PinBuffer on a hit; BufferAlloc on a miss */
-void
-pool_access(Pool *pool, int page, bool bulk)
-{
-	int			buffer = pool->buffer[page];
-
-	if (buffer != NONE)
-	{
-		if (bulk ? pool->usage[buffer] == 0 : pool->usage[buffer] < USAGE_MAX)
-			pool->usage[buffer]++;
-		pool->hits += !bulk;
-		return;
-	}
-	buffer = bulk ? ring_victim(pool) : clock_victim(pool);
-	if (pool->page[buffer] != NONE)
-		pool->buffer[pool->page[buffer]] = NONE;
-	pool->page[buffer] = page;
-	pool->buffer[page] = buffer;
-	pool->usage[buffer] = 1;
-	pool->reads += !bulk;
-	pool->ring_reads += bulk;
-}
-
-/* ----------------------------------------------------------------
- *		Traces
- * ----------------------------------------------------------------
- */
 
 const char *const kind_names[KINDS] = {
 	"uniform", "zipf", "two sets", "scans", "ring scans", "moving", "pgbench"
@@ -168,6 +82,38 @@ pgbench_page(Trace *trace)
 	}
 }
 
+/* A table of 1.5 pools in a burst, every 20 pools' worth of accesses. */
+static int
+scan_at_times(Trace *trace)
+{
+	int			n = trace->nbuffers;
+	Random	   *random = &trace->random;
+
+	if (trace->count % (20 * (int64_t) n) == 1)
+		trace->scanned = 3 * n / 2;
+	if (trace->scanned > 0 && below(random, 2) == 0)
+		return 8 * n + --trace->scanned;
+	return below(random, 10) > 0 ? below(random, n / 2) : n + below(random, 4 * n);
+}
+
+static int
+take_turns(Trace *trace, int accesses)
+{
+	int			set = 17 * (trace->nbuffers / 20);
+
+	return (int) (trace->count / accesses % 2) * set + below(&trace->random, set);
+}
+
+/* At night, one in 20 accesses is to any page; by day, one in 500. */
+static int
+by_night_and_day(Trace *trace)
+{
+	int			n = trace->nbuffers;
+	int			others = trace->count < NIGHT ? 20 : 500;
+
+	return below(&trace->random, others) == 0 ? n + below(&trace->random, 6 * n) : below(&trace->random, n / 2);
+}
+
 int
 next_page(Trace *trace, bool *bulk)
 {
@@ -176,10 +122,14 @@ next_page(Trace *trace, bool *bulk)
 	int64_t		count = trace->count++;
 
 	*bulk = false;
+	if (trace->timed)
+		trace->seconds += 1.0 / (trace->kind == NIGHT_AND_DAY && trace->count >= NIGHT ? DAY_PACE : NIGHT_PACE);
 	switch (trace->kind)
 	{
 		case UNIFORM:
 			return below(random, 2 * n);
+		case WIDE:
+			return below(random, 6 * n);
 		case ZIPF:
 			return zipf(random, 8 * n);
 		case TWO_SETS:
@@ -208,6 +158,16 @@ next_page(Trace *trace, bool *bulk)
 			if (below(random, 100) < 30)
 				return n + trace->scanned++ % (11 * n);
 			return below(random, n / 4);
+		case LOOP:
+			return (int) (trace->count % (13 * (int64_t) n / 10));
+		case SLOW_TURNS:
+			return take_turns(trace, SLOW_TURN);
+		case FAST_TURNS:
+			return take_turns(trace, FAST_TURN);
+		case NIGHT_AND_DAY:
+			return by_night_and_day(trace);
+		case PERIODIC_SCAN:
+			return scan_at_times(trace);
 		default:
 			return pgbench_page(trace);
 	}

@@ -1,0 +1,89 @@
+/*
+ * exact_caches.h
+ *	  An exact model of the server's buffer pool and the kernel's page cache.
+ */
+#ifndef EXACT_CACHES_H
+#define EXACT_CACHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define USAGE_MAX	5
+#define RING		32
+#define NONE		(-1)
+
+/* A server of 1 GB in pages of 16 kB, of which neither cache has 30 MB. */
+#define MEMORY			65536
+#define BLOCK_BYTES		16384
+#define RESERVED		1920
+
+/* WAL: accesses for each page of it, and pages of its files together. */
+#define ACCESSES_PER_WAL	8
+#define WAL_PAGES			(MEMORY / 2)
+
+typedef struct Pool
+{
+	int			nbuffers;
+	int			used;			/* the others are free */
+	int			hand;
+	int64_t		ticks;
+	int		   *page;			/* of each buffer */
+	uint8_t    *usage;			/* of each buffer */
+	int		   *buffer;			/* of each page, or NONE */
+	int			ring[RING];
+	int			ring_next;
+	int64_t		hits;			/* both without the bulk reads */
+	int64_t		reads;
+	int64_t		ring_reads;
+} Pool;
+
+typedef struct KernelList
+{
+	int			npages;
+	int			newest;
+	int			oldest;
+} KernelList;
+
+typedef struct KernelPage
+{
+	int			newer;			/* in its list */
+	int			older;
+	int			list;			/* ACTIVE or INACTIVE, or NONE */
+	int64_t		evicted_at;		/* by age; negative: never */
+} KernelPage;
+
+/* The kernel's page cache, by two lists. */
+typedef struct KernelCache
+{
+	int			capacity;
+	int			ratio;
+	int64_t		age;			/* evictions and activations */
+	KernelList	lists[2];
+	KernelPage *pages;
+} KernelCache;
+
+/* What was asked of both caches, and where it came from. */
+typedef struct Memory
+{
+	Pool		pool;
+	KernelCache cache;
+	int			written_from;	/* this page and those after it are dirty; 0: none */
+	int			wal_from;		/* the pages of WAL are this one and those after it */
+	int			rings_from;		/* these and those after it are read through a ring; 0: none */
+	int64_t		wal_pages;		/* that were written */
+	int		   *evictable;		/* of each buffer, the page before the last read */
+	int64_t		accesses;
+	int64_t		reads;			/* of the page cache */
+	int64_t		storage_reads;
+} Memory;
+
+extern void pool_init(Pool *pool, int nbuffers, int npages);
+extern void pool_free(Pool *pool);
+extern void pool_access(Pool *pool, int page, bool bulk);
+extern int	megabytes(int n);
+extern int	os_pages(int nbuffers);
+extern void memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_bytes);
+extern void memory_access(Memory *memory, int page);
+extern void memory_free(Memory *memory);
+
+#endif							/* EXACT_CACHES_H */
