@@ -63,6 +63,7 @@ my $rows = join ' UNION ALL ', map { "SELECT r::text FROM pgbufprobe_$_ AS r" }
   'verdict()', 'checkup()', 'memory()', 'metrics_size', 'metrics_verdict', 'metrics_prediction', 'metrics_gain', 'metrics_working_set';
 
 # What the log says about the file, in a server that starts, answers and stops. Without a name of what is lost, all is used.
+my $said_of_quarter;
 sub messages
 {
 	my ($what, $lost) = @_;
@@ -82,6 +83,7 @@ sub messages
 		$is_lost{hours} ? 'f' : 't', "$what: the hour " . ($is_lost{hours} ? 'begins again' : 'goes on'));
 	is(ask($node, "SELECT count(*) > 0 FROM pgbufprobe_history() WHERE taken_at < pg_postmaster_start_time()"), $is_lost{history} ? 'f' : 't',
 		"$what: " . ($is_lost{history} ? 'nothing of the history is used' : 'the history is there'));
+	$said_of_quarter = ask($node, 'SELECT note FROM pgbufprobe_advice() WHERE size_factor = 0.25');
 	$node->stop;
 	ok(!-e $mark, "$what: no mark is left");
 	return join "\n", map { s/.*(?:LOG|WARNING|ERROR|FATAL|PANIC):\s+//r } grep { /pgbufprobe\.stat/ } split /\n/, slurp_file($node->logfile, $from);
@@ -226,6 +228,12 @@ sub with_enums
 		"$newer.outside" => $value ? 0 : 1, (map { ("$newer.misses.$_" => $value ? 0.2 : $nan) } qw(value low high)));
 }
 
+# What is said of each PbpAdviceReason. The load has changed by its pace there.
+my @reasons = (
+	'', 'not completed a pass', 'still learning', 'too few recent reads', 'too fast for the sampler', 'reads are not counted',
+	'more pages are loaded than', 'the sampler saw only', 'in constant use', 'tables of large scans', 'slightly more memory',
+	'a tenth of its usual pace');
+is(scalar @reasons, $enum{PbpAdviceReason}, 'there are words for each reason');
 my ($most) = sort { $b <=> $a } values %enum;
 for my $value (0 .. $most - 1)
 {
@@ -233,6 +241,8 @@ for my $value (0 .. $most - 1)
 
 	write_file($file, $bytes);
 	is(messages("enums of $value", ''), '', "enums of $value: no message");
+	# A report without a decision is not shown: its kind is PBP_DECIDE_IDLE or PBP_KEEP_UNUSED.
+	like($said_of_quarter, qr/$reasons[$value]/, "enums of $value: the reason is said") if $reasons[$value] && $value != 2 && $value != 5;
 	my $saved = slurp_file($file);
 	is(value_of($saved, $_), value_of($bytes, $_), "enums of $value: that of $_ is saved again") for "$older.reason", "$newer.state";
 }

@@ -123,10 +123,10 @@ look_at_a_slow_hand(int looks_per_pass)
 		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
 		PbpAdviceRow row = row_of(run.advice[0], i);
 
-		wrong += row.reason == PBP_ADVICE_KNOWN && fabs(row.miss_ratio - truth) > 0.02;
+		wrong += row.reason != PBP_ADVICE_SATURATED && !(fabs(row.miss_ratio - truth) <= 0.02);
 		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.miss_ratio, (int) row.reason);
 	}
-	okf(wrong == 0, "%d looks per pass: where a slow hand hides uses, no wrong figure is given", looks_per_pass);
+	okf(wrong == 0, "%d looks per pass: where a slow hand hides uses, no wrong figure is given, with the reason", looks_per_pass);
 	finish(&run);
 }
 

@@ -66,7 +66,9 @@ lose_knowledge(void)
 {
 	Bench		bench;
 
-	bench_learn(&bench, ZIPF, 1.9);
+	bench_learn(&bench, ZIPF, 0.5);
+	ok(all_unknown(bench.run.advice[0], 0, PBP_ADVICE_LEARNING), "before the first look, all sizes are being learned");
+	bench_run(&bench, 1.4, true);
 	ok(all_unknown(bench.run.advice[0], TODAY + 3, PBP_ADVICE_LEARNING),
 	   "soon after the start, twice the size and more are being learned");
 	bench_run(&bench, 9, true);
@@ -247,6 +249,18 @@ scan_nothing(void)
 	bench_learn(&bench, ZIPF, 12);
 	pbp_advice_set_smallest_scanned(bench.run.advice[0], 0);
 	ok(count_known(bench.run.advice[0], 1) == 10, "without scans, the sizes of tables do not matter");
+	bench_finish(&bench);
+}
+
+/* Of pages that are read in turn, all fit or none does. */
+static void
+read_in_turn(void)
+{
+	Bench		bench;
+
+	bench_learn(&bench, LOOP, 9);
+	ok(row_of(bench.run.advice[0], TODAY + 1).reason == PBP_ADVICE_CLIFF && count_reason(bench.run.advice[0], 0, PBP_ADVICE_CLIFF) <= 2,
+	   "pages of 1.3 pools that are read in turn: the nearest sizes are unknown, with the reason");
 	bench_finish(&bench);
 }
 
@@ -434,6 +448,8 @@ read_others(void)
 	ok(totals_of(bench.run.advice[0]).change == PBP_OTHER_RELATIONS && row.miss_ratio == before.miss_ratio &&
 	   row.change_error >= 0.5 * (today.miss_ratio - row.miss_ratio) && row.change_error > before.change_error &&
 	   row.uncertainty > before.uncertainty, "where other relations are read, intervals are wider, and it is said");
+	pbp_advice_set_other_mix(bench.run.advice[0], 0.9);
+	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_CHANGED), "where hardly any of those learned are, larger sizes are unknown, with the reason");
 	bench_finish(&bench);
 }
 
@@ -472,6 +488,7 @@ main(void)
 	scan_past_the_pool(false, RING_SCANS);
 	scan_past_the_pool(true, ZIPF);
 	scan_nothing();
+	read_in_turn();
 	extend();
 	interrupt();
 	forget();

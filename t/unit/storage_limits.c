@@ -47,6 +47,10 @@ learn_and_forget(void)
 	scene_run(&scene, 1);
 	printf("# learned %.2f, then %.2f\n", before, storage_row_of(advice, TODAY).learned_share);
 	ok(before > 0.2 && storage_row_of(advice, TODAY).learned_share > before + 0.1, "and shows its progress");
+	ok(storage_row_of(advice, PBP_ADVICE_DOUBLE).reason == PBP_STORAGE_NO_MISS_RATIO, "below a pool that is learned, too, that is the reason");
+	while (storage_row_of(advice, TODAY).reason == PBP_STORAGE_LEARNING)
+		scene_step(&scene);
+	ok(storage_row_of(advice, TODAY).reason == PBP_STORAGE_LITTLE_EVIDENCE, "when it has been learned, few misses have been counted yet");
 	scene_run(&scene, 12);
 	/* 4 times is more than all memory; it leaves nothing */
 	ok(count_storage(advice, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1 &&
