@@ -88,7 +88,8 @@ for my $error ('Permission denied', 'Input/output error')
 	logs($node, $from, qr/LOG:  could not read file "pg_stat\/pgbufprobe\.maps": $error/, "$error: the log says so");
 	becomes_true($node, q{carry_over = 'waiting' FROM pgbufprobe_status()}, 'and nothing is restored');
 	set($node, carry_over_interval => '1s');
-	sleep(2);
+	# two intervals, in which nothing happens
+	sleep 2;
 	is(progress($node, 'saved_at'), '', 'nothing is saved, although that is due');
 	$node->stop;
 	is(maps_identity($node), $saved, 'the file remains');

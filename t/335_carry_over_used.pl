@@ -62,6 +62,7 @@ unlink $file;
 is(saved_with(100, '0'), '200 100 0', 'the first save knows nothing of what is used');
 is(saved_with(150, '0'), '150 50 100', 'what the page cache held twice counts as used');
 is(saved_with(200, '1d'), '100 100 100', 'soon after a save: no more does');
+# so that the last save is older than the interval
 usleep(1_100_000);
 is(saved_with(200, '1s'), '100 0 200', 'some time later: all of it does');
 

@@ -45,7 +45,8 @@ logs($node, $from, qr/LOG:  restored both caches without a part of/, 'a last tim
 put_file($shift, 86000);
 set($node, carry_over => 'off');
 set($node, carry_over => 'on', carry_over_interval => '1s');
-sleep(2);
+# two intervals, in which nothing happens
+sleep 2;
 is(maps_identity($node), $saved, 'on the same day, the file remains');
 put_file($shift, 87000);
 ok(wait_for { maps_identity($node) ne $saved }, 'a day later, it is replaced');

@@ -103,12 +103,7 @@ sub works_beside_stopped_worker
 	} until is_at_work();
 	kill 'STOP', $pid;
 	$session = start_psql($node, 'beside', '-c', $work);
-	for (1 .. 600)
-	{
-		$session->{run}->pump_nb;
-		last if $done = $session->{out} =~ /done/;
-		usleep(100_000);
-	}
+	$done = within(60, sub { $session->{run}->pump_nb; $session->{out} =~ /done/ });
 	kill 'CONT', $pid;
 	$session->{run}->finish;
 	return $done;

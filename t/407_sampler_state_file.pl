@@ -336,6 +336,7 @@ for my $mode ('worker', 'postmaster')
 	write_file($file, $good);
 	unlink "$file.bad";
 	$node->adjust_conf('postgresql.conf', 'restart_after_crash', $mode eq 'worker' ? 'on' : 'off');
+	# so that the samples in the file are older than this start by a second
 	sleep 2;
 	$node->start;
 	await_samples($node, 1);

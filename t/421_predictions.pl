@@ -51,7 +51,14 @@ sub run_until
 	return '';
 }
 
-# The answer to what a restart would save, which remains when all of the load has been counted. If not, loads again.
+# Waits until all of the load has been counted. By one session: who asks again and again is a load, too.
+sub await_counts
+{
+	return ask($node, q{DO $$ DECLARE begun timestamptz := now(); BEGIN
+		WHILE (SELECT count(*) < 20 FROM pgbufprobe_history() WHERE taken_at > begun) LOOP PERFORM pg_sleep(0.1); END LOOP; END $$});
+}
+
+# The answer to what a restart would save, which remains then. If not, loads again.
 sub settled_answer
 {
 	my ($script, $condition) = @_;
@@ -59,7 +66,7 @@ sub settled_answer
 
 	for (1 .. 60)
 	{
-		sleep 2;
+		await_counts();
 		$before = $answer;
 		$answer = ask($node, "SELECT $condition");
 		return $answer if $answer eq $before && $answer ne 'f' && $answer ne '';

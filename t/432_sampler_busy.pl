@@ -54,6 +54,7 @@ for my $seconds (1, 5)
 {
 	my %before = figures();
 	kill 'STOP', $pid;
+	# what is tested: no look in this time
 	sleep $seconds;
 	kill 'CONT', $pid;
 	await_samples($node, 2);

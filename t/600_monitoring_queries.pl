@@ -59,7 +59,8 @@ for (1 .. 10)
 	set($node, history_interval => '100ms');
 	await_samples($node, 3);
 	set($node, history_interval => '1h');
-	ask($node, q{SELECT pg_sleep(1)});
+	# the new interval is in force
+	$node->poll_query_until('postgres', q{SELECT max(taken_at) < now() - interval '1 s' FROM pgbufprobe_history()});
 	my @have_rows = map { "EXISTS (SELECT FROM pgbufprobe_metrics_$_)" } qw(advice gain prediction size);
 	last if ask($node, 'SELECT ' . join ' AND ', @have_rows) eq 't';
 }
@@ -85,14 +86,13 @@ for my $format (grep { $_ ne 'pgwatch' } @formats)
 {
 	my ($these, $those);
 
-	for (1 .. 10)
+	wait_for
 	{
 		$these = comparable(exported($node, $format eq 'cloudnativepg' ? 'operator' : 'monitor', $format));
 		$all = exported($node, 'monitor', 'pgwatch');
 		$those = comparable($all);
-		last if "@$these" eq "@$those";
-		ask($node, 'SELECT pg_sleep(1)');
-	}
+		return "@$these" eq "@$those";
+	};
 	is_deeply($these, $those, "$format has the same series as pgwatch");
 }
 is(queries_of($all) =~ s/ pgbufprobe_(working_set|memory)//gr, join(' ', sort split / /, "$of_sampler $of_pool"), 'each query has series');
