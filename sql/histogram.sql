@@ -1,7 +1,5 @@
 -- Usage counts, of the pool and of one relation.
 CREATE EXTENSION pgbufprobe;
-CREATE ROLE regress_pgbufprobe_plain;
-CREATE ROLE regress_pgbufprobe_monitor IN ROLE pg_monitor;
 
 -- always the same rows
 SELECT usagecount FROM pgbufprobe_usagecount_histogram();
@@ -80,20 +78,7 @@ SELECT * FROM pgbufprobe_usagecount_histogram('counted_type');
 SELECT * FROM pgbufprobe_usagecount_histogram(0);
 SELECT * FROM pgbufprobe_usagecount_histogram('no_such_table');
 
--- no lock is left behind, whether it worked or not
-BEGIN;
-SELECT count(*) FROM pgbufprobe_usagecount_histogram('counted');
-SELECT count(*) FROM pg_locks WHERE relation = 'counted'::regclass;
-COMMIT;
-
-SET ROLE regress_pgbufprobe_plain;
-SELECT * FROM pgbufprobe_usagecount_histogram();
-SET ROLE regress_pgbufprobe_monitor;
-SELECT count(*) FROM pgbufprobe_usagecount_histogram();
-RESET ROLE;
-
 DROP VIEW counted_view;
 DROP TABLE counted, counted_empty, counted_parted, filling;
 DROP TYPE counted_type;
-DROP ROLE regress_pgbufprobe_plain, regress_pgbufprobe_monitor;
 DROP EXTENSION pgbufprobe;

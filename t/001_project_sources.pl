@@ -39,20 +39,8 @@ for my $function (@functions)
 	like($function, qr/\b(VOLATILE|STABLE|IMMUTABLE)\b/, "$name says its volatility");
 	like($function, qr/\b(STRICT|CALLED ON NULL INPUT)\b/, "$name says what it does with NULL");
 	like($function, qr/\bPARALLEL (SAFE|RESTRICTED|UNSAFE)\b/, "$name says its parallel safety");
-	like($script, qr/^COMMENT ON FUNCTION $name\(/m, "$name has a comment");
 	like(slurp('README.md'), qr/`$name\(/, "$name stands in the README");
 }
-
-# Whatever default privileges have granted is revoked, and after that something is granted: to pg_monitor, all but
-# what moves the caches.
-my ($before_grants, $grants) = $script =~ /^(.*^DO \$\$.*?^\$\$;\n)(.*)/ms;
-like($before_grants, qr/'REVOKE ALL ON %s FROM PUBLIC%s'/, 'the script revokes what is there');
-unlike($before_grants, qr/^GRANT/m, 'before it grants anything');
-is_deeply(
-	[ sort $grants =~ /^GRANT (?:EXECUTE ON FUNCTION|SELECT ON TABLE) (\w+).* TO pg_monitor;$/mg ],
-	[ sort grep { !/_(os_advise|read_cost|cache_restore|history_reset|start|stop)$/ } $script =~ /^CREATE (?:FUNCTION|VIEW) (\w+)/mg ],
-	'all but the movers are granted to pg_monitor');
-is_deeply([ grep { !/ TO pg_monitor;$/ } $grants =~ /^(GRANT.*)/mg ], [], 'and nothing to anybody else');
 
 # Differences between versions stand in one file; and each layer keeps to itself.
 my @folders = qw(base os pool caches simulator statistics memory carry sampler answers);

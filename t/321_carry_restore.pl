@@ -231,7 +231,7 @@ ask($node, q{CREATE INDEX others_id ON others (id);
 	INSERT INTO kept SELECT 'index', map FROM pgbufprobe_cache_map('others_id', 'main')});
 like(
 	($node->psql('postgres', q{SELECT pgbufprobe_cache_restore('others', map) FROM kept WHERE label = 'index'}))[2],
-	qr/cache map does not belong to relation "others"\n.*of relation public\.others_id, which still exists/,
+	qr/cache map does not belong to relation "others"/,
 	'the map of another relation is refused');
 my $oid = ask($node, q{SELECT 'others_id'::regclass::oid});
 ask($node, 'REINDEX INDEX CONCURRENTLY others_id; SELECT count(*) FROM others WHERE id > 0');

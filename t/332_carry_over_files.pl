@@ -118,6 +118,8 @@ my @cases = (
 	[ 'of zeros', "\0" x length $good, 'it is damaged' ],
 	[ 'of something else', $good =~ s/^......../not ours/sr, 'it is damaged' ],
 	[ 'of another format', with_checksum(changed($body, 8, pack 'L', 3)), 'it was written by another version of pgbufprobe' ],
+	[ 'of another layout', with_checksum(changed($body, 12, 'abcd')), 'it was written by another version of pgbufprobe' ],
+	[ 'of another major version', with_checksum(changed($body, 16, pack 'L', 14)), 'it was written by another version of PostgreSQL' ],
 	[ 'of another block size', with_checksum(changed($body, 20, pack 'L', 512)), 'it was written by a server with another block or segment size' ],
 	[ 'of another cluster', with_checksum(changed($body, 32, pack 'Q', 1)), 'it is that of another database cluster' ],
 	[ 'of another copy of the cluster', with_checksum(changed($body, 40, pack 'Q', 1)), 'it was copied from another server, or restored' ],

@@ -59,7 +59,7 @@ $from = -s $node->logfile;
 # All reads would take a minute.
 set_faults('pgbufprobe carry-over', $file, pread => { delay_s => 1 });
 is(stop_within(30), 0, 'a stop ends although the file of before is read slowly');
-like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches of all relations within 10 s\n.*DETAIL:  What was saved before remains\./, 'without a save');
+like(slurp_file($node->logfile, $from), qr/LOG:  could not save both caches .*\n.*DETAIL:  What was saved before remains\./, 'without a save');
 is((stat $file)[1], $changed, 'all that was saved before remains');
 
 clear_faults();

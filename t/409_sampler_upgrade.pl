@@ -3,7 +3,6 @@
 use strict;
 use warnings;
 
-use File::Copy qw(copy);
 use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
@@ -37,15 +36,6 @@ unlike(slurp_file($new->logfile, $from), qr/pgbufprobe\.stat/, 'nothing is logge
 ok(load_until($new, 4, 'count(miss_ratio) > 0 FROM pgbufprobe_advice()'), 'the worker learns');
 $new->stop;
 
-# Who copies the file is told why it is ignored.
-copy(state_file($old), state_file($new)) or die $!;
-$from = -s $new->logfile;
-$new->start;
-await_samples($new, 1);
-like(slurp_file($new->logfile, $from),
-	qr/LOG:  ignoring file "pg_stat\/pgbufprobe\.stat", because it is that of another database cluster$/m,
-	'a copy of the old file is ignored');
-$new->stop;
 has_no_crash($_) for $old, $new;
 
 done_testing();

@@ -1,4 +1,4 @@
-# The ring of samples when it is full, while the worker is off, and on a standby that is promoted.
+# The ring of samples when it is full, and while the worker is off.
 
 use strict;
 use warnings;
@@ -49,38 +49,10 @@ $node = sampler_node('off', "pgbufprobe.sampler = off\n");
 becomes_true($node, "wait_event_type = 'Extension' $worker", 'off from the start: the worker waits');
 stop_sampler($node);
 is(ask($node, "SELECT $samples"), 0, 'off from the start: no sample was ever taken');
-knows_nothing($node, 'nothing watches this server, because pgbufprobe.sampler is off', 'off from the start');
+knows_nothing($node, 'sampler is off', 'off from the start');
 set($node, sampler => 'on');
 await_samples($node, 3);
 samples_are_right($node, 'off from the start, then on');
 $node->stop;
-
-# ---------------------------------------------------------------------------
-# A standby, and what becomes of it
-
-my $primary = sampler_node('primary');
-make_pages($primary);
-my $standby = init_standby($primary);
-$standby->start;
-$primary->wait_for_catchup($standby);
-await_samples($standby, 3);
-samples_are_right($standby, 'standby');
-is(ask($standby, "SELECT pg_is_in_recovery(), $beginnings"), 't|1', 'standby: it has a history');
-ask($standby, 'SELECT pgbufprobe_history_reset()');
-await_samples($standby, 2);
-my $pid = worker_pid($standby);
-my $begun = ask($standby, "SELECT $beginnings");
-my $oldest = ask($standby, 'SELECT min(taken_at) FROM pgbufprobe_history()');
-$standby->promote;
-await_samples($standby, 3);
-is(ask($standby, 'SELECT pg_is_in_recovery()'), 'f', 'promoted: it is a primary');
-is(worker_pid($standby), $pid, 'promoted: the worker continues');
-is(ask($standby, "SELECT min(taken_at) = '$oldest', $beginnings = $begun FROM pgbufprobe_history()"), 't|t',
-	'promoted: history goes on, without a gap');
-ask($standby, 'CALL load(3)');
-await_samples($standby, 2);
-samples_are_right($standby, 'promoted');
-$standby->stop;
-$primary->stop;
 
 done_testing();

@@ -71,9 +71,9 @@ ask($node, keyed_pages('copies', 3 * $pool) . q{
 			PERFORM pg_sleep(0.1);
 		END LOOP;
 	END $$});
-ok(load_until($node, 30, q{count(*) = 0 FROM pgbufprobe_advice() WHERE note LIKE '%other relations are read than before%'}), 'while the same table is read, the advice says nothing');
+ok(load_until($node, 30, q{count(*) = 0 FROM pgbufprobe_advice() WHERE note LIKE '%other relations%'}), 'while the same table is read, the advice says nothing');
 ask($node, 'CALL read_copies()');
-is(ask($node, q{SELECT count(*) > 0 FROM seen WHERE note LIKE '%other relations are read than before%'}), 't', 'when another table is read, it does');
+is(ask($node, q{SELECT count(*) > 0 FROM seen WHERE note LIKE '%other relations%'}), 't', 'when another table is read, it does');
 ask($node, 'DROP TABLE copies, pages');
 
 # ---------------------------------------------------------------------------

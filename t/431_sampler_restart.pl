@@ -31,13 +31,9 @@ make_pages($node);
 my $standby = init_standby($node);
 $standby->start;
 $node->wait_for_catchup($standby);
-like(ask($standby, 'SELECT pgbufprobe_start()'), qr/^The sampler runs until the server stops\./, 'a standby: started');
+like(ask($standby, 'SELECT pgbufprobe_start()'), qr/^The sampler runs/, 'a standby: started');
 await_samples($standby, 2);
-my $pid = worker_pid($standby);
-$standby->promote;
-await_samples($standby, 2);
-is(worker_pid($standby), $pid, 'promoted: the worker continues');
-like(ask($standby, 'SELECT pgbufprobe_stop()'), qr/^The sampler has stopped\./, 'promoted: stopped');
+like(ask($standby, 'SELECT pgbufprobe_stop()'), qr/^The sampler has stopped/, 'a standby: stopped');
 $standby->stop;
 
 # ---------------------------------------------------------------------------

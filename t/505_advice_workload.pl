@@ -185,16 +185,16 @@ ok($is_within, 'a small sample: 1000 pages that were read are within the error')
 # No worker, no memory
 
 for (
-	[ 'sampler = off', 'nothing watches this server, because pgbufprobe.sampler is off', sampler => 'off' ],
-	[ 'advice_memory = 0', 'pgbufprobe.advice_memory is 0', sampler => 'on', advice_memory => 0 ],
-	[ 'advice_memory = 1kB', 'pgbufprobe.advice_memory is too small, or not available', advice_memory => 1 ])
+	[ 'sampler = off', 'sampler is off', sampler => 'off' ],
+	[ 'advice_memory = 0', 'advice_memory is 0', sampler => 'on', advice_memory => 0 ],
+	[ 'advice_memory = 1kB', 'advice_memory is too small', advice_memory => 1 ])
 {
 	my ($what, $note, %settings) = @$_;
 
 	set($node, %settings);
 	for my $function ('pgbufprobe_working_set', 'pgbufprobe_advice_relations')
 	{
-		becomes_true($node, "bool_and(note = '$note') FROM $function()", "$what: $function() says why it knows nothing");
+		becomes_true($node, "bool_and(note LIKE '%$note%') FROM $function()", "$what: $function() says why it knows nothing");
 	}
 }
 is(ask($node, 'SELECT count(*), count(bytes) FROM pgbufprobe_working_set()'), '4|0', 'a row for each time all the same');

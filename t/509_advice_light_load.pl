@@ -61,7 +61,7 @@ my ($within, $known, $why, $note) = split /\|/, ask($node, "SELECT (c.reads - n.
 is($within, 't', 'what the server has measured is within');
 is($known, '0', 'larger sizes are unknown');
 like($why, qr/the load has less than a tenth of its usual pace/, 'for that reason');
-like($note, qr/figures are those of the load before/, 'which the verdict says as well');
+like($note, qr/those of the load before/, 'which the verdict says as well');
 $run->{run}->kill_kill;
 
 comes_true_at_times(12, "miss_ratio_low >= 0.9 * $learned AND coalesce(note, '') NOT LIKE '%load before%' $today", 'idle: the load before remains known');

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "statistics/totals.h"
+#include "figures.h"
 #include "tap.h"
 
 #define ACCESSES	10000.0		/* in a second */
@@ -309,12 +310,6 @@ hours_of(const Case *one, double scale)
 	return sum;
 }
 
-static bool
-is_near(double one, double other)
-{
-	return fabs(one - other) <= 1e-9 * fmax(1, fabs(other));
-}
-
 static void
 over_hours(void)
 {
@@ -333,17 +328,17 @@ over_hours(void)
 	{
 		double		ratio = 3 * 0.02 / pbp_total_factor(i);
 
-		right &= totals[i].size == PBP_ADVICE_BASELINE && is_near(totals[i].storage.value, ratio) && is_near(totals[i].storage.error, 0.002) &&
-			is_near(totals[i].misses.value, 2 * misses_of(PBP_ADVICE_BASELINE)) && is_near(totals[i].waiting.value, 1e4 * ratio) &&
-			is_near(totals[i].waiting.error, 1) && is_near(totals[i].waiting.change, 1e4 * (ratio - 0.06)) && is_near(totals[i].waiting.change_error, 0.1);
+		right &= totals[i].size == PBP_ADVICE_BASELINE && near(totals[i].storage.value, ratio) && near(totals[i].storage.error, 0.002) &&
+			near(totals[i].misses.value, 2 * misses_of(PBP_ADVICE_BASELINE)) && near(totals[i].waiting.value, 1e4 * ratio) &&
+			near(totals[i].waiting.error, 1) && near(totals[i].waiting.change, 1e4 * (ratio - 0.06)) && near(totals[i].waiting.change_error, 0.1);
 	}
 	ok(right, "over hours, each total has what its best split had in them");
 	today = pbp_today_total(&input);
-	ok(is_near(today.waiting.value, 600) && today.waiting.change == 0, "so does today's memory");
+	ok(near(today.waiting.value, 600) && today.waiting.change == 0, "so does today's memory");
 	ok(pbp_least_total(&input, &target, &found) == PBP_TARGET_MET && found.factor >= 2 && found.factor < 2.05, "and a target needs more than now");
 	forget(&one, 8, PBP_STORAGE_LEARNING);
 	pbp_totals(&input, totals);
-	ok(is_near(totals[8].storage.value, 0.03), "what was known in the hours need not be now");
+	ok(near(totals[8].storage.value, 0.03), "what was known in the hours need not be now");
 	sum.splits[pbp_other_split(8, 0)].change -= 0.9 * sum.splits[pbp_other_split(8, 0)].ms;
 	sum.splits[pbp_other_split(8, 0)].ms /= 10;
 	pbp_totals(&input, totals);

@@ -193,45 +193,6 @@ change_limits(void)
 	scene_finish(&scene);
 }
 
-/* The share of the latest reads that the page cache has served. */
-static void
-calibrate(Run *run, int64_t reads, int64_t storage_reads)
-{
-	static double all_reads = 0;
-	static double waiting_reads = 0;
-
-	all_reads += (double) reads - 0.01 * all_reads;
-	waiting_reads += (double) storage_reads - 0.01 * waiting_reads;
-	if (all_reads > 0)
-		pbp_advice_calibrate(run->advice[0], 1 - waiting_reads / all_reads, 0);
-}
-
-/* The caller says that the page cache is larger or smaller than it is. */
-static void
-correct_size(double factor)
-{
-	double		truth = true_storage_ratio(ACCOUNTS, 3 * POOL / 2, os_pages(3 * POOL / 2));
-	double		errors[2];
-	PbpAdviceStorageTotals totals;
-
-	for (int corrected = 0; corrected < 2; corrected++)
-	{
-		Run			run = {.nbuffers = POOL, .looks_per_pass = 8};
-
-		start(&run, 1, POOL * 20, 1.0 / 10);
-		learn_storage(&run, ACCOUNTS, os_pages(POOL), factor, corrected ? calibrate : NULL);
-		errors[corrected] = fabs(storage_row_of(run.advice[0], TODAY + 2).storage_ratio - truth);
-		pbp_advice_storage_totals(run.advice[0], &totals);
-		finish(&run);
-	}
-	printf("# size off by %.2f: corrected by %.3f, self error %+.4f; error at 1.5 times %.4f, uncorrected %.4f\n",
-		   factor, totals.correction, totals.self_error, errors[1], errors[0]);
-	okf(fabs(factor * totals.correction - 1) < 0.1,
-		"a page cache given as %.2f times its size is corrected by the misses that it serves", factor);
-	ok(fabs(totals.self_error) < 0.003, "and then today's storage reads are reproduced");
-	ok(errors[1] < 0.006 && errors[1] < errors[0] / 2, "and those at 1.5 times the size predicted");
-}
-
 /* Reads that fill both caches come first, and count for a while in what the simulation serves. */
 static void
 correct_while_filling(void)
@@ -457,8 +418,6 @@ main(void)
 	compare_rows();
 	leave_misses_alone();
 	change_limits();
-	correct_size(1.3);
-	correct_size(0.75);
 	correct_while_filling();
 	unseen_reads();
 	bound_memory();
