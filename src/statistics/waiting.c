@@ -64,7 +64,7 @@
  * hardly any of it, where each read takes milliseconds, or up to this share, where a device is
  * limited in operations and in bytes.
  */
-#define SHARE_OF_READ		0.125
+#define SHARE_OF_READ		0.25
 
 /* Below this share of a scan's blocks, their mean time says nothing about storage. */
 #define LEAST_STORAGE_SHARE	0.1
