@@ -401,7 +401,7 @@ main(int argc, char **argv)
 		for (int kind = 0; kind < KINDS; kind++)
 			compare_kind((Kind) kind, (Hindrance) hindrance, &all);
 	print_tally("all misses", "", &all);
-	for (int load = 0; load < LOADS; load++)
+	for (int load = 0; load < ALL_LOADS; load++)
 		compare_caches((Load) load, &storage, &totals);
 	print_tally("all storage reads", "", &storage);
 	print_tally("all with other memory", "", &totals);

@@ -360,6 +360,10 @@ pbp_stream_pins(void)
 #define live_tuples					n_live_tuples
 #endif
 
+#if PG_VERSION_NUM >= 190000
+#define pgstat_fetch_entry(kind, database, object) pgstat_fetch_entry(kind, database, object, NULL)
+#endif
+
 /* The table or index that statistics are of. */
 static inline Oid
 pbp_object_of(const PgStat_HashKey *key)

@@ -176,16 +176,18 @@ scans_waiting(const Advice *advice, int cache)
 
 /*
  * What is read in turn fits into a cache or does not, and neither the sample nor the kernel knows
- * to the page which.  So this share may be that of the next smaller or larger cache, too.
+ * to the page which.  So this share may be that of the next smaller or larger caches, too, of
+ * which those of today's memory are closer to each other.
  */
 static double
 error_of_scans(const Advice *advice, int cache)
 {
 	int			step = has_todays_memory(cache) ? 1 : PBP_SPLITS;
+	int			reach = has_todays_memory(cache) ? 2 : PBP_SPLITS;
 	double		share = scans_waiting(advice, cache);
 	double		error = 0;
 
-	for (int other = cache - step; other <= cache + step; other += step)
+	for (int other = cache - reach; other <= cache + reach; other += step)
 		if (other >= 0 && other < ALL_CACHES && set_of(advice, other) == set_of(advice, cache))
 			error = fmax(error, fabs(share - scans_waiting(advice, other)));
 	return error;

@@ -240,10 +240,13 @@ memory_free(Memory *memory)
 void
 memory_access(Memory *memory, int page)
 {
+	bool		scans = memory->rings_from > 0 && page >= memory->rings_from;
 	int		   *evicted;
+	bool		waits;
 
-	pool_access(&memory->pool, page, memory->rings_from > 0 && page >= memory->rings_from);
+	pool_access(&memory->pool, page, scans);
 	memory->accesses++;
+	memory->scanned += scans;
 	if (memory->wal_from > 0 && memory->accesses % ACCESSES_PER_WAL == 0)
 		cache_write(&memory->cache, memory->wal_from + (int) (memory->wal_pages++ % WAL_PAGES));
 	if (memory->pool.reads + memory->pool.ring_reads == memory->reads)
@@ -253,5 +256,7 @@ memory_access(Memory *memory, int page)
 	if (memory->written_from > 0 && *evicted >= memory->written_from)
 		cache_write(&memory->cache, *evicted);
 	*evicted = page;
-	memory->storage_reads += cache_read(&memory->cache, page);
+	waits = cache_read(&memory->cache, page);
+	memory->storage_reads += waits;
+	memory->scan_waits += scans && waits;
 }

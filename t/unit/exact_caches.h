@@ -75,6 +75,8 @@ typedef struct Memory
 	int64_t		accesses;
 	int64_t		reads;			/* of the page cache */
 	int64_t		storage_reads;
+	int64_t		scanned;		/* of all accesses, those through a ring */
+	int64_t		scan_waits;		/* of these, storage reads */
 } Memory;
 
 extern void pool_init(Pool *pool, int nbuffers, int npages);

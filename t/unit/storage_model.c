@@ -8,30 +8,41 @@
 
 #include "storage_model.h"
 
-/* Storage reads as a share of the accesses, by both caches at full size. */
-double
-true_storage_ratio(Load load, int nbuffers, int os_pages)
+/* By both caches at full size. */
+Waits
+true_waits(Load load, int nbuffers, int os_pages)
 {
 	Memory		memory;
+	Memory		before = {0};
 	LoadTrace	trace;
 	int64_t		window_start = (int64_t) WARM_UP * MEMORY;
-	int64_t		window_end = window_start + (int64_t) WINDOW * MEMORY;
-	int64_t		before = 0;
-	double		ratio;
+	double		scanned;
+	double		scan_waits;
+	Waits		waits;
 
 	memory_init(&memory, load_pages(MEMORY), nbuffers, os_pages, BLOCK_BYTES);
 	memory.written_from = load_written_from(load, MEMORY);
 	memory.wal_from = load_wal_from(load, MEMORY);
+	memory.rings_from = load_rings_from(load, MEMORY);
 	load_init(&trace, load, MEMORY, 7);
-	while (memory.accesses < window_end)
+	while (memory.accesses < window_start + (int64_t) WINDOW * MEMORY)
 	{
 		memory_access(&memory, load_next(&trace));
 		if (memory.accesses == window_start)
-			before = memory.storage_reads;
+			before = memory;
 	}
-	ratio = (double) (memory.storage_reads - before) / (double) (window_end - window_start);
+	scanned = (double) (memory.scanned - before.scanned);
+	scan_waits = (double) (memory.scan_waits - before.scan_waits);
+	waits.lookups = ((double) (memory.storage_reads - before.storage_reads) - scan_waits) / ((double) WINDOW * MEMORY - scanned);
+	waits.scans = scan_waits / scanned;
 	memory_free(&memory);
-	return ratio;
+	return waits;
+}
+
+double
+true_storage_ratio(Load load, int nbuffers, int os_pages)
+{
+	return true_waits(load, nbuffers, os_pages).lookups;
 }
 
 /* What was written since the last call. */
@@ -44,6 +55,24 @@ pass_on_wal(Run *run, const Memory *memory, int64_t *wal_pages)
 	*wal_pages = memory->wal_pages;
 }
 
+/* Pages of the table that is scanned. */
+static int
+load_scanned(Load load, int memory)
+{
+	return load == BESIDE_SMALL_SCANS ? memory * 3 / 10 : load == BESIDE_SCANS ? memory * 6 / 10 : memory;
+}
+
+/* Likewise: a table is scanned again and again. */
+static void
+pass_on_scans(Run *run, Load load, const Memory *memory, int64_t *scanned)
+{
+	PbpScan		scan = {1, load_scanned(load, MEMORY), *scanned, memory->scanned - *scanned};
+
+	for (int j = 0; j < SAMPLES && run->advice[j] && scan.reads > 0; j++)
+		pbp_advice_scan(run->advice[j], &scan);
+	*scanned = memory->scanned;
+}
+
 /* ---- scenes ---- */
 
 /* Both caches are empty, and the load begins.  The run is given. */
@@ -52,6 +81,7 @@ scene_begin(Scene *scene, Load load, int os_cache)
 {
 	memory_init(&scene->memory, load_pages(MEMORY), scene->run.nbuffers, os_cache, BLOCK_BYTES);
 	scene->memory.written_from = scene->run.written_from = load_written_from(load, MEMORY);
+	scene->memory.rings_from = load_rings_from(load, MEMORY);
 	load_init(&scene->trace, load, MEMORY, 7);
 }
 
@@ -106,6 +136,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	int64_t		reads = 0;
 	int64_t		storage_reads = 0;
 	int64_t		wal_pages = 0;
+	int64_t		scanned = 0;
 
 	scene_begin(&scene, load, os_pages);
 	memory->wal_from = load_wal_from(load, MEMORY);
@@ -121,6 +152,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 		if (!scene_step(&scene))
 			continue;
 		pass_on_wal(run, memory, &wal_pages);
+		pass_on_scans(run, load, memory, &scanned);
 		if (hook == NULL)
 			continue;
 		hook(run, memory->reads - reads, memory->storage_reads - storage_reads);
@@ -132,8 +164,9 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 
 /* ---- traces ---- */
 
-const char *const load_names[LOADS] = {
-	"accounts", "updates", "updates, WAL", "zipf", "uniform", "scan and zipf", "shifting"
+const char *const load_names[ALL_LOADS] = {
+	"accounts", "updates", "updates, WAL", "zipf", "uniform", "scan and zipf", "shifting",
+	"beside small scans", "beside scans", "beside large scans"
 };
 
 /* Rows of pgbench_accounts that fill 2.25 times the memory, with their index. */
@@ -167,6 +200,13 @@ int
 load_wal_from(Load load, int memory)
 {
 	return load == UPDATES_AND_WAL ? load_pages(memory) : 0;
+}
+
+/* What scans read comes behind what lookups ask for; 0: nothing is scanned. */
+int
+load_rings_from(Load load, int memory)
+{
+	return load >= BESIDE_SMALL_SCANS ? memory / 4 * 5 : 0;
 }
 
 void
@@ -237,7 +277,11 @@ load_next(LoadTrace *trace)
 	int			npages = load_pages(trace->memory);
 	int			scanned = trace->memory / 2;
 	int64_t		count = trace->count++;
+	int			looked_up = load_rings_from(trace->load, trace->memory);
 
+	if (looked_up > 0)
+		return count % 3 == 0 ? looked_up + trace->step++ % load_scanned(trace->load, trace->memory) :
+			(int) permuted(zipf_rank(random, looked_up), (uint64_t) looked_up);
 	switch (trace->load)
 	{
 		case ZIPF_PAGES:

@@ -26,8 +26,19 @@ typedef enum Load
 	UNIFORM_PAGES,
 	SCAN_AND_ZIPF,
 	SHIFTING,
-	LOADS
+	LOADS,
+	BESIDE_SMALL_SCANS = LOADS, /* of the pages that lookups ask for, two thirds; the others are those */
+	BESIDE_SCANS,				/* of a table of 0.3, 0.6 or 1 of the memory, through a ring */
+	BESIDE_LARGE_SCANS,
+	ALL_LOADS
 } Load;
+
+/* Storage reads as a share of lookups, and of what scans read through a ring. */
+typedef struct Waits
+{
+	double		lookups;
+	double		scans;
+} Waits;
 
 typedef struct LoadTrace
 {
@@ -51,13 +62,15 @@ typedef struct Scene
 /* Called after each look, with what has happened since the last call. */
 typedef void (*LookHook) (Run *run, int64_t reads, int64_t storage_reads);
 
-extern const char *const load_names[LOADS];
+extern const char *const load_names[ALL_LOADS];
 
 extern int	load_pages(int memory);
 extern int	load_written_from(Load load, int memory);
 extern int	load_wal_from(Load load, int memory);
+extern int	load_rings_from(Load load, int memory);
 extern void load_init(LoadTrace *trace, Load load, int memory, uint64_t seed);
 extern int	load_next(LoadTrace *trace);
+extern Waits true_waits(Load load, int nbuffers, int os_pages);
 extern double true_storage_ratio(Load load, int nbuffers, int os_pages);
 extern void scene_begin(Scene *scene, Load load, int os_cache);
 extern void scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes);
