@@ -258,6 +258,20 @@ make_room(void)
 	ok(remembered >= PBP_SERVED_PAGES, "after an hour, others may have them");
 }
 
+/* A page that was evicted between two answers was cached for half of that time, on average. */
+static void
+count_evictions(void)
+{
+	static PbpServed served;
+	int			page = pbp_served_load(&served, 1, 0);
+
+	pbp_served_answer(&served, page, false, 10 * SECOND);
+	(void) pbp_served_load(&served, 1, 20 * SECOND);
+	pbp_served_answer(&served, page, true, 30 * SECOND);
+	pbp_served_answer(&served, page, false, 50 * SECOND);
+	ok(served.evictions == 1 && served.cached_ns == 20.0 * SECOND, "an evicted page counts as cached for half of the time between both answers");
+}
+
 /* The real page cache is a fifth smaller than the advice is told, or larger. */
 static void
 correct_by_probes(double factor)
@@ -310,6 +324,7 @@ main(void)
 	probe_rarely();
 	know_nothing();
 	make_room();
+	count_evictions();
 	correct_by_probes(1.25);
 	correct_by_probes(0.8);
 	return end_of_tests();
