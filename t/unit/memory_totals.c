@@ -279,6 +279,11 @@ wait_for_the_best(void)
 	one.splits[9][0].storage = one.splits[9][2].storage = (PbpAdviceStorageRow) {.storage_ratio = NAN,.reason = PBP_STORAGE_LEARNING};
 	pbp_totals(&input, totals);
 	ok(totals[9].size == PBP_ADVICE_BASELINE, "one that is better is the best that is known");
+	forget(&one, 9, PBP_STORAGE_LEARNING);
+	forget(&one, 10, PBP_STORAGE_LEARNING);
+	one.splits[10][0].storage = storage_row(2 * totals[8].storage.value);
+	pbp_totals(&input, totals);
+	ok(totals[10].size == -1, "one that is worse than a smaller one is unknown also if nothing is known between both");
 }
 
 /* ---- hours ---- */
