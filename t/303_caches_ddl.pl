@@ -112,14 +112,17 @@ my $pause = temp_path('pause');
 
 $node->stop;
 start_with($node, PAUSE_PROBE => $pause);
+my $all = q{CASE WHEN bool_and(shared_blocks = blocks) THEN sum(blocks) END};
+my $blocks = q{SELECT pg_relation_size('kept') / current_setting('block_size')::integer};
 for my $case (
 	[ 'os_cache', 'SELECT bytes FROM pgbufprobe_os_cache(%s)', q{SELECT pg_relation_size('kept')} ],
-	[ 'residency', q{SELECT blocks > 0 AND shared_blocks = blocks FROM pgbufprobe_residency(%s) WHERE fork = 'main'}, q{SELECT true} ],
-	[ 'residency in buckets', q{SELECT count(*) = 10 AND bool_and(shared_blocks = blocks) FROM pgbufprobe_residency(%s, 10) WHERE fork = 'main'},
-		q{SELECT true} ])
+	[ 'residency', "SELECT $all FROM pgbufprobe_residency(%s) WHERE fork = 'main'", $blocks ],
+	[ 'residency in buckets', "SELECT $all FROM pgbufprobe_residency(%s, 10) WHERE fork = 'main' HAVING count(*) = 10", $blocks ])
 {
 	my ($call, $query, $expected) = @$case;
 
+	# So that the new file has half as many pages.
+	ask($node, 'DELETE FROM kept WHERE id > (SELECT max(id) / 2 FROM kept)');
 	append_to_file($pause, '');
 	my $asking = start_psql($node, 'asking', '-c', sprintf($query, $kept));
 	my $reached = ok(wait_for { -e "$pause.reached" }, "$call: waits with its file open");
