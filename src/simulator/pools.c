@@ -134,7 +134,6 @@ pbp_thin_pools(Advice *advice, double share)
 		}
 		if (pool->nlearned < pool->nslots)
 			pool->nlearned = (uint32_t) (share * pool->nlearned);
-		pool->evictions *= share;
 	}
 }
 
