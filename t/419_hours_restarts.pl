@@ -3,8 +3,10 @@
 use strict;
 use warnings;
 
+use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
+use StateFile;
 use Test::More;
 
 my $node = sampler_node('main', "track_io_timing = on\n");
@@ -24,6 +26,25 @@ ok(save_history($node), 'all is saved');
 $node->stop('immediate');
 $node->start;
 becomes_true($node, "$worked >= $work_before FROM pgbufprobe_hours()", 'stopped immediately: what was saved is there');
+
+# An earlier hour, of which half of the accesses, and today's size and one of 1.5 times as much are known.
+$node->stop;
+my $file = state_file($node);
+my $bytes = slurp_file($file);
+my %of_hour = (begins_at => value_of($bytes, 'hours.begins_at') - 7200e6, seconds => 100, accesses => 1000, reads => 0, apart => 0);
+for my $figure (qw(accesses storage_reads storage_error ms error change change_error))
+{
+	$of_hour{"sizes[$_].waiting.$figure"} = 0 for 0 .. 10;
+}
+@of_hour{ map { "sizes[$_].waiting.accesses" } 5, 7 } = (1000, 500);
+@of_hour{ map { "sizes[7].waiting.$_" } qw(change change_error) } = (-200, 50);
+unlink $file or die $!;
+append_to_file($file, with_values($bytes, map { ("hours.$_" => $of_hour{$_}) } keys %of_hour));
+chmod 0600, $file or die $!;
+$node->start;
+becomes_true($node, 'count(*) >= 2 FROM pgbufprobe_hours()', 'an hour is added');
+is(ask($node, 'SELECT best_bytes / 8192, saved_ms_per_second, saved_ms_low, saved_ms_high FROM pgbufprobe_hours() ORDER BY hour LIMIT 1'),
+	'3072|4|3|5', 'which size would have been best in it, and what it would have saved');
 
 my $size = 'SELECT shared_buffers_bytes / 8192 FROM pgbufprobe_hours() ORDER BY hour DESC LIMIT 1';
 $work_before = ask($node, $least);
