@@ -165,6 +165,24 @@ publish_late(void)
 	bench_finish(&bench);
 }
 
+/* Chance in a sample of a sixteenth as many pages is four times as large. */
+static void
+sample_few_pages(void)
+{
+	double		width[2];
+
+	for (int i = 0; i < 2; i++)
+	{
+		Run			run = {.kind = ZIPF, .nbuffers = 16384, .seed = 11, .looks_per_pass = 8};
+
+		start(&run, 1, (size_t) run.nbuffers * 10, i == 0 ? 1.0 / 10 : 1.0 / 160);
+		run_today(&run);
+		width[i] = row_of(run.advice[0], PBP_ADVICE_HALF).uncertainty;
+		finish(&run);
+	}
+	okf(width[1] > 2 * width[0], "half the size is known within %.4f, from a small sample within %.4f", width[0], width[1]);
+}
+
 int
 main(void)
 {
@@ -182,5 +200,6 @@ main(void)
 	look_at_a_slow_hand(8);
 	look_at_a_slow_hand(40);
 	publish_late();
+	sample_few_pages();
 	return end_of_tests();
 }
