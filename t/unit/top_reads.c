@@ -91,6 +91,20 @@ many(void)
 	ok(counts.ncounts == PBP_COUNTED_READS && right, "of a thousand relations, the five with the most reads, with no more than they have");
 }
 
+/* One relation more than there is room for. */
+static void
+one_too_many(void)
+{
+	PbpReadCounts counts = {0};
+	PbpTopRead	top[PBP_TOP_READS];
+
+	for (uint32_t i = 1; i <= PBP_COUNTED_READS; i++)
+		read_of(&counts, i, 10);
+	read_of(&counts, 100, 2);
+	pbp_top_reads(&counts, top);
+	ok(top[0].key.relfilenode != 100 && fabs(top[0].read_share * counts.reads - 10) < 1e-3, "reads of the relation whose place is taken count for none");
+}
+
 static void
 sums(void)
 {
@@ -136,6 +150,7 @@ main(void)
 	few();
 	forks();
 	many();
+	one_too_many();
 	sums();
 	mixes();
 	return end_of_tests();
