@@ -27,11 +27,12 @@ $node->stop('immediate');
 $node->start;
 becomes_true($node, "$worked >= $work_before FROM pgbufprobe_hours()", 'stopped immediately: what was saved is there');
 
-# An earlier hour, of which half of the accesses, and today's size and one of 1.5 times as much are known.
+# An earlier hour, in which waiting was known half of the time, and one size that would have been better for half of the accesses.
 $node->stop;
 my $file = state_file($node);
 my $bytes = slurp_file($file);
-my %of_hour = (begins_at => value_of($bytes, 'hours.begins_at') - 7200e6, seconds => 100, accesses => 1000, reads => 0, apart => 0);
+my %of_hour = (begins_at => value_of($bytes, 'hours.begins_at') - 7200e6, seconds => 100, accesses => 1000, reads => 0, apart => 0,
+	read_ms => 300, read_ms_seconds => 50);
 for my $figure (qw(accesses storage_reads storage_error ms error change change_error))
 {
 	$of_hour{"sizes[$_].waiting.$figure"} = 0 for 0 .. 10;
@@ -43,8 +44,15 @@ append_to_file($file, with_values($bytes, map { ("hours.$_" => $of_hour{$_}) } k
 chmod 0600, $file or die $!;
 $node->start;
 becomes_true($node, 'count(*) >= 2 FROM pgbufprobe_hours()', 'an hour is added');
-is(ask($node, 'SELECT best_bytes / 8192, saved_ms_per_second, saved_ms_low, saved_ms_high FROM pgbufprobe_hours() ORDER BY hour LIMIT 1'),
-	'3072|4|3|5', 'which size would have been best in it, and what it would have saved');
+is(ask($node, 'SELECT read_ms_per_second, best_bytes / 8192, saved_ms_per_second, saved_ms_low, saved_ms_high FROM pgbufprobe_hours() ORDER BY hour LIMIT 1'),
+	'6|3072|4|3|5', 'how long sessions waited in it, and what the best size would have saved');
+
+stop_sampler($node);
+ask($node, 'CALL load(20)');
+my $on = ask($node, 'SELECT now()');
+set($node, sampler => 'on');
+await_samples($node, 30);
+is(ask($node, "SELECT sum(accesses) < 30000 FROM pgbufprobe_history() WHERE taken_at > '$on'"), 't', 'what happens while the sampler is off is not counted later');
 
 my $size = 'SELECT shared_buffers_bytes / 8192 FROM pgbufprobe_hours() ORDER BY hour DESC LIMIT 1';
 $work_before = ask($node, $least);
