@@ -143,6 +143,7 @@ my @waiting = qw(accesses storage_reads storage_error ms error change change_err
 my @size = (qw(accesses misses misses_error), map { "waiting.$_" } @waiting);
 my @hour = (qw(seconds accesses reads active_ms counted_ms read_ms read_ms_seconds memory memory_seconds),
 	map({ my $size = $_; map { "sizes[$size].$_" } @size } 0 .. 10), map { my $split = $_; map { "splits[$split].$_" } @waiting } 0 .. 29);
+locate(map { "hours.$_" } @hour);
 my ($bytes, $accesses, $storage_reads, $known);
 for (1 .. 5)
 {
