@@ -217,6 +217,18 @@ ok(wait_for { my $rows = checkup($node); "$rows->{size}{says}|$rows->{'page life
 ask($node, 'CALL load(1)');
 put_memory($meminfo, 190000, 300000);
 becomes_true($node, q{count(*) = 1 AND count(storage_ratio) = 0 FROM pgbufprobe_memory()}, 'with other memory, these hours do not count');
+# In all, in the pool, in the page cache, and in both.
+put_memory($meminfo, 600000, 700000);
+my @mb;
+wait_for
+{
+	my $row = checkup($node)->{'planner cache'};
+	@mb = map { ask($node, "SELECT pg_size_bytes('$_') / 1048576.0") } $row->{says} =~ /, ([^,]*)$/, $row->{detail} =~ sentence('MORE_PLANNER');
+	ask($node, 'CALL load(1)');
+	return $mb[2] > 100 && $mb[3] > 4;
+};
+cmp_ok($mb[3], '>', 4, '... a part of the pool is in the page cache, too');
+cmp_ok(abs($mb[1] + $mb[2] - $mb[3] - $mb[0]), '<', 2, '... and counts once in what both caches hold');
 put_memory($meminfo, 90000, 300000);
 becomes_true($node, "count(*) > 1 FROM pgbufprobe_memory() WHERE note IS NULL OR note !~ 'is unknown'", 'with that of before, they do');
 
