@@ -58,9 +58,11 @@ is(known_answer(q{SELECT bool_and(saved_ms_per_second >= 0 AND (best_bytes = sha
 
 my $width = "(read_ms_high - read_ms_low) / read_ms_per_second $today";
 my $with_times = known_answer("SELECT $width");
+my $waiting = known_answer("SELECT read_ms_per_second $today");
 ask($node, 'ALTER SYSTEM SET track_io_timing = off');
 $node->reload;
 ok(load_from_storage_until($node, "(SELECT $width) > $with_times"), 'without the server\'s own times, it is less certain');
+is(known_answer("SELECT read_ms_per_second > $waiting / 20 $today"), 't', 'but not another time');
 my $waited = 'SELECT sum(read_ms_per_second * seconds) FROM pgbufprobe_hours()';
 my $before = ask($node, $waited);
 my $measured = ask($node, 'SELECT sum(blk_read_time) FROM pg_stat_database');
