@@ -114,11 +114,15 @@ is( run_until($usual, "CASE WHEN held IS NOT NULL THEN concat_ws('|', held, meas
 # What is kept
 
 my $kept = settled_answer($usual, "$predicted $newest");
+my $measured = ask($node, "SELECT measured_miss_ratio $newest");
 restart_with(1024);
 is(ask($node, "SELECT $predicted $newest"), $kept, 'a restart with the same size keeps it');
 is(ask($node, 'SELECT count(*) FROM pgbufprobe_predictions()'), 1, 'and makes none');
 ask($node, 'SELECT pgbufprobe_history_reset()');
 is(ask($node, "SELECT $predicted $newest"), $kept, 'so does a reset of the history');
+run($usual);
+await_samples($node, 30);
+is(ask($node, "SELECT measured_miss_ratio < $measured + 0.001 $newest"), 't', 'what fills the pool again is not measured');
 
 # ---------------------------------------------------------------------------
 # Nothing predicted
