@@ -69,6 +69,13 @@ my $measured = ask($node, 'SELECT sum(blk_read_time) FROM pg_stat_database');
 ok(load_until($node, 4, "($waited) > $before"), 'but counted');
 is(ask($node, "SELECT sum(blk_read_time) - $measured FROM pg_stat_database"), '0', 'although the server has timed nothing');
 
+# What probes read from storage leaves the page cache again.
+ask($node, q{CHECKPOINT; SELECT pgbufprobe_os_advise('pages', 'dontneed')});
+my $cached = q{(SELECT sum(cached_bytes) FROM pgbufprobe_os_cache('pages'))};
+my $left = ask($node, "SELECT $cached");
+ask($node, 'SELECT pg_sleep(8)');
+becomes_true($node, "$cached <= $left", 'probes leave no block in the page cache');
+
 # ---------------------------------------------------------------------------
 # Without a page cache
 
