@@ -8,6 +8,7 @@
 #include "tap.h"
 
 int			tests;
+static int	failures;
 
 void
 ok(bool passed, const char *what)
@@ -25,6 +26,7 @@ okf(bool passed, const char *format,...)
 	vprintf(format, arguments);
 	va_end(arguments);
 	printf("\n");
+	failures += !passed;
 	fflush(stdout);
 }
 
@@ -32,5 +34,5 @@ int
 end_of_tests(void)
 {
 	printf("1..%d\n", tests);
-	return 0;
+	return failures > 0;
 }
