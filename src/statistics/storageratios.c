@@ -188,7 +188,8 @@ error_of_scans(const Advice *advice, int cache)
 	double		error = 0;
 
 	for (int other = cache - reach; other <= cache + reach; other += step)
-		if (other >= 0 && other < ALL_CACHES && set_of(advice, other) == set_of(advice, cache))
+		if (other >= 0 && other < ALL_CACHES && slot_of(other) < REFERENCE &&
+			set_of(advice, other) == set_of(advice, cache))
 			error = fmax(error, fabs(share - scans_waiting(advice, other)));
 	return error;
 }
@@ -208,7 +209,7 @@ set_scans(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 {
 	double		reads = advice->counters.scan_reads / advice->counters.accesses;
 	PbpFigure	here = share_of_scans(advice, cache);
-	PbpFigure	today = share_of_scans(advice, reference_of(cache));
+	PbpFigure	today = share_of_scans(advice, BASELINE);
 
 	row->scan_ratio = reads * here.value;
 	row->scan_error = reads * here.error;
