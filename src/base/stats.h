@@ -16,6 +16,9 @@
 /* Standard deviations that cover 95 % of a normal distribution. */
 #define PBP_DEVIATIONS		1.96
 
+/* Sampled events below which there is no figure. */
+#define PBP_ENOUGH_EVENTS	50.0
+
 /* A figure, and half the width of its 95 % interval.  NaN: unknown. */
 typedef struct PbpFigure
 {

@@ -13,9 +13,8 @@
 
 #include "sampler/sessiontimes.h"
 
-/* Half-life of all sums in seconds, and how many reads or accesses must have been counted. */
+/* Half-life of all sums in seconds. */
 #define HALF_LIFE			60.0
-#define ENOUGH				50.0
 
 void
 pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
@@ -63,7 +62,7 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 static double
 mean_ns(double count, double ns)
 {
-	return count >= ENOUGH && ns > 0 ? ns / count : NAN;
+	return count >= PBP_ENOUGH_EVENTS && ns > 0 ? ns / count : NAN;
 }
 
 static double

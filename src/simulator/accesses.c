@@ -216,10 +216,9 @@ pbp_changed(const Advice *advice)
 /* ---- light loads ---- */
 
 /*
- * Counters lose half their weight in this many pools' worth of reads, or of accesses: a load that
- * hardly reads is another load, too.  An idle server forgets nothing.
+ * Counters lose half their weight in PBP_HALF_LIFE_POOLS, or in this many pools' worth of accesses: a
+ * load that hardly reads is another load, too.  An idle server forgets nothing.
  */
-#define HALF_LIFE_POOLS		3.0
 #define HALF_LIFE_ACCESSES	150.0
 
 /* Once so many sampled loads are remembered, counters also halve in so many seconds of load. */
@@ -236,12 +235,8 @@ pbp_changed(const Advice *advice)
 #define LEAST_WEIGHT		0.98
 #define LEAST_RECENT_WEIGHT	0.8
 
-/*
- * Half-life in seconds of what was counted lately.  Less than this share of the
- * usual accesses is no part of the load: who asks an idle server makes only hits.
- */
+/* Half-life in seconds of what was counted lately. */
 #define HALF_LIFE_LATELY	5.0
-#define QUIET_SHARE			0.1
 
 /*
  * A light load becomes the usual one if it lasts: what it is compared with is
@@ -275,7 +270,7 @@ usual_pace(const Advice *advice)
 static bool
 is_light(const Advice *advice, const PbpAdviceCounts *counts)
 {
-	return accesses_of(counts) <= QUIET_SHARE * usual_pace(advice) * counts->seconds;
+	return accesses_of(counts) <= PBP_QUIET_SHARE * usual_pace(advice) * counts->seconds;
 }
 
 static void
@@ -305,7 +300,7 @@ has_light_load(const Advice *advice)
 	double		pace = usual_pace(advice) * exp2(-light->lasted / HALF_LIFE_PACE);
 
 	return light->reads > LEAST_MISS_RATIO * light->accesses &&
-		light->accesses > QUIET_SHARE * pace * light->seconds;
+		light->accesses > PBP_QUIET_SHARE * pace * light->seconds;
 }
 
 /* True if these accesses are no part of the load, or it is unknown how many a second there are. */
@@ -319,7 +314,7 @@ is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 static double
 half_lives(const Advice *advice, const PbpAdviceCounts *counts, double pools)
 {
-	double		halves = pools / HALF_LIFE_POOLS;
+	double		halves = pools / PBP_HALF_LIFE_POOLS;
 
 	if (is_quiet(advice, counts))
 		return halves;

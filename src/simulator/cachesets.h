@@ -128,9 +128,6 @@ typedef struct CacheSet
 	int64_t		ndropped;		/* pages that were forgotten too early */
 } CacheSet;
 
-/* Simulated misses of the baseline below which there is no figure. */
-#define ENOUGH_CACHE_MISSES		50.0
-
 /* The share of its capacity that a cache must have read. */
 #define LEARNED_SHARE		0.9
 

@@ -96,7 +96,7 @@ resize_cache(Advice *advice, int cache, double pages)
 	CacheSet   *set = set_of(advice, cache);
 	SimulatedCache *simulated = simulated_cache(advice, cache);
 	double		sampled = fmax(0, pages) * share_of_pool(advice) * set->share;
-	uint32_t	capacity = (uint32_t) (sampled + 0.5);
+	uint32_t	capacity = (uint32_t) rint(sampled);
 	double		known = SETTLED_SHARE * capacity;
 	bool		was_full = is_full(simulated);
 

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/stats.h"
 #include "simulator/simulator.h"
 #include "simulator/workingset.h"
 
@@ -39,9 +40,6 @@
 
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
-
-/* Sampled loads below which there is no figure. */
-#define ENOUGH_LOADS		50.0
 
 /* ---- the state of a page ----
  *

@@ -19,9 +19,6 @@
 
 #include <string.h>
 
-/* Share of learning that is reported at most before it ends. */
-#define MOST_PROGRESS		0.99
-
 /* Learning less than this says nothing about its pace. */
 #define ENOUGH_PROGRESS		0.05
 
@@ -53,7 +50,7 @@ pbp_seconds_left(const Progress *progress)
 {
 	double		done = progress->share - progress->first_share;
 
-	if (done < ENOUGH_PROGRESS || progress->seconds <= 0 || progress->share >= MOST_PROGRESS)
+	if (done < ENOUGH_PROGRESS || progress->seconds <= 0 || progress->share >= PBP_MOST_PROGRESS)
 		return NAN;
 	return progress->seconds * (1 - progress->share) / done;
 }
@@ -95,7 +92,7 @@ pbp_counted_doubt(const Advice *advice, int i)
 static double
 needed_misses(const Advice *advice)
 {
-	return fmax(ENOUGH_LOADS, MATURE_POOLS * advice->averages.residents);
+	return fmax(PBP_ENOUGH_EVENTS, MATURE_POOLS * advice->averages.residents);
 }
 
 /* True if too little has been seen of what a larger pool holds. */
@@ -125,12 +122,12 @@ learned_share_of_pool(const Advice *advice, int i)
 	if (advice->averages.residents <= 0)
 		return 0;				/* the pools have no size yet */
 	if (i <= BASELINE)
-		return fmin(filling * filled + (1 - filling) * all_loads(advice) / ENOUGH_LOADS,
-					MOST_PROGRESS);
+		return fmin(filling * filled + (1 - filling) * all_loads(advice) / PBP_ENOUGH_EVENTS,
+					PBP_MOST_PROGRESS);
 	if (pool->learning)
 		return filling * fmax(filled, doubt_progress(doubtful, TOLERATED_DOUBT / 2));
 	return fmin(filling + (1 - filling) * fmin(misses, doubt_progress(doubtful, TOLERATED_DOUBT)),
-				MOST_PROGRESS);
+				PBP_MOST_PROGRESS);
 }
 
 static void
@@ -209,7 +206,7 @@ follow_cache(Advice *advice, int cache)
 										 TOLERATED_DOUBT / 2);
 
 	if (simulated->learning)
-		follow_progress(&simulated->progress, fmin(fmax(filled, certain), MOST_PROGRESS),
+		follow_progress(&simulated->progress, fmin(fmax(filled, certain), PBP_MOST_PROGRESS),
 						advice->look.fresh.seconds);
 	else
 		simulated->progress = (Progress) {0};
@@ -234,7 +231,7 @@ void
 pbp_follow_learning(Advice *advice)
 {
 	for (int i = 0; i < FACTORS; i++)
-		if (all_loads(advice) >= ENOUGH_LOADS && advice->counters.sizes[i].accesses > 0 &&
+		if (all_loads(advice) >= PBP_ENOUGH_EVENTS && advice->counters.sizes[i].accesses > 0 &&
 			(i <= BASELINE || !pbp_size_is_learning(advice, i)))
 			advice->progress[i] = (Progress) {0};
 		else

@@ -89,7 +89,7 @@ pbp_resize_pools(Advice *advice, double residents)
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SimulatedPool *pool = &advice->pools[i];
-		double		wanted = fmax(1, pbp_advice_factor(i) * residents + 0.5);
+		double		wanted = fmax(1, rint(pbp_advice_factor(i) * residents));
 		bool		was_full = pool->nlearned == pool->nslots;
 
 		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;

@@ -47,9 +47,6 @@ static const Threshold miss_threshold = {0.2, 0.01};
 #define LEAST_WAITING		5.0
 #define SHARE_OF_WAITING	0.1
 
-/* Share of today's figure by which a size that is closer to today's may be worse. */
-#define TOLERATED_LOSS		0.03
-
 /*
  * How many times the error must be saved: by the best of many sizes, which chance
  * favors, and by one that was advised before.  With less, the interval of what it
@@ -179,7 +176,7 @@ is_equal(const PbpDecision *decision, int i, int best)
 	double		today = decision->choices[PBP_ADVICE_BASELINE].value;
 
 	return !isnan(choice->change) && choice->change - decision->choices[best].change <=
-		fmax(error_between(decision, i, best), TOLERATED_LOSS * today);
+		fmax(error_between(decision, i, best), PBP_TOLERATED_LOSS * today);
 }
 
 /* The other size with the lowest figure; -1: none is known. */
@@ -264,7 +261,7 @@ static int
 advised_size(const PbpDecision *decision, int before)
 {
 	int			best = best_of(decision);
-	double		tolerated = TOLERATED_LOSS * decision->choices[PBP_ADVICE_BASELINE].value;
+	double		tolerated = PBP_TOLERATED_LOSS * decision->choices[PBP_ADVICE_BASELINE].value;
 	int			advised = PBP_ADVICE_BASELINE;
 
 	if (stays_advised(decision, before))
@@ -311,7 +308,7 @@ learned_share(const PbpDecisionInput *input)
 
 		if (!is_learning(input, size))
 			continue;
-		learned = fmin(learned, fmin(input->misses[size].learned_share, 0.99));
+		learned = fmin(learned, fmin(input->misses[size].learned_share, PBP_MOST_PROGRESS));
 		/* both are learned at the same time; NaN: not this one */
 		if (input->storage != NULL)
 			learned = fmin(learned, input->storage[size].learned_share);

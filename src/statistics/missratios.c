@@ -111,7 +111,7 @@ passes_per_pass(const Advice *advice, int i)
 static bool
 too_few_counted(const Advice *advice, double loads, double counted, double factor)
 {
-	return all_loads(advice) >= ENOUGH_LOADS && loads / share_of_pool(advice) > factor * counted;
+	return all_loads(advice) >= PBP_ENOUGH_EVENTS && loads / share_of_pool(advice) > factor * counted;
 }
 
 /* True if looks saw too few of the loads that the server counts, not by chance. */
@@ -122,7 +122,7 @@ too_few_seen(const Advice *advice)
 	double		expected = ENOUGH_SEEN * (counters->reads + counters->extends) *
 		advice->sampling_rate;
 
-	return expected >= ENOUGH_LOADS &&
+	return expected >= PBP_ENOUGH_EVENTS &&
 		all_loads(advice) + PBP_DEVIATIONS * sqrt(expected) < expected;
 }
 
@@ -202,7 +202,7 @@ learning_reason(const Advice *advice, int i)
 						 passes_per_pass(advice, i) > TOLERATED_PASSES_PER_PASS *
 							 (1 - saturated_share)))
 		return PBP_ADVICE_SATURATED;
-	if (all_loads(advice) < ENOUGH_LOADS)
+	if (all_loads(advice) < PBP_ENOUGH_EVENTS)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;

@@ -37,9 +37,6 @@
 /* A page cache of another size, by this share of all memory, is another case. */
 #define OTHER_MEMORY		0.2
 
-/* As in the advice; see HALF_LIFE_POOLS. */
-#define HALF_LIFE_POOLS		3.0
-
 /*
  * Factor by which the rate may change.  The peak of a day is commonly twice or
  * three times its mean.
@@ -54,12 +51,6 @@
 
 /* Share of the reads that may be of other relations than expected. */
 #define TOLERATED_MIX		0.2
-
-/*
- * Below this share of the reference's rate, a second is no part of the load: a
- * monitoring query on an idle server is all hits.
- */
-#define QUIET_SHARE			0.1
 
 /* ---- loads ---- */
 
@@ -125,7 +116,7 @@ pbp_pace_rate(const PbpPace *pace)
 void
 pbp_add_load(PbpPace *pace, const PbpLoadCounts *counts, int64_t buffers)
 {
-	double		weight = exp2(-counts->reads / (double) buffers / HALF_LIFE_POOLS);
+	double		weight = exp2(-counts->reads / (double) buffers / PBP_HALF_LIFE_POOLS);
 
 	if (counts->reads <= 0 || counts->seconds <= 0)
 		return;
@@ -169,7 +160,7 @@ pbp_find_drift(const PbpDriftWatch *watch, const PbpLoadCounts *counts, const Pb
 	double		distance = pbp_other_mix(&watch->mix, mix);
 	double		factor = changed_rate(watch);
 
-	if (counts->accesses < QUIET_SHARE * watch->rate * counts->seconds)
+	if (counts->accesses < PBP_QUIET_SHARE * watch->rate * counts->seconds)
 		return (PbpDrift) {PBP_QUIET_LOAD, 0};
 	if (distance > 0)
 		return (PbpDrift) {PBP_OTHER_MIX, distance};

@@ -19,9 +19,6 @@
 /* At this number of loads or answers, the counts are halved. */
 #define COUNTS_HALVED		4096.0
 
-#define ENOUGH_LOADS		50.0
-#define ENOUGH_ANSWERS		50.0
-
 /*
  * Of the loads that were corrected for what was evicted since the answer, this share is uncertain.
  */
@@ -73,7 +70,7 @@ count_load(PbpServed *served, PbpServedPage *page, int64_t now_ns)
 	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
 		scale_loads(served, 0.5f);
 	if (!page->known ||
-		(page->cached && !(served->answers >= ENOUGH_ANSWERS && served->cached_ns > 0)))
+		(page->cached && !(served->answers >= PBP_ENOUGH_EVENTS && served->cached_ns > 0)))
 	{
 		served->unknown_loads++;
 		return;
@@ -208,7 +205,7 @@ pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result)
 		served_loads += served->pages[i].served;
 		doubtful += served->pages[i].doubtful;
 	}
-	if (loads < ENOUGH_LOADS)
+	if (loads < PBP_ENOUGH_EVENTS)
 		return false;
 	unknown = fmax(0, served->unknown_loads - new_share * (loads + served->unknown_loads));
 	unknown /= loads + unknown;

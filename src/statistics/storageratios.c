@@ -116,7 +116,7 @@ reason_of(const Advice *advice, int cache)
 		return PBP_STORAGE_NO_MISS_RATIO;
 	if (simulated_cache(advice, cache)->learning)
 		return PBP_STORAGE_LEARNING;
-	if (cache_counters(advice, cache)->baseline_misses < ENOUGH_CACHE_MISSES)
+	if (cache_counters(advice, cache)->baseline_misses < PBP_ENOUGH_EVENTS)
 		return PBP_STORAGE_LITTLE_EVIDENCE;
 	return PBP_STORAGE_KNOWN;
 }
@@ -134,7 +134,7 @@ jump(const Advice *advice, int cache, int step)
 
 	if (!has_todays_memory(cache) || other < 0 || !has_todays_memory(other) ||
 		simulated_cache(advice, other)->learning ||
-			sum_of_groups(cache_counters(advice, other)->misses) < ENOUGH_CACHE_MISSES)
+			sum_of_groups(cache_counters(advice, other)->misses) < PBP_ENOUGH_EVENTS)
 		return 0;
 	difference = fabs(waiting_share(advice, cache) - waiting_share(advice, other));
 	return difference > TOLERATED_JUMP ? difference : 0;
@@ -169,7 +169,7 @@ scans_waiting(const Advice *advice, int cache)
 {
 	const CacheCounters *counted = cache_counters(advice, cache);
 
-	if (simulated_cache(advice, cache)->learning || counted->scan_reads < ENOUGH_CACHE_MISSES)
+	if (simulated_cache(advice, cache)->learning || counted->scan_reads < PBP_ENOUGH_EVENTS)
 		return NAN;
 	return counted->scan_storage_reads / counted->scan_reads;
 }
@@ -445,13 +445,13 @@ pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
 	set->measuring_error = error;
 	if (isnan(set->os_cache) || set->caches[BASELINE].learning ||
 		set->caches[BASELINE].refilling ||
-		sum_of_groups(set->counters[BASELINE].misses) < ENOUGH_CACHE_MISSES)
+		sum_of_groups(set->counters[BASELINE].misses) < PBP_ENOUGH_EVENTS)
 	{
 		set->uncalibrated_misses = set->uncalibrated_reads = 0;
 		return;
 	}
 	misses = set->uncalibrated_misses;
-	if (misses < ENOUGH_CACHE_MISSES)
+	if (misses < PBP_ENOUGH_EVENTS)
 		return;
 	too_few = self_error(set, share_of(advice, BASELINE, misses, misses, set->uncalibrated_reads));
 	set->uncalibrated_misses = set->uncalibrated_reads = 0;

@@ -16,8 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A share of today's figure, or of the time that sessions work, that is no loss. */
-#define TOLERATED_LOSS		0.03
+/* Of the time that sessions work, no loss. */
 #define TOLERATED_WORK		0.001
 
 /* ---- targets ---- */
@@ -74,8 +73,8 @@ excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *tot
 			break;
 	}
 	if (isnan(waiting))
-		return total->storage.value - (1 + TOLERATED_LOSS) * pbp_today_total(input).storage.value;
-	return total->waiting.change - fmax(TOLERATED_LOSS * waiting, TOLERATED_WORK * active);
+		return total->storage.value - (1 + PBP_TOLERATED_LOSS) * pbp_today_total(input).storage.value;
+	return total->waiting.change - fmax(PBP_TOLERATED_LOSS * waiting, TOLERATED_WORK * active);
 }
 
 /* ---- splits ---- */
@@ -199,7 +198,7 @@ best_of_total(const PbpTotalsInput *input, int i, double best_of_less)
 		if (is_better(input, &other, &best))
 			best = other;
 	}
-	return all_known || !(figure_of(&best) > (1 + TOLERATED_LOSS) * best_of_less) ? best : unknown;
+	return all_known || !(figure_of(&best) > (1 + PBP_TOLERATED_LOSS) * best_of_less) ? best : unknown;
 }
 
 /*

@@ -13,6 +13,9 @@
 #include "base/stats.h"
 #include "statistics/figures.h"
 
+/* Share of today's figure by which another size may be worse. */
+#define PBP_TOLERATED_LOSS	0.03
+
 /* How long a read of one block takes, in nanoseconds, on average. */
 typedef struct PbpReadTimes
 {
