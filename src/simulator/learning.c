@@ -72,6 +72,16 @@ share_of_recent(const Advice *advice, double counted, double sampled_share)
 	return accesses > 0 ? counted / sampled_share / accesses : 1;
 }
 
+/*
+ * The rule for pools and page caches: one is learned when it has read as much as it holds, or hardly
+ * any of what it reads may have been held before.
+ */
+static inline bool
+has_read_enough(bool is_full, double doubtful_share)
+{
+	return is_full || doubtful_share <= TOLERATED_DOUBT / 2;
+}
+
 /* ---- pools ---- */
 
 /* Maximum share of misses of pages that a pool which is not full yet may have held before. */
@@ -137,7 +147,7 @@ learn_pools(Advice *advice)
 	{
 		SimulatedPool *pool = &advice->pools[i];
 
-		if (pool->nlearned < pool->nslots && doubtful_share(advice, i) > TOLERATED_DOUBT / 2)
+		if (!has_read_enough(pool->nlearned >= pool->nslots, doubtful_share(advice, i)))
 			continue;
 		if (has_size(advice->refilling, i))
 		{
@@ -171,8 +181,8 @@ learn_cache(Advice *advice, int cache)
 {
 	SimulatedCache *simulated = simulated_cache(advice, cache);
 	CacheCounters *counters = cache_counters(advice, cache);
-	bool		is_filled = is_full(simulated) ||
-		pbp_doubtful_reads_share(advice, cache) <= TOLERATED_DOUBT / 2;
+	bool		is_filled = has_read_enough(is_full(simulated),
+											pbp_doubtful_reads_share(advice, cache));
 
 	if (is_filled && simulated->refilling &&
 		!has_size(advice->refilling, size_above(advice, cache)))
