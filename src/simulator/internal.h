@@ -41,6 +41,9 @@
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 
+/* What is less than this is nothing. */
+#define LEAST_COUNT			1e-100
+
 /* ---- the state of a page ----
  *
  * In 64 bits, the same memory holds a sample that is larger by a fifth, and one
@@ -557,14 +560,17 @@ passes_watched(const Advice *advice)
 	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
 }
 
-/* For structs of nothing but doubles. */
+/*
+ * For structs of nothing but doubles.  What has decayed to nearly nothing becomes 0: many
+ * processors take a hundred times as long for subnormal numbers.
+ */
 static inline void
 scale_counters(void *counters, size_t bytes, double weight)
 {
 	double	   *counter = counters;
 
 	for (size_t i = 0; i < bytes / sizeof(double); i++)
-		counter[i] *= weight;
+		counter[i] = fabs(counter[i]) < LEAST_COUNT ? 0 : weight * counter[i];
 }
 
 static inline uint64_t

@@ -474,6 +474,23 @@ return_unseen(void)
 	free(memory);
 }
 
+/* Subnormal numbers, at which a count that is only multiplied would end, are slow. */
+static void
+fade(void)
+{
+	Bench		bench;
+	double		ring_reads;
+
+	bench_start(&bench, RING_SCANS, 64, 1024 * 1024, 1);
+	bench_run(&bench, 20, true);
+	ring_reads = totals_of(bench.run.advice[0]).ring_reads;
+	trace_init(&bench.trace, UNIFORM, 64, 1, INT64_MAX);
+	bench_run(&bench, 6000, true);
+	ok(ring_reads > 0 && totals_of(bench.run.advice[0]).ring_reads == 0,
+	   "what is no longer counted is nothing at last");
+	bench_finish(&bench);
+}
+
 int
 main(void)
 {
@@ -497,5 +514,6 @@ main(void)
 	small_pool();
 	extremes();
 	repeat();
+	fade();
 	return end_of_tests();
 }
