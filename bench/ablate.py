@@ -380,6 +380,23 @@ def print_counts(changes):
     print(f"{sum(counts.values()):5d} together")
 
 
+def purpose_of(change):
+    """Returns the first sentence of the comment above a constant, which may be that of several in turn."""
+    lines = change.source.text[: change.span[0]].splitlines()[:-1]
+    while lines and lines[-1].startswith("#define"):
+        lines.pop()
+    comment = re.search(r"/\*(?:(?!\*/).)*\*/\s*$", "\n".join(lines[-20:]), re.S)
+    if change.user is None or not comment:
+        return ""
+    words = " ".join(re.sub(r"^\s*/?\*+/?|\*/", " ", comment[0], flags=re.M).split())
+    return re.split(r"(?<=\.)\s", words)[0]
+
+
+def print_constants(changes):
+    for change in changes:
+        print(f"{change.title:<52} {change.text:>12}  {purpose_of(change)}")
+
+
 # ---- the run ----
 
 
@@ -420,6 +437,7 @@ def prepare(work, folder, loads):
 def main():
     parser = argparse.ArgumentParser(usage="bench/ablate --help")
     parser.add_argument("--count", action="store_true")
+    parser.add_argument("--list", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("-j", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--minutes", type=float, default=float("inf"))
@@ -432,6 +450,9 @@ def main():
     sources = read_sources()
     constants = [constant for source in sources for constant in constants_of(source)]
     terms, lost = read_terms(sources)
+    if arguments.list:
+        print_constants(chosen(constants, arguments.patterns))
+        return
     print_counts(constants)
     if arguments.count:
         return
