@@ -137,23 +137,6 @@ probe_pages(Worker *worker, const Memory *memory)
 
 /* ---- reports ---- */
 
-/* calibrate() of sampler/learner.c */
-static void
-calibrate(Worker *worker)
-{
-	PbpAdviceTotals totals;
-	PbpAdviceStorageRow today;
-	PbpFigure	served;
-
-	pbp_advice_totals(worker->advice, &totals);
-	pbp_advice_storage_row(worker->advice, PBP_ADVICE_BASELINE, &today);
-	if (today.reason != PBP_STORAGE_KNOWN)
-		pbp_served_forget_loads(&worker->served);
-	if (!(totals.reads > 0 && pbp_served_share(&worker->served, 0, &served)))
-		served = (PbpFigure) {NAN, NAN};
-	pbp_advice_calibrate(worker->advice, served.value, served.error);
-}
-
 /* pbp_count_session_time() of sampler/sessiontimes.c */
 static void
 count_session_time(Worker *worker, const SessionTimes *fresh)
@@ -284,7 +267,7 @@ worker_report(Worker *worker, const Memory *memory, double seconds)
 	worker_look(worker);
 	probe_pages(worker, memory);
 	pbp_advice_set_os_cache(worker->advice, cache_pages(worker->nbuffers));
-	calibrate(worker);
+	pbp_served_calibrate(&worker->served, worker->advice, true);
 	read_figures(worker);
 	share.apart = pbp_advice_accesses_apart(worker->advice, &counts);
 	share.times = read_times(worker);

@@ -167,10 +167,10 @@ pbp_needs_ring(const PbpScannedTable *table)
 }
 
 /*
- * What scans have read of a table since the last call.  Nothing if it was dropped, or its statistics
- * were reset.  Parallel workers count as scans of their own, so that the rows of all tell how many
- * whole scans there were.  Other blocks than those of scans and indexes are hardly any at such a
- * time.
+ * What scans have read of a table since the last call; nothing if it was dropped, or its
+ * statistics were reset.  The server counts each parallel worker as a scan of its own, but the rows
+ * of all together are those of whole scans.  Whatever else reads blocks of the table at that time,
+ * such as INSERT, is taken for a part of them.
  */
 PbpScannedBlocks
 pbp_count_scans(PbpScannedTable *table)

@@ -454,8 +454,8 @@ pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 /* ---- counts ---- */
 
 /*
- * Pages of the smallest table that scans read through a ring; 0: unknown.  They may have read others
- * than the statistics tell.
+ * Pages of the smallest table that scans read through a ring.  0: unknown, since the statistics of
+ * tables show none.
  */
 static int64
 smallest_scanned(const PbpCounted *counted)
@@ -469,8 +469,8 @@ smallest_scanned(const PbpCounted *counted)
 }
 
 /*
- * What large scans have read since the last time goes through the page cache, past the pool.  Without
- * a look, tables are told apart by where their statistics are.
+ * What large scans have read since the last time goes through the page cache, past the pool, where
+ * no look sees it.
  */
 static PbpScannedBlocks
 note_scans(PbpLearner *learner)
@@ -588,26 +588,6 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	learner->counted_ns = pbp_now_ns();
 }
 
-/*
- * The simulated page caches must serve what the real one does.  While they are
- * filled, that may be, too, and serves less than it will.
- */
-static void
-calibrate(PbpLearner *learner)
-{
-	PbpAdviceTotals totals;
-	PbpAdviceStorageRow today;
-	PbpFigure	served;
-
-	pbp_advice_totals(learner->advice, &totals);
-	pbp_advice_storage_row(learner->advice, PBP_ADVICE_BASELINE, &today);
-	if (today.reason != PBP_STORAGE_KNOWN)
-		pbp_served_forget_loads(&learner->probing.served);
-	if (!pbp_probed_share(&learner->probing, &totals, &served))
-		served = (PbpFigure) {NAN, NAN};
-	pbp_advice_calibrate(learner->advice, served.value, served.error);
-}
-
 void
 pbp_learner_publish(PbpLearner *learner)
 {
@@ -618,6 +598,6 @@ pbp_learner_publish(PbpLearner *learner)
 	learner->published_ns = now_ns;
 	pbp_probe_pages(&learner->probing, learner->advice, false);
 	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
-	calibrate(learner);
+	pbp_served_calibrate(&learner->probing.served, learner->advice, pbp_os_cache_on);
 	publish(learner);
 }

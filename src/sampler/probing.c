@@ -244,16 +244,3 @@ pbp_probed_queue(const PbpTimedReads *reads, double waiting)
 {
 	return pbp_queued_share(reads->ns, (int) Min(reads->nreads, PBP_READ_TIMES), waiting);
 }
-
-/*
- * The share of today's misses that the page cache serves.  Returns false if too
- * little is known.
- */
-bool
-pbp_probed_share(const PbpProbing *probing, const PbpAdviceTotals *totals, PbpFigure *result)
-{
-	double		loads = totals->reads + totals->extends;
-
-	return pbp_os_cache_on && loads > 0 &&
-		pbp_served_share(&probing->served, totals->extends / loads, result);
-}

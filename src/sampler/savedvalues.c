@@ -80,9 +80,9 @@ is_key(const PbpRelationKey *key)
 static bool
 is_total(const PbpAdviceTotals *totals)
 {
-	return REALS(0, MANY, totals->accesses, totals->reads, totals->extends, totals->ring_reads, totals->scan_reads,
-				 totals->ring_extends, totals->seconds, totals->loads, totals->new_loads,
-				 totals->dirty_evictions) &&
+	return REALS(0, MANY, totals->accesses, totals->reads, totals->extends, totals->ring_reads,
+				 totals->scan_reads, totals->ring_extends, totals->seconds, totals->loads,
+				 totals->new_loads, totals->dirty_evictions) &&
 		REALS_OR_NAN(-1, MANY, totals->self_error) &&
 		REALS(0, 1, totals->sampling_rate) &&
 		REALS_OR_NAN(0, MAX_RATIO, totals->lately) &&

@@ -216,8 +216,8 @@ pbp_changed(const Advice *advice)
 /* ---- light loads ---- */
 
 /*
- * Counters lose half their weight in PBP_HALF_LIFE_POOLS, or in this many pools' worth of accesses: a
- * load that hardly reads is another load, too.  An idle server forgets nothing.
+ * Counters lose half their weight in PBP_HALF_LIFE_POOLS, or in this many pools' worth of
+ * accesses: a load that hardly reads is another load, too.  An idle server forgets nothing.
  */
 #define HALF_LIFE_ACCESSES	150.0
 

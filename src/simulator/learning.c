@@ -73,8 +73,8 @@ share_of_recent(const Advice *advice, double counted, double sampled_share)
 }
 
 /*
- * The rule for pools and page caches: one is learned when it has read as much as it holds, or hardly
- * any of what it reads may have been held before.
+ * The rule for pools and page caches: one is learned when it has read as much as it holds, or
+ * hardly any of what it reads may have been held before.
  */
 static inline bool
 has_read_enough(bool is_full, double doubtful_share)

@@ -66,8 +66,8 @@ typedef struct PbpAdviceStorageRow
 	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
 	double		change_error;	/* half the width of a 95 % interval of the
 								 * difference to today's; NaN: unknown */
-	double		scan_ratio;		/* storage reads of large scans, which are no accesses, for each
-								 * access; NaN: unknown */
+	double		scan_ratio;		/* storage reads of large scans, which are no accesses, for
+								 * each access; NaN: unknown */
 	double		scan_error;		/* half the width of a 95 % interval; NaN: unknown */
 	double		scan_change_error;	/* the same of the difference to today's */
 	double		learned_share;	/* of what must be seen before it is known */

@@ -111,7 +111,8 @@ passes_per_pass(const Advice *advice, int i)
 static bool
 too_few_counted(const Advice *advice, double loads, double counted, double factor)
 {
-	return all_loads(advice) >= PBP_ENOUGH_EVENTS && loads / share_of_pool(advice) > factor * counted;
+	return all_loads(advice) >= PBP_ENOUGH_EVENTS &&
+		loads / share_of_pool(advice) > factor * counted;
 }
 
 /* True if looks saw too few of the loads that the server counts, not by chance. */

@@ -215,3 +215,25 @@ pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result)
 		unknown * fmax(result->value, 1 - result->value);
 	return result->error <= PBP_SERVED_LARGEST_ERROR;
 }
+
+/*
+ * The simulated page caches must serve what the real one does.  While they are
+ * filled, that may be, too, and serves less than it will.
+ */
+void
+pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
+{
+	PbpAdviceTotals totals;
+	PbpAdviceStorageRow today;
+	PbpFigure	share;
+	double		loads;
+
+	pbp_advice_totals(advice, &totals);
+	pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE, &today);
+	if (today.reason != PBP_STORAGE_KNOWN)
+		pbp_served_forget_loads(served);
+	loads = totals.reads + totals.extends;
+	if (!asked || loads <= 0 || !pbp_served_share(served, totals.extends / loads, &share))
+		share = (PbpFigure) {NAN, NAN};
+	pbp_advice_calibrate(advice, share.value, share.error);
+}

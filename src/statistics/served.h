@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/stats.h"
+#include "statistics/figures.h"
 
 #define PBP_SERVED_PAGES	4096
 
@@ -62,5 +63,11 @@ extern void pbp_served_forget_page(PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
 extern void pbp_served_forget_loads(PbpServed *served);
 extern bool pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result);
+
+/*
+ * Corrects the size of the simulated page caches by what was found here; by nothing if pages are
+ * not asked about now.
+ */
+extern void pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked);
 
 #endif							/* PBP_SERVED_H */

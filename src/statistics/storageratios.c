@@ -31,7 +31,7 @@
 /* From one size to the next, of the misses that wait. */
 #define TOLERATED_JUMP		0.2
 
-/* Where all that scans read may wait or none, so much of the storage reads of others depends on it. */
+/* Where all that scans read may wait or none, so much of other storage reads depends on it. */
 #define SCANS_WEIGHT		0.5
 
 /* Error of the storage reads, as a share of them, before the lists of the cache are settled. */

@@ -73,7 +73,8 @@ excess(const PbpTotalsInput *input, const PbpTarget *target, const PbpTotal *tot
 			break;
 	}
 	if (isnan(waiting))
-		return total->storage.value - (1 + PBP_TOLERATED_LOSS) * pbp_today_total(input).storage.value;
+		return total->storage.value -
+			(1 + PBP_TOLERATED_LOSS) * pbp_today_total(input).storage.value;
 	return total->waiting.change - fmax(PBP_TOLERATED_LOSS * waiting, TOLERATED_WORK * active);
 }
 
@@ -198,7 +199,8 @@ best_of_total(const PbpTotalsInput *input, int i, double best_of_less)
 		if (is_better(input, &other, &best))
 			best = other;
 	}
-	return all_known || !(figure_of(&best) > (1 + PBP_TOLERATED_LOSS) * best_of_less) ? best : unknown;
+	return all_known || !(figure_of(&best) > (1 + PBP_TOLERATED_LOSS) * best_of_less) ? best :
+		unknown;
 }
 
 /*

@@ -402,5 +402,5 @@ pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceStorageRow *stor
 {
 	double		ms = input->accesses * storage->scan_ratio * input->times.scan.value / 1e6;
 
-	return ms > 0 ? fmin(1, ms / waiting_ms) : 0;
+	return ms > 0 && waiting_ms > 0 ? fmin(1, ms / waiting_ms) : 0;
 }

@@ -76,7 +76,7 @@ extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double wa
 extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 							   const PbpAdviceStorageRow *storage);
 
-/* Of its value, what large scans wait, as a share. */
+/* Of its value, what large scans wait, as a share; 0: none, or unknown. */
 extern double pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceStorageRow *storage,
 								 double waiting_ms);
 

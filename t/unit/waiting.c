@@ -162,6 +162,7 @@ waiting_of_scans(void)
 	waiting = pbp_waiting(&input, &today, &waits);
 	ok(near(waiting.value, lookups + 5000) && waiting.change == 0 && waiting.error == 0, "what scans wait is a part of today's waiting");
 	ok(near(pbp_share_of_scans(&input, &waits, waiting.value), 5000 / waiting.value), "a share that is known");
+	ok(pbp_share_of_scans(&input, &waits, NAN) == 0, "unless the waiting is not");
 	waiting = pbp_waiting(&input, &other, &other_waits);
 	ok(near(waiting.change, saved + 5000) && waiting.change_error == 0, "if scans lose their place in the page cache, that is added to what misses save");
 	other_waits.scan_change_error = 0.5;
