@@ -15,7 +15,6 @@ begin_counters_late(PbpAdvice *advice)
 {
 	advice->look.number = UINT32_MAX - LEFT;
 	advice->nlooks = UINT32_MAX - LEFT;
-	advice->variation.ended = advice->variation.last_change = UINT32_MAX - LEFT;
 	for (int i = 0; i < FACTORS; i++)
 	{
 		advice->pools[i].phase = UINT32_MAX - LEFT;

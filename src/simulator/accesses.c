@@ -2,12 +2,7 @@
  *
  * accesses.c
  *	  Block accesses that the server counts: which belong to the load and to
- *	  what looks saw, how fast they are forgotten, and how much their miss ratio
- *	  varies with time.
- *
- * What is learned loses half its weight as more is read.  This time is divided
- * into parts, whose miss ratios vary by chance and with the load.  A load whose
- * miss ratio leaves the range in which it has varied is another load.
+ *	  what looks saw, and whether the load of the last seconds is another one.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,152 +12,10 @@
 
 #include "base/stats.h"
 
-/* ---- variation ---- */
+/* ---- the last seconds ---- */
 
-/* A part lasts until all that decays has lost this share of a half-life. */
-#define PART_OF_HALF_LIFE	0.5
-
-/* Their variation loses half its weight in so many half-lives of the rest. */
-#define HALF_LIFE			8.0
-
-/* Effective sample size: a figure whose weight decays is the mean of so many independent parts. */
-#define PARTS_OF_MEAN		5.8
-
-/* Fewer parts than this do not show how they vary. */
-#define ENOUGH_PARTS		3.0
-
-/* The first parts, in which a pool is filled, say nothing of the load. */
-#define SKIPPED_PARTS		4
-
-/* By 1 / (n - 1), how much more than the usual deviations the interval must have. */
-#define FEW_PARTS			2.4
-
-/* Accesses that are taken to come together. */
-#define GROUP_OF_ACCESSES	9.0
-
-/* Outside of so many deviations of the parts, it is another load, unless it changed just before. */
-#define USUAL_DEVIATIONS	3.0
-#define CALM_PARTS			16
-
-/* So many times faster the past is forgotten at first, and once the load is another one. */
-#define HASTE_AT_FIRST		2.0
-#define HASTE				16.0
-
-/* Half-lives in which the load before is forgotten, once the miss ratio agrees. */
-#define ENOUGH_HALVES		8.0
-
-/* Of the miss ratios of parts.  NaN: unknown. */
-static double
-variance_of_parts(const VariationSums *sums)
-{
-	double		mean;
-
-	if (sums->nparts < ENOUGH_PARTS)
-		return NAN;
-	mean = sums->ratios / sums->accesses;
-	return fmax(0, sums->squares / sums->accesses - mean * mean) * sums->nparts /
-		(sums->nparts - 1);
-}
-
-static void
-end_part(Variation *variation)
-{
-	double		accesses = variation->accesses;
-	double		ratio = variation->reads / accesses;
-	double		change = ratio - variation->last_ratio;
-
-	variation->ended++;
-	if (variation->ended > SKIPPED_PARTS && variation->halves_left <= 0)
-	{
-		scale_counters(&variation->sums, sizeof(variation->sums),
-					   exp2(-variation->halves / HALF_LIFE));
-		variation->sums.nparts++;
-		variation->sums.accesses += accesses;
-		variation->sums.ratios += accesses * ratio;
-		variation->sums.squares += accesses * ratio * ratio;
-		variation->sums.changes += accesses * change * change;
-	}
-	variation->last_ratio = ratio;
-	variation->halves = variation->accesses = variation->reads = 0;
-}
-
-/* By how much the miss ratio usually differs from that of the time before.  NaN: unknown. */
-static double
-usual_difference(const Variation *variation)
-{
-	return USUAL_DEVIATIONS * sqrt(variance_of_parts(&variation->sums));
-}
-
-/* Begins to follow another load, by how much it differs from what was learned. */
-static void
-detect_change(Variation *variation, double moved)
-{
-	if (variation->halves_left > 0 || !(moved > usual_difference(variation)))
-		return;
-	if (variation->ended - variation->last_change >= CALM_PARTS)
-	{
-		memset(&variation->sums, 0, sizeof(variation->sums));
-		variation->halves_left = ENOUGH_HALVES;
-	}
-	variation->last_change = variation->ended;
-}
-
-/*
- * Counts accesses by which all that decays loses so many half-lives.  The miss
- * ratio has moved by so much.
- */
-static void
-count_variation(Variation *variation, const PbpAdviceCounts *counts, double halves, double moved)
-{
-	detect_change(variation, moved);
-	if (moved <= 0)
-		variation->halves_left -= halves;
-	variation->halves += halves;
-	variation->accesses += accesses_of(counts);
-	variation->reads += (double) counts->reads;
-	if (variation->halves >= PART_OF_HALF_LIFE && variation->accesses > 0)
-		end_part(variation);
-}
-
-/*
- * By how many times the variance of a mean is larger than that of independent parts.  Where
- * neighbors are alike, the load moves slowly, and as many parts say less.
- */
-static double
-slowness(const VariationSums *sums, double variance)
-{
-	double		by_changes = sums->changes / sums->accesses / 2;
-
-	return by_changes < variance ?
-		fmin(PARTS_OF_MEAN, 2 * variance / fmax(by_changes, variance / PARTS_OF_MEAN) - 1) : 1;
-}
-
-/*
- * Half a 95 % interval of the measured miss ratio, as the mean of a load that varies.  While that
- * is not known, accesses are taken to come in groups, such as those of a range scan.
- */
-double
-pbp_variation_error(const Advice *advice)
-{
-	const Counters *counters = &advice->counters;
-	const VariationSums *sums = &advice->variation.sums;
-	double		variance = variance_of_parts(sums);
-	double		hits = counters->accesses - counters->reads;
-
-	if (isnan(variance))
-		return PBP_DEVIATIONS *
-			sqrt(GROUP_OF_ACCESSES * counters->reads * hits / pow(counters->accesses, 3));
-	/* a variance of few parts may be much too small: about Student's distribution */
-	return (1 + FEW_PARTS / (sums->nparts - 1)) * PBP_DEVIATIONS *
-		sqrt(variance * slowness(sums, variance) / PARTS_OF_MEAN);
-}
-
-/* True while another load than before is followed. */
-bool
-pbp_load_has_changed(const Variation *variation)
-{
-	return variation->halves_left > 0;
-}
+/* Half-life in seconds of what was counted lately. */
+#define HALF_LIFE_LATELY	5.0
 
 /* What was counted of the load now, which may be a light one. */
 static const LatelyCounted *
@@ -179,8 +32,8 @@ chance_lately(const LatelyCounted *lately)
 }
 
 /* By how much the miss ratio of the last seconds differs from the figure, if not by chance. */
-static double
-moved_by(const Advice *advice)
+double
+pbp_moved(const Advice *advice)
 {
 	const LatelyCounted *lately = counted_lately(advice);
 	const Counters *counters = &advice->counters;
@@ -197,46 +50,24 @@ moved_by(const Advice *advice)
  * While the load moves, or a light one runs that is not learned, no size is known better than that.
  */
 double
-pbp_moved(const Advice *advice)
+pbp_moved_until(const Advice *advice)
 {
-	double		moved = moved_by(advice);
+	double		moved = pbp_moved(advice);
 
 	return moved > 0 ? moved + chance_lately(counted_lately(advice)) : 0;
-}
-
-/* By how much the miss ratio differs if neither chance nor its usual variation explains that. */
-double
-pbp_changed(const Advice *advice)
-{
-	double		moved = moved_by(advice);
-
-	return moved <= usual_difference(&advice->variation) ? 0 : moved;
 }
 
 /* ---- light loads ---- */
 
 /*
- * Counters lose half their weight in PBP_HALF_LIFE_POOLS, or in this many pools' worth of
- * accesses: a load that hardly reads is another load, too.  An idle server forgets nothing.
+ * A period ends after so many pools' worth of reads or of accesses: a load that hardly reads is
+ * another load, too.  An idle server forgets nothing.  Once so many sampled loads are remembered, a
+ * period of the load also ends after so many seconds.
  */
-#define HALF_LIFE_ACCESSES	150.0
-
-/* Once so many sampled loads are remembered, counters also halve in so many seconds of load. */
-#define HALF_LIFE_SECONDS	3600.0
+#define PERIOD_POOLS		0.5
+#define PERIOD_ACCESSES		25.0
+#define PERIOD_SECONDS		600.0
 #define LOADS_TO_REMEMBER	1000.0
-
-#define RECENT_HALF_LIFE_POOLS	0.5
-
-/*
- * Sessions publish their reads once a second or later, long after the loads
- * were seen.  No look reduces a weight by more than this, so that a large batch
- * of reads does not outweigh its own loads.
- */
-#define LEAST_WEIGHT		0.98
-#define LEAST_RECENT_WEIGHT	0.8
-
-/* Half-life in seconds of what was counted lately. */
-#define HALF_LIFE_LATELY	5.0
 
 /*
  * A light load becomes the usual one if it lasts: what it is compared with is
@@ -310,36 +141,17 @@ is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 	return counts->seconds <= 0 || (is_light(advice, counts) && !has_light_load(advice));
 }
 
-/* Half-lives of what was learned, by pools' worth of reads, hits and time. */
+/* As a share of a period, by reads, hits and time. */
 static double
-half_lives(const Advice *advice, const PbpAdviceCounts *counts, double pools)
+age_by(const Advice *advice, const PbpAdviceCounts *counts)
 {
-	double		halves = pools / PBP_HALF_LIFE_POOLS;
+	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
+	double		age = pools / PERIOD_POOLS;
 
 	if (is_quiet(advice, counts))
-		return halves;
-	halves += (double) counts->hits / advice->nbuffers / HALF_LIFE_ACCESSES;
-	return all_loads(advice) < LOADS_TO_REMEMBER ? halves :
-		halves + counts->seconds / HALF_LIFE_SECONDS;
-}
-
-static void
-decay(Advice *advice, const PbpAdviceCounts *counts)
-{
-	double		haste = pbp_load_has_changed(&advice->variation) ? HASTE :
-		advice->variation.ended < SKIPPED_PARTS ? HASTE_AT_FIRST : 1;
-	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
-	double		halves = half_lives(advice, counts, pools) * haste;
-	double		weight = fmax(pow(LEAST_WEIGHT, haste), exp2(-halves));
-	double		recent_weight = fmax(LEAST_RECENT_WEIGHT, exp2(-pools / RECENT_HALF_LIFE_POOLS));
-
-	scale_counters(&advice->counters, sizeof(advice->counters), weight);
-	count_variation(&advice->variation, counts, -log2(weight),
-					advice->light.quiet ? 0 : moved_by(advice));
-	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
-	if (advice->relations != NULL)
-		pbp_decay_relations(advice->relations, weight);
-	pbp_decay_caches(advice, weight, recent_weight);
+		return age;
+	age += (double) counts->hits / advice->nbuffers / PERIOD_ACCESSES;
+	return all_loads(advice) < LOADS_TO_REMEMBER ? age : age + counts->seconds / PERIOD_SECONDS;
 }
 
 /*
@@ -372,7 +184,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 
 		*(has_size(advice->refilling, i) ? &size->skipped : &size->accesses) += accesses;
 	}
-	advice->recent.recent_accesses += accesses;
+	advice->recent.accesses += accesses;
 }
 
 void
@@ -395,8 +207,9 @@ pbp_count_look(Advice *advice)
 		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
 	if (look->fresh.seconds > 0)
 		advice->counters.paces += accesses * accesses / look->fresh.seconds;
-	/* last, so that reads weigh no more than the loads that they are */
-	decay(advice, &look->fresh);
+	/* last, so that reads are of the same period as the loads that they are */
+	pbp_pass_time(advice, &look->fresh, age_by(advice, &look->fresh),
+				  advice->light.quiet ? 0 : pbp_moved(advice));
 }
 
 static void

@@ -23,6 +23,9 @@
 #define HALF				PBP_ADVICE_HALF
 #define DOUBLE				PBP_ADVICE_DOUBLE
 
+/* Periods of time that are remembered. */
+#define PERIODS				16
+
 /* Simulated page caches: of today's memory, of less and of more. */
 #define CACHE_SETS			3
 
@@ -41,7 +44,7 @@
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 
-/* What is less than this is nothing. */
+/* What is less than this is nothing: many processors take a hundred times as long for subnormals. */
 #define LEAST_COUNT			1e-100
 
 /* ---- the state of a page ----
@@ -270,35 +273,28 @@ typedef struct Counters
 	SizeCounters sizes[FACTORS];
 } Counters;
 
-/* What decays sooner; nothing but doubles. */
+/* What is halved in each period; nothing but doubles. */
 typedef struct RecentCounters
 {
-	double		recent_accesses;
+	double		accesses;
 	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
 } RecentCounters;
 
-/* Miss ratios of parts of the time, by accesses; nothing but doubles, which decay. */
-typedef struct VariationSums
+/* What the server counted in a period. */
+typedef struct Period
 {
-	double		nparts;
 	double		accesses;
-	double		ratios;
-	double		squares;
-	double		changes;		/* squares of the change from part to part */
-} VariationSums;
-
-/* How the measured miss ratio varies: of parts in which all that decays loses equal shares. */
-typedef struct Variation
-{
-	double		halves;			/* of this part, in half-lives */
-	double		accesses;		/* of this part */
 	double		reads;
-	double		last_ratio;		/* of the part before */
-	int64_t		ended;			/* parts, ever */
-	int64_t		last_change;	/* the same when the load last changed */
-	double		halves_left;	/* to follow another load */
-	VariationSums sums;
-} Variation;
+} Period;
+
+/* The last periods. */
+typedef struct Time
+{
+	double		age;			/* of the one that runs, which ends at 1 */
+	int			nperiods;		/* that have ended and are remembered */
+	bool		changed;		/* another load than before is followed */
+	Period		periods[PERIODS + 1];	/* the one that runs first, then the latest */
+} Time;
 
 /* What was counted in the last seconds. */
 typedef struct LatelyCounted
@@ -466,9 +462,9 @@ typedef struct Advice
 	Averages	averages;
 	Counters	counters;
 	RecentCounters recent;
+	Time		time;
 	LatelyCounted lately;
 	LightLoad	light;
-	Variation	variation;
 	Progress	progress[FACTORS];
 	uint64_t	version;		/* another one after each change */
 	struct CacheSet *cache_sets[CACHE_SETS]; /* simulated page caches, or NULL */
@@ -560,10 +556,7 @@ passes_watched(const Advice *advice)
 	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
 }
 
-/*
- * For structs of nothing but doubles.  What has decayed to nearly nothing becomes 0: many
- * processors take a hundred times as long for subnormal numbers.
- */
+/* For structs of nothing but doubles. */
 static inline void
 scale_counters(void *counters, size_t bytes, double weight)
 {
@@ -607,10 +600,13 @@ rounded(Advice *advice, double mean)
 /* accesses.c */
 extern void pbp_confirm_accesses(Advice *advice, bool counts);
 extern void pbp_count_look(Advice *advice);
-extern double pbp_variation_error(const Advice *advice);
-extern bool pbp_load_has_changed(const Variation *variation);
 extern double pbp_moved(const Advice *advice);
-extern double pbp_changed(const Advice *advice);
+extern double pbp_moved_until(const Advice *advice);
+
+/* periods.c */
+extern void pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double moved);
+extern double pbp_usual_difference(const Advice *advice);
+extern double pbp_variation_error(const Advice *advice);
 
 /* observe.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);
@@ -638,7 +634,8 @@ extern void pbp_play_write(Advice *advice, uint32_t fingerprint, int size);
 extern void pbp_forget_misses(Advice *advice, int size);
 extern void pbp_doubt_caches(Advice *advice);
 extern void pbp_resize_caches(Advice *advice);
-extern void pbp_decay_caches(Advice *advice, double weight, double recent_weight);
+extern void pbp_decay_caches(Advice *advice, double weight);
+extern void pbp_decay_recent_reads(Advice *advice, double weight);
 
 /* learning.c */
 extern double pbp_seconds_left(const Progress *progress);

@@ -67,7 +67,7 @@ doubt_progress(double doubtful_share, double tolerated_share)
 static double
 share_of_recent(const Advice *advice, double counted, double sampled_share)
 {
-	double		accesses = advice->recent.recent_accesses;
+	double		accesses = advice->recent.accesses;
 
 	return accesses > 0 ? counted / sampled_share / accesses : 1;
 }

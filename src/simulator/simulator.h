@@ -52,9 +52,6 @@ enum
 #define PBP_TOTAL_TODAY		5	/* is not among those simulated */
 #define PBP_SPLITS			3
 
-/* What is learned loses half its weight in this many pools' worth of reads. */
-#define PBP_HALF_LIFE_POOLS	3.0
-
 /*
  * Less than this share of the usual accesses is no part of the load: who monitors an idle server
  * makes only hits.

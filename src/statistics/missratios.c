@@ -172,13 +172,22 @@ reason_of_all(const Advice *advice)
 	return PBP_ADVICE_KNOWN;
 }
 
+/* By how much the miss ratio differs if neither chance nor its usual variation explains that. */
+static double
+changed(const Advice *advice)
+{
+	double		moved = pbp_moved(advice);
+
+	return moved <= pbp_usual_difference(advice) ? 0 : moved;
+}
+
 /* By how much another load runs than was learned: of the misses, and of the relations read. */
 static double
 other_load(const Advice *advice)
 {
 	const Counters *counters = &advice->counters;
 
-	return pbp_changed(advice) * counters->accesses / fmax(1, counters->reads) + advice->other_mix;
+	return changed(advice) * counters->accesses / fmax(1, counters->reads) + advice->other_mix;
 }
 
 /* Why a size is unknown, but for cliffs of the curve. */
@@ -207,7 +216,7 @@ learning_reason(const Advice *advice, int i)
 		return PBP_ADVICE_LITTLE_EVIDENCE;
 	if (i > BASELINE && may_hold_scanned(advice, i))
 		return PBP_ADVICE_SCANS;
-	if (other_load(advice) > TOLERATED_CHANGE)
+	if (advice->time.changed || other_load(advice) > TOLERATED_CHANGE)
 		return PBP_ADVICE_CHANGED;
 	return i > BASELINE && pbp_size_is_learning(advice, i) ? PBP_ADVICE_LEARNING : PBP_ADVICE_KNOWN;
 }
@@ -425,7 +434,7 @@ error_by_time(const Advice *advice, int i)
 	double		today = fmax(1e-9, answers.estimates[BASELINE].value);
 
 	return fmax(1, answers.estimates[i].value / today) *
-		fmax(pbp_variation_error(advice), pbp_moved(advice));
+		fmax(pbp_variation_error(advice), pbp_moved_until(advice));
 }
 
 static void
@@ -520,7 +529,7 @@ pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals)
 		.lately = advice->lately.accesses > 0 ?
 			advice->lately.reads / advice->lately.accesses : NAN,
 		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
-			pbp_load_has_changed(&advice->variation) ? PBP_OTHER_MISSES :
+			advice->time.changed ? PBP_OTHER_MISSES :
 			advice->other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,
 		.sampled_loads = advice->nsampled_loads,
 		.looks = advice->nlooks,

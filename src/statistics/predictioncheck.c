@@ -22,6 +22,9 @@
 #define WARM_POOLS			1.0
 #define WARM_POOLS_AT_MOST	6.0
 
+/* The pace of a load is that of the last reads, whose weight is halved after so many pools' worth. */
+#define HALF_LIFE_POOLS		3.0
+
 /* Pools' worth of reads that a verdict needs, and intervals. */
 #define ENOUGH_POOLS		2.0
 #define ENOUGH_INTERVALS	10.0
@@ -116,7 +119,7 @@ pbp_pace_rate(const PbpPace *pace)
 void
 pbp_add_load(PbpPace *pace, const PbpLoadCounts *counts, int64_t buffers)
 {
-	double		weight = exp2(-counts->reads / (double) buffers / PBP_HALF_LIFE_POOLS);
+	double		weight = exp2(-counts->reads / (double) buffers / HALF_LIFE_POOLS);
 
 	if (counts->reads <= 0 || counts->seconds <= 0)
 		return;

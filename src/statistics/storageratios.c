@@ -140,12 +140,16 @@ jump(const Advice *advice, int cache, int step)
 	return difference > TOLERATED_JUMP ? difference : 0;
 }
 
-/* No look saw what large scans read, so how much of it waits is unknown. */
+/*
+ * No look saw what large scans read, nor much of a load that has just begun, so how much of it
+ * waits is unknown.
+ */
 static double
 error_of_unseen(const Advice *advice, double share)
 {
-	return pbp_unseen_share(advice) * fmax(share, 1 - share) * advice->counters.reads /
-		advice->counters.accesses;
+	double		unseen = advice->time.changed ? 1 : pbp_unseen_share(advice);
+
+	return unseen * fmax(share, 1 - share) * advice->counters.reads / advice->counters.accesses;
 }
 
 /*

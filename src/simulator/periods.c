@@ -1,0 +1,185 @@
+/*-------------------------------------------------------------------------
+ *
+ * periods.c
+ *	  Time: how fast what was counted is forgotten, and how much the miss ratio
+ *	  of the load varies.
+ *
+ * A period of a load is so many reads, or accesses, or hours.  The fewer periods
+ * there were, the faster what was counted loses its weight.  A load whose miss
+ * ratio leaves the range in which those of the last periods have varied is another
+ * one, and all that was counted before weighs as much as one period of it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/internal.h"
+
+#include <string.h>
+
+#include "base/stats.h"
+
+/* Fewer periods than this do not show how they vary. */
+#define ENOUGH_PERIODS		3
+
+/* By 1 / (n - 1), how much more than the usual deviations the interval of so few must have. */
+#define FEW_PERIODS			2.4
+
+/* Accesses that are taken to come together. */
+#define GROUP_OF_ACCESSES	9.0
+
+/* Outside of so many deviations of at least so many periods, it is another load. */
+#define USUAL_DEVIATIONS	3.0
+#define CALM_PERIODS		8
+
+/* ---- how they pass ---- */
+
+/* All that was counted keeps such a weight. */
+static void
+decay(Advice *advice, double weight)
+{
+	scale_counters(&advice->counters, sizeof(advice->counters), weight);
+	pbp_decay_caches(advice, weight);
+	if (advice->relations != NULL)
+		pbp_decay_relations(advice->relations, weight);
+}
+
+static void
+end_period(Time *time)
+{
+	memmove(&time->periods[1], &time->periods[0], sizeof(Period) * PERIODS);
+	time->periods[0] = (Period) {0};
+	time->age = 0;
+	if (time->nperiods < PERIODS)
+		time->nperiods++;
+}
+
+/* Another load has begun.  All that was counted before weighs as much as one period. */
+static void
+begin_load(Advice *advice)
+{
+	Time	   *time = &advice->time;
+
+	decay(advice, 1.0 / (time->nperiods + 1));
+	time->changed = true;
+	time->nperiods = 0;
+	end_period(time);
+}
+
+/*
+ * Counts accesses by which the period that runs has come so much closer to its end.  The miss ratio
+ * has moved by so much.  A load that moves again and again is no other one: it varies.
+ */
+void
+pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double moved)
+{
+	Time	   *time = &advice->time;
+	double		usual = pbp_usual_difference(advice);
+
+	/* reads may be counted long after looks saw the loads that they are */
+	age = fmin(1, age);
+	/* by this, a mean is that of as many independent periods as there are, and two more */
+	decay(advice, pow((time->nperiods + 1.0) / (time->nperiods + 3), age));
+	scale_counters(&advice->recent, sizeof(advice->recent), exp2(-age));
+	pbp_decay_recent_reads(advice, exp2(-age));
+
+	time->age += age;
+	time->periods[0].accesses += accesses_of(counts);
+	time->periods[0].reads += (double) counts->reads;
+	if (moved <= usual)
+		time->changed = false;
+	else if (moved > usual && time->nperiods >= CALM_PERIODS)
+		begin_load(advice);
+	if (time->age >= 1)
+		end_period(time);
+}
+
+/* ---- how they vary ---- */
+
+/* Of the miss ratio. */
+typedef struct Variation
+{
+	int			nperiods;
+	double		variance;
+	double		changes;		/* half the mean square of the change to the next */
+} Variation;
+
+static inline double
+ratio_of(const Period *period)
+{
+	return period->reads / period->accesses;
+}
+
+static Variation
+variation_of(const Advice *advice)
+{
+	Variation	variation = {0};
+	const Period *later = NULL;
+	double		accesses = 0;
+	double		reads = 0;
+
+	for (int i = 1; i <= advice->time.nperiods; i++)
+	{
+		accesses += advice->time.periods[i].accesses;
+		reads += advice->time.periods[i].reads;
+	}
+	for (int i = 1; i <= advice->time.nperiods; i++)
+	{
+		const Period *period = &advice->time.periods[i];
+		double		share = period->accesses / accesses;
+
+		if (period->accesses <= 0)
+			continue;
+		variation.nperiods++;
+		variation.variance += share * pow(ratio_of(period) - reads / accesses, 2);
+		if (later != NULL)
+			variation.changes += share * pow(ratio_of(period) - ratio_of(later), 2) / 2;
+		later = period;
+	}
+	variation.variance *= variation.nperiods / fmax(1, variation.nperiods - 1);
+	return variation;
+}
+
+/* By how much the miss ratio of some time may differ from that of the load.  NaN: unknown. */
+double
+pbp_usual_difference(const Advice *advice)
+{
+	Variation	variation = variation_of(advice);
+
+	return variation.nperiods < ENOUGH_PERIODS ? NAN : USUAL_DEVIATIONS * sqrt(variation.variance);
+}
+
+/*
+ * By how many times the variance of a mean is larger than that of independent periods.  Where
+ * neighbors are alike, the load moves slowly, and as many periods say less.
+ */
+static double
+slowness(const Variation *variation)
+{
+	double		least = variation->variance / variation->nperiods;
+
+	return variation->changes < variation->variance ?
+		fmin(variation->nperiods, 2 * variation->variance / fmax(variation->changes, least) - 1) :
+		1;
+}
+
+/* By accesses that come in groups, such as those of a range scan. */
+static double
+chance_of_groups(const Counters *counters)
+{
+	double		hits = counters->accesses - counters->reads;
+
+	return sqrt(GROUP_OF_ACCESSES * counters->reads * hits / pow(counters->accesses, 3));
+}
+
+/* Half a 95 % interval of the measured miss ratio, as the mean of a load that varies. */
+double
+pbp_variation_error(const Advice *advice)
+{
+	Variation	variation = variation_of(advice);
+	double		chance = chance_of_groups(&advice->counters);
+
+	/* a variance of few periods may be much too small: about Student's distribution */
+	if (variation.nperiods >= ENOUGH_PERIODS)
+		chance = fmax(chance, (1 + FEW_PERIODS / (variation.nperiods - 1)) *
+					  sqrt(variation.variance * slowness(&variation) / variation.nperiods));
+	return PBP_DEVIATIONS * chance;
+}
