@@ -31,6 +31,15 @@ chance_lately(const LatelyCounted *lately)
 	return PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
 }
 
+/* Standard deviation of its miss ratio, if accesses come in groups. */
+double
+pbp_chance_lately(const Advice *advice)
+{
+	const LatelyCounted *lately = counted_lately(advice);
+
+	return pbp_chance_of_groups(lately->accesses, lately->reads);
+}
+
 /* By how much the miss ratio of the last seconds differs from the figure, if not by chance. */
 double
 pbp_moved(const Advice *advice)

@@ -138,13 +138,14 @@ variation_of(const Advice *advice)
 	return variation;
 }
 
-/* By how much the miss ratio of some time may differ from that of the load.  NaN: unknown. */
+/* By how much the miss ratio of the last seconds may differ from that of the load.  NaN: unknown. */
 double
 pbp_usual_difference(const Advice *advice)
 {
 	Variation	variation = variation_of(advice);
 
-	return variation.nperiods < ENOUGH_PERIODS ? NAN : USUAL_DEVIATIONS * sqrt(variation.variance);
+	return variation.nperiods < ENOUGH_PERIODS ? NAN :
+		USUAL_DEVIATIONS * hypot(sqrt(variation.variance), pbp_chance_lately(advice));
 }
 
 /*
@@ -161,13 +162,11 @@ slowness(const Variation *variation)
 		1;
 }
 
-/* By accesses that come in groups, such as those of a range scan. */
-static double
-chance_of_groups(const Counters *counters)
+/* Standard deviation of a miss ratio whose accesses come in groups, such as those of a range scan. */
+double
+pbp_chance_of_groups(double accesses, double reads)
 {
-	double		hits = counters->accesses - counters->reads;
-
-	return sqrt(GROUP_OF_ACCESSES * counters->reads * hits / pow(counters->accesses, 3));
+	return sqrt(GROUP_OF_ACCESSES * (reads + 1) * (accesses - reads + 1) / pow(accesses, 3));
 }
 
 /* Half a 95 % interval of the measured miss ratio, as the mean of a load that varies. */
@@ -175,7 +174,7 @@ double
 pbp_variation_error(const Advice *advice)
 {
 	Variation	variation = variation_of(advice);
-	double		chance = chance_of_groups(&advice->counters);
+	double		chance = pbp_chance_of_groups(advice->counters.accesses, advice->counters.reads);
 
 	/* a variance of few periods may be much too small: about Student's distribution */
 	if (variation.nperiods >= ENOUGH_PERIODS)
