@@ -628,6 +628,9 @@ compare_stories(void)
 /* What today's pool is, as a share of all pages, in percent. */
 static const int shares[] = {1, 2, 5, 10, 20, 50};
 
+/* Smaller pools, of 2 MB, are left out. */
+#define LEAST_BUFFERS	256
+
 /*
  * Adds a file to those that were read before.  Keys have 32 bits, big-endian; each
  * is a page, numbered in the order in which they come: by key, one more than its page.
@@ -714,7 +717,7 @@ compare_recording(char **paths, int npaths, Time *sums)
 	for (int i = 0; i < npaths; i++)
 		read_recording(paths[i], &recording, numbers);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		if (!quick || shares[i] == 10)
+		if ((!quick || shares[i] == 10) && shares[i] / 100.0 * recording.npages >= LEAST_BUFFERS)
 			compare_share(&recording, shares[i], sums);
 	free(recording.pages);
 	free(numbers);

@@ -378,25 +378,14 @@ compare_caches(Load load, Tally *all, Tally *of_totals)
 	finish(&run);
 }
 
-int
-main(int argc, char **argv)
+static void
+compare_loads(void)
 {
 	static Tally all;
 	static Tally storage;
 	static Tally totals;
 	static Tally probed;
-	int			i = 1;
 
-	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++)
-	{
-		if (strcmp(argv[i], "--quick") == 0)
-			quick = true;
-		else if (strcmp(argv[i], "--truths") == 0 && i + 1 < argc)
-			read_truths(argv[++i]);
-		else
-			die("use", argv[i]);
-	}
-	print_heading();
 	for (int hindrance = 0; hindrance <= LATE_LOOKS; hindrance++)
 		for (int kind = 0; kind < KINDS; kind++)
 			compare_kind((Kind) kind, (Hindrance) hindrance, &all);
@@ -410,6 +399,28 @@ main(int argc, char **argv)
 			compare_real_size((Load) load, larger ? 1.4 : 0.7, &probed);
 	print_tally("all with probes", "", &probed);
 	compare_stories();
+}
+
+int
+main(int argc, char **argv)
+{
+	bool		recorded = false;
+	int			i = 1;
+
+	for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++)
+	{
+		if (strcmp(argv[i], "--quick") == 0)
+			quick = true;
+		else if (strcmp(argv[i], "--recorded") == 0)
+			recorded = true;
+		else if (strcmp(argv[i], "--truths") == 0 && i + 1 < argc)
+			read_truths(argv[++i]);
+		else
+			die("use", argv[i]);
+	}
+	print_heading();
+	if (!recorded)
+		compare_loads();
 	if (i < argc)
 		compare_recordings(argv + i, argc - i);
 	if (truths_file && fclose(truths_file) != 0)
