@@ -94,8 +94,8 @@ note_of(const AdviceOfSize *advice, double scans_share, bool has_times)
 	if (about_storage != NULL)
 		return join_notes(origin_of_report(report), caveat, about_storage);
 	if (report->storage.model == PBP_STORAGE_UNPROVEN && advice->factor == 1)
-		about_storage = "all sizes: storage reads are those of the kernel's classic lists, "
-			"but this kernel evicts by MGLRU";
+		about_storage = "all sizes: storage reads are those of MGLRU from Linux 6.8 on, "
+			"but this kernel has an older one";
 	else if (!has_times)
 		about_storage = isnan(report->times.storage.value) ?
 			"times are unknown, because too few reads from storage have been timed" :

@@ -136,7 +136,7 @@ doubt_about_storage(const PbpAdviceReport *report)
 		return psprintf("It is unknown which reads wait for storage%s%s.",
 						unknown ? ", because " : "", unknown ? unknown : "");
 	return report->storage.model != PBP_STORAGE_UNPROVEN ? NULL :
-		"This kernel evicts by MGLRU, for which the simulation of the page cache is unproven.";
+		"This kernel evicts by MGLRU of before Linux 6.8, for which the simulation of the page cache is unproven.";
 }
 
 static const char *

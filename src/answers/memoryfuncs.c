@@ -370,7 +370,7 @@ note_of_times(const MemoryNeed *need, const PbpTotal *total)
 		"times are unknown, because too few reads have been timed" :
 		!(need->input.active_ms > 0) ? "it is unknown how long sessions work" :
 		need->report->storage.model == PBP_STORAGE_UNPROVEN ?
-		"storage reads are those of the kernel's classic lists, but this kernel evicts by MGLRU" :
+		"storage reads are those of MGLRU from Linux 6.8 on, but this kernel has an older one" :
 		NULL;
 }
 

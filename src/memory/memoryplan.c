@@ -278,6 +278,8 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
 	/* negative: the pool is in normal pages */
 	pbp_advice_set_huge_pages(advice, capacity->memory.server.huge_page_bytes > 0 ?
 							  capacity->memory.huge_page_room / block_bytes : -1);
+	pbp_advice_set_eviction(advice, capacity->memory.eviction,
+							capacity->memory.holder == PBP_HELD_BY_CGROUP);
 	pbp_advice_set_os_cache(advice, is_modelled(capacity) ?
 							(int64_t) (capacity->cache_bytes / block_bytes) : -1);
 }

@@ -112,7 +112,7 @@ extern void pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *
 typedef enum PbpStorageModel
 {
 	PBP_STORAGE_MODELLED,
-	PBP_STORAGE_UNPROVEN,		/* MGLRU evicts: figures need a note */
+	PBP_STORAGE_UNPROVEN,		/* an old MGLRU evicts: figures need a note */
 	PBP_STORAGE_SWITCHED_OFF,	/* by pgbufprobe.os_cache */
 	PBP_STORAGE_DIRECT_IO,		/* the server bypasses the page cache */
 	PBP_STORAGE_FILE_SYSTEM,	/* has a cache of its own, or is in memory */

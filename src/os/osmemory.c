@@ -258,6 +258,27 @@ read_memory(const char *root, PbpOsMemory *memory)
 	return true;
 }
 
+static PbpEviction
+read_eviction(const char *root)
+{
+	char		line[PBP_LINE_BYTES] = "";
+	FILE	   *file;
+	int			major;
+	int			minor;
+
+	if ((bounded(pbp_read_number(root, "/sys/kernel/mm/lru_gen/enabled")) & 1) == 0)
+		return PBP_EVICTS_BY_LISTS;
+	file = pbp_open_lines(root, "/proc/sys/kernel/osrelease");
+	if (file)
+	{
+		(void) pbp_next_line(file, line);
+		fclose(file);
+	}
+	if (sscanf(line, "%d.%d", &major, &minor) != 2 || major < 6 || (major == 6 && minor < 8))
+		return PBP_EVICTS_BY_OLD_MGLRU;
+	return major == 6 && minor < 14 ? PBP_EVICTS_BY_MGLRU_6_8 : PBP_EVICTS_BY_MGLRU_6_14;
+}
+
 /*
  * Reads all about the memory of the server of this process.  Takes no lock;
  * opens up to 14 small files, and 4 for each cgroup.
@@ -277,7 +298,7 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 	memory->server.pool_bytes = bounded(server->pool_bytes);
 	memory->server.unused_bytes = bounded(server->unused_bytes);
 	memory->server.own_file_bytes = own_by_now(root, server);
-	memory->lru_gen = (bounded(pbp_read_number(root, "/sys/kernel/mm/lru_gen/enabled")) & 1) != 0;
+	memory->eviction = read_eviction(root);
 	if (server->huge_page_bytes > 0)
 		memory->huge_page_room = huge_page_room(root, server->huge_page_bytes);
 	memory->known = read_memory(root, memory);

@@ -120,10 +120,19 @@ typedef struct PbpMemoryRoom
 	int64_t		less_reserve;	/* without the usual reserve */
 } PbpMemoryRoom;
 
+/* By which policy the kernel evicts pages; MGLRU has changed with its versions. */
+typedef enum PbpEviction
+{
+	PBP_EVICTS_BY_LISTS,
+	PBP_EVICTS_BY_OLD_MGLRU,	/* of a kernel before 6.8, or of an unknown one */
+	PBP_EVICTS_BY_MGLRU_6_8,
+	PBP_EVICTS_BY_MGLRU_6_14
+} PbpEviction;
+
 typedef struct PbpOsMemory
 {
 	bool		known;			/* false: the kernel gives no information */
-	bool		lru_gen;		/* the kernel evicts by MGLRU */
+	PbpEviction eviction;
 	PbpMemoryHolder holder;		/* what makes the capacity as small as it is */
 	int64_t		limit_bytes;	/* all memory of this holder */
 	int64_t		private_bytes;	/* of this, private memory in use */

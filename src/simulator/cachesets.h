@@ -29,7 +29,7 @@ _Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE,
 /* Records are named by 16 bits, which halves their size. */
 #define NO_RECORD			UINT16_MAX
 
-/* While resident, the neighbors in its list; then, the cache's age. */
+/* While resident, the neighbors in its list; then, the cache's age, as the policy has it. */
 typedef union CacheEntry
 {
 	struct
@@ -48,7 +48,8 @@ typedef struct CachedPage
 	uint16_t	resident;
 	uint16_t	active;			/* of these, in the active list */
 	uint16_t	evicted;		/* not resident, but was */
-	CacheEntry	entries[];	/* of each cache of the storage */
+	CacheEntry	entries[];	/* of each cache of the storage; behind them a byte
+							 * for each, if the policy counts uses */
 } CachedPage;
 
 _Static_assert(FACTORS <= 16 && MOST_CACHES <= 16, "the sets of caches have 16 bits");
@@ -59,6 +60,32 @@ typedef struct CacheList
 	uint16_t	newest;
 	uint16_t	oldest;
 } CacheList;
+
+/* Pages by their number of uses, for MGLRU. */
+#define TIERS				4
+
+typedef struct Tier
+{
+	double		refaulted;		/* in this generation, and averaged over those before */
+	double		mean_refaulted;
+	double		total;			/* evicted or kept */
+	double		mean_total;
+} Tier;
+
+/* The state of MGLRU.  The lists are the oldest generation and the next one, by turns. */
+typedef struct Generations
+{
+	bool		active_is_oldest;
+	uint32_t	oldest;			/* numbers of generations */
+	uint32_t	youngest;
+	uint32_t	began[4];		/* ages at which a generation became the oldest, by number */
+	double		batch;			/* of pages that the kernel evicts at once */
+	double		patience;		/* pages it reads for each of them until there is one more
+								 * generation */
+	double		nread;			/* since then */
+	double		nevicted;
+	Tier		tiers[TIERS];
+} Generations;
 
 /* The sample's share of the kernel's page cache. */
 typedef struct SimulatedCache
@@ -75,6 +102,7 @@ typedef struct SimulatedCache
 	Progress	progress;
 	CacheList	inactive;
 	CacheList	active;
+	Generations generations;
 } SimulatedCache;
 
 /* What decays of one cache; nothing but doubles. */
@@ -97,9 +125,25 @@ typedef enum CacheRead
 	CACHE_CLOSE_CALL			/* a miss of a page that chance could have kept */
 } CacheRead;
 
-/* Memory of its own, behind which are the records. */
-typedef struct CacheSet
+typedef struct CacheSet CacheSet;
+
+/* Which pages the page cache keeps. */
+typedef struct CachePolicy
 {
+	bool		counts_uses;
+	void		(*begin) (SimulatedCache *simulated);
+	CacheRead	(*read) (CacheSet *set, int cache, uint16_t page);
+	void		(*write) (CacheSet *set, int cache, uint16_t page);
+	void		(*evict) (CacheSet *set, int cache);
+	bool		(*may_return_soon) (const SimulatedCache *simulated, const CachedPage *page,
+									int cache);
+} CachePolicy;
+
+/* Memory of its own, behind which are the records. */
+struct CacheSet
+{
+	size_t		bytes;			/* with the records */
+	const CachePolicy *policy;
 	uint32_t	max_pages;
 	uint32_t	npages;			/* records that were ever in use */
 	uint32_t	nheads;
@@ -116,6 +160,7 @@ typedef struct CacheSet
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
 	double		data_pages;		/* of all relations, in blocks; INFINITY: unknown */
 	double		huge_pages;		/* free, in blocks; negative: the pool is in normal pages */
+	bool		limited;		/* by a cgroup, rather than by the machine */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
 	double		uncalibrated_reads; /* of these, from storage */
@@ -126,7 +171,7 @@ typedef struct CacheSet
 	CacheCounters counters[MOST_CACHES];
 	double		doubtful_reads[MOST_CACHES];	/* perhaps warm-up artifacts; decay sooner */
 	int64_t		ndropped;		/* pages that were forgotten too early */
-} CacheSet;
+};
 
 /* The share of its capacity that a cache must have read. */
 #define LEARNED_SHARE		0.9
@@ -138,6 +183,19 @@ static inline CachedPage *
 cached_page(const CacheSet *set, uint32_t i)
 {
 	return (CachedPage *) (set->pages + i * set->page_bytes);
+}
+
+static inline bool
+in_set(uint16_t set, int cache)
+{
+	return set >> cache & 1;
+}
+
+/* Its number of uses in a cache, if the policy counts them. */
+static inline uint8_t *
+uses_of(const CacheSet *set, CachedPage *page, int cache)
+{
+	return (uint8_t *) (page->entries + set->ncaches) + cache;
 }
 
 static inline bool
@@ -228,13 +286,19 @@ must_refill(SimulatedCache *simulated)
 extern void pbp_forget_cached_pages(CacheSet *set);
 extern void pbp_thin_out_records(CacheSet *set);
 
-/* kernellists.c: the policy */
-extern void pbp_begin_cache(SimulatedCache *simulated);
-extern CacheRead pbp_read_cached_page(CacheSet *set, int cache, uint16_t page);
-extern void pbp_write_cached_page(CacheSet *set, int cache, uint16_t page);
-extern void pbp_remove_cached_page(CacheSet *set, int cache, uint16_t page);
-extern bool pbp_may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cache);
+/* cachelists.c */
+extern void pbp_unlink_cached_page(CacheSet *set, int cache, uint16_t page);
+extern void pbp_link_cached_page(CacheSet *set, int cache, uint16_t page, bool active);
+extern void pbp_link_oldest_cached_page(CacheSet *set, int cache, uint16_t page, bool active);
+extern void pbp_drop_cached_page(CacheSet *set, int cache, uint16_t page, uint32_t evicted_at);
+extern void pbp_make_room(CacheSet *set, int cache, uint32_t npages);
+extern void pbp_keep_cached_page(CacheSet *set, int cache, uint16_t page, bool active);
 extern void pbp_resize_cache(CacheSet *set, int cache, uint32_t capacity);
+
+/* kernellists.c and kernelgenerations.c */
+extern const CachePolicy pbp_kernel_lists;
+extern const CachePolicy pbp_kernel_generations_6_8;
+extern const CachePolicy pbp_kernel_generations_6_14;
 
 /* cachesizes.c */
 extern double pbp_pages_left(const Advice *advice, int cache, double os_cache);

@@ -30,6 +30,13 @@
 
 #define GIGABYTE			1073741824.0
 
+/*
+ * Of MGLRU: what it evicts at once, and the page cache of a cgroup from which on reclaim reads
+ * more than it has to evict before it is in more of a hurry.
+ */
+#define BATCH_BYTES			(64 * 4096.0)
+#define PATIENT_BYTES		(GIGABYTE / 2)
+
 /* The largest pool's share of a total when it is chosen, and within which it stays chosen. */
 #define LARGEST_POOL		0.75
 #define LEAST_LARGEST_POOL	0.65
@@ -105,6 +112,8 @@ resize_cache(Advice *advice, int cache, double pages)
 	if (simulated->nlearned > known)
 		simulated->nlearned = (uint32_t) known;
 	simulated->ratio = active_ratio(pages * set->block_bytes);
+	simulated->generations.batch = BATCH_BYTES / set->block_bytes * share_of_pool(advice) * set->share;
+	simulated->generations.patience = set->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
 	pbp_resize_cache(set, slot_of(cache), capacity);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);
@@ -261,32 +270,48 @@ pbp_scale_caches(Advice *advice, double share)
 	return share_of_records;
 }
 
-/* But for the sizes of pools above.  Each record has half a head of a chain, with one more. */
+/* Each record has half a head of a chain, with one more.  Returns false if no page fits. */
+static bool
+divide_memory(CacheSet *set, const CachePolicy *policy)
+{
+	size_t		page_bytes = offsetof(CachedPage, entries) +
+		(size_t) set->ncaches * (sizeof(CacheEntry) + policy->counts_uses);
+	size_t		fixed_bytes = sizeof(*set) + sizeof(uint16_t);
+	size_t		npages;
+
+	page_bytes += (size_t) -page_bytes % sizeof(CacheEntry);
+	if (set->bytes < fixed_bytes + page_bytes + sizeof(uint16_t) / 2)
+		return false;
+	npages = 2 * (set->bytes - fixed_bytes) / (2 * page_bytes + sizeof(uint16_t));
+	set->policy = policy;
+	set->max_pages = npages < NO_RECORD ? (uint32_t) npages : NO_RECORD;
+	set->nheads = set->max_pages / 2 + 1;
+	set->pages = (char *) (set + 1);
+	set->page_bytes = page_bytes;
+	set->heads = (uint16_t *) cached_page(set, set->max_pages);
+	pbp_forget_cached_pages(set);
+	return true;
+}
+
+/* But for the sizes of pools above. */
 static CacheSet *
 init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int ncaches)
 {
 	CacheSet   *set = memory;
-	size_t		page_bytes = offsetof(CachedPage, entries) + (size_t) ncaches * sizeof(CacheEntry);
-	size_t		fixed_bytes = sizeof(*set) + sizeof(uint16_t);
-	size_t		npages;
 
-	if (bytes < fixed_bytes + page_bytes + sizeof(uint16_t) / 2)
+	if (bytes < sizeof(*set))
 		return NULL;
-	npages = 2 * (bytes - fixed_bytes) / (2 * page_bytes + sizeof(uint16_t));
 	memset(set, 0, sizeof(*set));
-	set->max_pages = npages < NO_RECORD ? (uint32_t) npages : NO_RECORD;
-	set->nheads = set->max_pages / 2 + 1;
+	set->bytes = bytes;
 	set->ncaches = ncaches;
-	set->pages = (char *) (set + 1);
-	set->page_bytes = page_bytes;
-	set->heads = (uint16_t *) cached_page(set, set->max_pages);
+	if (!divide_memory(set, &pbp_kernel_lists))
+		return NULL;
 	set->block_bytes = block_bytes;
 	set->os_cache = NAN;
 	set->data_pages = INFINITY;
 	set->huge_pages = -1;
 	set->correction = 1;
 	set->served_share_measured = set->measuring_error = NAN;
-	pbp_forget_cached_pages(set);
 	set_share(advice, set, 1);
 	return set;
 }
@@ -316,6 +341,37 @@ pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes)
 	advice->cache_sets[1] = less;
 	advice->cache_sets[2] = more;
 	return true;
+}
+
+static const CachePolicy *
+policy_of(PbpEviction eviction)
+{
+	if (eviction == PBP_EVICTS_BY_LISTS)
+		return &pbp_kernel_lists;
+	return eviction == PBP_EVICTS_BY_MGLRU_6_14 ? &pbp_kernel_generations_6_14 :
+		&pbp_kernel_generations_6_8;
+}
+
+void
+pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
+{
+	const CachePolicy *policy = policy_of(eviction);
+
+	for (int i = 0; i < CACHE_SETS; i++)
+	{
+		CacheSet   *set = advice->cache_sets[i];
+
+		if (set == NULL)
+			continue;
+		set->limited = limited;
+		if (set->policy == policy || !divide_memory(set, policy))
+			continue;
+		memset(set->counters, 0, sizeof(set->counters));
+		memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
+		set->uncalibrated_misses = set->uncalibrated_reads = 0;
+		set->correction = 1;
+		set_share(advice, set, 1);
+	}
 }
 
 void

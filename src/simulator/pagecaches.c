@@ -8,7 +8,8 @@
  * that this cache does not hold, times the miss ratio of that size, is the
  * share of accesses that wait for storage.
  *
- * Which pages a cache keeps is a matter of its policy, in kernellists.c.
+ * Which pages a cache keeps is a matter of its policy, in kernellists.c or
+ * kernelgenerations.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +29,7 @@ pbp_forget_cached_pages(CacheSet *set)
 	for (uint32_t i = 0; i < set->nheads; i++)
 		set->heads[i] = NO_RECORD;
 	for (int cache = 0; cache < set->ncaches; cache++)
-		pbp_begin_cache(&set->caches[cache]);
+		set->policy->begin(&set->caches[cache]);
 }
 
 /* True if its return may matter to a cache. */
@@ -36,7 +37,7 @@ static bool
 may_return_soon(const CacheSet *set, const CachedPage *page)
 {
 	for (int cache = 0; cache < set->ncaches; cache++)
-		if (pbp_may_return_soon(&set->caches[cache], page, cache))
+		if (set->policy->may_return_soon(&set->caches[cache], page, cache))
 			return true;
 	return false;
 }
@@ -113,7 +114,8 @@ pbp_thin_out_records(CacheSet *set)
 		if (page->fingerprint <= set->threshold)
 			continue;
 		for (int cache = 0; cache < set->ncaches; cache++)
-			pbp_remove_cached_page(set, cache, (uint16_t) i);
+			if (in_set(page->resident, cache))
+				pbp_unlink_cached_page(set, cache, (uint16_t) i);
 		page->resident = page->active = page->evicted = 0;
 	}
 }
@@ -170,7 +172,7 @@ play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t 
 			*(adds ? &counters->baseline_misses : &counters->skipped) += baseline_missed;
 		if (!has_size(absent, set->sizes[cache]))
 			continue;
-		read = pbp_read_cached_page(set, cache, page);
+		read = set->policy->read(set, cache, page);
 		if (read != CACHE_HIT)
 			waits |= size_bit(set->sizes[cache]);
 		if (counts)
@@ -201,7 +203,7 @@ play_write(CacheSet *set, uint32_t fingerprint, int size)
 
 	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
 		if (size < 0 || set->sizes[cache] == size)
-			pbp_write_cached_page(set, cache, page);
+			set->policy->write(set, cache, page);
 }
 
 /* The pool of this size has evicted a dirty page. */
@@ -230,7 +232,7 @@ play_scanned(CacheSet *set, uint32_t fingerprint)
 	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
 	{
 		CacheCounters *counters = &set->counters[cache];
-		CacheRead	read = pbp_read_cached_page(set, cache, page);
+		CacheRead	read = set->policy->read(set, cache, page);
 
 		(void) learn_read(&set->caches[cache], read);
 		if (set->caches[cache].refilling)

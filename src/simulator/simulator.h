@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "os/osmemory.h"
+
 /*
  * Estimated sizes, as multiples of the size that runs, in ascending order; at most 12.  The larger
  * the last one, the fewer pages have room in the sample.  Sizes of half and of double are also
@@ -193,6 +195,13 @@ extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t byte
 
 /* Simulates page caches of other totals of memory; to be called after it. */
 extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes);
+
+/*
+ * How the kernel evicts pages, and whether a cgroup limits the page cache, rather than the
+ * machine.  To be called before pbp_advice_set_os_cache(), which must follow.  If the former
+ * changes, page caches are learned again.
+ */
+extern void pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited);
 
 /* The size of the page cache today, in blocks, whenever it changes.  Negative: unknown. */
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);

@@ -247,15 +247,36 @@ test_lru_gen(void)
 {
 	static const char *const values[] = {"0x0000\n", "0x0007\n", "0x0006\n", "1", "oops", ""};
 	static const bool expected[] = {false, true, false, true, false, false};
+	static const struct
+	{
+		const char *release;
+		PbpEviction eviction;
+	}			kernels[] = {
+		{"6.1.0-40-amd64\n", PBP_EVICTS_BY_OLD_MGLRU},
+		{"6.7.12\n", PBP_EVICTS_BY_OLD_MGLRU},
+		{"6.8.0-31-generic\n", PBP_EVICTS_BY_MGLRU_6_8},
+		{"6.13.12-200.fc41.x86_64\n", PBP_EVICTS_BY_MGLRU_6_8},
+		{"6.14.0-15-generic\n", PBP_EVICTS_BY_MGLRU_6_14},
+		{"7.2.12+deb14-amd64\n", PBP_EVICTS_BY_MGLRU_6_14},
+		{"oops\n", PBP_EVICTS_BY_OLD_MGLRU},
+		{"", PBP_EVICTS_BY_OLD_MGLRU}
+	};
 
 	put_machine();
 	read_as(&plain);
-	ok(!memory.lru_gen, "a kernel without MGLRU");
+	is(memory.eviction, PBP_EVICTS_BY_LISTS, "a kernel without MGLRU");
 	for (int i = 0; i < 6; i++)
 	{
 		put("/sys/kernel/mm/lru_gen/enabled", "%s", values[i]);
 		read_as(&plain);
-		ok(memory.lru_gen == expected[i], "MGLRU is enabled or not");
+		ok((memory.eviction != PBP_EVICTS_BY_LISTS) == expected[i], "MGLRU is enabled or not");
+	}
+	put("/sys/kernel/mm/lru_gen/enabled", "0x0007\n");
+	for (int i = 0; i < 8; i++)
+	{
+		put("/proc/sys/kernel/osrelease", "%s", kernels[i].release);
+		read_as(&plain);
+		okf(memory.eviction == kernels[i].eviction, "MGLRU of Linux %.6s", kernels[i].release);
 	}
 }
 
