@@ -80,9 +80,9 @@ typedef struct Generations
 	uint32_t	youngest;
 	uint32_t	began[4];		/* ages at which a generation became the oldest, by number */
 	double		batch;			/* of pages that the kernel evicts at once */
-	double		patience;		/* pages it reads for each of them until there is one more
+	double		patience;		/* pages it reads for each of them before it begins a
 								 * generation */
-	double		nread;			/* since then */
+	double		nread;			/* since it was patient */
 	double		nevicted;
 	Tier		tiers[TIERS];
 } Generations;

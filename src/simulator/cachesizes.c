@@ -31,10 +31,12 @@
 #define GIGABYTE			1073741824.0
 
 /*
- * Of MGLRU: what it evicts at once, and the page cache of a cgroup from which on reclaim reads
- * more than it has to evict before it is in more of a hurry.
+ * Of MGLRU: what it evicts at once, and how many times as much as it needs, half of that, it reads
+ * before it begins a generation: to 6.13, or in a cgroup whose page cache is so large that this
+ * is once.  Without a cgroup, it does so at once.
  */
 #define BATCH_BYTES			(64 * 4096.0)
+#define OLD_PATIENCE		128
 #define PATIENT_BYTES		(GIGABYTE / 2)
 
 /* The largest pool's share of a total when it is chosen, and within which it stays chosen. */
@@ -113,7 +115,8 @@ resize_cache(Advice *advice, int cache, double pages)
 		simulated->nlearned = (uint32_t) known;
 	simulated->ratio = active_ratio(pages * set->block_bytes);
 	simulated->generations.batch = BATCH_BYTES / set->block_bytes * share_of_pool(advice) * set->share;
-	simulated->generations.patience = set->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
+	simulated->generations.patience = set->policy == &pbp_kernel_generations_6_8 ? OLD_PATIENCE :
+		set->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
 	pbp_resize_cache(set, slot_of(cache), capacity);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);

@@ -29,6 +29,9 @@
 #define GENERATIONS			4
 #define LEAST_GENERATIONS	2
 
+/* Pages to evict, until the kernel looks whether it had to read too many for that. */
+#define LEAST_WANTED		8
+
 /* What was evicted after so small a share of the cache, chance could have kept. */
 #define JUST_EVICTED		0.1
 
@@ -146,25 +149,27 @@ begin_next_generation(SimulatedCache *simulated)
 }
 
 /*
- * True if the kernel begins a generation although it could evict.  To 6.13, it did so only if
- * the oldest one was nearly empty.  Since, it does so if too many pages are kept.
+ * True if the kernel begins a generation, because it finds too little to evict.  To 6.13, it did so
+ * only if few pages were in the oldest one.
  */
 static bool
 needs_generation(const CacheSet *set, SimulatedCache *simulated)
 {
 	Generations *generations = &simulated->generations;
-	bool		needs;
+	const uint32_t noldest = oldest_list(simulated)->npages;
+	const double wanted = fmax(generations->batch / 2, LEAST_WANTED);
+	bool		found = generations->nevicted >= wanted;
+	bool		impatient = generations->nread > generations->patience * wanted;
 
 	if (number_of_generations(generations) >= GENERATIONS)
 		return false;
-	if (!is_since_6_14(set))
-		return oldest_list(simulated)->npages < generations->batch / 2;
-	if (generations->nevicted < fmax(generations->batch / 2, 16) &&
-		generations->patience > 0)
+	if (!is_since_6_14(set) && noldest < generations->batch / 2)
+		return true;
+	if (!found && !impatient)
 		return false;
-	needs = generations->nread >= generations->patience * generations->nevicted;
 	generations->nread = generations->nevicted = 0;
-	return needs;
+	return !found && (is_since_6_14(set) ||
+					  4 * noldest < simulated->inactive.npages + simulated->active.npages);
 }
 
 /* Moves the page to the next generation, and counts its uses anew. */

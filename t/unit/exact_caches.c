@@ -4,7 +4,7 @@
  *	  cache below it.
  *
  * The pool is a clock sweep with ring buffers as in freelist.c; the page cache has an
- * active and an inactive list as in mm/workingset.c.  Each page of either is kept, and
+ * active and an inactive list as in mm/workingset.c, or MGLRU.  Each page of either is kept, and
  * each access and write is played in full.
  *
  * src/simulator has both caches, too, for a sample of the pages, and learns what was
@@ -104,8 +104,8 @@ pool_access(Pool *pool, int page, bool bulk)
 
 /* ---- the page cache ---- */
 
-static void
-take_out(KernelCache *cache, int page)
+void
+cache_take_out(KernelCache *cache, int page)
 {
 	KernelPage *record = &cache->pages[page];
 	KernelList *list = &cache->lists[record->list];
@@ -122,8 +122,8 @@ take_out(KernelCache *cache, int page)
 	record->list = NONE;
 }
 
-static void
-put_in(KernelCache *cache, int page, int which)
+void
+cache_put_in(KernelCache *cache, int page, int which)
 {
 	KernelPage *record = &cache->pages[page];
 	KernelList *list = &cache->lists[which];
@@ -139,6 +139,24 @@ put_in(KernelCache *cache, int page, int which)
 	list->npages++;
 }
 
+/* At the end of what is evicted next. */
+void
+cache_put_in_last(KernelCache *cache, int page, int which)
+{
+	KernelPage *record = &cache->pages[page];
+	KernelList *list = &cache->lists[which];
+
+	record->list = which;
+	record->older = NONE;
+	record->newer = list->oldest;
+	if (list->oldest == NONE)
+		list->newest = page;
+	else
+		cache->pages[list->oldest].older = page;
+	list->oldest = page;
+	list->npages++;
+}
+
 static void
 reclaim(KernelCache *cache)
 {
@@ -147,11 +165,11 @@ reclaim(KernelCache *cache)
 	while (cache->lists[INACTIVE].npages * cache->ratio < cache->lists[ACTIVE].npages)
 	{
 		page = cache->lists[ACTIVE].oldest;
-		take_out(cache, page);
-		put_in(cache, page, INACTIVE);
+		cache_take_out(cache, page);
+		cache_put_in(cache, page, INACTIVE);
 	}
 	page = cache->lists[INACTIVE].oldest;
-	take_out(cache, page);
+	cache_take_out(cache, page);
 	cache->pages[page].evicted_at = cache->age++;
 }
 
@@ -161,12 +179,14 @@ cache_read(KernelCache *cache, int page)
 {
 	KernelPage *record = &cache->pages[page];
 
+	if (cache->mglru)
+		return mglru_read(cache, page);
 	if (record->list == ACTIVE)
 		return false;
 	if (record->list == INACTIVE)
 	{
-		take_out(cache, page);
-		put_in(cache, page, ACTIVE);
+		cache_take_out(cache, page);
+		cache_put_in(cache, page, ACTIVE);
 		cache->age++;
 		return false;
 	}
@@ -179,7 +199,7 @@ cache_read(KernelCache *cache, int page)
 	}
 	while (cache->lists[INACTIVE].npages + cache->lists[ACTIVE].npages >= cache->capacity)
 		reclaim(cache);
-	put_in(cache, page, record->list == ACTIVE ? ACTIVE : INACTIVE);
+	cache_put_in(cache, page, record->list == ACTIVE ? ACTIVE : INACTIVE);
 	return true;
 }
 
@@ -187,14 +207,21 @@ cache_read(KernelCache *cache, int page)
 static void
 cache_write(KernelCache *cache, int page)
 {
+	if (cache->mglru)
+	{
+		mglru_write(cache, page);
+		return;
+	}
 	if (cache->pages[page].list != NONE || cache->capacity <= 0)
 		return;
 	while (cache->lists[INACTIVE].npages + cache->lists[ACTIVE].npages >= cache->capacity)
 		reclaim(cache);
-	put_in(cache, page, INACTIVE);
+	cache_put_in(cache, page, INACTIVE);
 }
 
 /* ---- both caches ---- */
+
+PbpEviction exact_eviction = PBP_EVICTS_BY_LISTS;
 
 int
 megabytes(int n)
@@ -220,13 +247,18 @@ memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_by
 	pool_init(&memory->pool, nbuffers, npages);
 	cache->capacity = os_pages;
 	cache->ratio = gigabytes < 1 ? 1 : (int) sqrt(10 * gigabytes);
-	cache->lists[0] = cache->lists[1] = (KernelList) {0, NONE, NONE};
+	for (int i = 0; i < 4; i++)
+		cache->lists[i] = (KernelList) {0, NONE, NONE};
+	cache->mglru = exact_eviction != PBP_EVICTS_BY_LISTS;
+	cache->new_mglru = exact_eviction == PBP_EVICTS_BY_MGLRU_6_14;
+	cache->min_seq = 1;
+	cache->max_seq = 3;
 	memory->evictable = malloc(sizeof(int) * (size_t) nbuffers);
 	for (int i = 0; i < nbuffers; i++)
 		memory->evictable[i] = NONE;
 	cache->pages = malloc(sizeof(KernelPage) * (size_t) nfile_pages);
 	for (int i = 0; i < nfile_pages; i++)
-		cache->pages[i] = (KernelPage) {NONE, NONE, NONE, -1};
+		cache->pages[i] = (KernelPage) {NONE, NONE, NONE, 0, -1};
 }
 
 void

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/osmemory.h"
+
 #define USAGE_MAX	5
 #define RING		32
 #define NONE		(-1)
@@ -48,18 +50,32 @@ typedef struct KernelPage
 {
 	int			newer;			/* in its list */
 	int			older;
-	int			list;			/* ACTIVE or INACTIVE, or NONE */
-	int64_t		evicted_at;		/* by age; negative: never */
+	int			list;			/* ACTIVE or INACTIVE, or NONE; with MGLRU, a generation */
+	int			flags;			/* with MGLRU: accesses, while resident or before */
+	int64_t		evicted_at;		/* by age, or generation; negative: never */
 } KernelPage;
 
-/* The kernel's page cache, by two lists. */
+typedef struct TierCounts
+{
+	double		refaulted;
+	double		total;
+	double		avg_refaulted;
+	double		avg_total;
+} TierCounts;
+
+/* The kernel's page cache, by two lists or MGLRU. */
 typedef struct KernelCache
 {
 	int			capacity;
 	int			ratio;
 	int64_t		age;			/* evictions and activations */
-	KernelList	lists[2];
+	KernelList	lists[4];
 	KernelPage *pages;
+	bool		mglru;
+	bool		new_mglru;		/* that of Linux 6.14 and later */
+	int64_t		min_seq;
+	int64_t		max_seq;
+	TierCounts	tiers[4];
 } KernelCache;
 
 /* What was asked of both caches, and where it came from. */
@@ -87,5 +103,17 @@ extern int	os_pages(int nbuffers);
 extern void memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_bytes);
 extern void memory_access(Memory *memory, int page);
 extern void memory_free(Memory *memory);
+
+/* How memory that is made from now on evicts: by lists, unless a test sets it. */
+extern PbpEviction exact_eviction;
+
+extern void cache_take_out(KernelCache *cache, int page);
+extern void cache_put_in(KernelCache *cache, int page, int which);
+extern void cache_put_in_last(KernelCache *cache, int page, int which);
+
+/* exact_mglru.c */
+extern bool mglru_read(KernelCache *cache, int page);
+extern void mglru_write(KernelCache *cache, int page);
+extern void mglru_reclaim(KernelCache *cache);
 
 #endif							/* EXACT_CACHES_H */

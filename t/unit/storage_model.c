@@ -145,6 +145,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 		if (run->totals)
 			pbp_advice_init_totals(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES);
+		pbp_advice_set_eviction(run->advice[j], exact_eviction, true);
 		pbp_advice_set_os_cache(run->advice[j], (int64_t) (factor * os_pages));
 	}
 	while (memory->accesses < (int64_t) (WARM_UP + WINDOW) * MEMORY)
