@@ -131,6 +131,8 @@ typedef struct CacheSet CacheSet;
 typedef struct CachePolicy
 {
 	bool		counts_uses;
+	double		records_per_page;	/* of the largest cache: caches differ, and remember
+									 * evicted pages */
 	void		(*begin) (SimulatedCache *simulated);
 	CacheRead	(*read) (CacheSet *set, int cache, uint16_t page);
 	void		(*write) (CacheSet *set, int cache, uint16_t page);

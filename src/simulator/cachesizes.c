@@ -12,9 +12,6 @@
 
 #include "os/osmemory.h"
 
-/* Records for each page of the largest cache.  Caches differ, and remember evicted pages. */
-#define RECORDS_PER_PAGE	1.7
-
 /* Of pages with records of today's memory.  All of them would take half of the worker's time. */
 #define SHARE_OF_TOTALS		0.5
 
@@ -198,7 +195,7 @@ fitting_share(const Advice *advice, int which)
 		if (set_of(advice, cache) == advice->cache_sets[which])
 			largest = fmax(largest,
 						   pbp_pages_left(advice, cache, today->os_cache * today->correction));
-	needed = fmin(RECORDS_PER_PAGE * largest, fmax(1, DATA_GROWTH * today->data_pages));
+	needed = fmin(today->policy->records_per_page * largest, fmax(1, DATA_GROWTH * today->data_pages));
 	return fmin(most, advice->cache_sets[which]->max_pages / (needed * advice->sampling_rate));
 }
 

@@ -32,6 +32,9 @@
 /* Pages to evict, until the kernel looks whether it had to read too many for that. */
 #define LEAST_WANTED		8
 
+/* Capacities that are evicted until a page need not be remembered. */
+#define REMEMBERED			1.5
+
 /* What was evicted after so small a share of the cache, chance could have kept. */
 #define JUST_EVICTED		0.1
 
@@ -296,14 +299,20 @@ write(CacheSet *set, int cache, uint16_t page)
 		insert(set, cache, page, 0);
 }
 
+/* True if the return of a page is likely to count as a refault. */
 static bool
 may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cache)
 {
-	return refault_distance(simulated, page, cache) <= simulated->capacity;
+	return refault_distance(simulated, page, cache) <= REMEMBERED * simulated->capacity;
 }
 
+/*
+ * The oldest generation remains the oldest for so long that all refaults count.  With 1.7 records
+ * for each page, and ten times as much data, up to 0.02 more of the reads would be hits.
+ */
 const CachePolicy pbp_kernel_generations_6_8 = {
 	.counts_uses = true,
+	.records_per_page = 2.5,
 	.begin = begin,
 	.evict = evict,
 	.read = read,
@@ -313,6 +322,7 @@ const CachePolicy pbp_kernel_generations_6_8 = {
 
 const CachePolicy pbp_kernel_generations_6_14 = {
 	.counts_uses = true,
+	.records_per_page = 1.7,
 	.begin = begin,
 	.evict = evict,
 	.read = read,

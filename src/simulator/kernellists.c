@@ -112,6 +112,7 @@ may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cac
 }
 
 const CachePolicy pbp_kernel_lists = {
+	.records_per_page = 1.7,
 	.begin = begin,
 	.evict = evict,
 	.read = read,
