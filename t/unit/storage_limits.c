@@ -64,6 +64,14 @@ learn_and_forget(void)
 	ok(count_storage(advice, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1, "after a gap, what was learned is known");
 	scene_run(&scene, 20);
 	ok(count_storage(advice, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1, "and later, too");
+	pbp_advice_set_eviction(scene.run.advice[0], PBP_EVICTS_BY_LISTS, true);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
+	ok(count_storage(advice, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1, "nor does it matter what limits the page cache");
+	pbp_advice_set_eviction(scene.run.advice[0], PBP_EVICTS_BY_MGLRU_6_14, true);
+	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(POOL));
+	ok(storage_row_of(advice, TODAY).reason == PBP_STORAGE_LEARNING, "when the kernel begins to evict in another way, page caches are learned again");
+	scene_run(&scene, 20);
+	ok(count_storage(advice, PBP_STORAGE_KNOWN) == PBP_ADVICE_FACTORS - 1, "and then known");
 	pbp_advice_set_os_cache(scene.run.advice[0], -1);
 	ok(count_storage(advice, PBP_STORAGE_NO_CAPACITY) == PBP_ADVICE_FACTORS, "until the size becomes unknown");
 	scene_finish(&scene);
