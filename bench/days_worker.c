@@ -89,7 +89,8 @@ visit_buffer(Worker *worker, int buffer)
 	if (!loaded)
 		return;
 	pbp_count_reads(&worker->loads, &relation, 1);
-	number = pbp_served_load(&worker->served, key, now_ns(worker));
+	number = pbp_advice_simulates(worker->advice, key) ?
+		pbp_served_load(&worker->served, key, now_ns(worker)) : -1;
 	if (number >= 0)
 		worker->probed_pages[number] = page;
 }
@@ -132,7 +133,7 @@ probe_pages(Worker *worker, const Memory *memory)
 		if (pbp_served_has_page(&worker->served, i))
 			pbp_served_answer(&worker->served, i,
 							  memory->cache.pages[worker->probed_pages[i]].list != NONE,
-							  now_ns(worker));
+							  pbp_advice_caches(worker->advice, worker->served.pages[i].key));
 }
 
 /* ---- reports ---- */

@@ -65,8 +65,6 @@ typedef struct Observer
 	double		lately[RELATIONS];
 	double		learned[RELATIONS]; /* those that are remembered */
 	bool		probing;
-	int64_t		seen_reads;		/* by looks, since the last one */
-	int64_t		seen_waits;		/* of these, for storage */
 } Observer;
 
 /* ---- exact models ---- */
@@ -236,8 +234,10 @@ observer_look(Observer *observer, const Recording *recording, int access)
 		weight = weigh_look(observer, j, before[j], &counts, part_of(recording, access));
 	follow_mix(observer, &counts, weight);
 	if (observer->probing)
-		calibrate(run, observer->seen_reads, observer->seen_waits);
-	observer->seen_reads = observer->seen_waits = 0;
+	{
+		ask_for_all(&observer->memory);
+		calibrate(run);
+	}
 	observer->seconds = 0;
 }
 
@@ -248,20 +248,19 @@ observe_access(Observer *observer, const Recording *recording, int access)
 	const Memory *memory = &observer->memory;
 	const Pool *pool = &memory->pool;
 	int64_t		reads = memory->reads;
-	int64_t		pool_reads = pool->reads;	/* without those through rings */
-	int64_t		waits = memory->storage_reads;
 
 	while (access >= recording->stretches[observer->stretch].end)
 		observer->stretch++;
 	stretch = &recording->stretches[observer->stretch];
-	memory_access(&observer->memory, recording->pages[access]);
+	access_and_compare(&observer->run, &observer->memory, recording->pages[access]);
+	if (stretch->unwatched)
+	{
+		memset(observer->run.compared, 0, sizeof(observer->run.compared));
+		if (access + 1 == stretch->end)
+			memset(observer->memory.answers, NONE, (size_t) observer->memory.npages);
+	}
 	observer->seconds += 1 / stretch->pace;
 	observer->fresh[stretch->relation] += (double) (memory->reads - reads);
-	if (!stretch->unwatched && pool->reads > pool_reads)
-	{
-		observer->seen_reads++;
-		observer->seen_waits += memory->storage_reads - waits;
-	}
 	if (!stretch->unwatched &&
 		(pool->ticks - observer->watch.ticks >= pool->nbuffers / 10 || observer->seconds >= 5))
 		observer_look(observer, recording, access);

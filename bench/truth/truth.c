@@ -256,8 +256,8 @@ compare_kind(Kind kind, Hindrance hindrance, Tally *all)
 /* What probes have found, with an error that lasts. */
 typedef struct Probes
 {
-	double		reads;
-	double		storage_reads;
+	Compared	fresh[SAMPLES]; /* since the last correction */
+	Compared	remembered[SAMPLES];
 	double		errors[SAMPLES];
 	Random		random;
 	int			nlooks;
@@ -271,22 +271,39 @@ start_probes(void)
 	probes = (Probes) {.random = {1}};
 }
 
-/* To be called after each look, with what has happened since the last. */
-void
-calibrate(Run *run, int64_t reads, int64_t storage_reads)
+static double
+share_of(const Compared *compared, int sample)
 {
-	probes.reads += (double) reads - 0.01 * probes.reads;
-	probes.storage_reads += (double) storage_reads - 0.01 * probes.storage_reads;
-	if (++probes.nlooks % LOOKS_PER_PROBE != 0 || probes.reads <= 0)
-		return;
+	return compared->reads > 0 ?
+		fmin(1, fmax(-1, compared->served_more / compared->reads + probes.errors[sample])) : NAN;
+}
+
+/* To be called after each look. */
+void
+calibrate(Run *run)
+{
+	bool		due = ++probes.nlooks % LOOKS_PER_PROBE == 0;
+
 	for (int j = 0; j < SAMPLES; j++)
 	{
 		double		chance = sqrt(1 - SAME_ERROR * SAME_ERROR) * normal(&probes.random);
-		double		served = 1 - probes.storage_reads / probes.reads;
+		Compared   *fresh = &probes.fresh[j];
+		Compared   *remembered = &probes.remembered[j];
+		bool		enough;
 
+		fresh->reads += run->compared[j].reads;
+		fresh->served_more += run->compared[j].served_more;
+		remembered->reads += run->compared[j].reads - 0.01 * remembered->reads;
+		remembered->served_more += run->compared[j].served_more - 0.01 * remembered->served_more;
+		run->compared[j] = (Compared) {0};
+		if (!due)
+			continue;
 		probes.errors[j] = SAME_ERROR * probes.errors[j] + PROBE_ERROR / PBP_DEVIATIONS * chance;
-		pbp_advice_calibrate(run->advice[j], fmin(1, fmax(0, served + probes.errors[j])),
-							 PROBE_ERROR);
+		enough = fresh->reads >= PBP_ENOUGH_EVENTS;
+		pbp_advice_calibrate(run->advice[j], (PbpFigure) {share_of(remembered, j), PROBE_ERROR},
+							 enough ? share_of(fresh, j) : NAN);
+		if (enough)
+			*fresh = (Compared) {0};
 	}
 }
 
@@ -337,6 +354,14 @@ is_chosen(Load load)
 	return !quick || load == ZIPF_PAGES || load == SCAN_AND_ZIPF;
 }
 
+static void
+calibrate_by_look(Run *run, int64_t reads, int64_t storage_reads)
+{
+	(void) reads;
+	(void) storage_reads;
+	calibrate(run);
+}
+
 /* The page cache has this share of the pages that the advice knows of. */
 static void
 compare_real_size(Load load, double share, Tally *all)
@@ -347,7 +372,7 @@ compare_real_size(Load load, double share, Tally *all)
 
 	start(&run, SAMPLES, (size_t) run.nbuffers * 20, 1.0 / 10);
 	start_probes();
-	learn_storage(&run, load, os_pages(run.nbuffers), 1 / share, calibrate);
+	learn_storage(&run, load, os_pages(run.nbuffers), 1 / share, calibrate_by_look);
 	memset(&tally, 0, sizeof(tally));
 	compare_divisions(&run, load, &tally);
 	snprintf(name, sizeof(name), "storage, %g times the cache", share);

@@ -44,7 +44,7 @@ extern void add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally 
 extern void print_tally(const char *what, const char *load, Tally *tally);
 extern void add_all(Tally *sum, const Tally *tally);
 extern void start_probes(void);
-extern void calibrate(Run *run, int64_t reads, int64_t storage_reads);
+extern void calibrate(Run *run);
 
 /* traces.c */
 extern void compare_stories(void);

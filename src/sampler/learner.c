@@ -284,7 +284,7 @@ visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const
 			pbp_count_reads(&learner->fresh.reads, &relation, 1);
 	}
 	if (loaded)
-		pbp_remember_load(&learner->probing, key, tag, learner->look_ns);
+		pbp_remember_load(&learner->probing, learner->advice, key, tag, learner->look_ns);
 }
 
 /*

@@ -28,7 +28,8 @@
 
 /*
  * A page that the page cache did not hold returns there only through the pool,
- * or when the pool writes it.  So it is looked up once in this many rounds.
+ * or when the pool writes it.  So it is looked up once in this many rounds, and
+ * in the others, only the simulation is asked about it.
  */
 #define UNCACHED_ROUNDS	8
 
@@ -57,12 +58,18 @@ pbp_reset_probing(PbpProbing *probing)
 	probing->os_reads.nreads = probing->storage_reads.nreads = 0;
 }
 
-/* The pool has loaded this page of the sample, as a look at that time has found. */
+/*
+ * The pool has loaded this page of the sample, as a look at that time has found.  Only pages that
+ * the simulated page caches have can be compared with them.
+ */
 void
-pbp_remember_load(PbpProbing *probing, uint64 key, const BufferTag *tag, int64 now_ns)
+pbp_remember_load(PbpProbing *probing, const PbpAdvice *advice, uint64 key, const BufferTag *tag,
+				  int64 now_ns)
 {
-	int			page = pbp_served_load(&probing->served, key, now_ns);
+	int			page = -1;
 
+	if (pbp_advice_simulates(advice, key))
+		page = pbp_served_load(&probing->served, key, now_ns);
 	if (page >= 0)
 		probing->tags[page] = *tag;
 }
@@ -118,8 +125,10 @@ probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 			if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
 			{
 				bool		cached = pbp_os_block(&file, probes[i].block);
+				uint64		key = probing->served.pages[probes[i].page].key;
 
-				pbp_served_answer(&probing->served, probes[i].page, cached, pbp_now_ns());
+				pbp_served_answer(&probing->served, probes[i].page, cached,
+								  pbp_advice_caches(probing->advice, key));
 				time_read(probing, &file, &probes[i], cached);
 			}
 			else
@@ -147,8 +156,12 @@ next_probes(PbpProbing *probing, Probe *probes)
 		const PbpServedPage *page = &probing->served.pages[number];
 		const BufferTag *tag = &probing->tags[number];
 
-		if (pbp_served_has_page(&probing->served, number) &&
-			(!page->known || page->cached || (number + probing->round) % UNCACHED_ROUNDS == 0))
+		if (!pbp_served_has_page(&probing->served, number))
+			continue;
+		if (page->known && !page->cached && (number + probing->round) % UNCACHED_ROUNDS != 0)
+			pbp_served_answer(&probing->served, number, false,
+							  pbp_advice_caches(probing->advice, page->key));
+		else
 			probes[nprobes++] = (Probe) {
 				.locator = BufTagGetRelFileLocator(tag),
 				.fork = BufTagGetForkNum(tag),

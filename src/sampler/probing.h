@@ -37,7 +37,8 @@ typedef struct PbpProbing
 } PbpProbing;
 
 extern void pbp_reset_probing(PbpProbing *probing);
-extern void pbp_remember_load(PbpProbing *probing, uint64 key, const BufferTag *tag, int64 now_ns);
+extern void pbp_remember_load(PbpProbing *probing, const PbpAdvice *advice, uint64 key,
+							  const BufferTag *tag, int64 now_ns);
 extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look);
 extern PbpFigure pbp_probed_time(const PbpTimedReads *reads);
 extern double pbp_probed_queue(const PbpTimedReads *reads, double waiting);

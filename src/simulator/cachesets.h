@@ -165,9 +165,8 @@ struct CacheSet
 	bool		limited;		/* by a cgroup, rather than by the machine */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
-	double		uncalibrated_reads; /* of these, from storage */
-	double		served_share_measured; /* of the baseline's misses, that the real
-								 * cache serves; NaN: unknown */
+	double		served_more;	/* share of these that the real cache serves more than the
+								 * simulated one; NaN: unknown */
 	double		measuring_error;	/* of this */
 	SimulatedCache caches[MOST_CACHES];
 	CacheCounters counters[MOST_CACHES];

@@ -215,7 +215,6 @@ keep_records(CacheSet *set, double share)
 	scale_counters(set->counters, sizeof(set->counters), share);
 	scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), share);
 	set->uncalibrated_misses *= share;
-	set->uncalibrated_reads *= share;
 	pbp_thin_out_records(set);
 }
 
@@ -241,7 +240,7 @@ fit_records(Advice *advice, int which, bool may_grow)
 		scale_counters(set->counters, sizeof(set->counters), times);
 		for (int cache = 0; cache < set->ncaches; cache++)
 			must_refill(&set->caches[cache]);
-		set->uncalibrated_misses = set->uncalibrated_reads = 0;
+		set->uncalibrated_misses = 0;
 	}
 	if (which == 0)
 		pbp_reduce_effects(advice->relations, BASELINE, true, times);
@@ -311,7 +310,7 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 	set->data_pages = INFINITY;
 	set->huge_pages = -1;
 	set->correction = 1;
-	set->served_share_measured = set->measuring_error = NAN;
+	set->served_more = set->measuring_error = NAN;
 	set_share(advice, set, 1);
 	return set;
 }
@@ -368,7 +367,7 @@ pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
 			continue;
 		memset(set->counters, 0, sizeof(set->counters));
 		memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
-		set->uncalibrated_misses = set->uncalibrated_reads = 0;
+		set->uncalibrated_misses = 0;
 		set->correction = 1;
 		set_share(advice, set, 1);
 	}

@@ -78,28 +78,60 @@ free_record(CacheSet *set)
 	return found;
 }
 
+/* NO_RECORD: it has none. */
+static uint16_t
+find_record(const CacheSet *set, uint32_t fingerprint)
+{
+	uint16_t	page = set->heads[chain_of(fingerprint, set->nheads)];
+
+	while (page != NO_RECORD && cached_page(set, page)->fingerprint != fingerprint)
+		page = cached_page(set, page)->next;
+	return page;
+}
+
 /* Finds the record of a page, or adds one.  NO_RECORD: the page has none here. */
 static uint16_t
 record_of(CacheSet *set, uint32_t fingerprint)
 {
-	uint16_t   *head;
 	uint16_t	page;
 
 	if (set == NULL || fingerprint > set->threshold || isnan(set->os_cache))
 		return NO_RECORD;
-	head = &set->heads[chain_of(fingerprint, set->nheads)];
-	for (page = *head; page != NO_RECORD; page = cached_page(set, page)->next)
-		if (cached_page(set, page)->fingerprint == fingerprint)
-			return page;
+	page = find_record(set, fingerprint);
+	if (page != NO_RECORD)
+		return page;
 	page = free_record(set);
 	if (page == NO_RECORD)
 		set->ndropped++;
 	else
 	{
+		uint16_t   *head = &set->heads[chain_of(fingerprint, set->nheads)];
+
 		*cached_page(set, page) = (CachedPage) {.fingerprint = fingerprint, .next = *head};
 		*head = page;
 	}
 	return page;
+}
+
+bool
+pbp_advice_simulates(const PbpAdvice *advice, uint64_t key)
+{
+	const CacheSet *set = advice->cache_sets[0];
+
+	return set != NULL && (uint32_t) key <= set->threshold;
+}
+
+double
+pbp_advice_caches(const PbpAdvice *advice, uint64_t key)
+{
+	const CacheSet *set = advice->cache_sets[0];
+	uint16_t	page;
+
+	if (!pbp_advice_simulates(advice, key) || isnan(set->os_cache) ||
+		set->caches[BASELINE].learning || set->caches[BASELINE].refilling)
+		return NAN;
+	page = find_record(set, (uint32_t) key);
+	return page != NO_RECORD && (cached_page(set, page)->resident >> BASELINE & 1) ? 1 : 0;
 }
 
 /* Forget the pages above a lower threshold.  Their records become free. */
@@ -179,10 +211,7 @@ play_misses(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t 
 			count_miss(set, cache, group_of(fingerprint), read, adds);
 	}
 	if (counts && !has_size(refilling, BASELINE))
-	{
 		set->uncalibrated_misses += baseline_missed;
-		set->uncalibrated_reads += (waits & size_bit(BASELINE)) != 0;
-	}
 	return as_today(waits, refilling);
 }
 

@@ -161,6 +161,13 @@ extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
 /* True if the last look met this page. */
 extern bool pbp_advice_holds(const PbpAdvice *advice, uint64_t key);
 
+/*
+ * Whether page caches are simulated with this page of the sample, and if so, whether that of
+ * today's size has cached it, by the last look: 1 or 0.  NaN: it does not hold what a real one may.
+ */
+extern bool pbp_advice_simulates(const PbpAdvice *advice, uint64_t key);
+extern double pbp_advice_caches(const PbpAdvice *advice, uint64_t key);
+
 /* The i-th buffer where the last look observed a page; -1: there are fewer. */
 extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
 

@@ -11,6 +11,7 @@
 #ifndef PBP_FIGURES_H
 #define PBP_FIGURES_H
 
+#include "base/stats.h"
 #include "simulator/simulator.h"
 #include "simulator/workingset.h"
 
@@ -171,10 +172,11 @@ extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
 extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
 
 /*
- * The share of today's misses that the page cache serves, as measured, and half
- * the width of its 95 % interval.  NaN: unknown.
+ * The share of today's misses that the page cache serves more than the simulated one, as measured
+ * for as long as is remembered, and since the last call that had the latter.  NaN: unknown, or too
+ * few misses yet.
  */
-extern void pbp_advice_calibrate(PbpAdvice *advice, double served_share, double error);
+extern void pbp_advice_calibrate(PbpAdvice *advice, PbpFigure served_more, double lately);
 
 extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceStorageRow *row);
 extern void pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split);

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * served.c
- *	  The share of the pool's misses that the page cache serves.
+ *	  How much of what misses the pool the page cache serves, compared with the
+ *	  simulated one.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,19 +11,15 @@
 #include <math.h>
 
 /*
- * A page that the pool has not loaded for an hour makes room for others.  Each load
- * searches for such pages in so many places.
+ * A page that the pool has not loaded for a day makes room for others: where one load runs by day
+ * and another one at night, most loads have an answer.  Each load searches for such pages in so
+ * many places.
  */
-#define FORGOTTEN_NS		(INT64_C(3600) * 1000000000)
+#define FORGOTTEN_NS		(INT64_C(86400) * 1000000000)
 #define CHECKED_BY_LOAD		2
 
-/* At this number of loads or answers, the counts are halved. */
+/* At this number of loads, the counts are halved. */
 #define COUNTS_HALVED		4096.0
-
-/*
- * Of the loads that were corrected for what was evicted since the answer, this share is uncertain.
- */
-#define DOUBTFUL_SHARE		0.5
 
 bool
 pbp_served_has_page(const PbpServed *served, int page)
@@ -53,36 +50,27 @@ scale_loads(PbpServed *served, float weight)
 	{
 		served->pages[i].loads *= weight;
 		served->pages[i].served *= weight;
-		served->pages[i].doubtful *= weight;
+		served->pages[i].served_more *= weight;
 	}
 }
 
-/*
- * The pool has loaded the page.  If it was cached when last asked about, it may
- * have been evicted since.
- */
 static void
-count_load(PbpServed *served, PbpServedPage *page, int64_t now_ns)
+count_load(PbpServed *served, PbpServedPage *page)
 {
-	double		age = (double) (now_ns - page->asked_ns);
-	double		served_share = 0;
+	float		served_more = (float) page->cached - page->simulated;
 
 	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
 		scale_loads(served, 0.5f);
-	if (!page->known ||
-		(page->cached && !(served->answers >= PBP_ENOUGH_EVENTS && served->cached_ns > 0)))
-	{
+	if (!page->known)
 		served->unknown_loads++;
+	if (!page->known || isnan(served_more))
 		return;
-	}
-	if (page->cached)
-	{
-		served_share = exp(-fmax(0, age) * served->evictions / served->cached_ns);
-		page->doubtful += (float) (1 - served_share);
-	}
 	served->known_loads++;
+	served->fresh_loads++;
+	served->fresh_served_more += served_more;
 	page->loads++;
-	page->served += (float) served_share;
+	page->served += (float) page->cached;
+	page->served_more += served_more;
 }
 
 /* In a few places, with each load. */
@@ -118,37 +106,21 @@ pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 		*page = (PbpServedPage) {.key = key};
 		served->precedence[number] = precedence;
 	}
-	count_load(served, page, now_ns);
-	page->known = page->cached = true;
-	page->asked_ns = page->loaded_ns = now_ns;
+	count_load(served, page);
+	page->known = false;
+	page->loaded_ns = now_ns;
 	return is_new ? number : -1;
 }
 
-/*
- * What the kernel says about a page that is remembered.  Pages that are loaded
- * often are evicted more rarely, so each counts as often as it was loaded.
- */
+/* What the kernel and the simulation say about a page that is remembered. */
 void
-pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns)
+pbp_served_answer(PbpServed *served, int page, bool cached, double simulated)
 {
 	PbpServedPage *asked = &served->pages[page];
-	double		age = (double) (now_ns - asked->asked_ns);
 
-	if (asked->known && asked->cached && age > 0)
-	{
-		if (served->answers >= COUNTS_HALVED)
-		{
-			served->answers /= 2;
-			served->evictions /= 2;
-			served->cached_ns /= 2;
-		}
-		served->answers++;
-		served->evictions += cached ? 0 : asked->loads;
-		served->cached_ns += asked->loads * (cached ? age : age / 2);
-	}
 	asked->known = true;
 	asked->cached = cached;
-	asked->asked_ns = now_ns;
+	asked->simulated = (float) simulated;
 }
 
 /* While the kernel is not asked, anything may happen. */
@@ -164,55 +136,54 @@ void
 pbp_served_forget_loads(PbpServed *served)
 {
 	scale_loads(served, 0);
+	served->fresh_loads = served->fresh_served_more = 0;
 }
 
 /*
- * Variance of the share, by the pages: loads of one page are not independent.
+ * Variance of the difference, by the pages: loads of one page are not independent.
  * It is not 0 where all agree.
  */
 static double
-variance(const PbpServed *served, double loads, double served_loads)
+variance(const PbpServed *served, double loads, double mean)
 {
-	double		share = served_loads / loads;
-	double		corrected = (served_loads + 1) / (loads + 2);
-	double		squares = 0;
+	double		squares = 1;
 
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 	{
-		double		difference = served->pages[i].served - share * served->pages[i].loads;
+		double		difference = served->pages[i].served_more - mean * served->pages[i].loads;
 
 		squares += difference * difference;
 	}
-	return fmax(squares / (loads * loads), corrected * (1 - corrected) / loads);
+	return squares / (loads * loads);
 }
 
 /*
- * The share of misses that the page cache serves.  Of the loads, new_share is of pages that were
- * not read because they are new.  Loads without an answer are most often those of pages that the
- * pool has never held before.  Returns false if too little is known.
+ * The share of misses that the page cache serves more than the simulated one.  Of the loads,
+ * new_share is of pages that were not read because they are new.  Loads without an answer are most
+ * often those of pages that the pool has never held before.  Returns false if too little is known.
  */
 bool
-pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result)
+pbp_served_more(const PbpServed *served, double new_share, PbpFigure *result)
 {
 	double		loads = 0;
-	double		served_loads = 0;
-	double		doubtful = 0;
+	double		share = 0;
+	double		more = 0;
 	double		unknown;
 
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 	{
 		loads += served->pages[i].loads;
-		served_loads += served->pages[i].served;
-		doubtful += served->pages[i].doubtful;
+		share += served->pages[i].served;
+		more += served->pages[i].served_more;
 	}
 	if (loads < PBP_ENOUGH_EVENTS)
 		return false;
+	share /= loads;
 	unknown = fmax(0, served->unknown_loads - new_share * (loads + served->unknown_loads));
 	unknown /= loads + unknown;
-	result->value = served_loads / loads;
-	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, served_loads)) +
-		DOUBTFUL_SHARE * doubtful / loads +
-		unknown * fmax(result->value, 1 - result->value);
+	result->value = more / loads;
+	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, result->value)) +
+		unknown * fmax(share, 1 - share);
 	return result->error <= PBP_SERVED_LARGEST_ERROR;
 }
 
@@ -225,7 +196,8 @@ pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
 {
 	PbpAdviceTotals totals;
 	PbpAdviceStorageRow today;
-	PbpFigure	share;
+	PbpFigure	more;
+	double		lately = NAN;
 	double		loads;
 
 	pbp_advice_totals(advice, &totals);
@@ -233,7 +205,12 @@ pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
 	if (today.reason != PBP_STORAGE_KNOWN)
 		pbp_served_forget_loads(served);
 	loads = totals.reads + totals.extends;
-	if (!asked || loads <= 0 || !pbp_served_share(served, totals.extends / loads, &share))
-		share = (PbpFigure) {NAN, NAN};
-	pbp_advice_calibrate(advice, share.value, share.error);
+	if (!asked || loads <= 0 || !pbp_served_more(served, totals.extends / loads, &more))
+		more = (PbpFigure) {NAN, NAN};
+	if (served->fresh_loads >= PBP_ENOUGH_EVENTS)
+	{
+		lately = served->fresh_served_more / served->fresh_loads;
+		served->fresh_loads = served->fresh_served_more = 0;
+	}
+	pbp_advice_calibrate(advice, more, lately);
 }

@@ -1,12 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * served.h
- *	  The share of the pool's misses that the page cache serves.
+ *	  How much of what misses the pool the page cache serves, compared with the
+ *	  simulated one.
  *
  * Some pages of the sample are remembered, whether they are in the pool or not.
- * The caller asks the kernel about them again and again.  When the pool loads
- * such a page, the latest answer says whether the page cache served the load.
- * So a page counts as often as it is loaded.
+ * The caller asks the kernel and the simulation about them again and again.  When
+ * the pool loads such a page, the latest answers say whether either cache served
+ * the load.  So a page counts as often as it is loaded.
+ *
+ * Both answers are about the same loads, and of the same time.  So it makes no
+ * difference which pages are remembered and for how long, that the load has
+ * changed since, or that either cache has evicted some pages.
  *
  * The pages are chosen by a hash of their tags, so they are a random sample of
  * all pages that the pool has ever loaded.
@@ -29,16 +34,16 @@
 
 typedef struct PbpServedPage
 {
-	bool		known;			/* whether the next field is */
-	bool		cached;			/* by the page cache, at that time */
+	bool		known;			/* whether the next two fields are, since the last load */
+	bool		cached;			/* by the page cache */
+	float		simulated;		/* 1 or 0: by the simulated one; NaN: that cannot say */
 	uint64_t	key;
 	int64_t		loaded_ns;		/* when last */
-	int64_t		asked_ns;		/* time of the answer, or of the load after it */
 
 	/* These decay. */
-	float		loads;			/* for which there was an answer */
+	float		loads;			/* for which there were answers */
 	float		served;			/* of these, by the page cache */
-	float		doubtful;		/* of these, perhaps evicted since the answer */
+	float		served_more;	/* by this one alone, less those by the simulated one alone */
 } PbpServedPage;
 
 /* All of it may be zero to begin. */
@@ -51,18 +56,19 @@ typedef struct PbpServed
 	/* These decay. */
 	double		known_loads;
 	double		unknown_loads;	/* without an answer */
-	double		answers;		/* about pages that were cached when last asked */
-	double		evictions;		/* of these, that were not any more, by loads */
-	double		cached_ns;		/* for which these were cached, by loads */
+
+	/* Since the last calibration. */
+	double		fresh_loads;	/* known ones */
+	double		fresh_served_more;
 } PbpServed;
 
 extern int	pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns);
-extern void pbp_served_answer(PbpServed *served, int page, bool cached, int64_t now_ns);
+extern void pbp_served_answer(PbpServed *served, int page, bool cached, double simulated);
 extern bool pbp_served_has_page(const PbpServed *served, int page);
 extern void pbp_served_forget_page(PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
 extern void pbp_served_forget_loads(PbpServed *served);
-extern bool pbp_served_share(const PbpServed *served, double new_share, PbpFigure *result);
+extern bool pbp_served_more(const PbpServed *served, double new_share, PbpFigure *result);
 
 /*
  * Corrects the size of the simulated page caches by what was found here; by nothing if pages are

@@ -71,24 +71,13 @@ waiting_share(const Advice *advice, int cache)
 					sum_of_groups(counted->storage_reads));
 }
 
-/*
- * By how much the simulation differs from the measurement, as a share of today's misses.  Positive:
- * too few misses are served.  NaN: nothing was measured.
- */
-static double
-self_error(const CacheSet *set, double share)
-{
-	return set->served_share_measured - (1 - share);
-}
-
 /* Where today is not reproduced, or not for certain, other sizes are not either. */
 static double
 error_by_probes(const Advice *advice)
 {
 	const CacheSet *set = advice->cache_sets[0];
-	double		error = self_error(set, waiting_share(advice, BASELINE));
 
-	return isnan(error) ? 0 : fabs(error) + set->measuring_error;
+	return isnan(set->served_more) ? 0 : fabs(set->served_more) + set->measuring_error;
 }
 
 static inline const PbpEstimate *
@@ -422,7 +411,7 @@ pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *total
 	if (row.reason != PBP_STORAGE_KNOWN)
 		return;
 	pbp_advice_row(advice, BASELINE, &misses);
-	totals->self_error = row.storage_ratio - misses.miss_ratio * (1 - set->served_share_measured);
+	totals->self_error = misses.miss_ratio * set->served_more;
 	totals->measuring_error = misses.miss_ratio * set->measuring_error;
 }
 
@@ -435,34 +424,30 @@ pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *total
  * correction has done: while all that was counted follows, the size would go too far.
  */
 void
-pbp_advice_calibrate(PbpAdvice *base, double served_share, double error)
+pbp_advice_calibrate(PbpAdvice *base, PbpFigure served_more, double lately)
 {
 	Advice	   *advice = (Advice *) base;
 	CacheSet   *set = advice->cache_sets[0];
+	double		chance = served_more.error / PBP_DEVIATIONS;
 	double		misses;
 	double		pages;
-	double		too_few;
 
 	if (set == NULL)
 		return;
-	set->served_share_measured = served_share;
-	set->measuring_error = error;
+	set->served_more = served_more.value;
+	set->measuring_error = served_more.error;
 	if (isnan(set->os_cache) || set->caches[BASELINE].learning ||
 		set->caches[BASELINE].refilling ||
 		sum_of_groups(set->counters[BASELINE].misses) < PBP_ENOUGH_EVENTS)
-	{
-		set->uncalibrated_misses = set->uncalibrated_reads = 0;
-		return;
-	}
+		set->uncalibrated_misses = 0;
 	misses = set->uncalibrated_misses;
-	if (misses < PBP_ENOUGH_EVENTS)
+	if (isnan(lately) || misses < PBP_ENOUGH_EVENTS)
 		return;
-	too_few = self_error(set, share_of(advice, BASELINE, misses, misses, set->uncalibrated_reads));
-	set->uncalibrated_misses = set->uncalibrated_reads = 0;
-	if (!(fabs(too_few) > error / PBP_DEVIATIONS))
+	set->uncalibrated_misses = 0;
+	if (!(fabs(lately) > chance))
 		return;
-	too_few -= copysign(error / PBP_DEVIATIONS, too_few);
 	pages = fmax(set->caches[BASELINE].capacity,
 				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * set->share);
-	pbp_correct_caches(advice, exp(too_few * fmin(1, misses / fmax(1, pages))));
+	pbp_correct_caches(advice, exp((lately - copysign(chance, lately)) *
+								   fmin(1, misses / fmax(1, pages))));
 }

@@ -65,6 +65,13 @@ typedef struct Trace
 	int			row;			/* that it is about */
 } Trace;
 
+/* Of reads of sampled pages from the page cache: how many more this serves than the simulated one. */
+typedef struct Compared
+{
+	double		reads;
+	double		served_more;
+} Compared;
+
 typedef struct Run
 {
 	Kind		kind;
@@ -77,6 +84,7 @@ typedef struct Run
 	double		uncounted;		/* share of the reads that the server does not count */
 	bool		rings_together; /* their reads count as others */
 	bool		totals;			/* of memory other than today's are simulated */
+	Compared	compared[SAMPLES];	/* until they are taken */
 	int			written_from;	/* this page and those after it are dirty; 0: none */
 	uint32_t	(*relation_of) (int page);	/* NULL: no relations are watched */
 	int64_t		second;			/* of the next look, if relations are watched */

@@ -253,6 +253,9 @@ memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_by
 	cache->new_mglru = exact_eviction == PBP_EVICTS_BY_MGLRU_6_14;
 	cache->min_seq = 1;
 	cache->max_seq = 3;
+	memory->npages = npages;
+	memory->answers = malloc((size_t) npages);
+	memset(memory->answers, NONE, (size_t) npages);
 	memory->evictable = malloc(sizeof(int) * (size_t) nbuffers);
 	for (int i = 0; i < nbuffers; i++)
 		memory->evictable[i] = NONE;
@@ -264,6 +267,7 @@ memory_init(Memory *memory, int npages, int nbuffers, int os_pages, int block_by
 void
 memory_free(Memory *memory)
 {
+	free(memory->answers);
 	pool_free(&memory->pool);
 	free(memory->evictable);
 	free(memory->cache.pages);

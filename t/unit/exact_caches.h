@@ -88,6 +88,9 @@ typedef struct Memory
 	int			rings_from;		/* these and those after it are read through a ring; 0: none */
 	int64_t		wal_pages;		/* that were written */
 	int		   *evictable;		/* of each buffer, the page before the last read */
+	int			npages;
+	int8_t	   *answers;		/* of each page, whether it was cached when last asked; NONE: not since it
+								 * was loaded */
 	int64_t		accesses;
 	int64_t		reads;			/* of the page cache */
 	int64_t		storage_reads;

@@ -216,13 +216,13 @@ correct_while_filling(void)
 	scene.trace.load = ZIPF_PAGES;
 	for (int i = 0; i < 400; i++)
 	{
-		double		reads = (double) scene.memory.reads;
-		double		storage_reads = (double) scene.memory.storage_reads;
+		const Compared *compared = &scene.run.compared[0];
+		double		more;
 
 		scene_run(&scene, 0.1);
-		reads = (double) scene.memory.reads - reads;
-		storage_reads = (double) scene.memory.storage_reads - storage_reads;
-		pbp_advice_calibrate(scene.run.advice[0], 1 - storage_reads / reads, 0.01);
+		more = compared->reads > 0 ? compared->served_more / compared->reads : NAN;
+		scene.run.compared[0] = (Compared) {0};
+		pbp_advice_calibrate(scene.run.advice[0], (PbpFigure) {more, 0.01}, more);
 		pbp_advice_storage_totals(scene.run.advice[0], &totals);
 		least = fmin(least, totals.correction);
 		most = fmax(most, totals.correction);

@@ -97,6 +97,37 @@ scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_
 		pbp_advice_init_storage(scene->run.advice[0], malloc(storage_bytes), storage_bytes, BLOCK_BYTES);
 }
 
+/* As probes of all pages would. */
+void
+ask_for_all(Memory *memory)
+{
+	for (int i = 0; i < memory->npages; i++)
+		memory->answers[i] = memory->cache.pages[i].list != NONE;
+}
+
+/* An access of the pool.  Reads through rings are not compared: no look sees them. */
+void
+access_and_compare(Run *run, Memory *memory, int page)
+{
+	int64_t		reads = memory->pool.reads;
+	int			cached = memory->answers[page];
+
+	memory_access(memory, page);
+	if (memory->pool.reads == reads)
+		return;
+	memory->answers[page] = NONE;
+	for (int j = 0; j < SAMPLES && run->advice[j] && cached != NONE; j++)
+	{
+		uint64_t	key = key_of(page, sample_seed(run, j));
+		double		simulated = pbp_advice_sampled(run->advice[j], key) ? pbp_advice_caches(run->advice[j], key) : NAN;
+
+		if (isnan(simulated))
+			continue;
+		run->compared[j].reads++;
+		run->compared[j].served_more += cached - simulated;
+	}
+}
+
 /* One access, and a look if one is due: true. */
 bool
 scene_step(Scene *scene)
@@ -104,10 +135,13 @@ scene_step(Scene *scene)
 	Trace		clock = {0};
 	int64_t		looked = scene->watch.ticks;
 
-	memory_access(&scene->memory, load_next(&scene->trace));
+	access_and_compare(&scene->run, &scene->memory, load_next(&scene->trace));
 	clock.count = scene->memory.accesses;
 	watch_pool(&scene->run, &scene->memory.pool, &clock, &scene->watch);
-	return scene->watch.ticks != looked;
+	if (scene->watch.ticks == looked)
+		return false;
+	ask_for_all(&scene->memory);
+	return true;
 }
 
 /* A number of accesses for each page of memory. */
@@ -156,7 +190,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 		pass_on_scans(run, load, memory, &scanned);
 		if (hook == NULL)
 			continue;
-		hook(run, memory->reads - reads, memory->storage_reads - storage_reads);
+		hook(&scene.run, memory->reads - reads, memory->storage_reads - storage_reads);
 		reads = memory->reads;
 		storage_reads = memory->storage_reads;
 	}

@@ -74,6 +74,8 @@ extern Waits true_waits(Load load, int nbuffers, int os_pages);
 extern double true_storage_ratio(Load load, int nbuffers, int os_pages);
 extern void scene_begin(Scene *scene, Load load, int os_cache);
 extern void scene_start(Scene *scene, Load load, int nbuffers, int os_cache, size_t storage_bytes);
+extern void ask_for_all(Memory *memory);
+extern void access_and_compare(Run *run, Memory *memory, int page);
 extern bool scene_step(Scene *scene);
 extern void scene_run(Scene *scene, double accesses);
 extern void scene_finish(Scene *scene);
