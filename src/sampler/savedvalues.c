@@ -109,7 +109,8 @@ are_times(const PbpReadTimes *times)
 						times->scan.value, times->scan.error,
 						times->write.value, times->write.error,
 						times->held_up.value, times->held_up.error) &&
-		REALS(0, 1, times->queued) && is_bool(&times->measured);
+		REALS(0, 1, times->queued) && REALS(0, MANY, times->sessions) &&
+		is_bool(&times->measured);
 }
 
 static bool

@@ -37,6 +37,9 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	times->reads = weight * times->reads + (double) counts->reads;
 	times->active_ms = weight * times->active_ms + time->active_ms;
 	times->counted_ms = weight * times->counted_ms + time->counted_ms;
+	if (counts->seconds > 0)
+		times->most_working = fmax(weight * times->most_working,
+								   time->counted_ms / counts->seconds / 1e3);
 	/* the server's own times count only while all sessions measure them */
 	if (!track_io_timing)
 		times->timed_reads = times->read_ns = times->timed_scans = times->scan_ns =
@@ -105,6 +108,8 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 									   share_of_scans(report));
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
 	report->times.queued = pbp_probed_queue(&probing->storage_reads, waiting);
+	report->times.sessions = fmax(times->most_working,
+								  isnan(report->active_ms) ? 0 : report->active_ms / 1e3);
 	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting,
 					today.misses, report->totals.dirty_evictions);
 }

@@ -29,6 +29,7 @@ typedef struct PbpSessionTimes
 	double		reads;
 	double		active_ms;
 	double		counted_ms;
+	double		most_working;	/* sessions at once; no sum */
 	/* While the server times reads and writes: */
 	double		timed_reads;
 	double		read_ns;

@@ -301,21 +301,29 @@ storage_work(const PbpReadTimes *read_times, ReadShares shares)
  * t / (1 - r * queued).  If sessions use all the time that they save for more work, the queue stays
  * as long as it is, and each one more costs t.  The truth is anything between, so this is half of
  * the difference, and as uncertain as it is large.
+ *
+ * A queue has no more reads than there are sessions: the last one waits for all n - 1 others, so
+ * that a read takes no longer than n * s.  Today's waits for those of others, too, and not for its
+ * own, so that s is at most t * (1 - queued * (n - 1) / n).
  */
 static double
-reads_queued(double queued, double today, double here)
+reads_queued(const PbpReadTimes *read_times, double today, double here)
 {
+	double		queued = read_times->queued;
 	double		busy = fmin(MOST_BUSY, here / today * queued);
+	double		longest = read_times->sessions > 0 ?
+		fmax(1, read_times->sessions - (read_times->sessions - 1) * queued) : INFINITY;
 
-	return queued == 0 ? 0 : (here - today) * busy / (1 - busy) / 2;
+	return queued == 0 ? 0 :
+		fmin((here - today) * busy / (1 - busy), here * (longest - 1)) / 2;
 }
 
 /* What it adds to an error of the storage reads here. */
 static double
-error_queued(double queued, double today, double here, double error)
+error_queued(const PbpReadTimes *read_times, double today, double here, double error)
 {
-	return (reads_queued(queued, today, here + error) -
-			reads_queued(queued, today, fmax(0, here - error))) / 2;
+	return (reads_queued(read_times, today, here + error) -
+			reads_queued(read_times, today, fmax(0, here - error))) / 2;
 }
 
 /*
@@ -363,9 +371,8 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	ReadShares	reads = shares_of(misses, storage);
 	double		work_today = storage_work(read_times, today);
 	double		work_here = storage_work(read_times, reads);
-	double		queued = reads_queued(read_times->queued, work_today, work_here);
-	double		steeper = error_queued(read_times->queued, work_today, work_here,
-									   storage->change_error);
+	double		queued = reads_queued(read_times, work_today, work_here);
+	double		steeper = error_queued(read_times, work_today, work_here, storage->change_error);
 	ReadShares	here = {reads.served, reads.storage + queued, reads.scanned, reads.written};
 	ReadShares	more = {here.served - today.served, here.storage - today.storage,
 						here.scanned - today.scanned, here.written - today.written};

@@ -29,6 +29,7 @@ typedef struct PbpReadTimes
 								 * today; 0 unless sessions wait for storage */
 	PbpFigure	scan;			/* of a block that a large scan reads from storage */
 	double		queued;			/* share of a storage read's time, see pbp_queued_share() */
+	double		sessions;		/* most that worked at once lately; 0: unknown */
 } PbpReadTimes;
 
 /* What all sizes are compared with. */

@@ -426,6 +426,26 @@ waiting_in_queues(void)
 	ok(near(waiting.change, -80) && waiting.change_error == 0, "reads from the page cache do not wait for others");
 }
 
+/* A read waits for those of all other sessions at most. */
+static void
+queues_of_few_sessions(void)
+{
+	PbpReadTimes times = exact;
+	PbpCompared waiting;
+
+	times.queued = 0.6;
+	times.sessions = 4;
+	waiting = compare(times, 0.02, 0.02, 0.022, 0.022);
+	ok(near(waiting.value + waiting.error, 2200 * 0.4 / (1 - 0.66)), "with sessions to spare, the queue becomes longer");
+	waiting = compare(times, 0.02, 0.02, 0.08, 0.08);
+	ok(near(waiting.value - waiting.error, 8000) && near(waiting.value + waiting.error, 8000 * (4 - 3 * 0.6)), "but a read waits for those of all sessions at most");
+	times.sessions = 1;
+	waiting = compare(times, 0.02, 0.02, 0.08, 0.08);
+	ok(near(waiting.value, 8000) && waiting.error == 0, "and those of a single one wait for none");
+	waiting = compare(times, 0.02, 0.02, 0.01, 0.01);
+	ok(near(waiting.value - waiting.error, 1000 * 0.4 / (1 - 0.3)), "fewer reads wait less for each other");
+}
+
 static void
 queues_of_all_lengths(void)
 {
@@ -552,16 +572,16 @@ simulate(bool limited, double work_seconds, double reads, int64_t *probes)
 	return (Reads) {1e9 * seconds / nreads, seconds / SIMULATED_SECONDS};
 }
 
-/* Clients work for so many milliseconds between two reads today.  All misses wait for storage. */
+/* Clients work for so many milliseconds between two reads today, or if there are more, then.  All misses wait for storage. */
 static void
 simulated_queue(bool limited, double work_ms, double r, bool is_within)
 {
 	int64_t		probes[PROBES];
 	int64_t		ignored[PROBES];
-	double		ns_there = simulate(limited, work_ms / 1e3, r, ignored).ns;
-	Reads		today = simulate(limited, work_ms / 1e3, 1, probes);
+	double		ns_there = simulate(limited, work_ms / 1e3, fmin(1, r), ignored).ns;
+	Reads		today = simulate(limited, work_ms / 1e3, fmin(1, 1 / r), probes);
 	double		queued = pbp_queued_share(probes, PROBES, today.waiting);
-	PbpCompared waiting = compare((PbpReadTimes) {.storage = {today.ns, 0.02 * today.ns},.measured = true,.queued = queued}, 0.1, 0.1, r * 0.1, r * 0.1);
+	PbpCompared waiting = compare((PbpReadTimes) {.storage = {today.ns, 0.02 * today.ns},.measured = true,.queued = queued,.sessions = CLIENTS}, 0.1, 0.1, r * 0.1, r * 0.1);
 	double		truth = r * 0.1 * ns_there;
 	bool		covers = fabs(waiting.value - truth) <= waiting.error;
 
@@ -581,6 +601,8 @@ simulated_queues(void)
 	{
 		simulated_queue(false, works[i], 0.5, true);
 		simulated_queue(false, works[i], 0.1, true);
+		simulated_queue(false, works[i], 2, true);
+		simulated_queue(false, works[i], 8, true);
 	}
 	for (int i = 0; i < 2; i++)
 	{
@@ -655,6 +677,7 @@ main(void)
 	errors();
 	queued_shares();
 	waiting_in_queues();
+	queues_of_few_sessions();
 	queues_of_all_lengths();
 	errors_in_queues();
 	simulated_queues();
