@@ -468,6 +468,18 @@ smallest_scanned(const PbpCounted *counted)
 	return smallest < PG_INT64_MAX ? smallest : 0;
 }
 
+/* Pages of all tables that scans read through a ring. */
+static int64
+all_scanned(const PbpCounted *counted)
+{
+	int64		sum = 0;
+
+	for (int i = 0; i < counted->ntables; i++)
+		if (pbp_needs_ring(&counted->tables[i]))
+			sum += (int64) counted->tables[i].npages;
+	return sum;
+}
+
 /*
  * What large scans have read since the last time goes through the page cache, past the pool, where
  * no look sees it.
@@ -507,6 +519,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		.extends = now->extends - before->extends,
 		.ring_reads = now->ring_reads - before->ring_reads,
 		.scan_reads = now->scan_reads - before->scan_reads,
+		.scan_hits = now->scan_hits - before->scan_hits,
 		.ring_extends = now->ring_extends - before->ring_extends,
 		.seconds = seconds,
 	};
@@ -522,7 +535,8 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 
 	/* after a reset of these statistics */
 	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
-		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.ring_extends < 0)
+		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.scan_hits < 0 ||
+		counts.ring_extends < 0)
 		return;
 	if (!PBP_COUNTS_APART)
 	{
@@ -583,6 +597,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 		use_counts(learner, &now, &scanned, (double) (start - learner->counted_ns) / 1e9);
 	note_wal(learner);
 	pbp_advice_set_smallest_scanned(learner->advice, smallest_scanned(&learner->counted));
+	pbp_advice_set_all_scanned(learner->advice, all_scanned(&learner->counted));
 	pbp_advice_set_data(learner->advice, data < 0 ? -1 : data / BLCKSZ);
 	learner->accesses = now;
 	learner->counted_ns = pbp_now_ns();

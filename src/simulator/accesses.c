@@ -185,6 +185,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	counters->extends += share * (double) counts->extends;
 	counters->ring_reads += share * (double) counts->ring_reads;
 	counters->scan_reads += share * (double) counts->scan_reads;
+	counters->scan_hits += share * (double) counts->scan_hits;
 	counters->ring_extends += share * (double) counts->ring_extends;
 	counters->seconds += share * counts->seconds;
 	for (int i = 0; i < FACTORS; i++)

@@ -167,6 +167,13 @@ pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages)
 }
 
 void
+pbp_advice_set_all_scanned(PbpAdvice *advice, int64_t pages)
+{
+	advice->all_scanned = pages;
+	outdate_answers(advice);
+}
+
+void
 pbp_advice_set_other_mix(PbpAdvice *advice, double share)
 {
 	advice->other_mix = share;

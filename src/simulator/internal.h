@@ -264,6 +264,7 @@ typedef struct Counters
 	double		extends;
 	double		ring_reads;
 	double		scan_reads;
+	double		scan_hits;
 	double		ring_extends;
 	double		seconds;
 	double		loads[GROUPS];
@@ -441,6 +442,7 @@ typedef struct Advice
 	int			usage_max;
 	bool		rings_apart;	/* the server counts their reads apart */
 	int64_t		smallest_scanned;	/* relation, in pages; 0: unknown */
+	int64_t		all_scanned;	/* relations, likewise */
 	double		other_mix;		/* share of the last reads that is of other
 								 * relations than were learned */
 	bool		relations_crowded;	/* a relation has found no room, ever */

@@ -80,6 +80,7 @@ typedef struct PbpAdviceCounts
 	int64_t		extends;		/* new blocks, which enter the pool unread */
 	int64_t		ring_reads;
 	int64_t		scan_reads;		/* of these, by large scans */
+	int64_t		scan_hits;		/* blocks that these have found in the pool */
 	int64_t		ring_extends;
 	double		seconds;		/* in which all this happened */
 } PbpAdviceCounts;
@@ -92,6 +93,7 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->extends += counts->extends;
 	sum->ring_reads += counts->ring_reads;
 	sum->scan_reads += counts->scan_reads;
+	sum->scan_hits += counts->scan_hits;
 	sum->ring_extends += counts->ring_extends;
 	sum->seconds += counts->seconds;
 }
@@ -186,6 +188,9 @@ extern void pbp_advice_checkpoint(PbpAdvice *advice);
 
 /* Pages of the smallest relation that is scanned through a ring.  INT64_MAX: none; 0: unknown. */
 extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
+
+/* Pages of all these relations; 0: unknown. */
+extern void pbp_advice_set_all_scanned(PbpAdvice *advice, int64_t pages);
 
 /* So much of what is read now is of other relations than was learned; 0: nothing is. */
 extern void pbp_advice_set_other_mix(PbpAdvice *advice, double share);

@@ -20,6 +20,13 @@
 #define EXTRA_SHARE			0.02
 #define SCANNED_SHARE		0.15
 
+/*
+ * A large scan by itself finds none of its blocks in the pool.  Four at once of a table of four
+ * times the pool found 3 % of them, and as much as 56 % in a pool as large as the table, where
+ * lookups beside them missed 10.7 instead of 4.1 %.
+ */
+#define FOUND_BY_SCANS		0.01
+
 /* Error as a share of the misses that there are unless uses come together. */
 #define TOGETHER_SHARE		0.5
 
@@ -414,6 +421,28 @@ uses_together(const Advice *advice, int i)
 		TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
 }
 
+/*
+ * Where scans run at once, one finds in the pool what another one has left, and so keeps it there.
+ * All that is scanned may stay in a larger pool, which then saves as many misses as one that is so
+ * much smaller, and none less than today's.
+ */
+static double
+kept_by_scans(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+	double		scanned = advice->all_scanned > 0 ? (double) advice->all_scanned : INFINITY;
+	double		left = pbp_advice_factor(i) - scanned / advice->nbuffers;
+	int			smaller = BASELINE;
+
+	if (i <= BASELINE ||
+		counters->scan_hits <= FOUND_BY_SCANS * (counters->scan_hits + counters->scan_reads))
+		return 0;
+	while (smaller < i && pbp_advice_factor(smaller + 1) <= left &&
+		   answers.reasons[smaller + 1] == PBP_ADVICE_KNOWN)
+		smaller++;
+	return fmax(0, answers.estimates[smaller].value - answers.estimates[i].value);
+}
+
 /* What neither chance nor time shows: shares of the difference to today, and what may be missed. */
 static double
 error_of_miss_model(const Advice *advice, int i)
@@ -424,7 +453,8 @@ error_of_miss_model(const Advice *advice, int i)
 
 	return (share + fmin(1, other_load(advice)) + skipped_share(advice, i)) *
 		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
-		late_looks(advice, i) + uses_together(advice, i) + pbp_counted_doubt(advice, i);
+		late_looks(advice, i) + uses_together(advice, i) + pbp_counted_doubt(advice, i) +
+		kept_by_scans(advice, i);
 }
 
 /* Today's miss ratio varies, and that of a pool that misses more varies by more. */

@@ -240,6 +240,40 @@ scan_past_the_pool(bool together, Kind kind)
 	bench_finish(&bench);
 }
 
+/* Both intervals have such a miss ratio. */
+static bool
+reaches(const PbpAdviceRow *row, double miss_ratio)
+{
+	return row->miss_ratio + row->uncertainty >= miss_ratio && row->miss_ratio + row->change_error >= miss_ratio;
+}
+
+/* What one scan leaves, another one finds, and keeps in the pool. */
+static void
+scan_at_once(void)
+{
+	PbpAdviceCounts apart = {.ring_reads = 97000,.scan_reads = 97000,.scan_hits = 900};
+	PbpAdviceCounts at_once = {.scan_hits = 2100};
+	Bench		bench;
+	PbpAdvice  *advice;
+	PbpAdviceRow today;
+	PbpAdviceRow before;
+	PbpAdviceRow larger;
+
+	bench_learn(&bench, ZIPF, 12);
+	advice = bench.run.advice[0];
+	pbp_advice_accesses(advice, &apart);
+	today = row_of(advice, TODAY);
+	before = row_of(advice, PBP_ADVICE_DOUBLE);
+	ok(!reaches(&before, today.miss_ratio), "scans that find nothing in the pool: twice the size saves misses");
+	pbp_advice_accesses(advice, &at_once);
+	larger = row_of(advice, PBP_ADVICE_DOUBLE);
+	ok(larger.miss_ratio == before.miss_ratio && reaches(&larger, today.miss_ratio), "or perhaps none, if scans find what others left, and it is unknown how much that is");
+	pbp_advice_set_all_scanned(advice, 8192 / 2);
+	larger = row_of(advice, PBP_ADVICE_DOUBLE);
+	ok(reaches(&larger, row_of(advice, PBP_ADVICE_DOUBLE - 1).miss_ratio) && !reaches(&larger, today.miss_ratio), "what is scanned takes no more than its size");
+	bench_finish(&bench);
+}
+
 /* The same without scans. */
 static void
 scan_nothing(void)
@@ -504,6 +538,7 @@ main(void)
 	see_less();
 	scan_past_the_pool(false, RING_SCANS);
 	scan_past_the_pool(true, ZIPF);
+	scan_at_once();
 	scan_nothing();
 	read_in_turn();
 	extend();
