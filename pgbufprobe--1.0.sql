@@ -421,6 +421,25 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 51 COST 1000;
 COMMENT ON FUNCTION pgbufprobe_advice_relations(double precision) IS
 'the 50 relations and forks with the most reads, and what twice or half the size of shared_buffers would change for each; requires a running sampler';
 
+CREATE FUNCTION pgbufprobe_policies(
+    OUT size_factor double precision,   -- multiple of today's shared_buffers: 0.5, 1, 2
+    OUT policy text,                    -- clock 5 (the server's: usage counts up to 5), clock 1, clock 2, clock 15, LRU, S3-FIFO, optimum
+    OUT miss_ratio double precision,    -- reads per block access; NULL here and below: see note
+    OUT miss_ratio_low double precision,    -- 95 % interval, here and below
+    OUT miss_ratio_high double precision,
+    OUT change double precision,        -- of the miss ratio, against the server's policy at this size
+    OUT change_low double precision,
+    OUT change_high double precision,
+    OUT saved_ms_per_second double precision,   -- time that sessions would wait less for reads; negative: more
+    OUT saved_ms_low double precision,
+    OUT saved_ms_high double precision,
+    OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'pgbufprobe_policies'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 21 COST 100;
+COMMENT ON FUNCTION pgbufprobe_policies() IS
+'estimated misses of the recent workload with other replacement policies than the server''s, at half of today''s shared_buffers, at this size, and at twice of it; requires a running sampler with pgbufprobe.policies on';
+
 CREATE FUNCTION pgbufprobe_working_set(
     OUT minutes integer,                -- 1, 5, 15, 60
     OUT bytes bigint,                   -- of distinct pages used in the last minutes; NULL here and below: see note
@@ -770,6 +789,7 @@ GRANT EXECUTE ON FUNCTION pgbufprobe_hours() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_predictions() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_advice_relations(double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pgbufprobe_policies() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_working_set() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_memory_consumers() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pgbufprobe_memory(text) TO pg_monitor;

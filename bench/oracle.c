@@ -1,13 +1,16 @@
 /*
  * oracle.c
  *	  Replays a trace through an exact clock sweep of each size, and through the
- *	  simulated pools of src/simulator/, which see one pool by looks.
+ *	  simulated pools of src/simulator/, which see one pool by looks; and through
+ *	  the other replacement policies there.
  *
  * Usage: oracle TRACE BUFFERS BYTES LOOKS SALT.  TRACE has 32-bit page numbers
  * from 0 on.  The first line of output is where the window begins: the last reads
  * of today's pool, six times its buffers, but at most the second half of the
  * trace.  Then a line for each size: buffers, miss ratio of the exact clock in the
- * window, estimate at its end, half of its interval's width.
+ * window, estimate at its end, half of its interval's width.  Then a line for each
+ * replacement policy and size, which has first the number of the policy; its miss
+ * ratio is that of the simulated policy that sees all accesses.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,11 +73,48 @@ find_window(int nbuffers)
 	return start;
 }
 
+/* Policies that see all accesses, in the order of pbp_policy_bit(). */
+static void
+count_policies(int nbuffers, int64_t start, int64_t *misses)
+{
+	PbpPolicies *policies = pbp_policies_init(malloc(pbp_policies_bytes((uint32_t) nbuffers)),
+											  (uint32_t) nbuffers, USAGE_MAX);
+
+	for (int64_t i = 0; i < npages; i++)
+	{
+		uint32_t	missed = pbp_policies_use(policies, (uint32_t) pages[i], 1);
+
+		for (int j = 0; j < PBP_POLICY_COUNT * PBP_POLICY_SIZES && i >= start; j++)
+			misses[j] += missed >> j & 1;
+	}
+	free(policies);
+}
+
+static void
+print_policies(const Run *run, int64_t start)
+{
+	static const double factors[PBP_POLICY_SIZES] = {0.5, 1, 2};
+	int64_t		misses[PBP_POLICY_COUNT * PBP_POLICY_SIZES] = {0};
+
+	count_policies(run->nbuffers, start, misses);
+	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
+		for (int size = 0; size < PBP_POLICY_SIZES; size++)
+		{
+			PbpPolicyRow row;
+
+			pbp_advice_policy_row(run->advice[0], policy, size, &row);
+			printf("%d %d %.6f %.6f %.6f\n", policy, (int) (factors[size] * run->nbuffers),
+				   (double) misses[policy * PBP_POLICY_SIZES + size] / (double) (npages - start),
+				   row.reason == PBP_POLICY_KNOWN ? row.miss_ratio : NAN, row.uncertainty);
+		}
+}
+
 int
 main(int argc, char **argv)
 {
 	Run			run = {.looks_per_pass = 8};
 	int64_t		start_at;
+	size_t		bytes;
 
 	if (argc != 6)
 		return 2;
@@ -83,6 +123,8 @@ main(int argc, char **argv)
 	run.looks_per_pass = atoi(argv[4]);
 	run.sample_seed = (uint64_t) atoi(argv[5]);
 	start(&run, 1, (size_t) atol(argv[3]), 0);
+	bytes = pbp_advice_policies_bytes(run.advice[0]);
+	pbp_advice_watch_policies(run.advice[0], malloc(bytes), bytes);
 	start_at = find_window(run.nbuffers);
 	reads_from(&run, run.nbuffers, npages);
 	printf("%lld\n", (long long) start_at);
@@ -95,6 +137,7 @@ main(int argc, char **argv)
 		printf("%d %.6f %.6f %.6f\n", nbuffers, (double) reads_from(NULL, nbuffers, start_at) / (double) (npages - start_at),
 			   row.reason == PBP_ADVICE_KNOWN ? row.miss_ratio : NAN, row.uncertainty);
 	}
+	print_policies(&run, start_at);
 	finish(&run);
 	free(pages);
 	return 0;

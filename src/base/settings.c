@@ -19,6 +19,7 @@ bool		pbp_sampler_on = true;
 int			pbp_history_interval_ms = 10000;
 double		pbp_max_cpu_fraction = 0.01;
 int			pbp_advice_memory_kb = -1;
+bool		pbp_policies_on = false;
 
 int			pbp_decision_hours = 24;
 uint32_t	pbp_decision_skip_mask = 0;
@@ -112,6 +113,11 @@ pbp_define_settings(void)
 							"-1 uses as much as needed, up to a thousandth of shared_buffers, or 512 kB if that is more; 0 disables the estimates.",
 							&pbp_advice_memory_kb, -1, -1, PBP_MAX_ADVICE_KB,
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomBoolVariable("pgbufprobe.policies",
+							 "Enables the simulation of other replacement policies.",
+							 "The sampler needs up to half as much memory again.",
+							 &pbp_policies_on, false,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pgbufprobe.decision_hours",
 							"Sets the number of hours that must have been seen before another shared_buffers size is advised.",
@@ -146,10 +152,10 @@ pbp_define_settings(void)
 bool
 pbp_sampler_settings_changed(void)
 {
-	static double known[7];
+	static double known[8];
 	const double now[lengthof(known)] = {
 		pbp_os_cache_on, pbp_sampler_on, pbp_history_interval_ms, pbp_max_cpu_fraction,
-		pbp_advice_memory_kb, pbp_decision_hours, pbp_decision_skip_mask
+		pbp_advice_memory_kb, pbp_policies_on, pbp_decision_hours, pbp_decision_skip_mask
 	};
 	bool		changed = memcmp(known, now, sizeof(now)) != 0;
 

@@ -21,6 +21,7 @@ extern bool pbp_sampler_on;
 extern int	pbp_history_interval_ms;
 extern double pbp_max_cpu_fraction;
 extern int	pbp_advice_memory_kb;	/* -1: a thousandth of the pool */
+extern bool pbp_policies_on;
 
 extern int	pbp_decision_hours; /* that must have been seen before a decision */
 extern uint32_t pbp_decision_skip_mask; /* a bit for each hour of the day that

@@ -56,6 +56,8 @@ typedef struct PbpAdviceReport
 	PbpReadTimes times;
 	double		active_ms;		/* that sessions work in a second; NaN: unknown */
 	PbpRelationsReport relations;
+	bool		has_policies;	/* memory to simulate these; not saved */
+	PbpPolicyRow policies[PBP_POLICY_COUNT][PBP_POLICY_SIZES];	/* not saved, either */
 	PbpStorageReport storage;
 	bool		may_fit[PBP_ADVICE_FACTORS];	/* into memory, as far as known */
 	PbpDecision decision;		/* by this and by the hours that were seen */

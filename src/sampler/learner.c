@@ -72,6 +72,9 @@
 /* As a share of that: for those of other totals.  All take half as much again as without. */
 #define TOTALS_SHARE	0.58
 
+/* As a share of all that: for other replacement policies. */
+#define POLICIES_SHARE	0.5
+
 /* Buffers that a look prefetches. */
 #define FETCHED_AHEAD		48
 
@@ -114,6 +117,17 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 		report->fits[i] = pbp_size_fits(&capacity->memory, bytes_of_size(i));
 		pbp_advice_storage_row(advice, i, &report->fixed[i]);
 	}
+}
+
+static void
+report_policies(const PbpLearner *learner, PbpAdviceReport *report)
+{
+	report->has_policies = learner->policies != NULL;
+	if (!report->has_policies)
+		return;
+	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
+		for (int size = 0; size < PBP_POLICY_SIZES; size++)
+			pbp_advice_policy_row(learner->advice, policy, size, &report->policies[policy][size]);
 }
 
 /* Whether other relations are read now than was learned. */
@@ -194,6 +208,7 @@ publish(PbpLearner *learner)
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			pbp_advice_row(learner->advice, i, &report.rows[i]);
 		pbp_advice_report_relations(learner->advice, &report.relations);
+		report_policies(learner, &report);
 		report.storage.has_memory = learner->has_storage;
 		report.storage.has_totals = learner->has_totals;
 		if (learner->has_storage)
@@ -397,7 +412,36 @@ create_advice(PbpLearner *learner)
 		memory = MemoryContextAllocExtended(learner->context, totals_bytes, flags);
 	learner->has_totals = learner->has_storage && memory != NULL &&
 		pbp_advice_init_totals(advice, memory, totals_bytes);
+	learner->bytes = bytes + storage_bytes + totals_bytes;
 	return advice;
+}
+
+/* Begins or ends to simulate other replacement policies, if the setting has changed. */
+static void
+follow_policies(PbpLearner *learner)
+{
+	Size		bytes;
+
+	if (learner->wants_policies == pbp_policies_on)
+		return;
+	learner->wants_policies = pbp_policies_on;
+	if (learner->policies != NULL)
+	{
+		pbp_advice_watch_policies(learner->advice, NULL, 0);
+		pfree(learner->policies);
+		learner->policies = NULL;
+	}
+	if (!pbp_policies_on)
+		return;
+	bytes = Min(pbp_advice_policies_bytes(learner->advice), (Size) (POLICIES_SHARE * learner->bytes));
+	learner->policies = MemoryContextAllocExtended(learner->context, bytes,
+												   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	if (learner->policies != NULL &&
+		!pbp_advice_watch_policies(learner->advice, learner->policies, bytes))
+	{
+		pfree(learner->policies);
+		learner->policies = NULL;
+	}
 }
 
 /* Forgets all, and publishes that. */
@@ -413,9 +457,12 @@ pbp_restart_learner(PbpLearner *learner)
 	pbp_reset_probing(&learner->probing);
 	pbp_reset_decisions();
 	learner->advice = create_advice(learner);
+	learner->wants_policies = false;
+	learner->policies = NULL;
 	pbp_reset_capacity(learner->capacity);
 	if (learner->advice != NULL)
 	{
+		follow_policies(learner);
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
@@ -611,6 +658,7 @@ pbp_learner_publish(PbpLearner *learner)
 	if (learner->advice == NULL || now_ns - learner->published_ns < PUBLISH_NS)
 		return;
 	learner->published_ns = now_ns;
+	follow_policies(learner);
 	pbp_probe_pages(&learner->probing, learner->advice, false);
 	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
 	pbp_served_calibrate(&learner->probing.served, learner->advice, pbp_os_cache_on);

@@ -57,6 +57,9 @@ typedef struct PbpLearner
 	PbpCapacity *capacity;
 	bool		has_storage;	/* memory to simulate page caches */
 	bool		has_totals;		/* and those of other totals of memory */
+	Size		bytes;			/* all memory of the advice, but that of policies */
+	bool		wants_policies; /* the setting when their memory was allocated */
+	void	   *policies;		/* NULL: none are simulated */
 } PbpLearner;
 
 extern void pbp_restart_learner(PbpLearner *learner);

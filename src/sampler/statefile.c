@@ -205,6 +205,8 @@ restore_report(PbpAdviceReport *report)
 	if (!pbp_is_possible(pbp_check_report(report), &logged))
 		memset(report, 0, sizeof(*report));
 	memset(&report->storage.memory, 0, sizeof(report->storage.memory));
+	memset(report->policies, 0, sizeof(report->policies));
+	report->has_policies = false;
 	report->storage.has_totals = false;
 	memset(report->storage.splits, 0, sizeof(report->storage.splits));
 	report->is_from_before = true;

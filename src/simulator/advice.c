@@ -263,6 +263,8 @@ follow_residents(Advice *advice)
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
 	pbp_resize_pools(advice, *average);
 	pbp_resize_caches(advice);
+	if (advice->policies != NULL)
+		pbp_follow_policies(advice);
 }
 
 /*
@@ -415,6 +417,7 @@ pbp_advice_thin(PbpAdvice *advice, double share)
 		if (!remains(advice, page))
 			advice->table.pages[page].state = (PageState) {.counts = ALL_ABSENT};
 	scale_all(advice, share);
+	pbp_thin_policies(advice);
 	return true;
 }
 

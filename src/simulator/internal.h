@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/stats.h"
+#include "simulator/policies.h"
 #include "simulator/simulator.h"
 #include "simulator/workingset.h"
 
@@ -433,10 +434,38 @@ typedef struct Relations
 	PendingEvent pending[PENDING_EVENTS];
 } Relations;
 
+/* Misses of other policies; nothing but doubles. */
+typedef struct PolicyCounters
+{
+	double		misses[PBP_POLICY_COUNT][PBP_POLICY_SIZES][GROUPS];
+	double		skipped[PBP_POLICY_SIZES];	/* of today's policy, while pools were not in order */
+} PolicyCounters;
+
+/* Nothing but doubles, which decay. */
+typedef struct RecentUses
+{
+	double		uses;
+	double		doubtful_misses[PBP_POLICY_SIZES];	/* before that size was filled */
+} RecentUses;
+
+/* Other policies, which see the same uses as the simulated pools. */
+typedef struct PolicyRun
+{
+	PbpPolicies *policies;
+	uint32_t	max_pages;		/* in a pool of today's size, for which there is memory */
+	uint32_t	kept;			/* pages whose fingerprint is not above this are watched */
+	bool		learned[PBP_POLICY_SIZES];
+	double		turned_over[PBP_POLICY_SIZES];	/* pools that today's policy has missed since a
+												 * loss of knowledge */
+	PolicyCounters counters;
+	RecentUses	recent;
+} PolicyRun;
+
 typedef struct Advice
 {
 	PbpAdviceHead head;
 	Relations  *relations;		/* NULL: none are watched */
+	PolicyRun  *policies;		/* NULL: none but the server's own */
 	double		sampling_rate;
 	int			nbuffers;
 	int			usage_max;
@@ -621,6 +650,13 @@ extern void pbp_thin_pools(Advice *advice, double share);
 extern void pbp_resize_pools(Advice *advice, double residents);
 extern unsigned pbp_near_phases(const Advice *advice, int i);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
+
+/* policyruns.c; without policies, only thinning does nothing */
+extern int	pbp_size_of_policies(int size);
+extern void pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool counts);
+extern void pbp_follow_policies(Advice *advice);
+extern void pbp_decay_policies(PolicyRun *run, double weight);
+extern void pbp_thin_policies(Advice *advice);
 
 /* relationreads.c */
 extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);

@@ -40,6 +40,8 @@ decay(Advice *advice, double weight)
 	pbp_decay_caches(advice, weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
+	if (advice->policies != NULL)
+		pbp_decay_policies(advice->policies, weight);
 }
 
 static void

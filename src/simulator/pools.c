@@ -210,6 +210,8 @@ play_event(Advice *advice, Event event, bool counts)
 	state->used = true;
 	if (absent != 0)
 		waits = pbp_play_misses(advice, fingerprint, absent, counts);
+	if (advice->policies != NULL)
+		pbp_play_policies(advice, fingerprint, event.amount, counts);
 	if (advice->relations != NULL)
 		count_for_relation(advice, event, as_today(absent, advice->refilling), waits, counts);
 	for (int i = 0; i < FACTORS; i++)

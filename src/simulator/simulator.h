@@ -247,6 +247,14 @@ extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,
 /* Counts by relation and distinct pages in use, too.  False if the aligned memory is too small. */
 extern bool pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes);
 
+/*
+ * Other replacement policies, in pools of half of today's size, of it and of twice of it, in
+ * aligned memory of which pbp_advice_policies_bytes() is enough.  With less, they run for a part
+ * of the sample.  False if it is too small.  NULL: none run any more.
+ */
+extern size_t pbp_advice_policies_bytes(const PbpAdvice *advice);
+extern bool pbp_advice_watch_policies(PbpAdvice *advice, void *memory, size_t bytes);
+
 /* To be called before each look: a time that only moves forward. */
 extern void pbp_advice_look_time(PbpAdvice *advice, int64_t second);
 

@@ -12,6 +12,7 @@
 #define PBP_FIGURES_H
 
 #include "base/stats.h"
+#include "simulator/policies.h"
 #include "simulator/simulator.h"
 #include "simulator/workingset.h"
 
@@ -94,6 +95,27 @@ typedef struct PbpAdviceStorageTotals
 	int64_t		dropped;		/* pages that were forgotten too early */
 } PbpAdviceStorageTotals;
 
+/* Why the miss ratio of another policy is known or not. */
+typedef enum PbpPolicyReason
+{
+	PBP_POLICY_KNOWN,
+	PBP_POLICY_NO_MISS_RATIO,	/* of that size, for the reason that PbpAdviceRow has */
+	PBP_POLICY_LEARNING,		/* its pool has not been filled yet */
+	PBP_POLICY_LITTLE_EVIDENCE, /* too few recent misses for a figure */
+	PBP_POLICY_HIDDEN,			/* the server's own usage counts hide what it needs */
+} PbpPolicyReason;
+
+/* What another replacement policy would miss, compared with the server's at the same size. */
+typedef struct PbpPolicyRow
+{
+	double		miss_ratio;		/* NaN: unknown */
+	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
+	double		change;			/* more than the server's policy */
+	double		change_error;
+	double		learned_share;	/* of what must be seen before it is known */
+	PbpPolicyReason reason;
+} PbpPolicyRow;
+
 /* How the load differs from what was learned. */
 typedef enum PbpAdviceChange
 {
@@ -170,6 +192,10 @@ typedef struct PbpRelationsReport
 /* Answers: what a pool of the i-th size would miss, and what was counted. */
 extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
 extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
+
+/* Only while policies are watched.  The size is PBP_POLICY_HALF or another of these. */
+extern void pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size,
+								  PbpPolicyRow *row);
 
 /*
  * The share of today's misses that the page cache serves more than the simulated one, as measured

@@ -403,6 +403,34 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	};
 }
 
+/*
+ * No page cache below such a pool is simulated.  A miss more or less takes the mean time of a read
+ * at this size.  In the interval, it never waits for storage, or twice as often as others.  If the
+ * server has timed its reads, today's mean is certain, whatever the times of both kinds are.
+ */
+PbpFigure
+pbp_saved_by_policy(const PbpWaitingInput *input, const PbpAdviceRow *misses,
+					const PbpAdviceStorageRow *storage, const PbpPolicyRow *policy)
+{
+	const PbpReadTimes *read_times = &input->times;
+	double		share = pbp_storage_share(misses, storage);
+	double		mean = pbp_mean_read_ns(read_times, misses, storage);
+	double		today = pbp_mean_read_ns(read_times, input->misses, input->storage);
+	double		most_share = fmin(1, share + storage->uncertainty / fmax(1e-9, misses->miss_ratio));
+	double		by_storage = fmin(mean, times(most_share, read_times->storage.value -
+											  read_times->os.value));
+	double		by_times = read_times->measured ? fabs(mean - today) * error_of_scale(input) :
+		times(1 - share, read_times->os.error) + times(share, read_times->storage.error);
+	double		ms = input->accesses / 1e6;
+
+	return (PbpFigure)
+	{
+		-ms * policy->change * mean,
+		ms * (fabs(policy->change) * (fabs(by_storage) + fmin(mean, by_times)) +
+			  policy->change_error * (mean + fabs(by_storage)))
+	};
+}
+
 double
 pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceStorageRow *storage,
 				   double waiting_ms)

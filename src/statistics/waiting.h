@@ -77,6 +77,14 @@ extern void pbp_time_writes(PbpReadTimes *times, double ns_per_access, double wa
 extern PbpCompared pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 							   const PbpAdviceStorageRow *storage);
 
+/*
+ * Time that sessions would wait less with another replacement policy, in milliseconds, compared
+ * with the server's at the size that these rows are of.
+ */
+extern PbpFigure pbp_saved_by_policy(const PbpWaitingInput *input, const PbpAdviceRow *misses,
+									 const PbpAdviceStorageRow *storage,
+									 const PbpPolicyRow *policy);
+
 /* Of its value, what large scans wait, as a share; 0: none, or unknown. */
 extern double pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceStorageRow *storage,
 								 double waiting_ms);

@@ -658,6 +658,34 @@ working(void)
 	   "if sessions would wait as long as they work, that time is too short");
 }
 
+/* ---- other replacement policies ---- */
+
+static void
+saved_by_policies(void)
+{
+	PbpAdviceRow today = misses(0.1, 0.01, 0);
+	PbpAdviceStorageRow waits = storage(0.02, 0.002, 0);
+	PbpWaitingInput input = {1e6, exact, &today, &waits};
+	PbpPolicyRow policy = {.miss_ratio = 0.09,.change = -0.01};
+	PbpFigure	saved = pbp_saved_by_policy(&input, &today, &waits, &policy);
+	PbpAdviceRow half = misses(0.2, 0.01, 0.01);
+	PbpAdviceStorageRow half_waits = storage(0.04, 0.002, 0.002);
+
+	ok(near(saved.value, 8 * 2 + 2 * 100), "a policy that misses less saves as many storage reads as usual, by its misses");
+	ok(near(saved.error, 10000 * 0.22 * 98 / 1000), "or none of them, or twice as many, as far as that share is known");
+	waits.uncertainty = 0.08;
+	input.times.measured = true;
+	saved = pbp_saved_by_policy(&input, &today, &waits, &policy);
+	ok(near(saved.value, 216) && near(saved.error, 216), "measured times: by the mean read, however few reads wait for storage");
+	policy.change_error = 0.001;
+	ok(pbp_saved_by_policy(&input, &today, &waits, &policy).error > saved.error, "errors of its misses count as well");
+	policy = (PbpPolicyRow) {.miss_ratio = 0.22,.change = 0.02};
+	saved = pbp_saved_by_policy(&input, &half, &half_waits, &policy);
+	ok(near(saved.value, -(16 * 2 + 4 * 100)), "another size: compared with today's policy there");
+	waits.storage_ratio = NAN;
+	ok(isnan(pbp_saved_by_policy(&input, &today, &waits, &policy).value), "unknown storage reads: an unknown time");
+}
+
 int
 main(void)
 {
@@ -681,6 +709,7 @@ main(void)
 	queues_of_all_lengths();
 	errors_in_queues();
 	simulated_queues();
+	saved_by_policies();
 	shares_and_means();
 	covered_waiting(false, 0, 0, "by probes: at least 95 % of the intervals have the truth");
 	covered_waiting(false, 0.22, 0, "also if sessions wait longer or shorter than probes");

@@ -1,0 +1,133 @@
+/*-------------------------------------------------------------------------
+ *
+ * policyfuncs.c
+ *	  The SQL function about other replacement policies.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "answers/answers.h"
+#include "base/settings.h"
+
+#define POLICIES_COLS		12
+
+PG_FUNCTION_INFO_V1(pgbufprobe_policies);
+
+static const char *const policy_names[] = {
+	"clock " CppAsString2(BM_MAX_USAGE_COUNT), "clock 1", "clock 2", "clock 15", "LRU", "S3-FIFO",
+	"optimum"
+};
+
+StaticAssertDecl(lengthof(policy_names) == PBP_POLICY_COUNT, "policy_names");
+
+/* as sizes of the advice */
+static const int sizes[PBP_POLICY_SIZES] = {
+	PBP_ADVICE_HALF, PBP_ADVICE_BASELINE, PBP_ADVICE_DOUBLE
+};
+
+/* Why nothing is known of any policy; NULL if something is. */
+static const char *
+missing_policies(const PbpAdviceReport *report)
+{
+	const char *missing = missing_advice(report);
+
+	if (missing != NULL)
+		return missing;
+	if (!pbp_policies_on)
+		return "pgbufprobe.policies is off";
+	if (report->is_from_before)
+		return "still learning: no policy is known from before the restart";
+	return report->has_policies ? NULL :
+		"the sampler has not begun to simulate policies, or memory for them is not available";
+}
+
+/* Why this policy is unknown; NULL if it is known. */
+static const char *
+unknown_policy(const PbpAdviceReport *report, const PbpPolicyRow *row, int size)
+{
+	switch (row->reason)
+	{
+		case PBP_POLICY_NO_MISS_RATIO:
+			return unknown_advice(report, &report->rows[sizes[size]]);
+		case PBP_POLICY_LEARNING:
+			return psprintf("still learning: %.0f %% of a pool of this size have been filled",
+							floor(100 * row->learned_share));
+		case PBP_POLICY_LITTLE_EVIDENCE:
+			return words_of_reason(PBP_ADVICE_LITTLE_EVIDENCE, NAN);
+		case PBP_POLICY_HIDDEN:
+			return "most usage counts are at the server's maximum, "
+				"which hides uses that this policy counts";
+		case PBP_POLICY_KNOWN:
+			break;
+	}
+	return NULL;
+}
+
+static PbpFigure
+saved_ms(const PbpAdviceReport *report, const PbpPolicyRow *row, int policy, int size)
+{
+	PbpWaitingInput input = pbp_waiting_input(report);
+	const PbpAdviceRow *misses = &report->rows[sizes[size]];
+	const PbpAdviceStorageRow *storage = &report->storage.fixed[sizes[size]];
+
+	if (policy == PBP_CLOCK_TODAY)
+		return (PbpFigure) {0, 0};
+	if (unknown_storage_model(report) != NULL || storage->reason != PBP_STORAGE_KNOWN)
+		return (PbpFigure) {NAN, NAN};
+	return pbp_saved_by_policy(&input, misses, storage, row);
+}
+
+/* A difference and its interval. */
+static void
+add_difference(Row *row, double value, double error)
+{
+	add_number(row, value);
+	add_number(row, value - error);
+	add_number(row, value + error);
+}
+
+static void
+emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, int size)
+{
+	const PbpPolicyRow *policy_row = &report->policies[policy][size];
+	const char *missing = missing_policies(report);
+	const char *unknown = missing ? missing : unknown_policy(report, policy_row, size);
+	Row			row = {0};
+
+	add_number(&row, pbp_advice_factor(sizes[size]));
+	add_text(&row, policy_names[policy]);
+	if (unknown != NULL)
+	{
+		add_nulls(&row, POLICIES_COLS - 1);
+		add_text(&row, unknown);
+	}
+	else
+	{
+		PbpFigure	saved = saved_ms(report, policy_row, policy, size);
+
+		add_interval(&row, policy_row->miss_ratio, policy_row->uncertainty, 1);
+		add_difference(&row, policy_row->change, policy_row->change_error);
+		add_difference(&row, saved.value, saved.error);
+		add_text(&row, join_notes(
+			policy == PBP_CLOCK_TODAY && sizes[size] == PBP_ADVICE_BASELINE ?
+			caveat_of_advice(report) : NULL,
+			policy == PBP_OPTIMUM ? "a bound in hindsight: no policy can know what comes" : NULL,
+			isnan(saved.value) ? "the time is unknown; see the notes of pgbufprobe_advice()" : NULL));
+	}
+	emit_row(rsinfo, &row, POLICIES_COLS);
+}
+
+Datum
+pgbufprobe_policies(PG_FUNCTION_ARGS)
+{
+	PbpAdviceReport *report = pbp_read_advice();
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int size = 0; size < PBP_POLICY_SIZES; size++)
+		for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
+			emit_policy((ReturnSetInfo *) fcinfo->resultinfo, report, policy, size);
+	return (Datum) 0;
+}

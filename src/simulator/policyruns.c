@@ -1,0 +1,181 @@
+/*-------------------------------------------------------------------------
+ *
+ * policyruns.c
+ *	  What other replacement policies miss of the uses that looks find.
+ *
+ * All policies, the server's own among them, see the same uses of the same pages in
+ * pools of the same sizes, so what looks distort, they distort in all.  Only the ratio
+ * of their misses is used.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "simulator/internal.h"
+
+#include <string.h>
+
+/* More sampled pages than this are in a pool of today's size by chance only. */
+#define SLACK_DEVIATIONS	2.0
+
+/*
+ * After a loss of knowledge, pools are in order once they have missed so many times their pages.
+ * With 1, the optimum is twice as far off where no look comes half of the time.
+ */
+#define IN_ORDER_POOLS		2.0
+
+/* With fewer pages, no policy has a figure. */
+#define LEAST_PAGES			100
+
+/* The size that a pool of the advice has. */
+int
+pbp_size_of_policies(int size)
+{
+	static const int sizes[PBP_POLICY_SIZES] = {HALF, BASELINE, DOUBLE};
+
+	return sizes[size];
+}
+
+/* Of the whole sample. */
+static double
+most_pages(const Advice *advice)
+{
+	double		residents = advice->sampling_rate * advice->nbuffers;
+
+	return residents + SLACK_DEVIATIONS * sqrt(residents) + 1;
+}
+
+/* Bytes of the struct, so that what follows it is aligned. */
+static size_t
+run_bytes(void)
+{
+	return (sizeof(PolicyRun) + 63) / 64 * 64;
+}
+
+size_t
+pbp_advice_policies_bytes(const PbpAdvice *advice)
+{
+	return run_bytes() + pbp_policies_bytes((uint32_t) most_pages(advice));
+}
+
+/* The most pages whose memory fits. */
+static uint32_t
+fitting_pages(double most, size_t bytes)
+{
+	uint32_t	low = 0;
+	uint32_t	high = (uint32_t) most;
+
+	while (low < high)
+	{
+		uint32_t	middle = low + (high - low + 1) / 2;
+
+		if (run_bytes() + pbp_policies_bytes(middle) <= bytes)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* All pools are empty, and nothing is known. */
+static void
+begin_run(Advice *advice)
+{
+	PolicyRun  *run = advice->policies;
+	char	   *memory = (char *) run + run_bytes();
+
+	run->policies = pbp_policies_init(memory, run->max_pages, advice->usage_max);
+	memset(run->learned, 0, sizeof(run->learned));
+	memset(run->turned_over, 0, sizeof(run->turned_over));
+	memset(&run->counters, 0, sizeof(run->counters));
+	memset(&run->recent, 0, sizeof(run->recent));
+	outdate_answers(advice);
+}
+
+bool
+pbp_advice_watch_policies(PbpAdvice *advice, void *memory, size_t bytes)
+{
+	double		most = most_pages(advice);
+	uint32_t	npages = memory == NULL ? 0 : fitting_pages(most, bytes);
+
+	advice->policies = NULL;
+	outdate_answers(advice);
+	if (npages < LEAST_PAGES)
+		return false;
+	advice->policies = memory;
+	advice->policies->max_pages = npages;
+	advice->policies->kept = (uint32_t) (fmin(1, (npages + 1) / most) * advice->head.kept);
+	begin_run(advice);
+	return true;
+}
+
+/* What was learned of pages that leave the sample is of no use for those that remain. */
+void
+pbp_thin_policies(Advice *advice)
+{
+	PolicyRun  *run = advice->policies;
+
+	if (run == NULL || run->kept <= advice->head.kept)
+		return;
+	run->kept = advice->head.kept;
+	begin_run(advice);
+}
+
+void
+pbp_decay_policies(PolicyRun *run, double weight)
+{
+	scale_counters(&run->counters, sizeof(run->counters), weight);
+	scale_counters(&run->recent, sizeof(run->recent), weight);
+}
+
+/*
+ * At the end of a look: follow today's size, and what has been learned.  After a look that knows
+ * nothing of what happened before, the pools have lost the order of uses.
+ */
+void
+pbp_follow_policies(Advice *advice)
+{
+	PolicyRun  *run = advice->policies;
+
+	if (advice->head.lost)
+		memset(run->turned_over, 0, sizeof(run->turned_over));
+	pbp_policies_resize(run->policies,
+						advice->averages.residents * run->kept / advice->head.kept);
+	for (int size = 0; size < PBP_POLICY_SIZES; size++)
+		if (pbp_policies_full(run->policies, size) ||
+			(run->recent.uses >= PBP_ENOUGH_EVENTS &&
+			 run->recent.doubtful_misses[size] <= TOLERATED_DOUBT / 2 * run->recent.uses))
+			run->learned[size] = true;
+}
+
+static void
+count_misses(PolicyRun *run, int size, uint32_t missed, unsigned group)
+{
+	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
+		run->counters.misses[policy][size][group] +=
+			(missed & pbp_policy_bit(policy, size)) != 0;
+}
+
+/* A page of the sample was used, or loaded and perhaps used again. */
+void
+pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool counts)
+{
+	PolicyRun  *run = advice->policies;
+	uint32_t	missed;
+
+	if (fingerprint > run->kept)
+		return;
+	missed = pbp_policies_use(run->policies, fingerprint, amount);
+	run->recent.uses++;
+	for (int size = 0; size < PBP_POLICY_SIZES && missed != 0; size++)
+	{
+		bool		today = (missed & pbp_policy_bit(PBP_CLOCK_TODAY, size)) != 0;
+
+		if (today)
+			run->turned_over[size] += 1 / pbp_policies_size(run->policies, size);
+		if (!run->learned[size])
+			run->recent.doubtful_misses[size] += today;
+		else if (counts && run->turned_over[size] >= IN_ORDER_POOLS)
+			count_misses(run, size, missed, group_of(fingerprint));
+		else
+			run->counters.skipped[size] += today;
+	}
+}

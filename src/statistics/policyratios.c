@@ -1,0 +1,146 @@
+/*-------------------------------------------------------------------------
+ *
+ * policyratios.c
+ *	  Miss ratio of other replacement policies, and its errors, or why it is
+ *	  unknown.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "statistics/misses.h"
+
+#include <math.h>
+
+/*
+ * Error as a share of the difference to the server's policy.  These three are by
+ * t/unit/policy_looks.c, where without them, a seventh of the differences is outside.
+ */
+#define CHANGE_SHARE		0.05
+
+/* And as a share of the misses, since looks do not show the order of uses. */
+#define ORDER_SHARE			0.005
+
+/* The same if as much is read through rings as otherwise: uses by scans look like others. */
+#define SCANNED_SHARE		0.02
+
+/* Without a group of pages; ALL_GROUPS: of all. */
+#define ALL_GROUPS			(-1)
+
+static double
+misses_of(const Advice *advice, int policy, int size, int without)
+{
+	const double *misses = advice->policies->counters.misses[policy][size];
+
+	return sum_of_groups(misses) - (without == ALL_GROUPS ? 0 : misses[without]);
+}
+
+/* How many times as much as the server's policy another one misses. */
+static double
+ratio_of(const Advice *advice, int policy, int size, int without)
+{
+	double		today = misses_of(advice, PBP_CLOCK_TODAY, size, without);
+
+	return today > 0 ? misses_of(advice, policy, size, without) / today : 1;
+}
+
+/*
+ * True if more pages are at the server's maximum usage count than this policy bears.  Other uses
+ * of them are hidden, and so it is unknown which would reach a higher maximum, or which a lower
+ * one protects.
+ */
+static bool
+hides_uses(const Advice *advice, int policy, int size)
+{
+	static const double tolerated[PBP_POLICY_COUNT] = {
+		[PBP_CLOCK_1] = 0.67,[PBP_CLOCK_2] = 0.67,[PBP_CLOCK_15] = 0.33
+	};
+	const Counters *counters = &advice->counters;
+	double		saturated = counters->saturated_accesses / fmax(1, counters->accesses);
+
+	return tolerated[policy] > 0 &&
+		saturated > tolerated[policy] * pbp_advice_factor(pbp_size_of_policies(size));
+}
+
+static PbpPolicyReason
+reason_of(const Advice *advice, int policy, int size, PbpAdviceReason reason_of_size)
+{
+	if (reason_of_size != PBP_ADVICE_KNOWN)
+		return PBP_POLICY_NO_MISS_RATIO;
+	if (policy == PBP_CLOCK_TODAY)
+		return PBP_POLICY_KNOWN;
+	if (hides_uses(advice, policy, size))
+		return PBP_POLICY_HIDDEN;
+	if (!advice->policies->learned[size])
+		return PBP_POLICY_LEARNING;
+	return misses_of(advice, PBP_CLOCK_TODAY, size, ALL_GROUPS) < PBP_ENOUGH_EVENTS ?
+		PBP_POLICY_LITTLE_EVIDENCE : PBP_POLICY_KNOWN;
+}
+
+/* The share of the misses in which the load may have been another one for the policies. */
+static double
+skipped_share(const Advice *advice, int size)
+{
+	double		skipped = advice->policies->counters.skipped[size];
+
+	return skipped > 0 ?
+		skipped / (skipped + misses_of(advice, PBP_CLOCK_TODAY, size, ALL_GROUPS)) : 0;
+}
+
+/* By the server's policy at that size. */
+static PbpEstimate
+estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *today)
+{
+	const Counters *counters = &advice->counters;
+	double		scanned = counters->ring_reads / fmax(1, counters->reads);
+	double		ratio = ratio_of(advice, policy, size, ALL_GROUPS);
+	PbpEstimate estimate = {
+		.value = fmin(1, ratio * today->value),
+		.time = fmax(1, ratio) * today->time,
+	};
+
+	for (int group = 0; group < GROUPS; group++)
+		estimate.without[group] = fmin(1, ratio_of(advice, policy, size, group) *
+									   today->without[group]);
+	estimate.model = (CHANGE_SHARE + skipped_share(advice, size)) *
+		fabs(estimate.value - today->value) +
+		(ORDER_SHARE + SCANNED_SHARE * scanned) * today->value;
+	return estimate;
+}
+
+static void
+set_row(PbpPolicyRow *row, PbpEstimate estimate, const PbpEstimate *today)
+{
+	row->miss_ratio = estimate.value;
+	row->change = estimate.value - today->value;
+	row->change_error = fmin(1, error_of_difference(&estimate, today) +
+							 fabs(row->change) * today->time / fmax(1e-9, today->value));
+	/* what the model doubts of the size, it doubts of each policy */
+	estimate.model += fmax(1, estimate.value / fmax(1e-9, today->value)) * today->model;
+	row->uncertainty = fmin(1, error_of(&estimate));
+}
+
+void
+pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size, PbpPolicyRow *row)
+{
+	const MissAnswers *answers = pbp_miss_answers(advice);
+	int			i = pbp_size_of_policies(size);
+	const PbpAdviceRow *of_size = &answers->rows[i];
+
+	*row = (PbpPolicyRow) {
+		.miss_ratio = NAN,.uncertainty = NAN,.change = NAN,.change_error = NAN,
+		.learned_share = 1,
+		.reason = reason_of(advice, policy, size, of_size->reason),
+	};
+	if (row->reason == PBP_POLICY_LEARNING)
+		row->learned_share = fmin(PBP_MOST_PROGRESS,
+								  pbp_policies_filled_share(advice->policies->policies, size));
+	if (row->reason != PBP_POLICY_KNOWN)
+		return;
+	if (policy == PBP_CLOCK_TODAY)
+		*row = (PbpPolicyRow) {
+			.miss_ratio = of_size->miss_ratio,.uncertainty = of_size->uncertainty,
+			.learned_share = 1,
+		};
+	else
+		set_row(row, estimate_policy(advice, policy, size, &answers->estimates[i]),
+				&answers->estimates[i]);
+}

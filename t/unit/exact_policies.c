@@ -1,0 +1,336 @@
+/*
+ * exact_policies.c
+ *	  Replacement policies that run a recorded trace in pools of one size, in full.
+ *
+ * They share no code with src/simulator/policies.c, nor its methods: each page has a
+ * record, and the optimum knows the future.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exact_policies.h"
+
+#define NONE	(-1)
+
+const double policy_sizes[PBP_POLICY_SIZES] = {0.5, 1, 2};
+
+const char *const policy_names[PBP_POLICY_COUNT] = {
+	"maximum 5", "maximum 1", "maximum 2", "maximum 15", "LRU", "S3-FIFO", "optimum"
+};
+
+static double
+ratio_of(const Recording *trace, int64_t misses)
+{
+	return (double) misses / (double) (trace->naccesses - trace->first);
+}
+
+static int *
+new_array(int64_t n, int value)
+{
+	int		   *array = malloc(sizeof(int) * (size_t) n);
+
+	for (int64_t i = 0; i < n; i++)
+		array[i] = value;
+	return array;
+}
+
+/* ---- the clock sweep ---- */
+
+static double
+exact_clock(const Recording *trace, int nbuffers, int usage_max)
+{
+	int		   *buffer_of = new_array(trace->npages, NONE);
+	int		   *page_of = new_array(nbuffers, NONE);
+	int		   *usage = new_array(nbuffers, 0);
+	int			hand = 0;
+	int64_t		misses = 0;
+
+	for (int64_t i = 0; i < trace->naccesses; i++)
+	{
+		int			page = trace->pages[i];
+
+		if (buffer_of[page] != NONE)
+		{
+			int		   *count = &usage[buffer_of[page]];
+
+			*count += *count < usage_max;
+			continue;
+		}
+		while (usage[hand] > 0)
+		{
+			usage[hand]--;
+			hand = (hand + 1) % nbuffers;
+		}
+		if (page_of[hand] != NONE)
+			buffer_of[page_of[hand]] = NONE;
+		page_of[hand] = page;
+		buffer_of[page] = hand;
+		usage[hand] = 1;
+		hand = (hand + 1) % nbuffers;
+		misses += i >= trace->first;
+	}
+	free(buffer_of);
+	free(page_of);
+	free(usage);
+	return ratio_of(trace, misses);
+}
+
+/* ---- heaps, for what is evicted by a time ---- */
+
+typedef struct Entry
+{
+	int64_t		time;
+	int			page;
+} Entry;
+
+/* The latest time first.  What is outdated is found when it comes out. */
+typedef struct Heap
+{
+	int64_t		n;
+	Entry	   *entries;
+} Heap;
+
+static void
+heap_add(Heap *heap, int64_t time, int page)
+{
+	int64_t		i = heap->n++;
+
+	for (; i > 0 && heap->entries[(i - 1) / 2].time < time; i = (i - 1) / 2)
+		heap->entries[i] = heap->entries[(i - 1) / 2];
+	heap->entries[i] = (Entry) {time, page};
+}
+
+static Entry
+heap_take(Heap *heap)
+{
+	Entry		first = heap->entries[0];
+	Entry		last = heap->entries[--heap->n];
+	int64_t		i = 0;
+
+	for (;;)
+	{
+		int64_t		child = 2 * i + 1;
+
+		if (child >= heap->n)
+			break;
+		child += child + 1 < heap->n && heap->entries[child + 1].time > heap->entries[child].time;
+		if (heap->entries[child].time <= last.time)
+			break;
+		heap->entries[i] = heap->entries[child];
+		i = child;
+	}
+	heap->entries[i] = last;
+	return first;
+}
+
+/*
+ * Evicts the page with the latest time, which each access sets: to that of the next access of the
+ * page, or the earlier, the later this one is.
+ */
+static double
+evict_by_time(const Recording *trace, int nbuffers, const int64_t *times)
+{
+	Heap		heap = {0, malloc(sizeof(Entry) * (size_t) trace->naccesses)};
+	int64_t    *time_of = malloc(sizeof(int64_t) * (size_t) trace->npages);
+	int		   *is_in = new_array(trace->npages, 0);
+	int			used = 0;
+	int64_t		misses = 0;
+
+	for (int64_t i = 0; i < trace->naccesses; i++)
+	{
+		int			page = trace->pages[i];
+
+		if (!is_in[page])
+		{
+			misses += i >= trace->first;
+			for (used++; used > nbuffers;)
+			{
+				Entry		entry = heap_take(&heap);
+
+				if (is_in[entry.page] && time_of[entry.page] == entry.time)
+				{
+					is_in[entry.page] = 0;
+					used--;
+				}
+			}
+			is_in[page] = 1;
+		}
+		time_of[page] = times[i];
+		heap_add(&heap, times[i], page);
+	}
+	free(heap.entries);
+	free(time_of);
+	free(is_in);
+	return ratio_of(trace, misses);
+}
+
+static double
+exact_lru(const Recording *trace, int nbuffers)
+{
+	int64_t    *times = malloc(sizeof(int64_t) * (size_t) trace->naccesses);
+	double		ratio;
+
+	for (int64_t i = 0; i < trace->naccesses; i++)
+		times[i] = -i;
+	ratio = evict_by_time(trace, nbuffers, times);
+	free(times);
+	return ratio;
+}
+
+/* Belady's MIN. */
+static double
+exact_optimum(const Recording *trace, int nbuffers)
+{
+	int64_t    *times = malloc(sizeof(int64_t) * (size_t) trace->naccesses);
+	int64_t    *next = malloc(sizeof(int64_t) * (size_t) trace->npages);
+	double		ratio;
+
+	/* those that are never used again come first, each at a time of its own */
+	for (int page = 0; page < trace->npages; page++)
+		next[page] = trace->naccesses + page;
+	for (int64_t i = trace->naccesses - 1; i >= 0; i--)
+	{
+		times[i] = next[trace->pages[i]];
+		next[trace->pages[i]] = i;
+	}
+	ratio = evict_by_time(trace, nbuffers, times);
+	free(times);
+	free(next);
+	return ratio;
+}
+
+/* ---- S3-FIFO ---- */
+
+/* A queue of pages, long enough for the whole trace. */
+typedef struct Queue
+{
+	int64_t		first;
+	int64_t		end;
+	int		   *pages;
+} Queue;
+
+enum
+{
+	NOWHERE,
+	IN_SMALL,
+	IN_MAIN
+};
+
+typedef struct S3Fifo
+{
+	int			nbuffers;
+	int		   *where;
+	int		   *uses;
+	int64_t    *ghost_since;	/* number of the ghost; 0: it is none */
+	int64_t		nghosts;		/* ever */
+	Queue		small;
+	Queue		main;
+} S3Fifo;
+
+static void
+evict_small(S3Fifo *cache)
+{
+	int			page = cache->small.pages[cache->small.first++];
+
+	if (cache->uses[page] >= 2)
+	{
+		cache->where[page] = IN_MAIN;
+		cache->main.pages[cache->main.end++] = page;
+	}
+	else
+	{
+		cache->where[page] = NOWHERE;
+		cache->ghost_since[page] = ++cache->nghosts;
+	}
+	cache->uses[page] = 0;
+}
+
+static void
+evict_main(S3Fifo *cache)
+{
+	int			page = cache->main.pages[cache->main.first++];
+
+	if (cache->uses[page] > 0)
+	{
+		cache->uses[page]--;
+		cache->main.pages[cache->main.end++] = page;
+	}
+	else
+		cache->where[page] = NOWHERE;
+}
+
+static bool
+is_ghost(const S3Fifo *cache, int page)
+{
+	int64_t		since = cache->ghost_since[page];
+
+	return since > 0 && cache->nghosts - since < (int64_t) (0.9 * cache->nbuffers);
+}
+
+static void
+admit(S3Fifo *cache, int page)
+{
+	bool		returns = is_ghost(cache, page);
+	Queue	   *queue = returns ? &cache->main : &cache->small;
+
+	while (cache->small.end - cache->small.first + cache->main.end - cache->main.first >=
+		   cache->nbuffers)
+	{
+		if (10 * (cache->small.end - cache->small.first) >= cache->nbuffers)
+			evict_small(cache);
+		else
+			evict_main(cache);
+	}
+	cache->ghost_since[page] = 0;
+	cache->where[page] = returns ? IN_MAIN : IN_SMALL;
+	queue->pages[queue->end++] = page;
+}
+
+/* A page returns to the main queue at most once for each access. */
+static double
+exact_s3_fifo(const Recording *trace, int nbuffers)
+{
+	int64_t		most = 2 * trace->naccesses;
+	S3Fifo		cache = {
+		.nbuffers = nbuffers,
+		.where = new_array(trace->npages, NOWHERE),
+		.uses = new_array(trace->npages, 0),
+		.ghost_since = calloc((size_t) trace->npages, sizeof(int64_t)),
+		.small.pages = new_array(most, NONE),
+		.main.pages = new_array(most, NONE),
+	};
+	int64_t		misses = 0;
+
+	for (int64_t i = 0; i < trace->naccesses; i++)
+	{
+		int			page = trace->pages[i];
+
+		if (cache.where[page] == NOWHERE)
+		{
+			misses += i >= trace->first;
+			admit(&cache, page);
+		}
+		else
+			cache.uses[page] += cache.uses[page] < 3;
+	}
+	free(cache.where);
+	free(cache.uses);
+	free(cache.ghost_since);
+	free(cache.small.pages);
+	free(cache.main.pages);
+	return ratio_of(trace, misses);
+}
+
+/* ---- all ---- */
+
+double
+exact_miss_ratio(const Recording *trace, int policy, int nbuffers)
+{
+	static const int usage_maxima[] = {5, 1, 2, 15};
+
+	if (policy <= PBP_CLOCK_15)
+		return exact_clock(trace, nbuffers, usage_maxima[policy]);
+	return policy == PBP_LRU ? exact_lru(trace, nbuffers) :
+		policy == PBP_S3_FIFO ? exact_s3_fifo(trace, nbuffers) : exact_optimum(trace, nbuffers);
+}
