@@ -24,25 +24,25 @@ ok(load_until($node, 1, "bool_or(note ~ '^still learning: \\d+ % of a pool of th
 
 # Pages are read at random, so that no policy is much better than another one, but for the optimum.
 ok(load_until($node, 6, "count(miss_ratio) = 21 $policies"), 'all policies become known');
-becomes_true($node, "count(*) = 3 $policies AS p JOIN pgbufprobe_advice() AS a USING (size_factor)
+ok(load_until($node, 6, "count(*) = 3 $policies AS p JOIN pgbufprobe_advice() AS a USING (size_factor)
 	WHERE policy = 'clock 5' AND p.miss_ratio = a.miss_ratio AND p.miss_ratio_low = a.miss_ratio_low
-	  AND p.miss_ratio_high = a.miss_ratio_high AND change = 0 AND change_low = 0 AND change_high = 0",
+	  AND p.miss_ratio_high = a.miss_ratio_high AND change = 0 AND change_low = 0 AND change_high = 0"),
 	q{the server's own policy is that of pgbufprobe_advice()});
-becomes_true($node, "bool_and(miss_ratio BETWEEN miss_ratio_low AND miss_ratio_high AND miss_ratio_low >= 0 AND miss_ratio_high <= 1
+ok(load_until($node, 6, "bool_and(miss_ratio BETWEEN miss_ratio_low AND miss_ratio_high AND miss_ratio_low >= 0 AND miss_ratio_high <= 1
 	AND change BETWEEN change_low AND change_high AND abs(p.miss_ratio - today - change) < 0.001)
-	$policies AS p JOIN (SELECT size_factor, miss_ratio AS today $policies WHERE policy = 'clock 5') AS t USING (size_factor)",
+	$policies AS p JOIN (SELECT size_factor, miss_ratio AS today $policies WHERE policy = 'clock 5') AS t USING (size_factor)"),
 	'each interval has its figure, and the change is the difference');
-becomes_true($node, "bool_and(CASE policy WHEN 'optimum' THEN change_high < -0.05 ELSE abs(change) < 0.05 END) $policies WHERE size_factor = 1",
+ok(load_until($node, 6, "bool_and(CASE policy WHEN 'optimum' THEN change_high < -0.05 ELSE abs(change) < 0.05 END) $policies WHERE size_factor = 1"),
 	'reads at random: only the optimum misses less');
-is(ask($node, "SELECT bool_and(num_nonnulls(saved_ms_per_second, saved_ms_low, saved_ms_high) IN (0, 3)
-	AND coalesce(saved_ms_per_second BETWEEN saved_ms_low AND saved_ms_high, note LIKE '%the time is unknown%')) $policies"), 't',
+ok(load_until($node, 6, "count(miss_ratio) = 21 AND bool_and(num_nonnulls(saved_ms_per_second, saved_ms_low, saved_ms_high) IN (0, 3)
+	AND coalesce(saved_ms_per_second BETWEEN saved_ms_low AND saved_ms_high, note LIKE '%the time is unknown%')) $policies"),
 	'time that is saved has an interval, or is unknown, and why');
-is(ask($node, "SELECT bool_and(note LIKE 'a bound in hindsight%') $policies WHERE policy = 'optimum'"), 't', 'the optimum is no policy');
+ok(load_until($node, 6, "count(miss_ratio) = 3 AND bool_and(note LIKE 'a bound in hindsight%') $policies WHERE policy = 'optimum'"), 'the optimum is no policy');
 
 # What is learned of sizes remains when policies end.
 set($node, policies => 'off');
 becomes_true($node, "bool_and(note = 'pgbufprobe.policies is off' AND miss_ratio IS NULL) $policies", 'off again');
-is(ask($node, 'SELECT count(miss_ratio) FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)'), 3, 'and the advice knows what it knew');
+ok(load_until($node, 6, 'count(miss_ratio) = 3 FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)'), 'and the advice knows what it knew');
 # The worker notices that within two seconds.
 await_samples($node, 25);
 set($node, policies => 'on');

@@ -30,6 +30,12 @@
 #define USUAL_DEVIATIONS	3.0
 #define CALM_PERIODS		8
 
+/*
+ * Sessions publish their reads once a second or later, long after looks saw the loads that these
+ * are.  So none of these reports reduces a weight by more than this, however much was read.
+ */
+#define LEAST_WEIGHT		0.95
+
 /* ---- how they pass ---- */
 
 /* All that was counted keeps such a weight. */
@@ -76,10 +82,9 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 	Time	   *time = &advice->time;
 	double		usual = pbp_usual_difference(advice);
 
-	/* reads may be counted long after looks saw the loads that they are */
 	age = fmin(1, age);
 	/* by this, a mean is that of as many independent periods as there are, and two more */
-	decay(advice, pow((time->nperiods + 1.0) / (time->nperiods + 3), age));
+	decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)));
 	scale_counters(&advice->recent, sizeof(advice->recent), exp2(-age));
 	pbp_decay_recent_reads(advice, exp2(-age));
 
