@@ -93,7 +93,7 @@ class Score:
         self.exact, self.estimates, self.within, self.unknown = [], [], [], 0
 
     def compare(self, trace, truth, samples):
-        """Prints and counts what the samples say of one size: buffers, exact miss ratio, estimate, half of its interval."""
+        """Prints and counts what samples say of one size: buffers, exact miss ratio, estimate, half of its interval."""
         buffers, exact = samples[0][:2]
         known = [(estimate, half) for *_, estimate, half in samples if not math.isnan(estimate)]
         self.exact.append(abs(exact - truth))
@@ -108,7 +108,10 @@ class Score:
         """Prints how far all of them are from libcachesim."""
         for what, values in ("simulated", self.exact), ("by looks", self.estimates):
             mean, high, most = np.mean(values), np.percentile(values, 95), max(values)
-            print(f"{self.name}, {what}: {len(values)} figures, off by {mean:.4f} (mean), {high:.4f} (95 %), {most:.4f} (most)")
+            print(
+                f"{self.name}, {what}: {len(values)} figures, "
+                f"off by {mean:.4f} (mean), {high:.4f} (95 %), {most:.4f} (most)"
+            )
         print(f"{self.name}: {sum(self.within)} of {len(self.within)} within their intervals, {self.unknown} unknown")
 
 
