@@ -16,6 +16,9 @@
  * many places.
  */
 #define FORGOTTEN_NS		(INT64_C(86400) * 1000000000)
+
+/* No page leaves a page cache in so short a time, about two rounds of questions. */
+#define SOON_NS				2000000000
 #define CHECKED_BY_LOAD		2
 
 /* At this number of loads, the counts are halved. */
@@ -106,6 +109,12 @@ pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 		*page = (PbpServedPage) {.key = key};
 		served->precedence[number] = precedence;
 	}
+	/* either cache still has what it has just read, if they are asked at all */
+	if (page->asked && !page->known && now_ns - page->loaded_ns < SOON_NS)
+	{
+		page->known = page->cached = true;
+		page->simulated = isnan(page->simulated) ? NAN : 1;
+	}
 	count_load(served, page);
 	page->known = false;
 	page->loaded_ns = now_ns;
@@ -118,7 +127,7 @@ pbp_served_answer(PbpServed *served, int page, bool cached, double simulated)
 {
 	PbpServedPage *asked = &served->pages[page];
 
-	asked->known = true;
+	asked->known = asked->asked = true;
 	asked->cached = cached;
 	asked->simulated = (float) simulated;
 }
@@ -128,7 +137,7 @@ void
 pbp_served_forget_answers(PbpServed *served)
 {
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
-		served->pages[i].known = false;
+		served->pages[i].known = served->pages[i].asked = false;
 }
 
 /* What was loaded until now says nothing about the time to come. */

@@ -35,6 +35,7 @@
 typedef struct PbpServedPage
 {
 	bool		known;			/* whether the next two fields are, since the last load */
+	bool		asked;			/* whether the caller asks about the page */
 	bool		cached;			/* by the page cache */
 	float		simulated;		/* 1 or 0: by the simulated one; NaN: that cannot say */
 	uint64_t	key;

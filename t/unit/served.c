@@ -320,14 +320,19 @@ need_answers(void)
 	for (int i = 0; i < 100; i++)
 	{
 		pbp_served_answer(&served, page, i % 2 == 0, i % 4 == 0);
-		(void) pbp_served_load(&served, 1, i * SECOND);
-		(void) pbp_served_load(&served, 1, i * SECOND);
+		(void) pbp_served_load(&served, 1, 100 * i * SECOND);
+		(void) pbp_served_load(&served, 1, (100 * i + 50) * SECOND);
 	}
 	ok(served.known_loads == 100 && served.unknown_loads == 101 && !pbp_served_more(&served, 0, &more), "a load without an answer since the last one is unknown");
 	ok(served.fresh_loads == 100 && served.fresh_served_more == 25, "others say which cache has served them");
 	pbp_served_answer(&served, page, true, NAN);
 	(void) pbp_served_load(&served, 1, 100 * SECOND);
 	ok(served.known_loads == 100 && served.unknown_loads == 101, "while the simulation cannot say, nothing is counted");
+	pbp_served_answer(&served, page, false, 0);
+	(void) pbp_served_load(&served, 1, 20000 * SECOND);
+	(void) pbp_served_load(&served, 1, 20001 * SECOND);
+	ok(served.known_loads == 102 && served.unknown_loads == 101 && served.pages[page].served == 51,
+	   "what is loaded again at once, both caches have served");
 }
 
 /* The real page cache is a fifth smaller than the advice is told, or larger. */
