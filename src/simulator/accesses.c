@@ -69,16 +69,6 @@ pbp_moved_until(const Advice *advice)
 /* ---- light loads ---- */
 
 /*
- * A period ends after so many pools' worth of reads or of accesses: a load that hardly reads is
- * another load, too.  An idle server forgets nothing.  Once so many sampled loads are remembered, a
- * period of the load also ends after so many seconds.
- */
-#define PERIOD_POOLS		0.5
-#define PERIOD_ACCESSES		25.0
-#define PERIOD_SECONDS		600.0
-#define LOADS_TO_REMEMBER	1000.0
-
-/*
  * A light load becomes the usual one if it lasts: what it is compared with is
  * halved in this time, down to a share.  It has to read: other accesses may be
  * those of who monitors an idle server, and where nothing is read, no size matters.
@@ -149,6 +139,18 @@ is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 {
 	return counts->seconds <= 0 || (is_light(advice, counts) && !has_light_load(advice));
 }
+
+/* ---- what is counted ---- */
+
+/*
+ * A period ends after so many pools' worth of reads or of accesses: a load that hardly reads is
+ * another load, too.  An idle server forgets nothing.  Once so many sampled loads are remembered, a
+ * period of the load also ends after so many seconds.
+ */
+#define PERIOD_POOLS		0.5
+#define PERIOD_ACCESSES		25.0
+#define PERIOD_SECONDS		600.0
+#define LOADS_TO_REMEMBER	1000.0
 
 /* As a share of a period, by reads, hits and time. */
 static double

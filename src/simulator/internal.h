@@ -674,8 +674,7 @@ extern void pbp_play_write(Advice *advice, uint32_t fingerprint, int size);
 extern void pbp_forget_misses(Advice *advice, int size);
 extern void pbp_doubt_caches(Advice *advice);
 extern void pbp_resize_caches(Advice *advice);
-extern void pbp_decay_caches(Advice *advice, double weight);
-extern void pbp_decay_recent_reads(Advice *advice, double weight);
+extern void pbp_decay_caches(Advice *advice, double weight, double recent_weight);
 
 /* learning.c */
 extern double pbp_seconds_left(const Progress *progress);

@@ -7,7 +7,7 @@
  * Pages are in generations.  One that is read enters the oldest generation, or
  * the next one if there are four.  The kernel goes through the oldest one, and
  * evicts pages, but keeps those of which a read again is more likely: it moves
- * them to the next generation, and counts their uses anew.  How many uses a
+ * them to the next generation, and counts their uses from 0 on.  How many uses a
  * page needs to be kept depends on feedback.  The number of uses makes a tier.
  * Of each tier, the share of evicted pages that returned, while the generation
  * was the oldest, is compared with that of the lowest tier.
@@ -175,7 +175,7 @@ needs_generation(const CacheSet *set, SimulatedCache *simulated)
 					  4 * noldest < simulated->inactive.npages + simulated->active.npages);
 }
 
-/* Moves the page to the next generation, and counts its uses anew. */
+/* Moves the page to the next generation, and counts its uses from 0 on. */
 static void
 keep(CacheSet *set, int cache, uint16_t page)
 {

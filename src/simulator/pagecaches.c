@@ -319,21 +319,17 @@ pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t fil
 }
 
 void
-pbp_decay_caches(Advice *advice, double weight)
+pbp_decay_caches(Advice *advice, double weight, double recent_weight)
 {
 	for (int i = 0; i < CACHE_SETS; i++)
-		if (advice->cache_sets[i] != NULL)
-			scale_counters(advice->cache_sets[i]->counters,
-						   sizeof(advice->cache_sets[i]->counters), weight);
-}
+	{
+		CacheSet   *set = advice->cache_sets[i];
 
-void
-pbp_decay_recent_reads(Advice *advice, double weight)
-{
-	for (int i = 0; i < CACHE_SETS; i++)
-		if (advice->cache_sets[i] != NULL)
-			scale_counters(advice->cache_sets[i]->doubtful_reads,
-						   sizeof(advice->cache_sets[i]->doubtful_reads), weight);
+		if (set == NULL)
+			continue;
+		scale_counters(set->counters, sizeof(set->counters), weight);
+		scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), recent_weight);
+	}
 }
 
 /* A simulated pool is in order only now: forget what it missed before. */

@@ -38,12 +38,13 @@
 
 /* ---- how they pass ---- */
 
-/* All that was counted keeps such a weight. */
+/* All that was counted keeps such a weight, and what is halved in each period another one. */
 static void
-decay(Advice *advice, double weight)
+decay(Advice *advice, double weight, double recent_weight)
 {
 	scale_counters(&advice->counters, sizeof(advice->counters), weight);
-	pbp_decay_caches(advice, weight);
+	scale_counters(&advice->recent, sizeof(advice->recent), recent_weight);
+	pbp_decay_caches(advice, weight, recent_weight);
 	if (advice->relations != NULL)
 		pbp_decay_relations(advice->relations, weight);
 	if (advice->policies != NULL)
@@ -66,7 +67,7 @@ begin_load(Advice *advice)
 {
 	Time	   *time = &advice->time;
 
-	decay(advice, 1.0 / (time->nperiods + 1));
+	decay(advice, 1.0 / (time->nperiods + 1), 1);
 	time->changed = true;
 	time->nperiods = 0;
 	end_period(time);
@@ -84,9 +85,8 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 
 	age = fmin(1, age);
 	/* by this, a mean is that of as many independent periods as there are, and two more */
-	decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)));
-	scale_counters(&advice->recent, sizeof(advice->recent), exp2(-age));
-	pbp_decay_recent_reads(advice, exp2(-age));
+	decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)),
+		  exp2(-age));
 
 	time->age += age;
 	time->periods[0].accesses += accesses_of(counts);
