@@ -23,11 +23,6 @@ static const char *const policy_names[] = {
 
 StaticAssertDecl(lengthof(policy_names) == PBP_POLICY_COUNT, "policy_names");
 
-/* as sizes of the advice */
-static const int sizes[PBP_POLICY_SIZES] = {
-	PBP_ADVICE_HALF, PBP_ADVICE_BASELINE, PBP_ADVICE_DOUBLE
-};
-
 /* Why nothing is known of any policy; NULL if something is. */
 static const char *
 missing_policies(const PbpAdviceReport *report)
@@ -51,7 +46,7 @@ unknown_policy(const PbpAdviceReport *report, const PbpPolicyRow *row, int size)
 	switch (row->reason)
 	{
 		case PBP_POLICY_NO_MISS_RATIO:
-			return unknown_advice(report, &report->rows[sizes[size]]);
+			return unknown_advice(report, &report->rows[pbp_size_of_policies(size)]);
 		case PBP_POLICY_LEARNING:
 			return psprintf("still learning: %.0f %% of a pool of this size have been filled",
 							floor(100 * row->learned_share));
@@ -70,8 +65,8 @@ static PbpFigure
 saved_ms(const PbpAdviceReport *report, const PbpPolicyRow *row, int policy, int size)
 {
 	PbpWaitingInput input = pbp_waiting_input(report);
-	const PbpAdviceRow *misses = &report->rows[sizes[size]];
-	const PbpAdviceStorageRow *storage = &report->storage.fixed[sizes[size]];
+	const PbpAdviceRow *misses = &report->rows[pbp_size_of_policies(size)];
+	const PbpAdviceStorageRow *storage = &report->storage.fixed[pbp_size_of_policies(size)];
 
 	if (policy == PBP_CLOCK_TODAY)
 		return (PbpFigure) {0, 0};
@@ -97,7 +92,7 @@ emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, in
 	const char *unknown = missing ? missing : unknown_policy(report, policy_row, size);
 	Row			row = {0};
 
-	add_number(&row, pbp_advice_factor(sizes[size]));
+	add_number(&row, pbp_advice_factor(pbp_size_of_policies(size)));
 	add_text(&row, policy_names[policy]);
 	if (unknown != NULL)
 	{
@@ -112,7 +107,7 @@ emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, in
 		add_difference(&row, policy_row->change, policy_row->change_error);
 		add_difference(&row, saved.value, saved.error);
 		add_text(&row, join_notes(
-			policy == PBP_CLOCK_TODAY && sizes[size] == PBP_ADVICE_BASELINE ?
+			policy == PBP_CLOCK_TODAY && pbp_size_of_policies(size) == PBP_ADVICE_BASELINE ?
 			caveat_of_advice(report) : NULL,
 			policy == PBP_OPTIMUM ? "a bound in hindsight: no policy can know what comes" : NULL,
 			isnan(saved.value) ? "the time is unknown; see the notes of pgbufprobe_advice()" : NULL));

@@ -652,7 +652,6 @@ extern unsigned pbp_near_phases(const Advice *advice, int i);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 
 /* policyruns.c; without policies, only thinning does nothing */
-extern int	pbp_size_of_policies(int size);
 extern void pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool counts);
 extern void pbp_follow_policies(Advice *advice);
 extern void pbp_decay_policies(PolicyRun *run, double weight);

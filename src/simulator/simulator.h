@@ -247,6 +247,9 @@ extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,
 /* Counts by relation and distinct pages in use, too.  False if the aligned memory is too small. */
 extern bool pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes);
 
+/* The size of the advice that policies have as PBP_POLICY_HALF or another of these. */
+extern int	pbp_size_of_policies(int size);
+
 /*
  * Other replacement policies, in pools of half of today's size, of it and of twice of it, in
  * aligned memory of which pbp_advice_policies_bytes() is enough.  With less, they run for a part
