@@ -34,9 +34,9 @@ sub known_answer
 # ---------------------------------------------------------------------------
 # With the server's own times
 
-ok(load_from_storage_until($node, "read_ms_low IS NOT NULL $today"), 'it becomes known how long sessions wait');
-is(known_answer("SELECT read_ms_low > 0 AND read_ms_per_second BETWEEN read_ms_low AND read_ms_high $today"), 't',
-	'within an interval');
+# The first interval may begin with 0, since hardly a read was timed yet.
+ok(load_from_storage_until($node, "read_ms_low > 0 $today"), 'it becomes known how long sessions wait');
+is(known_answer("SELECT read_ms_per_second BETWEEN read_ms_low AND read_ms_high $today"), 't', 'within an interval');
 # The mean of the reads that the advice remembers is that of the last minute. Both change while pages are dropped.
 is(known_answer(qq{
 	SELECT a.read_ms_per_second / (a.miss_ratio * h.accesses / h.seconds * s.blk_read_time / s.blks_read) BETWEEN 0.1 AND 10
