@@ -71,7 +71,7 @@ def first(page):
 
 
 SAVED = "Sessions would wait 250 ms (200 ms to 350 ms) less for reads in each second: 50 ms instead of 300 ms."
-WORK = "They work 1.5 s in each second. 48 MB to 64 MB are equally good."
+WORK = "They work 1.5 s in each second. 48 MB to 64 MB cannot be told apart."
 
 
 @pytest.mark.parametrize(

@@ -341,7 +341,7 @@ what_first(const PbpAdviceReport *report)
 	return "-- Let the real workload run longer and ask again. If the answer remains:";
 }
 
-/* Whether some sizes are equally good; false: only one is, or none is known. */
+/* Whether some sizes cannot be told apart; false: only one is best, or none is known. */
 static bool
 has_equals(const PbpDecision *decision, bool with_today)
 {
@@ -369,7 +369,7 @@ take(const PbpAdviceReport *report, Answer *answer)
 		psprintf("Of the %s that the pool and the page cache have.",
 				 pretty_size(report->nbuffers + os_cache)),
 		!has_equals(decision, false) ? NULL :
-		psprintf("%s to %s are equally good.", size_of(report, decision->equal_from),
+		psprintf("%s to %s cannot be told apart.", size_of(report, decision->equal_from),
 				 size_of(report, decision->equal_to)),
 		doubts(report), evidence(report));
 	judge(answer, decision->verdict, decision->verdict == PBP_VERDICT_CHANGE ? action :
@@ -387,7 +387,7 @@ say_keep(const PbpAdviceReport *report, const char *today)
 	if (decision->best < 0)
 		return psprintf("Keep %s: no other size has an estimate.", today);
 	if (has_equals(decision, true))
-		return psprintf("Keep %s: %s to %s are equally good.", today,
+		return psprintf("Keep %s: %s to %s cannot be told apart.", today,
 						size_of(report, decision->equal_from), size_of(report, decision->equal_to));
 	return psprintf(decision->matters_too_little ?
 					"Keep %s: no size that fits saves enough %s to matter." :
