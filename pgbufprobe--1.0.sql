@@ -320,6 +320,9 @@ CREATE FUNCTION pgbufprobe_history(
     OUT accesses bigint,                -- block accesses that the server has counted
     OUT miss_ratio double precision,    -- of these, reads; NULL: there were none
     OUT read_ms_per_second double precision,    -- time that sessions waited for reads; NULL: unknown
+    OUT scan_reads bigint,              -- blocks that large scans have read, which miss_ratio leaves out
+    OUT scan_miss_ratio double precision,   -- reads per access of large scans; NULL here and below: there were none, or PostgreSQL 15
+    OUT scan_kept_ratio double precision,   -- of what they read, the share that took a buffer from the pool, and stays
     OUT top_relations text[],           -- the five with the most reads; NULL: there were none
     OUT top_read_fractions double precision[])  -- their shares of the reads
 RETURNS SETOF record

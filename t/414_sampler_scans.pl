@@ -42,4 +42,22 @@ becomes(sizes(1.5, "NOT $known AND $scanned") . ' = 4 AND ' . sizes(0.5, $known)
 	8, 'with large scans: sizes that may hold the table are unknown, and smaller ones are known');
 is(ask($node, q{SELECT count(*) FROM pgbufprobe_advice() WHERE mark LIKE 'advised%' AND size_factor > 1}), 0, 'no larger size is advised');
 
+# The history counts what scans have read, and from PostgreSQL 16 on, what of it took a buffer from the pool.
+my $history = 'FROM pgbufprobe_history() WHERE scan_reads > 0';
+if ($node->pg_version->major < 16)
+{
+	becomes_true($node, "sum(scan_reads) > $blocks AND count(scan_miss_ratio) = 0 AND count(scan_kept_ratio) = 0 $history",
+		'the history has what scans have read');
+}
+else
+{
+	my $blocks_read = $node->pg_version->major < 18 ? 'reads' : 'read_bytes / 8192';
+	my $io = "SELECT sum($blocks_read) AS reads, sum(hits) AS hits, sum($blocks_read) - sum(reuses) AS kept FROM pg_stat_io
+		WHERE object = 'relation' AND context = 'bulkread'";
+	becomes_true($node, "abs(sum(scan_reads) - min(io.reads)) <= 0.1 * min(io.reads)
+			AND abs(sum(scan_reads / scan_miss_ratio) - min(io.reads + io.hits)) <= 0.1 * min(io.reads + io.hits)
+			AND abs(sum(scan_reads * scan_kept_ratio) - min(io.kept)) <= 0.1 * min(io.reads)
+		FROM pgbufprobe_history(), ($io) AS io WHERE scan_reads > 0", 'the history has what scans have read, found and kept');
+}
+
 done_testing();

@@ -22,7 +22,7 @@
 
 #include "answers/answers.h"
 
-#define HISTORY_COLS		14
+#define HISTORY_COLS		17
 #define HOURS_COLS			10
 #define PREDICTIONS_COLS	13
 #define RELATIONS_COLS		11
@@ -82,6 +82,18 @@ add_top_reads(Row *row, const PbpTopRead *top)
 												   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
 }
 
+/* Of large scans: reads, reads per access, and the share of reads that took a buffer from the pool. */
+static void
+add_scans(Row *row, const PbpSample *sample)
+{
+	int64		accesses = PBP_COUNTS_APART ? sample->scan_hits + sample->scan_reads : 0;
+	int64		kept = Max(0, sample->scan_reads - sample->scan_reuses);
+
+	add_count(row, sample->scan_reads);
+	add_share(row, sample->scan_reads, accesses);
+	add_share(row, kept, PBP_COUNTS_APART ? sample->scan_reads : 0);
+}
+
 static void
 emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused())
 {
@@ -113,6 +125,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unus
 	add_count(&row, sample->accesses);
 	add_quotient(&row, (double) sample->reads, (double) sample->accesses);
 	add_quotient(&row, sample->read_ms, sample->read_ms_seconds);
+	add_scans(&row, sample);
 	add_top_reads(&row, sample->top_reads);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }

@@ -394,7 +394,7 @@ typedef enum IOContext
 
 typedef enum IOOp
 {
-	IOOP_EXTEND, IOOP_HIT, IOOP_READ, IOOP_WRITE, OPS
+	IOOP_EXTEND, IOOP_HIT, IOOP_READ, IOOP_REUSE, IOOP_WRITE, OPS
 } IOOp;
 
 typedef struct PgStat_IO
@@ -415,7 +415,7 @@ pbp_io_blocks(const PgStat_IO *io, IOContext context, IOOp op)
 
 	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
 #if PG_VERSION_NUM >= 180000
-		blocks += op == IOOP_HIT ?
+		blocks += op == IOOP_HIT || op == IOOP_REUSE ?
 			io->stats[i].counts[IOOBJECT_RELATION][context][op] :
 			(int64) (io->stats[i].bytes[IOOBJECT_RELATION][context][op] / BLCKSZ);
 #else

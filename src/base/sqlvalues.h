@@ -33,7 +33,7 @@ extern int64 duration_arg_ms(FunctionCallInfo fcinfo, int argno);
 
 /* ---- rows ---- */
 
-#define MAX_COLS			16
+#define MAX_COLS			24
 
 /* Columns of add_storage(). */
 #define STORAGE_COLS		4

@@ -209,7 +209,8 @@ typedef struct PbpAccessCounts
 	int64		extends;		/* blocks added to relations */
 	int64		ring_reads;		/* through rings: scans, vacuum, COPY */
 	int64		scan_reads;		/* of these, by large scans */
-	int64		scan_hits;		/* by large scans; 0 without PBP_COUNTS_APART */
+	int64		scan_hits;		/* by large scans; 0 without PBP_COUNTS_APART, like the next one */
+	int64		scan_reuses;	/* buffers of rings that their scans used again */
 	int64		ring_extends;
 	int64		read_us;		/* that "reads" took, where track_io_timing is on */
 	int64		scan_us;		/* that "scan_reads" took; likewise, and 0 without

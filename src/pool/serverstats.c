@@ -239,6 +239,7 @@ pbp_access_counts(const PbpCounted *counted)
 			.ring_reads = ring_blocks(io, IOOP_READ),
 			.scan_reads = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_READ),
 			.scan_hits = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_HIT),
+			.scan_reuses = pbp_io_blocks(io, IOCONTEXT_BULKREAD, IOOP_REUSE),
 			.ring_extends = ring_blocks(io, IOOP_EXTEND),
 			/* of pages that sessions wrote, most of which they evicted */
 			.write_us = io->stats[B_BACKEND].times[IOOBJECT_RELATION][IOCONTEXT_NORMAL][IOOP_WRITE],

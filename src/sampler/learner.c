@@ -175,6 +175,9 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	pbp_count_hour(report->made_at, &share);
 	sample->accesses += (int64) share.accesses;
 	sample->reads += (int64) share.reads;
+	sample->scan_reads += fresh->accesses.scan_reads;
+	sample->scan_hits += fresh->accesses.scan_hits;
+	sample->scan_reuses += fresh->accesses.scan_reuses;
 	if (!isnan(share.read_ms))
 	{
 		sample->read_ms += share.read_ms;
@@ -567,6 +570,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		.ring_reads = now->ring_reads - before->ring_reads,
 		.scan_reads = now->scan_reads - before->scan_reads,
 		.scan_hits = now->scan_hits - before->scan_hits,
+		.scan_reuses = now->scan_reuses - before->scan_reuses,
 		.ring_extends = now->ring_extends - before->ring_extends,
 		.seconds = seconds,
 	};
@@ -583,7 +587,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	/* after a reset of these statistics */
 	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
 		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.scan_hits < 0 ||
-		counts.ring_extends < 0)
+		counts.scan_reuses < 0 || counts.ring_extends < 0)
 		return;
 	if (!PBP_COUNTS_APART)
 	{

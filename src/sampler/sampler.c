@@ -196,6 +196,9 @@ follow_step(Sampler *sampler)
 	step->cpu_ns += before.cpu_ns;
 	step->accesses += before.accesses;
 	step->reads += before.reads;
+	step->scan_reads += before.scan_reads;
+	step->scan_hits += before.scan_hits;
+	step->scan_reuses += before.scan_reuses;
 	step->read_ms += before.read_ms;
 	step->read_ms_seconds += before.read_ms_seconds;
 	pbp_add_read_counts(&sampler->step.reads, &sampler->learner.interval.reads);

@@ -407,7 +407,8 @@ pbp_check_sample(const PbpSample *sample)
 			return "samples.top_reads";
 	return !NUMBERS(FIRST_TIME, LAST_TIME, sample->taken_at) ? "samples.taken_at" :
 		!NUMBERS(0, MAX_BYTES, sample->ticks, sample->allocations, sample->elapsed_ns,
-				 sample->new_ticks, sample->new_allocations, sample->cpu_ns, sample->accesses) ||
+				 sample->new_ticks, sample->new_allocations, sample->cpu_ns, sample->accesses,
+				 sample->scan_reads, sample->scan_hits, sample->scan_reuses) ||
 		!NUMBERS(0, (int64) MANY, sample->looks) ? "samples.ticks" :
 		!is_histogram(&sample->histogram) ? "samples.histogram" :
 		!NUMBERS(0, sample->accesses, sample->reads) ? "samples.reads" :

@@ -81,6 +81,7 @@ typedef struct PbpAdviceCounts
 	int64_t		ring_reads;
 	int64_t		scan_reads;		/* of these, by large scans */
 	int64_t		scan_hits;		/* blocks that these have found in the pool */
+	int64_t		scan_reuses;	/* reads of these for which their rings had a buffer */
 	int64_t		ring_extends;
 	double		seconds;		/* in which all this happened */
 } PbpAdviceCounts;
@@ -94,6 +95,7 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->ring_reads += counts->ring_reads;
 	sum->scan_reads += counts->scan_reads;
 	sum->scan_hits += counts->scan_hits;
+	sum->scan_reuses += counts->scan_reuses;
 	sum->ring_extends += counts->ring_extends;
 	sum->seconds += counts->seconds;
 }

@@ -52,7 +52,8 @@ INSERT INTO documented VALUES
         OUT seconds double precision, OUT inspected_per_allocation double precision,
         OUT seconds_per_pass double precision, OUT usagecounts bigint[], OUT dirty bigint, OUT looks bigint,
         OUT cpu_fraction double precision, OUT accesses bigint, OUT miss_ratio double precision,
-        OUT read_ms_per_second double precision, OUT top_relations text[], OUT top_read_fractions double precision[]$$),
+        OUT read_ms_per_second double precision, OUT scan_reads bigint, OUT scan_miss_ratio double precision,
+        OUT scan_kept_ratio double precision, OUT top_relations text[], OUT top_read_fractions double precision[]$$),
     ('pgbufprobe_history_reset()', 'v', true, 'u', false, 'void', ''),
     ('pgbufprobe_hours()', 'v', true, 'r', true, 'SETOF record', $$
         OUT hour timestamp with time zone, OUT seconds double precision, OUT in_decision boolean,
