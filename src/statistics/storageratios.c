@@ -31,6 +31,9 @@
 /* From one size to the next, of the misses that wait. */
 #define TOLERATED_JUMP		0.2
 
+/* Of the mean difference between bends, for luck. */
+#define ROUGHNESS_WEIGHT	0.5
+
 /* Where all that scans read may wait or none, so much of other storage reads depends on it. */
 #define SCANS_WEIGHT		0.5
 
@@ -111,22 +114,74 @@ reason_of(const Advice *advice, int cache)
 }
 
 /*
- * How much the share of misses that wait differs from that of the nearest other size of fixed
- * memory, if it jumps there: between both, something begins to fit into the cache that is read in
- * turn, and the exact model jumps there and back.  A share of hardly any misses is none.
+ * The share of misses that wait, at another size of fixed memory.  NaN: it is unknown, or of hardly
+ * any misses.
+ */
+static double
+share_beside(const Advice *advice, int cache)
+{
+	return cache < 0 || !has_todays_memory(cache) || simulated_cache(advice, cache)->learning ||
+		sum_of_groups(cache_counters(advice, cache)->misses) < PBP_ENOUGH_EVENTS ? NAN :
+		waiting_share(advice, cache);
+}
+
+/*
+ * How much the share differs from that of the nearest other size, if it jumps there: between both,
+ * something begins to fit into the cache that is read in turn, and the exact model jumps there and
+ * back.
  */
 static double
 jump(const Advice *advice, int cache, int step)
 {
-	int			other = cache + step;
-	double		difference;
+	double		difference = fabs(waiting_share(advice, cache) -
+								  share_beside(advice, cache + step));
 
-	if (!has_todays_memory(cache) || other < 0 || !has_todays_memory(other) ||
-		simulated_cache(advice, other)->learning ||
-			sum_of_groups(cache_counters(advice, other)->misses) < PBP_ENOUGH_EVENTS)
-		return 0;
-	difference = fabs(waiting_share(advice, cache) - waiting_share(advice, other));
 	return difference > TOLERATED_JUMP ? difference : 0;
+}
+
+/* How far the share is from the line between those of both sizes beside it. */
+static double
+bend(const Advice *advice, int cache)
+{
+	double		before = pbp_advice_factor(cache - 1);
+	double		after = pbp_advice_factor(cache + 1);
+	double		along = (pbp_advice_factor(cache) - before) / (after - before);
+
+	return share_beside(advice, cache) - (1 - along) * share_beside(advice, cache - 1) -
+		along * share_beside(advice, cache + 1);
+}
+
+/*
+ * Where pages are read in turn, it is luck which of them the kernel keeps, for long.  Each size has
+ * a luck of its own, so that their curve is rough: the mean difference between the bends of sizes
+ * next to each other, around this one.  Smooth curves bend everywhere nearly alike.
+ */
+static double
+roughness(const Advice *advice, int cache)
+{
+	double		sum = 0;
+	int			n = 0;
+
+	for (int other = fmax(1, cache - 2); other <= cache + 1; other++)
+	{
+		double		difference = fabs(bend(advice, other) - bend(advice, other + 1));
+
+		if (isnan(difference))
+			continue;
+		sum += difference;
+		n++;
+	}
+	return sum / fmax(1, n);
+}
+
+/* What the curve of fixed memory shows of the error of one of its sizes. */
+static double
+error_of_curve(const Advice *advice, int cache)
+{
+	if (cache == BASELINE || !has_todays_memory(cache))
+		return 0;
+	return fmax(ROUGHNESS_WEIGHT * roughness(advice, cache),
+				fmax(jump(advice, cache, -1), jump(advice, cache, 1)));
 }
 
 /*
@@ -222,12 +277,11 @@ error_of_storage_model(const Advice *advice, int cache)
 	double		share = waiting_share(advice, cache);
 	double		storage_reads = fmax(1, sum_of_groups(counted->storage_reads));
 	double		close_calls = fmax(0, counted->close_calls / storage_reads - USUAL_CLOSE_CALLS);
-	double		edge = cache == BASELINE ? 0 :
-		fmax(jump(advice, cache, -1), jump(advice, cache, 1));
 
 	return share * misses->model + doubt + error_of_unseen(advice, share) +
 		misses->value * (CAPACITY_DEVIATIONS * (1 - share) / sqrt(fmax(1, simulated->capacity)) +
-						 CLOSE_CALL_WEIGHT * share * close_calls + edge +
+						 CLOSE_CALL_WEIGHT * share * close_calls +
+						 error_of_curve(advice, cache) +
 						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
 						 SCANS_WEIGHT * share * error_of_scans(advice, cache) +
 						 skipped_error(advice, cache, share) +
