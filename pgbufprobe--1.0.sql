@@ -324,7 +324,9 @@ CREATE FUNCTION pgbufprobe_history(
     OUT scan_miss_ratio double precision,   -- reads per access of large scans; NULL here and below: there were none, or PostgreSQL 15
     OUT scan_kept_ratio double precision,   -- of what they read, the share that took a buffer from the pool, and stays
     OUT top_relations text[],           -- the five with the most reads; NULL: there were none
-    OUT top_read_fractions double precision[])  -- their shares of the reads
+    OUT top_read_fractions double precision[],  -- their shares of the reads
+    OUT used_once_fraction double precision,    -- of the evicted pages, those not used again since they were loaded; NULL: few were evicted
+    OUT read_again_fraction double precision)   -- of the evicted pages, those read again before a pool of others was evicted; NULL: unknown
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_history'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1000 COST 1000;
@@ -417,6 +419,7 @@ CREATE FUNCTION pgbufprobe_advice_relations(
     OUT working_set_bytes bigint,       -- of distinct pages used in the last 5 minutes
     OUT working_set_bytes_low bigint,
     OUT working_set_bytes_high bigint,
+    OUT read_again_fraction double precision,   -- of its evicted pages, those read again before a pool of others was evicted; NULL: few were evicted
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_advice_relations'
@@ -708,9 +711,12 @@ SELECT CASE WHEN sampler <> 'stopped'::text THEN (sampler = 'running'::text)::in
        looks::double precision / seconds AS looks_per_second,
        looks::double precision / seconds * seconds_per_pass AS looks_per_pass,
        seconds_per_pass,
-       inspected_per_allocation
+       inspected_per_allocation,
+       used_once_fraction AS evicted_once_ratio,
+       read_again_fraction AS read_again_ratio
 FROM worker
-LEFT JOIN (SELECT age_seconds, seconds, looks, cpu_fraction, seconds_per_pass, inspected_per_allocation
+LEFT JOIN (SELECT age_seconds, seconds, looks, cpu_fraction, seconds_per_pass, inspected_per_allocation,
+                  used_once_fraction, read_again_fraction
            FROM pgbufprobe_history('fine'::text)
            WHERE (SELECT sampler = 'running'::text FROM worker)
              AND age_seconds IS NOT NULL AND seconds > 0::double precision

@@ -39,6 +39,12 @@ ok(load_until($node, 6, "count(miss_ratio) = 21 AND bool_and(num_nonnulls(saved_
 	'time that is saved has an interval, or is unknown, and why');
 ok(load_until($node, 6, "count(miss_ratio) = 3 AND bool_and(note LIKE 'a bound in hindsight%') $policies WHERE policy = 'optimum'"), 'the optimum is no policy');
 
+# Which evicted pages are read again is known without any other policy.
+ok(load_until($node, 6, "bool_or(used_once_fraction BETWEEN 0 AND 1 AND read_again_fraction BETWEEN 0 AND 1)
+	AND bool_and((used_once_fraction IS NULL) = (read_again_fraction IS NULL)) FROM pgbufprobe_history()"),
+	'evicted pages, of the pool');
+ok(load_until($node, 6, 'bool_or(read_again_fraction BETWEEN 0 AND 1) FROM pgbufprobe_advice_relations()'), 'and of a relation');
+
 # What is learned of sizes remains when policies end.
 set($node, policies => 'off');
 becomes_true($node, "bool_and(note = 'pgbufprobe.policies is off' AND miss_ratio IS NULL) $policies", 'off again');

@@ -20,7 +20,7 @@
 
 #define ADVICE_COLS			15
 #define WORKING_SET_COLS	5
-#define RELATIONS_COLS		15
+#define RELATIONS_COLS		16
 
 /* of the reads of a relation: a change below that is none, and hidden by an error above both */
 #define SMALL_CHANGE		0.1
@@ -349,6 +349,7 @@ emit_relation(ReturnSetInfo *rsinfo, const void *item, void *arg)
 	add_estimate(&row, sign * change.reads, change.error);
 	add_estimate(&row, is_noise ? NAN : sign * storage.reads, storage.error);
 	add_bytes_in_use(&row, relation->pages, relation->pages_error);
+	add_number(&row, relation->read_again);
 	add_text(&row, join_notes(
 		origin_of_report(report), name, meaning,
 		is_noise ? "storage reads: the change is smaller than its error" : NULL,

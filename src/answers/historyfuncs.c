@@ -22,7 +22,7 @@
 
 #include "answers/answers.h"
 
-#define HISTORY_COLS		17
+#define HISTORY_COLS		19
 #define HOURS_COLS			10
 #define PREDICTIONS_COLS	13
 #define RELATIONS_COLS		11
@@ -56,6 +56,16 @@ find_name(const PbpRelationKey *key)
 	name = pbp_relation_path(&locator, fork);
 	database = key->database == MyDatabaseId ? NULL : get_database_name(key->database);
 	return !database ? name : psprintf("%s in database %s", name, quote_identifier(database));
+}
+
+/* Shares of the pages that were evicted; NULL if they were too few. */
+static void
+add_evicted(Row *row, const PbpEvicted *evicted)
+{
+	double		pages = evicted->pages < PBP_ENOUGH_EVENTS ? 0 : (double) evicted->pages;
+
+	add_quotient(row, (double) evicted->used_once, pages);
+	add_quotient(row, (double) Min(evicted->read_again, evicted->pages), pages);
 }
 
 /* Names of the relations with the most reads, and their shares; NULLs if nothing was read. */
@@ -127,6 +137,7 @@ emit_sample(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unus
 	add_quotient(&row, sample->read_ms, sample->read_ms_seconds);
 	add_scans(&row, sample);
 	add_top_reads(&row, sample->top_reads);
+	add_evicted(&row, &sample->evicted);
 	emit_row(rsinfo, &row, HISTORY_COLS);
 }
 

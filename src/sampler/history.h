@@ -89,6 +89,7 @@ typedef struct PbpSample
 	int64		scan_reuses;	/* reads for which the ring of the scan had a buffer */
 	double		read_ms;		/* that sessions waited for them */
 	double		read_ms_seconds;	/* in which that was known */
+	PbpEvicted	evicted;
 	PbpTopRead	top_reads[PBP_TOP_READS];
 } PbpSample;
 

@@ -201,6 +201,7 @@ follow_step(Sampler *sampler)
 	step->scan_reuses += before.scan_reuses;
 	step->read_ms += before.read_ms;
 	step->read_ms_seconds += before.read_ms_seconds;
+	pbp_add_evicted(&step->evicted, &before.evicted);
 	pbp_add_read_counts(&sampler->step.reads, &sampler->learner.interval.reads);
 	if (before.taken_at == 0 || before.taken_at / length == sample->taken_at / length)
 		return;

@@ -127,7 +127,7 @@ is_relation(const PbpRelationRow *row)
 {
 	return is_bool(&row->others) && row->key.fork <= MAX_FORKNUM &&
 		(row->others || is_key(&row->key)) &&
-		REALS_OR_NAN(0, MAX_RATIO, row->read_share) &&
+		REALS_OR_NAN(0, MAX_RATIO, row->read_share, row->read_again) &&
 		REALS_OR_NAN(0, MANY, row->read_share_error, row->loads, row->saved.error, row->added.error,
 					 row->storage_saved.error, row->storage_added.error, row->pages,
 					 row->pages_error) &&
@@ -412,6 +412,8 @@ pbp_check_sample(const PbpSample *sample)
 		!NUMBERS(0, (int64) MANY, sample->looks) ? "samples.ticks" :
 		!is_histogram(&sample->histogram) ? "samples.histogram" :
 		!NUMBERS(0, sample->accesses, sample->reads) ? "samples.reads" :
+		!NUMBERS(0, (int64) MANY, sample->evicted.pages, sample->evicted.read_again) ||
+		!NUMBERS(0, sample->evicted.pages, sample->evicted.used_once) ? "samples.evicted" :
 		!REALS(0, MANY, sample->read_ms, sample->read_ms_seconds) ||
 		sample->read_ms > MANY * sample->read_ms_seconds ? "samples.read_ms" : NULL;
 }

@@ -200,6 +200,7 @@ forget_past(Advice *advice)
 	{
 		check_interrupts(i);
 		advice->table.pages[i].state.used = false;
+		advice->table.pages[i].state.evicted = false;
 	}
 	for (int i = 0; i < FACTORS; i++)
 	{
@@ -207,6 +208,7 @@ forget_past(Advice *advice)
 		if (i > BASELINE && !advice->pools[i].learning)
 			advice->refilling |= size_bit(i);
 	}
+	pbp_forget_evicted(advice);
 	memset(advice->progress, 0, sizeof(advice->progress));
 	pbp_doubt_caches(advice);
 	/* what was not in doubt before says nothing about what follows */
@@ -297,23 +299,6 @@ replay(Advice *advice)
 	memset(&look->fresh, 0, sizeof(look->fresh));
 }
 
-/* Pages that have left: the last look met them, and this one did not. */
-static void
-clear_gone(Advice *advice)
-{
-	uint64_t	look = advice->look.number;
-	const MeetingList *last = meetings_of(advice, look - 1);
-
-	for (uint32_t i = 0; i < last->nmeetings; i++)
-	{
-		PageState  *state = &advice->table.pages[last->meetings[i].page].state;
-
-		check_interrupts(i);
-		if (!met_in_look(*state, look))
-			state->look = 0;
-	}
-}
-
 bool
 pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 {
@@ -326,7 +311,7 @@ pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 		pbp_advice_gap(advice);
 	follow_residents(advice);
 	replay(advice);
-	clear_gone(advice);
+	pbp_follow_gone(advice);
 	advice->nlooks++;
 	look->last = look->now;
 	look->lost = too_long;		/* the next one starts over */

@@ -64,16 +64,19 @@
 
 #define USAGE_BITS			3
 #define LEVEL_BITS			6
-#define LOOK_BITS			(64 - COUNT_BITS * PBP_ADVICE_FACTORS - USAGE_BITS - LEVEL_BITS - 2)
+#define LOOK_BITS			(64 - COUNT_BITS * PBP_ADVICE_FACTORS - USAGE_BITS - LEVEL_BITS - 4)
 
 /* The number of the look wraps around.  A look that does not meet the page clears it. */
 typedef struct PageState
 {
 	uint64_t	counts:COUNT_BITS * PBP_ADVICE_FACTORS; /* usage in each simulated pool */
 	uint64_t	usage:USAGE_BITS;	/* in the real pool, at the last look */
-	uint64_t	level:LEVEL_BITS;	/* of its uses in a pass of the hand */
+	uint64_t	level:LEVEL_BITS;	/* of its uses in a pass of the hand; once evicted, the phase of
+								 * that, see evicted.c */
 	uint64_t	used:1;			/* since knowledge was lost */
 	uint64_t	dirty:1;		/* in the real pool, when last observed */
+	uint64_t	used_again:1;	/* since its load into the real pool */
+	uint64_t	evicted:1;		/* from the real pool, not long ago */
 	uint64_t	look:LOOK_BITS; /* the last one, if it met the page; or 0 */
 } PageState;
 
@@ -334,6 +337,15 @@ typedef struct HandPosition
 	int			buffer;
 } HandPosition;
 
+/* What the real pool has evicted; see evicted.c. */
+typedef struct EvictedPages
+{
+	uint64_t	phase;			/* of evictions, since knowledge was lost */
+	double		in_phase;		/* evictions in this phase */
+	uint32_t	at_last_look;	/* that it has found */
+	PbpEvicted	fresh;			/* since the last report */
+} EvictedPages;
+
 /* What one look found, in numbers of sampled pages. */
 typedef struct Findings
 {
@@ -386,6 +398,8 @@ typedef struct RelationCounters
 	double		sampled_loads;	/* of equal weight */
 	double		extra[EFFECTS]; /* more than the baseline has */
 	double		differing[EFFECTS]; /* only one of both has these */
+	double		evicted;		/* by the real pool */
+	double		read_again;		/* of these, soon */
 } RelationCounters;
 
 typedef struct RelationRecord
@@ -491,6 +505,7 @@ typedef struct Advice
 
 	LookState	look;
 	Averages	averages;
+	EvictedPages evicted;
 	Counters	counters;
 	RecentCounters recent;
 	Time		time;
@@ -580,6 +595,20 @@ share_of_pool(const Advice *advice)
 		advice->averages.residents / advice->nbuffers : advice->sampling_rate;
 }
 
+/* How often the hand has visited a buffer. */
+static inline int64_t
+visits(HandPosition hand, int buffer)
+{
+	return hand.passes + (buffer < hand.buffer);
+}
+
+/* Since the last look. */
+static inline int64_t
+new_visits(const Advice *advice, int buffer)
+{
+	return visits(advice->look.now, buffer) - visits(advice->look.last, buffer);
+}
+
 /* Passes of the hand since knowledge was lost. */
 static inline double
 passes_watched(const Advice *advice)
@@ -645,6 +674,11 @@ extern double pbp_chance_of_groups(double accesses, double reads);
 extern size_t pbp_set_table_size(PageTable *table, double npages);
 extern void *pbp_place_table(PageTable *table, void *memory);
 
+/* evicted.c */
+extern void pbp_follow_load(Advice *advice, uint32_t page, bool met);
+extern void pbp_follow_gone(Advice *advice);
+extern void pbp_forget_evicted(Advice *advice);
+
 /* pools.c */
 extern void pbp_thin_pools(Advice *advice, double share);
 extern void pbp_resize_pools(Advice *advice, double residents);
@@ -660,6 +694,8 @@ extern void pbp_thin_policies(Advice *advice);
 /* relationreads.c */
 extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);
 extern void pbp_count_pending(Relations *relations);
+extern void pbp_count_evicted_page(Relations *relations, uint32_t page);
+extern void pbp_count_read_again(Relations *relations, uint32_t page);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);

@@ -192,13 +192,6 @@ some_events(Advice *advice, double mean, int most)
 	return nevents;
 }
 
-/* How often the hand has visited a buffer. */
-static inline int64_t
-visits(HandPosition hand, int buffer)
-{
-	return hand.passes + (buffer < hand.buffer);
-}
-
 /* The share of the time between the looks in which uses raised the count. */
 static double
 visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
@@ -230,9 +223,8 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 static int
 estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 {
-	int64_t		new_visits = visits(advice->look.now, buffer) - visits(advice->look.last, buffer);
 	int			before = (int) state->usage;
-	int			seen = usage - before + (int) new_visits;
+	int			seen = usage - before + (int) new_visits(advice, buffer);
 	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
 		advice->nbuffers;
 	double		uses = advice->use_rates[state->level] * passed;
@@ -302,13 +294,19 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 		list->meetings[list->nmeetings++] = (Meeting){buffer, page};
 	if (load)
 	{
+		if (!advice->look.lost)
+			pbp_follow_load(advice, page, met_in_look(*state, look - 1));
 		state->level = LEVEL_UNKNOWN;
 		if (advice->relations_crowded)
 			ask_for_relation(advice, page);
 		amount = usage > 0 ? usage : 1;
+		state->used_again = amount > 1;
 	}
 	else
+	{
 		amount = estimate_uses(advice, state, buffer, usage);
+		state->used_again |= amount > 0;
+	}
 	state->usage = (unsigned) usage;
 	state->look = look_field(look);
 	add_events(advice, page, load, amount);

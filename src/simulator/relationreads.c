@@ -311,6 +311,18 @@ count_event(Relations *relations, Event event, uint64_t missed)
 	}
 }
 
+void
+pbp_count_evicted_page(Relations *relations, uint32_t page)
+{
+	relations->records[relations->of_page[page]].counters.evicted += relations->weight;
+}
+
+void
+pbp_count_read_again(Relations *relations, uint32_t page)
+{
+	relations->records[relations->of_page[page]].counters.read_again += relations->weight;
+}
+
 /* The counters are fetched into the caches before they are used, too. */
 void
 pbp_count_pending(Relations *relations)

@@ -63,6 +63,22 @@ enum
 /* Share of learning that is reported at most before it ends. */
 #define PBP_MOST_PROGRESS	0.99
 
+/* Pages of the sample that the pool has evicted. */
+typedef struct PbpEvicted
+{
+	int64_t		pages;
+	int64_t		used_once;		/* of these, not again after their load */
+	int64_t		read_again;		/* before as many pages as the pool has were evicted */
+} PbpEvicted;
+
+static inline void
+pbp_add_evicted(PbpEvicted *sum, const PbpEvicted *evicted)
+{
+	sum->pages += evicted->pages;
+	sum->used_once += evicted->used_once;
+	sum->read_again += evicted->read_again;
+}
+
 /* A fork of a relation.  The numbers mean nothing here. */
 typedef struct PbpRelationKey
 {
@@ -161,6 +177,12 @@ extern bool pbp_advice_widen(PbpAdvice *advice, double factor);
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
 extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
 extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
+
+/*
+ * What the pool has evicted since the last call, as looks found it.  None before as many pages as
+ * the pool has were evicted since looks began, or began again.
+ */
+extern PbpEvicted pbp_advice_take_evicted(PbpAdvice *advice);
 
 /* True if the last look met this page. */
 extern bool pbp_advice_holds(const PbpAdvice *advice, uint64_t key);

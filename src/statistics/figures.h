@@ -179,6 +179,7 @@ typedef struct PbpRelationRow
 	double		pages;			/* in use, in PBP_WINDOW_OF_RELATIONS */
 	double		pages_error;
 	double		sampled_loads;
+	double		read_again;		/* share of its evicted pages that are read again soon */
 } PbpRelationRow;
 
 typedef struct PbpRelationsReport

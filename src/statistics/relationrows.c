@@ -198,6 +198,8 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 	row->read_share_error = summary->loads > 0 ? pbp_share_error(share, summary->loads) : NAN;
 	row->loads = share * summary->reads;
 	row->sampled_loads = counters->sampled_loads;
+	row->read_again = counters->evicted / weight < PBP_ENOUGH_EVENTS ? NAN :
+		fmin(1, counters->read_again / counters->evicted);
 	fill_changes(summary, counters, weight, row);
 	row->pages = row->pages_error = NAN;
 	/* no use of pages at the maximum count shows, so none is not known to be none */

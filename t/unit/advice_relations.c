@@ -195,7 +195,7 @@ few_bytes(void)
 	while (least < 100000 && !pbp_advice_watch_relations(advice, memory, least))
 		least += 8;
 	printf("# at least %zu bytes\n", least);
-	ok(least > 2 * BUFFERS / 8 && least < 60000, "relations need a bounded amount of memory");
+	ok(least > 2 * BUFFERS / 8 && least < 65000, "relations need a bounded amount of memory");
 }
 
 int

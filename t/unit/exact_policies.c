@@ -11,8 +11,6 @@
 
 #include "exact_policies.h"
 
-#define NONE	(-1)
-
 const double policy_sizes[PBP_POLICY_SIZES] = {0.5, 1, 2};
 
 const char *const policy_names[PBP_POLICY_COUNT] = {
@@ -37,43 +35,81 @@ new_array(int64_t n, int value)
 
 /* ---- the clock sweep ---- */
 
-static double
-exact_clock(const Recording *trace, int nbuffers, int usage_max)
+typedef struct Clock
 {
-	int		   *buffer_of = new_array(trace->npages, NONE);
-	int		   *page_of = new_array(nbuffers, NONE);
-	int		   *usage = new_array(nbuffers, 0);
-	int			hand = 0;
+	int		   *buffer_of;
+	int		   *page_of;
+	int		   *usage;
+	int			hand;
+} Clock;
+
+/* The page that has to leave; NONE: the buffer is free. */
+static int
+move_hand(Clock *clock, int nbuffers)
+{
+	while (clock->usage[clock->hand] > 0)
+	{
+		clock->usage[clock->hand]--;
+		clock->hand = (clock->hand + 1) % nbuffers;
+	}
+	return clock->page_of[clock->hand];
+}
+
+static double
+exact_clock(const Recording *trace, int nbuffers, int usage_max, ExactEvicted *counted)
+{
+	Clock		clock = {new_array(trace->npages, NONE), new_array(nbuffers, NONE), new_array(nbuffers, 0), 0};
+	int64_t    *evicted_at = calloc((size_t) trace->npages, sizeof(int64_t));	/* number of its eviction */
+	bool	   *used_again = calloc((size_t) trace->npages, sizeof(bool));
+	int64_t		nevicted = 0;
 	int64_t		misses = 0;
 
 	for (int64_t i = 0; i < trace->naccesses; i++)
 	{
+		bool		counts = i >= trace->first;
 		int			page = trace->pages[i];
+		int			victim;
 
-		if (buffer_of[page] != NONE)
+		if (clock.buffer_of[page] != NONE)
 		{
-			int		   *count = &usage[buffer_of[page]];
+			int		   *count = &clock.usage[clock.buffer_of[page]];
 
 			*count += *count < usage_max;
+			used_again[page] = true;
 			continue;
 		}
-		while (usage[hand] > 0)
+		victim = move_hand(&clock, nbuffers);
+		if (victim != NONE)
 		{
-			usage[hand]--;
-			hand = (hand + 1) % nbuffers;
+			clock.buffer_of[victim] = NONE;
+			evicted_at[victim] = ++nevicted;
+			counted->pages += counts && victim < counted->limit;
+			counted->used_once += counts && victim < counted->limit && !used_again[victim];
 		}
-		if (page_of[hand] != NONE)
-			buffer_of[page_of[hand]] = NONE;
-		page_of[hand] = page;
-		buffer_of[page] = hand;
-		usage[hand] = 1;
-		hand = (hand + 1) % nbuffers;
-		misses += i >= trace->first;
+		counted->read_again += counts && page < counted->limit && evicted_at[page] > 0 &&
+			nevicted - evicted_at[page] <= nbuffers;
+		used_again[page] = false;
+		clock.page_of[clock.hand] = page;
+		clock.buffer_of[page] = clock.hand;
+		clock.usage[clock.hand] = 1;
+		clock.hand = (clock.hand + 1) % nbuffers;
+		misses += counts;
 	}
-	free(buffer_of);
-	free(page_of);
-	free(usage);
+	free(clock.buffer_of);
+	free(clock.page_of);
+	free(clock.usage);
+	free(evicted_at);
+	free(used_again);
 	return ratio_of(trace, misses);
+}
+
+ExactEvicted
+exact_evicted(const Recording *trace, int nbuffers, int limit)
+{
+	ExactEvicted counted = {.limit = limit};
+
+	exact_clock(trace, nbuffers, 5, &counted);
+	return counted;
 }
 
 /* ---- heaps, for what is evicted by a time ---- */
@@ -328,9 +364,35 @@ double
 exact_miss_ratio(const Recording *trace, int policy, int nbuffers)
 {
 	static const int usage_maxima[] = {5, 1, 2, 15};
+	ExactEvicted evicted = {0};
 
 	if (policy <= PBP_CLOCK_15)
-		return exact_clock(trace, nbuffers, usage_maxima[policy]);
+		return exact_clock(trace, nbuffers, usage_maxima[policy], &evicted);
 	return policy == PBP_LRU ? exact_lru(trace, nbuffers) :
 		policy == PBP_S3_FIFO ? exact_s3_fifo(trace, nbuffers) : exact_optimum(trace, nbuffers);
+}
+
+/* ---- recordings ---- */
+
+/* The accesses of a run, without those through rings. */
+Recording
+record_run(const Run *run)
+{
+	int		   *pages = malloc(sizeof(int) * (size_t) run->window_end);
+	Recording	trace = {.pages = pages,.npages = trace_pages(run->nbuffers)};
+	Trace		source;
+
+	trace_init(&source, run->kind, run->nbuffers, run->seed, run->move_at);
+	while (source.count < run->window_end)
+	{
+		bool		bulk;
+		int			page = next_page(&source, &bulk);
+
+		if (bulk)
+			continue;
+		if (source.count <= run->window_start)
+			trace.first++;
+		pages[trace.naccesses++] = page;
+	}
+	return trace;
 }

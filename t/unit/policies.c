@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "advice_model.h"
 #include "exact_policies.h"
 
 #define NBUFFERS	4096

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "advice_model.h"
 #include "exact_policies.h"
 
 #define NBUFFERS	16384
@@ -19,29 +18,6 @@ policy_row(const PbpAdvice *advice, int policy, int size)
 
 	pbp_advice_policy_row(advice, policy, size, &row);
 	return row;
-}
-
-/* The accesses of a run, without those through rings. */
-static Recording
-record(const Run *run)
-{
-	int		   *pages = malloc(sizeof(int) * (size_t) run->window_end);
-	Recording	trace = {.pages = pages,.npages = trace_pages(run->nbuffers)};
-	Trace		source;
-
-	trace_init(&source, run->kind, run->nbuffers, run->seed, run->move_at);
-	while (source.count < run->window_end)
-	{
-		bool		bulk;
-		int			page = next_page(&source, &bulk);
-
-		if (bulk)
-			continue;
-		if (source.count <= run->window_start)
-			trace.first++;
-		pages[trace.naccesses++] = page;
-	}
-	return trace;
 }
 
 static void
@@ -114,7 +90,7 @@ compare_trace(Kind kind, const char *name, int looks_per_pass, bool pauses, Scor
 	start(&run, SAMPLES, (size_t) NBUFFERS * 10, 1.0 / 20);
 	watch_policies(&run);
 	run_today(&run);
-	trace = record(&run);
+	trace = record_run(&run);
 	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
 	{
 		printf("# %-12s %-10s", name, policy_names[policy]);
