@@ -429,7 +429,7 @@ COMMENT ON FUNCTION pgbufprobe_advice_relations(double precision) IS
 
 CREATE FUNCTION pgbufprobe_policies(
     OUT size_factor double precision,   -- multiple of today's shared_buffers: 0.5, 1, 2
-    OUT policy text,                    -- clock 5 (the server's: usage counts up to 5), clock 1, clock 2, clock 15, LRU, S3-FIFO, optimum
+    OUT policy text,                    -- clock 5 (the server's: usage counts up to 5), clock 1, clock 2, clock 15; clock 5 with 2 hands, 4 hands, batches of 64; LRU, S3-FIFO, optimum
     OUT miss_ratio double precision,    -- reads per block access; NULL here and below: see note
     OUT miss_ratio_low double precision,    -- 95 % interval, here and below
     OUT miss_ratio_high double precision,
@@ -442,7 +442,7 @@ CREATE FUNCTION pgbufprobe_policies(
     OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pgbufprobe_policies'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 21 COST 100;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 30 COST 100;
 COMMENT ON FUNCTION pgbufprobe_policies() IS
 'estimated misses of the recent workload with other replacement policies than the server''s, at half of today''s shared_buffers, at this size, and at twice of it; requires a running sampler with pgbufprobe.policies on';
 

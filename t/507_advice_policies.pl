@@ -13,9 +13,9 @@ my $node = sampler_node('main', "pgbufprobe.advice_memory = 2MB\nautovacuum = of
 make_pages($node);
 
 is(ask($node, "SELECT string_agg(DISTINCT policy, ', ' ORDER BY policy), string_agg(DISTINCT size_factor::text, ' ') $policies"),
-	'LRU, S3-FIFO, clock 1, clock 15, clock 2, clock 5, optimum|0.5 1 2', 'a row for each policy and size');
+	'LRU, S3-FIFO, clock 1, clock 15, clock 2, clock 5, clock 5, 2 hands, clock 5, 4 hands, clock 5, batches of 64, optimum|0.5 1 2', 'a row for each policy and size');
 is(ask($node, "SELECT count(*), string_agg(DISTINCT note, ','), count(miss_ratio) + count(change) + count(saved_ms_per_second) $policies"),
-	'21|pgbufprobe.policies is off|0', 'off: nothing is known, and why');
+	'30|pgbufprobe.policies is off|0', 'off: nothing is known, and why');
 
 set($node, policies => 'on');
 # If it is learned before anyone asks, all is known at once.
@@ -23,7 +23,7 @@ ok(load_until($node, 1, "bool_or(note ~ '^still learning: \\d+ % of a pool of th
 	'on: it begins to learn');
 
 # Pages are read at random, so that no policy is much better than another one, but for the optimum.
-ok(load_until($node, 6, "count(miss_ratio) = 21 $policies"), 'all policies become known');
+ok(load_until($node, 6, "count(miss_ratio) = 30 $policies"), 'all policies become known');
 ok(load_until($node, 6, "count(*) = 3 $policies AS p JOIN pgbufprobe_advice() AS a USING (size_factor)
 	WHERE policy = 'clock 5' AND p.miss_ratio = a.miss_ratio AND p.miss_ratio_low = a.miss_ratio_low
 	  AND p.miss_ratio_high = a.miss_ratio_high AND change = 0 AND change_low = 0 AND change_high = 0"),
@@ -34,7 +34,7 @@ ok(load_until($node, 6, "bool_and(miss_ratio BETWEEN miss_ratio_low AND miss_rat
 	'each interval has its figure, and the change is the difference');
 ok(load_until($node, 6, "bool_and(CASE policy WHEN 'optimum' THEN change_high < -0.05 ELSE abs(change) < 0.05 END) $policies WHERE size_factor = 1"),
 	'reads at random: only the optimum misses less');
-ok(load_until($node, 6, "count(miss_ratio) = 21 AND bool_and(num_nonnulls(saved_ms_per_second, saved_ms_low, saved_ms_high) IN (0, 3)
+ok(load_until($node, 6, "count(miss_ratio) = 30 AND bool_and(num_nonnulls(saved_ms_per_second, saved_ms_low, saved_ms_high) IN (0, 3)
 	AND coalesce(saved_ms_per_second BETWEEN saved_ms_low AND saved_ms_high, note LIKE '%the time is unknown%')) $policies"),
 	'time that is saved has an interval, or is unknown, and why');
 ok(load_until($node, 6, "count(miss_ratio) = 3 AND bool_and(note LIKE 'a bound in hindsight%') $policies WHERE policy = 'optimum'"), 'the optimum is no policy');
@@ -60,7 +60,7 @@ becomes_true($node, "bool_and(note = 'pgbufprobe.advice_memory is 0') $policies"
 set($node, advice_memory => '20kB');
 becomes_true($node, "bool_and(note LIKE '%memory for them is not available') $policies", 'too little memory');
 set($node, advice_memory => '2MB');
-ok(load_until($node, 6, "count(miss_ratio) = 21 $policies"), 'enough of it');
+ok(load_until($node, 6, "count(miss_ratio) = 30 $policies"), 'enough of it');
 
 # A report that was saved has no policies.
 $node->restart;

@@ -16,9 +16,11 @@
 
 PG_FUNCTION_INFO_V1(pgbufprobe_policies);
 
+#define TODAY				"clock " CppAsString2(BM_MAX_USAGE_COUNT)
+
 static const char *const policy_names[] = {
-	"clock " CppAsString2(BM_MAX_USAGE_COUNT), "clock 1", "clock 2", "clock 15", "LRU", "S3-FIFO",
-	"optimum"
+	TODAY, "clock 1", "clock 2", "clock 15", TODAY ", 2 hands", TODAY ", 4 hands",
+	TODAY ", batches of " CppAsString2(PBP_BATCH_BUFFERS), "LRU", "S3-FIFO", "optimum"
 };
 
 StaticAssertDecl(lengthof(policy_names) == PBP_POLICY_COUNT, "policy_names");
@@ -109,7 +111,9 @@ emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, in
 		add_text(&row, join_notes(
 			policy == PBP_CLOCK_TODAY && pbp_size_of_policies(size) == PBP_ADVICE_BASELINE ?
 			caveat_of_advice(report) : NULL,
-			policy == PBP_OPTIMUM ? "a bound in hindsight: no policy can know what comes" : NULL,
+			policy == PBP_OPTIMUM ? "a bound in hindsight: no policy can know what comes" :
+			policy_row->too_fine ? "simulated as the server's policy, because a batch is less than one "
+			"page of the sample" : NULL,
 			isnan(saved.value) ? "the time is unknown; see the notes of pgbufprobe_advice()" : NULL));
 	}
 	emit_row(rsinfo, &row, POLICIES_COLS);

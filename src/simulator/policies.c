@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define SIZES				PBP_POLICY_SIZES
-#define CLOCKS				(PBP_CLOCK_15 + 1)
+#define CLOCKS				(PBP_CLOCK_BATCHES + 1)
 
 /* A page without a use while so many pools' worth of other pages are used is forgotten. */
 #define RECORDS_PER_PAGE	6
@@ -41,11 +41,27 @@ typedef struct PolicyPage
 	uint8_t		queues[SIZES];	/* of S3-FIFO: see QUEUE_* */
 } PolicyPage;
 
+/* Parts of a pool that have a hand each, at most. */
+#define PARTS				4
+
+/* Sessions that take batches of buffers in turn; 8 have 512 buffers at a time. */
+#define SESSIONS			8
+
+/* Slots that a session has taken, and not inspected yet. */
+typedef struct Batch
+{
+	uint32_t	next;
+	uint32_t	end;
+} Batch;
+
 typedef struct ClockPool
 {
 	uint32_t	nslots;
 	uint32_t	nfilled;
 	uint32_t	hand;
+	uint32_t	turn;			/* of a part of the pool, or a session: for each miss the next */
+	uint32_t	hands[PARTS];	/* of parts, each from its own first slot */
+	Batch		batches[SESSIONS];
 	uint32_t   *slots;
 } ClockPool;
 
@@ -108,6 +124,7 @@ struct PbpPolicies
 	uint32_t	sizes[SIZES];
 	uint32_t	max_sizes[SIZES];
 	uint8_t		usage_max[CLOCKS];
+	uint32_t	batch;			/* in slots */
 
 	uint32_t	max_pages;		/* records */
 	uint32_t	npages;
@@ -133,7 +150,7 @@ size_of(double npages, int size)
 	static const double factors[SIZES] = {0.5, 1, 2};
 	double		wanted = factors[size] * npages;
 
-	return wanted < 2 ? 2 : (uint32_t) (wanted + 0.5);
+	return wanted < PARTS ? PARTS : (uint32_t) (wanted + 0.5);
 }
 
 /* Memory that is given out in pieces; without any, only their sum is known. */
@@ -194,18 +211,20 @@ pbp_policies_bytes(uint32_t npages)
 }
 
 PbpPolicies *
-pbp_policies_init(void *memory, uint32_t npages, int usage_max)
+pbp_policies_init(void *memory, uint32_t npages, int usage_max, double sampling_rate)
 {
-	static const uint8_t usage_maxima[CLOCKS] = {
-		[PBP_CLOCK_1] = 1,[PBP_CLOCK_2] = 2,[PBP_CLOCK_15] = 15
-	};
 	PbpPolicies *policies = memory;
 	Block		block = {memory, sizeof(PbpPolicies)};
 
 	memset(policies, 0, sizeof(*policies));
 	place(policies, npages, &block);
-	memcpy(policies->usage_max, usage_maxima, sizeof(usage_maxima));
-	policies->usage_max[PBP_CLOCK_TODAY] = (uint8_t) usage_max;
+	memset(policies->usage_max, usage_max, sizeof(policies->usage_max));
+	policies->usage_max[PBP_CLOCK_1] = 1;
+	policies->usage_max[PBP_CLOCK_2] = 2;
+	policies->usage_max[PBP_CLOCK_15] = 15;
+	policies->batch = (uint32_t) (sampling_rate * PBP_BATCH_BUFFERS + 0.5);
+	if (policies->batch == 0)
+		policies->batch = 1;
 	policies->newest = policies->oldest = NONE;
 	for (uint32_t i = 0; i < policies->nheads; i++)
 		policies->heads[i] = NONE;
@@ -395,20 +414,80 @@ add_page(PbpPolicies *policies, uint32_t fingerprint)
 
 /* ---- the policies: each returns true if the pool misses the page ---- */
 
+/* Each returns the slot that is inspected next. */
+
+static uint32_t
+move_hand(ClockPool *pool)
+{
+	uint32_t	slot = pool->hand;
+
+	pool->hand = slot + 1 < pool->nslots ? slot + 1 : 0;
+	return slot;
+}
+
+/* Each part has a hand of its own.  It consists of every second or fourth slot. */
+static uint32_t
+move_hand_of_part(ClockPool *pool, uint32_t nparts)
+{
+	uint32_t	part = pool->turn % nparts;
+	uint32_t	slot = pool->hands[part] + part;
+
+	if (slot >= pool->nslots)
+	{
+		pool->hands[part] = 0;
+		slot = part;
+	}
+	pool->hands[part] += nparts;
+	return slot;
+}
+
+/* There is one hand.  A session that has inspected its batch takes the next one from it. */
+static uint32_t
+move_on_in_batch(ClockPool *pool, uint32_t nslots)
+{
+	Batch	   *batch = &pool->batches[pool->turn % SESSIONS];
+
+	if (batch->next >= batch->end || batch->next >= pool->nslots)
+	{
+		uint32_t	left = pool->nslots - pool->hand;
+
+		batch->next = pool->hand;
+		batch->end = batch->next + (nslots < left ? nslots : left);
+		pool->hand = nslots < left ? batch->end : 0;
+	}
+	return batch->next++;
+}
+
+static uint32_t
+next_slot(const PbpPolicies *policies, int clock, ClockPool *pool)
+{
+	switch (clock)
+	{
+		case PBP_CLOCK_2_HANDS:
+			return move_hand_of_part(pool, 2);
+		case PBP_CLOCK_4_HANDS:
+			return move_hand_of_part(pool, 4);
+		case PBP_CLOCK_BATCHES:
+			return move_on_in_batch(pool, policies->batch);
+		default:
+			return move_hand(pool);
+	}
+}
+
 /* A slot for a page, by the server's algorithm. */
 static uint32_t
 victim_slot(PbpPolicies *policies, int clock, int size)
 {
 	ClockPool  *pool = &policies->clocks[clock][size];
 
+
 	if (pool->nfilled < pool->nslots)
 		return pool->nfilled++;
 	for (;;)
 	{
-		uint32_t	slot = pool->hand;
+		uint32_t	slot = next_slot(policies, clock, pool);
 		uint8_t    *usage = &policies->pages[pool->slots[slot]].counts[clock][size];
 
-		pool->hand = slot + 1 < pool->nslots ? slot + 1 : 0;
 		if (*usage == 0)
 		{
 			*usage = ABSENT;
@@ -426,7 +505,10 @@ use_in_clock(PbpPolicies *policies, int clock, int size, uint32_t page, unsigned
 	unsigned	raised = (missed ? 0 : *usage) + amount;
 
 	if (missed)
+	{
 		policies->clocks[clock][size].slots[victim_slot(policies, clock, size)] = page;
+		policies->clocks[clock][size].turn++;
+	}
 	*usage = (uint8_t) (raised < policies->usage_max[clock] ? raised : policies->usage_max[clock]);
 	return missed;
 }
@@ -574,6 +656,9 @@ static const UsePage uses[PBP_POLICY_COUNT] = {
 	[PBP_CLOCK_1] = use_in_clock,
 	[PBP_CLOCK_2] = use_in_clock,
 	[PBP_CLOCK_15] = use_in_clock,
+	[PBP_CLOCK_2_HANDS] = use_in_clock,
+	[PBP_CLOCK_4_HANDS] = use_in_clock,
+	[PBP_CLOCK_BATCHES] = use_in_clock,
 	[PBP_LRU] = use_in_lru,
 	[PBP_S3_FIFO] = use_in_queues,
 	[PBP_OPTIMUM] = use_at_best,
@@ -640,6 +725,12 @@ pbp_policies_resize(PbpPolicies *policies, double npages)
 			shorten(policies, size);
 		lengthen(policies, size);
 	}
+}
+
+bool
+pbp_policies_have_batches(const PbpPolicies *policies)
+{
+	return policies->batch > 1;
 }
 
 double

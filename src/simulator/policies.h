@@ -23,6 +23,9 @@ typedef enum PbpPolicy
 	PBP_CLOCK_1,				/* a maximum of 1 is known as second chance */
 	PBP_CLOCK_2,
 	PBP_CLOCK_15,
+	PBP_CLOCK_2_HANDS,			/* these three with the server's maximum */
+	PBP_CLOCK_4_HANDS,
+	PBP_CLOCK_BATCHES,
 	PBP_LRU,
 	PBP_S3_FIFO,
 	PBP_OPTIMUM,				/* in hindsight */
@@ -44,8 +47,18 @@ typedef struct PbpPolicies PbpPolicies;
 /* Memory for so many pages in a pool of today's size. */
 extern size_t pbp_policies_bytes(uint32_t npages);
 
-/* Empty pools of these sizes.  The memory must be aligned for any type. */
-extern PbpPolicies *pbp_policies_init(void *memory, uint32_t npages, int usage_max);
+/* Buffers that a session takes from the hand at once, in the policy that does so. */
+#define PBP_BATCH_BUFFERS	64
+
+/*
+ * Empty pools of these sizes, for such a share of all pages.  The memory must be aligned for any
+ * type.
+ */
+extern PbpPolicies *pbp_policies_init(void *memory, uint32_t npages, int usage_max,
+									  double sampling_rate);
+
+/* False if a batch is one page of the sample: then it is no other policy than the server's. */
+extern bool pbp_policies_have_batches(const PbpPolicies *policies);
 
 /* Today's size becomes another one, at most that of pbp_policies_init(). */
 extern void pbp_policies_resize(PbpPolicies *policies, double npages);

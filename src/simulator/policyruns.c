@@ -82,7 +82,8 @@ begin_run(Advice *advice)
 	PolicyRun  *run = advice->policies;
 	char	   *memory = (char *) run + run_bytes();
 
-	run->policies = pbp_policies_init(memory, run->max_pages, advice->usage_max);
+	run->policies = pbp_policies_init(memory, run->max_pages, advice->usage_max,
+									  advice->sampling_rate * run->kept / advice->head.kept);
 	memset(run->learned, 0, sizeof(run->learned));
 	memset(run->turned_over, 0, sizeof(run->turned_over));
 	memset(&run->counters, 0, sizeof(run->counters));

@@ -113,6 +113,7 @@ typedef struct PbpPolicyRow
 	double		change;			/* more than the server's policy */
 	double		change_error;
 	double		learned_share;	/* of what must be seen before it is known */
+	bool		too_fine;		/* the sample has too few pages to differ from the server's policy */
 	PbpPolicyReason reason;
 } PbpPolicyRow;
 

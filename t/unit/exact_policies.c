@@ -14,13 +14,24 @@
 const double policy_sizes[PBP_POLICY_SIZES] = {0.5, 1, 2};
 
 const char *const policy_names[PBP_POLICY_COUNT] = {
-	"maximum 5", "maximum 1", "maximum 2", "maximum 15", "LRU", "S3-FIFO", "optimum"
+	"maximum 5", "maximum 1", "maximum 2", "maximum 15", "2 hands", "4 hands", "batches", "LRU", "S3-FIFO", "optimum"
 };
 
+/* How much the misses of this access count. */
 static double
-ratio_of(const Recording *trace, int64_t misses)
+weight_of(const Recording *trace, int64_t i)
 {
-	return (double) misses / (double) (trace->naccesses - trace->first);
+	return i < trace->first ? 0 : trace->weights ? trace->weights[i] : 1;
+}
+
+static double
+ratio_of(const Recording *trace, double misses)
+{
+	double		accesses = 0;
+
+	for (int64_t i = trace->first; i < trace->naccesses; i++)
+		accesses += weight_of(trace, i);
+	return misses / accesses;
 }
 
 static int *
@@ -62,7 +73,7 @@ exact_clock(const Recording *trace, int nbuffers, int usage_max, ExactEvicted *c
 	int64_t    *evicted_at = calloc((size_t) trace->npages, sizeof(int64_t));	/* number of its eviction */
 	bool	   *used_again = calloc((size_t) trace->npages, sizeof(bool));
 	int64_t		nevicted = 0;
-	int64_t		misses = 0;
+	double		misses = 0;
 
 	for (int64_t i = 0; i < trace->naccesses; i++)
 	{
@@ -93,7 +104,7 @@ exact_clock(const Recording *trace, int nbuffers, int usage_max, ExactEvicted *c
 		clock.buffer_of[page] = clock.hand;
 		clock.usage[clock.hand] = 1;
 		clock.hand = (clock.hand + 1) % nbuffers;
-		misses += counts;
+		misses += weight_of(trace, i);
 	}
 	free(clock.buffer_of);
 	free(clock.page_of);
@@ -110,6 +121,111 @@ exact_evicted(const Recording *trace, int nbuffers, int limit)
 
 	exact_clock(trace, nbuffers, 5, &counted);
 	return counted;
+}
+
+/* ---- several hands ---- */
+
+/*
+ * The pool is divided into parts, one after the other.  Misses go to these in turn; each has a hand that goes round in
+ * its part.
+ */
+static double
+exact_parts(const Recording *trace, int nbuffers, int nparts)
+{
+	int		   *buffer_of = new_array(trace->npages, NONE);
+	int		   *page_of = new_array(nbuffers, NONE);
+	int		   *usage = new_array(nbuffers, 0);
+	int		   *hands = new_array(nparts, 0);
+	int64_t		nmisses = 0;
+	double		misses = 0;
+
+	for (int64_t i = 0; i < trace->naccesses; i++)
+	{
+		int			page = trace->pages[i];
+		int			part = (int) (nmisses % nparts);
+		int			first = (int) ((int64_t) nbuffers * part / nparts);
+		int			size = (int) ((int64_t) nbuffers * (part + 1) / nparts) - first;
+		int			buffer;
+
+		if (buffer_of[page] != NONE)
+		{
+			usage[buffer_of[page]] += usage[buffer_of[page]] < 5;
+			continue;
+		}
+		for (; usage[first + hands[part]] > 0; hands[part] = (hands[part] + 1) % size)
+			usage[first + hands[part]]--;
+		buffer = first + hands[part];
+		hands[part] = (hands[part] + 1) % size;
+		if (page_of[buffer] != NONE)
+			buffer_of[page_of[buffer]] = NONE;
+		page_of[buffer] = page;
+		buffer_of[page] = buffer;
+		usage[buffer] = 1;
+		nmisses++;
+		misses += weight_of(trace, i);
+	}
+	free(buffer_of);
+	free(page_of);
+	free(usage);
+	free(hands);
+	return ratio_of(trace, misses);
+}
+
+#define SESSIONS	8
+
+/*
+ * Sessions miss in turn.  Each inspects the buffers that it has taken from the hand, 64 at a time, or those up to the end of
+ * the pool.  Free buffers are used first.
+ */
+static double
+exact_batches(const Recording *trace, int nbuffers)
+{
+	int		   *buffer_of = new_array(trace->npages, NONE);
+	int		   *page_of = new_array(nbuffers, NONE);
+	int		   *usage = new_array(nbuffers, 0);
+	int			taken[SESSIONS];
+	int			left[SESSIONS] = {0};
+	int			hand = 0;
+	int64_t		nmisses = 0;
+	double		misses = 0;
+
+	for (int64_t i = 0; i < trace->naccesses; i++)
+	{
+		int			page = trace->pages[i];
+		int			session = (int) (nmisses % SESSIONS);
+		int			buffer = (int) nmisses;
+
+		if (buffer_of[page] != NONE)
+		{
+			usage[buffer_of[page]] += usage[buffer_of[page]] < 5;
+			continue;
+		}
+		while (nmisses >= nbuffers)
+		{
+			if (left[session] == 0)
+			{
+				taken[session] = hand;
+				left[session] = nbuffers - hand < 64 ? nbuffers - hand : 64;
+				hand = (hand + left[session]) % nbuffers;
+			}
+			buffer = taken[session]++;
+			left[session]--;
+			if (usage[buffer] == 0)
+				break;
+			usage[buffer]--;
+		}
+		if (page_of[buffer] != NONE)
+			buffer_of[page_of[buffer]] = NONE;
+		page_of[buffer] = page;
+		buffer_of[page] = buffer;
+		usage[buffer] = 1;
+		nmisses++;
+		misses += weight_of(trace, i);
+	}
+	free(buffer_of);
+	free(page_of);
+	free(usage);
+	return ratio_of(trace, misses);
 }
 
 /* ---- heaps, for what is evicted by a time ---- */
@@ -171,7 +287,7 @@ evict_by_time(const Recording *trace, int nbuffers, const int64_t *times)
 	int64_t    *time_of = malloc(sizeof(int64_t) * (size_t) trace->npages);
 	int		   *is_in = new_array(trace->npages, 0);
 	int			used = 0;
-	int64_t		misses = 0;
+	double		misses = 0;
 
 	for (int64_t i = 0; i < trace->naccesses; i++)
 	{
@@ -179,7 +295,7 @@ evict_by_time(const Recording *trace, int nbuffers, const int64_t *times)
 
 		if (!is_in[page])
 		{
-			misses += i >= trace->first;
+			misses += weight_of(trace, i);
 			for (used++; used > nbuffers;)
 			{
 				Entry		entry = heap_take(&heap);
@@ -336,7 +452,7 @@ exact_s3_fifo(const Recording *trace, int nbuffers)
 		.small.pages = new_array(most, NONE),
 		.main.pages = new_array(most, NONE),
 	};
-	int64_t		misses = 0;
+	double		misses = 0;
 
 	for (int64_t i = 0; i < trace->naccesses; i++)
 	{
@@ -344,7 +460,7 @@ exact_s3_fifo(const Recording *trace, int nbuffers)
 
 		if (cache.where[page] == NOWHERE)
 		{
-			misses += i >= trace->first;
+			misses += weight_of(trace, i);
 			admit(&cache, page);
 		}
 		else
@@ -366,10 +482,23 @@ exact_miss_ratio(const Recording *trace, int policy, int nbuffers)
 	static const int usage_maxima[] = {5, 1, 2, 15};
 	ExactEvicted evicted = {0};
 
-	if (policy <= PBP_CLOCK_15)
-		return exact_clock(trace, nbuffers, usage_maxima[policy], &evicted);
-	return policy == PBP_LRU ? exact_lru(trace, nbuffers) :
-		policy == PBP_S3_FIFO ? exact_s3_fifo(trace, nbuffers) : exact_optimum(trace, nbuffers);
+	switch (policy)
+	{
+		case PBP_CLOCK_2_HANDS:
+			return exact_parts(trace, nbuffers, 2);
+		case PBP_CLOCK_4_HANDS:
+			return exact_parts(trace, nbuffers, 4);
+		case PBP_CLOCK_BATCHES:
+			return exact_batches(trace, nbuffers);
+		case PBP_LRU:
+			return exact_lru(trace, nbuffers);
+		case PBP_S3_FIFO:
+			return exact_s3_fifo(trace, nbuffers);
+		case PBP_OPTIMUM:
+			return exact_optimum(trace, nbuffers);
+		default:
+			return exact_clock(trace, nbuffers, usage_maxima[policy], &evicted);
+	}
 }
 
 /* ---- recordings ---- */

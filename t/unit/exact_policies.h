@@ -8,13 +8,17 @@
 #include "advice_model.h"
 #include "simulator/policies.h"
 
-/* Accesses to pages below npages, of which the misses of those from first on count. */
+/*
+ * Accesses to pages below npages, of which the misses of those from first on count: alike, or as much as their weights
+ * say.
+ */
 typedef struct Recording
 {
 	int		   *pages;
 	int64_t		naccesses;
 	int64_t		first;
 	int			npages;
+	const double *weights;		/* of all accesses, or NULL */
 } Recording;
 
 extern const char *const policy_names[PBP_POLICY_COUNT];

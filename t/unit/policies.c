@@ -22,7 +22,7 @@ static int	ncompared;
 static PbpPolicies *
 new_policies(uint32_t npages)
 {
-	return pbp_policies_init(malloc(pbp_policies_bytes(npages)), npages, 5);
+	return pbp_policies_init(malloc(pbp_policies_bytes(npages)), npages, 5, 1);
 }
 
 static void
@@ -51,7 +51,7 @@ record(Kind kind)
 	trace_init(&source, kind, NBUFFERS, 1 + (uint64_t) kind, NACCESSES / 4);
 	for (int i = 0; i < NACCESSES; i++)
 		pages[i] = next_page(&source, &bulk);
-	return (Recording) {pages, NACCESSES, FIRST, trace_pages(NBUFFERS)};
+	return (Recording) {.pages = pages, .naccesses = NACCESSES, .first = FIRST, .npages = trace_pages(NBUFFERS)};
 }
 
 static void

@@ -2,6 +2,9 @@
  * policy_looks.c
  *	  Compares what looks at one pool say of other policies with simulators of these
  *	  that run the same trace.  Prints TAP.
+ *
+ * With arguments, compares recorded traces instead: files of big-endian keys of 32 bits,
+ * each of which stands for a page.
  */
 #include <math.h>
 #include <stdio.h>
@@ -81,29 +84,36 @@ agrees(const PbpAdvice *advice)
 }
 
 static void
+compare_policies(const Run *run, const char *name, const Recording *trace, Score *scores)
+{
+	double		today[PBP_POLICY_SIZES];
+
+	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
+	{
+		printf("# %-12s %-10s", name, policy_names[policy]);
+		for (int size = 0; size < PBP_POLICY_SIZES; size++)
+		{
+			double		truth = exact_miss_ratio(trace, policy, (int) (policy_sizes[size] * run->nbuffers));
+
+			if (policy == PBP_CLOCK_TODAY)
+				today[size] = truth;
+			compare(run, policy, size, truth, today[size], &scores[policy]);
+		}
+		printf("\n");
+	}
+}
+
+static void
 compare_trace(Kind kind, const char *name, int looks_per_pass, bool pauses, Score *scores)
 {
 	Run			run = {.kind = kind, .nbuffers = NBUFFERS, .seed = 1 + (uint64_t) kind, .looks_per_pass = looks_per_pass, .pauses = pauses};
-	double		today[PBP_POLICY_SIZES];
 	Recording	trace;
 
 	start(&run, SAMPLES, (size_t) NBUFFERS * 10, 1.0 / 20);
 	watch_policies(&run);
 	run_today(&run);
 	trace = record_run(&run);
-	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
-	{
-		printf("# %-12s %-10s", name, policy_names[policy]);
-		for (int size = 0; size < PBP_POLICY_SIZES; size++)
-		{
-			double		truth = exact_miss_ratio(&trace, policy, (int) (policy_sizes[size] * NBUFFERS));
-
-			if (policy == PBP_CLOCK_TODAY)
-				today[size] = truth;
-			compare(&run, policy, size, truth, today[size], &scores[policy]);
-		}
-		printf("\n");
-	}
+	compare_policies(&run, name, &trace, scores);
 	okf(agrees(run.advice[0]), "%s: today's policy has what the advice has at each size", name);
 	free(trace.pages);
 	finish(&run);
@@ -124,10 +134,25 @@ add_scores(const Score *scores)
 }
 
 static void
+judge(const Score *scores)
+{
+	Score		sum = add_scores(scores);
+
+	for (int policy = PBP_CLOCK_1; policy < PBP_POLICY_COUNT; policy++)
+	{
+		const Score *score = &scores[policy];
+
+		okf(score->errors / score->nknown <= 0.006, "%s: error %.4f on average, %.4f at most",
+			policy_names[policy], score->errors / score->nknown, score->worst);
+	}
+	okf(sum.covered >= 0.93 * sum.nknown, "%d of %d errors are within their interval", sum.covered, sum.nknown);
+	okf(sum.changes_covered >= 0.93 * sum.nknown, "and %d of the differences to today's policy", sum.changes_covered);
+}
+
+static void
 compare_all(void)
 {
 	Score		scores[PBP_POLICY_COUNT] = {{0}};
-	Score		sum;
 
 	compare_trace(UNIFORM, "uniform", 8, false, scores);
 	compare_trace(ZIPF, "zipf", 8, false, scores);
@@ -139,16 +164,7 @@ compare_all(void)
 	compare_trace(PGBENCH, "two looks", 2, false, scores);
 	compare_trace(NEARLY_FITS, "nearly fits", 8, false, scores);
 	compare_trace(PERIODIC_SCAN, "scan", 8, false, scores);
-	for (int policy = PBP_CLOCK_1; policy < PBP_POLICY_COUNT; policy++)
-	{
-		const Score *score = &scores[policy];
-
-		okf(score->errors / score->nknown <= 0.006, "%s: error %.4f on average, %.4f at most",
-			policy_names[policy], score->errors / score->nknown, score->worst);
-	}
-	sum = add_scores(scores);
-	okf(sum.covered >= 0.93 * sum.nknown, "%d of %d errors are within their interval", sum.covered, sum.nknown);
-	okf(sum.changes_covered >= 0.93 * sum.nknown, "and %d of the differences to today's policy", sum.changes_covered);
+	judge(scores);
 }
 
 /* No look comes half of the time, so that pools lose the order of uses again and again. */
@@ -264,9 +280,106 @@ have_less_memory(void)
 	free(memory);
 }
 
-int
-main(void)
+/* ---- recorded traces ---- */
+
+#define MOST_ACCESSES	10000000
+
+/* Keys become pages, in the order of their first accesses; a few keys share one. */
+static Recording
+read_recording(const char *path)
 {
+	Recording	trace = {.pages = malloc(sizeof(int) * MOST_ACCESSES)};
+	int		   *page_of = calloc((size_t) 1 << 24, sizeof(int));
+	FILE	   *file = fopen(path, "r");
+	uint8_t		bytes[4];
+
+	while (file && trace.naccesses < MOST_ACCESSES && fread(bytes, sizeof(bytes), 1, file) == 1)
+	{
+		uint32_t	key = (uint32_t) bytes[0] << 24 | (uint32_t) bytes[1] << 16 | (uint32_t) bytes[2] << 8 | bytes[3];
+		int		   *page = &page_of[key * UINT32_C(0x9E3779B1) >> 8];
+
+		if (*page == 0)
+			*page = ++trace.npages;
+		trace.pages[trace.naccesses++] = *page - 1;
+	}
+	okf(file && trace.naccesses > 0, "%s: %d pages", path, trace.npages);
+	if (file)
+		fclose(file);
+	free(page_of);
+	return trace;
+}
+
+/* A look reduces the weights of all accesses before as its counters, and counts its own, or counts nothing. */
+static void
+weigh(const PbpAdvice *advice, double before, const Recording *part, int64_t from, double *weights)
+{
+	double		after = totals_of(advice).accesses;
+	double		factor = after / (before + (double) (part->naccesses - from));
+
+	if (after == before)
+		return;
+	for (int64_t i = from; i < part->naccesses; i++)
+		weights[i] = 1;
+	for (int64_t i = part->first; i < part->naccesses; i++)
+		weights[i] *= factor;
+}
+
+/* From one access on, until the pool has read as much as for other traces. */
+static void
+compare_part(const Recording *all, int64_t from, int nbuffers, Score *scores)
+{
+	Run			run = {.nbuffers = nbuffers, .looks_per_pass = 8};
+	double	   *weights = calloc((size_t) all->naccesses, sizeof(double));
+	Recording	part = {.pages = all->pages + from, .npages = all->npages, .weights = weights};
+	Pool		pool;
+	Watch		watch = {0};
+
+	pool_init(&pool, nbuffers, all->npages);
+	start(&run, SAMPLES, (size_t) nbuffers * 60, 0.25);
+	watch_policies(&run);
+	while (pool.reads < (SETTLE_POOLS + WINDOW_POOLS) * nbuffers && from + part.naccesses < all->naccesses)
+	{
+		int64_t		looked = watch.count;
+		double		before;
+
+		pool_access(&pool, part.pages[part.naccesses++], false);
+		if (pool.ticks - watch.ticks < nbuffers / run.looks_per_pass)
+			continue;
+		before = totals_of(run.advice[0]).accesses;
+		look_and_watch(&run, &pool, part.naccesses, 0, &watch);
+		weigh(run.advice[0], before, &part, looked, weights);
+	}
+	compare_policies(&run, "recorded", &part, scores);
+	free(weights);
+	pool_free(&pool);
+	finish(&run);
+}
+
+static void
+compare_recorded(char **paths, int npaths)
+{
+	Score		scores[PBP_POLICY_COUNT] = {{0}};
+
+	for (int i = 0; i < npaths; i++)
+	{
+		Recording	trace = read_recording(paths[i]);
+
+		for (int percent = 5; percent <= 20; percent += 5)
+			for (int third = 0; third < 3; third++)
+				compare_part(&trace, third * trace.naccesses / 3, trace.npages * percent / 100, scores);
+		free(trace.pages);
+	}
+	judge(scores);
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc > 1)
+	{
+		compare_recorded(argv + 1, argc - 1);
+		return end_of_tests();
+	}
 	compare_all();
 	compare_with_pauses();
 	begin_late();
