@@ -78,7 +78,7 @@ static void
 count_policies(int nbuffers, int64_t start, int64_t *misses)
 {
 	PbpPolicies *policies = pbp_policies_init(malloc(pbp_policies_bytes((uint32_t) nbuffers)),
-											  (uint32_t) nbuffers, USAGE_MAX);
+											  (uint32_t) nbuffers, USAGE_MAX, 1);
 
 	for (int64_t i = 0; i < npages; i++)
 	{

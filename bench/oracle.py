@@ -46,13 +46,13 @@ def recorded(paths):
         yield name, np.unique(values, return_inverse=True)[1]
 
 
-# Policies by libcachesim, by their number here, which has no clock with a maximum of 5 or 2.
+# Policies by libcachesim, by their number here, which has no clock with a maximum of 5 or 2, and none of several hands.
 POLICIES = {
     1: ("clock 1", lambda buffers: libcachesim.Clock(buffers, n_bit_counter=1, init_freq=1)),
     3: ("clock 15", lambda buffers: libcachesim.Clock(buffers, n_bit_counter=4, init_freq=1)),
-    4: ("LRU", libcachesim.LRU),
-    5: ("S3-FIFO", libcachesim.S3FIFO),
-    6: ("optimum", libcachesim.Belady),
+    7: ("LRU", libcachesim.LRU),
+    8: ("S3-FIFO", libcachesim.S3FIFO),
+    9: ("optimum", libcachesim.Belady),
 }
 
 
