@@ -88,6 +88,36 @@ compare_trace(Kind kind, const char *name, double looks_per_pass, double tolerat
 	bench_finish(&bench);
 }
 
+/* Skewed lookups, and beside them every so many accesses one of a page that is never used again; 0: none. */
+static double
+read_again_beside(int lookups_per_page)
+{
+	int64_t		most = 400 * 4096;
+	Recording	trace = {.pages = malloc(sizeof(int) * (size_t) most), .first = most / 2};
+	Trace		source;
+	ExactEvicted evicted;
+	bool		bulk;
+
+	trace_init(&source, ZIPF, 4096, 2, INT64_MAX);
+	trace.npages = trace_pages(4096);
+	for (int64_t i = 0; i < most; i++)
+		trace.pages[i] = lookups_per_page > 0 && i % (lookups_per_page + 1) == 0 ? trace.npages++ : next_page(&source, &bulk);
+	trace.naccesses = most;
+	evicted = exact_evicted(&trace, 4096, trace.npages);
+	free(trace.pages);
+	return share(evicted.read_again, evicted.pages);
+}
+
+/* A scan drives out pages, but more of its own than of others. */
+static void
+scan_beside(void)
+{
+	double		without = read_again_beside(0);
+	double		with = read_again_beside(4);
+
+	okf(with < without / 2, "beside a scan, a smaller share is read again (%.2f, without it %.2f)", with, without);
+}
+
 /* Pages that leave where the hand has not been are not evicted. */
 static void
 drop_pages(void)
@@ -133,6 +163,7 @@ main(void)
 	compare_trace(PGBENCH, "two looks", 2, 0.012);
 	compare_trace(LOOP, "loop", 8, 0.012);
 	compare_trace(PERIODIC_SCAN, "scan", 8, 0.012);
+	scan_beside();
 	drop_pages();
 	lose_knowledge();
 	return end_of_tests();
