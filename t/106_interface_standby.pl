@@ -48,7 +48,7 @@ my @answers = (
 		q{SELECT count(*), count(miss_ratio), count(DISTINCT note) FROM pgbufprobe_advice()} ],
 	[ 'relations of the advice', '1|0|1',
 		q{SELECT count(*), count(read_fraction), count(note) FROM pgbufprobe_advice_relations()} ],
-	[ 'policies', '21|0|21',
+	[ 'policies', '30|0|30',
 		q{SELECT count(*), count(miss_ratio), count(note) FROM pgbufprobe_policies()} ],
 	[ 'working set', '4|0|4',
 		q{SELECT count(*), count(bytes), count(note) FROM pgbufprobe_working_set()} ],
