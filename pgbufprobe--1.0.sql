@@ -295,6 +295,9 @@ CREATE FUNCTION pgbufprobe_status(
     OUT reads_seen bigint,              -- that the advice remembers
     OUT self_error double precision,    -- reads that it saw relative to those that the server counted: 0 is perfect
     OUT storage_self_error double precision,    -- storage reads today, simulated minus measured
+    OUT recent_fraction double precision,   -- of today's misses, those of pages that the kernel had cached or evicted recently
+    OUT recent_fraction_low double precision,   -- the same of the simulated page cache: a 95 % interval
+    OUT recent_fraction_high double precision,
     OUT missed_fraction double precision,   -- of the pages that were loaded, those that only checks of the whole pool found
     OUT carry_over text,                -- off, waiting, restoring, done, saving, no worker or no background worker slot
     OUT restored_fraction double precision, -- of the restore after the start; NULL here and in the next: there was none

@@ -132,7 +132,7 @@ probe_pages(Worker *worker, const Memory *memory)
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 		if (pbp_served_has_page(&worker->served, i))
 			pbp_served_answer(&worker->served, i,
-							  memory->cache.pages[worker->probed_pages[i]].list != NONE,
+							  (PbpCacheAnswer) {memory->cache.pages[worker->probed_pages[i]].list != NONE, NAN},
 							  pbp_advice_caches(worker->advice, worker->served.pages[i].key));
 }
 

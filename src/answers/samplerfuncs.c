@@ -26,8 +26,8 @@
 #include "base/settings.h"
 #include "carry/carry.h"
 
-#define STATUS_COLS			15
-#define SAMPLER_COLS		11
+#define STATUS_COLS			18
+#define SAMPLER_COLS		14
 
 /* how long those who ask wait for a preloaded sampler, and how often any state is asked for */
 #define STARTS_WITHIN_MS	5000
@@ -267,6 +267,22 @@ add_restore(Row *row, const PbpCarryProgress *progress)
 	}
 }
 
+/* recent_fraction, recent_fraction_low, recent_fraction_high */
+static void
+add_recent(Row *row, const PbpStorageReport *storage)
+{
+	const PbpRecentShares *recent = &storage->totals.recent;
+
+	if (!storage->has_memory || isnan(recent->kernel))
+	{
+		add_nulls(row, row->ncols + 3);
+		return;
+	}
+	add_number(row, recent->kernel);
+	add_number(row, fmax(0, recent->simulated - recent->error));
+	add_number(row, fmin(1, recent->simulated + recent->error));
+}
+
 Datum
 pgbufprobe_status(PG_FUNCTION_ARGS)
 {
@@ -284,6 +300,7 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 	add_quotient(&row, recent.cpu_seconds, recent.seconds);
 	if (report != NULL && report->has_memory && !report->is_from_before)
 	{
+		const PbpStorageReport *storage = &report->storage;
 		PbpAdviceReason reason = report->rows[PBP_ADVICE_BASELINE].reason;
 		double		learned = reason == PBP_ADVICE_NOTHING_EVICTED ? 0 :
 			fmin(report->decision.learned_share, 1);
@@ -293,7 +310,8 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 		add_number(&row, learned < 1 ? seconds_left(report) : 0);
 		add_rounded(&row, report->totals.reads);
 		add_number(&row, report->totals.self_error);
-		add_number(&row, report->storage.has_memory ? report->storage.totals.self_error : NAN);
+		add_number(&row, storage->has_memory ? storage->totals.self_error : NAN);
+		add_recent(&row, storage);
 		add_number(&row, report->missed_loads);
 	}
 	else

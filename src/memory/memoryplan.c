@@ -280,6 +280,7 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
 							  capacity->memory.huge_page_room / block_bytes : -1);
 	pbp_advice_set_eviction(advice, capacity->memory.eviction,
 							capacity->memory.holder == PBP_HELD_BY_CGROUP);
+	pbp_advice_set_swaps(advice, capacity->memory.swaps);
 	pbp_advice_set_os_cache(advice, is_modelled(capacity) ?
 							(int64_t) (capacity->cache_bytes / block_bytes) : -1);
 }

@@ -239,6 +239,22 @@ pbp_os_block(const PbpOsFile *file, BlockNumber block)
 	return pbp_os_map(file, block, 1, &is_cached) > 0;
 }
 
+/*
+ * True if each page of the block is cached, or was evicted so recently that the kernel would take
+ * it for a page that is used often if it returned now.  The file's method must be cachestat.
+ */
+bool
+pbp_os_recent_block(const PbpOsFile *file, BlockNumber block)
+{
+	int64		unit = Max(pbp_os_page_bytes(), BLCKSZ);
+	int64		offset = (int64) block * BLCKSZ / unit * unit;
+	PbpCachestat answer;
+
+	if (!pbp_kernel_cachestat(file->fd, offset, unit, &answer))
+		report_no_answer(file);
+	return (int64) (answer.cached + answer.recently_evicted) >= pages_of(unit);
+}
+
 /* ---- reads ---- */
 
 /*

@@ -137,6 +137,7 @@ extern int64 pbp_os_count(const PbpOsFile *file);
 extern int64 pbp_os_map(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks,
 						bool *is_cached);
 extern bool pbp_os_block(const PbpOsFile *file, BlockNumber block);
+extern bool pbp_os_recent_block(const PbpOsFile *file, BlockNumber block);
 extern bool pbp_os_time_read(const PbpOsFile *file, BlockNumber block, int64 *ns);
 extern void pbp_os_drop_blocks(const PbpOsFile *file, BlockNumber first, BlockNumber nblocks);
 extern void pbp_os_advise(const PbpOsFile *file, int64 offset, int64 bytes, PbpOsAdvice advice);

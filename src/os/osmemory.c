@@ -258,6 +258,15 @@ read_memory(const char *root, PbpOsMemory *memory)
 	return true;
 }
 
+static bool
+has_swap_space(const char *root)
+{
+	PbpNamedNumber number = {.name = "SwapFree"};
+
+	pbp_read_named_numbers(root, "/proc/meminfo", &number, 1);
+	return number.value > 0;
+}
+
 static PbpEviction
 read_eviction(const char *root)
 {
@@ -281,7 +290,7 @@ read_eviction(const char *root)
 
 /*
  * Reads all about the memory of the server of this process.  Takes no lock;
- * opens up to 14 small files, and 4 for each cgroup.
+ * opens up to 15 small files, and 4 for each cgroup.
  *
  * The figures are not read at one time.  While memory is allocated quickly, the
  * capacity may be off by what was allocated meanwhile.
@@ -299,6 +308,7 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 	memory->server.unused_bytes = bounded(server->unused_bytes);
 	memory->server.own_file_bytes = own_by_now(root, server);
 	memory->eviction = read_eviction(root);
+	memory->swaps = has_swap_space(root);
 	if (server->huge_page_bytes > 0)
 		memory->huge_page_room = huge_page_room(root, server->huge_page_bytes);
 	memory->known = read_memory(root, memory);

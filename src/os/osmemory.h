@@ -133,6 +133,7 @@ typedef struct PbpOsMemory
 {
 	bool		known;			/* false: the kernel gives no information */
 	PbpEviction eviction;
+	bool		swaps;			/* there is free swap space */
 	PbpMemoryHolder holder;		/* what makes the capacity as small as it is */
 	int64_t		limit_bytes;	/* all memory of this holder */
 	int64_t		private_bytes;	/* of this, private memory in use */

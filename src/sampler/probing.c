@@ -27,9 +27,9 @@
 #define PROBING_SHARE	0.1
 
 /*
- * A page that the page cache did not hold returns there only through the pool,
- * or when the pool writes it.  So it is looked up once in this many rounds, and
- * in the others, only the simulation is asked about it.
+ * A page that the page cache did not hold, and has not evicted recently, returns
+ * there only through the pool, or when the pool writes it.  So it is looked up once
+ * in this many rounds, and in the others, only the simulation is asked about it.
  */
 #define UNCACHED_ROUNDS	8
 
@@ -100,6 +100,16 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 	probing->reading_ns += pbp_now_ns() - start;
 }
 
+static PbpCacheAnswer
+ask_kernel(const PbpOsFile *file, BlockNumber block)
+{
+	PbpCacheAnswer answer = {.cached = pbp_os_block(file, block),.recent = NAN};
+
+	if (file->method == PBP_OS_CACHESTAT)
+		answer.recent = answer.cached > 0 || pbp_os_recent_block(file, block);
+	return answer;
+}
+
 static int
 compare_files(const void *one, const void *other)
 {
@@ -124,12 +134,12 @@ probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 		{
 			if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
 			{
-				bool		cached = pbp_os_block(&file, probes[i].block);
+				PbpCacheAnswer answer = ask_kernel(&file, probes[i].block);
 				uint64		key = probing->served.pages[probes[i].page].key;
 
-				pbp_served_answer(&probing->served, probes[i].page, cached,
+				pbp_served_answer(&probing->served, probes[i].page, answer,
 								  pbp_advice_caches(probing->advice, key));
-				time_read(probing, &file, &probes[i], cached);
+				time_read(probing, &file, &probes[i], answer.cached > 0);
 			}
 			else
 				pbp_served_forget_page(&probing->served, probes[i].page);
@@ -158,8 +168,9 @@ next_probes(PbpProbing *probing, Probe *probes)
 
 		if (!pbp_served_has_page(&probing->served, number))
 			continue;
-		if (page->known && !page->cached && (number + probing->round) % UNCACHED_ROUNDS != 0)
-			pbp_served_answer(&probing->served, number, false,
+		if (page->known && page->kernel.cached == 0 && !(page->kernel.recent > 0) &&
+			(number + probing->round) % UNCACHED_ROUNDS != 0)
+			pbp_served_answer(&probing->served, number, page->kernel,
 							  pbp_advice_caches(probing->advice, page->key));
 		else
 			probes[nprobes++] = (Probe) {

@@ -175,6 +175,8 @@ is_storage(const PbpStorageReport *storage)
 		REALS(0, MAX_RATIO, totals->sampling_rate) &&
 		REALS_OR_NAN(0, MANY, totals->correction, totals->measuring_error) &&
 		REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, totals->self_error) &&
+		REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, totals->recent.kernel, totals->recent.simulated,
+					 totals->recent.error) &&
 		NUMBERS(0, (int64) MANY, totals->dropped);
 }
 

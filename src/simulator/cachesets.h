@@ -139,6 +139,9 @@ typedef struct CachePolicy
 	void		(*evict) (CacheSet *set, int cache);
 	bool		(*may_return_soon) (const SimulatedCache *simulated, const CachedPage *page,
 									int cache);
+	/* as the kernel says it without swap space; NULL: this test is not simulated */
+	bool		(*evicted_recently) (const SimulatedCache *simulated, const CachedPage *page,
+									 int cache);
 } CachePolicy;
 
 /* Memory of its own, behind which are the records. */
@@ -163,11 +166,13 @@ struct CacheSet
 	double		data_pages;		/* of all relations, in blocks; INFINITY: unknown */
 	double		huge_pages;		/* free, in blocks; negative: the pool is in normal pages */
 	bool		limited;		/* by a cgroup, rather than by the machine */
+	bool		swaps;			/* there is free swap space */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
 	double		served_more;	/* share of these that the real cache serves more than the
 								 * simulated one; NaN: unknown */
 	double		measuring_error;	/* of this */
+	PbpRecentShares recent;
 	SimulatedCache caches[MOST_CACHES];
 	CacheCounters counters[MOST_CACHES];
 	double		doubtful_reads[MOST_CACHES];	/* perhaps warm-up artifacts; decay sooner */

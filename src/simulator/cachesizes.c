@@ -311,6 +311,7 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 	set->huge_pages = -1;
 	set->correction = 1;
 	set->served_more = set->measuring_error = NAN;
+	set->recent = (PbpRecentShares) {NAN, NAN, NAN};
 	set_share(advice, set, 1);
 	return set;
 }
@@ -371,6 +372,13 @@ pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
 		set->correction = 1;
 		set_share(advice, set, 1);
 	}
+}
+
+void
+pbp_advice_set_swaps(PbpAdvice *advice, bool swaps)
+{
+	if (advice->cache_sets[0] != NULL)
+		advice->cache_sets[0]->swaps = swaps;
 }
 
 void

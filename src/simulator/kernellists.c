@@ -111,6 +111,13 @@ may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cac
 	return refault_distance(simulated, page, cache) <= simulated->capacity;
 }
 
+/* workingset_test_recent() of mm/workingset.c */
+static bool
+evicted_recently(const SimulatedCache *simulated, const CachedPage *page, int cache)
+{
+	return refault_distance(simulated, page, cache) <= simulated->active.npages;
+}
+
 const CachePolicy pbp_kernel_lists = {
 	.records_per_page = 1.7,
 	.begin = begin,
@@ -118,4 +125,5 @@ const CachePolicy pbp_kernel_lists = {
 	.read = read,
 	.write = write,
 	.may_return_soon = may_return_soon,
+	.evicted_recently = evicted_recently,
 };

@@ -121,17 +121,27 @@ pbp_advice_simulates(const PbpAdvice *advice, uint64_t key)
 	return set != NULL && (uint32_t) key <= set->threshold;
 }
 
-double
+PbpCacheAnswer
 pbp_advice_caches(const PbpAdvice *advice, uint64_t key)
 {
 	const CacheSet *set = advice->cache_sets[0];
-	uint16_t	page;
+	const SimulatedCache *simulated;
+	const CachedPage *page;
+	PbpCacheAnswer answer = {NAN, NAN};
+	uint16_t	number;
 
-	if (!pbp_advice_simulates(advice, key) || isnan(set->os_cache) ||
-		set->caches[BASELINE].learning || set->caches[BASELINE].refilling)
-		return NAN;
-	page = find_record(set, (uint32_t) key);
-	return page != NO_RECORD && (cached_page(set, page)->resident >> BASELINE & 1) ? 1 : 0;
+	if (!pbp_advice_simulates(advice, key) || isnan(set->os_cache))
+		return answer;
+	simulated = &set->caches[BASELINE];
+	if (simulated->learning || simulated->refilling)
+		return answer;
+	number = find_record(set, (uint32_t) key);
+	page = number == NO_RECORD ? NULL : cached_page(set, number);
+	answer.cached = page != NULL && in_set(page->resident, BASELINE);
+	if (set->policy->evicted_recently != NULL && !set->swaps)
+		answer.recent = answer.cached > 0 ||
+			(page != NULL && set->policy->evicted_recently(simulated, page, BASELINE));
+	return answer;
 }
 
 /* Forget the pages above a lower threshold.  Their records become free. */

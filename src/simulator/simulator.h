@@ -187,12 +187,31 @@ extern PbpEvicted pbp_advice_take_evicted(PbpAdvice *advice);
 /* True if the last look met this page. */
 extern bool pbp_advice_holds(const PbpAdvice *advice, uint64_t key);
 
+/* What a page cache has of a page: 1 or 0; NaN: unknown. */
+typedef struct PbpCacheAnswer
+{
+	float		cached;
+	float		recent;			/* cached, or evicted recently, as cachestat(2) has it */
+} PbpCacheAnswer;
+
 /*
- * Whether page caches are simulated with this page of the sample, and if so, whether that of
- * today's size has cached it, by the last look: 1 or 0.  NaN: it does not hold what a real one may.
+ * Shares of today's misses that the page cache has served, or had evicted recently: what a larger
+ * one would serve.  NaN: unknown.
+ */
+typedef struct PbpRecentShares
+{
+	double		kernel;
+	double		simulated;
+	double		error;			/* of the difference: half the width of a 95 % interval */
+} PbpRecentShares;
+
+/*
+ * Whether page caches are simulated with this page of the sample, and if so, what that of today's
+ * size has of it, by the last look.  NaN: it does not hold what a real one may, or the kernel says
+ * by another test whether it has evicted a page recently.
  */
 extern bool pbp_advice_simulates(const PbpAdvice *advice, uint64_t key);
-extern double pbp_advice_caches(const PbpAdvice *advice, uint64_t key);
+extern PbpCacheAnswer pbp_advice_caches(const PbpAdvice *advice, uint64_t key);
 
 /* The i-th buffer where the last look observed a page; -1: there are fewer. */
 extern int	pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i);
@@ -238,6 +257,9 @@ extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes
  * changes, page caches are learned again.
  */
 extern void pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited);
+
+/* Whether there is free swap space: then the kernel takes more evicted pages for recent. */
+extern void pbp_advice_set_swaps(PbpAdvice *advice, bool swaps);
 
 /* The size of the page cache today, in blocks, whenever it changes.  Negative: unknown. */
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);

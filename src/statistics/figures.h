@@ -92,6 +92,7 @@ typedef struct PbpAdviceStorageTotals
 								 * measured; NaN: unknown */
 	double		measuring_error;	/* of this, what may be the measurement's:
 									 * half the width of a 95 % interval */
+	PbpRecentShares recent;
 	int64_t		dropped;		/* pages that were forgotten too early */
 } PbpAdviceStorageTotals;
 
@@ -205,6 +206,9 @@ extern void pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size,
  * few misses yet.
  */
 extern void pbp_advice_calibrate(PbpAdvice *advice, PbpFigure served_more, double lately);
+
+/* Compares the simulated page cache with the kernel's at a second size. */
+extern void pbp_advice_set_recent(PbpAdvice *advice, PbpRecentShares recent);
 
 extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceStorageRow *row);
 extern void pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split);

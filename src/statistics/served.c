@@ -45,22 +45,39 @@ precedence_of(uint64_t key)
 }
 
 static void
+scale(PbpServedCounts *counts, float weight)
+{
+	counts->loads *= weight;
+	counts->served *= weight;
+	counts->served_more *= weight;
+}
+
+static void
 scale_loads(PbpServed *served, float weight)
 {
 	served->known_loads *= weight;
 	served->unknown_loads *= weight;
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 	{
-		served->pages[i].loads *= weight;
-		served->pages[i].served *= weight;
-		served->pages[i].served_more *= weight;
+		scale(&served->pages[i].cached, weight);
+		scale(&served->pages[i].recent, weight);
 	}
+}
+
+static void
+count_answers(PbpServedCounts *counts, float kernel, float simulated)
+{
+	if (isnan(kernel - simulated))
+		return;
+	counts->loads++;
+	counts->served += kernel;
+	counts->served_more += kernel - simulated;
 }
 
 static void
 count_load(PbpServed *served, PbpServedPage *page)
 {
-	float		served_more = (float) page->cached - page->simulated;
+	float		served_more = page->kernel.cached - page->simulated.cached;
 
 	if (served->known_loads + served->unknown_loads >= COUNTS_HALVED)
 		scale_loads(served, 0.5f);
@@ -71,9 +88,15 @@ count_load(PbpServed *served, PbpServedPage *page)
 	served->known_loads++;
 	served->fresh_loads++;
 	served->fresh_served_more += served_more;
-	page->loads++;
-	page->served += (float) page->cached;
-	page->served_more += served_more;
+	count_answers(&page->cached, page->kernel.cached, page->simulated.cached);
+	count_answers(&page->recent, page->kernel.recent, page->simulated.recent);
+}
+
+/* What is unknown remains so. */
+static PbpCacheAnswer
+answer_if_cached(const PbpCacheAnswer *last)
+{
+	return (PbpCacheAnswer) {isnan(last->cached) ? NAN : 1, isnan(last->recent) ? NAN : 1};
 }
 
 /* In a few places, with each load. */
@@ -112,8 +135,9 @@ pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 	/* either cache still has what it has just read, if they are asked at all */
 	if (page->asked && !page->known && now_ns - page->loaded_ns < SOON_NS)
 	{
-		page->known = page->cached = true;
-		page->simulated = isnan(page->simulated) ? NAN : 1;
+		page->known = true;
+		page->kernel = answer_if_cached(&page->kernel);
+		page->simulated = answer_if_cached(&page->simulated);
 	}
 	count_load(served, page);
 	page->known = false;
@@ -123,13 +147,13 @@ pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 
 /* What the kernel and the simulation say about a page that is remembered. */
 void
-pbp_served_answer(PbpServed *served, int page, bool cached, double simulated)
+pbp_served_answer(PbpServed *served, int page, PbpCacheAnswer kernel, PbpCacheAnswer simulated)
 {
 	PbpServedPage *asked = &served->pages[page];
 
 	asked->known = asked->asked = true;
-	asked->cached = cached;
-	asked->simulated = (float) simulated;
+	asked->kernel = kernel;
+	asked->simulated = simulated;
 }
 
 /* While the kernel is not asked, anything may happen. */
@@ -148,18 +172,25 @@ pbp_served_forget_loads(PbpServed *served)
 	served->fresh_loads = served->fresh_served_more = 0;
 }
 
+static inline const PbpServedCounts *
+counts_of(const PbpServed *served, int page, bool recent)
+{
+	return recent ? &served->pages[page].recent : &served->pages[page].cached;
+}
+
 /*
  * Variance of the difference, by the pages: loads of one page are not independent.
  * It is not 0 where all agree.
  */
 static double
-variance(const PbpServed *served, double loads, double mean)
+variance(const PbpServed *served, bool recent, double loads, double mean)
 {
 	double		squares = 1;
 
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 	{
-		double		difference = served->pages[i].served_more - mean * served->pages[i].loads;
+		const PbpServedCounts *counts = counts_of(served, i, recent);
+		double		difference = counts->served_more - mean * counts->loads;
 
 		squares += difference * difference;
 	}
@@ -167,33 +198,57 @@ variance(const PbpServed *served, double loads, double mean)
 }
 
 /*
- * The share of misses that the page cache serves more than the simulated one.  Of the loads,
- * new_share is of pages that were not read because they are new.  Loads without an answer are most
- * often those of pages that the pool has never held before.  Returns false if too little is known.
+ * Of the loads, new_share is of pages that were not read because they are new.  Loads without an
+ * answer are most often those of pages that the pool has never held before.  Returns the share that
+ * the kernel has served, and sets what that is more than the simulation.  NaN: too little is known.
+ */
+static double
+compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
+{
+	double		loads = 0;
+	double		share = 0;
+	double		served_more = 0;
+	double		unknown;
+
+	*more = (PbpFigure) {NAN, NAN};
+	for (int i = 0; i < PBP_SERVED_PAGES; i++)
+	{
+		const PbpServedCounts *counts = counts_of(served, i, recent);
+
+		loads += counts->loads;
+		share += counts->served;
+		served_more += counts->served_more;
+	}
+	if (loads < PBP_ENOUGH_EVENTS)
+		return NAN;
+	share /= loads;
+	unknown = fmax(0, served->unknown_loads - new_share * (loads + served->unknown_loads));
+	unknown /= loads + unknown;
+	more->value = served_more / loads;
+	more->error = PBP_DEVIATIONS * sqrt(variance(served, recent, loads, more->value)) +
+		unknown * fmax(share, 1 - share);
+	return more->error <= PBP_SERVED_LARGEST_ERROR ? share : NAN;
+}
+
+/*
+ * The share of misses that the page cache serves more than the simulated one.  Returns false if too
+ * little is known.
  */
 bool
 pbp_served_more(const PbpServed *served, double new_share, PbpFigure *result)
 {
-	double		loads = 0;
-	double		share = 0;
-	double		more = 0;
-	double		unknown;
+	return !isnan(compare(served, false, new_share, result));
+}
 
-	for (int i = 0; i < PBP_SERVED_PAGES; i++)
-	{
-		loads += served->pages[i].loads;
-		share += served->pages[i].served;
-		more += served->pages[i].served_more;
-	}
-	if (loads < PBP_ENOUGH_EVENTS)
-		return false;
-	share /= loads;
-	unknown = fmax(0, served->unknown_loads - new_share * (loads + served->unknown_loads));
-	unknown /= loads + unknown;
-	result->value = more / loads;
-	result->error = PBP_DEVIATIONS * sqrt(variance(served, loads, result->value)) +
-		unknown * fmax(share, 1 - share);
-	return result->error <= PBP_SERVED_LARGEST_ERROR;
+/* The shares of misses that the page cache has served, or has evicted recently. */
+PbpRecentShares
+pbp_served_recent(const PbpServed *served, double new_share)
+{
+	PbpFigure	more;
+	double		share = compare(served, true, new_share, &more);
+
+	return isnan(share) ? (PbpRecentShares) {NAN, NAN, NAN} :
+		(PbpRecentShares) {share, share - more.value, more.error};
 }
 
 /*
@@ -208,13 +263,15 @@ pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
 	PbpFigure	more;
 	double		lately = NAN;
 	double		loads;
+	bool		known;
 
 	pbp_advice_totals(advice, &totals);
 	pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE, &today);
 	if (today.reason != PBP_STORAGE_KNOWN)
 		pbp_served_forget_loads(served);
 	loads = totals.reads + totals.extends;
-	if (!asked || loads <= 0 || !pbp_served_more(served, totals.extends / loads, &more))
+	known = asked && loads > 0;
+	if (!known || !pbp_served_more(served, totals.extends / loads, &more))
 		more = (PbpFigure) {NAN, NAN};
 	if (served->fresh_loads >= PBP_ENOUGH_EVENTS)
 	{
@@ -222,4 +279,6 @@ pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
 		served->fresh_loads = served->fresh_served_more = 0;
 	}
 	pbp_advice_calibrate(advice, more, lately);
+	pbp_advice_set_recent(advice, known ? pbp_served_recent(served, totals.extends / loads) :
+						  (PbpRecentShares) {NAN, NAN, NAN});
 }

@@ -16,6 +16,10 @@
  * The pages are chosen by a hash of their tags, so they are a random sample of
  * all pages that the pool has ever loaded.
  *
+ * The kernel also says which pages it has evicted recently, and so does the
+ * simulation.  A larger page cache would have these, so both are compared at a
+ * second size, too.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PBP_SERVED_H
@@ -32,19 +36,24 @@
 /* Half the width of an interval that says too little. */
 #define PBP_SERVED_LARGEST_ERROR	0.125
 
+/* These decay. */
+typedef struct PbpServedCounts
+{
+	float		loads;			/* for which there were both answers */
+	float		served;			/* of these, by the page cache */
+	float		served_more;	/* by this one alone, less those by the simulated one alone */
+} PbpServedCounts;
+
 typedef struct PbpServedPage
 {
 	bool		known;			/* whether the next two fields are, since the last load */
 	bool		asked;			/* whether the caller asks about the page */
-	bool		cached;			/* by the page cache */
-	float		simulated;		/* 1 or 0: by the simulated one; NaN: that cannot say */
+	PbpCacheAnswer kernel;
+	PbpCacheAnswer simulated;
 	uint64_t	key;
 	int64_t		loaded_ns;		/* when last */
-
-	/* These decay. */
-	float		loads;			/* for which there were answers */
-	float		served;			/* of these, by the page cache */
-	float		served_more;	/* by this one alone, less those by the simulated one alone */
+	PbpServedCounts cached;
+	PbpServedCounts recent;		/* by a page cache that has what either evicted recently, too */
 } PbpServedPage;
 
 /* All of it may be zero to begin. */
@@ -64,12 +73,14 @@ typedef struct PbpServed
 } PbpServed;
 
 extern int	pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns);
-extern void pbp_served_answer(PbpServed *served, int page, bool cached, double simulated);
+extern void pbp_served_answer(PbpServed *served, int page, PbpCacheAnswer kernel,
+							  PbpCacheAnswer simulated);
 extern bool pbp_served_has_page(const PbpServed *served, int page);
 extern void pbp_served_forget_page(PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
 extern void pbp_served_forget_loads(PbpServed *served);
 extern bool pbp_served_more(const PbpServed *served, double new_share, PbpFigure *result);
+extern PbpRecentShares pbp_served_recent(const PbpServed *served, double new_share);
 
 /*
  * Corrects the size of the simulated page caches by what was found here; by nothing if pages are

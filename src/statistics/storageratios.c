@@ -83,6 +83,19 @@ error_by_probes(const Advice *advice)
 	return isnan(set->served_more) ? 0 : fabs(set->served_more) + set->measuring_error;
 }
 
+/*
+ * Where a page cache with all that was evicted recently would serve more or less than the kernel
+ * says, by more than chance, so may those below other sizes of the pool.
+ */
+static double
+error_by_evicted(const Advice *advice, int cache)
+{
+	const PbpRecentShares *recent = &advice->cache_sets[0]->recent;
+	double		difference = fabs(recent->kernel - recent->simulated);
+
+	return cache != BASELINE && difference > recent->error ? difference : 0;
+}
+
 static inline const PbpEstimate *
 misses_above(const Advice *advice, int cache)
 {
@@ -285,7 +298,7 @@ error_of_storage_model(const Advice *advice, int cache)
 						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
 						 SCANS_WEIGHT * share * error_of_scans(advice, cache) +
 						 skipped_error(advice, cache, share) +
-						 error_by_probes(advice));
+						 error_by_probes(advice) + error_by_evicted(advice, cache));
 }
 
 /* NaN: unknown. */
@@ -455,9 +468,12 @@ pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *total
 	PbpAdviceStorageRow row;
 	PbpAdviceRow misses;
 
-	*totals = (PbpAdviceStorageTotals) {.self_error = NAN,.measuring_error = NAN};
+	*totals = (PbpAdviceStorageTotals) {
+		.self_error = NAN,.measuring_error = NAN,.recent = {NAN, NAN, NAN}
+	};
 	if (set == NULL)
 		return;
+	totals->recent = set->recent;
 	totals->sampling_rate = advice->sampling_rate * set->share;
 	totals->correction = set->correction;
 	totals->dropped = set->ndropped;
@@ -504,4 +520,13 @@ pbp_advice_calibrate(PbpAdvice *base, PbpFigure served_more, double lately)
 				 CORRECTED_POOLS * advice->nbuffers * share_of_pool(advice) * set->share);
 	pbp_correct_caches(advice, exp((lately - copysign(chance, lately)) *
 								   fmin(1, misses / fmax(1, pages))));
+}
+
+void
+pbp_advice_set_recent(PbpAdvice *base, PbpRecentShares recent)
+{
+	Advice	   *advice = (Advice *) base;
+
+	if (advice->cache_sets[0] != NULL)
+		advice->cache_sets[0]->recent = recent;
 }

@@ -48,11 +48,12 @@ sub sampler_node
 	return $node;
 }
 
-# Puts into this file, for LITTLE_MEMORY, a machine with so many free kB, and so many in all.
+# Puts into this file, for LITTLE_MEMORY, a machine with so many free kB, and so many in all, perhaps with free swap space.
 sub put_memory
 {
-	my ($path, $free, $total) = @_;
-	return put_file($path, "MemTotal: $total kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\n");
+	my ($path, $free, $total, $swap) = @_;
+	return put_file($path, "MemTotal: $total kB\nMemFree: $free kB\nActive(file): 20000 kB\nInactive(file): 20000 kB\nSwapFree: "
+		  . ($swap // 0) . " kB\n");
 }
 
 # Whether the sampler knows the page cache of such a machine: not on some file systems, or where a library cannot be preloaded.

@@ -173,6 +173,15 @@ reclaim(KernelCache *cache)
 	cache->pages[page].evicted_at = cache->age++;
 }
 
+/* True if it evicted the page so recently that a read takes it to the active list. */
+bool
+cache_evicted_recently(const KernelCache *cache, int page)
+{
+	int64_t		evicted_at = cache->pages[page].evicted_at;
+
+	return evicted_at >= 0 && cache->age - evicted_at <= cache->lists[ACTIVE].npages;
+}
+
 /* True if the read waits for storage. */
 static bool
 cache_read(KernelCache *cache, int page)
@@ -192,7 +201,7 @@ cache_read(KernelCache *cache, int page)
 	}
 	if (cache->capacity <= 0)
 		return true;
-	if (record->evicted_at >= 0 && cache->age - record->evicted_at <= cache->lists[ACTIVE].npages)
+	if (cache_evicted_recently(cache, page))
 	{
 		record->list = ACTIVE;
 		cache->age++;

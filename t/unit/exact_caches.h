@@ -113,6 +113,7 @@ extern PbpEviction exact_eviction;
 extern void cache_take_out(KernelCache *cache, int page);
 extern void cache_put_in(KernelCache *cache, int page, int which);
 extern void cache_put_in_last(KernelCache *cache, int page, int which);
+extern bool cache_evicted_recently(const KernelCache *cache, int page);
 
 /* exact_mglru.c */
 extern bool mglru_read(KernelCache *cache, int page);

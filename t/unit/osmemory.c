@@ -280,6 +280,19 @@ test_lru_gen(void)
 	}
 }
 
+/* What the kernel evicts, and takes for recent. */
+static void
+test_evicted(void)
+{
+	put_machine();
+	put("/proc/meminfo", "SwapTotal: 8 kB\nSwapFree: 0 kB\n");
+	read_as(&plain);
+	ok(!memory.swaps, "without free swap space, nothing is swapped");
+	put("/proc/meminfo", "SwapTotal: 8 kB\nSwapFree: 4 kB\n");
+	read_as(&plain);
+	ok(memory.swaps, "with it, the kernel swaps");
+}
+
 static bool
 within(int64_t got, int64_t expected, int64_t error)
 {
@@ -346,6 +359,7 @@ main(void)
 	test_huge_pages();
 	test_mapping();
 	test_lru_gen();
+	test_evicted();
 	test_shared_memory();
 	test_other_sizes();
 	return end_tests();

@@ -91,7 +91,16 @@ look(Probed *probed)
 	look_and_watch(&probed->scene.run, pool, probed->scene.memory.accesses, 0, &probed->scene.watch);
 }
 
-/* The kernel is asked about all remembered pages, but rarely about those that were not cached. */
+/* As cachestat says it. */
+static PbpCacheAnswer
+ask_kernel(const KernelCache *cache, int page)
+{
+	bool		cached = cache->pages[page].list != NONE;
+
+	return (PbpCacheAnswer) {cached, cached || cache_evicted_recently(cache, page)};
+}
+
+/* The kernel is asked about all remembered pages, but rarely about those that it has not and did not have recently. */
 static void
 probe(Probed *probed)
 {
@@ -99,11 +108,15 @@ probe(Probed *probed)
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 	{
 		const PbpServedPage *page = &probed->served.pages[i];
-		bool		asked = !page->known || page->cached || (i + probed->round) % UNCACHED_ROUNDS == 0;
-		bool		cached = probed->scene.memory.cache.pages[probed->tags[i]].list != NONE || i < probed->lies * PBP_SERVED_PAGES;
+		PbpCacheAnswer answer = page->kernel;
 
-		if (pbp_served_has_page(&probed->served, i))
-			pbp_served_answer(&probed->served, i, asked && cached, pbp_advice_caches(probed->scene.run.advice[0], page->key));
+		if (!pbp_served_has_page(&probed->served, i))
+			continue;
+		if (!page->known || page->kernel.recent > 0 || (i + probed->round) % UNCACHED_ROUNDS == 0)
+			answer = ask_kernel(&probed->scene.memory.cache, probed->tags[i]);
+		if (i < probed->lies * PBP_SERVED_PAGES)
+			answer = (PbpCacheAnswer) {1, 1};
+		pbp_served_answer(&probed->served, i, answer, pbp_advice_caches(probed->scene.run.advice[0], page->key));
 	}
 	probed->probed_ns = now_ns(probed);
 }
@@ -138,6 +151,7 @@ measure_loads(void)
 	{
 		Probed		probed;
 		PbpFigure	more = {0};
+		PbpRecentShares recent;
 		double		truth;
 		bool		known;
 
@@ -146,6 +160,8 @@ measure_loads(void)
 		truth = probed_run(&probed, WINDOW);
 		known = pbp_served_more(&probed.served, 0, &more);
 		printf("# %-13s served more %.4f, measured %.4f +- %.4f\n", load_names[load], truth, more.value, more.error);
+		recent = pbp_served_recent(&probed.served, 0);
+		printf("# %-13s with recently evicted pages: kernel %.4f, simulated %.4f +- %.4f\n", load_names[load], recent.kernel, recent.simulated, recent.error);
 		okf(known && fabs(more.value - truth) <= more.error + EVICTED_SINCE * truth && more.error < 0.1,
 			"%s: what the page cache serves more than a smaller one is measured", load_names[load]);
 		probed_finish(&probed);
@@ -270,7 +286,7 @@ load_again(PbpServed *served, int page, bool cached, bool simulated, double seco
 	int			number = (int) (key % PBP_SERVED_PAGES);
 
 	if (served->pages[number].key == key)
-		pbp_served_answer(served, number, cached, simulated);
+		pbp_served_answer(served, number, (PbpCacheAnswer) {cached, NAN}, (PbpCacheAnswer) {simulated, NAN});
 	(void) pbp_served_load(served, key, (int64_t) (seconds * SECOND));
 }
 
@@ -315,24 +331,28 @@ need_answers(void)
 {
 	static PbpServed served;
 	PbpFigure	more;
+	PbpRecentShares recent;
 	int			page = pbp_served_load(&served, 1, 0);
 
 	for (int i = 0; i < 100; i++)
 	{
-		pbp_served_answer(&served, page, i % 2 == 0, i % 4 == 0);
+		pbp_served_answer(&served, page, (PbpCacheAnswer) {i % 2 == 0, 1}, (PbpCacheAnswer) {i % 4 == 0, i % 4 != 3});
 		(void) pbp_served_load(&served, 1, 100 * i * SECOND);
 		(void) pbp_served_load(&served, 1, (100 * i + 50) * SECOND);
 	}
 	ok(served.known_loads == 100 && served.unknown_loads == 101 && !pbp_served_more(&served, 0, &more), "a load without an answer since the last one is unknown");
 	ok(served.fresh_loads == 100 && served.fresh_served_more == 25, "others say which cache has served them");
-	pbp_served_answer(&served, page, true, NAN);
+	recent = pbp_served_recent(&served, 1);
+	ok(recent.kernel == 1 && recent.simulated == 0.75, "and which of them would have with what it has evicted recently");
+	pbp_served_answer(&served, page, (PbpCacheAnswer) {1, 1}, (PbpCacheAnswer) {NAN, NAN});
 	(void) pbp_served_load(&served, 1, 100 * SECOND);
 	ok(served.known_loads == 100 && served.unknown_loads == 101, "while the simulation cannot say, nothing is counted");
-	pbp_served_answer(&served, page, false, 0);
+	pbp_served_answer(&served, page, (PbpCacheAnswer) {0, NAN}, (PbpCacheAnswer) {0, 0});
 	(void) pbp_served_load(&served, 1, 20000 * SECOND);
 	(void) pbp_served_load(&served, 1, 20001 * SECOND);
-	ok(served.known_loads == 102 && served.unknown_loads == 101 && served.pages[page].served == 51,
+	ok(served.known_loads == 102 && served.unknown_loads == 101 && served.pages[page].cached.served == 51,
 	   "what is loaded again at once, both caches have served");
+	ok(served.pages[page].recent.loads == 100, "what the kernel does not say of evicted pages is not compared");
 }
 
 /* The real page cache is a fifth smaller than the advice is told, or larger. */
@@ -347,6 +367,7 @@ correct_by_probes(double factor)
 	PbpAdviceStorageTotals totals;
 	PbpAdviceStorageRow row;
 	PbpAdviceStorageRow larger_row;
+	PbpRecentShares recent;
 	double		least = 2;
 	double		most = 0;
 
@@ -368,6 +389,9 @@ correct_by_probes(double factor)
 	okf(fabs(factor * totals.correction - 1) < 0.12, "a page cache that is said to have %.2f times its size is corrected", factor);
 	ok(least > fmin(1, 1 / factor) - 0.12 && most < fmax(1, 1 / factor) + 0.12, "without overshooting");
 	ok(fabs(totals.self_error) <= 1.1 * totals.measuring_error, "and then today differs by no more than the error of the probes");
+	recent = totals.recent;
+	printf("# with recently evicted pages: kernel %.4f, simulated %.4f +- %.4f\n", recent.kernel, recent.simulated, recent.error);
+	ok(fabs(recent.kernel - recent.simulated) <= recent.error, "which is true of a larger page cache, too");
 	ok(fabs(row.storage_ratio - truth) <= row.uncertainty && fabs(larger_row.storage_ratio - truth_larger) <= larger_row.uncertainty,
 	   "and storage reads are within their intervals");
 	probed_finish(&probed);

@@ -232,6 +232,35 @@ correct_while_filling(void)
 	ok(least > 0.9 && most < 1.1, "a page cache of the right size is not corrected because of reads that filled it");
 }
 
+/* What the kernel has evicted recently says how well other sizes are known, but not today's. */
+static void
+compare_evicted(void)
+{
+	Scene		scene;
+	PbpAdvice  *advice;
+	PbpAdviceStorageRow today;
+	PbpAdviceStorageRow other;
+	double		miss_ratio;
+
+	scene_start(&scene, ACCOUNTS, POOL, os_pages(POOL), STORAGE_BYTES);
+	advice = scene.run.advice[0];
+	pbp_advice_set_os_cache(advice, os_pages(POOL));
+	scene_run(&scene, 40);
+	today = storage_row_of(advice, TODAY);
+	other = storage_row_of(advice, TODAY + 2);
+	miss_ratio = row_of(advice, TODAY + 2).miss_ratio;
+	pbp_advice_set_recent(advice, (PbpRecentShares) {0.6, 0.5, 0.11});
+	ok(storage_row_of(advice, TODAY + 2).uncertainty == other.uncertainty, "a difference by chance in what was evicted recently changes no interval");
+	pbp_advice_set_recent(advice, (PbpRecentShares) {0.6, 0.5, 0.09});
+	ok(fabs(storage_row_of(advice, TODAY + 2).uncertainty - other.uncertainty - 0.1 * miss_ratio) < 1e-9 &&
+	   fabs(storage_row_of(advice, TODAY + 2).change_error - other.change_error - 0.1 * miss_ratio) < 1e-9, "a larger one widens those of other sizes");
+	ok(storage_row_of(advice, TODAY).uncertainty == today.uncertainty, "but not that of today's");
+	ok(!isnan(pbp_advice_caches(advice, 0).recent), "the simulation knows what it has evicted recently");
+	pbp_advice_set_swaps(advice, true);
+	ok(isnan(pbp_advice_caches(advice, 0).recent) && !isnan(pbp_advice_caches(advice, 0).cached), "with swap space, it does not");
+	scene_finish(&scene);
+}
+
 /* So many more reads that no look sees. */
 static void
 add_unseen_reads(Run *run, int64_t reads, int64_t storage_reads)
@@ -427,6 +456,7 @@ main(void)
 	leave_misses_alone();
 	change_limits();
 	correct_while_filling();
+	compare_evicted();
 	unseen_reads();
 	bound_memory();
 	little_data();

@@ -119,7 +119,7 @@ access_and_compare(Run *run, Memory *memory, int page)
 	for (int j = 0; j < SAMPLES && run->advice[j] && cached != NONE; j++)
 	{
 		uint64_t	key = key_of(page, sample_seed(run, j));
-		double		simulated = pbp_advice_sampled(run->advice[j], key) ? pbp_advice_caches(run->advice[j], key) : NAN;
+		double		simulated = pbp_advice_sampled(run->advice[j], key) ? pbp_advice_caches(run->advice[j], key).cached : NAN;
 
 		if (isnan(simulated))
 			continue;
