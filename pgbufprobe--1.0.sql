@@ -298,6 +298,8 @@ CREATE FUNCTION pgbufprobe_status(
     OUT recent_fraction double precision,   -- of today's misses, those of pages that the kernel had cached or evicted recently
     OUT recent_fraction_low double precision,   -- the same of the simulated page cache: a 95 % interval
     OUT recent_fraction_high double precision,
+    OUT refaults_per_second double precision,   -- blocks that the kernel had evicted, and has read again, for this server or others
+    OUT storage_reads_per_second double precision,  -- of this server, simulated
     OUT missed_fraction double precision,   -- of the pages that were loaded, those that only checks of the whole pool found
     OUT carry_over text,                -- off, waiting, restoring, done, saving, no worker or no background worker slot
     OUT restored_fraction double precision, -- of the restore after the start; NULL here and in the next: there was none

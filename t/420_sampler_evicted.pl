@@ -1,4 +1,5 @@
-# What the kernel says of evicted pages, beside the simulated page cache: whether it has evicted them recently. The server believes to be on a machine with little memory, and the test drops pages from the page cache.
+# What the kernel says of evicted pages, beside the simulated page cache: whether it has evicted them recently, and how many
+# it reads again. The server believes to be on a machine with little memory, and the test drops pages from the page cache.
 
 use strict;
 use warnings;
@@ -32,8 +33,14 @@ SKIP:
 	put_memory($meminfo, 60000, 300000);
 }
 
+my $shows_refaults = -e '/proc/vmstat' && slurp_file('/proc/vmstat') =~ /^workingset_refault_file /m;
+ok(load_until($node, 1, "(refaults_per_second IS NOT NULL) = (" . ($shows_refaults ? 'true' : 'false') . ") $status"),
+	'refaults are counted where the kernel shows them');
+becomes_true($node, "(SELECT storage_reads_per_second $status) > 0 FROM pgbufprobe_advice() WHERE size_factor = 1 AND storage_ratio > 0",
+	'beside the storage reads of this server');
+
 set($node, os_cache => 'off');
-becomes_true($node, "recent_fraction IS NULL $status", 'without the page cache, nothing is compared');
+becomes_true($node, "recent_fraction IS NULL AND storage_reads_per_second IS NULL $status", 'without the page cache, nothing is compared');
 
 $node->stop;
 has_no_crash($node);

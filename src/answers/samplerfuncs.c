@@ -26,8 +26,8 @@
 #include "base/settings.h"
 #include "carry/carry.h"
 
-#define STATUS_COLS			18
-#define SAMPLER_COLS		14
+#define STATUS_COLS			20
+#define SAMPLER_COLS		16
 
 /* how long those who ask wait for a preloaded sampler, and how often any state is asked for */
 #define STARTS_WITHIN_MS	5000
@@ -227,6 +227,16 @@ state_of_sampler(const PbpSharedHeader *header)
 		"ended" : "not started";
 }
 
+/* In a second, with those of large scans; NaN: unknown. */
+static double
+storage_reads(const PbpAdviceReport *report)
+{
+	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
+
+	return !report->storage.has_memory || report->totals.seconds <= 0 ? NAN :
+		(today->storage_ratio + today->scan_ratio) * report->totals.accesses / report->totals.seconds;
+}
+
 /* What the worker does; none is needed while pgbufprobe.carry_over is off. */
 static const char *
 phase_of(const PbpSharedHeader *header, const PbpCarryProgress *progress)
@@ -312,6 +322,8 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 		add_number(&row, report->totals.self_error);
 		add_number(&row, storage->has_memory ? storage->totals.self_error : NAN);
 		add_recent(&row, storage);
+		add_number(&row, report->totals.refaults);
+		add_number(&row, storage_reads(report));
 		add_number(&row, report->missed_loads);
 	}
 	else

@@ -226,13 +226,15 @@ read_group(PbpCgroupWalk *walk, const char *stat, PbpMemoryUse *group)
 	bool		v2 = walk->v2;
 	PbpNamedNumber numbers[] = {{v2 ? "active_file" : "total_active_file", 0},
 	{v2 ? "inactive_file" : "total_inactive_file", 0}, {v2 ? "anon" : "total_rss", 0},
+	{v2 ? "workingset_refault_file" : "total_workingset_refault_file", 0},
 	{"hierarchical_memory_limit", 0}};
 	int64_t		inactive;
 
-	pbp_read_named_numbers(walk->root, stat, numbers, 4);
+	pbp_read_named_numbers(walk->root, stat, numbers, 5);
 	group->active_file = numbers[0].value;
 	inactive = numbers[1].value;
 	group->anon = numbers[2].value;
+	group->refaults = numbers[3].value;
 	group->file = group->active_file == PBP_UNKNOWN || inactive == PBP_UNKNOWN ||
 		group->active_file > INT64_MAX - inactive ? PBP_UNKNOWN : group->active_file + inactive;
 	group->used = read_number(walk, v2 ? "memory.current" : "memory.usage_in_bytes");
@@ -240,7 +242,7 @@ read_group(PbpCgroupWalk *walk, const char *stat, PbpMemoryUse *group)
 								 v2 ? read_number(walk, "memory.high") : PBP_NO_LIMIT);
 	if (v2)
 		return;
-	walk->inherited = smaller_limit(walk->inherited, numbers[3].value);
+	walk->inherited = smaller_limit(walk->inherited, numbers[4].value);
 	walk->tightest = smaller_limit(walk->tightest, group->limit);
 	if (strlen(walk->folder) == walk->top && walk->inherited < walk->tightest)
 		group->limit = walk->inherited;

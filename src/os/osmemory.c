@@ -214,6 +214,24 @@ pbp_file_bytes(const char *root)
 }
 
 /*
+ * Pages of files that were evicted, and read into the page cache again, ever: in this process's own
+ * group, or on the machine if there is none.  PBP_UNKNOWN possible, as before Linux 5.9.
+ */
+int64_t
+pbp_refaults(const char *root)
+{
+	PbpMemoryUse group;
+	PbpCgroupWalk walk;
+	PbpNamedNumber number = {.name = "workingset_refault_file"};
+
+	pbp_cgroup_walk(&walk, root);
+	if (pbp_next_cgroup(&walk, &group))
+		return group.refaults;
+	pbp_read_named_numbers(root, "/proc/vmstat", &number, 1);
+	return number.value;
+}
+
+/*
  * What the page cache holds of the server's files by now.  Counting them takes
  * minutes, so what it grew by since counts as theirs, too: an empty cache is
  * filled by the server.

@@ -65,6 +65,8 @@ typedef struct PbpMemoryUse
 								 * memory; PBP_UNKNOWN possible */
 	int64_t		active_file;	/* of this, used more than once */
 	int64_t		anon;			/* private memory; PBP_UNKNOWN possible */
+	int64_t		refaults;		/* pages that were read into the page cache again, ever; only of
+								 * a cgroup; PBP_UNKNOWN possible */
 } PbpMemoryUse;
 
 /* From a group up to its ancestors, as far as they can be seen from here. */
@@ -177,6 +179,7 @@ extern bool pbp_next_cgroup(PbpCgroupWalk *walk, PbpMemoryUse *group);
 /* in osmemory.c */
 extern int64_t pbp_pool_bytes(int64_t shared_buffers);
 extern int64_t pbp_file_bytes(const char *root);
+extern int64_t pbp_refaults(const char *root);
 extern void pbp_os_memory_read(const char *root, const PbpServerMemory *server,
 							   PbpOsMemory *memory);
 extern int64_t pbp_usual_reserve(int64_t limit_bytes, int64_t private_bytes);

@@ -23,6 +23,7 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "memory/servermemory.h"
+#include "os/oscache.h"
 #include "sampler/learner.h"
 
 /* sessions publish their counts of accesses as often */
@@ -564,7 +565,7 @@ note_scans(PbpLearner *learner)
 /* What has been counted since the last time, by the server's counts now. */
 static void
 use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBlocks *scanned,
-		   double seconds)
+		   int64 refaults, double seconds)
 {
 	const PbpAccessCounts *before = &learner->accesses;
 	PbpAdviceCounts counts = {
@@ -598,6 +599,11 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		counts.scan_reads = counts.ring_reads = Min(scanned->reads, counts.reads);
 		counts.reads -= counts.scan_reads;
 		counts.hits -= Min(scanned->hits, counts.hits);
+	}
+	if (learner->refaults != PBP_UNKNOWN && refaults >= learner->refaults)
+	{
+		counts.refaults = (double) (refaults - learner->refaults) * pbp_os_page_bytes() / BLCKSZ;
+		counts.refault_seconds = seconds;
 	}
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.hits + counts.reads;
@@ -636,6 +642,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	int64		data = pbp_own_bytes().data;
 	PbpScannedBlocks scanned;
 	PbpAccessCounts now;
+	int64		refaults;
 
 	if (learner->advice == NULL ||
 		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once))
@@ -648,13 +655,15 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	/* first, so that no scan of a table is not among the reads of its database yet */
 	scanned = note_scans(learner);
 	now = pbp_access_counts(&learner->counted);
+	refaults = pbp_os_cache_on ? pbp_refaults("") : PBP_UNKNOWN;
 	if (learner->counted_ns != 0)
-		use_counts(learner, &now, &scanned, (double) (start - learner->counted_ns) / 1e9);
+		use_counts(learner, &now, &scanned, refaults, (double) (start - learner->counted_ns) / 1e9);
 	note_wal(learner);
 	pbp_advice_set_smallest_scanned(learner->advice, smallest_scanned(&learner->counted));
 	pbp_advice_set_all_scanned(learner->advice, all_scanned(&learner->counted));
 	pbp_advice_set_data(learner->advice, data < 0 ? -1 : data / BLCKSZ);
 	learner->accesses = now;
+	learner->refaults = refaults;
 	learner->counted_ns = pbp_now_ns();
 }
 

@@ -43,6 +43,7 @@ typedef struct PbpLearner
 	PbpCounted	counted;		/* databases and tables, whose accesses are */
 	int64		find_counted_ns;	/* when to search for others */
 	PbpAccessCounts accesses;	/* when last counted */
+	int64		refaults;		/* pages, at that time; PBP_UNKNOWN possible */
 	int64		counted_ns;		/* 0: never */
 	int64		naccesses;		/* since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */

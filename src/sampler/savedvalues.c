@@ -84,6 +84,7 @@ is_total(const PbpAdviceTotals *totals)
 				 totals->scan_reads, totals->ring_extends, totals->seconds, totals->loads,
 				 totals->new_loads, totals->dirty_evictions) &&
 		REALS_OR_NAN(-1, MANY, totals->self_error) &&
+		REALS_OR_NAN(0, MANY, totals->refaults) &&
 		REALS(0, 1, totals->sampling_rate) &&
 		REALS_OR_NAN(0, MAX_RATIO, totals->lately) &&
 		NUMBERS(0, PBP_LAST_ADVICE_CHANGE, totals->change) &&

@@ -190,6 +190,8 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	counters->scan_hits += share * (double) counts->scan_hits;
 	counters->ring_extends += share * (double) counts->ring_extends;
 	counters->seconds += share * counts->seconds;
+	counters->refaults += share * counts->refaults;
+	counters->refault_seconds += share * counts->refault_seconds;
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SizeCounters *size = &counters->sizes[i];

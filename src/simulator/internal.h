@@ -271,6 +271,8 @@ typedef struct Counters
 	double		scan_hits;
 	double		ring_extends;
 	double		seconds;
+	double		refaults;
+	double		refault_seconds;
 	double		loads[GROUPS];
 	double		new_loads;
 	double		residents[GROUPS];	/* that looks found */

@@ -100,6 +100,9 @@ typedef struct PbpAdviceCounts
 	int64_t		scan_reuses;	/* reads of these for which their rings had a buffer */
 	int64_t		ring_extends;
 	double		seconds;		/* in which all this happened */
+	double		refaults;		/* blocks that the kernel had evicted, and has read again for
+								 * this server or others */
+	double		refault_seconds;	/* in which these are known */
 } PbpAdviceCounts;
 
 static inline void
@@ -114,6 +117,8 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->scan_reuses += counts->scan_reuses;
 	sum->ring_extends += counts->ring_extends;
 	sum->seconds += counts->seconds;
+	sum->refaults += counts->refaults;
+	sum->refault_seconds += counts->refault_seconds;
 }
 
 /* What was learned, in the caller's block of memory.  It points into itself, so it cannot move. */

@@ -142,6 +142,8 @@ typedef struct PbpAdviceTotals
 	double		scan_reads;		/* of these, by large scans */
 	double		ring_extends;
 	double		seconds;		/* that these took */
+	double		refaults;		/* blocks in a second that the kernel had evicted, and has read
+								 * again for this server or others; NaN: unknown */
 	double		loads;			/* sampled pages that entered the pool */
 	double		new_loads;		/* of these, never met before */
 	double		dirty_evictions;	/* of sampled pages, from a pool of today's size */

@@ -550,6 +550,8 @@ pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals)
 		.scan_reads = counters->scan_reads,
 		.ring_extends = counters->ring_extends,
 		.seconds = counters->seconds,
+		.refaults = counters->refault_seconds > 0 ?
+			counters->refaults / counters->refault_seconds : NAN,
 		.loads = all_loads(advice),
 		.new_loads = counters->new_loads,
 		.dirty_evictions = counters->sizes[BASELINE].dirty_evictions,

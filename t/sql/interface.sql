@@ -110,7 +110,8 @@ INSERT INTO documented VALUES
         OUT sampled_fraction double precision, OUT learned_fraction double precision, OUT seconds_left double precision,
         OUT reads_seen bigint, OUT self_error double precision, OUT storage_self_error double precision,
         OUT recent_fraction double precision, OUT recent_fraction_low double precision,
-        OUT recent_fraction_high double precision, OUT missed_fraction double precision, OUT carry_over text, OUT restored_fraction double precision,
+        OUT recent_fraction_high double precision, OUT refaults_per_second double precision,
+        OUT storage_reads_per_second double precision, OUT missed_fraction double precision, OUT carry_over text, OUT restored_fraction double precision,
         OUT restore_seconds_left double precision, OUT saved_at timestamp with time zone$$),
     ('pgbufprobe_stop()', 'v', true, 'u', false, 'text', ''),
     ('pgbufprobe_sweep_cost(integer,text)', 'v', false, 'r', true, 'SETOF record', $$

@@ -32,6 +32,7 @@ test_v2(void)
 	is_cgroup(5 * GB, 3 * GB, "v2, a limit below the memory in use");
 	put_v2("17179869184", "max");
 	is_machine("v2, a limit as large as the machine");
+	is(pbp_refaults(tree), 2048, "v2, refaults of its own group");
 }
 
 static void
@@ -39,6 +40,7 @@ test_v1(void)
 {
 	put_v1(V1_NONE, V1_NONE, V1_NONE);
 	is_machine("v1 without limits");
+	is(pbp_refaults(tree), 2048, "v1, refaults of its own group and those below it");
 	put_v1(V1_NONE, "4294967296", "4294967296");
 	is_cgroup(4 * GB, 3 * GB, "v1, a limit of its own");
 	is_largest(3 * GB - 256 * MB - 256 * MB, PBP_EXCEEDS_CGROUP, "... and the largest size leaves the reserve");
@@ -158,6 +160,7 @@ test_extremes(void)
 	put_v2("max", "max");
 	put("/sys/fs/cgroup/db/main/memory.stat", "anon 5\n");
 	is_machine("a group without a limit need not");
+	is(pbp_refaults(tree), PBP_UNKNOWN, "a group that does not show its refaults");
 }
 
 /* ---- odd contents ---- */

@@ -112,8 +112,9 @@ put_v2_group(const char *folder, const char *max, int64_t used, int64_t file, in
 	put(path, "%s\n", max);
 	put_number(folder, "memory.current", used);
 	snprintf(path, sizeof(path), "%s/memory.stat", folder);
-	put(path, "anon %lld\nfile 77\nshmem 88\ninactive_anon 1\nactive_anon 2\ninactive_file %lld\nactive_file %lld\nunevictable 0\n",
-		(long long) anon, (long long) (file / 4), (long long) (file - file / 4));
+	put(path, "anon %lld\nfile 77\nshmem 88\ninactive_anon 1\nactive_anon 2\ninactive_file %lld\nactive_file %lld\nunevictable 0\n"
+		"workingset_refault_anon 3\nworkingset_refault_file %lld\n",
+		(long long) anon, (long long) (file / 4), (long long) (file - file / 4), (long long) (file / MB));
 }
 
 /* The figures without "total_" are of the group alone, without its descendants. */
@@ -129,8 +130,9 @@ put_v1_group(const char *folder, const char *limit, int64_t used, int64_t file, 
 	put_number(folder, "memory.use_hierarchy", 1);
 	snprintf(path, sizeof(path), "%s/memory.stat", folder);
 	put(path, "cache 1\nrss 2\ninactive_file 3\nactive_file 4\nhierarchical_memory_limit %s\n"
-		"total_cache 5\ntotal_rss %lld\ntotal_inactive_file %lld\ntotal_active_file %lld\n",
-		inherited, (long long) anon, (long long) (file / 4), (long long) (file - file / 4));
+		"workingset_refault_file 6\n"
+		"total_cache 5\ntotal_rss %lld\ntotal_inactive_file %lld\ntotal_active_file %lld\ntotal_workingset_refault_file %lld\n",
+		inherited, (long long) anon, (long long) (file / 4), (long long) (file - file / 4), (long long) (file / MB));
 }
 
 void

@@ -285,6 +285,9 @@ static void
 test_evicted(void)
 {
 	put_machine();
+	is(pbp_refaults(tree), PBP_UNKNOWN, "a kernel that does not show refaults");
+	put("/proc/vmstat", "workingset_nodes 5\nworkingset_refault_anon 6\nworkingset_refault_file 7\n");
+	is(pbp_refaults(tree), 7, "refaults of the machine, where there is no group");
 	put("/proc/meminfo", "SwapTotal: 8 kB\nSwapFree: 0 kB\n");
 	read_as(&plain);
 	ok(!memory.swaps, "without free swap space, nothing is swapped");
