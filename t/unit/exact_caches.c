@@ -294,6 +294,8 @@ memory_access(Memory *memory, int page)
 	memory->scanned += scans;
 	if (memory->wal_from > 0 && memory->accesses % ACCESSES_PER_WAL == 0)
 		cache_write(&memory->cache, memory->wal_from + (int) (memory->wal_pages++ % WAL_PAGES));
+	if (memory->others_from > 0)
+		(void) cache_read(&memory->cache, memory->others_from + (int) (memory->accesses % memory->other_pages));
 	if (memory->pool.reads + memory->pool.ring_reads == memory->reads)
 		return;
 	memory->reads = memory->pool.reads + memory->pool.ring_reads;

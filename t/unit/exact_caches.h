@@ -85,6 +85,8 @@ typedef struct Memory
 	KernelCache cache;
 	int			written_from;	/* this page and those after it are dirty; 0: none */
 	int			wal_from;		/* the pages of WAL are this one and those after it */
+	int			others_from;	/* another program reads this page and so many after it, in turn; 0: none does */
+	int			other_pages;
 	int			rings_from;		/* these and those after it are read through a ring; 0: none */
 	int64_t		wal_pages;		/* that were written */
 	int		   *evictable;		/* of each buffer, the page before the last read */

@@ -397,6 +397,77 @@ correct_by_probes(double factor)
 	probed_finish(&probed);
 }
 
+/* What waits at another size of the pool while another program reads so many pages again and again. */
+static double
+truth_beside_another(int nbuffers, int other_pages)
+{
+	Memory		memory;
+	LoadTrace	trace;
+	int64_t		window_start = (int64_t) WARM_UP * MEMORY;
+	int64_t		before = 0;
+
+	memory_init(&memory, load_pages(MEMORY), nbuffers, os_pages(nbuffers), BLOCK_BYTES);
+	memory.others_from = load_pages(MEMORY);
+	memory.other_pages = other_pages;
+	load_init(&trace, ACCOUNTS, MEMORY, 7);
+	while (memory.accesses < window_start + (int64_t) WINDOW * MEMORY)
+	{
+		memory_access(&memory, load_next(&trace));
+		if (memory.accesses == window_start)
+			before = memory.storage_reads;
+	}
+	before = memory.storage_reads - before;
+	memory_free(&memory);
+	return (double) before / ((double) WINDOW * MEMORY);
+}
+
+/*
+ * Where another program takes little of the page cache, a smaller one is simulated well.  Where it takes much, that evicts
+ * in another order.
+ */
+static void
+notice_another(int other_pages, bool matters)
+{
+	static const int sizes[] = {TODAY - 2, TODAY - 1, TODAY + 1, TODAY + 2};
+	Probed		probed;
+	PbpAdvice  *advice;
+	PbpAdviceStorageTotals totals;
+	int			within = 0;
+	int			within_without = 0;
+
+	probed_start(&probed, ACCOUNTS, os_pages(POOL), 1);
+	advice = probed.scene.run.advice[0];
+	probed.scene.memory.others_from = load_pages(MEMORY);
+	probed.scene.memory.other_pages = other_pages;
+	for (int i = 0; i < 2 * SETTLING; i++)
+	{
+		probed_run(&probed, 1);
+		pbp_served_calibrate(&probed.served, advice, true);
+	}
+	pbp_advice_storage_totals(advice, &totals);
+	printf("# beside another program of %d pages: corrected by %.3f, kernel %.4f, simulated %.4f +- %.4f\n", other_pages, totals.correction,
+		   totals.recent.kernel, totals.recent.simulated, totals.recent.error);
+	okf((fabs(totals.recent.kernel - totals.recent.simulated) > totals.recent.error) == matters,
+		"another program that reads %d pages is %s by what the kernel has evicted", other_pages, matters ? "noticed" : "not noticed");
+	for (int i = 0; i < 4; i++)
+	{
+		double		truth = truth_beside_another((int) (pbp_advice_factor(sizes[i]) * POOL), other_pages);
+		PbpAdviceStorageRow row = storage_row_of(advice, sizes[i]);
+		PbpAdviceStorageRow without;
+
+		pbp_advice_set_recent(advice, (PbpRecentShares) {NAN, NAN, NAN});
+		without = storage_row_of(advice, sizes[i]);
+		pbp_advice_set_recent(advice, totals.recent);
+		printf("# at %.3f times the pool: %.4f +- %.4f, true %.4f; without that, +- %.4f\n", pbp_advice_factor(sizes[i]),
+			   row.storage_ratio, row.uncertainty, truth, without.uncertainty);
+		within += fabs(row.storage_ratio - truth) <= row.uncertainty;
+		within_without += fabs(row.storage_ratio - truth) <= without.uncertainty;
+	}
+	ok(within == 4, "and storage reads of other sizes are within their intervals");
+	ok((within_without < 4) == matters, matters ? "which they would not be without that" : "which are no wider for that");
+	probed_finish(&probed);
+}
+
 int
 main(void)
 {
@@ -409,5 +480,7 @@ main(void)
 	need_answers();
 	correct_by_probes(1.25);
 	correct_by_probes(0.8);
+	notice_another(MEMORY / 10, false);
+	notice_another(MEMORY / 3, true);
 	return end_of_tests();
 }
