@@ -136,7 +136,8 @@ duration_arg_ms(FunctionCallInfo fcinfo, int argno)
 void
 add_value(Row *row, bool known, Datum value)
 {
-	Assert(row->ncols < MAX_COLS);
+	if (row->ncols >= MAX_COLS)
+		elog(ERROR, "a row has more than %d columns", MAX_COLS);
 	row->values[row->ncols] = value;
 	row->nulls[row->ncols++] = !known;
 }
