@@ -172,17 +172,22 @@ bend(const Advice *advice, int cache)
 static double
 roughness(const Advice *advice, int cache)
 {
+	int			first = cache > 3 ? cache - 2 : 1;
+	int			last = cache + 2 < FACTORS - 1 ? cache + 2 : FACTORS - 2;
+	double		before = bend(advice, first);
 	double		sum = 0;
 	int			n = 0;
 
-	for (int other = fmax(1, cache - 2); other <= cache + 1; other++)
+	for (int other = first + 1; other <= last; other++)
 	{
-		double		difference = fabs(bend(advice, other) - bend(advice, other + 1));
+		double		here = bend(advice, other);
 
-		if (isnan(difference))
-			continue;
-		sum += difference;
-		n++;
+		if (!isnan(here - before))
+		{
+			sum += fabs(here - before);
+			n++;
+		}
+		before = here;
 	}
 	return sum / fmax(1, n);
 }
