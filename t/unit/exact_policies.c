@@ -66,6 +66,25 @@ move_hand(Clock *clock, int nbuffers)
 	return clock->page_of[clock->hand];
 }
 
+/* Instead of the page that is there, if there is any. */
+static void
+put_page(Clock *clock, int buffer, int page)
+{
+	if (clock->page_of[buffer] != NONE)
+		clock->buffer_of[clock->page_of[buffer]] = NONE;
+	clock->page_of[buffer] = page;
+	clock->buffer_of[page] = buffer;
+	clock->usage[buffer] = 1;
+}
+
+static void
+clock_free(Clock *clock)
+{
+	free(clock->buffer_of);
+	free(clock->page_of);
+	free(clock->usage);
+}
+
 static double
 exact_clock(const Recording *trace, int nbuffers, int usage_max, ExactEvicted *counted)
 {
@@ -92,7 +111,6 @@ exact_clock(const Recording *trace, int nbuffers, int usage_max, ExactEvicted *c
 		victim = move_hand(&clock, nbuffers);
 		if (victim != NONE)
 		{
-			clock.buffer_of[victim] = NONE;
 			evicted_at[victim] = ++nevicted;
 			counted->pages += counts && victim < counted->limit;
 			counted->used_once += counts && victim < counted->limit && !used_again[victim];
@@ -100,15 +118,11 @@ exact_clock(const Recording *trace, int nbuffers, int usage_max, ExactEvicted *c
 		counted->read_again += counts && page < counted->limit && evicted_at[page] > 0 &&
 			nevicted - evicted_at[page] <= nbuffers;
 		used_again[page] = false;
-		clock.page_of[clock.hand] = page;
-		clock.buffer_of[page] = clock.hand;
-		clock.usage[clock.hand] = 1;
+		put_page(&clock, clock.hand, page);
 		clock.hand = (clock.hand + 1) % nbuffers;
 		misses += weight_of(trace, i);
 	}
-	free(clock.buffer_of);
-	free(clock.page_of);
-	free(clock.usage);
+	clock_free(&clock);
 	free(evicted_at);
 	free(used_again);
 	return ratio_of(trace, misses);
@@ -132,9 +146,8 @@ exact_evicted(const Recording *trace, int nbuffers, int limit)
 static double
 exact_parts(const Recording *trace, int nbuffers, int nparts)
 {
-	int		   *buffer_of = new_array(trace->npages, NONE);
-	int		   *page_of = new_array(nbuffers, NONE);
-	int		   *usage = new_array(nbuffers, 0);
+	Clock		clock = {new_array(trace->npages, NONE), new_array(nbuffers, NONE), new_array(nbuffers, 0), 0};
+	int		   *usage = clock.usage;
 	int		   *hands = new_array(nparts, 0);
 	int64_t		nmisses = 0;
 	double		misses = 0;
@@ -147,26 +160,20 @@ exact_parts(const Recording *trace, int nbuffers, int nparts)
 		int			size = (int) ((int64_t) nbuffers * (part + 1) / nparts) - first;
 		int			buffer;
 
-		if (buffer_of[page] != NONE)
+		if (clock.buffer_of[page] != NONE)
 		{
-			usage[buffer_of[page]] += usage[buffer_of[page]] < 5;
+			usage[clock.buffer_of[page]] += usage[clock.buffer_of[page]] < 5;
 			continue;
 		}
 		for (; usage[first + hands[part]] > 0; hands[part] = (hands[part] + 1) % size)
 			usage[first + hands[part]]--;
 		buffer = first + hands[part];
 		hands[part] = (hands[part] + 1) % size;
-		if (page_of[buffer] != NONE)
-			buffer_of[page_of[buffer]] = NONE;
-		page_of[buffer] = page;
-		buffer_of[page] = buffer;
-		usage[buffer] = 1;
+		put_page(&clock, buffer, page);
 		nmisses++;
 		misses += weight_of(trace, i);
 	}
-	free(buffer_of);
-	free(page_of);
-	free(usage);
+	clock_free(&clock);
 	free(hands);
 	return ratio_of(trace, misses);
 }
@@ -180,9 +187,8 @@ exact_parts(const Recording *trace, int nbuffers, int nparts)
 static double
 exact_batches(const Recording *trace, int nbuffers)
 {
-	int		   *buffer_of = new_array(trace->npages, NONE);
-	int		   *page_of = new_array(nbuffers, NONE);
-	int		   *usage = new_array(nbuffers, 0);
+	Clock		clock = {new_array(trace->npages, NONE), new_array(nbuffers, NONE), new_array(nbuffers, 0), 0};
+	int		   *usage = clock.usage;
 	int			taken[SESSIONS];
 	int			left[SESSIONS] = {0};
 	int			hand = 0;
@@ -195,9 +201,9 @@ exact_batches(const Recording *trace, int nbuffers)
 		int			session = (int) (nmisses % SESSIONS);
 		int			buffer = (int) nmisses;
 
-		if (buffer_of[page] != NONE)
+		if (clock.buffer_of[page] != NONE)
 		{
-			usage[buffer_of[page]] += usage[buffer_of[page]] < 5;
+			usage[clock.buffer_of[page]] += usage[clock.buffer_of[page]] < 5;
 			continue;
 		}
 		while (nmisses >= nbuffers)
@@ -214,17 +220,11 @@ exact_batches(const Recording *trace, int nbuffers)
 				break;
 			usage[buffer]--;
 		}
-		if (page_of[buffer] != NONE)
-			buffer_of[page_of[buffer]] = NONE;
-		page_of[buffer] = page;
-		buffer_of[page] = buffer;
-		usage[buffer] = 1;
+		put_page(&clock, buffer, page);
 		nmisses++;
 		misses += weight_of(trace, i);
 	}
-	free(buffer_of);
-	free(page_of);
-	free(usage);
+	clock_free(&clock);
 	return ratio_of(trace, misses);
 }
 
