@@ -91,7 +91,8 @@ read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise, int64_t 
 {
 	enum
 	{
-		TOTAL, FREE, ACTIVE_FILE, INACTIVE_FILE, ANON, COMMIT_LIMIT, COMMITTED, HUGE_PAGES, NUMBERS
+		TOTAL, FREE, ACTIVE_FILE, INACTIVE_FILE, ANON, COMMIT_LIMIT, COMMITTED, HUGE_PAGES,
+		SWAP_FREE, NUMBERS
 	};
 	PbpNamedNumber numbers[NUMBERS] = {
 		[TOTAL] = {.name = "MemTotal"},
@@ -102,9 +103,11 @@ read_machine(const char *root, PbpMemoryUse *machine, int64_t *promise, int64_t 
 		[COMMIT_LIMIT] = {.name = "CommitLimit"},
 		[COMMITTED] = {.name = "Committed_AS"},
 		[HUGE_PAGES] = {.name = "Hugetlb"},
+		[SWAP_FREE] = {.name = "SwapFree"},
 	};
 
 	pbp_read_named_numbers(root, "/proc/meminfo", numbers, NUMBERS);
+	machine->swaps = numbers[SWAP_FREE].value > 0;
 	for (int i = 0; i < ANON; i++)
 		if (numbers[i].value == PBP_UNKNOWN)
 			return false;
@@ -258,8 +261,11 @@ read_memory(const char *root, PbpOsMemory *memory)
 	PbpCgroupWalk walk;
 	int64_t		promise;
 	int64_t		reserve;
+	bool		known;
 
-	if (!read_machine(root, &machine, &promise, &memory->huge_bytes))
+	known = read_machine(root, &machine, &promise, &memory->huge_bytes);
+	memory->swaps = machine.swaps;
+	if (!known)
 		return false;
 	reserve = pbp_usual_reserve(machine.limit, machine.anon);
 	memory->limit_bytes = machine.limit;
@@ -274,15 +280,6 @@ read_memory(const char *root, PbpOsMemory *memory)
 		if (!add_group(&group, &machine, memory))
 			return false;
 	return true;
-}
-
-static bool
-has_swap_space(const char *root)
-{
-	PbpNamedNumber number = {.name = "SwapFree"};
-
-	pbp_read_named_numbers(root, "/proc/meminfo", &number, 1);
-	return number.value > 0;
 }
 
 static PbpEviction
@@ -308,7 +305,7 @@ read_eviction(const char *root)
 
 /*
  * Reads all about the memory of the server of this process.  Takes no lock;
- * opens up to 15 small files, and 4 for each cgroup.
+ * opens up to 14 small files, and 4 for each cgroup.
  *
  * The figures are not read at one time.  While memory is allocated quickly, the
  * capacity may be off by what was allocated meanwhile.
@@ -326,7 +323,6 @@ pbp_os_memory_read(const char *root, const PbpServerMemory *server, PbpOsMemory 
 	memory->server.unused_bytes = bounded(server->unused_bytes);
 	memory->server.own_file_bytes = own_by_now(root, server);
 	memory->eviction = read_eviction(root);
-	memory->swaps = has_swap_space(root);
 	if (server->huge_page_bytes > 0)
 		memory->huge_page_room = huge_page_room(root, server->huge_page_bytes);
 	memory->known = read_memory(root, memory);

@@ -67,6 +67,7 @@ typedef struct PbpMemoryUse
 	int64_t		anon;			/* private memory; PBP_UNKNOWN possible */
 	int64_t		refaults;		/* pages that were read into the page cache again, ever; only of
 								 * a cgroup; PBP_UNKNOWN possible */
+	bool		swaps;			/* there is free swap space; only of the machine */
 } PbpMemoryUse;
 
 /* From a group up to its ancestors, as far as they can be seen from here. */

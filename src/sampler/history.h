@@ -84,7 +84,7 @@ typedef struct PbpSample
 	int64		cpu_ns;			/* used by the worker */
 	int64		accesses;		/* by the server's counts */
 	int64		reads;
-	int64		scan_reads;		/* by large scans, of all others of which these are no part */
+	int64		scan_reads;		/* by large scans, which are no part of reads */
 	int64		scan_hits;
 	int64		scan_reuses;	/* reads for which the ring of the scan had a buffer */
 	double		read_ms;		/* that sessions waited for them */
