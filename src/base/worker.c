@@ -256,13 +256,16 @@ block_reloads(int how)
 	(void) sigprocmask(how, &signals, NULL);
 }
 
-/* Allows a reload, or returns after how many milliseconds it will be possible. */
+/*
+ * Allows a reload, or returns after how many milliseconds it will be possible.  What a worker
+ * does at its end goes by the last settings.
+ */
 static int64
 allow_reloads(void)
 {
 	int64		left_ns = next_reload_ns == 0 ? 0 : next_reload_ns - pbp_now_ns();
 
-	if (left_ns > 0)
+	if (left_ns > 0 && !ShutdownRequestPending)
 		return left_ns / 1000000 + 1;
 	if (next_reload_ns != 0)
 		block_reloads(SIG_UNBLOCK);
