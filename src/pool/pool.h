@@ -251,6 +251,7 @@ typedef struct PbpScannedBlocks
 {
 	int64		hits;
 	int64		reads;
+	int64		skipped;		/* of these, not simulated */
 } PbpScannedBlocks;
 
 extern PbpPublished pbp_read_published(void);

@@ -38,6 +38,10 @@
  */
 #define FIND_RARELY		1000
 
+/* Large scans may take this share of the processor time that is allowed, asked after so many blocks. */
+#define SCANS_SHARE		0.5
+#define BLOCKS_AT_ONCE	4096
+
 /*
  * Half-life, in seconds and in pools' worth of reads, of the reads that show
  * whether the same relations are read as before.  It is shorter than that of what
@@ -535,29 +539,64 @@ all_scanned(const PbpCounted *counted)
 	return sum;
 }
 
+/* Plays these reads of each table in turns, for so long.  Returns how many of the turns are left. */
+static int64
+play_scans(PbpLearner *learner, const PbpScan *scans, int nscans, int64 nturns, double most_ns)
+{
+	int64		start_ns = pbp_cpu_now_ns();
+	int64		turn;
+
+	for (turn = 0; turn < nturns && (double) (pbp_cpu_now_ns() - start_ns) < most_ns; turn++)
+		for (int i = 0; i < nscans; i++)
+		{
+			PbpScan		part = scans[i];
+			int64		before = scans[i].reads * turn / nturns;
+
+			part.first += before;
+			part.reads = scans[i].reads * (turn + 1) / nturns - before;
+			pbp_advice_scan(learner->advice, &part);
+		}
+	return nturns - turn;
+}
+
 /*
  * What large scans have read since the last time goes through the page cache, past the pool, where
- * no look sees it.
+ * no look sees it.  Tables that it holds may be scanned faster than there is time for; then a part
+ * of each is played, and the next time the one that follows.
  */
 static PbpScannedBlocks
-note_scans(PbpLearner *learner)
+note_scans(PbpLearner *learner, int64 passed_ns)
 {
+	PbpScan		scans[PBP_SCANNED_TABLES];
+	int			nscans = learner->counted.ntables;
 	PbpScannedBlocks sum = {0};
+	int64		nturns;
+	int64		left;
 
-	for (int i = 0; i < learner->counted.ntables; i++)
+	for (int i = 0; i < nscans; i++)
 	{
 		PbpScannedTable *table = &learner->counted.tables[i];
-		PbpScan		scan = {
-			.table = (uint64) table->database << 32 | table->table,
-			.first = table->scanned,
-		};
+		int64		first = table->scanned;
 		PbpScannedBlocks scanned = pbp_count_scans(table);
 
-		scan.npages = Max(1, (int64) table->npages);
-		scan.reads = scanned.reads;
-		pbp_advice_scan(learner->advice, &scan);
+		scans[i] = (PbpScan) {
+			.table = (uint64) table->database << 32 | table->table,
+			.npages = Max(1, (int64) table->npages),
+			.first = first,
+			.reads = scanned.reads,
+		};
 		sum.hits += scanned.hits;
 		sum.reads += scanned.reads;
+	}
+	nturns = sum.reads / BLOCKS_AT_ONCE + 1;
+	left = play_scans(learner, scans, nscans, nturns,
+					  SCANS_SHARE * pbp_max_cpu_fraction * (double) passed_ns);
+	for (int i = 0; i < nscans; i++)
+	{
+		int64		skipped = scans[i].reads - scans[i].reads * (nturns - left) / nturns;
+
+		learner->counted.tables[i].scanned -= skipped;
+		sum.skipped += skipped;
 	}
 	return sum;
 }
@@ -576,6 +615,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		.scan_reads = now->scan_reads - before->scan_reads,
 		.scan_hits = now->scan_hits - before->scan_hits,
 		.scan_reuses = now->scan_reuses - before->scan_reuses,
+		.scan_skipped = scanned->skipped,
 		.ring_extends = now->ring_extends - before->ring_extends,
 		.seconds = seconds,
 	};
@@ -653,7 +693,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 		learner->find_counted_ns = start + FIND_RARELY * (pbp_now_ns() - start);
 	}
 	/* first, so that no scan of a table is not among the reads of its database yet */
-	scanned = note_scans(learner);
+	scanned = note_scans(learner, learner->counted_ns == 0 ? 0 : start - learner->counted_ns);
 	now = pbp_access_counts(&learner->counted);
 	refaults = pbp_os_cache_on ? pbp_refaults("") : PBP_UNKNOWN;
 	if (learner->counted_ns != 0)

@@ -188,6 +188,7 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	counters->ring_reads += share * (double) counts->ring_reads;
 	counters->scan_reads += share * (double) counts->scan_reads;
 	counters->scan_hits += share * (double) counts->scan_hits;
+	counters->scan_skipped += share * (double) counts->scan_skipped;
 	counters->ring_extends += share * (double) counts->ring_extends;
 	counters->seconds += share * counts->seconds;
 	counters->refaults += share * counts->refaults;

@@ -269,6 +269,7 @@ typedef struct Counters
 	double		ring_reads;
 	double		scan_reads;
 	double		scan_hits;
+	double		scan_skipped;
 	double		ring_extends;
 	double		seconds;
 	double		refaults;

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* Records that are tried before one is taken that may be needed. */
+/* Records that are tried before one is taken that may be needed, or none. */
 #define ENOUGH_TRIES		64
 
 /* ---- records ---- */
@@ -42,39 +42,35 @@ may_return_soon(const CacheSet *set, const CachedPage *page)
 	return false;
 }
 
-/* Returns a record for one more page; NO_RECORD if all are of resident pages. */
+/* Returns a record for one more page; NO_RECORD if all that were tried are of resident pages. */
 static uint16_t
 free_record(CacheSet *set)
 {
 	uint16_t	found = NO_RECORD;
+	uint32_t	tries = set->max_pages < ENOUGH_TRIES ? set->max_pages : ENOUGH_TRIES;
+	bool		needed = true;
+	uint16_t   *link;
 
 	if (set->npages < set->max_pages)
 		return (uint16_t) set->npages++;
-	for (uint32_t tried = 0; tried < set->max_pages; tried++)
+	for (uint32_t tried = 0; needed && tried < tries; tried++)
 	{
 		const CachedPage *page = cached_page(set, set->reclaimer);
 
 		if (page->resident == 0)
 		{
 			found = (uint16_t) set->reclaimer;
-			if (!may_return_soon(set, page))
-				break;
+			needed = may_return_soon(set, page);
 		}
 		set->reclaimer = (set->reclaimer + 1) % set->max_pages;
-		if (found != NO_RECORD && tried >= ENOUGH_TRIES)
-		{
-			set->ndropped++;
-			break;
-		}
 	}
-	if (found != NO_RECORD)
-	{
-		uint16_t   *link = &set->heads[chain_of(cached_page(set, found)->fingerprint, set->nheads)];
-
-		while (*link != found)
-			link = &cached_page(set, *link)->next;
-		*link = cached_page(set, found)->next;
-	}
+	if (found == NO_RECORD)
+		return NO_RECORD;
+	set->ndropped += needed;
+	link = &set->heads[chain_of(cached_page(set, found)->fingerprint, set->nheads)];
+	while (*link != found)
+		link = &cached_page(set, *link)->next;
+	*link = cached_page(set, found)->next;
 	return found;
 }
 

@@ -98,6 +98,7 @@ typedef struct PbpAdviceCounts
 	int64_t		scan_reads;		/* of these, by large scans */
 	int64_t		scan_hits;		/* blocks that these have found in the pool */
 	int64_t		scan_reuses;	/* reads of these for which their rings had a buffer */
+	int64_t		scan_skipped;	/* reads of these that pbp_advice_scan() was not told */
 	int64_t		ring_extends;
 	double		seconds;		/* in which all this happened */
 	double		refaults;		/* blocks that the kernel had evicted, and has read again for
@@ -115,6 +116,7 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->scan_reads += counts->scan_reads;
 	sum->scan_hits += counts->scan_hits;
 	sum->scan_reuses += counts->scan_reuses;
+	sum->scan_skipped += counts->scan_skipped;
 	sum->ring_extends += counts->ring_extends;
 	sum->seconds += counts->seconds;
 	sum->refaults += counts->refaults;

@@ -260,6 +260,22 @@ error_of_scans(const Advice *advice, int cache)
 	return error;
 }
 
+/*
+ * Scans that were not played read from storage, too, and so evict as many pages more.  Then more of
+ * the misses wait, at most all.
+ */
+static double
+error_of_skipped_scans(const Advice *advice, int cache, double share)
+{
+	const Counters *counters = &advice->counters;
+	double		waiting = scans_waiting(advice, cache);
+	double		skipped = waiting * fmin(counters->scan_skipped, counters->scan_reads);
+	double		played = waiting * counters->scan_reads - skipped;
+	double		lookups = share * misses_above(advice, cache)->value * counters->accesses;
+
+	return skipped > 0 ? skipped / (skipped + played + lookups) * (1 - share) : 0;
+}
+
 /* Where nothing was played, any share of them may wait. */
 static PbpFigure
 share_of_scans(const Advice *advice, int cache)
@@ -302,6 +318,7 @@ error_of_storage_model(const Advice *advice, int cache)
 						 error_of_curve(advice, cache) +
 						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
 						 SCANS_WEIGHT * share * error_of_scans(advice, cache) +
+						 error_of_skipped_scans(advice, cache, share) +
 						 skipped_error(advice, cache, share) +
 						 error_by_probes(advice) + error_by_evicted(advice, cache));
 }

@@ -294,6 +294,50 @@ unseen_reads(void)
 	ok(uncertainty[1] > uncertainty[0] + 0.9 * unseen, "reads that no look saw widen the interval of storage reads where large scans are not counted apart");
 }
 
+/* A table that is scanned, block by block, and whether every other scan is skipped. */
+static int	scanned_pages;
+static bool skips_scans;
+static int64_t scanned;
+
+/* Scans read as much as lookups. */
+static void
+add_scans(Run *run, int64_t reads, int64_t storage_reads)
+{
+	PbpScan		scan = {1, scanned_pages, scanned, skips_scans ? reads / 2 : reads};
+	PbpAdviceCounts counts = {.ring_reads = reads,.scan_reads = reads,.scan_skipped = reads - scan.reads};
+
+	(void) storage_reads;
+	pbp_advice_scan(run->advice[0], &scan);
+	pbp_advice_accesses(run->advice[0], &counts);
+	scanned += scan.reads;
+}
+
+/* Half the width of an interval of today's storage reads beside scans of so many pages. */
+static double
+uncertainty_beside_scans(int npages, bool skips)
+{
+	Run			run = {.nbuffers = POOL,.looks_per_pass = 8};
+	PbpAdviceStorageRow row;
+
+	scanned = 0;
+	scanned_pages = npages;
+	skips_scans = skips;
+	start(&run, 1, POOL * 20, 1.0 / 10);
+	learn_storage(&run, ACCOUNTS, os_pages(POOL), 1, add_scans);
+	row = storage_row_of(run.advice[0], TODAY);
+	printf("# scans of %d pages, %s: %.4f +- %.4f\n", npages, skips ? "half of them skipped" : "all played", row.storage_ratio, row.uncertainty);
+	finish(&run);
+	return row.uncertainty;
+}
+
+/* Scans that were not played matter only if they read from storage. */
+static void
+skipped_scans(void)
+{
+	ok(uncertainty_beside_scans(2 * MEMORY, true) > 1.5 * uncertainty_beside_scans(2 * MEMORY, false), "skipped scans of what no cache holds widen the interval");
+	ok(uncertainty_beside_scans(POOL / 4, true) < 1.2 * uncertainty_beside_scans(POOL / 4, false), "but not those of what the page cache holds");
+}
+
 /* Memory for few pages, and not a byte more. */
 static void
 bound_memory(void)
@@ -458,6 +502,7 @@ main(void)
 	correct_while_filling();
 	compare_evicted();
 	unseen_reads();
+	skipped_scans();
 	bound_memory();
 	little_data();
 	large_server();
