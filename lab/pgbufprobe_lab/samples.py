@@ -52,6 +52,10 @@ METHODS = {
     "method": "reads: derived from timed reads, as published; live: pgbufprobe_sweep_cost('live'); "
     "replay: pgbufprobe_sweep_cost('worst')"
 }
+SWEPT = {
+    "load": "skewed | moving (a hot set) | scans (by an index, so that they enter the pool, beside skewed lookups)",
+    "policy": "as in pgbufprobe_policies(): one hand, two, four, or batches of one hand",
+}
 
 SAMPLES: dict[str, dict[str, Kind]] = {
     "A1": {
@@ -270,6 +274,22 @@ SAMPLES: dict[str, dict[str, Kind]] = {
             "place": "inside | outside (the data fits the memory, or is 1.5 times as large)",
         },
     ),
+    "F": {
+        "miss_ratio": Kind(
+            "share", "accesses that miss, simulated by pgbufprobe_policies() at today's size", fields=SWEPT
+        ),
+        "change": Kind(
+            "share",
+            "difference of the miss ratio to that of one hand, with its 95 % interval",
+            fields={**SWEPT, "stat": "low | median | high"},
+        ),
+        "search_ns": Kind(
+            "ns",
+            "processor time of a search for a victim, in a model with threads (lab/search_model.c)",
+            "threads",
+            {"policy": SWEPT["policy"]},
+        ),
+    },
 }
 
 NAMES = tuple(SAMPLES)

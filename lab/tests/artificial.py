@@ -294,6 +294,20 @@ def e5(agrees: bool = True) -> Iterator[Sample]:
                         )
 
 
+def f(agrees: bool = True) -> Iterator[Sample]:
+    policies = {"clock 5": 400, "clock 5, 2 hands": 350, "clock 5, 4 hands": 300, "clock 5, batches of 64": 200}
+    for trial in TRIALS:
+        for policy, ns in policies.items():
+            for load in ("skewed", "moving", "scans"):
+                yield sample("F", "miss_ratio", 0.2 * wobble(trial), None, trial, load=load, policy=policy)
+                change = 0.0 if policy == "clock 5" else 0.001 * wobble(trial) if agrees else 0.03
+                for stat, away in (("low", -0.002), ("median", 0.0), ("high", 0.002)):
+                    yield sample("F", "change", change + away, None, trial, load=load, policy=policy, stat=stat)
+            for threads in (1, 2, 4, 8):
+                value = (ns if agrees else 400) * wobble(trial)
+                yield sample("F", "search_ns", value, None, trial, threads, policy=policy)
+
+
 MAKERS = {
     "A1": a1,
     "A2": a2,
@@ -311,6 +325,7 @@ MAKERS = {
     "E3": e3,
     "E4": e4,
     "E5": e5,
+    "F": f,
 }
 
 

@@ -21,6 +21,13 @@ from pgbufprobe_lab.analysis.medians import (
 )
 
 POOLS = ("small", "middle", "large")
+ONE_HAND = "clock 5"
+SWEEPS = {
+    ONE_HAND: "1 hand",
+    "clock 5, 2 hands": "2 hands",
+    "clock 5, 4 hands": "4 hands",
+    "clock 5, batches of 64": "batches of 64",
+}
 STORAGE_THRESHOLD = 0.05  # share of reads from storage from which they count as begun
 
 
@@ -210,3 +217,17 @@ def best_brin(samples: Samples, what: str, order: str) -> Summary | None:
     """E4: returns the time of reads with the best pages_per_range."""
     groups = grouped(pick(samples, what=what, order=order, index="brin"), "x").values()
     return min(groups, key=lambda group: group.median, default=None)
+
+
+def change_of_misses(samples: Samples, load: str, policy: str) -> Summary | None:
+    """F: returns the change of the miss ratio by another sweep, and its interval, each the median of the trials."""
+    found = pick(samples, what="change", load=load, policy=policy)
+    low, median, high = (summarize(pick(found, stat=stat)) for stat in ("low", "median", "high"))
+    return low and median and high and Summary(median.median, low.median, high.median, median.trials)
+
+
+def misses(samples: Samples, load: str, policy: str) -> Summary | None:
+    """F: returns the miss ratio of a sweep, with the interval of its difference to one hand."""
+    one = summarize(pick(samples, what="miss_ratio", load=load, policy=ONE_HAND))
+    more = change_of_misses(samples, load, policy)
+    return one and more and Summary(*(one.median + end for end in (more.median, more.low, more.high)), more.trials)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pgbufprobe_lab.analysis import verdicts_a, verdicts_b_to_d, verdicts_e
+from pgbufprobe_lab.analysis import verdicts_a, verdicts_b_to_d, verdicts_e, verdicts_f
 from pgbufprobe_lab.analysis.medians import Samples
 from pgbufprobe_lab.analysis.rules import Verdict
 
@@ -24,6 +24,7 @@ JUDGES: dict[str, Callable[[Samples], list[Verdict]]] = {
     "E3": verdicts_e.judge_e3,
     "E4": verdicts_e.judge_e4,
     "E5": verdicts_e.judge_e5,
+    "F": verdicts_f.judge_f,
 }
 
 

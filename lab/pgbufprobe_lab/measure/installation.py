@@ -108,9 +108,10 @@ class Installation:
         return str(path).removeprefix(self.root)
 
     def command(self, program: str, *arguments: str, mount: Path | None = None) -> list[str]:
-        """Returns the command line of one of the server's programs, which ends when this process does."""
+        """Returns the command line of one of the server's programs, or of a program with its path, which ends when
+        this process does."""
         words = [*self.about.as_server, "setpriv", "--pdeathsig", "QUIT", "--"]
-        words += [f"{self.about.values['bin']}/{program}", *arguments]
+        words += [str(Path(self.about.values["bin"], program)), *arguments]
         if self.root:
             words = [
                 "unshare",
@@ -128,6 +129,10 @@ class Installation:
 
     def run(self, program: str, *arguments: str, mount: Path | None = None) -> str:
         return self.outputs(program, *arguments, mount=mount)[0]
+
+    def run_own(self, program: str) -> str:
+        """Runs a program that lab/prepare-server has compiled."""
+        return self.run(f"{self.about.values['work']}/{program}")
 
     def outputs(self, program: str, *arguments: str, mount: Path | None = None) -> tuple[str, str]:
         """Runs a program and returns its standard output and error. If it fails, raises its last lines."""

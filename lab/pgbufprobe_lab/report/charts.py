@@ -288,6 +288,22 @@ def chart_e5(samples: Samples) -> Charts:
     return charts
 
 
+def chart_f(samples: Samples) -> Charts:
+    found = {
+        f"{load}, {name}": derive.misses(samples, load, policy)
+        for load, (policy, name) in product(distinct(samples, "load"), derive.SWEEPS.items())
+    }
+    rows = {row: {"": misses and misses.scaled(100)} for row, misses in found.items()}
+    caption = (
+        "Simulated under live loads. Lines are 95 % intervals of the difference to one hand. Medians over the trials."
+    )
+    misses = rows_of_parts("Misses", caption, Axis("misses (% of the accesses)"), rows)
+    times = pick(samples, what="search_ns")
+    lines = lines_of({name: pick(times, policy=policy) for policy, name in derive.SWEEPS.items()})
+    caption = f"In a model of a pool of 1 GB. Processor time, without that of uses between searches. {RANGES}"
+    return misses + chart_of_lines("Time of a search", caption, lines, Axis("threads", "doublings"), "one search (ns)")
+
+
 CHARTS: dict[str, Callable[[Samples], Charts]] = {
     "A1": chart_a1,
     "A2": chart_a2,
@@ -305,4 +321,5 @@ CHARTS: dict[str, Callable[[Samples], Charts]] = {
     "E3": chart_e3,
     "E4": chart_e4,
     "E5": chart_e5,
+    "F": chart_f,
 }

@@ -23,6 +23,7 @@ MODULES = {
     "E3": "e3_vacuum_jobs",
     "E4": "e4_brin",
     "E5": "e5_data_directories",
+    "F": "f_hands",
 }
 NAMES = tuple(MODULES)
 

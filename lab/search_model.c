@@ -1,56 +1,29 @@
 /*
- * hands.c
- *	  Prints what several hands, and batches of 64 buffers, change for the clock sweep:
- *	  the misses of exact pools, and the time of a search in a model of the sweep.
+ * search_model.c
+ *	  Prints the time of a search for a victim by one hand of the clock sweep, by two and
+ *	  four hands, each over a part of the pool, and by one hand of which each session takes
+ *	  64 buffers at a time.
  *
- * The model has the descriptors of a pool, each in a cache line of its own, and the
- * counters of hands, which all threads share.  For each buffer inspected, a thread adds
- * to a counter, or has done so for a batch, and exchanges the usage count.
+ * It is a model, as a stock server has one hand: the descriptors of a pool, each in a cache
+ * line of its own, and the counters of hands, which all threads share.  For each buffer
+ * inspected, a thread adds to a counter, or has done so for a batch, and exchanges the usage
+ * count.  Each search is followed by uses of other buffers, whose time is subtracted.
+ * Threads contend only if there are as many processors.
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "exact_policies.h"
-
-/* ---- misses ---- */
-
-#define POOL		4096
-#define ACCESSES	(160 * POOL)
-
-static const int policies[] = {PBP_CLOCK_TODAY, PBP_CLOCK_2_HANDS, PBP_CLOCK_4_HANDS, PBP_CLOCK_BATCHES};
-
-#define SWEEPS		4
-
-static void
-print_misses(Kind kind)
-{
-	Recording	trace = {.pages = malloc(sizeof(int) * ACCESSES), .naccesses = ACCESSES, .first = ACCESSES / 2,
-	.npages = trace_pages(POOL)};
-	Trace		source;
-	bool		bulk;
-
-	trace_init(&source, kind, POOL, 1 + (uint64_t) kind, ACCESSES / 4);
-	for (int i = 0; i < ACCESSES; i++)
-		trace.pages[i] = next_page(&source, &bulk);
-	printf("misses;%s", kind_names[kind]);
-	for (int i = 0; i < SWEEPS; i++)
-		printf(";%.4f", exact_miss_ratio(&trace, policies[i], POOL));
-	printf("\n");
-	free(trace.pages);
-}
-
-/* ---- the time of a search ---- */
-
 #define BUFFERS		131072		/* 1 GB */
+#define USAGE_MAX	5			/* BM_MAX_USAGE_COUNT */
 #define BATCH		64
 #define MOST_HANDS	4
 #define MOST_THREADS	8
 #define SEARCHES	150000		/* of each thread */
-#define USES		8			/* of other buffers, after each search, if there are any */
-#define ROUNDS		5
+#define USES		8			/* of other buffers, after each search */
 
 /* In a cache line of its own. */
 typedef struct Counter
@@ -66,7 +39,6 @@ typedef struct Sweep
 	unsigned	nhands;
 	bool		batches;
 	bool		searches;		/* false: only the uses */
-	bool		uses;
 } Sweep;
 
 /* One thread, and the buffers that it has yet to inspect. */
@@ -139,15 +111,17 @@ run_session(void *arg)
 	{
 		if (session->sweep->searches)
 			search(session);
-		if (session->sweep->uses)
-			use_buffers(session);
+		use_buffers(session);
 	}
 	return NULL;
 }
 
-/* In nanoseconds of a processor, so that it does not matter how many processors the threads share. */
+/*
+ * Of a search and the uses after it, in nanoseconds of a processor, so that it does not matter
+ * how many processors the threads share.
+ */
 static double
-time_of_search(const Sweep *sweep, int nthreads)
+time_of_turn(const Sweep *sweep, int nthreads)
 {
 	pthread_t	threads[MOST_THREADS];
 	Session		sessions[MOST_THREADS];
@@ -175,40 +149,26 @@ time_of_search(const Sweep *sweep, int nthreads)
 	return ((double) (end.tv_sec - begin.tv_sec) * 1e9 + (double) (end.tv_nsec - begin.tv_nsec)) / SEARCHES / nthreads;
 }
 
-/* The median of some rounds, in each of which all sweeps take their turn. */
-static void
-print_times(int nthreads, bool uses)
-{
-	static const Sweep sweeps[SWEEPS] = {{1, false, true, false}, {2, false, true, false}, {4, false, true, false}, {1, true, true, false}};
-	double		times[SWEEPS][ROUNDS];
-
-	for (int round = 0; round < ROUNDS; round++)
-	{
-		const Sweep none = {.nhands = 1, .uses = true};
-		double		of_uses = uses ? time_of_search(&none, nthreads) : 0;
-
-		for (int i = 0; i < SWEEPS; i++)
-		{
-			Sweep		sweep = sweeps[i];
-
-			sweep.uses = uses;
-			times[i][round] = time_of_search(&sweep, nthreads) - of_uses;
-		}
-	}
-	printf("%s;%d", uses ? "search beside uses" : "search", nthreads);
-	for (int i = 0; i < SWEEPS; i++)
-		printf(";%.0f", quantile(times[i], ROUNDS, 0.5));
-	printf("\n");
-}
-
 int
 main(void)
 {
-	for (Kind kind = UNIFORM; kind < KINDS; kind++)
-		if (kind != RING_SCANS)
-			print_misses(kind);
-	for (int uses = 0; uses <= 1; uses++)
-		for (int nthreads = 1; nthreads <= MOST_THREADS; nthreads *= 2)
-			print_times(nthreads, uses);
+	static const Sweep uses = {.nhands = 1};
+	static const struct
+	{
+		const char *name;
+		Sweep		sweep;
+	}			sweeps[] = {
+		{"clock 5", {1, false, true}}, {"clock 5, 2 hands", {2, false, true}},
+		{"clock 5, 4 hands", {4, false, true}}, {"clock 5, batches of 64", {1, true, true}}
+	};
+
+	for (int nthreads = 1; nthreads <= MOST_THREADS; nthreads *= 2)
+	{
+		double		of_uses = time_of_turn(&uses, nthreads);
+
+		for (size_t i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
+			printf("%s\t%d\t%.1f\n", sweeps[i].name, nthreads,
+				   time_of_turn(&sweeps[i].sweep, nthreads) - of_uses);
+	}
 	return 0;
 }
