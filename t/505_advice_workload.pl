@@ -104,16 +104,14 @@ ask($node, 'CREATE DATABASE another');
 ask($node, "CREATE TABLE there AS SELECT i, repeat('x', 1000) FROM generate_series(1, 2500) i", 'another');
 # A busy machine may let the hand go too far between two looks.
 my ($is_advice, $is_gain);
-for (1 .. 20)
-{
-	ask($node, 'CALL load(16)');
-	next if ask($node, 'SELECT count(miss_ratio) FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)') < 3;
+load_until($node, 16, sub {
+	return 0 if ask($node, 'SELECT count(miss_ratio) FROM pgbufprobe_advice() WHERE size_factor IN (0.5, 1, 2)') < 3;
 	$is_advice = comes_true($node, 10, $adds_up);
 	$is_gain = comes_true($node, 10, "read_fraction > 0.8 AND read_fraction = (SELECT max(read_fraction) FROM pgbufprobe_advice_relations())
 		AND reads_saved_low > 0 AND (SELECT reads_saved_high < 0 FROM pgbufprobe_advice_relations(0.5) WHERE relation = 'pages'::regclass AND fork = 'main')
 		AND read_fraction * $reads_seen > 1000 AND database = 'postgres' AND relfilenode = pg_relation_filenode('pages') $from_pages");
-	last if $is_advice && $is_gain;
-}
+	return $is_advice && $is_gain;
+});
 ok($is_advice, 'relations add up to the advice');
 ok($is_gain, 'the table whose random pages are read is the one that gains');
 my $at_both = '(SELECT * FROM pgbufprobe_advice_relations(2) UNION ALL SELECT * FROM pgbufprobe_advice_relations(0.5)) AS r';
