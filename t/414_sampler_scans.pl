@@ -19,8 +19,9 @@ ask($node, 'SELECT pgbufprobe_history_reset()');
 sub becomes
 {
 	my ($condition, $scans, $what) = @_;
+	my $goes_on = patience();
 
-	for (1 .. 60)
+	while ($goes_on->())
 	{
 		return pass($what) if ask($node, "SELECT $condition") eq 't';
 		ask($node, 'CALL load(2)');

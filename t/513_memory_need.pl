@@ -91,9 +91,10 @@ my $found = q{FROM pgbufprobe_memory('%s') WHERE mark ~ '(target|best)$'};
 sub becomes_like
 {
 	my ($query, $pattern, $what) = @_;
+	my $goes_on = patience();
 	my $answer;
 
-	for (1 .. 60)
+	while ($goes_on->())
 	{
 		$answer = ask($node, $query);
 		last if $answer =~ $pattern;

@@ -16,7 +16,7 @@ use Time::HiRes qw(stat);
 our @EXPORT = qw(
   $pool $worker $samples $beginnings $ticks $passed
   sampler_node put_memory knows_little_memory ask set stop_sampler becomes_true worker_pid await_samples ask_for_save save_history samples_are_right knows_nothing
-  make_pages load_after_reset load_until load_from_storage_once load_from_storage_until sampler_log
+  make_pages load_after_reset patience load_until load_from_storage_once load_from_storage_until sampler_log
 );
 
 our $pool = 2048;
@@ -182,14 +182,21 @@ sub load_after_reset
 	return \%first;
 }
 
+# A function that says whether to try again: some answers need so many loads, others so much time.
+sub patience
+{
+	my $tries = 60;
+	my $until = time + $PostgreSQL::Test::Utils::timeout_default;
+	return sub { $tries-- > 0 || time < $until };
+}
+
 # Loads until a condition in SQL, or a function, is true. Whoever asks again may hear that it is so no longer.
 sub load_until
 {
 	my ($node, $load, $condition) = @_;
-	my $until = time + $PostgreSQL::Test::Utils::timeout_default;
+	my $goes_on = patience();
 
-	# Some answers need so many loads, others so much time.
-	for (my $loads = 0; $loads < 60 || time < $until; $loads++)
+	while ($goes_on->())
 	{
 		ask($node, "CALL load($load)");
 		return 1 if ref $condition ? $condition->() : ask($node, "SELECT $condition") eq 't';
@@ -208,7 +215,9 @@ sub load_from_storage_once
 sub load_from_storage_until
 {
 	my ($node, $query) = @_;
-	for (1 .. 60)
+	my $goes_on = patience();
+
+	while ($goes_on->())
 	{
 		return 1 if ask($node, "SELECT $query") eq 't';
 		load_from_storage_once($node);
