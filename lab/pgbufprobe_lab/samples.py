@@ -52,9 +52,16 @@ METHODS = {
     "method": "reads: derived from timed reads, as published; live: pgbufprobe_sweep_cost('live'); "
     "replay: pgbufprobe_sweep_cost('worst')"
 }
+ONE_HAND = "clock 5"
+SWEEPS = {  # policies of pgbufprobe_policies()
+    ONE_HAND: "1 hand",
+    "clock 5, 2 hands": "2 hands",
+    "clock 5, 4 hands": "4 hands",
+    "clock 5, batches of 64": "batches of 64",
+}
 SWEPT = {
     "load": "skewed | moving (a hot set) | scans (by an index, so that they enter the pool, beside skewed lookups)",
-    "policy": "as in pgbufprobe_policies(): one hand, two, four, or batches of one hand",
+    "policy": " | ".join(SWEEPS),
 }
 
 SAMPLES: dict[str, dict[str, Kind]] = {

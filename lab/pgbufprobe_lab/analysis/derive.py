@@ -19,15 +19,9 @@ from pgbufprobe_lab.analysis.medians import (
     summarize,
     summary_of,
 )
+from pgbufprobe_lab.samples import ONE_HAND
 
 POOLS = ("small", "middle", "large")
-ONE_HAND = "clock 5"
-SWEEPS = {
-    ONE_HAND: "1 hand",
-    "clock 5, 2 hands": "2 hands",
-    "clock 5, 4 hands": "4 hands",
-    "clock 5, batches of 64": "batches of 64",
-}
 STORAGE_THRESHOLD = 0.05  # share of reads from storage from which they count as begun
 
 

@@ -20,6 +20,7 @@ from pgbufprobe_lab.report.drawing import (
     rows_of_parts,
     rows_of_trials,
 )
+from pgbufprobe_lab.samples import SWEEPS
 from pgbufprobe_lab.sizes import MB
 from pgbufprobe_page import Picture
 from pgbufprobe_page.formatting import number, size, words
@@ -291,7 +292,7 @@ def chart_e5(samples: Samples) -> Charts:
 def chart_f(samples: Samples) -> Charts:
     found = {
         f"{load}, {name}": derive.misses(samples, load, policy)
-        for load, (policy, name) in product(distinct(samples, "load"), derive.SWEEPS.items())
+        for load, (policy, name) in product(distinct(samples, "load"), SWEEPS.items())
     }
     rows = {row: {"": misses and misses.scaled(100)} for row, misses in found.items()}
     caption = (
@@ -299,7 +300,7 @@ def chart_f(samples: Samples) -> Charts:
     )
     misses = rows_of_parts("Misses", caption, Axis("misses (% of the accesses)"), rows)
     times = pick(samples, what="search_ns")
-    lines = lines_of({name: pick(times, policy=policy) for policy, name in derive.SWEEPS.items()})
+    lines = lines_of({name: pick(times, policy=policy) for policy, name in SWEEPS.items()})
     caption = f"In a model of a pool of 1 GB. Processor time, without that of uses between searches. {RANGES}"
     return misses + chart_of_lines("Time of a search", caption, lines, Axis("threads", "doublings"), "one search (ns)")
 

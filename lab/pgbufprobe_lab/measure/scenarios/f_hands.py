@@ -8,6 +8,7 @@ from pgbufprobe_lab.measure import pgbench, reads
 from pgbufprobe_lab.measure.laboratory import Laboratory
 from pgbufprobe_lab.measure.plan import Plan
 from pgbufprobe_lab.measure.trial import Step, Trial
+from pgbufprobe_lab.samples import SWEEPS
 from pgbufprobe_lab.sizes import BLOCK, MB
 
 POOL = 64 * MB  # in a large one, a batch is less than one page of the sampler's sample
@@ -17,7 +18,6 @@ SCANNED_SHARE = 1 / 64  # of the pool, by one request in 200
 RATE = 8000  # requests a second, which the sampler follows
 CLIENTS = 4
 SECONDS = 30  # of load; policies are known when two pools have been read
-POLICIES = ("clock 5", "clock 5, 2 hands", "clock 5, 4 hands", "clock 5, batches of 64")
 SIMULATING = {
     "shared_preload_libraries": "pgbufprobe",
     "pgbufprobe.sampler": "on",
@@ -104,7 +104,7 @@ def _policies(connection: psycopg.Connection) -> list[tuple[str, float, float, f
     return connection.execute(
         """SELECT policy, miss_ratio, change, change_low, change_high FROM pgbufprobe_policies()
            WHERE size_factor = 1 AND policy = ANY(%s) AND change_high IS NOT NULL""",
-        [list(POLICIES)],
+        [list(SWEEPS)],
     ).fetchall()
 
 
