@@ -38,7 +38,10 @@
  */
 #define FIND_RARELY		1000
 
-/* Large scans may take this share of the processor time that is allowed, asked after so many blocks. */
+/*
+ * Large scans may take this share of the processor time that is allowed; it is asked for after so
+ * many blocks.
+ */
 #define SCANS_SHARE		0.5
 #define BLOCKS_AT_ONCE	4096
 
@@ -539,7 +542,7 @@ all_scanned(const PbpCounted *counted)
 	return sum;
 }
 
-/* Plays these reads of each table in turns, for so long.  Returns how many of the turns are left. */
+/* Plays these reads of each table in turns, for so long.  Returns how many turns are left. */
 static int64
 play_scans(PbpLearner *learner, const PbpScan *scans, int nscans, int64 nturns, double most_ns)
 {
