@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pgbufprobe_lab.samples import SAMPLES, check
+from pgbufprobe_lab.samples import ONE_HAND, SAMPLES, SWEEPS, check
 
 MB = 1024**2
 GB = 1024**3
@@ -295,12 +295,12 @@ def e5(agrees: bool = True) -> Iterator[Sample]:
 
 
 def f(agrees: bool = True) -> Iterator[Sample]:
-    policies = {"clock 5": 400, "clock 5, 2 hands": 350, "clock 5, 4 hands": 300, "clock 5, batches of 64": 200}
+    policies = dict(zip(SWEEPS, (400, 350, 300, 200), strict=True))
     for trial in TRIALS:
         for policy, ns in policies.items():
             for load in ("skewed", "moving", "scans"):
                 yield sample("F", "miss_ratio", 0.2 * wobble(trial), None, trial, load=load, policy=policy)
-                change = 0.0 if policy == "clock 5" else 0.001 * wobble(trial) if agrees else 0.03
+                change = 0.0 if policy == ONE_HAND else 0.001 * wobble(trial) if agrees else 0.03
                 for stat, away in (("low", -0.002), ("median", 0.0), ("high", 0.002)):
                     yield sample("F", "change", change + away, None, trial, load=load, policy=policy, stat=stat)
             for threads in (1, 2, 4, 8):

@@ -542,6 +542,13 @@ all_scanned(const PbpCounted *counted)
 	return sum;
 }
 
+/* How many of a table's reads come in the first turns. */
+static int64
+reads_in_turns(const PbpScan *scan, int64 turns, int64 nturns)
+{
+	return scan->reads * turns / nturns;
+}
+
 /* Plays these reads of each table in turns, for so long.  Returns how many turns are left. */
 static int64
 play_scans(PbpLearner *learner, const PbpScan *scans, int nscans, int64 nturns, double most_ns)
@@ -553,10 +560,10 @@ play_scans(PbpLearner *learner, const PbpScan *scans, int nscans, int64 nturns, 
 		for (int i = 0; i < nscans; i++)
 		{
 			PbpScan		part = scans[i];
-			int64		before = scans[i].reads * turn / nturns;
+			int64		before = reads_in_turns(&scans[i], turn, nturns);
 
 			part.first += before;
-			part.reads = scans[i].reads * (turn + 1) / nturns - before;
+			part.reads = reads_in_turns(&scans[i], turn + 1, nturns) - before;
 			pbp_advice_scan(learner->advice, &part);
 		}
 	return nturns - turn;
@@ -596,7 +603,7 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 					  SCANS_SHARE * pbp_max_cpu_fraction * (double) passed_ns);
 	for (int i = 0; i < nscans; i++)
 	{
-		int64		skipped = scans[i].reads - scans[i].reads * (nturns - left) / nturns;
+		int64		skipped = scans[i].reads - reads_in_turns(&scans[i], nturns - left, nturns);
 
 		learner->counted.tables[i].scanned -= skipped;
 		sum.skipped += skipped;

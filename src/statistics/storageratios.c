@@ -262,18 +262,18 @@ error_of_scans(const Advice *advice, int cache)
 
 /*
  * Scans that were not played read from storage, too, and so evict as many pages more.  Then more of
- * the misses wait, at most all.
+ * the misses wait, at most all.  Where nothing was played, all that scans read may wait.
  */
 static double
 error_of_skipped_scans(const Advice *advice, int cache, double share)
 {
 	const Counters *counters = &advice->counters;
-	double		waiting = scans_waiting(advice, cache);
+	double		known = scans_waiting(advice, cache);
+	double		waiting = isnan(known) ? 1 : known;
 	double		skipped = waiting * fmin(counters->scan_skipped, counters->scan_reads);
-	double		played = waiting * counters->scan_reads - skipped;
 	double		lookups = share * misses_above(advice, cache)->value * counters->accesses;
 
-	return skipped > 0 ? skipped / (skipped + played + lookups) * (1 - share) : 0;
+	return skipped > 0 ? skipped / (waiting * counters->scan_reads + lookups) * (1 - share) : 0;
 }
 
 /* Where nothing was played, any share of them may wait. */

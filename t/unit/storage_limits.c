@@ -294,16 +294,16 @@ unseen_reads(void)
 	ok(uncertainty[1] > uncertainty[0] + 0.9 * unseen, "reads that no look saw widen the interval of storage reads where large scans are not counted apart");
 }
 
-/* A table that is scanned, block by block, and whether every other scan is skipped. */
+/* A table that is scanned, block by block, and how much of that is played. */
 static int	scanned_pages;
-static bool skips_scans;
+static double played_share;
 static int64_t scanned;
 
 /* Scans read as much as lookups. */
 static void
 add_scans(Run *run, int64_t reads, int64_t storage_reads)
 {
-	PbpScan		scan = {1, scanned_pages, scanned, skips_scans ? reads / 2 : reads};
+	PbpScan		scan = {1, scanned_pages, scanned, (int64_t) (played_share * (double) reads)};
 	PbpAdviceCounts counts = {.ring_reads = reads,.scan_reads = reads,.scan_skipped = reads - scan.reads};
 
 	(void) storage_reads;
@@ -314,18 +314,18 @@ add_scans(Run *run, int64_t reads, int64_t storage_reads)
 
 /* Half the width of an interval of today's storage reads beside scans of so many pages. */
 static double
-uncertainty_beside_scans(int npages, bool skips)
+uncertainty_beside_scans(int npages, double played)
 {
 	Run			run = {.nbuffers = POOL,.looks_per_pass = 8};
 	PbpAdviceStorageRow row;
 
 	scanned = 0;
 	scanned_pages = npages;
-	skips_scans = skips;
+	played_share = played;
 	start(&run, 1, POOL * 20, 1.0 / 10);
 	learn_storage(&run, ACCOUNTS, os_pages(POOL), 1, add_scans);
 	row = storage_row_of(run.advice[0], TODAY);
-	printf("# scans of %d pages, %s: %.4f +- %.4f\n", npages, skips ? "half of them skipped" : "all played", row.storage_ratio, row.uncertainty);
+	printf("# scans of %d pages, %.1f of them played: %.4f +- %.4f\n", npages, played, row.storage_ratio, row.uncertainty);
 	finish(&run);
 	return row.uncertainty;
 }
@@ -334,8 +334,12 @@ uncertainty_beside_scans(int npages, bool skips)
 static void
 skipped_scans(void)
 {
-	ok(uncertainty_beside_scans(2 * MEMORY, true) > 1.5 * uncertainty_beside_scans(2 * MEMORY, false), "skipped scans of what no cache holds widen the interval");
-	ok(uncertainty_beside_scans(POOL / 4, true) < 1.2 * uncertainty_beside_scans(POOL / 4, false), "but not those of what the page cache holds");
+	double		all = uncertainty_beside_scans(2 * MEMORY, 1);
+	double		half = uncertainty_beside_scans(2 * MEMORY, 0.5);
+
+	ok(half > 1.5 * all, "skipped scans of what no cache holds widen the interval");
+	ok(uncertainty_beside_scans(2 * MEMORY, 0) > half, "even more if none was played");
+	ok(uncertainty_beside_scans(POOL / 4, 0.5) < 1.2 * uncertainty_beside_scans(POOL / 4, 1), "but not those of what the page cache holds");
 }
 
 /* Memory for few pages, and not a byte more. */
