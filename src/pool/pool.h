@@ -226,6 +226,8 @@ typedef struct PbpScannedTable
 {
 	Oid			database;
 	Oid			table;
+	Oid			tablespace;		/* of its file, which has the table's number; InvalidOid: it has
+								 * another one */
 	int64		fetched;		/* blocks, ever, when last counted; likewise below */
 	int64		hits;			/* of these */
 	int64		by_index;		/* rows, each from a block at most */

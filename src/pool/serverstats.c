@@ -10,6 +10,11 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
+#include "catalog/pg_tablespace_d.h"
+#include "storage/fd.h"
+
 #include "pool/pool.h"
 
 /* Of the moving average of the pages of a table, for each scan. */
@@ -131,6 +136,41 @@ keep_counts(PbpCounted *found, const PbpScannedTable *before, int nbefore)
 				found->tables[i] = before[j];
 }
 
+/* Looks for the files of tables in a tablespace.  One that was rewritten has another number. */
+static void
+find_files(PbpCounted *counted, Oid tablespace)
+{
+	for (int i = 0; i < counted->ntables; i++)
+	{
+		PbpScannedTable *table = &counted->tables[i];
+		PbpLocator	locator = pbp_locator(tablespace, table->database, table->table);
+		char	   *path = pbp_relation_path(&locator, MAIN_FORKNUM);
+
+		if (access(path, F_OK) == 0)
+			table->tablespace = tablespace;
+		pfree(path);
+	}
+}
+
+static void
+find_all_files(PbpCounted *counted)
+{
+	DIR		   *dir = AllocateDir("pg_tblspc");
+	struct dirent *entry;
+
+	for (int i = 0; i < counted->ntables; i++)
+		counted->tables[i].tablespace = InvalidOid;
+	find_files(counted, DEFAULTTABLESPACE_OID);
+	while ((entry = ReadDirExtended(dir, "pg_tblspc", LOG)) != NULL)
+	{
+		Oid			tablespace = (Oid) strtoul(entry->d_name, NULL, 10);
+
+		if (OidIsValid(tablespace))
+			find_files(counted, tablespace);
+	}
+	FreeDir(dir);
+}
+
 /*
  * Finds the databases that pbp_access_counts() adds up, and tables for pbp_count_scans().  The
  * struct must be zeroed before the first call; its array stays until the process ends.
@@ -157,6 +197,7 @@ pbp_find_counted(PbpCounted *counted)
 	}
 	counted->ndatabases = found;
 	keep_counts(counted, before, nbefore);
+	find_all_files(counted);
 }
 
 /* The server scans a table of more than a quarter of the pool through a ring. */

@@ -244,17 +244,14 @@ publish(PbpLearner *learner)
 /* ---- looks ---- */
 
 /*
- * A hash of a page's tag, of which each range has a random share of the pages.
+ * A hash of what identifies a page, of which each range has a random share of the pages.
  * It takes a third of the scan's time, so it mixes no better than necessary.
  */
 static inline uint64
-page_key(const BufferTag *tag, uint64 salt)
+key_of_block(const PbpLocator *locator, ForkNumber fork, BlockNumber block, uint64 salt)
 {
-	PbpLocator	locator = BufTagGetRelFileLocator(tag);
-	uint64		file = (uint64) locator.dbOid << 32 |
-		locator.relNumber;
-	uint64		key = (uint64) tag->blockNum << 32 |
-		(locator.spcOid * (MAX_FORKNUM + 1) + BufTagGetForkNum(tag));
+	uint64		file = (uint64) locator->dbOid << 32 | locator->relNumber;
+	uint64		key = (uint64) block << 32 | (locator->spcOid * (MAX_FORKNUM + 1) + fork);
 
 	key += file * UINT64CONST(0x9e3779b97f4a7c15) + salt;
 
@@ -265,6 +262,14 @@ page_key(const BufferTag *tag, uint64 salt)
 	key *= UINT64CONST(0xc4ceb9fe1a85ec53);
 	key ^= key >> 33;
 	return key;
+}
+
+static inline uint64
+page_key(const BufferTag *tag, uint64 salt)
+{
+	PbpLocator	locator = BufTagGetRelFileLocator(tag);
+
+	return key_of_block(&locator, BufTagGetForkNum(tag), tag->blockNum, salt);
 }
 
 /*
@@ -542,44 +547,63 @@ all_scanned(const PbpCounted *counted)
 	return sum;
 }
 
-/* How many of a table's reads come in the first turns. */
-static int64
-reads_in_turns(const PbpScan *scan, int64 turns, int64 nturns)
+/* A table's blocks that scans have come to. */
+typedef struct ScanInTurns
 {
-	return scan->reads * turns / nturns;
+	const PbpScannedTable *table;
+	int64		first;
+	int64		nblocks;
+} ScanInTurns;
+
+/* How many of them come in the first turns. */
+static int64
+blocks_in_turns(const ScanInTurns *scan, int64 turns, int64 nturns)
+{
+	return scan->nblocks * turns / nturns;
 }
 
-/* Plays these reads of each table in turns, for so long.  Returns how many turns are left. */
+/* A scan reads blocks in turn, and then from the first. */
+static void
+play_scan(PbpLearner *learner, const ScanInTurns *scan, int64 from, int64 to)
+{
+	PbpLocator	locator = pbp_locator(scan->table->tablespace, scan->table->database,
+									  scan->table->table);
+	int64		npages = Max(1, (int64) scan->table->npages);
+
+	CHECK_FOR_INTERRUPTS();
+	for (int64 i = scan->first + from; i < scan->first + to; i++)
+		pbp_advice_scan(learner->advice, key_of_block(&locator, MAIN_FORKNUM, i % npages,
+													  pbp_advice_head(learner->advice)->salt));
+}
+
+/* Plays what was scanned of each table in turns, for so long.  Returns how many turns are left. */
 static int64
-play_scans(PbpLearner *learner, const PbpScan *scans, int nscans, int64 nturns, double most_ns)
+play_scans(PbpLearner *learner, const ScanInTurns *scans, int nscans, int64 nturns, double most_ns)
 {
 	int64		start_ns = pbp_cpu_now_ns();
 	int64		turn;
 
 	for (turn = 0; turn < nturns && (double) (pbp_cpu_now_ns() - start_ns) < most_ns; turn++)
 		for (int i = 0; i < nscans; i++)
-		{
-			PbpScan		part = scans[i];
-			int64		before = reads_in_turns(&scans[i], turn, nturns);
-
-			part.first += before;
-			part.reads = reads_in_turns(&scans[i], turn + 1, nturns) - before;
-			pbp_advice_scan(learner->advice, &part);
-		}
+			play_scan(learner, &scans[i], blocks_in_turns(&scans[i], turn, nturns),
+					  blocks_in_turns(&scans[i], turn + 1, nturns));
 	return nturns - turn;
 }
 
 /*
  * What large scans have read since the last time goes through the page cache, past the pool, where
- * no look sees it.  Tables that it holds may be scanned faster than there is time for; then a part
- * of each is played, and the next time the one that follows.
+ * no look sees it.  The simulated pools tell which blocks they hold; of a table whose file is
+ * unknown, the server's count does.  Tables that it holds may be scanned faster than there is time
+ * for; then a part of each is played, and the next time the one that follows.
  */
 static PbpScannedBlocks
 note_scans(PbpLearner *learner, int64 passed_ns)
 {
-	PbpScan		scans[PBP_SCANNED_TABLES];
+	ScanInTurns scans[PBP_SCANNED_TABLES];
 	int			nscans = learner->counted.ntables;
 	PbpScannedBlocks sum = {0};
+	int64		nblocks = 0;
+	int64		nskipped = 0;
 	int64		nturns;
 	int64		left;
 
@@ -588,26 +612,26 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 		PbpScannedTable *table = &learner->counted.tables[i];
 		int64		first = table->scanned;
 		PbpScannedBlocks scanned = pbp_count_scans(table);
+		int64		hits = OidIsValid(table->tablespace) ? scanned.hits : 0;
 
-		scans[i] = (PbpScan) {
-			.table = (uint64) table->database << 32 | table->table,
-			.npages = Max(1, (int64) table->npages),
-			.first = first,
-			.reads = scanned.reads,
-		};
+		scans[i] = (ScanInTurns) {table, first, hits + scanned.reads};
+		nblocks += scans[i].nblocks;
 		sum.hits += scanned.hits;
 		sum.reads += scanned.reads;
 	}
-	nturns = sum.reads / BLOCKS_AT_ONCE + 1;
+	nturns = nblocks / BLOCKS_AT_ONCE + 1;
 	left = play_scans(learner, scans, nscans, nturns,
 					  SCANS_SHARE * pbp_max_cpu_fraction * (double) passed_ns);
 	for (int i = 0; i < nscans; i++)
 	{
-		int64		skipped = scans[i].reads - reads_in_turns(&scans[i], nturns - left, nturns);
+		int64		skipped = scans[i].nblocks -
+			blocks_in_turns(&scans[i], nturns - left, nturns);
 
 		learner->counted.tables[i].scanned -= skipped;
-		sum.skipped += skipped;
+		nskipped += skipped;
 	}
+	if (nblocks > 0)
+		sum.skipped = (int64) ((double) sum.reads * (double) nskipped / (double) nblocks);
 	return sum;
 }
 

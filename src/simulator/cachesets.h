@@ -113,8 +113,8 @@ typedef struct CacheCounters
 	double		misses[GROUPS]; /* of the pool above */
 	double		storage_reads[GROUPS];	/* misses of both */
 	double		close_calls;	/* of these, pages that chance could have kept */
-	double		scan_reads;		/* by large scans, past the pool */
-	double		scan_storage_reads; /* of these, misses */
+	double		scan_reads;		/* by large scans past the pool, with today's size */
+	double		scan_storage_reads; /* by them, with this one */
 } CacheCounters;
 
 /* What a read of a simulated cache finds. */

@@ -57,6 +57,15 @@ find_page(const PageTable *table, uint64_t key)
 	return page;
 }
 
+/* Sizes whose pools do not hold this page. */
+uint64_t
+pbp_absent_from(const Advice *advice, uint64_t key)
+{
+	uint32_t	page = find_page(&advice->table, key);
+
+	return page == INVALID_PAGE ? EACH_SIZE : absent_sizes(advice->table.pages[page].state);
+}
+
 bool
 pbp_advice_holds(const PbpAdvice *advice, uint64_t key)
 {

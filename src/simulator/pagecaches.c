@@ -249,49 +249,47 @@ pbp_play_write(Advice *advice, uint32_t fingerprint, int size)
 		play_write(advice->cache_sets[i], fingerprint, size);
 }
 
-/* A block that no pool has read as a page of its own.  The WAL's files are number 0. */
-static inline uint64_t
-key_of_block(uint64_t file, uint64_t block)
-{
-	uint64_t	key = (block + 1) * UINT64_C(0x9E3779B97F4A7C15) + file;
-
-	key = (key ^ key >> 32) * UINT64_C(0xD6E8FEB86659FD93);
-	return key ^ key >> 32;
-}
-
+/* The scan reads what a pool does not hold. */
 static void
-play_scanned(CacheSet *set, uint32_t fingerprint)
+play_scanned(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t absent)
 {
 	uint16_t	page = record_of(set, fingerprint);
 
 	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
 	{
 		CacheCounters *counters = &set->counters[cache];
-		CacheRead	read = set->policy->read(set, cache, page);
+		bool		reads = has_size(absent, set->sizes[cache]);
+		CacheRead	read = reads ? set->policy->read(set, cache, page) : CACHE_HIT;
 
 		(void) learn_read(&set->caches[cache], read);
-		if (set->caches[cache].refilling)
+		if (set->caches[cache].refilling || has_size(advice->refilling, set->sizes[cache]))
 			continue;
-		counters->scan_reads++;
+		counters->scan_reads += has_size(absent, BASELINE);
 		counters->scan_storage_reads += read != CACHE_HIT;
 	}
 }
 
 void
-pbp_advice_scan(PbpAdvice *advice, const PbpScan *scan)
+pbp_advice_scan(PbpAdvice *advice, uint64_t key)
 {
 	const CacheSet *set = advice->cache_sets[0];
+	uint64_t	absent;
 
-	if (set == NULL || isnan(set->os_cache))
+	if (set == NULL || isnan(set->os_cache) || !pbp_advice_sampled(advice, key))
 		return;
-	for (int64_t i = 0; i < scan->reads; i++)
-	{
-		uint64_t	key = key_of_block(scan->table, (uint64_t) ((scan->first + i) % scan->npages));
+	absent = pbp_absent_from(advice, key);
+	for (int i = 0; i < CACHE_SETS; i++)
+		play_scanned(advice, advice->cache_sets[i], (uint32_t) key, absent);
+}
 
-		check_interrupts((uint32_t) i);
-		for (int j = 0; j < CACHE_SETS && pbp_advice_sampled(advice, key); j++)
-			play_scanned(advice->cache_sets[j], (uint32_t) key);
-	}
+/* No pool holds blocks of WAL. */
+static inline uint64_t
+key_of_wal(uint64_t block)
+{
+	uint64_t	key = (block + 1) * UINT64_C(0x9E3779B97F4A7C15);
+
+	key = (key ^ key >> 32) * UINT64_C(0xD6E8FEB86659FD93);
+	return key ^ key >> 32;
 }
 
 /*
@@ -316,7 +314,7 @@ pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to, uint64_t fil
 		first = end - nblocks;
 	for (uint64_t block = first; block < end; block++)
 	{
-		uint64_t	key = key_of_block(0, block % nblocks);
+		uint64_t	key = key_of_wal(block % nblocks);
 
 		check_interrupts((uint32_t) (block - first));
 		for (int i = 0; i < CACHE_SETS && pbp_advice_sampled(advice, key); i++)

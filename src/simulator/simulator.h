@@ -281,17 +281,11 @@ extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
  */
 extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
 
-/* Blocks of a table that a large scan has read past the pool, in turn, and then from the first. */
-typedef struct PbpScan
-{
-	uint64_t	table;			/* tells it from others */
-	int64_t		npages;			/* of the table */
-	int64_t		first;
-	int64_t		reads;
-} PbpScan;
-
-/* These reads go through the page cache, and are counted apart there. */
-extern void pbp_advice_scan(PbpAdvice *advice, const PbpScan *scan);
+/*
+ * A large scan has come to this page.  Unless the pool holds it, it is read through the page cache
+ * and stays in no pool.  Counted apart.
+ */
+extern void pbp_advice_scan(PbpAdvice *advice, uint64_t key);
 
 /* WAL was written between these positions, to files of this size together. */
 extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,

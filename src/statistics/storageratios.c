@@ -229,7 +229,7 @@ skipped_error(const Advice *advice, int cache, double share)
 
 /* ---- large scans ---- */
 
-/* The share of what they read that waits for storage.  NaN: too little was played. */
+/* What waits for storage, as a share of what they read with today's size.  NaN: too little was played. */
 static double
 scans_waiting(const Advice *advice, int cache)
 {

@@ -289,6 +289,8 @@ memory_access(Memory *memory, int page)
 	int		   *evicted;
 	bool		waits;
 
+	if (scans && memory->rings_again)
+		page -= memory->rings_from;
 	pool_access(&memory->pool, page, scans);
 	memory->accesses++;
 	memory->scanned += scans;

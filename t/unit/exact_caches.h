@@ -88,6 +88,7 @@ typedef struct Memory
 	int			others_from;	/* another program reads this page and so many after it, in turn; 0: none does */
 	int			other_pages;
 	int			rings_from;		/* these and those after it are read through a ring; 0: none */
+	bool		rings_again;	/* they are the first ones, which are read otherwise, too */
 	int64_t		wal_pages;		/* that were written */
 	int		   *evictable;		/* of each buffer, the page before the last read */
 	int			npages;

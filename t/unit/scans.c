@@ -50,5 +50,6 @@ main(void)
 	compare(BESIDE_SMALL_SCANS, 2, 0.005);
 	compare(BESIDE_SCANS, 2, 0.06); /* the table fits into the page cache, or nearly */
 	compare(BESIDE_LARGE_SCANS, 2, 0.01);
+	compare(BESIDE_OWN_SCANS, 2, 0.02);
 	return end_of_tests();
 }

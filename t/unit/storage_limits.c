@@ -303,13 +303,13 @@ static int64_t scanned;
 static void
 add_scans(Run *run, int64_t reads, int64_t storage_reads)
 {
-	PbpScan		scan = {1, scanned_pages, scanned, (int64_t) (played_share * (double) reads)};
-	PbpAdviceCounts counts = {.ring_reads = reads,.scan_reads = reads,.scan_skipped = reads - scan.reads};
+	int64_t		played = (int64_t) (played_share * (double) reads);
+	PbpAdviceCounts counts = {.ring_reads = reads,.scan_reads = reads,.scan_skipped = reads - played};
 
 	(void) storage_reads;
-	pbp_advice_scan(run->advice[0], &scan);
+	for (int64_t end = scanned + played; scanned < end; scanned++)
+		pbp_advice_scan(run->advice[0], key_of(load_pages(MEMORY) + (int) (scanned % scanned_pages), sample_seed(run, 0)));
 	pbp_advice_accesses(run->advice[0], &counts);
-	scanned += scan.reads;
 }
 
 /* Half the width of an interval of today's storage reads beside scans of so many pages. */

@@ -24,6 +24,7 @@ true_waits(Load load, int nbuffers, int os_pages)
 	memory.written_from = load_written_from(load, MEMORY);
 	memory.wal_from = load_wal_from(load, MEMORY);
 	memory.rings_from = load_rings_from(load, MEMORY);
+	memory.rings_again = load == BESIDE_OWN_SCANS;
 	load_init(&trace, load, MEMORY, 7);
 	while (memory.accesses < window_start + (int64_t) WINDOW * MEMORY)
 	{
@@ -59,18 +60,20 @@ pass_on_wal(Run *run, const Memory *memory, int64_t *wal_pages)
 static int
 load_scanned(Load load, int memory)
 {
-	return load == BESIDE_SMALL_SCANS ? memory * 3 / 10 : load == BESIDE_SCANS ? memory * 6 / 10 : memory;
+	return load == BESIDE_SMALL_SCANS ? memory * 3 / 10 : load == BESIDE_LARGE_SCANS ? memory : memory * 6 / 10;
 }
 
 /* Likewise: a table is scanned again and again. */
 static void
 pass_on_scans(Run *run, Load load, const Memory *memory, int64_t *scanned)
 {
-	PbpScan		scan = {1, load_scanned(load, MEMORY), *scanned, memory->scanned - *scanned};
+	for (; *scanned < memory->scanned; ++*scanned)
+	{
+		int			page = (int) (*scanned % load_scanned(load, MEMORY)) + (memory->rings_again ? 0 : memory->rings_from);
 
-	for (int j = 0; j < SAMPLES && run->advice[j] && scan.reads > 0; j++)
-		pbp_advice_scan(run->advice[j], &scan);
-	*scanned = memory->scanned;
+		for (int j = 0; j < SAMPLES && run->advice[j]; j++)
+			pbp_advice_scan(run->advice[j], key_of(page, sample_seed(run, j)));
+	}
 }
 
 /* ---- scenes ---- */
@@ -82,6 +85,7 @@ scene_begin(Scene *scene, Load load, int os_cache)
 	memory_init(&scene->memory, load_pages(MEMORY), scene->run.nbuffers, os_cache, BLOCK_BYTES);
 	scene->memory.written_from = scene->run.written_from = load_written_from(load, MEMORY);
 	scene->memory.rings_from = load_rings_from(load, MEMORY);
+	scene->memory.rings_again = load == BESIDE_OWN_SCANS;
 	load_init(&scene->trace, load, MEMORY, 7);
 }
 
@@ -201,7 +205,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 
 const char *const load_names[ALL_LOADS] = {
 	"accounts", "updates", "updates, WAL", "zipf", "uniform", "scan and zipf", "shifting",
-	"beside small scans", "beside scans", "beside large scans"
+	"beside small scans", "beside scans", "beside large scans", "beside own scans"
 };
 
 /* Rows of pgbench_accounts that fill 2.25 times the memory, with their index. */

@@ -30,6 +30,7 @@ typedef enum Load
 	BESIDE_SMALL_SCANS = LOADS, /* of the pages that lookups ask for, two thirds; the others are those */
 	BESIDE_SCANS,				/* of a table of 0.3, 0.6 or 1 of the memory, through a ring */
 	BESIDE_LARGE_SCANS,
+	BESIDE_OWN_SCANS,			/* of 0.6 of the memory, which are pages that lookups ask for */
 	ALL_LOADS
 } Load;
 
