@@ -82,13 +82,12 @@ pbp_moved_until(const Advice *advice)
 #define TAKEN_BACK			10.0
 
 /*
- * On an idle server, at most this share of the last seconds has accesses.  With a
- * larger share, lookups that come about once a second would be no load at times.
- * With a shorter half-life, who asks several times in a row would be one; with a
- * longer one, a light load after idle hours would go unnoticed for minutes.
+ * On an idle server, at most this share of the last seconds has accesses of a light load.  With a
+ * larger share, lookups that come about once a second would be no load at times.  With a shorter
+ * half-life, who asks again and again when a load has ended would be one: it takes 44 seconds.
  */
 #define LEAST_BUSY			0.4
-#define HALF_LIFE_BUSY		20.0
+#define HALF_LIFE_BUSY		60.0
 
 /* In a second, as the average access that is remembered met them. */
 static double
@@ -109,9 +108,11 @@ follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 	LightLoad  *light = &advice->light;
 	double		weight = exp2(-counts->seconds / HALF_LIFE_LIGHT);
 	double		busy_weight = exp2(-counts->seconds / HALF_LIFE_BUSY);
+	bool		lightly = is_light(advice, counts);
 
-	light->busy = busy_weight * light->busy + (accesses_of(counts) > 0 ? 1 - busy_weight : 0);
-	if (!is_light(advice, counts))
+	light->busy = busy_weight * light->busy +
+		(lightly && accesses_of(counts) > 0 ? 1 - busy_weight : 0);
+	if (!lightly)
 	{
 		light->lasted = fmax(0, light->lasted - TAKEN_BACK * counts->seconds);
 		return;

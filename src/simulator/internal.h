@@ -318,7 +318,7 @@ typedef struct LightLoad
 	double		reads;
 	double		seconds;
 	double		lasted;			/* seconds */
-	double		busy;			/* share of the last seconds, of any load, with accesses */
+	double		busy;			/* share of the last seconds with its accesses */
 	bool		quiet;			/* the load now is no part of what is learned */
 	bool		idle;			/* and not even a light load */
 	LatelyCounted lately;		/* of light loads alone */
@@ -676,6 +676,7 @@ extern double pbp_chance_of_groups(double accesses, double reads);
 /* observe.c */
 extern size_t pbp_set_table_size(PageTable *table, double npages);
 extern void *pbp_place_table(PageTable *table, void *memory);
+extern uint64_t pbp_absent_from(const Advice *advice, uint64_t key);
 
 /* evicted.c */
 extern void pbp_follow_load(Advice *advice, uint32_t page, bool met);
