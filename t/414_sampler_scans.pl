@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use PostgreSQL::Test::Utils;
 use Sampler;
 use Server;
 use Test::More;
@@ -60,5 +61,22 @@ else
 			AND abs(sum(scan_reads * scan_kept_ratio) - min(io.kept)) <= 0.1 * min(io.reads)
 		FROM pgbufprobe_history(), ($io) AS io WHERE scan_reads > 0", 'the history has what scans have read, found and kept');
 }
+
+# The pool knows pages by the file, which is another one after TRUNCATE, and only the catalogs know it.
+$node->append_conf('postgresql.conf', 'log_min_messages = debug1');
+$node->reload;
+ask($node, 'TRUNCATE scanned');
+ask($node, "INSERT INTO scanned SELECT i, repeat('x', 5000) FROM generate_series(1, $blocks) i");
+ask($node, 'VACUUM ANALYZE scanned');
+my $file = ask($node, q{SELECT format('table %s of database %s has file %s', c.oid, d.oid, c.relfilenode)
+	FROM pg_class c, pg_database d WHERE relname = 'scanned' AND datname = current_database() AND c.relfilenode <> c.oid});
+my $goes_on = patience();
+my $found = 0;
+while (!$found && $goes_on->())
+{
+	ask($node, 'SELECT count(*) FROM scanned');
+	$found = slurp_file($node->logfile) =~ /\b\Q$file\E$/m;
+}
+ok($file ne '' && $found, 'the file of a scanned table is found after it was truncated');
 
 done_testing();

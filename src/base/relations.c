@@ -119,6 +119,21 @@ find_relation(Oid relid, RelationStorage *relation)
 	return true;
 }
 
+/* Returns false if it has no pages in shared buffers. */
+bool
+find_locator(Oid relid, PbpLocator *locator)
+{
+	FormData_pg_class form;
+	RelationStorage relation;
+
+	if (!read_class(relid, &form) || !RELKIND_HAS_STORAGE(form.relkind) ||
+		form.relpersistence == RELPERSISTENCE_TEMP)
+		return false;
+	set_storage(&relation, &form);
+	*locator = relation.locator;
+	return true;
+}
+
 /* The relation that owns these pages; InvalidOid if this database does not know it. */
 Oid
 relation_of(const PbpLocator *locator)

@@ -35,6 +35,7 @@ extern void check_has_pages(Form_pg_class form);
 extern _Noreturn void report_no_relation(Oid relid);
 extern _Noreturn void report_no_fork(Oid relid, ForkNumber fork);
 extern bool find_relation(Oid relid, RelationStorage *relation);
+extern bool find_locator(Oid relid, PbpLocator *locator);
 extern Oid	relation_of(const PbpLocator *locator);
 extern void list_all_relations(RelationList *list);
 extern void list_relation(RelationList *list, Oid relid);

@@ -32,6 +32,18 @@ typedef enum PbpPlace
 /* Room for what only the carry-over knows. */
 #define PBP_CARRY_BYTES		256
 
+/* Tables whose files a worker finds at once. */
+#define PBP_TABLE_FILES		10
+
+/* The file of a table by the catalogs of its database; a table of 0 has none. */
+typedef struct PbpTableFile
+{
+	Oid			database;
+	Oid			table;
+	Oid			tablespace;
+	Oid			relfilenode;
+} PbpTableFile;
+
 /*
  * Processes may have loaded different versions of the library, so this is the
  * same in all versions.
@@ -48,6 +60,7 @@ typedef struct PbpSharedHeader
 	bool		stopped;		/* and not started since */
 	LWLock		lock;			/* protects all of this, and the segment */
 	int64		carry[PBP_CARRY_BYTES / sizeof(int64)];
+	PbpTableFile files[PBP_TABLE_FILES];	/* that a worker has found for the sampler */
 } PbpSharedHeader;
 
 StaticAssertDecl(sizeof(PbpSharedHeader) <= PBP_HEADER_BYTES, "the header has a fixed size");

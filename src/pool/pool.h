@@ -226,14 +226,14 @@ typedef struct PbpScannedTable
 {
 	Oid			database;
 	Oid			table;
-	Oid			tablespace;		/* of its file, which has the table's number; InvalidOid: it has
-								 * another one */
 	int64		fetched;		/* blocks, ever, when last counted; likewise below */
 	int64		hits;			/* of these */
 	int64		by_index;		/* rows, each from a block at most */
 	int64		by_scans;		/* rows */
 	double		npages;			/* that a scan reads; 0: unknown */
 	int64		scanned;		/* blocks that scans have read since it was found */
+	PbpLocator	file;			/* InvalidOid: unknown */
+	int64		asked_ns;		/* when its file was asked for; 0: never */
 } PbpScannedTable;
 
 #define PBP_SCANNED_TABLES	32

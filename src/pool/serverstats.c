@@ -10,11 +10,6 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
-#include "catalog/pg_tablespace_d.h"
-#include "storage/fd.h"
-
 #include "pool/pool.h"
 
 /* Of the moving average of the pages of a table, for each scan. */
@@ -48,15 +43,13 @@ pbp_read_published(void)
 }
 
 /* The counts of a table at this moment. */
-static PbpScannedTable
-counts_of(Oid database, Oid table, const PgStat_StatTabEntry *stats)
+static void
+set_counts(PbpScannedTable *table, const PgStat_StatTabEntry *stats)
 {
-	return (PbpScannedTable)
-	{
-		.database = database,.table = table,.fetched = stats->blocks_fetched,
-		.hits = stats->blocks_hit,.by_index = stats->tuples_fetched,
-		.by_scans = stats->tuples_returned,
-	};
+	table->fetched = stats->blocks_fetched;
+	table->hits = stats->blocks_hit;
+	table->by_index = stats->tuples_fetched;
+	table->by_scans = stats->tuples_returned;
 }
 
 /* What scans may have read of a table, in blocks, ever. */
@@ -79,9 +72,10 @@ compare_scanned(const void *one, const void *other)
 static void
 note_table(PbpCounted *found, Oid database, Oid table, const PgStat_StatTabEntry *stats)
 {
-	PbpScannedTable counts = counts_of(database, table, stats);
+	PbpScannedTable counts = {.database = database,.table = table};
 	int64		least = NBuffers / 4;
 
+	set_counts(&counts, stats);
 	if (found->ntables == PBP_SCANNED_TABLES)
 		least = blocks_of_scans(&found->tables[PBP_SCANNED_TABLES - 1]);
 	if (stats->live_tuples <= 0 || counts.by_scans < stats->live_tuples ||
@@ -136,41 +130,6 @@ keep_counts(PbpCounted *found, const PbpScannedTable *before, int nbefore)
 				found->tables[i] = before[j];
 }
 
-/* Looks for the files of tables in a tablespace.  One that was rewritten has another number. */
-static void
-find_files(PbpCounted *counted, Oid tablespace)
-{
-	for (int i = 0; i < counted->ntables; i++)
-	{
-		PbpScannedTable *table = &counted->tables[i];
-		PbpLocator	locator = pbp_locator(tablespace, table->database, table->table);
-		char	   *path = pbp_relation_path(&locator, MAIN_FORKNUM);
-
-		if (access(path, F_OK) == 0)
-			table->tablespace = tablespace;
-		pfree(path);
-	}
-}
-
-static void
-find_all_files(PbpCounted *counted)
-{
-	DIR		   *dir = AllocateDir("pg_tblspc");
-	struct dirent *entry;
-
-	for (int i = 0; i < counted->ntables; i++)
-		counted->tables[i].tablespace = InvalidOid;
-	find_files(counted, DEFAULTTABLESPACE_OID);
-	while ((entry = ReadDirExtended(dir, "pg_tblspc", LOG)) != NULL)
-	{
-		Oid			tablespace = (Oid) strtoul(entry->d_name, NULL, 10);
-
-		if (OidIsValid(tablespace))
-			find_files(counted, tablespace);
-	}
-	FreeDir(dir);
-}
-
 /*
  * Finds the databases that pbp_access_counts() adds up, and tables for pbp_count_scans().  The
  * struct must be zeroed before the first call; its array stays until the process ends.
@@ -197,7 +156,6 @@ pbp_find_counted(PbpCounted *counted)
 	}
 	counted->ndatabases = found;
 	keep_counts(counted, before, nbefore);
-	find_all_files(counted);
 }
 
 /* The server scans a table of more than a quarter of the pool through a ring. */
@@ -218,19 +176,17 @@ pbp_count_scans(PbpScannedTable *table)
 {
 	PgStat_StatTabEntry *stats = pgstat_fetch_entry(PGSTAT_KIND_RELATION, table->database,
 													table->table);
-	PbpScannedTable now;
+	PbpScannedTable now = *table;
 	double		scans;
 	int64		blocks;
 	int64		reads;
 
 	if (stats == NULL)
 		return (PbpScannedBlocks) {0};
-	now = counts_of(table->database, table->table, stats);
+	set_counts(&now, stats);
 	scans = stats->live_tuples > 0 ?
 		(double) (now.by_scans - table->by_scans) / (double) stats->live_tuples : 0;
 	pfree(stats);
-	now.npages = table->npages;
-	now.scanned = table->scanned;
 	blocks = blocks_of_scans(&now) - blocks_of_scans(table);
 	reads = now.fetched - table->fetched - (now.hits - table->hits);
 	*table = now;

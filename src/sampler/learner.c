@@ -25,6 +25,7 @@
 #include "memory/servermemory.h"
 #include "os/oscache.h"
 #include "sampler/learner.h"
+#include "sampler/tablefiles.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
@@ -562,12 +563,18 @@ blocks_in_turns(const ScanInTurns *scan, int64 turns, int64 nturns)
 	return scan->nblocks * turns / nturns;
 }
 
+static bool
+is_file_known(const PbpScannedTable *table)
+{
+	return OidIsValid(table->file.relNumber);
+}
+
 /* A scan reads blocks in turn, and then from the first. */
 static void
 play_scan(PbpLearner *learner, const ScanInTurns *scan, int64 from, int64 to)
 {
-	PbpLocator	locator = pbp_locator(scan->table->tablespace, scan->table->database,
-									  scan->table->table);
+	PbpLocator	locator = is_file_known(scan->table) ? scan->table->file :
+		pbp_locator(InvalidOid, scan->table->database, scan->table->table);
 	int64		npages = Max(1, (int64) scan->table->npages);
 
 	CHECK_FOR_INTERRUPTS();
@@ -612,7 +619,7 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 		PbpScannedTable *table = &learner->counted.tables[i];
 		int64		first = table->scanned;
 		PbpScannedBlocks scanned = pbp_count_scans(table);
-		int64		hits = OidIsValid(table->tablespace) ? scanned.hits : 0;
+		int64		hits = is_file_known(table) ? scanned.hits : 0;
 
 		scans[i] = (ScanInTurns) {table, first, hits + scanned.reads};
 		nblocks += scans[i].nblocks;
@@ -724,6 +731,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	if (start >= learner->find_counted_ns)
 	{
 		pbp_find_counted(&learner->counted);
+		pbp_find_table_files(&learner->counted);
 		learner->find_counted_ns = start + FIND_RARELY * (pbp_now_ns() - start);
 	}
 	/* first, so that no scan of a table is not among the reads of its database yet */

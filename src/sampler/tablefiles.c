@@ -1,0 +1,172 @@
+/*-------------------------------------------------------------------------
+ *
+ * tablefiles.c
+ *	  Which files the tables have that scans read.
+ *
+ * Statistics know a table by its OID, and the pool its pages by its file.  Both
+ * have the same number unless the table was rewritten or truncated.  Then the
+ * catalogs of its database have the file's, which a worker reads for the
+ * sampler: that is connected to no database.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/stat.h>
+
+#include "access/xact.h"
+#include "catalog/pg_tablespace_d.h"
+#include "storage/ipc.h"
+
+#include "base/latency.h"
+#include "base/relations.h"
+#include "base/worker.h"
+#include "sampler/tablefiles.h"
+
+/* A table whose file the catalogs do not tell either is asked for again after so long. */
+#define ASK_AGAIN_NS		INT64CONST(600000000000)
+
+/* What a worker is to ask for; tables after the last one are InvalidOid. */
+typedef struct Question
+{
+	Oid			database;
+	Oid			tables[PBP_TABLE_FILES];
+} Question;
+
+StaticAssertDecl(sizeof(Question) <= BGW_EXTRALEN, "a worker's question fits");
+
+/* The one that was started last; NULL: none runs. */
+static BackgroundWorkerHandle *asking = NULL;
+
+/* One that was dropped may be empty until a checkpoint. */
+static bool
+has_file(const PbpLocator *locator)
+{
+	char	   *path = pbp_relation_path(locator, MAIN_FORKNUM);
+	struct stat st;
+	bool		found = stat(path, &st) == 0 && st.st_size > 0;
+
+	pfree(path);
+	return found;
+}
+
+/* True if it has the file that is known, or one of its own number in the default tablespace. */
+static bool
+know_file(PbpScannedTable *table)
+{
+	if (OidIsValid(table->file.relNumber))
+	{
+		if (has_file(&table->file))
+			return true;
+		table->asked_ns = 0;	/* rewritten again */
+	}
+	table->file = pbp_locator(DEFAULTTABLESPACE_OID, table->database, table->table);
+	if (has_file(&table->file))
+		return true;
+	table->file = (PbpLocator) {0};
+	return false;
+}
+
+static bool
+is_asking(void)
+{
+	pid_t		pid;
+	BgwHandleStatus status;
+
+	if (asking == NULL)
+		return false;
+	status = GetBackgroundWorkerPid(asking, &pid);
+	if (status == BGWH_STARTED || status == BGWH_NOT_YET_STARTED)
+		return true;
+	pfree(asking);
+	asking = NULL;
+	return false;
+}
+
+/* What the last worker has found. */
+static void
+take_answers(PbpCounted *counted)
+{
+	PbpSharedHeader header = pbp_read_shared_header();
+
+	for (int i = 0; i < counted->ntables; i++)
+		for (int j = 0; j < PBP_TABLE_FILES; j++)
+		{
+			PbpScannedTable *table = &counted->tables[i];
+			const PbpTableFile *file = &header.files[j];
+
+			if (OidIsValid(file->table) && file->table == table->table &&
+				file->database == table->database && !OidIsValid(table->file.relNumber))
+			{
+				table->file = pbp_locator(file->tablespace, file->database, file->relfilenode);
+				elog(DEBUG1, "pgbufprobe: table %u of database %u has file %u", file->table,
+					 file->database, file->relfilenode);
+			}
+		}
+}
+
+static void
+ask(const Question *question)
+{
+	BackgroundWorker worker;
+	MemoryContext before = MemoryContextSwitchTo(TopMemoryContext);
+
+	pbp_describe_worker(&worker, "pgbufprobe table files", "pbp_table_files_main",
+						BGW_NEVER_RESTART, 0);
+	memcpy(worker.bgw_extra, question, sizeof(*question));
+	if (!RegisterDynamicBackgroundWorker(&worker, &asking))
+		asking = NULL;
+	MemoryContextSwitchTo(before);
+}
+
+void
+pbp_find_table_files(PbpCounted *counted)
+{
+	Question	question = {0};
+	int			nasked = 0;
+
+	if (is_asking())
+		return;
+	take_answers(counted);
+	for (int i = 0; i < counted->ntables && nasked < PBP_TABLE_FILES; i++)
+	{
+		PbpScannedTable *table = &counted->tables[i];
+
+		if (!pbp_needs_ring(table) || know_file(table) ||
+			(table->asked_ns != 0 && pbp_now_ns() - table->asked_ns < ASK_AGAIN_NS) ||
+			(nasked > 0 && table->database != question.database))
+			continue;
+		table->asked_ns = pbp_now_ns();
+		question.database = table->database;
+		question.tables[nasked++] = table->table;
+	}
+	if (nasked > 0)
+		ask(&question);
+}
+
+/* ---- in the worker ---- */
+
+void
+pbp_table_files_main(Datum arg pg_attribute_unused())
+{
+	Question	question;
+	PbpTableFile files[PBP_TABLE_FILES] = {0};
+
+	memcpy(&question, MyBgworkerEntry->bgw_extra, sizeof(question));
+	pbp_start_worker(question.database);
+	StartTransactionCommand();
+	for (int i = 0; i < PBP_TABLE_FILES && OidIsValid(question.tables[i]); i++)
+	{
+		PbpLocator	locator;
+
+		if (find_locator(question.tables[i], &locator))
+			files[i] = (PbpTableFile)
+		{
+			question.database, question.tables[i], locator.spcOid, locator.relNumber
+		};
+	}
+	CommitTransactionCommand();
+	memcpy(pbp_lock_shared(LW_EXCLUSIVE)->files, files, sizeof(files));
+	pbp_unlock_shared();
+	proc_exit(0);
+}
