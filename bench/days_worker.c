@@ -82,7 +82,7 @@ visit_buffer(Worker *worker, int buffer)
 
 	if (page == NONE || !pbp_advice_sampled(worker->advice, key))
 		return;
-	loaded = pbp_look_page(&worker->look, key, buffer, pool->usage[buffer], false);
+	loaded = pbp_look_page(&worker->look, key, buffer, pool->usage[buffer], false, false);
 	relation = (PbpRelationKey) {.relfilenode = 1 + (uint32_t) table_of(page)};
 	if (pbp_advice_head(worker->advice)->wants_relation)
 		pbp_advice_set_relation(worker->advice, &relation);

@@ -192,7 +192,7 @@ read_buffer(Sampler *sampler, uint32_t buffer)
 
 		if (pbp_advice_sampled(sampler->advice, key))
 		{
-			pbp_look_page(&sampler->look, key, (int) buffer, descriptor->usage, false);
+			pbp_look_page(&sampler->look, key, (int) buffer, descriptor->usage, false, false);
 			return;
 		}
 	}

@@ -230,8 +230,11 @@ typedef struct PbpScannedTable
 	int64		hits;			/* of these */
 	int64		by_index;		/* rows, each from a block at most */
 	int64		by_scans;		/* rows */
+	int64		changed;		/* rows */
 	double		npages;			/* that a scan reads; 0: unknown */
 	int64		scanned;		/* blocks that scans have read since it was found */
+	double		blocks_lately;	/* that scans have read; these two decay */
+	double		rows_lately;	/* that were found by an index, or changed */
 	PbpLocator	file;			/* InvalidOid: unknown */
 	int64		asked_ns;		/* when its file was asked for; 0: never */
 } PbpScannedTable;
@@ -253,7 +256,9 @@ typedef struct PbpScannedBlocks
 {
 	int64		hits;
 	int64		reads;
-	int64		skipped;		/* of these, not simulated */
+	int64		alone_hits;		/* of both, of tables that hardly anything else reads */
+	int64		alone_reads;
+	int64		skipped;		/* reads that were not simulated */
 } PbpScannedBlocks;
 
 extern PbpPublished pbp_read_published(void);
@@ -261,5 +266,6 @@ extern void pbp_find_counted(PbpCounted *counted);
 extern PbpAccessCounts pbp_access_counts(const PbpCounted *counted);
 extern PbpScannedBlocks pbp_count_scans(PbpScannedTable *table);
 extern bool pbp_needs_ring(const PbpScannedTable *table);
+extern bool pbp_is_scanned_alone(const PbpScannedTable *table);
 
 #endif							/* PBP_POOL_H */

@@ -16,6 +16,13 @@
 #define PAGES_GAIN			0.25
 
 /*
+ * Hardly anything but scans reads a table of which so many rows are found by an index or changed, for
+ * each block that scans read; by counts of the last minutes, which so much remains of at each count.
+ */
+#define LEAST_ROWS			0.1
+#define LATELY				0.99
+
+/*
  * Allocations that the background writer has published by now.
  *
  * The server's own function caches statistics until the transaction ends, so
@@ -50,6 +57,7 @@ set_counts(PbpScannedTable *table, const PgStat_StatTabEntry *stats)
 	table->hits = stats->blocks_hit;
 	table->by_index = stats->tuples_fetched;
 	table->by_scans = stats->tuples_returned;
+	table->changed = stats->tuples_inserted + stats->tuples_updated + stats->tuples_deleted;
 }
 
 /* What scans may have read of a table, in blocks, ever. */
@@ -165,6 +173,13 @@ pbp_needs_ring(const PbpScannedTable *table)
 	return table->npages > NBuffers / 4;
 }
 
+bool
+pbp_is_scanned_alone(const PbpScannedTable *table)
+{
+	return pbp_needs_ring(table) &&
+		table->rows_lately < LEAST_ROWS * table->blocks_lately;
+}
+
 /*
  * What scans have read of a table since the last call; nothing if it was dropped, or its
  * statistics were reset.  The server counts each parallel worker as a scan of its own, but the rows
@@ -189,9 +204,13 @@ pbp_count_scans(PbpScannedTable *table)
 	pfree(stats);
 	blocks = blocks_of_scans(&now) - blocks_of_scans(table);
 	reads = now.fetched - table->fetched - (now.hits - table->hits);
+	now.rows_lately = LATELY * table->rows_lately +
+		(double) (now.by_index - table->by_index + now.changed - table->changed);
+	now.blocks_lately = LATELY * table->blocks_lately;
 	*table = now;
 	if (!(scans > 0) || blocks <= 0)
 		return (PbpScannedBlocks) {0};
+	table->blocks_lately += (double) blocks;
 
 	if (table->npages == 0)
 		table->npages = (double) blocks / scans;

@@ -293,12 +293,26 @@ read_page(BufferDesc *desc, PbpBufState *state, BufferTag *tag)
 	return pbp_holds_page(pbp_read_state(desc));
 }
 
+/* True if hardly anything but large scans reads its table. */
+static bool
+is_scanned_alone(const PbpCounted *counted, const BufferTag *tag)
+{
+	PbpLocator	locator = BufTagGetRelFileLocator(tag);
+
+	for (int i = 0; i < counted->ntables; i++)
+		if (counted->tables[i].file.relNumber == locator.relNumber &&
+			RelFileLocatorEquals(counted->tables[i].file, locator))
+			return pbp_is_scanned_alone(&counted->tables[i]);
+	return false;
+}
+
 /* Takes note of a page of the sample. */
 static void
 visit_page(PbpLearner *learner, uint64 key, int buffer, PbpBufState state, const BufferTag *tag)
 {
 	int			usage = Min(BUF_STATE_GET_USAGECOUNT(state), BM_MAX_USAGE_COUNT);
-	bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, (state & BM_DIRTY) != 0);
+	bool		loaded = pbp_look_page(&learner->look, key, buffer, usage, (state & BM_DIRTY) != 0,
+									   is_scanned_alone(&learner->counted, tag));
 
 	if (pbp_advice_head(learner->advice)->wants_relation || loaded)
 	{
@@ -599,9 +613,10 @@ play_scans(PbpLearner *learner, const ScanInTurns *scans, int nscans, int64 ntur
 
 /*
  * What large scans have read since the last time goes through the page cache, past the pool, where
- * no look sees it.  The simulated pools tell which blocks they hold; of a table whose file is
- * unknown, the server's count does.  Tables that it holds may be scanned faster than there is time
- * for; then a part of each is played, and the next time the one that follows.
+ * no look sees it.  The simulated pools tell which blocks they hold, unless only scans read the
+ * table, or its file is unknown: then the server's count does.  Tables in the page cache may be
+ * scanned faster than there is time for; then a part of each is played, and the next time the one
+ * that follows.
  */
 static PbpScannedBlocks
 note_scans(PbpLearner *learner, int64 passed_ns)
@@ -619,12 +634,17 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 		PbpScannedTable *table = &learner->counted.tables[i];
 		int64		first = table->scanned;
 		PbpScannedBlocks scanned = pbp_count_scans(table);
-		int64		hits = is_file_known(table) ? scanned.hits : 0;
+		int64		hits = is_file_known(table) && !pbp_is_scanned_alone(table) ? scanned.hits : 0;
 
 		scans[i] = (ScanInTurns) {table, first, hits + scanned.reads};
 		nblocks += scans[i].nblocks;
 		sum.hits += scanned.hits;
 		sum.reads += scanned.reads;
+		if (pbp_is_scanned_alone(table))
+		{
+			sum.alone_hits += scanned.hits;
+			sum.alone_reads += scanned.reads;
+		}
 	}
 	nturns = nblocks / BLOCKS_AT_ONCE + 1;
 	left = play_scans(learner, scans, nscans, nturns,
@@ -656,6 +676,8 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		.scan_reads = now->scan_reads - before->scan_reads,
 		.scan_hits = now->scan_hits - before->scan_hits,
 		.scan_reuses = now->scan_reuses - before->scan_reuses,
+		.alone_reads = scanned->alone_reads,
+		.alone_hits = scanned->alone_hits,
 		.scan_skipped = scanned->skipped,
 		.ring_extends = now->ring_extends - before->ring_extends,
 		.seconds = seconds,
@@ -679,7 +701,8 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	{
 		counts.scan_reads = counts.ring_reads = Min(scanned->reads, counts.reads);
 		counts.reads -= counts.scan_reads;
-		counts.hits -= Min(scanned->hits, counts.hits);
+		counts.scan_hits = Min(scanned->hits, counts.hits);
+		counts.hits -= counts.scan_hits;
 	}
 	if (learner->refaults != PBP_UNKNOWN && refaults >= learner->refaults)
 	{

@@ -189,6 +189,8 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	counters->ring_reads += share * (double) counts->ring_reads;
 	counters->scan_reads += share * (double) counts->scan_reads;
 	counters->scan_hits += share * (double) counts->scan_hits;
+	counters->alone_reads += share * (double) counts->alone_reads;
+	counters->alone_hits += share * (double) counts->alone_hits;
 	counters->scan_skipped += share * (double) counts->scan_skipped;
 	counters->ring_extends += share * (double) counts->ring_extends;
 	counters->seconds += share * counts->seconds;

@@ -256,14 +256,18 @@ follow_residents(Advice *advice)
 	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
 		advice->nbuffers;
 	double		found = 0;
+	double		gain = *average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1;
+	double		scanned;
 
 	if (advice->look.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */
 	for (int i = 0; i < GROUPS; i++)
 		found += advice->look.found.nresidents[i];
-	*average += (*average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1) * (found - *average);
+	scanned = found > 0 ? advice->look.found.nscanned / found : 0;
+	*average += gain * (found - *average);
 	*average = fmin(fmax(*average, fmax(1, expected - slack)), expected + slack);
-	pbp_resize_pools(advice, *average);
+	advice->averages.scanned_share += gain * (scanned - advice->averages.scanned_share);
+	pbp_resize_pools(advice);
 	pbp_resize_caches(advice);
 	if (advice->policies != NULL)
 		pbp_follow_policies(advice);
@@ -371,7 +375,7 @@ scale_all(Advice *advice, double share)
 	scale_counters(advice->recent.doubtful_misses, sizeof(advice->recent.doubtful_misses), share);
 	pbp_scale_relations(advice, share, pbp_scale_caches(advice, share));
 	if (advice->averages.residents > 0)
-		pbp_resize_pools(advice, advice->averages.residents);
+		pbp_resize_pools(advice);
 	pbp_resize_caches(advice);
 	outdate_answers(advice);
 }

@@ -269,6 +269,8 @@ typedef struct Counters
 	double		ring_reads;
 	double		scan_reads;
 	double		scan_hits;
+	double		alone_reads;
+	double		alone_hits;
 	double		scan_skipped;
 	double		ring_extends;
 	double		seconds;
@@ -353,6 +355,7 @@ typedef struct EvictedPages
 typedef struct Findings
 {
 	uint32_t	nresidents[GROUPS];
+	uint32_t	nscanned;		/* of them, by large scans alone */
 	uint32_t	nsaturated;		/* of them, at the maximum usage count */
 	uint32_t	nloads[GROUPS];
 	uint32_t	nnew_loads;
@@ -380,6 +383,7 @@ typedef struct LookState
 typedef struct Averages
 {
 	double		residents;		/* 0: none yet */
+	double		scanned_share;	/* of these, by large scans alone */
 	double		lost_share;		/* of looks */
 } Averages;
 
@@ -685,7 +689,7 @@ extern void pbp_forget_evicted(Advice *advice);
 
 /* pools.c */
 extern void pbp_thin_pools(Advice *advice, double share);
-extern void pbp_resize_pools(Advice *advice, double residents);
+extern void pbp_resize_pools(Advice *advice);
 extern unsigned pbp_near_phases(const Advice *advice, int i);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 

@@ -194,9 +194,9 @@ pbp_look_end(PbpLook *look, int64_t ticks)
 
 /* Returns true if the page is known to have been loaded since the last look. */
 bool
-pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty)
+pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty, bool scanned)
 {
-	if (!pbp_advice_observe(look->advice, key, buffer, usage, dirty))
+	if (!pbp_advice_observe(look->advice, key, buffer, usage, dirty, scanned))
 		return false;
 	look->loads++;
 	if (look->whole && !is_expected(look, buffer))

@@ -75,7 +75,8 @@ extern void pbp_look_is_incomplete(PbpLook *look);
 extern double pbp_look_missed_share(const PbpLook *look);
 
 /* For the reader. */
-extern bool pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty);
+extern bool pbp_look_page(PbpLook *look, uint64_t key, int buffer, int usage, bool dirty,
+						  bool scanned);
 extern void pbp_look_pinned(PbpLook *look, int buffer);
 
 #endif							/* PBP_LOOK_H */

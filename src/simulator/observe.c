@@ -289,9 +289,12 @@ ask_for_relation(Advice *advice, uint32_t page)
 	advice->head.wants_relation = true;
 }
 
-/* Learns from a page that this look has not met yet.  Returns true if it was loaded. */
+/*
+ * Learns from a page that this look has not met yet.  Returns true if it was loaded.  What only
+ * large scans read takes its place, but no simulated pool has it.
+ */
 static bool
-learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
+learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool scanned)
 {
 	PageState  *state = &advice->table.pages[page].state;
 	uint64_t	look = advice->look.number;
@@ -301,6 +304,13 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 
 	if (list->nmeetings < advice->max_meetings)
 		list->meetings[list->nmeetings++] = (Meeting){buffer, page};
+	advice->look.found.nscanned += scanned;
+	if (scanned)
+	{
+		state->usage = (unsigned) usage;
+		state->look = look_field(look);
+		return false;
+	}
 	if (load)
 	{
 		if (!advice->look.lost)
@@ -324,7 +334,8 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage)
 
 /* A page that moves during the look may come twice. */
 bool
-pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty)
+pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty,
+				   bool scanned)
 {
 	bool		moved;
 	uint32_t	page = find_page_at(advice, key, buffer, &moved);
@@ -345,7 +356,7 @@ pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool 
 		return false;
 	advice->table.pages[page].state.dirty = dirty;
 	return !met_in_look(advice->table.pages[page].state, advice->look.number) &&
-		learn(advice, page, buffer, moved, usage);
+		learn(advice, page, buffer, moved, usage, scanned);
 }
 
 int

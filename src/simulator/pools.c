@@ -80,16 +80,30 @@ pbp_advice_checkpoint(PbpAdvice *advice)
 }
 
 /*
+ * The share of a pool that holds pages which only scans read, of today's share.  Scans that run at once
+ * find what others left, which so stays: of a table of 256 MB, they found 3 % in a pool of 64 MB, 8 of
+ * its 64 MB, and 56 % in one of 256 MB.  No pool holds more of a table than there is.
+ */
+static double
+scanned_share(const Advice *advice, double factor)
+{
+	return fmin(fmin(1, factor * advice->averages.scanned_share),
+				(double) advice->all_scanned / (factor * advice->nbuffers));
+}
+
+/*
  * Give each pool as many slots as there are sampled pages in such a share of the real pool.
  * Chance puts more or fewer pages into the sample than its rate says.
  */
 void
-pbp_resize_pools(Advice *advice, double residents)
+pbp_resize_pools(Advice *advice)
 {
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SimulatedPool *pool = &advice->pools[i];
-		double		wanted = fmax(1, rint(pbp_advice_factor(i) * residents));
+		double		factor = pbp_advice_factor(i);
+		double		wanted = fmax(1, rint((1 - scanned_share(advice, factor)) * factor *
+										  advice->averages.residents));
 		bool		was_full = pool->nlearned == pool->nslots;
 
 		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;

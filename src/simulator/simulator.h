@@ -98,6 +98,8 @@ typedef struct PbpAdviceCounts
 	int64_t		scan_reads;		/* of these, by large scans */
 	int64_t		scan_hits;		/* blocks that these have found in the pool */
 	int64_t		scan_reuses;	/* reads of these for which their rings had a buffer */
+	int64_t		alone_reads;	/* of both, of tables that hardly anything but large scans reads */
+	int64_t		alone_hits;
 	int64_t		scan_skipped;	/* reads of these that pbp_advice_scan() was not told */
 	int64_t		ring_extends;
 	double		seconds;		/* in which all this happened */
@@ -116,6 +118,8 @@ pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
 	sum->scan_reads += counts->scan_reads;
 	sum->scan_hits += counts->scan_hits;
 	sum->scan_reuses += counts->scan_reuses;
+	sum->alone_reads += counts->alone_reads;
+	sum->alone_hits += counts->alone_hits;
 	sum->scan_skipped += counts->scan_skipped;
 	sum->ring_extends += counts->ring_extends;
 	sum->seconds += counts->seconds;
@@ -178,11 +182,13 @@ extern bool pbp_advice_widen(PbpAdvice *advice, double factor);
 /*
  * Learns from a look, which need not read all buffers, but all where the last one observed
  * pages.  Ticks are buffers that the hand has passed, ever.  Pages are observed in the order of
- * buffers.  pbp_advice_observe() returns true if the page was loaded since the last look, and
- * pbp_advice_end() if the next look must read all buffers.
+ * buffers, with whether hardly anything but large scans reads them.  pbp_advice_observe() returns
+ * true if the page was loaded since the last look, otherwise, and pbp_advice_end() if the next look
+ * must read all buffers.
  */
 extern void pbp_advice_begin(PbpAdvice *advice, int64_t ticks);
-extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty);
+extern bool pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool dirty,
+							   bool scanned);
 extern bool pbp_advice_end(PbpAdvice *advice, int64_t ticks);
 
 /*

@@ -14,8 +14,7 @@
 
 /*
  * Error of the extra misses, as a share of them, by the simulator; and of smaller sizes, if as much
- * is read through rings as otherwise.  Where a scan finds a page in the pool, a smaller pool would
- * read it through the ring, but this use looks like any other.
+ * is read through rings as otherwise.
  */
 #define EXTRA_SHARE			0.02
 #define SCANNED_SHARE		0.15
@@ -435,7 +434,7 @@ kept_by_scans(const Advice *advice, int i)
 	int			smaller = BASELINE;
 
 	if (i <= BASELINE ||
-		counters->scan_hits <= FOUND_BY_SCANS * (counters->scan_hits + counters->scan_reads))
+		counters->alone_hits <= FOUND_BY_SCANS * (counters->alone_hits + counters->alone_reads))
 		return 0;
 	while (smaller < i && pbp_advice_factor(smaller + 1) <= left &&
 		   answers.reasons[smaller + 1] == PBP_ADVICE_KNOWN)
@@ -443,15 +442,29 @@ kept_by_scans(const Advice *advice, int i)
 	return fmax(0, answers.estimates[smaller].value - answers.estimates[i].value);
 }
 
+/*
+ * As a share of the difference to today: of the uses, those by large scans of what others use, too.
+ * A smaller pool would read it through the ring, as it does what looks find in rings; and may not
+ * keep what only scans read.
+ */
+static double
+error_of_ring_scans(const Advice *advice, int i)
+{
+	const Counters *counters = &advice->counters;
+
+	if (i > BASELINE)
+		return fmax(0, counters->scan_hits - counters->alone_hits) /
+			fmax(1, counters->accesses - counters->reads);
+	return SCANNED_SHARE * fmax(0, counters->ring_reads - counters->alone_reads) /
+		fmax(1, counters->reads) + advice->averages.scanned_share;
+}
+
 /* What neither chance nor time shows: shares of the difference to today, and what may be missed. */
 static double
 error_of_miss_model(const Advice *advice, int i)
 {
-	const Counters *counters = &advice->counters;
-	double		scanned = counters->ring_reads / fmax(1, counters->reads);
-	double		share = EXTRA_SHARE + (i < BASELINE ? SCANNED_SHARE * scanned : 0);
-
-	return (share + fmin(1, other_load(advice)) + skipped_share(advice, i)) *
+	return (EXTRA_SHARE + error_of_ring_scans(advice, i) + fmin(1, other_load(advice)) +
+			skipped_share(advice, i)) *
 		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
 		late_looks(advice, i) + uses_together(advice, i) + pbp_counted_doubt(advice, i) +
 		kept_by_scans(advice, i);

@@ -251,8 +251,8 @@ reaches(const PbpAdviceRow *row, double miss_ratio)
 static void
 scan_at_once(void)
 {
-	PbpAdviceCounts apart = {.ring_reads = 97000,.scan_reads = 97000,.scan_hits = 900};
-	PbpAdviceCounts at_once = {.scan_hits = 2100};
+	PbpAdviceCounts apart = {.ring_reads = 97000,.scan_reads = 97000,.scan_hits = 900,.alone_reads = 97000,.alone_hits = 900};
+	PbpAdviceCounts at_once = {.scan_hits = 2100,.alone_hits = 2100};
 	Bench		bench;
 	PbpAdvice  *advice;
 	PbpAdviceRow today;
@@ -501,7 +501,7 @@ return_unseen(void)
 	for (int look = 0; look < 5; look++)
 	{
 		pbp_advice_begin(advice, 10 * look);
-		wrong += pbp_advice_observe(advice, 12345, buffers[look], 1, false) != loaded[look];
+		wrong += pbp_advice_observe(advice, 12345, buffers[look], 1, false, false) != loaded[look];
 		pbp_advice_end(advice, 10 * look);
 	}
 	ok(wrong == 0, "a page that returned to another buffer between two looks was loaded");

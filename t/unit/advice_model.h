@@ -86,6 +86,7 @@ typedef struct Run
 	bool		totals;			/* of memory other than today's are simulated */
 	Compared	compared[SAMPLES];	/* until they are taken */
 	int			written_from;	/* this page and those after it are dirty; 0: none */
+	int			scanned_from;	/* only scans read them; likewise */
 	uint32_t	(*relation_of) (int page);	/* NULL: no relations are watched */
 	int64_t		second;			/* of the next look, if relations are watched */
 	int64_t		thin_at;		/* after so many reads, an eighth of the sample
@@ -106,6 +107,7 @@ typedef struct Watch
 	int64_t		hits;
 	int64_t		reads;
 	int64_t		ring_reads;
+	int64_t		ring_hits;
 	double		seconds;
 } Watch;
 

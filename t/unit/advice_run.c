@@ -26,6 +26,12 @@ count_accesses(const Run *run, const Pool *pool, const Watch *watch)
 		counts.reads += ring_reads;
 	else
 		counts.ring_reads = counts.scan_reads = ring_reads;
+	counts.scan_hits = pool->ring_hits - watch->ring_hits;
+	if (run->scanned_from > 0)
+	{
+		counts.alone_reads = counts.scan_reads;
+		counts.alone_hits = counts.scan_hits;
+	}
 	return counts;
 }
 
@@ -44,7 +50,8 @@ look_only(Run *run, int sample, const Pool *pool)
 
 		if (!pbp_advice_sampled(advice, key))
 			continue;
-		pbp_advice_observe(advice, key, i, pool->usage[i], run->written_from > 0 && page >= run->written_from);
+		pbp_advice_observe(advice, key, i, pool->usage[i], run->written_from > 0 && page >= run->written_from,
+						   run->scanned_from > 0 && page >= run->scanned_from);
 		if (run->relation_of != NULL && pbp_advice_head(advice)->wants_relation)
 			pbp_advice_set_relation(advice, &(PbpRelationKey) {.relfilenode = run->relation_of(page)});
 	}
@@ -72,7 +79,7 @@ look_and_watch(Run *run, const Pool *pool, int64_t count, double seconds, Watch 
 		pbp_advice_accesses(run->advice[i], &counts);
 		look_only(run, i, pool);
 	}
-	*watch = (Watch) {pool->ticks, count, pool->hits, pool->reads, pool->ring_reads, watch->seconds + seconds};
+	*watch = (Watch) {pool->ticks, count, pool->hits, pool->reads, pool->ring_reads, pool->ring_hits, watch->seconds + seconds};
 }
 
 static bool

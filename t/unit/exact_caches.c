@@ -74,7 +74,8 @@ ring_victim(Pool *pool)
 	int		   *entry = &pool->ring[pool->ring_next];
 
 	pool->ring_next = (pool->ring_next + 1) % RING;
-	if (*entry == NONE || pool->usage[*entry] > 1)
+	if (*entry == NONE || pool->usage[*entry] > 1 ||
+		(pool->ring_leaves > 0 && pool->ring_reads % pool->ring_leaves == 0))
 		*entry = clock_victim(pool);
 	return *entry;
 }
@@ -90,6 +91,7 @@ pool_access(Pool *pool, int page, bool bulk)
 		if (bulk ? pool->usage[buffer] == 0 : pool->usage[buffer] < USAGE_MAX)
 			pool->usage[buffer]++;
 		pool->hits += !bulk;
+		pool->ring_hits += bulk;
 		return;
 	}
 	buffer = bulk ? ring_victim(pool) : clock_victim(pool);

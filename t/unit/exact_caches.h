@@ -34,9 +34,11 @@ typedef struct Pool
 	int		   *buffer;			/* of each page, or NONE */
 	int			ring[RING];
 	int			ring_next;
+	int			ring_leaves;	/* each so manieth read of a ring leaves it for good; 0: none */
 	int64_t		hits;			/* both without the bulk reads */
 	int64_t		reads;
 	int64_t		ring_reads;
+	int64_t		ring_hits;
 } Pool;
 
 typedef struct KernelList

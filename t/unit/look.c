@@ -123,7 +123,7 @@ read_buffer(int buffer)
 	if (it->page != NONE && !it->victim && pbp_advice_sampled(look.advice, key_of(it->page, 1)))
 	{
 		seen[buffer] = true;
-		pbp_look_page(&look, key_of(it->page, 1), buffer, it->usage, false);
+		pbp_look_page(&look, key_of(it->page, 1), buffer, it->usage, false, false);
 	}
 	else if (it->pins > 0)
 		pbp_look_pinned(&look, buffer);

@@ -25,6 +25,7 @@ true_waits(Load load, int nbuffers, int os_pages)
 	memory.wal_from = load_wal_from(load, MEMORY);
 	memory.rings_from = load_rings_from(load, MEMORY);
 	memory.rings_again = load == BESIDE_OWN_SCANS;
+	memory.pool.ring_leaves = load == BESIDE_KEPT_SCANS ? 8 : 0;
 	load_init(&trace, load, MEMORY, 7);
 	while (memory.accesses < window_start + (int64_t) WINDOW * MEMORY)
 	{
@@ -35,6 +36,7 @@ true_waits(Load load, int nbuffers, int os_pages)
 	scanned = (double) (memory.scanned - before.scanned);
 	scan_waits = (double) (memory.scan_waits - before.scan_waits);
 	waits.lookups = ((double) (memory.storage_reads - before.storage_reads) - scan_waits) / ((double) WINDOW * MEMORY - scanned);
+	waits.misses = (double) (memory.pool.reads - before.pool.reads) / ((double) WINDOW * MEMORY - scanned);
 	waits.scans = scan_waits / scanned;
 	memory_free(&memory);
 	return waits;
@@ -60,14 +62,16 @@ pass_on_wal(Run *run, const Memory *memory, int64_t *wal_pages)
 static int
 load_scanned(Load load, int memory)
 {
-	return load == BESIDE_SMALL_SCANS ? memory * 3 / 10 : load == BESIDE_LARGE_SCANS ? memory : memory * 6 / 10;
+	return load == BESIDE_SMALL_SCANS || load == BESIDE_KEPT_SCANS ? memory * 3 / 10 : load == BESIDE_LARGE_SCANS ? memory : memory * 6 / 10;
 }
 
-/* Likewise: a table is scanned again and again. */
+/* Likewise: a table is scanned again and again.  Which of its blocks the pool holds is unknown if only scans read it. */
 static void
 pass_on_scans(Run *run, Load load, const Memory *memory, int64_t *scanned)
 {
-	for (; *scanned < memory->scanned; ++*scanned)
+	int64_t		blocks = memory->rings_again ? memory->scanned : memory->pool.ring_reads;
+
+	for (; *scanned < blocks; ++*scanned)
 	{
 		int			page = (int) (*scanned % load_scanned(load, MEMORY)) + (memory->rings_again ? 0 : memory->rings_from);
 
@@ -86,6 +90,8 @@ scene_begin(Scene *scene, Load load, int os_cache)
 	scene->memory.written_from = scene->run.written_from = load_written_from(load, MEMORY);
 	scene->memory.rings_from = load_rings_from(load, MEMORY);
 	scene->memory.rings_again = load == BESIDE_OWN_SCANS;
+	scene->run.scanned_from = load == BESIDE_OWN_SCANS ? 0 : scene->memory.rings_from;
+	scene->memory.pool.ring_leaves = load == BESIDE_KEPT_SCANS ? 8 : 0;
 	load_init(&scene->trace, load, MEMORY, 7);
 }
 
@@ -180,6 +186,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	memory->wal_from = load_wal_from(load, MEMORY);
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
+		pbp_advice_set_all_scanned(run->advice[j], memory->rings_from > 0 ? load_scanned(load, MEMORY) : 0);
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 		if (run->totals)
 			pbp_advice_init_totals(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES);
@@ -205,7 +212,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 
 const char *const load_names[ALL_LOADS] = {
 	"accounts", "updates", "updates, WAL", "zipf", "uniform", "scan and zipf", "shifting",
-	"beside small scans", "beside scans", "beside large scans", "beside own scans"
+	"beside small scans", "beside scans", "beside large scans", "beside own scans", "beside kept scans"
 };
 
 /* Rows of pgbench_accounts that fill 2.25 times the memory, with their index. */

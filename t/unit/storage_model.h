@@ -31,12 +31,14 @@ typedef enum Load
 	BESIDE_SCANS,				/* of a table of 0.3, 0.6 or 1 of the memory, through a ring */
 	BESIDE_LARGE_SCANS,
 	BESIDE_OWN_SCANS,			/* of 0.6 of the memory, which are pages that lookups ask for */
+	BESIDE_KEPT_SCANS,			/* of 0.3, of which the pool keeps one page in eight */
 	ALL_LOADS
 } Load;
 
-/* Storage reads as a share of lookups, and of what scans read through a ring. */
+/* Misses and storage reads as a share of lookups, and storage reads of what scans come to. */
 typedef struct Waits
 {
+	double		misses;
 	double		lookups;
 	double		scans;
 } Waits;
