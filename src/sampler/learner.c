@@ -590,11 +590,13 @@ play_scan(PbpLearner *learner, const ScanInTurns *scan, int64 from, int64 to)
 	PbpLocator	locator = is_file_known(scan->table) ? scan->table->file :
 		pbp_locator(InvalidOid, scan->table->database, scan->table->table);
 	int64		npages = Max(1, (int64) scan->table->npages);
+	uint64		salt = pbp_advice_head(learner->advice)->salt;
+	bool		alone = pbp_is_scanned_alone(scan->table);
 
 	CHECK_FOR_INTERRUPTS();
 	for (int64 i = scan->first + from; i < scan->first + to; i++)
-		pbp_advice_scan(learner->advice, key_of_block(&locator, MAIN_FORKNUM, i % npages,
-													  pbp_advice_head(learner->advice)->salt));
+		pbp_advice_scan(learner->advice,
+						key_of_block(&locator, MAIN_FORKNUM, i % npages, salt), alone);
 }
 
 /* Plays what was scanned of each table in turns, for so long.  Returns how many turns are left. */
@@ -613,8 +615,8 @@ play_scans(PbpLearner *learner, const ScanInTurns *scans, int nscans, int64 ntur
 
 /*
  * What large scans have read since the last time goes through the page cache, past the pool, where
- * no look sees it.  The simulated pools tell which blocks they hold, unless only scans read the
- * table, or its file is unknown: then the server's count does.  Tables in the page cache may be
+ * no look sees it.  The simulated pools tell which blocks they hold; of a table whose file is
+ * unknown, the server's count does.  Tables in the page cache may be
  * scanned faster than there is time for; then a part of each is played, and the next time the one
  * that follows.
  */
@@ -634,7 +636,7 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 		PbpScannedTable *table = &learner->counted.tables[i];
 		int64		first = table->scanned;
 		PbpScannedBlocks scanned = pbp_count_scans(table);
-		int64		hits = is_file_known(table) && !pbp_is_scanned_alone(table) ? scanned.hits : 0;
+		int64		hits = is_file_known(table) || pbp_is_scanned_alone(table) ? scanned.hits : 0;
 
 		scans[i] = (ScanInTurns) {table, first, hits + scanned.reads};
 		nblocks += scans[i].nblocks;

@@ -240,6 +240,7 @@ typedef struct SimulatedPool
 	uint64_t	phase;			/* of evictions; see PHASES_TO_NEXT */
 	double		evictions;		/* in this phase */
 	uint32_t   *slots;			/* their pages */
+	double		kept;			/* of the pages that only scans read, the share that it holds */
 } SimulatedPool;
 
 /* What decays of one size. */
@@ -690,6 +691,7 @@ extern void pbp_forget_evicted(Advice *advice);
 /* pools.c */
 extern void pbp_thin_pools(Advice *advice, double share);
 extern void pbp_resize_pools(Advice *advice);
+extern uint64_t pbp_not_kept(Advice *advice);
 extern unsigned pbp_near_phases(const Advice *advice, int i);
 extern void pbp_play_events(Advice *advice, uint64_t look, bool counts);
 

@@ -270,14 +270,14 @@ play_scanned(const Advice *advice, CacheSet *set, uint32_t fingerprint, uint64_t
 }
 
 void
-pbp_advice_scan(PbpAdvice *advice, uint64_t key)
+pbp_advice_scan(PbpAdvice *advice, uint64_t key, bool alone)
 {
 	const CacheSet *set = advice->cache_sets[0];
 	uint64_t	absent;
 
 	if (set == NULL || isnan(set->os_cache) || !pbp_advice_sampled(advice, key))
 		return;
-	absent = pbp_absent_from(advice, key);
+	absent = alone ? pbp_not_kept(advice) : pbp_absent_from(advice, key);
 	for (int i = 0; i < CACHE_SETS; i++)
 		play_scanned(advice, advice->cache_sets[i], (uint32_t) key, absent);
 }

@@ -102,10 +102,12 @@ pbp_resize_pools(Advice *advice)
 	{
 		SimulatedPool *pool = &advice->pools[i];
 		double		factor = pbp_advice_factor(i);
-		double		wanted = fmax(1, rint((1 - scanned_share(advice, factor)) * factor *
-										  advice->averages.residents));
+		double		scanned = scanned_share(advice, factor);
+		double		wanted = fmax(1, rint((1 - scanned) * factor * advice->averages.residents));
 		bool		was_full = pool->nlearned == pool->nslots;
 
+		pool->kept = advice->all_scanned <= 0 ? 0 :
+			scanned * factor * advice->nbuffers / (double) advice->all_scanned;
 		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;
 		while (pool->nfilled > pool->nslots)
 			set_count_in_pool(&advice->table.pages[pool->slots[--pool->nfilled]].state, i, ABSENT);
@@ -114,6 +116,18 @@ pbp_resize_pools(Advice *advice)
 		if (was_full || pool->nlearned > pool->nslots)
 			pool->nlearned = pool->nslots;
 	}
+}
+
+/* Sizes whose pools do not hold a page that only scans read, by chance: each page leaves at times. */
+uint64_t
+pbp_not_kept(Advice *advice)
+{
+	double		place = next_share(advice);
+	uint64_t	sizes = 0;
+
+	for (int i = 0; i < FACTORS; i++)
+		sizes |= place < advice->pools[i].kept ? 0 : size_bit(i);
+	return sizes;
 }
 
 /* Such a share of the sampled pages remains, in their order. */

@@ -288,10 +288,10 @@ extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
 extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
 
 /*
- * A large scan has come to this page.  Unless the pool holds it, it is read through the page cache
- * and stays in no pool.  Counted apart.
+ * A large scan has come to this page, which hardly anything else reads if it is alone.  Unless the
+ * pool holds it, it is read through the page cache and stays in no pool.  Counted apart.
  */
-extern void pbp_advice_scan(PbpAdvice *advice, uint64_t key);
+extern void pbp_advice_scan(PbpAdvice *advice, uint64_t key, bool alone);
 
 /* WAL was written between these positions, to files of this size together. */
 extern void pbp_advice_write_wal(PbpAdvice *advice, uint64_t from, uint64_t to,

@@ -98,7 +98,7 @@ answer_early(void)
 	scene_start(&scene, ACCOUNTS, nbuffers, os_pages(nbuffers), 0);
 	while (scene.memory.accesses < (int64_t) WARM_UP * MEMORY)
 		memory_access(&scene.memory, load_next(&scene.trace));
-	scene.watch = (Watch) {scene.memory.pool.ticks, scene.memory.accesses, scene.memory.pool.hits, scene.memory.pool.reads, 0, 0};
+	scene.watch = (Watch) {scene.memory.pool.ticks, scene.memory.accesses, scene.memory.pool.hits, scene.memory.pool.reads, 0, 0, 0};
 	pbp_advice_init_storage(scene.run.advice[0], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 	pbp_advice_set_os_cache(scene.run.advice[0], os_pages(nbuffers));
 	for (int step = 0; step < 60; step++)
@@ -308,7 +308,7 @@ add_scans(Run *run, int64_t reads, int64_t storage_reads)
 
 	(void) storage_reads;
 	for (int64_t end = scanned + played; scanned < end; scanned++)
-		pbp_advice_scan(run->advice[0], key_of(load_pages(MEMORY) + (int) (scanned % scanned_pages), sample_seed(run, 0)));
+		pbp_advice_scan(run->advice[0], key_of(load_pages(MEMORY) + (int) (scanned % scanned_pages), sample_seed(run, 0)), false);
 	pbp_advice_accesses(run->advice[0], &counts);
 }
 

@@ -65,18 +65,16 @@ load_scanned(Load load, int memory)
 	return load == BESIDE_SMALL_SCANS || load == BESIDE_KEPT_SCANS ? memory * 3 / 10 : load == BESIDE_LARGE_SCANS ? memory : memory * 6 / 10;
 }
 
-/* Likewise: a table is scanned again and again.  Which of its blocks the pool holds is unknown if only scans read it. */
+/* Likewise: a table is scanned again and again. */
 static void
 pass_on_scans(Run *run, Load load, const Memory *memory, int64_t *scanned)
 {
-	int64_t		blocks = memory->rings_again ? memory->scanned : memory->pool.ring_reads;
-
-	for (; *scanned < blocks; ++*scanned)
+	for (; *scanned < memory->scanned; ++*scanned)
 	{
 		int			page = (int) (*scanned % load_scanned(load, MEMORY)) + (memory->rings_again ? 0 : memory->rings_from);
 
 		for (int j = 0; j < SAMPLES && run->advice[j]; j++)
-			pbp_advice_scan(run->advice[j], key_of(page, sample_seed(run, j)));
+			pbp_advice_scan(run->advice[j], key_of(page, sample_seed(run, j)), !memory->rings_again);
 	}
 }
 
