@@ -234,14 +234,6 @@ pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *reserved, Pb
 
 /* ---- the capacity of the page cache ---- */
 
-/* The next call follows at once. */
-void
-pbp_reset_capacity(PbpCapacity *capacity)
-{
-	capacity->read_ns = 0;
-	capacity->cache_bytes = 0;
-}
-
 static bool
 is_modelled(const PbpCapacity *capacity)
 {
@@ -261,7 +253,8 @@ averaged(double before, double now)
  * seconds ago: 0.5 to 3 ms.
  */
 void
-pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
+pbp_follow_capacity(PbpCapacity *capacity, PbpMemoryReader read, PbpAdvice *advice,
+					int block_bytes)
 {
 	int64_t		now_ns = pbp_now_ns();
 	int64_t		limit = capacity->memory.limit_bytes;
@@ -269,7 +262,7 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes)
 	if (capacity->read_ns != 0 && now_ns - capacity->read_ns < PBP_CAPACITY_NS)
 		return;
 	capacity->read_ns = now_ns;
-	capacity->model = capacity->read(&capacity->memory);
+	capacity->model = read(&capacity->memory);
 	/* With a new limit, an average would be of memory that may not exist. */
 	if (capacity->memory.limit_bytes != limit)
 		capacity->cache_bytes = 0;

@@ -402,8 +402,9 @@ storage_model(const PbpOsMemory *memory)
 
 /* ---- for the advice ---- */
 
-static PbpStorageModel
-read_capacity(PbpOsMemory *memory)
+/* A PbpMemoryReader, which also goes on counting this server's files. */
+PbpStorageModel
+pbp_read_capacity(PbpOsMemory *memory)
 {
 	PbpMemoryFacts facts;
 
@@ -412,13 +413,4 @@ read_capacity(PbpOsMemory *memory)
 	read_facts(pbp_own_bytes().cached, pbp_own_bytes().all_cached, &facts);
 	*memory = facts.memory;
 	return storage_model(memory);
-}
-
-PbpCapacity *
-pbp_create_capacity(void)
-{
-	PbpCapacity *capacity = MemoryContextAllocZero(TopMemoryContext, sizeof(PbpCapacity));
-
-	capacity->read = read_capacity;
-	return capacity;
 }

@@ -122,17 +122,17 @@ typedef enum PbpStorageModel
 
 typedef PbpStorageModel (*PbpMemoryReader) (PbpOsMemory *memory);
 
+/* All of it may be zero to begin. */
 typedef struct PbpCapacity
 {
-	PbpMemoryReader read;
 	int64_t		read_ns;		/* 0: never */
 	PbpOsMemory memory;			/* when last read */
 	PbpStorageModel model;
 	double		cache_bytes;	/* its capacity, averaged; 0: unknown */
 } PbpCapacity;
 
-extern void pbp_reset_capacity(PbpCapacity *capacity);
-extern void pbp_follow_capacity(PbpCapacity *capacity, PbpAdvice *advice, int block_bytes);
+extern void pbp_follow_capacity(PbpCapacity *capacity, PbpMemoryReader read, PbpAdvice *advice,
+								int block_bytes);
 
 /* ---- in ownfiles.c: this server's files ---- */
 
@@ -152,6 +152,6 @@ extern PbpOwnBytes pbp_own_bytes(void);
 extern void pbp_read_memory_facts(PbpMemoryFacts *facts);
 extern int64_t pbp_page_cache_room(void);
 extern int	pbp_count_working(void);
-extern PbpCapacity *pbp_create_capacity(void);
+extern PbpStorageModel pbp_read_capacity(PbpOsMemory *memory);
 
 #endif							/* PBP_SERVERMEMORY_H */

@@ -224,12 +224,12 @@ publish(PbpLearner *learner)
 		report.storage.has_memory = learner->has_storage;
 		report.storage.has_totals = learner->has_totals;
 		if (learner->has_storage)
-			report_storage(learner->capacity, learner->advice, &report.storage);
+			report_storage(&learner->capacity, learner->advice, &report.storage);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			report.may_fit[i] = i == PBP_ADVICE_BASELINE || !learner->has_storage ||
 				report.storage.fits[i] == PBP_FITS || report.storage.fits[i] == PBP_FIT_UNKNOWN;
 		if (learner->has_totals)
-			report_totals(learner->capacity, learner->advice, &report);
+			report_totals(&learner->capacity, learner->advice, &report);
 	}
 	pbp_report_times(&learner->sessions, &learner->probing, &report);
 	pbp_expect_mix(&report.relations, report.totals.reads, 1, &learned);
@@ -490,13 +490,13 @@ pbp_restart_learner(PbpLearner *learner)
 	learner->advice = create_advice(learner);
 	learner->wants_policies = false;
 	learner->policies = NULL;
-	pbp_reset_capacity(learner->capacity);
+	memset(&learner->capacity, 0, sizeof(learner->capacity));
 	if (learner->advice != NULL)
 	{
 		follow_policies(learner);
 		pbp_look_init(&learner->look, learner->advice, NBuffers,
 					  &(PbpLookReader){learner, read_range, read_buffers});
-		pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
+		pbp_follow_capacity(&learner->capacity, pbp_read_capacity, learner->advice, BLCKSZ);
 	}
 	publish(learner);
 }
@@ -784,7 +784,7 @@ pbp_learner_publish(PbpLearner *learner)
 	learner->published_ns = now_ns;
 	follow_policies(learner);
 	pbp_probe_pages(&learner->probing, learner->advice, false);
-	pbp_follow_capacity(learner->capacity, learner->advice, BLCKSZ);
+	pbp_follow_capacity(&learner->capacity, pbp_read_capacity, learner->advice, BLCKSZ);
 	pbp_served_calibrate(&learner->probing.served, learner->advice, pbp_os_cache_on);
 	publish(learner);
 }

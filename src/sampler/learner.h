@@ -55,7 +55,7 @@ typedef struct PbpLearner
 	PbpReadCounts lately_read;	/* these decay */
 
 	PbpProbing	probing;
-	PbpCapacity *capacity;
+	PbpCapacity capacity;
 	bool		has_storage;	/* memory to simulate page caches */
 	bool		has_totals;		/* and those of other totals of memory */
 	Size		bytes;			/* all memory of the advice, but that of policies */

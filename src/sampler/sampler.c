@@ -519,7 +519,6 @@ pbp_sampler_main(Datum arg)
 	sampler = MemoryContextAllocZero(TopMemoryContext, sizeof(Sampler));
 	sampler->learner.context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe advice",
 													 ALLOCSET_DEFAULT_SIZES);
-	sampler->learner.capacity = pbp_create_capacity();
 	round_context = AllocSetContextCreate(TopMemoryContext, "pgbufprobe sampler",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(round_context);

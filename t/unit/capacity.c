@@ -47,9 +47,9 @@ begin_learning(void)
 	free(advice);
 	advice = pbp_advice_init(malloc(ADVICE_BYTES), ADVICE_BYTES, (int) (POOL / BLOCK), 5, 0, true);
 	pbp_advice_init_storage(advice, malloc(ADVICE_BYTES), ADVICE_BYTES, BLOCK);
-	capacity = (PbpCapacity) {.read = read_tree};
+	capacity = (PbpCapacity) {.read_ns = 0};
 	model = PBP_STORAGE_MODELLED;
-	pbp_follow_capacity(&capacity, advice, BLOCK);
+	pbp_follow_capacity(&capacity, read_tree, advice, BLOCK);
 }
 
 static void
@@ -58,7 +58,7 @@ follow(int times)
 	for (int i = 0; i < times; i++)
 	{
 		now += PBP_CAPACITY_NS;
-		pbp_follow_capacity(&capacity, advice, BLOCK);
+		pbp_follow_capacity(&capacity, read_tree, advice, BLOCK);
 	}
 }
 
@@ -105,10 +105,10 @@ test_limits(void)
 
 	put_v2("max", "3758096384");
 	now += PBP_CAPACITY_NS - 1;
-	pbp_follow_capacity(&capacity, advice, BLOCK);
+	pbp_follow_capacity(&capacity, read_tree, advice, BLOCK);
 	ok(about(advised(1), 3 * GB), "a limit that was lowered is not noticed at once");
 	now++;
-	pbp_follow_capacity(&capacity, advice, BLOCK);
+	pbp_follow_capacity(&capacity, read_tree, advice, BLOCK);
 	ok(about(advised(1), 3 * GB - 512 * MB), "but after a few seconds");
 	put_v2("max", "3690987520");
 	follow(1);
@@ -195,9 +195,9 @@ test_unknown(void)
 
 	put_v2("max", "4294967296");
 	before = reads;
-	pbp_reset_capacity(&capacity);
-	pbp_follow_capacity(&capacity, advice, BLOCK);
-	pbp_follow_capacity(&capacity, advice, BLOCK);
+	capacity = (PbpCapacity) {.read_ns = 0};
+	pbp_follow_capacity(&capacity, read_tree, advice, BLOCK);
+	pbp_follow_capacity(&capacity, read_tree, advice, BLOCK);
 	is(reads - before, 1, "after a reset it is read at once, and once");
 	ok(about(advised(1), 3 * GB), "and counts");
 }
