@@ -86,19 +86,19 @@ ring_size(PbpHistory history)
 }
 
 /* A sample by its number since the ring was emptied. */
-static PbpSample *
-sample_at(PbpHistory history, int64 number)
+PbpSample *
+pbp_sample_at(PbpResults *results, PbpHistory history, int64 number)
 {
-	PbpSample  *ring = history == PBP_FINE_HISTORY ? shared->fine : shared->coarse;
+	PbpSample  *ring = history == PBP_FINE_HISTORY ? results->fine : results->coarse;
 
 	return &ring[number % ring_size(history)];
 }
 
 /* The number of the oldest sample. */
-static int64
-oldest_sample(PbpHistory history)
+int64
+pbp_oldest_sample(const PbpResults *results, PbpHistory history)
 {
-	return Max(0, shared->nsamples[history] - ring_size(history));
+	return Max(0, results->nsamples[history] - ring_size(history));
 }
 
 /* ---- for readers ---- */
@@ -118,8 +118,8 @@ pbp_history(PbpHistory history, int *nsamples)
 	*nsamples = 0;
 	if (pbp_open_results(LW_SHARED) == NULL)
 		return samples;
-	for (int64 i = oldest_sample(history); i < shared->nsamples[history]; i++)
-		samples[(*nsamples)++] = *sample_at(history, i);
+	for (int64 i = pbp_oldest_sample(shared, history); i < shared->nsamples[history]; i++)
+		samples[(*nsamples)++] = *pbp_sample_at(shared, history, i);
 	pbp_close_results();
 	return samples;
 }
@@ -142,10 +142,10 @@ pbp_recent_history(PbpClockRate *recent)
 	is_current = pbp_sampler_on && shared->next_sample_ns != 0 &&
 		pbp_now_ns() <= shared->next_sample_ns + GRACE_NS;
 	newest = shared->nsamples[PBP_FINE_HISTORY] - 1;
-	oldest = is_current ? oldest_sample(PBP_FINE_HISTORY) : newest + 1;
+	oldest = is_current ? pbp_oldest_sample(shared, PBP_FINE_HISTORY) : newest + 1;
 	for (int64 i = newest; i >= oldest && recent->seconds < RATE_SECONDS; i--)
 	{
-		const PbpSample *sample = sample_at(PBP_FINE_HISTORY, i);
+		const PbpSample *sample = pbp_sample_at(shared, PBP_FINE_HISTORY, i);
 
 		if (sample->elapsed_ns == 0)
 			break;
@@ -204,13 +204,13 @@ pbp_count_resets(void)
 	return nresets;
 }
 
-/* Of before a restart. */
+/* All of before a restart, when there is nothing else yet. */
 void
-pbp_restore_report(const PbpAdviceReport *report)
+pbp_restore_results(const PbpResults *restored)
 {
 	(void) pbp_open_results(LW_EXCLUSIVE);
-	if (shared->nresets == pbp_noticed_resets)
-		shared->advice_before = *report;
+	if (shared->nresets == restored->nresets)
+		*shared = *restored;
 	pbp_close_results();
 }
 
@@ -229,10 +229,7 @@ pbp_put_sample(PbpHistory history, const PbpSample *sample)
 {
 	(void) pbp_open_results(LW_EXCLUSIVE);
 	if (shared->nresets == pbp_noticed_resets)
-	{
-		*sample_at(history, shared->nsamples[history]) = *sample;
-		shared->nsamples[history]++;
-	}
+		*pbp_sample_at(shared, history, shared->nsamples[history]++) = *sample;
 	pbp_close_results();
 }
 

@@ -125,7 +125,7 @@ typedef struct PbpPredictionBook
 	PbpPredictionWatch watch;
 } PbpPredictionBook;
 
-/* ---- all of it ---- */
+/* ---- all of it, which is saved as it is ---- */
 
 typedef struct PbpResults
 {
@@ -142,19 +142,12 @@ typedef struct PbpResults
 	PbpSample	coarse[PBP_COARSE_SAMPLES];
 } PbpResults;
 
-/* Followed in the file by the hours, and the samples of each history. */
-typedef struct PbpSavedState
-{
-	int64		nhours;
-	int64		nsamples[PBP_HISTORIES];
-	PbpAdviceReport report;
-	PbpPredictionBook predictions;
-} PbpSavedState;
-
 /* history.c */
 extern void pbp_keep_results(void);
 extern PbpResults *pbp_open_results(LWLockMode mode);
 extern void pbp_close_results(void);
+extern PbpSample *pbp_sample_at(PbpResults *results, PbpHistory history, int64 number);
+extern int64 pbp_oldest_sample(const PbpResults *results, PbpHistory history);
 
 /* for readers */
 extern bool pbp_sampler_has_results(void);
@@ -167,14 +160,13 @@ extern PbpAdviceReport *pbp_read_advice(void);
 extern uint32 pbp_noticed_resets;
 extern bool pbp_history_begins;
 extern uint32 pbp_count_resets(void);
-extern void pbp_restore_report(const PbpAdviceReport *report);
+extern void pbp_restore_results(const PbpResults *restored);
 extern void pbp_announce_sample(int64 next_sample_ns);
 extern void pbp_put_sample(PbpHistory history, const PbpSample *sample);
 extern void pbp_put_advice(const PbpAdviceReport *report);
 
 /* hours.c */
 extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share);
-extern void pbp_restore_hour(const PbpHour *hour);
 extern PbpHour *pbp_hours(int *nhours);
 extern PbpHour *pbp_last_hours(int before, TimestampTz now, int *nhours);
 extern bool pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum);
@@ -182,8 +174,9 @@ extern bool pbp_skips_hour(TimestampTz begins_at);
 
 /* predictions.c */
 extern PbpPrediction *pbp_predictions(int *npredictions);
-extern void pbp_restore_predictions(const PbpPredictionBook *saved);
-extern void pbp_predict_after_restart(const PbpAdviceReport *report, int64 nbuffers);
+extern void pbp_restore_predictions(PbpPredictionBook *book, const PbpPredictionBook *saved);
+extern void pbp_predict_after_restart(PbpPredictionBook *book, const PbpAdviceReport *report,
+									  int64 nbuffers);
 extern void pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *counts,
 								  const PbpReadMix *mix);
 

@@ -74,17 +74,6 @@ pbp_count_hour(TimestampTz now, const PbpHourShare *share)
 	pbp_close_results();
 }
 
-/* One that was saved, in place of the same one. */
-void
-pbp_restore_hour(const PbpHour *hour)
-{
-	PbpResults *results = pbp_open_results(LW_EXCLUSIVE);
-
-	if (results->nresets == pbp_noticed_resets)
-		*place_of_hour(results, hour->begins_at) = *hour;
-	pbp_close_results();
-}
-
 /* ---- for readers ---- */
 
 /* Copies of the hours that are kept, of any time; palloc'd.  None if there is no worker. */

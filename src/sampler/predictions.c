@@ -52,13 +52,12 @@ newest_of(PbpPredictionBook *book)
 }
 
 /*
- * After a start of the server.  A prediction with an impossible value is left out,
- * and the newest one also if what it is checked against has one.
+ * To an empty book, after a start of the server.  A prediction with an impossible value
+ * is left out, and the newest one also if what it is checked against has one.
  */
 void
-pbp_restore_predictions(const PbpPredictionBook *saved)
+pbp_restore_predictions(PbpPredictionBook *book, const PbpPredictionBook *saved)
 {
-	PbpPredictionBook *book = palloc0(sizeof(*book));
 	bool		logged = false;
 	bool		is_count = pbp_is_possible(saved->nmade >= 0 && saved->nmade <= MAX_MADE ? NULL :
 										   "predictions.nmade", &logged);
@@ -78,9 +77,6 @@ pbp_restore_predictions(const PbpPredictionBook *saved)
 		book->nmade = Max(0, book->nmade - 1);
 	}
 	pbp_watch_cold_pool(&book->watch, newest_of(book));
-	pbp_open_results(LW_EXCLUSIVE)->predictions = *book;
-	pbp_close_results();
-	pfree(book);
 }
 
 /* ---- made ---- */
@@ -142,7 +138,7 @@ predict(const PbpAdviceReport *last, PbpPrediction *prediction)
  * it is about that, is a prediction for the size that runs now.
  */
 void
-pbp_predict_after_restart(const PbpAdviceReport *report, int64 nbuffers)
+pbp_predict_after_restart(PbpPredictionBook *book, const PbpAdviceReport *report, int64 nbuffers)
 {
 	const PbpAdviceReport nothing = {.made_at = GetCurrentTimestamp(),.nbuffers = nbuffers};
 	const PbpAdviceReport *last = report->nbuffers == nbuffers ? report : &nothing;
@@ -150,20 +146,14 @@ pbp_predict_after_restart(const PbpAdviceReport *report, int64 nbuffers)
 	PbpPrediction prediction = {
 		.made_at = last->made_at,.from_buffers = nbuffers,.to_buffers = NBuffers
 	};
-	PbpPredictionBook *book;
-	PbpReadMix	mix = {0};
 
 	predict(last, &prediction);
+	book->ring[book->nmade++ % PBP_MAX_PREDICTIONS] = prediction;
+	pbp_watch_new_size(&book->watch, totals->accesses > 0 ? totals->reads / totals->accesses : NAN);
+	book->watch.drift.mix = (PbpReadMix) {0};
 	if (last->has_memory)
 		pbp_expect_mix(&last->relations, totals->reads,
-					   (double) NBuffers / (double) last->nbuffers, &mix);
-
-	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;
-	book->ring[book->nmade % PBP_MAX_PREDICTIONS] = prediction;
-	book->nmade++;
-	pbp_watch_new_size(&book->watch, totals->accesses > 0 ? totals->reads / totals->accesses : NAN);
-	book->watch.drift.mix = mix;
-	pbp_close_results();
+					   (double) NBuffers / (double) last->nbuffers, &book->watch.drift.mix);
 }
 
 /* ---- checked ---- */

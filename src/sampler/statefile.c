@@ -31,17 +31,17 @@
 #define BAD_FILE		STATE_FILE ".bad"
 
 #define MAGIC			UINT64CONST(0x7062707374617465)
-#define VERSION			11
+#define VERSION			12
 
 /* Crashes in a row while the file was in use; or one while it was read. */
 #define MAX_CRASHES		2
 
-/* Written or read at a time. */
-#define SAMPLES_AT_ONCE 64
+/* Written between two checks of the time. */
+#define BYTES_AT_ONCE	65536
 
 /*
- * A stop waits for no save after this time, which is enough for some hundred
- * thousand samples.  Without a limit, those who stop a server would kill it.
+ * A stop waits for no save after this time, which is enough on any healthy disk.  Without
+ * a limit, those who stop a server would kill it.
  */
 #define STOP_NS			INT64CONST(2000000000)
 
@@ -52,13 +52,12 @@
 static PbpFileKind
 state_kind(void)
 {
-	static const uint32 sizes[] = {sizeof(PbpSavedState), sizeof(PbpHour), sizeof(PbpSample)};
 	PbpFileKind kind = {
 		.path = STATE_FILE,.temporary = STATE_FILE ".tmp",.magic = MAGIC,.version = VERSION
 	};
 
 	kind.layout = hash_combine(hash_bytes((const unsigned char *) PBP_VERSION, sizeof(PBP_VERSION)),
-							   hash_bytes((const unsigned char *) sizes, sizeof(sizes)));
+							   (uint32) sizeof(PbpResults));
 	return kind;
 }
 
@@ -66,82 +65,49 @@ state_kind(void)
 
 /* Returns false if a save that goes on would delay a stop for too long. */
 static bool
-put_samples(PbpNewFile *file, const PbpSample *samples, int nsamples)
+put_results(PbpNewFile *file, const PbpResults *results)
 {
-	for (int i = 0; i < nsamples; i += SAMPLES_AT_ONCE)
+	for (Size at = 0; at < sizeof(*results); at += BYTES_AT_ONCE)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (pbp_ending_ns() >= STOP_NS)
 			return false;
-		pbp_put_in_new_file(file, samples + i,
-							Min(nsamples - i, SAMPLES_AT_ONCE) * sizeof(PbpSample));
+		pbp_put_in_new_file(file, (const char *) results + at,
+							Min(sizeof(*results) - at, BYTES_AT_ONCE));
 	}
 	return true;
 }
 
 /*
- * Copies all before it writes anything, so that the counts at the beginning are those of
- * what follows.  Returns false if it is late.
+ * Saves all, with the better one of both reports.  A reset meanwhile removes the file.
+ * Memory is cleared before the lock, since the first write to each of its pages takes longer.
  */
-static bool
-put_state(PbpNewFile *file)
-{
-	PbpSavedState *state = palloc0(sizeof(*state));
-	PbpAdviceReport *report = pbp_read_advice();
-	int			nhours;
-	int			nsamples[PBP_HISTORIES];
-	PbpHour    *hours = pbp_hours(&nhours);
-	PbpSample  *samples[PBP_HISTORIES];
-	bool		in_time = true;
-
-	state->nhours = nhours;
-	state->report = *report;
-	state->predictions = pbp_open_results(LW_SHARED)->predictions;
-	pbp_close_results();
-	for (int i = 0; i < PBP_HISTORIES; i++)
-	{
-		samples[i] = pbp_history(i, &nsamples[i]);
-		state->nsamples[i] = nsamples[i];
-	}
-	pbp_put_in_new_file(file, state, sizeof(*state));
-	pbp_put_in_new_file(file, hours, nhours * sizeof(PbpHour));
-	for (int i = 0; i < PBP_HISTORIES; i++)
-	{
-		in_time = in_time && put_samples(file, samples[i], nsamples[i]);
-		pfree(samples[i]);
-	}
-	pfree(hours);
-	pfree(report);
-	pfree(state);
-	return in_time;
-}
-
-/* Saves all.  A reset meanwhile removes the file. */
 void
 pbp_save_state(void)
 {
 	PbpFileKind kind = state_kind();
 	PbpNewFile	file;
-	uint32		resets = pbp_count_resets();
+	PbpResults *results = palloc0(sizeof(*results));
+	uint32		resets;
 	bool		in_time;
 
+	memcpy(results, pbp_open_results(LW_SHARED), sizeof(*results));
+	pbp_close_results();
+	resets = results->nresets;
+	if (pbp_knows_more(&results->advice_before, &results->advice))
+		results->advice = results->advice_before;
 	pbp_begin_new_file(&file, &kind, GetCurrentTimestamp());
-	in_time = pbp_ending_ns() < STOP_NS && put_state(&file);
+	in_time = put_results(&file, results);
+	pfree(results);
 	(void) pbp_end_new_file(&file);
-	if (pbp_count_resets() != resets)
-	{
+	if (!in_time || pbp_count_resets() != resets)
 		pbp_discard_new_file(&file);
-		pbp_remove_state_file();
-	}
-	else if (!in_time)
-	{
-		pbp_discard_new_file(&file);
+	else if (pbp_replace_by_new_file(&file))
+		(void) unlink(MARK_FILE);
+	if (!in_time)
 		ereport(LOG,
 				(errmsg("could not save to file \"%s\" before the server stops", STATE_FILE),
 				 errdetail("It remains as it was saved before.")));
-	}
-	else if (pbp_replace_by_new_file(&file))
-		(void) unlink(MARK_FILE);
 	if (pbp_count_resets() != resets)
 		pbp_remove_state_file();
 }
@@ -164,38 +130,6 @@ pbp_is_possible(const char *wrong, bool *logged)
 	return wrong == NULL;
 }
 
-/* The file is whole, so that it cannot be shorter than what is read of it. */
-static bool
-read_next(PbpOwnFile *file, void *bytes, Size nbytes)
-{
-	int64		at = file->next;
-
-	file->next += (int64) nbytes;
-	if (pbp_read_own_file(file, bytes, nbytes, at))
-		return true;
-	if (file->error == 0)
-		file->error = EIO;
-	return false;
-}
-
-/* Returns the count that does not agree with the length of the file; NULL: all do. */
-static const char *
-check_counts(const PbpOwnFile *file, const PbpSavedState *state)
-{
-	int64		nsamples = 0;
-
-	if (state->nhours < 0 || state->nhours > PBP_HOURS)
-		return "nhours";
-	for (int i = 0; i < PBP_HISTORIES; i++)
-	{
-		if (state->nsamples[i] < 0 || state->nsamples[i] > INT_MAX)
-			return "nsamples";
-		nsamples += state->nsamples[i];
-	}
-	return file->end - file->next == state->nhours * (int64) sizeof(PbpHour) +
-		nsamples * (int64) sizeof(PbpSample) ? NULL : "nsamples";
-}
-
 /* What is about the memory and the counts of now has no meaning after a restart. */
 static void
 restore_report(PbpAdviceReport *report)
@@ -210,43 +144,20 @@ restore_report(PbpAdviceReport *report)
 	report->storage.has_totals = false;
 	memset(report->storage.splits, 0, sizeof(report->storage.splits));
 	report->is_from_before = true;
-	pbp_restore_report(report);
 }
 
 static void
-restore_hours(PbpOwnFile *file, int nhours)
+restore_samples(PbpResults *good, PbpResults *saved, PbpHistory history)
 {
-	PbpHour    *hours = palloc(nhours * sizeof(PbpHour));
 	bool		logged = false;
 
-	if (!read_next(file, hours, nhours * sizeof(PbpHour)))
-		return;
-	for (int i = 0; i < nhours; i++)
-		if (pbp_is_possible(pbp_check_hour(&hours[i]), &logged))
-			pbp_restore_hour(&hours[i]);
-}
-
-/* Of more than there is room for, the newest remain. */
-static void
-restore_samples(PbpOwnFile *file, PbpHistory history, int64 left)
-{
-	PbpSample	samples[SAMPLES_AT_ONCE];
-	bool		logged = false;
-
-	while (left > 0)
+	for (int64 i = pbp_oldest_sample(saved, history); i < saved->nsamples[history]; i++)
 	{
-		int			n = (int) Min(left, SAMPLES_AT_ONCE);
+		PbpSample  *sample = pbp_sample_at(saved, history, i);
 
-		CHECK_FOR_INTERRUPTS();
-		if (!read_next(file, samples, n * sizeof(PbpSample)))
-			return;
-		for (int i = 0; i < n; i++)
-		{
-			samples[i].taken_ns = 0;
-			if (pbp_is_possible(pbp_check_sample(&samples[i]), &logged))
-				pbp_put_sample(history, &samples[i]);
-		}
-		left -= n;
+		sample->taken_ns = 0;
+		if (pbp_is_possible(pbp_check_sample(sample), &logged))
+			*pbp_sample_at(good, history, good->nsamples[history]++) = *sample;
 	}
 }
 
@@ -254,25 +165,38 @@ restore_samples(PbpOwnFile *file, PbpHistory history, int64 left)
 static bool
 restore(PbpOwnFile *file)
 {
-	PbpSavedState *state = palloc(sizeof(*state));
-	const char *wrong;
+	PbpResults *saved = palloc(sizeof(*saved));
+	PbpResults *good = palloc0(sizeof(*good));
+	bool		other_size = file->stamp.nbuffers != NBuffers;
+	bool		logged = false;
+	const char *why = NULL;
 
-	if (!read_next(file, state, sizeof(*state)))
+	if (file->end - file->next != (int64) sizeof(*saved))
+		why = "it is damaged";
+	else if (!pbp_read_own_file(file, saved, sizeof(*saved), file->next))
 		return false;
-	wrong = check_counts(file, state);
-	if (wrong != NULL)
+	else if (saved->nhours < 0 || saved->nhours > PBP_HOURS)
+		why = "the value of \"nhours\" is impossible";
+	else if (saved->nsamples[PBP_FINE_HISTORY] < 0 || saved->nsamples[PBP_COARSE_HISTORY] < 0)
+		why = "the value of \"nsamples\" is impossible";
+	if (why != NULL)
 	{
-		pbp_log_ignored_file(STATE_FILE, psprintf("the value of \"%s\" is impossible", wrong));
+		pbp_log_ignored_file(STATE_FILE, why);
 		return false;
 	}
-	restore_report(&state->report);
-	pbp_restore_predictions(&state->predictions);
-	restore_hours(file, (int) state->nhours);
-	for (int i = 0; i < PBP_HISTORIES; i++)
-		restore_samples(file, i, state->nsamples[i]);
-	if (file->stamp.nbuffers != NBuffers)
-		pbp_predict_after_restart(&state->report, file->stamp.nbuffers);
-	return file->stamp.nbuffers != NBuffers;
+	good->nresets = pbp_noticed_resets;
+	good->advice_before = saved->advice;
+	restore_report(&good->advice_before);
+	pbp_restore_predictions(&good->predictions, &saved->predictions);
+	for (int i = 0; i < saved->nhours; i++)
+		if (pbp_is_possible(pbp_check_hour(&saved->hours[i]), &logged))
+			good->hours[good->nhours++] = saved->hours[i];
+	restore_samples(good, saved, PBP_FINE_HISTORY);
+	restore_samples(good, saved, PBP_COARSE_HISTORY);
+	if (other_size)
+		pbp_predict_after_restart(&good->predictions, &good->advice_before, file->stamp.nbuffers);
+	pbp_restore_results(good);
+	return other_size;
 }
 
 static void
