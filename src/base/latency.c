@@ -10,7 +10,6 @@
 
 #include "base/latency.h"
 
-#include <string.h>
 #include <time.h>
 
 #define CLOCK_RUNS		50
@@ -38,14 +37,15 @@ pbp_cpu_now_ns(void)
 }
 
 /*
- * The time between two readings of the clock when nothing happens between them.
+ * To be called after the last time: measures the time between two readings of the clock
+ * when nothing happens between them.
  *
  * It is an average, because the clock may advance in larger steps than this
  * time; and the lowest of many short runs, because an interrupt in one of them
  * is not the clock's cost.
  */
-static double
-measure_clock_ns(void)
+void
+pbp_latency_finish(PbpLatency *latency)
 {
 	int64_t		least = INT64_MAX;
 
@@ -62,24 +62,7 @@ measure_clock_ns(void)
 		if (sum < least)
 			least = sum;
 	}
-	return (double) least / CLOCK_READINGS;
-}
-
-void
-pbp_latency_init(PbpLatency *latency)
-{
-	memset(latency, 0, sizeof(*latency));
-	latency->clock_ns = measure_clock_ns();
-}
-
-/* To be called after the last time: the clock may have become cheaper. */
-void
-pbp_latency_finish(PbpLatency *latency)
-{
-	double		clock_ns = measure_clock_ns();
-
-	if (clock_ns < latency->clock_ns)
-		latency->clock_ns = clock_ns;
+	latency->clock_ns = (double) least / CLOCK_READINGS;
 }
 
 static double

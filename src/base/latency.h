@@ -29,7 +29,7 @@
 
 /*
  * Times are counted as the clock measures them.  The cost of reading the clock
- * is measured at the beginning and at the end, and subtracted from results.
+ * is measured at the end, and subtracted from results.  All of it is zero to begin.
  */
 typedef struct PbpLatency
 {
@@ -42,7 +42,6 @@ typedef struct PbpLatency
 
 extern int64_t pbp_now_ns(void);
 extern int64_t pbp_cpu_now_ns(void);	/* used by this thread */
-extern void pbp_latency_init(PbpLatency *latency);
 extern void pbp_latency_add(PbpLatency *latency, int64_t elapsed_ns);
 extern void pbp_latency_finish(PbpLatency *latency);
 extern double pbp_latency_avg_ns(const PbpLatency *latency);

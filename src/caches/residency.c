@@ -611,9 +611,7 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpLatency *tiers
 	PbpOsWalk	walk = {0};
 	BlockNumber *blocks;
 
-	for (int tier = 0; tier < PBP_TIERS; tier++)
-		pbp_latency_init(&tiers[tier]);
-
+	memset(tiers, 0, PBP_TIERS * sizeof(*tiers));
 	samples = (int) Min((BlockNumber) samples, nblocks);
 	blocks = choose_blocks(nblocks, samples);
 	for (int i = 0; i < samples; i++)

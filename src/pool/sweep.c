@@ -422,8 +422,6 @@ void
 pbp_sweep_cost(const PbpSweepPlan *plan, PbpSweepCost *cost)
 {
 	memset(cost, 0, sizeof(*cost));
-	pbp_latency_init(&cost->latency);
-
 	if (plan->scenario == PBP_LIVE)
 		live_victims(plan->victims, cost);
 	else
