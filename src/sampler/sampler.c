@@ -51,11 +51,9 @@
 #define MIN_READ		1024
 #define MAX_READ		32768
 
-/* What one buffer of a random sample takes, if it is in no cache. */
+/* What a buffer takes if all are read in turn, and one of a random sample, which is in no cache. */
+#define READ_NS			2.5
 #define RANDOM_READ_NS	100.0
-
-/* buffers that are read to learn what all of them would take */
-#define TIMED_READ		4096
 
 /*
  * Time between two saves, if no setting has changed.  In any case, saves take at most this
@@ -80,7 +78,6 @@ typedef struct Sampler
 	PbpHandPace pace;
 
 	PbpNextSample step;			/* of the coarse history: since its last sample */
-	double		scan_ns;		/* what reading every buffer takes; 0: unknown */
 
 	int64		save_ns;		/* when to save the next time */
 	int64		may_save_ns;	/* not before */
@@ -152,28 +149,12 @@ history_interval_ns(void)
 
 /* Counts all buffers if there is time for that, and otherwise estimates. */
 static void
-count_buffers(Sampler *sampler, PbpHistogram *histogram)
+count_buffers(PbpHistogram *histogram)
 {
 	double		allowed_ns = SAMPLE_SHARE * pbp_max_cpu_fraction * (double) history_interval_ns();
-	int64		start = pbp_cpu_now_ns();
 
-	/* what reading every buffer would take, from reading some */
-	if (sampler->scan_ns == 0 || sampler->scan_ns > allowed_ns)
-	{
-		PbpScanCost cost;
-
-		pbp_scan_cost(PBP_SCAN_READ, TIMED_READ, 1, &cost);
-		sampler->scan_ns = (double) (pbp_cpu_now_ns() - start) * NBuffers / cost.nread;
-		start = pbp_cpu_now_ns();
-	}
-	if (sampler->scan_ns > allowed_ns)
-	{
-		pbp_histogram(NULL, (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)),
-					  histogram);
-		return;
-	}
-	pbp_histogram(NULL, NBuffers, histogram);
-	sampler->scan_ns = (double) (pbp_cpu_now_ns() - start);
+	pbp_histogram(NULL, NBuffers * READ_NS <= allowed_ns ? NBuffers :
+				  (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)), histogram);
 }
 
 /*
@@ -222,7 +203,7 @@ take_sample(Sampler *sampler)
 	sample->taken_ns = pbp_now_ns();
 	sample->ticks = sampler->pace.now.ticks;
 	sample->allocations = pbp_read_published().allocations;
-	count_buffers(sampler, &sample->histogram);
+	count_buffers(&sample->histogram);
 	if (last.taken_ns != 0)
 	{
 		sample->elapsed_ns = sample->taken_ns - last.taken_ns;
