@@ -398,32 +398,32 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 
 /*
  * Returns NULL if none is wanted, or if there is not enough memory: the history
- * continues without advice.  Without memory for page caches it does not know what
- * waits for storage, and without that for other totals, what more or less memory is
- * worth.
+ * continues without advice.  In a tiny pool, there is no room for a page of the page caches,
+ * or of those of other totals.
  */
 static PbpAdvice *
 create_advice(PbpLearner *learner)
 {
 	const int	flags = MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM;
 	Size		bytes = pbp_advice_memory_kb >= 0 ? (Size) pbp_advice_memory_kb * 1024 :
-		Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES);
+		MAXALIGN(Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES));
 	Size		advice_bytes = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
-	Size		storage_bytes = Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES);
+	Size		storage_bytes = MAXALIGN(Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES));
 	Size		totals_bytes = (Size) (TOTALS_SHARE * (double) storage_bytes);
 	char	   *memory;
 	PbpAdvice  *advice;
 
 	learner->has_storage = learner->has_totals = false;
+	learner->bytes = bytes + storage_bytes + totals_bytes;
 	if (bytes == 0)
 		return NULL;
-	memory = MemoryContextAllocExtended(learner->context, bytes, flags);
+	memory = MemoryContextAllocExtended(learner->context, learner->bytes, flags);
 	if (memory == NULL)
 	{
 		ereport(WARNING,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory for the advice"),
-				 errdetail("Failed on request of size %zu.", bytes),
+				 errdetail("Failed on request of size %zu.", learner->bytes),
 				 errhint("Lower \"pgbufprobe.advice_memory\" and reload the settings.")));
 		return NULL;
 	}
@@ -436,14 +436,11 @@ create_advice(PbpLearner *learner)
 	pbp_advice_head(advice)->salt = pg_prng_uint64(&pg_global_prng_state);
 	pbp_advice_watch_relations(advice, memory + advice_bytes, bytes - advice_bytes);
 
-	memory = MemoryContextAllocExtended(learner->context, storage_bytes, flags);
-	learner->has_storage = memory != NULL &&
-		pbp_advice_init_storage(advice, memory, storage_bytes, BLCKSZ);
-	if (learner->has_storage)
-		memory = MemoryContextAllocExtended(learner->context, totals_bytes, flags);
-	learner->has_totals = learner->has_storage && memory != NULL &&
+	memory += bytes;
+	learner->has_storage = pbp_advice_init_storage(advice, memory, storage_bytes, BLCKSZ);
+	memory += storage_bytes;
+	learner->has_totals = learner->has_storage &&
 		pbp_advice_init_totals(advice, memory, totals_bytes);
-	learner->bytes = bytes + storage_bytes + totals_bytes;
 	return advice;
 }
 
@@ -451,24 +448,17 @@ create_advice(PbpLearner *learner)
 static void
 follow_policies(PbpLearner *learner)
 {
-	Size		bytes;
+	Size		bytes = Min(pbp_advice_policies_bytes(learner->advice),
+							(Size) (POLICIES_SHARE * learner->bytes));
 
 	if (learner->wants_policies == pbp_policies_on)
 		return;
 	learner->wants_policies = pbp_policies_on;
-	if (learner->policies != NULL)
-	{
-		pbp_advice_watch_policies(learner->advice, NULL, 0);
-		pfree(learner->policies);
-		learner->policies = NULL;
-	}
-	if (!pbp_policies_on)
-		return;
-	bytes = Min(pbp_advice_policies_bytes(learner->advice), (Size) (POLICIES_SHARE * learner->bytes));
-	learner->policies = MemoryContextAllocExtended(learner->context, bytes,
-												   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	if (learner->policies != NULL &&
-		!pbp_advice_watch_policies(learner->advice, learner->policies, bytes))
+	if (pbp_policies_on)
+		learner->policies = MemoryContextAllocExtended(learner->context, bytes,
+													   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	if (!pbp_advice_watch_policies(learner->advice, pbp_policies_on ? learner->policies : NULL,
+								   bytes) && learner->policies != NULL)
 	{
 		pfree(learner->policies);
 		learner->policies = NULL;
@@ -535,31 +525,24 @@ pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 
 /* ---- counts ---- */
 
-/*
- * Pages of the smallest table that scans read through a ring.  0: unknown, since the statistics of
- * tables show none.
- */
-static int64
-smallest_scanned(const PbpCounted *counted)
+/* How large the tables are that scans read through a ring.  0: their statistics show none. */
+static void
+note_scanned_tables(const PbpLearner *learner)
 {
-	int64		smallest = PG_INT64_MAX;
+	int64		smallest = 0;
+	int64		all = 0;
 
-	for (int i = 0; i < counted->ntables; i++)
-		if (pbp_needs_ring(&counted->tables[i]))
-			smallest = Min(smallest, (int64) counted->tables[i].npages);
-	return smallest < PG_INT64_MAX ? smallest : 0;
-}
+	for (int i = 0; i < learner->counted.ntables; i++)
+	{
+		int64		npages = (int64) learner->counted.tables[i].npages;
 
-/* Pages of all tables that scans read through a ring. */
-static int64
-all_scanned(const PbpCounted *counted)
-{
-	int64		sum = 0;
-
-	for (int i = 0; i < counted->ntables; i++)
-		if (pbp_needs_ring(&counted->tables[i]))
-			sum += (int64) counted->tables[i].npages;
-	return sum;
+		if (!pbp_needs_ring(&learner->counted.tables[i]))
+			continue;
+		smallest = all == 0 ? npages : Min(smallest, npages);
+		all += npages;
+	}
+	pbp_advice_set_smallest_scanned(learner->advice, smallest);
+	pbp_advice_set_all_scanned(learner->advice, all);
 }
 
 /* A table's blocks that scans have come to. */
@@ -766,8 +749,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	if (learner->counted_ns != 0)
 		use_counts(learner, &now, &scanned, refaults, (double) (start - learner->counted_ns) / 1e9);
 	note_wal(learner);
-	pbp_advice_set_smallest_scanned(learner->advice, smallest_scanned(&learner->counted));
-	pbp_advice_set_all_scanned(learner->advice, all_scanned(&learner->counted));
+	note_scanned_tables(learner);
 	pbp_advice_set_data(learner->advice, data < 0 ? -1 : data / BLCKSZ);
 	learner->accesses = now;
 	learner->refaults = refaults;
