@@ -18,47 +18,29 @@
 /* So many reads of one relation come together, as those of a range. */
 #define READS_TOGETHER		4.0
 
-/* What is read often moves to the front, where it is found soon. */
-static void
-move_up(PbpReadCounts *counts, int i)
-{
-	PbpReadCount count = counts->counts[i];
-
-	if (i == 0 || counts->counts[i - 1].reads >= count.reads)
-		return;
-	counts->counts[i] = counts->counts[i - 1];
-	counts->counts[i - 1] = count;
-}
-
-static int
-with_fewest_reads(const PbpReadCounts *counts)
-{
-	int			fewest = 0;
-
-	for (int i = 1; i < counts->ncounts; i++)
-		if (counts->counts[i].reads < counts->counts[fewest].reads)
-			fewest = i;
-	return fewest;
-}
-
 void
 pbp_count_reads(PbpReadCounts *counts, const PbpRelationKey *key, double reads)
 {
-	int			i = 0;
+	int			i;
+	int			fewest = 0;
 
 	counts->reads += reads;
-	while (i < counts->ncounts && memcmp(&counts->counts[i].key, key, sizeof(*key)) != 0)
-		i++;
+	for (i = 0; i < counts->ncounts; i++)
+	{
+		if (memcmp(&counts->counts[i].key, key, sizeof(*key)) == 0)
+			break;
+		if (counts->counts[i].reads < counts->counts[fewest].reads)
+			fewest = i;
+	}
 	if (i == PBP_COUNTED_READS)
 	{
-		i = with_fewest_reads(counts);
+		i = fewest;
 		counts->counts[i].key = *key;
 		counts->counts[i].others = counts->counts[i].reads;
 	}
 	else if (i == counts->ncounts)
 		counts->counts[counts->ncounts++] = (PbpReadCount) {.key = *key};
 	counts->counts[i].reads += reads;
-	move_up(counts, i);
 }
 
 static double
@@ -95,7 +77,7 @@ pbp_mix_of_reads(const PbpReadCounts *counts, PbpReadMix *mix)
 	*mix = (PbpReadMix) {.others = 1};
 	if (counts->reads < ENOUGH_READS)
 		return;
-	for (int i = 0; i < counts->ncounts && i < PBP_TOP_RELATIONS; i++)
+	for (int i = 0; i < counts->ncounts; i++)
 	{
 		double		share = certain_reads(&counts->counts[i]) / counts->reads;
 

@@ -16,8 +16,8 @@
 /* That are kept. */
 #define PBP_TOP_READS		5
 
-/* That are counted. */
-#define PBP_COUNTED_READS	64
+/* That are counted: as many as a mix of reads has. */
+#define PBP_COUNTED_READS	PBP_TOP_RELATIONS
 
 typedef struct PbpTopRead
 {
