@@ -26,12 +26,24 @@ pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
 	sum->counted_ms += time->counted_ms;
 }
 
+/* The server's own times count only while all sessions measure them.  Without events, the last ones remain. */
+static void
+add_timed(PbpTimed *sum, double weight, int64 events, int64 us)
+{
+	if (!track_io_timing)
+		*sum = (PbpTimed) {0};
+	else if (events > 0)
+		*sum = (PbpTimed) {
+			weight * sum->events + (double) events, weight * sum->ns + (double) us * 1e3
+		};
+}
+
 void
 pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 					   const PbpSessionTime *time)
 {
 	double		weight = exp2(-counts->seconds / HALF_LIFE);
-	double		accesses = (double) (counts->hits + counts->reads);
+	bool		apart = PBP_COUNTS_APART || counts->scan_reads == 0;
 
 	times->seconds = weight * times->seconds + counts->seconds;
 	times->reads = weight * times->reads + (double) counts->reads;
@@ -40,38 +52,16 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	if (counts->seconds > 0)
 		times->most_working = fmax(weight * times->most_working,
 								   time->counted_ms / counts->seconds / 1e3);
-	/* the server's own times count only while all sessions measure them */
-	if (!track_io_timing)
-		times->timed_reads = times->read_ns = times->timed_scans = times->scan_ns =
-			times->timed_accesses = times->write_ns = 0;
-	/* without any, the last ones remain, and with scans that are not timed apart */
-	if (track_io_timing && counts->reads > 0 && (PBP_COUNTS_APART || counts->scan_reads == 0))
-	{
-		times->timed_reads = weight * times->timed_reads + (double) counts->reads;
-		times->read_ns = weight * times->read_ns + (double) time->read_us * 1e3;
-	}
-	if (track_io_timing && counts->scan_reads > 0)
-	{
-		times->timed_scans = weight * times->timed_scans + (double) counts->scan_reads;
-		times->scan_ns = weight * times->scan_ns + (double) time->scan_us * 1e3;
-	}
-	if (track_io_timing && accesses > 0)
-	{
-		times->timed_accesses = weight * times->timed_accesses + accesses;
-		times->write_ns = weight * times->write_ns + (double) time->write_us * 1e3;
-	}
+	/* reads beside scans that are not timed apart say nothing */
+	add_timed(&times->timed_reads, weight, apart ? counts->reads : 0, time->read_us);
+	add_timed(&times->timed_scans, weight, counts->scan_reads, time->scan_us);
+	add_timed(&times->timed_writes, weight, counts->hits + counts->reads, time->write_us);
 }
 
 static double
-mean_ns(double count, double ns)
+mean_ns(PbpTimed sum)
 {
-	return count >= PBP_ENOUGH_EVENTS && ns > 0 ? ns / count : NAN;
-}
-
-static double
-mean_read_ns(const PbpSessionTimes *times)
-{
-	return mean_ns(times->timed_reads, times->read_ns);
+	return sum.events >= PBP_ENOUGH_EVENTS && sum.ns > 0 ? sum.ns / sum.events : NAN;
 }
 
 /* Of what large scans read, the share that is from storage. */
@@ -96,21 +86,20 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;
 	report->times = pbp_read_times(pbp_probed_time(&probing->os_reads),
 								   pbp_probed_time(&probing->storage_reads),
-								   mean_read_ns(times), storage_share);
+								   mean_ns(times->timed_reads), storage_share);
 	/*
 	 * A read takes at most all the time that sessions worked.  That is at least what was
 	 * counted: the server publishes the time of a statement after its reads.
 	 */
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
-					mean_ns(times->reads, fmax(working_ms, times->counted_ms) * 1e6));
+					mean_ns((PbpTimed) {times->reads, fmax(working_ms, times->counted_ms) * 1e6}));
 	report->times.scan = pbp_scan_time(report->times.storage,
-									   mean_ns(times->timed_scans, times->scan_ns),
-									   share_of_scans(report));
+									   mean_ns(times->timed_scans), share_of_scans(report));
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
 	report->times.queued = pbp_probed_queue(&probing->storage_reads, waiting);
 	report->times.sessions = fmax(times->most_working,
 								  isnan(report->active_ms) ? 0 : report->active_ms / 1e3);
-	pbp_time_writes(&report->times, mean_ns(times->timed_accesses, times->write_ns), waiting,
+	pbp_time_writes(&report->times, mean_ns(times->timed_writes), waiting,
 					today.misses, report->totals.dirty_evictions);
 }
 
@@ -118,7 +107,7 @@ double
 pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads,
 			  const PbpAdviceReport *report)
 {
-	if (!isnan(mean_read_ns(times)))
+	if (!isnan(mean_ns(times->timed_reads)))
 		return (double) (time->read_us + time->write_us) / 1e3;
 	if (reads == 0)
 		return 0;

@@ -22,6 +22,12 @@ typedef struct PbpSessionTime
 	double		counted_ms;
 } PbpSessionTime;
 
+typedef struct PbpTimed
+{
+	double		events;
+	double		ns;
+} PbpTimed;
+
 /* Sums, all of which decay.  All 0 to begin. */
 typedef struct PbpSessionTimes
 {
@@ -31,12 +37,9 @@ typedef struct PbpSessionTimes
 	double		counted_ms;
 	double		most_working;	/* sessions at once; no sum */
 	/* While the server times reads and writes: */
-	double		timed_reads;
-	double		read_ns;
-	double		timed_scans;	/* blocks that large scans read */
-	double		scan_ns;
-	double		timed_accesses;
-	double		write_ns;
+	PbpTimed	timed_reads;
+	PbpTimed	timed_scans;	/* blocks that large scans read */
+	PbpTimed	timed_writes;	/* by accesses */
 } PbpSessionTimes;
 
 extern void pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time);
