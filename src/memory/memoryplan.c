@@ -234,20 +234,6 @@ pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *reserved, Pb
 
 /* ---- the capacity of the page cache ---- */
 
-static bool
-is_modelled(const PbpCapacity *capacity)
-{
-	return capacity->model == PBP_STORAGE_MODELLED || capacity->model == PBP_STORAGE_UNPROVEN;
-}
-
-static double
-averaged(double before, double now)
-{
-	if (fabs(now - before) > SMALL_CHANGE * before)
-		return now;
-	return before + CHANGE_GAIN * (now - before);
-}
-
 /*
  * Reads it, since limits of cgroups may change at any time, unless that was done a few
  * seconds ago: 0.5 to 3 ms.
@@ -258,22 +244,26 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpMemoryReader read, PbpAdvice *advi
 {
 	int64_t		now_ns = pbp_now_ns();
 	int64_t		limit = capacity->memory.limit_bytes;
+	double		change;
+	bool		known;
 
 	if (capacity->read_ns != 0 && now_ns - capacity->read_ns < PBP_CAPACITY_NS)
 		return;
 	capacity->read_ns = now_ns;
 	capacity->model = read(&capacity->memory);
+	known = pbp_is_modelled(capacity->model);
+	change = (double) capacity->memory.cache_bytes - capacity->cache_bytes;
 	/* With a new limit, an average would be of memory that may not exist. */
-	if (capacity->memory.limit_bytes != limit)
-		capacity->cache_bytes = 0;
-	capacity->cache_bytes = is_modelled(capacity) ?
-		averaged(capacity->cache_bytes, (double) capacity->memory.cache_bytes) : 0;
+	if (!known || capacity->memory.limit_bytes != limit ||
+		fabs(change) > SMALL_CHANGE * capacity->cache_bytes)
+		capacity->cache_bytes = known ? (double) capacity->memory.cache_bytes : 0;
+	else
+		capacity->cache_bytes += CHANGE_GAIN * change;
 	/* negative: the pool is in normal pages */
 	pbp_advice_set_huge_pages(advice, capacity->memory.server.huge_page_bytes > 0 ?
 							  capacity->memory.huge_page_room / block_bytes : -1);
 	pbp_advice_set_eviction(advice, capacity->memory.eviction,
 							capacity->memory.holder == PBP_HELD_BY_CGROUP);
 	pbp_advice_set_swaps(advice, capacity->memory.swaps);
-	pbp_advice_set_os_cache(advice, is_modelled(capacity) ?
-							(int64_t) (capacity->cache_bytes / block_bytes) : -1);
+	pbp_advice_set_os_cache(advice, known ? (int64_t) (capacity->cache_bytes / block_bytes) : -1);
 }

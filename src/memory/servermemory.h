@@ -120,6 +120,12 @@ typedef enum PbpStorageModel
 	PBP_LAST_STORAGE_MODEL = PBP_STORAGE_NO_INFORMATION
 } PbpStorageModel;
 
+static inline bool
+pbp_is_modelled(PbpStorageModel model)
+{
+	return model == PBP_STORAGE_MODELLED || model == PBP_STORAGE_UNPROVEN;
+}
+
 typedef PbpStorageModel (*PbpMemoryReader) (PbpOsMemory *memory);
 
 /* All of it may be zero to begin. */

@@ -87,9 +87,7 @@ curves_of(const PbpAdviceReport *report, PbpFigure *misses, PbpFigure *storage)
 {
 	const PbpAdviceRow *rows = report->rows;
 	const PbpAdviceStorageRow *fixed = report->storage.fixed;
-	bool		known = report->storage.has_memory &&
-		(report->storage.model == PBP_STORAGE_MODELLED ||
-		 report->storage.model == PBP_STORAGE_UNPROVEN);
+	bool		known = report->storage.has_memory && pbp_is_modelled(report->storage.model);
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{

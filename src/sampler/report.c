@@ -73,8 +73,7 @@ bool
 pbp_knows_storage(const PbpAdviceReport *report)
 {
 	return report->storage.has_memory && pbp_os_cache_on &&
-		(report->storage.model == PBP_STORAGE_MODELLED ||
-		 report->storage.model == PBP_STORAGE_UNPROVEN);
+		pbp_is_modelled(report->storage.model);
 }
 
 /* 0: nothing; 1: today's miss ratio; 2: enough for a decision */
