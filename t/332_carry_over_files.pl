@@ -124,7 +124,7 @@ my @cases = (
 	[ 'of another cluster', with_checksum(changed($body, 32, pack 'Q', 1)), 'it is that of another database cluster' ],
 	[ 'of another copy of the cluster', with_checksum(changed($body, 40, pack 'Q', 1)), 'it was copied from another server, or restored' ],
 	[ 'with an impossible fork', with_checksum(changed($body, $header + 12, pack 'L', 9)), 'it has an impossible entry' ],
-	[ 'with a database of shared relations', with_checksum(changed($body, $header, pack 'L2', 5, 1664)), 'it has an impossible entry' ],
+	[ 'with a database of shared relations', with_checksum(changed($body, $header, pack 'L2', 1664, 5)), 'it has an impossible entry' ],
 	[ 'with an impossible length', with_checksum(changed($body, $header + 20, pack 'L', 4_000_000_000)), 'it has an impossible entry' ]);
 # Cut at many places, also at those between two parts.
 push @cases, map { [ "cut at $_", substr($good, 0, $_), $_ < $header + 12 ? 'it is too short' : 'it is damaged' ] }

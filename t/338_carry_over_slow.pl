@@ -92,7 +92,7 @@ $node->stop;
 my $good = slurp_file($file);
 my $header = substr $good, 0, 56;
 my $map_bytes = unpack 'x76 L', $good;
-my @maps = map { pack('L5', 4_000_000_000 + $_, 1663, 1000, 0, 0) . substr $good, 76, 4 + $map_bytes } 0 .. 599;
+my @maps = map { pack('L5', 1663, 4_000_000_000 + $_, 1000, 0, 0) . substr $good, 76, 4 + $map_bytes } 0 .. 599;
 
 sub whole { my $body = $header . join '', @_; return with_checksum($body . pack 'q', length($body) + 12) }
 

@@ -251,7 +251,7 @@ pgbufprobe_os_cache(PG_FUNCTION_ARGS)
 			check_file(file);
 			if (trust == PBP_OS_TRUSTED)
 				trust = file->trust;
-			add_datum(&row, Int32GetDatum(walk.segment));
+			add_datum(&row, Int32GetDatum((int32) walk.key.segment));
 			add_count(&row, file->bytes);
 			add_known_count(&row, cached >= 0, cached * pbp_os_page_bytes());
 			/* NULL: none was used */
@@ -429,13 +429,13 @@ emit_maps(ReturnSetInfo *rsinfo, const void *item, void *arg)
 
 	for (ForkNumber fork = 0; fork <= MAX_FORKNUM; fork++)
 	{
+		PbpFileKey	key = {relation->locator, fork, PBP_ALL_SEGMENTS};
 		PbpTakenMap map;
 		Row			row = {0};
 
 		CHECK_FOR_INTERRUPTS();
 		if (!relation->forks[fork] || (maps->fork != InvalidForkNumber && maps->fork != fork) ||
-			!pbp_take_map(maps->segment, relation->relid, &relation->locator, fork,
-						  PBP_ALL_SEGMENTS, NULL, &map))
+			!pbp_take_map(maps->segment, relation->relid, &key, NULL, &map))
 			continue;
 		maps->found = true;
 		if (map.verdict.trust == PBP_OS_UNREADABLE)

@@ -89,7 +89,7 @@ set_usage(BufferDesc *desc, const BufferTag *tag, int usage, int unused)
 static BlockNumber
 extent_start(const PbpExtentRestore *restore)
 {
-	return (BlockNumber) restore->segment * RELSEG_SIZE + restore->extent.first;
+	return restore->key.segment * RELSEG_SIZE + restore->extent.first;
 }
 
 /* A block that only the page cache held, and that gets a buffer, gets usage count 0. */
@@ -111,7 +111,7 @@ pbp_extent_want_buffer(PbpExtentRestore *restore, int block)
 	BufferDesc *desc;
 	bool		found;
 
-	InitBufferTag(&tag, &restore->locator, restore->fork, extent_start(restore) + block);
+	InitBufferTag(&tag, &restore->key.locator, restore->key.fork, extent_start(restore) + block);
 	desc = pbp_pool_find(&tag, &state);
 	found = desc != NULL && set_usage(desc, &tag, usage_of(restore, block), -1);
 	restore->is_shared[block] = found;
@@ -123,8 +123,8 @@ pbp_extent_want_buffer(PbpExtentRestore *restore, int block)
 static void
 fill_buffer(PbpExtentRestore *restore, Relation relation, int block)
 {
-	Buffer		buffer = ReadBufferExtended(relation, restore->fork, extent_start(restore) + block,
-											RBM_NORMAL, NULL);
+	Buffer		buffer = ReadBufferExtended(relation, restore->key.fork,
+											extent_start(restore) + block, RBM_NORMAL, NULL);
 	BufferDesc *desc = GetBufferDescriptor(buffer - 1);
 
 	/* while it is pinned, it has this page */
@@ -145,7 +145,7 @@ fill_buffer(PbpExtentRestore *restore, Relation relation, int block)
 bool
 pbp_extent_fill(PbpExtentRestore *restore, Relation relation, int64 until_ns)
 {
-	int64		end = (int64) smgrnblocks(RelationGetSmgr(relation), restore->fork) -
+	int64		end = (int64) smgrnblocks(RelationGetSmgr(relation), restore->key.fork) -
 		extent_start(restore);
 
 	for (int i = 0; i < Min(restore->extent.nblocks, end); i++)
@@ -175,8 +175,7 @@ pbp_extent_open(PbpExtentRestore *restore)
 {
 	PbpOsTrust	trust;
 
-	if (!pbp_os_open(&restore->locator, restore->fork, restore->segment, PBP_OS_AUTO,
-					 &restore->file))
+	if (!pbp_os_open(&restore->key, PBP_OS_AUTO, &restore->file))
 		return false;
 	trust = restore->file.trust;
 	restore->has_page_cache = trust != PBP_OS_UNSUPPORTED && trust != PBP_OS_DIRECT_IO &&
@@ -387,7 +386,7 @@ pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map, Size bytes
 		pbp_extents_read(&reader, map, bytes, states);
 		for (;;)
 		{
-			PbpExtentRestore part = {.locator = relation->rd_locator,.fork = fork};
+			PbpExtentRestore part = {.key = {relation->rd_locator, fork, 0}};
 			int64		end = smgrnblocks(RelationGetSmgr(relation), fork);
 
 			CHECK_FOR_INTERRUPTS();
@@ -396,7 +395,7 @@ pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map, Size bytes
 			if (part.extent.nwanted == 0)
 				continue;
 			part.extent.nblocks = (int) Min(part.extent.nblocks, end - part.extent.first);
-			part.segment = part.extent.first / RELSEG_SIZE;
+			part.key.segment = part.extent.first / RELSEG_SIZE;
 			part.extent.first %= RELSEG_SIZE;
 			restore_extent(&part, relation, level > 0, target != PBP_RESTORE_SHARED_BUFFERS,
 						   counts);

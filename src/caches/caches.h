@@ -47,7 +47,7 @@ typedef struct PbpResidencyList
 	int64		max_rows;
 } PbpResidencyList;
 
-#define PBP_ALL_SEGMENTS	(-1)
+#define PBP_ALL_SEGMENTS	PG_UINT32_MAX
 
 typedef struct PbpTakenMap
 {
@@ -79,8 +79,8 @@ extern PbpSegment *pbp_segment_begin(const PbpLocator *only);
 extern void pbp_segment_end(PbpSegment *segment);
 extern void pbp_residency(const RelationList *relations, int buckets, double fraction,
 						  PbpResidencyList *result);
-extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator,
-						 ForkNumber fork, int only, const bool *os_before, PbpTakenMap *map);
+extern bool pbp_take_map(PbpSegment *segment, Oid relid, const PbpFileKey *key,
+						 const bool *os_before, PbpTakenMap *map);
 extern const char *pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header);
 extern void pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used,
 								  PbpDuplicates *duplicates);
@@ -93,9 +93,7 @@ typedef struct PbpExtentRestore
 {
 	/* set by the caller */
 	PbpExtent	extent;			/* "first" counts within the segment */
-	PbpLocator	locator;
-	ForkNumber	fork;
-	int			segment;
+	PbpFileKey	key;
 	int			max_gap;		/* blocks between two that are read with them */
 	int64		spare_room;		/* blocks that may stay in the page cache, although they
 								 * are such gaps, or in shared buffers */

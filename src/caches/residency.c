@@ -41,19 +41,9 @@
 
 /* ---- a segment ---- */
 
-/* One file.  It is hashed as bytes, so it must have no padding. */
-typedef struct FileKey
-{
-	PbpLocator	locator;
-	ForkNumber	fork;
-	uint32		segment;
-} FileKey;
-
-StaticAssertDecl(sizeof(FileKey) == sizeof(PbpLocator) + 2 * sizeof(uint32), "no padding");
-
 typedef struct FileEntry
 {
-	FileKey		key;
+	PbpFileKey	key;
 	int			newest;			/* head of the list of its buffers */
 } FileEntry;
 
@@ -120,7 +110,7 @@ pbp_segment_begin(const PbpLocator *only)
 {
 	PbpSegment *segment = palloc(sizeof(*segment));
 	HASHCTL		ctl = {
-		.keysize = sizeof(FileKey),.entrysize = sizeof(FileEntry),.hcxt = CurrentMemoryContext
+		.keysize = sizeof(PbpFileKey),.entrysize = sizeof(FileEntry),.hcxt = CurrentMemoryContext
 	};
 	FileEntry  *file = NULL;
 	PbpWalk		walk;
@@ -134,7 +124,7 @@ pbp_segment_begin(const PbpLocator *only)
 	pbp_walk_begin(&walk, NBuffers);
 	while (pbp_walk_page(&walk, only, &page))
 	{
-		FileKey		key = {
+		PbpFileKey	key = {
 			BufTagGetRelFileLocator(&page.tag), BufTagGetForkNum(&page.tag),
 			page.tag.blockNum / RELSEG_SIZE
 		};
@@ -176,8 +166,7 @@ pbp_segment_end(PbpSegment *segment)
 static void
 load_segment(PbpSegment *segment, const PbpOsWalk *walk)
 {
-	FileKey		key = {walk->locator, walk->fork, walk->segment};
-	FileEntry  *file = hash_search(segment->files, &key, HASH_FIND, NULL);
+	FileEntry  *file = hash_search(segment->files, &walk->key, HASH_FIND, NULL);
 
 	segment->nblocks = Min(walk->file.bytes / BLCKSZ, RELSEG_SIZE);
 	segment->cached = pbp_os_map(&walk->file, 0, segment->nblocks, segment->os);
@@ -196,37 +185,31 @@ load_segment(PbpSegment *segment, const PbpOsWalk *walk)
 
 /* ---- relations ---- */
 
-/* Adds a segment to the range that has all blocks of its fork. */
-static void
-add_counts(PbpResidency *range, const PbpSegment *segment)
-{
-	range->blocks += segment->nblocks;
-	range->shared += segment->shared;
-	range->os += segment->cached;
-	if (segment->shared == 0 || segment->cached == 0)
-		return;
-	for (int64 i = 0; i < segment->nblocks; i++)
-		range->both += (segment->levels[i] != 0) & segment->os[i];
-}
-
 /*
  * Adds a segment, whose first block this is, to the ranges of a fork of nblocks.  Blocks
- * that were added to the fork since its ranges were made are left out.
+ * that were added to the fork since its ranges were made are in the last one.
  */
 static void
 add_to_ranges(PbpResidency *ranges, int nranges, int64 nblocks, const PbpSegment *segment,
 			  int64 first)
 {
-	for (int64 i = 0; i < Min(segment->nblocks, nblocks - first); i++)
-	{
-		PbpResidency *range = &ranges[(first + i) * nranges / nblocks];
-		bool		shared = segment->levels[i] != 0;
-		bool		os = segment->os[i];
+	int			n = nranges == 1 ? 0 : (int) Min(first * nranges / nblocks, nranges - 1);
+	int64		i = 0;
 
-		range->blocks++;
-		range->shared += shared;
-		range->os += os;
-		range->both += shared && os;
+	for (PbpResidency *range = &ranges[n]; i < segment->nblocks; range++, n++)
+	{
+		int64		end = n == nranges - 1 ? segment->nblocks :
+			Min(range[1].first - first, segment->nblocks);
+
+		range->blocks += end - i;
+		if (segment->shared == 0 && segment->cached == 0)
+			i = end;
+		for (; i < end; i++)
+		{
+			range->shared += segment->levels[i] != 0;
+			range->os += segment->os[i];
+			range->both += (segment->levels[i] != 0) & segment->os[i];
+		}
 	}
 }
 
@@ -255,8 +238,8 @@ sample_segment(const PbpOsWalk *walk, double fraction, PbpResidency *residency)
 	{
 		int			block = pbp_draw_next(&draw);
 		bool		os = pbp_os_block(&walk->file, block);
-		bool		shared = pbp_pool_lookup(&walk->locator, walk->fork,
-											 (BlockNumber) walk->segment * RELSEG_SIZE + block);
+		bool		shared = pbp_pool_lookup(&walk->key.locator, walk->key.fork,
+											 walk->key.segment * RELSEG_SIZE + block);
 
 		CHECK_FOR_INTERRUPTS();
 		both += shared && os;
@@ -313,10 +296,7 @@ count_fork(PbpSegment *segment, const RelationStorage *relation, ForkNumber fork
 			continue;
 		}
 		load_segment(segment, &walk);
-		if (nranges == 1)
-			add_counts(&ranges[0], segment);
-		else
-			add_to_ranges(ranges, nranges, nblocks, segment, (int64) walk.segment * RELSEG_SIZE);
+		add_to_ranges(ranges, nranges, nblocks, segment, (int64) walk.key.segment * RELSEG_SIZE);
 	}
 	if (squares > 0)
 		ranges[0].nread = (double) ranges[0].blocks * (double) ranges[0].blocks / squares;
@@ -426,7 +406,7 @@ add_to_map(const PbpSegment *segment, const bool *os_before, PbpMapWriter *write
  * Takes the map of a fork, or only of one segment, whose first block is the map's block 0:
  * so a map of a large relation needs not fit into memory.  Returns false if there is no
  * such file.  The relation may be InvalidOid if only its files are known.  os_before says
- * which blocks of the only segment the page cache held some time before, or is NULL.
+ * which blocks of this segment the page cache held some time before, or is NULL.
  *
  * If the page cache's state of one segment is unknown, that of the fork is.  A
  * segment that cannot be opened ends the map, which is then of no use.
@@ -435,12 +415,12 @@ add_to_map(const PbpSegment *segment, const bool *os_before, PbpMapWriter *write
  * caches has a part of; memory: two bytes for each block of a segment.
  */
 bool
-pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumber fork,
-			 int only, const bool *os_before, PbpTakenMap *map)
+pbp_take_map(PbpSegment *segment, Oid relid, const PbpFileKey *key, const bool *os_before,
+			 PbpTakenMap *map)
 {
 	PbpMapHeader header = {
-		.block_bytes = BLCKSZ,.fork = fork,.system = GetSystemIdentifier(),
-		.database = locator->dbOid,.relation = relid
+		.block_bytes = BLCKSZ,.fork = key->fork,.system = GetSystemIdentifier(),
+		.database = key->locator.dbOid,.relation = relid
 	};
 	PbpMapWriter writer = {.sink = append_bytes,.arg = &map->bytes};
 	uint8	   *bytes;
@@ -451,11 +431,11 @@ pbp_take_map(PbpSegment *segment, Oid relid, const PbpLocator *locator, ForkNumb
 	initStringInfo(&map->bytes);
 	appendStringInfoSpaces(&map->bytes, PBP_MAP_HEADER_BYTES);
 
-	pbp_os_walk(&walk, locator, fork, PBP_OS_AUTO);
-	if (only != PBP_ALL_SEGMENTS)
+	pbp_os_walk(&walk, &key->locator, key->fork, PBP_OS_AUTO);
+	if (key->segment != PBP_ALL_SEGMENTS)
 	{
-		walk.segment = only - 1;
-		walk.last = only;
+		walk.key.segment = key->segment - 1;
+		walk.last = key->segment;
 	}
 	while (pbp_os_next(&walk))
 	{
@@ -495,17 +475,14 @@ static bool
 ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, BlockNumber block,
 			   bool *cached, PbpOsTrust *trust)
 {
-	int			segment = block / RELSEG_SIZE;
+	PbpFileKey	key = {*locator, fork, block / RELSEG_SIZE};
 
-	if (walk->file.path == NULL || walk->segment != segment || walk->fork != fork ||
-		!RelFileLocatorEquals(walk->locator, *locator))
+	if (walk->file.path == NULL || memcmp(&walk->key, &key, sizeof(key)) != 0)
 	{
 		pbp_os_close(&walk->file);
-		if (!pbp_os_open(locator, fork, segment, PBP_OS_AUTO, &walk->file))
+		if (!pbp_os_open(&key, PBP_OS_AUTO, &walk->file))
 			return false;
-		walk->locator = *locator;
-		walk->fork = fork;
-		walk->segment = segment;
+		walk->key = key;
 	}
 	if (walk->file.trust != PBP_OS_TRUSTED)
 	{

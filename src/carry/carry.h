@@ -13,7 +13,7 @@
 #include "postmaster/bgworker.h"
 
 #include "base/ownfile.h"
-#include "caches/cachemap.h"
+#include "caches/caches.h"
 
 /* ---- how far they are, in shared memory: written by them, read by any process ---- */
 
@@ -124,33 +124,18 @@ extern void pbp_carry_sleep_until(int64 until_ns);
 /* Counts the restores that a crash has ended. */
 #define PBP_CARRY_MARK		PBP_CARRY_FILE ".restoring"
 
-typedef struct PbpCarryFile
-{
-	Oid			database;		/* InvalidOid: shared by all */
-	Oid			tablespace;
-	Oid			relfilenode;
-	uint32		fork;
-	uint32		segment;
-} PbpCarryFile;
-
 /* Followed by the map. */
 typedef struct PbpCarryEntry
 {
-	PbpCarryFile file;
+	PbpFileKey	key;
 	uint32		map_bytes;
 } PbpCarryEntry;
-
-/* Most maps are short, so that so many bytes have several entries. */
-#define PBP_CARRY_AHEAD		8192
 
 typedef struct PbpCarryReader
 {
 	PbpOwnFile	file;
 	bool		is_damaged;		/* it has something impossible */
 	uint8	   *map;			/* room for one */
-	int64		ahead_at;		/* what was read of the file at once */
-	int64		ahead_end;
-	char		ahead[PBP_CARRY_AHEAD];
 } PbpCarryReader;
 
 extern const PbpFileKind pbp_carry_kind;

@@ -12,11 +12,10 @@
 
 #include "catalog/pg_tablespace_d.h"
 
-#include "caches/caches.h"
 #include "carry/carry.h"
 
 #define MAGIC			UINT64CONST(0x7062706361727279)
-#define VERSION			4
+#define VERSION			5
 
 /* A block takes at most a byte of a map. */
 #define MIN_MAP_BYTES	(PBP_MAP_HEADER_BYTES + PBP_MAP_CHECKSUM_BYTES)
@@ -51,45 +50,29 @@ pbp_carry_open(PbpCarryReader *reader, bool verify)
 static bool
 is_possible(const PbpCarryReader *reader, const PbpCarryEntry *entry)
 {
+	const PbpFileKey *key = &entry->key;
+
 	return entry->map_bytes >= MIN_MAP_BYTES && entry->map_bytes <= MAX_MAP_BYTES &&
 		entry->map_bytes <= reader->file.end - reader->file.next - (int64) sizeof(*entry) &&
-		(entry->file.tablespace == GLOBALTABLESPACE_OID) == !OidIsValid(entry->file.database) &&
-		entry->file.fork <= MAX_FORKNUM && entry->file.segment < MaxBlockNumber / RELSEG_SIZE + 1;
-}
-
-/* From what was read ahead, if that has it. */
-static bool
-read_entry(PbpCarryReader *reader, PbpCarryEntry *entry)
-{
-	int64		at = reader->file.next;
-
-	if (at < reader->ahead_at || at + (int64) sizeof(*entry) > reader->ahead_end)
-	{
-		size_t		nbytes = (size_t) Min(PBP_CARRY_AHEAD, reader->file.end - at);
-
-		reader->ahead_end = 0;
-		if (!pbp_read_own_file(&reader->file, reader->ahead, nbytes, at))
-			return false;
-		reader->ahead_at = at;
-		reader->ahead_end = at + (int64) nbytes;
-	}
-	memcpy(entry, reader->ahead + (at - reader->ahead_at), sizeof(*entry));
-	return true;
+		(key->locator.spcOid == GLOBALTABLESPACE_OID) == !OidIsValid(key->locator.dbOid) &&
+		(uint32) key->fork <= MAX_FORKNUM && key->segment < MaxBlockNumber / RELSEG_SIZE + 1;
 }
 
 /* Reads the next entry; false after the last one, or if the file is damaged or unreadable. */
 bool
 pbp_carry_next(PbpCarryReader *reader, PbpCarryEntry *entry)
 {
-	if (reader->file.next >= reader->file.end)
+	PbpOwnFile *file = &reader->file;
+
+	if (file->next >= file->end)
 		return false;
-	if (reader->file.end - reader->file.next < (int64) sizeof(*entry) ||
-		!read_entry(reader, entry) || !is_possible(reader, entry))
+	if (file->end - file->next < (int64) sizeof(*entry) ||
+		!pbp_read_own_file(file, entry, sizeof(*entry), file->next) || !is_possible(reader, entry))
 	{
-		reader->is_damaged = reader->file.error == 0;
+		reader->is_damaged = file->error == 0;
 		return false;
 	}
-	reader->file.next += (int64) sizeof(*entry) + entry->map_bytes;
+	file->next += (int64) sizeof(*entry) + entry->map_bytes;
 	return true;
 }
 
@@ -106,7 +89,7 @@ pbp_carry_map(PbpCarryReader *reader, const PbpCarryEntry *entry)
 	if (!pbp_read_own_file(&reader->file, map, entry->map_bytes,
 						   reader->file.next - entry->map_bytes) ||
 		pbp_verify_map(map, entry->map_bytes, &header) != NULL ||
-		header.fork != entry->file.fork || header.nblocks > RELSEG_SIZE)
+		header.fork != (uint32) entry->key.fork || header.nblocks > RELSEG_SIZE)
 		return NULL;
 	return map;
 }

@@ -27,7 +27,6 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
-#include "caches/caches.h"
 #include "carry/carry.h"
 
 /* DROP DATABASE, among others, waits five seconds for others to leave the database. */
@@ -106,20 +105,21 @@ leave_out(const Load *load, PbpExtentRestore *part, int64 *border_room)
 static bool
 lock_and_fill_buffers(PbpExtentRestore *part)
 {
+	const PbpLocator *locator = &part->key.locator;
 	Oid			relid;
 	Relation	relation = NULL;
 	bool		more = false;
 
 	/* catalogs may be locked */
 	pbp_let_die(true);
-	relid = RelidByRelfilenumber(part->locator.spcOid, part->locator.relNumber);
+	relid = RelidByRelfilenumber(locator->spcOid, locator->relNumber);
 	if (OidIsValid(relid) && ConditionalLockRelationOid(relid, AccessShareLock))
 		relation = try_relation_open(relid, NoLock);
 	pbp_let_die(false);
 	if (relation == NULL)
 		return false;
-	if (RelFileLocatorEquals(relation->rd_locator, part->locator) &&
-		smgrexists(RelationGetSmgr(relation), part->fork))
+	if (RelFileLocatorEquals(relation->rd_locator, *locator) &&
+		smgrexists(RelationGetSmgr(relation), part->key.fork))
 		more = pbp_extent_fill(part, relation, pbp_now_ns() + RELATION_LOCKED_NS);
 	relation_close(relation, AccessShareLock);
 	return more;
@@ -229,15 +229,11 @@ next_read_ns(const Load *load, int64 begun_ns, int64 blocks)
 static bool
 restore_extent(Load *load, const PbpExtent *extent)
 {
-	const PbpCarryFile *file = &load->entry.file;
 	PbpCarryProgress before = pbp_carry_progress();
 	int64		border_room = before.border_room;
 	PbpExtentRestore part = {
-		.extent = *extent,
-		.locator = pbp_locator(file->tablespace, file->database, file->relfilenode),
-		.fork = (ForkNumber) file->fork,.segment = (int) file->segment,
-		.max_gap = PBP_MAX_GAP,.spare_room = before.spare_room,
-		.until_ns = load->until_ns
+		.extent = *extent,.key = load->entry.key,.max_gap = PBP_MAX_GAP,
+		.spare_room = before.spare_room,.until_ns = load->until_ns
 	};
 	int64		begun_ns = pbp_now_ns();
 	bool		done = try_extent(load, &part, &border_room);
@@ -308,7 +304,7 @@ restore_maps(Load *load, PbpCarryReader *reader)
 
 		if (!has_time(load))
 			return false;
-		if (load->entry.file.database == load->job.database)
+		if (load->entry.key.locator.dbOid == load->job.database)
 			map = pbp_carry_map(reader, &load->entry);
 		if (reader->file.error != 0 || (map != NULL && !restore_map(load, map)))
 			return false;

@@ -25,7 +25,6 @@
 #include "base/latency.h"
 #include "base/relations.h"
 #include "base/worker.h"
-#include "caches/cachemap.h"
 #include "carry/carry.h"
 #include "memory/servermemory.h"
 
@@ -146,7 +145,7 @@ read_plan(Plan *plan)
 
 	for (; pbp_carry_next(&plan->reader, &entry); at = plan->reader.file.next)
 	{
-		DatabaseMaps *maps = database_maps(plan, entry.file.database);
+		DatabaseMaps *maps = database_maps(plan, entry.key.locator.dbOid);
 		const uint8 *map = pbp_carry_map(&plan->reader, &entry);
 
 		if (!pbp_carry_goes_on())

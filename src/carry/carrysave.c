@@ -23,7 +23,6 @@
 #include "base/latency.h"
 #include "base/settings.h"
 #include "base/worker.h"
-#include "caches/caches.h"
 #include "carry/carry.h"
 #include "os/datafiles.h"
 #include "os/oscache.h"
@@ -98,7 +97,7 @@ static bool
 open_before(Before *before, int64 deadline_ns)
 {
 	HASHCTL		ctl = {
-		.keysize = sizeof(PbpCarryFile),.entrysize = sizeof(Place),.hcxt = CurrentMemoryContext
+		.keysize = sizeof(PbpFileKey),.entrysize = sizeof(Place),.hcxt = CurrentMemoryContext
 	};
 	PbpCarryEntry entry;
 
@@ -111,7 +110,7 @@ open_before(Before *before, int64 deadline_ns)
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	while (pbp_carry_next(&before->reader, &entry))
 	{
-		Place	   *place = hash_search(before->places, &entry.file, HASH_ENTER, NULL);
+		Place	   *place = hash_search(before->places, &entry.key, HASH_ENTER, NULL);
 
 		CHECK_FOR_INTERRUPTS();
 		place->entry = entry;
@@ -134,9 +133,9 @@ counts(const Before *before, int state)
 
 /* Returns the map of a segment and its entry, valid until the next call; NULL if there is none. */
 static const uint8 *
-map_before(Before *before, const PbpCarryFile *file, PbpCarryEntry *entry)
+map_before(Before *before, const PbpFileKey *key, PbpCarryEntry *entry)
 {
-	Place	   *place = before->is_open ? hash_search(before->places, file, HASH_FIND, NULL) : NULL;
+	Place	   *place = before->is_open ? hash_search(before->places, key, HASH_FIND, NULL) : NULL;
 
 	if (place == NULL)
 		return NULL;
@@ -148,12 +147,12 @@ map_before(Before *before, const PbpCarryFile *file, PbpCarryEntry *entry)
 
 /* Says of each block of a segment, until the next call, whether it held it; NULL: none. */
 static const bool *
-cached_before(Before *before, const PbpCarryFile *file)
+cached_before(Before *before, const PbpFileKey *key)
 {
 	PbpCarryEntry entry;
 	PbpMapReader reader;
 	PbpMapRun	run;
-	const uint8 *map = map_before(before, file, &entry);
+	const uint8 *map = map_before(before, key, &entry);
 	uint64		block = 0;
 
 	if (map == NULL)
@@ -183,41 +182,40 @@ parse_number(char **text, uint32 *number)
 
 /* 16384_fsm.1, for example.  Temporary relations begin with a letter. */
 static bool
-parse_name(char *name, PbpCarryFile *file)
+parse_name(char *name, PbpFileKey *key)
 {
-	ForkNumber	fork = MAIN_FORKNUM;
-
-	file->segment = 0;
-	if (!parse_number(&name, &file->relfilenode) || file->relfilenode == 0)
+	key->fork = MAIN_FORKNUM;
+	key->segment = 0;
+	if (!parse_number(&name, &key->locator.relNumber) || key->locator.relNumber == 0)
 		return false;
 	if (*name == '_')
-		name += 1 + forkname_chars(name + 1, &fork);
-	file->fork = fork;
+		name += 1 + forkname_chars(name + 1, &key->fork);
 	if (*name == '.')
 	{
 		name++;
-		if (!parse_number(&name, &file->segment))
+		if (!parse_number(&name, &key->segment))
 			return false;
 	}
-	return *name == '\0' && fork != InvalidForkNumber &&
-		file->segment <= MaxBlockNumber / RELSEG_SIZE;
+	return *name == '\0' && key->fork != InvalidForkNumber &&
+		key->segment <= MaxBlockNumber / RELSEG_SIZE;
 }
 
 /* What a path within the data directory is; false: no file of a relation of this server. */
 static bool
-parse_path(const char *path, PbpCarryFile *file)
+parse_path(const char *path, PbpFileKey *key)
 {
+	PbpLocator *locator = &key->locator;
 	char		name[NAME_BYTES];
 
-	file->tablespace = DEFAULTTABLESPACE_OID;
-	file->database = InvalidOid;
+	locator->spcOid = DEFAULTTABLESPACE_OID;
+	locator->dbOid = InvalidOid;
 	if (sscanf(path, "./global/%63s", name) == 1)
-		file->tablespace = GLOBALTABLESPACE_OID;
-	else if (sscanf(path, "./base/%u/%63s", &file->database, name) != 2 &&
+		locator->spcOid = GLOBALTABLESPACE_OID;
+	else if (sscanf(path, "./base/%u/%63s", &locator->dbOid, name) != 2 &&
 			 sscanf(path, "./pg_tblspc/%u/" TABLESPACE_VERSION_DIRECTORY "/%u/%63s",
-					&file->tablespace, &file->database, name) != 3)
+					&locator->spcOid, &locator->dbOid, name) != 3)
 		return false;
-	return parse_name(name, file);
+	return parse_name(name, key);
 }
 
 /* ---- maps ---- */
@@ -231,10 +229,10 @@ put_map(Save *save, const PbpCarryEntry *entry, const void *map)
 
 /* A file that cannot be opened keeps the map that it had. */
 static void
-keep_map(Save *save, const PbpCarryFile *file, const PbpTakenMap *unreadable)
+keep_map(Save *save, const PbpFileKey *key, const PbpTakenMap *unreadable)
 {
 	PbpCarryEntry entry;
-	const uint8 *map = map_before(&save->before, file, &entry);
+	const uint8 *map = map_before(&save->before, key, &entry);
 
 	if (map != NULL)
 		put_map(save, &entry, map);
@@ -250,19 +248,17 @@ keep_map(Save *save, const PbpCarryFile *file, const PbpTakenMap *unreadable)
 
 /* A file of which neither cache has a block has no entry. */
 static void
-save_file(Save *save, const PbpCarryFile *file)
+save_file(Save *save, const PbpFileKey *key)
 {
 	PbpTakenMap map;
-	PbpCarryEntry entry = {.file = *file};
-	PbpLocator	locator = pbp_locator(file->tablespace, file->database, file->relfilenode);
-	const bool *os_before = cached_before(&save->before, file);
+	PbpCarryEntry entry = {.key = *key};
+	const bool *os_before = cached_before(&save->before, key);
 
-	if (!pbp_take_map(save->segment, InvalidOid, &locator, (ForkNumber) file->fork,
-					  (int) file->segment, os_before, &map))
+	if (!pbp_take_map(save->segment, InvalidOid, key, os_before, &map))
 		return;
 	entry.map_bytes = (uint32) map.bytes.len;
 	if (map.verdict.trust == PBP_OS_UNREADABLE)
-		keep_map(save, file, &map);
+		keep_map(save, key, &map);
 	else if (map.any)
 		put_map(save, &entry, map.bytes.data);
 }
@@ -306,7 +302,7 @@ keep_rest(Save *save)
 	{
 		PbpCarryEntry entry;
 		const uint8 *map = place->visited ? NULL :
-			map_before(&save->before, &place->entry.file, &entry);
+			map_before(&save->before, &place->entry.key, &entry);
 
 		if (map != NULL)
 			put_map(save, &entry, map);
@@ -344,10 +340,10 @@ save_files(Save *save)
 	while (goes_on && save->file.error == 0 &&
 		   (path = pbp_next_data_file(&files)) != NULL && !pbp_is_wal_file(&files))
 	{
-		PbpCarryFile file;
+		PbpFileKey	key;
 
-		if (parse_path(path, &file))
-			save_file(save, &file);
+		if (parse_path(path, &key))
+			save_file(save, &key);
 		MemoryContextReset(file_context);
 		goes_on = rest(save, &files);
 	}

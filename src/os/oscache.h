@@ -72,14 +72,22 @@ typedef struct PbpOsVerdict
 	int			error;			/* why, an errno */
 } PbpOsVerdict;
 
-/* The segments of a fork, one of them open at a time. */
-typedef struct PbpOsWalk
+/* A segment of a fork.  It is hashed, compared and saved as bytes, so it must have no padding. */
+typedef struct PbpFileKey
 {
 	PbpLocator	locator;
 	ForkNumber	fork;
+	uint32		segment;
+} PbpFileKey;
+
+StaticAssertDecl(sizeof(PbpFileKey) == sizeof(PbpLocator) + 2 * sizeof(uint32), "no padding");
+
+/* The segments of a fork, one of them open at a time. */
+typedef struct PbpOsWalk
+{
+	PbpFileKey	key;			/* of the open one */
 	PbpOsMethod method;
-	int			segment;		/* the open one */
-	int			last;			/* or before, if one is not full */
+	uint32		last;			/* segment; or before, if one is not full */
 	PbpOsFile	file;
 } PbpOsWalk;
 
@@ -123,8 +131,7 @@ pbp_unsupported(void)
 extern const char *pbp_os_reason(PbpOsTrust trust);
 extern PbpOsTrust pbp_os_file_system_trust(int fd);
 extern int	pbp_open_regular_file(const char *path, struct stat *status);
-extern bool pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment, PbpOsMethod wanted,
-						PbpOsFile *file);
+extern bool pbp_os_open(const PbpFileKey *key, PbpOsMethod wanted, PbpOsFile *file);
 extern void pbp_os_close(PbpOsFile *file);
 extern bool pbp_os_judge(PbpOsVerdict *verdict, const PbpOsFile *file);
 extern void pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork,

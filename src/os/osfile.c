@@ -222,10 +222,10 @@ pbp_open_regular_file(const char *path, struct stat *status)
 
 /* Path relative to the data directory, where the server runs.  Palloc'd. */
 static char *
-segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
+segment_path(const PbpFileKey *key)
 {
-	char	   *base = pbp_relation_path(locator, fork);
-	char	   *path = segment == 0 ? pstrdup(base) : psprintf("%s.%d", base, segment);
+	char	   *base = pbp_relation_path(&key->locator, key->fork);
+	char	   *path = key->segment == 0 ? pstrdup(base) : psprintf("%s.%u", base, key->segment);
 
 	pfree(base);
 	return path;
@@ -241,12 +241,11 @@ segment_path(const PbpLocator *locator, ForkNumber fork, int segment)
  * back.  Three system calls, and five more for the first file of a statement.
  */
 bool
-pbp_os_open(const PbpLocator *locator, ForkNumber fork, int segment,
-			PbpOsMethod wanted, PbpOsFile *file)
+pbp_os_open(const PbpFileKey *key, PbpOsMethod wanted, PbpOsFile *file)
 {
 	struct stat info;
 
-	file->path = segment_path(locator, fork, segment);
+	file->path = segment_path(key);
 	file->fd = pbp_open_regular_file(file->path, &info);
 	if (file->fd >= 0)
 	{
@@ -296,7 +295,7 @@ void
 pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, PbpOsMethod wanted)
 {
 	*walk = (PbpOsWalk) {
-		.locator = *locator,.fork = fork,.method = wanted,.segment = -1,.last = PG_INT32_MAX
+		.key = {*locator, fork, PG_UINT32_MAX},.method = wanted,.last = PG_INT32_MAX
 	};
 }
 
@@ -308,13 +307,15 @@ pbp_os_walk(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, PbpOsMe
 bool
 pbp_os_next(PbpOsWalk *walk)
 {
-	bool		was_last = walk->segment == walk->last ||
+	bool		was_last = walk->key.segment == walk->last ||
 		(walk->file.path != NULL && walk->file.bytes < PBP_SEGMENT_BYTES);
 
 	pbp_os_close(&walk->file);
 	CHECK_FOR_INTERRUPTS();
-	return !was_last &&
-		pbp_os_open(&walk->locator, walk->fork, ++walk->segment, walk->method, &walk->file);
+	if (was_last)
+		return false;
+	walk->key.segment++;
+	return pbp_os_open(&walk->key, walk->method, &walk->file);
 }
 
 /*
@@ -326,9 +327,9 @@ pbp_os_fork_blocks(const PbpLocator *locator, ForkNumber fork)
 {
 	int64		nblocks = 0;
 
-	for (int segment = 0;; segment++)
+	for (PbpFileKey key = {*locator, fork, 0};; key.segment++)
 	{
-		char	   *path = segment_path(locator, fork, segment);
+		char	   *path = segment_path(&key);
 		struct stat info;
 		bool		found = stat(path, &info) == 0;
 

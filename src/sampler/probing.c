@@ -40,12 +40,10 @@
 #define PROBE_NS		INT64CONST(1000000000)
 #define AFTER_ERROR_NS	(300 * PROBE_NS)
 
-/* A page to be looked up.  The first three fields name a file. */
+/* A page to be looked up. */
 typedef struct Probe
 {
-	PbpLocator	locator;
-	ForkNumber	fork;
-	int			segment;
+	PbpFileKey	key;			/* first, by which they are sorted */
 	BlockNumber block;			/* of the segment */
 	int			page;
 } Probe;
@@ -113,7 +111,7 @@ ask_kernel(const PbpOsFile *file, BlockNumber block)
 static int
 compare_files(const void *one, const void *other)
 {
-	return memcmp(one, other, offsetof(Probe, block));
+	return memcmp(one, other, sizeof(PbpFileKey));
 }
 
 /*
@@ -124,8 +122,7 @@ static void
 probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 {
 	PbpOsFile	file;
-	bool		found = pbp_os_open(&probes->locator, probes->fork, probes->segment, PBP_OS_AUTO,
-									&file);
+	bool		found = pbp_os_open(&probes->key, PBP_OS_AUTO, &file);
 	bool		trusted = found && file.trust == PBP_OS_TRUSTED;
 
 	PG_TRY();
@@ -174,9 +171,9 @@ next_probes(PbpProbing *probing, Probe *probes)
 							  pbp_advice_caches(probing->advice, page->key));
 		else
 			probes[nprobes++] = (Probe) {
-				.locator = BufTagGetRelFileLocator(tag),
-				.fork = BufTagGetForkNum(tag),
-				.segment = (int) (tag->blockNum / RELSEG_SIZE),
+				.key = {
+					BufTagGetRelFileLocator(tag), BufTagGetForkNum(tag), tag->blockNum / RELSEG_SIZE
+				},
 				.block = tag->blockNum % RELSEG_SIZE,
 				.page = number,
 			};

@@ -137,7 +137,8 @@ sub saved_maps
 
 	for (my $at = 56; $at < length($saved) - 12; $at += 24 + length $maps[-1][5])
 	{
-		push @maps, [ unpack 'L5 L/a', substr $saved, $at ];
+		my ($tablespace, $database, @file) = unpack 'L5 L/a', substr $saved, $at;
+		push @maps, [ $database, $tablespace, @file ];
 	}
 	return @maps;
 }
