@@ -350,7 +350,7 @@ capacity_of_page_cache(const Checkup *checkup, int64 *capacity)
 	{
 		PbpMemoryFacts facts;
 
-		pbp_read_memory_facts(&facts);
+		pbp_read_memory_facts(PBP_UNKNOWN, PBP_UNKNOWN, &facts);
 		if (!facts.memory.known)
 			return "the kernel does not report its memory";
 		*capacity = facts.memory.cache_bytes / BLCKSZ;

@@ -68,7 +68,6 @@ typedef struct Plan
 	DatabaseMaps *databases;
 	int			ndatabases;
 	int			max_databases;
-	int			last;			/* the one that was found last */
 	int			border;			/* as in PbpCarryJob */
 	int64		done;			/* blocks whose turn is over */
 	int			round;
@@ -82,20 +81,15 @@ static BackgroundWorkerHandle *running = NULL;
 
 /* ---- what there is to restore ---- */
 
-/*
- * Entries of a complete save follow each other by database.  Those of an interrupted
- * one do not, and are searched for among all databases.
- */
+/* Entries of a complete save follow each other by database, those of an interrupted one do not. */
 static DatabaseMaps *
 database_maps(Plan *plan, Oid database)
 {
 	DatabaseMaps *maps;
 
-	if (plan->ndatabases > 0 && plan->databases[plan->last].database == database)
-		return &plan->databases[plan->last];
-	for (plan->last = 0; plan->last < plan->ndatabases; plan->last++)
-		if (plan->databases[plan->last].database == database)
-			return &plan->databases[plan->last];
+	for (int i = plan->ndatabases - 1; i >= 0; i--)
+		if (plan->databases[i].database == database)
+			return &plan->databases[i];
 	if (plan->ndatabases == plan->max_databases)
 	{
 		plan->max_databases = Max(16, 2 * plan->max_databases);
@@ -257,12 +251,14 @@ find_border(Plan *plan)
 static void
 find_cache_room(void)
 {
-	int64		bytes = pbp_page_cache_room();
-	PbpCarryProgress *progress = pbp_carry_lock();
+	PbpMemoryFacts facts;
+	PbpCarryProgress *progress;
 
-	progress->cache_room = bytes == PBP_UNKNOWN ? PG_INT64_MAX : bytes / BLCKSZ;
-	progress->spare_room = bytes == PBP_UNKNOWN ? 0 :
-		progress->cache_room - Max(progress->blocks - NBuffers, 0);
+	pbp_read_memory_facts(0, PBP_UNKNOWN, &facts);
+	progress = pbp_carry_lock();
+	progress->cache_room = facts.memory.known ? facts.memory.cache_bytes / BLCKSZ : PG_INT64_MAX;
+	progress->spare_room = facts.memory.known ?
+		progress->cache_room - Max(progress->blocks - NBuffers, 0) : 0;
 	pbp_unlock_shared();
 }
 
@@ -367,19 +363,6 @@ restore_database(Plan *plan, DatabaseMaps *maps, int band)
 	return part;
 }
 
-/* Tries a database again in the next round. */
-static void
-note_failure(Plan *plan, DatabaseMaps *maps)
-{
-	maps->has_failed = true;
-	if (!plan->failure_logged)
-		ereport(LOG,
-				(errmsg("could not restore a part of both caches in database with OID %u, will try again",
-						maps->database),
-				 errdetail("A background worker failed, ended early, or waited too long for a lock.")));
-	plan->failure_logged = true;
-}
-
 /* After the last worker of a band: what it left out is done, too. */
 static void
 end_band(Plan *plan, DatabaseMaps *maps, int band)
@@ -393,7 +376,7 @@ end_band(Plan *plan, DatabaseMaps *maps, int band)
 	maps->place = (PbpCarryPlace) {.at = maps->first};
 }
 
-/* Returns false if the restore was stopped. */
+/* Tries databases that fail again in the next round.  Returns false if the restore was stopped. */
 static bool
 restore_round(Plan *plan)
 {
@@ -413,9 +396,17 @@ restore_round(Plan *plan)
 			if (!pbp_carry_goes_on())
 				return false;
 			if (part == PBP_PART_DONE)
+			{
 				end_band(plan, maps, band);
-			else
-				note_failure(plan, maps);
+				continue;
+			}
+			maps->has_failed = true;
+			if (!plan->failure_logged)
+				ereport(LOG,
+						(errmsg("could not restore a part of both caches in database with OID %u, will try again",
+								maps->database),
+						 errdetail("A background worker failed, ended early, or waited too long for a lock.")));
+			plan->failure_logged = true;
 		}
 	}
 	return true;
@@ -449,21 +440,6 @@ restore_all(Plan *plan)
 }
 
 /* ---- all of it ---- */
-
-static void
-begin_progress(TimestampTz saved_at)
-{
-	PbpCarryProgress *progress = pbp_carry_lock();
-
-	progress->phase = PBP_CARRY_RESTORING;
-	progress->saved_at = saved_at;
-	progress->done = 0;
-	progress->read = 0;
-	progress->next_read_ns = 0;
-	progress->begun_ns = pbp_now_ns();
-	progress->ended_ns = 0;
-	pbp_unlock_shared();
-}
 
 /* If it has ended, the restore was not stopped; in some databases, a part may have failed. */
 static void
@@ -508,6 +484,7 @@ pbp_carry_restore(void)
 {
 	Plan		plan = {0};
 	uint64		crashes = pbp_count_crashes(PBP_CARRY_MARK);
+	PbpCarryProgress *progress;
 	bool		ended;
 
 	if (!pbp_carry_open(&plan.reader, true))
@@ -525,7 +502,12 @@ pbp_carry_restore(void)
 	}
 	pbp_write_mark(PBP_CARRY_MARK, crashes + 1);
 	before_shmem_exit(end_running, PointerGetDatum(NULL));
-	begin_progress(plan.reader.file.stamp.written_at);
+	progress = pbp_carry_lock();
+	progress->phase = PBP_CARRY_RESTORING;
+	progress->saved_at = plan.reader.file.stamp.written_at;
+	progress->done = progress->read = progress->next_read_ns = progress->ended_ns = 0;
+	progress->begun_ns = pbp_now_ns();
+	pbp_unlock_shared();
 	ended = read_plan(&plan);
 	if (ended)
 	{

@@ -52,23 +52,6 @@ pbp_multiple(double number, int64_t bytes)
 
 /* ---- what is expected ---- */
 
-/* So many sessions may come as there were. */
-int
-pbp_expected_processes(const PbpMemoryFacts *facts)
-{
-	const PbpProcessCounts *peak = &facts->processes.peak;
-
-	return (int) less(peak->processes + more(peak->sessions, LEAST_SESSIONS),
-					  facts->settings.max_processes);
-}
-
-int
-pbp_expected_queries(const PbpMemoryFacts *facts)
-{
-	return (int) less(more(facts->processes.peak.active, LEAST_SESSIONS),
-					  facts->settings.max_sessions + facts->settings.max_parallel_workers);
-}
-
 /* Private memory of these processes, if they are as large as today's on average. */
 static int64_t
 usual_private(const PbpProcesses *processes, int nprocesses)
@@ -86,28 +69,32 @@ page_tables(const PbpMemorySettings *settings, int64_t page_bytes)
 }
 
 /*
- * Sets what sizes that fit must leave.  Page tables are those of all processes that
- * settings allow: each only grows.  Each session must find a buffer to read into
- * while all others have pinned as many as they may need.
+ * Sets what sizes that fit must leave.  As many sessions may come as there were.  Page
+ * tables are those of all processes that settings allow: each only grows.  Each session
+ * must find a buffer to read into while all others have pinned as many as they may need.
  */
 void
 pbp_expect_needs(PbpMemoryFacts *facts)
 {
 	const PbpMemorySettings *settings = &facts->settings;
 	const PbpProcesses *processes = &facts->processes;
+	const PbpProcessCounts *peak = &processes->peak;
 	PbpServerMemory *server = &facts->memory.server;
-	int			to_come = pbp_expected_processes(facts) - processes->now.processes;
+	int64_t		expected = less(peak->processes + more(peak->sessions, LEAST_SESSIONS),
+								settings->max_processes);
+	int64_t		queries = less(more(peak->active, LEAST_SESSIONS),
+							   settings->max_sessions + settings->max_parallel_workers);
 
 	server->least_pool_bytes = pbp_multiple(settings->max_sessions, settings->pinned_bytes);
 	server->page_tables = server->huge_page_bytes > 0 ? 0 :
 		page_tables(settings, settings->os_page_bytes);
 	server->page_table_bytes = more(processes->page_table_bytes, 0);
-	server->needs.processes = usual_private(processes, to_come);
-	server->needs.queries = pbp_multiple(pbp_expected_queries(facts), settings->query_bytes);
+	server->needs.processes = usual_private(processes, (int) expected - processes->now.processes);
+	server->needs.queries = pbp_multiple((double) queries, settings->query_bytes);
 	/* All workers of autovacuum may come at once, and somebody may create an index beside them. */
 	server->needs.vacuum = pbp_multiple(settings->max_vacuum_workers, settings->vacuum_bytes) +
 		pbp_multiple(1, settings->maintenance_bytes);
-	server->needs.decoding = pbp_multiple(processes->peak.decoders, settings->decoding_bytes);
+	server->needs.decoding = pbp_multiple(peak->decoders, settings->decoding_bytes);
 }
 
 /* ---- the plan ---- */

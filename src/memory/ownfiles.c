@@ -74,15 +74,6 @@ count_cached(int fd, int64 bytes, int64 until_ns)
 }
 
 static void
-note_size(int64 bytes)
-{
-	if (pbp_is_wal_file(&files))
-		counted.wal += bytes;
-	else
-		counted.data += bytes;
-}
-
-static void
 count_file(int64 until_ns)
 {
 	struct stat info;
@@ -94,7 +85,7 @@ count_file(int64 until_ns)
 	else
 	{
 		if (offset == 0)
-			note_size(info.st_size);
+			*(pbp_is_wal_file(&files) ? &counted.wal : &counted.data) += info.st_size;
 		count_cached(fd, info.st_size, until_ns);
 	}
 	if (fd >= 0)

@@ -173,13 +173,6 @@ count_processes(void)
 	return processes;
 }
 
-static bool
-is_idle(BackendState state)
-{
-	return state == STATE_IDLE || state == STATE_IDLEINTRANSACTION ||
-		state == STATE_IDLEINTRANSACTION_ABORTED;
-}
-
 /* True if a process sleeps until somebody else has done something, for as long as they like. */
 static bool
 waits_for_others(uint32 wait_event)
@@ -211,7 +204,8 @@ works(const PGPROC *proc)
 
 	return pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
 		(in_parallel || status->st_backendType == B_BACKEND) &&
-		!is_idle(status->st_state) && !waits_for_others(wait_event);
+		status->st_state != STATE_IDLE && status->st_state != STATE_IDLEINTRANSACTION &&
+		status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event);
 }
 
 /* Counts who works now, for pbp_working_ms().  Takes no lock. */
@@ -291,8 +285,8 @@ huge_page_bytes(void)
  * off, the kernel is not asked about anything.  Takes no lock; 0.3 to 2 ms of
  * processor time.
  */
-static void
-read_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
+void
+pbp_read_memory_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
 {
 	PbpServerMemory server;
 
@@ -314,26 +308,6 @@ read_facts(int64 own_file_bytes, int64 all_file_bytes, PbpMemoryFacts *facts)
 		facts->processes.private_bytes = Min(facts->processes.private_bytes,
 											 facts->memory.private_bytes);
 	pbp_expect_needs(facts);
-}
-
-/* For a plan of memory. */
-void
-pbp_read_memory_facts(PbpMemoryFacts *facts)
-{
-	read_facts(PBP_UNKNOWN, PBP_UNKNOWN, facts);
-}
-
-/*
- * What the page cache can take at present without evicting pages that were used
- * more than once, by this server or others; PBP_UNKNOWN possible.
- */
-int64
-pbp_page_cache_room(void)
-{
-	PbpMemoryFacts facts;
-
-	read_facts(0, PBP_UNKNOWN, &facts);
-	return facts.memory.known ? facts.memory.cache_bytes : PBP_UNKNOWN;
 }
 
 /* ---- file systems ---- */
@@ -382,13 +356,22 @@ all_have_page_cache(void)
 	return all;
 }
 
+/* ---- for the advice ---- */
+
 /*
- * Whether the advice's model of the page cache applies to this server.  A few
- * system calls for each of the first tablespaces.
+ * A PbpMemoryReader, which also goes on counting this server's files.  Returns whether the
+ * advice's model of the page cache applies to this server: a few system calls for each of
+ * the first tablespaces.
  */
-static PbpStorageModel
-storage_model(const PbpOsMemory *memory)
+PbpStorageModel
+pbp_read_capacity(PbpOsMemory *memory)
 {
+	PbpMemoryFacts facts;
+
+	if (pbp_os_cache_on)
+		pbp_count_own_files();
+	pbp_read_memory_facts(pbp_own_bytes().cached, pbp_own_bytes().all_cached, &facts);
+	*memory = facts.memory;
 	if (!pbp_os_cache_on)
 		return PBP_STORAGE_SWITCHED_OFF;
 	if (pbp_direct_io())
@@ -398,19 +381,4 @@ storage_model(const PbpOsMemory *memory)
 	if (!all_have_page_cache())
 		return PBP_STORAGE_FILE_SYSTEM;
 	return memory->eviction == PBP_EVICTS_BY_OLD_MGLRU ? PBP_STORAGE_UNPROVEN : PBP_STORAGE_MODELLED;
-}
-
-/* ---- for the advice ---- */
-
-/* A PbpMemoryReader, which also goes on counting this server's files. */
-PbpStorageModel
-pbp_read_capacity(PbpOsMemory *memory)
-{
-	PbpMemoryFacts facts;
-
-	if (pbp_os_cache_on)
-		pbp_count_own_files();
-	read_facts(pbp_own_bytes().cached, pbp_own_bytes().all_cached, &facts);
-	*memory = facts.memory;
-	return storage_model(memory);
 }

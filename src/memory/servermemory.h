@@ -97,8 +97,6 @@ typedef struct PbpMemoryPlan
 } PbpMemoryPlan;
 
 extern int64_t pbp_multiple(double number, int64_t bytes);
-extern int	pbp_expected_processes(const PbpMemoryFacts *facts);
-extern int	pbp_expected_queries(const PbpMemoryFacts *facts);
 extern void pbp_expect_needs(PbpMemoryFacts *facts);
 extern void pbp_plan_memory(const PbpMemoryFacts *facts, const PbpServerMemory *reserved,
 							PbpMemoryPlan *plan);
@@ -155,8 +153,8 @@ extern PbpOwnBytes pbp_own_bytes(void);
 
 /* ---- in servermemory.c ---- */
 
-extern void pbp_read_memory_facts(PbpMemoryFacts *facts);
-extern int64_t pbp_page_cache_room(void);
+extern void pbp_read_memory_facts(int64_t own_file_bytes, int64_t all_file_bytes,
+								  PbpMemoryFacts *facts);
 extern int	pbp_count_working(void);
 extern PbpStorageModel pbp_read_capacity(PbpOsMemory *memory);
 
