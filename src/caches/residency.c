@@ -73,14 +73,6 @@ struct PbpSegment
 	bool		os[RELSEG_SIZE];	/* for each block */
 };
 
-/* Shared catalogs belong to every database.  A process without one wants those of all. */
-static bool
-is_of_this_database(const PbpLocator *locator)
-{
-	return locator->dbOid == MyDatabaseId || !OidIsValid(locator->dbOid) ||
-		!OidIsValid(MyDatabaseId);
-}
-
 static void
 add_buffer(PbpSegment *segment, FileEntry *file, const PbpPage *page)
 {
@@ -129,7 +121,9 @@ pbp_segment_begin(const PbpLocator *only)
 			page.tag.blockNum / RELSEG_SIZE
 		};
 
-		if (only == NULL && !is_of_this_database(&key.locator))
+		/* shared catalogs belong to every database, and a process without one wants those of all */
+		if (only == NULL && key.locator.dbOid != MyDatabaseId && OidIsValid(key.locator.dbOid) &&
+			OidIsValid(MyDatabaseId))
 			continue;
 		/* neighbors mostly belong to the same file */
 		if (file == NULL || memcmp(&file->key, &key, sizeof(key)) != 0)

@@ -57,25 +57,9 @@ typedef struct Load
 /* ---- an extent ---- */
 
 /*
- * Requests a buffer for a block if shared buffers may have room for it.  Returns
- * false if they have not.
- */
-static bool
-want_buffer(const Load *load, PbpExtentRestore *part, int block, int64 *border_room)
-{
-	int			level = pbp_map_level(part->extent.states[block]);
-	bool		at_border = level == load->job.border;
-
-	if (level < load->job.border || (at_border && *border_room <= 0))
-		return false;
-	if (pbp_extent_want_buffer(part, block) && at_border)
-		(*border_room)--;
-	return true;
-}
-
-/*
  * Leaves out what is past the end of the file by now, and what neither cache has
- * room for.  Returns true if any of the others is for shared buffers.
+ * room for.  Requests buffers for blocks for which shared buffers may have room, and
+ * returns true if there are any.
  */
 static bool
 leave_out(const Load *load, PbpExtentRestore *part, int64 *border_room)
@@ -91,10 +75,16 @@ leave_out(const Load *load, PbpExtentRestore *part, int64 *border_room)
 	}
 	for (int i = 0; i < part->extent.nblocks; i++)
 	{
+		int			level = pbp_map_level(part->extent.states[i]);
+		bool		at_border = level == load->job.border;
+
 		if (part->extent.states[i] == 0)
 			continue;
-		if (want_buffer(load, part, i, border_room))
+		if (level > load->job.border || (at_border && *border_room > 0))
+		{
 			any = true;
+			*border_room -= pbp_extent_want_buffer(part, i) && at_border;
+		}
 		else if (!has_cache_room)
 			part->extent.states[i] = 0;
 	}
@@ -314,17 +304,6 @@ restore_maps(Load *load, PbpCarryReader *reader)
 	return true;
 }
 
-/* A database may have settings that are meant for its sessions. */
-static void
-override_settings(void)
-{
-	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("ignore_checksum_failure", "false", PGC_SUSET, PGC_S_OVERRIDE);
-	if (GetConfigOption("transaction_timeout", true, false) != NULL)
-		SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("lock_timeout", MAX_LOCK_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
-}
-
 void
 pbp_carry_load_main(Datum arg pg_attribute_unused())
 {
@@ -332,7 +311,12 @@ pbp_carry_load_main(Datum arg pg_attribute_unused())
 	PbpCarryReader reader;
 
 	memcpy(&load.job, MyBgworkerEntry->bgw_extra, sizeof(load.job));
-	override_settings();
+	/* a database may have settings that are meant for its sessions */
+	SetConfigOption("zero_damaged_pages", "false", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("ignore_checksum_failure", "false", PGC_SUSET, PGC_S_OVERRIDE);
+	if (GetConfigOption("transaction_timeout", true, false) != NULL)
+		SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("lock_timeout", MAX_LOCK_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
 	pbp_start_worker(load.job.connect_to);
 	/* counted from here, so that each worker gets some blocks read */
 	load.until_ns = pbp_now_ns() + CONNECTED_NS;
