@@ -167,7 +167,6 @@ extern void pbp_put_advice(const PbpAdviceReport *report);
 
 /* hours.c */
 extern void pbp_count_hour(TimestampTz now, const PbpHourShare *share);
-extern PbpHour *pbp_hours(int *nhours);
 extern PbpHour *pbp_last_hours(int before, TimestampTz now, int *nhours);
 extern bool pbp_sum_decision_hours(const PbpAdviceReport *report, PbpHoursSum *sum);
 extern bool pbp_skips_hour(TimestampTz begins_at);

@@ -76,22 +76,6 @@ pbp_count_hour(TimestampTz now, const PbpHourShare *share)
 
 /* ---- for readers ---- */
 
-/* Copies of the hours that are kept, of any time; palloc'd.  None if there is no worker. */
-PbpHour *
-pbp_hours(int *nhours)
-{
-	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
-	const PbpResults *results = pbp_open_results(LW_SHARED);
-
-	*nhours = 0;
-	if (results == NULL)
-		return hours;
-	*nhours = results->nhours;
-	memcpy(hours, results->hours, *nhours * sizeof(*hours));
-	pbp_close_results();
-	return hours;
-}
-
 static int
 compare_hours(const void *one, const void *other)
 {
@@ -102,21 +86,24 @@ compare_hours(const void *one, const void *other)
 }
 
 /*
- * The hour that runs and so many before it, as far as anything was seen in them,
- * oldest first; palloc'd.  Others that are kept are of a time in which the machine's
+ * Copies of the hour that runs and of so many before it, as far as anything was seen in
+ * them, oldest first; palloc'd.  Others that are kept are of a time in which the machine's
  * clock was another one.
  */
 PbpHour *
 pbp_last_hours(int before, TimestampTz now, int *nhours)
 {
 	TimestampTz first = hour_of(now) - before * USECS_PER_HOUR;
-	int			nkept;
-	PbpHour    *hours = pbp_hours(&nkept);
+	PbpHour    *hours = palloc(PBP_HOURS * sizeof(*hours));
+	const PbpResults *results = pbp_open_results(LW_SHARED);
 
 	*nhours = 0;
-	for (int i = 0; i < nkept; i++)
-		if (hours[i].begins_at >= first && hours[i].begins_at <= now)
-			hours[(*nhours)++] = hours[i];
+	if (results == NULL)
+		return hours;
+	for (int i = 0; i < results->nhours; i++)
+		if (results->hours[i].begins_at >= first && results->hours[i].begins_at <= now)
+			hours[(*nhours)++] = results->hours[i];
+	pbp_close_results();
 	qsort(hours, *nhours, sizeof(*hours), compare_hours);
 	return hours;
 }

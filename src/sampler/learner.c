@@ -475,7 +475,7 @@ pbp_restart_learner(PbpLearner *learner)
 	learner->counted_ns = 0;
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
-	pbp_reset_probing(&learner->probing);
+	memset(&learner->probing, 0, sizeof(learner->probing));
 	pbp_reset_decisions();
 	learner->advice = create_advice(learner);
 	learner->wants_policies = false;

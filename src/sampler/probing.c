@@ -48,14 +48,6 @@ typedef struct Probe
 	int			page;
 } Probe;
 
-/* Forgets all pages and figures, but not when probes are due. */
-void
-pbp_reset_probing(PbpProbing *probing)
-{
-	memset(&probing->served, 0, sizeof(probing->served));
-	probing->os_reads.nreads = probing->storage_reads.nreads = 0;
-}
-
 /*
  * The pool has loaded this page of the sample, as a look at that time has found.  Only pages that
  * the simulated page caches have can be compared with them.
@@ -98,16 +90,6 @@ time_read(PbpProbing *probing, const PbpOsFile *file, const Probe *probe, bool c
 	probing->reading_ns += pbp_now_ns() - start;
 }
 
-static PbpCacheAnswer
-ask_kernel(const PbpOsFile *file, BlockNumber block)
-{
-	PbpCacheAnswer answer = {.cached = pbp_os_block(file, block),.recent = NAN};
-
-	if (file->method == PBP_OS_CACHESTAT)
-		answer.recent = answer.cached > 0 || pbp_os_recent_block(file, block);
-	return answer;
-}
-
 static int
 compare_files(const void *one, const void *other)
 {
@@ -131,12 +113,15 @@ probe_file(PbpProbing *probing, const Probe *probes, int nprobes)
 		{
 			if (trusted && (int64) (probes[i].block + 1) * BLCKSZ <= file.bytes)
 			{
-				PbpCacheAnswer answer = ask_kernel(&file, probes[i].block);
+				bool		cached = pbp_os_block(&file, probes[i].block);
+				PbpCacheAnswer answer = {.cached = cached,.recent = NAN};
 				uint64		key = probing->served.pages[probes[i].page].key;
 
+				if (file.method == PBP_OS_CACHESTAT)
+					answer.recent = cached || pbp_os_recent_block(&file, probes[i].block);
 				pbp_served_answer(&probing->served, probes[i].page, answer,
 								  pbp_advice_caches(probing->advice, key));
-				time_read(probing, &file, &probes[i], answer.cached > 0);
+				time_read(probing, &file, &probes[i], cached);
 			}
 			else
 				pbp_served_forget_page(&probing->served, probes[i].page);
@@ -248,20 +233,4 @@ pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look)
 		probing->probed_ns += AFTER_ERROR_NS;
 	}
 	PG_END_TRY();
-}
-
-/* ---- figures ---- */
-
-/* What a read takes; NaN: unknown. */
-PbpFigure
-pbp_probed_time(const PbpTimedReads *reads)
-{
-	return pbp_mean_time(reads->ns, (int) Min(reads->nreads, PBP_READ_TIMES));
-}
-
-/* See pbp_queued_share(). */
-double
-pbp_probed_queue(const PbpTimedReads *reads, double waiting)
-{
-	return pbp_queued_share(reads->ns, (int) Min(reads->nreads, PBP_READ_TIMES), waiting);
 }

@@ -22,6 +22,12 @@ typedef struct PbpTimedReads
 	bool		may_read;		/* in this call, still */
 } PbpTimedReads;
 
+static inline int
+pbp_ntimes(const PbpTimedReads *reads)
+{
+	return (int) Min(reads->nreads, PBP_READ_TIMES);
+}
+
 /* All of it may be zero to begin. */
 typedef struct PbpProbing
 {
@@ -36,11 +42,8 @@ typedef struct PbpProbing
 	PbpTimedReads storage_reads;
 } PbpProbing;
 
-extern void pbp_reset_probing(PbpProbing *probing);
 extern void pbp_remember_load(PbpProbing *probing, const PbpAdvice *advice, uint64 key,
 							  const BufferTag *tag, int64 now_ns);
 extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look);
-extern PbpFigure pbp_probed_time(const PbpTimedReads *reads);
-extern double pbp_probed_queue(const PbpTimedReads *reads, double waiting);
 
 #endif							/* PBP_PROBING_H */

@@ -78,14 +78,16 @@ void
 pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdviceReport *report)
 {
 	PbpWaitingInput today = pbp_waiting_input(report);
+	const PbpTimedReads *os = &probing->os_reads;
+	const PbpTimedReads *storage = &probing->storage_reads;
 	double		storage_share = pbp_knows_storage(report) ?
 		pbp_storage_share(today.misses, today.storage) : NAN;
 	double		working_ms = pbp_working_ms(times->active_ms, times->counted_ms);
 	double		waiting;
 
 	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;
-	report->times = pbp_read_times(pbp_probed_time(&probing->os_reads),
-								   pbp_probed_time(&probing->storage_reads),
+	report->times = pbp_read_times(pbp_mean_time(os->ns, pbp_ntimes(os)),
+								   pbp_mean_time(storage->ns, pbp_ntimes(storage)),
 								   mean_ns(times->timed_reads), storage_share);
 	/*
 	 * A read takes at most all the time that sessions worked.  That is at least what was
@@ -96,7 +98,7 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	report->times.scan = pbp_scan_time(report->times.storage,
 									   mean_ns(times->timed_scans), share_of_scans(report));
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
-	report->times.queued = pbp_probed_queue(&probing->storage_reads, waiting);
+	report->times.queued = pbp_queued_share(storage->ns, pbp_ntimes(storage), waiting);
 	report->times.sessions = fmax(times->most_working,
 								  isnan(report->active_ms) ? 0 : report->active_ms / 1e3);
 	pbp_time_writes(&report->times, mean_ns(times->timed_writes), waiting,
