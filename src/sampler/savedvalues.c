@@ -93,16 +93,6 @@ is_total(const PbpAdviceTotals *totals)
 }
 
 static bool
-is_row(const PbpAdviceRow *row)
-{
-	return REALS(0, 100, row->factor) &&
-		REALS_OR_NAN(0, MAX_RATIO, row->miss_ratio, row->learned_share) &&
-		REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->write_ratio,
-					 row->seconds_left) &&
-		NUMBERS(0, PBP_LAST_ADVICE_REASON, row->reason);
-}
-
-static bool
 are_times(const PbpReadTimes *times)
 {
 	return REALS_OR_NAN(0, MANY, times->os.value, times->os.error,
@@ -115,50 +105,34 @@ are_times(const PbpReadTimes *times)
 }
 
 static bool
-is_window(const PbpWindow *window)
-{
-	return is_bool(&window->known) &&
-		NUMBERS(0, INT_MAX, window->watched_seconds) &&
-		NUMBERS(0, PBP_MAX_HALVINGS, window->halvings) &&
-		REALS(0, MANY, window->pages, window->error, window->hidden);
-}
-
-static bool
-is_relation(const PbpRelationRow *row)
-{
-	return is_bool(&row->others) && row->key.fork <= MAX_FORKNUM &&
-		(row->others || is_key(&row->key)) &&
-		REALS_OR_NAN(0, MAX_RATIO, row->read_share, row->read_again) &&
-		REALS_OR_NAN(0, MANY, row->read_share_error, row->loads, row->saved.error, row->added.error,
-					 row->storage_saved.error, row->storage_added.error, row->pages,
-					 row->pages_error) &&
-		REALS_OR_NAN(-MANY, MANY, row->saved.reads, row->added.reads, row->storage_saved.reads,
-					 row->storage_added.reads) &&
-		REALS(0, MANY, row->sampled_loads);
-}
-
-static bool
 are_relations(const PbpRelationsReport *relations)
 {
 	if (!is_bool(&relations->has_memory) || !NUMBERS(0, PBP_RELATION_ROWS, relations->nrows))
 		return false;
 	for (int i = 0; i < PBP_WINDOWS; i++)
-		if (!is_window(&relations->windows[i]))
-			return false;
-	for (int i = 0; i < relations->nrows; i++)
-		if (!is_relation(&relations->rows[i]))
-			return false;
-	return true;
-}
+	{
+		const PbpWindow *window = &relations->windows[i];
 
-static bool
-is_storage_row(const PbpAdviceStorageRow *row)
-{
-	return NUMBERS(-MAX_BLOCKS, MAX_BLOCKS, row->os_cache_pages) &&
-		REALS_OR_NAN(0, MAX_RATIO, row->storage_ratio, row->learned_share) &&
-		REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->scan_ratio,
-					 row->scan_error, row->scan_change_error, row->seconds_left) &&
-		NUMBERS(0, PBP_LAST_STORAGE_REASON, row->reason);
+		if (!is_bool(&window->known) || !NUMBERS(0, INT_MAX, window->watched_seconds) ||
+			!NUMBERS(0, PBP_MAX_HALVINGS, window->halvings) ||
+			!REALS(0, MANY, window->pages, window->error, window->hidden))
+			return false;
+	}
+	for (int i = 0; i < relations->nrows; i++)
+	{
+		const PbpRelationRow *row = &relations->rows[i];
+
+		if (!is_bool(&row->others) || row->key.fork > MAX_FORKNUM ||
+			(!row->others && !is_key(&row->key)) || !REALS(0, MANY, row->sampled_loads) ||
+			!REALS_OR_NAN(0, MAX_RATIO, row->read_share, row->read_again) ||
+			!REALS_OR_NAN(0, MANY, row->read_share_error, row->loads, row->saved.error,
+						  row->added.error, row->storage_saved.error, row->storage_added.error,
+						  row->pages, row->pages_error) ||
+			!REALS_OR_NAN(-MANY, MANY, row->saved.reads, row->added.reads,
+						  row->storage_saved.reads, row->storage_added.reads))
+			return false;
+	}
+	return true;
 }
 
 static bool
@@ -167,17 +141,25 @@ is_storage(const PbpStorageReport *storage)
 	const PbpAdviceStorageTotals *totals = &storage->totals;
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (!NUMBERS(0, PBP_LAST_FIT, storage->fits[i]) || !is_storage_row(&storage->fixed[i]))
+	{
+		const PbpAdviceStorageRow *row = &storage->fixed[i];
+
+		if (!NUMBERS(0, PBP_LAST_FIT, storage->fits[i]) ||
+			!NUMBERS(-MAX_BLOCKS, MAX_BLOCKS, row->os_cache_pages) ||
+			!NUMBERS(0, PBP_LAST_STORAGE_REASON, row->reason) ||
+			!REALS_OR_NAN(0, MAX_RATIO, row->storage_ratio, row->learned_share) ||
+			!REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->scan_ratio,
+						  row->scan_error, row->scan_change_error, row->seconds_left))
 			return false;
+	}
 	return is_bool(&storage->has_memory) &&
 		NUMBERS(0, PBP_LAST_STORAGE_MODEL, storage->model) &&
 		NUMBERS(-1, MAX_BYTES, storage->data_bytes) &&
 		NUMBERS(0, PBP_LAST_FIT, storage->data_fit) &&
 		REALS(0, MAX_RATIO, totals->sampling_rate) &&
 		REALS_OR_NAN(0, MANY, totals->correction, totals->measuring_error) &&
-		REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, totals->self_error) &&
-		REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, totals->recent.kernel, totals->recent.simulated,
-					 totals->recent.error) &&
+		REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, totals->self_error, totals->recent.kernel,
+					 totals->recent.simulated, totals->recent.error) &&
 		NUMBERS(0, (int64) MANY, totals->dropped);
 }
 
@@ -228,7 +210,11 @@ are_rows(const PbpAdviceReport *report)
 	{
 		const PbpAdviceRow *row = &report->rows[i];
 
-		if (!is_row(row) || !is_bool(&report->may_fit[i]) ||
+		if (!is_bool(&report->may_fit[i]) || !REALS(0, 100, row->factor) ||
+			!NUMBERS(0, PBP_LAST_ADVICE_REASON, row->reason) ||
+			!REALS_OR_NAN(0, MAX_RATIO, row->miss_ratio, row->learned_share) ||
+			!REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->write_ratio,
+						  row->seconds_left) ||
 			(report->has_memory && (row->factor != pbp_advice_factor(i) ||
 									isnan(row->miss_ratio) == (row->reason == PBP_ADVICE_KNOWN))))
 			return false;
@@ -312,27 +298,22 @@ pbp_check_prediction(const PbpPrediction *prediction)
 		"predictions.seen_share" : NULL;
 }
 
-static bool
-is_mix(const PbpReadMix *mix)
-{
-	if (!NUMBERS(0, PBP_TOP_RELATIONS, mix->nrelations))
-		return false;
-	for (int i = 0; i < mix->nrelations; i++)
-		if (!REALS_OR_NAN(0, MANY, mix->relations[i].share, mix->relations[i].error))
-			return false;
-	return REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, mix->others);
-}
-
 const char *
 pbp_check_watch(const PbpPredictionWatch *watch)
 {
 	const PbpDriftWatch *drift = &watch->drift;
+	const PbpReadMix *mix = &drift->mix;
 
+	if (!NUMBERS(0, PBP_TOP_RELATIONS, mix->nrelations) ||
+		!REALS_OR_NAN(-MAX_RATIO, MAX_RATIO, mix->others))
+		return "predictions.drift.mix";
+	for (int i = 0; i < mix->nrelations; i++)
+		if (!REALS_OR_NAN(0, MANY, mix->relations[i].share, mix->relations[i].error))
+			return "predictions.drift.mix";
 	return !REALS(0, MANY, drift->pace.accesses, drift->pace.reads) ||
 		!REALS(0, MANY * MANY, drift->pace.weighted_rates) ||
 		!REALS_OR_NAN(0, MANY, drift->rate) ||
 		!REALS_OR_NAN(0, MAX_RATIO, drift->miss_ratio) ? "predictions.drift" :
-		!is_mix(&drift->mix) ? "predictions.drift.mix" :
 		!is_bool(&watch->warm) ||
 		!REALS_OR_NAN(0, MANY, watch->pools_read, watch->pools_read_cold) ?
 		"predictions.watch" : NULL;
