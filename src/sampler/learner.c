@@ -39,12 +39,8 @@
  */
 #define FIND_RARELY		1000
 
-/*
- * Large scans may take this share of the processor time that is allowed; it is asked for after so
- * many blocks.
- */
+/* Large scans may take this share of the processor time that is allowed. */
 #define SCANS_SHARE		0.5
-#define BLOCKS_AT_ONCE	4096
 
 /*
  * Half-life, in seconds and in pools' worth of reads, of the reads that show
@@ -545,105 +541,85 @@ note_scanned_tables(const PbpLearner *learner)
 	pbp_advice_set_all_scanned(learner->advice, all);
 }
 
-/* A table's blocks that scans have come to. */
-typedef struct ScanInTurns
-{
-	const PbpScannedTable *table;
-	int64		first;
-	int64		nblocks;
-} ScanInTurns;
-
-/* How many of them come in the first turns. */
-static int64
-blocks_in_turns(const ScanInTurns *scan, int64 turns, int64 nturns)
-{
-	return scan->nblocks * turns / nturns;
-}
-
 static bool
 is_file_known(const PbpScannedTable *table)
 {
 	return OidIsValid(table->file.relNumber);
 }
 
-/* A scan reads blocks in turn, and then from the first. */
+/* Plays blocks that a scan has come to: it reads them in turn, and then from the first. */
 static void
-play_scan(PbpLearner *learner, const ScanInTurns *scan, int64 from, int64 to)
+play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 nblocks)
 {
-	PbpLocator	locator = is_file_known(scan->table) ? scan->table->file :
-		pbp_locator(InvalidOid, scan->table->database, scan->table->table);
-	int64		npages = Max(1, (int64) scan->table->npages);
+	PbpLocator	locator = is_file_known(table) ? table->file :
+		pbp_locator(InvalidOid, table->database, table->table);
+	int64		npages = Max(1, (int64) table->npages);
 	uint64		salt = pbp_advice_head(learner->advice)->salt;
-	bool		alone = pbp_is_scanned_alone(scan->table);
+	bool		alone = pbp_is_scanned_alone(table);
 
-	CHECK_FOR_INTERRUPTS();
-	for (int64 i = scan->first + from; i < scan->first + to; i++)
+	for (int64 i = first; i < first + nblocks; i++)
+	{
+		if (i % PBP_BUFFERS_PER_CHECK == 0)
+			CHECK_FOR_INTERRUPTS();
 		pbp_advice_scan(learner->advice,
 						key_of_block(&locator, MAIN_FORKNUM, i % npages, salt), alone);
-}
-
-/* Plays what was scanned of each table in turns, for so long.  Returns how many turns are left. */
-static int64
-play_scans(PbpLearner *learner, const ScanInTurns *scans, int nscans, int64 nturns, double most_ns)
-{
-	int64		start_ns = pbp_cpu_now_ns();
-	int64		turn;
-
-	for (turn = 0; turn < nturns && (double) (pbp_cpu_now_ns() - start_ns) < most_ns; turn++)
-		for (int i = 0; i < nscans; i++)
-			play_scan(learner, &scans[i], blocks_in_turns(&scans[i], turn, nturns),
-					  blocks_in_turns(&scans[i], turn + 1, nturns));
-	return nturns - turn;
+	}
 }
 
 /*
  * What large scans have read since the last time goes through the page cache, past the pool, where
  * no look sees it.  The simulated pools tell which blocks they hold; of a table whose file is
- * unknown, the server's count does.  Tables in the page cache may be
- * scanned faster than there is time for; then a part of each is played, and the next time the one
- * that follows.
+ * unknown, the server's count does.  Tables in the page cache may be scanned faster than there is
+ * time for; then a part of each is played, and the next time the one that follows.  A block is
+ * expected to take as long as the last time.
  */
 static PbpScannedBlocks
 note_scans(PbpLearner *learner, int64 passed_ns)
 {
-	ScanInTurns scans[PBP_SCANNED_TABLES];
-	int			nscans = learner->counted.ntables;
+	PbpScannedTable *tables = learner->counted.tables;
+	int			ntables = learner->counted.ntables;
+	int64		first[PBP_SCANNED_TABLES];
+	int64		nblocks[PBP_SCANNED_TABLES];
+	int64		all = 0;
+	int64		played = 0;
 	PbpScannedBlocks sum = {0};
-	int64		nblocks = 0;
-	int64		nskipped = 0;
-	int64		nturns;
-	int64		left;
+	double		most_ns = SCANS_SHARE * pbp_max_cpu_fraction * (double) passed_ns;
+	double		share;
+	int64		start_ns;
 
-	for (int i = 0; i < nscans; i++)
+	for (int i = 0; i < ntables; i++)
 	{
-		PbpScannedTable *table = &learner->counted.tables[i];
-		int64		first = table->scanned;
-		PbpScannedBlocks scanned = pbp_count_scans(table);
-		int64		hits = is_file_known(table) || pbp_is_scanned_alone(table) ? scanned.hits : 0;
+		PbpScannedTable *table = &tables[i];
+		PbpScannedBlocks scanned;
+		bool		alone;
 
-		scans[i] = (ScanInTurns) {table, first, hits + scanned.reads};
-		nblocks += scans[i].nblocks;
+		first[i] = table->scanned;
+		scanned = pbp_count_scans(table);
+		alone = pbp_is_scanned_alone(table);
+		nblocks[i] = (is_file_known(table) || alone ? scanned.hits : 0) + scanned.reads;
+		all += nblocks[i];
 		sum.hits += scanned.hits;
 		sum.reads += scanned.reads;
-		if (pbp_is_scanned_alone(table))
+		if (alone)
 		{
 			sum.alone_hits += scanned.hits;
 			sum.alone_reads += scanned.reads;
 		}
 	}
-	nturns = nblocks / BLOCKS_AT_ONCE + 1;
-	left = play_scans(learner, scans, nscans, nturns,
-					  SCANS_SHARE * pbp_max_cpu_fraction * (double) passed_ns);
-	for (int i = 0; i < nscans; i++)
+	share = most_ns / Max((double) all * learner->scanned_block_ns, 1);
+	start_ns = pbp_cpu_now_ns();
+	for (int i = 0; i < ntables; i++)
 	{
-		int64		skipped = scans[i].nblocks -
-			blocks_in_turns(&scans[i], nturns - left, nturns);
+		int64		n = (int64) (Min(share, 1) * (double) nblocks[i]);
 
-		learner->counted.tables[i].scanned -= skipped;
-		nskipped += skipped;
+		play_scan(learner, &tables[i], first[i], n);
+		tables[i].scanned -= nblocks[i] - n;
+		played += n;
 	}
-	if (nblocks > 0)
-		sum.skipped = (int64) ((double) sum.reads * (double) nskipped / (double) nblocks);
+	if (played > 0)
+		learner->scanned_block_ns = (double) (pbp_cpu_now_ns() - start_ns) / (double) played;
+	if (all > 0)
+		sum.skipped = (int64) ((double) sum.reads * (double) (all - played) / (double) all);
 	return sum;
 }
 

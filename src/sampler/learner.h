@@ -42,6 +42,7 @@ typedef struct PbpLearner
 
 	PbpCounted	counted;		/* databases and tables, whose accesses are */
 	int64		find_counted_ns;	/* when to search for others */
+	double		scanned_block_ns;	/* what a block of a scan took; 0: unknown */
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		refaults;		/* pages, at that time; PBP_UNKNOWN possible */
 	int64		counted_ns;		/* 0: never */

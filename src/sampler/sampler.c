@@ -55,12 +55,9 @@
 #define READ_NS			2.5
 #define RANDOM_READ_NS	100.0
 
-/*
- * Time between two saves, if no setting has changed.  In any case, saves take at most this
- * share of the allowed processor time.
- */
+/* Time between two saves, and if a setting has changed. */
 #define SAVE_NS			INT64CONST(300000000000)
-#define SAVE_SHARE		0.1
+#define SAVE_SOON_NS	INT64CONST(1000000000)
 
 /* How long what was restored is used before it counts as harmless. */
 #define SAVE_RESTORED_NS	INT64CONST(60000000000)
@@ -310,14 +307,9 @@ wanted_sleep_ns(const Sampler *sampler, int64 used_ns)
 static void
 save(Sampler *sampler)
 {
-	int64		start_ns = pbp_now_ns();
-	int64		end_ns;
-
 	pbp_save_state();
-	end_ns = pbp_now_ns();
-	sampler->may_save_ns = end_ns +
-		(int64) ((double) (end_ns - start_ns) / (SAVE_SHARE * pbp_max_cpu_fraction));
-	sampler->save_ns = Max(end_ns + SAVE_NS, sampler->may_save_ns);
+	sampler->may_save_ns = pbp_now_ns() + SAVE_SOON_NS;
+	sampler->save_ns = pbp_now_ns() + SAVE_NS;
 }
 
 /* A preloaded sampler finds this worker running; a started one starts it if it is wanted. */
