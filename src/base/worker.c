@@ -48,7 +48,7 @@
  */
 #define RELOAD_SHARE	0.5
 
-/* Until then, SIGHUP is blocked; 0: it is not. */
+/* Not before. */
 static int64 next_reload_ns = 0;
 
 /* True if the postmaster has terminated the worker, which it does only at shutdown. */
@@ -246,47 +246,18 @@ pbp_start_worker(Oid database)
 	pbp_let_die(false);
 }
 
-static void
-block_reloads(int how)
-{
-	sigset_t	signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGHUP);
-	(void) sigprocmask(how, &signals, NULL);
-}
-
-/*
- * Allows a reload, or returns after how many milliseconds it will be possible.  What a worker
- * does at its end goes by the last settings.
- */
-static int64
-allow_reloads(void)
-{
-	int64		left_ns = next_reload_ns == 0 ? 0 : next_reload_ns - pbp_now_ns();
-
-	if (left_ns > 0 && !ShutdownRequestPending)
-		return left_ns / 1000000 + 1;
-	if (next_reload_ns != 0)
-		block_reloads(SIG_UNBLOCK);
-	next_reload_ns = 0;
-	return 0;
-}
-
 /*
  * Reloads the settings if the server was asked to, and then returns true.  Reloads that
- * follow each other quickly become one, after a delay in which the worker is not woken for
- * them.
+ * follow each other quickly become one, after a delay.  What a worker does at its end goes
+ * by the last settings.
  */
 bool
 pbp_reload_settings(void)
 {
-	int64		start_cpu_ns;
+	int64		start_cpu_ns = pbp_cpu_now_ns();
 
-	if (allow_reloads() > 0 || !ConfigReloadPending)
+	if (!ConfigReloadPending || (pbp_now_ns() < next_reload_ns && !ShutdownRequestPending))
 		return false;
-	start_cpu_ns = pbp_cpu_now_ns();
-	block_reloads(SIG_BLOCK);
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	next_reload_ns = pbp_now_ns() +
@@ -295,16 +266,16 @@ pbp_reload_settings(void)
 }
 
 /*
- * Waits for this time, without limit if it is negative, or until a signal, or until reloads
- * are possible again.  Sessions may call it, too.
+ * Waits for this time, without limit if it is negative, or until a signal, or until a reload
+ * that was asked for is possible.  Sessions may call it, too.
  */
 void
 pbp_worker_wait(int64 ms)
 {
 	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
-	int64		reload_ms = allow_reloads();
+	int64		reload_ms = (next_reload_ns - pbp_now_ns()) / 1000000 + 1;
 
-	if (reload_ms > 0 && (ms < 0 || reload_ms < ms))
+	if (ConfigReloadPending && reload_ms > 0 && (ms < 0 || reload_ms < ms))
 		ms = reload_ms;
 	if (ms >= 0)
 		events |= WL_TIMEOUT;
