@@ -77,6 +77,8 @@ typedef struct PbpSample
 	int64		ticks;			/* of the hand, since server start */
 	int64		allocations;	/* as published, since server start */
 	PbpHistogram histogram;
+
+	/* since the previous sample: nothing but int64 up to "evicted", and sums */
 	int64		elapsed_ns;		/* 0: there was no sample before */
 	int64		new_ticks;
 	int64		new_allocations;
@@ -87,11 +89,15 @@ typedef struct PbpSample
 	int64		scan_reads;		/* by large scans, which are no part of reads */
 	int64		scan_hits;
 	int64		scan_reuses;	/* reads for which the ring of the scan had a buffer */
+	PbpEvicted	evicted;
 	double		read_ms;		/* that sessions waited for them */
 	double		read_ms_seconds;	/* in which that was known */
-	PbpEvicted	evicted;
 	PbpTopRead	top_reads[PBP_TOP_READS];
 } PbpSample;
+
+/* From elapsed_ns to evicted. */
+#define PBP_SAMPLE_COUNTS \
+	((offsetof(PbpSample, read_ms) - offsetof(PbpSample, elapsed_ns)) / sizeof(int64))
 
 /* Two rings of samples: those of the last hours, and sums over minutes. */
 typedef enum PbpHistory

@@ -167,19 +167,10 @@ follow_step(Sampler *sampler)
 	PbpSample	before = *step;
 
 	*step = *sample;
-	step->elapsed_ns += before.elapsed_ns;
-	step->new_ticks += before.new_ticks;
-	step->new_allocations += before.new_allocations;
-	step->looks += before.looks;
-	step->cpu_ns += before.cpu_ns;
-	step->accesses += before.accesses;
-	step->reads += before.reads;
-	step->scan_reads += before.scan_reads;
-	step->scan_hits += before.scan_hits;
-	step->scan_reuses += before.scan_reuses;
+	for (Size i = 0; i < PBP_SAMPLE_COUNTS; i++)
+		(&step->elapsed_ns)[i] += (&before.elapsed_ns)[i];
 	step->read_ms += before.read_ms;
 	step->read_ms_seconds += before.read_ms_seconds;
-	pbp_add_evicted(&step->evicted, &before.evicted);
 	pbp_add_read_counts(&sampler->step.reads, &sampler->learner.interval.reads);
 	if (before.taken_at == 0 || before.taken_at / length == sample->taken_at / length)
 		return;

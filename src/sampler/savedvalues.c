@@ -390,13 +390,11 @@ pbp_check_sample(const PbpSample *sample)
 		if (!is_key(&top[i].key) || !REALS(0, MAX_RATIO, top[i].read_share))
 			return "samples.top_reads";
 	return !NUMBERS(FIRST_TIME, LAST_TIME, sample->taken_at) ? "samples.taken_at" :
-		!NUMBERS(0, MAX_BYTES, sample->ticks, sample->allocations, sample->elapsed_ns,
-				 sample->new_ticks, sample->new_allocations, sample->cpu_ns, sample->accesses,
-				 sample->scan_reads, sample->scan_hits, sample->scan_reuses) ||
-		!NUMBERS(0, (int64) MANY, sample->looks) ? "samples.ticks" :
+		!NUMBERS(0, MAX_BYTES, sample->ticks, sample->allocations) ||
+		!numbers_are_within(0, MAX_BYTES, &sample->elapsed_ns, PBP_SAMPLE_COUNTS) ?
+		"samples.ticks" :
 		!is_histogram(&sample->histogram) ? "samples.histogram" :
 		!NUMBERS(0, sample->accesses, sample->reads) ? "samples.reads" :
-		!NUMBERS(0, (int64) MANY, sample->evicted.pages, sample->evicted.read_again) ||
 		!NUMBERS(0, sample->evicted.pages, sample->evicted.used_once) ? "samples.evicted" :
 		!REALS(0, MANY, sample->read_ms, sample->read_ms_seconds) ||
 		sample->read_ms > MANY * sample->read_ms_seconds ? "samples.read_ms" : NULL;
