@@ -77,21 +77,11 @@ typedef struct Save
 /* ---- the save before ---- */
 
 /*
- * True if it is younger than half of the interval between two saves, as at most
- * stops.  One of the future is not: the machine's clock was set back.
- */
-static bool
-is_young(TimestampTz saved_at)
-{
-	TimestampTz now = GetCurrentTimestamp();
-
-	return pbp_carry_over_interval_s != 0 && saved_at <= now &&
-		!TimestampDifferenceExceeds(saved_at, now, pbp_carry_over_interval_s * 1000 / 2);
-}
-
-/*
  * Returns false if that takes too long.  Memory: about 100 bytes for each file that
  * the caches had a part of.
+ *
+ * A save is young within half of the interval between two saves, as at most stops.  One of
+ * the future is not: the machine's clock was set back.
  */
 static bool
 open_before(Before *before, int64 deadline_ns)
@@ -100,11 +90,15 @@ open_before(Before *before, int64 deadline_ns)
 		.keysize = sizeof(PbpFileKey),.entrysize = sizeof(Place),.hcxt = CurrentMemoryContext
 	};
 	PbpCarryEntry entry;
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz saved_at;
 
 	before->is_open = pbp_carry_open(&before->reader, false);
 	if (!before->is_open)
 		return true;
-	before->is_young = is_young(before->reader.file.stamp.written_at);
+	saved_at = before->reader.file.stamp.written_at;
+	before->is_young = pbp_carry_over_interval_s != 0 && saved_at <= now &&
+		!TimestampDifferenceExceeds(saved_at, now, pbp_carry_over_interval_s * 1000 / 2);
 	before->os = palloc(RELSEG_SIZE * sizeof(bool));
 	before->places = hash_create("pgbufprobe files", 1024, &ctl,
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
@@ -122,15 +116,6 @@ open_before(Before *before, int64 deadline_ns)
 	return true;
 }
 
-/* True if the save before saw the block in the page cache twice, or once some time ago. */
-static bool
-counts(const Before *before, int state)
-{
-	PbpMapOs	os = pbp_map_os(state);
-
-	return os == PBP_MAP_OS_KEPT || (os == PBP_MAP_OS_CACHED && !before->is_young);
-}
-
 /* Returns the map of a segment and its entry, valid until the next call; NULL if there is none. */
 static const uint8 *
 map_before(Before *before, const PbpFileKey *key, PbpCarryEntry *entry)
@@ -145,7 +130,10 @@ map_before(Before *before, const PbpFileKey *key, PbpCarryEntry *entry)
 	return pbp_carry_map(&before->reader, entry);
 }
 
-/* Says of each block of a segment, until the next call, whether it held it; NULL: none. */
+/*
+ * Says of each block of a segment, until the next call, whether the save before saw it in the
+ * page cache twice, or once some time ago; NULL: none.
+ */
 static const bool *
 cached_before(Before *before, const PbpFileKey *key)
 {
@@ -161,7 +149,11 @@ cached_before(Before *before, const PbpFileKey *key)
 	pbp_map_read(&reader, map, entry.map_bytes);
 	while (pbp_map_next(&reader, &run))
 	{
-		memset(before->os + block, counts(before, run.state), run.nblocks);
+		PbpMapOs	os = pbp_map_os(run.state);
+
+		memset(before->os + block,
+			   os == PBP_MAP_OS_KEPT || (os == PBP_MAP_OS_CACHED && !before->is_young),
+			   run.nblocks);
 		block += run.nblocks;
 	}
 	return before->os;
