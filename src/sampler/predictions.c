@@ -81,23 +81,6 @@ pbp_restore_predictions(PbpPredictionBook *book, const PbpPredictionBook *saved)
 
 /* ---- made ---- */
 
-/* By size.  Models for which the advice gives no figures have none here, either. */
-static void
-curves_of(const PbpAdviceReport *report, PbpFigure *misses, PbpFigure *storage)
-{
-	const PbpAdviceRow *rows = report->rows;
-	const PbpAdviceStorageRow *fixed = report->storage.fixed;
-	bool		known = report->storage.has_memory && pbp_is_modelled(report->storage.model);
-
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		misses[i].value = report->has_memory ? rows[i].miss_ratio : NAN;
-		misses[i].error = rows[i].uncertainty;
-		storage[i].value = known ? fixed[i].storage_ratio : NAN;
-		storage[i].error = fixed[i].uncertainty;
-	}
-}
-
 static double
 os_cache_pages(const PbpStorageReport *report)
 {
@@ -107,16 +90,27 @@ os_cache_pages(const PbpStorageReport *report)
 		NAN : (double) today->os_cache_pages;
 }
 
-/* The memory of the machine is the same, so the page cache loses what the pool gains. */
+/*
+ * The memory of the machine is the same, so the page cache loses what the pool gains.  Models
+ * for which the advice gives no figures have none here, either.
+ */
 static void
 predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 {
 	double		factor = (double) prediction->to_buffers / (double) prediction->from_buffers;
 	PbpFigure	misses[PBP_ADVICE_FACTORS];
 	PbpFigure	storage[PBP_ADVICE_FACTORS];
+	bool		known = last->storage.has_memory && pbp_is_modelled(last->storage.model);
 	int			unknown;
 
-	curves_of(last, misses, storage);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+	{
+		const PbpAdviceRow *row = &last->rows[i];
+		const PbpAdviceStorageRow *fixed = &last->storage.fixed[i];
+
+		misses[i] = (PbpFigure) {last->has_memory ? row->miss_ratio : NAN, row->uncertainty};
+		storage[i] = (PbpFigure) {known ? fixed->storage_ratio : NAN, fixed->uncertainty};
+	}
 	unknown = pbp_unknown_point(misses, factor);
 	prediction->had_advice = last->has_memory;
 	prediction->outside = unknown == PBP_ADVICE_FACTORS;

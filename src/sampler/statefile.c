@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/ipc.h"
@@ -45,21 +44,11 @@
  */
 #define STOP_NS			INT64CONST(2000000000)
 
-/*
- * Another version of the extension may mean something else by the same structs.  A
- * change of their meaning that leaves their sizes needs another VERSION.
- */
-static PbpFileKind
-state_kind(void)
-{
-	PbpFileKind kind = {
-		.path = STATE_FILE,.temporary = STATE_FILE ".tmp",.magic = MAGIC,.version = VERSION
-	};
-
-	kind.layout = hash_combine(hash_bytes((const unsigned char *) PBP_VERSION, sizeof(PBP_VERSION)),
-							   (uint32) sizeof(PbpResults));
-	return kind;
-}
+/* A change of the structs, or of their meaning, that leaves their size needs another VERSION. */
+static const PbpFileKind state_kind = {
+	.path = STATE_FILE,.temporary = STATE_FILE ".tmp",.magic = MAGIC,.version = VERSION,
+	.layout = sizeof(PbpResults)
+};
 
 /* ---- saving ---- */
 
@@ -85,7 +74,6 @@ put_results(PbpNewFile *file, const PbpResults *results)
 void
 pbp_save_state(void)
 {
-	PbpFileKind kind = state_kind();
 	PbpNewFile	file;
 	PbpResults *results = palloc0(sizeof(*results));
 	uint32		resets;
@@ -96,7 +84,7 @@ pbp_save_state(void)
 	resets = results->nresets;
 	if (pbp_knows_more(&results->advice_before, &results->advice))
 		results->advice = results->advice_before;
-	pbp_begin_new_file(&file, &kind, GetCurrentTimestamp());
+	pbp_begin_new_file(&file, &state_kind, GetCurrentTimestamp());
 	in_time = put_results(&file, results);
 	pfree(results);
 	(void) pbp_end_new_file(&file);
@@ -234,13 +222,12 @@ end_use(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 bool
 pbp_restore_state(void)
 {
-	PbpFileKind kind = state_kind();
 	PbpOwnFile	file;
 	struct stat status;
 	uint64		crashes;
 	bool		other_size = false;
 
-	pbp_remove_own_file(kind.temporary);
+	pbp_remove_own_file(state_kind.temporary);
 	if (lstat(STATE_FILE, &status) != 0)
 		return false;
 	crashes = pbp_count_crashes(MARK_FILE);
@@ -251,7 +238,7 @@ pbp_restore_state(void)
 	}
 	on_proc_exit(end_use, 0);
 	pbp_write_mark(MARK_FILE, MAX_CRASHES);
-	if (pbp_open_own_file(&file, &kind, true))
+	if (pbp_open_own_file(&file, &state_kind, true))
 	{
 		other_size = restore(&file);
 		FileClose(file.file);
