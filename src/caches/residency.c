@@ -462,29 +462,25 @@ pbp_verify_map(const uint8 *map, Size bytes, PbpMapHeader *header)
 /* ---- single blocks ---- */
 
 /*
- * Determines whether the page cache has a block, whose file stays open for the next one.
- * Returns false if that is unknown, and sets why, unless the file does not exist.
+ * Determines whether the page cache has a block.  Returns false if that is unknown, and
+ * sets why, unless the file does not exist.
  */
 static bool
-ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, BlockNumber block,
-			   bool *cached, PbpOsTrust *trust)
+ask_page_cache(const PbpLocator *locator, ForkNumber fork, BlockNumber block, bool *cached,
+			   PbpOsTrust *trust)
 {
-	PbpFileKey	key = {*locator, fork, block / RELSEG_SIZE};
+	PbpOsFile	file;
+	bool		known;
 
-	if (walk->file.path == NULL || memcmp(&walk->key, &key, sizeof(key)) != 0)
-	{
-		pbp_os_close(&walk->file);
-		if (!pbp_os_open(&key, PBP_OS_AUTO, &walk->file))
-			return false;
-		walk->key = key;
-	}
-	if (walk->file.trust != PBP_OS_TRUSTED)
-	{
-		*trust = walk->file.trust;
+	if (!pbp_os_open(&(PbpFileKey) {*locator, fork, block / RELSEG_SIZE}, PBP_OS_AUTO, &file))
 		return false;
-	}
-	*cached = pbp_os_block(&walk->file, block % RELSEG_SIZE);
-	return true;
+	known = file.trust == PBP_OS_TRUSTED;
+	if (known)
+		*cached = pbp_os_block(&file, block % RELSEG_SIZE);
+	else
+		*trust = file.trust;
+	pbp_os_close(&file);
+	return known;
 }
 
 /* ---- a sample of the pool ---- */
@@ -501,7 +497,7 @@ ask_page_cache(PbpOsWalk *walk, const PbpLocator *locator, ForkNumber fork, Bloc
  * A page may be in the sample twice; one whose file was removed is left out.  Stops when
  * the time is up.
  *
- * Locks the header of each of these pages, one at a time, and mostly opens a file for each.
+ * Locks the header of each of these pages, one at a time, and opens a file for each.
  */
 void
 pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *duplicates)
@@ -511,7 +507,6 @@ pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *du
 	int			npages = 0;
 	int			i;
 	int64		end_ns = pbp_now_ns() + max_ns;
-	PbpOsWalk	walk = {0};
 
 	memset(duplicates, 0, sizeof(*duplicates));
 	for (i = 0; i < ntries && npages < max_pages; i++)
@@ -530,13 +525,12 @@ pbp_sample_duplicates(int max_pages, int64 max_ns, int64 used, PbpDuplicates *du
 			break;
 		npages++;
 		locator = BufTagGetRelFileLocator(&tag);
-		if (!ask_page_cache(&walk, &locator, BufTagGetForkNum(&tag), tag.blockNum, &cached,
+		if (!ask_page_cache(&locator, BufTagGetForkNum(&tag), tag.blockNum, &cached,
 							&duplicates->trust))
 			continue;
 		duplicates->sampled++;
 		duplicates->cached += cached;
 	}
-	pbp_os_close(&walk.file);
 	duplicates->complete = all && i == ntries && duplicates->trust == PBP_OS_TRUSTED;
 }
 
@@ -579,7 +573,6 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpLatency *tiers
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocksInFork(relation, fork);
 	PbpOsTrust	trust = PBP_OS_TRUSTED;
-	PbpOsWalk	walk = {0};
 	BlockNumber *blocks;
 
 	memset(tiers, 0, PBP_TIERS * sizeof(*tiers));
@@ -595,14 +588,13 @@ pbp_read_cost(Relation relation, ForkNumber fork, int samples, PbpLatency *tiers
 		CHECK_FOR_INTERRUPTS();
 		if (pbp_pool_lookup(&relation->rd_locator, fork, blocks[i]))
 			tier = PBP_SHARED_BUFFERS;
-		else if (ask_page_cache(&walk, &relation->rd_locator, fork, blocks[i], &cached, &trust))
+		else if (ask_page_cache(&relation->rd_locator, fork, blocks[i], &cached, &trust))
 			tier = cached ? PBP_OS_CACHE : PBP_STORAGE;
 		start_ns = pbp_now_ns();
 		buffer = ReadBufferExtended(relation, fork, blocks[i], RBM_NORMAL, NULL);
 		pbp_latency_add(&tiers[tier], pbp_now_ns() - start_ns);
 		ReleaseBuffer(buffer);
 	}
-	pbp_os_close(&walk.file);
 	pfree(blocks);
 
 	for (int tier = 0; tier < PBP_TIERS; tier++)
