@@ -107,22 +107,17 @@ pbp_carry_sleep_until(int64 until_ns)
 static void
 log_autoprewarm(void)
 {
+	static bool logged = false;
 	const char *autoprewarm = GetConfigOption("pg_prewarm.autoprewarm", true, false);
 	const char *libraries = GetConfigOption("shared_preload_libraries", false, false);
-	PbpCarryProgress *progress;
-	bool		logged;
 
-	if (!pbp_carry_over_on || autoprewarm == NULL || strcmp(autoprewarm, "on") != 0 ||
+	if (logged || !pbp_carry_over_on || autoprewarm == NULL || strcmp(autoprewarm, "on") != 0 ||
 		strstr(libraries, "pg_prewarm") == NULL)
 		return;
-	progress = pbp_carry_lock();
-	logged = progress->both_logged;
-	progress->both_logged = true;
-	pbp_unlock_shared();
-	if (!logged)
-		ereport(LOG,
-				(errmsg("both \"pgbufprobe.carry_over\" and \"pg_prewarm.autoprewarm\" are enabled"),
-				 errhint("\"pgbufprobe.carry_over\" also restores usage counts and the page cache, so \"pg_prewarm.autoprewarm\" is not needed.")));
+	logged = true;
+	ereport(LOG,
+			(errmsg("both \"pgbufprobe.carry_over\" and \"pg_prewarm.autoprewarm\" are enabled"),
+			 errhint("\"pgbufprobe.carry_over\" also restores usage counts and the page cache, so \"pg_prewarm.autoprewarm\" is not needed.")));
 }
 
 /* Restores what was saved, once after a start of the server. */

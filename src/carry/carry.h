@@ -76,8 +76,6 @@ typedef struct PbpCarryProgress
 
 	/* of the last file that was saved, perhaps before the start */
 	TimestampTz saved_at;		/* 0: none */
-
-	bool		both_logged;	/* that autoprewarm is enabled as well */
 } PbpCarryProgress;
 
 /* What a worker restores that is connected to a database, in its bgw_extra. */
