@@ -363,19 +363,6 @@ restore_database(Plan *plan, DatabaseMaps *maps, int band)
 	return part;
 }
 
-/* After the last worker of a band: what it left out is done, too. */
-static void
-end_band(Plan *plan, DatabaseMaps *maps, int band)
-{
-	PbpCarryProgress *progress = pbp_carry_lock();
-
-	plan->done += maps->bands[band];
-	progress->done = plan->done;
-	pbp_unlock_shared();
-	maps->bands[band] = 0;
-	maps->place = (PbpCarryPlace) {.at = maps->first};
-}
-
 /* Tries databases that fail again in the next round.  Returns false if the restore was stopped. */
 static bool
 restore_round(Plan *plan)
@@ -397,7 +384,12 @@ restore_round(Plan *plan)
 				return false;
 			if (part == PBP_PART_DONE)
 			{
-				end_band(plan, maps, band);
+				/* with what the last worker has left out */
+				plan->done += maps->bands[band];
+				pbp_carry_lock()->done = plan->done;
+				pbp_unlock_shared();
+				maps->bands[band] = 0;
+				maps->place = (PbpCarryPlace) {.at = maps->first};
 				continue;
 			}
 			maps->has_failed = true;

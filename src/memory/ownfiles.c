@@ -37,17 +37,6 @@ static int64 offset;			/* in this file */
 static PbpOwnBytes counted;		/* in this round */
 static PbpOwnBytes last_round = {PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN, PBP_UNKNOWN};
 
-static void
-begin_round(void)
-{
-	in_round = true;
-	began_ns = pbp_now_ns();
-	spent_ns = 0;
-	pbp_begin_data_files(&files, ".");
-	path = NULL;
-	counted = (PbpOwnBytes) {.all_cached = pbp_file_bytes("")};
-}
-
 /*
  * Counts ranges of the open file until the time or the end of the file.  If the kernel
  * does not report what it caches of one file, only sizes are counted until the round ends.
@@ -111,7 +100,14 @@ pbp_count_own_files(void)
 	if (!in_round && start_ns < next_round_ns)
 		return;
 	if (!in_round)
-		begin_round();
+	{
+		in_round = true;
+		began_ns = start_ns;
+		spent_ns = 0;
+		pbp_begin_data_files(&files, ".");
+		path = NULL;
+		counted = (PbpOwnBytes) {.all_cached = pbp_file_bytes("")};
+	}
 	while (in_round && pbp_now_ns() < until_ns)
 	{
 		if (!path)

@@ -11,9 +11,91 @@
 #define PBP_LEARNER_H
 
 #include "pool/pool.h"
-#include "sampler/probing.h"
-#include "sampler/sessiontimes.h"
+#include "sampler/history.h"
 #include "simulator/look.h"
+#include "statistics/served.h"
+
+/* ---- in probing.c: probes of the page cache ---- */
+
+#define PBP_READ_TIMES		120		/* latest reads whose times are kept */
+
+/* Times of the latest reads. */
+typedef struct PbpTimedReads
+{
+	int64		ns[PBP_READ_TIMES];
+	int64		nreads;			/* ever */
+	bool		may_read;		/* in this call, still */
+} PbpTimedReads;
+
+static inline int
+pbp_ntimes(const PbpTimedReads *reads)
+{
+	return (int) Min(reads->nreads, PBP_READ_TIMES);
+}
+
+/* All of it may be zero to begin. */
+typedef struct PbpProbing
+{
+	PbpServed	served;
+	const PbpAdvice *advice;	/* which knows what is in the pool */
+	BufferTag	tags[PBP_SERVED_PAGES];
+	int			next;			/* page to be looked up */
+	uint32		round;			/* of all pages */
+	int64		probed_ns;		/* later after an error */
+	int64		reading_ns;		/* spent on timed reads in this call */
+	PbpTimedReads os_reads;
+	PbpTimedReads storage_reads;
+} PbpProbing;
+
+extern void pbp_remember_load(PbpProbing *probing, const PbpAdvice *advice, uint64 key,
+							  const BufferTag *tag, int64 now_ns);
+extern void pbp_probe_pages(PbpProbing *probing, const PbpAdvice *advice, bool after_look);
+
+/* ---- in sessiontimes.c: how long sessions have worked, read and written lately ---- */
+
+/* In about a second, or since the last report. */
+typedef struct PbpSessionTime
+{
+	int64		read_us;
+	int64		scan_us;
+	int64		write_us;
+	double		active_ms;		/* see pbp_working_ms(), likewise below */
+	double		counted_ms;
+} PbpSessionTime;
+
+typedef struct PbpTimed
+{
+	double		events;
+	double		ns;
+} PbpTimed;
+
+/* Sums, all of which decay.  All 0 to begin. */
+typedef struct PbpSessionTimes
+{
+	double		seconds;
+	double		reads;
+	double		active_ms;
+	double		counted_ms;
+	double		most_working;	/* sessions at once; no sum */
+	/* While the server times reads and writes: */
+	PbpTimed	timed_reads;
+	PbpTimed	timed_scans;	/* blocks that large scans read */
+	PbpTimed	timed_writes;	/* by accesses */
+} PbpSessionTimes;
+
+extern void pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time);
+extern void pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
+								   const PbpSessionTime *time);
+
+/* Sets times and active_ms of a report whose other figures are set. */
+extern void pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing,
+							 PbpAdviceReport *report);
+
+/* How long sessions have waited for so many reads; NaN: unknown. */
+extern double pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads,
+							const PbpAdviceReport *report);
+
+/* ---- in learner.c ---- */
 
 /* A sample that is not taken yet, and the reads of relations since the one before. */
 typedef struct PbpNextSample

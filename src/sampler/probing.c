@@ -18,7 +18,7 @@
 #include "base/settings.h"
 #include "base/worker.h"
 #include "os/oscache.h"
-#include "sampler/probing.h"
+#include "sampler/learner.h"
 
 /* Pages that are looked up between two looks at the clock, sorted by file. */
 #define BATCH			64

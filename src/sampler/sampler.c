@@ -233,16 +233,6 @@ owed_now(const Sampler *sampler)
 		Min(sampler->owed_ns, MAX_DELAY_NS * pbp_max_cpu_fraction);
 }
 
-/* What has been seen so far counts, with its accesses; what follows will be unknown. */
-static void
-begin_rest(Sampler *sampler)
-{
-	sampler->resting = true;
-	pbp_learner_count(&sampler->learner, true);
-	read_clock(sampler);
-	look_at_pool(sampler);
-}
-
 /* Do what is due. */
 static void
 work(Sampler *sampler)
@@ -252,7 +242,6 @@ work(Sampler *sampler)
 	bool		waits;
 	bool		samples;
 
-	sampler->resting = false;
 	read_clock(sampler);
 	pbp_follow_speed(&sampler->pace);
 	if (learning)
@@ -272,8 +261,15 @@ work(Sampler *sampler)
 		pbp_learner_publish(learner);
 	if (samples)
 		take_sample(sampler);
-	if (pbp_must_rest(owed_now(sampler), pbp_max_cpu_fraction, sleep_to_latest_look(sampler)))
-		begin_rest(sampler);
+	sampler->resting = pbp_must_rest(owed_now(sampler), pbp_max_cpu_fraction,
+									 sleep_to_latest_look(sampler));
+	if (sampler->resting)
+	{
+		/* what has been seen so far counts, with its accesses; what follows will be unknown */
+		pbp_learner_count(learner, true);
+		read_clock(sampler);
+		look_at_pool(sampler);
+	}
 }
 
 /* How long to sleep if nothing is owed: until a sample or, while learning, a look is due. */

@@ -11,7 +11,7 @@
 
 #include "storage/bufmgr.h"
 
-#include "sampler/sessiontimes.h"
+#include "sampler/learner.h"
 
 /* Half-life of all sums in seconds. */
 #define HALF_LIFE			60.0
@@ -64,16 +64,6 @@ mean_ns(PbpTimed sum)
 	return sum.events >= PBP_ENOUGH_EVENTS && sum.ns > 0 ? sum.ns / sum.events : NAN;
 }
 
-/* Of what large scans read, the share that is from storage. */
-static PbpFigure
-share_of_scans(const PbpAdviceReport *report)
-{
-	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
-	double		reads = report->totals.scan_reads / report->totals.accesses;
-
-	return (PbpFigure) {today->scan_ratio / reads, today->scan_error / reads};
-}
-
 void
 pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdviceReport *report)
 {
@@ -82,6 +72,7 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	const PbpTimedReads *storage = &probing->storage_reads;
 	double		storage_share = pbp_knows_storage(report) ?
 		pbp_storage_share(today.misses, today.storage) : NAN;
+	double		scans = report->totals.scan_reads / report->totals.accesses;
 	double		working_ms = pbp_working_ms(times->active_ms, times->counted_ms);
 	double		waiting;
 
@@ -95,8 +86,9 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	 */
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
 					mean_ns((PbpTimed) {times->reads, fmax(working_ms, times->counted_ms) * 1e6}));
-	report->times.scan = pbp_scan_time(report->times.storage,
-									   mean_ns(times->timed_scans), share_of_scans(report));
+	report->times.scan = pbp_scan_time(report->times.storage, mean_ns(times->timed_scans),
+									   (PbpFigure) {today.storage->scan_ratio / scans,
+									   today.storage->scan_error / scans});
 	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
 	report->times.queued = pbp_queued_share(storage->ns, pbp_ntimes(storage), waiting);
 	report->times.sessions = fmax(times->most_working,
