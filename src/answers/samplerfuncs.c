@@ -118,7 +118,7 @@ start_sampler(void)
 
 	/* raises an error that has the size if there is no room for a segment */
 	dsm_detach(dsm_create(sizeof(PbpResults), 0));
-	if (!pbp_sampler_launch(pbp_read_shared_header().stops, &handle))
+	if (!pbp_launch_worker(PBP_SAMPLER, pbp_read_shared_header().stops, &handle))
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("could not start the sampler, because no background worker slot is free"),

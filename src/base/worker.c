@@ -54,6 +54,9 @@ static int64 next_reload_ns = 0;
 /* True if the postmaster has terminated the worker, which it does only at shutdown. */
 static volatile sig_atomic_t server_is_stopping = false;
 
+static const char *const names[PBP_PLACES] = {"pgbufprobe sampler", "pgbufprobe carry-over"};
+static const char *const functions[PBP_PLACES] = {"pbp_sampler_main", "pbp_carry_main"};
+
 /* The place of this worker, and calls of pgbufprobe_stop() before it was started. */
 static PbpPlace own_place;
 static uint32 stops_before = PBP_PRELOADED;
@@ -86,14 +89,14 @@ pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *func
  * because their reads are not those of a workload.
  */
 bool
-pbp_register_worker(const char *name, const char *function)
+pbp_register_worker(PbpPlace place)
 {
 	const void *last = BackgroundWorkerList.head.next;
 	BackgroundWorker worker;
 
 	if (IsBinaryUpgrade)
 		return true;
-	pbp_describe_worker(&worker, name, function, RESTART_S, PBP_PRELOADED);
+	pbp_describe_worker(&worker, names[place], functions[place], RESTART_S, PBP_PRELOADED);
 	RegisterBackgroundWorker(&worker);
 	return BackgroundWorkerList.head.next != last || IsUnderPostmaster || !IsPostmasterEnvironment;
 }
@@ -103,12 +106,11 @@ pbp_register_worker(const char *name, const char *function)
  * stopped.  Returns false if no background worker slot is left.
  */
 bool
-pbp_launch_worker(const char *name, const char *function, uint32 stops,
-				  BackgroundWorkerHandle **handle)
+pbp_launch_worker(PbpPlace place, uint32 stops, BackgroundWorkerHandle **handle)
 {
 	BackgroundWorker worker;
 
-	pbp_describe_worker(&worker, name, function, RESTART_S, stops);
+	pbp_describe_worker(&worker, names[place], functions[place], RESTART_S, stops);
 	return RegisterDynamicBackgroundWorker(&worker, handle);
 }
 

@@ -80,15 +80,13 @@ extern void pbp_drop_segment(void);
 
 /* ---- in worker.c ---- */
 
-
 /* The argument of a worker that pgbufprobe_stop() does not end. */
 #define PBP_PRELOADED		PG_UINT32_MAX
 
 extern void pbp_describe_worker(BackgroundWorker *worker, const char *name, const char *function,
 								int restart_s, uint32 arg);
-extern bool pbp_register_worker(const char *name, const char *function);
-extern bool pbp_launch_worker(const char *name, const char *function, uint32 stops,
-							  BackgroundWorkerHandle **handle);
+extern bool pbp_register_worker(PbpPlace place);
+extern bool pbp_launch_worker(PbpPlace place, uint32 stops, BackgroundWorkerHandle **handle);
 extern void pbp_start_worker(Oid database);
 extern void pbp_take_place(PbpPlace place, Datum arg);
 extern bool pbp_is_preloaded_worker(void);

@@ -26,9 +26,6 @@
 #include "carry/carry.h"
 #include "pool/pool.h"
 
-#define NAME			"pgbufprobe carry-over"
-#define MAIN			"pbp_carry_main"
-
 /* Restores that end by an error before no other one is tried. */
 #define MAX_ATTEMPTS	3
 
@@ -40,7 +37,7 @@ bool		pbp_carry_has_no_slot = false;
 void
 pbp_carry_register(void)
 {
-	pbp_carry_has_no_slot = !pbp_register_worker(NAME, MAIN);
+	pbp_carry_has_no_slot = !pbp_register_worker(PBP_CARRY_OVER);
 }
 
 /*
@@ -52,7 +49,7 @@ pbp_carry_launch(uint32 stops)
 {
 	if (!pbp_carry_over_on || pbp_read_shared_header().pids[PBP_CARRY_OVER] != 0)
 		return;
-	if (!pbp_launch_worker(NAME, MAIN, stops, NULL))
+	if (!pbp_launch_worker(PBP_CARRY_OVER, stops, NULL))
 		ereport(WARNING,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("could not start the worker that carries both caches over a restart, because no background worker slot is free"),
@@ -73,10 +70,8 @@ PbpCarryProgress
 pbp_carry_progress(void)
 {
 	PbpSharedHeader header = pbp_read_shared_header();
-	PbpCarryProgress progress;
 
-	memcpy(&progress, header.carry, sizeof(progress));
-	return progress;
+	return *(PbpCarryProgress *) header.carry;
 }
 
 /* Reloads settings; false if the worker must end or carry_over is off. */
@@ -163,19 +158,6 @@ may_save(void)
 	return missing <= 0;
 }
 
-/* When the next save is due; negative: not before the settings change. */
-static int64
-next_save_ns(int64 last_ns, bool saved)
-{
-	int			after_s = pbp_carry_over_interval_s;
-
-	if (!pbp_carry_over_on || pbp_carry_over_interval_s == 0)
-		return -1;
-	if (!saved)
-		after_s = Min(after_s, TRY_AGAIN_S);
-	return last_ns == 0 ? 0 : last_ns + after_s * PBP_NS_PER_S;
-}
-
 /* Saves when that is due and at the end, and sleeps in between. */
 static void
 run(MemoryContext round_context)
@@ -185,7 +167,8 @@ run(MemoryContext round_context)
 
 	for (;;)
 	{
-		int64		next_ns;
+		int			after_s;
+		bool		may_be_due;
 		int64		left_ns;
 		PbpCarryProgress *progress;
 
@@ -197,9 +180,10 @@ run(MemoryContext round_context)
 		/* turned on: save at once */
 		if (!pbp_carry_over_on)
 			last_ns = 0;
-		next_ns = next_save_ns(last_ns, saved);
-		left_ns = next_ns - pbp_now_ns();
-		if (next_ns >= 0 && left_ns <= 0)
+		may_be_due = pbp_carry_over_on && pbp_carry_over_interval_s != 0;
+		after_s = saved ? pbp_carry_over_interval_s : Min(pbp_carry_over_interval_s, TRY_AGAIN_S);
+		left_ns = last_ns == 0 ? 0 : last_ns + after_s * PBP_NS_PER_S - pbp_now_ns();
+		if (may_be_due && left_ns <= 0)
 		{
 			saved = may_save() && pbp_carry_save(false);
 			last_ns = pbp_now_ns();
@@ -209,7 +193,7 @@ run(MemoryContext round_context)
 		progress->phase = !pbp_carry_over_on ? PBP_CARRY_OFF :
 			progress->ended_ns != 0 ? PBP_CARRY_DONE : PBP_CARRY_WAITING;
 		pbp_unlock_shared();
-		pbp_worker_wait(next_ns < 0 ? -1 : left_ns / 1000000 + 1);
+		pbp_worker_wait(may_be_due ? left_ns / 1000000 + 1 : -1);
 	}
 	/* A restore that is not complete keeps its file, so that the next start begins it again. */
 	if (pbp_carry_over_on && pbp_carry_progress().settled && may_save())

@@ -197,7 +197,6 @@ extern void pbp_decide_report(PbpAdviceReport *report);
 /* sampler.c */
 extern bool pbp_sampler_is_preloaded;
 extern void pbp_sampler_register(void);
-extern bool pbp_sampler_launch(uint32 stops, BackgroundWorkerHandle **handle);
 extern PGDLLEXPORT void pbp_sampler_main(Datum arg);
 
 /* savedvalues.c: each returns which value is impossible; NULL: none is */

@@ -62,9 +62,6 @@
 /* How long what was restored is used before it counts as harmless. */
 #define SAVE_RESTORED_NS	INT64CONST(60000000000)
 
-#define NAME			"pgbufprobe sampler"
-#define MAIN			"pbp_sampler_main"
-
 /* pgbufprobe is in shared_preload_libraries. */
 bool		pbp_sampler_is_preloaded = false;
 
@@ -90,14 +87,7 @@ void
 pbp_sampler_register(void)
 {
 	pbp_sampler_is_preloaded = true;
-	(void) pbp_register_worker(NAME, MAIN);
-}
-
-/* Starts one on a running server.  Returns false if no background worker slot is left. */
-bool
-pbp_sampler_launch(uint32 stops, BackgroundWorkerHandle **handle)
-{
-	return pbp_launch_worker(NAME, MAIN, stops, handle);
+	(void) pbp_register_worker(PBP_SAMPLER);
 }
 
 /* ---- looks and samples ---- */
