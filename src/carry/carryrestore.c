@@ -217,12 +217,17 @@ database_to_connect(const Plan *plan, const DatabaseMaps *maps)
 /*
  * Decides which blocks shared buffers get.  Blocks that only the page cache held
  * get what the pool has more than when it was saved.
+ *
+ * The page cache gets no more than it can hold, so that the last extents do not push out
+ * the first, and without what others use.  What neither cache needs for anything else is
+ * spare.
  */
 static void
-find_border(Plan *plan)
+find_room(Plan *plan)
 {
 	int64		room = NBuffers;
 	int64		levels[PBP_MAP_LEVELS] = {0};
+	PbpMemoryFacts facts;
 	PbpCarryProgress *progress;
 
 	for (int i = 0; i < plan->ndatabases; i++)
@@ -235,27 +240,12 @@ find_border(Plan *plan)
 	plan->border = PBP_MAP_LEVELS - 1;
 	for (; plan->border > 0 && levels[plan->border] <= room; plan->border--)
 		room -= levels[plan->border];
+	pbp_read_memory_facts(0, PBP_UNKNOWN, &facts);
 	progress = pbp_carry_lock();
 	progress->wanted_buffers = plan->border > 0 ? NBuffers : NBuffers - room;
 	if (plan->border == 0)
 		room = Min(room, Max(NBuffers - plan->reader.file.stamp.nbuffers, 0));
 	progress->border_room = room;
-	pbp_unlock_shared();
-}
-
-/*
- * No more than the page cache can hold, so that the last extents do not push out
- * the first, and without what others use.  What neither cache needs for anything
- * else is spare.
- */
-static void
-find_cache_room(void)
-{
-	PbpMemoryFacts facts;
-	PbpCarryProgress *progress;
-
-	pbp_read_memory_facts(0, PBP_UNKNOWN, &facts);
-	progress = pbp_carry_lock();
 	progress->cache_room = facts.memory.known ? facts.memory.cache_bytes / BLCKSZ : PG_INT64_MAX;
 	progress->spare_room = facts.memory.known ?
 		progress->cache_room - Max(progress->blocks - NBuffers, 0) : 0;
@@ -504,8 +494,7 @@ pbp_carry_restore(void)
 	if (ended)
 	{
 		find_databases(&plan);
-		find_border(&plan);
-		find_cache_room();
+		find_room(&plan);
 		ended = restore_all(&plan);
 	}
 	end_progress(ended, count_failed(&plan, true));

@@ -190,32 +190,30 @@ waits_for_others(uint32 wait_event)
 }
 
 /*
- * True of a session that executes something, and of each parallel worker of one.
+ * Counts who works now, for pbp_working_ms(): sessions that execute something, and each
+ * parallel worker of one.  Takes no lock.
+ *
  * Within a pipeline of statements, a session may wait for its client before it is
  * idle; and when it is, it may be long until it waits.  One in pg_sleep() or behind
  * a lock does nothing that another size would shorten.
  */
-static bool
-works(const PGPROC *proc)
-{
-	uint32		wait_event = *(const volatile uint32 *) &proc->wait_event_info;
-	const volatile PgBackendStatus *status = pbp_status_of(proc);
-	bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
-
-	return pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
-		(in_parallel || status->st_backendType == B_BACKEND) &&
-		status->st_state != STATE_IDLE && status->st_state != STATE_IDLEINTRANSACTION &&
-		status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event);
-}
-
-/* Counts who works now, for pbp_working_ms().  Takes no lock. */
 int
 pbp_count_working(void)
 {
 	int			working = 0;
 
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
-		working += works(&ProcGlobal->allProcs[i]);
+	{
+		const PGPROC *proc = &ProcGlobal->allProcs[i];
+		uint32		wait_event = *(const volatile uint32 *) &proc->wait_event_info;
+		const volatile PgBackendStatus *status = pbp_status_of(proc);
+		bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
+
+		working += pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
+			(in_parallel || status->st_backendType == B_BACKEND) &&
+			status->st_state != STATE_IDLE && status->st_state != STATE_IDLEINTRANSACTION &&
+			status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event);
+	}
 	return working;
 }
 

@@ -134,16 +134,6 @@ history_interval_ns(void)
 	return (int64) pbp_history_interval_ms * 1000000;
 }
 
-/* Counts all buffers if there is time for that, and otherwise estimates. */
-static void
-count_buffers(PbpHistogram *histogram)
-{
-	double		allowed_ns = SAMPLE_SHARE * pbp_max_cpu_fraction * (double) history_interval_ns();
-
-	pbp_histogram(NULL, NBuffers * READ_NS <= allowed_ns ? NBuffers :
-				  (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)), histogram);
-}
-
 /*
  * Adds a sample to the step of the coarse history that it ends in.  Steps end at
  * multiples of their length, so that those of all servers can be compared.
@@ -170,10 +160,14 @@ follow_step(Sampler *sampler)
 	step->taken_at = sample->taken_at;
 }
 
-/* The pool now, and what happened since the last sample. */
+/*
+ * The pool now, and what happened since the last sample.  Counts all buffers if there is
+ * time for that, and otherwise estimates.
+ */
 static void
 take_sample(Sampler *sampler)
 {
+	double		allowed_ns = SAMPLE_SHARE * pbp_max_cpu_fraction * (double) history_interval_ns();
 	PbpSample  *sample = &sampler->learner.interval.sample;
 	PbpSample	last = *sample;
 
@@ -181,7 +175,9 @@ take_sample(Sampler *sampler)
 	sample->taken_ns = pbp_now_ns();
 	sample->ticks = sampler->pace.now.ticks;
 	sample->allocations = pbp_read_published().allocations;
-	count_buffers(&sample->histogram);
+	pbp_histogram(NULL, NBuffers * READ_NS <= allowed_ns ? NBuffers :
+				  (int) Max(MIN_READ, Min(MAX_READ, allowed_ns / RANDOM_READ_NS)),
+				  &sample->histogram);
 	if (last.taken_ns != 0)
 	{
 		sample->elapsed_ns = sample->taken_ns - last.taken_ns;
