@@ -487,16 +487,6 @@ pbp_restart_learner(PbpLearner *learner)
 	publish(learner);
 }
 
-/* The sample becomes smaller or larger by this factor. */
-void
-pbp_learner_resize(PbpLearner *learner, double factor)
-{
-	if (factor < 1)
-		(void) pbp_advice_thin(learner->advice, factor);
-	else if (factor > 1 && pbp_advice_widen(learner->advice, factor))
-		pbp_look_is_incomplete(&learner->look);
-}
-
 void
 pbp_learner_begin_look(PbpLearner *learner, int64 ticks)
 {

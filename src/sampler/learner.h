@@ -148,8 +148,7 @@ typedef struct PbpLearner
 
 extern void pbp_restart_learner(PbpLearner *learner);
 
-/* A look at the pool; only while learning, as the size of its sample. */
-extern void pbp_learner_resize(PbpLearner *learner, double factor);
+/* A look at the pool; only while learning. */
 extern void pbp_learner_begin_look(PbpLearner *learner, int64 ticks);
 extern void pbp_learner_end_look(PbpLearner *learner, int64 ticks);
 

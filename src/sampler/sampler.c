@@ -225,14 +225,19 @@ work(Sampler *sampler)
 {
 	PbpLearner *learner = &sampler->learner;
 	bool		learning = is_learning(sampler);
+	double		kept = 1;		/* of the sample */
 	bool		waits;
 	bool		samples;
 
 	read_clock(sampler);
 	pbp_follow_speed(&sampler->pace);
 	if (learning)
-		pbp_learner_resize(learner, pbp_fit_sample(&sampler->pace, pbp_max_cpu_fraction,
-												   pbp_advice_rate(learner->advice)));
+		kept = pbp_fit_sample(&sampler->pace, pbp_max_cpu_fraction,
+							  pbp_advice_rate(learner->advice));
+	if (kept < 1)
+		(void) pbp_advice_thin(learner->advice, kept);
+	else if (kept > 1 && pbp_advice_widen(learner->advice, kept))
+		pbp_look_is_incomplete(&learner->look);
 	waits = must_wait(sampler);
 	samples = !waits && pbp_now_ns() >= next_sample_ns(sampler);
 	pbp_learner_count(learner, false);
