@@ -378,5 +378,6 @@ pbp_read_capacity(PbpOsMemory *memory)
 		return PBP_STORAGE_NO_INFORMATION;
 	if (!all_have_page_cache())
 		return PBP_STORAGE_FILE_SYSTEM;
-	return memory->eviction == PBP_EVICTS_BY_OLD_MGLRU ? PBP_STORAGE_UNPROVEN : PBP_STORAGE_MODELLED;
+	return memory->eviction == PBP_EVICTS_BY_OLD_MGLRU ?
+		PBP_STORAGE_UNPROVEN : PBP_STORAGE_MODELLED;
 }

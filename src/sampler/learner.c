@@ -400,11 +400,11 @@ read_buffers(void *arg, const int *buffers, int nbuffers)
 static PbpAdvice *
 create_advice(PbpLearner *learner)
 {
-	const int	flags = MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM;
 	Size		bytes = pbp_advice_memory_kb >= 0 ? (Size) pbp_advice_memory_kb * 1024 :
 		MAXALIGN(Min(Max((Size) NBuffers * BLCKSZ / 1000, LEAST_BYTES), ENOUGH_BYTES));
 	Size		advice_bytes = MAXALIGN_DOWN(bytes - bytes / RELATIONS_SHARE);
-	Size		storage_bytes = MAXALIGN(Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ), STORAGE_BYTES));
+	Size		storage_bytes = MAXALIGN(Min((Size) (STORAGE_SHARE * NBuffers * BLCKSZ),
+											 STORAGE_BYTES));
 	Size		totals_bytes = (Size) (TOTALS_SHARE * (double) storage_bytes);
 	char	   *memory;
 	PbpAdvice  *advice;
@@ -413,7 +413,8 @@ create_advice(PbpLearner *learner)
 	learner->bytes = bytes + storage_bytes + totals_bytes;
 	if (bytes == 0)
 		return NULL;
-	memory = MemoryContextAllocExtended(learner->context, learner->bytes, flags);
+	memory = MemoryContextAllocExtended(learner->context, learner->bytes,
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 	if (memory == NULL)
 	{
 		ereport(WARNING,

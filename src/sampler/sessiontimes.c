@@ -26,7 +26,10 @@ pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
 	sum->counted_ms += time->counted_ms;
 }
 
-/* The server's own times count only while all sessions measure them.  Without events, the last ones remain. */
+/*
+ * The server's own times count only while all sessions measure them.  Without events, the
+ * last ones remain.
+ */
 static void
 add_timed(PbpTimed *sum, double weight, int64 events, int64 us)
 {
