@@ -25,7 +25,6 @@
 #include "memory/servermemory.h"
 #include "os/oscache.h"
 #include "sampler/learner.h"
-#include "sampler/tablefiles.h"
 
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)

@@ -95,6 +95,12 @@ extern void pbp_report_times(const PbpSessionTimes *times, const PbpProbing *pro
 extern double pbp_waited_ms(const PbpSessionTimes *times, const PbpSessionTime *time, double reads,
 							const PbpAdviceReport *report);
 
+/* ---- in tablefiles.c: which files the tables have that scans read ---- */
+
+/* May start a worker, so that some files are known only by the next call. */
+extern void pbp_find_table_files(PbpCounted *counted);
+extern PGDLLEXPORT void pbp_table_files_main(Datum arg);
+
 /* ---- in learner.c ---- */
 
 /* A sample that is not taken yet, and the reads of relations since the one before. */

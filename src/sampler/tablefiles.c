@@ -21,7 +21,7 @@
 #include "base/latency.h"
 #include "base/relations.h"
 #include "base/worker.h"
-#include "sampler/tablefiles.h"
+#include "sampler/learner.h"
 
 /* A table whose file the catalogs do not tell either is asked for again after so long. */
 #define ASK_AGAIN_NS		INT64CONST(600000000000)
