@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * learner.h
- *	  What the worker feeds to the advice, and when it publishes the result.
+ *	  What the worker feeds to the advice: looks, counts, scans, probes and times;
+ *	  and when it publishes the result.
  *
  * The advice and the pages that it remembers are the worker's own memory.
  *
