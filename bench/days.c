@@ -535,7 +535,7 @@ compare_day(Year *year, int day)
 	pbp_advice_storage_totals(worker->advice, &totals);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpSizeSum *size = &sum.sizes[i];
+		const PbpHourSize *size = &sum.sizes[i];
 		const Counted *before = &year->before[i];
 		Counted		now = counted_at(&year->server, i);
 		double		accesses = (double) (now.accesses - before->accesses);

@@ -371,7 +371,7 @@ reads_little(const PbpDecision *decision, double miss_ratio)
 static PbpDecisionKind
 kind_by_hours(const PbpDecisionInput *input, PbpDecision *decision)
 {
-	const PbpSizeSum *today = &input->hours->sizes[PBP_ADVICE_BASELINE];
+	const PbpHourSize *today = &input->hours->sizes[PBP_ADVICE_BASELINE];
 
 	if (reads_little(decision, today->misses / today->accesses))
 		return PBP_KEEP_FEW_READS;

@@ -24,10 +24,6 @@
  */
 #define SAME_MEMORY			0.08
 
-_Static_assert(sizeof(PbpSizeSum) == 2 * sizeof(PbpHourSize), "a sum has the figures of an hour");
-_Static_assert(sizeof(PbpWaitingSum) == 2 * sizeof(PbpHourWaiting),
-			   "a sum has the figures of an hour");
-
 /* ---- counting ---- */
 
 /* Accesses of the load that the figures are about. */
@@ -251,10 +247,10 @@ pbp_move_hour(PbpHour *hour, int64_t nbuffers)
 /* ---- sums ---- */
 
 static void
-add_figures(void *sum, const void *figures, size_t bytes)
+add_floats(void *sum, const void *floats, size_t bytes)
 {
 	for (size_t i = 0; i < bytes / sizeof(float); i++)
-		((double *) sum)[i] += ((const float *) figures)[i];
+		((float *) sum)[i] += ((const float *) floats)[i];
 }
 
 void
@@ -265,7 +261,7 @@ pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour)
 	sum->apart += hour->apart;
 	sum->active_ms += hour->active_ms;
 	sum->counted_ms += hour->counted_ms;
-	add_figures(sum->sizes, hour->sizes, sizeof(hour->sizes));
+	add_floats(sum->sizes, hour->sizes, sizeof(hour->sizes));
 }
 
 void
@@ -277,7 +273,7 @@ pbp_sum_splits(PbpHoursSum *sum, const PbpHour *hour, const PbpAdviceSplit (*spl
 			int			k = pbp_other_split(i, kind);
 
 			if (hour->split_sizes[k] == splits[i][kind].size)
-				add_figures(&sum->splits[k], &hour->splits[k], sizeof(hour->splits[k]));
+				add_floats(&sum->splits[k], &hour->splits[k], sizeof(hour->splits[k]));
 		}
 }
 
@@ -288,7 +284,7 @@ pbp_working_of_sum(const PbpHoursSum *sum)
 }
 
 PbpCompared
-pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting)
+pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpHourWaiting *waiting)
 {
 	double		accesses = sum->accesses - sum->apart;
 	double		scale;

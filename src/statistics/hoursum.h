@@ -71,26 +71,7 @@ typedef struct PbpHour
 								 * sizes[] and splits[] are about */
 } PbpHour;
 
-/* In several hours; the members of PbpHourWaiting and PbpHourSize, in their order. */
-typedef struct PbpWaitingSum
-{
-	double		accesses;
-	double		storage_reads;
-	double		storage_error;
-	double		ms;
-	double		error;
-	double		change;
-	double		change_error;
-} PbpWaitingSum;
-
-typedef struct PbpSizeSum
-{
-	double		accesses;
-	double		misses;
-	double		misses_error;
-	PbpWaitingSum waiting;
-} PbpSizeSum;
-
+/* In several hours. */
 typedef struct PbpHoursSum
 {
 	double		seconds;		/* seen */
@@ -99,8 +80,8 @@ typedef struct PbpHoursSum
 	double		apart;
 	double		active_ms;
 	double		counted_ms;
-	PbpSizeSum	sizes[PBP_ADVICE_FACTORS];	/* multiples of today's size */
-	PbpWaitingSum splits[PBP_OTHER_SPLITS]; /* of today's memory */
+	PbpHourSize sizes[PBP_ADVICE_FACTORS];	/* multiples of today's size */
+	PbpHourWaiting splits[PBP_OTHER_SPLITS]; /* of today's memory */
 } PbpHoursSum;
 
 /* What happened in about a second. */
@@ -136,7 +117,7 @@ extern bool pbp_is_of_memory(const PbpHour *hour, double memory);
 
 /* In a second of all hours, as if it had always been known; NaN: it was for too little of them. */
 extern double pbp_working_of_sum(const PbpHoursSum *sum);
-extern PbpCompared pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpWaitingSum *waiting);
+extern PbpCompared pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpHourWaiting *waiting);
 
 /*
  * The size with the shortest waiting of all that are certainly better than the

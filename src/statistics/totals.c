@@ -93,10 +93,10 @@ unknown_total(double factor)
 /* A size of the pool with so much page cache, now or in the hours, if these count. */
 static PbpTotal
 total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits,
-			   const PbpAdviceStorageRow *storage, const PbpWaitingSum *waits)
+			   const PbpAdviceStorageRow *storage, const PbpHourWaiting *waits)
 {
 	const PbpAdviceRow *misses = &input->misses[size];
-	const PbpSizeSum *sum = waits ? &input->hours->sizes[size] : NULL;
+	const PbpHourSize *sum = waits ? &input->hours->sizes[size] : NULL;
 	PbpCompared waiting = waits ? pbp_waiting_of_sum(input->hours, waits) :
 		pbp_waiting(&input->waiting, misses, storage);
 

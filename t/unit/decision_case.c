@@ -103,7 +103,7 @@ new_hours(const Curve ms, double error, double hours, double active_ms)
 		.active_ms = active_ms * seconds,.counted_ms = active_ms * seconds
 	};
 	for (int i = 0; i < SIZES; i++)
-		one.hours.sizes[i] = (PbpSizeSum) {
+		one.hours.sizes[i] = (PbpHourSize) {
 		.accesses = 1000 * seconds,.misses = 100 * seconds,.waiting.accesses = 1000 * seconds,.waiting.ms = ms[i] * seconds,
 		.waiting.error = error * seconds,.waiting.change = (ms[i] - ms[TODAY]) * seconds,
 		.waiting.change_error = i == TODAY ? 0 : error * seconds
