@@ -81,15 +81,13 @@ static bool
 is_total(const PbpAdviceTotals *totals)
 {
 	return REALS(0, MANY, totals->accesses, totals->reads, totals->extends, totals->ring_reads,
-				 totals->scan_reads, totals->ring_extends, totals->seconds, totals->loads,
-				 totals->new_loads, totals->dirty_evictions) &&
+				 totals->scan_reads, totals->seconds, totals->dirty_evictions) &&
 		REALS_OR_NAN(-1, MANY, totals->self_error) &&
 		REALS_OR_NAN(0, MANY, totals->refaults) &&
 		REALS(0, 1, totals->sampling_rate) &&
 		REALS_OR_NAN(0, MAX_RATIO, totals->lately) &&
 		NUMBERS(0, PBP_LAST_ADVICE_CHANGE, totals->change) &&
-		NUMBERS(0, (int64) MANY, totals->sampled_loads, totals->looks, totals->gaps,
-				totals->dropped);
+		NUMBERS(0, (int64) MANY, totals->sampled_loads, totals->gaps, totals->dropped);
 }
 
 static bool
@@ -277,7 +275,7 @@ pbp_check_prediction(const PbpPrediction *prediction)
 {
 	PbpPredictionState state = prediction->state;
 
-	return !NUMBERS(FIRST_TIME, LAST_TIME, prediction->made_at, prediction->measured_since) ?
+	return !NUMBERS(FIRST_TIME, LAST_TIME, prediction->made_at) ?
 		"predictions.made_at" :
 		!NUMBERS(1, MAX_BUFFERS, prediction->from_buffers, prediction->to_buffers) ?
 		"predictions.buffers" :

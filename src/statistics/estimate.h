@@ -2,7 +2,8 @@
  *
  * estimate.h
  *	  A figure that is estimated from the sample, and the three things that make
- *	  it uncertain: chance in the sample, time, and the model.
+ *	  it uncertain: chance in the sample, time, and the model.  Those of miss
+ *	  ratios, from which all others are made.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,6 +12,10 @@
 
 #include "base/stats.h"
 #include "simulator/internal.h"
+#include "statistics/figures.h"
+
+/* Instead of a group that is left out of the sample: none is. */
+#define NO_GROUP			(-1)
 
 typedef struct PbpEstimate
 {
@@ -44,5 +49,37 @@ error_of_difference(const PbpEstimate *estimate, const PbpEstimate *other)
 		without[group] = estimate->without[group] - other->without[group];
 	return pbp_jackknife_error(without, GROUPS) + estimate->model;
 }
+
+static inline double
+sum_without(const double *counts, int group)
+{
+	return sum_of_groups(counts) - (group == NO_GROUP ? 0 : counts[group]);
+}
+
+static inline double
+share_without(int group)
+{
+	return group == NO_GROUP ? 1 : 1 - 1.0 / GROUPS;
+}
+
+/* Of all that happened; 0 if nothing did. */
+static inline double
+skipped_share(double skipped, double counted)
+{
+	return skipped > 0 ? skipped / (skipped + counted) : 0;
+}
+
+/* ---- missratios.c ---- */
+
+/* What is answered of each size, until something else is counted. */
+typedef struct MissAnswers
+{
+	PbpAdviceReason reasons[FACTORS];	/* but for cliffs */
+	PbpEstimate estimates[FACTORS]; /* as far as the reason is that it is known */
+	PbpAdviceRow rows[FACTORS];
+} MissAnswers;
+
+extern double pbp_unseen_share(const Advice *advice);
+extern const MissAnswers *pbp_miss_answers(const Advice *advice);
 
 #endif							/* PBP_ESTIMATE_H */

@@ -140,19 +140,16 @@ typedef struct PbpAdviceTotals
 	double		extends;
 	double		ring_reads;
 	double		scan_reads;		/* of these, by large scans */
-	double		ring_extends;
 	double		seconds;		/* that these took */
 	double		refaults;		/* blocks in a second that the kernel had evicted, and has read
 								 * again for this server or others; NaN: unknown */
-	double		loads;			/* sampled pages that entered the pool */
-	double		new_loads;		/* of these, never met before */
 	double		dirty_evictions;	/* of sampled pages, from a pool of today's size */
-	double		self_error;		/* loads / rate / (reads + extends) - 1; NaN without any */
+	double		self_error;		/* reads and new pages that looks found, as a share of those counted,
+								 * less 1; NaN without any */
 	double		sampling_rate;	/* share of all pages that are in the sample */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
 	PbpAdviceChange change;		/* figures follow it, but for a light load */
 	int64_t		sampled_loads;	/* loads since the beginning, not decayed */
-	int64_t		looks;
 	int64_t		gaps;			/* times that knowledge was lost */
 	int64_t		dropped;		/* pages and events that found no room */
 } PbpAdviceTotals;

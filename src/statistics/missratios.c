@@ -6,7 +6,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "statistics/misses.h"
+#include "statistics/estimate.h"
 
 #include <math.h>
 
@@ -229,93 +229,41 @@ learning_reason(const Advice *advice, int i)
 
 /* ---- estimates ---- */
 
-/* What the sample has counted, all of it or without one group. */
-typedef struct Sums
-{
-	double		share;			/* of the sample */
-	double		share_of_residents;
-	double		loads;
-	double		baseline_misses;
-	double		extra_misses;
-} Sums;
-
-static Sums
-sums_of(const Advice *advice, int i)
-{
-	const SizeCounters *size = &advice->counters.sizes[i];
-
-	return (Sums)
-	{
-		.share = 1,
-		.share_of_residents = 1,
-		.loads = sum_of_groups(advice->counters.loads),
-		.baseline_misses = sum_of_groups(size->baseline_misses),
-		.extra_misses = sum_of_groups(size->extra_misses),
-	};
-}
-
-/* The sums without a group. */
-static Sums
-sums_without(const Advice *advice, int i, const Sums *all, int group)
-{
-	const SizeCounters *size = &advice->counters.sizes[i];
-	double		residents = sum_of_groups(advice->counters.residents);
-
-	return (Sums)
-	{
-		.share = 1 - 1.0 / GROUPS,
-		.share_of_residents = 1 -
-			(residents > 0 ? advice->counters.residents[group] / residents : 1.0 / GROUPS),
-		.loads = all->loads - advice->counters.loads[group],
-		.baseline_misses = all->baseline_misses - size->baseline_misses[group],
-		.extra_misses = all->extra_misses - size->extra_misses[group],
-	};
-}
-
-/* A number of events of these sampled pages as a share of all accesses. */
+/* A number of events in the sample as a share of all accesses. */
 static double
-scaled(const Advice *advice, int i, const Sums *sums, double count)
+scaled(const Advice *advice, int i, double count)
 {
-	return count / (share_of_pool(advice) * sums->share_of_residents) /
-		advice->counters.sizes[i].accesses;
+	return count / share_of_pool(advice) / advice->counters.sizes[i].accesses;
 }
 
 /*
- * The measured miss ratio and the extra misses, scaled back.  Where a larger
- * pool avoids misses of the baseline, their share is more precise than their
- * number: a pool that avoids all has none left.  Where large scans are not
- * counted apart, the reads that no look saw are theirs, and remain at any size.
+ * The measured miss ratio and the extra misses, scaled back, without a group of the sample.  Where
+ * a larger pool avoids misses of the baseline, their share is more precise than their number: a
+ * pool that avoids all has none left.  Where large scans are not counted apart, the reads that no
+ * look saw are theirs, and remain at any size.
  */
 static double
-estimate_from(const Advice *advice, int i, const Sums *sums)
+estimate_without(const Advice *advice, int i, int group)
 {
 	const Counters *counters = &advice->counters;
+	const SizeCounters *size = &counters->sizes[i];
+	double		share = share_without(group);
+	double		residents = sum_of_groups(counters->residents);
+	double		share_of_residents = residents > 0 ?
+		sum_without(counters->residents, group) / residents : share;
+	double		extra_misses = sum_without(size->extra_misses, group);
+	double		baseline_misses = sum_without(size->baseline_misses, group);
 	double		measured = counters->reads / counters->accesses;
-	double		found = seen_share(advice, sums->loads / sums->share);
+	double		found = seen_share(advice, sum_without(counters->loads, group) / share);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
-	double		extra = scaled(advice, i, sums, sums->extra_misses);
+	double		extra = scaled(advice, i, extra_misses / share_of_residents);
 	double		by_number = measured +
 		(i > BASELINE ? extra / found_share(advice, found) : extra);
 	double		avoided = 0;
 
-	if (i > BASELINE && sums->baseline_misses > 0)
-		avoided = fmax(0, -sums->extra_misses / sums->baseline_misses);
+	if (i > BASELINE && baseline_misses > 0)
+		avoided = fmax(0, -extra_misses / baseline_misses);
 	return fmin(1, fmax(0, avoided * (measured - avoided * seen) + (1 - avoided) * by_number));
-}
-
-static PbpEstimate
-estimate_size(const Advice *advice, int i)
-{
-	Sums		all = sums_of(advice, i);
-	PbpEstimate estimate = {.value = estimate_from(advice, i, &all)};
-
-	for (int group = 0; group < GROUPS; group++)
-	{
-		Sums		sums = sums_without(advice, i, &all, group);
-
-		estimate.without[group] = estimate_from(advice, i, &sums);
-	}
-	return estimate;
 }
 
 /* ---- answers ---- */
@@ -375,13 +323,6 @@ cliff(const Advice *advice, int i, bool near_next)
 										  chance_of(&answers.estimates[i + 1])) ? fall : 0;
 }
 
-/* Height of the cliffs close to this size. */
-static double
-cliffs(const Advice *advice, int i)
-{
-	return i == BASELINE ? 0 : fmax(cliff(advice, i, false), cliff(advice, i - 1, true));
-}
-
 /*
  * Reads that no look saw count as those of large scans where these are not counted apart.
  * But the worker may have been late, and then larger pools avoid them, too; and what
@@ -392,18 +333,8 @@ late_looks(const Advice *advice, int i)
 {
 	double		unseen = fmax(0, 1 - seen_share(advice, all_loads(advice)));
 
-	return i > BASELINE ?
-		LATE_LOOKS * unseen *
-		fmax(0, answers.estimates[BASELINE].value - answers.estimates[i].value) : 0;
-}
-
-/* The share of today's accesses in which the load may have been another one for this size. */
-static double
-skipped_share(const Advice *advice, int i)
-{
-	const SizeCounters *size = &advice->counters.sizes[i];
-
-	return size->skipped > 0 ? size->skipped / (size->skipped + size->accesses) : 0;
+	return LATE_LOOKS * unseen *
+		fmax(0, answers.estimates[BASELINE].value - answers.estimates[i].value);
 }
 
 /*
@@ -414,10 +345,8 @@ skipped_share(const Advice *advice, int i)
 static double
 uses_together(const Advice *advice, int i)
 {
-	Sums		sums = sums_of(advice, i);
-
 	return i < BASELINE ?
-		TOGETHER_SHARE * scaled(advice, i, &sums, advice->counters.sizes[i].misses_again) : 0;
+		TOGETHER_SHARE * scaled(advice, i, advice->counters.sizes[i].misses_again) : 0;
 }
 
 /*
@@ -433,8 +362,7 @@ kept_by_scans(const Advice *advice, int i)
 	double		left = pbp_advice_factor(i) - scanned / advice->nbuffers;
 	int			smaller = BASELINE;
 
-	if (i <= BASELINE ||
-		counters->alone_hits <= FOUND_BY_SCANS * (counters->alone_hits + counters->alone_reads))
+	if (counters->alone_hits <= FOUND_BY_SCANS * (counters->alone_hits + counters->alone_reads))
 		return 0;
 	while (smaller < i && pbp_advice_factor(smaller + 1) <= left &&
 		   answers.reasons[smaller + 1] == PBP_ADVICE_KNOWN)
@@ -459,12 +387,17 @@ error_of_ring_scans(const Advice *advice, int i)
 		fmax(1, counters->reads) + advice->averages.scanned_share;
 }
 
-/* What neither chance nor time shows: shares of the difference to today, and what may be missed. */
+/*
+ * What neither chance nor time shows: shares of the difference to today, and what may be missed.
+ * What was skipped may have been a load that differs for this size.
+ */
 static double
 error_of_miss_model(const Advice *advice, int i)
 {
+	const SizeCounters *size = &advice->counters.sizes[i];
+
 	return (EXTRA_SHARE + error_of_ring_scans(advice, i) + fmin(1, other_load(advice)) +
-			skipped_share(advice, i)) *
+			skipped_share(size->skipped, size->accesses)) *
 		fabs(answers.estimates[i].value - answers.estimates[BASELINE].value) +
 		late_looks(advice, i) + uses_together(advice, i) + pbp_counted_doubt(advice, i) +
 		kept_by_scans(advice, i);
@@ -480,29 +413,19 @@ error_by_time(const Advice *advice, int i)
 		fmax(pbp_variation_error(advice), pbp_moved_until(advice));
 }
 
-static void
-set_estimate(const Advice *advice, int i, PbpAdviceRow *row)
-{
-	const PbpEstimate *estimate = &answers.estimates[i];
-	Sums		sums = sums_of(advice, i);
-
-	row->miss_ratio = estimate->value;
-	row->write_ratio = scaled(advice, i, &sums, advice->counters.sizes[i].dirty_evictions);
-	row->uncertainty = fmin(1, error_of(estimate));
-	row->change_error = fmin(1, error_of_difference(estimate, &answers.estimates[BASELINE]));
-}
-
 static PbpAdviceRow
 row_of(const Advice *advice, int i)
 {
-	PbpAdviceReason reason = answers.reasons[i];
+	const PbpEstimate *estimate = &answers.estimates[i];
 	PbpAdviceRow row = {
 		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,
 		.change_error = NAN,.write_ratio = NAN,.learned_share = 1,.seconds_left = NAN,
-		.reason = reason == PBP_ADVICE_KNOWN && cliffs(advice, i) > TOLERATED_CLIFF ?
-			PBP_ADVICE_CLIFF : reason,
+		.reason = answers.reasons[i],
 	};
 
+	if (row.reason == PBP_ADVICE_KNOWN && i != BASELINE &&
+		fmax(cliff(advice, i, false), cliff(advice, i - 1, true)) > TOLERATED_CLIFF)
+		row.reason = PBP_ADVICE_CLIFF;
 	if (row.reason == PBP_ADVICE_UNSEEN)
 		row.learned_share = seen_share(advice, all_loads(advice));
 	else if (row.reason == PBP_ADVICE_LEARNING || row.reason == PBP_ADVICE_LITTLE_EVIDENCE)
@@ -510,8 +433,13 @@ row_of(const Advice *advice, int i)
 		row.learned_share = advice->progress[i].share;
 		row.seconds_left = pbp_seconds_left(&advice->progress[i]);
 	}
-	if (row.reason == PBP_ADVICE_KNOWN)
-		set_estimate(advice, i, &row);
+	else if (row.reason == PBP_ADVICE_KNOWN)
+	{
+		row.miss_ratio = estimate->value;
+		row.write_ratio = scaled(advice, i, advice->counters.sizes[i].dirty_evictions);
+		row.uncertainty = fmin(1, error_of(estimate));
+		row.change_error = fmin(1, error_of_difference(estimate, &answers.estimates[BASELINE]));
+	}
 	return row;
 }
 
@@ -524,9 +452,14 @@ pbp_miss_answers(const Advice *advice)
 	answered = 0;
 	for (int i = 0; i < FACTORS; i++)
 	{
+		PbpEstimate *estimate = &answers.estimates[i];
+
 		answers.reasons[i] = learning_reason(advice, i);
-		if (answers.reasons[i] == PBP_ADVICE_KNOWN)
-			answers.estimates[i] = estimate_size(advice, i);
+		if (answers.reasons[i] != PBP_ADVICE_KNOWN)
+			continue;
+		estimate->value = estimate_without(advice, i, NO_GROUP);
+		for (int group = 0; group < GROUPS; group++)
+			estimate->without[group] = estimate_without(advice, i, group);
 	}
 	bound_estimates(-1);
 	bound_estimates(1);
@@ -561,12 +494,9 @@ pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals)
 		.extends = counters->extends,
 		.ring_reads = counters->ring_reads,
 		.scan_reads = counters->scan_reads,
-		.ring_extends = counters->ring_extends,
 		.seconds = counters->seconds,
 		.refaults = counters->refault_seconds > 0 ?
 			counters->refaults / counters->refault_seconds : NAN,
-		.loads = all_loads(advice),
-		.new_loads = counters->new_loads,
 		.dirty_evictions = counters->sizes[BASELINE].dirty_evictions,
 		.self_error = counters->reads + counters->extends > 0 ?
 			seen_share(advice, all_loads(advice)) - 1 : NAN,
@@ -577,7 +507,6 @@ pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals)
 			advice->time.changed ? PBP_OTHER_MISSES :
 			advice->other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,
 		.sampled_loads = advice->nsampled_loads,
-		.looks = advice->nlooks,
 		.gaps = advice->ngaps,
 		.dropped = advice->ndropped,
 	};

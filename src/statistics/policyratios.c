@@ -6,7 +6,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "statistics/misses.h"
+#include "statistics/estimate.h"
 
 #include <math.h>
 
@@ -23,24 +23,20 @@
 /* The same if as much is read through rings as otherwise: uses by scans look like others. */
 #define SCANNED_SHARE		0.02
 
-/* Without a group of pages; ALL_GROUPS: of all. */
-#define ALL_GROUPS			(-1)
-
 static double
-misses_of(const Advice *advice, int policy, int size, int without)
+todays_misses(const Advice *advice, int size, int without)
 {
-	const double *misses = advice->policies->counters.misses[policy][size];
-
-	return sum_of_groups(misses) - (without == ALL_GROUPS ? 0 : misses[without]);
+	return sum_without(advice->policies->counters.misses[PBP_CLOCK_TODAY][size], without);
 }
 
-/* How many times as much as the server's policy another one misses. */
+/* How many times as much as the server's policy another one misses, without a group of pages. */
 static double
 ratio_of(const Advice *advice, int policy, int size, int without)
 {
-	double		today = misses_of(advice, PBP_CLOCK_TODAY, size, without);
+	double		today = todays_misses(advice, size, without);
 
-	return today > 0 ? misses_of(advice, policy, size, without) / today : 1;
+	return today > 0 ?
+		sum_without(advice->policies->counters.misses[policy][size], without) / today : 1;
 }
 
 /*
@@ -72,18 +68,8 @@ reason_of(const Advice *advice, int policy, int size, PbpAdviceReason reason_of_
 		return PBP_POLICY_HIDDEN;
 	if (!advice->policies->learned[size])
 		return PBP_POLICY_LEARNING;
-	return misses_of(advice, PBP_CLOCK_TODAY, size, ALL_GROUPS) < PBP_ENOUGH_EVENTS ?
+	return todays_misses(advice, size, NO_GROUP) < PBP_ENOUGH_EVENTS ?
 		PBP_POLICY_LITTLE_EVIDENCE : PBP_POLICY_KNOWN;
-}
-
-/* The share of the misses in which the load may have been another one for the policies. */
-static double
-skipped_share(const Advice *advice, int size)
-{
-	double		skipped = advice->policies->counters.skipped[size];
-
-	return skipped > 0 ?
-		skipped / (skipped + misses_of(advice, PBP_CLOCK_TODAY, size, ALL_GROUPS)) : 0;
 }
 
 /*
@@ -103,7 +89,9 @@ estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *t
 {
 	const Counters *counters = &advice->counters;
 	double		scanned = counters->ring_reads / fmax(1, counters->reads);
-	double		ratio = ratio_of(advice, policy, size, ALL_GROUPS);
+	double		ratio = ratio_of(advice, policy, size, NO_GROUP);
+	double		skipped = skipped_share(advice->policies->counters.skipped[size],
+										todays_misses(advice, size, NO_GROUP));
 	PbpEstimate estimate = {
 		.value = fmin(1, ratio * today->value),
 		.time = fmax(1, ratio) * today->time,
@@ -112,8 +100,7 @@ estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *t
 	for (int group = 0; group < GROUPS; group++)
 		estimate.without[group] = fmin(1, ratio_of(advice, policy, size, group) *
 									   today->without[group]);
-	estimate.model = (CHANGE_SHARE + skipped_share(advice, size)) *
-		fabs(estimate.value - today->value) +
+	estimate.model = (CHANGE_SHARE + skipped) * fabs(estimate.value - today->value) +
 		(ORDER_SHARE + SCANNED_SHARE * scanned) * today->value;
 	if (!is_server_sweep(policy))
 		estimate.model += fmax(1, ratio) * today->model;

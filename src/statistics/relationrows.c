@@ -5,7 +5,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "statistics/misses.h"
+#include "statistics/estimate.h"
 
 #include <math.h>
 #include <stdlib.h>

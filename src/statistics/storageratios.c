@@ -6,7 +6,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "statistics/misses.h"
+#include "statistics/estimate.h"
 
 #include <math.h>
 
@@ -47,31 +47,24 @@
 #define CORRECTED_POOLS		3.0
 
 /*
- * The share of so many misses that wait for storage, while the baseline missed so many.  New pages
- * are misses of all caches that do not wait, so they are subtracted.
+ * The share of misses that wait for storage, without a group of the sample.  New pages are misses
+ * of all caches that do not wait, so they are subtracted.
  */
 static double
-share_of(const Advice *advice, int cache, double baseline_misses, double misses,
-		 double storage_reads)
+waiting_share(const Advice *advice, int cache, int group)
 {
 	const Counters *counters = &advice->counters;
+	const CacheCounters *counted = cache_counters(advice, cache);
 	double		loads = counters->reads + counters->extends;
-	double		new_pages = loads > 0 ? baseline_misses * counters->extends / loads : 0;
+	double		new_pages = loads > 0 ?
+		share_without(group) * counted->baseline_misses * counters->extends / loads : 0;
+	double		misses = sum_without(counted->misses, group) - new_pages;
 
 	if (simulated_cache(advice, cache)->capacity == 0)
 		return 1;
-	if (misses - new_pages <= 0)
+	if (misses <= 0)
 		return 0;
-	return fmin(1, fmax(0, storage_reads - new_pages) / (misses - new_pages));
-}
-
-static double
-waiting_share(const Advice *advice, int cache)
-{
-	const CacheCounters *counted = cache_counters(advice, cache);
-
-	return share_of(advice, cache, counted->baseline_misses, sum_of_groups(counted->misses),
-					sum_of_groups(counted->storage_reads));
+	return fmin(1, fmax(0, sum_without(counted->storage_reads, group) - new_pages) / misses);
 }
 
 /* Where today is not reproduced, or not for certain, other sizes are not either. */
@@ -135,7 +128,7 @@ share_beside(const Advice *advice, int cache)
 {
 	return cache < 0 || !has_todays_memory(cache) || simulated_cache(advice, cache)->learning ||
 		sum_of_groups(cache_counters(advice, cache)->misses) < PBP_ENOUGH_EVENTS ? NAN :
-		waiting_share(advice, cache);
+		waiting_share(advice, cache, NO_GROUP);
 }
 
 /*
@@ -146,7 +139,7 @@ share_beside(const Advice *advice, int cache)
 static double
 jump(const Advice *advice, int cache, int step)
 {
-	double		difference = fabs(waiting_share(advice, cache) -
+	double		difference = fabs(waiting_share(advice, cache, NO_GROUP) -
 								  share_beside(advice, cache + step));
 
 	return difference > TOLERATED_JUMP ? difference : 0;
@@ -212,19 +205,6 @@ error_of_unseen(const Advice *advice, double share)
 	double		unseen = advice->time.changed ? 1 : pbp_unseen_share(advice);
 
 	return unseen * fmax(share, 1 - share) * advice->counters.reads / advice->counters.accesses;
-}
-
-/*
- * While the cache was filled again, the load may have been one for which it is
- * no other than today's.
- */
-static double
-skipped_error(const Advice *advice, int cache, double share)
-{
-	const CacheCounters *counted = cache_counters(advice, cache);
-
-	return counted->skipped > 0 ? counted->skipped / (counted->skipped + counted->baseline_misses) *
-		fabs(share - waiting_share(advice, reference_of(cache))) : 0;
 }
 
 /* ---- large scans ---- */
@@ -300,7 +280,10 @@ set_scans(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 
 /* ---- rows ---- */
 
-/* What neither chance nor time shows. */
+/*
+ * What neither chance nor time shows.  While the cache was filled again, the load may have been one
+ * for which it is no other than today's.
+ */
 static double
 error_of_storage_model(const Advice *advice, int cache)
 {
@@ -308,7 +291,8 @@ error_of_storage_model(const Advice *advice, int cache)
 	const CacheCounters *counted = cache_counters(advice, cache);
 	const PbpEstimate *misses = misses_above(advice, cache);
 	double		doubt = simulated->refilling ? 0 : pbp_doubtful_reads_share(advice, cache);
-	double		share = waiting_share(advice, cache);
+	double		share = waiting_share(advice, cache, NO_GROUP);
+	double		today = waiting_share(advice, reference_of(cache), NO_GROUP);
 	double		storage_reads = fmax(1, sum_of_groups(counted->storage_reads));
 	double		close_calls = fmax(0, counted->close_calls / storage_reads - USUAL_CLOSE_CALLS);
 
@@ -319,7 +303,8 @@ error_of_storage_model(const Advice *advice, int cache)
 						 (simulated->settled ? 0 : UNSETTLED_ERROR * share) +
 						 SCANS_WEIGHT * share * error_of_scans(advice, cache) +
 						 error_of_skipped_scans(advice, cache, share) +
-						 skipped_error(advice, cache, share) +
+						 skipped_share(counted->skipped, counted->baseline_misses) *
+						 fabs(share - today) +
 						 error_by_probes(advice) + error_by_evicted(advice, cache));
 }
 
@@ -328,7 +313,7 @@ static double
 estimate(const Advice *advice, int cache)
 {
 	return reason_of(advice, cache) == PBP_STORAGE_KNOWN ?
-		misses_above(advice, cache)->value * waiting_share(advice, cache) : NAN;
+		misses_above(advice, cache)->value * waiting_share(advice, cache, NO_GROUP) : NAN;
 }
 
 /*
@@ -387,8 +372,7 @@ static PbpEstimate
 estimate_cache(const Advice *advice, int cache)
 {
 	const PbpEstimate *misses = misses_above(advice, cache);
-	const CacheCounters *counted = cache_counters(advice, cache);
-	double		share = waiting_share(advice, cache);
+	double		share = waiting_share(advice, cache, NO_GROUP);
 	PbpEstimate estimate = {
 		.value = misses->value * share,
 		.time = misses->time * share,
@@ -396,10 +380,7 @@ estimate_cache(const Advice *advice, int cache)
 	};
 
 	for (int group = 0; group < GROUPS; group++)
-		estimate.without[group] = misses->without[group] *
-			share_of(advice, cache, (1 - 1.0 / GROUPS) * counted->baseline_misses,
-					 sum_of_groups(counted->misses) - counted->misses[group],
-					 sum_of_groups(counted->storage_reads) - counted->storage_reads[group]);
+		estimate.without[group] = misses->without[group] * waiting_share(advice, cache, group);
 	return estimate;
 }
 
