@@ -158,7 +158,6 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *coun
 	const PbpStorageReport *storage = &report->storage;
 	const PbpAdviceStorageRow *today = &storage->fixed[PBP_ADVICE_BASELINE];
 	PbpObservation observation = {
-		.now = GetCurrentTimestamp(),
 		.buffers = NBuffers,
 		.counts.reads = (double) counts->reads,
 		.counts.accesses = (double) (counts->reads + counts->hits),

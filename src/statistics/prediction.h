@@ -117,7 +117,6 @@ typedef struct PbpPrediction
 	bool		had_advice;
 	PbpAdviceReason reason;		/* why the miss ratio is unknown */
 
-	int64_t		measured_since; /* 0: not yet */
 	PbpMeasured measured;
 	PbpPredictionState state;
 	double		change;			/* factor of the rate, or share of the mix */
@@ -139,7 +138,6 @@ typedef struct PbpPredictionWatch
 /* What happened in about a second. */
 typedef struct PbpObservation
 {
-	int64_t		now;
 	int64_t		buffers;		/* the size that runs */
 	PbpLoadCounts counts;
 	bool		settled;		/* the pool is full, and has evicted since */

@@ -204,8 +204,6 @@ measure(PbpPrediction *prediction, const PbpObservation *observation)
 	double		reads = observation->counts.reads;
 	double		pages = prediction->os_cache_pages;
 
-	if (prediction->measured_since == 0)
-		prediction->measured_since = observation->now;
 	measured->intervals++;
 	measured->accesses += accesses;
 	measured->reads += reads;
@@ -267,26 +265,24 @@ pbp_measured_roughly(const PbpPrediction *prediction)
 	return prediction->measured.accesses > 0 && excess_of_error(prediction) > 1;
 }
 
-/* Pools' worth of reads that are missing so that the error is small enough, or does not count. */
-static double
-missing_for_error(const PbpPrediction *prediction, double pools)
-{
-	double		intervals = prediction->measured.intervals;
-	double		precise = intervals * excess_of_error(prediction) * excess_of_error(prediction);
-	double		most = fmax(MOST_INTERVALS, intervals * MOST_POOLS / pools);
-
-	return pbp_measured_roughly(prediction) ?
-		fmax(0, fmin(precise, most) - intervals) * pools / intervals : 0;
-}
-
-/* Pools' worth of reads that are missing until there is a verdict, if so much was measured. */
+/*
+ * Pools' worth of reads that are missing until there is a verdict, if so much was measured: until
+ * the error is small enough, or does not count.
+ */
 static double
 missing_pools(const PbpPrediction *prediction, double pools)
 {
 	double		intervals = prediction->measured.intervals;
-	double		for_intervals = fmax(0, ENOUGH_INTERVALS - intervals) * pools / intervals;
+	double		needed = ENOUGH_INTERVALS;
 
-	return fmax(fmax(ENOUGH_POOLS - pools, for_intervals), missing_for_error(prediction, pools));
+	if (pbp_measured_roughly(prediction))
+	{
+		double		precise = intervals * pow(excess_of_error(prediction), 2);
+		double		most = fmax(MOST_INTERVALS, intervals * MOST_POOLS / pools);
+
+		needed = fmax(needed, fmin(precise, most));
+	}
+	return fmax(ENOUGH_POOLS - pools, fmax(0, needed - intervals) * pools / intervals);
 }
 
 /* Of a cold pool, reads that are missing until there is a verdict, as its worth. */
