@@ -49,37 +49,15 @@ typedef struct AdviceOfSize
 	PbpAdviceStorageRow storage;
 } AdviceOfSize;
 
-/* Why it is unknown which accesses wait for storage; NULL if it is known. */
-static const char *
-unknown_storage(const AdviceOfSize *advice)
-{
-	static const char *const words[] = {
-		[PBP_STORAGE_NO_CAPACITY] = ", because the size of the page cache is",
-		[PBP_STORAGE_NO_MISS_RATIO] = ", because the miss ratio is",
-		[PBP_STORAGE_LITTLE_EVIDENCE] = ", because there were too few recent misses",
-	};
-	const PbpAdviceStorageRow *row = &advice->storage;
-	const char *unknown = unknown_storage_model(advice->report);
-
-	if (unknown == NULL && row->reason == PBP_STORAGE_KNOWN)
-		return NULL;
-	if (unknown == NULL && row->reason == PBP_STORAGE_NO_ROOM)
-		return "this size takes more than the page cache has";
-	return psprintf("storage reads are unknown%s",
-					unknown ? psprintf(", because %s", unknown) :
-					row->reason != PBP_STORAGE_LEARNING ? words[row->reason] :
-					psprintf(": %.0f %% of the reads needed have been seen%s",
-							 floor(100 * row->learned_share),
-							 rest_of_learning(advice->report, row->seconds_left)));
-}
-
 /* What to keep in mind about a size with figures.  Today's has what concerns all sizes. */
 static const char *
 note_of(const AdviceOfSize *advice, double scans_share, bool has_times)
 {
 	const PbpAdviceReport *report = advice->report;
 	const char *caveat = advice->factor == 1 ? caveat_of_advice(report) : NULL;
-	const char *about_storage = unknown_storage(advice);
+	const char *unknown_model = unknown_storage_model(report);
+	const char *about_storage = unknown_model == NULL ? unknown_waits_of(report, &advice->storage) :
+		psprintf("storage reads are unknown, because %s", unknown_model);
 
 	if (advice->is_all_data)
 		caveat = "all data would be in the pool and read once; "

@@ -71,7 +71,6 @@ extern void answer_memory(const Checkup *checkup, Answer *answer);
 extern const char *join_texts(const char *separator, const char *const *texts, int ntexts);
 extern const char *missing_advice(const PbpAdviceReport *report);
 extern const char *words_of_reason(PbpAdviceReason reason, double learned_share);
-extern const char *rest_of_learning(const PbpAdviceReport *report, double seconds_left);
 extern double seconds_left(const PbpAdviceReport *report);
 extern const char *unknown_advice(const PbpAdviceReport *report, const PbpAdviceRow *row);
 extern const char *caveat_of_advice(const PbpAdviceReport *report);

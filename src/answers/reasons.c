@@ -91,7 +91,7 @@ words_of_reason(PbpAdviceReason reason, double learned_share)
 }
 
 /* How long the rest of learning takes; an empty string if that is unknown. */
-const char *
+static const char *
 rest_of_learning(const PbpAdviceReport *report, double seconds_left)
 {
 	return report->is_from_before || !(seconds_left > 0) ? "" :
@@ -204,8 +204,10 @@ unknown_storage_model(const PbpAdviceReport *report)
 const char *
 unknown_waits_of(const PbpAdviceReport *report, const PbpAdviceStorageRow *row)
 {
+	if (row->reason == PBP_STORAGE_NO_CAPACITY)
+		return "the size of the page cache is unknown";
 	if (row->reason == PBP_STORAGE_NO_ROOM)
-		return "takes more than the page cache has";
+		return "this size takes more than the page cache has";
 	if (row->reason == PBP_STORAGE_LEARNING)
 		return psprintf("too few reads to know which wait for storage; "
 						"%.0f %% of those needed have been seen%s",
