@@ -102,7 +102,7 @@ may_be_advised(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 static PbpDecisionBasis
 basis_of(const PbpDecisionInput *input)
 {
-	if (input->hours != NULL && input->hours->seconds >= PBP_SECONDS_PER_HOUR &&
+	if (input->hours->seconds >= PBP_SECONDS_PER_HOUR &&
 		!isnan(pbp_waiting_of_sum(input->hours,
 								  &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).value))
 		return PBP_BY_HOURS;
@@ -179,16 +179,23 @@ is_equal(const PbpDecision *decision, int i, int best)
 		fmax(error_between(decision, i, best), PBP_TOLERATED_LOSS * today);
 }
 
-/* The other size with the lowest figure; -1: none is known. */
+/* The other size with the lowest figure and so many times its error; -1: none is known. */
 static int
-lowest_of(const PbpDecision *decision)
+lowest_of(const PbpDecision *decision, double errors)
 {
 	int			lowest = -1;
+	double		least = INFINITY;
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		if (i != PBP_ADVICE_BASELINE && !isnan(decision->choices[i].change) &&
-			(lowest < 0 || decision->choices[i].change < decision->choices[lowest].change))
+	{
+		const PbpCompared *choice = &decision->choices[i];
+
+		if (i != PBP_ADVICE_BASELINE && choice->change + errors * choice->change_error < least)
+		{
+			least = choice->change + errors * choice->change_error;
 			lowest = i;
+		}
+	}
 	return lowest;
 }
 
@@ -196,21 +203,10 @@ lowest_of(const PbpDecision *decision)
 static int
 best_of(const PbpDecision *decision)
 {
-	int			best = PBP_ADVICE_BASELINE;
-	double		lowest = 0;
+	int			best = lowest_of(decision, FIRST_CERTAINTY);
 
-	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		double		most = decision->choices[i].change +
-			FIRST_CERTAINTY * decision->choices[i].change_error;
-
-		if (most < lowest)
-		{
-			lowest = most;
-			best = i;
-		}
-	}
-	return best;
+	return best >= 0 && is_better_by(FIRST_CERTAINTY, &decision->choices[best]) ?
+		best : PBP_ADVICE_BASELINE;
 }
 
 /* All sizes around the best one that are as good. */
@@ -231,13 +227,6 @@ static bool
 is_among_equals(const PbpDecision *decision, int i)
 {
 	return i >= decision->equal_from && i <= decision->equal_to;
-}
-
-/* As a factor, in either direction. */
-static double
-step_to(int size)
-{
-	return fabs(log(pbp_advice_factor(size)));
 }
 
 /*
@@ -274,7 +263,8 @@ advised_size(const PbpDecision *decision, int before)
 
 		if (is_better_by(FIRST_CERTAINTY, choice) && choice->change < -least_saving(decision) &&
 			choice->change - decision->choices[best].change <= tolerated &&
-			(advised == PBP_ADVICE_BASELINE || step_to(i) < step_to(advised)))
+			(advised == PBP_ADVICE_BASELINE ||
+			 fabs(log(pbp_advice_factor(i))) < fabs(log(pbp_advice_factor(advised)))))
 			advised = i;
 	}
 	return advised;
@@ -369,34 +359,29 @@ reads_little(const PbpDecision *decision, double miss_ratio)
 
 /* Nothing of today has to be known where the hours before decide. */
 static PbpDecisionKind
-kind_by_hours(const PbpDecisionInput *input, PbpDecision *decision)
+kind_of(const PbpDecisionInput *input, PbpDecision *decision)
 {
-	const PbpHourSize *today = &input->hours->sizes[PBP_ADVICE_BASELINE];
-
-	if (reads_little(decision, today->misses / today->accesses))
-		return PBP_KEEP_FEW_READS;
-	return waits_for_little(decision) ? PBP_KEEP_CACHED : compare_sizes(input, decision);
-}
-
-static PbpDecisionKind
-kind_by_now(const PbpDecisionInput *input, PbpDecision *decision)
-{
+	const PbpHourSize *in_hours = &input->hours->sizes[PBP_ADVICE_BASELINE];
 	const PbpAdviceRow *today = &input->misses[PBP_ADVICE_BASELINE];
+	PbpAdviceReason of_twice = input->misses[PBP_ADVICE_DOUBLE].reason;
+	bool		by_hours = decision->basis == PBP_BY_HOURS;
 
-	if (input->watched_seconds < PBP_ENOUGH_SECONDS)
+	if (!by_hours && input->watched_seconds < PBP_ENOUGH_SECONDS)
 		return PBP_DECIDE_SHORT;
-	if (!input->evicted)
+	if (!by_hours && !input->evicted)
 		return input->loaded ? PBP_KEEP_UNUSED : PBP_DECIDE_IDLE;
-	if (today->reason != PBP_ADVICE_KNOWN)
+	if (!by_hours && today->reason != PBP_ADVICE_KNOWN)
 		return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
-	if (reads_little(decision, today->miss_ratio))
+	if (reads_little(decision, by_hours ? in_hours->misses / in_hours->accesses :
+					 today->miss_ratio))
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))
 		return PBP_KEEP_CACHED;
-	if (input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_UNSEEN ||
-		input->misses[PBP_ADVICE_DOUBLE].reason == PBP_ADVICE_CHANGED)
+	if (!by_hours && (of_twice == PBP_ADVICE_UNSEEN || of_twice == PBP_ADVICE_CHANGED))
 		return PBP_DECIDE_UNKNOWN;
-	return decision->learned_share < 1 ? PBP_DECIDE_EARLY : compare_sizes(input, decision);
+	if (!by_hours && decision->learned_share < 1)
+		return PBP_DECIDE_EARLY;
+	return compare_sizes(input, decision);
 }
 
 /* ---- how certain it is ---- */
@@ -482,23 +467,18 @@ pbp_decide(const PbpDecisionInput *input)
 {
 	PbpDecision decision = {
 		.basis = basis_of(input),.size = PBP_ADVICE_BASELINE,.equal_from = -1,.equal_to = -1,
-		.learned_share = learned_share(input),
+		.learned_share = learned_share(input),.seen_seconds = input->hours->seconds,
+		.wanted_seconds = input->hours->wanted_seconds,
 	};
 
-	if (input->hours != NULL)
-	{
-		decision.seen_seconds = input->hours->seconds;
-		decision.wanted_seconds = input->hours->wanted_seconds;
-	}
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		decision.choices[i] = may_be_advised(input, decision.basis, i) ?
 			choice_of(input, decision.basis, i) : (PbpCompared) {NAN, NAN, NAN, NAN};
 	decision.active_ms = fmax(0, working_ms(input, &decision));
 	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
 		set_equals(&decision);
-	decision.best = lowest_of(&decision);
-	decision.kind = decision.basis == PBP_BY_HOURS ? kind_by_hours(input, &decision) :
-		kind_by_now(input, &decision);
+	decision.best = lowest_of(&decision, 0);
+	decision.kind = kind_of(input, &decision);
 	decision.times_decide = times_decide(input, &decision);
 	if (decision.times_decide && decision.kind != PBP_TAKE)
 		decision.kind = PBP_DECIDE_UNSURE;
