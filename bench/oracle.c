@@ -105,7 +105,7 @@ print_policies(const Run *run, int64_t start)
 			pbp_advice_policy_row(run->advice[0], policy, size, &row);
 			printf("%d %d %.6f %.6f %.6f\n", policy, (int) (factors[size] * run->nbuffers),
 				   (double) misses[policy * PBP_POLICY_SIZES + size] / (double) (npages - start),
-				   row.reason == PBP_POLICY_KNOWN ? row.miss_ratio : NAN, row.uncertainty);
+				   row.reason == PBP_POLICY_KNOWN ? row.ratio.value : NAN, row.ratio.error);
 		}
 }
 
@@ -135,7 +135,7 @@ main(int argc, char **argv)
 
 		pbp_advice_row(run.advice[0], i, &row);
 		printf("%d %.6f %.6f %.6f\n", nbuffers, (double) reads_from(NULL, nbuffers, start_at) / (double) (npages - start_at),
-			   row.reason == PBP_ADVICE_KNOWN ? row.miss_ratio : NAN, row.uncertainty);
+			   row.reason == PBP_ADVICE_KNOWN ? row.ratio.value : NAN, row.ratio.error);
 	}
 	print_policies(&run, start_at);
 	finish(&run);

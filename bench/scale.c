@@ -335,7 +335,7 @@ report(const Sampler *sampler, const Figures *from, const Figures *to)
 		double		is = SHARE * (double) (to->true_reads[i] - from->true_reads[i]) / accesses;
 
 		pbp_advice_row(sampler->advice, i, &row);
-		printf("%8g %10.4f %10.4f %9.4f\n", row.factor, row.miss_ratio, is, row.miss_ratio - is);
+		printf("%8g %10.4f %10.4f %9.4f\n", row.factor, row.ratio.value, is, row.ratio.value - is);
 	}
 }
 

@@ -208,13 +208,13 @@ add_all(Tally *sum, const Tally *tally)
 void
 add_row(const PbpAdviceRow *row, double truth, Tally *tally)
 {
-	add_figure(tally, row->reason == PBP_ADVICE_KNOWN, row->miss_ratio, row->uncertainty, truth);
+	add_figure(tally, row->reason == PBP_ADVICE_KNOWN, row->ratio.value, row->ratio.error, truth);
 }
 
 void
 add_storage_row(const PbpAdviceStorageRow *row, double truth, Tally *tally)
 {
-	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->storage_ratio, row->uncertainty,
+	add_figure(tally, row->reason == PBP_STORAGE_KNOWN, row->ratio.value, row->ratio.error,
 			   truth);
 }
 

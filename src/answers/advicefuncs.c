@@ -95,7 +95,7 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	const char *unknown = missing || advice->has_room ? unknown_advice(report, &advice->misses) :
 		"this size does not fit into memory";
 	PbpWaitingInput input = pbp_waiting_input(report);
-	PbpCompared waiting = {NAN, NAN, NAN, NAN};
+	PbpCompared waiting = PBP_NOT_COMPARED;
 	Row			row = {0};
 
 	if (has_cache)
@@ -113,8 +113,8 @@ emit_advice(ReturnSetInfo *rsinfo, const AdviceOfSize *advice)
 	}
 	else
 	{
-		add_interval(&row, advice->misses.miss_ratio, advice->misses.uncertainty, 1);
-		add_interval(&row, has_cache ? storage->storage_ratio : NAN, storage->uncertainty, 1);
+		add_interval(&row, advice->misses.ratio.value, advice->misses.ratio.error, 1);
+		add_interval(&row, has_cache ? storage->ratio.value : NAN, storage->ratio.error, 1);
 		add_interval(&row, waiting.value, waiting.error, INFINITY);
 		add_text(&row, note_of(advice, pbp_share_of_scans(&input, storage, waiting.value),
 								  !isnan(waiting.value)));
@@ -132,7 +132,7 @@ knee_of(const PbpAdviceReport *report)
 	double		ratios[PBP_ADVICE_FACTORS];
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		ratios[i] = by_storage ? storage[i].storage_ratio : report->rows[i].miss_ratio;
+		ratios[i] = by_storage ? storage[i].ratio.value : report->rows[i].ratio.value;
 	return pbp_knee(ratios, PBP_ADVICE_FACTORS, pbp_advice_factor);
 }
 
@@ -155,22 +155,20 @@ advice_of_all_data(const PbpAdviceReport *report)
 		.misses = report->rows[PBP_ADVICE_BASELINE],
 		.storage = storage->fixed[PBP_ADVICE_BASELINE],
 	};
-	double		most = advice.misses.uncertainty + advice.misses.miss_ratio;
+	double		most = advice.misses.ratio.error + advice.misses.ratio.value;
 
 	advice.storage.os_cache_pages -= (int64) ((factor - 1) * (double) report->nbuffers);
 	if (advice.misses.reason != PBP_ADVICE_KNOWN)
 		return advice;
 	for (int i = PBP_ADVICE_BASELINE + 1; i < PBP_ADVICE_FACTORS; i++)
 		if (report->rows[i].reason == PBP_ADVICE_KNOWN)
-			most = Min(most, report->rows[i].miss_ratio + report->rows[i].uncertainty);
-	advice.misses.miss_ratio = advice.misses.write_ratio = 0;
-	advice.misses.uncertainty = advice.misses.change_error = most;
+			most = Min(most, report->rows[i].ratio.value + report->rows[i].ratio.error);
+	advice.misses.write_ratio = 0;
+	advice.misses.ratio = (PbpCompared) {.error = most,.change_error = most};
 	if (advice.storage.reason == PBP_STORAGE_KNOWN)
 	{
-		advice.storage.storage_ratio = 0;
-		advice.storage.uncertainty = advice.storage.change_error = most;
-		advice.storage.scan_ratio = advice.storage.scan_error = 0;
-		advice.storage.scan_change_error = 0;
+		advice.storage.ratio = advice.misses.ratio;
+		advice.storage.scans = (PbpCompared) {0};
 	}
 	return advice;
 }

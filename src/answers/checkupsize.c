@@ -162,10 +162,10 @@ static const char *
 smaller_is_enough(const PbpAdviceReport *report)
 {
 	const PbpAdviceRow *half = &report->rows[PBP_ADVICE_HALF];
-	double		added = half->miss_ratio - report->rows[PBP_ADVICE_BASELINE].miss_ratio;
+	double		added = half->ratio.value - report->rows[PBP_ADVICE_BASELINE].ratio.value;
 
 	if (report->decision.basis == PBP_BY_HOURS || !report->may_fit[PBP_ADVICE_HALF] ||
-		half->reason != PBP_ADVICE_KNOWN || added + half->change_error > ADDED_ACCESSES)
+		half->reason != PBP_ADVICE_KNOWN || added + half->ratio.change_error > ADDED_ACCESSES)
 		return NULL;
 	return psprintf("If the memory is needed elsewhere, %s is enough.",
 					size_of(report, PBP_ADVICE_HALF));
@@ -175,9 +175,9 @@ smaller_is_enough(const PbpAdviceReport *report)
 static const char *
 avoided_reads(const PbpAdviceReport *report, const char *but)
 {
-	double		today = report->rows[PBP_ADVICE_BASELINE].miss_ratio;
+	double		today = report->rows[PBP_ADVICE_BASELINE].ratio.value;
 	const PbpAdviceRow *twice = &report->rows[PBP_ADVICE_DOUBLE];
-	double		avoided = today > 0 ? 1 - twice->miss_ratio / today : 0;
+	double		avoided = today > 0 ? 1 - twice->ratio.value / today : 0;
 
 	if (report->decision.basis == PBP_BY_HOURS || twice->reason != PBP_ADVICE_KNOWN ||
 		!(avoided > SAVED_READS))
@@ -412,7 +412,7 @@ keep(const Checkup *checkup, Answer *answer)
 	}
 	else if (decision->kind == PBP_KEEP_FEW_READS)
 	{
-		double		miss_ratio = report->rows[PBP_ADVICE_BASELINE].miss_ratio;
+		double		miss_ratio = report->rows[PBP_ADVICE_BASELINE].ratio.value;
 
 		answer->text = psprintf("Keep %s: hardly anything is read.", today);
 		answer->detail = decision->basis == PBP_BY_HOURS ?

@@ -73,7 +73,7 @@ saved_ms(const PbpAdviceReport *report, const PbpPolicyRow *row, int policy, int
 	if (policy == PBP_CLOCK_TODAY)
 		return (PbpFigure) {0, 0};
 	if (unknown_storage_model(report) != NULL || storage->reason != PBP_STORAGE_KNOWN)
-		return (PbpFigure) {NAN, NAN};
+		return PBP_NO_FIGURE;
 	return pbp_saved_by_policy(&input, misses, storage, row);
 }
 
@@ -105,8 +105,8 @@ emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, in
 	{
 		PbpFigure	saved = saved_ms(report, policy_row, policy, size);
 
-		add_interval(&row, policy_row->miss_ratio, policy_row->uncertainty, 1);
-		add_difference(&row, policy_row->change, policy_row->change_error);
+		add_interval(&row, policy_row->ratio.value, policy_row->ratio.error, 1);
+		add_difference(&row, policy_row->ratio.change, policy_row->ratio.change_error);
 		add_difference(&row, saved.value, saved.error);
 		add_text(&row, join_notes(
 			policy == PBP_CLOCK_TODAY && pbp_size_of_policies(size) == PBP_ADVICE_BASELINE ?

@@ -234,7 +234,8 @@ storage_reads(const PbpAdviceReport *report)
 	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
 
 	return !report->storage.has_memory || report->totals.seconds <= 0 ? NAN :
-		(today->storage_ratio + today->scan_ratio) * report->totals.accesses / report->totals.seconds;
+		(today->ratio.value + today->scans.value) * report->totals.accesses /
+		report->totals.seconds;
 }
 
 /* What the worker does; none is needed while pgbufprobe.carry_over is off. */

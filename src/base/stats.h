@@ -35,6 +35,9 @@ typedef struct PbpCompared
 	double		change_error;
 } PbpCompared;
 
+#define PBP_NO_FIGURE		((PbpFigure) {NAN, NAN})
+#define PBP_NOT_COMPARED	((PbpCompared) {NAN, NAN, NAN, NAN})
+
 typedef struct PbpInterval
 {
 	double		middle;

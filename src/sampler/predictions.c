@@ -108,8 +108,8 @@ predict(const PbpAdviceReport *last, PbpPrediction *prediction)
 		const PbpAdviceRow *row = &last->rows[i];
 		const PbpAdviceStorageRow *fixed = &last->storage.fixed[i];
 
-		misses[i] = (PbpFigure) {last->has_memory ? row->miss_ratio : NAN, row->uncertainty};
-		storage[i] = (PbpFigure) {known ? fixed->storage_ratio : NAN, fixed->uncertainty};
+		misses[i] = (PbpFigure) {last->has_memory ? row->ratio.value : NAN, row->ratio.error};
+		storage[i] = (PbpFigure) {known ? fixed->ratio.value : NAN, fixed->ratio.error};
 	}
 	unknown = pbp_unknown_point(misses, factor);
 	prediction->had_advice = last->has_memory;
@@ -174,8 +174,8 @@ pbp_check_predictions(const PbpAdviceReport *report, const PbpAdviceCounts *coun
 	/* the simulated page cache is calibrated, and what still differs is subtracted */
 	if (storage->has_memory && !isnan(storage->totals.self_error))
 	{
-		observation.storage_ratio = today->storage_ratio - storage->totals.self_error;
-		observation.storage_error = today->uncertainty;
+		observation.storage_ratio = today->ratio.value - storage->totals.self_error;
+		observation.storage_error = today->ratio.error;
 	}
 
 	book = &pbp_open_results(LW_EXCLUSIVE)->predictions;

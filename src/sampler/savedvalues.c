@@ -91,6 +91,14 @@ is_total(const PbpAdviceTotals *totals)
 }
 
 static bool
+is_compared(const PbpCompared *figure, double most)
+{
+	return REALS_OR_NAN(0, most, figure->value) &&
+		REALS_OR_NAN(0, MANY, figure->error, figure->change_error) &&
+		REALS_OR_NAN(-MANY, MANY, figure->change);
+}
+
+static bool
 are_times(const PbpReadTimes *times)
 {
 	return REALS_OR_NAN(0, MANY, times->os.value, times->os.error,
@@ -145,9 +153,9 @@ is_storage(const PbpStorageReport *storage)
 		if (!NUMBERS(0, PBP_LAST_FIT, storage->fits[i]) ||
 			!NUMBERS(-MAX_BLOCKS, MAX_BLOCKS, row->os_cache_pages) ||
 			!NUMBERS(0, PBP_LAST_STORAGE_REASON, row->reason) ||
-			!REALS_OR_NAN(0, MAX_RATIO, row->storage_ratio, row->learned_share) ||
-			!REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->scan_ratio,
-						  row->scan_error, row->scan_change_error, row->seconds_left))
+			!is_compared(&row->ratio, MAX_RATIO) || !is_compared(&row->scans, MANY) ||
+			!REALS_OR_NAN(0, MAX_RATIO, row->learned_share) ||
+			!REALS_OR_NAN(0, MANY, row->seconds_left))
 			return false;
 	}
 	return is_bool(&storage->has_memory) &&
@@ -165,13 +173,8 @@ static bool
 is_decision(const PbpDecision *decision)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		const PbpCompared *choice = &decision->choices[i];
-
-		if (!REALS_OR_NAN(0, MANY, choice->value, choice->error, choice->change_error) ||
-			!REALS_OR_NAN(-MANY, MANY, choice->change))
+		if (!is_compared(&decision->choices[i], MANY))
 			return false;
-	}
 	return NUMBERS(0, PBP_LAST_DECISION_KIND, decision->kind) &&
 		NUMBERS(0, PBP_LAST_DECISION_BASIS, decision->basis) &&
 		NUMBERS(0, PBP_LAST_CONFIDENCE, decision->confidence) &&
@@ -210,11 +213,11 @@ are_rows(const PbpAdviceReport *report)
 
 		if (!is_bool(&report->may_fit[i]) || !REALS(0, 100, row->factor) ||
 			!NUMBERS(0, PBP_LAST_ADVICE_REASON, row->reason) ||
-			!REALS_OR_NAN(0, MAX_RATIO, row->miss_ratio, row->learned_share) ||
-			!REALS_OR_NAN(0, MANY, row->uncertainty, row->change_error, row->write_ratio,
-						  row->seconds_left) ||
+			!is_compared(&row->ratio, MAX_RATIO) ||
+			!REALS_OR_NAN(0, MAX_RATIO, row->learned_share) ||
+			!REALS_OR_NAN(0, MANY, row->write_ratio, row->seconds_left) ||
 			(report->has_memory && (row->factor != pbp_advice_factor(i) ||
-									isnan(row->miss_ratio) == (row->reason == PBP_ADVICE_KNOWN))))
+									isnan(row->ratio.value) == (row->reason == PBP_ADVICE_KNOWN))))
 			return false;
 	}
 	return true;

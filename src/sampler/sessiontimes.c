@@ -90,9 +90,9 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
 					mean_ns((PbpTimed) {times->reads, fmax(working_ms, times->counted_ms) * 1e6}));
 	report->times.scan = pbp_scan_time(report->times.storage, mean_ns(times->timed_scans),
-									   (PbpFigure) {today.storage->scan_ratio / scans,
-									   today.storage->scan_error / scans});
-	waiting = today.storage->storage_ratio * today.accesses * report->times.storage.value / 1e9;
+									   (PbpFigure) {today.storage->scans.value / scans,
+									   today.storage->scans.error / scans});
+	waiting = today.storage->ratio.value * today.accesses * report->times.storage.value / 1e9;
 	report->times.queued = pbp_queued_share(storage->ns, pbp_ntimes(storage), waiting);
 	report->times.sessions = fmax(times->most_working,
 								  isnan(report->active_ms) ? 0 : report->active_ms / 1e3);

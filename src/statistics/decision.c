@@ -63,9 +63,6 @@ static const Threshold miss_threshold = {0.2, 0.01};
 static PbpCompared
 choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 {
-	const PbpAdviceRow *misses = input->misses;
-	const PbpAdviceStorageRow *storage = input->storage;
-
 	switch (basis)
 	{
 		case PBP_BY_HOURS:
@@ -73,16 +70,11 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 		case PBP_BY_WAITING:
 			return input->waiting[i];
 		case PBP_BY_STORAGE:
-			return (PbpCompared) {storage[i].storage_ratio, storage[i].uncertainty,
-								  storage[i].storage_ratio -
-									  storage[PBP_ADVICE_BASELINE].storage_ratio,
-								  storage[i].change_error};
+			return input->storage[i].ratio;
 		case PBP_BY_MISSES:
 			break;
 	}
-	return (PbpCompared) {misses[i].miss_ratio, misses[i].uncertainty,
-						  misses[i].miss_ratio - misses[PBP_ADVICE_BASELINE].miss_ratio,
-						  misses[i].change_error};
+	return input->misses[i].ratio;
 }
 
 /*
@@ -333,7 +325,7 @@ compare_sizes(const PbpDecisionInput *input, PbpDecision *decision)
 		return PBP_TAKE;
 	/* of times, those of reads that the page cache serves are a part */
 	if (decision->basis == PBP_BY_STORAGE && decision->choices[PBP_ADVICE_BASELINE].value <=
-		(1 - NEARLY_ALL) * input->misses[PBP_ADVICE_BASELINE].miss_ratio)
+		(1 - NEARLY_ALL) * input->misses[PBP_ADVICE_BASELINE].ratio.value)
 		return PBP_KEEP_CACHED;
 	if (others_are_unknown(input, decision))
 		return PBP_DECIDE_UNKNOWN;
@@ -373,7 +365,7 @@ kind_of(const PbpDecisionInput *input, PbpDecision *decision)
 	if (!by_hours && today->reason != PBP_ADVICE_KNOWN)
 		return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
 	if (reads_little(decision, by_hours ? in_hours->misses / in_hours->accesses :
-					 today->miss_ratio))
+					 today->ratio.value))
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))
 		return PBP_KEEP_CACHED;
@@ -473,7 +465,7 @@ pbp_decide(const PbpDecisionInput *input)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		decision.choices[i] = may_be_advised(input, decision.basis, i) ?
-			choice_of(input, decision.basis, i) : (PbpCompared) {NAN, NAN, NAN, NAN};
+			choice_of(input, decision.basis, i) : PBP_NOT_COMPARED;
 	decision.active_ms = fmax(0, working_ms(input, &decision));
 	if (!isnan(decision.choices[PBP_ADVICE_BASELINE].value))
 		set_equals(&decision);

@@ -37,10 +37,7 @@ typedef enum PbpAdviceReason
 typedef struct PbpAdviceRow
 {
 	double		factor;
-	double		miss_ratio;		/* NaN: unknown */
-	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
-	double		change_error;	/* half the width of a 95 % interval of the
-								 * difference to today's; NaN: unknown */
+	PbpCompared ratio;			/* misses per access */
 	double		write_ratio;	/* dirty pages that are evicted, per access; NaN: unknown */
 	double		learned_share;	/* of what must be seen before it is known, or of reads that were
 								 * seen; 1 unless that is the reason */
@@ -64,14 +61,9 @@ typedef enum PbpStorageReason
 typedef struct PbpAdviceStorageRow
 {
 	int64_t		os_cache_pages; /* left to the page cache; negative: too few */
-	double		storage_ratio;	/* accesses that wait for storage; NaN: unknown */
-	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
-	double		change_error;	/* half the width of a 95 % interval of the
-								 * difference to today's; NaN: unknown */
-	double		scan_ratio;		/* storage reads of large scans, which are no accesses, for
-								 * each access; NaN: unknown */
-	double		scan_error;		/* half the width of a 95 % interval; NaN: unknown */
-	double		scan_change_error;	/* the same of the difference to today's */
+	PbpCompared ratio;			/* share of accesses that wait for storage */
+	PbpCompared scans;			/* for each access, storage reads of large scans, which are no
+								 * accesses */
 	double		learned_share;	/* of what must be seen before it is known */
 	double		seconds_left;	/* of learning, likewise */
 	PbpStorageReason reason;
@@ -109,10 +101,7 @@ typedef enum PbpPolicyReason
 /* What another replacement policy would miss, compared with the server's at the same size. */
 typedef struct PbpPolicyRow
 {
-	double		miss_ratio;		/* NaN: unknown */
-	double		uncertainty;	/* half the width of a 95 % interval; NaN: unknown */
-	double		change;			/* more than the server's policy */
-	double		change_error;
+	PbpCompared ratio;			/* misses per access, compared with the server's policy */
 	double		learned_share;	/* of what must be seen before it is known */
 	bool		too_fine;		/* the sample has too few pages to differ from the server's policy */
 	PbpPolicyReason reason;

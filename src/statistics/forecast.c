@@ -89,7 +89,7 @@ pbp_curve_at(const PbpFigure *points, double factor)
 	double		error;
 
 	if (pbp_unknown_point(points, factor) >= 0)
-		return (PbpFigure) {NAN, NAN};
+		return PBP_NO_FIGURE;
 	below = &points[place.below];
 	above = &points[place.above];
 	error = fmax(below->error, above->error);

@@ -39,11 +39,11 @@ add_misses(PbpHourSize *size, const PbpHourShare *share, int i)
 	const PbpAdviceRow *row = &share->misses[i];
 	double		accesses = accesses_of_load(share);
 
-	if (isnan(row->miss_ratio + share->misses[PBP_ADVICE_BASELINE].miss_ratio + row->change_error))
+	if (isnan(row->ratio.change + row->ratio.change_error))
 		return;
 	size->accesses += (float) accesses;
-	size->misses += (float) (accesses * row->miss_ratio);
-	size->misses_error += (float) (accesses * row->change_error);
+	size->misses += (float) (accesses * row->ratio.value);
+	size->misses_error += (float) (accesses * row->ratio.change_error);
 }
 
 static void
@@ -57,11 +57,11 @@ add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size,
 
 	/* a sum with an unknown figure is unknown */
 	if (isnan(waiting.error + waiting.change_error + waiting.value + waiting.change +
-			  storage->uncertainty))
+			  storage->ratio.error))
 		return;
 	sum->accesses += (float) accesses;
-	sum->storage_reads += (float) (accesses * storage->storage_ratio);
-	sum->storage_error += (float) (accesses * storage->uncertainty);
+	sum->storage_reads += (float) (accesses * storage->ratio.value);
+	sum->storage_error += (float) (accesses * storage->ratio.error);
 	sum->ms += (float) waiting.value;
 	sum->error += (float) waiting.error;
 	sum->change += (float) waiting.change;
@@ -156,8 +156,7 @@ typedef PbpFigure Curve[PBP_ADVICE_FACTORS];
 static PbpFigure
 per_access(double figure, double error, double accesses)
 {
-	return accesses > 0 ? (PbpFigure) {figure / accesses, error / accesses} :
-		(PbpFigure) {NAN, NAN};
+	return accesses > 0 ? (PbpFigure) {figure / accesses, error / accesses} : PBP_NO_FIGURE;
 }
 
 /* Both sizes must have been known, so these are the fewer ones. */
@@ -290,7 +289,7 @@ pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpHourWaiting *waiting)
 	double		scale;
 
 	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * accesses))
-		return (PbpCompared) {NAN, NAN, NAN, NAN};
+		return PBP_NOT_COMPARED;
 	scale = accesses / waiting->accesses / sum->seconds;
 	return (PbpCompared) {waiting->ms * scale, waiting->error * scale, waiting->change * scale,
 						  waiting->change_error * scale};

@@ -417,10 +417,10 @@ static PbpAdviceRow
 row_of(const Advice *advice, int i)
 {
 	const PbpEstimate *estimate = &answers.estimates[i];
+	const PbpEstimate *today = &answers.estimates[BASELINE];
 	PbpAdviceRow row = {
-		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,
-		.change_error = NAN,.write_ratio = NAN,.learned_share = 1,.seconds_left = NAN,
-		.reason = answers.reasons[i],
+		.factor = pbp_advice_factor(i),.ratio = PBP_NOT_COMPARED,.write_ratio = NAN,
+		.learned_share = 1,.seconds_left = NAN,.reason = answers.reasons[i],
 	};
 
 	if (row.reason == PBP_ADVICE_KNOWN && i != BASELINE &&
@@ -435,10 +435,12 @@ row_of(const Advice *advice, int i)
 	}
 	else if (row.reason == PBP_ADVICE_KNOWN)
 	{
-		row.miss_ratio = estimate->value;
+		row.ratio = (PbpCompared)
+		{
+			estimate->value, fmin(1, error_of(estimate)), estimate->value - today->value,
+			fmin(1, error_of_difference(estimate, today))
+		};
 		row.write_ratio = scaled(advice, i, advice->counters.sizes[i].dirty_evictions);
-		row.uncertainty = fmin(1, error_of(estimate));
-		row.change_error = fmin(1, error_of_difference(estimate, &answers.estimates[BASELINE]));
 	}
 	return row;
 }

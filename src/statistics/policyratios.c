@@ -112,13 +112,12 @@ set_row(PbpPolicyRow *row, int policy, PbpEstimate estimate, const PbpEstimate *
 {
 	double		chance = error_of_difference(&estimate, today) - estimate.model;
 
-	row->miss_ratio = estimate.value;
-	row->change = estimate.value - today->value;
-	row->change_error = fmin(1, hypot(chance, fabs(row->change) * today->time /
-									  fmax(1e-9, today->value)) + estimate.model);
+	row->ratio = (PbpCompared) {.value = estimate.value,.change = estimate.value - today->value};
+	row->ratio.change_error = fmin(1, hypot(chance, fabs(row->ratio.change) * today->time /
+											fmax(1e-9, today->value)) + estimate.model);
 	if (is_server_sweep(policy))
 		estimate.model += today->model;
-	row->uncertainty = fmin(1, error_of(&estimate));
+	row->ratio.error = fmin(1, error_of(&estimate));
 }
 
 void
@@ -129,8 +128,7 @@ pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size, PbpPolicyRo
 	const PbpAdviceRow *of_size = &answers->rows[i];
 
 	*row = (PbpPolicyRow) {
-		.miss_ratio = NAN,.uncertainty = NAN,.change = NAN,.change_error = NAN,
-		.learned_share = 1,
+		.ratio = PBP_NOT_COMPARED,.learned_share = 1,
 		.reason = reason_of(advice, policy, size, of_size->reason),
 	};
 	if (row->reason == PBP_POLICY_LEARNING)
@@ -139,10 +137,7 @@ pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size, PbpPolicyRo
 	if (row->reason != PBP_POLICY_KNOWN)
 		return;
 	if (policy == PBP_CLOCK_TODAY)
-		*row = (PbpPolicyRow) {
-			.miss_ratio = of_size->miss_ratio,.uncertainty = of_size->uncertainty,
-			.learned_share = 1,
-		};
+		row->ratio = (PbpCompared) {of_size->ratio.value, of_size->ratio.error, 0, 0};
 	else
 		set_row(row, policy, estimate_policy(advice, policy, size, &answers->estimates[i]),
 				&answers->estimates[i]);

@@ -78,7 +78,7 @@ estimate_misses(const Advice *advice, int size, Effect *effect)
 		return;
 	effect->reads_per_count = counters->accesses / share_of_pool(advice) /
 		counters->sizes[size].accesses;
-	scale_effect(effect, row.miss_ratio * counters->accesses - counters->reads);
+	scale_effect(effect, row.ratio.value * counters->accesses - counters->reads);
 	if (size > BASELINE)
 		effect->warm_up_doubt = pbp_counted_doubt(advice, size) * counters->accesses;
 	else
@@ -104,8 +104,8 @@ estimate_waits(const Advice *advice, int size, Effect *effect)
 	caches = advice->cache_sets[0]->counters;
 	effect->reads_per_count = (counters->reads + counters->extends) /
 		fmin(caches[BASELINE].baseline_misses, caches[size].baseline_misses);
-	scale_effect(effect, (then.storage_ratio - today.storage_ratio) * counters->accesses);
-	effect->model_doubt = fmax(today.uncertainty, then.uncertainty) * counters->accesses;
+	scale_effect(effect, (then.ratio.value - today.ratio.value) * counters->accesses);
+	effect->model_doubt = fmax(today.ratio.error, then.ratio.error) * counters->accesses;
 }
 
 static void

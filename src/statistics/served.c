@@ -210,7 +210,7 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	double		served_more = 0;
 	double		unknown;
 
-	*more = (PbpFigure) {NAN, NAN};
+	*more = PBP_NO_FIGURE;
 	for (int i = 0; i < PBP_SERVED_PAGES; i++)
 	{
 		const PbpServedCounts *counts = counts_of(served, i, recent);
@@ -272,7 +272,7 @@ pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
 	loads = totals.reads + totals.extends;
 	known = asked && loads > 0;
 	if (!known || !pbp_served_more(served, totals.extends / loads, &more))
-		more = (PbpFigure) {NAN, NAN};
+		more = PBP_NO_FIGURE;
 	if (served->fresh_loads >= PBP_ENOUGH_EVENTS)
 	{
 		lately = served->fresh_served_more / served->fresh_loads;

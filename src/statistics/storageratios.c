@@ -273,9 +273,11 @@ set_scans(const Advice *advice, int cache, PbpAdviceStorageRow *row)
 	PbpFigure	here = share_of_scans(advice, cache);
 	PbpFigure	today = share_of_scans(advice, BASELINE);
 
-	row->scan_ratio = reads * here.value;
-	row->scan_error = reads * here.error;
-	row->scan_change_error = cache == BASELINE ? 0 : reads * fmax(here.error, today.error);
+	row->scans = (PbpCompared)
+	{
+		reads * here.value, reads * here.error, reads * (here.value - today.value),
+		cache == BASELINE ? 0 : reads * fmax(here.error, today.error)
+	};
 }
 
 /* ---- rows ---- */
@@ -391,32 +393,40 @@ pages_of(const Advice *advice, int cache)
 }
 
 /* At most all misses wait. */
+static double
+at_most_misses(const Advice *advice, int cache, double ratio)
+{
+	return isnan(ratio) ? NAN : fmin(ratio, miss_row_of(advice, cache)->ratio.value);
+}
+
 static void
 set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
 {
+	double		today = at_most_misses(advice, BASELINE, bounded_estimate(advice, BASELINE));
 	const SimulatedCache *simulated;
 
 	*row = (PbpAdviceStorageRow)
 	{
-		.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = NAN,
-		.seconds_left = NAN,.scan_ratio = NAN,.scan_error = NAN,.scan_change_error = NAN,
-		.reason = reason_of(advice, cache),
+		.ratio = PBP_NOT_COMPARED,.scans = PBP_NOT_COMPARED,.learned_share = NAN,
+		.seconds_left = NAN,.reason = reason_of(advice, cache),
 	};
 	if (row->reason == PBP_STORAGE_NO_CAPACITY)
 		return;
 	simulated = simulated_cache(advice, cache);
-	if (!isnan(storage_ratio))
-		row->storage_ratio = fmin(storage_ratio, miss_row_of(advice, cache)->miss_ratio);
 	row->os_cache_pages = pages_of(advice, cache);
 	row->learned_share = simulated->learning ? simulated->progress.share : 1;
 	row->seconds_left = pbp_seconds_left(&simulated->progress);
 	if (row->reason == PBP_STORAGE_KNOWN)
 	{
 		PbpEstimate here = estimate_cache(advice, cache);
-		PbpEstimate today = estimate_cache(advice, reference_of(cache));
+		PbpEstimate reference = estimate_cache(advice, reference_of(cache));
+		double		ratio = at_most_misses(advice, cache, storage_ratio);
 
-		row->uncertainty = error_of(&here);
-		row->change_error = cache == BASELINE ? 0 : error_of_difference(&here, &today);
+		row->ratio = (PbpCompared)
+		{
+			ratio, error_of(&here), ratio - today,
+			cache == BASELINE ? 0 : error_of_difference(&here, &reference)
+		};
 		set_scans(advice, cache, row);
 	}
 }
@@ -484,8 +494,8 @@ pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *total
 	if (row.reason != PBP_STORAGE_KNOWN)
 		return;
 	pbp_advice_row(advice, BASELINE, &misses);
-	totals->self_error = misses.miss_ratio * set->served_more;
-	totals->measuring_error = misses.miss_ratio * set->measuring_error;
+	totals->self_error = misses.ratio.value * set->served_more;
+	totals->measuring_error = misses.ratio.value * set->measuring_error;
 }
 
 /* ---- calibration ---- */

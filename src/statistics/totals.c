@@ -107,12 +107,12 @@ total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits,
 	{
 		.factor = factor,.pool = pbp_advice_factor(size),.size = size,
 		.misses = {
-			waits ? sum->misses / sum->accesses : misses->miss_ratio,
-			waits ? sum->misses_error / sum->accesses : misses->uncertainty
+			waits ? sum->misses / sum->accesses : misses->ratio.value,
+			waits ? sum->misses_error / sum->accesses : misses->ratio.error
 		},
 		.storage = {
-			waits ? waits->storage_reads / waits->accesses : storage->storage_ratio,
-			waits ? waits->storage_error / waits->accesses : storage->uncertainty
+			waits ? waits->storage_reads / waits->accesses : storage->ratio.value,
+			waits ? waits->storage_error / waits->accesses : storage->ratio.error
 		},
 		.waiting = waiting
 	};

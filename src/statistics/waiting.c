@@ -87,7 +87,7 @@ pbp_mean_time(const int64_t *ns, int ntimes)
 	double		squares = 0;
 
 	if (ntimes < ENOUGH_TIMES)
-		return (PbpFigure) {NAN, NAN};
+		return PBP_NO_FIGURE;
 	for (int i = 0; i < ntimes; i++)
 		mean += (double) ns[i] / ntimes;
 	for (int i = 0; i < ntimes; i++)
@@ -214,9 +214,9 @@ pbp_time_writes(PbpReadTimes *read_times, double ns_per_access, double waiting,
 double
 pbp_storage_share(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 {
-	if (misses->miss_ratio > 0 && !isnan(storage->storage_ratio))
-		return fmin(1, storage->storage_ratio / misses->miss_ratio);
-	return misses->miss_ratio == 0 && storage->storage_ratio == 0 ? 0 : NAN;
+	if (misses->ratio.value > 0 && !isnan(storage->ratio.value))
+		return fmin(1, storage->ratio.value / misses->ratio.value);
+	return misses->ratio.value == 0 && storage->ratio.value == 0 ? 0 : NAN;
 }
 
 static double
@@ -248,9 +248,9 @@ shares_of(const PbpAdviceRow *misses, const PbpAdviceStorageRow *storage)
 {
 	return (ReadShares)
 	{
-		isnan(storage->storage_ratio) ? NAN : fmax(0, misses->miss_ratio - storage->storage_ratio),
-		storage->storage_ratio,
-		storage->scan_ratio,
+		isnan(storage->ratio.value) ? NAN : fmax(0, misses->ratio.value - storage->ratio.value),
+		storage->ratio.value,
+		storage->scans.value,
 		misses->write_ratio
 	};
 }
@@ -345,11 +345,11 @@ error_by_shares(const PbpReadTimes *read_times, double miss_error, double storag
 static double
 error_of_scale(const PbpWaitingInput *input)
 {
-	double		today = times(input->misses->miss_ratio,
+	double		today = times(input->misses->ratio.value,
 							  pbp_mean_read_ns(&input->times, input->misses, input->storage));
-	double		all = input->storage->uncertainty;
+	double		all = input->storage->ratio.error;
 	double		by_misses = pbp_storage_share(input->misses, input->storage) *
-		input->misses->uncertainty;
+		input->misses->ratio.error;
 
 	if (!(today > 0) || !input->times.measured)
 		return 0;
@@ -372,27 +372,28 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	double		work_today = storage_work(read_times, today);
 	double		work_here = storage_work(read_times, reads);
 	double		queued = reads_queued(read_times, work_today, work_here);
-	double		steeper = error_queued(read_times, work_today, work_here, storage->change_error);
+	double		steeper = error_queued(read_times, work_today, work_here,
+									   storage->ratio.change_error);
 	ReadShares	here = {reads.served, reads.storage + queued, reads.scanned, reads.written};
 	ReadShares	more = {here.served - today.served, here.storage - today.storage,
 						here.scanned - today.scanned, here.written - today.written};
 	PbpFigure	held_up = ns_held_up(read_times, reads, today);
 	double		queue_error = times(queued, read_times->storage.value);
 	double		change = ns_of(read_times, more) + held_up.value;
-	double		change_error = hypot(hypot(error_by_shares(read_times, misses->change_error,
-														   storage->change_error + steeper) +
-										   times(storage->scan_change_error,
+	double		change_error = hypot(hypot(error_by_shares(read_times, misses->ratio.change_error,
+														   storage->ratio.change_error + steeper) +
+										   times(storage->scans.change_error,
 												 read_times->scan.value),
 										   error_by_times(read_times, more) + held_up.error),
 									 hypot(times(ns_of_reads(read_times, more.served, more.storage),
 												 error_of_scale(input)), queue_error));
 	/* of what sessions wait today by the server's own times: that of the miss ratio */
-	double		error_today = times(input->misses->uncertainty,
+	double		error_today = times(input->misses->ratio.error,
 									pbp_mean_read_ns(read_times, input->misses, input->storage));
 	double		error = read_times->measured ? hypot(change_error, error_today) :
-		hypot(hypot(error_by_shares(read_times, misses->uncertainty,
-									storage->uncertainty + steeper) +
-					times(storage->scan_error, read_times->scan.value),
+		hypot(hypot(error_by_shares(read_times, misses->ratio.error,
+									storage->ratio.error + steeper) +
+					times(storage->scans.error, read_times->scan.value),
 					error_by_times(read_times, here) + held_up.error), queue_error);
 	double		ms = input->accesses / 1e6;
 
@@ -416,7 +417,8 @@ pbp_saved_by_policy(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	double		share = pbp_storage_share(misses, storage);
 	double		mean = pbp_mean_read_ns(read_times, misses, storage);
 	double		today = pbp_mean_read_ns(read_times, input->misses, input->storage);
-	double		most_share = fmin(1, share + storage->uncertainty / fmax(1e-9, misses->miss_ratio));
+	double		most_share = fmin(1, share +
+								  storage->ratio.error / fmax(1e-9, misses->ratio.value));
 	double		by_storage = fmin(mean, times(most_share, read_times->storage.value -
 											  read_times->os.value));
 	double		by_times = read_times->measured ? fabs(mean - today) * error_of_scale(input) :
@@ -425,9 +427,9 @@ pbp_saved_by_policy(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 
 	return (PbpFigure)
 	{
-		-ms * policy->change * mean,
-		ms * (fabs(policy->change) * (fabs(by_storage) + fmin(mean, by_times)) +
-			  policy->change_error * (mean + fabs(by_storage)))
+		-ms * policy->ratio.change * mean,
+		ms * (fabs(policy->ratio.change) * (fabs(by_storage) + fmin(mean, by_times)) +
+			  policy->ratio.change_error * (mean + fabs(by_storage)))
 	};
 }
 
@@ -435,7 +437,7 @@ double
 pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceStorageRow *storage,
 				   double waiting_ms)
 {
-	double		ms = input->accesses * storage->scan_ratio * input->times.scan.value / 1e6;
+	double		ms = input->accesses * storage->scans.value * input->times.scan.value / 1e6;
 
 	return ms > 0 && waiting_ms > 0 ? fmin(1, ms / waiting_ms) : 0;
 }

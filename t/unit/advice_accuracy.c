@@ -34,11 +34,11 @@ compare_trace(Kind kind, int nbuffers, int looks_per_pass, int smallest)
 			PbpAdviceRow row = row_of(run.advice[j], i);
 			double		error;
 
-			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.miss_ratio - truth) : INFINITY;
+			error = row.reason == PBP_ADVICE_KNOWN ? fabs(row.ratio.value - truth) : INFINITY;
 			worst = fmax(worst, error);
 			nknown += i != TODAY && row.reason == PBP_ADVICE_KNOWN;
-			covered += i != TODAY && error <= row.uncertainty;
-			printf(" %.4f +- %.4f", row.miss_ratio, row.uncertainty);
+			covered += i != TODAY && error <= row.ratio.error;
+			printf(" %.4f +- %.4f", row.ratio.value, row.ratio.error);
 		}
 		printf("  worst error %.4f\n", worst);
 		if (i >= smallest)
@@ -76,7 +76,7 @@ look_rarely(Kind kind)
 	{
 		PbpAdviceRow row = row_of(run.advice[0], i);
 
-		worst = fmax(worst, fabs(row.miss_ratio - true_miss_ratio(&run, row.factor)) / fmax(1e-9, row.uncertainty));
+		worst = fmax(worst, fabs(row.ratio.value - true_miss_ratio(&run, row.factor)) / fmax(1e-9, row.ratio.error));
 	}
 	half = worst_error(&run, PBP_ADVICE_HALF, PBP_ADVICE_HALF);
 	printf("# %-10s one look per pass: half the size within %.4f, larger ones within %.4f\n", kind_names[kind], half, worst_error(&run, TODAY, PBP_ADVICE_FACTORS - 1));
@@ -97,10 +97,10 @@ look_late(void)
 	for (int j = 0; j < SAMPLES; j++)
 	{
 		PbpAdviceRow twice = row_of(run.advice[j], PBP_ADVICE_DOUBLE);
-		double		error = fabs(twice.miss_ratio - true_miss_ratio(&run, twice.factor));
+		double		error = fabs(twice.ratio.value - true_miss_ratio(&run, twice.factor));
 
-		printf("# looks each 1.5 passes: twice the size %.4f off, +- %.4f; self error %+.3f\n", error, twice.uncertainty, totals_of(run.advice[j]).self_error);
-		worst = fmax(worst, error / fmax(1e-9, twice.uncertainty));
+		printf("# looks each 1.5 passes: twice the size %.4f off, +- %.4f; self error %+.3f\n", error, twice.ratio.error, totals_of(run.advice[j]).self_error);
+		worst = fmax(worst, error / fmax(1e-9, twice.ratio.error));
 	}
 	okf(worst <= 1, "late looks: twice the size is in its interval (%.2f of it)", worst);
 	finish(&run);
@@ -123,8 +123,8 @@ look_at_a_slow_hand(int looks_per_pass)
 		double		truth = true_miss_ratio(&run, pbp_advice_factor(i));
 		PbpAdviceRow row = row_of(run.advice[0], i);
 
-		wrong += row.reason != PBP_ADVICE_SATURATED && !(fabs(row.miss_ratio - truth) <= 0.02);
-		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.miss_ratio, (int) row.reason);
+		wrong += row.reason != PBP_ADVICE_SATURATED && !(fabs(row.ratio.value - truth) <= 0.02);
+		printf("# %-10s %5.3f  true %.4f  predicted %.4f, reason %d\n", "slow hand", row.factor, truth, row.ratio.value, (int) row.reason);
 	}
 	okf(wrong == 0, "%d looks per pass: where a slow hand hides uses, no wrong figure is given, with the reason", looks_per_pass);
 	finish(&run);
@@ -150,17 +150,17 @@ publish_late(void)
 		look_only(&bench.run, 0, &bench.pool);
 	}
 	row = row_of(bench.run.advice[0], TODAY);
-	ok(isnan(row.miss_ratio) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is known");
+	ok(isnan(row.ratio.value) && row.reason == PBP_ADVICE_UNCOUNTED, "a long transaction: until it publishes its reads, nothing is known");
 	counts = count_accesses(&bench.run, &bench.pool, &bench.watch);
 	pbp_advice_accesses(bench.run.advice[0], &counts);
 	row = row_of(bench.run.advice[0], TODAY);
 	totals = totals_of(bench.run.advice[0]);
 	before = (double) counts.reads / (double) (counts.reads + counts.hits);
-	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.miss_ratio, before, totals.self_error);
-	ok(fabs(row.miss_ratio - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next look");
+	printf("# published late: %.4f, true %.4f, self error %+.3f\n", row.ratio.value, before, totals.self_error);
+	ok(fabs(row.ratio.value - before) < 0.01 && fabs(totals.self_error) < 0.2, "and then the miss ratio is known, before the next look");
 	look_only(&bench.run, 0, &bench.pool);
 	row = row_of(bench.run.advice[0], TODAY);
-	ok(fabs(row.miss_ratio - before) < 0.01, "and the same after it");
+	ok(fabs(row.ratio.value - before) < 0.01, "and the same after it");
 	ok(count_known(bench.run.advice[0], 1) >= 8, "with other sizes, to twice today's at least");
 	bench_finish(&bench);
 }
@@ -177,7 +177,7 @@ sample_few_pages(void)
 
 		start(&run, 1, (size_t) run.nbuffers * 10, i == 0 ? 1.0 / 10 : 1.0 / 160);
 		run_today(&run);
-		width[i] = row_of(run.advice[0], PBP_ADVICE_HALF).uncertainty;
+		width[i] = row_of(run.advice[0], PBP_ADVICE_HALF).ratio.error;
 		finish(&run);
 	}
 	okf(width[1] > 2 * width[0], "half the size is known within %.4f, from a small sample within %.4f", width[0], width[1]);

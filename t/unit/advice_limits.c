@@ -114,7 +114,7 @@ learn_again(void)
 				if (row.reason != PBP_ADVICE_KNOWN)
 					continue;
 				nfigures++;
-				worst = fmax(worst, fabs(row.miss_ratio - fmax(0, 1 - row.factor / 2)));
+				worst = fmax(worst, fabs(row.ratio.value - fmax(0, 1 - row.factor / 2)));
 			}
 		}
 	}
@@ -244,7 +244,7 @@ scan_past_the_pool(bool together, Kind kind)
 static bool
 reaches(const PbpAdviceRow *row, double miss_ratio)
 {
-	return row->miss_ratio + row->uncertainty >= miss_ratio && row->miss_ratio + row->change_error >= miss_ratio;
+	return row->ratio.value + row->ratio.error >= miss_ratio && row->ratio.value + row->ratio.change_error >= miss_ratio;
 }
 
 /* What one scan leaves, another one finds, and keeps in the pool. */
@@ -264,13 +264,13 @@ scan_at_once(void)
 	pbp_advice_accesses(advice, &apart);
 	today = row_of(advice, TODAY);
 	before = row_of(advice, PBP_ADVICE_DOUBLE);
-	ok(!reaches(&before, today.miss_ratio), "scans that find nothing in the pool: twice the size saves misses");
+	ok(!reaches(&before, today.ratio.value), "scans that find nothing in the pool: twice the size saves misses");
 	pbp_advice_accesses(advice, &at_once);
 	larger = row_of(advice, PBP_ADVICE_DOUBLE);
-	ok(larger.miss_ratio == before.miss_ratio && reaches(&larger, today.miss_ratio), "or perhaps none, if scans find what others left, and it is unknown how much that is");
+	ok(larger.ratio.value == before.ratio.value && reaches(&larger, today.ratio.value), "or perhaps none, if scans find what others left, and it is unknown how much that is");
 	pbp_advice_set_all_scanned(advice, 8192 / 2);
 	larger = row_of(advice, PBP_ADVICE_DOUBLE);
-	ok(reaches(&larger, row_of(advice, PBP_ADVICE_DOUBLE - 1).miss_ratio) && !reaches(&larger, today.miss_ratio), "what is scanned takes no more than its size");
+	ok(reaches(&larger, row_of(advice, PBP_ADVICE_DOUBLE - 1).ratio.value) && !reaches(&larger, today.ratio.value), "what is scanned takes no more than its size");
 	bench_finish(&bench);
 }
 
@@ -368,8 +368,8 @@ forget(void)
 
 	bench_learn(&bench, UNIFORM, 12);
 	row = row_of(bench.run.advice[0], TODAY);
-	printf("# before %.4f\n", row.miss_ratio);
-	ok(fabs(row.miss_ratio - 0.5) < 0.01, "the miss ratio today is the measured one");
+	printf("# before %.4f\n", row.ratio.value);
+	ok(fabs(row.ratio.value - 0.5) < 0.01, "the miss ratio today is the measured one");
 	bench.trace.kind = ZIPF;
 	bench_run(&bench, 12, true);
 	then = bench.pool;
@@ -377,8 +377,8 @@ forget(void)
 	truth = (double) (bench.pool.reads - then.reads) /
 		(double) (bench.pool.hits - then.hits + bench.pool.reads - then.reads);
 	row = row_of(bench.run.advice[0], TODAY);
-	printf("# after %.4f, true %.4f\n", row.miss_ratio, truth);
-	ok(fabs(row.miss_ratio - truth) < 0.01, "and follows another workload");
+	printf("# after %.4f, true %.4f\n", row.ratio.value, truth);
+	ok(fabs(row.ratio.value - truth) < 0.01, "and follows another workload");
 	bench_finish(&bench);
 }
 
@@ -429,7 +429,7 @@ extremes(void)
 		pbp_advice_begin(advice, i);
 		pbp_advice_end(advice, i);
 	}
-	ok(fabs(row_of(advice, TODAY).miss_ratio - 1.0 / 11) < 1e-9, "nothing sampled: today's figure is known");
+	ok(fabs(row_of(advice, TODAY).ratio.value - 1.0 / 11) < 1e-9, "nothing sampled: today's figure is known");
 	ok(all_unknown(advice, TODAY + 1, PBP_ADVICE_LITTLE_EVIDENCE), "nothing sampled: and no other");
 
 	/* every page of a small pool */
@@ -457,7 +457,7 @@ repeat(void)
 		PbpAdviceRow row = row_of(one.run.advice[0], i);
 		PbpAdviceRow again = row_of(other.run.advice[0], i);
 
-		different += memcmp(&row.miss_ratio, &again.miss_ratio, sizeof(double)) != 0;
+		different += memcmp(&row.ratio.value, &again.ratio.value, sizeof(double)) != 0;
 	}
 	ok(different == 0, "the same run says the same");
 	bench_finish(&one);
@@ -479,9 +479,9 @@ read_others(void)
 	ok(totals_of(bench.run.advice[0]).change == PBP_NO_CHANGE, "the load is the one that was learned");
 	pbp_advice_set_other_mix(bench.run.advice[0], 0.5);
 	row = row_of(bench.run.advice[0], TODAY + 2);
-	ok(totals_of(bench.run.advice[0]).change == PBP_OTHER_RELATIONS && row.miss_ratio == before.miss_ratio &&
-	   row.change_error >= 0.5 * (today.miss_ratio - row.miss_ratio) && row.change_error > before.change_error &&
-	   row.uncertainty > before.uncertainty, "where other relations are read, intervals are wider, and it is said");
+	ok(totals_of(bench.run.advice[0]).change == PBP_OTHER_RELATIONS && row.ratio.value == before.ratio.value &&
+	   row.ratio.change_error >= 0.5 * (today.ratio.value - row.ratio.value) && row.ratio.change_error > before.ratio.change_error &&
+	   row.ratio.error > before.ratio.error, "where other relations are read, intervals are wider, and it is said");
 	pbp_advice_set_other_mix(bench.run.advice[0], 0.9);
 	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_CHANGED), "where hardly any of those learned are, larger sizes are unknown, with the reason");
 	bench_finish(&bench);

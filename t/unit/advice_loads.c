@@ -88,16 +88,16 @@ run_load(Bench *bench, int load)
 static void
 add_row(Score *score, const PbpAdviceRow *row, double truth)
 {
-	double		error = fabs(row->miss_ratio - truth);
+	double		error = fabs(row->ratio.value - truth);
 
 	score->nasked++;
 	if (row->reason != PBP_ADVICE_KNOWN)
 		return;
 	score->errors[score->nknown] = error;
-	score->widths[score->nknown++] = row->uncertainty;
-	score->nwithin += error <= row->uncertainty + 1e-9;
-	score->nwrong += error > row->uncertainty + WRONG;
-	score->farthest = fmax(score->farthest, error - row->uncertainty);
+	score->widths[score->nknown++] = row->ratio.error;
+	score->nwithin += error <= row->ratio.error + 1e-9;
+	score->nwrong += error > row->ratio.error + WRONG;
+	score->farthest = fmax(score->farthest, error - row->ratio.error);
 }
 
 static void
@@ -135,7 +135,7 @@ score_load(int load, Score *sum)
 
 			add_row(&score, &row, truth);
 			add_row(sum, &row, truth);
-			printf("  %.4f +- %.4f (%d)", row.miss_ratio, row.uncertainty, (int) row.reason);
+			printf("  %.4f +- %.4f (%d)", row.ratio.value, row.ratio.error, (int) row.reason);
 		}
 		printf("\n");
 	}

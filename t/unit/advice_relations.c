@@ -87,11 +87,11 @@ add_up(const PbpAdvice *advice, const char *what)
 		loads += report.rows[i].sampled_loads;
 	}
 	printf("# %s: %d rows, saved %.1f of %.1f, added %.1f of %.1f\n", what, report.nrows, saved,
-		   totals.reads - twice.miss_ratio * totals.accesses, added, half.miss_ratio * totals.accesses - totals.reads);
+		   totals.reads - twice.ratio.value * totals.accesses, added, half.ratio.value * totals.accesses - totals.reads);
 	okf(fabs(share - 1) < 1e-9, "%s: shares of the reads add up to 1", what);
-	okf(fabs(saved - (totals.reads - twice.miss_ratio * totals.accesses)) < 1e-6 * totals.reads,
+	okf(fabs(saved - (totals.reads - twice.ratio.value * totals.accesses)) < 1e-6 * totals.reads,
 		"%s: reads saved add up to those of the advice", what);
-	okf(fabs(added - (half.miss_ratio * totals.accesses - totals.reads)) < 1e-6 * totals.reads, "%s: so do reads added", what);
+	okf(fabs(added - (half.ratio.value * totals.accesses - totals.reads)) < 1e-6 * totals.reads, "%s: so do reads added", what);
 	okf(loads == (double) totals.sampled_loads, "%s: and loads", what);
 }
 

@@ -311,7 +311,7 @@ worst_error(const Run *run, int from, int to)
 		PbpAdviceRow row = row_of(run->advice[0], i);
 
 		worst = fmax(worst, row.reason == PBP_ADVICE_KNOWN ?
-					 fabs(row.miss_ratio - true_miss_ratio(run, row.factor)) : INFINITY);
+					 fabs(row.ratio.value - true_miss_ratio(run, row.factor)) : INFINITY);
 	}
 	return worst;
 }
@@ -343,7 +343,7 @@ count_known(const PbpAdvice *advice, int from)
 	{
 		PbpAdviceRow row = row_of(advice, i);
 
-		known += row.reason == PBP_ADVICE_KNOWN || !isnan(row.miss_ratio);
+		known += row.reason == PBP_ADVICE_KNOWN || !isnan(row.ratio.value);
 	}
 	return known;
 }

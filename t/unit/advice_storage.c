@@ -40,7 +40,7 @@ typedef struct LoadErrors
 static void
 note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, double truth, Errors *errors, LoadErrors *of_load)
 {
-	double		error = fabs(row->storage_ratio - truth);
+	double		error = fabs(row->ratio.value - truth);
 
 	if (row->reason != PBP_STORAGE_KNOWN)
 	{
@@ -48,13 +48,13 @@ note_error(const PbpAdviceStorageRow *row, const PbpAdviceRow *miss_row, double 
 		printf(" unknown (%d)", (int) row->reason);
 		return;
 	}
-	printf(" %.4f +- %.4f", row->storage_ratio, row->uncertainty);
+	printf(" %.4f +- %.4f", row->ratio.value, row->ratio.error);
 	errors->known[errors->nknown] = error;
-	errors->widths[errors->nknown++] = row->uncertainty;
-	errors->ncovered += error <= row->uncertainty;
-	of_load->nwrong += error > row->uncertainty + WRONG;
-	of_load->nimpossible += row->storage_ratio > miss_row->miss_ratio;
-	if (row->uncertainty > UNSURE)
+	errors->widths[errors->nknown++] = row->ratio.error;
+	errors->ncovered += error <= row->ratio.error;
+	of_load->nwrong += error > row->ratio.error + WRONG;
+	of_load->nimpossible += row->ratio.value > miss_row->ratio.value;
+	if (row->ratio.error > UNSURE)
 		of_load->nunsure++;
 	else
 	{

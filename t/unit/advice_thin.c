@@ -43,9 +43,9 @@ thin_pools(Kind kind)
 			PbpAdviceRow after = row_of(advice, i);
 
 			if (before[i].reason == PBP_ADVICE_KNOWN && after.reason == PBP_ADVICE_KNOWN)
-				moved = fmax(moved, fabs(after.miss_ratio - before[i].miss_ratio) / before[i].uncertainty);
+				moved = fmax(moved, fabs(after.ratio.value - before[i].ratio.value) / before[i].ratio.error);
 			if (before[i].reason == PBP_ADVICE_KNOWN)
-				*(step == 0 ? &width : &thin_width) = before[i].uncertainty;
+				*(step == 0 ? &width : &thin_width) = before[i].ratio.error;
 		}
 		okf(count_known(advice, 0) == known, "%s: what was known still is (%d sizes, %d of them)", kind_names[kind], known, count_known(advice, 0));
 		bench_run(&bench, 0.5, true);
@@ -77,9 +77,9 @@ stay_true(Kind kind)
 
 			if (row.reason != PBP_ADVICE_KNOWN)
 				continue;
-			worst = fmax(worst, fabs(row.miss_ratio - truth));
+			worst = fmax(worst, fabs(row.ratio.value - truth));
 			nfigures += i != TODAY;
-			covered += i != TODAY && fabs(row.miss_ratio - truth) <= row.uncertainty;
+			covered += i != TODAY && fabs(row.ratio.value - truth) <= row.ratio.error;
 		}
 	}
 	okf(worst < 0.03, "%s: an eighth of the sample is true within 0.03 (%.4f)", kind_names[kind], worst);
@@ -113,7 +113,7 @@ thin_caches(Load load)
 			if (before[i].reason != PBP_STORAGE_KNOWN)
 				continue;
 			lost += after.reason != PBP_STORAGE_KNOWN;
-			moved = fmax(moved, fabs(after.storage_ratio - before[i].storage_ratio) / before[i].uncertainty);
+			moved = fmax(moved, fabs(after.ratio.value - before[i].ratio.value) / before[i].ratio.error);
 		}
 		ok(before[TODAY].reason == PBP_STORAGE_KNOWN, "storage reads are known");
 		okf(lost == 0, "%s: and still are", load_names[load]);
@@ -130,9 +130,9 @@ thin_caches(Load load)
 		if (row.reason != PBP_STORAGE_KNOWN)
 			continue;
 		truth = true_storage_ratio(load, nbuffers, os_pages(nbuffers));
-		printf("# %s at %.3f: %.4f +- %.4f, true %.4f\n", load_names[load], pbp_advice_factor(i), row.storage_ratio, row.uncertainty, truth);
+		printf("# %s at %.3f: %.4f +- %.4f, true %.4f\n", load_names[load], pbp_advice_factor(i), row.ratio.value, row.ratio.error, truth);
 		nfigures++;
-		covered += fabs(row.storage_ratio - truth) <= row.uncertainty;
+		covered += fabs(row.ratio.value - truth) <= row.ratio.error;
 	}
 	scene_finish(&scene);
 }
@@ -162,7 +162,7 @@ widen(Kind kind)
 		ok(pbp_advice_widen(advice, 2) && fabs(pbp_advice_rate(advice) / rate - 2) < 1e-6, "twice the sample");
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 			if (before[i].reason == PBP_ADVICE_KNOWN)
-				moved = fmax(moved, fabs(row_of(advice, i).miss_ratio - before[i].miss_ratio) / before[i].uncertainty);
+				moved = fmax(moved, fabs(row_of(advice, i).ratio.value - before[i].ratio.value) / before[i].ratio.error);
 		okf(count_known(advice, 0) == known, "%s: what was known still is (%d)", kind_names[kind], known);
 		bench_run(&bench, 0.5, true);
 		okf(count_known(advice, 0) == known, "%s: and half a pool later (%d)", kind_names[kind], count_known(advice, 0));
@@ -213,7 +213,7 @@ widen_caches(Load load)
 		if (row.reason != PBP_STORAGE_KNOWN)
 			continue;
 		nfigures++;
-		covered += fabs(row.storage_ratio - true_storage_ratio(load, nbuffers, os_pages(nbuffers))) <= row.uncertainty;
+		covered += fabs(row.ratio.value - true_storage_ratio(load, nbuffers, os_pages(nbuffers))) <= row.ratio.error;
 	}
 	scene_finish(&scene);
 }

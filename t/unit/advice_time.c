@@ -45,7 +45,7 @@ miss_ratio_of(const Bench *bench, int size)
 {
 	PbpAdviceRow row = row_of(bench->run.advice[0], size);
 
-	return row.miss_ratio;
+	return row.ratio.value;
 }
 
 /* By day, one access in 200 is to another page than those of half a pool. */
@@ -118,7 +118,7 @@ allows(const PbpAdviceRow *row, double reads, double accesses)
 	double		precision = 0.0005 + 3 * sqrt(reads) / accesses;
 
 	return row->reason == PBP_ADVICE_CHANGED ||
-		(row->reason == PBP_ADVICE_KNOWN && fabs(row->miss_ratio - reads / accesses) <= row->uncertainty + precision);
+		(row->reason == PBP_ADVICE_KNOWN && fabs(row->ratio.value - reads / accesses) <= row->ratio.error + precision);
 }
 
 /*
@@ -157,7 +157,7 @@ run_lightly(int share, int others, int idle_seconds)
 		if (minute < 3 || allows(&row, reads, accesses))
 			continue;
 		if (wrong++ == 0)
-			printf("# minute %d: %.4f +- %.4f, measured %.4f\n", minute, row.miss_ratio, row.uncertainty, reads / accesses);
+			printf("# minute %d: %.4f +- %.4f, measured %.4f\n", minute, row.ratio.value, row.ratio.error, reads / accesses);
 		worst = minute;
 	}
 	if (wrong > 0)
@@ -183,7 +183,7 @@ ask_idle_server(void)
 
 		run_load(&bench, i <= 40 || i % 30 < 3 ? &query : &nothing);
 		row = row_of(bench.run.advice[0], TODAY);
-		widest = fmax(widest, row.uncertainty);
+		widest = fmax(widest, row.ratio.error);
 		for (int j = 1; j < PBP_ADVICE_FACTORS; j++)
 			unknown += isnan(miss_ratio_of(&bench, j));
 	}
@@ -219,8 +219,8 @@ pause_at_night(void)
 	for (int i = 1; i < PBP_ADVICE_FACTORS; i++)
 		most = isnan(miss_ratio_of(&bench, i)) ? INFINITY : fmax(most, fabs(miss_ratio_of(&bench, i) - before[i]));
 	row = row_of(bench.run.advice[0], TODAY);
-	printf("# half a second after a pause, figures differ by at most %.4f; today's +- %.4f\n", most, row.uncertainty);
-	ok(most < 0.05 && row.uncertainty < 0.02 && totals_of(bench.run.advice[0]).change == PBP_NO_CHANGE, "after it, everything is known again");
+	printf("# half a second after a pause, figures differ by at most %.4f; today's +- %.4f\n", most, row.ratio.error);
+	ok(most < 0.05 && row.ratio.error < 0.02 && totals_of(bench.run.advice[0]).change == PBP_NO_CHANGE, "after it, everything is known again");
 	bench_finish(&bench);
 }
 

@@ -47,7 +47,7 @@ least_below(const PbpAdvice *advice, int total, int size)
 		else
 			pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
 		if (split.size == size && split.storage.reason == PBP_STORAGE_KNOWN)
-			least = fmin(least, split.storage.storage_ratio);
+			least = fmin(least, split.storage.ratio.value);
 	}
 	return least;
 }
@@ -56,7 +56,7 @@ static void
 note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, double truth, Figures *figures)
 {
 	const PbpAdviceStorageRow *row = &split->storage;
-	double		error = fabs(row->storage_ratio - truth);
+	double		error = fabs(row->ratio.value - truth);
 	PbpAdviceRow misses;
 
 	if (row->reason != PBP_STORAGE_KNOWN)
@@ -65,13 +65,13 @@ note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, dou
 		printf(" unknown (%d)", (int) row->reason);
 		return;
 	}
-	printf(" %.4f +- %.4f", row->storage_ratio, row->uncertainty);
+	printf(" %.4f +- %.4f", row->ratio.value, row->ratio.error);
 	figures->nknown++;
-	figures->ncovered += error <= row->uncertainty;
-	figures->nrising += row->storage_ratio > least_below(advice, total, split->size) + 1e-9;
+	figures->ncovered += error <= row->ratio.error;
+	figures->nrising += row->ratio.value > least_below(advice, total, split->size) + 1e-9;
 	pbp_advice_row(advice, split->size, &misses);
-	figures->nmore += row->storage_ratio > misses.miss_ratio + 1e-9;
-	if (row->uncertainty > UNSURE)
+	figures->nmore += row->ratio.value > misses.ratio.value + 1e-9;
+	if (row->ratio.error > UNSURE)
 		return;
 	figures->nsure++;
 	figures->worst_sure = fmax(figures->worst_sure, error);
@@ -228,7 +228,7 @@ hold_all_data(int pool, size_t bytes)
 				continue;
 			nknown++;
 			nearly += is_early(advice, total, &split);
-			nrising += split.storage.storage_ratio > least_below(advice, total, split.size) + 1e-9;
+			nrising += split.storage.ratio.value > least_below(advice, total, split.size) + 1e-9;
 		}
 	}
 	printf("# %d known, %d of them before today's memory, %d rising\n", nknown, nearly, nrising);

@@ -22,14 +22,14 @@ new_case(const Curve misses, const Curve storage, double error)
 		one.fits[i] = true;
 		one.misses[i] = (PbpAdviceRow)
 		{
-			.factor = pbp_advice_factor(i),.miss_ratio = misses[i],.uncertainty = i == TODAY ? 0 : error,
-			.change_error = i == TODAY ? 0 : error,.learned_share = 1,.reason = PBP_ADVICE_KNOWN
+			.factor = pbp_advice_factor(i),.ratio.value = misses[i],.ratio.error = i == TODAY ? 0 : error,
+			.ratio.change_error = i == TODAY ? 0 : error,.learned_share = 1,.reason = PBP_ADVICE_KNOWN
 		};
 		if (storage != NULL)
 			one.storage[i] = (PbpAdviceStorageRow)
 			{
-				.os_cache_pages = 1000,.storage_ratio = storage[i],.uncertainty = error,
-				.change_error = i == TODAY ? 0 : hypot(error, error),.learned_share = 1,.reason = PBP_STORAGE_KNOWN
+				.os_cache_pages = 1000,.ratio.value = storage[i],.ratio.error = error,
+				.ratio.change_error = i == TODAY ? 0 : hypot(error, error),.learned_share = 1,.reason = PBP_STORAGE_KNOWN
 			};
 	}
 	return one;
@@ -38,13 +38,22 @@ new_case(const Curve misses, const Curve storage, double error)
 PbpDecision
 ask(const Case *one)
 {
+	PbpAdviceRow misses[SIZES];
+	PbpAdviceStorageRow storage[SIZES];
 	PbpDecisionInput input = {
-		.fits = one->fits,.misses = one->misses,.storage = one->has_storage ? one->storage : NULL,
+		.fits = one->fits,.misses = misses,.storage = one->has_storage ? storage : NULL,
 		.waiting = one->has_waiting ? one->waiting : NULL,.active_ms = one->active_ms,.hours = &one->hours,.watched_seconds = one->seconds,
 		.wanted_hours = one->wanted_hours,.advised_before = one->before,.loaded = !one->idle,.evicted = !one->unused,.probed = one->probed,
 		.spare_memory = one->spare_memory,.doubtful = one->doubtful,.unsettled = one->unsettled,
 	};
 
+	for (int i = 0; i < SIZES; i++)
+	{
+		misses[i] = one->misses[i];
+		misses[i].ratio.change = misses[i].ratio.value - one->misses[TODAY].ratio.value;
+		storage[i] = one->storage[i];
+		storage[i].ratio.change = storage[i].ratio.value - one->storage[TODAY].ratio.value;
+	}
 	return pbp_decide(&input);
 }
 
@@ -64,7 +73,7 @@ forget_storage(Case *one, int from, int to, double learned, PbpStorageReason rea
 	for (int i = from; i <= to; i++)
 		one->storage[i] = (PbpAdviceStorageRow)
 	{
-		.os_cache_pages = 1000,.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = learned,.reason = reason
+		.os_cache_pages = 1000,.ratio.value = NAN,.ratio.error = NAN,.ratio.change_error = NAN,.learned_share = learned,.reason = reason
 	};
 }
 
@@ -73,7 +82,7 @@ forget_misses(Case *one, int i, double learned, PbpAdviceReason reason)
 {
 	one->misses[i] = (PbpAdviceRow)
 	{
-		.factor = pbp_advice_factor(i),.miss_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.learned_share = learned,.reason = reason
+		.factor = pbp_advice_factor(i),.ratio.value = NAN,.ratio.error = NAN,.ratio.change_error = NAN,.learned_share = learned,.reason = reason
 	};
 	if (one->has_storage)
 		forget_storage(one, i, i, NAN, PBP_STORAGE_NO_MISS_RATIO);

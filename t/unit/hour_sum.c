@@ -60,8 +60,8 @@ set_load(Load *load, int64_t nbuffers, Curve misses, Curve storage, double error
 		double		buffers = pbp_advice_factor(i) * (double) nbuffers;
 		double		change_error = i == TODAY ? 0 : error;
 
-		load->misses[i] = (PbpAdviceRow) {.factor = pbp_advice_factor(i),.miss_ratio = misses(buffers),.uncertainty = error,.change_error = change_error};
-		load->storage[i] = (PbpAdviceStorageRow) {.storage_ratio = storage(buffers),.uncertainty = error / 10,.change_error = change_error / 10};
+		load->misses[i] = (PbpAdviceRow) {.factor = pbp_advice_factor(i),.ratio.value = misses(buffers),.ratio.error = error,.ratio.change_error = change_error};
+		load->storage[i] = (PbpAdviceStorageRow) {.ratio.value = storage(buffers),.ratio.error = error / 10,.ratio.change_error = change_error / 10};
 		load->fits[i] = true;
 	}
 	load->share = (PbpHourShare)
@@ -87,7 +87,7 @@ set_splits(Load *load, double memory)
 {
 	for (int i = 0; i < PBP_TOTALS; i++)
 		for (int kind = 0; kind < PBP_SPLITS && i != PBP_TOTAL_TODAY; kind++)
-			load->splits[i][kind] = (PbpAdviceSplit) {kinds[kind], true, {.storage_ratio = with_memory(i, kind),.uncertainty = 0.0001,.change_error = 0.0001}};
+			load->splits[i][kind] = (PbpAdviceSplit) {kinds[kind], true, {.ratio.value = with_memory(i, kind),.ratio.error = 0.0001,.ratio.change_error = 0.0001}};
 	load->share.memory = memory;
 	load->share.splits = load->splits;
 }
@@ -146,8 +146,8 @@ partly_known(void)
 
 	set_load(&load, BUFFERS, falling, valley, 0.001);
 	hour = hour_of(&load, 300, BUFFERS);
-	load.misses[TWICE].miss_ratio = load.storage[TWICE].storage_ratio = NAN;
-	load.storage[HALF].storage_ratio = NAN;
+	load.misses[TWICE].ratio.value = load.storage[TWICE].ratio.value = NAN;
+	load.storage[HALF].ratio.value = NAN;
 	load.fits[FOUR_TIMES] = false;
 	for (int i = 0; i < 100; i++)
 		pbp_add_to_hour(&hour, &load.share);
@@ -195,7 +195,7 @@ light(void)
 	load.share.apart = load.share.accesses;
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		if (i != TODAY)
-			load.misses[i].miss_ratio = load.storage[i].storage_ratio = NAN;
+			load.misses[i].ratio.value = load.storage[i].ratio.value = NAN;
 	for (int i = 0; i < 1000; i++)
 		pbp_add_to_hour(&hour, &load.share);
 	pbp_sum_hour(&sum, &hour);
@@ -270,7 +270,7 @@ moved_unknown(void)
 	PbpHour		hour;
 
 	set_load(&load, BUFFERS, falling, valley, 0.001);
-	load.storage[TWICE].storage_ratio = NAN;
+	load.storage[TWICE].ratio.value = NAN;
 	hour = hour_of(&load, 10, BUFFERS);
 	pbp_move_hour(&hour, 2 * BUFFERS);
 	ok(hour.sizes[TODAY].waiting.accesses == 0 && hour.sizes[HALF].waiting.accesses == 0 && hour.sizes[HALF].accesses > 0,
@@ -379,10 +379,10 @@ splits_summed(void)
 
 	set_load(&load, BUFFERS, falling, valley, 0.001);
 	set_splits(&load, 1e9);
-	load.splits[TWICE_MEMORY][0].storage.storage_ratio = 0.001;
-	load.splits[TWICE_MEMORY][2].storage.storage_ratio = 0.02;
+	load.splits[TWICE_MEMORY][0].storage.ratio.value = 0.001;
+	load.splits[TWICE_MEMORY][2].storage.ratio.value = 0.02;
 	day = hour_of(&load, 300, BUFFERS);
-	load.splits[TWICE_MEMORY][0].storage.storage_ratio = 0.07;
+	load.splits[TWICE_MEMORY][0].storage.ratio.value = 0.07;
 	night = hour_of(&load, 100, BUFFERS);
 	pbp_sum_hour(&sum, &day);
 	pbp_sum_splits(&sum, &day, load.share.splits);

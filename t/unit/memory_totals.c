@@ -41,7 +41,7 @@ misses_of(int size)
 static PbpAdviceStorageRow
 storage_row(double ratio)
 {
-	return (PbpAdviceStorageRow) {.os_cache_pages = 1000,.storage_ratio = ratio,.uncertainty = 0.001,.change_error = 0.001,.learned_share = 1};
+	return (PbpAdviceStorageRow) {.os_cache_pages = 1000,.ratio.value = ratio,.ratio.error = 0.001,.ratio.change_error = 0.001,.learned_share = 1};
 }
 
 static Case
@@ -54,7 +54,7 @@ new_case(Storage storage)
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		one.fits[i] = true;
-		one.misses[i] = (PbpAdviceRow) {.factor = pbp_advice_factor(i),.miss_ratio = misses_of(i),.uncertainty = 0.001,.change_error = 0.001};
+		one.misses[i] = (PbpAdviceRow) {.factor = pbp_advice_factor(i),.ratio.value = misses_of(i),.ratio.error = 0.001,.ratio.change_error = 0.001};
 		one.fixed[i] = storage_row(storage(1, i));
 	}
 	for (int i = 0; i < PBP_TOTALS; i++)
@@ -78,7 +78,7 @@ static void
 forget(Case *one, int total, PbpStorageReason reason)
 {
 	for (int j = 0; j < PBP_SPLITS; j++)
-		one->splits[total][j].storage = (PbpAdviceStorageRow) {.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.reason = reason};
+		one->splits[total][j].storage = (PbpAdviceStorageRow) {.ratio.value = NAN,.ratio.error = NAN,.ratio.change_error = NAN,.reason = reason};
 }
 
 /* As much memory, as few reads; today's pool is the best. */
@@ -225,7 +225,7 @@ stay_unknown(void)
 		if (i != PBP_TOTAL_TODAY)
 			forget(&one, i, PBP_STORAGE_LEARNING);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-		one.fixed[i] = (PbpAdviceStorageRow) {.storage_ratio = NAN,.uncertainty = NAN,.change_error = NAN,.reason = PBP_STORAGE_LEARNING};
+		one.fixed[i] = (PbpAdviceStorageRow) {.ratio.value = NAN,.ratio.error = NAN,.ratio.change_error = NAN,.reason = PBP_STORAGE_LEARNING};
 	ok(ask(&one, "storage 50 %", &found) == PBP_TARGET_UNKNOWN && isnan(found.storage.value), "with nothing known, the best is not, either");
 }
 
@@ -268,7 +268,7 @@ wait_for_the_best(void)
 
 	one.times.os = (PbpFigure) {0, 0};
 	input = input_of(&one);
-	one.splits[9][1].storage = (PbpAdviceStorageRow) {.storage_ratio = NAN,.reason = PBP_STORAGE_LEARNING};
+	one.splits[9][1].storage = (PbpAdviceStorageRow) {.ratio.value = NAN,.reason = PBP_STORAGE_LEARNING};
 	pbp_totals(&input, totals);
 	ok(totals[9].size == -1 && isnan(totals[9].storage.value) && totals[8].size == PBP_ADVICE_BASELINE,
 	   "a total that is worse than a smaller one is unknown while one of its splits is");
@@ -276,7 +276,7 @@ wait_for_the_best(void)
 	pbp_totals(&input, totals);
 	ok(totals[9].size == sizes[0], "but not if that does not fit");
 	one.splits[9][1] = best;
-	one.splits[9][0].storage = one.splits[9][2].storage = (PbpAdviceStorageRow) {.storage_ratio = NAN,.reason = PBP_STORAGE_LEARNING};
+	one.splits[9][0].storage = one.splits[9][2].storage = (PbpAdviceStorageRow) {.ratio.value = NAN,.reason = PBP_STORAGE_LEARNING};
 	pbp_totals(&input, totals);
 	ok(totals[9].size == PBP_ADVICE_BASELINE, "one that is better is the best that is known");
 	forget(&one, 9, PBP_STORAGE_LEARNING);
@@ -303,20 +303,20 @@ hours_of(const Case *one, double scale)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		double		ratio = scale * one->fixed[i].storage_ratio;
+		double		ratio = scale * one->fixed[i].ratio.value;
 
 		sum.sizes[i] = (PbpHourSize) {.accesses = sum.accesses,.misses = sum.accesses * 2 * misses_of(i)};
 		sum.sizes[i].waiting = (PbpHourWaiting) {
-			sum.accesses, sum.accesses * ratio, sum.accesses * 0.002, 7200 * 1e4 * ratio, 7200, 7200 * 1e4 * (ratio - scale * one->fixed[PBP_ADVICE_BASELINE].storage_ratio), 720
+			sum.accesses, sum.accesses * ratio, sum.accesses * 0.002, 7200 * 1e4 * ratio, 7200, 7200 * 1e4 * (ratio - scale * one->fixed[PBP_ADVICE_BASELINE].ratio.value), 720
 		};
 	}
 	for (int i = 0; i < PBP_TOTALS; i++)
 		for (int kind = 0; kind < PBP_SPLITS && i != PBP_TOTAL_TODAY; kind++)
 		{
-			double		ratio = scale * one->splits[i][kind].storage.storage_ratio;
+			double		ratio = scale * one->splits[i][kind].storage.ratio.value;
 
 			sum.splits[pbp_other_split(i, kind)] = (PbpHourWaiting) {
-				sum.accesses, sum.accesses * ratio, sum.accesses * 0.002, 7200 * 1e4 * ratio, 7200, 7200 * 1e4 * (ratio - scale * one->fixed[PBP_ADVICE_BASELINE].storage_ratio), 720
+				sum.accesses, sum.accesses * ratio, sum.accesses * 0.002, 7200 * 1e4 * ratio, 7200, 7200 * 1e4 * (ratio - scale * one->fixed[PBP_ADVICE_BASELINE].ratio.value), 720
 			};
 		}
 	return sum;

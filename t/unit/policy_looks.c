@@ -51,15 +51,15 @@ compare(const Run *run, int policy, int size, double truth, double truth_today, 
 	for (int j = 0; j < SAMPLES; j++)
 	{
 		PbpPolicyRow row = policy_row(run->advice[j], policy, size);
-		double		error = fabs(row.miss_ratio - truth);
-		double		change_error = fabs(row.change - (truth - truth_today));
+		double		error = fabs(row.ratio.value - truth);
+		double		change_error = fabs(row.ratio.change - (truth - truth_today));
 
-		printf(" %+.4f", row.miss_ratio - truth);
+		printf(" %+.4f", row.ratio.value - truth);
 		if (row.reason != PBP_POLICY_KNOWN)
 			continue;
 		score->nknown++;
-		score->covered += error <= row.uncertainty;
-		score->changes_covered += change_error <= row.change_error;
+		score->covered += error <= row.ratio.error;
+		score->changes_covered += change_error <= row.ratio.change_error;
 		score->errors += error;
 		score->worst = fmax(score->worst, error);
 	}
@@ -78,7 +78,7 @@ agrees(const PbpAdvice *advice)
 		PbpAdviceRow advised = row_of(advice, sizes[size]);
 
 		same &= advised.reason != PBP_ADVICE_KNOWN ? row.reason == PBP_POLICY_NO_MISS_RATIO :
-			row.miss_ratio == advised.miss_ratio && row.uncertainty == advised.uncertainty && row.change == 0;
+			row.ratio.value == advised.ratio.value && row.ratio.error == advised.ratio.error && row.ratio.change == 0;
 	}
 	return same;
 }
@@ -193,7 +193,7 @@ count_policies(const PbpAdvice *advice, int size, PbpPolicyReason reason)
 	{
 		PbpPolicyRow row = policy_row(advice, policy, size);
 
-		n += row.reason == reason && isnan(row.miss_ratio) == (reason != PBP_POLICY_KNOWN);
+		n += row.reason == reason && isnan(row.ratio.value) == (reason != PBP_POLICY_KNOWN);
 	}
 	return n;
 }
@@ -224,14 +224,14 @@ begin_late(void)
 	bench_run(&other, 5.5, true);
 	row = row_of(bench.run.advice[0], PBP_ADVICE_DOUBLE);
 	row_of_other = row_of(other.run.advice[0], PBP_ADVICE_DOUBLE);
-	ok(row.miss_ratio == row_of_other.miss_ratio && row.uncertainty == row_of_other.uncertainty,
+	ok(row.ratio.value == row_of_other.ratio.value && row.ratio.error == row_of_other.ratio.error,
 	   "the advice is the same as without them");
 	pbp_advice_watch_policies(bench.run.advice[0], NULL, 0);
 	bench_run(&bench, 1, true);
 	bench_run(&other, 1, true);
 	row = row_of(bench.run.advice[0], PBP_ADVICE_DOUBLE);
 	row_of_other = row_of(other.run.advice[0], PBP_ADVICE_DOUBLE);
-	ok(row.miss_ratio == row_of_other.miss_ratio, "and once they are forgotten");
+	ok(row.ratio.value == row_of_other.ratio.value, "and once they are forgotten");
 	bench_finish(&bench);
 	bench_finish(&other);
 }
@@ -271,7 +271,7 @@ have_less_memory(void)
 	ok(pbp_advice_watch_policies(bench.run.advice[0], memory, bytes * 6 / 10), "enough for a part of the sample");
 	bench_run(&bench, 15, true);
 	row = policy_row(bench.run.advice[0], PBP_S3_FIFO, PBP_POLICY_BASELINE);
-	okf(row.reason == PBP_POLICY_KNOWN && fabs(row.miss_ratio - 0.2) < 0.02, "which suffices (%.4f)", row.miss_ratio);
+	okf(row.reason == PBP_POLICY_KNOWN && fabs(row.ratio.value - 0.2) < 0.02, "which suffices (%.4f)", row.ratio.value);
 	ok(pbp_advice_thin(bench.run.advice[0], 0.9), "a part of the sample leaves, more than these policies need");
 	ok(count_policies(bench.run.advice[0], PBP_POLICY_BASELINE, PBP_POLICY_KNOWN) == ALL, "so all are still known");
 	ok(pbp_advice_thin(bench.run.advice[0], 0.5), "more leaves");

@@ -83,7 +83,7 @@ more_by_advice(const PbpAdvice *advice, int size)
 	PbpAdviceStorageRow today = storage_row_of(advice, PBP_ADVICE_BASELINE);
 	PbpAdviceStorageRow then = storage_row_of(advice, size);
 
-	return (then.storage_ratio - today.storage_ratio) * totals.accesses;
+	return (then.ratio.value - today.ratio.value) * totals.accesses;
 }
 
 /* How many of the figures are within their errors, and how many of these errors are small. */

@@ -32,16 +32,16 @@ compare(Load load, int scans_each, int known, double most_error)
 		PbpAdviceStorageRow row = storage_row_of(run.advice[0], sizes[i]);
 		int			other = (int) (pbp_advice_factor(sizes[i]) * nbuffers);
 		Waits		truth = true_waits(load, other, os_pages(other));
-		double		scans = row.scan_ratio * scans_each;
-		double		scans_error = row.scan_error * scans_each;
+		double		scans = row.scans.value * scans_each;
+		double		scans_error = row.scans.error * scans_each;
 
 		printf("# %s, %.3f of the pool: misses %.4f +- %.4f, true %.4f; storage %.4f +- %.4f, true %.4f; of scans %.4f +- %.4f, true %.4f\n",
-			   load_names[load], pbp_advice_factor(sizes[i]), misses.miss_ratio, misses.uncertainty, truth.misses, row.storage_ratio,
-			   row.uncertainty, truth.lookups, scans, scans_error, truth.scans);
-		misses_covered += fabs(misses.miss_ratio - truth.misses) <= misses.uncertainty + 0.001;
-		covered += fabs(row.storage_ratio - truth.lookups) <= row.uncertainty;
+			   load_names[load], pbp_advice_factor(sizes[i]), misses.ratio.value, misses.ratio.error, truth.misses, row.ratio.value,
+			   row.ratio.error, truth.lookups, scans, scans_error, truth.scans);
+		misses_covered += fabs(misses.ratio.value - truth.misses) <= misses.ratio.error + 0.001;
+		covered += fabs(row.ratio.value - truth.lookups) <= row.ratio.error;
 		scans_covered += fabs(scans - truth.scans) <= scans_error + 0.01;
-		worst = fmax(worst, fabs(row.storage_ratio - truth.lookups));
+		worst = fmax(worst, fabs(row.ratio.value - truth.lookups));
 	}
 	okf(misses_covered == known, "%s: misses of the lookups are within their intervals (%d of %d)", load_names[load], misses_covered, known);
 	okf(covered >= NSIZES - 1, "%s: what waits of them, too (%d of %d)", load_names[load], covered, NSIZES);

@@ -139,7 +139,7 @@ probed_run(Probed *probed, double accesses)
 		if ((double) (now_ns(probed) - probed->probed_ns) > probed->probe_seconds * (double) SECOND)
 			probe(probed);
 	}
-	return storage_row_of(advice, TODAY).storage_ratio / row_of(advice, TODAY).miss_ratio -
+	return storage_row_of(advice, TODAY).ratio.value / row_of(advice, TODAY).ratio.value -
 		(double) (probed->scene.memory.storage_reads - storage_reads) / (double) (probed->scene.memory.reads - reads);
 }
 
@@ -385,14 +385,14 @@ correct_by_probes(double factor)
 	printf("# %.2f times the page cache: corrected by %.3f (%.3f to %.3f), self error %+.4f (+- %.4f)\n"
 		   "# today %.4f +- %.4f, true %.4f; at 1.5 times %.4f +- %.4f, true %.4f\n",
 		   factor, totals.correction, least, most, totals.self_error, totals.measuring_error,
-		   row.storage_ratio, row.uncertainty, truth, larger_row.storage_ratio, larger_row.uncertainty, truth_larger);
+		   row.ratio.value, row.ratio.error, truth, larger_row.ratio.value, larger_row.ratio.error, truth_larger);
 	okf(fabs(factor * totals.correction - 1) < 0.12, "a page cache that is said to have %.2f times its size is corrected", factor);
 	ok(least > fmin(1, 1 / factor) - 0.12 && most < fmax(1, 1 / factor) + 0.12, "without overshooting");
 	ok(fabs(totals.self_error) <= 1.1 * totals.measuring_error, "and then today differs by no more than the error of the probes");
 	recent = totals.recent;
 	printf("# with recently evicted pages: kernel %.4f, simulated %.4f +- %.4f\n", recent.kernel, recent.simulated, recent.error);
 	ok(fabs(recent.kernel - recent.simulated) <= recent.error, "which is true of a larger page cache, too");
-	ok(fabs(row.storage_ratio - truth) <= row.uncertainty && fabs(larger_row.storage_ratio - truth_larger) <= larger_row.uncertainty,
+	ok(fabs(row.ratio.value - truth) <= row.ratio.error && fabs(larger_row.ratio.value - truth_larger) <= larger_row.ratio.error,
 	   "and storage reads are within their intervals");
 	probed_finish(&probed);
 }
@@ -459,9 +459,9 @@ notice_another(int other_pages, bool matters)
 		without = storage_row_of(advice, sizes[i]);
 		pbp_advice_set_recent(advice, totals.recent);
 		printf("# at %.3f times the pool: %.4f +- %.4f, true %.4f; without that, +- %.4f\n", pbp_advice_factor(sizes[i]),
-			   row.storage_ratio, row.uncertainty, truth, without.uncertainty);
-		within += fabs(row.storage_ratio - truth) <= row.uncertainty;
-		nwider += row.uncertainty > 1.2 * without.uncertainty;
+			   row.ratio.value, row.ratio.error, truth, without.ratio.error);
+		within += fabs(row.ratio.value - truth) <= row.ratio.error;
+		nwider += row.ratio.error > 1.2 * without.ratio.error;
 	}
 	ok(within == 4, "and storage reads of other sizes are within their intervals");
 	ok(nwider == (matters ? 4 : 0), matters ? "which are wider for that" : "which are no wider for that");

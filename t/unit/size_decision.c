@@ -25,12 +25,12 @@ choose_by_storage(void)
 	is_decided(&one, PBP_KEEP, 1, "but not the other optimum: whether a smaller size saves time, only time tells");
 
 	one = new_case(falling, hump, 0.004);
-	one.storage[SIZES - 1].change_error = 0.05;
+	one.storage[SIZES - 1].ratio.change_error = 0.05;
 	is_decided(&one, PBP_TAKE, 3, "if the lowest is uncertain, one that is certain is taken");
 
 	one = new_case(falling, falling, 0.001);
 	is_decided(&one, PBP_TAKE, 4, "small errors: the best size");
-	one.storage[SIZES - 2].storage_ratio = 0.0305;
+	one.storage[SIZES - 2].ratio.value = 0.0305;
 	is_decided(&one, PBP_TAKE, 3, "the smallest step that is nearly as good as the best");
 	one = new_case(falling, falling, 0.04);
 	is_decided(&one, PBP_TAKE, 4, "larger errors: still the best size");
@@ -62,13 +62,13 @@ keep_for_storage(void)
 	is_decided(&one, PBP_TAKE, 4, "but the other reads count, if there are enough");
 
 	one = new_case(falling, hump, 0.004);
-	one.storage[TODAY].storage_ratio = 0.0005;
+	one.storage[TODAY].ratio.value = 0.0005;
 	forget_storage(&one, 8, SIZES - 1, 0.1, PBP_STORAGE_LEARNING);
 	is_decided(&one, PBP_KEEP_CACHED, 1, "if hardly anything waits for storage, larger sizes need not be known");
 
 	one = new_case(little, hump, 0.00001);
 	for (int i = 0; i < SIZES; i++)
-		one.misses[i].miss_ratio /= 10;
+		one.misses[i].ratio.value /= 10;
 	is_decided(&one, PBP_KEEP_FEW_READS, 1, "where hardly anything is read, no other size matters");
 }
 
@@ -144,8 +144,8 @@ try_at_random(void)
 		for (int i = 0; i < SIZES; i++)
 		{
 			one.fits[i] = i == TODAY || below(&random, 2) == 0;
-			one.misses[i].miss_ratio = next_share(&random);
-			one.storage[i].storage_ratio = one.misses[i].miss_ratio * next_share(&random);
+			one.misses[i].ratio.value = next_share(&random);
+			one.storage[i].ratio.value = one.misses[i].ratio.value * next_share(&random);
 			if (i != TODAY && below(&random, 4) == 0)
 				forget_misses(&one, i, 1, PBP_ADVICE_SATURATED);
 		}
@@ -155,9 +155,9 @@ try_at_random(void)
 		wrong += (decision.kind == PBP_TAKE) != (decision.size != TODAY) || !one.fits[decision.size] ||
 			one.misses[decision.size].reason != PBP_ADVICE_KNOWN ||
 			(decision.kind == PBP_TAKE && decision.basis == PBP_BY_STORAGE &&
-			 one.storage[decision.size].storage_ratio >= one.storage[TODAY].storage_ratio) ||
+			 one.storage[decision.size].ratio.value >= one.storage[TODAY].ratio.value) ||
 			(decision.kind == PBP_TAKE && decision.basis == PBP_BY_MISSES &&
-			 one.misses[decision.size].miss_ratio >= one.misses[TODAY].miss_ratio);
+			 one.misses[decision.size].ratio.value >= one.misses[TODAY].ratio.value);
 	}
 	printf("# of 100000 tables of random figures, %d advise another size\n", taken);
 	ok(wrong == 0 && taken > 10000, "no size is advised that does not fit, has no estimate, or is no better");

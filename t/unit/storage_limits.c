@@ -22,7 +22,7 @@ count_storage(const PbpAdvice *advice, PbpStorageReason reason)
 	{
 		PbpAdviceStorageRow row = storage_row_of(advice, i);
 
-		found += row.reason == reason && isnan(row.storage_ratio) == (reason != PBP_STORAGE_KNOWN);
+		found += row.reason == reason && isnan(row.ratio.value) == (reason != PBP_STORAGE_KNOWN);
 	}
 	return found;
 }
@@ -108,16 +108,16 @@ answer_early(void)
 		{
 			row = storage_row_of(scene.run.advice[0], i);
 			nknown += row.reason == PBP_STORAGE_KNOWN;
-			ncovered += fabs(row.storage_ratio - truth[i]) <= row.uncertainty;
+			ncovered += fabs(row.ratio.value - truth[i]) <= row.ratio.error;
 		}
 		row = storage_row_of(scene.run.advice[0], TODAY);
 		if (first == 0 && row.reason == PBP_STORAGE_KNOWN)
-			first = row.uncertainty;
+			first = row.ratio.error;
 	}
 	printf("# while it learns: %d of %d errors within the uncertainty, which is %.4f at first and %.4f later\n",
-		   ncovered, nknown, first, row.uncertainty);
+		   ncovered, nknown, first, row.ratio.error);
 	ok(nknown > 200 && ncovered >= 0.9 * nknown, "nine in ten errors are within the uncertainty, early and late");
-	ok(first > 10 * row.uncertainty, "which is large at first");
+	ok(first > 10 * row.ratio.error, "which is large at first");
 	scene_finish(&scene);
 }
 
@@ -135,7 +135,7 @@ compare_rows(void)
 	{
 		PbpAdviceStorageRow row = storage_row_of(scene.run.advice[0], i);
 
-		wrong += row.reason == PBP_STORAGE_KNOWN && row.storage_ratio > row_of(scene.run.advice[0], i).miss_ratio;
+		wrong += row.reason == PBP_STORAGE_KNOWN && row.ratio.value > row_of(scene.run.advice[0], i).ratio.value;
 	}
 	ok(storage_row_of(scene.run.advice[0], TODAY).reason == PBP_STORAGE_KNOWN && wrong == 0, "no more accesses wait for storage than miss");
 	scene_finish(&scene);
@@ -160,8 +160,8 @@ leave_misses_alone(void)
 		PbpAdviceRow one = row_of(with.run.advice[0], i);
 		PbpAdviceRow other = row_of(without.run.advice[0], i);
 
-		different += memcmp(&one.miss_ratio, &other.miss_ratio, sizeof(double)) != 0 ||
-			memcmp(&one.uncertainty, &other.uncertainty, sizeof(double)) != 0 || one.reason != other.reason;
+		different += memcmp(&one.ratio.value, &other.ratio.value, sizeof(double)) != 0 ||
+			memcmp(&one.ratio.error, &other.ratio.error, sizeof(double)) != 0 || one.reason != other.reason;
 	}
 	ok(different == 0, "miss ratios are the same with simulated page caches and without");
 	ok(count_storage(without.run.advice[0], PBP_STORAGE_NO_CAPACITY) == PBP_ADVICE_FACTORS,
@@ -193,10 +193,10 @@ change_limits(void)
 		scene_run(&scene, 40);
 		row = storage_row_of(scene.run.advice[0], TODAY);
 		truth = true_storage_ratio(ACCOUNTS, POOL, os_cache);
-		printf("# page cache of %d pages: %.4f, true %.4f\n", os_cache, row.storage_ratio, truth);
-		ok(fabs(row.storage_ratio - truth) < 0.005, "and then storage reads are those of the new size");
+		printf("# page cache of %d pages: %.4f, true %.4f\n", os_cache, row.ratio.value, truth);
+		ok(fabs(row.ratio.value - truth) < 0.005, "and then storage reads are those of the new size");
 	}
-	ok(storage_row_of(scene.run.advice[0], TODAY).storage_ratio == row_of(scene.run.advice[0], TODAY).miss_ratio,
+	ok(storage_row_of(scene.run.advice[0], TODAY).ratio.value == row_of(scene.run.advice[0], TODAY).ratio.value,
 	   "without a page cache, each miss waits");
 	scene_finish(&scene);
 }
@@ -248,13 +248,13 @@ compare_evicted(void)
 	scene_run(&scene, 40);
 	today = storage_row_of(advice, TODAY);
 	other = storage_row_of(advice, TODAY + 2);
-	miss_ratio = row_of(advice, TODAY + 2).miss_ratio;
+	miss_ratio = row_of(advice, TODAY + 2).ratio.value;
 	pbp_advice_set_recent(advice, (PbpRecentShares) {0.6, 0.5, 0.11});
-	ok(storage_row_of(advice, TODAY + 2).uncertainty == other.uncertainty, "a difference by chance in what was evicted recently changes no interval");
+	ok(storage_row_of(advice, TODAY + 2).ratio.error == other.ratio.error, "a difference by chance in what was evicted recently changes no interval");
 	pbp_advice_set_recent(advice, (PbpRecentShares) {0.6, 0.5, 0.09});
-	ok(fabs(storage_row_of(advice, TODAY + 2).uncertainty - other.uncertainty - 0.1 * miss_ratio) < 1e-9 &&
-	   fabs(storage_row_of(advice, TODAY + 2).change_error - other.change_error - 0.1 * miss_ratio) < 1e-9, "a larger one widens those of other sizes");
-	ok(storage_row_of(advice, TODAY).uncertainty == today.uncertainty, "but not that of today's");
+	ok(fabs(storage_row_of(advice, TODAY + 2).ratio.error - other.ratio.error - 0.1 * miss_ratio) < 1e-9 &&
+	   fabs(storage_row_of(advice, TODAY + 2).ratio.change_error - other.ratio.change_error - 0.1 * miss_ratio) < 1e-9, "a larger one widens those of other sizes");
+	ok(storage_row_of(advice, TODAY).ratio.error == today.ratio.error, "but not that of today's");
 	ok(!isnan(pbp_advice_caches(advice, 0).recent), "the simulation knows what it has evicted recently");
 	pbp_advice_set_swaps(advice, true);
 	ok(isnan(pbp_advice_caches(advice, 0).recent) && !isnan(pbp_advice_caches(advice, 0).cached), "with swap space, it does not");
@@ -286,9 +286,9 @@ unseen_reads(void)
 		start(&run, 1, POOL * 20, 1.0 / 10);
 		learn_storage(&run, ACCOUNTS, os_pages(POOL), 1, add_unseen_reads);
 		row = storage_row_of(run.advice[0], TODAY);
-		uncertainty[together] = row.uncertainty;
-		unseen *= together ? row_of(run.advice[0], TODAY).miss_ratio / 2 : 1;
-		printf("# large scans %scounted apart: %.4f +- %.4f\n", together ? "not " : "", row.storage_ratio, row.uncertainty);
+		uncertainty[together] = row.ratio.error;
+		unseen *= together ? row_of(run.advice[0], TODAY).ratio.value / 2 : 1;
+		printf("# large scans %scounted apart: %.4f +- %.4f\n", together ? "not " : "", row.ratio.value, row.ratio.error);
 		finish(&run);
 	}
 	ok(uncertainty[1] > uncertainty[0] + 0.9 * unseen, "reads that no look saw widen the interval of storage reads where large scans are not counted apart");
@@ -325,9 +325,9 @@ uncertainty_beside_scans(int npages, double played)
 	start(&run, 1, POOL * 20, 1.0 / 10);
 	learn_storage(&run, ACCOUNTS, os_pages(POOL), 1, add_scans);
 	row = storage_row_of(run.advice[0], TODAY);
-	printf("# scans of %d pages, %.1f of them played: %.4f +- %.4f\n", npages, played, row.storage_ratio, row.uncertainty);
+	printf("# scans of %d pages, %.1f of them played: %.4f +- %.4f\n", npages, played, row.ratio.value, row.ratio.error);
 	finish(&run);
-	return row.uncertainty;
+	return row.ratio.error;
 }
 
 /* Scans that were not played matter only if they read from storage. */
@@ -366,7 +366,7 @@ bound_memory(void)
 		PbpAdviceStorageRow row = storage_row_of(scene.run.advice[0], i);
 
 		worst = fmax(worst, row.reason == PBP_STORAGE_KNOWN ?
-					 fabs(row.storage_ratio - true_storage_ratio(ZIPF_PAGES, nbuffers, os_pages(nbuffers))) : INFINITY);
+					 fabs(row.ratio.value - true_storage_ratio(ZIPF_PAGES, nbuffers, os_pages(nbuffers))) : INFINITY);
 	}
 	for (size_t i = 0; i < behind; i++)
 		touched += memory[bytes + i] != 0xA5;
@@ -441,7 +441,7 @@ count_worse(const PbpAdvice *advice)
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		double		ratio = storage_row_of(advice, i).storage_ratio;
+		double		ratio = storage_row_of(advice, i).ratio.value;
 
 		worse += ratio > lowest;
 		lowest = fmin(lowest, ratio);
@@ -468,8 +468,8 @@ read_nothing(void)
 	}
 	ok(worse == 0, "with memory to spare, a larger pool never waits more than a smaller one");
 	row = storage_row_of(scene.run.advice[0], TODAY);
-	printf("# all fits: reason %d, %.4f +- %.4f\n", (int) row.reason, row.storage_ratio, row.uncertainty);
-	ok(row.reason == PBP_STORAGE_KNOWN && row.storage_ratio < 0.001, "where the page cache holds all data, hardly any access waits");
+	printf("# all fits: reason %d, %.4f +- %.4f\n", (int) row.reason, row.ratio.value, row.ratio.error);
+	ok(row.reason == PBP_STORAGE_KNOWN && row.ratio.value < 0.001, "where the page cache holds all data, hardly any access waits");
 	scene_finish(&scene);
 
 	scene_start(&scene, ACCOUNTS, POOL / 4, os_pages(POOL / 4), STORAGE_BYTES);
@@ -491,7 +491,7 @@ read_nothing(void)
 		look_only(&scene.run, 0, &scene.memory.pool);
 	}
 	row = storage_row_of(scene.run.advice[0], TODAY);
-	ok(row.reason == PBP_STORAGE_KNOWN && row.storage_ratio == 0, "new pages do not wait for storage");
+	ok(row.reason == PBP_STORAGE_KNOWN && row.ratio.value == 0, "new pages do not wait for storage");
 	scene_finish(&scene);
 }
 

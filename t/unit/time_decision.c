@@ -136,16 +136,16 @@ decide_by_hours_alone(void)
 	one = new_hours(ms, 200, 24, 1000);
 	is_decided(&one, PBP_DECIDE_UNSURE, 1, "hours of waiting and large errors: nothing is decided");
 	for (int i = 0; i < SIZES; i++)
-		one.storage[i].storage_ratio = 0;
+		one.storage[i].ratio.value = 0;
 	is_decided(&one, PBP_DECIDE_UNSURE, 1, "also in a minute in which the page cache serves everything");
 	is_judged(&one, PBP_UNSURE, PBP_VERDICT_UNKNOWN, "which is not called fine");
 	for (int i = 0; i < SIZES; i++)
-		one.misses[i].miss_ratio = 0;
+		one.misses[i].ratio.value = 0;
 	is_decided(&one, PBP_DECIDE_UNSURE, 1, "also in one in which nothing is read");
 
 	one = new_waiting(ms, 200);
 	for (int i = 0; i < SIZES; i++)
-		one.storage[i].storage_ratio = 0;
+		one.storage[i].ratio.value = 0;
 	is_decided(&one, PBP_DECIDE_UNSURE, 1, "nor is waiting for the page cache called fine where it may be avoided");
 
 	one = new_hours(little, 1, 24, 1000);
@@ -158,7 +158,7 @@ decide_by_hours_alone(void)
 		one.hours.sizes[i].misses = 0.0005 * one.hours.sizes[i].accesses;
 	is_decided(&one, PBP_DECIDE_UNSURE, 1, "nor are reads few, whatever else is accessed, if sessions waited for them");
 	one = new_waiting(ms, 10);
-	one.misses[TODAY].miss_ratio = 0.0005;
+	one.misses[TODAY].ratio.value = 0.0005;
 	is_decided(&one, PBP_TAKE, 4, "neither now");
 	for (int i = 0; i < SIZES; i++)
 		one.waiting[i] = (PbpCompared) {4.9, 0.1, 0, 0.1};

@@ -19,13 +19,13 @@ static Random chance = {1};
 static PbpAdviceRow
 misses(double ratio, double error, double change_error)
 {
-	return (PbpAdviceRow) {.miss_ratio = ratio,.uncertainty = error,.change_error = change_error};
+	return (PbpAdviceRow) {.ratio.value = ratio,.ratio.error = error,.ratio.change_error = change_error};
 }
 
 static PbpAdviceStorageRow
 storage(double ratio, double error, double change_error)
 {
-	return (PbpAdviceStorageRow) {.storage_ratio = ratio,.uncertainty = error,.change_error = change_error};
+	return (PbpAdviceStorageRow) {.ratio.value = ratio,.ratio.error = error,.ratio.change_error = change_error};
 }
 
 /* ---- times ---- */
@@ -157,20 +157,20 @@ waiting_of_scans(void)
 	PbpCompared waiting;
 
 	input.times.scan = (PbpFigure) {10000, 0};
-	waits.scan_ratio = 0.5;
-	other_waits.scan_ratio = 1;
+	waits.scans.value = 0.5;
+	other_waits.scans.value = 1;
 	waiting = pbp_waiting(&input, &today, &waits);
 	ok(near(waiting.value, lookups + 5000) && waiting.change == 0 && waiting.error == 0, "what scans wait is a part of today's waiting");
 	ok(near(pbp_share_of_scans(&input, &waits, waiting.value), 5000 / waiting.value), "a share that is known");
 	ok(pbp_share_of_scans(&input, &waits, NAN) == 0, "unless the waiting is not");
 	waiting = pbp_waiting(&input, &other, &other_waits);
 	ok(near(waiting.change, saved + 5000) && waiting.change_error == 0, "if scans lose their place in the page cache, that is added to what misses save");
-	other_waits.scan_change_error = 0.5;
-	other_waits.scan_error = 0.5;
+	other_waits.scans.change_error = 0.5;
+	other_waits.scans.error = 0.5;
 	waiting = pbp_waiting(&input, &other, &other_waits);
 	ok(near(waiting.change_error, 5000) && near(waiting.error, 5000), "unless it is known to the page whether they do");
 	input.times.scan.error = 10000;
-	other_waits.scan_change_error = 0;
+	other_waits.scans.change_error = 0;
 	ok(near(pbp_waiting(&input, &other, &other_waits).change_error, 5000), "and what a block of them takes");
 	input.times.queued = 0.5;
 	ok(pbp_waiting(&input, &other, &other_waits).change > saved + 5000, "reads queue up behind those of scans, too");
@@ -231,8 +231,8 @@ writes_of_sessions(void)
 	ok(near(waiting.change_error, 100000 * 0.008 * 3 / 4 / 2), "give or take half of the difference");
 	input.times.measured = true;
 	input.times.storage.error = 50000;
-	waits.uncertainty = 0.004;
-	other.miss_ratio = 0.137;
+	waits.ratio.error = 0.004;
+	other.ratio.value = 0.137;
 	other_waits = storage(0.027, 0, 0);
 	reads = pbp_waiting(&input, &other, &other_waits);
 	ok(fabs(reads.change) < 200 && reads.change_error > 400, "fewer writes and more reads: the change is small, and its error is not");
@@ -301,14 +301,14 @@ errors(void)
 	ok(near(uncertain.error, uncertain.change_error) &&
 	   near(uncertain.error, hypot(hypot(waiting.change_error, 40000 * 0.001 + 10000 * 0.05), waiting.change * 4000 * 0.098 / 2160)),
 	   "and others are as uncertain as the difference, to which the share that waits today adds");
-	today.uncertainty = 0.01;
+	today.ratio.error = 0.01;
 	uncertain = pbp_waiting(&input, &today, &today_waits);
 	ok(near(uncertain.error, 10000 * 0.0216), "if the miss ratio moves, today's waiting does");
-	today.uncertainty = 0.02;
+	today.ratio.error = 0.02;
 	uncertain = pbp_waiting(&input, &other, &other_waits);
 	ok(near(uncertain.change_error, hypot(waiting.change_error, 40000 * 0.001 + 10000 * 0.05)),
 	   "a storage ratio that moves as the miss ratio does leaves the times certain");
-	today_waits.uncertainty = 0.005;
+	today_waits.ratio.error = 0.005;
 	uncertain = pbp_waiting(&input, &other, &other_waits);
 	ok(near(uncertain.change_error, hypot(hypot(waiting.change_error, 40000 * 0.001 + 10000 * 0.05), waiting.change * 3000 * 0.098 / 2160)),
 	   "and one that moves more makes them as uncertain as what is left");
@@ -356,7 +356,7 @@ covered_waiting(bool measured, double scatter, double queued, const char *what)
 		PbpAdviceStorageRow other_waits = storage(drawn(0.015, 0.003), 0.003, 0.0037);	/* of independent errors */
 		PbpWaitingInput input = {
 			1e6,
-			pbp_read_times(probed(2000), probed(150000), measured ? true_today / 0.1 : NAN, today_waits.storage_ratio / 0.1),
+			pbp_read_times(probed(2000), probed(150000), measured ? true_today / 0.1 : NAN, today_waits.ratio.value / 0.1),
 			&today, &today_waits
 		};
 		PbpCompared waiting;
@@ -666,23 +666,23 @@ saved_by_policies(void)
 	PbpAdviceRow today = misses(0.1, 0.01, 0);
 	PbpAdviceStorageRow waits = storage(0.02, 0.002, 0);
 	PbpWaitingInput input = {1e6, exact, &today, &waits};
-	PbpPolicyRow policy = {.miss_ratio = 0.09,.change = -0.01};
+	PbpPolicyRow policy = {.ratio.value = 0.09,.ratio.change = -0.01};
 	PbpFigure	saved = pbp_saved_by_policy(&input, &today, &waits, &policy);
 	PbpAdviceRow half = misses(0.2, 0.01, 0.01);
 	PbpAdviceStorageRow half_waits = storage(0.04, 0.002, 0.002);
 
 	ok(near(saved.value, 8 * 2 + 2 * 100), "a policy that misses less saves as many storage reads as usual, by its misses");
 	ok(near(saved.error, 10000 * 0.22 * 98 / 1000), "or none of them, or twice as many, as far as that share is known");
-	waits.uncertainty = 0.08;
+	waits.ratio.error = 0.08;
 	input.times.measured = true;
 	saved = pbp_saved_by_policy(&input, &today, &waits, &policy);
 	ok(near(saved.value, 216) && near(saved.error, 216), "measured times: by the mean read, however few reads wait for storage");
-	policy.change_error = 0.001;
+	policy.ratio.change_error = 0.001;
 	ok(pbp_saved_by_policy(&input, &today, &waits, &policy).error > saved.error, "errors of its misses count as well");
-	policy = (PbpPolicyRow) {.miss_ratio = 0.22,.change = 0.02};
+	policy = (PbpPolicyRow) {.ratio.value = 0.22,.ratio.change = 0.02};
 	saved = pbp_saved_by_policy(&input, &half, &half_waits, &policy);
 	ok(near(saved.value, -(16 * 2 + 4 * 100)), "another size: compared with today's policy there");
-	waits.storage_ratio = NAN;
+	waits.ratio.value = NAN;
 	ok(isnan(pbp_saved_by_policy(&input, &today, &waits, &policy).value), "unknown storage reads: an unknown time");
 }
 
