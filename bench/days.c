@@ -535,16 +535,16 @@ compare_day(Year *year, int day)
 	pbp_advice_storage_totals(worker->advice, &totals);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpHourSize *size = &sum.sizes[i];
+		const PbpHourWaiting *size = &sum.sizes[i];
 		const Counted *before = &year->before[i];
 		Counted		now = counted_at(&year->server, i);
 		double		accesses = (double) (now.accesses - before->accesses);
 
-		if (size->accesses <= 0 || size->waiting.accesses <= 0)
+		if (worker->accesses[i] <= 0 || size->accesses <= 0)
 			continue;
-		misses[nknown] = fabs(size->misses / size->accesses -
+		misses[nknown] = fabs(worker->misses[i] / worker->accesses[i] -
 							  (double) (now.reads - before->reads) / accesses);
-		storage[nknown++] = fabs(size->waiting.storage_reads / size->waiting.accesses -
+		storage[nknown++] = fabs(size->storage_reads / size->accesses -
 								 (double) (now.storage_reads - before->storage_reads) / accesses);
 	}
 	printf("day %-4d %8d %8.3f %6d %6d %8.4f %8.4f %8.4f %8.4f %10.3f %8.0f\n", day + 1,
@@ -612,6 +612,8 @@ play_year(void)
 			day == CLOCK_FORWARD ? DAY_SECONDS : 0;
 		for (int i = 0; i < PBP_ADVICE_FACTORS && with_models; i++)
 			year.before[i] = counted_at(&year.server, i);
+		memset(year.server.worker.accesses, 0, sizeof(year.server.worker.accesses));
+		memset(year.server.worker.misses, 0, sizeof(year.server.worker.misses));
 		play_day(&year, with_models);
 		if (day < next)
 			continue;

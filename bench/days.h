@@ -66,6 +66,8 @@ typedef struct Worker
 	PbpAdviceTotals totals;
 	PbpAdviceRow rows[PBP_ADVICE_FACTORS];
 	PbpAdviceStorageRow storage[PBP_ADVICE_FACTORS];
+	double		accesses[PBP_ADVICE_FACTORS];	/* of this day, while misses were known */
+	double		misses[PBP_ADVICE_FACTORS];
 	bool		fits[PBP_ADVICE_FACTORS];
 	PbpHour		hours[HOURS];
 	int			nhours;

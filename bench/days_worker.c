@@ -272,6 +272,12 @@ worker_report(Worker *worker, const Memory *memory, double seconds)
 	read_figures(worker);
 	share.apart = pbp_advice_accesses_apart(worker->advice, &counts);
 	share.times = read_times(worker);
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
+		if (worker->rows[i].reason == PBP_ADVICE_KNOWN)
+		{
+			worker->accesses[i] += share.accesses - share.apart;
+			worker->misses[i] += (share.accesses - share.apart) * worker->rows[i].ratio.value;
+		}
 	count_hour(worker, &share);
 	follow_mix(worker, &counts);
 }

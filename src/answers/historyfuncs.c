@@ -184,7 +184,7 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 	else
 	{
 		/* the size that would have been best, and what it would have saved */
-		const PbpHourWaiting *waiting = &hour->sizes[best].waiting;
+		const PbpHourWaiting *waiting = &hour->sizes[best];
 		double		scale = (hour->accesses - hour->apart) / waiting->accesses;
 
 		add_rounded(&row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);

@@ -339,13 +339,8 @@ const char *
 pbp_check_hour(const PbpHour *hour)
 {
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-	{
-		const PbpHourSize *size = &hour->sizes[i];
-
-		if (!REALS(0, MANY, size->accesses, size->misses, size->misses_error) ||
-			size->misses > MAX_RATIO_OF_SUMS * size->accesses || !is_waiting(&size->waiting))
+		if (!is_waiting(&hour->sizes[i]))
 			return "hours.sizes";
-	}
 	for (int i = 0; i < PBP_OTHER_SPLITS; i++)
 		if (hour->split_sizes[i] >= PBP_ADVICE_FACTORS || !is_waiting(&hour->splits[i]))
 			return "hours.splits";

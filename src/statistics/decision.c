@@ -66,7 +66,7 @@ choice_of(const PbpDecisionInput *input, PbpDecisionBasis basis, int i)
 	switch (basis)
 	{
 		case PBP_BY_HOURS:
-			return pbp_waiting_of_sum(input->hours, &input->hours->sizes[i].waiting);
+			return pbp_waiting_of_sum(input->hours, &input->hours->sizes[i]);
 		case PBP_BY_WAITING:
 			return input->waiting[i];
 		case PBP_BY_STORAGE:
@@ -95,8 +95,7 @@ static PbpDecisionBasis
 basis_of(const PbpDecisionInput *input)
 {
 	if (input->hours->seconds >= PBP_SECONDS_PER_HOUR &&
-		!isnan(pbp_waiting_of_sum(input->hours,
-								  &input->hours->sizes[PBP_ADVICE_BASELINE].waiting).value))
+		!isnan(pbp_waiting_of_sum(input->hours, &input->hours->sizes[PBP_ADVICE_BASELINE]).value))
 		return PBP_BY_HOURS;
 	if (input->waiting != NULL && !isnan(input->waiting[PBP_ADVICE_BASELINE].value))
 		return PBP_BY_WAITING;
@@ -353,7 +352,6 @@ reads_little(const PbpDecision *decision, double miss_ratio)
 static PbpDecisionKind
 kind_of(const PbpDecisionInput *input, PbpDecision *decision)
 {
-	const PbpHourSize *in_hours = &input->hours->sizes[PBP_ADVICE_BASELINE];
 	const PbpAdviceRow *today = &input->misses[PBP_ADVICE_BASELINE];
 	PbpAdviceReason of_twice = input->misses[PBP_ADVICE_DOUBLE].reason;
 	bool		by_hours = decision->basis == PBP_BY_HOURS;
@@ -364,7 +362,7 @@ kind_of(const PbpDecisionInput *input, PbpDecision *decision)
 		return input->loaded ? PBP_KEEP_UNUSED : PBP_DECIDE_IDLE;
 	if (!by_hours && today->reason != PBP_ADVICE_KNOWN)
 		return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
-	if (reads_little(decision, by_hours ? in_hours->misses / in_hours->accesses :
+	if (reads_little(decision, by_hours ? input->hours->reads / input->hours->accesses :
 					 today->ratio.value))
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))

@@ -34,19 +34,6 @@ accesses_of_load(const PbpHourShare *share)
 }
 
 static void
-add_misses(PbpHourSize *size, const PbpHourShare *share, int i)
-{
-	const PbpAdviceRow *row = &share->misses[i];
-	double		accesses = accesses_of_load(share);
-
-	if (isnan(row->ratio.change + row->ratio.change_error))
-		return;
-	size->accesses += (float) accesses;
-	size->misses += (float) (accesses * row->ratio.value);
-	size->misses_error += (float) (accesses * row->ratio.change_error);
-}
-
-static void
 add_waiting(PbpHourWaiting *sum, const PbpHourShare *share, int size,
 			const PbpAdviceStorageRow *storage)
 {
@@ -138,11 +125,8 @@ pbp_add_to_hour(PbpHour *hour, const PbpHourShare *share)
 		hour->read_ms_seconds += share->seconds;
 	}
 	for (int i = 0; i < PBP_ADVICE_FACTORS && accesses_of_load(share) > 0; i++)
-	{
-		add_misses(&hour->sizes[i], share, i);
 		if (share->storage != NULL && share->fits[i])
-			add_waiting(&hour->sizes[i].waiting, share, i, &share->storage[i]);
-	}
+			add_waiting(&hour->sizes[i], share, i, &share->storage[i]);
 	if (share->storage != NULL && share->splits != NULL)
 		add_splits(hour, share);
 }
@@ -159,37 +143,15 @@ per_access(double figure, double error, double accesses)
 	return accesses > 0 ? (PbpFigure) {figure / accesses, error / accesses} : PBP_NO_FIGURE;
 }
 
-/* Both sizes must have been known, so these are the fewer ones. */
-static double
-accesses_at(const Curve accesses, double from, double to)
-{
-	return fmin(pbp_curve_at(accesses, from).value, pbp_curve_at(accesses, to).value);
-}
-
-/* What changes from one size to another.  Of the same size, nothing does, for certain. */
-static PbpFigure
-change_between(const Curve curve, double from, double to)
-{
-	PbpFigure	one = pbp_curve_at(curve, from);
-	PbpFigure	other = pbp_curve_at(curve, to);
-
-	return (PbpFigure)
-	{
-		other.value - one.value, from == to ? 0 : hypot(one.error, other.error)
-	};
-}
-
 /*
- * Where the other size lies outside of those that were estimated, nothing is
- * known of any.  Of other totals of memory, nothing is interpolated.
+ * Where the other size lies outside of those that were estimated, nothing is known of any, since
+ * changes are differences to it.  Of other totals of memory, nothing is interpolated.
  */
 void
 pbp_move_hour(PbpHour *hour, int64_t nbuffers)
 {
 	double		today = (double) nbuffers / (double) hour->nbuffers;
 	Curve		accesses;
-	Curve		misses;
-	Curve		waiting_accesses;
 	Curve		storage_reads;
 	Curve		ms;
 	Curve		changes;
@@ -198,46 +160,37 @@ pbp_move_hour(PbpHour *hour, int64_t nbuffers)
 		return;
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpHourSize *size = &hour->sizes[i];
-		const PbpHourWaiting *waiting = &size->waiting;
+		const PbpHourWaiting *size = &hour->sizes[i];
 
 		accesses[i] = (PbpFigure) {size->accesses, 0};
-		misses[i] = per_access(size->misses, size->misses_error, size->accesses);
-		waiting_accesses[i] = (PbpFigure) {waiting->accesses, 0};
-		storage_reads[i] = per_access(waiting->storage_reads, waiting->storage_error,
-									  waiting->accesses);
-		ms[i] = per_access(waiting->ms, waiting->error, waiting->accesses);
-		changes[i] = per_access(waiting->change, waiting->change_error, waiting->accesses);
+		storage_reads[i] = per_access(size->storage_reads, size->storage_error, size->accesses);
+		ms[i] = per_access(size->ms, size->error, size->accesses);
+		changes[i] = per_access(size->change, size->change_error, size->accesses);
 	}
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		double		factor = i == PBP_ADVICE_BASELINE ? today : pbp_advice_factor(i) * today;
-		PbpFigure	more_misses = change_between(misses, today, factor);
-		PbpFigure	change = change_between(changes, today, factor);
+		double		factor = pbp_advice_factor(i) * today;
+		PbpFigure	from = pbp_curve_at(changes, today);
+		PbpFigure	to = pbp_curve_at(changes, factor);
 		PbpFigure	storage = pbp_curve_at(storage_reads, factor);
 		PbpFigure	waiting = pbp_curve_at(ms, factor);
-		double		n = accesses_at(accesses, today, factor);
-		PbpHourSize size = {0};
+		/* in which both sizes were known */
+		double		n = fmin(pbp_curve_at(accesses, today).value,
+							 pbp_curve_at(accesses, factor).value);
 
-		if (!isnan(more_misses.value))
-		{
-			size.accesses = (float) n;
-			size.misses = (float) (n * pbp_curve_at(misses, factor).value);
-			size.misses_error = (float) (n * more_misses.error);
-		}
-		n = accesses_at(waiting_accesses, today, factor);
-		if (!isnan(change.value))
-			size.waiting = (PbpHourWaiting)
+		hour->sizes[i] = (PbpHourWaiting) {0};
+		if (!isnan(to.value - from.value))
+			hour->sizes[i] = (PbpHourWaiting)
 		{
 			.accesses = (float) n,
 			.storage_reads = (float) (n * storage.value),
 			.storage_error = (float) (n * storage.error),
 			.ms = (float) (n * waiting.value),
 			.error = (float) (n * waiting.error),
-			.change = (float) (n * change.value),
-			.change_error = (float) (n * change.error),
+			.change = (float) (n * (to.value - from.value)),
+			.change_error = i == PBP_ADVICE_BASELINE ? 0 :
+				(float) (n * hypot(from.error, to.error)),
 		};
-		hour->sizes[i] = size;
 	}
 	forget_splits(hour);
 	hour->nbuffers = nbuffers;
@@ -257,6 +210,7 @@ pbp_sum_hour(PbpHoursSum *sum, const PbpHour *hour)
 {
 	sum->seconds += hour->seconds;
 	sum->accesses += hour->accesses;
+	sum->reads += hour->reads;
 	sum->apart += hour->apart;
 	sum->active_ms += hour->active_ms;
 	sum->counted_ms += hour->counted_ms;
@@ -298,8 +252,8 @@ pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpHourWaiting *waiting)
 static bool
 is_known(const PbpHour *hour, int i)
 {
-	return hour->sizes[i].waiting.accesses > 0 &&
-		hour->sizes[i].waiting.accesses >= ENOUGH_KNOWN * (hour->accesses - hour->apart);
+	return hour->sizes[i].accesses > 0 &&
+		hour->sizes[i].accesses >= ENOUGH_KNOWN * (hour->accesses - hour->apart);
 }
 
 int
@@ -310,7 +264,7 @@ pbp_best_of_hour(const PbpHour *hour)
 
 	for (int i = 0; best >= 0 && i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpHourWaiting *waiting = &hour->sizes[i].waiting;
+		const PbpHourWaiting *waiting = &hour->sizes[i];
 
 		if (!is_known(hour, i) || waiting->change + waiting->change_error >= 0 ||
 			waiting->change / waiting->accesses >= least)

@@ -32,15 +32,6 @@ typedef struct PbpHourWaiting
 	float		change_error;
 } PbpHourWaiting;
 
-/* Of one size, with today's memory.  Nothing but floats. */
-typedef struct PbpHourSize
-{
-	float		accesses;		/* while its miss ratio was known, like the next two */
-	float		misses;
-	float		misses_error;	/* of the difference to the size that ran */
-	PbpHourWaiting waiting;
-} PbpHourSize;
-
 /* Splits of all totals of memory but today's, one total after the other. */
 #define PBP_OTHER_SPLITS	((PBP_TOTALS - 1) * PBP_SPLITS)
 
@@ -62,7 +53,7 @@ typedef struct PbpHour
 	double		counted_ms;
 	double		read_ms;		/* time that sessions waited for reads */
 	double		read_ms_seconds;	/* in which that was known */
-	PbpHourSize sizes[PBP_ADVICE_FACTORS];
+	PbpHourWaiting sizes[PBP_ADVICE_FACTORS];	/* with today's memory */
 	double		memory;			/* of both caches, that splits[] are about; 0: none is known */
 	double		memory_seconds; /* by which it has lasted longer than others */
 	uint8_t		split_sizes[PBP_OTHER_SPLITS];	/* of the pools */
@@ -77,10 +68,11 @@ typedef struct PbpHoursSum
 	double		seconds;		/* seen */
 	double		wanted_seconds; /* in the hours that count, up to now */
 	double		accesses;
+	double		reads;
 	double		apart;
 	double		active_ms;
 	double		counted_ms;
-	PbpHourSize sizes[PBP_ADVICE_FACTORS];	/* multiples of today's size */
+	PbpHourWaiting sizes[PBP_ADVICE_FACTORS];	/* multiples of today's size */
 	PbpHourWaiting splits[PBP_OTHER_SPLITS]; /* of today's memory */
 } PbpHoursSum;
 

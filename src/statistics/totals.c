@@ -86,7 +86,7 @@ unknown_total(double factor)
 	return (PbpTotal)
 	{
 		.factor = factor,.pool = NAN,.size = -1,
-		.misses = {NAN, NAN},.storage = {NAN, NAN},.waiting = {NAN, NAN, NAN, NAN}
+		.storage = PBP_NO_FIGURE,.waiting = PBP_NOT_COMPARED
 	};
 }
 
@@ -95,21 +95,14 @@ static PbpTotal
 total_of_split(const PbpTotalsInput *input, double factor, int size, bool fits,
 			   const PbpAdviceStorageRow *storage, const PbpHourWaiting *waits)
 {
-	const PbpAdviceRow *misses = &input->misses[size];
-	const PbpHourSize *sum = waits ? &input->hours->sizes[size] : NULL;
 	PbpCompared waiting = waits ? pbp_waiting_of_sum(input->hours, waits) :
-		pbp_waiting(&input->waiting, misses, storage);
+		pbp_waiting(&input->waiting, &input->misses[size], storage);
 
 	if (!fits || (waits ? isnan(waiting.value) : storage->reason != PBP_STORAGE_KNOWN))
 		return unknown_total(factor);
-	/* today's misses were counted, so those of the hours have the error of the difference */
 	return (PbpTotal)
 	{
 		.factor = factor,.pool = pbp_advice_factor(size),.size = size,
-		.misses = {
-			waits ? sum->misses / sum->accesses : misses->ratio.value,
-			waits ? sum->misses_error / sum->accesses : misses->ratio.error
-		},
 		.storage = {
 			waits ? waits->storage_reads / waits->accesses : storage->ratio.value,
 			waits ? waits->storage_error / waits->accesses : storage->ratio.error
@@ -122,7 +115,7 @@ static PbpTotal
 total_of_today(const PbpTotalsInput *input, int size)
 {
 	return total_of_split(input, 1, size, input->fits[size], &input->fixed[size],
-						  input->hours ? &input->hours->sizes[size].waiting : NULL);
+						  input->hours ? &input->hours->sizes[size] : NULL);
 }
 
 /* Splits of today's memory that are of the same kinds as those of other totals. */
@@ -251,7 +244,6 @@ interpolate(const PbpTotal *less, const PbpTotal *more, double share)
 		.factor = less->factor * pow(more->factor / less->factor, share),
 		.pool = less->pool * pow(more->pool / less->pool, share),
 		.size = less->size == more->size ? less->size : -1,
-		.misses = figure_between(less->misses, more->misses, share),
 		.storage = figure_between(less->storage, more->storage, share),
 		.waiting = {waiting.value, waiting.error, change.value, change.error},
 	};

@@ -44,8 +44,7 @@ typedef struct PbpTotal
 	double		factor;			/* of both caches together today */
 	double		pool;			/* factor of today's pool */
 	int			size;			/* the same, of those simulated; -1: between two, or unknown */
-	PbpFigure	misses;			/* share of accesses */
-	PbpFigure	storage;		/* likewise */
+	PbpFigure	storage;		/* share of accesses that wait for it */
 	PbpCompared waiting;		/* in a second */
 } PbpTotal;
 

@@ -109,13 +109,12 @@ new_hours(const Curve ms, double error, double hours, double active_ms)
 
 	one.hours = (PbpHoursSum) {
 		.seconds = seconds,.wanted_seconds = 24 * 3600.0,.accesses = 1000 * seconds,
-		.active_ms = active_ms * seconds,.counted_ms = active_ms * seconds
+		.reads = 100 * seconds,.active_ms = active_ms * seconds,.counted_ms = active_ms * seconds
 	};
 	for (int i = 0; i < SIZES; i++)
-		one.hours.sizes[i] = (PbpHourSize) {
-		.accesses = 1000 * seconds,.misses = 100 * seconds,.waiting.accesses = 1000 * seconds,.waiting.ms = ms[i] * seconds,
-		.waiting.error = error * seconds,.waiting.change = (ms[i] - ms[TODAY]) * seconds,
-		.waiting.change_error = i == TODAY ? 0 : error * seconds
+		one.hours.sizes[i] = (PbpHourWaiting) {
+		.accesses = 1000 * seconds,.ms = ms[i] * seconds,.error = error * seconds,
+		.change = (ms[i] - ms[TODAY]) * seconds,.change_error = i == TODAY ? 0 : error * seconds
 	};
 	one.wanted_hours = 24;
 	return one;

@@ -51,7 +51,7 @@ choose_by_waiting(void)
 	ok(fabs(ask(&one).active_ms - 1.02 * valley[TODAY]) < 1e-6, "and otherwise the mean of the hours");
 
 	one = new_hours(valley, 10, 24, 1000);
-	one.hours.sizes[8].waiting.accesses /= 2;
+	one.hours.sizes[8].accesses /= 2;
 	is_decided(&one, PBP_TAKE, 3, "a size that was unknown in half of the hours is not advised");
 	one.unused = true;
 	one.hours.seconds = 0;
@@ -154,8 +154,7 @@ decide_by_hours_alone(void)
 	one = new_hours(little, 40, 24, 1000);
 	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "but not if they may have waited for longer");
 	one = new_hours(ms, 200, 24, 1000);
-	for (int i = 0; i < SIZES; i++)
-		one.hours.sizes[i].misses = 0.0005 * one.hours.sizes[i].accesses;
+	one.hours.reads = 0.0005 * one.hours.accesses;
 	is_decided(&one, PBP_DECIDE_UNSURE, 1, "nor are reads few, whatever else is accessed, if sessions waited for them");
 	one = new_waiting(ms, 10);
 	one.misses[TODAY].ratio.value = 0.0005;
@@ -170,12 +169,12 @@ decide_by_hours_alone(void)
 	one = new_hours(ms, 1, 24, 1000);
 	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "no size is better: fine for certain");
 	for (int i = TODAY + 1; i < SIZES; i++)
-		one.hours.sizes[i].waiting.accesses = 0;
+		one.hours.sizes[i].accesses = 0;
 	is_judged(&one, PBP_LIKELY, PBP_VERDICT_FINE, "but not if larger ones were unknown in these hours");
 	one.fits[8] = false;
 	is_judged(&one, PBP_SURE, PBP_VERDICT_FINE, "unless they would not fit");
 	for (int i = 0; i < TODAY; i++)
-		one.hours.sizes[i].waiting.accesses = 0;
+		one.hours.sizes[i].accesses = 0;
 	is_decided(&one, PBP_DECIDE_UNKNOWN, 1, "if no other size is known, nothing is decided");
 	for (int i = 0; i < SIZES; i++)
 		one.fits[i] = i == TODAY;
