@@ -532,7 +532,7 @@ compare_day(Year *year, int day)
 	int			nknown = 0;
 
 	worker_sum_hours(worker, 24, &sum);
-	pbp_advice_storage_totals(worker->advice, &totals);
+	totals = pbp_advice_storage_totals(worker->advice);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		const PbpHourWaiting *size = &sum.sizes[i];

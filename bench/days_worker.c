@@ -237,11 +237,11 @@ fresh_times(Worker *worker, const Memory *memory, const PbpAdviceCounts *counts)
 static void
 read_figures(Worker *worker)
 {
-	pbp_advice_totals(worker->advice, &worker->totals);
+	worker->totals = pbp_advice_totals(worker->advice);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		pbp_advice_row(worker->advice, i, &worker->rows[i]);
-		pbp_advice_storage_row(worker->advice, i, &worker->storage[i]);
+		worker->rows[i] = pbp_advice_row(worker->advice, i);
+		worker->storage[i] = pbp_advice_storage_row(worker->advice, i);
 	}
 }
 

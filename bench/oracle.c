@@ -102,7 +102,7 @@ print_policies(const Run *run, int64_t start)
 		{
 			PbpPolicyRow row;
 
-			pbp_advice_policy_row(run->advice[0], policy, size, &row);
+			row = pbp_advice_policy_row(run->advice[0], policy, size);
 			printf("%d %d %.6f %.6f %.6f\n", policy, (int) (factors[size] * run->nbuffers),
 				   (double) misses[policy * PBP_POLICY_SIZES + size] / (double) (npages - start),
 				   row.reason == PBP_POLICY_KNOWN ? row.ratio.value : NAN, row.ratio.error);
@@ -133,7 +133,7 @@ main(int argc, char **argv)
 		int			nbuffers = (int) (pbp_advice_factor(i) * run.nbuffers);
 		PbpAdviceRow row;
 
-		pbp_advice_row(run.advice[0], i, &row);
+		row = pbp_advice_row(run.advice[0], i);
 		printf("%d %.6f %.6f %.6f\n", nbuffers, (double) reads_from(NULL, nbuffers, start_at) / (double) (npages - start_at),
 			   row.reason == PBP_ADVICE_KNOWN ? row.ratio.value : NAN, row.ratio.error);
 	}

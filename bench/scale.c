@@ -320,7 +320,7 @@ report(const Sampler *sampler, const Figures *from, const Figures *to)
 	double		cpu_ns = (double) (to->cpu_ns - from->cpu_ns);
 	PbpAdviceTotals totals;
 
-	pbp_advice_totals(sampler->advice, &totals);
+	totals = pbp_advice_totals(sampler->advice);
 	printf("%u buffers: %.1f looks per pass, each buffer read %.2f times\n",
 		   pool->nbuffers, (double) (to->nlooks - from->nlooks) / passes,
 		   (double) (to->nread - from->nread) / (double) (to->ticks - from->ticks));
@@ -334,7 +334,7 @@ report(const Sampler *sampler, const Figures *from, const Figures *to)
 		PbpAdviceRow row;
 		double		is = SHARE * (double) (to->true_reads[i] - from->true_reads[i]) / accesses;
 
-		pbp_advice_row(sampler->advice, i, &row);
+		row = pbp_advice_row(sampler->advice, i);
 		printf("%8g %10.4f %10.4f %9.4f\n", row.factor, row.ratio.value, is, row.ratio.value - is);
 	}
 }

@@ -336,7 +336,7 @@ compare_totals(const Run *run, Load load, Tally *tally)
 		{
 			PbpAdviceSplit split;
 
-			pbp_advice_split(run->advice[j], i / PBP_SPLITS, i % PBP_SPLITS, &split);
+			split = pbp_advice_split(run->advice[j], i / PBP_SPLITS, i % PBP_SPLITS);
 			if (split.storage.os_cache_pages >= 0)
 			{
 				int			nbuffers = (int) (pbp_advice_factor(split.size) * run->nbuffers);

@@ -100,7 +100,7 @@ report_totals(const PbpCapacity *capacity, const PbpAdvice *advice, PbpAdviceRep
 		{
 			PbpAdviceSplit *split = &report->storage.splits[i][j];
 
-			pbp_advice_split(advice, i, j, split);
+			*split = pbp_advice_split(advice, i, j);
 			split->fits = pbp_fits_other_memory(&capacity->memory,
 												(int64) ((pbp_total_factor(i) - 1) * both),
 												bytes_of_size(split->size));
@@ -115,11 +115,11 @@ report_storage(const PbpCapacity *capacity, const PbpAdvice *advice, PbpStorageR
 	report->memory = capacity->memory;
 	report->data_bytes = pbp_own_bytes().data;
 	report->data_fit = pbp_size_fits(&capacity->memory, report->data_bytes);
-	pbp_advice_storage_totals(advice, &report->totals);
+	report->totals = pbp_advice_storage_totals(advice);
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		report->fits[i] = pbp_size_fits(&capacity->memory, bytes_of_size(i));
-		pbp_advice_storage_row(advice, i, &report->fixed[i]);
+		report->fixed[i] = pbp_advice_storage_row(advice, i);
 	}
 }
 
@@ -131,7 +131,7 @@ report_policies(const PbpLearner *learner, PbpAdviceReport *report)
 		return;
 	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
 		for (int size = 0; size < PBP_POLICY_SIZES; size++)
-			pbp_advice_policy_row(learner->advice, policy, size, &report->policies[policy][size]);
+			report->policies[policy][size] = pbp_advice_policy_row(learner->advice, policy, size);
 }
 
 /* Whether other relations are read now than was learned. */
@@ -210,10 +210,10 @@ publish(PbpLearner *learner)
 	report.loaded = learner->naccesses >= NBuffers;
 	if (learner->advice != NULL)
 	{
-		pbp_advice_totals(learner->advice, &report.totals);
+		report.totals = pbp_advice_totals(learner->advice);
 		report.missed_loads = pbp_look_missed_share(&learner->look);
 		for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
-			pbp_advice_row(learner->advice, i, &report.rows[i]);
+			report.rows[i] = pbp_advice_row(learner->advice, i);
 		pbp_advice_report_relations(learner->advice, &report.relations);
 		report_policies(learner, &report);
 		report.storage.has_memory = learner->has_storage;

@@ -181,12 +181,11 @@ typedef struct PbpRelationsReport
 } PbpRelationsReport;
 
 /* Answers: what a pool of the i-th size would miss, and what was counted. */
-extern void pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row);
-extern void pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals);
+extern PbpAdviceRow pbp_advice_row(const PbpAdvice *advice, int i);
+extern PbpAdviceTotals pbp_advice_totals(const PbpAdvice *advice);
 
 /* Only while policies are watched.  The size is PBP_POLICY_HALF or another of these. */
-extern void pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size,
-								  PbpPolicyRow *row);
+extern PbpPolicyRow pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size);
 
 /*
  * The share of today's misses that the page cache serves more than the simulated one, as measured
@@ -198,9 +197,9 @@ extern void pbp_advice_calibrate(PbpAdvice *advice, PbpFigure served_more, doubl
 /* Compares the simulated page cache with the kernel's at a second size. */
 extern void pbp_advice_set_recent(PbpAdvice *advice, PbpRecentShares recent);
 
-extern void pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceStorageRow *row);
-extern void pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split);
-extern void pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals);
+extern PbpAdviceStorageRow pbp_advice_storage_row(const PbpAdvice *advice, int i);
+extern PbpAdviceSplit pbp_advice_split(const PbpAdvice *advice, int total, int i);
+extern PbpAdviceStorageTotals pbp_advice_storage_totals(const PbpAdvice *advice);
 
 extern void pbp_advice_report_relations(const PbpAdvice *advice, PbpRelationsReport *report);
 

@@ -478,18 +478,18 @@ pbp_miss_answers(const Advice *advice)
 	return &answers;
 }
 
-void
-pbp_advice_row(const PbpAdvice *advice, int i, PbpAdviceRow *row)
+PbpAdviceRow
+pbp_advice_row(const PbpAdvice *advice, int i)
 {
-	*row = pbp_miss_answers(advice)->rows[i];
+	return pbp_miss_answers(advice)->rows[i];
 }
 
-void
-pbp_advice_totals(const PbpAdvice *advice, PbpAdviceTotals *totals)
+PbpAdviceTotals
+pbp_advice_totals(const PbpAdvice *advice)
 {
 	const Counters *counters = &advice->counters;
 
-	*totals = (PbpAdviceTotals)
+	return (PbpAdviceTotals)
 	{
 		.accesses = counters->accesses,
 		.reads = counters->reads,

@@ -107,40 +107,43 @@ estimate_policy(const Advice *advice, int policy, int size, const PbpEstimate *t
 	return estimate;
 }
 
-static void
-set_row(PbpPolicyRow *row, int policy, PbpEstimate estimate, const PbpEstimate *today)
+static PbpCompared
+compare(int policy, PbpEstimate estimate, const PbpEstimate *today)
 {
 	double		chance = error_of_difference(&estimate, today) - estimate.model;
+	PbpCompared ratio = {.value = estimate.value,.change = estimate.value - today->value};
 
-	row->ratio = (PbpCompared) {.value = estimate.value,.change = estimate.value - today->value};
-	row->ratio.change_error = fmin(1, hypot(chance, fabs(row->ratio.change) * today->time /
-											fmax(1e-9, today->value)) + estimate.model);
+	ratio.change_error = fmin(1, hypot(chance, fabs(ratio.change) * today->time /
+									   fmax(1e-9, today->value)) + estimate.model);
 	if (is_server_sweep(policy))
 		estimate.model += today->model;
-	row->ratio.error = fmin(1, error_of(&estimate));
+	ratio.error = fmin(1, error_of(&estimate));
+	return ratio;
 }
 
-void
-pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size, PbpPolicyRow *row)
+PbpPolicyRow
+pbp_advice_policy_row(const PbpAdvice *advice, int policy, int size)
 {
 	const MissAnswers *answers = pbp_miss_answers(advice);
 	int			i = pbp_size_of_policies(size);
 	const PbpAdviceRow *of_size = &answers->rows[i];
-
-	*row = (PbpPolicyRow) {
+	PbpPolicyRow row = {
 		.ratio = PBP_NOT_COMPARED,.learned_share = 1,
 		.reason = reason_of(advice, policy, size, of_size->reason),
 	};
-	if (row->reason == PBP_POLICY_LEARNING)
-		row->learned_share = fmin(PBP_MOST_PROGRESS,
-								  pbp_policies_filled_share(advice->policies->policies, size));
-	if (row->reason != PBP_POLICY_KNOWN)
-		return;
+
+	if (row.reason == PBP_POLICY_LEARNING)
+		row.learned_share = fmin(PBP_MOST_PROGRESS,
+								 pbp_policies_filled_share(advice->policies->policies, size));
+	if (row.reason != PBP_POLICY_KNOWN)
+		return row;
 	if (policy == PBP_CLOCK_TODAY)
-		row->ratio = (PbpCompared) {of_size->ratio.value, of_size->ratio.error, 0, 0};
+		row.ratio = (PbpCompared) {of_size->ratio.value, of_size->ratio.error, 0, 0};
 	else
-		set_row(row, policy, estimate_policy(advice, policy, size, &answers->estimates[i]),
-				&answers->estimates[i]);
-	row->too_fine = policy == PBP_CLOCK_BATCHES &&
+		row.ratio = compare(policy,
+							estimate_policy(advice, policy, size, &answers->estimates[i]),
+							&answers->estimates[i]);
+	row.too_fine = policy == PBP_CLOCK_BATCHES &&
 		!pbp_policies_have_batches(advice->policies->policies);
+	return row;
 }

@@ -71,9 +71,8 @@ static void
 estimate_misses(const Advice *advice, int size, Effect *effect)
 {
 	const Counters *counters = &advice->counters;
-	PbpAdviceRow row;
+	PbpAdviceRow row = pbp_advice_row(advice, size);
 
-	pbp_advice_row(advice, size, &row);
 	if (row.reason != PBP_ADVICE_KNOWN)
 		return;
 	effect->reads_per_count = counters->accesses / share_of_pool(advice) /
@@ -93,12 +92,10 @@ static void
 estimate_waits(const Advice *advice, int size, Effect *effect)
 {
 	const Counters *counters = &advice->counters;
-	PbpAdviceStorageRow today;
-	PbpAdviceStorageRow then;
+	PbpAdviceStorageRow today = pbp_advice_storage_row(advice, BASELINE);
+	PbpAdviceStorageRow then = pbp_advice_storage_row(advice, size);
 	const CacheCounters *caches;
 
-	pbp_advice_storage_row(advice, BASELINE, &today);
-	pbp_advice_storage_row(advice, size, &then);
 	if (today.reason != PBP_STORAGE_KNOWN || then.reason != PBP_STORAGE_KNOWN)
 		return;
 	caches = advice->cache_sets[0]->counters;

@@ -258,19 +258,14 @@ pbp_served_recent(const PbpServed *served, double new_share)
 void
 pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
 {
-	PbpAdviceTotals totals;
-	PbpAdviceStorageRow today;
-	PbpFigure	more;
+	PbpAdviceTotals totals = pbp_advice_totals(advice);
+	double		loads = totals.reads + totals.extends;
 	double		lately = NAN;
-	double		loads;
-	bool		known;
+	bool		known = asked && loads > 0;
+	PbpFigure	more;
 
-	pbp_advice_totals(advice, &totals);
-	pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE, &today);
-	if (today.reason != PBP_STORAGE_KNOWN)
+	if (pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE).reason != PBP_STORAGE_KNOWN)
 		pbp_served_forget_loads(served);
-	loads = totals.reads + totals.extends;
-	known = asked && loads > 0;
 	if (!known || !pbp_served_more(served, totals.extends / loads, &more))
 		more = PBP_NO_FIGURE;
 	if (served->fresh_loads >= PBP_ENOUGH_EVENTS)

@@ -266,14 +266,14 @@ share_of_scans(const Advice *advice, int cache)
 		(PbpFigure) {share, error_of_scans(advice, cache)};
 }
 
-static void
-set_scans(const Advice *advice, int cache, PbpAdviceStorageRow *row)
+static PbpCompared
+compare_scans(const Advice *advice, int cache)
 {
 	double		reads = advice->counters.scan_reads / advice->counters.accesses;
 	PbpFigure	here = share_of_scans(advice, cache);
 	PbpFigure	today = share_of_scans(advice, BASELINE);
 
-	row->scans = (PbpCompared)
+	return (PbpCompared)
 	{
 		reads * here.value, reads * here.error, reads * (here.value - today.value),
 		cache == BASELINE ? 0 : reads * fmax(here.error, today.error)
@@ -399,42 +399,42 @@ at_most_misses(const Advice *advice, int cache, double ratio)
 	return isnan(ratio) ? NAN : fmin(ratio, miss_row_of(advice, cache)->ratio.value);
 }
 
-static void
-set_row(const Advice *advice, int cache, double storage_ratio, PbpAdviceStorageRow *row)
+static PbpAdviceStorageRow
+row_of(const Advice *advice, int cache, double storage_ratio)
 {
-	double		today = at_most_misses(advice, BASELINE, bounded_estimate(advice, BASELINE));
 	const SimulatedCache *simulated;
-
-	*row = (PbpAdviceStorageRow)
-	{
+	PbpAdviceStorageRow row = {
 		.ratio = PBP_NOT_COMPARED,.scans = PBP_NOT_COMPARED,.learned_share = NAN,
 		.seconds_left = NAN,.reason = reason_of(advice, cache),
 	};
-	if (row->reason == PBP_STORAGE_NO_CAPACITY)
-		return;
+
+	if (row.reason == PBP_STORAGE_NO_CAPACITY)
+		return row;
 	simulated = simulated_cache(advice, cache);
-	row->os_cache_pages = pages_of(advice, cache);
-	row->learned_share = simulated->learning ? simulated->progress.share : 1;
-	row->seconds_left = pbp_seconds_left(&simulated->progress);
-	if (row->reason == PBP_STORAGE_KNOWN)
+	row.os_cache_pages = pages_of(advice, cache);
+	row.learned_share = simulated->learning ? simulated->progress.share : 1;
+	row.seconds_left = pbp_seconds_left(&simulated->progress);
+	if (row.reason == PBP_STORAGE_KNOWN)
 	{
+		double		today = at_most_misses(advice, BASELINE, bounded_estimate(advice, BASELINE));
 		PbpEstimate here = estimate_cache(advice, cache);
 		PbpEstimate reference = estimate_cache(advice, reference_of(cache));
 		double		ratio = at_most_misses(advice, cache, storage_ratio);
 
-		row->ratio = (PbpCompared)
+		row.ratio = (PbpCompared)
 		{
 			ratio, error_of(&here), ratio - today,
 			cache == BASELINE ? 0 : error_of_difference(&here, &reference)
 		};
-		set_scans(advice, cache, row);
+		row.scans = compare_scans(advice, cache);
 	}
+	return row;
 }
 
-void
-pbp_advice_storage_row(const PbpAdvice *advice, int i, PbpAdviceStorageRow *row)
+PbpAdviceStorageRow
+pbp_advice_storage_row(const PbpAdvice *advice, int i)
 {
-	set_row(advice, i, bounded_estimate(advice, i), row);
+	return row_of(advice, i, bounded_estimate(advice, i));
 }
 
 /*
@@ -461,41 +461,42 @@ first_unknown(const Advice *advice, int total, int cache)
 }
 
 /* Of another total of memory than today's. */
-void
-pbp_advice_split(const PbpAdvice *advice, int total, int i, PbpAdviceSplit *split)
+PbpAdviceSplit
+pbp_advice_split(const PbpAdvice *advice, int total, int i)
 {
 	int			cache = first_cache(total) + i;
 	int			unknown = first_unknown(advice, total, cache);
+	PbpAdviceSplit split = {
+		.size = size_above(advice, cache),
+		.storage = row_of(advice, unknown, unknown == cache ? bounded_split(advice, cache) : NAN)
+	};
 
-	*split = (PbpAdviceSplit) {.size = size_above(advice, cache)};
-	set_row(advice, unknown,
-			unknown == cache ? bounded_split(advice, cache) : NAN, &split->storage);
-	if (split->storage.reason != PBP_STORAGE_NO_CAPACITY)
-		split->storage.os_cache_pages = pages_of(advice, cache);
+	if (split.storage.reason != PBP_STORAGE_NO_CAPACITY)
+		split.storage.os_cache_pages = pages_of(advice, cache);
+	return split;
 }
 
-void
-pbp_advice_storage_totals(const PbpAdvice *advice, PbpAdviceStorageTotals *totals)
+PbpAdviceStorageTotals
+pbp_advice_storage_totals(const PbpAdvice *advice)
 {
 	const CacheSet *set = advice->cache_sets[0];
-	PbpAdviceStorageRow row;
-	PbpAdviceRow misses;
+	double		misses = reason_of(advice, BASELINE) == PBP_STORAGE_KNOWN ?
+		pbp_advice_row(advice, BASELINE).ratio.value : NAN;
 
-	*totals = (PbpAdviceStorageTotals) {
+	if (set == NULL)
+		return (PbpAdviceStorageTotals)
+	{
 		.self_error = NAN,.measuring_error = NAN,.recent = {NAN, NAN, NAN}
 	};
-	if (set == NULL)
-		return;
-	totals->recent = set->recent;
-	totals->sampling_rate = advice->sampling_rate * set->share;
-	totals->correction = set->correction;
-	totals->dropped = set->ndropped;
-	pbp_advice_storage_row(advice, BASELINE, &row);
-	if (row.reason != PBP_STORAGE_KNOWN)
-		return;
-	pbp_advice_row(advice, BASELINE, &misses);
-	totals->self_error = misses.ratio.value * set->served_more;
-	totals->measuring_error = misses.ratio.value * set->measuring_error;
+	return (PbpAdviceStorageTotals)
+	{
+		.sampling_rate = advice->sampling_rate * set->share,
+		.correction = set->correction,
+		.self_error = misses * set->served_more,
+		.measuring_error = misses * set->measuring_error,
+		.recent = set->recent,
+		.dropped = set->ndropped,
+	};
 }
 
 /* ---- calibration ---- */

@@ -278,7 +278,7 @@ row_of(const PbpAdvice *advice, int i)
 {
 	PbpAdviceRow row;
 
-	pbp_advice_row(advice, i, &row);
+	row = pbp_advice_row(advice, i);
 	return row;
 }
 
@@ -287,7 +287,7 @@ storage_row_of(const PbpAdvice *advice, int i)
 {
 	PbpAdviceStorageRow row;
 
-	pbp_advice_storage_row(advice, i, &row);
+	row = pbp_advice_storage_row(advice, i);
 	return row;
 }
 
@@ -296,7 +296,7 @@ totals_of(const PbpAdvice *advice)
 {
 	PbpAdviceTotals totals;
 
-	pbp_advice_totals(advice, &totals);
+	totals = pbp_advice_totals(advice);
 	return totals;
 }
 

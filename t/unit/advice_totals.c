@@ -43,9 +43,9 @@ least_below(const PbpAdvice *advice, int total, int size)
 	{
 		split.size = size;
 		if (i / PBP_SPLITS == PBP_TOTAL_TODAY)
-			pbp_advice_storage_row(advice, size, &split.storage);
+			split.storage = pbp_advice_storage_row(advice, size);
 		else
-			pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
+			split = pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS);
 		if (split.size == size && split.storage.reason == PBP_STORAGE_KNOWN)
 			least = fmin(least, split.storage.ratio.value);
 	}
@@ -69,7 +69,7 @@ note_figure(const PbpAdvice *advice, int total, const PbpAdviceSplit *split, dou
 	figures->nknown++;
 	figures->ncovered += error <= row->ratio.error;
 	figures->nrising += row->ratio.value > least_below(advice, total, split->size) + 1e-9;
-	pbp_advice_row(advice, split->size, &misses);
+	misses = pbp_advice_row(advice, split->size);
 	figures->nmore += row->ratio.value > misses.ratio.value + 1e-9;
 	if (row->ratio.error > UNSURE)
 		return;
@@ -87,7 +87,7 @@ compare_total(const Run *run, Load load, int total, Figures *figures)
 	{
 		double		truth;
 
-		pbp_advice_split(run->advice[0], total, i, &split);
+		split = pbp_advice_split(run->advice[0], total, i);
 		figures->nothers += fabs(pool_pages(split.size, run->nbuffers) + (double) split.storage.os_cache_pages - memory) > 4; /* pages are rounded */
 		if (split.storage.os_cache_pages < 0)
 			continue;
@@ -96,7 +96,7 @@ compare_total(const Run *run, Load load, int total, Figures *figures)
 			   pbp_total_factor(total), pbp_advice_factor(split.size), truth);
 		for (int j = 0; j < SAMPLES; j++)
 		{
-			pbp_advice_split(run->advice[j], total, i, &split);
+			split = pbp_advice_split(run->advice[j], total, i);
 			note_figure(run->advice[j], total, &split, truth, figures);
 		}
 		printf("\n");
@@ -142,7 +142,7 @@ count_splits(const PbpAdvice *advice, int from, int to)
 	{
 		if (i / PBP_SPLITS == PBP_TOTAL_TODAY)
 			continue;
-		pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS, &split);
+		split = pbp_advice_split(advice, i / PBP_SPLITS, i % PBP_SPLITS);
 		nknown += split.storage.reason == PBP_STORAGE_KNOWN;
 	}
 	return nknown;
@@ -162,22 +162,22 @@ learn_totals(void)
 	scene_start(&scene, UPDATES, pool, os_pages(pool), STORAGE_BYTES);
 	advice = scene.run.advice[0];
 	pbp_advice_init_totals(advice, malloc(STORAGE_BYTES), STORAGE_BYTES);
-	pbp_advice_split(advice, 0, 0, &split);
+	split = pbp_advice_split(advice, 0, 0);
 	ok(split.storage.reason == PBP_STORAGE_NO_CAPACITY, "without the size of the page cache nothing is known of another total");
 	pbp_advice_set_os_cache(advice, os_pages(pool));
 	scene_run(&scene, 12);
 	printf("# %d of less memory and %d of more are known\n", count_splits(advice, 0, PBP_TOTAL_TODAY - 1),
 		   count_splits(advice, PBP_TOTAL_TODAY + 1, PBP_TOTALS - 1));
 	ok(count_splits(advice, 0, PBP_TOTAL_TODAY - 1) == all, "less memory is known first");
-	pbp_advice_split(advice, PBP_TOTALS - 1, 0, &split);
+	split = pbp_advice_split(advice, PBP_TOTALS - 1, 0);
 	ok(split.storage.reason == PBP_STORAGE_LEARNING && split.storage.learned_share > 0 && split.storage.learned_share < 1,
 	   "four times the memory is not, but shows its progress");
 	scene_run(&scene, 60);
 	ok(count_splits(advice, PBP_TOTAL_TODAY + 1, PBP_TOTALS - 1) == all, "later, all are known");
-	pbp_advice_split(advice, 2, PBP_SPLITS - 1, &split);
+	split = pbp_advice_split(advice, 2, PBP_SPLITS - 1);
 	ok(split.size > PBP_ADVICE_BASELINE, "half of the memory could have a larger pool");
 	pbp_advice_set_os_cache(advice, os_pages(pool) / 4);
-	pbp_advice_split(advice, 2, PBP_SPLITS - 1, &split);
+	split = pbp_advice_split(advice, 2, PBP_SPLITS - 1);
 	ok(split.size < PBP_ADVICE_BASELINE && split.storage.reason == PBP_STORAGE_LEARNING,
 	   "with a lower limit it cannot, and a page cache below another pool must be learned");
 	known = count_splits(advice, 0, PBP_TOTALS - 1);
@@ -193,7 +193,7 @@ is_early(const PbpAdvice *advice, int total, const PbpAdviceSplit *split)
 {
 	PbpAdviceStorageRow today;
 
-	pbp_advice_storage_row(advice, split->size, &today);
+	today = pbp_advice_storage_row(advice, split->size);
 	return total > PBP_TOTAL_TODAY && today.reason != PBP_STORAGE_KNOWN && today.reason != PBP_STORAGE_NO_ROOM;
 }
 
@@ -222,7 +222,7 @@ hold_all_data(int pool, size_t bytes)
 
 			if (total == PBP_TOTAL_TODAY)
 				continue;
-			pbp_advice_split(advice, total, j % PBP_SPLITS, &split);
+			split = pbp_advice_split(advice, total, j % PBP_SPLITS);
 			ncomplete += split.storage.reason == PBP_STORAGE_LEARNING && !(split.storage.learned_share < 1);
 			if (split.storage.reason != PBP_STORAGE_KNOWN)
 				continue;

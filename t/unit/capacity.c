@@ -70,7 +70,7 @@ row_of(double factor)
 
 	while (pbp_advice_factor(size) < factor)
 		size++;
-	pbp_advice_storage_row(advice, size, &row);
+	row = pbp_advice_storage_row(advice, size);
 	return row;
 }
 

@@ -19,7 +19,7 @@ policy_row(const PbpAdvice *advice, int policy, int size)
 {
 	PbpPolicyRow row;
 
-	pbp_advice_policy_row(advice, policy, size, &row);
+	row = pbp_advice_policy_row(advice, policy, size);
 	return row;
 }
 

@@ -376,7 +376,7 @@ correct_by_probes(double factor)
 	{
 		probed_run(&probed, 1);
 		pbp_served_calibrate(&probed.served, probed.scene.run.advice[0], true);
-		pbp_advice_storage_totals(probed.scene.run.advice[0], &totals);
+		totals = pbp_advice_storage_totals(probed.scene.run.advice[0]);
 		least = fmin(least, totals.correction);
 		most = fmax(most, totals.correction);
 	}
@@ -444,7 +444,7 @@ notice_another(int other_pages, bool matters)
 		probed_run(&probed, 1);
 		pbp_served_calibrate(&probed.served, advice, true);
 	}
-	pbp_advice_storage_totals(advice, &totals);
+	totals = pbp_advice_storage_totals(advice);
 	printf("# beside another program of %d pages: corrected by %.3f, kernel %.4f, simulated %.4f +- %.4f\n", other_pages, totals.correction,
 		   totals.recent.kernel, totals.recent.simulated, totals.recent.error);
 	okf((fabs(totals.recent.kernel - totals.recent.simulated) > totals.recent.error) == matters,

@@ -223,7 +223,7 @@ correct_while_filling(void)
 		more = compared->reads > 0 ? compared->served_more / compared->reads : NAN;
 		scene.run.compared[0] = (Compared) {0};
 		pbp_advice_calibrate(scene.run.advice[0], (PbpFigure) {more, 0.01}, more);
-		pbp_advice_storage_totals(scene.run.advice[0], &totals);
+		totals = pbp_advice_storage_totals(scene.run.advice[0]);
 		least = fmin(least, totals.correction);
 		most = fmax(most, totals.correction);
 	}
@@ -370,7 +370,7 @@ bound_memory(void)
 	}
 	for (size_t i = 0; i < behind; i++)
 		touched += memory[bytes + i] != 0xA5;
-	pbp_advice_storage_totals(scene.run.advice[0], &totals);
+	totals = pbp_advice_storage_totals(scene.run.advice[0]);
 	printf("# page cache of 15 pools: rate 1/%.1f of pools, 1/%.1f of page caches, worst error %.4f, %ld dropped\n",
 		   1 / pbp_advice_rate(scene.run.advice[0]), 1 / totals.sampling_rate, worst, (long) totals.dropped);
 	ok(totals.sampling_rate < pbp_advice_rate(scene.run.advice[0]) / 2, "a large page cache is sampled less than the pools");
@@ -396,7 +396,7 @@ little_data(void)
 		pbp_advice_set_data(scene.run.advice[0], known ? load_pages(MEMORY) : -1);
 		pbp_advice_set_os_cache(scene.run.advice[0], 1000 * POOL);
 		scene_run(&scene, WARM_UP);
-		pbp_advice_storage_totals(scene.run.advice[0], &totals);
+		totals = pbp_advice_storage_totals(scene.run.advice[0]);
 		rates[known] = totals.sampling_rate;
 		ok((count_storage(scene.run.advice[0], PBP_STORAGE_KNOWN) > TODAY) == (known == 1),
 		   known ? "a page cache larger than all data: sizes are known" : "and are not without their size");
@@ -418,14 +418,14 @@ large_server(void)
 
 	pbp_advice_init_storage(advice, malloc(bytes), bytes, 8192);
 	pbp_advice_set_os_cache(advice, 33554432);
-	pbp_advice_storage_totals(advice, &totals);
+	totals = pbp_advice_storage_totals(advice);
 	printf("# 16 GB above 256 GB: rate 1/%.0f of pools, 1/%.0f of page caches\n", 1 / pbp_advice_rate(advice), 1 / totals.sampling_rate);
 	pages = totals.sampling_rate * 33554432;
 	ok(pages > 20000, "16 GB above 256 GB, 4 MB: more than 20,000 pages in the simulated page cache");
 	for (int64_t times = 4; times <= 64; times *= 4)
 	{
 		pbp_advice_set_os_cache(advice, 33554432 * times);
-		pbp_advice_storage_totals(advice, &totals);
+		totals = pbp_advice_storage_totals(advice);
 		reduced += totals.sampling_rate * 33554432 * (double) times < 1.15 * pages && totals.sampling_rate * 33554432 * (double) times > pages;
 	}
 	ok(reduced == 3, "for a larger page cache, the sample is reduced, and not the number of its pages");
