@@ -372,8 +372,8 @@ take(const PbpAdviceReport *report, Answer *answer)
 		psprintf("%s to %s cannot be told apart.", size_of(report, decision->equal_from),
 				 size_of(report, decision->equal_to)),
 		doubts(report), evidence(report));
-	judge(answer, decision->verdict, decision->verdict == PBP_VERDICT_CHANGE ? action :
-		  psprintf("%s\n%s", what_first(report), action));
+	answer->action = decision->verdict == PBP_VERDICT_CHANGE ? action :
+		psprintf("%s\n%s", what_first(report), action);
 }
 
 /* ---- today's size ---- */
@@ -402,7 +402,6 @@ keep(const Checkup *checkup, Answer *answer)
 	const PbpDecision *decision = &report->decision;
 	const char *today = exact_size(report->nbuffers);
 
-	judge(answer, decision->verdict, NULL);
 	if (decision->kind == PBP_KEEP_UNUSED)
 	{
 		answer->text = psprintf("Keep %s so far: no page has been evicted yet.", today);
@@ -449,7 +448,7 @@ too_early(const PbpAdviceReport *report, Answer *answer)
 	int			watched = (int) Min(report->watched_seconds, PBP_ENOUGH_SECONDS - 1);
 	double		left = seconds_left(report);
 
-	judge(answer, PBP_VERDICT_UNKNOWN, ASK_AGAIN);
+	answer->action = ASK_AGAIN;
 	if (decision->kind == PBP_DECIDE_SHORT)
 	{
 		/* in whole seconds, of which at least one is left */
@@ -489,7 +488,7 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 				 bases[decision->basis].saved, best->change_error < -best->change ?
 				 ", but chance favors the best of many sizes" : ""),
 		today_is(decision), doubts(report), evidence(report));
-	judge(answer, PBP_VERDICT_UNKNOWN, !decision->times_decide ? ASK_AGAIN : THEN_ASK);
+	answer->action = !decision->times_decide ? ASK_AGAIN : THEN_ASK;
 }
 
 /* Why nothing is decided, now or by the hours. */
@@ -503,6 +502,19 @@ why_unknown(const PbpAdviceReport *report)
 	if (report->decision.basis == PBP_BY_HOURS)
 		return "other sizes were known in too little of the hours";
 	return unknown != NULL ? unknown : "no other size that fits has an estimate";
+}
+
+/* What it was before a restart says nothing for certain about the server now. */
+PbpVerdict
+verdict_of_size(const PbpAdviceReport *report)
+{
+	PbpVerdict	verdict = report->decision.verdict;
+
+	if (missing_advice(report) != NULL)
+		return PBP_VERDICT_UNKNOWN;
+	if (!report->is_from_before)
+		return verdict;
+	return report->nbuffers == NBuffers ? Min(verdict, PBP_VERDICT_CONSIDER) : PBP_VERDICT_UNKNOWN;
 }
 
 /*
@@ -532,33 +544,17 @@ answer_size(const Checkup *checkup, Answer *answer)
 		take(report, answer);
 	else
 		keep(checkup, answer);
+	answer->verdict = verdict_of_size(report);
 	if (!report->is_from_before)
 		return;
-
-	/* What the answer was before a restart says nothing for certain about the server now. */
 	answer->detail = join_sentences(
 		psprintf("The answer %s: %s", origin_of_report(report), answer->text), answer->detail);
 	answer->text = "Too early after the restart; the detail has the answer before it.";
-	if (report->nbuffers != NBuffers)
-		judge(answer, PBP_VERDICT_UNKNOWN, ASK_AGAIN);
-	else if (kind == PBP_TAKE)
-		judge(answer, PBP_VERDICT_CONSIDER, ASK_AGAIN);
+	if (report->nbuffers != NBuffers || kind == PBP_TAKE)
+		answer->action = ASK_AGAIN;
 }
 
 /* ---- the verdict in figures ---- */
-
-/* In the order of the checkup.  The decision may be of before a restart. */
-PbpVerdict
-verdict_of_size(const PbpAdviceReport *report)
-{
-	PbpVerdict	verdict = report->decision.verdict;
-
-	if (missing_advice(report) != NULL)
-		return PBP_VERDICT_UNKNOWN;
-	if (!report->is_from_before)
-		return verdict;
-	return report->nbuffers == NBuffers ? Min(verdict, PBP_VERDICT_CONSIDER) : PBP_VERDICT_UNKNOWN;
-}
 
 /* As pgbufprobe_advice() has it; NULL: unknown. */
 static void
