@@ -23,11 +23,10 @@
 /* How counts of one effect become reads of a relation. */
 typedef struct Effect
 {
-	bool		known;
 	double		counted;		/* of all relations, here and below */
 	double		differing;
 	double		reads_per_count;
-	double		rest;			/* reads that no count explains */
+	double		rest;			/* reads that no count explains; NaN: nothing is known */
 	double		warm_up_doubt;	/* reads that may be warm-up artifacts */
 	double		model_doubt;	/* reads, by all errors of the whole */
 	double		unseen_share;	/* of the effect, that is a guess */
@@ -40,7 +39,6 @@ typedef struct Summary
 	double		waits;
 	double		reads;			/* and new pages, of all relations */
 	Effect		effects[EFFECTS];
-	const PbpWindow *window;
 } Summary;
 
 /* A relation that may get a row. */
@@ -63,7 +61,6 @@ scale_effect(Effect *effect, double reads)
 	if (effect->counted != 0)
 		effect->reads_per_count *= fmin(2, fmax(0.5, reads / counted));
 	effect->rest = reads - effect->counted * effect->reads_per_count;
-	effect->known = true;
 }
 
 /* More reads at this size. */
@@ -105,29 +102,28 @@ estimate_waits(const Advice *advice, int size, Effect *effect)
 	effect->model_doubt = fmax(today.ratio.error, then.ratio.error) * counters->accesses;
 }
 
-static void
-summarize(const Advice *advice, const PbpRelationsReport *report, Summary *summary)
+static Summary
+summarize(const Advice *advice)
 {
 	const Relations *relations = advice->relations;
 	RelationCounters sum = {0};
-	Effect	   *effects = summary->effects;
+	Summary		summary = {.reads = advice->counters.reads + advice->counters.extends};
+	Effect	   *effects = summary.effects;
 
-	memset(summary, 0, sizeof(*summary));
 	for (uint32_t i = 0; i < relations->nrecords; i++)
 		pbp_add_counters(&sum, &relations->records[i].counters);
-	summary->loads = sum.loads / relations->weight;
-	summary->waits = sum.waits / relations->weight;
-	summary->reads = advice->counters.reads + advice->counters.extends;
+	summary.loads = sum.loads / relations->weight;
+	summary.waits = sum.waits / relations->weight;
 	for (int i = 0; i < EFFECTS; i++)
-	{
-		effects[i].counted = sum.extra[i] / relations->weight;
-		effects[i].differing = sum.differing[i] / relations->weight;
-	}
+		effects[i] = (Effect) {
+			.counted = sum.extra[i] / relations->weight,
+			.differing = sum.differing[i] / relations->weight,.rest = NAN
+		};
 	estimate_misses(advice, HALF, &effects[MISSES_AT_HALF]);
 	estimate_misses(advice, DOUBLE, &effects[MISSES_AT_DOUBLE]);
 	estimate_waits(advice, HALF, &effects[WAITS_AT_HALF]);
 	estimate_waits(advice, DOUBLE, &effects[WAITS_AT_DOUBLE]);
-	summary->window = &report->windows[PBP_WINDOW_OF_RELATIONS];
+	return summary;
 }
 
 /* A relation's share of what no count explains. */
@@ -146,12 +142,11 @@ change_of(const Summary *summary, const RelationCounters *counters, int i, doubl
 	const Effect *effect = &summary->effects[i];
 	double		share = share_of_rest(summary, counters, i, weight);
 	double		differing = counters->differing[i] / weight;
-	PbpChange	change = {NAN, NAN};
+	PbpChange	change = {
+		.reads = effect->reads_per_count * counters->extra[i] / weight + effect->rest * share,
+		.error = effect->reads_per_count * pbp_count_error(differing, 0),
+	};
 
-	if (!effect->known)
-		return change;
-	change.reads = effect->reads_per_count * counters->extra[i] / weight + effect->rest * share;
-	change.error = effect->reads_per_count * pbp_count_error(differing, 0);
 	if (differing > 0)
 		change.error = hypot(change.error, effect->model_doubt * differing / effect->differing);
 	change.error += effect->warm_up_doubt * share + effect->unseen_share * fabs(change.reads);
@@ -188,6 +183,8 @@ static void
 fill_row(const Advice *advice, const Summary *summary, const RelationCounters *counters,
 		 uint32_t npages, uint32_t nhidden, PbpRelationRow *row)
 {
+	const PbpWorkingSet *working_set = &advice->relations->working_set;
+	const PbpWindow *window = &working_set->windows[PBP_WINDOW_OF_RELATIONS];
 	double		weight = advice->relations->weight;
 	double		share = summary->loads > 0 ? counters->loads / weight / summary->loads : NAN;
 
@@ -200,9 +197,8 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 	fill_changes(summary, counters, weight, row);
 	row->pages = row->pages_error = NAN;
 	/* no use of pages at the maximum count shows, so none is not known to be none */
-	if (summary->window->known && (npages > 0 || nhidden == 0))
-		pbp_estimate_pages(&advice->relations->working_set, summary->window->halvings, npages,
-						   &row->pages, &row->pages_error);
+	if (window->known && (npages > 0 || nhidden == 0))
+		pbp_estimate_pages(working_set, window->halvings, npages, &row->pages, &row->pages_error);
 }
 
 /* Most reads first, then most pages in use, or whose uses do not show, then as they were found. */
@@ -281,6 +277,6 @@ pbp_advice_report_relations(const PbpAdvice *advice, PbpRelationsReport *report)
 	if (relations == NULL)
 		return;
 	memcpy(report->windows, relations->working_set.windows, sizeof(report->windows));
-	summarize(advice, report, &summary);
+	summary = summarize(advice);
 	fill_rows(advice, &summary, report);
 }
