@@ -95,16 +95,6 @@ seen_share(const Advice *advice, double loads)
 	return counted > 0 ? loads / advice->sampling_rate / counted : 1;
 }
 
-/*
- * The share of the loads in the sample, by chance and looks, which is that of the misses that a
- * larger pool avoids.  Without a count of them, large scans may have the rest.
- */
-static double
-found_share(const Advice *advice, double seen)
-{
-	return fmin(WORTHLESS_UNCOUNTED, fmax(advice->rings_apart ? ENOUGH_SEEN : 1, seen));
-}
-
 static double
 passes_per_pass(const Advice *advice, int i)
 {
@@ -178,22 +168,19 @@ reason_of_all(const Advice *advice)
 	return PBP_ADVICE_KNOWN;
 }
 
-/* By how much the miss ratio differs if neither chance nor its usual variation explains that. */
-static double
-changed(const Advice *advice)
-{
-	double		moved = pbp_moved(advice);
-
-	return moved <= pbp_usual_difference(advice) ? 0 : moved;
-}
-
-/* By how much another load runs than was learned: of the misses, and of the relations read. */
+/*
+ * By how much another load runs than was learned: of the misses, if neither chance nor their usual
+ * variation explains that, and of the relations read.
+ */
 static double
 other_load(const Advice *advice)
 {
 	const Counters *counters = &advice->counters;
+	double		moved = pbp_moved(advice);
 
-	return changed(advice) * counters->accesses / fmax(1, counters->reads) + advice->other_mix;
+	if (moved <= pbp_usual_difference(advice))
+		moved = 0;
+	return moved * counters->accesses / fmax(1, counters->reads) + advice->other_mix;
 }
 
 /* Why a size is unknown, but for cliffs of the curve. */
@@ -257,8 +244,10 @@ estimate_without(const Advice *advice, int i, int group)
 	double		found = seen_share(advice, sum_without(counters->loads, group) / share);
 	double		seen = advice->rings_apart ? measured : measured * fmin(1, found);
 	double		extra = scaled(advice, i, extra_misses / share_of_residents);
-	double		by_number = measured +
-		(i > BASELINE ? extra / found_share(advice, found) : extra);
+	/* also of the misses that a larger pool avoids, but large scans may have the rest */
+	double		found_share = fmin(WORTHLESS_UNCOUNTED,
+								   fmax(advice->rings_apart ? ENOUGH_SEEN : 1, found));
+	double		by_number = measured + (i > BASELINE ? extra / found_share : extra);
 	double		avoided = 0;
 
 	if (i > BASELINE && baseline_misses > 0)

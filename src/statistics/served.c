@@ -230,14 +230,13 @@ compare(const PbpServed *served, bool recent, double new_share, PbpFigure *more)
 	return more->error <= PBP_SERVED_LARGEST_ERROR ? share : NAN;
 }
 
-/*
- * The share of misses that the page cache serves more than the simulated one.  Returns false if too
- * little is known.
- */
-bool
-pbp_served_more(const PbpServed *served, double new_share, PbpFigure *result)
+/* The share of misses that the page cache serves more than the simulated one. */
+PbpFigure
+pbp_served_more(const PbpServed *served, double new_share)
 {
-	return !isnan(compare(served, false, new_share, result));
+	PbpFigure	more;
+
+	return isnan(compare(served, false, new_share, &more)) ? PBP_NO_FIGURE : more;
 }
 
 /* The shares of misses that the page cache has served, or has evicted recently. */
@@ -260,20 +259,19 @@ pbp_served_calibrate(PbpServed *served, PbpAdvice *advice, bool asked)
 {
 	PbpAdviceTotals totals = pbp_advice_totals(advice);
 	double		loads = totals.reads + totals.extends;
+	double		new_share = totals.extends / loads;
 	double		lately = NAN;
 	bool		known = asked && loads > 0;
-	PbpFigure	more;
 
 	if (pbp_advice_storage_row(advice, PBP_ADVICE_BASELINE).reason != PBP_STORAGE_KNOWN)
 		pbp_served_forget_loads(served);
-	if (!known || !pbp_served_more(served, totals.extends / loads, &more))
-		more = PBP_NO_FIGURE;
 	if (served->fresh_loads >= PBP_ENOUGH_EVENTS)
 	{
 		lately = served->fresh_served_more / served->fresh_loads;
 		served->fresh_loads = served->fresh_served_more = 0;
 	}
-	pbp_advice_calibrate(advice, more, lately);
-	pbp_advice_set_recent(advice, known ? pbp_served_recent(served, totals.extends / loads) :
+	pbp_advice_calibrate(advice, known ? pbp_served_more(served, new_share) : PBP_NO_FIGURE,
+						 lately);
+	pbp_advice_set_recent(advice, known ? pbp_served_recent(served, new_share) :
 						  (PbpRecentShares) {NAN, NAN, NAN});
 }

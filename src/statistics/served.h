@@ -79,7 +79,7 @@ extern bool pbp_served_has_page(const PbpServed *served, int page);
 extern void pbp_served_forget_page(PbpServed *served, int page);
 extern void pbp_served_forget_answers(PbpServed *served);
 extern void pbp_served_forget_loads(PbpServed *served);
-extern bool pbp_served_more(const PbpServed *served, double new_share, PbpFigure *result);
+extern PbpFigure pbp_served_more(const PbpServed *served, double new_share);
 extern PbpRecentShares pbp_served_recent(const PbpServed *served, double new_share);
 
 /*

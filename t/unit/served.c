@@ -35,6 +35,14 @@ typedef struct Probed
 	double		lies;			/* share of the pages that are said to be cached */
 } Probed;
 
+/* False: too little is known. */
+static bool
+served_more(const PbpServed *served, double new_share, PbpFigure *more)
+{
+	*more = pbp_served_more(served, new_share);
+	return !isnan(more->value);
+}
+
 /* The advice simulates a page cache that is so many times as large as the real one. */
 static void
 probed_start(Probed *probed, Load load, int os_cache, double factor)
@@ -158,7 +166,7 @@ measure_loads(void)
 		probed_start(&probed, (Load) load, os_pages(POOL), 0.7);
 		probed_run(&probed, SETTLING);
 		truth = probed_run(&probed, WINDOW);
-		known = pbp_served_more(&probed.served, 0, &more);
+		known = served_more(&probed.served, 0, &more);
 		printf("# %-13s served more %.4f, measured %.4f +- %.4f\n", load_names[load], truth, more.value, more.error);
 		recent = pbp_served_recent(&probed.served, 0);
 		printf("# %-13s with recently evicted pages: kernel %.4f, simulated %.4f +- %.4f\n", load_names[load], recent.kernel, recent.simulated, recent.error);
@@ -180,18 +188,18 @@ notice_lies(void)
 	probed_run(&probed, SETTLING);
 	probed.lies = 0.4;
 	truth = probed_run(&probed, WINDOW);
-	ok(pbp_served_more(&probed.served, 0, &more) && more.value - truth > more.error, "wrong answers make a difference beyond the error");
+	ok(served_more(&probed.served, 0, &more) && more.value - truth > more.error, "wrong answers make a difference beyond the error");
 	probed.lies = 0;
 	truth = probed_run(&probed, WINDOW);
-	ok(pbp_served_more(&probed.served, 0, &more) && fabs(more.value - truth) <= more.error, "and are forgotten");
+	ok(served_more(&probed.served, 0, &more) && fabs(more.value - truth) <= more.error, "and are forgotten");
 	probed.lies = 0.4;
 	probed_run(&probed, WINDOW);
 	probed.lies = 0;
 	probe(&probed);
 	pbp_served_forget_loads(&probed.served);
-	ok(!pbp_served_more(&probed.served, 0, &more), "at once, with all loads, if the caller says so");
+	ok(!served_more(&probed.served, 0, &more), "at once, with all loads, if the caller says so");
 	truth = probed_run(&probed, WINDOW / 4.0);
-	ok(pbp_served_more(&probed.served, 0, &more) && fabs(more.value - truth) <= more.error, "and the next loads say what is true now");
+	ok(served_more(&probed.served, 0, &more) && fabs(more.value - truth) <= more.error, "and the next loads say what is true now");
 	probed_finish(&probed);
 }
 
@@ -214,7 +222,7 @@ probe_rarely(void)
 		probed.probe_seconds = seconds[i];
 		probed_run(&probed, SETTLING);
 		truth = probed_run(&probed, WINDOW);
-		if (pbp_served_more(&probed.served, 0, &more))
+		if (served_more(&probed.served, 0, &more))
 		{
 			known++;
 			wrong += more.value < -more.error || more.value > truth + more.error;
@@ -235,26 +243,26 @@ know_nothing(void)
 	PbpFigure	more;
 
 	probed_start(&probed, ACCOUNTS, os_pages(POOL), 1);
-	ok(!pbp_served_more(&probed.served, 0, &more), "before anything was loaded, nothing is known");
+	ok(!served_more(&probed.served, 0, &more), "before anything was loaded, nothing is known");
 	probed.probe_seconds = INFINITY;
 	probed_run(&probed, SETTLING);
-	ok(!pbp_served_more(&probed.served, 0, &more), "nor without probes");
+	ok(!served_more(&probed.served, 0, &more), "nor without probes");
 	probed.probe_seconds = 1;
 	probed_run(&probed, SETTLING);
-	ok(pbp_served_more(&probed.served, 0, &more), "but with them");
-	ok(!pbp_served_more(&(PbpServed) {.checked = 1}, 1, &more), "nor after all was forgotten");
+	ok(served_more(&probed.served, 0, &more), "but with them");
+	ok(!served_more(&(PbpServed) {.checked = 1}, 1, &more), "nor after all was forgotten");
 	probed.probe_seconds = INFINITY;
 	pbp_served_forget_answers(&probed.served);
 	pbp_served_forget_loads(&probed.served);
 	probed_run(&probed, SETTLING);
-	ok(!pbp_served_more(&probed.served, 0, &more), "nor while the kernel is not asked any more");
+	ok(!served_more(&probed.served, 0, &more), "nor while the kernel is not asked any more");
 	probed_finish(&probed);
 
 	/* each page once, as new pages and those of a scan come */
 	memset(&probed.served, 0, sizeof(probed.served));
 	for (int i = 0; i < 100000; i++)
 		pbp_served_load(&probed.served, key_of(i, 1), i * SECOND);
-	ok(!pbp_served_more(&probed.served, 0, &more), "pages that are loaded once say nothing");
+	ok(!served_more(&probed.served, 0, &more), "pages that are loaded once say nothing");
 }
 
 /* A page that is remembered makes room after a day, or for one that precedes it. */
@@ -298,7 +306,6 @@ static PbpFigure
 two_kinds(int not_kept, int kept)
 {
 	static PbpServed served;
-	PbpFigure	more = {NAN, NAN};
 
 	memset(&served, 0, sizeof(served));
 	for (int hour = 0; hour < 48; hour++)
@@ -308,8 +315,7 @@ two_kinds(int not_kept, int kept)
 		for (int i = 0; i < 1500 && hour % 6 == 0; i++)
 			load_again(&served, 10000 + i, false, i < kept, 3600.0 * hour + 500 + i);
 	}
-	(void) pbp_served_more(&served, 0, &more);
-	return more;
+	return pbp_served_more(&served, 0);
 }
 
 static void
@@ -340,7 +346,7 @@ need_answers(void)
 		(void) pbp_served_load(&served, 1, 100 * i * SECOND);
 		(void) pbp_served_load(&served, 1, (100 * i + 50) * SECOND);
 	}
-	ok(served.known_loads == 100 && served.unknown_loads == 101 && !pbp_served_more(&served, 0, &more), "a load without an answer since the last one is unknown");
+	ok(served.known_loads == 100 && served.unknown_loads == 101 && !served_more(&served, 0, &more), "a load without an answer since the last one is unknown");
 	ok(served.fresh_loads == 100 && served.fresh_served_more == 25, "others say which cache has served them");
 	recent = pbp_served_recent(&served, 1);
 	ok(recent.kernel == 1 && recent.simulated == 0.75, "and which of them would have with what it has evicted recently");
