@@ -63,8 +63,7 @@ const char *const verdict_names[] = {"unknown", "fine", "consider", "change"};
 char *
 pretty_waiting(const PbpCompared *waiting)
 {
-	return pretty_interval(waiting->value, Max(waiting->value - waiting->error, 0),
-						   waiting->value + waiting->error, "ms");
+	return pretty_interval(waiting->value, waiting->error, 0, INFINITY, "ms");
 }
 
 void

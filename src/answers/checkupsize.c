@@ -77,8 +77,7 @@ figure_of(const PbpDecision *decision, int size)
 
 	if (decision->basis > PBP_BY_STORAGE)
 		return pretty_waiting(choice);
-	return pretty_interval(100 * choice->value, 100 * Max(choice->value - choice->error, 0),
-						   100 * Min(choice->value + choice->error, 1), "%");
+	return pretty_interval(100 * choice->value, 100 * choice->error, 0, 100, "%");
 }
 
 /* What there is today, of that by which sizes were compared. */
@@ -309,15 +308,14 @@ say_take(const PbpDecision *decision, const char *size)
 	bool		by_time = decision->basis >= PBP_BY_WAITING;
 	double		whole = by_time ? decision->active_ms :
 		decision->choices[PBP_ADVICE_BASELINE].value;
-	double		saved = -100 * choice->change / whole;
-	double		error = 100 * choice->change_error / whole;
 
 	if (by_time && !(whole > 0))
 		return psprintf("Take %s: sessions would wait %s less for reads.", size,
-						pretty_interval(-choice->change, -choice->change - choice->change_error,
-										-choice->change + choice->change_error, "ms/s"));
+						pretty_interval(-choice->change, choice->change_error, -INFINITY, INFINITY,
+										"ms/s"));
 	return psprintf(bases[decision->basis].take, size,
-					pretty_interval(Min(saved, 100), saved - error, Min(saved + error, 100), "%"));
+					pretty_interval(-100 * choice->change / whole,
+									100 * choice->change_error / whole, -INFINITY, 100, "%"));
 }
 
 /* What to do before that if it is not certain enough, as a comment above the statements. */
@@ -476,15 +474,14 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 	const PbpDecision *decision = &report->decision;
 	const PbpCompared *best = &decision->choices[decision->best];
 	double		share = 100 / decision->choices[PBP_ADVICE_BASELINE].value;
-	double		least = Max(100 + (best->change - best->change_error) * share, 0);
-	double		most = 100 + (best->change + best->change_error) * share;
 
 	answer->text =
 		psprintf("Not certain enough to change: keep %s for now.", exact_size(report->nbuffers));
 	answer->detail = join_sentences(
 		psprintf("With %s, there would be %s as much %s as today%s.",
 				 size_of(report, decision->best),
-				 pretty_interval(100 + best->change * share, least, most, "%"),
+				 pretty_interval(100 + best->change * share, best->change_error * share, 0, INFINITY,
+								 "%"),
 				 bases[decision->basis].saved, best->change_error < -best->change ?
 				 ", but chance favors the best of many sizes" : ""),
 		today_is(decision), doubts(report), evidence(report));

@@ -519,13 +519,13 @@ answer_more(const MemoryNeed *need, const PbpTotal *more, Answer *answer)
 {
 	const PbpCompared *today = &need->totals[PBP_TOTAL_TODAY].waiting;
 	double		saved = today->value - more->waiting.value;
-	double		low = 100 * saved_share(need, saved - more->waiting.change_error);
-	double		high = Min(100 * saved_share(need, saved + more->waiting.change_error), 100);
 
 	answer->text =
 		psprintf("%s more would save %s of the %s time.",
 				 pretty_bytes(machine_bytes(need, more->factor) - machine_bytes(need, 1)),
-				 pretty_interval(100 * saved_share(need, saved), low, high, "%"),
+				 pretty_interval(100 * saved_share(need, saved),
+								 100 * saved_share(need, more->waiting.change_error), -INFINITY,
+								 100, "%"),
 				 need->input.active_ms > 0 ? "working" : "waiting");
 	answer->detail = psprintf("No split of today's memory helps as much: sessions would wait %s "
 							  "for reads in each second instead of %s.",

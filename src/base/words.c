@@ -54,16 +54,22 @@ pretty_number(double value)
 	return psprintf("%.*f", Min(decimals, 6), value);
 }
 
-/* With as many digits as the interval needs, and at most three: "15.5 % (14.1 to 16.9)". */
+/*
+ * As far as it is between the least and the most that can be, with as many digits as the interval
+ * needs, and at most three: "15.5 % (14.1 to 16.9)".
+ */
 char *
-pretty_interval(double value, double low, double high, const char *unit)
+pretty_interval(double value, double error, double least, double most, const char *unit)
 {
+	double		low = Max(value - error, least);
+	double		high = Min(value + error, most);
 	double		half = (high - low) / 2;
 	double		needed = half > 0 ? 1 - floor(log10(half)) : 6;
-	double		most = high > 0 ? 2 - floor(log10(high)) : 0;
-	int			decimals = (int) Max(0, Min(Min(needed, most), 6));
+	double		possible = high > 0 ? 2 - floor(log10(high)) : 0;
+	int			decimals = (int) Max(0, Min(Min(needed, possible), 6));
 
-	return psprintf("%.*f %s (%.*f to %.*f)", decimals, value, unit, decimals, low, decimals, high);
+	return psprintf("%.*f %s (%.*f to %.*f)", decimals, Min(value, most), unit, decimals,
+					low, decimals, high);
 }
 
 char *
