@@ -508,9 +508,8 @@ pbp_advice_storage_totals(const PbpAdvice *advice)
  * correction has done: while all that was counted follows, the size would go too far.
  */
 void
-pbp_advice_calibrate(PbpAdvice *base, PbpFigure served_more, double lately)
+pbp_advice_calibrate(PbpAdvice *advice, PbpFigure served_more, double lately)
 {
-	Advice	   *advice = (Advice *) base;
 	CacheSet   *set = advice->cache_sets[0];
 	double		chance = served_more.error / PBP_DEVIATIONS;
 	double		misses;
@@ -537,10 +536,8 @@ pbp_advice_calibrate(PbpAdvice *base, PbpFigure served_more, double lately)
 }
 
 void
-pbp_advice_set_recent(PbpAdvice *base, PbpRecentShares recent)
+pbp_advice_set_recent(PbpAdvice *advice, PbpRecentShares recent)
 {
-	Advice	   *advice = (Advice *) base;
-
 	if (advice->cache_sets[0] != NULL)
 		advice->cache_sets[0]->recent = recent;
 }

@@ -227,7 +227,7 @@ probe_rarely(void)
 			known++;
 			wrong += more.value < -more.error || more.value > truth + more.error;
 		}
-		errors[i] = more.error;
+		errors[i] = isnan(more.error) ? PBP_SERVED_LARGEST_ERROR : more.error;
 		printf("# probed every %.0f s: served more %.4f, measured %.4f +- %.4f\n", seconds[i], truth, more.value, more.error);
 		probed_finish(&probed);
 	}
