@@ -108,7 +108,7 @@ my %wrong = (
 		[ 'report.totals.reads' => $nan, 'report.totals' ],
 		[ 'report.totals.reads' => $infinity, 'report.totals' ],
 		[ 'report.totals.seconds' => 1e-300, 'report.totals' ],
-		[ 'report.rows[5].miss_ratio' => 1.5, 'report.rows' ],
+		[ 'report.rows[5].ratio.value' => 1.5, 'report.rows' ],
 		[ 'report.rows[5].reason' => 12, 'report.rows' ],
 		[ 'report.times.os.value' => -1, 'report.times' ],
 		[ 'report.times.measured' => 2, 'report.times' ],
@@ -144,10 +144,9 @@ my %wrong = (
 		[ 'hours.nbuffers' => 0, 'hours.nbuffers' ],
 		[ 'hours.seconds' => $nan, 'hours.seconds' ],
 		[ 'hours.reads' => 1e15, 'hours.reads' ],
-		[ 'hours.sizes[0].misses' => -1, 'hours.sizes' ],
-		[ 'hours.sizes[0].waiting.storage_reads' => 1e15, 'hours.sizes' ],
-		[ 'hours.sizes[0].waiting.change' => $infinity, 'hours.sizes' ],
-		[ 'hours.sizes[10].waiting.change_error' => $nan, 'hours.sizes' ],
+		[ 'hours.sizes[0].storage_reads' => 1e15, 'hours.sizes' ],
+		[ 'hours.sizes[0].change' => $infinity, 'hours.sizes' ],
+		[ 'hours.sizes[10].change_error' => $nan, 'hours.sizes' ],
 		[ 'hours.memory' => -1, 'hours.memory' ],
 		[ 'hours.split_sizes[0]' => 11, 'hours.splits' ],
 		[ 'hours.splits[0].accesses' => $nan, 'hours.splits' ],
@@ -219,7 +218,7 @@ sub with_enums
 	my $is_take = $values{'report.decision.kind'} == $enum{PbpDecisionKind} - 1;
 
 	# today's size of all is 5
-	return (%values, 'report.totals.lately' => 0.1, 'report.rows[0].miss_ratio' => $value ? $nan : 0.5,
+	return (%values, 'report.totals.lately' => 0.1, 'report.rows[0].ratio.value' => $value ? $nan : 0.5,
 		(map { my $size = $_; map { ("report.decision.choices[$size].$_" => 1) } qw(value error change change_error) } 0 .. 10),
 		'report.decision.size' => $is_take ? 0 : 5, 'report.decision.best' => 0, 'report.decision.equal_from' => -1, 'report.decision.equal_to' => -1,
 		(map { ("$older.misses.$_" => $nan) } qw(value low high)), "$older.had_advice" => $value ? 1 : 0, "$older.state" => 0,

@@ -35,10 +35,10 @@ my %of_hour = (begins_at => value_of($bytes, 'hours.begins_at') - 7200e6, second
 	read_ms => 300, read_ms_seconds => 50);
 for my $figure (qw(accesses storage_reads storage_error ms error change change_error))
 {
-	$of_hour{"sizes[$_].waiting.$figure"} = 0 for 0 .. 10;
+	$of_hour{"sizes[$_].$figure"} = 0 for 0 .. 10;
 }
-@of_hour{ map { "sizes[$_].waiting.accesses" } 5, 7 } = (1000, 500);
-@of_hour{ map { "sizes[7].waiting.$_" } qw(change change_error) } = (-200, 50);
+@of_hour{ map { "sizes[$_].accesses" } 5, 7 } = (1000, 500);
+@of_hour{ map { "sizes[7].$_" } qw(change change_error) } = (-200, 50);
 unlink $file or die $!;
 append_to_file($file, with_values($bytes, map { ("hours.$_" => $of_hour{$_}) } keys %of_hour));
 chmod 0600, $file or die $!;

@@ -141,9 +141,8 @@ like(ask($node, q{SELECT note FROM answer WHERE mark ~ 'today'}), qr/; by the lo
 # worker had to wait, or a new hour has begun.
 my $file = state_file($node);
 my @waiting = qw(accesses storage_reads storage_error ms error change change_error);
-my @size = (qw(accesses misses misses_error), map { "waiting.$_" } @waiting);
 my @hour = (qw(seconds accesses reads active_ms counted_ms read_ms read_ms_seconds memory memory_seconds),
-	map({ my $size = $_; map { "sizes[$size].$_" } @size } 0 .. 10), map { my $split = $_; map { "splits[$split].$_" } @waiting } 0 .. 29);
+	map({ my $size = $_; map { "sizes[$size].$_" } @waiting } 0 .. 10), map { my $split = $_; map { "splits[$split].$_" } @waiting } 0 .. 29);
 locate(map { "hours.$_" } @hour);
 my ($bytes, $accesses, $storage_reads, $known);
 for (1 .. 5)
@@ -162,17 +161,17 @@ for (1 .. 5)
 		# What was learned last was not known from the beginning.
 		next if $hour{memory} == 0;
 		my @split_accesses = sort { $a <=> $b } map { $hour{"splits[$_].accesses"} } 0 .. 29;
-		my $today = 'sizes[5].waiting';
+		my $today = 'sizes[5]';
 
 		$hour{accesses} = $split_accesses[-1];
 		$known = grep { $_ > 0.8 * $hour{accesses} } @split_accesses;
 		$accesses += $hour{"$today.accesses"};
 		$storage_reads += $hour{"$today.storage_reads"};
-		for my $size (grep { $hour{"sizes[$_].waiting.accesses"} > 0 } 0 .. 10)
+		for my $size (grep { $hour{"sizes[$_].accesses"} > 0 } 0 .. 10)
 		{
-			my $scale = $hour{"$today.accesses"} / $hour{"sizes[$size].waiting.accesses"};
-			$hour{"sizes[$size].waiting.$_"} *= $scale for @waiting;
-			@hour{"sizes[$size].waiting.change", "sizes[$size].waiting.change_error"} = (-0.3 * $hour{"$today.ms"}, $hour{"$today.ms"}) if $size != 5;
+			my $scale = $hour{"$today.accesses"} / $hour{"sizes[$size].accesses"};
+			$hour{"sizes[$size].$_"} *= $scale for @waiting;
+			@hour{"sizes[$size].change", "sizes[$size].change_error"} = (-0.3 * $hour{"$today.ms"}, $hour{"$today.ms"}) if $size != 5;
 		}
 		$hour{$_} *= 1000 for grep { !/^(?:seconds|memory)/ } @hour;
 		$hour{seconds} = $hour{memory_seconds} = 7200;
