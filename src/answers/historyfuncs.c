@@ -184,13 +184,12 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 	else
 	{
 		/* the size that would have been best, and what it would have saved */
-		const PbpHourWaiting *waiting = &hour->sizes[best];
-		double		scale = (hour->accesses - hour->apart) / waiting->accesses;
+		PbpCompared waiting = pbp_waiting_of_hour(hour, best);
 
 		add_rounded(&row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
-		add_quotient(&row, -waiting->change * scale, hour->seconds);
-		add_quotient(&row, (-waiting->change - waiting->change_error) * scale, hour->seconds);
-		add_quotient(&row, (-waiting->change + waiting->change_error) * scale, hour->seconds);
+		add_number(&row, -waiting.change);
+		add_number(&row, -waiting.change - waiting.change_error);
+		add_number(&row, -waiting.change + waiting.change_error);
 	}
 	emit_row(rsinfo, &row, HOURS_COLS);
 }

@@ -227,17 +227,6 @@ state_of_sampler(const PbpSharedHeader *header)
 		"ended" : "not started";
 }
 
-/* In a second, with those of large scans; NaN: unknown. */
-static double
-storage_reads(const PbpAdviceReport *report)
-{
-	const PbpAdviceStorageRow *today = &report->storage.fixed[PBP_ADVICE_BASELINE];
-
-	return !report->storage.has_memory || report->totals.seconds <= 0 ? NAN :
-		(today->ratio.value + today->scans.value) * report->totals.accesses /
-		report->totals.seconds;
-}
-
 /* What the worker does; none is needed while pgbufprobe.carry_over is off. */
 static const char *
 phase_of(const PbpSharedHeader *header, const PbpCarryProgress *progress)
@@ -312,6 +301,9 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 	if (report != NULL && report->has_memory && !report->is_from_before)
 	{
 		const PbpStorageReport *storage = &report->storage;
+		const PbpAdviceStorageRow *today = &storage->fixed[PBP_ADVICE_BASELINE];
+		double		storage_ratio = storage->has_memory ?
+			today->ratio.value + today->scans.value : NAN;
 		PbpAdviceReason reason = report->rows[PBP_ADVICE_BASELINE].reason;
 		double		learned = reason == PBP_ADVICE_NOTHING_EVICTED ? 0 :
 			fmin(report->decision.learned_share, 1);
@@ -324,7 +316,7 @@ pgbufprobe_status(PG_FUNCTION_ARGS)
 		add_number(&row, storage->has_memory ? storage->totals.self_error : NAN);
 		add_recent(&row, storage);
 		add_number(&row, report->totals.refaults);
-		add_number(&row, storage_reads(report));
+		add_quotient(&row, storage_ratio * report->totals.accesses, report->totals.seconds);
 		add_number(&row, report->missed_loads);
 	}
 	else

@@ -236,41 +236,51 @@ pbp_working_of_sum(const PbpHoursSum *sum)
 	return pbp_working_ms(sum->active_ms, sum->counted_ms) / sum->seconds;
 }
 
+/* In a second, as if it had been known for all of these accesses, and not for a share of them. */
+static PbpCompared
+per_second(const PbpHourWaiting *waiting, double accesses, double seconds, double enough)
+{
+	double		scale = accesses / waiting->accesses / seconds;
+
+	if (!(waiting->accesses > 0 && waiting->accesses >= enough * accesses))
+		return PBP_NOT_COMPARED;
+	return (PbpCompared)
+	{
+		waiting->ms * scale, waiting->error * scale, waiting->change * scale,
+		waiting->change_error * scale
+	};
+}
+
 PbpCompared
 pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpHourWaiting *waiting)
 {
-	double		accesses = sum->accesses - sum->apart;
-	double		scale;
-
-	if (!(waiting->accesses > 0 && waiting->accesses >= KNOWN_HOURS * accesses))
-		return PBP_NOT_COMPARED;
-	scale = accesses / waiting->accesses / sum->seconds;
-	return (PbpCompared) {waiting->ms * scale, waiting->error * scale, waiting->change * scale,
-						  waiting->change_error * scale};
+	return per_second(waiting, sum->accesses - sum->apart, sum->seconds, KNOWN_HOURS);
 }
 
-static bool
-is_known(const PbpHour *hour, int i)
+PbpCompared
+pbp_waiting_of_hour(const PbpHour *hour, int size)
 {
-	return hour->sizes[i].accesses > 0 &&
-		hour->sizes[i].accesses >= ENOUGH_KNOWN * (hour->accesses - hour->apart);
+	return per_second(&hour->sizes[size], hour->accesses - hour->apart, hour->seconds,
+					  ENOUGH_KNOWN);
 }
 
 int
 pbp_best_of_hour(const PbpHour *hour)
 {
 	double		least = 0;
-	int			best = is_known(hour, PBP_ADVICE_BASELINE) ? PBP_ADVICE_BASELINE : -1;
+	int			best = PBP_ADVICE_BASELINE;
 
-	for (int i = 0; best >= 0 && i < PBP_ADVICE_FACTORS; i++)
+	if (isnan(pbp_waiting_of_hour(hour, PBP_ADVICE_BASELINE).value))
+		return -1;
+	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
-		const PbpHourWaiting *waiting = &hour->sizes[i];
+		PbpCompared waiting = pbp_waiting_of_hour(hour, i);
 
-		if (!is_known(hour, i) || waiting->change + waiting->change_error >= 0 ||
-			waiting->change / waiting->accesses >= least)
-			continue;
-		least = waiting->change / waiting->accesses;
-		best = i;
+		if (waiting.change + waiting.change_error < 0 && waiting.change < least)
+		{
+			least = waiting.change;
+			best = i;
+		}
 	}
 	return best;
 }

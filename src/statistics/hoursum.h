@@ -110,6 +110,7 @@ extern bool pbp_is_of_memory(const PbpHour *hour, double memory);
 /* In a second of all hours, as if it had always been known; NaN: it was for too little of them. */
 extern double pbp_working_of_sum(const PbpHoursSum *sum);
 extern PbpCompared pbp_waiting_of_sum(const PbpHoursSum *sum, const PbpHourWaiting *waiting);
+extern PbpCompared pbp_waiting_of_hour(const PbpHour *hour, int size);
 
 /*
  * The size with the shortest waiting of all that are certainly better than the

@@ -37,13 +37,6 @@ pbp_served_forget_page(PbpServed *served, int page)
 	served->precedence[page] = 0;
 }
 
-/* Keys of the sample are small numbers, whose low bits choose the place. */
-static inline uint32_t
-precedence_of(uint64_t key)
-{
-	return ~(uint32_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
-}
-
 static void
 scale(PbpServedCounts *counts, float weight)
 {
@@ -120,7 +113,8 @@ pbp_served_load(PbpServed *served, uint64_t key, int64_t now_ns)
 {
 	int			number = (int) (key % PBP_SERVED_PAGES);
 	PbpServedPage *page = &served->pages[number];
-	uint32_t	precedence = precedence_of(key);
+	/* keys of the sample are small numbers, whose low bits choose the place */
+	uint32_t	precedence = ~(uint32_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 	bool		is_new;
 
 	forget_old_pages(served, now_ns);

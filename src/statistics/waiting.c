@@ -318,14 +318,6 @@ reads_queued(const PbpReadTimes *read_times, double today, double here)
 		fmin((here - today) * busy / (1 - busy), here * (longest - 1)) / 2;
 }
 
-/* What it adds to an error of the storage reads here. */
-static double
-error_queued(const PbpReadTimes *read_times, double today, double here, double error)
-{
-	return (reads_queued(read_times, today, here + error) -
-			reads_queued(read_times, today, fmax(0, here - error))) / 2;
-}
-
 /*
  * A miss too many takes the time of the page cache, and a storage read too many
  * what it takes more.  Both errors come from the same sample, so they add up.
@@ -372,8 +364,11 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 	double		work_today = storage_work(read_times, today);
 	double		work_here = storage_work(read_times, reads);
 	double		queued = reads_queued(read_times, work_today, work_here);
-	double		steeper = error_queued(read_times, work_today, work_here,
-									   storage->ratio.change_error);
+	/* what the queue adds to an error of the storage reads here */
+	double		storage_error = storage->ratio.change_error;
+	double		steeper = (reads_queued(read_times, work_today, work_here + storage_error) -
+						   reads_queued(read_times, work_today,
+										fmax(0, work_here - storage_error))) / 2;
 	ReadShares	here = {reads.served, reads.storage + queued, reads.scanned, reads.written};
 	ReadShares	more = {here.served - today.served, here.storage - today.storage,
 						here.scanned - today.scanned, here.written - today.written};
