@@ -582,9 +582,7 @@ pgbufprobe_verdict(PG_FUNCTION_ARGS)
 	add_bytes(&row, report, known, decision->equal_to);
 	add_number(&row, by_time ? decision->choices[PBP_ADVICE_BASELINE].value : NAN);
 	/* what the advised size saves, at least and at most */
-	add_number(&row, saves_time ? -choice->change : NAN);
-	add_number(&row, saves_time ? -choice->change - choice->change_error : NAN);
-	add_number(&row, saves_time ? -choice->change + choice->change_error : NAN);
+	add_difference(&row, saves_time ? -choice->change : NAN, choice->change_error);
 	add_number(&row, compared && decision->active_ms > 0 ? decision->active_ms : NAN);
 	add_number(&row, decision->seen_seconds);
 	/* what the load does now says nothing about hours */

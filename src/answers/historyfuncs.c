@@ -187,9 +187,7 @@ emit_hour(ReturnSetInfo *rsinfo, const void *item, void *arg pg_attribute_unused
 		PbpCompared waiting = pbp_waiting_of_hour(hour, best);
 
 		add_rounded(&row, pbp_advice_factor(best) * (double) hour->nbuffers * BLCKSZ);
-		add_number(&row, -waiting.change);
-		add_number(&row, -waiting.change - waiting.change_error);
-		add_number(&row, -waiting.change + waiting.change_error);
+		add_difference(&row, -waiting.change, waiting.change_error);
 	}
 	emit_row(rsinfo, &row, HOURS_COLS);
 }

@@ -77,15 +77,6 @@ saved_ms(const PbpAdviceReport *report, const PbpPolicyRow *row, int policy, int
 	return pbp_saved_by_policy(&input, misses, storage, row);
 }
 
-/* A difference and its interval. */
-static void
-add_difference(Row *row, double value, double error)
-{
-	add_number(row, value);
-	add_number(row, value - error);
-	add_number(row, value + error);
-}
-
 static void
 emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, int size)
 {

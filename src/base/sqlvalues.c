@@ -223,6 +223,15 @@ add_interval(Row *row, double value, double error, double most)
 	add_number(row, known ? Min(value + error, most) : NAN);
 }
 
+/* A difference and its interval, which may begin below 0.  NaN: unknown. */
+void
+add_difference(Row *row, double value, double error)
+{
+	add_number(row, value);
+	add_number(row, value - error);
+	add_number(row, value + error);
+}
+
 /* A quotient; NULL if the divisor is zero. */
 void
 add_quotient(Row *row, double dividend, double divisor)

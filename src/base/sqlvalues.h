@@ -59,6 +59,7 @@ extern void add_known_count(Row *row, bool known, int64 count);
 extern void add_rounded(Row *row, double count);
 extern void add_number(Row *row, double number);
 extern void add_interval(Row *row, double value, double error, double most);
+extern void add_difference(Row *row, double value, double error);
 extern void add_counted(Row *row, int64 count, int64 error, int64 most);
 extern void add_quotient(Row *row, double dividend, double divisor);
 extern void add_share(Row *row, int64 part, int64 whole);
