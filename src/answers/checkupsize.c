@@ -480,8 +480,8 @@ not_certain(const PbpAdviceReport *report, Answer *answer)
 	answer->detail = join_sentences(
 		psprintf("With %s, there would be %s as much %s as today%s.",
 				 size_of(report, decision->best),
-				 pretty_interval(100 + best->change * share, best->change_error * share, 0, INFINITY,
-								 "%"),
+				 pretty_interval(100 + best->change * share, best->change_error * share, 0,
+								 INFINITY, "%"),
 				 bases[decision->basis].saved, best->change_error < -best->change ?
 				 ", but chance favors the best of many sizes" : ""),
 		today_is(decision), doubts(report), evidence(report));

@@ -356,21 +356,27 @@ kind_of(const PbpDecisionInput *input, PbpDecision *decision)
 	PbpAdviceReason of_twice = input->misses[PBP_ADVICE_DOUBLE].reason;
 	bool		by_hours = decision->basis == PBP_BY_HOURS;
 
-	if (!by_hours && input->watched_seconds < PBP_ENOUGH_SECONDS)
-		return PBP_DECIDE_SHORT;
-	if (!by_hours && !input->evicted)
-		return input->loaded ? PBP_KEEP_UNUSED : PBP_DECIDE_IDLE;
-	if (!by_hours && today->reason != PBP_ADVICE_KNOWN)
-		return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
+	if (!by_hours)
+	{
+		if (input->watched_seconds < PBP_ENOUGH_SECONDS)
+			return PBP_DECIDE_SHORT;
+		if (!input->evicted)
+			return input->loaded ? PBP_KEEP_UNUSED : PBP_DECIDE_IDLE;
+		if (today->reason != PBP_ADVICE_KNOWN)
+			return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
+	}
 	if (reads_little(decision, by_hours ? input->hours->reads / input->hours->accesses :
 					 today->ratio.value))
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))
 		return PBP_KEEP_CACHED;
-	if (!by_hours && (of_twice == PBP_ADVICE_UNSEEN || of_twice == PBP_ADVICE_CHANGED))
-		return PBP_DECIDE_UNKNOWN;
-	if (!by_hours && decision->learned_share < 1)
-		return PBP_DECIDE_EARLY;
+	if (!by_hours)
+	{
+		if (of_twice == PBP_ADVICE_UNSEEN || of_twice == PBP_ADVICE_CHANGED)
+			return PBP_DECIDE_UNKNOWN;
+		if (decision->learned_share < 1)
+			return PBP_DECIDE_EARLY;
+	}
 	return compare_sizes(input, decision);
 }
 

@@ -103,7 +103,7 @@ typedef struct PbpPolicyRow
 {
 	PbpCompared ratio;			/* misses per access, compared with the server's policy */
 	double		learned_share;	/* of what must be seen before it is known */
-	bool		too_fine;		/* the sample has too few pages to differ from the server's policy */
+	bool		too_fine;		/* for the sample, which plays it as the server's policy */
 	PbpPolicyReason reason;
 } PbpPolicyRow;
 
@@ -133,8 +133,8 @@ typedef struct PbpAdviceTotals
 	double		refaults;		/* blocks in a second that the kernel had evicted, and has read
 								 * again for this server or others; NaN: unknown */
 	double		dirty_evictions;	/* of sampled pages, from a pool of today's size */
-	double		self_error;		/* reads and new pages that looks found, as a share of those counted,
-								 * less 1; NaN without any */
+	double		self_error;		/* reads and new pages that looks found, by those counted, less 1; NaN
+								 * without any */
 	double		sampling_rate;	/* share of all pages that are in the sample */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
 	PbpAdviceChange change;		/* figures follow it, but for a light load */

@@ -22,7 +22,7 @@
 #define WARM_POOLS			1.0
 #define WARM_POOLS_AT_MOST	6.0
 
-/* The pace of a load is that of the last reads, whose weight is halved after so many pools' worth. */
+/* The pace of a load is that of the last reads, which weigh half after so many pools' worth. */
 #define HALF_LIFE_POOLS		3.0
 
 /* Pools' worth of reads that a verdict needs, and intervals. */

@@ -209,7 +209,7 @@ error_of_unseen(const Advice *advice, double share)
 
 /* ---- large scans ---- */
 
-/* What waits for storage, as a share of what they read with today's size.  NaN: too little was played. */
+/* What waits for storage, by what they read with today's size.  NaN: too little was played. */
 static double
 scans_waiting(const Advice *advice, int cache)
 {
