@@ -92,7 +92,7 @@ add_top_reads(Row *row, const PbpTopRead *top)
 												   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
 }
 
-/* Of large scans: reads, reads per access, and the share of reads that took a buffer of the pool. */
+/* Of large scans: reads, reads per access, and the share of reads that took a buffer. */
 static void
 add_scans(Row *row, const PbpSample *sample)
 {

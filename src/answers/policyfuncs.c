@@ -104,7 +104,8 @@ emit_policy(ReturnSetInfo *rsinfo, const PbpAdviceReport *report, int policy, in
 			caveat_of_advice(report) : NULL,
 			policy == PBP_OPTIMUM ? "a bound in hindsight: no policy can know what comes" :
 			policy_row->too_fine ?
-			"simulated as the server's policy, because a batch is less than one page of the sample" :
+			"simulated as the server's policy, because a batch is less than one "
+			"page of the sample" :
 			NULL,
 			isnan(saved.value) ?
 			"the time is unknown; see the notes of pgbufprobe_advice()" : NULL));

@@ -133,8 +133,8 @@ typedef struct PbpAdviceTotals
 	double		refaults;		/* blocks in a second that the kernel had evicted, and has read
 								 * again for this server or others; NaN: unknown */
 	double		dirty_evictions;	/* of sampled pages, from a pool of today's size */
-	double		self_error;		/* reads and new pages that looks found, by those counted, less 1; NaN
-								 * without any */
+	double		self_error;		/* reads and new pages that looks found, by those counted, less 1;
+								 * NaN without any */
 	double		sampling_rate;	/* share of all pages that are in the sample */
 	double		lately;			/* miss ratio of the last seconds; NaN: unknown */
 	PbpAdviceChange change;		/* figures follow it, but for a light load */
