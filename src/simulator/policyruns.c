@@ -141,7 +141,7 @@ pbp_follow_policies(Advice *advice)
 	pbp_policies_resize(run->policies,
 						advice->averages.residents * run->kept / advice->head.kept);
 	for (int size = 0; size < PBP_POLICY_SIZES; size++)
-		if (pbp_policies_full(run->policies, size) ||
+		if (pbp_policies_filled_share(run->policies, size) >= 1 ||
 			(run->recent.uses >= PBP_ENOUGH_EVENTS &&
 			 run->recent.doubtful_misses[size] <= TOLERATED_DOUBT / 2 * run->recent.uses))
 			run->learned[size] = true;
