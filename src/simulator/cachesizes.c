@@ -279,15 +279,16 @@ divide_memory(CacheSet *set, const CachePolicy *policy)
 	size_t		npages;
 
 	page_bytes += (size_t) -page_bytes % sizeof(CacheEntry);
+	fixed_bytes += LISTS * page_bytes;
 	if (set->bytes < fixed_bytes + page_bytes + sizeof(uint16_t) / 2)
 		return false;
 	npages = 2 * (set->bytes - fixed_bytes) / (2 * page_bytes + sizeof(uint16_t));
 	set->policy = policy;
-	set->max_pages = npages < NO_RECORD ? (uint32_t) npages : NO_RECORD;
+	set->max_pages = npages < MOST_RECORDS ? (uint32_t) npages : MOST_RECORDS;
 	set->nheads = set->max_pages / 2 + 1;
 	set->pages = (char *) (set + 1);
 	set->page_bytes = page_bytes;
-	set->heads = (uint16_t *) cached_page(set, set->max_pages);
+	set->heads = (uint16_t *) cached_page(set, set->max_pages + LISTS);
 	pbp_forget_cached_pages(set);
 	return true;
 }

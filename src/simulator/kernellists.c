@@ -22,21 +22,10 @@
 #define MOST_NEAR_SOON		1.2
 
 static void
-begin(SimulatedCache *simulated)
-{
-	*simulated = (SimulatedCache)
-	{
-		.learning = true,
-		.inactive = {0, NO_RECORD, NO_RECORD},
-		.active = {0, NO_RECORD, NO_RECORD},
-	};
-}
-
-static void
 activate(CacheSet *set, int cache, uint16_t page)
 {
 	pbp_unlink_cached_page(set, cache, page);
-	pbp_link_cached_page(set, cache, page, true);
+	pbp_link_cached_page(set, cache, page, true, false);
 	set->caches[cache].age++;
 }
 
@@ -45,15 +34,15 @@ static void
 evict(CacheSet *set, int cache)
 {
 	SimulatedCache *simulated = &set->caches[cache];
-	uint16_t	page;
 
-	while (simulated->inactive.npages * simulated->ratio < simulated->active.npages)
+	while (simulated->npages[false] * simulated->ratio < simulated->npages[true])
 	{
-		page = simulated->active.oldest;
+		uint16_t	page = oldest_page(set, cache, true);
+
 		pbp_unlink_cached_page(set, cache, page);
-		pbp_link_cached_page(set, cache, page, false);
+		pbp_link_cached_page(set, cache, page, false, false);
 	}
-	pbp_drop_cached_page(set, cache, simulated->inactive.oldest, simulated->age++);
+	pbp_drop_cached_page(set, cache, oldest_page(set, cache, false), simulated->age++);
 }
 
 /* How much the cache has aged since it evicted the page.  UINT32_MAX: it never did. */
@@ -80,7 +69,7 @@ read(CacheSet *set, int cache, uint16_t page)
 {
 	const SimulatedCache *simulated = &set->caches[cache];
 	const CachedPage *record = cached_page(set, page);
-	uint32_t	nactive = simulated->active.npages;
+	uint32_t	nactive = simulated->npages[true];
 	uint32_t	distance;
 
 	if (in_set(record->resident, cache))
@@ -115,12 +104,11 @@ may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cac
 static bool
 evicted_recently(const SimulatedCache *simulated, const CachedPage *page, int cache)
 {
-	return refault_distance(simulated, page, cache) <= simulated->active.npages;
+	return refault_distance(simulated, page, cache) <= simulated->npages[true];
 }
 
 const CachePolicy pbp_kernel_lists = {
 	.records_per_page = 1.7,
-	.begin = begin,
 	.evict = evict,
 	.read = read,
 	.write = write,

@@ -29,7 +29,15 @@ pbp_forget_cached_pages(CacheSet *set)
 	for (uint32_t i = 0; i < set->nheads; i++)
 		set->heads[i] = NO_RECORD;
 	for (int cache = 0; cache < set->ncaches; cache++)
-		set->policy->begin(&set->caches[cache]);
+	{
+		set->caches[cache] = (SimulatedCache) {
+			.learning = true,
+			.generations = {.oldest = 1,.youngest = GENERATIONS - 1},
+		};
+		for (int list = 0; list < LISTS; list++)
+			cached_page(set, end_of(set, list))->entries[cache] =
+				(CacheEntry) {{end_of(set, list), end_of(set, list)}};
+	}
 }
 
 /* True if its return may matter to a cache. */

@@ -256,7 +256,7 @@ extern void pbp_advice_gap(PbpAdvice *advice);
 
 /*
  * Simulates page caches below the pools, in a block of memory of their own that
- * is aligned for any type.  At most 65535 pages are simulated; larger caches have a
+ * is aligned for any type.  At most 65533 pages are simulated; larger caches have a
  * lower sampling rate.  Returns false if no page fits.
  */
 extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes);
