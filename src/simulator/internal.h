@@ -420,20 +420,6 @@ typedef struct RelationRecord
 
 #define PBP_MAX_RELATIONS	512
 
-/*
- * An event that waits for its relation to be fetched into the caches.  Each size
- * has a bit for a miss of its pool, and another one for a wait for storage.
- */
-typedef struct PendingEvent
-{
-	Event		event;
-	uint64_t	missed;
-} PendingEvent;
-
-#define WAITS_SHIFT			1
-
-#define PENDING_EVENTS		16
-
 /* The first record stands for all relations that have none. */
 typedef struct Relations
 {
@@ -448,12 +434,9 @@ typedef struct Relations
 	uint32_t	epoch;			/* of the uses that are counted now, as in page records */
 	int64_t		cycle;			/* of epochs, in which each has another number */
 	uint32_t	observed;		/* page whose relation is wanted */
-	bool		counting_uses;	/* events that are played are uses */
 	bool		refused;		/* a relation has found no room */
 	int64_t		evicted_second;
 	PbpWorkingSet working_set;
-	uint32_t	npending;
-	PendingEvent pending[PENDING_EVENTS];
 } Relations;
 
 /* Misses of other policies; nothing but doubles. */
@@ -703,7 +686,7 @@ extern void pbp_thin_policies(Advice *advice);
 
 /* relationreads.c */
 extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);
-extern void pbp_count_pending(Relations *relations);
+extern void pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits);
 extern void pbp_count_evicted_page(Relations *relations, uint32_t page);
 extern void pbp_count_read_again(Relations *relations, uint32_t page);
 extern void pbp_decay_relations(Relations *relations, double weight);

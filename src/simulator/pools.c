@@ -193,35 +193,17 @@ count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState be
 	}
 }
 
-/* True if this set has some, but not all, of the sizes that are compared. */
-static inline bool
-differ_from_baseline(uint64_t sizes)
-{
-	const uint64_t compared = size_bit(HALF) | size_bit(BASELINE) | size_bit(DOUBLE);
-
-	return (sizes & compared) != 0 && (sizes & compared) != compared;
-}
-
-/* Count the page as used in this epoch, and what happened for its relation. */
-static inline void
-count_for_relation(Advice *advice, Event event, uint64_t absent, uint64_t waits, bool counts)
+/* The page was used in this epoch, if that is not known yet. */
+static void
+count_as_used(Advice *advice, uint32_t number)
 {
 	Relations  *relations = advice->relations;
-	PageRecord *page = &advice->table.pages[event.page];
+	PageRecord *page = &advice->table.pages[number];
 
-	if (page->epoch != relations->epoch && relations->counting_uses)
-	{
-		page->epoch = relations->epoch;
-		pbp_report_use(&relations->working_set, page->fingerprint, &relations->of_page[event.page]);
-	}
-	if (counts && (event.load || differ_from_baseline(absent) || differ_from_baseline(waits)))
-	{
-		__builtin_prefetch(&relations->of_page[event.page]);
-		relations->pending[relations->npending++] =
-			(PendingEvent){event, absent | waits << WAITS_SHIFT};
-		if (relations->npending == PENDING_EVENTS)
-			pbp_count_pending(relations);
-	}
+	if (relations == NULL || page->epoch == relations->epoch)
+		return;
+	page->epoch = relations->epoch;
+	pbp_report_use(&relations->working_set, page->fingerprint, relations->of_page[number]);
 }
 
 /* Play what a look found of one page to all pools. */
@@ -240,8 +222,8 @@ play_event(Advice *advice, Event event, bool counts)
 		waits = pbp_play_misses(advice, fingerprint, absent, counts);
 	if (advice->policies != NULL)
 		pbp_play_policies(advice, fingerprint, event.amount, counts);
-	if (advice->relations != NULL)
-		count_for_relation(advice, event, as_today(absent, advice->refilling), waits, counts);
+	if (advice->relations != NULL && counts && (event.load || absent != 0))
+		pbp_count_event(advice->relations, event, as_today(absent, advice->refilling), waits);
 	for (int i = 0; i < FACTORS; i++)
 		if (has_size(absent, i))
 			advice->pools[i].slots[victim_slot(advice, i, counts)] = event.page;
@@ -287,9 +269,6 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 	EventList  *list = events_of(advice, look);
 
 	shuffle(advice, list);
-	/* the last look's own events are played only where they are none */
-	if (advice->relations != NULL)
-		advice->relations->counting_uses = look != advice->look.number;
 	for (uint32_t i = list->nevents; i-- > 0;)
 	{
 		Event		event = list->events[i];
@@ -305,8 +284,9 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 			advice->look.found.nloads[group_of(fingerprint)] += counts;
 			advice->look.found.nnew_loads += counts && absent_everywhere(state);
 		}
+		/* the last look's own events are played only where they are no uses */
+		if (look != advice->look.number)
+			count_as_used(advice, event.page);
 		play_event(advice, event, counts);
 	}
-	if (advice->relations != NULL)
-		pbp_count_pending(advice->relations);
 }

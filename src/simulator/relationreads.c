@@ -276,7 +276,6 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 
 	if (relations == NULL)
 		return;
-	pbp_count_pending(relations);
 	pbp_decay_relations(relations, share);
 	pbp_reduce_effects(relations, BASELINE, true, share_of_records / share);
 	pbp_scale_uses(&relations->working_set, advice->head.kept, share);
@@ -287,11 +286,11 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 
 /* ---- counters ---- */
 
-static void
-count_event(Relations *relations, Event event, uint64_t missed)
+/* What happened to a page at all sizes: those whose pool missed it, and those that waited for storage. */
+void
+pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits)
 {
 	RelationCounters *counters = &relations->records[relations->of_page[event.page]].counters;
-	uint64_t	waits = missed >> WAITS_SHIFT;
 
 	if (event.load)
 	{
@@ -301,7 +300,7 @@ count_event(Relations *relations, Event event, uint64_t missed)
 	}
 	for (int effect = 0; effect < EFFECTS; effect++)
 	{
-		uint64_t	sizes = effect < WAITS_AT_HALF ? missed : waits;
+		uint64_t	sizes = effect < WAITS_AT_HALF ? absent : waits;
 		bool		today = has_size(sizes, BASELINE);
 
 		if (has_size(sizes, effect % 2 == 0 ? HALF : DOUBLE) == today)
@@ -321,21 +320,6 @@ void
 pbp_count_read_again(Relations *relations, uint32_t page)
 {
 	relations->records[relations->of_page[page]].counters.read_again += relations->weight;
-}
-
-/* The counters are fetched into the caches before they are used, too. */
-void
-pbp_count_pending(Relations *relations)
-{
-	for (uint32_t i = 0; i < relations->npending; i++)
-	{
-		uint16_t	relation = relations->of_page[relations->pending[i].event.page];
-
-		__builtin_prefetch(&relations->records[relation].counters, 1);
-	}
-	for (uint32_t i = 0; i < relations->npending; i++)
-		count_event(relations, relations->pending[i].event, relations->pending[i].missed);
-	relations->npending = 0;
 }
 
 /* Instead of reducing all counters, what is counted from now on weighs more. */

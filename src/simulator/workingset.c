@@ -68,7 +68,7 @@ was_used_in(const PbpUsedPage *used, int window, int64_t last_epoch)
 static PbpUsedPage *
 find_slot(const PbpWorkingSet *set, uint32_t page)
 {
-	uint32_t	slot = pbp_home_of(set, page);
+	uint32_t	slot = (uint32_t) ((uint64_t) (page * UINT32_C(0x9E3779B1)) * set->nslots >> 32);
 
 	while (set->slots[slot].page != 0 && set->slots[slot].page != page)
 		slot = slot + 1 < set->nslots ? slot + 1 : 0;
@@ -214,13 +214,13 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 
 /* ---- uses ---- */
 
-static void
-keep_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
+void
+pbp_report_use(PbpWorkingSet *set, uint32_t page, uint16_t relation)
 {
 	PbpUsedPage *used;
 
-	if (page == 0)
-		return;					/* marks an unused slot */
+	if (page == 0 || !pbp_is_kept(page, set->halvings))
+		return;					/* 0 marks an unused slot */
 	used = find_slot(set, page);
 	if (used->page == 0)
 	{
@@ -233,24 +233,14 @@ keep_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
 		}
 		set->npages++;
 		used->page = page;
-		used->relation = *relation;
+		used->relation = relation;
 	}
 	used->epoch = (uint16_t) set->epoch;
-}
-
-/* Keep those that wait. */
-void
-pbp_keep_uses(PbpWorkingSet *set)
-{
-	for (uint32_t i = 0; i < set->nwaiting; i++)
-		keep_use(set, set->waiting[i].page, set->waiting[i].relation);
-	set->nwaiting = 0;
 }
 
 void
 pbp_scale_uses(PbpWorkingSet *set, uint32_t last_page, double share)
 {
-	pbp_keep_uses(set);
 	set->sampling_rate *= share;
 	purge(set, last_page);
 }
@@ -267,7 +257,6 @@ pbp_forget_uses(PbpWorkingSet *set)
 {
 	memset(set->slots, 0, sizeof(PbpUsedPage) * set->nslots);
 	memset(set->windows, 0, sizeof(set->windows));
-	set->nwaiting = 0;
 	set->npages = 0;
 	set->halvings = 0;
 	set->epoch = set->halved_epoch = set->purged_epoch = epoch_of(set->look_second);
@@ -295,7 +284,6 @@ pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation, size_t
 	int64_t		pause = second - set->look_second;
 	bool		ended = epoch > set->epoch;
 
-	pbp_keep_uses(set);
 	if (ended)
 	{
 		set->epoch = epoch;
