@@ -182,7 +182,7 @@ follow_mix(Worker *worker, const PbpAdviceCounts *counts)
 						 exp2(-counts->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&worker->lately_read, &worker->loads);
 	pbp_mix_of_reads(&worker->lately_read, &lately);
-	pbp_advice_set_other_mix(worker->advice, pbp_other_mix(&learned, &lately));
+	pbp_advice_facts(worker->advice)->other_mix = pbp_other_mix(&learned, &lately);
 	memset(&worker->loads, 0, sizeof(worker->loads));
 }
 
@@ -363,7 +363,7 @@ create_advice(Worker *worker, uint64_t salt)
 	pbp_advice_head(worker->advice)->salt = salt;
 	pbp_advice_watch_relations(worker->advice, malloc(relations_bytes), relations_bytes);
 	pbp_advice_init_storage(worker->advice, malloc(ADVICE_BYTES), ADVICE_BYTES, BUFFER_BYTES);
-	pbp_advice_set_smallest_scanned(worker->advice, INT64_MAX);
+	pbp_advice_facts(worker->advice)->smallest_scanned = INT64_MAX;
 }
 
 void

@@ -146,7 +146,7 @@ follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 						 exp2(-fresh->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&learner->lately_read, &learner->fresh.reads);
 	pbp_mix_of_reads(&learner->lately_read, &lately);
-	pbp_advice_set_other_mix(learner->advice, pbp_other_mix(learned, &lately));
+	pbp_advice_facts(learner->advice)->other_mix = pbp_other_mix(learned, &lately);
 }
 
 /* What was counted since the last report goes into this hour and the next sample. */
@@ -527,8 +527,8 @@ note_scanned_tables(const PbpLearner *learner)
 		smallest = all == 0 ? npages : Min(smallest, npages);
 		all += npages;
 	}
-	pbp_advice_set_smallest_scanned(learner->advice, smallest);
-	pbp_advice_set_all_scanned(learner->advice, all);
+	pbp_advice_facts(learner->advice)->smallest_scanned = smallest;
+	pbp_advice_facts(learner->advice)->all_scanned = all;
 }
 
 static bool
@@ -716,7 +716,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 		use_counts(learner, &now, &scanned, refaults, (double) (start - learner->counted_ns) / 1e9);
 	note_wal(learner);
 	note_scanned_tables(learner);
-	pbp_advice_set_data(learner->advice, data < 0 ? -1 : data / BLCKSZ);
+	pbp_advice_facts(learner->advice)->data_pages = data < 0 ? INFINITY : (double) (data / BLCKSZ);
 	learner->accesses = now;
 	learner->refaults = refaults;
 	learner->counted_ns = pbp_now_ns();

@@ -132,6 +132,8 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 	advice->nbuffers = nbuffers;
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
 	advice->rings_apart = rings_apart;
+	advice->facts.data_pages = INFINITY;
+	advice->facts.huge_pages = -1;
 	rate = fitting_rate(advice, bytes, rate_limit > 0 && rate_limit < 1 ? rate_limit : 1);
 	if (rate <= 0)
 		return NULL;
@@ -157,27 +159,11 @@ pbp_advice_rate(const PbpAdvice *advice)
 	return advice->sampling_rate;
 }
 
-/* ---- facts ---- */
-
-void
-pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages)
+PbpAdviceFacts *
+pbp_advice_facts(PbpAdvice *advice)
 {
-	advice->smallest_scanned = pages;
 	outdate_answers(advice);
-}
-
-void
-pbp_advice_set_all_scanned(PbpAdvice *advice, int64_t pages)
-{
-	advice->all_scanned = pages;
-	outdate_answers(advice);
-}
-
-void
-pbp_advice_set_other_mix(PbpAdvice *advice, double share)
-{
-	advice->other_mix = share;
-	outdate_answers(advice);
+	return &advice->facts;
 }
 
 /* ---- looks ---- */

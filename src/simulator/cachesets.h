@@ -165,10 +165,6 @@ struct CacheSet
 	double		share;			/* of the sampled pages, that have records */
 	double		block_bytes;
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
-	double		data_pages;		/* of all relations, in blocks; INFINITY: unknown */
-	double		huge_pages;		/* free, in blocks; negative: the pool is in normal pages */
-	bool		limited;		/* by a cgroup, rather than by the machine */
-	bool		swaps;			/* there is free swap space */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
 	double		served_more;	/* share of these that the real cache serves more than the

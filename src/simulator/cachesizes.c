@@ -68,7 +68,7 @@ static double
 pages_taken(const Advice *advice, int size)
 {
 	double		more = pool_pages(advice, size) - pool_pages(advice, BASELINE);
-	double		huge_pages = advice->cache_sets[0]->huge_pages;
+	double		huge_pages = advice->facts.huge_pages;
 
 	return huge_pages < 0 ? more : fmax(0, more - huge_pages);
 }
@@ -113,7 +113,7 @@ resize_cache(Advice *advice, int cache, double pages)
 	simulated->ratio = active_ratio(pages * set->block_bytes);
 	simulated->generations.batch = BATCH_BYTES / set->block_bytes * share_of_pool(advice) * set->share;
 	simulated->generations.patience = set->policy == &pbp_kernel_generations_6_8 ? OLD_PATIENCE :
-		set->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
+		advice->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
 	pbp_resize_cache(set, slot_of(cache), capacity);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);
@@ -195,7 +195,8 @@ fitting_share(const Advice *advice, int which)
 		if (set_of(advice, cache) == advice->cache_sets[which])
 			largest = fmax(largest,
 						   pbp_pages_left(advice, cache, today->os_cache * today->correction));
-	needed = fmin(today->policy->records_per_page * largest, fmax(1, DATA_GROWTH * today->data_pages));
+	needed = fmin(today->policy->records_per_page * largest,
+				  fmax(1, DATA_GROWTH * advice->facts.data_pages));
 	return fmin(most, advice->cache_sets[which]->max_pages / (needed * advice->sampling_rate));
 }
 
@@ -308,8 +309,6 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 		return NULL;
 	set->block_bytes = block_bytes;
 	set->os_cache = NAN;
-	set->data_pages = INFINITY;
-	set->huge_pages = -1;
 	set->correction = 1;
 	set->served_more = set->measuring_error = NAN;
 	set->recent = (PbpRecentShares) {NAN, NAN, NAN};
@@ -358,14 +357,12 @@ pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
 {
 	const CachePolicy *policy = policy_of(eviction);
 
+	advice->limited = limited;
 	for (int i = 0; i < CACHE_SETS; i++)
 	{
 		CacheSet   *set = advice->cache_sets[i];
 
-		if (set == NULL)
-			continue;
-		set->limited = limited;
-		if (set->policy == policy || !divide_memory(set, policy))
+		if (set == NULL || set->policy == policy || !divide_memory(set, policy))
 			continue;
 		memset(set->counters, 0, sizeof(set->counters));
 		memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
@@ -373,31 +370,6 @@ pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
 		set->correction = 1;
 		set_share(advice, set, 1);
 	}
-}
-
-void
-pbp_advice_set_swaps(PbpAdvice *advice, bool swaps)
-{
-	if (advice->cache_sets[0] != NULL)
-		advice->cache_sets[0]->swaps = swaps;
-}
-
-void
-pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks)
-{
-	CacheSet   *set = advice->cache_sets[0];
-
-	if (set != NULL)
-		set->huge_pages = (double) free_blocks;
-}
-
-void
-pbp_advice_set_data(PbpAdvice *advice, int64_t pages)
-{
-	CacheSet   *set = advice->cache_sets[0];
-
-	if (set != NULL)
-		set->data_pages = pages < 0 ? INFINITY : (double) pages;
 }
 
 void

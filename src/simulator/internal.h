@@ -475,10 +475,8 @@ typedef struct Advice
 	int			nbuffers;
 	int			usage_max;
 	bool		rings_apart;	/* the server counts their reads apart */
-	int64_t		smallest_scanned;	/* relation, in pages; 0: unknown */
-	int64_t		all_scanned;	/* relations, likewise */
-	double		other_mix;		/* share of the last reads that is of other
-								 * relations than were learned */
+	bool		limited;		/* the page cache, by a cgroup, rather than by the machine */
+	PbpAdviceFacts facts;
 	bool		relations_crowded;	/* a relation has found no room, ever */
 	bool		all_relations_wanted;	/* by this look */
 	uint64_t	random;

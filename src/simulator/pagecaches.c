@@ -142,7 +142,7 @@ pbp_advice_caches(const PbpAdvice *advice, uint64_t key)
 	number = find_record(set, (uint32_t) key);
 	page = number == NO_RECORD ? NULL : cached_page(set, number);
 	answer.cached = page != NULL && in_set(page->resident, BASELINE);
-	if (set->policy->evicted_recently != NULL && !set->swaps)
+	if (set->policy->evicted_recently != NULL && !advice->facts.swaps)
 		answer.recent = answer.cached > 0 ||
 			(page != NULL && set->policy->evicted_recently(simulated, page, BASELINE));
 	return answer;

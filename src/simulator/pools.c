@@ -88,7 +88,7 @@ static double
 scanned_share(const Advice *advice, double factor)
 {
 	return fmin(fmin(1, factor * advice->averages.scanned_share),
-				(double) advice->all_scanned / (factor * advice->nbuffers));
+				(double) advice->facts.all_scanned / (factor * advice->nbuffers));
 }
 
 /*
@@ -106,8 +106,8 @@ pbp_resize_pools(Advice *advice)
 		double		wanted = fmax(1, rint((1 - scanned) * factor * advice->averages.residents));
 		bool		was_full = pool->nlearned == pool->nslots;
 
-		pool->kept = advice->all_scanned <= 0 ? 0 :
-			scanned * factor * advice->nbuffers / (double) advice->all_scanned;
+		pool->kept = advice->facts.all_scanned <= 0 ? 0 :
+			scanned * factor * advice->nbuffers / (double) advice->facts.all_scanned;
 		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;
 		while (pool->nfilled > pool->nslots)
 			set_count_in_pool(&advice->table.pages[pool->slots[--pool->nfilled]].state, i, ABSENT);

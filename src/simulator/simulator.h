@@ -242,14 +242,24 @@ extern double pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdvice
 /* A checkpoint has begun: it writes all dirty pages of the pool. */
 extern void pbp_advice_checkpoint(PbpAdvice *advice);
 
-/* Pages of the smallest relation that is scanned through a ring.  INT64_MAX: none; 0: unknown. */
-extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
+/* What the caller knows of the server and the machine.  It may change this at any time. */
+typedef struct PbpAdviceFacts
+{
+	int64_t		smallest_scanned;	/* pages of the smallest relation that is scanned through a
+									 * ring; INT64_MAX: none; 0: unknown */
+	int64_t		all_scanned;	/* pages of all these relations; 0: unknown */
+	double		other_mix;		/* share of what is read now that is of other relations than were
+								 * learned */
+	double		data_pages;		/* all blocks that the server has; INFINITY: unknown */
+	double		huge_pages;		/* blocks that fit into free huge pages, if the pool is in huge
+								 * pages: they stay reserved with a smaller pool, and a larger one
+								 * takes them before anything of the page cache; negative: it is
+								 * in normal pages */
+	bool		swaps;			/* there is free swap space: then the kernel takes more evicted
+								 * pages for recent */
+} PbpAdviceFacts;
 
-/* Pages of all these relations; 0: unknown. */
-extern void pbp_advice_set_all_scanned(PbpAdvice *advice, int64_t pages);
-
-/* So much of what is read now is of other relations than was learned; 0: nothing is. */
-extern void pbp_advice_set_other_mix(PbpAdvice *advice, double share);
+extern PbpAdviceFacts *pbp_advice_facts(PbpAdvice *advice);
 
 /* What happened since the last look is unknown.  Larger sizes must be learned again. */
 extern void pbp_advice_gap(PbpAdvice *advice);
@@ -271,21 +281,8 @@ extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes
  */
 extern void pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited);
 
-/* Whether there is free swap space: then the kernel takes more evicted pages for recent. */
-extern void pbp_advice_set_swaps(PbpAdvice *advice, bool swaps);
-
 /* The size of the page cache today, in blocks, whenever it changes.  Negative: unknown. */
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
-
-/* All blocks that the server has; negative: unknown. */
-extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
-
-/*
- * Blocks that fit into free huge pages, if the pool is in huge pages: they stay reserved with a
- * smaller pool, and a larger one takes them before it takes anything of the page cache.
- * Negative: it is in normal pages.  To be called before pbp_advice_set_os_cache().
- */
-extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
 
 /*
  * A large scan has come to this page, which hardly anything else reads if it is alone.  Unless the
