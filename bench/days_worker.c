@@ -373,7 +373,7 @@ worker_start(Worker *worker, const Memory *memory, uint64_t salt)
 	worker->pool = &memory->pool;
 	worker->look_ticks = worker->pool->ticks;
 	create_advice(worker, salt);
-	pbp_look_init(&worker->look, worker->advice, worker->nbuffers,
+	pbp_look_init(&worker->look, worker->advice,
 				  &(PbpLookReader) {worker, read_range, read_buffers});
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		worker->fits[i] = i <= PBP_ADVICE_BASELINE ||

@@ -480,7 +480,7 @@ pbp_restart_learner(PbpLearner *learner)
 	if (learner->advice != NULL)
 	{
 		follow_policies(learner);
-		pbp_look_init(&learner->look, learner->advice, NBuffers,
+		pbp_look_init(&learner->look, learner->advice,
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		pbp_follow_capacity(&learner->capacity, pbp_read_capacity, learner->advice, BLCKSZ);
 	}

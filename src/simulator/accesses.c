@@ -18,7 +18,7 @@
 #define HALF_LIFE_LATELY	5.0
 
 /* What was counted of the load now, which may be a light one. */
-static const LatelyCounted *
+static const Period *
 counted_lately(const Advice *advice)
 {
 	return advice->light.quiet && !advice->light.idle ? &advice->light.lately : &advice->lately;
@@ -26,7 +26,7 @@ counted_lately(const Advice *advice)
 
 /* Half a 95 % interval of its miss ratio, by chance. */
 static double
-chance_lately(const LatelyCounted *lately)
+chance_lately(const Period *lately)
 {
 	return PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
 }
@@ -35,7 +35,7 @@ chance_lately(const LatelyCounted *lately)
 double
 pbp_chance_lately(const Advice *advice)
 {
-	const LatelyCounted *lately = counted_lately(advice);
+	const Period *lately = counted_lately(advice);
 
 	return pbp_chance_of_groups(lately->accesses, lately->reads);
 }
@@ -44,7 +44,7 @@ pbp_chance_lately(const Advice *advice)
 double
 pbp_moved(const Advice *advice)
 {
-	const LatelyCounted *lately = counted_lately(advice);
+	const Period *lately = counted_lately(advice);
 	const Counters *counters = &advice->counters;
 	double		difference;
 
@@ -220,7 +220,7 @@ pbp_count_look(Advice *advice)
 		advice->nsampled_loads += look->found.nloads[i];
 	}
 	advice->counters.new_loads += look->found.nnew_loads;
-	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
+	advice->counters.ticks += ticks_passed(advice);
 	if (nresidents > 0)
 		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
 	if (look->fresh.seconds > 0)
@@ -233,7 +233,7 @@ pbp_count_look(Advice *advice)
 static void
 count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 {
-	LatelyCounted *lately = advice->light.quiet ? &advice->light.lately : &advice->lately;
+	Period	   *lately = advice->light.quiet ? &advice->light.lately : &advice->lately;
 
 	if (counts->seconds <= 0 || advice->light.idle)
 		return;
@@ -281,7 +281,7 @@ void
 pbp_confirm_accesses(Advice *advice, bool counts)
 {
 	LookState  *look = &advice->look;
-	double		passed = (double) (look->now.ticks - look->last.ticks);
+	double		passed = ticks_passed(advice);
 
 	look->counted = counts;
 	look->passed += passed;

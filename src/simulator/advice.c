@@ -75,27 +75,18 @@ set_sizes(Advice *advice, double rate)
 		2 * sizeof(Event) * advice->max_events + sizeof(uint32_t) * nslots;
 }
 
-/* The highest rate, within a millionth, whose memory fits; -1 if none does. */
+/* The highest rate, within a millionth, whose memory fits; 0 if none does. */
 static double
 fitting_rate(Advice *advice, size_t bytes, double limit)
 {
-	double		low = 0;
-	double		high = limit;
+	double		rate = 0;
 
-	if (set_sizes(advice, high) <= bytes)
-		return high;
-	if (set_sizes(advice, low) > bytes)
-		return -1;
-	while (high - low > 1e-6 * high)
-	{
-		double		middle = (low + high) / 2;
-
-		if (set_sizes(advice, middle) <= bytes)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	if (set_sizes(advice, limit) <= bytes)
+		return limit;
+	for (double step = limit / 2; 2 * step > 1e-6 * (rate + 2 * step) && step > 1e-12; step /= 2)
+		if (set_sizes(advice, rate + step) <= bytes)
+			rate += step;
+	return rate;
 }
 
 /* Divide the memory behind the struct. */
@@ -194,7 +185,8 @@ forget_past(Advice *advice)
 		if (i > BASELINE && !advice->pools[i].learning)
 			advice->refilling |= size_bit(i);
 	}
-	pbp_forget_evicted(advice);
+	/* it is unknown which pages return soon */
+	advice->evicted = (EvictedPages) {0};
 	memset(advice->progress, 0, sizeof(advice->progress));
 	pbp_doubt_caches(advice);
 	/* what was not in doubt before says nothing about what follows */
@@ -207,9 +199,9 @@ pbp_advice_begin(PbpAdvice *advice, int64_t ticks)
 	LookState  *look = &advice->look;
 
 	/* a page stays for two passes: after more, loads may have come and gone */
-	if (ticks < look->last.ticks || ticks - look->last.ticks > 2 * (int64_t) advice->nbuffers)
+	if (ticks < look->last || ticks - look->last > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(advice);
-	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
+	look->now = ticks;
 	advice->averages.lost_share += LOST_GAIN * (look->lost - advice->averages.lost_share);
 	if (look->lost)
 	{
@@ -239,13 +231,12 @@ follow_residents(Advice *advice)
 	double	   *average = &advice->averages.residents;
 	double		expected = advice->sampling_rate * advice->nbuffers;
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
-	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
-		advice->nbuffers;
+	double		passed = ticks_passed(advice) / advice->nbuffers;
 	double		found = 0;
 	double		gain = *average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1;
 	double		scanned;
 
-	if (advice->look.now.ticks < advice->nbuffers)
+	if (advice->look.now < advice->nbuffers)
 		return;					/* the pool may not have been full */
 	for (int i = 0; i < GROUPS; i++)
 		found += advice->look.found.nresidents[i];
@@ -293,7 +284,7 @@ bool
 pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 {
 	LookState  *look = &advice->look;
-	bool		too_long = ticks - look->now.ticks > advice->nbuffers;
+	bool		too_long = ticks - look->now > advice->nbuffers;
 
 	if (!look->looking)
 		return look->lost;

@@ -291,7 +291,7 @@ typedef struct RecentCounters
 	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
 } RecentCounters;
 
-/* What the server counted in a period. */
+/* What the server counted in a period, or in the last seconds. */
 typedef struct Period
 {
 	double		accesses;
@@ -307,13 +307,6 @@ typedef struct Time
 	Period		periods[PERIODS + 1];	/* the one that runs first, then the latest */
 } Time;
 
-/* What was counted in the last seconds. */
-typedef struct LatelyCounted
-{
-	double		accesses;
-	double		reads;
-} LatelyCounted;
-
 /* A load at a small share of the pace that is remembered; sums decay. */
 typedef struct LightLoad
 {
@@ -324,7 +317,7 @@ typedef struct LightLoad
 	double		busy;			/* share of the last seconds with its accesses */
 	bool		quiet;			/* the load now is no part of what is learned */
 	bool		idle;			/* and not even a light load */
-	LatelyCounted lately;		/* of light loads alone */
+	Period		lately;			/* of light loads alone */
 } LightLoad;
 
 /* How much of learning is done. */
@@ -335,21 +328,12 @@ typedef struct Progress
 	double		seconds;		/* since then */
 } Progress;
 
-/* Where the clock hand stands.  Computed once, and not for each buffer. */
-typedef struct HandPosition
-{
-	int64_t		ticks;
-	int64_t		passes;
-	int			buffer;
-} HandPosition;
-
 /* What the real pool has evicted; see evicted.c. */
 typedef struct EvictedPages
 {
 	uint64_t	phase;			/* of evictions, since knowledge was lost */
 	double		in_phase;		/* evictions in this phase */
 	uint32_t	at_last_look;	/* that it has found */
-	PbpEvicted	fresh;			/* since the last report */
 } EvictedPages;
 
 /* What one look found, in numbers of sampled pages. */
@@ -373,8 +357,8 @@ typedef struct LookState
 	double		passed_counted; /* of these, with events that count */
 	double		fresh_share;	/* of the fresh accesses that have been counted */
 	uint32_t	next_meeting;	/* of the last look, to compare with */
-	HandPosition now;
-	HandPosition last;
+	int64_t		now;			/* ticks: buffers that the hand has passed, ever */
+	int64_t		last;
 	int64_t		first_ticks;	/* since knowledge was lost */
 	Findings	found;
 	PbpAdviceCounts fresh;		/* reported since the last look's end */
@@ -495,10 +479,11 @@ typedef struct Advice
 	LookState	look;
 	Averages	averages;
 	EvictedPages evicted;
+	PbpEvicted	fresh_evicted;	/* since the last report */
 	Counters	counters;
 	RecentCounters recent;
 	Time		time;
-	LatelyCounted lately;
+	Period		lately;			/* the last seconds */
 	LightLoad	light;
 	Progress	progress[FACTORS];
 	uint64_t	version;		/* another one after each change */
@@ -586,23 +571,30 @@ share_of_pool(const Advice *advice)
 
 /* How often the hand has visited a buffer. */
 static inline int64_t
-visits(HandPosition hand, int buffer)
+visits(const Advice *advice, int64_t ticks, int buffer)
 {
-	return hand.passes + (buffer < hand.buffer);
+	return (ticks + advice->nbuffers - 1 - buffer) / advice->nbuffers;
 }
 
 /* Since the last look. */
 static inline int64_t
 new_visits(const Advice *advice, int buffer)
 {
-	return visits(advice->look.now, buffer) - visits(advice->look.last, buffer);
+	return visits(advice, advice->look.now, buffer) - visits(advice, advice->look.last, buffer);
 }
 
 /* Passes of the hand since knowledge was lost. */
 static inline double
 passes_watched(const Advice *advice)
 {
-	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
+	return (double) (advice->look.now - advice->look.first_ticks) / advice->nbuffers;
+}
+
+/* Since the last look. */
+static inline double
+ticks_passed(const Advice *advice)
+{
+	return (double) (advice->look.now - advice->look.last);
 }
 
 /* For structs of nothing but doubles. */
@@ -667,7 +659,6 @@ extern uint64_t pbp_absent_from(const Advice *advice, uint64_t key);
 /* evicted.c */
 extern void pbp_follow_load(Advice *advice, uint32_t page, bool met);
 extern void pbp_follow_gone(Advice *advice);
-extern void pbp_forget_evicted(Advice *advice);
 
 /* pools.c */
 extern void pbp_thin_pools(Advice *advice, double share);

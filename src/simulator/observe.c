@@ -210,12 +210,11 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 
 	if (before == advice->usage_max)
 	{
-		int64_t		nvisits = visits(look->now, buffer);
+		int64_t		nvisits = visits(advice, look->now, buffer);
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
-		share = nvisits == visits(look->last, buffer) ? 0 :
-			within(0, 1, (double) (look->now.ticks - last_visit) /
-				   (double) (look->now.ticks - look->last.ticks));
+		share = nvisits == visits(advice, look->last, buffer) ? 0 :
+			within(0, 1, (double) (look->now - last_visit) / ticks_passed(advice));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		share /= 2;				/* until it reached the maximum */
@@ -234,8 +233,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 {
 	int			before = (int) state->usage;
 	int			seen = usage - before + (int) new_visits(advice, buffer);
-	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
-		advice->nbuffers;
+	double		passed = ticks_passed(advice) / advice->nbuffers;
 	double		uses = advice->use_rates[state->level] * passed;
 	double		visible;
 

@@ -43,36 +43,10 @@ most_pages(const Advice *advice)
 	return residents + SLACK_DEVIATIONS * sqrt(residents) + 1;
 }
 
-/* Bytes of the struct, so that what follows it is aligned. */
-static size_t
-run_bytes(void)
-{
-	return (sizeof(PolicyRun) + 63) / 64 * 64;
-}
-
 size_t
 pbp_advice_policies_bytes(const PbpAdvice *advice)
 {
-	return run_bytes() + pbp_policies_bytes((uint32_t) most_pages(advice));
-}
-
-/* The most pages whose memory fits. */
-static uint32_t
-fitting_pages(double most, size_t bytes)
-{
-	uint32_t	low = 0;
-	uint32_t	high = (uint32_t) most;
-
-	while (low < high)
-	{
-		uint32_t	middle = low + (high - low + 1) / 2;
-
-		if (run_bytes() + pbp_policies_bytes(middle) <= bytes)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return sizeof(PolicyRun) + pbp_policies_bytes((uint32_t) most_pages(advice));
 }
 
 /* All pools are empty, and nothing is known. */
@@ -80,14 +54,10 @@ static void
 begin_run(Advice *advice)
 {
 	PolicyRun  *run = advice->policies;
-	char	   *memory = (char *) run + run_bytes();
 
-	run->policies = pbp_policies_init(memory, run->max_pages, advice->usage_max,
+	*run = (PolicyRun) {.max_pages = run->max_pages,.kept = run->kept};
+	run->policies = pbp_policies_init(run + 1, run->max_pages, advice->usage_max,
 									  advice->sampling_rate * run->kept / advice->head.kept);
-	memset(run->learned, 0, sizeof(run->learned));
-	memset(run->turned_over, 0, sizeof(run->turned_over));
-	memset(&run->counters, 0, sizeof(run->counters));
-	memset(&run->recent, 0, sizeof(run->recent));
 	outdate_answers(advice);
 }
 
@@ -95,8 +65,11 @@ bool
 pbp_advice_watch_policies(PbpAdvice *advice, void *memory, size_t bytes)
 {
 	double		most = most_pages(advice);
-	uint32_t	npages = memory == NULL ? 0 : fitting_pages(most, bytes);
+	uint32_t	npages = memory == NULL ? 0 : (uint32_t) most;
 
+	/* about the most pages whose memory fits */
+	while (npages >= LEAST_PAGES && sizeof(PolicyRun) + pbp_policies_bytes(npages) > bytes)
+		npages -= npages / LEAST_PAGES;
 	advice->policies = NULL;
 	outdate_answers(advice);
 	if (npages < LEAST_PAGES)

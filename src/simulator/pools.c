@@ -137,7 +137,6 @@ pbp_thin_pools(Advice *advice, double share)
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SimulatedPool *pool = &advice->pools[i];
-		uint32_t	nslots = (uint32_t) (share * pool->nslots);
 		uint32_t	nkept = 0;
 		uint32_t	hand = 0;
 
@@ -148,18 +147,8 @@ pbp_thin_pools(Advice *advice, double share)
 			if (remains(advice, pool->slots[slot]))
 				pool->slots[nkept++] = pool->slots[slot];
 		}
+		pool->nfilled = nkept;
 		pool->hand = hand < nkept ? hand : 0;
-		/* the pages that the hand would visit next leave, where too many remain */
-		for (pool->nfilled = nkept; pool->nfilled > 0 && pool->nfilled > nslots;)
-		{
-			uint32_t   *next = &pool->slots[pool->hand];
-
-			set_count_in_pool(&advice->table.pages[*next].state, i, ABSENT);
-			pool->nfilled--;
-			memmove(next, next + 1, (pool->nfilled - pool->hand) * sizeof(uint32_t));
-			if (pool->hand >= pool->nfilled)
-				pool->hand = 0;
-		}
 		if (pool->nlearned < pool->nslots)
 			pool->nlearned = (uint32_t) (share * pool->nlearned);
 	}

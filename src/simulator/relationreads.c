@@ -13,7 +13,6 @@
  */
 #include "simulator/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Page records for each relation's record, within limits. */
@@ -126,15 +125,6 @@ pbp_advice_set_relation(PbpAdvice *advice, const PbpRelationKey *key)
 
 /* ---- eviction ---- */
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		one = *(const double *) a;
-	double		other = *(const double *) b;
-
-	return (one > other) - (one < other);
-}
-
 void
 pbp_add_counters(RelationCounters *sum, const RelationCounters *counters)
 {
@@ -168,23 +158,19 @@ evict_relations(Advice *advice)
 	Relations  *relations = advice->relations;
 	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
 	double		weights[PBP_MAX_RELATIONS + 1];
-	double		sorted[PBP_MAX_RELATIONS];
-	uint32_t	wanted = (uint32_t) (EVICTED_SHARE * relations->nused);
-	uint32_t	n = 0;
 
 	weigh_relations(advice, weights);
-	for (uint32_t i = 1; i < relations->nrecords; i++)
-		if (relations->records[i].used)
-			sorted[n++] = weights[i];
-	qsort(sorted, n, sizeof(double), compare_doubles);
-	for (uint32_t i = 1; i < relations->nrecords && wanted > 0; i++)
+	weights[0] = INFINITY;
+	for (uint32_t wanted = (uint32_t) (EVICTED_SHARE * relations->nused); wanted > 0; wanted--)
 	{
-		if (!relations->records[i].used || weights[i] > sorted[(uint32_t) (EVICTED_SHARE * n)])
-			continue;
-		victims[i] = true;
-		wanted--;
-		pbp_add_counters(&relations->records[0].counters, &relations->records[i].counters);
-		relations->records[i] = (RelationRecord) {0};
+		uint32_t	least = 0;
+
+		for (uint32_t i = 1; i < relations->nrecords; i++)
+			if (relations->records[i].used && weights[i] < weights[least])
+				least = i;
+		victims[least] = true;
+		pbp_add_counters(&relations->records[0].counters, &relations->records[least].counters);
+		relations->records[least] = (RelationRecord) {0};
 		relations->nused--;
 	}
 	memset(relations->heads, 0, sizeof(uint16_t) * relations->nheads);
