@@ -19,9 +19,9 @@
 
 #include <string.h>
 
-#define FACTOR_OF_SIZE(name, factor) factor,
-
-static const double factors[FACTORS] = {PBP_ADVICE_SIZES(FACTOR_OF_SIZE)};
+static const double factors[FACTORS] = {
+	0.25, [HALF] = 0.5, 0.625, 0.75, 0.875, [BASELINE] = 1, 1.25, 1.5, [DOUBLE] = 2, 3, 4
+};
 
 /*
  * Memory for each resident page of the sample.  There are records for a little

@@ -173,30 +173,19 @@ add_page(Advice *advice, uint64_t key)
 
 /* ---- events ---- */
 
-/* Unlike fmin() and fmax(), this is no call. */
-static inline double
-within(double low, double high, double value)
-{
-	return value < low ? low : value > high ? high : value;
-}
-
 /* A random number of independent events (Poisson), at most this many. */
 static int
 some_events(Advice *advice, double mean, int most)
 {
-	double		limit;
-	double		product;
+	double		limit = exp(-mean);
 	int			nevents = 0;
 
 	if (mean <= 0)
 		return 0;
 	if (mean > 2 * most)
 		return most;
-	product = next_share(advice);
-	if (product <= 1 - mean)
-		return 0;				/* as it would be below, without exp() */
-	limit = exp(-mean);
-	for (; product > limit && nevents < most; product *= next_share(advice))
+	for (double product = next_share(advice); product > limit && nevents < most;
+		 product *= next_share(advice))
 		nevents++;
 	return nevents;
 }
@@ -214,7 +203,7 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
 		share = nvisits == visits(advice, look->last, buffer) ? 0 :
-			within(0, 1, (double) (look->now - last_visit) / ticks_passed(advice));
+			fmin(1, fmax(0, (double) (look->now - last_visit) / ticks_passed(advice)));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		share /= 2;				/* until it reached the maximum */
@@ -245,7 +234,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 		double		level = (double) state->level +
 			LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * uses);
 
-		state->level = (unsigned) within(0, LEVELS - 1, rounded(advice, level));
+		state->level = (unsigned) fmin(fmax(0, rounded(advice, level)), LEVELS - 1);
 		uses = advice->use_rates[state->level] * passed;
 	}
 	return seen + some_events(advice, (1 - visible) * uses, usage);

@@ -20,29 +20,16 @@
 #include "os/osmemory.h"
 
 /*
- * Estimated sizes, as multiples of the size that runs, in ascending order; at most 12.  The larger
- * the last one, the fewer pages have room in the sample.  Sizes of half and of double are also
- * compared with today's for each relation.
+ * Estimated sizes, as multiples of the size that runs: factors[] of advice.c, in ascending order;
+ * at most 12.  The larger the last one, the fewer pages have room in the sample.  Sizes of half and
+ * of double are also compared with today's for each relation.
  */
-#define PBP_ADVICE_SIZES(size) \
-	size(PBP_ADVICE_QUARTER, 0.25) \
-	size(PBP_ADVICE_HALF, 0.5) \
-	size(PBP_ADVICE_5_EIGHTHS, 0.625) \
-	size(PBP_ADVICE_6_EIGHTHS, 0.75) \
-	size(PBP_ADVICE_7_EIGHTHS, 0.875) \
-	size(PBP_ADVICE_BASELINE, 1) \
-	size(PBP_ADVICE_5_QUARTERS, 1.25) \
-	size(PBP_ADVICE_6_QUARTERS, 1.5) \
-	size(PBP_ADVICE_DOUBLE, 2) \
-	size(PBP_ADVICE_TRIPLE, 3) \
-	size(PBP_ADVICE_QUADRUPLE, 4)
-
-#define PBP_NAME_OF_SIZE(name, factor) name,
-
 enum
 {
-	PBP_ADVICE_SIZES(PBP_NAME_OF_SIZE)
-	PBP_ADVICE_FACTORS
+	PBP_ADVICE_HALF = 1,
+	PBP_ADVICE_BASELINE = 5,
+	PBP_ADVICE_DOUBLE = 8,
+	PBP_ADVICE_FACTORS = 11
 };
 
 /*
