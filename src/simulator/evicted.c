@@ -78,7 +78,7 @@ count_evicted(Advice *advice, uint32_t page)
 		advice->fresh_evicted.pages++;
 		advice->fresh_evicted.used_once += !state->used_again;
 		if (advice->relations != NULL)
-			pbp_count_evicted_page(advice->relations, page);
+			counters_of_page(advice->relations, page)->evicted++;
 	}
 	if (++evicted->in_phase < phase_length(advice))
 		return;
@@ -100,7 +100,7 @@ pbp_follow_load(Advice *advice, uint32_t page, bool met)
 	{
 		advice->fresh_evicted.read_again++;
 		if (advice->relations != NULL)
-			pbp_count_read_again(advice->relations, page);
+			counters_of_page(advice->relations, page)->read_again++;
 	}
 	state->evicted = false;
 }

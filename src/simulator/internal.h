@@ -382,12 +382,12 @@ enum
 	EFFECTS
 };
 
-/* What is counted of one relation, with weights that grow; nothing but doubles. */
+/* What decays of one relation, but for sampled_loads; nothing but doubles. */
 typedef struct RelationCounters
 {
 	double		loads;
 	double		waits;			/* of these, for storage, by the simulation */
-	double		sampled_loads;	/* of equal weight */
+	double		sampled_loads;
 	double		extra[EFFECTS]; /* more than the baseline has */
 	double		differing[EFFECTS]; /* only one of both has these */
 	double		evicted;		/* by the real pool */
@@ -414,7 +414,6 @@ typedef struct Relations
 	uint16_t   *heads;			/* numbers of records; 0: none */
 	uint16_t   *of_page;		/* by page record */
 	uint32_t   *npages;			/* for answers: pages in use, by relation */
-	double		weight;			/* of what is counted now */
 	uint32_t	epoch;			/* of the uses that are counted now, as in page records */
 	int64_t		cycle;			/* of epochs, in which each has another number */
 	uint32_t	observed;		/* page whose relation is wanted */
@@ -561,6 +560,13 @@ all_loads(const Advice *advice)
 	return sum_of_groups(advice->counters.loads);
 }
 
+/* The counters of a page's relation. */
+static inline RelationCounters *
+counters_of_page(const Relations *relations, uint32_t page)
+{
+	return &relations->records[relations->of_page[page]].counters;
+}
+
 /* The share of the pool that is in the sample, by chance and rate. */
 static inline double
 share_of_pool(const Advice *advice)
@@ -676,8 +682,6 @@ extern void pbp_thin_policies(Advice *advice);
 /* relationreads.c */
 extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);
 extern void pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits);
-extern void pbp_count_evicted_page(Relations *relations, uint32_t page);
-extern void pbp_count_read_again(Relations *relations, uint32_t page);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
 extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);

@@ -85,8 +85,9 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 
 	age = fmin(1, age);
 	/* by this, a mean is that of as many independent periods as there are, and two more */
-	decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)),
-		  exp2(-age));
+	if (age > 0)
+		decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)),
+			  exp2(-age));
 
 	time->age += age;
 	time->periods[0].accesses += accesses_of(counts);

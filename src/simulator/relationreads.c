@@ -26,9 +26,6 @@
 /* While a relation has no record, one look in this many asks for all relations. */
 #define LOOKS_PER_ROUND		64
 
-/* Weights do not grow beyond this. */
-#define MAX_WEIGHT			1e100
-
 /* Pages at the maximum usage count that are counted for an answer. */
 #define MAX_COUNTED			4096
 
@@ -68,7 +65,6 @@ pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
 	memset(relations, 0, sizeof(Relations));
 	if (!place_relations(advice, relations, bytes))
 		return false;
-	relations->weight = 1;
 	relations->epoch = 1;
 	advice->relations = relations;
 	return true;
@@ -145,7 +141,7 @@ weigh_relations(const Advice *advice, double *weights)
 	{
 		const RelationCounters *counters = &relations->records[i].counters;
 
-		weights[i] = (counters->loads + counters->differing[MISSES_AT_HALF]) / relations->weight;
+		weights[i] = counters->loads + counters->differing[MISSES_AT_HALF];
 	}
 	for (uint32_t i = 0; i < advice->table.npages; i++)
 		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
@@ -276,12 +272,12 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 void
 pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits)
 {
-	RelationCounters *counters = &relations->records[relations->of_page[event.page]].counters;
+	RelationCounters *counters = counters_of_page(relations, event.page);
 
 	if (event.load)
 	{
-		counters->loads += relations->weight;
-		counters->waits += has_size(waits, BASELINE) ? relations->weight : 0;
+		counters->loads++;
+		counters->waits += has_size(waits, BASELINE);
 		counters->sampled_loads++;
 	}
 	for (int effect = 0; effect < EFFECTS; effect++)
@@ -291,39 +287,22 @@ pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t wai
 
 		if (has_size(sizes, effect % 2 == 0 ? HALF : DOUBLE) == today)
 			continue;
-		counters->extra[effect] += today ? -relations->weight : relations->weight;
-		counters->differing[effect] += relations->weight;
+		counters->extra[effect] += today ? -1 : 1;
+		counters->differing[effect]++;
 	}
 }
 
 void
-pbp_count_evicted_page(Relations *relations, uint32_t page)
-{
-	relations->records[relations->of_page[page]].counters.evicted += relations->weight;
-}
-
-void
-pbp_count_read_again(Relations *relations, uint32_t page)
-{
-	relations->records[relations->of_page[page]].counters.read_again += relations->weight;
-}
-
-/* Instead of reducing all counters, what is counted from now on weighs more. */
-void
 pbp_decay_relations(Relations *relations, double weight)
 {
-	relations->weight /= weight;
-	if (relations->weight < MAX_WEIGHT)
-		return;
 	for (uint32_t i = 0; i < relations->nrecords; i++)
 	{
 		RelationCounters *counters = &relations->records[i].counters;
 		double		sampled_loads = counters->sampled_loads;
 
-		scale_counters(counters, sizeof(*counters), 1 / relations->weight);
+		scale_counters(counters, sizeof(*counters), weight);
 		counters->sampled_loads = sampled_loads;
 	}
-	relations->weight = 1;
 }
 
 /* This size has been learned: its misses, or only its waits, count less from before. */
