@@ -174,7 +174,7 @@ follow_mix(Worker *worker, const PbpAdviceCounts *counts)
 	static PbpRelationsReport relations;
 	PbpReadMix	learned = {0};
 	PbpReadMix	lately;
-	double		pools = (double) counts->reads / worker->nbuffers;
+	double		pools = counts->reads / worker->nbuffers;
 
 	pbp_advice_report_relations(worker->advice, &relations);
 	pbp_expect_mix(&relations, worker->totals.reads, 1, &learned);
@@ -216,7 +216,7 @@ fresh_counts(Worker *worker, const Memory *memory, double seconds)
 		.seconds = seconds,
 	};
 
-	pbp_add_counts(&worker->counted, &counts);
+	pbp_add_doubles(&worker->counted, &counts, sizeof(counts));
 	worker->naccesses += (double) (counts.hits + counts.reads);
 	return counts;
 }
@@ -229,8 +229,8 @@ fresh_times(Worker *worker, const Memory *memory, const PbpAdviceCounts *counts)
 	worker->counted_ms += ms;
 	return (SessionTimes)
 	{
-		.seconds = counts->seconds,.reads = (double) counts->reads,.read_ms = ms,
-		.active_ms = ms + WORK_MS * (double) (counts->hits + counts->reads)
+		.seconds = counts->seconds,.reads = counts->reads,.read_ms = ms,
+		.active_ms = ms + WORK_MS * (counts->hits + counts->reads)
 	};
 }
 

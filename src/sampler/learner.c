@@ -140,7 +140,7 @@ follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 {
 	PbpReadMix	lately;
 	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
-	double		pools = (double) fresh->reads / NBuffers;
+	double		pools = fresh->reads / NBuffers;
 
 	pbp_fade_read_counts(&learner->lately_read,
 						 exp2(-fresh->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
@@ -157,13 +157,13 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	PbpSample  *sample = &learner->interval.sample;
 	PbpHourShare share = {
 		.seconds = fresh->accesses.seconds,
-		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
+		.accesses = fresh->accesses.hits + fresh->accesses.reads,
 		.apart = pbp_advice_accesses_apart(learner->advice, &fresh->accesses),
-		.reads = (double) fresh->accesses.reads,
+		.reads = fresh->accesses.reads,
 		.active_ms = fresh->sessions.active_ms,
 		.counted_ms = fresh->sessions.counted_ms,
 		.read_ms = pbp_waited_ms(&learner->sessions, &fresh->sessions,
-								 (double) fresh->accesses.reads, report),
+								 fresh->accesses.reads, report),
 		.times = report->times,
 		.misses = report->rows,
 		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
@@ -662,7 +662,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	}
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.hits + counts.reads;
-	pbp_add_counts(&learner->fresh.accesses, &counts);
+	pbp_add_doubles(&learner->fresh.accesses, &counts, sizeof(counts));
 	pbp_add_session_time(&learner->fresh.sessions, &time);
 	pbp_count_session_time(&learner->sessions, &counts, &time);
 }

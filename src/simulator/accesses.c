@@ -118,7 +118,7 @@ follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 		return;
 	}
 	light->accesses = weight * light->accesses + accesses_of(counts);
-	light->reads = weight * light->reads + (double) counts->reads;
+	light->reads = weight * light->reads + counts->reads;
 	light->seconds = weight * light->seconds + counts->seconds;
 	light->lasted = fmin(light->lasted + counts->seconds, -log2(LEAST_PACE) * HALF_LIFE_PACE);
 }
@@ -157,12 +157,12 @@ is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 static double
 age_by(const Advice *advice, const PbpAdviceCounts *counts)
 {
-	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
+	double		pools = (counts->reads + counts->extends) / advice->nbuffers;
 	double		age = pools / PERIOD_POOLS;
 
 	if (is_quiet(advice, counts))
 		return age;
-	age += (double) counts->hits / advice->nbuffers / PERIOD_ACCESSES;
+	age += counts->hits / advice->nbuffers / PERIOD_ACCESSES;
 	return all_loads(advice) < LOADS_TO_REMEMBER ? age : age + counts->seconds / PERIOD_SECONDS;
 }
 
@@ -184,15 +184,15 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	double		accesses = share * accesses_of(counts);
 
 	counters->accesses += accesses;
-	counters->reads += share * (double) counts->reads;
-	counters->extends += share * (double) counts->extends;
-	counters->ring_reads += share * (double) counts->ring_reads;
-	counters->scan_reads += share * (double) counts->scan_reads;
-	counters->scan_hits += share * (double) counts->scan_hits;
-	counters->alone_reads += share * (double) counts->alone_reads;
-	counters->alone_hits += share * (double) counts->alone_hits;
-	counters->scan_skipped += share * (double) counts->scan_skipped;
-	counters->ring_extends += share * (double) counts->ring_extends;
+	counters->reads += share * counts->reads;
+	counters->extends += share * counts->extends;
+	counters->ring_reads += share * counts->ring_reads;
+	counters->scan_reads += share * counts->scan_reads;
+	counters->scan_hits += share * counts->scan_hits;
+	counters->alone_reads += share * counts->alone_reads;
+	counters->alone_hits += share * counts->alone_hits;
+	counters->scan_skipped += share * counts->scan_skipped;
+	counters->ring_extends += share * counts->ring_extends;
 	counters->seconds += share * counts->seconds;
 	counters->refaults += share * counts->refaults;
 	counters->refault_seconds += share * counts->refault_seconds;
@@ -242,16 +242,16 @@ count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 		advice->lately = advice->light.lately;
 	scale_counters(lately, sizeof(*lately), exp2(-counts->seconds / HALF_LIFE_LATELY));
 	lately->accesses += accesses_of(counts);
-	lately->reads += (double) counts->reads;
+	lately->reads += counts->reads;
 }
 
 double
 pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdviceCounts *counts)
 {
 	const Counters *counters = &advice->counters;
-	double		hits = (double) counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
+	double		hits = counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
 
-	return advice->light.quiet ? fmax(0, (double) counts->hits - fmax(0, hits)) : 0;
+	return advice->light.quiet ? fmax(0, counts->hits - fmax(0, hits)) : 0;
 }
 
 /*
@@ -268,8 +268,8 @@ pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts)
 	advice->light.quiet = counts->seconds > 0 && is_quiet(advice, counts);
 	advice->light.idle = advice->light.quiet && advice->light.busy <= LEAST_BUSY;
 	if (advice->light.quiet)
-		counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(advice, counts));
-	pbp_add_counts(&advice->look.fresh, &counted);
+		counted.hits -= rounded(advice, pbp_advice_accesses_apart(advice, counts));
+	pbp_add_doubles(&advice->look.fresh, &counted, sizeof(counted));
 	advice->look.fresh_share = counted_share(&advice->look);
 	count_accesses(advice, &counted, advice->look.fresh_share);
 	count_lately(advice, counts, was_quiet);

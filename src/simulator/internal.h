@@ -634,7 +634,7 @@ next_share(Advice *advice)
 static inline double
 accesses_of(const PbpAdviceCounts *counts)
 {
-	return (double) counts->hits + (double) counts->reads;
+	return counts->hits + counts->reads;
 }
 
 /* One of the two integers around the mean, so that this is the expectation. */
@@ -684,7 +684,6 @@ extern void pbp_scale_relations(Advice *advice, double share, double share_of_re
 extern void pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
-extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
 
 /* cachesizes.c; returns the share of the records of today's memory that remain */
 extern double pbp_scale_caches(Advice *advice, double share);

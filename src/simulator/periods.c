@@ -91,7 +91,7 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 
 	time->age += age;
 	time->periods[0].accesses += accesses_of(counts);
-	time->periods[0].reads += (double) counts->reads;
+	time->periods[0].reads += counts->reads;
 	if (moved <= usual)
 		time->changed = false;
 	else if (moved > usual && time->nperiods >= CALM_PERIODS)

@@ -121,13 +121,6 @@ pbp_advice_set_relation(PbpAdvice *advice, const PbpRelationKey *key)
 
 /* ---- eviction ---- */
 
-void
-pbp_add_counters(RelationCounters *sum, const RelationCounters *counters)
-{
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
-		((double *) sum)[i] += ((const double *) counters)[i];
-}
-
 /*
  * How much each relation matters.  A page that has a record is worth less than
  * one that was loaded, but its relation is more likely to be read than another.
@@ -165,7 +158,8 @@ evict_relations(Advice *advice)
 			if (relations->records[i].used && weights[i] < weights[least])
 				least = i;
 		victims[least] = true;
-		pbp_add_counters(&relations->records[0].counters, &relations->records[least].counters);
+		pbp_add_doubles(&relations->records[0].counters, &relations->records[least].counters,
+						sizeof(RelationCounters));
 		relations->records[least] = (RelationRecord) {0};
 		relations->nused--;
 	}

@@ -75,44 +75,28 @@ typedef struct PbpRelationKey
 	uint32_t	fork;
 } PbpRelationKey;
 
-/* Requests counted by the server, which may count those through rings among the others. */
+/*
+ * Requests counted by the server, which may count those through rings among the others; nothing but
+ * doubles.
+ */
 typedef struct PbpAdviceCounts
 {
-	int64_t		hits;
-	int64_t		reads;
-	int64_t		extends;		/* new blocks, which enter the pool unread */
-	int64_t		ring_reads;
-	int64_t		scan_reads;		/* of these, by large scans */
-	int64_t		scan_hits;		/* blocks that these have found in the pool */
-	int64_t		scan_reuses;	/* reads of these for which their rings had a buffer */
-	int64_t		alone_reads;	/* of both, of tables that hardly anything but large scans reads */
-	int64_t		alone_hits;
-	int64_t		scan_skipped;	/* reads of these that pbp_advice_scan() was not told */
-	int64_t		ring_extends;
+	double		hits;
+	double		reads;
+	double		extends;		/* new blocks, which enter the pool unread */
+	double		ring_reads;
+	double		scan_reads;		/* of these, by large scans */
+	double		scan_hits;		/* blocks that these have found in the pool */
+	double		scan_reuses;	/* reads of these for which their rings had a buffer */
+	double		alone_reads;	/* of both, of tables that hardly anything but large scans reads */
+	double		alone_hits;
+	double		scan_skipped;	/* reads of these that pbp_advice_scan() was not told */
+	double		ring_extends;
 	double		seconds;		/* in which all this happened */
 	double		refaults;		/* blocks that the kernel had evicted, and has read again for
 								 * this server or others */
 	double		refault_seconds;	/* in which these are known */
 } PbpAdviceCounts;
-
-static inline void
-pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
-{
-	sum->hits += counts->hits;
-	sum->reads += counts->reads;
-	sum->extends += counts->extends;
-	sum->ring_reads += counts->ring_reads;
-	sum->scan_reads += counts->scan_reads;
-	sum->scan_hits += counts->scan_hits;
-	sum->scan_reuses += counts->scan_reuses;
-	sum->alone_reads += counts->alone_reads;
-	sum->alone_hits += counts->alone_hits;
-	sum->scan_skipped += counts->scan_skipped;
-	sum->ring_extends += counts->ring_extends;
-	sum->seconds += counts->seconds;
-	sum->refaults += counts->refaults;
-	sum->refault_seconds += counts->refault_seconds;
-}
 
 /* What was learned, in the caller's block of memory.  It points into itself, so it cannot move. */
 typedef struct Advice PbpAdvice;

@@ -117,7 +117,7 @@ summarize(const Advice *advice, const PbpRelationsReport *report, Summary *summa
 
 	memset(summary, 0, sizeof(*summary));
 	for (uint32_t i = 0; i < relations->nrecords; i++)
-		pbp_add_counters(&sum, &relations->records[i].counters);
+		pbp_add_doubles(&sum, &relations->records[i].counters, sizeof(sum));
 	summary->loads = sum.loads;
 	summary->waits = sum.waits;
 	summary->reads = advice->counters.reads + advice->counters.extends;
@@ -259,7 +259,7 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 					 &report->rows[report->nrows++]);
 			continue;
 		}
-		pbp_add_counters(&others, &record->counters);
+		pbp_add_doubles(&others, &record->counters, sizeof(others));
 		others_npages += candidates[i].npages;
 		others_nhidden += record->nhidden;
 	}
