@@ -343,19 +343,12 @@ pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes)
 	return true;
 }
 
-static const CachePolicy *
-policy_of(PbpEviction eviction)
-{
-	if (eviction == PBP_EVICTS_BY_LISTS)
-		return &pbp_kernel_lists;
-	return eviction == PBP_EVICTS_BY_MGLRU_6_14 ? &pbp_kernel_generations_6_14 :
-		&pbp_kernel_generations_6_8;
-}
-
 void
 pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
 {
-	const CachePolicy *policy = policy_of(eviction);
+	const CachePolicy *policy = eviction == PBP_EVICTS_BY_LISTS ? &pbp_kernel_lists :
+		eviction == PBP_EVICTS_BY_MGLRU_6_14 ? &pbp_kernel_generations_6_14 :
+		&pbp_kernel_generations_6_8;
 
 	advice->limited = limited;
 	for (int i = 0; i < CACHE_SETS; i++)

@@ -21,14 +21,6 @@
 #define LEAST_NEAR_SOON		0.85
 #define MOST_NEAR_SOON		1.2
 
-static void
-activate(CacheSet *set, int cache, uint16_t page)
-{
-	pbp_unlink_cached_page(set, cache, page);
-	pbp_link_cached_page(set, cache, page, true, false);
-	set->caches[cache].age++;
-}
-
 /* The kernel restores the ratio of the lists only when it evicts. */
 static void
 evict(CacheSet *set, int cache)
@@ -67,7 +59,7 @@ insert(CacheSet *set, int cache, uint16_t page, bool active)
 static CacheRead
 read(CacheSet *set, int cache, uint16_t page)
 {
-	const SimulatedCache *simulated = &set->caches[cache];
+	SimulatedCache *simulated = &set->caches[cache];
 	const CachedPage *record = cached_page(set, page);
 	uint32_t	nactive = simulated->npages[true];
 	uint32_t	distance;
@@ -75,7 +67,11 @@ read(CacheSet *set, int cache, uint16_t page)
 	if (in_set(record->resident, cache))
 	{
 		if (!in_set(record->active, cache))
-			activate(set, cache, page);
+		{
+			pbp_unlink_cached_page(set, cache, page);
+			pbp_link_cached_page(set, cache, page, true, false);
+			simulated->age++;
+		}
 		return CACHE_HIT;
 	}
 	distance = refault_distance(simulated, record, cache);

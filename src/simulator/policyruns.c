@@ -120,14 +120,6 @@ pbp_follow_policies(Advice *advice)
 			run->learned[size] = true;
 }
 
-static void
-count_misses(PolicyRun *run, int size, uint32_t missed, unsigned group)
-{
-	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
-		run->counters.misses[policy][size][group] +=
-			(missed & pbp_policy_bit(policy, size)) != 0;
-}
-
 /* A page of the sample was used, or loaded and perhaps used again. */
 void
 pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool counts)
@@ -147,9 +139,11 @@ pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool co
 			run->turned_over[size] += 1 / pbp_policies_size(run->policies, size);
 		if (!run->learned[size])
 			run->recent.doubtful_misses[size] += today;
-		else if (counts && run->turned_over[size] >= IN_ORDER_POOLS)
-			count_misses(run, size, missed, group_of(fingerprint));
-		else
+		else if (!counts || run->turned_over[size] < IN_ORDER_POOLS)
 			run->counters.skipped[size] += today;
+		else
+			for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
+				run->counters.misses[policy][size][group_of(fingerprint)] +=
+					(missed & pbp_policy_bit(policy, size)) != 0;
 	}
 }

@@ -266,22 +266,11 @@ pbp_forget_uses(PbpWorkingSet *set)
 		set->watched_since[i] = set->epoch + 1;
 }
 
-/* The uses that a look finds after a long pause may be older than a window. */
-static void
-notice_pause(PbpWorkingSet *set, int64_t seconds)
-{
-	if (seconds > TOLERATED_PAUSE * window_seconds[LONGEST])
-		pbp_forget_uses(set);
-	for (int i = 0; i < PBP_WINDOWS; i++)
-		if (seconds > TOLERATED_PAUSE * window_seconds[i])
-			set->watched_since[i] = epoch_of(set->look_second) + 1;
-}
-
 bool
 pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation, size_t nrelations)
 {
 	int64_t		epoch = epoch_of(set->look_second);
-	int64_t		pause = second - set->look_second;
+	int64_t		seconds = second - set->look_second;
 	bool		ended = epoch > set->epoch;
 
 	if (ended)
@@ -293,7 +282,12 @@ pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation, size_t
 		use_room(set);
 	}
 	set->look_second = second;
-	notice_pause(set, pause);
+	/* the uses that a look finds after a long pause may be older than a window */
+	if (seconds > TOLERATED_PAUSE * window_seconds[LONGEST])
+		pbp_forget_uses(set);
+	for (int i = 0; i < PBP_WINDOWS; i++)
+		if (seconds > TOLERATED_PAUSE * window_seconds[i])
+			set->watched_since[i] = epoch_of(second) + 1;
 	return ended;
 }
 
