@@ -51,28 +51,37 @@ pbp_advice_factor(int i)
 
 /* ---- memory ---- */
 
-/* Sets all sizes for a sampling rate, and returns the memory that this takes. */
+/* Divides the memory behind the struct for a sampling rate, and returns how much of it this takes. */
 static size_t
-set_sizes(Advice *advice, double rate)
+place_lists(Advice *advice, double rate)
 {
 	double		residents = rate * advice->nbuffers;
 	double		most = residents + SLACK_DEVIATIONS * sqrt(residents);
-	size_t		table_bytes = pbp_set_table_size(&advice->table, PAGES_PER_RESIDENT * most);
-	size_t		nslots = 0;
+	PageTable  *table = &advice->table;
+	uint32_t   *slots;
 
-	if (table_bytes == SIZE_MAX)
-		return SIZE_MAX;
+	if (PAGES_PER_RESIDENT * most >= INVALID_PAGE)
+		return SIZE_MAX;		/* an event could not name all pages */
+	table->max_pages = (uint32_t) (PAGES_PER_RESIDENT * most) + 1;
+	table->nheads = table->max_pages / 2 + 1;
+	advice->max_meetings = (uint32_t) (MEETINGS_PER_RESIDENT * most) + 1;
+	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * most) + 1;
+	table->pages = (PageRecord *) (advice + 1);
+	table->heads = (uint32_t *) (table->pages + table->max_pages);
+	advice->meetings[0].meetings = (Meeting *) (table->heads + table->nheads);
+	advice->meetings[1].meetings = advice->meetings[0].meetings + advice->max_meetings;
+	advice->events[0].events = (Event *) (advice->meetings[1].meetings + advice->max_meetings);
+	advice->events[1].events = advice->events[0].events + advice->max_events;
+	slots = (uint32_t *) (advice->events[1].events + advice->max_events);
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SimulatedPool *pool = &advice->pools[i];
 
 		pool->max_slots = pool->nslots = (uint32_t) (factors[i] * most + 1);
-		nslots += pool->max_slots;
+		pool->slots = slots;
+		slots += pool->max_slots;
 	}
-	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * most) + 1;
-	advice->max_meetings = (uint32_t) (MEETINGS_PER_RESIDENT * most) + 1;
-	return sizeof(Advice) + table_bytes + 2 * sizeof(Meeting) * advice->max_meetings +
-		2 * sizeof(Event) * advice->max_events + sizeof(uint32_t) * nslots;
+	return (size_t) ((char *) slots - (char *) advice);
 }
 
 /* The highest rate, within a millionth, whose memory fits; 0 if none does. */
@@ -81,33 +90,12 @@ fitting_rate(Advice *advice, size_t bytes, double limit)
 {
 	double		rate = 0;
 
-	if (set_sizes(advice, limit) <= bytes)
+	if (place_lists(advice, limit) <= bytes)
 		return limit;
 	for (double step = limit / 2; 2 * step > 1e-6 * (rate + 2 * step) && step > 1e-12; step /= 2)
-		if (set_sizes(advice, rate + step) <= bytes)
+		if (place_lists(advice, rate + step) <= bytes)
 			rate += step;
 	return rate;
-}
-
-/* Divide the memory behind the struct. */
-static void
-place_lists(Advice *advice)
-{
-	void	   *memory = pbp_place_table(&advice->table, advice + 1);
-	Meeting    *meetings = memory;
-	Event	   *events = (Event *) (meetings + 2 * (size_t) advice->max_meetings);
-	uint32_t   *slots = (uint32_t *) (events + 2 * (size_t) advice->max_events);
-
-	for (int i = 0; i < 2; i++)
-	{
-		advice->meetings[i].meetings = meetings + i * (size_t) advice->max_meetings;
-		advice->events[i].events = events + i * (size_t) advice->max_events;
-	}
-	for (int i = 0; i < FACTORS; i++)
-	{
-		advice->pools[i].slots = slots;
-		slots += advice->pools[i].max_slots;
-	}
 }
 
 PbpAdvice *
@@ -128,9 +116,9 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 	rate = fitting_rate(advice, bytes, rate_limit > 0 && rate_limit < 1 ? rate_limit : 1);
 	if (rate <= 0)
 		return NULL;
-	set_sizes(advice, rate);
-	place_lists(advice);
-
+	place_lists(advice, rate);
+	for (uint32_t i = 0; i < advice->table.nheads; i++)
+		advice->table.heads[i] = INVALID_PAGE;
 	advice->sampling_rate = rate;
 	advice->head.kept = UINT32_MAX;
 	advice->head.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);

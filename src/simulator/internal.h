@@ -658,8 +658,6 @@ extern double pbp_variation_error(const Advice *advice);
 extern double pbp_chance_of_groups(double accesses, double reads);
 
 /* observe.c */
-extern size_t pbp_set_table_size(PageTable *table, double npages);
-extern void *pbp_place_table(PageTable *table, void *memory);
 extern uint64_t pbp_absent_from(const Advice *advice, uint64_t key);
 
 /* evicted.c */

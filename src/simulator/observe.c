@@ -24,28 +24,6 @@
 /* Records that are needed so much later are fetched into the caches. */
 #define FETCHED_AHEAD		8
 
-/* Sets the size of the table, and returns its bytes, or SIZE_MAX. */
-size_t
-pbp_set_table_size(PageTable *table, double npages)
-{
-	if (npages >= (UINT32_C(1) << PAGE_BITS) - 1)
-		return SIZE_MAX;		/* an event could not name them */
-	table->max_pages = (uint32_t) npages + 1;
-	table->nheads = table->max_pages / 2 + 1;
-	return sizeof(PageRecord) * table->max_pages + sizeof(uint32_t) * table->nheads;
-}
-
-/* Begins with an empty table at this address, and returns where its memory ends. */
-void *
-pbp_place_table(PageTable *table, void *memory)
-{
-	table->pages = memory;
-	table->heads = (uint32_t *) (table->pages + table->max_pages);
-	for (uint32_t i = 0; i < table->nheads; i++)
-		table->heads[i] = INVALID_PAGE;
-	return table->heads + table->nheads;
-}
-
 static uint32_t
 find_page(const PageTable *table, uint64_t key)
 {

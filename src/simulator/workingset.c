@@ -172,17 +172,6 @@ halvings_of_window(const PbpWorkingSet *set, int window)
 	return halvings;
 }
 
-static void
-begin_window(const PbpWorkingSet *set, int i, PbpWindow *window)
-{
-	int64_t		watched = set->epoch - set->watched_since[i];
-
-	memset(window, 0, sizeof(*window));
-	window->watched_seconds = watched > 0 ? (int) (watched * PBP_EPOCH_SECONDS) : 0;
-	window->known = watched >= window_epochs(i);
-	window->halvings = window->known ? halvings_of_window(set, i) : set->halvings;
-}
-
 /* The windows that end before this epoch. */
 static void
 count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
@@ -192,7 +181,16 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 	if (by_relation != NULL)
 		memset(by_relation, 0, sizeof(uint32_t) * nrelations);
 	for (int i = 0; i < PBP_WINDOWS; i++)
-		begin_window(set, i, &windows[i]);
+	{
+		int64_t		watched = set->epoch - set->watched_since[i];
+		bool		known = watched >= window_epochs(i);
+
+		windows[i] = (PbpWindow) {
+			.known = known,
+			.watched_seconds = watched > 0 ? (int) (watched * PBP_EPOCH_SECONDS) : 0,
+			.halvings = known ? halvings_of_window(set, i) : set->halvings,
+		};
+	}
 	for (uint32_t slot = 0; slot < set->nslots; slot++)
 	{
 		const PbpUsedPage *used = &set->slots[slot];
