@@ -306,10 +306,6 @@ must_refill(SimulatedCache *simulated)
 	simulated->refilling = !simulated->learning;
 }
 
-/* pagecaches.c */
-extern void pbp_forget_cached_pages(CacheSet *set);
-extern void pbp_thin_out_records(CacheSet *set);
-
 /* cachelists.c */
 extern void pbp_unlink_cached_page(CacheSet *set, int cache, uint16_t page);
 extern void pbp_link_cached_page(CacheSet *set, int cache, uint16_t page, bool active,

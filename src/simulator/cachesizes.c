@@ -131,9 +131,8 @@ begin_below(Advice *advice, int cache, int size)
 	pbp_resize_cache(set, i, 0);
 	memset(&set->counters[i], 0, sizeof(set->counters[i]));
 	set->doubtful_reads[i] = 0;
-	set->caches[i].nlearned = 0;
 	set->caches[i].was_full = false;
-	set->caches[i].progress = (Progress) {0};
+	must_refill(&set->caches[i]);
 	must_learn(&set->caches[i]);
 	set->sizes[i] = (uint8_t) size;
 }
@@ -207,7 +206,7 @@ set_share(const Advice *advice, CacheSet *set, double share)
 	set->threshold = share >= 1 ? advice->head.kept : (uint32_t) (share * advice->head.kept);
 }
 
-/* So many of its records remain, as a share. */
+/* So many of its records remain, as a share: those of pages above the threshold become free. */
 static void
 keep_records(CacheSet *set, double share)
 {
@@ -216,7 +215,18 @@ keep_records(CacheSet *set, double share)
 	scale_counters(set->counters, sizeof(set->counters), share);
 	scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), share);
 	set->uncalibrated_misses *= share;
-	pbp_thin_out_records(set);
+	for (uint32_t i = 0; i < set->npages; i++)
+	{
+		CachedPage *page = cached_page(set, i);
+
+		check_interrupts(i);
+		if (page->fingerprint <= set->threshold)
+			continue;
+		for (int cache = 0; cache < set->ncaches; cache++)
+			if (in_set(page->resident, cache))
+				pbp_unlink_cached_page(set, cache, (uint16_t) i);
+		page->resident = page->active = page->evicted = 0;
+	}
 }
 
 /* Fewer pages have records if they no longer fit, more if many more do and that is allowed. */
@@ -270,9 +280,12 @@ pbp_scale_caches(Advice *advice, double share)
 	return share_of_records;
 }
 
-/* Each record has half a head of a chain, with one more.  Returns false if no page fits. */
+/*
+ * Begins with this policy and without records, of which each has half a head of a chain, with one
+ * more.  Returns false if no page fits.
+ */
 static bool
-divide_memory(CacheSet *set, const CachePolicy *policy)
+begin_set(const Advice *advice, CacheSet *set, const CachePolicy *policy)
 {
 	size_t		page_bytes = offsetof(CachedPage, entries) +
 		(size_t) set->ncaches * (sizeof(CacheEntry) + policy->counts_uses);
@@ -290,7 +303,24 @@ divide_memory(CacheSet *set, const CachePolicy *policy)
 	set->pages = (char *) (set + 1);
 	set->page_bytes = page_bytes;
 	set->heads = (uint16_t *) cached_page(set, set->max_pages + LISTS);
-	pbp_forget_cached_pages(set);
+	set->npages = set->reclaimer = 0;
+	for (uint32_t i = 0; i < set->nheads; i++)
+		set->heads[i] = NO_RECORD;
+	for (int cache = 0; cache < set->ncaches; cache++)
+	{
+		set->caches[cache] = (SimulatedCache) {
+			.learning = true,
+			.generations = {.oldest = 1,.youngest = GENERATIONS - 1},
+		};
+		for (int list = 0; list < LISTS; list++)
+			cached_page(set, end_of(set, list))->entries[cache] =
+				(CacheEntry) {{end_of(set, list), end_of(set, list)}};
+	}
+	memset(set->counters, 0, sizeof(set->counters));
+	memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
+	set->uncalibrated_misses = 0;
+	set->correction = 1;
+	set_share(advice, set, 1);
 	return true;
 }
 
@@ -305,14 +335,12 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 	memset(set, 0, sizeof(*set));
 	set->bytes = bytes;
 	set->ncaches = ncaches;
-	if (!divide_memory(set, &pbp_kernel_lists))
+	if (!begin_set(advice, set, &pbp_kernel_lists))
 		return NULL;
 	set->block_bytes = block_bytes;
 	set->os_cache = NAN;
-	set->correction = 1;
 	set->served_more = set->measuring_error = NAN;
 	set->recent = (PbpRecentShares) {NAN, NAN, NAN};
-	set_share(advice, set, 1);
 	return set;
 }
 
@@ -352,17 +380,8 @@ pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
 
 	advice->limited = limited;
 	for (int i = 0; i < CACHE_SETS; i++)
-	{
-		CacheSet   *set = advice->cache_sets[i];
-
-		if (set == NULL || set->policy == policy || !divide_memory(set, policy))
-			continue;
-		memset(set->counters, 0, sizeof(set->counters));
-		memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
-		set->uncalibrated_misses = 0;
-		set->correction = 1;
-		set_share(advice, set, 1);
-	}
+		if (advice->cache_sets[i] != NULL && advice->cache_sets[i]->policy != policy)
+			begin_set(advice, advice->cache_sets[i], policy);
 }
 
 void

@@ -22,24 +22,6 @@
 
 /* ---- records ---- */
 
-void
-pbp_forget_cached_pages(CacheSet *set)
-{
-	set->npages = set->reclaimer = 0;
-	for (uint32_t i = 0; i < set->nheads; i++)
-		set->heads[i] = NO_RECORD;
-	for (int cache = 0; cache < set->ncaches; cache++)
-	{
-		set->caches[cache] = (SimulatedCache) {
-			.learning = true,
-			.generations = {.oldest = 1,.youngest = GENERATIONS - 1},
-		};
-		for (int list = 0; list < LISTS; list++)
-			cached_page(set, end_of(set, list))->entries[cache] =
-				(CacheEntry) {{end_of(set, list), end_of(set, list)}};
-	}
-}
-
 /* True if its return may matter to a cache. */
 static bool
 may_return_soon(const CacheSet *set, const CachedPage *page)
@@ -146,24 +128,6 @@ pbp_advice_caches(const PbpAdvice *advice, uint64_t key)
 		answer.recent = answer.cached > 0 ||
 			(page != NULL && set->policy->evicted_recently(simulated, page, BASELINE));
 	return answer;
-}
-
-/* Forget the pages above a lower threshold.  Their records become free. */
-void
-pbp_thin_out_records(CacheSet *set)
-{
-	for (uint32_t i = 0; i < set->npages; i++)
-	{
-		CachedPage *page = cached_page(set, i);
-
-		check_interrupts(i);
-		if (page->fingerprint <= set->threshold)
-			continue;
-		for (int cache = 0; cache < set->ncaches; cache++)
-			if (in_set(page->resident, cache))
-				pbp_unlink_cached_page(set, cache, (uint16_t) i);
-		page->resident = page->active = page->evicted = 0;
-	}
 }
 
 /* ---- misses ---- */
