@@ -8,10 +8,6 @@
  */
 #include "simulator/internal.h"
 
-#include <string.h>
-
-#include "base/stats.h"
-
 /* ---- the last seconds ---- */
 
 /* Half-life in seconds of what was counted lately. */

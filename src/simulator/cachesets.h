@@ -136,7 +136,8 @@ typedef struct CachePolicy
 	double		records_per_page;	/* of the largest cache: caches differ, and remember
 									 * evicted pages */
 	CacheRead	(*read) (CacheSet *set, int cache, uint16_t page);
-	void		(*write) (CacheSet *set, int cache, uint16_t page);
+	/* a page that is not resident, as by a write, which is no use */
+	void		(*insert) (CacheSet *set, int cache, uint16_t page, unsigned uses);
 	void		(*evict) (CacheSet *set, int cache);
 	bool		(*may_return_soon) (const SimulatedCache *simulated, const CachedPage *page,
 									int cache);

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "os/osmemory.h"
-
 /* Of pages with records of today's memory.  All of them would take half of the worker's time. */
 #define SHARE_OF_TOTALS		0.5
 

@@ -240,7 +240,7 @@ uses_of_refault(const CacheSet *set, SimulatedCache *simulated, const CachedPage
 }
 
 static void
-insert(CacheSet *set, int cache, uint16_t page, uint8_t uses)
+insert(CacheSet *set, int cache, uint16_t page, unsigned uses)
 {
 	SimulatedCache *simulated = &set->caches[cache];
 	const Generations *generations = &simulated->generations;
@@ -249,7 +249,7 @@ insert(CacheSet *set, int cache, uint16_t page, uint8_t uses)
 	pbp_make_room(set, cache, 1);
 	next = number_of_generations(generations) == GENERATIONS;
 	pbp_keep_cached_page(set, cache, page, next != generations->active_is_oldest);
-	*uses_of(set, cached_page(set, page), cache) = uses;
+	*uses_of(set, cached_page(set, page), cache) = (uint8_t) uses;
 }
 
 static CacheRead
@@ -275,14 +275,6 @@ read(CacheSet *set, int cache, uint16_t page)
 	return distance < JUST_EVICTED * simulated->capacity ? CACHE_CLOSE_CALL : CACHE_MISS;
 }
 
-/* A write is no use. */
-static void
-write(CacheSet *set, int cache, uint16_t page)
-{
-	if (!in_set(cached_page(set, page)->resident, cache) && set->caches[cache].capacity > 0)
-		insert(set, cache, page, 0);
-}
-
 /* True if the return of a page is likely to count as a refault. */
 static bool
 may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cache)
@@ -299,7 +291,7 @@ const CachePolicy pbp_kernel_generations_6_8 = {
 	.records_per_page = 2.5,
 	.evict = evict,
 	.read = read,
-	.write = write,
+	.insert = insert,
 	.may_return_soon = may_return_soon,
 };
 
@@ -308,6 +300,6 @@ const CachePolicy pbp_kernel_generations_6_14 = {
 	.records_per_page = 1.7,
 	.evict = evict,
 	.read = read,
-	.write = write,
+	.insert = insert,
 	.may_return_soon = may_return_soon,
 };

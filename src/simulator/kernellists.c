@@ -45,15 +45,12 @@ refault_distance(const SimulatedCache *simulated, const CachedPage *page, int ca
 		simulated->age - page->entries[cache].evicted_at : UINT32_MAX;
 }
 
-/* Add a page that is not resident. */
 static void
-insert(CacheSet *set, int cache, uint16_t page, bool active)
+insert(CacheSet *set, int cache, uint16_t page, unsigned uses)
 {
-	if (set->caches[cache].capacity == 0)
-		return;
 	pbp_make_room(set, cache, 1);
-	pbp_keep_cached_page(set, cache, page, active);
-	set->caches[cache].age += active;
+	pbp_keep_cached_page(set, cache, page, uses > 0);
+	set->caches[cache].age += uses;
 }
 
 static CacheRead
@@ -75,18 +72,11 @@ read(CacheSet *set, int cache, uint16_t page)
 		return CACHE_HIT;
 	}
 	distance = refault_distance(simulated, record, cache);
-	insert(set, cache, page, distance <= nactive);
+	if (simulated->capacity > 0)
+		insert(set, cache, page, distance <= nactive);
 	return distance < JUST_EVICTED * nactive ||
 		(distance > LEAST_NEAR_SOON * nactive && distance < MOST_NEAR_SOON * nactive) ?
 		CACHE_CLOSE_CALL : CACHE_MISS;
-}
-
-/* Unlike a read, a write activates no page, not even one that returns soon. */
-static void
-write(CacheSet *set, int cache, uint16_t page)
-{
-	if (!in_set(cached_page(set, page)->resident, cache))
-		insert(set, cache, page, false);
 }
 
 /* True if the return of a page may matter, even if the active list grows by then. */
@@ -107,7 +97,7 @@ const CachePolicy pbp_kernel_lists = {
 	.records_per_page = 1.7,
 	.evict = evict,
 	.read = read,
-	.write = write,
+	.insert = insert,
 	.may_return_soon = may_return_soon,
 	.evicted_recently = evicted_recently,
 };

@@ -209,8 +209,9 @@ play_write(CacheSet *set, uint32_t fingerprint, int size)
 	uint16_t	page = record_of(set, fingerprint);
 
 	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
-		if (size < 0 || set->sizes[cache] == size)
-			set->policy->write(set, cache, page);
+		if ((size < 0 || set->sizes[cache] == size) && set->caches[cache].capacity > 0 &&
+			!in_set(cached_page(set, page)->resident, cache))
+			set->policy->insert(set, cache, page, 0);
 }
 
 /* The pool of this size has evicted a dirty page. */

@@ -15,8 +15,6 @@
 
 #include <string.h>
 
-#include "base/stats.h"
-
 /* Fewer periods than this do not show how they vary. */
 #define ENOUGH_PERIODS		3
 

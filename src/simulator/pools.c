@@ -8,10 +8,6 @@
  */
 #include "simulator/internal.h"
 
-#include <string.h>
-
-#include "base/stats.h"
-
 /* Share of its size by which a pool may err, since looks do not show the order of uses. */
 #define UNSEEN_ORDER		0.05
 

@@ -29,16 +29,18 @@
 /* Pages at the maximum usage count that are counted for an answer. */
 #define MAX_COUNTED			4096
 
-/* ---- memory ---- */
-
-/* Divide the memory.  Sizes come first, what is aligned most before the rest. */
-static bool
-place_relations(Advice *advice, Relations *relations, size_t bytes)
+/* What is aligned most comes first. */
+bool
+pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
 {
+	Relations  *relations = memory;
 	uint32_t	max_pages = advice->table.max_pages;
 	uint32_t	n = max_pages / PAGES_PER_RELATION;
 	size_t		taken;
 
+	if (bytes < sizeof(Relations))
+		return false;
+	memset(relations, 0, sizeof(Relations));
 	n = n < MIN_RELATIONS ? MIN_RELATIONS : n > PBP_MAX_RELATIONS ? PBP_MAX_RELATIONS : n;
 	relations->nrecords = n + 1;
 	relations->nheads = 2 * n;
@@ -51,19 +53,8 @@ place_relations(Advice *advice, Relations *relations, size_t bytes)
 	if (taken >= bytes)
 		return false;
 	memset(relations->records, 0, taken - sizeof(Relations));
-	return pbp_init_working_set(&relations->working_set, (char *) relations + taken,
-								bytes - taken, advice->sampling_rate);
-}
-
-bool
-pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
-{
-	Relations  *relations = memory;
-
-	if (bytes < sizeof(Relations))
-		return false;
-	memset(relations, 0, sizeof(Relations));
-	if (!place_relations(advice, relations, bytes))
+	if (!pbp_init_working_set(&relations->working_set, (char *) relations + taken,
+							  bytes - taken, advice->sampling_rate))
 		return false;
 	relations->epoch = 1;
 	advice->relations = relations;
