@@ -227,9 +227,9 @@ keep_records(CacheSet *set, double share)
 	}
 }
 
-/* Fewer pages have records if they no longer fit, more if many more do and that is allowed. */
+/* Fewer pages have records if they no longer fit, more if many more do. */
 static void
-fit_records(Advice *advice, int which, bool may_grow)
+fit_records(Advice *advice, int which)
 {
 	CacheSet   *set = advice->cache_sets[which];
 	double		share;
@@ -239,7 +239,7 @@ fit_records(Advice *advice, int which, bool may_grow)
 		return;
 	share = fitting_share(advice, which);
 	times = share / set->share;
-	if (share >= set->share && !(may_grow && share >= MUCH_LARGER * set->share))
+	if (share >= set->share && share < MUCH_LARGER * set->share)
 		return;
 	set_share(advice, set, share);
 	if (times < 1)
@@ -389,7 +389,7 @@ pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages)
 		if (advice->cache_sets[i] != NULL)
 			advice->cache_sets[i]->os_cache = pages < 0 ? NAN : (double) pages;
 	for (int i = 0; pages >= 0 && i < CACHE_SETS; i++)
-		fit_records(advice, i, true);
+		fit_records(advice, i);
 	pbp_resize_caches(advice);
 }
 
@@ -401,6 +401,6 @@ pbp_correct_caches(Advice *advice, double factor)
 
 	*correction = fmin(fmax(*correction * factor, LEAST_CORRECTION), MOST_CORRECTION);
 	for (int i = 0; i < CACHE_SETS; i++)
-		fit_records(advice, i, false);
+		fit_records(advice, i);
 	pbp_resize_caches(advice);
 }
