@@ -68,11 +68,11 @@ place_lists(Advice *advice, double rate)
 	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * most) + 1;
 	table->pages = (PageRecord *) (advice + 1);
 	table->heads = (uint32_t *) (table->pages + table->max_pages);
-	advice->meetings[0].meetings = (Meeting *) (table->heads + table->nheads);
-	advice->meetings[1].meetings = advice->meetings[0].meetings + advice->max_meetings;
-	advice->events[0].events = (Event *) (advice->meetings[1].meetings + advice->max_meetings);
-	advice->events[1].events = advice->events[0].events + advice->max_events;
-	slots = (uint32_t *) (advice->events[1].events + advice->max_events);
+	advice->lists[0].meetings = (Meeting *) (table->heads + table->nheads);
+	advice->lists[1].meetings = advice->lists[0].meetings + advice->max_meetings;
+	advice->lists[0].events = (Event *) (advice->lists[1].meetings + advice->max_meetings);
+	advice->lists[1].events = advice->lists[0].events + advice->max_events;
+	slots = (uint32_t *) (advice->lists[1].events + advice->max_events);
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SimulatedPool *pool = &advice->pools[i];
@@ -204,8 +204,8 @@ pbp_advice_begin(PbpAdvice *advice, int64_t ticks)
 	look->next_meeting = 0;
 	memset(&look->found, 0, sizeof(look->found));
 	advice->table.exhausted = false;
-	events_of(advice, look->number)->nevents = 0;
-	meetings_of(advice, look->number)->nmeetings = 0;
+	lists_of(advice, look->number)->nevents = 0;
+	lists_of(advice, look->number)->nmeetings = 0;
 	outdate_answers(advice);
 }
 
@@ -254,7 +254,7 @@ replay(Advice *advice)
 	if (look->lost)
 	{
 		pbp_play_events(advice, look->number, false);
-		events_of(advice, look->number)->nevents = 0;
+		lists_of(advice, look->number)->nevents = 0;
 	}
 	if (!advice->head.lost)
 		pbp_confirm_accesses(advice, counts);
@@ -286,7 +286,7 @@ pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 	look->lost = too_long;		/* the next one starts over */
 	look->looking = false;
 	outdate_answers(advice);
-	return look->lost || meetings_of(advice, look->number)->nmeetings == advice->max_meetings;
+	return look->lost || lists_of(advice, look->number)->nmeetings == advice->max_meetings;
 }
 
 /* ---- another sample ---- */
@@ -304,19 +304,18 @@ pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 static void
 thin_lists(Advice *advice)
 {
-	MeetingList *meetings = meetings_of(advice, advice->look.number);
-	EventList  *events = events_of(advice, advice->look.number);
+	LookLists  *lists = lists_of(advice, advice->look.number);
 	uint32_t	nmeetings = 0;
 	uint32_t	nevents = 0;
 
-	for (uint32_t i = 0; i < meetings->nmeetings; i++)
-		if (remains(advice, meetings->meetings[i].page))
-			meetings->meetings[nmeetings++] = meetings->meetings[i];
-	meetings->nmeetings = nmeetings;
-	for (uint32_t i = 0; i < events->nevents; i++)
-		if (remains(advice, events->events[i].page))
-			events->events[nevents++] = events->events[i];
-	events->nevents = nevents;
+	for (uint32_t i = 0; i < lists->nmeetings; i++)
+		if (remains(advice, lists->meetings[i].page))
+			lists->meetings[nmeetings++] = lists->meetings[i];
+	lists->nmeetings = nmeetings;
+	for (uint32_t i = 0; i < lists->nevents; i++)
+		if (remains(advice, lists->events[i].page))
+			lists->events[nevents++] = lists->events[i];
+	lists->nevents = nevents;
 }
 
 /* The sample has so many times as many pages from now on. */

@@ -114,7 +114,7 @@ void
 pbp_follow_gone(Advice *advice)
 {
 	uint64_t	look = advice->look.number;
-	const MeetingList *last = meetings_of(advice, look - 1);
+	const LookLists *last = lists_of(advice, look - 1);
 	uint32_t	nevicted = 0;
 
 	for (uint32_t i = 0; i < last->nmeetings; i++)

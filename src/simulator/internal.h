@@ -198,13 +198,6 @@ typedef struct Meeting
 	uint32_t	page;
 } Meeting;
 
-/* All that one look met, in the order of buffers. */
-typedef struct MeetingList
-{
-	uint32_t	nmeetings;
-	Meeting    *meetings;
-} MeetingList;
-
 /* What happened to a page, and how often; "again" if the same look found another use of it. */
 typedef struct Event
 {
@@ -214,12 +207,14 @@ typedef struct Event
 	uint32_t	amount:COUNT_BITS - 1;
 } Event;
 
-/* All that one look found. */
-typedef struct EventList
+/* All that one look met, in the order of buffers, and what it found. */
+typedef struct LookLists
 {
+	uint32_t	nmeetings;
 	uint32_t	nevents;
+	Meeting    *meetings;
 	Event	   *events;
-} EventList;
+} LookLists;
 
 /*
  * A page that returns after so many phases would have stayed in a pool of the next size.  If it
@@ -422,19 +417,14 @@ typedef struct Relations
 	PbpWorkingSet working_set;
 } Relations;
 
-/* Misses of other policies; nothing but doubles. */
+/* What decays of other policies; nothing but doubles. */
 typedef struct PolicyCounters
 {
 	double		misses[PBP_POLICY_COUNT][PBP_POLICY_SIZES][GROUPS];
 	double		skipped[PBP_POLICY_SIZES];	/* of today's policy, while pools were not in order */
-} PolicyCounters;
-
-/* Nothing but doubles, which decay. */
-typedef struct RecentUses
-{
+	double		doubtful_misses[PBP_POLICY_SIZES];	/* of it, before that size was filled */
 	double		uses;
-	double		doubtful_misses[PBP_POLICY_SIZES];	/* before that size was filled */
-} RecentUses;
+} PolicyCounters;
 
 /* Other policies, which see the same uses as the simulated pools. */
 typedef struct PolicyRun
@@ -446,7 +436,6 @@ typedef struct PolicyRun
 	double		turned_over[PBP_POLICY_SIZES];	/* pools that today's policy has missed since a
 												 * loss of knowledge */
 	PolicyCounters counters;
-	RecentUses	recent;
 } PolicyRun;
 
 typedef struct Advice
@@ -472,8 +461,7 @@ typedef struct Advice
 								 * is counted of them meanwhile */
 	uint32_t	max_meetings;
 	uint32_t	max_events;
-	MeetingList meetings[2];	/* of this look and the last */
-	EventList	events[2];
+	LookLists	lists[2];		/* of this look and the last */
 
 	LookState	look;
 	Averages	averages;
@@ -503,16 +491,10 @@ outdate_answers(Advice *advice)
 	advice->version = ++pbp_advice_version;
 }
 
-static inline MeetingList *
-meetings_of(Advice *advice, uint64_t look)
+static inline LookLists *
+lists_of(Advice *advice, uint64_t look)
 {
-	return &advice->meetings[look % 2];
-}
-
-static inline EventList *
-events_of(Advice *advice, uint64_t look)
-{
-	return &advice->events[look % 2];
+	return &advice->lists[look % 2];
 }
 
 /* For a loop, in its i-th step. */

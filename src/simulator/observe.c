@@ -62,7 +62,7 @@ pbp_advice_holds(const PbpAdvice *advice, uint64_t key)
 static uint32_t
 find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved)
 {
-	const MeetingList *last = meetings_of(advice, advice->look.number - 1);
+	const LookLists *last = lists_of(advice, advice->look.number - 1);
 	const Meeting *meetings = last->meetings;
 	const PageRecord *pages = advice->table.pages;
 	uint32_t	next = advice->look.next_meeting;
@@ -222,7 +222,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 static void
 add_events(Advice *advice, uint32_t page, bool load, int amount)
 {
-	EventList  *list = events_of(advice, advice->look.number);
+	LookLists  *list = lists_of(advice, advice->look.number);
 	uint32_t	room = advice->max_events - list->nevents;
 	int			usage_max = advice->usage_max;
 
@@ -263,7 +263,7 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 {
 	PageState  *state = &advice->table.pages[page].state;
 	uint64_t	look = advice->look.number;
-	MeetingList *list = meetings_of(advice, look);
+	LookLists  *list = lists_of(advice, look);
 	bool		load = advice->look.lost || moved || !met_in_look(*state, look - 1);
 	int			amount;
 
@@ -327,7 +327,7 @@ pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool 
 int
 pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i)
 {
-	const MeetingList *last = &advice->meetings[(advice->look.number - advice->look.looking) % 2];
+	const LookLists *last = &advice->lists[(advice->look.number - advice->look.looking) % 2];
 
 	return i < last->nmeetings ? last->meetings[i].buffer : -1;
 }

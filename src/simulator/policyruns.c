@@ -97,7 +97,6 @@ void
 pbp_decay_policies(PolicyRun *run, double weight)
 {
 	scale_counters(&run->counters, sizeof(run->counters), weight);
-	scale_counters(&run->recent, sizeof(run->recent), weight);
 }
 
 /*
@@ -115,8 +114,8 @@ pbp_follow_policies(Advice *advice)
 						advice->averages.residents * run->kept / advice->head.kept);
 	for (int size = 0; size < PBP_POLICY_SIZES; size++)
 		if (pbp_policies_filled_share(run->policies, size) >= 1 ||
-			(run->recent.uses >= PBP_ENOUGH_EVENTS &&
-			 run->recent.doubtful_misses[size] <= TOLERATED_DOUBT / 2 * run->recent.uses))
+			(run->counters.uses >= PBP_ENOUGH_EVENTS &&
+			 run->counters.doubtful_misses[size] <= TOLERATED_DOUBT / 2 * run->counters.uses))
 			run->learned[size] = true;
 }
 
@@ -130,7 +129,7 @@ pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool co
 	if (fingerprint > run->kept)
 		return;
 	missed = pbp_policies_use(run->policies, fingerprint, amount);
-	run->recent.uses++;
+	run->counters.uses++;
 	for (int size = 0; size < PBP_POLICY_SIZES && missed != 0; size++)
 	{
 		bool		today = (missed & pbp_policy_bit(PBP_CLOCK_TODAY, size)) != 0;
@@ -138,7 +137,7 @@ pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool co
 		if (today)
 			run->turned_over[size] += 1 / pbp_policies_size(run->policies, size);
 		if (!run->learned[size])
-			run->recent.doubtful_misses[size] += today;
+			run->counters.doubtful_misses[size] += today;
 		else if (!counts || run->turned_over[size] < IN_ORDER_POOLS)
 			run->counters.skipped[size] += today;
 		else

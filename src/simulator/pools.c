@@ -227,7 +227,7 @@ play_event(Advice *advice, Event event, bool counts)
 }
 
 static void
-shuffle(Advice *advice, EventList *list)
+shuffle(Advice *advice, LookLists *list)
 {
 	for (uint32_t left = list->nevents; left > 0; left--)
 	{
@@ -251,7 +251,7 @@ shuffle(Advice *advice, EventList *list)
 void
 pbp_play_events(Advice *advice, uint64_t look, bool counts)
 {
-	EventList  *list = events_of(advice, look);
+	LookLists  *list = lists_of(advice, look);
 
 	shuffle(advice, list);
 	for (uint32_t i = list->nevents; i-- > 0;)

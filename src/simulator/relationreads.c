@@ -172,7 +172,7 @@ count_hidden(Advice *advice)
 {
 	Relations  *relations = advice->relations;
 	PbpWorkingSet *set = &relations->working_set;
-	const MeetingList *met = meetings_of(advice, advice->look.number);
+	const LookLists *met = lists_of(advice, advice->look.number);
 	uint32_t	step = met->nmeetings / MAX_COUNTED + 1;
 
 	for (uint32_t i = 0; i < relations->nrecords; i++)
