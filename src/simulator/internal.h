@@ -32,7 +32,6 @@
 
 #define PAGE_BITS			27
 #define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
-#define EPOCH_BITS			(32 - PAGE_BITS)
 #define LEVELS				(1 << LEVEL_BITS)
 #define LEVELS_PER_OCTAVE	4.0
 
@@ -174,8 +173,7 @@ raise_counts(PageState *state, uint64_t absent, uint64_t amount, uint64_t usage_
 typedef struct PageRecord
 {
 	uint32_t	fingerprint;	/* tells it from others of its chain */
-	uint32_t	next:PAGE_BITS; /* in its chain */
-	uint32_t	epoch:EPOCH_BITS;	/* that knows it as used; 0: none */
+	uint32_t	next;			/* in its chain */
 	PageState	state;
 } PageRecord;
 
@@ -409,8 +407,6 @@ typedef struct Relations
 	uint16_t   *heads;			/* numbers of records; 0: none */
 	uint16_t   *of_page;		/* by page record */
 	uint32_t   *npages;			/* for answers: pages in use, by relation */
-	uint32_t	epoch;			/* of the uses that are counted now, as in page records */
-	int64_t		cycle;			/* of epochs, in which each has another number */
 	uint32_t	observed;		/* page whose relation is wanted */
 	bool		refused;		/* a relation has found no room */
 	int64_t		evicted_second;

@@ -85,15 +85,11 @@ find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved)
 static void
 unlink_page(PageTable *table, uint32_t page)
 {
-	uint32_t   *head = &table->heads[chain_of(table->pages[page].fingerprint, table->nheads)];
-	uint32_t	before = *head;
+	uint32_t   *link = &table->heads[chain_of(table->pages[page].fingerprint, table->nheads)];
 
-	while (before != page && table->pages[before].next != page)
-		before = table->pages[before].next;
-	if (before == page)
-		*head = table->pages[page].next;
-	else
-		table->pages[before].next = table->pages[page].next;
+	while (*link != page)
+		link = &table->pages[*link].next;
+	*link = table->pages[page].next;
 }
 
 /*
@@ -139,10 +135,7 @@ add_page(Advice *advice, uint64_t key)
 		return INVALID_PAGE;
 	}
 	head = &table->heads[chain_of((uint32_t) key, table->nheads)];
-	table->pages[page].fingerprint = (uint32_t) key;
-	table->pages[page].next = *head;
-	table->pages[page].epoch = 0;
-	table->pages[page].state = (PageState){.counts = ALL_ABSENT};
+	table->pages[page] = (PageRecord) {(uint32_t) key, *head, {.counts = ALL_ABSENT}};
 	*head = page;
 	if (advice->relations != NULL)
 		advice->relations->of_page[page] = 0;

@@ -178,19 +178,6 @@ count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState be
 	}
 }
 
-/* The page was used in this epoch, if that is not known yet. */
-static void
-count_as_used(Advice *advice, uint32_t number)
-{
-	Relations  *relations = advice->relations;
-	PageRecord *page = &advice->table.pages[number];
-
-	if (relations == NULL || page->epoch == relations->epoch)
-		return;
-	page->epoch = relations->epoch;
-	pbp_report_use(&relations->working_set, page->fingerprint, relations->of_page[number]);
-}
-
 /* Play what a look found of one page to all pools. */
 static void
 play_event(Advice *advice, Event event, bool counts)
@@ -258,20 +245,20 @@ pbp_play_events(Advice *advice, uint64_t look, bool counts)
 	{
 		Event		event = list->events[i];
 		PageState	state = advice->table.pages[event.page].state;
+		uint32_t	fingerprint = advice->table.pages[event.page].fingerprint;
 
 		check_interrupts(i);
 		if (event.load)
 		{
-			uint32_t	fingerprint = advice->table.pages[event.page].fingerprint;
-
 			if (!met_in_look(state, advice->look.number))
 				continue;
 			advice->look.found.nloads[group_of(fingerprint)] += counts;
 			advice->look.found.nnew_loads += counts && absent_everywhere(state);
 		}
 		/* the last look's own events are played only where they are no uses */
-		if (look != advice->look.number)
-			count_as_used(advice, event.page);
+		if (advice->relations != NULL && look != advice->look.number)
+			pbp_report_use(&advice->relations->working_set, fingerprint,
+						   advice->relations->of_page[event.page]);
 		play_event(advice, event, counts);
 	}
 }

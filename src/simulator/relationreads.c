@@ -56,7 +56,6 @@ pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
 	if (!pbp_init_working_set(&relations->working_set, (char *) relations + taken,
 							  bytes - taken, advice->sampling_rate))
 		return false;
-	relations->epoch = 1;
 	advice->relations = relations;
 	return true;
 }
@@ -194,22 +193,6 @@ count_hidden(Advice *advice)
 	}
 }
 
-/* Page records have few bits for epochs, so all are cleared once in a cycle. */
-static void
-begin_epoch(Advice *advice)
-{
-	Relations  *relations = advice->relations;
-	int64_t		epoch = relations->working_set.epoch;
-	const int	epochs_per_cycle = (1 << EPOCH_BITS) - 1;
-
-	relations->epoch = 1 + (uint32_t) (epoch % epochs_per_cycle);
-	if (epoch / epochs_per_cycle == relations->cycle)
-		return;
-	relations->cycle = epoch / epochs_per_cycle;
-	for (uint32_t i = 0; i < advice->table.npages; i++)
-		advice->table.pages[i].epoch = 0;
-}
-
 void
 pbp_advice_look_time(PbpAdvice *advice, int64_t second)
 {
@@ -218,10 +201,7 @@ pbp_advice_look_time(PbpAdvice *advice, int64_t second)
 	if (relations == NULL)
 		return;
 	if (pbp_begin_uses(&relations->working_set, second, relations->npages, relations->nrecords))
-	{
 		count_hidden(advice);
-		begin_epoch(advice);
-	}
 	advice->relations_crowded |= relations->refused;
 	advice->all_relations_wanted = advice->relations_crowded &&
 		advice->look.number % LOOKS_PER_ROUND == 0;
