@@ -112,13 +112,16 @@ pbp_advice_set_relation(PbpAdvice *advice, const PbpRelationKey *key)
 /* ---- eviction ---- */
 
 /*
- * How much each relation matters.  A page that has a record is worth less than
- * one that was loaded, but its relation is more likely to be read than another.
+ * Make room: a share of the relations, the least important ones, counts among the others.  A page
+ * that has a record is worth less than one that was loaded, but its relation is more likely to be
+ * read than another.
  */
 static void
-weigh_relations(const Advice *advice, double *weights)
+evict_relations(Advice *advice)
 {
-	const Relations *relations = advice->relations;
+	Relations  *relations = advice->relations;
+	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
+	double		weights[PBP_MAX_RELATIONS + 1];
 
 	for (uint32_t i = 0; i < relations->nrecords; i++)
 	{
@@ -128,17 +131,6 @@ weigh_relations(const Advice *advice, double *weights)
 	}
 	for (uint32_t i = 0; i < advice->table.npages; i++)
 		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
-}
-
-/* Make room: a share of the relations, the least important ones, counts among the others. */
-static void
-evict_relations(Advice *advice)
-{
-	Relations  *relations = advice->relations;
-	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
-	double		weights[PBP_MAX_RELATIONS + 1];
-
-	weigh_relations(advice, weights);
 	weights[0] = INFINITY;
 	for (uint32_t wanted = (uint32_t) (EVICTED_SHARE * relations->nused); wanted > 0; wanted--)
 	{
