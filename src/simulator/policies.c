@@ -150,36 +150,20 @@ size_of(double npages, int size)
 	return wanted < PARTS ? PARTS : (uint32_t) (wanted + 0.5);
 }
 
-/* Memory that is given out in pieces; without any, only their sum is known. */
-typedef struct Block
+/*
+ * Divides the memory behind the struct, for so many pages in a pool of today's size, and returns how
+ * much this takes with it.
+ */
+static size_t
+place(PbpPolicies *policies, uint32_t npages)
 {
-	char	   *memory;
-	size_t		used;
-} Block;
+	uint32_t   *next;
 
-static void *
-take(Block *block, size_t bytes)
-{
-	size_t		used = block->used;
-
-	block->used += bytes;
-	return block->memory == NULL ? NULL : block->memory + used;
-}
-
-static Fifo
-take_fifo(Block *block, uint32_t room)
-{
-	return (Fifo) {.room = room,.pages = take(block, sizeof(uint32_t) * room)};
-}
-
-/* For so many pages in a pool of today's size. */
-static void
-place(PbpPolicies *policies, uint32_t npages, Block *block)
-{
 	policies->max_pages = RECORDS_PER_PAGE * (npages + 1);
 	policies->nheads = policies->max_pages / 2 + 1;
-	policies->pages = take(block, sizeof(PolicyPage) * (policies->max_pages + 1));
-	policies->heads = take(block, sizeof(uint32_t) * policies->nheads);
+	policies->pages = (PolicyPage *) (policies + 1);
+	policies->heads = (uint32_t *) (policies->pages + policies->max_pages + 1);
+	next = policies->heads + policies->nheads;
 	for (int size = 0; size < SIZES; size++)
 	{
 		uint32_t	room = size_of(npages, size);
@@ -187,33 +171,35 @@ place(PbpPolicies *policies, uint32_t npages, Block *block)
 
 		policies->max_sizes[size] = policies->sizes[size] = room;
 		for (int clock = 0; clock < CLOCKS; clock++)
-			policies->clocks[clock][size].slots = take(block, sizeof(uint32_t) * room);
-		queues->small = take_fifo(block, room);
-		queues->main = take_fifo(block, room);
-		queues->ghosts = take_fifo(block, room);
+		{
+			policies->clocks[clock][size].slots = next;
+			next += room;
+		}
+		queues->small = (Fifo) {.room = room,.pages = next};
+		queues->main = (Fifo) {.room = room,.pages = next + room};
+		queues->ghosts = (Fifo) {.room = room,.pages = next + 2 * room};
 		policies->optimum[size].full = NEVER;
-		policies->optimum[size].kept = take(block, sizeof(uint32_t) * STEPS);
+		policies->optimum[size].kept = next + 3 * room;
+		next += 3 * room + STEPS;
 	}
+	return (size_t) ((char *) next - (char *) policies);
 }
 
 size_t
 pbp_policies_bytes(uint32_t npages)
 {
 	PbpPolicies policies;
-	Block		block = {NULL, sizeof(PbpPolicies)};
 
-	place(&policies, npages, &block);
-	return block.used;
+	return place(&policies, npages);
 }
 
 PbpPolicies *
 pbp_policies_init(void *memory, uint32_t npages, int usage_max, double sampling_rate)
 {
 	PbpPolicies *policies = memory;
-	Block		block = {memory, sizeof(PbpPolicies)};
 
 	memset(policies, 0, sizeof(*policies));
-	place(policies, npages, &block);
+	place(policies, npages);
 	memset(policies->usage_max, usage_max, sizeof(policies->usage_max));
 	policies->usage_max[PBP_CLOCK_1] = 1;
 	policies->usage_max[PBP_CLOCK_2] = 2;
