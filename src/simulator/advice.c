@@ -51,7 +51,7 @@ pbp_advice_factor(int i)
 
 /* ---- memory ---- */
 
-/* Divides the memory behind the struct for a sampling rate, and returns how much of it this takes. */
+/* Divides the memory behind the struct for a sampling rate, and returns how much this takes. */
 static size_t
 place_lists(Advice *advice, double rate)
 {

@@ -44,7 +44,7 @@
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 
-/* What is less than this is nothing: many processors take a hundred times as long for subnormals. */
+/* Less than this is nothing: many processors take a hundred times as long for subnormals. */
 #define LEAST_COUNT			1e-100
 
 /* ---- the state of a page ----

@@ -144,7 +144,7 @@ variation_of(const Advice *advice)
 	return variation;
 }
 
-/* By how much the miss ratio of the last seconds may differ from that of the load.  NaN: unknown. */
+/* By how much the miss ratio of the last seconds may differ from the load's.  NaN: unknown. */
 double
 pbp_usual_difference(const Advice *advice)
 {
@@ -168,7 +168,7 @@ slowness(const Variation *variation)
 		1;
 }
 
-/* Standard deviation of a miss ratio whose accesses come in groups, such as those of a range scan. */
+/* Standard deviation of a miss ratio whose accesses come in groups, as those of a range scan. */
 double
 pbp_chance_of_groups(double accesses, double reads)
 {

@@ -367,7 +367,7 @@ add_page(PbpPolicies *policies, uint32_t fingerprint)
 
 /* ---- the policies: each returns true if the pool misses the page ---- */
 
-/* With several hands, each has a part of the pool, which consists of every second or fourth slot. */
+/* With several hands, each has a part of the pool, which is every second or fourth slot. */
 static uint32_t
 move_hand(ClockPool *pool, uint32_t nhands)
 {

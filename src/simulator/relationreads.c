@@ -225,7 +225,7 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 
 /* ---- counters ---- */
 
-/* What happened to a page at all sizes: those whose pool missed it, and those that waited for storage. */
+/* A page was used: which sizes of the pool missed it, and at which that waited for storage. */
 void
 pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits)
 {
