@@ -187,9 +187,9 @@ pbp_advice_begin(PbpAdvice *advice, int64_t ticks)
 	LookState  *look = &advice->look;
 
 	/* a page stays for two passes: after more, loads may have come and gone */
-	if (ticks < look->last || ticks - look->last > 2 * (int64_t) advice->nbuffers)
+	if (ticks < look->last.ticks || ticks - look->last.ticks > 2 * (int64_t) advice->nbuffers)
 		pbp_advice_gap(advice);
-	look->now = ticks;
+	look->now = (HandPosition){ticks, ticks / advice->nbuffers, (int) (ticks % advice->nbuffers)};
 	advice->averages.lost_share += LOST_GAIN * (look->lost - advice->averages.lost_share);
 	if (look->lost)
 	{
@@ -224,7 +224,7 @@ follow_residents(Advice *advice)
 	double		gain = *average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1;
 	double		scanned;
 
-	if (advice->look.now < advice->nbuffers)
+	if (advice->look.now.ticks < advice->nbuffers)
 		return;					/* the pool may not have been full */
 	for (int i = 0; i < GROUPS; i++)
 		found += advice->look.found.nresidents[i];
@@ -272,7 +272,7 @@ bool
 pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 {
 	LookState  *look = &advice->look;
-	bool		too_long = ticks - look->now > advice->nbuffers;
+	bool		too_long = ticks - look->now.ticks > advice->nbuffers;
 
 	if (!look->looking)
 		return look->lost;

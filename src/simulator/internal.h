@@ -321,6 +321,14 @@ typedef struct Progress
 	double		seconds;		/* since then */
 } Progress;
 
+/* Where the clock hand stands.  Computed once, and not for each buffer. */
+typedef struct HandPosition
+{
+	int64_t		ticks;			/* buffers that it has passed, ever */
+	int64_t		passes;
+	int			buffer;
+} HandPosition;
+
 /* What the real pool has evicted; see evicted.c. */
 typedef struct EvictedPages
 {
@@ -350,8 +358,8 @@ typedef struct LookState
 	double		passed_counted; /* of these, with events that count */
 	double		fresh_share;	/* of the fresh accesses that have been counted */
 	uint32_t	next_meeting;	/* of the last look, to compare with */
-	int64_t		now;			/* ticks: buffers that the hand has passed, ever */
-	int64_t		last;
+	HandPosition now;
+	HandPosition last;
 	int64_t		first_ticks;	/* since knowledge was lost */
 	Findings	found;
 	PbpAdviceCounts fresh;		/* reported since the last look's end */
@@ -555,30 +563,30 @@ share_of_pool(const Advice *advice)
 
 /* How often the hand has visited a buffer. */
 static inline int64_t
-visits(const Advice *advice, int64_t ticks, int buffer)
+visits(HandPosition hand, int buffer)
 {
-	return (ticks + advice->nbuffers - 1 - buffer) / advice->nbuffers;
+	return hand.passes + (buffer < hand.buffer);
 }
 
 /* Since the last look. */
 static inline int64_t
 new_visits(const Advice *advice, int buffer)
 {
-	return visits(advice, advice->look.now, buffer) - visits(advice, advice->look.last, buffer);
+	return visits(advice->look.now, buffer) - visits(advice->look.last, buffer);
 }
 
 /* Passes of the hand since knowledge was lost. */
 static inline double
 passes_watched(const Advice *advice)
 {
-	return (double) (advice->look.now - advice->look.first_ticks) / advice->nbuffers;
+	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
 }
 
 /* Since the last look. */
 static inline double
 ticks_passed(const Advice *advice)
 {
-	return (double) (advice->look.now - advice->look.last);
+	return (double) (advice->look.now.ticks - advice->look.last.ticks);
 }
 
 /* For structs of nothing but doubles. */

@@ -113,9 +113,9 @@ static bool
 is_expected(PbpLook *look, int buffer)
 {
 	const Advice *advice = look->advice;
-	int64_t		behind = (advice->look.now - 1 - buffer + advice->nbuffers) % advice->nbuffers;
+	int64_t		behind = (advice->look.now.ticks - 1 - buffer + advice->nbuffers) % advice->nbuffers;
 
-	if (behind < advice->look.now - advice->look.last + OVERLAP)
+	if (behind < advice->look.now.ticks - advice->look.last.ticks + OVERLAP)
 		return true;
 	skip_to(look, buffer);
 	return next_known(look) == buffer || next_pinned(look) == buffer;
@@ -146,7 +146,7 @@ void
 pbp_look_begin(PbpLook *look, int64_t ticks)
 {
 	int			nbuffers = look->advice->nbuffers;
-	int64_t		passed = ticks - look->advice->look.last + OVERLAP;
+	int64_t		passed = ticks - look->advice->look.last.ticks + OVERLAP;
 
 	look->number++;
 	look->next_known = 0;
@@ -168,7 +168,7 @@ static void
 check(PbpLook *look)
 {
 	int			nbuffers = look->advice->nbuffers;
-	int64_t		ticks = look->advice->look.now;
+	int64_t		ticks = look->advice->look.now.ticks;
 	bool		counts = !look->incomplete && look->whole_ticks >= 0 &&
 		ticks - look->whole_ticks <= nbuffers;
 

@@ -144,19 +144,30 @@ add_page(Advice *advice, uint64_t key)
 
 /* ---- events ---- */
 
+/* Unlike fmin() and fmax(), this is no call. */
+static inline double
+within(double low, double high, double value)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 /* A random number of independent events (Poisson), at most this many. */
 static int
 some_events(Advice *advice, double mean, int most)
 {
-	double		limit = exp(-mean);
+	double		limit;
+	double		product;
 	int			nevents = 0;
 
 	if (mean <= 0)
 		return 0;
 	if (mean > 2 * most)
 		return most;
-	for (double product = next_share(advice); product > limit && nevents < most;
-		 product *= next_share(advice))
+	product = next_share(advice);
+	if (product <= 1 - mean)
+		return 0;				/* as it would be below, without exp() */
+	limit = exp(-mean);
+	for (; product > limit && nevents < most; product *= next_share(advice))
 		nevents++;
 	return nevents;
 }
@@ -170,11 +181,11 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 
 	if (before == advice->usage_max)
 	{
-		int64_t		nvisits = visits(advice, look->now, buffer);
+		int64_t		nvisits = visits(look->now, buffer);
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
-		share = nvisits == visits(advice, look->last, buffer) ? 0 :
-			fmin(1, fmax(0, (double) (look->now - last_visit) / ticks_passed(advice)));
+		share = nvisits == visits(look->last, buffer) ? 0 :
+			within(0, 1, (double) (look->now.ticks - last_visit) / ticks_passed(advice));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		share /= 2;				/* until it reached the maximum */
@@ -205,7 +216,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 		double		level = (double) state->level +
 			LEVEL_GAIN * LEVELS_PER_OCTAVE * LOG2_E * (seen - visible * uses);
 
-		state->level = (unsigned) fmin(fmax(0, rounded(advice, level)), LEVELS - 1);
+		state->level = (unsigned) within(0, LEVELS - 1, rounded(advice, level));
 		uses = advice->use_rates[state->level] * passed;
 	}
 	return seen + some_events(advice, (1 - visible) * uses, usage);

@@ -168,7 +168,7 @@ reason_of_all(const Advice *advice)
 	if (counters->accesses <= 0 && all_loads(advice) > 0)
 		return PBP_ADVICE_UNPUBLISHED;
 	if (counters->accesses <= 0)
-		return advice->nlooks > 0 && advice->look.last < advice->nbuffers ?
+		return advice->nlooks > 0 && advice->look.last.ticks < advice->nbuffers ?
 			PBP_ADVICE_NOTHING_EVICTED : PBP_ADVICE_LEARNING;
 	if (too_few_counted(advice, all_loads(advice),
 						counters->reads + counters->extends + counters->ring_reads +
