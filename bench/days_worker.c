@@ -174,7 +174,7 @@ follow_mix(Worker *worker, const PbpAdviceCounts *counts)
 	static PbpRelationsReport relations;
 	PbpReadMix	learned = {0};
 	PbpReadMix	lately;
-	double		pools = (double) counts->reads / worker->nbuffers;
+	double		pools = counts->reads / worker->nbuffers;
 
 	pbp_advice_report_relations(worker->advice, &relations);
 	pbp_expect_mix(&relations, worker->totals.reads, 1, &learned);
@@ -182,7 +182,7 @@ follow_mix(Worker *worker, const PbpAdviceCounts *counts)
 						 exp2(-counts->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&worker->lately_read, &worker->loads);
 	pbp_mix_of_reads(&worker->lately_read, &lately);
-	pbp_advice_set_other_mix(worker->advice, pbp_other_mix(&learned, &lately));
+	pbp_advice_facts(worker->advice)->other_mix = pbp_other_mix(&learned, &lately);
 	memset(&worker->loads, 0, sizeof(worker->loads));
 }
 
@@ -216,7 +216,7 @@ fresh_counts(Worker *worker, const Memory *memory, double seconds)
 		.seconds = seconds,
 	};
 
-	pbp_add_counts(&worker->counted, &counts);
+	pbp_add_doubles(&worker->counted, &counts, sizeof(counts));
 	worker->naccesses += (double) (counts.hits + counts.reads);
 	return counts;
 }
@@ -229,8 +229,8 @@ fresh_times(Worker *worker, const Memory *memory, const PbpAdviceCounts *counts)
 	worker->counted_ms += ms;
 	return (SessionTimes)
 	{
-		.seconds = counts->seconds,.reads = (double) counts->reads,.read_ms = ms,
-		.active_ms = ms + WORK_MS * (double) (counts->hits + counts->reads)
+		.seconds = counts->seconds,.reads = counts->reads,.read_ms = ms,
+		.active_ms = ms + WORK_MS * (counts->hits + counts->reads)
 	};
 }
 
@@ -369,7 +369,7 @@ create_advice(Worker *worker, uint64_t salt)
 	pbp_advice_head(worker->advice)->salt = salt;
 	pbp_advice_watch_relations(worker->advice, malloc(relations_bytes), relations_bytes);
 	pbp_advice_init_storage(worker->advice, malloc(ADVICE_BYTES), ADVICE_BYTES, BUFFER_BYTES);
-	pbp_advice_set_smallest_scanned(worker->advice, INT64_MAX);
+	pbp_advice_facts(worker->advice)->smallest_scanned = INT64_MAX;
 }
 
 void
@@ -379,7 +379,7 @@ worker_start(Worker *worker, const Memory *memory, uint64_t salt)
 	worker->pool = &memory->pool;
 	worker->look_ticks = worker->pool->ticks;
 	create_advice(worker, salt);
-	pbp_look_init(&worker->look, worker->advice, worker->nbuffers,
+	pbp_look_init(&worker->look, worker->advice,
 				  &(PbpLookReader) {worker, read_range, read_buffers});
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 		worker->fits[i] = i <= PBP_ADVICE_BASELINE ||

@@ -361,7 +361,7 @@ main(int argc, char **argv)
 		pool_init(&truth[i], (uint32_t) (pbp_advice_factor(i) * nbuffers / SHARE), npages / SHARE);
 	fill(&pool, truth, npages);
 	sampler.advice = pbp_advice_init(allocate(bytes, 1), bytes, (int) nbuffers, USAGE_MAX, ENOUGH_PAGES / nbuffers, true);
-	pbp_look_init(&sampler.look, sampler.advice, (int) nbuffers, &reader);
+	pbp_look_init(&sampler.look, sampler.advice, &reader);
 	run(&sampler, truth, npages, passes / 2, looks_per_pass, whole);
 	from = take_figures(&sampler, truth);
 	run(&sampler, truth, npages, passes / 2, looks_per_pass, whole);

@@ -157,7 +157,7 @@ observer_start(Observer *observer, const Recording *recording, int nbuffers, dou
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 		pbp_advice_set_os_cache(run->advice[j], os_cache);
 		if (recording->scanned > 0)
-			pbp_advice_set_smallest_scanned(run->advice[j], recording->scanned);
+			pbp_advice_facts(run->advice[j])->smallest_scanned = recording->scanned;
 	}
 	memory_start(&observer->memory, recording, nbuffers, os_cache);
 }
@@ -214,7 +214,7 @@ follow_mix(Observer *observer, const PbpAdviceCounts *counts, double weight)
 	for (int i = 0; i < RELATIONS && learned > 0 && lately > 0; i++)
 		distance += fabs(observer->lately[i] / lately - observer->learned[i] / learned) / 2;
 	for (int j = 0; j < SAMPLES; j++)
-		pbp_advice_set_other_mix(observer->run.advice[j], distance > TOLERATED_MIX ? distance : 0);
+		pbp_advice_facts(observer->run.advice[j])->other_mix = distance > TOLERATED_MIX ? distance : 0;
 }
 
 static void

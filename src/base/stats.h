@@ -12,6 +12,7 @@
 #define PBP_STATS_H
 
 #include <math.h>
+#include <stddef.h>
 
 /* Standard deviations that cover 95 % of a normal distribution. */
 #define PBP_DEVIATIONS		1.96
@@ -96,6 +97,14 @@ pbp_jackknife_error(const double *figures, int n)
 	for (int i = 0; i < n; i++)
 		squares += (figures[i] - mean) * (figures[i] - mean);
 	return PBP_DEVIATIONS * sqrt(squares * (n - 1) / n);
+}
+
+/* Adds up structs of nothing but doubles. */
+static inline void
+pbp_add_doubles(void *sum, const void *values, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / sizeof(double); i++)
+		((double *) sum)[i] += ((const double *) values)[i];
 }
 
 #endif							/* PBP_STATS_H */

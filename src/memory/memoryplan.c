@@ -246,11 +246,10 @@ pbp_follow_capacity(PbpCapacity *capacity, PbpMemoryReader read, PbpAdvice *advi
 		capacity->cache_bytes = known ? (double) capacity->memory.cache_bytes : 0;
 	else
 		capacity->cache_bytes += CHANGE_GAIN * change;
-	/* negative: the pool is in normal pages */
-	pbp_advice_set_huge_pages(advice, capacity->memory.server.huge_page_bytes > 0 ?
-							  capacity->memory.huge_page_room / block_bytes : -1);
+	pbp_advice_facts(advice)->huge_pages = capacity->memory.server.huge_page_bytes > 0 ?
+		(double) (capacity->memory.huge_page_room / block_bytes) : -1;
+	pbp_advice_facts(advice)->swaps = capacity->memory.swaps;
 	pbp_advice_set_eviction(advice, capacity->memory.eviction,
 							capacity->memory.holder == PBP_HELD_BY_CGROUP);
-	pbp_advice_set_swaps(advice, capacity->memory.swaps);
 	pbp_advice_set_os_cache(advice, known ? (int64_t) (capacity->cache_bytes / block_bytes) : -1);
 }

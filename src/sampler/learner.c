@@ -140,13 +140,13 @@ follow_mix(PbpLearner *learner, const PbpReadMix *learned)
 {
 	PbpReadMix	lately;
 	const PbpAdviceCounts *fresh = &learner->fresh.accesses;
-	double		pools = (double) fresh->reads / NBuffers;
+	double		pools = fresh->reads / NBuffers;
 
 	pbp_fade_read_counts(&learner->lately_read,
 						 exp2(-fresh->seconds / HALF_LIFE_MIX - pools / HALF_LIFE_MIX_POOLS));
 	pbp_add_read_counts(&learner->lately_read, &learner->fresh.reads);
 	pbp_mix_of_reads(&learner->lately_read, &lately);
-	pbp_advice_set_other_mix(learner->advice, pbp_other_mix(learned, &lately));
+	pbp_advice_facts(learner->advice)->other_mix = pbp_other_mix(learned, &lately);
 }
 
 /* What was counted since the last report goes into this hour and the next sample. */
@@ -157,13 +157,13 @@ use_fresh_counts(PbpLearner *learner, const PbpAdviceReport *report, const PbpRe
 	PbpSample  *sample = &learner->interval.sample;
 	PbpHourShare share = {
 		.seconds = fresh->accesses.seconds,
-		.accesses = (double) (fresh->accesses.hits + fresh->accesses.reads),
+		.accesses = fresh->accesses.hits + fresh->accesses.reads,
 		.apart = pbp_advice_accesses_apart(learner->advice, &fresh->accesses),
-		.reads = (double) fresh->accesses.reads,
+		.reads = fresh->accesses.reads,
 		.active_ms = fresh->sessions.active_ms,
 		.counted_ms = fresh->sessions.counted_ms,
 		.read_ms = pbp_waited_ms(&learner->sessions, &fresh->sessions,
-								 (double) fresh->accesses.reads, report),
+								 fresh->accesses.reads, report),
 		.times = report->times,
 		.misses = report->rows,
 		.storage = pbp_knows_storage(report) ? report->storage.fixed : NULL,
@@ -480,7 +480,7 @@ pbp_restart_learner(PbpLearner *learner)
 	if (learner->advice != NULL)
 	{
 		follow_policies(learner);
-		pbp_look_init(&learner->look, learner->advice, NBuffers,
+		pbp_look_init(&learner->look, learner->advice,
 					  &(PbpLookReader){learner, read_range, read_buffers});
 		pbp_follow_capacity(&learner->capacity, pbp_read_capacity, learner->advice, BLCKSZ);
 	}
@@ -527,8 +527,8 @@ note_scanned_tables(const PbpLearner *learner)
 		smallest = all == 0 ? npages : Min(smallest, npages);
 		all += npages;
 	}
-	pbp_advice_set_smallest_scanned(learner->advice, smallest);
-	pbp_advice_set_all_scanned(learner->advice, all);
+	pbp_advice_facts(learner->advice)->smallest_scanned = smallest;
+	pbp_advice_facts(learner->advice)->all_scanned = all;
 }
 
 static bool
@@ -662,7 +662,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 	}
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.hits + counts.reads;
-	pbp_add_counts(&learner->fresh.accesses, &counts);
+	pbp_add_doubles(&learner->fresh.accesses, &counts, sizeof(counts));
 	pbp_add_session_time(&learner->fresh.sessions, &time);
 	pbp_count_session_time(&learner->sessions, &counts, &time);
 }
@@ -716,7 +716,7 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 		use_counts(learner, &now, &scanned, refaults, (double) (start - learner->counted_ns) / 1e9);
 	note_wal(learner);
 	note_scanned_tables(learner);
-	pbp_advice_set_data(learner->advice, data < 0 ? -1 : data / BLCKSZ);
+	pbp_advice_facts(learner->advice)->data_pages = data < 0 ? INFINITY : (double) (data / BLCKSZ);
 	learner->accesses = now;
 	learner->refaults = refaults;
 	learner->counted_ns = pbp_now_ns();

@@ -8,17 +8,13 @@
  */
 #include "simulator/internal.h"
 
-#include <string.h>
-
-#include "base/stats.h"
-
 /* ---- the last seconds ---- */
 
 /* Half-life in seconds of what was counted lately. */
 #define HALF_LIFE_LATELY	5.0
 
 /* What was counted of the load now, which may be a light one. */
-static const LatelyCounted *
+static const Period *
 counted_lately(const Advice *advice)
 {
 	return advice->light.quiet && !advice->light.idle ? &advice->light.lately : &advice->lately;
@@ -26,7 +22,7 @@ counted_lately(const Advice *advice)
 
 /* Half a 95 % interval of its miss ratio, by chance. */
 static double
-chance_lately(const LatelyCounted *lately)
+chance_lately(const Period *lately)
 {
 	return PBP_DEVIATIONS * sqrt(lately->reads + 1) / lately->accesses;
 }
@@ -35,7 +31,7 @@ chance_lately(const LatelyCounted *lately)
 double
 pbp_chance_lately(const Advice *advice)
 {
-	const LatelyCounted *lately = counted_lately(advice);
+	const Period *lately = counted_lately(advice);
 
 	return pbp_chance_of_groups(lately->accesses, lately->reads);
 }
@@ -44,7 +40,7 @@ pbp_chance_lately(const Advice *advice)
 double
 pbp_moved(const Advice *advice)
 {
-	const LatelyCounted *lately = counted_lately(advice);
+	const Period *lately = counted_lately(advice);
 	const Counters *counters = &advice->counters;
 	double		difference;
 
@@ -118,7 +114,7 @@ follow_light_load(Advice *advice, const PbpAdviceCounts *counts)
 		return;
 	}
 	light->accesses = weight * light->accesses + accesses_of(counts);
-	light->reads = weight * light->reads + (double) counts->reads;
+	light->reads = weight * light->reads + counts->reads;
 	light->seconds = weight * light->seconds + counts->seconds;
 	light->lasted = fmin(light->lasted + counts->seconds, -log2(LEAST_PACE) * HALF_LIFE_PACE);
 }
@@ -157,12 +153,12 @@ is_quiet(const Advice *advice, const PbpAdviceCounts *counts)
 static double
 age_by(const Advice *advice, const PbpAdviceCounts *counts)
 {
-	double		pools = ((double) counts->reads + (double) counts->extends) / advice->nbuffers;
+	double		pools = (counts->reads + counts->extends) / advice->nbuffers;
 	double		age = pools / PERIOD_POOLS;
 
 	if (is_quiet(advice, counts))
 		return age;
-	age += (double) counts->hits / advice->nbuffers / PERIOD_ACCESSES;
+	age += counts->hits / advice->nbuffers / PERIOD_ACCESSES;
 	return all_loads(advice) < LOADS_TO_REMEMBER ? age : age + counts->seconds / PERIOD_SECONDS;
 }
 
@@ -184,15 +180,15 @@ count_accesses(Advice *advice, const PbpAdviceCounts *counts, double share)
 	double		accesses = share * accesses_of(counts);
 
 	counters->accesses += accesses;
-	counters->reads += share * (double) counts->reads;
-	counters->extends += share * (double) counts->extends;
-	counters->ring_reads += share * (double) counts->ring_reads;
-	counters->scan_reads += share * (double) counts->scan_reads;
-	counters->scan_hits += share * (double) counts->scan_hits;
-	counters->alone_reads += share * (double) counts->alone_reads;
-	counters->alone_hits += share * (double) counts->alone_hits;
-	counters->scan_skipped += share * (double) counts->scan_skipped;
-	counters->ring_extends += share * (double) counts->ring_extends;
+	counters->reads += share * counts->reads;
+	counters->extends += share * counts->extends;
+	counters->ring_reads += share * counts->ring_reads;
+	counters->scan_reads += share * counts->scan_reads;
+	counters->scan_hits += share * counts->scan_hits;
+	counters->alone_reads += share * counts->alone_reads;
+	counters->alone_hits += share * counts->alone_hits;
+	counters->scan_skipped += share * counts->scan_skipped;
+	counters->ring_extends += share * counts->ring_extends;
 	counters->seconds += share * counts->seconds;
 	counters->refaults += share * counts->refaults;
 	counters->refault_seconds += share * counts->refault_seconds;
@@ -220,7 +216,7 @@ pbp_count_look(Advice *advice)
 		advice->nsampled_loads += look->found.nloads[i];
 	}
 	advice->counters.new_loads += look->found.nnew_loads;
-	advice->counters.ticks += (double) (look->now.ticks - look->last.ticks);
+	advice->counters.ticks += ticks_passed(advice);
 	if (nresidents > 0)
 		advice->counters.saturated_accesses += accesses * look->found.nsaturated / nresidents;
 	if (look->fresh.seconds > 0)
@@ -233,7 +229,7 @@ pbp_count_look(Advice *advice)
 static void
 count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 {
-	LatelyCounted *lately = advice->light.quiet ? &advice->light.lately : &advice->lately;
+	Period	   *lately = advice->light.quiet ? &advice->light.lately : &advice->lately;
 
 	if (counts->seconds <= 0 || advice->light.idle)
 		return;
@@ -242,16 +238,16 @@ count_lately(Advice *advice, const PbpAdviceCounts *counts, bool was_quiet)
 		advice->lately = advice->light.lately;
 	scale_counters(lately, sizeof(*lately), exp2(-counts->seconds / HALF_LIFE_LATELY));
 	lately->accesses += accesses_of(counts);
-	lately->reads += (double) counts->reads;
+	lately->reads += counts->reads;
 }
 
 double
 pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdviceCounts *counts)
 {
 	const Counters *counters = &advice->counters;
-	double		hits = (double) counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
+	double		hits = counts->reads * (counters->accesses / fmax(1, counters->reads) - 1);
 
-	return advice->light.quiet ? fmax(0, (double) counts->hits - fmax(0, hits)) : 0;
+	return advice->light.quiet ? fmax(0, counts->hits - fmax(0, hits)) : 0;
 }
 
 /*
@@ -268,8 +264,8 @@ pbp_advice_accesses(PbpAdvice *advice, const PbpAdviceCounts *counts)
 	advice->light.quiet = counts->seconds > 0 && is_quiet(advice, counts);
 	advice->light.idle = advice->light.quiet && advice->light.busy <= LEAST_BUSY;
 	if (advice->light.quiet)
-		counted.hits -= (int64_t) rounded(advice, pbp_advice_accesses_apart(advice, counts));
-	pbp_add_counts(&advice->look.fresh, &counted);
+		counted.hits -= rounded(advice, pbp_advice_accesses_apart(advice, counts));
+	pbp_add_doubles(&advice->look.fresh, &counted, sizeof(counted));
 	advice->look.fresh_share = counted_share(&advice->look);
 	count_accesses(advice, &counted, advice->look.fresh_share);
 	count_lately(advice, counts, was_quiet);
@@ -281,7 +277,7 @@ void
 pbp_confirm_accesses(Advice *advice, bool counts)
 {
 	LookState  *look = &advice->look;
-	double		passed = (double) (look->now.ticks - look->last.ticks);
+	double		passed = ticks_passed(advice);
 
 	look->counted = counts;
 	look->passed += passed;

@@ -19,9 +19,9 @@
 
 #include <string.h>
 
-#define FACTOR_OF_SIZE(name, factor) factor,
-
-static const double factors[FACTORS] = {PBP_ADVICE_SIZES(FACTOR_OF_SIZE)};
+static const double factors[FACTORS] = {
+	0.25, [HALF] = 0.5, 0.625, 0.75, 0.875, [BASELINE] = 1, 1.25, 1.5, [DOUBLE] = 2, 3, 4
+};
 
 /*
  * Memory for each resident page of the sample.  There are records for a little
@@ -51,72 +51,51 @@ pbp_advice_factor(int i)
 
 /* ---- memory ---- */
 
-/* Sets all sizes for a sampling rate, and returns the memory that this takes. */
+/* Divides the memory behind the struct for a sampling rate, and returns how much this takes. */
 static size_t
-set_sizes(Advice *advice, double rate)
+place_lists(Advice *advice, double rate)
 {
 	double		residents = rate * advice->nbuffers;
 	double		most = residents + SLACK_DEVIATIONS * sqrt(residents);
-	size_t		table_bytes = pbp_set_table_size(&advice->table, PAGES_PER_RESIDENT * most);
-	size_t		nslots = 0;
+	PageTable  *table = &advice->table;
+	uint32_t   *slots;
 
-	if (table_bytes == SIZE_MAX)
-		return SIZE_MAX;
+	if (PAGES_PER_RESIDENT * most >= INVALID_PAGE)
+		return SIZE_MAX;		/* an event could not name all pages */
+	table->max_pages = (uint32_t) (PAGES_PER_RESIDENT * most) + 1;
+	table->nheads = table->max_pages / 2 + 1;
+	advice->max_meetings = (uint32_t) (MEETINGS_PER_RESIDENT * most) + 1;
+	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * most) + 1;
+	table->pages = (PageRecord *) (advice + 1);
+	table->heads = (uint32_t *) (table->pages + table->max_pages);
+	advice->lists[0].meetings = (Meeting *) (table->heads + table->nheads);
+	advice->lists[1].meetings = advice->lists[0].meetings + advice->max_meetings;
+	advice->lists[0].events = (Event *) (advice->lists[1].meetings + advice->max_meetings);
+	advice->lists[1].events = advice->lists[0].events + advice->max_events;
+	slots = (uint32_t *) (advice->lists[1].events + advice->max_events);
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SimulatedPool *pool = &advice->pools[i];
 
 		pool->max_slots = pool->nslots = (uint32_t) (factors[i] * most + 1);
-		nslots += pool->max_slots;
+		pool->slots = slots;
+		slots += pool->max_slots;
 	}
-	advice->max_events = (uint32_t) (EVENTS_PER_RESIDENT * most) + 1;
-	advice->max_meetings = (uint32_t) (MEETINGS_PER_RESIDENT * most) + 1;
-	return sizeof(Advice) + table_bytes + 2 * sizeof(Meeting) * advice->max_meetings +
-		2 * sizeof(Event) * advice->max_events + sizeof(uint32_t) * nslots;
+	return (size_t) ((char *) slots - (char *) advice);
 }
 
-/* The highest rate, within a millionth, whose memory fits; -1 if none does. */
+/* The highest rate, within a millionth, whose memory fits; 0 if none does. */
 static double
 fitting_rate(Advice *advice, size_t bytes, double limit)
 {
-	double		low = 0;
-	double		high = limit;
+	double		rate = 0;
 
-	if (set_sizes(advice, high) <= bytes)
-		return high;
-	if (set_sizes(advice, low) > bytes)
-		return -1;
-	while (high - low > 1e-6 * high)
-	{
-		double		middle = (low + high) / 2;
-
-		if (set_sizes(advice, middle) <= bytes)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Divide the memory behind the struct. */
-static void
-place_lists(Advice *advice)
-{
-	void	   *memory = pbp_place_table(&advice->table, advice + 1);
-	Meeting    *meetings = memory;
-	Event	   *events = (Event *) (meetings + 2 * (size_t) advice->max_meetings);
-	uint32_t   *slots = (uint32_t *) (events + 2 * (size_t) advice->max_events);
-
-	for (int i = 0; i < 2; i++)
-	{
-		advice->meetings[i].meetings = meetings + i * (size_t) advice->max_meetings;
-		advice->events[i].events = events + i * (size_t) advice->max_events;
-	}
-	for (int i = 0; i < FACTORS; i++)
-	{
-		advice->pools[i].slots = slots;
-		slots += advice->pools[i].max_slots;
-	}
+	if (place_lists(advice, limit) <= bytes)
+		return limit;
+	for (double step = limit / 2; 2 * step > 1e-6 * (rate + 2 * step) && step > 1e-12; step /= 2)
+		if (place_lists(advice, rate + step) <= bytes)
+			rate += step;
+	return rate;
 }
 
 PbpAdvice *
@@ -132,12 +111,14 @@ pbp_advice_init(void *memory, size_t bytes, int nbuffers, int usage_max,
 	advice->nbuffers = nbuffers;
 	advice->usage_max = usage_max < USAGE_LIMIT ? usage_max : USAGE_LIMIT;
 	advice->rings_apart = rings_apart;
+	advice->facts.data_pages = INFINITY;
+	advice->facts.huge_pages = -1;
 	rate = fitting_rate(advice, bytes, rate_limit > 0 && rate_limit < 1 ? rate_limit : 1);
 	if (rate <= 0)
 		return NULL;
-	set_sizes(advice, rate);
-	place_lists(advice);
-
+	place_lists(advice, rate);
+	for (uint32_t i = 0; i < advice->table.nheads; i++)
+		advice->table.heads[i] = INVALID_PAGE;
 	advice->sampling_rate = rate;
 	advice->head.kept = UINT32_MAX;
 	advice->head.threshold = rate >= 1 ? UINT64_MAX : (uint64_t) ldexp(rate, 64);
@@ -157,27 +138,11 @@ pbp_advice_rate(const PbpAdvice *advice)
 	return advice->sampling_rate;
 }
 
-/* ---- facts ---- */
-
-void
-pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages)
+PbpAdviceFacts *
+pbp_advice_facts(PbpAdvice *advice)
 {
-	advice->smallest_scanned = pages;
 	outdate_answers(advice);
-}
-
-void
-pbp_advice_set_all_scanned(PbpAdvice *advice, int64_t pages)
-{
-	advice->all_scanned = pages;
-	outdate_answers(advice);
-}
-
-void
-pbp_advice_set_other_mix(PbpAdvice *advice, double share)
-{
-	advice->other_mix = share;
-	outdate_answers(advice);
+	return &advice->facts;
 }
 
 /* ---- looks ---- */
@@ -208,7 +173,8 @@ forget_past(Advice *advice)
 		if (i > BASELINE && !advice->pools[i].learning)
 			advice->refilling |= size_bit(i);
 	}
-	pbp_forget_evicted(advice);
+	/* it is unknown which pages return soon */
+	advice->evicted = (EvictedPages) {0};
 	memset(advice->progress, 0, sizeof(advice->progress));
 	pbp_doubt_caches(advice);
 	/* what was not in doubt before says nothing about what follows */
@@ -238,8 +204,8 @@ pbp_advice_begin(PbpAdvice *advice, int64_t ticks)
 	look->next_meeting = 0;
 	memset(&look->found, 0, sizeof(look->found));
 	advice->table.exhausted = false;
-	events_of(advice, look->number)->nevents = 0;
-	meetings_of(advice, look->number)->nmeetings = 0;
+	lists_of(advice, look->number)->nevents = 0;
+	lists_of(advice, look->number)->nmeetings = 0;
 	outdate_answers(advice);
 }
 
@@ -253,8 +219,7 @@ follow_residents(Advice *advice)
 	double	   *average = &advice->averages.residents;
 	double		expected = advice->sampling_rate * advice->nbuffers;
 	double		slack = SLACK_DEVIATIONS * sqrt(expected);
-	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
-		advice->nbuffers;
+	double		passed = ticks_passed(advice) / advice->nbuffers;
 	double		found = 0;
 	double		gain = *average > 0 ? fmin(1, RESIDENTS_GAIN * passed) : 1;
 	double		scanned;
@@ -289,7 +254,7 @@ replay(Advice *advice)
 	if (look->lost)
 	{
 		pbp_play_events(advice, look->number, false);
-		events_of(advice, look->number)->nevents = 0;
+		lists_of(advice, look->number)->nevents = 0;
 	}
 	if (!advice->head.lost)
 		pbp_confirm_accesses(advice, counts);
@@ -321,7 +286,7 @@ pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 	look->lost = too_long;		/* the next one starts over */
 	look->looking = false;
 	outdate_answers(advice);
-	return look->lost || meetings_of(advice, look->number)->nmeetings == advice->max_meetings;
+	return look->lost || lists_of(advice, look->number)->nmeetings == advice->max_meetings;
 }
 
 /* ---- another sample ---- */
@@ -339,19 +304,18 @@ pbp_advice_end(PbpAdvice *advice, int64_t ticks)
 static void
 thin_lists(Advice *advice)
 {
-	MeetingList *meetings = meetings_of(advice, advice->look.number);
-	EventList  *events = events_of(advice, advice->look.number);
+	LookLists  *lists = lists_of(advice, advice->look.number);
 	uint32_t	nmeetings = 0;
 	uint32_t	nevents = 0;
 
-	for (uint32_t i = 0; i < meetings->nmeetings; i++)
-		if (remains(advice, meetings->meetings[i].page))
-			meetings->meetings[nmeetings++] = meetings->meetings[i];
-	meetings->nmeetings = nmeetings;
-	for (uint32_t i = 0; i < events->nevents; i++)
-		if (remains(advice, events->events[i].page))
-			events->events[nevents++] = events->events[i];
-	events->nevents = nevents;
+	for (uint32_t i = 0; i < lists->nmeetings; i++)
+		if (remains(advice, lists->meetings[i].page))
+			lists->meetings[nmeetings++] = lists->meetings[i];
+	lists->nmeetings = nmeetings;
+	for (uint32_t i = 0; i < lists->nevents; i++)
+		if (remains(advice, lists->events[i].page))
+			lists->events[nevents++] = lists->events[i];
+	lists->nevents = nevents;
 }
 
 /* The sample has so many times as many pages from now on. */

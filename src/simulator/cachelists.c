@@ -8,64 +8,32 @@
  */
 #include "simulator/cachesets.h"
 
-static inline CacheList *
-list_of(SimulatedCache *simulated, bool active)
-{
-	return active ? &simulated->active : &simulated->inactive;
-}
-
 /* Takes a page out of its list.  It stays resident. */
 void
 pbp_unlink_cached_page(CacheSet *set, int cache, uint16_t page)
 {
-	CacheEntry	entry = cached_page(set, page)->entries[cache];
-	CacheList  *list = list_of(&set->caches[cache], in_set(cached_page(set, page)->active, cache));
+	CachedPage *record = cached_page(set, page);
+	CacheEntry	entry = record->entries[cache];
 
-	if (entry.newer == NO_RECORD)
-		list->newest = entry.older;
-	else
-		cached_page(set, entry.newer)->entries[cache].older = entry.older;
-	if (entry.older == NO_RECORD)
-		list->oldest = entry.newer;
-	else
-		cached_page(set, entry.older)->entries[cache].newer = entry.newer;
-	list->npages--;
-	cached_page(set, page)->active &= (uint16_t) ~(1 << cache);
+	cached_page(set, entry.newer)->entries[cache].older = entry.older;
+	cached_page(set, entry.older)->entries[cache].newer = entry.newer;
+	set->caches[cache].npages[in_set(record->active, cache)]--;
+	record->active &= (uint16_t) ~(1 << cache);
 }
 
-/* Makes it the newest page of a list. */
+/* Makes it the newest page of a list, or the oldest. */
 void
-pbp_link_cached_page(CacheSet *set, int cache, uint16_t page, bool active)
+pbp_link_cached_page(CacheSet *set, int cache, uint16_t page, bool active, bool as_oldest)
 {
 	CachedPage *record = cached_page(set, page);
-	CacheList  *list = list_of(&set->caches[cache], active);
+	uint16_t	newer = as_oldest ? oldest_page(set, cache, active) : end_of(set, active);
+	CacheEntry *neighbor = &cached_page(set, newer)->entries[cache];
 
-	record->entries[cache].newer = NO_RECORD;
-	record->entries[cache].older = list->newest;
-	if (list->newest == NO_RECORD)
-		list->oldest = page;
-	else
-		cached_page(set, list->newest)->entries[cache].newer = page;
-	list->newest = page;
-	list->npages++;
-	record->active |= (uint16_t) (active << cache);
-}
-
-/* Makes it the oldest page of a list. */
-void
-pbp_link_oldest_cached_page(CacheSet *set, int cache, uint16_t page, bool active)
-{
-	CachedPage *record = cached_page(set, page);
-	CacheList  *list = list_of(&set->caches[cache], active);
-
-	record->entries[cache].older = NO_RECORD;
-	record->entries[cache].newer = list->oldest;
-	if (list->oldest == NO_RECORD)
-		list->newest = page;
-	else
-		cached_page(set, list->oldest)->entries[cache].older = page;
-	list->oldest = page;
-	list->npages++;
+	record->entries[cache].newer = newer;
+	record->entries[cache].older = neighbor->older;
+	cached_page(set, neighbor->older)->entries[cache].newer = page;
+	neighbor->older = page;
+	set->caches[cache].npages[active]++;
 	record->active |= (uint16_t) (active << cache);
 }
 
@@ -87,8 +55,7 @@ pbp_make_room(CacheSet *set, int cache, uint32_t npages)
 {
 	SimulatedCache *simulated = &set->caches[cache];
 
-	while (simulated->inactive.npages + simulated->active.npages + npages > simulated->capacity &&
-		   simulated->inactive.npages + simulated->active.npages > 0)
+	while (all_pages(simulated) + npages > simulated->capacity && all_pages(simulated) > 0)
 	{
 		simulated->was_full = true;
 		set->policy->evict(set, cache);
@@ -103,7 +70,7 @@ pbp_keep_cached_page(CacheSet *set, int cache, uint16_t page, bool active)
 
 	record->evicted &= (uint16_t) ~(1 << cache);
 	record->resident |= (uint16_t) (1 << cache);
-	pbp_link_cached_page(set, cache, page, active);
+	pbp_link_cached_page(set, cache, page, active, false);
 }
 
 void

@@ -28,8 +28,12 @@ _Static_assert((PBP_TOTALS - 1 - PBP_TOTAL_TODAY) * PBP_SPLITS == REFERENCE,
 
 /* Records are named by 16 bits, which halves their size. */
 #define NO_RECORD			UINT16_MAX
+#define MOST_RECORDS		(NO_RECORD - LISTS)
 
-/* While resident, the neighbors in its list; then, the cache's age, as the policy has it. */
+/*
+ * While resident, the neighbors in its list, or its end; then, the cache's age, as the policy has
+ * it.
+ */
 typedef union CacheEntry
 {
 	struct
@@ -54,12 +58,11 @@ typedef struct CachedPage
 
 _Static_assert(FACTORS <= 16 && MOST_CACHES <= 16, "the sets of caches have 16 bits");
 
-typedef struct CacheList
-{
-	uint32_t	npages;
-	uint16_t	newest;
-	uint16_t	oldest;
-} CacheList;
+/* The lists of a cache: inactive and active. */
+#define LISTS				2
+
+/* Of MGLRU, at most. */
+#define GENERATIONS			4
 
 /* Pages by their number of uses, for MGLRU. */
 #define TIERS				4
@@ -78,7 +81,7 @@ typedef struct Generations
 	bool		active_is_oldest;
 	uint32_t	oldest;			/* numbers of generations */
 	uint32_t	youngest;
-	uint32_t	began[4];		/* ages at which a generation became the oldest, by number */
+	uint32_t	began[GENERATIONS];		/* ages at which a generation became the oldest, by number */
 	double		batch;			/* of pages that the kernel evicts at once */
 	double		patience;		/* pages it reads for each of them before it begins a
 								 * generation */
@@ -100,8 +103,7 @@ typedef struct SimulatedCache
 	bool		settled;		/* it has read so much that its lists stay as long */
 	bool		was_full;		/* ever: it has evicted a page */
 	Progress	progress;
-	CacheList	inactive;
-	CacheList	active;
+	uint32_t	npages[LISTS];
 	Generations generations;
 } SimulatedCache;
 
@@ -133,9 +135,9 @@ typedef struct CachePolicy
 	bool		counts_uses;
 	double		records_per_page;	/* of the largest cache: caches differ, and remember
 									 * evicted pages */
-	void		(*begin) (SimulatedCache *simulated);
 	CacheRead	(*read) (CacheSet *set, int cache, uint16_t page);
-	void		(*write) (CacheSet *set, int cache, uint16_t page);
+	/* a page that is not resident, as by a write, which is no use */
+	void		(*insert) (CacheSet *set, int cache, uint16_t page, unsigned uses);
 	void		(*evict) (CacheSet *set, int cache);
 	bool		(*may_return_soon) (const SimulatedCache *simulated, const CachedPage *page,
 									int cache);
@@ -156,17 +158,14 @@ struct CacheSet
 	uint32_t	threshold;		/* fingerprints up to this one have records */
 	int			ncaches;
 	uint8_t		sizes[MOST_CACHES]; /* of the pools above */
-	char	   *pages;			/* records of page_bytes each */
+	char	   *pages;			/* records of page_bytes each; behind them those of no page, in
+								 * which each list begins and ends */
 	size_t		page_bytes;
 	uint16_t   *heads;
 
 	double		share;			/* of the sampled pages, that have records */
 	double		block_bytes;
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
-	double		data_pages;		/* of all relations, in blocks; INFINITY: unknown */
-	double		huge_pages;		/* free, in blocks; negative: the pool is in normal pages */
-	bool		limited;		/* by a cgroup, rather than by the machine */
-	bool		swaps;			/* there is free swap space */
 	double		correction;		/* factor by calibration */
 	double		uncalibrated_misses;	/* of the baseline, since */
 	double		served_more;	/* share of these that the real cache serves more than the
@@ -189,6 +188,26 @@ static inline CachedPage *
 cached_page(const CacheSet *set, uint32_t i)
 {
 	return (CachedPage *) (set->pages + i * set->page_bytes);
+}
+
+/* Newer than the newest page of a list, and older than the oldest. */
+static inline uint16_t
+end_of(const CacheSet *set, bool active)
+{
+	return (uint16_t) (set->max_pages + active);
+}
+
+/* The end of the list if it is empty. */
+static inline uint16_t
+oldest_page(const CacheSet *set, int cache, bool active)
+{
+	return cached_page(set, end_of(set, active))->entries[cache].newer;
+}
+
+static inline uint32_t
+all_pages(const SimulatedCache *simulated)
+{
+	return simulated->npages[false] + simulated->npages[true];
 }
 
 static inline bool
@@ -288,14 +307,10 @@ must_refill(SimulatedCache *simulated)
 	simulated->refilling = !simulated->learning;
 }
 
-/* pagecaches.c */
-extern void pbp_forget_cached_pages(CacheSet *set);
-extern void pbp_thin_out_records(CacheSet *set);
-
 /* cachelists.c */
 extern void pbp_unlink_cached_page(CacheSet *set, int cache, uint16_t page);
-extern void pbp_link_cached_page(CacheSet *set, int cache, uint16_t page, bool active);
-extern void pbp_link_oldest_cached_page(CacheSet *set, int cache, uint16_t page, bool active);
+extern void pbp_link_cached_page(CacheSet *set, int cache, uint16_t page, bool active,
+								 bool as_oldest);
 extern void pbp_drop_cached_page(CacheSet *set, int cache, uint16_t page, uint32_t evicted_at);
 extern void pbp_make_room(CacheSet *set, int cache, uint32_t npages);
 extern void pbp_keep_cached_page(CacheSet *set, int cache, uint16_t page, bool active);

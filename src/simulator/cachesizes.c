@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "os/osmemory.h"
-
 /* Of pages with records of today's memory.  All of them would take half of the worker's time. */
 #define SHARE_OF_TOTALS		0.5
 
@@ -68,7 +66,7 @@ static double
 pages_taken(const Advice *advice, int size)
 {
 	double		more = pool_pages(advice, size) - pool_pages(advice, BASELINE);
-	double		huge_pages = advice->cache_sets[0]->huge_pages;
+	double		huge_pages = advice->facts.huge_pages;
 
 	return huge_pages < 0 ? more : fmax(0, more - huge_pages);
 }
@@ -113,7 +111,7 @@ resize_cache(Advice *advice, int cache, double pages)
 	simulated->ratio = active_ratio(pages * set->block_bytes);
 	simulated->generations.batch = BATCH_BYTES / set->block_bytes * share_of_pool(advice) * set->share;
 	simulated->generations.patience = set->policy == &pbp_kernel_generations_6_8 ? OLD_PATIENCE :
-		set->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
+		advice->limited ? pages * set->block_bytes / PATIENT_BYTES : 0;
 	pbp_resize_cache(set, slot_of(cache), capacity);
 	if (was_full && !is_full(simulated))
 		must_learn(simulated);
@@ -131,9 +129,8 @@ begin_below(Advice *advice, int cache, int size)
 	pbp_resize_cache(set, i, 0);
 	memset(&set->counters[i], 0, sizeof(set->counters[i]));
 	set->doubtful_reads[i] = 0;
-	set->caches[i].nlearned = 0;
 	set->caches[i].was_full = false;
-	set->caches[i].progress = (Progress) {0};
+	must_refill(&set->caches[i]);
 	must_learn(&set->caches[i]);
 	set->sizes[i] = (uint8_t) size;
 }
@@ -195,7 +192,8 @@ fitting_share(const Advice *advice, int which)
 		if (set_of(advice, cache) == advice->cache_sets[which])
 			largest = fmax(largest,
 						   pbp_pages_left(advice, cache, today->os_cache * today->correction));
-	needed = fmin(today->policy->records_per_page * largest, fmax(1, DATA_GROWTH * today->data_pages));
+	needed = fmin(today->policy->records_per_page * largest,
+				  fmax(1, DATA_GROWTH * advice->facts.data_pages));
 	return fmin(most, advice->cache_sets[which]->max_pages / (needed * advice->sampling_rate));
 }
 
@@ -206,7 +204,7 @@ set_share(const Advice *advice, CacheSet *set, double share)
 	set->threshold = share >= 1 ? advice->head.kept : (uint32_t) (share * advice->head.kept);
 }
 
-/* So many of its records remain, as a share. */
+/* So many of its records remain, as a share: those of pages above the threshold become free. */
 static void
 keep_records(CacheSet *set, double share)
 {
@@ -215,12 +213,23 @@ keep_records(CacheSet *set, double share)
 	scale_counters(set->counters, sizeof(set->counters), share);
 	scale_counters(set->doubtful_reads, sizeof(set->doubtful_reads), share);
 	set->uncalibrated_misses *= share;
-	pbp_thin_out_records(set);
+	for (uint32_t i = 0; i < set->npages; i++)
+	{
+		CachedPage *page = cached_page(set, i);
+
+		check_interrupts(i);
+		if (page->fingerprint <= set->threshold)
+			continue;
+		for (int cache = 0; cache < set->ncaches; cache++)
+			if (in_set(page->resident, cache))
+				pbp_unlink_cached_page(set, cache, (uint16_t) i);
+		page->resident = page->active = page->evicted = 0;
+	}
 }
 
-/* Fewer pages have records if they no longer fit, more if many more do and that is allowed. */
+/* Fewer pages have records if they no longer fit, more if many more do. */
 static void
-fit_records(Advice *advice, int which, bool may_grow)
+fit_records(Advice *advice, int which)
 {
 	CacheSet   *set = advice->cache_sets[which];
 	double		share;
@@ -230,7 +239,7 @@ fit_records(Advice *advice, int which, bool may_grow)
 		return;
 	share = fitting_share(advice, which);
 	times = share / set->share;
-	if (share >= set->share && !(may_grow && share >= MUCH_LARGER * set->share))
+	if (share >= set->share && share < MUCH_LARGER * set->share)
 		return;
 	set_share(advice, set, share);
 	if (times < 1)
@@ -269,9 +278,12 @@ pbp_scale_caches(Advice *advice, double share)
 	return share_of_records;
 }
 
-/* Each record has half a head of a chain, with one more.  Returns false if no page fits. */
+/*
+ * Begins with this policy and without records, of which each has half a head of a chain, with one
+ * more.  Returns false if no page fits.
+ */
 static bool
-divide_memory(CacheSet *set, const CachePolicy *policy)
+begin_set(const Advice *advice, CacheSet *set, const CachePolicy *policy)
 {
 	size_t		page_bytes = offsetof(CachedPage, entries) +
 		(size_t) set->ncaches * (sizeof(CacheEntry) + policy->counts_uses);
@@ -279,16 +291,34 @@ divide_memory(CacheSet *set, const CachePolicy *policy)
 	size_t		npages;
 
 	page_bytes += (size_t) -page_bytes % sizeof(CacheEntry);
+	fixed_bytes += LISTS * page_bytes;
 	if (set->bytes < fixed_bytes + page_bytes + sizeof(uint16_t) / 2)
 		return false;
 	npages = 2 * (set->bytes - fixed_bytes) / (2 * page_bytes + sizeof(uint16_t));
 	set->policy = policy;
-	set->max_pages = npages < NO_RECORD ? (uint32_t) npages : NO_RECORD;
+	set->max_pages = npages < MOST_RECORDS ? (uint32_t) npages : MOST_RECORDS;
 	set->nheads = set->max_pages / 2 + 1;
 	set->pages = (char *) (set + 1);
 	set->page_bytes = page_bytes;
-	set->heads = (uint16_t *) cached_page(set, set->max_pages);
-	pbp_forget_cached_pages(set);
+	set->heads = (uint16_t *) cached_page(set, set->max_pages + LISTS);
+	set->npages = set->reclaimer = 0;
+	for (uint32_t i = 0; i < set->nheads; i++)
+		set->heads[i] = NO_RECORD;
+	for (int cache = 0; cache < set->ncaches; cache++)
+	{
+		set->caches[cache] = (SimulatedCache) {
+			.learning = true,
+			.generations = {.oldest = 1,.youngest = GENERATIONS - 1},
+		};
+		for (int list = 0; list < LISTS; list++)
+			cached_page(set, end_of(set, list))->entries[cache] =
+				(CacheEntry) {{end_of(set, list), end_of(set, list)}};
+	}
+	memset(set->counters, 0, sizeof(set->counters));
+	memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
+	set->uncalibrated_misses = 0;
+	set->correction = 1;
+	set_share(advice, set, 1);
 	return true;
 }
 
@@ -303,16 +333,12 @@ init_set(const Advice *advice, void *memory, size_t bytes, int block_bytes, int 
 	memset(set, 0, sizeof(*set));
 	set->bytes = bytes;
 	set->ncaches = ncaches;
-	if (!divide_memory(set, &pbp_kernel_lists))
+	if (!begin_set(advice, set, &pbp_kernel_lists))
 		return NULL;
 	set->block_bytes = block_bytes;
 	set->os_cache = NAN;
-	set->data_pages = INFINITY;
-	set->huge_pages = -1;
-	set->correction = 1;
 	set->served_more = set->measuring_error = NAN;
 	set->recent = (PbpRecentShares) {NAN, NAN, NAN};
-	set_share(advice, set, 1);
 	return set;
 }
 
@@ -343,60 +369,17 @@ pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes)
 	return true;
 }
 
-static const CachePolicy *
-policy_of(PbpEviction eviction)
-{
-	if (eviction == PBP_EVICTS_BY_LISTS)
-		return &pbp_kernel_lists;
-	return eviction == PBP_EVICTS_BY_MGLRU_6_14 ? &pbp_kernel_generations_6_14 :
-		&pbp_kernel_generations_6_8;
-}
-
 void
 pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited)
 {
-	const CachePolicy *policy = policy_of(eviction);
+	const CachePolicy *policy = eviction == PBP_EVICTS_BY_LISTS ? &pbp_kernel_lists :
+		eviction == PBP_EVICTS_BY_MGLRU_6_14 ? &pbp_kernel_generations_6_14 :
+		&pbp_kernel_generations_6_8;
 
+	advice->limited = limited;
 	for (int i = 0; i < CACHE_SETS; i++)
-	{
-		CacheSet   *set = advice->cache_sets[i];
-
-		if (set == NULL)
-			continue;
-		set->limited = limited;
-		if (set->policy == policy || !divide_memory(set, policy))
-			continue;
-		memset(set->counters, 0, sizeof(set->counters));
-		memset(set->doubtful_reads, 0, sizeof(set->doubtful_reads));
-		set->uncalibrated_misses = 0;
-		set->correction = 1;
-		set_share(advice, set, 1);
-	}
-}
-
-void
-pbp_advice_set_swaps(PbpAdvice *advice, bool swaps)
-{
-	if (advice->cache_sets[0] != NULL)
-		advice->cache_sets[0]->swaps = swaps;
-}
-
-void
-pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks)
-{
-	CacheSet   *set = advice->cache_sets[0];
-
-	if (set != NULL)
-		set->huge_pages = (double) free_blocks;
-}
-
-void
-pbp_advice_set_data(PbpAdvice *advice, int64_t pages)
-{
-	CacheSet   *set = advice->cache_sets[0];
-
-	if (set != NULL)
-		set->data_pages = pages < 0 ? INFINITY : (double) pages;
+		if (advice->cache_sets[i] != NULL && advice->cache_sets[i]->policy != policy)
+			begin_set(advice, advice->cache_sets[i], policy);
 }
 
 void
@@ -406,7 +389,7 @@ pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages)
 		if (advice->cache_sets[i] != NULL)
 			advice->cache_sets[i]->os_cache = pages < 0 ? NAN : (double) pages;
 	for (int i = 0; pages >= 0 && i < CACHE_SETS; i++)
-		fit_records(advice, i, true);
+		fit_records(advice, i);
 	pbp_resize_caches(advice);
 }
 
@@ -418,6 +401,6 @@ pbp_correct_caches(Advice *advice, double factor)
 
 	*correction = fmin(fmax(*correction * factor, LEAST_CORRECTION), MOST_CORRECTION);
 	for (int i = 0; i < CACHE_SETS; i++)
-		fit_records(advice, i, false);
+		fit_records(advice, i);
 	pbp_resize_caches(advice);
 }

@@ -12,8 +12,6 @@
  */
 #include "simulator/internal.h"
 
-#include <string.h>
-
 /* Phases in one pool of evictions. */
 #define PHASES_PER_POOL		24
 
@@ -77,10 +75,10 @@ count_evicted(Advice *advice, uint32_t page)
 	state->level = (unsigned) (evicted->phase % PHASE_NUMBERS);
 	if (counts_evicted(advice))
 	{
-		evicted->fresh.pages++;
-		evicted->fresh.used_once += !state->used_again;
+		advice->fresh_evicted.pages++;
+		advice->fresh_evicted.used_once += !state->used_again;
 		if (advice->relations != NULL)
-			pbp_count_evicted_page(advice->relations, page);
+			counters_of_page(advice->relations, page)->evicted++;
 	}
 	if (++evicted->in_phase < phase_length(advice))
 		return;
@@ -100,9 +98,9 @@ pbp_follow_load(Advice *advice, uint32_t page, bool met)
 		count_evicted(advice, page);
 	if (counts_evicted(advice) && was_evicted_lately(advice, *state))
 	{
-		advice->evicted.fresh.read_again++;
+		advice->fresh_evicted.read_again++;
 		if (advice->relations != NULL)
-			pbp_count_read_again(advice->relations, page);
+			counters_of_page(advice->relations, page)->read_again++;
 	}
 	state->evicted = false;
 }
@@ -116,7 +114,7 @@ void
 pbp_follow_gone(Advice *advice)
 {
 	uint64_t	look = advice->look.number;
-	const MeetingList *last = meetings_of(advice, look - 1);
+	const LookLists *last = lists_of(advice, look - 1);
 	uint32_t	nevicted = 0;
 
 	for (uint32_t i = 0; i < last->nmeetings; i++)
@@ -136,20 +134,11 @@ pbp_follow_gone(Advice *advice)
 	advice->evicted.at_last_look = nevicted;
 }
 
-/* What happened before is unknown, so it is unknown which pages return soon. */
-void
-pbp_forget_evicted(Advice *advice)
-{
-	PbpEvicted	fresh = advice->evicted.fresh;
-
-	advice->evicted = (EvictedPages) {.fresh = fresh};
-}
-
 PbpEvicted
 pbp_advice_take_evicted(PbpAdvice *advice)
 {
-	PbpEvicted	fresh = advice->evicted.fresh;
+	PbpEvicted	fresh = advice->fresh_evicted;
 
-	memset(&advice->evicted.fresh, 0, sizeof(fresh));
+	advice->fresh_evicted = (PbpEvicted) {0};
 	return fresh;
 }

@@ -32,7 +32,6 @@
 
 #define PAGE_BITS			27
 #define INVALID_PAGE		((UINT32_C(1) << PAGE_BITS) - 1)
-#define EPOCH_BITS			(32 - PAGE_BITS)
 #define LEVELS				(1 << LEVEL_BITS)
 #define LEVELS_PER_OCTAVE	4.0
 
@@ -45,7 +44,7 @@
 /* A larger size is unknown above this share of doubtful misses. */
 #define TOLERATED_DOUBT		0.01
 
-/* What is less than this is nothing: many processors take a hundred times as long for subnormals. */
+/* Less than this is nothing: many processors take a hundred times as long for subnormals. */
 #define LEAST_COUNT			1e-100
 
 /* ---- the state of a page ----
@@ -174,8 +173,7 @@ raise_counts(PageState *state, uint64_t absent, uint64_t amount, uint64_t usage_
 typedef struct PageRecord
 {
 	uint32_t	fingerprint;	/* tells it from others of its chain */
-	uint32_t	next:PAGE_BITS; /* in its chain */
-	uint32_t	epoch:EPOCH_BITS;	/* that knows it as used; 0: none */
+	uint32_t	next;			/* in its chain */
 	PageState	state;
 } PageRecord;
 
@@ -198,13 +196,6 @@ typedef struct Meeting
 	uint32_t	page;
 } Meeting;
 
-/* All that one look met, in the order of buffers. */
-typedef struct MeetingList
-{
-	uint32_t	nmeetings;
-	Meeting    *meetings;
-} MeetingList;
-
 /* What happened to a page, and how often; "again" if the same look found another use of it. */
 typedef struct Event
 {
@@ -214,12 +205,14 @@ typedef struct Event
 	uint32_t	amount:COUNT_BITS - 1;
 } Event;
 
-/* All that one look found. */
-typedef struct EventList
+/* All that one look met, in the order of buffers, and what it found. */
+typedef struct LookLists
 {
+	uint32_t	nmeetings;
 	uint32_t	nevents;
+	Meeting    *meetings;
 	Event	   *events;
-} EventList;
+} LookLists;
 
 /*
  * A page that returns after so many phases would have stayed in a pool of the next size.  If it
@@ -291,7 +284,7 @@ typedef struct RecentCounters
 	double		doubtful_misses[FACTORS];	/* perhaps warm-up artifacts */
 } RecentCounters;
 
-/* What the server counted in a period. */
+/* What the server counted in a period, or in the last seconds. */
 typedef struct Period
 {
 	double		accesses;
@@ -307,13 +300,6 @@ typedef struct Time
 	Period		periods[PERIODS + 1];	/* the one that runs first, then the latest */
 } Time;
 
-/* What was counted in the last seconds. */
-typedef struct LatelyCounted
-{
-	double		accesses;
-	double		reads;
-} LatelyCounted;
-
 /* A load at a small share of the pace that is remembered; sums decay. */
 typedef struct LightLoad
 {
@@ -324,7 +310,7 @@ typedef struct LightLoad
 	double		busy;			/* share of the last seconds with its accesses */
 	bool		quiet;			/* the load now is no part of what is learned */
 	bool		idle;			/* and not even a light load */
-	LatelyCounted lately;		/* of light loads alone */
+	Period		lately;			/* of light loads alone */
 } LightLoad;
 
 /* How much of learning is done. */
@@ -338,7 +324,7 @@ typedef struct Progress
 /* Where the clock hand stands.  Computed once, and not for each buffer. */
 typedef struct HandPosition
 {
-	int64_t		ticks;
+	int64_t		ticks;			/* buffers that it has passed, ever */
 	int64_t		passes;
 	int			buffer;
 } HandPosition;
@@ -349,7 +335,6 @@ typedef struct EvictedPages
 	uint64_t	phase;			/* of evictions, since knowledge was lost */
 	double		in_phase;		/* evictions in this phase */
 	uint32_t	at_last_look;	/* that it has found */
-	PbpEvicted	fresh;			/* since the last report */
 } EvictedPages;
 
 /* What one look found, in numbers of sampled pages. */
@@ -398,12 +383,12 @@ enum
 	EFFECTS
 };
 
-/* What is counted of one relation, with weights that grow; nothing but doubles. */
+/* What decays of one relation, but for sampled_loads; nothing but doubles. */
 typedef struct RelationCounters
 {
 	double		loads;
 	double		waits;			/* of these, for storage, by the simulation */
-	double		sampled_loads;	/* of equal weight */
+	double		sampled_loads;
 	double		extra[EFFECTS]; /* more than the baseline has */
 	double		differing[EFFECTS]; /* only one of both has these */
 	double		evicted;		/* by the real pool */
@@ -420,20 +405,6 @@ typedef struct RelationRecord
 
 #define PBP_MAX_RELATIONS	512
 
-/*
- * An event that waits for its relation to be fetched into the caches.  Each size
- * has a bit for a miss of its pool, and another one for a wait for storage.
- */
-typedef struct PendingEvent
-{
-	Event		event;
-	uint64_t	missed;
-} PendingEvent;
-
-#define WAITS_SHIFT			1
-
-#define PENDING_EVENTS		16
-
 /* The first record stands for all relations that have none. */
 typedef struct Relations
 {
@@ -444,31 +415,20 @@ typedef struct Relations
 	uint16_t   *heads;			/* numbers of records; 0: none */
 	uint16_t   *of_page;		/* by page record */
 	uint32_t   *npages;			/* for answers: pages in use, by relation */
-	double		weight;			/* of what is counted now */
-	uint32_t	epoch;			/* of the uses that are counted now, as in page records */
-	int64_t		cycle;			/* of epochs, in which each has another number */
 	uint32_t	observed;		/* page whose relation is wanted */
-	bool		counting_uses;	/* events that are played are uses */
 	bool		refused;		/* a relation has found no room */
 	int64_t		evicted_second;
 	PbpWorkingSet working_set;
-	uint32_t	npending;
-	PendingEvent pending[PENDING_EVENTS];
 } Relations;
 
-/* Misses of other policies; nothing but doubles. */
+/* What decays of other policies; nothing but doubles. */
 typedef struct PolicyCounters
 {
 	double		misses[PBP_POLICY_COUNT][PBP_POLICY_SIZES][GROUPS];
 	double		skipped[PBP_POLICY_SIZES];	/* of today's policy, while pools were not in order */
-} PolicyCounters;
-
-/* Nothing but doubles, which decay. */
-typedef struct RecentUses
-{
+	double		doubtful_misses[PBP_POLICY_SIZES];	/* of it, before that size was filled */
 	double		uses;
-	double		doubtful_misses[PBP_POLICY_SIZES];	/* before that size was filled */
-} RecentUses;
+} PolicyCounters;
 
 /* Other policies, which see the same uses as the simulated pools. */
 typedef struct PolicyRun
@@ -480,7 +440,6 @@ typedef struct PolicyRun
 	double		turned_over[PBP_POLICY_SIZES];	/* pools that today's policy has missed since a
 												 * loss of knowledge */
 	PolicyCounters counters;
-	RecentUses	recent;
 } PolicyRun;
 
 typedef struct Advice
@@ -492,10 +451,8 @@ typedef struct Advice
 	int			nbuffers;
 	int			usage_max;
 	bool		rings_apart;	/* the server counts their reads apart */
-	int64_t		smallest_scanned;	/* relation, in pages; 0: unknown */
-	int64_t		all_scanned;	/* relations, likewise */
-	double		other_mix;		/* share of the last reads that is of other
-								 * relations than were learned */
+	bool		limited;		/* the page cache, by a cgroup, rather than by the machine */
+	PbpAdviceFacts facts;
 	bool		relations_crowded;	/* a relation has found no room, ever */
 	bool		all_relations_wanted;	/* by this look */
 	uint64_t	random;
@@ -508,16 +465,16 @@ typedef struct Advice
 								 * is counted of them meanwhile */
 	uint32_t	max_meetings;
 	uint32_t	max_events;
-	MeetingList meetings[2];	/* of this look and the last */
-	EventList	events[2];
+	LookLists	lists[2];		/* of this look and the last */
 
 	LookState	look;
 	Averages	averages;
 	EvictedPages evicted;
+	PbpEvicted	fresh_evicted;	/* since the last report */
 	Counters	counters;
 	RecentCounters recent;
 	Time		time;
-	LatelyCounted lately;
+	Period		lately;			/* the last seconds */
 	LightLoad	light;
 	Progress	progress[FACTORS];
 	uint64_t	version;		/* another one after each change */
@@ -538,16 +495,10 @@ outdate_answers(Advice *advice)
 	advice->version = ++pbp_advice_version;
 }
 
-static inline MeetingList *
-meetings_of(Advice *advice, uint64_t look)
+static inline LookLists *
+lists_of(Advice *advice, uint64_t look)
 {
-	return &advice->meetings[look % 2];
-}
-
-static inline EventList *
-events_of(Advice *advice, uint64_t look)
-{
-	return &advice->events[look % 2];
+	return &advice->lists[look % 2];
 }
 
 /* For a loop, in its i-th step. */
@@ -595,6 +546,13 @@ all_loads(const Advice *advice)
 	return sum_of_groups(advice->counters.loads);
 }
 
+/* The counters of a page's relation. */
+static inline RelationCounters *
+counters_of_page(const Relations *relations, uint32_t page)
+{
+	return &relations->records[relations->of_page[page]].counters;
+}
+
 /* The share of the pool that is in the sample, by chance and rate. */
 static inline double
 share_of_pool(const Advice *advice)
@@ -622,6 +580,13 @@ static inline double
 passes_watched(const Advice *advice)
 {
 	return (double) (advice->look.now.ticks - advice->look.first_ticks) / advice->nbuffers;
+}
+
+/* Since the last look. */
+static inline double
+ticks_passed(const Advice *advice)
+{
+	return (double) (advice->look.now.ticks - advice->look.last.ticks);
 }
 
 /* For structs of nothing but doubles. */
@@ -655,7 +620,7 @@ next_share(Advice *advice)
 static inline double
 accesses_of(const PbpAdviceCounts *counts)
 {
-	return (double) counts->hits + (double) counts->reads;
+	return counts->hits + counts->reads;
 }
 
 /* One of the two integers around the mean, so that this is the expectation. */
@@ -679,14 +644,11 @@ extern double pbp_variation_error(const Advice *advice);
 extern double pbp_chance_of_groups(double accesses, double reads);
 
 /* observe.c */
-extern size_t pbp_set_table_size(PageTable *table, double npages);
-extern void *pbp_place_table(PageTable *table, void *memory);
 extern uint64_t pbp_absent_from(const Advice *advice, uint64_t key);
 
 /* evicted.c */
 extern void pbp_follow_load(Advice *advice, uint32_t page, bool met);
 extern void pbp_follow_gone(Advice *advice);
-extern void pbp_forget_evicted(Advice *advice);
 
 /* pools.c */
 extern void pbp_thin_pools(Advice *advice, double share);
@@ -703,12 +665,9 @@ extern void pbp_thin_policies(Advice *advice);
 
 /* relationreads.c */
 extern void pbp_scale_relations(Advice *advice, double share, double share_of_records);
-extern void pbp_count_pending(Relations *relations);
-extern void pbp_count_evicted_page(Relations *relations, uint32_t page);
-extern void pbp_count_read_again(Relations *relations, uint32_t page);
+extern void pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits);
 extern void pbp_decay_relations(Relations *relations, double weight);
 extern void pbp_reduce_effects(Relations *relations, int size, bool only_waits, double weight);
-extern void pbp_add_counters(RelationCounters *sum, const RelationCounters *counters);
 
 /* cachesizes.c; returns the share of the records of today's memory that remain */
 extern double pbp_scale_caches(Advice *advice, double share);

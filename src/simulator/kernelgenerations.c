@@ -25,8 +25,7 @@
  */
 #include "simulator/cachesets.h"
 
-/* At most, and at least. */
-#define GENERATIONS			4
+/* At least; GENERATIONS at most. */
 #define LEAST_GENERATIONS	2
 
 /* Pages to evict, until the kernel looks whether it had to read too many for that. */
@@ -46,18 +45,6 @@
 /* Until evicted, the uses of a page are in the lower bits of what remains of it. */
 #define USES_BITS			4
 #define AGE_MASK			(UINT32_MAX >> USES_BITS)
-
-static void
-begin(SimulatedCache *simulated)
-{
-	*simulated = (SimulatedCache)
-	{
-		.learning = true,
-		.inactive = {0, NO_RECORD, NO_RECORD},
-		.active = {0, NO_RECORD, NO_RECORD},
-		.generations = {.oldest = 1,.youngest = GENERATIONS - 1},
-	};
-}
 
 static inline bool
 is_since_6_14(const CacheSet *set)
@@ -121,10 +108,11 @@ highest_evicted_tier(const CacheSet *set, const Generations *generations)
 
 /* ---- generations ---- */
 
-static inline CacheList *
-oldest_list(SimulatedCache *simulated)
+/* Pages in the oldest generation. */
+static inline uint32_t
+noldest(const SimulatedCache *simulated)
 {
-	return simulated->generations.active_is_oldest ? &simulated->active : &simulated->inactive;
+	return simulated->npages[simulated->generations.active_is_oldest];
 }
 
 static inline uint32_t
@@ -159,20 +147,19 @@ static bool
 needs_generation(const CacheSet *set, SimulatedCache *simulated)
 {
 	Generations *generations = &simulated->generations;
-	const uint32_t noldest = oldest_list(simulated)->npages;
 	const double wanted = fmax(generations->batch / 2, LEAST_WANTED);
 	bool		found = generations->nevicted >= wanted;
 	bool		impatient = generations->nread > generations->patience * wanted;
 
 	if (number_of_generations(generations) >= GENERATIONS)
 		return false;
-	if (!is_since_6_14(set) && noldest < generations->batch / 2)
+	if (!is_since_6_14(set) && noldest(simulated) < generations->batch / 2)
 		return true;
 	if (!found && !impatient)
 		return false;
 	generations->nread = generations->nevicted = 0;
 	return !found && (is_since_6_14(set) ||
-					  4 * noldest < simulated->inactive.npages + simulated->active.npages);
+					  4 * noldest(simulated) < all_pages(simulated));
 }
 
 /* Moves the page to the next generation, and counts its uses from 0 on. */
@@ -184,10 +171,7 @@ keep(CacheSet *set, int cache, uint16_t page)
 	bool		next = !generations->active_is_oldest;
 
 	pbp_unlink_cached_page(set, cache, page);
-	if (is_since_6_14(set))
-		pbp_link_cached_page(set, cache, page, next);
-	else
-		pbp_link_oldest_cached_page(set, cache, page, next);
+	pbp_link_cached_page(set, cache, page, next, !is_since_6_14(set));
 	if (!is_since_6_14(set) || !is_always_kept(set, *uses))
 		generations->tiers[tier_of(*uses)].total++;
 	*uses &= IN_WORKING_SET;
@@ -201,20 +185,20 @@ evict(CacheSet *set, int cache)
 	int			highest = highest_evicted_tier(set, generations);
 
 	/* Where all tiers but the lowest are kept, this ends after two generations. */
-	for (uint32_t most = 2 * (simulated->inactive.npages + simulated->active.npages);; most--)
+	for (uint32_t most = 2 * all_pages(simulated);; most--)
 	{
 		uint16_t	page;
 		uint8_t		uses;
 
 		if (needs_generation(set, simulated) ||
-			(oldest_list(simulated)->npages == 0 &&
+			(noldest(simulated) == 0 &&
 			 number_of_generations(generations) == LEAST_GENERATIONS))
 			generations->youngest++;
-		if (oldest_list(simulated)->npages == 0)
+		if (noldest(simulated) == 0)
 			begin_next_generation(simulated);
-		page = oldest_list(simulated)->oldest;
-		if (page == NO_RECORD)
+		if (noldest(simulated) == 0)
 			continue;
+		page = oldest_page(set, cache, generations->active_is_oldest);
 		uses = *uses_of(set, cached_page(set, page), cache);
 		generations->nread++;
 		if (most > 0 && (tier_of(uses) > highest || is_always_kept(set, uses)))
@@ -256,7 +240,7 @@ uses_of_refault(const CacheSet *set, SimulatedCache *simulated, const CachedPage
 }
 
 static void
-insert(CacheSet *set, int cache, uint16_t page, uint8_t uses)
+insert(CacheSet *set, int cache, uint16_t page, unsigned uses)
 {
 	SimulatedCache *simulated = &set->caches[cache];
 	const Generations *generations = &simulated->generations;
@@ -265,7 +249,7 @@ insert(CacheSet *set, int cache, uint16_t page, uint8_t uses)
 	pbp_make_room(set, cache, 1);
 	next = number_of_generations(generations) == GENERATIONS;
 	pbp_keep_cached_page(set, cache, page, next != generations->active_is_oldest);
-	*uses_of(set, cached_page(set, page), cache) = uses;
+	*uses_of(set, cached_page(set, page), cache) = (uint8_t) uses;
 }
 
 static CacheRead
@@ -291,14 +275,6 @@ read(CacheSet *set, int cache, uint16_t page)
 	return distance < JUST_EVICTED * simulated->capacity ? CACHE_CLOSE_CALL : CACHE_MISS;
 }
 
-/* A write is no use. */
-static void
-write(CacheSet *set, int cache, uint16_t page)
-{
-	if (!in_set(cached_page(set, page)->resident, cache) && set->caches[cache].capacity > 0)
-		insert(set, cache, page, 0);
-}
-
 /* True if the return of a page is likely to count as a refault. */
 static bool
 may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cache)
@@ -313,19 +289,17 @@ may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cac
 const CachePolicy pbp_kernel_generations_6_8 = {
 	.counts_uses = true,
 	.records_per_page = 2.5,
-	.begin = begin,
 	.evict = evict,
 	.read = read,
-	.write = write,
+	.insert = insert,
 	.may_return_soon = may_return_soon,
 };
 
 const CachePolicy pbp_kernel_generations_6_14 = {
 	.counts_uses = true,
 	.records_per_page = 1.7,
-	.begin = begin,
 	.evict = evict,
 	.read = read,
-	.write = write,
+	.insert = insert,
 	.may_return_soon = may_return_soon,
 };

@@ -21,39 +21,20 @@
 #define LEAST_NEAR_SOON		0.85
 #define MOST_NEAR_SOON		1.2
 
-static void
-begin(SimulatedCache *simulated)
-{
-	*simulated = (SimulatedCache)
-	{
-		.learning = true,
-		.inactive = {0, NO_RECORD, NO_RECORD},
-		.active = {0, NO_RECORD, NO_RECORD},
-	};
-}
-
-static void
-activate(CacheSet *set, int cache, uint16_t page)
-{
-	pbp_unlink_cached_page(set, cache, page);
-	pbp_link_cached_page(set, cache, page, true);
-	set->caches[cache].age++;
-}
-
 /* The kernel restores the ratio of the lists only when it evicts. */
 static void
 evict(CacheSet *set, int cache)
 {
 	SimulatedCache *simulated = &set->caches[cache];
-	uint16_t	page;
 
-	while (simulated->inactive.npages * simulated->ratio < simulated->active.npages)
+	while (simulated->npages[false] * simulated->ratio < simulated->npages[true])
 	{
-		page = simulated->active.oldest;
+		uint16_t	page = oldest_page(set, cache, true);
+
 		pbp_unlink_cached_page(set, cache, page);
-		pbp_link_cached_page(set, cache, page, false);
+		pbp_link_cached_page(set, cache, page, false, false);
 	}
-	pbp_drop_cached_page(set, cache, simulated->inactive.oldest, simulated->age++);
+	pbp_drop_cached_page(set, cache, oldest_page(set, cache, false), simulated->age++);
 }
 
 /* How much the cache has aged since it evicted the page.  UINT32_MAX: it never did. */
@@ -64,44 +45,38 @@ refault_distance(const SimulatedCache *simulated, const CachedPage *page, int ca
 		simulated->age - page->entries[cache].evicted_at : UINT32_MAX;
 }
 
-/* Add a page that is not resident. */
 static void
-insert(CacheSet *set, int cache, uint16_t page, bool active)
+insert(CacheSet *set, int cache, uint16_t page, unsigned uses)
 {
-	if (set->caches[cache].capacity == 0)
-		return;
 	pbp_make_room(set, cache, 1);
-	pbp_keep_cached_page(set, cache, page, active);
-	set->caches[cache].age += active;
+	pbp_keep_cached_page(set, cache, page, uses > 0);
+	set->caches[cache].age += uses;
 }
 
 static CacheRead
 read(CacheSet *set, int cache, uint16_t page)
 {
-	const SimulatedCache *simulated = &set->caches[cache];
+	SimulatedCache *simulated = &set->caches[cache];
 	const CachedPage *record = cached_page(set, page);
-	uint32_t	nactive = simulated->active.npages;
+	uint32_t	nactive = simulated->npages[true];
 	uint32_t	distance;
 
 	if (in_set(record->resident, cache))
 	{
 		if (!in_set(record->active, cache))
-			activate(set, cache, page);
+		{
+			pbp_unlink_cached_page(set, cache, page);
+			pbp_link_cached_page(set, cache, page, true, false);
+			simulated->age++;
+		}
 		return CACHE_HIT;
 	}
 	distance = refault_distance(simulated, record, cache);
-	insert(set, cache, page, distance <= nactive);
+	if (simulated->capacity > 0)
+		insert(set, cache, page, distance <= nactive);
 	return distance < JUST_EVICTED * nactive ||
 		(distance > LEAST_NEAR_SOON * nactive && distance < MOST_NEAR_SOON * nactive) ?
 		CACHE_CLOSE_CALL : CACHE_MISS;
-}
-
-/* Unlike a read, a write activates no page, not even one that returns soon. */
-static void
-write(CacheSet *set, int cache, uint16_t page)
-{
-	if (!in_set(cached_page(set, page)->resident, cache))
-		insert(set, cache, page, false);
 }
 
 /* True if the return of a page may matter, even if the active list grows by then. */
@@ -115,15 +90,14 @@ may_return_soon(const SimulatedCache *simulated, const CachedPage *page, int cac
 static bool
 evicted_recently(const SimulatedCache *simulated, const CachedPage *page, int cache)
 {
-	return refault_distance(simulated, page, cache) <= simulated->active.npages;
+	return refault_distance(simulated, page, cache) <= simulated->npages[true];
 }
 
 const CachePolicy pbp_kernel_lists = {
 	.records_per_page = 1.7,
-	.begin = begin,
 	.evict = evict,
 	.read = read,
-	.write = write,
+	.insert = insert,
 	.may_return_soon = may_return_soon,
 	.evicted_recently = evicted_recently,
 };

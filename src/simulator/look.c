@@ -16,8 +16,9 @@
 #include "simulator/look.h"
 
 #include <limits.h>
-#include <math.h>
 #include <string.h>
+
+#include "simulator/internal.h"
 
 /* Many are read twice: sessions may not have pinned the victims that the hand gave them yet. */
 #define OVERLAP				256
@@ -30,11 +31,10 @@
 #define CHECK_GAIN			0.1
 
 void
-pbp_look_init(PbpLook *look, PbpAdvice *advice, int nbuffers, const PbpLookReader *reader)
+pbp_look_init(PbpLook *look, PbpAdvice *advice, const PbpLookReader *reader)
 {
 	memset(look, 0, sizeof(*look));
 	look->advice = advice;
-	look->nbuffers = nbuffers;
 	look->reader = *reader;
 	look->incomplete = true;
 	look->whole_ticks = -1;
@@ -112,71 +112,73 @@ read_again(PbpLook *look, int first, int end)
 static bool
 is_expected(PbpLook *look, int buffer)
 {
-	int64_t		behind = (look->ticks - 1 - buffer + look->nbuffers) % look->nbuffers;
+	const Advice *advice = look->advice;
+	int64_t		behind = (advice->look.now.ticks - 1 - buffer + advice->nbuffers) % advice->nbuffers;
 
-	if (behind < look->ticks - look->last_ticks + OVERLAP)
+	if (behind < advice->look.now.ticks - advice->look.last.ticks + OVERLAP)
 		return true;
 	skip_to(look, buffer);
 	return next_known(look) == buffer || next_pinned(look) == buffer;
 }
 
 static void
-read_range(PbpLook *look, int64_t passed)
+read_range(PbpLook *look, int64_t ticks, int64_t passed)
 {
-	int			end = (int) (look->ticks % look->nbuffers);
-	int			first = (int) ((look->ticks - passed) % look->nbuffers);
+	int			nbuffers = look->advice->nbuffers;
+	int			end = (int) (ticks % nbuffers);
+	int			first = (int) ((ticks - passed) % nbuffers);
 
 	if (first <= end)
 	{
 		read_again(look, 0, first);
 		look->reader.read_range(look->reader.arg, first, end);
-		read_again(look, end, look->nbuffers);
+		read_again(look, end, nbuffers);
 	}
 	else
 	{
 		look->reader.read_range(look->reader.arg, 0, end);
 		read_again(look, end, first);
-		look->reader.read_range(look->reader.arg, first, look->nbuffers);
+		look->reader.read_range(look->reader.arg, first, nbuffers);
 	}
 }
 
 void
 pbp_look_begin(PbpLook *look, int64_t ticks)
 {
-	int64_t		passed = ticks - look->ticks + OVERLAP;
+	int			nbuffers = look->advice->nbuffers;
+	int64_t		passed = ticks - look->advice->look.last.ticks + OVERLAP;
 
-	look->last_ticks = look->ticks;
-	look->ticks = ticks;
 	look->number++;
 	look->next_known = 0;
 	look->next_pinned = 0;
 	look->missed = 0;
 	pinned_of(look, look->number)->nbuffers = 0;
 	look->whole = look->incomplete || ticks >= look->check_ticks ||
-		passed < OVERLAP || passed >= look->nbuffers || ticks < passed;
+		passed < OVERLAP || passed >= nbuffers || ticks < passed;
 
 	pbp_advice_begin(look->advice, ticks);
 	if (look->whole)
-		look->reader.read_range(look->reader.arg, 0, look->nbuffers);
+		look->reader.read_range(look->reader.arg, 0, nbuffers);
 	else
-		read_range(look, passed);
+		read_range(look, ticks, passed);
 }
 
 /* Counts what was missed since the pool was read as a whole, if none of it has left. */
 static void
 check(PbpLook *look)
 {
+	int			nbuffers = look->advice->nbuffers;
+	int64_t		ticks = look->advice->look.now.ticks;
 	bool		counts = !look->incomplete && look->whole_ticks >= 0 &&
-		look->ticks - look->whole_ticks <= look->nbuffers;
+		ticks - look->whole_ticks <= nbuffers;
 
 	if (counts)
 	{
 		look->checked_loads += look->loads - CHECK_GAIN * look->checked_loads;
 		look->missed_loads += look->missed - CHECK_GAIN * look->missed_loads;
 	}
-	look->check_ticks = look->ticks +
-		(counts ? (int64_t) PASSES_PER_CHECK * look->nbuffers : look->nbuffers / 2);
-	look->whole_ticks = look->ticks;
+	look->check_ticks = ticks + (counts ? (int64_t) PASSES_PER_CHECK * nbuffers : nbuffers / 2);
+	look->whole_ticks = ticks;
 	look->loads = 0;
 	look->incomplete = false;
 }

@@ -39,10 +39,6 @@ typedef struct PbpLook
 {
 	PbpAdvice  *advice;
 	PbpLookReader reader;
-	int			nbuffers;
-
-	int64_t		ticks;			/* of this look, between looks of the last */
-	int64_t		last_ticks;
 	bool		incomplete;		/* pages may have entered where the next look would not read */
 	bool		whole;			/* this look reads the whole pool */
 	PbpPinnedList pinned[2];	/* of this look and the last */
@@ -61,8 +57,7 @@ typedef struct PbpLook
 	double		missed_loads;
 } PbpLook;
 
-extern void pbp_look_init(PbpLook *look, PbpAdvice *advice, int nbuffers,
-						  const PbpLookReader *reader);
+extern void pbp_look_init(PbpLook *look, PbpAdvice *advice, const PbpLookReader *reader);
 
 /* Ticks are buffers that the hand has passed, ever.  The reader runs in begin. */
 extern void pbp_look_begin(PbpLook *look, int64_t ticks);

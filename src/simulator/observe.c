@@ -24,28 +24,6 @@
 /* Records that are needed so much later are fetched into the caches. */
 #define FETCHED_AHEAD		8
 
-/* Sets the size of the table, and returns its bytes, or SIZE_MAX. */
-size_t
-pbp_set_table_size(PageTable *table, double npages)
-{
-	if (npages >= (UINT32_C(1) << PAGE_BITS) - 1)
-		return SIZE_MAX;		/* an event could not name them */
-	table->max_pages = (uint32_t) npages + 1;
-	table->nheads = table->max_pages / 2 + 1;
-	return sizeof(PageRecord) * table->max_pages + sizeof(uint32_t) * table->nheads;
-}
-
-/* Begins with an empty table at this address, and returns where its memory ends. */
-void *
-pbp_place_table(PageTable *table, void *memory)
-{
-	table->pages = memory;
-	table->heads = (uint32_t *) (table->pages + table->max_pages);
-	for (uint32_t i = 0; i < table->nheads; i++)
-		table->heads[i] = INVALID_PAGE;
-	return table->heads + table->nheads;
-}
-
 static uint32_t
 find_page(const PageTable *table, uint64_t key)
 {
@@ -84,7 +62,7 @@ pbp_advice_holds(const PbpAdvice *advice, uint64_t key)
 static uint32_t
 find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved)
 {
-	const MeetingList *last = meetings_of(advice, advice->look.number - 1);
+	const LookLists *last = lists_of(advice, advice->look.number - 1);
 	const Meeting *meetings = last->meetings;
 	const PageRecord *pages = advice->table.pages;
 	uint32_t	next = advice->look.next_meeting;
@@ -107,15 +85,11 @@ find_page_at(Advice *advice, uint64_t key, int buffer, bool *moved)
 static void
 unlink_page(PageTable *table, uint32_t page)
 {
-	uint32_t   *head = &table->heads[chain_of(table->pages[page].fingerprint, table->nheads)];
-	uint32_t	before = *head;
+	uint32_t   *link = &table->heads[chain_of(table->pages[page].fingerprint, table->nheads)];
 
-	while (before != page && table->pages[before].next != page)
-		before = table->pages[before].next;
-	if (before == page)
-		*head = table->pages[page].next;
-	else
-		table->pages[before].next = table->pages[page].next;
+	while (*link != page)
+		link = &table->pages[*link].next;
+	*link = table->pages[page].next;
 }
 
 /*
@@ -161,10 +135,7 @@ add_page(Advice *advice, uint64_t key)
 		return INVALID_PAGE;
 	}
 	head = &table->heads[chain_of((uint32_t) key, table->nheads)];
-	table->pages[page].fingerprint = (uint32_t) key;
-	table->pages[page].next = *head;
-	table->pages[page].epoch = 0;
-	table->pages[page].state = (PageState){.counts = ALL_ABSENT};
+	table->pages[page] = (PageRecord) {(uint32_t) key, *head, {.counts = ALL_ABSENT}};
 	*head = page;
 	if (advice->relations != NULL)
 		advice->relations->of_page[page] = 0;
@@ -214,8 +185,7 @@ visible_share(const Advice *advice, int before, int usage, int seen, int buffer)
 		int64_t		last_visit = (nvisits - 1) * advice->nbuffers + buffer;
 
 		share = nvisits == visits(look->last, buffer) ? 0 :
-			within(0, 1, (double) (look->now.ticks - last_visit) /
-				   (double) (look->now.ticks - look->last.ticks));
+			within(0, 1, (double) (look->now.ticks - last_visit) / ticks_passed(advice));
 	}
 	if (usage == advice->usage_max && seen > 0)
 		share /= 2;				/* until it reached the maximum */
@@ -234,8 +204,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 {
 	int			before = (int) state->usage;
 	int			seen = usage - before + (int) new_visits(advice, buffer);
-	double		passed = (double) (advice->look.now.ticks - advice->look.last.ticks) /
-		advice->nbuffers;
+	double		passed = ticks_passed(advice) / advice->nbuffers;
 	double		uses = advice->use_rates[state->level] * passed;
 	double		visible;
 
@@ -257,7 +226,7 @@ estimate_uses(Advice *advice, PageState *state, int buffer, int usage)
 static void
 add_events(Advice *advice, uint32_t page, bool load, int amount)
 {
-	EventList  *list = events_of(advice, advice->look.number);
+	LookLists  *list = lists_of(advice, advice->look.number);
 	uint32_t	room = advice->max_events - list->nevents;
 	int			usage_max = advice->usage_max;
 
@@ -298,7 +267,7 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 {
 	PageState  *state = &advice->table.pages[page].state;
 	uint64_t	look = advice->look.number;
-	MeetingList *list = meetings_of(advice, look);
+	LookLists  *list = lists_of(advice, look);
 	bool		load = advice->look.lost || moved || !met_in_look(*state, look - 1);
 	int			amount;
 
@@ -362,7 +331,7 @@ pbp_advice_observe(PbpAdvice *advice, uint64_t key, int buffer, int usage, bool 
 int
 pbp_advice_known_buffer(const PbpAdvice *advice, uint32_t i)
 {
-	const MeetingList *last = &advice->meetings[(advice->look.number - advice->look.looking) % 2];
+	const LookLists *last = &advice->lists[(advice->look.number - advice->look.looking) % 2];
 
 	return i < last->nmeetings ? last->meetings[i].buffer : -1;
 }

@@ -22,16 +22,6 @@
 
 /* ---- records ---- */
 
-void
-pbp_forget_cached_pages(CacheSet *set)
-{
-	set->npages = set->reclaimer = 0;
-	for (uint32_t i = 0; i < set->nheads; i++)
-		set->heads[i] = NO_RECORD;
-	for (int cache = 0; cache < set->ncaches; cache++)
-		set->policy->begin(&set->caches[cache]);
-}
-
 /* True if its return may matter to a cache. */
 static bool
 may_return_soon(const CacheSet *set, const CachedPage *page)
@@ -134,28 +124,10 @@ pbp_advice_caches(const PbpAdvice *advice, uint64_t key)
 	number = find_record(set, (uint32_t) key);
 	page = number == NO_RECORD ? NULL : cached_page(set, number);
 	answer.cached = page != NULL && in_set(page->resident, BASELINE);
-	if (set->policy->evicted_recently != NULL && !set->swaps)
+	if (set->policy->evicted_recently != NULL && !advice->facts.swaps)
 		answer.recent = answer.cached > 0 ||
 			(page != NULL && set->policy->evicted_recently(simulated, page, BASELINE));
 	return answer;
-}
-
-/* Forget the pages above a lower threshold.  Their records become free. */
-void
-pbp_thin_out_records(CacheSet *set)
-{
-	for (uint32_t i = 0; i < set->npages; i++)
-	{
-		CachedPage *page = cached_page(set, i);
-
-		check_interrupts(i);
-		if (page->fingerprint <= set->threshold)
-			continue;
-		for (int cache = 0; cache < set->ncaches; cache++)
-			if (in_set(page->resident, cache))
-				pbp_unlink_cached_page(set, cache, (uint16_t) i);
-		page->resident = page->active = page->evicted = 0;
-	}
 }
 
 /* ---- misses ---- */
@@ -237,8 +209,9 @@ play_write(CacheSet *set, uint32_t fingerprint, int size)
 	uint16_t	page = record_of(set, fingerprint);
 
 	for (int cache = 0; page != NO_RECORD && cache < set->ncaches; cache++)
-		if (size < 0 || set->sizes[cache] == size)
-			set->policy->write(set, cache, page);
+		if ((size < 0 || set->sizes[cache] == size) && set->caches[cache].capacity > 0 &&
+			!in_set(cached_page(set, page)->resident, cache))
+			set->policy->insert(set, cache, page, 0);
 }
 
 /* The pool of this size has evicted a dirty page. */

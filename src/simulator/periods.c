@@ -15,8 +15,6 @@
 
 #include <string.h>
 
-#include "base/stats.h"
-
 /* Fewer periods than this do not show how they vary. */
 #define ENOUGH_PERIODS		3
 
@@ -85,12 +83,13 @@ pbp_pass_time(Advice *advice, const PbpAdviceCounts *counts, double age, double 
 
 	age = fmin(1, age);
 	/* by this, a mean is that of as many independent periods as there are, and two more */
-	decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)),
-		  exp2(-age));
+	if (age > 0)
+		decay(advice, fmax(LEAST_WEIGHT, pow((time->nperiods + 1.0) / (time->nperiods + 3), age)),
+			  exp2(-age));
 
 	time->age += age;
 	time->periods[0].accesses += accesses_of(counts);
-	time->periods[0].reads += (double) counts->reads;
+	time->periods[0].reads += counts->reads;
 	if (moved <= usual)
 		time->changed = false;
 	else if (moved > usual && time->nperiods >= CALM_PERIODS)
@@ -145,7 +144,7 @@ variation_of(const Advice *advice)
 	return variation;
 }
 
-/* By how much the miss ratio of the last seconds may differ from that of the load.  NaN: unknown. */
+/* By how much the miss ratio of the last seconds may differ from the load's.  NaN: unknown. */
 double
 pbp_usual_difference(const Advice *advice)
 {
@@ -169,7 +168,7 @@ slowness(const Variation *variation)
 		1;
 }
 
-/* Standard deviation of a miss ratio whose accesses come in groups, such as those of a range scan. */
+/* Standard deviation of a miss ratio whose accesses come in groups, as those of a range scan. */
 double
 pbp_chance_of_groups(double accesses, double reads)
 {

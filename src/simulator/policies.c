@@ -23,7 +23,7 @@
 /* Older records that are tried for a new page. */
 #define TRIED_RECORDS		32
 
-#define NONE				UINT32_MAX
+#define NONE				UINT32_MAX	/* no page: the end of a chain, or no record for one more */
 #define ABSENT				UINT8_MAX	/* as a usage count */
 #define NEVER				(-1)	/* as a time */
 
@@ -58,7 +58,6 @@ typedef struct ClockPool
 {
 	uint32_t	nslots;
 	uint32_t	nfilled;
-	uint32_t	hand;
 	uint32_t	turn;			/* of a part of the pool, or a session: for each miss the next */
 	uint32_t	hands[PARTS];	/* of parts, each from its own first slot */
 	Batch		batches[SESSIONS];
@@ -100,7 +99,7 @@ typedef struct QueuePool
 typedef struct LruPool
 {
 	uint32_t	npages;
-	uint32_t	last;			/* the one to be evicted next; NONE: empty */
+	uint32_t	last;			/* the one to be evicted next, unless it is empty */
 } LruPool;
 
 /*
@@ -129,10 +128,8 @@ struct PbpPolicies
 	uint32_t	max_pages;		/* records */
 	uint32_t	npages;
 	uint32_t	nheads;
-	PolicyPage *pages;
+	PolicyPage *pages;			/* one more, of no page, is between the newest and the oldest */
 	uint32_t   *heads;
-	uint32_t	newest;			/* by last use */
-	uint32_t	oldest;
 
 	ClockPool	clocks[CLOCKS][SIZES];
 	QueuePool	queues[SIZES];
@@ -153,36 +150,20 @@ size_of(double npages, int size)
 	return wanted < PARTS ? PARTS : (uint32_t) (wanted + 0.5);
 }
 
-/* Memory that is given out in pieces; without any, only their sum is known. */
-typedef struct Block
+/*
+ * Divides the memory behind the struct, for so many pages in a pool of today's size, and returns how
+ * much this takes with it.
+ */
+static size_t
+place(PbpPolicies *policies, uint32_t npages)
 {
-	char	   *memory;
-	size_t		used;
-} Block;
+	uint32_t   *next;
 
-static void *
-take(Block *block, size_t bytes)
-{
-	size_t		used = block->used;
-
-	block->used += bytes;
-	return block->memory == NULL ? NULL : block->memory + used;
-}
-
-static Fifo
-take_fifo(Block *block, uint32_t room)
-{
-	return (Fifo) {.room = room,.pages = take(block, sizeof(uint32_t) * room)};
-}
-
-/* For so many pages in a pool of today's size. */
-static void
-place(PbpPolicies *policies, uint32_t npages, Block *block)
-{
 	policies->max_pages = RECORDS_PER_PAGE * (npages + 1);
 	policies->nheads = policies->max_pages / 2 + 1;
-	policies->pages = take(block, sizeof(PolicyPage) * policies->max_pages);
-	policies->heads = take(block, sizeof(uint32_t) * policies->nheads);
+	policies->pages = (PolicyPage *) (policies + 1);
+	policies->heads = (uint32_t *) (policies->pages + policies->max_pages + 1);
+	next = policies->heads + policies->nheads;
 	for (int size = 0; size < SIZES; size++)
 	{
 		uint32_t	room = size_of(npages, size);
@@ -190,34 +171,35 @@ place(PbpPolicies *policies, uint32_t npages, Block *block)
 
 		policies->max_sizes[size] = policies->sizes[size] = room;
 		for (int clock = 0; clock < CLOCKS; clock++)
-			policies->clocks[clock][size].slots = take(block, sizeof(uint32_t) * room);
-		queues->small = take_fifo(block, room);
-		queues->main = take_fifo(block, room);
-		queues->ghosts = take_fifo(block, room);
-		policies->lru[size].last = NONE;
+		{
+			policies->clocks[clock][size].slots = next;
+			next += room;
+		}
+		queues->small = (Fifo) {.room = room,.pages = next};
+		queues->main = (Fifo) {.room = room,.pages = next + room};
+		queues->ghosts = (Fifo) {.room = room,.pages = next + 2 * room};
 		policies->optimum[size].full = NEVER;
-		policies->optimum[size].kept = take(block, sizeof(uint32_t) * STEPS);
+		policies->optimum[size].kept = next + 3 * room;
+		next += 3 * room + STEPS;
 	}
+	return (size_t) ((char *) next - (char *) policies);
 }
 
 size_t
 pbp_policies_bytes(uint32_t npages)
 {
 	PbpPolicies policies;
-	Block		block = {NULL, sizeof(PbpPolicies)};
 
-	place(&policies, npages, &block);
-	return block.used;
+	return place(&policies, npages);
 }
 
 PbpPolicies *
 pbp_policies_init(void *memory, uint32_t npages, int usage_max, double sampling_rate)
 {
 	PbpPolicies *policies = memory;
-	Block		block = {memory, sizeof(PbpPolicies)};
 
 	memset(policies, 0, sizeof(*policies));
-	place(policies, npages, &block);
+	place(policies, npages);
 	memset(policies->usage_max, usage_max, sizeof(policies->usage_max));
 	policies->usage_max[PBP_CLOCK_1] = 1;
 	policies->usage_max[PBP_CLOCK_2] = 2;
@@ -225,7 +207,8 @@ pbp_policies_init(void *memory, uint32_t npages, int usage_max, double sampling_
 	policies->batch = (uint32_t) (sampling_rate * PBP_BATCH_BUFFERS + 0.5);
 	if (policies->batch == 0)
 		policies->batch = 1;
-	policies->newest = policies->oldest = NONE;
+	policies->pages[policies->max_pages].newer = policies->max_pages;
+	policies->pages[policies->max_pages].older = policies->max_pages;
 	for (uint32_t i = 0; i < policies->nheads; i++)
 		policies->heads[i] = NONE;
 	for (int size = 0; size < SIZES; size++)
@@ -241,32 +224,20 @@ take_out(PbpPolicies *policies, uint32_t page)
 {
 	const PolicyPage *record = &policies->pages[page];
 
-	if (record->newer == NONE)
-		policies->newest = record->older;
-	else
-		policies->pages[record->newer].older = record->older;
-	if (record->older == NONE)
-		policies->oldest = record->newer;
-	else
-		policies->pages[record->older].newer = record->newer;
+	policies->pages[record->newer].older = record->older;
+	policies->pages[record->older].newer = record->newer;
 }
 
-/* After a newer one; NONE: it is the newest. */
+/* After a newer one. */
 static void
 put_in(PbpPolicies *policies, uint32_t page, uint32_t newer)
 {
 	PolicyPage *record = &policies->pages[page];
 
 	record->newer = newer;
-	record->older = newer == NONE ? policies->newest : policies->pages[newer].older;
-	if (record->older == NONE)
-		policies->oldest = page;
-	else
-		policies->pages[record->older].newer = page;
-	if (newer == NONE)
-		policies->newest = page;
-	else
-		policies->pages[newer].older = page;
+	record->older = policies->pages[newer].older;
+	policies->pages[record->older].newer = page;
+	policies->pages[newer].older = page;
 }
 
 /* The page that was used least recently leaves. */
@@ -282,23 +253,6 @@ shorten(PbpPolicies *policies, int size)
 	pool->npages--;
 }
 
-/* While the pool has room, a page that was used before all of its pages enters. */
-static void
-lengthen(PbpPolicies *policies, int size)
-{
-	LruPool    *pool = &policies->lru[size];
-	uint32_t	page = pool->last == NONE ? NONE : policies->pages[pool->last].older;
-
-	for (; page != NONE && pool->npages < policies->sizes[size];
-		 page = policies->pages[page].older)
-	{
-		if (policies->pages[page].nearest > size)
-			policies->pages[page].nearest = (uint8_t) size;
-		pool->last = page;
-		pool->npages++;
-	}
-}
-
 static void
 make_newest(PbpPolicies *policies, uint32_t page, bool is_new)
 {
@@ -310,18 +264,17 @@ make_newest(PbpPolicies *policies, uint32_t page, bool is_new)
 
 		if (record->nearest > size)
 		{
-			if (pool->npages >= policies->sizes[size])
+			while (pool->npages >= policies->sizes[size])
 				shorten(policies, size);
-			pool->npages++;
-			if (pool->npages == 1)
+			if (pool->npages++ == 0)
 				pool->last = page;
 		}
-		else if (pool->last == page && record->newer != NONE)
+		else if (pool->last == page && pool->npages > 1)
 			pool->last = record->newer;
 	}
 	if (!is_new)
 		take_out(policies, page);
-	put_in(policies, page, NONE);
+	put_in(policies, page, policies->max_pages);
 	record->nearest = 0;
 }
 
@@ -381,7 +334,7 @@ free_page(PbpPolicies *policies)
 		return policies->npages++;
 	for (int i = 0; i < TRIED_RECORDS; i++)
 	{
-		uint32_t	page = policies->oldest;
+		uint32_t	page = policies->pages[policies->max_pages].newer;
 
 		if (policies->pages[page].nearest < SIZES)
 			break;
@@ -414,22 +367,11 @@ add_page(PbpPolicies *policies, uint32_t fingerprint)
 
 /* ---- the policies: each returns true if the pool misses the page ---- */
 
-/* Each returns the slot that is inspected next. */
-
+/* With several hands, each has a part of the pool, which is every second or fourth slot. */
 static uint32_t
-move_hand(ClockPool *pool)
+move_hand(ClockPool *pool, uint32_t nhands)
 {
-	uint32_t	slot = pool->hand;
-
-	pool->hand = slot + 1 < pool->nslots ? slot + 1 : 0;
-	return slot;
-}
-
-/* Each part has a hand of its own.  It consists of every second or fourth slot. */
-static uint32_t
-move_hand_of_part(ClockPool *pool, uint32_t nparts)
-{
-	uint32_t	part = pool->turn % nparts;
+	uint32_t	part = pool->turn & (nhands - 1);
 	uint32_t	slot = pool->hands[part] + part;
 
 	if (slot >= pool->nslots)
@@ -437,7 +379,7 @@ move_hand_of_part(ClockPool *pool, uint32_t nparts)
 		pool->hands[part] = 0;
 		slot = part;
 	}
-	pool->hands[part] += nparts;
+	pool->hands[part] += nhands;
 	return slot;
 }
 
@@ -449,11 +391,8 @@ move_on_in_batch(ClockPool *pool, uint32_t nslots)
 
 	if (batch->next >= batch->end || batch->next >= pool->nslots)
 	{
-		uint32_t	left = pool->nslots - pool->hand;
-
-		batch->next = pool->hand;
-		batch->end = batch->next + (nslots < left ? nslots : left);
-		pool->hand = nslots < left ? batch->end : 0;
+		batch->next = pool->hands[0] < pool->nslots ? pool->hands[0] : 0;
+		batch->end = pool->hands[0] = batch->next + nslots;
 	}
 	return batch->next++;
 }
@@ -464,13 +403,13 @@ next_slot(const PbpPolicies *policies, int clock, ClockPool *pool)
 	switch (clock)
 	{
 		case PBP_CLOCK_2_HANDS:
-			return move_hand_of_part(pool, 2);
+			return move_hand(pool, 2);
 		case PBP_CLOCK_4_HANDS:
-			return move_hand_of_part(pool, 4);
+			return move_hand(pool, 4);
 		case PBP_CLOCK_BATCHES:
 			return move_on_in_batch(pool, policies->batch);
 		default:
-			return move_hand(pool);
+			return move_hand(pool, 1);
 	}
 }
 
@@ -479,7 +418,6 @@ static uint32_t
 victim_slot(PbpPolicies *policies, int clock, int size)
 {
 	ClockPool  *pool = &policies->clocks[clock][size];
-
 
 	if (pool->nfilled < pool->nslots)
 		return pool->nfilled++;
@@ -511,14 +449,6 @@ use_in_clock(PbpPolicies *policies, int clock, int size, uint32_t page, unsigned
 	}
 	*usage = (uint8_t) (raised < policies->usage_max[clock] ? raised : policies->usage_max[clock]);
 	return missed;
-}
-
-static bool
-use_in_lru(PbpPolicies *policies, int policy, int size, uint32_t page, unsigned amount)
-{
-	(void) policy;
-	(void) amount;
-	return policies->pages[page].nearest > size;
 }
 
 static void
@@ -607,7 +537,7 @@ make_room(PbpPolicies *policies, int size)
 }
 
 static bool
-use_in_queues(PbpPolicies *policies, int policy, int size, uint32_t page, unsigned amount)
+use_in_queues(PbpPolicies *policies, int size, uint32_t page, unsigned amount)
 {
 	QueuePool  *pool = &policies->queues[size];
 	uint8_t    *queue = &policies->pages[page].queues[size];
@@ -615,7 +545,6 @@ use_in_queues(PbpPolicies *policies, int policy, int size, uint32_t page, unsign
 	bool		missed = which == QUEUE_NONE || which == QUEUE_GHOSTS;
 	unsigned	uses = amount - 1;
 
-	(void) policy;
 	if (!missed)
 		uses = (*queue & ~QUEUE_MASK) + amount;
 	else
@@ -631,13 +560,11 @@ use_in_queues(PbpPolicies *policies, int policy, int size, uint32_t page, unsign
 }
 
 static bool
-use_at_best(PbpPolicies *policies, int policy, int size, uint32_t page, unsigned amount)
+use_at_best(PbpPolicies *policies, int size, uint32_t page)
 {
 	Optimum    *optimum = &policies->optimum[size];
 	int64_t		step = policies->pages[page].used_at;
 
-	(void) policy;
-	(void) amount;
 	if (optimum->full >= step)
 		return true;
 	if (step < policies->now - STEPS + 1)
@@ -648,21 +575,21 @@ use_at_best(PbpPolicies *policies, int policy, int size, uint32_t page, unsigned
 	return false;
 }
 
-typedef bool (*UsePage) (PbpPolicies *policies, int policy, int size, uint32_t page,
-						 unsigned amount);
-
-static const UsePage uses[PBP_POLICY_COUNT] = {
-	[PBP_CLOCK_TODAY] = use_in_clock,
-	[PBP_CLOCK_1] = use_in_clock,
-	[PBP_CLOCK_2] = use_in_clock,
-	[PBP_CLOCK_15] = use_in_clock,
-	[PBP_CLOCK_2_HANDS] = use_in_clock,
-	[PBP_CLOCK_4_HANDS] = use_in_clock,
-	[PBP_CLOCK_BATCHES] = use_in_clock,
-	[PBP_LRU] = use_in_lru,
-	[PBP_S3_FIFO] = use_in_queues,
-	[PBP_OPTIMUM] = use_at_best,
-};
+static bool
+use_page(PbpPolicies *policies, int policy, int size, uint32_t page, unsigned amount)
+{
+	switch (policy)
+	{
+		case PBP_LRU:
+			return policies->pages[page].nearest > size;
+		case PBP_S3_FIFO:
+			return use_in_queues(policies, size, page, amount);
+		case PBP_OPTIMUM:
+			return use_at_best(policies, size, page);
+		default:
+			return use_in_clock(policies, policy, size, page, amount);
+	}
+}
 
 /* ---- uses ---- */
 
@@ -692,7 +619,7 @@ pbp_policies_use(PbpPolicies *policies, uint32_t fingerprint, unsigned amount)
 		return 0;
 	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
 		for (int size = 0; size < SIZES; size++)
-			if (uses[policy] (policies, policy, size, page, amount))
+			if (use_page(policies, policy, size, page, amount))
 				missed |= pbp_policy_bit(policy, size);
 	make_newest(policies, page, is_new);
 	policies->pages[page].used_at = policies->now;
@@ -705,7 +632,7 @@ pbp_policies_use(PbpPolicies *policies, uint32_t fingerprint, unsigned amount)
 void
 pbp_policies_resize(PbpPolicies *policies, double npages)
 {
-	for (int size = SIZES - 1; size >= 0; size--)
+	for (int size = 0; size < SIZES; size++)
 	{
 		uint32_t	wanted = size_of(npages, size);
 
@@ -718,12 +645,7 @@ pbp_policies_resize(PbpPolicies *policies, double npages)
 			pool->nslots = policies->sizes[size];
 			while (pool->nfilled > pool->nslots)
 				policies->pages[pool->slots[--pool->nfilled]].counts[clock][size] = ABSENT;
-			if (pool->hand >= pool->nslots)
-				pool->hand = 0;
 		}
-		while (policies->lru[size].npages > policies->sizes[size])
-			shorten(policies, size);
-		lengthen(policies, size);
 	}
 }
 
@@ -745,10 +667,4 @@ pbp_policies_filled_share(const PbpPolicies *policies, int size)
 	const ClockPool *pool = &policies->clocks[PBP_CLOCK_TODAY][size];
 
 	return (double) pool->nfilled / pool->nslots;
-}
-
-bool
-pbp_policies_full(const PbpPolicies *policies, int size)
-{
-	return pbp_policies_filled_share(policies, size) >= 1;
 }

@@ -66,8 +66,7 @@ extern void pbp_policies_resize(PbpPolicies *policies, double npages);
 /* Pages that a pool of this size has. */
 extern double pbp_policies_size(const PbpPolicies *policies, int size);
 
-/* Returns true if today's policy has filled a pool of this size. */
-extern bool pbp_policies_full(const PbpPolicies *policies, int size);
+/* How much of a pool of this size today's policy has filled. */
 extern double pbp_policies_filled_share(const PbpPolicies *policies, int size);
 
 static inline uint32_t

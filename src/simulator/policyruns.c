@@ -43,36 +43,10 @@ most_pages(const Advice *advice)
 	return residents + SLACK_DEVIATIONS * sqrt(residents) + 1;
 }
 
-/* Bytes of the struct, so that what follows it is aligned. */
-static size_t
-run_bytes(void)
-{
-	return (sizeof(PolicyRun) + 63) / 64 * 64;
-}
-
 size_t
 pbp_advice_policies_bytes(const PbpAdvice *advice)
 {
-	return run_bytes() + pbp_policies_bytes((uint32_t) most_pages(advice));
-}
-
-/* The most pages whose memory fits. */
-static uint32_t
-fitting_pages(double most, size_t bytes)
-{
-	uint32_t	low = 0;
-	uint32_t	high = (uint32_t) most;
-
-	while (low < high)
-	{
-		uint32_t	middle = low + (high - low + 1) / 2;
-
-		if (run_bytes() + pbp_policies_bytes(middle) <= bytes)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return sizeof(PolicyRun) + pbp_policies_bytes((uint32_t) most_pages(advice));
 }
 
 /* All pools are empty, and nothing is known. */
@@ -80,14 +54,10 @@ static void
 begin_run(Advice *advice)
 {
 	PolicyRun  *run = advice->policies;
-	char	   *memory = (char *) run + run_bytes();
 
-	run->policies = pbp_policies_init(memory, run->max_pages, advice->usage_max,
+	*run = (PolicyRun) {.max_pages = run->max_pages,.kept = run->kept};
+	run->policies = pbp_policies_init(run + 1, run->max_pages, advice->usage_max,
 									  advice->sampling_rate * run->kept / advice->head.kept);
-	memset(run->learned, 0, sizeof(run->learned));
-	memset(run->turned_over, 0, sizeof(run->turned_over));
-	memset(&run->counters, 0, sizeof(run->counters));
-	memset(&run->recent, 0, sizeof(run->recent));
 	outdate_answers(advice);
 }
 
@@ -95,8 +65,11 @@ bool
 pbp_advice_watch_policies(PbpAdvice *advice, void *memory, size_t bytes)
 {
 	double		most = most_pages(advice);
-	uint32_t	npages = memory == NULL ? 0 : fitting_pages(most, bytes);
+	uint32_t	npages = memory == NULL ? 0 : (uint32_t) most;
 
+	/* about the most pages whose memory fits */
+	while (npages >= LEAST_PAGES && sizeof(PolicyRun) + pbp_policies_bytes(npages) > bytes)
+		npages -= npages / LEAST_PAGES;
 	advice->policies = NULL;
 	outdate_answers(advice);
 	if (npages < LEAST_PAGES)
@@ -124,7 +97,6 @@ void
 pbp_decay_policies(PolicyRun *run, double weight)
 {
 	scale_counters(&run->counters, sizeof(run->counters), weight);
-	scale_counters(&run->recent, sizeof(run->recent), weight);
 }
 
 /*
@@ -141,18 +113,10 @@ pbp_follow_policies(Advice *advice)
 	pbp_policies_resize(run->policies,
 						advice->averages.residents * run->kept / advice->head.kept);
 	for (int size = 0; size < PBP_POLICY_SIZES; size++)
-		if (pbp_policies_full(run->policies, size) ||
-			(run->recent.uses >= PBP_ENOUGH_EVENTS &&
-			 run->recent.doubtful_misses[size] <= TOLERATED_DOUBT / 2 * run->recent.uses))
+		if (pbp_policies_filled_share(run->policies, size) >= 1 ||
+			(run->counters.uses >= PBP_ENOUGH_EVENTS &&
+			 run->counters.doubtful_misses[size] <= TOLERATED_DOUBT / 2 * run->counters.uses))
 			run->learned[size] = true;
-}
-
-static void
-count_misses(PolicyRun *run, int size, uint32_t missed, unsigned group)
-{
-	for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
-		run->counters.misses[policy][size][group] +=
-			(missed & pbp_policy_bit(policy, size)) != 0;
 }
 
 /* A page of the sample was used, or loaded and perhaps used again. */
@@ -165,7 +129,7 @@ pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool co
 	if (fingerprint > run->kept)
 		return;
 	missed = pbp_policies_use(run->policies, fingerprint, amount);
-	run->recent.uses++;
+	run->counters.uses++;
 	for (int size = 0; size < PBP_POLICY_SIZES && missed != 0; size++)
 	{
 		bool		today = (missed & pbp_policy_bit(PBP_CLOCK_TODAY, size)) != 0;
@@ -173,10 +137,12 @@ pbp_play_policies(Advice *advice, uint32_t fingerprint, unsigned amount, bool co
 		if (today)
 			run->turned_over[size] += 1 / pbp_policies_size(run->policies, size);
 		if (!run->learned[size])
-			run->recent.doubtful_misses[size] += today;
-		else if (counts && run->turned_over[size] >= IN_ORDER_POOLS)
-			count_misses(run, size, missed, group_of(fingerprint));
-		else
+			run->counters.doubtful_misses[size] += today;
+		else if (!counts || run->turned_over[size] < IN_ORDER_POOLS)
 			run->counters.skipped[size] += today;
+		else
+			for (int policy = 0; policy < PBP_POLICY_COUNT; policy++)
+				run->counters.misses[policy][size][group_of(fingerprint)] +=
+					(missed & pbp_policy_bit(policy, size)) != 0;
 	}
 }

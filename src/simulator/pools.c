@@ -8,10 +8,6 @@
  */
 #include "simulator/internal.h"
 
-#include <string.h>
-
-#include "base/stats.h"
-
 /* Share of its size by which a pool may err, since looks do not show the order of uses. */
 #define UNSEEN_ORDER		0.05
 
@@ -88,7 +84,7 @@ static double
 scanned_share(const Advice *advice, double factor)
 {
 	return fmin(fmin(1, factor * advice->averages.scanned_share),
-				(double) advice->all_scanned / (factor * advice->nbuffers));
+				(double) advice->facts.all_scanned / (factor * advice->nbuffers));
 }
 
 /*
@@ -106,8 +102,8 @@ pbp_resize_pools(Advice *advice)
 		double		wanted = fmax(1, rint((1 - scanned) * factor * advice->averages.residents));
 		bool		was_full = pool->nlearned == pool->nslots;
 
-		pool->kept = advice->all_scanned <= 0 ? 0 :
-			scanned * factor * advice->nbuffers / (double) advice->all_scanned;
+		pool->kept = advice->facts.all_scanned <= 0 ? 0 :
+			scanned * factor * advice->nbuffers / (double) advice->facts.all_scanned;
 		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;
 		while (pool->nfilled > pool->nslots)
 			set_count_in_pool(&advice->table.pages[pool->slots[--pool->nfilled]].state, i, ABSENT);
@@ -137,7 +133,6 @@ pbp_thin_pools(Advice *advice, double share)
 	for (int i = 0; i < FACTORS; i++)
 	{
 		SimulatedPool *pool = &advice->pools[i];
-		uint32_t	nslots = (uint32_t) (share * pool->nslots);
 		uint32_t	nkept = 0;
 		uint32_t	hand = 0;
 
@@ -148,18 +143,8 @@ pbp_thin_pools(Advice *advice, double share)
 			if (remains(advice, pool->slots[slot]))
 				pool->slots[nkept++] = pool->slots[slot];
 		}
+		pool->nfilled = nkept;
 		pool->hand = hand < nkept ? hand : 0;
-		/* the pages that the hand would visit next leave, where too many remain */
-		for (pool->nfilled = nkept; pool->nfilled > 0 && pool->nfilled > nslots;)
-		{
-			uint32_t   *next = &pool->slots[pool->hand];
-
-			set_count_in_pool(&advice->table.pages[*next].state, i, ABSENT);
-			pool->nfilled--;
-			memmove(next, next + 1, (pool->nfilled - pool->hand) * sizeof(uint32_t));
-			if (pool->hand >= pool->nfilled)
-				pool->hand = 0;
-		}
 		if (pool->nlearned < pool->nslots)
 			pool->nlearned = (uint32_t) (share * pool->nlearned);
 	}
@@ -193,37 +178,6 @@ count_use(Advice *advice, int i, Event event, uint32_t fingerprint, PageState be
 	}
 }
 
-/* True if this set has some, but not all, of the sizes that are compared. */
-static inline bool
-differ_from_baseline(uint64_t sizes)
-{
-	const uint64_t compared = size_bit(HALF) | size_bit(BASELINE) | size_bit(DOUBLE);
-
-	return (sizes & compared) != 0 && (sizes & compared) != compared;
-}
-
-/* Count the page as used in this epoch, and what happened for its relation. */
-static inline void
-count_for_relation(Advice *advice, Event event, uint64_t absent, uint64_t waits, bool counts)
-{
-	Relations  *relations = advice->relations;
-	PageRecord *page = &advice->table.pages[event.page];
-
-	if (page->epoch != relations->epoch && relations->counting_uses)
-	{
-		page->epoch = relations->epoch;
-		pbp_report_use(&relations->working_set, page->fingerprint, &relations->of_page[event.page]);
-	}
-	if (counts && (event.load || differ_from_baseline(absent) || differ_from_baseline(waits)))
-	{
-		__builtin_prefetch(&relations->of_page[event.page]);
-		relations->pending[relations->npending++] =
-			(PendingEvent){event, absent | waits << WAITS_SHIFT};
-		if (relations->npending == PENDING_EVENTS)
-			pbp_count_pending(relations);
-	}
-}
-
 /* Play what a look found of one page to all pools. */
 static void
 play_event(Advice *advice, Event event, bool counts)
@@ -240,8 +194,8 @@ play_event(Advice *advice, Event event, bool counts)
 		waits = pbp_play_misses(advice, fingerprint, absent, counts);
 	if (advice->policies != NULL)
 		pbp_play_policies(advice, fingerprint, event.amount, counts);
-	if (advice->relations != NULL)
-		count_for_relation(advice, event, as_today(absent, advice->refilling), waits, counts);
+	if (advice->relations != NULL && counts && (event.load || absent != 0))
+		pbp_count_event(advice->relations, event, as_today(absent, advice->refilling), waits);
 	for (int i = 0; i < FACTORS; i++)
 		if (has_size(absent, i))
 			advice->pools[i].slots[victim_slot(advice, i, counts)] = event.page;
@@ -260,7 +214,7 @@ play_event(Advice *advice, Event event, bool counts)
 }
 
 static void
-shuffle(Advice *advice, EventList *list)
+shuffle(Advice *advice, LookLists *list)
 {
 	for (uint32_t left = list->nevents; left > 0; left--)
 	{
@@ -284,29 +238,27 @@ shuffle(Advice *advice, EventList *list)
 void
 pbp_play_events(Advice *advice, uint64_t look, bool counts)
 {
-	EventList  *list = events_of(advice, look);
+	LookLists  *list = lists_of(advice, look);
 
 	shuffle(advice, list);
-	/* the last look's own events are played only where they are none */
-	if (advice->relations != NULL)
-		advice->relations->counting_uses = look != advice->look.number;
 	for (uint32_t i = list->nevents; i-- > 0;)
 	{
 		Event		event = list->events[i];
 		PageState	state = advice->table.pages[event.page].state;
+		uint32_t	fingerprint = advice->table.pages[event.page].fingerprint;
 
 		check_interrupts(i);
 		if (event.load)
 		{
-			uint32_t	fingerprint = advice->table.pages[event.page].fingerprint;
-
 			if (!met_in_look(state, advice->look.number))
 				continue;
 			advice->look.found.nloads[group_of(fingerprint)] += counts;
 			advice->look.found.nnew_loads += counts && absent_everywhere(state);
 		}
+		/* the last look's own events are played only where they are no uses */
+		if (advice->relations != NULL && look != advice->look.number)
+			pbp_report_use(&advice->relations->working_set, fingerprint,
+						   advice->relations->of_page[event.page]);
 		play_event(advice, event, counts);
 	}
-	if (advice->relations != NULL)
-		pbp_count_pending(advice->relations);
 }

@@ -13,7 +13,6 @@
  */
 #include "simulator/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Page records for each relation's record, within limits. */
@@ -27,22 +26,21 @@
 /* While a relation has no record, one look in this many asks for all relations. */
 #define LOOKS_PER_ROUND		64
 
-/* Weights do not grow beyond this. */
-#define MAX_WEIGHT			1e100
-
 /* Pages at the maximum usage count that are counted for an answer. */
 #define MAX_COUNTED			4096
 
-/* ---- memory ---- */
-
-/* Divide the memory.  Sizes come first, what is aligned most before the rest. */
-static bool
-place_relations(Advice *advice, Relations *relations, size_t bytes)
+/* What is aligned most comes first. */
+bool
+pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
 {
+	Relations  *relations = memory;
 	uint32_t	max_pages = advice->table.max_pages;
 	uint32_t	n = max_pages / PAGES_PER_RELATION;
 	size_t		taken;
 
+	if (bytes < sizeof(Relations))
+		return false;
+	memset(relations, 0, sizeof(Relations));
 	n = n < MIN_RELATIONS ? MIN_RELATIONS : n > PBP_MAX_RELATIONS ? PBP_MAX_RELATIONS : n;
 	relations->nrecords = n + 1;
 	relations->nheads = 2 * n;
@@ -55,22 +53,9 @@ place_relations(Advice *advice, Relations *relations, size_t bytes)
 	if (taken >= bytes)
 		return false;
 	memset(relations->records, 0, taken - sizeof(Relations));
-	return pbp_init_working_set(&relations->working_set, (char *) relations + taken,
-								bytes - taken, advice->sampling_rate);
-}
-
-bool
-pbp_advice_watch_relations(PbpAdvice *advice, void *memory, size_t bytes)
-{
-	Relations  *relations = memory;
-
-	if (bytes < sizeof(Relations))
+	if (!pbp_init_working_set(&relations->working_set, (char *) relations + taken,
+							  bytes - taken, advice->sampling_rate))
 		return false;
-	memset(relations, 0, sizeof(Relations));
-	if (!place_relations(advice, relations, bytes))
-		return false;
-	relations->weight = 1;
-	relations->epoch = 1;
 	advice->relations = relations;
 	return true;
 }
@@ -126,65 +111,38 @@ pbp_advice_set_relation(PbpAdvice *advice, const PbpRelationKey *key)
 
 /* ---- eviction ---- */
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		one = *(const double *) a;
-	double		other = *(const double *) b;
-
-	return (one > other) - (one < other);
-}
-
-void
-pbp_add_counters(RelationCounters *sum, const RelationCounters *counters)
-{
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(double); i++)
-		((double *) sum)[i] += ((const double *) counters)[i];
-}
-
 /*
- * How much each relation matters.  A page that has a record is worth less than
- * one that was loaded, but its relation is more likely to be read than another.
+ * Make room: a share of the relations, the least important ones, counts among the others.  A page
+ * that has a record is worth less than one that was loaded, but its relation is more likely to be
+ * read than another.
  */
-static void
-weigh_relations(const Advice *advice, double *weights)
-{
-	const Relations *relations = advice->relations;
-
-	for (uint32_t i = 0; i < relations->nrecords; i++)
-	{
-		const RelationCounters *counters = &relations->records[i].counters;
-
-		weights[i] = (counters->loads + counters->differing[MISSES_AT_HALF]) / relations->weight;
-	}
-	for (uint32_t i = 0; i < advice->table.npages; i++)
-		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
-}
-
-/* Make room: a share of the relations, the least important ones, counts among the others. */
 static void
 evict_relations(Advice *advice)
 {
 	Relations  *relations = advice->relations;
 	bool		victims[PBP_MAX_RELATIONS + 1] = {false};
 	double		weights[PBP_MAX_RELATIONS + 1];
-	double		sorted[PBP_MAX_RELATIONS];
-	uint32_t	wanted = (uint32_t) (EVICTED_SHARE * relations->nused);
-	uint32_t	n = 0;
 
-	weigh_relations(advice, weights);
-	for (uint32_t i = 1; i < relations->nrecords; i++)
-		if (relations->records[i].used)
-			sorted[n++] = weights[i];
-	qsort(sorted, n, sizeof(double), compare_doubles);
-	for (uint32_t i = 1; i < relations->nrecords && wanted > 0; i++)
+	for (uint32_t i = 0; i < relations->nrecords; i++)
 	{
-		if (!relations->records[i].used || weights[i] > sorted[(uint32_t) (EVICTED_SHARE * n)])
-			continue;
-		victims[i] = true;
-		wanted--;
-		pbp_add_counters(&relations->records[0].counters, &relations->records[i].counters);
-		relations->records[i] = (RelationRecord) {0};
+		const RelationCounters *counters = &relations->records[i].counters;
+
+		weights[i] = counters->loads + counters->differing[MISSES_AT_HALF];
+	}
+	for (uint32_t i = 0; i < advice->table.npages; i++)
+		weights[relations->of_page[i]] += WEIGHT_OF_PAGE;
+	weights[0] = INFINITY;
+	for (uint32_t wanted = (uint32_t) (EVICTED_SHARE * relations->nused); wanted > 0; wanted--)
+	{
+		uint32_t	least = 0;
+
+		for (uint32_t i = 1; i < relations->nrecords; i++)
+			if (relations->records[i].used && weights[i] < weights[least])
+				least = i;
+		victims[least] = true;
+		pbp_add_doubles(&relations->records[0].counters, &relations->records[least].counters,
+						sizeof(RelationCounters));
+		relations->records[least] = (RelationRecord) {0};
 		relations->nused--;
 	}
 	memset(relations->heads, 0, sizeof(uint16_t) * relations->nheads);
@@ -205,7 +163,7 @@ count_hidden(Advice *advice)
 {
 	Relations  *relations = advice->relations;
 	PbpWorkingSet *set = &relations->working_set;
-	const MeetingList *met = meetings_of(advice, advice->look.number);
+	const LookLists *met = lists_of(advice, advice->look.number);
 	uint32_t	step = met->nmeetings / MAX_COUNTED + 1;
 
 	for (uint32_t i = 0; i < relations->nrecords; i++)
@@ -227,22 +185,6 @@ count_hidden(Advice *advice)
 	}
 }
 
-/* Page records have few bits for epochs, so all are cleared once in a cycle. */
-static void
-begin_epoch(Advice *advice)
-{
-	Relations  *relations = advice->relations;
-	int64_t		epoch = relations->working_set.epoch;
-	const int	epochs_per_cycle = (1 << EPOCH_BITS) - 1;
-
-	relations->epoch = 1 + (uint32_t) (epoch % epochs_per_cycle);
-	if (epoch / epochs_per_cycle == relations->cycle)
-		return;
-	relations->cycle = epoch / epochs_per_cycle;
-	for (uint32_t i = 0; i < advice->table.npages; i++)
-		advice->table.pages[i].epoch = 0;
-}
-
 void
 pbp_advice_look_time(PbpAdvice *advice, int64_t second)
 {
@@ -251,10 +193,7 @@ pbp_advice_look_time(PbpAdvice *advice, int64_t second)
 	if (relations == NULL)
 		return;
 	if (pbp_begin_uses(&relations->working_set, second, relations->npages, relations->nrecords))
-	{
 		count_hidden(advice);
-		begin_epoch(advice);
-	}
 	advice->relations_crowded |= relations->refused;
 	advice->all_relations_wanted = advice->relations_crowded &&
 		advice->look.number % LOOKS_PER_ROUND == 0;
@@ -276,7 +215,6 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 
 	if (relations == NULL)
 		return;
-	pbp_count_pending(relations);
 	pbp_decay_relations(relations, share);
 	pbp_reduce_effects(relations, BASELINE, true, share_of_records / share);
 	pbp_scale_uses(&relations->working_set, advice->head.kept, share);
@@ -287,73 +225,41 @@ pbp_scale_relations(Advice *advice, double share, double share_of_records)
 
 /* ---- counters ---- */
 
-static void
-count_event(Relations *relations, Event event, uint64_t missed)
+/* A page was used: which sizes of the pool missed it, and at which that waited for storage. */
+void
+pbp_count_event(Relations *relations, Event event, uint64_t absent, uint64_t waits)
 {
-	RelationCounters *counters = &relations->records[relations->of_page[event.page]].counters;
-	uint64_t	waits = missed >> WAITS_SHIFT;
+	RelationCounters *counters = counters_of_page(relations, event.page);
 
 	if (event.load)
 	{
-		counters->loads += relations->weight;
-		counters->waits += has_size(waits, BASELINE) ? relations->weight : 0;
+		counters->loads++;
+		counters->waits += has_size(waits, BASELINE);
 		counters->sampled_loads++;
 	}
 	for (int effect = 0; effect < EFFECTS; effect++)
 	{
-		uint64_t	sizes = effect < WAITS_AT_HALF ? missed : waits;
+		uint64_t	sizes = effect < WAITS_AT_HALF ? absent : waits;
 		bool		today = has_size(sizes, BASELINE);
 
 		if (has_size(sizes, effect % 2 == 0 ? HALF : DOUBLE) == today)
 			continue;
-		counters->extra[effect] += today ? -relations->weight : relations->weight;
-		counters->differing[effect] += relations->weight;
+		counters->extra[effect] += today ? -1 : 1;
+		counters->differing[effect]++;
 	}
 }
 
-void
-pbp_count_evicted_page(Relations *relations, uint32_t page)
-{
-	relations->records[relations->of_page[page]].counters.evicted += relations->weight;
-}
-
-void
-pbp_count_read_again(Relations *relations, uint32_t page)
-{
-	relations->records[relations->of_page[page]].counters.read_again += relations->weight;
-}
-
-/* The counters are fetched into the caches before they are used, too. */
-void
-pbp_count_pending(Relations *relations)
-{
-	for (uint32_t i = 0; i < relations->npending; i++)
-	{
-		uint16_t	relation = relations->of_page[relations->pending[i].event.page];
-
-		__builtin_prefetch(&relations->records[relation].counters, 1);
-	}
-	for (uint32_t i = 0; i < relations->npending; i++)
-		count_event(relations, relations->pending[i].event, relations->pending[i].missed);
-	relations->npending = 0;
-}
-
-/* Instead of reducing all counters, what is counted from now on weighs more. */
 void
 pbp_decay_relations(Relations *relations, double weight)
 {
-	relations->weight /= weight;
-	if (relations->weight < MAX_WEIGHT)
-		return;
 	for (uint32_t i = 0; i < relations->nrecords; i++)
 	{
 		RelationCounters *counters = &relations->records[i].counters;
 		double		sampled_loads = counters->sampled_loads;
 
-		scale_counters(counters, sizeof(*counters), 1 / relations->weight);
+		scale_counters(counters, sizeof(*counters), weight);
 		counters->sampled_loads = sampled_loads;
 	}
-	relations->weight = 1;
 }
 
 /* This size has been learned: its misses, or only its waits, count less from before. */

@@ -20,29 +20,16 @@
 #include "os/osmemory.h"
 
 /*
- * Estimated sizes, as multiples of the size that runs, in ascending order; at most 12.  The larger
- * the last one, the fewer pages have room in the sample.  Sizes of half and of double are also
- * compared with today's for each relation.
+ * Estimated sizes, as multiples of the size that runs: factors[] of advice.c, in ascending order;
+ * at most 12.  The larger the last one, the fewer pages have room in the sample.  Sizes of half and
+ * of double are also compared with today's for each relation.
  */
-#define PBP_ADVICE_SIZES(size) \
-	size(PBP_ADVICE_QUARTER, 0.25) \
-	size(PBP_ADVICE_HALF, 0.5) \
-	size(PBP_ADVICE_5_EIGHTHS, 0.625) \
-	size(PBP_ADVICE_6_EIGHTHS, 0.75) \
-	size(PBP_ADVICE_7_EIGHTHS, 0.875) \
-	size(PBP_ADVICE_BASELINE, 1) \
-	size(PBP_ADVICE_5_QUARTERS, 1.25) \
-	size(PBP_ADVICE_6_QUARTERS, 1.5) \
-	size(PBP_ADVICE_DOUBLE, 2) \
-	size(PBP_ADVICE_TRIPLE, 3) \
-	size(PBP_ADVICE_QUADRUPLE, 4)
-
-#define PBP_NAME_OF_SIZE(name, factor) name,
-
 enum
 {
-	PBP_ADVICE_SIZES(PBP_NAME_OF_SIZE)
-	PBP_ADVICE_FACTORS
+	PBP_ADVICE_HALF = 1,
+	PBP_ADVICE_BASELINE = 5,
+	PBP_ADVICE_DOUBLE = 8,
+	PBP_ADVICE_FACTORS = 11
 };
 
 /*
@@ -88,44 +75,28 @@ typedef struct PbpRelationKey
 	uint32_t	fork;
 } PbpRelationKey;
 
-/* Requests counted by the server, which may count those through rings among the others. */
+/*
+ * Requests counted by the server, which may count those through rings among the others; nothing but
+ * doubles.
+ */
 typedef struct PbpAdviceCounts
 {
-	int64_t		hits;
-	int64_t		reads;
-	int64_t		extends;		/* new blocks, which enter the pool unread */
-	int64_t		ring_reads;
-	int64_t		scan_reads;		/* of these, by large scans */
-	int64_t		scan_hits;		/* blocks that these have found in the pool */
-	int64_t		scan_reuses;	/* reads of these for which their rings had a buffer */
-	int64_t		alone_reads;	/* of both, of tables that hardly anything but large scans reads */
-	int64_t		alone_hits;
-	int64_t		scan_skipped;	/* reads of these that pbp_advice_scan() was not told */
-	int64_t		ring_extends;
+	double		hits;
+	double		reads;
+	double		extends;		/* new blocks, which enter the pool unread */
+	double		ring_reads;
+	double		scan_reads;		/* of these, by large scans */
+	double		scan_hits;		/* blocks that these have found in the pool */
+	double		scan_reuses;	/* reads of these for which their rings had a buffer */
+	double		alone_reads;	/* of both, of tables that hardly anything but large scans reads */
+	double		alone_hits;
+	double		scan_skipped;	/* reads of these that pbp_advice_scan() was not told */
+	double		ring_extends;
 	double		seconds;		/* in which all this happened */
 	double		refaults;		/* blocks that the kernel had evicted, and has read again for
 								 * this server or others */
 	double		refault_seconds;	/* in which these are known */
 } PbpAdviceCounts;
-
-static inline void
-pbp_add_counts(PbpAdviceCounts *sum, const PbpAdviceCounts *counts)
-{
-	sum->hits += counts->hits;
-	sum->reads += counts->reads;
-	sum->extends += counts->extends;
-	sum->ring_reads += counts->ring_reads;
-	sum->scan_reads += counts->scan_reads;
-	sum->scan_hits += counts->scan_hits;
-	sum->scan_reuses += counts->scan_reuses;
-	sum->alone_reads += counts->alone_reads;
-	sum->alone_hits += counts->alone_hits;
-	sum->scan_skipped += counts->scan_skipped;
-	sum->ring_extends += counts->ring_extends;
-	sum->seconds += counts->seconds;
-	sum->refaults += counts->refaults;
-	sum->refault_seconds += counts->refault_seconds;
-}
 
 /* What was learned, in the caller's block of memory.  It points into itself, so it cannot move. */
 typedef struct Advice PbpAdvice;
@@ -242,21 +213,31 @@ extern double pbp_advice_accesses_apart(const PbpAdvice *advice, const PbpAdvice
 /* A checkpoint has begun: it writes all dirty pages of the pool. */
 extern void pbp_advice_checkpoint(PbpAdvice *advice);
 
-/* Pages of the smallest relation that is scanned through a ring.  INT64_MAX: none; 0: unknown. */
-extern void pbp_advice_set_smallest_scanned(PbpAdvice *advice, int64_t pages);
+/* What the caller knows of the server and the machine.  It may change this at any time. */
+typedef struct PbpAdviceFacts
+{
+	int64_t		smallest_scanned;	/* pages of the smallest relation that is scanned through a
+									 * ring; INT64_MAX: none; 0: unknown */
+	int64_t		all_scanned;	/* pages of all these relations; 0: unknown */
+	double		other_mix;		/* share of what is read now that is of other relations than were
+								 * learned */
+	double		data_pages;		/* all blocks that the server has; INFINITY: unknown */
+	double		huge_pages;		/* blocks that fit into free huge pages, if the pool is in huge
+								 * pages: they stay reserved with a smaller pool, and a larger one
+								 * takes them before anything of the page cache; negative: it is
+								 * in normal pages */
+	bool		swaps;			/* there is free swap space: then the kernel takes more evicted
+								 * pages for recent */
+} PbpAdviceFacts;
 
-/* Pages of all these relations; 0: unknown. */
-extern void pbp_advice_set_all_scanned(PbpAdvice *advice, int64_t pages);
-
-/* So much of what is read now is of other relations than was learned; 0: nothing is. */
-extern void pbp_advice_set_other_mix(PbpAdvice *advice, double share);
+extern PbpAdviceFacts *pbp_advice_facts(PbpAdvice *advice);
 
 /* What happened since the last look is unknown.  Larger sizes must be learned again. */
 extern void pbp_advice_gap(PbpAdvice *advice);
 
 /*
  * Simulates page caches below the pools, in a block of memory of their own that
- * is aligned for any type.  At most 65535 pages are simulated; larger caches have a
+ * is aligned for any type.  At most 65533 pages are simulated; larger caches have a
  * lower sampling rate.  Returns false if no page fits.
  */
 extern bool pbp_advice_init_storage(PbpAdvice *advice, void *memory, size_t bytes, int block_bytes);
@@ -271,21 +252,8 @@ extern bool pbp_advice_init_totals(PbpAdvice *advice, void *memory, size_t bytes
  */
 extern void pbp_advice_set_eviction(PbpAdvice *advice, PbpEviction eviction, bool limited);
 
-/* Whether there is free swap space: then the kernel takes more evicted pages for recent. */
-extern void pbp_advice_set_swaps(PbpAdvice *advice, bool swaps);
-
 /* The size of the page cache today, in blocks, whenever it changes.  Negative: unknown. */
 extern void pbp_advice_set_os_cache(PbpAdvice *advice, int64_t pages);
-
-/* All blocks that the server has; negative: unknown. */
-extern void pbp_advice_set_data(PbpAdvice *advice, int64_t pages);
-
-/*
- * Blocks that fit into free huge pages, if the pool is in huge pages: they stay reserved with a
- * smaller pool, and a larger one takes them before it takes anything of the page cache.
- * Negative: it is in normal pages.  To be called before pbp_advice_set_os_cache().
- */
-extern void pbp_advice_set_huge_pages(PbpAdvice *advice, int64_t free_blocks);
 
 /*
  * A large scan has come to this page, which hardly anything else reads if it is alone.  Unless the

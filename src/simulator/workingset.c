@@ -68,7 +68,7 @@ was_used_in(const PbpUsedPage *used, int window, int64_t last_epoch)
 static PbpUsedPage *
 find_slot(const PbpWorkingSet *set, uint32_t page)
 {
-	uint32_t	slot = pbp_home_of(set, page);
+	uint32_t	slot = (uint32_t) ((uint64_t) (page * UINT32_C(0x9E3779B1)) * set->nslots >> 32);
 
 	while (set->slots[slot].page != 0 && set->slots[slot].page != page)
 		slot = slot + 1 < set->nslots ? slot + 1 : 0;
@@ -172,17 +172,6 @@ halvings_of_window(const PbpWorkingSet *set, int window)
 	return halvings;
 }
 
-static void
-begin_window(const PbpWorkingSet *set, int i, PbpWindow *window)
-{
-	int64_t		watched = set->epoch - set->watched_since[i];
-
-	memset(window, 0, sizeof(*window));
-	window->watched_seconds = watched > 0 ? (int) (watched * PBP_EPOCH_SECONDS) : 0;
-	window->known = watched >= window_epochs(i);
-	window->halvings = window->known ? halvings_of_window(set, i) : set->halvings;
-}
-
 /* The windows that end before this epoch. */
 static void
 count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
@@ -192,7 +181,16 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 	if (by_relation != NULL)
 		memset(by_relation, 0, sizeof(uint32_t) * nrelations);
 	for (int i = 0; i < PBP_WINDOWS; i++)
-		begin_window(set, i, &windows[i]);
+	{
+		int64_t		watched = set->epoch - set->watched_since[i];
+		bool		known = watched >= window_epochs(i);
+
+		windows[i] = (PbpWindow) {
+			.known = known,
+			.watched_seconds = watched > 0 ? (int) (watched * PBP_EPOCH_SECONDS) : 0,
+			.halvings = known ? halvings_of_window(set, i) : set->halvings,
+		};
+	}
 	for (uint32_t slot = 0; slot < set->nslots; slot++)
 	{
 		const PbpUsedPage *used = &set->slots[slot];
@@ -214,13 +212,13 @@ count_windows(PbpWorkingSet *set, uint32_t *by_relation, size_t nrelations)
 
 /* ---- uses ---- */
 
-static void
-keep_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
+void
+pbp_report_use(PbpWorkingSet *set, uint32_t page, uint16_t relation)
 {
 	PbpUsedPage *used;
 
-	if (page == 0)
-		return;					/* marks an unused slot */
+	if (page == 0 || !pbp_is_kept(page, set->halvings))
+		return;					/* 0 marks an unused slot */
 	used = find_slot(set, page);
 	if (used->page == 0)
 	{
@@ -233,24 +231,14 @@ keep_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
 		}
 		set->npages++;
 		used->page = page;
-		used->relation = *relation;
+		used->relation = relation;
 	}
 	used->epoch = (uint16_t) set->epoch;
-}
-
-/* Keep those that wait. */
-void
-pbp_keep_uses(PbpWorkingSet *set)
-{
-	for (uint32_t i = 0; i < set->nwaiting; i++)
-		keep_use(set, set->waiting[i].page, set->waiting[i].relation);
-	set->nwaiting = 0;
 }
 
 void
 pbp_scale_uses(PbpWorkingSet *set, uint32_t last_page, double share)
 {
-	pbp_keep_uses(set);
 	set->sampling_rate *= share;
 	purge(set, last_page);
 }
@@ -267,7 +255,6 @@ pbp_forget_uses(PbpWorkingSet *set)
 {
 	memset(set->slots, 0, sizeof(PbpUsedPage) * set->nslots);
 	memset(set->windows, 0, sizeof(set->windows));
-	set->nwaiting = 0;
 	set->npages = 0;
 	set->halvings = 0;
 	set->epoch = set->halved_epoch = set->purged_epoch = epoch_of(set->look_second);
@@ -277,25 +264,13 @@ pbp_forget_uses(PbpWorkingSet *set)
 		set->watched_since[i] = set->epoch + 1;
 }
 
-/* The uses that a look finds after a long pause may be older than a window. */
-static void
-notice_pause(PbpWorkingSet *set, int64_t seconds)
-{
-	if (seconds > TOLERATED_PAUSE * window_seconds[LONGEST])
-		pbp_forget_uses(set);
-	for (int i = 0; i < PBP_WINDOWS; i++)
-		if (seconds > TOLERATED_PAUSE * window_seconds[i])
-			set->watched_since[i] = epoch_of(set->look_second) + 1;
-}
-
 bool
 pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation, size_t nrelations)
 {
 	int64_t		epoch = epoch_of(set->look_second);
-	int64_t		pause = second - set->look_second;
+	int64_t		seconds = second - set->look_second;
 	bool		ended = epoch > set->epoch;
 
-	pbp_keep_uses(set);
 	if (ended)
 	{
 		set->epoch = epoch;
@@ -305,7 +280,12 @@ pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_relation, size_t
 		use_room(set);
 	}
 	set->look_second = second;
-	notice_pause(set, pause);
+	/* the uses that a look finds after a long pause may be older than a window */
+	if (seconds > TOLERATED_PAUSE * window_seconds[LONGEST])
+		pbp_forget_uses(set);
+	for (int i = 0; i < PBP_WINDOWS; i++)
+		if (seconds > TOLERATED_PAUSE * window_seconds[i])
+			set->watched_since[i] = epoch_of(second) + 1;
 	return ended;
 }
 

@@ -44,15 +44,6 @@ typedef struct PbpWindow
 	double		hidden;			/* filled by the caller */
 } PbpWindow;
 
-/* Uses that wait for their slot to be fetched into the processor's caches. */
-#define PBP_WAITING_USES	16
-
-typedef struct PbpWaitingUse
-{
-	uint32_t	page;
-	const uint16_t *relation;
-} PbpWaitingUse;
-
 /* Times are numbers of epochs. */
 typedef struct PbpWorkingSet
 {
@@ -68,8 +59,6 @@ typedef struct PbpWorkingSet
 	int64_t		epoch;			/* of the uses that are reported */
 	int64_t		purged_epoch;
 	PbpWindow	windows[PBP_WINDOWS];	/* at the end of the last epoch */
-	uint32_t	nwaiting;
-	PbpWaitingUse waiting[PBP_WAITING_USES];
 } PbpWorkingSet;
 
 extern int	pbp_window_seconds(int window);
@@ -89,7 +78,8 @@ extern bool pbp_begin_uses(PbpWorkingSet *set, int64_t second, uint32_t *by_rela
 /* What happened before the look that has begun is unknown. */
 extern void pbp_forget_uses(PbpWorkingSet *set);
 
-extern void pbp_keep_uses(PbpWorkingSet *set);
+/* A page was used, at least once in this epoch. */
+extern void pbp_report_use(PbpWorkingSet *set, uint32_t page, uint16_t relation);
 
 /* From now on pages up to this one are reported, which are so many times as many. */
 extern void pbp_scale_uses(PbpWorkingSet *set, uint32_t last_page, double share);
@@ -101,28 +91,10 @@ extern int	pbp_shortest_window(const PbpWorkingSet *set, uint32_t page);
 /* From now on these pages are of no known relation, which is 0. */
 extern void pbp_forget_relations(PbpWorkingSet *set, const bool *forgotten);
 
-static inline uint32_t
-pbp_home_of(const PbpWorkingSet *set, uint32_t page)
-{
-	return (uint32_t) ((uint64_t) (page * UINT32_C(0x9E3779B1)) * set->nslots >> 32);
-}
-
 static inline bool
 pbp_is_kept(uint32_t page, int halvings)
 {
 	return (page & ((UINT32_C(1) << halvings) - 1)) == 0;
-}
-
-/* A page was used, at least once in this epoch.  Its relation is read before the next look. */
-static inline void
-pbp_report_use(PbpWorkingSet *set, uint32_t page, const uint16_t *relation)
-{
-	if (!pbp_is_kept(page, set->halvings))
-		return;
-	__builtin_prefetch(&set->slots[pbp_home_of(set, page)]);
-	set->waiting[set->nwaiting++] = (PbpWaitingUse){page, relation};
-	if (set->nwaiting == PBP_WAITING_USES)
-		pbp_keep_uses(set);
 }
 
 #endif							/* PBP_WORKINGSET_H */

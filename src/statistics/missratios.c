@@ -143,7 +143,7 @@ may_hold_scanned(const Advice *advice, int i)
 	double		scans = counters->scan_reads + pbp_unseen_share(advice) * counters->reads;
 
 	return scans > NEGLIGIBLE_SCANS * (counters->accesses + counters->scan_reads) &&
-		(double) advice->smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) *
+		(double) advice->facts.smallest_scanned <= SHARE_OF_RING_SCANS * pbp_advice_factor(i) *
 			advice->nbuffers;
 }
 
@@ -180,7 +180,7 @@ other_load(const Advice *advice)
 
 	if (moved <= pbp_usual_difference(advice))
 		moved = 0;
-	return moved * counters->accesses / fmax(1, counters->reads) + advice->other_mix;
+	return moved * counters->accesses / fmax(1, counters->reads) + advice->facts.other_mix;
 }
 
 /* Why a size is unknown, but for cliffs of the curve. */
@@ -347,7 +347,7 @@ static double
 kept_by_scans(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		scanned = advice->all_scanned > 0 ? (double) advice->all_scanned : INFINITY;
+	double		scanned = advice->facts.all_scanned > 0 ? (double) advice->facts.all_scanned : INFINITY;
 	double		left = pbp_advice_factor(i) - scanned / advice->nbuffers;
 	int			smaller = BASELINE;
 
@@ -496,7 +496,7 @@ pbp_advice_totals(const PbpAdvice *advice)
 			advice->lately.reads / advice->lately.accesses : NAN,
 		.change = advice->light.quiet && !advice->light.idle ? PBP_LIGHT_LOAD :
 			advice->time.changed ? PBP_OTHER_MISSES :
-			advice->other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,
+			advice->facts.other_mix > 0 ? PBP_OTHER_RELATIONS : PBP_NO_CHANGE,
 		.sampled_loads = advice->nsampled_loads,
 		.gaps = advice->ngaps,
 		.dropped = advice->ndropped,

@@ -111,13 +111,12 @@ summarize(const Advice *advice)
 	Effect	   *effects = summary.effects;
 
 	for (uint32_t i = 0; i < relations->nrecords; i++)
-		pbp_add_counters(&sum, &relations->records[i].counters);
-	summary.loads = sum.loads / relations->weight;
-	summary.waits = sum.waits / relations->weight;
+		pbp_add_doubles(&sum, &relations->records[i].counters, sizeof(sum));
+	summary.loads = sum.loads;
+	summary.waits = sum.waits;
 	for (int i = 0; i < EFFECTS; i++)
 		effects[i] = (Effect) {
-			.counted = sum.extra[i] / relations->weight,
-			.differing = sum.differing[i] / relations->weight,.rest = NAN
+			.counted = sum.extra[i],.differing = sum.differing[i],.rest = NAN
 		};
 	estimate_misses(advice, HALF, &effects[MISSES_AT_HALF]);
 	estimate_misses(advice, DOUBLE, &effects[MISSES_AT_DOUBLE]);
@@ -128,22 +127,22 @@ summarize(const Advice *advice)
 
 /* A relation's share of what no count explains. */
 static double
-share_of_rest(const Summary *summary, const RelationCounters *counters, int effect, double weight)
+share_of_rest(const Summary *summary, const RelationCounters *counters, int effect)
 {
 	if ((effect == WAITS_AT_HALF || effect == WAITS_AT_DOUBLE) && summary->waits > 0)
-		return counters->waits / weight / summary->waits;
-	return summary->loads > 0 ? counters->loads / weight / summary->loads : 0;
+		return counters->waits / summary->waits;
+	return summary->loads > 0 ? counters->loads / summary->loads : 0;
 }
 
 /* More reads of a relation. */
 static PbpChange
-change_of(const Summary *summary, const RelationCounters *counters, int i, double weight)
+change_of(const Summary *summary, const RelationCounters *counters, int i)
 {
 	const Effect *effect = &summary->effects[i];
-	double		share = share_of_rest(summary, counters, i, weight);
-	double		differing = counters->differing[i] / weight;
+	double		share = share_of_rest(summary, counters, i);
+	double		differing = counters->differing[i];
 	PbpChange	change = {
-		.reads = effect->reads_per_count * counters->extra[i] / weight + effect->rest * share,
+		.reads = effect->reads_per_count * counters->extra[i] + effect->rest * share,
 		.error = effect->reads_per_count * pbp_count_error(differing, 0),
 	};
 
@@ -162,14 +161,13 @@ bound_waits(PbpChange *waits, const PbpChange *misses, double reads)
 }
 
 static void
-fill_changes(const Summary *summary, const RelationCounters *counters, double weight,
-			 PbpRelationRow *row)
+fill_changes(const Summary *summary, const RelationCounters *counters, PbpRelationRow *row)
 {
 	double		reads = (row->read_share + row->read_share_error) * summary->reads;
 	PbpChange	changes[EFFECTS];
 
 	for (int i = 0; i < EFFECTS; i++)
-		changes[i] = change_of(summary, counters, i, weight);
+		changes[i] = change_of(summary, counters, i);
 	bound_waits(&changes[WAITS_AT_HALF], &changes[MISSES_AT_HALF], reads);
 	bound_waits(&changes[WAITS_AT_DOUBLE], &changes[MISSES_AT_DOUBLE], reads);
 	row->saved = (PbpChange) {-changes[MISSES_AT_DOUBLE].reads, changes[MISSES_AT_DOUBLE].error};
@@ -185,16 +183,15 @@ fill_row(const Advice *advice, const Summary *summary, const RelationCounters *c
 {
 	const PbpWorkingSet *working_set = &advice->relations->working_set;
 	const PbpWindow *window = &working_set->windows[PBP_WINDOW_OF_RELATIONS];
-	double		weight = advice->relations->weight;
-	double		share = summary->loads > 0 ? counters->loads / weight / summary->loads : NAN;
+	double		share = summary->loads > 0 ? counters->loads / summary->loads : NAN;
 
 	row->read_share = share;
 	row->read_share_error = summary->loads > 0 ? pbp_share_error(share, summary->loads) : NAN;
 	row->loads = share * summary->reads;
 	row->sampled_loads = counters->sampled_loads;
-	row->read_again = counters->evicted / weight < PBP_ENOUGH_EVENTS ? NAN :
+	row->read_again = counters->evicted < PBP_ENOUGH_EVENTS ? NAN :
 		fmin(1, counters->read_again / counters->evicted);
-	fill_changes(summary, counters, weight, row);
+	fill_changes(summary, counters, row);
 	row->pages = row->pages_error = NAN;
 	/* no use of pages at the maximum count shows, so none is not known to be none */
 	if (window->known && (npages > 0 || nhidden == 0))
@@ -221,13 +218,12 @@ compare_candidates(const void *a, const void *b)
 
 /* True if there is still something to say: what was counted long ago has decayed. */
 static bool
-has_news(const Relations *relations, const RelationRecord *record, uint32_t npages)
+has_news(const RelationRecord *record, uint32_t npages)
 {
 	const RelationCounters *counters = &record->counters;
 
 	return npages > 0 || record->nhidden > 0 ||
-		counters->loads / relations->weight >= WORTH_A_ROW ||
-		counters->differing[MISSES_AT_HALF] / relations->weight >= WORTH_A_ROW;
+		counters->loads >= WORTH_A_ROW || counters->differing[MISSES_AT_HALF] >= WORTH_A_ROW;
 }
 
 static void
@@ -248,14 +244,14 @@ fill_rows(const Advice *advice, const Summary *summary, PbpRelationsReport *repo
 	{
 		const RelationRecord *record = candidates[i].record;
 
-		if (report->nrows < PBP_TOP_RELATIONS && has_news(relations, record, candidates[i].npages))
+		if (report->nrows < PBP_TOP_RELATIONS && has_news(record, candidates[i].npages))
 		{
 			report->rows[report->nrows].key = record->key;
 			fill_row(advice, summary, &record->counters, candidates[i].npages, record->nhidden,
 					 &report->rows[report->nrows++]);
 			continue;
 		}
-		pbp_add_counters(&others, &record->counters);
+		pbp_add_doubles(&others, &record->counters, sizeof(others));
 		others_npages += candidates[i].npages;
 		others_nhidden += record->nhidden;
 	}

@@ -233,9 +233,9 @@ scan_past_the_pool(bool together, Kind kind)
 	advice = bench.run.advice[0];
 	bench_run(&bench, 12, true);
 	ok(count_known(advice, TODAY) == 6, "scans through a ring: known if no larger pool would hold the tables");
-	pbp_advice_set_smallest_scanned(advice, 8192 / 4 * 3);
+	pbp_advice_facts(advice)->smallest_scanned = 8192 / 4 * 3;
 	ok(count_known(advice, 1) == 8 && count_reason(advice, 1, PBP_ADVICE_SCANS) == 2, "unknown where the pool might hold one of them");
-	pbp_advice_set_smallest_scanned(advice, 0);
+	pbp_advice_facts(advice)->smallest_scanned = 0;
 	ok(count_known(advice, 1) == 5 && count_reason(advice, 1, PBP_ADVICE_SCANS) == 5, "and at all larger sizes as long as sizes are unknown");
 	bench_finish(&bench);
 }
@@ -268,7 +268,7 @@ scan_at_once(void)
 	pbp_advice_accesses(advice, &at_once);
 	larger = row_of(advice, PBP_ADVICE_DOUBLE);
 	ok(larger.ratio.value == before.ratio.value && reaches(&larger, today.ratio.value), "or perhaps none, if scans find what others left, and it is unknown how much that is");
-	pbp_advice_set_all_scanned(advice, 8192 / 2);
+	pbp_advice_facts(advice)->all_scanned = 8192 / 2;
 	larger = row_of(advice, PBP_ADVICE_DOUBLE);
 	ok(reaches(&larger, row_of(advice, PBP_ADVICE_DOUBLE - 1).ratio.value) && !reaches(&larger, today.ratio.value), "what is scanned takes no more than its size");
 	bench_finish(&bench);
@@ -281,7 +281,7 @@ scan_nothing(void)
 	Bench		bench;
 
 	bench_learn(&bench, ZIPF, 12);
-	pbp_advice_set_smallest_scanned(bench.run.advice[0], 0);
+	pbp_advice_facts(bench.run.advice[0])->smallest_scanned = 0;
 	ok(count_known(bench.run.advice[0], 1) == 10, "without scans, the sizes of tables do not matter");
 	bench_finish(&bench);
 }
@@ -477,12 +477,12 @@ read_others(void)
 	today = row_of(bench.run.advice[0], TODAY);
 	before = row_of(bench.run.advice[0], TODAY + 2);
 	ok(totals_of(bench.run.advice[0]).change == PBP_NO_CHANGE, "the load is the one that was learned");
-	pbp_advice_set_other_mix(bench.run.advice[0], 0.5);
+	pbp_advice_facts(bench.run.advice[0])->other_mix = 0.5;
 	row = row_of(bench.run.advice[0], TODAY + 2);
 	ok(totals_of(bench.run.advice[0]).change == PBP_OTHER_RELATIONS && row.ratio.value == before.ratio.value &&
 	   row.ratio.change_error >= 0.5 * (today.ratio.value - row.ratio.value) && row.ratio.change_error > before.ratio.change_error &&
 	   row.ratio.error > before.ratio.error, "where other relations are read, intervals are wider, and it is said");
-	pbp_advice_set_other_mix(bench.run.advice[0], 0.9);
+	pbp_advice_facts(bench.run.advice[0])->other_mix = 0.9;
 	ok(all_unknown(bench.run.advice[0], TODAY + 1, PBP_ADVICE_CHANGED), "where hardly any of those learned are, larger sizes are unknown, with the reason");
 	bench_finish(&bench);
 }

@@ -252,7 +252,7 @@ start(Run *run, int samples, size_t bytes, double rate)
 	for (int i = 0; i < samples; i++)
 	{
 		run->advice[i] = pbp_advice_init(malloc(bytes), bytes, run->nbuffers, USAGE_MAX, rate, !run->rings_together);
-		pbp_advice_set_smallest_scanned(run->advice[i], INT64_MAX);
+		pbp_advice_facts(run->advice[i])->smallest_scanned = INT64_MAX;
 	}
 }
 

@@ -176,7 +176,7 @@ begin(int reads_in_flight)
 	nflights = 0;
 	in_flight = reads_in_flight;
 	pbp_look_init(&look, pbp_advice_init(memory, ADVICE_BYTES, BUFFERS, USAGE_MAX, 0.3, true),
-				  BUFFERS, &reader);
+				  &reader);
 	run(20 * BUFFERS);
 	(void) unseen_by_look();
 }

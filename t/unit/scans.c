@@ -11,7 +11,7 @@
 #define TODAY_MB		256
 #define NSIZES			4
 
-static const int sizes[NSIZES] = {2, PBP_ADVICE_BASELINE, PBP_ADVICE_DOUBLE, PBP_ADVICE_TRIPLE};
+static const int sizes[NSIZES] = {2, PBP_ADVICE_BASELINE, PBP_ADVICE_DOUBLE, PBP_ADVICE_DOUBLE + 1};
 
 /* So many of the sizes are known. */
 static void

@@ -256,7 +256,7 @@ compare_evicted(void)
 	   fabs(storage_row_of(advice, TODAY + 2).ratio.change_error - other.ratio.change_error - 0.1 * miss_ratio) < 1e-9, "a larger one widens those of other sizes");
 	ok(storage_row_of(advice, TODAY).ratio.error == today.ratio.error, "but not that of today's");
 	ok(!isnan(pbp_advice_caches(advice, 0).recent), "the simulation knows what it has evicted recently");
-	pbp_advice_set_swaps(advice, true);
+	pbp_advice_facts(advice)->swaps = true;
 	ok(isnan(pbp_advice_caches(advice, 0).recent) && !isnan(pbp_advice_caches(advice, 0).cached), "with swap space, it does not");
 	scene_finish(&scene);
 }
@@ -393,7 +393,7 @@ little_data(void)
 		PbpAdviceStorageTotals totals;
 
 		scene_start(&scene, UNIFORM_PAGES, POOL, 1000 * POOL, 256 * 1024);
-		pbp_advice_set_data(scene.run.advice[0], known ? load_pages(MEMORY) : -1);
+		pbp_advice_facts(scene.run.advice[0])->data_pages = known ? (double) load_pages(MEMORY) : INFINITY;
 		pbp_advice_set_os_cache(scene.run.advice[0], 1000 * POOL);
 		scene_run(&scene, WARM_UP);
 		totals = pbp_advice_storage_totals(scene.run.advice[0]);

@@ -43,7 +43,7 @@ use(int page)
 {
 	last_use[page] = now;
 	if ((double) key_of(page, 1) <= ldexp(rate, 64))
-		pbp_report_use(&set, (uint32_t) key_of(page, 1), &relation_of[page]);
+		pbp_report_use(&set, (uint32_t) key_of(page, 1), relation_of[page]);
 }
 
 static bool
@@ -219,7 +219,7 @@ use_regularly(const uint32_t *hashes, int nhashes, int seconds)
 	{
 		look(800);
 		for (int j = 0; j < nhashes; j++)
-			pbp_report_use(&set, hashes[j], &relation_of[0]);
+			pbp_report_use(&set, hashes[j], relation_of[0]);
 	}
 }
 
