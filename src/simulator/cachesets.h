@@ -52,8 +52,8 @@ typedef struct CachedPage
 	uint16_t	resident;
 	uint16_t	active;			/* of these, in the active list */
 	uint16_t	evicted;		/* not resident, but was */
-	CacheEntry	entries[];	/* of each cache of the storage; behind them a byte
-							 * for each, if the policy counts uses */
+	CacheEntry	entries[];	/* of each cache of the set; behind them a byte for
+							 * each, if the policy counts uses */
 } CachedPage;
 
 _Static_assert(FACTORS <= 16 && MOST_CACHES <= 16, "the sets of caches have 16 bits");
@@ -129,7 +129,11 @@ typedef enum CacheRead
 
 typedef struct CacheSet CacheSet;
 
-/* Which pages the page cache keeps. */
+/*
+ * Which pages the page cache keeps.  A page that is not evicted by now may not return soon.  What
+ * evict() does is to drop one page.  A capacity may be 0.  A policy with one list links its pages
+ * as those that are not active.
+ */
 typedef struct CachePolicy
 {
 	bool		counts_uses;
@@ -163,14 +167,14 @@ struct CacheSet
 	size_t		page_bytes;
 	uint16_t   *heads;
 
-	double		share;			/* of the sampled pages, that have records */
+	double		share;			/* of the sampled pages, those that have records */
 	double		block_bytes;
 	double		os_cache;		/* pages, as the caller says; NaN: unknown */
 	double		correction;		/* factor by calibration */
-	double		uncalibrated_misses;	/* of the baseline, since */
-	double		served_more;	/* share of these that the real cache serves more than the
-								 * simulated one; NaN: unknown */
-	double		measuring_error;	/* of this */
+	double		uncalibrated_misses;	/* of the baseline, since the last calibration */
+	double		served_more;	/* share of today's misses that the real cache serves more than
+								 * the simulated one; NaN: unknown */
+	double		measuring_error;	/* of this share */
 	PbpRecentShares recent;
 	SimulatedCache caches[MOST_CACHES];
 	CacheCounters counters[MOST_CACHES];

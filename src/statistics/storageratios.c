@@ -369,7 +369,7 @@ bounded_split(const Advice *advice, int cache)
 	return isnan(ratio) ? NAN : step > 0 ? fmin(ratio, bound) : fmax(ratio, bound);
 }
 
-/* Not bounded by other sizes. */
+/* With the errors of the figure that is not bounded by other sizes. */
 static PbpEstimate
 estimate_cache(const Advice *advice, int cache)
 {
