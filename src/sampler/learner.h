@@ -80,6 +80,7 @@ typedef struct PbpSessionTimes
 	double		most_working;	/* sessions at once; no sum */
 	/* While the server times reads and writes: */
 	PbpTimed	timed_reads;
+	PbpTimed	most_timed;		/* the same reads, perhaps with the time of scans */
 	PbpTimed	timed_scans;	/* blocks that large scans read */
 	PbpTimed	timed_writes;	/* by accesses */
 } PbpSessionTimes;

@@ -55,8 +55,9 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	if (counts->seconds > 0)
 		times->most_working = fmax(weight * times->most_working,
 								   time->counted_ms / counts->seconds / 1e3);
-	/* reads beside scans that are not timed apart say nothing */
+	/* reads beside scans that are not timed apart take at most as long as both */
 	add_timed(&times->timed_reads, weight, apart ? counts->reads : 0, time->read_us);
+	add_timed(&times->most_timed, weight, counts->reads, time->read_us);
 	add_timed(&times->timed_scans, weight, counts->scan_reads, time->scan_us);
 	add_timed(&times->timed_writes, weight, counts->hits + counts->reads, time->write_us);
 }
@@ -84,11 +85,14 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 								   pbp_mean_time(storage->ns, pbp_ntimes(storage)),
 								   mean_ns(times->timed_reads), storage_share);
 	/*
-	 * A read takes at most all the time that sessions worked.  That is at least what was
-	 * counted: the server publishes the time of a statement after its reads.
+	 * A read takes at most all the time that sessions worked, or read and scanned.  They
+	 * worked at least as long as was counted: the server publishes the time of a statement
+	 * after its reads.
 	 */
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
-					mean_ns((PbpTimed) {times->reads, fmax(working_ms, times->counted_ms) * 1e6}));
+					fmin(mean_ns((PbpTimed) {times->reads,
+											 fmax(working_ms, times->counted_ms) * 1e6}),
+						 mean_ns(times->most_timed)));
 	report->times.scan = pbp_scan_time(report->times.storage, mean_ns(times->timed_scans),
 									   (PbpFigure) {today.storage->scans.value / scans,
 									   today.storage->scans.error / scans});
