@@ -705,9 +705,9 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	if (start >= learner->find_counted_ns)
 	{
 		pbp_find_counted(&learner->counted);
-		pbp_find_table_files(&learner->counted);
 		learner->find_counted_ns = start + FIND_RARELY * (pbp_now_ns() - start);
 	}
+	pbp_find_table_files(&learner->counted);
 	/* first, so that no scan of a table is not among the reads of its database yet */
 	scanned = note_scans(learner, learner->counted_ns == 0 ? 0 : start - learner->counted_ns);
 	now = pbp_access_counts(&learner->counted);
