@@ -144,7 +144,8 @@ my @waiting = qw(accesses storage_reads storage_error ms error change change_err
 my @hour = (qw(seconds accesses reads active_ms counted_ms read_ms read_ms_seconds memory memory_seconds),
 	map({ my $size = $_; map { "sizes[$size].$_" } @waiting } 0 .. 10), map { my $split = $_; map { "splits[$split].$_" } @waiting } 0 .. 29);
 locate(map { "hours.$_" } @hour);
-my ($bytes, $accesses, $storage_reads, $known);
+# Of two hours, one may have had another memory than there is after the restart.
+my ($bytes, $accesses, $storage_reads, $known, @ratios);
 for (1 .. 5)
 {
 	for (1 .. 10)
@@ -154,7 +155,7 @@ for (1 .. 5)
 	}
 	$node->stop;
 	$bytes = slurp_file($file);
-	($accesses, $storage_reads, $known) = (0, 0, 0);
+	($accesses, $storage_reads, $known, @ratios) = (0, 0, 0);
 	for my $number (0 .. value_of($bytes, 'nhours') - 1)
 	{
 		my %hour = map { ($_ => value_of($bytes, "hours[$number].$_")) } @hour;
@@ -167,6 +168,7 @@ for (1 .. 5)
 		$known = grep { $_ > 0.8 * $hour{accesses} } @split_accesses;
 		$accesses += $hour{"$today.accesses"};
 		$storage_reads += $hour{"$today.storage_reads"};
+		push @ratios, $hour{"$today.storage_reads"} / $hour{"$today.accesses"} if $hour{"$today.accesses"} > 0;
 		for my $size (grep { $hour{"sizes[$_].accesses"} > 0 } 0 .. 10)
 		{
 			my $scale = $hour{"$today.accesses"} / $hour{"sizes[$size].accesses"};
@@ -198,7 +200,8 @@ note(ask($node, "SELECT read_ms_per_second, note FROM answer"));
 is(ask($node, 'SELECT count(storage_ratio) FROM pgbufprobe_advice() WHERE size_factor = 1'), '0', '... although nothing is known of the load now');
 is(ask($node, q{SELECT count(*) > 1, bool_and(read_ms_per_second BETWEEN read_ms_low AND read_ms_high AND storage_ratio BETWEEN storage_ratio_low AND storage_ratio_high)
 	FROM answer WHERE read_ms_per_second IS NOT NULL}), 't|t', '... with intervals, and other totals');
-is(ask($node, sprintf(q{SELECT abs(storage_ratio - %s) <= 0.01 * storage_ratio FROM answer WHERE mark ~ 'today'}, $storage_reads / $accesses)), 't',
+is(ask($node, sprintf(q{SELECT bool_or(abs(storage_ratio - expected) <= 0.01 * storage_ratio)
+	FROM answer, unnest(ARRAY[%s]::float8[]) AS expected WHERE mark ~ 'today'}, join(', ', $storage_reads / $accesses, @ratios))), 't',
 	'... and the storage reads of the hours');
 becomes_true($node, q{a.read_ms_per_second BETWEEN 0.99 * v.waiting AND 1.01 * v.waiting FROM answer AS a,
 	(SELECT read_ms_per_second AS waiting FROM pgbufprobe_verdict() WHERE basis = 'waiting in hours') AS v WHERE a.mark ~ 'today'}, '... and the waiting of the verdict');
