@@ -233,8 +233,7 @@ typedef struct PbpScannedTable
 	int64		changed;		/* rows */
 	double		npages;			/* that a scan reads; 0: unknown */
 	int64		scanned;		/* blocks that scans have read since it was found */
-	double		blocks_lately;	/* that scans have read; these two decay */
-	double		rows_lately;	/* that were found by an index, or changed */
+	double		rows_lately;	/* that were found by an index, or changed; decays */
 	PbpLocator	file;			/* InvalidOid: unknown */
 	int64		asked_ns;		/* when its file was asked for; 0: never */
 } PbpScannedTable;
@@ -247,6 +246,7 @@ typedef struct PbpCounted
 	Oid		   *databases;		/* InvalidOid: relations shared by all databases */
 	int			ndatabases;
 	int			max_databases;
+	double		lookups_lately; /* accesses without those of large scans; decays as rows do */
 	int			ntables;
 	PbpScannedTable tables[PBP_SCANNED_TABLES]; /* of which scans have read the most, ever */
 } PbpCounted;
@@ -266,6 +266,7 @@ extern void pbp_find_counted(PbpCounted *counted);
 extern PbpAccessCounts pbp_access_counts(const PbpCounted *counted);
 extern PbpScannedBlocks pbp_count_scans(PbpScannedTable *table);
 extern bool pbp_needs_ring(const PbpScannedTable *table);
-extern bool pbp_is_scanned_alone(const PbpScannedTable *table);
+extern void pbp_count_lookups(PbpCounted *counted, double accesses);
+extern bool pbp_is_scanned_alone(const PbpCounted *counted, const PbpScannedTable *table);
 
 #endif							/* PBP_POOL_H */

@@ -16,10 +16,10 @@
 #define PAGES_GAIN			0.25
 
 /*
- * Hardly anything but scans reads a table of which so many rows are found by an index or changed, for
- * each block that scans read; by counts of the last minutes, which so much remains of at each count.
+ * Hardly anything but scans reads a table if at most this share of all other accesses is of its
+ * rows.  So much of the sums of these remains at each count, once a second.
  */
-#define LEAST_ROWS			0.1
+#define NEGLIGIBLE_ROWS		0.01
 #define LATELY				0.99
 
 /*
@@ -173,11 +173,18 @@ pbp_needs_ring(const PbpScannedTable *table)
 	return table->npages > NBuffers / 4;
 }
 
+/* To be called as often as pbp_count_scans(). */
+void
+pbp_count_lookups(PbpCounted *counted, double accesses)
+{
+	counted->lookups_lately = LATELY * counted->lookups_lately + accesses;
+}
+
 bool
-pbp_is_scanned_alone(const PbpScannedTable *table)
+pbp_is_scanned_alone(const PbpCounted *counted, const PbpScannedTable *table)
 {
 	return pbp_needs_ring(table) &&
-		table->rows_lately < LEAST_ROWS * table->blocks_lately;
+		table->rows_lately <= NEGLIGIBLE_ROWS * counted->lookups_lately;
 }
 
 /*
@@ -205,12 +212,10 @@ pbp_count_scans(PbpScannedTable *table)
 	blocks = blocks_of_scans(&now) - blocks_of_scans(table);
 	reads = now.fetched - table->fetched - (now.hits - table->hits);
 	now.rows_lately = LATELY * table->rows_lately +
-		(double) (now.by_index - table->by_index + now.changed - table->changed);
-	now.blocks_lately = LATELY * table->blocks_lately;
+		(double) Max(0, now.by_index - table->by_index + now.changed - table->changed);
 	*table = now;
 	if (!(scans > 0) || blocks <= 0)
 		return (PbpScannedBlocks) {0};
-	table->blocks_lately += (double) blocks;
 
 	if (table->npages == 0)
 		table->npages = (double) blocks / scans;

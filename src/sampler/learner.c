@@ -297,7 +297,7 @@ is_scanned_alone(const PbpCounted *counted, const BufferTag *tag)
 	for (int i = 0; i < counted->ntables; i++)
 		if (counted->tables[i].file.relNumber == locator.relNumber &&
 			RelFileLocatorEquals(counted->tables[i].file, locator))
-			return pbp_is_scanned_alone(&counted->tables[i]);
+			return pbp_is_scanned_alone(counted, &counted->tables[i]);
 	return false;
 }
 
@@ -545,7 +545,7 @@ play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 
 		pbp_locator(InvalidOid, table->database, table->table);
 	int64		npages = Max(1, (int64) table->npages);
 	uint64		salt = pbp_advice_head(learner->advice)->salt;
-	bool		alone = pbp_is_scanned_alone(table);
+	bool		alone = pbp_is_scanned_alone(&learner->counted, table);
 
 	for (int64 i = first; i < first + nblocks; i++)
 	{
@@ -585,7 +585,7 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 
 		first[i] = table->scanned;
 		scanned = pbp_count_scans(table);
-		alone = pbp_is_scanned_alone(table);
+		alone = pbp_is_scanned_alone(&learner->counted, table);
 		nblocks[i] = (is_file_known(table) || alone ? scanned.hits : 0) + scanned.reads;
 		all += nblocks[i];
 		sum.hits += scanned.hits;
@@ -660,6 +660,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		counts.refaults = (double) (refaults - learner->refaults) * pbp_os_page_bytes() / BLCKSZ;
 		counts.refault_seconds = seconds;
 	}
+	pbp_count_lookups(&learner->counted, counts.hits + counts.reads);
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.hits + counts.reads;
 	pbp_add_doubles(&learner->fresh.accesses, &counts, sizeof(counts));
