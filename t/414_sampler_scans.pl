@@ -12,7 +12,7 @@ use Test::More;
 # would be read through a ring by a pool of 1.25 times the size, but not of 1.5
 my $blocks = 700;
 
-my $node = sampler_node('scans', "autovacuum = off\n");
+my $node = sampler_node('scans', "autovacuum = off\nlog_min_messages = debug1\n");
 make_pages($node);
 ask($node, keyed_pages('scanned', $blocks));
 ask($node, 'SELECT pgbufprobe_history_reset()');
@@ -63,8 +63,6 @@ else
 }
 
 # The pool knows pages by the file, which is another one after TRUNCATE, and only the catalogs know it.
-$node->append_conf('postgresql.conf', 'log_min_messages = debug1');
-$node->reload;
 ask($node, 'TRUNCATE scanned');
 ask($node, "INSERT INTO scanned SELECT i, repeat('x', 5000) FROM generate_series(1, $blocks) i");
 ask($node, 'VACUUM ANALYZE scanned');
