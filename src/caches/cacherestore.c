@@ -297,6 +297,24 @@ states_at(int level, PbpRestoreTarget target)
 	return states;
 }
 
+/* Of the whole map, which may tell of billions of blocks that the relation has not. */
+static int64
+count_blocks(const uint8 *map, Size bytes, uint32 states)
+{
+	PbpMapReader reader;
+	PbpMapRun	run;
+	int64		count = 0;
+
+	pbp_map_read(&reader, map, bytes);
+	while (pbp_map_next(&reader, &run))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if ((states & PBP_STATE_BIT(run.state)) != 0)
+			count += (int64) run.nblocks;
+	}
+	return count;
+}
+
 /* What finds no free buffer comes into the page cache, if that is restored too. */
 static void
 restore_extent(PbpExtentRestore *part, Relation relation, bool wants_buffers, bool wants_kernel,
@@ -362,19 +380,20 @@ pbp_restore_map(Relation relation, ForkNumber fork, const uint8 *map, Size bytes
 	memset(counts, 0, sizeof(*counts));
 	for (int level = first; level >= last; level--)
 	{
+		uint32		states = states_at(level, target);
 		PbpExtentReader reader;
 
-		pbp_extents_read(&reader, map, bytes, states_at(level, target));
+		counts->requested += count_blocks(map, bytes, states);
+		pbp_extents_read(&reader, map, bytes, states);
 		for (;;)
 		{
 			PbpExtentRestore part = {.key = {relation->rd_locator, fork, 0}};
 			int64		end = smgrnblocks(RelationGetSmgr(relation), fork);
 
 			CHECK_FOR_INTERRUPTS();
-			if (!pbp_extent_next(&reader, &part.extent))
+			if (!pbp_extent_next(&reader, &part.extent) || part.extent.first >= end)
 				break;
-			counts->requested += part.extent.nwanted;
-			if (part.extent.nwanted == 0 || part.extent.first >= end)
+			if (part.extent.nwanted == 0)
 				continue;
 			part.extent.nblocks = (int) Min(part.extent.nblocks, end - part.extent.first);
 			part.key.segment = part.extent.first / RELSEG_SIZE;
