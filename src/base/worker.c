@@ -277,8 +277,8 @@ pbp_worker_wait(int64 ms)
 	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
 	int64		reload_ms = (next_reload_ns - pbp_now_ns()) / 1000000 + 1;
 
-	if (ConfigReloadPending && reload_ms > 0 && (ms < 0 || reload_ms < ms))
-		ms = reload_ms;
+	if (ConfigReloadPending && next_reload_ns != 0 && (ms < 0 || reload_ms < ms))
+		ms = Max(0, reload_ms);
 	if (ms >= 0)
 		events |= WL_TIMEOUT;
 	(void) WaitLatch(MyLatch, events, (long) ms, PG_WAIT_EXTENSION);

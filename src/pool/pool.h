@@ -246,7 +246,7 @@ typedef struct PbpCounted
 	Oid		   *databases;		/* InvalidOid: relations shared by all databases */
 	int			ndatabases;
 	int			max_databases;
-	double		lookups_lately; /* accesses without those of large scans; decays as rows do */
+	double		reads_lately;	/* of what scans do not read, with new pages; decays as rows do */
 	int			ntables;
 	PbpScannedTable tables[PBP_SCANNED_TABLES]; /* of which scans have read the most, ever */
 } PbpCounted;
@@ -266,7 +266,7 @@ extern void pbp_find_counted(PbpCounted *counted);
 extern PbpAccessCounts pbp_access_counts(const PbpCounted *counted);
 extern PbpScannedBlocks pbp_count_scans(PbpScannedTable *table);
 extern bool pbp_needs_ring(const PbpScannedTable *table);
-extern void pbp_count_lookups(PbpCounted *counted, double accesses);
+extern void pbp_count_reads_beside_scans(PbpCounted *counted, double reads);
 extern bool pbp_is_scanned_alone(const PbpCounted *counted, const PbpScannedTable *table);
 
 #endif							/* PBP_POOL_H */

@@ -16,8 +16,8 @@
 #define PAGES_GAIN			0.25
 
 /*
- * Hardly anything but scans reads a table if at most this share of all other accesses is of its
- * rows.  So much of the sums of these remains at each count, once a second.
+ * Hardly anything but scans reads a table if it has at most so many rows that are found by an
+ * index or changed, for each other read or new page: the sample does not miss their loads.  So much of the sums of these remains at each count, once a second.
  */
 #define NEGLIGIBLE_ROWS		0.01
 #define LATELY				0.99
@@ -175,16 +175,16 @@ pbp_needs_ring(const PbpScannedTable *table)
 
 /* To be called as often as pbp_count_scans(). */
 void
-pbp_count_lookups(PbpCounted *counted, double accesses)
+pbp_count_reads_beside_scans(PbpCounted *counted, double reads)
 {
-	counted->lookups_lately = LATELY * counted->lookups_lately + accesses;
+	counted->reads_lately = LATELY * counted->reads_lately + reads;
 }
 
 bool
 pbp_is_scanned_alone(const PbpCounted *counted, const PbpScannedTable *table)
 {
 	return pbp_needs_ring(table) &&
-		table->rows_lately <= NEGLIGIBLE_ROWS * counted->lookups_lately;
+		table->rows_lately <= NEGLIGIBLE_ROWS * counted->reads_lately;
 }
 
 /*

@@ -511,24 +511,28 @@ pbp_learner_end_look(PbpLearner *learner, int64 ticks)
 
 /* ---- counts ---- */
 
-/* How large the tables are that scans read through a ring.  0: their statistics show none. */
+/*
+ * How large the tables are that scans read through a ring, and of these, those that hardly anything
+ * else reads.  0: their statistics show none.
+ */
 static void
 note_scanned_tables(const PbpLearner *learner)
 {
 	int64		smallest = 0;
-	int64		all = 0;
+	int64		alone = 0;
 
 	for (int i = 0; i < learner->counted.ntables; i++)
 	{
-		int64		npages = (int64) learner->counted.tables[i].npages;
+		const PbpScannedTable *table = &learner->counted.tables[i];
+		int64		npages = (int64) table->npages;
 
-		if (!pbp_needs_ring(&learner->counted.tables[i]))
+		if (!pbp_needs_ring(table))
 			continue;
-		smallest = all == 0 ? npages : Min(smallest, npages);
-		all += npages;
+		smallest = smallest == 0 ? npages : Min(smallest, npages);
+		alone += pbp_is_scanned_alone(&learner->counted, table) ? npages : 0;
 	}
 	pbp_advice_facts(learner->advice)->smallest_scanned = smallest;
-	pbp_advice_facts(learner->advice)->all_scanned = all;
+	pbp_advice_facts(learner->advice)->scanned_alone = alone;
 }
 
 static bool
@@ -537,9 +541,13 @@ is_file_known(const PbpScannedTable *table)
 	return OidIsValid(table->file.relNumber);
 }
 
-/* Plays blocks that a scan has come to: it reads them in turn, and then from the first. */
-static void
-play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 nblocks)
+/*
+ * Plays blocks that a scan has come to: it reads them in turn, and then from the first.  Returns
+ * how many there was time for.
+ */
+static int64
+play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 nblocks,
+		  int64 end_ns)
 {
 	PbpLocator	locator = is_file_known(table) ? table->file :
 		pbp_locator(InvalidOid, table->database, table->table);
@@ -547,13 +555,18 @@ play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 
 	uint64		salt = pbp_advice_head(learner->advice)->salt;
 	bool		alone = pbp_is_scanned_alone(&learner->counted, table);
 
-	for (int64 i = first; i < first + nblocks; i++)
+	for (int64 i = 0; i < nblocks; i++)
 	{
 		if (i % PBP_BUFFERS_PER_CHECK == 0)
-			CHECK_FOR_INTERRUPTS();
+		{
+			pbp_check_interrupts_of_look();
+			if (pbp_cpu_now_ns() >= end_ns)
+				return i;
+		}
 		pbp_advice_scan(learner->advice,
-						key_of_block(&locator, MAIN_FORKNUM, i % npages, salt), alone);
+						key_of_block(&locator, MAIN_FORKNUM, (first + i) % npages, salt), alone);
 	}
+	return nblocks;
 }
 
 /*
@@ -561,7 +574,7 @@ play_scan(PbpLearner *learner, const PbpScannedTable *table, int64 first, int64 
  * no look sees it.  The simulated pools tell which blocks they hold; of a table whose file is
  * unknown, the server's count does.  Tables in the page cache may be scanned faster than there is
  * time for; then a part of each is played, and the next time the one that follows.  A block is
- * expected to take as long as the last time.
+ * expected to take as long as the last time; if it does not, play ends after twice the time.
  */
 static PbpScannedBlocks
 note_scans(PbpLearner *learner, int64 passed_ns)
@@ -600,9 +613,10 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 	start_ns = pbp_cpu_now_ns();
 	for (int i = 0; i < ntables; i++)
 	{
-		int64		n = (int64) (Min(share, 1) * (double) nblocks[i]);
+		int64		n = play_scan(learner, &tables[i], first[i],
+								  (int64) (Min(share, 1) * (double) nblocks[i]),
+								  start_ns + (int64) (2 * most_ns));
 
-		play_scan(learner, &tables[i], first[i], n);
 		tables[i].scanned -= nblocks[i] - n;
 		played += n;
 	}
@@ -660,7 +674,7 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		counts.refaults = (double) (refaults - learner->refaults) * pbp_os_page_bytes() / BLCKSZ;
 		counts.refault_seconds = seconds;
 	}
-	pbp_count_lookups(&learner->counted, counts.hits + counts.reads);
+	pbp_count_reads_beside_scans(&learner->counted, counts.reads + counts.extends);
 	pbp_advice_accesses(learner->advice, &counts);
 	learner->naccesses += counts.hits + counts.reads;
 	pbp_add_doubles(&learner->fresh.accesses, &counts, sizeof(counts));

@@ -17,14 +17,18 @@
 #include "access/xact.h"
 #include "catalog/pg_tablespace_d.h"
 #include "storage/ipc.h"
+#include "utils/guc.h"
 
 #include "base/latency.h"
 #include "base/relations.h"
 #include "base/worker.h"
 #include "sampler/learner.h"
 
-/* A table whose file the catalogs do not tell either is asked for again after so long. */
-#define ASK_AGAIN_NS		INT64CONST(600000000000)
+/* A table of which no file with blocks was found is asked for again after so long. */
+#define ASK_AGAIN_NS		INT64CONST(30000000000)
+
+/* A session may hold a lock of pg_class. */
+#define MAX_LOCK_WAIT		"1s"
 
 /* What a worker is to ask for; tables after the last one are InvalidOid. */
 typedef struct Question
@@ -50,7 +54,7 @@ has_file(const PbpLocator *locator)
 	return found;
 }
 
-/* True if it has the file that is known, or one of its own number in the default tablespace. */
+/* True if it has the file that is known, or one of its own number in the usual tablespace. */
 static bool
 know_file(PbpScannedTable *table)
 {
@@ -60,7 +64,8 @@ know_file(PbpScannedTable *table)
 			return true;
 		table->asked_ns = 0;	/* rewritten again */
 	}
-	table->file = pbp_locator(DEFAULTTABLESPACE_OID, table->database, table->table);
+	table->file = pbp_locator(OidIsValid(table->database) ? DEFAULTTABLESPACE_OID :
+							  GLOBALTABLESPACE_OID, table->database, table->table);
 	if (has_file(&table->file))
 		return true;
 	table->file = (PbpLocator) {0};
@@ -71,16 +76,9 @@ static bool
 is_asking(void)
 {
 	pid_t		pid;
-	BgwHandleStatus status;
+	BgwHandleStatus status = GetBackgroundWorkerPid(asking, &pid);
 
-	if (asking == NULL)
-		return false;
-	status = GetBackgroundWorkerPid(asking, &pid);
-	if (status == BGWH_STARTED || status == BGWH_NOT_YET_STARTED)
-		return true;
-	pfree(asking);
-	asking = NULL;
-	return false;
+	return status == BGWH_STARTED || status == BGWH_NOT_YET_STARTED;
 }
 
 /* What the last worker has found. */
@@ -94,11 +92,13 @@ take_answers(PbpCounted *counted)
 		{
 			PbpScannedTable *table = &counted->tables[i];
 			const PbpTableFile *file = &header.files[j];
+			PbpLocator	locator = pbp_locator(file->tablespace, file->database,
+											  file->relfilenode);
 
 			if (OidIsValid(file->table) && file->table == table->table &&
-				file->database == table->database && !OidIsValid(table->file.relNumber))
+				file->database == table->database && has_file(&locator))
 			{
-				table->file = pbp_locator(file->tablespace, file->database, file->relfilenode);
+				table->file = locator;
 				elog(DEBUG1, "pgbufprobe: table %u of database %u has file %u", file->table,
 					 file->database, file->relfilenode);
 			}
@@ -125,14 +125,19 @@ pbp_find_table_files(PbpCounted *counted)
 	Question	question = {0};
 	int			nasked = 0;
 
-	if (is_asking())
-		return;
-	take_answers(counted);
+	if (asking != NULL)
+	{
+		if (is_asking())
+			return;
+		pfree(asking);
+		asking = NULL;
+		take_answers(counted);
+	}
 	for (int i = 0; i < counted->ntables && nasked < PBP_TABLE_FILES; i++)
 	{
 		PbpScannedTable *table = &counted->tables[i];
 
-		if (!pbp_needs_ring(table) || know_file(table) ||
+		if (!pbp_needs_ring(table) || know_file(table) || !OidIsValid(table->database) ||
 			(table->asked_ns != 0 && pbp_now_ns() - table->asked_ns < ASK_AGAIN_NS) ||
 			(nasked > 0 && table->database != question.database))
 			continue;
@@ -153,7 +158,9 @@ pbp_table_files_main(Datum arg pg_attribute_unused())
 	PbpTableFile files[PBP_TABLE_FILES] = {0};
 
 	memcpy(&question, MyBgworkerEntry->bgw_extra, sizeof(question));
+	SetConfigOption("lock_timeout", MAX_LOCK_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
 	pbp_start_worker(question.database);
+	pbp_let_die(true);
 	StartTransactionCommand();
 	for (int i = 0; i < PBP_TABLE_FILES && OidIsValid(question.tables[i]); i++)
 	{
@@ -166,6 +173,7 @@ pbp_table_files_main(Datum arg pg_attribute_unused())
 		};
 	}
 	CommitTransactionCommand();
+	pbp_let_die(false);
 	memcpy(pbp_lock_shared(LW_EXCLUSIVE)->files, files, sizeof(files));
 	pbp_unlock_shared();
 	proc_exit(0);

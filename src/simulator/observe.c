@@ -269,17 +269,11 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 	uint64_t	look = advice->look.number;
 	LookLists  *list = lists_of(advice, look);
 	bool		load = advice->look.lost || moved || !met_in_look(*state, look - 1);
-	int			amount;
+	int			amount = 0;
 
 	if (list->nmeetings < advice->max_meetings)
 		list->meetings[list->nmeetings++] = (Meeting){buffer, page};
 	advice->look.found.nscanned += scanned;
-	if (scanned)
-	{
-		state->usage = (unsigned) usage;
-		state->look = look_field(look);
-		return false;
-	}
 	if (load)
 	{
 		if (!advice->look.lost)
@@ -290,13 +284,15 @@ learn(Advice *advice, uint32_t page, int buffer, bool moved, int usage, bool sca
 		amount = usage > 0 ? usage : 1;
 		state->used_again = amount > 1;
 	}
-	else
+	else if (!scanned)
 	{
 		amount = estimate_uses(advice, state, buffer, usage);
 		state->used_again |= amount > 0;
 	}
 	state->usage = (unsigned) usage;
 	state->look = look_field(look);
+	if (scanned)
+		return false;
 	add_events(advice, page, load, amount);
 	return load && !advice->look.lost;
 }

@@ -110,7 +110,7 @@ pbp_follow_policies(Advice *advice)
 
 	if (advice->head.lost)
 		memset(run->turned_over, 0, sizeof(run->turned_over));
-	pbp_policies_resize(run->policies,
+	pbp_policies_resize(run->policies, (1 - advice->averages.scanned_share) *
 						advice->averages.residents * run->kept / advice->head.kept);
 	for (int size = 0; size < PBP_POLICY_SIZES; size++)
 		if (pbp_policies_filled_share(run->policies, size) >= 1 ||

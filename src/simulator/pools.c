@@ -78,13 +78,17 @@ pbp_advice_checkpoint(PbpAdvice *advice)
 /*
  * The share of a pool that holds pages which only scans read, of today's share.  Scans that run at once
  * find what others left, which so stays: of a table of 256 MB, they found 3 % in a pool of 64 MB, 8 of
- * its 64 MB, and 56 % in one of 256 MB.  No pool holds more of a table than there is.
+ * its 64 MB, and 56 % in one of 256 MB.  No pool holds more of a table than there is, and a larger
+ * one no less of other pages.
  */
 static double
 scanned_share(const Advice *advice, double factor)
 {
-	return fmin(fmin(1, factor * advice->averages.scanned_share),
-				(double) advice->facts.all_scanned / (factor * advice->nbuffers));
+	double		tables = (double) advice->facts.scanned_alone / advice->nbuffers;
+	double		today = fmin(advice->averages.scanned_share, tables);
+	double		share = fmin(factor * today, tables / factor);
+
+	return factor <= 1 ? share : fmin(share, 1 - (1 - today) / factor);
 }
 
 /*
@@ -102,8 +106,8 @@ pbp_resize_pools(Advice *advice)
 		double		wanted = fmax(1, rint((1 - scanned) * factor * advice->averages.residents));
 		bool		was_full = pool->nlearned == pool->nslots;
 
-		pool->kept = advice->facts.all_scanned <= 0 ? 0 :
-			scanned * factor * advice->nbuffers / (double) advice->facts.all_scanned;
+		pool->kept = advice->facts.scanned_alone <= 0 ? 0 :
+			scanned * factor * advice->nbuffers / (double) advice->facts.scanned_alone;
 		pool->nslots = wanted < pool->max_slots ? (uint32_t) wanted : pool->max_slots;
 		while (pool->nfilled > pool->nslots)
 			set_count_in_pool(&advice->table.pages[pool->slots[--pool->nfilled]].state, i, ABSENT);

@@ -218,7 +218,8 @@ typedef struct PbpAdviceFacts
 {
 	int64_t		smallest_scanned;	/* pages of the smallest relation that is scanned through a
 									 * ring; INT64_MAX: none; 0: unknown */
-	int64_t		all_scanned;	/* pages of all these relations; 0: unknown */
+	int64_t		scanned_alone;	/* pages of all these relations that hardly anything else reads; 0:
+								 * there are none, or unknown */
 	double		other_mix;		/* share of what is read now that is of other relations than were
 								 * learned */
 	double		data_pages;		/* all blocks that the server has; INFINITY: unknown */

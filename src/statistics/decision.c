@@ -365,8 +365,10 @@ kind_of(const PbpDecisionInput *input, PbpDecision *decision)
 		if (today->reason != PBP_ADVICE_KNOWN)
 			return today->reason == PBP_ADVICE_LEARNING ? PBP_DECIDE_EARLY : PBP_DECIDE_UNKNOWN;
 	}
-	if (reads_little(decision, by_hours ? input->hours->reads / input->hours->accesses :
-					 today->ratio.value))
+	/* the hours may be those of another size */
+	if (reads_little(decision, !by_hours ? today->ratio.value :
+					 fmax(input->hours->reads / (input->hours->accesses - input->hours->apart),
+						  today->ratio.value)))
 		return PBP_KEEP_FEW_READS;
 	if (waits_for_little(decision))
 		return PBP_KEEP_CACHED;

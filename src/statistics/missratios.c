@@ -347,7 +347,8 @@ static double
 kept_by_scans(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
-	double		scanned = advice->facts.all_scanned > 0 ? (double) advice->facts.all_scanned : INFINITY;
+	double		scanned = advice->facts.scanned_alone > 0 ?
+		(double) advice->facts.scanned_alone : INFINITY;
 	double		left = pbp_advice_factor(i) - scanned / advice->nbuffers;
 	int			smaller = BASELINE;
 
@@ -369,9 +370,10 @@ error_of_ring_scans(const Advice *advice, int i)
 {
 	const Counters *counters = &advice->counters;
 
+	double		hits = fmax(0, counters->scan_hits - counters->alone_hits);
+
 	if (i > BASELINE)
-		return fmax(0, counters->scan_hits - counters->alone_hits) /
-			fmax(1, counters->accesses - counters->reads);
+		return hits / fmax(1, counters->accesses - counters->reads + hits);
 	return SCANNED_SHARE * fmax(0, counters->ring_reads - counters->alone_reads) /
 		fmax(1, counters->reads) + advice->averages.scanned_share;
 }

@@ -268,7 +268,7 @@ scan_at_once(void)
 	pbp_advice_accesses(advice, &at_once);
 	larger = row_of(advice, PBP_ADVICE_DOUBLE);
 	ok(larger.ratio.value == before.ratio.value && reaches(&larger, today.ratio.value), "or perhaps none, if scans find what others left, and it is unknown how much that is");
-	pbp_advice_facts(advice)->all_scanned = 8192 / 2;
+	pbp_advice_facts(advice)->scanned_alone = 8192 / 2;
 	larger = row_of(advice, PBP_ADVICE_DOUBLE);
 	ok(reaches(&larger, row_of(advice, PBP_ADVICE_DOUBLE - 1).ratio.value) && !reaches(&larger, today.ratio.value), "what is scanned takes no more than its size");
 	bench_finish(&bench);

@@ -184,7 +184,7 @@ learn_storage(Run *run, Load load, int os_pages, double factor, LookHook hook)
 	memory->wal_from = load_wal_from(load, MEMORY);
 	for (int j = 0; j < SAMPLES && run->advice[j]; j++)
 	{
-		pbp_advice_facts(run->advice[j])->all_scanned = memory->rings_from > 0 ? load_scanned(load, MEMORY) : 0;
+		pbp_advice_facts(run->advice[j])->scanned_alone = memory->rings_from > 0 && !memory->rings_again ? load_scanned(load, MEMORY) : 0;
 		pbp_advice_init_storage(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES, BLOCK_BYTES);
 		if (run->totals)
 			pbp_advice_init_totals(run->advice[j], malloc(STORAGE_BYTES), STORAGE_BYTES);
