@@ -350,9 +350,11 @@ kept_by_scans(const Advice *advice, int i)
 	double		scanned = advice->facts.scanned_alone > 0 ?
 		(double) advice->facts.scanned_alone : INFINITY;
 	double		left = pbp_advice_factor(i) - scanned / advice->nbuffers;
+	double		blocks = counters->alone_hits + counters->alone_reads;
 	int			smaller = BASELINE;
 
-	if (counters->alone_hits <= FOUND_BY_SCANS * (counters->alone_hits + counters->alone_reads))
+	if (blocks <= NEGLIGIBLE_SCANS * (counters->accesses + blocks) ||
+		counters->alone_hits <= FOUND_BY_SCANS * blocks)
 		return 0;
 	while (smaller < i && pbp_advice_factor(smaller + 1) <= left &&
 		   answers.reasons[smaller + 1] == PBP_ADVICE_KNOWN)

@@ -252,6 +252,7 @@ static void
 scan_at_once(void)
 {
 	PbpAdviceCounts apart = {.ring_reads = 97000,.scan_reads = 97000,.scan_hits = 900,.alone_reads = 97000,.alone_hits = 900};
+	PbpAdviceCounts few = {.scan_hits = 10,.alone_hits = 10};
 	PbpAdviceCounts at_once = {.scan_hits = 2100,.alone_hits = 2100};
 	Bench		bench;
 	PbpAdvice  *advice;
@@ -261,6 +262,10 @@ scan_at_once(void)
 
 	bench_learn(&bench, ZIPF, 12);
 	advice = bench.run.advice[0];
+	today = row_of(advice, TODAY);
+	pbp_advice_accesses(advice, &few);
+	before = row_of(advice, PBP_ADVICE_DOUBLE);
+	ok(!reaches(&before, today.ratio.value), "a few blocks that scans find do not matter");
 	pbp_advice_accesses(advice, &apart);
 	today = row_of(advice, TODAY);
 	before = row_of(advice, PBP_ADVICE_DOUBLE);
