@@ -297,7 +297,7 @@ states_at(int level, PbpRestoreTarget target)
 	return states;
 }
 
-/* Of the whole map, which may tell of billions of blocks that the relation has not. */
+/* In the whole map, which may have billions of blocks behind the end of the relation. */
 static int64
 count_blocks(const uint8 *map, Size bytes, uint32 states)
 {

@@ -17,7 +17,8 @@
 
 /*
  * Hardly anything but scans reads a table if it has at most so many rows that are found by an
- * index or changed, for each other read or new page: the sample does not miss their loads.  So much of the sums of these remains at each count, once a second.
+ * index or changed, for each other read or new page: the sample does not miss their loads.  So
+ * much of the sums of these remains at each count, once a second.
  */
 #define NEGLIGIBLE_ROWS		0.01
 #define LATELY				0.99

@@ -76,10 +76,10 @@ pbp_advice_checkpoint(PbpAdvice *advice)
 }
 
 /*
- * The share of a pool that holds pages which only scans read, of today's share.  Scans that run at once
- * find what others left, which so stays: of a table of 256 MB, they found 3 % in a pool of 64 MB, 8 of
- * its 64 MB, and 56 % in one of 256 MB.  No pool holds more of a table than there is, and a larger
- * one no less of other pages.
+ * The share of a pool that holds pages which only scans read, of today's share.  Scans that run at
+ * once find what others left, which so stays: of a table of 256 MB, they found 3 % in a pool of
+ * 64 MB, 8 of its 64 MB, and 56 % in one of 256 MB.  No pool holds more of a table than there is,
+ * and a larger one no less of other pages.
  */
 static double
 scanned_share(const Advice *advice, double factor)
