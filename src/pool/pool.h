@@ -235,6 +235,7 @@ typedef struct PbpScannedTable
 	int64		scanned;		/* blocks that scans have read since it was found */
 	double		rows_lately;	/* that were found by an index, or changed; decays */
 	PbpLocator	file;			/* InvalidOid: unknown */
+	BlockNumber most_pages;		/* of that file; 0: unknown */
 	int64		asked_ns;		/* when its file was asked for; 0: never */
 } PbpScannedTable;
 

@@ -222,7 +222,7 @@ pbp_count_scans(PbpScannedTable *table)
 		table->npages = (double) blocks / scans;
 	else
 		table->npages += PAGES_GAIN * Min(1, scans) * ((double) blocks / scans - table->npages);
-	table->npages = Min(table->npages, MaxBlockNumber);
+	table->npages = Min(table->npages, table->most_pages > 0 ? table->most_pages : MaxBlockNumber);
 	table->scanned += blocks;
 	if (!pbp_needs_ring(table))
 		return (PbpScannedBlocks) {0};

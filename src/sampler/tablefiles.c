@@ -42,16 +42,27 @@ StaticAssertDecl(sizeof(Question) <= BGW_EXTRALEN, "a worker's question fits");
 /* The one that was started last; NULL: none runs. */
 static BackgroundWorkerHandle *asking = NULL;
 
-/* One that was dropped may be empty until a checkpoint. */
-static bool
-has_file(const PbpLocator *locator)
+/*
+ * Blocks of its first segment, or of the largest table if that is full.  0: it does not exist, or
+ * was dropped and will be removed by a checkpoint.
+ */
+static BlockNumber
+blocks_of_file(const PbpLocator *locator)
 {
 	char	   *path = pbp_relation_path(locator, MAIN_FORKNUM);
 	struct stat st;
-	bool		found = stat(path, &st) == 0 && st.st_size > 0;
+	BlockNumber nblocks = stat(path, &st) == 0 ? (BlockNumber) (st.st_size / BLCKSZ) : 0;
 
 	pfree(path);
-	return found;
+	return nblocks < RELSEG_SIZE ? nblocks : MaxBlockNumber;
+}
+
+static bool
+take_file(PbpScannedTable *table, PbpLocator locator)
+{
+	table->most_pages = blocks_of_file(&locator);
+	table->file = table->most_pages > 0 ? locator : (PbpLocator) {0};
+	return table->most_pages > 0;
 }
 
 /* True if it has the file that is known, or one of its own number in the usual tablespace. */
@@ -60,16 +71,12 @@ know_file(PbpScannedTable *table)
 {
 	if (OidIsValid(table->file.relNumber))
 	{
-		if (has_file(&table->file))
+		if (take_file(table, table->file))
 			return true;
 		table->asked_ns = 0;	/* rewritten again */
 	}
-	table->file = pbp_locator(OidIsValid(table->database) ? DEFAULTTABLESPACE_OID :
-							  GLOBALTABLESPACE_OID, table->database, table->table);
-	if (has_file(&table->file))
-		return true;
-	table->file = (PbpLocator) {0};
-	return false;
+	return take_file(table, pbp_locator(OidIsValid(table->database) ? DEFAULTTABLESPACE_OID :
+										GLOBALTABLESPACE_OID, table->database, table->table));
 }
 
 static bool
@@ -96,12 +103,9 @@ take_answers(PbpCounted *counted)
 											  file->relfilenode);
 
 			if (OidIsValid(file->table) && file->table == table->table &&
-				file->database == table->database && has_file(&locator))
-			{
-				table->file = locator;
+				file->database == table->database && take_file(table, locator))
 				elog(DEBUG1, "pgbufprobe: table %u of database %u has file %u", file->table,
 					 file->database, file->relfilenode);
-			}
 		}
 }
 
@@ -137,7 +141,8 @@ pbp_find_table_files(PbpCounted *counted)
 	{
 		PbpScannedTable *table = &counted->tables[i];
 
-		if (!pbp_needs_ring(table) || know_file(table) || !OidIsValid(table->database) ||
+		if ((!pbp_needs_ring(table) && !OidIsValid(table->file.relNumber)) || know_file(table) ||
+			!OidIsValid(table->database) ||
 			(table->asked_ns != 0 && pbp_now_ns() - table->asked_ns < ASK_AGAIN_NS) ||
 			(nasked > 0 && table->database != question.database))
 			continue;
