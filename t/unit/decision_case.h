@@ -13,6 +13,8 @@
 /* by size: 0.25, 0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5, 2, 3, 4 */
 typedef double Curve[SIZES];
 
+_Static_assert(SIZES == 11, "the curves of these tests have a figure for each size");
+
 /* What the test changes before it asks. */
 typedef struct Case
 {
