@@ -212,11 +212,9 @@ typedef struct PbpAccessCounts
 	int64		scan_hits;		/* by large scans; 0 without PBP_COUNTS_APART, like the next one */
 	int64		scan_reuses;	/* buffers of rings that their scans used again */
 	int64		ring_extends;
-	int64		read_us;		/* that "reads" took, where track_io_timing is on */
-	int64		scan_us;		/* that "scan_reads" took; likewise, and 0 without
-								 * PBP_COUNTS_APART */
-	int64		write_us;		/* that sessions wrote; likewise, and 0 without
-								 * PBP_COUNTS_APART */
+	int64		read_us;		/* that "reads" took; 0 without track_io_timing, like the next two */
+	int64		scan_us;		/* that "scan_reads" took; 0 without PBP_COUNTS_APART */
+	int64		write_us;		/* that sessions wrote; 0 without PBP_COUNTS_APART */
 	int64		active_us;		/* that sessions were active; of a pipeline of
 								 * statements, the last one */
 } PbpAccessCounts;
@@ -226,11 +224,13 @@ typedef struct PbpScannedTable
 {
 	Oid			database;
 	Oid			table;
-	int64		fetched;		/* blocks, ever, when last counted; likewise below */
+	/* ever, when last counted */
+	int64		fetched;		/* blocks */
 	int64		hits;			/* of these */
 	int64		by_index;		/* rows, each from a block at most */
 	int64		by_scans;		/* rows */
 	int64		changed;		/* rows */
+
 	double		npages;			/* that a scan reads; 0: unknown */
 	int64		scanned;		/* blocks that scans have read since it was found */
 	double		rows_lately;	/* that were found by an index, or changed; decays */

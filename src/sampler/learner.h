@@ -60,7 +60,8 @@ typedef struct PbpSessionTime
 	int64		read_us;
 	int64		scan_us;
 	int64		write_us;
-	double		active_ms;		/* see pbp_working_ms(), likewise below */
+	/* see pbp_working_ms() */
+	double		active_ms;
 	double		counted_ms;
 } PbpSessionTime;
 

@@ -55,7 +55,7 @@
 
 #define COUNT_BITS			4
 #define ABSENT				UINT64_C(15)	/* the page is not in that pool */
-#define EVICTED				UINT64_C(8)	/* likewise: plus the phase of its eviction */
+#define EVICTED				UINT64_C(8)	/* from that pool: plus the phase of its eviction */
 #define PHASES				7
 #define USAGE_LIMIT			7	/* leaves the highest bit to ABSENT and sums */
 #define ALL_ABSENT			((UINT64_C(1) << (COUNT_BITS * PBP_ADVICE_FACTORS)) - 1)

@@ -65,7 +65,7 @@ typedef struct PbpAdviceStorageRow
 	PbpCompared scans;			/* for each access, storage reads of large scans, which are no
 								 * accesses */
 	double		learned_share;	/* of what must be seen before it is known */
-	double		seconds_left;	/* of learning, likewise */
+	double		seconds_left;	/* until it is known */
 	PbpStorageReason reason;
 } PbpAdviceStorageRow;
 

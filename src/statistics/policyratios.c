@@ -20,7 +20,7 @@
 /* And as a share of the misses, since looks do not show the order of uses. */
 #define ORDER_SHARE			0.0075
 
-/* The same if as much is read through rings as otherwise: uses by scans look like others. */
+/* And if as much is read through rings as otherwise: uses by scans look like others. */
 #define SCANNED_SHARE		0.02
 
 static double

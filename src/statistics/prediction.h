@@ -50,8 +50,8 @@ typedef struct PbpDriftWatch
 {
 	PbpPace		pace;			/* of the load now */
 	double		rate;			/* of the reference; NaN: unknown */
-	double		miss_ratio;		/* likewise */
-	PbpReadMix	mix;			/* likewise */
+	double		miss_ratio;		/* of the reference; NaN: unknown */
+	PbpReadMix	mix;			/* of the reference */
 } PbpDriftWatch;
 
 typedef enum PbpDriftKind

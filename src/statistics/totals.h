@@ -29,8 +29,8 @@ typedef struct PbpTarget
 typedef struct PbpTotalsInput
 {
 	const PbpAdviceRow *misses; /* by size of the pool */
-	const PbpAdviceStorageRow *fixed;	/* likewise, with today's memory */
-	const bool *fits;			/* likewise */
+	const PbpAdviceStorageRow *fixed;	/* by size, with today's memory */
+	const bool *fits;			/* by size, with today's memory */
 	const PbpAdviceSplit (*splits)[PBP_SPLITS]; /* by total, but today's */
 	PbpWaitingInput waiting;
 	const PbpHoursSum *hours;	/* that count instead of the load now; NULL: none */

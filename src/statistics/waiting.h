@@ -38,7 +38,7 @@ typedef struct PbpWaitingInput
 	double		accesses;		/* in the time that the result is about */
 	PbpReadTimes times;
 	const PbpAdviceRow *misses; /* of today's size */
-	const PbpAdviceStorageRow *storage; /* likewise */
+	const PbpAdviceStorageRow *storage; /* of today's size */
 } PbpWaitingInput;
 
 /*

@@ -279,7 +279,6 @@ scan_at_once(void)
 	bench_finish(&bench);
 }
 
-/* The same without scans. */
 static void
 scan_nothing(void)
 {

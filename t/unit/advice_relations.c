@@ -112,7 +112,7 @@ compare(Accuracy *accuracy, const char *what, int relation, double estimate, dou
 	accuracy->worst = fmax(accuracy->worst, fabs(estimate - truth) / reads);
 }
 
-/* The same figures from pools of these sizes, for as many reads as the advice remembers. */
+/* With figures of pools of these sizes, for as many reads as the advice remembers. */
 static void
 compare_relations(Kind kind, Accuracy *accuracy)
 {

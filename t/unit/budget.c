@@ -34,7 +34,7 @@ begin(PbpHandPace *pace)
 	(void) judge(pace, 0.05, 0, 0, 0);
 }
 
-/* The same twice in turn, which is what acts. */
+/* What must be found twice in turn acts. */
 static double
 kept_after(double ticks, double taken, double looks)
 {

@@ -100,7 +100,7 @@ new_waiting(const Curve ms, double error)
 	return one;
 }
 
-/* The same for so many hours of 1000 accesses a second. */
+/* Of so many hours of 1000 accesses a second, instead of now. */
 Case
 new_hours(const Curve ms, double error, double hours, double active_ms)
 {

@@ -16,7 +16,7 @@ extern double next_share(Random *random);
 extern int	below(Random *random, int n);
 extern double normal(Random *random);
 
-/* The same as below(), of one sequence for the whole program. */
+/* As below(), of one sequence for the whole program. */
 extern uint32_t draw(uint32_t n);
 
 #endif							/* RANDOM_H */

@@ -65,7 +65,7 @@ load_scanned(Load load, int memory)
 	return load == BESIDE_SMALL_SCANS || load == BESIDE_KEPT_SCANS ? memory * 3 / 10 : load == BESIDE_LARGE_SCANS ? memory : memory * 6 / 10;
 }
 
-/* Likewise: a table is scanned again and again. */
+/* A table is scanned again and again. */
 static void
 pass_on_scans(Run *run, Load load, const Memory *memory, int64_t *scanned)
 {
