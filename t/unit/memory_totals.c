@@ -9,11 +9,16 @@
 
 #include "statistics/totals.h"
 #include "figures.h"
+#include "random.h"
 #include "tap.h"
 
 #define ACCESSES	10000.0		/* in a second */
 #define OS_NS		5000.0
 #define STORAGE_NS	100000.0
+
+/* Half of the interval of each ratio; 100 times as much of the times. */
+#define CERTAIN		0.0
+#define UNCERTAIN	0.001
 
 /* Storage reads with so much memory, as a factor, below a pool of this size. */
 typedef double (*Storage) (double factor, int size);
@@ -39,27 +44,27 @@ misses_of(int size)
 }
 
 static PbpAdviceStorageRow
-storage_row(double ratio)
+storage_row(double ratio, double error)
 {
-	return (PbpAdviceStorageRow) {.os_cache_pages = 1000,.ratio.value = ratio,.ratio.error = 0.001,.ratio.change_error = 0.001,.learned_share = 1};
+	return (PbpAdviceStorageRow) {.os_cache_pages = 1000,.ratio.value = ratio,.ratio.error = error,.ratio.change_error = error,.learned_share = 1};
 }
 
 static Case
-new_case(Storage storage)
+new_case(Storage storage, double error)
 {
 	Case		one = {
-		.active_ms = 2000,.advised = PBP_ADVICE_BASELINE,.times = {.os = {OS_NS, OS_NS / 10},.storage = {STORAGE_NS, STORAGE_NS / 10}}
+		.active_ms = 2000,.advised = PBP_ADVICE_BASELINE,.times = {.os = {OS_NS, 100 * error * OS_NS},.storage = {STORAGE_NS, 100 * error * STORAGE_NS}}
 	};
 
 	for (int i = 0; i < PBP_ADVICE_FACTORS; i++)
 	{
 		one.fits[i] = true;
-		one.misses[i] = (PbpAdviceRow) {.factor = pbp_advice_factor(i),.ratio.value = misses_of(i),.ratio.error = 0.001,.ratio.change_error = 0.001};
-		one.fixed[i] = storage_row(storage(1, i));
+		one.misses[i] = (PbpAdviceRow) {.factor = pbp_advice_factor(i),.ratio.value = misses_of(i),.ratio.error = error,.ratio.change_error = error};
+		one.fixed[i] = storage_row(storage(1, i), error);
 	}
 	for (int i = 0; i < PBP_TOTALS; i++)
 		for (int j = 0; j < PBP_SPLITS && i != PBP_TOTAL_TODAY; j++)
-			one.splits[i][j] = (PbpAdviceSplit) {sizes[j], true, storage_row(storage(pbp_total_factor(i), sizes[j]))};
+			one.splits[i][j] = (PbpAdviceSplit) {sizes[j], true, storage_row(storage(pbp_total_factor(i), sizes[j]), error)};
 	return one;
 }
 
@@ -158,7 +163,7 @@ ask(const Case *one, const char *text, PbpTotal *found)
 static void
 name_least(void)
 {
-	Case		one = new_case(hyperbola);
+	Case		one = new_case(hyperbola, CERTAIN);
 	PbpTotal	found;
 	double		last = 0;
 	int			wrong[3] = {0};
@@ -183,11 +188,44 @@ name_least(void)
 	   "what the least known size meets, less may meet, too");
 }
 
+/* If truth is as far from the estimates as their intervals say. */
+static void
+meet_targets(void)
+{
+	static const char *const targets[] = {"storage 1.5 %", "20 ms/s", "15 ms/s", "-0.4 % time"};
+	Random		random = {1};
+
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+	{
+		Case		one = new_case(hyperbola, UNCERTAIN);
+		PbpTotalsInput input = input_of(&one);
+		PbpTarget	target;
+		PbpTotal	found;
+		int			met = 0;
+		char		what[100];
+
+		pbp_parse_target(targets[i], &target);
+		ok(pbp_least_total(&input, &target, &found) == PBP_TARGET_MET, "also an uncertain target is within reach");
+		for (int j = 0; j < 10000; j++)
+		{
+			double		deviations = normal(&random) / 1.96;
+			double		truth = target.kind == PBP_TARGET_STORAGE ? found.storage.value + deviations * found.storage.error :
+				target.kind == PBP_TARGET_WAITING ? found.waiting.value + deviations * found.waiting.error :
+				(found.waiting.change + deviations * found.waiting.change_error) / one.active_ms;
+
+			met += truth <= target.most;
+		}
+		snprintf(what, sizeof(what), "\"%s\" is met in about two of three cases", targets[i]);
+		printf("# %.2f times the memory, met in %.1f %%\n", found.factor, met / 100.0);
+		ok(met > 5800 && met < 7400, what);
+	}
+}
+
 static void
 compare_with_today(void)
 {
-	Case		one = new_case(hyperbola);
-	Case		fits = new_case(all_fits);
+	Case		one = new_case(hyperbola, CERTAIN);
+	Case		fits = new_case(all_fits, CERTAIN);
 	PbpTotal	found;
 	PbpTotal	more;
 	double		today;
@@ -210,7 +248,7 @@ compare_with_today(void)
 static void
 stay_unknown(void)
 {
-	Case		one = new_case(hyperbola);
+	Case		one = new_case(hyperbola, UNCERTAIN);
 	PbpTotal	found;
 
 	forget(&one, PBP_TOTALS - 1, PBP_STORAGE_LEARNING);
@@ -234,7 +272,7 @@ stay_unknown(void)
 static void
 choose_splits(void)
 {
-	Case		one = new_case(nearly_equal);
+	Case		one = new_case(nearly_equal, UNCERTAIN);
 	PbpTotalsInput input;
 	PbpTotal	totals[PBP_TOTALS];
 	int			same = 0;
@@ -261,7 +299,7 @@ choose_splits(void)
 static void
 wait_for_the_best(void)
 {
-	Case		one = new_case(hyperbola);
+	Case		one = new_case(hyperbola, UNCERTAIN);
 	const PbpAdviceSplit best = one.splits[9][1];
 	PbpTotalsInput input;
 	PbpTotal	totals[PBP_TOTALS];
@@ -281,7 +319,7 @@ wait_for_the_best(void)
 	ok(totals[9].size == PBP_ADVICE_BASELINE, "one that is better is the best that is known");
 	forget(&one, 9, PBP_STORAGE_LEARNING);
 	forget(&one, 10, PBP_STORAGE_LEARNING);
-	one.splits[10][0].storage = storage_row(2 * totals[8].storage.value);
+	one.splits[10][0].storage = storage_row(2 * totals[8].storage.value, UNCERTAIN);
 	pbp_totals(&input, totals);
 	ok(totals[10].size == -1, "one that is worse than a smaller one is unknown also if nothing is known between both");
 }
@@ -324,7 +362,7 @@ hours_of(const Case *one, double scale)
 static void
 over_hours(void)
 {
-	Case		one = new_case(hyperbola);
+	Case		one = new_case(hyperbola, UNCERTAIN);
 	PbpHoursSum sum = hours_of(&one, 3);
 	PbpTotalsInput input = input_of(&one);
 	PbpTotal	totals[PBP_TOTALS];
@@ -365,6 +403,7 @@ main(void)
 {
 	parse_targets();
 	name_least();
+	meet_targets();
 	compare_with_today();
 	stay_unknown();
 	choose_splits();
