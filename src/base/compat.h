@@ -407,6 +407,19 @@ typedef struct PgStat_IO
 } PgStat_IO;
 #endif
 
+/* True if a session waits for a block of a relation to be read, by the kernel or for storage. */
+static inline bool
+pbp_waits_for_read(uint32 wait_event)
+{
+#if PG_VERSION_NUM >= 180000
+	if (wait_event == WAIT_EVENT_AIO_IO_COMPLETION ||
+		wait_event == WAIT_EVENT_AIO_IO_URING_EXECUTION ||
+		wait_event == WAIT_EVENT_AIO_IO_URING_SUBMIT)
+		return true;
+#endif
+	return wait_event == WAIT_EVENT_DATA_FILE_READ;
+}
+
 /* Blocks of relations, of processes of all kinds: one operation may have several. */
 static inline int64
 pbp_io_blocks(const PgStat_IO *io, IOContext context, IOOp op)

@@ -191,16 +191,16 @@ waits_for_others(uint32 wait_event)
 
 /*
  * Counts who works now, for pbp_working_ms(): sessions that execute something, and each
- * parallel worker of one.  Takes no lock.
+ * parallel worker of one; and of these, who waits for a read.  Takes no lock.
  *
  * Within a pipeline of statements, a session may wait for its client before it is
  * idle; and when it is, it may be long until it waits.  One in pg_sleep() or behind
  * a lock does nothing that another size would shorten.
  */
-int
+PbpWorking
 pbp_count_working(void)
 {
-	int			working = 0;
+	PbpWorking	now = {0};
 
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
 	{
@@ -209,12 +209,16 @@ pbp_count_working(void)
 		const volatile PgBackendStatus *status = pbp_status_of(proc);
 		bool		in_parallel = proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc;
 
-		working += pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
+		if (pid_of(proc) != 0 && proc->databaseId != InvalidOid && status != NULL &&
 			(in_parallel || status->st_backendType == B_BACKEND) &&
 			status->st_state != STATE_IDLE && status->st_state != STATE_IDLEINTRANSACTION &&
-			status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event);
+			status->st_state != STATE_IDLEINTRANSACTION_ABORTED && !waits_for_others(wait_event))
+		{
+			now.working++;
+			now.reading += pbp_waits_for_read(wait_event);
+		}
 	}
-	return working;
+	return now;
 }
 
 /* ---- the pool ---- */

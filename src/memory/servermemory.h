@@ -153,9 +153,16 @@ extern PbpOwnBytes pbp_own_bytes(void);
 
 /* ---- in servermemory.c ---- */
 
+/* Sessions and parallel workers at this moment. */
+typedef struct PbpWorking
+{
+	int			working;
+	int			reading;		/* of these, those that wait for a block to be read */
+} PbpWorking;
+
 extern void pbp_read_memory_facts(int64_t own_file_bytes, int64_t all_file_bytes,
 								  PbpMemoryFacts *facts);
-extern int	pbp_count_working(void);
+extern PbpWorking pbp_count_working(void);
 extern PbpStorageModel pbp_read_capacity(PbpOsMemory *memory);
 
 #endif							/* PBP_SERVERMEMORY_H */

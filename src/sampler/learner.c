@@ -29,6 +29,9 @@
 /* sessions publish their counts of accesses as often */
 #define COUNT_NS		INT64CONST(1000000000)
 
+/* Who works is counted as often: 20 ns for each process that may exist. */
+#define SESSIONS_NS		INT64CONST(100000000)
+
 /* maximum age of published advice while the worker is awake */
 #define PUBLISH_NS		INT64CONST(1000000000)
 
@@ -468,7 +471,8 @@ pbp_restart_learner(PbpLearner *learner)
 	MemoryContextReset(learner->context);
 	learner->memory_kb = pbp_advice_memory_kb;
 	learner->begun_ns = pbp_now_ns();
-	learner->counted_ns = 0;
+	learner->counted_ns = learner->sessions_ns = 0;
+	learner->seen = (PbpSessionTime) {0};
 	memset(&learner->fresh, 0, sizeof(learner->fresh));
 	memset(&learner->lately_read, 0, sizeof(learner->lately_read));
 	memset(&learner->probing, 0, sizeof(learner->probing));
@@ -627,6 +631,24 @@ note_scans(PbpLearner *learner, int64 passed_ns)
 	return sum;
 }
 
+/* How many sessions work, and wait for reads, counts for the time since they were counted last. */
+static void
+count_sessions(PbpLearner *learner, int64 now_ns)
+{
+	double		ms = (double) (now_ns - learner->sessions_ns) / 1e6;
+	PbpWorking	now;
+
+	if (now_ns - learner->sessions_ns < SESSIONS_NS)
+		return;
+	now = pbp_count_working();
+	if (learner->sessions_ns != 0)
+		pbp_add_session_time(&learner->seen, &(PbpSessionTime) {
+							 .counted_ms = now.working * ms,.reading_ms = now.reading * ms,
+							 .ncounts = 1,.nreading = now.reading
+		});
+	learner->sessions_ns = now_ns;
+}
+
 /* What has been counted since the last time, by the server's counts now. */
 static void
 use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBlocks *scanned,
@@ -654,9 +676,10 @@ use_counts(PbpLearner *learner, const PbpAccessCounts *now, const PbpScannedBloc
 		.scan_us = Max(0, now->scan_us - before->scan_us),
 		.write_us = Max(0, now->write_us - before->write_us),
 		.active_ms = (double) Max(0, now->active_us - before->active_us) / 1e3,
-		.counted_ms = pbp_count_working() * seconds * 1e3,
 	};
 
+	pbp_add_session_time(&time, &learner->seen);
+	learner->seen = (PbpSessionTime) {0};
 	/* after a reset of these statistics */
 	if (counts.hits < 0 || counts.reads < 0 || counts.extends < 0 ||
 		counts.ring_reads < 0 || counts.scan_reads < 0 || counts.scan_hits < 0 ||
@@ -714,6 +737,8 @@ pbp_learner_count(PbpLearner *learner, bool at_once)
 	PbpAccessCounts now;
 	int64		refaults;
 
+	if (learner->advice != NULL)
+		count_sessions(learner, start);
 	if (learner->advice == NULL ||
 		(learner->counted_ns != 0 && start - learner->counted_ns < COUNT_NS && !at_once))
 		return;

@@ -63,12 +63,17 @@ typedef struct PbpSessionTime
 	/* see pbp_working_ms() */
 	double		active_ms;
 	double		counted_ms;
+	/* by wait events, while who works is counted */
+	double		reading_ms;
+	double		ncounts;
+	double		nreading;		/* sessions that were found so, in all counts together */
 } PbpSessionTime;
 
 typedef struct PbpTimed
 {
 	double		events;
 	double		ns;
+	double		found;			/* sessions whose wait events tell the time; 0: it is the server's */
 } PbpTimed;
 
 /* Sums, all of which decay.  All 0 to begin. */
@@ -78,7 +83,10 @@ typedef struct PbpSessionTimes
 	double		reads;
 	double		active_ms;
 	double		counted_ms;
+	double		ncounts;
+	double		nreading;
 	double		most_working;	/* sessions at once; no sum */
+	PbpTimed	seen_reads;		/* by wait events, while large scans read nothing */
 	/* While the server times reads and writes: */
 	PbpTimed	timed_reads;
 	PbpTimed	most_timed;		/* the same reads, perhaps with the time of scans */
@@ -137,6 +145,8 @@ typedef struct PbpLearner
 	PbpAccessCounts accesses;	/* when last counted */
 	int64		refaults;		/* pages, at that time; PBP_UNKNOWN possible */
 	int64		counted_ns;		/* 0: never */
+	int64		sessions_ns;	/* when sessions were counted; 0: never */
+	PbpSessionTime seen;		/* by these counts, since accesses were counted */
 	int64		naccesses;		/* since the worker started */
 	uint64		wal_position;	/* when last counted; 0: never */
 	XLogRecPtr	checkpoint;		/* the latest that has begun */

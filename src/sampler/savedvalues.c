@@ -106,7 +106,7 @@ are_times(const PbpReadTimes *times)
 						times->scan.value, times->scan.error,
 						times->write.value, times->write.error,
 						times->held_up.value, times->held_up.error) &&
-		REALS(0, 1, times->queued) && REALS(0, MANY, times->sessions) &&
+		REALS(0, 1, times->queued) && REALS(0, MANY, times->sessions, times->uncertain) &&
 		is_bool(&times->measured);
 }
 

@@ -24,6 +24,9 @@ pbp_add_session_time(PbpSessionTime *sum, const PbpSessionTime *time)
 	sum->write_us += time->write_us;
 	sum->active_ms += time->active_ms;
 	sum->counted_ms += time->counted_ms;
+	sum->reading_ms += time->reading_ms;
+	sum->ncounts += time->ncounts;
+	sum->nreading += time->nreading;
 }
 
 /*
@@ -41,6 +44,17 @@ add_timed(PbpTimed *sum, double weight, int64 events, int64 us)
 		};
 }
 
+/* Wait events of sessions do not tell reads of large scans from others. */
+static void
+add_seen(PbpTimed *sum, double weight, const PbpAdviceCounts *counts, const PbpSessionTime *time)
+{
+	if (counts->scan_reads == 0 && counts->reads > 0)
+		*sum = (PbpTimed) {
+			weight * sum->events + (double) counts->reads,
+			weight * sum->ns + time->reading_ms * 1e6, weight * sum->found + time->nreading
+		};
+}
+
 void
 pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 					   const PbpSessionTime *time)
@@ -52,6 +66,9 @@ pbp_count_session_time(PbpSessionTimes *times, const PbpAdviceCounts *counts,
 	times->reads = weight * times->reads + (double) counts->reads;
 	times->active_ms = weight * times->active_ms + time->active_ms;
 	times->counted_ms = weight * times->counted_ms + time->counted_ms;
+	times->ncounts = weight * times->ncounts + time->ncounts;
+	times->nreading = weight * times->nreading + time->nreading;
+	add_seen(&times->seen_reads, weight, counts, time);
 	if (counts->seconds > 0)
 		times->most_working = fmax(weight * times->most_working,
 								   time->counted_ms / counts->seconds / 1e3);
@@ -66,6 +83,35 @@ static double
 mean_ns(PbpTimed sum)
 {
 	return sum.events >= PBP_ENOUGH_EVENTS && sum.ns > 0 ? sum.ns / sum.events : NAN;
+}
+
+/* Mean time of a read, by the server's times or else by wait events.  NaN: it is unknown. */
+static PbpFigure
+measured_time(const PbpSessionTimes *times)
+{
+	double		timed = mean_ns(times->timed_reads);
+	double		seen = mean_ns(times->seen_reads);
+	double		found = times->seen_reads.found;
+
+	return !isnan(timed) ? (PbpFigure) {timed, 0} :
+		found >= PBP_ENOUGH_EVENTS ? (PbpFigure) {seen, PBP_DEVIATIONS * seen / sqrt(found)} :
+		PBP_NO_FIGURE;
+}
+
+/*
+ * What a read takes at most: all the time that sessions worked, or read and scanned, or were found
+ * to wait for reads, if not by chance.  They worked at least as long as was counted: the server
+ * publishes the time of a statement after its reads.
+ */
+static double
+most_time(const PbpSessionTimes *times, double working_ms)
+{
+	double		worked = fmax(working_ms, times->counted_ms) * 1e6;
+	double		most_found = times->nreading + PBP_DEVIATIONS * sqrt(times->nreading) + 3;
+	double		waited = most_found * times->seconds / times->ncounts * 1e9;
+
+	return fmin(mean_ns((PbpTimed) {times->reads, fmin(worked, waited)}),
+				mean_ns(times->most_timed));
 }
 
 void
@@ -83,16 +129,9 @@ pbp_report_times(const PbpSessionTimes *times, const PbpProbing *probing, PbpAdv
 	report->active_ms = times->seconds > 0 ? working_ms / times->seconds : NAN;
 	report->times = pbp_read_times(pbp_mean_time(os->ns, pbp_ntimes(os)),
 								   pbp_mean_time(storage->ns, pbp_ntimes(storage)),
-								   mean_ns(times->timed_reads), storage_share);
-	/*
-	 * A read takes at most all the time that sessions worked, or read and scanned.  They
-	 * worked at least as long as was counted: the server publishes the time of a statement
-	 * after its reads.
-	 */
+								   measured_time(times), storage_share);
 	pbp_bound_times(&report->times, pbp_mean_read_ns(&report->times, today.misses, today.storage),
-					fmin(mean_ns((PbpTimed) {times->reads,
-											 fmax(working_ms, times->counted_ms) * 1e6}),
-						 mean_ns(times->most_timed)));
+					most_time(times, working_ms));
 	report->times.scan = pbp_scan_time(report->times.storage, mean_ns(times->timed_scans),
 									   (PbpFigure) {today.storage->scans.value / scans,
 									   today.storage->scans.error / scans});

@@ -143,14 +143,15 @@ relative_error(PbpFigure figure)
 }
 
 /*
- * The server's own mean leaves only the ratio between both kinds uncertain: the
+ * The server's own mean leaves only the ratio between both kinds uncertain, if it is certain: the
  * more of the time one kind takes today, the less uncertain is its time.
  */
 PbpReadTimes
-pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double storage_share)
+pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured, double storage_share)
 {
 	double		mean = times(1 - storage_share, os.value) + times(storage_share, storage.value);
-	double		scale = measured_ns / mean;
+	double		scale = measured.value / mean;
+	double		uncertain = measured.error / measured.value;
 	double		storage_part = times(storage_share, storage.value) / mean;
 	double		ratio_error = hypot(relative_error(os), relative_error(storage));
 
@@ -162,10 +163,12 @@ pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns, double stora
 	};
 	return (PbpReadTimes)
 	{
-		.os = {scale * os.value, scale * times(storage_part, os.value * ratio_error)},
+		.os = {scale * os.value,
+			   scale * os.value * hypot(times(storage_part, ratio_error), uncertain)},
 		.storage = {scale * storage.value,
-					scale * times(1 - storage_part, storage.value * ratio_error)},
+					scale * storage.value * hypot(times(1 - storage_part, ratio_error), uncertain)},
 		.measured = true,
+		.uncertain = uncertain,
 	};
 }
 
@@ -330,9 +333,9 @@ error_by_shares(const PbpReadTimes *read_times, double miss_error, double storag
 }
 
 /*
- * If the server has timed its reads, the times of both kinds follow from the share
- * of misses that waits for storage today, and have its error: what is uncertain of
- * the storage ratio beside the miss ratio.
+ * If the server shows how long its reads take, the times of both kinds follow from the share of
+ * misses that waits for storage today, and have its error: what is uncertain of the storage ratio
+ * beside the miss ratio.
  */
 static double
 error_of_scale(const PbpWaitingInput *input)
@@ -350,9 +353,9 @@ error_of_scale(const PbpWaitingInput *input)
 }
 
 /*
- * If the server has timed its reads, today's waiting is known, and errors of the
- * model and of the times are those of the difference to it.  Where an error is
- * unknown, so is the figure: reads may come from storage, of which none was timed.
+ * If the server shows how long its reads take, today's waiting is known, and errors of the model
+ * and of the times are those of the difference to it.  Where an error is unknown, so is the figure:
+ * reads may come from storage, of which none was timed.
  */
 PbpCompared
 pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
@@ -382,8 +385,9 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 										   error_by_times(read_times, more) + held_up.error),
 									 hypot(times(ns_of_reads(read_times, more.served, more.storage),
 												 error_of_scale(input)), queue_error));
-	/* of what sessions wait today by the server's own times: that of the miss ratio */
-	double		error_today = times(input->misses->ratio.error,
+	/* of what sessions wait today as the server shows it: those of the miss ratio and of the mean */
+	double		error_today = times(hypot(input->misses->ratio.error,
+										  input->misses->ratio.value * read_times->uncertain),
 									pbp_mean_read_ns(read_times, input->misses, input->storage));
 	double		error = read_times->measured ? hypot(change_error, error_today) :
 		hypot(hypot(error_by_shares(read_times, misses->ratio.error,
@@ -402,7 +406,8 @@ pbp_waiting(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 /*
  * No page cache below such a pool is simulated.  A miss more or less takes the mean time of a read
  * at this size.  In the interval, it never waits for storage, or twice as often as others.  If the
- * server has timed its reads, today's mean is certain, whatever the times of both kinds are.
+ * server shows how long its reads take, today's mean is as certain as that, whatever the times of
+ * both kinds are.
  */
 PbpFigure
 pbp_saved_by_policy(const PbpWaitingInput *input, const PbpAdviceRow *misses,
@@ -416,7 +421,8 @@ pbp_saved_by_policy(const PbpWaitingInput *input, const PbpAdviceRow *misses,
 								  storage->ratio.error / fmax(1e-9, misses->ratio.value));
 	double		by_storage = fmin(mean, times(most_share, read_times->storage.value -
 											  read_times->os.value));
-	double		by_times = read_times->measured ? fabs(mean - today) * error_of_scale(input) :
+	double		by_times = read_times->measured ?
+		fabs(mean - today) * error_of_scale(input) + mean * read_times->uncertain :
 		times(1 - share, read_times->os.error) + times(share, read_times->storage.error);
 	double		ms = input->accesses / 1e6;
 

@@ -21,8 +21,9 @@ typedef struct PbpReadTimes
 {
 	PbpFigure	os;				/* if the page cache serves it */
 	PbpFigure	storage;
-	bool		measured;		/* the server has timed its reads, so that the
-								 * mean of both kinds is certain today */
+	bool		measured;		/* the server's times or wait events tell the mean
+								 * of both kinds today */
+	double		uncertain;		/* error of that mean, as a share of it */
 	PbpFigure	write;			/* of a dirty page that is evicted, as far as sessions write it; 0
 								 * unless the server has timed that */
 	PbpFigure	held_up;		/* reads, by each page that is written more than
@@ -42,11 +43,11 @@ typedef struct PbpWaitingInput
 } PbpWaitingInput;
 
 /*
- * Times of reads, from those of the probes.  If the server has timed its reads, their mean replaces
- * that of the probes, which then only have the ratio between both kinds.  NaN: it has not, or the
- * share of reads that wait for storage is unknown.
+ * Times of reads, from those of the probes.  If the server shows how long its reads take, their
+ * mean replaces that of the probes, which then only have the ratio between both kinds.  NaN: it
+ * does not, or the share of reads that wait for storage is unknown.
  */
-extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, double measured_ns,
+extern PbpReadTimes pbp_read_times(PbpFigure os, PbpFigure storage, PbpFigure measured,
 								   double storage_share);
 
 /*

@@ -67,31 +67,41 @@ static const PbpFigure os_time = {2000, 200};
 static const PbpFigure storage_time = {100000, 10000};
 static const PbpFigure unknown = {NAN, NAN};
 
+/* The server's mean of all reads, with an error as a share of it. */
+static PbpFigure
+server_time(double ns, double uncertain)
+{
+	return (PbpFigure) {ns, ns * uncertain};
+}
+
 static void
 times_of_probes(void)
 {
-	PbpReadTimes times = pbp_read_times(os_time, storage_time, NAN, 0.2);
+	PbpReadTimes times = pbp_read_times(os_time, storage_time, PBP_NO_FIGURE, 0.2);
 
 	ok(!times.measured && times.os.value == 2000 && times.storage.value == 100000, "without other times, those of the probes");
 	ok(times.os.error > 0.5 * 2000 && times.storage.error > 0.5 * 100000, "which are uncertain, however many there are");
-	times = pbp_read_times(os_time, storage_time, 50000, NAN);
+	times = pbp_read_times(os_time, storage_time, server_time(50000, 0), NAN);
 	ok(!times.measured && times.os.value == 2000, "the same while it is unknown which reads wait for storage");
-	times = pbp_read_times(unknown, storage_time, 50000, 0.2);
+	times = pbp_read_times(unknown, storage_time, server_time(50000, 0), 0.2);
 	ok(isnan(times.os.value) && times.storage.value == 100000, "a mean of both says nothing about one that is unknown");
 }
 
 static void
 measured_times(void)
 {
-	PbpReadTimes times = pbp_read_times(os_time, storage_time, 43200, 0.2);
+	PbpReadTimes times = pbp_read_times(os_time, storage_time, server_time(43200, 0), 0.2);
 
 	ok(times.measured && near(0.8 * times.os.value + 0.2 * times.storage.value, 43200), "measured times: the mean is that of the server");
 	ok(near(times.storage.value / times.os.value, 50), "and the ratio that of the probes");
 	ok(times.storage.error < 0.1 * times.storage.value, "what takes most of the time is known best");
 	ok(times.os.error > 0.3 * times.os.value, "and what takes little is not");
-	times = pbp_read_times(os_time, unknown, 3000, 0);
+	times = pbp_read_times(os_time, storage_time, server_time(43200, 0.2), 0.2);
+	ok(times.storage.error > 0.2 * times.storage.value && times.storage.error < 0.25 * times.storage.value && times.uncertain == 0.2,
+	   "a mean that is uncertain makes both so");
+	times = pbp_read_times(os_time, unknown, server_time(3000, 0), 0);
 	ok(times.os.value == 3000 && times.os.error == 0 && isnan(times.storage.value), "if storage serves no read, all have the measured time");
-	times = pbp_read_times(unknown, storage_time, 3000, 1);
+	times = pbp_read_times(unknown, storage_time, server_time(3000, 0), 1);
 	ok(times.storage.value == 3000 && times.storage.error == 0 && isnan(times.os.value), "likewise if it serves all");
 }
 
@@ -195,13 +205,13 @@ unknown_errors(void)
 	PbpAdviceRow other = misses(0.05, 0.01, 0.01);
 	PbpAdviceStorageRow waits = storage(0, 0.001, 0);
 	PbpAdviceStorageRow other_waits = storage(0, 0.001, 0.001);
-	PbpWaitingInput input = {1e6, pbp_read_times(os_time, unknown, NAN, 0), &today, &waits};
+	PbpWaitingInput input = {1e6, pbp_read_times(os_time, unknown, PBP_NO_FIGURE, 0), &today, &waits};
 	PbpCompared waiting = pbp_waiting(&input, &today, &waits);
 
 	ok(isnan(waiting.value) && waiting.change == 0 && waiting.change_error == 0, "an unknown error: today's waiting is unknown, and its change is not");
 	waiting = pbp_waiting(&input, &other, &other_waits);
 	ok(isnan(waiting.value) && isnan(waiting.change), "so are that of another size, and its change");
-	input.times = pbp_read_times(os_time, unknown, 3000, 0);
+	input.times = pbp_read_times(os_time, unknown, server_time(3000, 0), 0);
 	waiting = pbp_waiting(&input, &today, &waits);
 	ok(near(waiting.value, 300) && near(waiting.error, 30), "measured times: today's waiting is known, and its error");
 	waiting = pbp_waiting(&input, &other, &other_waits);
@@ -333,13 +343,18 @@ drawn(double ratio, double error)
 	return fmax(0, ratio + error / 1.96 * normal(&chance));
 }
 
+/* What says how long reads take today; the error of wait events is as a share. */
+#define PROBES_ALONE	-1.0
+#define SERVER_TIMES	0.0
+#define WAIT_EVENTS		0.2
+
 /*
  * How many of the intervals have the truth.  Sessions' reads take longer or
  * shorter than those of probes, by a factor that is the same for both kinds.  The queue
  * becomes shorter by anything that it may.
  */
 static void
-covered_waiting(bool measured, double scatter, double queued, const char *what)
+covered_waiting(double uncertain, double scatter, double queued, const char *what)
 {
 	int			covered = 0;
 	int			changes_covered = 0;
@@ -354,9 +369,10 @@ covered_waiting(bool measured, double scatter, double queued, const char *what)
 		PbpAdviceStorageRow today_waits = storage(drawn(0.02, 0.002), 0.002, 0);
 		PbpAdviceRow other = misses(drawn(0.06, 0.005), 0.005, 0.005);
 		PbpAdviceStorageRow other_waits = storage(drawn(0.015, 0.003), 0.003, 0.0037);	/* of independent errors */
+		PbpFigure	measured = server_time(true_today / 0.1 * (1 + uncertain / 1.96 * normal(&chance)), uncertain);
 		PbpWaitingInput input = {
 			1e6,
-			pbp_read_times(probed(2000), probed(150000), measured ? true_today / 0.1 : NAN, today_waits.ratio.value / 0.1),
+			pbp_read_times(probed(2000), probed(150000), uncertain < 0 ? PBP_NO_FIGURE : measured, today_waits.ratio.value / 0.1),
 			&today, &today_waits
 		};
 		PbpCompared waiting;
@@ -632,8 +648,8 @@ shares_and_means(void)
 static void
 bound_times(void)
 {
-	PbpReadTimes times = pbp_read_times((PbpFigure) {2000, 100}, (PbpFigure) {100000, 5000}, NAN, 0.2);
-	PbpReadTimes measured = pbp_read_times((PbpFigure) {2000, 0}, (PbpFigure) {100000, 0}, 43200, 0.2);
+	PbpReadTimes times = pbp_read_times((PbpFigure) {2000, 100}, (PbpFigure) {100000, 5000}, PBP_NO_FIGURE, 0.2);
+	PbpReadTimes measured = pbp_read_times((PbpFigure) {2000, 0}, (PbpFigure) {100000, 0}, server_time(43200, 0), 0.2);
 	double		error = times.storage.error;
 
 	pbp_bound_times(&times, 21600, 43200);
@@ -711,12 +727,15 @@ main(void)
 	simulated_queues();
 	saved_by_policies();
 	shares_and_means();
-	covered_waiting(false, 0, 0, "by probes: at least 95 % of the intervals have the truth");
-	covered_waiting(false, 0.22, 0, "also if sessions wait longer or shorter than probes");
-	covered_waiting(true, 0, 0, "with measured times: likewise");
-	covered_waiting(true, 1, 0, "also if sessions wait much longer or shorter than probes");
-	covered_waiting(false, 0.22, 0.5, "with a queue for storage: likewise");
-	covered_waiting(true, 0, 0.5, "likewise");
-	covered_waiting(true, 1, 0.8, "and with a long one");
+	covered_waiting(PROBES_ALONE, 0, 0, "by probes: at least 95 % of the intervals have the truth");
+	covered_waiting(PROBES_ALONE, 0.22, 0, "also if sessions wait longer or shorter than probes");
+	covered_waiting(SERVER_TIMES, 0, 0, "by the server's times: at least 95 %");
+	covered_waiting(SERVER_TIMES, 1, 0, "also if sessions wait much longer or shorter than probes");
+	covered_waiting(WAIT_EVENTS, 0, 0, "by wait events: at least 95 %");
+	covered_waiting(WAIT_EVENTS, 1, 0, "also if sessions wait much longer or shorter than probes");
+	covered_waiting(PROBES_ALONE, 0.22, 0.5, "by probes, with a queue for storage: at least 95 %");
+	covered_waiting(SERVER_TIMES, 0, 0.5, "by the server's times, with a queue: at least 95 %");
+	covered_waiting(WAIT_EVENTS, 1, 0.5, "by wait events, with a queue: at least 95 %");
+	covered_waiting(SERVER_TIMES, 1, 0.8, "and with a long one");
 	return end_of_tests();
 }
