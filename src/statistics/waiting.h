@@ -91,8 +91,8 @@ extern double pbp_share_of_scans(const PbpWaitingInput *input, const PbpAdviceSt
 								 double waiting_ms);
 
 /*
- * Time that sessions work, by the server's active_time and by counting once a
- * second who works.  The first is exact, but has of a pipeline of statements the
+ * Time that sessions work, by the server's active_time and by counting again and
+ * again who works.  The first is exact, but has of a pipeline of statements the
  * last one alone, of others nothing before their end, no parallel workers, and all
  * the time that a statement sleeps or waits for a lock.
  */
