@@ -1,4 +1,4 @@
-# How long sessions wait for reads, at today's size and at others, by the server's own times and by those of probes. The
+# How long sessions wait for reads, at today's size and at others, by the server's own times, wait events and probes. The
 # server believes to be on a machine with little memory, so that its small pool has a small page cache below it.
 
 use strict;
@@ -68,6 +68,8 @@ my $before = ask($node, $waited);
 my $measured = ask($node, 'SELECT sum(blk_read_time) FROM pg_stat_database');
 ok(load_until($node, 4, "($waited) > $before"), 'but counted');
 is(ask($node, "SELECT sum(blk_read_time) - $measured FROM pg_stat_database"), '0', 'although the server has timed nothing');
+# By probes alone, either end would be half of it away.
+ok(load_from_storage_until($node, "(SELECT $width) < 0.9"), 'wait events say how long sessions wait');
 
 # What probes read from storage leaves the page cache again.
 ask($node, q{CHECKPOINT; SELECT pgbufprobe_os_advise('pages', 'dontneed')});

@@ -40,7 +40,8 @@ add_timed(PbpTimed *sum, double weight, int64 events, int64 us)
 		*sum = (PbpTimed) {0};
 	else if (events > 0)
 		*sum = (PbpTimed) {
-			weight * sum->events + (double) events, weight * sum->ns + (double) us * 1e3
+			.events = weight * sum->events + (double) events,
+			.ns = weight * sum->ns + (double) us * 1e3
 		};
 }
 
@@ -110,7 +111,7 @@ most_time(const PbpSessionTimes *times, double working_ms)
 	double		most_found = times->nreading + PBP_DEVIATIONS * sqrt(times->nreading) + 3;
 	double		waited = most_found * times->seconds / times->ncounts * 1e9;
 
-	return fmin(mean_ns((PbpTimed) {times->reads, fmin(worked, waited)}),
+	return fmin(mean_ns((PbpTimed) {.events = times->reads,.ns = fmin(worked, waited)}),
 				mean_ns(times->most_timed));
 }
 
